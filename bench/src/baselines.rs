@@ -14,7 +14,8 @@ pub struct Baselines {
     pub peer: Vec<Peer>,
 }
 
-/// Another way of coding: bits per vertex and frame by sequence, and speeds in MB/s of raw positions where they are known.
+/// Another way of coding: bits per vertex and frame by sequence, and speeds in MB/s of raw positions where
+/// they are known.
 #[derive(Debug, Deserialize)]
 pub struct Peer {
     pub name: String,
@@ -45,9 +46,7 @@ pub struct Sequence {
 impl Baselines {
     /// The table, which is part of the program.
     pub fn read() -> anyhow::Result<Baselines> {
-        Ok(toml::from_str(include_str!(
-            "../definitions/baselines.toml"
-        ))?)
+        Ok(toml::from_str(include_str!("../definitions/baselines.toml"))?)
     }
 }
 
@@ -85,8 +84,7 @@ pub fn clip_baselines() -> anyhow::Result<Vec<ClipBaseline>> {
     let lines = include_str!("../definitions/clip_baselines.csv").lines();
     (lines.filter(|line| !line.starts_with('#')))
         .map(|line| {
-            let [system, setting, asked, ratio, worst] = line.split(',').collect::<Vec<_>>()[..]
-            else {
+            let [system, setting, asked, ratio, worst] = line.split(',').collect::<Vec<_>>()[..] else {
                 anyhow::bail!("a line of clip_baselines.csv: {line}");
             };
             Ok(ClipBaseline {

@@ -39,8 +39,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let cache = path.with_extension("pc2");
         let options = ReadOptions {
-            points: (path.extension().is_some_and(|e| e == "obj") && cache.exists())
-                .then_some(cache),
+            points: (path.extension().is_some_and(|e| e == "obj") && cache.exists()).then_some(cache),
             ..ReadOptions::default()
         };
         let scene = match open(&path, &options) {
@@ -52,27 +51,18 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
             }
         };
         for &tolerance in &arguments.tolerance {
-            good &= compared(&scene, &name, tolerance, arguments)
-                .with_context(|| path.display().to_string())?;
+            good &=
+                compared(&scene, &name, tolerance, arguments).with_context(|| path.display().to_string())?;
         }
     }
     Ok(good)
 }
 
-fn compared(
-    scene: &Scene,
-    name: &str,
-    tolerance: f64,
-    arguments: &Arguments,
-) -> anyhow::Result<bool> {
+fn compared(scene: &Scene, name: &str, tolerance: f64, arguments: &Arguments) -> anyhow::Result<bool> {
     let folder = tempfile::tempdir()?;
     let size = |method| size(scene, folder.path(), method, tolerance, arguments.effort);
     // What cannot be asked for is no choice: faces that change, or nothing that moves as one.
-    let asked = [
-        MethodChoice::Soft,
-        MethodChoice::Rigid,
-        MethodChoice::Skinned,
-    ];
+    let asked = [MethodChoice::Soft, MethodChoice::Rigid, MethodChoice::Skinned];
     let asked = asked.map(|method| size(method).ok());
     let Some(best) = asked.iter().flatten().copied().min() else {
         return Ok(true);
@@ -105,23 +95,12 @@ fn size(
 ) -> anyhow::Result<u64> {
     let options = Options {
         tolerance: Tolerance::Relative(tolerance),
-        channels: Channels {
-            normals: false,
-            uvs: false,
-            colours: false,
-            attributes: false,
-        },
+        channels: Channels { normals: false, uvs: false, colours: false, attributes: false },
         method,
         effort,
         ..Options::default()
     };
-    let report = compile(
-        scene,
-        Vec::new(),
-        &folder.join("choice.reel"),
-        &options,
-        &meshreel_check::reopen,
-        &Silent,
-    )?;
+    let report =
+        compile(scene, Vec::new(), &folder.join("choice.reel"), &options, &meshreel_check::reopen, &Silent)?;
     Ok(report.meshes.iter().map(|mesh| mesh.bytes).sum())
 }

@@ -1,4 +1,5 @@
-//! Sizes of clips against errors, in both codecs, beside what other systems reach on the same clips; measured into a table, and drawn from it.
+//! Sizes of clips against errors, in both codecs, beside what other systems reach on the same clips; measured
+//! into a table, and drawn from it.
 
 use crate::baselines::{ClipBaseline, clip_baselines};
 use crate::clips::files;
@@ -20,36 +21,25 @@ const TOLERANCES: [f64; 7] = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0];
 pub fn measure(inputs: &[PathBuf], effort: u32) -> anyhow::Result<String> {
     let scenes = (files(inputs)?.iter())
         .map(|file| {
-            let (scene, _) = read::open(file, &ReadOptions::default())
-                .with_context(|| file.display().to_string())?;
+            let (scene, _) =
+                read::open(file, &ReadOptions::default()).with_context(|| file.display().to_string())?;
             Ok(scene)
         })
         .collect::<anyhow::Result<Vec<Scene>>>()?;
     let mut out = format!("{HEAD}\n");
-    for (name, codec) in [
-        ("sampled", CodecChoice::Sampled),
-        ("curve", CodecChoice::Curve),
-    ] {
+    for (name, codec) in [("sampled", CodecChoice::Sampled), ("curve", CodecChoice::Curve)] {
         for tolerance in TOLERANCES {
-            let mut options = Options {
-                tolerance: Tolerance::Absolute(tolerance),
-                effort,
-                ..Options::default()
-            };
+            let mut options =
+                Options { tolerance: Tolerance::Absolute(tolerance), effort, ..Options::default() };
             options.clips.codec = codec;
             // Curves of 48-bit rotations cannot hold every tolerance.
             let done: Vec<Option<[f64; 3]>> = (scenes.iter())
                 .map(|scene| {
-                    let chunks = meshreel_compile::clip::file::chunks(
-                        scene,
-                        &options,
-                        &mut Vec::new(),
-                        &Silent,
-                    );
+                    let chunks =
+                        meshreel_compile::clip::file::chunks(scene, &options, &mut Vec::new(), &Silent);
                     let (_, clips) = chunks.ok()?;
-                    let sum = |f: fn(&meshreel_compile::ClipReport) -> u64| {
-                        clips.iter().map(f).sum::<u64>() as f64
-                    };
+                    let sum =
+                        |f: fn(&meshreel_compile::ClipReport) -> u64| clips.iter().map(f).sum::<u64>() as f64;
                     let worst = clips.iter().map(|c| c.max_error).fold(0.0, f64::max);
                     Some([sum(|c| c.raw_bytes), sum(|c| c.bytes), worst])
                 })
@@ -57,13 +47,8 @@ pub fn measure(inputs: &[PathBuf], effort: u32) -> anyhow::Result<String> {
             let held: Vec<&[f64; 3]> = done.iter().flatten().collect();
             let sum = |i: usize| held.iter().map(|c| c[i]).sum::<f64>();
             let worst = held.iter().map(|c| c[2]).fold(0.0, f64::max);
-            let line = format!(
-                "{name},{tolerance},{},{},{worst},{},{}",
-                sum(0),
-                sum(1),
-                held.len(),
-                done.len()
-            );
+            let line =
+                format!("{name},{tolerance},{},{},{worst},{},{}", sum(0), sum(1), held.len(), done.len());
             eprintln!("{line}");
             writeln!(out, "{line}")?;
         }
@@ -107,14 +92,7 @@ pub fn picture(table: &str) -> anyhow::Result<String> {
         p.path(&points, colour, 2.0, dashes);
         points.iter().for_each(|point| p.dot(*point, 3.0, colour));
     }
-    for ClipBaseline {
-        system,
-        setting,
-        asked,
-        ratio,
-        worst,
-    } in clip_baselines()?
-    {
+    for ClipBaseline { system, setting, asked, ratio, worst } in clip_baselines()? {
         let acl = system.starts_with("ACL");
         if acl && setting != "automatic" {
             continue;
@@ -124,28 +102,20 @@ pub fn picture(table: &str) -> anyhow::Result<String> {
             true => p.dot(point, 5.0, ORANGE),
             false => p.ring(point, 5.0, ORANGE),
         }
-        let name = if acl {
-            format!("asked {asked}")
-        } else {
-            "ozz".into()
-        };
+        let name = if acl { format!("asked {asked}") } else { "ozz".into() };
         p.text([point[0] + 9.0, point[1] + 4.0], "start", 10.5, INK, &name);
     }
     let y = top + height + 44.0;
     p.line([left, y - 4.0], [left + 30.0, y - 4.0], BLUE, 2.0);
     p.text([left + 36.0, y], "start", 12.0, INK, "codec sampled");
-    p.path(
-        &[[left + 150.0, y - 4.0], [left + 180.0, y - 4.0]],
-        GREEN,
-        2.0,
-        "5,3",
-    );
+    p.path(&[[left + 150.0, y - 4.0], [left + 180.0, y - 4.0]], GREEN, 2.0, "5,3");
     p.text([left + 186.0, y], "start", 12.0, INK, "codec curve");
     p.dot([left + 290.0, y - 4.0], 5.0, ORANGE);
     p.text([left + 300.0, y], "start", 12.0, INK, "ACL 2.1");
     p.ring([left + 370.0, y - 4.0], 5.0, ORANGE);
     p.text([left + 380.0, y], "start", 12.0, INK, "ozz-animation 0.16");
-    let what = "ratio to 40 bytes per joint and sample, by the largest error of any joint at any sample; 40 clips";
+    let what =
+        "ratio to 40 bytes per joint and sample, by the largest error of any joint at any sample; 40 clips";
     p.text([left, y + 26.0], "start", 12.0, INK, what);
     Ok(p.finish())
 }

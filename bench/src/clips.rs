@@ -1,7 +1,9 @@
-//! `clips`: bytes, error and speed of skeletal clips, one row each, beside those of the Animation Compression Library on the same clips.
+//! `clips`: bytes, error and speed of skeletal clips, one row each, beside those of the Animation Compression
+//! Library on the same clips.
 //!
-//! Every clip is compiled to a file, opened by the runtime and checked against its source, read again. Times are of one thread, in its
-//! own processor time where the system tells it, so that a busy machine does not spoil them.
+//! Every clip is compiled to a file, opened by the runtime and checked against its source, read again. Times
+//! are of one thread, in its own processor time where the system tells it, so that a busy machine does not
+//! spoil them.
 
 use crate::baselines::clip_baselines;
 use crate::machine;
@@ -19,7 +21,8 @@ use std::time::Instant;
 
 /// What was measured of ACL.
 const ACL: &str = include_str!("../definitions/acl_clips.csv");
-/// A pose in the caches, one that is not, and one joint: medians over the 40 clips on another, faster machine.
+/// A pose in the caches, one that is not, and one joint: medians over the 40 clips on another, faster
+/// machine.
 const ACL_NANOSECONDS: [f64; 3] = [301.0, 1242.0, 23.0];
 
 #[derive(clap::Args)]
@@ -60,7 +63,8 @@ struct Row {
     compress: f64,
     /// Nanoseconds per pose, forward at 60 Hz through the stored form.
     play: f64,
-    /// The resident form: bytes, error, nanoseconds per pose and per joint at random times, all of it in the caches.
+    /// The resident form: bytes, error, nanoseconds per pose and per joint at random times, all of it in the
+    /// caches.
     resident: u64,
     resident_error: f64,
     pose: f64,
@@ -169,14 +173,8 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
         }
     }
     if !arguments.json {
-        println!(
-            "\nother systems on the 40 clips of the corpus, beside {} of ours:",
-            rows.len()
-        );
-        println!(
-            "{:20} {:36} {:>8} {:>9} {:>9}",
-            "", "", "asked cm", "ratio", "worst cm"
-        );
+        println!("\nother systems on the 40 clips of the corpus, beside {} of ours:", rows.len());
+        println!("{:20} {:36} {:>8} {:>9} {:>9}", "", "", "asked cm", "ratio", "worst cm");
         println!(
             "{:20} {:36} {:8} {:9.2} {:9.4}",
             "meshreel",
@@ -186,22 +184,14 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
             most(|r| r.max_error)
         );
         for b in clip_baselines()? {
-            println!(
-                "{:20} {:36} {:8} {:9.2} {:9.4}",
-                b.system, b.setting, b.asked, b.ratio, b.worst
-            );
+            println!("{:20} {:36} {:8} {:9.2} {:9.4}", b.system, b.setting, b.asked, b.ratio, b.worst);
         }
     }
     if arguments.record {
         let names: Vec<&str> = figures.iter().map(|(name, _)| *name).collect();
         let header = format!("bench,tolerance,effort,{}", names.join(","));
         let values: Vec<String> = figures.iter().map(|(_, v)| v.to_string()).collect();
-        let line = format!(
-            "clips,{},{},{}",
-            arguments.tolerance,
-            arguments.effort,
-            values.join(",")
-        );
+        let line = format!("clips,{},{},{}", arguments.tolerance, arguments.effort, values.join(","));
         let path = machine::record(&header, &[line])?;
         eprintln!("recorded in {}", path.display());
     }
@@ -267,37 +257,23 @@ fn measure(file: &Path, arguments: &Arguments) -> anyhow::Result<Row> {
     for _ in 0..2 {
         let start = pool.install(cpu_seconds);
         let wall = Instant::now();
-        pool.install(|| {
-            meshreel_compile::clip::file::chunks(&scene, &options, &mut Vec::new(), &Silent)
-        })?;
+        pool.install(|| meshreel_compile::clip::file::chunks(&scene, &options, &mut Vec::new(), &Silent))?;
         let seconds = match (start, pool.install(cpu_seconds)) {
             (Some(a), Some(b)) => b - a,
             _ => wall.elapsed().as_secs_f64(),
         };
         compress = compress.min(seconds);
     }
-    let report = compile(
-        &scene,
-        remarks,
-        &target,
-        &options,
-        &meshreel_check::reopen,
-        &Silent,
-    )?;
+    let report = compile(&scene, remarks, &target, &options, &meshreel_check::reopen, &Silent)?;
     let clip = &report.clips[0];
     let reel = Reel::open(&target, &Limits::default())?;
     let (again, _) = read::open(file, &ReadOptions::default())?;
     let verified = meshreel_check::verify(&again, &reel, &|_, _| {})?;
     let check = verified.clips.first().context("no clip was checked")?;
-    let clip_options = meshreel_compile::clip::ClipOptions {
-        tolerance: arguments.tolerance,
-        ..Default::default()
-    };
-    let in_memory = meshreel_compile::clip::resident::compress(
-        &scene.skeletons[0],
-        &scene.clips[0],
-        &clip_options,
-    )?;
+    let clip_options =
+        meshreel_compile::clip::ClipOptions { tolerance: arguments.tolerance, ..Default::default() };
+    let in_memory =
+        meshreel_compile::clip::resident::compress(&scene.skeletons[0], &scene.clips[0], &clip_options)?;
     let resident = ResidentClip::open(&reel.skeletons()?[0], &in_memory.bytes)?;
     same_everywhere(&scene.skeletons[0], &in_memory)?;
     Ok(Row {
@@ -323,7 +299,8 @@ fn measure(file: &Path, arguments: &Arguments) -> anyhow::Result<Row> {
     })
 }
 
-/// Nanoseconds per pose, forward at 60 Hz, whole clip, best of several: a pass is too short for the system's count of processor time.
+/// Nanoseconds per pose, forward at 60 Hz, whole clip, best of several: a pass is too short for the system's
+/// count of processor time.
 fn play(reel: &Reel) -> anyhow::Result<f64> {
     let clip = &reel.clips()?[0];
     let mut cursor = ClipCursor::new(clip);
@@ -334,13 +311,7 @@ fn play(reel: &Reel) -> anyhow::Result<f64> {
         let start = Instant::now();
         for tick in 0..ticks {
             let seconds = tick as f64 / 60.0;
-            clip.sample(
-                &mut cursor,
-                seconds,
-                Repeats::Clamp,
-                Rounding::None,
-                &mut pose,
-            )?;
+            clip.sample(&mut cursor, seconds, Repeats::Clamp, Rounding::None, &mut pose)?;
         }
         best = best.min(start.elapsed().as_secs_f64());
     }
@@ -370,19 +341,17 @@ fn sample(clip: &ResidentClip) -> anyhow::Result<f64> {
     Ok(best * 1e9 / 1000.0)
 }
 
-/// The same where nothing of the clip is in the caches, as ACL's own benchmark does it: so many copies that two poses of each fill 33 MiB, at least
-/// 4000, each in pages of its own; one pose of each copy in turn. And what copying a pose out of each takes. Medians of several passes.
+/// The same where nothing of the clip is in the caches, as ACL's own benchmark does it: so many copies that
+/// two poses of each fill 33 MiB, at least 4000, each in pages of its own; one pose of each copy in turn. And
+/// what copying a pose out of each takes. Medians of several passes.
 fn sample_cold(skeleton: &Arc<SkeletonRecord>, bytes: &[u8]) -> anyhow::Result<[f64; 2]> {
     const CACHE: usize = 33 << 20;
     const PAGES: usize = 4000;
     let joints = skeleton.parents.len();
     let copies = (CACHE / (80 * joints)).max(PAGES);
-    let clips = (0..copies)
-        .map(|_| ResidentClip::open(skeleton, bytes))
-        .collect::<Result<Vec<_>, _>>()?;
-    let raw: Vec<Vec<Transform>> = (0..copies)
-        .map(|_| vec![Transform::IDENTITY; joints.max(8192 / 40)])
-        .collect();
+    let clips = (0..copies).map(|_| ResidentClip::open(skeleton, bytes)).collect::<Result<Vec<_>, _>>()?;
+    let raw: Vec<Vec<Transform>> =
+        (0..copies).map(|_| vec![Transform::IDENTITY; joints.max(8192 / 40)]).collect();
     let mut pose = vec![Transform::IDENTITY; joints];
     let mut all = [Vec::new(), Vec::new()];
     for seconds in times(&clips[0]).skip(1).take(11) {
@@ -430,9 +399,7 @@ fn sample_joint(clip: &ResidentClip) -> anyhow::Result<f64> {
         let start = Instant::now();
         for (i, seconds) in times(clip).enumerate() {
             let joint = i * 7 % clip.joints();
-            sum += clip
-                .joint(joint, seconds, Repeats::Clamp, Rounding::None)?
-                .rotation[3];
+            sum += clip.joint(joint, seconds, Repeats::Clamp, Rounding::None)?.rotation[3];
         }
         best = best.min(start.elapsed().as_secs_f64());
     }

@@ -1,5 +1,5 @@
-//! Decodes a file and compares its points with those of the source, so that no figure is of a broken file. Meshes are
-//! compared in their own space, frame by frame: enough for inputs whose transforms stand still.
+//! Decodes a file and compares its points with those of the source, so that no figure is of a broken file.
+//! Meshes are compared in their own space, frame by frame: enough for inputs whose transforms stand still.
 
 use anyhow::{Context, bail};
 use meshreel::{Limits, Reel};
@@ -31,16 +31,10 @@ pub fn compare(source: &Scene, file: &Path) -> anyhow::Result<Errors> {
         let i = frame.min(decoded.positions.len().saturating_sub(1));
         decoded.positions.read(i, &mut have)?;
         if want.len() != have.len() {
-            bail!(
-                "frame {frame}: {} points instead of {}",
-                have.len(),
-                want.len()
-            );
+            bail!("frame {frame}: {} points instead of {}", have.len(), want.len());
         }
         for (want, have) in want.iter().zip(&have) {
-            let square: f64 = (0..3)
-                .map(|k| (f64::from(want[k]) - f64::from(have[k])).powi(2))
-                .sum();
+            let square: f64 = (0..3).map(|k| (f64::from(want[k]) - f64::from(have[k])).powi(2)).sum();
             // Not a number is not small, and stays.
             if square.is_nan() || square.sqrt() > errors.max {
                 errors.max = square.sqrt();
@@ -51,11 +45,6 @@ pub fn compare(source: &Scene, file: &Path) -> anyhow::Result<Errors> {
             }
         }
     }
-    errors.diagonal = (0..3)
-        .map(|k| (f64::from(high[k]) - f64::from(low[k])).powi(2))
-        .sum::<f64>()
-        .sqrt();
-    (reel.frame_count() > 0)
-        .then_some(errors)
-        .context("the file has no frames")
+    errors.diagonal = (0..3).map(|k| (f64::from(high[k]) - f64::from(low[k])).powi(2)).sum::<f64>().sqrt();
+    (reel.frame_count() > 0).then_some(errors).context("the file has no frames")
 }

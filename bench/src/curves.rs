@@ -1,5 +1,6 @@
-//! `curves`: keys, memory and error of skeletal clips in codec `curve`, one row each, under the local rule (after Riot) and under the
-//! guarantee. Memory is compared with 16 bytes per rotation and 12 per vector, of the animated sub-tracks alone.
+//! `curves`: keys, memory and error of skeletal clips in codec `curve`, one row each, under the local rule
+//! (after Riot) and under the guarantee. Memory is compared with 16 bytes per rotation and 12 per vector, of
+//! the animated sub-tracks alone.
 
 use crate::clips::files;
 use anyhow::Context;
@@ -67,11 +68,9 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
         tolerance: arguments.tolerance,
         rule: match arguments.rule {
             Meaning::Guaranteed => Rule::Guaranteed,
-            Meaning::Local => Rule::Local {
-                parts: [1.0; 3],
-                adaptive: arguments.adaptive,
-                pinned: Vec::new(),
-            },
+            Meaning::Local => {
+                Rule::Local { parts: [1.0; 3], adaptive: arguments.adaptive, pinned: Vec::new() }
+            }
         },
         knots: match arguments.knots {
             Spacing::Uniform => Knots::Uniform,
@@ -89,11 +88,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
         let clip = scene.clips.first().context("no clip")?;
         let done = compress_curves(&scene.skeletons[clip.skeleton], clip, &options)?;
         Ok(Row {
-            name: file
-                .file_stem()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into(),
+            name: file.file_stem().unwrap_or_default().to_string_lossy().into(),
             samples: done.samples,
             keys: done.keys,
             raw: done.raw_bytes,
@@ -131,11 +126,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
             r.bytes,
             percent(r.bytes, r.raw),
             r.error,
-            if r.holds {
-                ""
-            } else {
-                "  not held: too few bits"
-            },
+            if r.holds { "" } else { "  not held: too few bits" },
         );
     }
     println!(

@@ -1,5 +1,6 @@
-//! `decode`: megabytes of raw positions per second that one core decodes, from compressed bytes in memory to quantized
-//! levels; what each stage takes of it; and what the machine and plain block decompression do beside it.
+//! `decode`: megabytes of raw positions per second that one core decodes, from compressed bytes in memory to
+//! quantized levels; what each stage takes of it; and what the machine and plain block decompression do
+//! beside it.
 
 use crate::machine;
 use crate::stages::{Row, measure};
@@ -73,11 +74,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     for file in &arguments.files {
         let is_reel = file.extension().is_some_and(|e| e == "reel");
         let name = file.file_stem().unwrap_or_default().to_string_lossy();
-        let blocks = if is_reel {
-            &[Block::Store][..]
-        } else {
-            &arguments.block[..]
-        };
+        let blocks = if is_reel { &[Block::Store][..] } else { &arguments.block[..] };
         for block in blocks {
             let compiled = folder.path().join("decode.reel");
             let path = if is_reel {
@@ -97,10 +94,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
         }
     }
     if arguments.json {
-        println!(
-            "{}",
-            serde_json::json!({ "machine": machine::name(), "rows": rows })
-        );
+        println!("{}", serde_json::json!({ "machine": machine::name(), "rows": rows }));
     }
     if arguments.record {
         let line = |r: &Row| {
@@ -129,31 +123,16 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
 fn make(obj: &Path, target: &Path, block: Block, arguments: &Arguments) -> anyhow::Result<()> {
     let options = Options {
         tolerance: Tolerance::Relative(arguments.tolerance),
-        channels: Channels {
-            normals: false,
-            uvs: false,
-            colours: false,
-            attributes: false,
-        },
+        channels: Channels { normals: false, uvs: false, colours: false, attributes: false },
         method: MethodChoice::Soft,
         effort: arguments.effort,
         block: block.format(),
         preset: Preset::Classic,
         ..Options::default()
     };
-    let read_options = ReadOptions {
-        points: Some(obj.with_extension("pc2")),
-        ..ReadOptions::default()
-    };
+    let read_options = ReadOptions { points: Some(obj.with_extension("pc2")), ..ReadOptions::default() };
     let (scene, remarks) = read::open(obj, &read_options)?;
-    compile(
-        &scene,
-        remarks,
-        target,
-        &options,
-        &meshreel_check::reopen,
-        &Silent,
-    )?;
+    compile(&scene, remarks, target, &options, &meshreel_check::reopen, &Silent)?;
     Ok(())
 }
 

@@ -1,7 +1,9 @@
-//! `digests`: what the product writes and shows, as numbers that a change of nothing but the code's shape must leave as they are.
+//! `digests`: what the product writes and shows, as numbers that a change of nothing but the code's shape
+//! must leave as they are.
 //!
-//! A list has one case per line: checksum of the `.reel`, checksum of all that it decodes to, and the arguments of `meshreel compile`. Inputs are relative to `testdata/inputs`; those
-//! that begin with `corpus/` to the folder given with `--corpus`, those that begin with `options/` to the folder of the list.
+//! A list has one case per line: checksum of the `.reel`, checksum of all that it decodes to, and the
+//! arguments of `meshreel compile`. Inputs are relative to `testdata/inputs`; those that begin with `corpus/`
+//! to the folder given with `--corpus`, those that begin with `options/` to the folder of the list.
 
 use anyhow::{Context, bail};
 use meshreel::clip::{ClipCursor, Query};
@@ -64,8 +66,8 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
             if skipped {
                 continue;
             }
-            let sums = of_case(&program, &case.arguments, arguments)
-                .with_context(|| case.arguments.clone())?;
+            let sums =
+                of_case(&program, &case.arguments, arguments).with_context(|| case.arguments.clone())?;
             if !arguments.write && sums != case.known {
                 println!("was {}\nnow {sums}  {}", case.known, case.arguments);
             }
@@ -159,7 +161,8 @@ impl Sum {
     }
 }
 
-/// Everything that a file decodes to: frames, what is between them, levels of detail, attributes, rigs and clips.
+/// Everything that a file decodes to: frames, what is between them, levels of detail, attributes, rigs and
+/// clips.
 fn shown(path: &Path) -> anyhow::Result<u64> {
     let reel = Reel::open(path, &Limits::default())?;
     let mut sum = Sum::default();

@@ -1,4 +1,5 @@
-//! `fluid`: bits that triangles take where they change from frame to frame, beside the ordered indices of meshes whose triangles stay, and meshoptimizer's.
+//! `fluid`: bits that triangles take where they change from frame to frame, beside the ordered indices of
+//! meshes whose triangles stay, and meshoptimizer's.
 
 use anyhow::{Context, anyhow};
 use meshreel_codec::Corrupt;
@@ -32,22 +33,12 @@ struct Sum {
 pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     println!(
         "{:<32} {:>6} {:>10} {:>8} {:>8} {:>8} {:>8} {:>8}",
-        "bits per triangle",
-        "frames",
-        "triangles",
-        "border",
-        "ordered",
-        "+ zstd",
-        "meshopt",
-        "+ zstd"
+        "bits per triangle", "frames", "triangles", "border", "ordered", "+ zstd", "meshopt", "+ zstd"
     );
     for path in &arguments.paths {
-        let (scene, _) =
-            open(path, &ReadOptions::default()).with_context(|| path.display().to_string())?;
+        let (scene, _) = open(path, &ReadOptions::default()).with_context(|| path.display().to_string())?;
         for mesh in &scene.meshes {
-            let times: Vec<f64> = (0..mesh.positions.len())
-                .map(|i| mesh.positions.time(i))
-                .collect();
+            let times: Vec<f64> = (0..mesh.positions.len()).map(|i| mesh.positions.time(i)).collect();
             if !sample::fixed_topology(mesh, &times)? {
                 measure(mesh, &times, arguments.unit.max(1)).with_context(|| mesh.path.clone())?;
             }
@@ -60,10 +51,8 @@ fn measure(mesh: &Mesh, times: &[f64], unit: usize) -> anyhow::Result<()> {
     let mut sum = Sum::default();
     let mut shrink = Compressor::new(Format::Zstd, 9);
     for times in times.chunks(unit) {
-        let frames: Vec<(Vec<[u32; 3]>, usize)> = times
-            .iter()
-            .map(|&time| triangles(mesh, time))
-            .collect::<anyhow::Result<_>>()?;
+        let frames: Vec<(Vec<[u32; 3]>, usize)> =
+            times.iter().map(|&time| triangles(mesh, time)).collect::<anyhow::Result<_>>()?;
         sum.border += border(&frames).map_err(|c| anyhow!("{c}"))?;
         for (triangles, vertices) in &frames {
             sum.triangles += triangles.len();
@@ -102,9 +91,8 @@ fn triangles(mesh: &Mesh, time: f64) -> anyhow::Result<(Vec<[u32; 3]>, usize)> {
     let mut rest = faces.indices.as_slice();
     let mut out = Vec::new();
     for &count in &faces.counts {
-        let (face, after) = rest
-            .split_at_checked(count.max(0) as usize)
-            .context("a face beyond the indices")?;
+        let (face, after) =
+            rest.split_at_checked(count.max(0) as usize).context("a face beyond the indices")?;
         rest = after;
         for i in 2..face.len() {
             let triangle = [face[0], face[i - 1], face[i]].map(|v| v as u32);
@@ -131,11 +119,7 @@ fn border(frames: &[(Vec<[u32; 3]>, usize)]) -> Result<usize, Corrupt> {
                 ..Head::default()
             };
             let mut indices = vec![0; 3 * triangles.len()];
-            let mut out = Triangles {
-                ranges: &mut [[0; 2]],
-                indices: &mut indices,
-                point: &mut [],
-            };
+            let mut out = Triangles { ranges: &mut [[0; 2]], indices: &mut indices, point: &mut [] };
             let mut given = Topology::new(triangles, triangles, &point, *points, &[]);
             writer.triangles(head, &mut work, &mut out, &mut given)?;
         }

@@ -1,5 +1,6 @@
-//! `frames`: gigabytes per second at which one core turns a file as it lies on the disk into positions, whatever the methods of its meshes: frame after frame through the player's decoder, and what
-//! writing the positions takes of it.
+//! `frames`: gigabytes per second at which one core turns a file as it lies on the disk into positions,
+//! whatever the methods of its meshes: frame after frame through the player's decoder, and what writing the
+//! positions takes of it.
 
 use crate::machine;
 use anyhow::Context;
@@ -43,15 +44,11 @@ struct Row {
 pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     let rows = (arguments.files.iter())
         .map(|file| {
-            measure(file, arguments.repeat.max(1))
-                .with_context(|| format!("decoding {}", file.display()))
+            measure(file, arguments.repeat.max(1)).with_context(|| format!("decoding {}", file.display()))
         })
         .collect::<anyhow::Result<Vec<Row>>>()?;
     if arguments.json {
-        println!(
-            "{}",
-            serde_json::json!({ "machine": machine::name(), "rows": rows })
-        );
+        println!("{}", serde_json::json!({ "machine": machine::name(), "rows": rows }));
         return Ok(true);
     }
     println!("{}, GB/s of f32 positions", machine::name());
@@ -114,11 +111,7 @@ fn measure(path: &Path, repeat: usize) -> anyhow::Result<Row> {
     methods.sort();
     methods.dedup();
     Ok(Row {
-        name: path
-            .file_stem()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned(),
+        name: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
         methods: methods.join(", "),
         megabytes: vertices as f64 * 12e-6,
         decode: rate(sum(0)),

@@ -35,11 +35,7 @@ impl PeakMemory {
                 std::thread::sleep(Duration::from_millis(2));
             }
         });
-        PeakMemory {
-            stop,
-            peak,
-            thread: Some(thread),
-        }
+        PeakMemory { stop, peak, thread: Some(thread) }
     }
 
     /// Most bytes that were seen; `None` where the system does not tell.
@@ -57,15 +53,11 @@ impl PeakMemory {
 /// Processor and number of cores, as a folder's name.
 pub fn name() -> String {
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model = info.lines().find_map(|l| {
-        l.strip_prefix("model name")
-            .map(|rest| rest.trim_start_matches([' ', '\t', ':']))
-    });
+    let model = info
+        .lines()
+        .find_map(|l| l.strip_prefix("model name").map(|rest| rest.trim_start_matches([' ', '\t', ':'])));
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
-    let text = format!(
-        "{}-{cores}-cores",
-        model.unwrap_or(std::env::consts::ARCH).to_lowercase()
-    );
+    let text = format!("{}-{cores}-cores", model.unwrap_or(std::env::consts::ARCH).to_lowercase());
     let plain = text.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
     let parts: Vec<&str> = plain.split('-').filter(|p| !p.is_empty()).collect();
     parts.join("-")
@@ -105,9 +97,7 @@ fn date(days: u64) -> String {
 
 /// Appends lines to `bench/record/MACHINE/DATE.csv`, below a header where that changes.
 pub fn record(header: &str, lines: &[String]) -> anyhow::Result<PathBuf> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("record")
-        .join(name());
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("record").join(name());
     std::fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
     let path = folder.join(format!("{}.csv", today()));
     let before = std::fs::read_to_string(&path).unwrap_or_default();

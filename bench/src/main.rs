@@ -1,5 +1,6 @@
-//! Reproduces the project's published figures: sizes of known sequences beside what others reach, and the speed and
-//! memory of a compile. Every figure is of a file that was decoded again and compared with its source.
+//! Reproduces the project's published figures: sizes of known sequences beside what others reach, and the
+//! speed and memory of a compile. Every figure is of a file that was decoded again and compared with its
+//! source.
 
 mod baselines;
 mod choice;
@@ -66,7 +67,8 @@ enum Command {
     Frames(frames::Arguments),
     /// What a small mesh costs: bytes, memory and time.
     Small(small::Arguments),
-    /// Checksums of what is compiled with every method, preset and option, and of what it decodes to, beside those of a list.
+    /// Checksums of what is compiled with every method, preset and option, and of what it decodes to, beside
+    /// those of a list.
     Digests(digests::Arguments),
     /// Speed and peak memory of a compile.
     CompileSpeed(speed::Arguments),

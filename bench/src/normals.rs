@@ -1,5 +1,5 @@
-//! `normals`: what normals and tangents cost when they are predicted from decoded points, whose error is made here: evenly spread
-//! in the ball of the tolerance, which is somewhat worse than what the soft codec leaves.
+//! `normals`: what normals and tangents cost when they are predicted from decoded points, whose error is made
+//! here: evenly spread in the ball of the tolerance, which is somewhat worse than what the soft codec leaves.
 
 use anyhow::Context;
 use meshreel_codec::soft::normal::{Normals, Shape};
@@ -96,11 +96,7 @@ fn load(path: &Path, tolerance: f64) -> anyhow::Result<Vec<(String, Mesh)>> {
         let Some(fixed) = &prepared.fixed else {
             continue;
         };
-        let want = Want {
-            normals: true,
-            uvs: true,
-            colours: false,
-        };
+        let want = Want { normals: true, uvs: true, colours: false };
         let (mut scratch, mut frames) = (Scratch::default(), Vec::new());
         for frame in 0..times.len() {
             let mut values = VertexValues::default();
@@ -152,9 +148,7 @@ impl Mesh {
         let unit = (size.into_iter().fold(0.0, f64::max) / 62_000.0).max(f64::MIN_POSITIVE);
         let mut seed = 1u64;
         let mut random = || {
-            seed = seed
-                .wrapping_mul(6364136223846793005)
-                .wrapping_add(1442695040888963407);
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             (seed >> 33) as f64 / f64::from(1u32 << 30) - 1.0
         };
         for frame in &self.frames {
@@ -215,11 +209,8 @@ fn units(frames: usize) -> Vec<(Vec<usize>, Vec<usize>)> {
 fn measure(name: &str, mesh: &Mesh, tangents: bool, degrees: f64) -> anyhow::Result<bool> {
     let mut sharing = Sharing::new(&vec![0; mesh.point.len()]);
     mesh.frames.iter().for_each(|f| sharing.normals(&f.normals));
-    let shape = Shape {
-        triangles: &mesh.triangles,
-        point: &mesh.point,
-        uvs: if tangents { &mesh.uvs } else { &[] },
-    };
+    let shape =
+        Shape { triangles: &mesh.triangles, point: &mesh.point, uvs: if tangents { &mesh.uvs } else { &[] } };
     let wanted = Wanted {
         groups: sharing.classes(),
         faces: &mesh.faces,
@@ -259,10 +250,7 @@ fn measure(name: &str, mesh: &Mesh, tangents: bool, degrees: f64) -> anyhow::Res
     let mut decoded = vec![vec![0; normals.state_len()]; sources.len()];
     let start = Instant::now();
     for ((frames, refs), bytes) in units.iter().zip(&coded) {
-        let mut out: Vec<Vec<i16>> = frames
-            .iter()
-            .map(|f| std::mem::take(&mut decoded[*f]))
-            .collect();
+        let mut out: Vec<Vec<i16>> = frames.iter().map(|f| std::mem::take(&mut decoded[*f])).collect();
         let refs: Vec<&[i16]> = refs.iter().map(|r| &decoded[*r][..]).collect();
         let mut slices: Vec<&mut [i16]> = out.iter_mut().map(Vec::as_mut_slice).collect();
         normals.decode(bytes, &refs, &mut slices)?;
@@ -323,11 +311,7 @@ fn measure(name: &str, mesh: &Mesh, tangents: bool, degrees: f64) -> anyhow::Res
 fn angle(a: [f32; 3], b: [f32; 3]) -> f64 {
     let (a, b) = (a.map(f64::from), b.map(f64::from));
     let dot = a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-    let cross = [
-        a[1] * b[2] - a[2] * b[1],
-        a[2] * b[0] - a[0] * b[2],
-        a[0] * b[1] - a[1] * b[0],
-    ];
+    let cross = [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
     let sine = cross.iter().map(|x| x * x).sum::<f64>().sqrt();
     sine.atan2(dot).to_degrees()
 }

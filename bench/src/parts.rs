@@ -41,16 +41,10 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     for path in &arguments.paths {
         let cache = path.with_extension("pc2");
         let obj = path.extension().is_some_and(|e| e == "obj");
-        let options = ReadOptions {
-            points: (obj && cache.exists()).then_some(cache),
-            ..ReadOptions::default()
-        };
+        let options =
+            ReadOptions { points: (obj && cache.exists()).then_some(cache), ..ReadOptions::default() };
         let (scene, _) = open(path, &options).with_context(|| path.display().to_string())?;
-        for mesh in scene
-            .meshes
-            .iter()
-            .filter(|m| m.topology == Topology::Homogeneous)
-        {
+        for mesh in scene.meshes.iter().filter(|m| m.topology == Topology::Homogeneous) {
             measure(mesh, arguments).with_context(|| mesh.path.clone())?;
         }
     }
@@ -60,10 +54,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
 fn measure(mesh: &Mesh, arguments: &Arguments) -> anyhow::Result<()> {
     let mut positions = Vec::new();
     let mut sample = Vec::new();
-    let frames = arguments
-        .frames
-        .unwrap_or(usize::MAX)
-        .min(mesh.positions.len());
+    let frames = arguments.frames.unwrap_or(usize::MAX).min(mesh.positions.len());
     for i in 0..frames {
         mesh.positions.read(i, &mut sample)?;
         positions.extend_from_slice(&sample);
@@ -84,10 +75,7 @@ fn measure(mesh: &Mesh, arguments: &Arguments) -> anyhow::Result<()> {
     let all = Trajectories::new(points, positions);
     let tolerance = arguments.tolerance * all.diagonal();
     if let Some(bones) = arguments.bones {
-        let request = skin::Request {
-            seed: arguments.seed,
-            ..skin::Request::new(bones, tolerance)
-        };
+        let request = skin::Request { seed: arguments.seed, ..skin::Request::new(bones, tolerance) };
         let began = Instant::now();
         let skin = skin::find(&all, &request).context("no skin")?;
         print_skin(mesh, &all, &skin, began.elapsed().as_secs_f64());
@@ -96,12 +84,7 @@ fn measure(mesh: &Mesh, arguments: &Arguments) -> anyhow::Result<()> {
     if let Some(effort) = arguments.choose {
         let began = Instant::now();
         let Some(choice) = skin::choose(&all, tolerance, 4, effort, f64::INFINITY, &|_| ()) else {
-            println!(
-                "{:<40} {:>7} {:>6} no skin",
-                mesh.path,
-                points,
-                all.frames()
-            );
+            println!("{:<40} {:>7} {:>6} no skin", mesh.path, points, all.frames());
             return Ok(());
         };
         print_skin(mesh, &all, &choice.skin, began.elapsed().as_secs_f64());
@@ -122,11 +105,7 @@ fn measure(mesh: &Mesh, arguments: &Arguments) -> anyhow::Result<()> {
         tolerance,
         groups: &[],
         pieces_only: false,
-        triangles: if arguments.motion_only {
-            &[]
-        } else {
-            &triangles
-        },
+        triangles: if arguments.motion_only { &[] } else { &triangles },
     };
     let began = Instant::now();
     let parts = find(&all, &request);

@@ -1,5 +1,5 @@
-//! `pictures`: draws the pictures of docs/METHODS.md as SVG. Sizes against errors are measured where sequences are given, and
-//! kept in a table from which they are drawn again.
+//! `pictures`: draws the pictures of docs/METHODS.md as SVG. Sizes against errors are measured where
+//! sequences are given, and kept in a table from which they are drawn again.
 
 use crate::baselines::Baselines;
 use crate::{clip_sizes, soft};
@@ -76,10 +76,7 @@ fn measure(folder: &Path, arguments: &Arguments, table: &Path) -> anyhow::Result
         let name = &sequence.name;
         if !arguments.only.is_empty() && !arguments.only.contains(name) {
             let own = |line: &&str| line.split(',').next() == Some(name);
-            before
-                .lines()
-                .filter(own)
-                .for_each(|line| out += &format!("{line}\n"));
+            before.lines().filter(own).for_each(|line| out += &format!("{line}\n"));
             continue;
         }
         for (preset, packed) in [("small", false), ("fast", true)] {
@@ -109,10 +106,7 @@ pub struct Picture {
 
 impl Picture {
     pub fn new(width: f64, height: f64) -> Picture {
-        Picture {
-            text: String::new(),
-            size: [width, height],
-        }
+        Picture { text: String::new(), size: [width, height] }
     }
 
     fn put(&mut self, element: std::fmt::Arguments) {
@@ -127,9 +121,7 @@ impl Picture {
     }
 
     pub fn dot(&mut self, [x, y]: [f64; 2], radius: f64, colour: &str) {
-        self.put(format_args!(
-            r#"<circle cx="{x:.1}" cy="{y:.1}" r="{radius:.1}" fill="{colour}"/>"#
-        ));
+        self.put(format_args!(r#"<circle cx="{x:.1}" cy="{y:.1}" r="{radius:.1}" fill="{colour}"/>"#));
     }
 
     pub fn ring(&mut self, [x, y]: [f64; 2], radius: f64, colour: &str) {
@@ -145,10 +137,7 @@ impl Picture {
     }
 
     pub fn path(&mut self, points: &[[f64; 2]], colour: &str, width: f64, dashes: &str) {
-        let list: Vec<String> = points
-            .iter()
-            .map(|[x, y]| format!("{x:.1},{y:.1}"))
-            .collect();
+        let list: Vec<String> = points.iter().map(|[x, y]| format!("{x:.1},{y:.1}")).collect();
         let dashes = match dashes {
             "" => String::new(),
             dashes => format!(r#" stroke-dasharray="{dashes}""#),
@@ -207,10 +196,7 @@ fn schedule() -> String {
     for (frame, colour) in shown {
         p.dot(at(frame), 7.0, colour);
     }
-    for (row, name) in ["keys", "depth 1", "depth 2", "depth 3", "depth 4"]
-        .into_iter()
-        .enumerate()
-    {
+    for (row, name) in ["keys", "depth 1", "depth 2", "depth 3", "depth 4"].into_iter().enumerate() {
         p.text([20.0, 49.0 + 58.0 * row as f64], "start", 12.0, INK, name);
     }
     p.text([90.0, 165.0], "start", 12.0, INK, "inner unit");
@@ -218,15 +204,11 @@ fn schedule() -> String {
     p.finish()
 }
 
-/// A grid of points, each as large as its level is coarse, and the rings of two: levels as of any mesh, or those that grids have.
+/// A grid of points, each as large as its level is coarse, and the rings of two: levels as of any mesh, or
+/// those that grids have.
 fn levels(of_grids: bool) -> String {
     const SIDE: u32 = 17;
-    let shape = Shape {
-        width: SIDE,
-        height: SIDE,
-        closed: false,
-        reversed: false,
-    };
+    let shape = Shape { width: SIDE, height: SIDE, closed: false, reversed: false };
     let mut triangles = Vec::new();
     for a in (0..SIDE * (SIDE - 1)).filter(|a| a % SIDE < SIDE - 1) {
         triangles.extend([a, a + 1, a + SIDE, a + SIDE, a + 1, a + SIDE + 1]);
@@ -271,18 +253,8 @@ fn levels(of_grids: bool) -> String {
         let depth = level as f64 / (count - 1) as f64;
         let shade = (depth * 190.0) as u8;
         let y = 52.0 + 24.0 * level as f64;
-        p.dot(
-            [570.0, y - 4.0],
-            8.5 - 5.0 * depth,
-            &format!("rgb({shade},{shade},{shade})"),
-        );
-        p.text(
-            [588.0, y],
-            "start",
-            12.0,
-            INK,
-            &format!("{level}: {}", h.level(level).len()),
-        );
+        p.dot([570.0, y - 4.0], 8.5 - 5.0 * depth, &format!("rgb({shade},{shade},{shade})"));
+        p.text([588.0, y], "start", 12.0, INK, &format!("{level}: {}", h.level(level).len()));
     }
     p.finish()
 }
@@ -294,17 +266,10 @@ fn ball() -> String {
     let radius = step * 5f64.sqrt() / 2.0 * 1.0;
     for x in -4i32..=4 {
         for y in -3i32..=3 {
-            let at = [
-                centre[0] + step * f64::from(x),
-                centre[1] + step * f64::from(y),
-            ];
+            let at = [centre[0] + step * f64::from(x), centre[1] + step * f64::from(y)];
             if (x & 1) == (y & 1) {
                 let even = x & 1 == 0;
-                p.dot(
-                    at,
-                    if even { 4.0 } else { 3.0 },
-                    if even { INK } else { PALE },
-                );
+                p.dot(at, if even { 4.0 } else { 3.0 }, if even { INK } else { PALE });
             }
         }
     }
@@ -338,28 +303,11 @@ fn block() -> String {
     for f in 0..8 {
         for v in 0..6 {
             let at = [40.0 + cell * f64::from(f), 60.0 + cell * f64::from(v)];
-            p.rectangle(
-                at,
-                [cell - 3.0, cell - 3.0],
-                if v == 5 { "#f6d3b3" } else { "#dbe8f2" },
-                PALE,
-            );
+            p.rectangle(at, [cell - 3.0, cell - 3.0], if v == 5 { "#f6d3b3" } else { "#dbe8f2" }, PALE);
         }
     }
-    p.text(
-        [40.0, 30.0],
-        "start",
-        12.5,
-        INK,
-        "innovations of coarser vertices:",
-    );
-    p.text(
-        [40.0, 46.0],
-        "start",
-        12.5,
-        INK,
-        "one line each, all frames of the unit",
-    );
+    p.text([40.0, 30.0], "start", 12.5, INK, "innovations of coarser vertices:");
+    p.text([40.0, 46.0], "start", 12.5, INK, "one line each, all frames of the unit");
     let to = [470.0, 120.0];
     for v in [0, 1, 3, 4] {
         let y = 71.0 + cell * f64::from(v);
@@ -389,12 +337,7 @@ fn size_error(table: &str) -> anyhow::Result<String> {
         let [sequence, preset, tolerance, bits] = line.split(',').collect::<Vec<_>>()[..] else {
             anyhow::bail!("a line of {TABLE}: {line}");
         };
-        rows.push((
-            sequence,
-            preset,
-            tolerance.parse::<f64>()?,
-            bits.parse::<f64>()?,
-        ));
+        rows.push((sequence, preset, tolerance.parse::<f64>()?, bits.parse::<f64>()?));
     }
     // Bits per vertex and frame at the ends of the axes.
     const LEAST: f64 = 0.02;
@@ -420,19 +363,11 @@ fn size_error(table: &str) -> anyhow::Result<String> {
             let error = 10f64.powi(-exponent);
             p.line(at(error, LEAST), at(error, MOST), "#e4e4e4", 1.0);
             let [x, y] = at(error, LEAST);
-            p.text(
-                [x, y + 15.0],
-                "middle",
-                10.5,
-                INK,
-                &format!("1e-{exponent}"),
-            );
+            p.text([x, y + 15.0], "middle", 10.5, INK, &format!("1e-{exponent}"));
         }
         p.text([left + 6.0, top - 6.0], "start", 13.0, INK, &sequence.name);
         for (preset, colour, dashes) in [("small", BLUE, ""), ("fast", GREEN, "5,3")] {
-            let chosen = rows
-                .iter()
-                .filter(|r| r.0 == sequence.name && r.1 == preset);
+            let chosen = rows.iter().filter(|r| r.0 == sequence.name && r.1 == preset);
             let points: Vec<[f64; 2]> = chosen.map(|r| at(r.2, r.3)).collect();
             p.path(&points, colour, 2.0, dashes);
             points.iter().for_each(|&point| p.dot(point, 2.5, colour));
@@ -449,13 +384,7 @@ fn size_error(table: &str) -> anyhow::Result<String> {
     p.path(&[[150.0, y - 4.0], [180.0, y - 4.0]], GREEN, 2.0, "5,3");
     p.text([186.0, y], "start", 12.0, INK, "fast");
     p.dot([240.0, y - 4.0], 5.0, ORANGE);
-    p.text(
-        [250.0, y],
-        "start",
-        12.0,
-        INK,
-        "the smallest of all others measured",
-    );
+    p.text([250.0, y], "start", 12.0, INK, "the smallest of all others measured");
     p.text(
         [width * 3.0 + 20.0, y],
         "end",

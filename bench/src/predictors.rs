@@ -1,7 +1,7 @@
-//! `predictors`: what predictors that the soft codec does not have would save. A model of the codec in f32, closed loop:
-//! order of levels, spatial weights, schedule and references are the codec's own, weights are fitted the same way,
-//! residuals are cubic with a ball of zeros, and bits are those of adaptive arithmetic coding. Only differences between
-//! the rows mean anything.
+//! `predictors`: what predictors that the soft codec does not have would save. A model of the codec in f32,
+//! closed loop: order of levels, spatial weights, schedule and references are the codec's own, weights are
+//! fitted the same way, residuals are cubic with a ball of zeros, and bits are those of adaptive arithmetic
+//! coding. Only differences between the rows mean anything.
 
 use crate::soft::{Sequence, find};
 use anyhow::Context;
@@ -39,22 +39,13 @@ enum Extra {
     Rank(usize),
 }
 
-const EXTRAS: [Extra; 7] = [
-    Extra::Nothing,
-    Extra::Turn,
-    Extra::Cycle,
-    Extra::Period,
-    Extra::Basis,
-    Extra::Rank(8),
-    Extra::Rank(24),
-];
+const EXTRAS: [Extra; 7] =
+    [Extra::Nothing, Extra::Turn, Extra::Cycle, Extra::Period, Extra::Basis, Extra::Rank(8), Extra::Rank(24)];
 
 /// Always true: there is nothing to be held.
 pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     print!("{:<16} {:>6}", "bits a vertex", "eps");
-    EXTRAS
-        .iter()
-        .for_each(|e| print!(" {:>18}", format!("{e:?}")));
+    EXTRAS.iter().for_each(|e| print!(" {:>18}", format!("{e:?}")));
     println!("   in brackets: of keys");
     for path in find(&arguments.paths, &arguments.only)? {
         let sequence = Sequence::read(&path).with_context(|| path.display().to_string())?;
@@ -102,10 +93,7 @@ impl Model {
             hierarchy.order.iter().map(at).collect()
         };
         let source: Vec<Frame> = (0..sequence.frames).map(frame).collect();
-        let first: Vec<[i32; 3]> = source[0]
-            .iter()
-            .map(|p| p.map(|x| (8.0 * x).round() as i32))
-            .collect();
+        let first: Vec<[i32; 3]> = source[0].iter().map(|p| p.map(|x| (8.0 * x).round() as i32)).collect();
         let weights = weights::solve(&hierarchy, &first);
         let start = hierarchy.starts.get(2).map_or(0, |&s| s as usize);
         let stride = ((sequence.points - start) / 1500).max(1);
@@ -154,10 +142,7 @@ impl Model {
             }
             let more: Vec<u32> = match extra {
                 Extra::Cycle if key => (0..f).filter(|&o| s.key_of(o).is_some()).collect(),
-                Extra::Period => (0..f)
-                    .rev()
-                    .filter(|&o| !done[o as usize].is_empty())
-                    .collect(),
+                Extra::Period => (0..f).rev().filter(|&o| !done[o as usize].is_empty()).collect(),
                 _ => Vec::new(),
             };
             if let Some(best) = self.most_like(f, &references, &more, &done) {
@@ -187,9 +172,7 @@ impl Model {
     /// Frames spread evenly, in an order in which each lies far from those before.
     fn spread(&self, count: usize) -> Vec<u32> {
         let frames = self.source.len();
-        let mut all: Vec<u32> = (0..count)
-            .map(|n| (n * (frames - 1) / (count - 1)) as u32)
-            .collect();
+        let mut all: Vec<u32> = (0..count).map(|n| (n * (frames - 1) / (count - 1)) as u32).collect();
         all.dedup();
         let mut out = vec![0];
         while out.len() < all.len() {
@@ -241,9 +224,7 @@ impl Model {
             .map(|&v| {
                 let own = self.detail(&self.source[f as usize], v);
                 let of = |&r: &u32| self.detail(&done[r as usize], v);
-                std::iter::once(own)
-                    .chain(references.iter().map(of))
-                    .collect()
+                std::iter::once(own).chain(references.iter().map(of)).collect()
             })
             .collect();
         let square = |row: &[[f32; 3]], w: &[f64]| -> f64 {
@@ -340,14 +321,9 @@ impl Coder {
         bits
     }
 
-    /// Codes a frame from its prediction in time; bits, and what is decoded. `before`: the details of this frame may turn.
-    fn frame(
-        &mut self,
-        model: &Model,
-        f: u32,
-        prediction: Frame,
-        before: Option<&Frame>,
-    ) -> (f64, Frame) {
+    /// Codes a frame from its prediction in time; bits, and what is decoded. `before`: the details of this
+    /// frame may turn.
+    fn frame(&mut self, model: &Model, f: u32, prediction: Frame, before: Option<&Frame>) -> (f64, Frame) {
         let contexts = 5 * NEAR;
         self.zero.resize(contexts, [0.5; 2]);
         self.axis.resize(contexts, [0.2; 18]);
@@ -360,11 +336,7 @@ impl Coder {
             let range = model.hierarchy.level(level);
             // Parts of the innovation and of the turn, by the bits that they leave; as coded: 3 bits.
             let mut best = (f64::MAX, 0.0, 0.0);
-            let turns: &[f32] = if before.is_some() {
-                &[0.0, 0.5, 1.0]
-            } else {
-                &[0.0]
-            };
+            let turns: &[f32] = if before.is_some() { &[0.0, 0.5, 1.0] } else { &[0.0] };
             for turn in turns {
                 for rho in [0.25, 0.5, 0.75, 1.0] {
                     let stride = (range.len() / 200).max(1);
@@ -391,13 +363,8 @@ impl Coder {
                     true => [0; 3],
                     false => e.map(|e| (e / (2.0 * HALF)).round() as i32),
                 };
-                let near: u32 = RING
-                    .map(|n| sizes[model.weights.neighbours[v][n] as usize])
-                    .sum();
-                let class = [1, 2, 4, 8, 16, 48, 160]
-                    .iter()
-                    .filter(|&&b| near >= b)
-                    .count();
+                let near: u32 = RING.map(|n| sizes[model.weights.neighbours[v][n] as usize]).sum();
+                let class = [1, 2, 4, 8, 16, 48, 160].iter().filter(|&&b| near >= b).count();
                 let context = layer * NEAR + class;
                 bits += Self::symbol(&mut self.zero[context], usize::from(q != [0; 3]));
                 if q != [0; 3] {
@@ -405,18 +372,9 @@ impl Coder {
                         let size = a.unsigned_abs() as usize;
                         // From 12 on classes that double.
                         let extra = (size / 12).checked_ilog2().unwrap_or(0);
-                        let class = if size < 12 {
-                            size
-                        } else {
-                            12 + extra.min(5) as usize
-                        };
+                        let class = if size < 12 { size } else { 12 + extra.min(5) as usize };
                         bits += Self::symbol(&mut self.axis[context], class);
-                        bits += f64::from(size > 0)
-                            + if size < 12 {
-                                0.0
-                            } else {
-                                f64::from(extra) + 3.6
-                            };
+                        bits += f64::from(size > 0) + if size < 12 { 0.0 } else { f64::from(extra) + 3.6 };
                     }
                 }
                 sizes[v] = q.iter().map(|a| a.unsigned_abs()).sum();
@@ -452,8 +410,8 @@ impl Model {
         p
     }
 
-    /// A vector as the ring of a vertex has turned between two frames: Kabsch by a few rounds of Newton's iteration
-    /// towards the polar factor.
+    /// A vector as the ring of a vertex has turned between two frames: Kabsch by a few rounds of Newton's
+    /// iteration towards the polar factor.
     fn turned(&self, from: &Frame, to: &Frame, v: usize, d: [f32; 3]) -> [f32; 3] {
         let near = self.weights.neighbours[v].map(|n| n as usize);
         let used = RING.filter(|&n| self.weights.weights[v][n] != 0).count();
@@ -484,9 +442,8 @@ impl Model {
         }
         let mut q = [1.0f32, 0.0, 0.0, 0.0];
         for _ in 0..24 {
-            let next: [f32; 4] = std::array::from_fn(|r| {
-                (0..4).map(|c| horn[r][c] * q[c]).sum::<f32>() + shift * q[r]
-            });
+            let next: [f32; 4] =
+                std::array::from_fn(|r| (0..4).map(|c| horn[r][c] * q[c]).sum::<f32>() + shift * q[r]);
             let length = next.iter().map(|x| x * x).sum::<f32>().sqrt().max(1e-20);
             q = next.map(|x| x / length);
         }

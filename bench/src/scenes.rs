@@ -1,5 +1,6 @@
-//! `scenes`: writes moving meshes that no corpus has, made from a number: a fracture whose pieces touch, one whose pieces share vertices, an explosion, a creature, a liquid. They are what the
-//! methods are compared on besides files of content tools.
+//! `scenes`: writes moving meshes that no corpus has, made from a number: a fracture whose pieces touch, one
+//! whose pieces share vertices, an explosion, a creature, a liquid. They are what the methods are compared on
+//! besides files of content tools.
 
 use anyhow::Context;
 use glam::{DAffine3, DMat3, DQuat, DVec3};
@@ -23,7 +24,8 @@ struct Mesh {
     faces: Vec<Vec<usize>>,
 }
 
-/// Numbers that look random: SplitMix64 (G. Steele and others, *Fast splittable pseudorandom number generators*, 2014).
+/// Numbers that look random: SplitMix64 (G. Steele and others, *Fast splittable pseudorandom number
+/// generators*, 2014).
 struct Dice(u64);
 
 impl Dice {
@@ -67,21 +69,11 @@ fn write(folder: &Path, name: &str, mesh: &Mesh, frames: &[Vec<DVec3>]) -> anyho
     bytes.extend(1f32.to_le_bytes());
     bytes.extend((frames.len() as u32).to_le_bytes());
     for point in frames.iter().flatten() {
-        bytes.extend(
-            point
-                .as_vec3()
-                .to_array()
-                .iter()
-                .flat_map(|v| v.to_le_bytes()),
-        );
+        bytes.extend(point.as_vec3().to_array().iter().flat_map(|v| v.to_le_bytes()));
     }
     let path = folder.join(name).with_extension("pc2");
     std::fs::write(&path, bytes).with_context(|| path.display().to_string())?;
-    println!(
-        "{name}: {} vertices, {} frames",
-        mesh.points.len(),
-        frames.len()
-    );
+    println!("{name}: {} vertices, {} frames", mesh.points.len(), frames.len());
     Ok(())
 }
 
@@ -100,8 +92,9 @@ fn obj(path: &Path, mesh: &Mesh) -> anyhow::Result<()> {
     std::fs::write(path, text).with_context(|| path.display().to_string())
 }
 
-/// A wall of blocks with crooked sides that fit each other, all of which fall: some at once, some after a while, some never. Where vertices are `shared`, each follows one of the blocks
-/// that meet there, and faces between blocks are stretched.
+/// A wall of blocks with crooked sides that fit each other, all of which fall: some at once, some after a
+/// while, some never. Where vertices are `shared`, each follows one of the blocks that meet there, and faces
+/// between blocks are stretched.
 fn fracture(dice: &mut Dice, shared: bool) -> (Mesh, Vec<Vec<DVec3>>) {
     const BLOCKS: [usize; 3] = [14, 9, 2];
     // Corners along a block's edge.
@@ -122,9 +115,7 @@ fn fracture(dice: &mut Dice, shared: bool) -> (Mesh, Vec<Vec<DVec3>>) {
         }
         // Squares on the surface of the block: axis, side, and where on it.
         for (axis, side, a, b) in (0..3).flat_map(|axis| {
-            (0..2).flat_map(move |s| {
-                (0..steps).flat_map(move |a| (0..steps).map(move |b| (axis, s, a, b)))
-            })
+            (0..2).flat_map(move |s| (0..steps).flat_map(move |a| (0..steps).map(move |b| (axis, s, a, b))))
         }) {
             let mut corner = |da: usize, db: usize| {
                 let mut at = block.map(|c| c * steps);
@@ -158,8 +149,7 @@ fn fracture(dice: &mut Dice, shared: bool) -> (Mesh, Vec<Vec<DVec3>>) {
             Flight {
                 middle,
                 begins,
-                speed: (away.normalize_or_zero() + dice.vector() * 0.4) * 0.12
-                    + DVec3::Z * 0.1 * dice.roll(),
+                speed: (away.normalize_or_zero() + dice.vector() * 0.4) * 0.12 + DVec3::Z * 0.1 * dice.roll(),
                 spin: dice.vector() * 0.12,
                 gravity: 0.012,
                 lasts: f64::INFINITY,
@@ -221,9 +211,7 @@ fn flown(
     let of_frame = |frame: usize| {
         let placed: Vec<DAffine3> = motions.iter().map(|m| m.at(frame, floor)).collect();
         let moved = mesh.points.iter().zip(owner);
-        moved
-            .map(|(p, &o)| placed[o].transform_point3(*p))
-            .collect()
+        moved.map(|(p, &o)| placed[o].transform_point3(*p)).collect()
     };
     (0..frames).map(of_frame).collect()
 }
@@ -233,9 +221,7 @@ fn explosion(dice: &mut Dice) -> (Mesh, Vec<Vec<DVec3>>) {
     const SIDE: usize = 48;
     const FRAMES: usize = 72;
     const PIECES: usize = 220;
-    let seeds: Vec<DVec3> = (0..PIECES)
-        .map(|_| dice.vector().normalize_or_zero())
-        .collect();
+    let seeds: Vec<DVec3> = (0..PIECES).map(|_| dice.vector().normalize_or_zero()).collect();
     let near = |p: DVec3| {
         let far = |s: &DVec3| s.distance_squared(p);
         (0..PIECES).min_by(|a, b| far(&seeds[*a]).total_cmp(&far(&seeds[*b])))
@@ -244,8 +230,7 @@ fn explosion(dice: &mut Dice) -> (Mesh, Vec<Vec<DVec3>>) {
     let mut owner = Vec::new();
     let mut known: BTreeMap<(usize, [i64; 3]), usize> = BTreeMap::new();
     for (axis, side, a, b) in (0..3).flat_map(|axis| {
-        (0..2)
-            .flat_map(move |s| (0..SIDE).flat_map(move |a| (0..SIDE).map(move |b| (axis, s, a, b))))
+        (0..2).flat_map(move |s| (0..SIDE).flat_map(move |a| (0..SIDE).map(move |b| (axis, s, a, b))))
     }) {
         // A square of a cube, blown up to a ball.
         let at = |da: usize, db: usize| {
@@ -305,11 +290,8 @@ fn creature(dice: &mut Dice) -> (Mesh, Vec<Vec<DVec3>>) {
             for k in 0..AROUND {
                 let angle = std::f64::consts::TAU * k as f64 / AROUND as f64;
                 let bump = 1.0 + 0.05 * (2.0 * dice.roll() - 1.0);
-                let p = DVec3::new(
-                    0.4 + reach * part,
-                    thick * bump * angle.cos(),
-                    thick * bump * angle.sin(),
-                );
+                let p =
+                    DVec3::new(0.4 + reach * part, thick * bump * angle.cos(), thick * bump * angle.sin());
                 mesh.points.push(turn * p);
                 along.push((arm, part * JOINTS as f64));
             }
@@ -317,19 +299,13 @@ fn creature(dice: &mut Dice) -> (Mesh, Vec<Vec<DVec3>>) {
         for ring in 0..RINGS - 1 {
             for k in 0..AROUND {
                 let at = |r: usize, k: usize| first + r * AROUND + k % AROUND;
-                let face = vec![
-                    at(ring, k),
-                    at(ring, k + 1),
-                    at(ring + 1, k + 1),
-                    at(ring + 1, k),
-                ];
+                let face = vec![at(ring, k), at(ring, k + 1), at(ring + 1, k + 1), at(ring + 1, k)];
                 mesh.faces.push(face);
             }
         }
     }
-    let waves: Vec<[DVec3; 2]> = (0..ARMS * JOINTS)
-        .map(|_| [dice.vector() * 0.5, dice.vector() * 3.0])
-        .collect();
+    let waves: Vec<[DVec3; 2]> =
+        (0..ARMS * JOINTS).map(|_| [dice.vector() * 0.5, dice.vector() * 3.0]).collect();
     let frames = (0..FRAMES)
         .map(|frame| {
             let t = std::f64::consts::TAU * frame as f64 / 50.0;
@@ -339,15 +315,12 @@ fn creature(dice: &mut Dice) -> (Mesh, Vec<Vec<DVec3>>) {
             );
             let arms: Vec<Vec<DAffine3>> = (0..ARMS)
                 .map(|arm| {
-                    let turn =
-                        DQuat::from_rotation_y(std::f64::consts::TAU * arm as f64 / ARMS as f64);
+                    let turn = DQuat::from_rotation_y(std::f64::consts::TAU * arm as f64 / ARMS as f64);
                     let mut all = vec![body];
                     for joint in 0..JOINTS {
                         let [size, phase] = waves[arm * JOINTS + joint];
-                        let angles =
-                            DVec3::from_array([0, 1, 2].map(|k| size[k] * (t + phase[k]).sin()));
-                        let pivot =
-                            turn * DVec3::new(0.4 + reach * joint as f64 / JOINTS as f64, 0.0, 0.0);
+                        let angles = DVec3::from_array([0, 1, 2].map(|k| size[k] * (t + phase[k]).sin()));
+                        let pivot = turn * DVec3::new(0.4 + reach * joint as f64 / JOINTS as f64, 0.0, 0.0);
                         let bend = DAffine3::from_translation(pivot)
                             * DAffine3::from_quat(DQuat::from_scaled_axis(turn * angles))
                             * DAffine3::from_translation(-pivot);
@@ -375,35 +348,25 @@ fn creature(dice: &mut Dice) -> (Mesh, Vec<Vec<DVec3>>) {
     (mesh, frames)
 }
 
-/// Drops that move through each other: a surface of another topology in each frame, by marching tetrahedra (A. Doi and A. Koide, *An efficient method of triangulating equi-valued surfaces by
-/// using tetrahedral cells*, 1991).
+/// Drops that move through each other: a surface of another topology in each frame, by marching tetrahedra
+/// (A. Doi and A. Koide, *An efficient method of triangulating equi-valued surfaces by using tetrahedral
+/// cells*, 1991).
 fn liquid(folder: &Path, dice: &mut Dice) -> anyhow::Result<()> {
     const SIDE: usize = 40;
     const FRAMES: usize = 36;
     const DROPS: usize = 9;
     // Of a cube, along its diagonal.
-    const TETRAHEDRA: [[usize; 4]; 6] = [
-        [0, 1, 3, 7],
-        [0, 3, 2, 7],
-        [0, 2, 6, 7],
-        [0, 6, 4, 7],
-        [0, 4, 5, 7],
-        [0, 5, 1, 7],
-    ];
+    const TETRAHEDRA: [[usize; 4]; 6] =
+        [[0, 1, 3, 7], [0, 3, 2, 7], [0, 2, 6, 7], [0, 6, 4, 7], [0, 4, 5, 7], [0, 5, 1, 7]];
     std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
-    let drops: Vec<[DVec3; 2]> = (0..DROPS)
-        .map(|_| [dice.vector(), dice.vector() * 3.0])
-        .collect();
+    let drops: Vec<[DVec3; 2]> = (0..DROPS).map(|_| [dice.vector(), dice.vector() * 3.0]).collect();
     let mut most = 0;
     for frame in 0..FRAMES {
         let t = std::f64::consts::TAU * frame as f64 / FRAMES as f64;
         let middles: Vec<DVec3> = (drops.iter())
-            .map(|[size, phase]| {
-                DVec3::from_array([0, 1, 2].map(|k| 0.6 * size[k] * (t + phase[k]).cos()))
-            })
+            .map(|[size, phase]| DVec3::from_array([0, 1, 2].map(|k| 0.6 * size[k] * (t + phase[k]).cos())))
             .collect();
-        let place =
-            |c: [usize; 3]| DVec3::from_array(c.map(|v| 2.4 * v as f64 / SIDE as f64 - 1.2));
+        let place = |c: [usize; 3]| DVec3::from_array(c.map(|v| 2.4 * v as f64 / SIDE as f64 - 1.2));
         let depth = |c: [usize; 3]| {
             let p = place(c);
             let pull = |m: &DVec3| 0.05 / (p.distance_squared(*m) + 0.01);
@@ -412,31 +375,18 @@ fn liquid(folder: &Path, dice: &mut Dice) -> anyhow::Result<()> {
         let number = |c: [usize; 3]| (c[2] * (SIDE + 1) + c[1]) * (SIDE + 1) + c[0];
         let mut mesh = Mesh::default();
         let mut known: BTreeMap<[usize; 2], usize> = BTreeMap::new();
-        for cube in
-            (0..SIDE).flat_map(|z| (0..SIDE).flat_map(move |y| (0..SIDE).map(move |x| [x, y, z])))
-        {
-            let corner = |k: usize| {
-                [
-                    cube[0] + (k & 1),
-                    cube[1] + (k >> 1 & 1),
-                    cube[2] + (k >> 2),
-                ]
-            };
+        for cube in (0..SIDE).flat_map(|z| (0..SIDE).flat_map(move |y| (0..SIDE).map(move |x| [x, y, z]))) {
+            let corner = |k: usize| [cube[0] + (k & 1), cube[1] + (k >> 1 & 1), cube[2] + (k >> 2)];
             for four in TETRAHEDRA {
-                let inside: Vec<usize> = four
-                    .into_iter()
-                    .filter(|k| depth(corner(*k)) > 0.0)
-                    .collect();
-                let outside: Vec<usize> =
-                    four.into_iter().filter(|k| !inside.contains(k)).collect();
+                let inside: Vec<usize> = four.into_iter().filter(|k| depth(corner(*k)) > 0.0).collect();
+                let outside: Vec<usize> = four.into_iter().filter(|k| !inside.contains(k)).collect();
                 let mut cut = |a: usize, b: usize| {
                     let ends = [corner(a), corner(b)];
                     let mut key = ends.map(number);
                     key.sort_unstable();
                     *known.entry(key).or_insert_with(|| {
                         let [x, y] = ends.map(depth);
-                        mesh.points
-                            .push(place(ends[0]).lerp(place(ends[1]), x / (x - y)));
+                        mesh.points.push(place(ends[0]).lerp(place(ends[1]), x / (x - y)));
                         mesh.points.len() - 1
                     })
                 };
@@ -448,8 +398,7 @@ fn liquid(folder: &Path, dice: &mut Dice) -> anyhow::Result<()> {
                 };
                 // Outwards: away from what is inside.
                 let p = |k: usize| mesh.points[loops[k]];
-                let side =
-                    DMat3::from_cols(p(1) - p(0), p(2) - p(0), place(corner(inside[0])) - p(0));
+                let side = DMat3::from_cols(p(1) - p(0), p(2) - p(0), place(corner(inside[0])) - p(0));
                 let mut face = loops.clone();
                 if side.determinant() > 0.0 {
                     face.reverse();

@@ -63,8 +63,7 @@ struct Row {
     ok: bool,
 }
 
-const HEADER: &str =
-    "bench,sequence,tolerance,block,effort,bpvf,file_bpvf,baseline,max_error,mb_per_s";
+const HEADER: &str = "bench,sequence,tolerance,block,effort,bpvf,file_bpvf,baseline,max_error,mb_per_s";
 
 /// Name of a row, preset, block compression.
 const KINDS: [(&str, Preset, Format); 4] = [
@@ -97,12 +96,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
                 }
                 let options = Options {
                     tolerance: Tolerance::Relative(value),
-                    channels: Channels {
-                        normals: false,
-                        uvs: false,
-                        colours: false,
-                        attributes: false,
-                    },
+                    channels: Channels { normals: false, uvs: false, colours: false, attributes: false },
                     method: arguments.method.choice(),
                     effort: arguments.effort,
                     preset,
@@ -135,10 +129,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
         eprintln!("{name}: no {name} sequence in the folders given, left out");
     }
     if arguments.json {
-        println!(
-            "{}",
-            serde_json::json!({ "machine": machine::name(), "rows": rows })
-        );
+        println!("{}", serde_json::json!({ "machine": machine::name(), "rows": rows }));
     }
     if arguments.record {
         let line = |r: &Row| {
@@ -165,22 +156,12 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
 }
 
 fn measure(sequence: &Sequence, obj: PathBuf, options: &Options) -> anyhow::Result<Row> {
-    let read_options = ReadOptions {
-        points: Some(obj.with_extension("pc2")),
-        ..ReadOptions::default()
-    };
+    let read_options = ReadOptions { points: Some(obj.with_extension("pc2")), ..ReadOptions::default() };
     let (scene, remarks) = read::open(&obj, &read_options)?;
     let folder = tempfile::tempdir()?;
     let target = folder.path().join("sequence.reel");
     let start = Instant::now();
-    let report = compile(
-        &scene,
-        remarks,
-        &target,
-        options,
-        &meshreel_check::reopen,
-        &Silent,
-    )?;
+    let report = compile(&scene, remarks, &target, options, &meshreel_check::reopen, &Silent)?;
     let seconds = start.elapsed().as_secs_f64();
     let [mesh] = &report.meshes[..] else {
         bail!("{} meshes instead of one", report.meshes.len());
@@ -199,10 +180,7 @@ fn measure(sequence: &Sequence, obj: PathBuf, options: &Options) -> anyhow::Resu
     let reel = Reel::open(&target, &Limits::default())?;
     let bits = |kind: FrameKind| {
         let frames = (0..reel.frame_count()).filter(|&f| reel.frame_kind(f) == kind);
-        let bytes: u64 = frames
-            .clone()
-            .map(|f| u64::from(reel.frame_chunk(f).size))
-            .sum();
+        let bytes: u64 = frames.clone().map(|f| u64::from(reel.frame_chunk(f).size)).sum();
         8.0 * bytes as f64 / (sequence.vertices * frames.count().max(1)) as f64
     };
     Ok(Row {
@@ -232,12 +210,7 @@ fn print_peers(table: &Baselines, rows: &[Row]) {
     };
     let names = table.sequence.iter().map(|s| format!("{:>15}", s.name));
     println!();
-    line(
-        "bits at 1e-3 / 1e-4, MB/s at 1e-4",
-        names.collect(),
-        "encode",
-        "decode",
-    );
+    line("bits at 1e-3 / 1e-4, MB/s at 1e-4", names.collect(), "encode", "decode");
     for p in &table.peer {
         let cells = p.coarse.iter().zip(p.fine);
         let cells = cells.map(|(&a, b)| cell(Some(a), Some(b))).collect();
@@ -250,13 +223,10 @@ fn print_peers(table: &Baselines, rows: &[Row]) {
         };
         let bits = |s: &Sequence, tolerance| find(&s.name, tolerance).map(|r| r.bpvf);
         let cells = table.sequence.iter();
-        let cells = cells
-            .map(|s| cell(bits(s, "1e-3"), bits(s, "1e-4")))
-            .collect();
+        let cells = cells.map(|s| cell(bits(s, "1e-3"), bits(s, "1e-4"))).collect();
         let speeds = table.sequence.iter();
-        let speeds: Vec<f64> = speeds
-            .filter_map(|s| Some(find(&s.name, "1e-4")?.megabytes_per_second))
-            .collect();
+        let speeds: Vec<f64> =
+            speeds.filter_map(|s| Some(find(&s.name, "1e-4")?.megabytes_per_second)).collect();
         if rows.iter().any(|r| r.block == block) {
             let least = speeds.iter().fold(f64::INFINITY, |a, &b| a.min(b));
             let most = speeds.iter().fold(0.0f64, |a, &b| a.max(b));

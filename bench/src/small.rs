@@ -1,13 +1,12 @@
-//! `small`: what a small mesh costs in a scene of very many of them: bytes in the file, bytes of memory while it is open, and
-//! nanoseconds per frame; and the memory that compiling and extracting take. Triangles that bend, each a mesh of its own.
+//! `small`: what a small mesh costs in a scene of very many of them: bytes in the file, bytes of memory while
+//! it is open, and nanoseconds per frame; and the memory that compiling and extracting take. Triangles that
+//! bend, each a mesh of its own.
 
 use crate::machine::{self, PeakMemory};
 use anyhow::Context;
 use meshreel::{FrameDecoder, Limits, Reel};
 use meshreel_compile::{Preset, Silent, compile};
-use meshreel_scene::{
-    Channel, Mesh, Node, NodeKind, Scene, TimeSampling, Topology, Winding, write,
-};
+use meshreel_scene::{Channel, Mesh, Node, NodeKind, Scene, TimeSampling, Topology, Winding, write};
 use serde::Serialize;
 use std::hint::black_box;
 use std::path::PathBuf;
@@ -60,10 +59,7 @@ struct Row {
 pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     let row = measure(arguments)?;
     if arguments.json {
-        println!(
-            "{}",
-            serde_json::json!({ "machine": machine::name(), "row": row })
-        );
+        println!("{}", serde_json::json!({ "machine": machine::name(), "row": row }));
         return Ok(true);
     }
     println!("{}", machine::name());
@@ -110,14 +106,7 @@ fn measure(arguments: &Arguments) -> anyhow::Result<Row> {
             ..Default::default()
         };
         let (peak, start) = (PeakMemory::start(), Instant::now());
-        compile(
-            &scene,
-            Vec::new(),
-            &target,
-            &options,
-            &meshreel_check::reopen,
-            &Silent,
-        )?;
+        compile(&scene, Vec::new(), &target, &options, &meshreel_check::reopen, &Silent)?;
         compile_seconds = Some(start.elapsed().as_secs_f64());
         compile_mb = megabytes(peak);
     }
@@ -162,9 +151,7 @@ fn measure(arguments: &Arguments) -> anyhow::Result<Row> {
         triangles: arguments.triangles,
         file_bytes: reel.file_bytes() as f64 / each,
         memory_bytes: memory_bytes / each,
-        resident_bytes: before
-            .zip(after)
-            .map(|(b, a)| a.saturating_sub(b) as f64 / each),
+        resident_bytes: before.zip(after).map(|(b, a)| a.saturating_sub(b) as f64 / each),
         decode_ns: times[0] * 1e9 / samples,
         write_ns: times[1] * 1e9 / samples,
         compile_mb,
@@ -181,10 +168,7 @@ fn megabytes(peak: PeakMemory) -> Option<f64> {
 /// Strips of triangles in a square, each waving in its own way.
 fn scene(count: usize, frames: usize, triangles: usize) -> Scene {
     let mut scene = Scene::default();
-    let rate = TimeSampling::Uniform {
-        start: 0.0,
-        step: 1.0 / 24.0,
-    };
+    let rate = TimeSampling::Uniform { start: 0.0, step: 1.0 / 24.0 };
     let side = (count as f64).sqrt().ceil().max(1.0) as usize;
     for i in 0..count {
         let at = [(i % side) as f32 * 3.0, (i / side) as f32 * 3.0];

@@ -41,8 +41,9 @@ pub struct Arguments {
     /// Keep tables in the file, never name a default set.
     #[arg(long)]
     own_tables: bool,
-    /// Lattice and steps instead of the encoder's choice: centred or cubic, then how many times finer keys and the
-    /// deepest frames and frame 0 are, then what errors are worth in bits, and the fit: `cubic,1.6,1,1.2,4,0`.
+    /// Lattice and steps instead of the encoder's choice: centred or cubic, then how many times finer keys
+    /// and the deepest frames and frame 0 are, then what errors are worth in bits, and the fit:
+    /// `cubic,1.6,1,1.2,4,0`.
     #[arg(long)]
     choice: Option<String>,
 }
@@ -137,13 +138,14 @@ pub fn find(paths: &[PathBuf], only: &[String]) -> anyhow::Result<Vec<PathBuf>> 
     let mut out = Vec::new();
     for path in paths {
         if path.is_dir() {
-            let mut here: Vec<PathBuf> = std::fs::read_dir(path)?
-                .map(|entry| entry.map(|e| e.path()))
-                .collect::<Result<_, _>>()?;
+            let mut here: Vec<PathBuf> =
+                std::fs::read_dir(path)?.map(|entry| entry.map(|e| e.path())).collect::<Result<_, _>>()?;
             here.sort();
-            out.extend(here.into_iter().filter(|p| {
-                p.extension().is_some_and(|e| e == "obj") && p.with_extension("pc2").is_file()
-            }));
+            out.extend(
+                here.into_iter().filter(|p| {
+                    p.extension().is_some_and(|e| e == "obj") && p.with_extension("pc2").is_file()
+                }),
+            );
         } else {
             out.push(path.with_extension("obj"));
         }
@@ -185,10 +187,7 @@ impl Sequence {
                 let number: u32 = c.split('/').next().unwrap_or("").parse()?;
                 number.checked_sub(1).context("corner 0")
             };
-            let face: Vec<u32> = line[2..]
-                .split_whitespace()
-                .map(corner)
-                .collect::<anyhow::Result<_>>()?;
+            let face: Vec<u32> = line[2..].split_whitespace().map(corner).collect::<anyhow::Result<_>>()?;
             for k in 2..face.len() {
                 triangles.extend([face[0], face[k - 1], face[k]]);
             }
@@ -206,13 +205,7 @@ impl Sequence {
             .map(|c| [0, 4, 8].map(|k| f32::from_le_bytes([c[k], c[k + 1], c[k + 2], c[k + 3]])))
             .collect();
         let name = path.file_stem().map(|s| s.to_string_lossy().into_owned());
-        Ok(Sequence {
-            name: name.unwrap_or_default(),
-            points,
-            frames,
-            triangles,
-            positions,
-        })
+        Ok(Sequence { name: name.unwrap_or_default(), points, frames, triangles, positions })
     }
 
     /// Its box, and a tolerance as a part of the box's diagonal.
@@ -226,12 +219,7 @@ impl Sequence {
         }
         let side = |k: usize| f64::from(high[k]) - f64::from(low[k]);
         let diagonal = (side(0).powi(2) + side(1).powi(2) + side(2).powi(2)).sqrt();
-        Extent {
-            low,
-            high,
-            radius: tolerance * diagonal,
-            axes: 3,
-        }
+        Extent { low, high, radius: tolerance * diagonal, axes: 3 }
     }
 }
 
@@ -265,12 +253,7 @@ fn encode<W: Width>(s: &Sequence, extent: Extent, options: Options) -> anyhow::R
         units[schedule.number(Unit::Inner(group)) as usize] = inner;
         units[schedule.number(Unit::Last(group)) as usize] = last;
     }
-    Ok(Coded {
-        fixed: encoder.static_bytes().to_vec(),
-        units,
-        schedule,
-        steps: describe(&encoder),
-    })
+    Ok(Coded { fixed: encoder.static_bytes().to_vec(), units, schedule, steps: describe(&encoder) })
 }
 
 fn describe<W: Width>(encoder: &Encoder<W>) -> String {
@@ -283,16 +266,13 @@ fn describe<W: Width>(encoder: &Encoder<W>) -> String {
     )
 }
 
-/// Seconds that this thread was running, so that others on the machine do not count; where the system does not tell, the
-/// seconds since the first call.
+/// Seconds that this thread was running, so that others on the machine do not count; where the system does
+/// not tell, the seconds since the first call.
 fn busy() -> f64 {
     static FIRST: OnceLock<Instant> = OnceLock::new();
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
     let nanoseconds = told.and_then(|t| t.split(' ').next()?.parse::<f64>().ok());
-    nanoseconds.map_or_else(
-        || FIRST.get_or_init(Instant::now).elapsed().as_secs_f64(),
-        |n| n * 1e-9,
-    )
+    nanoseconds.map_or_else(|| FIRST.get_or_init(Instant::now).elapsed().as_secs_f64(), |n| n * 1e-9)
 }
 
 /// Seconds of the shortest of some runs.
@@ -306,12 +286,7 @@ fn best(repeat: u32, mut run: impl FnMut() -> Result<(), Corrupt>) -> Result<f64
     Ok(shortest)
 }
 
-fn measure<W: Width>(
-    s: &Sequence,
-    tolerance: f64,
-    options: Options,
-    repeat: u32,
-) -> anyhow::Result<bool> {
+fn measure<W: Width>(s: &Sequence, tolerance: f64, options: Options, repeat: u32) -> anyhow::Result<bool> {
     let extent = s.extent(tolerance);
     let start = busy();
     let coded = encode::<W>(s, extent, options)?;
@@ -319,8 +294,7 @@ fn measure<W: Width>(
 
     let hierarchy = hierarchy::build(s.points as u32, &s.triangles);
     let fixed = Static::decode(&coded.fixed, hierarchy, None)?;
-    let mut frames: Vec<Vec<Vector<W>>> =
-        vec![vec![[W::default(); 4]; s.points]; s.frames as usize];
+    let mut frames: Vec<Vec<Vector<W>>> = vec![vec![[W::default(); 4]; s.points]; s.frames as usize];
     let mut scratch = vec![[W::default(); 4]; scratch_len(s.points)];
     let (mut scalar, mut decoding, mut copying) = (0.0, 0.0, 0.0);
     let schedule = coded.schedule;
@@ -329,26 +303,15 @@ fn measure<W: Width>(
     for number in numbers {
         let unit = schedule.unit(number);
         let list = schedule.frames_of(unit);
-        let mut out: Vec<Vec<Vector<W>>> = list
-            .iter()
-            .map(|&f| std::mem::take(&mut frames[f as usize]))
-            .collect();
+        let mut out: Vec<Vec<Vector<W>>> =
+            list.iter().map(|&f| std::mem::take(&mut frames[f as usize])).collect();
         let mut slices: Vec<&mut [Vector<W>]> = out.iter_mut().map(|o| &mut o[..]).collect();
         let reference = |f: u32| frames.get(f as usize).map(|f| &f[..]);
         let bytes = &coded.units[number as usize];
         let (schedule, slices) = (&schedule, &mut slices[..]);
         for (isa, time) in [(Isa::Scalar, &mut scalar), (Isa::get(), &mut decoding)] {
             *time += best(repeat, || {
-                decode_unit_with(
-                    isa,
-                    &fixed,
-                    schedule,
-                    unit,
-                    bytes,
-                    &reference,
-                    slices,
-                    &mut scratch,
-                )
+                decode_unit_with(isa, &fixed, schedule, unit, bytes, &reference, slices, &mut scratch)
             })
             .with_context(|| format!("{unit:?}"))?;
         }
@@ -369,9 +332,7 @@ fn measure<W: Width>(
         for (new, rec) in frame.iter().enumerate() {
             let point = fixed.hierarchy.order[new] as usize;
             let source = s.positions[f * s.points + point];
-            let at = fixed
-                .grid
-                .position([rec[0].get(), rec[1].get(), rec[2].get()]);
+            let at = fixed.grid.position([rec[0].get(), rec[1].get(), rec[2].get()]);
             let d = [0, 1, 2].map(|k| f64::from(at[k]) - f64::from(source[k]));
             worst = worst.max(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
         }
@@ -419,10 +380,7 @@ fn measure<W: Width>(
 pub fn bits(path: &Path, tolerance: f64, packed: bool) -> anyhow::Result<f64> {
     let sequence = Sequence::read(&path.with_extension("obj"))?;
     let extent = sequence.extent(tolerance);
-    let options = Options {
-        packed,
-        ..Options::default()
-    };
+    let options = Options { packed, ..Options::default() };
     let coded = match encode::<i16>(&sequence, extent, options) {
         Err(e) if e.is::<Refused>() => encode::<i32>(&sequence, extent, options),
         other => other,

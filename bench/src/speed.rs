@@ -95,12 +95,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     let all = arguments.channels == What::All;
     let options = Options {
         tolerance: Tolerance::Relative(arguments.tolerance),
-        channels: Channels {
-            normals: all,
-            uvs: all,
-            colours: all,
-            attributes: all,
-        },
+        channels: Channels { normals: all, uvs: all, colours: all, attributes: all },
         method: arguments.method.choice(),
         block: match arguments.block {
             Block::Store => Format::Store,
@@ -113,10 +108,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
         jobs: arguments.jobs,
         ..Options::default()
     };
-    let read_options = ReadOptions {
-        points: arguments.points.clone(),
-        ..ReadOptions::default()
-    };
+    let read_options = ReadOptions { points: arguments.points.clone(), ..ReadOptions::default() };
     let folder = tempfile::tempdir()?;
     let target = folder.path().join("speed.reel");
     let mut runs = Vec::new();
@@ -126,14 +118,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
         // Opening belongs to it: that is what a user waits for.
         let start = Instant::now();
         let (scene, remarks) = read::open(&arguments.input, &read_options)?;
-        let report = compile(
-            &scene,
-            remarks,
-            &target,
-            &options,
-            &meshreel_check::reopen,
-            &Silent,
-        )?;
+        let report = compile(&scene, remarks, &target, &options, &meshreel_check::reopen, &Silent)?;
         runs.push(start.elapsed().as_secs_f64());
         last = Some(report);
     }
@@ -142,20 +127,14 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
         bail!("nothing was compiled");
     };
     let seconds = runs.iter().copied().fold(f64::INFINITY, f64::min);
-    let values: usize = (report.meshes.iter())
-        .map(|m| m.source_points * m.frames)
-        .sum();
+    let values: usize = (report.meshes.iter()).map(|m| m.source_points * m.frames).sum();
     let raw = 12e-6 * values as f64;
     let file = 1e-6 * report.file_bytes as f64;
     let peak = peak.map(|bytes| 1e-6 * bytes as f64);
     let name = |v: Option<clap::builder::PossibleValue>| v.map(|v| v.get_name().to_owned());
     let channels = name(arguments.channels.to_possible_value()).unwrap_or_default();
     let block = name(arguments.block.to_possible_value()).unwrap_or_default();
-    let input = arguments
-        .input
-        .file_stem()
-        .unwrap_or_default()
-        .to_string_lossy();
+    let input = arguments.input.file_stem().unwrap_or_default().to_string_lossy();
     if arguments.json {
         let object = serde_json::json!({
             "machine": machine::name(), "input": input, "channels": channels, "block": block,
@@ -169,14 +148,8 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
         println!("{input}: {channels}, {block}, effort {}", arguments.effort);
         println!("  raw positions    {raw:10.2} MB   (with transforms {total:.2} MB)");
         println!("  file             {file:10.2} MB");
-        println!(
-            "  time             {seconds:10.3} s    (best of {})",
-            runs.len()
-        );
-        println!(
-            "  speed            {:10.1} MB/s of raw positions",
-            raw / seconds
-        );
+        println!("  time             {seconds:10.3} s    (best of {})", runs.len());
+        println!("  speed            {:10.1} MB/s of raw positions", raw / seconds);
         match peak {
             Some(peak) => println!("  peak memory      {peak:10.1} MB anonymous"),
             None => println!("  peak memory      unknown on this system"),

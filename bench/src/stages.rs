@@ -22,14 +22,16 @@ pub struct Row {
     pub bits: f64,
     /// From compressed bytes to levels.
     pub decode: f64,
-    /// Each stage by itself: decompression, residuals, prediction inside the frame, prediction from other frames.
+    /// Each stage by itself: decompression, residuals, prediction inside the frame, prediction from other
+    /// frames.
     pub block_stage: f64,
     pub residual_stage: f64,
     pub spatial_stage: f64,
     pub motion_stage: f64,
     /// Plain decompression of the same blocks, followed by the motion kernel alone.
     pub plain: f64,
-    /// Group by group, its frames once forwards and then from the last to the first, by way of the player's decoder.
+    /// Group by group, its frames once forwards and then from the last to the first, by way of the player's
+    /// decoder.
     pub of_plain: f64,
     /// Levels to f32, by themselves.
     pub dequantize: f64,
@@ -40,7 +42,8 @@ pub struct Row {
     pub layouts: [usize; 4],
 }
 
-/// Times every stage; each frame's fastest of `repeat` runs counts, so that what else the machine does is left out.
+/// Times every stage; each frame's fastest of `repeat` runs counts, so that what else the machine does is
+/// left out.
 pub fn measure(path: &Path, repeat: usize) -> anyhow::Result<Row> {
     let reel = Reel::open(path, &Limits::default())?;
     let [mesh] = &reel.description().meshes[..] else {
@@ -99,8 +102,7 @@ impl<'a, W: Word> Bench<'a, W> {
     fn new(reel: &'a Reel, mesh: &MeshRecord, stream: &'a StreamRecord) -> anyhow::Result<Self> {
         let vertices = mesh.vertices as usize;
         let mut block = Vec::new();
-        reel.reader()
-            .read_chunk(mesh.values.chunk as usize, &mut block)?;
+        reel.reader().read_chunk(mesh.values.chunk as usize, &mut block)?;
         let content = unpack(&block)?;
         let at = mesh.values.offset as usize;
         let values = &content[at..at + mesh.values.size as usize];
@@ -121,17 +123,7 @@ impl<'a, W: Word> Bench<'a, W> {
         }
         let raw: Vec<Vec<u8>> = blocks.iter().map(|b| unpack(b)).collect::<Result<_, _>>()?;
         let parts = raw.iter().map(|raw| Parts::read(raw)).collect();
-        Ok(Bench {
-            reel,
-            stream,
-            vertices,
-            table,
-            base,
-            steps,
-            blocks,
-            raw,
-            parts,
-        })
+        Ok(Bench { reel, stream, vertices, table, base, steps, blocks, raw, parts })
     }
 
     fn row(&self, repeat: usize) -> anyhow::Result<Row> {
@@ -169,8 +161,7 @@ impl<'a, W: Word> Bench<'a, W> {
                 black_box(parallelogram::reconstruct(3, rule, signed, &self.table, out).is_ok());
             }
         });
-        let motion_stage =
-            speed(&mut |at| self.predict(&self.steps[at], &self.parts[at], &mut frames));
+        let motion_stage = speed(&mut |at| self.predict(&self.steps[at], &self.parts[at], &mut frames));
         let plain = speed(&mut |at| {
             black_box(decompressor.content(&self.blocks[at], &mut scratch).is_ok());
             self.predict(&self.steps[at], &self.parts[at], &mut frames);
@@ -232,13 +223,7 @@ impl<'a, W: Word> Bench<'a, W> {
     }
 
     /// Decodes a frame.
-    fn step(
-        &self,
-        at: usize,
-        decompressor: &mut Decompressor,
-        scratch: &mut [u8],
-        frames: &mut [Vec<W>],
-    ) {
+    fn step(&self, at: usize, decompressor: &mut Decompressor, scratch: &mut [u8], frames: &mut [Vec<W>]) {
         let step = &self.steps[at];
         let content = decompressor.content(&self.blocks[at], scratch);
         let mut out = std::mem::take(&mut frames[step.out]);
@@ -293,28 +278,15 @@ impl Parts {
         let mut at = 1;
         let mut blend = Blend::default();
         if source == 2 {
-            blend = Blend {
-                a: raw[1],
-                b: raw[2],
-                c: raw[3],
-            };
+            blend = Blend { a: raw[1], b: raw[2], c: raw[3] };
             at += 3;
         }
         let mut rule = (source != 2).then_some(Rule::Usual(Spatial::Parallelogram));
         if predictor & 4 != 0 {
-            rule = Some(Rule::Weighted(Weights {
-                edge: raw[at],
-                apex: raw[at + 1] as i8,
-            }));
+            rule = Some(Rule::Weighted(Weights { edge: raw[at], apex: raw[at + 1] as i8 }));
             at += 2;
         }
-        Parts {
-            source,
-            blend,
-            rule,
-            residuals: at,
-            layout: raw[at],
-        }
+        Parts { source, blend, rule, residuals: at, layout: raw[at] }
     }
 }
 
@@ -326,17 +298,12 @@ fn unpack(block: &[u8]) -> anyhow::Result<Vec<u8>> {
 
 /// All frames, group by group: the index frame at the end, then those between.
 fn steps(reel: &Reel) -> Vec<Step> {
-    let index: Vec<usize> = (0..reel.frame_count())
-        .filter(|&f| reel.frame_kind(f) == FrameKind::Index)
-        .collect();
+    let index: Vec<usize> =
+        (0..reel.frame_count()).filter(|&f| reel.frame_kind(f) == FrameKind::Index).collect();
     let mut steps = Vec::new();
     for (group, &last) in index.iter().enumerate() {
         let (out, other) = (group % 2, (group + 1) % 2);
-        steps.push(Step {
-            frame: last,
-            out,
-            from: None,
-        });
+        steps.push(Step { frame: last, out, from: None });
         let Some(first) = group.checked_sub(1).map(|g| index[g]) else {
             continue;
         };

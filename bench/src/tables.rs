@@ -1,5 +1,6 @@
-//! `tables`: makes the default sets of tables from short pieces of sequences, by Lloyd's algorithm: each piece belongs to the
-//! set that takes fewest bits for its tokens, each set is made of its pieces' tokens. A piece weighs the same whatever its size.
+//! `tables`: makes the default sets of tables from short pieces of sequences, by Lloyd's algorithm: each
+//! piece belongs to the set that takes fewest bits for its tokens, each set is made of its pieces' tokens. A
+//! piece weighs the same whatever its size.
 
 use crate::soft::{Sequence, find};
 use anyhow::{Context, bail};
@@ -19,7 +20,8 @@ pub struct Arguments {
     /// Only these sequences.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
-    /// Instead of the sets: by sequence what they save its pieces, and what sets save that were made of the others.
+    /// Instead of the sets: by sequence what they save its pieces, and what sets save that were made of the
+    /// others.
     #[arg(long)]
     held_out: bool,
     /// Writes the sets where the codec and the document have them, in a checkout of which this is the root.
@@ -97,7 +99,8 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     Ok(true)
 }
 
-/// By sequence and length the mean part of tokens and tables that a default set saves, as the encoder chooses.
+/// By sequence and length the mean part of tokens and tables that a default set saves, as the encoder
+/// chooses.
 fn held_out(pieces: &[Piece]) -> anyhow::Result<()> {
     let saved = |piece: &Piece, sets: &[Tables]| {
         let own = piece.bits + piece.table_bits;
@@ -107,10 +110,7 @@ fn held_out(pieces: &[Piece]) -> anyhow::Result<()> {
     let mut names: Vec<&String> = pieces.iter().map(|p| &p.sequence).collect();
     names.dedup();
     let (all, _) = cluster(&mut pieces.to_vec())?;
-    println!(
-        "{:<16} {:>6} {:>12} {:>12}",
-        "saved", "frames", "of all", "held out"
-    );
+    println!("{:<16} {:>6} {:>12} {:>12}", "saved", "frames", "of all", "held out");
     for name in names {
         let mut others: Vec<Piece> = pieces.to_vec();
         others.retain(|p| p.sequence != *name);
@@ -122,11 +122,7 @@ fn held_out(pieces: &[Piece]) -> anyhow::Result<()> {
                 let sum: f64 = mine.iter().map(|p| saved(p, sets)).sum();
                 100.0 * sum / mine.len().max(1) as f64
             };
-            println!(
-                "{name:<16} {frames:>6} {:>11.1}% {:>11.1}%",
-                mean(&all),
-                mean(&sets)
-            );
+            println!("{name:<16} {frames:>6} {:>11.1}% {:>11.1}%", mean(&all), mean(&sets));
         }
     }
     Ok(())
@@ -134,10 +130,7 @@ fn held_out(pieces: &[Piece]) -> anyhow::Result<()> {
 
 /// Codes a piece and counts its tokens.
 fn piece(part: &Sequence, hierarchy: &Hierarchy, extent: Extent) -> anyhow::Result<Piece> {
-    let options = Options {
-        own_tables: true,
-        ..Options::default()
-    };
+    let options = Options { own_tables: true, ..Options::default() };
     let counted = match Encoder::<i16>::new(
         hierarchy.clone(),
         part.frames,
@@ -146,16 +139,11 @@ fn piece(part: &Sequence, hierarchy: &Hierarchy, extent: Extent) -> anyhow::Resu
         part,
         &mut Work::default(),
     ) {
-        Err(Refused::TooFine) => Encoder::<i32>::new(
-            hierarchy.clone(),
-            part.frames,
-            extent,
-            options,
-            part,
-            &mut Work::default(),
-        )?
-        .counts()
-        .cloned(),
+        Err(Refused::TooFine) => {
+            Encoder::<i32>::new(hierarchy.clone(), part.frames, extent, options, part, &mut Work::default())?
+                .counts()
+                .cloned()
+        }
         other => other?.counts().cloned(),
     };
     let counts = counted.context("tables of its own were asked for")?;
@@ -184,10 +172,7 @@ fn cluster(pieces: &mut [Piece]) -> anyhow::Result<(Vec<Tables>, Vec<usize>)> {
     for _ in 0..ROUNDS {
         tables = (0..sets).map(|set| made_of(pieces, &of, set)).collect();
         for (piece, of) in pieces.iter().zip(&mut of) {
-            let bits: Vec<f64> = tables
-                .iter()
-                .map(|t: &Tables| t.bits(&piece.counts))
-                .collect();
+            let bits: Vec<f64> = tables.iter().map(|t: &Tables| t.bits(&piece.counts)).collect();
             for (n, &b) in bits.iter().enumerate() {
                 if b < bits[*of] {
                     *of = n;

@@ -1,4 +1,5 @@
-//! Attributes of parts: any bytes give groups that are there and numbers for every frame, or are refused; and what was read is written and read again.
+//! Attributes of parts: any bytes give groups that are there and numbers for every frame, or are refused; and
+//! what was read is written and read again.
 #![no_main]
 use libfuzzer_sys::fuzz_target;
 use meshreel_codec::attributes::{Of, decode, encode};
@@ -16,11 +17,7 @@ fuzz_target!(|data: (u8, u8, u8, u8, &[u8])| {
             Of::Parts(groups) => &groups[..],
             Of::Vertices(groups) => &groups[..],
         };
-        assert!(
-            groups
-                .iter()
-                .all(|&g| (g as usize) < attribute.tracks.len())
-        );
+        assert!(groups.iter().all(|&g| (g as usize) < attribute.tracks.len()));
         for track in &attribute.tracks {
             assert_eq!(track.components.len(), attribute.components);
             for frame in 0..=frames {
@@ -30,8 +27,5 @@ fuzz_target!(|data: (u8, u8, u8, u8, &[u8])| {
     }
     let mut again = Vec::new();
     encode(&nodes, &all, frames, &mut again);
-    assert_eq!(
-        decode(&again, node, [vertices, parts], frames),
-        Ok((nodes, all))
-    );
+    assert_eq!(decode(&again, node, [vertices, parts], frames), Ok((nodes, all)));
 });

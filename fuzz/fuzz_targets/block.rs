@@ -20,8 +20,6 @@ fuzz_target!(|data: &[u8]| {
     Compressor::new(format, 1 + u32::from(choice) / 32).compress(raw, &mut block);
     assert_eq!(Decompressor::raw_size(&block), Ok(raw.len()));
     let mut out = vec![0; raw.len()];
-    decompressor
-        .decompress(&block, &mut out)
-        .expect("our own block");
+    decompressor.decompress(&block, &mut out).expect("our own block");
     assert_eq!(out, raw);
 });

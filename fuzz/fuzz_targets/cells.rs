@@ -1,4 +1,5 @@
-//! The soft codec: any mesh and motion to bytes and back within the radius; and any bytes as static part or unit of it.
+//! The soft codec: any mesh and motion to bytes and back within the radius; and any bytes as static part or
+//! unit of it.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -34,9 +35,7 @@ fuzz_target!(|data: &[u8]| {
         frames: (0..count)
             .map(|_| {
                 let one = |n: &mut Numbers<'_>| f32::from(n.u8() as i8) * scale / 100.0;
-                (0..points)
-                    .map(|_| [one(&mut numbers), one(&mut numbers), one(&mut numbers)])
-                    .collect()
+                (0..points).map(|_| [one(&mut numbers), one(&mut numbers), one(&mut numbers)]).collect()
             })
             .collect(),
     };
@@ -98,8 +97,7 @@ fn round_trip<W: Width>(
     };
     let mut work = Work::<W>::default();
     let (count, points) = (motion.frames.len() as u32, hierarchy.order.len());
-    let encoder =
-        Encoder::new(hierarchy.clone(), count, extent, options, motion, &mut work).ok()?;
+    let encoder = Encoder::new(hierarchy.clone(), count, extent, options, motion, &mut work).ok()?;
     let schedule = *encoder.schedule();
     let fixed = encoder.static_bytes().to_vec();
     let coded = Static::decode(&fixed, hierarchy.clone(), None).expect("what was encoded");
@@ -118,11 +116,8 @@ fn round_trip<W: Width>(
         let watch = &mut |frame: u32, _: &[[f32; 3]], decoded: &[[W; 4]]| {
             seen.push((frame, decoded.to_vec()));
         };
-        let [inner, last] = encoder
-            .group(group, &key, &mut work, watch)
-            .expect("the same");
-        seen.into_iter()
-            .for_each(|(frame, decoded)| frames[frame as usize] = decoded);
+        let [inner, last] = encoder.group(group, &key, &mut work, watch).expect("the same");
+        seen.into_iter().for_each(|(frame, decoded)| frames[frame as usize] = decoded);
         units.extend([(Unit::Inner(group), inner), (Unit::Last(group), last)]);
     }
     let mut scratch = vec![[W::default(); 4]; scratch_len(points)];
@@ -131,25 +126,12 @@ fn round_trip<W: Width>(
         let mut out = vec![vec![[W::default(); 4]; points]; list.len()];
         let mut slices: Vec<&mut [[W; 4]]> = out.iter_mut().map(|o| &mut o[..]).collect();
         let find = |frame: u32| Some(&frames[frame as usize][..]);
-        decode_unit(
-            &coded,
-            &schedule,
-            unit,
-            &bytes,
-            &find,
-            &mut slices,
-            &mut scratch,
-        )
-        .expect("what was encoded");
+        decode_unit(&coded, &schedule, unit, &bytes, &find, &mut slices, &mut scratch)
+            .expect("what was encoded");
         for (out, &frame) in out.iter().zip(list.iter()) {
-            assert!(
-                *out == frames[frame as usize],
-                "the decoder is the encoder's"
-            );
+            assert!(*out == frames[frame as usize], "the decoder is the encoder's");
             for (cell, &point) in out.iter().zip(&hierarchy.order) {
-                let value = coded
-                    .grid
-                    .position([cell[0].get(), cell[1].get(), cell[2].get()]);
+                let value = coded.grid.position([cell[0].get(), cell[1].get(), cell[2].get()]);
                 let source = motion.frames[frame as usize][point as usize];
                 let off = |k: usize| (f64::from(value[k]) - f64::from(source[k])).powi(2);
                 assert!((off(0) + off(1) + off(2)).sqrt() <= radius, "the promise");
@@ -166,13 +148,5 @@ fn hostile<W: Width>(coded: &Static, schedule: &Schedule, unit: Unit, bytes: &[u
     let mut slices: Vec<&mut [[W; 4]]> = out.iter_mut().map(|o| &mut o[..]).collect();
     let mut scratch = vec![[W::default(); 4]; scratch_len(points)];
     let find = |_: u32| Some(&frame[..]);
-    let _ = decode_unit(
-        coded,
-        schedule,
-        unit,
-        bytes,
-        &find,
-        &mut slices,
-        &mut scratch,
-    );
+    let _ = decode_unit(coded, schedule, unit, bytes, &find, &mut slices, &mut scratch);
 }

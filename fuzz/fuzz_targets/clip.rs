@@ -1,4 +1,5 @@
-//! Clips: what rides along; the stored form behind a fixed skeleton, and the chunks of skeletons and clips; everything that opens is decoded and sampled.
+//! Clips: what rides along; the stored form behind a fixed skeleton, and the chunks of skeletons and clips;
+//! everything that opens is decoded and sampled.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,12 +1,10 @@
-//! Clips of keys: any bytes, and clips that an encoder could write with some bytes changed, over small skeletons; what is read plays, any
-//! way, with unit rotations.
+//! Clips of keys: any bytes, and clips that an encoder could write with some bytes changed, over small
+//! skeletons; what is read plays, any way, with unit rotations.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use meshreel_codec::clip::Skeleton;
-use meshreel_codec::clip::curve::{
-    Curves, Head, Key, Kind, Knots, PARTS, Part, Playhead, Range, encode,
-};
+use meshreel_codec::clip::curve::{Curves, Head, Key, Kind, Knots, PARTS, Part, Playhead, Range, encode};
 use meshreel_codec::transform::Transform;
 use meshreel_fuzz::Numbers;
 
@@ -16,11 +14,7 @@ fuzz_target!(|data: &[u8]| {
     let times = [numbers.u16(), numbers.u16(), numbers.u16()];
     let parents: Vec<u32> = (0..joints as u32).map(|j| j.wrapping_sub(1)).collect();
     let (rest, shell) = (vec![Transform::IDENTITY; joints], vec![1.0; joints]);
-    let skeleton = Skeleton {
-        parents: &parents,
-        rest: &rest,
-        shell: &shell,
-    };
+    let skeleton = Skeleton { parents: &parents, rest: &rest, shell: &shell };
     let bytes = match numbers.bit() {
         true => written(&mut numbers, joints),
         false => numbers.rest().to_vec(),
@@ -63,9 +57,7 @@ fn written(numbers: &mut Numbers<'_>, joints: usize) -> Vec<u8> {
                 1 => {
                     let [x, y, z] = vector(numbers);
                     let w = if part == Part::Rotation { 200.0 } else { 0.0 };
-                    Kind::Constant(
-                        [x, y, z, w].map(|v| if part == Part::Rotation { v / 300.0 } else { v }),
-                    )
+                    Kind::Constant([x, y, z, w].map(|v| if part == Part::Rotation { v / 300.0 } else { v }))
                 }
                 _ if last == 0 => Kind::Default,
                 _ => {
@@ -75,8 +67,7 @@ fn written(numbers: &mut Numbers<'_>, joints: usize) -> Vec<u8> {
                             joint: joint as u16,
                             part,
                             time,
-                            payload: u64::from(numbers.u32())
-                                | u64::from(numbers.u16() & 0x7FFF) << 32,
+                            payload: u64::from(numbers.u32()) | u64::from(numbers.u16() & 0x7FFF) << 32,
                         });
                         if time == last {
                             break;
@@ -90,10 +81,7 @@ fn written(numbers: &mut Numbers<'_>, joints: usize) -> Vec<u8> {
                     }
                     Kind::Animated(match part {
                         Part::Rotation => Range::default(),
-                        _ => Range {
-                            low: vector(numbers),
-                            size: vector(numbers).map(f32::abs),
-                        },
+                        _ => Range { low: vector(numbers), size: vector(numbers).map(f32::abs) },
                     })
                 }
             }
@@ -116,11 +104,7 @@ fn written(numbers: &mut Numbers<'_>, joints: usize) -> Vec<u8> {
 fn bits(pose: &[Transform]) -> Vec<u32> {
     let numbers = pose.iter().flat_map(|t| {
         let vectors = t.translation.iter().chain(&t.scale);
-        t.rotation
-            .iter()
-            .chain(vectors)
-            .copied()
-            .collect::<Vec<_>>()
+        t.rotation.iter().chain(vectors).copied().collect::<Vec<_>>()
     });
     numbers.map(f32::to_bits).collect()
 }

@@ -18,9 +18,7 @@ fuzz_target!(|data: (u8, &[u8])| {
     let mut before: Option<(Vec<u32>, Vec<u32>, u32, Vec<u16>)> = None;
     for _ in 0..4 {
         let head = reader.head();
-        let fits = head.vertices <= VERTICES
-            && head.points <= head.vertices
-            && head.triangles <= INDICES / 3;
+        let fits = head.vertices <= VERTICES && head.points <= head.vertices && head.triangles <= INDICES / 3;
         if head.kind == 0 || !fits {
             return;
         }
@@ -42,11 +40,7 @@ fuzz_target!(|data: (u8, &[u8])| {
             (Some(before), 2..) => before.3.len() / 3,
             _ => head.vertices as usize,
         };
-        let mut triangles = Triangles {
-            ranges: &mut ranges,
-            indices: &mut indices,
-            point: &mut point,
-        };
+        let mut triangles = Triangles { ranges: &mut ranges, indices: &mut indices, point: &mut point };
         if head.kind == 1 {
             if reader.triangles(head, &mut work, &mut triangles).is_err() {
                 return;
@@ -56,14 +50,7 @@ fuzz_target!(|data: (u8, &[u8])| {
         }
         assert!(indices.iter().all(|&v| (v as usize) < vertices));
         let mut positions = vec![0u16; 3 * vertices];
-        let done = reader.stream(
-            Kind::Positions,
-            3,
-            &frames,
-            &point,
-            &mut work,
-            &mut positions,
-        );
+        let done = reader.stream(Kind::Positions, 3, &frames, &point, &mut work, &mut positions);
         if done.is_err() {
             return;
         }

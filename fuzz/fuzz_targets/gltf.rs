@@ -12,9 +12,7 @@ fuzz_target!(|data: &[u8]| {
         return;
     };
     walk(&scene);
-    let values: usize = (scene.clips.iter())
-        .map(|clip| clip.tracks.len().saturating_mul(clip.samples))
-        .sum();
+    let values: usize = (scene.clips.iter()).map(|clip| clip.tracks.len().saturating_mul(clip.samples)).sum();
     if scene.clips.is_empty() || values > 10_000 {
         return;
     }

@@ -6,8 +6,8 @@ use meshreel_fuzz::{file, hdf5, walk};
 use meshreel_scene::read::{ReadOptions, open};
 
 fuzz_target!(
-    // The reader turns a panic of the HDF5 library into an error; the hook of the fuzzer would end the process before.
-    // One that gets out of the reader is still found.
+    // The reader turns a panic of the HDF5 library into an error; the hook of the fuzzer would end the
+    // process before. One that gets out of the reader is still found.
     init: drop(std::panic::take_hook()),
     |data: &[u8]| -> Corpus {
         if !data.starts_with(b"\x89HDF\r\n\x1a\n") {

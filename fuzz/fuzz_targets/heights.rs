@@ -56,10 +56,7 @@ fuzz_target!(|data: &[u8]| {
     let mut small = || f32::from(numbers.u8() as i8) / 16.0;
     let sides = [(); 2].map(|()| [small() * 20.0, small(), small()]);
     let heights: Vec<f32> = (0..points).map(|_| small()).collect();
-    let plane = Plane {
-        axis: usize::from(numbers.u8() % 3),
-        sides,
-    };
+    let plane = Plane { axis: usize::from(numbers.u8() % 3), sides };
     let place = |(place, height): (&[u32; 2], f32)| {
         let mut at = plane.at(*place).map(|v| v as f32);
         at[plane.axis] = height;
@@ -85,9 +82,8 @@ fuzz_target!(|data: &[u8]| {
 
 /// The static part of a field; none where cells cannot hold its plane.
 fn encoded(hierarchy: &Hierarchy, field: &Field<'_>) -> Option<Vec<u8>> {
-    let side = |k: usize, pick: fn(f32, f32) -> f32, start: f32| {
-        field.points.iter().map(|p| p[k]).fold(start, pick)
-    };
+    let side =
+        |k: usize, pick: fn(f32, f32) -> f32, start: f32| field.points.iter().map(|p| p[k]).fold(start, pick);
     let extent = Extent {
         low: [0, 1, 2].map(|k| side(k, f32::min, f32::INFINITY)),
         high: [0, 1, 2].map(|k| side(k, f32::max, f32::NEG_INFINITY)),
@@ -96,14 +92,7 @@ fn encoded(hierarchy: &Hierarchy, field: &Field<'_>) -> Option<Vec<u8>> {
     };
     let options = Options {
         effort: 1,
-        choice: Some(Choice {
-            lattice: Lattice::Cubic,
-            first: 1.0,
-            key: 1.0,
-            last: 1.0,
-            worth: 0.0,
-            fit: 0,
-        }),
+        choice: Some(Choice { lattice: Lattice::Cubic, first: 1.0, key: 1.0, last: 1.0, worth: 0.0, fit: 0 }),
         ..Options::default()
     };
     let mut work = Work::<i16>::default();
@@ -116,8 +105,7 @@ fn encoded(hierarchy: &Hierarchy, field: &Field<'_>) -> Option<Vec<u8>> {
 
 /// Whether bytes are a static part, which then says where its plane lies.
 fn check(bytes: &[u8], hierarchy: &Hierarchy, shape: &Shape) -> bool {
-    let Ok((coded, flat)) = Flat::decode(bytes, hierarchy.clone(), shape, &mut Sets::default())
-    else {
+    let Ok((coded, flat)) = Flat::decode(bytes, hierarchy.clone(), shape, &mut Sets::default()) else {
         return false;
     };
     assert_eq!(flat.base.len(), hierarchy.order.len());

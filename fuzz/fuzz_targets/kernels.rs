@@ -1,5 +1,5 @@
-//! Units of the soft codec with so many points that all kernels take part, damaged anywhere: every kernel gives what the
-//! scalar decoder gives, the same refusal too.
+//! Units of the soft codec with so many points that all kernels take part, damaged anywhere: every kernel
+//! gives what the scalar decoder gives, the same refusal too.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -24,11 +24,7 @@ impl Source for Wave {
             let (x, y) = ((p as u32 % SIDE) as f32, (p as u32 / SIDE) as f32);
             let t = frame as f32 * 0.3;
             let rough = ((p * 7919 + frame as usize * 104_729) % 97) as f32 * 3e-4;
-            *out = [
-                x + rough,
-                y - rough,
-                (0.4 * x + t).sin() + (0.3 * y - t).cos() + rough,
-            ];
+            *out = [x + rough, y - rough, (0.4 * x + t).sin() + (0.3 * y - t).cos() + rough];
         }
     }
 }
@@ -54,12 +50,7 @@ fn encode(radius: f64, packed: bool) -> File {
     }
     let hierarchy = hierarchy::build(SIDE * SIDE, &triangles);
     let far = SIDE as f32;
-    let extent = Extent {
-        low: [-1.0, -1.0, -3.0],
-        high: [far, far, 3.0],
-        radius,
-        axes: 3,
-    };
+    let extent = Extent { low: [-1.0, -1.0, -3.0], high: [far, far, 3.0], radius, axes: 3 };
     let options = Options {
         effort: 1,
         packed,
@@ -75,8 +66,7 @@ fn encode(radius: f64, packed: bool) -> File {
         ..Options::default()
     };
     let mut work = Work::<i16>::default();
-    let encoder =
-        Encoder::new(hierarchy.clone(), FRAMES, extent, options, &Wave, &mut work).unwrap();
+    let encoder = Encoder::new(hierarchy.clone(), FRAMES, extent, options, &Wave, &mut work).unwrap();
     let schedule = *encoder.schedule();
     let mut units = vec![Vec::new(); schedule.units() as usize];
     let mut frames = vec![Vec::new(); FRAMES as usize];
@@ -98,36 +88,17 @@ fn encode(radius: f64, packed: bool) -> File {
         units[schedule.number(Unit::Last(group)) as usize] = last;
         seen.into_iter().for_each(|(f, d)| frames[f as usize] = d);
     }
-    File {
-        coded: Static::decode(encoder.static_bytes(), hierarchy, None).unwrap(),
-        schedule,
-        units,
-        frames,
-    }
+    File { coded: Static::decode(encoder.static_bytes(), hierarchy, None).unwrap(), schedule, units, frames }
 }
 
-fn decode(
-    file: &File,
-    isa: Isa,
-    unit: Unit,
-    bytes: &[u8],
-) -> Result<Vec<Vec<Vector<i16>>>, Corrupt> {
+fn decode(file: &File, isa: Isa, unit: Unit, bytes: &[u8]) -> Result<Vec<Vec<Vector<i16>>>, Corrupt> {
     let points = file.coded.points();
     let mut out = vec![vec![[7; 4]; points]; file.schedule.frames_of(unit).len()];
     let mut slices: Vec<&mut [Vector<i16>]> = out.iter_mut().map(|o| &mut o[..]).collect();
     let mut scratch = vec![[9; 4]; scratch_len(points)];
     let find = |frame: u32| file.frames.get(frame as usize).map(|f| &f[..]);
     let (coded, schedule) = (&file.coded, &file.schedule);
-    decode_unit_with(
-        isa,
-        coded,
-        schedule,
-        unit,
-        bytes,
-        &find,
-        &mut slices,
-        &mut scratch,
-    )?;
+    decode_unit_with(isa, coded, schedule, unit, bytes, &find, &mut slices, &mut scratch)?;
     Ok(out)
 }
 

@@ -1,4 +1,5 @@
-//! Clips in layers and tiers, behind a file's checksums: all of it played at once, and streamed in and out of a database. What both give must agree.
+//! Clips in layers and tiers, behind a file's checksums: all of it played at once, and streamed in and out of
+//! a database. What both give must agree.
 #![no_main]
 
 use libfuzzer_sys::{fuzz_mutator, fuzz_target};
@@ -20,10 +21,7 @@ fuzz_target!(|data: &[u8]| {
         return;
     };
     let whole = reel.clips();
-    let options = DatabaseOptions {
-        memory: 1 << 20,
-        threads: 0,
-    };
+    let options = DatabaseOptions { memory: 1 << 20, threads: 0 };
     let Ok(mut database) = Database::from_bytes("fuzz", source, &limits, options) else {
         return;
     };
@@ -38,18 +36,11 @@ fuzz_target!(|data: &[u8]| {
         let mut pose = vec![Transform::IDENTITY; clip.joints()];
         for i in 0..12 {
             let seconds = f64::from(i) * 0.37;
-            let streamed = clip.sample(
-                &mut cursor,
-                seconds,
-                Repeats::Wrap,
-                Rounding::None,
-                &mut pose,
-            );
+            let streamed = clip.sample(&mut cursor, seconds, Repeats::Wrap, Rounding::None, &mut pose);
             if let (true, Ok(whole)) = (all, &whole) {
                 let mut other = vec![Transform::IDENTITY; clip.joints()];
                 let mut own = ClipCursor::new(&whole[c]);
-                let loaded =
-                    whole[c].sample(&mut own, seconds, Repeats::Wrap, Rounding::None, &mut other);
+                let loaded = whole[c].sample(&mut own, seconds, Repeats::Wrap, Rounding::None, &mut other);
                 assert_eq!(streamed.is_ok(), loaded.is_ok());
                 let bits = |pose: &[Transform]| -> Vec<u32> {
                     let numbers = |t: &Transform| {

@@ -1,4 +1,5 @@
-//! Moving nodes: any setup behind a tree of nodes, any bytes as units of frames; what decodes, twice the same.
+//! Moving nodes: any setup behind a tree of nodes, any bytes as units of frames; what decodes, twice the
+//! same.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -15,11 +16,7 @@ fuzz_target!(|data: &[u8]| {
     let (setup, mut rest) = rest.split_at(rest.len().min(usize::from(cut & 31)));
     let mut whole = Vec::new();
     if kind & 1 == 0 {
-        let setups = [true, false].map(|scale| Setup {
-            moves: [true, true, scale],
-            pivot: scale,
-            code: 128,
-        });
+        let setups = [true, false].map(|scale| Setup { moves: [true, true, scale], pivot: scale, code: 128 });
         encode_setup(0.01, &setups, &mut whole);
     } else {
         whole.extend_from_slice(setup);
@@ -68,10 +65,7 @@ fuzz_target!(|data: &[u8]| {
 fn known() -> Vec<Node> {
     let node = |parent, moves, bounds| Node {
         parent,
-        rest: Transform {
-            translation: [0.0, 10.0, 1.0],
-            ..Transform::IDENTITY
-        },
+        rest: Transform { translation: [0.0, 10.0, 1.0], ..Transform::IDENTITY },
         moves,
         bounds,
     };

@@ -8,34 +8,17 @@ use meshreel_fuzz::Numbers;
 fuzz_target!(|data: &[u8]| {
     let mut numbers = Numbers(data);
     let vertices = 1 + usize::from(numbers.u8() % 32);
-    let point: Vec<u32> = (0..vertices)
-        .map(|v| u32::from(numbers.u8()) % (v as u32 + 1))
-        .collect();
+    let point: Vec<u32> = (0..vertices).map(|v| u32::from(numbers.u8()) % (v as u32 + 1)).collect();
     let mut vertex = || u32::from(numbers.u8()) % vertices as u32;
-    let triangles: Vec<[u32; 3]> = (0..2 * vertices)
-        .map(|_| [vertex(), vertex(), vertex()])
-        .collect();
-    let uvs: Vec<[f32; 2]> = (0..vertices)
-        .map(|_| [numbers.u16(), numbers.u16()].map(f32::from))
-        .collect();
+    let triangles: Vec<[u32; 3]> = (0..2 * vertices).map(|_| [vertex(), vertex(), vertex()]).collect();
+    let uvs: Vec<[f32; 2]> = (0..vertices).map(|_| [numbers.u16(), numbers.u16()].map(f32::from)).collect();
     let points: Vec<[i16; 4]> = (0..vertices)
-        .map(|_| {
-            [
-                numbers.u16() as i16,
-                numbers.u16() as i16,
-                numbers.u16() as i16,
-                0,
-            ]
-        })
+        .map(|_| [numbers.u16() as i16, numbers.u16() as i16, numbers.u16() as i16, 0])
         .collect();
     let unit = usize::from(numbers.u16());
     let rest = numbers.rest();
     let (unit, head) = rest.split_at(unit.min(rest.len()));
-    let shape = Shape {
-        triangles: &triangles,
-        point: &point,
-        uvs: &uvs,
-    };
+    let shape = Shape { triangles: &triangles, point: &point, uvs: &uvs };
     let Ok(normals) = Normals::read(head, shape) else {
         return;
     };

@@ -1,4 +1,5 @@
-//! The promise: whatever scene is compiled, the file verifies against it. Errors are fine, but not that a promise was not kept.
+//! The promise: whatever scene is compiled, the file verifies against it. Errors are fine, but not that a
+//! promise was not kept.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -12,14 +13,7 @@ fuzz_target!(|data: &[u8]| {
     let options = options(&mut numbers);
     let scene = scene(&mut numbers);
     let target = file("out.reel", &[]);
-    match compile(
-        &scene,
-        Vec::new(),
-        &target,
-        &options,
-        &meshreel_check::reopen,
-        &Silent,
-    ) {
+    match compile(&scene, Vec::new(), &target, &options, &meshreel_check::reopen, &Silent) {
         Ok(_) => {}
         Err(error @ Error::Promise { .. }) => panic!("{error}"),
         Err(_) => return,

@@ -1,4 +1,5 @@
-//! Named ranges: any bytes give frames that are there, in order, or are refused; and what was read is written as it was.
+//! Named ranges: any bytes give frames that are there, in order, or are refused; and what was read is written
+//! as it was.
 #![no_main]
 use libfuzzer_sys::fuzz_target;
 use meshreel_codec::ranges::{decode, encode};

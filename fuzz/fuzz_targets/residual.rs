@@ -14,9 +14,7 @@ fuzz_target!(|data: &[u8]| {
     let rest = numbers.rest();
     match word % 3 {
         0 => check(rest, components, count, |b| b[0]),
-        1 => check(rest, components, count, |b| {
-            u16::from_le_bytes([b[0], b[1]])
-        }),
+        1 => check(rest, components, count, |b| u16::from_le_bytes([b[0], b[1]])),
         _ => check(rest, components, count, |b| u32::from_le_bytes(*b)),
     }
 });
@@ -36,9 +34,6 @@ fn check<W: Word + std::fmt::Debug + PartialEq>(
     let mut encoded = Vec::new();
     residual::encode(&values, components, true, &mut encoded);
     let mut out = vec![W::default(); values.len()];
-    assert_eq!(
-        residual::decode(&encoded, components, &mut out),
-        Ok(encoded.len())
-    );
+    assert_eq!(residual::decode(&encoded, components, &mut out), Ok(encoded.len()));
     assert_eq!(out, values);
 }

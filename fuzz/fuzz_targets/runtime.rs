@@ -1,4 +1,5 @@
-//! Forged `.reel` files, wrong in what their blocks hold behind right checksums, through everything that reads one, in little memory.
+//! Forged `.reel` files, wrong in what their blocks hold behind right checksums, through everything that
+//! reads one, in little memory.
 #![no_main]
 
 use libfuzzer_sys::{fuzz_crossover, fuzz_mutator, fuzz_target};
@@ -21,6 +22,4 @@ fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
     mutate(data, size, max_size, seed)
 });
 
-fuzz_crossover!(|one: &[u8], other: &[u8], out: &mut [u8], seed: u32| {
-    cross(one, other, out, seed)
-});
+fuzz_crossover!(|one: &[u8], other: &[u8], out: &mut [u8], seed: u32| { cross(one, other, out, seed) });

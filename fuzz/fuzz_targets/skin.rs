@@ -36,18 +36,14 @@ fuzz_target!(|data: &[u8]| {
         coded: u32::from(coded) % (POINTS + 1),
     };
     let wide = flags & 2 != 0;
-    let Ok(mut skin) = Skin::decode(rest, bones, wide, &levels, &triangles, &mut Sets::default())
-    else {
+    let Ok(mut skin) = Skin::decode(rest, bones, wide, &levels, &triangles, &mut Sets::default()) else {
         return;
     };
     let mut matrices = vec![Matrix::default(); count as usize + 1];
     let mut transforms = vec![Transform::IDENTITY; rigid as usize];
     if let Some(packed) = &skin.packed {
         let mut frames = rest;
-        while packed
-            .read(&mut frames, &mut [0; 20], &mut transforms)
-            .is_ok()
-        {}
+        while packed.read(&mut frames, &mut [0; 20], &mut transforms).is_ok() {}
     }
     skin.matrices(&skin.grid, &transforms, Handles::None, &mut matrices);
     let mut out = vec![[0i32; 4]; POINTS as usize];
@@ -56,10 +52,5 @@ fuzz_target!(|data: &[u8]| {
     let numbers = skin.number_by_bones();
     let mut again = out.clone();
     skin.compose(&matrices, &[], &mut again);
-    assert!(
-        numbers
-            .iter()
-            .zip(&out)
-            .all(|(&n, cell)| again[n as usize] == *cell)
-    );
+    assert!(numbers.iter().zip(&out).all(|(&n, cell)| again[n as usize] == *cell));
 });

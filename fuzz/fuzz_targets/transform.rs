@@ -29,10 +29,7 @@ fuzz_target!(|data: &[u8]| {
     }
     let mut bytes = Vec::new();
     transform::encode(&values, previous, &mut bytes);
-    assert_eq!(
-        transform::decode(&bytes, previous, &mut out),
-        Ok(bytes.len())
-    );
+    assert_eq!(transform::decode(&bytes, previous, &mut out), Ok(bytes.len()));
     assert!(values.iter().map(bits).eq(out.iter().map(bits)));
 });
 

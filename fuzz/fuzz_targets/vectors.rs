@@ -1,4 +1,5 @@
-//! Numbers to numbers: octahedral normals, tangent frames, quantized axes. Any levels decode; any values encode within their bounds.
+//! Numbers to numbers: octahedral normals, tangent frames, quantized axes. Any levels decode; any values
+//! encode within their bounds.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,5 @@
-//! A whole `.reel` file through the runtime, behind its checksums: opened, and frames decoded in two orders, which must agree.
+//! A whole `.reel` file through the runtime, behind its checksums: opened, and frames decoded in two orders,
+//! which must agree.
 #![no_main]
 
 use std::collections::HashMap;
@@ -13,7 +14,8 @@ fuzz_target!(|data: &[u8]| {
     if !seal(&mut bytes) {
         return;
     }
-    // A small file can ask for much, up to the limits, and does so honestly: a million equal values take a few bytes.
+    // A small file can ask for much, up to the limits, and does so honestly: a million equal values take a
+    // few bytes.
     let mut limits = Limits::default();
     limits.format.max_chunk = 1 << 20;
     limits.max_vertices = 1 << 16;
@@ -47,11 +49,7 @@ fuzz_target!(|data: &[u8]| {
     let mut before: HashMap<usize, Option<u64>> = HashMap::new();
     for frame in jumps.into_iter().filter(|&f| f < frames).chain(steps) {
         let shown = decoder.decode(frame).is_ok().then(|| show(&decoder));
-        assert_eq!(
-            *before.entry(frame).or_insert(shown),
-            shown,
-            "frame {frame}"
-        );
+        assert_eq!(*before.entry(frame).or_insert(shown), shown, "frame {frame}");
         // Without animated attributes what could be decoded can be, and shows the same positions.
         if shown.is_some()
             && let Some(plain) = &mut plain
@@ -79,12 +77,7 @@ fn show(decoder: &FrameDecoder) -> u64 {
     for node in 0..description.nodes.len() {
         all.push(decoder.visible(node).into());
         let world = decoder.world(node);
-        all.extend(
-            world
-                .as_flattened()
-                .iter()
-                .flat_map(|v| v.to_bits().to_le_bytes()),
-        );
+        all.extend(world.as_flattened().iter().flat_map(|v| v.to_bits().to_le_bytes()));
     }
     for mesh in 0..description.meshes.len() {
         let view = decoder.mesh(mesh);
@@ -114,10 +107,7 @@ fn show(decoder: &FrameDecoder) -> u64 {
             }
         };
         let (three, two) = (3 * vertices, 2 * vertices);
-        keep(
-            view.positions_into(&mut out[..three]).is_ok(),
-            &out[..three],
-        );
+        keep(view.positions_into(&mut out[..three]).is_ok(), &out[..three]);
         keep(view.normals_into(&mut out[..three]).is_ok(), &out[..three]);
         keep(view.tangents_into(&mut out).is_ok(), &out);
         for set in 0..2 {

@@ -1,5 +1,6 @@
-//! A whole `.reel` file through everything that reads one: the decoder in random order, views, clips, databases, extraction, a player. Errors are fine. A panic is
-//! not, nor more memory than the limits allow, nor a frame that is another one when it is decoded after others.
+//! A whole `.reel` file through everything that reads one: the decoder in random order, views, clips,
+//! databases, extraction, a player. Errors are fine. A panic is not, nor more memory than the limits allow,
+//! nor a frame that is another one when it is decoded after others.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hasher};
@@ -11,8 +12,8 @@ use meshreel::clip::{
 use meshreel::packed::{PackedRig, PackedSequence};
 use meshreel::record::Semantic;
 use meshreel::{
-    Attribute, Command, Format, FrameDecoder, FrameView, Job, Limits, MeshView, Options, Pace,
-    Player, Pool, Read, Reel, Repeat, Shown, Source, Statistics, Still, Token, Transform, What,
+    Attribute, Command, Format, FrameDecoder, FrameView, Job, Limits, MeshView, Options, Pace, Player, Pool,
+    Read, Reel, Repeat, Shown, Source, Statistics, Still, Token, Transform, What,
 };
 use meshreel_check::scene::{As, to_scene_at};
 use meshreel_check::verify;
@@ -24,7 +25,8 @@ use crate::meter::measure;
 
 /// Bytes of memory that a file may ask for.
 const MEMORY: u64 = 64 << 20;
-/// What is not counted: what is kept of tables and names, the decompressor, lists that have grown by doubling.
+/// What is not counted: what is kept of tables and names, the decompressor, lists that have grown by
+/// doubling.
 const SLACK: u64 = 2 << 20;
 /// The same for each byte of the file.
 const SLACK_PER_BYTE: u64 = 16;
@@ -35,18 +37,15 @@ const WORK: usize = 1 << 20;
 
 /// What a file may ask for: little, so that a wild size is refused and not merely survived.
 pub fn limits() -> Limits {
-    let mut limits = Limits {
-        max_memory: MEMORY,
-        max_vertices: 1 << 20,
-        max_objects: 1 << 16,
-        ..Limits::default()
-    };
+    let mut limits =
+        Limits { max_memory: MEMORY, max_vertices: 1 << 20, max_objects: 1 << 16, ..Limits::default() };
     limits.format.max_frames = 1 << 16;
     limits.format.max_chunks = 1 << 16;
     limits
 }
 
-/// Runs `run`, which must not allocate more than `allowed` bytes and what goes unaccounted in a file of that size.
+/// Runs `run`, which must not allocate more than `allowed` bytes and what goes unaccounted in a file of that
+/// size.
 fn within<T>(what: &str, allowed: u64, file: usize, run: impl FnOnce() -> T) -> T {
     let (result, peak) = measure(run);
     let most = allowed + SLACK + SLACK_PER_BYTE * file as u64;
@@ -86,9 +85,7 @@ pub fn drive(bytes: Vec<u8>) {
         // What looking takes.
         let largest = reel.description().meshes.iter().map(|m| m.vertices);
         let looking = 16 * u64::from(largest.max().unwrap_or(0));
-        frames = within("decoding", memory + looking, size, || {
-            decode(&mut decoder, &mut random)
-        });
+        frames = within("decoding", memory + looking, size, || decode(&mut decoder, &mut random));
         within("views", 4 * MEMORY, size, || {
             views(&reel, &mut decoder, &mut random);
         });
@@ -114,11 +111,7 @@ fn decode(decoder: &mut FrameDecoder, random: &mut Random) -> HashMap<usize, Opt
     for frame in walk(decoder.reel(), 48, random) {
         let shown = decoder.decode(frame).is_ok().then(|| digest(decoder));
         assert_eq!(decoder.frame(), shown.map(|_| frame));
-        assert_eq!(
-            *before.entry(frame).or_insert(shown),
-            shown,
-            "frame {frame}"
-        );
+        assert_eq!(*before.entry(frame).or_insert(shown), shown, "frame {frame}");
     }
     before
 }
@@ -202,8 +195,7 @@ fn look(mesh: MeshView<'_>, out: &mut DefaultHasher) {
     }
     let mut values = vec![0.0; 4 * vertices];
     let (three, two) = (3 * vertices, 2 * vertices);
-    mesh.positions_into(&mut values[..three])
-        .expect("positions");
+    mesh.positions_into(&mut values[..three]).expect("positions");
     floats(&values[..three], out);
     let mut keep = |size: usize, write: &dyn Fn(&mut [f32]) -> bool| {
         if write(&mut values[..size]) {
@@ -354,11 +346,7 @@ fn show(view: FrameView<'_>, random: &mut Random) {
             let format = FORMATS[random.below(FORMATS.len())];
             let stride = format.size() + 4 * random.below(3);
             let mut out = vec![0; range.len() * stride];
-            let attribute = Attribute {
-                what,
-                format,
-                offset: 0,
-            };
+            let attribute = Attribute { what, format, offset: 0 };
             let _ = mesh.write(&[attribute], stride, range.clone(), &mut out);
         }
         for (material, range) in mesh.materials().iter().enumerate().take(4) {
@@ -393,12 +381,7 @@ fn tables(reel: &Reel) {
 
 // Clips.
 
-const ROUNDINGS: [Rounding; 4] = [
-    Rounding::None,
-    Rounding::Floor,
-    Rounding::Ceil,
-    Rounding::Nearest,
-];
+const ROUNDINGS: [Rounding; 4] = [Rounding::None, Rounding::Floor, Rounding::Ceil, Rounding::Nearest];
 
 fn seconds(duration: f64, random: &mut Random) -> f64 {
     let part = random.below(1001) as f64 / 1000.0;
@@ -495,10 +478,7 @@ fn sample(clip: &Clip, random: &mut Random) {
 }
 
 fn database(bytes: &Arc<Vec<u8>>, limits: &Limits, random: &mut Random) {
-    let options = DatabaseOptions {
-        memory: [1 << 20, 5000, 0][random.below(3)],
-        threads: 0,
-    };
+    let options = DatabaseOptions { memory: [1 << 20, 5000, 0][random.below(3)], threads: 0 };
     let Ok(mut database) = Database::from_bytes("forged", bytes.clone(), limits, options) else {
         return;
     };
@@ -583,9 +563,7 @@ impl Source for Disk {
         let mut pending = self.pending.lock().expect("no panic");
         // Some disks care, others do not.
         let at = pending.iter().position(|read| read.token() == token);
-        let read = at
-            .filter(|at| at % 2 == 0)
-            .map(|at| pending.swap_remove(at));
+        let read = at.filter(|at| at % 2 == 0).map(|at| pending.swap_remove(at));
         drop(pending);
         drop(read);
     }
@@ -640,14 +618,9 @@ fn play(
         limits: limits.clone(),
         ..Options::default()
     });
-    let disk = Arc::new(Disk {
-        bytes: bytes.clone(),
-        pending: Mutex::default(),
-    });
+    let disk = Arc::new(Disk { bytes: bytes.clone(), pending: Mutex::default() });
     let file = player.open_source("forged", disk.clone());
-    let ids: Vec<_> = (0..1 + random.below(3))
-        .filter_map(|_| player.instance(file))
-        .collect();
+    let ids: Vec<_> = (0..1 + random.below(3)).filter_map(|_| player.instance(file)).collect();
     for &id in &ids {
         player.command(id, Command::Repeat(Repeat::Loop));
         player.command(id, Command::Play);
@@ -703,9 +676,8 @@ fn extract(reel: &Reel, random: &mut Random) {
     let Ok((scene, _)) = to_scene_at(reel, bones, random.below(3)) else {
         return;
     };
-    let vertices: u64 = (reel.description().meshes.iter())
-        .map(|m| u64::from(m.vertices.max(m.indices)))
-        .sum();
+    let vertices: u64 =
+        (reel.description().meshes.iter()).map(|m| u64::from(m.vertices.max(m.indices))).sum();
     if vertices * reel.frame_count() as u64 > WORK as u64 || scene.nodes.len() > 1000 {
         return;
     }

@@ -1,5 +1,6 @@
-//! Forged files: whole `.reel` files whose contents are wrong behind right checksums. A file is taken apart, what its blocks hold or what its
-//! description says is changed, and it is put together again with blocks packed, sizes, places and checksums right.
+//! Forged files: whole `.reel` files whose contents are wrong behind right checksums. A file is taken apart,
+//! what its blocks hold or what its description says is changed, and it is put together again with blocks
+//! packed, sizes, places and checksums right.
 
 use libfuzzer_sys::fuzzer_mutate;
 use meshreel::kind;
@@ -37,7 +38,8 @@ impl Random {
     }
 }
 
-/// A custom mutator for whole files, as [`libfuzzer_sys::fuzz_mutator`] wants it: changes `data[..size]`, returns the new size.
+/// A custom mutator for whole files, as [`libfuzzer_sys::fuzz_mutator`] wants it: changes `data[..size]`,
+/// returns the new size.
 pub fn mutate(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize {
     let mut random = Random(seed.into());
     let parts = Parts::of(&data[..size]).filter(|_| !random.one_in(16));
@@ -62,11 +64,9 @@ pub fn cross(one: &[u8], other: &[u8], out: &mut [u8], seed: u32) -> usize {
                 let at = random.below(parts.chunks.len());
                 parts.chunks[at].block = other.chunks[from].block.clone();
             }
-            (_, from) => change(
-                &mut parts,
-                from.and_then(|from| unpack(&other.chunks[from].block)),
-                &mut random,
-            ),
+            (_, from) => {
+                change(&mut parts, from.and_then(|from| unpack(&other.chunks[from].block)), &mut random)
+            }
         }
     }
     let file = parts.file();
@@ -103,9 +103,7 @@ fn change(parts: &mut Parts, donor: Option<Vec<u8>>, random: &mut Random) {
             };
             if let Some(at) = at {
                 let block = &mut parts.chunks[at].block;
-                repack(block, random, |content, random| {
-                    contents(content, &donor, random)
-                });
+                repack(block, random, |content, random| contents(content, &donor, random));
             }
         }
         12 => frames(parts, random),
@@ -133,11 +131,7 @@ fn pack(raw: &[u8], format: Format, block: &mut Vec<u8>) {
 }
 
 /// Changes what a block holds, and packs it again, mostly as it was.
-fn repack(
-    block: &mut Vec<u8>,
-    random: &mut Random,
-    change: impl FnOnce(&mut Vec<u8>, &mut Random),
-) {
+fn repack(block: &mut Vec<u8>, random: &mut Random, change: impl FnOnce(&mut Vec<u8>, &mut Random)) {
     let Some(mut raw) = unpack(block) else {
         return native(block);
     };
@@ -260,12 +254,7 @@ fn word<const N: usize>(content: &mut [u8], at: usize, random: &mut Random) {
 
 /// Changes a number of variable length, which may become longer or shorter.
 fn varint(content: &mut Vec<u8>, at: usize, random: &mut Random) {
-    let size = content[at..]
-        .iter()
-        .take(5)
-        .take_while(|&&b| b >= 0x80)
-        .count()
-        + 1;
+    let size = content[at..].iter().take(5).take_while(|&&b| b >= 0x80).count() + 1;
     let end = (at + size).min(content.len());
     let value = (content[at..end].iter().rev()).fold(0u64, |v, &b| v << 7 | u64::from(b & 0x7F));
     let mut new = number(random, value) & 0xFFFF_FFFF;
@@ -280,7 +269,8 @@ fn varint(content: &mut Vec<u8>, at: usize, random: &mut Random) {
 
 // What the description knows of.
 
-/// Changes something that the description says where it lies: what comes behind it in the same chunk moves, and the description follows.
+/// Changes something that the description says where it lies: what comes behind it in the same chunk moves,
+/// and the description follows.
 fn located(parts: &mut Parts, donor: &[u8], random: &mut Random) {
     let Some((own, mut description)) = description(parts) else {
         return;
@@ -333,14 +323,7 @@ fn put(parts: &mut Parts, at: usize, description: &Description, random: &mut Ran
 
 fn locations(description: &mut Description) -> Vec<&mut Location> {
     (description.meshes.iter_mut())
-        .flat_map(|m| {
-            [
-                &mut m.connectivity,
-                &mut m.values,
-                &mut m.source_map,
-                &mut m.ends,
-            ]
-        })
+        .flat_map(|m| [&mut m.connectivity, &mut m.values, &mut m.source_map, &mut m.ends])
         .collect()
 }
 
@@ -406,13 +389,7 @@ fn describe(parts: &mut Parts, random: &mut Random) {
 
 fn mesh(mesh: &mut record::MeshRecord, frames: usize, random: &mut Random) {
     let small = |was: u32, random: &mut Random| number(random, was.into()) as u32;
-    let methods = [
-        Method::Static,
-        Method::Soft,
-        Method::Rigid,
-        Method::Skinned,
-        Method::Fluid,
-    ];
+    let methods = [Method::Static, Method::Soft, Method::Rigid, Method::Skinned, Method::Fluid];
     match random.below(20) {
         0 => mesh.method = methods[random.below(5)],
         1 => mesh.codec = random.below(4) as u8,
@@ -485,13 +462,7 @@ fn stream(stream: &mut record::StreamRecord, random: &mut Random) {
     match random.below(12) {
         0 => stream.animated ^= true,
         1 => {
-            let all = [
-                Coding::Levels,
-                Coding::Cells,
-                Coding::Predicted,
-                Coding::Bones,
-                Coding::Heights,
-            ];
+            let all = [Coding::Levels, Coding::Cells, Coding::Predicted, Coding::Bones, Coding::Heights];
             stream.coding = all[random.below(5)];
         }
         2 => stream.word = [1, 2, 4][random.below(3)],
@@ -512,13 +483,8 @@ fn stream(stream: &mut record::StreamRecord, random: &mut Random) {
         9 => stream.bones.coded = small(stream.bones.coded, random),
         10 => stream.bones.wide ^= true,
         _ => {
-            let all = [
-                Semantic::Position,
-                Semantic::Normal,
-                Semantic::QTangent,
-                Semantic::Uv,
-                Semantic::Colour,
-            ];
+            let all =
+                [Semantic::Position, Semantic::Normal, Semantic::QTangent, Semantic::Uv, Semantic::Colour];
             stream.semantic = all[random.below(5)];
         }
     }

@@ -1,4 +1,5 @@
-//! What the fuzz targets share: a file that is written anew for each input, a walk through a scene, and ways past checksums.
+//! What the fuzz targets share: a file that is written anew for each input, a walk through a scene, and ways
+//! past checksums.
 
 pub mod drive;
 pub mod forge;
@@ -18,16 +19,13 @@ use std::sync::OnceLock;
 
 use meshreel_scene::{Attribute, Channel, Scene};
 
-/// Readers take paths: `data` as a file called `name` in a folder of this process, in memory where the system has such a place.
+/// Readers take paths: `data` as a file called `name` in a folder of this process, in memory where the system
+/// has such a place.
 pub fn file(name: &str, data: &[u8]) -> PathBuf {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     let folder = FOLDER.get_or_init(|| {
         let shared = Path::new("/dev/shm");
-        let base = if shared.is_dir() {
-            shared.to_path_buf()
-        } else {
-            std::env::temp_dir()
-        };
+        let base = if shared.is_dir() { shared.to_path_buf() } else { std::env::temp_dir() };
         let folder = base.join(format!("meshreel-fuzz-{}", std::process::id()));
         fs::create_dir_all(&folder).expect("a folder for temporary files");
         folder
@@ -37,7 +35,8 @@ pub fn file(name: &str, data: &[u8]) -> PathBuf {
     path
 }
 
-/// Does what a compiler would do with a scene, on a few samples of everything. Errors are fine, panics are not.
+/// Does what a compiler would do with a scene, on a few samples of everything. Errors are fine, panics are
+/// not.
 pub fn walk(scene: &Scene) {
     let _ = scene.expand();
     for node in scene.nodes.iter().take(1000) {

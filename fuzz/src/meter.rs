@@ -44,7 +44,8 @@ unsafe impl GlobalAlloc for Meter {
     }
 }
 
-/// What `run` gives, and by how many bytes the most that was allocated meanwhile was above what had been before.
+/// What `run` gives, and by how many bytes the most that was allocated meanwhile was above what had been
+/// before.
 pub fn measure<T>(run: impl FnOnce() -> T) -> (T, u64) {
     let before = LIVE.load(Ordering::Relaxed);
     PEAK.store(before, Ordering::Relaxed);

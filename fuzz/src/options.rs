@@ -82,12 +82,7 @@ pub fn options(numbers: &mut Numbers) -> Options {
         cycle: numbers.below(8) == 1,
         remesh,
         fps: [None, None, Some(30.0), Some(0.7)][numbers.below(4)],
-        range: [
-            None,
-            None,
-            Some(Range::Frames(1, 3)),
-            Some(Range::Seconds(0.0, 1.0)),
-        ][numbers.below(4)],
+        range: [None, None, Some(Range::Frames(1, 3)), Some(Range::Seconds(0.0, 1.0))][numbers.below(4)],
         lod: (numbers.below(4) * numbers.below(2)) as u32,
         cull_hidden: numbers.below(8) == 1,
         attributes_apart: layered && numbers.below(8) == 1,

@@ -6,8 +6,7 @@ use libfuzzer_sys::fuzzer_mutate;
 use meshreel::kind;
 use meshreel_codec::block::{Compressor, Decompressor, Format};
 use meshreel_format::{
-    BOX_SIZE, CHUNK_ENTRY_FIELDS, CHUNK_ENTRY_SIZE, Field, HEADER_FIELDS, HEADER_SIZE, MAGIC,
-    checksum,
+    BOX_SIZE, CHUNK_ENTRY_FIELDS, CHUNK_ENTRY_SIZE, Field, HEADER_FIELDS, HEADER_SIZE, MAGIC, checksum,
 };
 
 /// Blocks larger than this are changed as they are, not behind their compression.
@@ -15,8 +14,8 @@ const MOST_RAW: usize = 1 << 20;
 /// Bytes by which a change may make a part longer.
 const GROWTH: usize = 64;
 
-/// Makes all checksums of a `.reel` file right and its length honest, so that changed bytes get further than the first check.
-/// False where there is not even a header.
+/// Makes all checksums of a `.reel` file right and its length honest, so that changed bytes get further than
+/// the first check. False where there is not even a header.
 pub fn seal(bytes: &mut [u8]) -> bool {
     if bytes.len() < HEADER_SIZE {
         return false;
@@ -77,10 +76,7 @@ fn header(file: &[u8], name: &str) -> usize {
 }
 
 fn field(fields: &[Field], name: &str) -> Field {
-    *fields
-        .iter()
-        .find(|field| field.name == name)
-        .expect("a field of this name")
+    *fields.iter().find(|field| field.name == name).expect("a field of this name")
 }
 
 fn get(bytes: &[u8], structure: usize, field: Field) -> u64 {
@@ -117,12 +113,7 @@ impl Part {
     }
 
     pub fn set_kind(&mut self, kind: u16) {
-        put(
-            &mut self.entry,
-            0,
-            field(CHUNK_ENTRY_FIELDS, "kind"),
-            kind.into(),
-        );
+        put(&mut self.entry, 0, field(CHUNK_ENTRY_FIELDS, "kind"), kind.into());
     }
 }
 
@@ -131,8 +122,7 @@ impl Parts {
         let own = file.get(..HEADER_SIZE)?.to_vec();
         let mut start = HEADER_SIZE;
         let part = |entry: &[u8]| {
-            let end =
-                start.checked_add(get(entry, 0, field(CHUNK_ENTRY_FIELDS, "size")) as usize)?;
+            let end = start.checked_add(get(entry, 0, field(CHUNK_ENTRY_FIELDS, "size")) as usize)?;
             let block = file.get(start..end)?.to_vec();
             start = end;
             let entry = entry.to_vec();
@@ -143,12 +133,7 @@ impl Parts {
         let frames = &file[frame_table(file)?];
         let boxes = header(file, "frame_count") * BOX_SIZE;
         let (clock, boxes) = frames.split_at(frames.len() - boxes);
-        Some(Parts {
-            header: own,
-            chunks,
-            clock: clock.to_vec(),
-            boxes: boxes.as_chunks().0.to_vec(),
-        })
+        Some(Parts { header: own, chunks, clock: clock.to_vec(), boxes: boxes.as_chunks().0.to_vec() })
     }
 
     /// Numbers of the chunks that are frames.
@@ -208,9 +193,9 @@ impl Parts {
     }
 }
 
-/// A custom mutator for whole files. Half of the changes are made to what one block holds, which is then stored without
-/// compression, with sizes and offsets put right; the rest to frames as wholes, or to any byte of the file.
-/// As [`libfuzzer_sys::fuzz_mutator`] wants it: changes `data[..size]`, returns the new size.
+/// A custom mutator for whole files. Half of the changes are made to what one block holds, which is then
+/// stored without compression, with sizes and offsets put right; the rest to frames as wholes, or to any byte
+/// of the file. As [`libfuzzer_sys::fuzz_mutator`] wants it: changes `data[..size]`, returns the new size.
 pub fn mutate(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize {
     let mut random = seed;
     let mut next = |below: usize| {
@@ -259,9 +244,7 @@ pub fn mutate(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize
 
 /// Changes what a block holds.
 fn change(block: &mut Vec<u8>) {
-    let raw_size = Decompressor::raw_size(block)
-        .ok()
-        .filter(|&n| n <= MOST_RAW);
+    let raw_size = Decompressor::raw_size(block).ok().filter(|&n| n <= MOST_RAW);
     let mut raw = vec![0; raw_size.unwrap_or(0)];
     let is_open = raw_size.is_some() && Decompressor::new().decompress(block, &mut raw).is_ok();
     let content = if is_open { &mut raw } else { &mut *block };

@@ -1,11 +1,11 @@
-//! Small scenes made from bytes: everything that a reader can hand over, well-formed or not. Shared with the tests of the command line, which
-//! have no fuzzer.
+//! Small scenes made from bytes: everything that a reader can hand over, well-formed or not. Shared with the
+//! tests of the command line, which have no fuzzer.
 
 use super::{Numbers, shape};
 use glam::{DMat4, DQuat, DVec3};
 use meshreel_scene::{
-    Attribute, Channel, FaceSet, Mesh, Node, NodeKind, Scene, Scope, TimeSampling, Topology,
-    Transform, Winding,
+    Attribute, Channel, FaceSet, Mesh, Node, NodeKind, Scene, Scope, TimeSampling, Topology, Transform,
+    Winding,
 };
 
 /// Coordinates that are likely to meet, to collapse, or to leave a range.
@@ -31,28 +31,16 @@ const COORDINATES: [f32; 16] = [
 /// A scene of up to three meshes in a tree of up to six nodes.
 pub fn scene(numbers: &mut Numbers) -> Scene {
     let meshes: Vec<Mesh> = (0..1 + numbers.below(3)).map(|_| mesh(numbers)).collect();
-    let mut scene = Scene {
-        meshes,
-        format: "fuzz",
-        ..Scene::default()
-    };
+    let mut scene = Scene { meshes, format: "fuzz", ..Scene::default() };
     let count = scene.meshes.len() + numbers.below(4);
     for id in 0..count {
         let own = (id < scene.meshes.len()).then_some(id);
         // The last node or the root: that keeps pre-order.
-        let parent = if numbers.bit() {
-            id.checked_sub(1)
-        } else {
-            None
-        };
+        let parent = if numbers.bit() { id.checked_sub(1) } else { None };
         // Only what stands before and has no child can be stood for without going in circles.
-        let target = (own.is_none() && numbers.bit())
-            .then(|| numbers.below(id.max(1)))
-            .filter(|&to| {
-                to < id
-                    && scene.nodes[to].instance_of.is_none()
-                    && !is_above(&scene.nodes, to, parent)
-            });
+        let target = (own.is_none() && numbers.bit()).then(|| numbers.below(id.max(1))).filter(|&to| {
+            to < id && scene.nodes[to].instance_of.is_none() && !is_above(&scene.nodes, to, parent)
+        });
         let name = format!("n{id}");
         let above = parent.map_or("", |parent| &scene.nodes[parent].path);
         scene.nodes.push(Node {
@@ -92,14 +80,8 @@ fn is_above(nodes: &[Node], node: usize, mut at: Option<usize>) -> bool {
 fn sampling(numbers: &mut Numbers, samples: usize) -> TimeSampling {
     let step = [1.0, 1.0 / 24.0, 1e-6, 0.5][numbers.below(4)];
     match numbers.below(6) {
-        0..=3 => TimeSampling::Uniform {
-            start: f64::from(numbers.i8()) / 8.0,
-            step,
-        },
-        4 => TimeSampling::Cyclic {
-            times: vec![0.0, step / 4.0],
-            period: step,
-        },
+        0..=3 => TimeSampling::Uniform { start: f64::from(numbers.i8()) / 8.0, step },
+        4 => TimeSampling::Cyclic { times: vec![0.0, step / 4.0], period: step },
         _ => {
             let mut time = 0.0;
             let mut next = || {
@@ -107,9 +89,7 @@ fn sampling(numbers: &mut Numbers, samples: usize) -> TimeSampling {
                 time += step * numbers.below(4) as f64;
                 time
             };
-            TimeSampling::Acyclic {
-                times: (0..samples).map(|_| next()).collect(),
-            }
+            TimeSampling::Acyclic { times: (0..samples).map(|_| next()).collect() }
         }
     }
 }
@@ -118,11 +98,7 @@ fn channel<T: Clone + Send + Sync + 'static>(
     numbers: &mut Numbers,
     mut sample: impl FnMut(&mut Numbers) -> Vec<T>,
 ) -> Channel<T> {
-    let samples = if numbers.bit() {
-        1
-    } else {
-        1 + numbers.below(6)
-    };
+    let samples = if numbers.bit() { 1 } else { 1 + numbers.below(6) };
     if samples == 1 {
         return Channel::constant(sample(numbers));
     }
@@ -148,9 +124,7 @@ fn transform(numbers: &mut Numbers) -> Transform {
             2 => DMat4::from_cols_array(&std::array::from_fn(|i| {
                 if i % 4 == 3 { f64::from(i == 15) } else { v() }
             })),
-            _ => DMat4::from_scale(DVec3::splat(
-                [1.0, 0.0, 1e-12, 1e12, -1.0, f64::NAN][numbers.below(6)],
-            )),
+            _ => DMat4::from_scale(DVec3::splat([1.0, 0.0, 1e-12, 1e12, -1.0, f64::NAN][numbers.below(6)])),
         }]
     });
     let inherits = (numbers.below(4) == 0).then(|| channel(numbers, |numbers| vec![numbers.bit()]));
@@ -180,11 +154,7 @@ fn flight(numbers: &mut Numbers) -> Transform {
             true => DVec3::ZERO,
             false => DVec3::new(grown, grown, size.abs() * (1.0 + pulse * (t * 0.3).sin())),
         };
-        let far = if frame >= jump {
-            axis * 100.0
-        } else {
-            DVec3::ZERO
-        };
+        let far = if frame >= jump { axis * 100.0 } else { DVec3::ZERO };
         vec![DMat4::from_scale_rotation_translation(
             scale,
             DQuat::from_axis_angle(axis, turn * t),
@@ -248,11 +218,7 @@ fn made(numbers: &mut Numbers) -> Frames {
             (vec![counts], vec![indices])
         }
     };
-    Frames {
-        counts,
-        indices,
-        positions,
-    }
+    Frames { counts, indices, positions }
 }
 
 /// Whatever a damaged file may hold.
@@ -261,11 +227,7 @@ fn found(numbers: &mut Numbers) -> Frames {
     let points = numbers.below(20);
     let fluid = numbers.below(4) == 0;
     let faces = numbers.below(12);
-    let frames = if numbers.bit() {
-        1
-    } else {
-        1 + numbers.below(20)
-    };
+    let frames = if numbers.bit() { 1 } else { 1 + numbers.below(20) };
     let regular = numbers.bit();
 
     let mut counts: Vec<Vec<i32>> = Vec::new();
@@ -274,29 +236,15 @@ fn found(numbers: &mut Numbers) -> Frames {
     for frame in 0..frames {
         if frame == 0 || fluid {
             let own: Vec<i32> = (0..faces)
-                .map(|_| {
-                    if regular {
-                        3
-                    } else {
-                        [3, 4, 5, 8, 2, 0, -1, 13][numbers.below(8)]
-                    }
-                })
+                .map(|_| if regular { 3 } else { [3, 4, 5, 8, 2, 0, -1, 13][numbers.below(8)] })
                 .collect();
             let corners: i32 = own.iter().map(|&n| n.max(0)).sum();
             // Now and then a corner too few or a point that is not there.
             let corners = corners - i32::from(numbers.below(16) == 0);
             let most = points + usize::from(numbers.below(16) == 0);
-            indices.push(
-                (0..corners.max(0))
-                    .map(|_| numbers.below(most.max(1)) as i32)
-                    .collect(),
-            );
+            indices.push((0..corners.max(0)).map(|_| numbers.below(most.max(1)) as i32).collect());
             counts.push(own);
-            let points = if fluid {
-                numbers.below(points + 1)
-            } else {
-                points
-            };
+            let points = if fluid { numbers.below(points + 1) } else { points };
             positions.push((0..points).map(|_| vector(numbers, wild)).collect());
         } else {
             let moved = numbers.below(4);
@@ -312,32 +260,18 @@ fn found(numbers: &mut Numbers) -> Frames {
             positions.push(next);
         }
     }
-    Frames {
-        counts,
-        indices,
-        positions,
-    }
+    Frames { counts, indices, positions }
 }
 
 fn mesh(numbers: &mut Numbers) -> Mesh {
-    let Frames {
-        counts,
-        indices,
-        mut positions,
-    } = match numbers.below(4) {
+    let Frames { counts, indices, mut positions } = match numbers.below(4) {
         0 => found(numbers),
         _ => made(numbers),
     };
     let (frames, faces) = (positions.len(), counts[0].len());
     let times = sampling(numbers, frames);
     let fluid = counts.len() > 1;
-    let sizes = [
-        1,
-        counts[0].len(),
-        positions[0].len(),
-        positions[0].len(),
-        indices[0].len(),
-    ];
+    let sizes = [1, counts[0].len(), positions[0].len(), positions[0].len(), indices[0].len()];
     let topology = match (frames, fluid) {
         (1, _) => Topology::Constant,
         (_, false) => Topology::Homogeneous,
@@ -357,27 +291,17 @@ fn mesh(numbers: &mut Numbers) -> Mesh {
         },
         face_counts,
         face_indices,
-        winding: if numbers.bit() {
-            Winding::Clockwise
-        } else {
-            Winding::CounterClockwise
-        },
+        winding: if numbers.bit() { Winding::Clockwise } else { Winding::CounterClockwise },
         topology,
         normals: (numbers.below(3) == 0).then(|| attribute(numbers, "N", sizes)),
-        uvs: (0..numbers.below(3))
-            .map(|_| attribute(numbers, "uv", sizes))
-            .collect(),
-        colours: (0..numbers.below(2))
-            .map(|_| attribute(numbers, "Cd", sizes))
-            .collect(),
+        uvs: (0..numbers.below(3)).map(|_| attribute(numbers, "uv", sizes)).collect(),
+        colours: (0..numbers.below(2)).map(|_| attribute(numbers, "Cd", sizes)).collect(),
         velocities: None,
         face_sets: (0..numbers.below(3))
             .map(|set| FaceSet {
                 name: format!("set{set}"),
                 faces: channel(numbers, |numbers| {
-                    (0..numbers.below(6))
-                        .map(|_| numbers.below(faces.min(255) + 1) as i32)
-                        .collect()
+                    (0..numbers.below(6)).map(|_| numbers.below(faces.min(255) + 1) as i32).collect()
                 }),
             })
             .collect(),
@@ -391,37 +315,20 @@ fn mesh(numbers: &mut Numbers) -> Mesh {
 }
 
 /// Mostly of the right length; `sizes` by scope.
-fn attribute<const N: usize>(
-    numbers: &mut Numbers,
-    name: &str,
-    sizes: [usize; 5],
-) -> Attribute<[f32; N]> {
-    const SCOPES: [Scope; 5] = [
-        Scope::Constant,
-        Scope::Uniform,
-        Scope::Varying,
-        Scope::Vertex,
-        Scope::FaceVarying,
-    ];
+fn attribute<const N: usize>(numbers: &mut Numbers, name: &str, sizes: [usize; 5]) -> Attribute<[f32; N]> {
+    const SCOPES: [Scope; 5] =
+        [Scope::Constant, Scope::Uniform, Scope::Varying, Scope::Vertex, Scope::FaceVarying];
     let scope = numbers.below(5);
     let size = sizes[scope] + usize::from(numbers.below(16) == 0);
     let palette = (numbers.below(3) == 0).then(|| 1 + numbers.below(5));
     let wild = numbers.below(8) == 0;
-    let values = channel(numbers, |numbers| {
-        (0..palette.unwrap_or(size))
-            .map(|_| vector(numbers, wild))
-            .collect()
-    });
+    let values =
+        channel(numbers, |numbers| (0..palette.unwrap_or(size)).map(|_| vector(numbers, wild)).collect());
     let indices = palette.map(|palette| {
         channel(numbers, |numbers| {
             let most = palette + usize::from(numbers.below(16) == 0);
             (0..size).map(|_| numbers.below(most) as u32).collect()
         })
     });
-    Attribute {
-        name: name.into(),
-        scope: SCOPES[scope],
-        values,
-        indices,
-    }
+    Attribute { name: name.into(), scope: SCOPES[scope], values, indices }
 }

@@ -1,5 +1,5 @@
-//! Shapes and motions for [`super::scene`]: what artists, rigs and simulations make, and what goes wrong with it. Small enough that a thousand
-//! of them compile in a minute.
+//! Shapes and motions for [`super::scene`]: what artists, rigs and simulations make, and what goes wrong with
+//! it. Small enough that a thousand of them compile in a minute.
 
 use super::Numbers;
 use glam::{DMat3, DVec3};
@@ -27,9 +27,7 @@ impl Shape {
         let mut shape = Shape::default();
         for i in 0..(w + 1) * (h + 1) {
             let (x, y) = (f64::from(i % (w + 1)), f64::from(i / (w + 1)));
-            shape
-                .points
-                .push(DVec3::new(x / f64::from(w), y / f64::from(h), 0.0));
+            shape.points.push(DVec3::new(x / f64::from(w), y / f64::from(h), 0.0));
         }
         for q in 0..w * h {
             let a = q / w * (w + 1) + q % w;
@@ -48,14 +46,7 @@ impl Shape {
 
     fn cube() -> Shape {
         let corner = |i: i32| [0, 1, 2].map(|k| f64::from(i >> k & 1) - 0.5);
-        let faces = [
-            [0, 2, 3, 1],
-            [4, 5, 7, 6],
-            [0, 1, 5, 4],
-            [2, 6, 7, 3],
-            [0, 4, 6, 2],
-            [1, 3, 7, 5],
-        ];
+        let faces = [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]];
         Shape {
             points: (0..8).map(|i| DVec3::from_array(corner(i))).collect(),
             faces: faces.iter().map(|f| f.to_vec()).collect(),
@@ -64,30 +55,20 @@ impl Shape {
 
     fn ball(rings: usize, segments: usize) -> Shape {
         let (r, s) = (rings as i32, segments as i32);
-        let mut shape = Shape {
-            points: vec![DVec3::NEG_Z, DVec3::Z],
-            ..Shape::default()
-        };
+        let mut shape = Shape { points: vec![DVec3::NEG_Z, DVec3::Z], ..Shape::default() };
         let at = |ring: i32, segment: i32| 2 + ring * s + segment.rem_euclid(s);
         for ring in 0..r {
             let up = f64::from(ring + 1) / f64::from(r + 1) * std::f64::consts::PI;
             for segment in 0..s {
                 let (y, x) = (f64::from(segment) / f64::from(s) * std::f64::consts::TAU).sin_cos();
-                shape
-                    .points
-                    .push(DVec3::new(x * up.sin(), y * up.sin(), -up.cos()));
+                shape.points.push(DVec3::new(x * up.sin(), y * up.sin(), -up.cos()));
             }
         }
         for k in 0..s {
             shape.faces.push(vec![0, at(0, k + 1), at(0, k)]);
             shape.faces.push(vec![1, at(r - 1, k), at(r - 1, k + 1)]);
             for ring in 1..r {
-                shape.faces.push(vec![
-                    at(ring - 1, k),
-                    at(ring - 1, k + 1),
-                    at(ring, k + 1),
-                    at(ring, k),
-                ]);
+                shape.faces.push(vec![at(ring - 1, k), at(ring - 1, k + 1), at(ring, k + 1), at(ring, k)]);
             }
         }
         shape
@@ -99,11 +80,7 @@ impl Shape {
         back.faces.iter_mut().for_each(|f| f.reverse());
         if cut {
             // Triangles whose other side is a quad.
-            let corners = |f: &Vec<i32>| {
-                (2..f.len())
-                    .map(|k| vec![f[0], f[k - 1], f[k]])
-                    .collect::<Vec<_>>()
-            };
+            let corners = |f: &Vec<i32>| (2..f.len()).map(|k| vec![f[0], f[k - 1], f[k]]).collect::<Vec<_>>();
             back.faces = back.faces.iter().flat_map(corners).collect();
         }
         match own_points {
@@ -120,9 +97,7 @@ pub fn shape(numbers: &mut Numbers) -> Shape {
         0 | 1 => {
             let mut grid = Shape::grid(1 + numbers.below(12), 1 + numbers.below(12), numbers.bit());
             let bend = f64::from(numbers.i8()) / 100.0;
-            grid.points
-                .iter_mut()
-                .for_each(|p| p.z = bend * (3.0 * p.x).sin() * p.y);
+            grid.points.iter_mut().for_each(|p| p.z = bend * (3.0 * p.x).sin() * p.y);
             grid
         }
         2 => Shape::cube(),
@@ -133,9 +108,7 @@ pub fn shape(numbers: &mut Numbers) -> Shape {
             for _ in 0..1 + numbers.below(12) {
                 let mut card = Shape::grid(1 + numbers.below(3), 1, false);
                 let fold = f64::from(numbers.i8()) / 64.0;
-                card.points
-                    .iter_mut()
-                    .for_each(|p| p.z = fold * (p.x - 0.5).abs());
+                card.points.iter_mut().for_each(|p| p.z = fold * (p.x - 0.5).abs());
                 let card = card.two_sided(numbers.below(4) == 0, numbers.below(4) == 0);
                 let (turn, to) = (turn(numbers), vector(numbers));
                 let size = [0.1, 1e-3, 1.0][numbers.below(3)];
@@ -155,10 +128,7 @@ pub fn shape(numbers: &mut Numbers) -> Shape {
                 let (y, x) = (i as f64 / n as f64 * std::f64::consts::TAU).sin_cos();
                 DVec3::new(x, y, 0.0) * if i.is_multiple_of(2) { 1.0 } else { deep }
             };
-            Shape {
-                points: (0..n).map(corner).collect(),
-                faces: vec![(0..n as i32).collect()],
-            }
+            Shape { points: (0..n).map(corner).collect(), faces: vec![(0..n as i32).collect()] }
         }
         7 => {
             // Points without faces, one point, all in one place, all on a line.
@@ -174,21 +144,14 @@ pub fn shape(numbers: &mut Numbers) -> Shape {
                 true => (2..points as i32).map(|i| vec![0, i - 1, i]).collect(),
                 false => Vec::new(),
             };
-            Shape {
-                points: (0..points).map(point).collect(),
-                faces,
-            }
+            Shape { points: (0..points).map(point).collect(), faces }
         }
         8 => {
             // Pages at one edge, on some of both sides, and a fan around its end.
-            let mut book = Shape {
-                points: vec![DVec3::ZERO, DVec3::Y],
-                ..Shape::default()
-            };
+            let mut book = Shape { points: vec![DVec3::ZERO, DVec3::Y], ..Shape::default() };
             for page in 0..2 + numbers.below(8) as i32 {
                 let (y, x) = f64::from(page).sin_cos();
-                book.points
-                    .extend([DVec3::new(x, 1.0, y), DVec3::new(x, 0.0, y)]);
+                book.points.extend([DVec3::new(x, 1.0, y), DVec3::new(x, 0.0, y)]);
                 let face = vec![0, 1, 2 + 2 * page, 3 + 2 * page];
                 if numbers.bit() {
                     book.faces.push(face.iter().rev().copied().collect());
@@ -231,7 +194,8 @@ pub fn shape(numbers: &mut Numbers) -> Shape {
     shape
 }
 
-/// Faces that repeat others, turned or not, that turn the other way, that have no area; points that fall together.
+/// Faces that repeat others, turned or not, that turn the other way, that have no area; points that fall
+/// together.
 fn damage(shape: &mut Shape, numbers: &mut Numbers) {
     for _ in 0..1 + numbers.below(6) {
         if shape.faces.is_empty() {
@@ -270,9 +234,7 @@ pub fn motion(shape: &Shape, frames: usize, numbers: &mut Numbers) -> Frames {
         _ => [0, 0],
     };
     let jumps: Vec<(usize, DVec3)> = match numbers.below(4) {
-        0 => (0..1 + numbers.below(3))
-            .map(|_| (numbers.below(frames), 30.0 * vector(numbers)))
-            .collect(),
+        0 => (0..1 + numbers.below(3)).map(|_| (numbers.below(frames), 30.0 * vector(numbers))).collect(),
         _ => Vec::new(),
     };
     let scale = 10f64.powi(match numbers.bit() {
@@ -294,9 +256,7 @@ pub fn motion(shape: &Shape, frames: usize, numbers: &mut Numbers) -> Frames {
             let jump: DVec3 = jumps.iter().filter(|j| j.0 <= frame).map(|j| j.1).sum();
             let place = |(i, &p): (usize, &DVec3)| {
                 let moved = move_point(kind, i, p, t, axis, u64::from(seed) << 32 | moved as u64);
-                ((moved + drift * t + jump) * mirror * scale + offset)
-                    .as_vec3()
-                    .to_array()
+                ((moved + drift * t + jump) * mirror * scale + offset).as_vec3().to_array()
             };
             shape.points.iter().enumerate().map(place).collect()
         })
@@ -326,9 +286,7 @@ fn move_point(kind: usize, i: usize, p: DVec3, t: f64, axis: DVec3, seed: u64) -
         7 => {
             let mut x = seed ^ (i as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
             let mut noise = || {
-                x = x
-                    .wrapping_mul(6_364_136_223_846_793_005)
-                    .wrapping_add(1_442_695_040_888_963_407);
+                x = x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                 (x >> 40) as f64 / (1 << 24) as f64 - 0.5
             };
             p + 0.1 * DVec3::new(noise(), noise(), noise())
@@ -343,16 +301,8 @@ fn wreck(frames: &mut Frames, numbers: &mut Numbers) {
     for _ in 0..1 + numbers.below(3) {
         let first = numbers.below(frames.len());
         let end = (first + 1 + numbers.below(4)).min(frames.len());
-        let value = [
-            f32::NAN,
-            f32::INFINITY,
-            1e30,
-            -0.0,
-            0.0,
-            1e18,
-            f32::MIN_POSITIVE,
-            1e-42,
-        ][numbers.below(8)];
+        let value =
+            [f32::NAN, f32::INFINITY, 1e30, -0.0, 0.0, 1e18, f32::MIN_POSITIVE, 1e-42][numbers.below(8)];
         let (which, every) = (numbers.below(3), 1 + numbers.below(5));
         for frame in &mut frames[first..end] {
             for point in frame.iter_mut().step_by(every) {

@@ -1,4 +1,5 @@
-//! Opens a file as any player would and decodes all that is in it: what a compiler does with a finished file before it gets its name.
+//! Opens a file as any player would and decodes all that is in it: what a compiler does with a finished file
+//! before it gets its name.
 
 use meshreel::clip::{Clip, ClipCursor};
 use meshreel::{Error, FrameDecoder, Limits, Reel, Transform};
@@ -11,8 +12,8 @@ const FRAMES_AT_LEAST: usize = 64;
 /// Bytes that decoders side by side take at most, unless one alone takes more.
 const MEMORY: u64 = 256 << 20;
 
-/// Opens the file at `path` with the runtime's default limits and decodes every frame, clip, source map, LOD, attribute and rig. An error is the
-/// [`Error`] that a player would have.
+/// Opens the file at `path` with the runtime's default limits and decodes every frame, clip, source map, LOD,
+/// attribute and rig. An error is the [`Error`] that a player would have.
 pub fn reopen(path: &Path) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let reel = Reel::open(path, &Limits::default())?;
     for mesh in 0..reel.description().meshes.len() {
@@ -25,13 +26,10 @@ pub fn reopen(path: &Path) -> Result<(), Box<dyn std::error::Error + Send + Sync
     let decoders = (rayon::current_num_threads() as u64)
         .min(MEMORY / reel.memory().max(1))
         .clamp(1, (frames / FRAMES_AT_LEAST).max(1) as u64) as usize;
-    (0..decoders)
-        .into_par_iter()
-        .try_for_each(|part| -> Result<(), Error> {
-            let mut decoder = FrameDecoder::new(&reel)?;
-            (part * frames / decoders..(part + 1) * frames / decoders)
-                .try_for_each(|frame| decoder.decode(frame))
-        })?;
+    (0..decoders).into_par_iter().try_for_each(|part| -> Result<(), Error> {
+        let mut decoder = FrameDecoder::new(&reel)?;
+        (part * frames / decoders..(part + 1) * frames / decoders).try_for_each(|frame| decoder.decode(frame))
+    })?;
     Ok(())
 }
 

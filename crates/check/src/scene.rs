@@ -1,7 +1,8 @@
 //! A decoded file as a [`Scene`]: what `extract` writes and what can be compared with the source.
 //!
-//! Meshes come back in the source's points and polygons where the file has its source map, else in vertices and
-//! triangles. Fluid meshes are vertices and triangles, frame by frame. Values are decoded when they are read.
+//! Meshes come back in the source's points and polygons where the file has its source map, else in vertices
+//! and triangles. Fluid meshes are vertices and triangles, frame by frame. Values are decoded when they are
+//! read.
 
 mod clip;
 pub(crate) mod frames;
@@ -30,7 +31,8 @@ use tree::{Carried, Object};
 pub enum As {
     /// As points, frame by frame: what is decoded.
     Points,
-    /// On their skeleton where the file has their rig, so that its clips move them; with their bones as a skin where these alone keep the promise; else as points.
+    /// On their skeleton where the file has their rig, so that its clips move them; with their bones as a
+    /// skin where these alone keep the promise; else as points.
     #[default]
     Auto,
     /// With their bones as a skin, whatever that leaves out.
@@ -39,7 +41,8 @@ pub enum As {
     Parts,
 }
 
-/// The scene that a file decodes to, in points. Reads the static data and the source maps; frames when they are asked for.
+/// The scene that a file decodes to, in points. Reads the static data and the source maps; frames when they
+/// are asked for.
 pub fn to_scene(reel: &Reel) -> Result<Scene, Error> {
     Ok(to_scene_as(reel, As::Points)?.0)
 }
@@ -49,7 +52,8 @@ pub fn to_scene_as(reel: &Reel, bones: As) -> Result<(Scene, Vec<Remark>), Error
     to_scene_at(reel, bones, 0)
 }
 
-/// The same at a level of detail: its triangles, and of the vertices those that they need. A mesh that has not so many levels is there at its last.
+/// The same at a level of detail: its triangles, and of the vertices those that they need. A mesh that has
+/// not so many levels is there at its last.
 pub fn to_scene_at(reel: &Reel, bones: As, lod: usize) -> Result<(Scene, Vec<Remark>), Error> {
     let shared = Shared {
         bones,
@@ -60,21 +64,15 @@ pub fn to_scene_at(reel: &Reel, bones: As, lod: usize) -> Result<(Scene, Vec<Rem
         },
         frames: Arc::new(Frames::new(reel)?),
         times: Arc::new(sampling(reel, |_| true)),
-        still: Arc::new(TimeSampling::Uniform {
-            start: 0.0,
-            step: 1.0,
-        }),
+        still: Arc::new(TimeSampling::Uniform { start: 0.0, step: 1.0 }),
     };
     let (skeletons, clips) = clip::clips(reel).map_err(frames::error)?;
     let description = reel.description();
-    let mut meshes: Vec<Mesh> = (0..description.meshes.len())
-        .map(|m| shared.mesh(m))
-        .collect::<Result<_, _>>()?;
+    let mut meshes: Vec<Mesh> =
+        (0..description.meshes.len()).map(|m| shared.mesh(m)).collect::<Result<_, _>>()?;
     numbers::fill(&shared, &mut meshes)?;
     let objects = tree::rebuild(&description.nodes);
-    let nodes: Vec<Node> = (0..objects.len())
-        .map(|i| shared.node(&objects, i))
-        .collect();
+    let nodes: Vec<Node> = (0..objects.len()).map(|i| shared.node(&objects, i)).collect();
     let count = |kind: NodeKind| nodes.iter().filter(|n| n.kind == kind).count();
     let shown = nodes.iter().filter_map(|n| n.mesh);
     let mut scene = Scene {
@@ -128,10 +126,7 @@ fn sampling(reel: &Reel, wanted: impl Fn(usize) -> bool) -> TimeSampling {
     let times: Vec<f64> = frames.map(|(_, frame)| frame.time).collect();
     let fps = reel.description().fps;
     let Some((&start, &end)) = times.first().zip(times.last()) else {
-        return TimeSampling::Uniform {
-            start: 0.0,
-            step: 1.0,
-        };
+        return TimeSampling::Uniform { start: 0.0, step: 1.0 };
     };
     let step = match times.len() {
         1 if fps > 0.0 => 1.0 / fps,
@@ -171,11 +166,7 @@ impl Shared {
 
     /// Samples of something that changes: one per frame, and one even where there is no frame.
     fn samples(&self, changes: bool) -> usize {
-        if changes {
-            self.frames.reel().frame_count().max(1)
-        } else {
-            1
-        }
+        if changes { self.frames.reel().frame_count().max(1) } else { 1 }
     }
 
     fn node(&self, objects: &[Object], i: usize) -> Node {
@@ -185,10 +176,7 @@ impl Shared {
         let transform = object.transform.map(|carried| {
             let source = Matrices::new(self, carried);
             samples = source.len;
-            Transform {
-                matrix: self.channel(source.len > 1, source),
-                inherits: None,
-            }
+            Transform { matrix: self.channel(source.len > 1, source), inherits: None }
         });
         // A mesh that comes and goes would hide what hangs below it, so that says for itself.
         let may_be_hidden = |mesh: usize| records[mesh].visibility != Visibility::Always;
@@ -198,13 +186,9 @@ impl Shared {
             (object.mesh.or(object.locator)).and_then(|record| match records[record].visibility {
                 Visibility::Always => below_hidden.then(|| Channel::constant(vec![1])),
                 Visibility::Never => Some(Channel::constant(vec![0])),
-                Visibility::Animated => Some(self.channel(
-                    true,
-                    Shown {
-                        frames: self.frames.clone(),
-                        record,
-                    },
-                )),
+                Visibility::Animated => {
+                    Some(self.channel(true, Shown { frames: self.frames.clone(), record }))
+                }
             });
         let mesh = object.mesh.and_then(|record| records[record].mesh);
         if let Some(mesh) = mesh {
@@ -215,11 +199,7 @@ impl Shared {
             name: object.name.clone(),
             path: object.path.clone(),
             parent: object.parent,
-            kind: if object.mesh.is_some() {
-                NodeKind::PolyMesh
-            } else {
-                NodeKind::Xform
-            },
+            kind: if object.mesh.is_some() { NodeKind::PolyMesh } else { NodeKind::Xform },
             transform,
             visibility,
             mesh: mesh.map(|m| m as usize),
@@ -247,7 +227,8 @@ impl Shared {
         }
     }
 
-    /// Vertex of each point of a mesh with fixed topology, where the file has its source map or it comes at a level of detail.
+    /// Vertex of each point of a mesh with fixed topology, where the file has its source map or it comes at a
+    /// level of detail.
     fn order(&self, mesh: usize) -> Result<Option<Arc<Vec<u32>>>, Error> {
         let reel = self.frames.reel();
         let record = &reel.description().meshes[mesh];
@@ -275,11 +256,7 @@ impl Shared {
             }
             None => (
                 reel.indices(mesh).map_err(frames::error)?,
-                record
-                    .materials
-                    .iter()
-                    .map(|m| (m.first, m.count))
-                    .collect(),
+                record.materials.iter().map(|m| (m.first, m.count)).collect(),
                 reel.source_map(mesh).map_err(frames::error)?,
             ),
         };
@@ -304,7 +281,8 @@ impl Shared {
             shared: self,
             mesh,
             own: self.own_samples(map.as_ref()),
-            // Values stay in vertex order where corners of one point differ, and the corners say which they have.
+            // Values stay in vertex order where corners of one point differ, and the corners say which they
+            // have.
             order: if split { None } else { order.clone() },
             corners: corner_vertices,
         };
@@ -315,11 +293,7 @@ impl Shared {
             face_counts: Channel::constant(polygons.counts),
             face_indices: Channel::constant(corners),
             winding: Winding::CounterClockwise,
-            topology: if animated {
-                Topology::Homogeneous
-            } else {
-                Topology::Constant
-            },
+            topology: if animated { Topology::Homogeneous } else { Topology::Constant },
             normals: attributes.normals()?,
             uvs: attributes.uvs(),
             colours: attributes.colours(),
@@ -334,7 +308,8 @@ impl Shared {
         })
     }
 
-    /// The samples that the source had of a mesh, where these are not all frames: between them it is what lies between them.
+    /// The samples that the source had of a mesh, where these are not all frames: between them it is what
+    /// lies between them.
     fn own_samples(&self, map: Option<&SourceMap>) -> Option<OwnSamples> {
         let reel = self.frames.reel();
         let frames = &map?.frames;
@@ -343,10 +318,7 @@ impl Shared {
             return None;
         }
         let of = (0..frames.len()).filter(|&f| frames[f]);
-        Some(OwnSamples {
-            frames: Arc::new(of.collect()),
-            times: Arc::new(sampling(reel, |f| frames[f])),
-        })
+        Some(OwnSamples { frames: Arc::new(of.collect()), times: Arc::new(sampling(reel, |f| frames[f])) })
     }
 
     fn fluid_mesh(&self, mesh: usize) -> Result<Mesh, Error> {
@@ -355,22 +327,12 @@ impl Shared {
             let frames = self.frames.clone();
             self.channel(true, CornerVertices { frames, mesh })
         });
-        let attributes = Attributes {
-            shared: self,
-            mesh,
-            own: None,
-            order: None,
-            corners,
-        };
+        let attributes = Attributes { shared: self, mesh, own: None, order: None, corners };
         let shape = |part| {
             let frames = self.frames.clone();
             self.channel(true, Shapes { frames, mesh, part })
         };
-        let named = record
-            .materials
-            .iter()
-            .enumerate()
-            .filter(|m| !m.1.name.is_empty());
+        let named = record.materials.iter().enumerate().filter(|m| !m.1.name.is_empty());
         Ok(Mesh {
             path: record.path.clone(),
             positions: attributes.channel(Values::Positions, true, None),
@@ -383,10 +345,7 @@ impl Shared {
             colours: attributes.colours(),
             velocities: None,
             face_sets: named
-                .map(|(i, material)| FaceSet {
-                    name: material.name.clone(),
-                    faces: shape(Part::Faces(i)),
-                })
+                .map(|(i, material)| FaceSet { name: material.name.clone(), faces: shape(Part::Faces(i)) })
                 .collect(),
             other_attributes: Vec::new(),
             is_subd: false,
@@ -411,16 +370,9 @@ fn face_sets(record: &MeshRecord, polygons: &Polygons) -> Vec<FaceSet> {
             faces[*material as usize].push(face as i32);
         }
     }
-    let named = record
-        .materials
-        .iter()
-        .zip(faces)
-        .filter(|m| !m.0.name.is_empty());
+    let named = record.materials.iter().zip(faces).filter(|m| !m.0.name.is_empty());
     named
-        .map(|(material, faces)| FaceSet {
-            name: material.name.clone(),
-            faces: Channel::constant(faces),
-        })
+        .map(|(material, faces)| FaceSet { name: material.name.clone(), faces: Channel::constant(faces) })
         .collect()
 }
 
@@ -496,10 +448,7 @@ impl Attributes<'_> {
             return Ok(None);
         }
         let all = self.all(|v| v == Values::Normals);
-        Ok(all.into_iter().next().map(|normals| Attribute {
-            name: "N".into(),
-            ..normals
-        }))
+        Ok(all.into_iter().next().map(|normals| Attribute { name: "N".into(), ..normals }))
     }
     fn uvs(&self) -> Vec<Attribute<[f32; 2]>> {
         self.all(|v| matches!(v, Values::Uvs(_)))
@@ -537,8 +486,7 @@ impl<const N: usize> Source<[f32; N]> for VertexValues {
             Some(own) => own.get(i).copied().unwrap_or_default(),
             None => i,
         };
-        self.frames
-            .values(frame, self.mesh, self.values, &mut floats)?;
+        self.frames.values(frame, self.mesh, self.values, &mut floats)?;
         let (values, _) = floats.as_chunks::<N>();
         let fluid = self.frames.reel().description().meshes[self.mesh].method == Method::Fluid;
         let shape = match fluid && self.by_point {
@@ -552,9 +500,9 @@ impl<const N: usize> Source<[f32; N]> for VertexValues {
         match order {
             None => out.extend_from_slice(values),
             // A mesh without vertices can have points that no face uses and no vertex stands for.
-            Some(order) => out.extend(
-                (order.iter()).map(|&v| values.get(v as usize).copied().unwrap_or([0.0; N])),
-            ),
+            Some(order) => {
+                out.extend((order.iter()).map(|&v| values.get(v as usize).copied().unwrap_or([0.0; N])))
+            }
         }
         Ok(())
     }
@@ -663,11 +611,7 @@ impl Matrices {
             }
         };
         let moves = chain.iter().any(|&r| records[r].animated);
-        Matrices {
-            frames: shared.frames.clone(),
-            chain,
-            len: shared.samples(moves),
-        }
+        Matrices { frames: shared.frames.clone(), chain, len: shared.samples(moves) }
     }
 }
 
@@ -684,11 +628,7 @@ impl Source<DMat4> for Matrices {
         let mut product = DMat4::IDENTITY;
         for &r in &self.chain {
             let record = &records[r];
-            let moved = if record.animated {
-                self.frames.tracks()?.transforms[r].get(i)
-            } else {
-                None
-            };
+            let moved = if record.animated { self.frames.tracks()?.transforms[r].get(i) } else { None };
             product *= matrix(moved.unwrap_or(&record.rest));
         }
         out.push(product);

@@ -1,11 +1,13 @@
-//! Proves a file: reads the source again, works out what the file has to be, decodes it through the runtime, and compares
-//! every frame. Knows nothing of the compiler; of what it needs to know, the file only says which options were asked for.
+//! Proves a file: reads the source again, works out what the file has to be, decodes it through the runtime,
+//! and compares every frame. Knows nothing of the compiler; of what it needs to know, the file only says
+//! which options were asked for.
 //!
-//! 1. `survey` (source alone): frame times, visibility, the tolerance of every placement, points that are one.
-//! 2. Against the description: every frame, every mesh, no larger tolerance, all channels; faces and materials through
-//!    the source map.
-//! 3. `frames`, in parallel: visibility, positions in world space in f64, welded points, normals, uvs, colours; by the
-//!    source map, or by nearest points where there is none or faces change.
+//! 1. `survey` (source alone): frame times, visibility, the tolerance of every placement, points that are
+//!    one.
+//! 2. Against the description: every frame, every mesh, no larger tolerance, all channels; faces and
+//!    materials through the source map.
+//! 3. `frames`, in parallel: visibility, positions in world space in f64, welded points, normals, uvs,
+//!    colours; by the source map, or by nearest points where there is none or faces change.
 
 mod asked;
 mod attribute;
@@ -31,8 +33,8 @@ mod tree;
 mod way_back;
 
 pub use report::{
-    ClipReport, Failure, LayerReport, LevelReport, LocatorReport, MAX_FAILURES, Matched,
-    MeshReport, Report, RigReport, TierReport,
+    ClipReport, Failure, LayerReport, LevelReport, LocatorReport, MAX_FAILURES, Matched, MeshReport, Report,
+    RigReport, TierReport,
 };
 pub use surface::distances;
 
@@ -51,13 +53,9 @@ use report::{Failures, Stats};
 use std::collections::HashMap;
 use survey::Survey;
 
-/// Compares `reel` with `scene`. An `Err` says that something could not be read; whatever does not hold is in the report.
-/// `progress` is told how many frames of how many are done.
-pub fn verify(
-    scene: &Scene,
-    reel: &Reel,
-    progress: &(dyn Fn(u64, u64) + Sync),
-) -> Result<Report, Error> {
+/// Compares `reel` with `scene`. An `Err` says that something could not be read; whatever does not hold is in
+/// the report. `progress` is told how many frames of how many are done.
+pub fn verify(scene: &Scene, reel: &Reel, progress: &(dyn Fn(u64, u64) + Sync)) -> Result<Report, Error> {
     let mut failures = Failures::default();
     let asked = match Asked::parse(&reel.description().options) {
         Ok(asked) => asked,
@@ -88,25 +86,12 @@ pub fn verify(
     let units = match_meshes(&survey, reel, &asked, &frames, &mut shows, &mut failures)?;
     let places = locators::match_nodes(&survey, reel, &mut failures);
     let between = Between::new(&survey, &asked, &frames, &shows, &units);
-    let plan = Plan {
-        survey: &survey,
-        reel,
-        asked: &asked,
-        frames,
-        shows,
-        places,
-        units,
-        between,
-    };
+    let plan = Plan { survey: &survey, reel, asked: &asked, frames, shows, places, units, between };
     if !asked.cull_hidden && reel.chunk_bytes(kind::DRAWN) > 0 {
-        failures.add("", None, || {
-            "leaves triangles out, which was not asked for".into()
-        });
+        failures.add("", None, || "leaves triangles out, which was not asked for".into());
     }
     if !asked.attributes_apart && reel.chunk_bytes(kind::ATTRIBUTES) > 0 {
-        failures.add("", None, || {
-            "has attributes apart, which was not asked for".into()
-        });
+        failures.add("", None, || "has attributes apart, which was not asked for".into());
     }
     let levels = detail::check(reel, asked.lod, &mut failures)?;
     let numbers = riding::check(&plan, &mut failures)?;
@@ -118,21 +103,10 @@ pub fn verify(
     let locators = locators::reports(&survey, &plan.places, &locators, &broken);
     let report = finish(reel, meshes, clips, failures);
     let ok = report.ok && rigs.iter().all(|rig| rig.ok) && locators.iter().all(|l| l.ok);
-    Ok(Report {
-        ok,
-        rigs,
-        locators,
-        between: asked.between,
-        ..report
-    })
+    Ok(Report { ok, rigs, locators, between: asked.between, ..report })
 }
 
-fn finish(
-    reel: &Reel,
-    meshes: Vec<MeshReport>,
-    clips: Vec<ClipReport>,
-    failures: Failures,
-) -> Report {
+fn finish(reel: &Reel, meshes: Vec<MeshReport>, clips: Vec<ClipReport>, failures: Failures) -> Report {
     Report {
         ok: failures.list.is_empty() && meshes.iter().all(|m| m.ok) && clips.iter().all(|c| c.ok),
         clips,
@@ -174,12 +148,10 @@ fn mesh_reports(
                 max_error: stats.max,
                 rms_error: (stats.squares / stats.count.max(1) as f64).sqrt(),
                 between_error: stats.between,
-                between_worst: show
-                    .zip(stats.between)
-                    .map(|(show, error)| match show.tolerance {
-                        tolerance if tolerance > 0.0 => error / tolerance,
-                        _ => error,
-                    }),
+                between_worst: show.zip(stats.between).map(|(show, error)| match show.tolerance {
+                    tolerance if tolerance > 0.0 => error / tolerance,
+                    _ => error,
+                }),
                 normal_max_deg: stats.normal,
                 uv_max_error: stats.uv,
                 colour_max_error: stats.colour,
@@ -211,11 +183,7 @@ fn match_frames(survey: &Survey<'_>, reel: &Reel, failures: &mut Failures) -> Ve
     let mut out = vec![None; reel.frame_count()];
     let mut next = 0;
     for (i, frame) in reel.frames().iter().enumerate() {
-        while let Some(&time) = survey
-            .times
-            .get(next)
-            .filter(|t| **t < frame.time - SAME_TIME)
-        {
+        while let Some(&time) = survey.times.get(next).filter(|t| **t < frame.time - SAME_TIME) {
             failures.add("", None, || format!("the frame at {time} s is missing"));
             next += 1;
         }
@@ -224,9 +192,9 @@ fn match_frames(survey: &Survey<'_>, reel: &Reel, failures: &mut Failures) -> Ve
                 out[i] = Some(next);
                 next += 1;
             }
-            _ => failures.add("", Some(i), || {
-                format!("the source has no frame at its time, {} s", frame.time)
-            }),
+            _ => {
+                failures.add("", Some(i), || format!("the source has no frame at its time, {} s", frame.time))
+            }
         }
     }
     for &time in &survey.times[next..] {
@@ -257,11 +225,7 @@ fn match_ranges(survey: &Survey<'_>, reel: &Reel, failures: &mut Failures) {
 fn match_nodes(survey: &Survey<'_>, reel: &Reel, failures: &mut Failures) -> Vec<Option<Show>> {
     let nodes = &reel.description().nodes;
     let mut by_path: HashMap<&str, usize> = HashMap::new();
-    for (n, node) in nodes
-        .iter()
-        .enumerate()
-        .filter(|(_, node)| node.mesh.is_some())
-    {
+    for (n, node) in nodes.iter().enumerate().filter(|(_, node)| node.mesh.is_some()) {
         if by_path.insert(&node.path, n).is_some() {
             failures.add(&node.path, None, || "is in the file twice".into());
         }
@@ -289,27 +253,19 @@ fn match_nodes(survey: &Survey<'_>, reel: &Reel, failures: &mut Failures) -> Vec
                 node,
                 record: nodes[node].mesh.unwrap_or(0) as usize,
                 baked: nodes[node].baked,
-                tolerance: if stored <= placement.tolerance {
-                    stored
-                } else {
-                    placement.tolerance
-                },
+                tolerance: if stored <= placement.tolerance { stored } else { placement.tolerance },
                 unit: 0,
             })
         })
         .collect();
-    for path in by_path
-        .into_keys()
-        .collect::<std::collections::BTreeSet<_>>()
-    {
-        failures.add(path, None, || {
-            "is in the file, but nothing like it is compiled from the source".into()
-        });
+    for path in by_path.into_keys().collect::<std::collections::BTreeSet<_>>() {
+        failures.add(path, None, || "is in the file, but nothing like it is compiled from the source".into());
     }
     shows
 }
 
-/// Pairs of a mesh of the file and a mesh of the source, and everything about them that is the same in all frames.
+/// Pairs of a mesh of the file and a mesh of the source, and everything about them that is the same in all
+/// frames.
 fn match_meshes(
     survey: &Survey<'_>,
     reel: &Reel,
@@ -334,10 +290,7 @@ fn match_meshes(
     for (i, frame) in frames.iter().enumerate() {
         let Some(frame) = *frame else { continue };
         for (placement, show) in shows.iter().enumerate() {
-            let Some(show) = show
-                .as_ref()
-                .filter(|_| survey.placements[placement].visible.get(frame))
-            else {
+            let Some(show) = show.as_ref().filter(|_| survey.placements[placement].visible.get(frame)) else {
                 continue;
             };
             first.entry(show.record).or_insert(i);
@@ -361,36 +314,18 @@ fn match_meshes(
         let path = survey.path(unit.placements[0]).to_owned();
         let record = &reel.description().meshes[unit.record];
         let mesh = &survey.scene.meshes[unit.mesh];
-        let shown: Vec<f64> = unit
-            .shown
-            .iter()
-            .filter_map(|&i| frames[i])
-            .map(|f| survey.times[f])
-            .collect();
+        let shown: Vec<f64> = unit.shown.iter().filter_map(|&i| frames[i]).map(|f| survey.times[f]).collect();
         unit.surface = record.remeshed.is_some();
         if let Some(blended) = record.remeshed {
             let paths = unit.placements.iter().map(|&p| survey.path(p));
-            remeshed(
-                mesh,
-                &shown,
-                paths,
-                blended,
-                asked,
-                reel.frame_count(),
-                failures,
-            )?;
+            remeshed(mesh, &shown, paths, blended, asked, reel.frame_count(), failures)?;
         } else {
             unit.channels = channels::find(mesh, record, &shown, asked, &path, failures)?;
         }
-        unit.baked = unit
-            .placements
-            .iter()
-            .any(|&p| shows[p].as_ref().is_some_and(|s| s.baked));
+        unit.baked = unit.placements.iter().any(|&p| shows[p].as_ref().is_some_and(|s| s.baked));
         if unit.baked {
             if unit.placements.len() > 1 {
-                failures.add(&path, None, || {
-                    "is in world space, but shown more than once".into()
-                });
+                failures.add(&path, None, || "is in world space, but shown more than once".into());
                 continue;
             }
             let placed = survey.placements[unit.placements[0]].placed;
@@ -409,9 +344,7 @@ fn match_meshes(
             };
         }
         if record.method != Method::Fluid && !unit.surface {
-            unit.exact = look_through_map(
-                survey, reel, asked, frames, unit, record, time, &path, failures,
-            )?;
+            unit.exact = look_through_map(survey, reel, asked, frames, unit, record, time, &path, failures)?;
         }
         let creased = asked.smooth_angle.is_some_and(|angle| angle < 180.0)
             && unit.channels.normals == Some(channels::Normals::Computed);
@@ -452,21 +385,12 @@ fn remeshed<'p>(
     let fixed = counts.len() < 2 && sample::fixed_topology(mesh, shown)?;
     for path in paths {
         if fixed || !asked.remeshes(path) {
-            let why = if fixed {
-                "the source's do not change"
-            } else {
-                "nobody asked for that"
-            };
-            failures.add(path, None, || {
-                format!("has other faces than the source, but {why}")
-            });
+            let why = if fixed { "the source's do not change" } else { "nobody asked for that" };
+            failures.add(path, None, || format!("has other faces than the source, but {why}"));
         }
         if blended as usize > asked.blended(frames) {
             failures.add(path, None, || {
-                format!(
-                    "{blended} frames are blended, {} were asked for",
-                    asked.blended(frames)
-                )
+                format!("{blended} frames are blended, {} were asked for", asked.blended(frames))
             });
         }
     }
@@ -501,20 +425,11 @@ fn look_through_map(
         sample::held(&set.faces, mesh, time, &mut list)?;
         sets.push((set.name.clone(), list));
     }
-    exact::materials(
-        record,
-        &map.triangle_face,
-        &sets,
-        unit.faces.counts.len(),
-        path,
-        failures,
-    );
-    let weld = survey.meshes[unit.mesh]
-        .as_ref()
-        .map_or(&[][..], |f| &f.weld);
+    exact::materials(record, &map.triangle_face, &sets, unit.faces.counts.len(), path, failures);
+    let weld = survey.meshes[unit.mesh].as_ref().map_or(&[][..], |f| &f.weld);
     let corners = unit.faces.indices.len();
-    let sizes = map.vertex_point.len() == record.vertices as usize
-        && 3 * map.triangle_face.len() == indices.len();
+    let sizes =
+        map.vertex_point.len() == record.vertices as usize && 3 * map.triangle_face.len() == indices.len();
     let back = (sizes && map.faces as usize == unit.faces.counts.len())
         .then(|| way_back::faces(&map, &indices, &unit.faces, mesh.winding, unit.flip));
     let flags = way_back::flags(&map, survey, unit, frames);
@@ -522,9 +437,7 @@ fn look_through_map(
         failures.add(path, None, || what);
     }
     let mut fail = |what: String| failures.add(path, None, || what);
-    let mut exact = exact::build(
-        map, &indices, polygons, corners, weld, unit.flip, &sets, &mut fail,
-    );
+    let mut exact = exact::build(map, &indices, polygons, corners, weld, unit.flip, &sets, &mut fail);
     // Why not has been said; nearest points would only repeat it less clearly.
     unit.hopeless = exact.is_none();
     if let Some(exact) = &mut exact

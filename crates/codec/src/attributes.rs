@@ -1,9 +1,10 @@
-//! Numbers that are equal all over a part of a mesh: temperature, viscosity, age. One to four numbers per group of vertices and frame, within the tolerance
-//! that the encoder measured. A group is a part that moves, or all vertices that always have the same numbers. They are a node's, so that what shows the same mesh may
+//! Numbers that are equal all over a part of a mesh: temperature, viscosity, age. One to four numbers per
+//! group of vertices and frame, within the tolerance that the encoder measured. A group is a part that moves,
+//! or all vertices that always have the same numbers. They are a node's, so that what shows the same mesh may
 //! differ in them.
 //!
-//! *text*, *list* as in [`crate::record`]. A chunk holds, for each node that has any and none before it has said so, in order: a varint number of the node, a varint size,
-//! and so many bytes:
+//! *text*, *list* as in [`crate::record`]. A chunk holds, for each node that has any and none before it has
+//! said so, in order: a varint number of the node, a varint size, and so many bytes:
 //!
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
@@ -49,17 +50,13 @@ pub struct Attribute {
     pub tracks: Vec<ScalarTrack>,
 }
 
-/// Appends what the first of `nodes`, which rise, and the others have. There are `frames` numbers in what changes.
+/// Appends what the first of `nodes`, which rise, and the others have. There are `frames` numbers in what
+/// changes.
 pub fn encode(nodes: &[u32], attributes: &[Attribute], frames: u32, out: &mut Vec<u8>) {
     put_varint(nodes.len().saturating_sub(1) as u32, out);
-    nodes
-        .windows(2)
-        .for_each(|pair| put_varint(pair[1] - pair[0], out));
+    nodes.windows(2).for_each(|pair| put_varint(pair[1] - pair[0], out));
     put_varint(attributes.len() as u32, out);
-    let mut all = Extras {
-        samples: frames,
-        ..Extras::default()
-    };
+    let mut all = Extras { samples: frames, ..Extras::default() };
     for attribute in attributes {
         put_sized(attribute.name.as_bytes(), out);
         let of = match attribute.of {
@@ -87,7 +84,8 @@ pub fn encode(nodes: &[u32], attributes: &[Attribute], frames: u32, out: &mut Ve
     extras::encode(&all, out);
 }
 
-/// Reads all of `bytes`, of a node whose mesh has so many vertices and parts, in a file with so many frames: which nodes have the same, itself the first, and what.
+/// Reads all of `bytes`, of a node whose mesh has so many vertices and parts, in a file with so many frames:
+/// which nodes have the same, itself the first, and what.
 pub fn decode(
     bytes: &[u8],
     node: u32,
@@ -98,17 +96,15 @@ pub fn decode(
     let mut nodes = vec![node];
     for _ in 0..cursor.varint()? {
         let step = cursor.varint()?;
-        let next = nodes[nodes.len() - 1]
-            .checked_add(step)
-            .filter(|_| step > 0);
+        let next = nodes[nodes.len() - 1].checked_add(step).filter(|_| step > 0);
         nodes.push(next.ok_or(Corrupt("nodes out of order"))?);
     }
     let mut attributes = Vec::new();
     let mut groups_of = Vec::new();
     for _ in 0..cursor.varint()? {
         let size = cursor.varint()? as usize;
-        let name = String::from_utf8(cursor.take(size)?.to_vec())
-            .map_err(|_| Corrupt("a name is not UTF-8"))?;
+        let name =
+            String::from_utf8(cursor.take(size)?.to_vec()).map_err(|_| Corrupt("a name is not UTF-8"))?;
         let form = cursor.u8()?;
         let groups = match form >> 2 {
             0 => 1,
@@ -130,18 +126,11 @@ pub fn decode(
         let of = match form >> 2 {
             0 => Of::Mesh,
             1 => Of::Parts(list(parts, |_, own| own)?),
-            2 => Of::Vertices(list(vertices, |before, step| {
-                before.wrapping_add(step.unzigzag())
-            })?),
+            2 => Of::Vertices(list(vertices, |before, step| before.wrapping_add(step.unzigzag()))?),
             _ => return Err(Corrupt("an attribute of unknown groups")),
         };
         groups_of.push(groups as usize);
-        attributes.push(Attribute {
-            name,
-            components: usize::from(form & 3) + 1,
-            of,
-            tracks: Vec::new(),
-        });
+        attributes.push(Attribute { name, components: usize::from(form & 3) + 1, of, tracks: Vec::new() });
     }
     let left = cursor.left();
     let all = extras::decode(cursor.take(left)?)?;
@@ -181,21 +170,13 @@ mod tests {
                 k: (0..FRAMES as i32).map(|k| k * seed).collect(),
             },
         };
-        ScalarTrack {
-            name: String::new(),
-            components: (0..components).map(component).collect(),
-        }
+        ScalarTrack { name: String::new(), components: (0..components).map(component).collect() }
     }
 
     fn some(seed: i32) -> Vec<Attribute> {
         let tracks = |components, count| (0..count).map(|t| track(components, t + seed)).collect();
         vec![
-            Attribute {
-                name: "age".into(),
-                components: 1,
-                of: Of::Mesh,
-                tracks: tracks(1, 1),
-            },
+            Attribute { name: "age".into(), components: 1, of: Of::Mesh, tracks: tracks(1, 1) },
             Attribute {
                 name: "heat".into(),
                 components: 3,
@@ -252,9 +233,7 @@ mod tests {
         };
         let mut bytes = Vec::new();
         encode(&[3, 5], &[attribute], 2, &mut bytes);
-        let wanted = [
-            1, 2, 1, 1, b't', 8, 2, 0, 2, 0, 0, 2, 2, 0, 1, 0, 2, 0, 0, 0x80, 0x3F, 0,
-        ];
+        let wanted = [1, 2, 1, 1, b't', 8, 2, 0, 2, 0, 0, 2, 2, 0, 1, 0, 2, 0, 0, 0x80, 0x3F, 0];
         assert_eq!(bytes[..wanted.len()], wanted);
     }
 }

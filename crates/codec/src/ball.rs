@@ -1,8 +1,9 @@
-//! Which lattice point stands for a value: any inside the error ball, so the encoder takes the one that is cheapest to
-//! code. Error bound: the ball's radius. Nothing of this is part of the format; decoders see levels like any others.
+//! Which lattice point stands for a value: any inside the error ball, so the encoder takes the one that is
+//! cheapest to code. Error bound: the ball's radius. Nothing of this is part of the format; decoders see
+//! levels like any others.
 //!
-//! The nearest point is at most half a cell's diagonal away, and the tolerance must cover that. But most values are
-//! within the tolerance of several points, about 2.7 in three dimensions when it is just covered:
+//! The nearest point is at most half a cell's diagonal away, and the tolerance must cover that. But most
+//! values are within the tolerance of several points, about 2.7 in three dimensions when it is just covered:
 //!
 //! ```text
 //! for each vector, real position x, prediction P, both in steps
@@ -11,8 +12,8 @@
 //!     the nearest, if there is none
 //! ```
 //!
-//! The choice is made inside the coding loop: what is chosen is what later vertices and frames are predicted from.
-//! It is made again with the costs that the first round has shown.
+//! The choice is made inside the coding loop: what is chosen is what later vertices and frames are predicted
+//! from. It is made again with the costs that the first round has shown.
 
 use crate::{
     cost::Cost,
@@ -30,27 +31,24 @@ pub struct Target<'a, W> {
     pub offset: &'a [f32],
     /// Number of levels of each component; there are as many components as this is long, at most 4.
     pub levels: &'a [u32],
-    /// Largest Euclidean distance from the value to what is chosen, in steps, see [`radius`]; all components have the
-    /// same step (or one level only). Where no level is inside, the nearest one is taken.
+    /// Largest Euclidean distance from the value to what is chosen, in steps, see [`radius`]; all components
+    /// have the same step (or one level only). Where no level is inside, the nearest one is taken.
     pub radius: f32,
-    /// Looks at all points in the ball, not only at the prediction and the nearest: smaller, but takes twice as long.
+    /// Looks at all points in the ball, not only at the prediction and the nearest: smaller, but takes twice
+    /// as long.
     pub thorough: bool,
-    /// For each vertex the first one, at most itself, that must get the same levels; None: all are independent. Both
-    /// must have the same values.
+    /// For each vertex the first one, at most itself, that must get the same levels; None: all are
+    /// independent. Both must have the same values.
     pub welded: Option<&'a [u32]>,
 }
 
-/// The largest [`Target::radius`] for which every chosen level lies within `tolerance` of the value, the f32 rounding
-/// of [`Axis::value`] included. `tolerance` is in the unit of the axes. Zero where the rounding alone breaks it.
+/// The largest [`Target::radius`] for which every chosen level lies within `tolerance` of the value, the f32
+/// rounding of [`Axis::value`] included. `tolerance` is in the unit of the axes. Zero where the rounding
+/// alone breaks it.
 pub fn radius(tolerance: f64, axes: &[Axis]) -> f32 {
     let step = axes.iter().fold(0.0, |s, a| f64::max(s, a.step.into()));
     // Once for the nearest level, from which offsets are counted, once for the chosen one.
-    let slack = 2.0
-        * axes
-            .iter()
-            .map(|a| a.rounding() * a.rounding())
-            .sum::<f64>()
-            .sqrt();
+    let slack = 2.0 * axes.iter().map(|a| a.rounding() * a.rounding()).sum::<f64>().sqrt();
     if step == 0.0 {
         return 0.0;
     }
@@ -76,10 +74,7 @@ impl<W: Word> Target<'_, W> {
         let count = self.nearest.len() / components;
         assert_eq!(self.nearest.len(), count * components, "whole vectors");
         assert_eq!(self.offset.len(), self.nearest.len(), "an offset per level");
-        assert!(
-            self.welded.is_none_or(|w| w.len() == count),
-            "a representative per vertex"
-        );
+        assert!(self.welded.is_none_or(|w| w.len() == count), "a representative per vertex");
         count
     }
 
@@ -102,8 +97,7 @@ impl<W: Word> Target<'_, W> {
         for v in 0..count {
             let entry = basis.table.get(v).copied().unwrap_or([NONE; 3]);
             let spatial: [W; N] = std::array::from_fn(|k| {
-                predict(above[k], v, entry, basis.rule, basis.signed)
-                    .expect("a table that points inside")
+                predict(above[k], v, entry, basis.rule, basis.signed).expect("a table that points inside")
             });
             let first = self.welded.map_or(v, |w| w[v] as usize);
             for k in 0..N {
@@ -112,9 +106,7 @@ impl<W: Word> Target<'_, W> {
             }
             if first < v {
                 for k in 0..N {
-                    above[k][v] = above[k][first]
-                        .wrapping_add(source[k][first])
-                        .wrapping_sub(source[k][v]);
+                    above[k][v] = above[k][first].wrapping_add(source[k][first]).wrapping_sub(source[k][v]);
                 }
             } else {
                 let around = Around::<N> {
@@ -170,10 +162,7 @@ impl<const N: usize> Around<N> {
 
     #[inline(always)]
     fn distance(&self, point: &[i32; N]) -> f32 {
-        let squares = point
-            .iter()
-            .zip(&self.offset)
-            .map(|(&p, &o)| (p as f32 - o) * (p as f32 - o));
+        let squares = point.iter().zip(&self.offset).map(|(&p, &o)| (p as f32 - o) * (p as f32 - o));
         squares.sum()
     }
 
@@ -186,22 +175,17 @@ impl<const N: usize> Around<N> {
         let radius = self.limit.sqrt();
         // Every axis from its lowest to its highest level inside the ball, at most 4 to a side.
         let low: [i32; N] = std::array::from_fn(|k| {
-            ((self.offset[k] - radius).ceil() as i32)
-                .clamp(-4, 0)
-                .max(-self.nearest[k])
+            ((self.offset[k] - radius).ceil() as i32).clamp(-4, 0).max(-self.nearest[k])
         });
         let high: [i32; N] = std::array::from_fn(|k| {
-            ((self.offset[k] + radius).floor() as i32)
-                .clamp(0, 4)
-                .min(self.levels[k] - 1 - self.nearest[k])
+            ((self.offset[k] + radius).floor() as i32).clamp(0, 4).min(self.levels[k] - 1 - self.nearest[k])
         });
         let mut best = ([0; N], f32::INFINITY, f32::INFINITY);
         let mut point = low;
         loop {
             let distance = self.distance(&point);
             if distance <= self.limit {
-                let residual: [i32; N] =
-                    std::array::from_fn(|k| point[k].wrapping_sub(self.miss[k]));
+                let residual: [i32; N] = std::array::from_fn(|k| point[k].wrapping_sub(self.miss[k]));
                 let bits = cost.of(&residual);
                 if bits < best.1 || bits == best.1 && distance < best.2 {
                     best = (point, bits, distance);
@@ -222,79 +206,42 @@ mod tests {
     use crate::parallelogram::Weights;
     use proptest::prelude::*;
 
-    fn target<'a>(
-        nearest: &'a [u16],
-        offset: &'a [f32],
-        levels: &'a [u32],
-        radius: f32,
-    ) -> Target<'a, u16> {
-        Target {
-            nearest,
-            offset,
-            levels,
-            radius,
-            thorough: true,
-            welded: None,
-        }
+    fn target<'a>(nearest: &'a [u16], offset: &'a [f32], levels: &'a [u32], radius: f32) -> Target<'a, u16> {
+        Target { nearest, offset, levels, radius, thorough: true, welded: None }
     }
 
-    fn run<const N: usize>(
-        t: Target<'_, u16>,
-        source: &[u16],
-        cost: &Cost,
-    ) -> (Vec<u16>, Vec<u16>) {
+    fn run<const N: usize>(t: Target<'_, u16>, source: &[u16], cost: &Cost) -> (Vec<u16>, Vec<u16>) {
         let mut above = vec![0; source.len()];
         let mut residuals = vec![0; source.len()];
-        let basis = Basis {
-            source,
-            rule: Weights::ZERO,
-            signed: true,
-            table: &Table::new(),
-        };
+        let basis = Basis { source, rule: Weights::ZERO, signed: true, table: &Table::new() };
         t.choose::<_, N>(cost, basis, &mut above, &mut residuals);
-        let chosen = above
-            .iter()
-            .zip(source)
-            .map(|(a, s)| a.wrapping_add(*s))
-            .collect();
+        let chosen = above.iter().zip(source).map(|(a, s)| a.wrapping_add(*s)).collect();
         (chosen, residuals)
     }
 
     #[test]
     fn takes_the_prediction_then_the_cheapest_then_the_nearest() {
         let cost = Cost::guess();
-        // 10.4 from 11: inside a ball of 0.6; from 12: 11 costs least; from 12 with a ball of 0.5: only 10 is inside.
-        for (source, radius, want) in [(11, 0.61, 11), (12, 0.61, 11), (12, 0.5, 10), (12, 0.1, 10)]
-        {
-            let (chosen, residuals) =
-                run::<1>(target(&[10], &[0.4], &[100], radius), &[source], &cost);
+        // 10.4 from 11: inside a ball of 0.6; from 12: 11 costs least; from 12 with a ball of 0.5: only 10 is
+        // inside.
+        for (source, radius, want) in [(11, 0.61, 11), (12, 0.61, 11), (12, 0.5, 10), (12, 0.1, 10)] {
+            let (chosen, residuals) = run::<1>(target(&[10], &[0.4], &[100], radius), &[source], &cost);
             assert_eq!((chosen[0], residuals[0]), (want, want.wrapping_sub(source)));
         }
-        // Two components: the prediction (11, 21) is outside, its neighbours cost the same, (11, 20) is nearer.
+        // Two components: the prediction (11, 21) is outside, its neighbours cost the same, (11, 20) is
+        // nearer.
         let t = target(&[10, 20], &[0.4, 0.3], &[100, 100], 0.8);
         assert_eq!(run::<2>(t, &[11, 21], &cost).0, [11, 20]);
-        let quick = Target {
-            thorough: false,
-            ..t
-        };
+        let quick = Target { thorough: false, ..t };
         assert_eq!(run::<2>(quick, &[11, 21], &cost).0, [10, 20]);
     }
 
     #[test]
     fn stays_on_the_axis() {
         let cost = Cost::guess();
-        assert_eq!(
-            run::<1>(target(&[0], &[-0.4], &[10], 0.7), &[u16::MAX], &cost).0,
-            [0]
-        );
-        assert_eq!(
-            run::<1>(target(&[9], &[0.4], &[10], 0.7), &[10], &cost).0,
-            [9]
-        );
-        assert_eq!(
-            run::<1>(target(&[0], &[0.4], &[1], 0.7), &[1], &cost).0,
-            [0]
-        );
+        assert_eq!(run::<1>(target(&[0], &[-0.4], &[10], 0.7), &[u16::MAX], &cost).0, [0]);
+        assert_eq!(run::<1>(target(&[9], &[0.4], &[10], 0.7), &[10], &cost).0, [9]);
+        assert_eq!(run::<1>(target(&[0], &[0.4], &[1], 0.7), &[1], &cost).0, [0]);
     }
 
     #[test]

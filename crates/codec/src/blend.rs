@@ -1,5 +1,6 @@
-//! Normals and tangents between two frames, straight from their levels. Not part of what a file promises: between
-//! frames there is nothing to compare with. Lattices (positions, uvs, colours) blend in [`crate::quantize::blend`].
+//! Normals and tangents between two frames, straight from their levels. Not part of what a file promises:
+//! between frames there is nothing to compare with. Lattices (positions, uvs, colours) blend in
+//! [`crate::quantize::blend`].
 //!
 //! ```text
 //! QTangents    q = a + (±b − a)·t of the two unit quaternions, the sign so that both lie on one side (a·b ≥ 0);
@@ -8,27 +9,25 @@
 //! opposite     where nothing is left to normalise: the first frame
 //! ```
 //!
-//! At t = 0 they are what the first frame has, but for rounding. Every operation is rounded to f32 and none fused, so all machines
-//! give the same bits.
+//! At t = 0 they are what the first frame has, but for rounding. Every operation is rounded to f32 and none
+//! fused, so all machines give the same bits.
 
 use crate::{isa::Isa, octahedral, qtangent, word::Word};
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 
-/// Unit normals of QTangents, xyz per vertex. `from` and `to` hold 4 levels per vertex, component-major, `bits` each;
-/// 8- or 16-bit words. `t` is 0 at `from`, 1 at `to`.
+/// Unit normals of QTangents, xyz per vertex. `from` and `to` hold 4 levels per vertex, component-major,
+/// `bits` each; 8- or 16-bit words. `t` is 0 at `from`, 1 at `to`.
 ///
 /// Panics unless there are 4 levels per 3 floats.
 pub fn qtangent_normals<W: Word>(bits: u32, from: &[W], to: &[W], t: f32, out: &mut [f32]) {
     let turn = Turn::new(bits, t);
-    each::<W, _, 4, 3>(Isa::get(), from, to, out, move |a, b| {
-        turn.between(a, b).normal
-    });
+    each::<W, _, 4, 3>(Isa::get(), from, to, out, move |a, b| turn.between(a, b).normal);
 }
 
-/// Unit tangents of QTangents, xyzw per vertex; w is the sign of the bitangent `cross(normal, tangent)·w`. The rest as
-/// [`qtangent_normals`].
+/// Unit tangents of QTangents, xyzw per vertex; w is the sign of the bitangent `cross(normal, tangent)·w`.
+/// The rest as [`qtangent_normals`].
 ///
 /// Panics unless there are 4 levels per 4 floats.
 pub fn qtangent_tangents<W: Word>(bits: u32, from: &[W], to: &[W], t: f32, out: &mut [f32]) {
@@ -40,14 +39,12 @@ pub fn qtangent_tangents<W: Word>(bits: u32, from: &[W], to: &[W], t: f32, out: 
     });
 }
 
-/// Unit normals of octahedral levels, xyz per vertex. `from` and `to` hold 2 levels per vertex, component-major, `bits`
-/// each; 8- or 16-bit words. `t` is 0 at `from`, 1 at `to`.
+/// Unit normals of octahedral levels, xyz per vertex. `from` and `to` hold 2 levels per vertex,
+/// component-major, `bits` each; 8- or 16-bit words. `t` is 0 at `from`, 1 at `to`.
 ///
 /// Panics unless there are 2 levels per 3 floats.
 pub fn octahedral_normals<W: Word>(bits: u32, from: &[W], to: &[W], t: f32, out: &mut [f32]) {
-    each::<W, _, 2, 3>(Isa::get(), from, to, out, move |a, b| {
-        direction(bits, t, a, b)
-    });
+    each::<W, _, 2, 3>(Isa::get(), from, to, out, move |a, b| direction(bits, t, a, b));
 }
 
 /// What is the same for all QTangents.
@@ -72,11 +69,7 @@ impl Turn {
 /// The unit quaternion between two QTangents, and the sign of its bitangent.
 #[inline(always)]
 pub fn rotation(bits: u32, t: f32, a: [u16; 4], b: [u16; 4]) -> ([f32; 4], f32) {
-    let sign = if qtangent::centred(a, bits)[3] < 0.0 {
-        -1.0
-    } else {
-        1.0
-    };
+    let sign = if qtangent::centred(a, bits)[3] < 0.0 { -1.0 } else { 1.0 };
     let (a, b) = (qtangent::rotation(a, bits), qtangent::rotation(b, bits));
     let dot = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3];
     let side = if dot < 0.0 { -1.0 } else { 1.0 };
@@ -140,7 +133,8 @@ fn each_scalar<W: Word, F, const N: usize, const M: usize>(
             for (k, plane) in planes.iter_mut().enumerate() {
                 let levels = &levels[k * count + first..][..out.len()];
                 for (to, level) in plane.iter_mut().zip(levels) {
-                    // The description allows at most 16 bits here, but the words of a damaged frame can hold anything.
+                    // The description allows at most 16 bits here, but the words of a damaged frame can hold
+                    // anything.
                     *to = level.to_u32() as u16;
                 }
             }
@@ -170,18 +164,12 @@ mod tests {
     }
 
     fn planes<const N: usize>(rows: &[[u16; N]]) -> Vec<u16> {
-        (0..N)
-            .flat_map(|k| rows.iter().map(move |r| r[k]))
-            .collect()
+        (0..N).flat_map(|k| rows.iter().map(move |r| r[k])).collect()
     }
 
     #[test]
     fn half_way_and_the_far_side() {
-        let frame = |normal, tangent, sign| qtangent::Frame {
-            normal,
-            tangent,
-            sign,
-        };
+        let frame = |normal, tangent, sign| qtangent::Frame { normal, tangent, sign };
         let up = frame([0.0, 0.0, 1.0], [1.0, 0.0, 0.0], 1.0);
         let turned = frame([0.0, -1.0, 0.0], [1.0, 0.0, 0.0], 1.0);
         let a = qtangent::encode(up, 16);
@@ -200,10 +188,7 @@ mod tests {
             qtangent_tangents(10, &left, &right, t, &mut tangent);
             assert_eq!(tangent[3], sign);
         }
-        let (up, down) = (
-            octahedral::encode([0.0, 0.0, 1.0], 8),
-            octahedral::encode([0.0, 0.0, -1.0], 8),
-        );
+        let (up, down) = (octahedral::encode([0.0, 0.0, 1.0], 8), octahedral::encode([0.0, 0.0, -1.0], 8));
         octahedral_normals(8, &up, &down, 0.5, &mut normal);
         assert_eq!(normal, [0.0, 0.0, 1.0]);
         octahedral_normals::<u8>(8, &[], &[], 0.5, &mut []);

@@ -1,5 +1,5 @@
-//! Block compression: store, deflate, LZ4 (HC), zstd. Lossless. Encoding needs the feature `native` (C libraries);
-//! decoding also works in pure Rust, with the same result.
+//! Block compression: store, deflate, LZ4 (HC), zstd. Lossless. Encoding needs the feature `native` (C
+//! libraries); decoding also works in pure Rust, with the same result.
 //!
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
@@ -8,7 +8,8 @@
 //! | … | rest | `data` | store: the content · deflate: a raw stream (RFC 1951) · LZ4: one block without frame · zstd: one frame (RFC 8878) without dictionary |
 //!
 //! Every block says its own format: a block that a library cannot shrink is stored, whatever the others are.
-//! The content's size is in the header, so a decoder can refuse it before it touches memory, and must fill exactly that.
+//! The content's size is in the header, so a decoder can refuse it before it touches memory, and must fill
+//! exactly that.
 
 use crate::{Corrupt, bytes::Cursor};
 
@@ -26,8 +27,8 @@ pub enum Format {
 /// Most bytes of a block's header.
 pub const MAX_HEADER: usize = 6;
 
-/// Most bytes that a block of so many may hold where nothing else says how many those can be: what is read has a bound
-/// before it is decompressed. Part of the format.
+/// Most bytes that a block of so many may hold where nothing else says how many those can be: what is read
+/// has a bound before it is decompressed. Part of the format.
 pub const fn most_content(block: usize) -> usize {
     (64 << 10) + block.saturating_mul(256)
 }
@@ -42,8 +43,7 @@ fn split(block: &[u8]) -> Result<(Format, usize, &[u8]), Corrupt> {
         3 => Format::Zstd,
         _ => return Err(Corrupt("block: unknown format")),
     };
-    let size =
-        usize::try_from(c.varint()?).map_err(|_| Corrupt("block: too large for this machine"))?;
+    let size = usize::try_from(c.varint()?).map_err(|_| Corrupt("block: too large for this machine"))?;
     Ok((format, size, c.take(c.left())?))
 }
 
@@ -60,30 +60,23 @@ pub struct Decompressor {
 impl Decompressor {
     /// Ready for all formats.
     pub fn new() -> Decompressor {
-        Decompressor {
-            inner: Default::default(),
-        }
+        Decompressor { inner: Default::default() }
     }
 
-    /// Size of the block's content, from its header. Callers compare it with what they allow before they allocate.
+    /// Size of the block's content, from its header. Callers compare it with what they allow before they
+    /// allocate.
     pub fn raw_size(block: &[u8]) -> Result<usize, Corrupt> {
         split(block).map(|(_, size, _)| size)
     }
 
-    /// Content of a block, without a copy where it is stored; else in the front of `scratch`. Fails where that is
-    /// smaller than the raw size.
-    pub fn content<'a>(
-        &mut self,
-        block: &'a [u8],
-        scratch: &'a mut [u8],
-    ) -> Result<&'a [u8], Corrupt> {
+    /// Content of a block, without a copy where it is stored; else in the front of `scratch`. Fails where
+    /// that is smaller than the raw size.
+    pub fn content<'a>(&mut self, block: &'a [u8], scratch: &'a mut [u8]) -> Result<&'a [u8], Corrupt> {
         let (format, size, data) = split(block)?;
         if format == Format::Store && data.len() == size {
             return Ok(data);
         }
-        let out = scratch
-            .get_mut(..size)
-            .ok_or(Corrupt("block: content has another size"))?;
+        let out = scratch.get_mut(..size).ok_or(Corrupt("block: content has another size"))?;
         self.decompress(block, out)?;
         Ok(out)
     }
@@ -221,9 +214,7 @@ mod native {
             match &mut self.with {
                 Library::Store => None,
                 Library::Deflate(c) => c.deflate_compress(input, out).ok(),
-                Library::Lz4(mode) => {
-                    lz4::block::compress_to_buffer(input, Some(*mode), false, out).ok()
-                }
+                Library::Lz4(mode) => lz4::block::compress_to_buffer(input, Some(*mode), false, out).ok(),
                 Library::Zstd(c) => c.compress_to_buffer(input, out).ok(),
             }
         }
@@ -251,10 +242,7 @@ mod native {
 
     impl Default for Decoder {
         fn default() -> Self {
-            Decoder {
-                deflate: libdeflater::Decompressor::new(),
-                zstd: DCtx::try_create(),
-            }
+            Decoder { deflate: libdeflater::Decompressor::new(), zstd: DCtx::try_create() }
         }
     }
 
@@ -265,12 +253,7 @@ mod native {
             self.zstd.as_ref().map(DCtx::sizeof)
         }
 
-        pub(super) fn decompress(
-            &mut self,
-            format: Format,
-            data: &[u8],
-            out: &mut [u8],
-        ) -> Option<usize> {
+        pub(super) fn decompress(&mut self, format: Format, data: &[u8], out: &mut [u8]) -> Option<usize> {
             match format {
                 Format::Store => None,
                 Format::Deflate => self.deflate.deflate_decompress(data, out).ok(),
@@ -290,9 +273,7 @@ mod pure {
     use super::Format;
     use miniz_oxide::inflate::{
         TINFLStatus,
-        core::{
-            DecompressorOxide, decompress, inflate_flags::TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF,
-        },
+        core::{DecompressorOxide, decompress, inflate_flags::TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF},
     };
 
     pub(super) struct Decoder {
@@ -302,20 +283,12 @@ mod pure {
 
     impl Default for Decoder {
         fn default() -> Self {
-            Decoder {
-                deflate: Box::default(),
-                zstd: ruzstd::decoding::FrameDecoder::new(),
-            }
+            Decoder { deflate: Box::default(), zstd: ruzstd::decoding::FrameDecoder::new() }
         }
     }
 
     impl Decoder {
-        pub(super) fn decompress(
-            &mut self,
-            format: Format,
-            data: &[u8],
-            out: &mut [u8],
-        ) -> Option<usize> {
+        pub(super) fn decompress(&mut self, format: Format, data: &[u8], out: &mut [u8]) -> Option<usize> {
             match format {
                 Format::Store => None,
                 Format::Deflate => {
@@ -343,27 +316,15 @@ mod tests {
     fn content(size: usize, seed: u64) -> Vec<u8> {
         let mut s = seed | 1;
         let next = |s: &mut u64| {
-            *s = s
-                .wrapping_mul(6364136223846793005)
-                .wrapping_add(1442695040888963407);
+            *s = s.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             (*s >> 56) as u8
         };
-        (0..size)
-            .map(|k| {
-                if k % 97 < 40 {
-                    0
-                } else {
-                    next(&mut s) & next(&mut s) & 15
-                }
-            })
-            .collect()
+        (0..size).map(|k| if k % 97 < 40 { 0 } else { next(&mut s) & next(&mut s) & 15 }).collect()
     }
 
     fn both(block: &[u8], size: usize) -> [Result<Vec<u8>, Corrupt>; 2] {
         let mut out = vec![0xAA; size];
-        let native = Decompressor::new()
-            .decompress(block, &mut out)
-            .map(|()| out.clone());
+        let native = Decompressor::new().decompress(block, &mut out).map(|()| out.clone());
         let rust = split(block).and_then(|(format, raw, data)| {
             if format == Format::Store || raw != size {
                 return native.clone();
@@ -383,10 +344,7 @@ mod tests {
         assert_eq!(out, b"\x05\x00\x03abc");
         let deflate = [1, 5, 0x4B, 0x4C, 0x4C, 0x4C, 0x4C, 0x04, 0x00];
         let lz4 = [2, 20, 0x1A, b'a', 1, 0, 0x50, b'a', b'a', b'a', b'a', b'a'];
-        for (block, want) in [
-            (&deflate[..], "aaaaa"),
-            (&lz4[..], "aaaaaaaaaaaaaaaaaaaaaaaaa"),
-        ] {
+        for (block, want) in [(&deflate[..], "aaaaa"), (&lz4[..], "aaaaaaaaaaaaaaaaaaaaaaaaa")] {
             let size = Decompressor::raw_size(block).unwrap();
             for got in both(block, size) {
                 assert_eq!(got.ok().as_deref(), want.as_bytes().get(..size));
@@ -422,7 +380,8 @@ mod tests {
         }
     }
 
-    /// LZ4 has no context and libdeflate's is fixed; zstd's could grow, with the first block or with a larger one.
+    /// LZ4 has no context and libdeflate's is fixed; zstd's could grow, with the first block or with a larger
+    /// one.
     #[test]
     fn contexts_are_made_beforehand() {
         let mut decompressor = Decompressor::new();

@@ -1,7 +1,9 @@
-//! Reading and writing little-endian bytes and variable-length numbers; shared by the codecs whose payloads are records.
+//! Reading and writing little-endian bytes and variable-length numbers; shared by the codecs whose payloads
+//! are records.
 //!
-//! A *varint* keeps 7 bits per byte, the lowest first; the top bit says that another byte follows. At most 5 bytes for
-//! 32 bits; bits beyond the 32nd and superfluous final zero bytes are refused, so a number has one spelling.
+//! A *varint* keeps 7 bits per byte, the lowest first; the top bit says that another byte follows. At most 5
+//! bytes for 32 bits; bits beyond the 32nd and superfluous final zero bytes are refused, so a number has one
+//! spelling.
 
 use crate::Corrupt;
 
@@ -16,10 +18,7 @@ pub(crate) fn put_varint(mut value: u32, out: &mut Vec<u8>) {
 
 /// Appends bytes with their number before them, as a varint.
 pub fn put_sized(bytes: &[u8], out: &mut Vec<u8>) {
-    put_varint(
-        u32::try_from(bytes.len()).expect("parts of less than 4 GiB"),
-        out,
-    );
+    put_varint(u32::try_from(bytes.len()).expect("parts of less than 4 GiB"), out);
     out.extend_from_slice(bytes);
 }
 
@@ -31,7 +30,8 @@ pub fn take_sized(bytes: &[u8]) -> Result<(&[u8], usize), Corrupt> {
     Ok((part, c.used()))
 }
 
-/// Takes values from the front of a byte slice; every method fails at the end of the input instead of panicking.
+/// Takes values from the front of a byte slice; every method fails at the end of the input instead of
+/// panicking.
 #[derive(Clone, Copy)]
 pub(crate) struct Cursor<'a> {
     rest: &'a [u8],
@@ -43,10 +43,7 @@ pub(crate) const SHORT: Corrupt = Corrupt("payload ends early");
 
 impl<'a> Cursor<'a> {
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
-        Cursor {
-            rest: bytes,
-            length: bytes.len(),
-        }
+        Cursor { rest: bytes, length: bytes.len() }
     }
 
     /// Bytes taken so far.
@@ -119,11 +116,7 @@ mod tests {
             }
         }
         assert!(Cursor::new(&[0x80, 0]).varint().is_err());
-        assert!(
-            Cursor::new(&[0xFF, 0xFF, 0xFF, 0xFF, 0x10])
-                .varint()
-                .is_err()
-        );
+        assert!(Cursor::new(&[0xFF, 0xFF, 0xFF, 0xFF, 0x10]).varint().is_err());
         assert!(Cursor::new(&[0x80; 6]).varint().is_err());
     }
 }

@@ -18,10 +18,7 @@ const SIZES: usize = 128;
 impl Cost {
     /// Before anything is known: small is good, zero is best.
     pub(crate) fn guess() -> Cost {
-        Cost {
-            tokens: None,
-            sizes: [std::array::from_fn(|r| 2.0 * (1.0 + r as f32).log2()); 4],
-        }
+        Cost { tokens: None, sizes: [std::array::from_fn(|r| 2.0 * (1.0 + r as f32).log2()); 4] }
     }
 
     /// From residuals that were about right.
@@ -61,14 +58,11 @@ impl Cost {
             for r in plane {
                 histogram[(r.signed().unsigned_abs() as usize).min(SIZES - 1)] += 1.0;
             }
-            // Neighbours lend to each other, so that a rare size is no accident of this frame; ± share all but zero.
+            // Neighbours lend to each other, so that a rare size is no accident of this frame; ± share all
+            // but zero.
             let smooth = |r: usize| {
                 let around = histogram[r.saturating_sub(1)] + histogram[(r + 1).min(SIZES - 1)];
-                0.05 + if r == 0 {
-                    histogram[0]
-                } else {
-                    (histogram[r] + 0.5 * around) / 4.0
-                }
+                0.05 + if r == 0 { histogram[0] } else { (histogram[r] + 0.5 * around) / 4.0 }
             };
             let sum: f32 = (0..SIZES).map(smooth).sum();
             *sizes = std::array::from_fn(|r| (sum / smooth(r)).log2());
@@ -104,11 +98,7 @@ pub(crate) struct Tally<const N: usize> {
 
 impl<const N: usize> Tally<N> {
     pub(crate) fn new() -> Self {
-        Tally {
-            tokens: [0; 126],
-            sizes: [[0; SMALL + 32]; N],
-            more: 0,
-        }
+        Tally { tokens: [0; 126], sizes: [[0; SMALL + 32]; N], more: 0 }
     }
 
     #[inline(always)]

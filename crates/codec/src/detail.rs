@@ -1,5 +1,6 @@
-//! Levels of detail of a mesh to about two bits per triangle: a level says which vertex of the level before each vertex has become, and has its
-//! triangles from that. No vertex is added, so all levels move as the mesh does, and nothing is stored per frame. Lossless. Used where levels are asked for.
+//! Levels of detail of a mesh to about two bits per triangle: a level says which vertex of the level before
+//! each vertex has become, and has its triangles from that. No vertex is added, so all levels move as the
+//! mesh does, and nothing is stored per frame. Lossless. Used where levels are asked for.
 //!
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
@@ -20,8 +21,9 @@
 //!
 //! Chances begin even and go on learning from level to level.
 //!
-//! Credit: Hugues Hoppe, *Progressive meshes*, 1996: a coarse mesh and what collapses into what. Departures: whole levels instead of single collapses, from
-//! fine to coarse, because the fine mesh is there anyway; half-edge collapses only (Leif Kobbelt and others, 1998), so that vertices stay what they are.
+//! Credit: Hugues Hoppe, *Progressive meshes*, 1996: a coarse mesh and what collapses into what. Departures:
+//! whole levels instead of single collapses, from fine to coarse, because the fine mesh is there anyway;
+//! half-edge collapses only (Leif Kobbelt and others, 1998), so that vertices stay what they are.
 
 use crate::Corrupt;
 use crate::bytes::{Cursor, put_sized, put_varint};
@@ -57,17 +59,11 @@ impl Head {
     /// Reads what is said of the levels of a mesh of so many indices; returns the bytes used.
     pub fn decode(bytes: &[u8], indices: u32) -> Result<(Head, usize), Corrupt> {
         let mut c = Cursor::new(bytes);
-        let mut head = Head {
-            count: usize::from(c.u8()?),
-            ..Head::default()
-        };
+        let mut head = Head { count: usize::from(c.u8()?), ..Head::default() };
         if !(1..=MOST).contains(&head.count) {
             return Err(Corrupt("levels of detail: none, or too many"));
         }
-        let mut before = Level {
-            triangles: indices / 3,
-            error: 0.0,
-        };
+        let mut before = Level { triangles: indices / 3, error: 0.0 };
         for level in &mut head.levels[..head.count] {
             level.triangles = c.varint()?;
             level.error = c.f32()?;
@@ -223,7 +219,8 @@ impl Work {
 
     /// Follows what became of vertices to what is kept. What leads in a circle is refused.
     fn follow(&mut self, vertices: usize) -> Result<(), Corrupt> {
-        // Paths get halved as they are walked: in a forest that takes no more than log₂ steps per vertex, all in all.
+        // Paths get halved as they are walked: in a forest that takes no more than log₂ steps per vertex, all
+        // in all.
         let mut steps = 40 * (vertices as u64 + 1);
         for v in 0..vertices {
             let mut at = v;
@@ -241,15 +238,14 @@ impl Work {
         Ok(())
     }
 
-    /// For an encoder: turns where vertices end into the step that each takes towards it, along its ring where there is a way.
+    /// For an encoder: turns where vertices end into the step that each takes towards it, along its ring
+    /// where there is a way.
     fn steps(&mut self, ends: &[u32]) {
         self.becomes.clear();
         self.becomes.extend_from_slice(ends);
         let vertices = ends.len();
         let mut reached: Vec<bool> = (0..vertices).map(|v| ends[v] as usize == v).collect();
-        let mut left: Vec<usize> = (0..vertices)
-            .filter(|&v| !reached[v] && self.used(v))
-            .collect();
+        let mut left: Vec<usize> = (0..vertices).filter(|&v| !reached[v] && self.used(v)).collect();
         // Kept ones first, then those from which a way is known already.
         loop {
             let mut now = Vec::new();
@@ -275,18 +271,11 @@ impl Work {
 }
 
 /// A vertex that is not on the ring of `v`.
-fn far<B: Bits<Context = Chance>>(
-    bits: &mut B,
-    contexts: &mut Contexts,
-    v: u32,
-    asked: u32,
-) -> u32 {
+fn far<B: Bits<Context = Chance>>(bits: &mut B, contexts: &mut Contexts, v: u32, asked: u32) -> u32 {
     let n = asked.wrapping_sub(v).zigzag();
     let length = 32 - n.leading_zeros();
     let mut more = contexts.length.iter_mut().zip(0..);
-    let length = more
-        .find_map(|(chance, at)| (!bits.bit(chance, length > at)).then_some(at))
-        .unwrap_or(32);
+    let length = more.find_map(|(chance, at)| (!bits.bit(chance, length > at)).then_some(at)).unwrap_or(32);
     let n = match length {
         0 => 0,
         _ => bits.plain(length - 1, n) & ((1 << (length - 1)) - 1) | 1 << (length - 1),
@@ -301,7 +290,8 @@ pub fn collapse(indices: &[u32], becomes: &[u32]) -> impl Iterator<Item = [u32; 
     moved.filter(|[a, b, c]| a != b && b != c && c != a)
 }
 
-/// Appends levels to `out`: of each what is said of it, and by vertex of the mesh where it ends in the level, itself where it is kept. `indices` are the mesh's.
+/// Appends levels to `out`: of each what is said of it, and by vertex of the mesh where it ends in the level,
+/// itself where it is kept. `indices` are the mesh's.
 ///
 /// Panics where a level has not the triangles that it says.
 pub fn encode(indices: &[u32], vertices: u32, levels: &[(Level, Vec<u32>)], out: &mut Vec<u8>) {
@@ -324,8 +314,9 @@ pub fn encode(indices: &[u32], vertices: u32, levels: &[(Level, Vec<u32>)], out:
     coder.finish();
 }
 
-/// Reads levels: `made` is called with the number of each, from 1 on, what every vertex of the mesh of the level before has become, and must give the
-/// triangles of that level as it made them with [`collapse`]. All of `bytes` belongs to them.
+/// Reads levels: `made` is called with the number of each, from 1 on, what every vertex of the mesh of the
+/// level before has become, and must give the triangles of that level as it made them with [`collapse`]. All
+/// of `bytes` belongs to them.
 pub struct Reader<'a> {
     decoder: Decoder<'a>,
     contexts: Contexts,
@@ -337,12 +328,7 @@ impl<'a> Reader<'a> {
     /// Of the mesh with so many indices.
     pub fn new(bytes: &'a [u8], indices: u32) -> Result<Reader<'a>, Corrupt> {
         let (head, used) = Head::decode(bytes, indices)?;
-        Ok(Reader {
-            decoder: Decoder::new(&bytes[used..]),
-            contexts: Contexts::default(),
-            head,
-            next: 0,
-        })
+        Ok(Reader { decoder: Decoder::new(&bytes[used..]), contexts: Contexts::default(), head, next: 0 })
     }
 
     /// The levels.
@@ -350,8 +336,8 @@ impl<'a> Reader<'a> {
         &self.head
     }
 
-    /// The next level from the `indices` of the one before, all below `vertices`: what each vertex has become goes to `becomes`, the triangles to `out`, which
-    /// must have the room that [`Reader::head`] says.
+    /// The next level from the `indices` of the one before, all below `vertices`: what each vertex has become
+    /// goes to `becomes`, the triangles to `out`, which must have the room that [`Reader::head`] says.
     pub fn level(
         &mut self,
         indices: &[u32],
@@ -370,11 +356,7 @@ impl<'a> Reader<'a> {
         for (out, triangle) in out.iter_mut().zip(&mut triangles) {
             *out = triangle;
         }
-        let asked = self
-            .head
-            .levels()
-            .get(self.next)
-            .map(|l| l.triangles as usize);
+        let asked = self.head.levels().get(self.next).map(|l| l.triangles as usize);
         self.next += 1;
         let count = collapse(indices, becomes).count();
         match asked == Some(count) && out.len() == count {
@@ -404,10 +386,7 @@ pub struct Entries<'a> {
 impl<'a> Entries<'a> {
     /// Of a chunk whose meshes are not below `least`.
     pub fn new(content: &'a [u8], least: u32) -> Entries<'a> {
-        Entries {
-            rest: content,
-            least,
-        }
+        Entries { rest: content, least }
     }
 
     /// The next mesh and what is said of it; none at the end.

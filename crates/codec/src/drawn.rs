@@ -1,5 +1,5 @@
-//! Which triangles of a mesh are drawn in which frames: those that nobody can see while pieces stand together, or lie on something, are left out then. Lossless.
-//! Used where it is asked for.
+//! Which triangles of a mesh are drawn in which frames: those that nobody can see while pieces stand
+//! together, or lie on something, are left out then. Lossless. Used where it is asked for.
 //!
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
@@ -18,7 +18,8 @@
 //!
 //! Chances begin even.
 //!
-//! Credit: what is asked of culling by phase is in Zabir Hoque, Jacob Dean and Sarah Davis, *Geometry caching in Halo 5*, 2017; the list is move-to-front.
+//! Credit: what is asked of culling by phase is in Zabir Hoque, Jacob Dean and Sarah Davis, *Geometry caching
+//! in Halo 5*, 2017; the list is move-to-front.
 
 use crate::Corrupt;
 use crate::bytes::{Cursor, put_varint};
@@ -42,7 +43,8 @@ pub fn key(interval: Interval, frames: u32) -> (u8, u32, u32) {
     (class, from, to)
 }
 
-/// Whether something is drawn between two frames, the first being the one that is shown where it is not between; second < first in the seam of a loop.
+/// Whether something is drawn between two frames, the first being the one that is shown where it is not
+/// between; second < first in the seam of a loop.
 pub fn is_drawn([from, to]: Interval, first: u32, second: u32) -> bool {
     second < first || from <= second && first < to
 }
@@ -137,11 +139,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn read(
-        bytes: &[u8],
-        triangles: u32,
-        frames: u32,
-    ) -> Result<(Vec<Interval>, Vec<u32>), Corrupt> {
+    fn read(bytes: &[u8], triangles: u32, frames: u32) -> Result<(Vec<Interval>, Vec<u32>), Corrupt> {
         let mut intervals = vec![[0; 2]; count(bytes, triangles)? as usize];
         let mut which = vec![0; triangles as usize];
         decode(bytes, frames, &mut intervals, &mut which)?;
@@ -182,10 +180,7 @@ mod tests {
                 let _ = read(&bad, 1200, 50);
             }
         }
-        assert!(
-            read(&bytes, 20, 50).is_err(),
-            "more intervals than triangles"
-        );
+        assert!(read(&bytes, 20, 50).is_err(), "more intervals than triangles");
         assert!(read(&bytes, 1200, 12).is_err(), "beyond the last frame");
         bytes.extend([0; 9]);
         assert!(read(&bytes, 1200, 50).is_err());

@@ -1,5 +1,6 @@
-//! Regular grids: their triangles follow from the numbers of their vertices, so that only two sizes are stored, and which way each cell is cut.
-//! Lossless. Used for planes, height fields, flags, and tubes, wherever the compiler finds that a mesh is one.
+//! Regular grids: their triangles follow from the numbers of their vertices, so that only two sizes are
+//! stored, and which way each cell is cut. Lossless. Used for planes, height fields, flags, and tubes,
+//! wherever the compiler finds that a mesh is one.
 //!
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
@@ -78,7 +79,8 @@ impl Shape {
         first * self.height + j * (end - first) + (i - first)
     }
 
-    /// Cells in the order of strips: column and row; whether one is cut as `cut` says of the one before and above.
+    /// Cells in the order of strips: column and row; whether one is cut as `cut` says of the one before and
+    /// above.
     fn cells(&self, mut each: impl FnMut(u32, u32, [bool; 2]) -> bool) {
         let columns = self.columns();
         let mut first = 0;
@@ -139,12 +141,7 @@ impl Grid {
                 continue;
             }
             for closed in [false, true] {
-                let shape = Shape {
-                    width,
-                    height: count / width,
-                    closed,
-                    reversed: false,
-                };
+                let shape = Shape { width, height: count / width, closed, reversed: false };
                 if let Some(grid) = Grid::of(given, shape) {
                     return Some(grid);
                 }
@@ -272,12 +269,7 @@ impl Shape {
         if flags > 3 {
             return Err(Corrupt("grid: unknown flags"));
         }
-        Ok(Shape {
-            width,
-            height,
-            closed: flags & 1 != 0,
-            reversed: flags & 2 != 0,
-        })
+        Ok(Shape { width, height, closed: flags & 1 != 0, reversed: flags & 2 != 0 })
     }
 }
 
@@ -317,9 +309,7 @@ mod tests {
         let id = |[i, j]: [u32; 2]| j * shape.width + i;
         shape.cells(|i, j, _| {
             let cut = (i * 7 + j * 13 + seed) * seed % 5 > 2;
-            for (k, t) in triangles(shape.corners(i, j).map(id), cut, shape.reversed)
-                .into_iter()
-                .enumerate()
+            for (k, t) in triangles(shape.corners(i, j).map(id), cut, shape.reversed).into_iter().enumerate()
             {
                 let turn = (i as usize + j as usize + k) % 3;
                 out.push([0, 1, 2].map(|n| t[(n + turn) % 3]));
@@ -340,10 +330,7 @@ mod tests {
         let given = given(shape, seed);
         let vertices = shape.width * shape.height;
         let grid = Grid::find(&given, vertices as usize).expect("a grid");
-        assert_eq!(
-            (grid.shape.width, grid.shape.height),
-            (shape.width, shape.height)
-        );
+        assert_eq!((grid.shape.width, grid.shape.height), (shape.width, shape.height));
         let mut bytes = Vec::new();
         grid.encode(&mut bytes);
         assert_eq!(super::shape(&bytes), Some(grid.shape));
@@ -361,12 +348,7 @@ mod tests {
     }
 
     fn plane(width: u32, height: u32) -> Shape {
-        Shape {
-            width,
-            height,
-            closed: false,
-            reversed: false,
-        }
+        Shape { width, height, closed: false, reversed: false }
     }
 
     #[test]

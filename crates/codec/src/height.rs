@@ -1,4 +1,5 @@
-//! Height fields: of the points of a regular grid two coordinates follow from column and row and stand still, so that one is left.
+//! Height fields: of the points of a regular grid two coordinates follow from column and row and stand still,
+//! so that one is left.
 //!
 //! Static part of cells kept as heights:
 //!
@@ -12,7 +13,8 @@
 //! cell     of the others = ⌊(origin + column · step + row · step − centre) / unit⌉       in f64; halves to the even number
 //! ```
 //!
-//! Cells of units are decoded as if there were no plane. What comes out along the others is then replaced by these numbers.
+//! Cells of units are decoded as if there were no plane. What comes out along the others is then replaced by
+//! these numbers.
 
 use crate::Corrupt;
 use crate::bytes::Cursor;
@@ -28,7 +30,8 @@ use crate::soft::shared::Sets;
 pub struct Plane {
     /// The coordinate that is coded.
     pub axis: usize,
-    /// Origin, step along the columns, step along the rows: of the coordinate after that, and the one after the next, counted round.
+    /// Origin, step along the columns, step along the rows: of the coordinate after that, and the one after
+    /// the next, counted round.
     pub sides: [[f32; 3]; 2],
 }
 
@@ -68,10 +71,7 @@ impl Plane {
             }
             Some(out)
         };
-        Some(Flat {
-            axis: self.axis,
-            base: order.iter().map(cell).collect::<Option<_>>()?,
-        })
+        Some(Flat { axis: self.axis, base: order.iter().map(cell).collect::<Option<_>>()? })
     }
 
     /// Writes the static part.

@@ -1,5 +1,5 @@
-//! Triangle indices, ordered for a vertex cache, to few bytes. Lossless: order of triangles and rotation of each are kept.
-//! Used for the connectivity of every mesh but [`grid`]s.
+//! Triangle indices, ordered for a vertex cache, to few bytes. Lossless: order of triangles and rotation of
+//! each are kept. Used for the connectivity of every mesh but [`grid`]s.
 //!
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
@@ -18,8 +18,10 @@
 //!
 //! The three planes are plain bytes with few values; block compression does the rest.
 //!
-//! Credit: the idea of a code over recent edges and vertices is that of Arseny Kapoulkine's index codec (meshoptimizer,
-//! 2017) and goes back to Stefan Gumhold and Wolfgang Straßer, "Real Time Compression of Triangle Mesh Connectivity", 1998.
+//! Credit: the idea of a code over recent edges and vertices is that of Arseny Kapoulkine's index codec
+//! (meshoptimizer,
+//! 2017) and goes back to Stefan Gumhold and Wolfgang Straßer, "Real Time Compression of Triangle Mesh
+//!       Connectivity", 1998.
 
 use crate::{
     Corrupt,
@@ -93,9 +95,7 @@ pub fn encode(indices: &[u32], out: &mut Vec<u8>) {
         let t = [t[0], t[1], t[2]];
         let shared = (0..REMEMBERED).find_map(|back| {
             let edge = state.edge(back);
-            (0..3)
-                .find(|&r| edge == [t[r], t[(r + 1) % 3]])
-                .map(|r| (back, r))
+            (0..3).find(|&r| edge == [t[r], t[(r + 1) % 3]]).map(|r| (back, r))
         });
         let read = match shared {
             Some((back, r)) => {
@@ -213,18 +213,13 @@ mod tests {
 
     /// A strip of quads, as a vertex-cache order would give it.
     fn strip(quads: u32) -> Vec<u32> {
-        (0..quads)
-            .flat_map(|q| [2 * q, 2 * q + 1, 2 * q + 2, 2 * q + 2, 2 * q + 1, 2 * q + 3])
-            .collect()
+        (0..quads).flat_map(|q| [2 * q, 2 * q + 1, 2 * q + 2, 2 * q + 2, 2 * q + 1, 2 * q + 3]).collect()
     }
 
     #[test]
     fn golden() {
         assert_eq!(round_trip(&[]), [0, 0]);
-        assert_eq!(
-            round_trip(&[0, 1, 2, 2, 1, 3]),
-            [4, 0, 0, 1 + 3, 0, 0, 0, 0]
-        );
+        assert_eq!(round_trip(&[0, 1, 2, 2, 1, 3]), [4, 0, 0, 1 + 3, 0, 0, 0, 0]);
         assert_eq!(round_trip(&[7, 7, 7]), [3, 1, 0, 17, 1, 1, 14]);
         let bytes = round_trip(&strip(100));
         assert!(bytes.len() < 200 + 202 + 5);

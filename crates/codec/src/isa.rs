@@ -1,7 +1,7 @@
 //! Which kernels run on this machine: decided once, at the first use. All of them give the same bits.
 //!
-//! A kernel stands in a file named after its instruction set, beside the scalar reference, and asks for a proof that
-//! the machine has it; [`Isa::get`] is where such proofs come from.
+//! A kernel stands in a file named after its instruction set, beside the scalar reference, and asks for a
+//! proof that the machine has it; [`Isa::get`] is where such proofs come from.
 //!
 //! ```text
 //! match isa {
@@ -10,7 +10,8 @@
 //! }
 //! ```
 //!
-//! A machine with AVX-512 has AVX2 too: kernels that are worth it ask the one proof for the other ([`Avx2::avx512`]).
+//! A machine with AVX-512 has AVX2 too: kernels that are worth it ask the one proof for the other
+//! ([`Avx2::avx512`]).
 //!
 //! `MESHREEL_SCALAR=1` in the environment forces the scalar reference everywhere.
 

@@ -1,10 +1,13 @@
-//! Eight f32 side by side: what kernels over vertices are written in, once for all instruction sets. Same bits everywhere.
+//! Eight f32 side by side: what kernels over vertices are written in, once for all instruction sets. Same
+//! bits everywhere.
 //!
-//! A kernel is a [`Task`]: generic over [`Lanes`], inlined as a whole into a function of the instruction set that
-//! [`run`] picks. Only operations that IEEE 754 defines to the bit are here (+ − × ÷ √, comparing, rounding to whole
-//! numbers), and nothing is contracted, so every implementation gives what [`Portable`], the reference, gives.
+//! A kernel is a [`Task`]: generic over [`Lanes`], inlined as a whole into a function of the instruction set
+//! that [`run`] picks. Only operations that IEEE 754 defines to the bit are here (+ − × ÷ √, comparing,
+//! rounding to whole numbers), and nothing is contracted, so every implementation gives what [`Portable`],
+//! the reference, gives.
 //!
-//! Vectors are kept as `[f32; 4]` in memory, since they are fetched one by one, and as three registers at work.
+//! Vectors are kept as `[f32; 4]` in memory, since they are fetched one by one, and as three registers at
+//! work.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -69,12 +72,7 @@ impl Place for [i32; 4] {
 
 /// One number or eight: formulas are written once for both.
 pub(crate) trait Number:
-    Copy
-    + Add<Output = Self>
-    + Sub<Output = Self>
-    + Mul<Output = Self>
-    + Div<Output = Self>
-    + Neg<Output = Self>
+    Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> + Neg<Output = Self>
 {
     /// Which of them.
     type Mask: Copy;
@@ -156,7 +154,8 @@ pub(crate) trait Lanes: Number {
     fn load_vectors(list: &[[f32; 4]; LANES]) -> [Self; 3];
     /// The fourth component becomes zero.
     fn store_vectors(v: [Self; 3], list: &mut [[f32; 4]; LANES]);
-    /// Rounded to the nearest whole numbers, the even one of two, at most as large as i32 has them; NaN is 0. The fourth component is 0.
+    /// Rounded to the nearest whole numbers, the even one of two, at most as large as i32 has them; NaN is 0.
+    /// The fourth component is 0.
     fn whole_vectors(v: [Self; 3]) -> [[i32; 4]; LANES];
     /// Low 16 bits of these.
     fn short_vectors(v: [Self; 3]) -> [[i16; 4]; LANES];
@@ -172,9 +171,10 @@ pub(crate) trait Lanes: Number {
     fn le_f32(bytes: &[u8; 4 * LANES]) -> Self;
     /// Whole numbers of two bits each, the lowest first.
     fn pairs(bits: u16) -> Self;
-    /// Rows of eight bit fields, all one after the other from bit `first` on, less half their range; once behind byte `at[0]` and once behind byte
-    /// `at[1]` of `bytes`. Each field has the width that `widths` gives to its four bits of `codes`; all are zeros where `bytes` ends earlier than sixteen
-    /// bytes behind them.
+    /// Rows of eight bit fields, all one after the other from bit `first` on, less half their range; once
+    /// behind byte `at[0]` and once behind byte `at[1]` of `bytes`. Each field has the width that `widths`
+    /// gives to its four bits of `codes`; all are zeros where `bytes` ends earlier than sixteen bytes behind
+    /// them.
     fn fields<const ROWS: usize>(
         bytes: &[u8],
         at: [usize; 2],
@@ -235,11 +235,7 @@ pub(crate) type Vector<N> = [N; 3];
 #[inline(always)]
 pub(crate) fn difference<L: Lanes, P: Place>(a: [L::Whole; 3], b: [L::Whole; 3]) -> Vector<L> {
     let unit = L::splat(P::UNIT);
-    [
-        L::difference(a[0], b[0]) * unit,
-        L::difference(a[1], b[1]) * unit,
-        L::difference(a[2], b[2]) * unit,
-    ]
+    [L::difference(a[0], b[0]) * unit, L::difference(a[1], b[1]) * unit, L::difference(a[2], b[2]) * unit]
 }
 
 #[inline(always)]
@@ -264,20 +260,12 @@ pub(crate) fn dot<N: Number>(a: Vector<N>, b: Vector<N>) -> N {
 
 #[inline(always)]
 pub(crate) fn cross<N: Number>(a: Vector<N>, b: Vector<N>) -> Vector<N> {
-    [
-        a[1] * b[2] - a[2] * b[1],
-        a[2] * b[0] - a[0] * b[2],
-        a[0] * b[1] - a[1] * b[0],
-    ]
+    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
 #[inline(always)]
 pub(crate) fn select<N: Number>(mask: N::Mask, yes: Vector<N>, no: Vector<N>) -> Vector<N> {
-    [
-        N::select(mask, yes[0], no[0]),
-        N::select(mask, yes[1], no[1]),
-        N::select(mask, yes[2], no[2]),
-    ]
+    [N::select(mask, yes[0], no[0]), N::select(mask, yes[1], no[1]), N::select(mask, yes[2], no[2])]
 }
 
 /// The first eight of a list; where it ends earlier, `fill` takes their place.
@@ -483,7 +471,8 @@ fn four(bytes: &[u8], at: usize) -> [u8; 4] {
     [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]
 }
 
-/// A field of at most 25 bits from bit `first` behind byte `at` on, less half its range; 0 where `bytes` ends within four bytes of it.
+/// A field of at most 25 bits from bit `first` behind byte `at` on, less half its range; 0 where `bytes` ends
+/// within four bytes of it.
 #[inline(always)]
 pub(crate) fn field(bytes: &[u8], at: usize, first: usize, width: usize) -> f32 {
     let from = bytes.get(at + first / 8..);
@@ -540,8 +529,7 @@ mod tests {
             L::add_to([a, b, a], &mut sums, &self.at);
             rows.extend(sums);
             let bits = |x: f32| if x.is_nan() { 1 } else { x.to_bits() };
-            self.out
-                .extend(rows.as_flattened().iter().map(|x| bits(*x)));
+            self.out.extend(rows.as_flattened().iter().map(|x| bits(*x)));
             let soup: &[u8] = bytemuck::cast_slice(self.narrow);
             let widths = Widths::new([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 17, 25]);
             let mut rows = Vec::new();
@@ -561,15 +549,12 @@ mod tests {
             for x in [L::le_i16(half), L::le_i32(first), L::le_f32(first)] {
                 rows.extend(L::quaternions([x; 4]));
             }
-            self.out
-                .extend(rows.as_flattened().iter().map(|x| bits(*x)));
+            self.out.extend(rows.as_flattened().iter().map(|x| bits(*x)));
             for v in [[a, b, a * b], [b * L::splat(1e4), -b, a - b]] {
                 let whole = L::whole_vectors(v);
-                self.out
-                    .extend(whole.as_flattened().iter().map(|x| *x as u32));
+                self.out.extend(whole.as_flattened().iter().map(|x| *x as u32));
                 let short = L::short_vectors(v);
-                self.out
-                    .extend(short.as_flattened().iter().map(|x| *x as u32));
+                self.out.extend(short.as_flattened().iter().map(|x| *x as u32));
             }
             let words = a.abs().min(L::splat(65535.0)).round().words();
             self.out.extend(words.map(u32::from));

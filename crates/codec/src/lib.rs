@@ -1,8 +1,8 @@
 //! Numbers to bytes and back. One file per algorithm, both directions, the scalar reference first.
 //!
-//! Everything after quantization is integer arithmetic and lossless, so encoder, decoder, SIMD and GPU agree on every
-//! bit on every machine. Decoders take any bytes: they return [`Corrupt`], never panic, never read beyond their input,
-//! and write only into the caller's buffers. No files, clocks or threads here.
+//! Everything after quantization is integer arithmetic and lossless, so encoder, decoder, SIMD and GPU agree
+//! on every bit on every machine. Decoders take any bytes: they return [`Corrupt`], never panic, never read
+//! beyond their input, and write only into the caller's buffers. No files, clocks or threads here.
 
 pub mod attributes;
 pub mod ball;

@@ -16,14 +16,15 @@
 //! 16-bit words           Pm and Pi are wrapped, and the three differences are read as two's complement of 16 bits
 //! ```
 //!
-//! Sixteen bits are what positions have, and what multipliers take: `(x·y + 2^14) >> 15` is one instruction on every
-//! vector unit, and with x = a difference and y = a factor shifted left each of the three products is one of these.
+//! Sixteen bits are what positions have, and what multipliers take: `(x·y + 2^14) >> 15` is one instruction
+//! on every vector unit, and with x = a difference and y = a factor shifted left each of the three products
+//! is one of these.
 //!
 //! The first frame after an index frame has no F₂ inside its group; then F₂ = F₁, and Pm = F₁.
 //!
-//! Credit: the predictor of CryEngine's geometry cache (Axel Gneiting, "Real-Time Geometry Caches", 2014). Departures:
-//! every stage rounds instead of truncating and is not wrapped before the next; a and c are kept apart; the search
-//! measures what is going to be stored.
+//! Credit: the predictor of CryEngine's geometry cache (Axel Gneiting, "Real-Time Geometry Caches", 2014).
+//! Departures: every stage rounds instead of truncating and is not wrapped before the next; a and c are kept
+//! apart; the search measures what is going to be stored.
 
 use crate::{isa::Isa, word::Word};
 
@@ -43,11 +44,7 @@ impl Blend {
     /// The frame before, unchanged.
     pub const DELTA: Blend = Blend { a: 0, b: 0, c: 128 };
     /// Goes on as it went.
-    pub const LINEAR: Blend = Blend {
-        a: 128,
-        b: 0,
-        c: 128,
-    };
+    pub const LINEAR: Blend = Blend { a: 128, b: 0, c: 128 };
 }
 
 /// The four frames of the prediction, all of one length.
@@ -63,14 +60,9 @@ pub struct Sources<'a, W> {
 impl<W: Word> Sources<'_, W> {
     /// Whether all frames have `count` values.
     pub fn are(&self, count: usize) -> bool {
-        [
-            self.previous,
-            self.before_previous,
-            self.index_before,
-            self.index_after,
-        ]
-        .iter()
-        .all(|s| s.len() == count)
+        [self.previous, self.before_previous, self.index_before, self.index_after]
+            .iter()
+            .all(|s| s.len() == count)
     }
 
     /// The same frames, if their words are of 16 bits.
@@ -100,9 +92,7 @@ impl<W: Word> Sources<'_, W> {
 /// `out = values − prediction`. Panics unless all lengths are equal.
 pub fn residual<W: Word>(values: &[W], sources: Sources<'_, W>, by: Blend, out: &mut [W]) {
     assert_eq!(values.len(), out.len());
-    each(sources, by, out, values, |value, _, predicted| {
-        value.wrapping_sub(predicted)
-    });
+    each(sources, by, out, values, |value, _, predicted| value.wrapping_sub(predicted));
 }
 
 /// `values = residuals + prediction`, in place. Panics unless all lengths are equal.
@@ -119,13 +109,9 @@ fn reconstruct_on<W: Word>(isa: Isa, sources: Sources<'_, W>, by: Blend, values:
                 avx2::reconstruct(avx2, sources, by, values);
             }
         }
-        _ => each(
-            sources,
-            by,
-            values,
-            sources.previous,
-            |_, residual, predicted| residual.wrapping_add(predicted),
-        ),
+        _ => each(sources, by, values, sources.previous, |_, residual, predicted| {
+            residual.wrapping_add(predicted)
+        }),
     }
 }
 
@@ -137,13 +123,7 @@ pub fn predict<W: Word>(sources: Sources<'_, W>, by: Blend, out: &mut [W]) {
 
 /// One pass over all frames. The special cases read fewer of them, and give what the full formula gives.
 #[inline(always)]
-fn each<W: Word>(
-    s: Sources<'_, W>,
-    by: Blend,
-    out: &mut [W],
-    other: &[W],
-    f: impl Fn(W, W, W) -> W + Copy,
-) {
+fn each<W: Word>(s: Sources<'_, W>, by: Blend, out: &mut [W], other: &[W], f: impl Fn(W, W, W) -> W + Copy) {
     assert!(s.are(out.len()), "all frames have one shape");
     match by {
         Blend { a: 0, c: 128, .. } => {
@@ -152,32 +132,17 @@ fn each<W: Word>(
             }
         }
         Blend { c: 128, .. } => {
-            for (((o, &v), &p), &q) in out
-                .iter_mut()
-                .zip(other)
-                .zip(s.previous)
-                .zip(s.before_previous)
-            {
+            for (((o, &v), &p), &q) in out.iter_mut().zip(other).zip(s.previous).zip(s.before_previous) {
                 *o = f(v, *o, W::between(p, q, p, p, by));
             }
         }
         Blend { c: 0, .. } => {
-            for (((o, &v), &i), &j) in out
-                .iter_mut()
-                .zip(other)
-                .zip(s.index_before)
-                .zip(s.index_after)
-            {
+            for (((o, &v), &i), &j) in out.iter_mut().zip(other).zip(s.index_before).zip(s.index_after) {
                 *o = f(v, *o, W::between(i, i, i, j, by));
             }
         }
         _ => {
-            let frames = s
-                .previous
-                .iter()
-                .zip(s.before_previous)
-                .zip(s.index_before)
-                .zip(s.index_after);
+            let frames = s.previous.iter().zip(s.before_previous).zip(s.index_before).zip(s.index_after);
             for ((o, &v), (((&p, &q), &i), &j)) in out.iter_mut().zip(other).zip(frames) {
                 *o = f(v, *o, W::between(p, q, i, j, by));
             }
@@ -191,28 +156,15 @@ mod tests {
     use proptest::prelude::*;
 
     fn sources<W>(f: &[Vec<W>; 4]) -> Sources<'_, W> {
-        Sources {
-            previous: &f[0],
-            before_previous: &f[1],
-            index_before: &f[2],
-            index_after: &f[3],
-        }
+        Sources { previous: &f[0], before_previous: &f[1], index_before: &f[2], index_after: &f[3] }
     }
 
     #[test]
     fn golden() {
-        let f: [Vec<u16>; 4] = [
-            vec![110, 0, 65535],
-            vec![100, 65535, 0],
-            vec![50, 65535, 0],
-            vec![150, 0, 65535],
-        ];
+        let f: [Vec<u16>; 4] =
+            [vec![110, 0, 65535], vec![100, 65535, 0], vec![50, 65535, 0], vec![150, 0, 65535]];
         let s = sources(&f);
-        let of = |a, b, c| {
-            (0..3)
-                .map(|k| s.predict(k, Blend { a, b, c }))
-                .collect::<Vec<u16>>()
-        };
+        let of = |a, b, c| (0..3).map(|k| s.predict(k, Blend { a, b, c })).collect::<Vec<u16>>();
         assert_eq!(of(0, 99, 128), [110, 0, 65535]);
         assert_eq!(of(128, 0, 128), [120, 1, 65534]);
         assert_eq!(of(77, 128, 0), [100, 0, 0]);

@@ -1,8 +1,8 @@
-//! Octahedral normals: two levels per normal, unit length restored exactly enough. Bound: [`bound`]. Used for normals of
-//! meshes without tangents.
+//! Octahedral normals: two levels per normal, unit length restored exactly enough. Bound: [`bound`]. Used for
+//! normals of meshes without tangents.
 //!
-//! The octahedron |x| + |y| + |z| = 1 is unfolded into a square; each axis of the square has 2^bits − 1 levels, an odd
-//! number, so that the six axis directions are exact.
+//! The octahedron |x| + |y| + |z| = 1 is unfolded into a square; each axis of the square has 2^bits − 1
+//! levels, an odd number, so that the six axis directions are exact.
 //!
 //! ```text
 //! half  = 2^(bits−1) − 1                       levels 0 … 2·half
@@ -12,13 +12,13 @@
 //! unit  = (x, y, z) / √(x² + y² + z²)          sum in the order written
 //! ```
 //!
-//! Credit: Zina H. Cigolle, Sam Donow, Daniel Evangelakos, Michael Mara, Morgan McGuire, Quirin Meyer, "A Survey of
-//! Efficient Representations for Independent Unit Vectors", 2014.
+//! Credit: Zina H. Cigolle, Sam Donow, Daniel Evangelakos, Michael Mara, Morgan McGuire, Quirin Meyer, "A
+//! Survey of Efficient Representations for Independent Unit Vectors", 2014.
 //!
-//! Why the bound holds: lattice lines pass through the creases, so each face of the octahedron is cut into equilateral
-//! triangles of side √2/half. A point is at most √(2/3)/half from a corner of its triangle, and the octahedron is
-//! nowhere nearer to the centre than 1/√3: the angle is at most √2/half. The encoder looks at all four corners of the
-//! square around the point, which include the triangle's.
+//! Why the bound holds: lattice lines pass through the creases, so each face of the octahedron is cut into
+//! equilateral triangles of side √2/half. A point is at most √(2/3)/half from a corner of its triangle, and
+//! the octahedron is nowhere nearer to the centre than 1/√3: the angle is at most √2/half. The encoder looks
+//! at all four corners of the square around the point, which include the triangle's.
 
 use crate::lanes::{Number, Vector};
 
@@ -34,9 +34,7 @@ pub fn bound(bits: u32) -> f64 {
 /// Bits per axis (2…16) so that every unit vector comes back within `degrees`; 16 where that is not reachable
 /// (see [`bound`]).
 pub fn bits_for(degrees: f64) -> u32 {
-    BITS.into_iter()
-        .find(|&bits| bound(bits) <= degrees)
-        .unwrap_or(*BITS.end())
+    BITS.into_iter().find(|&bits| bound(bits) <= degrees).unwrap_or(*BITS.end())
 }
 
 /// The best of the neighbouring levels, by angle. Zero or non-finite input gives +z.
@@ -67,7 +65,8 @@ pub fn encode(normal: [f32; 3], bits: u32) -> [u16; 2] {
     best.0
 }
 
-/// Levels of unit vectors, rounded in each axis, in f32 and side by side: at most half as far off again as [`encode`].
+/// Levels of unit vectors, rounded in each axis, in f32 and side by side: at most half as far off again as
+/// [`encode`].
 #[inline(always)]
 pub(crate) fn nearest<N: Number>(n: Vector<N>, bits: u32) -> [N; 2] {
     let (zero, one) = (N::splat(0.0), N::splat(1.0));
@@ -78,17 +77,12 @@ pub(crate) fn nearest<N: Number>(n: Vector<N>, bits: u32) -> [N; 2] {
     let u = N::select(x.less(zero), -u, u);
     let v = N::select(y.less(zero), -v, v);
     let half = N::splat(half(bits) as f32);
-    [
-        level(N::select(below, u, x), half),
-        level(N::select(below, v, y), half),
-    ]
+    [level(N::select(below, u, x), half), level(N::select(below, v, y), half)]
 }
 
 #[inline(always)]
 fn level<N: Number>(v: N, half: N) -> N {
-    ((v * half).round() + half)
-        .max(N::splat(0.0))
-        .min(half + half)
+    ((v * half).round() + half).max(N::splat(0.0)).min(half + half)
 }
 
 /// Unit vector. Levels beyond the last count as the last.
@@ -120,19 +114,9 @@ mod tests {
     /// Degrees between two directions.
     fn angle(a: [f32; 3], b: [f32; 3]) -> f64 {
         let (a, b) = (a.map(f64::from), b.map(f64::from));
-        let cross = [
-            a[1] * b[2] - a[2] * b[1],
-            a[2] * b[0] - a[0] * b[2],
-            a[0] * b[1] - a[1] * b[0],
-        ];
+        let cross = [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
         let dot: f64 = (0..3).map(|k| a[k] * b[k]).sum();
-        cross
-            .iter()
-            .map(|v| v * v)
-            .sum::<f64>()
-            .sqrt()
-            .atan2(dot)
-            .to_degrees()
+        cross.iter().map(|v| v * v).sum::<f64>().sqrt().atan2(dot).to_degrees()
     }
 
     #[test]
@@ -169,9 +153,7 @@ mod tests {
     fn bound_holds_everywhere() {
         let mut seed = 1u64;
         let mut random = || {
-            seed = seed
-                .wrapping_mul(6364136223846793005)
-                .wrapping_add(1442695040888963407);
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             (seed >> 40) as f32 / (1u64 << 24) as f32 * 2.0 - 1.0
         };
         for bits in BITS {
@@ -196,10 +178,7 @@ mod tests {
                 assert!((length - 1.0).abs() < 1e-6);
             }
             assert!(worst <= bound(bits), "{bits}: {worst} > {}", bound(bits));
-            assert!(
-                bits < 4 || worst > 0.7 * bound(bits),
-                "{bits}: the bound is loose, {worst}"
-            );
+            assert!(bits < 4 || worst > 0.7 * bound(bits), "{bits}: the bound is loose, {worst}");
         }
         assert_eq!(bits_for(1.0), 8);
         assert_eq!(bits_for(1e-9), 16);

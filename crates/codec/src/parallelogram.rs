@@ -1,7 +1,8 @@
-//! Parallelogram and averaging prediction inside one frame. Lossless. Used for index frames and for everything
-//! that is stored once.
+//! Parallelogram and averaging prediction inside one frame. Lossless. Used for index frames and for
+//! everything that is stored once.
 //!
-//! A vertex is predicted from the triangle (A, B, C) on the other side of the edge (B, C), all three decoded before it:
+//! A vertex is predicted from the triangle (A, B, C) on the other side of the edge (B, C), all three decoded
+//! before it:
 //!
 //! ```text
 //! parallelogram   P = C + B − A                       modulo the word
@@ -10,11 +11,13 @@
 //! no triangle     A, B and C are the vertex before; vertex 0: P = 0
 //! ```
 //!
-//! The first two are the usual ones of a stream; a frame may bring weights of its own, which then take their place.
+//! The first two are the usual ones of a stream; a frame may bring weights of its own, which then take their
+//! place.
 //!
-//! Which triangle is the encoder's choice, made over several frames and kept in a table. The table is not stored as
-//! distances but as a number in the list of choices that both sides draw up from the connectivity alone
-//! ([`Choices`]): mostly the same small numbers, which block compression shrinks to little more than a bit.
+//! Which triangle is the encoder's choice, made over several frames and kept in a table. The table is not
+//! stored as distances but as a number in the list of choices that both sides draw up from the connectivity
+//! alone ([`Choices`]): mostly the same small numbers, which block compression shrinks to little more than a
+//! bit.
 //!
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
@@ -30,15 +33,17 @@
 //! among the first 64 corners of c if it has fewer corners than b, else of b
 //! ```
 //!
-//! Credit: Costa Touma and Craig Gotsman, "Triangle Mesh Compression", 1998; the table is CryEngine's (Axel Gneiting,
-//! 2014). Departures: chosen over several frames instead of the first; any neighbour serves where no triangle does.
+//! Credit: Costa Touma and Craig Gotsman, "Triangle Mesh Compression", 1998; the table is CryEngine's (Axel
+//! Gneiting, 2014). Departures: chosen over several frames instead of the first; any neighbour serves where
+//! no triangle does.
 
 use crate::{Corrupt, isa::Isa, word::Word};
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 
-/// Per vertex the distances back to A, B, C of the triangle it is predicted from; 0xFFFF in the first = previous vertex.
+/// Per vertex the distances back to A, B, C of the triangle it is predicted from; 0xFFFF in the first =
+/// previous vertex.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Table {
     entries: Vec<[u16; 3]>,
@@ -54,10 +59,7 @@ impl Table {
 
     /// Without entries, and room for so many.
     pub fn with_capacity(vertices: usize) -> Table {
-        Table {
-            entries: Vec::with_capacity(vertices),
-            wild: false,
-        }
+        Table { entries: Vec::with_capacity(vertices), wild: false }
     }
 
     fn clear(&mut self) {
@@ -92,8 +94,8 @@ impl FromIterator<[u16; 3]> for Table {
 pub const LOOK_BACK: u32 = 4096;
 /// No triangle: the previous vertex predicts. Part of the format.
 pub const NONE: u16 = 0xFFFF;
-/// Most choices of a vertex, most triangles that are taken on one edge, and most corners that are searched for them
-/// (which bounds the work on hostile connectivity). Part of the format.
+/// Most choices of a vertex, most triangles that are taken on one edge, and most corners that are searched
+/// for them (which bounds the work on hostile connectivity). Part of the format.
 const MAX_CHOICES: usize = 32;
 const MAX_FAN: usize = 4;
 const MAX_LOOKED_AT: usize = 64;
@@ -147,15 +149,11 @@ impl Corners {
         &self.corners[self.first[v] as usize..self.first[v + 1] as usize]
     }
 
-    /// Calls `add` with the choices of vertex `v` in their order, without the vertex before, some more than once, until
-    /// it says false.
+    /// Calls `add` with the choices of vertex `v` in their order, without the vertex before, some more than
+    /// once, until it says false.
     fn choices(&self, indices: &[u32], v: usize, add: &mut dyn FnMut([u16; 3]) -> bool) {
-        let back = |u: u32| {
-            (v as u32)
-                .checked_sub(u)
-                .filter(|d| (1..=LOOK_BACK).contains(d))
-                .map(|d| d as u16)
-        };
+        let back =
+            |u: u32| (v as u32).checked_sub(u).filter(|d| (1..=LOOK_BACK).contains(d)).map(|d| d as u16);
         let sides = |&at: &u32| {
             let t = at as usize / 3 * 3;
             let k = at as usize % 3;
@@ -167,18 +165,10 @@ impl Corners {
             };
             // The triangles on the edge (b, c) are among the corners of either end: of the one with fewer.
             let fan = |u: u32| self.of(u as usize);
-            let (around, other) = if fan(c).len() < fan(b).len() {
-                (fan(c), b)
-            } else {
-                (fan(b), c)
-            };
+            let (around, other) = if fan(c).len() < fan(b).len() { (fan(c), b) } else { (fan(b), c) };
             let across = around.iter().take(MAX_LOOKED_AT).filter_map(|at| {
                 let (x, y) = sides(at);
-                if x == other {
-                    Some(y)
-                } else {
-                    (y == other).then_some(x)
-                }
+                if x == other { Some(y) } else { (y == other).then_some(x) }
             });
             for a in across.filter(|&a| a as usize != v).take(MAX_FAN) {
                 if let Some(da) = back(a)
@@ -206,14 +196,12 @@ pub struct Choices {
 }
 
 impl Choices {
-    /// Draws up the lists. Allocates in proportion to vertices and indices; indices that are out of range are left out.
+    /// Draws up the lists. Allocates in proportion to vertices and indices; indices that are out of range are
+    /// left out.
     pub fn new(indices: &[u32], vertices: usize) -> Choices {
         let mut corners = Corners::default();
         corners.fill(indices, vertices);
-        let mut choices = Choices {
-            first: Vec::with_capacity(vertices + 1),
-            list: Vec::new(),
-        };
+        let mut choices = Choices { first: Vec::with_capacity(vertices + 1), list: Vec::new() };
         for v in 0..vertices {
             let start = choices.list.len();
             choices.first.push(start as u32);
@@ -236,48 +224,28 @@ impl Choices {
     }
 }
 
-/// Chooses for each vertex the adjacent triangle with the least L1 residual summed over `frames` (component-major, `components` × vertices each).
+/// Chooses for each vertex the adjacent triangle with the least L1 residual summed over `frames`
+/// (component-major, `components` × vertices each).
 ///
-/// The first frame counts as coded by itself, every other one as coded by itself or by its difference to the first,
-/// whichever suits it. Without frames every vertex takes its first choice.
-pub fn build_table<W: Word>(
-    indices: &[u32],
-    vertices: usize,
-    components: usize,
-    frames: &[&[W]],
-) -> Table {
+/// The first frame counts as coded by itself, every other one as coded by itself or by its difference to the
+/// first, whichever suits it. Without frames every vertex takes its first choice.
+pub fn build_table<W: Word>(indices: &[u32], vertices: usize, components: usize, frames: &[&[W]]) -> Table {
     let choices = Choices::new(indices, vertices);
-    assert!(
-        frames.iter().all(|f| f.len() == vertices * components),
-        "all frames have one shape"
-    );
+    assert!(frames.iter().all(|f| f.len() == vertices * components), "all frames have one shape");
     let first = choices_table(&choices, |_, _| 0);
     let Some((base, later)) = frames.split_first() else {
         return first;
     };
     let mut signals: Vec<Vec<W>> = vec![base.to_vec()];
     for frame in later {
-        let difference: Vec<W> = frame
-            .iter()
-            .zip(*base)
-            .map(|(&v, &b)| v.wrapping_sub(b))
-            .collect();
+        let difference: Vec<W> = frame.iter().zip(*base).map(|(&v, &b)| v.wrapping_sub(b)).collect();
         let cost = |signal: &[W]| -> u64 {
-            (0..vertices)
-                .map(|v| miss(signal, components, vertices, v, first[v]))
-                .sum()
+            (0..vertices).map(|v| miss(signal, components, vertices, v, first[v])).sum()
         };
-        signals.push(if cost(&difference) <= cost(frame) {
-            difference
-        } else {
-            frame.to_vec()
-        });
+        signals.push(if cost(&difference) <= cost(frame) { difference } else { frame.to_vec() });
     }
     choices_table(&choices, |v, choice| {
-        signals
-            .iter()
-            .map(|signal| miss(signal, components, vertices, v, choice))
-            .sum()
+        signals.iter().map(|signal| miss(signal, components, vertices, v, choice)).sum()
     })
 }
 
@@ -286,8 +254,7 @@ fn miss<W: Word>(signal: &[W], components: usize, count: usize, v: usize, choice
     let plane = |k: usize| &signal[k * count..(k + 1) * count];
     let of = |k: usize| {
         let plane = plane(k);
-        let r = plane[v]
-            .wrapping_sub(predict(plane, v, choice, Parallelogram, false).unwrap_or_default());
+        let r = plane[v].wrapping_sub(predict(plane, v, choice, Parallelogram, false).unwrap_or_default());
         u64::from(r.signed().unsigned_abs())
     };
     (0..components).map(of).sum()
@@ -300,10 +267,7 @@ fn choices_table(choices: &Choices, cost: impl Fn(usize, [u16; 3]) -> u64) -> Ta
         if list.len() == 1 {
             return list[0];
         }
-        *list
-            .iter()
-            .min_by_key(|&&choice| cost(v, choice))
-            .unwrap_or(&[NONE; 3])
+        *list.iter().min_by_key(|&&choice| cost(v, choice)).unwrap_or(&[NONE; 3])
     };
     (0..choices.first.len() - 1).map(best).collect()
 }
@@ -347,16 +311,12 @@ impl Deriver {
     }
 }
 
-/// Appends the table of a mesh to `out`. Panics if an entry is not among the choices that `indices` give, as those of
-/// [`build_table`] are.
+/// Appends the table of a mesh to `out`. Panics if an entry is not among the choices that `indices` give, as
+/// those of [`build_table`] are.
 pub fn encode_table(table: &Table, indices: &[u32], out: &mut Vec<u8>) {
     let choices = Choices::new(indices, table.len());
     let number = |(v, entry): (usize, &[u16; 3])| {
-        choices
-            .of(v)
-            .iter()
-            .position(|c| c == entry)
-            .expect("an entry of this connectivity") as u8
+        choices.of(v).iter().position(|c| c == entry).expect("an entry of this connectivity") as u8
     };
     let numbers: Vec<u8> = table.iter().enumerate().map(number).collect();
     if numbers.iter().all(|&n| n == 0) {
@@ -367,13 +327,9 @@ pub fn encode_table(table: &Table, indices: &[u32], out: &mut Vec<u8>) {
     }
 }
 
-/// Reads the table of a mesh from the start of `bytes`; returns it and the bytes used. Read once at open; allocates in
-/// proportion to `vertices` and `indices`, which the caller has already.
-pub fn decode_table(
-    bytes: &[u8],
-    indices: &[u32],
-    vertices: usize,
-) -> Result<(Table, usize), Corrupt> {
+/// Reads the table of a mesh from the start of `bytes`; returns it and the bytes used. Read once at open;
+/// allocates in proportion to `vertices` and `indices`, which the caller has already.
+pub fn decode_table(bytes: &[u8], indices: &[u32], vertices: usize) -> Result<(Table, usize), Corrupt> {
     let (&kind, rest) = bytes.split_first().ok_or(crate::bytes::SHORT)?;
     match kind {
         0 => Ok((derive_table(indices, vertices), 1)),
@@ -388,8 +344,9 @@ pub fn decode_table(
     }
 }
 
-/// Weights of the three vertices, in 128ths: `P = (edge·(B + C) + apex·A + 64) >> 7`, as two's complement where
-/// differences are coded. 128 and −128 is the parallelogram, 64 and 0 the average; what is noisy wants to be averaged.
+/// Weights of the three vertices, in 128ths: `P = (edge·(B + C) + apex·A + 64) >> 7`, as two's complement
+/// where differences are coded. 128 and −128 is the parallelogram, 64 and 0 the average; what is noisy wants
+/// to be averaged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub struct Weights {
@@ -465,8 +422,8 @@ macro_rules! with_rule {
 }
 pub(crate) use with_rule;
 
-/// Prediction of `plane[v]` from what lies before it; None if the entry points outside. Where there is no triangle the
-/// vertex before predicts: under weights as one that is A, B and C.
+/// Prediction of `plane[v]` from what lies before it; None if the entry points outside. Where there is no
+/// triangle the vertex before predicts: under weights as one that is A, B and C.
 #[inline(always)]
 pub(crate) fn predict<W: Word, R: Combine>(
     plane: &[W],
@@ -486,8 +443,8 @@ pub(crate) fn predict<W: Word, R: Combine>(
     Some(rule.combine(at(a)?, at(b)?, at(c)?, signed))
 }
 
-/// `out = values − prediction`, both component-major. `signed`: the values are differences. An empty table predicts
-/// every vertex from the one before. Panics if lengths disagree or the table points outside.
+/// `out = values − prediction`, both component-major. `signed`: the values are differences. An empty table
+/// predicts every vertex from the one before. Panics if lengths disagree or the table points outside.
 pub fn residual<W: Word>(
     values: &[W],
     components: usize,
@@ -498,10 +455,7 @@ pub fn residual<W: Word>(
 ) {
     assert_eq!(values.len(), out.len());
     let count = values.len() / components.max(1);
-    assert!(
-        values.len() == count * components && (table.is_empty() || table.len() == count),
-        "one shape"
-    );
+    assert!(values.len() == count * components && (table.is_empty() || table.len() == count), "one shape");
     with_rule!(rule.into(), rule => {
         for (values, out) in values.chunks_exact(count.max(1)).zip(out.chunks_exact_mut(count.max(1))) {
             for (v, o) in out.iter_mut().enumerate() {
@@ -513,8 +467,8 @@ pub fn residual<W: Word>(
     });
 }
 
-/// `values = residuals + prediction`, in place, vertex after vertex; 1 to 4 components. Fails if the table points
-/// outside.
+/// `values = residuals + prediction`, in place, vertex after vertex; 1 to 4 components. Fails if the table
+/// points outside.
 pub fn reconstruct<W: Word>(
     components: usize,
     rule: impl Into<Rule>,
@@ -534,10 +488,7 @@ fn reconstruct_on<W: Word>(
     values: &mut [W],
 ) -> Result<(), Corrupt> {
     let count = values.len() / components.max(1);
-    if components > 4
-        || values.len() != count * components
-        || !(table.is_empty() || table.len() == count)
-    {
+    if components > 4 || values.len() != count * components || !(table.is_empty() || table.len() == count) {
         return Err(Corrupt("table: another number of vertices"));
     }
     if count == 0 {
@@ -593,8 +544,7 @@ fn reconstruct_planes<W: Word, R: Combine, const N: usize>(
     });
     for (v, &entry) in table.iter().enumerate() {
         for plane in &mut planes {
-            let p =
-                predict(plane, v, entry, rule, signed).ok_or(Corrupt("table: points outside"))?;
+            let p = predict(plane, v, entry, rule, signed).ok_or(Corrupt("table: points outside"))?;
             plane[v] = plane[v].wrapping_add(p);
         }
     }
@@ -618,38 +568,14 @@ mod tests {
     #[test]
     fn golden() {
         let indices = [0, 1, 2, 2, 1, 3];
-        assert_eq!(
-            derive_table(&indices, 4)[..],
-            [[NONE; 3], [1; 3], [2, 2, 2], [3, 1, 2]]
-        );
+        assert_eq!(derive_table(&indices, 4)[..], [[NONE; 3], [1; 3], [2, 2, 2], [3, 1, 2]]);
         let table = derive_table(&indices, 4);
         let mut r = [0u16; 4];
-        residual(
-            &[10, 12, 20, 23],
-            1,
-            Spatial::Parallelogram,
-            false,
-            &table,
-            &mut r,
-        );
+        residual(&[10, 12, 20, 23], 1, Spatial::Parallelogram, false, &table, &mut r);
         assert_eq!(r, [10, 2, 10, 1]);
-        residual(
-            &[10, 12, 20, 23],
-            1,
-            Spatial::Average,
-            false,
-            &table,
-            &mut r,
-        );
+        residual(&[10, 12, 20, 23], 1, Spatial::Average, false, &table, &mut r);
         assert_eq!(r, [10, 2, 10, 7]);
-        residual(
-            &[10u16, 12, 20, 23],
-            1,
-            Spatial::Average,
-            false,
-            &Table::new(),
-            &mut r,
-        );
+        residual(&[10u16, 12, 20, 23], 1, Spatial::Average, false, &Table::new(), &mut r);
         assert_eq!(r, [10, 2, 8, 3]);
     }
 
@@ -658,9 +584,8 @@ mod tests {
         let (w, h) = (20, 15);
         let indices = grid(w, h);
         let n = (w * h) as usize;
-        let frame: Vec<u16> = (0..2 * n)
-            .map(|i| ((i % n) as u32 % w * 7 + (i % n) as u32 / w * 11) as u16)
-            .collect();
+        let frame: Vec<u16> =
+            (0..2 * n).map(|i| ((i % n) as u32 % w * 7 + (i % n) as u32 / w * 11) as u16).collect();
         let table = build_table(&indices, n, 2, &[&frame, &frame]);
         let mut r = vec![0; 2 * n];
         residual(&frame, 2, Spatial::Parallelogram, false, &table, &mut r);
@@ -683,10 +608,7 @@ mod tests {
         encode_table(&table, &indices, &mut bytes);
         assert_eq!(bytes.len(), 1201);
         bytes.push(9);
-        assert_eq!(
-            decode_table(&bytes, &indices, 1200),
-            Ok((table.clone(), 1201))
-        );
+        assert_eq!(decode_table(&bytes, &indices, 1200), Ok((table.clone(), 1201)));
         for cut in 0..1201 {
             assert!(decode_table(&bytes[..cut], &indices, 1200).is_err());
         }
@@ -700,31 +622,19 @@ mod tests {
         let mut bytes = Vec::new();
         encode_table(&derive_table(&indices, 1200), &indices, &mut bytes);
         assert_eq!(bytes, [0]);
-        assert_eq!(
-            decode_table(&bytes, &indices, 1200),
-            Ok((derive_table(&indices, 1200), 1))
-        );
+        assert_eq!(decode_table(&bytes, &indices, 1200), Ok((derive_table(&indices, 1200), 1)));
     }
 
     #[test]
     fn empty_and_outside() {
         assert!(build_table::<u16>(&[], 0, 3, &[&[]]).is_empty());
-        assert_eq!(
-            derive_table(&[0, 1, 9, u32::MAX, 0, 1], 2)[..],
-            [[NONE; 3]; 2]
-        );
+        assert_eq!(derive_table(&[0, 1, 9, u32::MAX, 0, 1], 2)[..], [[NONE; 3]; 2]);
         let mut values = [1u16, 2, 3];
         let bad: Table = [[1, 1, 1]; 3].into_iter().collect();
         assert!(reconstruct(1, Spatial::Parallelogram, false, &bad, &mut values).is_err());
         assert!(
-            reconstruct(
-                1,
-                Spatial::Average,
-                false,
-                &[[NONE; 3]; 2].into_iter().collect(),
-                &mut values
-            )
-            .is_err()
+            reconstruct(1, Spatial::Average, false, &[[NONE; 3]; 2].into_iter().collect(), &mut values)
+                .is_err()
         );
         reconstruct::<u16>(3, Spatial::Average, false, &Table::new(), &mut []).unwrap();
     }
@@ -757,14 +667,8 @@ mod tests {
         for rule in [
             Rule::Usual(Spatial::Parallelogram),
             Rule::Usual(Spatial::Average),
-            Rule::Weighted(Weights {
-                edge: 255,
-                apex: -128,
-            }),
-            Rule::Weighted(Weights {
-                edge: 255,
-                apex: 127,
-            }),
+            Rule::Weighted(Weights { edge: 255, apex: -128 }),
+            Rule::Weighted(Weights { edge: 255, apex: 127 }),
         ] {
             for (components, signed) in [(1, false), (2, true), (3, false), (3, true), (4, true)] {
                 let data = &data[..components * n];

@@ -1,10 +1,10 @@
 //! Tangent frames as quaternions whose sign carries the reflection. Bound: [`bound`], for normal and tangent.
 //! Used for meshes with normals and texture coordinates.
 //!
-//! The quaternion turns x into the tangent, z into the normal and y into `cross(normal, tangent)`. Negating all four
-//! components keeps the rotation, so the sign of w is free: it is positive where the bitangent is
-//! `cross(normal, tangent)` and negative where that is reflected. For this w must not be zero, so it is at least one
-//! level away from it; that level is part of the bound.
+//! The quaternion turns x into the tangent, z into the normal and y into `cross(normal, tangent)`. Negating
+//! all four components keeps the rotation, so the sign of w is free: it is positive where the bitangent is
+//! `cross(normal, tangent)` and negative where that is reflected. For this w must not be zero, so it is at
+//! least one level away from it; that level is part of the bound.
 //!
 //! ```text
 //! half       = 2^(bits−1) − 1                       levels 0 … 2·half, half is zero
@@ -32,22 +32,20 @@ pub struct Frame {
 
 /// Largest angle in degrees by which a normal or a tangent (made perpendicular to its normal) can turn.
 pub fn bound(bits: u32) -> f64 {
-    // Rounding moves x, y, z by half a level each and w by at most a whole one; the rotation is twice the angle between
-    // the quaternions. 2e-6 rad is more than the f32 arithmetic of the decoder can add.
+    // Rounding moves x, y, z by half a level each and w by at most a whole one; the rotation is twice the
+    // angle between the quaternions. 2e-6 rad is more than the f32 arithmetic of the decoder can add.
     let moved = 1.75f64.sqrt() / f64::from(half(bits));
     (2.0 * moved.min(1.0).asin() + 2e-6).to_degrees()
 }
 
-/// Bits per component (6…16) so that normal and tangent come back within `degrees`; 16 where that is not reachable
-/// (see [`bound`]).
+/// Bits per component (6…16) so that normal and tangent come back within `degrees`; 16 where that is not
+/// reachable (see [`bound`]).
 pub fn bits_for(degrees: f64) -> u32 {
-    BITS.into_iter()
-        .find(|&bits| bound(bits) <= degrees)
-        .unwrap_or(*BITS.end())
+    BITS.into_iter().find(|&bits| bound(bits) <= degrees).unwrap_or(*BITS.end())
 }
 
-/// Four levels x, y, z, w. The tangent is made perpendicular to the normal first; a frame that is none (zero or not
-/// finite) becomes one with the same normal where that is usable, else the identity.
+/// Four levels x, y, z, w. The tangent is made perpendicular to the normal first; a frame that is none (zero
+/// or not finite) becomes one with the same normal where that is usable, else the identity.
 pub fn encode(frame: Frame, bits: u32) -> [u16; 4] {
     let half = half(bits);
     let mut q = quaternion(frame.normal.map(f64::from), frame.tangent.map(f64::from));
@@ -60,8 +58,8 @@ pub fn encode(frame: Frame, bits: u32) -> [u16; 4] {
     levels.map(|l| (l * flip + half).clamp(0, 2 * half) as u16)
 }
 
-/// Levels of frames whose normal and tangent are unit vectors at right angles but for rounding: [`encode`] in f32, side by
-/// side, and not quite the same. Within [`bound`] and 10⁻⁶ rad.
+/// Levels of frames whose normal and tangent are unit vectors at right angles but for rounding: [`encode`] in
+/// f32, side by side, and not quite the same. Within [`bound`] and 10⁻⁶ rad.
 #[inline(always)]
 pub(crate) fn nearest<N: Number>([n, t]: [Vector<N>; 2], sign: N, bits: u32) -> [N; 4] {
     let (zero, one) = (N::splat(0.0), N::splat(1.0));
@@ -107,7 +105,8 @@ fn level<N: Number>(v: N, half: N) -> N {
     (v + half).max(N::splat(0.0)).min(half + half)
 }
 
-/// The frame that [`encode`] meant. Levels beyond the last count as the last; all in the middle is the identity.
+/// The frame that [`encode`] meant. Levels beyond the last count as the last; all in the middle is the
+/// identity.
 #[inline]
 pub fn decode(levels: [u16; 4], bits: u32) -> Frame {
     let q = centred(levels, bits);
@@ -141,16 +140,8 @@ pub fn frame(mut q: [f32; 4], sign: f32) -> Frame {
     let length = (q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]).sqrt();
     let [x, y, z, w] = q.map(|v| v / length);
     Frame {
-        normal: [
-            2.0 * (x * z + w * y),
-            2.0 * (y * z - w * x),
-            1.0 - 2.0 * (x * x + y * y),
-        ],
-        tangent: [
-            1.0 - 2.0 * (y * y + z * z),
-            2.0 * (x * y + w * z),
-            2.0 * (x * z - w * y),
-        ],
+        normal: [2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y)],
+        tangent: [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + w * z), 2.0 * (x * z - w * y)],
         sign,
     }
 }
@@ -166,11 +157,7 @@ fn dot64(a: [f64; 3], b: [f64; 3]) -> f64 {
 }
 
 fn cross64(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
-    [
-        a[1] * b[2] - a[2] * b[1],
-        a[2] * b[0] - a[0] * b[2],
-        a[0] * b[1] - a[1] * b[0],
-    ]
+    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
 fn unit(a: [f64; 3]) -> Option<[f64; 3]> {
@@ -185,16 +172,10 @@ fn quaternion(normal: [f64; 3], tangent: [f64; 3]) -> [f64; 4] {
     };
     let along = unit(tangent).unwrap_or([0.0; 3]);
     let flat = std::array::from_fn(|k| along[k] - n[k] * dot64(n, along));
-    let t = if dot64(flat, flat) > 1e-12 {
-        unit(flat)
-    } else {
-        None
-    };
+    let t = if dot64(flat, flat) > 1e-12 { unit(flat) } else { None };
     // Any perpendicular direction, made from the axis that is farthest from the normal.
     let t = t.unwrap_or_else(|| {
-        let k = (0..3)
-            .min_by(|&i, &j| n[i].abs().total_cmp(&n[j].abs()))
-            .unwrap_or(0);
+        let k = (0..3).min_by(|&i, &j| n[i].abs().total_cmp(&n[j].abs())).unwrap_or(0);
         let mut axis = [0.0; 3];
         axis[k] = 1.0;
         unit(cross64(axis, n)).unwrap_or([1.0, 0.0, 0.0])
@@ -204,26 +185,11 @@ fn quaternion(normal: [f64; 3], tangent: [f64; 3]) -> [f64; 4] {
     let q = if trace > 0.0 {
         [b[2] - n[1], n[0] - t[2], t[1] - b[0], 1.0 + trace]
     } else if t[0] >= b[1] && t[0] >= n[2] {
-        [
-            1.0 + t[0] - b[1] - n[2],
-            t[1] + b[0],
-            n[0] + t[2],
-            b[2] - n[1],
-        ]
+        [1.0 + t[0] - b[1] - n[2], t[1] + b[0], n[0] + t[2], b[2] - n[1]]
     } else if b[1] >= n[2] {
-        [
-            t[1] + b[0],
-            1.0 + b[1] - t[0] - n[2],
-            b[2] + n[1],
-            n[0] - t[2],
-        ]
+        [t[1] + b[0], 1.0 + b[1] - t[0] - n[2], b[2] + n[1], n[0] - t[2]]
     } else {
-        [
-            n[0] + t[2],
-            b[2] + n[1],
-            1.0 + n[2] - t[0] - b[1],
-            t[1] - b[0],
-        ]
+        [n[0] + t[2], b[2] + n[1], 1.0 + n[2] - t[0] - b[1], t[1] - b[0]]
     };
     let length = q.iter().map(|v| v * v).sum::<f64>().sqrt();
     q.map(|v| v / length)
@@ -243,21 +209,9 @@ mod tests {
     fn frame(q: [f64; 4], sign: f32) -> Option<Frame> {
         let length = q.iter().map(|v| v * v).sum::<f64>().sqrt();
         let [x, y, z, w] = (length > 1e-9).then(|| q.map(|v| v / length))?;
-        let n = [
-            2.0 * (x * z + w * y),
-            2.0 * (y * z - w * x),
-            1.0 - 2.0 * (x * x + y * y),
-        ];
-        let t = [
-            1.0 - 2.0 * (y * y + z * z),
-            2.0 * (x * y + w * z),
-            2.0 * (x * z - w * y),
-        ];
-        Some(Frame {
-            normal: n.map(|v| v as f32),
-            tangent: t.map(|v| v as f32),
-            sign,
-        })
+        let n = [2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y)];
+        let t = [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + w * z), 2.0 * (x * z - w * y)];
+        Some(Frame { normal: n.map(|v| v as f32), tangent: t.map(|v| v as f32), sign })
     }
 
     /// Worst of normal and tangent, in degrees, against the frame made orthogonal.
@@ -272,17 +226,10 @@ mod tests {
 
     #[test]
     fn golden() {
-        let f = Frame {
-            normal: [0.0, 0.0, 1.0],
-            tangent: [1.0, 0.0, 0.0],
-            sign: 1.0,
-        };
+        let f = Frame { normal: [0.0, 0.0, 1.0], tangent: [1.0, 0.0, 0.0], sign: 1.0 };
         assert_eq!(encode(f, 10), [511, 511, 511, 1022]);
         assert_eq!(encode(Frame { sign: -1.0, ..f }, 10), [511, 511, 511, 0]);
-        let turned = Frame {
-            tangent: [-1.0, 0.0, 0.0],
-            ..f
-        };
+        let turned = Frame { tangent: [-1.0, 0.0, 0.0], ..f };
         assert_eq!(encode(turned, 10), [511, 511, 1022, 512]);
         assert_eq!(decode([511; 4], 10), f);
     }
@@ -291,9 +238,7 @@ mod tests {
     fn bound_holds() {
         let mut seed = 7u64;
         let mut random = || {
-            seed = seed
-                .wrapping_mul(6364136223846793005)
-                .wrapping_add(1442695040888963407);
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             (seed >> 33) as f64 / (1u64 << 31) as f64 * 2.0 - 1.0
         };
         for bits in BITS {
@@ -312,10 +257,7 @@ mod tests {
                 }
             }
             assert!(worst <= bound(bits), "{bits}: {worst} > {}", bound(bits));
-            assert!(
-                worst > 0.5 * bound(bits),
-                "{bits}: the bound is loose, {worst}"
-            );
+            assert!(worst > 0.5 * bound(bits), "{bits}: the bound is loose, {worst}");
         }
         assert_eq!(bits_for(1.0), 9);
         assert_eq!(bits_for(1e-9), 16);
@@ -326,9 +268,7 @@ mod tests {
     fn the_short_way_is_within_the_bound_too() {
         let mut seed = 5u64;
         let mut random = || {
-            seed = seed
-                .wrapping_mul(6364136223846793005)
-                .wrapping_add(1442695040888963407);
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             (seed >> 33) as f64 / (1u64 << 31) as f64 * 2.0 - 1.0
         };
         for i in 0..200_000 {
@@ -352,27 +292,11 @@ mod tests {
 
     #[test]
     fn odd_frames_become_frames() {
-        let bad = [
-            [0.0; 3],
-            [f32::NAN; 3],
-            [f32::INFINITY, 0.0, 0.0],
-            [0.0, 0.0, 1.0],
-            [1e-44, 0.0, 0.0],
-        ];
+        let bad = [[0.0; 3], [f32::NAN; 3], [f32::INFINITY, 0.0, 0.0], [0.0, 0.0, 1.0], [1e-44, 0.0, 0.0]];
         for normal in bad {
             for tangent in bad {
                 for sign in [1.0, -1.0, 0.0, f32::NAN] {
-                    let back = decode(
-                        encode(
-                            Frame {
-                                normal,
-                                tangent,
-                                sign,
-                            },
-                            10,
-                        ),
-                        10,
-                    );
+                    let back = decode(encode(Frame { normal, tangent, sign }, 10), 10);
                     let (n, t) = (back.normal.map(f64::from), back.tangent.map(f64::from));
                     assert!((dot64(n, n) - 1.0).abs() < 1e-5 && dot64(n, t).abs() < 1e-5);
                     assert_eq!(back.sign, if sign < 0.0 { -1.0 } else { 1.0 });

@@ -1,7 +1,8 @@
 //! Uniform lattice per axis: `value = min + level·step`, rounded to nearest.
 //!
-//! Error: at most half a step per axis plus the f32 rounding of the value itself; a lattice of `n` axes with step `s`
-//! is at most `s·√n / 2` away from every point. Rounding and range are per mesh, nothing is clamped at 16 bits.
+//! Error: at most half a step per axis plus the f32 rounding of the value itself; a lattice of `n` axes with
+//! step `s` is at most `s·√n / 2` away from every point. Rounding and range are per mesh, nothing is clamped
+//! at 16 bits.
 //!
 //! An axis in a file:
 //!
@@ -11,8 +12,8 @@
 //! | 4 | 4 | `step` | f32, distance of two levels, 0 where there is one level |
 //! | 8 | 4 | `levels` | u32, 1 … 2^24 |
 //!
-//! The value is one f32 multiplication and one f32 addition, each rounded (never fused), of the level converted to
-//! f32; this is frozen, so that every decoder gives the same bits.
+//! The value is one f32 multiplication and one f32 addition, each rounded (never fused), of the level
+//! converted to f32; this is frozen, so that every decoder gives the same bits.
 
 use crate::{isa::Isa, word::Word};
 
@@ -34,20 +35,17 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// Axis over `low..=high` with levels at most `step` apart. None where more than 2^24 levels would be needed, or
-    /// where a bound or the step is not a number.
+    /// Axis over `low..=high` with levels at most `step` apart. None where more than 2^24 levels would be
+    /// needed, or where a bound or the step is not a number.
     ///
-    /// Axes made with the same `step` have the same distance of levels, so that a ball in space is one in the lattice.
+    /// Axes made with the same `step` have the same distance of levels, so that a ball in space is one in the
+    /// lattice.
     pub fn new(low: f32, high: f32, step: f64) -> Option<Axis> {
         if !(low.is_finite() && high.is_finite() && low <= high) {
             return None;
         }
         if low == high {
-            return Some(Axis {
-                min: low,
-                step: 0.0,
-                levels: 1,
-            });
+            return Some(Axis { min: low, step: 0.0, levels: 1 });
         }
         if !(step.is_finite() && step > 0.0) {
             return None;
@@ -60,17 +58,13 @@ impl Axis {
         if rounded.is_subnormal() || rounded == 0.0 || steps >= f64::from(MAX_LEVELS) {
             return None;
         }
-        let axis = Axis {
-            min: low,
-            step: rounded,
-            levels: steps as u32 + 1,
-        };
+        let axis = Axis { min: low, step: rounded, levels: steps as u32 + 1 };
         axis.value(axis.levels - 1).is_finite().then_some(axis)
     }
 
-    /// Axis whose values are all exact: the step is the largest power of two that is at most `step`, and every value a
-    /// multiple of it. The ends are rounded, so that up to half a step of the range lies outside. None where f32 cannot
-    /// hold that, or where more than 2^24 levels would be needed.
+    /// Axis whose values are all exact: the step is the largest power of two that is at most `step`, and
+    /// every value a multiple of it. The ends are rounded, so that up to half a step of the range lies
+    /// outside. None where f32 cannot hold that, or where more than 2^24 levels would be needed.
     pub fn exact(low: f32, high: f32, step: f64) -> Option<Axis> {
         if !(low.is_finite() && high.is_finite() && low < high) {
             return Axis::new(low, high, step);
@@ -96,8 +90,8 @@ impl Axis {
         self.locate(f64::from(value)).0
     }
 
-    /// Nearest level, and how far `value` lies above it, in steps (−0.5 … 0.5 inside the range). Ties go to the lower
-    /// level. A value that is not finite is at level 0, offset 0.
+    /// Nearest level, and how far `value` lies above it, in steps (−0.5 … 0.5 inside the range). Ties go to
+    /// the lower level. A value that is not finite is at level 0, offset 0.
     pub fn locate(&self, value: f64) -> (u32, f32) {
         if self.levels <= 1 || self.step == 0.0 || !value.is_finite() {
             return (0, 0.0);
@@ -138,13 +132,12 @@ impl Axis {
         }
         // Half a unit in the last place for the product, another for the sum.
         let reach = f64::from(self.step) * f64::from(self.levels - 1);
-        let largest = f64::from(self.min)
-            .abs()
-            .max((f64::from(self.min) + reach).abs());
+        let largest = f64::from(self.min).abs().max((f64::from(self.min) + reach).abs());
         (reach + largest) * f64::from(f32::EPSILON) * 0.5 + f64::from(f32::MIN_POSITIVE)
     }
 
-    /// True for what [`Axis::exact`] makes: a power of two as step, all values multiples of it that f32 holds.
+    /// True for what [`Axis::exact`] makes: a power of two as step, all values multiples of it that f32
+    /// holds.
     fn is_exact(&self) -> bool {
         let (min, step) = (f64::from(self.min), f64::from(self.step));
         let multiple = min / step;
@@ -177,8 +170,8 @@ fn dequantize_on<W: Word>(isa: Isa, axes: &[Axis], levels: &[W], out: &mut [f32]
     }
 }
 
-/// Two frames' levels to interleaved floats between them: `a + (b − a)·t` of their values a and b, every operation
-/// rounded to f32. `t` is 0 at `from` and 1 at `to`.
+/// Two frames' levels to interleaved floats between them: `a + (b − a)·t` of their values a and b, every
+/// operation rounded to f32. `t` is 0 at `from` and 1 at `to`.
 ///
 /// Panics if the lengths of the levels and `out` differ or are no multiple of the number of axes.
 pub fn blend<W: Word>(axes: &[Axis], from: &[W], to: &[W], t: f32, out: &mut [f32]) {
@@ -246,14 +239,7 @@ mod tests {
 
     #[test]
     fn edges() {
-        assert_eq!(
-            Axis::new(1.0, 1.0, 0.0),
-            Some(Axis {
-                min: 1.0,
-                step: 0.0,
-                levels: 1
-            })
-        );
+        assert_eq!(Axis::new(1.0, 1.0, 0.0), Some(Axis { min: 1.0, step: 0.0, levels: 1 }));
         assert_eq!(Axis::new(0.0, 1.0, 0.0), None);
         assert_eq!(Axis::new(0.0, f32::NAN, 1.0), None);
         assert_eq!(Axis::new(2.0, 1.0, 1.0), None);
@@ -264,14 +250,7 @@ mod tests {
         assert_eq!((most.levels, most.bits()), (MAX_LEVELS, 24));
         assert_eq!(most.level(16_777_215.0), MAX_LEVELS - 1);
         assert_eq!(Axis::new(0.0, 1.0, 0.5).unwrap().bits(), 2);
-        assert_eq!(
-            Axis::new(0.0, 1.0, 5.0).unwrap(),
-            Axis {
-                min: 0.0,
-                step: 5.0,
-                levels: 2
-            }
-        );
+        assert_eq!(Axis::new(0.0, 1.0, 5.0).unwrap(), Axis { min: 0.0, step: 5.0, levels: 2 });
         let a = Axis::new(-1.0, 1.0, 0.1).unwrap();
         assert_eq!(a.level(f32::NAN), 0);
         assert_eq!(a.level(f32::INFINITY), 0);

@@ -1,6 +1,7 @@
 //! Named ranges of frames: animations that were put on one timeline, one after the other. Lossless.
 //!
-//! *text*, *list* as in [`crate::record`]. A chunk is a list of ranges, in the order of time and apart from each other:
+//! *text*, *list* as in [`crate::record`]. A chunk is a list of ranges, in the order of time and apart from
+//! each other:
 //!
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
@@ -54,23 +55,16 @@ pub fn decode(bytes: &[u8], frames: u32) -> Result<Vec<FrameRange>, Corrupt> {
     let mut end = 0u32;
     for _ in 0..cursor.varint()? {
         let size = cursor.varint()? as usize;
-        let name = String::from_utf8(cursor.take(size)?.to_vec())
-            .map_err(|_| Corrupt("a name is not UTF-8"))?;
+        let name =
+            String::from_utf8(cursor.take(size)?.to_vec()).map_err(|_| Corrupt("a name is not UTF-8"))?;
         let (gap, own) = (cursor.varint()?, cursor.varint()?);
         let first = end.checked_add(gap);
         let behind = first.and_then(|first| first.checked_add(own));
-        let (Some(first), Some(behind)) = (first, behind.filter(|b| own > 0 && *b <= frames))
-        else {
-            return Err(Corrupt(
-                "a range without frames, or of frames that are not there",
-            ));
+        let (Some(first), Some(behind)) = (first, behind.filter(|b| own > 0 && *b <= frames)) else {
+            return Err(Corrupt("a range without frames, or of frames that are not there"));
         };
         end = behind;
-        ranges.push(FrameRange {
-            name,
-            first,
-            frames: own,
-        });
+        ranges.push(FrameRange { name, first, frames: own });
     }
     match cursor.left() {
         0 => Ok(ranges),
@@ -84,16 +78,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn some() -> Vec<FrameRange> {
-        let range = |name: &str, first, frames| FrameRange {
-            name: name.into(),
-            first,
-            frames,
-        };
-        vec![
-            range("walk", 0, 5),
-            range("läuft", 5, 1),
-            range("", 400, 600),
-        ]
+        let range = |name: &str, first, frames| FrameRange { name: name.into(), first, frames };
+        vec![range("walk", 0, 5), range("läuft", 5, 1), range("", 400, 600)]
     }
 
     #[test]

@@ -1,8 +1,9 @@
-//! The description of a file: nodes, meshes, streams, options. Lossless. Read once at open, so its decoder returns owned
-//! values, never larger than the bytes justify (about ten bytes of memory per byte of input at worst).
+//! The description of a file: nodes, meshes, streams, options. Lossless. Read once at open, so its decoder
+//! returns owned values, never larger than the bytes justify (about ten bytes of memory per byte of input at
+//! worst).
 //!
-//! *text* is a varint length and that many bytes of UTF-8; *list* is a varint count and that many items; *transform* is
-//! rotation xyzw, translation xyz, scale xyz as 10 × f32; all floats are finite.
+//! *text* is a varint length and that many bytes of UTF-8; *list* is a varint count and that many items;
+//! *transform* is rotation xyzw, translation xyz, scale xyz as 10 × f32; all floats are finite.
 //!
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
@@ -88,10 +89,11 @@ pub struct Description {
     pub fps: f64,
     /// Period of a closed cycle in seconds, 0 = none.
     pub period: f64,
-    /// 0: each frame is a unit. Else units are those of [`crate::soft::schedule`], and every `restart`-th key needs only
-    /// the first.
+    /// 0: each frame is a unit. Else units are those of [`crate::soft::schedule`], and every `restart`-th key
+    /// needs only the first.
     pub restart: u32,
-    /// Setup of the moving nodes, see [`crate::clip::nodes`]; empty where their transforms are kept as they are, and with `restart` 0.
+    /// Setup of the moving nodes, see [`crate::clip::nodes`]; empty where their transforms are kept as they
+    /// are, and with `restart` 0.
     pub tracks: Vec<u8>,
     /// Nodes; parents before children.
     pub nodes: Vec<NodeRecord>,
@@ -114,12 +116,13 @@ pub struct NodeRecord {
     pub visibility: Visibility,
     /// Transform, for animated nodes that of the first frame.
     pub rest: Transform,
-    /// Resolved tolerance of this placement in world units (PROMISE.md §1), 0 of a node that shows nothing and is no locator.
+    /// Resolved tolerance of this placement in world units (PROMISE.md §1), 0 of a node that shows nothing
+    /// and is no locator.
     pub tolerance: f64,
     /// Mesh vertices are in world space (transforms could not be kept within the tolerance).
     pub baked: bool,
-    /// Above 0: a locator. It shows no mesh, and is there for its own sake. Its tolerance is that of all points of a cube around its origin
-    /// that reaches so far along each of its axes, in its own space.
+    /// Above 0: a locator. It shows no mesh, and is there for its own sake. Its tolerance is that of all
+    /// points of a cube around its origin that reaches so far along each of its axes, in its own space.
     pub reach: f32,
 }
 
@@ -185,25 +188,28 @@ pub struct MeshRecord {
     pub indices: u32,
     /// Points of the source mesh; for fluid the largest count.
     pub source_points: u32,
-    /// Points of the soft codec: vertices that always coincide are one. 0 where no stream is kept as [`Coding::Cells`].
+    /// Points of the soft codec: vertices that always coincide are one. 0 where no stream is kept as
+    /// [`Coding::Cells`].
     pub points: u32,
     /// Object-space bounds over all frames: min xyz, max xyz.
     pub bounds: [f32; 6],
     /// `index::encode` bytes. Unused for fluid.
     pub connectivity: Location,
-    /// The adjacent-triangle table if `has_table`, then for each stream in order: its values (static) or base (animated), as
-    /// `stream::encode_index` bytes without base. Unused for fluid.
+    /// The adjacent-triangle table if `has_table`, then for each stream in order: its values (static) or base
+    /// (animated), as `stream::encode_index` bytes without base. Unused for fluid.
     pub values: Location,
     /// `source_map::encode` bytes; size 0 = stripped. Unused for fluid.
     pub source_map: Location,
     /// Whether `values` begins with a table.
     pub has_table: bool,
-    /// Up to the first of these frames it stands still, and from the second on; none where it moves from first to last, or never.
+    /// Up to the first of these frames it stands still, and from the second on; none where it moves from
+    /// first to last, or never.
     pub moves: Option<[u32; 2]>,
-    /// What it has in the first and the last frame of its [`crate::soft::schedule::Window`], where frames lie outside of that: each a varint size and so many bytes.
+    /// What it has in the first and the last frame of its [`crate::soft::schedule::Window`], where frames lie
+    /// outside of that: each a varint size and so many bytes.
     pub ends: Location,
-    /// Its faces are not those of the source, which changed: its surface is near the source's, its vertices are others. So many frames at the end of
-    /// the animation lead into the start, and are not near it.
+    /// Its faces are not those of the source, which changed: its surface is near the source's, its vertices
+    /// are others. So many frames at the end of the animation lead into the start, and are not near it.
     pub remeshed: Option<u32>,
     /// Units have its animated attributes in chunks of their own.
     pub apart: bool,
@@ -214,7 +220,8 @@ pub struct MeshRecord {
 }
 
 impl MeshRecord {
-    /// Whether a stream is an animated attribute of fixed topology: what units can have apart, and what players can leave out.
+    /// Whether a stream is an animated attribute of fixed topology: what units can have apart, and what
+    /// players can leave out.
     pub fn is_attribute(&self, stream: usize) -> bool {
         let animated = self.streams.get(stream).is_some_and(|s| s.animated);
         animated && stream > 0 && self.method.deforms()
@@ -307,11 +314,13 @@ pub struct StreamRecord {
     pub bits: u8,
     /// Lattice per component (positions, uvs, colours).
     pub axes: Vec<Axis>,
-    /// Numbers that a frame keeps for what is predicted from it, see [`crate::soft::normal`]; 0 for other codings.
+    /// Numbers that a frame keeps for what is predicted from it, see [`crate::soft::normal`]; 0 for other
+    /// codings.
     pub states: u32,
     /// What moves it; nothing for other codings.
     pub bones: Bones,
-    /// Promised error of this stream: positions in object units, normals in degrees, uvs in uv units, colours in value.
+    /// Promised error of this stream: positions in object units, normals in degrees, uvs in uv units, colours
+    /// in value.
     pub tolerance: f64,
 }
 
@@ -374,27 +383,16 @@ pub fn encode(description: &Description, out: &mut Vec<u8>) {
 }
 
 fn encode_node(node: &NodeRecord, out: &mut Vec<u8>) {
-    let link = |to: Option<u32>| {
-        to.map_or(0, |n| {
-            n.checked_add(1)
-                .expect("fewer than 2^32 − 1 nodes and meshes")
-        })
-    };
+    let link =
+        |to: Option<u32>| to.map_or(0, |n| n.checked_add(1).expect("fewer than 2^32 − 1 nodes and meshes"));
     // By bits: a −0 is kept.
     let identity = bits(&node.rest) == bits(&Transform::IDENTITY);
     put_text(&node.path, out);
     put_varint(link(node.parent), out);
     put_varint(link(node.mesh), out);
     let locator = node.reach > 0.0;
-    let flags = [
-        (node.animated, 1),
-        (node.baked, 2),
-        (identity, 16),
-        (locator, 32),
-    ];
-    let flags = flags
-        .iter()
-        .fold(0, |all, &(on, bit)| all | if on { bit } else { 0 });
+    let flags = [(node.animated, 1), (node.baked, 2), (identity, 16), (locator, 32)];
+    let flags = flags.iter().fold(0, |all, &(on, bit)| all | if on { bit } else { 0 });
     out.push(flags | (node.visibility as u8) << 2);
     if !identity {
         put_floats(&components(&node.rest), out);
@@ -407,15 +405,8 @@ fn encode_node(node: &NodeRecord, out: &mut Vec<u8>) {
 
 fn encode_mesh(mesh: &MeshRecord, out: &mut Vec<u8>) {
     put_text(&mesh.path, out);
-    let flags = [
-        mesh.has_table,
-        mesh.moves.is_some(),
-        mesh.remeshed.is_some(),
-        mesh.apart,
-    ];
-    let flags = (0..)
-        .zip(flags)
-        .fold(0, |all, (bit, on)| all | u8::from(on) << bit);
+    let flags = [mesh.has_table, mesh.moves.is_some(), mesh.remeshed.is_some(), mesh.apart];
+    let flags = (0..).zip(flags).fold(0, |all, (bit, on)| all | u8::from(on) << bit);
     out.extend([mesh.method as u8, mesh.codec, flags]);
     if let Some(blended) = mesh.remeshed {
         put_varint(blended, out);
@@ -455,9 +446,7 @@ fn encode_mesh(mesh: &MeshRecord, out: &mut Vec<u8>) {
         if stream.coding == Coding::Bones {
             let b = stream.bones;
             let affine = b.affine << 1 | u32::from(b.wide);
-            [b.rigid, affine, b.words, b.coded]
-                .into_iter()
-                .for_each(|v| put_varint(v, out));
+            [b.rigid, affine, b.words, b.coded].into_iter().for_each(|v| put_varint(v, out));
         }
         put_f64(stream.tolerance, out);
     }
@@ -512,8 +501,9 @@ pub enum Refused {
     },
 }
 
-/// Reads a description. Checks everything that can be checked here: parents before children, mesh numbers, word sizes, components, levels,
-/// material ranges within the indices, finite numbers, UTF-8, nothing left over.
+/// Reads a description. Checks everything that can be checked here: parents before children, mesh numbers,
+/// word sizes, components, levels, material ranges within the indices, finite numbers, UTF-8, nothing left
+/// over.
 pub fn decode(bytes: &[u8]) -> Result<Description, Refused> {
     let mut c = Cursor::new(bytes);
     if c.u8()? != LAYOUT {
@@ -542,17 +532,7 @@ pub fn decode(bytes: &[u8]) -> Result<Description, Refused> {
     if c.left() != 0 {
         return Err(Corrupt("description: bytes left over").into());
     }
-    Ok(Description {
-        generator,
-        options,
-        unit,
-        fps,
-        period,
-        restart,
-        tracks,
-        nodes,
-        meshes,
-    })
+    Ok(Description { generator, options, unit, fps, period, restart, tracks, nodes, meshes })
 }
 
 // Fewest bytes of an item: a count is believed only as far as the input could hold that many.
@@ -580,20 +560,14 @@ fn decode_node(c: &mut Cursor<'_>, at: u32, mesh_count: u32) -> Result<NodeRecor
         2 => Visibility::Animated,
         _ => return Err(Corrupt("description: unknown visibility")),
     };
-    let rest = if flags & 16 != 0 {
-        Transform::IDENTITY
-    } else {
-        transform(c)?
-    };
+    let rest = if flags & 16 != 0 { Transform::IDENTITY } else { transform(c)? };
     let tolerance = amount(c)?;
     let reach = match flags & 32 != 0 {
         true => c.f32()?,
         false => 0.0,
     };
     if flags & 32 != 0 && (mesh.is_some() || !(reach.is_finite() && reach > 0.0)) {
-        return Err(Corrupt(
-            "description: a locator shows a mesh, or reaches nowhere",
-        ));
+        return Err(Corrupt("description: a locator shows a mesh, or reaches nowhere"));
     }
     Ok(NodeRecord {
         path,
@@ -620,10 +594,7 @@ fn decode_mesh(c: &mut Cursor<'_>) -> Result<MeshRecord, Refused> {
     };
     let codec = c.u8()?;
     if codec > CODEC_FAST {
-        return Err(Refused::Unknown {
-            what: "codec",
-            id: codec,
-        });
+        return Err(Refused::Unknown { what: "codec", id: codec });
     }
     let flags = c.u8()?;
     if flags > 15 {
@@ -656,13 +627,8 @@ fn decode_mesh(c: &mut Cursor<'_>) -> Result<MeshRecord, Refused> {
         (moves, ends) = (Some([first, last]), location(c)?);
     }
     let streams = list(c, MIN_STREAM, |c, _| decode_stream(c))?;
-    if streams
-        .first()
-        .is_some_and(|s| s.semantic != Semantic::Position)
-        || streams
-            .iter()
-            .skip(1)
-            .any(|s| s.semantic == Semantic::Position)
+    if streams.first().is_some_and(|s| s.semantic != Semantic::Position)
+        || streams.iter().skip(1).any(|s| s.semantic == Semantic::Position)
     {
         return Err(Corrupt("description: positions are the first stream").into());
     }
@@ -673,12 +639,7 @@ fn decode_mesh(c: &mut Cursor<'_>) -> Result<MeshRecord, Refused> {
         if first % 3 != 0 || count % 3 != 0 || !inside && method != Method::Fluid {
             return Err(Corrupt("description: material outside the indices"));
         }
-        Ok(Material {
-            id,
-            name,
-            first,
-            count,
-        })
+        Ok(Material { id, name, first, count })
     })?;
     let mesh = MeshRecord {
         path,
@@ -753,14 +714,9 @@ fn decode_stream(c: &mut Cursor<'_>) -> Result<StreamRecord, Corrupt> {
     let mut axes = Vec::new();
     if semantic.has_axes() && coding == Coding::Levels {
         for _ in 0..semantic.components() {
-            let axis = Axis {
-                min: finite(c)?,
-                step: finite(c)?,
-                levels: u32::from_le_bytes(c.array()?),
-            };
+            let axis = Axis { min: finite(c)?, step: finite(c)?, levels: u32::from_le_bytes(c.array()?) };
             let usable = (1..=MAX_LEVELS).contains(&axis.levels) && axis.step >= 0.0;
-            if !usable || axis.bits() > u32::from(most) || !axis.value(axis.levels - 1).is_finite()
-            {
+            if !usable || axis.bits() > u32::from(most) || !axis.value(axis.levels - 1).is_finite() {
                 return Err(Corrupt("description: impossible axis"));
             }
             axes.push(axis);
@@ -821,9 +777,7 @@ fn items<'a, T, E: From<Corrupt>>(
 fn text(c: &mut Cursor<'_>) -> Result<String, Corrupt> {
     let length = c.varint()? as usize;
     let bytes = c.take(length)?;
-    std::str::from_utf8(bytes)
-        .map(str::to_owned)
-        .map_err(|_| Corrupt("description: text is not UTF-8"))
+    std::str::from_utf8(bytes).map(str::to_owned).map_err(|_| Corrupt("description: text is not UTF-8"))
 }
 
 fn location(c: &mut Cursor<'_>) -> Result<Location, Corrupt> {
@@ -831,20 +785,12 @@ fn location(c: &mut Cursor<'_>) -> Result<Location, Corrupt> {
     if offset.checked_add(size).is_none() {
         return Err(Corrupt("description: place beyond 4 GiB"));
     }
-    Ok(Location {
-        chunk,
-        offset,
-        size,
-    })
+    Ok(Location { chunk, offset, size })
 }
 
 fn finite(c: &mut Cursor<'_>) -> Result<f32, Corrupt> {
     let value = c.f32()?;
-    if value.is_finite() {
-        Ok(value)
-    } else {
-        Err(Corrupt("description: a number is not finite"))
-    }
+    if value.is_finite() { Ok(value) } else { Err(Corrupt("description: a number is not finite")) }
 }
 
 /// A number that is finite and not negative.
@@ -863,11 +809,7 @@ fn transform(c: &mut Cursor<'_>) -> Result<Transform, Corrupt> {
         *value = finite(c)?;
     }
     let [x, y, z, w, a, b, d, e, f, g] = v;
-    Ok(Transform {
-        rotation: [x, y, z, w],
-        translation: [a, b, d],
-        scale: [e, f, g],
-    })
+    Ok(Transform { rotation: [x, y, z, w], translation: [a, b, d], scale: [e, f, g] })
 }
 
 /// Per-frame payload of a fluid mesh begins with these.

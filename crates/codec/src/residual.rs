@@ -1,5 +1,5 @@
-//! Residuals to bytes: zigzag, byte planes, joint tokens. Lossless. What comes out is meant for a block compressor that
-//! sees bytes (deflate, LZ4, zstd): the layout decides the size.
+//! Residuals to bytes: zigzag, byte planes, joint tokens. Lossless. What comes out is meant for a block
+//! compressor that sees bytes (deflate, LZ4, zstd): the layout decides the size.
 //!
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
@@ -40,8 +40,8 @@
 //! | … | codes | `codes` | tokens, E, or E + 1 + k: L(k) zero vectors, where L(k) = k + 2 for k < 64, else 64·(k − 63) + 2 |
 //! | … | escapes | per component and byte | as above |
 //!
-//! The encoder takes the layout whose bytes have the least order-0 entropy; runs only where size comes before the speed of
-//! decoding, as they are unfolded one by one.
+//! The encoder takes the layout whose bytes have the least order-0 entropy; runs only where size comes before
+//! the speed of decoding, as they are unfolded one by one.
 
 use crate::{
     Corrupt,
@@ -65,11 +65,7 @@ const SHORT_RUNS: usize = 64;
 
 /// Vectors that run code `k` stands for.
 const fn run_length(k: usize) -> usize {
-    if k < SHORT_RUNS {
-        k + 2
-    } else {
-        64 * (k - 63) + 2
-    }
+    if k < SHORT_RUNS { k + 2 } else { 64 * (k - 63) + 2 }
 }
 
 /// Vectors that a code stands for, by the number of components.
@@ -98,13 +94,8 @@ pub(crate) struct Alphabet {
     residual: [[i8; 256]; 4],
 }
 
-pub(crate) static ALPHABETS: [Alphabet; 5] = [
-    alphabet(0),
-    alphabet(1),
-    alphabet(2),
-    alphabet(3),
-    alphabet(4),
-];
+pub(crate) static ALPHABETS: [Alphabet; 5] =
+    [alphabet(0), alphabet(1), alphabet(2), alphabet(3), alphabet(4)];
 
 const fn alphabet(components: usize) -> Alphabet {
     let radius = RADIUS[components];
@@ -115,13 +106,7 @@ const fn alphabet(components: usize) -> Alphabet {
         count *= side as usize;
         k += 1;
     }
-    let mut a = Alphabet {
-        radius,
-        side,
-        escape: count as u8,
-        token: [0; 125],
-        residual: [[0; 256]; 4],
-    };
+    let mut a = Alphabet { radius, side, escape: count as u8, token: [0; 125], residual: [[0; 256]; 4] };
     // Sorted by (square, n): the rank of each is the number of smaller ones.
     let mut n = 0;
     while n < count {
@@ -159,8 +144,8 @@ const fn square(n: usize, components: usize) -> i32 {
     sum
 }
 
-/// Appends `residuals` (component-major) to `out`; returns the bytes that block compression is expected to need. Panics
-/// if they are no whole vectors.
+/// Appends `residuals` (component-major) to `out`; returns the bytes that block compression is expected to
+/// need. Panics if they are no whole vectors.
 pub fn encode<W: Word>(residuals: &[W], components: usize, runs: bool, out: &mut Vec<u8>) -> f64 {
     let count = residuals.len() / components.max(1);
     assert_eq!(count * components, residuals.len(), "whole vectors");
@@ -173,11 +158,7 @@ pub fn encode<W: Word>(residuals: &[W], components: usize, runs: bool, out: &mut
         let (tokens, escaped) = tokenize(residuals, count, alphabet);
         // Hopeless where most vectors are escaped.
         if escaped.len() / components < count / 2 {
-            let far = if escaped.is_empty() {
-                0.0
-            } else {
-                plane_cost(&escaped, escaped.len() / components)
-            };
+            let far = if escaped.is_empty() { 0.0 } else { plane_cost(&escaped, escaped.len() / components) };
             let codes = run_codes(&tokens, alphabet.escape);
             let (as_tokens, as_runs) = (far + entropy(&tokens), far + entropy(&codes));
             if runs && as_runs < as_tokens && as_runs < planes {
@@ -197,11 +178,7 @@ pub fn encode<W: Word>(residuals: &[W], components: usize, runs: bool, out: &mut
 }
 
 /// Token of every vector, and the vectors that are escaped, component-major.
-pub(crate) fn tokenize<W: Word>(
-    residuals: &[W],
-    count: usize,
-    alphabet: &Alphabet,
-) -> (Vec<u8>, Vec<W>) {
+pub(crate) fn tokenize<W: Word>(residuals: &[W], count: usize, alphabet: &Alphabet) -> (Vec<u8>, Vec<W>) {
     let (radius, side) = (alphabet.radius, alphabet.side);
     let mut numbers = vec![0u8; count];
     let mut inside = vec![true; count];
@@ -214,25 +191,12 @@ pub(crate) fn tokenize<W: Word>(
         }
     }
     let token = |(&n, &ok): (&u8, &bool)| {
-        if ok {
-            alphabet.token[usize::from(n)]
-        } else {
-            alphabet.escape
-        }
+        if ok { alphabet.token[usize::from(n)] } else { alphabet.escape }
     };
     let tokens = numbers.iter().zip(&inside).map(token).collect();
-    let far = |plane: &[W]| {
-        plane
-            .iter()
-            .zip(&inside)
-            .filter(|(_, ok)| !**ok)
-            .map(|(&r, _)| r)
-            .collect::<Vec<W>>()
-    };
-    (
-        tokens,
-        residuals.chunks_exact(count).flat_map(far).collect(),
-    )
+    let far =
+        |plane: &[W]| plane.iter().zip(&inside).filter(|(_, ok)| !**ok).map(|(&r, _)| r).collect::<Vec<W>>();
+    (tokens, residuals.chunks_exact(count).flat_map(far).collect())
 }
 
 /// Tokens with every run of two or more zeros replaced.
@@ -248,11 +212,7 @@ fn run_codes(tokens: &[u8], escape: u8) -> Vec<u8> {
             codes.push(token);
         }
         while run > 1 {
-            let k = if run < 66 {
-                run - 2
-            } else {
-                ((run - 2) / 64 + 63).min(longest)
-            };
+            let k = if run < 66 { run - 2 } else { ((run - 2) / 64 + 63).min(longest) };
             codes.push((first + k) as u8);
             run -= run_length(k);
         }
@@ -263,13 +223,7 @@ fn run_codes(tokens: &[u8], escape: u8) -> Vec<u8> {
     codes
 }
 
-fn put_tokens<W: Word>(
-    layout: u8,
-    codes: &[u8],
-    escaped: &[W],
-    components: usize,
-    out: &mut Vec<u8>,
-) {
+fn put_tokens<W: Word>(layout: u8, codes: &[u8], escaped: &[W], components: usize, out: &mut Vec<u8>) {
     let escapes = escaped.len() / components;
     let size = |n: usize| u32::try_from(n).expect("fewer than 2^32 vertices");
     out.push(layout);
@@ -283,16 +237,9 @@ fn put_tokens<W: Word>(
 }
 
 /// Appends and returns the bytes that the values of each component need.
-fn put_widths<W: Word>(
-    residuals: &[W],
-    components: usize,
-    count: usize,
-    out: &mut Vec<u8>,
-) -> Vec<u8> {
+fn put_widths<W: Word>(residuals: &[W], components: usize, count: usize, out: &mut Vec<u8>) -> Vec<u8> {
     let width = |k: usize| {
-        let all = residuals[k * count..(k + 1) * count]
-            .iter()
-            .fold(0, |all, r| all | r.zigzag().to_u32());
+        let all = residuals[k * count..(k + 1) * count].iter().fold(0, |all, r| all | r.zigzag().to_u32());
         (u32::BITS - all.leading_zeros()).div_ceil(8) as u8
     };
     let widths: Vec<u8> = (0..components).map(width).collect();
@@ -304,11 +251,7 @@ fn put_planes<W: Word>(residuals: &[W], count: usize, widths: &[u8], out: &mut V
     for byte in 0..W::BYTES as u8 {
         for (k, _) in widths.iter().enumerate().filter(|(_, w)| **w > byte) {
             let plane = &residuals[k * count..(k + 1) * count];
-            out.extend(
-                plane
-                    .iter()
-                    .map(|r| (r.zigzag().to_u32() >> (8 * byte)) as u8),
-            );
+            out.extend(plane.iter().map(|r| (r.zigzag().to_u32() >> (8 * byte)) as u8));
         }
     }
 }
@@ -324,11 +267,7 @@ pub(crate) fn plane_cost<W: Word>(residuals: &[W], count: usize) -> f64 {
                 histogram[(z >> (8 * byte)) as usize & 255] += 1;
             }
         }
-        cost += histograms
-            .iter()
-            .take(W::BYTES)
-            .map(histogram_cost)
-            .sum::<f64>();
+        cost += histograms.iter().take(W::BYTES).map(histogram_cost).sum::<f64>();
     }
     cost
 }
@@ -341,7 +280,8 @@ pub(crate) fn entropy(bytes: &[u8]) -> f64 {
     histogram_cost(&histogram)
 }
 
-/// Bits that the most frequent symbol costs at least: prefix codes cannot go below one, matches can, at a price.
+/// Bits that the most frequent symbol costs at least: prefix codes cannot go below one, matches can, at a
+/// price.
 const FLOOR: f64 = 0.75;
 
 /// Bytes for the symbols of a histogram, and about half a byte for the code of each.
@@ -349,11 +289,7 @@ fn histogram_cost(histogram: &[u32; 256]) -> f64 {
     let sum = f64::from(histogram.iter().sum::<u32>());
     let used = histogram.iter().filter(|n| **n > 0).map(|&n| f64::from(n));
     let bits = |n: f64| {
-        if n == sum {
-            40.0
-        } else {
-            n * (sum / n).log2().max(FLOOR) + 4.0
-        }
+        if n == sum { 40.0 } else { n * (sum / n).log2().max(FLOOR) + 4.0 }
     };
     used.map(bits).sum::<f64>() / 8.0
 }
@@ -363,12 +299,7 @@ pub fn decode<W: Word>(bytes: &[u8], components: usize, out: &mut [W]) -> Result
     decode_on(Isa::get(), bytes, components, out)
 }
 
-fn decode_on<W: Word>(
-    isa: Isa,
-    bytes: &[u8],
-    components: usize,
-    out: &mut [W],
-) -> Result<usize, Corrupt> {
+fn decode_on<W: Word>(isa: Isa, bytes: &[u8], components: usize, out: &mut [W]) -> Result<usize, Corrupt> {
     let count = out.len() / components.max(1);
     if count * components != out.len() {
         return Err(Corrupt("residuals: no whole vectors"));
@@ -382,21 +313,10 @@ fn decode_on<W: Word>(
             let alphabet = alphabet.ok_or(Corrupt("residuals: no tokens of so many components"))?;
             let widths = widths(&mut c, components, W::BYTES)?;
             let escapes = c.varint()? as usize;
-            let codes = if layout == RUNS {
-                c.varint()? as usize
-            } else {
-                count
-            };
+            let codes = if layout == RUNS { c.varint()? as usize } else { count };
             let codes = c.take(codes)?;
             let far = Escaped::new(&mut c, widths, escapes)?;
-            let mut vectors = Vectors {
-                isa,
-                alphabet,
-                far,
-                count,
-                escapes: 0,
-                out,
-            };
+            let mut vectors = Vectors { isa, alphabet, far, count, escapes: 0, out };
             if layout == TOKENS {
                 for (block, tokens) in codes.chunks(BLOCK).enumerate() {
                     vectors.block(block * BLOCK, tokens)?;
@@ -427,11 +347,7 @@ pub fn skip(bytes: &[u8], components: usize, count: usize, word: usize) -> Resul
     let mut vectors = count;
     if layout != PLANES {
         vectors = c.varint()? as usize;
-        let codes = if layout == RUNS {
-            c.varint()? as usize
-        } else {
-            count
-        };
+        let codes = if layout == RUNS { c.varint()? as usize } else { count };
         c.take(codes)?;
     }
     for &width in widths {
@@ -471,11 +387,7 @@ fn decode_planes<W: Word>(
     };
     for (k, out) in out.chunks_exact_mut(count.max(1)).enumerate() {
         let planes: [&[u8]; 4] = std::array::from_fn(|byte| {
-            if byte < usize::from(widths[k]) {
-                &all[before(byte, k)..][..count]
-            } else {
-                &[]
-            }
+            if byte < usize::from(widths[k]) { &all[before(byte, k)..][..count] } else { &[] }
         });
         match isa {
             #[cfg(target_arch = "x86_64")]
@@ -556,7 +468,8 @@ impl<W: Word> Vectors<'_, W> {
         let mut codes = codes.iter();
         let (mut start, mut at) = (0, 0);
         loop {
-            // Every code takes the same steps: a token is a run of one, and the first of many zeros is one of them.
+            // Every code takes the same steps: a token is a run of one, and the first of many zeros is one of
+            // them.
             while at < BLOCK {
                 let Some(&code) = codes.next() else {
                     break;
@@ -646,9 +559,7 @@ impl<W: Word> Vectors<'_, W> {
             let word = |bytes: [u8; 4]| W::wrap32(u32::from_le_bytes(bytes)).unzigzag();
             let [a, b, c, d] = bytes;
             match bytes {
-                [[], ..] => places
-                    .iter()
-                    .for_each(|&v| plane[usize::from(v)] = W::default()),
+                [[], ..] => places.iter().for_each(|&v| plane[usize::from(v)] = W::default()),
                 [a, [], ..] => {
                     for (&v, &a) in places.iter().zip(a) {
                         plane[usize::from(v)] = word([a, 0, 0, 0]);
@@ -702,21 +613,7 @@ mod tests {
             assert!(decode(&bytes[..cut], components, &mut out).is_err());
         }
         for at in 0..bytes.len() {
-            for value in [
-                0,
-                1,
-                2,
-                3,
-                4,
-                80,
-                121,
-                124,
-                125,
-                126,
-                127,
-                255,
-                bytes[at] ^ 1,
-            ] {
+            for value in [0, 1, 2, 3, 4, 80, 121, 124, 125, 126, 127, 255, bytes[at] ^ 1] {
                 let mut bad = bytes.clone();
                 bad[at] = value;
                 let mut other = out.clone();
@@ -735,26 +632,14 @@ mod tests {
             s = s.wrapping_mul(1664525).wrapping_add(1013904223);
             s >> 16
         };
-        (0..n)
-            .map(|_| {
-                if next() % sparse == 0 {
-                    (next() % limit) as u16
-                } else {
-                    0
-                }
-                .unzigzag()
-            })
-            .collect()
+        (0..n).map(|_| if next() % sparse == 0 { (next() % limit) as u16 } else { 0 }.unzigzag()).collect()
     }
 
     /// Small vectors of which half are zero.
     fn still(count: usize) -> Vec<u16> {
         let mut r = noise(3 * count, 5, 4, 1);
         let chance = noise(count, 8, 4, 1);
-        r.iter_mut()
-            .enumerate()
-            .filter(|(at, _)| chance[at % count].zigzag() > 1)
-            .for_each(|(_, r)| *r = 0);
+        r.iter_mut().enumerate().filter(|(at, _)| chance[at % count].zigzag() > 1).for_each(|(_, r)| *r = 0);
         r
     }
 
@@ -765,10 +650,7 @@ mod tests {
         assert_eq!(round_trip(&[300u16, 2], 2), [1, 2, 1, 88, 4, 2]);
         let mut r = vec![0u16; 300];
         (r[1], r[102], r[250]) = (1, 0xFFFF, 1);
-        assert_eq!(
-            round_trip(&r, 3),
-            [3, 0, 0, 0, 0, 6, 0, 4, 2, 126 + 45, 6, 126 + 47]
-        );
+        assert_eq!(round_trip(&r, 3), [3, 0, 0, 0, 0, 6, 0, 4, 2, 126 + 45, 6, 126 + 47]);
         assert_eq!(ALPHABETS[3].token[62], 0);
         assert_eq!(ALPHABETS[4].token[40], 0);
         assert_eq!(ALPHABETS[1].residual[0][..4], [0, -1, 1, -2]);
@@ -789,9 +671,7 @@ mod tests {
 
     #[test]
     fn long_runs() {
-        for run in [
-            1, 2, 3, 65, 66, 67, 129, 130, 131, 4160, 4161, 4162, 4163, 9000, 20_000,
-        ] {
+        for run in [1, 2, 3, 65, 66, 67, 129, 130, 131, 4160, 4161, 4162, 4163, 9000, 20_000] {
             let mut r = vec![0u16; 3 * (run + 2)];
             (r[0], r[run + 1]) = (1, 2);
             round_trip(&r, 3);

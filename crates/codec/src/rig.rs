@@ -1,11 +1,13 @@
-//! The rig of a mesh: where its vertices are when nothing moves them (the bind pose), which joints of a skeleton move them, and how much. Any pose of the skeleton,
-//! of a clip or blended, moves the mesh by linear blend skinning:
+//! The rig of a mesh: where its vertices are when nothing moves them (the bind pose), which joints of a
+//! skeleton move them, and how much. Any pose of the skeleton, of a clip or blended, moves the mesh by linear
+//! blend skinning:
 //!
 //! ```text
 //! vertex = Σ weight · object(joint) · inverse(joint) · bind       vertices of no joint: bind
 //! ```
 //!
-//! A chunk holds, for each mesh that has one, in order: a varint number of the mesh, a varint size, and so many bytes:
+//! A chunk holds, for each mesh that has one, in order: a varint number of the mesh, a varint size, and so
+//! many bytes:
 //!
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
@@ -22,7 +24,8 @@
 //! | … | 8 | `tolerance` | f64: promised, the largest distance of a vertex from where the source's rig puts it, at any sample of any clip of the skeleton |
 //! | … | 8 | `error` | f64: the largest that was measured |
 //!
-//! Credit: skinning by blended matrices goes back to Nadia Magnenat-Thalmann, Richard Laperrière and Daniel Thalmann, "Joint-dependent local deformations", 1988.
+//! Credit: skinning by blended matrices goes back to Nadia Magnenat-Thalmann, Richard Laperrière and Daniel
+//! Thalmann, "Joint-dependent local deformations", 1988.
 
 use crate::Corrupt;
 use crate::bytes::{Cursor, put_sized, put_varint};
@@ -36,11 +39,7 @@ use crate::soft::range;
 use crate::weld;
 use crate::word::Word;
 
-const IDENTITY: Rows = [
-    [1.0, 0.0, 0.0, 0.0],
-    [0.0, 1.0, 0.0, 0.0],
-    [0.0, 0.0, 1.0, 0.0],
-];
+const IDENTITY: Rows = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]];
 
 /// What an encoder writes.
 pub struct Parts<'a> {
@@ -134,10 +133,7 @@ pub struct Rig {
 /// Reads all of `bytes`, of a mesh of so many vertices and with these triangles.
 pub fn decode(bytes: &[u8], vertices: u32, indices: &[u32]) -> Result<Rig, Corrupt> {
     let mut c = Cursor::new(bytes);
-    let mut rig = Rig {
-        skeleton: c.varint()?,
-        ..Rig::default()
-    };
+    let mut rig = Rig { skeleton: c.varint()?, ..Rig::default() };
     let joints = c.varint()? as usize;
     if joints == 0 || joints > MAX_JOINTS {
         return Err(Corrupt("rig: a number of joints that cannot be"));
@@ -205,10 +201,10 @@ impl Rig {
         let unit = 1.0 / (1u32 << weights.depth) as f32;
         self.starts.push(0);
         for new in new_of {
-            let pulls = weights.of(new).iter().map(|&(joint, weight)| Pull {
-                joint: joint.into(),
-                weight: f32::from(weight) * unit,
-            });
+            let pulls = weights
+                .of(new)
+                .iter()
+                .map(|&(joint, weight)| Pull { joint: joint.into(), weight: f32::from(weight) * unit });
             self.pulls.extend(pulls);
             self.starts.push(self.pulls.len() as u32);
         }
@@ -219,13 +215,15 @@ impl Rig {
         &self.pulls[self.starts[point] as usize..self.starts[point + 1] as usize]
     }
 
-    /// Joints of a vertex, as numbers of the rig, and their weights, with a sum of 1; none: it does not move. Panics where there is no such vertex.
+    /// Joints of a vertex, as numbers of the rig, and their weights, with a sum of 1; none: it does not move.
+    /// Panics where there is no such vertex.
     pub fn influences(&self, vertex: usize) -> impl Iterator<Item = (usize, f32)> + '_ {
         let pulls = self.pulls_of(vertex).iter();
         pulls.map(|pull| (pull.joint as usize, pull.weight))
     }
 
-    /// What takes the bind pose to a pose, by joint of the rig: `object` are object-space matrices of the skeleton's joints; those that it does not have are the identity.
+    /// What takes the bind pose to a pose, by joint of the rig: `object` are object-space matrices of the
+    /// skeleton's joints; those that it does not have are the identity.
     pub fn matrices(&self, object: &[Rows], out: &mut [Rows]) {
         let joints = self.joints.iter().zip(&self.inverse);
         for ((&joint, inverse), out) in joints.zip(out) {
@@ -242,7 +240,8 @@ impl Rig {
         }
     }
 
-    /// Turns normals of the bind pose as these matrices do, as far as there is room in `out`: by cofactors, so that scale and shear leave them upright. Of length 1.
+    /// Turns normals of the bind pose as these matrices do, as far as there is room in `out`: by cofactors,
+    /// so that scale and shear leave them upright. Of length 1.
     pub fn normals(&self, matrices: &[Rows], bind: &[[f32; 3]], out: &mut [[f32; 3]]) {
         for ((vertex, normal), out) in (0..self.point_of.len()).zip(bind).zip(out) {
             *out = unit(apply(&cofactors(&self.blend(vertex, matrices)), *normal));
@@ -286,11 +285,7 @@ fn apply(m: &Rows, v: [f32; 3]) -> [f32; 3] {
 }
 
 fn cross(a: [f32; 3], b: [f32; 3]) -> [f32; 3] {
-    [
-        a[1] * b[2] - a[2] * b[1],
-        a[2] * b[0] - a[0] * b[2],
-        a[0] * b[1] - a[1] * b[0],
-    ]
+    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
 /// The inverse transpose times the determinant's size, which is there for every matrix.
@@ -335,23 +330,10 @@ mod tests {
     fn bytes() -> Vec<u8> {
         let point_of = [0, 1, 2, 3, 4, 2, 5, 6, 7, 8, 9, 10];
         let points = 11;
-        let bind: Vec<[f32; 3]> = (0..points)
-            .map(|p| [p as f32 * 0.25, (p % 2) as f32, 0.5])
-            .collect();
+        let bind: Vec<[f32; 3]> = (0..points).map(|p| [p as f32 * 0.25, (p % 2) as f32, 0.5]).collect();
         let levels = hierarchy::build(points, &triangles(&indices(), &point_of));
-        let extent = Extent {
-            low: [0.0, 0.0, 0.5],
-            high: [2.5, 1.0, 0.5],
-            radius: 1e-3,
-            axes: 3,
-        };
-        let settings = Options {
-            effort: 5,
-            packed: false,
-            restart: 1,
-            choice: None,
-            own_tables: false,
-        };
+        let extent = Extent { low: [0.0, 0.0, 0.5], high: [2.5, 1.0, 0.5], radius: 1e-3, axes: 3 };
+        let settings = Options { effort: 5, packed: false, restart: 1, choice: None, own_tables: false };
         let mut work = Work::<i16>::default();
         let source = Still(&bind);
         let made = Encoder::new(levels.clone(), 1, extent, settings, &source, &mut work).unwrap();
@@ -391,19 +373,12 @@ mod tests {
     fn f17_a_rig_comes_back_and_moves_its_vertices() {
         let rig = decode(&bytes(), VERTICES, &indices()).unwrap();
         assert_eq!((rig.skeleton, &rig.joints[..]), (3, &[7, 2][..]));
-        assert_eq!(
-            (rig.first, rig.tolerance, rig.error),
-            (Some((1, 30)), 0.25, 0.125)
-        );
+        assert_eq!((rig.first, rig.tolerance, rig.error), (Some((1, 30)), 0.25, 0.125));
         assert_eq!(rig.influences(5).collect::<Vec<_>>(), [(1, 1.0)]);
         assert_eq!(rig.influences(11).count(), 0);
         // Joint 2 of the skeleton turns a quarter about z and goes up; joint 7 stands.
         let mut object = [IDENTITY; 8];
-        object[2] = [
-            [0.0, -1.0, 0.0, 0.0],
-            [1.0, 0.0, 0.0, 0.0],
-            [0.0, 0.0, 1.0, 3.0],
-        ];
+        object[2] = [[0.0, -1.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 3.0]];
         let mut matrices = [Rows::default(); 2];
         rig.matrices(&object, &mut matrices);
         let mut out = [[0.0; 3]; VERTICES as usize];
@@ -415,11 +390,7 @@ mod tests {
             let (a, b) = (5.0 / 16.0, 11.0 / 16.0);
             let wanted = match rig.point_of[v] {
                 0..4 => turned,
-                4..10 => [
-                    x * a + turned[0] * b,
-                    y * a + turned[1] * b,
-                    z * a + turned[2] * b,
-                ],
+                4..10 => [x * a + turned[0] * b, y * a + turned[1] * b, z * a + turned[2] * b],
                 _ => [x, y, z],
             };
             assert!(near(out[v], wanted), "{v}: {:?} {wanted:?}", out[v]);

@@ -1,5 +1,5 @@
-//! Search of the predictor's parameters by what they would leave, on a sample of the vertices. Nothing of this is
-//! part of the format.
+//! Search of the predictor's parameters by what they would leave, on a sample of the vertices. Nothing of
+//! this is part of the format.
 //!
 //! ```text
 //! sample   short stretches of vertices, spread evenly, each with the triangle it is predicted from
@@ -7,8 +7,8 @@
 //! search   the best of some usual settings, then downhill along one parameter after another, in shrinking steps
 //! ```
 //!
-//! The source system looks for the best motion and the best interpolation first and mixes them afterwards; that misses
-//! mixtures whose parts are poor, so here every step measures the whole predictor.
+//! The source system looks for the best motion and the best interpolation first and mixes them afterwards;
+//! that misses mixtures whose parts are poor, so here every step measures the whole predictor.
 
 use crate::{
     ball::Target,
@@ -39,14 +39,8 @@ const ROUNDS: [&[&[i32]]; 10] = [
 /// Weights that the search starts from, the most useful first.
 const STARTS: [Weights; 5] = [
     Weights { edge: 64, apex: 0 },
-    Weights {
-        edge: 128,
-        apex: -128,
-    },
-    Weights {
-        edge: 96,
-        apex: -64,
-    },
+    Weights { edge: 128, apex: -128 },
+    Weights { edge: 96, apex: -64 },
     Weights { edge: 43, apex: 42 },
     Weights { edge: 28, apex: 6 },
 ];
@@ -67,46 +61,27 @@ impl<'a, W: Word, const N: usize> Sample<'a, W, N> {
         let count = target.count();
         let wanted = SAMPLE[effort.min(9) as usize];
         let every = (count / wanted).max(1) * STRETCH;
-        let picked = || {
-            (0..count)
-                .step_by(every)
-                .flat_map(|v| v..(v + STRETCH).min(count))
-        };
+        let picked = || (0..count).step_by(every).flat_map(|v| v..(v + STRETCH).min(count));
         let role = |r: usize| {
             picked().map(move |v| {
                 let entry = table.get(v).copied().unwrap_or([NONE; 3]);
-                let back = if entry[0] == NONE {
-                    1
-                } else {
-                    usize::from(entry[r])
-                };
+                let back = if entry[0] == NONE { 1 } else { usize::from(entry[r]) };
                 v.saturating_sub(back)
             })
         };
-        let at: Vec<usize> = picked()
-            .chain(role(0))
-            .chain(role(1))
-            .chain(role(2))
-            .collect();
-        let mut sample = Sample {
-            at,
-            target,
-            values: Vec::new(),
-            above: Vec::new(),
-        };
+        let at: Vec<usize> = picked().chain(role(0)).chain(role(1)).chain(role(2)).collect();
+        let mut sample = Sample { at, target, values: Vec::new(), above: Vec::new() };
         sample.values = sample.gather(target.nearest);
         sample
     }
 
     fn gather(&self, from: &[W]) -> Vec<W> {
         let count = from.len() / N;
-        (0..N)
-            .flat_map(|k| self.at.iter().map(move |&v| from[k * count + v]))
-            .collect()
+        (0..N).flat_map(|k| self.at.iter().map(move |&v| from[k * count + v])).collect()
     }
 
-    /// Bits of the sample's residuals under `weights`, `above` being filled. Weights that are not the usual ones have to
-    /// pay for themselves.
+    /// Bits of the sample's residuals under `weights`, `above` being filled. Weights that are not the usual
+    /// ones have to pay for themselves.
     fn bits(&self, weights: Weights, usual: Weights, signed: bool) -> f64 {
         let all = self.at.len();
         let n = all / 4;
@@ -139,7 +114,8 @@ impl<'a, W: Word, const N: usize> Sample<'a, W, N> {
     }
 }
 
-/// Weights for a stream that is predicted from `source`, and what the whole stream is expected to take, in bits.
+/// Weights for a stream that is predicted from `source`, and what the whole stream is expected to take, in
+/// bits.
 pub(crate) fn index<W: Word, const N: usize>(
     target: Target<'_, W>,
     source: Option<&[W]>,
@@ -151,25 +127,16 @@ pub(crate) fn index<W: Word, const N: usize>(
     sample.above = match source {
         Some(source) => {
             let source = sample.gather(source);
-            sample
-                .values
-                .iter()
-                .zip(&source)
-                .map(|(&v, &s)| v.wrapping_sub(s))
-                .collect()
+            sample.values.iter().zip(&source).map(|(&v, &s)| v.wrapping_sub(s)).collect()
         }
         None => sample.values.clone(),
     };
     let standard = match usual {
-        Spatial::Parallelogram => Weights {
-            edge: 128,
-            apex: -128,
-        },
+        Spatial::Parallelogram => Weights { edge: 128, apex: -128 },
         Spatial::Average => Weights { edge: 64, apex: 0 },
     };
-    let mut search = Walk::new([(0, 255), (-128, 127)], |p| {
-        sample.bits(weights(&p), standard, source.is_some())
-    });
+    let mut search =
+        Walk::new([(0, 255), (-128, 127)], |p| sample.bits(weights(&p), standard, source.is_some()));
     let first = search.measure([standard.edge.into(), standard.apex.into()]);
     let mut best = first;
     if effort > 2 {
@@ -184,16 +151,12 @@ pub(crate) fn index<W: Word, const N: usize>(
     }
     let whole = 4 * target.count();
     let scale = whole as f64 / sample.at.len().max(1) as f64;
-    let rule = if best.0 == first.0 {
-        Rule::Usual(usual)
-    } else {
-        Rule::Weighted(weights(&best.0))
-    };
+    let rule = if best.0 == first.0 { Rule::Usual(usual) } else { Rule::Weighted(weights(&best.0)) };
     (rule, best.1 * scale)
 }
 
-/// Factors and weights for a between frame. `start` is the frame's place between its index frames, in 256ths; `moving`
-/// says whether there is a frame before the previous one. No weights where decoding shall be quick.
+/// Factors and weights for a between frame. `start` is the frame's place between its index frames, in 256ths;
+/// `moving` says whether there is a frame before the previous one. No weights where decoding shall be quick.
 pub(crate) fn between<W: Word, const N: usize>(
     target: Target<'_, W>,
     sources: Sources<'_, W>,
@@ -204,49 +167,28 @@ pub(crate) fn between<W: Word, const N: usize>(
 ) -> (Blend, Weights) {
     let mut sample = Sample::<W, N>::new(target, table, effort);
     let gather = |from| sample.gather(from);
-    let frames = [
-        sources.previous,
-        sources.before_previous,
-        sources.index_before,
-        sources.index_after,
-    ]
-    .map(gather);
-    let [previous, before_previous, index_before, index_after] =
-        frames.each_ref().map(Vec::as_slice);
-    let sources = Sources {
-        previous,
-        before_previous,
-        index_before,
-        index_after,
-    };
+    let frames =
+        [sources.previous, sources.before_previous, sources.index_before, sources.index_after].map(gather);
+    let [previous, before_previous, index_before, index_after] = frames.each_ref().map(Vec::as_slice);
+    let sources = Sources { previous, before_previous, index_before, index_after };
     sample.above = vec![W::default(); sample.values.len()];
     let mut filled = None;
-    let mut search = Walk::new(
-        [(0, 255), (0, 255), (0, 255), (0, 255), (-128, 127)],
-        |[a, b, c, edge, apex]| {
-            let by = Blend {
-                a: a as u8,
-                b: b as u8,
-                c: c as u8,
-            };
+    let mut search =
+        Walk::new([(0, 255), (0, 255), (0, 255), (0, 255), (-128, 127)], |[a, b, c, edge, apex]| {
+            let by = Blend { a: a as u8, b: b as u8, c: c as u8 };
             if filled != Some(by) {
                 filled = Some(by);
                 motion::residual(&sample.values, sources, by, &mut sample.above);
             }
             sample.bits(weights(&[edge, apex]), Weights::ZERO, true)
-        },
-    );
-    // The frame before; from there towards the index frame after, so as to arrive there in time; interpolation.
+        });
+    // The frame before; from there towards the index frame after, so as to arrive there in time;
+    // interpolation.
     let remaining = f64::from(256 - i32::from(start)) / 16.0;
     let pursuit = (128.0 * remaining / (remaining + 1.0)) as i32;
     let mut starts = vec![[0, 0, 128], [0, 255, pursuit], [0, i32::from(start), 0]];
     if moving {
-        starts.extend([
-            [128, 0, 128],
-            [64, 0, 128],
-            [64, 255, pursuit],
-            [100, i32::from(start), 100],
-        ]);
+        starts.extend([[128, 0, 128], [64, 0, 128], [64, 255, pursuit], [100, i32::from(start), 100]]);
     }
     let (blends, usual) = match effort {
         0..=2 => (2, 1),
@@ -272,11 +214,7 @@ pub(crate) fn between<W: Word, const N: usize>(
     }
     let [a, b, c, edge, apex] = best.0;
     // One spelling for factors that do not count.
-    let by = match (Blend {
-        a: a as u8,
-        b: b as u8,
-        c: c as u8,
-    }) {
+    let by = match (Blend { a: a as u8, b: b as u8, c: c as u8 }) {
         Blend { a, c: 128, .. } => Blend { a, b: 0, c: 128 },
         Blend { b, c: 0, .. } => Blend { a: 0, b, c: 0 },
         by => by,
@@ -285,10 +223,7 @@ pub(crate) fn between<W: Word, const N: usize>(
 }
 
 fn weights(p: &[i32; 2]) -> Weights {
-    Weights {
-        edge: p[0] as u8,
-        apex: p[1] as i8,
-    }
+    Weights { edge: p[0] as u8, apex: p[1] as i8 }
 }
 
 /// A point and its cost.
@@ -296,10 +231,7 @@ type Measured<const N: usize> = ([i32; N], f64);
 
 /// The one that costs least; the first of several.
 fn least<const N: usize>(of: &[Measured<N>]) -> Measured<N> {
-    of.iter()
-        .copied()
-        .reduce(|x, y| if y.1 < x.1 { y } else { x })
-        .unwrap_or(([0; N], f64::INFINITY))
+    of.iter().copied().reduce(|x, y| if y.1 < x.1 { y } else { x }).unwrap_or(([0; N], f64::INFINITY))
 }
 
 /// Goes downhill; remembers what has been measured.
@@ -312,11 +244,7 @@ struct Walk<F, const N: usize> {
 
 impl<F: FnMut([i32; N]) -> f64, const N: usize> Walk<F, N> {
     fn new(range: [(i32, i32); N], cost: F) -> Self {
-        Walk {
-            range,
-            cost,
-            seen: Vec::new(),
-        }
+        Walk { range, cost, seen: Vec::new() }
     }
 
     fn measure(&mut self, point: [i32; N]) -> Measured<N> {
@@ -374,17 +302,12 @@ mod tests {
     fn finds_what_made_the_frame() {
         let n = 3000;
         let wave = |v: usize, t: f64| {
-            (2000.0 + 900.0 * (v as f64 * 0.01 + t * 0.2).sin() + 5.0 * t * (v * 7919 % 97) as f64)
-                as u16
+            (2000.0 + 900.0 * (v as f64 * 0.01 + t * 0.2).sin() + 5.0 * t * (v * 7919 % 97) as f64) as u16
         };
         let frame = |t: f64| (0..n).map(|v| wave(v, t)).collect::<Vec<u16>>();
         let f = [frame(3.0), frame(2.0), frame(0.0), frame(16.0)];
-        let sources = Sources {
-            previous: &f[0],
-            before_previous: &f[1],
-            index_before: &f[2],
-            index_after: &f[3],
-        };
+        let sources =
+            Sources { previous: &f[0], before_previous: &f[1], index_before: &f[2], index_after: &f[3] };
         let (table, offset) = (Table::new(), vec![0.0; n]);
         for effort in 1..=9 {
             for want in [Blend::LINEAR, Blend::DELTA, Blend { a: 0, b: 48, c: 0 }] {

@@ -1,6 +1,7 @@
-//! Faces of the source out of triangles: what the triangles of one face enclose is that face. Lossless, but for where a face begins: it begins
-//! at its smallest point, and [`SourceMap::starts`] says how far on the source's begins. What encloses nothing stays in triangles; such faces,
-//! and those that have no triangles, are [`SourceMap::others`]. The compiler looks at what comes out to know what it has to say.
+//! Faces of the source out of triangles: what the triangles of one face enclose is that face. Lossless, but
+//! for where a face begins: it begins at its smallest point, and [`SourceMap::starts`] says how far on the
+//! source's begins. What encloses nothing stays in triangles; such faces, and those that have no triangles,
+//! are [`SourceMap::others`]. The compiler looks at what comes out to know what it has to say.
 //!
 //! ```text
 //! for each face, in order:
@@ -43,11 +44,7 @@ pub fn trace(indices: &[u32], map: &SourceMap) -> SourceFaces {
     for face in order.chunk_by(|&a, &b| face_of(a) == face_of(b)) {
         let corners = face.iter().map(|&t| triangles[t as usize]);
         if face.len() > 1 && scratch.trace(corners.clone(), &map.vertex_point) {
-            out.push(
-                &scratch.corners,
-                face_of(face[0]),
-                FaceOf::Triangle(face[0]),
-            );
+            out.push(&scratch.corners, face_of(face[0]), FaceOf::Triangle(face[0]));
         } else {
             for (&t, corners) in face.iter().zip(corners) {
                 out.push(&corners, face_of(t), FaceOf::Triangle(t));
@@ -167,7 +164,8 @@ mod tests {
 
     #[test]
     fn quads_and_pentagons_come_back() {
-        // A pentagon as a fan of three, a quad and a triangle, mixed up in the index buffer; vertices = points.
+        // A pentagon as a fan of three, a quad and a triangle, mixed up in the index buffer; vertices =
+        // points.
         let indices = [0, 1, 2, 5, 6, 7, 0, 2, 3, 5, 7, 8, 0, 3, 4, 9, 10, 11];
         let mut map = map(&(0..12).collect::<Vec<_>>(), &[7, 2, 7, 2, 7, 9]);
         let faces = trace(&indices, &map);
@@ -177,16 +175,9 @@ mod tests {
         assert_eq!(faces, source_faces(&indices, &map));
         // From the source's first corner on, and with faces that triangles do not tell.
         map.starts = vec![1, 4, 2];
-        let other = |face, vertices: &[u32]| OtherFace {
-            face,
-            material: face + 1,
-            vertices: vertices.to_vec(),
-        };
-        map.others = vec![
-            other(0, &[3, 4]),
-            other(9, &[9, 10, 11, 10]),
-            other(12, &[]),
-        ];
+        let other =
+            |face, vertices: &[u32]| OtherFace { face, material: face + 1, vertices: vertices.to_vec() };
+        map.others = vec![other(0, &[3, 4]), other(9, &[9, 10, 11, 10]), other(12, &[])];
         let faces = source_faces(&indices, &map);
         assert_eq!(faces.counts, [2, 4, 5, 4, 0]);
         assert_eq!(faces.faces, [0, 2, 7, 9, 12]);

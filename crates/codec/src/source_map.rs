@@ -1,4 +1,5 @@
-//! From vertices back to the source (PROMISE.md §1): strippable, counted apart. Lossless; read once, when somebody asks.
+//! From vertices back to the source (PROMISE.md §1): strippable, counted apart. Lossless; read once, when
+//! somebody asks.
 //!
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
@@ -37,13 +38,15 @@ pub struct SourceMap {
     pub faces: u32,
     /// Per vertex its source point.
     pub vertex_point: Vec<u32>,
-    /// Per vertex one source corner (in the file's own order) whose attributes it has; u32::MAX for a point without face.
+    /// Per vertex one source corner (in the file's own order) whose attributes it has; u32::MAX for a point
+    /// without face.
     pub vertex_corner: Vec<u32>,
     /// Per triangle its source face.
     pub triangle_face: Vec<u32>,
     /// The source had no normals; what the file has was made.
     pub made_normals: bool,
-    /// Per face that [`crate::source_faces::trace`] finds the place of the source's first corner in it. Empty: 0 for all.
+    /// Per face that [`crate::source_faces::trace`] finds the place of the source's first corner in it.
+    /// Empty: 0 for all.
     pub starts: Vec<u32>,
     /// Faces that come back otherwise, in order.
     pub others: Vec<OtherFace>,
@@ -78,19 +81,9 @@ pub struct OtherFace {
 ///
 /// Panics if the two vertex arrays differ in length.
 pub fn encode(map: &SourceMap, out: &mut Vec<u8>) {
-    assert_eq!(
-        map.vertex_point.len(),
-        map.vertex_corner.len(),
-        "both are per vertex"
-    );
+    assert_eq!(map.vertex_point.len(), map.vertex_corner.len(), "both are per vertex");
     let count = |a: &[u32]| u32::try_from(a.len()).expect("fewer than 2^32 vertices and triangles");
-    for number in [
-        map.points,
-        map.corners,
-        map.faces,
-        count(&map.vertex_point),
-        count(&map.triangle_face),
-    ] {
+    for number in [map.points, map.corners, map.faces, count(&map.vertex_point), count(&map.triangle_face)] {
         put_varint(number, out);
     }
     for array in [&map.vertex_point, &map.vertex_corner, &map.triangle_face] {
@@ -99,10 +92,8 @@ pub fn encode(map: &SourceMap, out: &mut Vec<u8>) {
     let faces = map.starts.iter().any(|s| *s > 0) || !map.others.is_empty();
     let frames = map.frames.contains(&false);
     let runs = !map.runs.is_empty();
-    let flags = u8::from(map.made_normals)
-        | u8::from(faces) << 1
-        | u8::from(frames) << 2
-        | u8::from(runs) << 3;
+    let flags =
+        u8::from(map.made_normals) | u8::from(faces) << 1 | u8::from(frames) << 2 | u8::from(runs) << 3;
     if flags == 0 {
         return;
     }
@@ -138,10 +129,8 @@ pub fn encode(map: &SourceMap, out: &mut Vec<u8>) {
 
 fn encode_array(array: &[u32], out: &mut Vec<u8>) {
     let mut before = 0;
-    let deltas: Vec<u32> = array
-        .iter()
-        .map(|&v| v.wrapping_sub(std::mem::replace(&mut before, v)).zigzag())
-        .collect();
+    let deltas: Vec<u32> =
+        array.iter().map(|&v| v.wrapping_sub(std::mem::replace(&mut before, v)).zigzag()).collect();
     encode_planes(&deltas, out);
 }
 
@@ -156,8 +145,9 @@ fn encode_planes(values: &[u32], out: &mut Vec<u8>) {
     }
 }
 
-/// Reads the map that `bytes` is; returns the bytes used, which are all of a map that is whole. Allocates at most 40 bytes per byte of
-/// the input: it is read once, so it gives owned arrays instead of filling the caller's.
+/// Reads the map that `bytes` is; returns the bytes used, which are all of a map that is whole. Allocates at
+/// most 40 bytes per byte of the input: it is read once, so it gives owned arrays instead of filling the
+/// caller's.
 pub fn decode(bytes: &[u8]) -> Result<(SourceMap, usize), Corrupt> {
     decode_map(bytes, true)
 }
@@ -195,9 +185,7 @@ fn decode_map(bytes: &[u8], whole: bool) -> Result<(SourceMap, usize), Corrupt> 
     if flags & 4 != 0 {
         let frames = c.varint()? as usize;
         let bytes = c.take(frames.div_ceil(8))?;
-        map.frames = (0..frames)
-            .map(|f| bytes[f / 8] >> (f % 8) & 1 != 0)
-            .collect();
+        map.frames = (0..frames).map(|f| bytes[f / 8] >> (f % 8) & 1 != 0).collect();
     }
     if flags & 8 != 0 {
         if !whole {
@@ -227,11 +215,7 @@ fn decode_map(bytes: &[u8], whole: bool) -> Result<(SourceMap, usize), Corrupt> 
     Ok((map, c.used()))
 }
 
-fn decode_others(
-    c: &mut Cursor<'_>,
-    faces: u32,
-    vertices: usize,
-) -> Result<Vec<OtherFace>, Corrupt> {
+fn decode_others(c: &mut Cursor<'_>, faces: u32, vertices: usize) -> Result<Vec<OtherFace>, Corrupt> {
     let count = c.varint()? as usize;
     let mut others: Vec<OtherFace> = Vec::new();
     for _ in 0..count {
@@ -244,11 +228,7 @@ fn decode_others(
             v if (v as usize) < vertices => Ok(v),
             _ => Err(Corrupt("source map: number out of range")),
         });
-        others.push(OtherFace {
-            face,
-            material,
-            vertices: corners.collect::<Result<_, _>>()?,
-        });
+        others.push(OtherFace { face, material, vertices: corners.collect::<Result<_, _>>()? });
     }
     Ok(others)
 }
@@ -330,27 +310,17 @@ mod tests {
             triangle_face: vec![0],
             ..SourceMap::default()
         };
-        let golden = [
-            3, 0xAC, 2, 1, 3, 1, 1, 0, 4, 1, 2, 0, 0x56, 0x57, 0, 2, 2, 1, 0,
-        ];
+        let golden = [3, 0xAC, 2, 1, 3, 1, 1, 0, 4, 1, 2, 0, 0x56, 0x57, 0, 2, 2, 1, 0];
         assert_eq!(round_trip(&map), golden);
         // What says nothing is not there.
-        let silent = SourceMap {
-            starts: vec![0],
-            frames: vec![true; 9],
-            ..map.clone()
-        };
+        let silent = SourceMap { starts: vec![0], frames: vec![true; 9], ..map.clone() };
         let mut bytes = Vec::new();
         encode(&silent, &mut bytes);
         assert_eq!(bytes, golden);
         let more = SourceMap {
             made_normals: true,
             starts: vec![2],
-            others: vec![OtherFace {
-                face: 0,
-                material: 1,
-                vertices: vec![2, 0],
-            }],
+            others: vec![OtherFace { face: 0, material: 1, vertices: vec![2, 0] }],
             frames: vec![true, false, true, true, true, true, true, true, true],
             ..map
         };
@@ -367,11 +337,7 @@ mod tests {
         assert_eq!(changing.of_frame(1), Some(&more));
         assert_eq!(changing.of_frame(0), None);
         // Runs have no runs.
-        let deep = SourceMap {
-            runs: vec![changing],
-            run_of: vec![1],
-            ..SourceMap::default()
-        };
+        let deep = SourceMap { runs: vec![changing], run_of: vec![1], ..SourceMap::default() };
         let mut bytes = Vec::new();
         encode(&deep, &mut bytes);
         assert!(decode(&bytes).is_err());
@@ -388,11 +354,7 @@ mod tests {
             triangle_face: (0..20).collect(),
             made_normals: true,
             starts: (0..20).map(|f| f % 3).collect(),
-            others: vec![OtherFace {
-                face: 7,
-                material: 0,
-                vertices: vec![1, 39],
-            }],
+            others: vec![OtherFace { face: 7, material: 0, vertices: vec![1, 39] }],
             frames: vec![false, true],
             ..SourceMap::default()
         };

@@ -1,5 +1,5 @@
-//! One stream (positions, uvs …) of one mesh in one frame: predictor + residuals. Lossless; the encoders that are given a
-//! [`Target`] first move the values inside their error ball to where they cost least.
+//! One stream (positions, uvs …) of one mesh in one frame: predictor + residuals. Lossless; the encoders that
+//! are given a [`Target`] first move the values inside their error ball to where they cost least.
 //!
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
@@ -14,12 +14,13 @@
 //! value      = difference + source                                                         both modulo the word
 //! ```
 //!
-//! The spatial prediction is [`crate::parallelogram`]: without weights the usual one of the stream (parallelogram or
-//! average), and none for source 2. Differences to a source are two's complement, without source they are plain values.
+//! The spatial prediction is [`crate::parallelogram`]: without weights the usual one of the stream
+//! (parallelogram or average), and none for source 2. Differences to a source are two's complement, without
+//! source they are plain values.
 //!
-//! The second line is plain vector arithmetic over whole frames; the first goes from vertex to vertex and is left out of
-//! between frames where it does not pay. A reader refuses a source that it does not have, so index frames never depend
-//! on anything but the base.
+//! The second line is plain vector arithmetic over whole frames; the first goes from vertex to vertex and is
+//! left out of between frames where it does not pay. A reader refuses a source that it does not have, so
+//! index frames never depend on anything but the base.
 
 use crate::{
     Corrupt,
@@ -43,7 +44,8 @@ const WEIGHTS: u8 = 4;
 /// Frames that a frame may be predicted from, all component-major with the stream's shape.
 #[derive(Clone, Copy)]
 pub struct References<'a, W> {
-    /// The stream's base: the values of its first frame, kept in the static data, always there for index frames.
+    /// The stream's base: the values of its first frame, kept in the static data, always there for index
+    /// frames.
     pub base: Option<&'a [W]>,
     /// The frame before (an index frame or a between frame).
     pub previous: Option<&'a [W]>,
@@ -82,9 +84,9 @@ impl<'a, W: Word> References<'a, W> {
     }
 }
 
-/// Encodes `values` (component-major, `components × count`, 1 to 4 components) without reference to other frames but
-/// `base`; appends to `out`. Picks the smaller of: spatial prediction of the values, spatial prediction of the
-/// difference to `base`.
+/// Encodes `values` (component-major, `components × count`, 1 to 4 components) without reference to other
+/// frames but `base`; appends to `out`. Picks the smaller of: spatial prediction of the values, spatial
+/// prediction of the difference to `base`.
 pub fn encode_index<W: Word>(
     values: &[W],
     components: usize,
@@ -114,14 +116,7 @@ pub fn encode_between<W: Word>(
     out: &mut Vec<u8>,
 ) {
     let fixed = Fixed::new(values, components);
-    encode_between_within(
-        fixed.target(),
-        refs,
-        128,
-        work,
-        &mut vec![W::default(); values.len()],
-        out,
-    );
+    encode_between_within(fixed.target(), refs, 128, work, &mut vec![W::default(); values.len()], out);
 }
 
 /// How an encoder goes about it.
@@ -129,17 +124,14 @@ pub fn encode_between<W: Word>(
 pub struct Work {
     /// 1 … 9: how much is spent on size.
     pub effort: u32,
-    /// Between frames do without prediction inside the frame and without runs, which go from vertex to vertex and take
-    /// most of the time that they take to decode.
+    /// Between frames do without prediction inside the frame and without runs, which go from vertex to vertex
+    /// and take most of the time that they take to decode.
     pub quick: bool,
 }
 
 impl From<u32> for Work {
     fn from(effort: u32) -> Work {
-        Work {
-            effort,
-            quick: false,
-        }
+        Work { effort, quick: false }
     }
 }
 
@@ -157,12 +149,7 @@ struct Fixed<'a, W> {
 impl<'a, W: Word> Fixed<'a, W> {
     fn new(values: &'a [W], components: usize) -> Self {
         assert!((1..=4).contains(&components), "1 to 4 components");
-        Fixed {
-            values,
-            offset: vec![0.0; values.len()],
-            levels: [u32::MAX; 4],
-            components,
-        }
+        Fixed { values, offset: vec![0.0; values.len()], levels: [u32::MAX; 4], components }
     }
 
     fn target(&self) -> Target<'_, W> {
@@ -178,8 +165,8 @@ impl<'a, W: Word> Fixed<'a, W> {
     }
 }
 
-/// As [`encode_index`], but moves the values inside their error ball to where they cost least; writes what it took to
-/// `chosen`, which is what decoding gives.
+/// As [`encode_index`], but moves the values inside their error ball to where they cost least; writes what it
+/// took to `chosen`, which is what decoding gives.
 pub fn encode_index_within<W: Word>(
     target: Target<'_, W>,
     spatial: Spatial,
@@ -196,9 +183,9 @@ pub fn encode_index_within<W: Word>(
     }
 }
 
-/// As [`encode_between`], but moves the values inside their error ball to where they cost least; writes what it took to
-/// `chosen`, which is what decoding gives. `start` is where the search for b begins: 256ths of the way from the index
-/// frame before to the one after, at which the frame lies.
+/// As [`encode_between`], but moves the values inside their error ball to where they cost least; writes what
+/// it took to `chosen`, which is what decoding gives. `start` is where the search for b begins: 256ths of the
+/// way from the index frame before to the one after, at which the frame lies.
 ///
 /// Panics if the frame before or an index frame is missing or has another shape.
 pub fn encode_between_within<W: Word>(
@@ -230,13 +217,8 @@ fn index_within<W: Word, const N: usize>(
     let (rule, base) = match refs.base {
         None => (alone, None),
         Some(base) => {
-            let (rule, other) =
-                search::index::<W, N>(target, Some(base), spatial, refs.table, effort);
-            if other <= size {
-                (rule, Some(base))
-            } else {
-                (alone, None)
-            }
+            let (rule, other) = search::index::<W, N>(target, Some(base), spatial, refs.table, effort);
+            if other <= size { (rule, Some(base)) } else { (alone, None) }
         }
     };
     let kind = if base.is_some() { BASE } else { NOTHING };
@@ -246,16 +228,7 @@ fn index_within<W: Word, const N: usize>(
     }
     let zeros = vec![W::default(); if base.is_some() { 0 } else { chosen.len() }];
     let source = base.unwrap_or(&zeros);
-    code::<W, N>(
-        target,
-        source,
-        rule,
-        base.is_some(),
-        refs.table,
-        effort.into(),
-        chosen,
-        out,
-    );
+    code::<W, N>(target, source, rule, base.is_some(), refs.table, effort.into(), chosen, out);
 }
 
 fn between_within<W: Word, const N: usize>(
@@ -266,35 +239,17 @@ fn between_within<W: Word, const N: usize>(
     chosen: &mut [W],
     out: &mut Vec<u8>,
 ) {
-    let sources = refs
-        .sources()
-        .expect("a between frame has a frame before and index frames around");
+    let sources = refs.sources().expect("a between frame has a frame before and index frames around");
     let moving = refs.before_previous.is_some();
     let (by, weights) = search::between::<W, N>(target, sources, refs.table, moving, start, work);
     if weights == Weights::ZERO {
         out.extend([MOTION, by.a, by.b, by.c]);
     } else {
-        out.extend([
-            MOTION | WEIGHTS,
-            by.a,
-            by.b,
-            by.c,
-            weights.edge,
-            weights.apex as u8,
-        ]);
+        out.extend([MOTION | WEIGHTS, by.a, by.b, by.c, weights.edge, weights.apex as u8]);
     }
     let mut source = vec![W::default(); chosen.len()];
     motion::predict(sources, by, &mut source);
-    code::<W, N>(
-        target,
-        &source,
-        Rule::Weighted(weights),
-        true,
-        refs.table,
-        work,
-        chosen,
-        out,
-    );
+    code::<W, N>(target, &source, Rule::Weighted(weights), true, refs.table, work, chosen, out);
 }
 
 /// Chooses the levels, in as many rounds as the effort is worth, and appends their residuals.
@@ -309,11 +264,7 @@ fn code<W: Word, const N: usize>(
     chosen: &mut [W],
     out: &mut Vec<u8>,
 ) {
-    assert_eq!(
-        chosen.len(),
-        target.nearest.len(),
-        "room for the chosen levels"
-    );
+    assert_eq!(chosen.len(), target.nearest.len(), "room for the chosen levels");
     let mut residuals = vec![W::default(); chosen.len()];
     if target.radius > 0.0 {
         let rounds = match work.effort {
@@ -336,19 +287,15 @@ fn code<W: Word, const N: usize>(
             *c = c.wrapping_add(s);
         }
     } else {
-        let above: Vec<W> = target
-            .nearest
-            .iter()
-            .zip(source)
-            .map(|(&v, &s)| v.wrapping_sub(s))
-            .collect();
+        let above: Vec<W> = target.nearest.iter().zip(source).map(|(&v, &s)| v.wrapping_sub(s)).collect();
         parallelogram::residual(&above, N, rule, signed, table, &mut residuals);
         chosen.copy_from_slice(target.nearest);
     }
     residual::encode(&residuals, N, !work.quick, out);
 }
 
-/// Decodes what an encoder wrote at the start of `bytes`; `out.len() == components × count`. Returns the bytes used.
+/// Decodes what an encoder wrote at the start of `bytes`; `out.len() == components × count`. Returns the
+/// bytes used.
 pub fn decode<W: Word>(
     bytes: &[u8],
     components: usize,
@@ -358,19 +305,11 @@ pub fn decode<W: Word>(
 ) -> Result<usize, Corrupt> {
     const MISSING: Corrupt = Corrupt("stream: the frame it is predicted from is missing");
     let mut c = Cursor::new(bytes);
-    let Predictor {
-        source,
-        blend,
-        weights,
-    } = Predictor::read(&mut c)?;
+    let Predictor { source, blend, weights } = Predictor::read(&mut c)?;
     let usual = (source != MOTION).then_some(Rule::Usual(spatial));
     let rule = weights.map(Rule::Weighted).or(usual);
     // Before anything is written.
-    let base = if source == BASE {
-        refs.base.filter(|b| b.len() == out.len()).ok_or(MISSING)?
-    } else {
-        &[]
-    };
+    let base = if source == BASE { refs.base.filter(|b| b.len() == out.len()).ok_or(MISSING)? } else { &[] };
     let motion = if source == MOTION {
         Some(refs.sources().filter(|s| s.are(out.len())).ok_or(MISSING)?)
     } else {
@@ -418,16 +357,9 @@ impl Predictor {
         let mut weights = None;
         if predictor & WEIGHTS != 0 {
             let [edge, apex] = c.array()?;
-            weights = Some(Weights {
-                edge,
-                apex: apex as i8,
-            });
+            weights = Some(Weights { edge, apex: apex as i8 });
         }
-        Ok(Predictor {
-            source,
-            blend,
-            weights,
-        })
+        Ok(Predictor { source, blend, weights })
     }
 }
 
@@ -456,22 +388,10 @@ mod tests {
         let table = Table::new();
         let mut bytes = Vec::new();
         let values = [10u16, 11, 12, 500];
-        encode_index(
-            &values,
-            2,
-            Spatial::Parallelogram,
-            References::index(None, &table),
-            &mut bytes,
-        );
+        encode_index(&values, 2, Spatial::Parallelogram, References::index(None, &table), &mut bytes);
         assert_eq!(bytes, [0, 1, 1, 2, 20, 2, 24, 0xD0, 0, 3]);
         bytes.clear();
-        encode_index(
-            &values,
-            2,
-            Spatial::Average,
-            References::index(Some(&values), &table),
-            &mut bytes,
-        );
+        encode_index(&values, 2, Spatial::Average, References::index(Some(&values), &table), &mut bytes);
         assert_eq!(bytes, [1, 0]);
         bytes.clear();
         let refs = References {
@@ -488,12 +408,7 @@ mod tests {
     fn a_group_round_trips() {
         for (count, efforts) in [(0, 1..2), (1, 5..6), (2, 5..6), (300, 1..10)] {
             let frames: Vec<Vec<u16>> = (0..6).map(|t| frame(t, count)).collect();
-            let table = parallelogram::build_table(
-                &strip(count.max(2)),
-                count,
-                3,
-                &[&frames[0], &frames[5]],
-            );
+            let table = parallelogram::build_table(&strip(count.max(2)), count, 3, &[&frames[0], &frames[5]]);
             for effort in efforts {
                 let index = References::index(Some(&frames[0][..]), &table);
                 for t in 0..6 {
@@ -516,19 +431,13 @@ mod tests {
                     let used = bytes.len() - 1;
                     bytes.push(1);
                     let mut out = vec![1; 3 * count];
-                    assert_eq!(
-                        decode(&bytes[1..], 3, Spatial::Parallelogram, refs, &mut out),
-                        Ok(used)
-                    );
+                    assert_eq!(decode(&bytes[1..], 3, Spatial::Parallelogram, refs, &mut out), Ok(used));
                     assert_eq!(out, frames[t]);
                     // What is passed over is as long as what is decoded.
                     assert_eq!(skip(&bytes[1..], 3, count, 2), Ok(used));
                     bytes.pop();
                     for cut in 1..bytes.len() {
-                        assert!(
-                            decode(&bytes[1..cut], 3, Spatial::Parallelogram, refs, &mut out)
-                                .is_err()
-                        );
+                        assert!(decode(&bytes[1..cut], 3, Spatial::Parallelogram, refs, &mut out).is_err());
                         assert!(skip(&bytes[1..cut], 3, count, 2).is_err());
                     }
                     for at in 1..bytes.len() {
@@ -548,12 +457,9 @@ mod tests {
         let count = 500;
         let axes = [crate::quantize::Axis::new(0.0, 100.0, 0.1).unwrap(); 3];
         let value = |t: usize, k: usize, v: usize| {
-            50.0 + 30.0 * (v as f64 * 0.02 + t as f64 * 0.1 + k as f64).sin()
-                + (v % 5) as f64 * 0.02
+            50.0 + 30.0 * (v as f64 * 0.02 + t as f64 * 0.1 + k as f64).sin() + (v % 5) as f64 * 0.02
         };
-        let welded: Vec<u32> = (0..count as u32)
-            .map(|v| if v % 7 == 6 { v - 3 } else { v })
-            .collect();
+        let welded: Vec<u32> = (0..count as u32).map(|v| if v % 7 == 6 { v - 3 } else { v }).collect();
         // The vertices that are welded have one value.
         let of = |v: usize| welded[v] as usize;
         let radius = crate::ball::radius(0.1, &axes);
@@ -561,9 +467,8 @@ mod tests {
         for effort in 1..=9 {
             let mut frames: Vec<Vec<u16>> = vec![vec![0; 3 * count]; 5];
             for t in [0, 4, 1, 2, 3] {
-                let located: Vec<_> = (0..3 * count)
-                    .map(|at| axes[0].locate(value(t, at / count, of(at % count))))
-                    .collect();
+                let located: Vec<_> =
+                    (0..3 * count).map(|at| axes[0].locate(value(t, at / count, of(at % count)))).collect();
                 let nearest: Vec<u16> = located.iter().map(|l| l.0 as u16).collect();
                 let offset: Vec<f32> = located.iter().map(|l| l.1).collect();
                 let target = Target {
@@ -595,27 +500,16 @@ mod tests {
                     );
                     encode_index(&nearest, 3, Spatial::Parallelogram, refs, &mut plain);
                 } else {
-                    encode_between_within(
-                        target,
-                        refs,
-                        (t * 64) as u8,
-                        effort,
-                        &mut chosen,
-                        &mut bytes,
-                    );
+                    encode_between_within(target, refs, (t * 64) as u8, effort, &mut chosen, &mut bytes);
                     encode_between(&nearest, 3, refs, effort, &mut plain);
                     assert!(bytes.len() <= plain.len() + 8, "{effort} {t}");
                 }
                 let mut back = vec![0; 3 * count];
-                assert_eq!(
-                    decode(&bytes, 3, Spatial::Parallelogram, refs, &mut back),
-                    Ok(bytes.len())
-                );
+                assert_eq!(decode(&bytes, 3, Spatial::Parallelogram, refs, &mut back), Ok(bytes.len()));
                 assert_eq!(back, chosen);
                 for v in 0..count {
-                    let miss = |k: usize| {
-                        f64::from(axes[k].value(back[k * count + v].into())) - value(t, k, of(v))
-                    };
+                    let miss =
+                        |k: usize| f64::from(axes[k].value(back[k * count + v].into())) - value(t, k, of(v));
                     assert!((0..3).map(|k| miss(k).powi(2)).sum::<f64>().sqrt() <= 0.1);
                     assert!((0..3).all(|k| back[k * count + v] == back[k * count + of(v)]));
                 }
@@ -633,33 +527,10 @@ mod tests {
         assert!(go(&[1, 0], none).is_err());
         assert!(go(&[1, 0], References::index(Some(&f[..2]), &table)).is_err());
         assert!(go(&[1, 0], References::index(Some(&f[..]), &table)).is_ok());
-        assert!(
-            go(
-                &[2, 0, 0, 0, 0],
-                References {
-                    previous: Some(&f),
-                    ..none
-                }
-            )
-            .is_err()
-        );
-        let some = References {
-            previous: Some(&f),
-            index_before: Some(&f),
-            index_after: Some(&f),
-            ..none
-        };
+        assert!(go(&[2, 0, 0, 0, 0], References { previous: Some(&f), ..none }).is_err());
+        let some = References { previous: Some(&f), index_before: Some(&f), index_after: Some(&f), ..none };
         assert!(go(&[2, 0, 0, 0, 0], some).is_ok());
-        assert!(
-            go(
-                &[2, 0, 0, 0, 0],
-                References {
-                    index_after: Some(&f[..1]),
-                    ..some
-                }
-            )
-            .is_err()
-        );
+        assert!(go(&[2, 0, 0, 0, 0], References { index_after: Some(&f[..1]), ..some }).is_err());
         for unknown in [3, 7, 8, 16, 128] {
             assert!(go(&[unknown, 0, 0, 0, 0, 0, 0], some).is_err());
         }

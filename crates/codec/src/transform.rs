@@ -1,5 +1,5 @@
-//! Node transforms: quaternion, translation, non-uniform scale, 10 f32, bit-exact. All animated nodes of a frame
-//! in one payload; nodes and components that stand still cost next to nothing.
+//! Node transforms: quaternion, translation, non-uniform scale, 10 f32, bit-exact. All animated nodes of a
+//! frame in one payload; nodes and components that stand still cost next to nothing.
 //!
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
@@ -16,7 +16,8 @@
 
 use crate::{Corrupt, bytes::Cursor, word::Word};
 
-/// Rotation (x, y, z, w; unit), translation, scale: `point ↦ rotation·(scale∘point) + translation`, column vectors.
+/// Rotation (x, y, z, w; unit), translation, scale: `point ↦ rotation·(scale∘point) + translation`, column
+/// vectors.
 #[derive(Debug, Clone, Copy, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 #[allow(missing_docs)]
@@ -31,40 +32,21 @@ const COLUMNS: usize = 10;
 
 impl Transform {
     /// Changes nothing.
-    pub const IDENTITY: Transform = Transform {
-        rotation: [0.0, 0.0, 0.0, 1.0],
-        translation: [0.0; 3],
-        scale: [1.0; 3],
-    };
+    pub const IDENTITY: Transform =
+        Transform { rotation: [0.0, 0.0, 0.0, 1.0], translation: [0.0; 3], scale: [1.0; 3] };
 
-    /// Row-major 3×4 matrix in f64; the quaternion is normalised first, so that its f32 rounding costs no scale. A
-    /// quaternion of length zero, or not finite, counts as no rotation.
+    /// Row-major 3×4 matrix in f64; the quaternion is normalised first, so that its f32 rounding costs no
+    /// scale. A quaternion of length zero, or not finite, counts as no rotation.
     #[inline]
     pub fn matrix(&self) -> [[f64; 4]; 3] {
         let q = self.rotation.map(f64::from);
         let length = (q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]).sqrt();
         let usable = length > 0.0 && length.is_finite();
-        let [x, y, z, w] = if usable {
-            q.map(|v| v / length)
-        } else {
-            [0.0, 0.0, 0.0, 1.0]
-        };
+        let [x, y, z, w] = if usable { q.map(|v| v / length) } else { [0.0, 0.0, 0.0, 1.0] };
         let rotation = [
-            [
-                1.0 - 2.0 * (y * y + z * z),
-                2.0 * (x * y - w * z),
-                2.0 * (x * z + w * y),
-            ],
-            [
-                2.0 * (x * y + w * z),
-                1.0 - 2.0 * (x * x + z * z),
-                2.0 * (y * z - w * x),
-            ],
-            [
-                2.0 * (x * z - w * y),
-                2.0 * (y * z + w * x),
-                1.0 - 2.0 * (x * x + y * y),
-            ],
+            [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)],
+            [2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)],
+            [2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)],
         ];
         let mut out = [[0.0; 4]; 3];
         for (r, (out, row)) in out.iter_mut().zip(rotation).enumerate() {
@@ -81,22 +63,14 @@ impl Transform {
         let ([x, y, z, w], [a, b, c], [d, e, f]) = (self.rotation, self.translation, self.scale);
         [x, y, z, w, a, b, c, d, e, f].map(|v| {
             let bits = v.to_bits();
-            if bits >> 31 == 1 {
-                !bits
-            } else {
-                bits | 1 << 31
-            }
+            if bits >> 31 == 1 { !bits } else { bits | 1 << 31 }
         })
     }
 
     fn from_ordered(columns: [u32; COLUMNS]) -> Transform {
         let [x, y, z, w, a, b, c, d, e, f] =
             columns.map(|o| f32::from_bits(if o >> 31 == 1 { o ^ 1 << 31 } else { !o }));
-        Transform {
-            rotation: [x, y, z, w],
-            translation: [a, b, c],
-            scale: [d, e, f],
-        }
+        Transform { rotation: [x, y, z, w], translation: [a, b, c], scale: [d, e, f] }
     }
 }
 
@@ -115,11 +89,7 @@ fn residuals(values: &[Transform], previous: Option<&[Transform]>) -> Vec<[u32; 
 /// Encodes transforms, relative to `previous` (same length) where given; appends to `out`.
 pub fn encode(values: &[Transform], previous: Option<&[Transform]>, out: &mut Vec<u8>) {
     if let Some(previous) = previous {
-        assert_eq!(
-            values.len(),
-            previous.len(),
-            "previous frame has the same nodes"
-        );
+        assert_eq!(values.len(), previous.len(), "previous frame has the same nodes");
     }
     let rows = residuals(values, previous);
     let moved = |row: &&[u32; COLUMNS]| row.iter().any(|&r| r != 0);
@@ -135,9 +105,7 @@ pub fn encode(values: &[Transform], previous: Option<&[Transform]>, out: &mut Ve
     out.extend_from_slice(&mask.to_le_bytes());
     if !all {
         let bits = |rows: &[[u32; COLUMNS]]| {
-            rows.iter()
-                .enumerate()
-                .fold(0u8, |b, (k, row)| b | u8::from(moved(&row)) << k)
+            rows.iter().enumerate().fold(0u8, |b, (k, row)| b | u8::from(moved(&row)) << k)
         };
         out.extend(rows.chunks(8).map(bits));
     }
@@ -149,11 +117,7 @@ pub fn encode(values: &[Transform], previous: Option<&[Transform]>, out: &mut Ve
 }
 
 /// Decodes `out.len()` transforms from the start of `bytes`; returns the bytes used.
-pub fn decode(
-    bytes: &[u8],
-    previous: Option<&[Transform]>,
-    out: &mut [Transform],
-) -> Result<usize, Corrupt> {
+pub fn decode(bytes: &[u8], previous: Option<&[Transform]>, out: &mut [Transform]) -> Result<usize, Corrupt> {
     if previous.is_some_and(|p| p.len() != out.len()) {
         return Err(Corrupt("transforms: the previous frame has other nodes"));
     }
@@ -162,10 +126,7 @@ pub fn decode(
     let (mask, map): (u16, Option<&[u8]>) = match kind {
         0 => (0, None),
         1 => (u16::from_le_bytes(c.array()?), None),
-        2 => (
-            u16::from_le_bytes(c.array()?),
-            Some(c.take(out.len().div_ceil(8))?),
-        ),
+        2 => (u16::from_le_bytes(c.array()?), Some(c.take(out.len().div_ceil(8))?)),
         _ => return Err(Corrupt("transforms: unknown kind")),
     };
     if mask >> COLUMNS != 0 {
@@ -242,19 +203,10 @@ mod tests {
 
     #[test]
     fn golden() {
-        let a = Transform {
-            translation: [1.0, 0.0, 0.0],
-            ..Transform::IDENTITY
-        };
+        let a = Transform { translation: [1.0, 0.0, 0.0], ..Transform::IDENTITY };
         assert_eq!(round_trip(&[a; 2], Some(&[a; 2])), [0]);
-        let b = Transform {
-            translation: [1.0f32.next_up(), 0.0, 0.0],
-            ..a
-        };
-        assert_eq!(
-            round_trip(&[a, b], Some(&[a; 2])),
-            [2, 0x10, 0, 2, 0, 0, 0, 2]
-        );
+        let b = Transform { translation: [1.0f32.next_up(), 0.0, 0.0], ..a };
+        assert_eq!(round_trip(&[a, b], Some(&[a; 2])), [2, 0x10, 0, 2, 0, 0, 0, 2]);
         assert_eq!(round_trip(&[Transform::IDENTITY; 3], None), [0]);
         assert_eq!(round_trip(&[], None), [0]);
         assert_eq!(round_trip(&[a, a], None), [2, 0x10, 0, 1, 0x7F, 0, 0, 0]);
@@ -281,20 +233,13 @@ mod tests {
             translation: [1.0, 2.0, 3.0],
             scale: [2.0, 1.0, -1.0],
         };
-        let want = [
-            [0.0, -1.0, 0.0, 1.0],
-            [2.0, 0.0, 0.0, 2.0],
-            [0.0, 0.0, -1.0, 3.0],
-        ];
+        let want = [[0.0, -1.0, 0.0, 1.0], [2.0, 0.0, 0.0, 2.0], [0.0, 0.0, -1.0, 3.0]];
         for (row, want) in t.matrix().iter().zip(want) {
             for (a, b) in row.iter().zip(want) {
                 assert!((a - b).abs() < 1e-12);
             }
         }
-        let none = Transform {
-            rotation: [0.0; 4],
-            ..Transform::IDENTITY
-        };
+        let none = Transform { rotation: [0.0; 4], ..Transform::IDENTITY };
         assert_eq!(none.matrix(), Transform::IDENTITY.matrix());
     }
 

@@ -1,8 +1,9 @@
-//! Which vertices always coincide: a point for each vertex. Lossless. Used where cells are of points (positions of the
-//! soft codec), so that a seam, where the vertices of one point differ in uvs or normals, can never open.
+//! Which vertices always coincide: a point for each vertex. Lossless. Used where cells are of points
+//! (positions of the soft codec), so that a seam, where the vertices of one point differ in uvs or normals,
+//! can never open.
 //!
-//! Points are numbered by their first vertices. Per vertex a varint: 0 = the next point, n > 0 = the point n before the
-//! next one. All zeros where no vertices coincide.
+//! Points are numbered by their first vertices. Per vertex a varint: 0 = the next point, n > 0 = the point n
+//! before the next one. All zeros where no vertices coincide.
 
 use crate::{
     Corrupt,

@@ -1,10 +1,12 @@
-//! The integer types that quantized components are kept in: u8 (colours), u16 (up to 16 bits), u32 (up to 24 bits and more).
+//! The integer types that quantized components are kept in: u8 (colours), u16 (up to 16 bits), u32 (up to 24
+//! bits and more).
 
 use crate::motion::Blend;
 
-/// A quantized component. Predictions are made in a wider signed integer (`i32` holds everything that 8- and 16-bit
-/// words need, `i64` serves 32-bit ones) and wrapped to the word, so that every residual is reversible. Prediction from
-/// other frames is the exception: in 16-bit words every stage of it is wrapped, so that kernels need no wider ones.
+/// A quantized component. Predictions are made in a wider signed integer (`i32` holds everything that 8- and
+/// 16-bit words need, `i64` serves 32-bit ones) and wrapped to the word, so that every residual is
+/// reversible. Prediction from other frames is the exception: in 16-bit words every stage of it is wrapped,
+/// so that kernels need no wider ones.
 pub trait Word:
     Copy + Default + Eq + Ord + std::hash::Hash + std::fmt::Debug + Send + Sync + 'static
 {
@@ -30,20 +32,15 @@ pub trait Word:
     fn unzigzag(self) -> Self;
     /// Floor of the mean of two words read as two's complement (`signed`) or as unsigned numbers.
     fn mean(self, other: Self, signed: bool) -> Self;
-    /// `(edge·(b + c) + apex·a + 64) >> 7` of words read as two's complement (`signed`) or as unsigned numbers.
+    /// `(edge·(b + c) + apex·a + 64) >> 7` of words read as two's complement (`signed`) or as unsigned
+    /// numbers.
     fn weighted(a: Self, b: Self, c: Self, edge: u8, apex: i8, signed: bool) -> Self;
     /// The words as 16-bit ones, if that is what they are: for kernels that are written for these.
     fn words16(words: &[Self]) -> Option<&[u16]>;
     /// As [`Word::words16`].
     fn words16_mut(words: &mut [Self]) -> Option<&mut [u16]>;
     /// The prediction of a between frame, see [`crate::motion`].
-    fn between(
-        previous: Self,
-        before: Self,
-        index_before: Self,
-        index_after: Self,
-        by: Blend,
-    ) -> Self;
+    fn between(previous: Self, before: Self, index_before: Self, index_after: Self, by: Blend) -> Self;
 }
 
 macro_rules! word {
@@ -166,10 +163,7 @@ mod tests {
         assert_eq!(u16::weighted(0, u16::MAX - 1, 0, 64, 0, true), u16::MAX);
         assert_eq!(
             u32::weighted(u32::MAX, u32::MAX, u32::MAX, 255, -128, false),
-            4_294_967_295u64
-                .wrapping_mul(382)
-                .wrapping_add(64)
-                .wrapping_shr(7) as u32
+            4_294_967_295u64.wrapping_mul(382).wrapping_add(64).wrapping_shr(7) as u32
         );
     }
 

@@ -1,5 +1,6 @@
-//! Numbers that ride along with parts: attributes of any scope that are equal all over a group of vertices. A group is a part that moves as it is, where the
-//! numbers of each such part are one; else all vertices whose numbers are the same in every frame. What differs from point to point is no such thing and is left out.
+//! Numbers that ride along with parts: attributes of any scope that are equal all over a group of vertices. A
+//! group is a part that moves as it is, where the numbers of each such part are one; else all vertices whose
+//! numbers are the same in every frame. What differs from point to point is no such thing and is left out.
 
 use crate::clip::scalars;
 use crate::encode::MeshPlan;
@@ -13,7 +14,8 @@ use meshreel_codec::clip::extras::{MAX_VALUES, ScalarTrack};
 use meshreel_scene::{Mesh, MeshId, Numbers, Remark, Scope, sample};
 use std::collections::{BTreeMap, HashMap};
 
-/// Most groups of an attribute, and of how many points a group has to be on average if there are more than a few.
+/// Most groups of an attribute, and of how many points a group has to be on average if there are more than a
+/// few.
 const MOST_GROUPS: usize = 65_535;
 const FEW_GROUPS: usize = 64;
 const POINTS_OF_A_GROUP: usize = 2;
@@ -71,11 +73,7 @@ fn of_mesh(
     nodes: Vec<u32>,
 ) -> Result<Kept, Error> {
     let plan = &job.plans[m].0;
-    let mut kept = Kept {
-        nodes,
-        mesh: m,
-        ..Kept::default()
-    };
+    let mut kept = Kept { nodes, mesh: m, ..Kept::default() };
     let mut out = Vec::new();
     for numbers in sample::numbers(mesh) {
         match attribute(job, plan, coder, mesh, &numbers)? {
@@ -105,8 +103,7 @@ fn tells_parts(plan: &MeshPlan<'_>, coder: Option<&MeshCoder<'_>>, name: &str) -
         || coder.is_some_and(|coder| coder.tried.iter().any(|tried| tried.from == from))
 }
 
-const DIFFERS: &str =
-    "differs from point to point, and only what is the same all over a part is kept";
+const DIFFERS: &str = "differs from point to point, and only what is the same all over a part is kept";
 const BETWEEN_FACES: &str = "differs between the faces or corners of a point";
 
 /// An attribute as it is kept, or why it cannot be.
@@ -151,16 +148,12 @@ fn attribute(
             }
         }
     }
-    let whole = mesh
-        .integers
-        .iter()
-        .any(|a| a.name == numbers.attribute.name);
+    let whole = mesh.integers.iter().any(|a| a.name == numbers.attribute.name);
     let mut tolerance = [Tolerance::Absolute(0.0); 4];
     for (component, tolerance) in tolerance.iter_mut().enumerate().take(components) {
         let all = values.iter().skip(component).step_by(components).flatten();
-        let (low, high) = all.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| {
-            (low.min(*v), high.max(*v))
-        });
+        let (low, high) =
+            all.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(*v), high.max(*v)));
         *tolerance = Tolerance::Absolute(match job.options.scalar_tolerance {
             _ if whole => 0.0,
             Tolerance::Absolute(t) => t,
@@ -169,10 +162,7 @@ fn attribute(
     }
     let mut tracks = Vec::with_capacity(first.len());
     for own in values.chunks(components) {
-        let mut track = ScalarTrack {
-            name: String::new(),
-            components: Vec::new(),
-        };
+        let mut track = ScalarTrack { name: String::new(), components: Vec::new() };
         for (values, &tolerance) in own.iter().zip(&tolerance) {
             match scalars::component(values, tolerance) {
                 Some((component, _)) => track.components.push(component),
@@ -181,12 +171,7 @@ fn attribute(
         }
         tracks.push(track);
     }
-    Ok(Ok(Attribute {
-        name: numbers.attribute.name.clone(),
-        components,
-        of,
-        tracks,
-    }))
+    Ok(Ok(Attribute { name: numbers.attribute.name.clone(), components, of, tracks }))
 }
 
 /// Four numbers by point.
@@ -224,15 +209,8 @@ impl<'a> Reader<'a> {
         let indices = attribute.indices.as_ref().filter(|i| !i.is_empty());
         let indices = indices.map_or((0, 0.0), |i| sample::follow(i, self.mesh).locate(time));
         let constant = attribute.values.is_constant();
-        let of_values = if constant {
-            (0, 0.0)
-        } else {
-            values.locate(time)
-        };
-        let at = (
-            sample::topology_identity(self.mesh, time),
-            [of_values, indices],
-        );
+        let of_values = if constant { (0, 0.0) } else { values.locate(time) };
+        let at = (sample::topology_identity(self.mesh, time), [of_values, indices]);
         if self.at == Some(at) {
             return Ok(Ok(&self.now));
         }
@@ -317,9 +295,7 @@ fn by_part(fixed: &Fixed, coder: Option<&MeshCoder<'_>>, group: Vec<u32>) -> (Of
     }
     let parts = coder.map_or(Vec::new(), MeshCoder::parts);
     let count = parts.iter().filter(|&&p| p != NONE).max();
-    let count = coder
-        .map_or(0, |c| c.bones()[0])
-        .max(count.map_or(0, |p| *p as usize + 1));
+    let count = coder.map_or(0, |c| c.bones()[0]).max(count.map_or(0, |p| *p as usize + 1));
     let mut of_part = vec![NONE; count];
     let one_each = parts.len() == of_vertex.len()
         && parts.iter().zip(&of_vertex).all(|(&part, &group)| {

@@ -1,5 +1,5 @@
-//! Frames between samples: where the file says that things go from sample to sample on curves, and a player, which puts points on lines and turns of nodes on chords, would be
-//! too far away from them in the middle.
+//! Frames between samples: where the file says that things go from sample to sample on curves, and a player,
+//! which puts points on lines and turns of nodes on chords, would be too far away from them in the middle.
 //!
 //! ```text
 //! for each two frames one after the other, of one range, that are no step:
@@ -9,8 +9,8 @@
 //!     off(a, b) > allowed:  what changes at once at b gets a frame right before b; the rest is divided into n = 2 … 16 equal parts, the first n that suffices
 //! ```
 //!
-//! Distances go down with the square of n, so the first guess at n mostly holds. What a player does is worked out from the source's own frames; what decoding adds, at most one
-//! tolerance, is left room for.
+//! Distances go down with the square of n, so the first guess at n mostly holds. What a player does is worked
+//! out from the source's own frames; what decoding adds, at most one tolerance, is left room for.
 
 use crate::Error;
 use crate::fineness::{LEAST_ROOM, no_room};
@@ -26,9 +26,11 @@ use std::collections::{HashMap, HashSet};
 
 /// Most parts of the time between two samples.
 const PARTS: usize = 16;
-/// Places between two frames that are looked at, the one that is mostly worst first. On a chord the middle is right and the places beside it are not.
+/// Places between two frames that are looked at, the one that is mostly worst first. On a chord the middle is
+/// right and the places beside it are not.
 const PLACES: [f64; 3] = [0.5, 0.25, 0.75];
-/// Where nobody asks for a multiple, there are at most so many times the source's frames: all of them have to be decoded when a file is played.
+/// Where nobody asks for a multiple, there are at most so many times the source's frames: all of them have to
+/// be decoded when a file is played.
 const MOST_TIMES: usize = 3;
 /// A step goes so many times as far as what is as long and right before it.
 const STEP: f64 = 4.0;
@@ -88,12 +90,9 @@ pub fn frames(given: &Given<'_>) -> Result<Option<Found>, Error> {
     let times = given.times;
     let ranges = sample::frame_ranges(&given.scene.ranges, times);
     let starts: HashSet<usize> = ranges.iter().map(|(_, first, _)| *first).collect();
-    let pairs: Vec<usize> = (1..times.len())
-        .filter(|i| !starts.contains(i) && !is_step(times[i - 1], times[*i]))
-        .collect();
-    let whole = each_pair(given, &items, &pairs, |eye, _, from, to| {
-        eye.look(from, to, allowed(asked))
-    })?;
+    let pairs: Vec<usize> =
+        (1..times.len()).filter(|i| !starts.contains(i) && !is_step(times[i - 1], times[*i])).collect();
+    let whole = each_pair(given, &items, &pairs, |eye, _, from, to| eye.look(from, to, allowed(asked)))?;
     let most_off = |all: &mut dyn Iterator<Item = f64>| all.fold(0.0, f64::max);
     let mut all = Found {
         times: times.to_vec(),
@@ -121,8 +120,7 @@ pub fn frames(given: &Given<'_>) -> Result<Option<Found>, Error> {
         all.added = parts.iter().map(|(added, _)| added.len()).sum();
         if !capped || all.added <= most || far.is_empty() {
             all.after = parts.iter().map(|(_, off)| *off).fold(all.after, f64::max);
-            all.times
-                .extend(parts.into_iter().flat_map(|(added, _)| added));
+            all.times.extend(parts.into_iter().flat_map(|(added, _)| added));
             break;
         }
         // Keys between the samples: there distances go down with the parts alone.
@@ -131,9 +129,7 @@ pub fn frames(given: &Given<'_>) -> Result<Option<Found>, Error> {
     }
     all.times.sort_by(f64::total_cmp);
     let seen = items.list.iter();
-    all.seen = seen
-        .map(|item| (item.placed, item.nodes.is_empty()))
-        .collect();
+    all.seen = seen.map(|item| (item.placed, item.nodes.is_empty())).collect();
     Ok(Some(all))
 }
 
@@ -145,9 +141,7 @@ fn each_pair<T: Send>(
     work: impl Fn(&mut Eye<'_>, usize, &Pose, &Pose) -> Result<T, Error> + Sync,
 ) -> Result<Vec<T>, Error> {
     let times = given.times;
-    let size = (pairs.len())
-        .div_ceil(4 * rayon::current_num_threads())
-        .max(8);
+    let size = (pairs.len()).div_ceil(4 * rayon::current_num_threads()).max(8);
     let parts: Vec<Vec<T>> = pairs
         .par_chunks(size)
         .map(|pairs| {
@@ -251,21 +245,9 @@ impl Items {
                 true => Points::Still([DVec3::ZERO; 8]),
                 false => Points::Moving(place()),
             };
-            list.push(Item {
-                placed: i,
-                tolerance: 0.0,
-                scale: 0.0,
-                reach: 0.0,
-                nodes: Vec::new(),
-                points,
-            });
+            list.push(Item { placed: i, tolerance: 0.0, scale: 0.0, reach: 0.0, nodes: Vec::new(), points });
         }
-        let mut items = Items {
-            list,
-            meshes,
-            nodes: Vec::new(),
-            needed: Vec::new(),
-        };
+        let mut items = Items { list, meshes, nodes: Vec::new(), needed: Vec::new() };
         let corners = items.resolve(given)?;
         let mut baked = vec![false; placed.len()];
         match given.baked {
@@ -326,11 +308,7 @@ impl Items {
                     let (low, high) = (corners[k][0].to_array(), corners[k][7].to_array());
                     let right = rows(&tracks.world.matrix[item.placed]);
                     let error = error_over_box(&right, &tracks.decoded[node], low, high);
-                    errors[k] = if error >= 0.0 {
-                        errors[k].max(error)
-                    } else {
-                        f64::INFINITY
-                    };
+                    errors[k] = if error >= 0.0 { errors[k].max(error) } else { f64::INFINITY };
                 }
             }
         }
@@ -353,9 +331,7 @@ impl Items {
             for &time in times {
                 sample::positions_at(&scene.meshes[mesh], time, &mut points)?;
                 let finite = points.iter().filter(|p| p.iter().all(|v| v.is_finite()));
-                out = finite
-                    .map(|p| DVec3::from_array(p.map(f64::from)))
-                    .fold(out, grow);
+                out = finite.map(|p| DVec3::from_array(p.map(f64::from))).fold(out, grow);
             }
             Ok(out)
         };
@@ -406,9 +382,7 @@ impl Items {
             let floor = 4.0 * ulp(item.reach.max(reach[k]));
             let asked = match (given.tolerance)(&placed[item.placed].path) {
                 Tolerance::Absolute(t) => t,
-                Tolerance::Relative(part) => {
-                    part * corners[k][0].distance(corners[k][7]) * scale[k]
-                }
+                Tolerance::Relative(part) => part * corners[k][0].distance(corners[k][7]) * scale[k],
             };
             item.tolerance = asked.max(floor);
         }
@@ -433,14 +407,12 @@ pub fn settle(
     if found.seen.iter().all(|&(i, foretold)| baked[i] == foretold) {
         return Ok(Some(found));
     }
-    Ok(again(&baked)?.map(|real| Found {
-        after: real.after,
-        ..found
-    }))
+    Ok(again(&baked)?.map(|real| Found { after: real.after, ..found }))
 }
 
 impl Found {
-    /// The multiple of the tolerance that holds between frames: what was asked for, or more where frames could not be brought so near.
+    /// The multiple of the tolerance that holds between frames: what was asked for, or more where frames
+    /// could not be brought so near.
     pub fn held(&self) -> f64 {
         let reached = self.after / SLACK + 1.0;
         match reached > self.asked * (1.0 + 1e-9) {
@@ -485,9 +457,8 @@ impl Found {
                 held.ceil()
             ),
         };
-        let what = format!(
-            "between frames players are up to {held:.1} tolerances away from the source: {cure}"
-        );
+        let what =
+            format!("between frames players are up to {held:.1} tolerances away from the source: {cure}");
         Some(Remark::new("/", what))
     }
 }
@@ -512,11 +483,7 @@ struct Eye<'a> {
 
 impl<'a> Eye<'a> {
     fn new(given: &'a Given<'a>, items: &'a Items) -> Result<Eye<'a>, Error> {
-        Ok(Eye {
-            given,
-            items,
-            world: World::new(given.scene, given.placed)?,
-        })
+        Ok(Eye { given, items, world: World::new(given.scene, given.placed)? })
     }
 
     fn pose(&mut self, time: f64) -> Result<Pose, Error> {
@@ -533,26 +500,16 @@ impl<'a> Eye<'a> {
         };
         Ok(Pose {
             time,
-            world: (items.list.iter())
-                .map(|item| self.world.matrix[item.placed])
-                .collect(),
+            world: (items.list.iter()).map(|item| self.world.matrix[item.placed]).collect(),
             local: items.nodes.iter().zip(&items.needed).map(local).collect(),
-            points: items
-                .meshes
-                .iter()
-                .map(points)
-                .collect::<Result<_, Error>>()?,
+            points: items.meshes.iter().map(points).collect::<Result<_, Error>>()?,
         })
     }
 
     /// What is between two frames.
     fn look(&mut self, from: &Pose, to: &Pose, allowed: f64) -> Result<Pair, Error> {
         let whole = self.off(from, to, f64::INFINITY)?;
-        let mut pair = Pair {
-            whole,
-            step: false,
-            off: whole,
-        };
+        let mut pair = Pair { whole, step: false, off: whole };
         let before = just_before(to.time);
         if whole > allowed && before - from.time > 0.5 * (to.time - from.time) {
             let pose = self.pose(before)?;
@@ -571,13 +528,7 @@ impl<'a> Eye<'a> {
     }
 
     /// Times between two frames, so that nothing is off by more than is allowed, and what then is off.
-    fn divide(
-        &mut self,
-        from: &Pose,
-        to: &Pose,
-        pair: Pair,
-        allowed: f64,
-    ) -> Result<(Vec<f64>, f64), Error> {
+    fn divide(&mut self, from: &Pose, to: &Pose, pair: Pair, allowed: f64) -> Result<(Vec<f64>, f64), Error> {
         let mut added = Vec::new();
         let (mut off, mut end) = (pair.off, None);
         if pair.step {
@@ -592,11 +543,7 @@ impl<'a> Eye<'a> {
             parts = ((parts as f64 * more).ceil() as usize).clamp(parts + 1, PARTS);
             off = 0.0;
             // Where it is the last try, what is left over must be known.
-            let enough = if parts < PARTS {
-                allowed
-            } else {
-                f64::INFINITY
-            };
+            let enough = if parts < PARTS { allowed } else { f64::INFINITY };
             let mut last = None;
             for part in 1..=parts {
                 let next = match part == parts {
@@ -615,7 +562,8 @@ impl<'a> Eye<'a> {
         Ok((added, off))
     }
 
-    /// The largest distance, in tolerances, of what is between two poses and what a player makes of them; of the first places only, if there it is more than `enough`.
+    /// The largest distance, in tolerances, of what is between two poses and what a player makes of them; of
+    /// the first places only, if there it is more than `enough`.
     fn off(&mut self, from: &Pose, to: &Pose, enough: f64) -> Result<f64, Error> {
         let mut worst = 0.0f64;
         for place in PLACES {
@@ -676,8 +624,7 @@ impl<'a> Eye<'a> {
             .collect();
         let of = |item: &Item| {
             let nodes = item.nodes.iter();
-            (!item.nodes.is_empty())
-                .then(|| nodes.fold(DMat4::IDENTITY, |above, n| above * local[*n]))
+            (!item.nodes.is_empty()).then(|| nodes.fold(DMat4::IDENTITY, |above, n| above * local[*n]))
         };
         self.items.list.iter().map(of).collect()
     }
@@ -749,7 +696,8 @@ fn blend(a: &DMat4, b: &DMat4, place: f64) -> DMat4 {
 mod tests {
     use super::*;
 
-    /// Blended as `meshreel::interpolate` has it: the middle of a turn is its middle, a quarter is not its quarter.
+    /// Blended as `meshreel::interpolate` has it: the middle of a turn is its middle, a quarter is not its
+    /// quarter.
     #[test]
     fn nodes_turn_on_the_chord() {
         let (a, b) = (DMat4::IDENTITY, DMat4::from_rotation_z(1.5));

@@ -1,4 +1,5 @@
-//! Streams kept as cells of the soft codec: where their frames come from, and the encoder of a stream whatever its width.
+//! Streams kept as cells of the soft codec: where their frames come from, and the encoder of a stream
+//! whatever its width.
 
 use crate::encode::{MeshPlan, NOTHING};
 use crate::evaluate::{Scratch, Want};
@@ -31,10 +32,7 @@ impl Points {
     pub fn new(fixed: &Fixed) -> Points {
         let vertices = fixed.vertex_point.len() as u32;
         let first = |v: u32| fixed.weld.as_ref().map_or(v, |weld| weld[v as usize]);
-        let mut points = Points {
-            of: vec![0; vertices as usize],
-            vertex: Vec::new(),
-        };
+        let mut points = Points { of: vec![0; vertices as usize], vertex: Vec::new() };
         for v in 0..vertices {
             points.of[v as usize] = match first(v) {
                 own if own == v => {
@@ -183,7 +181,8 @@ pub trait Coder: Send + Sync {
     fn order(&self) -> &[u32];
     /// About what some frames will be when decoded.
     fn sample(&self, frames: &[u32]) -> Result<Decoded, Error>;
-    /// Codes the keys of a segment and keeps them for [`Coder::group`]; hands out the decoded frames only if `keep`.
+    /// Codes the keys of a segment and keeps them for [`Coder::group`]; hands out the decoded frames only if
+    /// `keep`.
     fn segment(&self, segment: u32, keep: bool) -> Result<Segment, Error>;
     /// Codes the units Inner and Last of a group, whose keys have been coded; the same.
     fn group(&self, group: u32, keep: bool) -> Result<Group, Error>;
@@ -212,14 +211,7 @@ pub fn frames<'a>(
 ) -> Vec<Frames<'a>> {
     let parts = record.semantic.components().div_ceil(3);
     (0..parts)
-        .map(|i| Frames {
-            plan,
-            fixed,
-            points,
-            record,
-            first: 3 * i,
-            failed: Mutex::default(),
-        })
+        .map(|i| Frames { plan, fixed, points, record, first: 3 * i, failed: Mutex::default() })
         .collect()
 }
 
@@ -261,8 +253,7 @@ pub fn coder<'a, W: Width>(
     };
     let order = hierarchy.order.clone();
     let mut work = Work::default();
-    if let Some(made) = heights::coder::<W>(frames, &hierarchy, count, extent, settings, &mut work)?
-    {
+    if let Some(made) = heights::coder::<W>(frames, &hierarchy, count, extent, settings, &mut work)? {
         return Ok(Some(Box::new(Track {
             static_bytes: made.static_bytes,
             flat: Some(made.flat),
@@ -393,10 +384,7 @@ impl<W: Cell> Track<'_, W> {
 
     fn failed(&self, refused: Refused) -> Error {
         Error::Promise {
-            what: format!(
-                "{}: {:?}: {refused}",
-                self.frames.plan.path, self.frames.record.semantic
-            ),
+            what: format!("{}: {:?}: {refused}", self.frames.plan.path, self.frames.record.semantic),
             target: Default::default(),
         }
     }
@@ -417,19 +405,11 @@ pub fn seen<W: Cell>(grid: &Grid, order: &[u32], points: &[[f32; 3]], decoded: &
         }
         most = most.max(square);
     }
-    Seen {
-        bounds,
-        error: most.sqrt(),
-    }
+    Seen { bounds, error: most.sqrt() }
 }
 
 /// Cells of points on a lattice that is off as much as decoding may be.
-pub fn rounded<W: Cell>(
-    grid: &Grid,
-    radius: f64,
-    order: &[u32],
-    points: &[[f32; 3]],
-) -> Vec<[W; 4]> {
+pub fn rounded<W: Cell>(grid: &Grid, radius: f64, order: &[u32], points: &[[f32; 3]]) -> Vec<[W; 4]> {
     let step = radius * 2.0 / 3f64.sqrt();
     let cell = |&point: &u32| {
         let at = |k: usize| {
@@ -492,10 +472,7 @@ impl<W: Width> Coder for Track<'_, W> {
         }
         let mut held = self.keys.write().unwrap_or_else(PoisonError::into_inner);
         held.extend(keys);
-        Ok(Segment {
-            keys: out,
-            decoded: W::decoded(decoded_frames),
-        })
+        Ok(Segment { keys: out, decoded: W::decoded(decoded_frames) })
     }
 
     fn group(&self, group: u32, keep: bool) -> Result<Group, Error> {
@@ -521,11 +498,7 @@ impl<W: Width> Coder for Track<'_, W> {
         for (frame, seen) in &seen {
             self.keep_promise(*frame, seen)?;
         }
-        Ok(Group {
-            units,
-            seen,
-            decoded: W::decoded(decoded_frames),
-        })
+        Ok(Group { units, seen, decoded: W::decoded(decoded_frames) })
     }
 
     fn forget(&self, before: u32) {

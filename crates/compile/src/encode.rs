@@ -87,9 +87,7 @@ pub fn choose_streams(
     let path = &mesh.path;
     let extents = [0, 1, 2].map(|k| prepared.extent.component(k));
     let axes = axes_within(extents, radius).ok_or_else(|| {
-        let largest = extents.iter().fold(0.0f64, |m, (low, high)| {
-            m.max(f64::from(*high) - f64::from(*low))
-        });
+        let largest = extents.iter().fold(0.0f64, |m, (low, high)| m.max(f64::from(*high) - f64::from(*low)));
         Error::Limit {
             what: format!("{path}: levels along an axis"),
             asked: (largest / radius).min(1e18) as u64,
@@ -97,35 +95,17 @@ pub fn choose_streams(
         }
     })?;
     let runs = fluid && options.preset != Preset::Classic && prepared.has_runs();
-    let axes = finer(&axes, extents, radius)
-        .filter(|_| runs)
-        .unwrap_or(axes);
-    out.push(lattice(
-        Semantic::Position,
-        0,
-        String::new(),
-        axes,
-        prepared.moving || fluid,
-        radius,
-    ));
+    let axes = finer(&axes, extents, radius).filter(|_| runs).unwrap_or(axes);
+    out.push(lattice(Semantic::Position, 0, String::new(), axes, prepared.moving || fluid, radius));
     if prepared.normals != Normals::None {
         let (semantic, mut bits) = match prepared.tangents {
-            true => (
-                Semantic::QTangent,
-                qtangent::bits_for(options.normal_tolerance),
-            ),
-            false => (
-                Semantic::Normal,
-                octahedral::bits_for(options.normal_tolerance),
-            ),
+            true => (Semantic::QTangent, qtangent::bits_for(options.normal_tolerance)),
+            false => (Semantic::Normal, octahedral::bits_for(options.normal_tolerance)),
         };
         if bits > 16 {
             remarks.push(Remark::new(
                 path,
-                format!(
-                    "--normal-tolerance {}: raised to what 16 bits hold",
-                    options.normal_tolerance
-                ),
+                format!("--normal-tolerance {}: raised to what 16 bits hold", options.normal_tolerance),
             ));
             bits = 16;
         }
@@ -196,15 +176,13 @@ pub fn choose_streams(
     Ok(out)
 }
 
-/// Axes of one step on which every point of a box has a value that is at most `radius` away, rounding to f32 included.
+/// Axes of one step on which every point of a box has a value that is at most `radius` away, rounding to f32
+/// included.
 fn axes_within<const N: usize>(extents: [(f32, f32); N], radius: f64) -> Option<Vec<Axis>> {
     // A cube of this edge has its corners `radius` from its middle.
     let edge = 2.0 / (N as f64).sqrt();
     let all = |axis: fn(f32, f32, f64) -> Option<Axis>, step: f64| -> Option<Vec<Axis>> {
-        extents
-            .iter()
-            .map(|&(low, high)| axis(low, high, step))
-            .collect()
+        extents.iter().map(|&(low, high)| axis(low, high, step)).collect()
     };
     let rounding = all(Axis::new, radius * edge).map_or(f64::INFINITY, |axes| {
         let squares = axes.iter().map(|axis| axis.rounding().powi(2));
@@ -215,14 +193,11 @@ fn axes_within<const N: usize>(extents: [(f32, f32); N], radius: f64) -> Option<
     let power = (radius * edge).log2().floor().exp2();
     let exact = || all(Axis::exact, radius * edge);
     let usual = || all(Axis::new, step);
-    if step < power {
-        exact().or_else(usual)
-    } else {
-        usual().or_else(exact)
-    }
+    if step < power { exact().or_else(usual) } else { usual().or_else(exact) }
 }
 
-/// A lattice four times as fine, with room at its ends: for frames that others are predicted from. None where f32 holds no such lattice well.
+/// A lattice four times as fine, with room at its ends: for frames that others are predicted from. None where
+/// f32 holds no such lattice well.
 fn finer(axes: &[Axis], extents: [(f32, f32); 3], radius: f64) -> Option<Vec<Axis>> {
     let step = axes.iter().fold(0.0, |s, a| f64::max(s, a.step.into())) * FINER;
     if step == 0.0 || step < slack(&extents, 8.0) {
@@ -267,9 +242,7 @@ fn lattice(
 
 /// `ulps` units in the last place of the largest of the values.
 fn slack(extents: &[(f32, f32)], ulps: f64) -> f64 {
-    let largest = extents
-        .iter()
-        .fold(0.0f32, |m, (l, h)| m.max(l.abs()).max(h.abs()));
+    let largest = extents.iter().fold(0.0f32, |m, (l, h)| m.max(l.abs()).max(h.abs()));
     ulps * ulp(f64::from(largest))
 }
 
@@ -295,23 +268,11 @@ impl<'a> MeshPlan<'a> {
     /// Box over all frames, min xyz, max xyz, in the space that the file keeps.
     pub fn bounds(&self) -> [f32; 6] {
         let side = |k: usize| self.prepared.extent.component(k);
-        [
-            side(0).0,
-            side(1).0,
-            side(2).0,
-            side(0).1,
-            side(1).1,
-            side(2).1,
-        ]
+        [side(0).0, side(1).0, side(2).0, side(0).1, side(1).1, side(2).1]
     }
 
     /// Lets points be `radius` away from the source's, and quantizes anew.
-    pub fn refine(
-        &mut self,
-        radius: f64,
-        normals_stored: bool,
-        options: &Options,
-    ) -> Result<(), Error> {
+    pub fn refine(&mut self, radius: f64, normals_stored: bool, options: &Options) -> Result<(), Error> {
         (self.radius, self.normals_stored) = (radius, normals_stored);
         let (mesh, prepared) = (self.source.mesh, &self.prepared);
         // What there is to say was said when they were chosen first.
@@ -325,14 +286,7 @@ impl<'a> MeshPlan<'a> {
             return Ok(());
         };
         let mut values = VertexValues::default();
-        fixed.evaluate(
-            &self.source,
-            &self.prepared,
-            0,
-            Want::all(),
-            scratch,
-            &mut values,
-        )?;
+        fixed.evaluate(&self.source, &self.prepared, 0, Want::all(), scratch, &mut values)?;
         self.bases = self
             .streams
             .iter()
@@ -357,14 +311,7 @@ impl<'a> MeshPlan<'a> {
         if self.streams[0].animated {
             for i in 1..LOOKS.min(frames) {
                 let frame = i * (frames - 1) / (LOOKS.min(frames) - 1).max(1);
-                fixed.evaluate(
-                    &self.source,
-                    &self.prepared,
-                    frame,
-                    Want::default(),
-                    scratch,
-                    &mut values,
-                )?;
+                fixed.evaluate(&self.source, &self.prepared, frame, Want::default(), scratch, &mut values)?;
                 let mut levels = Levels::new(self.streams[0].word);
                 streams::quantize(&self.streams[0], &values, &mut levels);
                 looks.push(levels);
@@ -372,12 +319,12 @@ impl<'a> MeshPlan<'a> {
         }
         // Without a stored table the decoder predicts from the previous vertex alone.
         self.has_table = true;
-        self.table =
-            with_levels!(&looks[0], first => build(first, &looks, &fixed.indices, vertices));
+        self.table = with_levels!(&looks[0], first => build(first, &looks, &fixed.indices, vertices));
         Ok(())
     }
 
-    /// Bytes of the table, where one is stored, and of the static streams and bases; how many of them positions need.
+    /// Bytes of the table, where one is stored, and of the static streams and bases; how many of them
+    /// positions need.
     pub fn encode_values(&self, out: &mut Vec<u8>) -> usize {
         let start = out.len();
         let indices = self.prepared.fixed.as_ref().map_or(&[][..], |f| &f.indices);
@@ -414,12 +361,7 @@ impl<'a> MeshPlan<'a> {
     }
 
     /// An error where a stream is farther off than it may be.
-    pub fn keep_promise(
-        &self,
-        record: &StreamRecord,
-        error: f64,
-        frame: usize,
-    ) -> Result<(), Error> {
+    pub fn keep_promise(&self, record: &StreamRecord, error: f64, frame: usize) -> Result<(), Error> {
         // Angles come back from f32 vectors: a few millionths of a degree are the measuring's own.
         let grain = match record.semantic {
             Semantic::Normal | Semantic::QTangent => 1e-4,
@@ -437,7 +379,8 @@ impl<'a> MeshPlan<'a> {
         })
     }
 
-    /// Encodes frames `first..last` (and `last` itself if `with_last`), where `first` and `last` are index frames.
+    /// Encodes frames `first..last` (and `last` itself if `with_last`), where `first` and `last` are index
+    /// frames.
     pub fn encode_group(
         &self,
         first: usize,
@@ -447,15 +390,10 @@ impl<'a> MeshPlan<'a> {
     ) -> Result<Vec<Part>, Error> {
         let count = last - first + usize::from(with_last);
         match (&self.prepared.fixed, self.method) {
-            (None, _) => (first..first + count)
-                .map(|frame| self.encode_fluid(frame, options))
-                .collect(),
-            (Some(_), Method::Static) => Ok((0..count)
-                .map(|_| Part {
-                    bounds: self.static_bounds(),
-                    ..Part::default()
-                })
-                .collect()),
+            (None, _) => (first..first + count).map(|frame| self.encode_fluid(frame, options)).collect(),
+            (Some(_), Method::Static) => {
+                Ok((0..count).map(|_| Part { bounds: self.static_bounds(), ..Part::default() }).collect())
+            }
             (Some(fixed), _) => self.encode_soft(fixed, first, last, with_last, options),
         }
     }
@@ -473,22 +411,13 @@ impl<'a> MeshPlan<'a> {
         with_last: bool,
         options: &Options,
     ) -> Result<Vec<Part>, Error> {
-        let animated: Vec<usize> = (0..self.streams.len())
-            .filter(|&s| self.streams[s].animated)
-            .collect();
+        let animated: Vec<usize> = (0..self.streams.len()).filter(|&s| self.streams[s].animated).collect();
         let want = Want {
-            normals: animated.iter().any(|&s| {
-                matches!(
-                    self.streams[s].semantic,
-                    Semantic::Normal | Semantic::QTangent
-                )
-            }),
-            uvs: animated
+            normals: animated
                 .iter()
-                .any(|&s| self.streams[s].semantic == Semantic::Uv),
-            colours: animated
-                .iter()
-                .any(|&s| self.streams[s].semantic == Semantic::Colour),
+                .any(|&s| matches!(self.streams[s].semantic, Semantic::Normal | Semantic::QTangent)),
+            uvs: animated.iter().any(|&s| self.streams[s].semantic == Semantic::Uv),
+            colours: animated.iter().any(|&s| self.streams[s].semantic == Semantic::Colour),
         };
         let mut coder = GroupCoder {
             plan: self,
@@ -497,10 +426,7 @@ impl<'a> MeshPlan<'a> {
             options,
             scratch: Scratch::default(),
             values: VertexValues::default(),
-            tracks: animated
-                .iter()
-                .map(|&s| Track::new(s, &self.streams[s], last - first))
-                .collect(),
+            tracks: animated.iter().map(|&s| Track::new(s, &self.streams[s], last - first)).collect(),
         };
         let mut parts = Vec::new();
         parts.push(coder.index_frame(first, false)?);
@@ -519,21 +445,13 @@ impl<'a> MeshPlan<'a> {
 
     /// A frame of its own.
     pub fn encode_fluid(&self, frame: usize, options: &Options) -> Result<Part, Error> {
-        let mut part = Part {
-            bounds: NOTHING,
-            ..Part::default()
-        };
+        let mut part = Part { bounds: NOTHING, ..Part::default() };
         if !self.shown.contains(frame) {
             part.bytes.push(0);
             return Ok(part);
         }
-        let evaluated = fluid::evaluate(
-            &self.source,
-            &self.prepared,
-            frame,
-            options,
-            &mut Scratch::default(),
-        )?;
+        let evaluated =
+            fluid::evaluate(&self.source, &self.prepared, frame, options, &mut Scratch::default())?;
         let vertices = evaluated.values.positions.len();
         (part.vertices, part.indices) = (vertices, evaluated.indices.len());
         let out = &mut part.bytes;
@@ -590,14 +508,8 @@ impl<'a> MeshPlan<'a> {
 }
 
 /// Bounds of nothing.
-pub const NOTHING: [f32; 6] = [
-    f32::INFINITY,
-    f32::INFINITY,
-    f32::INFINITY,
-    f32::NEG_INFINITY,
-    f32::NEG_INFINITY,
-    f32::NEG_INFINITY,
-];
+pub const NOTHING: [f32; 6] =
+    [f32::INFINITY, f32::INFINITY, f32::INFINITY, f32::NEG_INFINITY, f32::NEG_INFINITY, f32::NEG_INFINITY];
 
 /// Frames that the table is chosen over.
 const LOOKS: usize = 5;
@@ -610,11 +522,7 @@ fn build<W: Typed>(_first: &[W], looks: &[Levels], indices: &[u32], vertices: us
 impl Want {
     /// Everything.
     pub fn all() -> Want {
-        Want {
-            normals: true,
-            uvs: true,
-            colours: true,
-        }
+        Want { normals: true, uvs: true, colours: true }
     }
 }
 
@@ -671,17 +579,10 @@ impl GroupCoder<'_, '_> {
 
     fn index_frame(&mut self, frame: usize, after: bool) -> Result<Part, Error> {
         self.evaluate(frame)?;
-        let mut part = Part {
-            bounds: self.plan.static_bounds(),
-            ..Part::default()
-        };
+        let mut part = Part { bounds: self.plan.static_bounds(), ..Part::default() };
         let mut tracks = std::mem::take(&mut self.tracks);
         for track in &mut tracks {
-            let slot = if after {
-                &mut track.index_after
-            } else {
-                &mut track.index_before
-            };
+            let slot = if after { &mut track.index_after } else { &mut track.index_before };
             streams::quantize(&self.plan.streams[track.stream], &self.values, slot);
             self.finish(track.stream, slot, None, frame, &mut part)?;
         }
@@ -691,10 +592,7 @@ impl GroupCoder<'_, '_> {
 
     fn between_frame(&mut self, frame: usize) -> Result<Part, Error> {
         self.evaluate(frame)?;
-        let mut part = Part {
-            bounds: self.plan.static_bounds(),
-            ..Part::default()
-        };
+        let mut part = Part { bounds: self.plan.static_bounds(), ..Part::default() };
         let mut tracks = std::mem::take(&mut self.tracks);
         for track in &mut tracks {
             let record = &self.plan.streams[track.stream];
@@ -743,19 +641,12 @@ impl GroupCoder<'_, '_> {
         let spatial = streams::spatial(record.semantic);
         let base = W::of(&self.plan.bases[number]);
         let refs = match between {
-            None => References {
-                base,
-                ..self.plan.alone()
-            },
+            None => References { base, ..self.plan.alone() },
             Some(track) => References {
                 base,
                 index_before: W::of(&track.index_before),
                 index_after: W::of(&track.index_after),
-                previous: W::of(if track.coded == 0 {
-                    &track.index_before
-                } else {
-                    &track.previous
-                }),
+                previous: W::of(if track.coded == 0 { &track.index_before } else { &track.previous }),
                 before_previous: match track.coded {
                     0 => None,
                     1 => W::of(&track.index_before),
@@ -783,14 +674,7 @@ impl GroupCoder<'_, '_> {
                 None => stream::encode_index_within(target, spatial, refs, effort, levels, out),
                 Some(track) => {
                     let way = 256 * (track.coded + 1) / track.span.max(1);
-                    stream::encode_between_within(
-                        target,
-                        refs,
-                        way.min(255) as u8,
-                        work,
-                        levels,
-                        out,
-                    );
+                    stream::encode_between_within(target, refs, way.min(255) as u8, work, levels, out);
                 }
             }
         } else {
@@ -849,14 +733,8 @@ mod tests {
 
     fn prepared() -> Prepared {
         Prepared {
-            extent: Extent {
-                low: [-1.0, 0.0, 5.0],
-                high: [1.0, 0.0, 5.5],
-            },
-            object_extent: Extent {
-                low: [-1.0, 0.0, 5.0],
-                high: [1.0, 0.0, 5.5],
-            },
+            extent: Extent { low: [-1.0, 0.0, 5.0], high: [1.0, 0.0, 5.5] },
+            object_extent: Extent { low: [-1.0, 0.0, 5.0], high: [1.0, 0.0, 5.5] },
             points: 1,
             points_total: 1,
             moving: true,
@@ -864,30 +742,13 @@ mod tests {
             normals_animated: false,
             tangents: false,
             uvs: vec![
-                Set {
-                    source: 0,
-                    animated: false,
-                    extent: Extent {
-                        low: [-7.5, 0.0],
-                        high: [64.25, 1.0],
-                    },
-                },
-                Set {
-                    source: 1,
-                    animated: true,
-                    extent: Extent {
-                        low: [0.0, 0.0],
-                        high: [1e6, 1.0],
-                    },
-                },
+                Set { source: 0, animated: false, extent: Extent { low: [-7.5, 0.0], high: [64.25, 1.0] } },
+                Set { source: 1, animated: true, extent: Extent { low: [0.0, 0.0], high: [1e6, 1.0] } },
             ],
             colours: vec![Set {
                 source: 0,
                 animated: false,
-                extent: Extent {
-                    low: [0.0, 0.2, -1.0, 1.0],
-                    high: [1.0, 0.4, 9.0, 1.0],
-                },
+                extent: Extent { low: [0.0, 0.2, -1.0, 1.0], high: [1.0, 0.4, 9.0, 1.0] },
             }],
             fixed: None,
             runs: Vec::new(),
@@ -907,11 +768,7 @@ mod tests {
                 vec![[-7.5, 0.0], [-0.000_3, 0.5], [64.25, 1.0]],
                 vec![[0.0, 0.0], [999_999.9, 0.3], [1e6, 1.0]],
             ],
-            colours: vec![vec![
-                [0.0, 0.2, -1.0, 1.0],
-                [0.501, 0.3, 8.99, 1.0],
-                [1.0, 0.4, 9.0, 1.0],
-            ]],
+            colours: vec![vec![[0.0, 0.2, -1.0, 1.0], [0.501, 0.3, 8.99, 1.0], [1.0, 0.4, 9.0, 1.0]]],
             ..VertexValues::default()
         };
         for record in &streams {
@@ -925,36 +782,19 @@ mod tests {
             streams[2].tolerance > options.uv_tolerance && remarks.len() == 1,
             "far from zero f32 is coarser, and that is said"
         );
-        assert_eq!(
-            (streams[3].word, streams[3].axes[0].levels),
-            (1, 256),
-            "colours of 0 to 1 are bytes"
-        );
-        assert_eq!(
-            (streams[3].axes[2].min, streams[3].axes[2].levels),
-            (-1.0, 256)
-        );
+        assert_eq!((streams[3].word, streams[3].axes[0].levels), (1, 256), "colours of 0 to 1 are bytes");
+        assert_eq!((streams[3].axes[2].min, streams[3].axes[2].levels), (-1.0, 256));
     }
 
     #[test]
     fn channels_are_static_or_animated_each_for_itself() {
         let mut still = prepared();
         still.fixed = Some(crate::prepare::Fixed::default());
-        let streams =
-            choose_streams(&mesh(), &still, 1e-3, &Options::default(), &mut Vec::new()).unwrap();
-        assert_eq!(
-            streams.iter().map(|s| s.animated).collect::<Vec<_>>(),
-            [true, false, true, false]
-        );
+        let streams = choose_streams(&mesh(), &still, 1e-3, &Options::default(), &mut Vec::new()).unwrap();
+        assert_eq!(streams.iter().map(|s| s.animated).collect::<Vec<_>>(), [true, false, true, false]);
         // Without fixed topology everything comes per frame.
-        let streams = choose_streams(
-            &mesh(),
-            &prepared(),
-            1e-3,
-            &Options::default(),
-            &mut Vec::new(),
-        )
-        .unwrap();
+        let streams =
+            choose_streams(&mesh(), &prepared(), 1e-3, &Options::default(), &mut Vec::new()).unwrap();
         assert!(streams.iter().all(|s| s.animated));
     }
 

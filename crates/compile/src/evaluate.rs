@@ -1,4 +1,5 @@
-//! Values of all vertices of a mesh in any frame: the source read at its time and laid out as [`crate::prepare`] found.
+//! Values of all vertices of a mesh in any frame: the source read at its time and laid out as
+//! [`crate::prepare`] found.
 
 use crate::Error;
 use crate::mesh::{attributes::Expand, faces::Faces, normals};
@@ -27,12 +28,7 @@ pub struct Scratch {
 
 impl Scratch {
     /// Reads the points of a frame.
-    pub fn read(
-        &mut self,
-        source: &Source<'_>,
-        frame: usize,
-        fallback: &[[f32; 3]],
-    ) -> Result<(), Error> {
+    pub fn read(&mut self, source: &Source<'_>, frame: usize, fallback: &[[f32; 3]]) -> Result<(), Error> {
         source.object_points(frame, fallback, &mut self.object)?;
         source.place(frame, &self.object, &mut self.points);
         Ok(())
@@ -47,7 +43,8 @@ impl Scratch {
     }
 }
 
-/// What each vertex is in the source: its point, one corner of the file and that corner's face (u32::MAX: none).
+/// What each vertex is in the source: its point, one corner of the file and that corner's face (u32::MAX:
+/// none).
 #[derive(Clone, Copy)]
 #[allow(missing_docs)]
 pub struct Origin<'a> {
@@ -72,8 +69,8 @@ fn rounded(n: DVec3) -> [f32; 3] {
 }
 
 impl Origin<'_> {
-    /// An attribute at `time`, one value per vertex; `default` for points without faces where the scope asks for one.
-    /// What takes the place of missing values stays within `extent`, where it is given.
+    /// An attribute at `time`, one value per vertex; `default` for points without faces where the scope asks
+    /// for one. What takes the place of missing values stays within `extent`, where it is given.
     fn attribute<const N: usize>(
         &self,
         source: &Source<'_>,
@@ -97,18 +94,16 @@ impl Origin<'_> {
             None => ([f32::MIN; N], [f32::MAX; N]),
         };
         out.clear();
-        out.extend(self.point.iter().zip(self.corner).zip(self.face).map(
-            |((&point, &corner), &face)| {
-                let value = match face {
-                    u32::MAX => expand.at_point(point).unwrap_or(default),
-                    _ => expand.at(corner, face, point),
-                };
-                std::array::from_fn(|k| match value[k].is_finite() {
-                    true => value[k].clamp(low[k], high[k]),
-                    false => 0.0f32.clamp(low[k], high[k]),
-                })
-            },
-        ));
+        out.extend(self.point.iter().zip(self.corner).zip(self.face).map(|((&point, &corner), &face)| {
+            let value = match face {
+                u32::MAX => expand.at_point(point).unwrap_or(default),
+                _ => expand.at(corner, face, point),
+            };
+            std::array::from_fn(|k| match value[k].is_finite() {
+                true => value[k].clamp(low[k], high[k]),
+                false => 0.0f32.clamp(low[k], high[k]),
+            })
+        }));
         Ok(())
     }
 
@@ -188,27 +183,11 @@ impl Fixed {
     }
 
     /// Positions, normals and uvs of the first frame, for finding tangent groups.
-    pub fn first_values(
-        &self,
-        source: &Source<'_>,
-        prepared: &Prepared,
-    ) -> Result<VertexValues, Error> {
+    pub fn first_values(&self, source: &Source<'_>, prepared: &Prepared) -> Result<VertexValues, Error> {
         let (mut values, mut scratch) = (VertexValues::default(), Scratch::default());
         scratch.read(source, 0, &self.first_points)?;
-        let want = Want {
-            normals: true,
-            uvs: true,
-            colours: false,
-        };
-        fill(
-            source,
-            prepared,
-            0,
-            want,
-            &scratch,
-            self.origin(),
-            &mut values,
-        )?;
+        let want = Want { normals: true, uvs: true, colours: false };
+        fill(source, prepared, 0, want, &scratch, self.origin(), &mut values)?;
         Ok(values)
     }
 }
@@ -224,8 +203,7 @@ pub fn fill(
     out: &mut VertexValues,
 ) -> Result<(), Error> {
     out.positions.clear();
-    out.positions
-        .extend(origin.point.iter().map(|&p| scratch.points[p as usize]));
+    out.positions.extend(origin.point.iter().map(|&p| scratch.points[p as usize]));
     let time = source.times[frame];
     let sets = match (want.uvs, want.normals && prepared.tangents) {
         (true, _) => prepared.uvs.len(),
@@ -234,14 +212,7 @@ pub fn fill(
     };
     out.uvs.resize(prepared.uvs.len(), Vec::new());
     for (set, list) in prepared.uvs.iter().zip(&mut out.uvs).take(sets) {
-        origin.attribute(
-            source,
-            &source.mesh.uvs[set.source],
-            time,
-            [0.0; 2],
-            Some(&set.extent),
-            list,
-        )?;
+        origin.attribute(source, &source.mesh.uvs[set.source], time, [0.0; 2], Some(&set.extent), list)?;
     }
     if want.colours {
         out.colours.resize(prepared.colours.len(), Vec::new());

@@ -1,5 +1,6 @@
-//! How fine positions are kept where normals are predicted from them. Coarser ones may cost more in corrections of normals than they save:
-//! a first guess follows from the length of edges, and around it what takes the fewest bytes is sought.
+//! How fine positions are kept where normals are predicted from them. Coarser ones may cost more in
+//! corrections of normals than they save: a first guess follows from the length of edges, and around it what
+//! takes the fewest bytes is sought.
 
 use crate::encode::{MeshPlan, ulp};
 use crate::layered::{self, MeshCoder};
@@ -13,7 +14,8 @@ use meshreel_codec::record::Method;
 use meshreel_codec::soft::schedule::Schedule;
 use std::collections::HashSet;
 
-/// Positions that turn a triangle's normal by more than this part of what it may be turned cost more in corrections of normals than they save; measured on the corpus.
+/// Positions that turn a triangle's normal by more than this part of what it may be turned cost more in
+/// corrections of normals than they save; measured on the corpus.
 const TURN: f64 = 1.0;
 /// The same of meshes of many pieces, which mostly move as they are, so that positions cost little.
 const TURN_OF_PIECES: f64 = 0.25;
@@ -28,16 +30,19 @@ const PIECES: usize = 8;
 
 /// Trials do so much work, and there are none where less is asked for.
 const WORK: u32 = 2;
-/// Around the guess so far is looked, unless what was tried on the way takes so many times the bytes of the best.
+/// Around the guess so far is looked, unless what was tried on the way takes so many times the bytes of the
+/// best.
 const RANGE: [f64; 2] = [0.2, 3.0];
 /// Those that lie nearer together are one.
 const APART: f64 = 1.4;
 const HOPELESS: f64 = 1.03;
-/// Digits of the tolerances that people ask for. They are what is tried, so that who asks for a larger one gets what the smaller would have given.
+/// Digits of the tolerances that people ask for. They are what is tried, so that who asks for a larger one
+/// gets what the smaller would have given.
 const DIGITS: [f64; 4] = [5.0, 3.0, 2.0, 1.0];
 /// Of meshes whose faces change: nothing is tried where less than this part of the diagonal is allowed.
 const COARSE: f64 = 2e-3;
-/// What is allowed beyond so many times what is best for normals is said, and for which larger angle it would be different.
+/// What is allowed beyond so many times what is best for normals is said, and for which larger angle it would
+/// be different.
 const WORTH_SAYING: f64 = 2.0;
 const LARGER: f64 = 5.0;
 
@@ -92,11 +97,7 @@ pub fn choose(
         // Whoever reads these wants parts alone; what they cannot hold is no matter of bytes.
         return Ok(());
     }
-    let trials = Options {
-        effort: WORK,
-        strict: false,
-        ..options.clone()
-    };
+    let trials = Options { effort: WORK, strict: false, ..options.clone() };
     let Allowed { most, guess, .. } = allowed;
     let finest = match fluid {
         true if most < COARSE * crate::plan::diagonal(prepared) => return Ok(()),
@@ -134,8 +135,7 @@ pub fn choose(
         return Ok(());
     }
     let mut best = (of_guess, guess, false);
-    let (finer, coarser): (Vec<f64>, Vec<f64>) =
-        allowed.tried().into_iter().partition(|&r| r < guess);
+    let (finer, coarser): (Vec<f64>, Vec<f64>) = allowed.tried().into_iter().partition(|&r| r < guess);
     let mut walk = |list: &mut dyn Iterator<Item = f64>, mut luck: bool| {
         for radius in list {
             let Some(bytes) = bytes_with(plan, radius, false, &trials) else {
@@ -161,10 +161,7 @@ pub fn choose(
     }
     let (bytes, radius, stored) = best;
     if most > radius * WORTH_SAYING && options.normal_tolerance < LARGER {
-        let larger = Options {
-            normal_tolerance: LARGER,
-            ..trials
-        };
+        let larger = Options { normal_tolerance: LARGER, ..trials };
         let radius_then = for_normals_of(plan, LARGER).unwrap_or(most).min(most);
         let then = bytes_with(plan, radius_then, false, &larger);
         let part = then.map(|then| then as f64 / bytes.max(1) as f64);
@@ -213,20 +210,14 @@ fn for_normals_of(plan: &MeshPlan<'_>, degrees: f64) -> Option<f64> {
 pub fn for_normals(fixed: &Fixed, degrees: f64) -> Option<f64> {
     let point = |v: u32| Vec3::from(fixed.first_points[fixed.vertex_point[v as usize] as usize]);
     let (triangles, _) = fixed.indices.as_chunks::<3>();
-    let edges = triangles
-        .iter()
-        .flat_map(|&[a, b, c]| [[a, b], [b, c], [c, a]]);
-    let mut lengths: Vec<f32> = edges
-        .map(|[a, b]| point(a).distance(point(b)))
-        .filter(|length| length.is_normal())
-        .collect();
+    let edges = triangles.iter().flat_map(|&[a, b, c]| [[a, b], [b, c], [c, a]]);
+    let mut lengths: Vec<f32> =
+        edges.map(|[a, b]| point(a).distance(point(b))).filter(|length| length.is_normal()).collect();
     let middle = lengths.len() / 2;
     let (_, length, _) =
         (!lengths.is_empty()).then(|| lengths.select_nth_unstable_by(middle, f32::total_cmp))?;
     let count = fixed.first_points.len() as u32;
-    let joined = triangles
-        .iter()
-        .map(|t| t.map(|v| fixed.vertex_point[v as usize]));
+    let joined = triangles.iter().map(|t| t.map(|v| fixed.vertex_point[v as usize]));
     let turn = match pieces(count, joined) < PIECES {
         true => TURN,
         false => TURN_OF_PIECES,
@@ -252,21 +243,18 @@ fn pieces(points: u32, triangles: impl Iterator<Item = [u32; 3]>) -> usize {
         }
         used[a as usize] = true;
     }
-    (0..points)
-        .filter(|&p| used[p as usize])
-        .map(|p| root(&mut above, p))
-        .collect::<HashSet<_>>()
-        .len()
+    (0..points).filter(|&p| used[p as usize]).map(|p| root(&mut above, p)).collect::<HashSet<_>>().len()
 }
 
 /// Part of the tolerance that transforms must leave to vertices; with less, baking them takes fewer bytes.
 pub const LEAST_ROOM: f64 = 0.4;
 
-/// Units in the last place of an object's largest coordinate that must be left to its vertices: half the diagonal of a
-/// cube of two units, for which 24 bits per axis suffice, and a little.
+/// Units in the last place of an object's largest coordinate that must be left to its vertices: half the
+/// diagonal of a cube of two units, for which 24 bits per axis suffice, and a little.
 pub const LEAST_ULPS: f64 = 1.75;
 
-/// Whether transforms that are off by `error` leave too little of a tolerance to vertices that reach so far in a space that is scaled so much; `share`: of the tolerance.
+/// Whether transforms that are off by `error` leave too little of a tolerance to vertices that reach so far
+/// in a space that is scaled so much; `share`: of the tolerance.
 pub fn no_room(tolerance: f64, error: f64, scale: f64, reach: f64, share: f64) -> bool {
     let room = tolerance - error;
     room.is_nan() || room < scale * LEAST_ULPS * ulp(reach) || room < share * tolerance

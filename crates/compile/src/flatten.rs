@@ -1,9 +1,10 @@
 //! Hierarchy flattening: every transform that can be merged is merged, and the rest keeps its shape.
 //!
-//! An object that shows no mesh goes, its transform multiplied into its children's, when that adds no animated
-//! transform to the file: it stands still, or has one child, or all its children move anyway. It stays where the
-//! product could shear (non-uniform scale above a rotation), because two translation–rotation–scale nodes can say what
-//! one cannot. A locator is a node for its own sake, and stays as an object with a mesh does.
+//! An object that shows no mesh goes, its transform multiplied into its children's, when that adds no
+//! animated transform to the file: it stands still, or has one child, or all its children move anyway. It
+//! stays where the product could shear (non-uniform scale above a rotation), because two
+//! translation–rotation–scale nodes can say what one cannot. A locator is a node for its own sake, and stays
+//! as an object with a mesh does.
 
 use crate::motion::{Inherits, Local, Motion};
 use glam::DMat4;
@@ -15,7 +16,8 @@ use std::fmt::Write;
 pub struct FlatNode {
     /// Parent among the nodes that are left; before this one.
     pub parent: Option<usize>,
-    /// Objects whose local matrices are multiplied, from the top down; the last one gives the name. Empty for a baked mesh.
+    /// Objects whose local matrices are multiplied, from the top down; the last one gives the name. Empty for
+    /// a baked mesh.
     pub chain: Vec<usize>,
     /// The object whose mesh is shown.
     pub mesh: Option<usize>,
@@ -40,8 +42,8 @@ struct Work {
     gone: bool,
 }
 
-/// Flattens. `selected`: objects whose mesh is compiled; `locators`: how far those reach that are one; `baked`: those of both that stand in world space,
-/// with their vertices, or by themselves.
+/// Flattens. `selected`: objects whose mesh is compiled; `locators`: how far those reach that are one;
+/// `baked`: those of both that stand in world space, with their vertices, or by themselves.
 pub fn flatten(
     placed: &[Placed],
     selected: &[bool],
@@ -59,9 +61,7 @@ pub fn flatten(
     }
     let mut work: Vec<Work> = (0..n)
         .map(|i| Work {
-            parent: placed[i]
-                .parent
-                .filter(|_| motion.local[i].inherits == Inherits::Always),
+            parent: placed[i].parent.filter(|_| motion.local[i].inherits == Inherits::Always),
             children: Vec::new(),
             chain: vec![i],
             state: motion.local[i],
@@ -141,10 +141,7 @@ fn moves_in_world(placed: &[Placed], motion: &Motion, i: usize) -> bool {
 }
 
 fn mergeable(parent: &Work, child: &Work) -> bool {
-    !child.world
-        && parent.state.pure
-        && child.state.pure
-        && (parent.state.uniform || child.state.unrotated)
+    !child.world && parent.state.pure && child.state.pure && (parent.state.uniform || child.state.unrotated)
 }
 
 /// Children of `i`, those of merged ones in their place.
@@ -161,12 +158,7 @@ fn children_left(work: &[Work], i: usize) -> Vec<usize> {
 }
 
 fn merge_into(work: &mut [Work], i: usize, children: &[usize]) {
-    let (parent, chain, state, world) = (
-        work[i].parent,
-        work[i].chain.clone(),
-        work[i].state,
-        work[i].world,
-    );
+    let (parent, chain, state, world) = (work[i].parent, work[i].chain.clone(), work[i].state, work[i].world);
     work[i].gone = true;
     for &child in children {
         let child = &mut work[child];
@@ -189,10 +181,7 @@ impl FlatNode {
     pub fn matrix(&self, world: &World<'_>) -> DMat4 {
         match (self.world, self.chain.last()) {
             (true, Some(&last)) => world.matrix[last],
-            _ => self
-                .chain
-                .iter()
-                .fold(DMat4::IDENTITY, |product, &i| product * world.local[i].0),
+            _ => self.chain.iter().fold(DMat4::IDENTITY, |product, &i| product * world.local[i].0),
         }
     }
 }
@@ -213,18 +202,9 @@ pub fn print(nodes: &[FlatNode], placed: &[Placed]) -> String {
             (false, false, _) => "transform",
         };
         let merged = node.chain.len().saturating_sub(1);
-        let note = if merged > 0 {
-            format!(", {merged} merged into it")
-        } else {
-            String::new()
-        };
-        let _ = writeln!(
-            text,
-            "{:indent$}{} ({kind}{note})",
-            "",
-            placed[node.named].path,
-            indent = 2 * depth[i]
-        );
+        let note = if merged > 0 { format!(", {merged} merged into it") } else { String::new() };
+        let _ =
+            writeln!(text, "{:indent$}{} ({kind}{note})", "", placed[node.named].path, indent = 2 * depth[i]);
     }
     text
 }
@@ -245,20 +225,15 @@ mod tests {
         }
         fn add(&mut self, parent: Option<usize>, matrices: &[DMat4], mesh: bool) -> usize {
             let id = self.0.nodes.len();
-            let sampling = TimeSampling::Uniform {
-                start: 0.0,
-                step: 1.0,
-            };
+            let sampling = TimeSampling::Uniform { start: 0.0, step: 1.0 };
             let samples = matrices.iter().map(|m| vec![*m]).collect();
             self.0.nodes.push(Node {
                 name: format!("n{id}"),
                 path: String::new(),
                 parent,
                 kind: NodeKind::Xform,
-                transform: (!matrices.is_empty()).then(|| Transform {
-                    matrix: Channel::in_memory(sampling, samples),
-                    inherits: None,
-                }),
+                transform: (!matrices.is_empty())
+                    .then(|| Transform { matrix: Channel::in_memory(sampling, samples), inherits: None }),
                 visibility: None,
                 mesh: None,
                 instance_of: None,
@@ -269,10 +244,7 @@ mod tests {
             id
         }
         fn inherits(&mut self, id: usize, flags: &[bool]) {
-            let sampling = TimeSampling::Uniform {
-                start: 0.0,
-                step: 1.0,
-            };
+            let sampling = TimeSampling::Uniform { start: 0.0, step: 1.0 };
             let samples = flags.iter().map(|f| vec![*f]).collect();
             if let Some(transform) = &mut self.0.nodes[id].transform {
                 transform.inherits = Some(Channel::in_memory(sampling, samples));
@@ -291,14 +263,8 @@ mod tests {
             let times = [0.0, 1.0, 2.0];
             let motion = scan(scene, &placed, selected, &times).unwrap();
             let nodes = flatten(&placed, selected, &locators, &baked, &motion);
-            let there = |i: usize| {
-                nodes
-                    .iter()
-                    .filter(move |n| n.reach.is_some() && n.named == i)
-            };
-            assert!(
-                (0..placed.len()).all(|i| there(i).count() == usize::from(locators[i].is_some()))
-            );
+            let there = |i: usize| nodes.iter().filter(move |n| n.reach.is_some() && n.named == i);
+            assert!((0..placed.len()).all(|i| there(i).count() == usize::from(locators[i].is_some())));
             let mut world = World::new(scene, &placed).unwrap();
             for time in times {
                 world.evaluate(time).unwrap();

@@ -51,7 +51,8 @@ pub struct Laid {
     /// What the source's faces are.
     raw: sample::Faces,
     face_material: Vec<u32>,
-    /// By corner of the source the vertex that it had, and by vertex which of those it was, before tangents parted them.
+    /// By corner of the source the vertex that it had, and by vertex which of those it was, before tangents
+    /// parted them.
     corner_vertex: Vec<u32>,
     parted: Vec<u32>,
     /// Its faces turn the other way than the triangles.
@@ -67,12 +68,8 @@ pub fn evaluate(
     scratch: &mut Scratch,
 ) -> Result<FluidFrame, Error> {
     let laid = lay_out(source, prepared, (frame, frame), options, scratch)?;
-    let layout = optimize::layout(
-        &laid.triangles,
-        &laid.material,
-        prepared.materials.len(),
-        laid.point.len(),
-    );
+    let layout =
+        optimize::layout(&laid.triangles, &laid.material, prepared.materials.len(), laid.point.len());
     let order = &layout.vertex_order;
     Ok(FluidFrame {
         values: laid.values(source, prepared, frame, order, &layout.indices, scratch)?,
@@ -82,8 +79,8 @@ pub fn evaluate(
     })
 }
 
-/// Triangles and vertices of `frame`; `lead` is the first frame of its run, whose shape says how polygons are cut and what is smooth. Leaves the
-/// points of `frame` in `scratch`.
+/// Triangles and vertices of `frame`; `lead` is the first frame of its run, whose shape says how polygons are
+/// cut and what is smooth. Leaves the points of `frame` in `scratch`.
 pub fn lay_out(
     source: &Source<'_>,
     prepared: &Prepared,
@@ -100,28 +97,14 @@ pub fn lay_out(
     let corner_face = corner_faces(&faces);
     let mut splitter = Splitter::new(&faces.corner_point);
     for set in &prepared.uvs {
-        refine(
-            &mut splitter,
-            &mesh.uvs[set.source],
-            source,
-            time,
-            &corner_face,
-        )?;
+        refine(&mut splitter, &mesh.uvs[set.source], source, time, &corner_face)?;
     }
     for set in &prepared.colours {
-        refine(
-            &mut splitter,
-            &mesh.colours[set.source],
-            source,
-            time,
-            &corner_face,
-        )?;
+        refine(&mut splitter, &mesh.colours[set.source], source, time, &corner_face)?;
     }
     let mut groups = normals::Groups::default();
     match (prepared.normals, &mesh.normals) {
-        (Normals::File, Some(attribute)) => {
-            refine(&mut splitter, attribute, source, time, &corner_face)?
-        }
+        (Normals::File, Some(attribute)) => refine(&mut splitter, attribute, source, time, &corner_face)?,
         (Normals::Made, _) => {
             groups = normals::smooth_groups(scratch.object(), &faces, options.smooth_angle);
             splitter.refine(|c| [groups.corner[c as usize]]);
@@ -136,11 +119,8 @@ pub fn lay_out(
         scratch.read(source, frame, &[])?;
     }
     let split = splitter.finish(&faces.corner_point, faces.points);
-    let by_vertex: Vec<[u32; 3]> = triangles
-        .corners
-        .iter()
-        .map(|t| t.map(|c| split.corner_vertex[c as usize]))
-        .collect();
+    let by_vertex: Vec<[u32; 3]> =
+        triangles.corners.iter().map(|t| t.map(|c| split.corner_vertex[c as usize])).collect();
     let face = face_of(&split.vertex_corner, &corner_face);
     let mut oriented = Oriented {
         triangles: by_vertex,
@@ -156,27 +136,14 @@ pub fn lay_out(
             groups: &groups,
         };
         let mut values = VertexValues::default();
-        fill(
-            source,
-            prepared,
-            frame,
-            wanted(prepared),
-            scratch,
-            origin,
-            &mut values,
-        )?;
+        fill(source, prepared, frame, wanted(prepared), scratch, origin, &mut values)?;
         let tangents = Tangents::new(oriented.triangles.clone(), values.vertices());
-        oriented = orient(
-            &oriented.triangles,
-            &tangents.corners(values.vertices()),
-            split.vertex_point.len(),
-        );
+        oriented =
+            orient(&oriented.triangles, &tangents.corners(values.vertices()), split.vertex_point.len());
     }
     let sets = face_sets(mesh, time)?;
-    let assignment = materials::assign(
-        sets.iter().map(|(n, f)| (n.as_str(), f.as_slice())),
-        raw.counts.len(),
-    );
+    let assignment =
+        materials::assign(sets.iter().map(|(n, f)| (n.as_str(), f.as_slice())), raw.counts.len());
     // Numbers of this frame's materials among the mesh's.
     let number: Vec<u32> = assignment
         .materials
@@ -189,11 +156,8 @@ pub fn lay_out(
                 .unwrap_or(prepared.materials.len() - 1) as u32
         })
         .collect();
-    let material = triangles
-        .faces
-        .iter()
-        .map(|&f| number[assignment.face_material[f as usize] as usize])
-        .collect();
+    let material =
+        triangles.faces.iter().map(|&f| number[assignment.face_material[f as usize] as usize]).collect();
     let face_material = (assignment.face_material.iter()).map(|&m| number[m as usize]);
     let face_material = face_material.collect();
     let of = |list: &[u32]| -> Vec<u32> {
@@ -220,11 +184,7 @@ pub fn lay_out(
 }
 
 fn wanted(prepared: &Prepared) -> Want {
-    Want {
-        normals: prepared.normals != Normals::None,
-        uvs: true,
-        colours: true,
-    }
+    Want { normals: prepared.normals != Normals::None, uvs: true, colours: true }
 }
 
 impl Laid {
@@ -252,14 +212,10 @@ impl Laid {
             triangle_face: indices.as_chunks::<3>().0.iter().map(face).collect(),
             ..SourceMap::default()
         };
-        let corners = Corners {
-            vertex: &self.corner_vertex,
-            of: &of(&self.parted),
-            material: &self.face_material,
-        };
+        let corners =
+            Corners { vertex: &self.corner_vertex, of: &of(&self.parted), material: &self.face_material };
         let raw = (&self.raw.counts[..], &self.raw.indices[..]);
-        (map.starts, map.others) =
-            first_corners::find((&map, indices), &self.faces, raw, self.flip, corners);
+        (map.starts, map.others) = first_corners::find((&map, indices), &self.faces, raw, self.flip, corners);
         map
     }
 
@@ -275,13 +231,8 @@ impl Laid {
     ) -> Result<VertexValues, Error> {
         let of = |list: &[u32]| -> Vec<u32> { order.iter().map(|&v| list[v as usize]).collect() };
         let (point, corner, face) = (of(&self.point), of(&self.corner), of(&self.face));
-        let origin = Origin {
-            point: &point,
-            corner: &corner,
-            face: &face,
-            faces: &self.faces,
-            groups: &self.groups,
-        };
+        let origin =
+            Origin { point: &point, corner: &corner, face: &face, faces: &self.faces, groups: &self.groups };
         let mut out = VertexValues::default();
         let want = wanted(prepared);
         fill(source, prepared, frame, want, scratch, origin, &mut out)?;

@@ -1,5 +1,6 @@
-//! Units of a mesh whose faces change: frames one after the other that have the same faces make a run, in which frames are predicted from each other;
-//! all others are kept for themselves. What is written is decoded again before it counts.
+//! Units of a mesh whose faces change: frames one after the other that have the same faces make a run, in
+//! which frames are predicted from each other; all others are kept for themselves. What is written is decoded
+//! again before it counts.
 
 use crate::cells::Seen;
 use crate::encode::{MeshPlan, NOTHING};
@@ -10,9 +11,7 @@ use crate::streams::{self, Levels, Typed};
 use crate::{Error, Options, with_levels};
 use meshreel_codec::ball;
 use meshreel_codec::fluid::values::Wanted;
-use meshreel_codec::fluid::{
-    self, Head, Kind, REFERENCES, Reader, Topology, Triangles, Work, Writer,
-};
+use meshreel_codec::fluid::{self, Head, Kind, REFERENCES, Reader, Topology, Triangles, Work, Writer};
 use meshreel_codec::record::{Semantic, StreamRecord};
 use meshreel_codec::soft::schedule::{Schedule, Unit};
 use meshreel_codec::source_map::SourceMap;
@@ -128,10 +127,7 @@ impl<'a> FluidCoder<'a> {
         let number: BTreeMap<u32, u32> = maps.by_run.keys().copied().zip(1..).collect();
         let frames = 0..self.schedule.frames();
         let run_of = |frame| maps.of_frame.get(&frame).map_or(0, |run| number[run]);
-        (
-            maps.by_run.into_values().collect(),
-            frames.map(run_of).collect(),
-        )
+        (maps.by_run.into_values().collect(), frames.map(run_of).collect())
     }
 
     /// Keys before this frame are not needed any more.
@@ -166,14 +162,13 @@ impl<'a> FluidCoder<'a> {
             }
             Ok(bits)
         })?;
-        self.check(&bytes, &expected, &mut work)
-            .map_err(|corrupt| Error::Promise {
-                what: format!(
-                    "{}: frames {frames:?} do not decode to what was encoded ({corrupt})",
-                    self.plan.path
-                ),
-                target: Default::default(),
-            })?;
+        self.check(&bytes, &expected, &mut work).map_err(|corrupt| Error::Promise {
+            what: format!(
+                "{}: frames {frames:?} do not decode to what was encoded ({corrupt})",
+                self.plan.path
+            ),
+            target: Default::default(),
+        })?;
         // Of the bytes of values, by what symbols were expected to take.
         let share = bits[0] as f64 / bits[1].max(1) as f64;
         payload.position_bytes = (fluid::value_bytes(&bytes) as f64 * share).round() as usize;
@@ -185,8 +180,7 @@ impl<'a> FluidCoder<'a> {
         let runs = &self.plan.prepared.runs;
         let lead = runs[frame as usize];
         let same = |other: Option<&u32>| other == Some(&lead);
-        same(frame.checked_sub(1).and_then(|f| runs.get(f as usize)))
-            || same(runs.get(frame as usize + 1))
+        same(frame.checked_sub(1).and_then(|f| runs.get(f as usize))) || same(runs.get(frame as usize + 1))
     }
 
     /// Frames that one may refer to, as the player has them.
@@ -195,8 +189,7 @@ impl<'a> FluidCoder<'a> {
         let held = self.keys.read().unwrap_or_else(PoisonError::into_inner);
         let references = self.schedule.references(frame);
         let list = references.iter().filter(|&&r| !(key && r == 0));
-        list.map(|r| done.get(r).or_else(|| held.get(r)).cloned())
-            .collect()
+        list.map(|r| done.get(r).or_else(|| held.get(r)).cloned()).collect()
     }
 
     #[allow(clippy::type_complexity)]
@@ -211,13 +204,7 @@ impl<'a> FluidCoder<'a> {
         let plan = self.plan;
         if !plan.shown.contains(frame as usize) {
             writer.head(Head::default());
-            payload.seen.push((
-                frame,
-                Seen {
-                    bounds: NOTHING,
-                    error: 0.0,
-                },
-            ));
+            payload.seen.push((frame, Seen { bounds: NOTHING, error: 0.0 }));
             return Ok(None);
         }
         let mut scratch = Scratch::default();
@@ -272,10 +259,8 @@ impl<'a> FluidCoder<'a> {
             &order.indices,
             &scratch,
         )?;
-        let frames: Vec<&Held> = (sources.iter().flatten())
-            .filter(|held| alike(held))
-            .map(|held| &held.0)
-            .collect();
+        let frames: Vec<&Held> =
+            (sources.iter().flatten()).filter(|held| alike(held)).map(|held| &held.0).collect();
         let mut cost = [0; 2];
         let mut all = Vec::new();
         for (s, record) in plan.streams.iter().enumerate() {
@@ -306,11 +291,7 @@ impl<'a> FluidCoder<'a> {
         }
         payload.vertices = payload.vertices.max(order.vertices.len());
         payload.indices = payload.indices.max(order.indices.len());
-        let held = Held {
-            run,
-            order,
-            levels: all,
-        };
+        let held = Held { run, order, levels: all };
         Ok(Some((held, head, sources, cost)))
     }
 
@@ -322,12 +303,7 @@ impl<'a> FluidCoder<'a> {
     }
 
     /// The run that a frame belongs to, and the order of that; `scratch` has its points.
-    fn order(
-        &self,
-        frame: u32,
-        laid: &Laid,
-        scratch: &Scratch,
-    ) -> Result<(u32, Arc<Order>), Error> {
+    fn order(&self, frame: u32, laid: &Laid, scratch: &Scratch) -> Result<(u32, Arc<Order>), Error> {
         let lead = self.plan.prepared.runs[frame as usize];
         let own = self.ordered(frame, laid, scratch);
         if !self.is_run(frame) {
@@ -335,9 +311,8 @@ impl<'a> FluidCoder<'a> {
         }
         let of_run = self.lead(lead)?;
         // Corners can part from each other in the middle of a run.
-        let same = own.triangles == of_run.triangles
-            && own.point == of_run.point
-            && own.material == of_run.material;
+        let same =
+            own.triangles == of_run.triangles && own.point == of_run.point && own.material == of_run.material;
         match same {
             true => Ok((lead, of_run)),
             false => Ok((frame, Arc::new(self.complete(own, frame)?))),
@@ -413,30 +388,16 @@ impl<'a> FluidCoder<'a> {
         let points = order.of_points();
         let mut given = order.topology(&points);
         let coded = fluid::encode(&mut nothing, |writer| {
-            writer.triangles(
-                head,
-                &mut Work::default(),
-                &mut back.triangles(),
-                &mut given,
-            )
+            writer.triangles(head, &mut Work::default(), &mut back.triangles(), &mut given)
         });
         coded.map_err(|c| self.broken(frame, c))?;
         let vertices = given.order;
-        Ok(Order {
-            vertices,
-            ranges: back.ranges,
-            indices: back.indices,
-            new_point: back.point,
-            ..order
-        })
+        Ok(Order { vertices, ranges: back.ranges, indices: back.indices, new_point: back.point, ..order })
     }
 
     fn broken(&self, frame: u32, corrupt: Corrupt) -> Error {
         Error::Promise {
-            what: format!(
-                "{}: the triangles of frame {frame}: {corrupt}",
-                self.plan.path
-            ),
+            what: format!("{}: the triangles of frame {frame}: {corrupt}", self.plan.path),
             target: Default::default(),
         }
     }
@@ -459,10 +420,7 @@ impl<'a> FluidCoder<'a> {
                 continue;
             };
             let order = &held.0.order;
-            let shape = Head {
-                kind: head.kind,
-                ..*wanted
-            };
+            let shape = Head { kind: head.kind, ..*wanted };
             let mut back = Back::new(shape, order.ranges.len());
             if head.kind == 1 {
                 reader.triangles(head, work, &mut back.triangles())?;
@@ -488,10 +446,7 @@ impl<'a> FluidCoder<'a> {
                 work.same(&back.triangles(), order.vertices.len(), order.points);
             }
             let run = |held: &&Arc<HeldFrame>| held.0.run == wanted.run;
-            let frames: Vec<&Held> = (sources.iter().flatten())
-                .filter(run)
-                .map(|held| &held.0)
-                .collect();
+            let frames: Vec<&Held> = (sources.iter().flatten()).filter(run).map(|held| &held.0).collect();
             for (s, record) in self.plan.streams.iter().enumerate() {
                 if Kind::of(record.semantic) == Kind::Normals {
                     shade(work, &order.indices, &held.0.levels[0], record);
@@ -523,13 +478,7 @@ impl Order {
     }
 
     fn topology<'t>(&'t self, points: &'t [[u32; 3]]) -> Topology<'t> {
-        Topology::new(
-            &self.triangles,
-            points,
-            &self.point,
-            self.points,
-            &self.material,
-        )
+        Topology::new(&self.triangles, points, &self.point, self.points, &self.material)
     }
 }
 
@@ -551,11 +500,7 @@ impl Back {
     }
 
     fn triangles(&mut self) -> Triangles<'_> {
-        Triangles {
-            ranges: &mut self.ranges,
-            indices: &mut self.indices,
-            point: &mut self.point,
-        }
+        Triangles { ranges: &mut self.ranges, indices: &mut self.indices, point: &mut self.point }
     }
 }
 
@@ -585,7 +530,8 @@ fn stream<W: Typed>(
         [] => 0.0,
         _ => ball::radius(record.tolerance, axes),
     };
-    // The corners of a cell are this far from its middle; errors of frames that others refer to come again in these.
+    // The corners of a cell are this far from its middle; errors of frames that others refer to come again in
+    // these.
     let coarsest = (f64::from(radius) * 2.0 / 3f64.sqrt()) as u32;
     let wanted = Wanted {
         levels,

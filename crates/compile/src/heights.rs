@@ -1,4 +1,5 @@
-//! Height fields: meshes on a regular grid of which one coordinate moves, and the others follow from column and row.
+//! Height fields: meshes on a regular grid of which one coordinate moves, and the others follow from column
+//! and row.
 
 use crate::Error;
 use crate::cells::{Frames, Width};
@@ -71,26 +72,10 @@ pub fn coder<'a, W: Width>(
     let Some((plane, places, off)) = find(frames, count, extent.radius)? else {
         return Ok(None);
     };
-    let source = Arc::new(Heights {
-        frames,
-        plane,
-        places,
-        order: hierarchy.order.clone(),
-        narrow: W::BITS == 16,
-    });
-    let own = Extent {
-        radius: extent.radius * HEIGHTS,
-        axes: 1,
-        ..extent
-    };
-    let made = Encoder::owning(
-        hierarchy.clone(),
-        count as u32,
-        own,
-        options,
-        source.clone(),
-        work,
-    );
+    let source =
+        Arc::new(Heights { frames, plane, places, order: hierarchy.order.clone(), narrow: W::BITS == 16 });
+    let own = Extent { radius: extent.radius * HEIGHTS, axes: 1, ..extent };
+    let made = Encoder::owning(hierarchy.clone(), count as u32, own, options, source.clone(), work);
     frames.check()?;
     let Ok(encoder) = made else { return Ok(None) };
     let grid = encoder.grid();
@@ -104,21 +89,14 @@ pub fn coder<'a, W: Width>(
     }
     let mut static_bytes = Vec::new();
     plane.encode(encoder.static_bytes(), &mut static_bytes);
-    Ok(Some(Made {
-        encoder,
-        static_bytes,
-        flat,
-    }))
+    Ok(Some(Made { encoder, static_bytes, flat }))
 }
 
 /// A plane, column and row of every point, and how far these are from the source at most.
 type Found = (Plane, Vec<[u32; 2]>, f64);
 
 fn find(frames: &Frames<'_>, count: usize, radius: f64) -> Result<Option<Found>, Error> {
-    let Some(shape) = frames
-        .grid()
-        .filter(|_| frames.semantic() == Semantic::Position)
-    else {
+    let Some(shape) = frames.grid().filter(|_| frames.semantic() == Semantic::Position) else {
         return Ok(None);
     };
     let places = shape.places();
@@ -135,17 +113,9 @@ fn find(frames: &Frames<'_>, count: usize, radius: f64) -> Result<Option<Found>,
     for axis in 0..3 {
         let side = |k: usize| {
             let [origin, right, up] = ends.map(|p| p[(axis + 1 + k) % 3]);
-            [
-                origin,
-                (right - origin) / steps[0],
-                (up - origin) / steps[1],
-            ]
-            .map(|v| v as f32)
+            [origin, (right - origin) / steps[0], (up - origin) / steps[1]].map(|v| v as f32)
         };
-        let plane = Plane {
-            axis,
-            sides: [side(0), side(1)],
-        };
+        let plane = Plane { axis, sides: [side(0), side(1)] };
         let mut off = 0.0f64;
         for (p, &place) in first.iter().zip(&places) {
             let at = plane.at(place);

@@ -32,26 +32,13 @@ fn signature(mesh: &Mesh) -> Result<u64, Error> {
     if !mesh.positions.is_empty() {
         mesh.positions.read(0, &mut points)?;
     }
-    points
-        .iter()
-        .for_each(|p| p.map(f32::to_bits).hash(&mut hash));
-    (
-        mesh.positions.len(),
-        mesh.uvs.len(),
-        mesh.colours.len(),
-        mesh.face_sets.len(),
-    )
-        .hash(&mut hash);
+    points.iter().for_each(|p| p.map(f32::to_bits).hash(&mut hash));
+    (mesh.positions.len(), mesh.uvs.len(), mesh.colours.len(), mesh.face_sets.len()).hash(&mut hash);
     Ok(hash.finish())
 }
 
 fn equal(a: &Mesh, b: &Mesh) -> Result<bool, Error> {
-    let names = |m: &Mesh| {
-        m.face_sets
-            .iter()
-            .map(|s| s.name.clone())
-            .collect::<Vec<_>>()
-    };
+    let names = |m: &Mesh| m.face_sets.iter().map(|s| s.name.clone()).collect::<Vec<_>>();
     if a.winding != b.winding
         || names(a) != names(b)
         || a.uvs.len() != b.uvs.len()
@@ -99,10 +86,7 @@ fn optional<const N: usize>(
     }
 }
 
-fn attributes<const N: usize>(
-    a: &Attribute<[f32; N]>,
-    b: &Attribute<[f32; N]>,
-) -> Result<bool, Error> {
+fn attributes<const N: usize>(a: &Attribute<[f32; N]>, b: &Attribute<[f32; N]>) -> Result<bool, Error> {
     if a.name != b.name || a.scope != b.scope || a.indices.is_some() != b.indices.is_some() {
         return Ok(false);
     }
@@ -147,10 +131,7 @@ mod tests {
 
     fn mesh() -> Mesh {
         let points = vec![[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, -0.0]];
-        let moved = points
-            .iter()
-            .map(|p: &[f32; 3]| p.map(|v| v + 1.0))
-            .collect();
+        let moved = points.iter().map(|p: &[f32; 3]| p.map(|v| v + 1.0)).collect();
         let uvs = Attribute {
             name: "st".into(),
             scope: Scope::FaceVarying,
@@ -168,10 +149,7 @@ mod tests {
             uvs: vec![uvs],
             colours: Vec::new(),
             velocities: None,
-            face_sets: vec![FaceSet {
-                name: "red".into(),
-                faces: channel(1.0, vec![vec![0]]),
-            }],
+            face_sets: vec![FaceSet { name: "red".into(), faces: channel(1.0, vec![vec![0]]) }],
             other_attributes: Vec::new(),
             is_subd: false,
             integers: Vec::new(),
@@ -184,10 +162,7 @@ mod tests {
     fn pair(change: impl Fn(&mut Mesh)) -> bool {
         let mut other = mesh();
         change(&mut other);
-        let scene = Scene {
-            meshes: vec![mesh(), other],
-            ..Scene::default()
-        };
+        let scene = Scene { meshes: vec![mesh(), other], ..Scene::default() };
         let same = find(&scene, &[true, true]).unwrap();
         assert_eq!(same[0], 0);
         same[1] == 0
@@ -214,9 +189,7 @@ mod tests {
         assert!(!pair(|m| m.uvs[0].name.push('1')));
         assert!(!pair(|m| m.uvs[0].scope = Scope::Vertex));
         assert!(!pair(|m| m.uvs[0].indices = None));
-        assert!(!pair(
-            |m| m.uvs[0].indices = Some(channel(1.0, vec![vec![0, 1, 1]]))
-        ));
+        assert!(!pair(|m| m.uvs[0].indices = Some(channel(1.0, vec![vec![0, 1, 1]]))));
         assert!(!pair(|m| m.uvs.clear()));
         assert!(!pair(|m| m.normals = Some(Attribute {
             name: "N".into(),
@@ -236,23 +209,14 @@ mod tests {
         let bad = |m: &mut Mesh| m.positions = channel(1.0, vec![vec![[f32::NAN; 3]; 3]]);
         let mut first = mesh();
         bad(&mut first);
-        let scene = Scene {
-            meshes: vec![first.clone(), first],
-            ..Scene::default()
-        };
+        let scene = Scene { meshes: vec![first.clone(), first], ..Scene::default() };
         assert_eq!(find(&scene, &[true, true]).unwrap(), [0, 0]);
     }
 
     #[test]
     fn unused_meshes_are_not_read() {
-        let none = Mesh {
-            positions: channel(1.0, Vec::new()),
-            ..mesh()
-        };
-        let scene = Scene {
-            meshes: vec![mesh(), none, mesh(), mesh()],
-            ..Scene::default()
-        };
+        let none = Mesh { positions: channel(1.0, Vec::new()), ..mesh() };
+        let scene = Scene { meshes: vec![mesh(), none, mesh(), mesh()], ..Scene::default() };
         let same = find(&scene, &[false, false, true, true]).unwrap();
         assert_eq!(same, [0, 1, 2, 2]);
     }

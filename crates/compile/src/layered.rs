@@ -1,5 +1,5 @@
-//! Frames of a layered file (presets small and fast): the units of [`meshreel_codec::soft::schedule`]. Keys of a segment
-//! are coded one after the other, everything else side by side: meshes, segments, groups.
+//! Frames of a layered file (presets small and fast): the units of [`meshreel_codec::soft::schedule`]. Keys
+//! of a segment are coded one after the other, everything else side by side: meshes, segments, groups.
 
 use crate::cells::{self, Coder, Decoded, Frames, Points, Seen, Sights};
 use crate::encode::{MeshPlan, NOTHING};
@@ -57,12 +57,10 @@ pub fn frames<'a>(plan: &'a MeshPlan<'a>, points: Option<&'a Points>) -> Vec<Vec
     plan.streams.iter().map(of).collect()
 }
 
-/// The options, with some efforts up to what is asked for: what a mesh takes with more work is never more than with less.
+/// The options, with some efforts up to what is asked for: what a mesh takes with more work is never more
+/// than with less.
 pub fn ladder(options: &Options) -> Vec<Options> {
-    let with = |&effort: &u32| Options {
-        effort,
-        ..options.clone()
-    };
+    let with = |&effort: &u32| Options { effort, ..options.clone() };
     let steps = STEPS.iter().filter(|&&step| step <= options.effort);
     let all: Vec<Options> = steps.map(with).collect();
     match &all[..] {
@@ -99,10 +97,7 @@ impl Standing {
         }
         let (mut object, mut points) = (Vec::new(), Vec::new());
         let mut bounds = [NOTHING; 2];
-        for (frame, bounds) in [0, plan.source.times.len() - 1]
-            .into_iter()
-            .zip(&mut bounds)
-        {
+        for (frame, bounds) in [0, plan.source.times.len() - 1].into_iter().zip(&mut bounds) {
             let fixed = plan.prepared.fixed.as_ref();
             let fallback = fixed.map_or(&[][..], |f| &f.first_points);
             plan.source.object_points(frame, fallback, &mut object)?;
@@ -115,12 +110,7 @@ impl Standing {
                 }
             }
         }
-        Ok(Some(Standing {
-            window,
-            file,
-            bounds,
-            ends: Mutex::default(),
-        }))
+        Ok(Some(Standing { window, file, bounds, ends: Mutex::default() }))
     }
 
     /// Payloads of units of the file, from those that are the mesh's own.
@@ -132,15 +122,9 @@ impl Standing {
             let Some(mut payload) = inside.and_then(|_| own.next()) else {
                 let bounds = self.bounds[usize::from(frames.first().is_some_and(|&f| f > end))];
                 let seen = |&frame: &u32| (frame, Seen { bounds, error: 0.0 });
-                return Payload {
-                    seen: frames.iter().map(seen).collect(),
-                    ..Payload::default()
-                };
+                return Payload { seen: frames.iter().map(seen).collect(), ..Payload::default() };
             };
-            payload
-                .seen
-                .iter_mut()
-                .for_each(|(frame, _)| *frame += start);
+            payload.seen.iter_mut().for_each(|(frame, _)| *frame += start);
             let end = match frames[..] {
                 [frame] if frame == start && start > 0 => 0,
                 [frame] if frame == end && end + 1 < self.file.frames() => 1,
@@ -149,10 +133,7 @@ impl Standing {
             let mut ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
             let seen = payload.seen.clone();
             ends[end] = Some(payload);
-            Payload {
-                seen,
-                ..Payload::default()
-            }
+            Payload { seen, ..Payload::default() }
         };
         units.iter().map(payload).collect()
     }
@@ -184,8 +165,9 @@ pub struct MeshCoder<'a> {
 }
 
 impl<'a> MeshCoder<'a> {
-    /// The smallest of those that these options make, which are those of [`ladder`] for the effort that was asked for: a longer search can end in a worse place than a shorter one, and what is best
-    /// for positions need not be for the normals that are predicted from them.
+    /// The smallest of those that these options make, which are those of [`ladder`] for the effort that was
+    /// asked for: a longer search can end in a worse place than a shorter one, and what is best for positions
+    /// need not be for the normals that are predicted from them.
     pub fn smallest(
         plan: &'a MeshPlan<'a>,
         points: Option<&'a Points>,
@@ -271,8 +253,7 @@ impl<'a> MeshCoder<'a> {
         coder.choose(frames, found)?;
         let positions = coder.cells.first().and_then(|parts| parts.first());
         if let (Some(positions), Some(points)) = (positions, points) {
-            let predict =
-                |stream| NormalCoder::new(plan, points, &**positions, stream, schedule, options);
+            let predict = |stream| NormalCoder::new(plan, points, &**positions, stream, schedule, options);
             let all = (0..plan.streams.len()).map(predict);
             coder.normals = all.collect::<Result<_, Error>>()?;
         }
@@ -298,11 +279,8 @@ impl<'a> MeshCoder<'a> {
             return Ok(());
         };
         let (plan, schedule) = (self.plan, self.schedule);
-        let Chosen {
-            made,
-            tried,
-            remarks,
-        } = skin::choose(plan, positions, &**soft, schedule, self.options, found)?;
+        let Chosen { made, tried, remarks } =
+            skin::choose(plan, positions, &**soft, schedule, self.options, found)?;
         if self.options.strict && !remarks.is_empty() {
             return Err(Error::Strict { remarks });
         }
@@ -339,9 +317,7 @@ impl<'a> MeshCoder<'a> {
         let positions = self.cells.first().and_then(|parts| parts.first());
         let of_point = positions.map_or(Vec::new(), |coder| coder.parts());
         match self.points {
-            Some(points) if !of_point.is_empty() => {
-                points.of.iter().map(|&p| of_point[p as usize]).collect()
-            }
+            Some(points) if !of_point.is_empty() => points.of.iter().map(|&p| of_point[p as usize]).collect(),
             _ => Vec::new(),
         }
     }
@@ -366,10 +342,7 @@ impl<'a> MeshCoder<'a> {
 
     /// Whether a stream is kept as levels.
     fn is_levels(&self, stream: usize) -> bool {
-        let cells = self
-            .cells
-            .get(stream)
-            .is_some_and(|parts| !parts.is_empty());
+        let cells = self.cells.get(stream).is_some_and(|parts| !parts.is_empty());
         let predicted = self.normals.get(stream).is_some_and(Option::is_some);
         !(cells || predicted)
     }
@@ -387,13 +360,7 @@ impl<'a> MeshCoder<'a> {
         let of = |(s, record): (usize, &StreamRecord)| {
             if let Some(Some(normals)) = self.normals.get(s) {
                 let (bits, states) = normals.sizes();
-                return StreamRecord {
-                    coding: Coding::Predicted,
-                    word: 2,
-                    bits,
-                    states,
-                    ..record.clone()
-                };
+                return StreamRecord { coding: Coding::Predicted, word: 2, bits, states, ..record.clone() };
             }
             if self.is_levels(s) {
                 return record.clone();
@@ -451,9 +418,7 @@ impl<'a> MeshCoder<'a> {
                 self.plan.encode_base(s, out);
             } else {
                 let parts = &self.cells[s];
-                parts
-                    .iter()
-                    .for_each(|part| put_sized(part.static_bytes(), out));
+                parts.iter().for_each(|part| put_sized(part.static_bytes(), out));
             }
             if record.semantic == Semantic::Position {
                 position_bytes = out.len() - start;
@@ -473,9 +438,7 @@ impl<'a> MeshCoder<'a> {
             return self.own_segment(segment);
         };
         let units: Vec<Unit> = still.file.segment(segment).map(Unit::Key).collect();
-        let own = units
-            .iter()
-            .find_map(|&u| still.file.unit_within(still.window, u));
+        let own = units.iter().find_map(|&u| still.file.unit_within(still.window, u));
         let own = match own {
             Some(Unit::Key(key)) => self.own_segment(key / self.schedule.restart())?,
             _ => Vec::new(),
@@ -495,10 +458,7 @@ impl<'a> MeshCoder<'a> {
                 let coded = part.segment(segment, keep)?;
                 let frame = |key| self.schedule.key_frame(key);
                 let keys = coded.keys.into_iter();
-                of_stream.push(
-                    keys.map(|(k, b, seen)| (b, vec![(frame(k), seen)]))
-                        .collect(),
-                );
+                of_stream.push(keys.map(|(k, b, seen)| (b, vec![(frame(k), seen)])).collect());
                 if keep {
                     decoded = Some(coded.decoded);
                 }
@@ -523,7 +483,8 @@ impl<'a> MeshCoder<'a> {
         Ok(still.place(&units, own.collect()))
     }
 
-    /// What the mesh has in the frames at the ends of its own, where those are not all; how many bytes of it positions need.
+    /// What the mesh has in the frames at the ends of its own, where those are not all; how many bytes of it
+    /// positions need.
     pub fn ends(&self) -> (Vec<u8>, usize) {
         let (mut bytes, mut positions) = (Vec::new(), 0);
         if let Some(still) = &self.still {
@@ -688,8 +649,5 @@ fn coders<'a, W: cells::Width>(
     count: usize,
     options: &Options,
 ) -> Result<Option<Vec<Box<dyn Coder + 'a>>>, Error> {
-    parts
-        .iter()
-        .map(|part| cells::coder::<W>(part, count, options))
-        .collect()
+    parts.iter().map(|part| cells::coder::<W>(part, count, options)).collect()
 }

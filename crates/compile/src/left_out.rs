@@ -1,12 +1,14 @@
-//! What the source has and a file will not: a remark for each, so that nothing goes without a word. Numbers that may be kept are another matter:
-//! what cannot be said of them before all frames are seen, [`crate::attributes`] says.
+//! What the source has and a file will not: a remark for each, so that nothing goes without a word. Numbers
+//! that may be kept are another matter: what cannot be said of them before all frames are seen,
+//! [`crate::attributes`] says.
 
 use crate::{Error, Options, PartsChoice};
 use meshreel_scene::{Attribute, Mesh, MeshId, NodeId, Placed, Remark, Scene, Scope};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-/// What Blender writes at each mesh to tell its own importer of subdivision: nothing that an artist put there.
+/// What Blender writes at each mesh to tell its own importer of subdivision: nothing that an artist put
+/// there.
 const EXPORTERS_MARK: &str = "meshtype";
 
 /// Of the objects that are `kept`, and of those above them.
@@ -27,9 +29,8 @@ pub fn remarks(
             needed[parent] = true;
         }
     }
-    let nodes: BTreeSet<NodeId> = (placed.iter().zip(&needed))
-        .filter_map(|(place, needed)| needed.then_some(place.node))
-        .collect();
+    let nodes: BTreeSet<NodeId> =
+        (placed.iter().zip(&needed)).filter_map(|(place, needed)| needed.then_some(place.node)).collect();
     // Numbers of a transform are its meshes' as well.
     let mut below: HashMap<NodeId, Vec<MeshId>> = HashMap::new();
     for &id in &nodes {
@@ -60,7 +61,8 @@ pub fn remarks(
 fn of_mesh(mesh: &Mesh, options: &Options, out: &mut Vec<Remark>) -> Result<(), Error> {
     let mut say = |what: String| out.push(Remark::new(&mesh.path, what));
     if mesh.velocities.as_ref().is_some_and(|v| !v.is_empty()) {
-        say("velocities are not kept; left out (where points go between frames says how fast they are)".into());
+        say("velocities are not kept; left out (where points go between frames says how fast they are)"
+            .into());
     }
     for (name, kind) in &mesh.other_attributes {
         let is = |other: &str| other == name;
@@ -94,8 +96,5 @@ fn is_used(mesh: &Mesh, names: &Attribute<Arc<str>>, options: &Options) -> Resul
     let mut there = Vec::new();
     names.values.read(0, &mut there)?;
     let there: HashSet<&str> = there.iter().map(|name| &**name).collect();
-    Ok(mesh
-        .face_sets
-        .iter()
-        .all(|set| there.contains(&set.name[..])))
+    Ok(mesh.face_sets.iter().all(|set| there.contains(&set.name[..])))
 }

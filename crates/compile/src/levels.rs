@@ -1,5 +1,5 @@
-//! Streams kept as levels in a layered file: normals, and positions whose tolerance is too fine for cells. Each frame is
-//! predicted between the nearest decoded frames on both sides.
+//! Streams kept as levels in a layered file: normals, and positions whose tolerance is too fine for cells.
+//! Each frame is predicted between the nearest decoded frames on both sides.
 
 use crate::encode::MeshPlan;
 use crate::evaluate::{Scratch, Want};
@@ -44,10 +44,7 @@ impl LevelCoder<'_> {
         let mut held: Vec<Quantized> = Vec::new();
         let mut out = Vec::new();
         for &unit in units {
-            let mut coded = Coded {
-                bytes: vec![Vec::new(); self.streams.len()],
-                seen: Vec::new(),
-            };
+            let mut coded = Coded { bytes: vec![Vec::new(); self.streams.len()], seen: Vec::new() };
             for &frame in self.schedule.frames_of(unit).iter() {
                 let references = self.references(frame);
                 for needed in references.into_iter().flatten().chain([frame]) {
@@ -70,8 +67,8 @@ impl LevelCoder<'_> {
         Ok(out)
     }
 
-    /// The decoded frames before and after that a frame is predicted from; what a key would take from the first frame
-    /// is in the static data.
+    /// The decoded frames before and after that a frame is predicted from; what a key would take from the
+    /// first frame is in the static data.
     fn references(&self, frame: u32) -> [Option<u32>; 2] {
         let key = self.schedule.key_of(frame).is_some();
         let all = self.schedule.references(frame);
@@ -94,19 +91,8 @@ impl LevelCoder<'_> {
         let mut values = VertexValues::default();
         let (source, prepared) = (&plan.source, &plan.prepared);
         let mut scratch = Scratch::default();
-        (self.fixed).evaluate(
-            source,
-            prepared,
-            frame as usize,
-            want,
-            &mut scratch,
-            &mut values,
-        )?;
-        let mut out = Quantized {
-            frame,
-            levels: Vec::new(),
-            seen: None,
-        };
+        (self.fixed).evaluate(source, prepared, frame as usize, want, &mut scratch, &mut values)?;
+        let mut out = Quantized { frame, levels: Vec::new(), seen: None };
         for &s in &self.streams {
             let record = &plan.streams[s];
             let mut levels = Levels::new(record.word);

@@ -1,5 +1,6 @@
-//! Scenes into `.reel` files. The passes, in order, are listed in [`plan`]; `Options` say what is promised, [`Report`] what
-//! came out. Before a frame is written it is decoded again by the functions the player uses, and measured.
+//! Scenes into `.reel` files. The passes, in order, are listed in [`plan`]; `Options` say what is promised,
+//! [`Report`] what came out. Before a frame is written it is decoded again by the functions the player uses,
+//! and measured.
 
 mod attributes;
 mod between;
@@ -47,12 +48,12 @@ mod write;
 pub use between::Found as Between;
 pub use error::Error;
 pub use options::{
-    BetweenChoice, ClipChoice, CodecChoice, CurveChoice, JointOverride, LayerChoice, LocalRule,
-    MeshOverride, MethodChoice, Options, PartsChoice, Preset, RigChoice, Tolerance, TransformForm,
+    BetweenChoice, ClipChoice, CodecChoice, CurveChoice, JointOverride, LayerChoice, LocalRule, MeshOverride,
+    MethodChoice, Options, PartsChoice, Preset, RigChoice, Tolerance, TransformForm,
 };
 pub use plan::compile;
 pub use remesh::Remeshed;
 pub use report::{
-    ClipReport, Detailed, Heaviest, Inspect, Measures, MeshReport, Phase, Progress, Report, Rest,
-    RigReport, Silent, Spikes, Tried,
+    ClipReport, Detailed, Heaviest, Inspect, Measures, MeshReport, Phase, Progress, Report, Rest, RigReport,
+    Silent, Spikes, Tried,
 };

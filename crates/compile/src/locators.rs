@@ -1,5 +1,6 @@
-//! What a locator is promised. It has no size of its own, so it is taken for a cube around its origin, as large as the smallest mesh that is near it in
-//! the tree: what is attached to it is as exact as what it belongs to, where it is and which way it looks.
+//! What a locator is promised. It has no size of its own, so it is taken for a cube around its origin, as
+//! large as the smallest mesh that is near it in the tree: what is attached to it is as exact as what it
+//! belongs to, where it is and which way it looks.
 
 use crate::motion::Motion;
 use crate::plan::{Budget, extent_diagonal};
@@ -17,8 +18,9 @@ pub struct Promise {
     pub reach: f32,
 }
 
-/// Diagonals of the source's meshes in their own space, by placed object, over all frames, whether they are shown there or not, and whatever becomes of
-/// their faces. Reads all of their points, so only where there are locators.
+/// Diagonals of the source's meshes in their own space, by placed object, over all frames, whether they are
+/// shown there or not, and whatever becomes of their faces. Reads all of their points, so only where there
+/// are locators.
 pub fn diagonals(
     scene: &Scene,
     placed: &[Placed],
@@ -30,9 +32,7 @@ pub fn diagonals(
     }
     let mesh_of = |i: usize| scene.nodes[placed[i].node].mesh.filter(|_| selected[i]);
     let mut used = vec![false; scene.meshes.len()];
-    (0..placed.len())
-        .filter_map(mesh_of)
-        .for_each(|mesh| used[mesh] = true);
+    (0..placed.len()).filter_map(mesh_of).for_each(|mesh| used[mesh] = true);
     let of = |(mesh, used): (&Mesh, bool)| -> Result<f64, Error> {
         let mut extent = Extent::<3>::default();
         let frames = match (used, mesh.positions.is_constant()) {
@@ -47,12 +47,8 @@ pub fn diagonals(
         }
         Ok(extent_diagonal(&extent))
     };
-    let all: Vec<f64> = (scene.meshes.par_iter().zip(used))
-        .map(of)
-        .collect::<Result<_, Error>>()?;
-    Ok((0..placed.len())
-        .map(|i| mesh_of(i).map(|mesh| all[mesh]))
-        .collect())
+    let all: Vec<f64> = (scene.meshes.par_iter().zip(used)).map(of).collect::<Result<_, Error>>()?;
+    Ok((0..placed.len()).map(|i| mesh_of(i).map(|mesh| all[mesh])).collect())
 }
 
 /// Of all placed objects that are one.
@@ -70,9 +66,7 @@ pub fn promises(
         let size = (*diagonal)? * scale;
         Some(size).filter(|size| *size > 0.0 && size.is_finite())
     };
-    let sizes: Vec<Option<f64>> = (diagonals.iter().zip(&motion.largest_scale))
-        .map(in_world)
-        .collect();
+    let sizes: Vec<Option<f64>> = (diagonals.iter().zip(&motion.largest_scale)).map(in_world).collect();
     let near = locators::nearest(placed, &sizes);
     let of = |i: usize| {
         // Among meshes without any size a unit has to do.
@@ -93,8 +87,9 @@ pub fn promises(
 /// Part of a tolerance that floats may take before a locator has to stand by itself in the world.
 const MOST: f64 = 0.6;
 
-/// Settles what is promised, from what floats make of a locator's transforms. True: it is better off by itself in the world, without the floats of those above.
-/// Where it is there already, the promise gives way, with a remark.
+/// Settles what is promised, from what floats make of a locator's transforms. True: it is better off by
+/// itself in the world, without the floats of those above. Where it is there already, the promise gives way,
+/// with a remark.
 pub fn settle(
     path: &str,
     promise: &Promise,

@@ -5,7 +5,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 // Tuning: expected work in units that are about microseconds of a core; only their ratios matter.
-/// Of a point in a frame: for one set of options, for a trial of how fine positions are, to code it in the end.
+/// Of a point in a frame: for one set of options, for a trial of how fine positions are, to code it in the
+/// end.
 const SETTINGS: u64 = 11;
 const TRIAL: u64 = 8;
 const CODED: u64 = 8;
@@ -51,11 +52,7 @@ pub struct Ahead {
 impl<'a> Meter<'a> {
     /// Nothing is ahead yet.
     pub fn new(progress: &'a dyn Progress) -> Meter<'a> {
-        Meter {
-            progress,
-            total: AtomicU64::new(0),
-            done: AtomicU64::new(0),
-        }
+        Meter { progress, total: AtomicU64::new(0), done: AtomicU64::new(0) }
     }
 
     /// Adds the work of a mesh; frames are coded after all of it.

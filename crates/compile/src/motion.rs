@@ -1,5 +1,6 @@
-//! First look at the transforms: what moves, what a translation, rotation and scale can say, how large the world gets
-//! and what is visible when. One pass over all frames, nothing kept per frame but a visibility bit.
+//! First look at the transforms: what moves, what a translation, rotation and scale can say, how large the
+//! world gets and what is visible when. One pass over all frames, nothing kept per frame but a visibility
+//! bit.
 
 use crate::Error;
 use crate::flatten::FlatNode;
@@ -28,9 +29,7 @@ impl FrameSet {
     }
     /// True where the frame is in the set.
     pub fn contains(&self, frame: usize) -> bool {
-        self.0
-            .get(frame / 64)
-            .is_some_and(|word| word >> (frame % 64) & 1 == 1)
+        self.0.get(frame / 64).is_some_and(|word| word >> (frame % 64) & 1 == 1)
     }
     /// Number of frames in the set.
     pub fn count(&self) -> usize {
@@ -69,7 +68,8 @@ pub struct Local {
     pub uniform: bool,
     /// It turns nothing (so that no scale above can shear it).
     pub unrotated: bool,
-    /// Nothing about its decomposition depends on the frames before: its handedness stays and no scale is zero.
+    /// Nothing about its decomposition depends on the frames before: its handedness stays and no scale is
+    /// zero.
     pub steady: bool,
     /// Whether it follows its parents.
     pub inherits: Inherits,
@@ -87,31 +87,21 @@ pub struct Motion {
     pub broken: Vec<bool>,
 }
 
-/// Relative error below which a matrix counts as translation, rotation and scale. Far below any float32 rounding that
-/// a file's own matrices carry; what it lets through is measured later.
+/// Relative error below which a matrix counts as translation, rotation and scale. Far below any float32
+/// rounding that a file's own matrices carry; what it lets through is measured later.
 const PURE: f64 = 1e-7;
 
 /// Looks at `placed` at all `times`; call it inside the pool that may be used.
-pub fn scan(
-    scene: &Scene,
-    placed: &[Placed],
-    selected: &[bool],
-    times: &[f64],
-) -> Result<Motion, Error> {
+pub fn scan(scene: &Scene, placed: &[Placed], selected: &[bool], times: &[f64]) -> Result<Motion, Error> {
     let mut first = World::new(scene, placed)?;
     first.evaluate(times[0])?;
-    let mut parts = in_chunks(times, true, |start, times| {
-        scan_part(scene, placed, selected, &first, start, times)
-    })?
-    .into_iter();
+    let mut parts =
+        in_chunks(times, true, |start, times| scan_part(scene, placed, selected, &first, start, times))?
+            .into_iter();
     let Some(mut motion) = parts.next() else {
         return Err(Error::misuse("no frames"));
     };
-    motion
-        .visible
-        .iter_mut()
-        .zip(selected)
-        .for_each(|(set, &s)| set.grow(if s { times.len() } else { 0 }));
+    motion.visible.iter_mut().zip(selected).for_each(|(set, &s)| set.grow(if s { times.len() } else { 0 }));
     for part in parts {
         for (a, b) in motion.local.iter_mut().zip(&part.local) {
             a.animated |= b.animated;
@@ -119,11 +109,7 @@ pub fn scan(
             a.uniform &= b.uniform;
             a.unrotated &= b.unrotated;
             a.steady &= b.steady;
-            a.inherits = if b.inherits == Inherits::Mixed {
-                Inherits::Mixed
-            } else {
-                a.inherits
-            };
+            a.inherits = if b.inherits == Inherits::Mixed { Inherits::Mixed } else { a.inherits };
         }
         for i in 0..placed.len() {
             motion.largest_scale[i] = motion.largest_scale[i].max(part.largest_scale[i]);
@@ -134,24 +120,20 @@ pub fn scan(
     Ok(motion)
 }
 
-/// Runs `work(number of the first frame, times)` on parts of the animation in parallel, or on all of it, where frames
-/// depend on those before.
+/// Runs `work(number of the first frame, times)` on parts of the animation in parallel, or on all of it,
+/// where frames depend on those before.
 pub fn in_chunks<T: Send>(
     times: &[f64],
     parallel: bool,
     work: impl Fn(usize, &[f64]) -> Result<T, Error> + Sync,
 ) -> Result<Vec<T>, Error> {
     // Whole words of frame sets; enough frames that setting up a world does not matter.
-    let size = times
-        .len()
-        .div_ceil(rayon::current_num_threads())
-        .next_multiple_of(64)
-        .max(if parallel { 64 } else { times.len() });
-    times
-        .par_chunks(size)
-        .enumerate()
-        .map(|(i, times)| work(i * size, times))
-        .collect()
+    let size = times.len().div_ceil(rayon::current_num_threads()).next_multiple_of(64).max(if parallel {
+        64
+    } else {
+        times.len()
+    });
+    times.par_chunks(size).enumerate().map(|(i, times)| work(i * size, times)).collect()
 }
 
 fn scan_part(
@@ -165,11 +147,7 @@ fn scan_part(
     let n = placed.len();
     let mut world = World::new(scene, placed)?;
     let of = |flag: bool| {
-        if flag {
-            Inherits::Always
-        } else {
-            Inherits::Never
-        }
+        if flag { Inherits::Always } else { Inherits::Never }
     };
     let mut motion = Motion {
         local: first
@@ -185,10 +163,7 @@ fn scan_part(
             })
             .collect(),
         largest_scale: vec![0.0; n],
-        visible: selected
-            .iter()
-            .map(|&s| FrameSet::new(if s { start + times.len() } else { 0 }))
-            .collect(),
+        visible: selected.iter().map(|&s| FrameSet::new(if s { start + times.len() } else { 0 })).collect(),
         broken: vec![false; n],
     };
     for (frame, &time) in times.iter().enumerate() {
@@ -237,36 +212,25 @@ fn handedness(m: &DMat4) -> f64 {
     let lengths = columns.map(DVec3::length);
     let longest = lengths[0].max(lengths[1]).max(lengths[2]);
     let volume = columns[0].cross(columns[1]).dot(columns[2]);
-    let clear = lengths.iter().all(|l| *l > 1e-6 * longest)
-        && volume.abs() > 1e-3 * lengths.iter().product::<f64>();
-    if clear && m.is_finite() {
-        volume.signum()
-    } else {
-        0.0
-    }
+    let clear =
+        lengths.iter().all(|l| *l > 1e-6 * longest) && volume.abs() > 1e-3 * lengths.iter().product::<f64>();
+    if clear && m.is_finite() { volume.signum() } else { 0.0 }
 }
 
 fn classify(m: &DMat4, hand: f64, state: &mut Local) {
     state.steady &= hand != 0.0 && handedness(m) == hand;
-    let (x, y, z) = (
-        m.x_axis.truncate(),
-        m.y_axis.truncate(),
-        m.z_axis.truncate(),
-    );
+    let (x, y, z) = (m.x_axis.truncate(), m.y_axis.truncate(), m.z_axis.truncate());
     let (a, b, c) = (x.length(), y.length(), z.length());
     let size = a.max(b).max(c);
     let orthogonal = |u: DVec3, v: DVec3, lu: f64, lv: f64| u.dot(v).abs() <= PURE * lu * lv;
-    state.pure &=
-        m.is_finite() && orthogonal(x, y, a, b) && orthogonal(x, z, a, c) && orthogonal(y, z, b, c);
+    state.pure &= m.is_finite() && orthogonal(x, y, a, b) && orthogonal(x, z, a, c) && orthogonal(y, z, b, c);
     state.uniform &= size > 0.0 && (size - a.min(b).min(c)) <= PURE * size;
-    let off = [x.y, x.z, y.x, y.z, z.x, z.y]
-        .iter()
-        .fold(0.0f64, |m, v| m.max(v.abs()));
+    let off = [x.y, x.z, y.x, y.z, z.x, z.y].iter().fold(0.0f64, |m, v| m.max(v.abs()));
     state.unrotated &= off <= PURE * size;
 }
 
-/// The nodes that are left, frame by frame, as the player will see them: each matrix taken apart, rounded to f32 and
-/// multiplied up the tree again.
+/// The nodes that are left, frame by frame, as the player will see them: each matrix taken apart, rounded to
+/// f32 and multiplied up the tree again.
 pub struct Tracks<'a> {
     nodes: &'a [FlatNode],
     /// The source at the frame last asked for.
@@ -280,11 +244,7 @@ pub struct Tracks<'a> {
 
 impl<'a> Tracks<'a> {
     /// At no frame yet.
-    pub fn new(
-        scene: &'a Scene,
-        placed: &'a [Placed],
-        nodes: &'a [FlatNode],
-    ) -> Result<Tracks<'a>, Error> {
+    pub fn new(scene: &'a Scene, placed: &'a [Placed], nodes: &'a [FlatNode]) -> Result<Tracks<'a>, Error> {
         Ok(Tracks {
             nodes,
             world: World::new(scene, placed)?,
@@ -299,7 +259,8 @@ impl<'a> Tracks<'a> {
         self.previous[node].unwrap_or(Trs::IDENTITY)
     }
 
-    /// Goes to a time. Signs of quaternions and scales follow the time asked for before, so times must be given in order.
+    /// Goes to a time. Signs of quaternions and scales follow the time asked for before, so times must be
+    /// given in order.
     pub fn evaluate(&mut self, time: f64) -> Result<(), Error> {
         self.world.evaluate(time)?;
         for (i, node) in self.nodes.iter().enumerate() {
@@ -336,8 +297,7 @@ pub fn product(a: &[[f64; 4]; 3], b: &[[f64; 4]; 3]) -> [[f64; 4]; 3] {
 pub fn transform_box(m: &[[f64; 4]; 3], b: &[f32; 6]) -> [f64; 6] {
     let (mut low, mut high) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
     for corner in 0..8 {
-        let p: [f64; 3] =
-            std::array::from_fn(|k| f64::from(b[if corner >> k & 1 == 0 { k } else { k + 3 }]));
+        let p: [f64; 3] = std::array::from_fn(|k| f64::from(b[if corner >> k & 1 == 0 { k } else { k + 3 }]));
         for k in 0..3 {
             let x = m[k][0] * p[0] + m[k][1] * p[1] + m[k][2] * p[2] + m[k][3];
             (low[k], high[k]) = (low[k].min(x), high[k].max(x));
@@ -406,10 +366,7 @@ mod tests {
 
     #[test]
     fn what_a_matrix_is() {
-        let turn = DMat4::from_quat(DQuat::from_axis_angle(
-            DVec3::new(1.0, 2.0, 3.0).normalize(),
-            0.9,
-        ));
+        let turn = DMat4::from_quat(DQuat::from_axis_angle(DVec3::new(1.0, 2.0, 3.0).normalize(), 0.9));
         let scale = |x, y, z| DMat4::from_scale(DVec3::new(x, y, z));
         let flags = |m| {
             let s = state(m);
@@ -417,18 +374,9 @@ mod tests {
         };
         assert_eq!(flags(DMat4::IDENTITY), (true, true, true, true));
         assert_eq!(flags(turn), (true, true, false, true));
-        assert_eq!(
-            flags(turn * scale(2.0, 2.0, 2.0)),
-            (true, true, false, true)
-        );
-        assert_eq!(
-            flags(turn * scale(2.0, 1.0, 2.0)),
-            (true, false, false, true)
-        );
-        assert_eq!(
-            flags(scale(2.0, 1.0, 2.0) * turn),
-            (false, false, false, true)
-        );
+        assert_eq!(flags(turn * scale(2.0, 2.0, 2.0)), (true, true, false, true));
+        assert_eq!(flags(turn * scale(2.0, 1.0, 2.0)), (true, false, false, true));
+        assert_eq!(flags(scale(2.0, 1.0, 2.0) * turn), (false, false, false, true));
         assert_eq!(flags(scale(-2.0, 2.0, 2.0)), (true, true, true, true));
         assert_eq!(flags(scale(0.0, 2.0, 2.0)), (true, false, true, false));
         assert_eq!(flags(DMat4::ZERO), (true, false, true, false));
@@ -454,10 +402,7 @@ mod tests {
         }
         let twice = product(&m, &m);
         let b = transform_box(&twice, &[0.0; 6]);
-        assert!(
-            (b[0] - 10.0).abs() < 1e-6 && (b[1] - 10.0).abs() < 1e-6,
-            "{b:?}"
-        );
+        assert!((b[0] - 10.0).abs() < 1e-6 && (b[1] - 10.0).abs() < 1e-6, "{b:?}");
     }
 
     #[test]
@@ -465,8 +410,7 @@ mod tests {
         for frames in [1, 63, 64, 65, 1000] {
             let times: Vec<f64> = (0..frames).map(|f| f as f64).collect();
             for parallel in [true, false] {
-                let parts =
-                    in_chunks(&times, parallel, |first, times| Ok((first, times.len()))).unwrap();
+                let parts = in_chunks(&times, parallel, |first, times| Ok((first, times.len()))).unwrap();
                 let mut next = 0;
                 for (first, count) in &parts {
                     assert_eq!((*first, first % 64), (next, 0));

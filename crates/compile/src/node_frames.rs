@@ -43,12 +43,8 @@ impl<'a> NodeFrames<'a> {
         Ok(NodeFrames {
             job,
             tracks: Tracks::new(job.scene, job.placed, job.nodes)?,
-            mesh_of: (job.nodes.iter())
-                .map(|n| n.mesh.and_then(|i| of[i]))
-                .collect(),
-            animated: shown
-                .filter(|&i| visible(i) == Visibility::Animated)
-                .collect(),
+            mesh_of: (job.nodes.iter()).map(|n| n.mesh.and_then(|i| of[i])).collect(),
+            animated: shown.filter(|&i| visible(i) == Visibility::Animated).collect(),
             next: 0,
         })
     }

@@ -28,10 +28,12 @@ pub enum MethodChoice {
     Fluid,
 }
 
-/// What says which points of a mesh move as one part. A hint in any case: what does not move as it says is looked at again.
+/// What says which points of a mesh move as one part. A hint in any case: what does not move as it says is
+/// looked at again.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum PartsChoice {
-    /// Whole numbers on faces or points that agree with the motion, or else named sets of faces that do; then as [`PartsChoice::Analyse`].
+    /// Whole numbers on faces or points that agree with the motion, or else named sets of faces that do; then
+    /// as [`PartsChoice::Analyse`].
     #[default]
     Auto,
     /// The whole numbers of this name.
@@ -62,7 +64,8 @@ pub struct MeshOverride {
 pub struct ClipChoice {
     /// Codec.
     pub codec: CodecChoice,
-    /// Distance of the error metric's points from joints that have none of their own, in the file's unit. None: 3 cm.
+    /// Distance of the error metric's points from joints that have none of their own, in the file's unit.
+    /// None: 3 cm.
     pub shell: Option<f64>,
     /// Overrides of single joints; later ones win.
     pub joints: Vec<JointOverride>,
@@ -152,7 +155,8 @@ pub struct CurveChoice {
 /// The local rule: each sub-track by itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LocalRule {
-    /// Tolerances of rotations (as far as they move the end of the bone), translations and scales (times the bone); None: the general one.
+    /// Tolerances of rotations (as far as they move the end of the bone), translations and scales (times the
+    /// bone); None: the general one.
     pub tolerances: [Option<f64>; 3],
     /// They shrink up the hierarchy: 1, ½, ⅓ ….
     pub adaptive: bool,
@@ -212,7 +216,8 @@ pub struct Options {
     pub normal_tolerance: f64,
     /// Largest distance between source and decoded uv.
     pub uv_tolerance: f64,
-    /// Largest error of scalar tracks and attributes: absolute, or of the range of each component. Whole numbers are exact.
+    /// Largest error of scalar tracks and attributes: absolute, or of the range of each component. Whole
+    /// numbers are exact.
     pub scalar_tolerance: Tolerance,
     /// Bits per colour component, 1…16.
     pub colour_bits: u32,
@@ -228,8 +233,8 @@ pub struct Options {
     pub block: Format,
     /// How moving points are kept.
     pub preset: Preset,
-    /// Index frames (classic) or restart keys (small, fast) at most this many frames apart: 1…64, for the latter a
-    /// multiple of 16. Without it 16 or 64.
+    /// Index frames (classic) or restart keys (small, fast) at most this many frames apart: 1…64, for the
+    /// latter a multiple of 16. Without it 16 or 64.
     pub index_every: Option<usize>,
     /// Edges sharper than this stay hard where normals are made; None = all smooth.
     pub smooth_angle: Option<f64>,
@@ -237,7 +242,8 @@ pub struct Options {
     pub cycle: bool,
     /// Faces that change are replaced by fixed ones, as far as the tolerance allows.
     pub remesh: bool,
-    /// Frames at the end of a cycle that are blended into its start where faces are replaced; none: an eighth of all.
+    /// Frames at the end of a cycle that are blended into its start where faces are replaced; none: an eighth
+    /// of all.
     pub remesh_blend: Option<usize>,
     /// Resample to this rate.
     pub fps: Option<f64>,
@@ -245,7 +251,8 @@ pub struct Options {
     pub range: Option<Range>,
     /// Whether frames are added between samples of the source.
     pub between: BetweenChoice,
-    /// Rate that the user gave for inputs that carry none; stored, so that a checker reads them at the same times.
+    /// Rate that the user gave for inputs that carry none; stored, so that a checker reads them at the same
+    /// times.
     pub source_fps: Option<f64>,
     /// Name or number of the animation that was asked for; stored for the same reason.
     pub animation: Option<String>,
@@ -275,7 +282,8 @@ pub struct Options {
     pub meshes: Vec<MeshOverride>,
     /// Clips.
     pub clips: ClipChoice,
-    /// Levels of detail of each mesh beside the mesh itself: 0 … 7, each of about half the triangles of the one before.
+    /// Levels of detail of each mesh beside the mesh itself: 0 … 7, each of about half the triangles of the
+    /// one before.
     pub lod: u32,
     /// Triangles that nobody can see while pieces stand together or have come to rest are left out then.
     pub cull_hidden: bool,
@@ -363,9 +371,7 @@ impl Options {
     pub fn check(&self) -> Result<(), Error> {
         let positive = |what: &str, v: f64| match v.is_finite() && v > 0.0 {
             true => Ok(()),
-            false => Err(Error::misuse(format!(
-                "{what} must be a positive number, not {v}"
-            ))),
+            false => Err(Error::misuse(format!("{what} must be a positive number, not {v}"))),
         };
         let (Tolerance::Absolute(t) | Tolerance::Relative(t)) = self.tolerance;
         positive("--tolerance", t)?;
@@ -408,8 +414,7 @@ impl Options {
                     "--preset classic has no parts: leave --parts away, or take --preset small",
                 ));
             }
-            if let Some(method) = method.filter(|m| !matches!(m, MethodChoice::Auto) && !bones(*m))
-            {
+            if let Some(method) = method.filter(|m| !matches!(m, MethodChoice::Auto) && !bones(*m)) {
                 let name = format!("{method:?}").to_lowercase();
                 return Err(Error::misuse(format!(
                     "--parts says what is rigid, --method {name} has no parts: leave one of them away"
@@ -418,9 +423,7 @@ impl Options {
             if let Some(PartsChoice::Attribute(name)) = parts
                 && (name.is_empty() || name.contains(char::is_control))
             {
-                return Err(Error::misuse(format!(
-                    "--parts attribute:{name:?} is no name"
-                )));
+                return Err(Error::misuse(format!("--parts attribute:{name:?} is no name")));
             }
         }
         self.check_remesh()?;
@@ -429,9 +432,7 @@ impl Options {
         let sections = self.meshes.iter().map(|over| &over.glob).chain(joints);
         for glob in self.include.iter().chain(&self.exclude).chain(sections) {
             if glob.contains(char::is_control) {
-                return Err(Error::misuse(format!(
-                    "a glob with a control character in it: {glob:?}"
-                )));
+                return Err(Error::misuse(format!("a glob with a control character in it: {glob:?}")));
             }
         }
         self.clips.check()?;
@@ -439,12 +440,9 @@ impl Options {
         positive("--uv-tolerance", self.uv_tolerance)?;
         let (Tolerance::Absolute(t) | Tolerance::Relative(t)) = self.scalar_tolerance;
         positive("--scalar-tolerance", t)?;
-        let within = |what: &str, v: usize, low: usize, high: usize| match (low..=high).contains(&v)
-        {
+        let within = |what: &str, v: usize, low: usize, high: usize| match (low..=high).contains(&v) {
             true => Ok(()),
-            false => Err(Error::misuse(format!(
-                "{what} must be {low} to {high}, not {v}"
-            ))),
+            false => Err(Error::misuse(format!("{what} must be {low} to {high}, not {v}"))),
         };
         within("--colour-bits", self.colour_bits as usize, 1, 16)?;
         within("--index-every", self.index_every(), 1, 64)?;
@@ -480,9 +478,7 @@ impl Options {
         if let Some(angle) = self.smooth_angle
             && !(0.0..=180.0).contains(&angle)
         {
-            return Err(Error::misuse(format!(
-                "--smooth-angle must be 0 to 180 degrees, not {angle}"
-            )));
+            return Err(Error::misuse(format!("--smooth-angle must be 0 to 180 degrees, not {angle}")));
         }
         if let Some(fps) = self.fps {
             positive("--fps", fps)?;
@@ -513,9 +509,9 @@ impl Options {
             Some(_) if !any => Err(Error::misuse(
                 "--remesh-blend says how loops of --remesh are blended: add --remesh, or leave it away",
             )),
-            Some(_) if !self.cycle => Err(Error::misuse(
-                "--remesh-blend is for loops: add --cycle, or leave it away",
-            )),
+            Some(_) if !self.cycle => {
+                Err(Error::misuse("--remesh-blend is for loops: add --cycle, or leave it away"))
+            }
             _ => Ok(()),
         }
     }
@@ -536,11 +532,7 @@ impl Options {
 
     /// Frames from one index frame or restart key to the next.
     pub fn index_every(&self) -> usize {
-        let usual = if self.preset == Preset::Classic {
-            16
-        } else {
-            64
-        };
+        let usual = if self.preset == Preset::Classic { 16 } else { 64 };
         self.index_every.unwrap_or(usual)
     }
 
@@ -549,8 +541,8 @@ impl Options {
         (self.index_every() / 16).max(1) as u32
     }
 
-    /// How classic frames are encoded. Store and LZ4 are taken for the speed of decoding; deflate and zstd only at
-    /// efforts that ask for the least size.
+    /// How classic frames are encoded. Store and LZ4 are taken for the speed of decoding; deflate and zstd
+    /// only at efforts that ask for the least size.
     pub(crate) fn work(&self) -> Work {
         Work {
             effort: self.effort,
@@ -563,15 +555,12 @@ impl Options {
 
     /// What decides the frame times.
     pub fn frame_options(&self) -> FrameOptions {
-        FrameOptions {
-            channels: self.channels,
-            fps: self.fps,
-            range: self.range,
-        }
+        FrameOptions { channels: self.channels, fps: self.fps, range: self.range }
     }
 
-    /// Everything that changes content, one `key = value` per line, keys as on the command line. Stored in the file,
-    /// so that a checker needs nothing else, but what holds between frames, which follows from the source, too. f64 prints shortest and reads back exactly.
+    /// Everything that changes content, one `key = value` per line, keys as on the command line. Stored in
+    /// the file, so that a checker needs nothing else, but what holds between frames, which follows from the
+    /// source, too. f64 prints shortest and reads back exactly.
     pub fn to_text(&self) -> String {
         use std::fmt::Write;
         let mut text = String::new();
@@ -677,9 +666,9 @@ impl Options {
 impl ClipChoice {
     fn check(&self) -> Result<(), Error> {
         let length = |what: &str, v: Option<f64>| match v {
-            Some(v) if !(v > 1e-15 && v < 1e15) => Err(Error::misuse(format!(
-                "{what} must be a length above zero, not {v}"
-            ))),
+            Some(v) if !(v > 1e-15 && v < 1e15) => {
+                Err(Error::misuse(format!("{what} must be a length above zero, not {v}")))
+            }
             _ => Ok(()),
         };
         length("--shell", self.shell)?;
@@ -697,11 +686,9 @@ impl ClipChoice {
             Some(_) if self.codec != CodecChoice::Curve => Err(Error::misuse(
                 "the local rule is for --codec curve alone: it promises other things than codec sampled",
             )),
-            Some(_) if self.joints.iter().any(|over| over.tolerance.is_some()) => {
-                Err(Error::misuse(
-                    "tolerances of single joints are for the guaranteed rule; the local one has a tolerance for each kind of sub-track",
-                ))
-            }
+            Some(_) if self.joints.iter().any(|over| over.tolerance.is_some()) => Err(Error::misuse(
+                "tolerances of single joints are for the guaranteed rule; the local one has a tolerance for each kind of sub-track",
+            )),
             Some(local) => {
                 let names = ["rotation", "translation", "scale"];
                 (names.iter().zip(local.tolerances))
@@ -711,13 +698,10 @@ impl ClipChoice {
     }
 
     fn check_layers(&self) -> Result<(), Error> {
-        let wrong =
-            |name: &str, what: String| Err(Error::misuse(format!("layer {name:?}: {what}")));
+        let wrong = |name: &str, what: String| Err(Error::misuse(format!("layer {name:?}: {what}")));
         let divided = !self.layers.is_empty() || self.joints.iter().any(|over| over.stepped);
         if divided && self.codec == CodecChoice::Curve {
-            return Err(Error::misuse(
-                "layers are for codec sampled; leave --codec curve out",
-            ));
+            return Err(Error::misuse("layers are for codec sampled; leave --codec curve out"));
         }
         for (l, layer) in self.layers.iter().enumerate() {
             let name = &layer.name;
@@ -751,20 +735,13 @@ impl ClipChoice {
             if !sane {
                 return wrong(name, "strip is a length, or a percentage up to 100%".into());
             }
-            if layer
-                .joints
-                .iter()
-                .any(|glob| glob.contains(char::is_control))
-            {
+            if layer.joints.iter().any(|glob| glob.contains(char::is_control)) {
                 return wrong(name, "a glob with a control character in it".into());
             }
         }
         let bias = |over: &&JointOverride| over.bias.is_some_and(|b| !(b >= 0.0 && b.is_finite()));
         match self.joints.iter().find(bias) {
-            Some(over) => Err(Error::misuse(format!(
-                "joint {}: bias is a number from 0 on",
-                over.glob
-            ))),
+            Some(over) => Err(Error::misuse(format!("joint {}: bias is a number from 0 on", over.glob))),
             None => Ok(()),
         }
     }

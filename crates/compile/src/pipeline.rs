@@ -1,6 +1,6 @@
-//! Work in parallel, results in order: jobs run on the pool's threads, a shelf keeps what is finished until its
-//! turn comes, and the producer stalls while the shelf's window is full, so memory follows the window and not the length
-//! of the animation.
+//! Work in parallel, results in order: jobs run on the pool's threads, a shelf keeps what is finished until
+//! its turn comes, and the producer stalls while the shelf's window is full, so memory follows the window and
+//! not the length of the animation.
 
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -30,10 +30,7 @@ impl<T, E> Shelf<T, E> {
     fn wait_until(&self, ready: impl Fn(&State<T, E>) -> bool) -> MutexGuard<'_, State<T, E>> {
         let mut state = self.lock();
         while !ready(&state) {
-            state = self
-                .changed
-                .wait(state)
-                .unwrap_or_else(PoisonError::into_inner);
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         state
     }
@@ -50,9 +47,9 @@ impl<T, E> Drop for Guard<'_, T, E> {
     }
 }
 
-/// Takes inputs from `produce` (called on this thread, `None` = no more), runs `work` on `pool`, and gives the results to
-/// `consume` in input order on a thread of its own. At most `window` inputs are between being produced and consumed.
-/// The first error in input order is returned.
+/// Takes inputs from `produce` (called on this thread, `None` = no more), runs `work` on `pool`, and gives
+/// the results to `consume` in input order on a thread of its own. At most `window` inputs are between being
+/// produced and consumed. The first error in input order is returned.
 pub fn run<I: Send, T: Send, E: Send>(
     pool: &rayon::ThreadPool,
     window: usize,
@@ -61,21 +58,15 @@ pub fn run<I: Send, T: Send, E: Send>(
     mut consume: impl FnMut(T) -> Result<(), E> + Send,
 ) -> Result<(), E> {
     let shelf: Shelf<T, E> = Shelf {
-        state: Mutex::new(State {
-            next: 0,
-            finished: BTreeMap::new(),
-            total: None,
-            stop: false,
-        }),
+        state: Mutex::new(State { next: 0, finished: BTreeMap::new(), total: None, stop: false }),
         changed: Condvar::new(),
     };
     let (shelf, work) = (&shelf, &work);
     std::thread::scope(|threads| {
         let consumer = threads.spawn(move || {
             loop {
-                let mut state = shelf.wait_until(|s| {
-                    s.stop || s.finished.contains_key(&s.next) || s.total == Some(s.next)
-                });
+                let mut state = shelf
+                    .wait_until(|s| s.stop || s.finished.contains_key(&s.next) || s.total == Some(s.next));
                 let next = state.next;
                 let Some(result) = state.finished.remove(&next) else {
                     return Ok(());
@@ -93,10 +84,7 @@ pub fn run<I: Send, T: Send, E: Send>(
         let produced = pool.in_place_scope(|jobs| {
             let mut number = 0;
             let end = loop {
-                if shelf
-                    .wait_until(|s| s.stop || number < s.next + window.max(1))
-                    .stop
-                {
+                if shelf.wait_until(|s| s.stop || number < s.next + window.max(1)).stop {
                     break Ok(());
                 }
                 match produce() {
@@ -130,16 +118,12 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     fn pool() -> rayon::ThreadPool {
-        rayon::ThreadPoolBuilder::new()
-            .num_threads(3)
-            .build()
-            .unwrap()
+        rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap()
     }
 
     #[test]
     fn order_is_kept_and_the_window_holds() {
-        let (mut n, flying, most, mut seen) =
-            (0, AtomicUsize::new(0), AtomicUsize::new(0), Vec::new());
+        let (mut n, flying, most, mut seen) = (0, AtomicUsize::new(0), AtomicUsize::new(0), Vec::new());
         run::<usize, usize, ()>(
             &pool(),
             4,
@@ -149,9 +133,7 @@ mod tests {
                 Ok((n <= 100).then_some(n))
             },
             |i| {
-                std::thread::sleep(std::time::Duration::from_micros(
-                    (i * 7919 % 13) as u64 * 50,
-                ));
+                std::thread::sleep(std::time::Duration::from_micros((i * 7919 % 13) as u64 * 50));
                 Ok(i)
             },
             |i| {
@@ -191,10 +173,7 @@ mod tests {
             |_| Ok(()),
         );
         assert_eq!(produced, Err(50));
-        assert_eq!(
-            run::<usize, usize, usize>(&pool(), 2, || Ok(Some(1)), Ok, |_| Err(9)),
-            Err(9)
-        );
+        assert_eq!(run::<usize, usize, usize>(&pool(), 2, || Ok(Some(1)), Ok, |_| Err(9)), Err(9));
     }
 
     #[test]

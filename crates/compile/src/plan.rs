@@ -1,4 +1,5 @@
-//! The list of passes, in the order they run. Each is a file of this crate; [`compile`] reads as the table of contents.
+//! The list of passes, in the order they run. Each is a file of this crate; [`compile`] reads as the table of
+//! contents.
 
 use crate::encode::{MeshPlan, choose_streams, ulp};
 use crate::evaluate::Scratch;
@@ -14,8 +15,8 @@ use crate::selection::{Selection, glob, named_parts};
 use crate::skin::Found;
 use crate::still;
 use crate::{
-    Error, MethodChoice, Options, PartsChoice, Preset, RigChoice, Tolerance, between, identical,
-    left_out, nodes, ranges, write,
+    Error, MethodChoice, Options, PartsChoice, Preset, RigChoice, Tolerance, between, identical, left_out,
+    nodes, ranges, write,
 };
 use globset::GlobMatcher;
 use meshreel_codec::record::Method;
@@ -31,11 +32,13 @@ use std::time::Instant;
 mod ahead;
 mod transforms;
 
-/// Bytes that each mesh keeps while a scene is compiled, besides its points: what small meshes were measured to take.
+/// Bytes that each mesh keeps while a scene is compiled, besides its points: what small meshes were measured
+/// to take.
 const MESH: u64 = 23_000;
 
-/// Compiles `scene` into `target`. `remarks` are those of the reader; the report has them and its own. The target is
-/// replaced only when everything is written, has kept its promise, and `inspect` does not refuse it.
+/// Compiles `scene` into `target`. `remarks` are those of the reader; the report has them and its own. The
+/// target is replaced only when everything is written, has kept its promise, and `inspect` does not refuse
+/// it.
 pub fn compile(
     scene: &Scene,
     remarks: Vec<Remark>,
@@ -64,9 +67,8 @@ pub fn compile(
     let scene = standing.as_ref().unwrap_or(scene);
     if scene.meshes.is_empty() && !scene.clips.is_empty() {
         remarks.extend(options.for_nothing());
-        let mut report = pool.install(|| {
-            crate::clip::file::write(scene, remarks, target, options, inspect, progress)
-        })?;
+        let mut report =
+            pool.install(|| crate::clip::file::write(scene, remarks, target, options, inspect, progress))?;
         report.seconds = started.elapsed().as_secs_f64();
         return Ok(report);
     }
@@ -76,23 +78,12 @@ pub fn compile(
         .map(|over| glob("the glob of a mesh section", &over.glob))
         .collect::<Result<_, Error>>()?;
     let meter = Meter::new(progress);
-    let mut compiler = Compiler {
-        scene,
-        options,
-        overrides,
-        remarks,
-        passes: Vec::new(),
-        remeshed: &[],
-    };
+    let mut compiler = Compiler { scene, options, overrides, remarks, passes: Vec::new(), remeshed: &[] };
 
     let placed = scene.expand()?;
     let (selected, locators) = compiler.select(&placed)?;
     let found = [&selected[..], &locators];
-    let kept: Vec<bool> = selected
-        .iter()
-        .zip(&locators)
-        .map(|(s, l)| *s || *l)
-        .collect();
+    let kept: Vec<bool> = selected.iter().zip(&locators).map(|(s, l)| *s || *l).collect();
     let left_out = left_out::remarks(scene, &placed, &kept, options)?;
     compiler.remarks.extend(left_out);
     let samples = compiler.times(&placed, &selected, &kept)?;
@@ -118,16 +109,14 @@ pub fn compile(
     let same = compiler.identical(&placed, &selected)?;
     let mut meshes =
         pool.install(|| compiler.analyse(&placed, &selected, &same, &motion, &times, progress))?;
-    let (nodes, errors) = pool.install(|| {
-        compiler.flatten(&placed, found, &diagonals, &mut motion, &mut meshes, &times)
-    })?;
+    let (nodes, errors) =
+        pool.install(|| compiler.flatten(&placed, found, &diagonals, &mut motion, &mut meshes, &times))?;
     let between = pool.install(|| {
         let again = |baked: &[bool]| compiler.between(&placed, found, &motion, &times, Some(baked));
         between::settle(between, &nodes, placed.len(), again)
     })?;
     compiler.say_between(between.as_ref(), samples.len());
-    let plans =
-        pool.install(|| compiler.plan_meshes(&placed, meshes, &nodes, &errors, &times, &meter))?;
+    let plans = pool.install(|| compiler.plan_meshes(&placed, meshes, &nodes, &errors, &times, &meter))?;
     let held = plans.len() as u64 * MESH;
     if held > options.memory {
         compiler.remarks.push(Remark::new(
@@ -140,14 +129,7 @@ pub fn compile(
             ),
         ));
     }
-    let rigs = crate::rig::candidates(
-        scene,
-        &plans,
-        &errors,
-        times[0],
-        options,
-        &mut compiler.remarks,
-    )?;
+    let rigs = crate::rig::candidates(scene, &plans, &errors, times[0], options, &mut compiler.remarks)?;
     let (clip_chunks, clips, rigs) = match scene.clips.is_empty() {
         true => Default::default(),
         false => pool.install(|| {
@@ -156,9 +138,7 @@ pub fn compile(
         })?,
     };
     if options.strict && !compiler.remarks.is_empty() {
-        return Err(Error::Strict {
-            remarks: compiler.remarks,
-        });
+        return Err(Error::Strict { remarks: compiler.remarks });
     }
     if options.rig == RigChoice::Only {
         crate::rig::none_missing(&plans, &rigs, &compiler.remarks)?;
@@ -190,10 +170,7 @@ pub fn compile(
         }
         done => done?,
     };
-    compiler.pass(
-        "write",
-        format!("{} frames, {} bytes", times.len(), report.file_bytes),
-    );
+    compiler.pass("write", format!("{} frames, {} bytes", times.len(), report.file_bytes));
     compiler.passes.extend(report.of_triangles(options));
     report.clips.extend(clips);
     report.between = between;
@@ -275,10 +252,7 @@ impl<'a> Compiler<'a> {
             if selection.has(&place.path) {
                 let mesh = &self.scene.meshes[mesh];
                 if mesh.positions.is_empty() {
-                    self.remarks.push(Remark::new(
-                        &place.path,
-                        "has no samples of points and is left out",
-                    ));
+                    self.remarks.push(Remark::new(&place.path, "has no samples of points and is left out"));
                 } else {
                     selected[i] = true;
                 }
@@ -297,9 +271,7 @@ impl<'a> Compiler<'a> {
                         ),
                     }
                 ),
-                _ => format!(
-                    "none of the {all} meshes is left to compile (check --include and --exclude)"
-                ),
+                _ => format!("none of the {all} meshes is left to compile (check --include and --exclude)"),
             };
             return Err(Error::Unsupported { what });
         }
@@ -314,29 +286,19 @@ impl<'a> Compiler<'a> {
         Ok((selected, locators))
     }
 
-    fn times(
-        &mut self,
-        placed: &[Placed],
-        selected: &[bool],
-        kept: &[bool],
-    ) -> Result<Vec<f64>, Error> {
+    fn times(&mut self, placed: &[Placed], selected: &[bool], kept: &[bool]) -> Result<Vec<f64>, Error> {
         let times = sample::frame_times(self.scene, placed, kept, &self.options.frame_options())?;
-        // Without attributes: where they alone make it longer, that is a slip of an exporter, most of the time.
+        // Without attributes: where they alone make it longer, that is a slip of an exporter, most of the
+        // time.
         let (start, end) = (times[0], times[times.len() - 1]);
         if self.options.range.is_none() {
             let moving = sample::FrameOptions {
-                channels: Channels {
-                    normals: false,
-                    uvs: false,
-                    colours: false,
-                    attributes: false,
-                },
+                channels: Channels { normals: false, uvs: false, colours: false, attributes: false },
                 ..self.options.frame_options()
             };
             let own = sample::frame_times(self.scene, placed, kept, &moving)?;
             let (first, last) = (own[0], own[own.len() - 1]);
-            let beyond =
-                |first: f64, last: f64| start + SAME_TIME < first || last + SAME_TIME < end;
+            let beyond = |first: f64, last: f64| start + SAME_TIME < first || last + SAME_TIME < end;
             if own.len() > 1 && beyond(first, last) {
                 self.remarks.push(Remark::new(
                     "/",
@@ -365,12 +327,7 @@ impl<'a> Compiler<'a> {
         }
         self.pass(
             "times",
-            format!(
-                "{} frames from {:.6} s to {:.6} s",
-                times.len(),
-                times[0],
-                times[times.len() - 1]
-            ),
+            format!("{} frames from {:.6} s to {:.6} s", times.len(), times[0], times[times.len() - 1]),
         );
         Ok(times)
     }
@@ -414,17 +371,10 @@ impl<'a> Compiler<'a> {
             }
         }
         let same = identical::find(self.scene, &used)?;
-        let unique = same
-            .iter()
-            .enumerate()
-            .filter(|(i, s)| used[*i] && *i == **s)
-            .count();
+        let unique = same.iter().enumerate().filter(|(i, s)| used[*i] && *i == **s).count();
         self.pass(
             "identical",
-            format!(
-                "{unique} different meshes of {}",
-                used.iter().filter(|u| **u).count()
-            ),
+            format!("{unique} different meshes of {}", used.iter().filter(|u| **u).count()),
         );
         Ok(same)
     }
@@ -462,10 +412,7 @@ impl<'a> Compiler<'a> {
     }
 
     fn method(&self, path: &str) -> MethodChoice {
-        self.overrides(path)
-            .filter_map(|o| o.method)
-            .last()
-            .unwrap_or(self.options.method)
+        self.overrides(path).filter_map(|o| o.method).last().unwrap_or(self.options.method)
     }
 
     fn parts<'b>(&'b self, path: &'b str) -> &'b PartsChoice {
@@ -474,17 +421,12 @@ impl<'a> Compiler<'a> {
     }
 
     fn tolerance(&self, path: &str) -> Tolerance {
-        self.overrides(path)
-            .filter_map(|o| o.tolerance)
-            .last()
-            .unwrap_or(self.options.tolerance)
+        self.overrides(path).filter_map(|o| o.tolerance).last().unwrap_or(self.options.tolerance)
     }
 
     fn overrides<'b>(&'b self, path: &'b str) -> impl Iterator<Item = &'b crate::MeshOverride> {
         let sections = self.overrides.iter().zip(&self.options.meshes);
-        sections
-            .filter(move |(glob, _)| glob.is_match(path))
-            .map(|(_, over)| over)
+        sections.filter(move |(glob, _)| glob.is_match(path)).map(|(_, over)| over)
     }
 
     fn source(
@@ -576,29 +518,11 @@ impl<'a> Compiler<'a> {
             .into_par_iter()
             .map(|(mesh, method, placements)| {
                 let mut shown = FrameSet::new(times.len());
-                placements
-                    .iter()
-                    .for_each(|&i| shown.extend(&motion.visible[i]));
+                placements.iter().for_each(|&i| shown.extend(&motion.visible[i]));
                 let mut remarks = Vec::new();
-                let (source, prepared) =
-                    this.prepared(mesh, times, &shown, None, method, &mut remarks)?;
-                progress.update(
-                    Phase::Analyse,
-                    done.fetch_add(1, Ordering::Relaxed) + 1,
-                    total,
-                );
-                Ok((
-                    Candidate {
-                        mesh,
-                        placements,
-                        shown,
-                        baked: false,
-                        method,
-                        source,
-                        prepared,
-                    },
-                    remarks,
-                ))
+                let (source, prepared) = this.prepared(mesh, times, &shown, None, method, &mut remarks)?;
+                progress.update(Phase::Analyse, done.fetch_add(1, Ordering::Relaxed) + 1, total);
+                Ok((Candidate { mesh, placements, shown, baked: false, method, source, prepared }, remarks))
             })
             .collect::<Result<_, Error>>()?;
         let mut meshes = Vec::new();
@@ -632,7 +556,8 @@ impl<'a> Compiler<'a> {
         Ok(meshes)
     }
 
-    /// Flattens the tree; bakes what transforms cannot hold, and flattens again until nothing more needs to be baked.
+    /// Flattens the tree; bakes what transforms cannot hold, and flattens again until nothing more needs to
+    /// be baked.
     fn flatten(
         &mut self,
         placed: &[Placed],
@@ -642,18 +567,13 @@ impl<'a> Compiler<'a> {
         meshes: &mut Vec<Candidate<'a>>,
         times: &[f64],
     ) -> Result<(Vec<FlatNode>, Vec<Budget>), Error> {
-        let promises = locators::promises(placed, found, diagonals, motion, |path| {
-            self.tolerance(path)
-        });
+        let promises = locators::promises(placed, found, diagonals, motion, |path| self.tolerance(path));
         let reach: Vec<Option<f32>> = promises.iter().map(|p| Some(p.as_ref()?.reach)).collect();
         let mut locator_remarks = Vec::new();
         let mut baked = vec![false; placed.len()];
         let mut candidate_of = vec![usize::MAX; placed.len()];
         for (c, candidate) in meshes.iter().enumerate() {
-            candidate
-                .placements
-                .iter()
-                .for_each(|&i| candidate_of[i] = c);
+            candidate.placements.iter().for_each(|&i| candidate_of[i] = c);
         }
         loop {
             let nodes = flatten::flatten(placed, selected, &reach, &baked, motion);
@@ -667,8 +587,7 @@ impl<'a> Compiler<'a> {
                     let (budget, path) = (&mut budgets[i], &placed[i].path);
                     let floor = 4.0 * ulp(budget.reach);
                     let alone = baked[i] || budget.reach > f64::from(f32::MAX);
-                    baked[i] |=
-                        locators::settle(path, promise, floor, alone, budget, &mut locator_remarks);
+                    baked[i] |= locators::settle(path, promise, floor, alone, budget, &mut locator_remarks);
                     apart |= baked[i] && !alone;
                 }
                 let Some(i) = node.mesh else { continue };
@@ -706,21 +625,14 @@ impl<'a> Compiler<'a> {
                 let share = if diagonal > 0.0 { LEAST_ROOM } else { 0.0 };
                 let (error, scale) = (budget.transform_error, budget.scale);
                 if beyond || no_room(budget.tolerance, error, scale, object_reach, share) {
-                    more.push((
-                        i,
-                        budget.transform_error > 0.2 * budget.tolerance && !beyond,
-                    ));
+                    more.push((i, budget.transform_error > 0.2 * budget.tolerance && !beyond));
                 }
             }
             if more.is_empty() && apart {
                 continue;
             }
             if more.is_empty() {
-                for (i, _) in found
-                    .iter()
-                    .enumerate()
-                    .filter(|(i, f)| **f && motion.broken[*i])
-                {
+                for (i, _) in found.iter().enumerate().filter(|(i, f)| **f && motion.broken[*i]) {
                     locator_remarks.push(Remark::new(
                         &placed[i].path,
                         "its transform is not finite in some frames, where the last one that is holds",
@@ -734,11 +646,7 @@ impl<'a> Compiler<'a> {
                         placed.len(),
                         nodes.len(),
                         nodes.iter().filter(|n| n.animated).count(),
-                        baked
-                            .iter()
-                            .zip(selected)
-                            .filter(|(b, s)| **b && **s)
-                            .count()
+                        baked.iter().zip(selected).filter(|(b, s)| **b && **s).count()
                     ),
                 );
                 return Ok((nodes, budgets));
@@ -812,27 +720,15 @@ impl<'a> Compiler<'a> {
             .collect();
         let plans: Vec<_> = plans
             .into_par_iter()
-            .map(|(candidate, share)| {
-                this.plan_mesh(placed, candidate, share, &moving, budgets, times)
-            })
+            .map(|(candidate, share)| this.plan_mesh(placed, candidate, share, &moving, budgets, times))
             .collect::<Result<_, Error>>()?;
         let mut out = Vec::new();
         for (plan, placements, remarks) in plans {
             self.remarks.extend(remarks);
             out.push((plan, placements));
         }
-        let levels: u64 = out
-            .iter()
-            .map(|(p, _)| u64::from(p.streams[0].bits))
-            .max()
-            .unwrap_or(0);
-        self.pass(
-            "quantize",
-            format!(
-                "{} meshes, positions in up to {levels} bits per axis",
-                out.len()
-            ),
-        );
+        let levels: u64 = out.iter().map(|(p, _)| u64::from(p.streams[0].bits)).max().unwrap_or(0);
+        self.pass("quantize", format!("{} meshes, positions in up to {levels} bits per axis", out.len()));
         Ok(out)
     }
 
@@ -855,8 +751,7 @@ impl<'a> Compiler<'a> {
             _ => 3 * prepared.points_total,
         };
         let share = nodes::share(moved * times.len(), coordinates);
-        let object_reach =
-            (0..3).flat_map(|k| <[f32; 2]>::from(prepared.object_extent.component(k)));
+        let object_reach = (0..3).flat_map(|k| <[f32; 2]>::from(prepared.object_extent.component(k)));
         let object_reach = object_reach.fold(0.0f64, |m, v| m.max(f64::from(v).abs()));
         for &i in &candidate.placements {
             let budget = &budgets[i];
@@ -867,11 +762,7 @@ impl<'a> Compiler<'a> {
                 let least = budget.scale * LEAST_ULPS * ulp(object_reach);
                 room = (room * (1.0 - own)).max(least.min(room));
             }
-            radius = radius.min(if budget.scale > 0.0 {
-                room / budget.scale
-            } else {
-                f64::INFINITY
-            });
+            radius = radius.min(if budget.scale > 0.0 { room / budget.scale } else { f64::INFINITY });
         }
         // Beyond the diagonal there is nothing to gain. The rest is for the arithmetic in f64.
         let diagonal = extent_diagonal(&prepared.extent).max(f64::from(f32::MIN_POSITIVE));
@@ -889,21 +780,13 @@ impl<'a> Compiler<'a> {
         };
         if let (Some(fixed), true) = (&prepared.fixed, self.options.preset != Preset::Classic) {
             let predicted = prepared.normals != Normals::None && prepared.normals_animated;
-            let finest = if predicted {
-                fineness::for_normals(fixed, self.options.normal_tolerance)
-            } else {
-                None
-            };
+            let finest =
+                if predicted { fineness::for_normals(fixed, self.options.normal_tolerance) } else { None };
             radius = radius.min(finest.unwrap_or(radius).max(least));
             allowed.guess = radius;
         }
-        let streams = choose_streams(
-            candidate.source.mesh,
-            &prepared,
-            radius.max(0.0),
-            self.options,
-            &mut remarks,
-        )?;
+        let streams =
+            choose_streams(candidate.source.mesh, &prepared, radius.max(0.0), self.options, &mut remarks)?;
         let animated = prepared.fixed.is_some() && streams.iter().any(|s| s.animated);
         let path = placed[candidate.placements[0]].path.clone();
         let method = match (prepared.fixed.is_some(), animated) {

@@ -61,12 +61,7 @@ impl<'a> NormalCoder<'a> {
         if plan.normals_stored || options.normal_tolerance < LEAST || tangents && uvs.is_none() {
             return Ok(None);
         }
-        let mut coder = Candidate {
-            plan,
-            fixed,
-            tangents,
-            frames: schedule.frames(),
-        };
+        let mut coder = Candidate { plan, fixed, tangents, frames: schedule.frames() };
         let groups = coder.groups()?;
         let mut place = vec![0; points.vertex.len()];
         for (cell, &point) in (0..).zip(positions.order()) {
@@ -77,11 +72,7 @@ impl<'a> NormalCoder<'a> {
             Some(at) if tangents => still_uvs(&plan.streams[at], &plan.bases[at]),
             _ => Vec::new(),
         };
-        let shape = Shape {
-            triangles: fixed.indices.as_chunks::<3>().0,
-            point: &place,
-            uvs: &uvs,
-        };
+        let shape = Shape { triangles: fixed.indices.as_chunks::<3>().0, point: &place, uvs: &uvs };
         let wanted = Wanted {
             groups: &groups,
             faces: &fixed.triangle_face,
@@ -155,11 +146,8 @@ impl<'a> NormalCoder<'a> {
                 })
                 .collect();
             let (mut states, mut bytes) = (Vec::new(), Vec::new());
-            self.encoder
-                .encode(&sources, &earlier, &mut states, &mut bytes);
-            for (((&frame, source), state), values) in
-                frames.iter().zip(&sources).zip(&states).zip(&values)
-            {
+            self.encoder.encode(&sources, &earlier, &mut states, &mut bytes);
+            for (((&frame, source), state), values) in frames.iter().zip(&sources).zip(&states).zip(&values) {
                 self.keep_promise(frame, source, state, values)?;
             }
             own.extend(frames.iter().copied().zip(states));
@@ -167,10 +155,7 @@ impl<'a> NormalCoder<'a> {
         }
         drop(held);
         let mut held = self.states.write().unwrap_or_else(PoisonError::into_inner);
-        held.extend(
-            own.into_iter()
-                .filter(|(frame, _)| self.schedule.key_of(*frame).is_some()),
-        );
+        held.extend(own.into_iter().filter(|(frame, _)| self.schedule.key_of(*frame).is_some()));
         Ok(out)
     }
 
@@ -183,21 +168,11 @@ impl<'a> NormalCoder<'a> {
         values: &VertexValues,
     ) -> Result<(), Error> {
         let decoder = self.encoder.decoder();
-        let record = StreamRecord {
-            word: 2,
-            bits: BITS as u8,
-            ..self.plan.streams[self.stream].clone()
-        };
+        let record = StreamRecord { word: 2, bits: BITS as u8, ..self.plan.streams[self.stream].clone() };
         let mut work = self.encoder.work(source);
         let count = values.normals.len();
         let mut levels = vec![0; record.semantic.components() * count];
-        decoder.levels(
-            source.points,
-            state,
-            &mut work,
-            u32::from(record.bits),
-            &mut levels,
-        );
+        decoder.levels(source.points, state, &mut work, u32::from(record.bits), &mut levels);
         let error = streams::error(&record, &Levels::U16(levels), values);
         self.plan.keep_promise(&record, error, frame as usize)
     }
@@ -205,20 +180,9 @@ impl<'a> NormalCoder<'a> {
 
 fn evaluate(plan: &MeshPlan<'_>, fixed: &Fixed, frame: u32) -> Result<VertexValues, Error> {
     let (mut scratch, mut values) = (Scratch::default(), VertexValues::default());
-    let want = Want {
-        normals: true,
-        uvs: false,
-        colours: false,
-    };
+    let want = Want { normals: true, uvs: false, colours: false };
     let (source, prepared) = (&plan.source, &plan.prepared);
-    fixed.evaluate(
-        source,
-        prepared,
-        frame as usize,
-        want,
-        &mut scratch,
-        &mut values,
-    )?;
+    fixed.evaluate(source, prepared, frame as usize, want, &mut scratch, &mut values)?;
     Ok(values)
 }
 

@@ -1,5 +1,5 @@
-//! First pass over a mesh: bounds, what moves, welded points, triangles, vertices, order.
-//! What it finds does not depend on tolerances; [`crate::evaluate`] then gives the values of any frame.
+//! First pass over a mesh: bounds, what moves, welded points, triangles, vertices, order. What it finds does
+//! not depend on tolerances; [`crate::evaluate`] then gives the values of any frame.
 
 use crate::mesh::{
     attributes::{Elements, Expand},
@@ -19,12 +19,13 @@ use meshreel_scene::{Attribute, Mesh, Remark, SAME_TIME, Winding, sample};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-/// A mesh to be compiled: the source with the times at which its frames are read. Frames are its own: those in which it moves.
+/// A mesh to be compiled: the source with the times at which its frames are read. Frames are its own: those
+/// in which it moves.
 pub struct Source<'a> {
     /// The source.
     pub mesh: &'a Mesh,
-    /// Time read for each output frame: its own, or, where nothing of the mesh is visible, that of a visible one near it,
-    /// so that hidden frames cost nothing.
+    /// Time read for each output frame: its own, or, where nothing of the mesh is visible, that of a visible
+    /// one near it, so that hidden frames cost nothing.
     pub times: Vec<f64>,
     /// World matrix at each of these times, for a mesh that is baked to world space.
     pub matrices: Option<Vec<DMat4>>,
@@ -42,7 +43,8 @@ pub struct Source<'a> {
     pub start: usize,
     /// Up to the first of these frames of the animation it stands still, and from the second on.
     pub moves: Option<[u32; 2]>,
-    /// What takes the place of points of its first frame that are not finite: those of the animation's first one, where that is another.
+    /// What takes the place of points of its first frame that are not finite: those of the animation's first
+    /// one, where that is another.
     pub fallback: Vec<[f32; 3]>,
     /// What was done to its faces.
     pub remeshed: Option<&'a Remeshed>,
@@ -81,8 +83,8 @@ impl Source<'_> {
             }
         }
     }
-    /// For each of the animation's `times` whether the source has a sample of positions or normals there; nothing where it has everywhere, or where
-    /// frames are not its samples.
+    /// For each of the animation's `times` whether the source has a sample of positions or normals there;
+    /// nothing where it has everywhere, or where frames are not its samples.
     pub fn sampled(&self, times: &[f64]) -> Vec<bool> {
         let positions = &self.mesh.positions;
         if self.matrices.is_some() || positions.is_constant() || times.is_empty() {
@@ -109,10 +111,7 @@ impl Source<'_> {
     }
     /// True where world matrices mirror (decided on the first frame shown): faces then turn the other way.
     pub fn mirrored(&self) -> bool {
-        self.matrices
-            .as_ref()
-            .and_then(|m| m.first())
-            .is_some_and(|m| m.determinant() < 0.0)
+        self.matrices.as_ref().and_then(|m| m.first()).is_some_and(|m| m.determinant() < 0.0)
     }
 }
 
@@ -131,13 +130,7 @@ fn mend(points: &mut [[f32; 3]], fallback: &[[f32; 3]]) -> usize {
             (low[k], high[k]) = (low[k].min(p[k]), high[k].max(p[k]));
         }
     }
-    let middle = std::array::from_fn(|k| {
-        if low[k] <= high[k] {
-            low[k] / 2.0 + high[k] / 2.0
-        } else {
-            0.0
-        }
-    });
+    let middle = std::array::from_fn(|k| if low[k] <= high[k] { low[k] / 2.0 + high[k] / 2.0 } else { 0.0 });
     let mut mended = 0;
     for (i, p) in points.iter_mut().enumerate().filter(|(_, p)| !usable(p)) {
         *p = fallback.get(i).copied().unwrap_or(middle);
@@ -157,10 +150,7 @@ pub struct Extent<const N: usize> {
 
 impl<const N: usize> Default for Extent<N> {
     fn default() -> Self {
-        Extent {
-            low: [f32::INFINITY; N],
-            high: [f32::NEG_INFINITY; N],
-        }
+        Extent { low: [f32::INFINITY; N], high: [f32::NEG_INFINITY; N] }
     }
 }
 
@@ -178,11 +168,7 @@ impl<const N: usize> Extent<N> {
     }
     /// Lowest and highest of component `k`, zeros where nothing was included.
     pub fn component(&self, k: usize) -> (f32, f32) {
-        if self.low[k] <= self.high[k] {
-            (self.low[k], self.high[k])
-        } else {
-            (0.0, 0.0)
-        }
+        if self.low[k] <= self.high[k] { (self.low[k], self.high[k]) } else { (0.0, 0.0) }
     }
 }
 
@@ -232,9 +218,11 @@ pub struct Prepared {
     pub colours: Vec<Set<4>>,
     /// Fixed topology; None = fluid.
     pub fixed: Option<Fixed>,
-    /// By frame of a fluid mesh the first one of its run: frames one after the other that have the same faces and as many points.
+    /// By frame of a fluid mesh the first one of its run: frames one after the other that have the same faces
+    /// and as many points.
     pub runs: Vec<u32>,
-    /// By the first frame of a run of several, where points coincide in all of its frames: the first such point of each.
+    /// By the first frame of a run of several, where points coincide in all of its frames: the first such
+    /// point of each.
     pub run_welds: BTreeMap<u32, Vec<u32>>,
     /// Materials, in the order of index ranges.
     pub materials: Vec<materials::Material>,
@@ -352,8 +340,7 @@ impl Runs {
                 *first = (*first).min(p);
                 *first
             };
-            self.welds
-                .insert(lead, (0..points as u32).map(of).collect());
+            self.welds.insert(lead, (0..points as u32).map(of).collect());
         }
     }
 }
@@ -375,8 +362,7 @@ pub fn prepare(
     let mut raw_points = Vec::new();
     let mut weld: Option<Splitter> = None;
     let (mut extent, mut object_extent) = (Extent::default(), Extent::default());
-    let (mut most, mut total, mut mended, mut moving, mut steady) =
-        (0usize, 0u64, 0usize, false, true);
+    let (mut most, mut total, mut mended, mut moving, mut steady) = (0usize, 0u64, 0usize, false, true);
     let mut runs = Runs::default();
     for frame in 0..frames {
         sample::positions_at(mesh, source.times[frame], &mut object)?;
@@ -427,10 +413,7 @@ pub fn prepare(
             }
         }
     }
-    moving |= source
-        .matrices
-        .as_ref()
-        .is_some_and(|all| all.iter().any(|m| *m != all[0]));
+    moving |= source.matrices.as_ref().is_some_and(|all| all.iter().any(|m| *m != all[0]));
     if mended > 0 {
         remark(format!(
             "{mended} positions (over all frames) are not finite or beyond {LARGEST:e} and were replaced"
@@ -472,30 +455,14 @@ pub fn prepare(
 
     if source.uvs {
         for (i, attribute) in mesh.uvs.iter().enumerate() {
-            if let Some(set) = look(
-                source,
-                attribute,
-                i,
-                fixed,
-                &mut splitter,
-                &corner_face,
-                &mut remark,
-            )? {
+            if let Some(set) = look(source, attribute, i, fixed, &mut splitter, &corner_face, &mut remark)? {
                 prepared.uvs.push(set);
             }
         }
     }
     if source.colours {
         for (i, attribute) in mesh.colours.iter().enumerate() {
-            if let Some(set) = look(
-                source,
-                attribute,
-                i,
-                fixed,
-                &mut splitter,
-                &corner_face,
-                &mut remark,
-            )? {
+            if let Some(set) = look(source, attribute, i, fixed, &mut splitter, &corner_face, &mut remark)? {
                 prepared.colours.push(set);
             }
         }
@@ -504,15 +471,8 @@ pub fn prepare(
         prepared.normals = Normals::Made;
         prepared.normals_animated = moving;
         if let Some(attribute) = &mesh.normals
-            && let Some(set) = look::<3>(
-                source,
-                attribute,
-                0,
-                fixed,
-                &mut splitter,
-                &corner_face,
-                &mut remark,
-            )?
+            && let Some(set) =
+                look::<3>(source, attribute, 0, fixed, &mut splitter, &corner_face, &mut remark)?
         {
             prepared.normals = Normals::File;
             prepared.normals_animated = set.animated || source.matrices.is_some() && moving;
@@ -528,17 +488,14 @@ pub fn prepare(
     }
 
     let sets = face_sets(mesh, source.first_time)?;
-    let assignment = materials::assign(
-        sets.iter().map(|(n, f)| (n.as_str(), f.as_slice())),
-        raw.counts.len(),
-    );
+    let assignment =
+        materials::assign(sets.iter().map(|(n, f)| (n.as_str(), f.as_slice())), raw.counts.len());
     if !fixed {
-        // Ranges come per frame, in the order of all sets, faces in none last: a face in each set and one beyond.
+        // Ranges come per frame, in the order of all sets, faces in none last: a face in each set and one
+        // beyond.
         let faces_of: Vec<Vec<i32>> = (0..sets.len()).map(|i| vec![i as i32]).collect();
         let all = materials::assign(
-            sets.iter()
-                .zip(&faces_of)
-                .map(|((name, _), face)| (name.as_str(), face.as_slice())),
+            sets.iter().zip(&faces_of).map(|((name, _), face)| (name.as_str(), face.as_slice())),
             sets.len() + 1,
         );
         prepared.materials = all.materials;
@@ -566,17 +523,11 @@ pub fn prepare(
     let split = splitter.finish(&faces.corner_point, faces.points);
     let repeats = doubles::repeats(&faces, &split.corner_vertex, &assignment.face_material);
     if !repeats.is_empty() {
-        remark(format!(
-            "faces left out: {} that repeat earlier ones",
-            repeats.len()
-        ));
+        remark(format!("faces left out: {} that repeat earlier ones", repeats.len()));
         triangles.leave_out(&repeats);
     }
-    let by_vertex: Vec<[u32; 3]> = triangles
-        .corners
-        .iter()
-        .map(|t| t.map(|c| split.corner_vertex[c as usize]))
-        .collect();
+    let by_vertex: Vec<[u32; 3]> =
+        triangles.corners.iter().map(|t| t.map(|c| split.corner_vertex[c as usize])).collect();
     let mut fixed = Fixed {
         vertex_face: face_of(&split.vertex_corner, &corner_face),
         vertex_point: split.vertex_point,
@@ -603,17 +554,11 @@ pub fn prepare(
     if prepared.tangents {
         let values = fixed.first_values(source, &prepared)?;
         let tangents = Tangents::new(oriented.triangles.clone(), values.vertices());
-        oriented = orient(
-            &oriented.triangles,
-            &tangents.corners(values.vertices()),
-            fixed.vertex_point.len(),
-        );
+        oriented =
+            orient(&oriented.triangles, &tangents.corners(values.vertices()), fixed.vertex_point.len());
     }
-    let triangle_material: Vec<u32> = triangles
-        .faces
-        .iter()
-        .map(|&f| assignment.face_material[f as usize])
-        .collect();
+    let triangle_material: Vec<u32> =
+        triangles.faces.iter().map(|&f| assignment.face_material[f as usize]).collect();
     if options.preset != Preset::Classic && triangle_material.windows(2).all(|w| w[0] == w[1]) {
         fixed.grid = grid_of(&oriented, &fixed.vertex_point);
     }
@@ -646,25 +591,15 @@ pub fn prepare(
     fixed.vertex_point = order(&fixed.vertex_point);
     fixed.vertex_corner = order(&fixed.vertex_corner);
     fixed.vertex_face = order(&fixed.vertex_face);
-    fixed.vertex_sign = layout
-        .vertex_order
-        .iter()
-        .map(|&v| oriented.signs.get(v as usize).copied().unwrap_or(1.0))
-        .collect();
-    fixed.triangle_face = layout
-        .triangle_order
-        .iter()
-        .map(|&t| triangles.faces[t as usize])
-        .collect();
+    fixed.vertex_sign =
+        layout.vertex_order.iter().map(|&v| oriented.signs.get(v as usize).copied().unwrap_or(1.0)).collect();
+    fixed.triangle_face = layout.triangle_order.iter().map(|&t| triangles.faces[t as usize]).collect();
     fixed.indices = layout.indices;
     fixed.ranges = layout.ranges;
     if !options.strip && source.remeshed.is_none() {
         let flip = (mesh.winding == Winding::Clockwise) != source.mirrored();
-        let corners = Corners {
-            vertex: &split.corner_vertex,
-            of: &from,
-            material: &assignment.face_material,
-        };
+        let corners =
+            Corners { vertex: &split.corner_vertex, of: &from, material: &assignment.face_material };
         let raw = (&raw.counts[..], &raw.indices[..]);
         let map = SourceMap {
             vertex_point: fixed.vertex_point.clone(),
@@ -676,10 +611,7 @@ pub fn prepare(
     }
     if prepared.tangents {
         let values = fixed.first_values(source, &prepared)?;
-        fixed.tangents = Some(Tangents::new(
-            fixed.indices.as_chunks().0.to_vec(),
-            values.vertices(),
-        ));
+        fixed.tangents = Some(Tangents::new(fixed.indices.as_chunks().0.to_vec(), values.vertices()));
     }
     fixed.weld = welded(weld, &fixed.vertex_point);
     prepared.materials = assignment.materials;
@@ -703,9 +635,7 @@ fn point_vertex(oriented: &Oriented, vertex_point: &[u32]) -> Vec<u32> {
 
 /// The grid that triangles are, if they are one: vertices are points of the source, row by row.
 fn grid_of(oriented: &Oriented, vertex_point: &[u32]) -> Option<Grid> {
-    let mut points: Vec<u32> = (oriented.vertex.iter())
-        .map(|&v| vertex_point[v as usize])
-        .collect();
+    let mut points: Vec<u32> = (oriented.vertex.iter()).map(|&v| vertex_point[v as usize]).collect();
     let by_point = |t: &[u32; 3]| t.map(|v| points[v as usize]);
     let triangles: Vec<[u32; 3]> = oriented.triangles.iter().map(by_point).collect();
     points.sort_unstable();
@@ -718,8 +648,7 @@ fn welded(weld: Option<Splitter>, vertex_point: &[u32]) -> Option<Vec<u32>> {
     let mut representative: Vec<u32> = Vec::new();
     let of = |v: usize| {
         let point = vertex_point[v];
-        weld.as_ref()
-            .map_or(point, |classes| classes.class_of(point)) as usize
+        weld.as_ref().map_or(point, |classes| classes.class_of(point)) as usize
     };
     let mut first = vec![u32::MAX; (0..vertex_point.len()).map(of).max().map_or(0, |m| m + 1)];
     let mut any = false;
@@ -745,10 +674,7 @@ pub fn corner_faces(faces: &Faces) -> Vec<u32> {
 
 /// Face of each vertex, through its corner.
 pub fn face_of(vertex_corner: &[u32], corner_face: &[u32]) -> Vec<u32> {
-    vertex_corner
-        .iter()
-        .map(|&c| corner_face.get(c as usize).copied().unwrap_or(u32::MAX))
-        .collect()
+    vertex_corner.iter().map(|&c| corner_face.get(c as usize).copied().unwrap_or(u32::MAX)).collect()
 }
 
 /// Names and faces of the sets at a time.
@@ -777,19 +703,12 @@ where
     [f32; N]: sample::Mix + Default,
 {
     let mesh = source.mesh;
-    let mut set = Set {
-        source: number,
-        animated: false,
-        extent: Extent::default(),
-    };
+    let mut set = Set { source: number, animated: false, extent: Extent::default() };
     let (mut first, mut values) = (sample::Values::default(), sample::Values::default());
     let (mut faces, mut points) = (sample::Faces::default(), Vec::new());
     let steady = fixed
         && sample::follow(&attribute.values, mesh).is_constant()
-        && attribute
-            .indices
-            .as_ref()
-            .is_none_or(|i| sample::follow(i, mesh).is_constant());
+        && attribute.indices.as_ref().is_none_or(|i| sample::follow(i, mesh).is_constant());
     let frames = if steady { 1 } else { source.times.len() };
     for frame in 0..frames {
         let time = source.times[frame];
@@ -799,19 +718,13 @@ where
             sample::faces_at(mesh, time, &mut faces)?;
             sample::positions_at(mesh, time, &mut points)?;
         }
-        let elements = Elements {
-            faces: faces.counts.len(),
-            points: points.len(),
-            corners: faces.indices.len(),
-        };
+        let elements =
+            Elements { faces: faces.counts.len(), points: points.len(), corners: faces.indices.len() };
         let out = if frame == 0 { &first } else { &values };
         let expand = Expand::new(attribute.scope, &out.values, out.indices.as_deref());
         // Where there are no points, nothing could have a value.
         if let (true, Err(why)) = (elements.points > 0, expand.check(elements)) {
-            remark(format!(
-                "{} left out: {why} (frame {frame})",
-                attribute.name
-            ));
+            remark(format!("{} left out: {why} (frame {frame})", attribute.name));
             return Ok(None);
         }
         let differs = frame > 0 && first != values;

@@ -12,7 +12,8 @@ use std::path::Path;
 pub enum Phase {
     /// First pass over all frames: bounds, topology, what is static, vertex splitting.
     Analyse,
-    /// Methods, settings, parts and bones are sought: most of the work where bones are. Told in expected work, with that of the passes behind it.
+    /// Methods, settings, parts and bones are sought: most of the work where bones are. Told in expected
+    /// work, with that of the passes behind it.
     Search,
     /// Second pass: quantize, predict, compress, write.
     Encode,
@@ -28,10 +29,9 @@ pub trait Progress: Sync {
     fn trying(&self, _what: &str) {}
 }
 
-/// Opens a finished file as a player would and decodes all of it, before it gets its name: nothing that is refused here replaces
-/// anything. This crate does not know the runtime, so whoever calls brings it along.
-pub type Inspect<'a> =
-    &'a (dyn Fn(&Path) -> Result<(), Box<dyn std::error::Error + Send + Sync>> + Sync);
+/// Opens a finished file as a player would and decodes all of it, before it gets its name: nothing that is
+/// refused here replaces anything. This crate does not know the runtime, so whoever calls brings it along.
+pub type Inspect<'a> = &'a (dyn Fn(&Path) -> Result<(), Box<dyn std::error::Error + Send + Sync>> + Sync);
 
 /// Shows nothing.
 pub struct Silent;
@@ -51,7 +51,8 @@ pub struct Report {
     pub raw_bytes: u64,
     /// Output frames.
     pub frames: usize,
-    /// What is between samples of the source, where that is not what players show, and the frames that were added for it.
+    /// What is between samples of the source, where that is not what players show, and the frames that were
+    /// added for it.
     pub between: Option<crate::Between>,
     /// Wall time.
     pub seconds: f64,
@@ -151,7 +152,8 @@ pub struct Spikes {
     pub point: u32,
 }
 
-/// Positions finer than their tolerance, since normals that are predicted from coarser ones would take more bytes.
+/// Positions finer than their tolerance, since normals that are predicted from coarser ones would take more
+/// bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NormalsDecide {
     /// So many times.
@@ -210,7 +212,8 @@ pub struct MeshReport {
     pub source_points: usize,
     /// Frames that it has data for.
     pub frames: usize,
-    /// It stands still up to the first of these frames, and from the second on; none where it always moves, or never.
+    /// It stands still up to the first of these frames, and from the second on; none where it always moves,
+    /// or never.
     pub moves: Option<[u32; 2]>,
     /// Positions are finer than they would have to be, for normals.
     pub normals_decide: Option<NormalsDecide>,

@@ -1,4 +1,5 @@
-//! Rigs that are kept: a mesh that the source skins keeps its bind pose, its joints and its weights, so that any clip of the skeleton, and any blend of them, can move it.
+//! Rigs that are kept: a mesh that the source skins keeps its bind pose, its joints and its weights, so that
+//! any clip of the skeleton, and any blend of them, can move it.
 //!
 //! ```text
 //! points     vertices of one bind position, and of the same joints and weights
@@ -8,7 +9,8 @@
 //! measure    … all vertices are within the tolerance of the source's, in all samples of all clips, as decoded
 //! ```
 //!
-//! A rig that cannot be brought so near is left out with a remark: a mesh with morph targets, or with joints that are sheared.
+//! A rig that cannot be brought so near is left out with a remark: a mesh with morph targets, or with joints
+//! that are sheared.
 
 use crate::clip::choice::Chosen;
 use crate::clip::{Joints, decoded::poses};
@@ -27,14 +29,16 @@ use rayon::prelude::*;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Parts of the tolerance that the bind pose and the weights may take: errors rarely add up, so the first are tried first.
+/// Parts of the tolerance that the bind pose and the weights may take: errors rarely add up, so the first are
+/// tried first.
 pub const SHARES: [[f64; 2]; 2] = [[0.5, 0.25], [0.2, 0.1]];
 /// Tolerance of clips over that of the mesh, at first; and by how much it shrinks at most and at least.
 const CLIPS: f64 = 0.35;
 const SHRINKS: [f64; 2] = [0.2, 0.7];
 /// How often it may shrink.
 pub const ROUNDS: usize = 6;
-/// Where the metric reaches farther out than was asked for, errors at the distance that was asked for can be √3 times as large.
+/// Where the metric reaches farther out than was asked for, errors at the distance that was asked for can be
+/// √3 times as large.
 const NEARER: f64 = 0.57;
 /// Poses that weights are rounded in, of all clips together.
 const POSES: usize = 48;
@@ -125,8 +129,7 @@ pub fn candidates<'a>(
             continue;
         }
         let fixed = plan.prepared.fixed.as_ref();
-        let (Some(fixed), &[placement], None) = (fixed, &placements[..], plan.source.remeshed)
-        else {
+        let (Some(fixed), &[placement], None) = (fixed, &placements[..], plan.source.remeshed) else {
             left_out("its faces change, or it is shown more than once");
             continue;
         };
@@ -184,9 +187,7 @@ pub fn none_missing(
     for (mesh, (plan, _)) in plans.iter().enumerate() {
         let driven = meshreel_scene::rig::is_driven(plan.source.mesh);
         if driven && !made.iter().any(|made| made.mesh == mesh) {
-            let own = remarks
-                .iter()
-                .find(|remark| remark.to_string().contains("its rig is left out"));
+            let own = remarks.iter().find(|remark| remark.to_string().contains("its rig is left out"));
             let why = own.map_or(String::new(), |remark| format!(" ({remark})"));
             return Err(Error::Unsupported {
                 what: format!(
@@ -210,19 +211,16 @@ impl Candidate<'_> {
         self.skeleton
     }
 
-    /// What its rig asks of the clips of the skeleton, at first; `shell`: by joint what was asked for, `tolerance`: at most.
+    /// What its rig asks of the clips of the skeleton, at first; `shell`: by joint what was asked for,
+    /// `tolerance`: at most.
     pub fn demand(&self, shells: &[f64], tolerance: f64) -> Demand {
-        let mut out = Demand {
-            tolerance: tolerance.min(CLIPS * self.tolerance),
-            shells: shells.to_vec(),
-        };
+        let mut out = Demand { tolerance: tolerance.min(CLIPS * self.tolerance), shells: shells.to_vec() };
         for &p in &self.points {
             let bind = vector(self.skin.bind_positions[p]);
             for (joint, _) in self.influences(p) {
-                let (Some(inverse), Some(&own)) = (
-                    self.skin.inverse_bind.get(joint),
-                    self.skin.joints.get(joint),
-                ) else {
+                let (Some(inverse), Some(&own)) =
+                    (self.skin.inverse_bind.get(joint), self.skin.joints.get(joint))
+                else {
                     continue;
                 };
                 let away = inverse.transform_point3(bind).length();
@@ -235,7 +233,8 @@ impl Candidate<'_> {
         out
     }
 
-    /// The largest distance of any point from where its joints alone put it, in some poses of all clips (number in the source, and clip): whatever else moves it.
+    /// The largest distance of any point from where its joints alone put it, in some poses of all clips
+    /// (number in the source, and clip): whatever else moves it.
     pub fn unexplained(&self, skeleton: &Skeleton, clips: &[(usize, &Clip)]) -> Result<f64, Error> {
         let all: usize = clips.iter().map(|(_, clip)| clip.samples).sum();
         let step = all.div_ceil(POSES).max(1);
@@ -293,12 +292,11 @@ impl Candidate<'_> {
         let k = self.skin.influences;
         let joints = self.skin.joint[p * k..(p + 1) * k].iter();
         let pairs = joints.zip(&self.skin.weight[p * k..(p + 1) * k]);
-        pairs
-            .filter(|(_, w)| **w > 0.0)
-            .map(|(j, w)| (usize::from(*j), *w))
+        pairs.filter(|(_, w)| **w > 0.0).map(|(j, w)| (usize::from(*j), *w))
     }
 
-    /// Codes bind pose and weights. `clips` are those of the skeleton. `None` where they cannot be coded finely enough.
+    /// Codes bind pose and weights. `clips` are those of the skeleton. `None` where they cannot be coded
+    /// finely enough.
     pub fn build(
         &self,
         skeleton: &Skeleton,
@@ -314,9 +312,7 @@ impl Candidate<'_> {
         if !scale.is_normal() {
             return Ok(None);
         }
-        let bind: Vec<[f32; 3]> = (self.points.iter())
-            .map(|p| self.skin.bind_positions[*p])
-            .collect();
+        let bind: Vec<[f32; 3]> = (self.points.iter()).map(|p| self.skin.bind_positions[*p]).collect();
         let corners = rig::triangles(self.indices, &self.point_of);
         let levels = hierarchy::build(bind.len() as u32, &corners);
         let radius = bind_share * self.tolerance / scale;
@@ -342,12 +338,8 @@ impl Candidate<'_> {
             own.iter_mut().for_each(|(_, w)| *w /= sum);
             own
         });
-        let model = Model {
-            rest: bind,
-            influences: influences.collect(),
-            rigid: Vec::new(),
-            affine: motions,
-        };
+        let model =
+            Model { rest: bind, influences: influences.collect(), rigid: Vec::new(), affine: motions };
         let weights: Weights = model.weights(&levels, &frames, weight_share * self.tolerance);
         let mut built = Built {
             candidate: self,
@@ -360,10 +352,7 @@ impl Candidate<'_> {
         };
         let bytes = built.bytes(None, 0.0, 0.0);
         built.rig = rig::decode(&bytes, self.point_of.len() as u32, self.indices).map_err(|c| {
-            Error::Promise {
-                what: format!("a rig does not read back: {}", c.0),
-                target: Default::default(),
-            }
+            Error::Promise { what: format!("a rig does not read back: {}", c.0), target: Default::default() }
         })?;
         Ok(Some(built))
     }
@@ -431,7 +420,8 @@ impl<'a> Built<'a> {
         own.find(|(number, _)| *number == clip).map(|(_, d)| d)
     }
 
-    /// The largest distance of any vertex from the source's at any sample of a clip: number `number` of the source, `clip` as it is asked for, `done` as it is coded.
+    /// The largest distance of any vertex from the source's at any sample of a clip: number `number` of the
+    /// source, `clip` as it is asked for, `done` as it is coded.
     pub fn measure(
         &self,
         joints: &Joints,
@@ -455,13 +445,7 @@ impl<'a> Built<'a> {
     }
 
     /// The same of one pose.
-    fn distance(
-        &self,
-        parents: &[u32],
-        pose: &[Transform],
-        object: &mut [Rows],
-        wanted: &[[f32; 3]],
-    ) -> f64 {
+    fn distance(&self, parents: &[u32], pose: &[Transform], object: &mut [Rows], wanted: &[[f32; 3]]) -> f64 {
         let mut matrices = vec![Rows::default(); self.joints.len()];
         let mut out = vec![[0.0; 3]; self.rig.point_of.len()];
         object_space(parents, pose, object);
@@ -489,7 +473,8 @@ impl<'a> Built<'a> {
         tolerance * (0.8 * self.candidate.tolerance / error).clamp(least, most)
     }
 
-    /// The entry of the file. `clips` are those of the skeleton: number in the file, number in the source, and what they are.
+    /// The entry of the file. `clips` are those of the skeleton: number in the file, number in the source,
+    /// and what they are.
     pub fn finish(self, clips: &[(usize, usize, &Clip)], error: f64) -> Result<Made, Error> {
         let mut first = None;
         let mut points = Vec::new();

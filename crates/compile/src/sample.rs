@@ -7,20 +7,11 @@ use meshreel_codec::soft::schedule::Schedule;
 use rayon::prelude::*;
 
 // Tuning.
-/// Segments that a trial codes, by effort; all of them where there are no more groups, or points × frames, than so many.
+/// Segments that a trial codes, by effort; all of them where there are no more groups, or points × frames,
+/// than so many.
 const SEGMENTS: [u32; 9] = [1, 1, 1, 2, 2, 2, 3, 4, 6];
 const FEW: u32 = 8;
-const WHOLE: [u64; 9] = [
-    1 << 19,
-    1 << 19,
-    1 << 20,
-    1 << 21,
-    1 << 22,
-    1 << 22,
-    1 << 23,
-    1 << 24,
-    1 << 25,
-];
+const WHOLE: [u64; 9] = [1 << 19, 1 << 19, 1 << 20, 1 << 21, 1 << 22, 1 << 22, 1 << 23, 1 << 24, 1 << 25];
 
 /// What is coded in segments of keys, and groups of the frames between them.
 pub trait InSegments: Sync {
@@ -77,10 +68,7 @@ impl Sample {
 
     /// All segments.
     pub fn whole(schedule: Schedule) -> Sample {
-        Sample {
-            segments: schedule.segments(),
-            whole: true,
-        }
+        Sample { segments: schedule.segments(), whole: true }
     }
 }
 
@@ -99,9 +87,7 @@ pub fn size<C: InSegments + ?Sized>(
         out.len().min(bytes.len()) as u64
     };
     let (segments, groups, count) = (schedule.segments(), schedule.groups(), sample.segments);
-    let chosen: Vec<u32> = (0..count)
-        .map(|i| (2 * i + 1) * segments / (2 * count))
-        .collect();
+    let chosen: Vec<u32> = (0..count).map(|i| (2 * i + 1) * segments / (2 * count)).collect();
     let mut needed: Vec<u32> = Vec::new();
     // Two keys behind a segment are needed, which may be of two others.
     let ahead = if schedule.restart() == 1 { 2 } else { 1 };
@@ -120,9 +106,8 @@ pub fn size<C: InSegments + ?Sized>(
         .iter()
         .sum();
     let restart = schedule.restart();
-    let list: Vec<u32> = (chosen.iter())
-        .flat_map(|&s| s * restart..((s + 1) * restart).min(groups))
-        .collect();
+    let list: Vec<u32> =
+        (chosen.iter()).flat_map(|&s| s * restart..((s + 1) * restart).min(groups)).collect();
     let between: u64 = (list.par_iter())
         .map_init(shrink, |shrink, &g| {
             let units = coder.between(g)?;

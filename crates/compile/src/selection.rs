@@ -18,18 +18,15 @@ impl Selection {
         })
     }
 
-    /// Remarks on globs that match none of the `paths` of meshes: a slip, most of the time. `alone`: there are no clips, whose joints
-    /// `--include` and `--exclude` may be for.
+    /// Remarks on globs that match none of the `paths` of meshes: a slip, most of the time. `alone`: there
+    /// are no clips, whose joints `--include` and `--exclude` may be for.
     pub fn unused<'a>(
         options: &Options,
         alone: bool,
         paths: impl Iterator<Item = &'a str> + Clone,
     ) -> Result<Vec<Remark>, Error> {
         let mut remarks = Vec::new();
-        for (flag, list) in [
-            ("--include", &options.include),
-            ("--exclude", &options.exclude),
-        ] {
+        for (flag, list) in [("--include", &options.include), ("--exclude", &options.exclude)] {
             for text in list {
                 let set = globs(flag, std::slice::from_ref(text))?;
                 if alone && !paths.clone().any(|path| hit(&set, path)) {
@@ -40,10 +37,8 @@ impl Selection {
         for over in &options.meshes {
             let glob = glob("the glob of a mesh section", &over.glob)?;
             if !paths.clone().any(|path| glob.is_match(path)) {
-                remarks.push(Remark::new(
-                    &over.glob,
-                    "matches no mesh: what is wanted of it is wanted of none",
-                ));
+                remarks
+                    .push(Remark::new(&over.glob, "matches no mesh: what is wanted of it is wanted of none"));
             }
         }
         Ok(remarks)
@@ -60,9 +55,7 @@ pub fn globs(flag: &str, list: &[String]) -> Result<GlobSet, Error> {
     for text in list {
         builder.add(glob(flag, text)?.glob().clone());
     }
-    builder
-        .build()
-        .map_err(|e| Error::misuse(format!("{flag}: {e}")))
+    builder.build().map_err(|e| Error::misuse(format!("{flag}: {e}")))
 }
 
 pub fn glob(flag: &str, text: &str) -> Result<GlobMatcher, Error> {

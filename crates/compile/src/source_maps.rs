@@ -9,10 +9,7 @@ use meshreel_codec::source_map::SourceMap;
 pub fn of_mesh(plan: &MeshPlan<'_>, times: &[f64]) -> SourceMap {
     let made_normals = plan.prepared.normals == Normals::Made;
     let Some(fixed) = &plan.prepared.fixed else {
-        return SourceMap {
-            made_normals,
-            ..SourceMap::default()
-        };
+        return SourceMap { made_normals, ..SourceMap::default() };
     };
     SourceMap {
         made_normals,
@@ -30,11 +27,7 @@ pub fn of_mesh(plan: &MeshPlan<'_>, times: &[f64]) -> SourceMap {
 }
 
 /// Of a mesh whose faces change, once all of its frames have been coded; none where there is nothing to say.
-pub fn of_changing(
-    plan: &MeshPlan<'_>,
-    times: &[f64],
-    coder: Option<&MeshCoder<'_>>,
-) -> Option<SourceMap> {
+pub fn of_changing(plan: &MeshPlan<'_>, times: &[f64], coder: Option<&MeshCoder<'_>>) -> Option<SourceMap> {
     if plan.prepared.fixed.is_some() {
         return None;
     }

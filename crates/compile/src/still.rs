@@ -1,5 +1,5 @@
-//! Meshes that stand still before they move, or afterwards: found by comparing frames from both ends, so that one that moves all
-//! the time costs two of them. Their other frames are all that is compiled.
+//! Meshes that stand still before they move, or afterwards: found by comparing frames from both ends, so that
+//! one that moves all the time costs two of them. Their other frames are all that is compiled.
 
 use crate::Error;
 use crate::prepare::Source;
@@ -15,7 +15,8 @@ struct Look {
     colours: Vec<sample::Values<[f32; 4]>>,
 }
 
-/// Leaves a mesh only the frames of its window. None of one that moves from the first frame to the last, or never.
+/// Leaves a mesh only the frames of its window. None of one that moves from the first frame to the last, or
+/// never.
 pub fn trim(source: &mut Source<'_>, schedule: Schedule) -> Result<(), Error> {
     let count = source.times.len();
     let still = source.mesh.positions.is_constant() && source.matrices.is_none();
@@ -50,10 +51,7 @@ pub fn trim(source: &mut Source<'_>, schedule: Schedule) -> Result<(), Error> {
 
 /// Whether a frame shows what another one does, whose look is known.
 fn same(source: &Source<'_>, look: &Look, of: usize, frame: usize) -> Result<bool, Error> {
-    let moved = source
-        .matrices
-        .as_ref()
-        .is_some_and(|all| all[of] != all[frame]);
+    let moved = source.matrices.as_ref().is_some_and(|all| all[of] != all[frame]);
     if moved {
         return Ok(false);
     }

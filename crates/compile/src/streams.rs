@@ -121,13 +121,11 @@ fn fill<W: Typed>(record: &StreamRecord, values: &VertexValues, out: &mut Vec<W>
         Semantic::Position => lattice(&record.axes, &values.positions, out),
         Semantic::Uv => lattice(&record.axes, &values.uvs[set], out),
         Semantic::Colour => lattice(&record.axes, &values.colours[set], out),
-        Semantic::Normal => planes(values.normals.len(), out, |v| {
-            octahedral::encode(values.normals[v], bits)
-        }),
+        Semantic::Normal => {
+            planes(values.normals.len(), out, |v| octahedral::encode(values.normals[v], bits))
+        }
         Semantic::QTangent => {
-            planes(values.normals.len(), out, |v| {
-                qtangent::encode(frame(values, v), bits)
-            });
+            planes(values.normals.len(), out, |v| qtangent::encode(frame(values, v), bits));
         }
     }
 }
@@ -135,27 +133,17 @@ fn fill<W: Typed>(record: &StreamRecord, values: &VertexValues, out: &mut Vec<W>
 /// The tangent frame of a vertex.
 pub fn frame(values: &VertexValues, v: usize) -> qtangent::Frame {
     let [x, y, z, sign] = values.tangents[v];
-    qtangent::Frame {
-        normal: values.normals[v],
-        tangent: [x, y, z],
-        sign,
-    }
+    qtangent::Frame { normal: values.normals[v], tangent: [x, y, z], sign }
 }
 
 fn lattice<const N: usize, W: Typed>(axes: &[Axis], values: &[[f32; N]], out: &mut Vec<W>) {
     out.clear();
     out.reserve(N * values.len());
     for (k, axis) in axes.iter().enumerate() {
-        // `Axis::level` without its last ulp: what that could cost is in the slack, and everything is measured. Equal
-        // values give equal levels, which is all that keeps cracks shut.
-        let (min, scale) = (
-            f64::from(axis.min),
-            if axis.step > 0.0 {
-                1.0 / f64::from(axis.step)
-            } else {
-                0.0
-            },
-        );
+        // `Axis::level` without its last ulp: what that could cost is in the slack, and everything is
+        // measured. Equal values give equal levels, which is all that keeps cracks shut.
+        let (min, scale) =
+            (f64::from(axis.min), if axis.step > 0.0 { 1.0 / f64::from(axis.step) } else { 0.0 });
         let last = f64::from(axis.levels.saturating_sub(1));
         out.extend(values.iter().map(|value| {
             let level = ((f64::from(value[k]) - min) * scale + 0.5).clamp(0.0, last);
@@ -169,14 +157,8 @@ pub fn offsets<W: Typed>(record: &StreamRecord, positions: &[[f32; 3]], levels: 
     let count = positions.len();
     let mut out = Vec::with_capacity(levels.len());
     for (k, axis) in record.axes.iter().enumerate() {
-        let (min, scale) = (
-            f64::from(axis.min),
-            if axis.step > 0.0 {
-                1.0 / f64::from(axis.step)
-            } else {
-                0.0
-            },
-        );
+        let (min, scale) =
+            (f64::from(axis.min), if axis.step > 0.0 { 1.0 / f64::from(axis.step) } else { 0.0 });
         let plane = &levels[k * count..(k + 1) * count];
         out.extend(positions.iter().zip(plane).map(|(position, level)| {
             ((f64::from(position[k]) - min) * scale - f64::from(level.to_u32())) as f32
@@ -185,11 +167,7 @@ pub fn offsets<W: Typed>(record: &StreamRecord, positions: &[[f32; 3]], levels: 
     out
 }
 
-fn planes<const N: usize, W: Typed>(
-    count: usize,
-    out: &mut Vec<W>,
-    value: impl Fn(usize) -> [u16; N],
-) {
+fn planes<const N: usize, W: Typed>(count: usize, out: &mut Vec<W>, value: impl Fn(usize) -> [u16; N]) {
     out.clear();
     out.resize(N * count, W::default());
     for v in 0..count {
@@ -199,8 +177,8 @@ fn planes<const N: usize, W: Typed>(
     }
 }
 
-/// Largest error of `levels` against `values`, in the unit of the stream's tolerance: distance for positions and uvs, degrees for
-/// normals, largest component for colours.
+/// Largest error of `levels` against `values`, in the unit of the stream's tolerance: distance for positions
+/// and uvs, degrees for normals, largest component for colours.
 pub fn error(record: &StreamRecord, levels: &Levels, values: &VertexValues) -> f64 {
     with_levels!(levels, v => error_of(record, v, values))
 }
@@ -227,11 +205,7 @@ fn error_of<W: Typed>(record: &StreamRecord, levels: &[W], values: &VertexValues
             let count = values.normals.len();
             let at = |v: usize, k: usize| levels[k * count + v].to_u32() as u16;
             degrees((0..count).fold(0.0, |most, v| {
-                chord(
-                    octahedral::decode([at(v, 0), at(v, 1)], bits),
-                    values.normals[v],
-                )
-                .max(most)
+                chord(octahedral::decode([at(v, 0), at(v, 1)], bits), values.normals[v]).max(most)
             }))
         }
         Semantic::QTangent => {
@@ -240,8 +214,7 @@ fn error_of<W: Typed>(record: &StreamRecord, levels: &[W], values: &VertexValues
             degrees((0..count).fold(0.0, |most: f64, v| {
                 let back = qtangent::decode([at(v, 0), at(v, 1), at(v, 2), at(v, 3)], bits);
                 let [x, y, z, _] = values.tangents[v];
-                most.max(chord(back.normal, values.normals[v]))
-                    .max(chord(back.tangent, [x, y, z]))
+                most.max(chord(back.normal, values.normals[v])).max(chord(back.tangent, [x, y, z]))
             }))
         }
     }
@@ -249,9 +222,7 @@ fn error_of<W: Typed>(record: &StreamRecord, levels: &[W], values: &VertexValues
 
 /// Square of the distance of two unit vectors.
 fn chord(a: [f32; 3], b: [f32; 3]) -> f64 {
-    (0..3)
-        .map(|k| (f64::from(a[k]) - f64::from(b[k])).powi(2))
-        .sum()
+    (0..3).map(|k| (f64::from(a[k]) - f64::from(b[k])).powi(2)).sum()
 }
 
 /// Angle of a chord given by its square.

@@ -1,5 +1,5 @@
-//! The units of a layered file, in the order in which they are written: nodes and meshes put together, compressed and
-//! decompressed again.
+//! The units of a layered file, in the order in which they are written: nodes and meshes put together,
+//! compressed and decompressed again.
 
 use crate::layered::{MeshCoder, Payload};
 use crate::node_frames::{FrameInput, NodeFrames};
@@ -71,20 +71,10 @@ pub fn encode(
         run(coders, keys.collect(), pool, schedule, &mut payloads)?;
         let last = (first + step).min(segments);
         let groups = first * restart..(last * restart).min(schedule.groups());
-        run(
-            coders,
-            groups.clone().map(Task::Group).collect(),
-            pool,
-            schedule,
-            &mut payloads,
-        )?;
+        run(coders, groups.clone().map(Task::Group).collect(), pool, schedule, &mut payloads)?;
         // All frames of these groups, and the two keys that are written ahead of them.
         let end = schedule.key_frame((groups.end + 1).min(schedule.keys() - 1));
-        let end = if last == segments {
-            schedule.frames()
-        } else {
-            end + 1
-        };
+        let end = if last == segments { schedule.frames() } else { end + 1 };
         while nodes.next() < end as usize {
             let frame = nodes.next() as u32;
             inputs.insert(frame, nodes.read()?);
@@ -95,11 +85,7 @@ pub fn encode(
         let mut batch = Vec::new();
         while let Some(unit) = units.next_if(|unit| {
             let coded = payloads.contains_key(&number(*unit));
-            coded
-                && schedule
-                    .frames_of(*unit)
-                    .iter()
-                    .all(|f| inputs.contains_key(f))
+            coded && schedule.frames_of(*unit).iter().all(|f| inputs.contains_key(f))
         }) {
             batch.push((unit, payloads.remove(&number(unit)).unwrap_or_default()));
         }
@@ -170,9 +156,8 @@ fn run(
     schedule: Schedule,
     payloads: &mut BTreeMap<(u32, u8), Vec<Payload>>,
 ) -> Result<(), Error> {
-    let jobs: Vec<(Task, &MeshCoder<'_>)> = (tasks.iter())
-        .flat_map(|&task| coders.iter().map(move |coder| (task, coder)))
-        .collect();
+    let jobs: Vec<(Task, &MeshCoder<'_>)> =
+        (tasks.iter()).flat_map(|&task| coders.iter().map(move |coder| (task, coder))).collect();
     let coded: Vec<Vec<Payload>> = pool.install(|| {
         jobs.par_iter()
             .map(|(task, coder)| match task {
@@ -228,10 +213,7 @@ impl Packer {
     fn attributes(&mut self, unit: Unit, meshes: &[Payload]) -> Result<Attributes, Error> {
         let all: Vec<&[u8]> = meshes.iter().map(|mesh| &mesh.attributes[..]).collect();
         let content = all.concat();
-        let counted = |mesh: &Payload| Counted {
-            bytes: mesh.attributes.len(),
-            ..Counted::default()
-        };
+        let counted = |mesh: &Payload| Counted { bytes: mesh.attributes.len(), ..Counted::default() };
         Ok(Attributes {
             bytes: self.block(unit, &content)?,
             raw: content.len(),
@@ -327,8 +309,5 @@ fn pack(
 }
 
 fn broken(what: String) -> Error {
-    Error::Promise {
-        what: format!("{what} does not decode to what was encoded"),
-        target: Default::default(),
-    }
+    Error::Promise { what: format!("{what} does not decode to what was encoded"), target: Default::default() }
 }

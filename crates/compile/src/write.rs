@@ -1,5 +1,5 @@
-//! Last pass: static chunks, then frames in parallel and in order, then the description, which knows the largest of
-//! everything.
+//! Last pass: static chunks, then frames in parallel and in order, then the description, which knows the
+//! largest of everything.
 
 use crate::attributes;
 use crate::cull::{self, Cull};
@@ -12,9 +12,7 @@ use crate::motion::{Motion, Tracks, transform_box};
 use crate::node_frames::{FrameInput, NodeFrames};
 use crate::nodes::NodeCoder;
 use crate::plan::Budget;
-use crate::report::{
-    ClipReport, Detailed, Inspect, MeshReport, Phase, Progress, Report, RigReport,
-};
+use crate::report::{ClipReport, Detailed, Inspect, MeshReport, Phase, Progress, Report, RigReport};
 use crate::rig;
 use crate::{Error, Options, Preset, pipeline, source_maps, units};
 use meshreel_codec::{
@@ -93,10 +91,7 @@ impl Output {
     fn chunk(&mut self, kind: u16, raw: u32, bytes: &[u8]) -> Result<u32, Error> {
         match self {
             Output::File(writer) => Ok(writer.add_chunk(kind, raw, bytes)?),
-            Output::Count {
-                chunks,
-                bytes: total,
-            } => {
+            Output::Count { chunks, bytes: total } => {
                 *total += (bytes.len() + CHUNK_ENTRY_SIZE) as u64;
                 *chunks += 1;
                 Ok(*chunks - 1)
@@ -140,17 +135,9 @@ impl Batches {
         fill(&mut self.content);
         let size = self.content.len() - start;
         check_size("static data of one mesh", self.content.len())?;
-        self.locations[mesh] = Location {
-            chunk: u32::MAX,
-            offset: start as u32,
-            size: size as u32,
-        };
+        self.locations[mesh] = Location { chunk: u32::MAX, offset: start as u32, size: size as u32 };
         self.pending.push((mesh, size));
-        if self.content.len() >= BATCH {
-            self.flush(compressor, output)
-        } else {
-            Ok(())
-        }
+        if self.content.len() >= BATCH { self.flush(compressor, output) } else { Ok(()) }
     }
 
     fn flush(&mut self, compressor: &mut Compressor, output: &mut Output) -> Result<(), Error> {
@@ -181,11 +168,7 @@ const LARGEST_BLOCK: usize = 1 << 30;
 pub fn check_size(what: &str, size: usize) -> Result<(), Error> {
     match size <= LARGEST_BLOCK {
         true => Ok(()),
-        false => Err(Error::Limit {
-            what: what.into(),
-            asked: size as u64,
-            allowed: LARGEST_BLOCK as u64,
-        }),
+        false => Err(Error::Limit { what: what.into(), asked: size as u64, allowed: LARGEST_BLOCK as u64 }),
     }
 }
 
@@ -214,10 +197,7 @@ pub fn write(
     progress: &dyn Progress,
 ) -> Result<Report, Error> {
     let with_target = |error| match error {
-        Error::Promise { what, .. } => Error::Promise {
-            what,
-            target: target.into(),
-        },
+        Error::Promise { what, .. } => Error::Promise { what, target: target.into() },
         other => other,
     };
     let mut output = match job.options.dry_run {
@@ -230,11 +210,7 @@ pub fn write(
     let meshes = job.plans.len();
     let schedule = Schedule::new(job.times.len() as u32, job.options.restart());
     let layered = job.options.preset != Preset::Classic;
-    let points: Vec<_> = job
-        .plans
-        .iter()
-        .map(|(plan, _)| layered::points(plan))
-        .collect();
+    let points: Vec<_> = job.plans.iter().map(|(plan, _)| layered::points(plan)).collect();
     let sources: Vec<_> = (job.plans.iter().zip(&points))
         .map(|((plan, _), points)| layered::frames(plan, points.as_ref()))
         .collect();
@@ -275,12 +251,7 @@ pub fn write(
             None => plan.encode_values(&mut bytes),
         };
         position_share[m] = positions as f64 / bytes.len().max(1) as f64;
-        values.add(
-            m,
-            |out| out.extend_from_slice(&bytes),
-            &mut compressor,
-            &mut output,
-        )?;
+        values.add(m, |out| out.extend_from_slice(&bytes), &mut compressor, &mut output)?;
         // Vertices of a re-meshed one are nobody's in the source.
         if !job.options.strip && plan.source.remeshed.is_none() {
             maps.add(
@@ -337,20 +308,11 @@ pub fn write(
             &mut output,
         )?;
     }
-    for batches in [
-        &mut connectivity,
-        &mut values,
-        &mut maps,
-        &mut levels,
-        &mut drawn,
-        &mut riding,
-    ] {
+    for batches in [&mut connectivity, &mut values, &mut maps, &mut levels, &mut drawn, &mut riding] {
         batches.flush(&mut compressor, &mut output)?;
     }
     let mut totals = vec![Total::default(); meshes];
-    let raw_points: u64 = (job.plans.iter())
-        .map(|(p, _)| 12 * p.source_points())
-        .sum();
+    let raw_points: u64 = (job.plans.iter()).map(|(p, _)| 12 * p.source_points()).sum();
     let mut summary = Summary {
         bounds: crate::encode::NOTHING,
         raw_bytes: raw_points + job.raw_transform_bytes + job.clip_raw_bytes,
@@ -373,29 +335,21 @@ pub fn write(
     };
     let mut node_bytes = 0.0;
     if layered {
-        units::encode(
-            job,
-            &coders,
-            &mut nodes,
-            schedule,
-            pool,
-            progress,
-            &mut |unit| {
-                node_bytes += unit.nodes as f64 * unit.bytes.len() as f64 / unit.raw.max(1) as f64;
-                let kind = if unit.alone { INDEX } else { BETWEEN };
-                output.chunk(kind, unit.raw as u32, &unit.bytes)?;
-                let cost = CHUNK_ENTRY_SIZE + BOX_SIZE * unit.bounds.len();
-                count(unit.raw, unit.bytes.len() + cost, unit.parts);
-                if let Some(units::Attributes { bytes, raw, parts }) = unit.attributes {
-                    output.chunk(ATTRIBUTES, raw as u32, &bytes)?;
-                    count(raw, bytes.len() + CHUNK_ENTRY_SIZE, parts);
-                }
-                for (frame, bounds) in unit.bounds {
-                    boxes[frame as usize] = bounds;
-                }
-                Ok(())
-            },
-        )
+        units::encode(job, &coders, &mut nodes, schedule, pool, progress, &mut |unit| {
+            node_bytes += unit.nodes as f64 * unit.bytes.len() as f64 / unit.raw.max(1) as f64;
+            let kind = if unit.alone { INDEX } else { BETWEEN };
+            output.chunk(kind, unit.raw as u32, &unit.bytes)?;
+            let cost = CHUNK_ENTRY_SIZE + BOX_SIZE * unit.bounds.len();
+            count(unit.raw, unit.bytes.len() + cost, unit.parts);
+            if let Some(units::Attributes { bytes, raw, parts }) = unit.attributes {
+                output.chunk(ATTRIBUTES, raw as u32, &bytes)?;
+                count(raw, bytes.len() + CHUNK_ENTRY_SIZE, parts);
+            }
+            for (frame, bounds) in unit.bounds {
+                boxes[frame as usize] = bounds;
+            }
+            Ok(())
+        })
     } else {
         encode_frames(job, pool, progress, |frame| {
             let kind = match index_frame(frame.frame, job.times.len(), every(job)) {
@@ -459,13 +413,7 @@ pub fn write(
         output.chunk(RANGES, raw.len() as u32, &packed)?;
     }
     let setup = nodes.as_ref().map_or(&[][..], |nodes| &nodes.setup);
-    let description = describe(
-        job,
-        &coders,
-        setup,
-        [&connectivity, &values, &maps, &ends],
-        &totals,
-    );
+    let description = describe(job, &coders, setup, [&connectivity, &values, &maps, &ends], &totals);
     let mut bytes = Vec::new();
     meshreel_codec::record::encode(&description, &mut bytes);
     if meshreel_codec::record::decode(&bytes).as_ref() != Ok(&description) {
@@ -498,10 +446,7 @@ pub fn write(
         ..Report::default()
     };
     report.rigs = (job.rigs.iter())
-        .map(|rig| RigReport {
-            bytes: kept_rigs.stored[rig.mesh].round() as u64,
-            ..rig.report.clone()
-        })
+        .map(|rig| RigReport { bytes: kept_rigs.stored[rig.mesh].round() as u64, ..rig.report.clone() })
         .collect();
     if let Some(nodes) = &nodes {
         let (tolerance, max_error) = nodes.promised();
@@ -526,24 +471,17 @@ pub fn write(
             + totals[m].position_bytes;
         let points_frames = plan.source_points();
         // Of all placements the one that comes nearest to its tolerance.
-        let own = totals[m]
-            .error
-            .max(plan.static_error.first().copied().unwrap_or(0.0));
+        let own = totals[m].error.max(plan.static_error.first().copied().unwrap_or(0.0));
         let (max_error, tolerance) = placements
             .iter()
             .map(|&i| {
                 let b = &job.tolerances[i];
                 let coded = nodes.as_ref().and_then(|nodes| nodes.error(i));
-                (
-                    coded.unwrap_or(b.transform_error) + b.scale * own + b.spent,
-                    b.tolerance + b.spent,
-                )
+                (coded.unwrap_or(b.transform_error) + b.scale * own + b.spent, b.tolerance + b.spent)
             })
             .max_by(|a, b| (a.0 * b.1).total_cmp(&(b.0 * a.1)))
             .unwrap_or((0.0, 0.0));
-        let mut measures = coders
-            .get(m)
-            .map_or_else(Default::default, MeshCoder::measures);
+        let mut measures = coders.get(m).map_or_else(Default::default, MeshCoder::measures);
         if let Some(rest) = &mut measures.rest {
             rest.frame += plan.source.start;
             rest.time = job.times[rest.frame] - job.times[0];
@@ -552,34 +490,25 @@ pub fn write(
         report.remarks.extend_from_slice(remarks);
         let detail = details.get(m);
         let cull = culls.get(m);
-        report
-            .remarks
-            .extend(cull.iter().flat_map(|c| c.remarks.clone()));
-        report
-            .remarks
-            .extend(detail.iter().flat_map(|d| d.remarks.clone()));
+        report.remarks.extend(cull.iter().flat_map(|c| c.remarks.clone()));
+        report.remarks.extend(detail.iter().flat_map(|d| d.remarks.clone()));
         let own = || kept.iter().filter(|k| k.mesh == m);
         report.remarks.extend(own().flat_map(|k| k.remarks.clone()));
         report.meshes.push(MeshReport {
             path: plan.path.clone(),
-            method: format!("{:?}", coders.get(m).map_or(plan.method, MeshCoder::method))
-                .to_lowercase(),
+            method: format!("{:?}", coders.get(m).map_or(plan.method, MeshCoder::method)).to_lowercase(),
             tried: coders.get(m).map_or(Vec::new(), |c| c.tried.clone()),
             bones: coders.get(m).map_or([0; 2], MeshCoder::bones),
             remeshed: plan.source.remeshed.cloned(),
             measures,
-            triangles: (plan.prepared.fixed.as_ref())
-                .map_or(totals[m].indices, |fixed| fixed.indices.len())
+            triangles: (plan.prepared.fixed.as_ref()).map_or(totals[m].indices, |fixed| fixed.indices.len())
                 / 3,
             grid: (plan.prepared.fixed.as_ref())
                 .and_then(|fixed| fixed.grid.as_ref())
                 .map(|grid| [grid.shape.width, grid.shape.height]),
             vertices: description.meshes[m].vertices as usize,
             details: (detail.iter().flat_map(|d| &d.levels))
-                .map(|(level, _)| Detailed {
-                    triangles: level.triangles,
-                    error: level.error,
-                })
+                .map(|(level, _)| Detailed { triangles: level.triangles, error: level.error })
                 .collect(),
             detail_bytes: levels.stored[m].round() as u64,
             hidden: cull.filter(|c| !c.bytes.is_empty()).map(|c| c.hidden),
@@ -614,10 +543,7 @@ pub fn publish(
     inspect: Inspect<'_>,
     remarks: &mut Vec<Remark>,
 ) -> Result<u64, Error> {
-    inspect(file.path()).map_err(|source| Error::Refused {
-        source,
-        target: target.into(),
-    })?;
+    inspect(file.path()).map_err(|source| Error::Refused { source, target: target.into() })?;
     let published = file.publish()?;
     if let Some(error) = published.unsynced {
         remarks.push(Remark::new(
@@ -678,9 +604,9 @@ fn describe(
             parent: node.parent.map(|p| p as u32),
             mesh: node.mesh.and_then(|i| mesh_of[i]),
             animated: node.animated,
-            visibility: node.shown().map_or(Visibility::Always, |i| {
-                visibility(&job.motion.visible[i], job.times.len())
-            }),
+            visibility: node
+                .shown()
+                .map_or(Visibility::Always, |i| visibility(&job.motion.visible[i], job.times.len())),
             rest,
             tolerance: node.shown().map_or(0.0, |i| {
                 let budget = &job.tolerances[i];
@@ -697,12 +623,7 @@ fn describe(
         .map(|(m, (plan, _))| {
             let prepared = &plan.prepared;
             let fixed = prepared.fixed.as_ref();
-            let ranges = |i: usize| {
-                fixed
-                    .and_then(|f| f.ranges.get(i))
-                    .copied()
-                    .unwrap_or((0, 0))
-            };
+            let ranges = |i: usize| fixed.and_then(|f| f.ranges.get(i)).copied().unwrap_or((0, 0));
             let coder = coders.get(m);
             let (codec, points) = coder.map_or((CODEC_CLASSIC, 0), MeshCoder::codec);
             MeshRecord {
@@ -772,8 +693,7 @@ fn period(job: &Job<'_>) -> f64 {
             moves |= plan.prepared.moving;
             let last = plan.source.times.len() - 1;
             plan.source.object_points(0, &fixed.first_points, &mut a)?;
-            plan.source
-                .object_points(last, &fixed.first_points, &mut b)?;
+            plan.source.object_points(last, &fixed.first_points, &mut b)?;
             if a != b {
                 return Ok(false);
             }
@@ -810,10 +730,7 @@ fn group_bytes(job: &Job<'_>, every: usize) -> u64 {
     let (mut largest, mut outputs) = (0u64, 0u64);
     for (plan, _) in &job.plans {
         let vertices =
-            plan.prepared
-                .fixed
-                .as_ref()
-                .map_or(2 * plan.prepared.points, |f| f.vertex_point.len()) as u64;
+            plan.prepared.fixed.as_ref().map_or(2 * plan.prepared.points, |f| f.vertex_point.len()) as u64;
         let (mut levels, mut floats) = (0u64, 24u64);
         for stream in plan.streams.iter().filter(|s| s.animated) {
             levels += stream.semantic.components() as u64 * u64::from(stream.word);
@@ -836,8 +753,8 @@ fn encode_frames(
 ) -> Result<(), Error> {
     let frames = job.times.len();
     let every = every(job);
-    let window = (job.options.memory / group_bytes(job, every).max(1))
-        .clamp(1, 2 * pool.current_num_threads() as u64);
+    let window =
+        (job.options.memory / group_bytes(job, every).max(1)).clamp(1, 2 * pool.current_num_threads() as u64);
     let mut nodes = NodeFrames::new(job)?;
     let produce = || -> Result<Option<GroupInput>, Error> {
         let first = nodes.next();
@@ -851,12 +768,7 @@ fn encode_frames(
         for _ in first..end {
             inputs.push(nodes.read()?);
         }
-        Ok(Some(GroupInput {
-            first,
-            last,
-            with_last,
-            frames: inputs,
-        }))
+        Ok(Some(GroupInput { first, last, with_last, frames: inputs }))
     };
     let mut done = 0;
     pipeline::run(
@@ -887,12 +799,7 @@ fn encode_group(job: &Job<'_>, group: GroupInput) -> Result<Vec<FrameOutput>, Er
         .par_iter()
         .enumerate()
         .map_init(
-            || {
-                (
-                    Compressor::new(job.options.block, job.options.effort),
-                    Decompressor::new(),
-                )
-            },
+            || (Compressor::new(job.options.block, job.options.effort), Decompressor::new()),
             |(compressor, decompressor), (i, input)| {
                 let frame = group.first + i;
                 let mut content = input.visible.clone();
@@ -906,9 +813,7 @@ fn encode_group(job: &Job<'_>, group: GroupInput) -> Result<Vec<FrameOutput>, Er
                     let used = transform::decode(&content[start..], previous, &mut back);
                     if used != Ok(content.len() - start) || !same_bits(&back, &input.transforms) {
                         return Err(Error::Promise {
-                            what: format!(
-                                "transforms of frame {frame} do not decode to what was encoded"
-                            ),
+                            what: format!("transforms of frame {frame} do not decode to what was encoded"),
                             target: Default::default(),
                         });
                     }
@@ -968,11 +873,7 @@ pub fn unit_bounds(shown: &[(u32, [[f64; 4]; 3])], own: impl Fn(u32) -> [f32; 6]
 
 pub fn same_bits(a: &[Transform], b: &[Transform]) -> bool {
     let bits = |t: &Transform| {
-        (
-            t.rotation.map(f32::to_bits),
-            t.translation.map(f32::to_bits),
-            t.scale.map(f32::to_bits),
-        )
+        (t.rotation.map(f32::to_bits), t.translation.map(f32::to_bits), t.scale.map(f32::to_bits))
     };
     a.iter().map(bits).eq(b.iter().map(bits))
 }

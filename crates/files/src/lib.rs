@@ -1,8 +1,10 @@
 //! Files of the system: only ordinary ones are read, and what is written has its name when it is complete.
 //!
-//! Opening a named pipe waits until somebody writes to it, and reading a device may never end; [`open`] refuses both at once. A [`Temporary`] is a file beside its
-//! target that takes the target's name at the end, so that whoever looks finds the old file or the whole new one. It goes away when it is dropped, when the process
-//! is told to stop ([`remove_unfinished`]), and, where the process could do nothing any more, with the next one for the same target.
+//! Opening a named pipe waits until somebody writes to it, and reading a device may never end; [`open`]
+//! refuses both at once. A [`Temporary`] is a file beside its target that takes the target's name at the end,
+//! so that whoever looks finds the old file or the whole new one. It goes away when it is dropped, when the
+//! process is told to stop ([`remove_unfinished`]), and, where the process could do nothing any more, with
+//! the next one for the same target.
 
 mod temporary;
 
@@ -12,7 +14,8 @@ use std::fs::{File, FileType};
 use std::io::{Error, ErrorKind, Result};
 use std::path::Path;
 
-/// Opens a file for reading. What is no ordinary file is refused before it is opened: a folder, a named pipe, a socket, a device.
+/// Opens a file for reading. What is no ordinary file is refused before it is opened: a folder, a named pipe,
+/// a socket, a device.
 pub fn open(path: &Path) -> Result<File> {
     check(std::fs::metadata(path)?.file_type())?;
     let file = File::open(path)?;
@@ -27,16 +30,10 @@ fn check(kind: FileType) -> Result<()> {
         return Ok(());
     }
     if kind.is_dir() {
-        return Err(Error::new(
-            ErrorKind::IsADirectory,
-            "it is a folder, not a file",
-        ));
+        return Err(Error::new(ErrorKind::IsADirectory, "it is a folder, not a file"));
     }
     let what = special(kind).unwrap_or("it is not an ordinary file");
-    Err(Error::new(
-        ErrorKind::InvalidInput,
-        format!("{what}; give the name of an ordinary file"),
-    ))
+    Err(Error::new(ErrorKind::InvalidInput, format!("{what}; give the name of an ordinary file")))
 }
 
 #[cfg(unix)]
@@ -80,12 +77,9 @@ mod tests {
         let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
         std::os::unix::fs::symlink(&pipe, &link).unwrap();
         let device = Path::new("/dev/zero").to_path_buf();
-        for (path, what) in [
-            (pipe, "named pipe"),
-            (link, "named pipe"),
-            (socket, "socket"),
-            (device, "device"),
-        ] {
+        for (path, what) in
+            [(pipe, "named pipe"), (link, "named pipe"), (socket, "socket"), (device, "device")]
+        {
             let error = open(&path).unwrap_err();
             assert!(error.to_string().contains(what), "{error}");
             assert_eq!(error.kind(), ErrorKind::InvalidInput);

@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Bytes of the target's name that stand in the temporary one: cut, so that it fits where the target's own name just fits.
+/// Bytes of the target's name that stand in the temporary one: cut, so that it fits where the target's own
+/// name just fits.
 const NAME: usize = 120;
 /// How long what was seen in a folder is taken for true: sequences are thousands of files in one.
 const SEEN: Duration = Duration::from_secs(2);
@@ -17,9 +18,11 @@ static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 /// Names in the folder that was looked into last that may be temporary files, and when.
 static LEFTOVERS: Mutex<Option<Leftovers>> = Mutex::new(None);
 
-/// A new file beside its target, named `.<target>.<process>-<number>.tmp`. Dropped, it is removed, and the target stays as it was.
+/// A new file beside its target, named `.<target>.<process>-<number>.tmp`. Dropped, it is removed, and the
+/// target stays as it was.
 ///
-/// As long as it exists its process holds a lock on it. Whoever makes another for the same target removes those on which nobody does, whose process was killed.
+/// As long as it exists its process holds a lock on it. Whoever makes another for the same target removes
+/// those on which nobody does, whose process was killed.
 #[derive(Debug)]
 pub struct Temporary {
     file: File,
@@ -31,12 +34,14 @@ pub struct Temporary {
 /// How a file got its name.
 #[derive(Debug)]
 pub struct Published {
-    /// Why the name may be lost with the power all the same: the folder could not be synced. The file is complete, and in its place.
+    /// Why the name may be lost with the power all the same: the folder could not be synced. The file is
+    /// complete, and in its place.
     pub unsynced: Option<Error>,
 }
 
 impl Temporary {
-    /// A new file for `target`. A link stays a link: the file that it names will be replaced. What is there and is no ordinary file is refused.
+    /// A new file for `target`. A link stays a link: the file that it names will be replaced. What is there
+    /// and is no ordinary file is refused.
     pub fn create(target: &Path) -> Result<Temporary> {
         let target = match fs::symlink_metadata(target) {
             Ok(found) if found.is_symlink() => {
@@ -61,12 +66,7 @@ impl Temporary {
             let number = NUMBER.fetch_add(1, Ordering::Relaxed);
             let path = folder.join(format!(".{name}.{}-{number}.tmp", std::process::id()));
             if let Some(file) = create_locked(&path)? {
-                return Ok(Temporary {
-                    file,
-                    path,
-                    target,
-                    published: false,
-                });
+                return Ok(Temporary { file, path, target, published: false });
             }
         }
     }
@@ -99,9 +99,7 @@ impl Temporary {
         self.published = true;
         unfinished.retain(|path| *path != self.path);
         drop(unfinished);
-        Ok(Published {
-            unsynced: sync(folder_of(&self.target)).err(),
-        })
+        Ok(Published { unsynced: sync(folder_of(&self.target)).err() })
     }
 }
 
@@ -136,26 +134,21 @@ fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// Makes a rename last. Only Unix can sync a folder, and some network file systems cannot, where the file is complete all the same.
+/// Makes a rename last. Only Unix can sync a folder, and some network file systems cannot, where the file is
+/// complete all the same.
 fn sync(folder: &Path) -> Result<()> {
     if cfg!(not(unix)) {
         return Ok(());
     }
     let synced = File::open(folder).and_then(|folder| folder.sync_all());
     match synced {
-        Err(error)
-            if !matches!(
-                error.kind(),
-                ErrorKind::InvalidInput | ErrorKind::Unsupported
-            ) =>
-        {
-            Err(error)
-        }
+        Err(error) if !matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => Err(error),
         _ => Ok(()),
     }
 }
 
-/// A new file, locked. None where the name is taken, or somebody took the file for a leftover before it was locked.
+/// A new file, locked. None where the name is taken, or somebody took the file for a leftover before it was
+/// locked.
 fn create_locked(path: &Path) -> Result<Option<File>> {
     let mut unfinished = unfinished();
     let mut options = File::options();
@@ -259,10 +252,7 @@ fn remove_leftover(path: &Path) {
 
 /// The target that stands in the name of a temporary file.
 fn target_of(name: &str) -> Option<&str> {
-    let (target, numbers) = name
-        .strip_prefix('.')?
-        .strip_suffix(".tmp")?
-        .rsplit_once('.')?;
+    let (target, numbers) = name.strip_prefix('.')?.strip_suffix(".tmp")?.rsplit_once('.')?;
     let (process, number) = numbers.split_once('-')?;
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     (digits(process) && digits(number)).then_some(target)
@@ -275,9 +265,8 @@ mod tests {
 
     fn names(folder: &Path) -> Vec<String> {
         let entries = fs::read_dir(folder).unwrap();
-        let mut names: Vec<String> = entries
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .collect();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();
         names
     }

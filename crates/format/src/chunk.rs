@@ -42,12 +42,9 @@ impl ChunkEntry {
         out
     }
 
-    /// The entry, or what is wrong with it. Chunks lie one after the other, so where it begins is known from those
-    /// before; whether it ends in the file is checked by the reader.
-    pub(crate) fn decode(
-        bytes: &[u8; CHUNK_ENTRY_SIZE],
-        offset: u64,
-    ) -> Result<ChunkEntry, &'static str> {
+    /// The entry, or what is wrong with it. Chunks lie one after the other, so where it begins is known from
+    /// those before; whether it ends in the file is checked by the reader.
+    pub(crate) fn decode(bytes: &[u8; CHUNK_ENTRY_SIZE], offset: u64) -> Result<ChunkEntry, &'static str> {
         if !RESERVED.is_zero(bytes) {
             return Err("a reserved byte is not zero");
         }

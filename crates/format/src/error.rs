@@ -70,26 +70,13 @@ impl Error {
             ErrorKind::NotFound => " (check the name)",
             _ => "",
         };
-        Error::Io {
-            path: path.into(),
-            what: format!("{what}{advice}"),
-            source,
-        }
+        Error::Io { path: path.into(), what: format!("{what}{advice}"), source }
     }
     pub(crate) fn malformed(path: &Path, what: impl Into<String>, at: impl Into<String>) -> Error {
-        Error::Malformed {
-            path: path.into(),
-            what: what.into(),
-            at: at.into(),
-        }
+        Error::Malformed { path: path.into(), what: what.into(), at: at.into() }
     }
     pub(crate) fn limit(path: &Path, what: impl Into<String>, asked: u64, allowed: u64) -> Error {
-        Error::Limit {
-            path: path.into(),
-            what: what.into(),
-            asked,
-            allowed,
-        }
+        Error::Limit { path: path.into(), what: what.into(), asked, allowed }
     }
     pub(crate) fn misuse(what: impl Into<String>) -> Error {
         Error::Misuse { what: what.into() }

@@ -1,5 +1,5 @@
-//! Where a number lies in a fixed-size structure. The lists of fields are the only place where offsets are written down:
-//! reading, writing and the comparison with the document all use them.
+//! Where a number lies in a fixed-size structure. The lists of fields are the only place where offsets are
+//! written down: reading, writing and the comparison with the document all use them.
 
 /// One field of a fixed-size structure, all little-endian.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,7 +17,8 @@ impl Field {
         Field { name, offset, size }
     }
 
-    /// The field's bytes. `N` is its size; both are constants of the format, and every structure is a fixed-size array.
+    /// The field's bytes. `N` is its size; both are constants of the format, and every structure is a
+    /// fixed-size array.
     fn bytes<const N: usize>(self, from: &[u8]) -> [u8; N] {
         debug_assert_eq!(N, self.size);
         let mut out = [0; N];
@@ -44,9 +45,7 @@ impl Field {
         out
     }
     pub(crate) fn is_zero(self, from: &[u8]) -> bool {
-        from[self.offset..self.offset + self.size]
-            .iter()
-            .all(|&b| b == 0)
+        from[self.offset..self.offset + self.size].iter().all(|&b| b == 0)
     }
 
     pub(crate) fn put(self, to: &mut [u8], bytes: &[u8]) {

@@ -1,5 +1,5 @@
-//! The table of frames: when each is shown, and its box. Where a frame's bytes are is the content's own affair: they lie
-//! in chunks.
+//! The table of frames: when each is shown, and its box. Where a frame's bytes are is the content's own
+//! affair: they lie in chunks.
 //!
 //! Layout: `docs/FORMAT.md`, "Frame table".
 
@@ -15,14 +15,8 @@ const RATE: u8 = 2;
 const PARTS: f64 = 255.0;
 
 /// The box of nothing: what a frame has in which nothing is shown.
-pub const EMPTY_BOUNDS: [f32; 6] = [
-    f32::INFINITY,
-    f32::INFINITY,
-    f32::INFINITY,
-    f32::NEG_INFINITY,
-    f32::NEG_INFINITY,
-    f32::NEG_INFINITY,
-];
+pub const EMPTY_BOUNDS: [f32; 6] =
+    [f32::INFINITY, f32::INFINITY, f32::INFINITY, f32::NEG_INFINITY, f32::NEG_INFINITY, f32::NEG_INFINITY];
 /// The same in the table.
 const EMPTY_BOX: [u8; BOX_SIZE] = [255, 255, 255, 0, 0, 0];
 
@@ -31,8 +25,8 @@ const EMPTY_BOX: [u8; BOX_SIZE] = [255, 255, 255, 0, 0, 0];
 pub struct FrameEntry {
     /// Seconds; finite, and larger than that of the frame before.
     pub time: f64,
-    /// World-space box around all that is shown: smallest x, y, z, largest x, y, z; or [`EMPTY_BOUNDS`]. In a file it is
-    /// rounded outwards to 255ths of the file's box.
+    /// World-space box around all that is shown: smallest x, y, z, largest x, y, z; or [`EMPTY_BOUNDS`]. In a
+    /// file it is rounded outwards to 255ths of the file's box.
     pub bounds: [f32; 6],
 }
 
@@ -49,11 +43,7 @@ pub(crate) fn encode(frames: &[FrameEntry], all: &[f32; 6], out: &mut Vec<u8>) {
 }
 
 /// The table's `count` frames, or what is wrong with it.
-pub(crate) fn decode(
-    bytes: &[u8],
-    count: usize,
-    all: &[f32; 6],
-) -> Result<Vec<FrameEntry>, &'static str> {
+pub(crate) fn decode(bytes: &[u8], count: usize, all: &[f32; 6]) -> Result<Vec<FrameEntry>, &'static str> {
     const SIZE: &str = "a table of another size than its frames need";
     let (&kind, rest) = bytes.split_first().ok_or(SIZE)?;
     let listed = match kind {
@@ -120,11 +110,7 @@ fn clock(times: &[f64]) -> (u8, [f64; 2]) {
     let step = times.get(1).map_or(1.0, |second| second - first);
     let first = *first;
     let rate = (1.0 / mean).round();
-    let forms = [
-        (STEPS, [first, step]),
-        (STEPS, [first, mean]),
-        (RATE, [(first * rate).round(), rate]),
-    ];
+    let forms = [(STEPS, [first, step]), (STEPS, [first, mean]), (RATE, [(first * rate).round(), rate])];
     let gives = |&(kind, numbers): &(u8, [f64; 2])| {
         let time = |(i, time): (usize, &f64)| at(kind, numbers, i).to_bits() == time.to_bits();
         times.iter().enumerate().all(time)
@@ -168,16 +154,8 @@ fn shrink(bounds: &[f32; 6], all: &[f32; 6]) -> [u8; BOX_SIZE] {
         // Casting takes a part that is no number for 0. One further out where rounding cut into the box.
         let near = (part * PARTS).clamp(0.0, PARTS);
         let (near, out, last) = match lower {
-            true => (
-                near.floor() as u8,
-                (near.floor() as u8).saturating_sub(1),
-                0,
-            ),
-            false => (
-                near.ceil() as u8,
-                (near.ceil() as u8).saturating_add(1),
-                255,
-            ),
+            true => (near.floor() as u8, (near.floor() as u8).saturating_sub(1), 0),
+            false => (near.ceil() as u8, (near.ceil() as u8).saturating_add(1), 255),
         };
         [near, out].into_iter().find(|&p| holds(p)).unwrap_or(last)
     });
@@ -188,7 +166,8 @@ fn shrink(bounds: &[f32; 6], all: &[f32; 6]) -> [u8; BOX_SIZE] {
     }
 }
 
-/// A box is [`EMPTY_BOUNDS`], or on each axis smallest ≤ largest (never NaN; infinite where a coordinate leaves the range of `f32`).
+/// A box is [`EMPTY_BOUNDS`], or on each axis smallest ≤ largest (never NaN; infinite where a coordinate
+/// leaves the range of `f32`).
 pub(crate) fn is_box(bounds: &[f32; 6]) -> bool {
     let [x, y, z, to_x, to_y, to_z] = *bounds;
     *bounds == EMPTY_BOUNDS || (x <= to_x && y <= to_y && z <= to_z)
@@ -205,10 +184,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn frames(times: impl IntoIterator<Item = f64>) -> Vec<FrameEntry> {
-        let entry = |time| FrameEntry {
-            time,
-            bounds: EMPTY_BOUNDS,
-        };
+        let entry = |time| FrameEntry { time, bounds: EMPTY_BOUNDS };
         times.into_iter().map(entry).collect()
     }
 
@@ -240,10 +216,7 @@ mod tests {
         let bytes = table(&uneven, &EMPTY_BOUNDS);
         assert_eq!(bytes[0], LISTED);
         assert_eq!(decode(&bytes, 3, &EMPTY_BOUNDS), Ok(uneven));
-        assert_eq!(
-            decode(&table(&[], &EMPTY_BOUNDS), 0, &EMPTY_BOUNDS),
-            Ok(vec![])
-        );
+        assert_eq!(decode(&table(&[], &EMPTY_BOUNDS), 0, &EMPTY_BOUNDS), Ok(vec![]));
     }
 
     proptest! {

@@ -1,4 +1,5 @@
-//! The header: the first bytes of a file. The magic number is written last of all, so a file that has one is complete.
+//! The header: the first bytes of a file. The magic number is written last of all, so a file that has one is
+//! complete.
 //!
 //! Layout: `docs/FORMAT.md`, "Header".
 
@@ -9,11 +10,13 @@ use crate::frames::is_box;
 
 /// Bytes of the header.
 pub const HEADER_SIZE: usize = 128;
-/// The first bytes of every complete file: a byte that no text has, the name, and line ends that careless copying would change.
+/// The first bytes of every complete file: a byte that no text has, the name, and line ends that careless
+/// copying would change.
 pub const MAGIC: [u8; 8] = *b"\x89REEL\r\n\x1a";
 /// The version that this library writes. Version 0 is the one before the first release and may still change.
 pub const VERSION: u32 = 0;
-/// Flags that a reader must know to read the file right; it refuses a file with one that it does not know. It may ignore the others.
+/// Flags that a reader must know to read the file right; it refuses a file with one that it does not know. It
+/// may ignore the others.
 pub const REQUIRED_FLAGS: u32 = 0xffff_0000;
 /// Those of [`REQUIRED_FLAGS`] that this version knows: none yet.
 const KNOWN_FLAGS: u32 = 0;
@@ -61,7 +64,8 @@ pub fn checksum(bytes: &[u8]) -> u64 {
 pub struct Summary {
     /// World-space box of everything shown in any frame; or [`crate::EMPTY_BOUNDS`].
     pub bounds: [f32; 6],
-    /// Size of the animation before compression: 12 bytes per source point and frame plus 40 per transform and sample.
+    /// Size of the animation before compression: 12 bytes per source point and frame plus 40 per transform
+    /// and sample.
     pub raw_bytes: u64,
     /// Flags; see [`REQUIRED_FLAGS`].
     pub flags: u32,
@@ -121,7 +125,8 @@ impl Header {
         out
     }
 
-    /// Checks what the bytes alone can tell. The version comes before the checksum: a later version may have another layout.
+    /// Checks what the bytes alone can tell. The version comes before the checksum: a later version may have
+    /// another layout.
     pub(crate) fn decode(bytes: &[u8; HEADER_SIZE]) -> Result<Header, Refused> {
         check_magic(bytes).map_err(Refused::Malformed)?;
         let version = VERSION_AT.u32(bytes);
@@ -131,9 +136,7 @@ impl Header {
             )));
         }
         if CHECKSUM.u64(bytes) != checksum(&bytes[..CHECKSUM.offset]) {
-            return Err(Refused::Malformed(
-                "the checksum of the header does not match",
-            ));
+            return Err(Refused::Malformed("the checksum of the header does not match"));
         }
         let flags = FLAGS.u32(bytes);
         let unknown = flags & REQUIRED_FLAGS & !KNOWN_FLAGS;
@@ -147,9 +150,7 @@ impl Header {
         }
         let bounds = BOUNDS.bounds(bytes);
         if !is_box(&bounds) {
-            return Err(Refused::Malformed(
-                "a box that is neither empty nor ordered",
-            ));
+            return Err(Refused::Malformed("a box that is neither empty nor ordered"));
         }
         Ok(Header {
             version,

@@ -1,8 +1,9 @@
 //! The `.reel` container: bytes to file and back.
 //!
-//! A file is a header, then chunks in the order in which they were written, then a table of frames and a table of
-//! chunks. What the bytes of a chunk mean is not known here: only kinds, sizes, times, boxes and checksums. Any chunk is
-//! found without reading another one. The layout is normative in `docs/FORMAT.md`, which a test compares with this code.
+//! A file is a header, then chunks in the order in which they were written, then a table of frames and a
+//! table of chunks. What the bytes of a chunk mean is not known here: only kinds, sizes, times, boxes and
+//! checksums. Any chunk is found without reading another one. The layout is normative in `docs/FORMAT.md`,
+//! which a test compares with this code.
 //!
 //! ```
 //! use meshreel_format::{Limits, Reader, Summary, Writer};
@@ -33,9 +34,7 @@ pub use chunk::{CHUNK_ENTRY_FIELDS, CHUNK_ENTRY_SIZE, ChunkEntry};
 pub use error::Error;
 pub use field::Field;
 pub use frames::{BOX_SIZE, EMPTY_BOUNDS, FrameEntry, frame_table_size};
-pub use header::{
-    HEADER_FIELDS, HEADER_SIZE, Header, MAGIC, REQUIRED_FLAGS, Summary, VERSION, checksum,
-};
+pub use header::{HEADER_FIELDS, HEADER_SIZE, Header, MAGIC, REQUIRED_FLAGS, Summary, VERSION, checksum};
 pub use read::{Limits, Reader};
 pub use source::{FileSource, ReadAt};
 pub use write::{Complete, Published, Writer};

@@ -1,6 +1,8 @@
-//! Opens a file: header and tables are read and checked once, then any chunk can be read by itself, from any thread.
+//! Opens a file: header and tables are read and checked once, then any chunk can be read by itself, from any
+//! thread.
 //!
-//! Every byte is hostile: each count and offset is held against the length of the file and the limits before anything is allocated.
+//! Every byte is hostile: each count and offset is held against the length of the file and the limits before
+//! anything is allocated.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,11 +26,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits {
-            max_chunk: 1 << 30,
-            max_frames: 1 << 24,
-            max_chunks: 1 << 24,
-        }
+        Limits { max_chunk: 1 << 30, max_frames: 1 << 24, max_chunks: 1 << 24 }
     }
 }
 
@@ -53,8 +51,7 @@ impl std::fmt::Debug for Reader {
 impl Reader {
     /// Opens a file on disk.
     pub fn open_path(path: &Path, limits: &Limits) -> Result<Reader, Error> {
-        let source =
-            FileSource::open(path).map_err(|e| Error::io(path, "could not be opened", e))?;
+        let source = FileSource::open(path).map_err(|e| Error::io(path, "could not be opened", e))?;
         Reader::open_named(Arc::new(source), path, limits)
     }
 
@@ -64,21 +61,11 @@ impl Reader {
     }
 
     /// Opens bytes from anywhere; errors call them `path`.
-    pub fn open_named(
-        source: Arc<dyn ReadAt>,
-        path: &Path,
-        limits: &Limits,
-    ) -> Result<Reader, Error> {
+    pub fn open_named(source: Arc<dyn ReadAt>, path: &Path, limits: &Limits) -> Result<Reader, Error> {
         let header = read_header(&*source, path)?;
         let frames = read_frames(&*source, path, &header, limits)?;
         let chunks = read_chunks(&*source, path, &header, limits)?;
-        Ok(Reader {
-            source,
-            path: path.into(),
-            header,
-            frames,
-            chunks,
-        })
+        Ok(Reader { source, path: path.into(), header, frames, chunks })
     }
 
     /// What the header says.
@@ -98,7 +85,8 @@ impl Reader {
         &self.path
     }
 
-    /// Reads chunk `i` as it lies in the file, and checks its checksum. `out` is replaced; its memory is reused.
+    /// Reads chunk `i` as it lies in the file, and checks its checksum. `out` is replaced; its memory is
+    /// reused.
     pub fn read_chunk(&self, i: usize, out: &mut Vec<u8>) -> Result<(), Error> {
         out.clear();
         out.resize(self.chunk(i)?.size as usize, 0);
@@ -149,9 +137,7 @@ impl Reader {
 }
 
 fn read_exact(source: &dyn ReadAt, path: &Path, offset: u64, out: &mut [u8]) -> Result<(), Error> {
-    source
-        .read_at(offset, out)
-        .map_err(|e| Error::io(path, "could not be read", e))
+    source.read_at(offset, out).map_err(|e| Error::io(path, "could not be read", e))
 }
 
 fn read_header(source: &dyn ReadAt, path: &Path) -> Result<Header, Error> {
@@ -160,18 +146,13 @@ fn read_header(source: &dyn ReadAt, path: &Path) -> Result<Header, Error> {
     if len < HEADER_SIZE as u64 {
         let some = &mut bytes[..len as usize];
         read_exact(source, path, 0, some)?;
-        let what = check_magic(some)
-            .err()
-            .unwrap_or("it is shorter than its header");
+        let what = check_magic(some).err().unwrap_or("it is shorter than its header");
         return Err(Error::malformed(path, what, "byte 0"));
     }
     read_exact(source, path, 0, &mut bytes)?;
     let header = Header::decode(&bytes).map_err(|refused| match refused {
         Refused::Malformed(what) => Error::malformed(path, what, "byte 0"),
-        Refused::Unsupported(what) => Error::Unsupported {
-            path: path.into(),
-            what,
-        },
+        Refused::Unsupported(what) => Error::Unsupported { path: path.into(), what },
     })?;
     if header.file_size != len {
         let what = format!(
@@ -239,8 +220,8 @@ fn read_frames(
         .map_err(|what| Error::malformed(path, what, "the table of frames"))
 }
 
-/// Chunks lie one after the other from the header on, so none shares bytes with another, and reading them all costs no
-/// more than the file's length, whatever the table says.
+/// Chunks lie one after the other from the header on, so none shares bytes with another, and reading them all
+/// costs no more than the file's length, whatever the table says.
 fn read_chunks(
     source: &dyn ReadAt,
     path: &Path,
@@ -264,8 +245,7 @@ fn read_chunks(
     let mut offset = HEADER_SIZE as u64;
     for (i, bytes) in bytes.as_chunks::<CHUNK_ENTRY_SIZE>().0.iter().enumerate() {
         let at = || format!("chunk {i}");
-        let entry =
-            ChunkEntry::decode(bytes, offset).map_err(|what| Error::malformed(path, what, at()))?;
+        let entry = ChunkEntry::decode(bytes, offset).map_err(|what| Error::malformed(path, what, at()))?;
         // No sum of fewer than 2^32 sizes of 32 bits overflows.
         offset += u64::from(entry.size);
         if offset > header.file_size {

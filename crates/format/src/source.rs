@@ -71,10 +71,7 @@ impl ReadAt for FileSource {
     #[cfg(not(any(unix, windows)))]
     fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
         use std::io::{Read, Seek, SeekFrom};
-        let mut file = self
-            .file
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut file = self.file.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         file.seek(SeekFrom::Start(offset))?;
         file.read_exact(out)
     }

@@ -1,10 +1,11 @@
 //! Writes a file so that it is never seen half done.
 //!
-//! Everything goes to a temporary file beside the target. At the end, in this order: tables and header (with a magic number of zeros),
-//! sync, magic number, sync, rename over the target, sync of the folder. Before the rename the caller may open what is written
-//! ([`Writer::complete`]). Killed at any moment, the target is what it was before or
-//! complete; power loss included, as far as the disk keeps its promises. What a killed process leaves is named
-//! `.<name>.<process>-<number>.tmp`, is never opened again, and is removed by the next one that writes the same target.
+//! Everything goes to a temporary file beside the target. At the end, in this order: tables and header (with
+//! a magic number of zeros), sync, magic number, sync, rename over the target, sync of the folder. Before the
+//! rename the caller may open what is written ([`Writer::complete`]). Killed at any moment, the target is
+//! what it was before or complete; power loss included, as far as the disk keeps its promises. What a killed
+//! process leaves is named `.<name>.<process>-<number>.tmp`, is never opened again, and is removed by the
+//! next one that writes the same target.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, ErrorKind, Seek, SeekFrom, Write};
@@ -33,7 +34,8 @@ pub struct Writer {
     chunks: Vec<ChunkEntry>,
 }
 
-/// A file that is whole and on the disk, beside its target. Dropped, it is removed, and the target stays as it was.
+/// A file that is whole and on the disk, beside its target. Dropped, it is removed, and the target stays as
+/// it was.
 #[derive(Debug)]
 pub struct Complete(Writer);
 
@@ -45,22 +47,14 @@ impl Complete {
 
     /// Puts the file in its place.
     pub fn publish(self) -> Result<Published, Error> {
-        let Writer {
-            temporary,
-            target,
-            written,
-            ..
-        } = self.0;
+        let Writer { temporary, target, written, .. } = self.0;
         // The target may have changed since `create`.
         check_target(&target)?;
         let published = temporary.publish().map_err(|e| {
             let what = "the finished file could not be put in its place";
             Error::io(&target, what, e)
         })?;
-        Ok(Published {
-            size: written,
-            unsynced: published.unsynced,
-        })
+        Ok(Published { size: written, unsynced: published.unsynced })
     }
 }
 
@@ -70,12 +64,14 @@ impl Complete {
 pub struct Published {
     /// Its size in bytes.
     pub size: u64,
-    /// Why its name may be lost with the power all the same: the folder could not be synced. Else the file is complete.
+    /// Why its name may be lost with the power all the same: the folder could not be synced. Else the file is
+    /// complete.
     pub unsynced: Option<std::io::Error>,
 }
 
 impl Writer {
-    /// Begins a file that will be at `path` when [`Writer::finish`] returns. Until then what is there stays there.
+    /// Begins a file that will be at `path` when [`Writer::finish`] returns. Until then what is there stays
+    /// there.
     pub fn create(path: &Path) -> Result<Writer, Error> {
         check_target(path)?;
         let made = Temporary::create(path).and_then(|temporary| {
@@ -104,13 +100,7 @@ impl Writer {
             .map_err(|_| Error::misuse("more than 2^32 chunks in one file"))?;
         let size = part_size(bytes)?;
         let offset = self.append(bytes)?;
-        self.chunks.push(ChunkEntry {
-            kind,
-            offset,
-            size,
-            raw_size,
-            checksum: checksum(bytes),
-        });
+        self.chunks.push(ChunkEntry { kind, offset, size, raw_size, checksum: checksum(bytes) });
         Ok(index)
     }
 
@@ -118,9 +108,7 @@ impl Writer {
     pub fn add_frame(&mut self, time: f64, bounds: [f32; 6]) -> Result<(), Error> {
         let i = self.frames.len();
         if !is_after(time, self.frames.last().map(|f| f.time)) {
-            return Err(Error::misuse(format!(
-                "frame {i}: its time, {time} s, is not after the one before"
-            )));
+            return Err(Error::misuse(format!("frame {i}: its time, {time} s, is not after the one before")));
         }
         if !is_box(&bounds) {
             return Err(Error::misuse(format!(
@@ -150,14 +138,10 @@ impl Writer {
             )));
         }
         if summary.flags & REQUIRED_FLAGS != 0 {
-            return Err(Error::misuse(
-                "a required flag that this version does not define",
-            ));
+            return Err(Error::misuse("a required flag that this version does not define"));
         }
         if let Some(i) = (self.frames.iter()).position(|f| !holds(&summary.bounds, &f.bounds)) {
-            return Err(Error::misuse(format!(
-                "frame {i}: its box is not within that of the file"
-            )));
+            return Err(Error::misuse(format!("frame {i}: its box is not within that of the file")));
         }
         let mut table = Vec::new();
         frames::encode(&self.frames, &summary.bounds, &mut table);
@@ -181,9 +165,7 @@ impl Writer {
         };
         let mut header = header.encode();
         header[..MAGIC.len()].fill(0);
-        self.put_at_start(&header)
-            .and_then(|()| self.put_at_start(&MAGIC))
-            .map_err(|e| self.failed(e))?;
+        self.put_at_start(&header).and_then(|()| self.put_at_start(&MAGIC)).map_err(|e| self.failed(e))?;
         Ok(Complete(self))
     }
 
@@ -204,11 +186,7 @@ impl Writer {
     }
 
     fn failed(&self, e: std::io::Error) -> Error {
-        Error::io(
-            &self.target,
-            "could not be written, and what was there before is untouched",
-            e,
-        )
+        Error::io(&self.target, "could not be written, and what was there before is untouched", e)
     }
 }
 
@@ -219,17 +197,13 @@ fn holds(all: &[f32; 6], bounds: &[f32; 6]) -> bool {
 }
 
 fn part_size(bytes: &[u8]) -> Result<u32, Error> {
-    u32::try_from(bytes.len())
-        .map_err(|_| Error::misuse("a chunk larger than 4 GiB; use smaller batches"))
+    u32::try_from(bytes.len()).map_err(|_| Error::misuse("a chunk larger than 4 GiB; use smaller batches"))
 }
 
 /// Says early, and by name, why a target cannot be written.
 fn check_target(path: &Path) -> Result<(), Error> {
     if path.file_name().is_none() {
-        return Err(Error::misuse(format!(
-            "{}: not the name of a file",
-            path.display()
-        )));
+        return Err(Error::misuse(format!("{}: not the name of a file", path.display())));
     }
     let folder = folder_of(path);
     match fs::metadata(folder) {
@@ -244,10 +218,7 @@ fn check_target(path: &Path) -> Result<(), Error> {
         Err(e) if e.kind() == ErrorKind::NotFound => {
             return Err(Error::Io {
                 path: path.into(),
-                what: format!(
-                    "cannot be written: there is no folder {} (create it first)",
-                    folder.display()
-                ),
+                what: format!("cannot be written: there is no folder {} (create it first)", folder.display()),
                 source: e,
             });
         }
@@ -258,10 +229,9 @@ fn check_target(path: &Path) -> Result<(), Error> {
             "{}: cannot be written: it is a folder (name a file in it)",
             path.display()
         ))),
-        Ok(meta) if !meta.is_file() => Err(Error::misuse(format!(
-            "{}: cannot be written: it is not an ordinary file",
-            path.display()
-        ))),
+        Ok(meta) if !meta.is_file() => {
+            Err(Error::misuse(format!("{}: cannot be written: it is not an ordinary file", path.display())))
+        }
         Ok(meta) if meta.permissions().readonly() => Err(Error::io(
             path,
             "cannot be written: the file there is read-only",

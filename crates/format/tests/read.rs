@@ -1,4 +1,5 @@
-//! The reader: round trips, golden files, truncation, flipped bytes, and files whose checksums are right but whose numbers lie.
+//! The reader: round trips, golden files, truncation, flipped bytes, and files whose checksums are right but
+//! whose numbers lie.
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -11,7 +12,8 @@ const BOX: [f32; 6] = [-1.0, -2.0, -3.0, 4.0, 5.0, 6.5];
 /// Uneven, so that each is kept as it is.
 const TIMES: [f64; 5] = [-0.1, 0.0, 0.125, 0.3, 7.0];
 
-/// A file with eight chunks of different sizes, of which two are empty, and five frames, of which one shows nothing.
+/// A file with eight chunks of different sizes, of which two are empty, and five frames, of which one shows
+/// nothing.
 fn write_sample_at(times: [f64; 5]) -> Vec<u8> {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("sample.reel");
@@ -28,11 +30,7 @@ fn write_sample_at(times: [f64; 5]) -> Vec<u8> {
         writer.add_frame(times[usize::from(i)], bounds).unwrap();
     }
     let written = writer.bytes_written();
-    let summary = Summary {
-        bounds: BOX,
-        raw_bytes: 123_456_789_012,
-        flags: 5,
-    };
+    let summary = Summary { bounds: BOX, raw_bytes: 123_456_789_012, flags: 5 };
     let size = writer.finish(summary).unwrap();
     assert_eq!(size, written + frame_table_size(&times) + 8 * 20);
     assert_eq!(size, std::fs::metadata(&path).unwrap().len());
@@ -131,19 +129,12 @@ fn boxes_grow_a_little_and_never_shrink() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("boxes.reel");
     let mut writer = Writer::create(&path).unwrap();
-    let boxes: [[f32; 6]; 3] = [
-        [-0.9, -1.9, -2.9, 3.9, 4.9, 6.4],
-        [0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
-        [4.0, 5.0, 6.5, 4.0, 5.0, 6.5],
-    ];
+    let boxes: [[f32; 6]; 3] =
+        [[-0.9, -1.9, -2.9, 3.9, 4.9, 6.4], [0.0, 0.0, 0.0, 0.0, 0.0, 0.0], [4.0, 5.0, 6.5, 4.0, 5.0, 6.5]];
     for (i, bounds) in boxes.iter().enumerate() {
         writer.add_frame(i as f64, *bounds).unwrap();
     }
-    let summary = Summary {
-        bounds: BOX,
-        raw_bytes: 0,
-        flags: 0,
-    };
+    let summary = Summary { bounds: BOX, raw_bytes: 0, flags: 0 };
     writer.finish(summary).unwrap();
     let reader = Reader::open_path(&path, &Limits::default()).unwrap();
     for (frame, given) in reader.frames().iter().zip(boxes) {
@@ -166,11 +157,7 @@ fn writing_twice_gives_equal_bytes() {
 fn a_file_of_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("empty.reel");
-    let summary = Summary {
-        bounds: EMPTY_BOUNDS,
-        raw_bytes: 0,
-        flags: 0,
-    };
+    let summary = Summary { bounds: EMPTY_BOUNDS, raw_bytes: 0, flags: 0 };
     let size = Writer::create(&path).unwrap().finish(summary).unwrap();
     // The table of no frames is its first byte.
     assert_eq!(size, HEADER_SIZE as u64 + 1);
@@ -178,11 +165,11 @@ fn a_file_of_nothing() {
     assert!(reader.frames().is_empty() && reader.chunks().is_empty());
 }
 
-/// Files of every released version stay as they are. Version 0 is not released: `MESHREEL_GOLDEN=write` renews its files.
+/// Files of every released version stay as they are. Version 0 is not released: `MESHREEL_GOLDEN=write`
+/// renews its files.
 #[test]
 fn golden_v0() {
-    let path =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/golden/v0/container.reel");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/golden/v0/container.reel");
     if std::env::var_os("MESHREEL_GOLDEN").is_some_and(|v| v == "write") {
         std::fs::write(&path, sample()).unwrap();
     }
@@ -210,7 +197,8 @@ fn every_flipped_bit_is_refused() {
             bytes[at] ^= 1 << bit;
             match read_all(&bytes) {
                 Err(Error::Malformed { .. }) => {}
-                // The version is looked at before the checksum, so that a newer file is called newer and not damaged.
+                // The version is looked at before the checksum, so that a newer file is called newer and not
+                // damaged.
                 Err(Error::Unsupported { what, .. }) if (8..12).contains(&at) => {
                     assert!(what.contains("version"));
                 }
@@ -265,11 +253,7 @@ fn shrinking_file() {
 #[test]
 fn limits_are_the_callers() {
     let bytes: Arc<dyn ReadAt> = Arc::new(sample());
-    let exact = Limits {
-        max_chunk: 102,
-        max_frames: 5,
-        max_chunks: 8,
-    };
+    let exact = Limits { max_chunk: 102, max_frames: 5, max_chunks: 8 };
     Reader::open(bytes.clone(), &exact).unwrap();
     let mut small = [exact.clone(), exact.clone(), exact];
     small[0].max_chunk -= 1;
@@ -313,10 +297,7 @@ fn seal(bytes: &mut [u8]) {
             _ => 16,
         };
         let len = match noun {
-            "frame" => count
-                .saturating_mul(BOX_SIZE)
-                .saturating_add(times)
-                .saturating_add(1),
+            "frame" => count.saturating_mul(BOX_SIZE).saturating_add(times).saturating_add(1),
             _ => count.saturating_mul(CHUNK_ENTRY_SIZE),
         };
         if let Some(table) = bytes.get(start..start.saturating_add(len)) {
@@ -390,20 +371,14 @@ fn lying_headers_are_refused() {
     let error = lie_header("flags", &0x8000_0005u32.to_le_bytes());
     assert!(matches!(error, Error::Unsupported { .. }));
     for value in [0u64, 1, u64::MAX] {
-        assert_malformed(
-            lie_header("file_size", &value.to_le_bytes()),
-            "bytes long but is",
-        );
+        assert_malformed(lie_header("file_size", &value.to_le_bytes()), "bytes long but is");
     }
     for name in ["frame_count", "chunk_count"] {
         for value in [u64::MAX, u64::MAX / 64, 1 << 60, (1 << 24) + 1] {
             let error = lie_header(name, &value.to_le_bytes());
             assert!(matches!(error, Error::Limit { asked, .. } if asked == value));
         }
-        assert_malformed(
-            lie_header(name, &(1u64 << 24).to_le_bytes()),
-            "outside the file",
-        );
+        assert_malformed(lie_header(name, &(1u64 << 24).to_le_bytes()), "outside the file");
     }
     for name in ["frame_table", "chunk_table"] {
         for value in [0u64, 127, 1 << 40, u64::MAX, u64::MAX - 100] {
@@ -468,10 +443,7 @@ fn lying_clocks_are_refused() {
     // Too small a step, and too large a one.
     assert_malformed(clock(STEPS, 1.0, 1e-300).unwrap_err(), "time");
     assert_malformed(clock(STEPS, 0.0, f64::MAX).unwrap_err(), "time");
-    assert_malformed(
-        clock(RATE, 1.0, f64::MIN_POSITIVE / 1e9).unwrap_err(),
-        "time",
-    );
+    assert_malformed(clock(RATE, 1.0, f64::MIN_POSITIVE / 1e9).unwrap_err(), "time");
 }
 
 #[test]
@@ -489,8 +461,9 @@ fn lying_tables_of_chunks_are_refused() {
     }
 }
 
-/// Many entries that name the same bytes would make a small file cost much work. There are none: a chunk begins where the
-/// one before ends, and sizes that would fit one by one are refused when they do not fit together.
+/// Many entries that name the same bytes would make a small file cost much work. There are none: a chunk
+/// begins where the one before ends, and sizes that would fit one by one are refused when they do not fit
+/// together.
 #[test]
 fn chunks_cannot_share_bytes() {
     let reader = open(&sample()).unwrap();

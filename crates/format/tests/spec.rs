@@ -38,17 +38,12 @@ fn check_structure(heading: &str, fields: &[Field], size: usize) {
     let document = document();
     let lines = section(&document, heading);
     assert!(
-        lines
-            .iter()
-            .any(|line| line.starts_with(&format!("{size} bytes."))),
+        lines.iter().any(|line| line.starts_with(&format!("{size} bytes."))),
         "{heading}: not said to be {size} bytes"
     );
-    let written: Vec<(usize, usize, &str)> = rows(&lines)
-        .iter()
-        .map(|row| (row[0].parse().unwrap(), row[1].parse().unwrap(), row[2]))
-        .collect();
-    let coded: Vec<(usize, usize, &str)> =
-        fields.iter().map(|f| (f.offset, f.size, f.name)).collect();
+    let written: Vec<(usize, usize, &str)> =
+        rows(&lines).iter().map(|row| (row[0].parse().unwrap(), row[1].parse().unwrap(), row[2])).collect();
+    let coded: Vec<(usize, usize, &str)> = fields.iter().map(|f| (f.offset, f.size, f.name)).collect();
     assert_eq!(written, coded, "{heading}");
     // No holes, no overlaps.
     let mut end = 0;
@@ -70,16 +65,9 @@ fn structures_are_as_documented() {
 fn frame_table_is_as_documented() {
     let document = document();
     let lines = section(&document, "Frame table");
-    let written: Vec<[&str; 3]> = rows(&lines)
-        .iter()
-        .map(|row| [row[0], row[1], row[2]])
-        .collect();
+    let written: Vec<[&str; 3]> = rows(&lines).iter().map(|row| [row[0], row[1], row[2]]).collect();
     let boxes = format!("{BOX_SIZE} per frame");
-    let coded = [
-        ["0", "1", "clock"],
-        ["1", "8 per frame, or 16", "times"],
-        ["…", &boxes, "boxes"],
-    ];
+    let coded = [["0", "1", "clock"], ["1", "8 per frame, or 16", "times"], ["…", &boxes, "boxes"]];
     assert_eq!(written, coded);
 
     let all = [-1.0, -2.0, -3.0, 1.0, 2.0, 3.0];
@@ -96,11 +84,7 @@ fn frame_table_is_as_documented() {
         for &time in times {
             writer.add_frame(time, bounds).unwrap();
         }
-        let summary = Summary {
-            bounds: all,
-            raw_bytes: 0,
-            flags: 0,
-        };
+        let summary = Summary { bounds: all, raw_bytes: 0, flags: 0 };
         writer.finish(summary).unwrap();
         let bytes = std::fs::read(&path).unwrap();
         let reader = Reader::open_path(&path, &Limits::default()).unwrap();
@@ -140,31 +124,22 @@ fn constants_are_as_documented() {
         ("max_chunks", limits.max_chunks),
     ];
     let lines = section(&document, "Limits");
-    let written: Vec<(&str, u64)> = rows(&lines)
-        .iter()
-        .map(|row| (row[0], row[1].parse().unwrap()))
-        .collect();
+    let written: Vec<(&str, u64)> =
+        rows(&lines).iter().map(|row| (row[0], row[1].parse().unwrap())).collect();
     assert_eq!(written, coded);
 }
 
-/// The bytes of a block that begins with ` ```hex NAME `: on each line an offset, bytes in hex, and a remark after `;`.
+/// The bytes of a block that begins with ` ```hex NAME
+/// `: on each line an offset, bytes in hex, and a remark after `;`.
 fn hex(document: &str, name: &str) -> Vec<u8> {
     let title = format!("```hex {name}");
     let mut bytes = Vec::new();
-    for line in document
-        .lines()
-        .skip_while(|line| *line != title)
-        .skip(1)
-        .take_while(|line| *line != "```")
-    {
+    for line in document.lines().skip_while(|line| *line != title).skip(1).take_while(|line| *line != "```") {
         let code = line.split(';').next().unwrap();
         let (offset, hex) = code.split_once("  ").unwrap();
         let offset = usize::from_str_radix(offset, 16).unwrap();
         assert_eq!(offset, bytes.len(), "{line}");
-        bytes.extend(
-            hex.split_whitespace()
-                .map(|byte| u8::from_str_radix(byte, 16).unwrap()),
-        );
+        bytes.extend(hex.split_whitespace().map(|byte| u8::from_str_radix(byte, 16).unwrap()));
     }
     bytes
 }
@@ -180,11 +155,7 @@ fn example_is_what_the_writer_writes_and_the_reader_reads() {
     writer.add_frame(0.5, BOX).unwrap();
     let half = [-1.0, -2.0, -3.0, 0.0, 0.0, 0.0];
     writer.add_frame(0.75, half).unwrap();
-    let summary = Summary {
-        bounds: BOX,
-        raw_bytes: 12,
-        flags: 0,
-    };
+    let summary = Summary { bounds: BOX, raw_bytes: 12, flags: 0 };
     writer.finish(summary).unwrap();
     let written = std::fs::read(&path).unwrap();
     let documented = hex(&document(), "container");
@@ -208,13 +179,10 @@ fn example_is_what_the_writer_writes_and_the_reader_reads() {
     assert_eq!(reader.header().raw_bytes, 12);
 }
 
-/// The example as the document shows it, at most 8 bytes of one field per line, for whoever changes the layout.
+/// The example as the document shows it, at most 8 bytes of one field per line, for whoever changes the
+/// layout.
 fn dump(bytes: &[u8]) -> String {
-    let part = |name, size| Field {
-        name,
-        offset: 0,
-        size,
-    };
+    let part = |name, size| Field { name, offset: 0, size };
     let parts = [
         part("chunk 0", 8),
         part("chunk 1", 5),
@@ -223,12 +191,7 @@ fn dump(bytes: &[u8]) -> String {
         part("box of frame 0", 6),
         part("box of frame 1", 6),
     ];
-    let structures = [
-        HEADER_FIELDS,
-        &parts,
-        CHUNK_ENTRY_FIELDS,
-        CHUNK_ENTRY_FIELDS,
-    ];
+    let structures = [HEADER_FIELDS, &parts, CHUNK_ENTRY_FIELDS, CHUNK_ENTRY_FIELDS];
     let mut out = String::new();
     let mut at = 0;
     for field in structures.into_iter().flatten() {
@@ -242,11 +205,12 @@ fn dump(bytes: &[u8]) -> String {
     out
 }
 
-/// Files of `codec` that say nothing of a file's bytes: what only encoders use, what lies between frames, and the
-/// choice of kernels.
+/// Files of `codec` that say nothing of a file's bytes: what only encoders use, what lies between frames, and
+/// the choice of kernels.
 const NOT_BYTES: [&str; 5] = ["ball", "blend", "cost", "isa", "search"];
 
-/// Part II repeats the tables and the pseudo-code at the head of each codec, word for word, and in the same order.
+/// Part II repeats the tables and the pseudo-code at the head of each codec, word for word, and in the same
+/// order.
 #[test]
 fn codecs_are_as_documented() {
     let document = document();
@@ -269,10 +233,7 @@ fn codecs_are_as_documented() {
             checked += 1;
         }
     }
-    assert!(
-        checked > 20,
-        "only {checked} tables and blocks of code found"
-    );
+    assert!(checked > 20, "only {checked} tables and blocks of code found");
 }
 
 /// Tables and blocks of code of a file's first comment, each as FORMAT.md shows it.

@@ -1,4 +1,5 @@
-//! The writer: wrong use, targets that cannot be written, full disks, and processes that are killed while writing.
+//! The writer: wrong use, targets that cannot be written, full disks, and processes that are killed while
+//! writing.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -7,11 +8,7 @@ use std::time::Duration;
 use meshreel_format::*;
 
 const BOX: [f32; 6] = [0.0; 6];
-const SUMMARY: Summary = Summary {
-    bounds: BOX,
-    raw_bytes: 0,
-    flags: 0,
-};
+const SUMMARY: Summary = Summary { bounds: BOX, raw_bytes: 0, flags: 0 };
 
 /// Writes `parts` chunks of `size` bytes, all of them `fill`.
 fn write(path: &Path, parts: u32, size: usize, fill: u8) -> Result<u64, Error> {
@@ -100,17 +97,14 @@ fn two_writers_of_one_target_do_not_meet() {
     assert_eq!(read_fill(&path), 1);
 }
 
-/// A file that a dead process left behind is not written to, also where that process had our number, and is removed. What another target's left is not.
+/// A file that a dead process left behind is not written to, also where that process had our number, and is
+/// removed. What another target's left is not.
 #[test]
 fn leftovers_are_not_opened() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.reel");
-    let leftovers: Vec<PathBuf> = (0..200)
-        .map(|n| {
-            dir.path()
-                .join(format!(".a.reel.{}-{n}.tmp", std::process::id()))
-        })
-        .collect();
+    let leftovers: Vec<PathBuf> =
+        (0..200).map(|n| dir.path().join(format!(".a.reel.{}-{n}.tmp", std::process::id()))).collect();
     for leftover in &leftovers {
         std::fs::write(leftover, "left").unwrap();
     }
@@ -146,15 +140,9 @@ fn wrong_use_is_said() {
     let outside = [0.0, 0.0, 0.0, 0.0, 1.0, 0.0];
     writer.add_frame(3.0, outside).unwrap();
     misuse(writer.finish(SUMMARY).map(drop), "frame 2: its box");
-    let flags = Summary {
-        flags: 1 << 31,
-        ..SUMMARY
-    };
+    let flags = Summary { flags: 1 << 31, ..SUMMARY };
     misuse(begin().finish(flags).map(drop), "flag");
-    let bounds = Summary {
-        bounds: [1.0, 0.0, 0.0, 0.0, 0.0, 0.0],
-        ..SUMMARY
-    };
+    let bounds = Summary { bounds: [1.0, 0.0, 0.0, 0.0, 0.0, 0.0], ..SUMMARY };
     misuse(begin().finish(bounds).map(drop), "box");
     assert!(names_in(dir.path()).is_empty());
 }
@@ -224,7 +212,8 @@ fn links_and_permissions_stay() {
     assert_eq!(mode & 0o777, 0o640);
 }
 
-// Full disks. The first is a real one where this process may mount it; the second is a limit that every process may set on itself.
+// Full disks. The first is a real one where this process may mount it; the second is a limit that every
+// process may set on itself.
 
 /// Writes more than fits over an old file, and checks that the old one is still there alone.
 fn check_full(folder: &Path, words: &str) {
@@ -264,7 +253,8 @@ fn full_disk() {
 #[test]
 fn full_quota() {
     let dir = tempfile::tempdir().unwrap();
-    // Files of at most 1 MiB (2048 blocks of 512 bytes); the signal that would end the process is ignored, so that writing fails.
+    // Files of at most 1 MiB (2048 blocks of 512 bytes); the signal that would end the process is ignored, so
+    // that writing fails.
     let test = child("quota_child", dir.path());
     let status = Command::new("sh")
         .args(["-c", "trap '' XFSZ; ulimit -f 2048; exec \"$0\" \"$@\""])
@@ -292,10 +282,7 @@ const FOLDER: &str = "MESHREEL_TEST_FOLDER";
 /// This very program, told to run one of its ignored tests.
 fn child(test: &str, folder: &Path) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command
-        .args([test, "--exact", "--ignored", "--nocapture"])
-        .env(FOLDER, folder)
-        .stdout(Stdio::null());
+    command.args([test, "--exact", "--ignored", "--nocapture"]).env(FOLDER, folder).stdout(Stdio::null());
     command
 }
 

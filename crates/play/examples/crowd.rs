@@ -1,4 +1,5 @@
-//! Plays a crowd in real time and says what it cost: `crowd [--copies N] [--seconds S] [--heap MIB] [--resident MIB] FILE…`
+//! Plays a crowd in real time and says what it cost:
+//! `crowd [--copies N] [--seconds S] [--heap MIB] [--resident MIB] FILE…`
 //!
 //! Each file is opened `copies` times, as if all were different, and each copy has one looping instance.
 
@@ -11,8 +12,7 @@ const FPS: f64 = 60.0;
 fn anonymous() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|l| l.strip_prefix("RssAnon:"));
-    line.and_then(|l| l.trim().trim_end_matches(" kB").parse().ok())
-        .unwrap_or(0)
+    line.and_then(|l| l.trim().trim_end_matches(" kB").parse().ok()).unwrap_or(0)
 }
 
 fn main() {
@@ -22,12 +22,7 @@ fn main() {
     while let Some(argument) = arguments.next() {
         let names = ["--copies", "--seconds", "--heap", "--resident"];
         match names.iter().position(|&n| n == argument) {
-            Some(i) => {
-                number[i] = arguments
-                    .next()
-                    .and_then(|v| v.parse().ok())
-                    .unwrap_or(number[i])
-            }
+            Some(i) => number[i] = arguments.next().and_then(|v| v.parse().ok()).unwrap_or(number[i]),
             None => paths.push(argument),
         }
     }
@@ -61,11 +56,7 @@ fn main() {
         }
         std::thread::sleep(Duration::from_millis(1));
     }
-    println!(
-        "{} instances, open: {} MiB anonymous",
-        instances.len(),
-        (anonymous() - before) >> 10
-    );
+    println!("{} instances, open: {} MiB anonymous", instances.len(), (anonymous() - before) >> 10);
     let mut times = Vec::new();
     let (mut late, mut peak) = (0, 0);
     let start = Instant::now();
@@ -73,9 +64,7 @@ fn main() {
         let began = Instant::now();
         player.tick(1.0 / FPS);
         times.push(began.elapsed().as_secs_f64() * 1e3);
-        late += (instances.iter())
-            .filter(|&&i| player.frame(i).is_none_or(|f| f.is_late()))
-            .count();
+        late += (instances.iter()).filter(|&&i| player.frame(i).is_none_or(|f| f.is_late())).count();
         if tick % 30 == 0 {
             peak = peak.max(anonymous());
         }
@@ -84,22 +73,13 @@ fn main() {
     }
     times.sort_by(f64::total_cmp);
     let at = |part: f64| times[((times.len() - 1) as f64 * part) as usize];
-    println!(
-        "tick ms: p50 {:.3}, p99 {:.3}, max {:.3}",
-        at(0.5),
-        at(0.99),
-        at(1.0)
-    );
+    println!("tick ms: p50 {:.3}, p99 {:.3}, max {:.3}", at(0.5), at(0.99), at(1.0));
     let lost = instances.iter().filter_map(|&i| player.late_ticks(i));
     let (missed, waited) = lost.fold((0, 0), |sum, l| (sum.0 + l.0, sum.1 + l.1));
     println!("late {late}: missed {missed}, before the first frame {waited}");
     let mut statistics = Statistics::default();
     player.statistics(&mut statistics);
-    let read: u64 = statistics
-        .streams
-        .iter()
-        .map(|s| s.counters.bytes_read)
-        .sum();
+    let read: u64 = statistics.streams.iter().map(|s| s.counters.bytes_read).sum();
     let sum = |f: fn(&meshreel::StreamCounters) -> u64| -> u64 {
         statistics.streams.iter().map(|s| f(&s.counters)).sum()
     };
@@ -114,8 +94,5 @@ fn main() {
         statistics.streams.iter().filter(|s| !s.admitted).count(),
     );
     println!("heap {:?}", statistics.heap);
-    println!(
-        "peak {} MiB anonymous above the beginning",
-        peak.saturating_sub(before) >> 10
-    );
+    println!("peak {} MiB anonymous above the beginning", peak.saturating_sub(before) >> 10);
 }

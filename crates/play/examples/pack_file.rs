@@ -1,8 +1,9 @@
-//! Plays files that lie in a pack, through reads of one's own: `cargo run --example pack_file game.pack a.reel b.reel`
-//! writes the pack and plays what is in it.
+//! Plays files that lie in a pack, through reads of one's own:
+//! `cargo run --example pack_file game.pack a.reel b.reel` writes the pack and plays what is in it.
 //!
-//! A pack here is a count and that many offsets and sizes (u64, little-endian), then the files. A game has its own, an
-//! archive or an object store; all that the player wants is [`Source`]: begin to read, say when it is done.
+//! A pack here is a count and that many offsets and sizes (u64, little-endian), then the files. A game has
+//! its own, an archive or an object store; all that the player wants is [`Source`]: begin to read, say when
+//! it is done.
 
 use meshreel::{Command, Event, Options, Player, Read, Source};
 use std::fs::File;
@@ -17,9 +18,7 @@ const WAITING: usize = 256;
 fn main() -> io::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [pack, files @ ..] = &arguments[..] else {
-        return Err(io::Error::other(
-            "name a pack to write, and the files to put into it",
-        ));
+        return Err(io::Error::other("name a pack to write, and the files to put into it"));
     };
     write(pack, files)?;
     let frames = play(pack, 120)?;
@@ -38,9 +37,7 @@ pub fn write(pack: impl AsRef<Path>, files: &[impl AsRef<Path>]) -> io::Result<(
         out.write_all(&(content.len() as u64).to_le_bytes())?;
         offset += content.len() as u64;
     }
-    contents
-        .iter()
-        .try_for_each(|content| out.write_all(content))
+    contents.iter().try_for_each(|content| out.write_all(content))
 }
 
 /// A file in the pack: where it begins, and the queue of the thread that reads.
@@ -56,7 +53,8 @@ impl Source for Packed {
     }
 
     fn start(&self, read: Read) {
-        // Called from the tick, so it does not wait. A read that finds no place is dropped, which completes it.
+        // Called from the tick, so it does not wait. A read that finds no place is dropped, which completes
+        // it.
         let _ = self.requests.try_send((self.offset + read.offset(), read));
     }
 }
@@ -78,18 +76,13 @@ fn open(pack: impl AsRef<Path>) -> io::Result<Vec<Packed>> {
     let mut file = File::open(pack)?;
     let mut number = || {
         let mut bytes = [0; 8];
-        file.read_exact(&mut bytes)
-            .map(|()| u64::from_le_bytes(bytes))
+        file.read_exact(&mut bytes).map(|()| u64::from_le_bytes(bytes))
     };
     let count = number()?;
     let (requests, queue) = sync_channel(WAITING);
     let mut packed = Vec::new();
     for _ in 0..count {
-        packed.push(Packed {
-            offset: number()?,
-            size: number()?,
-            requests: requests.clone(),
-        });
+        packed.push(Packed { offset: number()?, size: number()?, requests: requests.clone() });
     }
     std::thread::spawn(move || serve(file, queue));
     Ok(packed)

@@ -1,8 +1,8 @@
-//! A small scene: three towers fall one after the other and leave their ruins, a flag flies until somebody takes it down.
-//! `cargo run --example sequencer tower.reel flag.reel`
+//! A small scene: three towers fall one after the other and leave their ruins, a flag flies until somebody
+//! takes it down. `cargo run --example sequencer tower.reel flag.reel`
 //!
-//! The sequencer says what happens when; instances are made when a clip begins to stream and removed when it is over,
-//! so that nothing is kept of what has fallen.
+//! The sequencer says what happens when; instances are made when a clip begins to stream and removed when it
+//! is over, so that nothing is kept of what has fallen.
 
 use meshreel::sequencer::{Action, Clip, End, Leave, Sequencer, Start, What, stagger};
 use meshreel::{Error, Event, FileId, InstanceId, Options, Player, Timeline};
@@ -14,11 +14,7 @@ const FLAG_DOWN: u32 = 1;
 
 fn main() -> Result<(), Error> {
     let mut arguments = std::env::args().skip(1);
-    let mut file = |name: &str| {
-        arguments
-            .next()
-            .unwrap_or_else(|| panic!("name the {name}'s .reel"))
-    };
+    let mut file = |name: &str| arguments.next().unwrap_or_else(|| panic!("name the {name}'s .reel"));
     for line in play(file("tower"), file("flag"), 1.0 / 60.0)? {
         println!("{line}");
     }
@@ -26,11 +22,7 @@ fn main() -> Result<(), Error> {
 }
 
 /// Plays the scene; what happened, line by line.
-pub fn play(
-    tower: impl AsRef<Path>,
-    flag: impl AsRef<Path>,
-    dt: f64,
-) -> Result<Vec<String>, Error> {
+pub fn play(tower: impl AsRef<Path>, flag: impl AsRef<Path>, dt: f64) -> Result<Vec<String>, Error> {
     let mut player = Player::new(Options::default());
     let files = [player.open(tower), player.open(flag)];
     let [tower, flag] = timelines(&mut player, files)?;
@@ -44,19 +36,8 @@ pub fn play(
         scene.tick(dt, |action| actions.push(action));
         for action in actions.drain(..) {
             let clip = scene.clip(action.clip);
-            obey(
-                &mut player,
-                files,
-                clip,
-                &action,
-                &mut instances[action.clip],
-            );
-            lines.push(format!(
-                "{:6.3} s  {}: {}",
-                action.at,
-                clip.name,
-                tell(clip, action.what)
-            ));
+            obey(&mut player, files, clip, &action, &mut instances[action.clip]);
+            lines.push(format!("{:6.3} s  {}: {}", action.at, clip.name, tell(clip, action.what)));
         }
         if before < 1.0 && scene.time() >= 1.0 {
             scene.signal(FLAG_DOWN);
@@ -68,10 +49,8 @@ pub fn play(
 }
 
 fn clips(tower: &Timeline, flag: &Timeline) -> Vec<Clip> {
-    let fall = |number: usize| Clip {
-        end: End::Mesh(RUIN),
-        ..Clip::new(format!("tower {number}"), 0, tower)
-    };
+    let fall =
+        |number: usize| Clip { end: End::Mesh(RUIN), ..Clip::new(format!("tower {number}"), 0, tower) };
     let mut clips: Vec<Clip> = (1..=3).map(fall).collect();
     // All at once would be a hitch.
     stagger(&mut clips, 0.25);

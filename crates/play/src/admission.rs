@@ -1,12 +1,14 @@
 //! Which instances the heap can serve: as many as fit, those of higher priority first.
 //!
-//! An instance is admitted as long as the least that it needs fits beside what those before it need; room that is only perhaps there (frames that
-//! instances of a file share at a moment) does not count, so nobody who is admitted starves. Of equal priority go first those
-//! that were admitted already, then those that were made first: who plays is not interrupted by who comes. One that needs much can be refused
-//! where a later one that needs less is admitted.
+//! An instance is admitted as long as the least that it needs fits beside what those before it need; room
+//! that is only perhaps there (frames that instances of a file share at a moment) does not count, so nobody
+//! who is admitted starves. Of equal priority go first those that were admitted already, then those that were
+//! made first: who plays is not interrupted by who comes. One that needs much can be refused where a later
+//! one that needs less is admitted.
 //!
-//! One that is refused is not served. It shows what happens to be in memory, its ticks without a picture count as missed, and as
-//! soon as there is room (another is removed, hidden or stopped, or the priorities change) it is admitted.
+//! One that is refused is not served. It shows what happens to be in memory, its ticks without a picture
+//! count as missed, and as soon as there is room (another is removed, hidden or stopped, or the priorities
+//! change) it is admitted.
 
 use crate::clock::{Clock, Command, Pace};
 use crate::demand::{Demand, Pair};
@@ -125,8 +127,7 @@ impl Admission {
                     }
                     let benches = flow.bench_count();
                     let stream = flow.streams[instance.file as usize].as_mut();
-                    let Some(stream) = stream.filter(|_| instance.wants() && open(instance.file))
-                    else {
+                    let Some(stream) = stream.filter(|_| instance.wants() && open(instance.file)) else {
                         (instance.admitted, instance.short) = (false, None);
                         continue;
                     };
@@ -149,21 +150,14 @@ impl Admission {
             }
         }
         // Scratch that a file needed which is gone is room for those that were refused.
-        flow.want_scratch(if self.refused > 0 {
-            least_scratch
-        } else {
-            scratch
-        });
+        flow.want_scratch(if self.refused > 0 { least_scratch } else { scratch });
         for stream in flow.streams.iter_mut().flatten() {
             stream.admitted = stream.places > 0;
         }
     }
 
     fn sort(&mut self, instances: &[Option<Instance>]) {
-        let there = instances
-            .iter()
-            .zip(0..)
-            .filter(|(instance, _)| instance.is_some());
+        let there = instances.iter().zip(0..).filter(|(instance, _)| instance.is_some());
         self.order.clear();
         self.order.extend(there.map(|(_, place)| place));
         self.order.sort_unstable_by_key(|&place| {

@@ -1,5 +1,6 @@
-//! Numbers that ride along with parts: temperature, viscosity, age, to drive shading and events. They are looked up by part or group, not kept per vertex, and are
-//! not streamed: read them once, keep what is returned, ask it in every frame.
+//! Numbers that ride along with parts: temperature, viscosity, age, to drive shading and events. They are
+//! looked up by part or group, not kept per vertex, and are not streamed: read them once, keep what is
+//! returned, ask it in every frame.
 
 use crate::Error;
 use crate::demand::Pair;
@@ -32,7 +33,8 @@ impl PartAttribute {
         self.inner.tracks.len()
     }
 
-    /// Group of each part (a bone that moves as it is, see [`crate::BonesView`]), where parts are what numbers belong to.
+    /// Group of each part (a bone that moves as it is, see [`crate::BonesView`]), where parts are what
+    /// numbers belong to.
     pub fn of_parts(&self) -> Option<&[u32]> {
         match &self.inner.of {
             Of::Parts(groups) => Some(groups),
@@ -48,8 +50,8 @@ impl PartAttribute {
         }
     }
 
-    /// The numbers of a group between two frames, as everything is between frames: on a straight line. Those that it does not have are 0, as are all
-    /// of a group that is not there. Allocates nothing.
+    /// The numbers of a group between two frames, as everything is between frames: on a straight line. Those
+    /// that it does not have are 0, as are all of a group that is not there. Allocates nothing.
     pub fn at(&self, group: usize, pair: Pair) -> [f32; 4] {
         let Some(track) = self.inner.tracks.get(group) else {
             return [0.0; 4];
@@ -62,7 +64,8 @@ impl PartAttribute {
         std::array::from_fn(|i| first[i] + (second[i] - first[i]) * pair.blend)
     }
 
-    /// The same of all groups, in order, as far as there is room in `out`: a table for a shader. Allocates nothing.
+    /// The same of all groups, in order, as far as there is room in `out`: a table for a shader. Allocates
+    /// nothing.
     pub fn table(&self, pair: Pair, out: &mut [[f32; 4]]) {
         for (group, out) in (0..self.groups()).zip(out) {
             *out = self.at(group, pair);
@@ -83,10 +86,7 @@ impl Reel {
     pub fn attributes(&self, node: usize) -> Result<Vec<PartAttribute>, Error> {
         let description = self.description();
         if node >= description.nodes.len() {
-            return Err(Error::misuse(format!(
-                "node {node} of {}",
-                description.nodes.len()
-            )));
+            return Err(Error::misuse(format!("node {node} of {}", description.nodes.len())));
         }
         let mut found = Vec::new();
         self.each_attribute(&mut |nodes, all| {
@@ -94,10 +94,7 @@ impl Reel {
                 found = all;
             }
         })?;
-        Ok(found
-            .into_iter()
-            .map(|inner| PartAttribute { inner })
-            .collect())
+        Ok(found.into_iter().map(|inner| PartAttribute { inner }).collect())
     }
 
     /// The same of all nodes that have any, in the order of the file.
@@ -105,10 +102,7 @@ impl Reel {
         let mut out = Vec::new();
         self.each_attribute(&mut |nodes, all| {
             let attributes = all.into_iter().map(|inner| PartAttribute { inner });
-            out.push(NodeAttributes {
-                nodes,
-                attributes: attributes.collect(),
-            });
+            out.push(NodeAttributes { nodes, attributes: attributes.collect() });
         })?;
         Ok(out)
     }
@@ -141,15 +135,11 @@ impl Reel {
                 let (nodes, all) =
                     attributes::decode(bytes, node, [vertices, parts], frames).map_err(damaged)?;
                 for &n in &nodes {
-                    let own = said
-                        .get_mut(n as usize)
-                        .filter(|_| mesh_of(n) == Some(mesh));
+                    let own = said.get_mut(n as usize).filter(|_| mesh_of(n) == Some(mesh));
                     match own {
                         Some(own @ false) => *own = true,
                         _ => {
-                            return Err(damaged(Corrupt(
-                                "attributes of a node twice, or of another mesh",
-                            )));
+                            return Err(damaged(Corrupt("attributes of a node twice, or of another mesh")));
                         }
                     }
                 }

@@ -8,8 +8,9 @@ use meshreel_codec::soft::lattice::Grid;
 use meshreel_codec::soft::tables::LAYERS;
 use meshreel_codec::transform::Transform;
 
-/// Bones of one mesh in one frame: a point is where its bones take its rest position, in the mesh's space. What the decoder gives is rounded to the cells of the
-/// stream besides, and corrected where a point has a residual.
+/// Bones of one mesh in one frame: a point is where its bones take its rest position, in the mesh's space.
+/// What the decoder gives is rounded to the cells of the stream besides, and corrected where a point has a
+/// residual.
 #[derive(Clone, Copy)]
 pub struct BonesView<'a> {
     pub(crate) skin: &'a Skin,
@@ -22,22 +23,16 @@ pub type BoneMatrix = [[f32; 4]; 3];
 
 impl<'a> BonesView<'a> {
     /// Of the parts of a stream, if bones move it.
-    pub(crate) fn new(
-        parts: &'a [Cells],
-        frame: Option<(Frame<'a>, BonesLayout)>,
-    ) -> Option<BonesView<'a>> {
+    pub(crate) fn new(parts: &'a [Cells], frame: Option<(Frame<'a>, BonesLayout)>) -> Option<BonesView<'a>> {
         let cells = parts.first()?;
         match &cells.coded {
-            Coded::Skin(skin) => Some(BonesView {
-                skin,
-                places: &cells.places,
-                frame,
-            }),
+            Coded::Skin(skin) => Some(BonesView { skin, places: &cells.places, frame }),
             Coded::Soft(_) => None,
         }
     }
 
-    /// Number of bones. The first [`BonesView::rigid`] turn, shift and scale; others may do anything that a matrix does.
+    /// Number of bones. The first [`BonesView::rigid`] turn, shift and scale; others may do anything that a
+    /// matrix does.
     pub fn count(&self) -> usize {
         self.skin.rig.bones()
     }
@@ -61,21 +56,16 @@ impl<'a> BonesView<'a> {
         self.places.iter().map(|&p| cells[p as usize]).collect()
     }
 
-    /// How far each vertex is from where bones alone would put it, in the mesh's space; none without a frame. Allocates.
+    /// How far each vertex is from where bones alone would put it, in the mesh's space; none without a frame.
+    /// Allocates.
     pub fn residuals(&self) -> Option<Vec<f32>> {
         let (frame, places) = &self.frame?;
         let length = |r: [f32; 3]| (r[0] * r[0] + r[1] * r[1] + r[2] * r[2]).sqrt();
         let narrow = |r: &[i16; 4]| length([r[0].into(), r[1].into(), r[2].into()]);
         let wide = |r: &[i32; 4]| length([r[0] as f32, r[1] as f32, r[2] as f32]);
         let lengths: Vec<f32> = match places.residual.size {
-            8 => part(frame.words, places.residual)
-                .iter()
-                .map(narrow)
-                .collect(),
-            _ => part(frame.words, places.residual)
-                .iter()
-                .map(wide)
-                .collect(),
+            8 => part(frame.words, places.residual).iter().map(narrow).collect(),
+            _ => part(frame.words, places.residual).iter().map(wide).collect(),
         };
         let mut cells = vec![0.0; self.skin.rig.rest.len()];
         for (&cell, length) in self.skin.rig.coded.iter().zip(lengths) {
@@ -89,18 +79,15 @@ impl<'a> BonesView<'a> {
         self.skin.rig.rest[self.places[vertex] as usize]
     }
 
-    /// Bones of a vertex and their weights, with a sum of 1; none: it does not move. Panics where there is no such vertex.
+    /// Bones of a vertex and their weights, with a sum of 1; none: it does not move. Panics where there is no
+    /// such vertex.
     pub fn influences(&self, vertex: usize) -> impl Iterator<Item = (usize, f32)> + 'a {
         self.skin.rig.influences(self.places[vertex] as usize)
     }
 
     /// Matrices of all bones, one after the other. Allocates.
     pub fn matrices(&self) -> Vec<BoneMatrix> {
-        let grid = Grid {
-            unit: 1.0,
-            centre: [0.0; 3],
-            steps: [1; LAYERS],
-        };
+        let grid = Grid { unit: 1.0, centre: [0.0; 3], steps: [1; LAYERS] };
         let mut out = vec![Matrix::default(); self.count() + 1];
         match &self.frame {
             None => {

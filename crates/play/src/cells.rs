@@ -1,4 +1,5 @@
-//! Streams of the soft codec: what is made of their static part when a file is loaded, and the frames of a unit.
+//! Streams of the soft codec: what is made of their static part when a file is loaded, and the frames of a
+//! unit.
 
 use crate::frame::{part, part_mut};
 use crate::interpolate::Block;
@@ -56,8 +57,8 @@ pub(crate) struct Cells {
     pub places: Arc<Vec<u32>>,
 }
 
-/// Writes the first `components` numbers of each vertex, as floats. `of_frame`: the buffer of a frame and where the
-/// stream's cells are in it; without one, the first frame.
+/// Writes the first `components` numbers of each vertex, as floats. `of_frame`: the buffer of a frame and
+/// where the stream's cells are in it; without one, the first frame.
 pub(crate) fn positions_into(
     parts: &[Cells],
     of_frame: Option<(&[u64], Place)>,
@@ -191,13 +192,7 @@ impl Unit<'_> {
             for frame in out.iter_mut() {
                 // The one lies behind the other.
                 let (before, behind) = frame.split_at_mut(places.states.at);
-                let kept = part_mut(
-                    behind,
-                    Place {
-                        at: 0,
-                        ..places.states
-                    },
-                );
+                let kept = part_mut(behind, Place { at: 0, ..places.states });
                 packed.read(&mut unit, kept, part_mut(before, places.transforms))?;
             }
             if !unit.is_empty() {
@@ -206,14 +201,7 @@ impl Unit<'_> {
             take(&mut bytes, used)?;
         } else if skin.bones.rigid > 0 {
             let at = [places.transforms, places.states];
-            let used = nodes::read(
-                &skin.nodes,
-                at,
-                (self.order, self.unit),
-                bytes,
-                decoded,
-                out,
-            )?;
+            let used = nodes::read(&skin.nodes, at, (self.order, self.unit), bytes, decoded, out)?;
             take(&mut bytes, used)?;
         }
         let mut part = |bytes: &mut &[u8], coded: &Static, place: Place, out: &mut [&mut [u64]]| {
@@ -271,10 +259,7 @@ impl Unit<'_> {
         out: &mut [&mut [u64]],
     ) -> Result<(), Corrupt> {
         const NOT_LAYERED: Corrupt = Corrupt("cells in a file without layers");
-        let Order::Layered {
-            schedule, units, ..
-        } = self.order
-        else {
+        let Order::Layered { schedule, units, .. } = self.order else {
             return Err(NOT_LAYERED);
         };
         let reference = |frame: u32| {
@@ -303,10 +288,7 @@ fn compose<W: Width + Pod>(
 ) {
     // Bones lie behind all streams.
     let (before, behind) = frame.split_at_mut(places.transforms.at);
-    let of = |place: Place| Place {
-        at: place.at - places.transforms.at,
-        ..place
-    };
+    let of = |place: Place| Place { at: place.at - places.transforms.at, ..place };
     let transforms: &[Transform] = part(behind, of(places.transforms));
     let handles = match (skin.bones.affine, skin.bones.wide) {
         (0, _) => Handles::None,

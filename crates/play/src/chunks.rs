@@ -1,6 +1,7 @@
-//! What chunks may decode to: no more than their kind and the counts of the description ask for, and a multiple of their
-//! own size, which is all that there is where those say nothing of it. Held against the chunk table before anything is decompressed, so that few
-//! bytes cannot ask for much memory. Twice what any encoder writes is allowed.
+//! What chunks may decode to: no more than their kind and the counts of the description ask for, and a
+//! multiple of their own size, which is all that there is where those say nothing of it. Held against the
+//! chunk table before anything is decompressed, so that few bytes cannot ask for much memory. Twice what any
+//! encoder writes is allowed.
 
 use crate::Error;
 use crate::layout::{cell_count, cell_parts, state_words};
@@ -94,20 +95,15 @@ pub(crate) fn check_ratio(path: &Path, number: usize, chunk: &ChunkEntry) -> Res
 }
 
 fn refused(path: &Path, number: usize, chunk: &ChunkEntry, allowed: u64) -> Error {
-    let what = format!(
-        "it would decode to {} bytes where {allowed} are the most that it can hold",
-        chunk.raw_size
-    );
+    let what =
+        format!("it would decode to {} bytes where {allowed} are the most that it can hold", chunk.raw_size);
     let at = format!("chunk {number} of kind {}", chunk.kind);
     Error::malformed(path, what, at)
 }
 
 impl Most {
     fn new(description: &Description, frames: u64) -> Most {
-        let mut most = Most {
-            frames,
-            ..Most::default()
-        };
+        let mut most = Most { frames, ..Most::default() };
         for mesh in &description.meshes {
             match mesh.method {
                 Method::Fluid => most.fluid(mesh),
@@ -141,7 +137,8 @@ impl Most {
         self.unit += unit;
         // Two frames, each a unit of its own.
         self.ends += 2 * (frame + unit);
-        // Three arrays of up to four planes, another for faces, a bit per frame, and faces that are no triangles.
+        // Three arrays of up to four planes, another for faces, a bit per frame, and faces that are no
+        // triangles.
         self.source_map += HEAD + 8 * vertices + 8 * indices / 3;
         self.source_map += self.frames.div_ceil(8) + OTHER_FACES * (vertices + indices);
         // Seven levels: who is gone, and what has become of it, plain at worst.
@@ -153,7 +150,8 @@ impl Most {
     /// A mesh whose triangles come with its frames.
     fn fluid(&mut self, mesh: &MeshRecord) {
         let (vertices, indices) = (u64::from(mesh.vertices), u64::from(mesh.indices));
-        // Triangles, corners, points and ranges; then values, which range coding can make longer than they are.
+        // Triangles, corners, points and ranges; then values, which range coding can make longer than they
+        // are.
         self.frame += HEAD + 16 * indices + 16 * vertices + 10 * mesh.materials.len() as u64;
         for stream in &mesh.streams {
             self.frame += HEAD + vertices * (2 * levels(stream) + 4);
@@ -177,9 +175,7 @@ fn once(mesh: &MeshRecord, stream: &StreamRecord) -> u64 {
     let cells = |cells: u64| HEAD + TABLES + HEADS + CELL * cells;
     match stream.coding {
         Coding::Levels => HEAD + vertices * (levels(stream) + 2),
-        Coding::Cells | Coding::Heights => {
-            cell_parts(stream) as u64 * cells(cell_count(mesh, stream) as u64)
-        }
+        Coding::Cells | Coding::Heights => cell_parts(stream) as u64 * cells(cell_count(mesh, stream) as u64),
         Coding::Bones => {
             let b = stream.bones;
             let points = cell_count(mesh, stream) as u64;

@@ -1,9 +1,10 @@
-//! Where an instance is in its animation: commands in, position and [`Demand`] out. No threads, no allocation, and the
-//! same answer whatever the ticks: all sums are of whole numbers, so that a second in one step or in a thousand gives the
-//! same position to the last bit, and playing backwards retraces the way exactly.
+//! Where an instance is in its animation: commands in, position and [`Demand`] out. No threads, no
+//! allocation, and the same answer whatever the ticks: all sums are of whole numbers, so that a second in one
+//! step or in a thousand gives the same position to the last bit, and playing backwards retraces the way
+//! exactly.
 //!
-//! A command takes effect at the beginning of the next [`Clock::advance`], before time passes. Of several commands
-//! between two ticks the last one of a kind counts.
+//! A command takes effect at the beginning of the next [`Clock::advance`], before time passes. Of several
+//! commands between two ticks the last one of a kind counts.
 //!
 //! ```text
 //! position  whole flicks and 32 bits of fraction      dt  whole flicks      rate  whole parts of 2^-32
@@ -25,18 +26,18 @@ pub enum Repeat {
     /// Stays at the last frame (played backwards: at the first), and says [`Clock::ended`].
     #[default]
     Once,
-    /// Goes on at the other end. Where the file is a closed cycle and all of it is played, the last frame leads to the
-    /// first; otherwise the position jumps.
+    /// Goes on at the other end. Where the file is a closed cycle and all of it is played, the last frame
+    /// leads to the first; otherwise the position jumps.
     Loop,
-    /// As `Loop`, and the caller says that the cycle closes: the last frame of the range leads to its first in the time
-    /// that the file's period leaves or, without one, in the time that the last frame took.
+    /// As `Loop`, and the caller says that the cycle closes: the last frame of the range leads to its first
+    /// in the time that the file's period leaves or, without one, in the time that the last frame took.
     Cycle,
     /// Turns around at both ends.
     PingPong,
 }
 
-/// What a clock can be told. Times are seconds of animation from the first frame; what lies outside is cut, and a
-/// command with NaN does nothing.
+/// What a clock can be told. Times are seconds of animation from the first frame; what lies outside is cut,
+/// and a command with NaN does nothing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Command {
     /// Goes on, or starts; starts anew after the end.
@@ -51,7 +52,8 @@ pub enum Command {
     GoTo(f64),
     /// Jumps to a frame.
     GoToFrame(usize),
-    /// Seconds of animation per second: 1 as it was made, negative backwards, 0 stands. At most 65,536 either way.
+    /// Seconds of animation per second: 1 as it was made, negative backwards, 0 stands. At most 65,536 either
+    /// way.
     Rate(f64),
     /// What happens at the ends.
     Repeat(Repeat),
@@ -59,14 +61,15 @@ pub enum Command {
     Range(f64, f64),
     /// Plays only from one frame to another, both included.
     Frames(usize, usize),
-    /// Where `Stop`, `Reset` and the first `Play` put the position. Without it the beginning of the range or, played
-    /// backwards, its end.
+    /// Where `Stop`, `Reset` and the first `Play` put the position. Without it the beginning of the range or,
+    /// played backwards, its end.
     StartAt(f64),
-    /// Seconds to pass before the position moves, for a start within a tick; negative, seconds that have passed already
-    /// and are made up for when it moves. Used up by that, not cut to the file.
+    /// Seconds to pass before the position moves, for a start within a tick; negative, seconds that have
+    /// passed already and are made up for when it moves. Used up by that, not cut to the file.
     Delay(f64),
-    /// Seconds that must be there before playing starts, and before it goes on after a jump; no more than is decoded ahead. 0:
-    /// starts at once. What has not come after twice that time and half a second is not waited for.
+    /// Seconds that must be there before playing starts, and before it goes on after a jump; no more than is
+    /// decoded ahead. 0: starts at once. What has not come after twice that time and half a second is not
+    /// waited for.
     PreRoll(f64),
     /// Streams from here on as well, so that a later jump finds its frames.
     StreamAt(f64),
@@ -74,8 +77,8 @@ pub enum Command {
     StreamHere,
     /// Between two frames (as at first), or the earlier one of them.
     Interpolate(bool),
-    /// Every second frame is left out, neither read nor decoded: for what is far away. Only where frames are in layers
-    /// (presets `small` and `fast`).
+    /// Every second frame is left out, neither read nor decoded: for what is far away. Only where frames are
+    /// in layers (presets `small` and `fast`).
     HalfRate(bool),
 }
 
@@ -250,8 +253,8 @@ impl Clock {
     pub fn waiting(&self) -> bool {
         self.waiting
     }
-    /// Seconds that the first picture after a start or jump may take, twice the pre-roll and half a second: from then on ticks
-    /// without it count as missed.
+    /// Seconds that the first picture after a start or jump may take, twice the pre-roll and half a second:
+    /// from then on ticks without it count as missed.
     pub fn patience(&self) -> f64 {
         seconds(patience(self.now.pre_roll))
     }
@@ -331,8 +334,8 @@ impl Clock {
         }
     }
 
-    /// Tells a waiting clock which frames are there; it goes on at the next tick if they are enough for its pre-roll, or for the
-    /// `most` seconds that are decoded ahead. Others do not ask.
+    /// Tells a waiting clock which frames are there; it goes on at the next tick if they are enough for its
+    /// pre-roll, or for the `most` seconds that are decoded ahead. Others do not ask.
     pub fn fill(&mut self, most: f64, mut there: impl FnMut(u32) -> bool) {
         if self.waiting {
             let enough = match self.patience > 0 {
@@ -345,9 +348,7 @@ impl Clock {
 
     fn has_enough(&self, enough: f64, there: &mut dyn FnMut(u32) -> bool) -> bool {
         let demand = self.demand();
-        let now = demand
-            .now
-            .is_none_or(|pair| there(pair.first) && there(pair.second));
+        let now = demand.now.is_none_or(|pair| there(pair.first) && there(pair.second));
         let mut missing = demand.spans().iter().flat_map(|span| {
             let step = span.step.max(1);
             let count = span.from.abs_diff(span.to).div_ceil(step);
@@ -357,25 +358,19 @@ impl Clock {
                     false => span.from.saturating_sub(k * step).max(span.to),
                 })
                 .map(move |frame| {
-                    let way = (self.timeline.time(frame as usize)
-                        - self.timeline.time(span.from as usize))
-                    .abs();
-                    (
-                        frame,
-                        f64::from(span.in_seconds) + way / f64::from(span.rate),
-                    )
+                    let way =
+                        (self.timeline.time(frame as usize) - self.timeline.time(span.from as usize)).abs();
+                    (frame, f64::from(span.in_seconds) + way / f64::from(span.rate))
                 })
                 .take_while(move |&(_, within)| within < enough)
         });
         now && missing.all(|(frame, _)| there(frame))
     }
 
-    /// One tick: commands, then `dt` seconds. A `dt` that is negative or NaN counts as 0, more than 10⁶ s as that.
+    /// One tick: commands, then `dt` seconds. A `dt` that is negative or NaN counts as 0, more than 10⁶ s as
+    /// that.
     pub fn advance(&mut self, dt: f64) -> Moved {
-        let mut moved = Moved {
-            jumped: self.obey(),
-            ..Moved::default()
-        };
+        let mut moved = Moved { jumped: self.obey(), ..Moved::default() };
         let was_at_end = self.ended;
         self.waiting &= !self.filled;
         if self.waiting {
@@ -396,13 +391,10 @@ impl Clock {
         moved
     }
 
-    /// What is needed now, and next: the frames up to the end of the range in the direction of play, then those behind
-    /// the seam or the turn. Where streaming is sent elsewhere, the same from there.
+    /// What is needed now, and next: the frames up to the end of the range in the direction of play, then
+    /// those behind the seam or the turn. Where streaming is sent elsewhere, the same from there.
     pub fn demand(&self) -> Demand {
-        let mut demand = Demand {
-            jump: self.jumps,
-            ..Demand::default()
-        };
+        let mut demand = Demand { jump: self.jumps, ..Demand::default() };
         if self.walked.frame_count() == 0 {
             return demand;
         }
@@ -422,26 +414,20 @@ impl Clock {
         if let Some(at) = self.now.stream_at {
             let at = at.clamp(course.begin, self.now.range[1]);
             let floor = self.walked.floor(at, course.lo);
-            let held = [
-                floor,
-                (floor + usize::from(self.walked.at(floor) < at)).min(course.hi),
-            ];
+            let held = [floor, (floor + usize::from(self.walked.at(floor) < at)).min(course.hi)];
             self.add_spans(&course, at, held, self.now.rate >= 0, false, &mut demand);
         }
         demand
     }
 
-    /// Seconds of animation between the two frames of [`Demand::now`] (negative where the second is the earlier), and
-    /// how many seconds of animation pass in one, negative backwards. Their difference through the one times the other is
-    /// what moves per second.
+    /// Seconds of animation between the two frames of [`Demand::now`] (negative where the second is the
+    /// earlier), and how many seconds of animation pass in one, negative backwards. Their difference through
+    /// the one times the other is what moves per second.
     pub fn pace(&self) -> Pace {
         let course = self.course();
         let place = self.place(&course, self.flick(), self.fraction());
         let (_, span) = self.pair(&place, &course);
-        Pace {
-            span: seconds(span),
-            speed: self.speed(),
-        }
+        Pace { span: seconds(span), speed: self.speed() }
     }
 
     /// Takes over what was commanded; true where the picture jumps.
@@ -484,11 +470,7 @@ impl Clock {
     }
 
     fn start(&self, course: &Course) -> i64 {
-        let from = if self.now.rate < 0 {
-            self.now.range[1]
-        } else {
-            course.begin
-        };
+        let from = if self.now.rate < 0 { self.now.range[1] } else { course.begin };
         self.now.start.unwrap_or(from)
     }
 
@@ -508,11 +490,7 @@ impl Clock {
 
     fn at_end(&self) -> bool {
         let course = self.course();
-        let end = if self.now.rate < 0 {
-            course.begin
-        } else {
-            course.end
-        };
+        let end = if self.now.rate < 0 { course.begin } else { course.end };
         let reached = self.position == i128::from(end) << FRACTION;
         self.playing() && course.turn == Turn::Stop && self.now.rate != 0 && reached
     }
@@ -522,8 +500,7 @@ impl Clock {
         let [begin, end] = self.now.range;
         let lo = self.walked.floor(begin, self.range_hint(begin));
         let last = self.walked.floor(end, self.range_hint(end));
-        let hi =
-            (last + usize::from(self.walked.at(last) < end)).min(times.len().saturating_sub(1));
+        let hi = (last + usize::from(self.walked.at(last) < end)).min(times.len().saturating_sub(1));
         let whole = begin == 0 && end == self.walked.last();
         let mut course = Course {
             begin,
@@ -559,11 +536,7 @@ impl Clock {
 
     /// The first and the last frame are found at once.
     fn range_hint(&self, at: i64) -> usize {
-        if at == self.walked.last() {
-            self.walked.frame_count()
-        } else {
-            0
-        }
+        if at == self.walked.last() { self.walked.frame_count() } else { 0 }
     }
 
     /// Moves by flicks with fraction.
@@ -603,12 +576,7 @@ impl Clock {
     }
 
     fn place(&self, course: &Course, at: i64, fraction: u32) -> Place {
-        let alone = |floor| Place {
-            floor,
-            ceil: floor,
-            span: 0,
-            blend: 0.0,
-        };
+        let alone = |floor| Place { floor, ceil: floor, span: 0, blend: 0.0 };
         let floor = self.walked.floor(at, self.cursor);
         let (floor, next, until) = if floor < course.hi && !self.walked.leads_on(floor) {
             // The last frame of a range stands until the next range begins.
@@ -628,47 +596,26 @@ impl Clock {
         let gone = (at - from) as f64 + f64::from(fraction) / (1u64 << FRACTION) as f64;
         // Never 1: a blend so close to the next frame would be it.
         let blend = ((gone / span as f64) as f32).clamp(0.0, 1.0f32.next_down());
-        Place {
-            floor,
-            ceil: next,
-            span,
-            blend,
-        }
+        Place { floor, ceil: next, span, blend }
     }
 
-    /// What is shown, and the flicks from the first frame to the second. On a frame, and moving, its neighbour is named as
-    /// well: that is where it goes, and what its velocity is made from.
+    /// What is shown, and the flicks from the first frame to the second. On a frame, and moving, its
+    /// neighbour is named as well: that is where it goes, and what its velocity is made from.
     fn pair(&self, place: &Place, course: &Course) -> (Pair, i64) {
-        let blend = if self.now.interpolate {
-            place.blend
-        } else {
-            0.0
-        };
+        let blend = if self.now.interpolate { place.blend } else { 0.0 };
         let (second, span) = match (place.blend > 0.0, self.moves()) {
             (true, moves) if blend > 0.0 || moves => (place.ceil, place.span),
             (false, true) => self.neighbour(place, course),
             _ => (place.floor, 0),
         };
         let [first, second] = [place.floor, second].map(|i| self.walked.frame(i));
-        (
-            Pair {
-                first,
-                second,
-                blend,
-            },
-            span,
-        )
+        (Pair { first, second, blend }, span)
     }
 
-    /// The frame that follows the one at `place` in the direction of play, and the flicks to it; itself at an end.
+    /// The frame that follows the one at `place` in the direction of play, and the flicks to it; itself at an
+    /// end.
     fn neighbour(&self, place: &Place, course: &Course) -> (usize, i64) {
-        let &Course {
-            lo,
-            hi,
-            end,
-            closed,
-            ..
-        } = course;
+        let &Course { lo, hi, end, closed, .. } = course;
         let time = |frame: usize| self.walked.at(frame);
         let floor = place.floor;
         match self.forward() {
@@ -698,8 +645,9 @@ impl Clock {
         }
     }
 
-    /// Adds the frames from a place on, up to the end of the range and behind that. `held` are the frames around the place
-    /// (the second is the earlier one in a closed seam), which are named too unless `skip_held`.
+    /// Adds the frames from a place on, up to the end of the range and behind that. `held` are the frames
+    /// around the place (the second is the earlier one in a closed seam), which are named too unless
+    /// `skip_held`.
     fn add_spans(
         &self,
         course: &Course,
@@ -709,9 +657,7 @@ impl Clock {
         skip_held: bool,
         demand: &mut Demand,
     ) {
-        let Course {
-            begin, end, lo, hi, ..
-        } = *course;
+        let Course { begin, end, lo, hi, .. } = *course;
         let [floor, ceil] = held;
         let seam = ceil < floor;
         let time = |frame: usize| self.walked.at(frame);
@@ -743,11 +689,7 @@ impl Clock {
             (Turn::Stop, _) => return,
             (Turn::Wrap, true) => {
                 let wait = if course.closed { time(hi) - at } else { left };
-                (
-                    lo + cut,
-                    floor.wrapping_sub(1),
-                    if cut > 0 { left } else { wait },
-                )
+                (lo + cut, floor.wrapping_sub(1), if cut > 0 { left } else { wait })
             }
             (Turn::Wrap, false) if seam => return,
             (Turn::Wrap, false) => (hi, ceil + 1, left),

@@ -24,11 +24,7 @@ fn named(demand: &Demand, timeline: &Timeline) -> Vec<(u32, f64)> {
     for span in demand.spans() {
         let from = timeline.time(span.from as usize);
         for k in 0..=span.from.abs_diff(span.to) {
-            let frame = if span.to >= span.from {
-                span.from + k
-            } else {
-                span.from - k
-            };
+            let frame = if span.to >= span.from { span.from + k } else { span.from - k };
             let way = (timeline.time(frame as usize) - from).abs();
             let within = f64::from(span.in_seconds) + way / f64::from(span.rate);
             out.push((frame, (within * 1e4).round() / 1e4));
@@ -140,14 +136,7 @@ fn once_ends_and_starts_anew() {
 #[test]
 fn the_start_offset_and_ranges() {
     let timeline = tenths(21, 0.0);
-    let mut clock = clock(
-        &timeline,
-        &[
-            Command::StartAt(0.7),
-            Command::Range(0.5, 1.5),
-            Command::Play,
-        ],
-    );
+    let mut clock = clock(&timeline, &[Command::StartAt(0.7), Command::Range(0.5, 1.5), Command::Play]);
     assert_eq!(clock.position(), 0.7);
     assert!(clock.advance(5.0).ended);
     assert_eq!(clock.position(), 1.5);
@@ -160,11 +149,7 @@ fn the_start_offset_and_ranges() {
     clock.command(Command::Range(f64::NAN, 1.0));
     clock.command(Command::Range(1.3, 1.1));
     clock.command(Command::Reset);
-    assert_eq!(
-        clock.advance(1.0).position,
-        1.3,
-        "an empty range is one moment"
-    );
+    assert_eq!(clock.advance(1.0).position, 1.3, "an empty range is one moment");
 }
 
 #[test]
@@ -209,11 +194,7 @@ fn a_closed_cycle_is_blended_across_its_seam() {
 #[test]
 fn the_caller_may_say_that_a_cycle_closes() {
     let timeline = tenths(21, 0.0);
-    let commands = [
-        Command::Repeat(Repeat::Cycle),
-        Command::Frames(5, 9),
-        Command::Play,
-    ];
+    let commands = [Command::Repeat(Repeat::Cycle), Command::Frames(5, 9), Command::Play];
     let mut clock = clock(&timeline, &commands);
     clock.advance(0.45);
     assert_eq!(shows(&clock), (9, 5, 0.5));
@@ -245,12 +226,7 @@ fn ping_pong_turns_at_both_ends() {
 fn what_comes_next_follows_the_direction() {
     let timeline = tenths(7, 0.0);
     let ahead = |repeat, rate| {
-        let commands = [
-            Command::GoTo(0.25),
-            Command::Play,
-            Command::Repeat(repeat),
-            Command::Rate(rate),
-        ];
+        let commands = [Command::GoTo(0.25), Command::Play, Command::Repeat(repeat), Command::Rate(rate)];
         let clock = clock(&timeline, &commands);
         named(&clock.demand(), &timeline)
     };
@@ -273,11 +249,7 @@ fn what_comes_next_follows_the_direction() {
 #[test]
 fn a_way_back_is_asked_for_before_the_turn() {
     let timeline = tenths(7, 0.0);
-    let commands = [
-        Command::Play,
-        Command::Repeat(Repeat::PingPong),
-        Command::GoTo(0.55),
-    ];
+    let commands = [Command::Play, Command::Repeat(Repeat::PingPong), Command::GoTo(0.55)];
     let mut clock = clock(&timeline, &commands);
     assert_eq!(shows(&clock), (5, 6, 0.5));
     let next = named(&clock.demand(), &timeline);
@@ -293,14 +265,7 @@ fn streaming_elsewhere() {
     let mut clock = clock(&timeline, &[Command::Play, Command::StreamAt(3.0)]);
     clock.advance(0.05);
     let demand = clock.demand();
-    assert_eq!(
-        demand.now,
-        Some(Pair {
-            first: 0,
-            second: 1,
-            blend: 0.5
-        })
-    );
+    assert_eq!(demand.now, Some(Pair { first: 0, second: 1, blend: 0.5 }));
     assert_eq!(demand.spans().len(), 2);
     assert_eq!((demand.spans()[0].from, demand.spans()[1].from), (2, 30));
     assert_eq!(demand.spans()[1].in_seconds, 0.0);
@@ -333,10 +298,7 @@ fn half_the_rate_shows_every_second_frame_and_the_last() {
         }
         half.advance(0.05);
     }
-    assert_eq!(
-        pairs,
-        [(0, 2), (2, 4), (4, 6), (6, 8), (8, 10), (10, 11), (11, 11)]
-    );
+    assert_eq!(pairs, [(0, 2), (2, 4), (4, 6), (6, 8), (8, 10), (10, 11), (11, 11)]);
     // Half way from 0 to 2 is what frame 1 would be.
     half.command(Command::GoTo(0.1));
     half.advance(0.0);
@@ -396,11 +358,7 @@ fn pre_roll_waits_until_enough_is_there() {
     assert!(clock.waiting(), "after a jump again");
     assert_eq!(clock.position(), 3.8);
     clock.fill(f64::INFINITY, |frame| frame >= 38);
-    assert_eq!(
-        clock.advance(0.1).position,
-        3.9,
-        "there is no more than that"
-    );
+    assert_eq!(clock.advance(0.1).position, 3.9, "there is no more than that");
     clock.command(Command::Pause);
     clock.command(Command::GoTo(0.0));
     clock.advance(0.1);
@@ -466,11 +424,7 @@ fn ticks_of_every_length_are_defined() {
     let timeline = tenths(11, 0.0);
     let commands = [Command::Play, Command::Repeat(Repeat::Loop)];
     for dt in [0.0, -1.0, f64::NAN, f64::NEG_INFINITY, -0.0, 1e-300] {
-        assert_eq!(
-            clock(&timeline, &commands).advance(dt).position,
-            0.0,
-            "{dt}"
-        );
+        assert_eq!(clock(&timeline, &commands).advance(dt).position, 0.0, "{dt}");
     }
     for dt in [f64::INFINITY, f64::MAX, 1e6] {
         let mut clock = clock(&timeline, &commands);
@@ -512,12 +466,7 @@ fn a_stream_of_irregular_times() {
 }
 
 fn repeats() -> impl Strategy<Value = Repeat> {
-    prop::sample::select(vec![
-        Repeat::Once,
-        Repeat::Loop,
-        Repeat::Cycle,
-        Repeat::PingPong,
-    ])
+    prop::sample::select(vec![Repeat::Once, Repeat::Loop, Repeat::Cycle, Repeat::PingPong])
 }
 
 fn commands() -> impl Strategy<Value = Command> {
@@ -556,8 +505,8 @@ fn timelines() -> impl Strategy<Value = Timeline> {
 }
 
 proptest! {
-    /// Whatever is commanded, the position is in the file, the pair around it, and what is asked for exists, in order,
-    /// and each frame of a lane once.
+    /// Whatever is commanded, the position is in the file, the pair around it, and what is asked for exists,
+    /// in order, and each frame of a lane once.
     #[test]
     fn any_commands_and_ticks(
         timeline in timelines(),
@@ -678,7 +627,8 @@ proptest! {
         }
         due[first.first as usize] = 0.0;
         due[first.second as usize] = 0.0;
-        // A span's times are those of its frames from its first on: uneven steps shift them by at most the longest.
+        // A span's times are those of its frames from its first on: uneven steps shift them by at most the
+        // longest.
         let longest = timeline.times().windows(2).map(|w| w[1] - w[0]).max().unwrap_or(0);
         let slack = longest as f64 / PER_SECOND as f64 / rate.abs() + 1e-3;
         for tick in 1..=ticks {

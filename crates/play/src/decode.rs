@@ -1,9 +1,10 @@
-//! Any frame into memory, synchronously: what is needed for it is decoded unit by unit, in order, into buffers that were
-//! allocated once. Stepping forward decodes one unit a call (and one index frame per group); a jump decodes a group's
-//! index frames and everything between its first and the wanted one. The result does not depend on the way.
+//! Any frame into memory, synchronously: what is needed for it is decoded unit by unit, in order, into
+//! buffers that were allocated once. Stepping forward decodes one unit a call (and one index frame per
+//! group); a jump decodes a group's index frames and everything between its first and the wanted one. The
+//! result does not depend on the way.
 //!
-//! Everything is allocated in [`FrameDecoder::new`], but room for the predictor tables of fluid meshes: with the first
-//! of their frames.
+//! Everything is allocated in [`FrameDecoder::new`], but room for the predictor tables of fluid meshes: with
+//! the first of their frames.
 
 use crate::frame::Frame;
 use crate::hold::{Holding, Step};
@@ -74,8 +75,8 @@ impl FrameDecoder {
         &self.reel
     }
 
-    /// Per mesh its share of the compressed bytes of all frames read so far, for tools that print sizes. After
-    /// every frame was decoded once, each counts once.
+    /// Per mesh its share of the compressed bytes of all frames read so far, for tools that print sizes.
+    /// After every frame was decoded once, each counts once.
     pub fn mesh_bytes(&self) -> &[f64] {
         &self.mesh_bytes
     }
@@ -85,14 +86,12 @@ impl FrameDecoder {
         self.current.map(|c| c.0)
     }
 
-    /// Decodes `frame` and shows it. An error names the frame and, where it lies in one, the mesh; other frames that
-    /// do not depend on the damaged one can still be decoded.
+    /// Decodes `frame` and shows it. An error names the frame and, where it lies in one, the mesh; other
+    /// frames that do not depend on the damaged one can still be decoded.
     pub fn decode(&mut self, frame: usize) -> Result<(), Error> {
         let frames = self.reel.frame_count();
         if frame >= frames {
-            return Err(Error::misuse(format!(
-                "frame {frame} of {frames} does not exist"
-            )));
+            return Err(Error::misuse(format!("frame {frame} of {frames} does not exist")));
         }
         if self.frame() == Some(frame) {
             return Ok(());
@@ -113,8 +112,7 @@ impl FrameDecoder {
             Visibility::Never => false,
             Visibility::Animated => {
                 let bit = self.reel.layout().bits[node];
-                bit.zip(self.shown())
-                    .is_some_and(|(bit, frame)| frame.visible(bit))
+                bit.zip(self.shown()).is_some_and(|(bit, frame)| frame.visible(bit))
             }
         }
     }
@@ -127,8 +125,8 @@ impl FrameDecoder {
         of_frame.map_or(rest, |(number, frame)| frame.transforms()[number as usize])
     }
 
-    /// Object to world of a node, row-major: the chain of its parents' matrices in f64. (A node whose mesh is baked has
-    /// the identity: the vertices are in world space.) Panics where there is no such node.
+    /// Object to world of a node, row-major: the chain of its parents' matrices in f64. (A node whose mesh is
+    /// baked has the identity: the vertices are in world space.) Panics where there is no such node.
     pub fn world(&self, node: usize) -> [[f64; 4]; 3] {
         self.worlds[node]
     }
@@ -140,10 +138,7 @@ impl FrameDecoder {
 
     pub(crate) fn shown(&self) -> Option<Frame<'_>> {
         let (_, slot) = self.current?;
-        Some(Frame {
-            layout: self.reel.layout(),
-            words: &self.slots[slot],
-        })
+        Some(Frame { layout: self.reel.layout(), words: &self.slots[slot] })
     }
 
     /// World matrices; parents stand before children.
@@ -169,7 +164,8 @@ impl FrameDecoder {
         }
     }
 
-    /// Decodes `unit`, all of whose needs are held, on the way to `target`. Its slots hold nothing where that fails.
+    /// Decodes `unit`, all of whose needs are held, on the way to `target`. Its slots hold nothing where that
+    /// fails.
     fn fill(&mut self, unit: usize, target: usize) -> Result<(), Error> {
         let frames = self.reel.unit_frames(unit);
         let taken = self.holding.take(self.reel.order(), unit, target);
@@ -195,11 +191,7 @@ impl FrameDecoder {
         let counted = std::mem::replace(&mut self.counted[unit], true);
         let packing = |chunk: &ChunkEntry| {
             let size = f64::from(chunk.size) + (CHUNK_ENTRY_SIZE + BOX_SIZE) as f64;
-            if counted {
-                0.0
-            } else {
-                size / f64::from(chunk.raw_size.max(1))
-            }
+            if counted { 0.0 } else { size / f64::from(chunk.raw_size.max(1)) }
         };
         let count = out.len();
         let mut buffers: [&mut [u64]; Frames::MOST] = Default::default();
@@ -211,10 +203,7 @@ impl FrameDecoder {
         unit::decode(
             &self.reel,
             &self.statics,
-            Source {
-                unit,
-                compressed: &self.compressed,
-            },
+            Source { unit, compressed: &self.compressed },
             &mut self.worker,
             &mut self.scratch,
             &decoded,

@@ -1,6 +1,7 @@
-//! What an instance wants of its file: the line between the clock, which knows time and commands, and the streams,
-//! which know disk and memory. The clock writes one [`Demand`] per instance and tick; the stream of the file looks at
-//! those of all its instances, reads and decodes what is missing in the order of its deadlines, and keeps what is wanted.
+//! What an instance wants of its file: the line between the clock, which knows time and commands, and the
+//! streams, which know disk and memory. The clock writes one [`Demand`] per instance and tick; the stream of
+//! the file looks at those of all its instances, reads and decodes what is missing in the order of its
+//! deadlines, and keeps what is wanted.
 //!
 //! Plain data of fixed size: no list of frames but spans of them, so that writing it allocates nothing.
 
@@ -21,11 +22,7 @@ pub struct Pair {
 impl Pair {
     /// One frame alone.
     pub fn still(frame: u32) -> Pair {
-        Pair {
-            first: frame,
-            second: frame,
-            blend: 0.0,
-        }
+        Pair { first: frame, second: frame, blend: 0.0 }
     }
 }
 
@@ -50,14 +47,14 @@ pub struct Span {
 pub struct Demand {
     /// What should be shown now; nothing while the instance is hidden, stopped or represented by a stand-in.
     pub now: Option<Pair>,
-    /// What will be wanted next, most urgent first, as far ahead as the clock cares to look; streams cut it at their own
-    /// horizon. The frames of `now` need not be repeated. Where streaming runs ahead of playing at another place
-    /// (pre-roll), that place is simply a span. The first `spans_used` count.
+    /// What will be wanted next, most urgent first, as far ahead as the clock cares to look; streams cut it
+    /// at their own horizon. The frames of `now` need not be repeated. Where streaming runs ahead of playing
+    /// at another place (pre-roll), that place is simply a span. The first `spans_used` count.
     pub spans: [Span; SPANS],
     /// How many of `spans` count.
     pub spans_used: u8,
-    /// Changes with every start and jump. From a change until `now` is shown for the first time ticks without it count as
-    /// waiting for the jump and not as missed.
+    /// Changes with every start and jump. From a change until `now` is shown for the first time ticks without
+    /// it count as waiting for the jump and not as missed.
     pub jump: u32,
 }
 
@@ -87,10 +84,7 @@ mod tests {
         let mut demand = Demand::default();
         assert!(demand.spans().is_empty());
         for from in 0..SPANS as u32 {
-            assert!(demand.add(Span {
-                from,
-                ..Span::default()
-            }));
+            assert!(demand.add(Span { from, ..Span::default() }));
         }
         assert!(!demand.add(Span::default()));
         assert_eq!(demand.spans().len(), SPANS);

@@ -1,5 +1,5 @@
-//! Levels of detail: fewer triangles between the same vertices. They are there when the file is open; which one is drawn is the caller's choice from frame to
-//! frame, and costs nothing.
+//! Levels of detail: fewer triangles between the same vertices. They are there when the file is open; which
+//! one is drawn is the caller's choice from frame to frame, and costs nothing.
 
 use crate::Error;
 use crate::mesh::Range;
@@ -17,11 +17,13 @@ pub struct Lod<'a> {
     pub indices: &'a [u32],
     /// Ranges of the record's materials, in its order.
     pub materials: &'a [Range],
-    /// Largest distance between level and mesh in any frame, in the mesh's own space; 0 for the mesh itself. What quantization adds is counted in.
-    /// It was measured at all vertices of the mesh, and at the middles of the level's triangles and of their edges.
-    /// A piece that is gone counts as the vertex that it has become.
+    /// Largest distance between level and mesh in any frame, in the mesh's own space; 0 for the mesh itself.
+    /// What quantization adds is counted in. It was measured at all vertices of the mesh, and at the middles
+    /// of the level's triangles and of their edges. A piece that is gone counts as the vertex that it has
+    /// become.
     pub error: f32,
-    /// For each vertex of the mesh the one that stands for it here, itself where it is drawn or has no triangle: to blend levels, move it there. Empty for the mesh itself.
+    /// For each vertex of the mesh the one that stands for it here, itself where it is drawn or has no
+    /// triangle: to blend levels, move it there. Empty for the mesh itself.
     pub becomes: &'a [u32],
 }
 
@@ -57,16 +59,12 @@ pub(crate) struct Level {
 
 impl Level {
     pub fn lod(&self) -> Lod<'_> {
-        Lod {
-            indices: &self.indices,
-            materials: &self.materials,
-            error: self.error,
-            becomes: &self.becomes,
-        }
+        Lod { indices: &self.indices, materials: &self.materials, error: self.error, becomes: &self.becomes }
     }
 }
 
-/// Bytes that the levels of a mesh take at most: each has at most ¾ of the triangles of the one before; at most seven.
+/// Bytes that the levels of a mesh take at most: each has at most ¾ of the triangles of the one before; at
+/// most seven.
 pub(crate) fn bytes(mesh: &MeshRecord) -> u64 {
     let (vertices, indices) = (u64::from(mesh.vertices), u64::from(mesh.indices));
     let most = meshreel_codec::detail::MOST as u64;
@@ -78,10 +76,7 @@ pub(crate) fn bytes(mesh: &MeshRecord) -> u64 {
 pub(crate) fn load(reel: &Reel, meshes: &mut [StaticMesh]) -> Result<(), Error> {
     let mut decompressor = Decompressor::new();
     let mut least = 0;
-    for (c, _) in (0u32..)
-        .zip(reel.chunks())
-        .filter(|(_, c)| c.kind == kind::DETAIL)
-    {
+    for (c, _) in (0u32..).zip(reel.chunks()).filter(|(_, c)| c.kind == kind::DETAIL) {
         let content = reel.chunk(c, &mut decompressor)?;
         let mut entries = Entries::new(&content, least);
         let damaged = |what| Error::corrupt(reel.path(), what, format!("chunk {c}"));
@@ -110,11 +105,8 @@ fn read(record: &MeshRecord, indices: &[u32], bytes: &[u8]) -> Result<Vec<Level>
     let mut step = vec![0; vertices];
     let mut out: Vec<Level> = Vec::with_capacity(head.levels().len());
     for said in head.levels() {
-        let mut level = Level {
-            indices: vec![0; 3 * said.triangles as usize],
-            error: said.error,
-            ..Level::default()
-        };
+        let mut level =
+            Level { indices: vec![0; 3 * said.triangles as usize], error: said.error, ..Level::default() };
         let first = (indices, materials_of(record));
         let before = out.last().map(|l| (&l.indices[..], l.materials.clone()));
         let (from, ranges) = before.unwrap_or(first);
@@ -131,10 +123,7 @@ fn read(record: &MeshRecord, indices: &[u32], bytes: &[u8]) -> Result<Vec<Level>
 }
 
 fn materials_of(record: &MeshRecord) -> Vec<Range> {
-    let range = |m: &meshreel_codec::record::Material| Range {
-        first: m.first,
-        count: m.count,
-    };
+    let range = |m: &meshreel_codec::record::Material| Range { first: m.first, count: m.count };
     record.materials.iter().map(range).collect()
 }
 
@@ -148,9 +137,6 @@ fn ranges_of(indices: &[u32], ranges: &[Range], becomes: &[u32]) -> Vec<Range> {
         left.push(count);
     }
     let at = |index: u32| 3 * left[index as usize / 3];
-    let range = |r: &Range| Range {
-        first: at(r.first),
-        count: at(r.first + r.count) - at(r.first),
-    };
+    let range = |r: &Range| Range { first: at(r.first), count: at(r.first + r.count) - at(r.first) };
     ranges.iter().map(range).collect()
 }

@@ -1,5 +1,6 @@
-//! Which triangles of a mesh are drawn when: while pieces stand together, or when they have come to rest, what lies between them can be left out. Known when the
-//! file is open; asking costs a walk over a few hundred numbers and allocates nothing.
+//! Which triangles of a mesh are drawn when: while pieces stand together, or when they have come to rest,
+//! what lies between them can be left out. Known when the file is open; asking costs a walk over a few
+//! hundred numbers and allocates nothing.
 
 use crate::Error;
 use crate::mesh::Range;
@@ -64,18 +65,8 @@ impl<'a> Drawn<'a> {
         }
     }
 
-    pub(crate) fn of(
-        culled: &'a Culled,
-        [first, second]: [u32; 2],
-        material: Option<usize>,
-    ) -> Drawn<'a> {
-        Drawn {
-            blocks: &culled.blocks,
-            first,
-            second,
-            material: material.map(|m| m as u32),
-            whole: None,
-        }
+    pub(crate) fn of(culled: &'a Culled, [first, second]: [u32; 2], material: Option<usize>) -> Drawn<'a> {
+        Drawn { blocks: &culled.blocks, first, second, material: material.map(|m| m as u32), whole: None }
     }
 }
 
@@ -106,7 +97,8 @@ impl Iterator for Drawn<'_> {
     }
 }
 
-/// Bytes that it takes at most: another order of the indices, the interval and the key of each triangle, and blocks.
+/// Bytes that it takes at most: another order of the indices, the interval and the key of each triangle, and
+/// blocks.
 pub(crate) fn bytes(mesh: &MeshRecord) -> u64 {
     let triangles = u64::from(mesh.indices / 3);
     triangles * (12 + 4 + 8 + 16 + size_of::<Block>() as u64)
@@ -138,12 +130,7 @@ pub(crate) fn load(reel: &Reel, meshes: &mut [StaticMesh]) -> Result<(), Error> 
     Ok(())
 }
 
-fn read(
-    record: &MeshRecord,
-    indices: &[u32],
-    bytes: &[u8],
-    frames: u32,
-) -> Result<Culled, Corrupt> {
+fn read(record: &MeshRecord, indices: &[u32], bytes: &[u8], frames: u32) -> Result<Culled, Corrupt> {
     let (triangles, _) = indices.as_chunks::<3>();
     let mut intervals = vec![[0; 2]; drawn::count(bytes, triangles.len() as u32)? as usize];
     let mut which = vec![0; triangles.len()];
@@ -168,14 +155,7 @@ fn read(
             Some(last) if (last.material, last.interval) == (material, interval) => {
                 last.range.count += 3;
             }
-            _ => out.blocks.push(Block {
-                range: Range {
-                    first: at,
-                    count: 3,
-                },
-                material,
-                interval,
-            }),
+            _ => out.blocks.push(Block { range: Range { first: at, count: 3 }, material, interval }),
         }
     }
     Ok(out)

@@ -3,7 +3,8 @@
 use meshreel_codec::Corrupt;
 use std::path::{Path, PathBuf};
 
-/// Why a file could not be opened or a frame not be decoded. Bytes that came from no file have the path "(memory)".
+/// Why a file could not be opened or a frame not be decoded. Bytes that came from no file have the path
+/// "(memory)".
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -58,37 +59,21 @@ pub enum Error {
 impl Error {
     /// Wrong bytes of `path`.
     pub(crate) fn malformed(path: &Path, what: impl Into<String>, at: impl Into<String>) -> Error {
-        Error::Malformed {
-            path: path.into(),
-            what: what.into(),
-            at: at.into(),
-        }
+        Error::Malformed { path: path.into(), what: what.into(), at: at.into() }
     }
     /// A read of `path` that failed.
     pub(crate) fn io(path: &Path, what: impl Into<String>, source: std::io::Error) -> Error {
-        Error::Io {
-            path: path.into(),
-            what: what.into(),
-            source,
-        }
+        Error::Io { path: path.into(), what: what.into(), source }
     }
     /// What a decoder of `codec` said about the bytes at `at`.
     pub(crate) fn corrupt(path: &Path, corrupt: Corrupt, at: impl Into<String>) -> Error {
         Error::malformed(path, corrupt.0, at)
     }
     pub(crate) fn unsupported(path: &Path, what: impl Into<String>) -> Error {
-        Error::Unsupported {
-            path: path.into(),
-            what: what.into(),
-        }
+        Error::Unsupported { path: path.into(), what: what.into() }
     }
     pub(crate) fn limit(path: &Path, what: impl Into<String>, asked: u64, allowed: u64) -> Error {
-        Error::Limit {
-            path: path.into(),
-            what: what.into(),
-            asked,
-            allowed,
-        }
+        Error::Limit { path: path.into(), what: what.into(), asked, allowed }
     }
     pub(crate) fn misuse(what: impl Into<String>) -> Error {
         Error::Misuse { what: what.into() }
@@ -102,23 +87,10 @@ impl From<meshreel_format::Error> for Error {
             F::Io { path, what, source } => Error::Io { path, what, source },
             F::Malformed { path, what, at } => Error::Malformed { path, what, at },
             F::Unsupported { path, what } => Error::Unsupported { path, what },
-            F::Limit {
-                path,
-                what,
-                asked,
-                allowed,
-            } => Error::Limit {
-                path,
-                what,
-                asked,
-                allowed,
-            },
+            F::Limit { path, what, asked, allowed } => Error::Limit { path, what, asked, allowed },
             F::Misuse { what } => Error::Misuse { what },
             // The container's error may grow classes; whatever they are, this build does not know them.
-            other => Error::Unsupported {
-                path: PathBuf::new(),
-                what: other.to_string(),
-            },
+            other => Error::Unsupported { path: PathBuf::new(), what: other.to_string() },
         }
     }
 }

@@ -1,23 +1,22 @@
-//! The work of a tick on all streams together: collect what is done, start what can be decoded, issue what must be read, and
-//! decide who gets memory.
+//! The work of a tick on all streams together: collect what is done, start what can be decoded, issue what
+//! must be read, and decide who gets memory.
 //!
 //! Who gives up what, in this order, when there is no room ([`Flow::make_room`]):
 //! 1. frames that nobody wants any more, those released first (a run of neighbours, the cheapest of some);
 //! 2. bytes that were read and are decoded, likewise;
-//! 3. only for what is to be shown now: wanted frames, those that are due last, of whichever stream; then bytes that are
-//!    decoded later;
+//! 3. only for what is to be shown now: wanted frames, those that are due last, of whichever stream; then
+//!    bytes that are decoded later;
 //! 4. blocks are slid together, some megabytes a tick.
 //!
-//! What is only ahead of its time takes 1 and 2 alone, and not beyond its stream's share once the heap is three quarters full. What got
-//! no room is asked for again in the next tick. Which instances the heap can serve together is decided before, in `admission`.
+//! What is only ahead of its time takes 1 and 2 alone, and not beyond its stream's share once the heap is
+//! three quarters full. What got no room is asked for again in the next tick. Which instances the heap can
+//! serve together is decided before, in `admission`.
 
 use crate::Error;
 use crate::heap::{Block, End, Heap};
 use crate::io::{Read, Token};
 use crate::load::Loaded;
-use crate::stream::{
-    FRAME_RANK, Missing, NO_READ, NONE, READ_RANK, READS, ReadSlot, State, Stream,
-};
+use crate::stream::{FRAME_RANK, Missing, NO_READ, NONE, READ_RANK, READS, ReadSlot, State, Stream};
 use crate::trace::span;
 use crate::work::{Ended, Task, Work};
 use std::sync::Arc;
@@ -38,8 +37,8 @@ const STEALS: usize = 16;
 const TICK_STEALS: usize = 64;
 /// Units that are started in a tick.
 const LAUNCHES: usize = 256;
-/// Nanoseconds of decoding per thread that wait for one. What waits is no longer put in order, so no more than keeps
-/// threads busy until the next tick.
+/// Nanoseconds of decoding per thread that wait for one. What waits is no longer put in order, so no more
+/// than keeps threads busy until the next tick.
 const QUEUE: u64 = 40_000_000;
 /// Microseconds after the first failure; doubles up to the last.
 const FIRST_RETRY: u64 = 50_000;
@@ -160,16 +159,11 @@ impl Flow {
 
     /// Words of the largest scratch that there is, or is about to be.
     pub fn scratch_words(&self) -> usize {
-        self.scratch
-            .iter()
-            .copied()
-            .fold(self.scratch_words, usize::max)
+        self.scratch.iter().copied().fold(self.scratch_words, usize::max)
     }
 
     pub fn has_scratch(&self) -> bool {
-        self.scratch
-            .iter()
-            .all(|&words| words >= self.scratch_words)
+        self.scratch.iter().all(|&words| words >= self.scratch_words)
     }
 
     /// Makes scratch as large as it should be. Before anything else, so that it finds room.
@@ -178,8 +172,7 @@ impl Flow {
             if self.scratch[bench] == self.scratch_words {
                 continue;
             }
-            let Some(block) = self.room(self.scratch_words, End::High, u64::from(NONE) << 32, true)
-            else {
+            let Some(block) = self.room(self.scratch_words, End::High, u64::from(NONE) << 32, true) else {
                 return;
             };
             if let Some(old) = self.work.replace_scratch(bench, block) {
@@ -314,9 +307,7 @@ impl Flow {
             self.in_flight -= 1;
             match what {
                 Node::Free => {}
-                Node::Read { stream, slot } => {
-                    self.read_ended(stream, usize::from(slot), node, task.ended)
-                }
+                Node::Read { stream, slot } => self.read_ended(stream, usize::from(slot), node, task.ended),
                 Node::Decode { stream, unit } => self.decode_ended(stream, unit as usize, task),
             }
         }
@@ -328,11 +319,7 @@ impl Flow {
         self.reads_in_flight -= 1;
         let filled = self.work.filled(node);
         let now = self.now;
-        let Some(stream) = self
-            .streams
-            .get_mut(number as usize)
-            .and_then(Option::as_mut)
-        else {
+        let Some(stream) = self.streams.get_mut(number as usize).and_then(Option::as_mut) else {
             return;
         };
         stream.reads_in_flight -= 1;
@@ -388,11 +375,7 @@ impl Flow {
     }
 
     fn decode_ended(&mut self, number: u32, unit: usize, task: Task) {
-        let Some(stream) = self
-            .streams
-            .get_mut(number as usize)
-            .and_then(Option::as_mut)
-        else {
+        let Some(stream) = self.streams.get_mut(number as usize).and_then(Option::as_mut) else {
             return;
         };
         stream.units[unit].node = NONE;
@@ -494,15 +477,11 @@ impl Flow {
             if (due <= soon) != need || stream.units[unit as usize].node != NONE {
                 continue;
             }
-            if *left == 0 || self.free_nodes.is_empty() || (self.queue_left == 0 && due > self.now)
-            {
+            if *left == 0 || self.free_nodes.is_empty() || (self.queue_left == 0 && due > self.now) {
                 return;
             }
             let unit_time = stream.unit_time;
-            if !need
-                && self.heap.held_bytes() > self.heap.bytes() / 4 * 3
-                && stream.kept_bytes() > share
-            {
+            if !need && self.heap.held_bytes() > self.heap.bytes() / 4 * 3 && stream.kept_bytes() > share {
                 self.starved = true;
                 return;
             }
@@ -532,25 +511,16 @@ impl Flow {
         let Some(read) = stream.reads.get(usize::from(entry.read)).copied() else {
             return Launched::NotYet;
         };
-        let Some(compressed) = read
-            .block
-            .filter(|_| !read.cancelled && entry.retry_at <= self.now)
-        else {
+        let Some(compressed) = read.block.filter(|_| !read.cancelled && entry.retry_at <= self.now) else {
             return Launched::NotYet;
         };
-        let mut task = Task {
-            unit: unit as u32,
-            ..Task::default()
-        };
+        let mut task = Task { unit: unit as u32, ..Task::default() };
         for &frame in file.reel.unit_needs(unit).iter() {
             let there = stream.frames[frame as usize];
             let coming = there.state == State::Pending
-                && (self.work.graph)
-                    .is_wanted(stream.units[file.reel.unit_of(frame as usize)].node);
+                && (self.work.graph).is_wanted(stream.units[file.reel.unit_of(frame as usize)].node);
             match there.block {
-                Some(block) if there.state == State::Decoded || coming => {
-                    task.needs.push(frame, block)
-                }
+                Some(block) if there.state == State::Decoded || coming => task.needs.push(frame, block),
                 _ => return Launched::NotYet,
             }
         }
@@ -576,10 +546,7 @@ impl Flow {
         let Some(stream) = self.streams[number as usize].as_mut() else {
             return Launched::NotYet;
         };
-        self.nodes[node as usize] = Node::Decode {
-            stream: number,
-            unit: unit as u32,
-        };
+        self.nodes[node as usize] = Node::Decode { stream: number, unit: unit as u32 };
         self.in_flight += 1;
         stream.units[unit].node = node;
         stream.decoding.push(unit as u32);
@@ -640,11 +607,7 @@ impl Flow {
             let (now, soon) = (self.now, self.now + horizon);
             self.order_turns(|s| {
                 let missing = s.missing.filter(|m| m.due <= soon || s.resident)?;
-                let most = if s.skips_attributes() {
-                    SHORT_READS
-                } else {
-                    STREAM_READS
-                };
+                let most = if s.skips_attributes() { SHORT_READS } else { STREAM_READS };
                 let may = round < most && s.reads_in_flight < most;
                 (may && s.retry_at <= now).then_some(missing.due)
             });
@@ -661,11 +624,7 @@ impl Flow {
                 {
                     let most = self.read_size;
                     let share = self.heap.bytes() / 4 / (self.turns.len() as u64).max(1);
-                    let size = if stream.careful > 0 {
-                        0
-                    } else {
-                        most.min(share)
-                    };
+                    let size = if stream.careful > 0 { 0 } else { most.min(share) };
                     let range = range_of(stream, missing, size, now);
                     if self.issue(number, range, missing) {
                         if let Some(stream) = self.streams[number as usize].as_mut() {
@@ -698,10 +657,9 @@ impl Flow {
             }
             return false;
         };
-        let (Some(stream), Some(guard)) = (
-            self.streams[number as usize].as_mut(),
-            self.work.memory.write(block),
-        ) else {
+        let (Some(stream), Some(guard)) =
+            (self.streams[number as usize].as_mut(), self.work.memory.write(block))
+        else {
             self.heap.discard(block);
             return false;
         };
@@ -735,24 +693,13 @@ impl Flow {
         stream.counters.bytes_read += bytes;
         self.reads_in_flight += 1;
         self.in_flight += 1;
-        self.nodes[node as usize] = Node::Read {
-            stream: number,
-            slot: slot as u8,
-        };
+        self.nodes[node as usize] = Node::Read { stream: number, slot: slot as u8 };
         self.work.graph.begin(node);
         self.work.begin_read(node);
         // Nobody starts it but the source.
         let _ = self.work.graph.arm(node);
         let token = Token(self.next_token);
-        let read = Read::new(
-            self.work.clone(),
-            node,
-            token,
-            offset,
-            bytes as usize,
-            missing.due,
-            guard,
-        );
+        let read = Read::new(self.work.clone(), node, token, offset, bytes as usize, missing.due, guard);
         file.source.start(read);
         true
     }
@@ -824,9 +771,7 @@ fn free_slot(stream: &mut Stream, heap: &mut Heap) -> Option<usize> {
         return Some(slot);
     }
     let idle = |r: &ReadSlot| r.node.is_none() && !r.held;
-    let slot = (0..READS)
-        .filter(|&i| idle(&stream.reads[i]))
-        .min_by_key(|&i| stream.reads[i].token)?;
+    let slot = (0..READS).filter(|&i| idle(&stream.reads[i])).min_by_key(|&i| stream.reads[i].token)?;
     if let Some(block) = stream.reads[slot].block {
         heap.discard(block);
     }
@@ -845,20 +790,16 @@ fn rest_of(stream: &Stream, missing: Missing, last: u32) -> Option<Missing> {
     Some(Missing { low, ..missing })
 }
 
-/// The places to read: all that the most urgent frame misses, and as much around it as is wanted, up to `size` bytes and,
-/// where it is cut, up to a frame that stands alone.
+/// The places to read: all that the most urgent frame misses, and as much around it as is wanted, up to
+/// `size` bytes and, where it is cut, up to a frame that stands alone.
 fn range_of(stream: &Stream, missing: Missing, size: u64, now: u64) -> (u32, u32) {
     let units = &stream.units;
     let of = |place: u32| stream.file.order[place as usize] as usize;
     let wanted = |place: u32| {
         let unit = &units[of(place)];
-        unit.wanted == stream.epoch
-            && unit.read == NO_READ
-            && unit.node == NONE
-            && unit.retry_at <= now
+        unit.wanted == stream.epoch && unit.read == NO_READ && unit.node == NONE && unit.retry_at <= now
     };
-    let bytes =
-        |first: u32, last: u32| unit_end(stream, last).saturating_sub(unit_start(stream, first));
+    let bytes = |first: u32, last: u32| unit_end(stream, last).saturating_sub(unit_start(stream, first));
     let gap = if stream.skips_attributes() { 0 } else { GAP };
     let near = |a: u32, b: u32| unit_start(stream, b).saturating_sub(unit_end(stream, a)) <= gap;
     let (first, mut last) = (missing.low, missing.low);
@@ -877,11 +818,7 @@ fn range_of(stream: &Stream, missing: Missing, size: u64, now: u64) -> (u32, u32
     let least = last;
     let mut alone = last;
     let end = units.len() as u32;
-    while last + 1 < end
-        && wanted(last + 1)
-        && near(last, last + 1)
-        && bytes(first, last + 1) <= size
-    {
+    while last + 1 < end && wanted(last + 1) && near(last, last + 1) && bytes(first, last + 1) <= size {
         last += 1;
         if stream.file.reel.unit_needs(of(last)).is_empty() {
             alone = last;
@@ -892,8 +829,7 @@ fn range_of(stream: &Stream, missing: Missing, size: u64, now: u64) -> (u32, u32
         last = alone;
     }
     let mut first = first;
-    while first > 0 && wanted(first - 1) && near(first - 1, first) && bytes(first - 1, last) <= size
-    {
+    while first > 0 && wanted(first - 1) && near(first - 1, first) && bytes(first - 1, last) <= size {
         first -= 1;
     }
     (first, last)

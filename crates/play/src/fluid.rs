@@ -1,5 +1,6 @@
-//! A mesh whose topology changes: frames bring their own indices and vertices. Each for itself ([`read`]); or unit by unit ([`read_unit`]), where a frame may
-//! have the triangles of another one, and be predicted from it.
+//! A mesh whose topology changes: frames bring their own indices and vertices. Each for itself ([`read`]); or
+//! unit by unit ([`read_unit`]), where a frame may have the triangles of another one, and be predicted from
+//! it.
 
 use crate::frame::{part, part_mut};
 use crate::layout::{FluidLayout, MeshLayout, Place};
@@ -15,7 +16,8 @@ use meshreel_codec::stream::{self, References};
 use meshreel_codec::word::Word;
 use meshreel_codec::{Corrupt, index, take_sized};
 
-/// What makes the predictor table of a frame. Its memory is that of the largest frame of the largest mesh it has met.
+/// What makes the predictor table of a frame. Its memory is that of the largest frame of the largest mesh it
+/// has met.
 #[derive(Default)]
 pub(crate) struct Tables {
     table: Table,
@@ -38,7 +40,8 @@ impl Tables {
     }
 }
 
-/// Reads a mesh from the start of `bytes` into its parts of a frame; returns the bytes used. `scratch` keeps its memory from frame to frame.
+/// Reads a mesh from the start of `bytes` into its parts of a frame; returns the bytes used. `scratch` keeps
+/// its memory from frame to frame.
 pub(crate) fn read(
     record: &MeshRecord,
     layout: &MeshLayout,
@@ -57,16 +60,9 @@ pub(crate) fn read(
         [1] => {}
         _ => return Err(Corrupt("neither shown nor hidden")),
     }
-    let counts = [
-        read_u32(&mut rest)?,
-        read_u32(&mut rest)?,
-        read_u32(&mut rest)?,
-    ];
+    let counts = [read_u32(&mut rest)?, read_u32(&mut rest)?, read_u32(&mut rest)?];
     let [vertices, index_count, source_points] = counts;
-    if vertices > record.vertices
-        || index_count > record.indices
-        || source_points > record.source_points
-    {
+    if vertices > record.vertices || index_count > record.indices || source_points > record.source_points {
         return Err(Corrupt("larger than the description says"));
     }
     if !index_count.is_multiple_of(3) {
@@ -114,34 +110,21 @@ struct Counts {
 impl Counts {
     fn of(words: &[u64], places: &FluidLayout) -> Counts {
         match *part::<u32>(words, places.counts) {
-            [vertices, indices, source_points, points, run] => Counts {
-                vertices,
-                indices,
-                source_points,
-                points,
-                run,
-            },
+            [vertices, indices, source_points, points, run] => {
+                Counts { vertices, indices, source_points, points, run }
+            }
             _ => Counts::default(),
         }
     }
 
     fn same_triangles(&self, other: &Counts) -> bool {
         let source_points = self.source_points;
-        let other = Counts {
-            source_points,
-            ..*other
-        };
+        let other = Counts { source_points, ..*other };
         *self == other && self.run > 0
     }
 
     fn write(&self, places: &FluidLayout, out: &mut [u64]) {
-        let all = [
-            self.vertices,
-            self.indices,
-            self.source_points,
-            self.points,
-            self.run,
-        ];
+        let all = [self.vertices, self.indices, self.source_points, self.points, self.run];
         part_mut::<u32>(out, places.counts).copy_from_slice(&all);
     }
 }
@@ -159,7 +142,8 @@ pub(crate) struct Unit<'a> {
 type Sources<'a> = [Option<&'a [u64]>; REFERENCES];
 
 impl Unit<'_> {
-    /// Reads the mesh from the start of `bytes` into the frames of the unit; returns the bytes used. An error names the frame by its place.
+    /// Reads the mesh from the start of `bytes` into the frames of the unit; returns the bytes used. An error
+    /// names the frame by its place.
     pub fn read(
         &self,
         bytes: &[u8],
@@ -230,10 +214,7 @@ impl Unit<'_> {
                 }
                 let materials = part_mut::<Range>(out, places.materials);
                 materials.copy_from_slice(part(source, places.materials));
-                let counts = Counts {
-                    source_points: head.source_points,
-                    ..from
-                };
+                let counts = Counts { source_points: head.source_points, ..from };
                 if !counts.same_triangles(&before) {
                     let triangles = self.places(&counts, places, out);
                     work.same(&triangles, counts.vertices as usize, counts.points as usize);
@@ -286,17 +267,9 @@ impl Unit<'_> {
     }
 
     /// Where the triangles of a frame lie.
-    fn places<'o>(
-        &self,
-        counts: &Counts,
-        places: &FluidLayout,
-        out: &'o mut [u64],
-    ) -> Triangles<'o> {
+    fn places<'o>(&self, counts: &Counts, places: &FluidLayout, out: &'o mut [u64]) -> Triangles<'o> {
         // They lie one behind the other.
-        let behind = |place: Place, at: usize| Place {
-            at: place.at - at,
-            ..place
-        };
+        let behind = |place: Place, at: usize| Place { at: place.at - at, ..place };
         let (head, rest) = out.split_at_mut(places.indices.at);
         let (indices, rest) = rest.split_at_mut(places.point.at - places.indices.at);
         let ranges = part_mut::<Range>(head, places.materials);
@@ -341,14 +314,7 @@ impl Unit<'_> {
         let (before, rest) = out.split_at_mut(place.at);
         let point = &part::<u32>(before, places.point)[..vertices];
         let out = part_mut::<W>(rest, Place { at: 0, ..place });
-        reader.stream(
-            kind,
-            components,
-            &frames[..count],
-            point,
-            work,
-            &mut out[..size],
-        )
+        reader.stream(kind, components, &frames[..count], point, work, &mut out[..size])
     }
 
     /// What the positions, which come first, say of normals.

@@ -72,11 +72,7 @@ impl<'a> Frame<'a> {
         let counts: &[u32] = part(self.words, fluid.counts);
         let indices: &[u32] = part(self.words, fluid.indices);
         let split = counts[3] != counts[0];
-        let points: &[u32] = if split {
-            part(self.words, fluid.point)
-        } else {
-            &[]
-        };
+        let points: &[u32] = if split { part(self.words, fluid.point) } else { &[] };
         Some(FluidFrame {
             vertices: counts[0],
             source_points: counts[2],

@@ -1,6 +1,7 @@
-//! The order of work in flight: every read and every unit being decoded is a node with a counter of what it waits for.
-//! When a node is done it counts down those that follow it, on whatever thread that happens; the one that reaches zero
-//! is started there and then. So a group decodes by itself once its read has landed, and groups beside each other.
+//! The order of work in flight: every read and every unit being decoded is a node with a counter of what it
+//! waits for. When a node is done it counts down those that follow it, on whatever thread that happens; the
+//! one that reaches zero is started there and then. So a group decodes by itself once its read has landed,
+//! and groups beside each other.
 //!
 //! ```text
 //! owner:    begin(n)   waits = 1, nobody follows          (the 1 is the owner's own: nothing starts before it is armed)
@@ -9,10 +10,11 @@
 //! any:      finish(p)  list := closed; for each follower: waits −= 1; zero: start
 //! ```
 //!
-//! The source counts 1 for an index frame, 3 for the first frame after one and 2 for the others; here the count is what a
-//! unit really waits for, so the same graph serves any scheme. A failed or cancelled node passes that on: what follows it is
-//! started too, and does nothing but pass it on again; so every node that was armed ends, and its buffers are not touched
-//! before that. Lists are links in fixed arrays: nothing is allocated.
+//! The source counts 1 for an index frame, 3 for the first frame after one and 2 for the others; here the
+//! count is what a unit really waits for, so the same graph serves any scheme. A failed or cancelled node
+//! passes that on: what follows it is started too, and does nothing but pass it on again; so every node that
+//! was armed ends, and its buffers are not touched before that. Lists are links in fixed arrays: nothing is
+//! allocated.
 
 use crate::sync::{AtomicU32, Ordering};
 
@@ -33,8 +35,8 @@ struct Node {
     /// First edge to a follower, `NOBODY`, or `CLOSED` when it is done.
     followers: AtomicU32,
     flags: AtomicU32,
-    /// Edges of this node: edge `n · MOST_WAITS + i` stands in the list of what node `n` waits for as its i-th, and
-    /// here is what comes after it there.
+    /// Edges of this node: edge `n · MOST_WAITS + i` stands in the list of what node `n` waits for as its
+    /// i-th, and here is what comes after it there.
     next: [AtomicU32; MOST_WAITS],
 }
 
@@ -46,9 +48,7 @@ impl Graph {
             flags: AtomicU32::new(0),
             next: std::array::from_fn(|_| AtomicU32::new(NOBODY)),
         };
-        Graph {
-            nodes: (0..nodes).map(node).collect(),
-        }
+        Graph { nodes: (0..nodes).map(node).collect() }
     }
 
     fn node(&self, node: u32) -> &Node {
@@ -80,12 +80,8 @@ impl Graph {
                 return;
             }
             follower.next[edge].store(first, Ordering::Relaxed);
-            match (leader.followers).compare_exchange_weak(
-                first,
-                number,
-                Ordering::AcqRel,
-                Ordering::Acquire,
-            ) {
+            match (leader.followers).compare_exchange_weak(first, number, Ordering::AcqRel, Ordering::Acquire)
+            {
                 Ok(_) => return,
                 Err(now) => first = now,
             }
@@ -108,7 +104,8 @@ impl Graph {
         self.node(node).flags.load(Ordering::Relaxed) == 0
     }
 
-    /// The node is done, well or not. Gives those to start. Called once for each node begun, by whoever did its work.
+    /// The node is done, well or not. Gives those to start. Called once for each node begun, by whoever did
+    /// its work.
     pub fn finish(&self, node: u32, well: bool, mut start: impl FnMut(u32)) {
         let node = self.node(node);
         if !well {

@@ -1,8 +1,9 @@
-//! The heap of the player: one allocation of fixed size, made once, from which every buffer of size comes: compressed
-//! reads, scratch, decoded frames. The only file of this crate with unsafe code.
+//! The heap of the player: one allocation of fixed size, made once, from which every buffer of size comes:
+//! compressed reads, scratch, decoded frames. The only file of this crate with unsafe code.
 //!
-//! Two halves. [`Memory`] is shared: a lock per block, which threads take to read or write its words, and which never waits
-//! but for a block that is just being moved. [`Heap`] belongs to one thread, which alone allocates, frees, evicts and moves.
+//! Two halves. [`Memory`] is shared: a lock per block, which threads take to read or write its words, and
+//! which never waits but for a block that is just being moved. [`Heap`] belongs to one thread, which alone
+//! allocates, frees, evicts and moves.
 //!
 //! ```text
 //! block:  free ──alloc──▶ held ──release──▶ spare ──evict──▶ free        held: somebody counts on it, it may only be moved
@@ -11,11 +12,12 @@
 //! ```
 //!
 //! Fragmentation cannot stop playback:
-//! 1. free space is found by size class (two levels: powers of two, eighths between them), merged with its neighbours at once;
-//! 2. else the cheapest run of neighbours that are free or spare is evicted ([`Heap::make_room`]), where cheap is few
-//!    bytes of low rank;
-//! 3. else blocks slide together, a bounded number of bytes at a time ([`Heap::compact`]), until the free space is one piece.
-//!    Handles stay valid: they name a slot, not a place.
+//! 1. free space is found by size class (two levels: powers of two, eighths between them), merged with its
+//!    neighbours at once;
+//! 2. else the cheapest run of neighbours that are free or spare is evicted ([`Heap::make_room`]), where
+//!    cheap is few bytes of low rank;
+//! 3. else blocks slide together, a bounded number of bytes at a time ([`Heap::compact`]), until the free
+//!    space is one piece. Handles stay valid: they name a slot, not a place.
 //!
 //! Only a block that is locked at that moment stands in the way, and jobs and reads end.
 #![allow(unsafe_code)]
@@ -66,8 +68,9 @@ struct Slot {
     probe: Probe,
 }
 
-// SAFETY: the words are reached only through guards, and the locks give either many readers or one writer of a block;
-// blocks do not overlap (see `Heap`), and a place is changed only while its lock is closed or moving.
+// SAFETY: the words are reached only through guards, and the locks give either many readers or one writer of
+// a block; blocks do not overlap (see `Heap`), and a place is changed only while its lock is closed or
+// moving.
 unsafe impl Send for Words {}
 // SAFETY: as above.
 unsafe impl Sync for Words {}
@@ -89,11 +92,7 @@ impl Words {
             words: AtomicU32::new(0),
             probe: Probe::new(),
         };
-        Some(Words {
-            base,
-            words,
-            slots: (0..slots).map(slot).collect(),
-        })
+        Some(Words { base, words, slots: (0..slots).map(slot).collect() })
     }
 
     /// None beyond half the address space.
@@ -115,12 +114,7 @@ impl Words {
                 continue;
             }
             let next = lock_of(block.generation, to(seen as u32)?);
-            match (slot.lock).compare_exchange_weak(
-                seen,
-                next,
-                Ordering::Acquire,
-                Ordering::Relaxed,
-            ) {
+            match (slot.lock).compare_exchange_weak(seen, next, Ordering::Acquire, Ordering::Relaxed) {
                 Ok(_) => return Some(slot),
                 Err(now) => seen = now,
             }
@@ -146,12 +140,7 @@ impl Memory {
 
     fn enter(&self, block: Block, to: impl Fn(u32) -> Option<u32>) -> Option<Place> {
         let (start, words) = self.0.take(block, to)?.place();
-        Some(Place {
-            memory: self.clone(),
-            block,
-            start,
-            words,
-        })
+        Some(Place { memory: self.clone(), block, start, words })
     }
 }
 
@@ -276,12 +265,10 @@ struct List {
     last: u32,
 }
 
-const EMPTY: List = List {
-    first: NONE,
-    last: NONE,
-};
+const EMPTY: List = List { first: NONE, last: NONE };
 
-/// Which end of a gap a block is taken from: what lives long from the low end, what comes and goes from the high one.
+/// Which end of a gap a block is taken from: what lives long from the low end, what comes and goes from the
+/// high one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
     Low,
@@ -310,7 +297,8 @@ pub(crate) struct Heap {
 }
 
 impl Heap {
-    /// Allocates everything: `bytes`, and about 1 % for the lists. None where there is not so much memory, and beyond a terabyte.
+    /// Allocates everything: `bytes`, and about 1 % for the lists. None where there is not so much memory,
+    /// and beyond a terabyte.
     pub fn new(bytes: usize) -> Option<Heap> {
         let granules = (bytes / (8 * GRANULE)).max(1);
         u32::try_from(granules + 1).ok()?;
@@ -402,16 +390,12 @@ impl Heap {
         let slot = &self.memory.0.slots[block as usize];
         slot.start.store(entry.start, Ordering::Relaxed);
         slot.words.store(words as u32, Ordering::Relaxed);
-        slot.lock
-            .store(lock_of(generation, IDLE), Ordering::Release);
+        slot.lock.store(lock_of(generation, IDLE), Ordering::Release);
         self.used_granules += u64::from(granules);
         self.held_granules += u64::from(granules);
         self.counters.allocations += 1;
         self.counters.peak_bytes = self.counters.peak_bytes.max(self.used_bytes());
-        Some(Block {
-            slot: block,
-            generation,
-        })
+        Some(Block { slot: block, generation })
     }
 
     /// One more who counts on the block; false where it is gone.
@@ -434,10 +418,7 @@ impl Heap {
 
     /// One less; after the last one it is spare, with this rank.
     pub fn release(&mut self, block: Block, rank: usize) {
-        let Some(entry) = self
-            .entry(block)
-            .filter(|&e| self.entries[e].used == Use::Held)
-        else {
+        let Some(entry) = self.entry(block).filter(|&e| self.entries[e].used == Use::Held) else {
             return;
         };
         self.entries[entry].holds -= 1;
@@ -462,9 +443,7 @@ impl Heap {
                 }
                 self.held_granules -= u64::from(self.entries[entry].granules);
             }
-            Use::Spare(rank) => {
-                self.unlink(entry as u32, |heap| &mut heap.spare[usize::from(rank)])
-            }
+            Use::Spare(rank) => self.unlink(entry as u32, |heap| &mut heap.spare[usize::from(rank)]),
             _ => return,
         }
         if self.close(entry as u32) {
@@ -491,8 +470,8 @@ impl Heap {
         }
     }
 
-    /// Evicts the cheapest run of neighbours that makes a gap of `words`, telling `evicted` the tag of each spare block
-    /// that goes. False where no run is long enough, or a thread is in the way.
+    /// Evicts the cheapest run of neighbours that makes a gap of `words`, telling `evicted` the tag of each
+    /// spare block that goes. False where no run is long enough, or a thread is in the way.
     pub fn make_room(&mut self, words: usize, mut evicted: impl FnMut(u64)) -> bool {
         let Ok(granules) = u32::try_from(granules_of(words)) else {
             return false;
@@ -517,8 +496,8 @@ impl Heap {
         false
     }
 
-    /// Slides blocks towards the low end until there is a gap of `words` and a slot for what is left of it, or `budget` words
-    /// were moved. True if there is.
+    /// Slides blocks towards the low end until there is a gap of `words` and a slot for what is left of it,
+    /// or `budget` words were moved. True if there is.
     pub fn compact(&mut self, words: usize, budget: usize) -> bool {
         let Ok(granules) = u32::try_from(granules_of(words)) else {
             return false;
@@ -570,11 +549,7 @@ impl Heap {
                     Use::Spare(_) => RegionState::Spare,
                     Use::Held | Use::Condemned => RegionState::Held,
                 },
-                owner: if entry.used == Use::Free {
-                    u32::MAX
-                } else {
-                    owner(entry.tag)
-                },
+                owner: if entry.used == Use::Free { u32::MAX } else { owner(entry.tag) },
             });
             at = entry.after;
         }
@@ -582,8 +557,7 @@ impl Heap {
 
     fn entry(&self, block: Block) -> Option<usize> {
         let entry = self.entries.get(block.slot as usize)?;
-        let there =
-            entry.generation == block.generation && !matches!(entry.used, Use::Unused | Use::Free);
+        let there = entry.generation == block.generation && !matches!(entry.used, Use::Unused | Use::Free);
         there.then_some(block.slot as usize)
     }
 
@@ -654,17 +628,12 @@ impl Heap {
         while at != end && at != NONE {
             // Merging may swallow what comes next.
             let next = self.entries[at as usize].after;
-            let beyond =
-                if next != NONE && next != end && self.entries[next as usize].used == Use::Free {
-                    self.entries[next as usize].after
-                } else {
-                    next
-                };
-            at = if self.evict(at, evicted) {
-                beyond
+            let beyond = if next != NONE && next != end && self.entries[next as usize].used == Use::Free {
+                self.entries[next as usize].after
             } else {
                 next
             };
+            at = if self.evict(at, evicted) { beyond } else { next };
         }
     }
 
@@ -699,10 +668,7 @@ impl Heap {
     }
 
     fn is_idle(&self, at: u32) -> bool {
-        self.memory.0.slots[at as usize]
-            .lock
-            .load(Ordering::Relaxed) as u32
-            == IDLE
+        self.memory.0.slots[at as usize].lock.load(Ordering::Relaxed) as u32 == IDLE
     }
 
     /// Closes the lock for good; false where a thread is in it.
@@ -741,10 +707,7 @@ impl Heap {
 
     /// Moves the block behind a gap to the gap's start.
     fn slide(&mut self, gap: u32, block: u32) -> bool {
-        let (from, to) = (
-            self.entries[block as usize].start,
-            self.entries[gap as usize].start,
-        );
+        let (from, to) = (self.entries[block as usize].start, self.entries[gap as usize].start);
         let granules = self.entries[block as usize].granules;
         let slot = &self.memory.0.slots[block as usize];
         let generation = self.entries[block as usize].generation;
@@ -758,21 +721,16 @@ impl Heap {
             return false;
         }
         slot.probe.write();
-        // SAFETY: both places lie in the allocation; the lock keeps everyone away from the block, the gap is nobody's,
-        // and `copy` allows them to overlap.
+        // SAFETY: both places lie in the allocation; the lock keeps everyone away from the block, the gap is
+        // nobody's, and `copy` allows them to overlap.
         unsafe {
             let base = self.memory.0.base.as_ptr();
             let words = granules as usize * GRANULE;
-            std::ptr::copy(
-                base.add(from as usize * GRANULE),
-                base.add(to as usize * GRANULE),
-                words,
-            );
+            std::ptr::copy(base.add(from as usize * GRANULE), base.add(to as usize * GRANULE), words);
         }
         slot.start.store(to, Ordering::Relaxed);
         slot.probe.write();
-        slot.lock
-            .store(lock_of(generation, IDLE), Ordering::Release);
+        slot.lock.store(lock_of(generation, IDLE), Ordering::Release);
         self.counters.moved_bytes += u64::from(granules) * 8 * GRANULE as u64;
 
         // before ─ gap ─ block ─ after   becomes   before ─ block ─ gap ─ after
@@ -809,9 +767,7 @@ impl Heap {
 
     /// The slot of `upper` goes back; `lower` takes its place too.
     fn merge(&mut self, lower: u32, upper: u32) {
-        let Entry {
-            granules, after, ..
-        } = self.entries[upper as usize];
+        let Entry { granules, after, .. } = self.entries[upper as usize];
         self.entries[lower as usize].granules += granules;
         self.join(lower, after);
         if self.cursor == upper {
@@ -820,29 +776,17 @@ impl Heap {
         self.drop_slot(upper);
     }
 
-    /// Cuts `granules` off a gap that is in no list; `rest` is an unused slot. Gives the part that was cut off.
+    /// Cuts `granules` off a gap that is in no list; `rest` is an unused slot. Gives the part that was cut
+    /// off.
     fn split(&mut self, gap: u32, rest: u32, granules: u32, end: End) -> u32 {
-        let Entry {
-            start,
-            granules: size,
-            after,
-            ..
-        } = self.entries[gap as usize];
-        let low = if end == End::Low {
-            granules
-        } else {
-            size - granules
-        };
+        let Entry { start, granules: size, after, .. } = self.entries[gap as usize];
+        let low = if end == End::Low { granules } else { size - granules };
         self.entries[gap as usize].granules = low;
         self.entries[rest as usize].start = start + low;
         self.entries[rest as usize].granules = size - low;
         self.join(gap, rest);
         self.join(rest, after);
-        let (block, left) = if end == End::Low {
-            (gap, rest)
-        } else {
-            (rest, gap)
-        };
+        let (block, left) = if end == End::Low { (gap, rest) } else { (rest, gap) };
         self.add_free(left);
         block
     }
@@ -956,17 +900,11 @@ impl Heap {
             let free = entry.used == Use::Free;
             assert!(!(free && last_was_free), "gaps that touch are one");
             last_was_free = free;
-            let lock = self.memory.0.slots[at as usize]
-                .lock
-                .load(Ordering::Relaxed);
+            let lock = self.memory.0.slots[at as usize].lock.load(Ordering::Relaxed);
             assert_eq!((lock >> 32) as u32, entry.generation);
             assert_eq!(free, lock as u32 == CLOSED);
             used += if free { 0 } else { u64::from(entry.granules) };
-            held += if entry.used == Use::Held {
-                u64::from(entry.granules)
-            } else {
-                0
-            };
+            held += if entry.used == Use::Held { u64::from(entry.granules) } else { 0 };
             start += entry.granules;
             (before, at) = (at, entry.after);
             count += 1;

@@ -40,10 +40,7 @@ fn a_block_is_held_spared_evicted_and_then_refused() {
     assert!(!heap.make_room(4 * GRANULE, |_| panic!("held blocks stay")));
     heap.release(a, 0);
     let lent = heap.memory().read(a).unwrap();
-    assert!(
-        heap.memory().write(a).is_none(),
-        "readers keep writers away"
-    );
+    assert!(heap.memory().write(a).is_none(), "readers keep writers away");
     assert!(!heap.make_room(4 * GRANULE, |_| panic!("lent blocks stay")));
     let again = lent.clone();
     drop(lent);
@@ -78,9 +75,7 @@ fn what_is_discarded_while_read_goes_when_the_reader_does() {
 #[test]
 fn sliding_closes_gaps_between_held_blocks_but_not_across_a_reader() {
     let mut heap = Heap::with_slots(12, 32).unwrap();
-    let blocks: Vec<Block> = (0..12)
-        .map(|i| heap.alloc(GRANULE, End::Low, i).unwrap())
-        .collect();
+    let blocks: Vec<Block> = (0..12).map(|i| heap.alloc(GRANULE, End::Low, i).unwrap()).collect();
     for (i, &block) in blocks.iter().enumerate() {
         heap.memory().write(block).unwrap().fill(i as u64);
         if i % 2 == 0 {
@@ -89,10 +84,7 @@ fn sliding_closes_gaps_between_held_blocks_but_not_across_a_reader() {
     }
     assert!(!heap.make_room(6 * GRANULE, |_| ()));
     let reader = heap.memory().read(blocks[5]).unwrap();
-    assert!(
-        !heap.compact(6 * GRANULE, 100 * GRANULE),
-        "the reader is in the way"
-    );
+    assert!(!heap.compact(6 * GRANULE, 100 * GRANULE), "the reader is in the way");
     assert!(heap.compact(3 * GRANULE, 100 * GRANULE));
     drop(reader);
     let mut calls = 0;
@@ -103,13 +95,7 @@ fn sliding_closes_gaps_between_held_blocks_but_not_across_a_reader() {
     }
     assert!(heap.alloc(6 * GRANULE, End::Low, 0).is_some());
     for i in [1, 3, 5, 7, 9, 11] {
-        assert!(
-            heap.memory()
-                .read(blocks[i])
-                .unwrap()
-                .iter()
-                .all(|&w| w == i as u64)
-        );
+        assert!(heap.memory().read(blocks[i]).unwrap().iter().all(|&w| w == i as u64));
     }
     heap.assert_sound();
 }
@@ -127,11 +113,7 @@ fn random_use_never_mixes_contents() {
                 0..5 => {
                     let most = if random.below(8) == 0 { 3000 } else { 300 };
                     let words = 1 + random.below(most);
-                    let end = if random.below(2) == 0 {
-                        End::Low
-                    } else {
-                        End::High
-                    };
+                    let end = if random.below(2) == 0 { End::Low } else { End::High };
                     let mut block = heap.alloc(words, end, tag);
                     if block.is_none() {
                         let gone = heap.make_room(words, |tag| {

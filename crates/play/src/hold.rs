@@ -1,5 +1,5 @@
-//! Which frames a decoder holds, what it decodes next to reach one, and which of them it gives up for that. No bytes: pure
-//! bookkeeping over the [`Order`] of a file.
+//! Which frames a decoder holds, what it decodes next to reach one, and which of them it gives up for that.
+//! No bytes: pure bookkeeping over the [`Order`] of a file.
 
 use crate::order::Order;
 use crate::unit::Frames;
@@ -59,16 +59,19 @@ impl Holding {
     /// What to do next to reach `target`: down from its unit to one that has all it needs, and back up. After
     /// [`Step::Decode`], [`Holding::take`] and, if that went well, [`Holding::put`] follow.
     ///
-    /// Each unit is decoded with all it needs ([`Holding::take`] keeps that), and none twice on the way, whatever was held
-    /// before:
+    /// Each unit is decoded with all it needs ([`Holding::take`] keeps that), and none twice on the way,
+    /// whatever was held before:
     ///
-    /// * *Chains* (serial frames between two index frames, keys of a segment): unit k needs k − 1 and k − 2, and in serial
-    ///   files the two index frames around. Once it is decoded, k and k − 1 are held. The plan goes down through missing
-    ///   frames only, so it cannot pass below k + 1: from there both needs are held, and from k + 2 there is only k + 1. Units
-    ///   of a chain are so decoded in rising order until the one that was asked for.
-    /// * *Index frames* are looked for before the chain. From then on every unit of the plan needs both of them.
-    /// * *Groups*: the plan begins with the unit that was asked for and, for the last layer of a group, the layer above it.
-    ///   What these two need is never given up, see [`Holding::take`]; each key that they miss ends a chain of keys.
+    /// * *Chains* (serial frames between two index frames, keys of a segment): unit k needs k − 1 and k − 2,
+    ///   and in serial files the two index frames around. Once it is decoded, k and k − 1 are held. The plan
+    ///   goes down through missing frames only, so it cannot pass below k + 1: from there both needs are
+    ///   held, and from k + 2 there is only k + 1. Units of a chain are so decoded in rising order until the
+    ///   one that was asked for.
+    /// * *Index frames* are looked for before the chain. From then on every unit of the plan needs both of
+    ///   them.
+    /// * *Groups*: the plan begins with the unit that was asked for and, for the last layer of a group, the
+    ///   layer above it. What these two need is never given up, see [`Holding::take`]; each key that they
+    ///   miss ends a chain of keys.
     pub fn next(&mut self, order: &Order, target: usize) -> Step {
         loop {
             if let Some(slot) = self.slot(target) {
@@ -92,14 +95,14 @@ impl Holding {
 
     /// Slots for the frames of `unit`, the last of the plan for `target`. They hold nothing from now on.
     ///
-    /// A slot is taken from what the unit does not need itself; of these, what the first two units of the plan need goes last.
-    /// There are always as many ([`Order::slots`]):
+    /// A slot is taken from what the unit does not need itself; of these, what the first two units of the
+    /// plan need goes last. There are always as many ([`Order::slots`]):
     ///
-    /// * Serial: a between frame needs four and takes one, of five. An index frame needs none, and is decoded only while the
-    ///   unit that was asked for misses it: at most three others wait for that.
-    /// * Layered: a group needs four keys and, for its last layer, the seven frames above that; the last layer takes eight
-    ///   more: 19. A key needs two keys and takes one, and the key before it in the plan may need two others: 11 + 5 = 16. So
-    ///   of 21 slots what the first two units need is never taken.
+    /// * Serial: a between frame needs four and takes one, of five. An index frame needs none, and is decoded
+    ///   only while the unit that was asked for misses it: at most three others wait for that.
+    /// * Layered: a group needs four keys and, for its last layer, the seven frames above that; the last
+    ///   layer takes eight more: 19. A key needs two keys and takes one, and the key before it in the plan
+    ///   may need two others: 11 + 5 = 16. So of 21 slots what the first two units need is never taken.
     pub fn take(&mut self, order: &Order, unit: usize, target: usize) -> [usize; Frames::MOST] {
         let frames = order.frames(unit);
         // Those of its frames that are still held are decoded again, in their places.
@@ -142,8 +145,8 @@ impl Holding {
             None => usize::MAX,
             Some(held) => held.abs_diff(target),
         };
-        let free = (0..self.frames.len())
-            .filter(|slot| !taken.contains(slot) && self.needed[*slot] != Need::Now);
+        let free =
+            (0..self.frames.len()).filter(|slot| !taken.contains(slot) && self.needed[*slot] != Need::Now);
         // There is one, see `take`; an empty one is needed by nothing.
         let least = free.max_by_key(|&slot| (std::cmp::Reverse(self.needed[slot]), distance(slot)));
         least.unwrap_or(0)
@@ -168,22 +171,16 @@ mod tests {
                 Step::Decode(unit) => unit,
             };
             let needs = order.needs(unit);
-            let there =
-                |holding: &Holding| needs.iter().all(|&f| holding.slot(f as usize).is_some());
+            let there = |holding: &Holding| needs.iter().all(|&f| holding.slot(f as usize).is_some());
             assert!(there(holding));
             let taken = holding.take(order, unit, target);
             assert!(there(holding), "what unit {unit} needs makes room for it");
             let frames = order.frames(unit);
             let taken = &taken[..frames.len()];
             let distinct = |i: usize| !taken[..i].contains(&taken[i]);
-            assert!(
-                (0..taken.len()).all(distinct) && taken.iter().all(|&s| s < holding.frames.len())
-            );
+            assert!((0..taken.len()).all(distinct) && taken.iter().all(|&s| s < holding.frames.len()));
             holding.put(frames, taken);
-            assert!(
-                decoded <= order.longest_wait(),
-                "no unit twice on the way to {target}"
-            );
+            assert!(decoded <= order.longest_wait(), "no unit twice on the way to {target}");
             assert!(holding.plan.len() <= order.longest_wait());
         }
         unreachable!()
@@ -198,13 +195,7 @@ mod tests {
                 0 => forward = !forward,
                 1 => at = value % frames,
                 2 => at = (at + value % 41).saturating_sub(20),
-                _ => {
-                    at = if forward {
-                        at + 1
-                    } else {
-                        at.saturating_sub(1)
-                    }
-                }
+                _ => at = if forward { at + 1 } else { at.saturating_sub(1) },
             }
             at = at.min(frames - 1);
             go_to(&mut holding, order, at);

@@ -1,5 +1,5 @@
-//! Between two frames: positions, texture coordinates and colours straight, normals and rotations straight and made unit
-//! again, rotations by the shorter way. Worked in planes of a few vertices on the stack.
+//! Between two frames: positions, texture coordinates and colours straight, normals and rotations straight
+//! and made unit again, rotations by the shorter way. Worked in planes of a few vertices on the stack.
 //!
 //! ```text
 //! value    = a + (b − a) · blend                      positions, texture coordinates, colours; in f32
@@ -80,9 +80,7 @@ impl Source<'_> {
             return;
         };
         let mut held = [[0; 2]; BLOCK];
-        each(self.first, self.stream, vertices.clone(), |i, levels| {
-            held[i] = levels
-        });
+        each(self.first, self.stream, vertices.clone(), |i, levels| held[i] = levels);
         each(second, self.stream, vertices, |i, levels| {
             put(i, blend::direction(bits, self.blend, held[i], levels));
         });
@@ -98,9 +96,7 @@ impl Source<'_> {
             return;
         };
         let mut held = [[0; 4]; BLOCK];
-        each(self.first, self.stream, vertices.clone(), |i, levels| {
-            held[i] = levels
-        });
+        each(self.first, self.stream, vertices.clone(), |i, levels| held[i] = levels);
         each(second, self.stream, vertices, |i, levels: [u16; 4]| {
             let (rotation, sign) = blend::rotation(bits, self.blend, held[i], levels);
             let frame = qtangent::frame(rotation, sign);
@@ -122,10 +118,7 @@ pub(crate) struct Tangents {
 
 impl Tangents {
     fn decode(levels: [u16; 4], bits: u32) -> Tangents {
-        Tangents {
-            rotation: qtangent::rotation(levels, bits),
-            frame: qtangent::decode(levels, bits),
-        }
+        Tangents { rotation: qtangent::rotation(levels, bits), frame: qtangent::decode(levels, bits) }
     }
 }
 
@@ -210,11 +203,7 @@ pub(crate) fn nlerp<const N: usize>(from: [f32; N], to: [f32; N], blend: f32) ->
 
 /// Between two rotations, by the shorter way.
 pub(crate) fn nlerp_rotation(from: [f32; 4], to: [f32; 4], blend: f32) -> [f32; 4] {
-    let near = if dot(from, to) < 0.0 {
-        to.map(|v| -v)
-    } else {
-        to
-    };
+    let near = if dot(from, to) < 0.0 { to.map(|v| -v) } else { to };
     nlerp(from, near, blend)
 }
 
@@ -239,18 +228,14 @@ pub(crate) fn transform(from: &Transform, to: &Transform, blend: f32) -> Transfo
     }
 }
 
-/// A part that is deleted by scaling it to nothing: it is there in one frame and not in the other, and nothing lies
-/// between.
+/// A part that is deleted by scaling it to nothing: it is there in one frame and not in the other, and
+/// nothing lies between.
 pub(crate) fn is_nothing(transform: &Transform) -> bool {
     transform.scale == [0.0; 3]
 }
 
 /// What a matrix changes by in a second.
-pub(crate) fn matrix_velocity(
-    from: &[[f64; 4]; 3],
-    to: &[[f64; 4]; 3],
-    per_second: f64,
-) -> [[f64; 4]; 3] {
+pub(crate) fn matrix_velocity(from: &[[f64; 4]; 3], to: &[[f64; 4]; 3], per_second: f64) -> [[f64; 4]; 3] {
     std::array::from_fn(|r| std::array::from_fn(|c| (to[r][c] - from[r][c]) * per_second))
 }
 
@@ -261,20 +246,14 @@ mod tests {
 
     fn turned(degrees: f32) -> Transform {
         let half = degrees.to_radians() / 2.0;
-        Transform {
-            rotation: [0.0, 0.0, half.sin(), half.cos()],
-            ..Transform::IDENTITY
-        }
+        Transform { rotation: [0.0, 0.0, half.sin(), half.cos()], ..Transform::IDENTITY }
     }
 
     #[test]
     fn the_shorter_way_round() {
         let (from, to) = (turned(170.0), turned(190.0));
         for sign in [1.0, -1.0] {
-            let to = Transform {
-                rotation: to.rotation.map(|v| v * sign),
-                ..to
-            };
+            let to = Transform { rotation: to.rotation.map(|v| v * sign), ..to };
             let half = transform(&from, &to, 0.5).matrix();
             let want = turned(180.0).matrix();
             for (row, want) in half.iter().flatten().zip(want.iter().flatten()) {
@@ -290,34 +269,15 @@ mod tests {
         to.scale = [2.0, 1.0, 0.5];
         assert_eq!(transform(&to, &Transform::IDENTITY, 0.0), to);
         let half = transform(&Transform::IDENTITY, &to, 0.5);
-        assert_eq!(
-            (half.translation, half.scale),
-            ([0.5, 1.0, 1.5], [1.5, 1.0, 0.75])
-        );
-        let broken = Transform {
-            rotation: [0.0; 4],
-            ..to
-        };
-        assert!(
-            transform(&broken, &broken, 0.5)
-                .rotation
-                .iter()
-                .all(|v| v.is_finite())
-        );
-        assert!(
-            is_nothing(&Transform {
-                scale: [0.0; 3],
-                ..to
-            }) && !is_nothing(&to)
-        );
+        assert_eq!((half.translation, half.scale), ([0.5, 1.0, 1.5], [1.5, 1.0, 0.75]));
+        let broken = Transform { rotation: [0.0; 4], ..to };
+        assert!(transform(&broken, &broken, 0.5).rotation.iter().all(|v| v.is_finite()));
+        assert!(is_nothing(&Transform { scale: [0.0; 3], ..to }) && !is_nothing(&to));
     }
 
     #[test]
     fn opposite_directions_give_the_first() {
-        assert_eq!(
-            nlerp([0.0, 0.0, 1.0], [0.0, 0.0, -1.0], 0.5),
-            [0.0, 0.0, 1.0]
-        );
+        assert_eq!(nlerp([0.0, 0.0, 1.0], [0.0, 0.0, -1.0], 0.5), [0.0, 0.0, 1.0]);
     }
 
     proptest! {

@@ -1,8 +1,9 @@
-//! Reads that nobody waits for. [`Source`] is the trait: begin to fill a buffer, say when it is done, perhaps stop.
-//! Files and anything else that can be read at a place ([`ReadAt`]) are read by threads of the player ([`Positioned`]); a pack file or
-//! an object store implements the trait itself and blocks nobody.
+//! Reads that nobody waits for. [`Source`] is the trait: begin to fill a buffer, say when it is done, perhaps
+//! stop. Files and anything else that can be read at a place ([`ReadAt`]) are read by threads of the player
+//! ([`Positioned`]); a pack file or an object store implements the trait itself and blocks nobody.
 //!
-//! Errors, short reads, completions that come late or in another order are normal, and so is one that comes after the cancel.
+//! Errors, short reads, completions that come late or in another order are normal, and so is one that comes
+//! after the cancel.
 
 use crate::heap::WriteGuard;
 use crate::jobs::Crew;
@@ -19,10 +20,12 @@ const PIECE: usize = 256 << 10;
 pub trait Source: Send + Sync {
     /// Length in bytes; constant while it is open.
     fn size(&self) -> u64;
-    /// Begins to read and returns at once. Whoever has the [`Read`] fills its buffer and calls [`Read::complete`], on any thread,
-    /// in any order; within this call is fine where that costs nothing. Called from the tick.
+    /// Begins to read and returns at once. Whoever has the [`Read`] fills its buffer and calls
+    /// [`Read::complete`], on any thread, in any order; within this call is fine where that costs nothing.
+    /// Called from the tick.
     fn start(&self, read: Read);
-    /// The result of this read is no longer wanted: completing it early, in any way, frees its buffer for another.
+    /// The result of this read is no longer wanted: completing it early, in any way, frees its buffer for
+    /// another.
     fn cancel(&self, token: Token) {
         let _ = token;
     }
@@ -122,14 +125,7 @@ impl Read {
         due: u64,
         guard: WriteGuard,
     ) -> Read {
-        Read {
-            token,
-            offset,
-            size,
-            due,
-            buffer: Some(Buffer::Heap(guard)),
-            done: Done::Node(work, node),
-        }
+        Read { token, offset, size, due, buffer: Some(Buffer::Heap(guard)), done: Done::Node(work, node) }
     }
 
     /// Into a slot's memory, which comes back through the mailbox.
@@ -159,7 +155,8 @@ impl Read {
     pub fn offset(&self) -> u64 {
         self.offset
     }
-    /// When it is wanted, in microseconds of the player's ticks: smaller is more urgent. 0 for what opens a file.
+    /// When it is wanted, in microseconds of the player's ticks: smaller is more urgent. 0 for what opens a
+    /// file.
     pub fn due(&self) -> u64 {
         self.due
     }
@@ -318,7 +315,6 @@ impl Source for Positioned {
             // On a thread that may wait.
             return Positioning(self.source.clone(), read).run();
         }
-        self.crew
-            .push(read.due, Positioning(self.source.clone(), read));
+        self.crew.push(read.due, Positioning(self.source.clone(), read));
     }
 }

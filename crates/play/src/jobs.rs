@@ -1,5 +1,5 @@
-//! Threads, and the queue they share: bounded, ordered by deadline, allocated once. [`Pool`] is the trait for those who
-//! have threads of their own.
+//! Threads, and the queue they share: bounded, ordered by deadline, allocated once. [`Pool`] is the trait for
+//! those who have threads of their own.
 
 use crate::Error;
 use crate::work::Work;
@@ -10,12 +10,13 @@ use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-/// Runs the player's jobs. Each takes from some microseconds to a few milliseconds and never waits for another.
+/// Runs the player's jobs. Each takes from some microseconds to a few milliseconds and never waits for
+/// another.
 ///
 /// The player has its own threads; this is for games whose threads should do it.
 pub trait Pool: Send + Sync {
-    /// Runs `job` soon, on any thread, but not within this call if the frame must not wait for it. Called from the tick and
-    /// from running jobs. Must not block. A job that is dropped counts as cancelled.
+    /// Runs `job` soon, on any thread, but not within this call if the frame must not wait for it. Called
+    /// from the tick and from running jobs. Must not block. A job that is dropped counts as cancelled.
     fn start(&self, job: Job);
     /// Most jobs that run at the same time. Asked once.
     fn threads(&self) -> usize;
@@ -31,12 +32,7 @@ pub struct Job {
 
 impl Job {
     pub(crate) fn new(work: Arc<Work>, node: u32, due: u64) -> Job {
-        Job {
-            work,
-            node,
-            due,
-            done: false,
-        }
+        Job { work, node, due, done: false }
     }
 
     /// When its result is wanted, in microseconds of the player's ticks: smaller is more urgent.
@@ -127,15 +123,11 @@ pub(crate) struct Crew<T> {
 }
 
 impl<T: Send + 'static> Crew<T> {
-    /// `room` things can wait without an allocation. Where the system gives fewer threads, these do the work; where it gives none
-    /// of those that were asked for, an error.
+    /// `room` things can wait without an allocation. Where the system gives fewer threads, these do the work;
+    /// where it gives none of those that were asked for, an error.
     pub fn new(name: &str, threads: usize, room: usize, run: fn(T)) -> Result<Crew<T>, Error> {
         let queue = Arc::new(Queue {
-            turns: Mutex::new(Turns {
-                turns: BinaryHeap::with_capacity(room),
-                number: 0,
-                closed: false,
-            }),
+            turns: Mutex::new(Turns { turns: BinaryHeap::with_capacity(room), number: 0, closed: false }),
             filled: Condvar::new(),
             run,
         });
@@ -152,18 +144,15 @@ impl<T: Send + 'static> Crew<T> {
                 Err(_) => break,
             }
         }
-        Ok(Crew {
-            count: started.len(),
-            threads: Mutex::new(started),
-            queue,
-        })
+        Ok(Crew { count: started.len(), threads: Mutex::new(started), queue })
     }
 
     pub fn threads(&self) -> usize {
         self.count
     }
 
-    /// The smallest `due` is done first, equal ones in the order in which they came. After [`Crew::close`] it is dropped.
+    /// The smallest `due` is done first, equal ones in the order in which they came. After [`Crew::close`] it
+    /// is dropped.
     pub fn push(&self, due: u64, what: T) {
         let mut turns = self.queue.lock();
         if turns.closed {
@@ -197,8 +186,7 @@ impl<T: Send + 'static> Crew<T> {
         self.queue.lock().closed = true;
         self.queue.filled.notify_all();
         self.run_all();
-        let threads =
-            std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
+        let threads = std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
         let own = std::thread::current().id();
         for thread in threads {
             if join && thread.thread().id() != own {

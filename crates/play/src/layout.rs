@@ -1,5 +1,5 @@
-//! Where things lie in a decoded frame. Every frame of a file has the same layout, so a frame is one buffer of a size
-//! that is known when the file is opened, and buffers can be used again for any other frame of it.
+//! Where things lie in a decoded frame. Every frame of a file has the same layout, so a frame is one buffer
+//! of a size that is known when the file is opened, and buffers can be used again for any other frame of it.
 //!
 //! A frame, in 64-bit words, each part of 64 bytes or more starting at a multiple of them:
 //!
@@ -179,11 +179,7 @@ struct Shelf(usize);
 
 impl Shelf {
     fn place(&mut self, size: usize, len: usize) -> Place {
-        let mut place = Place {
-            at: self.0,
-            size,
-            len,
-        };
+        let mut place = Place { at: self.0, size, len };
         // There may be very many small parts: they stand close together.
         if place.words() >= LINE {
             place.at = self.0.div_ceil(LINE).saturating_mul(LINE);
@@ -204,8 +200,8 @@ impl Shelf {
 }
 
 impl Layout {
-    /// Allocates no more than the description has; what it says of sizes is held against limits afterwards. Animated
-    /// attributes have no place without `attributes`.
+    /// Allocates no more than the description has; what it says of sizes is held against limits afterwards.
+    /// Animated attributes have no place without `attributes`.
     pub fn new(description: &Description, attributes: bool) -> Result<Layout, Corrupt> {
         let coded = nodes::of(description)?;
         let mut shelf = Shelf::default();
@@ -217,24 +213,18 @@ impl Layout {
         };
         let (mut bits, mut animated) = (0, 0);
         let nodes = &description.nodes;
-        let visible = (nodes.iter())
-            .map(|n| number(&mut bits, n.visibility == Visibility::Animated))
-            .collect();
-        let numbers = (nodes.iter())
-            .map(|n| number(&mut animated, n.animated))
-            .collect();
+        let visible =
+            (nodes.iter()).map(|n| number(&mut bits, n.visibility == Visibility::Animated)).collect();
+        let numbers = (nodes.iter()).map(|n| number(&mut animated, n.animated)).collect();
         let visibility = shelf.place(1, bits.div_ceil(8) as usize);
         let still = description.meshes.iter().any(|m| m.moves.is_some());
         let still = shelf.place(1, if still { description.meshes.len() } else { 0 });
         let transforms = shelf.place(size_of::<Transform>(), animated as usize);
         let states = shelf.place(size_of::<i32>(), coded.as_ref().map_or(0, |n| n.words));
-        let meshes = (description.meshes.iter())
-            .map(|mesh| MeshLayout::new(mesh, attributes, &mut shelf))
-            .collect();
+        let meshes =
+            (description.meshes.iter()).map(|mesh| MeshLayout::new(mesh, attributes, &mut shelf)).collect();
         let streams = (description.meshes.iter())
-            .flat_map(|mesh| {
-                (mesh.streams.iter().enumerate()).map(move |(s, stream)| (mesh, s, stream))
-            })
+            .flat_map(|mesh| (mesh.streams.iter().enumerate()).map(move |(s, stream)| (mesh, s, stream)))
             .filter(|(mesh, s, _)| attributes || !mesh.is_attribute(*s))
             .map(|(mesh, _, stream)| (mesh, stream));
         let cells = streams.filter(|(_, stream)| stream.coding.has_cells());
@@ -270,14 +260,7 @@ impl MeshLayout {
                 counts: shelf.place(4, 5),
                 materials: shelf.place(size_of::<Range>(), mesh.materials.len()),
                 indices: shelf.place(4, mesh.indices as usize),
-                point: shelf.place(
-                    4,
-                    if mesh.points > 0 {
-                        mesh.vertices as usize
-                    } else {
-                        0
-                    },
-                ),
+                point: shelf.place(4, if mesh.points > 0 { mesh.vertices as usize } else { 0 }),
             }),
             streams: (mesh.streams.iter().enumerate())
                 .map(|(at, s)| of_frame(at).then(|| shelf.stream(mesh, s)))
@@ -292,18 +275,10 @@ impl MeshLayout {
             bones: bones.map(|(bones, word)| BonesLayout {
                 transforms: shelf.place(size_of::<Transform>(), bones.rigid as usize),
                 states: shelf.place(size_of::<u32>(), state_words(&bones)),
-                handles: shelf.place(
-                    4 * usize::from(handle_word(&bones)),
-                    HANDLES * bones.affine as usize,
-                ),
+                handles: shelf.place(4 * usize::from(handle_word(&bones)), HANDLES * bones.affine as usize),
                 residual: shelf.place(4 * word, bones.coded as usize),
             }),
-            ranges: (mesh.materials.iter())
-                .map(|m| Range {
-                    first: m.first,
-                    count: m.count,
-                })
-                .collect(),
+            ranges: (mesh.materials.iter()).map(|m| Range { first: m.first, count: m.count }).collect(),
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Opening a file for playing, on a thread that may wait and allocate: header, tables, description, static data, and the
-//! order of its units on the disk.
+//! Opening a file for playing, on a thread that may wait and allocate: header, tables, description, static
+//! data, and the order of its units on the disk.
 
 use crate::io::{Positioned, Positioning, Source, Waiting};
 use crate::jobs::Crew;
@@ -40,12 +40,7 @@ impl Loaded {
         let wait = reel.order().longest_wait();
         if wait > LONGEST_WAIT {
             let what = "frames that one frame waits for";
-            return Err(Error::limit(
-                reel.path(),
-                what,
-                wait as u64,
-                LONGEST_WAIT as u64,
-            ));
+            return Err(Error::limit(reel.path(), what, wait as u64, LONGEST_WAIT as u64));
         }
         let statics = Arc::new(library.share(&Statics::load(&reel)?));
         reel.set_statics(&statics);
@@ -74,9 +69,9 @@ impl Loaded {
         })
     }
 
-    /// Bytes of the heap, beside scratch, without which so many instances cannot be played: each may be elsewhere in the file,
-    /// but more than all of it is never needed. Of reads the one that a unit comes in, and the next. A block counts as
-    /// `least_block` bytes at least.
+    /// Bytes of the heap, beside scratch, without which so many instances cannot be played: each may be
+    /// elsewhere in the file, but more than all of it is never needed. Of reads the one that a unit comes in,
+    /// and the next. A block counts as `least_block` bytes at least.
     pub fn least_bytes(&self, instances: u32, least_block: u64) -> u64 {
         let instances = u64::from(instances);
         let frames = (instances * self.frames_at_once).min(self.reel.frame_count() as u64);
@@ -117,26 +112,14 @@ pub(crate) struct Load {
 impl Load {
     /// For the crew.
     pub fn run(self) {
-        let Load {
-            file,
-            generation,
-            path,
-            source,
-            limits,
-            closing,
-            library,
-            inbox,
-        } = self;
+        let Load { file, generation, path, source, limits, closing, library, inbox } = self;
         span!("open", file = %path.display());
         let opened = || -> Opened {
             let source = match source {
                 Ok(source) => source,
                 Err(crew) => from_path(&path, crew)?,
             };
-            let waiting = Waiting {
-                source: source.clone(),
-                closing,
-            };
+            let waiting = Waiting { source: source.clone(), closing };
             let reader = Reader::open_named(Arc::new(waiting), &path, &limits.format)?;
             let reel = Reel::check(reader, &limits)?;
             Ok(Arc::new(Loaded::new(reel, source, &library)?))
@@ -160,8 +143,5 @@ fn from_path(path: &Path, crew: Arc<Crew<Positioning>>) -> Result<Arc<dyn Source
         what: "could not be opened".into(),
         source,
     })?;
-    Ok(Arc::new(Positioned {
-        source: Arc::new(source),
-        crew,
-    }))
+    Ok(Arc::new(Positioned { source: Arc::new(source), crew }))
 }

@@ -1,11 +1,7 @@
 //! Affine matrices in f64, row-major 3×4, acting on column vectors.
 
 /// Changes nothing.
-pub(crate) const IDENTITY: [[f64; 4]; 3] = [
-    [1.0, 0.0, 0.0, 0.0],
-    [0.0, 1.0, 0.0, 0.0],
-    [0.0, 0.0, 1.0, 0.0],
-];
+pub(crate) const IDENTITY: [[f64; 4]; 3] = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]];
 
 /// `a · b`: first `b`, then `a`.
 pub(crate) fn product(a: &[[f64; 4]; 3], b: &[[f64; 4]; 3]) -> [[f64; 4]; 3] {

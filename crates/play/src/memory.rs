@@ -1,6 +1,7 @@
-//! What an open file takes while it is decoded: the sum of everything that is allocated, from the description and the
-//! tables alone, so that it can be held against [`crate::Limits`] before. Only tables of the soft codec that a file brings
-//! itself are counted when they are read ([`Sets`](meshreel_codec::soft::shared::Sets)): what shares them is not known before.
+//! What an open file takes while it is decoded: the sum of everything that is allocated, from the description
+//! and the tables alone, so that it can be held against [`crate::Limits`] before. Only tables of the soft
+//! codec that a file brings itself are counted when they are read
+//! ([`Sets`](meshreel_codec::soft::shared::Sets)): what shares them is not known before.
 
 use crate::cells::Cells;
 use crate::detail;
@@ -27,14 +28,17 @@ use std::collections::HashSet;
 const CELL: u64 = 96;
 /// The same per cell that bones predict: its bones besides.
 const RIG_CELL: u64 = 256;
-/// Per part of a stream of cells, whatever its size: room for a block more than there are points, and small lists.
+/// Per part of a stream of cells, whatever its size: room for a block more than there are points, and small
+/// lists.
 const PART: u64 = 640;
 /// Per bone: its region, its track, its matrix.
 const BONE: u64 = 512;
-/// Per vertex and per index of predicted normals: groups, what touches them, polygons, buffers of the frame that is built.
+/// Per vertex and per index of predicted normals: groups, what touches them, polygons, buffers of the frame
+/// that is built.
 const NORMAL_VERTEX: u64 = 256;
 const NORMAL_INDEX: u64 = 64;
-/// Per stream of them: small lists. Polygons stand eight side by side, by their number of corners: that is counted per index.
+/// Per stream of them: small lists. Polygons stand eight side by side, by their number of corners: that is
+/// counted per index.
 const NORMALS: u64 = 512;
 /// While levels of detail are made of a mesh, per cell and per index: neighbours by vertex, sorted.
 const MAKING_CELL: u64 = 256;
@@ -242,8 +246,8 @@ impl Parts<'_> {
         let mut sum = Sum::default();
         let (vertices, indices) = (u64::from(mesh.vertices), u64::from(mesh.indices));
         if mesh.has_table || mesh.method == Method::Fluid {
-            // Deriving a predictor table: the corners of each vertex, and at most six choices per corner and one per
-            // vertex, never more than 32 per vertex, in a list that grows by doubling.
+            // Deriving a predictor table: the corners of each vertex, and at most six choices per corner and
+            // one per vertex, never more than 32 per vertex, in a list that grows by doubling.
             let choices = (32 * vertices).min(6 * indices + vertices);
             sum.add(1, 4 * indices + 8 * vertices + 3 * 6 * choices);
         }
@@ -261,7 +265,8 @@ impl Parts<'_> {
         // Numbers of its bit and its transform; its matrix in the world.
         sum.add(nodes.len() as u64, 16 + 96);
         if !self.description.tracks.is_empty() {
-            // What is known of it, up to eleven words that are predicted from nothing; what making that takes.
+            // What is known of it, up to eleven words that are predicted from nothing; what making that
+            // takes.
             sum.add(animated as u64, 2 * size_of::<Track>() as u64 + 44);
             sum.add(nodes.len() as u64, 256);
         }
@@ -269,11 +274,7 @@ impl Parts<'_> {
 
     /// Frames that are held, and what decoding a unit needs.
     fn decoder(&self, sum: &mut Sum) {
-        let still = if self.own.iter().any(Option::is_some) {
-            2
-        } else {
-            0
-        };
+        let still = if self.own.iter().any(Option::is_some) { 2 } else { 0 };
         let words = self.layout.words as u64;
         sum.add(self.order.slots() + still, 8 * words + 64);
         sum.add(self.layout.scratch as u64, 8);
@@ -281,10 +282,8 @@ impl Parts<'_> {
         sum.add(self.order.longest_wait() as u64, 8);
         sum.add(1, DECOMPRESSORS);
         // One unit, and while static data loads one chunk, compressed and not.
-        let chunks = || {
-            (self.reader.chunks().iter())
-                .filter(|c| self.limits.attributes || c.kind != kind::ATTRIBUTES)
-        };
+        let chunks =
+            || (self.reader.chunks().iter()).filter(|c| self.limits.attributes || c.kind != kind::ATTRIBUTES);
         let largest = |size: fn(&ChunkEntry) -> u32| chunks().map(size).max();
         sum.add(2, u64::from(largest(|c| c.size).unwrap_or(0)));
         sum.add(2, u64::from(largest(|c| c.raw_size).unwrap_or(0)));

@@ -77,9 +77,7 @@ impl<'a> MeshView<'a> {
         };
         if record.method == Method::Fluid {
             let fluid = frame.and_then(|frame| frame.fluid(mesh));
-            view.vertices = fluid
-                .as_ref()
-                .map_or(0, |f| f.vertices.min(record.vertices));
+            view.vertices = fluid.as_ref().map_or(0, |f| f.vertices.min(record.vertices));
             view.source_points = fluid.as_ref().map_or(0, |f| f.source_points);
             view.points = fluid.as_ref().map_or(&[], |f| f.points);
             view.indices = fluid.as_ref().map_or(&[], |f| f.indices);
@@ -94,7 +92,8 @@ impl<'a> MeshView<'a> {
         frame.bone_words(mesh)
     }
 
-    /// Where it stands, if nothing is decoded of it in this frame: what was made of its vertices the last time holds still.
+    /// Where it stands, if nothing is decoded of it in this frame: what was made of its vertices the last
+    /// time holds still.
     pub fn rest_state(&self) -> Option<RestState> {
         self.rest_state
     }
@@ -111,7 +110,8 @@ impl<'a> MeshView<'a> {
     pub fn source_points(&self) -> u32 {
         self.source_points
     }
-    /// Of a fluid mesh the point of each vertex: vertices that lie at one place and differ in something else have one. Empty where every vertex is one.
+    /// Of a fluid mesh the point of each vertex: vertices that lie at one place and differ in something else
+    /// have one. Empty where every vertex is one.
     pub fn fluid_points(&self) -> &'a [u32] {
         self.points
     }
@@ -127,34 +127,28 @@ impl<'a> MeshView<'a> {
     pub fn drawn_indices(&self) -> &'a [u32] {
         self.culled.map_or(self.indices, |culled| &culled.indices)
     }
-    /// Ranges of [`MeshView::drawn_indices`] that are drawn between two frames (the same number twice: in one; the second below the first: in the seam of a loop), of
-    /// one material or of all. What is left out nobody can see from outside: it lies between pieces that stand together, or that have come to rest.
+    /// Ranges of [`MeshView::drawn_indices`] that are drawn between two frames (the same number twice: in
+    /// one; the second below the first: in the seam of a loop), of one material or of all. What is left out
+    /// nobody can see from outside: it lies between pieces that stand together, or that have come to rest.
     pub fn drawn(&self, frames: [u32; 2], material: Option<usize>) -> Drawn<'a> {
         match (self.culled, material) {
             (Some(culled), _) => Drawn::of(culled, frames, material),
             (None, Some(m)) => Drawn::whole(self.materials.get(m).copied().unwrap_or_default()),
-            (None, None) => Drawn::whole(Range {
-                first: 0,
-                count: self.indices.len() as u32,
-            }),
+            (None, None) => Drawn::whole(Range { first: 0, count: self.indices.len() as u32 }),
         }
     }
-    /// Levels of detail, the mesh itself, level 0, being one. Each has fewer triangles between the same vertices.
+    /// Levels of detail, the mesh itself, level 0, being one. Each has fewer triangles between the same
+    /// vertices.
     pub fn lods(&self) -> usize {
         1 + self.details.len()
     }
     /// A level of detail; of those that there are the last where `level` is beyond them.
     pub fn lod(&self, level: usize) -> Lod<'a> {
         let coarser = level.min(self.details.len()).checked_sub(1);
-        coarser.map_or(
-            Lod {
-                indices: self.indices,
-                materials: self.materials,
-                error: 0.0,
-                becomes: &[],
-            },
-            |l| self.details[l].lod(),
-        )
+        coarser
+            .map_or(Lod { indices: self.indices, materials: self.materials, error: 0.0, becomes: &[] }, |l| {
+                self.details[l].lod()
+            })
     }
     /// Number of a stream in the record; none of one that is left out ([`crate::Limits::attributes`]).
     pub fn find(&self, semantic: Semantic, set: u8) -> Option<usize> {
@@ -171,17 +165,14 @@ impl<'a> MeshView<'a> {
         self.find(Semantic::QTangent, 0).is_some()
     }
 
-    /// Levels of stream `stream` of the record as they are kept, component-major, for a GPU to dequantize; what they
-    /// mean is in `record().streams[stream]`. None of a stream of cells, or of one that is left out. Panics where there is no such stream.
+    /// Levels of stream `stream` of the record as they are kept, component-major, for a GPU to dequantize;
+    /// what they mean is in `record().streams[stream]`. None of a stream of cells, or of one that is left
+    /// out. Panics where there is no such stream.
     pub fn levels(&self, stream: usize) -> Levels<'a> {
-        let of_frame = self
-            .frame
-            .and_then(|(mesh, frame)| frame.stream(mesh, stream));
+        let of_frame = self.frame.and_then(|(mesh, frame)| frame.stream(mesh, stream));
         let components = self.record.streams[stream].semantic.components();
         let levels = of_frame.or_else(|| self.fixed.get(stream).map(Words::all));
-        levels.map_or(Levels::U8(&[]), |levels| {
-            levels.first(components * self.vertex_count())
-        })
+        levels.map_or(Levels::U8(&[]), |levels| levels.first(components * self.vertex_count()))
     }
 
     /// What moves the positions, of a mesh that parts or bones move.
@@ -226,16 +217,11 @@ impl<'a> MeshView<'a> {
     pub fn tangents_into(&self, out: &mut [f32]) -> Result<(), Error> {
         let stream = self.stream(Semantic::QTangent, 0, "tangents")?;
         let bits = self.bits(stream);
-        self.each(
-            stream,
-            "tangents",
-            out,
-            |q: [u16; 4], out: &mut [f32; 4]| {
-                let frame = qtangent::decode(q, bits);
-                let [x, y, z] = frame.tangent;
-                *out = [x, y, z, frame.sign];
-            },
-        )
+        self.each(stream, "tangents", out, |q: [u16; 4], out: &mut [f32; 4]| {
+            let frame = qtangent::decode(q, bits);
+            let [x, y, z] = frame.tangent;
+            *out = [x, y, z, frame.sign];
+        })
     }
 
     /// Where the cells of a stream of cells are in the frame.
@@ -293,13 +279,7 @@ impl<'a> MeshView<'a> {
         )))
     }
 
-    fn lattice_into(
-        &self,
-        semantic: Semantic,
-        set: u8,
-        name: &str,
-        out: &mut [f32],
-    ) -> Result<(), Error> {
+    fn lattice_into(&self, semantic: Semantic, set: u8, name: &str, out: &mut [f32]) -> Result<(), Error> {
         let stream = self.stream(semantic, set, name)?;
         self.check(out, semantic.components(), name)?;
         if self.record.streams[stream].coding.has_cells() {
@@ -329,7 +309,8 @@ impl<'a> MeshView<'a> {
         match self.levels(stream) {
             Levels::U8(levels) => each_vertex(levels, out, u16::from, convert),
             Levels::U16(levels) => each_vertex(levels, out, |w| w, convert),
-            // The description allows at most 16 bits here, but the words of a damaged frame can hold anything.
+            // The description allows at most 16 bits here, but the words of a damaged frame can hold
+            // anything.
             Levels::U32(levels) => each_vertex(levels, out, |w| w as u16, convert),
         }
         Ok(())

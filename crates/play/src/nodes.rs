@@ -1,4 +1,5 @@
-//! Transforms of moving nodes where they are coded as a clip: what the description says of them, and the frames of a unit.
+//! Transforms of moving nodes where they are coded as a clip: what the description says of them, and the
+//! frames of a unit.
 
 use crate::Error;
 use crate::frame::{part, part_mut};
@@ -33,7 +34,8 @@ pub(crate) fn of(description: &Description) -> Result<Option<Nodes>, Corrupt> {
     Nodes::new(&nodes, &description.tracks).map(Some)
 }
 
-/// Reads the frames of a unit from the start of `bytes`; returns the bytes used. The states lie behind the transforms.
+/// Reads the frames of a unit from the start of `bytes`; returns the bytes used. The states lie behind the
+/// transforms.
 pub(crate) fn read(
     nodes: &Nodes,
     [transforms_at, states_at]: [Place; 2],
@@ -42,10 +44,7 @@ pub(crate) fn read(
     decoded: &Decoded<'_>,
     out: &mut [&mut [u64]],
 ) -> Result<usize, Corrupt> {
-    let Order::Layered {
-        schedule, units, ..
-    } = order
-    else {
+    let Order::Layered { schedule, units, .. } = order else {
         return Err(Corrupt("coded transforms in a file without layers"));
     };
     let (coded, used) = take_sized(bytes)?;
@@ -78,7 +77,8 @@ pub struct MovingNodes {
 }
 
 impl Reel {
-    /// What moving nodes take; none where nothing moves, or transforms are kept as they are. Reads all frames.
+    /// What moving nodes take; none where nothing moves, or transforms are kept as they are. Reads all
+    /// frames.
     pub fn moving_nodes(&self) -> Result<Option<MovingNodes>, Error> {
         let Some(nodes) = &self.layout().nodes else {
             return Ok(None);

@@ -1,5 +1,5 @@
-//! Streams of normals that are predicted from the decoded positions: what is made of their static part when a file is
-//! loaded, and the frames of a unit. In a decoded frame they are levels like any other normals.
+//! Streams of normals that are predicted from the decoded positions: what is made of their static part when a
+//! file is loaded, and the frames of a unit. In a decoded frame they are levels like any other normals.
 
 use crate::cells::Cells;
 use crate::frame::{part, part_mut};
@@ -25,7 +25,8 @@ pub(crate) struct Predicted {
 }
 
 impl Predicted {
-    /// Reads the static part from the start of `bytes`; also the bytes used. `uvs` of tangent frames: two per vertex.
+    /// Reads the static part from the start of `bytes`; also the bytes used. `uvs` of tangent frames: two per
+    /// vertex.
     pub fn read(
         bytes: &[u8],
         (semantic, bits, states): (Semantic, u32, u32),
@@ -34,11 +35,7 @@ impl Predicted {
         uvs: Vec<[f32; 2]>,
     ) -> Result<(Predicted, usize), Corrupt> {
         let (bytes, used) = take_sized(bytes)?;
-        let shape = Shape {
-            triangles: indices.as_chunks::<3>().0,
-            point: &positions.places,
-            uvs: &uvs,
-        };
+        let shape = Shape { triangles: indices.as_chunks::<3>().0, point: &positions.places, uvs: &uvs };
         let coded = Normals::read(bytes, shape)?;
         if coded.state_len() != states as usize {
             return Err(Corrupt("predicted normals: another number of states"));
@@ -46,13 +43,7 @@ impl Predicted {
         if coded.has_tangents() != (semantic == Semantic::QTangent) {
             return Err(Corrupt("predicted normals: tangents where there are none"));
         }
-        let predicted = Predicted {
-            works: Mutex::default(),
-            coded,
-            semantic,
-            bits,
-            uvs,
-        };
+        let predicted = Predicted { works: Mutex::default(), coded, semantic, bits, uvs };
         let work = predicted.work();
         predicted.put_back(work);
         Ok((predicted, used))
@@ -99,7 +90,8 @@ pub(crate) struct Unit<'a> {
 }
 
 impl Unit<'_> {
-    /// Reads the frames of a stream, whose positions are decoded, from the start of `bytes`; returns the bytes used.
+    /// Reads the frames of a stream, whose positions are decoded, from the start of `bytes`; returns the
+    /// bytes used.
     pub fn read(
         &self,
         predicted: &Predicted,
@@ -109,10 +101,7 @@ impl Unit<'_> {
     ) -> Result<usize, Corrupt> {
         const NOT_LAYERED: Corrupt = Corrupt("predicted normals without cells");
         let (unit, used) = take_sized(bytes)?;
-        let Order::Layered {
-            schedule, units, ..
-        } = self.order
-        else {
+        let Order::Layered { schedule, units, .. } = self.order else {
             return Err(NOT_LAYERED);
         };
         let levels = self.layout.streams[self.stream].ok_or(NOT_LAYERED)?;
@@ -140,14 +129,9 @@ impl Unit<'_> {
     }
 }
 
-/// Levels of a frame from its positions and states. Places are handed out in the order of streams: positions lie before
-/// the levels, and those before the states.
-fn build(
-    predicted: &Predicted,
-    [positions, states, levels]: [Place; 3],
-    frame: &mut [u64],
-    work: &mut Work,
-) {
+/// Levels of a frame from its positions and states. Places are handed out in the order of streams: positions
+/// lie before the levels, and those before the states.
+fn build(predicted: &Predicted, [positions, states, levels]: [Place; 3], frame: &mut [u64], work: &mut Work) {
     let (before, rest) = frame.split_at_mut(levels.at);
     let (own, after) = rest.split_at_mut(states.at - levels.at);
     let levels = part_mut(own, Place { at: 0, ..levels });

@@ -1,5 +1,6 @@
-//! A file, opened and checked: everything that the description and the tables say is compared here, once, with each
-//! other and with [`Limits`], before anything is allocated. What comes after (frames, values) is checked as it is read.
+//! A file, opened and checked: everything that the description and the tables say is compared here, once,
+//! with each other and with [`Limits`], before anything is allocated. What comes after (frames, values) is
+//! checked as it is read.
 
 use crate::Error;
 use crate::chunks;
@@ -83,8 +84,9 @@ pub struct Limits {
     pub max_objects: u64,
     /// Bytes that an open file may take with its static data and one decoder.
     pub max_memory: u64,
-    /// Whether there may be animated normals, tangents, uvs and colours on meshes of fixed topology. Without, such meshes are as if they had none: these are
-    /// neither decoded nor held and, in a file that has them apart (`--attributes-apart`), not even read.
+    /// Whether there may be animated normals, tangents, uvs and colours on meshes of fixed topology. Without,
+    /// such meshes are as if they had none: these are neither decoded nor held and, in a file that has them
+    /// apart (`--attributes-apart`), not even read.
     pub attributes: bool,
 }
 
@@ -160,12 +162,7 @@ impl Reel {
             check_attributes(&reader, &units, apart)?;
         }
         for mesh in &description.meshes {
-            check_mesh(
-                reader.path(),
-                mesh,
-                reader.chunks(),
-                description.restart > 0,
-            )?;
+            check_mesh(reader.path(), mesh, reader.chunks(), description.restart > 0)?;
         }
         chunks::check(&description, &reader, &units, &order)?;
         let too_much = |asked| {
@@ -183,13 +180,7 @@ impl Reel {
         let mut windows = HashMap::new();
         for mesh in &description.meshes {
             let chunks = reader.chunks();
-            own.push(own_frames(
-                reader.path(),
-                mesh,
-                &order,
-                &mut windows,
-                chunks,
-            )?);
+            own.push(own_frames(reader.path(), mesh, &order, &mut windows, chunks)?);
         }
         let layout = Layout::new(&description, limits.attributes)
             .map_err(|c| Error::corrupt(reader.path(), c, "the description"))?;
@@ -245,8 +236,9 @@ impl Reel {
     pub fn frame_count(&self) -> usize {
         self.shared.reader.frames().len()
     }
-    /// Named parts of the animation, in the order of time: several animations of the source, one after the other. None where it is one. Nothing is blended from the end of
-    /// one to the beginning of the next. To play one of them, hand its first and last frame to [`crate::Command::Range`].
+    /// Named parts of the animation, in the order of time: several animations of the source, one after the
+    /// other. None where it is one. Nothing is blended from the end of one to the beginning of the next. To
+    /// play one of them, hand its first and last frame to [`crate::Command::Range`].
     pub fn ranges(&self) -> &[FrameRange] {
         &self.shared.ranges
     }
@@ -296,18 +288,15 @@ impl Reel {
     }
     /// Whether they lie in chunks of their own, and whether these are read.
     pub(crate) fn attributes_apart(&self) -> (bool, bool) {
-        (
-            self.shared.apart,
-            self.shared.apart && self.shared.attributes,
-        )
+        (self.shared.apart, self.shared.apart && self.shared.attributes)
     }
     /// Compressed bytes of all chunks of a kind (see [`kind`]).
     pub fn chunk_bytes(&self, kind: u16) -> u64 {
         let chunks = self.chunks().iter().filter(|c| c.kind == kind);
         chunks.map(|c| u64::from(c.size)).sum()
     }
-    /// Bytes that the open file takes with its static data and one decoder. Tables of the soft codec, which meshes share,
-    /// are among them once the static data has been read, as for the first decoder.
+    /// Bytes that the open file takes with its static data and one decoder. Tables of the soft codec, which
+    /// meshes share, are among them once the static data has been read, as for the first decoder.
     pub fn memory(&self) -> u64 {
         self.shared.memory + self.shared.tables.load(Ordering::Relaxed)
     }
@@ -343,13 +332,15 @@ impl Reel {
         }
     }
 
-    /// Whether the source had no normals, so that those of a mesh were made; false where nothing says so (stripped).
+    /// Whether the source had no normals, so that those of a mesh were made; false where nothing says so
+    /// (stripped).
     pub fn made_normals(&self, mesh: usize) -> Result<bool, Error> {
         let map = self.notes_of_source(mesh)?;
         Ok(map.is_some_and(|map| map.made_normals))
     }
 
-    /// The map of any mesh, `None` where that was stripped; that of a fluid one says nothing of vertices but by frame ([`SourceMap::of_frame`]).
+    /// The map of any mesh, `None` where that was stripped; that of a fluid one says nothing of vertices but
+    /// by frame ([`SourceMap::of_frame`]).
     pub fn notes_of_source(&self, mesh: usize) -> Result<Option<SourceMap>, Error> {
         let record = self.mesh_record(mesh)?;
         if record.source_map.size == 0 {
@@ -358,8 +349,7 @@ impl Reel {
         let at = || format!("source map of {}", record.path);
         let chunk = self.map_chunk(record.source_map.chunk)?;
         let bytes = slice(self.path(), &chunk, record.source_map, at)?;
-        let (map, used) =
-            source_map::decode(bytes).map_err(|c| Error::corrupt(self.path(), c, at()))?;
+        let (map, used) = source_map::decode(bytes).map_err(|c| Error::corrupt(self.path(), c, at()))?;
         let [points, vertices, indices] = match record.method {
             Method::Fluid => [0; 3],
             _ => [record.source_points, record.vertices, record.indices],
@@ -373,16 +363,13 @@ impl Reel {
             && (map.vertex_corner.iter()).all(|&c| c == u32::MAX || c < map.corners)
             && map.triangle_face.iter().all(|&f| f < map.faces);
         if !fits {
-            return Err(Error::malformed(
-                self.path(),
-                "the map does not fit its mesh",
-                at(),
-            ));
+            return Err(Error::malformed(self.path(), "the map does not fit its mesh", at()));
         }
         Ok(Some(map))
     }
 
-    /// The triangles of a level of detail, of a mesh with fixed topology that has so many levels; 0 is the mesh itself.
+    /// The triangles of a level of detail, of a mesh with fixed topology that has so many levels; 0 is the
+    /// mesh itself.
     pub fn lod(&self, mesh: usize, level: usize) -> Result<Option<LodTriangles>, Error> {
         let record = self.mesh_record(mesh)?;
         let statics = self.statics()?;
@@ -394,7 +381,8 @@ impl Reel {
         Ok(Some(LodTriangles::from(view.lod(level))))
     }
 
-    /// Triangles of a mesh that are left out in the first frame, in the last, and in all; none where all are always drawn.
+    /// Triangles of a mesh that are left out in the first frame, in the last, and in all; none where all are
+    /// always drawn.
     pub fn hidden(&self, mesh: usize) -> Result<Option<[usize; 3]>, Error> {
         self.mesh_record(mesh)?;
         let statics = self.statics()?;
@@ -409,7 +397,8 @@ impl Reel {
         Ok(1 + self.statics()?.meshes[mesh].details.len())
     }
 
-    /// Vertices of a row and rows of a mesh whose triangles are not stored, because they are those of a regular grid.
+    /// Vertices of a row and rows of a mesh whose triangles are not stored, because they are those of a
+    /// regular grid.
     pub fn grid(&self, mesh: usize) -> Result<Option<[u32; 2]>, Error> {
         let record = self.mesh_record(mesh)?;
         if record.method == Method::Fluid || record.connectivity.size == 0 {
@@ -486,11 +475,7 @@ impl Reel {
     }
 
     /// Content of a chunk, decompressed.
-    pub(crate) fn chunk(
-        &self,
-        chunk: u32,
-        decompressor: &mut Decompressor,
-    ) -> Result<Vec<u8>, Error> {
+    pub(crate) fn chunk(&self, chunk: u32, decompressor: &mut Decompressor) -> Result<Vec<u8>, Error> {
         read_chunk(&self.shared.reader, chunk as usize, decompressor)
     }
 
@@ -529,31 +514,18 @@ pub(crate) fn slice<'a>(
         .ok_or_else(|| Error::malformed(path, "a location beyond its chunk", at()))
 }
 
-fn read_chunk(
-    reader: &Reader,
-    chunk: usize,
-    decompressor: &mut Decompressor,
-) -> Result<Vec<u8>, Error> {
+fn read_chunk(reader: &Reader, chunk: usize, decompressor: &mut Decompressor) -> Result<Vec<u8>, Error> {
     let path = reader.path();
     let at = || format!("chunk {chunk}");
-    let entry = reader
-        .chunks()
-        .get(chunk)
-        .ok_or_else(|| Error::malformed(path, "no such chunk", at()))?;
+    let entry = reader.chunks().get(chunk).ok_or_else(|| Error::malformed(path, "no such chunk", at()))?;
     let mut bytes = Vec::new();
     reader.read_chunk(chunk, &mut bytes)?;
     let raw_size = Decompressor::raw_size(&bytes).map_err(|c| Error::corrupt(path, c, at()))?;
     if raw_size != entry.raw_size as usize {
-        return Err(Error::malformed(
-            path,
-            "block and directory disagree on the size",
-            at(),
-        ));
+        return Err(Error::malformed(path, "block and directory disagree on the size", at()));
     }
     let mut raw = vec![0; raw_size];
-    decompressor
-        .decompress(&bytes, &mut raw)
-        .map_err(|c| Error::corrupt(path, c, at()))?;
+    decompressor.decompress(&bytes, &mut raw).map_err(|c| Error::corrupt(path, c, at()))?;
     Ok(raw)
 }
 
@@ -561,30 +533,20 @@ fn read_description(reader: &Reader, limits: &Limits) -> Result<Description, Err
     let path = reader.path();
     let mut found = (reader.chunks().iter().enumerate()).filter(|c| c.1.kind == kind::DESCRIPTION);
     let (Some((chunk, entry)), None) = (found.next(), found.next()) else {
-        return Err(Error::malformed(
-            path,
-            "not exactly one description",
-            "the chunk table",
-        ));
+        return Err(Error::malformed(path, "not exactly one description", "the chunk table"));
     };
     chunks::check_ratio(path, chunk, entry)?;
     // Its values in memory take several times its bytes (short records), so it may fill only a part.
     let (asked, allowed) = (u64::from(entry.raw_size), limits.max_memory / 8);
     if asked > allowed {
-        return Err(Error::limit(
-            path,
-            "bytes of the description",
-            asked,
-            allowed,
-        ));
+        return Err(Error::limit(path, "bytes of the description", asked, allowed));
     }
     let bytes = read_chunk(reader, chunk, &mut Decompressor::new())?;
     record::decode(&bytes).map_err(|refused| match refused {
         Refused::Corrupt(corrupt) => Error::corrupt(path, corrupt, "the description"),
-        Refused::Unknown { what, id } => Error::unsupported(
-            path,
-            format!("meshes of {what} {id} (use a newer meshreel)"),
-        ),
+        Refused::Unknown { what, id } => {
+            Error::unsupported(path, format!("meshes of {what} {id} (use a newer meshreel)"))
+        }
     })
 }
 
@@ -601,8 +563,7 @@ fn read_ranges(reader: &Reader) -> Result<Vec<FrameRange>, Error> {
     };
     let bytes = read_chunk(reader, chunk, &mut Decompressor::new())?;
     let frames = reader.frames().len().min(u32::MAX as usize) as u32;
-    ranges::decode(&bytes, frames)
-        .map_err(|c| Error::corrupt(reader.path(), c, "the ranges of frames"))
+    ranges::decode(&bytes, frames).map_err(|c| Error::corrupt(reader.path(), c, "the ranges of frames"))
 }
 
 /// The chunks that are units, and how they hang together.
@@ -612,12 +573,11 @@ fn find_units(reader: &Reader, restart: u32) -> Result<(Vec<u32>, Order), Error>
     let units: Vec<u32> = chunks.filter(|(_, c)| is_unit(c)).map(|(i, _)| i).collect();
     let index = |unit: usize| reader.chunks()[units[unit] as usize].kind == kind::INDEX;
     let order = Order::new(reader.frames().len(), units.len(), restart, index);
-    order
-        .map(|order| (units, order))
-        .map_err(|what| Error::malformed(reader.path(), what, "the tables"))
+    order.map(|order| (units, order)).map_err(|what| Error::malformed(reader.path(), what, "the tables"))
 }
 
-/// Where some mesh has its attributes apart, every unit has a chunk of them behind it, and there are no others.
+/// Where some mesh has its attributes apart, every unit has a chunk of them behind it, and there are no
+/// others.
 fn check_attributes(reader: &Reader, units: &[u32], apart: bool) -> Result<(), Error> {
     let is = |chunk: &ChunkEntry| chunk.kind == kind::ATTRIBUTES;
     let count = reader.chunks().iter().filter(|c| is(c)).count();
@@ -630,12 +590,7 @@ fn check_attributes(reader: &Reader, units: &[u32], apart: bool) -> Result<(), E
 }
 
 /// What a mesh says, against the chunk table and itself.
-fn check_mesh(
-    path: &Path,
-    mesh: &MeshRecord,
-    chunks: &[ChunkEntry],
-    layered: bool,
-) -> Result<(), Error> {
+fn check_mesh(path: &Path, mesh: &MeshRecord, chunks: &[ChunkEntry], layered: bool) -> Result<(), Error> {
     let wrong = |what: &str| Err(Error::malformed(path, what, format!("mesh {}", mesh.path)));
     if !mesh.indices.is_multiple_of(3) {
         return wrong("the indices make no whole triangles");
@@ -745,23 +700,11 @@ fn own_frames(
 fn check_counts(description: &Description, path: &Path, limits: &Limits) -> Result<(), Error> {
     let objects = description.nodes.len() as u64 + description.meshes.len() as u64;
     if objects > limits.max_objects {
-        return Err(Error::limit(
-            path,
-            "nodes and meshes",
-            objects,
-            limits.max_objects,
-        ));
+        return Err(Error::limit(path, "nodes and meshes", objects, limits.max_objects));
     }
-    let vertices: u64 = (description.meshes.iter())
-        .map(|m| u64::from(m.vertices))
-        .sum();
+    let vertices: u64 = (description.meshes.iter()).map(|m| u64::from(m.vertices)).sum();
     if vertices > limits.max_vertices {
-        return Err(Error::limit(
-            path,
-            "vertices of all meshes",
-            vertices,
-            limits.max_vertices,
-        ));
+        return Err(Error::limit(path, "vertices of all meshes", vertices, limits.max_vertices));
     }
     Ok(())
 }

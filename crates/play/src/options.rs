@@ -15,11 +15,13 @@ const BYTES_EACH: u64 = 256;
 pub struct Options {
     /// Bytes of the heap: everything of size that is read and decoded lives here. Default 128 MiB.
     pub heap: usize,
-    /// Files whose frames, decoded, take no more than this are decoded once and kept. Default 16 MiB; 0 for none.
+    /// Files whose frames, decoded, take no more than this are decoded once and kept. Default 16 MiB; 0 for
+    /// none.
     pub resident: u64,
     /// Bytes that one read has, if as much is wanted. Default 1 MiB.
     pub read_size: u64,
-    /// Threads that decode; 0: the tick does it, which then waits. Default: as many as there are cores, less one.
+    /// Threads that decode; 0: the tick does it, which then waits. Default: as many as there are cores, less
+    /// one.
     pub threads: usize,
     /// Threads that read files; 0: the tick does it. Default 2.
     pub read_threads: usize,
@@ -33,11 +35,11 @@ pub struct Options {
     pub most_read_ahead: f32,
     /// Seconds without a visible instance after which a file's static data is given up too. Default 5.
     pub unload_after: f32,
-    /// Bytes beside the heap that a file may take to be opened and to keep its static data; a file that asks for more is refused. 0, the default: what
-    /// goes with the heap, four times as much and 16 MiB.
+    /// Bytes beside the heap that a file may take to be opened and to keep its static data; a file that asks
+    /// for more is refused. 0, the default: what goes with the heap, four times as much and 16 MiB.
     pub file_memory: u64,
-    /// What a file may ask for, and whether animated attributes are left out. What is beyond `file_memory` is cut to it, see
-    /// [`Options::file_limits`].
+    /// What a file may ask for, and whether animated attributes are left out. What is beyond `file_memory` is
+    /// cut to it, see [`Options::file_limits`].
     pub limits: Limits,
 }
 
@@ -45,9 +47,7 @@ impl Options {
     /// What each file is opened with: `limits`, as far as `file_memory` allows it.
     pub fn file_limits(&self) -> Limits {
         let memory = match self.file_memory {
-            0 => (self.heap as u64)
-                .saturating_mul(4)
-                .saturating_add(16 << 20),
+            0 => (self.heap as u64).saturating_mul(4).saturating_add(16 << 20),
             memory => memory,
         };
         let mut limits = self.limits.clone();
@@ -62,10 +62,7 @@ impl Options {
 
     /// What no player can be made of.
     pub(crate) fn check(&self) -> Result<(), Error> {
-        for (name, threads) in [
-            ("threads", self.threads),
-            ("read_threads", self.read_threads),
-        ] {
+        for (name, threads) in [("threads", self.threads), ("read_threads", self.read_threads)] {
             if threads > MOST_THREADS {
                 let what = format!("{threads} {name} are too many: at most {MOST_THREADS}");
                 return Err(Error::misuse(what));

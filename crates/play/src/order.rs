@@ -1,8 +1,8 @@
 //! In what order frames can be decoded: units, the frames that each brings, and the frames that it needs.
 //!
-//! Serial files have a unit per frame. A between frame needs the frame before, the one before that if it is of the same
-//! group, and the index frames around. Layered files (presets `small` and `fast`) have the units of
-//! [`meshreel_codec::soft::schedule`].
+//! Serial files have a unit per frame. A between frame needs the frame before, the one before that if it is
+//! of the same group, and the index frames around. Layered files (presets `small` and `fast`) have the units
+//! of [`meshreel_codec::soft::schedule`].
 
 use meshreel_codec::soft::schedule::{Schedule, Unit};
 
@@ -63,7 +63,8 @@ pub(crate) struct Group {
 }
 
 impl Order {
-    /// Of a file with so many frames and units; `index` says which units need no others. Or what is wrong with it.
+    /// Of a file with so many frames and units; `index` says which units need no others. Or what is wrong
+    /// with it.
     pub fn new(
         frames: usize,
         units: usize,
@@ -115,20 +116,16 @@ impl Order {
         for (place, unit) in (0..).zip(&units) {
             places[schedule.number(*unit) as usize] = place;
         }
-        Order::Layered {
-            schedule,
-            units,
-            places,
-        }
+        Order::Layered { schedule, units, places }
     }
 
     /// The unit that brings a frame.
     pub fn unit_of(&self, frame: usize) -> usize {
         match self {
             Order::Serial { .. } => frame,
-            Order::Layered {
-                schedule, places, ..
-            } => places[schedule.number(schedule.unit_of(frame as u32)) as usize] as usize,
+            Order::Layered { schedule, places, .. } => {
+                places[schedule.number(schedule.unit_of(frame as u32)) as usize] as usize
+            }
         }
     }
 
@@ -136,14 +133,15 @@ impl Order {
     pub fn frames(&self, unit: usize) -> Frames {
         match self {
             Order::Serial { .. } => [unit as u32].into_iter().collect(),
-            Order::Layered {
-                schedule, units, ..
-            } => schedule.frames_of(units[unit]).iter().copied().collect(),
+            Order::Layered { schedule, units, .. } => {
+                schedule.frames_of(units[unit]).iter().copied().collect()
+            }
         }
     }
 
-    /// What transforms and levels of a frame are predicted from: the frame before or the nearest one on the left, the one
-    /// before that (serial), and the frames on both sides. Nothing for frames that need no others.
+    /// What transforms and levels of a frame are predicted from: the frame before or the nearest one on the
+    /// left, the one before that (serial), and the frames on both sides. Nothing for frames that need no
+    /// others.
     pub fn references(&self, frame: u32) -> References {
         match self {
             Order::Serial { groups } => {
@@ -194,17 +192,11 @@ impl Order {
                 let list = [r.index_before, r.index_after, r.previous, r.before_previous];
                 list.into_iter().flatten().collect()
             }
-            Order::Layered {
-                schedule, units, ..
-            } => {
+            Order::Layered { schedule, units, .. } => {
                 let unit = units[unit];
                 let key = matches!(unit, Unit::Key(_));
                 let needs = schedule.needs(unit);
-                needs
-                    .iter()
-                    .copied()
-                    .filter(|&f| !(key && f == 0))
-                    .collect()
+                needs.iter().copied().filter(|&f| !(key && f == 0)).collect()
             }
         }
     }

@@ -1,5 +1,6 @@
-//! Rigid parts as a graphics card reads them, without another step: vertices and indices in groups of few parts, and of each frame 12 bytes per part that
-//! moves. Here a reference plays them; a shader does the same.
+//! Rigid parts as a graphics card reads them, without another step: vertices and indices in groups of few
+//! parts, and of each frame 12 bytes per part that moves. Here a reference plays them; a shader does the
+//! same.
 //!
 //! ```text
 //! vertex   part = parts[group.first_part + vertex.part]
@@ -101,7 +102,8 @@ pub struct PackedRig {
     pub end_bounds: Bounds,
     /// The largest scale.
     pub scale: f32,
-    /// Points that parts alone leave farther off than the tolerance: in frames of a decoder they have a residual.
+    /// Points that parts alone leave farther off than the tolerance: in frames of a decoder they have a
+    /// residual.
     pub inexact: usize,
 }
 
@@ -130,9 +132,7 @@ fn not_packed() -> Error {
 impl PackedRig {
     /// Of a mesh. Misuse where its transforms are not packed, or bones of another kind move some of it.
     pub fn new(mesh: &MeshView<'_>) -> Result<PackedRig, Error> {
-        let bones = mesh
-            .bones()
-            .and_then(|b| Some((b, b.skin.packed.as_ref()?)));
+        let bones = mesh.bones().and_then(|b| Some((b, b.skin.packed.as_ref()?)));
         let Some((bones, packed)) = bones else {
             return Err(not_packed());
         };
@@ -143,9 +143,7 @@ impl PackedRig {
             ));
         }
         let mut out = PackedRig {
-            middles: (skin.rig.regions.iter())
-                .map(|r| r.middle.map(|v| v as f32))
-                .collect(),
+            middles: (skin.rig.regions.iter()).map(|r| r.middle.map(|v| v as f32)).collect(),
             ends: packed.ends.clone(),
             end_bounds: packed.bounds,
             scale: packed.scale,
@@ -189,17 +187,16 @@ impl PackedRig {
         for group in &self.groups {
             let parts = &self.parts[group.first_part as usize..][..group.parts as usize];
             let range = group.first_vertex as usize..(group.first_vertex + group.vertices) as usize;
-            let (Some(vertices), Some(out)) =
-                (self.vertices.get(range.clone()), out.get_mut(range))
-            else {
+            let (Some(vertices), Some(out)) = (self.vertices.get(range.clone()), out.get_mut(range)) else {
                 return;
             };
             for (vertex, out) in vertices.iter().zip(out) {
                 let part = usize::from(parts[vertex.part as usize]);
                 let words = match self.ends.get(part) {
                     Some(end) if part < frame.left => Some((end, &self.end_bounds)),
-                    Some(_) if part < frame.right => (frame.transforms.get(part - frame.left))
-                        .map(|words| (words, &frame.bounds)),
+                    Some(_) if part < frame.right => {
+                        (frame.transforms.get(part - frame.left)).map(|words| (words, &frame.bounds))
+                    }
                     _ => None,
                 };
                 *out = match words {
@@ -216,11 +213,7 @@ impl PackedRig {
         let p = at.map(|v| v * scale);
         // p + 2w(v × p) + 2v × (v × p)
         let cross = |a: [f32; 3], b: [f32; 3]| {
-            [
-                a[1] * b[2] - a[2] * b[1],
-                a[2] * b[0] - a[0] * b[2],
-                a[0] * b[1] - a[1] * b[0],
-            ]
+            [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
         };
         let t = cross([x, y, z], p).map(|v| v * 2.0);
         let u = cross([x, y, z], t);
@@ -260,10 +253,7 @@ impl PackedSequence {
         Some(PackedFrame {
             left: left as usize,
             right: right as usize,
-            bounds: Bounds {
-                low: offset.low,
-                size: offset.size,
-            },
+            bounds: Bounds { low: offset.low, size: offset.size },
             transforms: transforms.get(..right.checked_sub(left)? as usize)?,
         })
     }
@@ -309,10 +299,7 @@ impl Group {
                 self.parts.len() - 1
             });
             self.sources.push(vertex);
-            self.vertices.push(PackedVertex {
-                place,
-                part: at as u32,
-            });
+            self.vertices.push(PackedVertex { place, part: at as u32 });
             (self.vertices.len() - 1) as u16
         });
         self.indices.push(number);

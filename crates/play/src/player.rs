@@ -1,4 +1,5 @@
-//! The player: files, instances of them, and a tick that reads, decodes and shows in fixed memory. See [`Player`].
+//! The player: files, instances of them, and a tick that reads, decodes and shows in fixed memory. See
+//! [`Player`].
 
 use crate::Error;
 use crate::admission::{Admission, Instance};
@@ -35,8 +36,8 @@ const NODES: usize = 4096;
 const EVENTS: usize = 256;
 /// Microseconds until a file that was unloaded and could not be opened again is tried again.
 const REOPEN: u64 = 2_000_000;
-/// How the part of `decode_ahead` that is used follows the room in the heap, from tick to tick: a heap that is too small for all of it
-/// is not fought over in each.
+/// How the part of `decode_ahead` that is used follows the room in the heap, from tick to tick: a heap that
+/// is too small for all of it is not fought over in each.
 const SHRINK: f32 = 0.9;
 const GROW: f32 = 0.005;
 const LEAST_REACH: f32 = 0.2;
@@ -57,8 +58,9 @@ pub struct InstanceId(u32, u32);
 pub enum Event {
     /// It can be played.
     Opened(FileId),
-    /// It is open and has no frames: [`Player::frame`] never shows anything of it. It holds clips alone, which
-    /// [`Reel::clips`](crate::Reel::clips) gives and [`clip::Clip::sample`](crate::clip::Clip::sample) samples. Follows [`Event::Opened`].
+    /// It is open and has no frames: [`Player::frame`] never shows anything of it. It holds clips alone,
+    /// which [`Reel::clips`](crate::Reel::clips) gives and [`clip::Clip::sample`](crate::clip::Clip::sample)
+    /// samples. Follows [`Event::Opened`].
     NoFrames(FileId),
     /// It cannot. Where it was open and had been given up while hidden, that is tried again.
     OpenFailed(FileId, Error),
@@ -69,7 +71,8 @@ pub enum Event {
     /// All that failed has been read.
     Recovered(FileId),
     /// The heap has no room for this instance: what it needs at least is more than what those before it leave
-    /// ([`Player::set_priority`]). It is not served, and shows nothing but what happens to be in memory, until there is room.
+    /// ([`Player::set_priority`]). It is not served, and shows nothing but what happens to be in memory,
+    /// until there is room.
     Refused {
         /// Which.
         instance: InstanceId,
@@ -109,8 +112,9 @@ enum FileState {
 
 /// Plays files: any number of instances, forwards, backwards, at any rate, in a heap of fixed size.
 ///
-/// Once a frame [`Player::tick`] is called, on one thread: it never waits and, once the files are open, never allocates. What
-/// is to be drawn is then asked for with [`Player::frame`]. Threads of the player read and decode meanwhile.
+/// Once a frame [`Player::tick`] is called, on one thread: it never waits and, once the files are open, never
+/// allocates. What is to be drawn is then asked for with [`Player::frame`]. Threads of the player read and
+/// decode meanwhile.
 pub struct Player {
     flow: Flow,
     files: Vec<File>,
@@ -151,8 +155,8 @@ impl Player {
         }
     }
 
-    /// As [`Player::new`]. An error where the system has no memory for the heap or gives none of the threads, and where
-    /// options make no sense.
+    /// As [`Player::new`]. An error where the system has no memory for the heap or gives none of the threads,
+    /// and where options make no sense.
     pub fn try_new(options: Options) -> Result<Player, Error> {
         options.check()?;
         let heap = Heap::new(options.heap).ok_or_else(|| {
@@ -174,12 +178,7 @@ impl Player {
                 Some(threads)
             }
         };
-        let reads = Crew::new(
-            "meshreel read",
-            options.read_threads,
-            NODES,
-            Positioning::run,
-        )?;
+        let reads = Crew::new("meshreel read", options.read_threads, NODES, Positioning::run)?;
         let loaders = usize::from(options.threads > 0);
         let loads = Crew::new("meshreel open", loaders, 16, Load::run)?;
         Ok(Player {
@@ -216,10 +215,7 @@ impl Player {
 
     /// The same for bytes that lie in memory, or anything else that a thread can read.
     pub fn open_bytes(&mut self, bytes: Arc<dyn ReadAt>) -> FileId {
-        let source = Positioned {
-            source: bytes,
-            crew: self.reads.clone(),
-        };
+        let source = Positioned { source: bytes, crew: self.reads.clone() };
         self.open_source("(memory)", Arc::new(source))
     }
 
@@ -286,8 +282,7 @@ impl Player {
             return;
         }
         for (instance, place) in self.instances.iter_mut().zip(0..) {
-            let closing =
-                |i: &mut Instance| self.files[i.file as usize].state == FileState::Closing;
+            let closing = |i: &mut Instance| self.files[i.file as usize].state == FileState::Closing;
             if instance.take_if(closing).is_some() {
                 self.free.push(place);
             }
@@ -321,8 +316,8 @@ impl Player {
         }
     }
 
-    /// Where the heap has no room for all instances, those of higher priority are served first, then those that were served before, then
-    /// the older ones. 0 until something else is said.
+    /// Where the heap has no room for all instances, those of higher priority are served first, then those
+    /// that were served before, then the older ones. 0 until something else is said.
     pub fn set_priority(&mut self, instance: InstanceId, priority: i32) {
         if let Some(instance) = self.get_mut(instance)
             && std::mem::replace(&mut instance.priority, priority) != priority
@@ -331,12 +326,14 @@ impl Player {
         }
     }
 
-    /// Whether the heap has no room for an instance that wants to be shown or streamed: see [`Event::Refused`].
+    /// Whether the heap has no room for an instance that wants to be shown or streamed: see
+    /// [`Event::Refused`].
     pub fn is_refused(&self, instance: InstanceId) -> bool {
         self.get(instance).is_some_and(|i| i.short.is_some())
     }
 
-    /// Tells an instance's clock something; it takes effect at the next tick. Before the file is open it is kept until then.
+    /// Tells an instance's clock something; it takes effect at the next tick. Before the file is open it is
+    /// kept until then.
     pub fn command(&mut self, instance: InstanceId, command: Command) {
         if let Some(instance) = self.get_mut(instance) {
             match &mut instance.clock {
@@ -346,8 +343,8 @@ impl Player {
         }
     }
 
-    /// A hidden instance asks for nothing, its time passes. A file of which no instance is visible for some time gives up its
-    /// static data, and opens again when one is.
+    /// A hidden instance asks for nothing, its time passes. A file of which no instance is visible for some
+    /// time gives up its static data, and opens again when one is.
     pub fn show(&mut self, instance: InstanceId, visible: bool) {
         if let Some(instance) = self.get_mut(instance) {
             instance.visible = visible;
@@ -387,15 +384,11 @@ impl Player {
 
     // The tick.
 
-    /// `dt` seconds have passed. Takes in what was read and decoded, moves all clocks, and starts what they will need. Never
-    /// waits; allocates only where files have just been opened.
+    /// `dt` seconds have passed. Takes in what was read and decoded, moves all clocks, and starts what they
+    /// will need. Never waits; allocates only where files have just been opened.
     pub fn tick(&mut self, dt: f64) {
         span!("tick");
-        let dt = if dt.is_nan() {
-            0.0
-        } else {
-            dt.clamp(0.0, LONGEST_TICK)
-        };
+        let dt = if dt.is_nan() { 0.0 } else { dt.clamp(0.0, LONGEST_TICK) };
         self.ticks += 1;
         self.flow.now += (dt * 1e6) as u64;
         self.sweep();
@@ -486,8 +479,8 @@ impl Player {
         let frames = loaded.reel.frame_count() as u64;
         let bytes = frames * Heap::cost(loaded.reel.frame_words());
         // Half of the heap stays for what is streamed.
-        let resident = bytes <= self.options.resident
-            && self.resident_bytes + bytes <= self.options.heap as u64 / 2;
+        let resident =
+            bytes <= self.options.resident && self.resident_bytes + bytes <= self.options.heap as u64 / 2;
         self.resident_bytes += if resident { bytes } else { 0 };
         let timeline = Timeline::of(&loaded.reel);
         self.flow.streams[number] = Some(Stream::new(loaded, number as u32, resident));
@@ -517,9 +510,7 @@ impl Player {
             if instance.visible {
                 self.files[number].seen = self.flow.now;
                 let file = &self.files[number];
-                if file.state == FileState::Unloaded
-                    && file.again_at.is_none_or(|at| at <= self.flow.now)
-                {
+                if file.state == FileState::Unloaded && file.again_at.is_none_or(|at| at <= self.flow.now) {
                     reopen = Some(number);
                 }
             }
@@ -529,11 +520,7 @@ impl Player {
             };
             clock.fill(most, |frame| stream.is_some_and(|s| s.is_decoded(frame)));
             clock.advance(dt);
-            instance.demand = if instance.visible {
-                clock.demand()
-            } else {
-                Demand::default()
-            };
+            instance.demand = if instance.visible { clock.demand() } else { Demand::default() };
             instance.waiting = clock.waiting();
             if instance.waiting {
                 let spans = &mut instance.demand.spans;
@@ -553,22 +540,12 @@ impl Player {
 
     fn plan(&mut self) {
         span!("plan");
-        let Flow {
-            heap,
-            streams,
-            work,
-            now,
-            ..
-        } = &mut self.flow;
+        let Flow { heap, streams, work, now, .. } = &mut self.flow;
         let now = *now;
         let micros = |seconds: f32| (seconds.max(0.0) * 1e6) as u64;
         let horizons = Horizons {
             decode: micros(self.options.decode_ahead * self.reach),
-            read: micros(
-                self.options
-                    .most_read_ahead
-                    .max(self.options.least_read_ahead),
-            ),
+            read: micros(self.options.most_read_ahead.max(self.options.least_read_ahead)),
         };
         for stream in streams.iter_mut().flatten() {
             stream.begin_plan();
@@ -621,8 +598,7 @@ impl Player {
             if let Some(mut stream) = self.flow.streams[number].take() {
                 stream.clear(&mut self.flow.heap);
                 if stream.planned_resident {
-                    let bytes =
-                        stream.frames.len() as u64 * Heap::cost(stream.file.reel.frame_words());
+                    let bytes = stream.frames.len() as u64 * Heap::cost(stream.file.reel.frame_words());
                     self.resident_bytes -= bytes;
                 }
             }
@@ -665,19 +641,11 @@ impl Player {
             };
             instance.awaited = Some((jump, until));
             let waiting = !instance.late || (instance.arrived != Some(jump) && now < until);
-            let count = if waiting {
-                &mut instance.seek_wait_ticks
-            } else {
-                &mut instance.missed
-            };
+            let count = if waiting { &mut instance.seek_wait_ticks } else { &mut instance.missed };
             *count += 1;
             if let Some(stream) = stream {
                 let counters = &mut stream.counters;
-                let count = if waiting {
-                    &mut counters.seek_wait_ticks
-                } else {
-                    &mut counters.missed
-                };
+                let count = if waiting { &mut counters.seek_wait_ticks } else { &mut counters.missed };
                 *count += 1;
             }
         }
@@ -702,11 +670,7 @@ impl Player {
             match instance.short {
                 Some((needed, left)) if !instance.told_refused => {
                     instance.told_refused = true;
-                    self.events.push_back(Event::Refused {
-                        instance: id,
-                        needed,
-                        left,
-                    });
+                    self.events.push_back(Event::Refused { instance: id, needed, left });
                 }
                 None if instance.told_refused && instance.admitted => {
                     instance.told_refused = false;
@@ -725,18 +689,15 @@ impl Player {
 
     // What comes out.
 
-    /// What an instance shows: the two decoded frames around its time. It can be kept over ticks and sent to other threads; as
-    /// long as it lives, its memory is not used for anything else. None while there is nothing yet, for a hidden or
-    /// stopped instance, and where drawing is switched off.
+    /// What an instance shows: the two decoded frames around its time. It can be kept over ticks and sent to
+    /// other threads; as long as it lives, its memory is not used for anything else. None while there is
+    /// nothing yet, for a hidden or stopped instance, and where drawing is switched off.
     pub fn frame(&self, instance: InstanceId) -> Option<Shown> {
         let instance = self.get(instance).filter(|_| self.switches.drawing)?;
         let (pair, pace) = instance.shown?;
         let stream = self.flow.streams[instance.file as usize].as_ref()?;
         let read = |frame: u32| {
-            let frame = stream
-                .frames
-                .get(frame as usize)
-                .filter(|_| stream.is_decoded(frame))?;
+            let frame = stream.frames.get(frame as usize).filter(|_| stream.is_decoded(frame))?;
             self.flow.work.memory.read(frame.block?)
         };
         Some(Shown {
@@ -749,8 +710,8 @@ impl Player {
         })
     }
 
-    /// Counters of an instance: ticks without the frame that should have been shown, and those between a start or jump and
-    /// its first frame.
+    /// Counters of an instance: ticks without the frame that should have been shown, and those between a
+    /// start or jump and its first frame.
     pub fn late_ticks(&self, instance: InstanceId) -> Option<(u64, u64)> {
         let instance = self.get(instance)?;
         Some((instance.missed, instance.seek_wait_ticks))
@@ -769,8 +730,7 @@ impl Player {
         out.decode_seconds = self.flow.work.busy.load(Ordering::Relaxed) as f64 * 1e-9;
         self.flow.heap.map(&mut out.regions, owner);
         let streams = self.flow.streams.iter().flatten();
-        out.streams
-            .resize_with(streams.clone().count(), StreamStatistics::default);
+        out.streams.resize_with(streams.clone().count(), StreamStatistics::default);
         for (stream, out) in streams.zip(&mut out.streams) {
             let generation = self.files[stream.number as usize].generation;
             out.fill(FileId(stream.number, generation), stream);
@@ -779,8 +739,8 @@ impl Player {
 
     fn file_number(&self, file: FileId) -> Option<usize> {
         let found = self.files.get(file.0 as usize)?;
-        let there = found.generation == file.1
-            && !matches!(found.state, FileState::Closing | FileState::Closed);
+        let there =
+            found.generation == file.1 && !matches!(found.state, FileState::Closing | FileState::Closed);
         there.then_some(file.0 as usize)
     }
 
@@ -806,7 +766,8 @@ impl Drop for Player {
         for number in 0..self.files.len() {
             self.flow.cancel_all(number as u32);
         }
-        // A thread in a slow read, or opening a file, ends when that does; its buffer lives as long. Jobs are short.
+        // A thread in a slow read, or opening a file, ends when that does; its buffer lives as long. Jobs are
+        // short.
         self.loads.close(false);
         self.reads.close(false);
         if let Some(threads) = &self.threads {
@@ -844,11 +805,7 @@ impl Shown {
             frames,
             self.pair,
             // What is late stands still.
-            if self.late {
-                Pace::default()
-            } else {
-                self.pace
-            },
+            if self.late { Pace::default() } else { self.pace },
         )
     }
     /// This is not what should be shown, which is not there yet, but what was shown last.
@@ -868,10 +825,7 @@ impl Shown {
         let reel = &self.file.reel;
         Still {
             file: &self.file,
-            frame: Frame {
-                layout: reel.layout(),
-                words: &words[..reel.frame_words()],
-            },
+            frame: Frame { layout: reel.layout(), words: &words[..reel.frame_words()] },
         }
     }
 }

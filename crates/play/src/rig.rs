@@ -1,4 +1,5 @@
-//! Meshes with the rig that they had in the source: any pose of the skeleton moves them, of a clip, blended, or made by a game.
+//! Meshes with the rig that they had in the source: any pose of the skeleton moves them, of a clip, blended,
+//! or made by a game.
 
 use crate::clip::SkeletonRecord;
 use crate::open::{Reel, kind};
@@ -10,7 +11,8 @@ use meshreel_codec::record::Method;
 use meshreel_codec::rig::{self, Rig};
 use std::sync::Arc;
 
-/// The rig of a mesh. Clones share it. What it puts out is in the space of the skeleton, that of [`crate::clip::object_space`]; nothing but opening allocates.
+/// The rig of a mesh. Clones share it. What it puts out is in the space of the skeleton, that of
+/// [`crate::clip::object_space`]; nothing but opening allocates.
 ///
 /// ```no_run
 /// use meshreel::clip::{ClipCursor, Repeats, Rounding, blend, object_space};
@@ -74,18 +76,21 @@ impl MeshRig {
         self.rig.bind[self.rig.point_of[vertex] as usize]
     }
 
-    /// Joints that move a vertex and their weights, with a sum of 1; none: it stays as it was bound. Panics where there is no such vertex.
+    /// Joints that move a vertex and their weights, with a sum of 1; none: it stays as it was bound. Panics
+    /// where there is no such vertex.
     pub fn influences(&self, vertex: usize) -> impl Iterator<Item = (usize, f32)> + '_ {
         self.rig.influences(vertex)
     }
 
-    /// The clip and its sample that the mesh shows in the first frame of the file, where there is one: with its pose normals of that frame become those of the bind pose.
+    /// The clip and its sample that the mesh shows in the first frame of the file, where there is one: with
+    /// its pose normals of that frame become those of the bind pose.
     pub fn first_frame(&self) -> Option<(usize, usize)> {
         let (clip, sample) = self.rig.first?;
         Some((clip as usize, sample as usize))
     }
 
-    /// Promised: the largest distance of any vertex from where the source's rig puts it, at any sample of any clip of the skeleton.
+    /// Promised: the largest distance of any vertex from where the source's rig puts it, at any sample of any
+    /// clip of the skeleton.
     pub fn tolerance(&self) -> f64 {
         self.rig.tolerance
     }
@@ -95,8 +100,9 @@ impl MeshRig {
         self.rig.error
     }
 
-    /// What takes the bind pose to a pose, by joint of the rig, as far as there is room in `out`. `object`: object-space matrices of the skeleton's joints, see
-    /// [`crate::clip::object_space`]; those that it does not have are the identity.
+    /// What takes the bind pose to a pose, by joint of the rig, as far as there is room in `out`. `object`:
+    /// object-space matrices of the skeleton's joints, see [`crate::clip::object_space`]; those that it does
+    /// not have are the identity.
     pub fn matrices(&self, object: &[BoneMatrix], out: &mut [BoneMatrix]) {
         self.rig.matrices(object, out);
     }
@@ -111,7 +117,8 @@ impl MeshRig {
         self.rig.normals(matrices, bind, out);
     }
 
-    /// Normals of the bind pose from those of another one: of the first frame, with the matrices of [`MeshRig::first_frame`].
+    /// Normals of the bind pose from those of another one: of the first frame, with the matrices of
+    /// [`MeshRig::first_frame`].
     pub fn bind_normals(&self, matrices: &[BoneMatrix], posed: &[[f32; 3]], out: &mut [[f32; 3]]) {
         self.rig.unbound_normals(matrices, posed, out);
     }
@@ -129,23 +136,18 @@ impl Reel {
         let (mut out, mut least) = (Vec::new(), 0);
         for chunk in self.chunks_of(kind::RIGS) {
             let content = self.chunk(chunk, &mut decompressor)?;
-            let damaged =
-                |what| Error::corrupt(self.path(), what, format!("rigs in chunk {chunk}"));
+            let damaged = |what| Error::corrupt(self.path(), what, format!("rigs in chunk {chunk}"));
             let mut entries = Entries::new(&content, least);
             while let Some((mesh, bytes)) = entries.next().map_err(damaged)? {
                 least = mesh.saturating_add(1);
                 let record = self.description().meshes.get(mesh as usize);
                 let record = record.filter(|record| record.method != Method::Fluid);
-                let record =
-                    record.ok_or(Corrupt("a rig of no mesh, or of one whose faces change"));
+                let record = record.ok_or(Corrupt("a rig of no mesh, or of one whose faces change"));
                 let vertices = record.map_err(damaged)?.vertices;
                 let indices = self.indices(mesh as usize)?;
                 let rig = rig::decode(bytes, vertices, &indices).map_err(damaged)?;
                 fits(&rig, &skeletons, clips).map_err(damaged)?;
-                out.push(MeshRig {
-                    mesh,
-                    rig: Arc::new(rig),
-                });
+                out.push(MeshRig { mesh, rig: Arc::new(rig) });
             }
         }
         Ok(out)
@@ -162,9 +164,7 @@ fn fits(rig: &Rig, skeletons: &[Arc<SkeletonRecord>], clips: usize) -> Result<()
         return Err(Corrupt("a rig of joints that are not there"));
     }
     match rig.first {
-        Some((clip, _)) if clip as usize >= clips => {
-            Err(Corrupt("a rig of a clip that is not there"))
-        }
+        Some((clip, _)) if clip as usize >= clips => Err(Corrupt("a rig of a clip that is not there")),
         _ => Ok(()),
     }
 }

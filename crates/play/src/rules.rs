@@ -1,10 +1,12 @@
-//! What a scene decides about a cache, as data: stand-ins, streaming and level of detail by distance, instancing lists,
-//! switches. Nothing here draws, reads or allocates; the same questions always get the same answers.
+//! What a scene decides about a cache, as data: stand-ins, streaming and level of detail by distance,
+//! instancing lists, switches. Nothing here draws, reads or allocates; the same questions always get the same
+//! answers.
 
 use crate::clock::{Clock, Command, Repeat};
 
-/// Distances that are passed one after the other, each with a number behind it: the level of detail. Distances that
-/// were passed are passed back only [`Levels::margin`] nearer, so that nothing flickers at the border.
+/// Distances that are passed one after the other, each with a number behind it: the level of detail.
+/// Distances that were passed are passed back only [`Levels::margin`] nearer, so that nothing flickers at the
+/// border.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Levels {
     /// Where level `i` ends, ascending; levels without end are ∞.
@@ -18,10 +20,7 @@ impl Levels {
     pub const MOST: usize = 8;
 
     /// Level 0 at every distance.
-    pub const ONE: Levels = Levels {
-        ends: [f32::INFINITY; Levels::MOST - 1],
-        margin: 0.05,
-    };
+    pub const ONE: Levels = Levels { ends: [f32::INFINITY; Levels::MOST - 1], margin: 0.05 };
 
     /// Levels that end at these distances; the last one never does.
     pub fn ending_at(ends: &[f32]) -> Levels {
@@ -32,8 +31,10 @@ impl Levels {
         levels
     }
 
-    /// Levels of detail by what the eye can see of their errors: each begins at the distance from which its error is no more than `pixels` of the picture. `errors`
-    /// are those of levels 1, 2 … ([`crate::Lod`]) in the mesh's own space, `scale` the largest scale of its world transform. Of more than eight levels the last are not used.
+    /// Levels of detail by what the eye can see of their errors: each begins at the distance from which its
+    /// error is no more than `pixels` of the picture. `errors` are those of levels 1, 2 … ([`crate::Lod`]) in
+    /// the mesh's own space, `scale` the largest scale of its world transform. Of more than eight levels the
+    /// last are not used.
     ///
     /// Levels that are no better than the next, because that is good enough as near, are passed over.
     pub fn within(errors: &[f32], scale: f32, lens: &Lens, pixels: f32) -> Levels {
@@ -43,11 +44,7 @@ impl Levels {
         for (end, &error) in levels.ends.iter_mut().zip(errors) {
             let begins = error * per_error;
             // NaN and what is no distance: never.
-            farthest = if begins >= 0.0 {
-                farthest.max(begins)
-            } else {
-                f32::INFINITY
-            };
+            farthest = if begins >= 0.0 { farthest.max(begins) } else { f32::INFINITY };
             *end = farthest;
         }
         levels
@@ -56,18 +53,10 @@ impl Levels {
     /// The level at a distance, where it was `was`. A distance of NaN is the farthest.
     pub fn at(&self, distance: f32, was: usize) -> usize {
         let passed = |(level, end): (usize, f32)| {
-            let end = if level < was {
-                end * (1.0 - self.margin)
-            } else {
-                end
-            };
+            let end = if level < was { end * (1.0 - self.margin) } else { end };
             distance > end || distance.is_nan()
         };
-        self.ends
-            .into_iter()
-            .enumerate()
-            .take_while(|&e| passed(e))
-            .count()
+        self.ends.into_iter().enumerate().take_while(|&e| passed(e)).count()
     }
 }
 
@@ -95,8 +84,8 @@ impl Lens {
     }
 }
 
-/// Meshes that are drawn instead of a cache, by numbers of the caller's. Where the first or the last is missing the
-/// default stands for it.
+/// Meshes that are drawn instead of a cache, by numbers of the caller's. Where the first or the last is
+/// missing the default stands for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StandIns {
     /// While the animation is at its beginning.
@@ -136,17 +125,9 @@ pub struct Switches {
 
 impl Switches {
     /// Everything works.
-    pub const ON: Switches = Switches {
-        reads: true,
-        jobs: true,
-        drawing: true,
-    };
+    pub const ON: Switches = Switches { reads: true, jobs: true, drawing: true };
     /// Nothing does.
-    pub const OFF: Switches = Switches {
-        reads: false,
-        jobs: false,
-        drawing: false,
-    };
+    pub const OFF: Switches = Switches { reads: false, jobs: false, drawing: false };
 }
 
 impl Default for Switches {
@@ -205,8 +186,8 @@ pub enum Draw {
     StandIn(u32),
 }
 
-/// What follows for one instance. Kept by the caller from one tick to the next: it remembers on which side of each
-/// distance the instance was.
+/// What follows for one instance. Kept by the caller from one tick to the next: it remembers on which side of
+/// each distance the instance was.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Verdict {
     /// What to draw.
@@ -220,13 +201,7 @@ pub struct Verdict {
 
 impl Rules {
     /// Judges an instance; `was` is the verdict before.
-    pub fn judge(
-        &self,
-        situation: &Situation,
-        clock: &Clock,
-        was: &Verdict,
-        on: Switches,
-    ) -> Verdict {
+    pub fn judge(&self, situation: &Situation, clock: &Clock, was: &Verdict, on: Switches) -> Verdict {
         let distance = match situation.distance {
             d if d.is_nan() => f32::INFINITY,
             d => d.max(0.0),
@@ -247,13 +222,7 @@ impl Rules {
             (true, _) if situation.ready && plays => Draw::Cache(level),
             (true, _) => Draw::Nothing,
         };
-        Verdict {
-            draw,
-            stream: near || (plays && situation.visible && !replaced),
-            far,
-            near,
-            level,
-        }
+        Verdict { draw, stream: near || (plays && situation.visible && !replaced), far, near, level }
     }
 }
 
@@ -292,8 +261,8 @@ pub struct Group<'a> {
 pub const INSTANCES: usize = 10;
 
 /// Sorts draws so that equal ones follow each other, and gives them group by group; at least `threshold` (see
-/// [`INSTANCES`]) make an instanced one. `order` keeps the order within a group and must be as long as `draws`; nothing
-/// is allocated. With an `order` too short, no group.
+/// [`INSTANCES`]) make an instanced one. `order` keeps the order within a group and must be as long as
+/// `draws`; nothing is allocated. With an `order` too short, no group.
 pub fn group<'a>(
     draws: &'a mut [Placed],
     order: &mut [u32],
@@ -306,13 +275,11 @@ pub fn group<'a>(
         }
         None => &[],
     };
-    draws
-        .chunk_by(|a, b| a.mesh == b.mesh)
-        .map(move |placed| Group {
-            mesh: placed[0].mesh,
-            placed,
-            instanced: placed.len() >= threshold.max(1),
-        })
+    draws.chunk_by(|a, b| a.mesh == b.mesh).map(move |placed| Group {
+        mesh: placed[0].mesh,
+        placed,
+        instanced: placed.len() >= threshold.max(1),
+    })
 }
 
 /// A stable sort by mesh without a second buffer of draws.
@@ -359,7 +326,8 @@ impl Filter {
     }
 }
 
-/// Whether a stream is listed: its name has the filter in it, letters of either case being equal. All are, without one.
+/// Whether a stream is listed: its name has the filter in it, letters of either case being equal. All are,
+/// without one.
 pub fn name_matches(name: &str, filter: &str) -> bool {
     let (name, filter) = (name.as_bytes(), filter.as_bytes());
     filter.is_empty() || (name.windows(filter.len())).any(|part| part.eq_ignore_ascii_case(filter))
@@ -389,11 +357,7 @@ mod tests {
     use proptest::prelude::*;
 
     const RULES: Rules = Rules {
-        stand_ins: StandIns {
-            first: Some(1),
-            last: Some(2),
-            default: Some(3),
-        },
+        stand_ins: StandIns { first: Some(1), last: Some(2), default: Some(3) },
         stand_in_beyond: 100.0,
         stream_within: 120.0,
         levels: Levels::ONE,
@@ -411,11 +375,7 @@ mod tests {
     }
 
     fn seen(distance: f32, ready: bool) -> Situation {
-        Situation {
-            distance,
-            visible: true,
-            ready,
-        }
+        Situation { distance, visible: true, ready }
     }
 
     fn judge(rules: &Rules, situation: Situation, clock: &Clock) -> Verdict {
@@ -431,22 +391,10 @@ mod tests {
         assert_eq!(all.at(&play(0.5)), Some(3));
         assert_eq!(all.at(&play(2.0)), Some(2));
         assert_eq!(all.at(&looped(1.0)), Some(3), "a loop has no last frame");
-        let default = StandIns {
-            default: Some(3),
-            ..StandIns::default()
-        };
-        assert_eq!(
-            [0.0, 0.5, 2.0].map(|dt| default.at(&play(dt))),
-            [Some(3); 3]
-        );
-        let ends = StandIns {
-            default: None,
-            ..all
-        };
-        assert_eq!(
-            [0.0, 0.5, 2.0].map(|dt| ends.at(&play(dt))),
-            [Some(1), None, Some(2)]
-        );
+        let default = StandIns { default: Some(3), ..StandIns::default() };
+        assert_eq!([0.0, 0.5, 2.0].map(|dt| default.at(&play(dt))), [Some(3); 3]);
+        let ends = StandIns { default: None, ..all };
+        assert_eq!([0.0, 0.5, 2.0].map(|dt| ends.at(&play(dt))), [Some(1), None, Some(2)]);
     }
 
     #[test]
@@ -459,10 +407,7 @@ mod tests {
         let loading = judge(&RULES, seen(50.0, false), &clock);
         assert_eq!((loading.draw, loading.stream), (Draw::StandIn(3), true));
         let approaching = judge(&RULES, seen(110.0, false), &clock);
-        assert_eq!(
-            (approaching.draw, approaching.stream),
-            (Draw::StandIn(3), true)
-        );
+        assert_eq!((approaching.draw, approaching.stream), (Draw::StandIn(3), true));
         let none = Rules::default();
         assert_eq!(judge(&none, seen(1e9, true), &clock).draw, Draw::Cache(0));
         assert_eq!(judge(&none, seen(1.0, false), &clock).draw, Draw::Nothing);
@@ -470,10 +415,7 @@ mod tests {
         hidden.visible = false;
         assert_eq!(judge(&RULES, hidden, &clock).draw, Draw::Nothing);
         let no_distance = judge(&RULES, seen(f32::NAN, true), &clock);
-        assert_eq!(
-            (no_distance.draw, no_distance.stream),
-            (Draw::StandIn(3), false)
-        );
+        assert_eq!((no_distance.draw, no_distance.stream), (Draw::StandIn(3), false));
     }
 
     #[test]
@@ -493,11 +435,7 @@ mod tests {
             assert_eq!(now.draw, Draw::StandIn(1));
             was = now;
         }
-        assert_eq!(
-            told,
-            [false, false, true, false, false, true, true],
-            "with a margin"
-        );
+        assert_eq!(told, [false, false, true, false, false, true, true], "with a margin");
     }
 
     #[test]
@@ -518,10 +456,7 @@ mod tests {
     fn levels_by_distance() {
         let levels = Levels::ending_at(&[10.0, 20.0, 40.0]);
         let at = |distance, was| levels.at(distance, was);
-        assert_eq!(
-            [5.0, 10.0, 15.0, 30.0, 99.0].map(|d| at(d, 0)),
-            [0, 0, 1, 2, 3]
-        );
+        assert_eq!([5.0, 10.0, 15.0, 30.0, 99.0].map(|d| at(d, 0)), [0, 0, 1, 2, 3]);
         assert_eq!((at(9.8, 1), at(9.4, 1)), (1, 0), "back with a margin");
         assert_eq!((at(19.5, 3), at(38.5, 3)), (2, 3));
         assert_eq!(at(f32::NAN, 0), Levels::MOST - 1);
@@ -532,19 +467,13 @@ mod tests {
 
     #[test]
     fn f08_levels_by_what_the_eye_sees() {
-        let lens = Lens {
-            angle: std::f32::consts::FRAC_PI_2,
-            height: 1000.0,
-        };
+        let lens = Lens { angle: std::f32::consts::FRAC_PI_2, height: 1000.0 };
         assert!((lens.pixels(1.0, 500.0) - 1.0).abs() < 1e-4);
         assert_eq!(lens.pixels(1.0, 0.0), f32::INFINITY);
         // Half a pixel: level 1 from 10 on, level 2 from 40 on.
         let levels = Levels::within(&[0.01, 0.04], 1.0, &lens, 0.5);
         assert!((levels.ends[0] - 10.0).abs() < 1e-3 && (levels.ends[1] - 40.0).abs() < 1e-3);
-        assert_eq!(
-            [9.0, 11.0, 39.0, 41.0, 1e9].map(|d| levels.at(d, 0)),
-            [0, 1, 1, 2, 2]
-        );
+        assert_eq!([9.0, 11.0, 39.0, 41.0, 1e9].map(|d| levels.at(d, 0)), [0, 1, 1, 2, 2]);
         // Twice as large, twice as far; a narrow lens sees more.
         let large = Levels::within(&[0.01], 2.0, &lens, 0.5);
         assert!((large.ends[0] - 20.0).abs() < 1e-3);
@@ -555,22 +484,14 @@ mod tests {
             assert_eq!(Levels::within(&[bad, 0.1], 1.0, &lens, 1.0), Levels::ONE);
         }
         assert_eq!(Levels::within(&[0.0, 0.0], 1.0, &lens, 1.0).at(1.0, 0), 2);
-        assert_eq!(
-            Levels::within(&[1.0; 20], 1.0, &lens, 1.0).at(f32::MAX, 0),
-            7
-        );
+        assert_eq!(Levels::within(&[1.0; 20], 1.0, &lens, 1.0).at(f32::MAX, 0), 7);
     }
 
     #[test]
     fn kill_switches() {
         let clock = clock(&[Command::Play], 0.5);
         for distance in [1.0, 1000.0] {
-            let off = RULES.judge(
-                &seen(distance, true),
-                &clock,
-                &Verdict::default(),
-                Switches::OFF,
-            );
+            let off = RULES.judge(&seen(distance, true), &clock, &Verdict::default(), Switches::OFF);
             assert_eq!(off.draw, Draw::Nothing);
         }
         assert_eq!(Switches::default(), Switches::ON);
@@ -578,10 +499,7 @@ mod tests {
 
     fn placed(meshes: &[u64]) -> Vec<Placed> {
         let world = |i: usize| [[i as f32; 4]; 3];
-        let at = |(i, &mesh): (usize, &u64)| Placed {
-            mesh,
-            world: world(i),
-        };
+        let at = |(i, &mesh): (usize, &u64)| Placed { mesh, world: world(i) };
         meshes.iter().enumerate().map(at).collect()
     }
 
@@ -590,9 +508,8 @@ mod tests {
         let meshes: Vec<u64> = (0..31).map(|i| [5, 7, 5][i % 3]).chain([9; 9]).collect();
         let mut draws = placed(&meshes);
         let mut order = [0; 40];
-        let groups: Vec<(u64, usize, bool)> = group(&mut draws, &mut order, INSTANCES)
-            .map(|g| (g.mesh, g.placed.len(), g.instanced))
-            .collect();
+        let groups: Vec<(u64, usize, bool)> =
+            group(&mut draws, &mut order, INSTANCES).map(|g| (g.mesh, g.placed.len(), g.instanced)).collect();
         assert_eq!(groups, [(5, 21, true), (7, 10, true), (9, 9, false)]);
         assert_eq!(group(&mut draws, &mut [0; 3], INSTANCES).count(), 0);
         assert_eq!(group(&mut [], &mut [], INSTANCES).count(), 0);

@@ -1,13 +1,14 @@
 //! Clips of caches in time: when each starts, how often it plays, and what is left when it is over. A state
-//! machine without threads, files or pictures: it says what happens when, the caller gives that to its player.
+//! machine without threads, files or pictures: it says what happens when, the caller gives that to its
+//! player.
 //!
-//! *Minimise duration*: a clip is a slice of a cache, just while it moves. *Stagger starts* ([`stagger`]), so that no
-//! single frame has to begin everything. *End states*: a finished clip is replaced by a static mesh and its buffers are
-//! freed. *Loops* go over their seam without visiting an end state. *Chains* ([`chain`]) cut a long path into segments,
-//! each created when the one before is deleted, so that culling works.
+//! *Minimise duration*: a clip is a slice of a cache, just while it moves. *Stagger starts* ([`stagger`]), so
+//! that no single frame has to begin everything. *End states*: a finished clip is replaced by a static mesh
+//! and its buffers are freed. *Loops* go over their seam without visiting an end state. *Chains* ([`chain`])
+//! cut a long path into segments, each created when the one before is deleted, so that culling works.
 //!
-//! Time is counted in whole flicks, and everything that happens has its exact moment, so that ticks of any length give
-//! the same state and the same actions in the same order.
+//! Time is counted in whole flicks, and everything that happens has its exact moment, so that ticks of any
+//! length give the same state and the same actions in the same order.
 //!
 //! ```text
 //! begin of play k = start + ⌈k · length / |rate|⌉          from the start every time: nothing adds up
@@ -103,9 +104,7 @@ impl Clip {
             start: Start::At(0.0),
             from: 0.0,
             to: timeline.duration(),
-            seam: timeline
-                .period()
-                .map_or(0.0, |period| period - timeline.duration()),
+            seam: timeline.period().map_or(0.0, |period| period - timeline.duration()),
             rate: 1.0,
             repeat: Repeat::Loop,
             plays: 1,
@@ -117,16 +116,15 @@ impl Clip {
     }
 }
 
-/// Moves starts at fixed times back so that any two lie at least `spacing` seconds apart, in the order in which they
-/// were.
+/// Moves starts at fixed times back so that any two lie at least `spacing` seconds apart, in the order in
+/// which they were.
 pub fn stagger(clips: &mut [Clip], spacing: f64) {
     let at = |clip: &Clip| match clip.start {
         Start::At(at) => Some(at),
         _ => None,
     };
-    let mut order: Vec<(usize, f64)> = (clips.iter().enumerate())
-        .filter_map(|(c, clip)| Some((c, at(clip)?)))
-        .collect();
+    let mut order: Vec<(usize, f64)> =
+        (clips.iter().enumerate()).filter_map(|(c, clip)| Some((c, at(clip)?))).collect();
     order.sort_by(|a, b| a.1.total_cmp(&b.1));
     let mut earliest = f64::NEG_INFINITY;
     for (clip, at) in order {
@@ -156,8 +154,8 @@ pub struct Action {
     pub clip: usize,
     /// Seconds after the sequence began.
     pub at: f64,
-    /// Seconds after the tick began in which it happened. Negative after a jump to a time at which it was over already:
-    /// then the clip plays since so many seconds.
+    /// Seconds after the tick began in which it happened. Negative after a jump to a time at which it was
+    /// over already: then the clip plays since so many seconds.
     pub delay: f64,
     /// What.
     pub what: What,
@@ -191,16 +189,7 @@ impl Action {
         };
         let none = [None; 8];
         let commands = match self.what {
-            What::Stream => [
-                Some(Command::StreamAt(begin)),
-                None,
-                None,
-                None,
-                None,
-                None,
-                None,
-                None,
-            ],
+            What::Stream => [Some(Command::StreamAt(begin)), None, None, None, None, None, None, None],
             What::Start => [
                 Some(Command::StreamHere),
                 Some(Command::Range(clip.from, clip.to)),
@@ -211,26 +200,10 @@ impl Action {
                 Some(Command::GoTo(begin)),
                 Some(Command::Play),
             ],
-            What::End if clip.end == End::Hold => [
-                Some(Command::Pause),
-                None,
-                None,
-                None,
-                None,
-                None,
-                None,
-                None,
-            ],
-            What::End | What::Remove => [
-                Some(Command::Stop),
-                None,
-                None,
-                None,
-                None,
-                None,
-                None,
-                None,
-            ],
+            What::End if clip.end == End::Hold => {
+                [Some(Command::Pause), None, None, None, None, None, None, None]
+            }
+            What::End | What::Remove => [Some(Command::Stop), None, None, None, None, None, None, None],
             What::Turn(_) | What::Event(_) => none,
         };
         commands.into_iter().flatten()
@@ -365,11 +338,7 @@ impl Sequencer {
     /// Where a clip is. Panics where there is none.
     pub fn stage(&self, clip: usize) -> Stage {
         match self.runs[clip] {
-            Run {
-                stage: Stage::Idle,
-                streams: true,
-                ..
-            } => Stage::Streaming,
+            Run { stage: Stage::Idle, streams: true, .. } => Stage::Streaming,
             run => run.stage,
         }
     }
@@ -389,7 +358,8 @@ impl Sequencer {
         self.runs[clip].streams || self.shown(clip) == Shown::Cache
     }
 
-    /// Seconds of animation that a clip shows; where it would begin while it does not play. Panics where there is none.
+    /// Seconds of animation that a clip shows; where it would begin while it does not play. Panics where
+    /// there is none.
     pub fn position(&self, clip: usize) -> f64 {
         let (part, run) = (&self.parts[clip], &self.runs[clip]);
         let until = match run.stage {
@@ -411,8 +381,8 @@ impl Sequencer {
         }
     }
 
-    /// A signal, now: starts the clips that wait for it and ends those that listen to it, as of the end of the last
-    /// tick. What follows from it is said by the next tick.
+    /// A signal, now: starts the clips that wait for it and ends those that listen to it, as of the end of
+    /// the last tick. What follows from it is said by the next tick.
     pub fn signal(&mut self, signal: u32) {
         for (part, run) in self.parts.iter().zip(&mut self.runs) {
             if part.clip.start == Start::On(signal) {
@@ -427,14 +397,14 @@ impl Sequencer {
         }
     }
 
-    /// Passes `dt` seconds and tells what happened, in order. A `dt` that is negative or NaN counts as 0, one beyond a
-    /// minute as a minute.
+    /// Passes `dt` seconds and tells what happened, in order. A `dt` that is negative or NaN counts as 0, one
+    /// beyond a minute as a minute.
     pub fn tick(&mut self, dt: f64, mut say: impl FnMut(Action)) {
         self.pass(flicks(dt.clamp(0.0, LONGEST_TICK)), &mut say);
     }
 
-    /// Jumps to a time of the sequence and tells what is to be done for it: what is no more, what is new, and from where
-    /// it plays. Signals of before are forgotten, events on the way are not told.
+    /// Jumps to a time of the sequence and tells what is to be done for it: what is no more, what is new, and
+    /// from where it plays. Signals of before are forgotten, events on the way are not told.
     pub fn go_to(&mut self, time: f64, mut say: impl FnMut(Action)) {
         self.before.copy_from_slice(&self.runs);
         self.rewind();
@@ -457,12 +427,7 @@ impl Sequencer {
                 Stage::Playing => self.runs[clip].began,
                 _ => self.now,
             };
-            say(Action {
-                clip,
-                at: seconds(since),
-                delay: seconds(since - self.now),
-                what,
-            });
+            say(Action { clip, at: seconds(since), delay: seconds(since - self.now), what });
         }
     }
 
@@ -473,12 +438,7 @@ impl Sequencer {
             // What was signalled is due in the moment of the signal, which has passed.
             self.now = at.max(self.now);
             let what = self.happen(kind, clip);
-            say(Action {
-                clip,
-                at: seconds(self.now),
-                delay: seconds(self.now - self.tick),
-                what,
-            });
+            say(Action { clip, at: seconds(self.now), delay: seconds(self.now - self.tick), what });
         }
         self.now = target;
     }
@@ -497,12 +457,7 @@ impl Sequencer {
                 What::Stream
             }
             Kind::Start => {
-                *run = Run {
-                    stage: Stage::Playing,
-                    began: now,
-                    plays: part.clip.plays,
-                    ..Run::default()
-                };
+                *run = Run { stage: Stage::Playing, began: now, plays: part.clip.plays, ..Run::default() };
                 What::Start
             }
             Kind::Event => {
@@ -548,9 +503,8 @@ impl Part {
             false => flicks(at) - from,
             true => from + length - flicks(at),
         };
-        let mut events: Vec<(i64, u32)> = (clip.events.iter())
-            .map(|&(at, number)| (distance(at).clamp(0, length), number))
-            .collect();
+        let mut events: Vec<(i64, u32)> =
+            (clip.events.iter()).map(|&(at, number)| (distance(at).clamp(0, length), number)).collect();
         events.sort_by_key(|event| event.0);
         Part {
             length,
@@ -599,17 +553,12 @@ impl Part {
 
     fn next_of_play(&self, run: &Run, clip: usize) -> (i64, Kind, usize) {
         let played = i128::from(run.play) * i128::from(self.length);
-        let at = |distance: i64| {
-            run.began
-                .saturating_add(self.time_of(played + i128::from(distance)))
-        };
+        let at = |distance: i64| run.began.saturating_add(self.time_of(played + i128::from(distance)));
         let boundary = match run.play + 1 == run.plays {
             true => (at(self.length), Kind::End, clip),
             false => (at(self.length), Kind::Turn, clip),
         };
-        let event = self
-            .event(run)
-            .map(|event| (at(event.0), Kind::Event, clip));
+        let event = self.event(run).map(|event| (at(event.0), Kind::Event, clip));
         let next = event.map_or(boundary, |event| event.min(boundary));
         // Restarted, or told to leave.
         let due = (run.due).map_or(next, |due| next.min((due, Kind::Start, clip)));
@@ -630,11 +579,7 @@ impl Part {
         let within = (distance - length * i128::from(play)) as i64;
         let backwards = (self.clip.rate < 0.0) != self.returns(play);
         let from = flicks(self.clip.from);
-        seconds(if backwards {
-            from + self.length - within
-        } else {
-            from + within
-        })
+        seconds(if backwards { from + self.length - within } else { from + within })
     }
 }
 

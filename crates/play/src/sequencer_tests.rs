@@ -9,11 +9,7 @@ fn second() -> Timeline {
 }
 
 fn clip(name: &str, start: Start) -> Clip {
-    Clip {
-        start,
-        stream_before: 0.0,
-        ..Clip::new(name, 0, &second())
-    }
+    Clip { start, stream_before: 0.0, ..Clip::new(name, 0, &second()) }
 }
 
 /// All that happens until a time, as "time name what".
@@ -23,9 +19,7 @@ fn log(sequencer: &mut Sequencer, until: f64, step: f64) -> Vec<String> {
         sequencer.tick(step, |action| actions.push(action));
     }
     let name = |action: &Action| sequencer.clip(action.clip).name.clone();
-    (actions.iter())
-        .map(|a| format!("{:.2} {} {:?}", a.at, name(a), a.what))
-        .collect()
+    (actions.iter()).map(|a| format!("{:.2} {} {:?}", a.at, name(a), a.what)).collect()
 }
 
 fn sequence(clips: Vec<Clip>) -> Sequencer {
@@ -34,31 +28,19 @@ fn sequence(clips: Vec<Clip>) -> Sequencer {
 
 #[test]
 fn an_end_state_replaces_a_finished_sequence_and_frees_it() {
-    let end = |end| Clip {
-        end,
-        ..clip("tower", Start::At(0.25))
-    };
+    let end = |end| Clip { end, ..clip("tower", Start::At(0.25)) };
     for (left, shown, memory) in [
         (End::Nothing, Shown::Nothing, false),
         (End::Mesh(7), Shown::Mesh(7), false),
         (End::Hold, Shown::Cache, true),
     ] {
         let mut sequencer = sequence(vec![end(left)]);
-        assert_eq!(
-            (sequencer.stage(0), sequencer.shown(0)),
-            (Stage::Idle, Shown::Nothing)
-        );
+        assert_eq!((sequencer.stage(0), sequencer.shown(0)), (Stage::Idle, Shown::Nothing));
         assert_eq!(log(&mut sequencer, 1.0, 0.5), ["0.25 tower Start"]);
-        assert_eq!(
-            (sequencer.shown(0), sequencer.holds_memory(0)),
-            (Shown::Cache, true)
-        );
+        assert_eq!((sequencer.shown(0), sequencer.holds_memory(0)), (Shown::Cache, true));
         assert_eq!(sequencer.position(0), 0.75);
         assert_eq!(log(&mut sequencer, 2.0, 0.5), ["1.25 tower End"]);
-        assert_eq!(
-            (sequencer.stage(0), sequencer.shown(0)),
-            (Stage::Ended, shown)
-        );
+        assert_eq!((sequencer.stage(0), sequencer.shown(0)), (Stage::Ended, shown));
         assert_eq!(sequencer.holds_memory(0), memory);
         assert_eq!(sequencer.position(0), 1.0);
     }
@@ -72,15 +54,7 @@ fn another_cache_can_be_the_end_state() {
     smoke.plays = 0;
     let mut sequencer = sequence(vec![fall, smoke]);
     let said = log(&mut sequencer, 2.5, 2.5);
-    assert_eq!(
-        said,
-        [
-            "0.00 fall Start",
-            "1.00 fall End",
-            "1.00 smoke Start",
-            "2.00 smoke Turn(1)"
-        ]
-    );
+    assert_eq!(said, ["0.00 fall Start", "1.00 fall End", "1.00 smoke Start", "2.00 smoke Turn(1)"]);
     assert!(!sequencer.holds_memory(0) && sequencer.holds_memory(1));
 }
 
@@ -93,9 +67,7 @@ fn loops_never_visit_end_states() {
     let mut sequencer = sequence(vec![flag.clone()]);
     let mut ends = 0;
     for _ in 0..10_000 {
-        sequencer.tick(0.037, |action| {
-            ends += usize::from(action.what == What::End)
-        });
+        sequencer.tick(0.037, |action| ends += usize::from(action.what == What::End));
         assert_eq!(sequencer.shown(0), Shown::Cache);
     }
     assert_eq!(ends, 0, "not one in 370 cycles");
@@ -115,9 +87,7 @@ fn loops_never_visit_end_states() {
 
 #[test]
 fn starts_are_staggered() {
-    let mut towers: Vec<Clip> = (0..4)
-        .map(|t| clip(&format!("tower {t}"), Start::At(1.0)))
-        .collect();
+    let mut towers: Vec<Clip> = (0..4).map(|t| clip(&format!("tower {t}"), Start::At(1.0))).collect();
     towers[3].start = Start::At(0.9);
     towers.push(clip("later", Start::On(4)));
     stagger(&mut towers, 0.25);
@@ -128,9 +98,7 @@ fn starts_are_staggered() {
     let mut most = 0;
     for _ in 0..300 {
         let mut starts = 0;
-        sequencer.tick(0.01, |action| {
-            starts += usize::from(action.what == What::Start)
-        });
+        sequencer.tick(0.01, |action| starts += usize::from(action.what == What::Start));
         most = starts.max(most);
     }
     assert_eq!(most, 1, "no tick begins two");
@@ -138,31 +106,19 @@ fn starts_are_staggered() {
 
 #[test]
 fn segments_of_a_long_path_follow_each_other() {
-    let mut segments: Vec<Clip> = (0..5)
-        .map(|s| clip(&format!("s{s}"), Start::At(0.5)))
-        .collect();
+    let mut segments: Vec<Clip> = (0..5).map(|s| clip(&format!("s{s}"), Start::At(0.5))).collect();
     segments[4].end = End::Hold;
     chain(&mut segments);
     let mut sequencer = sequence(segments);
     for step in 0..60 {
         sequencer.tick(0.1, |_| {});
         let held = (0..5).filter(|&c| sequencer.holds_memory(c)).count();
-        assert_eq!(
-            held,
-            usize::from(step >= 4),
-            "one at a time, after step {step}"
-        );
+        assert_eq!(held, usize::from(step >= 4), "one at a time, after step {step}");
     }
     assert_eq!(sequencer.shown(4), Shown::Cache);
     let mut again = sequence((0..5).map(|c| sequencer.clip(c).clone()).collect());
     let said = log(&mut again, 3.0, 3.0);
-    let seams = [
-        "0.50 s0 Start",
-        "1.50 s0 End",
-        "1.50 s1 Start",
-        "2.50 s1 End",
-        "2.50 s2 Start",
-    ];
+    let seams = ["0.50 s0 Start", "1.50 s0 End", "1.50 s1 Start", "2.50 s1 End", "2.50 s2 Start"];
     assert_eq!(said, seams, "no moment without one");
 }
 
@@ -173,12 +129,7 @@ fn a_slice_plays_just_while_it_moves() {
     slice.events = vec![(0.5, 77), (0.7, 78)];
     let mut sequencer = sequence(vec![slice]);
     let said = log(&mut sequencer, 3.0, 0.125);
-    let want = [
-        "1.00 slice Start",
-        "1.10 slice Event(78)",
-        "1.50 slice Event(77)",
-        "2.00 slice End",
-    ];
+    let want = ["1.00 slice Start", "1.10 slice Event(78)", "1.50 slice Event(77)", "2.00 slice End"];
     assert_eq!(said, want);
     assert_eq!(sequencer.position(0), 0.25);
 }
@@ -216,21 +167,13 @@ fn streaming_begins_before_the_start() {
     then.stream_before = 1.0;
     let mut sequencer = sequence(vec![late, then]);
     let said = log(&mut sequencer, 4.0, 0.5);
-    let want = [
-        "1.50 late Stream",
-        "2.00 late Start",
-        "3.00 late End",
-        "3.00 then Stream",
-        "3.25 then Start",
-    ];
+    let want =
+        ["1.50 late Stream", "2.00 late Start", "3.00 late End", "3.00 then Stream", "3.25 then Start"];
     assert_eq!(said, want);
     let mut sequencer = sequence(vec![sequencer.clip(0).clone()]);
     log(&mut sequencer, 1.75, 0.25);
     assert_eq!(sequencer.stage(0), Stage::Streaming);
-    assert_eq!(
-        (sequencer.shown(0), sequencer.holds_memory(0)),
-        (Shown::Nothing, true)
-    );
+    assert_eq!((sequencer.shown(0), sequencer.holds_memory(0)), (Shown::Nothing, true));
 }
 
 #[test]
@@ -244,13 +187,7 @@ fn a_circle_of_states() {
     log(&mut sequencer, 1.5, 0.5);
     sequencer.signal(1);
     let said = log(&mut sequencer, 4.5, 0.5);
-    let want = [
-        "2.00 idle End",
-        "2.00 hit Start",
-        "3.00 hit End",
-        "3.00 idle Start",
-        "4.00 idle Turn(1)",
-    ];
+    let want = ["2.00 idle End", "2.00 hit Start", "3.00 hit End", "3.00 idle Start", "4.00 idle Turn(1)"];
     assert_eq!(said, want);
 }
 
@@ -339,18 +276,10 @@ fn jumps_say_what_to_change() {
         (said, sequencer.position(1))
     };
     let (said, position) = jump(2.0);
-    let want = [
-        (0, What::End, 0.0),
-        (1, What::Start, -1.75),
-        (2, What::Start, -0.5),
-    ];
+    let want = [(0, What::End, 0.0), (1, What::Start, -1.75), (2, What::Start, -0.5)];
     assert_eq!((said, position), (want.to_vec(), 0.25));
     let (said, _) = jump(0.75);
-    let want = [
-        (0, What::Start, -0.25),
-        (1, What::Start, -0.5),
-        (2, What::Remove, 0.0),
-    ];
+    let want = [(0, What::Start, -0.25), (1, What::Start, -0.5), (2, What::Remove, 0.0)];
     assert_eq!(said, want);
     assert_eq!(jump(0.0).0.len(), 2);
     assert_eq!(jump(f64::NAN).0, []);
@@ -361,9 +290,7 @@ fn wrong_sequences_are_refused() {
     let refused = |change: &dyn Fn(&mut Clip)| {
         let mut clip = clip("a", Start::At(0.0));
         change(&mut clip);
-        Sequencer::new(vec![clip])
-            .expect_err("it is wrong")
-            .to_string()
+        Sequencer::new(vec![clip]).expect_err("it is wrong").to_string()
     };
     assert!(refused(&|c| c.start = Start::At(-1.0)).contains("clip a"));
     assert!(refused(&|c| c.start = Start::After(1, 0.0)).contains("does not exist"));
@@ -402,37 +329,28 @@ fn clips() -> impl Strategy<Value = Vec<Clip>> {
     let repeat = prop::sample::select(vec![Repeat::Loop, Repeat::PingPong, Repeat::Cycle]);
     let rate = prop_oneof![0.3f64..4.0, -4.0f64..-0.3];
     let events = prop::collection::vec((0.0f64..1.0, 0u32..5), 0..4);
-    let parts = (
-        starts(),
-        ends,
-        leave,
-        (repeat, 0u32..4),
-        rate,
-        events,
-        0u32..800,
-    );
+    let parts = (starts(), ends, leave, (repeat, 0u32..4), rate, events, 0u32..800);
     prop::collection::vec(parts, 4).prop_map(|all| {
         let clips = all.into_iter().enumerate();
         clips
-            .map(
-                |(c, (start, end, leave, (repeat, plays), rate, events, before))| Clip {
-                    name: c.to_string(),
-                    start,
-                    end,
-                    leave,
-                    repeat,
-                    plays,
-                    rate,
-                    events,
-                    stream_before: f64::from(before) / 1000.0,
-                    ..clip("", start)
-                },
-            )
+            .map(|(c, (start, end, leave, (repeat, plays), rate, events, before))| Clip {
+                name: c.to_string(),
+                start,
+                end,
+                leave,
+                repeat,
+                plays,
+                rate,
+                events,
+                stream_before: f64::from(before) / 1000.0,
+                ..clip("", start)
+            })
             .collect()
     })
 }
 
-/// What a sequencer says and is after these waits in milliseconds, each followed by a signal, in ticks of `tick`.
+/// What a sequencer says and is after these waits in milliseconds, each followed by a signal, in ticks of
+/// `tick`.
 fn played(clips: &[Clip], waits: &[(u32, u32)], tick: u32) -> (Vec<Action>, Vec<String>) {
     let mut sequencer = sequence(clips.to_vec());
     let mut said = Vec::new();
@@ -443,10 +361,7 @@ fn played(clips: &[Clip], waits: &[(u32, u32)], tick: u32) -> (Vec<Action>, Vec<
             let now = left.min(tick);
             left -= now;
             sequencer.tick(f64::from(now) / 1000.0, |action| {
-                said.push(Action {
-                    delay: 0.0,
-                    ..action
-                });
+                said.push(Action { delay: 0.0, ..action });
             });
         }
         let state = |c| {

@@ -1,5 +1,5 @@
-//! Meshes that several files have in common, kept once. Found by a hash of the bytes that they are made of, which are then
-//! compared: equal hashes prove nothing.
+//! Meshes that several files have in common, kept once. Found by a hash of the bytes that they are made of,
+//! which are then compared: equal hashes prove nothing.
 
 use crate::statics::{StaticMesh, Statics};
 use std::collections::HashMap;
@@ -21,19 +21,13 @@ impl Library {
         });
         let share = |mesh: &Arc<StaticMesh>| {
             let alike = known.entry(mesh.made_of.hash()).or_default();
-            let same = alike
-                .iter()
-                .filter_map(Weak::upgrade)
-                .find(|other| other.made_of == mesh.made_of);
+            let same = alike.iter().filter_map(Weak::upgrade).find(|other| other.made_of == mesh.made_of);
             same.unwrap_or_else(|| {
                 alike.push(Arc::downgrade(mesh));
                 mesh.clone()
             })
         };
-        Statics {
-            meshes: statics.meshes.iter().map(share).collect(),
-            ends: statics.ends.clone(),
-        }
+        Statics { meshes: statics.meshes.iter().map(share).collect(), ends: statics.ends.clone() }
     }
 }
 
@@ -44,10 +38,7 @@ mod tests {
     fn statics(values: &[u8]) -> Statics {
         let mut mesh = StaticMesh::default();
         mesh.made_of.values = values.to_vec();
-        Statics {
-            meshes: vec![Arc::new(mesh)],
-            ends: Arc::default(),
-        }
+        Statics { meshes: vec![Arc::new(mesh)], ends: Arc::default() }
     }
 
     #[test]
@@ -59,10 +50,7 @@ mod tests {
         assert!(Arc::ptr_eq(&a.meshes[0], &b.meshes[0]));
         assert!(!Arc::ptr_eq(&a.meshes[0], &c.meshes[0]));
         drop((a, b, c));
-        library.share(&Statics {
-            meshes: Vec::new(),
-            ends: Arc::default(),
-        });
+        library.share(&Statics { meshes: Vec::new(), ends: Arc::default() });
         assert!(library.meshes.lock().unwrap().is_empty());
     }
 }

@@ -1,6 +1,7 @@
 //! Sizes of blocks of the heap, and the classes in which free ones are found.
 
-/// Words of 64 bits that sizes and places are multiples of: 256 bytes, so that vectors and cache lines are aligned.
+/// Words of 64 bits that sizes and places are multiples of: 256 bytes, so that vectors and cache lines are
+/// aligned.
 pub(crate) const GRANULE: usize = 32;
 /// Size classes: eight between powers of two.
 pub(crate) const SECOND: usize = 8;

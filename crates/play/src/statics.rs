@@ -1,4 +1,5 @@
-//! What a file's meshes have that no frame changes: indices, predictor tables, static streams, bases of animated ones.
+//! What a file's meshes have that no frame changes: indices, predictor tables, static streams, bases of
+//! animated ones.
 
 use crate::Error;
 use crate::cells::{Cells, Coded};
@@ -28,7 +29,8 @@ use std::sync::Arc;
 pub(crate) struct Statics {
     /// Those of other files that are equal are the same, where a player has opened them.
     pub meshes: Vec<Arc<StaticMesh>>,
-    /// A frame of those that stand still at their start, and one of those at their end; empty where there are none.
+    /// A frame of those that stand still at their start, and one of those at their end; empty where there are
+    /// none.
     pub ends: Arc<[Vec<u64>; 2]>,
 }
 
@@ -86,49 +88,37 @@ impl Statics {
         let mut meshes: Vec<StaticMesh> = Vec::new();
         meshes.resize_with(records.len(), StaticMesh::default);
         let fixed = || (0..records.len()).filter(|&m| records[m].method != Method::Fluid);
-        each_chunk(
-            reel,
-            fixed()
-                .map(|m| (chunk_of(records[m].connectivity), m))
-                .collect(),
-            |content, m| {
-                let record = &records[m];
-                let at = || format!("indices of mesh {}", record.path);
-                let bytes = slice(reel.path(), content, record.connectivity, at)?;
-                meshes[m].made_of.connectivity = bytes.to_vec();
-                let indices = read_indices(record, bytes);
-                meshes[m].indices = indices.map_err(|c| Error::corrupt(reel.path(), c, at()))?;
-                Ok(())
-            },
-        )?;
+        each_chunk(reel, fixed().map(|m| (chunk_of(records[m].connectivity), m)).collect(), |content, m| {
+            let record = &records[m];
+            let at = || format!("indices of mesh {}", record.path);
+            let bytes = slice(reel.path(), content, record.connectivity, at)?;
+            meshes[m].made_of.connectivity = bytes.to_vec();
+            let indices = read_indices(record, bytes);
+            meshes[m].indices = indices.map_err(|c| Error::corrupt(reel.path(), c, at()))?;
+            Ok(())
+        })?;
         let mut sets = Sets::new(reel.memory_for_tables());
-        each_chunk(
-            reel,
-            fixed().map(|m| (chunk_of(records[m].values), m)).collect(),
-            |content, m| {
-                let record = &records[m];
-                let at = || format!("static values of mesh {}", record.path);
-                let bytes = slice(reel.path(), content, record.values, at)?;
-                let attributes = reel.has_attributes();
-                let read = read_values(record, attributes, &mut meshes[m], bytes, &mut sets);
-                let made_of = &mut meshes[m].made_of;
-                made_of.counts = (record.vertices, record.points, record.has_table);
-                made_of.streams.clone_from(&record.streams);
-                made_of.values = bytes.to_vec();
-                read.map_err(|c| match sets.refused() {
-                    Some(tables) => reel.too_much_memory(tables),
-                    None => Error::corrupt(reel.path(), c, at()),
-                })
-            },
-        )?;
+        each_chunk(reel, fixed().map(|m| (chunk_of(records[m].values), m)).collect(), |content, m| {
+            let record = &records[m];
+            let at = || format!("static values of mesh {}", record.path);
+            let bytes = slice(reel.path(), content, record.values, at)?;
+            let attributes = reel.has_attributes();
+            let read = read_values(record, attributes, &mut meshes[m], bytes, &mut sets);
+            let made_of = &mut meshes[m].made_of;
+            made_of.counts = (record.vertices, record.points, record.has_table);
+            made_of.streams.clone_from(&record.streams);
+            made_of.values = bytes.to_vec();
+            read.map_err(|c| match sets.refused() {
+                Some(tables) => reel.too_much_memory(tables),
+                None => Error::corrupt(reel.path(), c, at()),
+            })
+        })?;
         reel.set_tables(sets.bytes());
         drop(sets);
         detail::load(reel, &mut meshes)?;
         drawn::load(reel, &mut meshes)?;
-        let mut statics = Statics {
-            meshes: meshes.into_iter().map(Arc::new).collect(),
-            ends: Arc::default(),
-        };
+        let mut statics =
+            Statics { meshes: meshes.into_iter().map(Arc::new).collect(), ends: Arc::default() };
         statics.ends = Arc::new(still::load(reel, &statics)?);
         Ok(statics)
     }
@@ -185,8 +175,7 @@ fn read_values(
         used += weld::decode(bytes, record.points, &mut points)?;
     }
     if record.has_table {
-        let (table, size) =
-            parallelogram::decode_table(after(bytes, used), &mesh.indices, vertices)?;
+        let (table, size) = parallelogram::decode_table(after(bytes, used), &mesh.indices, vertices)?;
         mesh.table = table;
         used += size;
     }
@@ -275,7 +264,8 @@ struct Domain {
     places: Arc<Vec<u32>>,
 }
 
-/// Reads streams of cells. Those of points and those of vertices have levels of detail of their own, made once.
+/// Reads streams of cells. Those of points and those of vertices have levels of detail of their own, made
+/// once.
 struct CellReader<'a> {
     sets: &'a mut Sets,
     indices: &'a [u32],
@@ -297,12 +287,7 @@ impl CellReader<'_> {
         let of_points = stream.semantic == Semantic::Position;
         let shape = self.shape;
         self.make_domain(record, of_points);
-        let Some(Domain {
-            hierarchy,
-            triangles,
-            places,
-        }) = &self.domains[usize::from(of_points)]
-        else {
+        let Some(Domain { hierarchy, triangles, places }) = &self.domains[usize::from(of_points)] else {
             return Ok(0);
         };
         let sets = &mut *self.sets;
@@ -335,11 +320,7 @@ impl CellReader<'_> {
             if wide != (stream.word == 4) {
                 return Err(Corrupt("cells of another width than the description says"));
             }
-            out.push(Cells {
-                coded,
-                flat,
-                places,
-            });
+            out.push(Cells { coded, flat, places });
             used += size;
         }
         Ok(used)
@@ -352,11 +333,7 @@ impl CellReader<'_> {
                 true => indices.iter().map(|&v| points[v as usize]).collect(),
                 false => indices.to_vec(),
             };
-            let count = if of_points {
-                record.points
-            } else {
-                record.vertices
-            };
+            let count = if of_points { record.points } else { record.vertices };
             let hierarchy = hierarchy::of(shape.as_ref(), count, &triangles);
             let mut place = vec![0; hierarchy.order.len()];
             for (new, &old) in (0..).zip(&hierarchy.order) {
@@ -365,11 +342,7 @@ impl CellReader<'_> {
             if of_points {
                 place = points.iter().map(|&p| place[p as usize]).collect();
             }
-            Domain {
-                hierarchy,
-                triangles,
-                places: Arc::new(place),
-            }
+            Domain { hierarchy, triangles, places: Arc::new(place) }
         });
     }
 }
@@ -389,19 +362,9 @@ fn read_stream<W: Held>(
         table,
     };
     let components = record.semantic.components();
-    stream::decode(
-        bytes,
-        components,
-        spatial(record.semantic),
-        refs,
-        W::of_mut(out),
-    )
+    stream::decode(bytes, components, spatial(record.semantic), refs, W::of_mut(out))
 }
 
 fn all_used(bytes: &[u8], used: usize) -> Result<(), Corrupt> {
-    if used == bytes.len() {
-        Ok(())
-    } else {
-        Err(Corrupt("bytes left over"))
-    }
+    if used == bytes.len() { Ok(()) } else { Err(Corrupt("bytes left over")) }
 }

@@ -1,4 +1,5 @@
-//! What a debug overlay shows, as plain data: a map of the heap, and of each stream what was requested, read and decoded.
+//! What a debug overlay shows, as plain data: a map of the heap, and of each stream what was requested, read
+//! and decoded.
 
 use crate::player::FileId;
 use crate::regions::{HeapCounters, Region};
@@ -67,15 +68,9 @@ impl StreamStatistics {
             stream.reads.get(usize::from(unit.read))
         };
         let frames = stream.frames.len();
-        ranges(&mut self.requested, frames, |f| {
-            read_of(f).is_some_and(|r| r.node.is_some())
-        });
-        ranges(&mut self.read, frames, |f| {
-            read_of(f).is_some_and(|r| r.node.is_none())
-        });
-        ranges(&mut self.decoded, frames, |f| {
-            stream.frames[f].state == State::Decoded
-        });
+        ranges(&mut self.requested, frames, |f| read_of(f).is_some_and(|r| r.node.is_some()));
+        ranges(&mut self.read, frames, |f| read_of(f).is_some_and(|r| r.node.is_none()));
+        ranges(&mut self.decoded, frames, |f| stream.frames[f].state == State::Decoded);
     }
 }
 

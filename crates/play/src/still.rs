@@ -1,6 +1,6 @@
-//! Meshes that stand still before they move, after it, or both. Their frames are those of an animation of its own, see
-//! [`Window`]; outside of it nothing is stored, read or decoded: the two ends are kept with the static data, and a decoded frame only
-//! says which one it shows.
+//! Meshes that stand still before they move, after it, or both. Their frames are those of an animation of its
+//! own, see [`Window`]; outside of it nothing is stored, read or decoded: the two ends are kept with the
+//! static data, and a decoded frame only says which one it shows.
 
 use crate::Error;
 use crate::frame::{Frame, part};
@@ -65,16 +65,8 @@ impl Own {
 
     /// Number among the window's units of one of the file, if that has something of the mesh.
     pub fn unit(&self, file: &Order, unit: usize) -> Option<usize> {
-        let (
-            Order::Layered {
-                schedule, units, ..
-            },
-            Order::Layered {
-                schedule: own,
-                places,
-                ..
-            },
-        ) = (file, &*self.order)
+        let (Order::Layered { schedule, units, .. }, Order::Layered { schedule: own, places, .. }) =
+            (file, &*self.order)
         else {
             return None;
         };
@@ -100,15 +92,10 @@ impl Own {
 
     /// Units of the ends that there are.
     fn ends(&self) -> impl Iterator<Item = (RestState, usize)> + use<> {
-        let frames = [
-            (RestState::Start, 0),
-            (RestState::End, self.window.end - self.window.start),
-        ];
+        let frames = [(RestState::Start, 0), (RestState::End, self.window.end - self.window.start)];
         let (still, order) = (self.still, &self.order);
         let units = frames.map(|(end, frame)| (end, order.unit_of(frame as usize)));
-        units
-            .into_iter()
-            .filter(move |(end, _)| still[*end as usize])
+        units.into_iter().filter(move |(end, _)| still[*end as usize])
     }
 }
 
@@ -120,9 +107,9 @@ impl RestState {
 }
 
 impl Reel {
-    /// Up to the first of these frames a mesh stands still, as it does from the second on: what a game needs to put something
-    /// cheaper in its place. All frames of a mesh that moves, or whose triangles change; the same frame twice for one that does not. Panics
-    /// where there is no such mesh.
+    /// Up to the first of these frames a mesh stands still, as it does from the second on: what a game needs
+    /// to put something cheaper in its place. All frames of a mesh that moves, or whose triangles change; the
+    /// same frame twice for one that does not. Panics where there is no such mesh.
     pub fn moves(&self, mesh: usize) -> [u32; 2] {
         let record = &self.description().meshes[mesh];
         let last = (self.frame_count() as u32).saturating_sub(1);
@@ -137,10 +124,8 @@ impl Reel {
 pub(crate) fn load(reel: &Reel, statics: &Statics) -> Result<[Vec<u64>; 2], Error> {
     let own = |mesh: usize| reel.own(mesh);
     let meshes = &reel.description().meshes;
-    let wanted: Vec<(Option<u32>, usize)> = (0..meshes.len())
-        .filter(|&m| own(m).is_some())
-        .map(|m| (Some(meshes[m].ends.chunk), m))
-        .collect();
+    let wanted: Vec<(Option<u32>, usize)> =
+        (0..meshes.len()).filter(|&m| own(m).is_some()).map(|m| (Some(meshes[m].ends.chunk), m)).collect();
     let mut ends = [Vec::new(), Vec::new()];
     for (_, mesh) in &wanted {
         for (end, _) in own(*mesh).iter().flat_map(|own| own.ends()) {
@@ -158,14 +143,7 @@ pub(crate) fn load(reel: &Reel, statics: &Statics) -> Result<[Vec<u64>; 2], Erro
             let (unit, used) = take_sized(bytes).map_err(corrupt)?;
             unit::take(&mut bytes, used).map_err(corrupt)?;
             let out = &mut [&mut ends[end as usize][..]];
-            unit::decode_end(
-                reel,
-                statics,
-                (mesh, &own.order, number),
-                unit,
-                &mut scratch,
-                out,
-            )?;
+            unit::decode_end(reel, statics, (mesh, &own.order, number), unit, &mut scratch, out)?;
         }
         match bytes {
             [] => Ok(()),
@@ -190,10 +168,7 @@ impl<'a> Frame<'a> {
     pub fn of(self, statics: &'a Statics, mesh: usize) -> Frame<'a> {
         match self.rest_state(mesh) {
             None => self,
-            Some(still) => Frame {
-                words: &statics.ends[still as usize],
-                ..self
-            },
+            Some(still) => Frame { words: &statics.ends[still as usize], ..self },
         }
     }
 }

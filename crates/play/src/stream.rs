@@ -1,15 +1,16 @@
-//! One open file, shared by all its instances: which of its units and frames are where, and what the demands of this tick ask
-//! of them.
+//! One open file, shared by all its instances: which of its units and frames are where, and what the demands
+//! of this tick ask of them.
 //!
 //! ```text
 //! unit:   absent ──read issued──▶ reading ──landed──▶ read ──started──▶ decoding ──▶ its frames are decoded
 //! frame:  absent ──started──▶ pending ──▶ decoded: kept while wanted, then spare, then evicted
 //! ```
 //!
-//! [`Stream::plan`] walks the demands once a tick, the most urgent first: what is shown, what should be shown, what comes next. A
-//! frame that is there is kept; for one that is not, the units it waits for are listed in an order in which they can be
-//! started, back to frames that are there. Beyond the decode horizon only reading is planned, up to the read horizon. What
-//! no walk comes by any more is released, and cancelled where it is in flight.
+//! [`Stream::plan`] walks the demands once a tick, the most urgent first: what is shown, what should be
+//! shown, what comes next. A frame that is there is kept; for one that is not, the units it waits for are
+//! listed in an order in which they can be started, back to frames that are there. Beyond the decode horizon
+//! only reading is planned, up to the read horizon. What no walk comes by any more is released, and cancelled
+//! where it is in flight.
 //!
 //! So a jump needs nothing special: it asks for one pair of frames, whose units lie in one range of the file.
 
@@ -175,21 +176,8 @@ impl Stream {
     pub fn new(file: Arc<Loaded>, number: u32, resident: bool) -> Stream {
         let frames = file.reel.frame_count();
         let units = file.reel.unit_count();
-        let unit = Unit {
-            node: NONE,
-            read: NO_READ,
-            tries: 0,
-            wanted: 0,
-            due: 0,
-            retry_at: 0,
-        };
-        let frame = Frame {
-            block: None,
-            state: State::Absent,
-            kept: false,
-            wanted: 0,
-            due: 0,
-        };
+        let unit = Unit { node: NONE, read: NO_READ, tries: 0, wanted: 0, due: 0, retry_at: 0 };
+        let frame = Frame { block: None, state: State::Absent, kept: false, wanted: 0, due: 0 };
         Stream {
             number,
             units: vec![unit; units],
@@ -279,11 +267,11 @@ impl Stream {
         }
     }
 
-    /// What comes after that, as far as it is to be read already. Not in every tick, as it changes little: only where something
-    /// is missing, or in turn.
+    /// What comes after that, as far as it is to be read already. Not in every tick, as it changes little:
+    /// only where something is missing, or in turn.
     pub fn plan_reads(&mut self, now: u64, demand: &Demand, horizons: Horizons) {
-        self.walked |= self.missing.is_some()
-            || (self.epoch.wrapping_add(self.number)).is_multiple_of(READ_TURN);
+        self.walked |=
+            self.missing.is_some() || (self.epoch.wrapping_add(self.number)).is_multiple_of(READ_TURN);
         if !self.walked {
             return;
         }
@@ -400,16 +388,13 @@ impl Stream {
             }
             Some(missing) if missing.due < due => {}
             missing => {
-                *missing = Some(Missing {
-                    due,
-                    low: place,
-                    high: place,
-                });
+                *missing = Some(Missing { due, low: place, high: place });
             }
         }
     }
 
-    /// Releases what this plan did not come by. Gives nodes to cancel to `cancel`: of a unit, or of a read and its token.
+    /// Releases what this plan did not come by. Gives nodes to cancel to `cancel`: of a unit, or of a read
+    /// and its token.
     pub fn end_plan(&mut self, heap: &mut Heap, mut cancel: impl FnMut(u32, Option<u64>)) {
         let mut i = 0;
         while i < self.kept.len() && !self.resident {
@@ -459,8 +444,8 @@ impl Stream {
 
     // What happens to blocks.
 
-    /// A frame has been decoded into a block, which its node held; from here on it is kept. False where it was there
-    /// already, elsewhere.
+    /// A frame has been decoded into a block, which its node held; from here on it is kept. False where it
+    /// was there already, elsewhere.
     pub fn frame_decoded(&mut self, frame: u32, block: Block) -> bool {
         self.counters.frames_decoded += 1;
         let entry = &mut self.frames[frame as usize];
@@ -574,11 +559,7 @@ fn frames_of<'a>(
     let last = times.len().saturating_sub(1) as u32;
     let (first, end) = (span.from.min(last), span.to.min(last));
     let step = span.step.max(1);
-    let count = if times.is_empty() {
-        0
-    } else {
-        first.abs_diff(end).div_ceil(step) + 1
-    };
+    let count = if times.is_empty() { 0 } else { first.abs_diff(end).div_ceil(step) + 1 };
     let start = times.get(first as usize).map_or(0.0, |f| f.time);
     let (wait, rate) = (f64::from(span.in_seconds), f64::from(span.rate).max(1e-9));
     (0..count)

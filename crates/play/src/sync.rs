@@ -1,4 +1,5 @@
-//! What threads share, under one name, so that the model checker (`crates/play/model`) can put its own in their place.
+//! What threads share, under one name, so that the model checker (`crates/play/model`) can put its own in
+//! their place.
 
 pub(crate) use std::hint::spin_loop;
 pub(crate) use std::sync::Arc;

@@ -1,8 +1,10 @@
-//! When the frames of a file are, in whole numbers: what clocks walk on. One per file, shared by all instances.
+//! When the frames of a file are, in whole numbers: what clocks walk on. One per file, shared by all
+//! instances.
 //!
-//! Time is counted in *flicks* of 1/705,600,000 s. Whole numbers of them make one frame at 24, 25, 30, 48, 50, 60, 90,
-//! 100, 120, 144 and 1000 frames per second and at the NTSC rates, so that the sum of many small steps is the large
-//! step exactly. The frame times of a file are rounded to flicks, which moves them by less than a nanosecond.
+//! Time is counted in *flicks* of 1/705,600,000 s. Whole numbers of them make one frame at 24, 25, 30, 48,
+//! 50, 60, 90, 100, 120, 144 and 1000 frames per second and at the NTSC rates, so that the sum of many small
+//! steps is the large step exactly. The frame times of a file are rounded to flicks, which moves them by less
+//! than a nanosecond.
 //!
 //! Credit: the unit is Christopher Horvath's, "Flicks", 2018.
 
@@ -35,7 +37,8 @@ pub(crate) fn rate_parts(rate: f64) -> i64 {
     (rate.clamp(-FASTEST, FASTEST) * (1i64 << FRACTION) as f64).round() as i64
 }
 
-/// The times of all frames, from the first one on, and whether the last leads back to the first. Clones share it.
+/// The times of all frames, from the first one on, and whether the last leads back to the first. Clones share
+/// it.
 #[derive(Clone, Debug)]
 pub struct Timeline {
     /// Flicks from the first frame; never decreasing.
@@ -54,8 +57,8 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// Of frames at these times in seconds, finite and in order (others are moved to the time before), with the period
-    /// of a closed cycle or 0. A period that ends before the last frame counts as none.
+    /// Of frames at these times in seconds, finite and in order (others are moved to the time before), with
+    /// the period of a closed cycle or 0. A period that ends before the last frame counts as none.
     pub fn new(times: impl IntoIterator<Item = f64>, period: f64) -> Timeline {
         let (mut start, mut latest) = (None, 0);
         let times: Arc<[i64]> = (times.into_iter())
@@ -93,22 +96,15 @@ impl Timeline {
     /// Nothing leads from one of `ranges` to the next, nor to what is of none.
     pub fn cut(self, ranges: &[FrameRange]) -> Timeline {
         let ends = ranges.iter().flat_map(|range| [range.first, range.end()]);
-        let mut cuts: Vec<u32> = ends
-            .filter(|&cut| cut > 0 && cut <= self.last_frame)
-            .collect();
+        let mut cuts: Vec<u32> = ends.filter(|&cut| cut > 0 && cut <= self.last_frame).collect();
         cuts.dedup();
-        Timeline {
-            cuts: cuts.into(),
-            ..self
-        }
+        Timeline { cuts: cuts.into(), ..self }
     }
 
     /// Whether there is something between the `i`-th frame of the timeline and the next.
     pub(crate) fn leads_on(&self, i: usize) -> bool {
         let next = self.cuts.partition_point(|&cut| cut <= self.frame(i));
-        self.cuts
-            .get(next)
-            .is_none_or(|&cut| cut > self.frame(i + 1))
+        self.cuts.get(next).is_none_or(|&cut| cut > self.frame(i + 1))
     }
 
     /// Every second frame can be left out.
@@ -116,22 +112,15 @@ impl Timeline {
         let last = self.times.len().saturating_sub(1);
         let even = self.times.iter().copied().enumerate();
         let half = even.filter(|(i, _)| i % 2 == 0 || *i == last);
-        Timeline {
-            half: Some(half.map(|(_, time)| time).collect()),
-            ..self
-        }
+        Timeline { half: Some(half.map(|(_, time)| time).collect()), ..self }
     }
 
     /// Without every second frame, but with the last; the same where none can be left out.
     pub(crate) fn halved(&self) -> Timeline {
         match &self.half {
-            Some(half) => Timeline {
-                times: half.clone(),
-                half: None,
-                step: 2,
-                cuts: self.cuts.clone(),
-                ..*self
-            },
+            Some(half) => {
+                Timeline { times: half.clone(), half: None, step: 2, cuts: self.cuts.clone(), ..*self }
+            }
             None => self.clone(),
         }
     }
@@ -260,25 +249,14 @@ mod tests {
 
     #[test]
     fn nothing_leads_from_range_to_range() {
-        let range = |first, frames| FrameRange {
-            name: String::new(),
-            first,
-            frames,
-        };
+        let range = |first, frames| FrameRange { name: String::new(), first, frames };
         let timeline = Timeline::new((0..9).map(f64::from), 0.0);
         let leads = |timeline: &Timeline| -> Vec<bool> {
-            (0..timeline.frame_count())
-                .map(|i| timeline.leads_on(i))
-                .collect()
+            (0..timeline.frame_count()).map(|i| timeline.leads_on(i)).collect()
         };
         assert_eq!(leads(&timeline), [true; 9]);
-        let cut = timeline
-            .cut(&[range(0, 3), range(3, 1), range(6, 3)])
-            .halving();
-        assert_eq!(
-            leads(&cut),
-            [true, true, false, false, true, false, true, true, true]
-        );
+        let cut = timeline.cut(&[range(0, 3), range(3, 1), range(6, 3)]).halving();
+        assert_eq!(leads(&cut), [true, true, false, false, true, false, true, true, true]);
         // Frames 0, 2, 4, 6, 8: 2 to 4 goes over the cuts at 3 and 4, 4 to 6 over that at 6.
         assert_eq!(leads(&cut.halved()), [true, false, false, true, true]);
     }

@@ -1,5 +1,6 @@
-//! Spans for profilers, with the feature `tracing`: `tick` and its parts, `decode` of a unit, `open` of a file. Without the
-//! feature they are nothing; with it and nobody listening they cost an atomic load and allocate nothing.
+//! Spans for profilers, with the feature `tracing`: `tick` and its parts, `decode` of a unit, `open` of a
+//! file. Without the feature they are nothing; with it and nobody listening they cost an atomic load and
+//! allocate nothing.
 
 /// A span until the end of the block.
 macro_rules! span {

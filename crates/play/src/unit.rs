@@ -1,7 +1,7 @@
 //! Units: what is stored, read, checked and decoded as a whole.
 //!
-//! This is all that decoders and the player need to know about the order in which a file can be decoded: the frames of
-//! a unit, the frames that must be decoded before it, and [`decode`].
+//! This is all that decoders and the player need to know about the order in which a file can be decoded: the
+//! frames of a unit, the frames that must be decoded before it, and [`decode`].
 
 use crate::Error;
 use crate::cells;
@@ -69,7 +69,8 @@ impl Reel {
         self.unit_chunk(unit).offset + self.unit_size(unit) as u64
     }
 
-    /// Reads a unit as it lies in the file, and compares its checksums. `out` is replaced; its memory is reused.
+    /// Reads a unit as it lies in the file, and compares its checksums. `out` is replaced; its memory is
+    /// reused.
     pub(crate) fn read_unit(&self, unit: usize, out: &mut Vec<u8>) -> Result<(), Error> {
         let chunk = self.unit_chunk(unit);
         out.clear();
@@ -81,11 +82,7 @@ impl Reel {
         }
         let frame = self.unit_frames(unit).first().copied().unwrap_or(0);
         let what = "the checksum does not match";
-        Err(Error::malformed(
-            self.path(),
-            what,
-            format!("frame {frame}"),
-        ))
+        Err(Error::malformed(self.path(), what, format!("frame {frame}")))
     }
 
     /// Compares the checksums of a unit's bytes.
@@ -141,7 +138,8 @@ enum Tier {
     Both,
 }
 
-/// A unit as it lies in the file, with the attributes behind it where they are read; the caller has compared its checksums.
+/// A unit as it lies in the file, with the attributes behind it where they are read; the caller has compared
+/// its checksums.
 #[derive(Clone, Copy)]
 pub(crate) struct Source<'a> {
     pub unit: usize,
@@ -175,9 +173,9 @@ struct Job<'a, 'd> {
     decoded: &'a Decoded<'d>,
 }
 
-/// Decodes a unit into `out`, the buffers of its frames in the order of [`Reel::unit_frames`], `frame_words` each.
-/// `scratch` is `scratch_words` long. On an error the frames hold anything. Allocates nothing, but for room for the
-/// tables of fluid meshes when a worker meets the first or a larger one.
+/// Decodes a unit into `out`, the buffers of its frames in the order of [`Reel::unit_frames`], `frame_words`
+/// each. `scratch` is `scratch_words` long. On an error the frames hold anything. Allocates nothing, but for
+/// room for the tables of fluid meshes when a worker meets the first or a larger one.
 #[allow(clippy::too_many_arguments)] // Everything that a job brings, once.
 pub(crate) fn decode(
     reel: &Reel,
@@ -189,21 +187,13 @@ pub(crate) fn decode(
     out: &mut [&mut [u64]],
     meter: &mut Meter<'_>,
 ) -> Result<(), Error> {
-    let job = Job {
-        reel,
-        statics,
-        unit: source.unit,
-        frames: reel.unit_frames(source.unit),
-        decoded,
-    };
+    let job = Job { reel, statics, unit: source.unit, frames: reel.unit_frames(source.unit), decoded };
     let needs = reel.unit_needs(source.unit);
     if needs.iter().any(|&frame| decoded(frame as usize).is_none()) {
         return Err(Error::misuse("a frame is decoded before those it needs"));
     }
     if out.len() != job.frames.len() || scratch.len() < reel.scratch_words(source.unit) {
-        return Err(Error::misuse(
-            "a unit is decoded into other buffers than it needs",
-        ));
+        return Err(Error::misuse("a unit is decoded into other buffers than it needs"));
     }
     let (raw, scratch) = scratch.split_at_mut(reel.raw_words(source.unit));
     let mut rest = source.compressed;
@@ -217,7 +207,8 @@ pub(crate) fn decode(
     (reel.attributes_chunk(source.unit)).map_or(Ok(()), |chunk| next(Tier::Second, chunk))
 }
 
-/// Decodes what a mesh has in the first or the last of its own frames, a unit of its own, into the buffer of a frame.
+/// Decodes what a mesh has in the first or the last of its own frames, a unit of its own, into the buffer of
+/// a frame.
 pub(crate) fn decode_end(
     reel: &Reel,
     statics: &Statics,
@@ -226,18 +217,8 @@ pub(crate) fn decode_end(
     scratch: &mut [u64],
     out: &mut [&mut [u64]],
 ) -> Result<(), Error> {
-    let job = Job {
-        reel,
-        statics,
-        unit: 0,
-        frames: order.frames(unit),
-        decoded: &|_| None,
-    };
-    let part = Part {
-        order,
-        unit,
-        ..job.whole()
-    };
+    let job = Job { reel, statics, unit: 0, frames: order.frames(unit), decoded: &|_| None };
+    let part = Part { order, unit, ..job.whole() };
     job.read_streams((mesh, Tier::Both), &part, &mut bytes, scratch, out)?;
     match bytes {
         [] => Ok(()),
@@ -278,12 +259,7 @@ impl<'a, 'd> Job<'a, 'd> {
 
     /// The unit as it is for what moves in all frames.
     fn whole(&self) -> Part<'_, 'd> {
-        Part {
-            order: self.reel.order(),
-            unit: self.unit,
-            frames: self.frames,
-            decoded: self.decoded,
-        }
+        Part { order: self.reel.order(), unit: self.unit, frames: self.frames, decoded: self.decoded }
     }
 
     fn read(
@@ -304,8 +280,7 @@ impl<'a, 'd> Job<'a, 'd> {
             let unit = (self.reel.order(), self.unit);
             let places = [layout.transforms, layout.states];
             let used = nodes::read(coded, places, unit, bytes, self.decoded, out);
-            used.and_then(|used| take(&mut bytes, used))
-                .map_err(|c| self.corrupt(0, c, "transforms"))?;
+            used.and_then(|used| take(&mut bytes, used)).map_err(|c| self.corrupt(0, c, "transforms"))?;
         }
         for (m, mesh) in self.reel.description().meshes.iter().enumerate() {
             let before = bytes.len();
@@ -313,9 +288,7 @@ impl<'a, 'd> Job<'a, 'd> {
                 Method::Static => {}
                 Method::Fluid if second => {}
                 Method::Soft | Method::Rigid | Method::Skinned => match self.reel.own(m) {
-                    None => {
-                        self.read_streams((m, tier), &self.whole(), &mut bytes, scratch, out)?
-                    }
+                    None => self.read_streams((m, tier), &self.whole(), &mut bytes, scratch, out)?,
                     Some(own) => {
                         let Some(unit) = own.unit(self.reel.order(), self.unit) else {
                             continue;
@@ -360,12 +333,7 @@ impl<'a, 'd> Job<'a, 'd> {
     }
 
     /// Visibility and transforms of the unit's frame number `at`.
-    fn read_nodes(
-        &self,
-        at: usize,
-        bytes: &mut &[u8],
-        out: &mut [&mut [u64]],
-    ) -> Result<(), Error> {
+    fn read_nodes(&self, at: usize, bytes: &mut &[u8], out: &mut [&mut [u64]]) -> Result<(), Error> {
         let layout = self.reel.layout();
         let (done, rest) = out.split_at_mut(at);
         let out = &mut *rest[0];
@@ -382,13 +350,10 @@ impl<'a, 'd> Job<'a, 'd> {
         }
         let references = self.reel.order().references(self.frames[at]);
         let whole = self.whole();
-        let previous = references
-            .previous
-            .and_then(|frame| whole.find(frame, done));
+        let previous = references.previous.and_then(|frame| whole.find(frame, done));
         let previous = previous.map(|words| frame::part(words, layout.transforms));
         let used = transform::decode(bytes, previous, part_mut(out, layout.transforms));
-        used.and_then(|used| take(bytes, used))
-            .map_err(|c| self.corrupt(at, c, "transforms"))?;
+        used.and_then(|used| take(bytes, used)).map_err(|c| self.corrupt(at, c, "transforms"))?;
         Ok(())
     }
 
@@ -425,8 +390,7 @@ impl<'a, 'd> Job<'a, 'd> {
         let Some(place) = self.reel.layout().meshes[mesh].streams[stream] else {
             if record.is_attribute(stream) {
                 let used = layout::skip(record, &record.streams[stream], bytes, out.len());
-                used.and_then(|used| take(bytes, used))
-                    .map_err(|c| name(c, 0))?;
+                used.and_then(|used| take(bytes, used)).map_err(|c| name(c, 0))?;
             }
             return Ok(());
         };
@@ -438,8 +402,7 @@ impl<'a, 'd> Job<'a, 'd> {
                 stream,
             };
             let used = unit.read(predicted, bytes, part.decoded, out);
-            used.and_then(|used| take(bytes, used))
-                .map_err(|c| name(c, 0))?;
+            used.and_then(|used| take(bytes, used)).map_err(|c| name(c, 0))?;
             return Ok(());
         }
         if record.streams[stream].coding.has_cells() {
@@ -451,8 +414,7 @@ impl<'a, 'd> Job<'a, 'd> {
             };
             let parts = &self.statics.meshes[mesh].cells[stream];
             let used = unit.read(parts, bytes, part.decoded, scratch, out);
-            used.and_then(|used| take(bytes, used))
-                .map_err(|c| name(c, 0))?;
+            used.and_then(|used| take(bytes, used)).map_err(|c| name(c, 0))?;
             return Ok(());
         }
         for at in 0..out.len() {
@@ -461,8 +423,7 @@ impl<'a, 'd> Job<'a, 'd> {
                 2 => self.read_levels::<u16>((mesh, stream), part, at, place, bytes, out),
                 _ => self.read_levels::<u32>((mesh, stream), part, at, place, bytes, out),
             };
-            used.and_then(|used| take(bytes, used))
-                .map_err(|c| name(c, at))?;
+            used.and_then(|used| take(bytes, used)).map_err(|c| name(c, at))?;
         }
         Ok(())
     }
@@ -478,12 +439,8 @@ impl<'a, 'd> Job<'a, 'd> {
     ) -> Result<usize, Corrupt> {
         let fixed = &self.statics.meshes[mesh];
         let (done, rest) = out.split_at_mut(at);
-        let References {
-            previous,
-            before_previous,
-            index_before,
-            index_after,
-        } = part.order.references(part.frames[at]);
+        let References { previous, before_previous, index_before, index_after } =
+            part.order.references(part.frames[at]);
         let found = |frame: Option<u32>| {
             let words = frame.and_then(|frame| part.find(frame, done));
             words.map(|words| frame::part::<W>(words, place))
@@ -518,9 +475,7 @@ fn stream_name(mesh: &MeshRecord, stream: usize) -> String {
 
 /// The next `count` bytes.
 pub(crate) fn take<'a>(bytes: &mut &'a [u8], count: usize) -> Result<&'a [u8], Corrupt> {
-    let (head, rest) = bytes
-        .split_at_checked(count)
-        .ok_or(Corrupt("the bytes end early"))?;
+    let (head, rest) = bytes.split_at_checked(count).ok_or(Corrupt("the bytes end early"))?;
     *bytes = rest;
     Ok(head)
 }

@@ -1,5 +1,5 @@
-//! Vertex buffers as engines upload them: which attribute in which numbers where in a vertex, written straight from the
-//! decoded frames into the caller's bytes, all of them or a range.
+//! Vertex buffers as engines upload them: which attribute in which numbers where in a vertex, written
+//! straight from the decoded frames into the caller's bytes, all of them or a range.
 //!
 //! | attribute | formats |
 //! |---|---|
@@ -118,11 +118,7 @@ impl Vertices<'_> {
             for start in vertices.clone().step_by(BLOCK) {
                 let block = start..vertices.end.min(start + BLOCK);
                 let at = (start - vertices.start) * stride;
-                let target = Target {
-                    bytes: &mut out[at..],
-                    stride,
-                    offset: attribute.offset,
-                };
+                let target = Target { bytes: &mut out[at..], stride, offset: attribute.offset };
                 self.write_block(attribute, stream, block, target)?;
             }
         }
@@ -131,11 +127,7 @@ impl Vertices<'_> {
 
     /// All vertices of an attribute as floats, one after the other.
     pub fn write_floats(&self, what: What, format: Format, out: &mut [f32]) -> Result<(), Error> {
-        let attribute = Attribute {
-            what,
-            format,
-            offset: 0,
-        };
+        let attribute = Attribute { what, format, offset: 0 };
         let vertices = 0..self.first.vertex_count();
         self.check(&[attribute], format.size(), &vertices, size_of_val(out))?;
         if self.write_whole(what, out)? {
@@ -211,17 +203,9 @@ impl Vertices<'_> {
             let text = format!("vertices {vertices:?} of mesh {path}, which has {count}");
             return Err(Error::misuse(text));
         }
-        for Attribute {
-            what,
-            format,
-            offset,
-        } in attributes
-        {
+        for Attribute { what, format, offset } in attributes {
             self.stream(*what)?;
-            if offset
-                .checked_add(format.size())
-                .is_none_or(|end| end > stride)
-            {
+            if offset.checked_add(format.size()).is_none_or(|end| end > stride) {
                 return Err(Error::misuse(format!(
                     "{what:?} as {format:?} at byte {offset} does not fit into a vertex of {stride} bytes"
                 )));
@@ -257,12 +241,7 @@ impl Vertices<'_> {
         vertices: Range<usize>,
         mut target: Target<'_>,
     ) -> Result<(), Error> {
-        let source = Source {
-            first: &self.first,
-            second: self.second.as_ref(),
-            stream,
-            blend: self.blend,
-        };
+        let source = Source { first: &self.first, second: self.second.as_ref(), stream, blend: self.blend };
         let count = vertices.len();
         let record = &self.first.record().streams[stream];
         let mut block = EMPTY;
@@ -297,9 +276,7 @@ impl Vertices<'_> {
                 source.values(vertices, &mut block);
                 let Some([u, v, width, height]) = self.first.uv_range(stream) else {
                     let path = &self.first.record().path;
-                    return Err(Error::misuse(format!(
-                        "the uvs of mesh {path} are finer than U16x2"
-                    )));
+                    return Err(Error::misuse(format!("the uvs of mesh {path} are finer than U16x2")));
                 };
                 normalise(&mut block[0], u, u + width);
                 normalise(&mut block[1], v, v + height);
@@ -449,21 +426,13 @@ fn octahedral([x, y, z]: [f32; 3]) -> [f32; 2] {
         return [0.0; 2];
     }
     let (u, v) = (x / sum, y / sum);
-    if z < 0.0 {
-        [(1.0 - v.abs()).copysign(u), (1.0 - u.abs()).copysign(v)]
-    } else {
-        [u, v]
-    }
+    if z < 0.0 { [(1.0 - v.abs()).copysign(u), (1.0 - u.abs()).copysign(v)] } else { [u, v] }
 }
 
 /// The quaternion with the bitangent's sign in that of w, which is never 0.
 fn quaternion_shorts(tangents: &Tangents) -> [i16; 4] {
     let [x, y, z, w] = tangents.rotation;
-    let turn = if (w < 0.0) == (tangents.frame.sign < 0.0) {
-        1.0
-    } else {
-        -1.0
-    };
+    let turn = if (w < 0.0) == (tangents.frame.sign < 0.0) { 1.0 } else { -1.0 };
     let mut q = [x, y, z, w].map(|v| short(v * turn));
     if q[3] == 0 {
         q[3] = if tangents.frame.sign < 0.0 { -1 } else { 1 };
@@ -519,10 +488,7 @@ mod tests {
             }
         }
         assert_eq!(half(65519.0), 0x7BFF);
-        assert_eq!(
-            [half(65520.0), half(f32::INFINITY), half(-1e30)],
-            [0x7C00, 0x7C00, 0xFC00]
-        );
+        assert_eq!([half(65520.0), half(f32::INFINITY), half(-1e30)], [0x7C00, 0x7C00, 0xFC00]);
         assert_eq!(half(f32::NAN) & 0x7E00, 0x7E00);
         assert_eq!([half(1e-30), half(-1e-30)], [0, 0x8000]);
     }
@@ -530,11 +496,7 @@ mod tests {
     #[test]
     fn a_quaternion_keeps_the_sign_of_the_bitangent() {
         for sign in [1.0, -1.0] {
-            for rotation in [
-                [1.0, 0.0, 0.0, 0.0],
-                [0.0, 0.6, 0.0, 0.8],
-                [0.0, 0.6, 0.0, -0.8],
-            ] {
+            for rotation in [[1.0, 0.0, 0.0, 0.0], [0.0, 0.6, 0.0, 0.8], [0.0, 0.6, 0.0, -0.8]] {
                 let frame = meshreel_codec::qtangent::frame(rotation, sign);
                 let q = quaternion_shorts(&Tangents { rotation, frame });
                 assert_ne!(q[3], 0);

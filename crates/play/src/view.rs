@@ -1,9 +1,10 @@
-//! What an instance shows: nodes and meshes at a place between two frames, for drawing, for motion blur, for collision.
-//! Lent from the player's memory or from decoders; nothing is allocated, everything is written where the caller wants it.
+//! What an instance shows: nodes and meshes at a place between two frames, for drawing, for motion blur, for
+//! collision. Lent from the player's memory or from decoders; nothing is allocated, everything is written
+//! where the caller wants it.
 //!
-//! Between two frames a node moves and a mesh deforms, but what is there does not change: visibility is that of the
-//! first frame, and a mesh that is hidden in one of the two, that is scaled to nothing in one, or that brings its own
-//! topology is shown as it is in the first. So births and deaths smear nothing.
+//! Between two frames a node moves and a mesh deforms, but what is there does not change: visibility is that
+//! of the first frame, and a mesh that is hidden in one of the two, that is scaled to nothing in one, or that
+//! brings its own topology is shown as it is in the first. So births and deaths smear nothing.
 
 use crate::clock::Pace;
 use crate::demand::Pair;
@@ -21,8 +22,8 @@ use crate::{Error, FrameDecoder};
 use meshreel_codec::record::{MeshRecord, Method, Semantic, Visibility};
 use meshreel_codec::transform::Transform;
 
-/// Ancestors that are placed in the order of [`FrameDecoder::world`]; in deeper trees the rest in the opposite one,
-/// which differs by rounding.
+/// Ancestors that are placed in the order of [`FrameDecoder::world`]; in deeper trees the rest in the
+/// opposite one, which differs by rounding.
 const DEPTH: usize = 64;
 
 /// A moment of a file.
@@ -54,8 +55,8 @@ impl<'a> FrameView<'a> {
         }
     }
 
-    /// Between what two decoders of one file show, for tools and tests; a player's views are
-    /// the same. `pace` is only for velocities.
+    /// Between what two decoders of one file show, for tools and tests; a player's views are the same. `pace`
+    /// is only for velocities.
     pub fn between(
         first: &'a FrameDecoder,
         second: &'a FrameDecoder,
@@ -71,19 +72,9 @@ impl<'a> FrameView<'a> {
         if !(0.0..1.0).contains(&blend) {
             return Err(Error::misuse("a blend is at least 0 and less than 1"));
         }
-        let pair = Pair {
-            first: from as u32,
-            second: to as u32,
-            blend,
-        };
+        let pair = Pair { first: from as u32, second: to as u32, blend };
         let frames = [first.shown(), second.shown()];
-        Ok(FrameView::new(
-            first.reel(),
-            first.statics(),
-            frames,
-            pair,
-            pace,
-        ))
+        Ok(FrameView::new(first.reel(), first.statics(), frames, pair, pace))
     }
 
     /// The file.
@@ -98,13 +89,7 @@ impl<'a> FrameView<'a> {
     pub fn bounds(&self) -> [f32; 6] {
         let of = |frame: u32| self.reel.frame_bounds(frame as usize);
         let (a, b) = (of(self.pair.first), of(self.pair.second));
-        std::array::from_fn(|k| {
-            if k < 3 {
-                a[k].min(b[k])
-            } else {
-                a[k].max(b[k])
-            }
-        })
+        std::array::from_fn(|k| if k < 3 { a[k].min(b[k]) } else { a[k].max(b[k]) })
     }
 
     // Nodes.
@@ -120,8 +105,7 @@ impl<'a> FrameView<'a> {
             Visibility::Never => false,
             Visibility::Animated => {
                 let bit = self.reel.layout().bits[node];
-                bit.zip(frame)
-                    .is_some_and(|(bit, frame)| frame.visible(bit))
+                bit.zip(frame).is_some_and(|(bit, frame)| frame.visible(bit))
             }
         }
     }
@@ -159,13 +143,14 @@ impl<'a> FrameView<'a> {
         self.local_with(self.second_of(node), node, self.pair.blend)
     }
 
-    /// Object to world of a node, row-major. Costs as many products as the node has ancestors; for all nodes see
-    /// [`FrameView::worlds_into`]. Panics where there is no such node.
+    /// Object to world of a node, row-major. Costs as many products as the node has ancestors; for all nodes
+    /// see [`FrameView::worlds_into`]. Panics where there is no such node.
     pub fn world(&self, node: usize) -> [[f64; 4]; 3] {
         self.world_at(node, self.second_of(node), self.pair.blend)
     }
 
-    /// The node with its own frames, its ancestors with both: those that have no mesh of their own to hide move on.
+    /// The node with its own frames, its ancestors with both: those that have no mesh of their own to hide
+    /// move on.
     fn world_at(&self, node: usize, second: Option<Frame<'a>>, blend: f32) -> [[f64; 4]; 3] {
         let nodes = &self.reel.description().nodes;
         let mut chain = [0; DEPTH];
@@ -218,25 +203,22 @@ impl<'a> FrameView<'a> {
         Ok(())
     }
 
-    /// What [`FrameView::world`] changes by in a second: the last column is the velocity of the node's origin, and of a
-    /// point p of its mesh (with p₃ = 1) it is this times p, plus the world times the vertex's own velocity. 0 where the
-    /// mesh is not there in both frames. Panics where there is no such node.
+    /// What [`FrameView::world`] changes by in a second: the last column is the velocity of the node's
+    /// origin, and of a point p of its mesh (with p₃ = 1) it is this times p, plus the world times the
+    /// vertex's own velocity. 0 where the mesh is not there in both frames. Panics where there is no such
+    /// node.
     pub fn world_velocity(&self, node: usize) -> [[f64; 4]; 3] {
         let per_second = self.per_second();
         let Some(second) = self.second_of(node).filter(|_| per_second != 0.0) else {
             return [[0.0; 4]; 3];
         };
-        let gone = is_nothing(&self.local_in(self.first, node))
-            || is_nothing(&self.local_in(Some(second), node));
+        let gone =
+            is_nothing(&self.local_in(self.first, node)) || is_nothing(&self.local_in(Some(second), node));
         if gone {
             return [[0.0; 4]; 3];
         }
         let from = self.world_at(node, None, 0.0);
-        let there = FrameView {
-            first: self.second,
-            second: None,
-            ..*self
-        };
+        let there = FrameView { first: self.second, second: None, ..*self };
         let to = there.world_at(node, None, 0.0);
         interpolate::matrix_velocity(&from, &to, per_second)
     }
@@ -249,8 +231,8 @@ impl<'a> FrameView<'a> {
         }
     }
 
-    /// World bounds of a node's mesh, whatever its frame: min xyz, max xyz. `None` without a mesh. Panics where there is
-    /// no such node.
+    /// World bounds of a node's mesh, whatever its frame: min xyz, max xyz. `None` without a mesh. Panics
+    /// where there is no such node.
     pub fn node_bounds(&self, node: usize) -> Option<[f32; 6]> {
         let mesh = self.reel.description().nodes[node].mesh?;
         let bounds = self.reel.description().meshes[mesh as usize].bounds;
@@ -259,8 +241,8 @@ impl<'a> FrameView<'a> {
 
     // Meshes.
 
-    /// The mesh of a node as that shows it; `None` without a mesh. (Other nodes with the same mesh show the same, unless
-    /// they appear or vanish between the frames.) Panics where there is no such node.
+    /// The mesh of a node as that shows it; `None` without a mesh. (Other nodes with the same mesh show the
+    /// same, unless they appear or vanish between the frames.) Panics where there is no such node.
     pub fn mesh(&self, node: usize) -> Option<MeshFrame<'a>> {
         let mesh = self.reel.description().nodes[node].mesh? as usize;
         let view = |frame| MeshView::new(self.reel, self.statics, mesh, frame);
@@ -278,14 +260,15 @@ impl<'a> FrameView<'a> {
         })
     }
 
-    /// Numbers of vertices and of indices that [`FrameView::collision_into`] writes. Panics where there is no such node.
+    /// Numbers of vertices and of indices that [`FrameView::collision_into`] writes. Panics where there is no
+    /// such node.
     pub fn collision_size(&self, node: usize) -> (usize, usize) {
-        self.mesh(node)
-            .map_or((0, 0), |mesh| (mesh.vertex_count(), mesh.indices().len()))
+        self.mesh(node).map_or((0, 0), |mesh| (mesh.vertex_count(), mesh.indices().len()))
     }
 
-    /// Triangles of a node's mesh in world space, made when physics asks for them: xyz per vertex, and three indices
-    /// per triangle. The buffers must be as long as [`FrameView::collision_size`] says. Panics where there is no such node.
+    /// Triangles of a node's mesh in world space, made when physics asks for them: xyz per vertex, and three
+    /// indices per triangle. The buffers must be as long as [`FrameView::collision_size`] says. Panics where
+    /// there is no such node.
     pub fn collision_into(
         &self,
         node: usize,
@@ -293,9 +276,7 @@ impl<'a> FrameView<'a> {
         indices: &mut [u32],
     ) -> Result<(), Error> {
         let Some(mesh) = self.mesh(node) else {
-            return Err(Error::misuse(format!(
-                "node {node} has no mesh to collide with"
-            )));
+            return Err(Error::misuse(format!("node {node} has no mesh to collide with")));
         };
         if indices.len() != mesh.indices().len() {
             return Err(Error::misuse(format!(
@@ -375,12 +356,13 @@ impl<'a> MeshFrame<'a> {
     pub fn is_fluid(&self) -> bool {
         self.record().method == Method::Fluid
     }
-    /// Object bounds over all frames, min xyz and max xyz: what positions as [`Format::U16x4`] are measured in.
+    /// Object bounds over all frames, min xyz and max xyz: what positions as [`Format::U16x4`] are measured
+    /// in.
     pub fn bounds(&self) -> [f32; 6] {
         self.record().bounds
     }
-    /// Smallest u and v and the sizes of their ranges, what uvs as [`Format::U16x2`] are measured in. `None` without such
-    /// a set, and where it is kept so finely that 16 bits are not enough.
+    /// Smallest u and v and the sizes of their ranges, what uvs as [`Format::U16x2`] are measured in. `None`
+    /// without such a set, and where it is kept so finely that 16 bits are not enough.
     pub fn uv_range(&self, set: u8) -> Option<[f32; 4]> {
         let stream = self.vertices.first.find(Semantic::Uv, set)?;
         self.vertices.first.uv_range(stream)
@@ -400,17 +382,20 @@ impl<'a> MeshFrame<'a> {
     pub fn lods(&self) -> usize {
         self.vertices.first.lods()
     }
-    /// A level of detail: fewer triangles between the same vertices, so the vertices that are written serve all levels. Of those that there are the last where `level`
-    /// is beyond them. [`crate::rules::Levels::within`] says from which distance on a level will do.
+    /// A level of detail: fewer triangles between the same vertices, so the vertices that are written serve
+    /// all levels. Of those that there are the last where `level` is beyond them.
+    /// [`crate::rules::Levels::within`] says from which distance on a level will do.
     pub fn lod(&self, level: usize) -> Lod<'a> {
         self.vertices.first.lod(level)
     }
-    /// The triangles in the order of [`MeshFrame::drawn`]: the same in all frames of a mesh that is not fluid.
+    /// The triangles in the order of [`MeshFrame::drawn`]: the same in all frames of a mesh that is not
+    /// fluid.
     pub fn drawn_indices(&self) -> &'a [u32] {
         self.vertices.first.drawn_indices()
     }
-    /// Ranges of [`MeshFrame::drawn_indices`] that are drawn at this moment, of one material or of all; one where nothing is left out. What is left out nobody can see
-    /// from outside. It changes only where pieces leave or come to rest, and nothing is allocated.
+    /// Ranges of [`MeshFrame::drawn_indices`] that are drawn at this moment, of one material or of all; one
+    /// where nothing is left out. What is left out nobody can see from outside. It changes only where pieces
+    /// leave or come to rest, and nothing is allocated.
     pub fn drawn(&self, material: Option<usize>) -> Drawn<'a> {
         self.vertices.first.drawn(self.frames, material)
     }
@@ -419,9 +404,7 @@ impl<'a> MeshFrame<'a> {
         let ranges = self.materials();
         let range = ranges.get(material).ok_or_else(|| {
             let (path, count) = (&self.record().path, ranges.len());
-            Error::misuse(format!(
-                "material {material} of mesh {path}, which has {count}"
-            ))
+            Error::misuse(format!("material {material} of mesh {path}, which has {count}"))
         })?;
         let (first, count) = (range.first as usize, range.count as usize);
         // The description and every frame were held against the number of indices.
@@ -452,8 +435,8 @@ impl<'a> MeshFrame<'a> {
 
     // Vertices.
 
-    /// Writes a range of vertices in the caller's own layout, `stride` bytes apart; `out` must be exactly as long. Bytes
-    /// that no attribute covers stay what they are. A range is a partial update.
+    /// Writes a range of vertices in the caller's own layout, `stride` bytes apart; `out` must be exactly as
+    /// long. Bytes that no attribute covers stay what they are. A range is a partial update.
     pub fn write(
         &self,
         attributes: &[Attribute],
@@ -484,8 +467,8 @@ impl<'a> MeshFrame<'a> {
     pub fn colours_into(&self, set: u8, out: &mut [f32]) -> Result<(), Error> {
         self.floats(What::Colour(set), Format::F32x4, out)
     }
-    /// How each vertex moves in object space, xyz per second. 0 where nothing moves, or the mesh is not there in both
-    /// frames.
+    /// How each vertex moves in object space, xyz per second. 0 where nothing moves, or the mesh is not there
+    /// in both frames.
     pub fn velocities_into(&self, out: &mut [f32]) -> Result<(), Error> {
         self.floats(What::Velocity, Format::F32x3, out)
     }
@@ -494,8 +477,9 @@ impl<'a> MeshFrame<'a> {
         self.vertices.write_floats(what, format, out)
     }
 
-    /// Levels of a stream of the record as they are kept (none of a stream of cells), in the first frame and, where it is blended, in the second:
-    /// for a GPU that dequantizes and blends. Nothing is copied. Panics where there is no such stream.
+    /// Levels of a stream of the record as they are kept (none of a stream of cells), in the first frame and,
+    /// where it is blended, in the second: for a GPU that dequantizes and blends. Nothing is copied. Panics
+    /// where there is no such stream.
     pub fn levels(&self, stream: usize) -> (Levels<'a>, Option<Levels<'a>>) {
         let second = self.vertices.second.filter(|_| self.blends());
         let second = second.map(|view| view.levels(stream));

@@ -1,5 +1,6 @@
-//! What the tick shares with the threads: memory, the graph, and a task for each of its nodes. A task is filled in by the
-//! tick before its node is armed, done by some thread, and emptied by the tick after it is done; nobody waits for it.
+//! What the tick shares with the threads: memory, the graph, and a task for each of its nodes. A task is
+//! filled in by the tick before its node is armed, done by some thread, and emptied by the tick after it is
+//! done; nobody waits for it.
 
 use crate::Error;
 use crate::graph::Graph;
@@ -78,10 +79,7 @@ pub(crate) struct List {
 
 impl Default for List {
     fn default() -> List {
-        List {
-            items: [None; Frames::MOST],
-            count: 0,
-        }
+        List { items: [None; Frames::MOST], count: 0 }
     }
 }
 
@@ -136,10 +134,7 @@ impl Work {
     /// Called once, before anything is started.
     pub fn set_pool(&self, pool: Arc<dyn Pool>) {
         let benches = pool.threads().clamp(1, MOST_THREADS);
-        let bench = |number| Bench {
-            number,
-            worker: unit::Worker::default(),
-        };
+        let bench = |number| Bench { number, worker: unit::Worker::default() };
         *lock(&self.benches) = (0..benches).map(bench).collect();
         *lock(&self.scratch) = vec![None; benches];
         let _ = self.pool.set(pool);
@@ -190,8 +185,8 @@ impl Work {
 
     // On any thread.
 
-    /// A read of `size` bytes has ended. Where some are missing nothing that waits for it is started: what lies in those that
-    /// came is started by the next tick.
+    /// A read of `size` bytes has ended. Where some are missing nothing that waits for it is started: what
+    /// lies in those that came is started by the next tick.
     pub fn read_ended(&self, node: u32, size: usize, result: io::Result<usize>) {
         let well = matches!(result, Ok(filled) if filled == size);
         self.filled[node as usize].store(*result.as_ref().unwrap_or(&0) as u64, Ordering::Relaxed);
@@ -207,7 +202,8 @@ impl Work {
     pub fn run(&self, node: u32) {
         let began = Instant::now();
         let ended = if self.graph.is_wanted(node) {
-            // Decoders do not panic. If one did, its node must end all the same, or its file would wait for ever.
+            // Decoders do not panic. If one did, its node must end all the same, or its file would wait for
+            // ever.
             let decoded = catch_unwind(AssertUnwindSafe(|| self.decode(node)));
             decoded.unwrap_or_else(|_| self.panicked(node))
         } else {
@@ -240,9 +236,7 @@ impl Work {
     fn panicked(&self, node: u32) -> Ended {
         let task = self.task(node);
         let damaged = |file: &Arc<Loaded>| file.damaged(task.unit as usize, "its decoder failed");
-        task.file
-            .as_ref()
-            .map_or(Ended::Spoiled, |file| Ended::Damaged(damaged(file)))
+        task.file.as_ref().map_or(Ended::Spoiled, |file| Ended::Damaged(damaged(file)))
     }
 
     fn decode_with(&self, node: u32, bench: &mut Bench, scratch: Option<WriteGuard>) -> Ended {
@@ -319,10 +313,7 @@ impl Work {
             // Only a pool that runs more jobs than it said waits here.
             match benches.pop() {
                 Some(bench) => {
-                    return Lent {
-                        work: self,
-                        bench: Some(bench),
-                    };
+                    return Lent { work: self, bench: Some(bench) };
                 }
                 None => {
                     let wait = self.bench_free.wait(benches);

@@ -1,4 +1,5 @@
-//! More instances than fit into the heap: as many as fit are served, by priority, and of the others somebody is told.
+//! More instances than fit into the heap: as many as fit are served, by priority, and of the others somebody
+//! is told.
 
 use crate::common::playing::{Digest, assert_same, oracle};
 use crate::common::sample;
@@ -27,13 +28,7 @@ fn files() -> [Arc<[u8]>; 2] {
 }
 
 fn player(heap: usize) -> Player {
-    Player::new(Options {
-        heap,
-        resident: 0,
-        threads: 0,
-        read_threads: 0,
-        ..Options::default()
-    })
+    Player::new(Options { heap, resident: 0, threads: 0, read_threads: 0, ..Options::default() })
 }
 
 impl Crowd {
@@ -75,11 +70,7 @@ impl Crowd {
         self.player.tick(1.0 / FPS);
         while let Some(event) = self.player.next_event() {
             match event {
-                Event::Refused {
-                    instance,
-                    needed,
-                    left,
-                } => {
+                Event::Refused { instance, needed, left } => {
                     assert!(needed > left && self.refused.insert(instance));
                 }
                 Event::Admitted(instance) => assert!(self.refused.remove(&instance)),
@@ -143,10 +134,7 @@ fn as_many_as_fit_are_played_and_the_others_told() {
             let missed = |i: &InstanceId| crowd.player.late_ticks(*i).unwrap().0;
             let missed: u64 = crowd.refused.iter().map(missed).sum();
             // In a larger heap all frames may be there, and those who were refused see them.
-            assert!(
-                heap > 300 << 10 || missed > 50 * crowd.refused.len() as u64,
-                "{missed}"
-            );
+            assert!(heap > 300 << 10 || missed > 50 * crowd.refused.len() as u64, "{missed}");
         }
     }
 }
@@ -161,10 +149,8 @@ fn room_that_becomes_free_goes_to_those_who_wait() {
     let before = crowd.refused.clone();
     assert!(!before.is_empty());
     // Removed, hidden, stopped: each makes room for one.
-    let served: Vec<InstanceId> = (crowd.instances.iter())
-        .map(|i| i.0)
-        .filter(|i| !before.contains(i))
-        .collect();
+    let served: Vec<InstanceId> =
+        (crowd.instances.iter()).map(|i| i.0).filter(|i| !before.contains(i)).collect();
     crowd.player.remove(served[0]);
     crowd.instances.retain(|i| i.0 != served[0]);
     crowd.player.show(served[1], false);
@@ -206,18 +192,14 @@ fn priority_goes_before_age_and_may_change() {
             let at = (step * 7 + i * 13) % 100;
             let instance = crowd.instances[i].0;
             crowd.player.command(instance, Command::GoToFrame(at));
-            crowd
-                .player
-                .command(instance, Command::Rate(step as f64 - 20.0));
+            crowd.player.command(instance, Command::Rate(step as f64 - 20.0));
         }
         crowd.play(3);
     }
     assert_eq!(crowd.refused, refused);
     for i in 0..crowd.instances.len() {
         let rate = [1.0, -1.0][i % 2];
-        crowd
-            .player
-            .command(crowd.instances[i].0, Command::Rate(rate));
+        crowd.player.command(crowd.instances[i].0, Command::Rate(rate));
     }
     crowd.player.set_priority(last, -1);
     crowd.all_served_play();
@@ -279,20 +261,13 @@ fn the_first_picture_has_its_time_and_then_is_missed() {
     crowd.play(50);
     let of = |crowd: &Crowd| {
         let late = |i: &InstanceId| crowd.player.late_ticks(*i).unwrap();
-        crowd
-            .refused
-            .iter()
-            .map(late)
-            .fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1))
+        crowd.refused.iter().map(late).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1))
     };
     let (missed, waited) = of(&crowd);
     assert!(missed == 0 && waited > 0);
     crowd.play(60);
     let (missed, later) = of(&crowd);
-    assert!(
-        missed > 0 && later < 2 * waited,
-        "{missed} {waited} {later}"
-    );
+    assert!(missed > 0 && later < 2 * waited, "{missed} {waited} {later}");
 }
 
 #[test]
@@ -306,33 +281,15 @@ fn options_that_make_no_sense_are_errors() {
         refused(Options { heap, ..options() });
     }
     for threads in [1025, usize::MAX] {
-        refused(Options {
-            threads,
-            ..options()
-        });
+        refused(Options { threads, ..options() });
         let read_threads = threads;
-        refused(Options {
-            read_threads,
-            ..options()
-        });
+        refused(Options { read_threads, ..options() });
     }
     let nan = f32::NAN;
-    refused(Options {
-        decode_ahead: nan,
-        ..options()
-    });
-    refused(Options {
-        least_read_ahead: nan,
-        ..options()
-    });
-    refused(Options {
-        most_read_ahead: nan,
-        ..options()
-    });
-    refused(Options {
-        unload_after: nan,
-        ..options()
-    });
+    refused(Options { decode_ahead: nan, ..options() });
+    refused(Options { least_read_ahead: nan, ..options() });
+    refused(Options { most_read_ahead: nan, ..options() });
+    refused(Options { unload_after: nan, ..options() });
     // Odd, but possible.
     let bytes = &files()[0];
     for heap in [0, 1, 3 << 20] {
@@ -362,10 +319,7 @@ fn options_that_make_no_sense_are_errors() {
 /// A file that unpacks to much more than the heap is refused before it does.
 #[test]
 fn what_a_file_may_ask_for_follows_from_the_heap() {
-    let options = Options {
-        heap: 1 << 20,
-        ..Options::default()
-    };
+    let options = Options { heap: 1 << 20, ..Options::default() };
     let limits = options.file_limits();
     assert_eq!(limits.max_memory, 20 << 20);
     assert_eq!(limits.format.max_chunk, 20 << 20);

@@ -1,5 +1,6 @@
-//! Decoding meshes of fixed topology allocates nothing: everything is there when the decoder has been made. Playing them does
-//! not either, on any thread, once it has warmed up; there the C libraries' allocations are counted as well.
+//! Decoding meshes of fixed topology allocates nothing: everything is there when the decoder has been made.
+//! Playing them does not either, on any thread, once it has warmed up; there the C libraries' allocations are
+//! counted as well.
 #![allow(unsafe_code)] // The counting allocator.
 
 mod common;
@@ -103,9 +104,7 @@ fn levels(indices: &[u32], side: u32) -> Vec<u8> {
     use meshreel_codec::detail::{Level, collapse, encode, put_entry};
     let (mut before, mut levels) = (indices.to_vec(), Vec::new());
     for (level, [x, y]) in (1..).zip([[2, 1], [2, 2], [4, 4]]) {
-        let ends: Vec<u32> = (0..side * side)
-            .map(|v| v / side / y * y * side + v % side / x * x)
-            .collect();
+        let ends: Vec<u32> = (0..side * side).map(|v| v / side / y * y * side + v % side / x * x).collect();
         before = collapse(&before, &ends).flatten().collect();
         let triangles = before.len() as u32 / 3;
         let error = level as f32;
@@ -130,10 +129,7 @@ fn f08_switching_levels_allocates_nothing() {
     let mut decoder = FrameDecoder::new(&reel).unwrap();
     decoder.decode(0).unwrap();
     let mut rules = meshreel::rules::Levels::ONE;
-    let lens = meshreel::rules::Lens {
-        angle: 1.0,
-        height: 1080.0,
-    };
+    let lens = meshreel::rules::Lens { angle: 1.0, height: 1080.0 };
     let before = ALLOCATIONS.get();
     let (mut level, mut seen) = (0, [false; 4]);
     for step in 0..60 {
@@ -147,11 +143,7 @@ fn f08_switching_levels_allocates_nothing() {
         seen[level] = true;
         let sum: u32 = lod.materials.iter().map(|r| r.count).sum();
         assert_eq!(sum as usize, lod.indices.len());
-        assert!(
-            lod.indices
-                .iter()
-                .all(|&v| (v as usize) < mesh.vertex_count())
-        );
+        assert!(lod.indices.iter().all(|&v| (v as usize) < mesh.vertex_count()));
     }
     assert_eq!(ALLOCATIONS.get(), before);
     assert_eq!(seen, [true; 4]);
@@ -168,9 +160,7 @@ fn f17_moving_a_mesh_by_its_rig_allocates_nothing() {
     let vertices = plain.description().meshes[0].vertices;
     let indices = plain.indices(0).unwrap();
     let chunk = common::rigs::chunk(0, vertices, &indices, JOINTS as u32);
-    parts
-        .chunks
-        .extend(common::clips::file(JOINTS, 40, None).chunks);
+    parts.chunks.extend(common::clips::file(JOINTS, 40, None).chunks);
     parts.chunks.push((meshreel::kind::RIGS, chunk));
     let reel = open(parts.write()).unwrap();
     let (rigs, clips) = (reel.rigs().unwrap(), reel.clips().unwrap());
@@ -237,11 +227,7 @@ fn clips_allocate_nothing() {
     let joints = 31;
     let resident = clips::resident(joints, 50);
     let extras = clips::extras(50);
-    let clip = open(clips::file(joints, 50, Some(&extras)).write())
-        .unwrap()
-        .clips()
-        .unwrap()
-        .remove(0);
+    let clip = open(clips::file(joints, 50, Some(&extras)).write()).unwrap().clips().unwrap().remove(0);
     let mut cursor = ClipCursor::new(&clip);
     let mask = Mask::first(&importance(clip.skeleton()), 12).with_parents(&clip.skeleton().parents);
     let each = [Rounding::Ceil, Rounding::Nearest, Rounding::Floor];
@@ -252,9 +238,7 @@ fn clips_allocate_nothing() {
     let mut world = vec![[[0.0; 4]; 3]; joints];
     let weights = vec![0.5; joints];
     let parents = clip.skeleton().parents.clone();
-    let up = Extract::Planar {
-        up: [0.0, 1.0, 0.0],
-    };
+    let up = Extract::Planar { up: [0.0, 1.0, 0.0] };
     let mut scalars = [[0.0; 4]; 2];
     let before = ALLOCATIONS.get();
     let mut passed = 0;
@@ -279,14 +263,9 @@ fn clips_allocate_nothing() {
             clip.joint(&mut cursor, 3, &query).unwrap();
             clip.scalars(&query, &mut scalars);
         }
-        resident
-            .joint(7, seconds, Repeats::Wrap, Rounding::None)
-            .unwrap();
-        resident
-            .root_motion(0, (seconds, seconds + 2.0), Repeats::Wrap, up)
-            .unwrap();
-        clip.root_motion(&mut cursor, 0, (seconds, seconds + 2.0), Repeats::Wrap, up)
-            .unwrap();
+        resident.joint(7, seconds, Repeats::Wrap, Rounding::None).unwrap();
+        resident.root_motion(0, (seconds, seconds + 2.0), Repeats::Wrap, up).unwrap();
+        clip.root_motion(&mut cursor, 0, (seconds, seconds + 2.0), Repeats::Wrap, up).unwrap();
         let top = &other;
         blend_masked(top, top, 0.5, &weights, &mut pose);
         blend(top, top, 0.25, &mut pose);
@@ -314,18 +293,11 @@ fn showing_allocates_nothing() {
         (What::Uv(0), Format::F16x2, 16),
         (What::Velocity, Format::F16x4, 20),
     ]
-    .map(|(what, format, offset)| Attribute {
-        what,
-        format,
-        offset,
-    });
+    .map(|(what, format, offset)| Attribute { what, format, offset });
     let vertices = decoders[0].mesh(0).vertex_count();
     let mut bytes = vec![0; 28 * vertices];
     let mut worlds = vec![[[0.0; 4]; 3]; reel.description().nodes.len()];
-    let (mut points, mut indices) = (
-        vec![0.0; 3 * vertices],
-        vec![0; reel.indices(0).unwrap().len()],
-    );
+    let (mut points, mut indices) = (vec![0.0; 3 * vertices], vec![0; reel.indices(0).unwrap().len()]);
     let before = ALLOCATIONS.get();
     for repeat in [Repeat::Loop, Repeat::PingPong, Repeat::Cycle] {
         clock.command(Command::Play);
@@ -341,8 +313,7 @@ fn showing_allocates_nothing() {
             view.worlds_into(&mut worlds).unwrap();
             view.collision_into(1, &mut points, &mut indices).unwrap();
             let mesh = view.mesh(1).unwrap();
-            mesh.write(&attributes, 28, 0..vertices, &mut bytes)
-                .unwrap();
+            mesh.write(&attributes, 28, 0..vertices, &mut bytes).unwrap();
         }
     }
     assert_eq!(ALLOCATIONS.get() - before, 0);
@@ -354,10 +325,7 @@ fn a_database_allocates_nothing_once_it_is_open() {
     let _alone = ALONE.lock();
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/golden");
     let bytes = std::fs::read(folder.join("clips/layers.reel")).unwrap();
-    let options = DatabaseOptions {
-        threads: 0,
-        ..DatabaseOptions::default()
-    };
+    let options = DatabaseOptions { threads: 0, ..DatabaseOptions::default() };
     let limits = meshreel::Limits::default();
     let mut database = Database::from_bytes("x", Arc::new(bytes), &limits, options).unwrap();
     let parts = database.parts();
@@ -367,14 +335,7 @@ fn a_database_allocates_nothing_once_it_is_open() {
     let mut sample = |at: f64| {
         for i in 0..30 {
             let seconds = at + f64::from(i) * 0.21;
-            clip.sample(
-                &mut cursor,
-                seconds,
-                Repeats::Wrap,
-                Rounding::None,
-                &mut pose,
-            )
-            .unwrap();
+            clip.sample(&mut cursor, seconds, Repeats::Wrap, Rounding::None, &mut pose).unwrap();
         }
     };
     let before = ALLOCATIONS.get();
@@ -397,15 +358,10 @@ fn a_database_allocates_nothing_once_it_is_open() {
 fn f16_playing_with_or_without_attributes_allocates_nothing() {
     let _alone = ALONE.lock();
     let golden = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/golden/v0");
-    let bytes: Arc<[u8]> = std::fs::read(golden.join("flag_apart.reel"))
-        .unwrap()
-        .into();
+    let bytes: Arc<[u8]> = std::fs::read(golden.join("flag_apart.reel")).unwrap().into();
     let mut peaks = [0; 2];
     for (peak, attributes) in peaks.iter_mut().zip([true, false]) {
-        let limits = meshreel::Limits {
-            attributes,
-            ..Default::default()
-        };
+        let limits = meshreel::Limits { attributes, ..Default::default() };
         let reel = meshreel::Reel::from_source(Arc::new(bytes.clone()), &limits).unwrap();
         let frames = reel.frame_count();
         let mut decoder = FrameDecoder::new(&reel).unwrap();
@@ -470,9 +426,7 @@ fn playing_allocates_nothing_on_any_thread() {
             ..Options::default()
         });
         let mut instances = Vec::new();
-        for (i, format) in [Format::Store, Format::Deflate, Format::Lz4, Format::Zstd]
-            .into_iter()
-            .enumerate()
+        for (i, format) in [Format::Store, Format::Deflate, Format::Lz4, Format::Zstd].into_iter().enumerate()
         {
             for frames in [15, 60, 240] {
                 let mut sample = sample(frames, false);
@@ -504,11 +458,7 @@ fn playing_allocates_nothing_on_any_thread() {
             for (i, &instance) in instances.iter().enumerate() {
                 let shown = player.frame(instance);
                 if let Some(shown) = shown {
-                    shown
-                        .first()
-                        .mesh(0)
-                        .positions_into(&mut positions)
-                        .unwrap();
+                    shown.first().mesh(0).positions_into(&mut positions).unwrap();
                 }
                 if (tick + 7 * i) % 50 == 0 {
                     player.command(instance, Command::GoToFrame((tick * 7) % 240));
@@ -522,11 +472,6 @@ fn playing_allocates_nothing_on_any_thread() {
         drop(player);
     }
     let before = EVERYWHERE.load(Ordering::Relaxed);
-    drop(FrameDecoder::new(
-        &open(sample(3, false).parts.write()).unwrap(),
-    ));
-    assert!(
-        EVERYWHERE.load(Ordering::Relaxed) > before,
-        "the counter counts"
-    );
+    drop(FrameDecoder::new(&open(sample(3, false).parts.write()).unwrap()));
+    assert!(EVERYWHERE.load(Ordering::Relaxed) > before, "the counter counts");
 }

@@ -4,16 +4,11 @@ use crate::common::clips::{FPS, extras, file, resident};
 use crate::common::open;
 use meshreel::Transform;
 use meshreel::clip::{
-    Clip, ClipCursor, Extract, Mask, Planes, Query, Repeats, ResidentClip, Rounding, Soa, blend,
-    importance,
+    Clip, ClipCursor, Extract, Mask, Planes, Query, Repeats, ResidentClip, Rounding, Soa, blend, importance,
 };
 use proptest::prelude::*;
 
-const ODD: Transform = Transform {
-    rotation: [9.0; 4],
-    translation: [9.0; 3],
-    scale: [9.0; 3],
-};
+const ODD: Transform = Transform { rotation: [9.0; 4], translation: [9.0; 3], scale: [9.0; 3] };
 
 fn clip(joints: usize, samples: usize) -> Clip {
     let reel = open(file(joints, samples, Some(&extras(samples))).write()).unwrap();
@@ -30,10 +25,7 @@ impl Both {
     fn of(joints: usize, samples: usize) -> [Both; 2] {
         let clip = clip(joints, samples);
         let cursor = Box::new(ClipCursor::new(&clip).into());
-        [
-            Both::Stored(clip, cursor),
-            Both::Resident(resident(joints, samples)),
-        ]
+        [Both::Stored(clip, cursor), Both::Resident(resident(joints, samples))]
     }
 
     fn fill(&self, query: &Query<'_>, pose: &mut (impl meshreel::clip::Pose + ?Sized)) {
@@ -80,31 +72,16 @@ impl Both {
 }
 
 fn bits(pose: &[Transform]) -> Vec<u32> {
-    let numbers = pose
-        .iter()
-        .flat_map(|t| t.rotation.into_iter().chain(t.translation).chain(t.scale));
+    let numbers = pose.iter().flat_map(|t| t.rotation.into_iter().chain(t.translation).chain(t.scale));
     numbers.map(f32::to_bits).collect()
 }
 
 fn near(a: &[Transform], b: &[Transform], far: f32) -> bool {
-    let numbers = |pose: &[Transform]| {
-        bits(pose)
-            .into_iter()
-            .map(f32::from_bits)
-            .collect::<Vec<_>>()
-    };
-    numbers(a)
-        .iter()
-        .zip(numbers(b))
-        .all(|(a, b)| (a - b).abs() < far)
+    let numbers = |pose: &[Transform]| bits(pose).into_iter().map(f32::from_bits).collect::<Vec<_>>();
+    numbers(a).iter().zip(numbers(b)).all(|(a, b)| (a - b).abs() < far)
 }
 
-const ROUNDINGS: [Rounding; 4] = [
-    Rounding::None,
-    Rounding::Floor,
-    Rounding::Ceil,
-    Rounding::Nearest,
-];
+const ROUNDINGS: [Rounding; 4] = [Rounding::None, Rounding::Floor, Rounding::Ceil, Rounding::Nearest];
 
 fn time() -> impl Strategy<Value = f64> {
     prop_oneof![
@@ -256,12 +233,7 @@ fn within_a_segment_or_across_it_is_between_its_samples() {
             let mut want = a.clone();
             blend(&a, &b, 0.5, &mut want);
             for (j, (middle, want)) in middle.iter().zip(&want).enumerate() {
-                let dot: f32 = middle
-                    .rotation
-                    .iter()
-                    .zip(want.rotation)
-                    .map(|(a, b)| a * b)
-                    .sum();
+                let dot: f32 = middle.rotation.iter().zip(want.rotation).map(|(a, b)| a * b).sum();
                 assert!(dot.abs() > 0.99, "sample {sample}, joint {j}: {dot}");
                 let n: f32 = middle.rotation.iter().map(|v| v * v).sum();
                 assert!((n - 1.0).abs() < 1e-4, "sample {sample}, joint {j}: {n}");
@@ -319,14 +291,8 @@ fn e11_scalars_and_events_ride_along() {
         let [a, b] = [0, 1].map(|n| want.tracks[0].at(i as usize + n)[0]);
         let got = clip.scalar(0, &query).unwrap()[0];
         assert!((got - (a + b) / 2.0).abs() < 1e-4);
-        assert_eq!(
-            clip.scalar(0, &query.rounded(Rounding::Floor)).unwrap()[0],
-            a
-        );
-        assert_eq!(
-            clip.scalar(0, &query.rounded(Rounding::Ceil)).unwrap()[0],
-            b
-        );
+        assert_eq!(clip.scalar(0, &query.rounded(Rounding::Floor)).unwrap()[0], a);
+        assert_eq!(clip.scalar(0, &query.rounded(Rounding::Ceil)).unwrap()[0], b);
     }
     let mut all = [[9.0; 4]; 3];
     clip.scalars(&Query::at(0.0), &mut all);
@@ -338,10 +304,7 @@ fn e11_scalars_and_events_ride_along() {
         events.map(|e| e.marker.name.clone()).collect()
     };
     assert_eq!(names(0.05, 0.2), ["left"]);
-    assert_eq!(
-        names(0.2, period + 0.1 + 1e-9),
-        ["right", "right", "start", "left"]
-    );
+    assert_eq!(names(0.2, period + 0.1 + 1e-9), ["right", "right", "start", "left"]);
     assert_eq!(names(0.3, 0.05), ["right", "right", "left"]);
     assert_eq!(clip.events(0.2, 100.0, Repeats::Clamp).count(), 2);
     let mut count = 0;
@@ -366,9 +329,5 @@ fn scalars_of_another_clip_are_refused() {
     let mut twice = file(3, 40, Some(&extras(40)));
     twice.chunks.push(twice.chunks[2].clone());
     assert!(open(twice.write()).unwrap().clips().is_err());
-    assert!(
-        open(file(3, 40, None).write()).unwrap().clips().unwrap()[0]
-            .markers()
-            .is_empty()
-    );
+    assert!(open(file(3, 40, None).write()).unwrap().clips().unwrap()[0].markers().is_empty());
 }

@@ -46,10 +46,7 @@ impl Setting {
             digest: Digest::default(),
         };
         setting.play(10);
-        assert!(matches!(
-            setting.player.next_event(),
-            Some(Event::Opened(_))
-        ));
+        assert!(matches!(setting.player.next_event(), Some(Event::Opened(_))));
         assert!(setting.player.next_event().is_none());
         setting
     }
@@ -97,21 +94,11 @@ impl Setting {
 #[test]
 fn a_disk_that_fails_for_seconds_is_told_once_and_recovers() {
     let mut setting = Setting::new();
-    setting.disk.set(Faults {
-        errors: 100,
-        ..Faults::default()
-    });
-    let before = setting
-        .disk
-        .started
-        .load(std::sync::atomic::Ordering::Relaxed);
+    setting.disk.set(Faults { errors: 100, ..Faults::default() });
+    let before = setting.disk.started.load(std::sync::atomic::Ordering::Relaxed);
     assert!(setting.play(600) > 300, "the last good frame stays");
     assert_eq!(setting.events(), (1, 0, 0));
-    let reads = setting
-        .disk
-        .started
-        .load(std::sync::atomic::Ordering::Relaxed)
-        - before;
+    let reads = setting.disk.started.load(std::sync::atomic::Ordering::Relaxed) - before;
     assert!(reads < 200, "{reads}: it is tried less and less often");
     setting.recovers();
 }
@@ -119,10 +106,7 @@ fn a_disk_that_fails_for_seconds_is_told_once_and_recovers() {
 #[test]
 fn a_disk_that_is_late_for_seconds_only_delays() {
     let mut setting = Setting::new();
-    setting.disk.set(Faults {
-        late: 100,
-        ..Faults::default()
-    });
+    setting.disk.set(Faults { late: 100, ..Faults::default() });
     assert!(setting.play(300) > 100);
     assert!(setting.disk.pending() <= 2);
     setting.disk.set(Faults::default());
@@ -134,10 +118,7 @@ fn a_disk_that_is_late_for_seconds_only_delays() {
 #[test]
 fn short_reads_bring_what_they_bring() {
     let mut setting = Setting::new();
-    setting.disk.set(Faults {
-        short: 60,
-        ..Faults::default()
-    });
+    setting.disk.set(Faults { short: 60, ..Faults::default() });
     let late = setting.play(600);
     assert!(late < 590, "{late}");
     setting.recovers_or_never_failed();
@@ -146,10 +127,7 @@ fn short_reads_bring_what_they_bring() {
 #[test]
 fn flipped_bits_are_found_told_and_read_again() {
     let mut setting = Setting::new();
-    setting.disk.set(Faults {
-        corrupt: 50,
-        ..Faults::default()
-    });
+    setting.disk.set(Faults { corrupt: 50, ..Faults::default() });
     setting.play(600);
     let (read, damaged, _) = setting.events();
     assert!(read == 0 && damaged > 0);
@@ -160,10 +138,7 @@ fn flipped_bits_are_found_told_and_read_again() {
 fn a_truncated_file_plays_as_far_as_it_goes() {
     let mut setting = Setting::new();
     let size = meshreel::Source::size(&*setting.disk);
-    setting.disk.set(Faults {
-        truncated: Some(size / 2),
-        ..Faults::default()
-    });
+    setting.disk.set(Faults { truncated: Some(size / 2), ..Faults::default() });
     let late = setting.play(1200);
     assert!((200..1100).contains(&late), "{late}");
     let (read, damaged, _) = setting.events();
@@ -216,13 +191,7 @@ fn any_faults(random: &mut Random, size: u64) -> Faults {
     };
     let (errors, short, corrupt, late) = (percent(100), percent(100), percent(60), percent(100));
     let truncated = random.one_in(4).then(|| random.below(size as usize) as u64);
-    Faults {
-        errors,
-        short,
-        corrupt,
-        late,
-        truncated,
-    }
+    Faults { errors, short, corrupt, late, truncated }
 }
 
 fn any_command(random: &mut Random) -> Command {
@@ -277,10 +246,7 @@ fn whatever_goes_wrong_with_reads_what_is_shown_is_right() {
         }
         assert!(shown > 100, "{shown}");
         // It may go while reads are under way, and these may end after it.
-        disk.set(Faults {
-            late: 100,
-            ..Faults::default()
-        });
+        disk.set(Faults { late: 100, ..Faults::default() });
         player.command(instances[0], Command::GoToFrame(FRAMES / 2));
         player.command(instances[0], Command::Play);
         player.tick(1.0 / FPS);
@@ -311,11 +277,7 @@ impl Unreliable {
             let mut random = Random(seed);
             let mut kept = Vec::new();
             for mut read in receive {
-                let what = if opens && read.is_opening() {
-                    9
-                } else {
-                    random.below(10)
-                };
+                let what = if opens && read.is_opening() { 9 } else { random.below(10) };
                 match what {
                     0 => kept.push(read),
                     1 => read.complete(Err(std::io::ErrorKind::TimedOut.into())),

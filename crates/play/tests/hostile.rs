@@ -11,15 +11,11 @@ static SAMPLE: LazyLock<Sample> = LazyLock::new(|| sample(FRAMES, true));
 
 /// Little, so that a wild size is refused and not merely survived.
 fn limits() -> Limits {
-    Limits {
-        max_memory: 64 << 20,
-        max_vertices: 1 << 20,
-        ..Limits::default()
-    }
+    Limits { max_memory: 64 << 20, max_vertices: 1 << 20, ..Limits::default() }
 }
 
-/// Opens, decodes all frames in two orders and looks at everything, whether that works or not. Returns the frames
-/// that decoded.
+/// Opens, decodes all frames in two orders and looks at everything, whether that works or not. Returns the
+/// frames that decoded.
 fn exercise(bytes: Vec<u8>) -> Result<Vec<usize>, Error> {
     let reel = Reel::from_source(Arc::new(bytes), &limits())?;
     for mesh in 0..reel.description().meshes.len() {
@@ -166,25 +162,16 @@ fn limits_are_held_before_anything_is_allocated() {
     let bytes = SAMPLE.parts.write();
     let exact = open(bytes.clone()).unwrap().memory();
     let with = |limits: Limits| Reel::from_source(Arc::new(bytes.clone()), &limits);
-    let memory = |max_memory| Limits {
-        max_memory,
-        ..Limits::default()
-    };
+    let memory = |max_memory| Limits { max_memory, ..Limits::default() };
     assert!(with(memory(exact)).is_ok());
     let error = with(memory(exact - 1)).expect_err("one byte less");
     let Error::Limit { asked, allowed, .. } = error else {
         panic!("{error}");
     };
     assert_eq!((asked, allowed), (exact, exact - 1));
-    let objects = Limits {
-        max_objects: 10,
-        ..Limits::default()
-    };
+    let objects = Limits { max_objects: 10, ..Limits::default() };
     assert!(matches!(with(objects), Err(Error::Limit { .. })));
-    let vertices = Limits {
-        max_vertices: 157,
-        ..Limits::default()
-    };
+    let vertices = Limits { max_vertices: 157, ..Limits::default() };
     assert!(matches!(with(vertices), Err(Error::Limit { .. })));
     let mut chunk = Limits::default();
     chunk.format.max_chunk = 100;
@@ -210,11 +197,7 @@ fn unknown_codecs_and_methods_are_named() {
 
 #[test]
 fn descriptions_that_contradict_the_file_are_refused() {
-    let beyond = Location {
-        chunk: 2,
-        offset: u32::MAX,
-        size: u32::MAX,
-    };
+    let beyond = Location { chunk: 2, offset: u32::MAX, size: u32::MAX };
     let mut errors = vec![
         refused(|p| p.description.meshes[0].values = beyond),
         refused(|p| p.description.meshes[0].connectivity.chunk = 99),
@@ -258,15 +241,13 @@ fn change() -> impl Strategy<Value = Change> {
         0u32..300,
         any::<u32>(),
     ];
-    (0u8..22, 0usize..4, 0usize..5, 0usize..7, value).prop_map(
-        |(what, mesh, stream, node, value)| Change {
-            what,
-            mesh,
-            stream,
-            node,
-            value,
-        },
-    )
+    (0u8..22, 0usize..4, 0usize..5, 0usize..7, value).prop_map(|(what, mesh, stream, node, value)| Change {
+        what,
+        mesh,
+        stream,
+        node,
+        value,
+    })
 }
 
 fn apply(parts: &mut Parts, change: &Change) {

@@ -1,5 +1,5 @@
-//! An open file takes no more memory than it says, and says it before: for very many small meshes, for ordinary files, and
-//! for crafted ones whose few bytes ask for much. Counts the bytes that Rust code holds.
+//! An open file takes no more memory than it says, and says it before: for very many small meshes, for
+//! ordinary files, and for crafted ones whose few bytes ask for much. Counts the bytes that Rust code holds.
 #![allow(unsafe_code)] // The counting allocator.
 
 mod common;
@@ -7,8 +7,8 @@ mod common;
 use common::{Sample, sample_of};
 use meshreel::format::{Summary, Writer};
 use meshreel::record::{
-    self, CODEC_SMALL, Coding, Description, Location, MeshRecord, Method, NodeRecord, Semantic,
-    StreamRecord, Visibility,
+    self, CODEC_SMALL, Coding, Description, Location, MeshRecord, Method, NodeRecord, Semantic, StreamRecord,
+    Visibility,
 };
 use meshreel::{Error, FrameDecoder, Limits, Reel, Transform, kind};
 use meshreel_codec::block::{self, Compressor, Format};
@@ -86,11 +86,7 @@ impl Source for Strip {
     fn positions(&self, frame: u32, out: &mut [[f32; 3]]) {
         for (v, out) in out.iter_mut().enumerate() {
             let wave = (frame as f32 * 0.21 + self.phase + v as f32 * 1.3).sin();
-            *out = [
-                (v / 2) as f32 * 0.5,
-                (v % 2) as f32 + 0.1 * wave,
-                0.4 * wave,
-            ];
+            *out = [(v / 2) as f32 * 0.5, (v % 2) as f32 + 0.1 * wave, 0.4 * wave];
         }
     }
 }
@@ -107,9 +103,7 @@ struct Coded {
 
 impl Strip {
     fn indices(&self) -> Vec<u32> {
-        (0..self.points - 2)
-            .flat_map(|t| [t, t + 1, t + 2])
-            .collect()
+        (0..self.points - 2).flat_map(|t| [t, t + 1, t + 2]).collect()
     }
 
     fn code(&self, own_tables: bool) -> Coded {
@@ -121,11 +115,7 @@ impl Strip {
             radius: 1e-3f64.max(2e-4 * f64::from(self.points)),
             axes: 3,
         };
-        let options = encode::Options {
-            effort: 1,
-            own_tables,
-            ..encode::Options::default()
-        };
+        let options = encode::Options { effort: 1, own_tables, ..encode::Options::default() };
         let work = &mut Work::<i16>::default();
         let levels = hierarchy::of(None, self.points, &indices);
         let encoder = Encoder::new(levels, FRAMES, extent, options, self, work).unwrap();
@@ -141,10 +131,7 @@ impl Strip {
         for group in 0..schedule.groups() {
             let key = |frame: u32| &keys[&frame][..];
             let units = encoder.group(group, &key, work, &mut |_, _, _| {}).unwrap();
-            for (unit, bytes) in [Unit::Inner(group), Unit::Last(group)]
-                .into_iter()
-                .zip(units)
-            {
+            for (unit, bytes) in [Unit::Inner(group), Unit::Last(group)].into_iter().zip(units) {
                 coded.insert(schedule.number(unit), bytes);
             }
         }
@@ -155,10 +142,7 @@ impl Strip {
         Coded {
             connectivity,
             values,
-            units: schedule
-                .in_file()
-                .map(|u| coded[&schedule.number(u)].clone())
-                .collect(),
+            units: schedule.in_file().map(|u| coded[&schedule.number(u)].clone()).collect(),
         }
     }
 }
@@ -166,26 +150,16 @@ impl Strip {
 fn at(content: &mut Vec<u8>, chunk: u32, bytes: &[u8]) -> Location {
     let offset = content.len() as u32;
     content.extend_from_slice(bytes);
-    Location {
-        chunk,
-        offset,
-        size: bytes.len() as u32,
-    }
+    Location { chunk, offset, size: bytes.len() as u32 }
 }
 
 /// Contents of the chunks of a file with these meshes, each as often as it says.
 fn chunks(meshes: &[(&Strip, &Coded, usize)]) -> Vec<(u16, Vec<u8>)> {
     let schedule = Schedule::new(FRAMES, 4);
     let (mut connectivity, mut values) = (Vec::new(), Vec::new());
-    let mut description = Description {
-        generator: "test".into(),
-        restart: 4,
-        fps: 24.0,
-        ..Description::default()
-    };
-    let all = meshes
-        .iter()
-        .flat_map(|m| std::iter::repeat_n((m.0, m.1), m.2));
+    let mut description =
+        Description { generator: "test".into(), restart: 4, fps: 24.0, ..Description::default() };
+    let all = meshes.iter().flat_map(|m| std::iter::repeat_n((m.0, m.1), m.2));
     let all: Vec<(&Strip, &Coded)> = all.collect();
     for (i, (strip, coded)) in all.iter().enumerate() {
         let path = format!("/piece_{i:05}");
@@ -235,19 +209,14 @@ fn chunks(meshes: &[(&Strip, &Coded, usize)]) -> Vec<(u16, Vec<u8>)> {
     }
     let mut raw = Vec::new();
     record::encode(&description, &mut raw);
-    let mut out = vec![
-        (kind::DESCRIPTION, raw),
-        (kind::CONNECTIVITY, connectivity),
-        (kind::VALUES, values),
-    ];
+    let mut out = vec![(kind::DESCRIPTION, raw), (kind::CONNECTIVITY, connectivity), (kind::VALUES, values)];
     for (u, unit) in schedule.in_file().enumerate() {
         let mut content = Vec::new();
         for (_, coded) in &all {
             put_sized(&coded.units[u], &mut content);
         }
         let frame = schedule.frames_of(unit).first().copied().unwrap_or(0);
-        let alone =
-            matches!(unit, Unit::Key(_)) && schedule.references(frame).iter().all(|&r| r == 0);
+        let alone = matches!(unit, Unit::Key(_)) && schedule.references(frame).iter().all(|&r| r == 0);
         out.push((if alone { kind::INDEX } else { kind::BETWEEN }, content));
     }
     out
@@ -272,11 +241,7 @@ fn file(chunks: &[(u16, Vec<u8>)], crafted: Option<(usize, u32, &[u8])>) -> Vec<
     for frame in 0..FRAMES {
         writer.add_frame(f64::from(frame) / 24.0, [0.0; 6]).unwrap();
     }
-    let summary = Summary {
-        bounds: [0.0; 6],
-        raw_bytes: 1,
-        flags: 0,
-    };
+    let summary = Summary { bounds: [0.0; 6], raw_bytes: 1, flags: 0 };
     writer.finish(summary).unwrap();
     std::fs::read(&path).unwrap()
 }
@@ -285,7 +250,8 @@ fn open(bytes: &Arc<Vec<u8>>, limits: &Limits) -> Result<Reel, Error> {
     Reel::from_source(bytes.clone(), limits)
 }
 
-/// Opens a file and decodes all frames; what it says that this takes, most that it took, and what it took at the end.
+/// Opens a file and decodes all frames; what it says that this takes, most that it took, and what it took at
+/// the end.
 fn decoded(bytes: Vec<u8>) -> [u64; 3] {
     let bytes = Arc::new(bytes);
     let (held, peak, left) = taken(|| {
@@ -306,10 +272,7 @@ fn alone() -> std::sync::MutexGuard<'static, ()> {
 #[test]
 fn many_small_meshes_take_what_is_said() {
     let _alone = alone();
-    let strip = Strip {
-        points: 3,
-        phase: 0.3,
-    };
+    let strip = Strip { points: 3, phase: 0.3 };
     let coded = strip.code(false);
     let mut before = 0;
     for count in [1, 1000, 20_000] {
@@ -328,31 +291,21 @@ fn many_small_meshes_take_what_is_said() {
 fn tables_of_meshes_are_shared_counted_and_limited() {
     let _alone = alone();
     // A small one, and three of so many points that their tables are the large ones.
-    let strips = [20, 600, 640, 680].map(|points| Strip {
-        points,
-        phase: points as f32,
-    });
+    let strips = [20, 600, 640, 680].map(|points| Strip { points, phase: points as f32 });
     let coded: Vec<Coded> = strips.iter().map(|s| s.code(true)).collect();
     let one = file(&chunks(&[(&strips[0], &coded[0], 1)]), None);
     let same = file(&chunks(&[(&strips[0], &coded[0], 100)]), None);
-    let all: Vec<(&Strip, &Coded, usize)> =
-        strips.iter().zip(&coded).map(|(s, c)| (s, c, 1)).collect();
+    let all: Vec<(&Strip, &Coded, usize)> = strips.iter().zip(&coded).map(|(s, c)| (s, c, 1)).collect();
     let all = file(&chunks(&all), None);
     let [one, same, different] = [one, same, all.clone()].map(|bytes| {
         let [said, peak, _] = decoded(bytes);
         assert!(peak <= said, "{said} said, {peak} taken");
         said
     });
-    assert!(
-        same < one + 100 * (16 << 10),
-        "{one} for one, {same} for 100 equal"
-    );
+    assert!(same < one + 100 * (16 << 10), "{one} for one, {same} for 100 equal");
     // What is known when the file is opened leaves no room for them: nothing of that size is allocated.
     let all = Arc::new(all);
-    let limits = |max_memory| Limits {
-        max_memory,
-        ..Limits::default()
-    };
+    let limits = |max_memory| Limits { max_memory, ..Limits::default() };
     let reel = open(&all, &limits(different)).unwrap();
     FrameDecoder::new(&reel).unwrap();
     let reel = open(&all, &limits(different - 1)).unwrap();
@@ -376,10 +329,7 @@ fn tables_of_meshes_are_shared_counted_and_limited() {
 #[test]
 fn ordinary_files_take_what_is_said() {
     let _alone = alone();
-    let strip = Strip {
-        points: 4000,
-        phase: 0.0,
-    };
+    let strip = Strip { points: 4000, phase: 0.0 };
     let coded = strip.code(false);
     let layered = file(&chunks(&[(&strip, &coded, 2)]), None);
     let classic = |fluid, side| {
@@ -396,10 +346,7 @@ fn ordinary_files_take_what_is_said() {
         let [said, peak, left] = decoded(bytes);
         println!("{name}: {said} bytes said, {peak} taken, {left} held");
         assert!(peak <= said, "{name}: {said} said, {peak} taken");
-        assert!(
-            said < 4 * left + (1 << 20),
-            "{name}: {said} said, {left} held"
-        );
+        assert!(said < 4 * left + (1 << 20), "{name}: {said} said, {left} held");
     }
 }
 
@@ -421,9 +368,10 @@ fn everything(bytes: &Arc<Vec<u8>>) -> Result<(), Error> {
     note(reel.all_attributes().map(|_| ()));
     note(reel.skeletons().map(|_| ()));
     note(reel.clips().map(|_| ()));
-    note(FrameDecoder::new(&reel).and_then(|mut decoder| {
-        (0..reel.frame_count()).try_for_each(|frame| decoder.decode(frame))
-    }));
+    note(
+        FrameDecoder::new(&reel)
+            .and_then(|mut decoder| (0..reel.frame_count()).try_for_each(|frame| decoder.decode(frame))),
+    );
     first
 }
 
@@ -431,10 +379,7 @@ fn everything(bytes: &Arc<Vec<u8>>) -> Result<(), Error> {
 fn few_bytes_cannot_ask_for_much_memory() {
     let _alone = alone();
     const MUCH: usize = 96 << 20;
-    let strip = Strip {
-        points: 30,
-        phase: 0.0,
-    };
+    let strip = Strip { points: 30, phase: 0.0 };
     let coded = strip.code(false);
     let plain = chunks(&[(&strip, &coded, 3)]);
     everything(&Arc::new(file(&plain, None))).unwrap();
@@ -453,11 +398,7 @@ fn few_bytes_cannot_ask_for_much_memory() {
         let error = refused.expect_err("it holds too much");
         println!("kind {of_kind}: {peak} bytes for {}: {error}", bytes.len());
         let most = block::most_content(bytes.len()) as u64;
-        assert!(
-            peak < 4 * most,
-            "kind {of_kind}: {peak} for {}",
-            bytes.len()
-        );
+        assert!(peak < 4 * most, "kind {of_kind}: {peak} for {}", bytes.len());
     }
 }
 
@@ -465,15 +406,9 @@ fn few_bytes_cannot_ask_for_much_memory() {
 fn counts_that_nothing_justifies_are_refused() {
     let _alone = alone();
     // Nothing of what a description says is allocated before it is held against the limits.
-    let strip = Strip {
-        points: 3,
-        phase: 0.0,
-    };
+    let strip = Strip { points: 3, phase: 0.0 };
     let coded = strip.code(false);
-    let limits = Limits {
-        max_memory: 32 << 20,
-        ..Limits::default()
-    };
+    let limits = Limits { max_memory: 32 << 20, ..Limits::default() };
     type Change = fn(&mut MeshRecord);
     let changes: [Change; 5] = [
         |m| m.vertices = 1 << 26,

@@ -84,13 +84,7 @@ fn walk(frames: usize, steps: usize, seed: u64) -> Vec<usize> {
             0 => forward = !forward,
             1 => at = random.below(frames),
             2 => at = (at + random.below(7)).saturating_sub(3),
-            _ => {
-                at = if forward {
-                    at + 1
-                } else {
-                    at.saturating_sub(1)
-                }
-            }
+            _ => at = if forward { at + 1 } else { at.saturating_sub(1) },
         }
         at = at.min(frames - 1);
         at
@@ -117,20 +111,14 @@ fn one_frame_and_no_frame() {
     let reel = open(one.parts.write()).unwrap();
     let mut decoder = FrameDecoder::new(&reel).unwrap();
     shows(&mut decoder, &one, 0);
-    assert!(matches!(
-        decoder.decode(1),
-        Err(meshreel::Error::Misuse { .. })
-    ));
+    assert!(matches!(decoder.decode(1), Err(meshreel::Error::Misuse { .. })));
     shows(&mut decoder, &one, 0);
 
     one.parts.frames.clear();
     let reel = open(one.parts.write()).unwrap();
     assert_eq!(reel.frame_count(), 0);
     let mut decoder = FrameDecoder::new(&reel).unwrap();
-    assert!(matches!(
-        decoder.decode(0),
-        Err(meshreel::Error::Misuse { .. })
-    ));
+    assert!(matches!(decoder.decode(0), Err(meshreel::Error::Misuse { .. })));
     touch_everything(&decoder);
 }
 
@@ -163,9 +151,7 @@ fn worlds_are_the_chain_of_transforms() {
         let matrix = transforms[node].matrix();
         point = matrix.map(|[x, y, z, w]| x * point[0] + y * point[1] + z * point[2] + w);
     }
-    let world = decoder
-        .world(3)
-        .map(|[x, y, z, w]| 0.25 * x - 0.5 * y + z + w);
+    let world = decoder.world(3).map(|[x, y, z, w]| 0.25 * x - 0.5 * y + z + w);
     for (a, b) in point.iter().zip(world) {
         assert!((a - b).abs() < 1e-12, "{point:?} {world:?}");
     }

@@ -1,11 +1,9 @@
-//! Playing as games do: forwards, backwards, at odd rates, looped, jumping about; what is shown is what a plain decode gives,
-//! and it is there in time.
+//! Playing as games do: forwards, backwards, at odd rates, looped, jumping about; what is shown is what a
+//! plain decode gives, and it is there in time.
 
 use crate::common::playing::{Digest, assert_same, oracle};
 use crate::common::sample;
-use meshreel::{
-    Command, Event, FileId, InstanceId, Options, Player, Repeat, Statistics, StreamCounters,
-};
+use meshreel::{Command, Event, FileId, InstanceId, Options, Player, Repeat, Statistics, StreamCounters};
 use std::sync::Arc;
 
 const FPS: f64 = 60.0;
@@ -16,13 +14,7 @@ fn bytes(frames: usize) -> Arc<[u8]> {
 
 /// Everything in the tick, so that each run is the same.
 fn inline() -> Options {
-    Options {
-        heap: 4 << 20,
-        resident: 0,
-        threads: 0,
-        read_threads: 0,
-        ..Options::default()
-    }
+    Options { heap: 4 << 20, resident: 0, threads: 0, read_threads: 0, ..Options::default() }
 }
 
 fn counters(player: &Player, file: FileId) -> StreamCounters {
@@ -56,10 +48,7 @@ fn every_way_of_playing_shows_what_a_plain_decode_gives_and_misses_nothing() {
     ];
     for resident in [0, 16 << 20] {
         for (way, commands) in ways.iter().enumerate() {
-            let mut player = Player::new(Options {
-                resident,
-                ..inline()
-            });
+            let mut player = Player::new(Options { resident, ..inline() });
             let (file, instance) = opened(&mut player, &bytes);
             for &command in *commands {
                 player.command(instance, command);
@@ -76,11 +65,7 @@ fn every_way_of_playing_shows_what_a_plain_decode_gives_and_misses_nothing() {
             assert!(pairs.len() >= 10, "way {way}: {} pairs", pairs.len());
             assert_eq!(player.late_ticks(instance), Some((0, 0)));
             let counters = counters(&player, file);
-            assert_eq!(
-                (counters.aborts, counters.starved, counters.damaged),
-                (0, 0, 0),
-                "way {way}"
-            );
+            assert_eq!((counters.aborts, counters.starved, counters.damaged), (0, 0, 0), "way {way}");
             // Nothing is decoded twice, as the heap has room for all of it.
             assert!(counters.frames_decoded <= 61, "way {way}: {counters:?}");
         }
@@ -91,10 +76,7 @@ fn every_way_of_playing_shows_what_a_plain_decode_gives_and_misses_nothing() {
 fn a_jump_takes_one_read_and_one_group() {
     let bytes = bytes(200);
     // Nothing is decoded ahead, so that all that is counted is for the frame.
-    let mut player = Player::new(Options {
-        decode_ahead: -1.0,
-        ..inline()
-    });
+    let mut player = Player::new(Options { decode_ahead: -1.0, ..inline() });
     let (file, instance) = opened(&mut player, &bytes);
     player.command(instance, Command::Pause);
     player.tick(0.0);
@@ -108,11 +90,7 @@ fn a_jump_takes_one_read_and_one_group() {
         let after = counters(&player, file);
         assert!(after.reads <= before.reads + 1, "frame {target}");
         // The sample's groups are eight frames long at most, and have an index frame at each end.
-        assert!(
-            after.decodes <= before.decodes + 9,
-            "frame {target}: {}",
-            after.decodes - before.decodes
-        );
+        assert!(after.decodes <= before.decodes + 9, "frame {target}: {}", after.decodes - before.decodes);
     }
 }
 
@@ -149,9 +127,7 @@ fn threads_show_the_same_and_close_at_any_moment() {
             threads: 2,
             ..Options::default()
         });
-        let files: Vec<_> = (0..4)
-            .map(|_| player.open_bytes(Arc::new(bytes.clone())))
-            .collect();
+        let files: Vec<_> = (0..4).map(|_| player.open_bytes(Arc::new(bytes.clone()))).collect();
         let mut instances = Vec::new();
         for (i, &file) in files.iter().enumerate() {
             let instance = player.instance(file).unwrap();
@@ -193,10 +169,7 @@ fn threads_show_the_same_and_close_at_any_moment() {
 #[test]
 fn hidden_files_give_up_everything_and_come_back() {
     let bytes = bytes(40);
-    let mut player = Player::new(Options {
-        unload_after: 0.5,
-        ..inline()
-    });
+    let mut player = Player::new(Options { unload_after: 0.5, ..inline() });
     let (file, instance) = opened(&mut player, &bytes);
     player.command(instance, Command::Play);
     player.tick(0.1);

@@ -1,5 +1,6 @@
-//! A crowd in real time: what a tick costs the calling thread, and that no frame is missed. Too long and too dependent on a quiet
-//! machine for every run: `MESHREEL_SPEED=60 cargo test --release -p meshreel --test speed -- --nocapture` plays for a minute.
+//! A crowd in real time: what a tick costs the calling thread, and that no frame is missed. Too long and too
+//! dependent on a quiet machine for every run:
+//! `MESHREEL_SPEED=60 cargo test --release -p meshreel --test speed -- --nocapture` plays for a minute.
 
 mod common;
 
@@ -20,15 +21,10 @@ fn anonymous() -> u64 {
 }
 
 fn crowd(seconds: f64, files: usize, heap: usize) {
-    let kinds: Vec<Arc<[u8]>> = ([9, 20, 40, 64].into_iter())
-        .map(|side| sample_of(120, false, side).parts.write().into())
-        .collect();
+    let kinds: Vec<Arc<[u8]>> =
+        ([9, 20, 40, 64].into_iter()).map(|side| sample_of(120, false, side).parts.write().into()).collect();
     let before = anonymous();
-    let mut player = Player::new(Options {
-        heap,
-        resident: 0,
-        ..Options::default()
-    });
+    let mut player = Player::new(Options { heap, resident: 0, ..Options::default() });
     let mut instances = Vec::new();
     for i in 0..files {
         let file = player.open_bytes(Arc::new(kinds[i % kinds.len()].clone()));

@@ -1,7 +1,9 @@
-//! Random commands over more than a hundred streams in a small heap, on a disk that fails and with jobs in any order. Whatever
-//! happens, each frame that is handed out is bit by bit what a plain decode of it gives; and when the faults end, all play.
+//! Random commands over more than a hundred streams in a small heap, on a disk that fails and with jobs in
+//! any order. Whatever happens, each frame that is handed out is bit by bit what a plain decode of it gives;
+//! and when the faults end, all play.
 //!
-//! `MESHREEL_STRESS=1000000` sets the number of commands; without it there are fewer, so that all tests take a minute.
+//! `MESHREEL_STRESS=1000000` sets the number of commands; without it there are fewer, so that all tests take
+//! a minute.
 
 mod common;
 
@@ -47,33 +49,19 @@ struct World {
 
 /// Without layered ones, those of which a dozen fit into any heap.
 fn contents(with_layered: bool) -> Arc<Vec<Content>> {
-    let kinds = [
-        (1, false),
-        (2, true),
-        (30, true),
-        (61, false),
-        (120, true),
-        (240, false),
-        (16, true),
-    ];
+    let kinds = [(1, false), (2, true), (30, true), (61, false), (120, true), (240, false), (16, true)];
     let formats = [Format::Zstd, Format::Lz4, Format::Store, Format::Deflate];
     let contents = kinds.iter().enumerate().map(|(i, &(frames, fluid))| {
         let mut sample = sample(frames, fluid);
         sample.parts.format = formats[i % 4];
         let bytes: Arc<[u8]> = sample.parts.write().into();
-        Content {
-            digests: oracle(&bytes),
-            bytes,
-        }
+        Content { digests: oracle(&bytes), bytes }
     });
     // Layered ones: keys, and groups between them.
     let layered = ["flag_small.reel", "flag_fast.reel"].iter().map(|name| {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/golden/v0");
         let bytes: Arc<[u8]> = std::fs::read(folder.join(name)).unwrap().into();
-        Content {
-            digests: oracle(&bytes),
-            bytes,
-        }
+        Content { digests: oracle(&bytes), bytes }
     });
     Arc::new(match with_layered {
         true => contents.chain(layered).collect(),
@@ -82,13 +70,7 @@ fn contents(with_layered: bool) -> Arc<Vec<Content>> {
 }
 
 impl World {
-    fn new(
-        seed: u64,
-        heap: usize,
-        resident: u64,
-        contents: Arc<Vec<Content>>,
-        faults: bool,
-    ) -> World {
+    fn new(seed: u64, heap: usize, resident: u64, contents: Arc<Vec<Content>>, faults: bool) -> World {
         let pool = Arc::new(Later::default());
         let player = Player::new(Options {
             heap,
@@ -129,11 +111,7 @@ impl World {
         let disk = Disk::new(&self.contents[content].bytes);
         let name = format!("file {content}");
         let file = self.player.open_source(name, disk.clone());
-        Opened {
-            file,
-            content,
-            disk,
-        }
+        Opened { file, content, disk }
     }
 
     fn clock_command(&mut self, frames: usize) -> Command {
@@ -195,27 +173,11 @@ impl World {
                 let r = &mut self.random;
                 let faults = match r.below(6) {
                     _ if !self.faults => Faults::default(),
-                    0 => Faults {
-                        errors: 50,
-                        ..Faults::default()
-                    },
-                    1 => Faults {
-                        short: 50,
-                        late: 30,
-                        ..Faults::default()
-                    },
-                    2 => Faults {
-                        corrupt: 50,
-                        ..Faults::default()
-                    },
-                    3 => Faults {
-                        late: 95,
-                        ..Faults::default()
-                    },
-                    4 => Faults {
-                        truncated: Some(r.below(20_000) as u64),
-                        ..Faults::default()
-                    },
+                    0 => Faults { errors: 50, ..Faults::default() },
+                    1 => Faults { short: 50, late: 30, ..Faults::default() },
+                    2 => Faults { corrupt: 50, ..Faults::default() },
+                    3 => Faults { late: 95, ..Faults::default() },
+                    4 => Faults { truncated: Some(r.below(20_000) as u64), ..Faults::default() },
                     _ => Faults::default(),
                 };
                 self.files[place].disk.set(faults);
@@ -264,8 +226,7 @@ impl World {
             disk.pending() > 0
         });
         let most = self.random.below(400);
-        self.pool
-            .step(&mut self.random, most, if self.faults { 300 } else { 0 });
+        self.pool.step(&mut self.random, most, if self.faults { 300 } else { 0 });
         for &(instance, place) in &self.instances {
             if let Some(shown) = self.player.frame(instance) {
                 let content = &self.contents[self.files[place].content];
@@ -313,11 +274,7 @@ impl World {
             let name = &self.files[place].content;
             let shown = shown.unwrap_or_else(|| panic!("content {name} is shown: {statistics:#?}"));
             assert!(!shown.is_late(), "content {name}: {statistics:#?}");
-            assert_same(
-                &shown,
-                &self.contents[self.files[place].content].digests,
-                &mut self.digest,
-            );
+            assert_same(&shown, &self.contents[self.files[place].content].digests, &mut self.digest);
         }
         // Nothing is lost: closing all leaves an empty heap but for scratch.
         for file in &self.files {
@@ -333,11 +290,7 @@ impl World {
         self.player.tick(0.0);
         self.player.statistics(&mut statistics);
         assert_eq!((statistics.in_flight, statistics.streams.len()), (0, 0));
-        let pieces = statistics
-            .regions
-            .iter()
-            .filter(|r| r.owner != u32::MAX)
-            .count();
+        let pieces = statistics.regions.iter().filter(|r| r.owner != u32::MAX).count();
         assert_eq!(pieces, 0, "{:?}", statistics.regions);
     }
 }

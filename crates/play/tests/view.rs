@@ -1,11 +1,12 @@
-//! What is handed out between two frames: blended where something lies between, and in the layouts that engines upload.
+//! What is handed out between two frames: blended where something lies between, and in the layouts that
+//! engines upload.
 
 use crate::common::{Sample, open, sample};
 use meshreel::FrameKind;
 use meshreel::record::{NodeRecord, Semantic, Visibility};
 use meshreel::{
-    Attribute, Clock, Command, Error, Format, FrameDecoder, FrameView, Pace, Reel, Repeat,
-    Timeline, Transform, What,
+    Attribute, Clock, Command, Error, Format, FrameDecoder, FrameView, Pace, Reel, Repeat, Timeline,
+    Transform, What,
 };
 use meshreel_codec::{octahedral, qtangent, transform};
 use proptest::prelude::*;
@@ -22,10 +23,7 @@ const ROCK: usize = 4;
 const WATER: usize = 6;
 
 /// One second from frame to frame, forward.
-const PACE: Pace = Pace {
-    span: 1.0,
-    speed: 1.0,
-};
+const PACE: Pace = Pace { span: 1.0, speed: 1.0 };
 
 fn decoded(reel: &Reel, frame: usize) -> FrameDecoder {
     let mut decoder = FrameDecoder::new(reel).unwrap();
@@ -112,11 +110,7 @@ fn at_blend_0_it_is_the_plain_decode() {
                     );
                 }
                 for stream in 0..mesh.record().streams.len() {
-                    assert_eq!(
-                        mesh.levels(stream),
-                        (plain.levels(stream), None),
-                        "lent, not copied"
-                    );
+                    assert_eq!(mesh.levels(stream), (plain.levels(stream), None), "lent, not copied");
                 }
             }
         });
@@ -133,11 +127,7 @@ fn between_frames_values_lie_on_straight_lines() {
             assert!(view.mesh(node).unwrap().blends());
             assert!(view.mesh(node).unwrap().levels(0).1.is_some());
         }
-        assert_eq!(
-            positions(view, ROCK),
-            at_frame(ROCK, 2),
-            "no frame changes it"
-        );
+        assert_eq!(positions(view, ROCK), at_frame(ROCK, 2), "no frame changes it");
         let mesh = view.mesh(CLOTH).unwrap();
         let count = mesh.vertex_count();
         let [from, to] = [2, 3].map(|f| decoded(&REEL, f));
@@ -149,14 +139,8 @@ fn between_frames_values_lie_on_straight_lines() {
             }
         }
         let root = view.local(0);
-        let (a, b) = (
-            &SAMPLE.expected[2].transforms[0],
-            &SAMPLE.expected[3].transforms[0],
-        );
-        assert_eq!(
-            root.translation[0],
-            a.translation[0] + (b.translation[0] - a.translation[0]) * 0.25
-        );
+        let (a, b) = (&SAMPLE.expected[2].transforms[0], &SAMPLE.expected[3].transforms[0]);
+        assert_eq!(root.translation[0], a.translation[0] + (b.translation[0] - a.translation[0]) * 0.25);
     });
 }
 
@@ -169,8 +153,7 @@ fn directions_between_frames_are_unit_and_in_between() {
             for node in [CLOTH, HAND] {
                 let mesh = view.mesh(node).unwrap();
                 let count = mesh.vertex_count();
-                let of =
-                    |d: &FrameDecoder| floats(3 * count, |o| d.mesh(mesh.number()).normals_into(o));
+                let of = |d: &FrameDecoder| floats(3 * count, |o| d.mesh(mesh.number()).normals_into(o));
                 let (a, b) = (of(&from), of(&to));
                 let normals = floats(3 * count, |o| mesh.normals_into(o));
                 for v in 0..count {
@@ -185,11 +168,7 @@ fn directions_between_frames_are_unit_and_in_between() {
             let first = floats(4 * count, |o| from.mesh(0).tangents_into(o));
             let normals = floats(3 * count, |o| mesh.normals_into(o));
             for v in 0..count {
-                assert_eq!(
-                    tangents[4 * v + 3],
-                    first[4 * v + 3],
-                    "the reflection is the first's"
-                );
+                assert_eq!(tangents[4 * v + 3], first[4 * v + 3], "the reflection is the first's");
                 assert!(dot(&tangents[4 * v..][..3], &normals[3 * v..][..3]).abs() < 1e-5);
             }
         });
@@ -199,12 +178,7 @@ fn directions_between_frames_are_unit_and_in_between() {
 #[test]
 fn what_is_hidden_in_one_frame_is_not_blended() {
     // The hand is hidden in frames 1, 4 and 7.
-    for (frames, shown) in [
-        ([0, 1], true),
-        ([1, 2], false),
-        ([3, 4], true),
-        ([4, 5], false),
-    ] {
+    for (frames, shown) in [([0, 1], true), ([1, 2], false), ([3, 4], true), ([4, 5], false)] {
         with(frames, 0.5, PACE, |view| {
             assert_eq!(view.visible(HAND), shown, "the earlier frame's");
             let mesh = view.mesh(HAND).unwrap();
@@ -245,22 +219,14 @@ fn velocities_follow_rate_direction_and_seam() {
     };
     let pace = |span, speed| Pace { span, speed };
     let (a, b) = (at_frame(CLOTH, 2), at_frame(CLOTH, 3));
-    let by =
-        |factor: f32| -> Vec<f32> { a.iter().zip(&b).map(|(a, b)| (b - a) * factor).collect() };
+    let by = |factor: f32| -> Vec<f32> { a.iter().zip(&b).map(|(a, b)| (b - a) * factor).collect() };
     assert_eq!(velocity([2, 3], pace(0.5, 1.0)), by(2.0));
     assert_eq!(velocity([2, 3], pace(0.5, -3.0)), by(-6.0), "backwards");
     assert_eq!(velocity([2, 3], pace(0.5, 0.0)), by(0.0), "nothing moves");
-    assert_eq!(
-        velocity([3, 2], pace(-0.5, -1.0)),
-        by(2.0).iter().map(|v| -v).collect::<Vec<_>>()
-    );
+    assert_eq!(velocity([3, 2], pace(-0.5, -1.0)), by(2.0).iter().map(|v| -v).collect::<Vec<_>>());
     // Across a closed seam, from the last frame to the first.
     let (last, first) = (at_frame(CLOTH, 7), at_frame(CLOTH, 0));
-    let want: Vec<f32> = last
-        .iter()
-        .zip(&first)
-        .map(|(a, b)| (b - a) * 4.0)
-        .collect();
+    let want: Vec<f32> = last.iter().zip(&first).map(|(a, b)| (b - a) * 4.0).collect();
     assert_eq!(velocity([7, 0], pace(0.25, 1.0)), want);
 }
 
@@ -278,12 +244,7 @@ fn velocity_is_what_the_picture_does() {
         (Repeat::Once, 0.37, 0.625),
     ] {
         let mut clock = Clock::new(&timeline);
-        for command in [
-            Command::Play,
-            Command::Repeat(repeat),
-            Command::Rate(rate),
-            Command::GoTo(at),
-        ] {
+        for command in [Command::Play, Command::Repeat(repeat), Command::Rate(rate), Command::GoTo(at)] {
             clock.command(command);
         }
         clock.advance(0.0);
@@ -307,10 +268,7 @@ fn velocity_is_what_the_picture_does() {
         let (then, _, world_then, _) = see(&clock);
         for ((now, then), velocity) in now.iter().zip(then).zip(&velocity) {
             let moved = (then - now) / moment as f32;
-            assert!(
-                (moved - velocity).abs() < 2e-3,
-                "{repeat:?} {rate}: {moved} {velocity}"
-            );
+            assert!((moved - velocity).abs() < 2e-3, "{repeat:?} {rate}: {moved} {velocity}");
         }
         assert!(velocity.iter().any(|v| v.abs() > 0.1));
         // Turning is not straight, so this is near, not equal.
@@ -337,11 +295,7 @@ fn worlds_at_once_are_worlds_one_by_one() {
             mesh: None,
             animated: false,
             visibility: Visibility::Always,
-            rest: Transform {
-                translation: [0.1, 0.2, 0.0],
-                scale: [1.0, 1.01, 1.0],
-                ..Transform::IDENTITY
-            },
+            rest: Transform { translation: [0.1, 0.2, 0.0], scale: [1.0, 1.01, 1.0], ..Transform::IDENTITY },
             tolerance: 0.0,
             baked: false,
             reach: 0.0,
@@ -371,28 +325,17 @@ fn snorm(bytes: &[u8]) -> f32 {
 }
 fn unfold(u: f32, v: f32) -> [f32; 3] {
     let z = 1.0 - u.abs() - v.abs();
-    let (x, y) = if z < 0.0 {
-        ((1.0 - v.abs()).copysign(u), (1.0 - u.abs()).copysign(v))
-    } else {
-        (u, v)
-    };
+    let (x, y) = if z < 0.0 { ((1.0 - v.abs()).copysign(u), (1.0 - u.abs()).copysign(v)) } else { (u, v) };
     let length = (x * x + y * y + z * z).sqrt();
     [x / length, y / length, z / length]
 }
 fn near(a: &[f32], b: &[f32], by: f32) {
-    assert!(
-        a.iter().zip(b).all(|(a, b)| (a - b).abs() <= by),
-        "{a:?} {b:?}"
-    );
+    assert!(a.iter().zip(b).all(|(a, b)| (a - b).abs() <= by), "{a:?} {b:?}");
 }
 
 #[test]
 fn packed_vertices_mean_the_same() {
-    let layout = |what, format, offset| Attribute {
-        what,
-        format,
-        offset,
-    };
+    let layout = |what, format, offset| Attribute { what, format, offset };
     let attributes = [
         layout(What::Position, Format::U16x4, 4),
         layout(What::Normal, Format::I8x2, 12),
@@ -412,8 +355,7 @@ fn packed_vertices_mean_the_same() {
             let mesh = view.mesh(CLOTH).unwrap();
             let count = mesh.vertex_count();
             let mut bytes = vec![0xA5; STRIDE * count];
-            mesh.write(&attributes, STRIDE, 0..count, &mut bytes)
-                .unwrap();
+            mesh.write(&attributes, STRIDE, 0..count, &mut bytes).unwrap();
             let position = positions(view, CLOTH);
             let normal = floats(3 * count, |o| mesh.normals_into(o));
             let tangent = floats(4 * count, |o| mesh.tangents_into(o));
@@ -435,11 +377,7 @@ fn packed_vertices_mean_the_same() {
                 near(&unfold(byte(20), byte(21)), t, 0.02);
                 near(&[byte(22), byte(23)], &[sign, 0.0], 0.0);
                 near(&unfold(snorm(&vertex[24..]), snorm(&vertex[26..])), t, 1e-4);
-                near(
-                    &[snorm(&vertex[28..]), snorm(&vertex[30..])],
-                    &[sign, 0.0],
-                    0.0,
-                );
+                near(&[snorm(&vertex[28..]), snorm(&vertex[30..])], &[sign, 0.0], 0.0);
                 let q: [f32; 4] = std::array::from_fn(|k| snorm(&vertex[32 + 2 * k..]));
                 assert_eq!(q[3] < 0.0, sign < 0.0);
                 let frame = qtangent::frame(q, sign);
@@ -457,11 +395,7 @@ fn packed_vertices_mean_the_same() {
                 assert_eq!(x, position[3 * v]);
                 assert_eq!(f32::from_le_bytes(vertex[72..76].try_into().unwrap()), 1.0);
                 assert!(
-                    vertex[..4]
-                        .iter()
-                        .chain(&vertex[14..16])
-                        .chain(&vertex[76..])
-                        .all(|&b| b == 0xA5),
+                    vertex[..4].iter().chain(&vertex[14..16]).chain(&vertex[76..]).all(|&b| b == 0xA5),
                     "gaps stay"
                 );
             }
@@ -482,11 +416,7 @@ fn half(bytes: &[u8]) -> f32 {
 
 #[test]
 fn ranges_are_partial_updates() {
-    let position = [Attribute {
-        what: What::Position,
-        format: Format::F32x3,
-        offset: 2,
-    }];
+    let position = [Attribute { what: What::Position, format: Format::F32x3, offset: 2 }];
     with([2, 3], 0.7, PACE, |view| {
         let mesh = view.mesh(CLOTH).unwrap();
         let count = mesh.vertex_count();
@@ -510,36 +440,18 @@ fn wrong_buffers_are_misuse() {
         let count = mesh.vertex_count();
         is_misuse(mesh.positions_into(&mut [0.0; 5]), "not a buffer of 20");
         is_misuse(mesh.uvs_into(7, &mut []), "no uvs 7");
-        is_misuse(
-            view.mesh(HAND).unwrap().tangents_into(&mut []),
-            "no tangents",
-        );
+        is_misuse(view.mesh(HAND).unwrap().tangents_into(&mut []), "no tangents");
         let write = |what, format, offset, stride, range: std::ops::Range<usize>, bytes: usize| {
-            let attribute = Attribute {
-                what,
-                format,
-                offset,
-            };
+            let attribute = Attribute { what, format, offset };
             mesh.write(&[attribute], stride, range, &mut vec![0; bytes])
         };
         let (position, triple) = (What::Position, Format::F32x3);
-        is_misuse(
-            write(position, triple, 5, 16, 0..1, 16),
-            "does not fit into a vertex",
-        );
-        is_misuse(
-            write(position, triple, usize::MAX, 16, 0..1, 16),
-            "does not fit",
-        );
-        is_misuse(
-            write(position, Format::I8x2, 0, 16, 0..1, 16),
-            "cannot be written as I8x2",
-        );
+        is_misuse(write(position, triple, 5, 16, 0..1, 16), "does not fit into a vertex");
+        is_misuse(write(position, triple, usize::MAX, 16, 0..1, 16), "does not fit");
+        is_misuse(write(position, Format::I8x2, 0, 16, 0..1, 16), "cannot be written as I8x2");
         // What can be written is what is said to be, and an error says it.
         use Format::*;
-        let all = [
-            F32x2, F32x3, F32x4, F16x2, F16x4, U8x4, U16x2, U16x4, I8x2, I8x4, I16x2, I16x4,
-        ];
+        let all = [F32x2, F32x3, F32x4, F16x2, F16x4, U8x4, U16x2, U16x4, I8x2, I8x4, I16x2, I16x4];
         let whats = [
             What::Position,
             What::Normal,
@@ -556,36 +468,21 @@ fn wrong_buffers_are_misuse() {
                     true => done.unwrap(),
                     false => is_misuse(
                         done,
-                        &format!(
-                            "{what:?} cannot be written as {format:?}, but as {:?}",
-                            what.formats()[0]
-                        ),
+                        &format!("{what:?} cannot be written as {format:?}, but as {:?}", what.formats()[0]),
                     ),
                 }
             }
         }
-        is_misuse(
-            write(position, triple, 0, 12, 0..count + 1, 12),
-            "which has",
-        );
+        is_misuse(write(position, triple, 0, 12, 0..count + 1, 12), "which has");
         is_misuse(write(position, triple, 0, 12, 0..2, 12), "12 bytes each");
-        is_misuse(
-            write(position, triple, 0, usize::MAX, 0..2, 12),
-            "bytes each",
-        );
+        is_misuse(write(position, triple, 0, usize::MAX, 0..2, 12), "bytes each");
         #[allow(clippy::reversed_empty_ranges)]
         is_misuse(write(position, triple, 0, 12, 2..1, 0), "vertices 2..1");
         is_misuse(view.worlds_into(&mut []), "do not fit");
         is_misuse(mesh.material_indices(9).map(|_| ()), "material 9");
-        is_misuse(
-            mesh.material_indices_u16_into(0, &mut []),
-            "indices, the buffer 0",
-        );
+        is_misuse(mesh.material_indices_u16_into(0, &mut []), "indices, the buffer 0");
     });
-    let (one, two) = (
-        decoded(&REEL, 1),
-        decoded(&open(SAMPLE.parts.write()).unwrap(), 1),
-    );
+    let (one, two) = (decoded(&REEL, 1), decoded(&open(SAMPLE.parts.write()).unwrap(), 1));
     let between = |a, b, blend| FrameView::between(a, b, blend, PACE).map(|_| ());
     is_misuse(between(&one, &two, 0.0), "one open file");
     is_misuse(between(&one, &one, 1.0), "less than 1");
@@ -603,14 +500,8 @@ fn indices_by_material() {
             for material in 0..mesh.materials().len() {
                 let indices = mesh.material_indices(material).unwrap();
                 let mut short = vec![0; indices.len()];
-                mesh.material_indices_u16_into(material, &mut short)
-                    .unwrap();
-                assert!(
-                    short
-                        .iter()
-                        .map(|&i| u32::from(i))
-                        .eq(indices.iter().copied())
-                );
+                mesh.material_indices_u16_into(material, &mut short).unwrap();
+                assert!(short.iter().map(|&i| u32::from(i)).eq(indices.iter().copied()));
                 all.extend(indices);
             }
             assert_eq!(all, mesh.indices());
@@ -637,25 +528,17 @@ fn collision_is_made_just_in_time() {
                     assert!(bounds[k] <= at[k] && at[k] <= bounds[k + 3]);
                 }
             }
-            is_misuse(
-                view.collision_into(node, &mut at, &mut []),
-                "indices, the buffer 0",
-            );
-            is_misuse(
-                view.collision_into(node, &mut [], &mut triangles),
-                "not a buffer of 0",
-            );
+            is_misuse(view.collision_into(node, &mut at, &mut []), "indices, the buffer 0");
+            is_misuse(view.collision_into(node, &mut [], &mut triangles), "not a buffer of 0");
         }
         assert_eq!(view.collision_size(0), (0, 0));
-        is_misuse(
-            view.collision_into(0, &mut [], &mut []),
-            "no mesh to collide",
-        );
+        is_misuse(view.collision_into(0, &mut [], &mut []), "no mesh to collide");
         assert!(view.node_bounds(0).is_none());
     });
 }
 
-/// Rocks that come and go: `shown[part][frame]`, deleted by hiding or by scaling to nothing. They move by 1 each frame.
+/// Rocks that come and go: `shown[part][frame]`, deleted by hiding or by scaling to nothing. They move by 1
+/// each frame.
 fn rocks(shown: &[Vec<bool>], by_scale: bool) -> Reel {
     let mut parts = sample(2, false).parts;
     let frames = shown[0].len();
@@ -666,11 +549,7 @@ fn rocks(shown: &[Vec<bool>], by_scale: bool) -> Reel {
         parent: None,
         mesh: Some(0),
         animated: true,
-        visibility: if by_scale {
-            Visibility::Always
-        } else {
-            Visibility::Animated
-        },
+        visibility: if by_scale { Visibility::Always } else { Visibility::Animated },
         rest: Transform::IDENTITY,
         tolerance: 0.01,
         baked: false,
@@ -685,16 +564,8 @@ fn rocks(shown: &[Vec<bool>], by_scale: bool) -> Reel {
                 raw.push(bits.fold(0u8, |all, p| all | 1 << p));
             }
             let at = |p: usize| Transform {
-                translation: if shown[p][f] {
-                    [f as f32, p as f32, 0.0]
-                } else {
-                    [0.0; 3]
-                },
-                scale: if by_scale && !shown[p][f] {
-                    [0.0; 3]
-                } else {
-                    [1.0; 3]
-                },
+                translation: if shown[p][f] { [f as f32, p as f32, 0.0] } else { [0.0; 3] },
+                scale: if by_scale && !shown[p][f] { [0.0; 3] } else { [1.0; 3] },
                 ..Transform::IDENTITY
             };
             let transforms: Vec<Transform> = (0..shown.len()).map(at).collect();
@@ -718,8 +589,7 @@ fn check_rocks(shown: &[Vec<bool>], rate: f64) {
             let pair = clock.demand().now.unwrap();
             let (first, second) = (pair.first as usize, pair.second as usize);
             let decoders = [first, second].map(|f| decoded(&reel, f));
-            let view =
-                FrameView::between(&decoders[0], &decoders[1], pair.blend, clock.pace()).unwrap();
+            let view = FrameView::between(&decoders[0], &decoders[1], pair.blend, clock.pace()).unwrap();
             for (part, shown) in shown.iter().enumerate() {
                 let world = view.world(part);
                 let there = view.visible(part) && world[0][0] != 0.0;
@@ -729,17 +599,9 @@ fn check_rocks(shown: &[Vec<bool>], rate: f64) {
                 }
                 let goes_on = shown[second];
                 let x = first as f64 + if goes_on { f64::from(pair.blend) } else { 0.0 };
-                assert!(
-                    (world[0][3] - x).abs() < 1e-5,
-                    "{} instead of {x}",
-                    world[0][3]
-                );
+                assert!((world[0][3] - x).abs() < 1e-5, "{} instead of {x}", world[0][3]);
                 assert!((world[1][3] - part as f64).abs() < 1e-9 && world[0][0] == 1.0);
-                let speed = if goes_on && !clock.ended() && first != second {
-                    rate * 10.0
-                } else {
-                    0.0
-                };
+                let speed = if goes_on && !clock.ended() && first != second { rate * 10.0 } else { 0.0 };
                 assert!((view.world_velocity(part)[0][3] - speed).abs() < 1e-6);
                 seen += 1;
             }
@@ -767,9 +629,8 @@ fn created_and_deleted_out_of_order() {
 
 #[test]
 fn created_deleted_created_deleted() {
-    let blinks: Vec<Vec<bool>> = (0..3)
-        .map(|p| (0..10).map(|f| (f / (p + 1)) % 2 == p % 2).collect())
-        .collect();
+    let blinks: Vec<Vec<bool>> =
+        (0..3).map(|p| (0..10).map(|f| (f / (p + 1)) % 2 == p % 2).collect()).collect();
     check_rocks(&blinks, 1.0);
     check_rocks(&blinks, -1.0);
 }

@@ -1,7 +1,8 @@
-//! Skeletons and clips: sets of transform tracks, sampled uniformly. Terms are ACL's: a *clip* has one *track* per joint,
-//! a track has the *sub-tracks* rotation, translation and scale.
+//! Skeletons and clips: sets of transform tracks, sampled uniformly. Terms are ACL's: a *clip* has one
+//! *track* per joint, a track has the *sub-tracks* rotation, translation and scale.
 //!
-//! Local transforms act on column vectors: rotation · scale, then translation; object space = parent's · local.
+//! Local transforms act on column vectors: rotation · scale, then translation; object space = parent's ·
+//! local.
 
 use crate::sample::{MAX_FRAMES, Range};
 use crate::{Error, SAME_TIME};
@@ -30,11 +31,7 @@ impl Default for Qvv {
 
 impl Qvv {
     /// Changes nothing.
-    pub const IDENTITY: Qvv = Qvv {
-        rotation: DQuat::IDENTITY,
-        translation: DVec3::ZERO,
-        scale: DVec3::ONE,
-    };
+    pub const IDENTITY: Qvv = Qvv { rotation: DQuat::IDENTITY, translation: DVec3::ZERO, scale: DVec3::ONE };
 
     /// As a matrix.
     pub fn matrix(&self) -> DAffine3 {
@@ -51,16 +48,20 @@ pub struct Joint {
     pub parent: Option<usize>,
     /// The default pose: local transform where no clip says anything.
     pub rest: Qvv,
-    /// Distance of the three virtual points of the error metric from the joint, where it is not the usual one.
+    /// Distance of the three virtual points of the error metric from the joint, where it is not the usual
+    /// one.
     pub shell: Option<f64>,
-    /// Axes (0 … 2) about which the file turns it, in the order in which it names them: the first is the outermost. Only for writing back.
+    /// Axes (0 … 2) about which the file turns it, in the order in which it names them: the first is the
+    /// outermost. Only for writing back.
     pub rotation_order: Option<[u8; 3]>,
-    /// Ends of the chain without a joint of their own, in the joint's space (BVH's end sites). Only for writing back.
+    /// Ends of the chain without a joint of their own, in the joint's space (BVH's end sites). Only for
+    /// writing back.
     pub ends: Vec<DVec3>,
-    /// Name of the layer that the file puts it in (glTF: the node's extras `layer`); `None` where it says nothing.
+    /// Name of the layer that the file puts it in (glTF: the node's extras `layer`); `None` where it says
+    /// nothing.
     pub layer: Option<String>,
-    /// How much more than its geometry says the file wants it to matter where joints are told apart by importance
-    /// (glTF: extras `bias`), finite; `None` where it says nothing.
+    /// How much more than its geometry says the file wants it to matter where joints are told apart by
+    /// importance (glTF: extras `bias`), finite; `None` where it says nothing.
     pub bias: Option<f64>,
 }
 
@@ -77,9 +78,8 @@ impl Skeleton {
     /// Names from the root to joint `j`, with slashes between them.
     pub fn path(&self, j: usize) -> String {
         let up = |j: &usize| self.joints[*j].parent;
-        let mut names: Vec<&str> = std::iter::successors(Some(j), up)
-            .map(|j| self.joints[j].name.as_str())
-            .collect();
+        let mut names: Vec<&str> =
+            std::iter::successors(Some(j), up).map(|j| self.joints[j].name.as_str()).collect();
         names.reverse();
         names.join("/")
     }
@@ -160,11 +160,7 @@ impl Track {
 
     /// The local transform of sample `i`.
     pub fn at(&self, i: usize) -> Qvv {
-        Qvv {
-            rotation: self.rotation.at(i),
-            translation: self.translation.at(i),
-            scale: self.scale.at(i),
-        }
+        Qvv { rotation: self.rotation.at(i), translation: self.translation.at(i), scale: self.scale.at(i) }
     }
 }
 
@@ -235,7 +231,8 @@ impl Clip {
         out.extend(self.tracks.iter().map(|track| track.at(i)));
     }
 
-    /// The local transform of a joint at `at` samples after the first: slerp the short way and lerp; outside the clip its ends.
+    /// The local transform of a joint at `at` samples after the first: slerp the short way and lerp; outside
+    /// the clip its ends.
     pub fn between(&self, joint: usize, at: f64) -> Qvv {
         let track = &self.tracks[joint];
         let left = at.max(0.0) as usize;
@@ -252,8 +249,8 @@ impl Clip {
         }
     }
 
-    /// At another rate, then a part of it: what `--fps` and `--range` mean for a clip. Samples of a range count from 0 at the new rate;
-    /// times are those of the clip.
+    /// At another rate, then a part of it: what `--fps` and `--range` mean for a clip. Samples of a range
+    /// count from 0 at the new rate; times are those of the clip.
     pub fn portion(&self, fps: Option<f64>, range: Option<Range>) -> Result<Cow<'_, Clip>, Error> {
         let rate = fps.unwrap_or(self.fps);
         let count = match fps {
@@ -332,16 +329,12 @@ impl Clip {
                     track.values.at(left).lerp(track.values.at(left + 1), part)
                 }
             };
-            Some(ScalarTrack {
-                values: SubTrack::new((first..=last).map(at).collect())?,
-                ..track.clone()
-            })
+            Some(ScalarTrack { values: SubTrack::new((first..=last).map(at).collect())?, ..track.clone() })
         });
         let scalars = scalars.collect::<Option<Vec<_>>>();
         let time = |i: usize| self.start + i as f64 / rate;
         let kept = |marker: &&Marker| {
-            range.is_none()
-                || (time(first) - SAME_TIME..=time(last) + SAME_TIME).contains(&marker.time)
+            range.is_none() || (time(first) - SAME_TIME..=time(last) + SAME_TIME).contains(&marker.time)
         };
         Ok(Cow::Owned(Clip {
             name: self.name.clone(),
@@ -390,26 +383,15 @@ mod tests {
                 components: 1,
                 values: SubTrack::new((0..samples).map(|i| DVec4::X * i as f64).collect()).unwrap(),
             }],
-            markers: [1.0, 1.25, 1.9]
-                .map(|time| Marker {
-                    name: "step".into(),
-                    time,
-                })
-                .to_vec(),
+            markers: [1.0, 1.25, 1.9].map(|time| Marker { name: "step".into(), time }).to_vec(),
         }
     }
 
     #[test]
     fn another_rate_and_a_part() {
         let clip = sliding(11);
-        assert!(matches!(
-            clip.portion(None, None).unwrap(),
-            Cow::Borrowed(_)
-        ));
-        assert!(matches!(
-            clip.portion(Some(10.0), None).unwrap(),
-            Cow::Borrowed(_)
-        ));
+        assert!(matches!(clip.portion(None, None).unwrap(), Cow::Borrowed(_)));
+        assert!(matches!(clip.portion(Some(10.0), None).unwrap(), Cow::Borrowed(_)));
         let double = clip.portion(Some(20.0), None).unwrap();
         assert_eq!((double.samples, double.fps, double.start), (21, 20.0, 1.0));
         let x = |clip: &Clip, i: usize| clip.tracks[0].at(i).translation.x;
@@ -420,19 +402,11 @@ mod tests {
         assert_eq!(clip.portion(Some(7.0), None).unwrap().samples, 8);
         let part = clip.portion(None, Some(Range::Frames(2, 4))).unwrap();
         assert_eq!((part.samples, part.start, x(&part, 0)), (3, 1.2, 4.0));
-        assert_eq!(
-            (part.scalars[0].values.at(1).x, part.markers.len()),
-            (3.0, 1)
-        );
-        assert_eq!(
-            (double.scalars[0].values.at(3).x, double.markers.len()),
-            (1.5, 3)
-        );
+        assert_eq!((part.scalars[0].values.at(1).x, part.markers.len()), (3.0, 1));
+        assert_eq!((double.scalars[0].values.at(3).x, double.markers.len()), (1.5, 3));
         let part = clip.portion(None, Some(Range::Frames(9, 400))).unwrap();
         assert_eq!(part.samples, 2);
-        let part = clip
-            .portion(Some(20.0), Some(Range::Seconds(1.1, 1.2)))
-            .unwrap();
+        let part = clip.portion(Some(20.0), Some(Range::Seconds(1.1, 1.2))).unwrap();
         assert_eq!((part.samples, x(&part, 2)), (3, 4.0));
         for (fps, range) in [
             (None, Some(Range::Frames(11, 12))),
@@ -453,9 +427,7 @@ mod tests {
         clip.tracks[0].translation = clip.tracks[0].translation.clone().hold(true);
         assert_eq!(clip.between(0, 0.99).translation.x, 0.0);
         let double = clip.portion(Some(20.0), None).unwrap();
-        let x: Vec<f64> = (0..5)
-            .map(|i| double.tracks[0].at(i).translation.x)
-            .collect();
+        let x: Vec<f64> = (0..5).map(|i| double.tracks[0].at(i).translation.x).collect();
         assert_eq!(x, [0.0, 0.0, 1.0, 1.0, 4.0]);
         assert!(double.tracks[0].translation.is_held());
         assert!(!SubTrack::constant(1).hold(true).is_held());
@@ -463,15 +435,9 @@ mod tests {
 
     #[test]
     fn paths_of_joints() {
-        let joint = |name: &str, parent| Joint {
-            name: name.into(),
-            parent,
-            ..Joint::default()
-        };
-        let skeleton = Skeleton {
-            name: String::new(),
-            joints: vec![joint("hips", None), joint("knee", Some(0))],
-        };
+        let joint = |name: &str, parent| Joint { name: name.into(), parent, ..Joint::default() };
+        let skeleton =
+            Skeleton { name: String::new(), joints: vec![joint("hips", None), joint("knee", Some(0))] };
         assert_eq!(skeleton.path(1), "hips/knee");
     }
 

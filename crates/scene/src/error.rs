@@ -55,34 +55,19 @@ pub enum Error {
 impl Error {
     /// An I/O error of `path`.
     pub fn io(path: &Path, source: std::io::Error) -> Error {
-        Error::Io {
-            path: path.into(),
-            source,
-        }
+        Error::Io { path: path.into(), source }
     }
     /// A malformed file.
     pub fn malformed(path: &Path, what: impl Into<String>, at: impl Into<String>) -> Error {
-        Error::Malformed {
-            path: path.into(),
-            what: what.into(),
-            at: at.into(),
-        }
+        Error::Malformed { path: path.into(), what: what.into(), at: at.into() }
     }
     /// Something not supported.
     pub fn unsupported(path: &Path, what: impl Into<String>) -> Error {
-        Error::Unsupported {
-            path: path.into(),
-            what: what.into(),
-        }
+        Error::Unsupported { path: path.into(), what: what.into() }
     }
     /// A limit exceeded.
     pub fn limit(path: &Path, what: impl Into<String>, asked: u64, allowed: u64) -> Error {
-        Error::Limit {
-            path: path.into(),
-            what: what.into(),
-            asked,
-            allowed,
-        }
+        Error::Limit { path: path.into(), what: what.into(), asked, allowed }
     }
     /// A wrong use.
     pub fn misuse(what: impl Into<String>) -> Error {
@@ -102,10 +87,7 @@ pub struct Remark {
 impl Remark {
     /// A remark on `node`.
     pub fn new(node: impl Into<String>, what: impl Into<String>) -> Remark {
-        Remark {
-            node: node.into(),
-            what: what.into(),
-        }
+        Remark { node: node.into(), what: what.into() }
     }
 }
 

@@ -42,14 +42,12 @@ impl Grid {
     }
 
     pub fn sampling(&self) -> TimeSampling {
-        TimeSampling::Uniform {
-            start: self.start,
-            step: 1.0 / self.fps,
-        }
+        TimeSampling::Uniform { start: self.start, step: 1.0 / self.fps }
     }
 
-    /// From the first to the last of `keys`: at the rate that they have, or one that they lie on, or else at `usual` frames
-    /// per second. The flag says whether all keys are on it; those of some exporters nearly are. `None` without keys. `path` and `name` are for messages.
+    /// From the first to the last of `keys`: at the rate that they have, or one that they lie on, or else at
+    /// `usual` frames per second. The flag says whether all keys are on it; those of some exporters nearly
+    /// are. `None` without keys. `path` and `name` are for messages.
     pub fn of(
         mut keys: Vec<f64>,
         usual: f64,
@@ -64,11 +62,7 @@ impl Grid {
         let near = found.is_none().then(|| nearly(&keys)).flatten();
         let fps = found.or(near).unwrap_or(usual);
         let on = (first * fps).round() / fps;
-        let start = if (on - first).abs() <= slack(first) {
-            on
-        } else {
-            first
-        };
+        let start = if (on - first).abs() <= slack(first) { on } else { first };
         let late = near.map_or(slack(last), |fps| NEARLY / fps);
         let intervals = ((last - start - late) * fps).ceil().max(0.0);
         if intervals >= MAX_FRAMES as f64 {
@@ -80,11 +74,7 @@ impl Grid {
             ));
         }
         let samples = intervals as usize + 1;
-        let grid = Grid {
-            start,
-            fps,
-            samples,
-        };
+        let grid = Grid { start, fps, samples };
         Ok(Some((grid, found.is_some())))
     }
 }
@@ -108,11 +98,9 @@ fn rate(keys: &[f64], usual: f64) -> Option<f64> {
             (steps / fps - (key - first)).abs() <= slack(*key)
         })
     };
-    let gap = keys
-        .windows(2)
-        .map(|w| w[1] - w[0])
-        .fold(f64::MAX, f64::min);
-    // All in a row, or with gaps; late keys are too coarse for the smallest distance to say it in the first case.
+    let gap = keys.windows(2).map(|w| w[1] - w[0]).fold(f64::MAX, f64::min);
+    // All in a row, or with gaps; late keys are too coarse for the smallest distance to say it in the first
+    // case.
     for intervals in [keys.len() as f64 - 1.0, ((last - first) / gap).round()] {
         let own = intervals / (last - first);
         if !((BAKED..=HIGHEST).contains(&own) && fits(own)) {
@@ -120,14 +108,14 @@ fn rate(keys: &[f64], usual: f64) -> Option<f64> {
         }
         // Whole rates, and NTSC's, are meant where they give the same times.
         let named = [own.round(), (own * 1.001).round() / 1.001];
-        let same =
-            |fps: &f64| *fps > 0.0 && (intervals / fps - (last - first)).abs() <= slack(last);
+        let same = |fps: &f64| *fps > 0.0 && (intervals / fps - (last - first)).abs() <= slack(last);
         return Some(named.into_iter().find(same).unwrap_or(own));
     }
     [usual].into_iter().chain(RATES).find(|fps| fits(*fps))
 }
 
-/// The rate of keys that exporters wrote at even times, but with clocks of their own: each within [`NEARLY`] a step of where it is meant.
+/// The rate of keys that exporters wrote at even times, but with clocks of their own: each within [`NEARLY`]
+/// a step of where it is meant.
 fn nearly(keys: &[f64]) -> Option<f64> {
     let (first, last) = (*keys.first()?, *keys.last()?);
     let intervals = keys.len() as f64 - 1.0;
@@ -136,11 +124,7 @@ fn nearly(keys: &[f64]) -> Option<f64> {
     if intervals < 8.0 || !(BAKED..=HIGHEST).contains(&own) || !keys.iter().enumerate().all(near) {
         return None;
     }
-    let named = [
-        own.round(),
-        (own * 2.0).round() / 2.0,
-        (own * 1.001).round() / 1.001,
-    ];
+    let named = [own.round(), (own * 2.0).round() / 2.0, (own * 1.001).round() / 1.001];
     let same = |fps: &f64| *fps > 0.0 && (intervals * own / fps - intervals).abs() <= NEARLY;
     Some(named.into_iter().find(same).unwrap_or(own))
 }
@@ -150,9 +134,7 @@ mod tests {
     use super::*;
 
     fn keys(n: usize, fps: f64, start: f64) -> Vec<f64> {
-        (0..n)
-            .map(|i| f64::from((start + i as f64 / fps) as f32))
-            .collect()
+        (0..n).map(|i| f64::from((start + i as f64 / fps) as f32)).collect()
     }
 
     #[test]
@@ -172,15 +154,11 @@ mod tests {
     fn keys_beside_their_grid_take_its_rate() {
         let jitter = |i: usize| f64::from(i as u32 * 7 % 5) * 1e-5;
         let all: Vec<f64> = (0..1309).map(|i| i as f64 / 37.5 + jitter(i)).collect();
-        let (grid, on) = Grid::of(all.clone(), 30.0, Path::new("x"), "walk")
-            .unwrap()
-            .unwrap();
+        let (grid, on) = Grid::of(all.clone(), 30.0, Path::new("x"), "walk").unwrap().unwrap();
         assert_eq!((grid.fps, grid.samples, on), (37.5, 1309, false));
         // Drawn ones do not.
         let drawn: Vec<f64> = all.iter().map(|t| t + 0.003 * (t * 9.0).sin()).collect();
-        let (grid, on) = Grid::of(drawn, 30.0, Path::new("x"), "walk")
-            .unwrap()
-            .unwrap();
+        let (grid, on) = Grid::of(drawn, 30.0, Path::new("x"), "walk").unwrap().unwrap();
         assert_eq!((grid.fps, on), (30.0, false));
     }
 

@@ -1,4 +1,5 @@
-//! Transforms of a scene's nodes as a skeleton and a clip: fracture pieces, rigs that were baked, moving props.
+//! Transforms of a scene's nodes as a skeleton and a clip: fracture pieces, rigs that were baked, moving
+//! props.
 
 use crate::clip::{Clip, Joint, MAX_JOINTS, Qvv, Skeleton, SubTrack, Track};
 use crate::grid::Grid;
@@ -16,13 +17,13 @@ const USUAL_FPS: f64 = 30.0;
 /// [`Scene::format`] of a scene whose clip was made of transforms.
 pub const TRANSFORMS: &str = "transforms";
 
-/// A scene of the clips alone: those that it has, or else one of its transforms. Whoever compiles and whoever checks
-/// must mean the same clips, so both ask here.
+/// A scene of the clips alone: those that it has, or else one of its transforms. Whoever compiles and whoever
+/// checks must mean the same clips, so both ask here.
 ///
-/// All transforms that `selected` (by path, instances expanded) are joints, as far as they move, stand below one that
-/// does, or above: parents before children, with as many roots as the scene has. The clip has the uniform times that their
-/// samples lie on. A joint that anywhere ignores its parents' transforms is a root. Shear, which a clip cannot hold,
-/// is left out with a remark.
+/// All transforms that `selected` (by path, instances expanded) are joints, as far as they move, stand below
+/// one that does, or above: parents before children, with as many roots as the scene has. The clip has the
+/// uniform times that their samples lie on. A joint that anywhere ignores its parents' transforms is a root.
+/// Shear, which a clip cannot hold, is left out with a remark.
 ///
 /// # Errors
 /// `Unsupported` if there are no clips and nothing moves; `Limit` beyond [`MAX_JOINTS`].
@@ -75,17 +76,13 @@ fn of_transforms(
         let node = &scene.nodes[placed[joint.placed].node];
         if let Some(transform) = &node.transform {
             collect(&transform.matrix, &mut keys);
-            transform
-                .inherits
-                .iter()
-                .for_each(|c| collect(c, &mut keys));
+            transform.inherits.iter().for_each(|c| collect(c, &mut keys));
         }
     }
     let usual = scene.fps.filter(|fps| fps.is_finite() && *fps > 0.0);
     let usual = usual.unwrap_or(USUAL_FPS);
     let nothing = || Error::misuse("transforms that move have no samples");
-    let (grid, exact) =
-        Grid::of(keys, usual, Path::new(""), "of the transforms")?.ok_or_else(nothing)?;
+    let (grid, exact) = Grid::of(keys, usual, Path::new(""), "of the transforms")?.ok_or_else(nothing)?;
     if !exact {
         let what = format!(
             "its transforms have samples at no uniform rate; they were taken at {} frames per second",
@@ -145,15 +142,9 @@ fn of_transforms(
         visibility.is_some_and(|channel| !channel.is_constant())
     };
     if joints.iter().any(|joint| visible(&placed[joint.placed])) {
-        remarks.push(Remark::new(
-            "/",
-            "a clip has no visibility; it was left out",
-        ));
+        remarks.push(Remark::new("/", "a clip has no visibility; it was left out"));
     }
-    let skeleton = Skeleton {
-        name: "transforms".into(),
-        joints: list,
-    };
+    let skeleton = Skeleton { name: "transforms".into(), joints: list };
     let clip = Clip {
         name: "transforms".into(),
         skeleton: 0,
@@ -190,14 +181,8 @@ fn collect<T: Clone + Send + Sync + 'static>(channel: &Channel<T>, keys: &mut Ve
     if channel.len() > 1 && !channel.is_constant() {
         let n = channel.len();
         // What stands right before another sample says that there is a step, and nothing of the rate.
-        let step =
-            |i: usize| i + 1 < n && channel.time(i + 1) - channel.time(i) <= 1.5 * BEFORE_STEP;
-        keys.extend(
-            (0..n)
-                .filter(|&i| !step(i))
-                .map(|i| channel.time(i))
-                .filter(|t| t.is_finite()),
-        );
+        let step = |i: usize| i + 1 < n && channel.time(i + 1) - channel.time(i) <= 1.5 * BEFORE_STEP;
+        keys.extend((0..n).filter(|&i| !step(i)).map(|i| channel.time(i)).filter(|t| t.is_finite()));
         if keys.len() > 1 << 22 {
             crate::grid::tidy(keys);
         }
@@ -213,21 +198,15 @@ struct Chosen {
     detached: bool,
 }
 
-fn joints(
-    scene: &Scene,
-    placed: &[Placed],
-    selected: &dyn Fn(&str) -> bool,
-) -> Result<Vec<Chosen>, Error> {
+fn joints(scene: &Scene, placed: &[Placed], selected: &dyn Fn(&str) -> bool) -> Result<Vec<Chosen>, Error> {
     let is_joint = |i: usize| scene.nodes[placed[i].node].kind == NodeKind::Xform;
     let changes = |i: usize| {
         let transform = scene.nodes[placed[i].node].transform.as_ref();
-        transform.is_some_and(|t| {
-            !t.matrix.is_constant() || t.inherits.as_ref().is_some_and(|c| !c.is_constant())
-        })
+        transform
+            .is_some_and(|t| !t.matrix.is_constant() || t.inherits.as_ref().is_some_and(|c| !c.is_constant()))
     };
-    let asked: Vec<bool> = (placed.iter().enumerate())
-        .map(|(i, place)| is_joint(i) && selected(&place.path))
-        .collect();
+    let asked: Vec<bool> =
+        (placed.iter().enumerate()).map(|(i, place)| is_joint(i) && selected(&place.path)).collect();
     // Parents stand before their children: one way down and one way up reach everything.
     let mut below: Vec<bool> = (0..placed.len()).map(|i| asked[i] && changes(i)).collect();
     for i in 0..placed.len() {
@@ -281,12 +260,7 @@ fn joints(
 struct Worlds(std::collections::HashMap<usize, Vec<DMat4>>);
 
 impl Worlds {
-    fn new(
-        scene: &Scene,
-        placed: &[Placed],
-        joints: &[Chosen],
-        grid: &Grid,
-    ) -> Result<Worlds, Error> {
+    fn new(scene: &Scene, placed: &[Placed], joints: &[Chosen], grid: &Grid) -> Result<Worlds, Error> {
         let detached = joints.iter().filter(|joint| joint.detached);
         let mut out: std::collections::HashMap<usize, Vec<DMat4>> =
             detached.map(|joint| (joint.placed, Vec::new())).collect();

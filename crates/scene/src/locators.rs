@@ -1,36 +1,33 @@
-//! Nodes that show no mesh and mean something all the same: locators, empties, nulls, cameras, lights. What is attached to them
-//! (an effect, a sound, a camera of the game) asks for their transform by name.
+//! Nodes that show no mesh and mean something all the same: locators, empties, nulls, cameras, lights. What
+//! is attached to them (an effect, a sound, a camera of the game) asks for their transform by name.
 //!
 //! * A transform that moves is one, wherever it stands; nothing that moves is lost.
-//! * A still one is one where it is the last of its branch and says a place: it has a transform, or something above it has. It may stand still and
-//!   move in the world, below something that moves; and one that stands still for good (a spawn point, the muzzle of a gun that nobody moves) costs
-//!   a name and a transform once.
-//! * Groups that hold others together say nothing by themselves: they are merged into what is below them, as above meshes.
-//!   Groups with nothing in them at the origin say nothing at all, and what stood for curves, points or NURBS is left out with these.
+//! * A still one is one where it is the last of its branch and says a place: it has a transform, or something
+//!   above it has. It may stand still and move in the world, below something that moves; and one that stands
+//!   still for good (a spawn point, the muzzle of a gun that nobody moves) costs a name and a transform once.
+//! * Groups that hold others together say nothing by themselves: they are merged into what is below them, as
+//!   above meshes. Groups with nothing in them at the origin say nothing at all, and what stood for curves,
+//!   points or NURBS is left out with these.
 //! * Where a mesh is below, there is the mesh; the nodes above it are its own, whether it is selected or not.
 
 use crate::{NodeKind, Placed, Scene, Transform};
 use glam::DMat4;
 use std::collections::HashSet;
 
-/// For each placed object whether it is such a node. Whoever compiles and whoever checks must mean the same, so both ask here.
-/// `selected` says by path what is compiled. A path that several objects have is the first one's.
+/// For each placed object whether it is such a node. Whoever compiles and whoever checks must mean the same,
+/// so both ask here. `selected` says by path what is compiled. A path that several objects have is the first
+/// one's.
 pub fn find(scene: &Scene, placed: &[Placed], selected: &dyn Fn(&str) -> bool) -> Vec<bool> {
     let node = |i: usize| &scene.nodes[placed[i].node];
     let is_xform = |i: usize| node(i).kind == NodeKind::Xform;
     // Of each object, whether below it is a mesh, another transform, or something that is left out.
-    let (mut mesh, mut xform, mut lost) = (
-        vec![false; placed.len()],
-        vec![false; placed.len()],
-        vec![false; placed.len()],
-    );
+    let (mut mesh, mut xform, mut lost) =
+        (vec![false; placed.len()], vec![false; placed.len()], vec![false; placed.len()]);
     for i in (0..placed.len()).rev() {
         let kind = node(i).kind;
         mesh[i] |= node(i).mesh.is_some() || matches!(kind, NodeKind::PolyMesh | NodeKind::SubD);
-        let left_out = matches!(
-            kind,
-            NodeKind::Curves | NodeKind::Points | NodeKind::NuPatch | NodeKind::Material
-        );
+        let left_out =
+            matches!(kind, NodeKind::Curves | NodeKind::Points | NodeKind::NuPatch | NodeKind::Material);
         if let Some(parent) = placed[i].parent {
             mesh[parent] |= mesh[i];
             xform[parent] |= xform[i] || is_xform(i);
@@ -55,8 +52,9 @@ pub fn find(scene: &Scene, placed: &[Placed], selected: &dyn Fn(&str) -> bool) -
     found
 }
 
-/// For each placed object the smallest number among those (`of`, by placed object) that are nearest to it in the tree: below the same parent, or the
-/// nearest object above that has any below it. None where there are none at all.
+/// For each placed object the smallest number among those (`of`, by placed object) that are nearest to it in
+/// the tree: below the same parent, or the nearest object above that has any below it. None where there are
+/// none at all.
 pub fn nearest(placed: &[Placed], of: &[Option<f64>]) -> Vec<Option<f64>> {
     let least = |a: Option<f64>, b: Option<f64>| match (a, b) {
         (Some(a), Some(b)) => Some(a.min(b)),
@@ -88,9 +86,7 @@ fn is_identity(transform: &Transform) -> bool {
     let mut matrix = Vec::new();
     let channel = &transform.matrix;
     channel.is_empty()
-        || channel
-            .read(0, &mut matrix)
-            .is_ok_and(|()| matrix.first().is_none_or(|m| *m == DMat4::IDENTITY))
+        || channel.read(0, &mut matrix).is_ok_and(|()| matrix.first().is_none_or(|m| *m == DMat4::IDENTITY))
 }
 
 #[cfg(test)]
@@ -102,10 +98,7 @@ mod tests {
 
     impl Tree {
         fn add(&mut self, parent: Option<usize>, kind: NodeKind, xs: &[f64]) -> usize {
-            let sampling = TimeSampling::Uniform {
-                start: 0.0,
-                step: 1.0,
-            };
+            let sampling = TimeSampling::Uniform { start: 0.0, step: 1.0 };
             let matrix = |x: &f64| vec![DMat4::from_translation(glam::DVec3::new(*x, 0.0, 0.0))];
             let id = self.0.nodes.len();
             self.0.nodes.push(Node {

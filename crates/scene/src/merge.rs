@@ -1,6 +1,6 @@
-//! Several files as one scene, by node path: geometry from one export and transforms from another meet where their
-//! paths are equal. For each part of a node the first file that has it wins; of transforms and visibility, the first
-//! that moves.
+//! Several files as one scene, by node path: geometry from one export and transforms from another meet where
+//! their paths are equal. For each part of a node the first file that has it wins; of transforms and
+//! visibility, the first that moves.
 
 use crate::{Channel, Error, MeshId, Node, NodeId, NodeKind, Remark, Scene, Transform};
 use std::collections::HashMap;
@@ -56,18 +56,16 @@ pub fn merge(scenes: Vec<Scene>) -> Result<(Scene, Vec<Remark>), Error> {
         // Skeletons and clips have no paths that could meet: all are kept.
         let first_skeleton = merged.skeletons.len();
         let first_clip = merged.clips.len();
-        merged
-            .meshes
-            .extend(scene.meshes.into_iter().map(|mut mesh| {
-                if let Some(skin) = &mut mesh.skin
-                    && let Some(skeleton) = skin.skeleton
-                {
-                    let skin = Arc::make_mut(skin);
-                    skin.skeleton = Some(skeleton + first_skeleton);
-                    skin.driven.iter_mut().for_each(|(c, _)| *c += first_clip);
-                }
-                mesh
-            }));
+        merged.meshes.extend(scene.meshes.into_iter().map(|mut mesh| {
+            if let Some(skin) = &mut mesh.skin
+                && let Some(skeleton) = skin.skeleton
+            {
+                let skin = Arc::make_mut(skin);
+                skin.skeleton = Some(skeleton + first_skeleton);
+                skin.driven.iter_mut().for_each(|(c, _)| *c += first_clip);
+            }
+            mesh
+        }));
         merged.skeletons.extend(scene.skeletons);
         merged.clips.extend(scene.clips.into_iter().map(|mut clip| {
             clip.skeleton += first_skeleton;
@@ -98,7 +96,9 @@ fn facts(merged: &mut Scene, scene: &Scene, remarks: &mut Vec<Remark>) {
         (None, fps) => merged.fps = fps,
         (Some(first), Some(other)) if (first - other).abs() > 1e-3 => remarks.push(Remark::new(
             "/",
-            format!("the inputs name different rates ({first}, {other}); their sample times are kept as they are"),
+            format!(
+                "the inputs name different rates ({first}, {other}); their sample times are kept as they are"
+            ),
         )),
         _ => {}
     }
@@ -132,10 +132,9 @@ fn join(node: &mut Node, other: Node, remarks: &mut Vec<Remark>) {
             node.mesh = Some(mesh);
             node.kind = other.kind;
         }
-        (Some(_), Some(_)) => remarks.push(Remark::new(
-            &node.path,
-            "a mesh in more than one input; the first input's is kept",
-        )),
+        (Some(_), Some(_)) => {
+            remarks.push(Remark::new(&node.path, "a mesh in more than one input; the first input's is kept"))
+        }
         (None, None) if node.kind == NodeKind::Other => node.kind = other.kind,
         (None, None) if node.kind == NodeKind::Xform && other.kind != NodeKind::Other => {
             node.kind = other.kind;
@@ -144,10 +143,7 @@ fn join(node: &mut Node, other: Node, remarks: &mut Vec<Remark>) {
     }
     let moves = |transform: &Transform| {
         !transform.matrix.is_constant()
-            || transform
-                .inherits
-                .as_ref()
-                .is_some_and(|flags| !flags.is_constant())
+            || transform.inherits.as_ref().is_some_and(|flags| !flags.is_constant())
     };
     node.transform = match (node.transform.take(), other.transform) {
         (Some(first), Some(later)) if !moves(&first) && moves(&later) => Some(later),
@@ -296,34 +292,23 @@ mod tests {
 
     fn geometry() -> Scene {
         let mut scene = Scene {
-            nodes: vec![
-                node("/a", None, NodeKind::Xform),
-                node("/a/shape", Some(0), NodeKind::PolyMesh),
-            ],
+            nodes: vec![node("/a", None, NodeKind::Xform), node("/a/shape", Some(0), NodeKind::PolyMesh)],
             meshes: vec![mesh("/a/shape")],
             ..Scene::default()
         };
         scene.nodes[1].mesh = Some(0);
-        scene.nodes[0].transform = Some(Transform {
-            matrix: Channel::constant(vec![DMat4::IDENTITY]),
-            inherits: None,
-        });
+        scene.nodes[0].transform =
+            Some(Transform { matrix: Channel::constant(vec![DMat4::IDENTITY]), inherits: None });
         scene
     }
 
     #[test]
     fn geometry_and_transforms_from_two_files() {
         let mut moving = Scene {
-            nodes: vec![
-                node("/b", None, NodeKind::Xform),
-                node("/a", None, NodeKind::Xform),
-            ],
+            nodes: vec![node("/b", None, NodeKind::Xform), node("/a", None, NodeKind::Xform)],
             ..Scene::default()
         };
-        let sampling = TimeSampling::Uniform {
-            start: 0.0,
-            step: 0.5,
-        };
+        let sampling = TimeSampling::Uniform { start: 0.0, step: 0.5 };
         moving.nodes[1].transform = Some(Transform {
             matrix: Channel::in_memory(sampling, vec![vec![DMat4::IDENTITY]; 3]),
             inherits: None,
@@ -349,10 +334,7 @@ mod tests {
         let first = Scene {
             nodes: vec![
                 node("/a", None, NodeKind::Xform),
-                Node {
-                    instance_of: Some(2),
-                    ..node("/a/x", Some(0), NodeKind::Xform)
-                },
+                Node { instance_of: Some(2), ..node("/a/x", Some(0), NodeKind::Xform) },
                 node("/b", None, NodeKind::Xform),
             ],
             ..Scene::default()
@@ -361,10 +343,7 @@ mod tests {
             nodes: vec![
                 node("/a", None, NodeKind::Xform),
                 node("/b", None, NodeKind::Xform),
-                Node {
-                    instance_of: Some(0),
-                    ..node("/b/y", Some(1), NodeKind::Xform)
-                },
+                Node { instance_of: Some(0), ..node("/b/y", Some(1), NodeKind::Xform) },
             ],
             ..Scene::default()
         };

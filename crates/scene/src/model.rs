@@ -1,5 +1,6 @@
-//! The scene: a *view* of a file. Nothing here holds samples; a [`Channel`] reads them when asked, so a file of any
-//! size compiles in bounded memory. Terms are Alembic's (topology classes, attribute scopes, time samplings).
+//! The scene: a *view* of a file. Nothing here holds samples; a [`Channel`] reads them when asked, so a file
+//! of any size compiles in bounded memory. Terms are Alembic's (topology classes, attribute scopes, time
+//! samplings).
 
 use crate::{Clip, Error, Skeleton};
 use glam::DMat4;
@@ -25,7 +26,8 @@ pub struct Scene {
     pub unit: Option<Unit>,
     /// Frames per second the file names, if it does (Alembic: `FramesPerTimeUnit`).
     pub fps: Option<f64>,
-    /// Parts of the timeline with a name, one after the other: animations that were put together. Nothing is interpolated from the end of one to the next.
+    /// Parts of the timeline with a name, one after the other: animations that were put together. Nothing is
+    /// interpolated from the end of one to the next.
     pub ranges: Vec<NamedRange>,
     /// What the file says about itself (application, date, description …), as key and value.
     pub metadata: Vec<(String, String)>,
@@ -44,8 +46,8 @@ pub struct NamedRange {
     pub end: f64,
 }
 
-/// Counts as `info` prints them, with instances expanded; `instances` are those of all these objects, face sets among
-/// them, that are there by an instance.
+/// Counts as `info` prints them, with instances expanded; `instances` are those of all these objects, face
+/// sets among them, that are there by an instance.
 #[derive(Default, Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub struct Counts {
@@ -115,16 +117,17 @@ pub struct Node {
     pub kind: NodeKind,
     /// Local transform, absent = identity.
     pub transform: Option<Transform>,
-    /// Visibility: −1 ask the parent, 0 hidden, 1 visible (Alembic `visible`). Absent = −1. Held, never interpolated.
+    /// Visibility: −1 ask the parent, 0 hidden, 1 visible (Alembic `visible`). Absent = −1. Held, never
+    /// interpolated.
     pub visibility: Option<Channel<i8>>,
     /// The mesh, where `kind` is `PolyMesh` or `SubD`.
     pub mesh: Option<MeshId>,
-    /// This node stands for another one with its whole subtree (Alembic instance). Readers guarantee that the target
-    /// exists and that following instances never comes back to where it started. Such a node has the target's `kind`
-    /// and nothing else of its own; see [`Scene::expand`].
+    /// This node stands for another one with its whole subtree (Alembic instance). Readers guarantee that the
+    /// target exists and that following instances never comes back to where it started. Such a node has the
+    /// target's `kind` and nothing else of its own; see [`Scene::expand`].
     pub instance_of: Option<NodeId>,
-    /// Most samples of any property of this object (its schema's, not its children's); 1 where nothing is animated,
-    /// 0 where its schema has no sample at all.
+    /// Most samples of any property of this object (its schema's, not its children's); 1 where nothing is
+    /// animated, 0 where its schema has no sample at all.
     pub samples: usize,
     /// User properties, only shown by `info`: name and a short description of type and value.
     pub user_properties: Vec<(String, String)>,
@@ -135,7 +138,8 @@ pub struct Node {
 pub struct Transform {
     /// Local matrix (column vectors).
     pub matrix: Channel<DMat4>,
-    /// False at a sample = the parents' transforms are ignored there. Absent = true. Held, never interpolated.
+    /// False at a sample = the parents' transforms are ignored there. Absent = true. Held, never
+    /// interpolated.
     pub inherits: Option<Channel<bool>>,
 }
 
@@ -203,20 +207,24 @@ pub struct Mesh {
     pub other_attributes: Vec<(String, String)>,
     /// True for a subdivision surface's control cage.
     pub is_subd: bool,
-    /// Attributes that are one whole number each: ids of parts, of materials. Not kept in a file; they tell what belongs together.
+    /// Attributes that are one whole number each: ids of parts, of materials. Not kept in a file; they tell
+    /// what belongs together.
     pub integers: Vec<Attribute<i64>>,
     /// Other numbers that somebody attached: temperature, viscosity, age.
     pub numbers: Vec<Numbers>,
-    /// Attributes that are a text each: names of parts, of materials. Not kept in a file; they tell what belongs together.
+    /// Attributes that are a text each: names of parts, of materials. Not kept in a file; they tell what
+    /// belongs together.
     pub names: Vec<Attribute<Arc<str>>>,
     /// What moves the points, where the file says it; `positions` and `normals` have it applied already.
     pub skin: Option<Arc<Skin>>,
 }
 
-/// Linear blend skinning, as the file has it: point = Σ weight · joint's object transform · inverse bind · bind position.
+/// Linear blend skinning, as the file has it: point = Σ weight · joint's object transform · inverse bind ·
+/// bind position.
 #[derive(Clone)]
 pub struct Skin {
-    /// Index into [`Scene::skeletons`]; none: the joints are the mesh's own and in its space, and all that is known of them is `pose`.
+    /// Index into [`Scene::skeletons`]; none: the joints are the mesh's own and in its space, and all that is
+    /// known of them is `pose`.
     pub skeleton: Option<usize>,
     /// Joints of the skeleton that influence the mesh; or 0, 1, 2, … of its own.
     pub joints: Vec<usize>,
@@ -230,7 +238,8 @@ pub struct Skin {
     pub joint: Arc<[u16]>,
     /// `influences` per point, not negative, summing up to 1 (or all 0: such points do not move).
     pub weight: Arc<[f32]>,
-    /// What takes `bind_positions` to where [`Mesh::positions`] are: at each sample of those a matrix for each of `joints`.
+    /// What takes `bind_positions` to where [`Mesh::positions`] are: at each sample of those a matrix for
+    /// each of `joints`.
     pub pose: Channel<DMat4>,
     /// Where clips of the skeleton take the points: number of the clip, and what it does.
     pub driven: Vec<(usize, Arc<dyn Driven>)>,
@@ -306,9 +315,7 @@ impl TimeSampling {
                 let n = times.len().max(1);
                 times.get(i % n).copied().unwrap_or(0.0) + (i / n) as f64 * period
             }
-            TimeSampling::Acyclic { times } => {
-                times.get(i).or(times.last()).copied().unwrap_or(0.0)
-            }
+            TimeSampling::Acyclic { times } => times.get(i).or(times.last()).copied().unwrap_or(0.0),
         }
     }
 }
@@ -333,12 +340,13 @@ pub trait Source<T>: Send + Sync {
     }
     /// Reads sample `i` into `out`, which is cleared first.
     fn read(&self, i: usize, out: &mut Vec<T>) -> Result<(), Error>;
-    /// Whether the file itself says that between samples the values go another way than whoever has the samples alone takes them: points on curves, not lines; rotations that
-    /// turn evenly.
+    /// Whether the file itself says that between samples the values go another way than whoever has the
+    /// samples alone takes them: points on curves, not lines; rotations that turn evenly.
     fn bends(&self) -> bool {
         false
     }
-    /// What the file says is there between two samples, where the usual way from one to the other ([`crate::sample`]) is not that. False: the usual way.
+    /// What the file says is there between two samples, where the usual way from one to the other
+    /// ([`crate::sample`]) is not that. False: the usual way.
     fn between(&self, _time: f64, _out: &mut Vec<T>) -> Result<bool, Error> {
         Ok(false)
     }
@@ -358,13 +366,7 @@ impl<T: Clone + Send + Sync + 'static> Channel<T> {
     }
     /// One sample that never changes, held in memory.
     pub fn constant(values: Vec<T>) -> Channel<T> {
-        Channel::in_memory(
-            TimeSampling::Uniform {
-                start: 0.0,
-                step: 1.0,
-            },
-            vec![values],
-        )
+        Channel::in_memory(TimeSampling::Uniform { start: 0.0, step: 1.0 }, vec![values])
     }
     /// Samples held in memory (tests, small files). Their identities are their numbers.
     pub fn in_memory(sampling: TimeSampling, samples: Vec<Vec<T>>) -> Channel<T> {
@@ -382,17 +384,11 @@ impl<T: Clone + Send + Sync + 'static> Channel<T> {
                 Ok(())
             }
         }
-        Channel {
-            sampling: Arc::new(sampling),
-            source: Arc::new(Memory(samples)),
-        }
+        Channel { sampling: Arc::new(sampling), source: Arc::new(Memory(samples)) }
     }
     /// The same samples at other times.
     pub fn with_sampling(&self, sampling: Arc<TimeSampling>) -> Channel<T> {
-        Channel {
-            sampling,
-            source: self.source.clone(),
-        }
+        Channel { sampling, source: self.source.clone() }
     }
     /// Number of samples.
     pub fn len(&self) -> usize {
@@ -430,8 +426,8 @@ impl<T: Clone + Send + Sync + 'static> Channel<T> {
     pub fn between(&self, time: f64, out: &mut Vec<T>) -> Result<bool, Error> {
         self.source.between(time, out)
     }
-    /// The sample at or before `time` and the fraction of the way to the next one, both clamped to what exists.
-    /// A time within [`SAME_TIME`] of a sample is that sample.
+    /// The sample at or before `time` and the fraction of the way to the next one, both clamped to what
+    /// exists. A time within [`SAME_TIME`] of a sample is that sample.
     pub fn locate(&self, time: f64) -> (usize, f64) {
         let n = self.len();
         if n <= 1 || time <= self.time(0) + SAME_TIME {
@@ -444,11 +440,7 @@ impl<T: Clone + Send + Sync + 'static> Channel<T> {
         let (mut low, mut high) = (0, n - 1);
         while high - low > 1 {
             let middle = low + (high - low) / 2;
-            if self.time(middle) <= time + SAME_TIME {
-                low = middle
-            } else {
-                high = middle
-            }
+            if self.time(middle) <= time + SAME_TIME { low = middle } else { high = middle }
         }
         let (a, b) = (self.time(low), self.time(high));
         if time - a <= SAME_TIME || b <= a {
@@ -462,8 +454,8 @@ impl<T: Clone + Send + Sync + 'static> Channel<T> {
 /// Times closer than this are one (PROMISE.md §4): 10 µs.
 pub const SAME_TIME: f64 = 1e-5;
 
-/// Seconds from what was before a step to the step, where samples between which there are lines say that there is one: more than a key may be moved to a
-/// uniform time.
+/// Seconds from what was before a step to the step, where samples between which there are lines say that
+/// there is one: more than a key may be moved to a uniform time.
 pub(crate) const BEFORE_STEP: f64 = 5.0 * SAME_TIME;
 
 /// One object of the tree with instances expanded: an instance's subtree appears under it again.
@@ -483,8 +475,8 @@ impl Scene {
     /// Most bytes of paths that [`Scene::expand`] produces.
     pub const MAX_PLACED_PATHS: usize = 1 << 30;
 
-    /// The tree with every instance replaced by what it stands for, in depth-first pre-order.
-    /// Fails with a limit error where nested instances multiply beyond [`Scene::MAX_PLACED`].
+    /// The tree with every instance replaced by what it stands for, in depth-first pre-order. Fails with a
+    /// limit error where nested instances multiply beyond [`Scene::MAX_PLACED`].
     pub fn expand(&self) -> Result<Vec<Placed>, Error> {
         let mut children: Vec<Vec<NodeId>> = vec![Vec::new(); self.nodes.len()];
         let mut stack = Vec::new();
@@ -521,11 +513,7 @@ impl Scene {
             for &child in children[target].iter().rev() {
                 stack.push((child, Some(own), path.clone()));
             }
-            placed.push(Placed {
-                path,
-                parent,
-                node: target,
-            });
+            placed.push(Placed { path, parent, node: target });
         }
         Ok(placed)
     }

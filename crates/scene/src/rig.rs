@@ -3,13 +3,15 @@
 use crate::{Channel, Error, Identity, Mesh, Node, Scene, Source, TimeSampling, Topology};
 use std::sync::Arc;
 
-/// Whether clips of the scene say where the mesh is: it has a skin on a skeleton, and there is a clip of that.
+/// Whether clips of the scene say where the mesh is: it has a skin on a skeleton, and there is a clip of
+/// that.
 pub fn is_driven(mesh: &Mesh) -> bool {
     let skin = mesh.skin.as_ref();
     skin.is_some_and(|skin| skin.skeleton.is_some() && !skin.driven.is_empty())
 }
 
-/// The scene with the meshes that clips move standing still, as they do at first. Whoever compiles and whoever checks must mean the same, so both ask here.
+/// The scene with the meshes that clips move standing still, as they do at first. Whoever compiles and
+/// whoever checks must mean the same, so both ask here.
 pub fn standing(scene: &Scene) -> Scene {
     let mut out = scene.clone();
     for (id, mesh) in out.meshes.iter_mut().enumerate() {
@@ -28,8 +30,7 @@ pub fn standing(scene: &Scene) -> Scene {
     // Ranges of nothing that moves say nothing.
     let moves = |node: &Node| {
         let transform = node.transform.as_ref();
-        transform.is_some_and(|t| t.matrix.len() > 1)
-            || node.visibility.as_ref().is_some_and(|v| v.len() > 1)
+        transform.is_some_and(|t| t.matrix.len() > 1) || node.visibility.as_ref().is_some_and(|v| v.len() > 1)
     };
     if !out.nodes.iter().any(moves) && out.meshes.iter().all(|mesh| mesh.positions.len() <= 1) {
         out.ranges.clear();
@@ -51,13 +52,7 @@ fn first<T: Clone + Send + Sync + 'static>(channel: &Channel<T>) -> Channel<T> {
             self.0.read(0, out)
         }
     }
-    let sampling = TimeSampling::Uniform {
-        start: if channel.is_empty() {
-            0.0
-        } else {
-            channel.time(0)
-        },
-        step: 1.0,
-    };
+    let sampling =
+        TimeSampling::Uniform { start: if channel.is_empty() { 0.0 } else { channel.time(0) }, step: 1.0 };
     Channel::new(Arc::new(sampling), Arc::new(First(channel.clone())))
 }

@@ -1,14 +1,17 @@
-//! What the source is at a time: the one place that says how it is interpolated, which times become frames, and
-//! what is visible. Whoever compiles and whoever checks must mean the same source, so both ask here.
+//! What the source is at a time: the one place that says how it is interpolated, which times become frames,
+//! and what is visible. Whoever compiles and whoever checks must mean the same source, so both ask here.
 //!
-//! * What a file says of the time between samples counts: joints that turn carry skins on curves, cubic keys bend ([`Source::between`]).
-//! * Else positions, uvs, colours, normals: linear between samples of equal topology, else the earlier sample holds.
-//! * Else transforms: translation and scale linear, rotation by slerp, where both samples are such; else linear by element.
+//! * What a file says of the time between samples counts: joints that turn carry skins on curves, cubic keys
+//!   bend ([`Source::between`]).
+//! * Else positions, uvs, colours, normals: linear between samples of equal topology, else the earlier sample
+//!   holds.
+//! * Else transforms: translation and scale linear, rotation by slerp, where both samples are such; else
+//!   linear by element.
 //! * Visibility, topology, face sets: the earlier sample holds.
 
 use crate::{
-    Attribute, Channel, Error, Identity, Mesh, NamedRange, Numbers, Placed, SAME_TIME, Scene,
-    Scope, Source, TimeSampling, Transform,
+    Attribute, Channel, Error, Identity, Mesh, NamedRange, Numbers, Placed, SAME_TIME, Scene, Scope, Source,
+    TimeSampling, Transform,
 };
 use glam::{DMat3, DMat4, DQuat, DVec3};
 use std::collections::HashSet;
@@ -27,12 +30,7 @@ pub struct Channels {
 
 impl Default for Channels {
     fn default() -> Self {
-        Channels {
-            normals: true,
-            uvs: true,
-            colours: true,
-            attributes: true,
-        }
+        Channels { normals: true, uvs: true, colours: true, attributes: true }
     }
 }
 
@@ -59,9 +57,9 @@ pub struct FrameOptions {
 /// Largest number of frames.
 pub const MAX_FRAMES: usize = 1 << 24;
 
-/// Time of every output frame, ascending: the superset of the sample times of everything that is compiled and really
-/// changes, times closer than [`SAME_TIME`] merged; then range, then rate. A scene in which nothing changes has one
-/// frame. PROMISE.md §4. `selected[i]` says whether `placed[i]`'s mesh is compiled.
+/// Time of every output frame, ascending: the superset of the sample times of everything that is compiled and
+/// really changes, times closer than [`SAME_TIME`] merged; then range, then rate. A scene in which nothing
+/// changes has one frame. PROMISE.md §4. `selected[i]` says whether `placed[i]`'s mesh is compiled.
 pub fn frame_times(
     scene: &Scene,
     placed: &[Placed],
@@ -177,7 +175,8 @@ fn resample_ranges(times: &[f64], ranges: &[NamedRange], fps: f64) -> Result<Vec
     Ok(out)
 }
 
-/// Frames that belong together, of those at `times`: the name of their range, the first, and how many they are. Ranges without frames are left out.
+/// Frames that belong together, of those at `times`: the name of their range, the first, and how many they
+/// are. Ranges without frames are left out.
 pub fn frame_ranges(ranges: &[NamedRange], times: &[f64]) -> Vec<(String, usize, usize)> {
     let frames = ranges.iter().map(|range| {
         let first = times.partition_point(|t| *t < range.start - SAME_TIME);
@@ -195,9 +194,7 @@ fn resample(times: &[f64], fps: f64) -> Result<Vec<f64>, Error> {
             "--fps {fps}: gives no usable number of frames over {duration} s"
         )));
     }
-    Ok((0..count as usize)
-        .map(|i| times[0] + i as f64 / fps)
-        .collect())
+    Ok((0..count as usize).map(|i| times[0] + i as f64 / fps).collect())
 }
 
 fn collect<T: Clone + Send + Sync + 'static>(
@@ -210,7 +207,8 @@ fn collect<T: Clone + Send + Sync + 'static>(
     }
 }
 
-/// Only of the samples that differ from the one before or behind: between two that are the same nothing changes.
+/// Only of the samples that differ from the one before or behind: between two that are the same nothing
+/// changes.
 fn collect_changes<T: Clone + Send + Sync + 'static>(
     channel: &Channel<T>,
     times: &mut Vec<f64>,
@@ -258,10 +256,7 @@ fn collect_attribute<T: Clone + Send + Sync + 'static>(
 /// `channel`, but with the times of the mesh's positions where an exporter gave it sampling 0 (one sample per
 /// *second*) although it has a sample per frame.
 pub fn follow<T: Clone + Send + Sync + 'static>(channel: &Channel<T>, mesh: &Mesh) -> Channel<T> {
-    let identity = TimeSampling::Uniform {
-        start: 0.0,
-        step: 1.0,
-    };
+    let identity = TimeSampling::Uniform { start: 0.0, step: 1.0 };
     let positions = &mesh.positions;
     if channel.len() > 1 && channel.len() == positions.len() && **channel.sampling() == identity {
         channel.with_sampling(positions.sampling().clone())
@@ -300,8 +295,8 @@ pub fn transform_at(transform: &Transform, time: f64) -> Result<(DMat4, bool), E
     Ok((interpolate(&a, &b, fraction), inherits))
 }
 
-/// Whether the file says that placed object `i` goes from sample to sample on another way than a player takes it, which puts points on lines and turns of nodes on chords: its
-/// points, or a transform above it.
+/// Whether the file says that placed object `i` goes from sample to sample on another way than a player takes
+/// it, which puts points on lines and turns of nodes on chords: its points, or a transform above it.
 pub fn bends(scene: &Scene, placed: &[Placed], i: usize) -> bool {
     let mesh = scene.nodes[placed[i].node].mesh;
     if mesh.is_some_and(|mesh| scene.meshes[mesh].positions.bends()) {
@@ -327,7 +322,8 @@ pub fn bends(scene: &Scene, placed: &[Placed], i: usize) -> bool {
     false
 }
 
-/// The last time that is before `time` when times are of 32 bits: what is there holds up to a step at `time`. More than a key may be moved to a uniform time.
+/// The last time that is before `time` when times are of 32 bits: what is there holds up to a step at `time`.
+/// More than a key may be moved to a uniform time.
 pub fn just_before(time: f64) -> f64 {
     time - (5.0 * SAME_TIME).max(time.abs() * 4.0 * f64::from(f32::EPSILON))
 }
@@ -354,21 +350,13 @@ pub fn interpolate(a: &DMat4, b: &DMat4, fraction: f64) -> DMat4 {
 /// Scale, rotation, translation, where the matrix is nothing else.
 fn pure(m: &DMat4) -> Option<(DVec3, DQuat, DVec3)> {
     let (s, r, t) = m.to_scale_rotation_translation();
-    if !(s.is_finite() && r.is_finite() && t.is_finite())
-        || s.min_element() == 0.0 && s.max_element() == 0.0
+    if !(s.is_finite() && r.is_finite() && t.is_finite()) || s.min_element() == 0.0 && s.max_element() == 0.0
     {
         return None;
     }
     let back = DMat4::from_scale_rotation_translation(s, r, t);
-    let size = m
-        .x_axis
-        .abs()
-        .max(m.y_axis.abs())
-        .max(m.z_axis.abs())
-        .max_element();
-    let error = (0..3)
-        .map(|i| (back.col(i) - m.col(i)).abs().max_element())
-        .fold(0.0, f64::max);
+    let size = m.x_axis.abs().max(m.y_axis.abs()).max(m.z_axis.abs()).max_element();
+    let error = (0..3).map(|i| (back.col(i) - m.col(i)).abs().max_element()).fold(0.0, f64::max);
     (error <= 1e-6 * size).then_some((s, r, t))
 }
 
@@ -392,37 +380,21 @@ impl<'a> World<'a> {
         for (slot, node) in per_node.iter_mut().zip(&scene.nodes) {
             *slot = match &node.transform {
                 None => Some((DMat4::IDENTITY, true)),
-                Some(t)
-                    if t.matrix.is_constant()
-                        && t.inherits.as_ref().is_none_or(Channel::is_constant) =>
-                {
+                Some(t) if t.matrix.is_constant() && t.inherits.as_ref().is_none_or(Channel::is_constant) => {
                     Some(transform_at(t, 0.0)?)
                 }
                 Some(_) => None,
             };
         }
         let constant: Vec<bool> = placed.iter().map(|p| per_node[p.node].is_some()).collect();
-        let local = placed
-            .iter()
-            .map(|p| per_node[p.node].unwrap_or((DMat4::IDENTITY, true)))
-            .collect();
+        let local = placed.iter().map(|p| per_node[p.node].unwrap_or((DMat4::IDENTITY, true))).collect();
         let n = placed.len();
-        Ok(World {
-            scene,
-            placed,
-            matrix: vec![DMat4::IDENTITY; n],
-            visible: vec![true; n],
-            local,
-            constant,
-        })
+        Ok(World { scene, placed, matrix: vec![DMat4::IDENTITY; n], visible: vec![true; n], local, constant })
     }
 
     /// Local matrix and inherits flag of `placed[i]` at any time.
     pub fn local_at(&self, i: usize, time: f64) -> Result<(DMat4, bool), Error> {
-        match (
-            self.constant[i],
-            &self.scene.nodes[self.placed[i].node].transform,
-        ) {
+        match (self.constant[i], &self.scene.nodes[self.placed[i].node].transform) {
             (false, Some(transform)) => transform_at(transform, time),
             _ => Ok(self.local[i]),
         }
@@ -471,10 +443,7 @@ impl<'a> World<'a> {
 pub fn largest_scale(m: &DMat4) -> f64 {
     let a = DMat3::from_mat4(*m);
     let mut s = a.transpose() * a;
-    let off = s.col(1)[0]
-        .abs()
-        .max(s.col(2)[0].abs())
-        .max(s.col(2)[1].abs());
+    let off = s.col(1)[0].abs().max(s.col(2)[0].abs()).max(s.col(2)[1].abs());
     let on = s.col(0)[0].max(s.col(1)[1]).max(s.col(2)[2]);
     if off <= 1e-15 * on {
         return on.sqrt();
@@ -498,11 +467,7 @@ pub fn largest_scale(m: &DMat4) -> f64 {
             s = rotation.transpose() * s * rotation;
         }
     }
-    s.col(0)[0]
-        .max(s.col(1)[1])
-        .max(s.col(2)[2])
-        .max(0.0)
-        .sqrt()
+    s.col(0)[0].max(s.col(1)[1]).max(s.col(2)[2]).max(0.0).sqrt()
 }
 
 /// Faces of a mesh at a time, in the file's order and winding.
@@ -573,8 +538,8 @@ pub fn positions_at(mesh: &Mesh, time: f64, out: &mut Vec<[f32; 3]>) -> Result<(
     mixed(&mesh.positions, mesh, time, out)
 }
 
-/// Matrix of each joint of a mesh's skin at `time`; between samples as [`positions_at`] has it: what the file says, or blended as matrices are. False without a skin, or where its
-/// samples are not those of the points.
+/// Matrix of each joint of a mesh's skin at `time`; between samples as [`positions_at`] has it: what the file
+/// says, or blended as matrices are. False without a skin, or where its samples are not those of the points.
 pub fn pose_at(mesh: &Mesh, time: f64, out: &mut Vec<DMat4>) -> Result<bool, Error> {
     out.clear();
     let Some(skin) = &mesh.skin else {
@@ -631,7 +596,8 @@ pub fn attribute_at<T: Mix>(
     }
 }
 
-/// Attributes of one to four numbers, the first of each name; whole ones, too, which are NaN where f32 has no such number.
+/// Attributes of one to four numbers, the first of each name; whole ones, too, which are NaN where f32 has no
+/// such number.
 pub fn numbers(mesh: &Mesh) -> Vec<Numbers> {
     struct Whole(Channel<i64>);
     impl Source<[f32; 4]> for Whole {
@@ -670,11 +636,11 @@ pub fn numbers(mesh: &Mesh) -> Vec<Numbers> {
     };
     let all = (mesh.numbers.iter().cloned()).chain(mesh.integers.iter().map(whole));
     let mut names = HashSet::new();
-    all.filter(|n| !n.attribute.values.is_empty() && names.insert(n.attribute.name.clone()))
-        .collect()
+    all.filter(|n| !n.attribute.values.is_empty() && names.insert(n.attribute.name.clone())).collect()
 }
 
-/// Values of an attribute (not one of the whole mesh) by point, or what is wrong with it; none where faces or corners of one point differ. Points without faces have 0.
+/// Values of an attribute (not one of the whole mesh) by point, or what is wrong with it; none where faces or
+/// corners of one point differ. Points without faces have 0.
 pub fn by_point(
     scope: Scope,
     faces: &Faces,
@@ -686,10 +652,7 @@ pub fn by_point(
         None => values.values.get(i).copied(),
         Some(list) => values.values.get(*list.get(i)? as usize).copied(),
     };
-    let there = values
-        .indices
-        .as_ref()
-        .map_or(values.values.len(), Vec::len);
+    let there = values.indices.as_ref().map_or(values.values.len(), Vec::len);
     if there != count {
         return Err("has not as many values as there are elements");
     }
@@ -705,12 +668,7 @@ pub fn by_point(
             let Some(&point) = faces.indices.get(corner) else {
                 break;
             };
-            let value = of(if scope == Scope::Uniform {
-                face
-            } else {
-                corner
-            })
-            .ok_or(BEYOND)?;
+            let value = of(if scope == Scope::Uniform { face } else { corner }).ok_or(BEYOND)?;
             corner += 1;
             let Some(own) = usize::try_from(point).ok().and_then(|p| out.get_mut(p)) else {
                 continue;
@@ -727,7 +685,8 @@ pub fn by_point(
     Ok(Some(all.collect()))
 }
 
-/// Number of values (through indices, if any) that `attribute` has at `time`, cheap only where it is constant.
+/// Number of values (through indices, if any) that `attribute` has at `time`, cheap only where it is
+/// constant.
 pub fn element_count(scope: Scope, points: usize, faces: &Faces) -> usize {
     match scope {
         Scope::Constant => 1,
@@ -737,12 +696,7 @@ pub fn element_count(scope: Scope, points: usize, faces: &Faces) -> usize {
     }
 }
 
-fn mixed<T: Mix>(
-    channel: &Channel<T>,
-    mesh: &Mesh,
-    time: f64,
-    out: &mut Vec<T>,
-) -> Result<(), Error> {
+fn mixed<T: Mix>(channel: &Channel<T>, mesh: &Mesh, time: f64, out: &mut Vec<T>) -> Result<(), Error> {
     out.clear();
     if channel.is_empty() {
         return Ok(());
@@ -813,10 +767,7 @@ mod tests {
 
     #[test]
     fn locate_clamps_and_snaps() {
-        let sampling = TimeSampling::Uniform {
-            start: 1.0,
-            step: 0.5,
-        };
+        let sampling = TimeSampling::Uniform { start: 1.0, step: 0.5 };
         let channel = Channel::in_memory(sampling, vec![vec![[0.0f32; 3]]; 4]);
         assert_eq!(channel.locate(0.0), (0, 0.0));
         assert_eq!(channel.locate(1.5 + 5e-6), (1, 0.0));
@@ -826,12 +777,7 @@ mod tests {
     }
 
     fn moving(sampling: TimeSampling, samples: usize) -> Channel<[f32; 3]> {
-        Channel::in_memory(
-            sampling,
-            (0..samples)
-                .map(|i| vec![[i as f32, 0.0, 0.0]; 3])
-                .collect(),
-        )
+        Channel::in_memory(sampling, (0..samples).map(|i| vec![[i as f32, 0.0, 0.0]; 3]).collect())
     }
 
     fn scene(positions: Channel<[f32; 3]>, matrix: Channel<DMat4>) -> Scene {
@@ -848,14 +794,8 @@ mod tests {
             user_properties: Vec::new(),
         };
         let mut scene = Scene::default();
-        let transform = Transform {
-            matrix,
-            inherits: None,
-        };
-        scene.nodes.push(crate::Node {
-            transform: Some(transform),
-            ..node("top", None)
-        });
+        let transform = Transform { matrix, inherits: None };
+        scene.nodes.push(crate::Node { transform: Some(transform), ..node("top", None) });
         scene.nodes.push(crate::Node {
             mesh: Some(0),
             kind: crate::NodeKind::PolyMesh,
@@ -892,14 +832,9 @@ mod tests {
     fn frames_are_the_superset_of_all_times_that_bring_change() {
         // The mesh at 0, 1/4, 1/2 … s; its transform at 0, 1/3, 2/3, 1 s and a hair beside 1/2 s.
         let step = 0.25;
-        let matrix = |n: usize| {
-            (0..n)
-                .map(|i| vec![DMat4::from_translation(DVec3::X * i as f64)])
-                .collect::<Vec<_>>()
-        };
-        let irregular = TimeSampling::Acyclic {
-            times: vec![0.0, 1.0 / 3.0, 0.5 + 4e-6, 2.0 / 3.0, 1.0],
-        };
+        let matrix =
+            |n: usize| (0..n).map(|i| vec![DMat4::from_translation(DVec3::X * i as f64)]).collect::<Vec<_>>();
+        let irregular = TimeSampling::Acyclic { times: vec![0.0, 1.0 / 3.0, 0.5 + 4e-6, 2.0 / 3.0, 1.0] };
         let both = scene(
             moving(TimeSampling::Uniform { start: 0.0, step }, 5),
             Channel::in_memory(irregular.clone(), matrix(5)),
@@ -907,20 +842,11 @@ mod tests {
         let expected = [0.0, 0.25, 1.0 / 3.0, 0.5, 2.0 / 3.0, 0.75, 1.0];
         let found = times(&both, &FrameOptions::default());
         assert_eq!(found.len(), expected.len());
-        assert!(
-            found
-                .iter()
-                .zip(expected)
-                .all(|(a, b)| (a - b).abs() < SAME_TIME),
-            "{found:?}"
-        );
+        assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < SAME_TIME), "{found:?}");
         let placed = both.expand().unwrap();
         let mut world = World::new(&both, &placed).unwrap();
         world.evaluate(0.25).unwrap();
-        assert!(
-            (world.matrix[1].w_axis.x - 0.75).abs() < 1e-12,
-            "a quarter lies at 3/4 of the first third"
-        );
+        assert!((world.matrix[1].w_axis.x - 0.75).abs() < 1e-12, "a quarter lies at 3/4 of the first third");
         // Samples that change nothing bring no frames.
         struct Same(Channel<DMat4>);
         impl crate::Source<DMat4> for Same {
@@ -936,21 +862,13 @@ mod tests {
         }
         let still = Channel::new(
             irregular.into(),
-            std::sync::Arc::new(Same(
-                both.nodes[0].transform.as_ref().unwrap().matrix.clone(),
-            )),
+            std::sync::Arc::new(Same(both.nodes[0].transform.as_ref().unwrap().matrix.clone())),
         );
         let mesh_only = scene(moving(TimeSampling::Uniform { start: 0.0, step }, 5), still);
         assert_eq!(times(&mesh_only, &FrameOptions::default()).len(), 5);
-        let range = FrameOptions {
-            range: Some(Range::Frames(1, 3)),
-            ..FrameOptions::default()
-        };
+        let range = FrameOptions { range: Some(Range::Frames(1, 3)), ..FrameOptions::default() };
         assert_eq!(times(&mesh_only, &range), [0.25, 0.5, 0.75]);
-        let rate = FrameOptions {
-            fps: Some(8.0),
-            ..FrameOptions::default()
-        };
+        let rate = FrameOptions { fps: Some(8.0), ..FrameOptions::default() };
         assert_eq!(times(&mesh_only, &rate).len(), 9);
     }
 

@@ -4,44 +4,31 @@
 use crate::clip::Qvv;
 use glam::{DMat3, DMat4, DQuat, DVec3};
 
-/// Largest part of the size of a matrix that a transform without shear may be off by: what exporters that compute in
-/// 32 bits leave.
+/// Largest part of the size of a matrix that a transform without shear may be off by: what exporters that
+/// compute in 32 bits leave.
 const TOLERANCE: f64 = 2e-6;
 
 /// The transform, where the matrix is nothing more.
 pub(crate) fn plain(m: &DMat4) -> Option<Qvv> {
     let linear = DMat3::from_mat4(*m);
-    let mut scale = DVec3::new(
-        linear.x_axis.length(),
-        linear.y_axis.length(),
-        linear.z_axis.length(),
-    );
+    let mut scale = DVec3::new(linear.x_axis.length(), linear.y_axis.length(), linear.z_axis.length());
     let size = scale.max_element();
     let axis = |v: DVec3, s: f64| (s > size * 1e-12).then(|| v / s);
-    let mut axes = complete([
-        axis(linear.x_axis, scale.x),
-        axis(linear.y_axis, scale.y),
-        axis(linear.z_axis, scale.z),
-    ]);
+    let mut axes =
+        complete([axis(linear.x_axis, scale.x), axis(linear.y_axis, scale.y), axis(linear.z_axis, scale.z)]);
     if axes.determinant() < 0.0 {
         axes.x_axis = -axes.x_axis;
         scale.x = -scale.x;
     }
     let rotation = DQuat::from_mat3(&axes).normalize();
     let back = DMat3::from_quat(rotation) * DMat3::from_diagonal(scale);
-    let error = (0..3)
-        .map(|i| (back.col(i) - linear.col(i)).length())
-        .fold(0.0, f64::max);
+    let error = (0..3).map(|i| (back.col(i) - linear.col(i)).length()).fold(0.0, f64::max);
     let translation = m.w_axis.truncate();
-    (error <= TOLERANCE * size).then_some(Qvv {
-        translation,
-        rotation,
-        scale,
-    })
+    (error <= TOLERANCE * size).then_some(Qvv { translation, rotation, scale })
 }
 
-/// A transform near a matrix that is more: its first axis and the plane of the first two keep their directions, and all
-/// axes their lengths.
+/// A transform near a matrix that is more: its first axis and the plane of the first two keep their
+/// directions, and all axes their lengths.
 pub(crate) fn nearest_plain(m: &DMat4) -> Qvv {
     let linear = DMat3::from_mat4(*m);
     let lengths = [linear.x_axis, linear.y_axis, linear.z_axis].map(DVec3::length);
@@ -57,34 +44,22 @@ pub(crate) fn nearest_plain(m: &DMat4) -> Qvv {
         axes.x_axis = -axes.x_axis;
         scale.x = -scale.x;
     }
-    Qvv {
-        rotation: DQuat::from_mat3(&axes).normalize(),
-        translation: m.w_axis.truncate(),
-        scale,
-    }
+    Qvv { rotation: DQuat::from_mat3(&axes).normalize(), translation: m.w_axis.truncate(), scale }
 }
 
-/// Outer transform (T, U, D) and inner rotation (Vᵀ) of any matrix. Of the equally good answers, the one whose V is
-/// nearest to `near`, so that a sequence of matrices gives a steady sequence of answers.
+/// Outer transform (T, U, D) and inner rotation (Vᵀ) of any matrix. Of the equally good answers, the one
+/// whose V is nearest to `near`, so that a sequence of matrices gives a steady sequence of answers.
 pub(crate) fn sheared(m: &DMat4, near: DMat3) -> (Qvv, DQuat, DMat3) {
     let linear = DMat3::from_mat4(*m);
     let v = nearest(eigenvectors(linear.transpose() * linear), near);
     let stretched = linear * v;
-    let sign = if linear.determinant() < 0.0 {
-        -1.0
-    } else {
-        1.0
-    };
+    let sign = if linear.determinant() < 0.0 { -1.0 } else { 1.0 };
     let scale = DVec3::from_array(std::array::from_fn(|i| stretched.col(i).length() * sign));
     let size = scale.abs().max_element();
     let u = complete(std::array::from_fn(|i| {
         (scale[i].abs() > size * 1e-9).then(|| stretched.col(i) / scale[i])
     }));
-    let outer = Qvv {
-        translation: m.w_axis.truncate(),
-        rotation: DQuat::from_mat3(&u).normalize(),
-        scale,
-    };
+    let outer = Qvv { translation: m.w_axis.truncate(), rotation: DQuat::from_mat3(&u).normalize(), scale };
     (outer, DQuat::from_mat3(&v.transpose()).normalize(), v)
 }
 
@@ -122,11 +97,7 @@ fn eigenvectors(mut s: DMat3) -> DMat3 {
                 continue;
             }
             let theta = (s.col(q)[q] - s.col(p)[p]) / (2.0 * off);
-            let t = if theta == 0.0 {
-                1.0
-            } else {
-                theta.signum() / (theta.abs() + theta.hypot(1.0))
-            };
+            let t = if theta == 0.0 { 1.0 } else { theta.signum() / (theta.abs() + theta.hypot(1.0)) };
             let c = 1.0 / t.hypot(1.0);
             let mut rotation = DMat3::IDENTITY;
             rotation.col_mut(p)[p] = c;
@@ -143,14 +114,7 @@ fn eigenvectors(mut s: DMat3) -> DMat3 {
 /// The same axes in the order and with the signs that are nearest to `near` and make a rotation.
 fn nearest(v: DMat3, near: DMat3) -> DMat3 {
     let mut best = (f64::NEG_INFINITY, v);
-    for order in [
-        [0, 1, 2],
-        [1, 2, 0],
-        [2, 0, 1],
-        [0, 2, 1],
-        [2, 1, 0],
-        [1, 0, 2],
-    ] {
+    for order in [[0, 1, 2], [1, 2, 0], [2, 0, 1], [0, 2, 1], [2, 1, 0], [1, 0, 2]] {
         for signs in 0..8 {
             let sign = |i: usize| if signs >> i & 1 == 1 { -1.0 } else { 1.0 };
             let other = DMat3::from_cols(
@@ -172,9 +136,7 @@ mod tests {
     use super::*;
 
     fn off(a: &DMat4, b: &DMat4) -> f64 {
-        (0..4)
-            .map(|i| (a.col(i) - b.col(i)).length())
-            .fold(0.0, f64::max)
+        (0..4).map(|i| (a.col(i) - b.col(i)).length()).fold(0.0, f64::max)
     }
 
     #[test]
@@ -190,12 +152,8 @@ mod tests {
             DVec3::new(-1.0, 0.0, 0.0),
             DVec3::ZERO,
         ] {
-            let m =
-                DMat4::from_scale_rotation_translation(scale, rotation, DVec3::new(1.0, 2.0, 3.0));
-            assert!(
-                off(&DMat4::from(plain(&m).unwrap().matrix()), &m) < 1e-12,
-                "{scale}"
-            );
+            let m = DMat4::from_scale_rotation_translation(scale, rotation, DVec3::new(1.0, 2.0, 3.0));
+            assert!(off(&DMat4::from(plain(&m).unwrap().matrix()), &m) < 1e-12, "{scale}");
         }
     }
 
@@ -205,9 +163,8 @@ mod tests {
         let mut last: Option<DQuat> = None;
         for i in 0..100 {
             let a = f64::from(i) * 0.05;
-            let shear =
-                DMat4::from_scale(DVec3::new(1.0, 2.0, if i % 7 == 0 { -0.5 } else { 0.5 }))
-                    * DMat4::from_rotation_y(a.sin());
+            let shear = DMat4::from_scale(DVec3::new(1.0, 2.0, if i % 7 == 0 { -0.5 } else { 0.5 }))
+                * DMat4::from_rotation_y(a.sin());
             let m = DMat4::from_translation(DVec3::X)
                 * shear
                 * DMat4::from_rotation_x(0.3)
@@ -217,22 +174,16 @@ mod tests {
             let back = DMat4::from(outer.matrix()) * DMat4::from_quat(inner);
             assert!(off(&back, &m) < 1e-9, "{i}: {}", off(&back, &m));
             if let Some(last) = last {
-                assert!(
-                    last.angle_between(if last.dot(inner) < 0.0 { -inner } else { inner }) < 0.5
-                );
+                assert!(last.angle_between(if last.dot(inner) < 0.0 { -inner } else { inner }) < 0.5);
             }
             (near, last) = (v, Some(inner));
         }
         let (outer, inner, _) = sheared(
-            &DMat4::from_cols_array(&[
-                1., 0., 0., 0., 1., 0., 0., 0., 0., 0., 0., 0., 0., 0., 0., 1.,
-            ]),
+            &DMat4::from_cols_array(&[1., 0., 0., 0., 1., 0., 0., 0., 0., 0., 0., 0., 0., 0., 0., 1.]),
             DMat3::IDENTITY,
         );
         assert!(
-            (DMat4::from(outer.matrix()) * DMat4::from_quat(inner))
-                .x_axis
-                .abs_diff_eq(glam::DVec4::X, 1e-9)
+            (DMat4::from(outer.matrix()) * DMat4::from_quat(inner)).x_axis.abs_diff_eq(glam::DVec4::X, 1e-9)
         );
     }
 }

@@ -6,12 +6,7 @@ use meshreel_scene::{Node, NodeKind, Scene};
 
 /// The nodes that a writer of meshes and transforms keeps, as a scene of their own.
 fn kept(scene: &Scene) -> Scene {
-    let content = |n: &Node| {
-        matches!(
-            n.kind,
-            NodeKind::Xform | NodeKind::PolyMesh | NodeKind::SubD
-        )
-    };
+    let content = |n: &Node| matches!(n.kind, NodeKind::Xform | NodeKind::PolyMesh | NodeKind::SubD);
     let mut keep: Vec<bool> = scene.nodes.iter().map(content).collect();
     for id in (0..keep.len()).rev() {
         if let (true, Some(parent)) = (keep[id], scene.nodes[id].parent) {
@@ -28,11 +23,7 @@ fn kept(scene: &Scene) -> Scene {
         .map(|id| {
             let node = scene.nodes[id].clone();
             Node {
-                kind: if content(&node) {
-                    node.kind
-                } else {
-                    NodeKind::Xform
-                },
+                kind: if content(&node) { node.kind } else { NodeKind::Xform },
                 parent: node.parent.map(|p| numbers[p]),
                 instance_of: node.instance_of.map(|t| numbers[t]),
                 ..node

@@ -49,11 +49,7 @@ fn corpus(folder: &str) -> Option<PathBuf> {
         Some(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus")),
         Some(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/corpus")),
     ];
-    let found = places
-        .into_iter()
-        .flatten()
-        .map(|place| place.join(folder))
-        .find(|place| place.is_dir());
+    let found = places.into_iter().flatten().map(|place| place.join(folder)).find(|place| place.is_dir());
     if found.is_none() {
         eprintln!("skipped: no corpus/{folder}");
     }
@@ -156,9 +152,7 @@ fn joints_have_a_limit() {
         let mut text = String::from("HIERARCHY\n");
         for i in 0..n {
             let kind = if i == 0 { "ROOT" } else { "JOINT" };
-            text.push_str(&format!(
-                "{kind} j{i}\n{{ OFFSET 0 1 0 CHANNELS 1 Xrotation\n"
-            ));
+            text.push_str(&format!("{kind} j{i}\n{{ OFFSET 0 1 0 CHANNELS 1 Xrotation\n"));
         }
         text.push_str(&"}".repeat(n).replace('}', "}\n"));
         text.push_str("MOTION\nFrames: 1\nFrame Time: 0.1\n");
@@ -168,16 +162,7 @@ fn joints_have_a_limit() {
     let (scene, _) = parse(chain(16_384).as_bytes()).unwrap();
     assert_eq!(scene.skeletons[0].joints.len(), 16_384);
     let error = parse(chain(16_385).as_bytes()).err();
-    assert!(
-        matches!(
-            error,
-            Some(Error::Limit {
-                allowed: 16_384,
-                ..
-            })
-        ),
-        "{error:?}"
-    );
+    assert!(matches!(error, Some(Error::Limit { allowed: 16_384, .. })), "{error:?}");
 }
 
 #[test]
@@ -204,14 +189,9 @@ fn assert_equal(a: &Scene, b: &Scene) {
     };
     assert_eq!(joints(a), joints(b));
     for i in 0..a_clip.samples {
-        for (p, q) in object_space(a, a_clip, i)
-            .iter()
-            .zip(object_space(b, b_clip, i))
-        {
+        for (p, q) in object_space(a, a_clip, i).iter().zip(object_space(b, b_clip, i)) {
             for point in [DVec3::ZERO, DVec3::X * 3.0, DVec3::Y * 3.0, DVec3::Z * 3.0] {
-                let distance = p
-                    .transform_point3(point)
-                    .distance(q.transform_point3(point));
+                let distance = p.transform_point3(point).distance(q.transform_point3(point));
                 assert!(distance < 2e-6, "sample {i}: {distance}");
             }
         }
@@ -226,10 +206,7 @@ fn what_is_written_reads_back() {
     assert_eq!(remarks, []);
     let (again, _) = parse(text.as_bytes()).unwrap();
     assert_equal(&scene, &again);
-    assert_eq!(
-        scene.skeletons[0].joints[1].ends,
-        again.skeletons[0].joints[1].ends
-    );
+    assert_eq!(scene.skeletons[0].joints[1].ends, again.skeletons[0].joints[1].ends);
 }
 
 #[test]

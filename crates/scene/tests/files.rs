@@ -22,11 +22,7 @@ fn corpus() -> Option<PathBuf> {
 fn with_points(obj_path: &Path, points: &Path, fps: f64) -> Opened {
     obj::open(
         obj_path,
-        &ReadOptions {
-            points: Some(points.into()),
-            source_fps: fps,
-            ..ReadOptions::default()
-        },
+        &ReadOptions { points: Some(points.into()), source_fps: fps, ..ReadOptions::default() },
     )
 }
 
@@ -44,10 +40,7 @@ fn pc2(points: i32, start: f32, rate: f32, frames: i32, values: &[f32]) -> Vec<u
 fn mdd(frames: i32, points: i32, times: &[f32], values: &[f32]) -> Vec<u8> {
     let mut out = frames.to_be_bytes().to_vec();
     out.extend(points.to_be_bytes());
-    times
-        .iter()
-        .chain(values)
-        .for_each(|v| out.extend(v.to_be_bytes()));
+    times.iter().chain(values).for_each(|v| out.extend(v.to_be_bytes()));
     out
 }
 
@@ -70,14 +63,7 @@ fn pc2_moves_the_points() {
     assert!(remarks.is_empty());
     let mesh = &scene.meshes[0];
     assert_eq!(mesh.topology, Topology::Homogeneous);
-    assert_eq!(
-        (
-            mesh.positions.len(),
-            mesh.positions.time(0),
-            mesh.positions.time(1)
-        ),
-        (2, 0.5, 14.0 / 24.0)
-    );
+    assert_eq!((mesh.positions.len(), mesh.positions.time(0), mesh.positions.time(1)), (2, 0.5, 14.0 / 24.0));
     let mut out = Vec::new();
     mesh.positions.read(1, &mut out).unwrap();
     assert_eq!(out, [[4.5, 5.0, 5.5], [6.0, 6.5, 7.0], [7.5, 8.0, 8.5]]);
@@ -92,10 +78,7 @@ fn mdd_moves_the_points() {
     let (scene, remarks) = open_cache("b.mdd", &mdd(2, 3, &[0.25, 0.5], &ramp(18))).unwrap();
     assert!(remarks.is_empty());
     let mesh = &scene.meshes[0];
-    assert_eq!(
-        (mesh.positions.time(0), mesh.positions.time(1)),
-        (0.25, 0.5)
-    );
+    assert_eq!((mesh.positions.time(0), mesh.positions.time(1)), (0.25, 0.5));
     let mut out = Vec::new();
     mesh.positions.read(1, &mut out).unwrap();
     assert_eq!(out[2], [7.5, 8.0, 8.5]);
@@ -114,38 +97,20 @@ fn error(opened: Opened) -> String {
 #[test]
 fn caches_that_do_not_fit() {
     let other = error(open_cache("b.pc2", &pc2(4, 0.0, 1.0, 1, &ramp(12))));
-    assert!(
-        other.contains("4 points") && other.contains("has 3"),
-        "{other}"
-    );
+    assert!(other.contains("4 points") && other.contains("has 3"), "{other}");
     let short = error(open_cache("b.pc2", &pc2(3, 0.0, 1.0, 5, &ramp(9 * 3 + 2))));
     assert!(short.contains("5 frames of 3 points, only 3"), "{short}");
     let short = error(open_cache("b.mdd", &mdd(5, 3, &ramp(5), &ramp(9 * 3 + 2))));
     assert!(short.contains("5 frames of 3 points, only 3"), "{short}");
     let (_, remarks) = open_cache("b.pc2", &pc2(3, f32::NAN, 0.0, 1, &ramp(10))).unwrap();
     assert_eq!(remarks.len(), 3);
-    for (points, frames) in [
-        (i32::MAX, i32::MAX),
-        (-1, 1),
-        (3, -1),
-        (3, 0),
-        (i32::MIN, i32::MIN),
-        (0, i32::MAX),
-        (3, i32::MAX),
-    ] {
-        assert!(
-            open_cache("b.pc2", &pc2(points, 0.0, 1.0, frames, &ramp(9))).is_err(),
-            "{points} {frames}"
-        );
-        assert!(
-            open_cache("b.mdd", &mdd(frames, points, &[0.0], &ramp(9))).is_err(),
-            "{points} {frames}"
-        );
+    for (points, frames) in
+        [(i32::MAX, i32::MAX), (-1, 1), (3, -1), (3, 0), (i32::MIN, i32::MIN), (0, i32::MAX), (3, i32::MAX)]
+    {
+        assert!(open_cache("b.pc2", &pc2(points, 0.0, 1.0, frames, &ramp(9))).is_err(), "{points} {frames}");
+        assert!(open_cache("b.mdd", &mdd(frames, points, &[0.0], &ramp(9))).is_err(), "{points} {frames}");
     }
-    for good in [
-        pc2(3, 0.0, 1.0, 2, &ramp(18)),
-        mdd(2, 3, &[0.0, 1.0], &ramp(18)),
-    ] {
+    for good in [pc2(3, 0.0, 1.0, 2, &ramp(18)), mdd(2, 3, &[0.0, 1.0], &ramp(18))] {
         for stop in 0..good.len() {
             assert!(open_cache("b.bin", &good[..stop]).is_err(), "{stop}");
         }
@@ -157,20 +122,15 @@ fn caches_that_do_not_fit() {
             }
         }
     }
-    assert!(matches!(
-        with_points(Path::new("/no/where.obj"), Path::new("x"), 24.0),
-        Err(Error::Io { .. })
-    ));
+    assert!(matches!(with_points(Path::new("/no/where.obj"), Path::new("x"), 24.0), Err(Error::Io { .. })));
 }
 
 #[test]
 fn corpus_point_caches() {
     let Some(corpus) = corpus() else { return };
-    for (name, frames, points, faces) in [
-        ("horse-gallop", 48, 8431, 16843),
-        ("samba", 175, 9971, 19938),
-        ("chickenCrossing", 400, 3030, 5664),
-    ] {
+    for (name, frames, points, faces) in
+        [("horse-gallop", 48, 8431, 16843), ("samba", 175, 9971, 19938), ("chickenCrossing", 400, 3030, 5664)]
+    {
         let path = |e: &str| corpus.join("sequences").join(format!("{name}.{e}"));
         let (scene, remarks) = with_points(&path("obj"), &path("pc2"), 30.0).unwrap();
         assert!(remarks.is_empty(), "{remarks:?}");
@@ -203,13 +163,7 @@ fn write_all(files: &[(&str, &str)]) -> tempfile::TempDir {
 fn open_pattern(folder: &tempfile::TempDir, pattern: &str) -> Opened {
     let path = folder.path().join(pattern);
     assert!(sequence::is_pattern(&path));
-    sequence::open(
-        &path,
-        &ReadOptions {
-            source_fps: 25.0,
-            ..ReadOptions::default()
-        },
-    )
+    sequence::open(&path, &ReadOptions { source_fps: 25.0, ..ReadOptions::default() })
 }
 
 #[test]
@@ -227,14 +181,7 @@ fn a_sequence_with_changing_topology() {
     for pattern in ["f.####.obj", "f.%04d.obj"] {
         let (scene, remarks) = open_pattern(&folder, pattern).unwrap();
         assert!(remarks.is_empty(), "{remarks:?}");
-        assert_eq!(
-            (
-                scene.nodes.len(),
-                scene.nodes[0].path.as_str(),
-                scene.nodes[0].samples
-            ),
-            (1, "/f", 4)
-        );
+        assert_eq!((scene.nodes.len(), scene.nodes[0].path.as_str(), scene.nodes[0].samples), (1, "/f", 4));
         let mesh = &scene.meshes[0];
         assert_eq!(mesh.topology, Topology::Heterogeneous);
         assert_eq!(mesh.positions.time(3), 3.0 / 25.0);
@@ -265,48 +212,28 @@ fn topology_classes_and_gaps() {
     assert_eq!(scene.meshes[0].topology, Topology::Homogeneous);
     assert_eq!(scene.meshes[0].positions.time(2), 9.0 / 25.0);
     assert!(
-        remarks.len() == 1
-            && remarks[0].what.contains("7 numbers")
-            && remarks[0].what.contains("first is 2"),
+        remarks.len() == 1 && remarks[0].what.contains("7 numbers") && remarks[0].what.contains("first is 2"),
         "{remarks:?}"
     );
     let (scene, _) = open_pattern(&folder, "b_%d.obj").unwrap();
-    assert_eq!(
-        (scene.meshes[0].topology, scene.nodes[0].name.as_str()),
-        (Topology::Constant, "b")
-    );
+    assert_eq!((scene.meshes[0].topology, scene.nodes[0].name.as_str()), (Topology::Constant, "b"));
     assert!(scene.meshes[0].positions.is_constant());
     let missing = error(open_pattern(&folder, "c.##.obj"));
     assert!(missing.contains("no file fits"), "{missing}");
-    assert!(
-        !sequence::is_pattern(Path::new("a%.obj")) && !sequence::is_pattern(Path::new("#/a.obj"))
-    );
+    assert!(!sequence::is_pattern(Path::new("a%.obj")) && !sequence::is_pattern(Path::new("#/a.obj")));
     assert!(open_pattern(&folder, "a#.abc").is_err());
 }
 
 #[test]
 fn objects_come_and_go() {
     let object = |name: &str, from: usize, m: &str| {
-        format!(
-            "o {name}\nv 0 0 {from}\nv 1 0 0\nv 0 1 0\nvt 0 0\nusemtl {m}\nf -3/-1 -2/-1 -1/-1\n"
-        )
+        format!("o {name}\nv 0 0 {from}\nv 1 0 0\nv 0 1 0\nvt 0 0\nusemtl {m}\nf -3/-1 -2/-1 -1/-1\n")
     };
     let bare = "o a\nv 0 0 3\nv 1 0 0\nv 0 1 0\nf 1 2 3\n";
     let both = object("a", 2, "m") + &object("b", 2, "n");
-    let folder = write_all(&[
-        ("s1.obj", &object("a", 1, "m")),
-        ("s2.obj", &both),
-        ("s3.obj", bare),
-    ]);
+    let folder = write_all(&[("s1.obj", &object("a", 1, "m")), ("s2.obj", &both), ("s3.obj", bare)]);
     let (scene, remarks) = open_pattern(&folder, "s#.obj").unwrap();
-    assert_eq!(
-        scene
-            .nodes
-            .iter()
-            .map(|n| n.name.as_str())
-            .collect::<Vec<_>>(),
-        ["a", "b"]
-    );
+    assert_eq!(scene.nodes.iter().map(|n| n.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
     assert!(scene.nodes[0].visibility.is_none());
     let visible = scene.nodes[1].visibility.as_ref().unwrap();
     let (mut flag, mut out, mut indices) = (Vec::new(), Vec::new(), Vec::new());
@@ -317,9 +244,7 @@ fn objects_come_and_go() {
         })
         .collect();
     assert_eq!(flags, [0, -1, 0]);
-    assert!(
-        visible.identity(0) == visible.identity(2) && visible.identity(0) != visible.identity(1)
-    );
+    assert!(visible.identity(0) == visible.identity(2) && visible.identity(0) != visible.identity(1));
     // Where it is hidden it keeps the faces it has, so its topology does not change.
     assert_eq!(scene.meshes[1].topology, Topology::Constant);
     scene.meshes[1].positions.read(0, &mut out).unwrap();
@@ -330,39 +255,22 @@ fn objects_come_and_go() {
     assert_eq!(indices, [0, 0, 0]);
     assert_eq!(scene.meshes[0].face_sets.len(), 1);
     let mut faces = Vec::new();
-    scene.meshes[0].face_sets[0]
-        .faces
-        .read(2, &mut faces)
-        .unwrap();
+    scene.meshes[0].face_sets[0].faces.read(2, &mut faces).unwrap();
     assert!(faces.is_empty());
     assert_eq!(remarks.len(), 1, "{remarks:?}");
 }
 
 #[test]
 fn a_bad_or_changed_file_of_a_sequence_is_named() {
-    let folder = write_all(&[
-        ("x01.obj", TRIANGLE),
-        ("x02.obj", "v 1 2\n"),
-        ("x03.obj", ""),
-    ]);
+    let folder = write_all(&[("x01.obj", TRIANGLE), ("x02.obj", "v 1 2\n"), ("x03.obj", "")]);
     let error = error(open_pattern(&folder, "x##.obj"));
-    assert!(
-        error.contains("x02.obj") && error.contains("line 1"),
-        "{error}"
-    );
+    assert!(error.contains("x02.obj") && error.contains("line 1"), "{error}");
     std::fs::write(folder.path().join("x02.obj"), TRIANGLE).unwrap();
     std::fs::write(folder.path().join("x03.obj"), TRIANGLE).unwrap();
     let (scene, _) = open_pattern(&folder, "x##.obj").unwrap();
     std::fs::write(folder.path().join("x02.obj"), "v 0 0 0\n").unwrap();
-    let changed = scene.meshes[0]
-        .positions
-        .read(1, &mut Vec::new())
-        .unwrap_err()
-        .to_string();
-    assert!(
-        changed.contains("x02.obj") && changed.contains("changed"),
-        "{changed}"
-    );
+    let changed = scene.meshes[0].positions.read(1, &mut Vec::new()).unwrap_err().to_string();
+    assert!(changed.contains("x02.obj") && changed.contains("changed"), "{changed}");
 }
 
 #[test]
@@ -373,30 +281,16 @@ fn a_ply_sequence_and_a_single_file() {
             "ply\nformat ascii 1.0\nelement vertex {n}\nproperty float x\nproperty float y\nproperty float z\nelement face 1\nproperty list uchar int vertex_indices\nend_header\n{rows}3 0 1 2\n"
         )
     };
-    let folder = write_all(&[
-        ("p-08.ply", &file(0.0, 3)),
-        ("p-09.ply", &file(1.0, 3)),
-        ("p-10.ply", &file(1.0, 4)),
-    ]);
+    let folder =
+        write_all(&[("p-08.ply", &file(0.0, 3)), ("p-09.ply", &file(1.0, 3)), ("p-10.ply", &file(1.0, 4))]);
     let (scene, _) = open_pattern(&folder, "p-##.ply").unwrap();
-    assert_eq!(
-        (scene.nodes[0].path.as_str(), scene.meshes[0].topology),
-        ("/p", Topology::Heterogeneous)
-    );
+    assert_eq!((scene.nodes[0].path.as_str(), scene.meshes[0].topology), ("/p", Topology::Heterogeneous));
     let mut out = Vec::new();
     scene.meshes[0].positions.read(2, &mut out).unwrap();
     assert_eq!(out[3], [3.0, 9.0, 1.0]);
-    let (scene, remarks) =
-        ply::open(&folder.path().join("p-08.ply"), &ReadOptions::default()).unwrap();
+    let (scene, remarks) = ply::open(&folder.path().join("p-08.ply"), &ReadOptions::default()).unwrap();
     assert!(remarks.is_empty());
-    assert_eq!(
-        (
-            scene.nodes[0].path.as_str(),
-            scene.format,
-            scene.counts.meshes
-        ),
-        ("/p-08", "ply", 1)
-    );
+    assert_eq!((scene.nodes[0].path.as_str(), scene.format, scene.counts.meshes), ("/p-08", "ply", 1));
 }
 
 /// Frames in which the only mesh is hidden.
@@ -439,10 +333,7 @@ fn an_empty_file_of_a_sequence_is_a_frame_of_nothing() {
             let [remark] = &remarks[..] else {
                 panic!("{remarks:?}");
             };
-            assert!(
-                remark.what.contains("frames in which nothing is shown"),
-                "{remark}"
-            );
+            assert!(remark.what.contains("frames in which nothing is shown"), "{remark}");
             assert!(remark.what.contains(&names[gone[0]]), "{remark}");
             let mut out = Vec::new();
             for i in 0..5 {

@@ -1,4 +1,5 @@
-//! glTF read: animations against their definition, meshes against an evaluator of its own; clips written and read.
+//! glTF read: animations against their definition, meshes against an evaluator of its own; clips written and
+//! read.
 
 use crate::maker::{Maker, animated, walk};
 use crate::support::Glb;
@@ -28,12 +29,7 @@ fn triangles(scene: &Scene, time: f64) -> Vec<[DVec3; 3]> {
             let p = points[*c as usize].map(f64::from);
             world.matrix[i].transform_point3(DVec3::from_array(p))
         };
-        out.extend(
-            faces
-                .indices
-                .chunks_exact(3)
-                .map(|t| [point(&t[0]), point(&t[1]), point(&t[2])]),
-        );
+        out.extend(faces.indices.chunks_exact(3).map(|t| [point(&t[0]), point(&t[1]), point(&t[2])]));
     }
     out
 }
@@ -76,11 +72,7 @@ fn sampling_is_the_specifications() {
     maker.channel(root, "translation", "STEP", &keys, &steps);
     // Not of unit length, and on the far side of the sphere: the shorter way is meant.
     let (half, third) = (0.5f64.sqrt() as f32, 0.25f32);
-    let turns = [
-        [0f32, 0.0, 0.0, 1.0],
-        [-2.0 * half, 0.0, 0.0, -2.0 * half],
-        [0.0, third, 0.0, 0.9],
-    ];
+    let turns = [[0f32, 0.0, 0.0, 1.0], [-2.0 * half, 0.0, 0.0, -2.0 * half], [0.0, third, 0.0, 0.9]];
     maker.channel(arm, "rotation", "LINEAR", &keys, &turns);
     let scales = [[1f32, 1.0, 1.0], [2.0, 0.5, -1.0], [0.0, 0.0, 0.0]];
     maker.channel(arm, "scale", "LINEAR", &keys, &scales);
@@ -112,11 +104,7 @@ fn sampling_is_the_specifications() {
     let (scene, remarks) = maker.open().unwrap();
     assert!(remarks.is_empty(), "{remarks:?}");
     let (skeleton, clip) = (&scene.skeletons[0], &scene.clips[0]);
-    let names: Vec<_> = skeleton
-        .joints
-        .iter()
-        .map(|j| (&*j.name, j.parent))
-        .collect();
+    let names: Vec<_> = skeleton.joints.iter().map(|j| (&*j.name, j.parent)).collect();
     assert_eq!(names, [("root", None), ("arm", Some(0)), ("hand", Some(1))]);
     assert_eq!((clip.start, clip.fps, clip.samples), (0.5, 30.0, 76));
     // By the words of the specification, without any of the reader's code.
@@ -127,11 +115,7 @@ fn sampling_is_the_specifications() {
         let u = (t - t0) / (t1 - t0);
         let step = if i == 75 { steps[2] } else { steps[k] };
         let got = clip.tracks[0].at(i);
-        assert_eq!(
-            got.translation,
-            DVec3::from_array(step.map(f64::from)),
-            "{i}"
-        );
+        assert_eq!(got.translation, DVec3::from_array(step.map(f64::from)), "{i}");
 
         let got = clip.tracks[1].at(i);
         let quat = |q: [f32; 4]| DQuat::from_array(q.map(f64::from)).normalize();
@@ -140,11 +124,7 @@ fn sampling_is_the_specifications() {
         let (b, dot) = if dot < 0.0 { (-b, -dot) } else { (b, dot) };
         let angle = dot.acos();
         let wanted = (a * ((1.0 - u) * angle).sin() + b * (u * angle).sin()) / angle.sin();
-        assert!(
-            1.0 - got.rotation.dot(wanted).abs() < 1e-9,
-            "{i}: {} {wanted}",
-            got.rotation
-        );
+        assert!(1.0 - got.rotation.dot(wanted).abs() < 1e-9, "{i}: {} {wanted}", got.rotation);
         let vector = |v: [f32; 3]| DVec3::from_array(v.map(f64::from));
         let wanted = vector(scales[k]) * (1.0 - u) + vector(scales[k + 1]) * u;
         assert!(got.scale.distance(wanted) < 1e-7, "{i}");
@@ -163,20 +143,16 @@ fn sampling_is_the_specifications() {
             + vector(cubic[at + 1]) * h[1]
             + vector(cubic[at + 3]) * h[2]
             + vector(cubic[at + 2]) * h[3];
-        assert!(
-            got.translation.distance(wanted) < 1e-6,
-            "{i}: {} {wanted}",
-            got.translation
-        );
+        assert!(got.translation.distance(wanted) < 1e-6, "{i}: {} {wanted}", got.translation);
         let q = |i: usize| DQuat::from_array(spin[i].map(f64::from));
-        let wanted =
-            (q(at) * h[0] + q(at + 1) * h[1] + q(at + 3) * h[2] + q(at + 2) * h[3]).normalize();
+        let wanted = (q(at) * h[0] + q(at + 1) * h[1] + q(at + 3) * h[2] + q(at + 2) * h[3]).normalize();
         assert!(1.0 - got.rotation.dot(wanted).abs() < 1e-9, "{i}");
         assert_eq!(got.scale, DVec3::splat(2.0));
     }
 }
 
-/// Two keys half a turn apart: the box turns where the specification's slerp takes it, and samples between say so.
+/// Two keys half a turn apart: the box turns where the specification's slerp takes it, and samples between
+/// say so.
 #[test]
 fn half_turns_go_where_the_source_goes() {
     let mut maker = Maker::new();
@@ -199,25 +175,18 @@ fn half_turns_go_where_the_source_goes() {
             let (_, rotation, _) = value[0].to_scale_rotation_translation();
             let part = ((channel.time(i) - 1.25) / 1.25).clamp(0.0, 1.0);
             let wanted = DQuat::from_rotation_x(std::f64::consts::PI * part);
-            assert!(
-                rotation.dot(wanted).abs() > 1.0 - 1e-6,
-                "{part}: {rotation} {wanted}"
-            );
+            assert!(rotation.dot(wanted).abs() > 1.0 - 1e-6, "{part}: {rotation} {wanted}");
             // Whoever takes the shorter way between two samples takes the right one.
-            let far = before.map_or(0.0, |b| {
-                b.angle_between(if b.dot(rotation) < 0.0 {
-                    -rotation
-                } else {
-                    rotation
-                })
-            });
+            let far = before
+                .map_or(0.0, |b| b.angle_between(if b.dot(rotation) < 0.0 { -rotation } else { rotation }));
             assert!(far < 0.8, "{part}: {far}");
             before = Some(rotation);
         }
     }
 }
 
-/// Files often begin with a pose: meshes follow the first animation in which something changes, or the one that is asked for.
+/// Files often begin with a pose: meshes follow the first animation in which something changes, or the one
+/// that is asked for.
 #[test]
 fn meshes_follow_the_animation_that_moves_or_is_asked_for() {
     let mut maker = Maker::new();
@@ -225,17 +194,10 @@ fn meshes_follow_the_animation_that_moves_or_is_asked_for() {
     let node = maker.node(None, json!({"name": "a", "mesh": tri}));
     let other = maker.node(None, json!({"name": "b", "mesh": tri}));
     let line = |to: f32| [[0f32, 0.0, 0.0], [to, 0.0, 0.0]];
-    let animations: [(&str, usize, f32); 4] = [
-        ("RESET", node, 0.0),
-        ("walk", node, 1.0),
-        ("3", node, 2.0),
-        ("lift", other, 4.0),
-    ];
+    let animations: [(&str, usize, f32); 4] =
+        [("RESET", node, 0.0), ("walk", node, 1.0), ("3", node, 2.0), ("lift", other, 4.0)];
     for (name, node, to) in animations {
-        maker.push(
-            "animations",
-            json!({"name": name, "channels": [], "samplers": []}),
-        );
+        maker.push("animations", json!({"name": name, "channels": [], "samplers": []}));
         maker.channel(node, "translation", "LINEAR", &[0.0, 1.0], &line(to));
     }
     let folder = tempfile::tempdir().unwrap();
@@ -243,13 +205,7 @@ fn meshes_follow_the_animation_that_moves_or_is_asked_for() {
     std::fs::write(&path, maker.glb()).unwrap();
     let open = |animation: Option<&str>| {
         let animation = animation.map(str::to_owned);
-        read::open(
-            &path,
-            &ReadOptions {
-                animation,
-                ..ReadOptions::default()
-            },
-        )
+        read::open(&path, &ReadOptions { animation, ..ReadOptions::default() })
     };
     // Where both nodes are in the end.
     let ends = |scene: &Scene| {
@@ -281,10 +237,7 @@ fn meshes_follow_the_animation_that_moves_or_is_asked_for() {
     }
     let refused = open(Some("run")).err().unwrap();
     assert!(matches!(refused, Error::Misuse { .. }));
-    assert!(
-        refused.to_string().contains("'run': there are 0 'RESET'"),
-        "{refused}"
-    );
+    assert!(refused.to_string().contains("'run': there are 0 'RESET'"), "{refused}");
     // Nothing is disputed where each moves another.
     maker.json["animations"].as_array_mut().unwrap().drain(1..3);
     assert!(maker.open().unwrap().1.is_empty());
@@ -293,22 +246,11 @@ fn meshes_follow_the_animation_that_moves_or_is_asked_for() {
 #[test]
 fn skins_become_skeletons() {
     let mut maker = Maker::new();
-    let armature = maker.node(
-        None,
-        json!({"name": "armature", "scale": [0.01, 0.01, 0.01]}),
-    );
-    let hips = maker.node(
-        Some(armature),
-        json!({"name": "hips", "extras": {"layer": "base", "bias": 2.5}}),
-    );
-    let between = maker.node(
-        Some(hips),
-        json!({"name": "between", "translation": [0, 1, 0]}),
-    );
-    let head = maker.node(
-        Some(between),
-        json!({"name": "head", "extras": {"layer": "cosmetic", "shell": 0.2}}),
-    );
+    let armature = maker.node(None, json!({"name": "armature", "scale": [0.01, 0.01, 0.01]}));
+    let hips = maker.node(Some(armature), json!({"name": "hips", "extras": {"layer": "base", "bias": 2.5}}));
+    let between = maker.node(Some(hips), json!({"name": "between", "translation": [0, 1, 0]}));
+    let head =
+        maker.node(Some(between), json!({"name": "head", "extras": {"layer": "cosmetic", "shell": 0.2}}));
     let idle = maker.node(None, json!({"name": "idle"}));
     let other = maker.node(Some(idle), json!({"name": "other"}));
     let second = maker.node(Some(idle), json!({"name": "second"}));
@@ -316,13 +258,7 @@ fn skins_become_skeletons() {
     maker.skin(&[head, hips]);
     maker.skin(&[head]);
     maker.push("skins", json!({"joints": [second, other]}));
-    maker.channel(
-        head,
-        "translation",
-        "LINEAR",
-        &[0.0, 0.1],
-        &[[0.0; 3], [1.0, 0.0, 0.0]],
-    );
+    maker.channel(head, "translation", "LINEAR", &[0.0, 0.1], &[[0.0; 3], [1.0, 0.0, 0.0]]);
     maker.json["animations"][0]["extras"] = json!({
         "events": [{"name": "late", "time": 0.1}, {"name": "early", "time": 0}, {"time": 3}],
         "scalars": [{"name": "smile", "components": 2, "values": [1, 2, 3, 4]}, {"name": "bad", "values": [1, 2, 3]}],
@@ -334,25 +270,11 @@ fn skins_become_skeletons() {
         joints.map(|j| (&*j.name, j.parent)).collect()
     };
     // What stands above and does something is a joint; what does nothing is none.
-    assert_eq!(
-        names(0),
-        [
-            ("armature", None),
-            ("hips", Some(0)),
-            ("between", Some(1)),
-            ("head", Some(2))
-        ]
-    );
+    assert_eq!(names(0), [("armature", None), ("hips", Some(0)), ("between", Some(1)), ("head", Some(2))]);
     assert_eq!(names(1), [("other", None), ("second", None)]);
     let joints = &scene.skeletons[0].joints;
-    assert_eq!(
-        (joints[1].layer.as_deref(), joints[1].bias),
-        (Some("base"), Some(2.5))
-    );
-    assert_eq!(
-        (joints[3].layer.as_deref(), joints[3].shell),
-        (Some("cosmetic"), Some(0.2))
-    );
+    assert_eq!((joints[1].layer.as_deref(), joints[1].bias), (Some("base"), Some(2.5)));
+    assert_eq!((joints[3].layer.as_deref(), joints[3].shell), (Some("cosmetic"), Some(0.2)));
     assert_eq!(scene.skeletons[0].name, "rig");
     assert_eq!(scene.clips.len(), 1);
     let clip = &scene.clips[0];
@@ -360,10 +282,7 @@ fn skins_become_skeletons() {
     let markers: Vec<_> = clip.markers.iter().map(|m| (&*m.name, m.time)).collect();
     assert_eq!(markers, [("early", 0.0), ("late", 0.1)]);
     let scalar = &clip.scalars[0];
-    assert_eq!(
-        (clip.scalars.len(), &*scalar.name, scalar.components),
-        (1, "smile", 2)
-    );
+    assert_eq!((clip.scalars.len(), &*scalar.name, scalar.components), (1, "smile", 2));
     assert_eq!(scalar.values.at(1).to_array(), [3.0, 4.0, 0.0, 0.0]);
 }
 
@@ -420,12 +339,7 @@ fn real_characters_are_what_an_evaluator_says() {
 #[test]
 fn all_kinds_of_primitives_and_accessors() {
     let mut maker = Maker::new();
-    let square = [
-        [0f32, 0.0, 0.0],
-        [1.0, 0.0, 0.0],
-        [0.0, 1.0, 0.0],
-        [1.0, 1.0, 0.0],
-    ];
+    let square = [[0f32, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 1.0, 0.0]];
     let positions = maker.floats(&square);
     let strip = maker.shorts(&[0, 1, 2, 3]);
     let fan = maker.accessor(&[0, 1, 3, 2], 5121, "SCALAR", 4);
@@ -440,15 +354,13 @@ fn all_kinds_of_primitives_and_accessors() {
     }
     let view = maker.view(&bytes);
     maker.json["bufferViews"][view]["byteStride"] = json!(12);
-    let quantized = json!({"bufferView": view, "componentType": 5122, "normalized": true, "type": "VEC3", "count": 4});
+    let quantized =
+        json!({"bufferView": view, "componentType": 5122, "normalized": true, "type": "VEC3", "count": 4});
     let quantized = maker.push("accessors", quantized);
     let colours = json!({"bufferView": view, "byteOffset": 8, "componentType": 5121, "normalized": true, "type": "VEC3", "count": 4});
     let colours = maker.push("accessors", colours);
     // No view and one value: zeros but for that one.
-    let (indices, values) = (
-        maker.view(&[2]),
-        maker.view(&[0, 0, 128, 63, 0, 0, 0, 64, 0, 0, 64, 64]),
-    );
+    let (indices, values) = (maker.view(&[2]), maker.view(&[0, 0, 128, 63, 0, 0, 0, 64, 0, 0, 64, 64]));
     let sparse = json!({
         "componentType": 5126, "type": "VEC3", "count": 3, "sparse": {
             "count": 1, "indices": {"bufferView": indices, "componentType": 5121}, "values": {"bufferView": values},
@@ -465,34 +377,15 @@ fn all_kinds_of_primitives_and_accessors() {
         {"attributes": {"POSITION": sparse}},
         {"attributes": {"POSITION": positions}, "mode": 1},
     ]}));
-    maker.node(
-        None,
-        json!({"name": "one", "mesh": 0, "translation": [5, 0, 0]}),
-    );
+    maker.node(None, json!({"name": "one", "mesh": 0, "translation": [5, 0, 0]}));
     maker.node(None, json!({"mesh": 0}));
-    maker.node(
-        None,
-        json!({"mesh": 0, "matrix": [1, 0, 0, 0, 1, 1, 0, 0, 0, 0, 1, 0, 7, 8, 9, 1]}),
-    );
+    maker.node(None, json!({"mesh": 0, "matrix": [1, 0, 0, 0, 1, 1, 0, 0, 0, 0, 1, 0, 7, 8, 9, 1]}));
     maker.json["extensionsRequired"] = json!(["KHR_mesh_quantization"]);
     let (scene, remarks) = maker.open().unwrap();
     let paths: Vec<_> = scene.nodes.iter().map(|n| &*n.path).collect();
-    assert_eq!(
-        paths,
-        [
-            "/one",
-            "/one/all",
-            "/node",
-            "/node/all",
-            "/node.2",
-            "/node.2/all"
-        ]
-    );
+    assert_eq!(paths, ["/one", "/one/all", "/node", "/node/all", "/node.2", "/node.2/all"]);
     assert_eq!(scene.meshes.len(), 1, "nodes share what nothing moves");
-    assert!(
-        remarks.iter().any(|r| r.what.contains("points or lines")),
-        "{remarks:?}"
-    );
+    assert!(remarks.iter().any(|r| r.what.contains("points or lines")), "{remarks:?}");
     let mesh = &scene.meshes[0];
     let mut corners = Vec::new();
     mesh.face_indices.read(0, &mut corners).unwrap();
@@ -520,15 +413,7 @@ fn all_kinds_of_primitives_and_accessors() {
     // The origin of images is at the top.
     assert_eq!(uv[..4], [[0.0, 1.0], [1.0, 0.75], [0.0, 0.0], [1.0, 0.0]]);
     mesh.colours[0].values.read(0, &mut colour).unwrap();
-    assert_eq!(
-        colour[7..11],
-        [
-            [1.0; 4],
-            [1.0, 0.0, 0.0, 1.0],
-            [1.0, 1.0, 0.0, 1.0],
-            [1.0, 0.0, 0.0, 1.0]
-        ]
-    );
+    assert_eq!(colour[7..11], [[1.0; 4], [1.0, 0.0, 0.0, 1.0], [1.0, 1.0, 0.0, 1.0], [1.0, 0.0, 0.0, 1.0]]);
     let sets: Vec<_> = mesh.face_sets.iter().map(|s| &*s.name).collect();
     assert_eq!(sets, ["material 1", "red"]);
     let mut faces = Vec::new();
@@ -536,13 +421,7 @@ fn all_kinds_of_primitives_and_accessors() {
     assert_eq!(faces, [2, 3, 4, 5]);
     // A matrix with shear is kept as it is.
     let mut matrix = Vec::new();
-    scene.nodes[4]
-        .transform
-        .as_ref()
-        .unwrap()
-        .matrix
-        .read(0, &mut matrix)
-        .unwrap();
+    scene.nodes[4].transform.as_ref().unwrap().matrix.read(0, &mut matrix).unwrap();
     assert_eq!(matrix[0].y_axis.x, 1.0);
 }
 
@@ -567,11 +446,7 @@ fn buffers_beside_and_inside() {
     let alphabet = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::from("data:application/octet-stream;base64,");
     for chunk in maker.binary.chunks(3) {
-        let bits = chunk
-            .iter()
-            .chain(&[0, 0])
-            .take(3)
-            .fold(0usize, |all, b| all << 8 | usize::from(*b));
+        let bits = chunk.iter().chain(&[0, 0]).take(3).fold(0usize, |all, b| all << 8 | usize::from(*b));
         for k in 0..=chunk.len() {
             text.push(char::from(alphabet[bits >> (18 - 6 * k) & 63]));
         }
@@ -626,18 +501,9 @@ fn no_file_outside_of_the_folder_is_read() {
         &format!("FILE:{absolute}"),
     ] {
         let error = open(outside).expect_err(outside).to_string();
-        assert!(
-            error.contains("only files beside the .gltf"),
-            "{outside}: {error}"
-        );
+        assert!(error.contains("only files beside the .gltf"), "{outside}: {error}");
     }
-    for inside in [
-        "own.bin",
-        "./own.bin",
-        "sub/own.bin",
-        "sub/../own.bin",
-        "sub/.//own.bin",
-    ] {
+    for inside in ["own.bin", "./own.bin", "sub/own.bin", "sub/../own.bin", "sub/.//own.bin"] {
         open(inside).expect(inside);
     }
     // Encoded once, not twice.
@@ -646,12 +512,9 @@ fn no_file_outside_of_the_folder_is_read() {
     #[cfg(unix)]
     {
         // A link is made by the folder's owner, not by the file.
-        std::os::unix::fs::symlink(above.path().join("secret.bin"), folder.join("link.bin"))
-            .unwrap();
+        std::os::unix::fs::symlink(above.path().join("secret.bin"), folder.join("link.bin")).unwrap();
         open("link.bin").unwrap();
-        let made = std::process::Command::new("mkfifo")
-            .arg(folder.join("pipe.bin"))
-            .status();
+        let made = std::process::Command::new("mkfifo").arg(folder.join("pipe.bin")).status();
         assert!(made.unwrap().success());
         let error = open("pipe.bin").unwrap_err().to_string();
         assert!(error.contains("named pipe"), "{error}");
@@ -686,14 +549,8 @@ fn morph_targets_move_points() {
         points
     };
     assert_eq!(scene.meshes[0].positions.len(), 3);
-    assert_eq!(
-        read(0, 1),
-        [[2.0, 0.0, 1.0], [3.0, 0.0, 2.0], [2.0, 1.0, 3.0]]
-    );
-    assert_eq!(
-        read(0, 2),
-        [[-1.0, 0.0, 0.0], [0.0, 0.0, 0.0], [-1.0, 1.0, 0.0]]
-    );
+    assert_eq!(read(0, 1), [[2.0, 0.0, 1.0], [3.0, 0.0, 2.0], [2.0, 1.0, 3.0]]);
+    assert_eq!(read(0, 2), [[-1.0, 0.0, 0.0], [0.0, 0.0, 0.0], [-1.0, 1.0, 0.0]]);
     assert_eq!(scene.meshes[1].positions.len(), 1);
     assert_eq!(read(1, 0)[2], [0.0, 1.0, 1.5]);
 }
@@ -706,8 +563,7 @@ fn what_was_written_is_read() {
         let placed = source.expand().unwrap();
         let selected = vec![true; placed.len()];
         let options = meshreel_scene::sample::FrameOptions::default();
-        let times =
-            meshreel_scene::sample::frame_times(&source, &placed, &selected, &options).unwrap();
+        let times = meshreel_scene::sample::frame_times(&source, &placed, &selected, &options).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.glb");
         write::glb::write(&path, &source, &times, &mut |_, _| ()).unwrap();
@@ -716,11 +572,7 @@ fn what_was_written_is_read() {
         for time in times.iter().step_by(5) {
             let wanted = sorted(evaluator.triangles((*time - times[0].min(0.0)) as f32));
             let got = sorted(triangles(&scene, *time - times[0].min(0.0)));
-            let shown: Vec<_> = got
-                .iter()
-                .filter(|t| t[0].distance(t[1]) > 1e-9)
-                .copied()
-                .collect();
+            let shown: Vec<_> = got.iter().filter(|t| t[0].distance(t[1]) > 1e-9).copied().collect();
             assert_eq!(shown.len(), wanted.len(), "{name} at {time}");
             let off = distance(&shown, &wanted);
             assert!(off < 1e-4, "{name} at {time}: {off}");
@@ -733,39 +585,22 @@ fn a_skinned_mesh_stands_in_the_world() {
     let (scene, remarks) = animated().open().unwrap();
     assert!(remarks.is_empty(), "{remarks:?}");
     let paths: Vec<_> = scene.nodes.iter().map(|n| &*n.path).collect();
-    assert_eq!(
-        paths,
-        ["/body", "/body/tri"],
-        "joints that carry nothing are no nodes"
-    );
-    // Sample 1 by hand: root moves by 1 in x, tip turns by 2·asin(0.6) around z at its place, the target lifts by 1.
+    assert_eq!(paths, ["/body", "/body/tri"], "joints that carry nothing are no nodes");
+    // Sample 1 by hand: root moves by 1 in x, tip turns by 2·asin(0.6) around z at its place, the target
+    // lifts by 1.
     let (sin, cos) = (0.96, 0.28);
-    let tip = |p: [f64; 3]| {
-        [
-            1.0 + cos * p[0] - sin * (p[1] - 1.0),
-            1.0 + sin * p[0] + cos * (p[1] - 1.0),
-            p[2],
-        ]
-    };
+    let tip =
+        |p: [f64; 3]| [1.0 + cos * p[0] - sin * (p[1] - 1.0), 1.0 + sin * p[0] + cos * (p[1] - 1.0), p[2]];
     let root = |p: [f64; 3]| [1.0 + p[0], p[1], p[2]];
-    let blend = |p: [f64; 3], w: f64| {
-        DVec3::from_array(root(p)) * (1.0 - w) + DVec3::from_array(tip(p)) * w
-    };
-    let wanted = [
-        blend([0.0, 0.0, 1.0], 0.5),
-        blend([1.0, 0.0, 1.0], 1.0),
-        blend([0.0, 1.0, 1.0], 1.0),
-    ];
+    let blend = |p: [f64; 3], w: f64| DVec3::from_array(root(p)) * (1.0 - w) + DVec3::from_array(tip(p)) * w;
+    let wanted = [blend([0.0, 0.0, 1.0], 0.5), blend([1.0, 0.0, 1.0], 1.0), blend([0.0, 1.0, 1.0], 1.0)];
     let got = triangles(&scene, scene.meshes[0].positions.time(1));
     for (got, wanted) in got[0].iter().zip(wanted) {
         assert!(got.distance(wanted) < 1e-6, "{got} {wanted}");
     }
     // The weight of the morph target rides along with the clip.
     let clip = &scene.clips[0];
-    assert_eq!(
-        (clip.scalars.len(), clip.scalars[0].values.at(1).x),
-        (1, 1.0)
-    );
+    assert_eq!((clip.scalars.len(), clip.scalars[0].values.at(1).x), (1, 1.0));
 }
 
 /// Two roots, tracks that stand still at rest and elsewhere, and everything that rides along.
@@ -773,34 +608,18 @@ fn made() -> (Skeleton, Clip) {
     let joint = |name: &str, parent: Option<usize>, y: f64| Joint {
         name: name.into(),
         parent,
-        rest: Qvv {
-            translation: DVec3::new(0.0, y, 0.0),
-            ..Qvv::IDENTITY
-        },
+        rest: Qvv { translation: DVec3::new(0.0, y, 0.0), ..Qvv::IDENTITY },
         ..Joint::default()
     };
-    let mut joints = vec![
-        joint("a", None, 100.0),
-        joint("b", Some(0), 20.0),
-        joint("c", None, 3.0),
-    ];
+    let mut joints = vec![joint("a", None, 100.0), joint("b", Some(0), 20.0), joint("c", None, 3.0)];
     joints[1].layer = Some("cosmetic".into());
     (joints[1].bias, joints[2].shell) = (Some(0.5), Some(2.0));
-    let skeleton = Skeleton {
-        name: "two roots".into(),
-        joints,
-    };
+    let skeleton = Skeleton { name: "two roots".into(), joints };
     let n = 20;
-    let moving = |f: &dyn Fn(f64) -> DVec3| {
-        SubTrack::new((0..n).map(|i| f(f64::from(i))).collect()).unwrap()
-    };
-    let turns = (0..n)
-        .map(|i| DQuat::from_rotation_z(f64::from(i) * 0.4) * if i % 3 == 0 { -1.0 } else { 1.0 });
-    let mut tracks: Vec<Track> = skeleton
-        .joints
-        .iter()
-        .map(|j| Track::constant(j.rest))
-        .collect();
+    let moving = |f: &dyn Fn(f64) -> DVec3| SubTrack::new((0..n).map(|i| f(f64::from(i))).collect()).unwrap();
+    let turns =
+        (0..n).map(|i| DQuat::from_rotation_z(f64::from(i) * 0.4) * if i % 3 == 0 { -1.0 } else { 1.0 });
+    let mut tracks: Vec<Track> = skeleton.joints.iter().map(|j| Track::constant(j.rest)).collect();
     tracks[0].translation = moving(&|i| DVec3::new(i, 100.0 + i * i, -0.1 * i));
     tracks[1].rotation = SubTrack::new(turns.collect()).unwrap();
     tracks[1].scale = SubTrack::constant(DVec3::splat(2.0));
@@ -815,17 +634,10 @@ fn made() -> (Skeleton, Clip) {
         scalars: vec![ScalarTrack {
             name: "smile".into(),
             components: 3,
-            values: SubTrack::new(
-                (0..n)
-                    .map(|i| DVec4::new(f64::from(i), 0.25, -1.0, 0.0))
-                    .collect(),
-            )
-            .unwrap(),
+            values: SubTrack::new((0..n).map(|i| DVec4::new(f64::from(i), 0.25, -1.0, 0.0)).collect())
+                .unwrap(),
         }],
-        markers: vec![Marker {
-            name: "step".into(),
-            time: 0.75,
-        }],
+        markers: vec![Marker { name: "step".into(), time: 0.75 }],
     };
     (skeleton, clip)
 }
@@ -862,27 +674,18 @@ fn clips_come_back() {
         let (wanted, got) = (skeleton.scaled(0.01), &again.skeletons[0]);
         assert_eq!(wanted.joints.len(), got.joints.len());
         for (a, b) in wanted.joints.iter().zip(&got.joints) {
-            assert_eq!(
-                (&a.name, a.parent, &a.layer, a.bias),
-                (&b.name, b.parent, &b.layer, b.bias)
-            );
+            assert_eq!((&a.name, a.parent, &a.layer, a.bias), (&b.name, b.parent, &b.layer, b.bias));
             assert_eq!(a.shell, b.shell);
             assert!(a.rest.translation.distance(b.rest.translation) < 1e-7);
         }
         let (wanted, got) = (clip.scaled(0.01), &again.clips[0]);
-        assert_eq!(
-            (wanted.samples, wanted.fps, wanted.start),
-            (got.samples, got.fps, got.start)
-        );
+        assert_eq!((wanted.samples, wanted.fps, wanted.start), (got.samples, got.fps, got.start));
         assert_eq!(wanted.markers, got.markers);
         assert_eq!(wanted.scalars, got.scalars);
         for i in 0..wanted.samples {
             for (a, b) in wanted.tracks.iter().zip(&got.tracks) {
                 let (a, b) = (a.at(i), b.at(i));
-                assert!(
-                    a.translation.distance(b.translation) < 1e-6
-                        && a.scale.distance(b.scale) < 1e-6
-                );
+                assert!(a.translation.distance(b.translation) < 1e-6 && a.scale.distance(b.scale) < 1e-6);
                 assert!(1.0 - a.rotation.dot(b.rotation).abs() < 1e-12);
             }
         }
@@ -897,10 +700,7 @@ fn motion_capture_survives_gltf() {
     let (scene, _) = read::open(&path, &ReadOptions::default()).unwrap();
     let again = round_trip(&scene);
     let (wanted, got) = (&scene.clips[0], again.clips[0].scaled(100.0));
-    assert_eq!(
-        (wanted.samples, wanted.fps, wanted.start),
-        (got.samples, got.fps, got.start)
-    );
+    assert_eq!((wanted.samples, wanted.fps, wanted.start), (got.samples, got.fps, got.start));
     // And once more as BVH.
     let text = write::bvh::text(&again.skeletons[0].scaled(100.0), &got, &mut Vec::new());
     let options = ReadOptions::default();
@@ -923,38 +723,19 @@ fn the_bundled_prism() {
     assert!(remarks.is_empty(), "{remarks:?}");
     walk(&scene).unwrap();
     let joints = &scene.skeletons[0].joints;
-    let names: Vec<_> = joints
-        .iter()
-        .map(|j| (&*j.name, j.parent, j.layer.as_deref()))
-        .collect();
+    let names: Vec<_> = joints.iter().map(|j| (&*j.name, j.parent, j.layer.as_deref())).collect();
     assert_eq!(
         names,
-        [
-            ("hips", None, Some("base")),
-            ("spine", Some(0), None),
-            ("tip", Some(1), Some("cosmetic"))
-        ]
+        [("hips", None, Some("base")), ("spine", Some(0), None), ("tip", Some(1), Some("cosmetic"))]
     );
     let clip = &scene.clips[0];
-    assert_eq!(
-        (&*clip.name, clip.fps, clip.samples, clip.duration()),
-        ("bend", 24.0, 49, 2.0)
-    );
-    assert_eq!(
-        (
-            clip.markers.len(),
-            clip.scalars.len(),
-            &*clip.scalars[0].name
-        ),
-        (2, 1, "bulge")
-    );
+    assert_eq!((&*clip.name, clip.fps, clip.samples, clip.duration()), ("bend", 24.0, 49, 2.0));
+    assert_eq!((clip.markers.len(), clip.scalars.len(), &*clip.scalars[0].name), (2, 1, "bulge"));
     let tip = &clip.tracks[2];
     // Held until the key, and a quarter of the way of a curve that begins flat and ends with a tangent.
     assert_eq!((tip.scale.at(11).x, tip.scale.at(12).x), (1.0, 1.5));
     let angle = |i: usize| 2.0 * tip.rotation.at(i).z.atan2(tip.rotation.at(i).w);
-    assert!(
-        angle(0).abs() < 1e-9 && (angle(12) - 1.0).abs() < 1e-6 && (angle(48) + 0.5).abs() < 1e-6
-    );
+    assert!(angle(0).abs() < 1e-9 && (angle(12) - 1.0).abs() < 1e-6 && (angle(48) + 0.5).abs() < 1e-6);
     let u: f64 = 3.0 / 12.0;
     let h = [
         1.0 - 3.0 * u * u + 2.0 * u * u * u,
@@ -962,16 +743,8 @@ fn the_bundled_prism() {
         3.0 * u * u - 2.0 * u * u * u,
     ];
     let (z, w) = (h[1] + h[2] * 0.5f64.sin(), h[0] + h[2] * 0.5f64.cos());
-    assert!(
-        (angle(3) - 2.0 * z.atan2(w)).abs() < 1e-6,
-        "{} {}",
-        angle(3),
-        2.0 * z.atan2(w)
-    );
+    assert!((angle(3) - 2.0 * z.atan2(w)).abs() < 1e-6, "{} {}", angle(3), 2.0 * z.atan2(w));
     let mesh = &scene.meshes[0];
-    assert_eq!(
-        (mesh.positions.len(), mesh.face_sets.len(), mesh.uvs.len()),
-        (49, 2, 1)
-    );
+    assert_eq!((mesh.positions.len(), mesh.face_sets.len(), mesh.uvs.len()), (49, 2, 1));
     assert_eq!(mesh.skin.as_ref().unwrap().joints, [0, 1, 2]);
 }

@@ -19,50 +19,22 @@ fn damage_is_named() {
     type Change = fn(&mut Maker);
     let cases: [(&str, Change); 23] = [
         ("version", |m| m.json["asset"]["version"] = json!("1.0")),
-        ("KHR_draco", |m| {
-            m.json["extensionsRequired"] = json!(["KHR_draco_mesh_compression"])
-        }),
-        ("EXT_meshopt", |m| {
-            m.json["extensionsRequired"] = json!(["EXT_meshopt_compression"])
-        }),
-        ("two parents", |m| {
-            m.json["nodes"][2]["children"] = json!([1])
-        }),
+        ("KHR_draco", |m| m.json["extensionsRequired"] = json!(["KHR_draco_mesh_compression"])),
+        ("EXT_meshopt", |m| m.json["extensionsRequired"] = json!(["EXT_meshopt_compression"])),
+        ("two parents", |m| m.json["nodes"][2]["children"] = json!([1])),
         ("ancestors", |m| m.json["nodes"][1]["children"] = json!([0])),
         ("child 77", |m| m.json["nodes"][1]["children"] = json!([77])),
-        ("node 99", |m| {
-            m.json["animations"][0]["channels"][0]["target"]["node"] = json!(99)
-        }),
-        ("sampler", |m| {
-            m.json["animations"][0]["channels"][0]["sampler"] = json!(99)
-        }),
-        ("interpolation", |m| {
-            m.json["animations"][0]["samplers"][0]["interpolation"] = json!("LINE")
-        }),
-        ("do not fit", |m| {
-            m.json["accessors"][0]["count"] = json!(1_000_000)
-        }),
-        ("values of accessor", |m| {
-            m.json["accessors"][0]["count"] = json!(1u64 << 40)
-        }),
-        ("do not fit", |m| {
-            m.json["accessors"][0]["byteOffset"] = json!(u64::MAX)
-        }),
-        ("do not fit", |m| {
-            m.json["bufferViews"][0]["byteLength"] = json!(u64::MAX)
-        }),
-        ("stride", |m| {
-            m.json["bufferViews"][0]["byteStride"] = json!(3)
-        }),
-        ("not one of", |m| {
-            m.json["accessors"][0]["type"] = json!("VEC2")
-        }),
-        ("not one of", |m| {
-            m.json["accessors"][0]["componentType"] = json!(5124)
-        }),
-        ("buffer view is not there", |m| {
-            m.json["accessors"][0]["bufferView"] = json!(500)
-        }),
+        ("node 99", |m| m.json["animations"][0]["channels"][0]["target"]["node"] = json!(99)),
+        ("sampler", |m| m.json["animations"][0]["channels"][0]["sampler"] = json!(99)),
+        ("interpolation", |m| m.json["animations"][0]["samplers"][0]["interpolation"] = json!("LINE")),
+        ("do not fit", |m| m.json["accessors"][0]["count"] = json!(1_000_000)),
+        ("values of accessor", |m| m.json["accessors"][0]["count"] = json!(1u64 << 40)),
+        ("do not fit", |m| m.json["accessors"][0]["byteOffset"] = json!(u64::MAX)),
+        ("do not fit", |m| m.json["bufferViews"][0]["byteLength"] = json!(u64::MAX)),
+        ("stride", |m| m.json["bufferViews"][0]["byteStride"] = json!(3)),
+        ("not one of", |m| m.json["accessors"][0]["type"] = json!("VEC2")),
+        ("not one of", |m| m.json["accessors"][0]["componentType"] = json!(5124)),
+        ("buffer view is not there", |m| m.json["accessors"][0]["bufferView"] = json!(500)),
         ("joint 40", |m| m.json["skins"][0]["joints"] = json!([40])),
         ("no joints", |m| m.json["skins"][0]["joints"] = json!([])),
         ("mesh 9", |m| m.json["nodes"][2]["mesh"] = json!(9)),
@@ -80,11 +52,7 @@ fn damage_is_named() {
     for at in (0..good.binary.len()).step_by(4) {
         let mut maker = good.clone();
         maker.binary[at..at + 4].copy_from_slice(&f32::NAN.to_le_bytes());
-        named += usize::from(
-            maker
-                .open()
-                .is_err_and(|e| matches!(e, Error::Malformed { .. })),
-        );
+        named += usize::from(maker.open().is_err_and(|e| matches!(e, Error::Malformed { .. })));
     }
     assert!(named > 30, "{named}");
 }
@@ -99,9 +67,7 @@ fn cut_short_and_flipped_is_no_panic() {
     for _ in 0..3000 {
         let mut bytes = bytes.clone();
         for _ in 0..1 + state % 3 {
-            state = state
-                .wrapping_mul(6364136223846793005)
-                .wrapping_add(1442695040888963407);
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             let at = (state >> 33) as usize % bytes.len();
             bytes[at] ^= 1 << (state >> 20 & 7);
         }
@@ -126,22 +92,13 @@ fn more_than_the_limits_is_refused_before_it_is_made() {
     // Samples: two keys, years apart.
     let mut maker = Maker::new();
     let node = maker.node(None, json!({}));
-    maker.channel(
-        node,
-        "translation",
-        "LINEAR",
-        &[0.0, 1e9],
-        &[[0.0; 3], [1.0; 3]],
-    );
+    maker.channel(node, "translation", "LINEAR", &[0.0, 1e9], &[[0.0; 3], [1.0; 3]]);
     limit(&maker, "samples");
     // Zeros that take no bytes.
     let mut maker = Maker::new();
     let zeros = json!({"componentType": 5126, "type": "VEC3", "count": 100_000_000});
     let zeros = maker.push("accessors", zeros);
-    maker.push(
-        "meshes",
-        json!({"primitives": [{"attributes": {"POSITION": zeros}}]}),
-    );
+    maker.push("meshes", json!({"primitives": [{"attributes": {"POSITION": zeros}}]}));
     maker.node(None, json!({"mesh": 0}));
     limit(&maker, "zeros");
     // The same points again and again.
@@ -164,22 +121,10 @@ fn odd_animations_have_a_result() {
     // One key, zero length, a quaternion of zeros, signs that flip, scale through zero, far away.
     let mut maker = Maker::new();
     let node = maker.node(None, json!({"name": "a"}));
-    maker.channel(
-        node,
-        "translation",
-        "LINEAR",
-        &[2.0],
-        &[[1e5f32, -1e5, 1e5]],
-    );
+    maker.channel(node, "translation", "LINEAR", &[2.0], &[[1e5f32, -1e5, 1e5]]);
     let (scene, _) = maker.open().unwrap();
     assert_eq!((scene.clips[0].samples, scene.clips[0].start), (1, 2.0));
-    maker.channel(
-        node,
-        "scale",
-        "LINEAR",
-        &[2.0, 2.0],
-        &[[1f32, 1.0, 1.0], [-1.0, 1.0, 1.0]],
-    );
+    maker.channel(node, "scale", "LINEAR", &[2.0, 2.0], &[[1f32, 1.0, 1.0], [-1.0, 1.0, 1.0]]);
     assert_eq!(maker.open().unwrap().0.clips[0].samples, 1);
     let keys: Vec<f32> = (0..9).map(|i| i as f32 / 24.0).collect();
     let flips: Vec<[f32; 4]> = (0..9)
@@ -195,10 +140,7 @@ fn odd_animations_have_a_result() {
     let through: Vec<[f32; 3]> = (0..9).map(|i| [1.0 - i as f32 / 4.0, 1.0, 1.0]).collect();
     maker.channel(node, "scale", "LINEAR", &keys, &through);
     let (scene, remarks) = maker.open().unwrap();
-    assert!(
-        remarks.iter().any(|r| r.what.contains("all zero")),
-        "{remarks:?}"
-    );
+    assert!(remarks.iter().any(|r| r.what.contains("all zero")), "{remarks:?}");
     let clip = &scene.clips[0];
     assert_eq!((clip.fps, clip.samples), (24.0, 9));
     for i in 0..9 {
@@ -206,15 +148,9 @@ fn odd_animations_have_a_result() {
     }
     assert_eq!(clip.tracks[0].at(4).scale.x, 0.0);
     // 0 frames per second of inputs that need a rate.
-    let options = ReadOptions {
-        source_fps: 0.0,
-        ..ReadOptions::default()
-    };
+    let options = ReadOptions { source_fps: 0.0, ..ReadOptions::default() };
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.glb");
     std::fs::write(&path, maker.glb()).unwrap();
-    assert!(matches!(
-        read::open(&path, &options),
-        Err(Error::Misuse { .. })
-    ));
+    assert!(matches!(read::open(&path, &options), Err(Error::Misuse { .. })));
 }

@@ -31,13 +31,9 @@ fn turning(n: usize, shear: bool) -> Vec<DMat4> {
     (0..n)
         .map(|i| {
             let a = i as f64 * 0.1;
-            let m = DMat4::from_rotation_translation(
-                DQuat::from_rotation_y(a),
-                DVec3::new(a, 0.0, 1.0),
-            );
-            let skew = DMat4::from_cols_array(&[
-                1., 0., 0., 0., 0.5, 1., 0., 0., 0., 0., 1., 0., 0., 0., 0., 1.,
-            ]);
+            let m = DMat4::from_rotation_translation(DQuat::from_rotation_y(a), DVec3::new(a, 0.0, 1.0));
+            let skew =
+                DMat4::from_cols_array(&[1., 0., 0., 0., 0.5, 1., 0., 0., 0., 0., 1., 0., 0., 0., 0., 1.]);
             if shear { m * skew } else { m }
         })
         .collect()
@@ -48,13 +44,7 @@ fn scene() -> Scene {
     Scene {
         nodes: vec![
             node("group", None, "/group", still.clone(), 1.0),
-            node(
-                "piece",
-                Some(0),
-                "/group/piece",
-                turning(25, false),
-                1.0 / 24.0,
-            ),
+            node("piece", Some(0), "/group/piece", turning(25, false), 1.0 / 24.0),
             node("rivet", Some(1), "/group/piece/rivet", still.clone(), 1.0),
             node("wall", Some(0), "/group/wall", still.clone(), 1.0),
             node("other", None, "/other", turning(13, false), 1.0 / 12.0),
@@ -87,13 +77,9 @@ fn worst(scene: &Scene, clips: &Scene) -> f64 {
             };
             paths.push(format!("{path}/{}", joint.name));
             matrices.push(matrix * DMat4::from(local.matrix()));
-            let at = placed
-                .iter()
-                .position(|p| p.path.ends_with(paths.last().unwrap()))
-                .unwrap();
+            let at = placed.iter().position(|p| p.path.ends_with(paths.last().unwrap())).unwrap();
             for k in 0..4 {
-                worst =
-                    worst.max((world.matrix[at].col(k) - matrices.last().unwrap().col(k)).length());
+                worst = worst.max((world.matrix[at].col(k) - matrices.last().unwrap().col(k)).length());
             }
         }
     }
@@ -105,21 +91,9 @@ fn joints_are_where_their_nodes_are() {
     let scene = scene();
     let (clips, remarks) = clips(&scene);
     assert!(remarks.is_empty(), "{remarks:?}");
-    let joints: Vec<_> = clips.skeletons[0]
-        .joints
-        .iter()
-        .map(|j| (&*j.name, j.parent))
-        .collect();
+    let joints: Vec<_> = clips.skeletons[0].joints.iter().map(|j| (&*j.name, j.parent)).collect();
     // What stands still below what stands still is none.
-    assert_eq!(
-        joints,
-        [
-            ("group", None),
-            ("piece", Some(0)),
-            ("rivet", Some(1)),
-            ("other", None)
-        ]
-    );
+    assert_eq!(joints, [("group", None), ("piece", Some(0)), ("rivet", Some(1)), ("other", None)]);
     let clip = &clips.clips[0];
     assert_eq!((clip.fps, clip.samples, clip.start), (24.0, 25, 1.0));
     assert!(worst(&scene, &clips) < 1e-12);
@@ -132,28 +106,16 @@ fn a_part_of_the_nodes() {
     let only = |path: &str| path.starts_with("/other");
     let clips = clips_only(&scene, &only, &mut Vec::new()).unwrap();
     assert_eq!(clips.skeletons[0].joints.len(), 1);
-    let error = clips_only(&scene, &|path| path == "/group/wall", &mut Vec::new())
-        .err()
-        .unwrap();
+    let error = clips_only(&scene, &|path| path == "/group/wall", &mut Vec::new()).err().unwrap();
     assert!(matches!(error, Error::Unsupported { .. }), "{error}");
 }
 
 #[test]
 fn shear_is_left_out_and_said() {
     let mut scene = scene();
-    scene.nodes[1] = node(
-        "piece",
-        Some(0),
-        "/group/piece",
-        turning(25, true),
-        1.0 / 24.0,
-    );
+    scene.nodes[1] = node("piece", Some(0), "/group/piece", turning(25, true), 1.0 / 24.0);
     let (clips, remarks) = clips(&scene);
-    assert!(
-        remarks
-            .iter()
-            .any(|r| r.what.contains("sheared") && r.node == "/group/piece")
-    );
+    assert!(remarks.iter().any(|r| r.what.contains("sheared") && r.node == "/group/piece"));
     let matrix = clips.clips[0].tracks[1].at(3).matrix();
     assert!(matrix.x_axis.dot(matrix.y_axis).abs() < 1e-12);
     assert!((matrix.y_axis.length() - 1.25f64.sqrt()).abs() < 1e-12);
@@ -163,10 +125,7 @@ fn shear_is_left_out_and_said() {
 fn who_ignores_its_parents_is_a_root() {
     let mut scene = scene();
     let flags = Channel::in_memory(
-        TimeSampling::Uniform {
-            start: 1.0,
-            step: 0.5,
-        },
+        TimeSampling::Uniform { start: 1.0, step: 0.5 },
         vec![vec![true], vec![false], vec![true]],
     );
     scene.nodes[2].transform.as_mut().unwrap().inherits = Some(flags);
@@ -177,8 +136,7 @@ fn who_ignores_its_parents_is_a_root() {
 
 #[test]
 fn a_real_archive() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../testdata/inputs/n_robot_bone_parented.abc");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/inputs/n_robot_bone_parented.abc");
     let (scene, _) = read::open(&path, &ReadOptions::default()).unwrap();
     let (clips, _) = clips(&scene);
     let clip = &clips.clips[0];

@@ -1,5 +1,5 @@
-//! Damaged Alembic files: an error of one line, or remarks and what is left. Never a panic, a hang, or more values
-//! than the file has bytes.
+//! Damaged Alembic files: an error of one line, or remarks and what is left. Never a panic, a hang, or more
+//! values than the file has bytes.
 
 use meshreel_scene::read::{ReadOptions, open};
 use meshreel_scene::{Attribute, Channel, Scene};
@@ -82,12 +82,7 @@ impl Scratch {
         let path = self.0.path().join("damaged.abc");
         // Overwritten, not replaced: some file systems sync a file that was cut to nothing when it is closed.
         let mut options = std::fs::File::options();
-        let mut file = options
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(&path)
-            .unwrap();
+        let mut file = options.write(true).create(true).truncate(false).open(&path).unwrap();
         file.write_all(bytes).unwrap();
         file.set_len(bytes.len() as u64).unwrap();
         survive(&path, bytes.len())
@@ -124,10 +119,7 @@ fn malformed_files_of_the_library() {
 /// A small animated archive of ours: transform, mesh, face set, uv and visibility.
 fn small() -> Vec<u8> {
     use meshreel_scene::*;
-    let sampling = || TimeSampling::Uniform {
-        start: 0.0,
-        step: 0.04,
-    };
+    let sampling = || TimeSampling::Uniform { start: 0.0, step: 0.04 };
     let node = |name: &str, parent, kind| Node {
         name: name.into(),
         path: match parent {
@@ -145,19 +137,10 @@ fn small() -> Vec<u8> {
     };
     let mut scene = Scene::default();
     let mut group = node("move", None, NodeKind::Xform);
-    let moves = (0..3).map(|i| {
-        vec![glam::DMat4::from_translation(glam::DVec3::splat(
-            f64::from(i),
-        ))]
-    });
-    group.transform = Some(Transform {
-        matrix: Channel::in_memory(sampling(), moves.collect()),
-        inherits: None,
-    });
-    group.visibility = Some(Channel::in_memory(
-        sampling(),
-        vec![vec![1], vec![0], vec![-1]],
-    ));
+    let moves = (0..3).map(|i| vec![glam::DMat4::from_translation(glam::DVec3::splat(f64::from(i)))]);
+    group.transform =
+        Some(Transform { matrix: Channel::in_memory(sampling(), moves.collect()), inherits: None });
+    group.visibility = Some(Channel::in_memory(sampling(), vec![vec![1], vec![0], vec![-1]]));
     let mut shape = node("shape", Some(0), NodeKind::PolyMesh);
     shape.mesh = Some(0);
     scene.nodes = vec![group, shape];
@@ -178,10 +161,7 @@ fn small() -> Vec<u8> {
         }],
         colours: Vec::new(),
         velocities: None,
-        face_sets: vec![FaceSet {
-            name: "1_red".into(),
-            faces: Channel::constant(vec![0]),
-        }],
+        face_sets: vec![FaceSet { name: "1_red".into(), faces: Channel::constant(vec![0]) }],
         other_attributes: Vec::new(),
         is_subd: false,
         integers: Vec::new(),
@@ -239,9 +219,7 @@ fn damage_to_files_of_other_exporters() {
         }
         let mut bytes = good.clone();
         for _ in 0..150 {
-            let places: Vec<usize> = (0..1 + random.below(4))
-                .map(|_| random.below(good.len()))
-                .collect();
+            let places: Vec<usize> = (0..1 + random.below(4)).map(|_| random.below(good.len())).collect();
             for &at in &places {
                 bytes[at] = random.below(256) as u8;
             }
@@ -257,20 +235,10 @@ fn damage_to_files_of_other_exporters() {
 fn what_is_no_file_or_no_archive() {
     let folder = tempfile::tempdir().unwrap();
     let options = ReadOptions::default();
-    for (name, content) in [
-        ("empty.abc", &b""[..]),
-        ("text.abc", b"hello"),
-        ("x.bin", b"hello"),
-    ] {
+    for (name, content) in [("empty.abc", &b""[..]), ("text.abc", b"hello"), ("x.bin", b"hello")] {
         let path = folder.path().join(name);
         std::fs::write(&path, content).unwrap();
-        assert!(
-            open(&path, &options)
-                .err()
-                .unwrap()
-                .to_string()
-                .contains(name)
-        );
+        assert!(open(&path, &options).err().unwrap().to_string().contains(name));
     }
     assert!(open(folder.path(), &options).is_err(), "a folder");
     assert!(open(&folder.path().join("missing.abc"), &options).is_err());

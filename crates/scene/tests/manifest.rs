@@ -11,10 +11,8 @@ fn found(scene: &Scene) -> Row {
     let counts = scene.counts;
     let placed = scene.expand().unwrap();
     let nodes = || placed.iter().map(|p| &scene.nodes[p.node]);
-    let animated = nodes()
-        .filter_map(|node| node.transform.as_ref())
-        .filter(|t| !t.matrix.is_constant())
-        .count();
+    let animated =
+        nodes().filter_map(|node| node.transform.as_ref()).filter(|t| !t.matrix.is_constant()).count();
     let (mut vertices, mut faces, mut most) = (0, 0, 0);
     let (mut points, mut counts_of_faces) = (Vec::new(), Vec::new());
     let mut classes = [0; 3];
@@ -33,12 +31,7 @@ fn found(scene: &Scene) -> Row {
     let samples = scene
         .nodes
         .iter()
-        .filter(|n| {
-            matches!(
-                n.kind,
-                NodeKind::Xform | NodeKind::PolyMesh | NodeKind::SubD
-            )
-        })
+        .filter(|n| matches!(n.kind, NodeKind::Xform | NodeKind::PolyMesh | NodeKind::SubD))
         .map(|n| n.samples)
         .max()
         .unwrap_or(0);
@@ -57,10 +50,7 @@ fn found(scene: &Scene) -> Row {
         ("V0sum", of(vertices)),
         ("F0sum", of(faces)),
         ("maxsamples", of(samples)),
-        (
-            "topo(c/h/het)",
-            format!("{}/{}/{}", classes[0], classes[1], classes[2]),
-        ),
+        ("topo(c/h/het)", format!("{}/{}/{}", classes[0], classes[1], classes[2])),
     ]
 }
 

@@ -26,14 +26,12 @@ fn points(scene: &Scene, time: f64) -> Vec<DVec3> {
 }
 
 fn open(path: &Path, animation: &str) -> Scene {
-    let options = ReadOptions {
-        animation: Some(animation.into()),
-        ..ReadOptions::default()
-    };
+    let options = ReadOptions { animation: Some(animation.into()), ..ReadOptions::default() };
     read::open(path, &options).unwrap().0
 }
 
-/// Compares each range of a file, at frames and between them, with the animation of that number alone; gives the ranges.
+/// Compares each range of a file, at frames and between them, with the animation of that number alone; gives
+/// the ranges.
 fn each_as_alone(path: &Path, parts: usize) -> Vec<NamedRange> {
     let all = open(path, ReadOptions::ALL_ANIMATIONS);
     for (a, range) in all.ranges.iter().enumerate() {
@@ -54,11 +52,7 @@ fn each_as_alone(path: &Path, parts: usize) -> Vec<NamedRange> {
             assert_eq!(got.len(), wanted.len());
             for (got, wanted) in got.iter().zip(&wanted) {
                 let off = got.distance(*wanted);
-                assert!(
-                    off < 1e-6 * (1.0 + wanted.length()),
-                    "{}: {part}: {got} {wanted}",
-                    range.name
-                );
+                assert!(off < 1e-6 * (1.0 + wanted.length()), "{}: {part}: {got} {wanted}", range.name);
             }
         }
     }
@@ -67,21 +61,14 @@ fn each_as_alone(path: &Path, parts: usize) -> Vec<NamedRange> {
 
 #[test]
 fn each_animation_is_what_it_is_alone() {
-    // A skin, a morph target and an animation of them; then others, at other rates and times, that leave some of it alone.
+    // A skin, a morph target and an animation of them; then others, at other rates and times, that leave some
+    // of it alone.
     let mut maker = animated();
-    let first = maker.json["animations"][0]["name"]
-        .as_str()
-        .map(str::to_owned);
+    let first = maker.json["animations"][0]["name"].as_str().map(str::to_owned);
     let moved = maker.triangle(&[]);
-    let node = maker.node(
-        None,
-        json!({"name": "prop", "mesh": moved, "translation": [0, 0, 5]}),
-    );
+    let node = maker.node(None, json!({"name": "prop", "mesh": moved, "translation": [0, 0, 5]}));
     let begin = |maker: &mut Maker, name: &str| {
-        maker.push(
-            "animations",
-            json!({"name": name, "channels": [], "samplers": []}),
-        );
+        maker.push("animations", json!({"name": name, "channels": [], "samplers": []}));
     };
     begin(&mut maker, "half turn");
     let turns = [[0f32, 0.0, 0.0, 1.0], [0.0, 1.0, 0.0, 1e-9]];
@@ -126,17 +113,8 @@ fn frames_of_ranges() {
     let mesh = maker.triangle(&[]);
     let node = maker.node(None, json!({"mesh": mesh}));
     for (name, end) in [("a", 1.0), ("b", 0.5)] {
-        maker.push(
-            "animations",
-            json!({"name": name, "channels": [], "samplers": []}),
-        );
-        maker.channel(
-            node,
-            "translation",
-            "LINEAR",
-            &[0.0, end],
-            &[[0f32; 3], [1.0, 0.0, 0.0]],
-        );
+        maker.push("animations", json!({"name": name, "channels": [], "samplers": []}));
+        maker.channel(node, "translation", "LINEAR", &[0.0, end], &[[0f32; 3], [1.0, 0.0, 0.0]]);
     }
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.glb");
@@ -144,30 +122,18 @@ fn frames_of_ranges() {
     let scene = open(&path, "all");
     let placed = scene.expand().unwrap();
     let times = |fps, range| {
-        let options = FrameOptions {
-            fps,
-            range,
-            ..FrameOptions::default()
-        };
+        let options = FrameOptions { fps, range, ..FrameOptions::default() };
         frame_times(&scene, &placed, &vec![true; placed.len()], &options).unwrap()
     };
     // 31 samples at 30 a second, then 16; straight lines need their ends only.
     let all = times(None, None);
     assert_eq!(all, [0.0, 1.0, 31.0 / 30.0, 46.0 / 30.0]);
-    let named =
-        |times: &[f64]| -> Vec<(String, usize, usize)> { frame_ranges(&scene.ranges, times) };
+    let named = |times: &[f64]| -> Vec<(String, usize, usize)> { frame_ranges(&scene.ranges, times) };
     assert_eq!(named(&all), [("a".into(), 0, 2), ("b".into(), 2, 2)]);
     let finer = times(Some(8.0), None);
     assert_eq!(named(&finer), [("a".into(), 0, 9), ("b".into(), 9, 5)]);
-    assert!(
-        finer
-            .iter()
-            .all(|t| *t <= 1.0 + 1e-9 || *t >= 31.0 / 30.0 - 1e-9)
-    );
-    let late = times(
-        Some(8.0),
-        Some(meshreel_scene::sample::Range::Frames(9, 11)),
-    );
+    assert!(finer.iter().all(|t| *t <= 1.0 + 1e-9 || *t >= 31.0 / 30.0 - 1e-9));
+    let late = times(Some(8.0), Some(meshreel_scene::sample::Range::Frames(9, 11)));
     assert_eq!(named(&late), [("b".into(), 0, 3)]);
 }
 
@@ -188,14 +154,12 @@ fn real_characters_one_animation_after_the_other() {
     }
 }
 
-/// Weights of morph targets in animations after the first: a remark where nothing keeps them, a clip where there is a skeleton.
+/// Weights of morph targets in animations after the first: a remark where nothing keeps them, a clip where
+/// there is a skeleton.
 #[test]
 fn weights_of_later_animations_do_not_vanish() {
     let begin = |maker: &mut Maker, name: &str| {
-        maker.push(
-            "animations",
-            json!({"name": name, "channels": [], "samplers": []}),
-        );
+        maker.push("animations", json!({"name": name, "channels": [], "samplers": []}));
     };
     let swells = |maker: &mut Maker| {
         let mesh = maker.triangle(&[]);
@@ -218,9 +182,7 @@ fn weights_of_later_animations_do_not_vanish() {
     // Nothing but weights moves, on a skin: a clip with a scalar track.
     let mut maker = animated();
     let skinned = (maker.json["nodes"].as_array().unwrap().iter()).position(|n| n["skin"].is_u64());
-    let mesh = maker.json["nodes"][skinned.unwrap()]["mesh"]
-        .as_u64()
-        .unwrap() as usize;
+    let mesh = maker.json["nodes"][skinned.unwrap()]["mesh"].as_u64().unwrap() as usize;
     let targets = &maker.json["meshes"][mesh]["primitives"][0]["targets"];
     let count = targets.as_array().map_or(0, Vec::len);
     assert!(count > 0);

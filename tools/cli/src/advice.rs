@@ -1,10 +1,12 @@
-//! Advice in words an artist understands: what takes the bytes, what could be left out, and what is more than such systems are used to.
+//! Advice in words an artist understands: what takes the bytes, what could be left out, and what is more than
+//! such systems are used to.
 
 use crate::units::{count, short};
 use meshreel_compile::{MeshReport, Report};
 use serde::Serialize;
 
-/// Transforms of most scenes, of large ones, and at most, in the system that this follows; and all of its tests together.
+/// Transforms of most scenes, of large ones, and at most, in the system that this follows; and all of its
+/// tests together.
 const TRANSFORMS: [usize; 3] = [4_096, 32_768, 65_535];
 const TESTED: usize = 1 << 20;
 /// Frames of most sequences, and at most.
@@ -12,7 +14,8 @@ const FRAMES: [usize; 2] = [1_800, 7_200];
 /// Triangles of its tests.
 const TRIANGLES: usize = 1 << 22;
 
-/// From these shares on something is worth a word: a part among others, frames of parts at rest, a mesh among others.
+/// From these shares on something is worth a word: a part among others, frames of parts at rest, a mesh among
+/// others.
 const PART: f64 = 0.2;
 const REST: f64 = 0.1;
 const MESH: f64 = 0.5;
@@ -33,11 +36,7 @@ pub struct Advice {
 
 impl Advice {
     fn new(about: &'static str, path: &str, text: String) -> Advice {
-        Advice {
-            about,
-            path: path.to_owned(),
-            text,
-        }
+        Advice { about, path: path.to_owned(), text }
     }
 
     /// As a line.
@@ -71,10 +70,7 @@ pub fn limits(totals: Totals) -> Vec<Advice> {
     let n = totals.transforms;
     if n > usual {
         let than = match n {
-            n if n > TESTED => format!(
-                "the {} that such systems were tested with",
-                count(TESTED as u64)
-            ),
+            n if n > TESTED => format!("the {} that such systems were tested with", count(TESTED as u64)),
             n if n > most => format!("the {} that one mesh can have", count(most as u64)),
             n if n > large => format!("the {} of large scenes", count(large as u64)),
             _ => format!("the {} of most scenes", count(usual as u64)),
@@ -96,10 +92,7 @@ pub fn limits(totals: Totals) -> Vec<Advice> {
     let [usual, most] = FRAMES;
     if totals.frames > usual {
         let than = match totals.frames > most {
-            true => format!(
-                "more than the {} of the longest sequences",
-                count(most as u64)
-            ),
+            true => format!("more than the {} of the longest sequences", count(most as u64)),
             false => format!("more than the {} of most sequences", count(usual as u64)),
         };
         let text = format!(
@@ -123,16 +116,10 @@ pub fn limits(totals: Totals) -> Vec<Advice> {
 pub fn heaviest_mesh<'a>(meshes: impl Iterator<Item = (&'a str, u64)>) -> Option<Advice> {
     let meshes: Vec<(&str, u64)> = meshes.collect();
     let all: u64 = meshes.iter().map(|m| m.1).sum();
-    let (path, bytes) = meshes
-        .iter()
-        .max_by_key(|m| m.1)
-        .filter(|_| meshes.len() >= SEVERAL)?;
+    let (path, bytes) = meshes.iter().max_by_key(|m| m.1).filter(|_| meshes.len() >= SEVERAL)?;
     let share = *bytes as f64 / all.max(1) as f64;
     let meshes = count(meshes.len() as u64);
-    let text = format!(
-        "uses {} of the bytes of all {meshes} meshes",
-        percent(share)
-    );
+    let text = format!("uses {} of the bytes of all {meshes} meshes", percent(share));
     (share >= MESH).then(|| Advice::new("mesh", path, text))
 }
 
@@ -186,19 +173,15 @@ fn mesh(mesh: &MeshReport) -> Vec<Advice> {
 
 /// Advice on what was compiled.
 pub fn of_report(report: &Report) -> Vec<Advice> {
-    let nodes: usize = (report.clips.iter())
-        .filter(|clip| clip.name == "nodes")
-        .map(|clip| clip.joints)
-        .sum();
+    let nodes: usize =
+        (report.clips.iter()).filter(|clip| clip.name == "nodes").map(|clip| clip.joints).sum();
     let bones: usize = report.meshes.iter().map(|m| m.bones[0] + m.bones[1]).sum();
     let mut out = limits(Totals {
         transforms: nodes + bones,
         frames: report.frames,
         triangles: report.meshes.iter().map(|m| m.triangles).sum(),
     });
-    out.extend(heaviest_mesh(
-        report.meshes.iter().map(|m| (&m.path[..], m.bytes)),
-    ));
+    out.extend(heaviest_mesh(report.meshes.iter().map(|m| (&m.path[..], m.bytes))));
     out.extend(report.meshes.iter().flat_map(mesh));
     out
 }
@@ -208,9 +191,7 @@ pub fn text(advice: &[Advice]) -> String {
     if advice.is_empty() {
         return String::new();
     }
-    let lines = advice
-        .iter()
-        .map(|a| format!("  {}\n", crate::output::one_line(&a.line())));
+    let lines = advice.iter().map(|a| format!("  {}\n", crate::output::one_line(&a.line())));
     format!("advice\n{}", lines.collect::<String>())
 }
 
@@ -220,48 +201,24 @@ mod tests {
 
     #[test]
     fn f09_limits_are_said_from_the_first_number_beyond_them() {
-        let about =
-            |totals| -> Vec<&'static str> { limits(totals).iter().map(|a| a.about).collect() };
-        let totals = Totals {
-            transforms: 4_096,
-            frames: 1_800,
-            triangles: 1 << 22,
-        };
+        let about = |totals| -> Vec<&'static str> { limits(totals).iter().map(|a| a.about).collect() };
+        let totals = Totals { transforms: 4_096, frames: 1_800, triangles: 1 << 22 };
         assert!(about(totals).is_empty());
         for (transforms, word) in [
             (4_097, "1 more than the 4 096 of most scenes"),
             (32_769, "1 more than the 32 768 of large scenes"),
             (65_537, "2 more than the 65 535 that one mesh can have"),
-            (
-                1_048_577,
-                "1 more than the 1 048 576 that such systems were tested with",
-            ),
+            (1_048_577, "1 more than the 1 048 576 that such systems were tested with"),
         ] {
-            let said = &limits(Totals {
-                transforms,
-                ..totals
-            })[0];
-            let plain: String = said
-                .text
-                .chars()
-                .map(|c| if c.is_whitespace() { ' ' } else { c })
-                .collect();
-            assert!(
-                said.about == "transforms" && plain.contains(word),
-                "{plain}"
-            );
+            let said = &limits(Totals { transforms, ..totals })[0];
+            let plain: String = said.text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).collect();
+            assert!(said.about == "transforms" && plain.contains(word), "{plain}");
         }
         for frames in [1_801, 7_201] {
             assert_eq!(about(Totals { frames, ..totals }), ["frames"]);
         }
         let triangles = (1 << 22) + 1;
-        assert_eq!(
-            about(Totals {
-                triangles,
-                ..totals
-            }),
-            ["triangles"]
-        );
+        assert_eq!(about(Totals { triangles, ..totals }), ["triangles"]);
     }
 
     #[test]
@@ -269,9 +226,6 @@ mod tests {
         let of = |bytes: [u64; 4]| heaviest_mesh(["/a", "/b", "/c", "/d"].into_iter().zip(bytes));
         assert_eq!(of([10, 10, 10, 20]), None);
         let said = of([10, 61, 19, 10]).map(|a| a.line());
-        assert_eq!(
-            said.as_deref(),
-            Some("/b: uses 61 % of the bytes of all 4 meshes")
-        );
+        assert_eq!(said.as_deref(), Some("/b: uses 61 % of the bytes of all 4 meshes"));
     }
 }

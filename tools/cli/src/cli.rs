@@ -1,7 +1,7 @@
 //! The command line as types. What each option means to the user is said here, with its default and unit.
 //!
-//! Options that change how a file is compiled live in [`Content`], which is read from the command line and, with the
-//! same keys, from an options file; every one is optional so that the two can be merged.
+//! Options that change how a file is compiled live in [`Content`], which is read from the command line and,
+//! with the same keys, from an options file; every one is optional so that the two can be merged.
 
 use crate::units::{
     Angle, Length, Range, Ratio, Size, Tolerance, ToleranceFor, deserialize_from_text, one_or_more,
@@ -12,14 +12,10 @@ use serde::{Deserialize, Deserializer};
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// Compiles baked animation into small files with a guaranteed error, looks into them, proves the error, takes them back.
+/// Compiles baked animation into small files with a guaranteed error, looks into them, proves the error,
+/// takes them back.
 #[derive(Parser)]
-#[command(
-    name = "meshreel",
-    version,
-    propagate_version = true,
-    max_term_width = 110
-)]
+#[command(name = "meshreel", version, propagate_version = true, max_term_width = 110)]
 #[command(
     after_help = "Exit codes: 0 all went well, 1 the work failed or a check did not hold, 2 wrong usage."
 )]
@@ -80,16 +76,19 @@ pub struct PlotArgs {
         conflicts_with_all = ["vertex", "parts", "faces", "levels", "hidden"]
     )]
     pub joint: Option<String>,
-    /// Meshes that bones move, instead of curves: parts and bones in colours, and how far points have a residual beside them
+    /// Meshes that bones move, instead of curves: parts and bones in colours, and how far points have a
+    /// residual beside them
     #[arg(long, conflicts_with_all = ["vertex", "clip", "mesh", "source"])]
     pub parts: bool,
-    /// Triangles of the source and of the file, each in a colour of its own, and how far the surfaces are apart; with --source
+    /// Triangles of the source and of the file, each in a colour of its own, and how far the surfaces are
+    /// apart; with --source
     #[arg(long, conflicts_with_all = ["vertex", "clip", "mesh", "parts"])]
     pub faces: bool,
     /// Levels of detail, instead of curves: the triangles of each in three frames
     #[arg(long, conflicts_with_all = ["vertex", "parts", "faces", "clip", "mesh", "source"])]
     pub levels: bool,
-    /// What is left out where nobody can see it, instead of curves: in three frames what is drawn, and in red what is not
+    /// What is left out where nobody can see it, instead of curves: in three frames what is drawn, and in red
+    /// what is not
     #[arg(long, conflicts_with_all = ["vertex", "parts", "faces", "levels", "clip", "mesh", "source"])]
     pub hidden: bool,
     /// The point of a mesh, by its number in the source (without a source map: the vertex of the file)
@@ -118,12 +117,13 @@ pub struct PlotArgs {
 /// `meshreel compile`.
 #[derive(Args)]
 pub struct CompileArgs {
-    /// Inputs: .abc (Ogawa or HDF5), .glb, .gltf, .bvh, .obj with --points, a quoted sequence such as 'frame.####.obj', or a quoted glob of
-    /// any of them. Several are compiled each for itself, or with --merge into one
+    /// Inputs: .abc (Ogawa or HDF5), .glb, .gltf, .bvh, .obj with --points, a quoted sequence such as
+    /// 'frame.####.obj', or a quoted glob of any of them. Several are compiled each for itself, or with
+    /// --merge into one
     #[arg(required = true, value_name = "IN")]
     pub inputs: Vec<PathBuf>,
-    /// The .reel to write, or a directory (existing, or ending in /) for one .reel per input. An existing file is
-    /// replaced only when the new one is complete [default: the input's name, beside it]
+    /// The .reel to write, or a directory (existing, or ending in /) for one .reel per input. An existing
+    /// file is replaced only when the new one is complete [default: the input's name, beside it]
     #[arg(long, short, value_name = "OUT.reel|DIR/")]
     pub output: Option<PathBuf>,
     /// One .reel of all inputs, merged by node path: geometry and transforms may come from different files
@@ -132,9 +132,9 @@ pub struct CompileArgs {
     /// Positions of an .obj over time
     #[arg(long, value_name = "FILE.pc2|.mdd")]
     pub points: Option<PathBuf>,
-    /// Read options from a TOML file: the long names below as keys; [[mesh]] sections with `glob`, `tolerance`,
-    /// `method`, `parts`, `remesh` for some meshes only; [[joint]] sections with `glob`, `tolerance`, `shell`, `pinned`; and [curve]. The
-    /// command line wins
+    /// Read options from a TOML file: the long names below as keys; [[mesh]] sections with `glob`,
+    /// `tolerance`, `method`, `parts`, `remesh` for some meshes only; [[joint]] sections with `glob`,
+    /// `tolerance`, `shell`, `pinned`; and [curve]. The command line wins
     #[arg(long, value_name = "FILE.toml")]
     pub options: Option<PathBuf>,
     /// Everything that can also stand in an options file
@@ -146,9 +146,10 @@ pub struct CompileArgs {
 #[derive(Args, Deserialize, Clone, Default, Debug, PartialEq)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Content {
-    /// Largest distance, in world space, between source and decoded positions: a percentage of each mesh's size, a
-    /// length in the file's unit or one with its own (0.5mm, 1cm) [default: 0.01%]. Of clips: of points at the shell distance of any joint, a length
-    /// [default: 0.01 cm]. Repeatable with a glob, for some joints ('*Hand*=0.05') or meshes ('/hero/**=0.1%')
+    /// Largest distance, in world space, between source and decoded positions: a percentage of each mesh's
+    /// size, a length in the file's unit or one with its own (0.5mm, 1cm) [default: 0.01%]. Of clips: of
+    /// points at the shell distance of any joint, a length [default: 0.01 cm]. Repeatable with a glob, for
+    /// some joints ('*Hand*=0.05') or meshes ('/hero/**=0.1%')
     #[arg(long, value_name = "[GLOB=]T", help_heading = "The promise")]
     #[serde(deserialize_with = "one_or_more")]
     pub tolerance: Vec<ToleranceFor>,
@@ -161,15 +162,16 @@ pub struct Content {
     /// Largest distance between source and decoded texture coordinates [default: 1/4096]
     #[arg(long, value_name = "RATIO", help_heading = "The promise")]
     pub uv_tolerance: Option<Ratio>,
-    /// Largest error of scalar tracks and attributes: a percentage of each component's range, or a number [default: 0.01%]
+    /// Largest error of scalar tracks and attributes: a percentage of each component's range, or a number
+    /// [default: 0.01%]
     #[arg(long, value_name = "T", help_heading = "The promise")]
     pub scalar_tolerance: Option<Tolerance>,
     /// Bits per colour component, 1 to 16 [default: 8]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=16), help_heading = "The promise")]
     pub colour_bits: Option<u8>,
 
-    /// What to keep: all, or a list of positions, normals, uvs, colours, attributes [default: all]; tangents come with normals and uvs, attributes are other numbers that are
-    /// equal all over a part
+    /// What to keep: all, or a list of positions, normals, uvs, colours, attributes [default: all]; tangents
+    /// come with normals and uvs, attributes are other numbers that are equal all over a part
     #[arg(long, value_name = "LIST", help_heading = "Content")]
     pub channels: Option<Channels>,
     /// Only nodes whose path matches (repeatable; * within a name, ** across names)
@@ -184,21 +186,23 @@ pub struct Content {
     /// Resample to this many frames per second [default: the source's own sample times]
     #[arg(long, value_name = "F", help_heading = "Content")]
     pub fps: Option<Rate>,
-    /// Add frames where the source, between its samples, is farther than K tolerances from what players show there: they put points on lines, joints of a glTF file carry them on
-    /// curves. Or off: frames as the source has them, and nothing is promised of the time between. With --fps none are added [default: auto, which is 4, but more where that
-    /// would make more than three times as many frames]
+    /// Add frames where the source, between its samples, is farther than K tolerances from what players show
+    /// there: they put points on lines, joints of a glTF file carry them on curves. Or off: frames as the
+    /// source has them, and nothing is promised of the time between. With --fps none are added [default:
+    /// auto, which is 4, but more where that would make more than three times as many frames]
     #[arg(long, value_name = "K|auto|off", help_heading = "Content")]
     pub between: Option<Between>,
     /// Frames per second of inputs that carry no rate [default: 30]
     #[arg(long, value_name = "F", help_heading = "Content")]
     pub source_fps: Option<Rate>,
-    /// Which animation of a glTF file moves its meshes, or all: one after the other on one timeline, as named ranges. Those of skeletons are all kept as clips in any case
-    /// [default: the first that moves something]
+    /// Which animation of a glTF file moves its meshes, or all: one after the other on one timeline, as named
+    /// ranges. Those of skeletons are all kept as clips in any case [default: the first that moves something]
     #[arg(long, value_name = "NAME|N|all", help_heading = "Content")]
     pub animation: Option<String>,
-    /// Rigs of skinned meshes: bake (a mesh is what frames show), keep (beside that its bind pose, weights and joints, so that any clip of its skeleton, or a blend of
-    /// clips, can move it, and extract gives it back as one character) or only (these without frames: far smaller, but the mesh stands still unless somebody moves it by
-    /// a clip) [default: bake]
+    /// Rigs of skinned meshes: bake (a mesh is what frames show), keep (beside that its bind pose, weights
+    /// and joints, so that any clip of its skeleton, or a blend of clips, can move it, and extract gives it
+    /// back as one character) or only (these without frames: far smaller, but the mesh stands still unless
+    /// somebody moves it by a clip) [default: bake]
     #[arg(long, value_name = "RIG", help_heading = "Content")]
     pub rig: Option<RigName>,
     /// Length unit of inputs that carry none: m, cm, mm or in
@@ -210,29 +214,34 @@ pub struct Content {
     /// The animation is a closed cycle, also where the last frame differs from the first
     #[arg(long, help_heading = "Content")]
     pub cycle: bool,
-    /// Meshes whose faces change get fixed ones as far as the tolerance allows, and are then as cheap as soft ones. Promised
-    /// is the distance of vertices from the other surface, both ways; texture coordinates and colours are left out
+    /// Meshes whose faces change get fixed ones as far as the tolerance allows, and are then as cheap as soft
+    /// ones. Promised is the distance of vertices from the other surface, both ways; texture coordinates and
+    /// colours are left out
     #[arg(long, help_heading = "Content")]
     pub remesh: bool,
-    /// With --remesh and --cycle: so many frames at the end are blended into the start [default: an eighth of them]
+    /// With --remesh and --cycle: so many frames at the end are blended into the start [default: an eighth of
+    /// them]
     #[arg(long, value_name = "FRAMES", help_heading = "Content")]
     pub remesh_blend: Option<u32>,
-    /// Levels of detail of each mesh beside the mesh itself, 1 to 7: each has about half the triangles of the one before, between the same vertices, and says how far it
-    /// is from the mesh in any frame [default: none]
+    /// Levels of detail of each mesh beside the mesh itself, 1 to 7: each has about half the triangles of the
+    /// one before, between the same vertices, and says how far it is from the mesh in any frame [default:
+    /// none]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=7), help_heading = "Content")]
     pub lod: Option<u8>,
-    /// Leave out, while they cannot be seen, triangles between pieces that stand together before they break apart, and on the side that they lie on in the end. In flight
-    /// everything is drawn
+    /// Leave out, while they cannot be seen, triangles between pieces that stand together before they break
+    /// apart, and on the side that they lie on in the end. In flight everything is drawn
     #[arg(long, help_heading = "Content")]
     pub cull_hidden: bool,
-    /// Keep animated normals, tangents, uvs and colours of meshes of fixed topology in pieces of their own: a player that leaves them out neither reads nor decodes them
-    /// (play --no-attributes); otherwise nothing changes but a little size
+    /// Keep animated normals, tangents, uvs and colours of meshes of fixed topology in pieces of their own: a
+    /// player that leaves them out neither reads nor decodes them (play --no-attributes); otherwise nothing
+    /// changes but a little size
     #[arg(long, help_heading = "Content")]
     pub attributes_apart: bool,
     /// Without meshes: the clips of the input or, where it has none, its moving transforms as one clip
     #[arg(long, help_heading = "Content")]
     pub clips_only: bool,
-    /// Keep no source map of meshes whose faces change, where it takes about as much as the mesh: extract then gives back their triangles, in an order of their own
+    /// Keep no source map of meshes whose faces change, where it takes about as much as the mesh: extract
+    /// then gives back their triangles, in an order of their own
     #[arg(long, conflicts_with = "strip", help_heading = "Content")]
     pub short_source_map: bool,
     /// The usual: the source map of meshes whose faces change is kept, too
@@ -245,29 +254,34 @@ pub struct Content {
     /// How meshes are kept: auto, static, rigid, skinned, soft or fluid [default: auto]
     #[arg(long, value_name = "METHOD", help_heading = "Compression")]
     pub method: Option<Method>,
-    /// Transforms of rigid parts: clip (fewest bytes) or packed (12 bytes each, as a graphics card reads them) [default: clip]
+    /// Transforms of rigid parts: clip (fewest bytes) or packed (12 bytes each, as a graphics card reads
+    /// them) [default: clip]
     #[arg(long, value_name = "FORM", help_heading = "Compression")]
     pub transforms: Option<Form>,
-    /// What tells the parts of a mesh that move as one: attribute:NAME (whole numbers on faces or points), connected
-    /// (pieces, nothing else), analyse (pieces and motion alone) or auto (any whole numbers or sets of faces that agree
-    /// with the motion, then as analyse). All are hints: what does not move as they say is looked at again [default: auto]
+    /// What tells the parts of a mesh that move as one: attribute:NAME (whole numbers on faces or points),
+    /// connected (pieces, nothing else), analyse (pieces and motion alone) or auto (any whole numbers or sets
+    /// of faces that agree with the motion, then as analyse). All are hints: what does not move as they say
+    /// is looked at again [default: auto]
     #[arg(long, value_name = "PARTS", help_heading = "Compression")]
     pub parts: Option<Parts>,
-    /// How clips are kept: sampled (uniform samples), curve (keys and splines) or auto (the smaller of the two) [default: auto]
+    /// How clips are kept: sampled (uniform samples), curve (keys and splines) or auto (the smaller of the
+    /// two) [default: auto]
     #[arg(long, value_name = "CODEC", help_heading = "Compression")]
     pub codec: Option<Codec>,
-    /// What matters most: small (fewest bytes), fast (fastest decoding) or classic (the source system's predictors, with --block) [default: small]
+    /// What matters most: small (fewest bytes), fast (fastest decoding) or classic (the source system's
+    /// predictors, with --block) [default: small]
     #[arg(long, value_name = "PRESET", help_heading = "Compression")]
     pub preset: Option<Preset>,
     /// Block compression of the classic preset: store, deflate, lz4hc or zstd [default: zstd]
     #[arg(long, value_name = "BLOCK", help_heading = "Compression")]
     pub block: Option<Block>,
-    /// Index frames at most this many frames apart, 1 to 64: closer seeks faster, wider is smaller. With --preset small
-    /// a multiple of 16; clips restart at the power of two below [default: 16 for classic, 64 else, 128 for clips]
+    /// Index frames at most this many frames apart, 1 to 64: closer seeks faster, wider is smaller. With
+    /// --preset small a multiple of 16; clips restart at the power of two below [default: 16 for classic, 64
+    /// else, 128 for clips]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64), help_heading = "Compression")]
     pub index_every: Option<u32>,
-    /// How much work to put into size, 1 to 9. With --preset classic and deflate or zstd, 7 and more also trade speed of
-    /// decoding for it: frames take about twice as long [default: 5]
+    /// How much work to put into size, 1 to 9. With --preset classic and deflate or zstd, 7 and more also
+    /// trade speed of decoding for it: frames take about twice as long [default: 5]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=9), help_heading = "Compression")]
     pub effort: Option<u8>,
 
@@ -300,7 +314,8 @@ pub struct InfoArgs {
     /// Frames per second of inputs that carry no rate [default: 30]
     #[arg(long, value_name = "F")]
     pub source_fps: Option<Rate>,
-    /// Which animation of a glTF file moves its meshes, or all, one after the other [default: the first that moves something]
+    /// Which animation of a glTF file moves its meshes, or all, one after the other [default: the first that
+    /// moves something]
     #[arg(long, value_name = "NAME|N|all")]
     pub animation: Option<String>,
     /// The whole tree, with user properties
@@ -320,19 +335,15 @@ pub struct PlayArgs {
     /// Files to play, all at the same time
     #[arg(required = true, value_name = "FILE.reel")]
     pub files: Vec<PathBuf>,
-    /// How long to play [default: to the end; 10 with --loop, --seek-every, --rate 0, or where the end is more than a day away]
+    /// How long to play [default: to the end; 10 with --loop, --seek-every, --rate 0, or where the end is
+    /// more than a day away]
     #[arg(long, value_name = "S")]
     pub seconds: Option<f64>,
     /// Ticks per second
     #[arg(long, value_name = "F", default_value_t = 60.0)]
     pub fps: f64,
     /// Seconds of animation per second; negative plays backwards
-    #[arg(
-        long,
-        value_name = "R",
-        default_value_t = 1.0,
-        allow_negative_numbers = true
-    )]
+    #[arg(long, value_name = "R", default_value_t = 1.0, allow_negative_numbers = true)]
     pub rate: f64,
     /// Begin again at the end; a closed cycle is interpolated over its seam
     #[arg(long = "loop")]
@@ -355,7 +366,8 @@ pub struct PlayArgs {
     /// Threads that decode [default: one less than there are cores]
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,
-    /// Leave out animated normals, tangents, uvs and colours of meshes of fixed topology; where a file has them apart (compile --attributes-apart) they are not read either
+    /// Leave out animated normals, tangents, uvs and colours of meshes of fixed topology; where a file has
+    /// them apart (compile --attributes-apart) they are not read either
     #[arg(long)]
     pub no_attributes: bool,
     /// Compare every frame that is shown with a plain decode; exit 1 where one differs, or none is shown
@@ -370,12 +382,7 @@ pub struct BenchArgs {
     #[arg(value_name = "FILE.reel")]
     pub file: PathBuf,
     /// How long each stage is measured at least, up to 60
-    #[arg(
-        long,
-        value_name = "S",
-        default_value_t = 0.5,
-        allow_negative_numbers = true
-    )]
+    #[arg(long, value_name = "S", default_value_t = 0.5, allow_negative_numbers = true)]
     pub seconds: f64,
     /// Leave out animated normals, tangents, uvs and colours of meshes of fixed topology
     #[arg(long)]
@@ -406,14 +413,14 @@ pub struct ExtractArgs {
     /// .abc (Alembic), .glb (glTF), .bvh (a clip), or a directory for a sequence of .obj
     #[arg(long, short, value_name = "OUT.abc|OUT.glb|OUT.bvh|DIR/")]
     pub output: PathBuf,
-    /// How meshes kept as parts or bones come back: points (frame by frame, as decoded), skins (.glb only: a skin whose
-    /// joints move; what points have beside that is left out, and how much that is, is said), parts (.glb and .abc: each
-    /// rigid part a still mesh below a node that moves; what is of no part comes as points) or auto (in a .glb a skin
-    /// where it keeps the promise, else points) [default: auto]
+    /// How meshes kept as parts or bones come back: points (frame by frame, as decoded), skins (.glb only: a
+    /// skin whose joints move; what points have beside that is left out, and how much that is, is said),
+    /// parts (.glb and .abc: each rigid part a still mesh below a node that moves; what is of no part comes
+    /// as points) or auto (in a .glb a skin where it keeps the promise, else points) [default: auto]
     #[arg(long = "as", value_name = "BONES")]
     pub bones: Option<Bones>,
-    /// A level of detail of a file that has some (compile --lod): the vertices that it needs and its triangles. A mesh with fewer levels
-    /// comes at its last [default: 0, the mesh itself]
+    /// A level of detail of a file that has some (compile --lod): the vertices that it needs and its
+    /// triangles. A mesh with fewer levels comes at its last [default: 0, the mesh itself]
     #[arg(long, value_name = "K", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=7))]
     pub lod: u8,
 }
@@ -451,7 +458,8 @@ impl FromStr for Rate {
     }
 }
 
-/// How many tolerances players may be off between frames: `4`, `auto`, or `off` (also `0`) for whatever it is.
+/// How many tolerances players may be off between frames: `4`, `auto`, or `off` (also `0`) for whatever it
+/// is.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Between(pub BetweenChoice);
 
@@ -485,22 +493,10 @@ pub struct Channels {
 impl FromStr for Channels {
     type Err = String;
     fn from_str(text: &str) -> Result<Channels, String> {
-        let mut channels = Channels {
-            normals: false,
-            uvs: false,
-            colours: false,
-            attributes: false,
-        };
+        let mut channels = Channels { normals: false, uvs: false, colours: false, attributes: false };
         for name in text.split(',').map(str::trim) {
             match name {
-                "all" => {
-                    channels = Channels {
-                        normals: true,
-                        uvs: true,
-                        colours: true,
-                        attributes: true,
-                    }
-                }
+                "all" => channels = Channels { normals: true, uvs: true, colours: true, attributes: true },
                 "positions" => {}
                 "normals" => channels.normals = true,
                 "uvs" => channels.uvs = true,
@@ -535,9 +531,7 @@ impl FromStr for Parts {
             ("connected", _) => Ok(Parts::Connected),
             ("analyse" | "analyze", _) => Ok(Parts::Analyse),
             (_, Some(name)) if !name.is_empty() => Ok(Parts::Attribute(name.into())),
-            _ => Err(format!(
-                "'{text}' tells no parts: give attribute:NAME, connected, analyse or auto"
-            )),
+            _ => Err(format!("'{text}' tells no parts: give attribute:NAME, connected, analyse or auto")),
         }
     }
 }

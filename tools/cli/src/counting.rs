@@ -1,5 +1,5 @@
-//! How often this process allocates while it is asked to count: playing must not. Counts what Rust code allocates, on
-//! every thread but those that say otherwise.
+//! How often this process allocates while it is asked to count: playing must not. Counts what Rust code
+//! allocates, on every thread but those that say otherwise.
 #![allow(unsafe_code)] // An allocator is.
 
 use std::alloc::{GlobalAlloc, Layout, System};

@@ -1,4 +1,5 @@
-//! Opening inputs: which files are what, several merged into one scene, those of later versions refused by name.
+//! Opening inputs: which files are what, several merged into one scene, those of later versions refused by
+//! name.
 
 use crate::cli::{NOT_BUILT, Rate};
 use crate::output::{Class, Failure};
@@ -35,8 +36,7 @@ pub fn open(paths: &[PathBuf], options: &InputOptions) -> Result<(Scene, Vec<Rem
     for path in paths {
         refuse_missing(path)?;
         refuse_later(path)?;
-        let (scene, more) =
-            read::open(path, &read_options).map_err(|e| Failure::from(e).or_at(path))?;
+        let (scene, more) = read::open(path, &read_options).map_err(|e| Failure::from(e).or_at(path))?;
         scenes.push(scene);
         remarks.extend(more);
     }
@@ -49,18 +49,11 @@ pub fn open(paths: &[PathBuf], options: &InputOptions) -> Result<(Scene, Vec<Rem
 }
 
 /// A point cache among the inputs is the same as `--points`.
-fn take_points<'a>(
-    paths: &'a [PathBuf],
-    options: &mut ReadOptions,
-) -> Result<Vec<&'a PathBuf>, Failure> {
-    let (caches, others): (Vec<_>, Vec<_>) = paths
-        .iter()
-        .partition(|path| has_extension(path, &["pc2", "mdd"]));
+fn take_points<'a>(paths: &'a [PathBuf], options: &mut ReadOptions) -> Result<Vec<&'a PathBuf>, Failure> {
+    let (caches, others): (Vec<_>, Vec<_>) =
+        paths.iter().partition(|path| has_extension(path, &["pc2", "mdd"]));
     if let Some(cache) = caches.first() {
-        let meshes = others
-            .iter()
-            .filter(|path| has_extension(path, &["obj"]))
-            .count();
+        let meshes = others.iter().filter(|path| has_extension(path, &["obj"])).count();
         if caches.len() + usize::from(options.points.is_some()) > 1 || meshes != 1 {
             return Err(Failure::usage(format!(
                 "{}: a point cache goes with one .obj, as in 'body.obj --points body.pc2'",
@@ -73,13 +66,8 @@ fn take_points<'a>(
 }
 
 fn has_extension(path: &Path, extensions: &[&str]) -> bool {
-    let extension = path
-        .extension()
-        .and_then(|e| e.to_str())
-        .unwrap_or_default();
-    extensions
-        .iter()
-        .any(|known| extension.eq_ignore_ascii_case(known))
+    let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
+    extensions.iter().any(|known| extension.eq_ignore_ascii_case(known))
 }
 
 /// Readers tell kinds by name; a file that is not there shall not be called one of the wrong kind.
@@ -134,15 +122,10 @@ pub fn expect_reel(path: &Path) -> Result<(), Failure> {
 }
 
 fn has_reel_name(path: &Path) -> bool {
-    path.extension()
-        .is_some_and(|e| e.eq_ignore_ascii_case("reel"))
+    path.extension().is_some_and(|e| e.eq_ignore_ascii_case("reel"))
 }
 
 /// Bytes of the files behind `paths` that exist; a sequence pattern counts as what its first file has.
 pub fn file_bytes(paths: &[PathBuf]) -> u64 {
-    paths
-        .iter()
-        .filter_map(|path| std::fs::metadata(path).ok())
-        .map(|metadata| metadata.len())
-        .sum()
+    paths.iter().filter_map(|path| std::fs::metadata(path).ok()).map(|metadata| metadata.len()).sum()
 }

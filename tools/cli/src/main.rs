@@ -32,10 +32,7 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) if error.kind() == ErrorKind::DisplayVersion && asks_json() => {
             let version = env!("CARGO_PKG_VERSION");
-            println!(
-                "{}",
-                serde_json::json!({ "name": "meshreel", "version": version })
-            );
+            println!("{}", serde_json::json!({ "name": "meshreel", "version": version }));
             return ExitCode::SUCCESS;
         }
         Err(error) if !error.use_stderr() => {
@@ -61,30 +58,20 @@ fn main() -> ExitCode {
 
 /// Whether there is a `--json`, also where nothing else could be read.
 fn asks_json() -> bool {
-    std::env::args_os()
-        .take_while(|argument| argument != "--")
-        .any(|argument| argument == "--json")
+    std::env::args_os().take_while(|argument| argument != "--").any(|argument| argument == "--json")
 }
 
 /// A command line that clap does not accept. `--json` counts even so.
 fn wrong_usage(error: &clap::Error) -> ExitCode {
     let json = asks_json();
-    let output = Output {
-        flags: OutputFlags {
-            json,
-            ..OutputFlags::default()
-        },
-    };
+    let output = Output { flags: OutputFlags { json, ..OutputFlags::default() } };
     output.failure(&output::usage_failure(error))
 }
 
 /// Runs `work`; a panic becomes a failure that asks for a report.
 pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_or_else(|_| {
-        let what = LAST_PANIC
-            .lock()
-            .map(|last| last.clone())
-            .unwrap_or_default();
+        let what = LAST_PANIC.lock().map(|last| last.clone()).unwrap_or_default();
         Err(Failure::new(
             Class::Defect,
             format!("this is a defect of meshreel, please report it with the file: {what}"),

@@ -22,10 +22,8 @@ struct Shared {
 impl Watch {
     /// Begins to watch, on a thread of its own; on systems that do not tell it watches nothing.
     pub fn start() -> Watch {
-        let shared = Arc::new(Shared {
-            stop: AtomicBool::new(false),
-            peak: AtomicU64::new(now().unwrap_or(0)),
-        });
+        let shared =
+            Arc::new(Shared { stop: AtomicBool::new(false), peak: AtomicU64::new(now().unwrap_or(0)) });
         let thread = now().and_then(|_| {
             let shared = shared.clone();
             let watch = move || {
@@ -45,12 +43,7 @@ impl Watch {
     pub fn stop(mut self) -> Option<u64> {
         self.end();
         let last = now()?;
-        Some(
-            self.shared
-                .peak
-                .fetch_max(last, Ordering::Relaxed)
-                .max(last),
-        )
+        Some(self.shared.peak.fetch_max(last, Ordering::Relaxed).max(last))
     }
 
     fn end(&mut self) {
@@ -71,9 +64,7 @@ impl Drop for Watch {
 /// Anonymous bytes resident now (Linux: `RssAnon`).
 fn now() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("RssAnon:"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"))?;
     let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kilobytes * 1024)
 }

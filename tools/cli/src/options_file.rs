@@ -136,18 +136,13 @@ impl CurveSection {
         if !matches!(self.rotation_bits, None | Some(32 | 48)) {
             return Err("[curve]: rotation-bits is 48 or 32".into());
         }
-        let lengths = [
-            self.rotation_tolerance,
-            self.translation_tolerance,
-            self.scale_tolerance,
-        ];
+        let lengths = [self.rotation_tolerance, self.translation_tolerance, self.scale_tolerance];
         let local = self.adaptive.is_some() || lengths.iter().any(Option::is_some);
         match self.rule {
             Some(Rule::Local) => Ok(()),
-            _ if local => Err(
-                "[curve]: adaptive and tolerances of kinds of sub-tracks are for rule = \"local\""
-                    .into(),
-            ),
+            _ if local => {
+                Err("[curve]: adaptive and tolerances of kinds of sub-tracks are for rule = \"local\"".into())
+            }
             _ => Ok(()),
         }
     }
@@ -186,19 +181,13 @@ pub fn read(path: &Path) -> Result<OptionsFile, Failure> {
 /// Reads the text of an options file. The error is one line and names the line of the file.
 fn parse(text: &str) -> Result<OptionsFile, String> {
     let line_of = |error: &toml::de::Error| match error.span() {
-        Some(span) => format!(
-            "line {}: ",
-            1 + text
-                .bytes()
-                .take(span.start)
-                .filter(|&byte| byte == b'\n')
-                .count()
-        ),
+        Some(span) => {
+            format!("line {}: ", 1 + text.bytes().take(span.start).filter(|&byte| byte == b'\n').count())
+        }
         None => String::new(),
     };
-    let one_line = |error: toml::de::Error| {
-        format!("{}{}", line_of(&error), error.message().replace('\n', " "))
-    };
+    let one_line =
+        |error: toml::de::Error| format!("{}{}", line_of(&error), error.message().replace('\n', " "));
     let mut table: toml::Table = text.parse().map_err(one_line)?;
     let mut meshes = Vec::new();
     if let Some(sections) = table.remove("mesh") {
@@ -206,11 +195,10 @@ fn parse(text: &str) -> Result<OptionsFile, String> {
             return Err("mesh sections are written [[mesh]]".into());
         };
         for (i, section) in sections.into_iter().enumerate() {
-            let section: MeshSection = section.try_into().map_err(|e: toml::de::Error| {
-                format!("[[mesh]] number {}: {}", i + 1, e.message())
-            })?;
-            globset::Glob::new(&section.glob)
-                .map_err(|e| format!("[[mesh]] number {}: {e}", i + 1))?;
+            let section: MeshSection = section
+                .try_into()
+                .map_err(|e: toml::de::Error| format!("[[mesh]] number {}: {}", i + 1, e.message()))?;
+            globset::Glob::new(&section.glob).map_err(|e| format!("[[mesh]] number {}: {e}", i + 1))?;
             meshes.push(section);
         }
     }
@@ -220,11 +208,10 @@ fn parse(text: &str) -> Result<OptionsFile, String> {
             return Err("joint sections are written [[joint]]".into());
         };
         for (i, section) in sections.into_iter().enumerate() {
-            let section: JointSection = section.try_into().map_err(|e: toml::de::Error| {
-                format!("[[joint]] number {}: {}", i + 1, e.message())
-            })?;
-            globset::Glob::new(&section.glob)
-                .map_err(|e| format!("[[joint]] number {}: {e}", i + 1))?;
+            let section: JointSection = section
+                .try_into()
+                .map_err(|e: toml::de::Error| format!("[[joint]] number {}: {}", i + 1, e.message()))?;
+            globset::Glob::new(&section.glob).map_err(|e| format!("[[joint]] number {}: {e}", i + 1))?;
             joints.push(section);
         }
     }
@@ -234,9 +221,9 @@ fn parse(text: &str) -> Result<OptionsFile, String> {
             return Err("layers are written [[layer]]".into());
         };
         for (i, section) in sections.into_iter().enumerate() {
-            let section: LayerSection = section.try_into().map_err(|e: toml::de::Error| {
-                format!("[[layer]] number {}: {}", i + 1, e.message())
-            })?;
+            let section: LayerSection = section
+                .try_into()
+                .map_err(|e: toml::de::Error| format!("[[layer]] number {}: {}", i + 1, e.message()))?;
             for glob in &section.joints {
                 globset::Glob::new(glob).map_err(|e| format!("[[layer]] number {}: {e}", i + 1))?;
             }
@@ -245,20 +232,12 @@ fn parse(text: &str) -> Result<OptionsFile, String> {
     }
     let mut curve = CurveSection::default();
     if let Some(section) = table.remove("curve") {
-        curve = section
-            .try_into()
-            .map_err(|e: toml::de::Error| format!("[curve]: {}", e.message()))?;
+        curve = section.try_into().map_err(|e: toml::de::Error| format!("[curve]: {}", e.message()))?;
         curve.check()?;
     }
     let content = Content::deserialize(table).map_err(one_line)?;
     content.check()?;
-    Ok(OptionsFile {
-        content,
-        meshes,
-        joints,
-        curve,
-        layers,
-    })
+    Ok(OptionsFile { content, meshes, joints, curve, layers })
 }
 
 impl Content {
@@ -297,8 +276,7 @@ impl Content {
             remesh_blend: self.remesh_blend.or(lower.remesh_blend),
             strip: self.strip || lower.strip,
             full_source_map: self.full_source_map || lower.full_source_map,
-            short_source_map: self.short_source_map
-                || (lower.short_source_map && !self.full_source_map),
+            short_source_map: self.short_source_map || (lower.short_source_map && !self.full_source_map),
             clips_only: self.clips_only || lower.clips_only,
             lod: self.lod.or(lower.lod),
             cull_hidden: self.cull_hidden || lower.cull_hidden,
@@ -365,33 +343,18 @@ mod tests {
         .unwrap();
         assert_eq!(file.content.tolerance.len(), 2);
         assert_eq!(file.content.tolerance[1].glob.as_deref(), Some("*Toe*"));
-        assert_eq!(
-            (file.content.codec, file.content.shell),
-            (Some(Codec::Curve), Some(Length(2.0)))
-        );
+        assert_eq!((file.content.codec, file.content.shell), (Some(Codec::Curve), Some(Length(2.0))));
         assert_eq!(file.joints[0].tolerance, Some(Length(0.05)));
         assert!(file.joints[1].pinned && !file.joints[0].pinned);
         let curve = &file.curve;
-        assert_eq!(
-            (curve.knots, curve.rotation_bits),
-            (Some(Spacing::Uniform), Some(32))
-        );
-        assert_eq!(
-            (curve.keys, curve.rule),
-            (Some(Keys::Inserted), Some(Rule::Local))
-        );
-        assert_eq!(
-            (curve.scale_tolerance, curve.adaptive),
-            (Some(Length(0.3)), Some(true))
-        );
+        assert_eq!((curve.knots, curve.rotation_bits), (Some(Spacing::Uniform), Some(32)));
+        assert_eq!((curve.keys, curve.rule), (Some(Keys::Inserted), Some(Rule::Local)));
+        assert_eq!((curve.scale_tolerance, curve.adaptive), (Some(Length(0.3)), Some(true)));
     }
 
     #[test]
     fn the_command_line_wins() {
-        let upper = Content {
-            block: Some(Block::Store),
-            ..Content::default()
-        };
+        let upper = Content { block: Some(Block::Store), ..Content::default() };
         let lower = parse("block = \"zstd\"\neffort = 9").unwrap().content;
         let merged = upper.over(lower);
         assert_eq!((merged.block, merged.effort), (Some(Block::Store), Some(9)));

@@ -1,4 +1,5 @@
-//! What is printed, and what went wrong: results on stdout, everything else on stderr, one JSON object with `--json`.
+//! What is printed, and what went wrong: results on stdout, everything else on stderr, one JSON object with
+//! `--json`.
 
 use crate::cli::{Cli, OutputFlags};
 use clap::CommandFactory;
@@ -41,12 +42,7 @@ pub enum Class {
 impl Failure {
     /// A failure at a file or node.
     pub fn new(class: Class, what: impl Into<String>, at: Option<String>) -> Failure {
-        Failure {
-            class,
-            what: what.into(),
-            at,
-            remarks: Vec::new(),
-        }
+        Failure { class, what: what.into(), at, remarks: Vec::new() }
     }
     /// Wrong usage.
     pub fn usage(what: impl Into<String>) -> Failure {
@@ -160,23 +156,12 @@ impl From<meshreel_compile::Error> for Failure {
             Error::Format(error) => meshreel::Error::from(error).into(),
             Error::Unsupported { .. } => Failure::new(Class::Unsupported, line, None),
             Error::Limit { .. } => Failure::new(Class::Limit, line, None),
-            Error::Strict { remarks } => Failure {
-                remarks,
-                ..Failure::new(Class::Strict, line, None)
-            },
+            Error::Strict { remarks } => Failure { remarks, ..Failure::new(Class::Strict, line, None) },
             Error::Promise { .. } => Failure::new(Class::Defect, line, None),
             Error::Refused { source, target } => match source.downcast::<meshreel::Error>() {
                 // Larger than what players take, or the disk.
-                Ok(error)
-                    if matches!(
-                        *error,
-                        meshreel::Error::Limit { .. } | meshreel::Error::Io { .. }
-                    ) =>
-                {
-                    Failure {
-                        at: Some(target.display().to_string()),
-                        ..Failure::from(*error)
-                    }
+                Ok(error) if matches!(*error, meshreel::Error::Limit { .. } | meshreel::Error::Io { .. }) => {
+                    Failure { at: Some(target.display().to_string()), ..Failure::from(*error) }
                 }
                 _ => Failure::new(Class::Defect, line, None),
             },
@@ -188,10 +173,7 @@ impl From<meshreel_compile::Error> for Failure {
 
 /// Remarks as JSON.
 pub fn remarks_json(remarks: &[meshreel_scene::Remark]) -> Value {
-    remarks
-        .iter()
-        .map(|remark| json!({ "node": remark.node, "what": remark.what }))
-        .collect()
+    remarks.iter().map(|remark| json!({ "node": remark.node, "what": remark.what })).collect()
 }
 
 /// `text` with line breaks and other control characters replaced: names in files can hold anything.
@@ -226,8 +208,8 @@ impl Output {
         text: impl FnOnce() -> String,
     ) -> Result<(), Failure> {
         let out = if self.flags.json {
-            let mut line = serde_json::to_string(value)
-                .map_err(|e| Failure::new(Class::Defect, e.to_string(), None))?;
+            let mut line =
+                serde_json::to_string(value).map_err(|e| Failure::new(Class::Defect, e.to_string(), None))?;
             line.push('\n');
             line
         } else if self.flags.quiet && may_be_quiet {
@@ -262,10 +244,7 @@ impl Output {
         }
         let mut groups: Vec<(&meshreel_scene::Remark, usize)> = Vec::new();
         for remark in remarks {
-            match groups
-                .iter_mut()
-                .find(|(first, _)| first.what == remark.what)
-            {
+            match groups.iter_mut().find(|(first, _)| first.what == remark.what) {
                 Some((_, count)) => *count += 1,
                 None => groups.push((remark, 1)),
             }
@@ -303,10 +282,7 @@ pub fn say(text: &str) {
 /// Text on stdout. A closed pipe is no error: whoever reads has seen enough.
 fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = std::io::stdout().lock();
-    match stdout
-        .write_all(text.as_bytes())
-        .and_then(|()| stdout.flush())
-    {
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
             Err(Failure::io(Path::new("stdout"), &error))
         }
@@ -314,15 +290,11 @@ fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Aligned columns, two blanks between: the first and those whose header begins with `<` to the left, others to the right.
+/// Aligned columns, two blanks between: the first and those whose header begins with `<` to the left, others
+/// to the right.
 pub fn table(header: &[&str], rows: &[Vec<String>]) -> String {
-    let left: Vec<bool> = (0..header.len())
-        .map(|i| i == 0 || header[i].starts_with('<'))
-        .collect();
-    let header: Vec<String> = header
-        .iter()
-        .map(|text| text.trim_start_matches('<').to_string())
-        .collect();
+    let left: Vec<bool> = (0..header.len()).map(|i| i == 0 || header[i].starts_with('<')).collect();
+    let header: Vec<String> = header.iter().map(|text| text.trim_start_matches('<').to_string()).collect();
     let width = |text: &str| text.chars().count();
     let mut widths: Vec<usize> = header.iter().map(|text| width(text)).collect();
     // A row of one cell runs across and widens no column.
@@ -352,13 +324,9 @@ pub fn table(header: &[&str], rows: &[Vec<String>]) -> String {
 /// The failure that clap found, in one line.
 pub fn usage_failure(error: &clap::Error) -> Failure {
     if error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        let verbs: Vec<String> = (Cli::command().get_subcommands())
-            .map(|verb| verb.get_name().to_string())
-            .collect();
-        return Failure::usage(format!(
-            "no verb: give one of {}; see --help",
-            verbs.join(", ")
-        ));
+        let verbs: Vec<String> =
+            (Cli::command().get_subcommands()).map(|verb| verb.get_name().to_string()).collect();
+        return Failure::usage(format!("no verb: give one of {}; see --help", verbs.join(", ")));
     }
     let text = error.render().to_string();
     let mut parts: Vec<&str> = Vec::new();
@@ -382,15 +350,9 @@ mod tests {
     fn columns_are_aligned() {
         let text = table(
             &["mesh", "bytes"],
-            &[
-                vec!["/a".into(), "7".into()],
-                vec!["/long/näme".into(), "1 234".into()],
-            ],
+            &[vec!["/a".into(), "7".into()], vec!["/long/näme".into(), "1 234".into()]],
         );
-        assert_eq!(
-            text,
-            "mesh        bytes\n/a              7\n/long/näme  1 234\n"
-        );
+        assert_eq!(text, "mesh        bytes\n/a              7\n/long/näme  1 234\n");
     }
 
     #[test]

@@ -34,8 +34,8 @@ struct Current {
     left: Left,
 }
 
-/// The time left of a phase: what has been done took so long, and what is left goes on as fast. Steps may be long and few, so that what the last of them took
-/// says little.
+/// The time left of a phase: what has been done took so long, and what is left goes on as fast. Steps may be
+/// long and few, so that what the last of them took says little.
 #[derive(Clone)]
 struct Left(Arc<Mutex<Told>>);
 
@@ -49,12 +49,7 @@ struct Told {
 
 impl Left {
     fn from(done: u64) -> Left {
-        Left(Arc::new(Mutex::new(Told {
-            since: Instant::now(),
-            end: None,
-            from: done,
-            done,
-        })))
+        Left(Arc::new(Mutex::new(Told { since: Instant::now(), end: None, from: done, done })))
     }
 
     fn tell(&self, done: u64, total: u64) {
@@ -72,10 +67,7 @@ impl Left {
         let told = self.0.lock().unwrap_or_else(|e| e.into_inner());
         match told.end {
             None => "?".into(),
-            Some(end) => format!(
-                "{:#}",
-                HumanDuration(end.saturating_duration_since(Instant::now()))
-            ),
+            Some(end) => format!("{:#}", HumanDuration(end.saturating_duration_since(Instant::now()))),
         }
     }
 }
@@ -107,11 +99,7 @@ fn style(template: &str) -> ProgressStyle {
 impl Progress {
     /// A bar for the work named `what`, such as a file name.
     pub fn new(output: Output, what: &str) -> Progress {
-        Progress::with(
-            ProgressBar::with_draw_target(Some(0), target(output)),
-            output,
-            what,
-        )
+        Progress::with(ProgressBar::with_draw_target(Some(0), target(output)), output, what)
     }
 
     fn with(bar: ProgressBar, output: Output, what: &str) -> Progress {
@@ -133,7 +121,8 @@ impl Progress {
         self.step(name, 0, 0);
     }
 
-    /// `done` of `total` of the phase called `name`. A lower `done` than before is ignored: threads report out of order.
+    /// `done` of `total` of the phase called `name`. A lower `done` than before is ignored: threads report
+    /// out of order.
     pub fn step(&self, name: &str, done: u64, total: u64) {
         let mut phase = self.phase.lock().unwrap_or_else(|e| e.into_inner());
         if phase.name != name {
@@ -151,10 +140,9 @@ impl Progress {
             phase.total = total;
             let counting = if name == SEARCH { WORKING } else { COUNTING };
             let left = phase.left.clone();
-            let shown =
-                style(counting).with_key("left", move |_: &ProgressState, out: &mut dyn Write| {
-                    let _ = write!(out, "{}", left.now());
-                });
+            let shown = style(counting).with_key("left", move |_: &ProgressState, out: &mut dyn Write| {
+                let _ = write!(out, "{}", left.now());
+            });
             self.bar.set_style(shown);
             self.bar.set_length(total);
         }
@@ -170,12 +158,8 @@ impl Progress {
     /// Prints with `--verbose` how long the phase took.
     fn finish_phase(&self, phase: &Current) {
         if self.output.flags.verbose && !phase.name.is_empty() {
-            let line = format!(
-                "{}: {} {:.2} s",
-                self.bar.prefix(),
-                phase.name,
-                phase.since.elapsed().as_secs_f64()
-            );
+            let line =
+                format!("{}: {} {:.2} s", self.bar.prefix(), phase.name, phase.since.elapsed().as_secs_f64());
             self.bar.suspend(|| crate::output::say(&line));
         }
     }
@@ -188,18 +172,12 @@ impl Files {
         let bar = bars.add(ProgressBar::new(count as u64).with_style(style(FILES)));
         bar.set_prefix("files");
         bar.tick();
-        Files {
-            bars,
-            bar,
-            begun: AtomicU64::new(0),
-            output,
-        }
+        Files { bars, bar, begun: AtomicU64::new(0), output }
     }
 
     /// The next file begins, and those before it are done.
     pub fn next(&self, what: &str) -> Progress {
-        self.bar
-            .set_position(self.begun.fetch_add(1, Ordering::Relaxed));
+        self.bar.set_position(self.begun.fetch_add(1, Ordering::Relaxed));
         let own = self.bars.insert(0, ProgressBar::new(0));
         Progress::with(own, self.output, what)
     }

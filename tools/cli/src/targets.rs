@@ -1,4 +1,5 @@
-//! Which files are compiled, and into which: quoted globs, one `.reel` per input or one of all, names where none is given.
+//! Which files are compiled, and into which: quoted globs, one `.reel` per input or one of all, names where
+//! none is given.
 
 use crate::output::{Class, Failure};
 use meshreel_scene::read::sequence;
@@ -19,9 +20,7 @@ impl Targets {
         // A point cache belongs to its .obj.
         let scenes = inputs.iter().filter(|input| !is_point_cache(input)).count();
         match output {
-            Some(output) if is_directory(output) && !merge => {
-                Ok(Targets::Each(Some(output.to_path_buf())))
-            }
+            Some(output) if is_directory(output) && !merge => Ok(Targets::Each(Some(output.to_path_buf()))),
             Some(output) if is_directory(output) => Err(Failure::usage(format!(
                 "--merge makes one file, and {} is a directory: name a .reel",
                 output.display()
@@ -32,17 +31,17 @@ impl Targets {
                 output.display(),
                 output.with_extension("").display()
             ))),
-            None if merge && scenes > 1 => Err(Failure::usage(
-                "--merge makes one file of all inputs: name it with -o",
-            )),
+            None if merge && scenes > 1 => {
+                Err(Failure::usage("--merge makes one file of all inputs: name it with -o"))
+            }
             None if scenes < 2 => Ok(Targets::One(beside(&inputs[0]))),
             None => Ok(Targets::Each(None)),
         }
     }
 }
 
-/// The inputs that `given` names, where quoted globs, and those of shells that expand none, stand for all files that match, by name. Sequences
-/// stay as they are.
+/// The inputs that `given` names, where quoted globs, and those of shells that expand none, stand for all
+/// files that match, by name. Sequences stay as they are.
 pub fn expand(given: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let mut out = Vec::with_capacity(given.len());
     for path in given {
@@ -54,11 +53,7 @@ pub fn expand(given: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
         let wrong = |e: glob::PatternError| Failure::usage(format!("{text}: {e}"));
         let mut found: Vec<PathBuf> = glob::glob(&text).map_err(wrong)?.flatten().collect();
         if found.is_empty() {
-            return Err(Failure::new(
-                Class::Io,
-                "no file matches (check the name)",
-                Some(text.into_owned()),
-            ));
+            return Err(Failure::new(Class::Io, "no file matches (check the name)", Some(text.into_owned())));
         }
         found.sort();
         out.extend(found);
@@ -75,10 +70,7 @@ pub fn beside(input: &Path) -> PathBuf {
 pub fn reel_name(input: &Path) -> PathBuf {
     let stem = input.file_stem().unwrap_or_default().to_string_lossy();
     let stem = stem.trim_end_matches('#').trim_end_matches(['.', '_', '-']);
-    PathBuf::from(format!(
-        "{}.reel",
-        if stem.is_empty() { "out" } else { stem }
-    ))
+    PathBuf::from(format!("{}.reel", if stem.is_empty() { "out" } else { stem }))
 }
 
 /// Whether `-o` means a directory.
@@ -98,14 +90,8 @@ mod tests {
 
     #[test]
     fn names_of_outputs() {
-        assert_eq!(
-            beside(Path::new("a/b/flag.abc")),
-            Path::new("a/b/flag.reel")
-        );
-        assert_eq!(
-            reel_name(Path::new("a/frame.####.obj")),
-            Path::new("frame.reel")
-        );
+        assert_eq!(beside(Path::new("a/b/flag.abc")), Path::new("a/b/flag.reel"));
+        assert_eq!(reel_name(Path::new("a/frame.####.obj")), Path::new("frame.reel"));
         assert_eq!(reel_name(Path::new("####.ply")), Path::new("out.reel"));
         assert_eq!(reel_name(Path::new("v1.2.abc")), Path::new("v1.2.reel"));
     }
@@ -122,10 +108,7 @@ mod tests {
         assert_eq!(of(&["a.obj", "a.pc2"], Some("b"), false).unwrap(), one("b"));
         assert_eq!(of(&["a.abc", "b.abc"], Some("c"), true).unwrap(), one("c"));
         assert_eq!(of(&["a", "b"], None, false).unwrap(), Targets::Each(None));
-        assert_eq!(
-            of(&["a", "b"], Some("c/"), false).unwrap(),
-            Targets::Each(Some("c/".into()))
-        );
+        assert_eq!(of(&["a", "b"], Some("c/"), false).unwrap(), Targets::Each(Some("c/".into())));
         let what = of(&["a", "b"], Some("c.reel"), false).unwrap_err().what;
         assert!(what.contains("--merge") && what.contains("c/"), "{what}");
         assert!(of(&["a", "b"], None, true).is_err());

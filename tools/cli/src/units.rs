@@ -1,7 +1,7 @@
 //! Values with units, as users write them: `0.01%`, `1deg`, `256MB`, `1/4096`, `0.5s:2s`.
 //!
-//! Every type parses from the command line (`FromStr`) and from an options file (`Deserialize`: a string, or a plain
-//! number where a unit is not needed). Errors say what is accepted and give an example.
+//! Every type parses from the command line (`FromStr`) and from an options file (`Deserialize`: a string, or
+//! a plain number where a unit is not needed). Errors say what is accepted and give an example.
 
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use std::fmt;
@@ -67,9 +67,7 @@ impl FromStr for Tolerance {
         };
         // The longer names first: a millimetre ends in a metre.
         let metres = [("mm", 1e-3), ("cm", 1e-2), ("in", 0.0254), ("m", 1.0)];
-        let metres = metres
-            .iter()
-            .find_map(|(name, length)| Some((number.strip_suffix(name)?, length)));
+        let metres = metres.iter().find_map(|(name, length)| Some((number.strip_suffix(name)?, length)));
         let (number, metres) = match metres {
             // As in "min": a word is no length.
             Some((number, length)) if !percent => (number, Some(length)),
@@ -82,9 +80,7 @@ impl FromStr for Tolerance {
             ));
         }
         if percent && value > 100.0 {
-            return Err(format!(
-                "'{text}': that is more than all of it; give 100% at most, as in 0.01%"
-            ));
+            return Err(format!("'{text}': that is more than all of it; give 100% at most, as in 0.01%"));
         }
         Ok(match metres {
             Some(metres) => Tolerance::Metres(value * metres),
@@ -106,10 +102,7 @@ impl fmt::Display for Tolerance {
 
 impl From<Tolerance> for ToleranceFor {
     fn from(tolerance: Tolerance) -> ToleranceFor {
-        ToleranceFor {
-            glob: None,
-            tolerance,
-        }
+        ToleranceFor { glob: None, tolerance }
     }
 }
 
@@ -126,10 +119,7 @@ impl FromStr for ToleranceFor {
                 "'{text}': the tolerance of a joint is a length, as in '{glob}=0.05' (paths of meshes begin with a slash)"
             ));
         }
-        Ok(ToleranceFor {
-            glob: Some(glob.into()),
-            tolerance,
-        })
+        Ok(ToleranceFor { glob: Some(glob.into()), tolerance })
     }
 }
 
@@ -141,10 +131,7 @@ pub fn one_or_more<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
         toml::Value::Array(many) => many,
         one => vec![one],
     };
-    (many
-        .into_iter()
-        .map(|one| T::deserialize(one).map_err(de::Error::custom)))
-    .collect()
+    (many.into_iter().map(|one| T::deserialize(one).map_err(de::Error::custom))).collect()
 }
 
 impl FromStr for Length {
@@ -152,9 +139,7 @@ impl FromStr for Length {
     fn from_str(text: &str) -> Result<Length, String> {
         match text.trim().parse::<f64>() {
             Ok(value) if value.is_finite() && value > 0.0 => Ok(Length(value)),
-            _ => Err(format!(
-                "'{text}' is no length: give a number above 0 in the file's unit, as in 3"
-            )),
+            _ => Err(format!("'{text}' is no length: give a number above 0 in the file's unit, as in 3")),
         }
     }
 }
@@ -176,9 +161,7 @@ impl FromStr for Angle {
             Ok(value) if value.is_finite() && value > 0.0 && value * factor <= 180.0 => {
                 Ok(Angle(value * factor))
             }
-            _ => Err(format!(
-                "'{text}' is no angle: give degrees above 0 and up to 180, as in 1deg"
-            )),
+            _ => Err(format!("'{text}' is no angle: give degrees above 0 and up to 180, as in 1deg")),
         }
     }
 }
@@ -192,12 +175,9 @@ impl fmt::Display for Angle {
 impl FromStr for Size {
     type Err = String;
     fn from_str(text: &str) -> Result<Size, String> {
-        let error =
-            || format!("'{text}' is no size: give bytes with a unit, as in 256MB, 128MiB or 1.5GB");
+        let error = || format!("'{text}' is no size: give bytes with a unit, as in 256MB, 128MiB or 1.5GB");
         let trimmed = text.trim();
-        let split = trimmed
-            .find(|c: char| c.is_ascii_alphabetic())
-            .unwrap_or(trimmed.len());
+        let split = trimmed.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(trimmed.len());
         let (number, unit) = trimmed.split_at(split);
         let factor: u64 = match unit.to_ascii_lowercase().as_str() {
             "" | "b" => 1,
@@ -246,9 +226,7 @@ impl FromStr for Ratio {
         };
         match value {
             Some(value) if value.is_finite() && value > 0.0 => Ok(Ratio(value)),
-            _ => Err(format!(
-                "'{text}' is no ratio: give a number above 0, as in 1/4096 or 0.0005"
-            )),
+            _ => Err(format!("'{text}' is no ratio: give a number above 0, as in 1/4096 or 0.0005")),
         }
     }
 }
@@ -262,9 +240,8 @@ impl fmt::Display for Ratio {
 impl FromStr for Range {
     type Err = String;
     fn from_str(text: &str) -> Result<Range, String> {
-        let error = || {
-            format!("'{text}' is no range: give frames counted from 0 (10:20) or seconds (0.5s:2s)")
-        };
+        let error =
+            || format!("'{text}' is no range: give frames counted from 0 (10:20) or seconds (0.5s:2s)");
         let (first, last) = text.split_once(':').ok_or_else(error)?;
         let seconds = |part: &str| {
             let value = part.trim().strip_suffix('s')?.trim().parse::<f64>().ok()?;
@@ -384,11 +361,7 @@ pub fn short(value: f64) -> String {
     }
     let digits = (3 - exponent).clamp(0, 8) as usize;
     let text = format!("{value:.digits$}");
-    if text.contains('.') {
-        text.trim_end_matches('0').trim_end_matches('.').to_string()
-    } else {
-        text
-    }
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_string() } else { text }
 }
 
 #[cfg(test)]
@@ -400,12 +373,7 @@ mod tests {
         assert_eq!("0.01%".parse(), Ok(Tolerance::Percent(0.01)));
         assert_eq!("0.5".parse(), Ok(Tolerance::Absolute(0.5)));
         assert_eq!("1e-3 %".parse(), Ok(Tolerance::Percent(1e-3)));
-        for (text, metres) in [
-            ("0.5mm", 0.5e-3),
-            ("1 cm", 0.01),
-            ("2m", 2.0),
-            ("1in", 0.0254),
-        ] {
+        for (text, metres) in [("0.5mm", 0.5e-3), ("1 cm", 0.01), ("2m", 2.0), ("1in", 0.0254)] {
             assert_eq!(text.parse(), Ok(Tolerance::Metres(metres)));
         }
         assert_eq!("100%".parse(), Ok(Tolerance::Percent(100.0)));
@@ -415,10 +383,7 @@ mod tests {
         assert_eq!("128MiB".parse(), Ok(Size(128 << 20)));
         assert_eq!("1.5g".parse(), Ok(Size(1_500_000_000)));
         assert_eq!("77".parse(), Ok(Size(77)));
-        assert_eq!(
-            (Size::or_none("0"), Size::or_none("1k")),
-            (Ok(Size(0)), Ok(Size(1000)))
-        );
+        assert_eq!((Size::or_none("0"), Size::or_none("1k")), (Ok(Size(0)), Ok(Size(1000))));
         assert_eq!("1/4096".parse(), Ok(Ratio(1.0 / 4096.0)));
         assert_eq!("0.001".parse(), Ok(Ratio(0.001)));
         assert_eq!("10:20".parse(), Ok(Range::Frames(10, 20)));
@@ -431,14 +396,8 @@ mod tests {
         let of = |text: &str| text.parse::<ToleranceFor>();
         assert_eq!(of("0.5").unwrap(), Tolerance::Absolute(0.5).into());
         let hand = of("*Hand*=0.05").unwrap();
-        assert_eq!(
-            (hand.glob.as_deref(), hand.tolerance),
-            (Some("*Hand*"), Tolerance::Absolute(0.05))
-        );
-        assert_eq!(
-            of("/hero/**=0.1%").unwrap().tolerance,
-            Tolerance::Percent(0.1)
-        );
+        assert_eq!((hand.glob.as_deref(), hand.tolerance), (Some("*Hand*"), Tolerance::Absolute(0.05)));
+        assert_eq!(of("/hero/**=0.1%").unwrap().tolerance, Tolerance::Percent(0.1));
         for text in ["=", "a=", "a=-1", "[=1", "Hand=1%", "="] {
             assert!(of(text).is_err(), "{text}");
         }
@@ -449,9 +408,7 @@ mod tests {
 
     #[test]
     fn what_is_refused() {
-        for text in [
-            "", "%", "-1", "0", "nan", "inf%", "1 km", "mm", "0mm", "101%", "1mm%", "1 m m",
-        ] {
+        for text in ["", "%", "-1", "0", "nan", "inf%", "1 km", "mm", "0mm", "101%", "1mm%", "1 m m"] {
             assert!(text.parse::<Tolerance>().is_err(), "{text}");
         }
         for text in ["", "0deg", "-3", "181", "nan", "1 grad"] {
@@ -463,9 +420,7 @@ mod tests {
         for text in ["", "1/0", "0/5", "-1", "a/b", "1/2/3"] {
             assert!(text.parse::<Ratio>().is_err(), "{text}");
         }
-        for text in [
-            "", ":", "5", "9:3", "a:b", "1:2s", "2s:1s", "-1:4", "3:", ":3",
-        ] {
+        for text in ["", ":", "5", "9:3", "a:b", "1:2s", "2s:1s", "-1:4", "3:", ":3"] {
             assert!(text.parse::<Range>().is_err(), "{text}");
         }
     }

@@ -1,4 +1,5 @@
-//! Everything that needs several crates, or the program itself. One program: each of its own would take as long to build as all of them.
+//! Everything that needs several crates, or the program itself. One program: each of its own would take as
+//! long to build as all of them.
 
 mod attributes;
 mod between;

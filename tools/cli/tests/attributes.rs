@@ -1,5 +1,5 @@
-//! Attributes of parts of any scope: numbers that are equal all over a part are looked up by part, in every frame and between frames; what differs from point
-//! to point is no such thing.
+//! Attributes of parts of any scope: numbers that are equal all over a part are looked up by part, in every
+//! frame and between frames; what differs from point to point is no such thing.
 
 use crate::flying::{Bricks, one_mesh};
 use crate::replaced::replaced;
@@ -16,25 +16,13 @@ use std::sync::Arc;
 const BRICKS: usize = 6;
 
 fn options(preset: Preset) -> Options {
-    Options {
-        preset,
-        effort: 2,
-        ..Options::default()
-    }
+    Options { preset, effort: 2, ..Options::default() }
 }
 
 fn compiled(scene: &Scene, options: &Options) -> (Reel, Report) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.reel");
-    let report = compile(
-        scene,
-        Vec::new(),
-        &path,
-        options,
-        &meshreel_check::reopen,
-        &Silent,
-    )
-    .unwrap();
+    let report = compile(scene, Vec::new(), &path, options, &meshreel_check::reopen, &Silent).unwrap();
     let reel = opened(std::fs::read(&path).unwrap());
     let checked = verify(scene, &reel, &|_, _| ()).unwrap();
     assert!(checked.ok, "{checked:?}");
@@ -46,10 +34,7 @@ fn opened(bytes: Vec<u8>) -> Reel {
 }
 
 fn every_frame() -> TimeSampling {
-    TimeSampling::Uniform {
-        start: 0.0,
-        step: 1.0 / 24.0,
-    }
+    TimeSampling::Uniform { start: 0.0, step: 1.0 / 24.0 }
 }
 
 fn numbers(name: &str, scope: Scope, components: usize, samples: Vec<Vec<[f32; 4]>>) -> Numbers {
@@ -79,12 +64,7 @@ fn wall() -> Scene {
     // One that never moves beside them: no part, or one that is at rest.
     let first = bricks.frames[0].len() as i32;
     for frame in &mut bricks.frames {
-        frame.extend([
-            [-9.0, 0.0, 0.0],
-            [-8.0, 0.0, 0.0],
-            [-8.0, 1.0, 0.0],
-            [-9.0, 1.0, 0.0],
-        ]);
+        frame.extend([[-9.0, 0.0, 0.0], [-8.0, 0.0, 0.0], [-8.0, 1.0, 0.0], [-9.0, 1.0, 0.0]]);
     }
     bricks.faces.push([first, first + 1, first + 2, first + 3]);
     let mut scene = bricks.scene();
@@ -105,18 +85,12 @@ fn wall() -> Scene {
         numbers("heat", Scope::Uniform, 1, all(&hot, faces, 1)),
         numbers("tint", Scope::Vertex, 3, all(&tint, points, 4)),
         numbers("same", Scope::FaceVarying, 1, all(&hot, 4 * faces, 4)),
-        numbers(
-            "wind",
-            Scope::Constant,
-            4,
-            (0..frames).map(|f| vec![wind(0, f)]).collect(),
-        ),
+        numbers("wind", Scope::Constant, 4, (0..frames).map(|f| vec![wind(0, f)]).collect()),
         numbers("rough", Scope::Vertex, 1, vec![rough.collect()]),
         numbers("broken", Scope::Constant, 1, vec![vec![[f32::NAN; 4]]]),
         numbers("empty", Scope::Constant, 1, vec![vec![]]),
     ];
-    let piece =
-        (0..BRICKS + 1).flat_map(|b| vec![b as i64 * 70_001; if b < BRICKS { faces } else { 1 }]);
+    let piece = (0..BRICKS + 1).flat_map(|b| vec![b as i64 * 70_001; if b < BRICKS { faces } else { 1 }]);
     mesh.integers = vec![Attribute {
         name: "piece".into(),
         scope: Scope::Uniform,
@@ -127,9 +101,7 @@ fn wall() -> Scene {
 }
 
 fn named<'a>(all: &'a [PartAttribute], name: &str) -> &'a PartAttribute {
-    all.iter()
-        .find(|a| a.name() == name)
-        .unwrap_or_else(|| panic!("no {name}"))
+    all.iter().find(|a| a.name() == name).unwrap_or_else(|| panic!("no {name}"))
 }
 
 /// By brick its group, found by its vertices.
@@ -161,25 +133,13 @@ fn e11_numbers_of_parts_are_looked_up() {
         let names: Vec<&str> = all.iter().map(PartAttribute::name).collect();
         assert_eq!(names, ["heat", "tint", "same", "wind", "piece"]);
         let said: Vec<&str> = (report.remarks.iter()).map(|r| &r.what[..]).collect();
-        assert!(
-            said.iter()
-                .any(|s| s.contains("attribute broken") && s.contains("or none")),
-            "{said:?}"
-        );
-        assert!(
-            said.iter()
-                .any(|s| s.contains("attribute empty") && s.contains("no value")),
-            "{said:?}"
-        );
+        assert!(said.iter().any(|s| s.contains("attribute broken") && s.contains("or none")), "{said:?}");
+        assert!(said.iter().any(|s| s.contains("attribute empty") && s.contains("no value")), "{said:?}");
         let kept: Vec<usize> = report.meshes[0].attributes.iter().map(|a| a.2).collect();
         assert_eq!(kept, [BRICKS + 1, BRICKS + 1, BRICKS + 1, 1, BRICKS + 1]);
         assert!(report.meshes[0].attribute_bytes > 0);
         let hot = named(&all, "heat");
-        assert_eq!(
-            hot.of_parts().is_some(),
-            preset != Preset::Classic,
-            "{preset:?}"
-        );
+        assert_eq!(hot.of_parts().is_some(), preset != Preset::Classic, "{preset:?}");
         assert_eq!((hot.components(), named(&all, "tint").components()), (1, 3));
         let (of_heat, of_piece) = (groups(&reel, hot), groups(&reel, named(&all, "piece")));
         let mut different = of_heat.clone();
@@ -201,11 +161,7 @@ fn e11_numbers_of_parts_are_looked_up() {
             assert!((x - frame).abs() < 0.01 && (y + frame).abs() < 0.01 && (z, w) == (0.0, 1.0));
         }
         // On straight lines between frames, as everything is.
-        let half = Pair {
-            first: 12,
-            second: 13,
-            blend: 0.25,
-        };
+        let half = Pair { first: 12, second: 13, blend: 0.25 };
         let mut table = vec![[0.0; 4]; hot.groups()];
         hot.table(half, &mut table);
         for brick in 0..=BRICKS {
@@ -220,10 +176,7 @@ fn e11_numbers_of_parts_are_looked_up() {
 fn e11_on_request_only() {
     let scene = wall();
     let without = Options {
-        channels: sample::Channels {
-            attributes: false,
-            ..sample::Channels::default()
-        },
+        channels: sample::Channels { attributes: false, ..sample::Channels::default() },
         ..options(Preset::Small)
     };
     let (with, report) = compiled(&scene, &options(Preset::Small));
@@ -231,48 +184,26 @@ fn e11_on_request_only() {
     assert!(reel.all_attributes().unwrap().is_empty());
     assert!(reel.attributes(0).unwrap().is_empty());
     let more = with.file_bytes() - reel.file_bytes();
-    assert!(
-        more.abs_diff(report.meshes[0].attribute_bytes) < 64,
-        "{more}"
-    );
-    assert!(matches!(
-        reel.attributes(7),
-        Err(meshreel::Error::Misuse { .. })
-    ));
+    assert!(more.abs_diff(report.meshes[0].attribute_bytes) < 64, "{more}");
+    assert!(matches!(reel.attributes(7), Err(meshreel::Error::Misuse { .. })));
     // The checker knows what was asked for.
     let others = verify(&Bricks::wall(3, 2).scene(), &with, &|_, _| ()).unwrap();
     assert!(!others.ok);
     let mut colder = wall();
     colder.meshes[0].numbers[3] = numbers("wind", Scope::Constant, 4, vec![vec![[0.0; 4]]]);
     let checked = verify(&colder, &with, &|_, _| ()).unwrap();
-    assert!(
-        !checked.ok && checked.failures[0].what.contains("wind"),
-        "{checked:?}"
-    );
+    assert!(!checked.ok && checked.failures[0].what.contains("wind"), "{checked:?}");
     let mut more = wall();
-    more.meshes[0].numbers.push(numbers(
-        "new",
-        Scope::Constant,
-        1,
-        vec![vec![[1.0, 0.0, 0.0, 0.0]]],
-    ));
+    more.meshes[0].numbers.push(numbers("new", Scope::Constant, 1, vec![vec![[1.0, 0.0, 0.0, 0.0]]]));
     let checked = verify(&more, &with, &|_, _| ()).unwrap();
-    assert!(
-        !checked.ok && checked.failures[0].what.contains("new is missing"),
-        "{checked:?}"
-    );
+    assert!(!checked.ok && checked.failures[0].what.contains("new is missing"), "{checked:?}");
 }
 
 /// Squares side by side, all with the same points, each with an age.
 fn squares(ages: &[f32]) -> Scene {
     let square = || {
         one_mesh(
-            vec![vec![
-                [0.0; 3],
-                [1.0, 0.0, 0.0],
-                [1.0, 1.0, 0.0],
-                [0.0, 1.0, 0.0],
-            ]],
+            vec![vec![[0.0; 3], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]]],
             vec![4],
             vec![0, 1, 2, 3],
         )
@@ -283,12 +214,7 @@ fn squares(ages: &[f32]) -> Scene {
         let (mut node, mut mesh) = (one.nodes.remove(0), one.meshes.remove(0));
         (node.name, node.path, node.mesh) = (format!("m{i}"), format!("/m{i}"), Some(i));
         mesh.path = node.path.clone();
-        mesh.numbers = vec![numbers(
-            "age",
-            Scope::Constant,
-            1,
-            vec![vec![[age, 0.0, 0.0, 0.0]]],
-        )];
+        mesh.numbers = vec![numbers("age", Scope::Constant, 1, vec![vec![[age, 0.0, 0.0, 0.0]]])];
         scene.nodes.push(node);
         scene.meshes.push(mesh);
     }
@@ -301,10 +227,7 @@ fn e11_what_shows_one_mesh_may_differ_in_numbers() {
     assert_eq!(reel.description().meshes.len(), 1);
     for (node, age) in [1.0, 2.0, 2.0, 9.0].into_iter().enumerate() {
         let all = reel.attributes(node).unwrap();
-        assert_eq!(
-            named(&all, "age").at(0, Pair::still(0)),
-            [age, 0.0, 0.0, 0.0]
-        );
+        assert_eq!(named(&all, "age").at(0, Pair::still(0)), [age, 0.0, 0.0, 0.0]);
         assert!(all[0].of_parts().is_none() && all[0].of_vertices().is_none());
     }
     // Instances of one mesh say it once.
@@ -318,18 +241,13 @@ fn e11_what_shows_one_mesh_may_differ_in_numbers() {
     let all = reel.all_attributes().unwrap();
     let nodes: Vec<usize> = all.iter().map(|own| own.nodes.len()).collect();
     assert_eq!(nodes, [39, 1]);
-    assert_eq!(
-        named(&reel.attributes(39).unwrap(), "age").at(0, Pair::still(0))[0],
-        4.0
-    );
+    assert_eq!(named(&reel.attributes(39).unwrap(), "age").at(0, Pair::still(0))[0], 4.0);
 }
 
 #[test]
 fn e11_numbers_alone_make_frames() {
     let mut scene = squares(&[0.0]);
-    let samples = (0..20)
-        .map(|i| vec![[(i * i) as f32, 0.0, 0.0, 0.0]])
-        .collect();
+    let samples = (0..20).map(|i| vec![[(i * i) as f32, 0.0, 0.0, 0.0]]).collect();
     scene.meshes[0].numbers = vec![numbers("age", Scope::Constant, 1, samples)];
     let (reel, _) = compiled(&scene, &options(Preset::Small));
     assert_eq!(reel.frame_count(), 20);
@@ -350,19 +268,12 @@ fn e11_faces_that_change_keep_numbers_of_the_whole() {
     let counts = (0..36).map(|f| all[..48 - f % 2].to_vec()).collect();
     let mut indices = Vec::new();
     mesh.face_indices.read(0, &mut indices).unwrap();
-    let corners = (0..36)
-        .map(|f| indices[..4 * (48 - f % 2)].to_vec())
-        .collect();
+    let corners = (0..36).map(|f| indices[..4 * (48 - f % 2)].to_vec()).collect();
     mesh.face_counts = Channel::in_memory(every_frame(), counts);
     mesh.face_indices = Channel::in_memory(every_frame(), corners);
     let one = |v: f32| [v, 0.0, 0.0, 0.0];
     mesh.numbers = vec![
-        numbers(
-            "age",
-            Scope::Constant,
-            1,
-            (0..36).map(|f| vec![one(f as f32)]).collect(),
-        ),
+        numbers("age", Scope::Constant, 1, (0..36).map(|f| vec![one(f as f32)]).collect()),
         numbers("part", Scope::Vertex, 1, vec![vec![one(3.0); 52]]),
     ];
     let (reel, report) = compiled(&scene, &options(Preset::Small));
@@ -381,8 +292,7 @@ fn f01_scopes_come_through_alembic() {
     let (back, _) = read::open(&path, &ReadOptions::default()).unwrap();
     let of = |mesh: &Mesh| -> Vec<(String, Scope, usize)> {
         let all = mesh.numbers.iter().filter(|n| n.attribute.name != "empty");
-        all.map(|n| (n.attribute.name.clone(), n.attribute.scope, n.components))
-            .collect()
+        all.map(|n| (n.attribute.name.clone(), n.attribute.scope, n.components)).collect()
     };
     assert_eq!(of(&back.meshes[0]), of(&scene.meshes[0]));
     let (reel, _) = compiled(&back, &options(Preset::Small));
@@ -410,16 +320,11 @@ fn f01_names_tell_parts() {
         values: Channel::constant(points.chain(vec![name(BRICKS); 4]).collect()),
         indices: None,
     }];
-    let named = |name: &str| Options {
-        parts: PartsChoice::Attribute(name.into()),
-        ..options(Preset::Small)
-    };
+    let named = |name: &str| Options { parts: PartsChoice::Attribute(name.into()), ..options(Preset::Small) };
     let (reel, report) = compiled(&scene, &named("name"));
     assert_eq!(report.meshes[0].bones, [BRICKS + 1, 0]);
     assert!(reel.all_attributes().unwrap().is_empty());
-    let from: Vec<&str> = (report.meshes[0].tried.iter())
-        .map(|t| &t.from[..])
-        .collect();
+    let from: Vec<&str> = (report.meshes[0].tried.iter()).map(|t| &t.from[..]).collect();
     assert!(from.iter().any(|f| f.contains("'name'")), "{from:?}");
     let dir = tempfile::tempdir().unwrap();
     let wrong = compile(
@@ -440,10 +345,7 @@ fn e11_numbers_come_back_out() {
     let back = meshreel_check::to_scene(&reel).unwrap();
     let all = sample::numbers(&scene.meshes[0]);
     for own in &back.meshes[0].numbers {
-        let wanted = all
-            .iter()
-            .find(|n| n.attribute.name == own.attribute.name)
-            .unwrap();
+        let wanted = all.iter().find(|n| n.attribute.name == own.attribute.name).unwrap();
         assert_eq!(own.components, wanted.components);
         let (mut faces, mut values, mut other) = Default::default();
         for frame in [0, 11, 35] {
@@ -453,9 +355,7 @@ fn e11_numbers_come_back_out() {
             sample::faces_at(&scene.meshes[0], time, &mut faces).unwrap();
             let by_point = match wanted.attribute.scope {
                 Scope::Constant => other.values.clone(),
-                scope => sample::by_point(scope, &faces, values.values.len(), &other)
-                    .unwrap()
-                    .unwrap(),
+                scope => sample::by_point(scope, &faces, values.values.len(), &other).unwrap().unwrap(),
             };
             assert_eq!(values.values.len(), by_point.len());
             for (a, b) in values.values.iter().zip(&by_point) {
@@ -469,24 +369,15 @@ fn e11_numbers_come_back_out() {
 #[test]
 fn e11_damage_is_refused() {
     let (reel, _) = compiled(&wall(), &options(Preset::Small));
-    let chunk = reel
-        .chunks()
-        .iter()
-        .position(|c| c.kind == kind::NUMBERS)
-        .unwrap();
+    let chunk = reel.chunks().iter().position(|c| c.kind == kind::NUMBERS).unwrap();
     let mut packed = Vec::new();
     reel.reader().read_chunk(chunk, &mut packed).unwrap();
     let mut content = vec![0; Decompressor::raw_size(&packed).unwrap()];
-    Decompressor::new()
-        .decompress(&packed, &mut content)
-        .unwrap();
+    Decompressor::new().decompress(&packed, &mut content).unwrap();
     let check = |content: &[u8], must_fail: bool| {
         let damaged = opened(with_attributes(&reel, content));
         match damaged.all_attributes() {
-            Err(error) => assert!(
-                matches!(error, meshreel::Error::Malformed { .. }),
-                "{error}"
-            ),
+            Err(error) => assert!(matches!(error, meshreel::Error::Malformed { .. }), "{error}"),
             Ok(all) => {
                 assert!(!must_fail);
                 for attribute in all.iter().flat_map(|own| &own.attributes) {

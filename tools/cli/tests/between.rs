@@ -1,4 +1,5 @@
-//! Between samples: joints carry points on curves, players put them on lines. Frames are added where that is too far, and `verify` looks there.
+//! Between samples: joints carry points on curves, players put them on lines. Frames are added where that is
+//! too far, and `verify` looks there.
 
 use crate::given::{object, run};
 use glam::{Quat, Vec3};
@@ -19,20 +20,14 @@ const RINGS: usize = 9;
 
 impl Bar {
     fn turning(keys: &[(f32, f32)]) -> Bar {
-        Bar {
-            keys: vec![keys.to_vec()],
-            interpolation: "LINEAR",
-            skinned: true,
-        }
+        Bar { keys: vec![keys.to_vec()], interpolation: "LINEAR", skinned: true }
     }
 
     fn write(&self, path: &Path) {
         let mut binary: Vec<u8> = Vec::new();
         let (mut accessors, mut views) = (Vec::new(), Vec::new());
         let mut put = |bytes: Vec<u8>, count: usize, component: u32, kind: &str| {
-            views.push(
-                json!({ "buffer": 0, "byteOffset": binary.len(), "byteLength": bytes.len() }),
-            );
+            views.push(json!({ "buffer": 0, "byteOffset": binary.len(), "byteLength": bytes.len() }));
             binary.extend(bytes);
             binary.resize(binary.len().next_multiple_of(4), 0);
             accessors.push(json!({
@@ -40,8 +35,7 @@ impl Bar {
             }));
             accessors.len() - 1
         };
-        let floats =
-            |all: &[f32]| -> Vec<u8> { all.iter().flat_map(|v| v.to_le_bytes()).collect() };
+        let floats = |all: &[f32]| -> Vec<u8> { all.iter().flat_map(|v| v.to_le_bytes()).collect() };
         let places: Vec<Vec3> = (0..4 * RINGS)
             .map(|i| {
                 let [y, z] = [[-0.05, 0.0], [0.05, 0.0], [0.0, 0.05], [0.0, -0.05]][i % 4];
@@ -56,9 +50,7 @@ impl Bar {
                 let at = move |k: usize, c: usize| (4 * (r + k) + c) as u16;
                 [[0, 2], [2, 1], [1, 3], [3, 0]]
                     .into_iter()
-                    .flat_map(move |[a, b]| {
-                        [at(0, a), at(1, a), at(1, b), at(0, a), at(1, b), at(0, b)]
-                    })
+                    .flat_map(move |[a, b]| [at(0, a), at(1, a), at(1, b), at(0, a), at(1, b), at(0, b)])
             })
             .flat_map(u16::to_le_bytes)
             .collect();
@@ -90,7 +82,8 @@ impl Bar {
                 })
             })
             .collect();
-        let mesh = json!([{ "name": "bar", "primitives": [{ "attributes": attributes, "indices": indices }] }]);
+        let mesh =
+            json!([{ "name": "bar", "primitives": [{ "attributes": attributes, "indices": indices }] }]);
         let mut root = json!({
             "asset": { "version": "2.0" }, "scenes": [{ "nodes": [0] }], "nodes": [{ "name": "bar", "mesh": 0 }],
             "meshes": mesh, "animations": animations, "accessors": accessors, "bufferViews": views,
@@ -102,10 +95,7 @@ impl Bar {
             root["skins"] = json!([{ "joints": [0] }]);
         }
         let mut text = root.to_string();
-        text.extend(std::iter::repeat_n(
-            ' ',
-            text.len().next_multiple_of(4) - text.len(),
-        ));
+        text.extend(std::iter::repeat_n(' ', text.len().next_multiple_of(4) - text.len()));
         let mut file = b"glTF".to_vec();
         file.extend(2u32.to_le_bytes());
         file.extend((28 + text.len() as u32 + binary.len() as u32).to_le_bytes());
@@ -120,15 +110,7 @@ impl Bar {
 
 /// Compiles, checks, and gives what both say.
 fn both(folder: &Path, more: &[&str]) -> (Value, Value) {
-    let line = [
-        "compile",
-        "bar.glb",
-        "-o",
-        "a.reel",
-        "--json",
-        "--tolerance",
-        "0.02%",
-    ];
+    let line = ["compile", "bar.glb", "-o", "a.reel", "--json", "--tolerance", "0.02%"];
     let line = [&line, more].concat();
     let done = object(&line, folder);
     let checked = object(&["verify", "bar.glb", "a.reel", "--json"], folder);
@@ -155,23 +137,15 @@ fn joints_turn_between_samples() {
     let at = folder.path();
     Bar::turning(&tenths(&SIXTY)).write(&at.join("bar.glb"));
     // The source says where the tip is: on the circle.
-    let scene = read::open(&at.join("bar.glb"), &read::ReadOptions::default())
-        .unwrap()
-        .0;
+    let scene = read::open(&at.join("bar.glb"), &read::ReadOptions::default()).unwrap().0;
     let mut points = Vec::new();
     positions_at(&scene.meshes[0], 0.05, &mut points).unwrap();
     let tip = points[4 * (RINGS - 1) + 2];
     let half = 30f32.to_radians();
-    assert!(
-        (tip[0] - half.cos()).abs() < 1e-5 && (tip[1] - half.sin()).abs() < 1e-5,
-        "{tip:?}"
-    );
+    assert!((tip[0] - half.cos()).abs() < 1e-5 && (tip[1] - half.sin()).abs() < 1e-5, "{tip:?}");
 
     let (done, checked) = both(at, &["--between", "off"]);
-    assert_eq!(
-        (&done["frames"], &checked["between"]),
-        (&4.into(), &Value::Null)
-    );
+    assert_eq!((&done["frames"], &checked["between"]), (&4.into(), &Value::Null));
     let mesh = &checked["meshes"][0];
     let error = mesh["between_error"].as_f64().unwrap();
     // The sagitta of 60° at the end of the bar.
@@ -184,12 +158,7 @@ fn joints_turn_between_samples() {
     assert!(done["added_frames"].as_u64().unwrap() <= 8, "{done}");
     let held = checked["between"].as_f64().unwrap();
     assert!(held > 4.0 && worst(&checked) <= held, "{checked}");
-    assert!(
-        done["remarks"]
-            .to_string()
-            .contains("--between 4 adds about"),
-        "{done}"
-    );
+    assert!(done["remarks"].to_string().contains("--between 4 adds about"), "{done}");
 
     let (done, checked) = both(at, &["--between", "4"]);
     let added = done["added_frames"].as_u64().unwrap();
@@ -198,13 +167,8 @@ fn joints_turn_between_samples() {
     assert!(worst(&checked) <= 4.0, "{checked}");
     // None where it hardly turns.
     let frames = object(&["info", "a.reel", "--frames", "--json"], at);
-    let times = frames["frame_list"]
-        .as_array()
-        .unwrap_or(&Vec::new())
-        .clone();
-    let late = times
-        .iter()
-        .filter(|f| f["time"].as_f64().unwrap() > 0.2 + 1e-6);
+    let times = frames["frame_list"].as_array().unwrap_or(&Vec::new()).clone();
+    let late = times.iter().filter(|f| f["time"].as_f64().unwrap() > 0.2 + 1e-6);
     assert!(times.is_empty() || late.count() == 1, "{frames}");
     let text = run(&["verify", "bar.glb", "a.reel"], at);
     assert!(String::from_utf8_lossy(&text.stdout).contains(" T)"));
@@ -225,23 +189,15 @@ fn joints_turn_between_samples() {
     }
     // Frames that the user chose stay what they are; a remark says how far off that is.
     let (done, checked) = both(at, &["--fps", "10"]);
-    assert_eq!(
-        (&done["frames"], &checked["between"]),
-        (&4.into(), &Value::Null)
-    );
-    assert!(
-        done["remarks"].to_string().contains("--between off"),
-        "{done}"
-    );
+    assert_eq!((&done["frames"], &checked["between"]), (&4.into(), &Value::Null));
+    assert!(done["remarks"].to_string().contains("--between off"), "{done}");
     // Clips move a mesh that has a rig: what is between its frames is theirs.
     let (done, _) = both(at, &["--rig", "keep"]);
     assert_eq!(done["frames"], 4);
     // What comes back has the source's samples.
     both(at, &["--between", "4"]);
     run(&["extract", "a.reel", "-o", "back.abc"], at);
-    let back = read::open(&at.join("back.abc"), &read::ReadOptions::default())
-        .unwrap()
-        .0;
+    let back = read::open(&at.join("back.abc"), &read::ReadOptions::default()).unwrap().0;
     assert_eq!(back.meshes[0].positions.len(), 4);
 }
 
@@ -249,19 +205,13 @@ fn joints_turn_between_samples() {
 fn nodes_turn_evenly_and_players_do_not() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
-    let bar = Bar {
-        skinned: false,
-        ..Bar::turning(&tenths(&[0.0, 85.0, 90.0]))
-    };
+    let bar = Bar { skinned: false, ..Bar::turning(&tenths(&[0.0, 85.0, 90.0])) };
     bar.write(&at.join("bar.glb"));
     let (done, checked) = both(at, &["--between", "off"]);
     assert_eq!(done["frames"], 3);
     assert!(worst(&checked) > 20.0, "{checked}");
     let (done, checked) = both(at, &[]);
-    assert!(
-        (1..8).contains(&done["added_frames"].as_u64().unwrap()),
-        "{done}"
-    );
+    assert!((1..8).contains(&done["added_frames"].as_u64().unwrap()), "{done}");
     assert!(worst(&checked) <= 4.0, "{checked}");
 }
 
@@ -270,10 +220,7 @@ fn nodes_turn_evenly_and_players_do_not() {
 fn steps_of_joints_stay_steps() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
-    let bar = Bar {
-        interpolation: "STEP",
-        ..Bar::turning(&tenths(&SIXTY))
-    };
+    let bar = Bar { interpolation: "STEP", ..Bar::turning(&tenths(&SIXTY)) };
     bar.write(&at.join("bar.glb"));
     let (done, checked) = both(at, &[]);
     assert_eq!(done["added_frames"], 3, "{done}");
@@ -309,19 +256,13 @@ fn what_leaves_the_line_between_frames_is_found() {
     let mut bar = Bar::turning(&tenths(&[0.0, 0.5, 1.0]));
     bar.write(&at.join("bar.glb"));
     let (done, checked) = both(at, &[]);
-    assert_eq!(
-        (&done["frames"], &checked["between"]),
-        (&3.into(), &4.0.into())
-    );
+    assert_eq!((&done["frames"], &checked["between"]), (&3.into(), &4.0.into()));
     bar.interpolation = "CUBICSPLINE";
     bar.write(&at.join("bar.glb"));
     let checked = object(&["verify", "bar.glb", "a.reel", "--json"], at);
     assert_eq!(checked["ok"], false);
     let failures = checked["failures"].to_string();
-    assert!(
-        failures.contains("between this frame and the next"),
-        "{failures}"
-    );
+    assert!(failures.contains("between this frame and the next"), "{failures}");
     // Its own file has frames there.
     both(at, &["--between", "4"]);
 }
@@ -342,9 +283,6 @@ fn lines_between_samples_need_no_frames() {
         };
         assert!(compile("a.reel", &[]) == compile("b.reel", &["--between", "off"]));
         let checked = object(&["verify", name, "a.reel", "--json"], at);
-        assert_eq!(
-            (&checked["ok"], &checked["between"]),
-            (&true.into(), &Value::Null)
-        );
+        assert_eq!((&checked["ok"], &checked["between"]), (&true.into(), &Value::Null));
     }
 }

@@ -1,4 +1,5 @@
-//! Clips through the program: compiled, checked against their source, taken back, and refused where they must be.
+//! Clips through the program: compiled, checked against their source, taken back, and refused where they must
+//! be.
 
 use serde_json::Value;
 use std::fmt::Write as _;
@@ -6,11 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 fn run(arguments: &[&str], folder: &Path) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_meshreel"))
-        .args(arguments)
-        .current_dir(folder)
-        .output()
-        .unwrap()
+    Command::new(env!("CARGO_BIN_EXE_meshreel")).args(arguments).current_dir(folder).output().unwrap()
 }
 
 fn json(arguments: &[&str], folder: &Path) -> Value {
@@ -54,23 +51,9 @@ fn there_and_back_within_the_tolerance() {
     let at = folder.path();
     std::fs::write(at.join("walk.bvh"), bvh(300, 0.0)).unwrap();
     for tolerance in ["0.001", "0.01", "1"] {
-        let done = json(
-            &[
-                "compile",
-                "walk.bvh",
-                "-o",
-                "walk.reel",
-                "--tolerance",
-                tolerance,
-                "--json",
-            ],
-            at,
-        );
+        let done = json(&["compile", "walk.bvh", "-o", "walk.reel", "--tolerance", tolerance, "--json"], at);
         let clip = &done["clips"][0];
-        assert_eq!(
-            (clip["joints"].as_u64(), clip["samples"].as_u64()),
-            (Some(3), Some(300))
-        );
+        assert_eq!((clip["joints"].as_u64(), clip["samples"].as_u64()), (Some(3), Some(300)));
         assert_eq!(done["raw_bytes"].as_u64(), Some(40 * 3 * 300));
         let verified = json(&["verify", "walk.bvh", "walk.reel", "--json"], at);
         assert_eq!(verified["ok"], true);
@@ -81,19 +64,12 @@ fn there_and_back_within_the_tolerance() {
         let own = clip["max_error"].as_f64().unwrap();
         assert!((own - error).abs() < 1e-9, "{own} {error}");
         // What is taken out again is what the file holds.
-        assert!(
-            run(&["extract", "walk.reel", "-o", "back.bvh"], at)
-                .status
-                .success()
-        );
+        assert!(run(&["extract", "walk.reel", "-o", "back.bvh"], at).status.success());
         let back = json(&["verify", "back.bvh", "walk.reel", "--json"], at);
         assert!(back["clips"][0]["max_error"].as_f64().unwrap() < 1e-5);
     }
     let text = String::from_utf8(run(&["info", "walk.reel"], at).stdout).unwrap();
-    assert!(
-        text.contains("walk") && text.contains("rotations"),
-        "{text}"
-    );
+    assert!(text.contains("walk") && text.contains("rotations"), "{text}");
     let text = String::from_utf8(run(&["info", "walk.bvh"], at).stdout).unwrap();
     assert!(text.contains("300"), "{text}");
     let info = json(&["info", "walk.reel", "--json"], at);
@@ -104,11 +80,7 @@ fn there_and_back_within_the_tolerance() {
 
 fn succeeds(arguments: &[&str], folder: &Path) {
     let output = run(arguments, folder);
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 #[test]
@@ -130,29 +102,19 @@ fn curves_in_files_hold_their_tolerance() {
         ];
         let done = json(&curve, at);
         let clip = &done["clips"][0];
-        assert_eq!(
-            (&clip["codec"], &clip["rule"]),
-            (&"curve".into(), &"guaranteed".into())
-        );
+        assert_eq!((&clip["codec"], &clip["rule"]), (&"curve".into(), &"guaranteed".into()));
         let keys = [&clip["keys_before"], &clip["keys"]].map(|k| k.as_u64().unwrap());
         assert!(0 < keys[1] && keys[1] < keys[0], "{keys:?}");
         let verified = json(&["verify", "walk.bvh", "walk.reel", "--json"], at);
         let checked = &verified["clips"][0];
-        assert_eq!(
-            (&verified["ok"], &checked["codec"]),
-            (&true.into(), &"curve".into())
-        );
-        let [error, worst, mid] =
-            ["max_error", "worst", "mid_worst"].map(|k| checked[k].as_f64().unwrap());
+        assert_eq!((&verified["ok"], &checked["codec"]), (&true.into(), &"curve".into()));
+        let [error, worst, mid] = ["max_error", "worst", "mid_worst"].map(|k| checked[k].as_f64().unwrap());
         let promised: f64 = tolerance.parse().unwrap();
         assert!(error > promised / 10.0 && (error / promised - worst).abs() < 1e-9 && worst <= 1.0);
         assert!(mid <= 2.5, "{mid}");
         let info = json(&["info", "walk.reel", "--json"], at);
         let clip = &info["clips"][0];
-        assert_eq!(
-            (&clip["codec"], &clip["keys"]["keys"]),
-            (&"curve".into(), &keys[1].into())
-        );
+        assert_eq!((&clip["codec"], &clip["keys"]["keys"]), (&"curve".into(), &keys[1].into()));
         assert_eq!(
             (&clip["keys"]["knots"], &clip["keys"]["rotation_bits"]),
             (&"centripetal".into(), &48.into())
@@ -162,15 +124,7 @@ fn curves_in_files_hold_their_tolerance() {
         assert!(back["clips"][0]["max_error"].as_f64().unwrap() < 1e-5);
     }
     // 48 bits cannot hold this; auto can.
-    let fine = [
-        "compile",
-        "walk.bvh",
-        "-o",
-        "fine.reel",
-        "--tolerance",
-        "0.001",
-        "--codec",
-    ];
+    let fine = ["compile", "walk.bvh", "-o", "fine.reel", "--tolerance", "0.001", "--codec"];
     let output = run(&[&fine[..], &["curve"]].concat(), at);
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&output.stderr).contains("--codec auto"));
@@ -191,51 +145,23 @@ fn auto_takes_the_smaller_codec_and_says_why() {
     for name in ["walk.bvh", "slide.bvh"] {
         let bytes = |codec: &str| {
             let done = json(
-                &[
-                    "compile",
-                    name,
-                    "-o",
-                    "a.reel",
-                    "--codec",
-                    codec,
-                    "--tolerance",
-                    "0.1",
-                    "--json",
-                ],
+                &["compile", name, "-o", "a.reel", "--codec", codec, "--tolerance", "0.1", "--json"],
                 at,
             );
             let clip = &done["clips"][0];
-            assert_eq!(
-                json(&["verify", name, "a.reel", "--json"], at)["ok"],
-                true,
-                "{name} {codec}"
-            );
-            (
-                clip["bytes"].as_u64().unwrap(),
-                clip["codec"].as_str().unwrap().to_string(),
-            )
+            assert_eq!(json(&["verify", name, "a.reel", "--json"], at)["ok"], true, "{name} {codec}");
+            (clip["bytes"].as_u64().unwrap(), clip["codec"].as_str().unwrap().to_string())
         };
         let (auto, codec) = bytes("auto");
         let (sampled, curve) = (bytes("sampled").0, bytes("curve").0);
         assert_eq!(auto, sampled.min(curve), "{name}");
-        assert_eq!(
-            codec,
-            if curve < sampled { "curve" } else { "sampled" },
-            "{name}"
-        );
+        assert_eq!(codec, if curve < sampled { "curve" } else { "sampled" }, "{name}");
     }
-    let explained = json(
-        &["compile", "walk.bvh", "-o", "a.reel", "--explain", "--json"],
-        at,
-    );
+    let explained = json(&["compile", "walk.bvh", "-o", "a.reel", "--explain", "--json"], at);
     let tried = explained["clips"][0]["tried"].as_array().unwrap();
-    assert_eq!(
-        (&tried[0]["codec"], &tried[1]["codec"]),
-        (&"sampled".into(), &"curve".into())
-    );
+    assert_eq!((&tried[0]["codec"], &tried[1]["codec"]), (&"sampled".into(), &"curve".into()));
     let text =
-        String::from_utf8(run(&["compile", "walk.bvh", "-o", "a.reel", "--explain"], at).stdout)
-            .unwrap();
+        String::from_utf8(run(&["compile", "walk.bvh", "-o", "a.reel", "--explain"], at).stdout).unwrap();
     assert!(text.contains("choice") && text.contains("chosen"), "{text}");
 }
 
@@ -244,15 +170,15 @@ fn joints_have_tolerances_and_shells_of_their_own() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
     std::fs::write(at.join("walk.bvh"), bvh(200, 0.0)).unwrap();
-    std::fs::write(at.join("o.toml"), "[[joint]]\nglob = \"hips/**\"\nshell = 12\n[[joint]]\nglob = \"foot\"\ntolerance = 0.002\n").unwrap();
+    std::fs::write(
+        at.join("o.toml"),
+        "[[joint]]\nglob = \"hips/**\"\nshell = 12\n[[joint]]\nglob = \"foot\"\ntolerance = 0.002\n",
+    )
+    .unwrap();
     for codec in ["sampled", "curve"] {
         let compile = |tail: &[&str]| {
-            let head = [
-                "compile", "walk.bvh", "-o", "a.reel", "--codec", codec, "--json",
-            ];
-            json(&[&head[..], tail].concat(), at)["clips"][0]["bytes"]
-                .as_u64()
-                .unwrap()
+            let head = ["compile", "walk.bvh", "-o", "a.reel", "--codec", codec, "--json"];
+            json(&[&head[..], tail].concat(), at)["clips"][0]["bytes"].as_u64().unwrap()
         };
         let check = |joints: u64| {
             let verified = json(&["verify", "walk.bvh", "a.reel", "--json"], at);
@@ -280,47 +206,16 @@ fn joints_have_tolerances_and_shells_of_their_own() {
         assert!(far > all, "{codec}: {far} {all}");
     }
     // From a file, by path and by name; and the checker does not take the file's word for it.
-    let done = json(
-        &[
-            "compile",
-            "walk.bvh",
-            "-o",
-            "b.reel",
-            "--options",
-            "o.toml",
-            "--json",
-        ],
-        at,
-    );
+    let done = json(&["compile", "walk.bvh", "-o", "b.reel", "--options", "o.toml", "--json"], at);
     assert_eq!(done["remarks"].as_array().unwrap().len(), 0);
     let verified = json(&["verify", "walk.bvh", "b.reel", "--json"], at);
-    assert_eq!(
-        (&verified["ok"], &verified["clips"][0]["joint_tolerances"]),
-        (&true.into(), &1.into())
-    );
-    let none = json(
-        &[
-            "compile",
-            "walk.bvh",
-            "-o",
-            "b.reel",
-            "--tolerance",
-            "tail=1",
-            "--json",
-        ],
-        at,
-    );
+    assert_eq!((&verified["ok"], &verified["clips"][0]["joint_tolerances"]), (&true.into(), &1.into()));
+    let none = json(&["compile", "walk.bvh", "-o", "b.reel", "--tolerance", "tail=1", "--json"], at);
     assert!(none["remarks"].to_string().contains("matches no joint"));
-    for wrong in [
-        &["--tolerance", "foot=1%"][..],
-        &["--shell", "0"],
-        &["--tolerance", "[=1"],
-        &["--codec", "best"],
-    ] {
-        let output = run(
-            &[&["compile", "walk.bvh", "-o", "c.reel"], wrong].concat(),
-            at,
-        );
+    for wrong in
+        [&["--tolerance", "foot=1%"][..], &["--shell", "0"], &["--tolerance", "[=1"], &["--codec", "best"]]
+    {
+        let output = run(&[&["compile", "walk.bvh", "-o", "c.reel"], wrong].concat(), at);
         assert_eq!(output.status.code(), Some(2), "{wrong:?}");
     }
 }
@@ -331,60 +226,26 @@ fn the_local_rule_is_checked_by_itself() {
     let at = folder.path();
     std::fs::write(at.join("walk.bvh"), bvh(200, 0.0)).unwrap();
     let local = "codec = \"curve\"\ntolerance = 0.6\n[curve]\nrule = \"local\"\nadaptive = true\ntranslation-tolerance = 0.15\nknots = \"uniform\"\nrotation-bits = 32\n";
-    std::fs::write(
-        at.join("local.toml"),
-        format!("{local}[[joint]]\nglob = \"foot\"\npinned = true\n"),
-    )
-    .unwrap();
-    let done = json(
-        &[
-            "compile",
-            "walk.bvh",
-            "-o",
-            "a.reel",
-            "--options",
-            "local.toml",
-            "--json",
-        ],
-        at,
-    );
+    std::fs::write(at.join("local.toml"), format!("{local}[[joint]]\nglob = \"foot\"\npinned = true\n"))
+        .unwrap();
+    let done = json(&["compile", "walk.bvh", "-o", "a.reel", "--options", "local.toml", "--json"], at);
     assert_eq!(done["clips"][0]["rule"], "local");
     let verified = json(&["verify", "walk.bvh", "a.reel", "--json"], at);
     let clip = &verified["clips"][0];
-    assert_eq!(
-        (&verified["ok"], &clip["rule"]),
-        (&true.into(), &"local".into()),
-        "{verified}"
-    );
-    let errors: Vec<f64> = clip["local_errors"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|v| v.as_f64().unwrap())
-        .collect();
-    assert!(
-        errors[0] > 0.0 && errors[0] <= 0.6 && errors[1] <= 0.15,
-        "{errors:?}"
-    );
+    assert_eq!((&verified["ok"], &clip["rule"]), (&true.into(), &"local".into()), "{verified}");
+    let errors: Vec<f64> =
+        clip["local_errors"].as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).collect();
+    assert!(errors[0] > 0.0 && errors[0] <= 0.6 && errors[1] <= 0.15, "{errors:?}");
     let text = String::from_utf8(run(&["verify", "walk.bvh", "a.reel"], at).stdout).unwrap();
-    assert!(
-        text.contains("nothing is promised of points in object space"),
-        "{text}"
-    );
+    assert!(text.contains("nothing is promised of points in object space"), "{text}");
     let info = json(&["info", "a.reel", "--json"], at);
     assert_eq!(
-        (
-            &info["clips"][0]["rule"],
-            &info["clips"][0]["keys"]["rotation_bits"]
-        ),
+        (&info["clips"][0]["rule"], &info["clips"][0]["keys"]["rotation_bits"]),
         (&"local".into(), &32.into())
     );
     // Another source is found out under this rule, too.
     std::fs::write(at.join("other.bvh"), bvh(200, 40.0)).unwrap();
-    assert_eq!(
-        json(&["verify", "other.bvh", "a.reel", "--json"], at)["ok"],
-        false
-    );
+    assert_eq!(json(&["verify", "other.bvh", "a.reel", "--json"], at)["ok"], false);
     // Only where it makes sense.
     for text in [
         "[curve]\nrule = \"local\"",
@@ -392,17 +253,7 @@ fn the_local_rule_is_checked_by_itself() {
         &format!("{local}[[joint]]\nglob = \"foot\"\ntolerance = 1"),
     ] {
         std::fs::write(at.join("wrong.toml"), text).unwrap();
-        let output = run(
-            &[
-                "compile",
-                "walk.bvh",
-                "-o",
-                "b.reel",
-                "--options",
-                "wrong.toml",
-            ],
-            at,
-        );
+        let output = run(&["compile", "walk.bvh", "-o", "b.reel", "--options", "wrong.toml"], at);
         assert_eq!(output.status.code(), Some(2), "{text}");
     }
 }
@@ -423,11 +274,7 @@ fn rates_ranges_and_selection() {
     ] {
         let head = ["compile", "walk.bvh", "-o", "a.reel", "--json"];
         let done = json(&[&head[..], options].concat(), at);
-        assert_eq!(
-            done["clips"][0]["samples"].as_u64(),
-            Some(samples),
-            "{options:?}"
-        );
+        assert_eq!(done["clips"][0]["samples"].as_u64(), Some(samples), "{options:?}");
         let verified = json(&["verify", "walk.bvh", "a.reel", "--json"], at);
         assert_eq!(verified["ok"], true, "{options:?}: {verified}");
     }
@@ -441,10 +288,7 @@ fn rates_ranges_and_selection() {
         (&["--exclude", "/walk"], 1),
         (&["--include", "/run*"], 1),
     ] {
-        let output = run(
-            &[&["compile", "walk.bvh", "-o", "b.reel"], wrong].concat(),
-            at,
-        );
+        let output = run(&[&["compile", "walk.bvh", "-o", "b.reel"], wrong].concat(), at);
         assert_eq!(output.status.code(), Some(code), "{wrong:?}");
         assert!(!at.join("b.reel").exists());
     }
@@ -476,17 +320,7 @@ fn plots_show_source_and_error() {
             at,
         );
         let plot = json(
-            &[
-                "plot",
-                "walk.reel",
-                "--joint",
-                "foot",
-                "--source",
-                "walk.bvh",
-                "-o",
-                "foot.png",
-                "--json",
-            ],
+            &["plot", "walk.reel", "--joint", "foot", "--source", "walk.bvh", "-o", "foot.png", "--json"],
             at,
         );
         assert_eq!(plot["samples"], 90);
@@ -494,16 +328,9 @@ fn plots_show_source_and_error() {
         let verified = json(&["verify", "walk.bvh", "walk.reel", "--json"], at);
         let worst = verified["clips"][0]["max_error"].as_f64().unwrap();
         let error = plot["max_error"].as_f64().unwrap();
-        assert!(
-            error > worst / 10.0 && error <= worst * 1.000_001,
-            "{codec}: {error} {worst}"
-        );
+        assert!(error > worst / 10.0 && error <= worst * 1.000_001, "{codec}: {error} {worst}");
         let picture = std::fs::read(at.join("foot.png")).unwrap();
-        assert!(
-            picture.starts_with(b"\x89PNG") && picture.len() > 10_000,
-            "{}",
-            picture.len()
-        );
+        assert!(picture.starts_with(b"\x89PNG") && picture.len() > 10_000, "{}", picture.len());
     }
     succeeds(&["plot", "walk.reel", "--joint", "hips"], at);
     assert!(at.join("walk.png").exists());
@@ -527,68 +354,31 @@ fn clips_play_without_allocating_and_are_timed() {
     let at = folder.path();
     std::fs::write(at.join("walk.bvh"), bvh(90, 0.0)).unwrap();
     for codec in ["sampled", "curve"] {
-        succeeds(
-            &[
-                "compile",
-                "walk.bvh",
-                "-o",
-                "walk.reel",
-                "--tolerance",
-                "0.1",
-                "--codec",
-                codec,
-            ],
-            at,
-        );
-        for more in [
-            &["--seconds", "0.4"][..],
-            &[
-                "--rate",
-                "-1",
-                "--loop",
-                "--seconds",
-                "0.4",
-                "--copies",
-                "3",
-            ],
-        ] {
+        succeeds(&["compile", "walk.bvh", "-o", "walk.reel", "--tolerance", "0.1", "--codec", codec], at);
+        for more in
+            [&["--seconds", "0.4"][..], &["--rate", "-1", "--loop", "--seconds", "0.4", "--copies", "3"]]
+        {
             let head = ["play", "walk.reel", "--check", "--fps", "120", "--json"];
             let played = json(&[&head[..], more].concat(), at);
             let ticks = played["ticks"].as_u64().unwrap();
             let clips = played["clips"].as_array().unwrap();
-            assert!(
-                ticks > 10 && clips[0]["poses"].as_u64() == Some(ticks),
-                "{played}"
-            );
+            assert!(ticks > 10 && clips[0]["poses"].as_u64() == Some(ticks), "{played}");
             assert_eq!(clips[0]["codec"], codec);
             assert_eq!(
                 (&played["wrong_poses"], &played["allocations_after_warmup"]),
                 (&0.into(), &0.into()),
                 "{played}"
             );
-            assert_eq!(
-                played["checked_poses"].as_u64(),
-                Some(ticks * clips.len() as u64)
-            );
+            assert_eq!(played["checked_poses"].as_u64(), Some(ticks * clips.len() as u64));
         }
         let timed = json(&["bench", "walk.reel", "--seconds", "0.02", "--json"], at);
         let clip = &timed["clips"][0];
-        for name in [
-            "forward_ns",
-            "backward_ns",
-            "random_ns",
-            "resident_ns",
-            "joint_ns",
-        ] {
+        for name in ["forward_ns", "backward_ns", "random_ns", "resident_ns", "joint_ns"] {
             assert!(clip[name].as_f64().unwrap() > 0.0, "{name}: {timed}");
         }
     }
-    let text =
-        String::from_utf8(run(&["bench", "walk.reel", "--seconds", "0.02"], at).stdout).unwrap();
-    assert!(
-        text.contains("nanoseconds per pose") && text.contains("one joint"),
-        "{text}"
-    );
+    let text = String::from_utf8(run(&["bench", "walk.reel", "--seconds", "0.02"], at).stdout).unwrap();
+    assert!(text.contains("nanoseconds per pose") && text.contains("one joint"), "{text}");
 }
 
 #[test]
@@ -607,10 +397,7 @@ fn many_files_each_for_itself() {
     let output = run(&arguments, at);
     assert_eq!(output.status.code(), Some(1));
     let done: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(
-        (&done["compiled"], &done["failed"]),
-        (&40.into(), &1.into())
-    );
+    assert_eq!((&done["compiled"], &done["failed"]), (&40.into(), &1.into()));
     assert_eq!(done["files"].as_array().unwrap().len(), 41);
     assert!(done["files"][7]["clips"][0]["codec"].is_string());
     assert_eq!(std::fs::read_dir(at.join("out")).unwrap().count(), 40);
@@ -623,11 +410,7 @@ fn another_source_is_found_out() {
     std::fs::write(at.join("a.bvh"), bvh(40, 0.0)).unwrap();
     std::fs::write(at.join("b.bvh"), bvh(40, 1.0)).unwrap();
     std::fs::write(at.join("c.bvh"), bvh(41, 0.0)).unwrap();
-    assert!(
-        run(&["compile", "a.bvh", "-o", "a.reel"], at)
-            .status
-            .success()
-    );
+    assert!(run(&["compile", "a.bvh", "-o", "a.reel"], at).status.success());
     for other in ["b.bvh", "c.bvh"] {
         let output = run(&["verify", other, "a.reel"], at);
         assert_eq!(output.status.code(), Some(1), "{other}");
@@ -640,10 +423,7 @@ fn a_percentage_is_wrong_usage() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
     std::fs::write(at.join("a.bvh"), bvh(4, 0.0)).unwrap();
-    let output = run(
-        &["compile", "a.bvh", "-o", "a.reel", "--tolerance", "1%"],
-        at,
-    );
+    let output = run(&["compile", "a.bvh", "-o", "a.reel", "--tolerance", "1%"], at);
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("not a percentage"));
 }
@@ -654,11 +434,7 @@ fn bytes_do_not_depend_on_threads() {
     let at = folder.path();
     std::fs::write(at.join("a.bvh"), bvh(600, 0.0)).unwrap();
     let bytes = |jobs: &str| {
-        assert!(
-            run(&["compile", "a.bvh", "-o", "a.reel", "--jobs", jobs], at)
-                .status
-                .success()
-        );
+        assert!(run(&["compile", "a.bvh", "-o", "a.reel", "--jobs", jobs], at).status.success());
         std::fs::read(at.join("a.reel")).unwrap()
     };
     assert_eq!(bytes("1"), bytes("3"));
@@ -669,11 +445,7 @@ fn damaged_files_are_refused_in_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
     std::fs::write(at.join("a.bvh"), bvh(30, 0.0)).unwrap();
-    assert!(
-        run(&["compile", "a.bvh", "-o", "a.reel"], at)
-            .status
-            .success()
-    );
+    assert!(run(&["compile", "a.bvh", "-o", "a.reel"], at).status.success());
     let whole = std::fs::read(at.join("a.reel")).unwrap();
     for i in (0..whole.len()).step_by(whole.len() / 40) {
         let mut bytes = whole.clone();
@@ -681,10 +453,7 @@ fn damaged_files_are_refused_in_one_line() {
         std::fs::write(at.join("b.reel"), &bytes).unwrap();
         let output = run(&["verify", "a.bvh", "b.reel"], at);
         assert_eq!(output.status.code(), Some(1), "byte {i}");
-        assert!(
-            !String::from_utf8_lossy(&output.stderr).contains("defect"),
-            "byte {i}"
-        );
+        assert!(!String::from_utf8_lossy(&output.stderr).contains("defect"), "byte {i}");
     }
     std::fs::write(at.join("bad.bvh"), "HIERARCHY\nROOT a\n{\nOFFSET 0 nan 0").unwrap();
     let output = run(&["compile", "bad.bvh", "-o", "bad.reel"], at);
@@ -701,11 +470,7 @@ fn characters_of_the_corpus() {
         Some(root.join("shared/corpus")),
         Some(root.join("../shared/corpus")),
     ];
-    let Some(corpus) = places
-        .into_iter()
-        .flatten()
-        .find(|p| p.join("characters").is_dir())
-    else {
+    let Some(corpus) = places.into_iter().flatten().find(|p| p.join("characters").is_dir()) else {
         eprintln!("skipped: no corpus");
         return;
     };
@@ -716,14 +481,12 @@ fn characters_of_the_corpus() {
         let source = source.to_str().unwrap();
         let done = json(&["compile", source, "-o", "a.reel", "--json"], at);
         assert!(done["clips"][0]["ratio"].as_f64().unwrap() > 20.0, "{done}");
-        assert_eq!(
-            json(&["verify", source, "a.reel", "--json"], at)["ok"],
-            true
-        );
+        assert_eq!(json(&["verify", source, "a.reel", "--json"], at)["ok"], true);
     }
 }
 
-/// A prism that two joints bend, as a `.gltf` with its data inside; the tip turns further in sample 5 by `shift`.
+/// A prism that two joints bend, as a `.gltf` with its data inside; the tip turns further in sample 5 by
+/// `shift`.
 fn gltf(shift: f32) -> String {
     let samples = 24;
     let (mut numbers, mut views): (Vec<f32>, Vec<(usize, usize, &str)>) = Default::default();
@@ -750,11 +513,7 @@ fn gltf(shift: f32) -> String {
     let weights = put(&weights, 4, "VEC4");
     // Joints 0 and 1 for all: as words, which floats of these bits are.
     let bits = |word: u32| f32::from_bits(word);
-    let joints = put(
-        &[bits(0x0001_0000), 0.0].repeat(points.len() / 3),
-        2,
-        "VEC4",
-    );
+    let joints = put(&[bits(0x0001_0000), 0.0].repeat(points.len() / 3), 2, "VEC4");
     let corners: Vec<f32> = corners.iter().map(|c| bits(*c as u32)).collect();
     let indices = put(&corners, 1, "SCALAR");
     let keys: Vec<f32> = (0..samples).map(|i| i as f32 / 30.0).collect();
@@ -774,11 +533,7 @@ fn gltf(shift: f32) -> String {
     let alphabet = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::new();
     for chunk in bytes.chunks(3) {
-        let bits = chunk
-            .iter()
-            .chain(&[0, 0])
-            .take(3)
-            .fold(0usize, |all, b| all << 8 | usize::from(*b));
+        let bits = chunk.iter().chain(&[0, 0]).take(3).fold(0usize, |all, b| all << 8 | usize::from(*b));
         for k in 0..=chunk.len() {
             text.push(char::from(alphabet[bits >> (18 - 6 * k) & 63]));
         }
@@ -827,17 +582,8 @@ fn a_skinned_gltf_is_a_mesh_and_a_clip() {
     };
     let verify = |source: &str| json(&["verify", source, "a.reel", "--json"], at);
     let both = compile(&["--tolerance", "0.1%"]);
-    assert_eq!(
-        (
-            both["meshes"].as_array().unwrap().len(),
-            both["clips"].as_array().unwrap().len()
-        ),
-        (1, 1)
-    );
-    assert_eq!(
-        (&both["frames"], &both["clips"][0]["samples"]),
-        (&24.into(), &24.into())
-    );
+    assert_eq!((both["meshes"].as_array().unwrap().len(), both["clips"].as_array().unwrap().len()), (1, 1));
+    assert_eq!((&both["frames"], &both["clips"][0]["samples"]), (&24.into(), &24.into()));
     let good = verify("prism.gltf");
     assert_eq!(good["ok"], true, "{good}");
     assert_eq!(good["meshes"][0]["frames"], 24);
@@ -849,58 +595,19 @@ fn a_skinned_gltf_is_a_mesh_and_a_clip() {
     );
     // The clip alone, with a tolerance of its own.
     let clip = compile(&["--clips-only", "--tolerance", "0.0005"]);
-    assert_eq!(
-        (
-            clip["meshes"].as_array().unwrap().len(),
-            &clip["clips"][0]["joints"]
-        ),
-        (0, &2.into())
-    );
+    assert_eq!((clip["meshes"].as_array().unwrap().len(), &clip["clips"][0]["joints"]), (0, &2.into()));
     let good = verify("prism.gltf");
-    assert_eq!(
-        (&good["ok"], &good["clips"][0]["tolerance"]),
-        (&true.into(), &0.0005.into()),
-        "{good}"
-    );
+    assert_eq!((&good["ok"], &good["clips"][0]["tolerance"]), (&true.into(), &0.0005.into()), "{good}");
     assert_eq!(verify("other.gltf")["ok"], false);
     // And back: what is extracted is a clip within the tolerance of the source.
     for target in ["back.glb", "back.bvh"] {
         let output = run(&["extract", "a.reel", "-o", target], at);
-        assert!(
-            output.status.success(),
-            "{}",
-            String::from_utf8_lossy(&output.stderr)
-        );
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
-    let again = json(
-        &[
-            "compile",
-            "back.glb",
-            "-o",
-            "b.reel",
-            "--tolerance",
-            "0.0001",
-            "--json",
-        ],
-        at,
-    );
-    assert_eq!(
-        (&again["clips"][0]["samples"], &again["clips"][0]["joints"]),
-        (&24.into(), &2.into())
-    );
+    let again = json(&["compile", "back.glb", "-o", "b.reel", "--tolerance", "0.0001", "--json"], at);
+    assert_eq!((&again["clips"][0]["samples"], &again["clips"][0]["joints"]), (&24.into(), &2.into()));
     // A percentage says nothing of a clip.
-    let output = run(
-        &[
-            "compile",
-            "prism.gltf",
-            "-o",
-            "c.reel",
-            "--clips-only",
-            "--tolerance",
-            "1%",
-        ],
-        at,
-    );
+    let output = run(&["compile", "prism.gltf", "-o", "c.reel", "--clips-only", "--tolerance", "1%"], at);
     assert_eq!(output.status.code(), Some(2));
 }
 
@@ -908,47 +615,19 @@ fn a_skinned_gltf_is_a_mesh_and_a_clip() {
 fn transforms_of_a_scene_as_a_clip() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
-    let input = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../testdata/inputs/n_robot_bone_parented.abc");
+    let input = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/inputs/n_robot_bone_parented.abc");
     let input = input.to_str().unwrap();
-    let done = json(
-        &[
-            "compile",
-            input,
-            "-o",
-            "a.reel",
-            "--clips-only",
-            "--tolerance",
-            "0.001",
-            "--json",
-        ],
-        at,
-    );
+    let done =
+        json(&["compile", input, "-o", "a.reel", "--clips-only", "--tolerance", "0.001", "--json"], at);
     assert!(done["clips"][0]["joints"].as_u64().unwrap() > 3, "{done}");
     let good = json(&["verify", input, "a.reel", "--json"], at);
-    assert_eq!(
-        (&good["ok"], good["meshes"].as_array().unwrap().len()),
-        (&true.into(), 0),
-        "{good}"
-    );
+    assert_eq!((&good["ok"], good["meshes"].as_array().unwrap().len()), (&true.into(), 0), "{good}");
     let output = run(&["extract", "a.reel", "-o", "back.glb"], at);
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    let still = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../testdata/inputs/j_visibility_particles.abc");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let still =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/inputs/j_visibility_particles.abc");
     let output = run(
-        &[
-            "compile",
-            still.to_str().unwrap(),
-            "-o",
-            "b.reel",
-            "--clips-only",
-            "--include",
-            "/nothing",
-        ],
+        &["compile", still.to_str().unwrap(), "-o", "b.reel", "--clips-only", "--include", "/nothing"],
         at,
     );
     assert_eq!(output.status.code(), Some(1));
@@ -962,11 +641,7 @@ fn a_player_says_that_a_file_has_nothing_to_show() {
     let at = folder.path();
     std::fs::write(at.join("walk.bvh"), bvh(30, 0.0)).unwrap();
     succeeds(&["compile", "walk.bvh"], at);
-    let mut player = Player::new(Options {
-        threads: 0,
-        read_threads: 0,
-        ..Options::default()
-    });
+    let mut player = Player::new(Options { threads: 0, read_threads: 0, ..Options::default() });
     let file = player.open(at.join("walk.reel"));
     let mut seen = Vec::new();
     while seen.len() < 2 {

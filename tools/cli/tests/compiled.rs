@@ -10,16 +10,13 @@ use meshreel_codec::block::Format;
 use meshreel_codec::record::{Method, Semantic, StreamRecord};
 use meshreel_compile::{Options, Preset, Silent, Tolerance, compile};
 use meshreel_scene::{
-    Attribute, Channel, Error, Mesh, Node, NodeKind, Scene, Scope, Source, TimeSampling, Topology,
-    Transform, Winding,
+    Attribute, Channel, Error, Mesh, Node, NodeKind, Scene, Scope, Source, TimeSampling, Topology, Transform,
+    Winding,
 };
 
 /// Sample i is at i / rate.
 fn rate(rate: f64) -> TimeSampling {
-    TimeSampling::Uniform {
-        start: 0.0,
-        step: 1.0 / rate,
-    }
+    TimeSampling::Uniform { start: 0.0, step: 1.0 / rate }
 }
 
 fn node(path: &str, parent: Option<usize>, mesh: Option<usize>) -> Node {
@@ -41,10 +38,7 @@ fn node(path: &str, parent: Option<usize>, mesh: Option<usize>) -> Node {
 }
 
 fn moved(mut node: Node, matrix: Channel<DMat4>) -> Node {
-    node.transform = Some(Transform {
-        matrix,
-        inherits: None,
-    });
+    node.transform = Some(Transform { matrix, inherits: None });
     node
 }
 
@@ -91,14 +85,7 @@ fn quads(side: usize) -> Vec<i32> {
     let corner = |x: usize, y: usize| (y * side + x) as i32;
     (0..side - 1)
         .flat_map(|y| (0..side - 1).map(move |x| (x, y)))
-        .flat_map(|(x, y)| {
-            [
-                corner(x, y),
-                corner(x + 1, y),
-                corner(x + 1, y + 1),
-                corner(x, y + 1),
-            ]
-        })
+        .flat_map(|(x, y)| [corner(x, y), corner(x + 1, y), corner(x + 1, y + 1), corner(x, y + 1)])
         .collect()
 }
 
@@ -129,32 +116,18 @@ fn mesh(path: &str, side: usize, positions: Channel<[f32; 3]>) -> Mesh {
 
 /// A waving sheet with `frames` samples.
 fn waving(path: &str, side: usize, sampling: TimeSampling, frames: usize) -> Mesh {
-    let samples = (0..frames)
-        .map(|i| wave(side, sampling.time(i) as f32))
-        .collect();
+    let samples = (0..frames).map(|i| wave(side, sampling.time(i) as f32)).collect();
     mesh(path, side, Channel::in_memory(sampling, samples))
 }
 
 fn scene(nodes: Vec<Node>, meshes: Vec<Mesh>) -> Scene {
-    Scene {
-        nodes,
-        meshes,
-        ..Scene::default()
-    }
+    Scene { nodes, meshes, ..Scene::default() }
 }
 
 fn bytes_of(scene: &Scene, options: &Options) -> Vec<u8> {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.reel");
-    compile(
-        scene,
-        Vec::new(),
-        &path,
-        options,
-        &meshreel_check::reopen,
-        &Silent,
-    )
-    .unwrap();
+    compile(scene, Vec::new(), &path, options, &meshreel_check::reopen, &Silent).unwrap();
     std::fs::read(&path).unwrap()
 }
 
@@ -174,19 +147,13 @@ fn stream(reel: &Reel, mesh: usize, semantic: Semantic) -> &StreamRecord {
 /// What is refused when it is opened again never replaces anything, and leaves nothing behind.
 #[test]
 fn a_finished_file_is_opened_before_it_gets_its_name() {
-    let scene = scene(
-        vec![node("/a", None, Some(0))],
-        vec![waving("/a", 4, rate(24.0), 7)],
-    );
+    let scene = scene(vec![node("/a", None, Some(0))], vec![waving("/a", 4, rate(24.0), 7)]);
     let dir = tempfile::tempdir().unwrap();
     let target = dir.path().join("a.reel");
     std::fs::write(&target, "older").unwrap();
     let files = || std::fs::read_dir(dir.path()).unwrap().count();
     let with = |inspect: meshreel_compile::Inspect<'_>, dry_run: bool| {
-        let options = Options {
-            dry_run,
-            ..Options::default()
-        };
+        let options = Options { dry_run, ..Options::default() };
         compile(&scene, Vec::new(), &target, &options, inspect, &Silent)
     };
     let refused = with(
@@ -199,14 +166,8 @@ fn a_finished_file_is_opened_before_it_gets_its_name() {
         false,
     );
     let line = refused.unwrap_err().to_string();
-    assert!(
-        line.contains("refused") && line.ends_with("a.reel is as it was: no"),
-        "{line}"
-    );
-    assert_eq!(
-        (files(), &std::fs::read(&target).unwrap()[..]),
-        (1, &b"older"[..])
-    );
+    assert!(line.contains("refused") && line.ends_with("a.reel is as it was: no"), "{line}");
+    assert_eq!((files(), &std::fs::read(&target).unwrap()[..]), (1, &b"older"[..]));
     // There is nothing to open.
     with(&|_| Err("no")?, true).unwrap();
     with(&meshreel_check::reopen, false).unwrap();
@@ -217,33 +178,21 @@ fn a_finished_file_is_opened_before_it_gets_its_name() {
 /// What does not decode is refused.
 #[test]
 fn reopening_decodes_everything() {
-    let options = Options {
-        preset: Preset::Fast,
-        ..Options::default()
-    };
-    let scene = scene(
-        vec![node("/a", None, Some(0))],
-        vec![waving("/a", 8, rate(24.0), 70)],
-    );
+    let options = Options { preset: Preset::Fast, ..Options::default() };
+    let scene = scene(vec![node("/a", None, Some(0))], vec![waving("/a", 8, rate(24.0), 70)]);
     let bytes = bytes_of(&scene, &options);
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("b.reel");
     std::fs::write(&path, &bytes).unwrap();
     meshreel_check::reopen(&path).unwrap();
-    let chunks = Reel::open(&path, &Limits::default())
-        .unwrap()
-        .chunks()
-        .to_vec();
+    let chunks = Reel::open(&path, &Limits::default()).unwrap().chunks().to_vec();
     for chunk in chunks {
         let mut broken = bytes.clone();
         broken[(chunk.offset + u64::from(chunk.size) / 2) as usize] ^= 1;
         std::fs::write(&path, &broken).unwrap();
         let error = meshreel_check::reopen(&path).unwrap_err();
         let error = error.downcast::<meshreel::Error>().unwrap();
-        assert!(
-            matches!(*error, meshreel::Error::Malformed { .. }),
-            "{error}"
-        );
+        assert!(matches!(*error, meshreel::Error::Malformed { .. }), "{error}");
     }
 }
 
@@ -254,10 +203,7 @@ fn frames_are_at_all_times_at_which_something_changes() {
     still.visibility = Some(same(rate(60.0), 60, vec![1]));
     let still = moved(still, same(rate(29.97), 30, vec![shift(1.0)]));
     // A hair later than the others: still the same times.
-    let late = TimeSampling::Uniform {
-        start: 4e-6,
-        step: 1.0 / 24.0,
-    };
+    let late = TimeSampling::Uniform { start: 4e-6, step: 1.0 / 24.0 };
     let shifts = (0..7).map(|i| vec![shift(f64::from(i))]).collect();
     let scene = scene(
         vec![
@@ -266,10 +212,7 @@ fn frames_are_at_all_times_at_which_something_changes() {
             moved(node("/b", None, None), Channel::in_memory(late, shifts)),
             node("/b/b", Some(2), Some(1)),
         ],
-        vec![
-            waving("/still/a", 4, rate(24.0), 7),
-            waving("/b/b", 4, rate(20.0), 6),
-        ],
+        vec![waving("/still/a", 4, rate(24.0), 7), waving("/b/b", 4, rate(20.0), 6)],
     );
     let reel = compiled(&scene, &Options::default());
     let mut expected: Vec<f64> = (0..7).map(|i| f64::from(i) / 24.0).collect();
@@ -288,11 +231,8 @@ fn a_channel_that_stands_still_is_stored_once() {
     let side = 6;
     let mut moving = waving("/a", side, rate(24.0), 10);
     let corners = 4 * (side - 1) * (side - 1);
-    let per_frame = |f: usize| -> Vec<[f32; 4]> {
-        (0..corners)
-            .map(|_| [f as f32 / 10.0, 0.5, 0.25, 1.0])
-            .collect()
-    };
+    let per_frame =
+        |f: usize| -> Vec<[f32; 4]> { (0..corners).map(|_| [f as f32 / 10.0, 0.5, 0.25, 1.0]).collect() };
     moving.uvs = vec![Attribute {
         name: "st".into(),
         scope: Scope::FaceVarying,
@@ -306,19 +246,10 @@ fn a_channel_that_stands_still_is_stored_once() {
         values: Channel::in_memory(rate(24.0), (0..10).map(per_frame).collect()),
         indices: None,
     }];
-    let still = mesh(
-        "/b",
-        side,
-        Channel::in_memory(rate(24.0), vec![wave(side, 0.0); 10]),
-    );
-    let scene = scene(
-        vec![node("/a", None, Some(0)), node("/b", None, Some(1))],
-        vec![moving, still],
-    );
+    let still = mesh("/b", side, Channel::in_memory(rate(24.0), vec![wave(side, 0.0); 10]));
+    let scene = scene(vec![node("/a", None, Some(0)), node("/b", None, Some(1))], vec![moving, still]);
     let reel = compiled(&scene, &Options::default());
-    let [a, b] = &reel.description().meshes[..] else {
-        panic!()
-    };
+    let [a, b] = &reel.description().meshes[..] else { panic!() };
     assert!(a.method.deforms() && b.method == Method::Static);
     assert!(stream(&reel, 0, Semantic::Position).animated);
     assert!(stream(&reel, 0, Semantic::Colour).animated);
@@ -328,8 +259,7 @@ fn a_channel_that_stands_still_is_stored_once() {
 
 #[test]
 fn transforms_that_can_be_merged_are() {
-    let still =
-        |path: &str, parent, x| moved(node(path, parent, None), Channel::constant(vec![shift(x)]));
+    let still = |path: &str, parent, x| moved(node(path, parent, None), Channel::constant(vec![shift(x)]));
     let shifts = (0..10).map(|i| vec![shift(f64::from(i))]).collect();
     let scene = scene(
         vec![
@@ -337,17 +267,11 @@ fn transforms_that_can_be_merged_are() {
             still("/a/b", Some(0), 10.0),
             node("/a/b/mesh", Some(1), Some(0)),
             still("/a/empty", Some(0), 5.0),
-            moved(
-                node("/a/moving", Some(0), None),
-                Channel::in_memory(rate(24.0), shifts),
-            ),
+            moved(node("/a/moving", Some(0), None), Channel::in_memory(rate(24.0), shifts)),
             still("/a/moving/c", Some(4), 100.0),
             node("/a/moving/c/mesh", Some(5), Some(1)),
         ],
-        vec![
-            waving("/a/b/mesh", 4, rate(24.0), 10),
-            waving("/a/moving/c/mesh", 5, rate(24.0), 10),
-        ],
+        vec![waving("/a/b/mesh", 4, rate(24.0), 10), waving("/a/moving/c/mesh", 5, rate(24.0), 10)],
     );
     let reel = compiled(&scene, &Options::default());
     let nodes = &reel.description().nodes;
@@ -371,18 +295,14 @@ fn transforms_that_can_be_merged_are() {
 fn equal_meshes_are_stored_once() {
     let sheet = |path: &str| waving(path, 8, rate(24.0), 5);
     let alone = scene(vec![node("/a", None, Some(0))], vec![sheet("/a")]);
-    let twice = scene(
-        vec![node("/a", None, Some(0)), node("/b", None, Some(1))],
-        vec![sheet("/a"), sheet("/b")],
-    );
+    let twice =
+        scene(vec![node("/a", None, Some(0)), node("/b", None, Some(1))], vec![sheet("/a"), sheet("/b")]);
     let mut other = sheet("/b");
     let mut samples: Vec<_> = (0..5).map(|i| wave(8, i as f32 / 24.0)).collect();
     samples[4][63][2] += 0.5;
     other.positions = Channel::in_memory(rate(24.0), samples);
-    let different = scene(
-        vec![node("/a", None, Some(0)), node("/b", None, Some(1))],
-        vec![sheet("/a"), other],
-    );
+    let different =
+        scene(vec![node("/a", None, Some(0)), node("/b", None, Some(1))], vec![sheet("/a"), other]);
     let options = Options::default();
     let meshes = |scene: &Scene| compiled(scene, &options).description().meshes.len();
     assert_eq!(meshes(&alone), 1);
@@ -392,20 +312,11 @@ fn equal_meshes_are_stored_once() {
 
 #[test]
 fn index_frames_stand_at_both_ends_and_not_too_far_apart() {
-    let scene = scene(
-        vec![node("/a", None, Some(0))],
-        vec![waving("/a", 8, rate(24.0), 24)],
-    );
+    let scene = scene(vec![node("/a", None, Some(0))], vec![waving("/a", 8, rate(24.0), 24)]);
     for every in [1, 5, 16, 64] {
-        let options = Options {
-            preset: Preset::Classic,
-            index_every: Some(every),
-            ..Options::default()
-        };
+        let options = Options { preset: Preset::Classic, index_every: Some(every), ..Options::default() };
         let reel = compiled(&scene, &options);
-        let kinds: Vec<FrameKind> = (0..reel.frame_count())
-            .map(|f| reel.frame_kind(f))
-            .collect();
+        let kinds: Vec<FrameKind> = (0..reel.frame_count()).map(|f| reel.frame_kind(f)).collect();
         let at: Vec<usize> = (0..24).filter(|&i| kinds[i] == FrameKind::Index).collect();
         assert_eq!((at[0], at[at.len() - 1]), (0, 23));
         assert!(at.windows(2).all(|w| w[1] - w[0] <= every), "{at:?}");
@@ -419,16 +330,10 @@ fn boxes_hold_what_is_shown() {
     let frames = 9;
     let away = (0..frames).map(|i| vec![shift(i as f64 * 3.7)]).collect();
     let nodes = vec![
-        moved(
-            node("/a", None, Some(0)),
-            Channel::in_memory(rate(24.0), away),
-        ),
+        moved(node("/a", None, Some(0)), Channel::in_memory(rate(24.0), away)),
         node("/b", None, Some(1)),
     ];
-    let meshes = vec![
-        waving("/a", 5, rate(24.0), frames),
-        waving("/b", 8, rate(24.0), frames),
-    ];
+    let meshes = vec![waving("/a", 5, rate(24.0), frames), waving("/b", 8, rate(24.0), frames)];
     let reel = compiled(&scene(nodes, meshes), &Options::default());
     let all = reel.reader().header().bounds;
     let mut decoder = FrameDecoder::new(&reel).unwrap();
@@ -467,31 +372,16 @@ fn bytes_do_not_depend_on_threads() {
     let mut water = waving("/c", 6, rate(24.0), 12);
     let sides = |i: usize| if i.is_multiple_of(2) { 6 } else { 5 };
     water.topology = Topology::Heterogeneous;
-    water.positions = Channel::in_memory(
-        rate(24.0),
-        (0..12).map(|i| wave(sides(i), i as f32)).collect(),
-    );
+    water.positions = Channel::in_memory(rate(24.0), (0..12).map(|i| wave(sides(i), i as f32)).collect());
     water.face_indices = Channel::in_memory(rate(24.0), (0..12).map(|i| quads(sides(i))).collect());
     let counts = |i: usize| vec![4; (sides(i) - 1) * (sides(i) - 1)];
     water.face_counts = Channel::in_memory(rate(24.0), (0..12).map(counts).collect());
     let scene = scene(
-        vec![
-            node("/a", None, Some(0)),
-            node("/b", None, Some(1)),
-            node("/c", None, Some(2)),
-        ],
-        vec![
-            waving("/a", 20, rate(24.0), 12),
-            waving("/b", 7, rate(30.0), 15),
-            water,
-        ],
+        vec![node("/a", None, Some(0)), node("/b", None, Some(1)), node("/c", None, Some(2))],
+        vec![waving("/a", 20, rate(24.0), 12), waving("/b", 7, rate(30.0), 15), water],
     );
     let bytes = |jobs, memory| {
-        let options = Options {
-            jobs,
-            memory,
-            ..Options::default()
-        };
+        let options = Options { jobs, memory, ..Options::default() };
         bytes_of(&scene, &options)
     };
     let one = bytes(1, 512 << 20);
@@ -562,9 +452,7 @@ fn colours_take_a_byte_for_each_component() {
 fn texture_coordinates_reach_as_far_as_they_like() {
     let side = 5;
     let mut sheet = waving("/a", side, rate(24.0), 3);
-    let uvs: Vec<[f32; 2]> = (0..side * side)
-        .map(|i| [i as f32 * 7.77 - 100.0, -0.001 * i as f32])
-        .collect();
+    let uvs: Vec<[f32; 2]> = (0..side * side).map(|i| [i as f32 * 7.77 - 100.0, -0.001 * i as f32]).collect();
     sheet.uvs = vec![Attribute {
         name: "st".into(),
         scope: Scope::Vertex,
@@ -573,10 +461,7 @@ fn texture_coordinates_reach_as_far_as_they_like() {
     }];
     let scene = scene(vec![node("/a", None, Some(0))], vec![sheet]);
     for bound in [1e-2, 1.0 / 4096.0, 1e-4] {
-        let options = Options {
-            uv_tolerance: bound,
-            ..Options::default()
-        };
+        let options = Options { uv_tolerance: bound, ..Options::default() };
         let reel = compiled(&scene, &options);
         let mut decoder = FrameDecoder::new(&reel).unwrap();
         decoder.decode(2).unwrap();
@@ -595,9 +480,7 @@ fn texture_coordinates_reach_as_far_as_they_like() {
 #[test]
 fn bits_follow_from_tolerance_and_size() {
     let stretched = |i: usize| -> Vec<[f32; 3]> {
-        (wave(6, i as f32 / 24.0).into_iter())
-            .map(|[x, y, z]| [1000.0 * x, y, 0.001 * z])
-            .collect()
+        (wave(6, i as f32 / 24.0).into_iter()).map(|[x, y, z]| [1000.0 * x, y, 0.001 * z]).collect()
     };
     let mut sheet = waving("/a", 6, rate(24.0), 3);
     sheet.positions = Channel::in_memory(rate(24.0), (0..3).map(stretched).collect());
@@ -610,16 +493,10 @@ fn bits_follow_from_tolerance_and_size() {
         };
         let reel = compiled(&scene, &options);
         let record = stream(&reel, 0, Semantic::Position).clone();
-        (
-            record.axes.iter().map(|a| a.bits()).collect::<Vec<_>>(),
-            record.word,
-        )
+        (record.axes.iter().map(|a| a.bits()).collect::<Vec<_>>(), record.word)
     };
     let (fine, word) = axes(0.005);
-    assert!(
-        fine[0] > 16 && fine[0] > fine[1] && fine[1] > fine[2],
-        "{fine:?}"
-    );
+    assert!(fine[0] > 16 && fine[0] > fine[1] && fine[1] > fine[2], "{fine:?}");
     assert_eq!(word, 4);
     let (coarse, word) = axes(100.0);
     assert!(coarse.iter().all(|&bits| bits <= 8), "{coarse:?}");
@@ -638,20 +515,12 @@ fn transforms_cost_only_what_moves() {
                 vec![shift((n * 10 + f) as f64)]
             });
             let path = format!("/n{n}");
-            let parent = moved(
-                node(&path, None, None),
-                Channel::in_memory(rate(24.0), samples.collect()),
-            );
+            let parent = moved(node(&path, None, None), Channel::in_memory(rate(24.0), samples.collect()));
             [parent, node(&format!("{path}/m"), Some(2 * n), Some(n))]
         });
-        let meshes = (0..count)
-            .map(|n| mesh(&format!("/n{n}/m"), 3, Channel::constant(wave(3, 0.0))))
-            .collect();
-        let options = Options {
-            preset: Preset::Classic,
-            block: Format::Store,
-            ..Options::default()
-        };
+        let meshes =
+            (0..count).map(|n| mesh(&format!("/n{n}/m"), 3, Channel::constant(wave(3, 0.0)))).collect();
+        let options = Options { preset: Preset::Classic, block: Format::Store, ..Options::default() };
         compiled(&scene(nodes.collect(), meshes), &options).frame_bytes()
     };
     let raw = 40 * count as u64 * 40;
@@ -677,9 +546,6 @@ fn what_is_coarser_is_not_larger() {
         };
         // Normals are predicted from positions: those must not be coarser than normals may be.
         let [coarse, fine] = [1.0, 0.01].map(size);
-        assert!(
-            coarse as f64 <= 1.1 * fine as f64,
-            "{name}: {coarse} {fine}"
-        );
+        assert!(coarse as f64 <= 1.1 * fine as f64, "{name}: {coarse} {fine}");
     }
 }

@@ -1,4 +1,5 @@
-//! Levels of detail: they hold the error that they say in every frame, keep pieces apart, come back alone, and no bytes break them.
+//! Levels of detail: they hold the error that they say in every frame, keep pieces apart, come back alone,
+//! and no bytes break them.
 
 use crate::flying::{Bricks, one_mesh};
 use crate::replaced::replaced;
@@ -14,15 +15,7 @@ use std::sync::Arc;
 fn compiled(scene: &Scene, options: &Options) -> (Vec<u8>, Report) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.reel");
-    let report = compile(
-        scene,
-        Vec::new(),
-        &path,
-        options,
-        &meshreel_check::reopen,
-        &Silent,
-    )
-    .unwrap();
+    let report = compile(scene, Vec::new(), &path, options, &meshreel_check::reopen, &Silent).unwrap();
     (std::fs::read(&path).unwrap(), report)
 }
 
@@ -31,12 +24,7 @@ fn opened(bytes: Vec<u8>) -> Reel {
 }
 
 fn options(lod: u32) -> Options {
-    Options {
-        effort: 3,
-        lod,
-        tolerance: Tolerance::Relative(1e-4),
-        ..Options::default()
-    }
+    Options { effort: 3, lod, tolerance: Tolerance::Relative(1e-4), ..Options::default() }
 }
 
 fn holds(scene: &Scene, options: &Options) -> (Reel, Report) {
@@ -44,10 +32,7 @@ fn holds(scene: &Scene, options: &Options) -> (Reel, Report) {
     let reel = opened(bytes);
     let checked = verify(scene, &reel, &|_, _| ()).unwrap();
     assert!(checked.ok, "{checked:?}");
-    assert_eq!(
-        checked.meshes[0].levels.len(),
-        report.meshes[0].details.len()
-    );
+    assert_eq!(checked.meshes[0].levels.len(), report.meshes[0].details.len());
     (reel, report)
 }
 
@@ -64,21 +49,14 @@ fn tube(frames: usize) -> Scene {
                     let (r, s) = (i / sides, i % sides);
                     let along = r as f32 / (rings - 1) as f32;
                     let bulge = 0.08 * (12.0 * along - 9.0 * time).sin();
-                    (
-                        along,
-                        s as f32 / sides as f32 * std::f32::consts::TAU,
-                        0.25 + bulge,
-                    )
+                    (along, s as f32 / sides as f32 * std::f32::consts::TAU, 0.25 + bulge)
                 }
             };
             let angle = angle + 2.0 * time * along;
             let bend = 1.8 * time * along;
             let (x, y) = (wide * angle.cos(), wide * angle.sin());
-            *point = [
-                x,
-                3.0 * along * bend.sin() + y * bend.cos(),
-                3.0 * along * bend.cos() - y * bend.sin(),
-            ];
+            *point =
+                [x, 3.0 * along * bend.sin() + y * bend.cos(), 3.0 * along * bend.cos() - y * bend.sin()];
         }
         points
     });
@@ -105,7 +83,8 @@ fn positions(decoder: &mut FrameDecoder, frame: usize) -> Vec<[f64; 3]> {
     out.into_iter().map(|p| p.map(f64::from)).collect()
 }
 
-/// Distance of a point from a triangle, by looking for the least along a path of ever finer steps: slow, and nobody else's way.
+/// Distance of a point from a triangle, by looking for the least along a path of ever finer steps: slow, and
+/// nobody else's way.
 fn distance(p: [f64; 3], t: [[f64; 3]; 3]) -> f64 {
     let minus = |a: [f64; 3], b: [f64; 3]| [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
     let dot = |a: [f64; 3], b: [f64; 3]| a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
@@ -116,11 +95,7 @@ fn distance(p: [f64; 3], t: [[f64; 3]; 3]) -> f64 {
         dot(off, off).sqrt()
     };
     let (u, v, w) = (minus(t[1], t[0]), minus(t[2], t[0]), minus(p, t[0]));
-    let n = [
-        u[1] * v[2] - u[2] * v[1],
-        u[2] * v[0] - u[0] * v[2],
-        u[0] * v[1] - u[1] * v[0],
-    ];
+    let n = [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]];
     let inside = (0..3).all(|k| {
         let (a, b) = (t[k], t[(k + 1) % 3]);
         let (side, to) = (minus(b, a), minus(p, a));
@@ -135,20 +110,13 @@ fn distance(p: [f64; 3], t: [[f64; 3]; 3]) -> f64 {
     if inside && size > 0.0 {
         return dot(w, n).abs() / size;
     }
-    (0..3)
-        .map(|k| segment(t[k], t[(k + 1) % 3]))
-        .fold(f64::INFINITY, f64::min)
+    (0..3).map(|k| segment(t[k], t[(k + 1) % 3])).fold(f64::INFINITY, f64::min)
 }
 
 fn farthest(from: &[[f64; 3]], triangles: &[u32], at: &[[f64; 3]]) -> f64 {
-    let all: Vec<[[f64; 3]; 3]> = (triangles.as_chunks::<3>().0.iter())
-        .map(|t| t.map(|v| at[v as usize]))
-        .collect();
-    let nearest = |&p: &[f64; 3]| {
-        all.iter()
-            .map(|&t| distance(p, t))
-            .fold(f64::INFINITY, f64::min)
-    };
+    let all: Vec<[[f64; 3]; 3]> =
+        (triangles.as_chunks::<3>().0.iter()).map(|t| t.map(|v| at[v as usize])).collect();
+    let nearest = |&p: &[f64; 3]| all.iter().map(|&t| distance(p, t)).fold(f64::INFINITY, f64::min);
     from.iter().map(nearest).fold(0.0, f64::max)
 }
 
@@ -156,10 +124,7 @@ fn farthest(from: &[[f64; 3]], triangles: &[u32], at: &[[f64; 3]]) -> f64 {
 fn f08_levels_hold_their_error_in_every_frame() {
     const FRAMES: usize = 13;
     for preset in [Preset::Small, Preset::Classic] {
-        let wanted = Options {
-            preset,
-            ..options(4)
-        };
+        let wanted = Options { preset, ..options(4) };
         let scene = tube(FRAMES);
         let (reel, report) = holds(&scene, &wanted);
         let details = &report.meshes[0].details;
@@ -172,15 +137,10 @@ fn f08_levels_hold_their_error_in_every_frame() {
             for level in 1..5 {
                 let lod = reel.lod(0, level).unwrap().unwrap();
                 assert_eq!(lod.indices.len() / 3, details[level - 1].triangles as usize);
-                assert!(
-                    lod.indices.len() * 4
-                        <= reel.lod(0, level - 1).unwrap().unwrap().indices.len() * 3
-                );
+                assert!(lod.indices.len() * 4 <= reel.lod(0, level - 1).unwrap().unwrap().indices.len() * 3);
                 let forth = farthest(&at, &lod.indices, &at);
                 let middles: Vec<[f64; 3]> = (lod.indices.as_chunks::<3>().0.iter())
-                    .map(|t| {
-                        [0, 1, 2].map(|k| t.iter().map(|&v| at[v as usize][k]).sum::<f64>() / 3.0)
-                    })
+                    .map(|t| [0, 1, 2].map(|k| t.iter().map(|&v| at[v as usize][k]).sum::<f64>() / 3.0))
                     .collect();
                 let back = farthest(&middles, &indices, &at);
                 let most = forth.max(back);
@@ -194,10 +154,7 @@ fn f08_levels_hold_their_error_in_every_frame() {
         }
         // The error is not just a large number, and a level of half the triangles is a good one.
         assert!(tightest[1..].iter().all(|&part| part > 0.3), "{tightest:?}");
-        assert!(
-            details[0].error < 0.03 && details[3].error < 0.3,
-            "{details:?}"
-        );
+        assert!(details[0].error < 0.03 && details[3].error < 0.3, "{details:?}");
     }
 }
 
@@ -216,24 +173,19 @@ fn f08_levels_cost_only_their_triangles() {
         let chunks = reel.chunks().iter().filter(|c| c.kind == kind::DETAIL);
         assert_eq!(chunks.count(), usize::from(std::ptr::eq(reel, &with)));
     }
-    let (mut a, mut b) = (
-        FrameDecoder::new(&plain).unwrap(),
-        FrameDecoder::new(&with).unwrap(),
-    );
+    let (mut a, mut b) = (FrameDecoder::new(&plain).unwrap(), FrameDecoder::new(&with).unwrap());
     for frame in 0..9 {
         assert_eq!(positions(&mut a, frame), positions(&mut b, frame));
     }
     // The bytes do not depend on threads.
-    let one = Options {
-        jobs: 1,
-        ..options(5)
-    };
+    let one = Options { jobs: 1, ..options(5) };
     assert_eq!(compiled(&scene, &one).0, compiled(&scene, &options(5)).0);
 }
 
 #[test]
 fn f08_parts_stay_apart() {
-    // Bricks that stand side by side, corner on corner, and then fly: no triangle may reach from one to another, at any level.
+    // Bricks that stand side by side, corner on corner, and then fly: no triangle may reach from one to
+    // another, at any level.
     let scene = Bricks::wall(3, 2).scene();
     let (reel, report) = holds(&scene, &options(7));
     assert!(report.meshes[0].details.len() >= 5);
@@ -243,10 +195,7 @@ fn f08_parts_stay_apart() {
     for level in 1..reel.lods(0).unwrap() {
         let lod = reel.lod(0, level).unwrap().unwrap();
         for t in lod.indices.as_chunks::<3>().0 {
-            assert!(
-                piece(t[0]) == piece(t[1]) && piece(t[1]) == piece(t[2]),
-                "level {level}"
-            );
+            assert!(piece(t[0]) == piece(t[1]) && piece(t[1]) == piece(t[2]), "level {level}");
         }
         assert!((0..).zip(&lod.becomes).all(|(v, &b)| piece(v) == piece(b)));
         let mut left: Vec<u32> = lod.indices.iter().map(|&v| piece(v)).collect();
@@ -267,10 +216,8 @@ fn f08_materials_and_seams_stay() {
     // Two halves of a tube in sets of faces: where they meet is an edge in every level.
     let mut scene = tube(5);
     let faces = 20 * 49;
-    scene.meshes[0].face_sets = vec![FaceSet {
-        name: "half".into(),
-        faces: Channel::constant((0..faces / 2).collect()),
-    }];
+    scene.meshes[0].face_sets =
+        vec![FaceSet { name: "half".into(), faces: Channel::constant((0..faces / 2).collect()) }];
     let (reel, report) = holds(&scene, &options(3));
     assert_eq!(report.meshes[0].details.len(), 3);
     let mut decoder = FrameDecoder::new(&reel).unwrap();
@@ -285,28 +232,19 @@ fn f08_materials_and_seams_stay() {
         let of = |m: usize| {
             let r = lod.materials[m];
             let range = &lod.indices[r.first as usize..][..r.count as usize];
-            range
-                .iter()
-                .copied()
-                .collect::<std::collections::BTreeSet<u32>>()
+            range.iter().copied().collect::<std::collections::BTreeSet<u32>>()
         };
         let own = mesh.materials();
         let first = |m: usize| {
             let r = own[m];
             let range = &mesh.indices()[r.first as usize..][..r.count as usize];
-            range
-                .iter()
-                .copied()
-                .collect::<std::collections::BTreeSet<u32>>()
+            range.iter().copied().collect::<std::collections::BTreeSet<u32>>()
         };
         for v in of(0).intersection(&of(1)) {
             assert!(first(0).contains(v) && first(1).contains(v));
         }
     }
-    assert_eq!(
-        (mesh.lods(), mesh.lod(99).indices.len()),
-        (4, mesh.lod(3).indices.len())
-    );
+    assert_eq!((mesh.lods(), mesh.lod(99).indices.len()), (4, mesh.lod(3).indices.len()));
 }
 
 #[test]
@@ -340,52 +278,23 @@ fn f08_wrong_uses_are_named() {
         other => panic!("{other:?}"),
     };
     assert!(misuse(options(8)).contains("--lod must be 0 to 7"));
-    let clips = Options {
-        clips_only: true,
-        ..options(2)
-    };
+    let clips = Options { clips_only: true, ..options(2) };
     assert!(misuse(clips).contains("--clips-only"));
     // Faces that change have no levels; what is too small for so many has fewer.
     let mut scene = tube(3);
-    let forced = Options {
-        method: meshreel_compile::MethodChoice::Fluid,
-        ..options(2)
-    };
+    let forced = Options { method: meshreel_compile::MethodChoice::Fluid, ..options(2) };
     let (bytes, report) = compiled(&scene, &forced);
     let said = |report: &Report, what: &str| report.remarks.iter().any(|r| r.what.contains(what));
     assert!(said(&report, "its faces change"), "{:?}", report.remarks);
-    assert!(
-        opened(bytes)
-            .chunks()
-            .iter()
-            .all(|c| c.kind != kind::DETAIL)
-    );
-    scene = one_mesh(
-        vec![vec![[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]],
-        vec![3],
-        vec![0, 1, 2],
-    );
+    assert!(opened(bytes).chunks().iter().all(|c| c.kind != kind::DETAIL));
+    scene = one_mesh(vec![vec![[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]], vec![3], vec![0, 1, 2]);
     let (bytes, report) = compiled(&scene, &options(2));
-    assert!(
-        said(&report, "0 of 2 levels of detail"),
-        "{:?}",
-        report.remarks
-    );
+    assert!(said(&report, "0 of 2 levels of detail"), "{:?}", report.remarks);
     assert_eq!(opened(bytes).lods(0).unwrap(), 1);
-    let strict = Options {
-        strict: true,
-        ..options(2)
-    };
+    let strict = Options { strict: true, ..options(2) };
     let dir = tempfile::tempdir().unwrap();
     let target = dir.path().join("a.reel");
-    let refused = compile(
-        &scene,
-        Vec::new(),
-        &target,
-        &strict,
-        &meshreel_check::reopen,
-        &Silent,
-    );
+    let refused = compile(&scene, Vec::new(), &target, &strict, &meshreel_check::reopen, &Silent);
     assert!(matches!(refused, Err(Error::Strict { .. })) && !target.exists());
 }
 
@@ -393,25 +302,16 @@ fn f08_wrong_uses_are_named() {
 fn f08_damage_and_what_was_not_asked_for_are_found() {
     let scene = tube(4);
     let reel = opened(compiled(&scene, &options(3)).0);
-    let chunk = reel
-        .chunks()
-        .iter()
-        .position(|c| c.kind == kind::DETAIL)
-        .unwrap();
+    let chunk = reel.chunks().iter().position(|c| c.kind == kind::DETAIL).unwrap();
     let mut packed = Vec::new();
     reel.reader().read_chunk(chunk, &mut packed).unwrap();
     let mut content = vec![0; Decompressor::raw_size(&packed).unwrap()];
-    Decompressor::new()
-        .decompress(&packed, &mut content)
-        .unwrap();
+    Decompressor::new().decompress(&packed, &mut content).unwrap();
     let check = |content: &[u8]| {
         let bytes = with_levels(&reel, content);
         let damaged = opened(bytes);
         match FrameDecoder::new(&damaged) {
-            Err(error) => assert!(
-                matches!(error, meshreel::Error::Malformed { .. }),
-                "{error}"
-            ),
+            Err(error) => assert!(matches!(error, meshreel::Error::Malformed { .. }), "{error}"),
             Ok(_) => {
                 for level in 0..damaged.lods(0).unwrap() {
                     let lod = damaged.lod(0, level).unwrap().unwrap();
@@ -436,7 +336,8 @@ fn f08_damage_and_what_was_not_asked_for_are_found() {
     bad[0] = 1;
     check(&bad);
     check(&[&content[..], &content].concat());
-    // An error that is too small, and a level more than was asked for, are found by the checker. The error of level 1 is after a varint of two bytes.
+    // An error that is too small, and a level more than was asked for, are found by the checker. The error of
+    // level 1 is after a varint of two bytes.
     let at = content.len();
     let errors: Vec<usize> = (0..at - 4)
         .filter(|&i| content[i..i + 4] == reel.lod(0, 1).unwrap().unwrap().error.to_le_bytes())
@@ -444,18 +345,10 @@ fn f08_damage_and_what_was_not_asked_for_are_found() {
     let mut bad = content.clone();
     bad[errors[0]..errors[0] + 4].copy_from_slice(&1e-6f32.to_le_bytes());
     let checked = verify(&scene, &opened(with_levels(&reel, &bad)), &|_, _| ()).unwrap();
-    assert!(
-        !checked.ok && checked.failures[0].what.contains("level of detail 1"),
-        "{checked:?}"
-    );
+    assert!(!checked.ok && checked.failures[0].what.contains("level of detail 1"), "{checked:?}");
     let plain = opened(compiled(&scene, &options(1)).0);
     let checked = verify(&scene, &opened(with_levels(&plain, &content)), &|_, _| ()).unwrap();
-    assert!(
-        checked.failures[0]
-            .what
-            .contains("3 levels of detail, 1 were asked for"),
-        "{checked:?}"
-    );
+    assert!(checked.failures[0].what.contains("3 levels of detail, 1 were asked for"), "{checked:?}");
 }
 
 /// The file with other levels.

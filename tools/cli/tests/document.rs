@@ -1,5 +1,6 @@
-//! `docs/FORMAT.md` is enough to write a decoder: its worked example is what our own code makes and reads, and a second decoder, in
-//! Python and written from the document alone, agrees with the runtime on files with everything in them.
+//! `docs/FORMAT.md` is enough to write a decoder: its worked example is what our own code makes and reads,
+//! and a second decoder, in Python and written from the document alone, agrees with the runtime on files with
+//! everything in them.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -22,7 +23,8 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The bytes of a block ` ```hex NAME ` of FORMAT.md: on each line an offset, bytes in hex, and a remark after `;`.
+/// The bytes of a block ` ```hex NAME
+/// ` of FORMAT.md: on each line an offset, bytes in hex, and a remark after `;`.
 fn documented(name: &str) -> Vec<u8> {
     let document = std::fs::read_to_string(root().join("docs/FORMAT.md")).unwrap();
     let title = format!("```hex {name}");
@@ -61,11 +63,7 @@ fn dump(bytes: &[u8], parts: &[(&str, Vec<u8>)]) -> String {
 fn worked_example() {
     let dir = tempfile::tempdir().unwrap();
     let (bytes, parts) = small(dir.path().join("small.reel"));
-    assert!(
-        bytes == documented("content"),
-        "it should be:\n{}",
-        dump(&bytes, &parts)
-    );
+    assert!(bytes == documented("content"), "it should be:\n{}", dump(&bytes, &parts));
     let reel = Reel::from_source(Arc::new(bytes), &Limits::default()).unwrap();
     let mut decoder = FrameDecoder::new(&reel).unwrap();
     decoder.decode(1).unwrap();
@@ -85,10 +83,7 @@ fn worked_example_of_cells() {
     assert_eq!(hierarchy.starts, [0, 1, 2, 4]);
     assert_eq!(hierarchy.ring, [0, 0, 1, 1, 0]);
     let coded = Static::decode(&documented("cells static"), hierarchy, None).unwrap();
-    assert_eq!(
-        coded.grid.position([144, 144, -64])[0],
-        144.0 * coded.grid.unit + 2.0
-    );
+    assert_eq!(coded.grid.position([144, 144, -64])[0], 144.0 * coded.grid.unit + 2.0);
     let half = [2048, 2048, 0, 0];
     let weights = [0, 1, 2, 3].map(|v| coded.near(v).1);
     assert_eq!(weights, [[0; 4], [4096, 0, 0, 0], half, half]);
@@ -115,17 +110,7 @@ fn worked_example_of_cells() {
             let mut scratch = vec![[0; 4]; scratch_len(4)];
             let reference = |f: u32| Some(&frames[f as usize][..]);
             let (bytes, out_of) = (documented(name), &mut [&mut out[..]]);
-            decode_unit_with(
-                isa,
-                &coded,
-                &schedule,
-                unit,
-                &bytes,
-                &reference,
-                out_of,
-                &mut scratch,
-            )
-            .unwrap();
+            decode_unit_with(isa, &coded, &schedule, unit, &bytes, &reference, out_of, &mut scratch).unwrap();
             assert_eq!(out, frames[frame], "{name}");
         }
     }
@@ -142,15 +127,7 @@ fn compiled(name: &str, (preset, apart): (Preset, bool), last: usize, path: &Pat
         attributes_apart: apart,
         ..Options::default()
     };
-    compile(
-        &scene,
-        Vec::new(),
-        path,
-        &options,
-        &meshreel_check::reopen,
-        &Silent,
-    )
-    .unwrap();
+    compile(&scene, Vec::new(), path, &options, &meshreel_check::reopen, &Silent).unwrap();
     std::fs::read(path).unwrap()
 }
 
@@ -185,11 +162,7 @@ fn a_decoder_made_from_the_document_agrees() {
     }
     for bytes in files {
         std::fs::write(&path, &bytes).unwrap();
-        let output = Command::new(python)
-            .arg(root().join("tools/decode.py"))
-            .arg(&path)
-            .output()
-            .unwrap();
+        let output = Command::new(python).arg(root().join("tools/decode.py")).arg(&path).output().unwrap();
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{errors}");
         let shown: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -226,8 +199,8 @@ fn assert_near(a: &[f64], b: &[f64], bound: f64) {
     }
 }
 
-/// What the runtime shows, and what the other decoder printed. Positions, uvs and colours are equal to the bit; directions go
-/// through other square roots.
+/// What the runtime shows, and what the other decoder printed. Positions, uvs and colours are equal to the
+/// bit; directions go through other square roots.
 fn compare(decoder: &FrameDecoder, shown: &Value) {
     let nodes = shown["nodes"].as_array().unwrap();
     for (n, node) in nodes.iter().enumerate() {

@@ -1,4 +1,5 @@
-//! What is no ordinary file, and a program that is told to stop: nothing hangs, and nothing unfinished stays behind.
+//! What is no ordinary file, and a program that is told to stop: nothing hangs, and nothing unfinished stays
+//! behind.
 #![cfg(unix)]
 
 use crate::cli::common::{Run, binary, bundled, run};
@@ -32,9 +33,8 @@ fn fifo(path: &Path) {
 
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).unwrap();
-    let mut names: Vec<String> = entries
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     names
 }
@@ -48,9 +48,7 @@ fn pipes_sockets_devices_and_folders_are_refused_at_once() {
     let (good, reel) = (own("good.obj"), own("good.reel"));
     fs::write(&good, TRIANGLE).unwrap();
     run([Path::new("compile"), &good, Path::new("-o"), &reel]).expect(0);
-    let extensions = [
-        "abc", "obj", "ply", "pc2", "mdd", "bvh", "gltf", "glb", "reel", "toml",
-    ];
+    let extensions = ["abc", "obj", "ply", "pc2", "mdd", "bvh", "gltf", "glb", "reel", "toml"];
     let mut listeners = Vec::new();
     for extension in extensions {
         let [pipe, socket, device, inside] =
@@ -75,47 +73,21 @@ fn pipes_sockets_devices_and_folders_are_refused_at_once() {
         }
         for extension in ["pc2", "mdd"] {
             let points = of(extension);
-            line(&[
-                word("compile"),
-                &good,
-                word("--points"),
-                &points,
-                word("-o"),
-                &out,
-            ]);
+            line(&[word("compile"), &good, word("--points"), &points, word("-o"), &out]);
             line(&[word("compile"), &good, &points, word("-o"), &out]);
         }
-        line(&[
-            word("compile"),
-            &good,
-            word("--options"),
-            &of("toml"),
-            word("-o"),
-            &out,
-        ]);
+        line(&[word("compile"), &good, word("--options"), &of("toml"), word("-o"), &out]);
         line(&[word("info"), &of("reel")]);
         line(&[word("verify"), &good, &of("reel")]);
         line(&[word("extract"), &of("reel"), word("-o"), &glb]);
-        line(&[
-            word("plot"),
-            &of("reel"),
-            word("--vertex"),
-            word("0"),
-            word("-o"),
-            &png,
-        ]);
+        line(&[word("plot"), &of("reel"), word("--vertex"), word("0"), word("-o"), &png]);
         line(&[word("play"), &of("reel"), word("--seconds"), word("0.1")]);
         line(&[word("bench"), &of("reel")]);
         line(&[word("compile"), &pattern, word("-o"), &out]);
         for line in lines {
             let words: Vec<&Path> = line.iter().map(|word| &**word).collect();
             let ran = stopped_at_last(&words);
-            assert!(
-                [1, 2].contains(&ran.code),
-                "{words:?}: {} {}",
-                ran.code,
-                ran.stderr
-            );
+            assert!([1, 2].contains(&ran.code), "{words:?}: {} {}", ran.code, ran.stderr);
             let error = ran.error_line();
             let expected = match kind {
                 _ if error.contains("pipe.001.obj") => "named pipe",
@@ -161,24 +133,16 @@ fn begin_to(arguments: &[&Path], target: &Path) -> Writing {
         .unwrap();
     let mut temporary = None;
     while temporary.is_none() {
-        assert!(
-            child.try_wait().unwrap().is_none(),
-            "it ended before it was stopped"
-        );
+        assert!(child.try_wait().unwrap().is_none(), "it ended before it was stopped");
         let mut new = names(folder).into_iter();
         temporary = new.find(|n| n.ends_with(".tmp") && !before.contains(n));
     }
     signal("STOP", child.id());
-    Writing {
-        child,
-        temporary: temporary.unwrap(),
-    }
+    Writing { child, temporary: temporary.unwrap() }
 }
 
 fn signal(name: &str, process: u32) {
-    let sent = Command::new("kill")
-        .args([&format!("-{name}"), &process.to_string()])
-        .status();
+    let sent = Command::new("kill").args([&format!("-{name}"), &process.to_string()]).status();
     assert!(sent.unwrap().success());
 }
 
@@ -230,11 +194,7 @@ fn told_to_stop_extract_leaves_nothing_behind() {
         let mut writing = begin_to(&[Path::new("extract"), &reel], &target);
         signal("TERM", writing.child.id());
         signal("CONT", writing.child.id());
-        assert_eq!(
-            writing.child.wait().unwrap().code(),
-            Some(128 + 15),
-            "{name}"
-        );
+        assert_eq!(writing.child.wait().unwrap().code(), Some(128 + 15), "{name}");
         assert_eq!(fs::read(&target).unwrap(), b"old");
         fs::remove_file(&target).unwrap();
         assert_eq!(names(folder.path()), ["grid.obj", "grid.reel"], "{name}");
@@ -278,10 +238,7 @@ fn ignored_signals_stay_ignored() {
         .arg("--quiet")
         .spawn()
         .unwrap();
-    while !names(folder.path())
-        .iter()
-        .any(|name| name.ends_with(".tmp"))
-    {
+    while !names(folder.path()).iter().any(|name| name.ends_with(".tmp")) {
         std::thread::yield_now();
     }
     signal("HUP", child.id());
@@ -295,12 +252,7 @@ fn a_broken_promise_is_one_line_even_when_quiet() {
     let (source, other) = (folder.path().join("a.obj"), folder.path().join("b.obj"));
     let reel = folder.path().join("a.reel");
     fs::write(&source, TRIANGLE).unwrap();
-    write!(
-        File::create(&other).unwrap(),
-        "{}",
-        TRIANGLE.replace("1 0 0", "9 0 0")
-    )
-    .unwrap();
+    write!(File::create(&other).unwrap(), "{}", TRIANGLE.replace("1 0 0", "9 0 0")).unwrap();
     run([Path::new("compile"), &source, Path::new("-o"), &reel]).expect(0);
     let quiet = [Path::new("verify"), Path::new("-q")];
     let good = run([quiet[0], quiet[1], &source, &reel]).expect(0);
@@ -335,11 +287,7 @@ fn a_folder_that_cannot_be_synced_is_remarked_upon() {
     let ran = run([Path::new("compile"), &source, Path::new("-o"), &target]);
     mode(0o700);
     let ran = ran.expect(0);
-    assert!(
-        ran.stderr.contains("complete and in its place"),
-        "{}",
-        ran.stderr
-    );
+    assert!(ran.stderr.contains("complete and in its place"), "{}", ran.stderr);
     run([Path::new("verify"), &source, &target]).expect(0);
     assert_eq!(names(&inside), ["out.reel"]);
 }

@@ -1,5 +1,5 @@
-//! Hidden triangles by phase: what lies between standing bricks is left out, in flight all is drawn, and what lies on the ground is left out afterwards; nothing that is
-//! seen ever is.
+//! Hidden triangles by phase: what lies between standing bricks is left out, in flight all is drawn, and what
+//! lies on the ground is left out afterwards; nothing that is seen ever is.
 
 use crate::flying::{Bricks, one_mesh};
 use crate::replaced::replaced;
@@ -18,15 +18,7 @@ const SIDE: usize = 8;
 fn compiled(scene: &Scene, options: &Options) -> (Reel, Report) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.reel");
-    let report = compile(
-        scene,
-        Vec::new(),
-        &path,
-        options,
-        &meshreel_check::reopen,
-        &Silent,
-    )
-    .unwrap();
+    let report = compile(scene, Vec::new(), &path, options, &meshreel_check::reopen, &Silent).unwrap();
     let bytes = std::fs::read(&path).unwrap();
     let reel = Reel::from_source(Arc::new(bytes), &Limits::default()).unwrap();
     let checked = verify(scene, &reel, &|_, _| ()).unwrap();
@@ -47,12 +39,7 @@ fn options() -> Options {
 /// The bricks, and a ground under all of it.
 fn on_ground(bricks: Bricks) -> Scene {
     let mut scene = bricks.scene();
-    let corners = [
-        [-20.0, 0.0, -20.0],
-        [-20.0, 0.0, 60.0],
-        [40.0, 0.0, 60.0],
-        [40.0, 0.0, -20.0],
-    ];
+    let corners = [[-20.0, 0.0, -20.0], [-20.0, 0.0, 60.0], [40.0, 0.0, 60.0], [40.0, 0.0, -20.0]];
     let mut ground = one_mesh(vec![corners.to_vec()], vec![4], vec![0, 1, 2, 3]);
     let (mut node, mut mesh) = (ground.nodes.remove(0), ground.meshes.remove(0));
     (node.name, node.path, node.mesh) = ("ground".into(), "/ground".into(), Some(1));
@@ -84,11 +71,7 @@ fn dot(a: P, b: P) -> f64 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 fn cross(a: P, b: P) -> P {
-    [
-        a[1] * b[2] - a[2] * b[1],
-        a[2] * b[0] - a[0] * b[2],
-        a[0] * b[1] - a[1] * b[0],
-    ]
+    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
 /// Whether a triangle that faces the eye stands before the end of the way.
@@ -109,7 +92,8 @@ fn blocks([a, b, c]: [P; 3], eye: P, way: P) -> bool {
     (0.0..1.0 - hair).contains(&t) && inside(a, b) && inside(b, c) && inside(c, a)
 }
 
-/// Looks from all around at what is left out in a frame: nothing of it may be seen. How many triangles are left out.
+/// Looks from all around at what is left out in a frame: nothing of it may be seen. How many triangles are
+/// left out.
 fn nothing_seen_is_missing(reel: &Reel, frame: usize) -> usize {
     let mut decoder = FrameDecoder::new(reel).unwrap();
     decoder.decode(frame).unwrap();
@@ -137,16 +121,10 @@ fn nothing_seen_is_missing(reel: &Reel, frame: usize) -> usize {
     let mut seen = 0;
     for &[a, b, c] in &hidden {
         let n = cross(minus(b, a), minus(c, a));
-        for weights in [
-            [1.0, 1.0, 1.0],
-            [0.9, 0.05, 0.05],
-            [0.05, 0.9, 0.05],
-            [0.05, 0.05, 0.9],
-        ] {
+        for weights in [[1.0, 1.0, 1.0], [0.9, 0.05, 0.05], [0.05, 0.9, 0.05], [0.05, 0.05, 0.9]] {
             let sum: f64 = weights.iter().sum();
-            let p: P = std::array::from_fn(|k| {
-                (weights[0] * a[k] + weights[1] * b[k] + weights[2] * c[k]) / sum
-            });
+            let p: P =
+                std::array::from_fn(|k| (weights[0] * a[k] + weights[1] * b[k] + weights[2] * c[k]) / sum);
             for eye in 0..60 {
                 // Above the ground, near and far.
                 let (turn, high) = (eye as f64 * 2.4, (eye % 7) as f64 / 7.0 * 1.5);
@@ -156,7 +134,8 @@ fn nothing_seen_is_missing(reel: &Reel, frame: usize) -> usize {
                     0.05 + far * high.sin(),
                     far * turn.sin() * high.cos() + p[2],
                 ];
-                // Bricks are decoded each for itself: a joint may open by twice the tolerance, and a way may lead into it by chance. One beside it does not.
+                // Bricks are decoded each for itself: a joint may open by twice the tolerance, and a way may
+                // lead into it by chance. One beside it does not.
                 let sees = |aside: f64| {
                     let eye = [eye[0] + aside, eye[1] + aside.abs(), eye[2] - aside];
                     let way = minus(p, eye);
@@ -174,10 +153,7 @@ fn nothing_seen_is_missing(reel: &Reel, frame: usize) -> usize {
 fn f14_a_wall_stands_bursts_and_lies() {
     for preset in [Preset::Small, Preset::Classic] {
         let (wide, high) = (3, 2);
-        let wanted = Options {
-            preset,
-            ..options()
-        };
+        let wanted = Options { preset, ..options() };
         let (reel, report) = compiled(&on_ground(Bricks::wall(wide, high)), &wanted);
         let bricks = bricks_of(&reel);
         let all = 6 * SIDE * wide * high;
@@ -186,8 +162,7 @@ fn f14_a_wall_stands_bursts_and_lies() {
         let hidden = report.meshes[bricks].hidden.unwrap();
         assert_eq!(hidden, [between + SIDE * wide, SIDE * wide * high, 0]);
         let decoder = FrameDecoder::new(&reel).unwrap();
-        let count =
-            |a: usize, b: usize| all - triangles(&drawn(&decoder, bricks, [a as u32, b as u32]));
+        let count = |a: usize, b: usize| all - triangles(&drawn(&decoder, bricks, [a as u32, b as u32]));
         for f in 0..STANDS {
             assert_eq!(count(f, f), hidden[0], "{f}");
         }
@@ -199,12 +174,7 @@ fn f14_a_wall_stands_bursts_and_lies() {
         }
         // Between frames: what moves there is drawn, and in the seam of a loop everything.
         let last = reel.frame_count() - 1;
-        let pairs = [
-            (STANDS - 2, hidden[0]),
-            (STANDS - 1, 0),
-            (LANDS - 1, 0),
-            (LANDS, hidden[1]),
-        ];
+        let pairs = [(STANDS - 2, hidden[0]), (STANDS - 1, 0), (LANDS - 1, 0), (LANDS, hidden[1])];
         for (f, hidden) in pairs {
             assert_eq!(count(f, f + 1), hidden, "{f}");
         }
@@ -223,10 +193,7 @@ fn f14_a_wall_stands_bursts_and_lies() {
 fn f14_what_a_neighbour_uncovers_is_drawn_from_then_on() {
     // The middle brick of the lower row leaves first, then the others one by one.
     let starts = [9, 4, 7, 8, 6, 10];
-    let (reel, _) = compiled(
-        &on_ground(Bricks::wall_from(3, 2, |b| starts[b])),
-        &options(),
-    );
+    let (reel, _) = compiled(&on_ground(Bricks::wall_from(3, 2, |b| starts[b])), &options());
     let bricks = bricks_of(&reel);
     let decoder = FrameDecoder::new(&reel).unwrap();
     let mut before = 0;
@@ -258,32 +225,20 @@ fn f14_what_can_be_seen_between_is_drawn() {
     nothing_seen_is_missing(&reel, 0);
     assert_eq!(report.meshes[bricks_of(&reel)].hidden, None);
     // Two sheets back to back are no solid: each is seen from its side.
-    let points = [
-        [0.0, 0.0, 0.0],
-        [1.0, 0.0, 0.0],
-        [1.0, 1.0, 0.0],
-        [0.0, 1.0, 0.0],
-    ];
+    let points = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]];
     let frame = |f: usize| {
         let far = if f < 5 { 0.0 } else { f as f32 };
         let moved = points.map(|[x, y, z]| [x, y, z - far]);
         [points, moved].concat()
     };
-    let sheets = one_mesh(
-        (0..12).map(frame).collect(),
-        vec![4, 4],
-        vec![0, 1, 2, 3, 7, 6, 5, 4],
-    );
+    let sheets = one_mesh((0..12).map(frame).collect(), vec![4, 4], vec![0, 1, 2, 3, 7, 6, 5, 4]);
     assert_eq!(compiled(&sheets, &options()).1.meshes[0].hidden, None);
 }
 
 #[test]
 fn f14_without_the_option_all_is_drawn() {
     let scene = on_ground(Bricks::wall(2, 2));
-    let plain = Options {
-        cull_hidden: false,
-        ..options()
-    };
+    let plain = Options { cull_hidden: false, ..options() };
     let (reel, report) = compiled(&scene, &plain);
     assert!(reel.chunks().iter().all(|c| c.kind != kind::DRAWN));
     assert_eq!(report.meshes[0].hidden, None);
@@ -310,13 +265,9 @@ fn f14_without_the_option_all_is_drawn() {
         decoder.decode(STANDS - 1 + i).unwrap();
         decoder
     });
-    let pace = Pace {
-        span: 1.0,
-        speed: 1.0,
-    };
-    let node = (culled.description().nodes.iter())
-        .position(|n| n.mesh == Some(bricks_of(&culled) as u32))
-        .unwrap();
+    let pace = Pace { span: 1.0, speed: 1.0 };
+    let node =
+        (culled.description().nodes.iter()).position(|n| n.mesh == Some(bricks_of(&culled) as u32)).unwrap();
     let between = FrameView::between(&decoders[0], &decoders[1], 0.5, pace).unwrap();
     let mesh = between.mesh(node).unwrap();
     let all: Vec<Range> = mesh.drawn(None).collect();
@@ -332,24 +283,15 @@ fn f14_without_the_option_all_is_drawn() {
 #[test]
 fn f14_damage_is_refused_or_draws_triangles() {
     let (reel, _) = compiled(&on_ground(Bricks::wall(2, 2)), &options());
-    let chunk = reel
-        .chunks()
-        .iter()
-        .position(|c| c.kind == kind::DRAWN)
-        .unwrap();
+    let chunk = reel.chunks().iter().position(|c| c.kind == kind::DRAWN).unwrap();
     let mut packed = Vec::new();
     reel.reader().read_chunk(chunk, &mut packed).unwrap();
     let mut content = vec![0; Decompressor::raw_size(&packed).unwrap()];
-    Decompressor::new()
-        .decompress(&packed, &mut content)
-        .unwrap();
+    Decompressor::new().decompress(&packed, &mut content).unwrap();
     let check = |content: &[u8]| {
         let damaged = Reel::from_source(Arc::new(with_drawn(&reel, content)), &Limits::default());
         match FrameDecoder::new(&damaged.unwrap()) {
-            Err(error) => assert!(
-                matches!(error, meshreel::Error::Malformed { .. }),
-                "{error}"
-            ),
+            Err(error) => assert!(matches!(error, meshreel::Error::Malformed { .. }), "{error}"),
             Ok(decoder) => {
                 let mesh = decoder.mesh(bricks_of(&reel));
                 for frame in 0..reel.frame_count() as u32 {
@@ -382,19 +324,13 @@ fn with_drawn(reel: &Reel, content: &[u8]) -> Vec<u8> {
 #[test]
 fn f14_what_rests_for_long_has_end_states_and_hidden_triangles() {
     let mut bricks = Bricks::wall(2, 2);
-    let (first, last) = (
-        bricks.frames[0].clone(),
-        bricks.frames.last().unwrap().clone(),
-    );
+    let (first, last) = (bricks.frames[0].clone(), bricks.frames.last().unwrap().clone());
     let flight = std::mem::take(&mut bricks.frames);
     bricks.frames.extend(vec![first; 80]);
     bricks.frames.extend(flight);
     bricks.frames.extend(vec![last; 120]);
     let all = bricks.faces.len() * 2;
-    let wanted = Options {
-        lod: 2,
-        ..options()
-    };
+    let wanted = Options { lod: 2, ..options() };
     let (reel, _) = compiled(&on_ground(bricks), &wanted);
     let mesh = bricks_of(&reel);
     let [from, to] = reel.moves(mesh).map(|f| f as usize);
@@ -416,11 +352,7 @@ fn f14_what_rests_for_long_has_end_states_and_hidden_triangles() {
 /// Points alone, and faces of which none can be used, have nothing to be hidden.
 #[test]
 fn f14_without_triangles_nothing_is_hidden() {
-    for (counts, indices) in [
-        (vec![], vec![]),
-        (vec![3], vec![0, 0, 0]),
-        (vec![2], vec![0, 1]),
-    ] {
+    for (counts, indices) in [(vec![], vec![]), (vec![3], vec![0, 0, 0]), (vec![2], vec![0, 1])] {
         let frame = |f: usize| vec![[f as f32, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 2.0]];
         let frames = (0..20).map(frame).collect();
         let mut scene = one_mesh(frames, counts, indices);
@@ -433,14 +365,7 @@ fn f14_without_triangles_nothing_is_hidden() {
         }
         for preset in [Preset::Small, Preset::Fast, Preset::Classic] {
             for lod in [0, 2] {
-                let (reel, _) = compiled(
-                    &scene,
-                    &Options {
-                        preset,
-                        lod,
-                        ..options()
-                    },
-                );
+                let (reel, _) = compiled(&scene, &Options { preset, lod, ..options() });
                 assert_eq!(reel.chunk_bytes(kind::DRAWN), 0);
             }
         }

@@ -3,19 +3,18 @@
 use crate::cli::common::{Run, run};
 use meshreel_scene::read::{ReadOptions, open};
 use meshreel_scene::{
-    Attribute, Channel, FaceSet, Mesh, Node, NodeKind, Numbers, Scene, Scope, TimeSampling,
-    Topology, Winding, write,
+    Attribute, Channel, FaceSet, Mesh, Node, NodeKind, Numbers, Scene, Scope, TimeSampling, Topology,
+    Winding, write,
 };
 use std::path::Path;
 
 /// Runs the program in a folder.
 fn at(folder: &Path, words: &[&str]) -> Run {
-    let place = |word: &&str| match word.contains(char::is_alphabetic) && word.contains('.')
-        || word.ends_with('/')
-    {
-        true => folder.join(word).display().to_string(),
-        false => word.to_string(),
-    };
+    let place =
+        |word: &&str| match word.contains(char::is_alphabetic) && word.contains('.') || word.ends_with('/') {
+            true => folder.join(word).display().to_string(),
+            false => word.to_string(),
+        };
     run(words.iter().map(place))
 }
 
@@ -29,12 +28,10 @@ fn sample<T: Clone + Send + Sync + 'static>(channel: &Channel<T>, i: usize) -> V
     out
 }
 
-/// Hips that walk, a leg that turns, and a foot that stands still; in the order of channels that is asked for.
+/// Hips that walk, a leg that turns, and a foot that stands still; in the order of channels that is asked
+/// for.
 fn walk(order: &str) -> String {
-    let channels: Vec<String> = order
-        .chars()
-        .map(|axis| format!("{axis}rotation"))
-        .collect();
+    let channels: Vec<String> = order.chars().map(|axis| format!("{axis}rotation")).collect();
     let channels = channels.join(" ");
     let mut text = format!(
         "HIERARCHY\nROOT hips\n{{\nOFFSET 0 90 0\nCHANNELS 6 Xposition Yposition Zposition {channels}\n\
@@ -44,13 +41,7 @@ fn walk(order: &str) -> String {
     );
     for i in 0..25 {
         let t = f64::from(i);
-        text += &format!(
-            "{} 90 0 10 {} 5 {} 20 {} 0 0 0\n",
-            t,
-            -t,
-            (t * 0.3).sin() * 40.0,
-            t * 2.0
-        );
+        text += &format!("{} 90 0 10 {} 5 {} 20 {} 0 0 0\n", t, -t, (t * 0.3).sin() * 40.0, t * 2.0);
     }
     text
 }
@@ -101,31 +92,20 @@ fn clips_beside_meshes_are_left_out_with_a_remark() {
     at(folder, &["extract", "prism.reel", "-o", "back.abc"]).expect(0);
     let back = read(folder, "back.abc");
     let clips = read(folder, "prism.glb").clips;
-    assert!(
-        back.nodes
-            .iter()
-            .any(|n| n.path == format!("/{}", clips[0].name))
-    );
+    assert!(back.nodes.iter().any(|n| n.path == format!("/{}", clips[0].name)));
 }
 
 /// `n` samples from 1/24 s on, `step` 24ths apart.
 fn every(step: usize) -> TimeSampling {
-    TimeSampling::Uniform {
-        start: 1.0 / 24.0,
-        step: step as f64 / 24.0,
-    }
+    TimeSampling::Uniform { start: 1.0 / 24.0, step: step as f64 / 24.0 }
 }
 
-/// A sheet of quads and more that waves, as an animator's program numbers it: each face begins at another of its corners, one is of
-/// five corners, one is there twice and one is a line.
+/// A sheet of quads and more that waves, as an animator's program numbers it: each face begins at another of
+/// its corners, one is of five corners, one is there twice and one is a line.
 fn sheet(path: &str, samples: usize, step: usize) -> Mesh {
     let wave = |f: usize, i: usize| {
         let (x, y) = ((i % 5) as f32, (i / 5) as f32);
-        [
-            x,
-            y,
-            (x * 0.7 + (f * step) as f32 * 0.3).sin() * step as f32,
-        ]
+        [x, y, (x * 0.7 + (f * step) as f32 * 0.3).sin() * step as f32]
     };
     let positions = (0..samples).map(|f| (0..25).map(|i| wave(f, i)).collect());
     let mut faces: Vec<Vec<i32>> = Vec::new();
@@ -150,10 +130,7 @@ fn sheet(path: &str, samples: usize, step: usize) -> Mesh {
         uvs: Vec::new(),
         colours: Vec::new(),
         velocities: None,
-        face_sets: vec![FaceSet {
-            name: "red".into(),
-            faces: Channel::constant(vec![0, 5, 16]),
-        }],
+        face_sets: vec![FaceSet { name: "red".into(), faces: Channel::constant(vec![0, 5, 16]) }],
         other_attributes: Vec::new(),
         is_subd: false,
         integers: Vec::new(),
@@ -195,11 +172,7 @@ fn the_animators_own_polygons_come_back() {
     let source = scene(vec![sheet("/a", 12, 1), sheet("/b", 6, 2)]);
     write_abc(folder, "a.abc", &source);
     for preset in ["small", "classic"] {
-        at(
-            folder,
-            &["compile", "a.abc", "-o", "a.reel", "--preset", preset],
-        )
-        .expect(0);
+        at(folder, &["compile", "a.abc", "-o", "a.reel", "--preset", preset]).expect(0);
         at(folder, &["extract", "a.reel", "-o", "back.abc"]).expect(0);
         let back = read(folder, "back.abc");
         for (a, b) in source.meshes.iter().zip(&back.meshes) {
@@ -222,12 +195,7 @@ fn the_animators_own_polygons_come_back() {
             }
         }
         let size = |name: &str| std::fs::metadata(folder.join(name)).unwrap().len();
-        assert!(
-            size("back.abc") <= size("a.abc") * 11 / 10,
-            "{} {}",
-            size("back.abc"),
-            size("a.abc")
-        );
+        assert!(size("back.abc") <= size("a.abc") * 11 / 10, "{} {}", size("back.abc"), size("a.abc"));
     }
     // A file without its source map has triangles, and normals with them.
     at(folder, &["compile", "a.abc", "-o", "a.reel", "--strip"]).expect(0);
@@ -261,17 +229,13 @@ fn normals_and_corners_that_were_there_come_back() {
     let back = &read(folder, "back.abc").meshes[0];
     assert!(back.normals.is_some());
     assert_eq!(sample(&mesh.face_indices, 0), sample(&back.face_indices, 0));
-    let (palette, indices) = (
-        sample(&back.uvs[0].values, 0),
-        sample(back.uvs[0].indices.as_ref().unwrap(), 0),
-    );
-    // Each corner has its own, also in a face of which vertices were split. The line has no corner that a vertex stands for.
+    let (palette, indices) =
+        (sample(&back.uvs[0].values, 0), sample(back.uvs[0].indices.as_ref().unwrap(), 0));
+    // Each corner has its own, also in a face of which vertices were split. The line has no corner that a
+    // vertex stands for.
     for (c, index) in indices.iter().enumerate().take(corners - 2) {
         let (is, was) = (palette[*index as usize], uv(c));
-        assert!(
-            (is[0] - was[0]).abs() < 1e-3 && (is[1] - was[1]).abs() < 1e-3,
-            "corner {c}: {is:?} {was:?}"
-        );
+        assert!((is[0] - was[0]).abs() < 1e-3 && (is[1] - was[1]).abs() < 1e-3, "corner {c}: {is:?} {was:?}");
     }
 }
 
@@ -282,39 +246,17 @@ fn bvh_comes_back_in_its_own_order_of_rotations() {
     for order in ["XYZ", "ZXY", "ZYX", "YXZ"] {
         let text = walk(order);
         std::fs::write(folder.join("walk.bvh"), &text).unwrap();
-        at(
-            folder,
-            &[
-                "compile",
-                "walk.bvh",
-                "-o",
-                "walk.reel",
-                "--tolerance",
-                "0.0001",
-            ],
-        )
-        .expect(0);
+        at(folder, &["compile", "walk.bvh", "-o", "walk.reel", "--tolerance", "0.0001"]).expect(0);
         at(folder, &["extract", "walk.reel", "-o", "back.bvh"]).expect(0);
         let back = std::fs::read_to_string(folder.join("back.bvh")).unwrap();
         let channels = |text: &str| -> Vec<String> {
             let lines = text.lines().map(str::trim);
-            lines
-                .filter(|l| l.starts_with("CHANNELS"))
-                .map(str::to_owned)
-                .collect()
+            lines.filter(|l| l.starts_with("CHANNELS")).map(str::to_owned).collect()
         };
         assert_eq!(channels(&back), channels(&text), "{order}");
         let numbers = |text: &str| -> Vec<f64> {
-            let rows = text
-                .lines()
-                .skip_while(|l| !l.starts_with("Frame Time"))
-                .skip(1);
-            rows.flat_map(|l| {
-                l.split_whitespace()
-                    .map(|n| n.parse().unwrap())
-                    .collect::<Vec<_>>()
-            })
-            .collect()
+            let rows = text.lines().skip_while(|l| !l.starts_with("Frame Time")).skip(1);
+            rows.flat_map(|l| l.split_whitespace().map(|n| n.parse().unwrap()).collect::<Vec<_>>()).collect()
         };
         let (was, is) = (numbers(&text), numbers(&back));
         assert_eq!(was.len(), is.len());
@@ -327,12 +269,15 @@ fn bvh_comes_back_in_its_own_order_of_rotations() {
 /// A node, its interpolation, keys, and values at them.
 type Moved<'a> = (usize, &'a str, &'a [f32], &'a [[f32; 3]]);
 
-/// Writes `a.gltf` and what belongs to it: nodes, and animations of their translations from `(node, interpolation, keys, values)`.
+/// Writes `a.gltf` and what belongs to it: nodes, and animations of their translations from
+/// `(node, interpolation, keys, values)`.
 fn gltf(folder: &Path, nodes: serde_json::Value, animations: &[(&str, &[Moved<'_>])]) {
     let mut bytes: Vec<u8> = Vec::new();
     let (mut views, mut accessors) = (Vec::new(), Vec::new());
     let mut put = |numbers: &[f32], width: usize, kind: &str| {
-        views.push(serde_json::json!({ "buffer": 0, "byteOffset": bytes.len(), "byteLength": numbers.len() * 4 }));
+        views.push(
+            serde_json::json!({ "buffer": 0, "byteOffset": bytes.len(), "byteLength": numbers.len() * 4 }),
+        );
         bytes.extend(numbers.iter().flat_map(|v| v.to_le_bytes()));
         accessors.push(serde_json::json!({
             "bufferView": views.len() - 1, "componentType": 5126, "type": kind, "count": numbers.len() / width,
@@ -343,14 +288,9 @@ fn gltf(folder: &Path, nodes: serde_json::Value, animations: &[(&str, &[Moved<'_
     for (name, channels) in animations {
         let (mut samplers, mut targets) = (Vec::new(), Vec::new());
         for (node, how, keys, values) in *channels {
-            let (input, output) = (
-                put(keys, 1, "SCALAR"),
-                put(values.as_flattened(), 3, "VEC3"),
-            );
+            let (input, output) = (put(keys, 1, "SCALAR"), put(values.as_flattened(), 3, "VEC3"));
             targets.push(serde_json::json!({ "sampler": samplers.len(), "target": { "node": node, "path": "translation" } }));
-            samplers.push(
-                serde_json::json!({ "input": input, "output": output, "interpolation": how }),
-            );
+            samplers.push(serde_json::json!({ "input": input, "output": output, "interpolation": how }));
         }
         all.push(serde_json::json!({ "name": name, "samplers": samplers, "channels": targets }));
     }
@@ -387,10 +327,7 @@ fn steps_of_clips_stay_steps_and_all_clips_say_where_joints_are() {
         folder,
         nodes,
         &[
-            (
-                "walk",
-                &[(1, "STEP", &keys, &moves), (2, "LINEAR", &keys, &aside)],
-            ),
+            ("walk", &[(1, "STEP", &keys, &moves), (2, "LINEAR", &keys, &aside)]),
             ("wave", &[(0, "LINEAR", &keys, &moves)]),
         ],
     );
@@ -415,30 +352,11 @@ fn steps_of_clips_stay_steps_and_all_clips_say_where_joints_are() {
     };
     let pair = |node: &str, how: &str| (node.to_owned(), how.to_owned());
     let (linear, step) = ("LINEAR", "STEP");
-    assert_eq!(
-        channels(0),
-        [
-            pair("arm", step),
-            pair("hand", linear),
-            pair("hips", linear)
-        ]
-    );
+    assert_eq!(channels(0), [pair("arm", step), pair("hand", linear), pair("hips", linear)]);
     // What the other one leaves elsewhere is where it belongs in this one.
-    assert_eq!(
-        channels(1),
-        [
-            pair("arm", linear),
-            pair("hand", linear),
-            pair("hips", linear)
-        ]
-    );
+    assert_eq!(channels(1), [pair("arm", linear), pair("hand", linear), pair("hips", linear)]);
     let again = read(folder, "back.glb");
-    assert!(
-        again.clips[0]
-            .tracks
-            .iter()
-            .any(|track| track.translation.is_held())
-    );
+    assert!(again.clips[0].tracks.iter().any(|track| track.translation.is_held()));
 }
 
 #[test]
@@ -456,18 +374,13 @@ fn steps_of_nodes_stay_steps() {
     for name in ["back.glb", "back.abc"] {
         at(folder, &["extract", "a.reel", "-o", name]).expect(0);
         let back = read(folder, name);
-        let moving = back
-            .nodes
-            .iter()
-            .filter_map(|n| n.transform.as_ref())
-            .find(|t| t.matrix.len() > 1);
+        let moving = back.nodes.iter().filter_map(|n| n.transform.as_ref()).find(|t| t.matrix.len() > 1);
         let matrix = &moving.unwrap().matrix;
         for (k, key) in keys.iter().enumerate().skip(1) {
             // A tenth of a frame before it still stands where it was; from it on, it does not.
             for (time, place) in [(key - 0.004, places[k - 1]), (key + 2e-6, places[k])] {
                 let (i, part) = matrix.locate(f64::from(time));
-                let [a, b] =
-                    [i, (i + 1).min(matrix.len() - 1)].map(|i| sample(matrix, i)[0].w_axis);
+                let [a, b] = [i, (i + 1).min(matrix.len() - 1)].map(|i| sample(matrix, i)[0].w_axis);
                 let off = (a.lerp(b, part).truncate().as_vec3() - glam::Vec3::from(place)).length();
                 assert!(off < 2e-3, "{name}: {time} s off by {off}");
             }
@@ -496,17 +409,11 @@ fn a_glb_has_each_point_once_and_attributes() {
     let text = glb(folder, "back.glb");
     let primitives = text["meshes"][0]["primitives"].as_array().unwrap();
     assert_eq!(primitives.len(), 2);
-    assert!(
-        primitives[0]["attributes"]["_heat"].is_u64(),
-        "{primitives:?}"
-    );
+    assert!(primitives[0]["attributes"]["_heat"].is_u64(), "{primitives:?}");
     assert!(primitives[0]["attributes"].get("NORMAL").is_none());
     let back = &read(folder, "back.glb").meshes[0];
     assert_eq!(sample(&back.positions, 0).len(), 25);
-    assert_eq!(
-        sample(&back.numbers[0].attribute.values, 0)[7][..2],
-        [3.5, 2.0]
-    );
+    assert_eq!(sample(&back.numbers[0].attribute.values, 0)[7][..2], [3.5, 2.0]);
     let set = sample(&back.face_sets[0].faces, 0).len();
     assert!(set > 0 && set < sample(&back.face_counts, 0).len());
 }
@@ -569,36 +476,23 @@ fn polygons_and_points_come_back_where_faces_change() {
     assert!(back.normals.is_none());
     for f in 0..6 {
         assert_eq!(sample(&source.face_counts, f), sample(&back.face_counts, f));
-        assert_eq!(
-            sample(&source.face_indices, f),
-            sample(&back.face_indices, f)
-        );
+        assert_eq!(sample(&source.face_indices, f), sample(&back.face_indices, f));
         let set = |mesh: &Mesh| sample(&mesh.face_sets[0].faces, f);
         assert_eq!(set(&source), set(back));
         let (p, q) = (sample(&source.positions, f), sample(&back.positions, f));
         assert_eq!(p.len(), q.len());
         for (p, q) in p.iter().zip(&q) {
-            assert!(
-                (0..3).all(|k| (p[k] - q[k]).abs() < 4e-3),
-                "{f}: {p:?} {q:?}"
-            );
+            assert!((0..3).all(|k| (p[k] - q[k]).abs() < 4e-3), "{f}: {p:?} {q:?}");
         }
         let uvs = &back.uvs[0];
-        let (palette, indices) = (
-            sample(&uvs.values, f),
-            sample(uvs.indices.as_ref().unwrap(), f),
-        );
+        let (palette, indices) = (sample(&uvs.values, f), sample(uvs.indices.as_ref().unwrap(), f));
         for (corner, uv) in sample(&source.uvs[0].values, f).iter().enumerate() {
             let is = palette[indices[corner] as usize];
             assert!((0..2).all(|k| (uv[k] - is[k]).abs() < 1e-3), "{f} {corner}");
         }
     }
     // Without the map corners of one point are still one point.
-    at(
-        folder,
-        &["compile", "a.abc", "-o", "b.reel", "--short-source-map"],
-    )
-    .expect(0);
+    at(folder, &["compile", "a.abc", "-o", "b.reel", "--short-source-map"]).expect(0);
     let done = at(folder, &["extract", "b.reel", "-o", "back.abc"]).expect(0);
     let remark = "it comes back in triangles";
     assert!(done.stderr.contains(remark), "{}", done.stderr);
@@ -624,9 +518,7 @@ fn one_frame_is_an_obj() {
     at(folder, &["compile", "back.obj", "-o", "b.reel"]).expect(0);
     let (was, is) = (read(folder, "a.abc"), read(folder, "back.obj"));
     let (was, is) = (&was.meshes[0], &is.meshes[0]);
-    let both = sample(&was.positions, 0)
-        .into_iter()
-        .zip(sample(&is.positions, 0));
+    let both = sample(&was.positions, 0).into_iter().zip(sample(&is.positions, 0));
     for (a, b) in both {
         assert!((0..3).all(|k| (a[k] - b[k]).abs() < 1e-3), "{a:?} {b:?}");
     }
@@ -658,11 +550,9 @@ fn steps_of_clips_stay_steps_in_alembic() {
     let arm = back.nodes.iter().find(|n| n.name == "arm").unwrap();
     let matrix = &arm.transform.as_ref().unwrap().matrix;
     for (k, key) in keys.iter().enumerate().skip(1) {
-        for (time, place) in [
-            (key - 1e-3, places[k - 1]),
-            (key - 6e-5, places[k - 1]),
-            (key + 2e-6, places[k]),
-        ] {
+        for (time, place) in
+            [(key - 1e-3, places[k - 1]), (key - 6e-5, places[k - 1]), (key + 2e-6, places[k])]
+        {
             let (i, part) = matrix.locate(f64::from(time));
             let next = (i + 1).min(matrix.len() - 1);
             let [a, b] = [i, next].map(|i| sample(matrix, i)[0].w_axis);
@@ -671,26 +561,11 @@ fn steps_of_clips_stay_steps_in_alembic() {
         }
     }
     // The rate is what it was.
-    let remade = at(
-        folder,
-        &[
-            "compile",
-            "back.abc",
-            "-o",
-            "b.reel",
-            "--clips-only",
-            "--json",
-        ],
-    )
-    .expect(0);
+    let remade = at(folder, &["compile", "back.abc", "-o", "b.reel", "--clips-only", "--json"]).expect(0);
     let said = remade.json();
-    assert!(
-        !said["remarks"].to_string().contains("uniform rate"),
-        "{said}"
-    );
-    let samples = |name: &str| {
-        at(folder, &["info", name, "--json"]).expect(0).json()["clips"][0]["samples"].clone()
-    };
+    assert!(!said["remarks"].to_string().contains("uniform rate"), "{said}");
+    let samples =
+        |name: &str| at(folder, &["info", name, "--json"]).expect(0).json()["clips"][0]["samples"].clone();
     assert_eq!(samples("a.reel"), samples("b.reel"));
     at(folder, &["verify", "back.abc", "b.reel"]).expect(0);
 }

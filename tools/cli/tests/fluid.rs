@@ -1,5 +1,5 @@
-//! What is done about triangles. Meshes whose faces change: every frame holds in any order, and runs of equal faces are predicted from each other. Regular
-//! grids: they are found, and nothing is stored of them.
+//! What is done about triangles. Meshes whose faces change: every frame holds in any order, and runs of equal
+//! faces are predicted from each other. Regular grids: they are found, and nothing is stored of them.
 
 use meshreel::{FrameDecoder, Limits, Reel};
 use meshreel_check::verify;
@@ -21,15 +21,7 @@ use std::sync::Arc;
 fn compiled(scene: &Scene, options: &Options) -> (Vec<u8>, Report) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.reel");
-    let report = compile(
-        scene,
-        Vec::new(),
-        &path,
-        options,
-        &meshreel_check::reopen,
-        &Silent,
-    )
-    .unwrap();
+    let report = compile(scene, Vec::new(), &path, options, &meshreel_check::reopen, &Silent).unwrap();
     (std::fs::read(&path).unwrap(), report)
 }
 
@@ -38,11 +30,7 @@ fn opened(bytes: Vec<u8>) -> Reel {
 }
 
 fn options() -> Options {
-    Options {
-        effort: 3,
-        tolerance: Tolerance::Relative(1e-4),
-        ..Options::default()
-    }
+    Options { effort: 3, tolerance: Tolerance::Relative(1e-4), ..Options::default() }
 }
 
 /// Compiles, and holds what is decoded against the scene.
@@ -54,7 +42,8 @@ fn holds(scene: &Scene, options: &Options) -> (Reel, Report) {
     (reel, report)
 }
 
-/// A tube whose rings have as many sides as `sides` says for a frame; quads, and triangles where it is closed at its ends.
+/// A tube whose rings have as many sides as `sides` says for a frame; quads, and triangles where it is closed
+/// at its ends.
 fn tube(frames: usize, sides: impl Fn(usize) -> usize) -> Scene {
     let (mut positions, mut counts, mut indices) = (Vec::new(), Vec::new(), Vec::new());
     for f in 0..frames {
@@ -65,8 +54,7 @@ fn tube(frames: usize, sides: impl Fn(usize) -> usize) -> Scene {
             let along = 2.0 * r as f32 / (rings - 1) as f32;
             for s in 0..n {
                 let angle = s as f32 / n as f32 * std::f32::consts::TAU;
-                let wide =
-                    0.5 + 0.2 * (3.0 * along + time).sin() + 0.1 * (2.0 * angle + time).cos();
+                let wide = 0.5 + 0.2 * (3.0 * along + time).sin() + 0.1 * (2.0 * angle + time).cos();
                 points.push([wide * angle.cos(), wide * angle.sin(), along]);
             }
         }
@@ -78,14 +66,7 @@ fn tube(frames: usize, sides: impl Fn(usize) -> usize) -> Scene {
                 index.extend([at(r - 1, s), at(r - 1, s + 1), at(r, s + 1), at(r, s)]);
             }
             count.extend([3, 3]);
-            index.extend([
-                0,
-                at(0, s + 1),
-                at(0, s),
-                1,
-                at(rings - 1, s),
-                at(rings - 1, s + 1),
-            ]);
+            index.extend([0, at(0, s + 1), at(0, s), 1, at(rings - 1, s), at(rings - 1, s + 1)]);
         }
         positions.push(points);
         counts.push(count);
@@ -95,10 +76,7 @@ fn tube(frames: usize, sides: impl Fn(usize) -> usize) -> Scene {
 }
 
 fn scene(positions: Vec<Vec<[f32; 3]>>, counts: Vec<Vec<i32>>, indices: Vec<Vec<i32>>) -> Scene {
-    let times = TimeSampling::Uniform {
-        start: 0.0,
-        step: 1.0 / 24.0,
-    };
+    let times = TimeSampling::Uniform { start: 0.0, step: 1.0 / 24.0 };
     Scene {
         nodes: vec![Node {
             name: "water".into(),
@@ -148,10 +126,7 @@ fn decoded(decoder: &mut FrameDecoder, frame: usize) -> (Vec<u32>, Vec<[f32; 3]>
 fn e02_faces_that_change_hold_in_any_order() {
     for (preset, sides) in [(Preset::Small, 7), (Preset::Fast, 5), (Preset::Classic, 4)] {
         let scene = tube(37, |f| sides + f * f % 5);
-        let wanted = Options {
-            preset,
-            ..options()
-        };
+        let wanted = Options { preset, ..options() };
         let (reel, report) = holds(&scene, &wanted);
         assert_eq!(report.meshes[0].method, "fluid");
         let mut forward = FrameDecoder::new(&reel).unwrap();
@@ -170,35 +145,20 @@ fn e02_runs_of_equal_faces_are_smaller() {
         holds(&scene, &options()).1.meshes[0].bytes
     };
     let (alone, five, twenty) = (bytes(1), bytes(5), bytes(20));
-    assert!(
-        five < alone * 7 / 10 && twenty < alone * 4 / 10,
-        "{alone} {five} {twenty}"
-    );
+    assert!(five < alone * 7 / 10 && twenty < alone * 4 / 10, "{alone} {five} {twenty}");
     // Fixed faces, forced.
     let scene = tube(48, |_| 12);
-    let forced = Options {
-        method: MethodChoice::Fluid,
-        ..options()
-    };
+    let forced = Options { method: MethodChoice::Fluid, ..options() };
     let (_, report) = holds(&scene, &forced);
     let soft = holds(&scene, &options()).1;
-    assert_eq!(
-        (&*report.meshes[0].method, &*soft.meshes[0].method),
-        ("fluid", "soft")
-    );
-    println!(
-        "forced fluid {} soft {}",
-        report.meshes[0].bytes, soft.meshes[0].bytes
-    );
+    assert_eq!((&*report.meshes[0].method, &*soft.meshes[0].method), ("fluid", "soft"));
+    println!("forced fluid {} soft {}", report.meshes[0].bytes, soft.meshes[0].bytes);
 }
 
 #[test]
 fn e02_smaller_than_frames_alone() {
     let scene = tube(24, |f| 16 + f % 4);
-    let classic = Options {
-        preset: Preset::Classic,
-        ..options()
-    };
+    let classic = Options { preset: Preset::Classic, ..options() };
     let (small, classic) = (holds(&scene, &options()).1, holds(&scene, &classic).1);
     let (small, classic) = (small.meshes[0].bytes, classic.meshes[0].bytes);
     assert!(small < classic * 6 / 10, "{small} {classic}");
@@ -209,11 +169,7 @@ fn e02_frames_without_faces_or_points() {
     let (mut positions, mut counts, mut indices) = (Vec::new(), Vec::new(), Vec::new());
     for f in 0..20 {
         let n = if f % 4 == 1 { 0 } else { f % 7 };
-        positions.push(
-            (0..n)
-                .map(|i| [i as f32, f as f32 * 0.1, 0.0])
-                .collect::<Vec<_>>(),
-        );
+        positions.push((0..n).map(|i| [i as f32, f as f32 * 0.1, 0.0]).collect::<Vec<_>>());
         let faces = n / 3;
         counts.push(vec![3; faces]);
         indices.push((0..3 * faces as i32).collect());
@@ -230,10 +186,7 @@ fn e02_points_that_coincide_stay_together() {
         let mut points = Vec::new();
         for half in 0..2 {
             for i in 0..n * n {
-                let (x, y) = (
-                    (i % n) as f32 / (n - 1) as f32,
-                    (i / n) as f32 / (n - 1) as f32,
-                );
+                let (x, y) = ((i % n) as f32 / (n - 1) as f32, (i / n) as f32 / (n - 1) as f32);
                 let x = x + half as f32;
                 points.push([x, y, 0.1 * (7.0 * x + 5.0 * y + f as f32).sin()]);
             }
@@ -259,8 +212,7 @@ fn e02_points_that_coincide_stay_together() {
             let far = |q: &&[f32; 3]| (0..3).map(|k| (q[k] - p[k]).powi(2)).sum::<f32>();
             let least = got.iter().map(|q| far(&q)).fold(f32::INFINITY, f32::min);
             let all = got.iter().filter(|q| far(q) < least + 1e-6);
-            all.map(|q| q.map(f32::to_bits))
-                .collect::<std::collections::BTreeSet<_>>()
+            all.map(|q| q.map(f32::to_bits)).collect::<std::collections::BTreeSet<_>>()
         };
         for row in 0..n {
             assert_eq!(near(source[row * n + n - 1]).len(), 1);
@@ -295,9 +247,7 @@ fn waves(n: usize, m: usize, closed: bool) -> Scene {
             false => [x, y, high],
         }
     };
-    let frames: Vec<_> = (0..20)
-        .map(|f| (0..n * m).map(|i| place(i, f)).collect::<Vec<_>>())
-        .collect();
+    let frames: Vec<_> = (0..20).map(|f| (0..n * m).map(|i| place(i, f)).collect::<Vec<_>>()).collect();
     let columns = n - usize::from(!closed);
     let mut faces: Vec<[i32; 4]> = (0..columns * (m - 1))
         .map(|i| {
@@ -322,10 +272,7 @@ fn waves(n: usize, m: usize, closed: bool) -> Scene {
 fn e13_grids_are_found_and_hold() {
     for preset in [Preset::Small, Preset::Fast] {
         for (n, m, closed) in [(40, 23, false), (31, 12, true), (2, 2, false)] {
-            let wanted = Options {
-                preset,
-                ..options()
-            };
+            let wanted = Options { preset, ..options() };
             let (reel, report) = holds(&waves(n, m, closed), &wanted);
             assert_eq!(reel.grid(0).unwrap(), Some([n as u32, m as u32]));
             assert_eq!(report.meshes[0].grid, Some([n as u32, m as u32]));
@@ -350,9 +297,7 @@ fn field(axis: usize, aside: f32) -> Scene {
         }
         p
     };
-    let positions = (0..41)
-        .map(|f| (0..n * m).map(|i| turned(f, i)).collect())
-        .collect();
+    let positions = (0..41).map(|f| (0..n * m).map(|i| turned(f, i)).collect()).collect();
     let times = (**scene.meshes[0].positions.sampling()).clone();
     scene.meshes[0].positions = Channel::in_memory(times, positions);
     scene
@@ -363,11 +308,7 @@ fn e13_of_height_fields_one_coordinate_is_kept() {
     for preset in [Preset::Small, Preset::Fast] {
         for axis in 0..3 {
             for tolerance in [1e-2, 1e-4, 1e-5] {
-                let mut wanted = Options {
-                    preset,
-                    tolerance: Tolerance::Relative(tolerance),
-                    ..options()
-                };
+                let mut wanted = Options { preset, tolerance: Tolerance::Relative(tolerance), ..options() };
                 // With them positions may be finer, in each of the two by another part.
                 wanted.channels.normals = false;
                 let (reel, report) = holds(&field(axis, 0.0), &wanted);
@@ -390,24 +331,15 @@ fn e13_damaged_heights_are_refused() {
     let reel = opened(bytes);
     let mesh = &reel.description().meshes[0];
     let (mut packed, at) = (Vec::new(), mesh.values);
-    reel.reader()
-        .read_chunk(at.chunk as usize, &mut packed)
-        .unwrap();
+    reel.reader().read_chunk(at.chunk as usize, &mut packed).unwrap();
     let mut content = vec![0; Decompressor::raw_size(&packed).unwrap()];
-    Decompressor::new()
-        .decompress(&packed, &mut content)
-        .unwrap();
+    Decompressor::new().decompress(&packed, &mut content).unwrap();
     let values = &content[at.offset as usize..][..at.size as usize];
     let mut points = vec![0; mesh.vertices as usize];
     let used = weld::decode(values, mesh.points, &mut points).unwrap();
     let (bytes, _) = take_sized(&values[used..]).unwrap();
     let indices = reel.indices(0).unwrap();
-    let mut shape = Shape {
-        width: 24,
-        height: 17,
-        closed: false,
-        reversed: false,
-    };
+    let mut shape = Shape { width: 24, height: 17, closed: false, reversed: false };
     let levels = hierarchy::of(Some(&shape), mesh.points, &indices);
     let read = |bytes: &[u8], shape: &Shape| {
         Flat::decode(bytes, levels.clone(), shape, &mut Sets::default()).is_ok()
@@ -464,7 +396,8 @@ fn e13_corpus_grids_are_found() {
     }
 }
 
-/// Samples of uvs, one value for each corner, of frames of a mesh, that an exporter says to be a second apart.
+/// Samples of uvs, one value for each corner, of frames of a mesh, that an exporter says to be a second
+/// apart.
 fn uvs_by_second(mesh: &Mesh, frames: impl Iterator<Item = usize>) -> Attribute<[f32; 2]> {
     let mut corners = Vec::new();
     let of = |frame: usize| {
@@ -472,10 +405,7 @@ fn uvs_by_second(mesh: &Mesh, frames: impl Iterator<Item = usize>) -> Attribute<
         let value = |&p: &i32| [(p % 7) as f32 / 7.0, (frame % 3) as f32 / 3.0];
         corners.iter().map(value).collect()
     };
-    let second = TimeSampling::Uniform {
-        start: 0.0,
-        step: 1.0,
-    };
+    let second = TimeSampling::Uniform { start: 0.0, step: 1.0 };
     Attribute {
         name: "uv".into(),
         scope: Scope::FaceVarying,
@@ -514,13 +444,7 @@ fn frames_of_nothing_cost_no_uvs_and_no_time() {
     let (scene, _) = read::open(&path, &read::ReadOptions::default()).unwrap();
     assert_eq!(scene.meshes[0].uvs.len(), 1);
     for preset in [Preset::Small, Preset::Fast, Preset::Classic] {
-        let (reel, report) = holds(
-            &scene,
-            &Options {
-                preset,
-                ..options()
-            },
-        );
+        let (reel, report) = holds(&scene, &Options { preset, ..options() });
         assert_eq!(reel.frame_count(), 8);
         assert!(report.remarks.is_empty(), "{:?}", report.remarks);
         let mut decoder = FrameDecoder::new(&reel).unwrap();
@@ -529,10 +453,7 @@ fn frames_of_nothing_cost_no_uvs_and_no_time() {
             let mut uvs = vec![9.0; 2 * decoder.mesh(0).vertex_count()];
             decoder.mesh(0).uvs_into(0, &mut uvs).unwrap();
             let shift = (frame % 3) as f32 / 3.0;
-            assert!(
-                uvs.chunks(2).all(|uv| (uv[1] - shift).abs() < 1e-3),
-                "{frame}: {uvs:?}"
-            );
+            assert!(uvs.chunks(2).all(|uv| (uv[1] - shift).abs() < 1e-3), "{frame}: {uvs:?}");
         }
     }
 }
@@ -545,10 +466,7 @@ fn attributes_that_only_repeat_add_no_frames_and_others_are_remarked_upon() {
     let other = |samples: &[usize]| uvs_by_second(mesh, samples.iter().copied());
     let mut still = vec![0; 20];
     still[0] = 1;
-    let (still, changing) = (
-        other(&still),
-        other(&(0..20).map(|i| i % 8).collect::<Vec<_>>()),
-    );
+    let (still, changing) = (other(&still), other(&(0..20).map(|i| i % 8).collect::<Vec<_>>()));
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.abc");
     // A file says which samples are equal.
@@ -565,8 +483,5 @@ fn attributes_that_only_repeat_add_no_frames_and_others_are_remarked_upon() {
     assert_eq!(count, 9, "{remarks}");
     scene.meshes[0].uvs = vec![changing];
     let (count, remarks) = frames(&scene);
-    assert!(
-        count > 20 && remarks.contains("--range 0s:"),
-        "{count} {remarks}"
-    );
+    assert!(count > 20 && remarks.contains("--range 0s:"), "{count} {remarks}");
 }

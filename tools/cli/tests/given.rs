@@ -10,11 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 pub fn run(arguments: &[&str], folder: &Path) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_meshreel"))
-        .args(arguments)
-        .current_dir(folder)
-        .output()
-        .unwrap()
+    Command::new(env!("CARGO_BIN_EXE_meshreel")).args(arguments).current_dir(folder).output().unwrap()
 }
 
 pub fn object(arguments: &[&str], folder: &Path) -> Value {
@@ -51,14 +47,7 @@ fn smooth(z: f32, _: usize) -> Vec<(usize, f32)> {
 
 impl Default for Worm {
     fn default() -> Worm {
-        Worm {
-            joints: 7,
-            frames: 61,
-            size: 1.0,
-            weights: smooth,
-            more: 0,
-            swells: false,
-        }
+        Worm { joints: 7, frames: 61, size: 1.0, weights: smooth, more: 0, swells: false }
     }
 }
 
@@ -75,9 +64,7 @@ impl Worm {
                 }
             }
             binary.resize(binary.len().next_multiple_of(4), 0);
-            views.push(
-                json!({"buffer": 0, "byteOffset": start, "byteLength": binary.len() - start}),
-            );
+            views.push(json!({"buffer": 0, "byteOffset": start, "byteLength": binary.len() - start}));
             accessors.push(json!({
                 "bufferView": views.len() - 1, "componentType": if whole { 5123 } else { 5126 }, "type": kind,
                 "count": numbers.len() / width,
@@ -95,9 +82,8 @@ impl Worm {
         let flat = |all: &[Vec3]| -> Vec<f32> { all.iter().flat_map(|p| p.to_array()).collect() };
         let bound: Vec<Vec3> = places.iter().map(|p| *p * self.size).collect();
         let positions = put(&flat(&bound), 3, "VEC3", false);
-        let lists: Vec<Vec<(usize, f32)>> = (places.iter().enumerate())
-            .map(|(i, p)| (self.weights)(p.z, i))
-            .collect();
+        let lists: Vec<Vec<(usize, f32)>> =
+            (places.iter().enumerate()).map(|(i, p)| (self.weights)(p.z, i)).collect();
         let sets = lists.iter().map(Vec::len).max().unwrap_or(0).div_ceil(4);
         let mut attributes = json!({ "POSITION": positions });
         for set in 0..sets {
@@ -150,15 +136,16 @@ impl Worm {
                 let weights: Vec<f32> = (0..frames).map(|f| (f as f32 * 0.3).sin()).collect();
                 let output = put(&weights, 1, "SCALAR", false);
                 samplers.push(json!({ "input": times, "output": output }));
-                channels.push(json!({ "sampler": self.joints, "target": { "node": self.joints, "path": "weights" } }));
+                channels.push(
+                    json!({ "sampler": self.joints, "target": { "node": self.joints, "path": "weights" } }),
+                );
             }
             let name = ["crawl", "roll", "rest"][a];
             animations.push(json!({ "name": name, "channels": channels, "samplers": samplers }));
         }
         let mut nodes = Vec::new();
         for j in 0..self.joints {
-            let mut node =
-                json!({ "name": format!("joint {j}"), "translation": [0, 0, i32::from(j > 0)] });
+            let mut node = json!({ "name": format!("joint {j}"), "translation": [0, 0, i32::from(j > 0)] });
             if j + 1 < self.joints {
                 node["children"] = json!([j + 1]);
             }
@@ -167,10 +154,7 @@ impl Worm {
         nodes.push(json!({ "name": "body", "mesh": 0, "skin": 0 }));
         let mut primitive = json!({ "attributes": attributes, "indices": indices });
         if self.swells {
-            let out: Vec<Vec3> = bound
-                .iter()
-                .map(|p| Vec3::new(p.x, p.y, 0.0) * 0.5)
-                .collect();
+            let out: Vec<Vec3> = bound.iter().map(|p| Vec3::new(p.x, p.y, 0.0) * 0.5).collect();
             let target = put(&flat(&out), 3, "VEC3", false);
             primitive["targets"] = json!([{ "POSITION": target }]);
         }
@@ -199,10 +183,7 @@ impl Worm {
 
 /// Compiles `source` there and checks it against itself; what `compile` said.
 fn compiled(folder: &Path, source: &str, more: &[&str]) -> Value {
-    let line = [
-        &["compile", source, "-o", "a.reel", "--explain", "--json"],
-        more,
-    ];
+    let line = [&["compile", source, "-o", "a.reel", "--explain", "--json"], more];
     let done = object(&line.concat(), folder);
     let checked = object(&["verify", source, "a.reel", "--json"], folder);
     assert_eq!(checked["ok"], true, "{checked}");
@@ -211,8 +192,7 @@ fn compiled(folder: &Path, source: &str, more: &[&str]) -> Value {
 
 fn tried(done: &Value) -> Vec<(&str, &str)> {
     let all = done["meshes"][0]["tried"].as_array().unwrap().iter();
-    all.map(|t| (t["method"].as_str().unwrap(), t["from"].as_str().unwrap()))
-        .collect()
+    all.map(|t| (t["method"].as_str().unwrap(), t["from"].as_str().unwrap())).collect()
 }
 
 fn remarked(done: &Value, what: &str) -> bool {
@@ -228,32 +208,20 @@ fn e05_f17_the_rig_of_the_file_is_used() {
     // In a bind space of the size of the world, and in one a hundred times as large or as small.
     let mut sizes = Vec::new();
     for size in [1.0, 100.0, 0.01] {
-        let worm = Worm {
-            size,
-            ..Worm::default()
-        };
+        let worm = Worm { size, ..Worm::default() };
         worm.write(&at.join("worm.glb"));
         let done = compiled(at, "worm.glb", &["--channels", "positions"]);
         let mesh = &done["meshes"][0];
         assert_eq!(mesh["method"], "skinned");
-        assert_eq!(
-            mesh["parts"].as_u64().unwrap() + mesh["bones"].as_u64().unwrap(),
-            7
-        );
+        assert_eq!(mesh["parts"].as_u64().unwrap() + mesh["bones"].as_u64().unwrap(), 7);
         // Nothing is fitted.
         assert_eq!(tried(&done), [("soft", ""), RIG]);
         sizes.push(mesh["position_bytes"].as_f64().unwrap());
     }
     println!("{sizes:?} bytes of positions");
-    let (low, high) = sizes
-        .iter()
-        .fold((f64::MAX, 0.0f64), |m, s| (m.0.min(*s), m.1.max(*s)));
+    let (low, high) = sizes.iter().fold((f64::MAX, 0.0f64), |m, s| (m.0.min(*s), m.1.max(*s)));
     assert!(high < 1.1 * low, "{sizes:?}");
-    let soft = compiled(
-        at,
-        "worm.glb",
-        &["--method", "soft", "--channels", "positions"],
-    );
+    let soft = compiled(at, "worm.glb", &["--method", "soft", "--channels", "positions"]);
     assert!(2.0 * high < soft["meshes"][0]["position_bytes"].as_f64().unwrap());
     // With everything else that a mesh has, and in the other preset.
     let done = compiled(at, "worm.glb", &["--preset", "fast"]);
@@ -265,10 +233,7 @@ fn f17_weights_of_any_sum_sign_and_number() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
     let write = |weights| {
-        let worm = Worm {
-            weights,
-            ..Worm::default()
-        };
+        let worm = Worm { weights, ..Worm::default() };
         worm.write(&at.join("worm.glb"));
         compiled(at, "worm.glb", &["--method", "skinned"])
     };
@@ -279,11 +244,7 @@ fn f17_weights_of_any_sum_sign_and_number() {
         let odd = [-0.5, f32::NAN, f32::NEG_INFINITY][i % 3];
         [smooth(z, i), vec![(3, odd), (4, 0.0)]].concat()
     });
-    assert!(
-        remarked(&done, "below zero or no numbers"),
-        "{}",
-        done["remarks"]
-    );
+    assert!(remarked(&done, "below zero or no numbers"), "{}", done["remarks"]);
     assert_eq!(tried(&done), [RIG]);
     let done = write(|z, i| if i % 5 == 0 { Vec::new() } else { smooth(z, i) });
     assert!(remarked(&done, "bound to no joint"), "{}", done["remarks"]);
@@ -299,10 +260,7 @@ fn f17_weights_of_any_sum_sign_and_number() {
 #[test]
 fn f17_infinite_weights_and_joints_that_are_not_there_are_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let worm = Worm {
-        weights: |z, i| [smooth(z, i), vec![(2, f32::INFINITY)]].concat(),
-        ..Worm::default()
-    };
+    let worm = Worm { weights: |z, i| [smooth(z, i), vec![(2, f32::INFINITY)]].concat(), ..Worm::default() };
     worm.write(&folder.path().join("worm.glb"));
     let output = run(&["compile", "worm.glb", "-o", "a.reel"], folder.path());
     assert_eq!(output.status.code(), Some(1));
@@ -314,10 +272,7 @@ fn f17_infinite_weights_and_joints_that_are_not_there_are_refused() {
 fn e05_a_mesh_with_a_single_frame_needs_no_rig() {
     let folder = tempfile::tempdir().unwrap();
     for frames in [1, 2] {
-        let worm = Worm {
-            frames,
-            ..Worm::default()
-        };
+        let worm = Worm { frames, ..Worm::default() };
         worm.write(&folder.path().join("worm.glb"));
         let done = compiled(folder.path(), "worm.glb", &[]);
         let method = done["meshes"][0]["method"].as_str().unwrap();
@@ -365,14 +320,7 @@ fn fails(arguments: &[&str], folder: &Path, code: i32) -> String {
 
 /// Positions, to a length that does not depend on what was decoded.
 /// Frames of the source alone, so that what comes back has its rate.
-const EXACT: [&str; 6] = [
-    "--channels",
-    "positions",
-    "--tolerance",
-    "0.001",
-    "--between",
-    "off",
-];
+const EXACT: [&str; 6] = ["--channels", "positions", "--tolerance", "0.001", "--between", "off"];
 
 #[test]
 fn a_skinned_mesh_comes_back_with_its_skin() {
@@ -397,18 +345,10 @@ fn a_skinned_mesh_comes_back_with_its_skin() {
     assert_eq!(again["clips"].as_array().unwrap().len(), 1);
     // As points, frame by frame.
     compiled(at, "worm.glb", &EXACT);
-    let points = object(
-        &[
-            "extract", "a.reel", "-o", "p.glb", "--as", "points", "--json",
-        ],
-        at,
-    );
+    let points = object(&["extract", "a.reel", "-o", "p.glb", "--as", "points", "--json"], at);
     assert_eq!(points["skins"].as_array().unwrap().len(), 0);
     assert!(structure(&at.join("p.glb"))["meshes"][0]["primitives"][0]["targets"].is_array());
-    assert_eq!(
-        object(&["verify", "p.glb", "a.reel", "--json"], at)["ok"],
-        true
-    );
+    assert_eq!(object(&["verify", "p.glb", "a.reel", "--json"], at)["ok"], true);
 }
 
 #[test]
@@ -425,45 +365,17 @@ fn what_a_skin_cannot_say_comes_back_as_points_unless_it_is_asked_for() {
         ..Worm::default()
     };
     worm.write(&at.join("worm.glb"));
-    let done = compiled(
-        at,
-        "worm.glb",
-        &[&EXACT[..], &["--method", "skinned"]].concat(),
-    );
-    assert!(
-        done["meshes"][0]["tried"][0]["points_with_residual"]
-            .as_u64()
-            .unwrap()
-            > 50
-    );
+    let done = compiled(at, "worm.glb", &[&EXACT[..], &["--method", "skinned"]].concat());
+    assert!(done["meshes"][0]["tried"][0]["points_with_residual"].as_u64().unwrap() > 50);
     let back = object(&["extract", "a.reel", "-o", "back.glb", "--json"], at);
     assert_eq!(back["skins"].as_array().unwrap().len(), 0);
-    assert_eq!(
-        object(&["verify", "back.glb", "a.reel", "--json"], at)["ok"],
-        true
-    );
-    let skin = object(
-        &[
-            "extract", "a.reel", "-o", "s.glb", "--as", "skins", "--json",
-        ],
-        at,
-    );
+    assert_eq!(object(&["verify", "back.glb", "a.reel", "--json"], at)["ok"], true);
+    let skin = object(&["extract", "a.reel", "-o", "s.glb", "--as", "skins", "--json"], at);
     let most = skin["skins"][0]["max_distance"].as_f64().unwrap();
     assert!(most > done["meshes"][0]["tolerance"].as_f64().unwrap());
-    assert!(
-        skin["remarks"]
-            .to_string()
-            .contains("away from its decoded points")
-    );
-    assert_eq!(
-        object(&["verify", "s.glb", "a.reel", "--json"], at)["ok"],
-        false
-    );
-    let said = fails(
-        &["extract", "a.reel", "-o", "x.abc", "--as", "skins"],
-        at,
-        2,
-    );
+    assert!(skin["remarks"].to_string().contains("away from its decoded points"));
+    assert_eq!(object(&["verify", "s.glb", "a.reel", "--json"], at)["ok"], false);
+    let said = fails(&["extract", "a.reel", "-o", "x.abc", "--as", "skins"], at, 2);
     assert!(said.contains("only a .glb has skins"), "{said}");
 }
 
@@ -472,27 +384,12 @@ fn parts_come_back_as_joints() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
     let wall = bundled("c_wall_fracture_onemesh.abc");
-    let done = compiled(
-        at,
-        &wall,
-        &[
-            "--method",
-            "rigid",
-            "--channels",
-            "positions",
-            "--effort",
-            "3",
-        ],
-    );
+    let done = compiled(at, &wall, &["--method", "rigid", "--channels", "positions", "--effort", "3"]);
     let parts = done["meshes"][0]["parts"].as_u64().unwrap();
     assert_eq!(done["meshes"][0]["tried"][0]["points_with_residual"], 0);
     let back = object(&["extract", "a.reel", "-o", "back.glb", "--json"], at);
     assert_eq!(back["skins"][0]["joints"], parts);
-    near(
-        &at.join("back.glb"),
-        at,
-        done["meshes"][0]["tolerance"].as_f64().unwrap(),
-    );
+    near(&at.join("back.glb"), at, done["meshes"][0]["tolerance"].as_f64().unwrap());
     // An archive has no skins.
     let back = object(&["extract", "a.reel", "-o", "back.abc", "--json"], at);
     assert_eq!(back["skins"].as_array().unwrap().len(), 0);
@@ -505,19 +402,11 @@ fn names_of_extracted_meshes_are_those_of_the_source() {
     let prism = bundled("prism.glb");
     compiled(at, &prism, &[]);
     for how in ["auto", "points", "skins"] {
-        object(
-            &["extract", "a.reel", "-o", "back.glb", "--as", how, "--json"],
-            at,
-        );
+        object(&["extract", "a.reel", "-o", "back.glb", "--as", how, "--json"], at);
         let info = object(&["info", "back.glb", "--json"], at);
         assert_eq!(info["meshes"][0]["path"], "/rig/body/prism", "{how}");
     }
-    object(
-        &[
-            "extract", "a.reel", "-o", "back.glb", "--as", "points", "--json",
-        ],
-        at,
-    );
+    object(&["extract", "a.reel", "-o", "back.glb", "--as", "points", "--json"], at);
     // Whoever compiles it again has a mesh of the same name.
     let again = compiled(at, "back.glb", &[]);
     assert_eq!(again["meshes"][0]["path"], "/rig/body/prism");
@@ -528,40 +417,20 @@ fn f09_advice_is_printed_by_explain_and_info() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
     // Two thousand frames of a mesh that hardly moves.
-    let worm = Worm {
-        joints: 2,
-        frames: 1_802,
-        ..Worm::default()
-    };
+    let worm = Worm { joints: 2, frames: 1_802, ..Worm::default() };
     worm.write(&at.join("worm.glb"));
-    let done = compiled(
-        at,
-        "worm.glb",
-        &["--channels", "positions", "--effort", "1"],
-    );
+    let done = compiled(at, "worm.glb", &["--channels", "positions", "--effort", "1"]);
     let about = |value: &Value| -> Vec<String> {
         let all = value["advice"].as_array().unwrap().iter();
-        all.map(|a| a["about"].as_str().unwrap().to_owned())
-            .collect()
+        all.map(|a| a["about"].as_str().unwrap().to_owned()).collect()
     };
     assert_eq!(about(&done), ["frames"]);
     let said = done["advice"][0]["text"].as_str().unwrap();
     assert!(said.contains("segments that follow each other"), "{said}");
-    assert_eq!(
-        about(&object(&["info", "a.reel", "--json"], at)),
-        ["frames"]
-    );
+    assert_eq!(about(&object(&["info", "a.reel", "--json"], at)), ["frames"]);
     let printed = run(&["info", "a.reel"], at);
     assert!(String::from_utf8_lossy(&printed.stdout).contains("advice\n"));
-    let line = [
-        "compile",
-        "worm.glb",
-        "-o",
-        "b.reel",
-        "--explain",
-        "--range",
-        "0:40",
-    ];
+    let line = ["compile", "worm.glb", "-o", "b.reel", "--explain", "--range", "0:40"];
     assert!(!String::from_utf8_lossy(&run(&line, at).stdout).contains("advice\n"));
 }
 
@@ -577,16 +446,13 @@ fn world_points(scene: &Scene, time: f64) -> Vec<DVec3> {
         };
         positions_at(&scene.meshes[mesh], time, &mut points).unwrap();
         let at = |p: &[f32; 3]| DVec3::from_array(p.map(f64::from));
-        out.extend(
-            points
-                .iter()
-                .map(|p| world.matrix[i].transform_point3(at(p))),
-        );
+        out.extend(points.iter().map(|p| world.matrix[i].transform_point3(at(p))));
     }
     out
 }
 
-/// Opens what was extracted from `a.reel` there; all of its points are where decoded ones are, but for a part of the tolerance.
+/// Opens what was extracted from `a.reel` there; all of its points are where decoded ones are, but for a part
+/// of the tolerance.
 fn near(path: &Path, folder: &Path, tolerance: f64) -> Scene {
     let reel = Reel::open(folder.join("a.reel"), &Limits::default()).unwrap();
     let whole = to_scene(&reel).unwrap();
@@ -598,11 +464,7 @@ fn near(path: &Path, folder: &Path, tolerance: f64) -> Scene {
         for p in found.iter().step_by(37) {
             let near = wanted.iter().map(|q| (*q - *p).length());
             let near = near.fold(f64::INFINITY, f64::min);
-            assert!(
-                near < 0.2 * tolerance,
-                "{}, frame {frame}: {near}",
-                path.display()
-            );
+            assert!(near < 0.2 * tolerance, "{}, frame {frame}: {near}", path.display());
         }
     }
     scene
@@ -625,21 +487,14 @@ fn parts_come_back_as_nodes_that_move() {
         let still = |n: &&meshreel_scene::Node| n.name.starts_with("part ");
         assert_eq!(scene.nodes.iter().filter(still).count() as u64, parts);
     }
-    assert!(
-        fails(&["extract", "a.reel", "-o", "out/", "--as", "parts"], at, 2).contains("--as parts")
-    );
+    assert!(fails(&["extract", "a.reel", "-o", "out/", "--as", "parts"], at, 2).contains("--as parts"));
     // What bones blend cannot be taken apart.
     Worm::default().write(&at.join("worm.glb"));
     compiled(at, "worm.glb", &["--between", "off"]);
-    let line = [
-        "extract", "a.reel", "-o", "back.glb", "--as", "parts", "--json",
-    ];
+    let line = ["extract", "a.reel", "-o", "back.glb", "--as", "parts", "--json"];
     let back = object(&line, at);
     assert!(remarked(&back, "bones blend it"), "{back}");
-    assert_eq!(
-        object(&["verify", "back.glb", "a.reel", "--json"], at)["ok"],
-        true
-    );
+    assert_eq!(object(&["verify", "back.glb", "a.reel", "--json"], at)["ok"], true);
 }
 
 #[test]
@@ -651,68 +506,23 @@ fn parts_and_bones_are_drawn() {
         all.join(name).display().to_string()
     };
     let wall = input("c_wall_fracture_onemesh.abc");
-    let packed = [
-        "compile",
-        &wall,
-        "-o",
-        "wall.reel",
-        "--effort",
-        "2",
-        "--channels",
-        "positions",
-    ];
-    let packed = object(
-        &[&packed[..], &["--transforms", "packed", "--json"]].concat(),
-        at,
-    );
+    let packed = ["compile", &wall, "-o", "wall.reel", "--effort", "2", "--channels", "positions"];
+    let packed = object(&[&packed[..], &["--transforms", "packed", "--json"]].concat(), at);
     assert_eq!(packed["meshes"][0]["method"], "rigid");
-    let plot = object(
-        &["plot", "wall.reel", "--parts", "-o", "wall.png", "--json"],
-        at,
-    );
+    let plot = object(&["plot", "wall.reel", "--parts", "-o", "wall.png", "--json"], at);
     assert_eq!((&plot["parts"], &plot["bones"]), (&json!(350), &json!(0)));
     let picture = std::fs::read(at.join("wall.png")).unwrap();
     assert!(picture.starts_with(b"\x89PNG") && picture.len() > 20_000);
-    assert_eq!(
-        run(&["verify", &wall, "wall.reel"], at).status.code(),
-        Some(0)
-    );
+    assert_eq!(run(&["verify", &wall, "wall.reel"], at).status.code(), Some(0));
     let flag = input("a_flag_wind.abc");
-    let soft = [
-        "compile",
-        &flag,
-        "-o",
-        "flag.reel",
-        "--method",
-        "soft",
-        "--effort",
-        "1",
-    ];
+    let soft = ["compile", &flag, "-o", "flag.reel", "--method", "soft", "--effort", "1"];
     assert_eq!(run(&soft, at).status.code(), Some(0));
     for (wrong, says) in [
+        (&["plot", "flag.reel", "--parts"][..], "no mesh of the file has parts"),
+        (&["plot", "flag.reel", "--parts", "--vertex", "1"], "cannot be used with"),
+        (&["compile", &flag, "-o", "a.reel", "--transforms", "small"], "clip, packed"),
         (
-            &["plot", "flag.reel", "--parts"][..],
-            "no mesh of the file has parts",
-        ),
-        (
-            &["plot", "flag.reel", "--parts", "--vertex", "1"],
-            "cannot be used with",
-        ),
-        (
-            &["compile", &flag, "-o", "a.reel", "--transforms", "small"],
-            "clip, packed",
-        ),
-        (
-            &[
-                "compile",
-                &flag,
-                "-o",
-                "a.reel",
-                "--transforms",
-                "packed",
-                "--preset",
-                "classic",
-            ],
+            &["compile", &flag, "-o", "a.reel", "--transforms", "packed", "--preset", "classic"],
             "no packed transforms",
         ),
     ] {

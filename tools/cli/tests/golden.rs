@@ -1,5 +1,5 @@
-//! Files of every released version decode to the same bits for ever, on every machine. Version 0 is not released:
-//! `MESHREEL_GOLDEN=write` renews its files.
+//! Files of every released version decode to the same bits for ever, on every machine. Version 0 is not
+//! released: `MESHREEL_GOLDEN=write` renews its files.
 
 use std::fmt::Write;
 use std::fs;
@@ -40,11 +40,7 @@ const LAYERED: [(&str, &str, Preset); 4] = [
     ("flag_small.reel", "a_flag_wind.abc", Preset::Small),
     ("flag_fast.reel", "a_flag_wind.abc", Preset::Fast),
     (APART, "a_flag_wind.abc", Preset::Small),
-    (
-        "robot_small.reel",
-        "n_robot_bone_parented.abc",
-        Preset::Small,
-    ),
+    ("robot_small.reel", "n_robot_bone_parented.abc", Preset::Small),
 ];
 
 fn layered(name: &str, input: &str, preset: Preset) -> Vec<u8> {
@@ -59,15 +55,7 @@ fn layered(name: &str, input: &str, preset: Preset) -> Vec<u8> {
     };
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("file.reel");
-    compile(
-        &scene,
-        Vec::new(),
-        &path,
-        &options,
-        &meshreel_check::reopen,
-        &Silent,
-    )
-    .unwrap();
+    compile(&scene, Vec::new(), &path, &options, &meshreel_check::reopen, &Silent).unwrap();
     fs::read(path).unwrap()
 }
 

@@ -6,21 +6,16 @@ use std::path::{Path, PathBuf};
 
 use toml::{Table, Value};
 
-/// Which of our packages each package may import; what is not listed here may not exist without a line of its own.
+/// Which of our packages each package may import; what is not listed here may not exist without a line of its
+/// own.
 const ARROWS: &[(&str, &[&str])] = &[
     ("meshreel-codec", &[]),
     ("meshreel-files", &[]),
     ("meshreel-format", &["meshreel-files"]),
     ("meshreel-scene", &["meshreel-files"]),
-    (
-        "meshreel-compile",
-        &["meshreel-scene", "meshreel-codec", "meshreel-format"],
-    ),
+    ("meshreel-compile", &["meshreel-scene", "meshreel-codec", "meshreel-format"]),
     ("meshreel", &["meshreel-codec", "meshreel-format"]),
-    (
-        "meshreel-check",
-        &["meshreel-scene", "meshreel", "meshreel-format"],
-    ),
+    ("meshreel-check", &["meshreel-scene", "meshreel", "meshreel-format"]),
     (
         "meshreel-cli",
         &[
@@ -47,15 +42,12 @@ const UNSAFE_FILES: &[&str] = &[
     "fuzz/src/meter.rs",
 ];
 const UNSAFE_FOLDERS: &[&str] = &["bindings/c/"];
-const INSTRUCTION_SETS: &[&str] = &[
-    "sse2", "ssse3", "sse41", "avx2", "avx512", "neon", "wasm128",
-];
+const INSTRUCTION_SETS: &[&str] = &["sse2", "ssse3", "sse41", "avx2", "avx512", "neon", "wasm128"];
 
 const LONGEST_FILE: usize = 1000;
 
 fn root() -> PathBuf {
-    fs::canonicalize(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
-        .expect("the repository's root")
+    fs::canonicalize(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")).expect("the repository's root")
 }
 
 fn read(path: &Path) -> String {
@@ -72,14 +64,7 @@ fn files() -> Vec<String> {
                 continue;
             };
             if kind.is_dir() {
-                let skipped = [
-                    ".git",
-                    "target",
-                    "testdata",
-                    "node_modules",
-                    "corpus",
-                    "artifacts",
-                ];
+                let skipped = [".git", "target", "testdata", "node_modules", "corpus", "artifacts"];
                 if !skipped.contains(&&*name) {
                     walk(&path, root, out);
                 }
@@ -125,10 +110,7 @@ fn packages() -> Vec<(String, String, Table)> {
         if folder.ends_with("/model") && manifest.contains_key("workspace") {
             continue;
         }
-        let name = manifest["package"]["name"]
-            .as_str()
-            .expect("a name")
-            .to_owned();
+        let name = manifest["package"]["name"].as_str().expect("a name").to_owned();
         out.push((name, folder.to_owned(), manifest));
     }
     assert!(out.len() > 5, "the packages were not found");
@@ -139,10 +121,7 @@ fn packages() -> Vec<(String, String, Table)> {
 fn dependencies(manifest: &Table) -> BTreeSet<String> {
     const KINDS: [&str; 3] = ["dependencies", "dev-dependencies", "build-dependencies"];
     let targets = manifest.get("target").and_then(Value::as_table);
-    let targets = targets
-        .into_iter()
-        .flat_map(Table::values)
-        .filter_map(Value::as_table);
+    let targets = targets.into_iter().flat_map(Table::values).filter_map(Value::as_table);
     std::iter::once(manifest)
         .chain(targets)
         .flat_map(|table| KINDS.iter().filter_map(|kind| table.get(*kind)?.as_table()))
@@ -202,9 +181,7 @@ fn block_comment(rest: &[u8]) -> usize {
 }
 
 fn raw_string(rest: &[u8], before: Option<u8>) -> Option<usize> {
-    if rest[0] != b'r'
-        || before.is_some_and(|b| b != b'b' && (b.is_ascii_alphanumeric() || b == b'_'))
-    {
+    if rest[0] != b'r' || before.is_some_and(|b| b != b'b' && (b.is_ascii_alphanumeric() || b == b'_')) {
         return None;
     }
     let hashes = rest[1..].iter().take_while(|&&b| b == b'#').count();
@@ -213,9 +190,7 @@ fn raw_string(rest: &[u8], before: Option<u8>) -> Option<usize> {
     }
     let start = hashes + 2;
     let end = format!("\"{}", "#".repeat(hashes));
-    let len = rest[start..]
-        .windows(end.len())
-        .position(|window| window == end.as_bytes())?;
+    let len = rest[start..].windows(end.len()).position(|window| window == end.as_bytes())?;
     Some(start + len + end.len())
 }
 
@@ -230,12 +205,7 @@ fn quoted(rest: &[u8], quote: u8) -> usize {
 /// A character, not a lifetime: `'x'`, `'\n'`, `'é'`.
 fn is_character(rest: &[u8]) -> bool {
     rest.get(1) == Some(&b'\\')
-        || rest
-            .iter()
-            .skip(2)
-            .take(4)
-            .position(|&b| b == b'\'')
-            .is_some_and(|n| n == 0 || rest[1] >= 0x80)
+        || rest.iter().skip(2).take(4).position(|&b| b == b'\'').is_some_and(|n| n == 0 || rest[1] >= 0x80)
 }
 
 fn has_word(code: &str, word: &str) -> bool {
@@ -296,10 +266,7 @@ fn nobody_knows_more_than_it_should() {
             "meshreel-compile" | "meshreel-check" => &["wgpu", "winit", "hdf5-reader", "clap"],
             _ => &[],
         };
-        for import in imports
-            .iter()
-            .filter(|import| forbidden.contains(&&***import))
-        {
+        for import in imports.iter().filter(|import| forbidden.contains(&&***import)) {
             found.push(format!("{name} imports {import}"));
         }
         if !name.ends_with("-cli") && !FREE.contains(&&*name) && imports.contains("anyhow") {
@@ -311,13 +278,7 @@ fn nobody_knows_more_than_it_should() {
         let forbidden: &[&str] = if path == "crates/codec/src/isa.rs" {
             &["std::fs", "std::time", "std::thread", "std::net"]
         } else if path.starts_with("crates/codec/src/") {
-            &[
-                "std::fs",
-                "std::time",
-                "std::thread",
-                "std::net",
-                "std::env",
-            ]
+            &["std::fs", "std::time", "std::thread", "std::net", "std::env"]
         } else if path.starts_with("crates/compile/src/") {
             &["scene::read", "scene::write", "std::net"]
         } else if path.starts_with("crates/") {
@@ -354,18 +315,14 @@ fn unsafe_code_is_only_where_it_is_allowed() {
 fn every_package_inherits_the_lints() {
     let mut found = Vec::new();
     for (name, _, manifest) in packages() {
-        let inherits = manifest
-            .get("lints")
-            .and_then(|lints| lints.get("workspace"))
-            .and_then(Value::as_bool);
+        let inherits =
+            manifest.get("lints").and_then(|lints| lints.get("workspace")).and_then(Value::as_bool);
         if inherits != Some(true) {
             found.push(name);
         }
     }
     assert_none(found, "packages without `[lints] workspace = true`");
-    let workspace: Table = read(&root().join("Cargo.toml"))
-        .parse()
-        .expect("a manifest");
+    let workspace: Table = read(&root().join("Cargo.toml")).parse().expect("a manifest");
     let lint = &workspace["workspace"]["lints"]["rust"]["unsafe_code"];
     assert_eq!(lint.as_str(), Some("deny"));
 }
@@ -401,17 +358,15 @@ fn nothing_is_left_undone() {
 }
 
 /// Text files name no place of one particular machine.
-/// Codes of the checklist in `docs/STATUS.md` say nothing to who reads the code: they stand in names of tests.
+/// Codes of the checklist in `docs/STATUS.md` say nothing to who reads the code: they stand in names of
+/// tests.
 #[test]
 fn comments_have_no_codes() {
     let is_code = |word: &str| {
         let bytes = word.as_bytes();
         bytes.len() == 3
             && (b'A'..=b'G').contains(&bytes[0])
-            && matches!(
-                &bytes[1..],
-                [b'0', b'1'..=b'9'] | [b'1' | b'2', b'0'..=b'9']
-            )
+            && matches!(&bytes[1..], [b'0', b'1'..=b'9'] | [b'1' | b'2', b'0'..=b'9'])
     };
     let mut found = Vec::new();
     for (path, text) in sources() {
@@ -429,23 +384,15 @@ fn comments_have_no_codes() {
 #[test]
 fn no_paths_of_one_machine() {
     // In two pieces, so that this file does not find itself.
-    let places = [
-        concat!("/wo", "rk/"),
-        concat!("/ho", "me/"),
-        concat!("/Us", "ers/"),
-        concat!("C:", "\\"),
-    ];
-    let kinds = [
-        "rs", "toml", "md", "sh", "py", "yml", "yaml", "json", "txt", "js",
-    ];
+    let places = [concat!("/wo", "rk/"), concat!("/ho", "me/"), concat!("/Us", "ers/"), concat!("C:", "\\")];
+    let kinds = ["rs", "toml", "md", "sh", "py", "yml", "yaml", "json", "txt", "js"];
     let mut found = Vec::new();
     for path in files() {
         let kind = path.rsplit('.').next().unwrap_or_default();
         if !kinds.contains(&kind) && path != ".ci/run" {
             continue;
         }
-        let text =
-            String::from_utf8_lossy(&fs::read(root().join(&path)).expect("readable")).into_owned();
+        let text = String::from_utf8_lossy(&fs::read(root().join(&path)).expect("readable")).into_owned();
         for (number, line) in text.lines().enumerate() {
             if places.iter().any(|place| line.contains(place)) {
                 found.push(format!("{path}:{}", number + 1));
@@ -455,8 +402,8 @@ fn no_paths_of_one_machine() {
     assert_none(found, "paths of one machine");
 }
 
-/// One error per library. Those that read and write bytes have the same five classes; the others pass these on. `codec` knows
-/// only corrupt bytes.
+/// One error per library. Those that read and write bytes have the same five classes; the others pass these
+/// on. `codec` knows only corrupt bytes.
 #[test]
 fn libraries_have_one_error_of_five_classes() {
     let mut found = Vec::new();
@@ -511,9 +458,7 @@ fn documents_that_are_named_exist() {
             }
         }
         if has_word(&text, concat!("HO", "USE")) {
-            found.push(format!(
-                "{path} names the rules of the house instead of a document"
-            ));
+            found.push(format!("{path} names the rules of the house instead of a document"));
         }
     }
     assert_none(found, "documents that are not here");
@@ -523,22 +468,16 @@ fn documents_that_are_named_exist() {
 fn the_documented_version_is_the_coded_one() {
     let document = read(&root().join("docs/FORMAT.md"));
     let line = format!("Version: {}", meshreel_format::VERSION);
-    assert!(
-        document.lines().any(|l| l == line),
-        "FORMAT.md does not say {line:?}"
-    );
+    assert!(document.lines().any(|l| l == line), "FORMAT.md does not say {line:?}");
 }
 
-/// ARCHITECTURE.md gives a reason for every package of other people that the workspace imports, and names each of ours.
+/// ARCHITECTURE.md gives a reason for every package of other people that the workspace imports, and names
+/// each of ours.
 #[test]
 fn every_dependency_has_a_reason() {
     let text = read(&root().join("ARCHITECTURE.md"));
-    let workspace: Table = read(&root().join("Cargo.toml"))
-        .parse()
-        .expect("a manifest");
-    let named = workspace["workspace"]["dependencies"]
-        .as_table()
-        .expect("a table");
+    let workspace: Table = read(&root().join("Cargo.toml")).parse().expect("a manifest");
+    let named = workspace["workspace"]["dependencies"].as_table().expect("a table");
     let ours = packages();
     let found: Vec<String> = named
         .keys()
@@ -554,10 +493,7 @@ fn every_dependency_has_a_reason() {
 fn the_build_machine_runs_what_the_readme_says() {
     let command = "./test.sh";
     for path in ["README.md", ".ci/run"] {
-        assert!(
-            read(&root().join(path)).contains(command),
-            "{path} does not run {command}"
-        );
+        assert!(read(&root().join(path)).contains(command), "{path} does not run {command}");
     }
 }
 
@@ -570,9 +506,7 @@ fn status_names_tests_that_exist() {
         .filter(|line| line.starts_with('|'))
         .map(|line| line.trim_matches('|').split('|').map(str::trim).collect())
         .collect();
-    let ids = (1..=20)
-        .map(|i| format!("A{i:02}"))
-        .chain((1..=14).map(|i| format!("B{i:02}")));
+    let ids = (1..=20).map(|i| format!("A{i:02}")).chain((1..=14).map(|i| format!("B{i:02}")));
     // Of the others, those that are there.
     let is_id = |id: &str| id.len() == 3 && matches!(id.as_bytes()[0], b'C'..=b'G');
     let others = rows.iter().map(|row| row[0].to_owned());
@@ -613,9 +547,5 @@ fn test_exists(test: &str) -> bool {
         return false;
     };
     // An attribute stands right above, perhaps with others between.
-    code[..at]
-        .lines()
-        .rev()
-        .take(6)
-        .any(|line| line.trim() == "#[test]")
+    code[..at].lines().rev().take(6).any(|line| line.trim() == "#[test]")
 }

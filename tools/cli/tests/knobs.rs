@@ -11,18 +11,12 @@ use std::path::Path;
 /// Cloth in wind, `n` × `n` points cut into triangles, with creases that wander.
 fn cloth(n: usize, frames: usize) -> Scene {
     let place = |f: usize, i: usize| {
-        let (x, y, t) = (
-            (i % n) as f32 / n as f32,
-            (i / n) as f32 / n as f32,
-            f as f32 / 24.0,
-        );
+        let (x, y, t) = ((i % n) as f32 / n as f32, (i / n) as f32 / n as f32, f as f32 / 24.0);
         let wave = |k: f32, w: f32| (k * x + 0.6 * k * y - w * t + 0.3 * (k * y).sin()).sin() / k;
         let z = x * (wave(5.0, 3.0) + wave(11.0, 4.1) + 0.7 * wave(23.0, 5.3));
         [x - 0.05 * z * z, y, z]
     };
-    let positions: Vec<_> = (0..frames)
-        .map(|f| (0..n * n).map(|i| place(f, i)).collect())
-        .collect();
+    let positions: Vec<_> = (0..frames).map(|f| (0..n * n).map(|i| place(f, i)).collect()).collect();
     let mut indices = Vec::new();
     for i in (0..n * (n - 1)).filter(|i| i % n != n - 1) {
         // No two rows are cut alike: it is no grid.
@@ -50,33 +44,21 @@ fn bricks(count: usize, frames: usize) -> Scene {
             0.4 * z + speed * (b % 3) as f32,
         ]
     };
-    let positions: Vec<_> = (0..frames)
-        .map(|f| (0..8 * count).map(|i| corner(f, i / 8, i % 8)).collect())
-        .collect();
-    let faces = [
-        [0, 2, 3, 1],
-        [4, 5, 7, 6],
-        [0, 1, 5, 4],
-        [2, 6, 7, 3],
-        [0, 4, 6, 2],
-        [1, 3, 7, 5],
-    ];
-    let indices: Vec<i32> = (0..count as i32)
-        .flat_map(|b| faces.map(|face| face.map(|k| 8 * b + k)))
-        .flatten()
-        .collect();
+    let positions: Vec<_> =
+        (0..frames).map(|f| (0..8 * count).map(|i| corner(f, i / 8, i % 8)).collect()).collect();
+    let faces = [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]];
+    let indices: Vec<i32> =
+        (0..count as i32).flat_map(|b| faces.map(|face| face.map(|k| 8 * b + k))).flatten().collect();
     alone(mesh(positions, vec![vec![4; 6 * count]], vec![indices]))
 }
 
-/// None may be larger than one before it by more than half a percent, nor by more than a few bytes of the smallest files.
+/// None may be larger than one before it by more than half a percent, nor by more than a few bytes of the
+/// smallest files.
 fn none_grows(what: &str, sizes: &[u64]) {
     for (i, &size) in sizes.iter().enumerate() {
         let least = sizes[..i].iter().min().copied().unwrap_or(u64::MAX);
         let most = least.saturating_add(least / 200).saturating_add(48);
-        assert!(
-            size <= most,
-            "{what}: number {i} of {sizes:?} is larger than one before it"
-        );
+        assert!(size <= most, "{what}: number {i} of {sizes:?} is larger than one before it");
     }
 }
 
@@ -87,10 +69,7 @@ fn bytes(scene: &Scene, options: &Options) -> u64 {
 #[test]
 fn more_effort_is_never_larger() {
     for (what, scene, most) in [("cloth", cloth(14, 20), 9), ("bricks", bricks(12, 30), 9)] {
-        let with = |effort| Options {
-            effort,
-            ..Options::default()
-        };
+        let with = |effort| Options { effort, ..Options::default() };
         let sizes: Vec<u64> = (1..=most).map(|e| bytes(&scene, &with(e))).collect();
         none_grows(what, &sizes);
     }
@@ -99,14 +78,10 @@ fn more_effort_is_never_larger() {
 #[test]
 fn a_looser_tolerance_is_never_larger() {
     for (what, scene) in [("cloth", cloth(20, 20)), ("bricks", bricks(12, 30))] {
-        let with = |percent: f64| Options {
-            tolerance: Tolerance::Relative(percent / 100.0),
-            ..Options::default()
-        };
+        let with =
+            |percent: f64| Options { tolerance: Tolerance::Relative(percent / 100.0), ..Options::default() };
         let percents = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0];
-        let sizes: Vec<u64> = (percents.iter())
-            .map(|&p| bytes(&scene, &with(p)))
-            .collect();
+        let sizes: Vec<u64> = (percents.iter()).map(|&p| bytes(&scene, &with(p))).collect();
         none_grows(what, &sizes);
     }
 }
@@ -119,14 +94,7 @@ fn where_normals_decide_it_is_said() {
     let compile = |options: &[&str]| -> (Value, String) {
         let out = folder.path().join("cloth.reel");
         let all = |more: &[&str]| {
-            let fixed = [
-                "compile",
-                source.to_str().unwrap(),
-                "-o",
-                out.to_str().unwrap(),
-                "--effort",
-                "3",
-            ];
+            let fixed = ["compile", source.to_str().unwrap(), "-o", out.to_str().unwrap(), "--effort", "3"];
             run(fixed.iter().chain(options).chain(more)).expect(0)
         };
         (all(&["--json"]).json(), all(&[]).stdout)
@@ -149,13 +117,7 @@ fn where_normals_decide_it_is_said() {
 fn compiled(source: &Path, options: &[&str]) -> u64 {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out.reel");
-    let fixed = [
-        "compile",
-        source.to_str().unwrap(),
-        "-o",
-        out.to_str().unwrap(),
-        "--json",
-    ];
+    let fixed = ["compile", source.to_str().unwrap(), "-o", out.to_str().unwrap(), "--json"];
     let json = run(fixed.iter().chain(options)).expect(0).json();
     json["file_bytes"].as_u64().unwrap()
 }

@@ -1,5 +1,5 @@
-//! Files of the soft codec's presets, from real inputs: the promise holds, and a frame is the same whichever way the
-//! decoder came to it.
+//! Files of the soft codec's presets, from real inputs: the promise holds, and a frame is the same whichever
+//! way the decoder came to it.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -24,34 +24,20 @@ const INPUTS: [&str; 6] = [
 ];
 
 fn input(name: &str) -> Scene {
-    let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../testdata/inputs")
-        .join(name);
+    let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/inputs").join(name);
     read::open(&path, &read::ReadOptions::default()).unwrap().0
 }
 
 fn compiled(scene: &Scene, options: &Options) -> Reel {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("test.reel");
-    compile(
-        scene,
-        Vec::new(),
-        &path,
-        options,
-        &meshreel_check::reopen,
-        &Silent,
-    )
-    .unwrap();
+    compile(scene, Vec::new(), &path, options, &meshreel_check::reopen, &Silent).unwrap();
     let bytes: Arc<[u8]> = std::fs::read(&path).unwrap().into();
     Reel::from_source(Arc::new(bytes), &Limits::default()).unwrap()
 }
 
 fn options(last: usize) -> Options {
-    Options {
-        preset: Preset::Small,
-        range: Some(Range::Frames(0, last)),
-        ..Options::default()
-    }
+    Options { preset: Preset::Small, range: Some(Range::Frames(0, last)), ..Options::default() }
 }
 
 /// Everything of a frame that can be compared.
@@ -87,15 +73,9 @@ fn shown_as_number(decoder: &FrameDecoder) -> u64 {
 
 #[test]
 fn the_promise_holds() {
-    for (name, preset) in INPUTS
-        .into_iter()
-        .flat_map(|n| [(n, Preset::Small), (n, Preset::Fast)])
-    {
+    for (name, preset) in INPUTS.into_iter().flat_map(|n| [(n, Preset::Small), (n, Preset::Fast)]) {
         let scene = input(name);
-        let options = Options {
-            preset,
-            ..options(36)
-        };
+        let options = Options { preset, ..options(36) };
         let reel = compiled(&scene, &options);
         let report = verify(&scene, &reel, &|_, _| ()).unwrap();
         assert!(report.ok, "{name}: {:#?}", report.failures);
@@ -104,14 +84,8 @@ fn the_promise_holds() {
 
 #[test]
 fn forward_backward_and_random_order_are_identical() {
-    for (name, preset) in INPUTS
-        .into_iter()
-        .zip([Preset::Fast, Preset::Small].into_iter().cycle())
-    {
-        let options = Options {
-            preset,
-            ..options(70)
-        };
+    for (name, preset) in INPUTS.into_iter().zip([Preset::Fast, Preset::Small].into_iter().cycle()) {
+        let options = Options { preset, ..options(70) };
         let reel = compiled(&input(name), &options);
         let frames = reel.frame_count();
         let mut decoder = FrameDecoder::new(&reel).unwrap();
@@ -135,7 +109,8 @@ fn forward_backward_and_random_order_are_identical() {
     }
 }
 
-/// Steps and jumps of any kind, in every preset: each frame is as a fresh decoder gives it, and none is refused.
+/// Steps and jumps of any kind, in every preset: each frame is as a fresh decoder gives it, and none is
+/// refused.
 #[test]
 fn no_walk_leads_to_a_frame_that_is_refused() {
     let scene = input("a_flag_wind.abc");
@@ -149,11 +124,7 @@ fn no_walk_leads_to_a_frame_that_is_refused() {
         (Preset::Classic, Some(64)),
     ];
     for (preset, index_every) in presets {
-        let options = Options {
-            preset,
-            index_every,
-            ..options(90)
-        };
+        let options = Options { preset, index_every, ..options(90) };
         let reel = compiled(&scene, &options);
         let frames = reel.frame_count();
         assert!(frames >= 30);
@@ -167,28 +138,17 @@ fn no_walk_leads_to_a_frame_that_is_refused() {
             let mut decoder = FrameDecoder::new(&reel).unwrap();
             let (mut state, mut at, mut forward) = (seed, 0, true);
             for step in 0..500 {
-                state = state
-                    .wrapping_mul(6_364_136_223_846_793_005)
-                    .wrapping_add(seed | 1);
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(seed | 1);
                 let (kind, value) = (state >> 61, (state >> 33) as usize % frames);
                 match kind {
                     0 => forward = !forward,
                     1 => at = value,
                     2 => at = (at + value % 7).saturating_sub(3),
-                    _ => {
-                        at = if forward {
-                            at + 1
-                        } else {
-                            at.saturating_sub(1)
-                        }
-                    }
+                    _ => at = if forward { at + 1 } else { at.saturating_sub(1) },
                 }
                 at = at.min(frames - 1);
-                let at_step =
-                    || format!("{preset:?} {index_every:?} seed {seed} step {step}: frame {at}");
-                decoder
-                    .decode(at)
-                    .unwrap_or_else(|e| panic!("{}: {e}", at_step()));
+                let at_step = || format!("{preset:?} {index_every:?} seed {seed} step {step}: frame {at}");
+                decoder.decode(at).unwrap_or_else(|e| panic!("{}: {e}", at_step()));
                 assert!(shown_as_number(&decoder) == expected[at], "{}", at_step());
             }
         }
@@ -215,12 +175,7 @@ fn every_key_may_restart() {
         ("n_robot_bone_parented.abc", Preset::Small),
     ] {
         let scene = input(name);
-        let options = Options {
-            preset,
-            index_every: Some(16),
-            jobs: 1,
-            ..Options::default()
-        };
+        let options = Options { preset, index_every: Some(16), jobs: 1, ..Options::default() };
         let reel = compiled(&scene, &options);
         assert_eq!(reel.description().restart, 1);
         let report = verify(&scene, &reel, &|_, _| ()).unwrap();
@@ -232,13 +187,7 @@ fn every_key_may_restart() {
 fn moving_points_are_cells_and_keys_restart() {
     let scene = input("a_flag_wind.abc");
     for every in [16, 32, 64] {
-        let reel = compiled(
-            &scene,
-            &Options {
-                index_every: Some(every),
-                ..options(70)
-            },
-        );
+        let reel = compiled(&scene, &Options { index_every: Some(every), ..options(70) });
         let positions = &reel.description().meshes[0].streams[0];
         assert_eq!(positions.coding, Coding::Cells);
         let alone = |f: &usize| reel.frame_kind(*f) == FrameKind::Index;
@@ -253,20 +202,8 @@ fn bytes_do_not_depend_on_threads() {
     let bytes = |jobs: usize, memory: u64| {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("test.reel");
-        let options = Options {
-            jobs,
-            memory,
-            ..options(70)
-        };
-        compile(
-            &scene,
-            Vec::new(),
-            &path,
-            &options,
-            &meshreel_check::reopen,
-            &Silent,
-        )
-        .unwrap();
+        let options = Options { jobs, memory, ..options(70) };
+        compile(&scene, Vec::new(), &path, &options, &meshreel_check::reopen, &Silent).unwrap();
         std::fs::read(path).unwrap()
     };
     let one = bytes(1, 512 << 20);
@@ -309,8 +246,7 @@ fn changed_units_never_panic() {
 /// Makes the checksums of a chunk, of the table of chunks and of the header right again.
 fn seal(bytes: &mut [u8], chunk: usize) {
     use meshreel_format::{CHUNK_ENTRY_SIZE, HEADER_SIZE, checksum};
-    let u64_at =
-        |bytes: &[u8], at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
+    let u64_at = |bytes: &[u8], at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
     let (count, table) = (u64_at(bytes, 48) as usize, u64_at(bytes, 56) as usize);
     let size_at = |bytes: &[u8], i: usize| {
         let at = table + i * CHUNK_ENTRY_SIZE + 8;
@@ -353,13 +289,11 @@ const FOLDER: &str = "MESHREEL_TEST_FOLDER";
 #[ignore = "run by all_of_the_corpus_in_any_order_and_by_plain_code"]
 fn print_digests() {
     let folder = std::env::var_os(FOLDER).expect("a folder");
-    digests(Path::new(&folder))
-        .iter()
-        .for_each(|line| println!("{line}"));
+    digests(Path::new(&folder)).iter().for_each(|line| println!("{line}"));
 }
 
-/// The first frames of all files that there are, in both presets: any order gives what forward gives, and so does the code
-/// without vector instructions.
+/// The first frames of all files that there are, in both presets: any order gives what forward gives, and so
+/// does the code without vector instructions.
 #[test]
 fn all_of_the_corpus_in_any_order_and_by_plain_code() {
     let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
@@ -385,24 +319,10 @@ fn all_of_the_corpus_in_any_order_and_by_plain_code() {
             continue;
         };
         for preset in [Preset::Small, Preset::Fast] {
-            let options = Options {
-                preset,
-                effort: 1,
-                tolerance: Tolerance::Relative(1e-3),
-                ..options(36)
-            };
+            let options = Options { preset, effort: 1, tolerance: Tolerance::Relative(1e-3), ..options(36) };
             let path = dir.path().join(format!("{i}.{}.reel", preset.name()));
             // Some have no mesh, or none that can be read.
-            if compile(
-                &scene,
-                Vec::new(),
-                &path,
-                &options,
-                &meshreel_check::reopen,
-                &Silent,
-            )
-            .is_err()
-            {
+            if compile(&scene, Vec::new(), &path, &options, &meshreel_check::reopen, &Silent).is_err() {
                 continue;
             }
             compiled += 1;
@@ -415,11 +335,7 @@ fn all_of_the_corpus_in_any_order_and_by_plain_code() {
                 forward.push(shown(&decoder));
             }
             for i in 0..2 * frames {
-                let frame = if i < frames {
-                    frames - 1 - i
-                } else {
-                    i * 7919 % frames
-                };
+                let frame = if i < frames { frames - 1 - i } else { i * 7919 % frames };
                 decoder.decode(frame).unwrap();
                 let name = input.display();
                 assert!(shown(&decoder) == forward[frame], "{name}: frame {frame}");
@@ -428,12 +344,7 @@ fn all_of_the_corpus_in_any_order_and_by_plain_code() {
     }
     println!("{compiled} files");
     let child = std::process::Command::new(std::env::current_exe().unwrap())
-        .args([
-            "layered::print_digests",
-            "--exact",
-            "--ignored",
-            "--nocapture",
-        ])
+        .args(["layered::print_digests", "--exact", "--ignored", "--nocapture"])
         .env("MESHREEL_SCALAR", "1")
         .env(FOLDER, dir.path())
         .output()

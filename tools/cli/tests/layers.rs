@@ -1,4 +1,5 @@
-//! Clips in layers and tiers, from files: played whole, streamed through a database, with parts missing, and damaged.
+//! Clips in layers and tiers, from files: played whole, streamed through a database, with parts missing, and
+//! damaged.
 
 use meshreel::clip::{Clip, ClipCursor, Database, DatabaseOptions, Part, Query, Repeats, Rounding};
 use meshreel::format::ReadAt;
@@ -12,11 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 fn run(arguments: &[&str], folder: &Path) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_meshreel"))
-        .args(arguments)
-        .current_dir(folder)
-        .output()
-        .unwrap()
+    Command::new(env!("CARGO_BIN_EXE_meshreel")).args(arguments).current_dir(folder).output().unwrap()
 }
 
 fn json(arguments: &[&str], folder: &Path) -> Value {
@@ -26,9 +23,7 @@ fn json(arguments: &[&str], folder: &Path) -> Value {
         .unwrap_or_else(|e| panic!("{e}: {text}{}", String::from_utf8_lossy(&output.stderr)))
 }
 
-const NAMES: [&str; 9] = [
-    "hips", "spine", "head", "jaw", "brow", "arm", "hand", "finger1", "finger2",
-];
+const NAMES: [&str; 9] = ["hips", "spine", "head", "jaw", "brow", "arm", "hand", "finger1", "finger2"];
 const PARENTS: [usize; 9] = [9, 0, 1, 2, 2, 1, 5, 6, 6];
 
 /// Nine joints: hips, spine, a head with a face, an arm with fingers.
@@ -70,7 +65,8 @@ fn bvh(samples: usize, phase: f64) -> String {
     text
 }
 
-const PLAIN: &str = "[[layer]]\nname = \"base\"\n[[layer]]\nname = \"cosmetic\"\njoints = [\"finger*\", \"jaw\", \"brow\"]\n";
+const PLAIN: &str =
+    "[[layer]]\nname = \"base\"\n[[layer]]\nname = \"cosmetic\"\njoints = [\"finger*\", \"jaw\", \"brow\"]\n";
 const TIERS: &str = "[[layer]]\nname = \"base\"\ntiers = 3\n[[layer]]\nname = \"cosmetic\"\njoints = [\"finger*\", \"jaw\", \"brow\"]\ntiers = 3\nrate = 10\nstrip = \"10%\"\n";
 
 /// Compiles two clips with these options.
@@ -95,23 +91,17 @@ fn compiled(at: &Path, options: &str) -> Value {
 }
 
 fn clips(at: &Path) -> Vec<Clip> {
-    Reel::open(at.join("set.reel"), &Limits::default())
-        .unwrap()
-        .clips()
-        .unwrap()
+    Reel::open(at.join("set.reel"), &Limits::default()).unwrap().clips().unwrap()
 }
 
 fn pose(clip: &Clip, cursor: &mut ClipCursor, seconds: f64) -> Vec<Transform> {
     let mut pose = vec![Transform::IDENTITY; clip.joints()];
-    clip.sample(cursor, seconds, Repeats::Wrap, Rounding::None, &mut pose)
-        .unwrap();
+    clip.sample(cursor, seconds, Repeats::Wrap, Rounding::None, &mut pose).unwrap();
     pose
 }
 
 fn cosmetic(clip: &Clip) -> Vec<usize> {
-    (0..clip.joints())
-        .filter(|&j| clip.cosmetic_level(j) == Some(1))
-        .collect()
+    (0..clip.joints()).filter(|&j| clip.cosmetic_level(j) == Some(1)).collect()
 }
 
 /// Ticks until nothing is under way.
@@ -135,8 +125,7 @@ fn g03_g07_layers_play_as_the_merged_clip_bit_for_bit() {
         assert_eq!(cosmetic(&clip), [3, 4, 7, 8]);
         let merged = clip.merged().unwrap().unwrap();
         let skeleton = clip.skeleton().clone();
-        let stored =
-            meshreel_codec::clip::stored::Stored::open(&skeleton.skeleton(), &merged).unwrap();
+        let stored = meshreel_codec::clip::stored::Stored::open(&skeleton.skeleton(), &merged).unwrap();
         let plan = &stored.plan;
         let mut scratch = meshreel_codec::clip::stored::Scratch::new(plan);
         let mut cursor = ClipCursor::new(&clip);
@@ -171,9 +160,7 @@ fn g04_g09_what_is_not_there_is_the_bind_pose_and_says_so() {
             let there = clip.cosmetic_level(j) == Some(0);
             let want = if there { all[j] } else { rest[j] };
             assert_eq!(some[j], want, "joint {j}");
-            let one = base
-                .joint(&mut cursor, j, &Query::at(seconds).wrapped())
-                .unwrap();
+            let one = base.joint(&mut cursor, j, &Query::at(seconds).wrapped()).unwrap();
             assert_eq!((one.local, one.bind), (want, !there));
         }
     }
@@ -195,10 +182,7 @@ fn g03_g04_layers_of_the_resident_form() {
     let layer_of = [0, 0, 0, 1, 1, 0, 0, 1, 1];
     let compress = |layer_of: &[u8]| {
         let (s, c) = (&scene.skeletons[0], &scene.clips[0]);
-        let options = ClipOptions {
-            tolerance: 0.01,
-            ..ClipOptions::default()
-        };
+        let options = ClipOptions { tolerance: 0.01, ..ClipOptions::default() };
         resident::compress_layers(s, c, &options, layer_of)
     };
     let (whole, layers) = compress(&layer_of).unwrap();
@@ -251,7 +235,8 @@ fn g05_g10_the_checker_agrees_and_prints_what_is_missing() {
     let layers = &verified["clips"][0]["layers"];
     assert!(layers[0]["tiers"][0]["max_error_without"].is_null());
     let cost = |l: usize, t: usize| layers[l]["tiers"][t]["max_error_without"].as_f64().unwrap();
-    // The less is there of a layer, the more it costs. (Keys alone, seconds apart, can be farther off than the bind pose.)
+    // The less is there of a layer, the more it costs. (Keys alone, seconds apart, can be farther off than
+    // the bind pose.)
     assert!(cost(0, 1) > cost(0, 2) && cost(0, 2) > 0.01, "{verified}");
     assert!(cost(1, 1) > cost(1, 2) && cost(1, 0) > 0.01, "{verified}");
     assert_eq!(layers[1]["stripped"], 10);
@@ -262,11 +247,7 @@ fn g05_g10_the_checker_agrees_and_prints_what_is_missing() {
     let text = String::from_utf8(run(&["verify", "walk.bvh", "run.bvh", "set.reel"], at).stdout);
     assert!(text.unwrap().contains("error without"));
     // What is taken out again is all layers together.
-    assert!(
-        run(&["extract", "set.reel", "-o", "back.bvh"], at)
-            .status
-            .success()
-    );
+    assert!(run(&["extract", "set.reel", "-o", "back.bvh"], at).status.success());
     // A file that leaves out more than was asked for is found out.
     std::fs::write(at.join("options.toml"), PLAIN).unwrap();
     let other = json(
@@ -291,17 +272,11 @@ fn g05_tiers_stream_in_and_out_of_a_database() {
     let folder = tempfile::tempdir().unwrap();
     compiled(folder.path(), TIERS);
     let whole = clips(folder.path());
-    let mut database = Database::open(
-        folder.path().join("set.reel"),
-        &Limits::default(),
-        DatabaseOptions::default(),
-    )
-    .unwrap();
+    let mut database =
+        Database::open(folder.path().join("set.reel"), &Limits::default(), DatabaseOptions::default())
+            .unwrap();
     let part = |layer, tier| Part { layer, tier };
-    assert_eq!(
-        database.parts(),
-        [part(0, 1), part(0, 2), part(1, 0), part(1, 1), part(1, 2)]
-    );
+    assert_eq!(database.parts(), [part(0, 1), part(0, 2), part(1, 0), part(1, 1), part(1, 2)]);
     let compare = |database: &Database, tiers: &[usize]| {
         for (c, clip) in whole.iter().enumerate() {
             let want = clip.with_tiers(tiers);
@@ -312,28 +287,20 @@ fn g05_tiers_stream_in_and_out_of_a_database() {
             for i in 0..60 {
                 let seconds = f64::from(i) * 0.173 - 1.0;
                 for rounding in [Rounding::None, Rounding::Nearest] {
-                    own.sample(&mut place, seconds, Repeats::Wrap, rounding, &mut got)
-                        .unwrap();
+                    own.sample(&mut place, seconds, Repeats::Wrap, rounding, &mut got).unwrap();
                     let mut all = vec![Transform::IDENTITY; 9];
-                    want.sample(&mut cursor, seconds, Repeats::Wrap, rounding, &mut all)
-                        .unwrap();
+                    want.sample(&mut cursor, seconds, Repeats::Wrap, rounding, &mut all).unwrap();
                     assert_eq!(got, all, "clip {c}, {seconds} s, {tiers:?}");
                 }
-                let one = own
-                    .joint(&mut place, 7, seconds, Repeats::Wrap, Rounding::None)
-                    .unwrap();
+                let one = own.joint(&mut place, 7, seconds, Repeats::Wrap, Rounding::None).unwrap();
                 assert_eq!(one.bind, tiers[1] == 0);
             }
         }
     };
     compare(&database, &[1, 0]);
-    for (layer, tier, tiers) in [
-        (1, 0, [1, 1]),
-        (0, 2, [1, 1]),
-        (0, 1, [3, 1]),
-        (1, 1, [3, 2]),
-        (1, 2, [3, 3]),
-    ] {
+    for (layer, tier, tiers) in
+        [(1, 0, [1, 1]), (0, 2, [1, 1]), (0, 1, [3, 1]), (1, 1, [3, 2]), (1, 2, [3, 3])]
+    {
         assert!(database.stream_in(part(layer, tier), None).unwrap() > 0);
         settle(&mut database);
         assert!(database.state(part(layer, tier), None).is_there());
@@ -408,8 +375,7 @@ fn g05_reads_end_late_fail_and_are_cancelled() {
     compiled(folder.path(), TIERS);
     let source = slow(folder.path());
     let options = DatabaseOptions::default();
-    let mut database =
-        Database::from_source("set", source.clone(), &Limits::default(), options).unwrap();
+    let mut database = Database::from_source("set", source.clone(), &Limits::default(), options).unwrap();
     let part = Part { layer: 1, tier: 0 };
     let count = database.stream_in(part, None).unwrap();
     assert_eq!(database.tick().arrived, 0);
@@ -446,14 +412,8 @@ fn memory_of_a_database_is_what_was_given() {
     let folder = tempfile::tempdir().unwrap();
     compiled(folder.path(), TIERS);
     let path = folder.path().join("set.reel");
-    let open = |memory| {
-        Database::open(
-            &path,
-            &Limits::default(),
-            DatabaseOptions { memory, threads: 1 },
-        )
-        .unwrap()
-    };
+    let open =
+        |memory| Database::open(&path, &Limits::default(), DatabaseOptions { memory, threads: 1 }).unwrap();
     let (slot, _) = open(0).memory();
     let mut small = open(slot as u64 * 2);
     assert_eq!(small.memory(), (slot, 2));
@@ -474,12 +434,9 @@ fn poses_are_whole_while_chunks_come_and_go() {
     let folder = tempfile::tempdir().unwrap();
     compiled(folder.path(), TIERS);
     let whole = clips(folder.path());
-    let mut database = Database::open(
-        folder.path().join("set.reel"),
-        &Limits::default(),
-        DatabaseOptions::default(),
-    )
-    .unwrap();
+    let mut database =
+        Database::open(folder.path().join("set.reel"), &Limits::default(), DatabaseOptions::default())
+            .unwrap();
     // Every pose that can be right at a time: by what is there of each layer.
     let mut right: Vec<Vec<Vec<Transform>>> = Vec::new();
     let mut cursor = ClipCursor::new(&whole[0]);
@@ -488,11 +445,7 @@ fn poses_are_whole_while_chunks_come_and_go() {
         let mut all = Vec::new();
         for base in 1..=3 {
             for cosmetic in 0..=3 {
-                all.push(pose(
-                    &whole[0].with_tiers(&[base, cosmetic]),
-                    &mut cursor,
-                    seconds,
-                ));
+                all.push(pose(&whole[0].with_tiers(&[base, cosmetic]), &mut cursor, seconds));
             }
         }
         right.push(all);
@@ -507,8 +460,7 @@ fn poses_are_whole_while_chunks_come_and_go() {
             while !stop.load(Ordering::Relaxed) {
                 for (i, right) in (0u32..).zip(&right) {
                     let seconds = f64::from(i) * 0.31;
-                    clip.sample(&mut place, seconds, Repeats::Wrap, Rounding::None, &mut got)
-                        .unwrap();
+                    clip.sample(&mut place, seconds, Repeats::Wrap, Rounding::None, &mut got).unwrap();
                     assert!(right.contains(&got), "{seconds} s");
                     count += 1;
                 }
@@ -545,45 +497,23 @@ fn g08_g13_layers_by_name_by_joint_and_by_importance() {
     let at = folder.path();
     let level = |options: &str| -> Vec<u8> {
         let done = compiled(at, options);
-        assert!(
-            done["clips"][0]["max_error"].as_f64().unwrap() <= 0.01,
-            "{done}"
-        );
+        assert!(done["clips"][0]["max_error"].as_f64().unwrap() <= 0.01, "{done}");
         let clip = &clips(at)[0];
         (0..9).map(|j| clip.cosmetic_level(j).unwrap()).collect()
     };
     let layers = "[[layer]]\nname = \"base\"\n[[layer]]\nname = \"c\"\n";
     // The least important half; a hand with fingers outweighs a finger, the head its face.
-    assert_eq!(
-        level(&format!("{layers}share = 0.5\n")),
-        [0, 0, 0, 1, 1, 0, 0, 1, 1]
-    );
+    assert_eq!(level(&format!("{layers}share = 0.5\n")), [0, 0, 0, 1, 1, 0, 0, 1, 1]);
     assert_eq!(level(&format!("{layers}share = 0.1\n")), [0; 9]);
     // An animator's bias keeps a finger.
     let bias = "[[joint]]\nglob = \"finger2\"\nbias = 50\n";
-    assert_eq!(
-        level(&format!("{layers}share = 0.4\n{bias}")),
-        [0, 0, 0, 1, 1, 0, 0, 1, 0]
-    );
+    assert_eq!(level(&format!("{layers}share = 0.4\n{bias}")), [0, 0, 0, 1, 1, 0, 0, 1, 0]);
     // By joint, over what the layer says; a parent comes along.
     let own = "joints = [\"hand\", \"finger*\"]\n[[joint]]\nglob = \"finger1\"\nlayer = \"base\"\n";
-    assert_eq!(
-        level(&format!("{layers}{own}")),
-        [0, 0, 0, 0, 0, 0, 0, 0, 1]
-    );
+    assert_eq!(level(&format!("{layers}{own}")), [0, 0, 0, 0, 0, 0, 0, 0, 1]);
     let options = at.join("options.toml");
     std::fs::write(&options, format!("{layers}rate = -1\n")).unwrap();
-    let wrong = run(
-        &[
-            "compile",
-            "walk.bvh",
-            "-o",
-            "x.reel",
-            "--options",
-            "options.toml",
-        ],
-        at,
-    );
+    let wrong = run(&["compile", "walk.bvh", "-o", "x.reel", "--options", "options.toml"], at);
     assert_eq!(wrong.status.code(), Some(2));
 }
 
@@ -606,10 +536,7 @@ fn g11_stepped_joints_are_never_interpolated() {
         }
     }
     let first = clip.with_tiers(&[1, 1]);
-    assert_eq!(
-        pose(&first, &mut cursor, 3.0)[7],
-        pose(clip, &mut ClipCursor::new(clip), 3.0)[7]
-    );
+    assert_eq!(pose(&first, &mut cursor, 3.0)[7], pose(clip, &mut ClipCursor::new(clip), 3.0)[7]);
 }
 
 #[test]
@@ -651,10 +578,7 @@ fn damaged_layers_are_refused_and_never_panic() {
         if let Ok(reel) = Reel::from_source(source.clone(), &limits) {
             let _ = reel.clips();
         }
-        let options = DatabaseOptions {
-            threads: 0,
-            ..DatabaseOptions::default()
-        };
+        let options = DatabaseOptions { threads: 0, ..DatabaseOptions::default() };
         let Ok(mut database) = Database::from_bytes("x", source, &limits, options) else {
             return false;
         };
@@ -665,13 +589,7 @@ fn damaged_layers_are_refused_and_never_panic() {
         for c in 0..database.clips() {
             let clip = database.clip(c).unwrap();
             let mut pose = vec![Transform::IDENTITY; clip.joints()];
-            let _ = clip.sample(
-                &mut clip.cursor(),
-                1.0,
-                Repeats::Wrap,
-                Rounding::None,
-                &mut pose,
-            );
+            let _ = clip.sample(&mut clip.cursor(), 1.0, Repeats::Wrap, Rounding::None, &mut pose);
         }
         !failed
     };
@@ -704,7 +622,8 @@ fn digest(reel: &Reel) -> u64 {
     meshreel_format::checksum(&all)
 }
 
-/// A file in layers and tiers decodes to the same bits for ever; `MESHREEL_GOLDEN=write` renews it while the version is 0.
+/// A file in layers and tiers decodes to the same bits for ever; `MESHREEL_GOLDEN=write` renews it while the
+/// version is 0.
 #[test]
 fn golden_layers() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/golden/clips");

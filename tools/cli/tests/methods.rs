@@ -10,12 +10,10 @@ use meshreel_codec::skin::Skin;
 use meshreel_codec::soft::hierarchy;
 use meshreel_codec::soft::shared::Sets;
 use meshreel_codec::weld;
-use meshreel_compile::{
-    MethodChoice, Options, PartsChoice, Preset, Report, Silent, Tolerance, compile,
-};
+use meshreel_compile::{MethodChoice, Options, PartsChoice, Preset, Report, Silent, Tolerance, compile};
 use meshreel_scene::{
-    Attribute, Channel, FaceSet, Mesh, Node, NodeKind, Scene, Scope, Skin as Skinning,
-    TimeSampling, Topology, Winding, read,
+    Attribute, Channel, FaceSet, Mesh, Node, NodeKind, Scene, Scope, Skin as Skinning, TimeSampling,
+    Topology, Winding, read,
 };
 use std::path::Path;
 use std::sync::Arc;
@@ -25,29 +23,13 @@ const FRAMES: usize = 41;
 fn compiled(scene: &Scene, options: &Options) -> (Reel, Report) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.reel");
-    let report = compile(
-        scene,
-        Vec::new(),
-        &path,
-        options,
-        &meshreel_check::reopen,
-        &Silent,
-    )
-    .unwrap();
+    let report = compile(scene, Vec::new(), &path, options, &meshreel_check::reopen, &Silent).unwrap();
     let bytes = std::fs::read(&path).unwrap();
-    (
-        Reel::from_source(Arc::new(bytes), &Limits::default()).unwrap(),
-        report,
-    )
+    (Reel::from_source(Arc::new(bytes), &Limits::default()).unwrap(), report)
 }
 
 fn options(method: MethodChoice) -> Options {
-    Options {
-        method,
-        effort: 3,
-        tolerance: Tolerance::Relative(1e-4),
-        ..Options::default()
-    }
+    Options { method, effort: 3, tolerance: Tolerance::Relative(1e-4), ..Options::default() }
 }
 
 /// One mesh, made of pieces.
@@ -61,8 +43,7 @@ impl Pieces {
     fn add(&mut self, points: &[DVec3], faces: &[[i32; 4]], at: impl Fn(usize, DVec3) -> DVec3) {
         self.frames.resize(FRAMES, Vec::new());
         let first = self.frames[0].len() as i32;
-        self.faces
-            .extend(faces.iter().map(|f| f.map(|v| v + first)));
+        self.faces.extend(faces.iter().map(|f| f.map(|v| v + first)));
         for (f, frame) in self.frames.iter_mut().enumerate() {
             frame.extend(points.iter().map(|&p| at(f, p).as_vec3().to_array()));
         }
@@ -78,14 +59,7 @@ impl Pieces {
                 middle + DVec3::from_array(corner)
             })
             .collect();
-        let faces = [
-            [0, 2, 3, 1],
-            [4, 5, 7, 6],
-            [0, 1, 5, 4],
-            [2, 6, 7, 3],
-            [0, 4, 6, 2],
-            [1, 3, 7, 5],
-        ];
+        let faces = [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]];
         self.add(&points, &faces, |f, p| {
             let t = (f as f64 - 4.0 - s % 9.0).max(0.0) / 24.0;
             let axis = DVec3::new((s * 1.7).sin(), (s * 2.3).cos(), 0.3).normalize();
@@ -97,9 +71,8 @@ impl Pieces {
     /// A sheet of `n`² points, moved as said.
     fn sheet(&mut self, n: usize, from: DVec3, at: impl Fn(usize, DVec3) -> DVec3) {
         let side = |i: usize| i as f64 / (n - 1) as f64 * 4.0;
-        let points: Vec<DVec3> = (0..n * n)
-            .map(|i| from + DVec3::new(side(i % n), side(i / n), 0.0))
-            .collect();
+        let points: Vec<DVec3> =
+            (0..n * n).map(|i| from + DVec3::new(side(i % n), side(i / n), 0.0)).collect();
         let faces: Vec<[i32; 4]> = (0..(n - 1) * (n - 1))
             .map(|i| {
                 let v = (i % (n - 1) + i / (n - 1) * n) as i32;
@@ -110,10 +83,7 @@ impl Pieces {
     }
 
     fn scene(self) -> Scene {
-        let times = TimeSampling::Uniform {
-            start: 0.0,
-            step: 1.0 / 24.0,
-        };
+        let times = TimeSampling::Uniform { start: 0.0, step: 1.0 / 24.0 };
         let count = self.faces.len();
         Scene {
             nodes: vec![Node {
@@ -177,8 +147,7 @@ fn bend(f: usize, p: DVec3) -> DVec3 {
         for k in 1..=b {
             let pivot = DVec3::new(k as f64, 0.0, 0.0);
             let angle = 0.6 * (f as f64 * 0.2 + k as f64).sin() - 0.6 * (k as f64).sin();
-            let turn =
-                DQuat::from_axis_angle(DVec3::new(0.1 * k as f64, 1.0, 0.2).normalize(), angle);
+            let turn = DQuat::from_axis_angle(DVec3::new(0.1 * k as f64, 1.0, 0.2).normalize(), angle);
             m = m
                 * DAffine3::from_translation(pivot)
                 * DAffine3::from_quat(turn)
@@ -188,9 +157,7 @@ fn bend(f: usize, p: DVec3) -> DVec3 {
     };
     let weight = |b: usize| (1.0 - (p.x - b as f64 - 0.5).abs()).max(0.0).powi(2);
     let total: f64 = (0..4).map(weight).sum();
-    (0..4)
-        .map(|b| bone(b).transform_point3(p) * (weight(b) / total))
-        .sum()
+    (0..4).map(|b| bone(b).transform_point3(p) * (weight(b) / total)).sum()
 }
 
 /// The same beside stones that fly, in one mesh.
@@ -233,9 +200,7 @@ fn pulled() -> Scene {
     };
     let weight = |p: DVec3| if p == DVec3::ZERO { 1.0 } else { 0.02 };
     let mut pieces = Pieces::default();
-    pieces.sheet(24, DVec3::ZERO, |f, p| {
-        p * (1.0 - weight(p)) + joint(f).transform_point3(p) * weight(p)
-    });
+    pieces.sheet(24, DVec3::ZERO, |f, p| p * (1.0 - weight(p)) + joint(f).transform_point3(p) * weight(p));
     let mut scene = pieces.scene();
     let mesh = &mut scene.meshes[0];
     let mut points = Vec::new();
@@ -283,29 +248,13 @@ fn f17_a_rig_of_another_motion_is_remarked_upon_and_bones_are_sought() {
     let from: Vec<&str> = report.meshes[0].tried.iter().map(|t| &t.from[..]).collect();
     assert_eq!(from, ["motion"]);
     let said = report.remarks.iter().map(|r| r.to_string());
-    assert!(
-        said.collect::<String>()
-            .contains("bones are sought in its motion")
-    );
+    assert!(said.collect::<String>().contains("bones are sought in its motion"));
     holds(&scene, &reel);
     let target = tempfile::tempdir().unwrap();
-    let strict = Options {
-        strict: true,
-        ..wanted
-    };
+    let strict = Options { strict: true, ..wanted };
     let path = target.path().join("a.reel");
-    let failed = compile(
-        &scene,
-        Vec::new(),
-        &path,
-        &strict,
-        &meshreel_check::reopen,
-        &Silent,
-    );
-    assert!(matches!(
-        failed,
-        Err(meshreel_compile::Error::Strict { .. })
-    ));
+    let failed = compile(&scene, Vec::new(), &path, &strict, &meshreel_check::reopen, &Silent);
+    assert!(matches!(failed, Err(meshreel_compile::Error::Strict { .. })));
     assert!(!path.exists());
 }
 
@@ -341,8 +290,8 @@ fn holds(scene: &Scene, reel: &Reel) {
 
 #[test]
 fn e12_f06_every_piece_of_a_wall_is_found_and_holds() {
-    let input = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../testdata/inputs/c_wall_fracture_onemesh.abc");
+    let input =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/inputs/c_wall_fracture_onemesh.abc");
     let (scene, _) = read::open(&input, &read::ReadOptions::default()).unwrap();
     let (reel, report) = compiled(&scene, &options(MethodChoice::Auto));
     let mesh = &report.meshes[0];
@@ -358,10 +307,7 @@ fn e12_f06_every_piece_of_a_wall_is_found_and_holds() {
 fn e01_pieces_and_what_is_soft_share_a_mesh() {
     let scene = mixed();
     for preset in [Preset::Small, Preset::Fast] {
-        let options = Options {
-            preset,
-            ..options(MethodChoice::Auto)
-        };
+        let options = Options { preset, ..options(MethodChoice::Auto) };
         let (reel, report) = compiled(&scene, &options);
         let mesh = &report.meshes[0];
         assert_eq!((&mesh.method[..], mesh.bones), ("rigid", [20, 0]));
@@ -371,10 +317,7 @@ fn e01_pieces_and_what_is_soft_share_a_mesh() {
         assert_eq!(stream.coding, Coding::Bones);
         holds(&scene, &reel);
         any_order(&reel);
-        let soft = Options {
-            method: MethodChoice::Soft,
-            ..options
-        };
+        let soft = Options { method: MethodChoice::Soft, ..options };
         let (_, soft) = compiled(&scene, &soft);
         assert!(mesh.position_bytes < soft.meshes[0].position_bytes);
     }
@@ -395,10 +338,7 @@ fn e05_f17_bones_are_found_and_hold() {
 #[test]
 fn e01_stones_and_a_skin_share_a_mesh() {
     let scene = bent_among_stones();
-    let options = Options {
-        effort: 4,
-        ..options(MethodChoice::Auto)
-    };
+    let options = Options { effort: 4, ..options(MethodChoice::Auto) };
     let (reel, report) = compiled(&scene, &options);
     let mesh = &report.meshes[0];
     assert_eq!(mesh.method, "skinned", "{mesh:?}");
@@ -419,10 +359,7 @@ fn e07_no_method_that_could_be_asked_for_is_smaller() {
         (bent_among_stones(), &[Soft, Rigid, Skinned]),
     ] {
         let size = |method| {
-            let options = Options {
-                effort: 4,
-                ..options(method)
-            };
+            let options = Options { effort: 4, ..options(method) };
             compiled(&scene, &options).1.meshes[0].position_bytes
         };
         let auto = size(Auto);
@@ -438,10 +375,7 @@ fn e07_no_method_that_could_be_asked_for_is_smaller() {
 fn tolerances_from_coarse_to_fine_hold() {
     let scene = mixed();
     for tolerance in [1e-2, 1e-3, 1e-5, 1e-6] {
-        let options = Options {
-            tolerance: Tolerance::Relative(tolerance),
-            ..options(MethodChoice::Rigid)
-        };
+        let options = Options { tolerance: Tolerance::Relative(tolerance), ..options(MethodChoice::Rigid) };
         let (reel, _) = compiled(&scene, &options);
         holds(&scene, &reel);
     }
@@ -450,10 +384,7 @@ fn tolerances_from_coarse_to_fine_hold() {
 #[test]
 fn the_bytes_do_not_depend_on_threads() {
     let of = |jobs: usize, scene: &Scene, method| {
-        let options = Options {
-            jobs,
-            ..options(method)
-        };
+        let options = Options { jobs, ..options(method) };
         let (reel, _) = compiled(scene, &options);
         let mut all = Vec::new();
         for chunk in 0..reel.reader().chunks().len() {
@@ -463,30 +394,20 @@ fn the_bytes_do_not_depend_on_threads() {
         }
         all
     };
-    for (scene, method) in [
-        (mixed(), MethodChoice::Auto),
-        (bent(), MethodChoice::Skinned),
-    ] {
+    for (scene, method) in [(mixed(), MethodChoice::Auto), (bent(), MethodChoice::Skinned)] {
         assert!(of(1, &scene, method) == of(3, &scene, method));
     }
 }
 
 #[test]
 fn no_static_part_breaks_the_decoder() {
-    for (scene, method) in [
-        (mixed(), MethodChoice::Rigid),
-        (bent(), MethodChoice::Skinned),
-    ] {
+    for (scene, method) in [(mixed(), MethodChoice::Rigid), (bent(), MethodChoice::Skinned)] {
         let (reel, _) = compiled(&scene, &options(method));
         let mesh = &reel.description().meshes[0];
         let (mut packed, at) = (Vec::new(), mesh.values);
-        reel.reader()
-            .read_chunk(at.chunk as usize, &mut packed)
-            .unwrap();
+        reel.reader().read_chunk(at.chunk as usize, &mut packed).unwrap();
         let mut content = vec![0; Decompressor::raw_size(&packed).unwrap()];
-        Decompressor::new()
-            .decompress(&packed, &mut content)
-            .unwrap();
+        Decompressor::new().decompress(&packed, &mut content).unwrap();
         let values = &content[at.offset as usize..][..at.size as usize];
         let mut points = vec![0; mesh.vertices as usize];
         let used = weld::decode(values, mesh.points, &mut points).unwrap();
@@ -532,18 +453,10 @@ fn arriving(count: usize) -> Scene {
                 middle + DVec3::from_array(corner)
             })
             .collect();
-        let faces = [
-            [0, 2, 3, 1],
-            [4, 5, 7, 6],
-            [0, 1, 5, 4],
-            [2, 6, 7, 3],
-            [0, 4, 6, 2],
-            [1, 3, 7, 5],
-        ];
+        let faces = [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]];
         pieces.add(&points, &faces, |f, p| {
             let t = (f as f64 - 3.0 - (n % 20) as f64).clamp(0.0, 10.0) / 10.0;
-            let turn =
-                DQuat::from_axis_angle(DVec3::new(0.6, 0.8 * s.cos(), 0.8 * s.sin()), 2.0 * t);
+            let turn = DQuat::from_axis_angle(DVec3::new(0.6, 0.8 * s.cos(), 0.8 * s.sin()), 2.0 * t);
             let size = if n == 7 { 1.0 - t } else { 1.0 };
             middle + turn * (p - middle) * size + DVec3::new(0.2, 0.4, -1.0) * t
         });
@@ -564,11 +477,7 @@ fn e08_e12_e17_e18_packed_transforms_are_read_as_they_are() {
     let tolerance = report.meshes[0].tolerance;
     holds(&scene, &reel);
     let stream = &reel.description().meshes[0].streams[0];
-    assert!(
-        stream.bones.packed() && stream.bones.rigid == 150,
-        "{:?}",
-        stream.bones
-    );
+    assert!(stream.bones.packed() && stream.bones.rigid == 150, "{:?}", stream.bones);
     let mut decoder = FrameDecoder::new(&reel).unwrap();
     decoder.decode(0).unwrap();
     let rig = PackedRig::new(&decoder.mesh(0)).unwrap();
@@ -587,10 +496,7 @@ fn e08_e12_e17_e18_packed_transforms_are_read_as_they_are() {
         decoder.mesh(0).positions_into(&mut positions).unwrap();
         for (place, &source) in places.iter().zip(&rig.sources) {
             let decoded = &positions[3 * source as usize..][..3];
-            let off = (0..3)
-                .map(|k| (place[k] - decoded[k]).powi(2))
-                .sum::<f32>()
-                .sqrt();
+            let off = (0..3).map(|k| (place[k] - decoded[k]).powi(2)).sum::<f32>().sqrt();
             // Cells of the decoded frame are an eighth of the tolerance.
             assert!(f64::from(off) < 0.125 * tolerance, "frame {frame}: {off}");
         }
@@ -598,12 +504,7 @@ fn e08_e12_e17_e18_packed_transforms_are_read_as_they_are() {
     // Parts are there while they move, and the edges only go up.
     assert_eq!(edges[..3], [[0, 0]; 3]);
     assert_eq!(edges[FRAMES - 1], [150, 150]);
-    assert!(
-        edges
-            .windows(2)
-            .all(|e| e[0][0] <= e[1][0] && e[0][1] <= e[1][1]),
-        "{edges:?}"
-    );
+    assert!(edges.windows(2).all(|e| e[0][0] <= e[1][0] && e[0][1] <= e[1][1]), "{edges:?}");
     let most = edges.iter().map(|e| e[1] - e[0]).max();
     assert!(most < Some(100), "{edges:?}");
     assert!(sequence.transforms.len() < 150 * FRAMES / 3);
@@ -629,16 +530,8 @@ fn numbered(ids: Attribute<i64>) -> Scene {
 }
 
 fn ids(scope: Scope, values: Vec<Vec<i64>>) -> Attribute<i64> {
-    let times = TimeSampling::Uniform {
-        start: 0.0,
-        step: 1.0 / 24.0,
-    };
-    Attribute {
-        name: "piece".into(),
-        scope,
-        values: Channel::in_memory(times, values),
-        indices: None,
-    }
+    let times = TimeSampling::Uniform { start: 0.0, step: 1.0 / 24.0 };
+    Attribute { name: "piece".into(), scope, values: Channel::in_memory(times, values), indices: None }
 }
 
 fn by_point(of: impl Fn(i64) -> i64) -> Vec<i64> {
@@ -647,20 +540,13 @@ fn by_point(of: impl Fn(i64) -> i64) -> Vec<i64> {
 
 /// Compiles with these parts; where they come from, how many there are, and the remarks.
 fn parts_of(scene: &Scene, parts: PartsChoice) -> (String, usize, String) {
-    let wanted = Options {
-        parts,
-        ..options(MethodChoice::Rigid)
-    };
+    let wanted = Options { parts, ..options(MethodChoice::Rigid) };
     let (reel, report) = compiled(scene, &wanted);
     holds(scene, &reel);
     let mesh = &report.meshes[0];
     assert_eq!(mesh.tried.len(), 1);
     let remarks = report.remarks.iter().map(|r| r.to_string());
-    (
-        mesh.tried[0].from.clone(),
-        mesh.bones[0],
-        remarks.collect::<Vec<_>>().join("; "),
-    )
+    (mesh.tried[0].from.clone(), mesh.bones[0], remarks.collect::<Vec<_>>().join("; "))
 }
 
 fn piece() -> PartsChoice {
@@ -673,11 +559,8 @@ fn e15_ids_on_points_faces_and_corners_tell_parts() {
     let faces = (0..120).map(|f| 5 * (f / 6) - 50).chain([-1]).collect();
     let mut corners: Vec<i64> = (0..480).map(|c| c / 24).collect();
     corners.extend([0, 0, 1, 1]);
-    let all = [
-        (Scope::Vertex, by_point(|i| i64::MAX - i)),
-        (Scope::Uniform, faces),
-        (Scope::FaceVarying, corners),
-    ];
+    let all =
+        [(Scope::Vertex, by_point(|i| i64::MAX - i)), (Scope::Uniform, faces), (Scope::FaceVarying, corners)];
     for (scope, values) in all {
         let scene = numbered(ids(scope, vec![values]));
         for parts in [piece(), PartsChoice::Auto] {
@@ -746,10 +629,7 @@ fn e15_ids_that_swap_or_disagree_with_the_motion_are_remarked_upon_and_analysed(
     let scene = numbered(ids(Scope::Vertex, vec![swapped]));
     let (from, count, remarks) = parts_of(&scene, piece());
     assert_eq!((&from[..], count), ("attribute 'piece'", 20));
-    assert!(
-        remarks.contains("2 of 20 parts of attribute 'piece' do not move as one"),
-        "{remarks}"
-    );
+    assert!(remarks.contains("2 of 20 parts of attribute 'piece' do not move as one"), "{remarks}");
     let scene = numbered(ids(Scope::Vertex, vec![(0..160).map(|p| p % 7).collect()]));
     let (from, count, remarks) = parts_of(&scene, piece());
     assert_eq!((&from[..], count), ("motion", 20));
@@ -770,36 +650,17 @@ fn e15_wrong_uses_of_parts_are_named() {
     let fails = |options: Options| {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.reel");
-        match compile(
-            &scene,
-            Vec::new(),
-            &path,
-            &options,
-            &meshreel_check::reopen,
-            &Silent,
-        ) {
+        match compile(&scene, Vec::new(), &path, &options, &meshreel_check::reopen, &Silent) {
             Err(meshreel_compile::Error::Misuse { what }) => what,
             other => panic!("{other:?}"),
         }
     };
-    let said = fails(Options {
-        parts: PartsChoice::Attribute("peace".into()),
-        ..Options::default()
-    });
-    assert!(
-        said.contains("attribute:peace") && said.contains("there are piece"),
-        "{said}"
-    );
-    let said = fails(Options {
-        parts: piece(),
-        ..options(MethodChoice::Soft)
-    });
+    let said = fails(Options { parts: PartsChoice::Attribute("peace".into()), ..Options::default() });
+    assert!(said.contains("attribute:peace") && said.contains("there are piece"), "{said}");
+    let said = fails(Options { parts: piece(), ..options(MethodChoice::Soft) });
     assert!(said.contains("--method soft has no parts"), "{said}");
-    let said = fails(Options {
-        parts: PartsChoice::Connected,
-        preset: Preset::Classic,
-        ..Options::default()
-    });
+    let said =
+        fails(Options { parts: PartsChoice::Connected, preset: Preset::Classic, ..Options::default() });
     assert!(said.contains("--preset classic has no parts"), "{said}");
 }
 
@@ -842,19 +703,15 @@ fn f09_what_parts_cost_and_could_save_is_measured() {
                 DVec3::new(2.0 * s + side(1), side(2), side(4))
             })
             .collect();
-        pieces.add(
-            &corners,
-            &[[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1]],
-            |f, p| match seed {
-                13 => {
-                    let t = f as f64;
-                    let shake = DVec3::new((t * 7.7).sin(), (t * 9.1).cos(), (t * 5.3).sin());
-                    let middle = DVec3::new(2.0 * s, 0.0, 0.0);
-                    middle + DQuat::from_rotation_y(shake.x) * (p - middle) + 0.5 * shake
-                }
-                _ => p + DVec3::Y * (s + 1.0) * 0.1 * (f as f64 / 24.0).min(1.0),
-            },
-        );
+        pieces.add(&corners, &[[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1]], |f, p| match seed {
+            13 => {
+                let t = f as f64;
+                let shake = DVec3::new((t * 7.7).sin(), (t * 9.1).cos(), (t * 5.3).sin());
+                let middle = DVec3::new(2.0 * s, 0.0, 0.0);
+                middle + DQuat::from_rotation_y(shake.x) * (p - middle) + 0.5 * shake
+            }
+            _ => p + DVec3::Y * (s + 1.0) * 0.1 * (f as f64 / 24.0).min(1.0),
+        });
     }
     let scene = pieces.scene();
     let (_, report) = compiled(&scene, &options(MethodChoice::Rigid));
@@ -864,10 +721,7 @@ fn f09_what_parts_cost_and_could_save_is_measured() {
     assert_eq!(heaviest.point / 8, 13);
     let rest = measures.rest.unwrap();
     assert_eq!((rest.parts, rest.of, rest.frame), (19, 20, 24));
-    assert!(
-        (rest.time - 1.0).abs() < 1e-6 && rest.share > 0.35,
-        "{rest:?}"
-    );
+    assert!((rest.time - 1.0).abs() < 1e-6 && rest.share > 0.35, "{rest:?}");
     assert_eq!(measures.residual, None);
     assert_eq!(report.meshes[0].triangles, 120);
 }
@@ -881,10 +735,7 @@ fn holds_as_parts(scene: &Scene) -> Vec<Report> {
     ];
     let mut out = Vec::new();
     for (preset, method) in all {
-        let wanted = Options {
-            preset,
-            ..options(method)
-        };
+        let wanted = Options { preset, ..options(method) };
         let (reel, report) = compiled(scene, &wanted);
         holds(scene, &reel);
         out.push(report);
@@ -912,11 +763,7 @@ fn degenerate_parts_are_kept_as_they_are() {
     pieces.add(&[DVec3::Z; 4], &[[0, 1, 2, 3]], fall(2.9));
     let scene = pieces.scene();
     for report in holds_as_parts(&scene) {
-        assert!(
-            report.meshes[0].bones[0] >= 6,
-            "{:?}",
-            report.meshes[0].bones
-        );
+        assert!(report.meshes[0].bones[0] >= 6, "{:?}", report.meshes[0].bones);
     }
 }
 
@@ -931,11 +778,7 @@ fn e08_mirrored_scaling_and_vanishing_parts_are_parts() {
     let changes: [fn(f64) -> DVec3; 4] = [
         // Mirrored at once, growing, vanishing, and one axis alone: the last is no similarity.
         |t| {
-            if t < 20.0 {
-                DVec3::ONE
-            } else {
-                DVec3::new(-1.0, 1.0, 1.0)
-            }
+            if t < 20.0 { DVec3::ONE } else { DVec3::new(-1.0, 1.0, 1.0) }
         },
         |t| DVec3::splat(1.0 + 0.02 * t),
         |t| DVec3::splat((1.0 - t / 30.0).max(0.0)),
@@ -951,7 +794,8 @@ fn e08_mirrored_scaling_and_vanishing_parts_are_parts() {
     let scene = pieces.scene();
     for report in &holds_as_parts(&scene)[..2] {
         let mesh = &report.meshes[0];
-        // Four cubes, three of the others, and the two ends of the last; a mirrored one may fall into several.
+        // Four cubes, three of the others, and the two ends of the last; a mirrored one may fall into
+        // several.
         assert!(mesh.bones[0] >= 8, "{:?} {:?}", mesh.bones, mesh.tried);
     }
 }
@@ -966,11 +810,7 @@ fn frames_that_are_no_numbers_are_replaced_in_parts_too() {
         let scene = pieces.scene();
         for report in holds_as_parts(&scene) {
             let said = report.remarks.iter().map(|r| r.to_string());
-            assert!(
-                said.collect::<String>().contains("65 positions"),
-                "{:?}",
-                report.remarks
-            );
+            assert!(said.collect::<String>().contains("65 positions"), "{:?}", report.remarks);
         }
     }
 }
@@ -988,10 +828,7 @@ fn a_single_frame_has_no_parts() {
             frames.push(points);
         }
         mesh.positions = Channel::in_memory(times, frames);
-        let wanted = Options {
-            parts: piece(),
-            ..options(MethodChoice::Auto)
-        };
+        let wanted = Options { parts: piece(), ..options(MethodChoice::Auto) };
         let (reel, report) = compiled(&scene, &wanted);
         holds(&scene, &reel);
         assert_eq!(report.meshes[0].method, ["static", "soft"][count - 1]);

@@ -7,8 +7,7 @@ use meshreel_check::verify;
 use meshreel_compile::{Options, Preset, Report, Silent, Tolerance, compile};
 use meshreel_scene::sample::Channels;
 use meshreel_scene::{
-    Attribute, Channel, Mesh, Node, NodeKind, Scene, Scope, TimeSampling, Topology, Transform,
-    Winding, read,
+    Attribute, Channel, Mesh, Node, NodeKind, Scene, Scope, TimeSampling, Topology, Transform, Winding, read,
 };
 use std::path::PathBuf;
 use std::process::Command;
@@ -19,15 +18,7 @@ const FRAMES: usize = 71;
 fn compiled(scene: &Scene, options: &Options) -> (Vec<u8>, Report) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.reel");
-    let report = compile(
-        scene,
-        Vec::new(),
-        &path,
-        options,
-        &meshreel_check::reopen,
-        &Silent,
-    )
-    .unwrap();
+    let report = compile(scene, Vec::new(), &path, options, &meshreel_check::reopen, &Silent).unwrap();
     (std::fs::read(&path).unwrap(), report)
 }
 
@@ -42,10 +33,7 @@ struct World(Scene);
 impl World {
     fn add(&mut self, parent: Option<usize>, matrices: Vec<DMat4>, cube: Option<f32>) -> usize {
         let id = self.0.nodes.len();
-        let times = TimeSampling::Uniform {
-            start: 0.0,
-            step: 1.0 / 24.0,
-        };
+        let times = TimeSampling::Uniform { start: 0.0, step: 1.0 / 24.0 };
         let above = parent.map_or(String::new(), |p| self.0.nodes[p].path.clone());
         let path = format!("{above}/n{id}");
         let samples = matrices.into_iter().map(|m| vec![m]).collect();
@@ -53,15 +41,8 @@ impl World {
             name: format!("n{id}"),
             path: path.clone(),
             parent,
-            kind: if cube.is_some() {
-                NodeKind::PolyMesh
-            } else {
-                NodeKind::Xform
-            },
-            transform: Some(Transform {
-                matrix: Channel::in_memory(times, samples),
-                inherits: None,
-            }),
+            kind: if cube.is_some() { NodeKind::PolyMesh } else { NodeKind::Xform },
+            transform: Some(Transform { matrix: Channel::in_memory(times, samples), inherits: None }),
             visibility: None,
             mesh: cube.map(|_| self.0.meshes.len()),
             instance_of: None,
@@ -75,13 +56,8 @@ impl World {
     }
 
     fn hide(&mut self, node: usize, hidden: impl Fn(usize) -> bool) {
-        let times = TimeSampling::Uniform {
-            start: 0.0,
-            step: 1.0 / 24.0,
-        };
-        let samples = (0..FRAMES)
-            .map(|f| vec![if hidden(f) { 0 } else { -1 }])
-            .collect();
+        let times = TimeSampling::Uniform { start: 0.0, step: 1.0 / 24.0 };
+        let samples = (0..FRAMES).map(|f| vec![if hidden(f) { 0 } else { -1 }]).collect();
         self.0.nodes[node].visibility = Some(Channel::in_memory(times, samples));
     }
 }
@@ -90,24 +66,9 @@ impl World {
 fn block(path: String, size: f32, id: usize) -> Mesh {
     let at = id as f32;
     let points = (0..8)
-        .map(|i| {
-            [0, 1, 2].map(|k| {
-                at + if i >> k & 1 == 1 {
-                    size
-                } else {
-                    -size * (1 + k) as f32
-                }
-            })
-        })
+        .map(|i| [0, 1, 2].map(|k| at + if i >> k & 1 == 1 { size } else { -size * (1 + k) as f32 }))
         .collect();
-    let faces = [
-        [0, 2, 3, 1],
-        [4, 5, 7, 6],
-        [0, 1, 5, 4],
-        [2, 6, 7, 3],
-        [0, 4, 6, 2],
-        [1, 3, 7, 5],
-    ];
+    let faces = [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]];
     Mesh {
         path,
         topology: Topology::Constant,
@@ -154,39 +115,21 @@ fn zoo() -> Scene {
     // A tree: one that moves, with children that move, stand still, and are above others.
     let trunk = world.add(None, fall(3), Some(2.0));
     let branch = world.add(Some(trunk), fall(5), None);
-    world.add(
-        Some(branch),
-        vec![DMat4::from_translation(DVec3::X * 3.0)],
-        Some(0.3),
-    );
+    world.add(Some(branch), vec![DMat4::from_translation(DVec3::X * 3.0)], Some(0.3));
     world.add(Some(branch), vec![DMat4::from_rotation_z(1.0)], Some(0.2));
     let twig = world.add(Some(branch), fall(8), Some(0.4));
     world.add(Some(twig), fall(2), Some(0.1));
     // Stretched above what turns.
     let stretch = DMat4::from_scale(DVec3::new(1.0, 3.0, 0.5));
-    let wide = world.add(
-        None,
-        fall(4).iter().map(|m| *m * stretch).collect(),
-        Some(1.0),
-    );
+    let wide = world.add(None, fall(4).iter().map(|m| *m * stretch).collect(), Some(1.0));
     world.add(Some(wide), vec![DMat4::from_rotation_y(0.4)], Some(0.5));
     // Spins, and turns over; grows from nothing and goes; is mirrored.
     let spin = |f: usize| DMat4::from_rotation_x(2.9 * f as f64);
     world.add(None, (0..FRAMES).map(spin).collect(), Some(1.0));
     let size = |f: usize| {
-        if (5..50).contains(&f) {
-            (f as f64 * 0.1).sin().abs() + 0.2
-        } else {
-            0.0
-        }
+        if (5..50).contains(&f) { (f as f64 * 0.1).sin().abs() + 0.2 } else { 0.0 }
     };
-    world.add(
-        None,
-        (0..FRAMES)
-            .map(|f| DMat4::from_scale(DVec3::splat(size(f))))
-            .collect(),
-        Some(1.0),
-    );
+    world.add(None, (0..FRAMES).map(|f| DMat4::from_scale(DVec3::splat(size(f)))).collect(), Some(1.0));
     let flip = DMat4::from_scale(DVec3::new(-1.0, 1.0, 2.0));
     world.add(None, fall(6).iter().map(|m| *m * flip).collect(), Some(1.0));
     // Only slides; only jumps.
@@ -198,32 +141,20 @@ fn zoo() -> Scene {
 }
 
 fn options(preset: Preset, tolerance: Tolerance) -> Options {
-    Options {
-        preset,
-        tolerance,
-        ..Options::default()
-    }
+    Options { preset, tolerance, ..Options::default() }
 }
 
 #[test]
 fn transforms_of_all_kinds_keep_the_promise() {
     let scene = zoo();
-    for tolerance in [
-        Tolerance::Absolute(0.01),
-        Tolerance::Absolute(1e-4),
-        Tolerance::Relative(1e-4),
-    ] {
+    for tolerance in [Tolerance::Absolute(0.01), Tolerance::Absolute(1e-4), Tolerance::Relative(1e-4)] {
         for preset in [Preset::Small, Preset::Fast] {
             let (bytes, report) = compiled(&scene, &options(preset, tolerance));
             let reel = opened(bytes);
             assert!(!reel.description().tracks.is_empty(), "they are coded");
             let found = verify(&scene, &reel, &|_, _| ()).unwrap();
             assert!(found.ok, "{tolerance:?} {preset:?}: {:#?}", found.failures);
-            let nodes = report
-                .clips
-                .iter()
-                .find(|clip| clip.name == "nodes")
-                .unwrap();
+            let nodes = report.clips.iter().find(|clip| clip.name == "nodes").unwrap();
             assert_eq!(nodes.samples, FRAMES);
             let seen = reel.moving_nodes().unwrap().unwrap();
             assert_eq!(seen.count, nodes.joints);
@@ -275,10 +206,7 @@ fn any_order_gives_the_same_transforms() {
 #[test]
 fn the_bytes_do_not_depend_on_threads() {
     let of = |jobs: usize| {
-        let options = Options {
-            jobs,
-            ..options(Preset::Small, Tolerance::Absolute(0.01))
-        };
+        let options = Options { jobs, ..options(Preset::Small, Tolerance::Absolute(0.01)) };
         compiled(&zoo(), &options).0
     };
     assert!(of(1) == of(3));
@@ -303,25 +231,15 @@ fn pieces_of_a_wall_are_at_least_eight_times_smaller_than_floats() {
     };
     let (scene, _) = read::open(&file, &read::ReadOptions::default()).unwrap();
     // The diagonal of the whole scene is 42.63; a ten-thousandth of it.
-    let (bytes, report) = compiled(
-        &scene,
-        &options(Preset::Small, Tolerance::Absolute(0.004_26)),
-    );
+    let (bytes, report) = compiled(&scene, &options(Preset::Small, Tolerance::Absolute(0.004_26)));
     let reel = opened(bytes);
     let bounds = reel.reader().header().bounds;
     let side = |k: usize| f64::from(bounds[k + 3] - bounds[k]);
     let diagonal = (0..3).map(|k| side(k).powi(2)).sum::<f64>().sqrt();
     assert!((diagonal * 1e-4 - 0.004_26).abs() < 1e-4, "{diagonal}");
-    let nodes = report
-        .clips
-        .iter()
-        .find(|clip| clip.name == "nodes")
-        .unwrap();
+    let nodes = report.clips.iter().find(|clip| clip.name == "nodes").unwrap();
     let ratio = (40 * nodes.joints * nodes.samples) as f64 / nodes.bytes as f64;
-    println!(
-        "{} nodes, {} frames: {} bytes, {ratio:.2}:1",
-        nodes.joints, nodes.samples, nodes.bytes
-    );
+    println!("{} nodes, {} frames: {} bytes, {ratio:.2}:1", nodes.joints, nodes.samples, nodes.bytes);
     assert!(nodes.joints > 300 && ratio >= 8.0, "{ratio}");
     let found = verify(&scene, &reel, &|_, _| ()).unwrap();
     assert!(found.ok, "{:#?}", found.failures);
@@ -331,15 +249,7 @@ fn pieces_of_a_wall_are_at_least_eight_times_smaller_than_floats() {
 fn through_everything(scene: &Scene, options: &Options) -> Reel {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.reel");
-    compile(
-        scene,
-        Vec::new(),
-        &path,
-        options,
-        &meshreel_check::reopen,
-        &Silent,
-    )
-    .unwrap();
+    compile(scene, Vec::new(), &path, options, &meshreel_check::reopen, &Silent).unwrap();
     let reel = opened(std::fs::read(&path).unwrap());
     let found = verify(scene, &reel, &|_, _| ()).unwrap();
     assert!(found.ok, "{:#?}", found.failures);
@@ -411,10 +321,7 @@ fn f05_different_frame_rates() {
     for (seed, rate) in [24.0, 30.0, 12.0, 29.97].into_iter().enumerate() {
         let id = world.add(None, fall(seed), Some(0.5));
         let transform = world.0.nodes[id].transform.as_mut().unwrap();
-        let times = TimeSampling::Uniform {
-            start: 0.0,
-            step: 1.0 / rate,
-        };
+        let times = TimeSampling::Uniform { start: 0.0, step: 1.0 / rate };
         transform.matrix = transform.matrix.with_sampling(Arc::new(times));
     }
     let reel = through_everything(&world.0, &options(Preset::Small, Tolerance::Absolute(0.01)));
@@ -430,30 +337,12 @@ fn f05_no_geometry() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.reel");
     let wanted = options(Preset::Small, Tolerance::Absolute(0.01));
-    let failed = compile(
-        &world.0,
-        Vec::new(),
-        &path,
-        &wanted,
-        &meshreel_check::reopen,
-        &Silent,
-    );
+    let failed = compile(&world.0, Vec::new(), &path, &wanted, &meshreel_check::reopen, &Silent);
     assert!(failed.unwrap_err().to_string().contains("no mesh"));
     assert!(!path.exists());
     // Its transforms are a clip, if that is asked for.
-    let wanted = Options {
-        clips_only: true,
-        ..wanted
-    };
-    let report = compile(
-        &world.0,
-        Vec::new(),
-        &path,
-        &wanted,
-        &meshreel_check::reopen,
-        &Silent,
-    )
-    .unwrap();
+    let wanted = Options { clips_only: true, ..wanted };
+    let report = compile(&world.0, Vec::new(), &path, &wanted, &meshreel_check::reopen, &Silent).unwrap();
     assert_eq!((report.clips.len(), report.clips[0].joints), (1, 2));
     // A mesh without points or faces is no geometry either, but no mistake beside another.
     let id = world.add(None, fall(3), Some(1.0));
@@ -461,12 +350,8 @@ fn f05_no_geometry() {
     empty.positions = Channel::constant(Vec::new());
     empty.face_counts = Channel::constant(Vec::new());
     empty.face_indices = Channel::constant(Vec::new());
-    let node = Node {
-        mesh: Some(1),
-        path: "/empty".into(),
-        name: "empty".into(),
-        ..world.0.nodes[id].clone()
-    };
+    let node =
+        Node { mesh: Some(1), path: "/empty".into(), name: "empty".into(), ..world.0.nodes[id].clone() };
     world.0.nodes.push(node);
     world.0.meshes.push(empty);
     through_everything(&world.0, &options(Preset::Small, Tolerance::Absolute(0.01)));
@@ -518,21 +403,11 @@ fn f05_with_and_without_attributes() {
     assert_eq!(all, [0, 0, 1, 2]);
     // And none of it, if that is wanted.
     let bare = Options {
-        channels: Channels {
-            normals: false,
-            uvs: false,
-            colours: false,
-            attributes: false,
-        },
+        channels: Channels { normals: false, uvs: false, colours: false, attributes: false },
         ..wanted
     };
     let reel = through_everything(&world.0, &bare);
-    assert!(
-        reel.description()
-            .meshes
-            .iter()
-            .all(|m| m.streams.len() == 1)
-    );
+    assert!(reel.description().meshes.iter().all(|m| m.streams.len() == 1));
 }
 
 #[test]
@@ -547,15 +422,8 @@ fn transforms_alone_name_what_keeps_them() {
         compile(&world.0, Vec::new(), &path, options, inspect, &Silent)
     };
     let refused = of(&Options::default()).unwrap_err().to_string();
-    assert!(
-        refused.contains("--clips-only keeps its 1 moving"),
-        "{refused}"
-    );
+    assert!(refused.contains("--clips-only keeps its 1 moving"), "{refused}");
     let clips_only = true;
-    let kept = of(&Options {
-        clips_only,
-        ..Options::default()
-    })
-    .unwrap();
+    let kept = of(&Options { clips_only, ..Options::default() }).unwrap();
     assert_eq!(kept.clips.len(), 1);
 }

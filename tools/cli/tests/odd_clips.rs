@@ -1,4 +1,5 @@
-//! Clips that are more or less than clean motion: what rides along in them, layers of a source, and bad input.
+//! Clips that are more or less than clean motion: what rides along in them, layers of a source, and bad
+//! input.
 
 use serde_json::Value;
 use std::fmt::Write as _;
@@ -6,11 +7,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 fn run(arguments: &[&str], folder: &Path) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_meshreel"))
-        .args(arguments)
-        .current_dir(folder)
-        .output()
-        .unwrap()
+    Command::new(env!("CARGO_BIN_EXE_meshreel")).args(arguments).current_dir(folder).output().unwrap()
 }
 
 fn json(arguments: &[&str], folder: &Path) -> Value {
@@ -50,11 +47,7 @@ fn bvh(samples: usize, shift: f64) -> String {
 
 fn succeeds(arguments: &[&str], folder: &Path) {
     let output = run(arguments, folder);
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 /// Numbers and timed events of a source come through every verb, and back out.
@@ -65,14 +58,7 @@ fn e11_scalars_and_markers_on_the_command_line() {
     let prism = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/inputs/prism.glb");
     std::fs::copy(prism, at.join("prism.glb")).unwrap();
     let compile = ["compile", "prism.glb", "-o", "p.reel", "--json"];
-    let done = json(
-        &[
-            &compile[..],
-            &["--tolerance", "0.001", "--scalar-tolerance", "0.01"],
-        ]
-        .concat(),
-        at,
-    );
+    let done = json(&[&compile[..], &["--tolerance", "0.001", "--scalar-tolerance", "0.01"]].concat(), at);
     assert_eq!(
         (&done["clips"][0]["scalars"], &done["clips"][0]["markers"]),
         (&1.into(), &2.into()),
@@ -82,9 +68,8 @@ fn e11_scalars_and_markers_on_the_command_line() {
     let clip = &info["clips"][0];
     assert_eq!(clip["scalars"][0]["name"], "bulge");
     assert_eq!(clip["markers"].as_array().unwrap().len(), 2);
-    let times: Vec<f64> = (clip["markers"].as_array().unwrap().iter())
-        .map(|m| m["time"].as_f64().unwrap())
-        .collect();
+    let times: Vec<f64> =
+        (clip["markers"].as_array().unwrap().iter()).map(|m| m["time"].as_f64().unwrap()).collect();
     assert!(times.is_sorted() && times[1] <= 2.0, "{times:?}");
     let verified = json(&["verify", "prism.glb", "p.reel", "--json"], at);
     assert_eq!(verified["ok"], true, "{verified}");
@@ -99,18 +84,7 @@ fn e11_scalars_and_markers_on_the_command_line() {
     let again = json(&["info", "back.glb", "--json"], at);
     let (was, now) = (json(&["info", "prism.glb", "--json"], at), again);
     assert_eq!(was["clips"][0]["markers"], now["clips"][0]["markers"]);
-    succeeds(
-        &[
-            "play",
-            "p.reel",
-            "--check",
-            "--seconds",
-            "0.3",
-            "--loop",
-            "--json",
-        ],
-        at,
-    );
+    succeeds(&["play", "p.reel", "--check", "--seconds", "0.3", "--loop", "--json"], at);
     // Other numbers or events are found out.
     let text = std::fs::read(at.join("prism.glb")).unwrap();
     let place = text.windows(5).position(|w| w == b"bulge").unwrap();
@@ -131,10 +105,7 @@ fn layers_come_back_out() {
     let bias = "[[joint]]\nglob = \"spine\"\nbias = 2.5\n";
     std::fs::write(at.join("o.toml"), bias).unwrap();
     let options = ["--options", "o.toml", "--tolerance", "0.001"];
-    succeeds(
-        &[&["compile", "prism.glb", "-o", "p.reel"][..], &options].concat(),
-        at,
-    );
+    succeeds(&[&["compile", "prism.glb", "-o", "p.reel"][..], &options].concat(), at);
     let reel = meshreel::Reel::open(at.join("p.reel"), &meshreel::Limits::default()).unwrap();
     let scene = meshreel_check::to_scene(&reel).unwrap();
     let joints = &scene.skeletons[0].joints;
@@ -144,24 +115,11 @@ fn layers_come_back_out() {
     assert_eq!(biases, [None, Some(2.5), None]);
     // So the same layers are made of it again.
     succeeds(&["extract", "p.reel", "-o", "back.glb"], at);
-    succeeds(
-        &[
-            "compile",
-            "back.glb",
-            "-o",
-            "again.reel",
-            "--tolerance",
-            "0.001",
-        ],
-        at,
-    );
+    succeeds(&["compile", "back.glb", "-o", "again.reel", "--tolerance", "0.001"], at);
     let names = |file: &str| {
         let info = json(&["info", file, "--json"], at);
         let layers = info["clips"][0]["layers"].as_array().unwrap().clone();
-        layers
-            .iter()
-            .map(|l| (l["name"].clone(), l["joints"].clone()))
-            .collect::<Vec<_>>()
+        layers.iter().map(|l| (l["name"].clone(), l["joints"].clone())).collect::<Vec<_>>()
     };
     assert_eq!(names("p.reel"), names("again.reel"));
 }
@@ -186,22 +144,15 @@ fn strict_refuses_what_is_only_remarked_of_clips() {
     assert!(strict("good").status.success());
 }
 
-/// What a clip must survive that is no clean motion: far away, scaled through zero, one sample, standing still, at every tolerance.
+/// What a clip must survive that is no clean motion: far away, scaled through zero, one sample, standing
+/// still, at every tolerance.
 #[test]
 fn bad_input_gives_a_right_result_or_a_clear_error() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
     let compiles = |text: &str, tolerance: &str| -> Value {
         std::fs::write(at.join("x.bvh"), text).unwrap();
-        let arguments = [
-            "compile",
-            "x.bvh",
-            "-o",
-            "x.reel",
-            "--json",
-            "--tolerance",
-            tolerance,
-        ];
+        let arguments = ["compile", "x.bvh", "-o", "x.reel", "--json", "--tolerance", tolerance];
         let done = json(&arguments, at);
         let verified = json(&["verify", "x.bvh", "x.reel", "--json"], at);
         assert_eq!(verified["ok"], true, "{verified}");
@@ -221,10 +172,7 @@ fn bad_input_gives_a_right_result_or_a_clear_error() {
         })
         .collect();
     let done = compiles(&far, "0.01");
-    assert!(
-        done["clips"][0]["tolerance"].as_f64().unwrap() >= 1.0,
-        "{done}"
-    );
+    assert!(done["clips"][0]["tolerance"].as_f64().unwrap() >= 1.0, "{done}");
     // More joints than a file may have.
     let mut text = String::from("HIERARCHY\nROOT r\n{ OFFSET 0 0 0 CHANNELS 1 Xrotation\n");
     for i in 0..16_384 {
@@ -235,16 +183,9 @@ fn bad_input_gives_a_right_result_or_a_clear_error() {
     let many = run(&["compile", "many.bvh", "-o", "many.reel"], at);
     assert_eq!(many.status.code(), Some(1));
     let said = String::from_utf8_lossy(&many.stderr).to_string();
-    assert!(
-        said.contains("joints") && said.lines().count() <= 3,
-        "{said}"
-    );
+    assert!(said.contains("joints") && said.lines().count() <= 3, "{said}");
     // Numbers that are none, and nothing at all.
-    for bad in [
-        bvh(5, 0.0).replace("Frames: 5", "Frames: 0"),
-        bvh(9, f64::NAN),
-        String::new(),
-    ] {
+    for bad in [bvh(5, 0.0).replace("Frames: 5", "Frames: 0"), bvh(9, f64::NAN), String::new()] {
         std::fs::write(at.join("bad.bvh"), bad).unwrap();
         let output = run(&["compile", "bad.bvh", "-o", "bad.reel"], at);
         assert_eq!(output.status.code(), Some(1));

@@ -1,13 +1,14 @@
-//! The promise, from both sides: what is compiled verifies against its source, and against no other. Each case of the
-//! second half changes one thing in the source after compiling, and the checker has to find and name it.
+//! The promise, from both sides: what is compiled verifies against its source, and against no other. Each
+//! case of the second half changes one thing in the source after compiling, and the checker has to find and
+//! name it.
 
 use glam::{DMat4, DQuat, DVec3};
 use meshreel::{Limits, Reel};
 use meshreel_check::{Matched, Report, verify};
 use meshreel_compile::{Options, Preset, Silent, compile};
 use meshreel_scene::{
-    Attribute, Channel, FaceSet, Mesh, Node, NodeKind, Scene, Scope, TimeSampling, Topology,
-    Transform, Winding,
+    Attribute, Channel, FaceSet, Mesh, Node, NodeKind, Scene, Scope, TimeSampling, Topology, Transform,
+    Winding,
 };
 
 /// A scene as plain data: easy to change in one place.
@@ -53,11 +54,7 @@ fn sheet() -> Sheet {
     for f in 0..FRAMES {
         let point = |i: usize| {
             let (x, y) = ((i % N) as f32, (i / N) as f32);
-            [
-                x,
-                y,
-                (x * 0.7 + f as f32 * 0.2).sin() + 0.3 * (y * 0.5).cos(),
-            ]
+            [x, y, (x * 0.7 + f as f32 * 0.2).sin() + 0.3 * (y * 0.5).cos()]
         };
         let mut points: Vec<[f32; 3]> = (0..N * N).map(point).collect();
         // Two loose points that are one, and one that no face uses either.
@@ -73,12 +70,8 @@ fn sheet() -> Sheet {
             for p in quad {
                 let (u, v) = ((p as usize % N) as f32 / 8.0, (p as usize / N) as f32 / 8.0);
                 // A seam in the middle, tiling and negative values.
-                sheet
-                    .uvs
-                    .push(if x < 4 { [u, v] } else { [3.0 - u, v - 2.0] });
-                sheet
-                    .colours
-                    .push([u, v, if x < 4 { 0.25 } else { 0.75 }, 1.0]);
+                sheet.uvs.push(if x < 4 { [u, v] } else { [3.0 - u, v - 2.0] });
+                sheet.colours.push([u, v, if x < 4 { 0.25 } else { 0.75 }, 1.0]);
             }
         }
     }
@@ -87,10 +80,7 @@ fn sheet() -> Sheet {
 
 fn plan() -> Plan {
     Plan {
-        times: TimeSampling::Uniform {
-            start: 0.5,
-            step: 1.0 / 24.0,
-        },
+        times: TimeSampling::Uniform { start: 0.5, step: 1.0 / 24.0 },
         group: (0..FRAMES).map(|f| (f as f64 * 0.1).cos() * 3.0).collect(),
         group_matrix: DMat4::from_scale_rotation_translation(
             DVec3::new(-2.0, 1.0, 0.5),
@@ -98,12 +88,8 @@ fn plan() -> Plan {
             DVec3::new(0.0, 7.0, 0.0),
         ),
         cloth: sheet(),
-        cloth_visible: (0..FRAMES)
-            .map(|f| if (5..9).contains(&f) { 0 } else { -1 })
-            .collect(),
-        box_points: (0..8)
-            .map(|i| [0, 1, 2].map(|k| if i >> k & 1 == 1 { 1.5 } else { -0.5 }))
-            .collect(),
+        cloth_visible: (0..FRAMES).map(|f| if (5..9).contains(&f) { 0 } else { -1 }).collect(),
+        box_points: (0..8).map(|i| [0, 1, 2].map(|k| if i >> k & 1 == 1 { 1.5 } else { -0.5 })).collect(),
         with_box: true,
         with_instance: true,
     }
@@ -136,14 +122,10 @@ impl Plan {
             .iter()
             .map(|x| vec![DMat4::from_translation(DVec3::new(*x, 0.0, 0.0)) * self.group_matrix]);
         let mut group = node("group", "/group", None, NodeKind::Xform);
-        group.transform = Some(Transform {
-            matrix: self.channel(matrices.collect()),
-            inherits: None,
-        });
+        group.transform = Some(Transform { matrix: self.channel(matrices.collect()), inherits: None });
         let mut cloth = node("cloth", "/group/cloth", Some(0), NodeKind::PolyMesh);
         cloth.mesh = Some(0);
-        cloth.visibility =
-            Some(self.channel(self.cloth_visible.iter().map(|v| vec![*v]).collect()));
+        cloth.visibility = Some(self.channel(self.cloth_visible.iter().map(|v| vec![*v]).collect()));
         scene.nodes = vec![group, cloth];
         scene.meshes.push(self.cloth_mesh());
         if self.with_box {
@@ -154,10 +136,7 @@ impl Plan {
             if self.with_instance {
                 let mut other = node("other", "/other", None, NodeKind::Xform);
                 let matrix = DMat4::from_scale(DVec3::splat(100.0));
-                other.transform = Some(Transform {
-                    matrix: Channel::constant(vec![matrix]),
-                    inherits: None,
-                });
+                other.transform = Some(Transform { matrix: Channel::constant(vec![matrix]), inherits: None });
                 let mut instance = node("again", "/other/again", Some(3), NodeKind::PolyMesh);
                 instance.instance_of = Some(2);
                 scene.nodes.extend([other, instance]);
@@ -171,25 +150,14 @@ impl Plan {
         let sheet = &self.cloth;
         let per_point = sheet.colours.len() == N * N + 3;
         let uv = attribute("st", Scope::FaceVarying);
-        let colour = attribute(
-            "Cd",
-            if per_point {
-                Scope::Vertex
-            } else {
-                Scope::FaceVarying
-            },
-        );
+        let colour = attribute("Cd", if per_point { Scope::Vertex } else { Scope::FaceVarying });
         Mesh {
             path: "/group/cloth".into(),
             positions: self.channel(sheet.points.clone()),
             face_counts: self.channel(sheet.counts.clone()),
             face_indices: self.channel(sheet.indices.clone()),
             winding: Winding::Clockwise,
-            topology: if sheet.counts.len() > 1 {
-                Topology::Heterogeneous
-            } else {
-                Topology::Homogeneous
-            },
+            topology: if sheet.counts.len() > 1 { Topology::Heterogeneous } else { Topology::Homogeneous },
             normals: sheet.normals.as_ref().map(|n| Attribute {
                 name: "N".into(),
                 scope: Scope::Vertex,
@@ -209,10 +177,7 @@ impl Plan {
                 indices: None,
             }],
             velocities: None,
-            face_sets: vec![FaceSet {
-                name: "mtl_7".into(),
-                faces: Channel::constant(sheet.set.clone()),
-            }],
+            face_sets: vec![FaceSet { name: "mtl_7".into(), faces: Channel::constant(sheet.set.clone()) }],
             other_attributes: Vec::new(),
             is_subd: false,
             integers: Vec::new(),
@@ -223,9 +188,7 @@ impl Plan {
     }
 
     fn box_mesh(&self) -> Mesh {
-        let indices = vec![
-            0, 2, 3, 1, 4, 5, 7, 6, 0, 1, 5, 4, 2, 6, 7, 3, 0, 4, 6, 2, 1, 3, 7, 5,
-        ];
+        let indices = vec![0, 2, 3, 1, 4, 5, 7, 6, 0, 1, 5, 4, 2, 6, 7, 3, 0, 4, 6, 2, 1, 3, 7, 5];
         Mesh {
             path: "/box".into(),
             positions: Channel::constant(self.box_points.clone()),
@@ -255,19 +218,13 @@ impl Plan {
         sheet.indices = Vec::new();
         let points = N * N + 3;
         for f in 0..FRAMES {
-            let faces = if f < FRAMES / 2 {
-                counts.len()
-            } else {
-                counts.len() - 8
-            };
+            let faces = if f < FRAMES / 2 { counts.len() } else { counts.len() - 8 };
             sheet.counts.push(counts[..faces].to_vec());
             sheet.indices.push(indices[..4 * faces].to_vec());
         }
         // Per point, as values per corner would not fit all frames.
         sheet.uvs.clear();
-        sheet.colours = (0..points)
-            .map(|p| [p as f32 / points as f32, 0.5, 0.0, 1.0])
-            .collect();
+        sheet.colours = (0..points).map(|p| [p as f32 / points as f32, 0.5, 0.0, 1.0]).collect();
         self
     }
 }
@@ -275,15 +232,7 @@ impl Plan {
 fn compiled(plan: &Plan, options: &Options) -> Reel {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("test.reel");
-    compile(
-        &plan.scene(),
-        Vec::new(),
-        &path,
-        options,
-        &meshreel_check::reopen,
-        &Silent,
-    )
-    .unwrap();
+    compile(&plan.scene(), Vec::new(), &path, options, &meshreel_check::reopen, &Silent).unwrap();
     let bytes: std::sync::Arc<[u8]> = std::fs::read(&path).unwrap().into();
     Reel::from_source(std::sync::Arc::new(bytes), &Limits::default()).unwrap()
 }
@@ -296,10 +245,7 @@ fn holds(report: &Report) {
     assert!(report.ok, "{:#?}", report.failures);
     assert!(report.failures.is_empty());
     for mesh in &report.meshes {
-        assert!(
-            mesh.ok && mesh.max_error <= mesh.tolerance && mesh.rms_error <= mesh.max_error,
-            "{mesh:?}"
-        );
+        assert!(mesh.ok && mesh.max_error <= mesh.tolerance && mesh.rms_error <= mesh.max_error, "{mesh:?}");
     }
 }
 
@@ -310,20 +256,10 @@ fn finds(reel: &Reel, original: &Plan, what: &str, path: &str, change: impl FnOn
     let report = check(&other, reel);
     assert!(!report.ok, "{what}: nothing found");
     let sentences: Vec<String> = report.failures.iter().map(ToString::to_string).collect();
-    assert!(
-        sentences.iter().any(|s| s.contains(what)),
-        "{what}: {sentences:#?}"
-    );
+    assert!(sentences.iter().any(|s| s.contains(what)), "{what}: {sentences:#?}");
     if !path.is_empty() {
-        assert!(
-            report.failures.iter().all(|f| f.path == path),
-            "{what}: {sentences:#?}"
-        );
-        assert!(
-            report.meshes.iter().all(|m| m.ok == (m.path != path)),
-            "{what}: {:#?}",
-            report.meshes
-        );
+        assert!(report.failures.iter().all(|f| f.path == path), "{what}: {sentences:#?}");
+        assert!(report.meshes.iter().all(|m| m.ok == (m.path != path)), "{what}: {:#?}", report.meshes);
     }
 }
 
@@ -331,25 +267,19 @@ fn finds(reel: &Reel, original: &Plan, what: &str, path: &str, change: impl FnOn
 fn what_is_compiled_holds() {
     let plan = plan();
     for tolerance in [1e-5, 1e-4, 1e-2] {
-        let options = Options {
-            tolerance: meshreel_compile::Tolerance::Relative(tolerance),
-            ..Options::default()
-        };
+        let options =
+            Options { tolerance: meshreel_compile::Tolerance::Relative(tolerance), ..Options::default() };
         let report = check(&plan, &compiled(&plan, &options));
         holds(&report);
         assert_eq!(report.frames, FRAMES);
         let paths: Vec<&str> = report.meshes.iter().map(|m| m.path.as_str()).collect();
         assert_eq!(paths, ["/group/cloth", "/box", "/other/again"]);
-        let [cloth, cube, again] = &report.meshes[..] else {
-            panic!()
-        };
+        let [cloth, cube, again] = &report.meshes[..] else { panic!() };
         assert!(["soft", "rigid"].contains(&cloth.method) && cube.method == "static");
         assert_eq!((cloth.frames, cube.frames), (FRAMES - 4, FRAMES));
         assert!(report.meshes.iter().all(|m| m.matched == Matched::Map));
         assert!(
-            cloth.max_error > 0.0
-                && cloth.normal_max_deg.unwrap() > 0.0
-                && cloth.uv_max_error.unwrap() > 0.0
+            cloth.max_error > 0.0 && cloth.normal_max_deg.unwrap() > 0.0 && cloth.uv_max_error.unwrap() > 0.0
         );
         assert!(cloth.colour_max_error.is_some() && cube.uv_max_error.is_none());
         // Each placement has its own tolerance.
@@ -364,56 +294,19 @@ fn every_option_holds() {
     let plan = plan();
     let base = Options::default();
     let all = [
+        Options { fps: Some(60.0), ..base.clone() },
+        Options { fps: Some(10.0), range: Some(Range::Frames(2, 9)), ..base.clone() },
+        Options { range: Some(Range::Seconds(0.7, 1.1)), ..base.clone() },
+        Options { smooth_angle: Some(20.0), ..base.clone() },
+        Options { colour_bits: 4, normal_tolerance: 0.1, uv_tolerance: 1e-5, ..base.clone() },
+        Options { exclude: vec!["/oth*".into()], tolerance: Tolerance::Absolute(0.25), ..base.clone() },
+        Options { include: vec!["/group".into()], index_every: Some(3), ..base.clone() },
         Options {
-            fps: Some(60.0),
+            channels: Channels { normals: false, uvs: false, colours: false, attributes: false },
             ..base.clone()
         },
-        Options {
-            fps: Some(10.0),
-            range: Some(Range::Frames(2, 9)),
-            ..base.clone()
-        },
-        Options {
-            range: Some(Range::Seconds(0.7, 1.1)),
-            ..base.clone()
-        },
-        Options {
-            smooth_angle: Some(20.0),
-            ..base.clone()
-        },
-        Options {
-            colour_bits: 4,
-            normal_tolerance: 0.1,
-            uv_tolerance: 1e-5,
-            ..base.clone()
-        },
-        Options {
-            exclude: vec!["/oth*".into()],
-            tolerance: Tolerance::Absolute(0.25),
-            ..base.clone()
-        },
-        Options {
-            include: vec!["/group".into()],
-            index_every: Some(3),
-            ..base.clone()
-        },
-        Options {
-            channels: Channels {
-                normals: false,
-                uvs: false,
-                colours: false,
-                attributes: false,
-            },
-            ..base.clone()
-        },
-        Options {
-            method: MethodChoice::Fluid,
-            ..base.clone()
-        },
-        Options {
-            strip: true,
-            ..base.clone()
-        },
+        Options { method: MethodChoice::Fluid, ..base.clone() },
+        Options { strip: true, ..base.clone() },
         Options {
             meshes: vec![MeshOverride {
                 glob: "/bo*".into(),
@@ -428,11 +321,8 @@ fn every_option_holds() {
     for options in all {
         for preset in [Preset::Classic, Preset::Small, Preset::Fast] {
             let layered = preset != Preset::Classic;
-            let options = Options {
-                preset,
-                index_every: options.index_every.filter(|_| !layered),
-                ..options.clone()
-            };
+            let options =
+                Options { preset, index_every: options.index_every.filter(|_| !layered), ..options.clone() };
             let report = check(&plan, &compiled(&plan, &options));
             if !report.ok {
                 panic!("{options:?}: {:#?}", report.failures);
@@ -451,12 +341,8 @@ fn a_sheared_world_is_baked_and_holds() {
         let reel = compiled(&plan, &Options::default());
         assert!(reel.description().nodes.iter().any(|n| n.baked));
         holds(&check(&plan, &reel));
-        finds(&reel, &plan, "faces", "/group/cloth", |p| {
-            p.cloth.indices[0].swap(4, 6)
-        });
-        finds(&reel, &plan, "off", "/group/cloth", |p| {
-            p.cloth.points[30][5][2] += 0.05
-        });
+        finds(&reel, &plan, "faces", "/group/cloth", |p| p.cloth.indices[0].swap(4, 6));
+        finds(&reel, &plan, "off", "/group/cloth", |p| p.cloth.points[30][5][2] += 0.05);
     }
 }
 
@@ -465,58 +351,27 @@ fn every_change_is_found() {
     let plan = plan();
     let reel = compiled(&plan, &Options::default());
     let cloth = "/group/cloth";
-    finds(&reel, &plan, "point 40 of the source", cloth, |p| {
-        p.cloth.points[20][40][1] += 0.02
-    });
-    finds(&reel, &plan, "frame 39: vertex", cloth, |p| {
-        p.cloth.points[39][3][0] -= 0.02
-    });
-    finds(&reel, &plan, "/other/again: frame 0: vertex", "", |p| {
-        p.box_points[3][0] += 0.002
-    });
-    finds(
-        &reel,
-        &plan,
-        "frame 7: is hidden, but visible",
-        cloth,
-        |p| p.cloth_visible[7] = 1,
-    );
-    finds(&reel, &plan, "frame 20: is shown, but hidden", cloth, |p| {
-        p.cloth_visible[20] = 0
-    });
-    finds(&reel, &plan, "frame 3: vertex", cloth, |p| {
-        p.group[3] += 0.02
-    });
+    finds(&reel, &plan, "point 40 of the source", cloth, |p| p.cloth.points[20][40][1] += 0.02);
+    finds(&reel, &plan, "frame 39: vertex", cloth, |p| p.cloth.points[39][3][0] -= 0.02);
+    finds(&reel, &plan, "/other/again: frame 0: vertex", "", |p| p.box_points[3][0] += 0.002);
+    finds(&reel, &plan, "frame 7: is hidden, but visible", cloth, |p| p.cloth_visible[7] = 1);
+    finds(&reel, &plan, "frame 20: is shown, but hidden", cloth, |p| p.cloth_visible[20] = 0);
+    finds(&reel, &plan, "frame 3: vertex", cloth, |p| p.group[3] += 0.02);
     finds(&reel, &plan, "promises", cloth, |p| {
-        p.cloth
-            .points
-            .iter_mut()
-            .flatten()
-            .for_each(|v| *v = v.map(|x| x * 0.5));
+        p.cloth.points.iter_mut().flatten().for_each(|v| *v = v.map(|x| x * 0.5));
     });
     // Faces: turned over, another point, one missing, one more corner.
-    finds(&reel, &plan, "first face 1", cloth, |p| {
-        p.cloth.indices[0].swap(4, 6)
-    });
-    finds(&reel, &plan, "1 faces", cloth, |p| {
-        p.cloth.indices[0][9] = 60
-    });
+    finds(&reel, &plan, "first face 1", cloth, |p| p.cloth.indices[0].swap(4, 6));
+    finds(&reel, &plan, "1 faces", cloth, |p| p.cloth.indices[0][9] = 60);
     finds(&reel, &plan, "the source has 63", cloth, |p| {
         p.cloth.counts[0].pop();
     });
     finds(&reel, &plan, "points, the source has 85", cloth, |p| {
-        p.cloth
-            .points
-            .iter_mut()
-            .for_each(|list| list.push([0.5, 0.5, 0.5]));
+        p.cloth.points.iter_mut().for_each(|list| list.push([0.5, 0.5, 0.5]));
     });
     // Attributes of one corner.
-    finds(&reel, &plan, "uv of vertex", cloth, |p| {
-        p.cloth.uvs[33][0] += 0.01
-    });
-    finds(&reel, &plan, "colour of vertex", cloth, |p| {
-        p.cloth.colours[17][2] += 0.02
-    });
+    finds(&reel, &plan, "uv of vertex", cloth, |p| p.cloth.uvs[33][0] += 0.01);
+    finds(&reel, &plan, "colour of vertex", cloth, |p| p.cloth.colours[17][2] += 0.02);
     finds(&reel, &plan, "material", cloth, |p| p.cloth.set.push(30));
     finds(&reel, &plan, "normal of vertex", cloth, |p| {
         p.cloth.normals = Some(vec![vec![[0.0, 0.3, 1.0]; N * N + 3]]);
@@ -530,9 +385,7 @@ fn every_change_is_found() {
     });
     // The tree, and time.
     finds(&reel, &plan, "nothing like it", "", |p| p.with_box = false);
-    finds(&reel, &plan, "nothing like it", "", |p| {
-        p.with_instance = false
-    });
+    finds(&reel, &plan, "nothing like it", "", |p| p.with_instance = false);
     finds(&reel, &plan, "is missing", "", |p| {
         p.cloth.points.push(p.cloth.points[0].clone());
         p.group.push(0.0);
@@ -544,61 +397,34 @@ fn every_change_is_found() {
         p.cloth_visible.pop();
     });
     finds(&reel, &plan, "is missing", "", |p| {
-        p.times = TimeSampling::Uniform {
-            start: 0.5,
-            step: 1.0 / 25.0,
-        }
+        p.times = TimeSampling::Uniform { start: 0.5, step: 1.0 / 25.0 }
     });
     let without = {
         let mut p = plan.clone();
         p.with_box = false;
         p
     };
-    finds(
-        &compiled(&without, &Options::default()),
-        &without,
-        "is not in the file",
-        "",
-        |p| p.with_box = true,
-    );
+    finds(&compiled(&without, &Options::default()), &without, "is not in the file", "", |p| {
+        p.with_box = true
+    });
 }
 
 #[test]
 fn without_a_map_every_change_is_found_too() {
     let still = plan();
-    let stripped = Options {
-        strip: true,
-        ..Options::default()
-    };
-    for (plan, options) in [
-        (still.clone(), stripped),
-        (still.with_changing_faces(), Options::default()),
-    ] {
+    let stripped = Options { strip: true, ..Options::default() };
+    for (plan, options) in [(still.clone(), stripped), (still.with_changing_faces(), Options::default())] {
         let reel = compiled(&plan, &options);
         let report = check(&plan, &reel);
         holds(&report);
         assert_eq!(report.meshes[0].matched, Matched::Nearest);
         let cloth = "/group/cloth";
-        finds(&reel, &plan, "from the nearest", cloth, |p| {
-            p.cloth.points[20][40][1] += 0.02
-        });
-        finds(
-            &reel,
-            &plan,
-            "frame 7: is hidden, but visible",
-            cloth,
-            |p| p.cloth_visible[7] = 1,
-        );
-        finds(&reel, &plan, "match no face", cloth, |p| {
-            p.cloth.indices[0].swap(4, 6)
-        });
-        finds(&reel, &plan, "colour of vertex", cloth, |p| {
-            p.cloth.colours[17][2] += 0.02
-        });
+        finds(&reel, &plan, "from the nearest", cloth, |p| p.cloth.points[20][40][1] += 0.02);
+        finds(&reel, &plan, "frame 7: is hidden, but visible", cloth, |p| p.cloth_visible[7] = 1);
+        finds(&reel, &plan, "match no face", cloth, |p| p.cloth.indices[0].swap(4, 6));
+        finds(&reel, &plan, "colour of vertex", cloth, |p| p.cloth.colours[17][2] += 0.02);
         if !plan.cloth.uvs.is_empty() {
-            finds(&reel, &plan, "uv of vertex", cloth, |p| {
-                p.cloth.uvs[33][0] += 0.01
-            });
+            finds(&reel, &plan, "uv of vertex", cloth, |p| p.cloth.uvs[33][0] += 0.01);
         }
         finds(&reel, &plan, "triangles", cloth, |p| {
             p.cloth.counts[0].pop();
@@ -613,10 +439,7 @@ fn the_verdict_does_not_depend_on_threads() {
     let mut other = plan.clone();
     other.cloth.points.iter_mut().for_each(|p| p[12][0] += 0.5);
     let run = |threads| {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .build()
-            .unwrap();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| check(&other, &reel))
     };
     assert_eq!(run(1), run(4));

@@ -1,7 +1,7 @@
 //! Scenes by chance: whatever compiles, opens, decodes and verifies.
 //!
-//! The generator is that of the fuzz target `promise`. Which scenes is decided by a seed that stays, so that a run is like any other;
-//! `MESHREEL_SCENES=10000 MESHREEL_SEED=7` asks for more, and others.
+//! The generator is that of the fuzz target `promise`. Which scenes is decided by a seed that stays, so that
+//! a run is like any other; `MESHREEL_SCENES=10000 MESHREEL_SEED=7` asks for more, and others.
 
 #[allow(dead_code)]
 #[path = "../../../fuzz/src/numbers.rs"]
@@ -29,9 +29,7 @@ const BYTES: usize = 1 << 15;
 
 fn asked(name: &str, usual: u64) -> u64 {
     match std::env::var(name) {
-        Ok(text) => text
-            .parse()
-            .unwrap_or_else(|_| panic!("{name}={text}: a whole number")),
+        Ok(text) => text.parse().unwrap_or_else(|_| panic!("{name}={text}: a whole number")),
         Err(_) => usual,
     }
 }
@@ -82,10 +80,7 @@ fn contents(scene: &Scene) -> String {
             first(&mesh.face_indices),
         );
         let mut attribute = |name: &str, scope: Scope, samples: usize, indexed: bool| {
-            out += &format!(
-                ", {name} {scope:?} x{samples}{}",
-                if indexed { " indexed" } else { "" }
-            );
+            out += &format!(", {name} {scope:?} x{samples}{}", if indexed { " indexed" } else { "" });
         };
         if let Some(a) = &mesh.normals {
             attribute(&a.name, a.scope, a.values.len(), a.indices.is_some());
@@ -153,9 +148,7 @@ fn whatever_compiles_verifies() {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let mut outcomes: Vec<(u64, Outcome)> = std::thread::scope(|scope| {
         let all: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        all.into_iter()
-            .flat_map(|own| own.join().unwrap())
-            .collect()
+        all.into_iter().flat_map(|own| own.join().unwrap()).collect()
     });
     outcomes.sort_by_key(|(number, _)| *number);
     let mut broken = Vec::new();
@@ -170,19 +163,13 @@ fn whatever_compiles_verifies() {
             }
         }
     }
-    println!(
-        "{holds} of {count} scenes hold, {} are broken",
-        broken.len()
-    );
+    println!("{holds} of {count} scenes hold, {} are broken", broken.len());
     assert!(broken.is_empty(), "seed {seed}: {broken:?}");
-    assert!(
-        count < 100 || 2 * holds > count,
-        "{holds} of {count} scenes were compiled"
-    );
+    assert!(count < 100 || 2 * holds > count, "{holds} of {count} scenes were compiled");
 }
 
-/// Scenes that were broken once: a mirrored mesh whose transform is none in the first frame that shows it; bones that throw points farther than units as fine as
-/// what they leave allow for.
+/// Scenes that were broken once: a mirrored mesh whose transform is none in the first frame that shows it;
+/// bones that throw points farther than units as fine as what they leave allow for.
 #[test]
 fn scenes_that_broke_hold() {
     for (seed, number) in [(91, 934), (91, 1164)] {

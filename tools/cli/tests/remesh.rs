@@ -1,15 +1,11 @@
-//! `--remesh`: meshes whose faces change get fixed ones. What comes out is held against the source by the checker, which knows nothing of how it was
-//! made, and by measures of its own here.
+//! `--remesh`: meshes whose faces change get fixed ones. What comes out is held against the source by the
+//! checker, which knows nothing of how it was made, and by measures of its own here.
 
 use glam::{DQuat, DVec3};
 use meshreel::{FrameDecoder, Limits, Reel};
 use meshreel_check::{Matched, verify};
-use meshreel_compile::{
-    MeshOverride, MethodChoice, Options, Preset, Report, Silent, Tolerance, compile,
-};
-use meshreel_scene::{
-    Channel, FaceSet, Mesh, Node, NodeKind, Scene, TimeSampling, Topology, Winding, read,
-};
+use meshreel_compile::{MeshOverride, MethodChoice, Options, Preset, Report, Silent, Tolerance, compile};
+use meshreel_scene::{Channel, FaceSet, Mesh, Node, NodeKind, Scene, TimeSampling, Topology, Winding, read};
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -19,10 +15,7 @@ struct Random(u64);
 
 impl Random {
     fn next(&mut self) -> f64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as f64 / f64::from(1u32 << 31)
     }
     fn below(&mut self, n: usize) -> usize {
@@ -40,8 +33,7 @@ impl Soup {
     fn append(&mut self, other: &Soup) {
         let first = self.points.len() as u32;
         self.points.extend(&other.points);
-        self.triangles
-            .extend(other.triangles.iter().map(|t| t.map(|v| v + first)));
+        self.triangles.extend(other.triangles.iter().map(|t| t.map(|v| v + first)));
     }
 
     fn moved(mut self, place: impl Fn(DVec3) -> DVec3) -> Soup {
@@ -59,9 +51,7 @@ impl Soup {
         for (p, &v) in self.points.iter().zip(&to) {
             out.points[v as usize] = *p;
         }
-        out.triangles
-            .iter_mut()
-            .for_each(|t| *t = t.map(|v| to[v as usize]));
+        out.triangles.iter_mut().for_each(|t| *t = t.map(|v| to[v as usize]));
         for i in (1..out.triangles.len()).rev() {
             out.triangles.swap(i, random.below(i + 1));
         }
@@ -69,16 +59,13 @@ impl Soup {
     }
 }
 
-/// A unit sphere of an icosahedron that was halved `levels` times and turned at random, some of its edges cut once more.
+/// A unit sphere of an icosahedron that was halved `levels` times and turned at random, some of its edges cut
+/// once more.
 fn ball(levels: u32, random: &mut Random) -> Soup {
     let g = (1.0 + 5f64.sqrt()) / 2.0;
     let mut points = Vec::new();
     for (a, b) in [(1.0, g), (1.0, -g), (-1.0, g), (-1.0, -g)] {
-        points.extend([
-            DVec3::new(0.0, a, b),
-            DVec3::new(a, b, 0.0),
-            DVec3::new(b, 0.0, a),
-        ]);
+        points.extend([DVec3::new(0.0, a, b), DVec3::new(a, b, 0.0), DVec3::new(b, 0.0, a)]);
     }
     let near = |a: DVec3, b: DVec3| (a.distance(b) - 2.0).abs() < 1e-9;
     let mut triangles = Vec::new();
@@ -87,64 +74,53 @@ fn ball(levels: u32, random: &mut Random) -> Soup {
             for c in 0..12u32 {
                 let [p, q, r] = [a, b, c].map(|v| points[v as usize]);
                 let first = a < b && a < c;
-                if first
-                    && near(p, q)
-                    && near(q, r)
-                    && near(r, p)
-                    && (q - p).cross(r - p).dot(p) > 0.0
-                {
+                if first && near(p, q) && near(q, r) && near(r, p) && (q - p).cross(r - p).dot(p) > 0.0 {
                     triangles.push([a, b, c]);
                 }
             }
         }
     }
     assert_eq!(triangles.len(), 20);
-    let halve =
-        |points: &mut Vec<DVec3>, triangles: Vec<[u32; 3]>, which: &mut dyn FnMut() -> bool| {
-            let mut middle: HashMap<[u32; 2], Option<u32>> = HashMap::new();
-            let mut out = Vec::new();
-            for [a, b, c] in triangles {
-                let [ab, bc, ca] = [[a, b], [b, c], [c, a]].map(|[a, b]| {
-                    *middle.entry([a.min(b), a.max(b)]).or_insert_with(|| {
-                        which().then(|| {
-                            points.push(points[a as usize] + points[b as usize]);
-                            points.len() as u32 - 1
-                        })
+    let halve = |points: &mut Vec<DVec3>, triangles: Vec<[u32; 3]>, which: &mut dyn FnMut() -> bool| {
+        let mut middle: HashMap<[u32; 2], Option<u32>> = HashMap::new();
+        let mut out = Vec::new();
+        for [a, b, c] in triangles {
+            let [ab, bc, ca] = [[a, b], [b, c], [c, a]].map(|[a, b]| {
+                *middle.entry([a.min(b), a.max(b)]).or_insert_with(|| {
+                    which().then(|| {
+                        points.push(points[a as usize] + points[b as usize]);
+                        points.len() as u32 - 1
                     })
-                });
-                match [ab, bc, ca] {
-                    [None, None, None] => out.push([a, b, c]),
-                    [Some(x), None, None] => out.extend([[a, x, c], [x, b, c]]),
-                    [None, Some(x), None] => out.extend([[a, b, x], [a, x, c]]),
-                    [None, None, Some(x)] => out.extend([[a, b, x], [x, b, c]]),
-                    [Some(x), Some(y), None] => out.extend([[a, x, c], [x, y, c], [x, b, y]]),
-                    [None, Some(y), Some(z)] => out.extend([[b, y, a], [y, z, a], [y, c, z]]),
-                    [Some(x), None, Some(z)] => out.extend([[c, z, b], [z, x, b], [z, a, x]]),
-                    [Some(x), Some(y), Some(z)] => {
-                        out.extend([[a, x, z], [x, b, y], [z, y, c], [x, y, z]]);
-                    }
+                })
+            });
+            match [ab, bc, ca] {
+                [None, None, None] => out.push([a, b, c]),
+                [Some(x), None, None] => out.extend([[a, x, c], [x, b, c]]),
+                [None, Some(x), None] => out.extend([[a, b, x], [a, x, c]]),
+                [None, None, Some(x)] => out.extend([[a, b, x], [x, b, c]]),
+                [Some(x), Some(y), None] => out.extend([[a, x, c], [x, y, c], [x, b, y]]),
+                [None, Some(y), Some(z)] => out.extend([[b, y, a], [y, z, a], [y, c, z]]),
+                [Some(x), None, Some(z)] => out.extend([[c, z, b], [z, x, b], [z, a, x]]),
+                [Some(x), Some(y), Some(z)] => {
+                    out.extend([[a, x, z], [x, b, y], [z, y, c], [x, y, z]]);
                 }
             }
-            out
-        };
+        }
+        out
+    };
     for _ in 0..levels {
         triangles = halve(&mut points, triangles, &mut || true);
         points.iter_mut().for_each(|p| *p = p.normalize());
     }
     triangles = halve(&mut points, triangles, &mut || random.next() < 0.05);
-    let turn = DQuat::from_euler(
-        glam::EulerRot::XYZ,
-        random.next() * 6.0,
-        random.next() * 6.0,
-        random.next() * 6.0,
-    );
+    let turn =
+        DQuat::from_euler(glam::EulerRot::XYZ, random.next() * 6.0, random.next() * 6.0, random.next() * 6.0);
     Soup { points, triangles }.moved(|p| (turn * p).normalize())
 }
 
 /// A body without any fixed point that bulges, bends and drifts.
 fn body(p: DVec3, t: f64) -> DVec3 {
-    let bulge =
-        1.0 + 0.25 * (3.0 * p.x + 2.0 * t).sin() * (1.0 - p.z * p.z) + 0.2 * (2.0 * p.y - t).sin();
+    let bulge = 1.0 + 0.25 * (3.0 * p.x + 2.0 * t).sin() * (1.0 - p.z * p.z) + 0.2 * (2.0 * p.y - t).sin();
     let q = DVec3::new(p.x, p.y, 1.5 * p.z) * bulge;
     let turn = DQuat::from_rotation_y(0.35 * q.z * (0.7 * t).sin());
     turn * q + DVec3::new(0.4 * t, 0.1 * (2.0 * t).sin(), 0.0)
@@ -184,16 +160,8 @@ fn cloth(p: DVec3, t: f64) -> DVec3 {
 }
 
 fn scene(frames: Vec<Soup>) -> Scene {
-    let sampling = TimeSampling::Uniform {
-        start: 0.0,
-        step: 1.0 / 24.0,
-    };
-    let points = |s: &Soup| {
-        s.points
-            .iter()
-            .map(|p| p.to_array().map(|v| v as f32))
-            .collect()
-    };
+    let sampling = TimeSampling::Uniform { start: 0.0, step: 1.0 / 24.0 };
+    let points = |s: &Soup| s.points.iter().map(|p| p.to_array().map(|v| v as f32)).collect();
     let counts = |s: &Soup| vec![3; s.triangles.len()];
     let indices = |s: &Soup| s.triangles.iter().flatten().map(|&v| v as i32).collect();
     Scene {
@@ -239,34 +207,20 @@ fn remeshed_body(frames: usize) -> Scene {
         (0..frames)
             .map(|f| {
                 let t = f as f64 / 24.0;
-                ball(4, &mut random)
-                    .moved(|p| body(p, t))
-                    .shuffled(&mut random)
+                ball(4, &mut random).moved(|p| body(p, t)).shuffled(&mut random)
             })
             .collect(),
     )
 }
 
 fn options() -> Options {
-    Options {
-        tolerance: Tolerance::Relative(5e-3),
-        remesh: true,
-        ..Options::default()
-    }
+    Options { tolerance: Tolerance::Relative(5e-3), remesh: true, ..Options::default() }
 }
 
 fn compiled(scene: &Scene, options: &Options) -> (Vec<u8>, Report) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.reel");
-    let report = compile(
-        scene,
-        Vec::new(),
-        &path,
-        options,
-        &meshreel_check::reopen,
-        &Silent,
-    )
-    .unwrap();
+    let report = compile(scene, Vec::new(), &path, options, &meshreel_check::reopen, &Silent).unwrap();
     (std::fs::read(&path).unwrap(), report)
 }
 
@@ -299,21 +253,14 @@ fn decoded(reel: &Reel) -> Vec<Vec<DVec3>> {
             let mesh = decoder.mesh(0);
             let mut positions = vec![[0.0f32; 3]; mesh.vertex_count()];
             mesh.positions_into(positions.as_flattened_mut()).unwrap();
-            positions
-                .iter()
-                .map(|p| DVec3::from_array(p.map(f64::from)))
-                .collect()
+            positions.iter().map(|p| DVec3::from_array(p.map(f64::from))).collect()
         })
         .collect()
 }
 
 /// How many remarks have this in them.
 fn said(report: &Report, what: &str) -> usize {
-    report
-        .remarks
-        .iter()
-        .filter(|r| r.to_string().contains(what))
-        .count()
+    report.remarks.iter().filter(|r| r.to_string().contains(what)).count()
 }
 
 #[test]
@@ -338,83 +285,35 @@ fn f15_a_body_meshed_anew_in_each_frame_is_soft() {
             let corners = |points: &Vec<DVec3>| t.map(|v| points[v as usize]);
             let [a, b, c] = corners(points);
             let normal = (b - a).cross(c - a);
-            assert!(
-                normal.dot((a + b + c) / 3.0 - middle) > 0.0,
-                "frame {f}: turned over"
-            );
+            assert!(normal.dot((a + b + c) / 3.0 - middle) > 0.0, "frame {f}: turned over");
             let [p, q, r] = corners(&frames[0]);
             for (now, then) in [(a - b, p - q), (b - c, q - r), (c - a, r - p)] {
-                assert!(
-                    now.length() < 4.0 * then.length() + 1e-3,
-                    "frame {f}: drawn out"
-                );
+                assert!(now.length() < 4.0 * then.length() + 1e-3, "frame {f}: drawn out");
             }
         }
     }
     // Less than a third of what changing faces take.
-    let without = compiled(
-        &scene,
-        &Options {
-            remesh: false,
-            ..options()
-        },
-    )
-    .1;
+    let without = compiled(&scene, &Options { remesh: false, ..options() }).1;
     assert_eq!(without.meshes[0].method, "fluid");
-    assert!(
-        3 * report.file_bytes < without.file_bytes,
-        "{} {}",
-        report.file_bytes,
-        without.file_bytes
-    );
+    assert!(3 * report.file_bytes < without.file_bytes, "{} {}", report.file_bytes, without.file_bytes);
 }
 
 #[test]
 fn f15_presets_threads_and_coarser_meshes() {
     let scene = remeshed_body(9);
     let base = holds(&scene, &options()).1;
-    let one = compiled(
-        &scene,
-        &Options {
-            jobs: 1,
-            ..options()
-        },
-    )
-    .0;
-    let three = compiled(
-        &scene,
-        &Options {
-            jobs: 3,
-            ..options()
-        },
-    )
-    .0;
+    let one = compiled(&scene, &Options { jobs: 1, ..options() }).0;
+    let three = compiled(&scene, &Options { jobs: 3, ..options() }).0;
     assert_eq!(one, three);
     for preset in [Preset::Fast, Preset::Classic] {
-        let report = holds(
-            &scene,
-            &Options {
-                preset,
-                ..options()
-            },
-        )
-        .1;
+        let report = holds(&scene, &Options { preset, ..options() }).1;
         assert_eq!(report.meshes[0].method, "soft");
     }
     // Where the faces of a frame are too coarse to follow those of the others, they are refined.
-    let fine = Options {
-        tolerance: Tolerance::Relative(2e-3),
-        effort: 7,
-        ..options()
-    };
+    let fine = Options { tolerance: Tolerance::Relative(2e-3), effort: 7, ..options() };
     let report = holds(&scene, &fine).1;
     let points = |r: &Report| r.meshes[0].remeshed.as_ref().unwrap().points;
-    assert!(
-        points(&report) > points(&base),
-        "{} {}",
-        points(&report),
-        points(&base)
-    );
+    assert!(points(&report) > points(&base), "{} {}", points(&report), points(&base));
 }
 
 #[test]
@@ -428,14 +327,8 @@ fn f15_a_sheet_keeps_its_border_and_corners() {
     for (f, points) in decoded(&reel).iter().enumerate() {
         for corner in [DVec3::ZERO, DVec3::X, DVec3::Y, DVec3::X + DVec3::Y] {
             let corner = cloth(corner, f as f64 / 24.0);
-            let near = points
-                .iter()
-                .map(|p| p.distance(corner))
-                .fold(f64::INFINITY, f64::min);
-            assert!(
-                near <= tolerance,
-                "frame {f}: a corner is {near} off, {tolerance} is allowed"
-            );
+            let near = points.iter().map(|p| p.distance(corner)).fold(f64::INFINITY, f64::min);
+            assert!(near <= tolerance, "frame {f}: a corner is {near} off, {tolerance} is allowed");
         }
     }
 }
@@ -466,42 +359,21 @@ fn tearing() -> Scene {
                     let r = 1.0 + 0.4 * v.cos() * (1.0 + 0.2 * (u + 3.0 * t).sin());
                     DVec3::new(r * u.cos(), r * u.sin(), 0.4 * v.sin())
                 };
-                Soup {
-                    triangles: triangles.collect(),
-                    points: (0..n * m).map(place).collect(),
-                }
+                Soup { triangles: triangles.collect(), points: (0..n * m).map(place).collect() }
             }
         }
     };
-    scene(
-        (0..30)
-            .map(|f| frame(f, &mut random).shuffled(&mut random))
-            .collect(),
-    )
+    scene((0..30).map(|f| frame(f, &mut random).shuffled(&mut random)).collect())
 }
 
 #[test]
 fn f15_what_tears_gets_faces_for_each_stretch() {
-    let (reel, report) = holds(
-        &tearing(),
-        &Options {
-            tolerance: Tolerance::Relative(1e-2),
-            ..options()
-        },
-    );
+    let (reel, report) = holds(&tearing(), &Options { tolerance: Tolerance::Relative(1e-2), ..options() });
     let remeshed = report.meshes[0].remeshed.as_ref().unwrap();
-    assert_eq!(
-        (remeshed.runs, remeshed.frames, remeshed.own),
-        (3, 30, 0),
-        "{:?}",
-        report.remarks
-    );
+    assert_eq!((remeshed.runs, remeshed.frames, remeshed.own), (3, 30, 0), "{:?}", report.remarks);
     assert_eq!(report.meshes[0].method, "fluid");
     assert_eq!(
-        said(
-            &report,
-            "frames 0–9, 10–19, 20–29 have 3 sets of fixed faces"
-        ),
+        said(&report, "frames 0–9, 10–19, 20–29 have 3 sets of fixed faces"),
         1,
         "{:?}",
         report.remarks
@@ -532,31 +404,12 @@ fn f15_frames_that_nothing_holds_keep_their_faces() {
         frames.push(soup.shuffled(&mut random));
     }
     let scene = scene(frames);
-    let (_, report) = holds(
-        &scene,
-        &Options {
-            tolerance: Tolerance::Relative(1e-2),
-            ..options()
-        },
-    );
+    let (_, report) = holds(&scene, &Options { tolerance: Tolerance::Relative(1e-2), ..options() });
     let remeshed = report.meshes[0].remeshed.as_ref().unwrap();
-    assert_eq!(
-        (remeshed.runs, remeshed.frames, remeshed.own),
-        (2, 19, 1),
-        "{:?}",
-        report.remarks
-    );
-    assert_eq!(
-        said(&report, "1 of 20 frames keep their own faces"),
-        1,
-        "{:?}",
-        report.remarks
-    );
+    assert_eq!((remeshed.runs, remeshed.frames, remeshed.own), (2, 19, 1), "{:?}", report.remarks);
+    assert_eq!(said(&report, "1 of 20 frames keep their own faces"), 1, "{:?}", report.remarks);
     // A tolerance far below the size of the triangles: nothing is claimed.
-    let tight = Options {
-        tolerance: Tolerance::Relative(1e-6),
-        ..options()
-    };
+    let tight = Options { tolerance: Tolerance::Relative(1e-6), ..options() };
     let (reel, report) = holds(&scene, &tight);
     assert!(report.meshes[0].remeshed.is_none());
     assert_eq!(reel.description().meshes[0].remeshed, None);
@@ -566,45 +419,24 @@ fn f15_frames_that_nothing_holds_keep_their_faces() {
 #[test]
 fn f15_the_end_of_a_loop_leads_into_its_start() {
     let scene = remeshed_body(24);
-    let looped = Options {
-        cycle: true,
-        remesh_blend: Some(6),
-        ..options()
-    };
+    let looped = Options { cycle: true, remesh_blend: Some(6), ..options() };
     let (reel, report) = holds(&scene, &looped);
     assert_eq!(reel.description().meshes[0].remeshed, Some(6));
-    assert_eq!(
-        said(&report, "frames 18 to 23 are blended into the start"),
-        1,
-        "{:?}",
-        report.remarks
-    );
+    assert_eq!(said(&report, "frames 18 to 23 are blended into the start"), 1, "{:?}", report.remarks);
     assert!((reel.description().period - 1.0).abs() < 1e-9);
-    let step = |a: &Vec<DVec3>, b: &Vec<DVec3>| {
-        (a.iter().zip(b).map(|(a, b)| a.distance(*b))).fold(0.0, f64::max)
-    };
+    let step =
+        |a: &Vec<DVec3>, b: &Vec<DVec3>| (a.iter().zip(b).map(|(a, b)| a.distance(*b))).fold(0.0, f64::max);
     let frames = decoded(&reel);
     let seam = step(&frames[23], &frames[0]);
     let jump = {
         let frames = decoded(&holds(&scene, &options()).0);
         step(&frames[23], &frames[0])
     };
-    let usual = (1..18)
-        .map(|f| step(&frames[f - 1], &frames[f]))
-        .fold(0.0, f64::max);
-    assert!(
-        seam < 2.0 * usual && jump > 4.0 * usual,
-        "{seam} {jump} {usual}"
-    );
+    let usual = (1..18).map(|f| step(&frames[f - 1], &frames[f])).fold(0.0, f64::max);
+    assert!(seam < 2.0 * usual && jump > 4.0 * usual, "{seam} {jump} {usual}");
     // An eighth, where nothing else is said.
-    let usual = Options {
-        remesh_blend: None,
-        ..looped
-    };
-    assert_eq!(
-        holds(&scene, &usual).0.description().meshes[0].remeshed,
-        Some(3)
-    );
+    let usual = Options { remesh_blend: None, ..looped };
+    assert_eq!(holds(&scene, &usual).0.description().meshes[0].remeshed, Some(3));
 }
 
 #[test]
@@ -613,10 +445,7 @@ fn f15_the_checker_is_not_talked_round() {
     let (bytes, _) = compiled(&scene, &options());
     let not_ok = |scene: &Scene, bytes: &[u8], what: &str| {
         let checked = verify(scene, &opened(bytes.to_vec()), &|_, _| ()).unwrap();
-        let found = checked
-            .failures
-            .iter()
-            .any(|f| f.to_string().contains(what));
+        let found = checked.failures.iter().any(|f| f.to_string().contains(what));
         assert!(!checked.ok && found, "{what}: {:?}", checked.failures);
     };
     // Another body.
@@ -625,10 +454,7 @@ fn f15_the_checker_is_not_talked_round() {
     let moved = (0..6).map(|f| {
         let mut points: Vec<[f32; 3]> = Vec::new();
         other.meshes[0].positions.read(f, &mut points).unwrap();
-        points
-            .iter_mut()
-            .filter(|p| p[2] > 1.2)
-            .for_each(|p| p[2] += 0.05);
+        points.iter_mut().filter(|p| p[2] > 1.2).for_each(|p| p[2] += 0.05);
         points
     });
     let moved = Channel::in_memory((*sampling).clone(), moved.collect());
@@ -641,19 +467,11 @@ fn f15_the_checker_is_not_talked_round() {
         soup.append(&ball(1, &mut random).moved(|p| 0.1 * p));
         soup
     });
-    not_ok(
-        &self::scene(more.collect()),
-        &bytes,
-        "point or triangle of the source",
-    );
+    not_ok(&self::scene(more.collect()), &bytes, "point or triangle of the source");
     // One whose faces never changed.
     let soup = ball(4, &mut Random(7));
     let fixed = (0..6).map(|f| soup.clone().moved(|p| body(p, f as f64 / 24.0)));
-    not_ok(
-        &self::scene(fixed.collect()),
-        &bytes,
-        "the source's do not change",
-    );
+    not_ok(&self::scene(fixed.collect()), &bytes, "the source's do not change");
 }
 
 #[test]
@@ -671,10 +489,9 @@ fn f15_sections_of_an_options_file_and_sets_of_faces() {
             list.filter(|(_, t)| up(t)).map(|(i, _)| i as i32).collect()
         })
         .collect();
-    scene.meshes[0].face_sets.push(FaceSet {
-        name: "upper".into(),
-        faces: Channel::in_memory((*sampling).clone(), upper),
-    });
+    scene.meshes[0]
+        .face_sets
+        .push(FaceSet { name: "upper".into(), faces: Channel::in_memory((*sampling).clone(), upper) });
     let section = |remesh| MeshOverride {
         glob: "/wat*".into(),
         tolerance: None,
@@ -682,36 +499,23 @@ fn f15_sections_of_an_options_file_and_sets_of_faces() {
         parts: None,
         remesh: Some(remesh),
     };
-    let on = Options {
-        remesh: false,
-        meshes: vec![section(true)],
-        ..options()
-    };
+    let on = Options { remesh: false, meshes: vec![section(true)], ..options() };
     let (reel, report) = holds(&scene, &on);
     assert_eq!(report.meshes[0].method, "soft", "{:?}", report.remarks);
     let mesh = &reel.description().meshes[0];
     let upper = mesh.materials.iter().find(|m| m.name == "upper").unwrap();
     let share = f64::from(upper.count) / f64::from(mesh.indices);
     assert!((0.3..0.6).contains(&share), "{share}");
-    let off = Options {
-        meshes: vec![section(false)],
-        ..options()
-    };
+    let off = Options { meshes: vec![section(false)], ..options() };
     assert!(holds(&scene, &off).1.meshes[0].remeshed.is_none());
 }
 
 #[test]
 fn f15_wrong_uses_are_named() {
     for (change, what) in [
-        (
-            (|o| o.method = MethodChoice::Fluid) as fn(&mut Options),
-            "--method fluid",
-        ),
+        ((|o| o.method = MethodChoice::Fluid) as fn(&mut Options), "--method fluid"),
         (|o| o.remesh_blend = Some(3), "--cycle"),
-        (
-            |o| (o.remesh, o.cycle, o.remesh_blend) = (false, true, Some(3)),
-            "add --remesh",
-        ),
+        (|o| (o.remesh, o.cycle, o.remesh_blend) = (false, true, Some(3)), "add --remesh"),
     ] {
         let mut wanted = options();
         change(&mut wanted);
@@ -719,31 +523,16 @@ fn f15_wrong_uses_are_named() {
         assert!(error.contains(what), "{error}");
     }
     // Faces that tear cannot be soft, re-meshed or not.
-    let soft = Options {
-        method: MethodChoice::Soft,
-        tolerance: Tolerance::Relative(1e-2),
-        ..options()
-    };
-    let error = compile(
-        &tearing(),
-        Vec::new(),
-        Path::new("/no/such.reel"),
-        &soft,
-        &meshreel_check::reopen,
-        &Silent,
-    )
-    .unwrap_err();
+    let soft = Options { method: MethodChoice::Soft, tolerance: Tolerance::Relative(1e-2), ..options() };
+    let error =
+        compile(&tearing(), Vec::new(), Path::new("/no/such.reel"), &soft, &meshreel_check::reopen, &Silent)
+            .unwrap_err();
     assert!(error.to_string().contains("larger --tolerance"), "{error}");
     // Nothing to do is said.
     let soup = ball(2, &mut Random(7));
     let fixed = (0..6).map(|f| soup.clone().moved(|p| body(p, f as f64 / 24.0)));
     let report = compiled(&scene(fixed.collect()), &options()).1;
-    assert_eq!(
-        said(&report, "--remesh changes nothing"),
-        1,
-        "{:?}",
-        report.remarks
-    );
+    assert_eq!(said(&report, "--remesh changes nothing"), 1, "{:?}", report.remarks);
 }
 
 #[test]
@@ -752,21 +541,14 @@ fn f15_the_corpus_holds() {
         println!("skipped: MESHREEL_CORPUS is not set");
         return;
     };
-    // A ring that another body cuts holds for stretches; balls that merge and part all the time do not, and nothing is claimed of them.
+    // A ring that another body cuts holds for stretches; balls that merge and part all the time do not, and
+    // nothing is claimed of them.
     for (name, tolerance, least) in [("e_boolean_build", 1e-2, 24), ("e_metaballs", 1e-2, 0)] {
         let file = Path::new(&corpus).join(format!("alembic/gen/{name}.abc"));
         let scene = read::open(&file, &read::ReadOptions::default()).unwrap().0;
-        let wanted = Options {
-            tolerance: Tolerance::Relative(tolerance),
-            ..options()
-        };
+        let wanted = Options { tolerance: Tolerance::Relative(tolerance), ..options() };
         let (_, report) = holds(&scene, &wanted);
-        let frames: usize = report
-            .meshes
-            .iter()
-            .flat_map(|m| &m.remeshed)
-            .map(|r| r.frames)
-            .sum();
+        let frames: usize = report.meshes.iter().flat_map(|m| &m.remeshed).map(|r| r.frames).sum();
         assert!(frames >= least, "{name}: {frames}");
     }
 }

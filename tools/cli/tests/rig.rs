@@ -1,4 +1,5 @@
-//! A character stays one: its mesh keeps its rig, any clip of its skeleton moves it as the source does, and it comes back with a skin.
+//! A character stays one: its mesh keeps its rig, any clip of its skeleton moves it as the source does, and
+//! it comes back with a skin.
 
 use crate::given::{Worm, object, run, structure};
 use crate::replaced::replaced;
@@ -15,18 +16,13 @@ fn vector(p: [f32; 3]) -> DVec3 {
 }
 
 fn open(path: &Path, animation: Option<&str>) -> Scene {
-    let options = ReadOptions {
-        animation: animation.map(str::to_owned),
-        ..ReadOptions::default()
-    };
+    let options = ReadOptions { animation: animation.map(str::to_owned), ..ReadOptions::default() };
     read::open(path, &options).unwrap().0
 }
 
 /// Compiles `worm.glb` with its rig, and checks it; what both said.
 fn kept(folder: &Path, more: &[&str]) -> (Value, Value) {
-    let line = [
-        "compile", "worm.glb", "-o", "a.reel", "--rig", "keep", "--json",
-    ];
+    let line = ["compile", "worm.glb", "-o", "a.reel", "--rig", "keep", "--json"];
     let done = object(&[&line[..], more].concat(), folder);
     let checked = object(&["verify", "worm.glb", "a.reel", "--json"], folder);
     assert_eq!(checked["ok"], true, "{checked}");
@@ -53,10 +49,7 @@ impl Driver<'_> {
 }
 
 fn farthest(got: &[[f32; 3]], wanted: impl Fn(usize) -> [f32; 3]) -> f64 {
-    let off = got
-        .iter()
-        .enumerate()
-        .map(|(v, got)| vector(*got).distance(vector(wanted(v))));
+    let off = got.iter().enumerate().map(|(v, got)| vector(*got).distance(vector(wanted(v))));
     off.fold(0.0, f64::max)
 }
 
@@ -66,18 +59,11 @@ fn f17_any_clip_moves_a_mesh_as_the_source_does() {
     let at = folder.path();
     // In a bind space of the size of the world, and in one a hundred times as large.
     for size in [1.0, 100.0] {
-        let worm = Worm {
-            size,
-            more: 2,
-            ..Worm::default()
-        };
+        let worm = Worm { size, more: 2, ..Worm::default() };
         worm.write(&at.join("worm.glb"));
         let (done, checked) = kept(at, &[]);
         let (made, rig) = (&done["rigs"][0], &checked["rigs"][0]);
-        assert_eq!(
-            (made["joints"].as_u64(), rig["clips"].as_u64()),
-            (Some(7), Some(3))
-        );
+        assert_eq!((made["joints"].as_u64(), rig["clips"].as_u64()), (Some(7), Some(3)));
         assert_eq!(rig["samples"].as_u64(), Some(61 + 51 + 41));
         let number = |value: &Value, key: &str| value[key].as_f64().unwrap();
         let tolerance = number(rig, "tolerance");
@@ -90,10 +76,7 @@ fn f17_any_clip_moves_a_mesh_as_the_source_does() {
         let skin: &Skin = scene.meshes[0].skin.as_deref().unwrap();
         let reel = Reel::open(at.join("a.reel"), &Limits::default()).unwrap();
         let (rigs, clips) = (reel.rigs().unwrap(), reel.clips().unwrap());
-        let driver = Driver {
-            reel: &reel,
-            rig: &rigs[0],
-        };
+        let driver = Driver { reel: &reel, rig: &rigs[0] };
         assert_eq!(rigs[0].first_frame(), Some((0, 0)));
         let map = reel.source_map(0).unwrap().unwrap().vertex_point;
         let mut poses = Vec::new();
@@ -139,24 +122,14 @@ fn f17_by_default_a_mesh_is_what_frames_show() {
     Worm::default().write(&at.join("worm.glb"));
     let plain = object(&["compile", "worm.glb", "-o", "a.reel", "--json"], at);
     assert_eq!(plain["rigs"].as_array().map(Vec::len), Some(0));
-    let bake = object(
-        &[
-            "compile", "worm.glb", "-o", "b.reel", "--rig", "bake", "--json",
-        ],
-        at,
-    );
+    let bake = object(&["compile", "worm.glb", "-o", "b.reel", "--rig", "bake", "--json"], at);
     assert_eq!(plain["file_bytes"], bake["file_bytes"]);
     let bytes = |name: &str| std::fs::read(at.join(name)).unwrap();
     assert_eq!(bytes("a.reel"), bytes("b.reel"));
     let reel = Reel::open(at.join("a.reel"), &Limits::default()).unwrap();
     assert!(reel.rigs().unwrap().is_empty());
     // A rig is looked at through the source map.
-    let output = run(
-        &[
-            "compile", "worm.glb", "-o", "c.reel", "--rig", "keep", "--strip",
-        ],
-        at,
-    );
+    let output = run(&["compile", "worm.glb", "-o", "c.reel", "--rig", "keep", "--strip"], at);
     assert_eq!(output.status.code(), Some(2));
 }
 
@@ -165,10 +138,7 @@ fn f17_by_default_a_mesh_is_what_frames_show() {
 fn f17_a_rig_that_does_not_say_all_is_left_out() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
-    let worm = Worm {
-        swells: true,
-        ..Worm::default()
-    };
+    let worm = Worm { swells: true, ..Worm::default() };
     worm.write(&at.join("worm.glb"));
     let (done, checked) = kept(at, &["--method", "soft"]);
     assert_eq!(done["rigs"].as_array().map(Vec::len), Some(0));
@@ -185,7 +155,8 @@ fn f17_a_rig_that_does_not_say_all_is_left_out() {
     assert_eq!(done["clips"], plain["clips"]);
 }
 
-/// Back as one character: a skin on the skeleton, an animation for each clip that moves mesh and joints, and no morph targets.
+/// Back as one character: a skin on the skeleton, an animation for each clip that moves mesh and joints, and
+/// no morph targets.
 #[test]
 fn f17_a_character_comes_back_as_one() {
     let folder = tempfile::tempdir().unwrap();
@@ -210,9 +181,8 @@ fn f17_a_character_comes_back_as_one() {
     assert_eq!(back["skins"].as_array().map(Vec::len), Some(1));
     let primitive = &back["meshes"][0]["primitives"][0];
     assert!(primitive["attributes"]["JOINTS_0"].is_u64() && primitive["targets"].is_null());
-    let names: Vec<&str> = (back["animations"].as_array().unwrap().iter())
-        .map(|a| a["name"].as_str().unwrap())
-        .collect();
+    let names: Vec<&str> =
+        (back["animations"].as_array().unwrap().iter()).map(|a| a["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["crawl", "roll"]);
     // Each moves the points as the source's does, and the joints with them.
     for name in names {
@@ -227,38 +197,13 @@ fn f17_a_character_comes_back_as_one() {
             let off = farthest(&got, |v| wanted[v]);
             assert!(off <= 1.05 * tolerance, "{name} {time}: {off}");
         }
-        assert!(
-            source
-                .clips
-                .iter()
-                .zip(&back.clips)
-                .all(|(a, b)| a.samples == b.samples)
-        );
+        assert!(source.clips.iter().zip(&back.clips).all(|(a, b)| a.samples == b.samples));
     }
     // It compiles again, rig and all.
-    let line = [
-        "compile",
-        "back.glb",
-        "-o",
-        "again.reel",
-        "--rig",
-        "keep",
-        "--json",
-    ];
+    let line = ["compile", "back.glb", "-o", "again.reel", "--rig", "keep", "--json"];
     assert_eq!(object(&line, at)["rigs"].as_array().map(Vec::len), Some(1));
     // Frames on request.
-    object(
-        &[
-            "extract",
-            "a.reel",
-            "-o",
-            "points.glb",
-            "--as",
-            "points",
-            "--json",
-        ],
-        at,
-    );
+    object(&["extract", "a.reel", "-o", "points.glb", "--as", "points", "--json"], at);
     let points = structure(&at.join("points.glb"));
     assert!(points["meshes"][0]["primitives"][0]["targets"].is_array());
 }
@@ -268,10 +213,7 @@ fn f17_a_character_comes_back_as_one() {
 fn f17_ranges_and_rigs_together() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
-    let worm = Worm {
-        more: 1,
-        ..Worm::default()
-    };
+    let worm = Worm { more: 1, ..Worm::default() };
     worm.write(&at.join("worm.glb"));
     let (done, _) = kept(at, &["--animation", "all"]);
     assert_eq!(done["frames"].as_u64(), Some(61 + 51));
@@ -285,11 +227,7 @@ fn f17_ranges_and_rigs_together() {
 fn f17_a_rig_may_be_all_that_is_kept() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
-    let worm = Worm {
-        frames: 241,
-        more: 1,
-        ..Worm::default()
-    };
+    let worm = Worm { frames: 241, more: 1, ..Worm::default() };
     worm.write(&at.join("worm.glb"));
     let line = |output, rig| ["compile", "worm.glb", "-o", output, "--rig", rig, "--json"];
     let bake = object(&line("bake.reel", "bake"), at);
@@ -300,10 +238,7 @@ fn f17_a_rig_may_be_all_that_is_kept() {
     };
     println!("bake {} only {}", bytes(&bake), bytes(&only));
     assert!(bytes(&only) < bytes(&bake));
-    assert_eq!(
-        (only["frames"].as_u64(), &only["meshes"][0]["method"]),
-        (Some(1), &"static".into())
-    );
+    assert_eq!((only["frames"].as_u64(), &only["meshes"][0]["method"]), (Some(1), &"static".into()));
     let checked = object(&["verify", "worm.glb", "only.reel", "--json"], at);
     assert_eq!(checked["ok"], true, "{checked}");
     assert_eq!(checked["rigs"][0]["samples"].as_u64(), Some(241 + 231));
@@ -320,10 +255,7 @@ fn f17_a_rig_may_be_all_that_is_kept() {
     let output = run(&["extract", "only.reel", "-o", "back.abc"], at);
     assert!(String::from_utf8_lossy(&output.stderr).contains("stand still"));
     // What cannot be moved so is not made to stand.
-    let worm = Worm {
-        swells: true,
-        ..Worm::default()
-    };
+    let worm = Worm { swells: true, ..Worm::default() };
     worm.write(&at.join("worm.glb"));
     let output = run(&line("swell.reel", "only"), at);
     assert_eq!(output.status.code(), Some(1));
@@ -336,10 +268,7 @@ fn f17_a_rig_may_be_all_that_is_kept() {
 fn f17_a_rig_is_not_believed() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
-    let worm = Worm {
-        more: 1,
-        ..Worm::default()
-    };
+    let worm = Worm { more: 1, ..Worm::default() };
     worm.write(&at.join("worm.glb"));
     kept(at, &["--animation", "all"]);
     let reel = Reel::open(at.join("a.reel"), &Limits::default()).unwrap();

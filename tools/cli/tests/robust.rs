@@ -1,5 +1,5 @@
-//! Damaged inputs, targets that cannot be written, and being killed: one line that says so, within bounds of time and
-//! memory, and never half a file that opens.
+//! Damaged inputs, targets that cannot be written, and being killed: one line that says so, within bounds of
+//! time and memory, and never half a file that opens.
 #![cfg(unix)]
 
 use meshreel::{FrameDecoder, Limits, Reel};
@@ -79,9 +79,7 @@ impl Ended {
 }
 
 fn bundled(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../testdata/inputs")
-        .join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/inputs").join(name)
 }
 
 fn corpus() -> Option<PathBuf> {
@@ -96,9 +94,7 @@ fn corpus() -> Option<PathBuf> {
 
 fn names(folder: &Path) -> Vec<String> {
     let entry = |e: std::io::Result<std::fs::DirEntry>| e.unwrap().file_name().into_string();
-    let mut names: Vec<String> = (std::fs::read_dir(folder).unwrap())
-        .map(|e| entry(e).unwrap())
-        .collect();
+    let mut names: Vec<String> = (std::fs::read_dir(folder).unwrap()).map(|e| entry(e).unwrap()).collect();
     names.sort();
     names
 }
@@ -108,15 +104,7 @@ fn survives(input: &Path, folder: &Path) -> bool {
     let target = folder.join("out.reel");
     let _ = std::fs::remove_file(&target);
     bounded(&[&"info", &input]).sound(&input);
-    bounded(&[
-        &"info",
-        &"--tree",
-        &"--streams",
-        &"--frames",
-        &"--json",
-        &input,
-    ])
-    .sound(&input);
+    bounded(&[&"info", &"--tree", &"--streams", &"--frames", &"--json", &input]).sound(&input);
     let compiled = bounded(&[&"compile", &input, &"-o", &target]).sound(&input);
     assert_eq!(compiled, target.exists(), "{input:?}");
     if compiled {
@@ -225,10 +213,7 @@ fn damaged_hdf5() {
 #[test]
 fn inputs_that_are_no_files() {
     let folder = tempfile::tempdir().unwrap();
-    let (none, target) = (
-        folder.path().join("none.abc"),
-        folder.path().join("out.reel"),
-    );
+    let (none, target) = (folder.path().join("none.abc"), folder.path().join("out.reel"));
     bounded(&[&"compile", &none, &"-o", &target]).fails_with("none.abc");
     let inside = folder.path().join("inside.abc");
     std::fs::create_dir(&inside).unwrap();
@@ -268,11 +253,7 @@ fn targets_that_cannot_be() {
     std::fs::copy(&input, &own).unwrap();
     let before = std::fs::read(&own).unwrap();
     bounded(&[&"compile", &own, &"-o", &own]);
-    assert_eq!(
-        std::fs::read(&own).unwrap(),
-        before,
-        "the source was overwritten"
-    );
+    assert_eq!(std::fs::read(&own).unwrap(), before, "the source was overwritten");
 }
 
 #[test]
@@ -328,16 +309,9 @@ fn a_full_disk() {
         echo old > \"$DIR/out.reel\"
         \"$BIN\" compile \"$IN\" -o \"$DIR/out.reel\"; echo \"code $?\"
         ls -A \"$DIR\"; cat \"$DIR/out.reel\"";
-    let run = script(
-        &format!("unshare -rm sh -c '{inside}' || exit 77"),
-        folder.path(),
-        &input,
-    );
+    let run = script(&format!("unshare -rm sh -c '{inside}' || exit 77"), folder.path(), &input);
     if run.code == Some(77) {
-        println!(
-            "skipped: no file system can be mounted here: {}",
-            run.stderr
-        );
+        println!("skipped: no file system can be mounted here: {}", run.stderr);
     } else {
         assert_eq!(run.stdout, "code 1\nout.reel\nold\n", "{}", run.stderr);
         assert!(run.stderr.contains("out.reel") && !run.stderr.contains("defect"));

@@ -27,9 +27,7 @@ fn sampled(change: impl Fn(&mut common::Parts)) -> (Reel, Scene) {
 #[test]
 fn the_tree_comes_back() {
     let (_, scene) = sampled(|_| {});
-    let shown: Vec<(&str, NodeKind)> = (scene.nodes.iter())
-        .map(|n| (&n.path[..], n.kind))
-        .collect();
+    let shown: Vec<(&str, NodeKind)> = (scene.nodes.iter()).map(|n| (&n.path[..], n.kind)).collect();
     let want = [
         ("/root", NodeKind::Xform),
         ("/root/cloth", NodeKind::Xform),
@@ -85,25 +83,15 @@ fn values_are_what_the_decoder_shows() {
         let matrix = read(&hand.transform.as_ref().unwrap().matrix, frame)[0];
         let rows = matrix.transpose().to_cols_array_2d();
         assert_eq!(rows[..3], decoder.transform(3).matrix());
-        for (path, record) in [
-            ("/root/rock", 4),
-            ("/water", 6),
-            ("/root/arm/hand/handShape", 3),
-        ] {
+        for (path, record) in [("/root/rock", 4), ("/water", 6), ("/root/arm/hand/handShape", 3)] {
             let shown = read(node(path).visibility.as_ref().unwrap(), frame);
             assert_eq!(shown, [i8::from(decoder.visible(record))], "{path} {frame}");
         }
     }
-    assert_eq!(
-        read(node("/root/rock2").visibility.as_ref().unwrap(), 0),
-        [0]
-    );
+    assert_eq!(read(node("/root/rock2").visibility.as_ref().unwrap(), 0), [0]);
     assert!(node("/root/cloth/clothShape").visibility.is_none());
     let uv = &scene.meshes[0].uvs;
-    assert_eq!(
-        (uv.len(), uv[0].values.len(), uv[1].values.len()),
-        (2, 1, FRAMES)
-    );
+    assert_eq!((uv.len(), uv[0].values.len(), uv[1].values.len()), (2, 1, FRAMES));
     assert_eq!(scene.meshes[0].face_sets[1].name, "cloth2");
 }
 
@@ -125,9 +113,7 @@ fn polygons_come_from_the_source_map_where_it_is() {
 fn times_are_uniform_where_they_are() {
     let (_, scene) = sampled(|_| {});
     let sampling = scene.meshes[0].positions.sampling();
-    assert!(
-        matches!(**sampling, TimeSampling::Uniform { step, .. } if (step - 1.0 / 24.0).abs() < 1e-12)
-    );
+    assert!(matches!(**sampling, TimeSampling::Uniform { step, .. } if (step - 1.0 / 24.0).abs() < 1e-12));
     let (reel, scene) = sampled(|parts| parts.frames[3].0 += 0.01);
     let sampling = scene.meshes[0].positions.sampling();
     assert!(matches!(**sampling, TimeSampling::Acyclic { .. }));

@@ -1,5 +1,6 @@
-//! Content on which careless work grows with the square of its size, and content that cancels: what is compiled of it verifies. There is no
-//! clock in these tests; with work that grows with the square they would not end.
+//! Content on which careless work grows with the square of its size, and content that cancels: what is
+//! compiled of it verifies. There is no clock in these tests; with work that grows with the square they would
+//! not end.
 
 use crate::cli::common::run;
 use glam::DMat4;
@@ -7,16 +8,11 @@ use meshreel::{Limits, Reel};
 use meshreel_check::{Report, reopen, verify};
 use meshreel_compile::{MethodChoice, Options, Preset, Silent, Tolerance, compile};
 use meshreel_scene::write;
-use meshreel_scene::{
-    Channel, Mesh, Node, NodeKind, Scene, TimeSampling, Topology, Transform, Winding,
-};
+use meshreel_scene::{Channel, Mesh, Node, NodeKind, Scene, TimeSampling, Topology, Transform, Winding};
 
 /// A scene of one mesh, which moves where there are several samples of points.
 fn scene(mut samples: Vec<Vec<[f32; 3]>>, faces: &[Vec<i32>]) -> Scene {
-    let times = TimeSampling::Uniform {
-        start: 0.0,
-        step: 1.0 / 24.0,
-    };
+    let times = TimeSampling::Uniform { start: 0.0, step: 1.0 / 24.0 };
     let mesh = Mesh {
         path: "/mesh".into(),
         topology: match samples.len() {
@@ -54,11 +50,7 @@ fn scene(mut samples: Vec<Vec<[f32; 3]>>, faces: &[Vec<i32>]) -> Scene {
         samples: 1,
         user_properties: Vec::new(),
     };
-    Scene {
-        nodes: vec![node],
-        meshes: vec![mesh],
-        ..Scene::default()
-    }
+    Scene { nodes: vec![node], meshes: vec![mesh], ..Scene::default() }
 }
 
 /// Compiles and verifies; gives the report, the triangles of the mesh, and remarks.
@@ -78,11 +70,7 @@ fn presets() -> impl Iterator<Item = Options> {
     [Preset::Small, Preset::Fast, Preset::Classic]
         .into_iter()
         .flat_map(|preset| [false, true].map(|strip| (preset, strip)))
-        .map(|(preset, strip)| Options {
-            preset,
-            strip,
-            ..Options::default()
-        })
+        .map(|(preset, strip)| Options { preset, strip, ..Options::default() })
 }
 
 fn disc(corners: i32) -> Vec<[f32; 3]> {
@@ -95,7 +83,8 @@ fn disc(corners: i32) -> Vec<[f32; 3]> {
 
 #[test]
 fn leaf_cards_hold_and_have_two_sides() {
-    // Cards of a front and a back on the same points, one of them folded, swaying; at the usual size and as small as 1e-6.
+    // Cards of a front and a back on the same points, one of them folded, swaying; at the usual size and as
+    // small as 1e-6.
     for size in [1.0, 1e-6] {
         let mut samples = Vec::new();
         for frame in 0..40 {
@@ -127,7 +116,8 @@ fn leaf_cards_hold_and_have_two_sides() {
 
 #[test]
 fn what_cancels_and_what_has_no_extent_holds() {
-    // A sheet folded flat on itself with points of its own; a box as small as f32 can tell at 1e14; one point, asked for less than f32 holds.
+    // A sheet folded flat on itself with points of its own; a box as small as f32 can tell at 1e14; one
+    // point, asked for less than f32 holds.
     let fold = vec![
         [0.0, 0.0, 0.0],
         [0.0, 1.0, 0.0],
@@ -139,14 +129,7 @@ fn what_cancels_and_what_has_no_extent_holds() {
     let fold = scene(vec![fold], &[vec![0, 1, 2, 3], vec![1, 0, 5, 4]]);
     let corner = |i: i32, k: i32| 1e14 + 1e8 * (i >> k & 1) as f32;
     let cube: Vec<[f32; 3]> = (0..8).map(|i| [0, 1, 2].map(|k| corner(i, k))).collect();
-    let sides = [
-        [0, 2, 3, 1],
-        [4, 5, 7, 6],
-        [0, 1, 5, 4],
-        [2, 6, 7, 3],
-        [0, 4, 6, 2],
-        [1, 3, 7, 5],
-    ];
+    let sides = [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]];
     let far = scene(vec![cube], &sides.map(|s| s.to_vec()));
     let point = scene(vec![vec![[1e-30, 0.0, 0.0]]], &[]);
     let mut flat = scene(vec![disc(12)], &[(0..12).collect()]);
@@ -161,13 +144,7 @@ fn what_cancels_and_what_has_no_extent_holds() {
         for options in presets() {
             held(scene, &options);
             let tolerance = Tolerance::Absolute(1e-42);
-            held(
-                scene,
-                &Options {
-                    tolerance,
-                    ..options
-                },
-            );
+            held(scene, &Options { tolerance, ..options });
         }
     }
 }
@@ -182,12 +159,7 @@ fn repeated_triangles_are_left_out_with_a_remark() {
     for options in presets() {
         let (_, triangles, remarks) = held(&scene, &options);
         assert_eq!(triangles, 2);
-        assert!(
-            remarks
-                .iter()
-                .any(|r| r.contains("199999 that repeat earlier ones")),
-            "{remarks:?}"
-        );
+        assert!(remarks.iter().any(|r| r.contains("199999 that repeat earlier ones")), "{remarks:?}");
     }
 }
 
@@ -199,16 +171,10 @@ fn a_polygon_and_a_fan_of_two_hundred_thousand_hold() {
     assert_eq!(triangles, count as usize - 2);
     let mut points = disc(count);
     points.push([0.0, 0.0, 1.0]);
-    let faces: Vec<Vec<i32>> = (0..count)
-        .map(|i| vec![count, i, (i + 1) % count])
-        .collect();
+    let faces: Vec<Vec<i32>> = (0..count).map(|i| vec![count, i, (i + 1) % count]).collect();
     let fan = scene(vec![points], &faces);
     for (lod, strip) in [(2, false), (0, true)] {
-        let options = Options {
-            lod,
-            strip,
-            ..Options::default()
-        };
+        let options = Options { lod, strip, ..Options::default() };
         let (_, triangles, _) = held(&fan, &options);
         assert_eq!(triangles, count as usize);
     }
@@ -222,29 +188,14 @@ fn tumbling(boxes: usize, frames: usize) -> Scene {
             let (y, x) = (time * (1.0 + way % 3.0)).sin_cos();
             (0..8).map(move |corner| {
                 let side = |k: usize| (corner >> k & 1) as f32 - 0.5;
-                let turned = [
-                    x * side(0) - y * side(1),
-                    y * side(0) + x * side(1),
-                    side(2),
-                ];
-                let middle = [
-                    3.0 * (way % 5.0),
-                    time * (way - 8.0),
-                    (time * 2.0 + way).sin(),
-                ];
+                let turned = [x * side(0) - y * side(1), y * side(0) + x * side(1), side(2)];
+                let middle = [3.0 * (way % 5.0), time * (way - 8.0), (time * 2.0 + way).sin()];
                 std::array::from_fn(|k| turned[k] + middle[k])
             })
         };
         (0..boxes).flat_map(of_box).collect()
     });
-    let sides = [
-        [0, 2, 3, 1],
-        [4, 5, 7, 6],
-        [0, 1, 5, 4],
-        [2, 6, 7, 3],
-        [0, 4, 6, 2],
-        [1, 3, 7, 5],
-    ];
+    let sides = [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]];
     let faces: Vec<Vec<i32>> = (0..boxes as i32)
         .flat_map(|b| sides.map(|side| side.map(|corner| 8 * b + corner).to_vec()))
         .collect();
@@ -277,9 +228,7 @@ fn bending(frames: usize) -> Scene {
         (0..30).flat_map(ring).collect()
     });
     let faces: Vec<Vec<i32>> = (0..29)
-        .flat_map(|r| {
-            (0..8).map(move |k| [(r, k), (r, (k + 1) % 8), (r + 1, (k + 1) % 8), (r + 1, k)])
-        })
+        .flat_map(|r| (0..8).map(move |k| [(r, k), (r, (k + 1) % 8), (r + 1, (k + 1) % 8), (r + 1, k)]))
         .map(|quad| quad.map(|(r, k)| 8 * r + k).to_vec())
         .collect();
     scene(samples.collect(), &faces)
@@ -296,39 +245,22 @@ fn e06_parts_and_bones_are_found_in_little_memory() {
         (bytes, report.meshes[0].method, remarks)
     };
     // Points × frames × 12 bytes are many times what is allowed.
-    for (scene, raw) in [
-        (tumbling(24, 130), 24 * 8 * 130 * 12),
-        (bending(130), 240 * 130 * 12),
-    ] {
+    for (scene, raw) in [(tumbling(24, 130), 24 * 8 * 130 * 12), (bending(130), 240 * 130 * 12)] {
         for preset in [Preset::Small, Preset::Fast] {
-            let with = |memory: u64| Options {
-                preset,
-                memory,
-                ..Options::default()
-            };
+            let with = |memory: u64| Options { preset, memory, ..Options::default() };
             let (large, in_large, _) = size(&scene, &with(512 << 20));
             let (little, in_little, remarks) = size(&scene, &with(raw / 2));
             // On the way of fewest bytes; the fast one may well leave bones away.
             assert!(preset == Preset::Fast || in_large != "soft" && in_little != "soft");
-            assert!(
-                little as f64 <= large as f64 * 1.1,
-                "{preset:?}: {large} {little}"
-            );
+            assert!(little as f64 <= large as f64 * 1.1, "{preset:?}: {large} {little}");
             assert!(remarks.is_empty(), "{remarks:?}");
             // Not even a sample has room.
             let (_, soft, remarks) = size(&scene, &with(raw / 10));
             assert_eq!(soft, "soft");
-            assert!(
-                remarks.iter().any(|r| r.contains("ask for --memory")),
-                "{remarks:?}"
-            );
+            assert!(remarks.iter().any(|r| r.contains("ask for --memory")), "{remarks:?}");
         }
     }
-    let asked = Options {
-        method: MethodChoice::Rigid,
-        memory: 1 << 20,
-        ..Options::default()
-    };
+    let asked = Options { method: MethodChoice::Rigid, memory: 1 << 20, ..Options::default() };
     assert_eq!(size(&tumbling(24, 40), &asked).1, "rigid");
 }
 
@@ -353,9 +285,7 @@ fn a_gltf_of_very_many_primitives_takes_little_of_each() {
     std::fs::write(own("many.gltf"), text).unwrap();
     let (input, output) = (own("many.gltf"), own("many.reel"));
     let [input, output] = [&input, &output].map(|p| p.to_str().unwrap());
-    let made = run(["compile", input, "-o", output, "--json"])
-        .expect(0)
-        .json();
+    let made = run(["compile", input, "-o", output, "--json"]).expect(0).json();
     assert_eq!(made["meshes"][0]["vertices"], 3 * count);
     if let Some(peak) = made["peak_anon_bytes"].as_u64() {
         assert!(peak < (64 << 20) + 3000 * count as u64, "{peak} bytes");
@@ -373,18 +303,11 @@ fn very_many_objects_go_to_obj_and_keep_names_of_their_own() {
         mesh: Some(i),
         ..one.nodes[0].clone()
     });
-    let scene = Scene {
-        nodes: nodes.collect(),
-        meshes: vec![one.meshes[0].clone(); count],
-        ..Scene::default()
-    };
+    let scene =
+        Scene { nodes: nodes.collect(), meshes: vec![one.meshes[0].clone(); count], ..Scene::default() };
     let folder = tempfile::tempdir().unwrap();
     write::obj::write(folder.path(), &scene, &[0.0], &mut |_, _| ()).unwrap();
-    let file = std::fs::read_dir(folder.path())
-        .unwrap()
-        .next()
-        .unwrap()
-        .unwrap();
+    let file = std::fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap();
     let text = std::fs::read_to_string(file.path()).unwrap();
     let mut names: Vec<&str> = text.lines().filter(|line| line.starts_with("o ")).collect();
     assert_eq!(names.len(), count);
@@ -409,16 +332,9 @@ fn more_meshes_than_memory_was_allowed_for_are_remarked_upon() {
         positions: Channel::constant(disc(3 + i as i32)),
         ..one.meshes[0].clone()
     });
-    let scene = Scene {
-        nodes: nodes.collect(),
-        meshes: meshes.collect(),
-        ..Scene::default()
-    };
+    let scene = Scene { nodes: nodes.collect(), meshes: meshes.collect(), ..Scene::default() };
     for (memory, says) in [(1 << 20, true), (512 << 20, false)] {
-        let options = Options {
-            memory,
-            ..Options::default()
-        };
+        let options = Options { memory, ..Options::default() };
         let (_, _, remarks) = held(&scene, &options);
         assert_eq!(remarks.iter().any(|r| r.contains("--memory")), says);
     }

@@ -1,13 +1,12 @@
-//! Meshes that stand still before they move, or afterwards: nothing is stored or decoded of them there, and they hold.
+//! Meshes that stand still before they move, or afterwards: nothing is stored or decoded of them there, and
+//! they hold.
 
 use crate::replaced::replaced;
 use meshreel::{Command, FrameDecoder, Limits, Options as PlayerOptions, Player, Reel, RestState};
 use meshreel_check::verify;
 use meshreel_codec::block::Format;
 use meshreel_codec::record::{Coding, Method};
-use meshreel_compile::{
-    MethodChoice, Options, Preset, Report, Silent, Tolerance, TransformForm, compile,
-};
+use meshreel_compile::{MethodChoice, Options, Preset, Report, Silent, Tolerance, TransformForm, compile};
 use meshreel_scene::{
     Attribute, Channel, Mesh, Node, NodeKind, Scene, Scope, TimeSampling, Topology, Winding,
 };
@@ -18,19 +17,11 @@ use std::sync::Arc;
 const FRAMES: usize = 333;
 
 fn times() -> TimeSampling {
-    TimeSampling::Uniform {
-        start: 0.0,
-        step: 1.0 / 30.0,
-    }
+    TimeSampling::Uniform { start: 0.0, step: 1.0 / 30.0 }
 }
 
 fn options(preset: Preset) -> Options {
-    Options {
-        effort: 2,
-        preset,
-        tolerance: Tolerance::Relative(1e-4),
-        ..Options::default()
-    }
+    Options { effort: 2, preset, tolerance: Tolerance::Relative(1e-4), ..Options::default() }
 }
 
 /// How far a motion has come that lasts from one frame to another.
@@ -65,21 +56,11 @@ fn mesh(path: &str, positions: Vec<Vec<[f32; 3]>>, faces: &[[i32; 4]]) -> Mesh {
 fn sheet(path: &str, moves: [usize; 2]) -> Mesh {
     let n = 17;
     let at = |f: usize, i: usize| {
-        let (x, y, t) = (
-            (i % n) as f32 * 0.2,
-            (i / n) as f32 * 0.2,
-            9.0 * part(f, moves),
-        );
+        let (x, y, t) = ((i % n) as f32 * 0.2, (i / n) as f32 * 0.2, 9.0 * part(f, moves));
         let wide = (t * 0.35).sin();
-        [
-            x + 0.1 * t,
-            y,
-            wide * (2.0 * x + t).sin() * (1.5 * y - t).cos(),
-        ]
+        [x + 0.1 * t, y, wide * (2.0 * x + t).sin() * (1.5 * y - t).cos()]
     };
-    let positions = (0..FRAMES)
-        .map(|f| (0..n * n).map(|i| at(f, i)).collect())
-        .collect();
+    let positions = (0..FRAMES).map(|f| (0..n * n).map(|i| at(f, i)).collect()).collect();
     let faces: Vec<[i32; 4]> = (0..(n - 1) * (n - 1))
         .map(|i| {
             let v = (i % (n - 1) + i / (n - 1) * n) as i32;
@@ -110,26 +91,11 @@ fn boxes(path: &str, moves: [usize; 2]) -> Mesh {
         let (t, s) = (part(f, moves), b as f32);
         let (sin, cos) = (t * (1.0 + s)).sin_cos();
         let [x, y, z] = [1, 2, 4].map(|bit| if i & bit == 0 { -0.5f32 } else { 0.5 });
-        [
-            1.5 * s + cos * x - sin * y + t * s,
-            sin * x + cos * y,
-            z - 5.0 * t * t,
-        ]
+        [1.5 * s + cos * x - sin * y + t * s, sin * x + cos * y, z - 5.0 * t * t]
     };
-    let positions = (0..FRAMES)
-        .map(|f| (0..12 * 8).map(|i| at(f, i / 8, i % 8)).collect())
-        .collect();
-    let faces = [
-        [0, 2, 3, 1],
-        [4, 5, 7, 6],
-        [0, 1, 5, 4],
-        [2, 6, 7, 3],
-        [0, 4, 6, 2],
-        [1, 3, 7, 5],
-    ];
-    let faces: Vec<[i32; 4]> = (0..12)
-        .flat_map(|b| faces.map(|f| f.map(|v| v + 8 * b)))
-        .collect();
+    let positions = (0..FRAMES).map(|f| (0..12 * 8).map(|i| at(f, i / 8, i % 8)).collect()).collect();
+    let faces = [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]];
+    let faces: Vec<[i32; 4]> = (0..12).flat_map(|b| faces.map(|f| f.map(|v| v + 8 * b))).collect();
     mesh(path, positions, &faces)
 }
 
@@ -146,25 +112,13 @@ fn scene(meshes: Vec<Mesh>) -> Scene {
         samples: FRAMES,
         user_properties: Vec::new(),
     });
-    Scene {
-        nodes: nodes.collect(),
-        meshes,
-        ..Scene::default()
-    }
+    Scene { nodes: nodes.collect(), meshes, ..Scene::default() }
 }
 
 fn compiled(scene: &Scene, options: &Options) -> (Vec<u8>, Report) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.reel");
-    let report = compile(
-        scene,
-        Vec::new(),
-        &path,
-        options,
-        &meshreel_check::reopen,
-        &Silent,
-    )
-    .unwrap();
+    let report = compile(scene, Vec::new(), &path, options, &meshreel_check::reopen, &Silent).unwrap();
     (std::fs::read(&path).unwrap(), report)
 }
 
@@ -204,10 +158,7 @@ fn holds(scene: &Scene, options: &Options) -> (Reel, Report) {
     for step in [FRAMES - 1, 64, 100] {
         for i in 0..FRAMES {
             let frame = (i * step + 20) % FRAMES;
-            assert!(
-                shown(&mut decoder, frame) == forward[frame],
-                "{step}: {frame}"
-            );
+            assert!(shown(&mut decoder, frame) == forward[frame], "{step}: {frame}");
         }
     }
     (reel, report)
@@ -308,10 +259,7 @@ fn e06_what_only_seems_to_move_stands_still() {
         for (change, name) in changes {
             meshes.push(changed(flat(&format!("/{name}")), change));
             // Damaged before it moves, and afterwards.
-            meshes.push(changed(
-                sheet(&format!("/{name}_moving"), [110, 190]),
-                change,
-            ));
+            meshes.push(changed(sheet(&format!("/{name}_moving"), [110, 190]), change));
         }
         let (reel, _) = holds(&scene(meshes), &options(preset));
         let description = reel.description();
@@ -337,18 +285,9 @@ fn e06_what_stands_still_before_and_after_holds() {
         let moves: Vec<[u32; 2]> = (0..7).map(|m| reel.moves(m)).collect();
         let whole = [0, last];
         match layered {
-            true => assert_eq!(
-                moves,
-                [
-                    [200, 331],
-                    [0, 50],
-                    [140, 180],
-                    [70, 120],
-                    whole,
-                    [1, last],
-                    [90, 100]
-                ]
-            ),
+            true => {
+                assert_eq!(moves, [[200, 331], [0, 50], [140, 180], [70, 120], whole, [1, last], [90, 100]])
+            }
             false => assert_eq!(moves, [whole; 7]),
         }
         if layered {
@@ -373,11 +312,7 @@ fn e06_what_stands_still_before_and_after_holds() {
                     f if f >= end => Some(RestState::End),
                     _ => None,
                 };
-                assert_eq!(
-                    at(frame, m),
-                    expected.filter(|_| layered),
-                    "mesh {m}, frame {frame}"
-                );
+                assert_eq!(at(frame, m), expected.filter(|_| layered), "mesh {m}, frame {frame}");
             }
         }
     }
@@ -390,10 +325,7 @@ fn e06_what_stands_still_takes_no_bytes() {
         (boxes("/a", [130, 180]), MethodChoice::Rigid),
         (boxes("/a", [130, 180]), MethodChoice::Skinned),
     ] {
-        let options = Options {
-            method,
-            ..options(Preset::Small)
-        };
+        let options = Options { method, ..options(Preset::Small) };
         let (reel, _) = holds(&scene(vec![mesh]), &options);
         for frame in 0..FRAMES {
             let empty = reel.frame_chunk(frame).raw_size == 0;
@@ -404,11 +336,8 @@ fn e06_what_stands_still_takes_no_bytes() {
 
 #[test]
 fn e06_packed_transforms_have_end_states_too() {
-    let options = Options {
-        method: MethodChoice::Rigid,
-        transforms: TransformForm::Packed,
-        ..options(Preset::Small)
-    };
+    let options =
+        Options { method: MethodChoice::Rigid, transforms: TransformForm::Packed, ..options(Preset::Small) };
     let (reel, _) = holds(&scene(vec![boxes("/a", [130, 180])]), &options);
     let mut decoder = FrameDecoder::new(&reel).unwrap();
     for frame in [0, 150, FRAMES - 1] {
@@ -425,10 +354,7 @@ fn e06_the_player_shows_end_states() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.reel");
     std::fs::write(&path, bytes).unwrap();
-    let mut player = Player::new(PlayerOptions {
-        resident: 0,
-        ..PlayerOptions::default()
-    });
+    let mut player = Player::new(PlayerOptions { resident: 0, ..PlayerOptions::default() });
     let file = player.open(&path);
     let instance = player.instance(file).unwrap();
     player.command(instance, Command::Play);
@@ -459,10 +385,7 @@ fn e06_damaged_end_states_are_refused() {
     let (bytes, _) = compiled(&scene, &options(Preset::Small));
     let reel = opened(bytes);
     let kind = meshreel::kind::ENDS;
-    let size = (reel.chunks().iter())
-        .find(|c| c.kind == kind)
-        .unwrap()
-        .raw_size as usize;
+    let size = (reel.chunks().iter()).find(|c| c.kind == kind).unwrap().raw_size as usize;
     let decodes = |bytes: Vec<u8>| -> bool {
         let Ok(reel) = Reel::from_source(Arc::new(bytes), &Limits::default()) else {
             return false;
@@ -506,15 +429,8 @@ fn e06_a_decoder_made_from_the_document_agrees() {
         eprintln!("skipped: no Python");
         return;
     };
-    let options = Options {
-        block: Format::Deflate,
-        ..options(Preset::Small)
-    };
-    let meshes = vec![
-        sheet("/a", [130, 180]),
-        sheet("/b", [0, 50]),
-        sea("/c", [130, 180]),
-    ];
+    let options = Options { block: Format::Deflate, ..options(Preset::Small) };
+    let meshes = vec![sheet("/a", [130, 180]), sheet("/b", [0, 50]), sea("/c", [130, 180])];
     let (bytes, _) = compiled(&scene(meshes), &options);
     let coding = opened(bytes.clone()).description().meshes[2].streams[0].coding;
     assert_eq!(coding, Coding::Heights);
@@ -538,9 +454,7 @@ fn e06_a_decoder_made_from_the_document_agrees() {
             let mesh = decoder.mesh(m);
             let mut ours = vec![0.0f32; 3 * mesh.vertex_count()];
             mesh.positions_into(&mut ours).unwrap();
-            let theirs = shown["meshes"][m]["streams"][0]["values"]
-                .as_array()
-                .unwrap();
+            let theirs = shown["meshes"][m]["streams"][0]["values"].as_array().unwrap();
             let theirs = theirs.iter().flat_map(|v| match v {
                 serde_json::Value::Array(list) => list.clone(),
                 one => vec![one.clone()],

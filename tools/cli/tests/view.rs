@@ -1,20 +1,16 @@
-//! What is shown between two frames of compiled files, of every preset: at a frame the plain decode, between two of them
-//! on the straight line.
+//! What is shown between two frames of compiled files, of every preset: at a frame the plain decode, between
+//! two of them on the straight line.
 
 use meshreel::{FrameDecoder, FrameView, Limits, Pace, Reel};
 use std::path::Path;
 use std::process::Command;
 
 fn compiled(directory: &Path, name: &str, preset: &str) -> Reel {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../testdata/inputs")
-        .join(name);
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/inputs").join(name);
     let reel = directory.join(format!("{preset}.reel"));
     let mut command = Command::new(env!("CARGO_BIN_EXE_meshreel"));
     command.arg("compile").arg(source).arg("-o").arg(&reel);
-    let done = command
-        .args(["--quiet", "--effort", "1", "--preset", preset])
-        .status();
+    let done = command.args(["--quiet", "--effort", "1", "--preset", preset]).status();
     assert!(done.unwrap().success(), "{name} {preset}");
     Reel::open(&reel, &Limits::default()).unwrap()
 }
@@ -81,10 +77,8 @@ fn a_view_of_every_preset() {
                 let between = of_view(&at(0.5));
                 for node in 0..between.len() {
                     let view = at(0.5);
-                    let mesh = (0..reel.description().nodes.len())
-                        .filter_map(|n| view.mesh(n))
-                        .nth(node)
-                        .unwrap();
+                    let mesh =
+                        (0..reel.description().nodes.len()).filter_map(|n| view.mesh(n)).nth(node).unwrap();
                     let positions = 0..3 * mesh.vertex_count();
                     for i in positions.filter(|_| mesh.blends()) {
                         let want = plain[node][i] + (to[node][i] - plain[node][i]) * 0.5;

@@ -6,8 +6,8 @@ use meshreel::clip::{ClipCursor, SkeletonRecord};
 use meshreel::{Reel, Transform};
 use meshreel_scene::{Clip, Joint, Marker, Qvv, ScalarTrack, Skeleton, SubTrack, Track};
 
-/// All skeletons and clips, decoded. Joints are in the layers that the first clip of their skeleton in layers has, the base's in none, and have the
-/// biases that were asked for when the file was made.
+/// All skeletons and clips, decoded. Joints are in the layers that the first clip of their skeleton in layers
+/// has, the base's in none, and have the biases that were asked for when the file was made.
 pub fn clips(reel: &Reel) -> Result<(Vec<Skeleton>, Vec<Clip>), meshreel::Error> {
     let clips = reel.clips()?;
     // Options that cannot be understood say nothing of biases; `verify` complains of them.
@@ -15,23 +15,14 @@ pub fn clips(reel: &Reel) -> Result<(Vec<Skeleton>, Vec<Clip>), meshreel::Error>
     let mut skeletons: Vec<Skeleton> = reel.skeletons()?.iter().map(|s| skeleton(s)).collect();
     for (i, skeleton) in skeletons.iter_mut().enumerate() {
         let of = |clip: &&meshreel::clip::Clip| clip.record().skeleton as usize == i;
-        let divided = clips
-            .iter()
-            .filter(of)
-            .find(|clip| !clip.layers().is_empty());
-        let names: Vec<String> = divided.map_or(Vec::new(), |clip| {
-            clip.layers().into_iter().map(|layer| layer.name).collect()
-        });
+        let divided = clips.iter().filter(of).find(|clip| !clip.layers().is_empty());
+        let names: Vec<String> =
+            divided.map_or(Vec::new(), |clip| clip.layers().into_iter().map(|layer| layer.name).collect());
         for j in 0..skeleton.joints.len() {
             let layer = divided.and_then(|clip| clip.cosmetic_level(j));
-            let named = layer
-                .filter(|l| *l > 0)
-                .and_then(|l| names.get(usize::from(l)));
-            let bias = (asked.as_ref()).and_then(|asked| {
-                asked
-                    .clips
-                    .bias(&skeleton.joints[j].name, &skeleton.path(j))
-            });
+            let named = layer.filter(|l| *l > 0).and_then(|l| names.get(usize::from(l)));
+            let bias = (asked.as_ref())
+                .and_then(|asked| asked.clips.bias(&skeleton.joints[j].name, &skeleton.path(j)));
             skeleton.joints[j].layer = named.cloned();
             skeleton.joints[j].bias = bias;
         }
@@ -58,16 +49,9 @@ pub fn clips(reel: &Reel) -> Result<(Vec<Skeleton>, Vec<Clip>), meshreel::Error>
                 .zip(&values)
                 .map(|(j, values)| hold(track(values), &clip.record().held, j))
                 .collect(),
-            scalars: clip
-                .scalar_tracks()
-                .iter()
-                .map(|t| scalars(t, clip.samples()))
-                .collect(),
+            scalars: clip.scalar_tracks().iter().map(|t| scalars(t, clip.samples())).collect(),
             markers: (clip.markers().iter())
-                .map(|m| Marker {
-                    name: m.name.clone(),
-                    time: clip.start() + m.time,
-                })
+                .map(|m| Marker { name: m.name.clone(), time: clip.start() + m.time })
                 .collect(),
         });
     }
@@ -91,15 +75,10 @@ fn skeleton(record: &SkeletonRecord) -> Skeleton {
         rest: widen(&record.rest[j]),
         shell: Some(f64::from(record.shell[j])),
         rotation_order: rotation_order(record.orders.get(j).copied().unwrap_or(0)),
-        ends: (record.ends[j].iter())
-            .map(|e| DVec3::from_array(e.map(f64::from)))
-            .collect(),
+        ends: (record.ends[j].iter()).map(|e| DVec3::from_array(e.map(f64::from))).collect(),
         ..Joint::default()
     });
-    Skeleton {
-        name: record.name.clone(),
-        joints: joints.collect(),
-    }
+    Skeleton { name: record.name.clone(), joints: joints.collect() }
 }
 
 /// The axes that a record's number stands for.

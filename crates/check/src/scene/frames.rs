@@ -1,5 +1,6 @@
-//! Decoded frames, on demand, for all channels of one scene together. A small animation is kept whole once it has been
-//! decoded, so that a writer may go mesh by mesh; of a large one there is a decoder, which is quick going forward.
+//! Decoded frames, on demand, for all channels of one scene together. A small animation is kept whole once it
+//! has been decoded, so that a writer may go mesh by mesh; of a large one there is a decoder, which is quick
+//! going forward.
 
 use super::polygons::{self, Polygons};
 use meshreel::record::{MeshRecord, Method, Semantic, Visibility};
@@ -123,12 +124,7 @@ impl Frames {
         Ok(Frames {
             reel: reel.clone(),
             maps: maps.clone(),
-            state: Mutex::new(State {
-                maps,
-                last: None,
-                decoder,
-                kept: vec![None; kept],
-            }),
+            state: Mutex::new(State { maps, last: None, decoder, kept: vec![None; kept] }),
             tracks: OnceLock::new(),
         })
     }
@@ -138,13 +134,7 @@ impl Frames {
     }
 
     /// Values of a mesh, by vertex. A file without frames shows its static data.
-    pub fn values(
-        &self,
-        frame: usize,
-        mesh: usize,
-        values: Values,
-        out: &mut Vec<f32>,
-    ) -> Result<(), Error> {
+    pub fn values(&self, frame: usize, mesh: usize, values: Values, out: &mut Vec<f32>) -> Result<(), Error> {
         let record = &self.reel.description().meshes[mesh];
         if record.method == Method::Static || self.reel.frame_count() == 0 {
             let state = self.lock();
@@ -223,10 +213,8 @@ impl Frames {
             return Ok(tracks);
         }
         let nodes = &self.reel.description().nodes;
-        let mut tracks = Tracks {
-            transforms: vec![Vec::new(); nodes.len()],
-            visible: vec![Vec::new(); nodes.len()],
-        };
+        let mut tracks =
+            Tracks { transforms: vec![Vec::new(); nodes.len()], visible: vec![Vec::new(); nodes.len()] };
         let mut state = self.lock();
         for frame in 0..self.reel.frame_count() {
             // Fills what is kept, too.
@@ -285,13 +273,10 @@ impl State {
 }
 
 fn shape_of(mesh: MeshView<'_>, map: Option<&SourceMap>) -> Shape {
-    let ranges: Vec<(u32, u32)> = (mesh.materials().iter())
-        .map(|r| (r.first, r.count))
-        .collect();
+    let ranges: Vec<(u32, u32)> = (mesh.materials().iter()).map(|r| (r.first, r.count)).collect();
     let (vertices, indices) = (mesh.vertex_count(), mesh.indices());
-    let fits = |map: &&SourceMap| {
-        map.vertex_point.len() == vertices && 3 * map.triangle_face.len() == indices.len()
-    };
+    let fits =
+        |map: &&SourceMap| map.vertex_point.len() == vertices && 3 * map.triangle_face.len() == indices.len();
     let (faces, of_vertex, points) = match map.filter(fits) {
         Some(map) => {
             let faces = polygons::rebuild(indices, &ranges, map);
@@ -299,10 +284,7 @@ fn shape_of(mesh: MeshView<'_>, map: Option<&SourceMap>) -> Shape {
         }
         None => {
             let welded = mesh.fluid_points();
-            let points = welded
-                .iter()
-                .max()
-                .map_or(vertices, |most| *most as usize + 1);
+            let points = welded.iter().max().map_or(vertices, |most| *most as usize + 1);
             (polygons::triangles(indices, &ranges), welded, points)
         }
     };
@@ -313,11 +295,7 @@ fn shape_of(mesh: MeshView<'_>, map: Option<&SourceMap>) -> Shape {
             *slot = v;
         }
     }
-    Shape {
-        points: faces.vertices.iter().map(|&v| point(v) as i32).collect(),
-        faces,
-        order,
-    }
+    Shape { points: faces.vertices.iter().map(|&v| point(v) as i32).collect(), faces, order }
 }
 
 /// Floats and indices of all frames (of fluid meshes at most that).
@@ -343,20 +321,8 @@ pub(crate) fn error(error: meshreel::Error) -> Error {
         R::Io { path, source, .. } => Error::Io { path, source },
         R::Malformed { path, what, at } => Error::Malformed { path, what, at },
         R::Unsupported { path, what } => Error::Unsupported { path, what },
-        R::Limit {
-            path,
-            what,
-            asked,
-            allowed,
-        } => Error::Limit {
-            path,
-            what,
-            asked,
-            allowed,
-        },
+        R::Limit { path, what, asked, allowed } => Error::Limit { path, what, asked, allowed },
         R::Misuse { what } => Error::Misuse { what },
-        other => Error::Misuse {
-            what: other.to_string(),
-        },
+        other => Error::Misuse { what: other.to_string() },
     }
 }

@@ -11,22 +11,14 @@ pub(super) fn fill(shared: &Shared, meshes: &mut [Mesh]) -> Result<(), Error> {
     let nodes = &reel.description().nodes;
     let all = reel.all_attributes().map_err(frames::error)?;
     for (m, mesh) in meshes.iter_mut().enumerate() {
-        let shown: Vec<u32> = (0u32..)
-            .zip(nodes)
-            .filter(|(_, node)| node.mesh == Some(m as u32))
-            .map(|(n, _)| n)
-            .collect();
+        let shown: Vec<u32> =
+            (0u32..).zip(nodes).filter(|(_, node)| node.mesh == Some(m as u32)).map(|(n, _)| n).collect();
         let Some(own) = all.iter().find(|own| own.nodes == shown) else {
             continue;
         };
         let order = shared.order(m)?;
         for attribute in &own.attributes {
-            mesh.numbers.extend(numbers(
-                shared,
-                m,
-                order.as_deref().map(Vec::as_slice),
-                attribute,
-            ));
+            mesh.numbers.extend(numbers(shared, m, order.as_deref().map(Vec::as_slice), attribute));
         }
     }
     Ok(())
@@ -43,9 +35,7 @@ fn numbers(
         (Some(groups), _) => shared.frames.rig(mesh, |rig| {
             let part = |v| rig.influences(v).next().map(|(part, _)| part);
             let group = |v| part(v).and_then(|p| groups.get(p)).copied();
-            (0..record.vertices as usize)
-                .map(group)
-                .collect::<Option<_>>()
+            (0..record.vertices as usize).map(group).collect::<Option<_>>()
         })?,
         (_, Some(groups)) => Some(groups.to_vec()),
         _ => None,
@@ -66,11 +56,7 @@ fn numbers(
     let samples = shared.samples(true);
     let at = |group: usize, i: usize| attribute.at(group, Pair::still(i as u32));
     let changes = (0..attribute.groups()).any(|g| (1..samples).any(|i| at(g, i) != at(g, 0)));
-    let source = Looked {
-        attribute: attribute.clone(),
-        groups,
-        samples: shared.samples(changes),
-    };
+    let source = Looked { attribute: attribute.clone(), groups, samples: shared.samples(changes) };
     Some(Numbers {
         components: attribute.components(),
         attribute: Attribute {

@@ -4,8 +4,8 @@ use super::Shared;
 use glam::DMat4;
 use meshreel::BoneMatrix;
 use meshreel_scene::{
-    Attribute, Channel, Error, FaceSet, Identity, Mesh, Node, NodeKind, Remark, Scene, Scope,
-    Source, Topology, Transform,
+    Attribute, Channel, Error, FaceSet, Identity, Mesh, Node, NodeKind, Remark, Scene, Scope, Source,
+    Topology, Transform,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,7 +16,8 @@ const MOST_MATRICES: usize = 1 << 22;
 /// What no part has: points that have a residual, or several bones, and faces between parts.
 const LEFT: u32 = u32::MAX;
 
-/// Takes apart all meshes of `scene` that are nothing but rigid parts and points; others are remarked upon and stay.
+/// Takes apart all meshes of `scene` that are nothing but rigid parts and points; others are remarked upon
+/// and stay.
 pub(super) fn take_apart(
     shared: &Shared,
     scene: &mut Scene,
@@ -55,17 +56,11 @@ pub(super) fn take_apart(
         if let Some(left) = &found.left {
             let own = scene.meshes.len();
             let path = format!("{path}/points");
-            scene.meshes.push(Mesh {
-                path: path.clone(),
-                ..left.clone()
-            });
+            scene.meshes.push(Mesh { path: path.clone(), ..left.clone() });
             nodes.push(leaf(group, path, own, left.positions.len()));
         }
         for (part, mesh) in &found.parts {
-            let source = Part {
-                matrices: found.matrices.clone(),
-                part: *part as usize,
-            };
+            let source = Part { matrices: found.matrices.clone(), part: *part as usize };
             let above = nodes.len();
             let path = format!("{path}/part {part}");
             nodes.push(Node {
@@ -73,10 +68,7 @@ pub(super) fn take_apart(
                 path: path.clone(),
                 parent: Some(group),
                 kind: NodeKind::Xform,
-                transform: Some(Transform {
-                    matrix: shared.channel(true, source),
-                    inherits: None,
-                }),
+                transform: Some(Transform { matrix: shared.channel(true, source), inherits: None }),
                 visibility: None,
                 mesh: None,
                 instance_of: None,
@@ -85,10 +77,7 @@ pub(super) fn take_apart(
             });
             let path = format!("{path}/piece");
             let own = scene.meshes.len();
-            scene.meshes.push(Mesh {
-                path: path.clone(),
-                ..mesh.clone()
-            });
+            scene.meshes.push(Mesh { path: path.clone(), ..mesh.clone() });
             nodes.push(leaf(above, path, own, 1));
         }
     }
@@ -159,8 +148,8 @@ impl Apart {
             Some(Err(what)) => return Ok(Err(what)),
             Some(Ok(of)) => of,
         };
-        let still = mesh.uvs.iter().all(|a| a.values.len() < 2)
-            && mesh.colours.iter().all(|a| a.values.len() < 2);
+        let still =
+            mesh.uvs.iter().all(|a| a.values.len() < 2) && mesh.colours.iter().all(|a| a.values.len() < 2);
         if !still {
             return Ok(Err("its uvs or colours move".into()));
         }
@@ -177,17 +166,9 @@ impl Apart {
         }
         let whole = Whole {
             corners: &corners,
-            normals: mesh
-                .normals
-                .as_ref()
-                .map(|a| all(a, &corners))
-                .transpose()?,
-            uvs: (mesh.uvs.iter())
-                .map(|a| all(a, &corners))
-                .collect::<Result<_, _>>()?,
-            colours: (mesh.colours.iter())
-                .map(|a| all(a, &corners))
-                .collect::<Result<_, _>>()?,
+            normals: mesh.normals.as_ref().map(|a| all(a, &corners)).transpose()?,
+            uvs: (mesh.uvs.iter()).map(|a| all(a, &corners)).collect::<Result<_, _>>()?,
+            colours: (mesh.colours.iter()).map(|a| all(a, &corners)).collect::<Result<_, _>>()?,
             sets: sets(mesh)?,
             mesh,
         };
@@ -197,19 +178,13 @@ impl Apart {
             return Ok(Err(format!("it has {parts} parts in {frames} frames")));
         }
         let matrices = (0..frames).map(|f| shared.frames.bones(f, number));
-        let mut out = Apart {
-            parts: Vec::new(),
-            left: None,
-            matrices: Arc::new(matrices.collect::<Result<_, _>>()?),
-        };
+        let mut out =
+            Apart { parts: Vec::new(), left: None, matrices: Arc::new(matrices.collect::<Result<_, _>>()?) };
         for (part, list) in faces {
             let (mut some, chosen) = whole.some(&list);
             match part {
                 LEFT => {
-                    let source = Chosen {
-                        all: mesh.positions.clone(),
-                        chosen,
-                    };
+                    let source = Chosen { all: mesh.positions.clone(), chosen };
                     let times = mesh.positions.sampling().clone();
                     some.positions = Channel::new(times, Arc::new(source));
                     some.topology = mesh.topology;
@@ -290,10 +265,7 @@ impl Whole<'_> {
             all: &(String, Vec<[f32; N]>),
             faces: &[(usize, usize, usize)],
         ) -> Attribute<[f32; N]> {
-            let values = faces
-                .iter()
-                .flat_map(|&(_, first, end)| &all.1[first..end])
-                .copied();
+            let values = faces.iter().flat_map(|&(_, first, end)| &all.1[first..end]).copied();
             Attribute {
                 name: all.0.clone(),
                 scope: Scope::FaceVarying,
@@ -334,10 +306,7 @@ impl Source<DMat4> for Part {
     fn identity(&self, i: usize) -> Identity {
         let first = |i: usize| self.matrices[i].get(self.part);
         // The first of those that are the same in a row.
-        (0..=i)
-            .rev()
-            .find(|&k| k == 0 || first(k - 1) != first(i))
-            .unwrap_or(i) as Identity
+        (0..=i).rev().find(|&k| k == 0 || first(k - 1) != first(i)).unwrap_or(i) as Identity
     }
     fn read(&self, i: usize, out: &mut Vec<DMat4>) -> Result<(), Error> {
         out.clear();

@@ -23,9 +23,7 @@ pub(super) fn all(reel: &Reel) -> Result<Vec<Rigged>, Error> {
     let skeletons = reel.skeletons().map_err(frames::error)?;
     let mut out = Vec::with_capacity(rigs.len());
     for rig in rigs {
-        let clip = rig
-            .first_frame()
-            .and_then(|(c, i)| Some((clips.get(c)?, i)));
+        let clip = rig.first_frame().and_then(|(c, i)| Some((clips.get(c)?, i)));
         let clip = clip.filter(|(clip, sample)| {
             *sample < clip.samples() && clip.record().skeleton as usize == rig.skeleton()
         });
@@ -34,8 +32,7 @@ pub(super) fn all(reel: &Reel) -> Result<Vec<Rigged>, Error> {
             Some((clip, sample)) => {
                 let mut pose = vec![Transform::IDENTITY; clip.joints()];
                 let mut cursor = ClipCursor::new(clip);
-                clip.sample_at(&mut cursor, sample, &mut pose)
-                    .map_err(frames::error)?;
+                clip.sample_at(&mut cursor, sample, &mut pose).map_err(frames::error)?;
                 let mut object = vec![BoneMatrix::default(); pose.len()];
                 object_space(&skeletons[rig.skeleton()].parents, &pose, &mut object);
                 let mut matrices = vec![BoneMatrix::default(); rig.joints().len()];

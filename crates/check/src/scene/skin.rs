@@ -50,14 +50,7 @@ pub(super) fn skin(shared: &Shared, mesh: usize, order: Option<&[u32]>) -> Optio
             joint: joint.into(),
             weight: weight.into(),
             driven: Vec::new(),
-            pose: shared.channel(
-                samples > 1,
-                Pose {
-                    frames: shared.frames.clone(),
-                    mesh,
-                    samples,
-                },
-            ),
+            pose: shared.channel(samples > 1, Pose { frames: shared.frames.clone(), mesh, samples }),
         };
         Some(Arc::new(skin))
     })?
@@ -101,7 +94,8 @@ pub struct SkinError {
     pub most: f64,
 }
 
-/// Measures all skins of a decoded scene against its points; those on skeletons are moved by clips, not by frames, and `verify` has compared them.
+/// Measures all skins of a decoded scene against its points; those on skeletons are moved by clips, not by
+/// frames, and `verify` has compared them.
 pub fn skin_errors(scene: &Scene) -> Result<Vec<SkinError>, Error> {
     let mut out = Vec::new();
     for mesh in &scene.meshes {
@@ -128,11 +122,7 @@ pub fn skin_errors(scene: &Scene) -> Result<Vec<SkinError>, Error> {
                 most = most.max((at - DVec3::from_array(point.map(f64::from))).length());
             }
         }
-        out.push(SkinError {
-            path: mesh.path.clone(),
-            joints: skin.joints.len(),
-            most,
-        });
+        out.push(SkinError { path: mesh.path.clone(), joints: skin.joints.len(), most });
     }
     Ok(out)
 }

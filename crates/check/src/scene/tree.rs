@@ -1,9 +1,11 @@
-//! The object tree of the source, as far as flattening left it. A file keeps for each node the path of one source
-//! object and a transform that may be the product of several; objects between that are gone come back as groups.
+//! The object tree of the source, as far as flattening left it. A file keeps for each node the path of one
+//! source object and a transform that may be the product of several; objects between that are gone come back
+//! as groups.
 //!
-//! A mesh never has a transform itself: that is on the group above it, as in the source, where nothing else hangs
-//! there, else on one put between. A node that the tree would carry along with something that it does not belong to
-//! (baked meshes, objects that ignore their parents) moves to a tree of its own whose top is named `…_world`.
+//! A mesh never has a transform itself: that is on the group above it, as in the source, where nothing else
+//! hangs there, else on one put between. A node that the tree would carry along with something that it does
+//! not belong to (baked meshes, objects that ignore their parents) moves to a tree of its own whose top is
+//! named `…_world`.
 
 use meshreel::Transform;
 use meshreel::record::NodeRecord;
@@ -35,9 +37,7 @@ pub(super) enum Carried {
 
 /// Rebuilds the tree, depth first, parents before children.
 pub(super) fn rebuild(nodes: &[NodeRecord]) -> Vec<Object> {
-    let paths: Vec<String> = (nodes.iter().enumerate())
-        .map(|(i, node)| clean(&node.path, i))
-        .collect();
+    let paths: Vec<String> = (nodes.iter().enumerate()).map(|(i, node)| clean(&node.path, i)).collect();
     let mut tree = Tree::default();
     let leaders = claim(nodes, &paths, &mut tree);
     // Everything at its own place first; what that moves wrongly afterwards, when all transforms are known.
@@ -59,8 +59,7 @@ pub(super) fn rebuild(nodes: &[NodeRecord]) -> Vec<Object> {
     }
     for (i, node) in nodes.iter().enumerate() {
         let locator = node.reach > 0.0;
-        if !locator && node.mesh.is_none()
-            || tree.moved_by(places[i]) == moved_by_record(nodes, &leaders, i)
+        if !locator && node.mesh.is_none() || tree.moved_by(places[i]) == moved_by_record(nodes, &leaders, i)
         {
             continue;
         }
@@ -124,9 +123,9 @@ fn all_above(path: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(above(path)), |p| Some(above(p))).take_while(|p| !p.is_empty())
 }
 
-/// Transforms on groups: nodes without mesh have their own; those of meshes go on the group above where everything
-/// below it moves with it. Returns for each record the one that carries its transform (itself mostly; meshes that
-/// share a group's transform have one for all).
+/// Transforms on groups: nodes without mesh have their own; those of meshes go on the group above where
+/// everything below it moves with it. Returns for each record the one that carries its transform (itself
+/// mostly; meshes that share a group's transform have one for all).
 fn claim(nodes: &[NodeRecord], paths: &[String], tree: &mut Tree) -> Vec<usize> {
     let mut leaders: Vec<usize> = (0..nodes.len()).collect();
     let mut below: HashMap<&str, usize> = HashMap::new();
@@ -157,11 +156,7 @@ fn claim(nodes: &[NodeRecord], paths: &[String], tree: &mut Tree) -> Vec<usize> 
         if node.mesh.is_none() || is_identity(node) || group.is_empty() {
             continue;
         }
-        let Transform {
-            rotation: [a, b, c, d],
-            translation: [e, f, g],
-            scale: [h, j, k],
-        } = node.rest;
+        let Transform { rotation: [a, b, c, d], translation: [e, f, g], scale: [h, j, k] } = node.rest;
         let bits = [a, b, c, d, e, f, g, h, j, k].map(f32::to_bits);
         let key = (group, node.parent, bits, node.animated.then_some(i));
         let list = together.entry(key).or_default();
@@ -194,10 +189,7 @@ fn needs_own(node: &NodeRecord, leader: usize, path: &str, tree: &Tree) -> bool 
 /// Records that move a record, the nearest first, as leaders.
 fn moved_by_record(nodes: &[NodeRecord], leaders: &[usize], i: usize) -> Vec<Carried> {
     let parents = std::iter::successors(Some(i), |&i| nodes[i].parent.map(|p| p as usize));
-    parents
-        .filter(|&i| !is_identity(&nodes[i]))
-        .map(|i| Carried::Local(leaders[i]))
-        .collect()
+    parents.filter(|&i| !is_identity(&nodes[i])).map(|i| Carried::Local(leaders[i])).collect()
 }
 
 /// The tree while it grows.
@@ -260,9 +252,8 @@ impl Tree {
 
     /// Puts a record's mesh at `path`, below a transform of its own where `carried` says so.
     fn place_mesh(&mut self, path: &str, carried: Option<Carried>, record: usize) -> usize {
-        let free = |at: usize, tree: &Tree| {
-            tree.objects[at].mesh.is_none() && tree.objects[at].transform.is_none()
-        };
+        let free =
+            |at: usize, tree: &Tree| tree.objects[at].mesh.is_none() && tree.objects[at].transform.is_none();
         let mut at = self.ensure(path);
         if !free(at, self) {
             let free = self.free(path.to_owned());
@@ -340,7 +331,8 @@ impl Tree {
         }
     }
 
-    /// Depth first, siblings in the order of the records, without groups that have nothing below them any more.
+    /// Depth first, siblings in the order of the records, without groups that have nothing below them any
+    /// more.
     fn finish(self) -> Vec<Object> {
         let count = self.objects.len();
         // The first record in each subtree; none: nothing is there.
@@ -389,23 +381,14 @@ mod tests {
     use super::*;
     use meshreel::record::Visibility;
 
-    fn node(
-        path: &str,
-        parent: Option<u32>,
-        mesh: Option<u32>,
-        x: f32,
-        animated: bool,
-    ) -> NodeRecord {
+    fn node(path: &str, parent: Option<u32>, mesh: Option<u32>, x: f32, animated: bool) -> NodeRecord {
         NodeRecord {
             path: path.into(),
             parent,
             mesh,
             animated,
             visibility: Visibility::Always,
-            rest: Transform {
-                translation: [x, 0.0, 0.0],
-                ..Transform::IDENTITY
-            },
+            rest: Transform { translation: [x, 0.0, 0.0], ..Transform::IDENTITY },
             tolerance: 0.0,
             baked: false,
             reach: 0.0,
@@ -441,13 +424,7 @@ mod tests {
             node("/a/b/shape", Some(0), Some(0), 2.0, false),
             node("/a/c/still", Some(0), Some(1), 0.0, false),
         ];
-        let want = [
-            "/a local0",
-            "/a/b local1",
-            "/a/b/shape mesh1",
-            "/a/c",
-            "/a/c/still mesh2",
-        ];
+        let want = ["/a local0", "/a/b local1", "/a/b/shape mesh1", "/a/c", "/a/c/still mesh2"];
         assert_eq!(shown(&nodes), want);
     }
 
@@ -506,20 +483,15 @@ mod tests {
         let shown = shown(&nodes);
         for mesh in 0..4 {
             let name = format!(" mesh{mesh}");
-            assert_eq!(
-                shown.iter().filter(|s| s.ends_with(&name)).count(),
-                1,
-                "{shown:?}"
-            );
+            assert_eq!(shown.iter().filter(|s| s.ends_with(&name)).count(), 1, "{shown:?}");
         }
     }
 
     /// There is no clock here: with work that grows with the square this would not end.
     #[test]
     fn very_many_of_one_path_get_names_of_their_own() {
-        let nodes: Vec<NodeRecord> = (0..100_000)
-            .map(|i| node("/x", None, Some(i), 1.0, i % 2 == 0))
-            .collect();
+        let nodes: Vec<NodeRecord> =
+            (0..100_000).map(|i| node("/x", None, Some(i), 1.0, i % 2 == 0)).collect();
         let mut paths: Vec<String> = rebuild(&nodes).into_iter().map(|o| o.path).collect();
         let count = paths.len();
         paths.sort();

@@ -1,5 +1,6 @@
 //! What the file says was asked of its compiler: the options that change content, one `key = value` per line.
-//! This is all that a checker takes from the file about what it should be; everything else comes from the source.
+//! This is all that a checker takes from the file about what it should be; everything else comes from the
+//! source.
 
 use globset::{Glob, GlobMatcher};
 use meshreel_scene::sample::{Channels, FrameOptions, Range};
@@ -34,7 +35,8 @@ pub(crate) struct Asked {
     pub attributes_apart: bool,
     /// What is asked of rigs of meshes.
     pub rig: Rigs,
-    /// How many tolerances players may be off between frames, where the source says what is there. Then there may be frames between its samples.
+    /// How many tolerances players may be off between frames, where the source says what is there. Then there
+    /// may be frames between its samples.
     pub between: Option<f64>,
     include: Vec<GlobMatcher>,
     exclude: Vec<GlobMatcher>,
@@ -63,7 +65,8 @@ pub(crate) enum Rigs {
 pub(crate) struct Clips {
     /// Of joints that have none of their own.
     pub shell: Option<f64>,
-    /// Each sub-track by itself: tolerances of rotations, translations and scales, and whether they shrink up the hierarchy.
+    /// Each sub-track by itself: tolerances of rotations, translations and scales, and whether they shrink up
+    /// the hierarchy.
     pub local: Option<([Option<f64>; 3], bool)>,
     tolerances: Vec<(GlobMatcher, f64)>,
     shells: Vec<(GlobMatcher, f64)>,
@@ -116,25 +119,16 @@ impl Clips {
         }
     }
 
-    /// The highest layers that joints may be in, by the names of layers; a lower one keeps a joint better. `shells`: where their errors are measured.
-    pub fn highest_layers(
-        &self,
-        skeleton: &Skeleton,
-        shells: &[f64],
-        names: &[&str],
-    ) -> Vec<usize> {
+    /// The highest layers that joints may be in, by the names of layers; a lower one keeps a joint better.
+    /// `shells`: where their errors are measured.
+    pub fn highest_layers(&self, skeleton: &Skeleton, shells: &[f64], names: &[&str]) -> Vec<usize> {
         let number = |name: &str| names.iter().position(|own| *own == name);
-        let paths: Vec<String> = (0..skeleton.joints.len())
-            .map(|j| skeleton.path(j))
-            .collect();
+        let paths: Vec<String> = (0..skeleton.joints.len()).map(|j| skeleton.path(j)).collect();
         let joints = || skeleton.joints.iter().zip(&paths);
-        let biases: Vec<f64> = joints()
-            .map(|(j, path)| self.bias(&j.name, path).or(j.bias).unwrap_or(1.0))
-            .collect();
+        let biases: Vec<f64> =
+            joints().map(|(j, path)| self.bias(&j.name, path).or(j.bias).unwrap_or(1.0)).collect();
         let matters = importance(skeleton, shells, &biases);
-        let limits: Vec<f64> = (self.layers.iter())
-            .map(|layer| layer.least(&matters))
-            .collect();
+        let limits: Vec<f64> = (self.layers.iter()).map(|layer| layer.least(&matters)).collect();
         let layer = |(joint, path): (&Joint, &String), matters: &f64| {
             let hit = |glob: &GlobMatcher| glob.is_match(&joint.name) || glob.is_match(path);
             let named = joint.layer.as_deref().and_then(number);
@@ -183,16 +177,12 @@ impl AskedLayer {
         };
         let limit = below.map_or(-1.0, |part| part * most).max(shared);
         // The compiler adds up in f32, in another order: what is nearly equal is equal.
-        if limit < 0.0 {
-            limit
-        } else {
-            limit * (1.0 + 1e-6)
-        }
+        if limit < 0.0 { limit } else { limit * (1.0 + 1e-6) }
     }
 }
 
-/// How much each joint matters: the ways along the bones of the rest pose to the origins of all joints that it moves and to their three points of the
-/// error, times its bias; at least as much as its children.
+/// How much each joint matters: the ways along the bones of the rest pose to the origins of all joints that
+/// it moves and to their three points of the error, times its bias; at least as much as its children.
 fn importance(skeleton: &Skeleton, shells: &[f64], biases: &[f64]) -> Vec<f64> {
     let n = skeleton.joints.len();
     let mut out = vec![0.0; n];
@@ -219,13 +209,12 @@ fn importance(skeleton: &Skeleton, shells: &[f64], biases: &[f64]) -> Vec<f64> {
 /// The value of the last glob that matches.
 fn last(sections: &[(GlobMatcher, f64)], name: &str, path: &str) -> Option<f64> {
     let mut later = sections.iter().rev();
-    later
-        .find(|(glob, _)| glob.is_match(name) || glob.is_match(path))
-        .map(|(_, value)| *value)
+    later.find(|(glob, _)| glob.is_match(name) || glob.is_match(path)).map(|(_, value)| *value)
 }
 
 impl Asked {
-    /// Reads the text; the error says which line makes no sense. Keys that do not concern content are passed over.
+    /// Reads the text; the error says which line makes no sense. Keys that do not concern content are passed
+    /// over.
     pub fn parse(text: &str) -> Result<Asked, String> {
         let mut tolerance = None;
         let mut asked = Asked {
@@ -262,11 +251,8 @@ impl Asked {
                 }
                 "uv-tolerance" => asked.uv_tolerance = positive(value).ok_or_else(bad)?,
                 "colour-bits" => {
-                    asked.colour_bits = value
-                        .parse()
-                        .ok()
-                        .filter(|bits| (1..=16).contains(bits))
-                        .ok_or_else(bad)?;
+                    asked.colour_bits =
+                        value.parse().ok().filter(|bits| (1..=16).contains(bits)).ok_or_else(bad)?;
                 }
                 "channels" => {
                     let has = |name: &str| value.split(',').any(|v| v == name);
@@ -335,10 +321,7 @@ impl Asked {
                 }
                 "joint-bias" => {
                     let (value, pattern) = value.split_once(' ').ok_or_else(bad)?;
-                    let bias = value
-                        .parse()
-                        .ok()
-                        .filter(|b: &f64| *b >= 0.0 && b.is_finite());
+                    let bias = value.parse().ok().filter(|b: &f64| *b >= 0.0 && b.is_finite());
                     let pattern = glob(pattern).ok_or_else(bad)?;
                     asked.clips.biases.push((pattern, bias.ok_or_else(bad)?));
                 }
@@ -353,19 +336,14 @@ impl Asked {
 
     /// Whether the object at `path` is compiled. A pattern that names a group means everything below it.
     pub fn selects(&self, path: &str) -> bool {
-        let hit = |patterns: &[GlobMatcher]| {
-            ancestors(path).any(|p| patterns.iter().any(|glob| glob.is_match(p)))
-        };
+        let hit =
+            |patterns: &[GlobMatcher]| ancestors(path).any(|p| patterns.iter().any(|glob| glob.is_match(p)));
         (self.include.is_empty() || hit(&self.include)) && !hit(&self.exclude)
     }
 
     /// Whether the object at `path` may get other faces.
     pub fn remeshes(&self, path: &str) -> bool {
-        let own = self
-            .remeshes
-            .iter()
-            .rev()
-            .find(|(glob, _)| glob.is_match(path));
+        let own = self.remeshes.iter().rev().find(|(glob, _)| glob.is_match(path));
         own.map_or(self.remesh, |(_, remesh)| *remesh)
     }
 
@@ -390,11 +368,7 @@ impl Asked {
 
 /// `/a/b/c`, `/a/b`, `/a`.
 fn ancestors(path: &str) -> impl Iterator<Item = &str> {
-    std::iter::successors(Some(path), |p| {
-        p.rfind('/')
-            .filter(|&slash| slash > 0)
-            .map(|slash| &p[..slash])
-    })
+    std::iter::successors(Some(path), |p| p.rfind('/').filter(|&slash| slash > 0).map(|slash| &p[..slash]))
 }
 
 /// A value and a glob.
@@ -461,9 +435,7 @@ fn local(text: &str) -> Option<([Option<f64>; 3], bool)> {
 }
 
 fn positive(text: &str) -> Option<f64> {
-    text.parse()
-        .ok()
-        .filter(|v: &f64| v.is_finite() && *v > 0.0)
+    text.parse().ok().filter(|v: &f64| v.is_finite() && *v > 0.0)
 }
 
 fn distance(text: &str) -> Option<Tolerance> {
@@ -522,10 +494,7 @@ mod tests {
         assert_eq!(clips.tolerance("LeftHand", "hips/arm/LeftHand"), Some(0.25));
         assert_eq!(clips.tolerance("LeftHand", "hips/LeftHand"), Some(0.5));
         assert_eq!(clips.tolerance("Toe", "Toe"), None);
-        assert_eq!(
-            (clips.shell("Toe", "Toe"), clips.shell),
-            (Some(1.0), Some(2.0))
-        );
+        assert_eq!((clips.shell("Toe", "Toe"), clips.shell), (Some(1.0), Some(2.0)));
         assert!(clips.pinned("LeftFoot", "hips/LeftFoot") && !clips.pinned("Toe", "Toe"));
         assert_eq!(clips.local, Some(([Some(0.1), None, Some(0.3)], true)));
     }
@@ -558,22 +527,14 @@ mod tests {
         let highest = |more: &str| {
             let text = format!("tolerance = 0.1\nlayer = - - 1 base\nlayer = - - 1 c\n{more}");
             let asked = Asked::parse(&text).unwrap();
-            asked
-                .clips
-                .highest_layers(&skeleton, &[3.0; 5], &["base", "c"])
+            asked.clips.highest_layers(&skeleton, &[3.0; 5], &["base", "c"])
         };
         assert_eq!(highest("layer-auto = - 0.2 c\n"), [0, 0, 0, 1, 1]);
         assert_eq!(highest("layer-auto = - 0.6 c\n"), [0, 0, 1, 1, 1]);
         assert_eq!(highest("layer-auto = 0.05 - c\n"), [0, 0, 0, 1, 1]);
         assert_eq!(highest("layer-auto = 0.01 - c\n"), [0; 5]);
-        assert_eq!(
-            highest("layer-auto = - 0.2 c\njoint-bias = 50 *1\n"),
-            [0, 0, 0, 0, 1]
-        );
-        assert_eq!(
-            highest("layer-auto = - 0.6 c\njoint-layer = base c\n"),
-            [0, 0, 0, 1, 1]
-        );
+        assert_eq!(highest("layer-auto = - 0.2 c\njoint-bias = 50 *1\n"), [0, 0, 0, 0, 1]);
+        assert_eq!(highest("layer-auto = - 0.6 c\njoint-layer = base c\n"), [0, 0, 0, 1, 1]);
         assert!(Asked::parse("tolerance = 1\nlayer = - - 1 c\nlayer-auto = x - c\n").is_err());
         assert!(Asked::parse("tolerance = 1\njoint-bias = -1 c\n").is_err());
     }

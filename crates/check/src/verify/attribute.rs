@@ -16,24 +16,14 @@ impl<const N: usize> Sampled<N>
 where
     [f32; N]: Mix,
 {
-    pub fn read(
-        attribute: &Attribute<[f32; N]>,
-        mesh: &Mesh,
-        time: f64,
-    ) -> Result<Sampled<N>, Error> {
-        let mut values = Values {
-            values: Vec::new(),
-            indices: None,
-        };
+    pub fn read(attribute: &Attribute<[f32; N]>, mesh: &Mesh, time: f64) -> Result<Sampled<N>, Error> {
+        let mut values = Values { values: Vec::new(), indices: None };
         sample::attribute_at(attribute, mesh, time, &mut values)?;
-        Ok(Sampled {
-            scope: attribute.scope,
-            values,
-        })
+        Ok(Sampled { scope: attribute.scope, values })
     }
 
-    /// Whether there is a value for each element, or nothing at all that could have one: an attribute for which this does not hold is no part of the
-    /// promise.
+    /// Whether there is a value for each element, or nothing at all that could have one: an attribute for
+    /// which this does not hold is no part of the promise.
     pub fn complete(&self, faces: usize, points: usize, corners: usize) -> bool {
         let need = match self.scope {
             Scope::Constant => 1,
@@ -51,7 +41,8 @@ where
         }
     }
 
-    /// The value at a corner of a face at a point; none where a component is not finite, and where there is none.
+    /// The value at a corner of a face at a point; none where a component is not finite, and where there is
+    /// none.
     pub fn at(&self, corner: u32, face: u32, point: u32) -> Option<[f32; N]> {
         let element = match self.scope {
             Scope::Constant => 0,

@@ -1,7 +1,10 @@
-//! Between frames: what a player shows there, and what the source has. Players put points on lines and turn nodes on chords, by the rules of `meshreel::FrameView`; a source may say
-//! that things go other ways. Where it does, the file may have frames between its samples and promises a multiple of the tolerance; else this is only shown.
+//! Between frames: what a player shows there, and what the source has. Players put points on lines and turn
+//! nodes on chords, by the rules of `meshreel::FrameView`; a source may say that things go other ways. Where
+//! it does, the file may have frames between its samples and promises a multiple of the tolerance; else this
+//! is only shown.
 //!
-//! Left out are the times between two named ranges, those before a step, meshes whose faces change or that have no source map, and what is hidden in one of the two frames.
+//! Left out are the times between two named ranges, those before a step, meshes whose faces change or that
+//! have no source map, and what is hidden in one of the two frames.
 
 use crate::verify::asked::{Asked, Rigs};
 use crate::verify::frames::{Found, Plan, Show, Unit, fail, vector};
@@ -119,12 +122,7 @@ impl Between {
             let time = start + (end - start) * f64::from(place);
             world.evaluate(time)?;
             let shown = worlds(plan, from, to, place);
-            for (u, unit) in plan
-                .units
-                .iter()
-                .enumerate()
-                .filter(|(u, _)| self.units[*u])
-            {
+            for (u, unit) in plan.units.iter().enumerate().filter(|(u, _)| self.units[*u]) {
                 let (a, b) = (&from.positions[u], &to.positions[u]);
                 let Some(exact) = unit
                     .exact
@@ -184,10 +182,7 @@ impl Between {
             let Some(worst) = worst else { continue };
             let stats = &mut found.stats[p];
             stats.between = larger(stats.between, Some(worst));
-            let promised = plan
-                .asked
-                .between
-                .filter(|_| self.placements[p] == Some(true));
+            let promised = plan.asked.between.filter(|_| self.placements[p] == Some(true));
             if let (Some(multiple), Some(show)) = (promised, &plan.shows[p])
                 && beyond(worst, multiple * show.tolerance * (1.0 + 1e-6))
             {
@@ -241,13 +236,7 @@ impl Seen {
     }
 
     /// Keeps what a unit shows, if that is looked at.
-    pub fn keep(
-        &mut self,
-        plan: &Plan<'_>,
-        unit: usize,
-        positions: Vec<f32>,
-        points: Vec<[f32; 3]>,
-    ) {
+    pub fn keep(&mut self, plan: &Plan<'_>, unit: usize, positions: Vec<f32>, points: Vec<[f32; 3]>) {
         if plan.between.units[unit] {
             self.positions[unit] = positions;
             let mesh = &plan.survey.scene.meshes[plan.units[unit].mesh];
@@ -271,7 +260,8 @@ fn worlds(plan: &Plan<'_>, from: &Seen, to: &Seen, place: f32) -> Vec<[[f64; 4];
     out.into_iter().map(rows).collect()
 }
 
-/// Between two transforms: translation and scale straight, rotations straight by the shorter way and made unit again; one that is scaled to nothing is not come from nor gone to.
+/// Between two transforms: translation and scale straight, rotations straight by the shorter way and made
+/// unit again; one that is scaled to nothing is not come from nor gone to.
 fn blend(from: &Transform, to: &Transform, place: f64) -> DMat4 {
     let vector = |v: [f32; 3]| DVec3::from_array(v.map(f64::from));
     let rotation = |t: &Transform| match DQuat::from_array(t.rotation.map(f64::from)) {
@@ -279,11 +269,7 @@ fn blend(from: &Transform, to: &Transform, place: f64) -> DMat4 {
         _ => DQuat::IDENTITY,
     };
     let nothing = from.scale == [0.0; 3] || to.scale == [0.0; 3];
-    let (place, a, b) = (
-        if nothing { 0.0 } else { place },
-        rotation(from),
-        rotation(to),
-    );
+    let (place, a, b) = (if nothing { 0.0 } else { place }, rotation(from), rotation(to));
     let near = if a.dot(b) < 0.0 { -b } else { b };
     let turned = a * (1.0 - place) + near * place;
     DMat4::from_scale_rotation_translation(
@@ -318,10 +304,7 @@ mod tests {
         let even = DMat4::from_rotation_z(0.375);
         let quarter = blend(&a, &b, 0.25);
         assert!(!quarter.abs_diff_eq(even, 1e-2) && quarter.abs_diff_eq(even, 3e-2));
-        let gone = Transform {
-            scale: [0.0; 3],
-            ..b
-        };
+        let gone = Transform { scale: [0.0; 3], ..b };
         assert!(blend(&b, &gone, 0.5).abs_diff_eq(DMat4::from_rotation_z(1.5), 1e-6));
     }
 }

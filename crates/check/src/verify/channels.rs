@@ -63,11 +63,7 @@ pub(crate) fn find(
                 Some(attribute) => look(attribute, mesh, shown)?.is_some(),
                 None => false,
             };
-            out.normals = Some(if from_source {
-                Normals::Source
-            } else {
-                Normals::Computed
-            });
+            out.normals = Some(if from_source { Normals::Source } else { Normals::Computed });
             if stream.tolerance > asked.normal_tolerance * (1.0 + 1e-9) {
                 failures.add(path, None, || {
                     format!(
@@ -83,22 +79,10 @@ pub(crate) fn find(
         None => {}
     }
     if wanted.uvs {
-        out.uvs = sets(
-            &mesh.uvs,
-            Semantic::Uv,
-            mesh,
-            record,
-            shown,
-            path,
-            failures,
-            |extent| {
-                let largest = extent
-                    .iter()
-                    .flat_map(|(a, b)| [a.abs(), b.abs()])
-                    .fold(0.0, f32::max);
-                asked.uv_tolerance.max(4.0 * ulp(f64::from(largest)))
-            },
-        )?;
+        out.uvs = sets(&mesh.uvs, Semantic::Uv, mesh, record, shown, path, failures, |extent| {
+            let largest = extent.iter().flat_map(|(a, b)| [a.abs(), b.abs()]).fold(0.0, f32::max);
+            asked.uv_tolerance.max(4.0 * ulp(f64::from(largest)))
+        })?;
     }
     if wanted.colours {
         let levels = f64::from((1u32 << asked.colour_bits) - 1);
@@ -111,16 +95,7 @@ pub(crate) fn find(
             off.fold(0.0, f64::max)
         };
         let list = &mesh.colours;
-        out.colours = sets(
-            list,
-            Semantic::Colour,
-            mesh,
-            record,
-            shown,
-            path,
-            failures,
-            tolerance,
-        )?;
+        out.colours = sets(list, Semantic::Colour, mesh, record, shown, path, failures, tolerance)?;
     }
     Ok(out)
 }
@@ -136,15 +111,10 @@ where
 {
     let mut extent = vec![(f32::INFINITY, f32::NEG_INFINITY); N];
     let (mut faces, mut points) = (sample::Faces::default(), Vec::new());
-    let still = mesh.positions.is_constant()
-        && mesh.face_counts.is_constant()
-        && mesh.face_indices.is_constant();
+    let still =
+        mesh.positions.is_constant() && mesh.face_counts.is_constant() && mesh.face_indices.is_constant();
     let once = is_constant(attribute) && still;
-    for &time in &shown[..if once {
-        shown.len().min(1)
-    } else {
-        shown.len()
-    }] {
+    for &time in &shown[..if once { shown.len().min(1) } else { shown.len() }] {
         sample::faces_at(mesh, time, &mut faces)?;
         sample::positions_at(mesh, time, &mut points)?;
         let sampled = Sampled::read(attribute, mesh, time)?;
@@ -178,11 +148,7 @@ fn sets<const N: usize>(
 where
     [f32; N]: Mix,
 {
-    let kind = if semantic == Semantic::Uv {
-        "uv"
-    } else {
-        "colour"
-    };
+    let kind = if semantic == Semantic::Uv { "uv" } else { "colour" };
     let mut streams = record.streams.iter().filter(|s| s.semantic == semantic);
     let mut out = Vec::new();
     for (source, attribute) in attributes.iter().enumerate() {
@@ -192,10 +158,7 @@ where
         };
         let Some(stream) = streams.next().filter(|s| s.name == attribute.name) else {
             failures.add(path, None, || {
-                format!(
-                    "{kind} set {:?} is not in the file, or not in its place",
-                    attribute.name
-                )
+                format!("{kind} set {:?} is not in the file, or not in its place", attribute.name)
             });
             return Ok(out);
         };
@@ -217,10 +180,7 @@ where
     }
     if let Some(stream) = streams.next() {
         failures.add(path, None, || {
-            format!(
-                "the file has the {kind} set {:?}, the source has none in its place",
-                stream.name
-            )
+            format!("the file has the {kind} set {:?}, the source has none in its place", stream.name)
         });
     }
     Ok(out)

@@ -1,5 +1,5 @@
-//! Clips against their source, in the metric of ACL: object space, three points at the shell distance of every joint, the largest distance; at
-//! every sample, and, for the report, half-way between samples.
+//! Clips against their source, in the metric of ACL: object space, three points at the shell distance of
+//! every joint, the largest distance; at every sample, and, for the report, half-way between samples.
 
 use super::asked::{Asked, Tolerance};
 use super::local::Local;
@@ -18,12 +18,7 @@ const SHELL: f64 = 0.03;
 const AMBIGUOUS: f64 = 1.5;
 
 /// Compares all clips of `reel` with those of `scene`, in their order.
-pub(super) fn verify(
-    scene: &Scene,
-    reel: &Reel,
-    asked: &Asked,
-    failures: &mut Failures,
-) -> Vec<ClipReport> {
+pub(super) fn verify(scene: &Scene, reel: &Reel, asked: &Asked, failures: &mut Failures) -> Vec<ClipReport> {
     let clips = match reel.clips() {
         Ok(clips) => clips,
         Err(error) => {
@@ -56,24 +51,19 @@ pub(super) fn verify(
         asked,
     };
     let found: Vec<(ClipReport, Vec<String>)> = (sources.par_iter().zip(&clips))
-        .map(
-            |(source, clip)| match source.portion(asked.frames.fps, asked.frames.range) {
-                Ok(source) => {
-                    let (mut report, mut broken) = compare(scene, &source, clip, &wanted);
-                    let scalar = asked.scalar_tolerance;
-                    riding(&source, clip, scalar, &mut report, &mut broken);
-                    report.ok &= broken.is_empty();
-                    (report, broken)
-                }
-                Err(error) => {
-                    let report = ClipReport {
-                        name: source.name.clone(),
-                        ..ClipReport::default()
-                    };
-                    (report, vec![error.to_string()])
-                }
-            },
-        )
+        .map(|(source, clip)| match source.portion(asked.frames.fps, asked.frames.range) {
+            Ok(source) => {
+                let (mut report, mut broken) = compare(scene, &source, clip, &wanted);
+                let scalar = asked.scalar_tolerance;
+                riding(&source, clip, scalar, &mut report, &mut broken);
+                report.ok &= broken.is_empty();
+                (report, broken)
+            }
+            Err(error) => {
+                let report = ClipReport { name: source.name.clone(), ..ClipReport::default() };
+                (report, vec![error.to_string()])
+            }
+        })
         .collect();
     found
         .into_iter()
@@ -142,32 +132,16 @@ fn compare(
         broken.push("the file keeps another rule than the one that was asked for".into());
         return (report, broken);
     }
-    let paths: Vec<String> = (0..skeleton.joints.len())
-        .map(|j| skeleton.path(j))
-        .collect();
+    let paths: Vec<String> = (0..skeleton.joints.len()).map(|j| skeleton.path(j)).collect();
     let joints = || skeleton.joints.iter().zip(&paths);
-    let shells: Vec<f64> = joints()
-        .map(|(j, path)| {
-            clips
-                .shell(&j.name, path)
-                .or(j.shell)
-                .unwrap_or(wanted.shell)
-        })
-        .collect();
-    let tolerances: Vec<Option<f64>> = joints()
-        .map(|(j, path)| clips.tolerance(&j.name, path))
-        .collect();
+    let shells: Vec<f64> =
+        joints().map(|(j, path)| clips.shell(&j.name, path).or(j.shell).unwrap_or(wanted.shell)).collect();
+    let tolerances: Vec<Option<f64>> = joints().map(|(j, path)| clips.tolerance(&j.name, path)).collect();
     report.joint_tolerances = tolerances.iter().flatten().count();
     let mut metric = Metric::new(skeleton, shells);
     let mut local = clips.local.map(|(parts, adaptive)| {
         let pinned = joints().map(|(j, path)| clips.pinned(&j.name, path));
-        Local::new(
-            source,
-            &metric,
-            parts.map(|t| t.unwrap_or(asked)),
-            adaptive,
-            pinned.collect(),
-        )
+        Local::new(source, &metric, parts.map(|t| t.unwrap_or(asked)), adaptive, pinned.collect())
     });
     let layers = super::layer::Source {
         skeleton,
@@ -207,9 +181,7 @@ fn compare(
     // What f32 can hold of the largest coordinate is all that can be promised.
     let least = metric.least();
     report.tolerance = asked.max(least);
-    let limits: Vec<f64> = (tolerances.iter())
-        .map(|own| own.unwrap_or(asked).max(least))
-        .collect();
+    let limits: Vec<f64> = (tolerances.iter()).map(|own| own.unwrap_or(asked).max(least)).collect();
     if !layered {
         (report.max_error, report.worst) = metric.taken(&limits);
     }
@@ -223,16 +195,7 @@ fn compare(
             continue;
         }
         let seconds = (i as f64 - 0.5) / clip.fps();
-        if clip
-            .sample(
-                &mut cursor,
-                seconds,
-                Repeats::Clamp,
-                Rounding::None,
-                &mut pose,
-            )
-            .is_ok()
-        {
+        if clip.sample(&mut cursor, seconds, Repeats::Clamp, Rounding::None, &mut pose).is_ok() {
             source.middle(i - 1, &mut truth);
             metric.measure(&truth, &pose);
         }
@@ -250,13 +213,7 @@ fn compare(
     }
     report.ok = report.worst <= 1.0 && broken.is_empty();
     let own = own.tolerance.iter().copied().chain(std::iter::repeat(0.0));
-    let promised = own.map(|t| {
-        if t > 0.0 {
-            t.max(least)
-        } else {
-            clip.record().tolerance
-        }
-    });
+    let promised = own.map(|t| if t > 0.0 { t.max(least) } else { clip.record().tolerance });
     for ((promised, limit), joint) in promised.zip(&limits).zip(&skeleton.joints) {
         if promised > limit * (1.0 + 1e-9) {
             broken.push(format!(
@@ -269,10 +226,7 @@ fn compare(
     }
     if report.worst > 1.0 || report.worst.is_nan() {
         broken.push(match report.joint_tolerances {
-            0 => format!(
-                "an error of {:e}, {:e} allowed",
-                report.max_error, report.tolerance
-            ),
+            0 => format!("an error of {:e}, {:e} allowed", report.max_error, report.tolerance),
             _ => format!("an error of {} times its joint's tolerance", report.worst),
         });
     }
@@ -309,9 +263,7 @@ impl Metric {
         for (((a, b), shell), worst) in joints.zip(&mut self.worst) {
             self.extent = self.extent.max(a.translation.abs().max_element());
             for axis in DVec3::AXES {
-                let error = a
-                    .transform_point3(axis * *shell)
-                    .distance(b.transform_point3(axis * *shell));
+                let error = a.transform_point3(axis * *shell).distance(b.transform_point3(axis * *shell));
                 if beyond(error, *worst) {
                     *worst = error;
                 }
@@ -333,15 +285,8 @@ impl Metric {
     /// The largest error, and the largest as a part of its joint's limit; both start anew.
     fn taken(&mut self, limits: &[f64]) -> (f64, f64) {
         let larger = |most: f64, v: f64| if beyond(v, most) { v } else { most };
-        let parts = self
-            .worst
-            .iter()
-            .zip(limits)
-            .map(|(error, limit)| error / limit);
-        let found = (
-            self.worst.iter().copied().fold(0.0, larger),
-            parts.fold(0.0, larger),
-        );
+        let parts = self.worst.iter().zip(limits).map(|(error, limit)| error / limit);
+        let found = (self.worst.iter().copied().fold(0.0, larger), parts.fold(0.0, larger));
         self.worst.fill(0.0);
         found
     }
@@ -357,8 +302,7 @@ fn riding(
 ) {
     let (tracks, own) = (&source.scalars, clip.scalar_tracks());
     let same = tracks.len() == own.len()
-        && (tracks.iter().zip(own))
-            .all(|(a, b)| a.name == b.name && a.components == b.components.len());
+        && (tracks.iter().zip(own)).all(|(a, b)| a.name == b.name && a.components == b.components.len());
     if !same {
         broken.push("other scalar tracks than the source has".into());
         return;
@@ -374,19 +318,15 @@ fn riding(
             };
             // What f32 holds.
             let allowed = asked.max(low.abs().max(high.abs()) / f64::from(1u32 << 22));
-            let errors = values()
-                .enumerate()
-                .map(|(i, v)| (f64::from(own.at(i)[c]) - v).abs());
+            let errors = values().enumerate().map(|(i, v)| (f64::from(own.at(i)[c]) - v).abs());
             // A NaN is an error, too.
             let worst = errors.fold(0.0, |worst, e| if e <= worst { worst } else { e });
             if worst > report.scalar_error || worst.is_nan() {
                 report.scalar_error = worst;
             }
             if worst > allowed || worst.is_nan() {
-                broken.push(format!(
-                    "scalar track {}: an error of {worst:e}, {allowed:e} allowed",
-                    track.name
-                ));
+                broken
+                    .push(format!("scalar track {}: an error of {worst:e}, {allowed:e} allowed", track.name));
             }
         }
     }
@@ -408,11 +348,7 @@ pub(super) fn widen(t: &Transform) -> Qvv {
     }
 }
 
-fn object_space(
-    parents: &[Option<usize>],
-    local: impl Iterator<Item = Qvv>,
-    out: &mut Vec<DAffine3>,
-) {
+fn object_space(parents: &[Option<usize>], local: impl Iterator<Item = Qvv>, out: &mut Vec<DAffine3>) {
     out.clear();
     for (parent, local) in parents.iter().zip(local) {
         let parent = parent.map_or(DAffine3::IDENTITY, |p| out[p]);

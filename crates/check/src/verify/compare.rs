@@ -26,62 +26,45 @@ pub(crate) struct Attributes<'b> {
 }
 
 /// Goes through all pairs of vertex and corner and gives the largest difference and its vertex.
-pub(crate) type Match<'m> =
-    dyn FnMut(f64, &dyn Fn(u32, u32) -> Option<f64>) -> Option<(f64, u32)> + 'm;
+pub(crate) type Match<'m> = dyn FnMut(f64, &dyn Fn(u32, u32) -> Option<f64>) -> Option<(f64, u32)> + 'm;
 
 impl Attributes<'_> {
     /// Compares all channels that can have changed. `find` goes through the pairs.
-    pub fn compare(
-        &self,
-        visible: &[usize],
-        found: &mut Found,
-        find: &mut Match<'_>,
-    ) -> Result<(), Error> {
+    pub fn compare(&self, visible: &[usize], found: &mut Found, find: &mut Match<'_>) -> Result<(), Error> {
         let channels = &self.unit.channels;
         if let Some(normals) = channels.normals
             && self.is_due(self.normals_change(normals))
         {
             let limit = normal_limit(self.worker.plan.asked);
             let worst = self.normals(normals, visible[0], limit, find)?;
-            self.note(visible, found, worst, limit, "normal", "°", |s| {
-                &mut s.normal
-            });
+            self.note(visible, found, worst, limit, "normal", "°", |s| &mut s.normal);
         }
         let vertices = self.decoded.view.vertex_count();
         for set in &channels.uvs {
             if self.is_due(set.changes) {
                 let mut values = vec![0.0; 2 * vertices];
-                self.decoded
-                    .view
-                    .uvs_into(set.set, &mut values)
-                    .map_err(error)?;
+                self.decoded.view.uvs_into(set.set, &mut values).map_err(error)?;
                 let right = self.sample(&self.source.mesh.uvs[set.source])?;
                 let distance = |d: [f64; 2]| (d[0] * d[0] + d[1] * d[1]).sqrt();
                 let worst = self.values(&right, &values, set.tolerance, find, distance);
-                self.note(visible, found, worst, set.tolerance, "uv", "", |s| {
-                    &mut s.uv
-                });
+                self.note(visible, found, worst, set.tolerance, "uv", "", |s| &mut s.uv);
             }
         }
         for set in &channels.colours {
             if self.is_due(set.changes) {
                 let mut values = vec![0.0; 4 * vertices];
-                self.decoded
-                    .view
-                    .colours_into(set.set, &mut values)
-                    .map_err(error)?;
+                self.decoded.view.colours_into(set.set, &mut values).map_err(error)?;
                 let right = self.sample(&self.source.mesh.colours[set.source])?;
                 let largest = |d: [f64; 4]| d.into_iter().fold(0.0, |m: f64, x| m.max(x.abs()));
                 let worst = self.values(&right, &values, set.tolerance, find, largest);
-                self.note(visible, found, worst, set.tolerance, "colour", "", |s| {
-                    &mut s.colour
-                });
+                self.note(visible, found, worst, set.tolerance, "colour", "", |s| &mut s.colour);
             }
         }
         Ok(())
     }
 
-    /// What never changes is compared once. Nearest points are found anew in each frame, so there nothing is skipped.
+    /// What never changes is compared once. Nearest points are found anew in each frame, so there nothing is
+    /// skipped.
     fn is_due(&self, changes: bool) -> bool {
         changes || self.unit.exact.is_none() || self.unit.shown.first() == Some(&self.frame)
     }
@@ -139,10 +122,8 @@ impl Attributes<'_> {
         let mut values = vec![0.0; 3 * self.decoded.view.vertex_count()];
         self.decoded.view.normals_into(&mut values).map_err(error)?;
         let plan = self.worker.plan;
-        let matrix: Option<DMat4> = self
-            .unit
-            .baked
-            .then(|| self.worker.world.matrix[plan.survey.placements[placement].placed]);
+        let matrix: Option<DMat4> =
+            self.unit.baked.then(|| self.worker.world.matrix[plan.survey.placements[placement].placed]);
         if matrix.is_some_and(|m| !m.is_finite()) {
             return Ok(None);
         }
@@ -208,9 +189,8 @@ impl Attributes<'_> {
             let slot = slot(&mut found.stats[p]);
             *slot = larger(*slot, Some(worst));
             if beyond(worst, limit) {
-                let what = format!(
-                    "{what} of vertex {vertex} is {worst}{unit} off, {limit}{unit} is allowed"
-                );
+                let what =
+                    format!("{what} of vertex {vertex} is {worst}{unit} off, {limit}{unit} is allowed");
                 fail(self.worker.plan, found, p, self.frame, what);
             }
         }

@@ -1,4 +1,5 @@
-//! Levels of detail: that they are triangles of their mesh, fewer from level to level, and as near to it as they say.
+//! Levels of detail: that they are triangles of their mesh, fewer from level to level, and as near to it as
+//! they say.
 
 use crate::scene::frames::error;
 use crate::verify::report::{Failures, LevelReport};
@@ -35,9 +36,7 @@ pub(crate) fn check(
         for (l, level) in (1..).zip(&levels) {
             let wrong = structure(level, before, record.vertices);
             if let Some(what) = wrong {
-                failures.add(&record.path, None, || {
-                    format!("level of detail {l}: {what}")
-                });
+                failures.add(&record.path, None, || format!("level of detail {l}: {what}"));
             }
             before = level.indices.len();
             out[m].push(LevelReport {
@@ -112,15 +111,9 @@ fn structure(level: &LodTriangles, before: usize, vertices: u32) -> Option<&'sta
 /// The vertex farthest from a level, and how far: 1.01 times the level's error for all that are farther.
 fn farthest(indices: &[u32], level: &LodTriangles, at: &[[f32; 3]]) -> (f64, u32) {
     let reach = f64::from(level.error) * 1.01;
-    let points: Vec<DVec3> = (at.iter())
-        .map(|p| DVec3::from_array(p.map(f64::from)))
-        .collect();
+    let points: Vec<DVec3> = (at.iter()).map(|p| DVec3::from_array(p.map(f64::from))).collect();
     let triangles = level.indices.len() / 3;
-    let faces = Faces::new(
-        &points,
-        level.indices.clone(),
-        std::iter::repeat_n(3, triangles),
-    );
+    let faces = Faces::new(&points, level.indices.clone(), std::iter::repeat_n(3, triangles));
     let mut used: Vec<u32> = indices.to_vec();
     used.sort_unstable();
     used.dedup();

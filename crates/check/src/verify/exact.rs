@@ -1,4 +1,5 @@
-//! A mesh with a source map: every vertex knows its point, every triangle its face, so everything is compared one to one.
+//! A mesh with a source map: every vertex knows its point, every triangle its face, so everything is compared
+//! one to one.
 
 use crate::verify::polygons::{NONE, Polygon, Polygons};
 use crate::verify::report::Failures;
@@ -16,7 +17,8 @@ pub(crate) struct Exact {
     pub groups: (Vec<u32>, usize),
     /// Vertices with the corners and faces whose attributes they must have.
     pub pairs: Vec<Pair>,
-    /// The same of faces that name a point twice, where nothing says which of its corners a vertex stands for: one list for each vertex.
+    /// The same of faces that name a point twice, where nothing says which of its corners a vertex stands
+    /// for: one list for each vertex.
     pub either: Vec<Vec<Pair>>,
     /// Vertices whose position must be bit-equal to an earlier one's.
     pub weld: Vec<(u32, u32)>,
@@ -30,8 +32,9 @@ pub(crate) struct Pair {
     pub face: u32,
 }
 
-/// Checks the map against the faces. `flip`: triangles must turn the other way (vertices in mirrored world space). `sets`: the source's sets of
-/// faces. None where the map is so wrong that nothing more can be compared.
+/// Checks the map against the faces. `flip`: triangles must turn the other way (vertices in mirrored world
+/// space). `sets`: the source's sets of faces. None where the map is so wrong that nothing more can be
+/// compared.
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn build(
     map: SourceMap,
@@ -50,34 +53,23 @@ pub(crate) fn build(
     ];
     for (what, stored, source) in sizes {
         if stored != source {
-            fail(format!(
-                "the file is made from {stored} {what}, the source has {source}"
-            ));
+            fail(format!("the file is made from {stored} {what}, the source has {source}"));
             return None;
         }
     }
-    if map
-        .vertex_point
-        .iter()
-        .any(|&p| p as usize >= polygons.points)
-        || indices
-            .iter()
-            .any(|&v| v as usize >= map.vertex_point.len())
+    if map.vertex_point.iter().any(|&p| p as usize >= polygons.points)
+        || indices.iter().any(|&v| v as usize >= map.vertex_point.len())
         || indices.len() != 3 * map.triangle_face.len()
     {
         fail("its source map does not fit its vertices and triangles".into());
         return None;
     }
     let mut missing = vec![true; polygons.points];
-    map.vertex_point
-        .iter()
-        .for_each(|&p| missing[p as usize] = false);
+    map.vertex_point.iter().for_each(|&p| missing[p as usize] = false);
     let count = missing.iter().filter(|m| **m).count();
     if count > 0 {
         let first = missing.iter().position(|m| *m).unwrap_or(0);
-        fail(format!(
-            "{count} points of the source have no vertex, point {first} first"
-        ));
+        fail(format!("{count} points of the source have no vertex, point {first} first"));
     }
     let (pairs, either) = faces(&map, indices, &polygons, flip, sets, fail);
     Some(Exact {
@@ -90,8 +82,9 @@ pub(crate) fn build(
     })
 }
 
-/// Each face must have its n − 2 triangles, and their edges must add up to the face's own, walked the right way round. One that repeats an
-/// earlier face of its set may have none: then the vertices of that face stand for its corners too.
+/// Each face must have its n − 2 triangles, and their edges must add up to the face's own, walked the right
+/// way round. One that repeats an earlier face of its set may have none: then the vertices of that face stand
+/// for its corners too.
 fn faces(
     map: &SourceMap,
     indices: &[u32],
@@ -133,11 +126,7 @@ fn faces(
             let p = v.map(|v| map.vertex_point[v as usize]);
             for k in 0..3 {
                 edges.push(directed(p[k], p[(k + 1) % 3], 1));
-                let pair = |corner| Pair {
-                    vertex: v[k],
-                    corner,
-                    face: face.number,
-                };
+                let pair = |corner| Pair { vertex: v[k], corner, face: face.number };
                 match corner.find(p[k], map.vertex_corner[v[k] as usize]) {
                     Found::One(corner) => pairs.push(pair(corner)),
                     Found::Several(corners) => {
@@ -149,11 +138,7 @@ fn faces(
         }
         let points = &polygons.point[face.corners()];
         for (k, &p) in points.iter().enumerate() {
-            edges.push(directed(
-                p,
-                points[(k + 1) % points.len()],
-                -i32::from(turn),
-            ));
+            edges.push(directed(p, points[(k + 1) % points.len()], -i32::from(turn)));
         }
         edges.sort_unstable();
         good &= edges
@@ -173,9 +158,7 @@ fn faces(
     }
     if known < map.triangle_face.len() {
         let extra = map.triangle_face.len() - known;
-        fail(format!(
-            "{extra} triangles belong to no usable face of the source"
-        ));
+        fail(format!("{extra} triangles belong to no usable face of the source"));
     }
     pairs.sort_unstable();
     pairs.dedup();
@@ -206,12 +189,7 @@ impl<'a> Repeats<'a> {
                 }
             }
         }
-        Repeats {
-            polygons,
-            rings,
-            set,
-            first: HashMap::new(),
-        }
+        Repeats { polygons, rings, set, first: HashMap::new() }
     }
 
     /// Ring and set of a face that is not alone on its points.
@@ -229,8 +207,8 @@ impl<'a> Repeats<'a> {
         }
     }
 
-    /// Pairs for a face without triangles: those of the first face of its set on the same points in the same order. False where it is that
-    /// face itself, or where that one is not there.
+    /// Pairs for a face without triangles: those of the first face of its set on the same points in the same
+    /// order. False where it is that face itself, or where that one is not there.
     fn stand_in(&mut self, place: usize, pairs: &mut Vec<Pair>) -> bool {
         let Some(key) = self.key(place) else {
             return false;
@@ -287,11 +265,7 @@ impl<'a> CornerOf<'a> {
             }
             corners
         });
-        CornerOf {
-            polygons,
-            face,
-            by_point,
-        }
+        CornerOf { polygons, face, by_point }
     }
 
     /// `hint` is the corner that the map names: it decides where a face has a point twice.
@@ -360,13 +334,8 @@ pub(crate) fn materials(
         let (first, count) = (material.first as usize / 3, material.count as usize / 3);
         for t in first..first + count {
             seen += 1;
-            let set = triangle_face
-                .get(t)
-                .and_then(|&f| set_of.get(f as usize))
-                .copied();
-            let name = set
-                .and_then(|s| sets.get(s as usize))
-                .map_or("", |s| s.0.as_str());
+            let set = triangle_face.get(t).and_then(|&f| set_of.get(f as usize)).copied();
+            let name = set.and_then(|s| sets.get(s as usize)).map_or("", |s| s.0.as_str());
             if name != material.name {
                 wrong += 1;
                 example = example.or(Some((material.name.clone(), name.to_owned())));
@@ -384,35 +353,24 @@ pub(crate) fn materials(
             && ids.all(|id| id != material.id)
         {
             failures.add(path, None, || {
-                format!(
-                    "material {:?} has id {}, {id} is right",
-                    material.name, material.id
-                )
+                format!("material {:?} has id {}, {id} is right", material.name, material.id)
             });
         }
     }
     if let Some((has, right)) = example {
         failures.add(path, None, || {
-            format!(
-                "{wrong} triangles have the wrong material, such as {has:?} instead of {right:?}"
-            )
+            format!("{wrong} triangles have the wrong material, such as {has:?} instead of {right:?}")
         });
     }
     if seen != triangle_face.len() {
-        failures.add(path, None, || {
-            format!(
-                "its materials cover {seen} triangles of {}",
-                triangle_face.len()
-            )
-        });
+        failures
+            .add(path, None, || format!("its materials cover {seen} triangles of {}", triangle_face.len()));
     }
 }
 
 /// The first decimal number in a name.
 fn first_number(name: &str) -> Option<u32> {
-    let digits = name
-        .split(|c: char| !c.is_ascii_digit())
-        .find(|part| !part.is_empty())?;
+    let digits = name.split(|c: char| !c.is_ascii_digit()).find(|part| !part.is_empty())?;
     digits.parse().ok()
 }
 
@@ -423,10 +381,7 @@ mod tests {
 
     /// A pentagon and a triangle that share points 1 and 2, clockwise.
     fn source() -> Polygons {
-        let raw = Faces {
-            counts: vec![5, 3],
-            indices: vec![0, 1, 2, 3, 4, 2, 1, 5],
-        };
+        let raw = Faces { counts: vec![5, 3], indices: vec![0, 1, 2, 3, 4, 2, 1, 5] };
         Polygons::new(&raw, 6, Winding::Clockwise)
     }
 
@@ -454,17 +409,7 @@ mod tests {
     fn a_right_mesh_passes() {
         let (good, indices) = map();
         let mut fail = |what| panic!("{what}");
-        let exact = build(
-            good,
-            &indices,
-            source(),
-            8,
-            &[(4, 0)],
-            false,
-            &[],
-            &mut fail,
-        )
-        .unwrap();
+        let exact = build(good, &indices, source(), 8, &[(4, 0)], false, &[], &mut fail).unwrap();
         // Vertex 2 stands for two corners; points 4 and 0 are welded, and so are the two vertices of point 1.
         assert_eq!(exact.pairs.len(), 8);
         assert_eq!(exact.weld, [(4, 0), (6, 1)]);
@@ -473,10 +418,7 @@ mod tests {
     #[test]
     fn a_vertex_stands_for_any_of_two_corners_at_its_point() {
         // The second face names point 0 twice, and its vertex there is one of the first.
-        let raw = Faces {
-            counts: vec![3, 3],
-            indices: vec![0, 1, 2, 0, 0, 1],
-        };
+        let raw = Faces { counts: vec![3, 3], indices: vec![0, 1, 2, 0, 0, 1] };
         let map = SourceMap {
             points: 3,
             corners: 6,
@@ -490,9 +432,8 @@ mod tests {
         let mut fail = |what: String| panic!("{what}");
         let indices = [0, 1, 2, 0, 0, 1];
         let exact = build(map, &indices, polygons, 6, &[], false, &[], &mut fail).unwrap();
-        let corners: Vec<Vec<u32>> = (exact.either.iter())
-            .map(|list| list.iter().map(|p| p.corner).collect())
-            .collect();
+        let corners: Vec<Vec<u32>> =
+            (exact.either.iter()).map(|list| list.iter().map(|p| p.corner).collect()).collect();
         assert_eq!(corners, [[3, 4]]);
         assert_eq!(exact.pairs.len(), 4);
     }
@@ -500,10 +441,7 @@ mod tests {
     #[test]
     fn a_face_that_repeats_another_may_be_left_out() {
         // A triangle, its other side, the triangle turned in another set, the triangle turned in its own.
-        let raw = Faces {
-            counts: vec![3; 4],
-            indices: vec![0, 1, 2, 2, 1, 0, 1, 2, 0, 2, 0, 1],
-        };
+        let raw = Faces { counts: vec![3; 4], indices: vec![0, 1, 2, 2, 1, 0, 1, 2, 0, 2, 0, 1] };
         let polygons = || Polygons::new(&raw, 3, Winding::CounterClockwise);
         let sets = [("a".to_string(), vec![0, 1, 3]), ("b".to_string(), vec![2])];
         let run = |faces: &[u32]| {
@@ -516,11 +454,7 @@ mod tests {
                 triangle_face: faces.to_vec(),
                 ..SourceMap::default()
             };
-            let of = |f: &u32| {
-                raw.indices[3 * *f as usize..][..3]
-                    .iter()
-                    .map(|&p| p as u32)
-            };
+            let of = |f: &u32| raw.indices[3 * *f as usize..][..3].iter().map(|&p| p as u32);
             let indices: Vec<u32> = faces.iter().flat_map(of).collect();
             let mut list = Vec::new();
             let mut fail = |what: String| list.push(what);
@@ -530,11 +464,7 @@ mod tests {
         let (list, pairs) = run(&[0, 1, 2]);
         assert!(list.is_empty(), "{list:?}");
         let of_last = |p: &&Pair| p.face == 3;
-        let last: Vec<(u32, u32)> = pairs
-            .iter()
-            .filter(of_last)
-            .map(|p| (p.vertex, p.corner))
-            .collect();
+        let last: Vec<(u32, u32)> = pairs.iter().filter(of_last).map(|p| (p.vertex, p.corner)).collect();
         assert_eq!(last, [(0, 10), (1, 11), (2, 9)]);
         // All may be there. The other side, the face of another set and the first of a set must be.
         assert!(run(&[0, 1, 2, 3]).0.is_empty());

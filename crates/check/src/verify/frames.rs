@@ -74,8 +74,8 @@ pub(crate) struct Unit {
     pub exact: Option<Exact>,
     /// Of a mesh whose faces change, maps of its frames, for the way back.
     pub runs: Option<SourceMap>,
-    /// By frame of the file, where there is no map and creases count, the time of the first frame of its run: frames one after the other with the
-    /// same faces and as many points.
+    /// By frame of the file, where there is no map and creases count, the time of the first frame of its run:
+    /// frames one after the other with the same faces and as many points.
     pub leads: HashMap<usize, f64>,
 }
 
@@ -86,7 +86,8 @@ const RUN: usize = 16;
 const DECODERS: u64 = 1 << 30;
 
 impl Plan<'_> {
-    /// Compares all frames. Memory is bounded by the number of jobs at work, not by the length of the animation.
+    /// Compares all frames. Memory is bounded by the number of jobs at work, not by the length of the
+    /// animation.
     pub fn run(
         &self,
         progress: &(dyn Fn(u64, u64) + Sync),
@@ -124,10 +125,7 @@ impl Plan<'_> {
                         progress(done.fetch_add(1, Ordering::Relaxed) + 1, total);
                     }
                     found.ends[1] = worker.seen.take();
-                    workers
-                        .lock()
-                        .unwrap_or_else(PoisonError::into_inner)
-                        .push(worker);
+                    workers.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
                     Ok(found)
                 })
                 .collect();
@@ -139,10 +137,7 @@ impl Plan<'_> {
                     between.compare(self, &mut world, &before, &first, &mut found)?;
                 }
                 last = found.ends[1].take();
-                stats
-                    .iter_mut()
-                    .zip(&found.stats)
-                    .for_each(|(all, part)| all.append(part));
+                stats.iter_mut().zip(&found.stats).for_each(|(all, part)| all.append(part));
                 let all = locators.iter_mut().zip(&found.locators);
                 all.for_each(|(all, part)| all.append(part));
                 failures.append(found.failures);
@@ -157,8 +152,8 @@ impl Plan<'_> {
         let mut jobs = Vec::new();
         let mut begin = 0;
         for frame in 1..=count {
-            let cut = frame == count
-                || frame - begin >= RUN && self.reel.frame_kind(frame) == FrameKind::Index;
+            let cut =
+                frame == count || frame - begin >= RUN && self.reel.frame_kind(frame) == FrameKind::Index;
             if cut {
                 jobs.push(begin..frame);
                 begin = frame;
@@ -172,7 +167,8 @@ pub(crate) struct Found {
     pub stats: Vec<Stats>,
     pub locators: Vec<locators::Found>,
     pub failures: Failures,
-    /// The first frame and the last one, where they count for what is between them and the frames of other jobs.
+    /// The first frame and the last one, where they count for what is between them and the frames of other
+    /// jobs.
     pub ends: [Option<Seen>; 2],
 }
 
@@ -250,24 +246,12 @@ impl<'a> Worker<'a> {
                         let mut points = Vec::new();
                         sample::positions_at(mesh, time, &mut points)?;
                         if !points.is_empty() {
-                            fail(
-                                plan,
-                                found,
-                                p,
-                                frame,
-                                "is hidden, but visible in the source".into(),
-                            );
+                            fail(plan, found, p, frame, "is hidden, but visible in the source".into());
                         }
                     }
                     (false, true) => {
                         if self.decoder.mesh(unit.record).vertex_count() > 0 {
-                            fail(
-                                plan,
-                                found,
-                                p,
-                                frame,
-                                "is shown, but hidden in the source".into(),
-                            );
+                            fail(plan, found, p, frame, "is shown, but hidden in the source".into());
                         }
                     }
                 }
@@ -293,7 +277,8 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// Compares one mesh, at all places where it is visible. Gives the decoded positions and, where they move, the source's points.
+    /// Compares one mesh, at all places where it is visible. Gives the decoded positions and, where they
+    /// move, the source's points.
     fn unit(
         &self,
         unit: &Unit,
@@ -304,9 +289,7 @@ impl<'a> Worker<'a> {
     ) -> Result<(Vec<f32>, Vec<[f32; 3]>), Error> {
         let plan = self.plan;
         let mesh = &plan.survey.scene.meshes[unit.mesh];
-        let constant = plan.survey.meshes[unit.mesh]
-            .as_ref()
-            .and_then(|f| f.constant.as_deref());
+        let constant = plan.survey.meshes[unit.mesh].as_ref().and_then(|f| f.constant.as_deref());
         let points = match constant {
             Some(points) => Cow::Borrowed(points),
             None => {
@@ -323,9 +306,7 @@ impl<'a> Worker<'a> {
         for &p in visible {
             found.stats[p].vertices = decoded.view.vertex_count();
         }
-        let blended = plan.reel.description().meshes[unit.record]
-            .remeshed
-            .unwrap_or(0);
+        let blended = plan.reel.description().meshes[unit.record].remeshed.unwrap_or(0);
         if frame + blended as usize >= plan.reel.frame_count() {
             return Ok(Default::default());
         }
@@ -356,10 +337,9 @@ impl<'a> Worker<'a> {
         found: &mut Found,
     ) -> Result<(), Error> {
         let plan = self.plan;
-        let (Some(map), Some(show)) = (
-            unit.runs.as_ref().and_then(|map| map.of_frame(frame)),
-            &plan.shows[here],
-        ) else {
+        let (Some(map), Some(show)) =
+            (unit.runs.as_ref().and_then(|map| map.of_frame(frame)), &plan.shows[here])
+        else {
             return Ok(());
         };
         let (view, points) = (&decoded.view, &source.points);
@@ -437,10 +417,7 @@ impl<'a> Worker<'a> {
             }
         }
         let bits = |v: u32| [0, 1, 2].map(|k| decoded.positions[3 * v as usize + k].to_bits());
-        let cracks = exact
-            .weld
-            .iter()
-            .filter(|(v, earlier)| bits(*v) != bits(*earlier));
+        let cracks = exact.weld.iter().filter(|(v, earlier)| bits(*v) != bits(*earlier));
         if let Some((v, earlier)) = cracks.clone().next() {
             let what = format!(
                 "{} vertices have left points they belong to, such as vertex {v} of point {} and vertex {earlier} of point {}",
@@ -535,18 +512,14 @@ impl<'a> Worker<'a> {
             }
             let world = self.decoder.world(show.node);
             let right = source.points.iter();
-            let right: Vec<DVec3> = right
-                .map(|p| matrix.transform_point3(DVec3::from_array(p.map(f64::from))))
-                .collect();
-            let got: Vec<DVec3> = (0..decoded.view.vertex_count())
-                .map(|v| apply(&world, decoded.position(v)))
-                .collect();
+            let right: Vec<DVec3> =
+                right.map(|p| matrix.transform_point3(DVec3::from_array(p.map(f64::from)))).collect();
+            let got: Vec<DVec3> =
+                (0..decoded.view.vertex_count()).map(|v| apply(&world, decoded.position(v))).collect();
             let (theirs, points) = surface::of_source(&polygons, &source.points, &right);
             let (ours, vertices) = surface::of_file(decoded.view.indices(), &got);
-            let ways = [
-                ("vertex or triangle", vertices, theirs),
-                ("point or triangle of the source", points, ours),
-            ];
+            let ways =
+                [("vertex or triangle", vertices, theirs), ("point or triangle of the source", points, ours)];
             // Points that are not usable have vertices somewhere; what those are near to says nothing.
             for (what, places, faces) in ways.into_iter().skip(usize::from(!all_usable)) {
                 let stats = &mut found.stats[p];
@@ -607,9 +580,7 @@ impl<'a> Worker<'a> {
                 .points
                 .iter()
                 .map(|&q| match usable(q) {
-                    true => matrix
-                        .transform_point3(DVec3::from_array(q.map(f64::from)))
-                        .to_array(),
+                    true => matrix.transform_point3(DVec3::from_array(q.map(f64::from))).to_array(),
                     false => [f64::NAN; 3],
                 })
                 .collect();
@@ -649,24 +620,14 @@ impl<'a> Worker<'a> {
                 groups: &groups,
                 lead_groups: lead_groups.as_ref(),
             };
-            attributes.compare(&[p], found, &mut |limit, difference| {
-                pairing.attribute(limit, difference)
-            })?;
+            attributes.compare(&[p], found, &mut |limit, difference| pairing.attribute(limit, difference))?;
         }
         Ok(())
     }
 }
 
 /// Records a failure of a placement.
-pub(crate) fn fail(
-    plan: &Plan<'_>,
-    found: &mut Found,
-    placement: usize,
-    frame: usize,
-    what: String,
-) {
+pub(crate) fn fail(plan: &Plan<'_>, found: &mut Found, placement: usize, frame: usize, what: String) {
     found.stats[placement].failed = true;
-    found
-        .failures
-        .add(plan.survey.path(placement), Some(frame), || what);
+    found.failures.add(plan.survey.path(placement), Some(frame), || what);
 }

@@ -1,4 +1,5 @@
-//! Clips in layers: each layer is promised at the samples that it has; what missing tiers and layers cost is measured.
+//! Clips in layers: each layer is promised at the samples that it has; what missing tiers and layers cost is
+//! measured.
 
 use super::asked::{Asked, AskedLayer, Stripping};
 use super::clip::Metric;
@@ -28,9 +29,7 @@ pub(super) fn compare(
     let mut broken = as_asked(source, &metric.shells, clip, &layers);
     let n = clip.joints();
     let samples = clip.samples();
-    let layer_of: Vec<usize> = (0..n)
-        .map(|j| clip.cosmetic_level(j).map_or(0, usize::from))
-        .collect();
+    let layer_of: Vec<usize> = (0..n).map(|j| clip.cosmetic_level(j).map_or(0, usize::from)).collect();
     let mut promised = vec![0.0; n];
     let mut found: Vec<LayerReport> = layers.iter().map(LayerReport::of).collect();
     let mut cursor = ClipCursor::new(clip);
@@ -77,10 +76,7 @@ pub(super) fn compare(
     }
     for (l, layer) in layers.iter().enumerate() {
         if let Some(Stripping::Error(allowed)) = source.asked.clips.layer(l).map(|a| a.strip)
-            && beyond(
-                found[l].strip_error,
-                allowed.max(report.tolerance) * (1.0 + 1e-6),
-            )
+            && beyond(found[l].strip_error, allowed.max(report.tolerance) * (1.0 + 1e-6))
         {
             broken.push(format!(
                 "layer {}: a stripped sample is {:e} away, {allowed:e} allowed",
@@ -126,20 +122,14 @@ fn as_asked(source: &Source<'_>, shells: &[f64], clip: &Clip, layers: &[LayerInf
     let mut broken = Vec::new();
     let clips = &source.asked.clips;
     if !clips.layers.is_empty() && clips.layers.len() != layers.len() {
-        broken.push(format!(
-            "{} layers, {} were asked for",
-            layers.len(),
-            clips.layers.len()
-        ));
+        broken.push(format!("{} layers, {} were asked for", layers.len(), clips.layers.len()));
         return broken;
     }
     let plain = AskedLayer::default();
     for (l, layer) in layers.iter().enumerate() {
         let asked = clips.layer(l).unwrap_or(&plain);
         let mut wrong = |what: String| broken.push(format!("layer {}: {what}", layer.name));
-        if clips.layer(l).is_some()
-            && (asked.name != layer.name || asked.tiers != layer.tiers.len())
-        {
+        if clips.layer(l).is_some() && (asked.name != layer.name || asked.tiers != layer.tiers.len()) {
             wrong("another name or number of tiers than was asked for".into());
         }
         let last = source.clip.samples as u32 - 1;
@@ -153,9 +143,7 @@ fn as_asked(source: &Source<'_>, shells: &[f64], clip: &Clip, layers: &[LayerInf
             .chain([f64::from(last)])
             .find(|at| layer.samples.binary_search(&(*at as u32)).is_err());
         if let Some(at) = missing {
-            wrong(format!(
-                "sample {at} is not there, at the rate that was asked for"
-            ));
+            wrong(format!("sample {at} is not there, at the rate that was asked for"));
         }
         let stripped = layer.stripped.iter().filter(|s| **s).count();
         let most = match asked.strip {
@@ -171,14 +159,8 @@ fn as_asked(source: &Source<'_>, shells: &[f64], clip: &Clip, layers: &[LayerInf
     let names: Vec<&str> = layers.iter().map(|l| &l.name[..]).collect();
     let highest = clips.highest_layers(skeleton, shells, &names);
     for (j, (joint, most)) in skeleton.joints.iter().zip(highest).enumerate() {
-        if clip
-            .cosmetic_level(j)
-            .is_none_or(|of| usize::from(of) > most)
-        {
-            broken.push(format!(
-                "joint {} is in a higher layer than was asked for",
-                joint.name
-            ));
+        if clip.cosmetic_level(j).is_none_or(|of| usize::from(of) > most) {
+            broken.push(format!("joint {} is in a higher layer than was asked for", joint.name));
             break;
         }
     }
@@ -192,12 +174,7 @@ impl LayerReport {
             joints: layer.joints.len(),
             samples: layer.samples.len(),
             stripped: layer.stripped.iter().filter(|s| **s).count(),
-            tiers: (layer.tiers.iter())
-                .map(|&bytes| TierReport {
-                    bytes,
-                    without: None,
-                })
-                .collect(),
+            tiers: (layer.tiers.iter()).map(|&bytes| TierReport { bytes, without: None }).collect(),
             ..LayerReport::default()
         }
     }

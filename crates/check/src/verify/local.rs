@@ -1,5 +1,6 @@
-//! The local rule of curves: each sub-track by itself, a turn as far as it moves the end of the bone, a scale times the bone; half, a third … of it for
-//! joints that carry others, where that was asked for. Pinned joints are compared with their place among the decoded joints above them.
+//! The local rule of curves: each sub-track by itself, a turn as far as it moves the end of the bone, a scale
+//! times the bone; half, a third … of it for joints that carry others, where that was asked for. Pinned
+//! joints are compared with their place among the decoded joints above them.
 
 use super::clip::{Metric, widen};
 use super::report::beyond;
@@ -35,16 +36,10 @@ impl Local {
         let mut far = vec![0.0f64; n];
         for j in (0..n).rev() {
             let track = &source.tracks[j].translation;
-            let samples = if track.is_constant() {
-                1
-            } else {
-                source.samples
-            };
+            let samples = if track.is_constant() { 1 } else { source.samples };
             let origins = (0..samples).map(|i| track.at(i));
             far[j] = origins.map(|v| v.abs().max_element()).fold(0.0, f64::max);
-            let length = (0..samples)
-                .map(|i| track.at(i).length())
-                .fold(0.0, f64::max);
+            let length = (0..samples).map(|i| track.at(i).length()).fold(0.0, f64::max);
             if let Some(parent) = metric.parents[j] {
                 heights[parent] = heights[parent].max(heights[j] + 1);
                 bones[parent] = bones[parent].max(length);
@@ -56,11 +51,7 @@ impl Local {
         let limits = (0..n).map(|j| {
             let up = if adaptive { heights[j] + 1 } else { 1 };
             // What f32 holds.
-            let least = [
-                bones[j] * 5e-7,
-                far[j] * 2.5e-7,
-                bones[j].max(metric.shells[j]) * 5e-7,
-            ];
+            let least = [bones[j] * 5e-7, far[j] * 2.5e-7, bones[j].max(metric.shells[j]) * 5e-7];
             [0, 1, 2].map(|k| (tolerances[k] / up as f64).max(least[k]))
         });
         Local {
@@ -112,10 +103,7 @@ impl Local {
     /// What does not hold.
     pub fn what(&self, skeleton: &Skeleton) -> String {
         let name = &skeleton.joints[self.joint].name;
-        format!(
-            "joint {name}: an error of {} times its tolerance",
-            self.worst
-        )
+        format!("joint {name}: an error of {} times its tolerance", self.worst)
     }
 }
 

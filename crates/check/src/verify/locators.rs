@@ -1,5 +1,6 @@
-//! Locators: nodes that show no mesh and are in a file for their own sake. Each is held to the distance that follows from the meshes near it, on the
-//! corners of a cube around its origin, and so on every point of that, in every frame, whether it is shown or not.
+//! Locators: nodes that show no mesh and are in a file for their own sake. Each is held to the distance that
+//! follows from the meshes near it, on the corners of a cube around its origin, and so on every point of
+//! that, in every frame, whether it is shown or not.
 
 use crate::verify::asked::{Asked, Tolerance};
 use crate::verify::attribute::ulp;
@@ -101,11 +102,7 @@ pub(crate) struct Place {
 }
 
 /// Node of each locator, by path.
-pub(crate) fn match_nodes(
-    survey: &Survey<'_>,
-    reel: &Reel,
-    failures: &mut Failures,
-) -> Vec<Option<Place>> {
+pub(crate) fn match_nodes(survey: &Survey<'_>, reel: &Reel, failures: &mut Failures) -> Vec<Option<Place>> {
     let nodes = &reel.description().nodes;
     let mut by_path: HashMap<&str, usize> = HashMap::new();
     for (n, node) in nodes.iter().enumerate().filter(|(_, n)| n.reach > 0.0) {
@@ -116,9 +113,7 @@ pub(crate) fn match_nodes(
     let mut place = |locator: &Locator| {
         let path = &survey.placed[locator.placed].path[..];
         let Some(node) = by_path.remove(path) else {
-            failures.add(path, None, || {
-                "is a locator (a node without a mesh) and not in the file".into()
-            });
+            failures.add(path, None, || "is a locator (a node without a mesh) and not in the file".into());
             return None;
         };
         let stored = nodes[node].tolerance;
@@ -126,9 +121,7 @@ pub(crate) fn match_nodes(
         let allowed = locator.tolerance.max(3.0 * locator.least) * (1.0 + 1e-6);
         if beyond(stored, allowed) {
             failures.add(path, None, || {
-                format!(
-                    "the file promises {stored:e} only, {allowed:e} follows from what was asked for"
-                )
+                format!("the file promises {stored:e} only, {allowed:e} follows from what was asked for")
             });
         }
         let tolerance = if stored <= allowed { stored } else { allowed };
@@ -138,9 +131,7 @@ pub(crate) fn match_nodes(
     let mut left: Vec<&str> = by_path.into_keys().collect();
     left.sort_unstable();
     for path in left {
-        failures.add(path, None, || {
-            "is in the file, but no such locator is in the source".into()
-        });
+        failures.add(path, None, || "is in the file, but no such locator is in the source".into());
     }
     places
 }
@@ -163,7 +154,8 @@ impl Found {
     }
 }
 
-/// Compares all locators in a frame that was decoded. `expected`: the frame of the source, for which `world` was evaluated.
+/// Compares all locators in a frame that was decoded. `expected`: the frame of the source, for which `world`
+/// was evaluated.
 pub(crate) fn compare(
     survey: &Survey<'_>,
     places: &[Option<Place>],
@@ -201,10 +193,7 @@ pub(crate) fn compare(
         if beyond(error, place.tolerance) {
             found.failed = true;
             failures.add(path, Some(frame), || {
-                format!(
-                    "is {error:e} off, more than the {:e} of its tolerance",
-                    place.tolerance
-                )
+                format!("is {error:e} off, more than the {:e} of its tolerance", place.tolerance)
             });
         }
     }

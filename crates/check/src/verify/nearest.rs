@@ -1,5 +1,5 @@
-//! A mesh without a source map, or with faces that change: vertices are matched with the nearest points, both ways, frame
-//! by frame. Where several points are within the tolerance, any of them will do: ties never fail.
+//! A mesh without a source map, or with faces that change: vertices are matched with the nearest points, both
+//! ways, frame by frame. Where several points are within the tolerance, any of them will do: ties never fail.
 
 use crate::verify::polygons::{NONE, Polygons};
 use crate::verify::report::beyond;
@@ -7,13 +7,15 @@ use crate::verify::rings::Rings;
 use crate::verify::tree::Tree;
 use std::collections::HashMap;
 
-/// Points that are looked at for one vertex. Where more lie within the tolerance it is not decided what belongs to what.
+/// Points that are looked at for one vertex. Where more lie within the tolerance it is not decided what
+/// belongs to what.
 const CANDIDATES: usize = 256;
 
 /// The same for triangles, which have three vertices to choose for.
 const FACE_CANDIDATES: usize = 32;
 
-/// Corners of faces that are looked at for one vertex or triangle one by one; beyond that it is not decided, or what was found is kept.
+/// Corners of faces that are looked at for one vertex or triangle one by one; beyond that it is not decided,
+/// or what was found is kept.
 const CORNERS: usize = 4096;
 
 /// What a vertex can stand for.
@@ -38,8 +40,8 @@ pub(crate) struct Pairing<'a> {
     source_tree: Tree,
     decoded_tree: Tree,
     polygons: &'a Polygons,
-    /// Decoded vertices that a triangle uses: the others have no corner to agree with. None where points of the source are
-    /// not usable: nobody knows where their vertices are.
+    /// Decoded vertices that a triangle uses: the others have no corner to agree with. None where points of
+    /// the source are not usable: nobody knows where their vertices are.
     used: Vec<bool>,
     /// Corners of each point: `corners[first[p]..first[p + 1]]`.
     first: Vec<u32>,
@@ -69,9 +71,7 @@ impl<'a> Pairing<'a> {
         tolerance: f64,
     ) -> Pairing<'a> {
         let mut used_vertices = vec![false; decoded.len()];
-        indices
-            .iter()
-            .for_each(|&v| used_vertices[v as usize] = true);
+        indices.iter().for_each(|&v| used_vertices[v as usize] = true);
         let mut first = vec![0u32; polygons.points + 1];
         let used = |p: &&u32| **p != NONE;
         for &p in polygons.point.iter().filter(used) {
@@ -103,11 +103,7 @@ impl<'a> Pairing<'a> {
     pub fn distances(&self) -> [Distances; 2] {
         let one_way = |from: &[[f64; 3]], to: &Tree| {
             let mut out = Distances::default();
-            for (i, p) in from
-                .iter()
-                .enumerate()
-                .filter(|(_, p)| p.iter().all(|v| v.is_finite()))
-            {
+            for (i, p) in from.iter().enumerate().filter(|(_, p)| p.iter().all(|v| v.is_finite())) {
                 match to.nearest(*p) {
                     None => out.alone += 1,
                     Some((distance, _)) => {
@@ -121,19 +117,13 @@ impl<'a> Pairing<'a> {
             }
             out
         };
-        [
-            one_way(self.decoded, &self.source_tree),
-            one_way(self.source, &self.decoded_tree),
-        ]
+        [one_way(self.decoded, &self.source_tree), one_way(self.source, &self.decoded_tree)]
     }
 
-    /// For each vertex that has a corner of the source within the tolerance the least `difference(vertex, corner)`, or the first
-    /// that is within `limit`; and for each corner likewise. Returns the largest of them, and the vertex.
-    pub fn attribute(
-        &self,
-        limit: f64,
-        difference: impl Fn(u32, u32) -> Option<f64>,
-    ) -> Option<(f64, u32)> {
+    /// For each vertex that has a corner of the source within the tolerance the least
+    /// `difference(vertex, corner)`, or the first that is within `limit`; and for each corner likewise.
+    /// Returns the largest of them, and the vertex.
+    pub fn attribute(&self, limit: f64, difference: impl Fn(u32, u32) -> Option<f64>) -> Option<(f64, u32)> {
         let mut worst: Option<(f64, u32)> = None;
         let mut note = |best: Option<f64>, undecided: bool, vertex: u32| {
             if let Some(best) = best.filter(|b| !undecided || *b <= limit)
@@ -147,17 +137,15 @@ impl<'a> Pairing<'a> {
         let of_corners = |(v, _): &(usize, _)| known && self.used[*v];
         for (v, p) in self.decoded.iter().enumerate().filter(of_corners) {
             let (mut best, mut left) = (None, CORNERS);
-            let (found, cut) = self
-                .source_tree
-                .within(*p, self.tolerance, CANDIDATES, |point| {
-                    let corners = self.corners_of(point);
-                    let near = &corners[..corners.len().min(left)];
-                    let good = |&c: &u32| better(&mut best, difference(v as u32, c), limit);
-                    let found = near.iter().any(good);
-                    // One more than there is room for says that something was left out.
-                    left = (left + 1).saturating_sub(corners.len() + 1);
-                    found
-                });
+            let (found, cut) = self.source_tree.within(*p, self.tolerance, CANDIDATES, |point| {
+                let corners = self.corners_of(point);
+                let near = &corners[..corners.len().min(left)];
+                let good = |&c: &u32| better(&mut best, difference(v as u32, c), limit);
+                let found = near.iter().any(good);
+                // One more than there is room for says that something was left out.
+                left = (left + 1).saturating_sub(corners.len() + 1);
+                found
+            });
             note(best, cut || !found && left == 0, v as u32);
         }
         for &c in &self.corners {
@@ -166,33 +154,26 @@ impl<'a> Pairing<'a> {
                 continue;
             }
             let (mut best, mut nearest) = (None, 0);
-            let (_, undecided) = self
-                .decoded_tree
-                .within(p, self.tolerance, CANDIDATES, |v| {
-                    nearest = v;
-                    better(&mut best, difference(v, c), limit)
-                });
+            let (_, undecided) = self.decoded_tree.within(p, self.tolerance, CANDIDATES, |v| {
+                nearest = v;
+                better(&mut best, difference(v, c), limit)
+            });
             note(best, undecided, nearest);
         }
         worst
     }
 
-    /// Compares triangles with faces: each triangle must have its corners in one face of the source, the right way round, each face
-    /// of n corners n − 2 triangles; faces that repeat others may have none. Err is a sentence.
+    /// Compares triangles with faces: each triangle must have its corners in one face of the source, the
+    /// right way round, each face of n corners n − 2 triangles; faces that repeat others may have none. Err
+    /// is a sentence.
     pub fn faces(&self, indices: &[u32], flip: bool) -> Result<(), String> {
         let expected = self.polygons.triangles();
         let found = indices.len() / 3;
         let fewest = || expected - Rings::new(self.polygons).repeated(self.polygons);
         if found > expected || found < expected && found < fewest() {
-            return Err(format!(
-                "{found} triangles where the faces of the source give {expected}"
-            ));
+            return Err(format!("{found} triangles where the faces of the source give {expected}"));
         }
-        let turn = if flip {
-            -self.polygons.turn
-        } else {
-            self.polygons.turn
-        };
+        let turn = if flip { -self.polygons.turn } else { self.polygons.turn };
         let mut of_face = vec![(0u32, 0u32); self.polygons.total];
         let mut room = vec![0u32; self.polygons.total];
         for face in &self.polygons.faces {
@@ -211,7 +192,8 @@ impl<'a> Pairing<'a> {
         for &v in indices {
             near[v as usize].get_or_insert_with(|| self.near(v));
         }
-        // Triangles whose corners are certain choose their faces first, and before the others those that have one choice only.
+        // Triangles whose corners are certain choose their faces first, and before the others those that have
+        // one choice only.
         let mut order: Vec<u32> = (0..found as u32).collect();
         let corners = |t: u32| {
             let first = 3 * t as usize;
@@ -220,7 +202,8 @@ impl<'a> Pairing<'a> {
         let certain = |t: &u32| corners(*t).iter().flatten().all(|n| n.points == 1);
         order.sort_by_key(|t| !certain(t));
         let (mut wrong, mut example) = (0u64, u32::MAX);
-        // Faces of triangles whose vertices all have many, and how many of them are known to be full: there may be as many such triangles.
+        // Faces of triangles whose vertices all have many, and how many of them are known to be full: there
+        // may be as many such triangles.
         let mut many: HashMap<[u32; 3], (Vec<u32>, usize)> = HashMap::new();
         let mut passes = [order, Vec::new()];
         for pass in 0..2 {
@@ -270,9 +253,7 @@ impl<'a> Pairing<'a> {
         }
         match wrong {
             0 => Ok(()),
-            _ => Err(format!(
-                "{wrong} triangles match no face of the source, triangle {example} first"
-            )),
+            _ => Err(format!("{wrong} triangles match no face of the source, triangle {example} first")),
         }
     }
 
@@ -281,12 +262,10 @@ impl<'a> Pairing<'a> {
         let mut near = Near::default();
         let p = self.decoded[v as usize];
         let mut points = Vec::new();
-        let (_, cut) = self
-            .source_tree
-            .within(p, self.tolerance, FACE_CANDIDATES, |point| {
-                points.push(point);
-                false
-            });
+        let (_, cut) = self.source_tree.within(p, self.tolerance, FACE_CANDIDATES, |point| {
+            points.push(point);
+            false
+        });
         near.points = points.len();
         let all: usize = points.iter().map(|&p| self.corners_of(p).len()).sum();
         near.undecided = cut || points.len() > 1 && all > CORNERS;
@@ -295,9 +274,7 @@ impl<'a> Pairing<'a> {
             &[point] => near.point = Some(point),
             several => {
                 let corners = several.iter().flat_map(|&p| self.corners_of(p));
-                near.corners = corners
-                    .map(|&c| (self.polygons.face[c as usize], c))
-                    .collect();
+                near.corners = corners.map(|&c| (self.polygons.face[c as usize], c)).collect();
             }
         }
         near.corners.sort_unstable();
@@ -310,7 +287,8 @@ impl<'a> Pairing<'a> {
     }
 }
 
-/// Faces that have three corners for a triangle, the right way round. `of_face`: first corner and number of corners.
+/// Faces that have three corners for a triangle, the right way round. `of_face`: first corner and number of
+/// corners.
 fn common_faces(lists: [Sides<'_>; 3], ascending: bool, of_face: &[(u32, u32)]) -> Vec<u32> {
     // From the vertex that has the fewest: another may be that of a whole fan.
     let least = (0..3).min_by_key(|&k| lists[k].len()).unwrap_or(0);
@@ -329,9 +307,7 @@ fn common_faces(lists: [Sides<'_>; 3], ascending: bool, of_face: &[(u32, u32)]) 
             let from_a = |x: u32| (x - first + count - (ca - first)) % count;
             in_b.iter().filter(|(_, cb)| *cb != ca).any(|&(_, cb)| {
                 let others = in_c.iter().filter(|(_, cc)| *cc != ca && *cc != cb);
-                others
-                    .into_iter()
-                    .any(|&(_, cc)| (from_a(cb) < from_a(cc)) == ascending)
+                others.into_iter().any(|&(_, cc)| (from_a(cb) < from_a(cc)) == ascending)
             })
         });
         if fits {
@@ -341,8 +317,8 @@ fn common_faces(lists: [Sides<'_>; 3], ascending: bool, of_face: &[(u32, u32)]) 
     faces
 }
 
-/// Keeps the least difference; true where it is good enough. A corner that has nothing to compare with (its value is not
-/// finite) may be the vertex's own, so that nothing is known of the vertex.
+/// Keeps the least difference; true where it is good enough. A corner that has nothing to compare with (its
+/// value is not finite) may be the vertex's own, so that nothing is known of the vertex.
 fn better(best: &mut Option<f64>, difference: Option<f64>, limit: f64) -> bool {
     let Some(d) = difference else {
         *best = None;
@@ -361,10 +337,7 @@ mod tests {
 
     /// A pentagon and a triangle, counter-clockwise.
     fn polygons() -> Polygons {
-        let raw = Faces {
-            counts: vec![5, 3],
-            indices: vec![0, 1, 2, 3, 4, 2, 1, 5],
-        };
+        let raw = Faces { counts: vec![5, 3], indices: vec![0, 1, 2, 3, 4, 2, 1, 5] };
         Polygons::new(&raw, 6, Winding::CounterClockwise)
     }
 
@@ -380,10 +353,7 @@ mod tests {
     const ORDER: [u32; 6] = [3, 5, 0, 2, 1, 4];
 
     fn decoded() -> Vec<[f64; 3]> {
-        ORDER
-            .iter()
-            .map(|&p| POINTS[p as usize].map(|v| v + 1e-4))
-            .collect()
+        ORDER.iter().map(|&p| POINTS[p as usize].map(|v| v + 1e-4)).collect()
     }
 
     fn vertices(points: &[u32]) -> Vec<u32> {
@@ -397,30 +367,12 @@ mod tests {
         let pairing = Pairing::new(&POINTS, &decoded, &[0, 1, 2, 3, 4, 5], &polygons, 1e-3);
         let good = vertices(&[0, 1, 2, 0, 2, 3, 0, 3, 4, 2, 1, 5]);
         assert_eq!(pairing.faces(&good, false), Ok(()));
-        assert!(
-            pairing
-                .faces(&good, true)
-                .unwrap_err()
-                .contains("4 triangles")
-        );
-        assert!(
-            pairing
-                .faces(&good[..9], false)
-                .unwrap_err()
-                .contains("3 triangles where")
-        );
+        assert!(pairing.faces(&good, true).unwrap_err().contains("4 triangles"));
+        assert!(pairing.faces(&good[..9], false).unwrap_err().contains("3 triangles where"));
         let twice = vertices(&[0, 1, 2, 0, 1, 2, 0, 3, 4, 2, 1, 5, 0, 2, 3]);
-        assert!(
-            pairing.faces(&twice[..12], false).is_ok(),
-            "three triangles of the same face"
-        );
+        assert!(pairing.faces(&twice[..12], false).is_ok(), "three triangles of the same face");
         let strange = vertices(&[0, 1, 5, 0, 2, 3, 0, 3, 4, 2, 1, 5]);
-        assert!(
-            pairing
-                .faces(&strange, false)
-                .unwrap_err()
-                .contains("triangle 0")
-        );
+        assert!(pairing.faces(&strange, false).unwrap_err().contains("triangle 0"));
         // With a tolerance that holds everything nothing can be told apart.
         let blurred = Pairing::new(&POINTS, &decoded, &[0, 1, 2, 3, 4, 5], &polygons, 100.0);
         assert_eq!(blurred.faces(&good, false), Ok(()));
@@ -433,10 +385,7 @@ mod tests {
         let same = [0, 1, 2].repeat(count as usize);
         let fan = (0..count).flat_map(|i| [0, i + 1, i + 2]).collect();
         for (indices, points) in [(same, 3), (fan, count + 2)] {
-            let raw = Faces {
-                counts: vec![3; count as usize],
-                indices,
-            };
+            let raw = Faces { counts: vec![3; count as usize], indices };
             let polygons = Polygons::new(&raw, points as usize, Winding::CounterClockwise);
             let place = |i: i32| [f64::from(i), f64::from(i % 7), 0.0];
             let points: Vec<[f64; 3]> = (0..points).map(place).collect();
@@ -460,13 +409,8 @@ mod tests {
         // Corners 2 and 5 are of one point with different values; either may be the vertex's.
         let value = |c: u32| f64::from(c);
         let of = |v: u32| [3.0, 7.0, 0.0, 5.0, 1.0, 4.0][v as usize];
-        let (worst, vertex) = pairing
-            .attribute(0.1, |v, c| Some((of(v) - value(c)).abs()))
-            .unwrap();
+        let (worst, vertex) = pairing.attribute(0.1, |v, c| Some((of(v) - value(c)).abs())).unwrap();
         // Corner 2 has nothing but the vertex that took the value of corner 5, corner 6 likewise.
-        assert!(
-            worst == 5.0 && vertex == 4 || worst == 3.0,
-            "{worst} {vertex}"
-        );
+        assert!(worst == 5.0 && vertex == 4 || worst == 3.0, "{worst} {vertex}");
     }
 }

@@ -1,8 +1,10 @@
-//! The source's faces as a checker sees them: which can be used, where their corners are, and smooth normals computed
-//! from them. Written from the definitions again, on purpose: the compiler's code must not be its own judge.
+//! The source's faces as a checker sees them: which can be used, where their corners are, and smooth normals
+//! computed from them. Written from the definitions again, on purpose: the compiler's code must not be its
+//! own judge.
 //!
-//! A face is usable with at least three corners that all name points; one that runs past the corner list ends the list.
-//! Smooth normals are angle-weighted (G. Thürmer, C. Wüthrich, 1998) on polygons, with Newell normals per face.
+//! A face is usable with at least three corners that all name points; one that runs past the corner list ends
+//! the list. Smooth normals are angle-weighted (G. Thürmer, C. Wüthrich, 1998) on polygons, with Newell
+//! normals per face.
 
 use crate::verify::rings;
 use glam::DVec3;
@@ -36,8 +38,8 @@ pub(crate) struct Polygon {
 /// No point, no face.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Weighted unit normals that sum up to no more than this part of the sum of their weights cancel each other: nothing says which way the
-/// surface looks there (PROMISE.md §1).
+/// Weighted unit normals that sum up to no more than this part of the sum of their weights cancel each other:
+/// nothing says which way the surface looks there (PROMISE.md §1).
 const CANCELLED: f64 = 1e-6;
 
 impl Polygon {
@@ -64,19 +66,13 @@ impl Polygons {
                 break;
             };
             let own = &raw.indices[first..end];
-            let names_points = own
-                .iter()
-                .all(|&p| usize::try_from(p).is_ok_and(|p| p < points));
+            let names_points = own.iter().all(|&p| usize::try_from(p).is_ok_and(|p| p < points));
             if count >= 3 && names_points {
                 for (c, &p) in (first..end).zip(own) {
                     out.point[c] = p as u32;
                     out.face[c] = number as u32;
                 }
-                out.faces.push(Polygon {
-                    number: number as u32,
-                    first: first as u32,
-                    count: count as u32,
-                });
+                out.faces.push(Polygon { number: number as u32, first: first as u32, count: count as u32 });
             }
             first = end;
         }
@@ -88,9 +84,10 @@ impl Polygons {
         self.faces.iter().map(|f| f.count as usize - 2).sum()
     }
 
-    /// Smoothing group of each corner: its point (of faces whose other side stands on the same points each side its own), or with a crease
-    /// angle (degrees) the corners of a point that are connected over edges which are less sharp; [`NONE`] where points that are not usable leave
-    /// that open. And the number of groups.
+    /// Smoothing group of each corner: its point (of faces whose other side stands on the same points each
+    /// side its own), or with a crease angle (degrees) the corners of a point that are connected over edges
+    /// which are less sharp; [`NONE`] where points that are not usable leave that open. And the number of
+    /// groups.
     pub fn groups(&self, positions: &[[f32; 3]], crease: Option<f64>) -> (Vec<u32>, usize) {
         let Some(angle) = crease.filter(|a| *a < 180.0) else {
             let mut group: Vec<u32> = (0..self.point.len() as u32).collect();
@@ -100,21 +97,14 @@ impl Polygons {
             };
         };
         let limit = angle.max(0.0).to_radians().cos().min(1.0 - 1e-12);
-        let normals: Vec<Option<DVec3>> = self
-            .faces
-            .iter()
-            .map(|f| self.face_normal(positions, f).try_normalize())
-            .collect();
+        let normals: Vec<Option<DVec3>> =
+            self.faces.iter().map(|f| self.face_normal(positions, f).try_normalize()).collect();
         // Both points, then the corner at which the edge begins, the one at which it ends, and the face.
         let mut edges: Vec<(u32, u32, u32, u32, u32)> = Vec::new();
         for (f, face) in self.faces.iter().enumerate() {
             let range = face.corners();
             for c in range.clone() {
-                let d = if c + 1 == range.end {
-                    range.start
-                } else {
-                    c + 1
-                };
+                let d = if c + 1 == range.end { range.start } else { c + 1 };
                 let (a, b) = (self.point[c], self.point[d]);
                 edges.push((a.min(b), a.max(b), c as u32, d as u32, f as u32));
             }
@@ -171,21 +161,14 @@ impl Polygons {
         (number, count as usize)
     }
 
-    /// Unit normal of each group, pointing outside; none where nothing says which (no area, normals that cancel each other, or a point that
-    /// is not usable).
-    pub fn normals(
-        &self,
-        positions: &[[f32; 3]],
-        groups: &[u32],
-        count: usize,
-    ) -> Vec<Option<DVec3>> {
+    /// Unit normal of each group, pointing outside; none where nothing says which (no area, normals that
+    /// cancel each other, or a point that is not usable).
+    pub fn normals(&self, positions: &[[f32; 3]], groups: &[u32], count: usize) -> Vec<Option<DVec3>> {
         let mut sums = vec![DVec3::ZERO; count];
         let mut weights = vec![0.0; count];
         for face in &self.faces {
             let normal = self.face_normal(positions, face);
-            let bad = self.point[face.corners()]
-                .iter()
-                .any(|&p| !usable(positions[p as usize]));
+            let bad = self.point[face.corners()].iter().any(|&p| !usable(positions[p as usize]));
             let Some(unit) = normal.try_normalize().filter(|_| !bad) else {
                 if bad {
                     for &g in groups[face.corners()].iter().filter(|g| **g != NONE) {
@@ -237,11 +220,7 @@ fn inner_angle(before: DVec3, after: DVec3, n: DVec3) -> f64 {
     let (sine, cosine) = (cross.length(), after.dot(before));
     let angle = sine.atan2(cosine);
     let flat = sine <= 1e-9 * (before.length_squared() * after.length_squared()).sqrt();
-    if !flat && cross.dot(n) < 0.0 {
-        std::f64::consts::TAU - angle
-    } else {
-        angle
-    }
+    if !flat && cross.dot(n) < 0.0 { std::f64::consts::TAU - angle } else { angle }
 }
 
 fn place(positions: &[[f32; 3]], point: u32) -> DVec3 {
@@ -269,9 +248,7 @@ mod tests {
         let points = (0..8).map(|i| [0, 1, 2].map(|k| if i >> k & 1 == 1 { 1.0 } else { -1.0 }));
         let faces = Faces {
             counts: vec![4; 6],
-            indices: vec![
-                0, 2, 3, 1, 4, 5, 7, 6, 0, 1, 5, 4, 2, 6, 7, 3, 0, 4, 6, 2, 1, 3, 7, 5,
-            ],
+            indices: vec![0, 2, 3, 1, 4, 5, 7, 6, 0, 1, 5, 4, 2, 6, 7, 3, 0, 4, 6, 2, 1, 3, 7, 5],
         };
         (points.collect(), faces)
     }
@@ -299,10 +276,7 @@ mod tests {
     #[test]
     fn what_cancels_has_no_normal() {
         // A folded sheet: points 0 and 1 of the fold lie between faces that look opposite ways.
-        let raw = Faces {
-            counts: vec![4; 2],
-            indices: vec![0, 1, 2, 3, 1, 0, 5, 4],
-        };
+        let raw = Faces { counts: vec![4; 2], indices: vec![0, 1, 2, 3, 1, 0, 5, 4] };
         let polygons = Polygons::new(&raw, 6, Winding::CounterClockwise);
         let normals = |open: f32| {
             let far = [[0.3, 0.9, 0.1], [0.3, 0.1, 0.1]];
@@ -312,19 +286,14 @@ mod tests {
             polygons.normals(&points, &groups, count)
         };
         let closed = normals(0.0);
-        assert!(
-            closed[0].is_none() && closed[1].is_none() && closed[2..].iter().all(Option::is_some)
-        );
+        assert!(closed[0].is_none() && closed[1].is_none() && closed[2..].iter().all(Option::is_some));
         assert!(normals(1e-8)[0].is_none());
         assert!(normals(1e-4).iter().all(Option::is_some));
     }
 
     #[test]
     fn unusable_faces_and_points() {
-        let raw = Faces {
-            counts: vec![3, 2, -1, 3, 3, 9],
-            indices: vec![0, 1, 2, 0, 1, 0, 1, 7, 2, 1, 3],
-        };
+        let raw = Faces { counts: vec![3, 2, -1, 3, 3, 9], indices: vec![0, 1, 2, 0, 1, 0, 1, 7, 2, 1, 3] };
         let polygons = Polygons::new(&raw, 4, Winding::CounterClockwise);
         let numbers: Vec<u32> = polygons.faces.iter().map(|f| f.number).collect();
         assert_eq!(numbers, [0, 4]);

@@ -9,7 +9,8 @@ pub struct Report {
     pub ok: bool,
     /// Frames of the file.
     pub frames: usize,
-    /// How many tolerances players may be off between these, where the source says what is there; none: nothing is promised of that.
+    /// How many tolerances players may be off between these, where the source says what is there; none:
+    /// nothing is promised of that.
     pub between: Option<f64>,
     /// One entry per placed mesh, in the order of the source's tree.
     pub meshes: Vec<MeshReport>,
@@ -67,8 +68,8 @@ pub struct MeshReport {
     pub max_error: f64,
     /// Root of the mean square of all distances.
     pub rms_error: f64,
-    /// Largest distance, at three places between each two frames, of what a player shows and what the source has there; none where nothing moves but on lines, or where there is
-    /// nothing to compare with.
+    /// Largest distance, at three places between each two frames, of what a player shows and what the source
+    /// has there; none where nothing moves but on lines, or where there is nothing to compare with.
     pub between_error: Option<f64>,
     /// The same as a part of the tolerance.
     pub between_worst: Option<f64>,
@@ -135,7 +136,8 @@ pub struct ClipReport {
     pub worst: f64,
     /// Joints with a tolerance of their own.
     pub joint_tolerances: usize,
-    /// Local rule: the largest error of any rotation, translation and scale by itself, as lengths. Then nothing is promised of `max_error`.
+    /// Local rule: the largest error of any rotation, translation and scale by itself, as lengths. Then
+    /// nothing is promised of `max_error`.
     pub local: Option<[f64; 3]>,
     /// The largest distance half-way between samples.
     pub mid_error: f64,
@@ -143,7 +145,8 @@ pub struct ClipReport {
     pub mid_worst: f64,
     /// Its layers, the base first; none where it is in one piece.
     pub layers: Vec<LayerReport>,
-    /// Pairs of samples between which some joint turns so far that its way is anybody's guess: left out of `mid_error`.
+    /// Pairs of samples between which some joint turns so far that its way is anybody's guess: left out of
+    /// `mid_error`.
     pub ambiguous_pairs: usize,
     /// Largest error of any scalar track at any sample.
     pub scalar_error: f64,
@@ -200,7 +203,8 @@ pub struct LayerReport {
 pub struct TierReport {
     /// Bytes.
     pub bytes: usize,
-    /// Largest and root mean square error of all joints at all samples while this tier, and those after it, are missing. None for what is always there.
+    /// Largest and root mean square error of all joints at all samples while this tier, and those after it,
+    /// are missing. None for what is always there.
     pub without: Option<[f64; 2]>,
 }
 
@@ -237,11 +241,7 @@ pub(crate) struct Failures {
 impl Failures {
     pub fn add(&mut self, path: &str, frame: Option<usize>, what: impl FnOnce() -> String) {
         if self.list.len() < MAX_FAILURES {
-            self.list.push(Failure {
-                path: path.to_owned(),
-                frame,
-                what: what(),
-            });
+            self.list.push(Failure { path: path.to_owned(), frame, what: what() });
         } else {
             self.more += 1;
         }

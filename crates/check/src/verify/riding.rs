@@ -9,7 +9,8 @@ use meshreel::{FrameDecoder, Pair, PartAttribute};
 use meshreel_scene::{Error, Mesh, Numbers, Scope, sample};
 use std::collections::HashMap;
 
-/// Checks the attributes of all nodes. Returns by mesh of the file the largest error of any number, where there are any.
+/// Checks the attributes of all nodes. Returns by mesh of the file the largest error of any number, where
+/// there are any.
 pub(crate) fn check(plan: &Plan<'_>, failures: &mut Failures) -> Result<Vec<Option<f64>>, Error> {
     let (reel, survey) = (plan.reel, plan.survey);
     let meshes = &reel.description().meshes;
@@ -21,9 +22,7 @@ pub(crate) fn check(plan: &Plan<'_>, failures: &mut Failures) -> Result<Vec<Opti
     }
     if !plan.asked.frames.channels.attributes {
         if !all.is_empty() {
-            failures.add("", None, || {
-                "has attributes, which were not asked for".into()
-            });
+            failures.add("", None, || "has attributes, which were not asked for".into());
         }
         return Ok(worst);
     }
@@ -39,19 +38,14 @@ pub(crate) fn check(plan: &Plan<'_>, failures: &mut Failures) -> Result<Vec<Opti
         let own: &[PartAttribute] = of_node.get(&show.node).map_or(&[], |a| a);
         if let Some(&other) = done.get(&(source, show.record)) {
             if own != other {
-                failures.add(path, None, || {
-                    "has other attributes than what shows the same mesh".into()
-                });
+                failures.add(path, None, || "has other attributes than what shows the same mesh".into());
             }
             continue;
         }
         done.insert((source, show.record), own);
         let mesh = &survey.scene.meshes[source];
         let numbers = sample::numbers(mesh);
-        for wanted in numbers
-            .iter()
-            .filter(|n| n.attribute.scope == Scope::Constant)
-        {
+        for wanted in numbers.iter().filter(|n| n.attribute.scope == Scope::Constant) {
             let name = &wanted.attribute.name;
             if !own.iter().any(|a| a.name() == name) && finite(plan, mesh, wanted)? {
                 failures.add(path, None, || format!("attribute {name} is missing"));
@@ -60,9 +54,7 @@ pub(crate) fn check(plan: &Plan<'_>, failures: &mut Failures) -> Result<Vec<Opti
         for attribute in own {
             let name = attribute.name();
             let Some(wanted) = numbers.iter().find(|n| n.attribute.name == name) else {
-                failures.add(path, None, || {
-                    format!("attribute {name} is not the source's")
-                });
+                failures.add(path, None, || format!("attribute {name} is not the source's"));
                 continue;
             };
             let (record, fluid) = (show.record, meshes[show.record].method == Method::Fluid);
@@ -108,8 +100,7 @@ fn groups(
             let part = |v: usize| bones.as_ref()?.influences(v).next();
             let group = |v: usize| {
                 let part = part(v).map(|(part, _)| part);
-                part.and_then(|p| groups.get(p))
-                    .map_or(usize::MAX, |&g| g as usize)
+                part.and_then(|p| groups.get(p)).map_or(usize::MAX, |&g| g as usize)
             };
             points.enumerate().map(|(v, p)| (p, group(v))).collect()
         }
@@ -140,10 +131,7 @@ fn each_frame(
         sample::attribute_at(&wanted.attribute, mesh, time, &mut values)?;
         let now = match wanted.attribute.scope {
             Scope::Constant => {
-                let at = values
-                    .indices
-                    .as_ref()
-                    .map_or(Some(0), |list| list.first().copied());
+                let at = values.indices.as_ref().map_or(Some(0), |list| list.first().copied());
                 let value = at.and_then(|at| values.values.get(at as usize));
                 value.map(|v| vec![*v]).ok_or("has no value in some frames")
             }
@@ -165,15 +153,10 @@ fn each_frame(
 /// Whether f32 has all the numbers.
 fn finite(plan: &Plan<'_>, mesh: &Mesh, wanted: &Numbers) -> Result<bool, Error> {
     let fits = |v: &[f32; 4]| v.iter().all(|v| v.abs() <= f32::MAX / 4.0);
-    let found = each_frame(
-        plan,
-        mesh,
-        wanted,
-        &mut |_, now| match now.iter().all(fits) {
-            true => Ok(()),
-            false => Err(String::new()),
-        },
-    )?;
+    let found = each_frame(plan, mesh, wanted, &mut |_, now| match now.iter().all(fits) {
+        true => Ok(()),
+        false => Err(String::new()),
+    })?;
     Ok(found.is_ok())
 }
 
@@ -187,9 +170,7 @@ fn compare(
 ) -> Result<Result<f64, String>, Error> {
     let name = &wanted.attribute.name;
     if attribute.components() != wanted.components.clamp(1, 4) {
-        return Ok(Err(
-            "has another number of components than the source's".into()
-        ));
+        return Ok(Err("has another number of components than the source's".into()));
     }
     let whole = mesh.integers.iter().any(|a| a.name == *name);
     // By component the smallest and largest number, and the largest error.

@@ -1,5 +1,6 @@
-//! Rigs against their source: each clip of the skeleton is decoded, its pose put through the rig by the runtime, and every vertex compared with where the source's own
-//! animation puts it, at every sample. And, for the report alone, poses blended of two clips.
+//! Rigs against their source: each clip of the skeleton is decoded, its pose put through the rig by the
+//! runtime, and every vertex compared with where the source's own animation puts it, at every sample. And,
+//! for the report alone, poses blended of two clips.
 
 use super::asked::{Asked, Rigs};
 use super::clip::sources;
@@ -30,9 +31,7 @@ pub(super) fn check(
         for unit in &plan.units {
             let mesh = &plan.survey.scene.meshes[unit.mesh];
             if is_driven(mesh) && !rigs.iter().any(|rig| rig.mesh() == unit.record) {
-                failures.add(&mesh.path, None, || {
-                    "clips of the source move it, but it has no rig".into()
-                });
+                failures.add(&mesh.path, None, || "clips of the source move it, but it has no rig".into());
             }
         }
     }
@@ -40,20 +39,14 @@ pub(super) fn check(
         return Ok(Vec::new());
     }
     if asked.rig == Rigs::None {
-        failures.add("", None, || {
-            "has rigs of meshes, which was not asked for".into()
-        });
+        failures.add("", None, || "has rigs of meshes, which was not asked for".into());
     }
     let clips = reel.clips().map_err(error)?;
     let skeletons = reel.skeletons().map_err(error)?;
     let mut out = Vec::new();
     for rig in &rigs {
         let path = reel.description().meshes[rig.mesh()].path.clone();
-        let mut report = RigReport {
-            path: path.clone(),
-            joints: rig.joints().len(),
-            ..RigReport::default()
-        };
+        let mut report = RigReport { path: path.clone(), joints: rig.joints().len(), ..RigReport::default() };
         let found = Pair::new(plan, rig, &skeletons, &clips, asked);
         let broken = match found.map_err(error) {
             Ok(Ok(pair)) => pair.compare(&mut report)?,
@@ -163,10 +156,7 @@ impl<'a> Pair<'a> {
             )));
         }
         if beyond(report.max_error, report.tolerance) {
-            return Ok(Some(format!(
-                "an error of {:e}, {:e} allowed",
-                report.max_error, report.tolerance
-            )));
+            return Ok(Some(format!("an error of {:e}, {:e} allowed", report.max_error, report.tolerance)));
         }
         Ok(None)
     }
@@ -193,7 +183,8 @@ impl<'a> Pair<'a> {
         (most, sum)
     }
 
-    /// Largest distance in poses half-way between the middles of each two clips, or between middle and start of the only one: the source's poses blended as the runtime blends.
+    /// Largest distance in poses half-way between the middles of each two clips, or between middle and start
+    /// of the only one: the source's poses blended as the runtime blends.
     fn blended(&self) -> Result<f64, Error> {
         let mut ends = Vec::new();
         for (clip, source, _) in &self.clips {
@@ -228,8 +219,7 @@ impl<'a> Pair<'a> {
             object.push(above * local.matrix());
         }
         let joints = self.skin.joints.iter().zip(&self.skin.inverse_bind);
-        let matrix =
-            |(joint, inverse): (&usize, &DMat4)| object[*joint] * DAffine3::from_mat4(*inverse);
+        let matrix = |(joint, inverse): (&usize, &DMat4)| object[*joint] * DAffine3::from_mat4(*inverse);
         let matrices: Vec<DAffine3> = joints.map(matrix).collect();
         let k = self.skin.influences.max(1);
         let influences = self.skin.joint.chunks(k).zip(self.skin.weight.chunks(k));
@@ -243,33 +233,19 @@ impl<'a> Pair<'a> {
                 sum.translation += m.translation * f64::from(weight);
                 any = true;
             }
-            let at = if any {
-                sum.transform_point3(bind)
-            } else {
-                bind
-            };
+            let at = if any { sum.transform_point3(bind) } else { bind };
             at.to_array().map(|v| v as f32)
         };
-        (self.skin.bind_positions.iter().zip(influences))
-            .map(point)
-            .collect()
+        (self.skin.bind_positions.iter().zip(influences)).map(point).collect()
     }
 }
 
 /// Half-way, as the runtime blends: straight lines, rotations made of length 1 again, the short way round.
 fn between(a: &Qvv, b: &Qvv) -> Qvv {
-    let far = if a.rotation.dot(b.rotation) < 0.0 {
-        -b.rotation
-    } else {
-        b.rotation
-    };
+    let far = if a.rotation.dot(b.rotation) < 0.0 { -b.rotation } else { b.rotation };
     let sum: DQuat = a.rotation + far;
     Qvv {
-        rotation: if sum.length_squared() > 1e-12 {
-            sum.normalize()
-        } else {
-            a.rotation
-        },
+        rotation: if sum.length_squared() > 1e-12 { sum.normalize() } else { a.rotation },
         translation: (a.translation + b.translation) * 0.5,
         scale: (a.scale + b.scale) * 0.5,
     }

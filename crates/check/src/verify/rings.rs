@@ -1,8 +1,8 @@
-//! Faces on the same points (PROMISE.md §1, §3): which repeat an earlier one, and which are the two sides of a sheet. Written from the
-//! definitions again, as all of this folder.
+//! Faces on the same points (PROMISE.md §1, §3): which repeat an earlier one, and which are the two sides of
+//! a sheet. Written from the definitions again, as all of this folder.
 //!
-//! The *ring* of a face is its points in cyclic order. Faces repeat each other where their rings are equal, and are opposite where one is
-//! the other's read backwards. A face that names a point twice has no ring.
+//! The *ring* of a face is its points in cyclic order. Faces repeat each other where their rings are equal,
+//! and are opposite where one is the other's read backwards. A face that names a point twice has no ring.
 
 use crate::verify::polygons::{NONE, Polygon, Polygons};
 use std::collections::HashMap;
@@ -28,14 +28,10 @@ impl Rings {
                 sum.wrapping_add((x ^ (x >> 32)).wrapping_mul(0xD6E8_FEB8_6659_FD93))
             })
         };
-        let mut keys: Vec<(u64, u32)> = (polygons.faces.iter().zip(0..))
-            .map(|(face, number)| (key(face), number))
-            .collect();
+        let mut keys: Vec<(u64, u32)> =
+            (polygons.faces.iter().zip(0..)).map(|(face, number)| (key(face), number)).collect();
         keys.sort_unstable();
-        let mut out = Rings {
-            of: vec![NONE; polygons.faces.len()],
-            ..Rings::default()
-        };
+        let mut out = Rings { of: vec![NONE; polygons.faces.len()], ..Rings::default() };
         let mut numbers: HashMap<Vec<u32>, u32> = HashMap::new();
         for alike in keys.chunk_by(|a, b| a.0 == b.0).filter(|c| c.len() > 1) {
             for &(_, face) in alike {
@@ -52,11 +48,7 @@ impl Rings {
         }
         out.opposite = vec![NONE; out.faces.len()];
         for (ring, &number) in &numbers {
-            let backwards: Vec<u32> = ring[..1]
-                .iter()
-                .chain(ring[1..].iter().rev())
-                .copied()
-                .collect();
+            let backwards: Vec<u32> = ring[..1].iter().chain(ring[1..].iter().rev()).copied().collect();
             if let Some(&other) = numbers.get(&backwards) {
                 out.opposite[number as usize] = other;
             }
@@ -67,9 +59,7 @@ impl Rings {
     /// Triangles of faces that repeat an earlier one.
     pub fn repeated(&self, polygons: &Polygons) -> usize {
         let triangles = |&face: &u32| polygons.faces[face as usize].count as usize - 2;
-        (self.faces.iter())
-            .flat_map(|faces| faces[1..].iter().map(triangles))
-            .sum()
+        (self.faces.iter()).flat_map(|faces| faces[1..].iter().map(triangles)).sum()
     }
 }
 
@@ -84,9 +74,10 @@ pub(crate) fn ring(polygons: &Polygons, face: &Polygon) -> Option<(Vec<u32>, usi
     (sorted.len() == ring.len()).then_some((ring, start))
 }
 
-/// Corners that share a normal at points on which some face has both its sides: repeats of a face share all of theirs, and two faces
-/// share those at an edge that they walk in opposite directions unless they are each other's opposite. Elsewhere all corners of a point do.
-/// `join` is called with corners that belong together. False where no face has both sides.
+/// Corners that share a normal at points on which some face has both its sides: repeats of a face share all
+/// of theirs, and two faces share those at an edge that they walk in opposite directions unless they are each
+/// other's opposite. Elsewhere all corners of a point do. `join` is called with corners that belong together.
+/// False where no face has both sides.
 pub(crate) fn part_sides(polygons: &Polygons, join: &mut dyn FnMut(u32, u32)) -> bool {
     let rings = Rings::new(polygons);
     if rings.opposite.iter().all(|&other| other == NONE) {
@@ -113,7 +104,8 @@ pub(crate) fn part_sides(polygons: &Polygons, join: &mut dyn FnMut(u32, u32)) ->
             }
         }
     }
-    // By edge its walkers upwards and downwards: the ring (or a number of its own beyond), and the corners at both points.
+    // By edge its walkers upwards and downwards: the ring (or a number of its own beyond), and the corners at
+    // both points.
     type Walker = (u32, [u32; 2]);
     let mut edges: HashMap<(u32, u32), [Vec<Walker>; 2]> = HashMap::new();
     let mut corner_at = vec![NONE; polygons.points];
@@ -180,18 +172,13 @@ mod tests {
     fn repeats_and_opposites() {
         let raw = Faces {
             counts: vec![4, 3, 4, 4, 4, 4, 4],
-            indices: vec![
-                0, 1, 2, 3, 0, 1, 2, 2, 3, 0, 1, 3, 2, 1, 0, 0, 2, 1, 3, 0, 1, 0, 2, 0, 1, 0, 2,
-            ],
+            indices: vec![0, 1, 2, 3, 0, 1, 2, 2, 3, 0, 1, 3, 2, 1, 0, 0, 2, 1, 3, 0, 1, 0, 2, 0, 1, 0, 2],
         };
         let polygons = Polygons::new(&raw, 4, Winding::Clockwise);
         let rings = Rings::new(&polygons);
         let [a, b] = [rings.of[0], rings.of[3]];
         assert_eq!(rings.of[2], a);
-        assert_eq!(
-            [rings.opposite[a as usize], rings.opposite[b as usize]],
-            [b, a]
-        );
+        assert_eq!([rings.opposite[a as usize], rings.opposite[b as usize]], [b, a]);
         assert_eq!([rings.of[1], rings.of[5], rings.of[6]], [NONE; 3]);
         assert_eq!(rings.faces[a as usize], [0, 2]);
         assert_eq!(rings.repeated(&polygons), 2);
@@ -199,30 +186,15 @@ mod tests {
 
     #[test]
     fn the_two_sides_of_an_edge() {
-        // A front and a back of two triangles on points 0 to 3, and a third sheet of one triangle at the edge 2–3, which goes on from the back.
-        let raw = Faces {
-            counts: vec![3; 5],
-            indices: vec![0, 1, 2, 2, 1, 3, 0, 2, 1, 2, 3, 1, 3, 2, 4],
-        };
+        // A front and a back of two triangles on points 0 to 3, and a third sheet of one triangle at the edge
+        // 2–3, which goes on from the back.
+        let raw = Faces { counts: vec![3; 5], indices: vec![0, 1, 2, 2, 1, 3, 0, 2, 1, 2, 3, 1, 3, 2, 4] };
         let polygons = Polygons::new(&raw, 5, Winding::CounterClockwise);
         let (group, count) = polygons.groups(&[[0.0; 3]; 5], None);
-        let together = [
-            &[0][..],
-            &[6],
-            &[1, 4],
-            &[8, 11],
-            &[2, 3],
-            &[7, 9, 13],
-            &[5],
-            &[10, 12],
-            &[14],
-        ];
+        let together = [&[0][..], &[6], &[1, 4], &[8, 11], &[2, 3], &[7, 9, 13], &[5], &[10, 12], &[14]];
         assert_eq!(count, together.len());
         for corners in together {
-            assert!(
-                corners.iter().all(|&c| group[c] == group[corners[0]]),
-                "{corners:?}"
-            );
+            assert!(corners.iter().all(|&c| group[c] == group[corners[0]]), "{corners:?}");
         }
     }
 }

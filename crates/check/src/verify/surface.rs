@@ -1,8 +1,9 @@
-//! Re-meshed meshes: what is promised of them is the distance of places from the other surface, both ways. Places are the vertices, and the
-//! middles of triangles, so that nothing bridges a gap.
+//! Re-meshed meshes: what is promised of them is the distance of places from the other surface, both ways.
+//! Places are the vertices, and the middles of triangles, so that nothing bridges a gap.
 //!
-//! Faces lie in a tree of boxes over the order of their middles on a space-filling curve (G. Morton, 1966): the nearest one takes a few dozen tests.
-//! A triangle is exact. Of a quad either way to cut it counts, of larger faces their plane, and as far as their corners are off that, is allowed.
+//! Faces lie in a tree of boxes over the order of their middles on a space-filling curve (G. Morton, 1966):
+//! the nearest one takes a few dozen tests. A triangle is exact. Of a quad either way to cut it counts, of
+//! larger faces their plane, and as far as their corners are off that, is allowed.
 
 use crate::verify::polygons::{Polygons, usable};
 use glam::{DMat4, DVec3};
@@ -23,7 +24,8 @@ pub(crate) struct Faces<'a> {
 }
 
 impl<'a> Faces<'a> {
-    /// Faces given one after the other by how many corners each has. Corners without a finite place must not be among them.
+    /// Faces given one after the other by how many corners each has. Corners without a finite place must not
+    /// be among them.
     pub fn new(points: &'a [DVec3], corners: Vec<u32>, counts: impl Iterator<Item = u32>) -> Self {
         let mut faces = Vec::new();
         let mut first = 0;
@@ -52,12 +54,7 @@ impl<'a> Faces<'a> {
         for n in (1..leaves).rev() {
             boxes[n] = join(boxes[2 * n], boxes[2 * n + 1]);
         }
-        Faces {
-            points,
-            corners,
-            faces,
-            boxes,
-        }
+        Faces { points, corners, faces, boxes }
     }
 
     /// Distance of `p` from the nearest face; infinite without faces.
@@ -133,11 +130,7 @@ fn polygon(p: DVec3, corners: &[DVec3]) -> f64 {
         normal += (a - origin).cross(b - origin);
         let (way, to) = (b - a, p - a);
         let length = way.length_squared();
-        let part = if length > 0.0 {
-            (to.dot(way) / length).clamp(0.0, 1.0)
-        } else {
-            0.0
-        };
+        let part = if length > 0.0 { (to.dot(way) / length).clamp(0.0, 1.0) } else { 0.0 };
         best = best.min(to.distance(way * part));
     }
     let Some(normal) = normal.try_normalize() else {
@@ -175,7 +168,8 @@ fn polygon(p: DVec3, corners: &[DVec3]) -> f64 {
     best
 }
 
-/// The faces of the source with all corners at usable points, and the places on them that are compared: those points, and middles of triangles.
+/// The faces of the source with all corners at usable points, and the places on them that are compared: those
+/// points, and middles of triangles.
 pub(crate) fn of_source<'a>(
     polygons: &Polygons,
     raw: &[[f32; 3]],
@@ -201,26 +195,22 @@ pub(crate) fn of_source<'a>(
     (Faces::new(points, corners, counts.into_iter()), places)
 }
 
-/// Distance of each of `points`, in world space, from the surface of `mesh` at `time` under `matrix`; infinite where it has no faces.
-pub fn distances(
-    mesh: &Mesh,
-    time: f64,
-    matrix: &DMat4,
-    points: &[DVec3],
-) -> Result<Vec<f64>, Error> {
+/// Distance of each of `points`, in world space, from the surface of `mesh` at `time` under `matrix`;
+/// infinite where it has no faces.
+pub fn distances(mesh: &Mesh, time: f64, matrix: &DMat4, points: &[DVec3]) -> Result<Vec<f64>, Error> {
     let (mut faces, mut raw) = (sample::Faces::default(), Vec::new());
     sample::faces_at(mesh, time, &mut faces)?;
     sample::positions_at(mesh, time, &mut raw)?;
     let polygons = Polygons::new(&faces, raw.len(), mesh.winding);
     let world = raw.iter();
-    let world: Vec<DVec3> = world
-        .map(|p| matrix.transform_point3(DVec3::from_array(p.map(f64::from))))
-        .collect();
+    let world: Vec<DVec3> =
+        world.map(|p| matrix.transform_point3(DVec3::from_array(p.map(f64::from)))).collect();
     let (faces, _) = of_source(&polygons, &raw, &world);
     Ok(points.iter().map(|p| faces.distance(*p)).collect())
 }
 
-/// The triangles of the file, and the places on them that are compared: vertices that they use, and their middles.
+/// The triangles of the file, and the places on them that are compared: vertices that they use, and their
+/// middles.
 pub(crate) fn of_file<'a>(indices: &[u32], points: &'a [DVec3]) -> (Faces<'a>, Vec<DVec3>) {
     let mut used = vec![false; points.len()];
     indices.iter().for_each(|&v| used[v as usize] = true);
@@ -244,9 +234,8 @@ mod tests {
     #[test]
     fn the_tree_finds_what_looking_at_all_finds() {
         let mut seed = 5;
-        let points: Vec<DVec3> = (0..900)
-            .map(|_| DVec3::from_array([(); 3].map(|()| random(&mut seed))))
-            .collect();
+        let points: Vec<DVec3> =
+            (0..900).map(|_| DVec3::from_array([(); 3].map(|()| random(&mut seed)))).collect();
         let corners: Vec<u32> = (0..900).collect();
         let counts = || std::iter::repeat_n(3, 100).chain(std::iter::repeat_n(4, 150));
         let faces = Faces::new(&points, corners.clone(), counts());
@@ -255,33 +244,20 @@ mod tests {
             let all = faces.faces.iter().map(|f| faces.of(f, p));
             assert_eq!(faces.distance(p), all.fold(f64::INFINITY, f64::min));
         }
-        assert_eq!(
-            Faces::new(&points, Vec::new(), std::iter::empty()).distance(DVec3::ZERO),
-            f64::INFINITY
-        );
+        assert_eq!(Faces::new(&points, Vec::new(), std::iter::empty()).distance(DVec3::ZERO), f64::INFINITY);
     }
 
     #[test]
     fn distances_from_polygons() {
         let [x, y, z] = [DVec3::X, DVec3::Y, DVec3::Z];
         let triangle = [DVec3::ZERO, x, y];
-        for (p, distance) in [
-            (x * 0.2 + y * 0.2 + z * 3.0, 3.0),
-            (x * -2.0, 2.0),
-            (x + y, 0.5f64.sqrt()),
-            (x * 0.3, 0.0),
-        ] {
+        for (p, distance) in
+            [(x * 0.2 + y * 0.2 + z * 3.0, 3.0), (x * -2.0, 2.0), (x + y, 0.5f64.sqrt()), (x * 0.3, 0.0)]
+        {
             assert!((polygon(p, &triangle) - distance).abs() < 1e-12, "{p}");
         }
         // An L: what is between its arms is outside.
-        let l = [
-            DVec3::ZERO,
-            x * 3.0,
-            x * 3.0 + y,
-            x + y,
-            x + y * 3.0,
-            y * 3.0,
-        ];
+        let l = [DVec3::ZERO, x * 3.0, x * 3.0 + y, x + y, x + y * 3.0, y * 3.0];
         assert!((polygon(x * 2.0 + y * 2.0, &l) - 1.0).abs() < 1e-12);
         assert!(polygon(x * 0.5 + y * 2.0, &l).abs() < 1e-12);
         // Without area: what is left of it.

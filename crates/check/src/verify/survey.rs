@@ -1,5 +1,5 @@
-//! First pass, over the source alone: which meshes are placed where, when they are visible, how large they are, and
-//! hence what tolerance each placement has (PROMISE.md §1), and which points are one in all frames.
+//! First pass, over the source alone: which meshes are placed where, when they are visible, how large they
+//! are, and hence what tolerance each placement has (PROMISE.md §1), and which points are one in all frames.
 
 use crate::verify::asked::{Asked, Tolerance};
 use crate::verify::attribute::ulp;
@@ -48,9 +48,7 @@ impl Bits {
         self.0[frame / 64] |= 1 << (frame % 64);
     }
     pub fn get(&self, frame: usize) -> bool {
-        self.0
-            .get(frame / 64)
-            .is_some_and(|word| word >> (frame % 64) & 1 == 1)
+        self.0.get(frame / 64).is_some_and(|word| word >> (frame % 64) & 1 == 1)
     }
     pub fn any(&self) -> bool {
         self.0.iter().any(|word| *word != 0)
@@ -61,7 +59,8 @@ impl Bits {
 pub(crate) struct Facts {
     low: [f32; 3],
     high: [f32; 3],
-    /// Points with an earlier one that is bit-equal in every frame, and that one. Empty where the number of points changes.
+    /// Points with an earlier one that is bit-equal in every frame, and that one. Empty where the number of
+    /// points changes.
     pub weld: Vec<(u32, u32)>,
     /// The points, where they never change.
     pub constant: Option<Vec<[f32; 3]>>,
@@ -103,29 +102,20 @@ impl<'a> Survey<'a> {
             .zip(used)
             .map(|(mesh, used)| used.then(|| Facts::new(mesh, &times)).transpose())
             .collect::<Result<Vec<_>, Error>>()?;
-        let mut survey = Survey {
-            scene,
-            placed,
-            times,
-            placements,
-            meshes,
-            locators: Vec::new(),
-        };
+        let mut survey = Survey { scene, placed, times, placements, meshes, locators: Vec::new() };
         let sizes = survey.resolve(asked)?;
         survey.locators = locators::find(&survey, &found, &sizes, asked)?;
         Ok(survey)
     }
 
-    /// Goes through all frames once for visibility, scales and coordinates. Gives the size of each placed mesh in the world, where it has one.
+    /// Goes through all frames once for visibility, scales and coordinates. Gives the size of each placed
+    /// mesh in the world, where it has one.
     fn resolve(&mut self, asked: &Asked) -> Result<Vec<Option<f64>>, Error> {
         let mut world = World::new(self.scene, &self.placed)?;
         let mut scale = vec![0.0f64; self.placements.len()];
         let mut reach = vec![0.0f64; self.placements.len()];
-        let corners: Vec<Option<[DVec3; 8]>> = self
-            .meshes
-            .iter()
-            .map(|facts| facts.as_ref().map(Facts::corners))
-            .collect();
+        let corners: Vec<Option<[DVec3; 8]>> =
+            self.meshes.iter().map(|facts| facts.as_ref().map(Facts::corners)).collect();
         for (frame, &time) in self.times.iter().enumerate() {
             world.evaluate(time)?;
             for (i, placement) in self.placements.iter_mut().enumerate() {
@@ -154,8 +144,8 @@ impl<'a> Survey<'a> {
                 Tolerance::Absolute(t) => t,
                 Tolerance::Relative(part) => part * diagonal * scale[i],
             };
-            // Float32's own limit. A hair more than the largest coordinate, so that the compiler's rounding of it on
-            // its way through decoded transforms does not fall into the next power of two.
+            // Float32's own limit. A hair more than the largest coordinate, so that the compiler's rounding
+            // of it on its way through decoded transforms does not fall into the next power of two.
             let object = facts.low().abs().max(facts.high().abs()).max_element();
             let largest = reach[i].max(f64::from(object)) * (1.0 + 1e-6);
             placement.tolerance = distance.max(4.0 * ulp(largest));
@@ -171,12 +161,8 @@ impl<'a> Survey<'a> {
 
 impl Facts {
     fn new(mesh: &Mesh, times: &[f64]) -> Result<Facts, Error> {
-        let mut facts = Facts {
-            low: [f32::INFINITY; 3],
-            high: [f32::NEG_INFINITY; 3],
-            weld: Vec::new(),
-            constant: None,
-        };
+        let mut facts =
+            Facts { low: [f32::INFINITY; 3], high: [f32::NEG_INFINITY; 3], weld: Vec::new(), constant: None };
         let constant = mesh.positions.is_constant();
         let mut points = Vec::new();
         let mut count = None;
@@ -200,19 +186,11 @@ impl Facts {
     }
 
     fn low(&self) -> glam::Vec3 {
-        if self.low[0] <= self.high[0] {
-            self.low.into()
-        } else {
-            glam::Vec3::ZERO
-        }
+        if self.low[0] <= self.high[0] { self.low.into() } else { glam::Vec3::ZERO }
     }
 
     fn high(&self) -> glam::Vec3 {
-        if self.low[0] <= self.high[0] {
-            self.high.into()
-        } else {
-            glam::Vec3::ZERO
-        }
+        if self.low[0] <= self.high[0] { self.high.into() } else { glam::Vec3::ZERO }
     }
 
     fn corners(&self) -> [DVec3; 8] {
@@ -221,7 +199,8 @@ impl Facts {
     }
 }
 
-/// The source's frames, and those of the file that lie between two of them: within a range, where there are any.
+/// The source's frames, and those of the file that lie between two of them: within a range, where there are
+/// any.
 fn with_between(scene: &Scene, own: Vec<f64>, there: &[f64]) -> Vec<f64> {
     let ranges = sample::frame_ranges(&scene.ranges, &own);
     let starts: HashSet<usize> = ranges.iter().map(|(_, first, _)| *first).collect();
@@ -278,24 +257,21 @@ pub(crate) fn apply(m: &[[f64; 4]; 3], p: DVec3) -> DVec3 {
     DVec3::from_array(m.map(|r| r[0] * p.x + r[1] * p.y + r[2] * p.z + r[3]))
 }
 
-/// Part of what a matrix makes of normals at most below which it takes one for flat: what is left is rounding, magnified.
+/// Part of what a matrix makes of normals at most below which it takes one for flat: what is left is
+/// rounding, magnified.
 const FLAT: f64 = 1e-6;
 
-/// Turns normals as a transform does, mirrors included: outside stays outside. None where the matrix is flat in their direction.
+/// Turns normals as a transform does, mirrors included: outside stays outside. None where the matrix is flat
+/// in their direction.
 pub(crate) fn turn_normal(matrix: &DMat4, n: DVec3) -> Option<DVec3> {
     let m = glam::DMat3::from_mat4(*matrix);
-    let cofactor = glam::DMat3::from_cols(
-        m.y_axis.cross(m.z_axis),
-        m.z_axis.cross(m.x_axis),
-        m.x_axis.cross(m.y_axis),
-    );
+    let cofactor =
+        glam::DMat3::from_cols(m.y_axis.cross(m.z_axis), m.z_axis.cross(m.x_axis), m.x_axis.cross(m.y_axis));
     let sign = if m.determinant() < 0.0 { -1.0 } else { 1.0 };
     let turned = cofactor * n * sign;
     let columns = [cofactor.x_axis, cofactor.y_axis, cofactor.z_axis];
     let most = columns.map(DVec3::length).into_iter().fold(0.0, f64::max);
-    turned
-        .try_normalize()
-        .filter(|_| turned.length() > FLAT * most)
+    turned.try_normalize().filter(|_| turned.length() > FLAT * most)
 }
 
 #[cfg(test)]
@@ -308,10 +284,7 @@ mod tests {
         let mut weld = first_weld(&[p(1.0), p(1.0), p(0.0), p(-0.0), p(1.0), p(1.0), p(f32::NAN)]);
         assert_eq!(weld, [(1, 0), (3, 2), (4, 0), (5, 0)]);
         // 4 and 5 leave together, 3 leaves alone.
-        refine_weld(
-            &mut weld,
-            &[p(2.0), p(2.0), p(0.0), p(1.0), p(3.0), p(3.0), p(0.0)],
-        );
+        refine_weld(&mut weld, &[p(2.0), p(2.0), p(0.0), p(1.0), p(3.0), p(3.0), p(0.0)]);
         assert_eq!(weld, [(1, 0), (5, 4)]);
     }
 

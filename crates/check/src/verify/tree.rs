@@ -1,5 +1,5 @@
-//! A k-d tree over points: the nearest one, and all within a distance, nearer side first.
-//! (J. Bentley, *Multidimensional binary search trees*, 1975.) Points are kept in tree order in one array.
+//! A k-d tree over points: the nearest one, and all within a distance, nearer side first. (J. Bentley,
+//! *Multidimensional binary search trees*, 1975.) Points are kept in tree order in one array.
 
 use std::ops::Range;
 
@@ -8,7 +8,8 @@ pub(crate) struct Tree {
     points: Vec<[f64; 3]>,
     /// Number that each point had.
     ids: Vec<u32>,
-    /// Axis that the middle of each inner range splits; [`ONE_PLACE`] for ranges of equal points, which nothing splits.
+    /// Axis that the middle of each inner range splits; [`ONE_PLACE`] for ranges of equal points, which
+    /// nothing splits.
     axis: Vec<u8>,
 }
 
@@ -19,9 +20,8 @@ const ONE_PLACE: u8 = 3;
 
 impl Tree {
     pub fn new(points: &[[f64; 3]]) -> Tree {
-        let mut order: Vec<u32> = (0..points.len() as u32)
-            .filter(|&i| points[i as usize].iter().all(|v| v.is_finite()))
-            .collect();
+        let mut order: Vec<u32> =
+            (0..points.len() as u32).filter(|&i| points[i as usize].iter().all(|v| v.is_finite())).collect();
         let mut axis = vec![0; order.len()];
         let mut stack = vec![(0, order.len())];
         while let Some((low, high)) = stack.pop() {
@@ -37,9 +37,7 @@ impl Tree {
                 }
             }
             let size = |k: usize| most[k] - least[k];
-            let k = (0..3)
-                .reduce(|a, b| if size(b) > size(a) { b } else { a })
-                .unwrap_or(0);
+            let k = (0..3).reduce(|a, b| if size(b) > size(a) { b } else { a }).unwrap_or(0);
             let middle = range.len() / 2;
             if size(k) == 0.0 {
                 range.sort_unstable();
@@ -47,22 +45,17 @@ impl Tree {
                 continue;
             }
             range.select_nth_unstable_by(middle, |&a, &b| {
-                points[a as usize][k]
-                    .total_cmp(&points[b as usize][k])
-                    .then(a.cmp(&b))
+                points[a as usize][k].total_cmp(&points[b as usize][k]).then(a.cmp(&b))
             });
             axis[low + middle] = k as u8;
             stack.push((low, low + middle));
             stack.push((low + middle + 1, high));
         }
-        Tree {
-            points: order.iter().map(|&i| points[i as usize]).collect(),
-            ids: order,
-            axis,
-        }
+        Tree { points: order.iter().map(|&i| points[i as usize]).collect(), ids: order, axis }
     }
 
-    /// Distance to the nearest point and its number; none in an empty tree and for a point that is not finite.
+    /// Distance to the nearest point and its number; none in an empty tree and for a point that is not
+    /// finite.
     pub fn nearest(&self, p: [f64; 3]) -> Option<(f64, u32)> {
         let mut best = (f64::INFINITY, u32::MAX);
         self.descend(
@@ -80,8 +73,8 @@ impl Tree {
         (best.1 != u32::MAX).then_some((best.0.sqrt(), best.1))
     }
 
-    /// Shows `visit` the numbers of points within `radius` until it returns true. At most `limit` are shown; false then means
-    /// that nobody knows, which the second result tells.
+    /// Shows `visit` the numbers of points within `radius` until it returns true. At most `limit` are shown;
+    /// false then means that nobody knows, which the second result tells.
     pub fn within(
         &self,
         p: [f64; 3],
@@ -107,8 +100,9 @@ impl Tree {
         (found, !found && seen >= limit)
     }
 
-    /// Calls `visit` with squared distance and number; it returns the squared distance within which it is interested, or
-    /// none to stop. Depth is bounded by the logarithm of the size. `once`: of many equal points one will do.
+    /// Calls `visit` with squared distance and number; it returns the squared distance within which it is
+    /// interested, or none to stop. Depth is bounded by the logarithm of the size. `once`: of many equal
+    /// points one will do.
     fn descend(
         &self,
         p: [f64; 3],
@@ -153,9 +147,7 @@ mod tests {
     fn cloud(n: usize, step: f64) -> Vec<[f64; 3]> {
         let mut state = 7u64;
         let mut next = || {
-            state = state
-                .wrapping_mul(6364136223846793005)
-                .wrapping_add(1442695040888963407);
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             ((state >> 40) as f64 / (1u64 << 24) as f64 / step).floor() * step
         };
         (0..n).map(|_| [next(), next(), next() * 0.01]).collect()

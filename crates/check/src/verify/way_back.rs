@@ -1,5 +1,6 @@
-//! The part of a source map that only the way back needs: faces from their first corners on, those that triangles do not tell, which frames are samples,
-//! whether there were normals; and of a mesh whose faces change all of it frame by frame. What is drawn does not depend on it, what `extract` gives does.
+//! The part of a source map that only the way back needs: faces from their first corners on, those that
+//! triangles do not tell, which frames are samples, whether there were normals; and of a mesh whose faces
+//! change all of it frame by frame. What is drawn does not depend on it, what `extract` gives does.
 
 use crate::verify::channels::Normals;
 use crate::verify::frames::Unit;
@@ -8,12 +9,14 @@ use meshreel::{SourceMap, source_faces::source_faces};
 use meshreel_scene::sample::Faces;
 use meshreel_scene::{Channel, Mesh, SAME_TIME, Winding};
 
-/// Most bytes that faces of the source may take which triangles do not tell, per vertex and index, before they may be left out (PROMISE.md), and what each takes.
+/// Most bytes that faces of the source may take which triangles do not tell, per vertex and index, before
+/// they may be left out (PROMISE.md), and what each takes.
 const MOST: usize = 4;
 const OF_FACE: usize = 15;
 const OF_CORNER: usize = 5;
 
-/// Faces as `extract` gives them, against the source's. `flip`: triangles turn the other way. Says what is wrong, if anything is.
+/// Faces as `extract` gives them, against the source's. `flip`: triangles turn the other way. Says what is
+/// wrong, if anything is.
 pub(crate) fn faces(
     map: &SourceMap,
     indices: &[u32],
@@ -54,8 +57,7 @@ pub(crate) fn faces(
             false => points[k],
         };
         let is = |vertices: &[u32]| {
-            vertices.len() == count
-                && (0..count).all(|k| point(vertices[k]) == Some(i64::from(wanted(k))))
+            vertices.len() == count && (0..count).all(|k| point(vertices[k]) == Some(i64::from(wanted(k))))
         };
         if !matches!(&own[..], [one] if is(one)) {
             wrong += 1;
@@ -94,14 +96,14 @@ pub(crate) fn flags(
     samples.sort_by(f64::total_cmp);
     // Frames with their times, both rising.
     let own = (0..frames.len()).zip(frames);
-    let own: Vec<(usize, f64)> = own
-        .filter_map(|(i, expected)| Some((i, survey.times[(*expected)?])))
-        .collect();
+    let own: Vec<(usize, f64)> =
+        own.filter_map(|(i, expected)| Some((i, survey.times[(*expected)?]))).collect();
     let (Some((_, start)), Some((_, end))) = (own.first(), own.last()) else {
         return None;
     };
     const NEAR: f64 = 1.5 * SAME_TIME;
-    // Each sample is in some frame near it, each frame that is said to be one has one near it; what lies beyond an end says what is there.
+    // Each sample is in some frame near it, each frame that is said to be one has one near it; what lies
+    // beyond an end says what is there.
     for &at in samples.iter().filter(|at| *at >= start && *at <= end) {
         let first = own.partition_point(|(_, t)| *t < at - NEAR);
         let mut near = own[first..].iter().take_while(|(_, t)| *t <= at + NEAR);
@@ -113,16 +115,14 @@ pub(crate) fn flags(
         }
     }
     let ends = [0, frames.len() - 1];
-    let said = own
-        .iter()
-        .filter(|(i, _)| map.frames[*i] && !ends.contains(i));
+    let said = own.iter().filter(|(i, _)| map.frames[*i] && !ends.contains(i));
     let mut wrong = said.filter(|(_, time)| {
         let first = samples.partition_point(|at| *at < time - NEAR);
         samples.get(first).is_none_or(|at| *at > time + NEAR)
     });
-    wrong.next().map(|(frame, _)| {
-        format!("says that frame {frame} is a sample of the source, which has none there")
-    })
+    wrong
+        .next()
+        .map(|(frame, _)| format!("says that frame {frame} is a sample of the source, which has none there"))
 }
 
 /// Times of what makes points and normals move.
@@ -161,10 +161,7 @@ mod tests {
             map.others[0].vertices = vertices.to_vec();
         }
         let indices = [0, 1, 2, 0, 2, 3, 0, 3, 4, 3, 4, 5];
-        let source = Faces {
-            counts: vec![5, 2, 3],
-            indices: vec![2, 3, 4, 0, 1, 0, 5, 4, 5, 3],
-        };
+        let source = Faces { counts: vec![5, 2, 3], indices: vec![2, 3, 4, 0, 1, 0, 5, 4, 5, 3] };
         faces(&map, &indices, &source, winding, false)
     }
 
@@ -172,12 +169,9 @@ mod tests {
     fn first_corners_and_faces_without_triangles() {
         let file = Winding::CounterClockwise;
         assert_eq!(check(&[2, 1], Some([0, 5]), file), None);
-        for (starts, line) in [
-            ([0, 1], Some([0, 5])),
-            ([2, 0], Some([0, 5])),
-            ([2, 1], Some([5, 0])),
-            ([2, 1], None),
-        ] {
+        for (starts, line) in
+            [([0, 1], Some([0, 5])), ([2, 0], Some([0, 5])), ([2, 1], Some([5, 0])), ([2, 1], None)]
+        {
             let said = check(&starts, line, file);
             assert!(said.is_some_and(|s| s.starts_with("1 faces")));
         }

@@ -1,5 +1,5 @@
-//! Codec `curve`: few keys per sub-track, Catmull-Rom splines between them. Error bound: what the encoder measured on this file's own
-//! functions. After the animation compression of a large multiplayer game.
+//! Codec `curve`: few keys per sub-track, Catmull-Rom splines between them. Error bound: what the encoder
+//! measured on this file's own functions. After the animation compression of a large multiplayer game.
 //!
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
@@ -30,8 +30,9 @@
 //! rotation  before that each quaternion gets the sign that is nearer to P₁ (P₃: to P₂); then unit length
 //! ```
 //!
-//! Everything is f32, in this order: the same bits on every machine. Credit: E. Catmull, R. Rom, *A class of local interpolating
-//! splines*, 1974; P. J. Barry, R. N. Goldman, *A recursive evaluation algorithm for a class of Catmull-Rom splines*, 1988.
+//! Everything is f32, in this order: the same bits on every machine. Credit: E. Catmull, R. Rom, *A class of
+//! local interpolating splines*, 1974; P. J. Barry, R. N. Goldman, *A recursive evaluation algorithm for a
+//! class of Catmull-Rom splines*, 1988.
 
 mod load;
 mod play;
@@ -149,7 +150,8 @@ pub fn of_rotation32(payload: u64) -> [f32; 4] {
     of_smallest_three(payload, 10)
 }
 
-/// The three smaller components, `bits` each from the lowest on, then which is the largest; that one is positive.
+/// The three smaller components, `bits` each from the lowest on, then which is the largest; that one is
+/// positive.
 fn smallest_three(q: [f32; 4], bits: u32) -> u64 {
     let largest = (1..4).fold(0, |best, i| match q[i].abs() > q[best].abs() {
         true => i,
@@ -176,11 +178,7 @@ fn of_smallest_three(payload: u64, bits: u32) -> [f32; 4] {
     let parts = [part(0), part(1), part(2)];
     let square = parts[0] * parts[0] + parts[1] * parts[1] + parts[2] * parts[2];
     // Only hostile bytes leave nothing for the largest.
-    let large = if square < 1.0 {
-        (1.0 - square).sqrt()
-    } else {
-        0.0
-    };
+    let large = if square < 1.0 { (1.0 - square).sqrt() } else { 0.0 };
     let mut out = [0.0; 4];
     let mut rest = parts.into_iter();
     for (i, value) in out.iter_mut().enumerate() {
@@ -254,15 +252,12 @@ impl Head {
 
     /// Bytes of a key.
     pub fn key_size(&self, part: Part) -> usize {
-        if self.short && part == Part::Rotation {
-            8
-        } else {
-            10
-        }
+        if self.short && part == Part::Rotation { 8 } else { 10 }
     }
 }
 
-/// Sorts keys by the time at which they are needed: those of a track by time, and key n + 2 as soon as key n is passed.
+/// Sorts keys by the time at which they are needed: those of a track by time, and key n + 2 as soon as key n
+/// is passed.
 pub fn sort_by_need(keys: &mut Vec<Key>) {
     keys.sort_unstable_by_key(|key| (key.joint, key.part, key.time));
     let before = |i: usize| -> u16 {
@@ -275,7 +270,8 @@ pub fn sort_by_need(keys: &mut Vec<Key>) {
     *keys = order.into_iter().map(|(_, key)| key).collect();
 }
 
-/// Appends a clip; keys in any order. Animated sub-tracks must have a key at the first and one at the last sample.
+/// Appends a clip; keys in any order. Animated sub-tracks must have a key at the first and one at the last
+/// sample.
 pub fn encode(head: &Head, keys: &[Key], out: &mut Vec<u8>) {
     let knots = head.knots as u8;
     out.push(knots | u8::from(head.short) << 2);
@@ -317,8 +313,8 @@ pub fn encode(head: &Head, keys: &[Key], out: &mut Vec<u8>) {
 }
 
 impl Curves {
-    /// Reads a clip for a skeleton. Refuses everything that an encoder does not write: keys of sub-tracks that have none, in another
-    /// order, or missing at an end.
+    /// Reads a clip for a skeleton. Refuses everything that an encoder does not write: keys of sub-tracks
+    /// that have none, in another order, or missing at an end.
     pub fn read(bytes: &[u8], skeleton: &Skeleton<'_>) -> Result<Curves, Corrupt> {
         let mut c = Bytes::new(bytes);
         let flags = c.u8()?;
@@ -356,51 +352,28 @@ impl Curves {
                     _ => return Err(Corrupt("curves: unknown kind of sub-track")),
                 };
                 let animated = matches!(kind, Kind::Animated(_));
-                numbers.push(if animated {
-                    tracks.len() as u32
-                } else {
-                    super::NONE
-                });
+                numbers.push(if animated { tracks.len() as u32 } else { super::NONE });
                 if animated {
                     tracks.push((joint as u16, part));
                 }
             }
             kinds.push(parts);
         }
-        let head = Head {
-            knots,
-            short: flags & 4 != 0,
-            samples,
-            fps,
-            start,
-            kinds,
-        };
+        let head = Head { knots, short: flags & 4 != 0, samples, fps, start, kinds };
         let count = c.varint()? as usize;
         if count > c.left() / 8 {
             return Err(Corrupt("curves: more keys than bytes"));
         }
-        let mut curves = Curves {
-            head,
-            keys: Vec::with_capacity(count),
-            numbers,
-            tracks,
-            snapshots: Vec::new(),
-        };
+        let mut curves =
+            Curves { head, keys: Vec::with_capacity(count), numbers, tracks, snapshots: Vec::new() };
         for _ in 0..count {
             let track = u16::from_le_bytes(c.array()?);
             let time = u16::from_le_bytes(c.array()?);
-            let part = *PARTS
-                .get(usize::from(track >> 14))
-                .ok_or(Corrupt("curves: a key of no part"))?;
+            let part = *PARTS.get(usize::from(track >> 14)).ok_or(Corrupt("curves: a key of no part"))?;
             let mut payload = [0; 8];
             let size = curves.head.key_size(part) - 4;
             payload[..size].copy_from_slice(c.take(size)?);
-            curves.keys.push(Key {
-                joint: track & 0x3FFF,
-                part,
-                time,
-                payload: u64::from_le_bytes(payload),
-            });
+            curves.keys.push(Key { joint: track & 0x3FFF, part, time, payload: u64::from_le_bytes(payload) });
         }
         if c.left() > 0 {
             return Err(Corrupt("curves: bytes left over"));
@@ -428,18 +401,11 @@ impl Curves {
     /// Bytes of memory that playing keeps.
     pub fn memory(&self) -> usize {
         let keys = (self.keys.iter()).map(|k| self.head.key_size(k.part));
-        keys.sum::<usize>()
-            + self
-                .snapshots
-                .iter()
-                .map(play::Snapshot::memory)
-                .sum::<usize>()
+        keys.sum::<usize>() + self.snapshots.iter().map(play::Snapshot::memory).sum::<usize>()
     }
 
     fn number(&self, key: &Key) -> Option<usize> {
-        let number = self
-            .numbers
-            .get(3 * usize::from(key.joint) + key.part as usize)?;
+        let number = self.numbers.get(3 * usize::from(key.joint) + key.part as usize)?;
         (*number != super::NONE).then_some(*number as usize)
     }
 
@@ -449,9 +415,7 @@ impl Curves {
         let mut last = vec![([0u16; 2], 0u32); self.tracks.len()];
         let mut before = None;
         for key in &self.keys {
-            let number = self
-                .number(key)
-                .ok_or(Corrupt("curves: a key of no sub-track"))?;
+            let number = self.number(key).ok_or(Corrupt("curves: a key of no sub-track"))?;
             let (times, count) = &mut last[number];
             let wrong = match *count {
                 0 => key.time != 0,

@@ -1,4 +1,5 @@
-//! Residuals k of a clip as range-coded symbols with static tables, chosen by how large the residuals around were. Lossless.
+//! Residuals k of a clip as range-coded symbols with static tables, chosen by how large the residuals around
+//! were. Lossless.
 //!
 //! ```text
 //! σ        what is expected of |k|, in 2⁻⁸:   mean · (77 + 56·t + 46·j + 26·p + 51·f) / 256
@@ -12,7 +13,8 @@
 //! coder    one rANS state, 32 bits, 12-bit frequencies, words of 16 bits; even bits are taken from the state's low end
 //! ```
 //!
-//! The tables are those of Laplace's distribution whose mean is known to 35 %: not trained, not adapted, so that short clips cost nothing extra.
+//! The tables are those of Laplace's distribution whose mean is known to 35 %: not trained, not adapted, so
+//! that short clips cost nothing extra.
 //!
 //! Credit: J. Duda, *Asymmetric numeral systems*, 2013.
 
@@ -50,24 +52,12 @@ const FREQUENCIES: [[u16; SYMBOLS]; 24] = [
     [2315, 1389, 287, 69, 19, 6, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1],
     [2047, 1474, 390, 117, 39, 14, 5, 2, 1, 1, 1, 1, 1, 1, 1, 1],
     [1781, 1511, 496, 180, 70, 29, 13, 6, 3, 1, 1, 1, 1, 1, 1, 1],
-    [
-        1526, 1495, 593, 253, 115, 55, 27, 14, 7, 4, 2, 1, 1, 1, 1, 1,
-    ],
-    [
-        1289, 1432, 668, 328, 169, 90, 50, 28, 16, 10, 6, 4, 2, 1, 1, 2,
-    ],
-    [
-        1075, 1329, 711, 396, 227, 134, 81, 50, 32, 20, 13, 9, 6, 4, 3, 6,
-    ],
-    [
-        888, 1199, 722, 445, 281, 181, 119, 79, 54, 37, 25, 18, 13, 9, 7, 19,
-    ],
-    [
-        727, 1061, 701, 472, 323, 225, 158, 113, 81, 59, 43, 32, 24, 18, 13, 46,
-    ],
-    [
-        592, 917, 657, 476, 349, 259, 193, 146, 111, 85, 65, 51, 39, 31, 24, 101,
-    ],
+    [1526, 1495, 593, 253, 115, 55, 27, 14, 7, 4, 2, 1, 1, 1, 1, 1],
+    [1289, 1432, 668, 328, 169, 90, 50, 28, 16, 10, 6, 4, 2, 1, 1, 2],
+    [1075, 1329, 711, 396, 227, 134, 81, 50, 32, 20, 13, 9, 6, 4, 3, 6],
+    [888, 1199, 722, 445, 281, 181, 119, 79, 54, 37, 25, 18, 13, 9, 7, 19],
+    [727, 1061, 701, 472, 323, 225, 158, 113, 81, 59, 43, 32, 24, 18, 13, 46],
+    [592, 917, 657, 476, 349, 259, 193, 146, 111, 85, 65, 51, 39, 31, 24, 101],
 ];
 
 const STARTS: [[u16; SYMBOLS]; 24] = {
@@ -105,15 +95,9 @@ impl Bucket {
         let third = u32::from(mantissa >= 82570) + u32::from(mantissa >= 104_032);
         let index = 3 * (exponent - 2) + third;
         if index < 24 {
-            return Bucket {
-                table: index as u8,
-                low: 0,
-            };
+            return Bucket { table: index as u8, low: 0 };
         }
-        Bucket {
-            table: 21 + (index % 3) as u8,
-            low: ((index - 21) / 3) as u8,
-        }
+        Bucket { table: 21 + (index % 3) as u8, low: ((index - 21) / 3) as u8 }
     }
 
     /// Of a fixed σ in 2⁻⁸.
@@ -180,9 +164,7 @@ pub fn start_mean(code: u8) -> u32 {
 
 /// The code whose mean is nearest to `mean` (of |k|, at the finest level).
 pub fn start_code(mean: f64) -> u8 {
-    ((mean.max(1e-9).log2() + 4.0) * 2.0)
-        .round()
-        .clamp(0.0, 31.0) as u8
+    ((mean.max(1e-9).log2() + 4.0) * 2.0).round().clamp(0.0, 31.0) as u8
 }
 
 /// Means of all components and levels of a segment. The caller's memory.
@@ -196,11 +178,8 @@ impl Means {
     /// As at the start of a segment.
     pub fn reset(&mut self, starts: &[u8]) {
         self.mean.clear();
-        self.mean.extend(
-            starts
-                .iter()
-                .map(|&code| FACTOR.map(|factor| ((start_mean(code) * factor) >> 3, 0))),
-        );
+        self.mean
+            .extend(starts.iter().map(|&code| FACTOR.map(|factor| ((start_mean(code) * factor) >> 3, 0))));
     }
 
     /// Of component `c` at `level`.
@@ -242,9 +221,7 @@ pub struct Activity {
 }
 
 /// ⌈2¹⁶/n⌉: what a mean of up to nine ratios multiplies with.
-const PARTS: [u32; 10] = [
-    0, 65536, 32768, 21846, 16384, 13108, 10923, 9363, 8192, 7282,
-];
+const PARTS: [u32; 10] = [0, 65536, 32768, 21846, 16384, 13108, 10923, 9363, 8192, 7282];
 
 impl Activity {
     /// Before the first component of `count`.
@@ -278,17 +255,10 @@ impl Activity {
         }
     }
 
-    /// The table for component `c`. `own`: first component of its joint; `around`: ratios of this component at the samples between which
-    /// this one lies.
+    /// The table for component `c`. `own`: first component of its joint; `around`: ratios of this component
+    /// at the samples between which this one lies.
     #[inline]
-    pub fn bucket(
-        &self,
-        means: &Means,
-        c: usize,
-        level: usize,
-        own: usize,
-        around: [u8; 2],
-    ) -> Bucket {
+    pub fn bucket(&self, means: &Means, c: usize, level: usize, own: usize, around: [u8; 2]) -> Bucket {
         let t = (u32::from(around[0]) + u32::from(around[1])) / 2;
         let weight = 77 * UNIT + 56 * t + 46 * self.mean(own, c) + self.around;
         let sigma = (u64::from(means.of(c, level)) * u64::from(weight)) >> 14;
@@ -321,8 +291,7 @@ impl Encoder {
         let high = n >> bucket.low;
         let symbol = (high as usize).min(SYMBOLS - 1);
         let table = usize::from(bucket.table);
-        self.pushed
-            .push((STARTS[table][symbol], FREQUENCIES[table][symbol]));
+        self.pushed.push((STARTS[table][symbol], FREQUENCIES[table][symbol]));
         if symbol == SYMBOLS - 1 {
             // Exp-Golomb of order 2.
             let v = high - 15 + 4;
@@ -381,7 +350,8 @@ impl Encoder {
     }
 }
 
-/// Takes symbols in the order in which they were added. Words beyond the end are zeros; [`Decoder::finish`] finds out.
+/// Takes symbols in the order in which they were added. Words beyond the end are zeros; [`Decoder::finish`]
+/// finds out.
 pub struct Decoder<'a> {
     state: u32,
     bytes: &'a [u8],
@@ -417,13 +387,12 @@ impl<'a> Decoder<'a> {
         let table = usize::from(bucket.table);
         let slot = (self.state & ((1 << PRECISION) - 1)) as u16;
         let starts = &STARTS[table];
-        // How many starts are not above it, less the first: the top bits of differences, summed up side by side.
+        // How many starts are not above it, less the first: the top bits of differences, summed up side by
+        // side.
         let below = |s: &u16| s.wrapping_sub(slot + 1) >> 15;
         let symbol = usize::from(starts.iter().map(below).sum::<u16>() - 1) % SYMBOLS;
         let f = u32::from(FREQUENCIES[table][symbol]);
-        self.state = f
-            .wrapping_mul(self.state >> PRECISION)
-            .wrapping_add(u32::from(slot - starts[symbol]));
+        self.state = f.wrapping_mul(self.state >> PRECISION).wrapping_add(u32::from(slot - starts[symbol]));
         self.fill();
         let mut n = symbol as u32;
         if symbol == SYMBOLS - 1 {
@@ -467,9 +436,7 @@ impl<'a> Decoder<'a> {
         if self.state == LOW && self.at == self.bytes.len() {
             Ok(())
         } else {
-            Err(Corrupt(
-                "residuals of a clip do not end where their bytes do",
-            ))
+            Err(Corrupt("residuals of a clip do not end where their bytes do"))
         }
     }
 }
@@ -486,10 +453,7 @@ mod tests {
             let b = Bucket::of(sigma);
             let exact = 3.0 * (f64::from(sigma) / 256.0).log2() + 18.0;
             let got = f64::from(b.table) + 3.0 * f64::from(b.low);
-            assert!(
-                got <= exact + 1e-4 && exact < got + 1.0 + 1e-4,
-                "{sigma} {b:?}"
-            );
+            assert!(got <= exact + 1e-4 && exact < got + 1.0 + 1e-4, "{sigma} {b:?}");
         }
     }
 

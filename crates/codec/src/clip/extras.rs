@@ -1,4 +1,5 @@
-//! What rides along in a clip: scalar tracks, one to four numbers per sample, within the tolerance that the encoder measured with [`value`]; and markers, exact.
+//! What rides along in a clip: scalar tracks, one to four numbers per sample, within the tolerance that the
+//! encoder measured with [`value`]; and markers, exact.
 //!
 //! *text*, *list* as in [`crate::record`]. A chunk:
 //!
@@ -121,12 +122,7 @@ struct Walk {
 
 impl Walk {
     fn new(order: u8) -> Walk {
-        Walk {
-            order,
-            mean: 4 << 8,
-            before: [0; 2],
-            first: true,
-        }
+        Walk { order, mean: 4 << 8, before: [0; 2], first: true }
     }
 
     fn prediction(&self) -> i32 {
@@ -179,11 +175,7 @@ pub fn encode(extras: &Extras, out: &mut Vec<u8>) {
             Component::Constant(_) => 2,
             Component::Animated { .. } => 3,
         };
-        let kinds = track
-            .components
-            .iter()
-            .zip(0..4)
-            .map(|(c, i)| kind(c) << (2 * i));
+        let kinds = track.components.iter().zip(0..4).map(|(c, i)| kind(c) << (2 * i));
         out.push(kinds.sum());
         for component in track.components.iter().take(4) {
             match component {
@@ -228,11 +220,7 @@ fn finite(cursor: &mut Cursor<'_>) -> Result<f32, Corrupt> {
 /// Reads all of `bytes`.
 pub fn decode(bytes: &[u8]) -> Result<Extras, Corrupt> {
     let mut cursor = Cursor::new(bytes);
-    let mut extras = Extras {
-        clip: cursor.varint()?,
-        samples: cursor.varint()?,
-        ..Extras::default()
-    };
+    let mut extras = Extras { clip: cursor.varint()?, samples: cursor.varint()?, ..Extras::default() };
     // Of each animated component its order, in the order of the residuals.
     let mut orders = Vec::new();
     for _ in 0..cursor.varint()? {
@@ -262,10 +250,7 @@ pub fn decode(bytes: &[u8]) -> Result<Extras, Corrupt> {
     for _ in 0..cursor.varint()? {
         let name = text(&mut cursor)?;
         let time = cursor.f64()?;
-        let ordered = extras
-            .markers
-            .last()
-            .is_none_or(|before| before.time <= time);
+        let ordered = extras.markers.last().is_none_or(|before| before.time <= time);
         if !time.is_finite() || !ordered {
             return Err(Corrupt("a marker's time is none, or not in order"));
         }
@@ -273,9 +258,7 @@ pub fn decode(bytes: &[u8]) -> Result<Extras, Corrupt> {
     }
     let samples = extras.samples as usize;
     if samples.saturating_mul(orders.len()) > MAX_VALUES {
-        return Err(Corrupt(
-            "scalar tracks with more values than a reader takes",
-        ));
+        return Err(Corrupt("scalar tracks with more values than a reader takes"));
     }
     let left = cursor.left();
     let mut decoder = Decoder::new(cursor.take(left)?);
@@ -305,11 +288,7 @@ mod tests {
         prop_oneof![
             Just(Component::Zero),
             (-9f32..9.0).prop_map(Component::Constant),
-            (
-                -9f32..9.0,
-                1e-4f32..1.0,
-                prop::collection::vec(-100_000i32..100_000, 20)
-            )
+            (-9f32..9.0, 1e-4f32..1.0, prop::collection::vec(-100_000i32..100_000, 20))
                 .prop_map(|(low, step, k)| Component::Animated { low, step, k }),
             (0i32..9).prop_map(|by| Component::Animated {
                 low: 1.0,
@@ -320,23 +299,13 @@ mod tests {
     }
 
     fn any_extras() -> impl Strategy<Value = Extras> {
-        let track = prop::collection::vec(component(), 1..5).prop_map(|components| ScalarTrack {
-            name: "blink".into(),
-            components,
-        });
+        let track = prop::collection::vec(component(), 1..5)
+            .prop_map(|components| ScalarTrack { name: "blink".into(), components });
         let times = prop::collection::vec(-5f64..5.0, 0..5);
         (prop::collection::vec(track, 0..4), times).prop_map(|(tracks, mut times)| {
             times.sort_by(f64::total_cmp);
-            let marker = |time: f64| Marker {
-                name: format!("at {time}"),
-                time,
-            };
-            Extras {
-                clip: 3,
-                samples: 20,
-                tracks,
-                markers: times.into_iter().map(marker).collect(),
-            }
+            let marker = |time: f64| Marker { name: format!("at {time}"), time };
+            Extras { clip: 3, samples: 20, tracks, markers: times.into_iter().map(marker).collect() }
         })
     }
 
@@ -375,50 +344,35 @@ mod tests {
                 name: "x".into(),
                 components: vec![
                     Component::Zero,
-                    Component::Animated {
-                        low: 1.0,
-                        step: 0.5,
-                        k: vec![0, 0, 0],
-                    },
+                    Component::Animated { low: 1.0, step: 0.5, k: vec![0, 0, 0] },
                 ],
             }],
-            markers: vec![Marker {
-                name: "go".into(),
-                time: 0.5,
-            }],
+            markers: vec![Marker { name: "go".into(), time: 0.5 }],
         };
         let mut bytes = Vec::new();
         encode(&extras, &mut bytes);
         let head = [
-            0, 3, 1, 1, b'x', 0b1101, 0, 0, 0x80, 0x3F, 0, 0, 0, 0x3F, 1, 1, 2, b'g', b'o', 0, 0,
-            0, 0, 0, 0, 0xE0, 0x3F,
+            0, 3, 1, 1, b'x', 0b1101, 0, 0, 0x80, 0x3F, 0, 0, 0, 0x3F, 1, 1, 2, b'g', b'o', 0, 0, 0, 0, 0, 0,
+            0xE0, 0x3F,
         ];
         assert_eq!(bytes[..head.len()], head);
         // What is smooth costs little; nothing costs a name.
-        let smooth: Vec<i32> = (0..1000)
-            .map(|i| (f64::from(i) * 0.01).sin().mul_add(5000.0, 0.0) as i32)
-            .collect();
+        let smooth: Vec<i32> =
+            (0..1000).map(|i| (f64::from(i) * 0.01).sin().mul_add(5000.0, 0.0) as i32).collect();
         let track = |component: Component| {
             let mut bytes = Vec::new();
             let components = vec![component];
             encode(
                 &Extras {
                     samples: 1000,
-                    tracks: vec![ScalarTrack {
-                        name: String::new(),
-                        components,
-                    }],
+                    tracks: vec![ScalarTrack { name: String::new(), components }],
                     ..Extras::default()
                 },
                 &mut bytes,
             );
             bytes.len()
         };
-        let animated = track(Component::Animated {
-            low: 0.0,
-            step: 1.0,
-            k: smooth,
-        });
+        let animated = track(Component::Animated { low: 0.0, step: 1.0, k: smooth });
         assert!(animated < 400, "{animated}");
         assert!(track(Component::Zero) < 10);
     }

@@ -1,4 +1,5 @@
-//! Layers of a clip: joints that matter and joints that may come later, or never. What a layer is, taking one out of a clip, and putting all back. Exact.
+//! Layers of a clip: joints that matter and joints that may come later, or never. What a layer is, taking one
+//! out of a clip, and putting all back. Exact.
 //!
 //! ```text
 //! table     varint clip · varint samples · varint layers (1 … 16) · per layer: sized name · f64 step · list of extra samples · sized header
@@ -10,10 +11,12 @@
 //! header    of the layer's stored form, as in side information; of the first layer empty, since it stands before its samples
 //! ```
 //!
-//! A layer is a clip in which the joints of all others stand in the rest pose. Steps of a joint follow from its layer alone (`step`), sources lie in its layer,
-//! and prediction goes over time: so what is taken out decodes to the same bits, and all layers together are the whole.
+//! A layer is a clip in which the joints of all others stand in the rest pose. Steps of a joint follow from
+//! its layer alone (`step`), sources lie in its layer, and prediction goes over time: so what is taken out
+//! decodes to the same bits, and all layers together are the whole.
 //!
-//! Credit: N. Frechette, *Animation Compression Library*, 2017–2024: splitting after quantization by stripping the bind pose.
+//! Credit: N. Frechette, *Animation Compression Library*, 2017–2024: splitting after quantization by
+//! stripping the bind pose.
 
 use super::stored::{self, Choices, Ends, Plan, Residuals, STRIPPED};
 use super::{Header, Rotation, Skeleton, Source, Split, Vector, schedule, side};
@@ -151,11 +154,7 @@ pub fn encode(table: &LayerTable, out: &mut Vec<u8>) {
 /// Reads all of `bytes`.
 pub fn decode(bytes: &[u8]) -> Result<LayerTable, Corrupt> {
     let mut cursor = Cursor::new(bytes);
-    let mut table = LayerTable {
-        clip: cursor.varint()?,
-        samples: cursor.varint()?,
-        ..LayerTable::default()
-    };
+    let mut table = LayerTable { clip: cursor.varint()?, samples: cursor.varint()?, ..LayerTable::default() };
     let count = cursor.varint()? as usize;
     if !(1..=MAX_LAYERS).contains(&count) || table.samples == 0 {
         return Err(Corrupt("too many layers, or none"));
@@ -187,11 +186,7 @@ pub fn decode(bytes: &[u8]) -> Result<LayerTable, Corrupt> {
         if (i == 0) != header.is_empty() {
             return Err(Corrupt("a layer without a header, or a base with two"));
         }
-        table.layers.push(LayerRecord {
-            name,
-            samples: Samples { step, extra },
-            header,
-        });
+        table.layers.push(LayerRecord { name, samples: Samples { step, extra }, header });
     }
     let count_of_pieces = cursor.varint()? as usize;
     if count_of_pieces > cursor.left() / 6 {
@@ -208,10 +203,7 @@ pub fn decode(bytes: &[u8]) -> Result<LayerTable, Corrupt> {
             segments: cursor.varint()?,
         };
         let place = |p: &Piece| (p.layer, p.tier);
-        let ordered = table
-            .pieces
-            .last()
-            .is_none_or(|last| place(last) <= place(&piece));
+        let ordered = table.pieces.last().is_none_or(|last| place(last) <= place(&piece));
         let sane = usize::from(layer) < count && u32::from(tier) < schedule::MAX_TIERS;
         // A size takes a byte.
         if !ordered || !sane || (layer, tier) == (0, 0) || piece.segments > piece.size {
@@ -231,7 +223,8 @@ pub fn decode(bytes: &[u8]) -> Result<LayerTable, Corrupt> {
     Ok(table)
 }
 
-/// The header of a layer and the residuals of its joints, from a clip that is divided into layers and whose sources stay in their layers.
+/// The header of a layer and the residuals of its joints, from a clip that is divided into layers and whose
+/// sources stay in their layers.
 pub fn take_out(
     skeleton: &Skeleton<'_>,
     plan: &Plan,
@@ -244,29 +237,22 @@ pub fn take_out(
         return Err(Corrupt("a layer that needs another one"));
     }
     let own = Plan::new(skeleton, plan.header.of_layer(layer))?;
-    let part = |r: &Residuals| Residuals {
-        shift: r.shift,
-        k: kept.iter().map(|&c| r.k[c]).collect(),
-    };
+    let part = |r: &Residuals| Residuals { shift: r.shift, k: kept.iter().map(|&c| r.k[c]).collect() };
     let all = |list: &[Residuals]| list.iter().map(part).collect::<Vec<_>>();
     let segments = segments.iter().map(|s| all(s)).collect();
     Ok((own, (all(keys), segments)))
 }
 
-/// All layers of a clip as one clip of one tier, whose poses are those of the layers together. `parts`: of each layer the bytes of its tiers, the first of which
-/// begins with the header. All must have the same samples; then layers that were taken out of one clip give that clip again.
-pub fn merge(
-    skeleton: &Skeleton<'_>,
-    layer_of: &[u8],
-    parts: &[Vec<&[u8]>],
-) -> Result<Vec<u8>, Corrupt> {
+/// All layers of a clip as one clip of one tier, whose poses are those of the layers together. `parts`: of
+/// each layer the bytes of its tiers, the first of which begins with the header. All must have the same
+/// samples; then layers that were taken out of one clip give that clip again.
+pub fn merge(skeleton: &Skeleton<'_>, layer_of: &[u8], parts: &[Vec<&[u8]>]) -> Result<Vec<u8>, Corrupt> {
     let n = skeleton.parents.len();
     if layer_of.len() != n || layer_of.iter().any(|l| usize::from(*l) >= parts.len()) {
         return Err(Corrupt("a joint of a layer that is not there"));
     }
-    let parts = (parts.iter())
-        .map(|tiers| stored::choices(skeleton, tiers))
-        .collect::<Result<Vec<_>, _>>()?;
+    let parts =
+        (parts.iter()).map(|tiers| stored::choices(skeleton, tiers)).collect::<Result<Vec<_>, _>>()?;
     let Some(((first, _), others)) = parts.split_first() else {
         return Err(Corrupt("a clip without layers"));
     };
@@ -286,11 +272,7 @@ pub fn merge(
         scales: vec![Vector::Default; n],
         sources: Vec::new(),
         starts: Vec::new(),
-        split: Split {
-            layers: layer_of.to_vec(),
-            tiers: 0,
-            keys: first.header.split.keys.clone(),
-        },
+        split: Split { layers: layer_of.to_vec(), tiers: 0, keys: first.header.split.keys.clone() },
         ..first.header.clone()
     };
     // Where each component comes from.
@@ -313,34 +295,28 @@ pub fn merge(
     for &(layer, c) in &from {
         let own = &parts[layer].0.header;
         header.starts.push(own.starts[c]);
-        header.sources.push(own.sources[c].map(|s| {
-            match s.weight {
-                0 => s,
-                _ => Source {
-                    component: (from.iter())
-                        .position(|at| *at == (layer, s.component as usize))
-                        .unwrap_or(0) as u32,
-                    weight: s.weight,
-                },
-            }
+        header.sources.push(own.sources[c].map(|s| match s.weight {
+            0 => s,
+            _ => Source {
+                component: (from.iter()).position(|at| *at == (layer, s.component as usize)).unwrap_or(0)
+                    as u32,
+                weight: s.weight,
+            },
         }));
     }
     let plan = Plan::new(skeleton, header)?;
     let joined = |samples: &[&Residuals]| -> Result<Residuals, Corrupt> {
-        // Steps of all are as fine as those of the finest; where some are stripped and others are not, zeros say the same.
+        // Steps of all are as fine as those of the finest; where some are stripped and others are not, zeros
+        // say the same.
         let shift = samples.iter().map(|r| r.shift).max().unwrap_or(0);
         let finer = |r: &Residuals, k: i32| match r.shift {
             STRIPPED => 0,
             own => i64::from(k) << (shift - own),
         };
-        let k = (from.iter())
-            .map(|&(layer, c)| finer(samples[layer], samples[layer].k[c]))
-            .collect::<Vec<_>>();
+        let k =
+            (from.iter()).map(|&(layer, c)| finer(samples[layer], samples[layer].k[c])).collect::<Vec<_>>();
         match k.iter().all(|k| k.unsigned_abs() < 1 << 28) {
-            true => Ok(Residuals {
-                shift,
-                k: k.iter().map(|&k| k as i32).collect(),
-            }),
+            true => Ok(Residuals { shift, k: k.iter().map(|&k| k as i32).collect() }),
             false => Err(Corrupt("a residual that is too large")),
         }
     };
@@ -350,9 +326,7 @@ pub fn merge(
     let segments = (0..plan.segments())
         .map(|s| {
             let count = parts[0].1.1[s].len();
-            (0..count)
-                .map(|i| joined(&parts.iter().map(|(_, c)| &c.1[s][i]).collect::<Vec<_>>()))
-                .collect()
+            (0..count).map(|i| joined(&parts.iter().map(|(_, c)| &c.1[s][i]).collect::<Vec<_>>())).collect()
         })
         .collect::<Result<Vec<Vec<_>>, _>>()?;
     let mut out = Vec::new();
@@ -367,14 +341,10 @@ pub fn header_bytes(header: &Header) -> Vec<u8> {
     bytes
 }
 
-/// Cuts the bytes of a tier (sizes of all `segments` segments, and segments) into parts of about `most` bytes and at least one segment: how many segments
-/// each has, and its bytes. `head` bytes at the start of the tier stay before the first part.
-pub fn cut(
-    bytes: &[u8],
-    head: usize,
-    segments: usize,
-    most: usize,
-) -> Result<Vec<(u32, Vec<u8>)>, Corrupt> {
+/// Cuts the bytes of a tier (sizes of all `segments` segments, and segments) into parts of about `most` bytes
+/// and at least one segment: how many segments each has, and its bytes. `head` bytes at the start of the tier
+/// stay before the first part.
+pub fn cut(bytes: &[u8], head: usize, segments: usize, most: usize) -> Result<Vec<(u32, Vec<u8>)>, Corrupt> {
     let body = &bytes[head.min(bytes.len())..];
     let ends = Ends::read(segments, body)?;
     let mut out: Vec<(u32, Vec<u8>)> = Vec::new();
@@ -390,10 +360,7 @@ pub fn cut(
             0 => bytes[..head].to_vec(),
             _ => Vec::new(),
         };
-        join(
-            (first..next).map(|s| ends.of(s, body).unwrap_or(&[])),
-            &mut part,
-        );
+        join((first..next).map(|s| ends.of(s, body).unwrap_or(&[])), &mut part);
         out.push(((next - first) as u32, part));
     }
     Ok(out)
@@ -443,34 +410,16 @@ mod tests {
             clip: 3,
             samples: 1000,
             layers: vec![
-                LayerRecord {
-                    name: "base".into(),
-                    ..LayerRecord::default()
-                },
+                LayerRecord { name: "base".into(), ..LayerRecord::default() },
                 LayerRecord {
                     name: "cosmetic".into(),
-                    samples: Samples {
-                        step: 3.0,
-                        extra: vec![4, 5, 700],
-                    },
+                    samples: Samples { step: 3.0, extra: vec![4, 5, 700] },
                     header: vec![1, 2, 3],
                 },
             ],
             pieces: vec![
-                Piece {
-                    layer: 0,
-                    tier: 1,
-                    chunk: 2,
-                    offset: 300,
-                    size: 70,
-                    segments: 8,
-                },
-                Piece {
-                    layer: 1,
-                    segments: 8,
-                    size: 9,
-                    ..Piece::default()
-                },
+                Piece { layer: 0, tier: 1, chunk: 2, offset: 300, size: 70, segments: 8 },
+                Piece { layer: 1, segments: 8, size: 9, ..Piece::default() },
             ],
             layer_of: vec![0, 1, 1, 0],
             stepped: vec![false, true, false, false],

@@ -1,4 +1,5 @@
-//! Clips: transform tracks of a skeleton, sampled uniformly. Within the tolerance that the encoder measured with these same functions.
+//! Clips: transform tracks of a skeleton, sampled uniformly. Within the tolerance that the encoder measured
+//! with these same functions.
 //!
 //! ```text
 //! clip       = header (side information) · keys · sizes of the segments · segments
@@ -6,9 +7,11 @@
 //! sample     = prediction from samples around (`schedule`) + Σ κ · step · axis        κ = k + what other components' κ say of it
 //! ```
 //!
-//! One file per part: [`rotation`] integers that turn, [`step`] how finely each joint is kept, [`schedule`] the order of samples, [`entropy`]
-//! symbols, [`side`] the header, [`stored`] the stream, [`resident`] the form that stays in memory, [`layer`] parts of a clip that come and go. What a decoder computes is integer up to the pose, and the pose is f32 by basic operations:
-//! the same bits on every machine. The encoder's choices (which k) are the compiler's; any choice decodes.
+//! One file per part: [`rotation`] integers that turn, [`step`] how finely each joint is kept, [`schedule`]
+//! the order of samples, [`entropy`] symbols, [`side`] the header, [`stored`] the stream, [`resident`] the
+//! form that stays in memory, [`layer`] parts of a clip that come and go. What a decoder computes is integer
+//! up to the pose, and the pose is f32 by basic operations: the same bits on every machine. The encoder's
+//! choices (which k) are the compiler's; any choice decodes.
 
 pub mod curve;
 pub mod ends;
@@ -53,7 +56,8 @@ impl Skeleton<'_> {
         (parent < j).then_some(parent)
     }
 
-    /// Parents stand before children, everything is finite, shells are positive, and there are as many of each.
+    /// Parents stand before children, everything is finite, shells are positive, and there are as many of
+    /// each.
     pub fn check(&self) -> Result<(), crate::Corrupt> {
         let n = self.parents.len();
         if n > MAX_JOINTS || self.rest.len() != n || self.shell.len() != n {
@@ -78,7 +82,8 @@ impl Skeleton<'_> {
     }
 }
 
-/// The three smaller components of a unit quaternion with 21 bits each, and which is the largest; that one is positive.
+/// The three smaller components of a unit quaternion with 21 bits each, and which is the largest; that one is
+/// positive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct SmallestThree {
     /// Which is left out, 0 … 3.
@@ -93,21 +98,13 @@ const PART: f64 = 1_048_576.0 * std::f64::consts::SQRT_2;
 impl SmallestThree {
     /// Nearest to `q`, of unit length.
     pub fn new(q: [f64; 4]) -> SmallestThree {
-        let largest = (0..4).fold(
-            0,
-            |best, i| if q[i].abs() > q[best].abs() { i } else { best },
-        );
+        let largest = (0..4).fold(0, |best, i| if q[i].abs() > q[best].abs() { i } else { best });
         let sign = if q[largest] < 0.0 { -1.0 } else { 1.0 };
         let mut parts = [0; 3];
         for (part, i) in parts.iter_mut().zip((0..4).filter(|&i| i != largest)) {
-            *part = (q[i] * sign * PART)
-                .round()
-                .clamp(-1_048_576.0, 1_048_575.0) as i32;
+            *part = (q[i] * sign * PART).round().clamp(-1_048_576.0, 1_048_575.0) as i32;
         }
-        SmallestThree {
-            largest: largest as u8,
-            parts,
-        }
+        SmallestThree { largest: largest as u8, parts }
     }
 
     /// x y z w.
@@ -144,10 +141,7 @@ impl Axis {
             let sign = |v: f64| if v < 0.0 { -1.0 } else { 1.0 };
             (x, y) = ((1.0 - y.abs()) * sign(x), (1.0 - x.abs()) * sign(y));
         }
-        Axis {
-            parts: [x, y]
-                .map(|v| (v * 1_048_575.0).round().clamp(-1_048_575.0, 1_048_575.0) as i32),
-        }
+        Axis { parts: [x, y].map(|v| (v * 1_048_575.0).round().clamp(-1_048_575.0, 1_048_575.0) as i32) }
     }
 
     /// x y z.
@@ -256,8 +250,9 @@ pub struct Header {
 /// How a clip is divided, beyond segments.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Split {
-    /// Layer of each joint, at most that of its children, below [`layer::MAX_LAYERS`]; empty: all joints are of one. Steps of a joint are then those
-    /// that it has where all joints of other layers stand in the rest pose, so that a layer can be taken out.
+    /// Layer of each joint, at most that of its children, below [`layer::MAX_LAYERS`]; empty: all joints are
+    /// of one. Steps of a joint are then those that it has where all joints of other layers stand in the rest
+    /// pose, so that a layer can be taken out.
     pub layers: Vec<u8>,
     /// Tiers after the first, below [`schedule::MAX_TIERS`].
     pub tiers: u8,
@@ -266,16 +261,11 @@ pub struct Split {
 }
 
 impl Header {
-    /// The header of a layer alone: all other joints stand in the rest pose. `split.layers` must have one number per joint.
+    /// The header of a layer alone: all other joints stand in the rest pose. `split.layers` must have one
+    /// number per joint.
     pub fn of_layer(&self, layer: u8) -> Header {
         let own = |j: usize| self.split.layers.get(j) == Some(&layer);
-        let mut header = Header {
-            split: Split {
-                layers: Vec::new(),
-                ..self.split.clone()
-            },
-            ..self.clone()
-        };
+        let mut header = Header { split: Split { layers: Vec::new(), ..self.split.clone() }, ..self.clone() };
         let kept = layer::components(self, layer);
         for j in (0..self.rotations.len()).filter(|&j| !own(j)) {
             header.rotations[j] = Rotation::Default;
@@ -303,10 +293,7 @@ impl Header {
     /// Components per sample.
     pub fn components(&self) -> usize {
         let vector = |v: &Vector| if *v == Vector::Animated { 3 } else { 0 };
-        self.rotations
-            .iter()
-            .map(Rotation::components)
-            .sum::<usize>()
+        self.rotations.iter().map(Rotation::components).sum::<usize>()
             + self.translations.iter().map(vector).sum::<usize>()
             + self.scales.iter().map(vector).sum::<usize>()
     }

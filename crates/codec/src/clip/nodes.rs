@@ -1,5 +1,6 @@
-//! Moving nodes of a geometry cache as a clip: local transforms in the units of [`crate::soft::schedule`], so that they stream, and are sought,
-//! with the frames that they belong to. Within the bound that the encoder measured with these same functions, on the vertices.
+//! Moving nodes of a geometry cache as a clip: local transforms in the units of [`crate::soft::schedule`], so
+//! that they stream, and are sought, with the frames that they belong to. Within the bound that the encoder
+//! measured with these same functions, on the vertices.
 //!
 //! ```text
 //! setup     base f32 · per moving node: which of translation, rotation, scale move (three bits), whether it has a pivot, its step's code
@@ -7,8 +8,9 @@
 //! class     0: all k are 0; where all frames that this one refers to have the same words, so has it · 1 + s: steps are 2^s times as fine, s = 0 … 5 · 7: the transform itself follows, 10 × 32 bits, finite
 //! ```
 //!
-//! What a clip takes from its skeleton, a node takes from its meshes: steps of rotation and scale follow the box of all that hangs below it, and
-//! where it has a pivot, the middle of that box is what is kept in place of the origin. Neither takes a byte.
+//! What a clip takes from its skeleton, a node takes from its meshes: steps of rotation and scale follow the
+//! box of all that hangs below it, and where it has a pivot, the middle of that box is what is kept in place
+//! of the origin. Neither takes a byte.
 //!
 //! ```text
 //! box       of a node's own mesh (`bounds`), or of a locator from −`reach` to `reach` along each axis, and of its children's boxes, these as the box of their eight corners moved by the child's rest transform. Nodes from the last to the first
@@ -23,9 +25,12 @@
 //!           transform: rotation · 2⁻³⁰ and scale · (step/32), as f32; then with these t = o + word · unit − R·S·p, as f32. What does not move is as in the rest transform
 //! ```
 //!
-//! A frame between two others is predicted by the polynomial through all that it refers to, a key is expected where the one before was. What is expected of |k| follows from |κ| of the frames around: each keeps their means, of the translation and of all else.
+//! A frame between two others is predicted by the polynomial through all that it refers to, a key is expected
+//! where the one before was. What is expected of |k| follows from |κ| of the frames around: each keeps their
+//! means, of the translation and of all else.
 //!
-//! Credit: the steps that follow the size of a part: J. Jung, *Compressing skeletal animation data*, Riot Games, 2015, taken from bones to rigid pieces.
+//! Credit: the steps that follow the size of a part: J. Jung, *Compressing skeletal animation data*, Riot
+//! Games, 2015, taken from bones to rigid pieces.
 
 use super::entropy::{Bucket, Decoder, Encoder};
 use super::fixed;
@@ -38,7 +43,8 @@ use crate::transform::Transform;
 
 /// Most components of a node.
 pub const COMPONENTS: usize = 9;
-/// Class of a node whose steps are 32 times as fine; the next one is [`RAW`]. Part of the format, like everything in this file.
+/// Class of a node whose steps are 32 times as fine; the next one is [`RAW`]. Part of the format, like
+/// everything in this file.
 pub const FINEST: u8 = 6;
 /// Class of a node whose transform follows as it is.
 pub const RAW: u8 = 7;
@@ -49,12 +55,7 @@ const ROTATION_STEP: [f64; 2] = [5e-7, 0.5];
 /// What a raw transform counts as for those that follow it.
 const RAW_ACTIVITY: u32 = 1 << 12;
 /// Fourth roots of two.
-const QUARTERS: [f64; 4] = [
-    1.0,
-    1.189_207_115_002_721,
-    std::f64::consts::SQRT_2,
-    1.681_792_830_507_429,
-];
+const QUARTERS: [f64; 4] = [1.0, 1.189_207_115_002_721, std::f64::consts::SQRT_2, 1.681_792_830_507_429];
 
 /// A node as the decoder knows it.
 #[derive(Clone, Copy, Debug)]
@@ -125,7 +126,8 @@ pub struct Nodes {
     rest: Vec<i32>,
 }
 
-/// Boxes of what hangs below each node, in its space: min xyz, max xyz; infinite and turned over where that is nothing.
+/// Boxes of what hangs below each node, in its space: min xyz, max xyz; infinite and turned over where that
+/// is nothing.
 pub fn boxes(nodes: &[Node]) -> Vec<[f64; 6]> {
     let (high, low) = (f64::NEG_INFINITY, f64::INFINITY);
     let mut out = vec![[low, low, low, high, high, high]; nodes.len()];
@@ -195,9 +197,7 @@ impl Track {
         }
         let reach = [0, 1, 2].map(|k| {
             let scale = f64::from(given.rest.scale[k]).abs();
-            let far = (space[k] - pivot[k])
-                .abs()
-                .max((space[k + 3] - pivot[k]).abs());
+            let far = (space[k] - pivot[k]).abs().max((space[k + 3] - pivot[k]).abs());
             if scale > 0.0 { far * scale } else { far }
         });
         let [low, high] = ROTATION_STEP;
@@ -239,7 +239,8 @@ impl Track {
         3 * self.setup.moves.iter().filter(|m| **m).count()
     }
 
-    /// Where coordinate `v` of the pivot lies along axis `k`, in steps: as the words of translation, but in whole steps and not rounded.
+    /// Where coordinate `v` of the pivot lies along axis `k`, in steps: as the words of translation, but in
+    /// whole steps and not rounded.
     pub fn along(&self, k: usize, v: f64) -> f64 {
         (v - self.origin[k]) / self.step
     }
@@ -254,18 +255,7 @@ impl Track {
         };
         let q = fixed(t.rotation);
         let scale = |k: usize| nearest(f64::from(t.scale[k]) * STEP as f64 / self.scale[k]);
-        [
-            at(0),
-            at(1),
-            at(2),
-            q[0],
-            q[1],
-            q[2],
-            q[3],
-            scale(0),
-            scale(1),
-            scale(2),
-        ]
+        [at(0), at(1), at(2), q[0], q[1], q[2], q[3], scale(0), scale(1), scale(2)]
     }
 
     /// Of these ten words those that it has.
@@ -323,13 +313,8 @@ impl Nodes {
             let setup = coder.setup(None);
             let mut track = Track::new(n, node, &space[n], base, setup);
             track.word = out.words;
-            track.words = setup
-                .moves
-                .iter()
-                .zip([3, 4, 3])
-                .map(|(m, w)| if *m { w } else { 0 })
-                .sum::<usize>()
-                + 1;
+            track.words =
+                setup.moves.iter().zip([3, 4, 3]).map(|(m, w)| if *m { w } else { 0 }).sum::<usize>() + 1;
             out.words += track.words;
             let first = out.rest.len();
             out.rest.resize(out.words, 0);
@@ -343,16 +328,9 @@ impl Nodes {
 
     /// One of them alone.
     pub fn single(&self, track: usize) -> Nodes {
-        let own = Track {
-            word: 0,
-            ..self.tracks[track]
-        };
+        let own = Track { word: 0, ..self.tracks[track] };
         let first = self.tracks[track].word;
-        Nodes {
-            words: own.words,
-            rest: self.rest[first..first + own.words].to_vec(),
-            tracks: vec![own],
-        }
+        Nodes { words: own.words, rest: self.rest[first..first + own.words].to_vec(), tracks: vec![own] }
     }
 
     /// State of the rest transforms.
@@ -360,8 +338,9 @@ impl Nodes {
         &self.rest
     }
 
-    /// Reads a unit: for each of its frames its state ([`Nodes::words`]) and its transforms. `found` gives the state of frames of other
-    /// units that these refer to. Returns an error for bytes that are not all used.
+    /// Reads a unit: for each of its frames its state ([`Nodes::words`]) and its transforms. `found` gives
+    /// the state of frames of other units that these refer to. Returns an error for bytes that are not all
+    /// used.
     pub fn decode_unit<'f>(
         &'f self,
         schedule: Schedule,
@@ -396,9 +375,7 @@ impl Nodes {
                 let mut choice = Choice::default();
                 let class = track.read(&around, &mut decoder, &mut choice, words)?;
                 // What stays where it is costs as little as can be.
-                let before = (class == 0)
-                    .then(|| before.and_then(|b| b.get(n)))
-                    .flatten();
+                let before = (class == 0).then(|| before.and_then(|b| b.get(n))).flatten();
                 *out = match (class, before, done.last()) {
                     (RAW, ..) => choice.raw,
                     (_, Some(before), Some(last)) if equal(&last[own], words) => *before,
@@ -423,18 +400,15 @@ pub struct Choice {
 
 impl Default for Choice {
     fn default() -> Self {
-        Choice {
-            class: 0,
-            k: [0; COMPONENTS],
-            raw: Transform::IDENTITY,
-        }
+        Choice { class: 0, k: [0; COMPONENTS], raw: Transform::IDENTITY }
     }
 }
 
 /// The frames that one is predicted from.
 #[derive(Clone, Copy)]
 pub struct Around<'a> {
-    /// 0 … 3: half the distance of the two ends is 2^level or less, 4: a key, 5: a key that refers to none, but the first.
+    /// 0 … 3: half the distance of the two ends is 2^level or less, 4: a key, 5: a key that refers to none,
+    /// but the first.
     pub level: usize,
     states: [&'a [i32]; 4],
     weights: [i32; 4],
@@ -496,11 +470,7 @@ impl<'a> Around<'a> {
             [both & 0xFFFF, both >> 16]
         };
         let a = of(self.states[0]);
-        let b = if self.count > 1 {
-            of(self.states[1])
-        } else {
-            a
-        };
+        let b = if self.count > 1 { of(self.states[1]) } else { a };
         let mean = [0, 1].map(|s| (a[s] + b[s]) >> 1);
         (mean, self.beside.map(of))
     }
@@ -518,7 +488,8 @@ impl<'a> Around<'a> {
     pub fn predict(&self, track: &Track) -> [i32; 10] {
         let mut out = [0; 10];
         let [t, r, s] = track.setup.moves;
-        // Loops over arrays, not maps of them: these are not inlined everywhere, and a node takes less time than its calls would.
+        // Loops over arrays, not maps of them: these are not inlined everywhere, and a node takes less time
+        // than its calls would.
         let mut own = [&[][..]; 4];
         for (own, state) in own.iter_mut().zip(&self.states) {
             *own = &state[track.word..track.word + track.words - 1];
@@ -553,7 +524,8 @@ impl<'a> Around<'a> {
     }
 }
 
-/// Weights of the polynomial through samples at these distances, in 2⁻¹⁶, rounded towards zero; the rest goes to the first.
+/// Weights of the polynomial through samples at these distances, in 2⁻¹⁶, rounded towards zero; the rest goes
+/// to the first.
 fn weights(at: &[i64]) -> [i32; 4] {
     let mut out = [0; 4];
     for i in 0..at.len() {
@@ -597,33 +569,15 @@ impl Symbols for Decoder<'_> {
     }
 }
 
-/// Weights of what is expected of |k|: constant, frames around, the one beside, what this frame had so far. By level; without and with one beside;
-/// for the first component and for those after it.
+/// Weights of what is expected of |k|: constant, frames around, the one beside, what this frame had so far.
+/// By level; without and with one beside; for the first component and for those after it.
 const EXPECTED: [[[[u32; 4]; 2]; 2]; 6] = [
-    [
-        [[1800, 0, 0, 0], [710, 0, 0, 55]],
-        [[400, 0, 14, 0], [520, 0, 18, 25]],
-    ],
-    [
-        [[2800, 0, 0, 0], [740, 0, 0, 61]],
-        [[680, 0, 19, 0], [460, 1, 24, 28]],
-    ],
-    [
-        [[2800, 1, 0, 0], [710, 2, 0, 61]],
-        [[1370, 0, 22, 0], [370, 2, 18, 27]],
-    ],
-    [
-        [[7200, 1, 0, 0], [730, 3, 0, 62]],
-        [[7200, 1, 0, 0], [730, 3, 0, 62]],
-    ],
-    [
-        [[30_000, 1, 0, 0], [620, 3, 0, 78]],
-        [[30_000, 1, 0, 0], [620, 3, 0, 78]],
-    ],
-    [
-        [[140_000, 0, 0, 0], [110_000, 0, 0, 32]],
-        [[140_000, 0, 0, 0], [110_000, 0, 0, 32]],
-    ],
+    [[[1800, 0, 0, 0], [710, 0, 0, 55]], [[400, 0, 14, 0], [520, 0, 18, 25]]],
+    [[[2800, 0, 0, 0], [740, 0, 0, 61]], [[680, 0, 19, 0], [460, 1, 24, 28]]],
+    [[[2800, 1, 0, 0], [710, 2, 0, 61]], [[1370, 0, 22, 0], [370, 2, 18, 27]]],
+    [[[7200, 1, 0, 0], [730, 3, 0, 62]], [[7200, 1, 0, 0], [730, 3, 0, 62]]],
+    [[[30_000, 1, 0, 0], [620, 3, 0, 78]], [[30_000, 1, 0, 0], [620, 3, 0, 78]]],
+    [[[140_000, 0, 0, 0], [110_000, 0, 0, 32]], [[140_000, 0, 0, 0], [110_000, 0, 0, 32]]],
 ];
 
 /// What is expected of a node in a frame.
@@ -692,7 +646,8 @@ impl Expected {
 const PARTS: [u64; 9] = [0, 65536, 32768, 21846, 16384, 13108, 10923, 9363, 8192];
 
 impl Track {
-    /// Codes a node in a frame: `choice` is given to an encoder, and filled by a decoder. Writes its words, and returns its transform.
+    /// Codes a node in a frame: `choice` is given to an encoder, and filled by a decoder. Writes its words,
+    /// and returns its transform.
     pub fn code<S: Symbols>(
         &self,
         around: &Around<'_>,
@@ -798,11 +753,7 @@ impl Track {
             v.is_finite()
         };
         let raw = &mut choice.raw;
-        let mut all = raw
-            .rotation
-            .iter_mut()
-            .chain(&mut raw.translation)
-            .chain(&mut raw.scale);
+        let mut all = raw.rotation.iter_mut().chain(&mut raw.translation).chain(&mut raw.scale);
         if !all.all(number) {
             return Err(Corrupt("nodes: a transform that is none"));
         }
@@ -831,11 +782,7 @@ impl<B: Bits<Context = Chance>> Settings<B> {
             pivot: [even; 2],
             same: even,
             code: [even; 256],
-            last: Setup {
-                moves: [true, true, false],
-                pivot: true,
-                code: EVEN_CODE,
-            },
+            last: Setup { moves: [true, true, false], pivot: true, code: EVEN_CODE },
         }
     }
 
@@ -854,9 +801,7 @@ impl<B: Bits<Context = Chance>> Settings<B> {
         if self.bits.bit(&mut self.same, other) {
             let mut node = 1;
             for i in (0..8).rev() {
-                let bit = self
-                    .bits
-                    .bit(&mut self.code[node], given.code >> i & 1 != 0);
+                let bit = self.bits.bit(&mut self.code[node], given.code >> i & 1 != 0);
                 node = node << 1 | usize::from(bit);
             }
             out.code = node as u8;
@@ -878,7 +823,8 @@ pub fn encode_setup(base: f32, setups: &[Setup], out: &mut Vec<u8>) {
     coder.bits.finish();
 }
 
-/// Writes a unit; `choices` are per frame, in the order of the unit. `found` as for [`Nodes::decode_unit`]; the states of the unit's own frames are `states`.
+/// Writes a unit; `choices` are per frame, in the order of the unit. `found` as for [`Nodes::decode_unit`];
+/// the states of the unit's own frames are `states`.
 pub fn encode_unit<'f>(
     nodes: &'f Nodes,
     schedule: Schedule,
@@ -893,12 +839,7 @@ pub fn encode_unit<'f>(
     for i in 0..frames.len() {
         let around = Around::new(nodes, schedule, &frames, i, found)?;
         for (track, choice) in nodes.tracks.iter().zip(choices[i]) {
-            track.code(
-                &around,
-                &mut encoder,
-                &mut choice.clone(),
-                &mut words[..track.words],
-            )?;
+            track.code(&around, &mut encoder, &mut choice.clone(), &mut words[..track.words])?;
         }
     }
     encoder.finish(out);

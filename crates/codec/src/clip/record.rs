@@ -1,4 +1,5 @@
-//! Chunks of skeletons and clips: names and rest poses; whose clip it is and what was promised, before the stored form. Lossless.
+//! Chunks of skeletons and clips: names and rest poses; whose clip it is and what was promised, before the
+//! stored form. Lossless.
 //!
 //! *text*, *list*, *transform* as in [`crate::record`]. A skeleton:
 //!
@@ -52,7 +53,8 @@ pub struct SkeletonRecord {
     pub shell: Vec<f32>,
     /// Tolerances that were asked for single joints; 0 for the clip's. May be shorter.
     pub tolerance: Vec<f64>,
-    /// Orders of rotations in the source, one more than the number in the file; 0 where nothing is said. May be shorter.
+    /// Orders of rotations in the source, one more than the number in the file; 0 where nothing is said. May
+    /// be shorter.
     pub orders: Vec<u8>,
     /// Ends of chains.
     pub ends: Vec<Vec<[f32; 3]>>,
@@ -61,11 +63,7 @@ pub struct SkeletonRecord {
 impl SkeletonRecord {
     /// Borrowed, for decoders.
     pub fn skeleton(&self) -> Skeleton<'_> {
-        Skeleton {
-            parents: &self.parents,
-            rest: &self.rest,
-            shell: &self.shell,
-        }
+        Skeleton { parents: &self.parents, rest: &self.rest, shell: &self.shell }
     }
 }
 
@@ -105,7 +103,8 @@ pub struct ClipRecord {
     pub asked: f64,
     /// Tolerance that is promised: larger where f32 cannot hold what was asked for.
     pub tolerance: f64,
-    /// Sub-tracks whose values stay until the next sample in the source: three times the joint, and 0 rotation, 1 translation, 2 scale. Playing blends them all the same.
+    /// Sub-tracks whose values stay until the next sample in the source: three times the joint, and 0
+    /// rotation, 1 translation, 2 scale. Playing blends them all the same.
     pub held: Vec<u32>,
 }
 
@@ -168,10 +167,7 @@ fn floats<const N: usize>(cursor: &mut Cursor<'_>) -> Result<[f32; N], Corrupt> 
 /// Reads all of `bytes`.
 pub fn decode_skeleton(bytes: &[u8]) -> Result<SkeletonRecord, Corrupt> {
     let mut cursor = Cursor::new(bytes);
-    let mut skeleton = SkeletonRecord {
-        name: text(&mut cursor)?,
-        ..SkeletonRecord::default()
-    };
+    let mut skeleton = SkeletonRecord { name: text(&mut cursor)?, ..SkeletonRecord::default() };
     let joints = cursor.varint()? as usize;
     if joints > MAX_JOINTS {
         return Err(Corrupt("a skeleton with too many joints"));
@@ -263,8 +259,7 @@ pub fn decode_clip(bytes: &[u8]) -> Result<(ClipRecord, &[u8]), Corrupt> {
     if flags & 8 != 0 {
         for _ in 0..cursor.varint()? {
             let track = cursor.varint()?;
-            if track >= 3 * MAX_JOINTS as u32 || clip.held.last().is_some_and(|last| track <= *last)
-            {
+            if track >= 3 * MAX_JOINTS as u32 || clip.held.last().is_some_and(|last| track <= *last) {
                 return Err(Corrupt("a sub-track that is none"));
             }
             clip.held.push(track);

@@ -1,5 +1,5 @@
-//! The resident form of a clip: what stays in memory and is sampled at random. Each sample by itself, bit-packed; within the tolerance that the
-//! encoder measured with these same functions.
+//! The resident form of a clip: what stays in memory and is sampled at random. Each sample by itself,
+//! bit-packed; within the tolerance that the encoder measured with these same functions.
 //!
 //! ```text
 //! varint n · n bytes: header (`side`; no sources, starts 0) · per segment of 16 samples 4 bytes: its end · segments · 32 zero bytes
@@ -13,8 +13,8 @@
 //! vector      origin + k · step      angle   origin + k · step      free   origin, turned by y = Σ k · step/4 · axis
 //! ```
 //!
-//! Bits run from the lowest of the first byte. A block is what a vector unit computes at once (`sample`): f32, no operation fused, so that every
-//! instruction set gives the same bits.
+//! Bits run from the lowest of the first byte. A block is what a vector unit computes at once (`sample`):
+//! f32, no operation fused, so that every instruction set gives the same bits.
 
 mod sample;
 
@@ -39,13 +39,7 @@ const TAIL: usize = 32;
 /// Bytes of a segment before the ends of its blocks.
 const ENDS: usize = 1;
 /// Kinds in the order of blocks.
-const KINDS: [Kind; 5] = [
-    Kind::Free,
-    Kind::TwoAxes,
-    Kind::Hinge,
-    Kind::Translation,
-    Kind::Scale,
-];
+const KINDS: [Kind; 5] = [Kind::Free, Kind::TwoAxes, Kind::Hinge, Kind::Translation, Kind::Scale];
 
 /// Where the values of a sub-track count from.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -61,10 +55,7 @@ pub enum Origin {
 impl Origin {
     /// The nearest to a unit quaternion x y z w.
     pub fn rotation(q: [f64; 4]) -> Origin {
-        let largest = (0..4).fold(
-            0,
-            |best, i| if q[i].abs() > q[best].abs() { i } else { best },
-        );
+        let largest = (0..4).fold(0, |best, i| if q[i].abs() > q[best].abs() { i } else { best });
         let sign = if q[largest] < 0.0 { -1.0 } else { 1.0 };
         let mut parts = [0; 3];
         for (part, i) in parts.iter_mut().zip((0..4).filter(|&i| i != largest)) {
@@ -142,13 +133,12 @@ impl Writer<'_> {
     }
 }
 
-/// Sub-tracks of one kind that are decoded side by side: their numbers among the groups of `plan`, at most eight each.
+/// Sub-tracks of one kind that are decoded side by side: their numbers among the groups of `plan`, at most
+/// eight each.
 fn blocks(plan: &Plan) -> Vec<(Kind, Vec<usize>)> {
     let mut out = Vec::new();
     for kind in KINDS {
-        let of: Vec<usize> = (0..plan.groups.len())
-            .filter(|&g| plan.groups[g].kind == kind)
-            .collect();
+        let of: Vec<usize> = (0..plan.groups.len()).filter(|&g| plan.groups[g].kind == kind).collect();
         out.extend(of.chunks(LANES).map(|block| (kind, block.to_vec())));
     }
     out
@@ -175,15 +165,13 @@ pub fn encode(plan: &Plan, segments: &[Segment]) -> Option<Vec<u8>> {
     let order: Vec<usize> = (blocks.iter())
         .flat_map(|(_, groups)| {
             let components = plan.groups[groups[0]].components;
-            (0..components)
-                .flat_map(move |c| groups.iter().map(move |&g| plan.groups[g].component + c))
+            (0..components).flat_map(move |c| groups.iter().map(move |&g| plan.groups[g].component + c))
         })
         .collect();
     let n = plan.components;
     // What a block takes of them.
-    let sizes: Vec<usize> = (blocks.iter())
-        .map(|(_, groups)| plan.groups[groups[0]].components * groups.len())
-        .collect();
+    let sizes: Vec<usize> =
+        (blocks.iter()).map(|(_, groups)| plan.groups[groups[0]].components * groups.len()).collect();
     let mut all = Vec::new();
     for segment in segments {
         let mut widths = vec![0; n];
@@ -206,11 +194,7 @@ pub fn encode(plan: &Plan, segments: &[Segment]) -> Option<Vec<u8>> {
             all.extend_from_slice(&u16::try_from(end).ok()?.to_le_bytes());
             first += size;
         }
-        let mut bits = Writer {
-            out: &mut all,
-            held: 0,
-            count: 0,
-        };
+        let mut bits = Writer { out: &mut all, held: 0, count: 0 };
         let mut codes = codes.iter();
         for size in &sizes {
             let own = codes.by_ref().take(*size);
@@ -221,11 +205,7 @@ pub fn encode(plan: &Plan, segments: &[Segment]) -> Option<Vec<u8>> {
             let origins = groups.iter().map(|&g| &segment.origins[g]);
             encode_origins(*kind, origins, &mut all);
         }
-        let mut bits = Writer {
-            out: &mut all,
-            held: 0,
-            count: 0,
-        };
+        let mut bits = Writer { out: &mut all, held: 0, count: 0 };
         for sample in segment.k.chunks_exact(n.max(1)) {
             for (&i, &w) in order.iter().zip(&widths) {
                 if w > 0 {
@@ -241,11 +221,7 @@ pub fn encode(plan: &Plan, segments: &[Segment]) -> Option<Vec<u8>> {
     Some(out)
 }
 
-fn encode_origins<'a>(
-    kind: Kind,
-    origins: impl Iterator<Item = &'a Origin> + Clone,
-    out: &mut Vec<u8>,
-) {
+fn encode_origins<'a>(kind: Kind, origins: impl Iterator<Item = &'a Origin> + Clone, out: &mut Vec<u8>) {
     if kind == Kind::Free {
         let largest = |o: &Origin| match o {
             Origin::Rotation(largest, _) => u16::from(*largest),
@@ -268,8 +244,9 @@ fn encode_origins<'a>(
     }
 }
 
-/// The segments of a layer alone, and its plan, from those of a clip that is divided into layers. Each layer alone is a clip whose other joints stand in
-/// the rest pose; poses of all layers together are those of the whole bit for bit.
+/// The segments of a layer alone, and its plan, from those of a clip that is divided into layers. Each layer
+/// alone is a clip whose other joints stand in the rest pose; poses of all layers together are those of the
+/// whole bit for bit.
 pub fn take_out(
     skeleton: &Skeleton<'_>,
     plan: &Plan,
@@ -278,9 +255,7 @@ pub fn take_out(
 ) -> Result<(Plan, Vec<Segment>), Corrupt> {
     let own = Plan::new(skeleton, plan.header.of_layer(layer))?;
     let layers = &plan.header.split.layers;
-    let kept: Vec<bool> = (plan.groups.iter())
-        .map(|g| layers.get(g.joint) == Some(&layer))
-        .collect();
+    let kept: Vec<bool> = (plan.groups.iter()).map(|g| layers.get(g.joint) == Some(&layer)).collect();
     let components = super::layer::components(&plan.header, layer);
     let part = |segment: &Segment| Segment {
         factor: segment.factor,
@@ -294,7 +269,8 @@ pub fn take_out(
     Ok((own, segments.iter().map(part).collect()))
 }
 
-/// A clip in memory, ready to be sampled. Nothing is unpacked but constants: what it takes is what was stored.
+/// A clip in memory, ready to be sampled. Nothing is unpacked but constants: what it takes is what was
+/// stored.
 #[derive(Clone, Debug)]
 pub struct Resident {
     /// What follows from header and skeleton.
@@ -320,7 +296,8 @@ struct Block {
     /// Sub-tracks.
     lanes: usize,
     joints: [u32; LANES],
-    /// Bytes from the segment's start to where the block before it ends, and 0 for the first block, which has none before it.
+    /// Bytes from the segment's start to where the block before it ends, and 0 for the first block, which has
+    /// none before it.
     begin: usize,
     before: u16,
     /// Bytes from the segment's start to its width codes.
@@ -388,8 +365,7 @@ impl Resident {
                     *slot = place;
                 }
                 let constants = constants(&self.plan, group(g));
-                self.rows
-                    .resize((row + constants.len()).max(self.rows.len()), [0.0; LANES]);
+                self.rows.resize((row + constants.len()).max(self.rows.len()), [0.0; LANES]);
                 for (row, constant) in self.rows[row..].iter_mut().zip(constants) {
                     row[lane] = constant;
                 }
@@ -417,9 +393,7 @@ impl Resident {
     fn check(&self, s: usize) -> Result<(), Corrupt> {
         let (start, end) = (self.starts[s] as usize, self.starts[s + 1] as usize);
         if start + self.head > end || self.bytes[start] == 0 {
-            return Err(Corrupt(
-                "a segment of a clip ends early, or has steps of zero",
-            ));
+            return Err(Corrupt("a segment of a clip ends early, or has steps of zero"));
         }
         let mut sum = 0;
         let mut adds_up = true;
@@ -434,9 +408,7 @@ impl Resident {
         let samples = (self.plan.header.samples as usize - s * SEGMENT).min(SEGMENT);
         let size = self.head + sum.div_ceil(8) * samples;
         if !adds_up || sum.div_ceil(8) != self.stride(start) || start + size != end {
-            return Err(Corrupt(
-                "a segment of a clip is of another size than its samples",
-            ));
+            return Err(Corrupt("a segment of a clip is of another size than its samples"));
         }
         for block in &self.blocks {
             if matches!(block.kind, Kind::Translation | Kind::Scale) {
@@ -476,9 +448,7 @@ impl Block {
     #[inline(always)]
     fn codes<const ROWS: usize>(&self, bytes: &[u8], start: usize) -> [u32; ROWS] {
         // Four more bytes than three full rows take are there: origins, samples or the tail.
-        let window: [u8; 16] = chunk(bytes, start + self.codes)
-            .copied()
-            .unwrap_or_default();
+        let window: [u8; 16] = chunk(bytes, start + self.codes).copied().unwrap_or_default();
         let window = u128::from_le_bytes(window);
         std::array::from_fn(|row| (window >> (4 * self.lanes * row)) as u32 & self.mask)
     }
@@ -560,9 +530,7 @@ fn constants(plan: &Plan, group: &Group) -> Vec<f32> {
 
 /// The same as an i32 quaternion, for the encoder's prediction.
 pub fn fixed(origin: &Origin) -> rotation::Quaternion {
-    origin
-        .float()
-        .map(|v| (v * f64::from(rotation::ONE)).round() as i32)
+    origin.float().map(|v| (v * f64::from(rotation::ONE)).round() as i32)
 }
 
 #[cfg(test)]

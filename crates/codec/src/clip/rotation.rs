@@ -1,16 +1,17 @@
-//! Rotations as integers: prediction between quaternions, small turns, angles. The same bits on every machine.
+//! Rotations as integers: prediction between quaternions, small turns, angles. The same bits on every
+//! machine.
 //!
 //! ```text
 //! quaternion  x y z w, each i32 in 2⁻³⁰            angle  i32, a full turn is 2³²: it wraps as angles do
 //! turn        y = tan(φ/4)·axis, each i32 in 2⁻³⁰: (1 − y², 2y) is the quaternion of the turn φ, not of unit length
 //! ```
 //!
-//! A turn by modified Rodrigues parameters needs no sine, and has no singularity within a full turn; a product is brought back to unit
-//! length by one integer square root and one division. So a rotation is coded in a chart around its own prediction, which survives
-//! spins, flips and gimbal poses.
+//! A turn by modified Rodrigues parameters needs no sine, and has no singularity within a full turn; a
+//! product is brought back to unit length by one integer square root and one division. So a rotation is coded
+//! in a chart around its own prediction, which survives spins, flips and gimbal poses.
 //!
-//! Credit: T. F. Wiener, *Theoretical analysis of gimballess inertial reference equipment*, 1962 (the parameters); K. Shoemake,
-//! *Animating rotation with quaternion curves*, 1985.
+//! Credit: T. F. Wiener, *Theoretical analysis of gimballess inertial reference equipment*, 1962 (the
+//! parameters); K. Shoemake, *Animating rotation with quaternion curves*, 1985.
 
 /// x y z w in 2⁻³⁰.
 pub type Quaternion = [i32; 4];
@@ -20,7 +21,8 @@ pub const ONE: i32 = 1 << 30;
 /// No rotation.
 pub const IDENTITY: Quaternion = [0, 0, 0, ONE];
 
-/// a · b, then brought to unit length; `b` in 2⁻²⁸ and of any length up to 4. `None` if nothing is left of it.
+/// a · b, then brought to unit length; `b` in 2⁻²⁸ and of any length up to 4. `None` if nothing is left of
+/// it.
 #[inline]
 fn product(a: Quaternion, b: [i64; 4]) -> Option<Quaternion> {
     let [ax, ay, az, aw] = a;
@@ -37,10 +39,7 @@ fn product(a: Quaternion, b: [i64; 4]) -> Option<Quaternion> {
 /// To unit length; the sum of squares fits 64 bits. `None` for what is too short to have a direction.
 #[inline]
 fn normalise(q: [i64; 4]) -> Option<Quaternion> {
-    let n = q
-        .iter()
-        .map(|v| v.unsigned_abs() * v.unsigned_abs())
-        .sum::<u64>();
+    let n = q.iter().map(|v| v.unsigned_abs() * v.unsigned_abs()).sum::<u64>();
     let length = root(n);
     if length < 1 << 20 {
         return None;
@@ -54,7 +53,8 @@ fn normalise(q: [i64; 4]) -> Option<Quaternion> {
     Some(out)
 }
 
-/// ⌊√n⌋ for n < 2⁶⁴ − 2³³. The square root of IEEE 754 is exact to half a unit, so this is the same everywhere.
+/// ⌊√n⌋ for n < 2⁶⁴ − 2³³. The square root of IEEE 754 is exact to half a unit, so this is the same
+/// everywhere.
 #[inline]
 fn root(n: u64) -> u64 {
     // Most fit 63 bits, which machines convert in one step.
@@ -81,8 +81,8 @@ pub fn turned(from: Quaternion, y: [i64; 3]) -> Quaternion {
     product(from, b).unwrap_or(from)
 }
 
-/// Weighted sum of up to four rotations, weights in 2⁻¹⁶ with the sum 2¹⁶; the first two are the nearest in time, and each other one
-/// lies beyond one of them. Not of unit length: [`turned`] sees to that.
+/// Weighted sum of up to four rotations, weights in 2⁻¹⁶ with the sum 2¹⁶; the first two are the nearest in
+/// time, and each other one lies beyond one of them. Not of unit length: [`turned`] sees to that.
 #[inline]
 pub fn mixed(q: &[Quaternion], weights: &[i32]) -> Quaternion {
     let Some(&first) = q.first() else {
@@ -93,11 +93,7 @@ pub fn mixed(q: &[Quaternion], weights: &[i32]) -> Quaternion {
     for (i, (q_i, &weight)) in q.iter().zip(weights).enumerate() {
         // Of q and −q, the same rotation, the one that is nearer to its neighbour in time.
         let beside = if i == 3 { 1 } else { 0 };
-        let sign = if i > 0 && dot(*q_i, q[beside]) < 0 {
-            -signs[beside]
-        } else {
-            signs[beside]
-        };
+        let sign = if i > 0 && dot(*q_i, q[beside]) < 0 { -signs[beside] } else { signs[beside] };
         signs[i] = sign;
         for (s, &v) in sum.iter_mut().zip(q_i) {
             *s += sign * i64::from(weight) * i64::from(v);
@@ -129,7 +125,8 @@ pub fn extrapolated(before: Quaternion, from: Quaternion, shift: u32) -> Quatern
     mixed(&[from, before], &[one + part, -part])
 }
 
-/// Sine and cosine of half the angle `turn`·2π/2³², by polynomials that are exact to 1e-11: no function of the platform.
+/// Sine and cosine of half the angle `turn`·2π/2³², by polynomials that are exact to 1e-11: no function of
+/// the platform.
 #[inline]
 pub fn half_sine_cosine(turn: i32) -> (f64, f64) {
     // Within ±π/2.
@@ -142,8 +139,7 @@ pub fn half_sine_cosine(turn: i32) -> (f64, f64) {
                     + s * (-1.0 / 5040.0
                         + s * (1.0 / 362_880.0
                             + s * (-1.0 / 39_916_800.0
-                                + s * (1.0 / 6_227_020_800.0
-                                    + s * (-1.0 / 1_307_674_368_000.0))))))));
+                                + s * (1.0 / 6_227_020_800.0 + s * (-1.0 / 1_307_674_368_000.0))))))));
     let cosine = 1.0
         + s * (-0.5
             + s * (1.0 / 24.0
@@ -151,8 +147,7 @@ pub fn half_sine_cosine(turn: i32) -> (f64, f64) {
                     + s * (1.0 / 40_320.0
                         + s * (-1.0 / 3_628_800.0
                             + s * (1.0 / 479_001_600.0
-                                + s * (-1.0 / 87_178_291_200.0
-                                    + s * (1.0 / 20_922_789_888_000.0))))))));
+                                + s * (-1.0 / 87_178_291_200.0 + s * (1.0 / 20_922_789_888_000.0))))))));
     (sine, cosine)
 }
 
@@ -189,21 +184,14 @@ mod tests {
         let n = axis.iter().map(|v| v * v).sum::<f64>().sqrt();
         let (s, c) = (angle / 2.0).sin_cos();
         let unit = |v: f64| (v * f64::from(ONE)).round() as i32;
-        [
-            unit(axis[0] / n * s),
-            unit(axis[1] / n * s),
-            unit(axis[2] / n * s),
-            unit(c),
-        ]
+        [unit(axis[0] / n * s), unit(axis[1] / n * s), unit(axis[2] / n * s), unit(c)]
     }
 
     fn apart(a: Quaternion, b: Quaternion) -> f64 {
         let (a, b) = (float(a), float(b));
         let inverse = [-a[0], -a[1], -a[2], a[3]];
         let d = multiply(inverse, b);
-        2.0 * (d[0] * d[0] + d[1] * d[1] + d[2] * d[2])
-            .sqrt()
-            .atan2(d[3].abs())
+        2.0 * (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]).sqrt().atan2(d[3].abs())
     }
 
     fn turn(axis: [f64; 3], angle: f64) -> [i64; 3] {
@@ -218,17 +206,11 @@ mod tests {
         let small = turned(IDENTITY, [1 << 20, 0, 0]);
         assert_eq!(small, [(1 << 21) - 2, 0, 0, (1 << 30) - (1 << 11)]);
         // A turn beyond the chart is cut, not wrapped.
-        assert_eq!(
-            turned(IDENTITY, [i64::MAX, 0, 0]),
-            turned(IDENTITY, [1 << 30, 0, 0])
-        );
+        assert_eq!(turned(IDENTITY, [i64::MAX, 0, 0]), turned(IDENTITY, [1 << 30, 0, 0]));
         assert_eq!(mixed(&[], &[]), IDENTITY);
         // Opposite rotations have no middle: the first stands.
         let flip = [ONE, 0, 0, 0];
-        assert_eq!(
-            mixed(&[IDENTITY, [0, 0, 0, -ONE]], &[1 << 15, 1 << 15]),
-            IDENTITY
-        );
+        assert_eq!(mixed(&[IDENTITY, [0, 0, 0, -ONE]], &[1 << 15, 1 << 15]), IDENTITY);
         assert!(apart(mixed(&[IDENTITY, flip], &[1 << 15, 1 << 15]), IDENTITY) < 4.0);
     }
 
@@ -238,10 +220,7 @@ mod tests {
             let turn = (i64::from(i32::MIN) + i * ((1i64 << 32) - 1) / 1000) as i32;
             let a = f64::from(turn) * std::f64::consts::PI / 4_294_967_296.0;
             let (s, c) = half_sine_cosine(turn);
-            assert!(
-                (s - a.sin()).abs() < 1e-10 && (c - a.cos()).abs() < 1e-10,
-                "{a}"
-            );
+            assert!((s - a.sin()).abs() < 1e-10 && (c - a.cos()).abs() < 1e-10, "{a}");
         }
     }
 

@@ -1,12 +1,14 @@
-//! In which order the samples of a segment are coded, and from which others each is predicted. Pure arithmetic.
+//! In which order the samples of a segment are coded, and from which others each is predicted. Pure
+//! arithmetic.
 //!
 //! ```text
 //! keys      samples 0, S, 2S, …, the last one, and those that the header lists; coded first, one after the other, in a part of their own
 //! segment   the samples between two keys: level by level, h = S/2, S/4 … 1, and within a level in the order of time
 //! ```
 //!
-//! A sample at distance h from its neighbours is predicted by the polynomial through up to four samples that are known: those at −h and +h
-//! and at −3h and +3h, at the segment's ends fewer. Two known ends mean that no segment needs another one.
+//! A sample at distance h from its neighbours is predicted by the polynomial through up to four samples that
+//! are known: those at −h and +h and at −3h and +3h, at the segment's ends fewer. Two known ends mean that no
+//! segment needs another one.
 
 /// Most samples that one is predicted from.
 pub const TAPS: usize = 4;
@@ -15,8 +17,8 @@ pub const MAX_LOG: u32 = 7;
 /// Most tiers of a clip. Part of the format.
 pub const MAX_TIERS: u32 = 8;
 
-/// The tier of a level where `more` tiers follow the first: the finest level is in the last one, each coarser one in the tier before, and what is left with the
-/// keys in the first.
+/// The tier of a level where `more` tiers follow the first: the finest level is in the last one, each coarser
+/// one in the tier before, and what is left with the keys in the first.
 pub fn tier(level: u32, more: u8) -> u32 {
     u32::from(more).saturating_sub(level)
 }
@@ -60,11 +62,7 @@ pub fn key(samples: u32, log: u32, i: u32) -> u32 {
 pub fn steps(length: usize, log: u32) -> impl Iterator<Item = Step> {
     (0..log).rev().flat_map(move |level| {
         let h = 1usize << level;
-        (h..length).step_by(2 * h).map(move |sample| Step {
-            sample,
-            level,
-            taps: taps(sample, h, length),
-        })
+        (h..length).step_by(2 * h).map(move |sample| Step { sample, level, taps: taps(sample, h, length) })
     })
 }
 
@@ -136,9 +134,7 @@ mod tests {
     fn cubics_are_predicted() {
         let f = |t: usize| (t * t * t) as i64 - 40 * (t * t) as i64 + 7;
         for step in steps(100, 7).filter(|s| s.taps.count == 4) {
-            let sum: i64 = (0..4)
-                .map(|i| i64::from(step.taps.weight[i]) * f(step.taps.at[i]))
-                .sum();
+            let sum: i64 = (0..4).map(|i| i64::from(step.taps.weight[i]) * f(step.taps.at[i])).sum();
             let error = sum - (f(step.sample) << 16);
             assert!(error.abs() < 4 * 800_000, "{step:?} {error}");
         }
@@ -146,16 +142,7 @@ mod tests {
 
     #[test]
     fn keys_are_at_both_ends() {
-        assert_eq!(
-            (
-                keys(0, 7),
-                keys(1, 7),
-                keys(2, 7),
-                keys(129, 7),
-                keys(130, 7)
-            ),
-            (0, 1, 2, 2, 3)
-        );
+        assert_eq!((keys(0, 7), keys(1, 7), keys(2, 7), keys(129, 7), keys(130, 7)), (0, 1, 2, 2, 3));
         assert_eq!(key(130, 7, 2), 129);
         assert_eq!(key(1, 7, 0), 0);
         assert_eq!(key(u32::MAX, 7, u32::MAX), u32::MAX - 1);

@@ -1,7 +1,8 @@
-//! The header of a clip, in bits of the range coder ([`crate::soft::range`]): one function reads and writes. Lossless.
+//! The header of a clip, in bits of the range coder ([`crate::soft::range`]): one function reads and writes.
+//! Lossless.
 //!
-//! Kinds of sub-tracks, starts and sources have adaptive chances, all other numbers even ones: counts 32 bits, floats as their bits,
-//! parts of quaternions and axes 21 bits each in two's complement.
+//! Kinds of sub-tracks, starts and sources have adaptive chances, all other numbers even ones: counts 32
+//! bits, floats as their bits, parts of quaternions and axes 21 bits each in two's complement.
 //!
 //! ```text
 //! samples 32 · fps 64 · start 64 · base 32 · spread 4 · log 3 (minus 1)
@@ -57,12 +58,7 @@ struct Side<B> {
 const DIVIDED: u32 = 7;
 
 /// A number below 2^count by a tree of adaptive bits, highest first.
-fn tree<B: Bits<Context = Chance>>(
-    bits: &mut B,
-    contexts: &mut [Chance],
-    count: u32,
-    value: u32,
-) -> u32 {
+fn tree<B: Bits<Context = Chance>>(bits: &mut B, contexts: &mut [Chance], count: u32, value: u32) -> u32 {
     let mut node = 1;
     for i in (0..count).rev() {
         let bit = bits.bit(&mut contexts[node], value >> i & 1 != 0);
@@ -90,9 +86,7 @@ impl<B: Bits<Context = Chance>> Side<B> {
     }
 
     fn axis(&mut self, a: Axis) -> Axis {
-        Axis {
-            parts: a.parts.map(|v| self.part(v)),
-        }
+        Axis { parts: a.parts.map(|v| self.part(v)) }
     }
 
     fn rotation(&mut self, r: Rotation) -> Result<Rotation, Corrupt> {
@@ -107,25 +101,14 @@ impl<B: Bits<Context = Chance>> Side<B> {
         let (q, a, b) = match r {
             Rotation::Constant(q) => (q, Axis::default(), Axis::default()),
             Rotation::Hinge { rest, axis } => (rest, axis, Axis::default()),
-            Rotation::TwoAxes {
-                rest,
-                first,
-                second,
-            } => (rest, first, second),
+            Rotation::TwoAxes { rest, first, second } => (rest, first, second),
             _ => Default::default(),
         };
         Ok(match kind {
             0 => Rotation::Default,
             1 => Rotation::Constant(self.quaternion(q)),
-            2 => Rotation::Hinge {
-                rest: self.quaternion(q),
-                axis: self.axis(a),
-            },
-            3 => Rotation::TwoAxes {
-                rest: self.quaternion(q),
-                first: self.axis(a),
-                second: self.axis(b),
-            },
+            2 => Rotation::Hinge { rest: self.quaternion(q), axis: self.axis(a) },
+            3 => Rotation::TwoAxes { rest: self.quaternion(q), first: self.axis(a), second: self.axis(b) },
             4 => Rotation::Free,
             _ => return Err(Corrupt("unknown kind of a rotation sub-track")),
         })
@@ -166,19 +149,12 @@ impl<B: Bits<Context = Chance>> Side<B> {
         let count = 31 - (distance | 1).leading_zeros();
         let count = tree(&mut self.bits, &mut self.contexts.distance, 5, count);
         let distance = 1 << count | self.bits.plain(count, distance & ((1 << count) - 1));
-        let weight = tree(
-            &mut self.bits,
-            &mut self.contexts.weight,
-            7,
-            (i32::from(source.weight) + 64) as u32,
-        );
+        let weight =
+            tree(&mut self.bits, &mut self.contexts.weight, 7, (i32::from(source.weight) + 64) as u32);
         let component = (component as u32).checked_sub(distance);
         match (component, weight) {
             (None, _) | (_, 0 | 64) => Err(Corrupt("a source that is none")),
-            (Some(component), weight) => Ok(Source {
-                component,
-                weight: (weight as i32 - 64) as i8,
-            }),
+            (Some(component), weight) => Ok(Source { component, weight: (weight as i32 - 64) as i8 }),
         }
     }
 
@@ -189,16 +165,11 @@ impl<B: Bits<Context = Chance>> Side<B> {
     }
 
     fn split(&mut self, joints: usize, samples: u32, given: &Split) -> Result<Split, Corrupt> {
-        let mut split = Split {
-            tiers: self.bits.plain(3, u32::from(given.tiers)) as u8,
-            ..Split::default()
-        };
+        let mut split = Split { tiers: self.bits.plain(3, u32::from(given.tiers)) as u8, ..Split::default() };
         if self.bits.plain(1, u32::from(!given.layers.is_empty())) != 0 {
             for j in 0..joints {
                 let layer = given.layers.get(j).copied().unwrap_or(0);
-                split
-                    .layers
-                    .push(self.bits.plain(4, u32::from(layer)) as u8);
+                split.layers.push(self.bits.plain(4, u32::from(layer)) as u8);
             }
         }
         let count = self.sized(given.keys.len() as u32) as usize;
@@ -269,12 +240,7 @@ impl<B: Bits<Context = Chance>> Side<B> {
         }
         for c in 0..h.components() {
             let start = given.starts.get(c).copied().unwrap_or(0);
-            let start = tree(
-                &mut self.bits,
-                &mut self.contexts.start,
-                5,
-                u32::from(start),
-            );
+            let start = tree(&mut self.bits, &mut self.contexts.start, 5, u32::from(start));
             h.starts.push(start as u8);
             let sources = given.sources.get(c).copied().unwrap_or_default();
             let first = self.source(0, c, sources[0])?;
@@ -290,11 +256,7 @@ impl<B: Bits<Context = Chance>> Side<B> {
 
 /// Appends `header`, whose parts must be in their ranges and of the right number.
 pub fn encode(header: &Header, out: &mut Vec<u8>) {
-    let mut side = Side {
-        bits: Encoder::new(out),
-        contexts: Contexts::new(),
-        most_keys: usize::MAX,
-    };
+    let mut side = Side { bits: Encoder::new(out), contexts: Contexts::new(), most_keys: usize::MAX };
     let written = side.header(header.rotations.len(), header);
     debug_assert_eq!(written.as_ref(), Ok(header));
     side.bits.finish();

@@ -1,11 +1,13 @@
-//! From local transforms to object space: parent · local, parents before children. f32, no operation fused: the same bits everywhere.
+//! From local transforms to object space: parent · local, parents before children. f32, no operation fused:
+//! the same bits everywhere.
 
 use crate::transform::Transform;
 
 /// Three rows of four.
 pub type Rows = [[f32; 4]; 3];
 
-/// Object-space matrices of all joints, as far as there is room in `out`. `parents` as in [`super::Skeleton`].
+/// Object-space matrices of all joints, as far as there is room in `out`. `parents` as in
+/// [`super::Skeleton`].
 pub fn object_space(parents: &[u32], local: &[Transform], out: &mut [Rows]) {
     for (j, (&parent, local)) in parents.iter().zip(local).enumerate() {
         if j >= out.len() {
@@ -23,24 +25,9 @@ pub fn below(above: Option<&Rows>, local: &Transform) -> Rows {
     let [sx, sy, sz] = local.scale;
     let [tx, ty, tz] = local.translation;
     let own = [
-        [
-            (1.0 - 2.0 * (y * y + z * z)) * sx,
-            2.0 * (x * y - w * z) * sy,
-            2.0 * (x * z + w * y) * sz,
-            tx,
-        ],
-        [
-            2.0 * (x * y + w * z) * sx,
-            (1.0 - 2.0 * (x * x + z * z)) * sy,
-            2.0 * (y * z - w * x) * sz,
-            ty,
-        ],
-        [
-            2.0 * (x * z - w * y) * sx,
-            2.0 * (y * z + w * x) * sy,
-            (1.0 - 2.0 * (x * x + y * y)) * sz,
-            tz,
-        ],
+        [(1.0 - 2.0 * (y * y + z * z)) * sx, 2.0 * (x * y - w * z) * sy, 2.0 * (x * z + w * y) * sz, tx],
+        [2.0 * (x * y + w * z) * sx, (1.0 - 2.0 * (x * x + z * z)) * sy, 2.0 * (y * z - w * x) * sz, ty],
+        [2.0 * (x * z - w * y) * sx, 2.0 * (y * z + w * x) * sy, (1.0 - 2.0 * (x * x + y * y)) * sz, tz],
     ];
     match above {
         Some(above) => times(above, &own),

@@ -1,4 +1,5 @@
-//! How finely each joint is kept: axes and step sizes that follow from the skeleton, so that nothing of them is stored.
+//! How finely each joint is kept: axes and step sizes that follow from the skeleton, so that nothing of them
+//! is stored.
 //!
 //! ```text
 //! lever points   of a joint, in its own space: its three shell points; each child's origin; and of children that cannot turn freely
@@ -13,8 +14,9 @@
 //!
 //! All of it is f64 with square roots, no other function, in the order written: the same bits everywhere.
 //!
-//! Credit: the shrinking of error margins towards the root is that of J. Jung, *Compressing skeletal animation data*, Riot Games, 2015,
-//! made continuous; the three points of the error are those of N. Frechette, *Animation Compression Library*, 2017.
+//! Credit: the shrinking of error margins towards the root is that of J. Jung, *Compressing skeletal
+//! animation data*, Riot Games, 2015, made continuous; the three points of the error are those of N.
+//! Frechette, *Animation Compression Library*, 2017.
 
 use super::rotation::multiply;
 use super::{Header, Rotation, Skeleton, Vector};
@@ -48,11 +50,7 @@ pub struct Steps {
 }
 
 fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
-    [
-        a[1] * b[2] - a[2] * b[1],
-        a[2] * b[0] - a[0] * b[2],
-        a[0] * b[1] - a[1] * b[0],
-    ]
+    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
 fn length(a: [f64; 3]) -> f64 {
@@ -201,7 +199,8 @@ fn steps_of_one(skeleton: &Skeleton<'_>, header: &Header) -> Vec<Steps> {
         .collect()
 }
 
-/// Eigenvectors of a symmetric matrix: 12 sweeps of Jacobi's rotations. Where nothing is to be turned the axes stay.
+/// Eigenvectors of a symmetric matrix: 12 sweeps of Jacobi's rotations. Where nothing is to be turned the
+/// axes stay.
 fn eigenvectors(mut a: [[f64; 3]; 3]) -> [[f64; 3]; 3] {
     let mut v = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
     for _ in 0..12 {
@@ -243,20 +242,14 @@ mod tests {
         let a = [[4.0, 1.0, -2.0], [1.0, 9.0, 0.5], [-2.0, 0.5, 1.0]];
         let v = eigenvectors(a);
         for (k, axis) in v.iter().enumerate() {
-            let image: Vec<f64> = a
-                .iter()
-                .map(|row| (0..3).map(|c| row[c] * axis[c]).sum())
-                .collect();
+            let image: Vec<f64> = a.iter().map(|row| (0..3).map(|c| row[c] * axis[c]).sum()).collect();
             let value: f64 = (0..3).map(|c| image[c] * axis[c]).sum();
             for c in 0..3 {
                 assert!((image[c] - value * axis[c]).abs() < 1e-12, "{k}");
             }
             assert!((length(*axis) - 1.0).abs() < 1e-12);
         }
-        assert_eq!(
-            eigenvectors([[2.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 2.0]])[1],
-            [0.0, 1.0, 0.0]
-        );
+        assert_eq!(eigenvectors([[2.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 2.0]])[1], [0.0, 1.0, 0.0]);
     }
 
     #[test]

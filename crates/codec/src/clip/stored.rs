@@ -1,5 +1,5 @@
-//! The stored form of a clip: residuals in the order of [`super::schedule`], range-coded segment by segment. Exact: what the compiler measured
-//! is what comes out.
+//! The stored form of a clip: residuals in the order of [`super::schedule`], range-coded segment by segment.
+//! Exact: what the compiler measured is what comes out.
 //!
 //! ```text
 //! varint n · n bytes: header (`side`) · varint n · n bytes: keys · per segment a varint size · segments
@@ -13,10 +13,12 @@
 //! free             turn by y = (Σ κ · round(step·axis·2³⁴)) >> 11      of `rotation`
 //! ```
 //!
-//! Prediction of a vector or an angle is the weighted sum of its words around (of an angle: of their differences to the left one), rounded down,
-//! of a free rotation that of quaternions. The first key is predicted from the rest pose (angles 0), every other from the key before.
+//! Prediction of a vector or an angle is the weighted sum of its words around (of an angle: of their
+//! differences to the left one), rounded down, of a free rotation that of quaternions. The first key is
+//! predicted from the rest pose (angles 0), every other from the key before.
 //!
-//! A segment needs the keys at both its ends and nothing else, a tier those before it. Samples of a tier that is not there are their predictions. Keys are few; a reader decodes all of them when it opens the clip.
+//! A segment needs the keys at both its ends and nothing else, a tier those before it. Samples of a tier that
+//! is not there are their predictions. Keys are few; a reader decodes all of them when it opens the clip.
 
 pub use super::ends::Ends;
 use super::entropy::{Activity, Bucket, Decoder, Encoder, Means};
@@ -31,7 +33,8 @@ use crate::transform::Transform;
 /// Most words of all keys together, so that a few bytes cannot ask for all memory.
 pub const MAX_KEY_WORDS: usize = 1 << 26;
 
-/// Most words of keys that so many bytes can be of: keys that say nothing take next to no bytes, but not less than that.
+/// Most words of keys that so many bytes can be of: keys that say nothing take next to no bytes, but not less
+/// than that.
 pub const fn justified_words(bytes: usize) -> usize {
     (1 << 20) + bytes.saturating_mul(256)
 }
@@ -182,14 +185,7 @@ impl Plan {
         Ok(plan)
     }
 
-    fn add(
-        &mut self,
-        joint: usize,
-        kind: Kind,
-        own: usize,
-        parent: (usize, usize),
-        rest: Transform,
-    ) {
+    fn add(&mut self, joint: usize, kind: Kind, own: usize, parent: (usize, usize), rest: Transform) {
         let s = &self.steps[joint];
         let mut turn = [[0i64; 3]; 3];
         let (components, words) = match kind {
@@ -205,8 +201,7 @@ impl Plan {
                     turn[c][0] = (s.rotation[c] / circle * 1_099_511_627_776.0).round() as i64;
                 }
                 Kind::Free => {
-                    turn[c] =
-                        s.axes[c].map(|v| (s.rotation[c] * v * 17_179_869_184.0).round() as i64);
+                    turn[c] = s.axes[c].map(|v| (s.rotation[c] * v * 17_179_869_184.0).round() as i64);
                 }
                 _ => {}
             }
@@ -320,8 +315,9 @@ pub fn kappa(k: i32, shift: u8, cross: i64) -> i64 {
 }
 
 impl Group {
-    /// What a step of each component turns by in fact: steps are rounded to integers, which tells where they are small and many. Free:
-    /// vectors of 4·tan(φ/4), in the joint's axes; angles: the first of each row, in radians.
+    /// What a step of each component turns by in fact: steps are rounded to integers, which tells where they
+    /// are small and many. Free: vectors of 4·tan(φ/4), in the joint's axes; angles: the first of each row,
+    /// in radians.
     #[cfg(feature = "native")]
     pub fn turned_by(&self) -> [[f64; 3]; 3] {
         let unit = match self.kind {
@@ -348,9 +344,7 @@ impl Group {
                 for w in 0..self.words {
                     let base = at(0)[w];
                     let sum: i64 = (1..taps.count)
-                        .map(|tap| {
-                            i64::from(taps.weight[tap]) * i64::from(at(tap)[w].wrapping_sub(base))
-                        })
+                        .map(|tap| i64::from(taps.weight[tap]) * i64::from(at(tap)[w].wrapping_sub(base)))
                         .sum();
                     out[w] = base.wrapping_add((sum >> 16) as i32);
                 }
@@ -359,9 +353,8 @@ impl Group {
             Kind::Translation | Kind::Scale => {
                 let mut out = [0; 4];
                 for w in 0..3 {
-                    let sum: i64 = (0..taps.count)
-                        .map(|tap| i64::from(taps.weight[tap]) * i64::from(at(tap)[w]))
-                        .sum();
+                    let sum: i64 =
+                        (0..taps.count).map(|tap| i64::from(taps.weight[tap]) * i64::from(at(tap)[w])).sum();
                     out[w] = (sum >> 16) as i32;
                 }
                 out
@@ -424,10 +417,7 @@ impl Plan {
     pub fn vector(&self, group: &Group, words: &[i32]) -> [f32; 3] {
         let (rest, step) = match group.kind {
             Kind::Scale => (self.still[group.joint].scale, self.steps[group.joint].scale),
-            _ => (
-                self.still[group.joint].translation,
-                self.steps[group.joint].translation,
-            ),
+            _ => (self.still[group.joint].translation, self.steps[group.joint].translation),
         };
         let unit = step / STEP as f64;
         [0, 1, 2].map(|i| narrow(f64::from(rest[i]) + f64::from(words[i]) * unit))
@@ -465,7 +455,8 @@ pub struct Residuals {
 /// σ of shifts.
 const SHIFT_SIGMA: u32 = 16;
 
-/// Writes a clip of one tier. `keys`: residuals of all keys; `segments`: of the samples between, in the order of [`Plan::steps_of`].
+/// Writes a clip of one tier. `keys`: residuals of all keys; `segments`: of the samples between, in the order
+/// of [`Plan::steps_of`].
 pub fn encode(plan: &Plan, keys: &[Residuals], segments: &[Vec<Residuals>], out: &mut Vec<u8>) {
     encode_head(plan, out);
     encode_keys(plan, keys, out);
@@ -493,13 +484,7 @@ pub fn encode_keys(plan: &Plan, keys: &[Residuals], out: &mut Vec<u8>) {
 }
 
 /// Appends a tier of the segments from number `first` on: their sizes, and segments.
-pub fn encode_tier(
-    plan: &Plan,
-    tier: u32,
-    first: usize,
-    segments: &[Vec<Residuals>],
-    out: &mut Vec<u8>,
-) {
+pub fn encode_tier(plan: &Plan, tier: u32, first: usize, segments: &[Vec<Residuals>], out: &mut Vec<u8>) {
     let mut all = Vec::new();
     for (s, samples) in segments.iter().enumerate() {
         let start = all.len();
@@ -520,11 +505,7 @@ impl<'a> Walk<'a> {
     fn new(plan: &'a Plan) -> Walk<'a> {
         let mut means = Means::default();
         means.reset(&plan.header.starts);
-        Walk {
-            plan,
-            means,
-            activity: Activity::default(),
-        }
+        Walk { plan, means, activity: Activity::default() }
     }
 
     /// Learns from a sample and, with an encoder, writes it.
@@ -547,9 +528,7 @@ impl<'a> Walk<'a> {
             for c in group.component..group.component + group.components {
                 let k = residuals.k[c];
                 if let Some(encoder) = &mut encoder {
-                    let bucket =
-                        self.plan
-                            .bucket(&self.activity, &self.means, c, level, group, around);
+                    let bucket = self.plan.bucket(&self.activity, &self.means, c, level, group, around);
                     encoder.put(bucket, k);
                 }
                 self.activity.put(&self.means, c, level, k);
@@ -575,9 +554,7 @@ impl<'a> Walk<'a> {
             self.activity.group(group.parent);
             let own = &mut k[group.component..group.component + group.components];
             for (c, k) in (group.component..).zip(own) {
-                let bucket = self
-                    .plan
-                    .bucket(&self.activity, &self.means, c, level, group, around);
+                let bucket = self.plan.bucket(&self.activity, &self.means, c, level, group, around);
                 *k = decoder.take(bucket);
                 self.activity.put(&self.means, c, level, *k);
                 self.means.learn(c, level, *k);
@@ -597,13 +574,7 @@ fn take_shift(decoder: &mut Decoder<'_>) -> Result<i8, Corrupt> {
 /// Ratio 1: of what is not known.
 pub const CALM: u8 = 64;
 
-fn encode_segment(
-    plan: &Plan,
-    segment: usize,
-    tier: u32,
-    samples: &[Residuals],
-    out: &mut Vec<u8>,
-) {
+fn encode_segment(plan: &Plan, segment: usize, tier: u32, samples: &[Residuals], out: &mut Vec<u8>) {
     let mut walk = Walk::new(plan);
     let mut encoder = Encoder::default();
     let n = plan.components;
@@ -699,7 +670,8 @@ impl Stored {
         &self.keys[i * self.plan.words..][..self.plan.words]
     }
 
-    /// Decodes segment `s`; [`Scratch::sample`] then gives its samples, keys included. Of a clip of several tiers this is the first.
+    /// Decodes segment `s`; [`Scratch::sample`] then gives its samples, keys included. Of a clip of several
+    /// tiers this is the first.
     pub fn decode(&self, s: usize, scratch: &mut Scratch) -> Result<(), Corrupt> {
         let bytes = (self.ends.of(s, &self.segments)).ok_or(Corrupt("no such segment"))?;
         decode_segment(&self.plan, &self.keys, s, &[bytes], scratch)
@@ -731,7 +703,8 @@ impl Stored {
     }
 }
 
-/// Words of all keys from what [`encode_keys`] wrote, into `keys`; and how many bytes that took. Allocates a sample's memory.
+/// Words of all keys from what [`encode_keys`] wrote, into `keys`; and how many bytes that took. Allocates a
+/// sample's memory.
 pub fn decode_keys(plan: &Plan, bytes: &[u8], keys: &mut [i32]) -> Result<usize, Corrupt> {
     decode_keys_with(plan, bytes, keys, &mut Scratch::default())
 }
@@ -752,11 +725,7 @@ pub fn decode_keys_with(
     }
     scratch.start(plan, 1);
     scratch.words[..n].copy_from_slice(&plan.rest);
-    let taps = Taps {
-        at: [0; 4],
-        weight: [1 << 16, 0, 0, 0],
-        count: 1,
-    };
+    let taps = Taps { at: [0; 4], weight: [1 << 16, 0, 0, 0], count: 1 };
     for key in 0..plan.keys() {
         let key = &mut keys[key * n..(key + 1) * n];
         sample(
@@ -777,8 +746,9 @@ pub fn decode_keys_with(
     Ok(cursor.used())
 }
 
-/// Decodes segment `s` from the bytes that its tiers have of it, in order, as many as there are; [`Scratch::sample`] then gives its samples, keys
-/// included. Allocates nothing where `scratch` is of this clip.
+/// Decodes segment `s` from the bytes that its tiers have of it, in order, as many as there are;
+/// [`Scratch::sample`] then gives its samples, keys included. Allocates nothing where `scratch` is of this
+/// clip.
 pub fn decode_segment(
     plan: &Plan,
     keys: &[i32],
@@ -841,7 +811,8 @@ pub fn decode_segment(
     }
 }
 
-/// Residuals of a clip of one tier: of all keys, and of the samples of all segments. What [`encode`] was given.
+/// Residuals of a clip of one tier: of all keys, and of the samples of all segments. What [`encode`] was
+/// given.
 pub type Choices = (Vec<Residuals>, Vec<Vec<Residuals>>);
 
 /// Takes residuals out of a clip again. `tiers`: the bytes of all tiers, the first with header and keys.
@@ -855,9 +826,8 @@ pub fn choices(skeleton: &Skeleton<'_>, tiers: &[&[u8]]) -> Result<(Plan, Choice
     if tiers.len() != plan.tiers() {
         return Err(Corrupt("a clip without all of its tiers"));
     }
-    let ends = (tiers[1..].iter())
-        .map(|bytes| Ends::read(plan.segments(), bytes))
-        .collect::<Result<Vec<_>, _>>()?;
+    let ends =
+        (tiers[1..].iter()).map(|bytes| Ends::read(plan.segments(), bytes)).collect::<Result<Vec<_>, _>>()?;
     let n = plan.components;
     let (key_bytes, _) = crate::bytes::take_sized(&stored.key_bytes)?;
     let mut decoder = Decoder::new(key_bytes);

@@ -1,8 +1,9 @@
-//! Triangles of any shape to about one bit each: the order of triangles and points is free, and what they join is kept. Lossless. Used for
-//! frames of a mesh whose faces change.
+//! Triangles of any shape to about one bit each: the order of triangles and points is free, and what they
+//! join is kept. Lossless. Used for frames of a mesh whose faces change.
 //!
-//! The region that was coded grows triangle by triangle. Its border is a set of half-edges, each with the one before and the one behind it;
-//! one of them is the *gate*, and what is coded is the point of the triangle behind it.
+//! The region that was coded grows triangle by triangle. Its border is a set of half-edges, each with the one
+//! before and the one behind it; one of them is the *gate*, and what is coded is the point of the triangle
+//! behind it.
 //!
 //! ```text
 //! half-edge   3t + k: of triangle t, from its corner k to the next one. from, to: its points. count of a point: its triangles so far
@@ -24,11 +25,13 @@
 //! material    of a triangle, if there are several: is it that of the triangle at the gate (before, for a seed)? else a plain number
 //! ```
 //!
-//! Points that no triangle has come last. So an even mesh costs what its points' numbers of triangles are worth. The coder is
-//! [`crate::soft::range`]; its chances start from constants and go on learning from frame to frame of a unit.
+//! Points that no triangle has come last. So an even mesh costs what its points' numbers of triangles are
+//! worth. The coder is [`crate::soft::range`]; its chances start from constants and go on learning from frame
+//! to frame of a unit.
 //!
-//! Credit: Stefan Gumhold and Wolfgang Straßer, *Real Time Compression of Triangle Mesh Connectivity*, 1998 (the border and its operations); Costa Touma
-//! and Craig Gotsman, *Triangle Mesh Compression*, 1998 (fan by fan, the number of triangles as what is expected). Departures: adaptive binary decisions in place of
+//! Credit: Stefan Gumhold and Wolfgang Straßer, *Real Time Compression of Triangle Mesh Connectivity*, 1998
+//! (the border and its operations); Costa Touma and Craig Gotsman, *Triangle Mesh Compression*, 1998 (fan by
+//! fan, the number of triangles as what is expected). Departures: adaptive binary decisions in place of
 //! operations and valences; border loops need not be told apart, so any triangles whatever can be coded.
 
 use crate::Corrupt;
@@ -91,12 +94,7 @@ impl Work {
     /// Makes room.
     pub fn reserve(&mut self, points: usize, corners: usize) {
         let more = |list: &mut Vec<u32>, size: usize| list.reserve(size.saturating_sub(list.len()));
-        for list in [
-            &mut self.corners,
-            &mut self.next,
-            &mut self.before,
-            &mut self.queue,
-        ] {
+        for list in [&mut self.corners, &mut self.next, &mut self.before, &mut self.queue] {
             more(list, corners);
         }
         more(&mut self.materials, corners / 3);
@@ -160,7 +158,8 @@ impl Work {
         }
     }
 
-    /// Puts triangle `t`, whose corners are written, behind the gate; `meets` is the half-edge of the border at its third point.
+    /// Puts triangle `t`, whose corners are written, behind the gate; `meets` is the half-edge of the border
+    /// at its third point.
     fn close(&mut self, gate: u32, t: u32, meets: Option<u32>) {
         let (e1, e2) = (3 * t + 1, 3 * t + 2);
         let (p, n) = (self.before[gate as usize], self.next[gate as usize]);
@@ -227,7 +226,8 @@ impl<'a> Given<'a> {
         }
     }
 
-    /// The first triangle that is left and has the half-edge between two numbered points, and how it is turned.
+    /// The first triangle that is left and has the half-edge between two numbered points, and how it is
+    /// turned.
     fn behind(&self, from: u32, to: u32) -> Option<(u32, u32)> {
         let (from, to) = (self.points[from as usize], self.points[to as usize]);
         let at = self.half_edges.partition_point(|h| (h.0, h.1) < (from, to));
@@ -301,13 +301,7 @@ pub fn code<B: Bits<Context = Chance>>(
     mut given: Option<&mut Given<'_>>,
 ) -> Result<(), Corrupt> {
     work.reset(size.points as usize, 3 * size.triangles as usize);
-    let mut coder = Coder {
-        bits,
-        contexts,
-        work,
-        size,
-        known: 0,
-    };
+    let mut coder = Coder { bits, contexts, work, size, known: 0 };
     let (mut t, mut oldest, mut last) = (0, 0, None);
     while t < size.triangles {
         let mut gate = last.take().filter(|&h| coder.work.open(h));
@@ -416,12 +410,7 @@ impl<B: Bits<Context = Chance>> Coder<'_, B> {
     }
 
     /// The triangle behind a gate; false where there is none.
-    fn behind(
-        &mut self,
-        gate: u32,
-        t: u32,
-        mut given: Option<&mut Given<'_>>,
-    ) -> Result<bool, Corrupt> {
+    fn behind(&mut self, gate: u32, t: u32, mut given: Option<&mut Given<'_>>) -> Result<bool, Corrupt> {
         let w = &mut *self.work;
         let (a, b) = (w.from(gate), w.to(gate));
         let (p, n) = (w.before[gate as usize], w.next[gate as usize]);

@@ -1,4 +1,5 @@
-//! Frames of a mesh whose faces change: what a unit holds of them. Lossless, but that the encoder chooses positions inside the error ball.
+//! Frames of a mesh whose faces change: what a unit holds of them. Lossless, but that the encoder chooses
+//! positions inside the error ball.
 //!
 //! ```text
 //! unit      varint size of the first string, the first string (soft/range.rs), and to the end the second one (clip/entropy.rs)
@@ -9,8 +10,9 @@
 //! number    ⌊log₂(n + 1)⌋ as so many ones and a zero [place], at most 31; its lower bits, plain
 //! ```
 //!
-//! *Points* are vertices of one position: a seam cannot open. They are what triangles are coded of ([`connectivity`]) and what has positions ([`values`]); everything
-//! else is of vertices. With as many points as vertices both are the same. Else follow, corner by corner in the order of coding:
+//! *Points* are vertices of one position: a seam cannot open. They are what triangles are coded of
+//! ([`connectivity`]) and what has positions ([`values`]); everything else is of vertices. With as many
+//! points as vertices both are the same. Else follow, corner by corner in the order of coding:
 //!
 //! ```text
 //! first corner of a point    a new vertex
@@ -19,10 +21,12 @@
 //! vertices without triangles a point of their own? else the number of the point, plain
 //! ```
 //!
-//! Frames of one *run* have the same triangles, in the same order: what frames of the run that one may refer to have decoded to predicts its values.
-//! Which run, says the frame that brings triangles; the others have it from the frame that they are taken from.
+//! Frames of one *run* have the same triangles, in the same order: what frames of the run that one may refer
+//! to have decoded to predicts its values. Which run, says the frame that brings triangles; the others have
+//! it from the frame that they are taken from.
 //!
-//! Normals are predicted by the decoded positions: the sum over the triangles of a vertex of (b − a) × (c − a), in levels, as f32, by [`octahedral::encode`].
+//! Normals are predicted by the decoded positions: the sum over the triangles of a vertex of (b − a) × (c −
+//! a), in levels, as f32, by [`octahedral::encode`].
 
 pub mod connectivity;
 pub mod neighbours;
@@ -131,11 +135,9 @@ impl Work {
         for neighbours in &mut self.neighbours {
             neighbours.reserve(vertices, indices);
         }
-        for (list, size) in [
-            (&mut self.vertex, vertices),
-            (&mut self.sibling, vertices),
-            (&mut self.corners, indices),
-        ] {
+        for (list, size) in
+            [(&mut self.vertex, vertices), (&mut self.sibling, vertices), (&mut self.corners, indices)]
+        {
             list.reserve(size.saturating_sub(list.len()));
         }
         (self.normals).reserve(vertices.saturating_sub(self.normals.len()));
@@ -146,13 +148,15 @@ impl Work {
     pub fn bytes(vertices: u64, indices: u64) -> u64 {
         // By vertex: count, at, above, large, twice first, vertex, sibling, normals, geometry.
         let by_vertex: u64 = 1 + 4 + 16 + 1 + 2 * 4 + 4 + 4 + 24 + 8;
-        // By index: corners, next, before, queue, edge, a third of a material, twice three of neighbours, corners.
+        // By index: corners, next, before, queue, edge, a third of a material, twice three of neighbours,
+        // corners.
         let by_index: u64 = 4 * 4 + 1 + 2 + 2 * 12 + 4;
         let vertices = vertices.saturating_mul(by_vertex);
         vertices.saturating_add(indices.saturating_mul(by_index))
     }
 
-    /// What lies around vertices and points of the triangles `indices`; `point` of each vertex is empty where that is the same.
+    /// What lies around vertices and points of the triangles `indices`; `point` of each vertex is empty where
+    /// that is the same.
     fn prepare(&mut self, indices: &[u32], vertices: usize, points: usize, point: &[u32]) {
         let [of_vertices, of_points] = &mut self.neighbours;
         of_vertices.fill(indices, vertices);
@@ -193,7 +197,8 @@ pub struct Topology<'a> {
 }
 
 impl<'a> Topology<'a> {
-    /// `vertices` of each triangle, `points` likewise, `point` of each vertex; `material` of each triangle, empty if there is one.
+    /// `vertices` of each triangle, `points` likewise, `point` of each vertex; `material` of each triangle,
+    /// empty if there is one.
     pub fn new(
         vertices: &'a [[u32; 3]],
         points: &'a [[u32; 3]],
@@ -227,10 +232,7 @@ struct Coder<B> {
 impl<B: Bits<Context = Chance>> Coder<B> {
     fn head(&mut self, head: Head) -> Head {
         let (bits, contexts) = (&mut self.bits, &mut self.contexts);
-        let mut out = Head {
-            kind: contexts.kind.code(bits, head.kind),
-            ..Head::default()
-        };
+        let mut out = Head { kind: contexts.kind.code(bits, head.kind), ..Head::default() };
         let [source, run, vertices, points, triangles] = &mut contexts.sizes;
         if out.kind > 0 {
             out.source_points = source.code(bits, head.source_points);
@@ -253,11 +255,8 @@ impl<B: Bits<Context = Chance>> Coder<B> {
         out: &mut Triangles<'_>,
         mut given: Option<&mut Topology<'_>>,
     ) -> Result<(), Corrupt> {
-        let size = Size {
-            points: head.points,
-            triangles: head.triangles,
-            materials: out.ranges.len() as u32,
-        };
+        let size =
+            Size { points: head.points, triangles: head.triangles, materials: out.ranges.len() as u32 };
         if size.materials == 0 && size.triangles > 0 {
             return Err(Corrupt("triangles without a material"));
         }
@@ -323,12 +322,9 @@ impl<B: Bits<Context = Chance>> Coder<B> {
                 before = 0;
             }
             let other = last == NONE
-                || bits.bit(
-                    &mut contexts.other[before][usize::from(several)],
-                    number != Some(last),
-                );
-            let new = last == NONE
-                || other && (!several || bits.bit(&mut contexts.new, number == Some(NONE)));
+                || bits.bit(&mut contexts.other[before][usize::from(several)], number != Some(last));
+            let new =
+                last == NONE || other && (!several || bits.bit(&mut contexts.new, number == Some(NONE)));
             let v = if new {
                 let v = known;
                 *point.get_mut(v as usize).ok_or(MANY)? = p;
@@ -368,9 +364,7 @@ impl<B: Bits<Context = Chance>> Coder<B> {
         }
         let mut loose = Vec::new();
         if let Some(given) = given.as_deref_mut() {
-            loose.extend(
-                (0..given.number.len() as u32).filter(|&v| given.number[v as usize] == NONE),
-            );
+            loose.extend((0..given.number.len() as u32).filter(|&v| given.number[v as usize] == NONE));
             loose.sort_by_key(|&v| given.given.number[given.point[v as usize] as usize]);
         }
         for (i, v) in (known..head.vertices).enumerate() {
@@ -406,9 +400,7 @@ impl<B: Bits<Context = Chance>> Coder<B> {
         for (i, weight) in weights.list(frames).enumerate() {
             let number = &mut contexts.weights[usize::from(i < frames)];
             // No sum of what they weigh leaves 64 bits, whatever a file says.
-            *weight = number
-                .signed(bits, *weight)
-                .clamp(-MOST_WEIGHT, MOST_WEIGHT);
+            *weight = number.signed(bits, *weight).clamp(-MOST_WEIGHT, MOST_WEIGHT);
         }
         weights
     }
@@ -442,12 +434,14 @@ impl Kind {
 }
 
 impl Work {
-    /// Before the values of a frame that has the triangles of another one, as [`Reader::triangles`] leaves off.
+    /// Before the values of a frame that has the triangles of another one, as [`Reader::triangles`] leaves
+    /// off.
     pub fn same(&mut self, triangles: &Triangles<'_>, vertices: usize, points: usize) {
         self.prepare(triangles.indices, vertices, points, triangles.point);
     }
 
-    /// What the decoded positions, component-major, say of normals of `bits` bits. Indices are below the number of vertices.
+    /// What the decoded positions, component-major, say of normals of `bits` bits. Indices are below the
+    /// number of vertices.
     pub fn shade<W: Word>(&mut self, indices: &[u32], positions: &[W], bits: u32) {
         let count = positions.len() / 3;
         self.normals.clear();
@@ -492,7 +486,8 @@ impl Work {
     }
 }
 
-/// Gives every vertex the values of its point, in place: `out` begins with those of the points, component-major. No vertex has a point of a higher number.
+/// Gives every vertex the values of its point, in place: `out` begins with those of the points,
+/// component-major. No vertex has a point of a higher number.
 fn expand<W: Copy>(out: &mut [W], components: usize, points: usize, point: &[u32]) {
     let vertices = point.len();
     for k in (0..components).rev() {
@@ -516,10 +511,7 @@ impl<'a> Reader<'a> {
         let first = cursor.take(size as usize)?;
         let second = cursor.take(cursor.left())?;
         Ok(Reader {
-            coder: Coder {
-                bits: range::Decoder::new(first),
-                contexts: Contexts::default(),
-            },
+            coder: Coder { bits: range::Decoder::new(first), contexts: Contexts::default() },
             symbols: entropy::Decoder::new(second),
         })
     }
@@ -530,12 +522,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The triangles of a frame of kind 1; `out` has exactly the room for them.
-    pub fn triangles(
-        &mut self,
-        head: Head,
-        work: &mut Work,
-        out: &mut Triangles<'_>,
-    ) -> Result<(), Corrupt> {
+    pub fn triangles(&mut self, head: Head, work: &mut Work, out: &mut Triangles<'_>) -> Result<(), Corrupt> {
         let fits = out.indices.len() as u64 == 3 * u64::from(head.triangles)
             && match out.point.len() {
                 0 => head.points == head.vertices,
@@ -547,7 +534,8 @@ impl<'a> Reader<'a> {
         self.coder.triangles(head, work, out, None)
     }
 
-    /// A stream: of `out`, component-major, all vertices. `frames`: the same stream of the frames of its run, at most [`REFERENCES`]. `point` as of the triangles.
+    /// A stream: of `out`, component-major, all vertices. `frames`: the same stream of the frames of its run,
+    /// at most [`REFERENCES`]. `point` as of the triangles.
     pub fn stream<W: Word>(
         &mut self,
         kind: Kind,
@@ -565,12 +553,9 @@ impl<'a> Reader<'a> {
             true => work.vertex.len() * components,
             false => out.len(),
         };
-        let part = out
-            .get_mut(..count)
-            .ok_or(Corrupt("more points than vertices"));
-        let done = part.and_then(|part| {
-            values::decode(&mut self.symbols, basis, components, &mut values, part)
-        });
+        let part = out.get_mut(..count).ok_or(Corrupt("more points than vertices"));
+        let done =
+            part.and_then(|part| values::decode(&mut self.symbols, basis, components, &mut values, part));
         work.values = values;
         done?;
         if of_points {
@@ -593,16 +578,10 @@ pub struct Writer<'a> {
 }
 
 /// Appends a unit that `write` fills.
-pub fn encode<R, E>(
-    out: &mut Vec<u8>,
-    write: impl FnOnce(&mut Writer<'_>) -> Result<R, E>,
-) -> Result<R, E> {
+pub fn encode<R, E>(out: &mut Vec<u8>, write: impl FnOnce(&mut Writer<'_>) -> Result<R, E>) -> Result<R, E> {
     let mut first = Vec::new();
     let mut writer = Writer {
-        coder: Coder {
-            bits: range::Encoder::new(&mut first),
-            contexts: Contexts::default(),
-        },
+        coder: Coder { bits: range::Encoder::new(&mut first), contexts: Contexts::default() },
         symbols: entropy::Encoder::default(),
     };
     let result = write(&mut writer)?;
@@ -638,8 +617,8 @@ impl Writer<'_> {
         self.coder.triangles(head, work, out, Some(given))
     }
 
-    /// A stream. `wanted` has levels of all vertices; those of one point are alike. Chosen levels replace them. Returns what it is expected to take, in
-    /// 2⁻⁸ bits.
+    /// A stream. `wanted` has levels of all vertices; those of one point are alike. Chosen levels replace
+    /// them. Returns what it is expected to take, in 2⁻⁸ bits.
     pub fn stream<W: Word>(
         &mut self,
         kind: Kind,
@@ -666,24 +645,13 @@ impl Writer<'_> {
         if of_points {
             let points = work.vertex.len();
             let vertices = point.len();
-            fn pick<T: Copy>(
-                list: &[T],
-                components: usize,
-                vertices: usize,
-                first: &[u32],
-            ) -> Vec<T> {
+            fn pick<T: Copy>(list: &[T], components: usize, vertices: usize, first: &[u32]) -> Vec<T> {
                 let plane = |k: usize| first.iter().map(move |&v| list[k * vertices + v as usize]);
-                (0..if list.is_empty() { 0 } else { components })
-                    .flat_map(plane)
-                    .collect()
+                (0..if list.is_empty() { 0 } else { components }).flat_map(plane).collect()
             }
             let mut levels = pick(wanted.levels, components, vertices, &work.vertex);
             let offset = pick(wanted.offset, components, vertices, &work.vertex);
-            bits = go(Wanted {
-                levels: &mut levels,
-                offset: &offset,
-                ..wanted
-            });
+            bits = go(Wanted { levels: &mut levels, offset: &offset, ..wanted });
             wanted.levels[..levels.len()].copy_from_slice(&levels);
             expand(wanted.levels, components, points, point);
         } else {

@@ -1,4 +1,5 @@
-//! Which triangles and vertices lie around a vertex: what encoder and decoder both draw up from the indices of a frame.
+//! Which triangles and vertices lie around a vertex: what encoder and decoder both draw up from the indices
+//! of a frame.
 //!
 //! ```text
 //! corners of v    corners with index v, in index order, at most 24 of them
@@ -10,7 +11,8 @@
 pub const NONE: u32 = u32::MAX;
 /// Corners of a vertex that are looked at. Part of the format.
 const MOST: usize = 24;
-/// Triangles that predict a vertex, and neighbours that do where there is no such triangle. Part of the format.
+/// Triangles that predict a vertex, and neighbours that do where there is no such triangle. Part of the
+/// format.
 pub const SOURCES: usize = 4;
 
 /// Corners by vertex, twins, and the indices. Its memory stays.
@@ -23,7 +25,8 @@ pub struct Neighbours {
     twin: Vec<u32>,
 }
 
-/// Vertices that predict one: (b, c, a) of triangles that continue over the edge (b, c), a on the other side; or, if there are none, neighbours.
+/// Vertices that predict one: (b, c, a) of triangles that continue over the edge (b, c), a on the other side;
+/// or, if there are none, neighbours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Around {
     /// The triangles,
@@ -72,8 +75,7 @@ impl Neighbours {
                 continue;
             }
             let (from, to) = (self.index(h), self.index(next(h)));
-            let back =
-                |&&g: &&u32| self.twin[g as usize] == NONE && g != h && self.index(next(g)) == from;
+            let back = |&&g: &&u32| self.twin[g as usize] == NONE && g != h && self.index(next(g)) == from;
             if let Some(&g) = self.corners_of(to).iter().find(back) {
                 self.twin[h as usize] = g;
                 self.twin[g as usize] = h;

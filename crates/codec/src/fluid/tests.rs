@@ -1,4 +1,5 @@
-//! Any triangles come back, damage is refused or harmless, and what it takes on surfaces of balls that merge and part.
+//! Any triangles come back, damage is refused or harmless, and what it takes on surfaces of balls that merge
+//! and part.
 
 use super::*;
 use crate::ball;
@@ -13,11 +14,7 @@ type Made = (Frame, Vec<Vec<u16>>, [u64; 3]);
 pub(super) fn balls(side: usize, time: f32) -> (Vec<[u32; 3]>, Vec<[f32; 3]>) {
     let at = |i: usize| {
         let a = time * (0.6 + 0.2 * i as f32) + 1.3 * i as f32;
-        [
-            0.5 + 0.24 * a.cos(),
-            0.5 + 0.24 * (1.3 * a).sin(),
-            0.5 + 0.2 * (0.7 * a).cos(),
-        ]
+        [0.5 + 0.24 * a.cos(), 0.5 + 0.24 * (1.3 * a).sin(), 0.5 + 0.2 * (0.7 * a).cos()]
     };
     let field = |p: [f32; 3]| -> f32 {
         let one = |i: usize| {
@@ -59,15 +56,8 @@ pub(super) fn balls(side: usize, time: f32) -> (Vec<[u32; 3]>, Vec<[f32; 3]>) {
             };
             // Outwards: away from what is inside.
             let p = |i: usize| points[polygon[i] as usize];
-            let (u, w) = (
-                [0, 1, 2].map(|k| p(1)[k] - p(0)[k]),
-                [0, 1, 2].map(|k| p(2)[k] - p(0)[k]),
-            );
-            let normal = [
-                u[1] * w[2] - u[2] * w[1],
-                u[2] * w[0] - u[0] * w[2],
-                u[0] * w[1] - u[1] * w[0],
-            ];
+            let (u, w) = ([0, 1, 2].map(|k| p(1)[k] - p(0)[k]), [0, 1, 2].map(|k| p(2)[k] - p(0)[k]));
+            let normal = [u[1] * w[2] - u[2] * w[1], u[2] * w[0] - u[0] * w[2], u[0] * w[1] - u[1] * w[0]];
             let from = place(tetra[inside[0]]);
             let away: f32 = (0..3).map(|k| normal[k] * (p(0)[k] - from[k])).sum();
             if away < 0.0 {
@@ -132,24 +122,20 @@ impl Frame {
     }
 
     fn triangles(&mut self) -> Triangles<'_> {
-        Triangles {
-            ranges: &mut self.ranges,
-            indices: &mut self.indices,
-            point: &mut self.point,
-        }
+        Triangles { ranges: &mut self.ranges, indices: &mut self.indices, point: &mut self.point }
     }
 }
 
-/// Encodes frames that each bring their triangles; what decodes must be equal. Returns bytes, frames, and bytes of the first string.
+/// Encodes frames that each bring their triangles; what decodes must be equal. Returns bytes, frames, and
+/// bytes of the first string.
 fn encode_all(shapes: &[Shape], normals: bool) -> (Vec<u8>, Vec<Frame>, usize) {
     let mut out = Vec::new();
     let mut work = Work::default();
     let frames = encode(&mut out, |writer| -> Result<Vec<Frame>, Corrupt> {
         let mut frames = Vec::new();
         for shape in shapes {
-            let points: Vec<[u32; 3]> = (shape.triangles.iter())
-                .map(|t| t.map(|v| shape.point[v as usize]))
-                .collect();
+            let points: Vec<[u32; 3]> =
+                (shape.triangles.iter()).map(|t| t.map(|v| shape.point[v as usize])).collect();
             let head = Head {
                 kind: 1,
                 source_points: 7,
@@ -160,13 +146,8 @@ fn encode_all(shapes: &[Shape], normals: bool) -> (Vec<u8>, Vec<Frame>, usize) {
             };
             writer.head(head);
             let mut frame = Frame::empty(head, shape.materials);
-            let mut given = Topology::new(
-                &shape.triangles,
-                &points,
-                &shape.point,
-                shape.places.len(),
-                &shape.material,
-            );
+            let mut given =
+                Topology::new(&shape.triangles, &points, &shape.point, shape.places.len(), &shape.material);
             writer.triangles(head, &mut work, &mut frame.triangles(), &mut given)?;
             // The same triangles, in another order.
             let sorted = |list: Vec<[u32; 3]>| {
@@ -183,9 +164,7 @@ fn encode_all(shapes: &[Shape], normals: bool) -> (Vec<u8>, Vec<Frame>, usize) {
                 let back = part.as_chunks().0.iter();
                 let back = back.map(|t: &[u32; 3]| t.map(|v| given.order[v as usize]));
                 let of = |t: &usize| shape.material.get(*t).is_none_or(|x| *x as usize == m);
-                let want = (0..shape.triangles.len())
-                    .filter(of)
-                    .map(|t| shape.triangles[t]);
+                let want = (0..shape.triangles.len()).filter(of).map(|t| shape.triangles[t]);
                 assert_eq!(sorted(back.collect()), sorted(want.collect()));
             }
             for (v, &p) in frame.point.iter().enumerate() {
@@ -226,13 +205,8 @@ fn encode_all(shapes: &[Shape], normals: bool) -> (Vec<u8>, Vec<Frame>, usize) {
             if normals {
                 work.shade(&frame.indices, &frame.positions, 8);
                 frame.normals = (0..2 * count).map(|i| (i * i % 251) as u8).collect();
-                let wanted = Wanted {
-                    levels: &mut frame.normals,
-                    offset: &[],
-                    radius: 0.0,
-                    most: [0; 4],
-                    grain: 1,
-                };
+                let wanted =
+                    Wanted { levels: &mut frame.normals, offset: &[], radius: 0.0, most: [0; 4], grain: 1 };
                 writer.stream(Kind::Normals, 2, &[], &frame.point, &mut work, wanted);
             }
             frames.push(frame);
@@ -244,12 +218,7 @@ fn encode_all(shapes: &[Shape], normals: bool) -> (Vec<u8>, Vec<Frame>, usize) {
 }
 
 /// Decodes at most as many frames of at most such sizes.
-fn decode_all(
-    bytes: &[u8],
-    materials: &[usize],
-    most: Head,
-    normals: bool,
-) -> Result<Vec<Frame>, Corrupt> {
+fn decode_all(bytes: &[u8], materials: &[usize], most: Head, normals: bool) -> Result<Vec<Frame>, Corrupt> {
     let mut work = Work::default();
     work.reserve(most.vertices as usize, 3 * most.triangles as usize);
     let mut reader = Reader::new(bytes)?;
@@ -265,24 +234,10 @@ fn decode_all(
         }
         let mut frame = Frame::empty(head, materials);
         reader.triangles(head, &mut work, &mut frame.triangles())?;
-        reader.stream(
-            Kind::Positions,
-            3,
-            &[],
-            &frame.point,
-            &mut work,
-            &mut frame.positions,
-        )?;
+        reader.stream(Kind::Positions, 3, &[], &frame.point, &mut work, &mut frame.positions)?;
         if normals {
             work.shade(&frame.indices, &frame.positions, 8);
-            reader.stream(
-                Kind::Normals,
-                2,
-                &[],
-                &frame.point,
-                &mut work,
-                &mut frame.normals,
-            )?;
+            reader.stream(Kind::Normals, 2, &[], &frame.point, &mut work, &mut frame.normals)?;
         } else {
             frame.normals.fill(0);
         }
@@ -332,9 +287,7 @@ fn apart(side: usize) -> Shape {
     Shape {
         triangles: triangles.collect(),
         point: points.as_flattened().to_vec(),
-        material: (0..points.len() as u32)
-            .map(|t| u32::from(t % 7 < 3))
-            .collect(),
+        material: (0..points.len() as u32).map(|t| u32::from(t % 7 < 3)).collect(),
         places,
         materials: 3,
     }
@@ -365,10 +318,7 @@ fn edges_of_a_sheet_cost_little() {
     let triangles: Vec<[u32; 3]> = cells
         .flat_map(|(x, y)| {
             let corners = [at(x, y), at(x + 1, y), at(x + 1, y + 1), at(x, y + 1)];
-            [
-                [corners[0], corners[1], corners[2]],
-                [corners[0], corners[2], corners[3]],
-            ]
+            [[corners[0], corners[1], corners[2]], [corners[0], corners[2], corners[3]]]
         })
         .collect();
     let place = |i: u32| [(i % side) as f32 / 20.0, (i / side) as f32 / 20.0, 0.0];
@@ -379,11 +329,7 @@ fn edges_of_a_sheet_cost_little() {
 
 #[test]
 fn nothing_and_odd_triangles() {
-    let places = |n: usize| {
-        (0..n)
-            .map(|i| [i as f32 * 0.1, 0.0, 1.0])
-            .collect::<Vec<_>>()
-    };
+    let places = |n: usize| (0..n).map(|i| [i as f32 * 0.1, 0.0, 1.0]).collect::<Vec<_>>();
     let odd: [&[[u32; 3]]; 7] = [
         &[],
         &[[0, 1, 2], [0, 1, 2], [2, 1, 0]],
@@ -393,32 +339,16 @@ fn nothing_and_odd_triangles() {
         &[[0, 1, 2], [0, 2, 1], [0, 1, 3]],
         &[[5, 4, 3], [4, 5, 3], [4, 5, 3], [3, 4, 5]],
     ];
-    let shapes: Vec<Shape> = odd
-        .iter()
-        .map(|t| Shape::of((t.to_vec(), places(6))))
-        .collect();
+    let shapes: Vec<Shape> = odd.iter().map(|t| Shape::of((t.to_vec(), places(6)))).collect();
     round_trip(&shapes, true);
-    round_trip(
-        &[
-            Shape::default(),
-            Shape {
-                materials: 2,
-                ..Shape::default()
-            },
-        ],
-        false,
-    );
+    round_trip(&[Shape::default(), Shape { materials: 2, ..Shape::default() }], false);
 }
 
 #[test]
 fn damage_is_refused_or_harmless() {
     let shapes = [Shape::of(balls(6, 0.0)), apart(4)];
     let (bytes, _) = round_trip(&shapes, true);
-    let most = Head {
-        vertices: 4000,
-        triangles: 2000,
-        ..Head::default()
-    };
+    let most = Head { vertices: 4000, triangles: 2000, ..Head::default() };
     let materials = [1, 3];
     assert!(decode_all(&bytes, &materials, most, true).is_ok());
     // What follows a cut may be zeros, so not every one is seen.
@@ -474,23 +404,13 @@ fn frames_of_a_run_cost_what_moves() {
         let mut bits = [0; 3];
         for (i, t) in [0.0, 2.0, 1.0].into_iter().enumerate() {
             if i > 0 {
-                writer.head(Head {
-                    kind: 2,
-                    source_points: 3,
-                    ..Head::default()
-                });
+                writer.head(Head { kind: 2, source_points: 3, ..Head::default() });
                 work.same(&frame.triangles(), count, count);
             }
             let mut levels = ordered(moved(t));
             let before = all.clone();
             let frames: Vec<&[u16]> = before.iter().map(Vec::as_slice).collect();
-            let wanted = Wanted {
-                levels: &mut levels,
-                offset: &[],
-                radius: 0.0,
-                most: [0; 4],
-                grain: 1,
-            };
+            let wanted = Wanted { levels: &mut levels, offset: &[], radius: 0.0, most: [0; 4], grain: 1 };
             bits[i] = writer.stream(Kind::Positions, 3, &frames, &[], &mut work, wanted);
             all.push(levels);
         }
@@ -504,16 +424,12 @@ fn frames_of_a_run_cost_what_moves() {
         let head = reader.head();
         assert_eq!(head.kind, 1 + u32::from(i > 0));
         if i == 0 {
-            reader
-                .triangles(head, &mut work, &mut frame.triangles())
-                .unwrap();
+            reader.triangles(head, &mut work, &mut frame.triangles()).unwrap();
             assert_eq!(frame.indices, wanted.indices);
         }
         let frames: Vec<&[u16]> = all[..i].iter().map(Vec::as_slice).collect();
         let mut out = vec![0u16; 3 * count];
-        reader
-            .stream(Kind::Positions, 3, &frames, &[], &mut work, &mut out)
-            .unwrap();
+        reader.stream(Kind::Positions, 3, &frames, &[], &mut work, &mut out).unwrap();
         assert!(out == all[i]);
     }
     reader.finish().unwrap();

@@ -1,5 +1,6 @@
-//! Values of a frame's vertices in the order of its triangles: predicted from those before, from other frames of the same triangles, or from the
-//! geometry; what is left by how large it was around. Lossless; the encoder chooses inside the error ball.
+//! Values of a frame's vertices in the order of its triangles: predicted from those before, from other frames
+//! of the same triangles, or from the geometry; what is left by how large it was around. Lossless; the
+//! encoder chooses inside the error ball.
 //!
 //! ```text
 //! T        what other frames say: Σ wᵣ · valueᵣ, rounded, w in 2⁻⁸; 0 without frames
@@ -15,11 +16,12 @@
 //! how large Σ|residual| / Σ mean, in 2⁻⁵, at most 7.97
 //! ```
 //!
-//! A stream's head: the grain less 1, a number; for each frame that it may refer to w, then edge and apex for one triangle and for several, then whole: each zigzag, by the numbers
-//! of the range coder, and cut at ±2¹⁶. Everything wraps at 32 bits; a value is what is left in its word.
+//! A stream's head: the grain less 1, a number; for each frame that it may refer to w, then edge and apex for
+//! one triangle and for several, then whole: each zigzag, by the numbers of the range coder, and cut at ±2¹⁶.
+//! Everything wraps at 32 bits; a value is what is left in its word.
 //!
-//! Credit: Costa Touma and Craig Gotsman, *Triangle Mesh Compression*, 1998 (parallelograms); Daniel Cohen-Or, Rami Cohen and Revital Irony, *Multi-way
-//! geometry encoding*, 2002 (the mean of several).
+//! Credit: Costa Touma and Craig Gotsman, *Triangle Mesh Compression*, 1998 (parallelograms); Daniel
+//! Cohen-Or, Rami Cohen and Revital Irony, *Multi-way geometry encoding*, 2002 (the mean of several).
 
 use super::neighbours::{Around, Neighbours, SOURCES};
 use crate::Corrupt;
@@ -48,12 +50,8 @@ pub struct Weights {
 
 impl Weights {
     /// Parallelograms, and nothing of other frames.
-    pub const ALONE: Weights = Weights {
-        frames: [0; REFERENCES],
-        triangles: [[UNIT, -UNIT], [UNIT, -UNIT]],
-        whole: UNIT,
-        grain: 1,
-    };
+    pub const ALONE: Weights =
+        Weights { frames: [0; REFERENCES], triangles: [[UNIT, -UNIT], [UNIT, -UNIT]], whole: UNIT, grain: 1 };
 
     /// All but the grain, those of `frames` frames first.
     pub fn list(&mut self, frames: usize) -> impl Iterator<Item = &mut i32> {
@@ -98,12 +96,7 @@ pub struct Basis<'a, W> {
 /// What stands for a value: read, or chosen.
 trait Side {
     /// The residuals of vertex `v`; tables by [`Scale::bucket`].
-    fn value<const N: usize>(
-        &mut self,
-        v: usize,
-        expected: &Expected<N>,
-        scale: &Scale<N>,
-    ) -> [i32; N];
+    fn value<const N: usize>(&mut self, v: usize, expected: &Expected<N>, scale: &Scale<N>) -> [i32; N];
 }
 
 /// What is said of a vertex: T, and P.
@@ -164,26 +157,16 @@ fn ratio(sum: u32, mean: u32) -> u32 {
 }
 
 /// Goes over all vertices.
-fn walk<W: Word, S: Side, const N: usize>(
-    basis: Basis<'_, W>,
-    count: usize,
-    work: &mut Work,
-    side: &mut S,
-) {
+fn walk<W: Word, S: Side, const N: usize>(basis: Basis<'_, W>, count: usize, work: &mut Work, side: &mut S) {
     work.above.clear();
     work.above.resize(count, [0; 4]);
     work.large.clear();
     work.large.resize(count, LARGE as u8);
-    let mut scale = Scale {
-        mean: [16 << 8; N],
-        near: LARGE,
-    };
+    let mut scale = Scale { mean: [16 << 8; N], near: LARGE };
     for v in 0..count {
         let around = basis.neighbours.around(v as u32);
-        let mut expected = Expected {
-            frames: [0; N],
-            above: predict::<N>(&work.above, v, &around, &basis.weights),
-        };
+        let mut expected =
+            Expected { frames: [0; N], above: predict::<N>(&work.above, v, &around, &basis.weights) };
         for (k, out) in expected.frames.iter_mut().enumerate() {
             *out = of_frames::<W, N>(&basis, k, v);
         }
@@ -208,19 +191,12 @@ fn of_frames<W: Word, const N: usize>(basis: &Basis<'_, W>, k: usize, v: usize) 
     };
     let at = basis.vertex.get(v).map_or(v, |v| *v as usize) + k * (first.len() / N);
     let all = basis.frames.iter().zip(&basis.weights.frames);
-    let sum = all.fold(0i64, |sum, (frame, &w)| {
-        sum + i64::from(w) * i64::from(frame[at].to_u32())
-    });
+    let sum = all.fold(0i64, |sum, (frame, &w)| sum + i64::from(w) * i64::from(frame[at].to_u32()));
     ((sum + i64::from(WHOLE / 2)) >> 8) as i32
 }
 
 #[inline]
-fn predict<const N: usize>(
-    above: &[[i32; 4]],
-    v: usize,
-    around: &Around,
-    weights: &Weights,
-) -> [i32; N] {
+fn predict<const N: usize>(above: &[[i32; 4]], v: usize, around: &Around, weights: &Weights) -> [i32; N] {
     let m = around.triangle_count;
     if m > 0 {
         let [edge, apex] = weights.triangles[usize::from(m > 1)].map(i64::from);
@@ -254,10 +230,7 @@ fn near(large: &[u8], v: usize, around: &Around) -> u32 {
     let at = |n: u32| u32::from(large[n as usize]);
     let m = around.triangle_count.min(SOURCES / 2);
     if m > 0 {
-        let sum: u32 = around.triangles[..m]
-            .iter()
-            .map(|t| at(t[0]) + at(t[1]))
-            .sum();
+        let sum: u32 = around.triangles[..m].iter().map(|t| at(t[0]) + at(t[1])).sum();
         return sum / (2 * m as u32);
     }
     let m = around.neighbour_count;
@@ -279,18 +252,12 @@ struct Reader<'a, 'b, W> {
 
 impl<W: Word> Side for Reader<'_, '_, W> {
     #[inline]
-    fn value<const N: usize>(
-        &mut self,
-        v: usize,
-        expected: &Expected<N>,
-        scale: &Scale<N>,
-    ) -> [i32; N] {
+    fn value<const N: usize>(&mut self, v: usize, expected: &Expected<N>, scale: &Scale<N>) -> [i32; N] {
         let mut sum = 0;
         std::array::from_fn(|k| {
             let residual = self.symbols.take(scale.bucket(k, sum));
             sum += size(residual);
-            self.out[k * self.count + v] =
-                W::wrap32(expected.level(k, residual, self.grain) as u32);
+            self.out[k * self.count + v] = W::wrap32(expected.level(k, residual, self.grain) as u32);
             residual
         })
     }
@@ -314,12 +281,7 @@ pub fn decode<W: Word>(
     if basis.frames.iter().any(unlike) {
         return Err(Corrupt("frames of different shapes"));
     }
-    let mut side = Reader {
-        symbols,
-        out,
-        count,
-        grain: basis.weights.grain,
-    };
+    let mut side = Reader { symbols, out, count, grain: basis.weights.grain };
     match components {
         1 => walk::<W, _, 1>(basis, count, work, &mut side),
         2 => walk::<W, _, 2>(basis, count, work, &mut side),
@@ -366,12 +328,7 @@ impl<W: Word> Writer<'_, '_, W> {
     }
 
     /// The residuals of the cheapest point in the ball, of those that they can reach.
-    fn choose<const N: usize>(
-        &self,
-        v: usize,
-        expected: &Expected<N>,
-        scale: &Scale<N>,
-    ) -> [i32; N] {
+    fn choose<const N: usize>(&self, v: usize, expected: &Expected<N>, scale: &Scale<N>) -> [i32; N] {
         let grain = f64::from(self.grain);
         let radius = f64::from(self.wanted.radius) / grain;
         let at = |k: usize| k * self.count + v;
@@ -386,17 +343,12 @@ impl<W: Word> Writer<'_, '_, W> {
         };
         // At most the four nearest of each axis; the nearest one always.
         let nearest = target.map(|t| t.round() as i32);
-        let low: [i32; N] = std::array::from_fn(|k| {
-            ((target[k] - radius).ceil() as i32).clamp(nearest[k] - 2, nearest[k])
-        });
-        let high: [i32; N] = std::array::from_fn(|k| {
-            ((target[k] + radius).floor() as i32).clamp(nearest[k], nearest[k] + 2)
-        });
-        let distance = |point: &[i32; N]| -> f64 {
-            (0..N)
-                .map(|k| (f64::from(point[k]) - target[k]).powi(2))
-                .sum()
-        };
+        let low: [i32; N] =
+            std::array::from_fn(|k| ((target[k] - radius).ceil() as i32).clamp(nearest[k] - 2, nearest[k]));
+        let high: [i32; N] =
+            std::array::from_fn(|k| ((target[k] + radius).floor() as i32).clamp(nearest[k], nearest[k] + 2));
+        let distance =
+            |point: &[i32; N]| -> f64 { (0..N).map(|k| (f64::from(point[k]) - target[k]).powi(2)).sum() };
         let zero = [0; N];
         if distance(&zero) <= radius * radius && (0..N).all(|k| inside(k, 0)) {
             return zero;
@@ -421,12 +373,7 @@ impl<W: Word> Writer<'_, '_, W> {
 }
 
 impl<W: Word> Side for Writer<'_, '_, W> {
-    fn value<const N: usize>(
-        &mut self,
-        v: usize,
-        expected: &Expected<N>,
-        scale: &Scale<N>,
-    ) -> [i32; N] {
+    fn value<const N: usize>(&mut self, v: usize, expected: &Expected<N>, scale: &Scale<N>) -> [i32; N] {
         let at = |k: usize| k * self.count + v;
         let residual: [i32; N] = match self.wanted.offset {
             [] => std::array::from_fn(|k| {
@@ -456,13 +403,7 @@ pub fn encode<W: Word>(
     mut wanted: Wanted<'_, W>,
 ) -> u64 {
     let count = wanted.levels.len() / components;
-    let mut side = Writer {
-        symbols,
-        wanted: &mut wanted,
-        count,
-        grain: basis.weights.grain,
-        bits: 0,
-    };
+    let mut side = Writer { symbols, wanted: &mut wanted, count, grain: basis.weights.grain, bits: 0 };
     match components {
         1 => walk::<W, _, 1>(basis, count, work, &mut side),
         2 => walk::<W, _, 2>(basis, count, work, &mut side),
@@ -483,9 +424,7 @@ pub fn fit<W: Word>(basis: Basis<'_, W>, components: usize, levels: &[W]) -> Wei
 }
 
 fn fitted<W: Word, const N: usize>(basis: Basis<'_, W>, levels: &[W]) -> Weights {
-    let Basis {
-        neighbours, frames, ..
-    } = basis;
+    let Basis { neighbours, frames, .. } = basis;
     let components = N;
     let mut weights = Weights::ALONE;
     let count = levels.len() / components;
@@ -522,8 +461,7 @@ fn fitted<W: Word, const N: usize>(basis: Basis<'_, W>, levels: &[W]) -> Weights
         let solved = solve(&normal, 1, n);
         let mut rest = WHOLE;
         for i in 1..n {
-            weights.frames[i] =
-                ((solved[i] * f64::from(WHOLE)).round()).clamp(-2048.0, 2048.0) as i32;
+            weights.frames[i] = ((solved[i] * f64::from(WHOLE)).round()).clamp(-2048.0, 2048.0) as i32;
             rest -= weights.frames[i];
         }
         weights.frames[0] = rest;
@@ -557,11 +495,7 @@ fn fitted<W: Word, const N: usize>(basis: Basis<'_, W>, levels: &[W]) -> Weights
                 a += above(k, t[2]);
             }
             // Alone, values have no zero of their own: from the first of the edge.
-            let zero = if says {
-                0.0
-            } else {
-                above(k, around.triangles[0][0])
-            };
+            let zero = if says { 0.0 } else { above(k, around.triangles[0][0]) };
             let (e, a) = (e / m as f64 - 2.0 * zero, a / m as f64 - zero);
             let own = own - zero;
             let s = &mut sums[usize::from(m > 1)];
@@ -573,8 +507,7 @@ fn fitted<W: Word, const N: usize>(basis: Basis<'_, W>, levels: &[W]) -> Weights
     for (s, out) in sums.iter().zip(&mut weights.triangles) {
         let [ee, ea, aa, eo, ao] = *s;
         if !says {
-            // 2·edge + apex = 1 keeps what is linear; one number is left.
-            // own = m + w·(m − a), m = e/2.
+            // 2·edge + apex = 1 keeps what is linear; one number is left. own = m + w·(m − a), m = e/2.
             let (mm, ma, mo) = (ee / 4.0, ea / 2.0, eo / 2.0);
             let (square, product) = (mm - 2.0 * ma + aa, mo - ao - mm + ma);
             if square > 0.0 {
@@ -587,19 +520,14 @@ fn fitted<W: Word, const N: usize>(basis: Basis<'_, W>, levels: &[W]) -> Weights
         if det > 1e-9 * ee * aa {
             let unit = f64::from(UNIT);
             let round = |x: f64| (x * unit).round().clamp(-256.0, 256.0) as i32;
-            *out = [
-                round((eo * aa - ao * ea) / det),
-                round((ao * ee - eo * ea) / det),
-            ];
+            *out = [round((eo * aa - ao * ea) / det), round((ao * ee - eo * ea) / det)];
         } else {
             *out = [0, 0];
         }
     }
     if says {
         weights.whole = match whole[0] > 0.0 {
-            true => (whole[1] / whole[0] * f64::from(UNIT))
-                .round()
-                .clamp(-128.0, 128.0) as i32,
+            true => (whole[1] / whole[0] * f64::from(UNIT)).round().clamp(-128.0, 128.0) as i32,
             false => 0,
         };
     }
@@ -607,11 +535,7 @@ fn fitted<W: Word, const N: usize>(basis: Basis<'_, W>, levels: &[W]) -> Weights
 }
 
 /// Solves rows and columns `from..to` of symmetric equations; what cannot be told is 0.
-fn solve(
-    normal: &[[f64; REFERENCES + 1]; REFERENCES],
-    from: usize,
-    to: usize,
-) -> [f64; REFERENCES] {
+fn solve(normal: &[[f64; REFERENCES + 1]; REFERENCES], from: usize, to: usize) -> [f64; REFERENCES] {
     let mut m = *normal;
     let scale = (from..to).map(|i| m[i][i]).fold(0.0, f64::max);
     for i in from..to {

@@ -26,8 +26,8 @@ pub(super) fn fetch(_: Avx2, bytes: &[u8]) {
     }
 }
 
-// SAFETY of all intrinsics below: `Eight` is private to this file, and named by `run` only, which has the proof that the
-// machine has AVX2. Loads and stores go through references to all that they touch.
+// SAFETY of all intrinsics below: `Eight` is private to this file, and named by `run` only, which has the
+// proof that the machine has AVX2. Loads and stores go through references to all that they touch.
 
 #[derive(Clone, Copy)]
 struct Eight(__m256);
@@ -66,9 +66,7 @@ fn point<P: Place>(points: &[P], at: u32) -> __m128 {
     // SAFETY: see above.
     unsafe {
         _mm_castsi128_ps(match P::kind(points) {
-            Points::Narrow(p) => {
-                _mm_cvtepi16_epi32(_mm_loadl_epi64((&raw const p[at as usize]).cast()))
-            }
+            Points::Narrow(p) => _mm_cvtepi16_epi32(_mm_loadl_epi64((&raw const p[at as usize]).cast())),
             Points::Wide(p) => _mm_loadu_si128((&raw const p[at as usize]).cast()),
         })
     }
@@ -163,9 +161,7 @@ impl Number for Eight {
     #[inline(always)]
     fn round(self) -> Self {
         // SAFETY: see above.
-        Eight(unsafe {
-            _mm256_round_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(self.0)
-        })
+        Eight(unsafe { _mm256_round_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(self.0) })
     }
     #[inline(always)]
     fn less(self, other: Self) -> Self::Mask {
@@ -231,13 +227,7 @@ impl Lanes for Eight {
             point(points, h),
         ]);
         // SAFETY: see above.
-        unsafe {
-            [
-                _mm256_castps_si256(x),
-                _mm256_castps_si256(y),
-                _mm256_castps_si256(z),
-            ]
-        }
+        unsafe { [_mm256_castps_si256(x), _mm256_castps_si256(y), _mm256_castps_si256(z)] }
     }
     #[inline(always)]
     fn difference(a: Self::Whole, b: Self::Whole) -> Self {
@@ -269,10 +259,7 @@ impl Lanes for Eight {
         for k in 0..4 {
             // SAFETY: see above.
             unsafe {
-                let (low, high) = (
-                    _mm256_castps256_ps128(both[k]),
-                    _mm256_extractf128_ps::<1>(both[k]),
-                );
+                let (low, high) = (_mm256_castps256_ps128(both[k]), _mm256_extractf128_ps::<1>(both[k]));
                 _mm_storeu_ps(list[k].as_mut_ptr(), low);
                 _mm_storeu_ps(list[k + 4].as_mut_ptr(), high);
             }
@@ -298,15 +285,11 @@ impl Lanes for Eight {
         let mut out = [[0; 4]; LANES];
         // SAFETY: see above.
         unsafe {
-            let [x, y, z] =
-                [whole(v[0]), whole(v[1]), whole(v[2])].map(|w| _mm256_castps_si256(w.0));
+            let [x, y, z] = [whole(v[0]), whole(v[1]), whole(v[2])].map(|w| _mm256_castps_si256(w.0));
             // x and y, then z and nothing, in 32 bits each.
             let xy = _mm256_blend_epi16::<0xAA>(x, _mm256_slli_epi32::<16>(y));
             let zero = _mm256_blend_epi16::<0xAA>(z, _mm256_setzero_si256());
-            let pairs = [
-                _mm256_unpacklo_epi32(xy, zero),
-                _mm256_unpackhi_epi32(xy, zero),
-            ];
+            let pairs = [_mm256_unpacklo_epi32(xy, zero), _mm256_unpackhi_epi32(xy, zero)];
             for (k, both) in pairs.into_iter().enumerate() {
                 let low = out[2 * k..].as_mut_ptr().cast();
                 _mm_storeu_si128(low, _mm256_castsi256_si128(both));
@@ -421,10 +404,7 @@ impl Lanes for Eight {
                 let before = _mm_sub_epi8(sums, own);
                 let (own, before) = match row % 2 {
                     0 => (own, before),
-                    _ => (
-                        _mm_unpackhi_epi64(own, own),
-                        _mm_unpackhi_epi64(before, before),
-                    ),
+                    _ => (_mm_unpackhi_epi64(own, own), _mm_unpackhi_epi64(before, before)),
                 };
                 // Known to be below 32, which spares asking.
                 let own = _mm256_and_si256(_mm256_cvtepu8_epi32(own), _mm256_set1_epi32(31));
@@ -474,15 +454,6 @@ fn sums(bytes: __m128i) -> __m128i {
 fn each_byte() -> __m256i {
     // SAFETY: see above.
     unsafe {
-        _mm256_setr_epi32(
-            0,
-            0x0404_0404,
-            0x0808_0808,
-            0x0C0C_0C0C,
-            0,
-            0x0404_0404,
-            0x0808_0808,
-            0x0C0C_0C0C,
-        )
+        _mm256_setr_epi32(0, 0x0404_0404, 0x0808_0808, 0x0C0C_0C0C, 0, 0x0404_0404, 0x0808_0808, 0x0C0C_0C0C)
     }
 }

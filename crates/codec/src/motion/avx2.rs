@@ -1,5 +1,5 @@
-//! AVX2: 16 words of 16 bits at a time. 8 to 15 times as fast as the reference, which the compiler vectorises with
-//! 32-bit products.
+//! AVX2: 16 words of 16 bits at a time. 8 to 15 times as fast as the reference, which the compiler vectorises
+//! with 32-bit products.
 //!
 //! `mulhrs(x, y)` is `(x·y + 2^14) >> 15`, so with 16-bit words
 //!

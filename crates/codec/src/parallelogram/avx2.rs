@@ -1,8 +1,10 @@
-//! AVX2: all components of a vertex in one register, 16-bit words. Twice to three times as fast as the reference.
+//! AVX2: all components of a vertex in one register, 16-bit words. Twice to three times as fast as the
+//! reference.
 //!
-//! Vertices follow each other too closely for more than one at a time: most are predicted from the one before. So
-//! the planes are woven into vectors of four, in a ring that reaches as far back as a table can, and there one load
-//! brings a neighbour, one store the result. Block by block the ring is filled with residuals and unwoven again.
+//! Vertices follow each other too closely for more than one at a time: most are predicted from the one
+//! before. So the planes are woven into vectors of four, in a ring that reaches as far back as a table can,
+//! and there one load brings a neighbour, one store the result. Block by block the ring is filled with
+//! residuals and unwoven again.
 //!
 //! ```text
 //! weighted   (edge·(B + C) + apex·A + 64) >> 7 = two multiply-and-add of pairs: (B, C)·(edge, edge) + (A, ·)·(apex, ·)
@@ -23,8 +25,9 @@ const BLOCK: usize = 512;
 /// Words of one vertex.
 type Vector = [u16; 4];
 
-/// `values = residuals + prediction`, component-major, `N` to a vertex, as many as `table` has. Every entry points to a
-/// vertex before its own, at most `LOOK_BACK` back; where one does not, the result is meaningless.
+/// `values = residuals + prediction`, component-major, `N` to a vertex, as many as `table` has. Every entry
+/// points to a vertex before its own, at most `LOOK_BACK` back; where one does not, the result is
+/// meaningless.
 pub(super) fn reconstruct<const N: usize>(
     _: Avx2,
     rule: Rule,
@@ -83,11 +86,7 @@ impl<const SIGNED: bool> Combine for Average<SIGNED> {
         unsafe {
             // What both have, and half of what one has.
             let one = _mm_xor_si128(b, c);
-            let half = if SIGNED {
-                _mm_srai_epi16::<1>(one)
-            } else {
-                _mm_srli_epi16::<1>(one)
-            };
+            let half = if SIGNED { _mm_srai_epi16::<1>(one) } else { _mm_srli_epi16::<1>(one) };
             _mm_add_epi16(_mm_and_si128(b, c), half)
         }
     }
@@ -104,11 +103,7 @@ impl<const SIGNED: bool> Weighted<SIGNED> {
     #[target_feature(enable = "avx2")]
     fn new(weights: Weights) -> Self {
         let (edge, apex) = (i16::from(weights.edge), i16::from(weights.apex));
-        let moved = if SIGNED {
-            0
-        } else {
-            (2 * i32::from(edge) + i32::from(apex)) << 15
-        };
+        let moved = if SIGNED { 0 } else { (2 * i32::from(edge) + i32::from(apex)) << 15 };
         Weighted {
             edge: _mm_set1_epi16(edge),
             // The other of each pair is multiplied by nothing.

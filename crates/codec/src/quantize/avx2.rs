@@ -1,5 +1,5 @@
-//! AVX2: eight vertices at a time, three components of 16-bit words woven into xyzxyz…; everything else by the
-//! reference's own loops, compiled for wider registers. Twice as fast as the reference.
+//! AVX2: eight vertices at a time, three components of 16-bit words woven into xyzxyz…; everything else by
+//! the reference's own loops, compiled for wider registers. Twice as fast as the reference.
 
 #![allow(unsafe_code)]
 
@@ -21,14 +21,7 @@ pub(super) fn dequantize<W: Word>(avx2: Avx2, axes: &[Axis], levels: &[W], out: 
 }
 
 /// See [`super::blend`].
-pub(super) fn blend<W: Word>(
-    avx2: Avx2,
-    axes: &[Axis],
-    from: &[W],
-    to: &[W],
-    t: f32,
-    out: &mut [f32],
-) {
+pub(super) fn blend<W: Word>(avx2: Avx2, axes: &[Axis], from: &[W], to: &[W], t: f32, out: &mut [f32]) {
     #[target_feature(enable = "avx2")]
     fn wide<W: Word>(axes: &[Axis], from: &[W], to: &[W], t: f32, out: &mut [f32]) {
         super::blend_scalar(axes, from, to, t, out);

@@ -4,11 +4,7 @@ use super::*;
 use proptest::prelude::*;
 
 fn sample() -> Description {
-    let axis = Axis {
-        min: -1.0,
-        step: 0.01,
-        levels: 201,
-    };
+    let axis = Axis { min: -1.0, step: 0.01, levels: 201 };
     let stream = |semantic: Semantic, animated, word, bits| StreamRecord {
         semantic,
         set: 0,
@@ -17,11 +13,7 @@ fn sample() -> Description {
         coding: Coding::Levels,
         word,
         bits,
-        axes: if semantic.has_axes() {
-            vec![axis; semantic.components()]
-        } else {
-            vec![]
-        },
+        axes: if semantic.has_axes() { vec![axis; semantic.components()] } else { vec![] },
         states: 0,
         bones: Bones::default(),
         tolerance: 1e-4,
@@ -41,10 +33,7 @@ fn sample() -> Description {
                 mesh: None,
                 animated: true,
                 visibility: Visibility::Always,
-                rest: Transform {
-                    translation: [1.0, 2.0, -0.0],
-                    ..Transform::IDENTITY
-                },
+                rest: Transform { translation: [1.0, 2.0, -0.0], ..Transform::IDENTITY },
                 tolerance: 0.0,
                 baked: false,
                 reach: 0.0,
@@ -70,26 +59,14 @@ fn sample() -> Description {
             points: 120,
             source_points: 280,
             bounds: [-1.0, -1.0, -1.0, 1.0, 1.0, 1.0],
-            connectivity: Location {
-                chunk: 1,
-                offset: 0,
-                size: 812,
-            },
-            values: Location {
-                chunk: 2,
-                offset: 77,
-                size: 4000,
-            },
+            connectivity: Location { chunk: 1, offset: 0, size: 812 },
+            values: Location { chunk: 2, offset: 77, size: 4000 },
             source_map: Location::default(),
             has_table: true,
             remeshed: Some(300),
             apart: true,
             moves: Some([3, 200]),
-            ends: Location {
-                chunk: 9,
-                offset: 5,
-                size: 300,
-            },
+            ends: Location { chunk: 9, offset: 5, size: 300 },
             streams: vec![
                 stream(Semantic::Position, true, 2, 8),
                 stream(Semantic::QTangent, true, 2, 10),
@@ -98,18 +75,8 @@ fn sample() -> Description {
                 stream(Semantic::Normal, false, 1, 8),
             ],
             materials: vec![
-                Material {
-                    id: 3,
-                    name: "mat_3".into(),
-                    first: 0,
-                    count: 300,
-                },
-                Material {
-                    id: 4,
-                    name: String::new(),
-                    first: 300,
-                    count: 300,
-                },
+                Material { id: 3, name: "mat_3".into(), first: 0, count: 300 },
+                Material { id: 4, name: String::new(), first: 300, count: 300 },
             ],
         }],
     }
@@ -186,10 +153,7 @@ fn refuses_what_cannot_be() {
 fn counts_are_not_believed() {
     let mut bytes = vec![0; 22];
     put_varint(u32::MAX, &mut bytes);
-    assert_eq!(
-        decode(&bytes),
-        Err(Corrupt("description: more items than bytes").into())
-    );
+    assert_eq!(decode(&bytes), Err(Corrupt("description: more items than bytes").into()));
 }
 
 proptest! {

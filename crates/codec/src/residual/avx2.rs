@@ -1,8 +1,8 @@
-//! AVX2: byte planes to words by the reference's own loops, compiled for wider registers (2.5 times as fast), and 32
-//! tokens at a time through table look-ups inside registers (10 times).
+//! AVX2: byte planes to words by the reference's own loops, compiled for wider registers (2.5 times as fast),
+//! and 32 tokens at a time through table look-ups inside registers (10 times).
 //!
-//! A token has 7 bits, and `shuffle` looks up 4: each table of 128 is eight of 16, of which the one that the upper bits
-//! name gives the residual and the others zero.
+//! A token has 7 bits, and `shuffle` looks up 4: each table of 128 is eight of 16, of which the one that the
+//! upper bits name gives the residual and the others zero.
 
 #![allow(unsafe_code)]
 
@@ -25,9 +25,9 @@ pub(super) fn join<W: Word>(_: Avx2, planes: [&[u8]; 4], out: &mut [W]) {
     unsafe { wide(planes, out) }
 }
 
-/// Writes the vectors of `tokens`, which begin at `start`, to the planes of `count` words in `out`, escaped ones as
-/// zeros; only whole blocks of 32. Returns how many that were, and the largest token: if it is none, the vectors are
-/// meaningless.
+/// Writes the vectors of `tokens`, which begin at `start`, to the planes of `count` words in `out`, escaped
+/// ones as zeros; only whole blocks of 32. Returns how many that were, and the largest token: if it is none,
+/// the vectors are meaningless.
 pub(super) fn tokens(
     _: Avx2,
     alphabet: &Alphabet,
@@ -40,9 +40,7 @@ pub(super) fn tokens(
     let done = blocks.len() * LANES;
     assert!(start + done <= count, "room for the vectors");
     let components = out.len() / count.max(1);
-    let mut planes = out
-        .chunks_exact_mut(count.max(1))
-        .map(|plane| &mut plane[start..start + done]);
+    let mut planes = out.chunks_exact_mut(count.max(1)).map(|plane| &mut plane[start..start + done]);
     let mut next = || planes.next().unwrap_or_default();
     // SAFETY: the argument proves that the machine has AVX2.
     let largest = unsafe {
@@ -57,16 +55,11 @@ pub(super) fn tokens(
 }
 
 #[target_feature(enable = "avx2")]
-fn look_up<const N: usize>(
-    alphabet: &Alphabet,
-    tokens: &[[u8; LANES]],
-    mut planes: [&mut [u16]; N],
-) -> u8 {
+fn look_up<const N: usize>(alphabet: &Alphabet, tokens: &[[u8; LANES]], mut planes: [&mut [u16]; N]) -> u8 {
     let tables: [[__m256i; PARTS]; N] = std::array::from_fn(|k| {
         std::array::from_fn(|part| {
             // SAFETY: 16 of 256 bytes.
-            let table =
-                unsafe { _mm_loadu_si128(alphabet.residual[k].as_ptr().add(16 * part).cast()) };
+            let table = unsafe { _mm_loadu_si128(alphabet.residual[k].as_ptr().add(16 * part).cast()) };
             _mm256_broadcastsi128_si256(table)
         })
     });

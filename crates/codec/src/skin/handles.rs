@@ -1,4 +1,5 @@
-//! Handles of affine bones, and the order in which they are predicted from each other: bones hang together as joints do, though nobody says how.
+//! Handles of affine bones, and the order in which they are predicted from each other: bones hang together as
+//! joints do, though nobody says how.
 //!
 //! ```text
 //! far(b, a)  = the largest Σ_k |c_k − m_k| / h_k of the corners c of b's region; m, h: middle and half size of a's
@@ -9,7 +10,8 @@
 //! level 2d+1 their others, from the four of the bone above and their own handle 0
 //! ```
 //!
-//! More than 1,024 bones are a mesh of the triangles (0, 1, 2), (0, 2, 3), (0, 3, 1) of each, in the order of [`hierarchy`].
+//! More than 1,024 bones are a mesh of the triangles (0, 1, 2), (0, 2, 3), (0, 3, 1) of each, in the order of
+//! [`hierarchy`].
 
 use super::Region;
 use crate::soft::hierarchy::{self, Hierarchy};
@@ -17,12 +19,8 @@ use crate::soft::hierarchy::{self, Hierarchy};
 /// Handles of an affine bone.
 pub const HANDLES: usize = 4;
 /// Corners of the region where they are at rest.
-pub const CORNERS: [[f64; 3]; HANDLES] = [
-    [1.0, 1.0, 1.0],
-    [1.0, -1.0, -1.0],
-    [-1.0, 1.0, -1.0],
-    [-1.0, -1.0, 1.0],
-];
+pub const CORNERS: [[f64; 3]; HANDLES] =
+    [[1.0, 1.0, 1.0], [1.0, -1.0, -1.0], [-1.0, 1.0, -1.0], [-1.0, -1.0, 1.0]];
 
 // Part of the format.
 /// Bones above another one.
@@ -59,10 +57,7 @@ pub fn levels(regions: &[Region]) -> Hierarchy {
     let at_depth = |d: u32| (0u32..).zip(&tree).filter(move |(_, t)| t.depth == d);
     let handle = |bone: u32, k: u32| HANDLES as u32 * bone + k;
     let others = |bone: u32| (1..HANDLES as u32).map(move |k| handle(bone, k));
-    let mut out = Hierarchy {
-        starts: vec![0],
-        ..Hierarchy::default()
-    };
+    let mut out = Hierarchy { starts: vec![0], ..Hierarchy::default() };
     for d in 0..=deepest {
         out.put(at_depth(d).map(|(bone, _)| handle(bone, 0)));
         out.put(at_depth(d).flat_map(|(bone, _)| others(bone)));
@@ -73,10 +68,7 @@ pub fn levels(regions: &[Region]) -> Hierarchy {
     }
     out.ring_starts = vec![0];
     for new in 0..out.order.len() {
-        let (bone, k) = (
-            out.order[new] / HANDLES as u32,
-            out.order[new] % HANDLES as u32,
-        );
+        let (bone, k) = (out.order[new] / HANDLES as u32, out.order[new] % HANDLES as u32);
         let above = tree[bone as usize].above.into_iter();
         let above = above.flat_map(|a| (0..HANDLES as u32).map(move |k| handle(a, k)));
         let own = (k > 0).then_some(handle(bone, 0));
@@ -92,10 +84,7 @@ fn pieces(bones: u32) -> Hierarchy {
         [[0, 1, 2], [0, 2, 3], [0, 3, 1]].map(|t| t.map(|k| at + k))
     };
     let triangles: Vec<[[u32; 3]; 3]> = (0..bones).map(of).collect();
-    hierarchy::build(
-        HANDLES as u32 * bones,
-        triangles.as_flattened().as_flattened(),
-    )
+    hierarchy::build(HANDLES as u32 * bones, triangles.as_flattened().as_flattened())
 }
 
 /// Where a bone hangs.
@@ -113,13 +102,7 @@ fn tree(regions: &[Region]) -> Vec<Hung> {
             root = b;
         }
     }
-    let mut out = vec![
-        Hung {
-            above: None,
-            depth: 0
-        };
-        regions.len()
-    ];
+    let mut out = vec![Hung { above: None, depth: 0 }; regions.len()];
     // How far each bone is from the nearest one in the tree, and which that is.
     let mut near = vec![(f64::INFINITY, u32::MAX); regions.len()];
     let mut open: Vec<usize> = (0..regions.len()).filter(|&b| b != root).collect();
@@ -147,10 +130,7 @@ fn tree(regions: &[Region]) -> Vec<Hung> {
             u32::MAX => root as u32,
             above => above,
         };
-        out[last] = Hung {
-            above: Some(above),
-            depth: out[above as usize].depth + 1,
-        };
+        out[last] = Hung { above: Some(above), depth: out[above as usize].depth + 1 };
     }
 }
 
@@ -174,11 +154,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn region(middle: [f64; 3], half: [f64; 3]) -> Region {
-        Region {
-            middle,
-            half,
-            bounds: [0.0; 6],
-        }
+        Region { middle, half, bounds: [0.0; 6] }
     }
 
     fn check(regions: &[Region]) -> Hierarchy {
@@ -205,12 +181,7 @@ mod tests {
     #[test]
     fn bones_of_a_chain_hang_on_their_neighbours() {
         let chain: Vec<Region> = (0..40)
-            .map(|b| {
-                region(
-                    [f64::from(b), 0.0, 0.0],
-                    [if b == 9 { 0.8 } else { 0.6 }, 0.3, 0.3],
-                )
-            })
+            .map(|b| region([f64::from(b), 0.0, 0.0], [if b == 9 { 0.8 } else { 0.6 }, 0.3, 0.3]))
             .collect();
         let h = check(&chain);
         assert_eq!(h.order[0], 36);
@@ -226,8 +197,7 @@ mod tests {
     #[test]
     fn what_a_bone_does_is_expected_of_the_next() {
         // All move by one affine map: only the root has anything to say.
-        let regions =
-            [0, 1, 2].map(|b| region([f64::from(b) * 1000.0, 50.0, 0.0], [600.0, 400.0, 500.0]));
+        let regions = [0, 1, 2].map(|b| region([f64::from(b) * 1000.0, 50.0, 0.0], [600.0, 400.0, 500.0]));
         let h = check(&regions);
         let at_rest: Vec<[i32; 3]> = (h.order.iter())
             .map(|&p| {
@@ -241,8 +211,7 @@ mod tests {
         for new in h.level(1).end..h.order.len() {
             let expected: f64 = (0..4)
                 .map(|k| {
-                    f64::from(w.weights[new][k]) / 4096.0
-                        * moved(at_rest[w.neighbours[new][k] as usize])
+                    f64::from(w.weights[new][k]) / 4096.0 * moved(at_rest[w.neighbours[new][k] as usize])
                 })
                 .sum();
             assert!((expected - moved(at_rest[new])).abs() < 30.0, "{expected}");
@@ -253,10 +222,7 @@ mod tests {
     fn none_one_many() {
         assert_eq!(levels(&[]).order, []);
         check(&[region([0.0; 3], [1.0; 3])]);
-        assert_eq!(
-            levels(&vec![region([0.0; 3], [1.0; 3]); 1025]),
-            pieces(1025)
-        );
+        assert_eq!(levels(&vec![region([0.0; 3], [1.0; 3]); 1025]), pieces(1025));
     }
 
     proptest! {

@@ -1,5 +1,5 @@
-//! Points moved by bones: rigid parts, and skins. What bones say of a point is a prediction; points that it leaves too far off have a
-//! residual, through [`crate::soft`].
+//! Points moved by bones: rigid parts, and skins. What bones say of a point is a prediction; points that it
+//! leaves too far off have a residual, through [`crate::soft`].
 //!
 //! ```text
 //! x      = Σ w_b · M_b · p                     p: the point at rest, M: 3 × 4, in units of the grid
@@ -18,12 +18,17 @@
 //! | 16 | `grid` | only where no point has a residual: unit, centre, 4 × f32 |
 //! | rest | `residual` | else: static part of cells of the points that have one, with what bones say of frame 0 subtracted |
 //!
-//! **Unit**: per kind of bones that there is, rigid before affine, and for the residual where there is one: varint size, bytes.
+//! **Unit**: per kind of bones that there is, rigid before affine, and for the residual where there is one:
+//! varint size, bytes.
 //!
-//! A bone's *region* is the box of the points at rest whose weight is at least 1/32 of all: middle m, and per axis half its size, at least 1/16 of the largest of them, 1/64 of the largest of the box of all points, and 10⁻³⁰.
-//! The region of a rigid bone is the box of its node. The four *handles* of an affine bone are four corners of that box no two of which share an edge, (+ + +), (+ − −), (− + −), (− − +), as the frame moves them: what a handle is off moves no point of the box farther
-//! than that. [`handles`] has the order in which they are predicted from each other.
-//! Matrices are computed in f64, divided by the unit, and rounded to f32; blends, in the order of the bones' numbers, and products are f32, each operation rounded by itself.
+//! A bone's *region* is the box of the points at rest whose weight is at least 1/32 of all: middle m, and per
+//! axis half its size, at least 1/16 of the largest of them, 1/64 of the largest of the box of all points,
+//! and 10⁻³⁰. The region of a rigid bone is the box of its node. The four *handles* of an affine bone are
+//! four corners of that box no two of which share an edge, (+ + +), (+ − −), (− + −), (− − +), as the frame
+//! moves them: what a handle is off moves no point of the box farther than that. [`handles`] has the order in
+//! which they are predicted from each other. Matrices are computed in f64, divided by the unit, and rounded
+//! to f32; blends, in the order of the bones' numbers, and products are f32, each operation rounded by
+//! itself.
 
 pub mod handles;
 pub mod packed;
@@ -50,7 +55,8 @@ use handles::{HANDLES, affine};
 use packed::Packed;
 pub use rig::{Region, Rig};
 
-/// Columns: what a step along x, y, z adds, and where the origin goes; in units of the grid. The fourth numbers are 0.
+/// Columns: what a step along x, y, z adds, and where the origin goes; in units of the grid. The fourth
+/// numbers are 0.
 pub type Matrix = [[f32; 4]; 4];
 
 /// A row-major 3 × 4 matrix in the world, in units of a grid.
@@ -117,11 +123,7 @@ pub fn encode(parts: &Parts<'_>, out: &mut Vec<u8>) {
         Some(residual) => out.extend_from_slice(residual),
         None => {
             let [x, y, z] = parts.grid.centre;
-            out.extend(
-                [parts.grid.unit, x, y, z]
-                    .iter()
-                    .flat_map(|v| v.to_le_bytes()),
-            );
+            out.extend([parts.grid.unit, x, y, z].iter().flat_map(|v| v.to_le_bytes()));
         }
     }
 }
@@ -163,7 +165,8 @@ pub enum Handles<'a> {
 }
 
 impl Skin {
-    /// Decodes the static part of a mesh whose points have these levels of detail, and triangles. Cells are `wide` or not.
+    /// Decodes the static part of a mesh whose points have these levels of detail, and triangles. Cells are
+    /// `wide` or not.
     pub fn decode(
         bytes: &[u8],
         bones: Bones,
@@ -215,11 +218,7 @@ impl Skin {
         };
         let mut skin = Skin {
             bones,
-            grid: Grid {
-                unit: 1.0,
-                centre: [0.0; 3],
-                steps: [1; LAYERS],
-            },
+            grid: Grid { unit: 1.0, centre: [0.0; 3], steps: [1; LAYERS] },
             rig,
             nodes,
             packed,
@@ -264,7 +263,8 @@ impl Skin {
         Ok(skin)
     }
 
-    /// Numbers points, and with them cells, by their bones: what is fastest to play. Returns the new number of each.
+    /// Numbers points, and with them cells, by their bones: what is fastest to play. Returns the new number
+    /// of each.
     pub fn number_by_bones(&mut self) -> Vec<u32> {
         fn moved<T: Copy + Default>(list: &[T], numbers: &[u32]) -> Vec<T> {
             let mut out = vec![T::default(); list.len()];
@@ -302,14 +302,9 @@ impl Skin {
         out
     }
 
-    /// Matrices of a frame in units of a grid: rigid bones, affine ones, and that of what does not move. `handles` lie in the order of their levels.
-    pub fn matrices(
-        &self,
-        grid: &Grid,
-        transforms: &[Transform],
-        handles: Handles<'_>,
-        out: &mut [Matrix],
-    ) {
+    /// Matrices of a frame in units of a grid: rigid bones, affine ones, and that of what does not move.
+    /// `handles` lie in the order of their levels.
+    pub fn matrices(&self, grid: &Grid, transforms: &[Transform], handles: Handles<'_>, out: &mut [Matrix]) {
         let rigid = self.bones.rigid as usize;
         for (out, t) in out.iter_mut().zip(transforms) {
             *out = matrix(&t.matrix(), grid);
@@ -325,12 +320,8 @@ impl Skin {
             };
             match handles {
                 Handles::None => {}
-                Handles::Narrow(cells) => (cells.iter().enumerate()).for_each(|(i, c)| {
-                    at(
-                        i,
-                        coded.grid.position([c[0].into(), c[1].into(), c[2].into()]),
-                    )
-                }),
+                Handles::Narrow(cells) => (cells.iter().enumerate())
+                    .for_each(|(i, c)| at(i, coded.grid.position([c[0].into(), c[1].into(), c[2].into()]))),
                 Handles::Wide(cells) => (cells.iter().enumerate())
                     .for_each(|(i, c)| at(i, coded.grid.position([c[0], c[1], c[2]]))),
             }
@@ -346,12 +337,7 @@ impl Skin {
     }
 
     /// Cells of a frame, from its matrices and residuals.
-    pub fn compose<W: Cell>(
-        &self,
-        matrices: &[Matrix],
-        residual: &[Vector<W>],
-        out: &mut [Vector<W>],
-    ) {
+    pub fn compose<W: Cell>(&self, matrices: &[Matrix], residual: &[Vector<W>], out: &mut [Vector<W>]) {
         self.rig.pose(Isa::get(), matrices, out);
         for (&v, r) in self.rig.coded.iter().zip(residual) {
             let cell = &mut out[v as usize];

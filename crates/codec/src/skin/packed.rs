@@ -1,5 +1,6 @@
-//! Transforms of rigid bones in 12 bytes each, as a game may hand them to its graphics card as they are: the other form beside [`crate::clip::nodes`]. A frame needs no
-//! other frame. Bones are numbered by when they begin to move, then by when they stop: those that move in a frame, and few others, lie between two edges.
+//! Transforms of rigid bones in 12 bytes each, as a game may hand them to its graphics card as they are: the
+//! other form beside [`crate::clip::nodes`]. A frame needs no other frame. Bones are numbered by when they
+//! begin to move, then by when they stop: those that move in a frame, and few others, lie between two edges.
 //!
 //! **Setup**
 //!
@@ -24,7 +25,8 @@
 //! all in f64; t = place − R·S·m; then rotation, translation and scale are rounded to f32
 //! ```
 //!
-//! Credit: 12-byte transforms, live ranges and null transforms: A. Rasmussen and others, *Geometry caching in Halo 5*, GDC 2017.
+//! Credit: 12-byte transforms, live ranges and null transforms: A. Rasmussen and others, *Geometry caching in
+//! Halo 5*, GDC 2017.
 
 use super::Region;
 use crate::Corrupt;
@@ -94,10 +96,7 @@ impl Bounds {
         if low[0] > high[0] {
             return Bounds::default();
         }
-        Bounds {
-            low,
-            size: [0, 1, 2].map(|k| (high[k] - low[k]).next_up()),
-        }
+        Bounds { low, size: [0, 1, 2].map(|k| (high[k] - low[k]).next_up()) }
     }
 
     fn take(c: &mut Cursor<'_>) -> Result<Bounds, Corrupt> {
@@ -134,12 +133,7 @@ impl Packed {
         if ends.len() != regions.len() {
             return Err(Corrupt("packed transforms: another number of bones"));
         }
-        Ok(Packed {
-            scale,
-            bounds,
-            ends,
-            middles: regions.iter().map(|r| r.middle).collect(),
-        })
+        Ok(Packed { scale, bounds, ends, middles: regions.iter().map(|r| r.middle).collect() })
     }
 
     /// The setup for transforms by frame and bone; `live`: the frames in which each bone moves.
@@ -169,13 +163,7 @@ impl Packed {
     }
 
     /// Writes a frame.
-    pub fn encode_frame(
-        &self,
-        frame: u32,
-        transforms: &[Transform],
-        live: &[Range<u32>],
-        out: &mut Vec<u8>,
-    ) {
+    pub fn encode_frame(&self, frame: u32, transforms: &[Transform], live: &[Range<u32>], out: &mut Vec<u8>) {
         let left = live.iter().position(|l| l.end > frame);
         let right = live.iter().rposition(|l| l.start <= frame);
         let (left, right) = match (left, right) {
@@ -188,9 +176,7 @@ impl Packed {
         out.extend_from_slice(&(left as u16).to_le_bytes());
         out.extend_from_slice(&(right as u16).to_le_bytes());
         bounds.put(out);
-        let words: Vec<Words> = (left..right)
-            .map(|b| self.pack(&transforms[b], b, &bounds))
-            .collect();
+        let words: Vec<Words> = (left..right).map(|b| self.pack(&transforms[b], b, &bounds)).collect();
         put_words(&words, out);
     }
 
@@ -210,21 +196,13 @@ impl Packed {
         let own = c.take(SIZE * usize::from(right - left))?;
         let words = words(own)?;
         *bytes = &bytes[HEAD + own.len()..];
-        let head = Frame {
-            left,
-            right,
-            bounds,
-        };
+        let head = Frame { left, right, bounds };
         Ok((head, words))
     }
 
-    /// Reads the next frame; `out` has room for all bones. `kept` gets its bytes as they are, [`frame_words`] of them; zeros behind.
-    pub fn read(
-        &self,
-        bytes: &mut &[u8],
-        kept: &mut [u32],
-        out: &mut [Transform],
-    ) -> Result<(), Corrupt> {
+    /// Reads the next frame; `out` has room for all bones. `kept` gets its bytes as they are, [`frame_words`]
+    /// of them; zeros behind.
+    pub fn read(&self, bytes: &mut &[u8], kept: &mut [u32], out: &mut [Transform]) -> Result<(), Corrupt> {
         let before = *bytes;
         let (head, words) = self.frame(bytes)?;
         let (own, _) = before[..before.len() - bytes.len()].as_chunks::<4>();
@@ -251,20 +229,12 @@ impl Packed {
         let at = place(t, self.middles[bone]);
         let along = |k: usize| {
             let (low, size) = (f64::from(bounds.low[k]), f64::from(bounds.size[k]));
-            let part = if size > 0.0 {
-                (at[k] - low) / size
-            } else {
-                0.0
-            };
+            let part = if size > 0.0 { (at[k] - low) / size } else { 0.0 };
             (part * STEPS).round().clamp(0.0, STEPS) as u32
         };
         let scale = f64::from(t.scale[0]) / f64::from(self.scale) * STEPS;
         let scale = scale.round().clamp(0.0, STEPS) as u32;
-        [
-            rotation_word(t.rotation.map(f64::from)),
-            along(0) | along(1) << 16,
-            along(2) | scale << 16,
-        ]
+        [rotation_word(t.rotation.map(f64::from)), along(0) | along(1) << 16, along(2) | scale << 16]
     }
 
     /// The transform that words say.
@@ -301,12 +271,10 @@ fn rotation_word(q: [f64; 4]) -> u32 {
     }
     let sign = q[largest].signum();
     let others = (0..4).filter(|&k| k != largest);
-    others
-        .enumerate()
-        .fold((largest as u32) << 30, |word, (i, k)| {
-            let v = (q[k] * sign * SQRT_2 * HALF).round().clamp(-HALF, HALF) + HALF;
-            word | (v as u32) << (10 * i)
-        })
+    others.enumerate().fold((largest as u32) << 30, |word, (i, k)| {
+        let v = (q[k] * sign * SQRT_2 * HALF).round().clamp(-HALF, HALF) + HALF;
+        word | (v as u32) << (10 * i)
+    })
 }
 
 /// Rotation of a word, of unit length: x, y, z, w.
@@ -345,11 +313,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn regions(middles: &[[f64; 3]]) -> Vec<Region> {
-        let of = |&middle: &[f64; 3]| Region {
-            middle,
-            half: [1.0; 3],
-            bounds: [0.0; 6],
-        };
+        let of = |&middle: &[f64; 3]| Region { middle, half: [1.0; 3], bounds: [0.0; 6] };
         middles.iter().map(of).collect()
     }
 
@@ -378,11 +342,7 @@ mod tests {
 
     #[test]
     fn e08_nothing_is_left_of_a_scale_of_zero() {
-        let gone = Transform {
-            scale: [0.0; 3],
-            translation: [5.0, 0.0, 0.0],
-            ..Transform::IDENTITY
-        };
+        let gone = Transform { scale: [0.0; 3], translation: [5.0, 0.0, 0.0], ..Transform::IDENTITY };
         let regions = regions(&[[1.0, 1.0, 1.0]]);
         let frames = [vec![Transform::IDENTITY], vec![gone]];
         let packed = Packed::new(&frames, &[1..2], &regions);
@@ -399,16 +359,12 @@ mod tests {
         // Four bones, by when they begin: 0 moves in frames 1 and 2, 1 in 2, 2 in 2 to 4, 3 never.
         let live = [1..3, 2..3, 2..5, 9..9];
         let regions = regions(&[[0.0; 3]; 4]);
-        let at = |x: f32| Transform {
-            translation: [x, 0.0, 0.0],
-            ..Transform::IDENTITY
-        };
+        let at = |x: f32| Transform { translation: [x, 0.0, 0.0], ..Transform::IDENTITY };
         let of = |f: u32, b: usize| {
             let moved = (f + 1).min(live[b].end).saturating_sub(live[b].start);
             at(moved as f32 * (b as f32 + 1.0))
         };
-        let frames: Vec<Vec<Transform>> =
-            (0..6).map(|f| (0..4).map(|b| of(f, b)).collect()).collect();
+        let frames: Vec<Vec<Transform>> = (0..6).map(|f| (0..4).map(|b| of(f, b)).collect()).collect();
         let packed = Packed::new(&frames, &live, &regions);
         let edges = [[0, 0], [0, 1], [0, 3], [2, 3], [2, 3], [3, 3]];
         for (f, [left, right]) in (0u32..).zip(edges) {
@@ -416,18 +372,11 @@ mod tests {
             packed.encode_frame(f, &frames[f as usize], &live, &mut bytes);
             assert_eq!(bytes.len(), 28 + 12 * (right - left));
             let (head, _) = packed.frame(&mut &bytes[..]).unwrap();
-            assert_eq!(
-                [head.left, head.right].map(usize::from),
-                [left, right],
-                "frame {f}"
-            );
+            assert_eq!([head.left, head.right].map(usize::from), [left, right], "frame {f}");
             let mut out = vec![at(77.0); 4];
             packed.read(&mut &bytes[..], &mut [], &mut out).unwrap();
             for (out, want) in out.iter().zip(&frames[f as usize]) {
-                assert!(
-                    (out.translation[0] - want.translation[0]).abs() < 1e-4,
-                    "frame {f}"
-                );
+                assert!((out.translation[0] - want.translation[0]).abs() < 1e-4, "frame {f}");
             }
         }
     }

@@ -1,4 +1,5 @@
-//! Points and the bones they hang on, and the kernel that moves them: sorted by bones, eight points of the same ones side by side; points that share theirs with few others one by one.
+//! Points and the bones they hang on, and the kernel that moves them: sorted by bones, eight points of the
+//! same ones side by side; points that share theirs with few others one by one.
 
 use super::Matrix;
 use super::weights::{self, Weights};
@@ -72,23 +73,17 @@ pub struct Rig {
 }
 
 impl Rig {
-    /// From its parts; `bones` of them. `order`: which point of the mesh each is; what follows each other there does so among points of the same bones.
+    /// From its parts; `bones` of them. `order`: which point of the mesh each is; what follows each other
+    /// there does so among points of the same bones.
     pub fn new(rest: Vec<[f32; 3]>, weights: &Weights, bones: u32, order: &[u32]) -> Rig {
-        let mut rig = Rig {
-            starts: vec![0],
-            rest,
-            ..Rig::default()
-        };
+        let mut rig = Rig { starts: vec![0], rest, ..Rig::default() };
         let unit = 1.0 / (1u32 << weights.depth) as f32;
         let (low, high) = (f32::INFINITY, f32::NEG_INFINITY);
         let mut boxes = vec![[low, low, low, high, high, high]; bones as usize];
         for v in 0..weights.points() {
             let own = weights.of(v);
             for &(bone, weight) in own {
-                rig.pulls.push(Pull {
-                    bone: bone.into(),
-                    weight: f32::from(weight) * unit,
-                });
+                rig.pulls.push(Pull { bone: bone.into(), weight: f32::from(weight) * unit });
                 if u32::from(weight) << 5 >= 1 << weights.depth {
                     let space = &mut boxes[usize::from(bone)];
                     for (k, &x) in rig.rest[v].iter().enumerate() {
@@ -99,10 +94,7 @@ impl Rig {
             }
             if own.is_empty() {
                 // Number `bones` is that of what does not move.
-                rig.pulls.push(Pull {
-                    bone: bones,
-                    weight: 1.0,
-                });
+                rig.pulls.push(Pull { bone: bones, weight: 1.0 });
             }
             // However they are coded: more points have the same ones then.
             let first = rig.starts[v] as usize;
@@ -119,7 +111,8 @@ impl Rig {
                 whole[k + 3] = whole[k + 3].max(x);
             }
         }
-        // A bone of a few points that lie together pulls at others far away, which handles too near to each other would throw anywhere.
+        // A bone of a few points that lie together pulls at others far away, which handles too near to each
+        // other would throw anywhere.
         let least = largest(halves(whole)) / 64.0;
         rig.regions = boxes.into_iter().map(|b| region(b, least)).collect();
         rig.sort(order);
@@ -166,7 +159,8 @@ impl Rig {
         (self.groups, self.loners) = (groups, loners);
     }
 
-    /// Numbers points anew, so that those of the same bones follow each other and [`Rig::pose`] writes eight at once. Returns the new number of each.
+    /// Numbers points anew, so that those of the same bones follow each other and [`Rig::pose`] writes eight
+    /// at once. Returns the new number of each.
     pub fn number_by_bones(&mut self) -> Vec<u32> {
         let groups = self.groups.iter_mut().map(|g| &mut g.cells);
         let loners = self.loners.iter_mut().map(|l| &mut l.cells);
@@ -242,11 +236,7 @@ impl Rig {
 
     /// The same as cells.
     pub fn pose<W: Cell>(&self, isa: Isa, matrices: &[Matrix], out: &mut [Vector<W>]) {
-        let task = Pose {
-            rig: self,
-            matrices,
-            out,
-        };
+        let task = Pose { rig: self, matrices, out };
         lanes::run(isa, task);
     }
 }
@@ -426,9 +416,5 @@ fn region(bounds: [f32; 6], least: f64) -> Region {
     let b = bounds.map(f64::from);
     let half = halves(bounds);
     let least = least.max(largest(half) / 16.0).max(1e-30);
-    Region {
-        middle: [0, 1, 2].map(|k| (b[k] + b[k + 3]) * 0.5),
-        half: half.map(|h| h.max(least)),
-        bounds,
-    }
+    Region { middle: [0, 1, 2].map(|k| (b[k] + b[k + 3]) * 0.5), half: half.map(|h| h.max(least)), bounds }
 }

@@ -100,9 +100,7 @@ proptest! {
 fn labels_of_whole_pieces_cost_next_to_nothing() {
     // Twenty pieces of 64 points each.
     let (count, own) = grid(8, 8);
-    let triangles: Vec<u32> = (0..20)
-        .flat_map(|piece| own.iter().map(move |t| t + piece * count))
-        .collect();
+    let triangles: Vec<u32> = (0..20).flat_map(|piece| own.iter().map(move |t| t + piece * count)).collect();
     let levels = hierarchy::build(20 * count, &triangles);
     let mut weights = Weights::new(3);
     for &point in &levels.order {
@@ -174,10 +172,7 @@ fn bounds_of_counts() {
     let levels = hierarchy::build(3, &[0, 1, 2]);
     assert!(read(&[], &levels, 1 << 17, 4).is_err());
     assert!(read(&[], &levels, 4, MOST_DEPTH + 1).is_err());
-    let bones = Bones {
-        rigid: 1,
-        ..Bones::default()
-    };
+    let bones = Bones { rigid: 1, ..Bones::default() };
     let sets = &mut Sets::default();
     for length in 0..40 {
         let bytes = vec![0; length];
@@ -188,19 +183,10 @@ fn bounds_of_counts() {
 
 #[test]
 fn handles_say_the_matrix() {
-    let region = Region {
-        middle: [1.0, 2.0, 3.0],
-        half: [0.5, 0.25, 2.0],
-        bounds: [0.0; 6],
-    };
-    let m = [
-        [0.0, -1.0, 0.0, 4.0],
-        [2.0, 0.0, 0.5, 0.0],
-        [0.0, 0.0, 1.0, -1.0],
-    ];
+    let region = Region { middle: [1.0, 2.0, 3.0], half: [0.5, 0.25, 2.0], bounds: [0.0; 6] };
+    let m = [[0.0, -1.0, 0.0, 4.0], [2.0, 0.0, 0.5, 0.0], [0.0, 0.0, 1.0, -1.0]];
     let apply = |p: [f64; 3]| {
-        [0, 1, 2]
-            .map(|r: usize| (m[r][0] * p[0] + m[r][1] * p[1] + m[r][2] * p[2] + m[r][3]) as f32)
+        [0, 1, 2].map(|r: usize| (m[r][0] * p[0] + m[r][1] * p[1] + m[r][2] * p[2] + m[r][3]) as f32)
     };
     let [x, y, z] = region.middle;
     let [a, b, c] = region.half;

@@ -10,7 +10,8 @@
 //!   weight       of all but the first: less what its share of the weights says, but within 1 … what is left; the first has the rest
 //! ```
 //!
-//! Weights are whole numbers whose sum is 2^depth. A point without bones stays where it is at rest, but for its residual.
+//! Weights are whole numbers whose sum is 2^depth. A point without bones stays where it is at rest, but for
+//! its residual.
 
 use crate::Corrupt;
 use crate::soft::hierarchy::Hierarchy;
@@ -44,11 +45,7 @@ pub struct Weights {
 impl Weights {
     /// None yet.
     pub fn new(depth: u32) -> Weights {
-        Weights {
-            depth,
-            starts: vec![0],
-            ..Weights::default()
-        }
+        Weights { depth, starts: vec![0], ..Weights::default() }
     }
 
     /// Bones of a point.
@@ -85,7 +82,8 @@ struct Coder<B: Bits> {
     top: [[B::Context; 16]; 16],
 }
 
-/// Reads or writes the bones of all points of `hierarchy`, in its order. `given` is what is written; a reader has none.
+/// Reads or writes the bones of all points of `hierarchy`, in its order. `given` is what is written; a reader
+/// has none.
 pub fn code<B: Bits<Context = Chance>>(
     bits: B,
     hierarchy: &Hierarchy,
@@ -150,8 +148,7 @@ pub fn code<B: Bits<Context = Chance>>(
             if !(coder.bits).bit(&mut coder.more[count.min(3)], wanted.is_some()) {
                 break;
             }
-            let new =
-                (coder.bits).bit(&mut coder.new, wanted.is_some_and(|b| u32::from(b) == next));
+            let new = (coder.bits).bit(&mut coder.new, wanted.is_some_and(|b| u32::from(b) == next));
             let bone = match new {
                 true => next,
                 false => {
@@ -172,9 +169,7 @@ pub fn code<B: Bits<Context = Chance>>(
         let coded = match count {
             0 => true,
             _ => {
-                let some = ring
-                    .iter()
-                    .filter(|&&n| out.coded.get(n as usize) == Some(&true));
+                let some = ring.iter().filter(|&&n| out.coded.get(n as usize) == Some(&true));
                 let context = match some.count() {
                     0 => 0,
                     n if n == ring.len() => 3,
@@ -293,10 +288,6 @@ impl<B: Bits<Context = Chance>> Coder<B> {
             };
             size_out = size_out << 1 | u32::from(bit);
         }
-        if negative {
-            -(size_out as i32)
-        } else {
-            size_out as i32
-        }
+        if negative { -(size_out as i32) } else { size_out as i32 }
     }
 }

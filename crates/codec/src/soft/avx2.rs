@@ -1,16 +1,21 @@
-//! Decoding of a bundle with AVX2: the same bits as [`super::bundle::decode_scalar`], five to six times as fast.
+//! Decoding of a bundle with AVX2: the same bits as [`super::bundle::decode_scalar`], five to six times as
+//! fast.
 //!
-//! * **Prediction**: innovations of a bundle lie side by side, so one 32-byte load is a neighbour in four frames; weights are
-//!   multiplied in pairs (`vpmaddwd`), and the magnitudes, fourth in each vector, are summed by weights of 1.
-//! * **Context**: the class of a sum is in the leading bits of the sum as a float; table and shift come from one gather.
-//! * **Range coding**: 16 lanes in two registers; slots are gathered, words dealt to the lanes that take one by a
-//!   permutation that the mask of these lanes looks up.
-//! * **Raw bits**: their numbers follow from the tokens, positions are a prefix sum, a gather fetches all. A block with an
-//!   escape or with large shifts is decoded vertex by vertex; one whose tokens are all zero has none.
+//! * **Prediction**: innovations of a bundle lie side by side, so one 32-byte load is a neighbour in four
+//!   frames; weights are multiplied in pairs (`vpmaddwd`), and the magnitudes, fourth in each vector, are
+//!   summed by weights of 1.
+//! * **Context**: the class of a sum is in the leading bits of the sum as a float; table and shift come from
+//!   one gather.
+//! * **Range coding**: 16 lanes in two registers; slots are gathered, words dealt to the lanes that take one
+//!   by a permutation that the mask of these lanes looks up.
+//! * **Raw bits**: their numbers follow from the tokens, positions are a prefix sum, a gather fetches all. A
+//!   block with an escape or with large shifts is decoded vertex by vertex; one whose tokens are all zero has
+//!   none.
 //!
 //! * **Packed residuals**: a gather fetches the fields of eight vertices, shifts take them apart.
 //!
-//! Vertices stand in registers in the order 0 1 4 5 2 3 6 7 ([`ORDER`]), as shuffles of 4-vectors within halves give them.
+//! Vertices stand in registers in the order 0 1 4 5 2 3 6 7 ([`ORDER`]), as shuffles of 4-vectors within
+//! halves give them.
 
 #![allow(unsafe_code)]
 
@@ -29,8 +34,8 @@ use std::arch::x86_64::*;
 /// What the kernels need of a mesh, arranged for them. Neighbours are known to be points.
 #[derive(Debug, Clone, Default)]
 pub struct Plan {
-    /// By point, and zeros for a block more: where four neighbours are among lines, each in a list of its own, and their
-    /// weights.
+    /// By point, and zeros for a block more: where four neighbours are among lines, each in a list of its
+    /// own, and their weights.
     pub(super) near: [Vec<u32>; 4],
     pub(super) weights: Vec<[i16; 4]>,
     pub(super) points: usize,
@@ -39,7 +44,8 @@ pub struct Plan {
 /// What the kernels look contexts up in: depends on the tables alone.
 #[derive(Debug)]
 pub struct Contexts {
-    /// Per layer, by class of neighbours (of a float's leading bits) and of references: table · 4096 | shift << 24.
+    /// Per layer, by class of neighbours (of a float's leading bits) and of references: table · 4096 | shift
+    /// << 24.
     directory: Box<[[u32; DIRECTORY]]>,
     /// For AVX-512.
     pub(super) lookup: Option<Box<Lookup>>,
@@ -68,9 +74,7 @@ impl Contexts {
             u32::from(table) << 12 | tables::shift(near) << 24
         };
         Contexts {
-            directory: (0..LAYERS)
-                .map(|layer| std::array::from_fn(|index| entry(layer, index)))
-                .collect(),
+            directory: (0..LAYERS).map(|layer| std::array::from_fn(|index| entry(layer, index))).collect(),
             lookup: Lookup::new(map, slots).map(Box::new),
         }
     }
@@ -109,8 +113,8 @@ fn padded<T: Clone + Default>(values: impl Iterator<Item = T>) -> Vec<T> {
     values.chain(more).collect()
 }
 
-/// Tokens: how to find their raw bits. Bits 0–2 sign of an axis, 3–8 class bits, 9–17 base, 18 parity, 19–23 number of bits
-/// without shifts.
+/// Tokens: how to find their raw bits. Bits 0–2 sign of an axis, 3–8 class bits, 9–17 base, 18 parity, 19–23
+/// number of bits without shifts.
 pub(super) static TOKEN_BITS: [[u32; 256]; 2] = token_bits();
 
 const fn token_bits() -> [[u32; 256]; 2] {
@@ -190,7 +194,8 @@ pub(super) fn decode(
     if !fits {
         return false;
     }
-    // SAFETY: AVX2 is there (the first argument says so), and all slices have the lengths that the kernel relies on.
+    // SAFETY: AVX2 is there (the first argument says so), and all slices have the lengths that the kernel
+    // relies on.
     unsafe { run(plan, s, bundle, source, out, scratch) };
     true
 }
@@ -214,17 +219,10 @@ unsafe fn run(
     let frames = out.len();
     let mut tail = [[[[0i16; 4]; BLOCK]; REFERENCES + 1]; BUNDLE];
     for level in 0..s.hierarchy.levels() {
-        let rho = |f: usize| {
-            bundle
-                .heads
-                .get(f)
-                .map_or(0, |h| 4 * i32::from(h.rho[level]))
-        };
+        let rho = |f: usize| bundle.heads.get(f).map_or(0, |h| 4 * i32::from(h.rho[level]));
         let both = |a: i32, b: i32| eight([a, a, a, a, b, b, b, b]);
-        let rho = [
-            [both(rho(0), rho(2)), both(rho(1), rho(3))],
-            [both(rho(4), rho(6)), both(rho(5), rho(7))],
-        ];
+        let rho =
+            [[both(rho(0), rho(2)), both(rho(1), rho(3))], [both(rho(4), rho(6)), both(rho(5), rho(7))]];
         let range = s.hierarchy.level(level);
         for vertices in bundle::blocks(range.clone()) {
             let start = vertices.start;
@@ -251,11 +249,7 @@ unsafe fn run(
                     let from = if inside { from } else { &tail[f][k][..] };
                     block.references[f][k] = from.as_ptr().cast();
                 }
-                let to = if inside {
-                    &mut out[f][start..]
-                } else {
-                    &mut tail[f][REFERENCES][..]
-                };
+                let to = if inside { &mut out[f][start..] } else { &mut tail[f][REFERENCES][..] };
                 block.out[f] = to.as_mut_ptr().cast();
             }
             let mut predicted = [[_mm256_setzero_si256(); QUADS]; BUNDLE];
@@ -291,10 +285,7 @@ fn active(count: usize) -> [__m256i; 2] {
     let count = _mm256_set1_epi32(count.min(BLOCK) as i32);
     let first = _mm256_setr_epi32(0, 1, 4, 5, 2, 3, 6, 7);
     let second = _mm256_add_epi32(first, _mm256_set1_epi32(8));
-    [
-        _mm256_cmpgt_epi32(count, first),
-        _mm256_cmpgt_epi32(count, second),
-    ]
+    [_mm256_cmpgt_epi32(count, first), _mm256_cmpgt_epi32(count, second)]
 }
 
 /// A run of bytes that can be read up to 64 bytes beyond its end, or anywhere beyond.
@@ -508,8 +499,7 @@ impl<'a> Stream<'a> {
         let window = |p: __m256i| {
             let at = _mm256_add_epi32(p, bit);
             // SAFETY: 16 vertices of at most 25 bits lie within 128 bytes.
-            let words =
-                unsafe { _mm256_i32gather_epi32::<1>(from.cast(), _mm256_srli_epi32::<3>(at)) };
+            let words = unsafe { _mm256_i32gather_epi32::<1>(from.cast(), _mm256_srli_epi32::<3>(at)) };
             _mm256_srlv_epi32(words, _mm256_and_si256(at, _mm256_set1_epi32(7)))
         };
         [window(positions[0]), window(positions[1])]
@@ -520,16 +510,10 @@ impl<'a> Stream<'a> {
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     unsafe fn plain(&mut self, tokens: [__m256i; 2]) -> Residual {
         let escape = _mm256_set1_epi32(i32::from(ESCAPE));
-        let escapes = _mm256_or_si256(
-            _mm256_cmpeq_epi32(tokens[0], escape),
-            _mm256_cmpeq_epi32(tokens[1], escape),
-        );
+        let escapes =
+            _mm256_or_si256(_mm256_cmpeq_epi32(tokens[0], escape), _mm256_cmpeq_epi32(tokens[1], escape));
         if _mm256_testz_si256(escapes, escapes) == 0 {
-            return self.slowly(
-                tokens,
-                [_mm256_setzero_si256(); 2],
-                [_mm256_set1_epi32(ALL); 2],
-            );
+            return self.slowly(tokens, [_mm256_setzero_si256(); 2], [_mm256_set1_epi32(ALL); 2]);
         }
         let entry = |t: __m256i| {
             // SAFETY: tokens are below 256.
@@ -545,11 +529,9 @@ impl<'a> Stream<'a> {
         let each = |e: __m256i, mut bits: __m256i| {
             let parity = _mm256_and_si256(_mm256_srli_epi32::<18>(e), one);
             let mut axis = |sign: __m256i, extra: __m256i, base: __m256i| {
-                let negative =
-                    _mm256_sub_epi32(_mm256_setzero_si256(), _mm256_and_si256(bits, sign));
+                let negative = _mm256_sub_epi32(_mm256_setzero_si256(), _mm256_and_si256(bits, sign));
                 bits = _mm256_srlv_epi32(bits, sign);
-                let low =
-                    _mm256_andnot_si256(_mm256_sllv_epi32(_mm256_set1_epi32(ALL), extra), bits);
+                let low = _mm256_andnot_si256(_mm256_sllv_epi32(_mm256_set1_epi32(ALL), extra), bits);
                 bits = _mm256_srlv_epi32(bits, extra);
                 let a = _mm256_add_epi32(base, low);
                 let v = _mm256_add_epi32(_mm256_add_epi32(a, a), parity);
@@ -606,8 +588,7 @@ impl<'a> Stream<'a> {
         }
         let entry = |n: usize| {
             let shifted = _mm256_cmpgt_epi32(shifts[n], zero);
-            let index =
-                _mm256_or_si256(tokens[n], _mm256_and_si256(shifted, _mm256_set1_epi32(256)));
+            let index = _mm256_or_si256(tokens[n], _mm256_and_si256(shifted, _mm256_set1_epi32(256)));
             // SAFETY: tokens are below 256.
             unsafe { _mm256_i32gather_epi32::<4>(TOKEN_BITS.as_ptr().cast(), index) }
         };
@@ -633,8 +614,7 @@ impl<'a> Stream<'a> {
                 let negative = _mm256_sub_epi32(zero, _mm256_and_si256(bits, sign));
                 bits = _mm256_srlv_epi32(bits, sign);
                 let width = _mm256_add_epi32(extra, k);
-                let low =
-                    _mm256_andnot_si256(_mm256_sllv_epi32(_mm256_set1_epi32(ALL), width), bits);
+                let low = _mm256_andnot_si256(_mm256_sllv_epi32(_mm256_set1_epi32(ALL), width), bits);
                 bits = _mm256_srlv_epi32(bits, width);
                 let a = _mm256_add_epi32(_mm256_sllv_epi32(base, k), low);
                 let v = _mm256_add_epi32(_mm256_add_epi32(a, a), parity);
@@ -671,12 +651,7 @@ impl<'a> Stream<'a> {
     /// Residuals of any kind, one by one.
     #[cold]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-    fn slowly(
-        &mut self,
-        tokens: [__m256i; 2],
-        shifts: [__m256i; 2],
-        active: [__m256i; 2],
-    ) -> Residual {
+    fn slowly(&mut self, tokens: [__m256i; 2], shifts: [__m256i; 2], active: [__m256i; 2]) -> Residual {
         let tokens = tokens.map(|x| values(x));
         let shifts = shifts.map(|x| values(x));
         let active = active.map(|x| values(x));
@@ -776,9 +751,7 @@ impl<'a> Kernel<'a> {
                 None => std::ptr::null(),
             }),
             slots: ready.map_or(std::ptr::null(), |ready| ready.slots.as_ptr().cast()),
-            step: bundle
-                .layers
-                .map(|l| _mm256_set1_epi16(s.grid.steps[l] as i16)),
+            step: bundle.layers.map(|l| _mm256_set1_epi16(s.grid.steps[l] as i16)),
             coefficients,
             wide,
             innovation,
@@ -813,7 +786,8 @@ impl<'a> Kernel<'a> {
                 };
                 let (w0, w1) = (pair(0), pair(1));
                 for h in 0..HALVES {
-                    // SAFETY: neighbours are points, which have a line or, where there is one half, half a line.
+                    // SAFETY: neighbours are points, which have a line or, where there is one half, half a
+                    // line.
                     let load = |offset: u32| unsafe {
                         let at = offset as usize * HALVES / 2 + 32 * h;
                         _mm256_load_si256(self.innovation.add(at).cast())
@@ -872,10 +846,7 @@ impl<'a> Kernel<'a> {
                     let past = [fourths(past(0), past(1)), fourths(past(2), past(3))];
                     let near = match root {
                         false => [fourths(p[0], p[1]), fourths(p[2], p[3])],
-                        true => [
-                            _mm256_slli_epi32::<2>(past[0]),
-                            _mm256_slli_epi32::<2>(past[1]),
-                        ],
+                        true => [_mm256_slli_epi32::<2>(past[0]), _mm256_slli_epi32::<2>(past[1])],
                     };
                     // SAFETY: as here.
                     unsafe {
@@ -897,10 +868,7 @@ impl<'a> Kernel<'a> {
                 );
                 let size = _mm256_min_epu16(size, _mm256_set1_epi16(4095));
                 let xy = [_mm256_unpacklo_epi16(x, y), _mm256_unpackhi_epi16(x, y)];
-                let zm = [
-                    _mm256_unpacklo_epi16(z, size),
-                    _mm256_unpackhi_epi16(z, size),
-                ];
+                let zm = [_mm256_unpacklo_epi16(z, size), _mm256_unpackhi_epi16(z, size)];
                 let d = [
                     _mm256_unpacklo_epi32(xy[0], zm[0]),
                     _mm256_unpackhi_epi32(xy[0], zm[0]),
@@ -915,8 +883,7 @@ impl<'a> Kernel<'a> {
             for quad in 0..QUADS {
                 let [a, b, c, d] = [load(0, quad), load(1, quad), load(2, quad), load(3, quad)];
                 let blend = |ab_: __m256i, cd_: __m256i| {
-                    let sum =
-                        _mm256_add_epi32(_mm256_madd_epi16(ab_, ab), _mm256_madd_epi16(cd_, cd));
+                    let sum = _mm256_add_epi32(_mm256_madd_epi16(ab_, ab), _mm256_madd_epi16(cd_, cd));
                     wrapped!(_mm256_add_epi32(sum, _mm256_set1_epi32(128)), 8)
                 };
                 let t = _mm256_packs_epi32(

@@ -1,14 +1,18 @@
-//! Decoding of a unit with AVX-512: the same bits as [`super::bundle::decode_scalar`], and twice as fast as [`super::avx2`].
+//! Decoding of a unit with AVX-512: the same bits as [`super::bundle::decode_scalar`], and twice as fast as
+//! [`super::avx2`].
 //!
-//! * **Prediction**: the innovations of a vertex in eight frames are one register, and one cache line. Weights are
-//!   multiplied in pairs and summed by one instruction (`vpdpwssd`); the magnitudes, fourth in each vector, have weight 1.
-//!   A unit of one frame has its innovations vertex by vertex; neighbours are gathered.
+//! * **Prediction**: the innovations of a vertex in eight frames are one register, and one cache line.
+//!   Weights are multiplied in pairs and summed by one instruction (`vpdpwssd`); the magnitudes, fourth in
+//!   each vector, have weight 1. A unit of one frame has its innovations vertex by vertex; neighbours are
+//!   gathered.
 //! * **Context**: sums become classes, and classes tables, by permutations of bytes (`vpermi2b`).
-//! * **Range coding**: 16 lanes are one register. Whether a token is 0 is seen without its table: tables take more than the
-//!   first cache holds, and are read for the other tokens only. Words are dealt to the lanes that take one by `vpexpandd`.
-//! * **Raw bits**: numbers of bits follow from the tokens, positions are a prefix sum, and a permutation of bytes brings
-//!   each vertex the four bytes that it needs.
-//! * **Packed residuals**: a permutation of bytes and shifts by word; `vpexpandq` deals them to the vertices of a mask.
+//! * **Range coding**: 16 lanes are one register. Whether a token is 0 is seen without its table: tables take
+//!   more than the first cache holds, and are read for the other tokens only. Words are dealt to the lanes
+//!   that take one by `vpexpandd`.
+//! * **Raw bits**: numbers of bits follow from the tokens, positions are a prefix sum, and a permutation of
+//!   bytes brings each vertex the four bytes that it needs.
+//! * **Packed residuals**: a permutation of bytes and shifts by word; `vpexpandq` deals them to the vertices
+//!   of a mask.
 
 #![allow(unsafe_code)]
 
@@ -48,12 +52,8 @@ pub struct Lookup {
 }
 
 /// What stands for it where there are no tokens.
-static NO_LOOKUP: Lookup = Lookup {
-    near: [0; 128],
-    shift: [0; 128],
-    tables: [[0; 128]; LAYERS],
-    zeros: [0; 32],
-};
+static NO_LOOKUP: Lookup =
+    Lookup { near: [0; 128], shift: [0; 128], tables: [[0; 128]; LAYERS], zeros: [0; 32] };
 
 impl Lookup {
     pub fn new(map: &[u8; CONTEXTS], slots: &[super::rans::Slots]) -> Option<Lookup> {
@@ -117,7 +117,8 @@ pub(super) fn decode(
     if !fits {
         return false;
     }
-    // SAFETY: AVX-512 is there (the first argument says so), and all slices have the lengths that the kernel relies on.
+    // SAFETY: AVX-512 is there (the first argument says so), and all slices have the lengths that the kernel
+    // relies on.
     unsafe { run(plan, lookup, s, bundle, source, out, scratch) };
     true
 }
@@ -340,7 +341,8 @@ impl<'a> Kernel<'a> {
             let ahead = (start + BLOCK).min(self.plan.points);
             for near in &self.plan.near {
                 for v in ahead..ahead + BLOCK {
-                    // SAFETY: there are zeros for a whole block behind the last point. Asking for memory touches nothing.
+                    // SAFETY: there are zeros for a whole block behind the last point. Asking for memory
+                    // touches nothing.
                     unsafe {
                         let offset = *near.as_ptr().add(v) as usize;
                         _mm_prefetch::<_MM_HINT_T0>(self.innovation.byte_add(offset).cast());
@@ -532,8 +534,8 @@ impl<'a> Kernel<'a> {
 }
 
 kernel! {
-/// `sum` plus products of pairs of words. The compiler makes three instructions of two of these, to end sooner; what
-/// counts here is how many there are.
+/// `sum` plus products of pairs of words. The compiler makes three instructions of two of these, to end
+/// sooner; what counts here is how many there are.
 fn products(mut sum: __m512i, a: __m512i, b: __m512i) -> __m512i {
     // SAFETY: AVX-512 VNNI is there, and nothing but the register changes.
     unsafe {

@@ -1,6 +1,7 @@
 //! Adaptive binary range coder for the few numbers of the static part that deserve it. Lossless.
 //!
-//! Each bit has a model, the probability of 0 in 1/4096, which moves a sixteenth of the way (a quarter and an eighth for
+//! Each bit has a model, the probability of 0 in 1/4096, which moves a sixteenth of the way (a quarter and an
+//! eighth for
 //! the first two bits) towards what it saw.
 //! Credit: G. N. N. Martin, "Range encoding", 1979; the carry handling is I. Pavlov's (LZMA).
 
@@ -13,10 +14,7 @@ pub struct Model {
 
 impl Default for Model {
     fn default() -> Self {
-        Model {
-            zero: 1 << 15,
-            used: 0,
-        }
+        Model { zero: 1 << 15, used: 0 }
     }
 }
 
@@ -48,13 +46,7 @@ pub struct Writer {
 
 impl Default for Writer {
     fn default() -> Writer {
-        Writer {
-            low: 0,
-            range: u32::MAX,
-            cache: 0,
-            pending: 1,
-            bytes: Vec::new(),
-        }
+        Writer { low: 0, range: u32::MAX, cache: 0, pending: 1, bytes: Vec::new() }
     }
 }
 
@@ -132,11 +124,7 @@ pub struct Reader<'a> {
 impl<'a> Reader<'a> {
     /// At the first bit.
     pub fn new(bytes: &'a [u8]) -> Reader<'a> {
-        let mut r = Reader {
-            bytes,
-            code: 0,
-            range: u32::MAX,
-        };
+        let mut r = Reader { bytes, code: 0, range: u32::MAX };
         for _ in 0..4 {
             r.pull();
         }
@@ -183,9 +171,7 @@ impl<'a> Reader<'a> {
 
     /// `count` bits without models.
     pub fn plain(&mut self, count: u32) -> u32 {
-        (0..count).fold(0, |v, _| {
-            v << 1 | u32::from(self.bit(&mut Model::default()))
-        })
+        (0..count).fold(0, |v, _| v << 1 | u32::from(self.bit(&mut Model::default())))
     }
 
     /// True if no byte is left that was not needed.

@@ -5,8 +5,9 @@
 //!     the residuals of the block's vertices                         this is the order of tokens and raw bits
 //! ```
 //!
-//! So neighbours and weights are read once for eight frames, whose innovations lie side by side in one cache line. A
-//! frame that refers to another of its unit needs only the same vertex of it, which has just been decoded.
+//! So neighbours and weights are read once for eight frames, whose innovations lie side by side in one cache
+//! line. A frame that refers to another of its unit needs only the same vertex of it, which has just been
+//! decoded.
 
 use super::cell::Cell;
 use super::decode::{Body, Head, Static, Vector, add};
@@ -38,9 +39,7 @@ impl<W> Bundle<'_, W> {
             Reference::Inside(frame) => frame < f,
         };
         let frames = self.references.iter().enumerate().take(self.heads.len());
-        frames
-            .flat_map(|(f, all)| all.iter().map(move |r| (f, r)))
-            .all(|(f, r)| fits(f, r))
+        frames.flat_map(|(f, all)| all.iter().map(move |r| (f, r))).all(|(f, r)| fits(f, r))
     }
 }
 
@@ -56,9 +55,7 @@ pub enum Reference<'a, W> {
 /// Blocks of a level of vertices `range`.
 pub fn blocks(range: Range<usize>) -> impl Iterator<Item = Range<usize>> {
     let end = range.end;
-    range
-        .step_by(BLOCK)
-        .map(move |start| start..end.min(start + BLOCK))
+    range.step_by(BLOCK).map(move |start| start..end.min(start + BLOCK))
 }
 
 /// Vectors of scratch memory that decoding needs: eight per point, and a little.
@@ -104,12 +101,7 @@ pub(super) fn decode_scalar<W: Cell>(
                     });
                     let inn = add(p, q, step);
                     scratch[v * count + f] = inn;
-                    out[f][v] = [
-                        t[0].plus(inn[0]),
-                        t[1].plus(inn[1]),
-                        t[2].plus(inn[2]),
-                        inn[3],
-                    ];
+                    out[f][v] = [t[0].plus(inn[0]), t[1].plus(inn[1]), t[2].plus(inn[2]), inn[3]];
                 }
             }
         }

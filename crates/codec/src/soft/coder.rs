@@ -1,4 +1,5 @@
-//! Codes one frame: prediction, choice of residuals, reconstruction exactly as the decoder's, and the check of the error.
+//! Codes one frame: prediction, choice of residuals, reconstruction exactly as the decoder's, and the check
+//! of the error.
 
 use super::bundle::{self, BLOCK};
 use super::cell::Cell;
@@ -57,12 +58,7 @@ impl Target {
 }
 
 /// [`Target::prepare`].
-struct Prepare<'a, W>(
-    &'a mut Target,
-    &'a Grid,
-    &'a mut bool,
-    std::marker::PhantomData<W>,
-);
+struct Prepare<'a, W>(&'a mut Target, &'a Grid, &'a mut bool, std::marker::PhantomData<W>);
 
 impl<W: Cell> Task for Prepare<'_, W> {
     #[inline(always)]
@@ -102,8 +98,8 @@ pub struct Coding {
 /// What tokens cost by a table and a shift.
 #[derive(Clone)]
 struct Costs {
-    /// Bits with raw ones by parity and classes, of which 5 is beyond any token: 216·p + 36·x + 6·y + z. What has no
-    /// frequency costs what the escape does.
+    /// Bits with raw ones by parity and classes, of which 5 is beyond any token: 216·p + 36·x + 6·y + z. What
+    /// has no frequency costs what the escape does.
     bits: [f32; COSTS],
     /// No more than any residual but zero costs.
     least: f32,
@@ -151,16 +147,8 @@ impl Coding {
                 kinds.push(kind);
             }
         }
-        let costs = kinds
-            .iter()
-            .map(|&(table, k)| Costs::new(&tables.tables[usize::from(table)], k));
-        Coding {
-            costs: costs.collect(),
-            cost_of,
-            starts,
-            tables,
-            set,
-        }
+        let costs = kinds.iter().map(|&(table, k)| Costs::new(&tables.tables[usize::from(table)], k));
+        Coding { costs: costs.collect(), cost_of, starts, tables, set }
     }
 
     #[inline(always)]
@@ -178,7 +166,8 @@ pub struct Job<'a, W> {
     pub target: &'a Target,
 }
 
-/// Tuning: what errors are worth in frame 0, of which the spatial weights are made, in keys and in the deepest frames.
+/// Tuning: what errors are worth in frame 0, of which the spatial weights are made, in keys and in the
+/// deepest frames.
 const FIRST_WORTH: f32 = 6.0;
 const KEY_WORTH: f32 = 1.6;
 const LAST_WORTH: f32 = 0.55;
@@ -202,15 +191,7 @@ impl Setting<'_> {
         sink: &mut Sink,
     ) -> bool {
         let mut good = true;
-        let task = Code {
-            setting: self,
-            job,
-            coding,
-            out,
-            innovation,
-            sink,
-            good: &mut good,
-        };
+        let task = Code { setting: self, job, coding, out, innovation, sink, good: &mut good };
         lanes::run(Isa::get(), task);
         good
     }
@@ -219,12 +200,7 @@ impl Setting<'_> {
     #[inline(always)]
     fn near<W: Cell>(&self, v: usize, innovation: &[Vector<W>]) -> [Vector<W>; 4] {
         let [a, b, c, d] = self.neighbours[v];
-        [
-            innovation[a as usize],
-            innovation[b as usize],
-            innovation[c as usize],
-            innovation[d as usize],
-        ]
+        [innovation[a as usize], innovation[b as usize], innovation[c as usize], innovation[d as usize]]
     }
 
     /// Tokens of a block.
@@ -265,12 +241,7 @@ impl Setting<'_> {
             let q = sink.put_token::<W>(q, contexts[i]);
             let inn = decode::add([p[0], p[1], p[2]], q, quantizer.step);
             innovation[v] = inn;
-            out[v] = [
-                t[0].plus(inn[0]),
-                t[1].plus(inn[1]),
-                t[2].plus(inn[2]),
-                inn[3],
-            ];
+            out[v] = [t[0].plus(inn[0]), t[1].plus(inn[1]), t[2].plus(inn[2]), inn[3]];
         }
         good
     }
@@ -309,12 +280,7 @@ impl Setting<'_> {
             sink.residuals.get_or_insert_default().push(q);
             let inn = decode::add([p[0], p[1], p[2]], q, quantizer.step);
             innovation[v] = inn;
-            out[v] = [
-                t[0].plus(inn[0]),
-                t[1].plus(inn[1]),
-                t[2].plus(inn[2]),
-                inn[3],
-            ];
+            out[v] = [t[0].plus(inn[0]), t[1].plus(inn[1]), t[2].plus(inn[2]), inn[3]];
         }
         good
     }
@@ -328,14 +294,7 @@ impl Setting<'_> {
         sink: &mut Sink,
     ) -> bool {
         let mut good = true;
-        let task = CodeFirst {
-            setting: self,
-            target,
-            coding,
-            out,
-            sink,
-            good: &mut good,
-        };
+        let task = CodeFirst { setting: self, target, coding, out, sink, good: &mut good };
         lanes::run(Isa::get(), task);
         good
     }
@@ -424,15 +383,7 @@ struct Code<'a, W> {
 impl<W: Cell> Task for Code<'_, W> {
     #[inline(always)]
     fn run<L: Lanes>(self) {
-        let Code {
-            setting,
-            job,
-            coding,
-            out,
-            innovation,
-            sink,
-            good,
-        } = self;
+        let Code { setting, job, coding, out, innovation, sink, good } = self;
         put_coefficients(job, &mut sink.heads);
         sink.layers.push(job.layer);
         decode::blend(job.references, job.coefficients, out);
@@ -476,14 +427,7 @@ struct CodeFirst<'a, W> {
 impl<W: Cell> Task for CodeFirst<'_, W> {
     #[inline(always)]
     fn run<L: Lanes>(self) {
-        let CodeFirst {
-            setting,
-            target,
-            coding,
-            out,
-            sink,
-            good,
-        } = self;
+        let CodeFirst { setting, target, coding, out, sink, good } = self;
         sink.layers.push(0);
         sink.reserve(out.len());
         let quantizer = Quantizer::<W>::new(setting, 0, coding);
@@ -626,19 +570,13 @@ impl<'a, W: Cell> Quantizer<'a, W> {
 
     /// The residual, or another one if it does not bring the vertex near enough; false if none does.
     #[inline(always)]
-    fn settled(
-        &self,
-        target: &Target,
-        v: usize,
-        base: [W; 3],
-        e: [f32; 3],
-        q: [i32; 3],
-    ) -> ([i32; 3], bool) {
+    fn settled(&self, target: &Target, v: usize, base: [W; 3], e: [f32; 3], q: [i32; 3]) -> ([i32; 3], bool) {
         let mut left = [0.0; 3];
         for k in 0..3 {
             left[k] = e[k] - q[k].wrapping_mul(self.step) as f32;
         }
-        // Errors that small are exact, and the ball is so much smaller than the radius that it holds whatever is rounded.
+        // Errors that small are exact, and the ball is so much smaller than the radius that it holds whatever
+        // is rounded.
         let exact = e[0].abs().max(e[1].abs()).max(e[2].abs()) < 1024.0;
         if exact && square(left) <= self.ball || self.holds(target, v, base, q) {
             debug_assert!(self.holds(target, v, base, q));
@@ -652,7 +590,8 @@ impl<'a, W: Cell> Quantizer<'a, W> {
         lattice::nearest(e.map(|e| e * self.inverse), self.lattice)
     }
 
-    /// Residuals of a block that is packed: fields as narrow as the ball allows, and within that width the best.
+    /// Residuals of a block that is packed: fields as narrow as the ball allows, and within that width the
+    /// best.
     #[inline(always)]
     fn packed(&self, errors: &[[f32; 3]]) -> [[i32; 3]; BLOCK] {
         let mut out = [[0; 3]; BLOCK];
@@ -678,11 +617,7 @@ impl<'a, W: Cell> Quantizer<'a, W> {
             for (i, &e) in errors.iter().enumerate() {
                 if out[i] == [0; 3] {
                     let q = self.nearest(e);
-                    let q = if pack::width(q) <= width {
-                        Some(q)
-                    } else {
-                        self.within(e, width)
-                    };
+                    let q = if pack::width(q) <= width { Some(q) } else { self.within(e, width) };
                     out[i] = q.unwrap_or_default();
                 }
             }
@@ -709,10 +644,7 @@ impl<'a, W: Cell> Quantizer<'a, W> {
         let bound = 1 << (width - 1);
         let mut best = (None, self.ball);
         let odd = (self.lattice == Lattice::Centred).then(|| lattice::nearest_odd(y));
-        for q in [Some(lattice::nearest(y, Lattice::Cubic)), odd]
-            .into_iter()
-            .flatten()
-        {
+        for q in [Some(lattice::nearest(y, Lattice::Cubic)), odd].into_iter().flatten() {
             let p = q[0] & 1;
             let q = q.map(|v| (v >> 1).clamp(-bound, bound - 1) * 2 + p);
             let d = [0, 1, 2].map(|a| e[a] - q[a].wrapping_mul(self.step) as f32);
@@ -730,8 +662,8 @@ impl<'a, W: Cell> Quantizer<'a, W> {
         Some(&coding.costs[usize::from(coding.cost_of[context])])
     }
 
-    /// The residual within the ball that costs least, bits and error weighed: of the nearest points of both parities, and
-    /// what lies towards zero from them on any of the axes.
+    /// The residual within the ball that costs least, bits and error weighed: of the nearest points of both
+    /// parities, and what lies towards zero from them on any of the axes.
     #[inline(always)]
     fn cheapest(&self, e: [f32; 3], costs: &Costs, k: u32) -> [i32; 3] {
         let square = square(e);
@@ -786,10 +718,7 @@ impl<'a, W: Cell> Quantizer<'a, W> {
         }
         for (n, &cost) in all.iter().enumerate() {
             if cost < best.1 {
-                *best = (
-                    [values[0][n & 1], values[1][n >> 1 & 1], values[2][n >> 2]],
-                    cost,
-                );
+                *best = ([values[0][n & 1], values[1][n >> 1 & 1], values[2][n >> 2]], cost);
             }
         }
     }

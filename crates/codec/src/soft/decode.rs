@@ -23,11 +23,12 @@
 //! | 2 × words | | what the lanes take |
 //! | rest | `raw` | raw bits of the vertices |
 //!
-//! Coefficients are signed Exp-Golomb codes of order 4, in 1/256; that of the first reference is 256 − the others.
-//! ρ: one bit "as the level before" (before the first one it is 4), else 3 bits, 0 … 4, in quarters. Frame 0 has neither.
+//! Coefficients are signed Exp-Golomb codes of order 4, in 1/256; that of the first reference is 256 − the
+//! others. ρ: one bit "as the level before" (before the first one it is 4), else 3 bits, 0 … 4, in quarters.
+//! Frame 0 has neither.
 //!
-//! **Frames** of a unit are decoded side by side: for each level, each 16 vertices of the level, each frame of the unit: these
-//! vertices. The lane of a vertex is its place in the level modulo lanes:
+//! **Frames** of a unit are decoded side by side: for each level, each 16 vertices of the level, each frame
+//! of the unit: these vertices. The lane of a vertex is its place in the level modulo lanes:
 //!
 //! ```text
 //! T      = (Σ c_r · rec_r[v] + 128) >> 8
@@ -76,8 +77,8 @@ pub struct Static {
     pub grid: Grid,
     /// Level order of the points.
     pub hierarchy: Hierarchy,
-    /// Four coarser vertices each; those that a vertex does not have are its first one again (roots: 0), with weight 0.
-    /// Empty where the plan has them.
+    /// Four coarser vertices each; those that a vertex does not have are its first one again (roots: 0), with
+    /// weight 0. Empty where the plan has them.
     neighbours: Vec<[u32; 4]>,
     /// In 1/4096.
     weights: Vec<[i16; 4]>,
@@ -127,9 +128,9 @@ impl Width for i16 {
         let source = &mut body.source;
         let done = match (isa, &s.plan) {
             (Isa::Avx2(isa), Some(plan)) => {
-                isa.avx512().is_some_and(|isa| {
-                    super::avx512::decode(isa, plan, s, bundle, source, out, scratch)
-                }) || super::avx2::decode(isa, plan, s, bundle, source, out, scratch)
+                isa.avx512()
+                    .is_some_and(|isa| super::avx512::decode(isa, plan, s, bundle, source, out, scratch))
+                    || super::avx2::decode(isa, plan, s, bundle, source, out, scratch)
             }
             _ => false,
         };
@@ -156,8 +157,9 @@ pub(super) const FIT_SHIFT: u32 = 1;
 pub(super) const SET_SHIFT: u32 = 4;
 
 impl Static {
-    /// Decodes the static part for a mesh with this hierarchy. `outside`: what was subtracted from frame 0 before it was
-    /// coded, in the hierarchy's order. Memory: about 60 bytes per point, and at most half a megabyte of tables.
+    /// Decodes the static part for a mesh with this hierarchy. `outside`: what was subtracted from frame 0
+    /// before it was coded, in the hierarchy's order. Memory: about 60 bytes per point, and at most half a
+    /// megabyte of tables.
     pub fn decode(
         bytes: &[u8],
         hierarchy: Hierarchy,
@@ -292,10 +294,7 @@ fn placed<W: Cell>(grid: &Grid, cells: &[Vector<W>]) -> Vec<[f32; 3]> {
 }
 
 /// Positions of frame 0, in units.
-pub(super) fn positions<W: Cell>(
-    first: &[Vector<W>],
-    outside: Option<&[[i32; 3]]>,
-) -> Vec<[i32; 3]> {
+pub(super) fn positions<W: Cell>(first: &[Vector<W>], outside: Option<&[[i32; 3]]>) -> Vec<[i32; 3]> {
     let position = |v: usize| {
         let base = outside.map_or([0; 3], |o| o[v]);
         [0, 1, 2].map(|k| W::wrap(base[k]).plus(first[v][k]).get())
@@ -325,10 +324,7 @@ pub(super) fn solve<W: Cell>(
 pub(super) fn ring_mean<W: Cell>(ring: &[u32], frame: &[Vector<W>]) -> [W; 3] {
     let count = ring.len().max(1) as i64;
     [0, 1, 2].map(|k| {
-        let sum: i64 = ring
-            .iter()
-            .map(|&n| i64::from(frame[n as usize][k].get()))
-            .sum();
+        let sum: i64 = ring.iter().map(|&n| i64::from(frame[n as usize][k].get())).sum();
         W::wrap((2 * sum + count).div_euclid(2 * count) as i32)
     })
 }
@@ -392,10 +388,7 @@ pub(super) const ORDER: u32 = 4;
 pub(super) const MAX_COEFFICIENT: i32 = 8191;
 
 impl Head {
-    const EMPTY: Head = Head {
-        coefficients: [0; REFERENCES],
-        rho: [0; MAX_LEVELS],
-    };
+    const EMPTY: Head = Head { coefficients: [0; REFERENCES], rho: [0; MAX_LEVELS] };
 
     fn read(r: &mut BitReader, references: usize, levels: usize) -> Result<Head, Corrupt> {
         let mut head = Head::EMPTY;
@@ -475,26 +468,17 @@ impl<'a> Body<'a> {
                 for state in &mut states[..lanes] {
                     *state = u32::from_le_bytes(c.array()?);
                 }
-                let size = words
-                    .checked_mul(2)
-                    .ok_or(Corrupt("unit: too many words"))?;
+                let size = words.checked_mul(2).ok_or(Corrupt("unit: too many words"))?;
                 let words = c.take(size)?;
                 Source::Tokens(Tokens {
                     lanes,
-                    rans: rans::Decoder {
-                        states,
-                        words,
-                        next: 0,
-                    },
+                    rans: rans::Decoder { states, words, next: 0 },
                     raw: BitReader::new(c.take(c.left())?),
                 })
             }
             _ => return Err(Corrupt("unit: unknown kind")),
         };
-        Ok(Body {
-            source,
-            block: None,
-        })
+        Ok(Body { source, block: None })
     }
 
     /// Begins a block of `count` vertices.
@@ -529,8 +513,7 @@ impl<'a> Body<'a> {
             return [0; 3].map(|_: i32| W::wrap(t.raw.take(W::BITS) as i32).get());
         }
         let q = token::join(token, t.raw.peek(), k);
-        t.raw
-            .skip(u32::from(RAW_BITS[k as usize][usize::from(token)]));
+        t.raw.skip(u32::from(RAW_BITS[k as usize][usize::from(token)]));
         q
     }
 
@@ -547,9 +530,11 @@ impl<'a> Body<'a> {
     }
 }
 
-/// Decodes a unit into `out`, one slice per frame of [`Schedule::frames_of`], each as long as there are points.
+/// Decodes a unit into `out`, one slice per frame of [`Schedule::frames_of`], each as long as there are
+/// points.
 ///
-/// `reference` gives the decoded frames of [`Schedule::needs`]; `scratch` has at least [`scratch_len`] vectors. Nothing is
+/// `reference` gives the decoded frames of [`Schedule::needs`]; `scratch` has at least [`scratch_len`]
+/// vectors. Nothing is
 /// allocated.
 /// Key 0 has no bytes: it is copied. After an error `out` holds anything.
 pub fn decode_unit<'r, W: Width>(
@@ -625,20 +610,14 @@ pub fn decode_unit_with<'r, W: Width>(
             };
         }
     }
-    let bundle = Bundle {
-        layers,
-        heads: &heads[..frames.len()],
-        references: all,
-    };
+    let bundle = Bundle { layers, heads: &heads[..frames.len()], references: all };
     W::decode_bundle(isa, s, &bundle, &mut body, out, scratch);
     body.finish()
 }
 
 /// Blocks of a frame.
 fn blocks(hierarchy: &Hierarchy) -> usize {
-    (0..hierarchy.levels())
-        .map(|l| bundle::blocks(hierarchy.level(l)).count())
-        .sum()
+    (0..hierarchy.levels()).map(|l| bundle::blocks(hierarchy.level(l)).count()).sum()
 }
 
 /// Layer of a frame: 0 for frame 0, 1 for keys, 1 + depth for others.

@@ -1,9 +1,10 @@
 //! Default sets of tables, so that a short animation need not keep its own. Part of the format.
 //!
 //! A file names a set by number, 1 … [`SETS`]; which one, if any, the encoder chooses by the bytes it takes.
-//! The sets are the bytes of `defaults.bin`, each coded as tables are in a static part ([`super::tables`]) behind its
-//! size in two bytes; `docs/tables.hex` has the same bytes as text. `meshreel-bench tables` makes them anew: from the
-//! tokens of short animations, clustered by what their tokens cost with each other's tables.
+//! The sets are the bytes of `defaults.bin`, each coded as tables are in a static part ([`super::tables`])
+//! behind its size in two bytes; `docs/tables.hex` has the same bytes as text. `meshreel-bench tables` makes
+//! them anew: from the tokens of short animations, clustered by what their tokens cost with each other's
+//! tables.
 
 use super::coder::Coding;
 use super::shared::Shared;
@@ -38,17 +39,14 @@ const NO_SET: Corrupt = Corrupt("no default set of tables has this number");
 
 /// The set of a number, ready to decode with: made when it is first asked for, and kept.
 pub(super) fn shared(number: u8) -> Result<Arc<Shared>, Corrupt> {
-    static READY: [OnceLock<Arc<Shared>>; SETS as usize] =
-        [const { OnceLock::new() }; SETS as usize];
+    static READY: [OnceLock<Arc<Shared>>; SETS as usize] = [const { OnceLock::new() }; SETS as usize];
     let at = usize::from(number).checked_sub(1);
     let ready = at.and_then(|at| READY.get(at)).ok_or(NO_SET)?;
     if let Some(known) = ready.get() {
         return Ok(known.clone());
     }
     let made = set(number)?;
-    Ok(ready
-        .get_or_init(|| Arc::new(Shared::new(&made, usize::MAX)))
-        .clone())
+    Ok(ready.get_or_init(|| Arc::new(Shared::new(&made, usize::MAX))).clone())
 }
 
 /// All sets, ready to code with.

@@ -29,13 +29,14 @@ use std::sync::Arc;
 pub trait Source: Sync {
     /// Fills in the positions of a frame, in the points' own order.
     fn positions(&self, frame: u32, out: &mut [[f32; 3]]);
-    /// Fills in what is predicted from outside (bones, parts), in units, in the hierarchy's order; false: nothing is.
-    /// Either all frames have such a prediction or none. Frames are coded as positions less that, and it is added to
-    /// what is decoded, both modulo the width of the cells.
+    /// Fills in what is predicted from outside (bones, parts), in units, in the hierarchy's order; false:
+    /// nothing is. Either all frames have such a prediction or none. Frames are coded as positions less that,
+    /// and it is added to what is decoded, both modulo the width of the cells.
     fn outside(&self, _frame: u32, _grid: &Grid, _out: &mut [[i32; 3]]) -> bool {
         false
     }
-    /// The only coordinate that is coded; the others are what is predicted from outside, see [`crate::height`].
+    /// The only coordinate that is coded; the others are what is predicted from outside, see
+    /// [`crate::height`].
     fn axis(&self) -> Option<usize> {
         None
     }
@@ -70,13 +71,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options {
-            effort: 5,
-            packed: false,
-            restart: 4,
-            choice: None,
-            own_tables: false,
-        }
+        Options { effort: 5, packed: false, restart: 4, choice: None, own_tables: false }
     }
 }
 
@@ -150,7 +145,8 @@ pub struct Encoder<'a, W> {
 }
 
 // Tuning.
-/// Vertices by which temporal weights are fitted, by effort; up to four times as many where they are only a small part.
+/// Vertices by which temporal weights are fitted, by effort; up to four times as many where they are only a
+/// small part.
 const FIT_SAMPLE: [usize; 9] = [512, 512, 768, 768, 1024, 2048, 3072, 4096, 4096];
 const FIT_PART: usize = 12;
 /// Vertices of a level by which its ρ is chosen.
@@ -169,10 +165,7 @@ impl Common<'_> {
     }
 
     fn sink(&self) -> Sink {
-        Sink {
-            residuals: self.options.packed.then(Vec::new),
-            ..Sink::default()
-        }
+        Sink { residuals: self.options.packed.then(Vec::new), ..Sink::default() }
     }
 
     fn points(&self) -> usize {
@@ -185,12 +178,7 @@ impl Common<'_> {
         self.source.positions(frame, &mut work.points);
         let target = &mut work.target;
         target.source.clear();
-        target.source.extend(
-            self.hierarchy
-                .order
-                .iter()
-                .map(|&p| work.points[p as usize]),
-        );
+        target.source.extend(self.hierarchy.order.iter().map(|&p| work.points[p as usize]));
         target.outside.resize(points, [0; 3]);
         if !self.source.outside(frame, grid, &mut target.outside) {
             target.outside.clear();
@@ -216,10 +204,7 @@ impl Common<'_> {
         coding: Option<&Coding>,
         work: &mut Work<W>,
     ) -> Result<Model<W>, Refused> {
-        let grid = self
-            .extent
-            .grid(&choice, W::REACH)
-            .ok_or(Refused::TooFine)?;
+        let grid = self.extent.grid(&choice, W::REACH).ok_or(Refused::TooFine)?;
         let points = self.points();
         let mut model = Model {
             grid,
@@ -245,12 +230,8 @@ impl Common<'_> {
             o if o.is_empty() => None,
             o => Some(&o[..]),
         };
-        (model.neighbours, model.weights) = decode::solve(
-            &self.hierarchy,
-            &model.first,
-            outside,
-            usize::from(choice.fit),
-        );
+        (model.neighbours, model.weights) =
+            decode::solve(&self.hierarchy, &model.first, outside, usize::from(choice.fit));
         model.sample = Sample::new(self.sampled(), &model.weights);
         Ok(model)
     }
@@ -297,13 +278,7 @@ impl Common<'_> {
         let layer = decode::layer(&self.schedule, frame);
         let coefficients = self.weigh(model, frame, layer, &list, &slices, work);
         work.innovation.resize(self.points(), [W::default(); 4]);
-        let job = Job {
-            layer,
-            references: slices,
-            coefficients,
-            count: list.len(),
-            target: &work.target,
-        };
+        let job = Job { layer, references: slices, coefficients, count: list.len(), target: &work.target };
         let setting = self.setting(model);
         match setting.code(&job, coding, out, &mut work.innovation, sink) {
             true => Ok(()),
@@ -327,17 +302,12 @@ impl Common<'_> {
         let [own, details @ ..] = &mut work.details;
         let (near, weights) = (&model.neighbours[..], &model.weights[..]);
         let scale = 1.0 / (1u32 << fraction::<W>()) as f32;
-        model
-            .sample
-            .source(&work.target.fixed, scale, near, weights, own);
+        model.sample.source(&work.target.fixed, scale, near, weights, own);
         for (detail, slice) in details.iter_mut().zip(slices).take(list.len()) {
             model.sample.decoded(slice, near, weights, detail);
         }
         let details: Vec<&Detail> = details[..list.len()].iter().collect();
-        let scale = Scale {
-            ball: self.setting(model).ball::<W>(),
-            noise: NOISE,
-        };
+        let scale = Scale { ball: self.setting(model).ball::<W>(), noise: NOISE };
         let times: Vec<f64> = list.iter().map(|&f| f64::from(f)).collect();
         let smooth = temporal::lagrange(f64::from(frame), &times);
         let linear = match layer {
@@ -460,22 +430,22 @@ enum Part {
 const USUAL_EFFORT: u32 = 5;
 
 // Tuning, by effort.
-/// What all trials of settings may code, as a part of the file; and what a frame counts, at once and for each bit per
-/// vertex.
+/// What all trials of settings may code, as a part of the file; and what a frame counts, at once and for each
+/// bit per vertex.
 const TRIALS: [f64; 9] = [0.0, 0.1, 0.2, 0.4, 0.75, 1.5, 2.5, 3.5, 5.0];
 const FRAME_WORK: f64 = 0.5;
 const BIT_WORK: f64 = 0.25;
 /// Least part of the groups that a trial codes.
 const TRYING: [f64; 9] = [0.01, 0.01, 0.02, 0.02, 0.1, 0.1, 0.2, 0.3, 0.5];
-/// Part of the groups that are coded to learn the tables, and how often. Up to twice the part where a vertex has fewer
-/// bits than so many.
+/// Part of the groups that are coded to learn the tables, and how often. Up to twice the part where a vertex
+/// has fewer bits than so many.
 const LEARNING: [f64; 9] = [0.1, 0.15, 0.2, 0.35, 0.5, 1.0, 1.0, 1.0, 1.0];
 const LEARNING_BITS: f64 = 1.5;
 const LEARNED: [u32; 9] = [1, 1, 1, 1, 1, 1, 1, 2, 2];
 /// Frames by which the fit of spatial weights is chosen.
 const FIT_FRAMES: [u32; 9] = [2, 4, 4, 4, 4, 8, 12, 16, 24];
-/// What the simulations take the mean square of a corrected vertex' error for, as a part of the ball's; and for the fit of
-/// spatial weights the ball, as much is corrected that would not have to be.
+/// What the simulations take the mean square of a corrected vertex' error for, as a part of the ball's; and
+/// for the fit of spatial weights the ball, as much is corrected that would not have to be.
 const NOISE: f32 = 2.0;
 const FIT_NOISE: f32 = 0.45;
 const FIT_BALL: f32 = 0.5;
@@ -509,13 +479,8 @@ impl<'a, W: Cell> Encoder<'a, W> {
         if !levels_fit(&hierarchy) {
             return Err(Refused::Levels);
         }
-        let mut common = Common {
-            hierarchy,
-            schedule: Schedule::new(frames, options.restart),
-            extent,
-            options,
-            source,
-        };
+        let mut common =
+            Common { hierarchy, schedule: Schedule::new(frames, options.restart), extent, options, source };
         let mut best = common.choose(work)?;
         if options.effort > USUAL_EFFORT && options.choice.is_none() {
             // A longer search can end in a worse place than a shorter one.
@@ -577,13 +542,9 @@ impl<'a, W: Cell> Encoder<'a, W> {
         &self.common.schedule
     }
 
-    /// Codes the keys of a segment. `each` gets the key, its unit's bytes (none for key 0) and the decoded frame.
-    pub fn segment(
-        &self,
-        segment: u32,
-        work: &mut Work<W>,
-        each: Each<W, Vec<u8>>,
-    ) -> Result<(), Refused> {
+    /// Codes the keys of a segment. `each` gets the key, its unit's bytes (none for key 0) and the decoded
+    /// frame.
+    pub fn segment(&self, segment: u32, work: &mut Work<W>, each: Each<W, Vec<u8>>) -> Result<(), Refused> {
         let keys = self.common.schedule.segment(segment);
         let mut sink = |key: u32, sink: Sink, frame: &[Vector<W>]| {
             let bytes = match key {
@@ -592,13 +553,12 @@ impl<'a, W: Cell> Encoder<'a, W> {
             };
             each(key, bytes, frame);
         };
-        self.common
-            .segment(&self.model, Some(&self.coding), keys, work, &mut sink)
+        self.common.segment(&self.model, Some(&self.coding), keys, work, &mut sink)
     }
 
-    /// Codes a group: the bytes of its units Inner and Last, empty where the unit has no frames. `key` gives the
-    /// decoded frame of a key, by its frame number: keys `group − 1` … `group + 2`, where they exist. `watch` sees each
-    /// decoded frame.
+    /// Codes a group: the bytes of its units Inner and Last, empty where the unit has no frames. `key` gives
+    /// the decoded frame of a key, by its frame number: keys `group − 1` … `group + 2`, where they exist.
+    /// `watch` sees each decoded frame.
     pub fn group<'r>(
         &self,
         group: u32,
@@ -626,12 +586,8 @@ fn put_static<W: Cell>(model: &Model<W>, coding: &Coding, out: &mut Vec<u8>) {
     let wide = if W::BITS == 32 { decode::WIDE } else { 0 };
     out.push(wide | model.choice.fit << decode::FIT_SHIFT | coding.set << decode::SET_SHIFT);
     out.extend_from_slice(&grid.unit.to_le_bytes());
-    grid.centre
-        .iter()
-        .for_each(|c| out.extend_from_slice(&c.to_le_bytes()));
-    grid.steps
-        .iter()
-        .for_each(|&s| put_varint(u32::from(s), out));
+    grid.centre.iter().for_each(|c| out.extend_from_slice(&c.to_le_bytes()));
+    grid.steps.iter().for_each(|&s| put_varint(u32::from(s), out));
     if coding.set == 0 {
         put_sized(&coding.tables.encode(), out);
     }
@@ -702,10 +658,7 @@ impl Common<'_> {
     /// Tries settings on a sample, then learns the tables of the best.
     fn choose<W: Cell>(&self, work: &mut Work<W>) -> Result<(Model<W>, Trial), Refused> {
         let effort = self.effort();
-        let mut search = Search {
-            best: None,
-            left: TRIALS[effort] * f64::from(self.schedule.frames()),
-        };
+        let mut search = Search { best: None, left: TRIALS[effort] * f64::from(self.schedule.frames()) };
         match self.options.choice {
             Some(choice) => {
                 self.attempt(choice, &mut search, work)?;
@@ -730,7 +683,8 @@ impl Common<'_> {
         trial.bits / (self.points() as f64 * f64::from(self.schedule.frames())).max(1.0)
     }
 
-    /// Tables of a mesh's own, or the default set that takes fewer bits. `scale`: times that counts stand for.
+    /// Tables of a mesh's own, or the default set that takes fewer bits. `scale`: times that counts stand
+    /// for.
     fn coding(&self, own: Tables, counts: &Counts, scale: f64) -> Arc<Coding> {
         let own = Arc::new(Coding::new(own, 0));
         let bits = scale * own.tables.bits(counts);
@@ -761,12 +715,10 @@ impl Common<'_> {
         let mut coding = known.cloned();
         let (model, trial) = loop {
             let part = TRYING[self.effort()];
-            let trial = self
-                .model(choice, coding.as_deref(), work)
-                .and_then(|model| {
-                    let trial = self.trial(&model, coding.as_deref(), part, learn, work)?;
-                    Ok((model, trial))
-                });
+            let trial = self.model(choice, coding.as_deref(), work).and_then(|model| {
+                let trial = self.trial(&model, coding.as_deref(), part, learn, work)?;
+                Ok((model, trial))
+            });
             let (model, trial) = match trial {
                 Err(Refused::TooFine) => return Ok(false),
                 other => other?,
@@ -793,14 +745,7 @@ impl Common<'_> {
             // A frame 0 that is referred to for longer is worth more.
             let long = (frames as f32 / 100.0).clamp(0.25, 1.0).sqrt();
             let first = (start.first * long).max(1.0);
-            (
-                rates,
-                Choice {
-                    fit,
-                    first,
-                    ..start
-                },
-            )
+            (rates, Choice { fit, first, ..start })
         });
         // The first trial has no tables to weigh bits with.
         self.attempt(starts[0].1, search, work)?;
@@ -876,10 +821,7 @@ impl Common<'_> {
                 }
                 let [own, references @ ..] = &work.details;
                 let references: Vec<&Detail> = references.iter().take(list.len()).collect();
-                let scale = Scale {
-                    ball: FIT_BALL * ball,
-                    noise: FIT_NOISE,
-                };
+                let scale = Scale { ball: FIT_BALL * ball, noise: FIT_NOISE };
                 let fitted = sample.fit(own, &references, smooth, scale, 2);
                 let weights = temporal::rounded(fitted, list.len());
                 *cost += sample.cost(own, &references, weights, scale);
@@ -894,8 +836,8 @@ impl Common<'_> {
         Ok(best as u8)
     }
 
-    /// Codes a part of the groups, of each a sample of its frames. `coding`: tables that tell what tokens cost. `learn`:
-    /// contexts are joined anew.
+    /// Codes a part of the groups, of each a sample of its frames. `coding`: tables that tell what tokens
+    /// cost. `learn`: contexts are joined anew.
     fn trial<W: Cell>(
         &self,
         model: &Model<W>,
@@ -983,11 +925,6 @@ impl Common<'_> {
         let mean = |t: &Tally| bits(t) / f64::from(t.frames.max(1));
         let frame_0 = token_bits(&first);
         let units = all_keys * mean(&keys) + all_inside.max(0.0) * mean(&inside);
-        Ok(Trial {
-            bits: table_bits(&coding) + frame_0 + units,
-            coding,
-            counts,
-            frames,
-        })
+        Ok(Trial { bits: table_bits(&coding) + frame_0 + units, coding, counts, frames })
     }
 }

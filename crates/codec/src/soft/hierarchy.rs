@@ -1,5 +1,6 @@
-//! Level-of-detail order of a mesh's points from its triangles alone: every point gets a ring of points of coarser
-//! levels, so that a level is predicted from what is known before it, all its points at once. Part of the format.
+//! Level-of-detail order of a mesh's points from its triangles alone: every point gets a ring of points of
+//! coarser levels, so that a level is predicted from what is known before it, all its points at once. Part of
+//! the format.
 //!
 //! ```text
 //! repeat                                            one round = one level, the finest first
@@ -20,13 +21,14 @@
 //! | … | lone points, in no triangle: number j of them, j = odd · s, s a power of two falling from level to level | j − s, j + s, j − 3s, j + 3s, where they exist |
 //! | … | rounds, the last one first | noted when removed; widened below four |
 //!
-//! Inside a level points keep their order by index. Levels but 0 and 1 are never empty. Removed points share no
-//! triangle, so a round takes about a quarter of the points: some 25 levels for 10,000 points, and time and memory
-//! grow with the input's size whatever it holds: wild, degenerate, repeated and unordered triangles are all allowed.
+//! Inside a level points keep their order by index. Levels but 0 and 1 are never empty. Removed points share
+//! no triangle, so a round takes about a quarter of the points: some 25 levels for 10,000 points, and time
+//! and memory grow with the input's size whatever it holds: wild, degenerate, repeated and unordered
+//! triangles are all allowed.
 //!
-//! Credit: removal of independent sets of low valence is David Kirkpatrick's ("Optimal search in planar subdivisions",
-//! 1983), as a hierarchy of meshes Michael Lee and others' (MAPS, 1998), to predict from coarse to fine the lifting
-//! scheme of Wim Sweldens (1996).
+//! Credit: removal of independent sets of low valence is David Kirkpatrick's ("Optimal search in planar
+//! subdivisions", 1983), as a hierarchy of meshes Michael Lee and others' (MAPS, 1998), to predict from
+//! coarse to fine the lifting scheme of Wim Sweldens (1996).
 
 use crate::grid::Shape;
 
@@ -46,7 +48,8 @@ const FEWEST: usize = 50;
 pub struct Hierarchy {
     /// `order[new] = point`: a permutation of all points.
     pub order: Vec<u32>,
-    /// Level l is the new numbers `starts[l]..starts[l + 1]`. 0 = roots, 1 = star (may be empty), then coarse to fine.
+    /// Level l is the new numbers `starts[l]..starts[l + 1]`. 0 = roots, 1 = star (may be empty), then coarse
+    /// to fine.
     pub starts: Vec<u32>,
     /// Point `new` has the ring `ring[ring_starts[new]..ring_starts[new + 1]]`.
     pub ring_starts: Vec<u32>,
@@ -71,7 +74,8 @@ impl Hierarchy {
     }
 }
 
-/// The order of `points` points with these triangles: by [`super::quincunx`] where `shape` is that of a grid of so many, else by [`build`].
+/// The order of `points` points with these triangles: by [`super::quincunx`] where `shape` is that of a grid
+/// of so many, else by [`build`].
 pub fn of(shape: Option<&Shape>, points: u32, triangles: &[u32]) -> Hierarchy {
     let fits = |shape: &&Shape| shape.width.checked_mul(shape.height) == Some(points);
     match shape.filter(fits) {
@@ -80,9 +84,9 @@ pub fn of(shape: Option<&Shape>, points: u32, triangles: &[u32]) -> Hierarchy {
     }
 }
 
-/// Orders `points` points by `triangles` (three indices each; those with an index that is no point count for nothing,
-/// nor does an incomplete one). The time is that of some passes over both; memory about 100 bytes per point and
-/// 40 per triangle while it runs.
+/// Orders `points` points by `triangles` (three indices each; those with an index that is no point count for
+/// nothing, nor does an incomplete one). The time is that of some passes over both; memory about 100 bytes
+/// per point and 40 per triangle while it runs.
 pub fn build(points: u32, triangles: &[u32]) -> Hierarchy {
     let mut mesh = Mesh::new(points, triangles);
     let component = components(points, &mesh.triangles);
@@ -131,7 +135,8 @@ struct Mesh {
     /// Point of each vertex, ascending.
     names: Vec<u32>,
     triangles: Vec<[u32; 3]>,
-    /// Vertex v has the corners `corners[first[v]..first[v + 1]]`: the two other vertices of each of its triangles.
+    /// Vertex v has the corners `corners[first[v]..first[v + 1]]`: the two other vertices of each of its
+    /// triangles.
     first: Vec<u32>,
     corners: Vec<[u32; 2]>,
     valence: Vec<u32>,
@@ -248,8 +253,7 @@ impl Mesh {
         self.valence.clear();
         self.border.clear();
         for v in 0..n as u32 {
-            let corners =
-                &self.corners[self.first[v as usize] as usize..self.first[v as usize + 1] as usize];
+            let corners = &self.corners[self.first[v as usize] as usize..self.first[v as usize + 1] as usize];
             let mut different = 0;
             for &u in corners.as_flattened() {
                 let mark = &mut self.mark[u as usize];
@@ -324,7 +328,8 @@ impl Mesh {
         *valence = (*valence + ring.len() as u32).saturating_sub(2 + shared);
     }
 
-    /// Rings below four take more from the rings of their vertices: those that stay, in order, until there are eight.
+    /// Rings below four take more from the rings of their vertices: those that stay, in order, until there
+    /// are eight.
     fn widen(&mut self, levels: &mut Levels) {
         for v in 0..self.names.len() {
             if self.state[v] != State::Removed {
@@ -396,12 +401,7 @@ struct Levels {
 
 impl Levels {
     fn new(points: u32) -> Levels {
-        Levels {
-            rounds: Vec::new(),
-            pool: Vec::new(),
-            points_end: 0,
-            noted: vec![[0; 2]; points as usize],
-        }
+        Levels { rounds: Vec::new(), pool: Vec::new(), points_end: 0, noted: vec![[0; 2]; points as usize] }
     }
 
     fn note(&mut self, point: u32, start: usize, len: usize) {
@@ -440,9 +440,7 @@ impl Levels {
         }
         let steps = || {
             let longest = lone.len().next_power_of_two() / 2;
-            std::iter::successors((longest > 0).then_some(longest), |s| {
-                (*s > 1).then_some(s / 2)
-            })
+            std::iter::successors((longest > 0).then_some(longest), |s| (*s > 1).then_some(s / 2))
         };
         let odd = |step: usize| (step..lone.len()).step_by(2 * step);
 
@@ -469,12 +467,7 @@ impl Levels {
         }
         for step in steps() {
             for j in odd(step) {
-                let ring = [
-                    Some(j - step),
-                    Some(j + step),
-                    j.checked_sub(3 * step),
-                    Some(j + 3 * step),
-                ];
+                let ring = [Some(j - step), Some(j + step), j.checked_sub(3 * step), Some(j + 3 * step)];
                 let ring = ring.into_iter().flatten().filter_map(|j| lone.get(j));
                 out.put_ring(ring.map(new_of));
             }
@@ -561,9 +554,7 @@ pub(crate) mod tests {
     /// FNV-1a: the order and the rings as they were frozen.
     pub fn hash(numbers: impl IntoIterator<Item = u32>) -> u64 {
         let bytes = numbers.into_iter().flat_map(u32::to_le_bytes);
-        bytes.fold(0xcbf2_9ce4_8422_2325, |h, b| {
-            (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3)
-        })
+        bytes.fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3))
     }
 
     fn hash_of(h: &Hierarchy) -> u64 {
@@ -582,10 +573,7 @@ pub(crate) mod tests {
         assert_eq!(h.ring, [0, 1, 0]);
         // Two triangles on one edge: both outer points go at once.
         let h = check(4, &[0, 1, 2, 1, 3, 2]);
-        assert_eq!(
-            (&*h.order, &*h.starts),
-            (&[1, 2, 0, 3][..], &[0, 1, 2, 4][..])
-        );
+        assert_eq!((&*h.order, &*h.starts), (&[1, 2, 0, 3][..], &[0, 1, 2, 4][..]));
         assert_eq!(h.ring_of(3), [1, 0]);
         // A tetrahedron.
         check(4, &[0, 1, 2, 0, 2, 3, 0, 3, 1, 1, 3, 2]);
@@ -620,9 +608,7 @@ pub(crate) mod tests {
     #[test]
     fn pieces_have_a_root_each() {
         let (n, one) = grid(4, 5);
-        let all: Vec<u32> = (0..7)
-            .flat_map(|k| one.iter().map(move |v| v + k * n))
-            .collect();
+        let all: Vec<u32> = (0..7).flat_map(|k| one.iter().map(move |v| v + k * n)).collect();
         let h = check(7 * n, &all);
         assert_eq!(h.starts[1], 7);
         for new in 1..h.order.len() {
@@ -643,13 +629,8 @@ pub(crate) mod tests {
 
     #[test]
     fn order_is_frozen() {
-        let hashes =
-            [grid(40, 30), torus(30, 20), (1000, vec![])].map(|(n, t)| hash_of(&build(n, &t)));
-        assert_eq!(
-            hashes,
-            [0x187a781b125e988d, 0x5bf086ff1987f3eb, 0x86c5bb47050c1a94],
-            "{hashes:#x?}"
-        );
+        let hashes = [grid(40, 30), torus(30, 20), (1000, vec![])].map(|(n, t)| hash_of(&build(n, &t)));
+        assert_eq!(hashes, [0x187a781b125e988d, 0x5bf086ff1987f3eb, 0x86c5bb47050c1a94], "{hashes:#x?}");
     }
 
     #[test]
@@ -659,9 +640,7 @@ pub(crate) mod tests {
         let fan: Vec<u32> = (1..n - 1).flat_map(|k| [0, k, k + 1]).collect();
         let book: Vec<u32> = (2..n).flat_map(|k| [0, 1, k]).collect();
         let same: Vec<u32> = [3, 4, 5].repeat(n as usize);
-        let pairs: Vec<u32> = (0..300)
-            .flat_map(|a| (0..a).flat_map(move |b| [a, b, 300]))
-            .collect();
+        let pairs: Vec<u32> = (0..300).flat_map(|a| (0..a).flat_map(move |b| [a, b, 300])).collect();
         for triangles in [fan, book, same, pairs] {
             check(n, &triangles);
         }

@@ -1,11 +1,12 @@
 //! The fine unit, the steps of the layers, and the points of the residual lattice.
 //!
-//! Coordinates are whole multiples of a unit u; residuals are whole multiples q of a layer's step S, itself a whole
-//! number of units. All three components of q have one parity: a body-centred cubic lattice, whose farthest points lie
-//! S·√5/2 from it. An encoder that uses the even ones only has a cubic lattice, S·√3: the same stream and decoder.
+//! Coordinates are whole multiples of a unit u; residuals are whole multiples q of a layer's step S, itself a
+//! whole number of units. All three components of q have one parity: a body-centred cubic lattice, whose
+//! farthest points lie S·√5/2 from it. An encoder that uses the even ones only has a cubic lattice, S·√3: the
+//! same stream and decoder.
 //!
-//! S is such that the farthest point lies at most the tolerance away, divided by what the layer's frames are worth as
-//! references: a finer step for frames that others refer to pays in all of those.
+//! S is such that the farthest point lies at most the tolerance away, divided by what the layer's frames are
+//! worth as references: a finer step for frames that others refer to pays in all of those.
 //!
 //! The output is `rec as f32 * u + centre`, a multiplication and an addition in f32, never fused.
 
@@ -41,7 +42,8 @@ impl Grid {
         [0, 1, 2].map(|k| rec[k] as f32 * self.unit + self.centre[k])
     }
 
-    /// Writes where vertices lie, one after the other: the first `components` ≤ 3 of every `stride` numbers. `places` says which cell is a vertex'.
+    /// Writes where vertices lie, one after the other: the first `components` ≤ 3 of every `stride` numbers.
+    /// `places` says which cell is a vertex'.
     pub fn positions<W: Cell>(
         &self,
         cells: &[[W; 4]],
@@ -70,12 +72,7 @@ impl Grid {
     }
 
     /// The same in planes, of at most `N` vertices.
-    pub fn planes<W: Cell, const N: usize>(
-        &self,
-        cells: &[[W; 4]],
-        places: &[u32],
-        out: &mut [[f32; N]],
-    ) {
+    pub fn planes<W: Cell, const N: usize>(&self, cells: &[[W; 4]], places: &[u32], out: &mut [[f32; N]]) {
         let places = &places[..places.len().min(N)];
         match out {
             [x, y, z, ..] => self.each(cells, places, |v, at| [x[v], y[v], z[v], _] = at),
@@ -87,12 +84,7 @@ impl Grid {
 
     /// Number of a vertex, and where it is; behind that, a zero.
     fn each<W: Cell>(&self, cells: &[[W; 4]], places: &[u32], to: impl FnMut(usize, [f32; 4])) {
-        let task = Positions {
-            grid: self,
-            cells,
-            places,
-            to,
-        };
+        let task = Positions { grid: self, cells, places, to };
         lanes::run(Isa::get(), task);
     }
 }
@@ -132,8 +124,8 @@ pub struct Choice {
     pub key: f32,
     /// The same of the deepest frames.
     pub last: f32,
-    /// Bits that an error as large as the ball is worth, where residuals are chosen by their bits; 0: they are not, zero is
-    /// taken wherever it will do, and the nearest point elsewhere.
+    /// Bits that an error as large as the ball is worth, where residuals are chosen by their bits; 0: they
+    /// are not, zero is taken wherever it will do, and the nearest point elsewhere.
     pub worth: f32,
     /// Number of the fit of spatial weights, see [`super::weights::FITS`].
     pub fit: u8,
@@ -178,8 +170,7 @@ impl Extent {
             let offset = (high - c).max(c - low) + self.radius;
             let value = low.abs().max(high.abs()) + self.radius;
             // Half a unit in the last place for the product, another for the sum.
-            let rounding =
-                (offset + value) * f64::from(f32::EPSILON) / 2.0 + f64::from(f32::MIN_POSITIVE);
+            let rounding = (offset + value) * f64::from(f32::EPSILON) / 2.0 + f64::from(f32::MIN_POSITIVE);
             sum += rounding * rounding;
         }
         self.radius - sum.sqrt()
@@ -202,9 +193,7 @@ impl Extent {
             }
         };
         let deepest = LAYERS - 1;
-        let most = (h / ratio(deepest) / smallest)
-            .floor()
-            .min(f64::from(FINEST));
+        let most = (h / ratio(deepest) / smallest).floor().min(f64::from(FINEST));
         if !(h > 0.0 && h.is_finite() && smallest > 0.0 && most >= 1.0) {
             return None;
         }
@@ -224,23 +213,12 @@ impl Extent {
             let steps = steps.map(|s| s.min(units).max(1));
             let excess = |l: usize| (wanted(l) / f64::from(steps[l])).log2().abs();
             let waste: f64 = (0..LAYERS).map(excess).sum::<f64>() / LAYERS as f64;
-            if steps
-                .iter()
-                .enumerate()
-                .any(|(l, &s)| f64::from(s) > wanted(l) * 1.7)
-            {
+            if steps.iter().enumerate().any(|(l, &s)| f64::from(s) > wanted(l) * 1.7) {
                 continue;
             }
             if best.as_ref().is_none_or(|b| waste < b.0 - 1e-3) {
                 let centre = self.centre();
-                best = Some((
-                    waste,
-                    Grid {
-                        unit,
-                        centre,
-                        steps,
-                    },
-                ));
+                best = Some((waste, Grid { unit, centre, steps }));
             }
         }
         best.filter(|b| b.0 < MOST_WASTE).map(|b| b.1)
@@ -289,11 +267,7 @@ pub fn nearest_exact(y: [f64; 3], lattice: Lattice) -> [i32; 3] {
     let even = y.map(|v| 2.0 * (0.5 * v).round());
     let odd = y.map(|v| 2.0 * (0.5 * v - 0.5).round() + 1.0);
     let miss = |p: [f64; 3]| (0..3).map(|k| (y[k] - p[k]) * (y[k] - p[k])).sum::<f64>();
-    let best = if lattice == Lattice::Centred && miss(odd) < miss(even) {
-        odd
-    } else {
-        even
-    };
+    let best = if lattice == Lattice::Centred && miss(odd) < miss(even) { odd } else { even };
     best.map(|v| v as i32)
 }
 
@@ -303,30 +277,12 @@ mod tests {
     use proptest::prelude::*;
 
     fn extent(size: f32, at: f32, radius: f64) -> Extent {
-        Extent {
-            low: [at, at, at],
-            high: [at + size, at + size / 2.0, at],
-            radius,
-            axes: 3,
-        }
+        Extent { low: [at, at, at], high: [at + size, at + size / 2.0, at], radius, axes: 3 }
     }
 
-    const A: Choice = Choice {
-        lattice: Lattice::Centred,
-        first: 2.0,
-        key: 2.0,
-        last: 1.0,
-        worth: 0.0,
-        fit: 0,
-    };
-    const B: Choice = Choice {
-        lattice: Lattice::Cubic,
-        first: 1.0,
-        key: 1.0,
-        last: 1.0,
-        worth: 0.0,
-        fit: 0,
-    };
+    const A: Choice =
+        Choice { lattice: Lattice::Centred, first: 2.0, key: 2.0, last: 1.0, worth: 0.0, fit: 0 };
+    const B: Choice = Choice { lattice: Lattice::Cubic, first: 1.0, key: 1.0, last: 1.0, worth: 0.0, fit: 0 };
 
     #[test]
     fn grids() {
@@ -341,11 +297,7 @@ mod tests {
         assert!(extent(1.0, 1e6, 1e-3).grid(&B, i32::REACH).is_none());
         assert!(extent(0.0, 0.0, 0.0).grid(&B, i32::REACH).is_none());
         assert!(extent(f32::NAN, 0.0, 1.0).grid(&B, i32::REACH).is_none());
-        assert!(
-            extent(f32::MAX, f32::MIN, 1e-3)
-                .grid(&B, i32::REACH)
-                .is_none()
-        );
+        assert!(extent(f32::MAX, f32::MIN, 1e-3).grid(&B, i32::REACH).is_none());
         assert!(extent(0.0, 5.0, 1.0).grid(&A, i16::REACH).is_some());
     }
 

@@ -8,15 +8,16 @@
 //! ```
 //!
 //! * **Time**: keys every 16 frames, the frames between them dyadic; stored in units ([`schedule`]).
-//! * **Space**: points in level-of-detail order; a level needs only coarser ones, so it is computed 16 points at a time.
-//! * **Numbers**: integers that wrap ([`cell`]), so every machine gives the same bits; the f32 output is checked by the
-//!   encoder for each point of each frame.
-//! * **Entropy**: one token per point ([`token`]), tables for the whole file by the magnitudes around ([`tables`]) or
-//!   one of the [`defaults`], interleaved range coding ([`rans`]), signs and low bits raw.
+//! * **Space**: points in level-of-detail order; a level needs only coarser ones, so it is computed 16 points
+//!   at a time.
+//! * **Numbers**: integers that wrap ([`cell`]), so every machine gives the same bits; the f32 output is
+//!   checked by the encoder for each point of each frame.
+//! * **Entropy**: one token per point ([`token`]), tables for the whole file by the magnitudes around
+//!   ([`tables`]) or one of the [`defaults`], interleaved range coding ([`rans`]), signs and low bits raw.
 //!
-//! [`decode`] has the byte layout and the plain decoder, the oracle of the fast ones; [`encode`] the steps of encoding.
-//! The other components of a mesh go the same way: texture coordinates as (u, v, 0), colours as (r, g, b) and
-//! (alpha, 0, 0), with [`lattice::Extent::axes`] saying how many axes are used.
+//! [`decode`] has the byte layout and the plain decoder, the oracle of the fast ones; [`encode`] the steps of
+//! encoding. The other components of a mesh go the same way: texture coordinates as (u, v, 0), colours as (r,
+//! g, b) and (alpha, 0, 0), with [`lattice::Extent::axes`] saying how many axes are used.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;

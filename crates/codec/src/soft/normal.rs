@@ -1,10 +1,11 @@
-//! Normals and tangents as corrections of what the decoded geometry says. Error bound: the tolerance, in degrees, of normals and of
-//! tangents, as the encoder measures it on the decoder's own output for every vertex and frame.
+//! Normals and tangents as corrections of what the decoded geometry says. Error bound: the tolerance, in
+//! degrees, of normals and of tangents, as the encoder measures it on the decoder's own output for every
+//! vertex and frame.
 //!
-//! Points that are 10⁻⁴ of the mesh off give normals that are mostly a few tenths of a degree off: as good as stored ones. So the
-//! file keeps, for every normal, a *state*: where it lies in the frame of the predicted one, in steps of an angle; and for every
-//! vertex by how many steps its tangent is turned. Nearly all states are those of the frame they are predicted from, which costs
-//! hundredths of a bit.
+//! Points that are 10⁻⁴ of the mesh off give normals that are mostly a few tenths of a degree off: as good as
+//! stored ones. So the file keeps, for every normal, a *state*: where it lies in the frame of the predicted
+//! one, in steps of an angle; and for every vertex by how many steps its tangent is turned. Nearly all states
+//! are those of the frame they are predicted from, which costs hundredths of a bit.
 //!
 //! ```text
 //! group      vertices that share a normal in all frames (soft/partition.rs); its predicted normal n: soft/surface.rs
@@ -16,8 +17,9 @@
 //!            are off at all times
 //! ```
 //!
-//! A third of the tolerance is one step, and a frame differs from its reference by whole multiples of three: what is corrected is at most
-//! √½ of the tolerance off, and tangents half of it, so that both together keep it.
+//! A third of the tolerance is one step, and a frame differs from its reference by whole multiples of three:
+//! what is corrected is at most √½ of the tolerance off, and tangents half of it, so that both together keep
+//! it.
 //!
 //! ```text
 //! reference  of a frame: 0 is the base, i the i-th of the frames it may refer to: the caller's, then those of the unit so far.
@@ -34,18 +36,20 @@
 //! past       1 if the reference differs from the base here, 0 if not, 2 where the reference is the base
 //! ```
 //!
-//! Items *touch* as in soft/partition.rs, the first ones found count; the *mate* is the first that has the same group.
+//! Items *touch* as in soft/partition.rs, the first ones found count; the *mate* is the first that has the
+//! same group.
 //!
 //! # Levels
 //!
-//! A decoded frame keeps what was decoded as octahedral levels, or as those of tangent frames, by the f32 encoders of
-//! [`crate::octahedral`] and [`crate::qtangent`]: at 16 bits they add less than 0.01 degrees. The encoder measures the promise on
-//! these levels.
+//! A decoded frame keeps what was decoded as octahedral levels, or as those of tangent frames, by the f32
+//! encoders of [`crate::octahedral`] and [`crate::qtangent`]: at 16 bits they add less than 0.01 degrees. The
+//! encoder measures the promise on these levels.
 //!
 //! # How it is computed
 //!
-//! Everything is written for eight polygons, groups, classes or vertices at a time (`codec/src/lanes.rs`), with AVX2 where the
-//! machine has it; blocks whose states are all zero are not bent, and what follows the last correction of a unit is copied.
+//! Everything is written for eight polygons, groups, classes or vertices at a time (`codec/src/lanes.rs`),
+//! with AVX2 where the machine has it; blocks whose states are all zero are not bent, and what follows the
+//! last correction of a unit is copied.
 //!
 //! # Bytes
 //!
@@ -58,28 +62,32 @@
 //! | 5 | 4 | turn step | of turns, radians, f32; 0 without tangents |
 //! | 9 | … | range coded | faces if kept; groups; signs of vertices with tangents; class and base of each group; class and turn of each vertex with tangents; starting chances |
 //!
-//! The faces, groups and signs are those of soft/partition.rs; a sign is one bit, whether it is not that of the uv area of the vertex's first
-//! triangle that has one, its context what the vertex before did. A class is as many ones as it is high, at most three, in the contexts of the
-//! class before (at most 2); then one bit, in the context of the class, for groups and vertices apart, whether the base is not what is expected: 0 for
-//! groups, the mate's for turns; then numbers. A starting chance is one bit, whether it is not even, then eight plain ones.
+//! The faces, groups and signs are those of soft/partition.rs; a sign is one bit, whether it is not that of
+//! the uv area of the vertex's first triangle that has one, its context what the vertex before did. A class
+//! is as many ones as it is high, at most three, in the contexts of the class before (at most 2); then one
+//! bit, in the context of the class, for groups and vertices apart, whether the base is not what is expected:
+//! 0 for groups, the mate's for turns; then numbers. A starting chance is one bit, whether it is not even,
+//! then eight plain ones.
 //!
-//! A unit is one range coded string (soft/range.rs): for each frame its reference, its groups, its vertices. It is empty where all is as
-//! predicted.
+//! A unit is one range coded string (soft/range.rs): for each frame its reference, its groups, its vertices.
+//! It is empty where all is as predicted.
 //!
 //! # How it is used
 //!
-//! * Compile: [`Sharing`](super::partition::Sharing) over the source's normals of all frames (or started from the smoothing groups, without
-//!   looking at frames); [`Encoder::new`](super::normal_encode::Encoder::new) with about two dozen decoded frames, then its
-//!   `static_bytes`; `encode` for each unit gives bytes, states and the largest errors: where these are above the tolerance, the mesh
-//!   cannot be done this way (vertices of one group that differ, normals that are no numbers).
-//! * Load: [`Normals::read`], [`Normals::work`], and [`Normals::set_uvs`], again for each frame only where uvs move.
-//! * Unit: [`Normals::decode`] gives the states of its frames; no positions are needed. A player keeps [`Normals::state_len`] × 2 bytes per
-//!   frame: 4 for each group and 2 for each vertex with tangents.
-//! * Frame that is shown: [`Normals::levels`] with its points and states; or [`Normals::build`], then [`Built::normal`] and
-//!   [`Built::tangent`] of any vertex.
+//! * Compile: [`Sharing`](super::partition::Sharing) over the source's normals of all frames (or started from
+//!   the smoothing groups, without looking at frames); [`Encoder::new`](super::normal_encode::Encoder::new)
+//!   with about two dozen decoded frames, then its `static_bytes`; `encode` for each unit gives bytes, states
+//!   and the largest errors: where these are above the tolerance, the mesh cannot be done this way (vertices
+//!   of one group that differ, normals that are no numbers).
+//! * Load: [`Normals::read`], [`Normals::work`], and [`Normals::set_uvs`], again for each frame only where
+//!   uvs move.
+//! * Unit: [`Normals::decode`] gives the states of its frames; no positions are needed. A player keeps
+//!   [`Normals::state_len`] × 2 bytes per frame: 4 for each group and 2 for each vertex with tangents.
+//! * Frame that is shown: [`Normals::levels`] with its points and states; or [`Normals::build`], then
+//!   [`Built::normal`] and [`Built::tangent`] of any vertex.
 //!
-//! References cost nothing but that the states of their frames are there; none (an empty list) is always allowed, in the decoder
-//! exactly as in the encoder.
+//! References cost nothing but that the states of their frames are there; none (an empty list) is always
+//! allowed, in the decoder exactly as in the encoder.
 
 use super::partition::{self, Near, Polygons};
 use super::range::{Bits, Chance, Decoder};
@@ -87,9 +95,7 @@ use super::surface::{Surface, directions, turn};
 use super::tangent::{Slopes, Tangents, turned};
 use crate::bytes::Cursor;
 use crate::isa::Isa;
-use crate::lanes::{
-    self, LANES, Lanes, Number, Place, Points, Row, Vector, eight, plus, select, times,
-};
+use crate::lanes::{self, LANES, Lanes, Number, Place, Points, Row, Vector, eight, plus, select, times};
 use crate::{Corrupt, octahedral, qtangent};
 
 /// What both sides know of a mesh.
@@ -99,7 +105,8 @@ pub struct Shape<'a> {
     pub triangles: &'a [[u32; 3]],
     /// Point of each vertex, numbered without gaps.
     pub point: &'a [u32],
-    /// Decoded uv of each vertex in the first frame, which tangents follow; empty where there are no tangents.
+    /// Decoded uv of each vertex in the first frame, which tangents follow; empty where there are no
+    /// tangents.
     pub uvs: &'a [[f32; 2]],
 }
 
@@ -276,18 +283,14 @@ impl Normals {
             let context = &mut known[usize::from(before).min(2)];
             let wanted = self.classes[i];
             let mut class = 0;
-            while class < CLASSES as u8 - 1
-                && bits.bit(&mut context[usize::from(class)], class < wanted)
-            {
+            while class < CLASSES as u8 - 1 && bits.bit(&mut context[usize::from(class)], class < wanted) {
                 class += 1;
             }
             (self.classes[i], before) = (class, class);
             let at = self.at(i);
             // Turns follow that of the vertex that moves along.
             let expected = match i.checked_sub(groups) {
-                Some(v) if (self.mates[v] as usize) < v => {
-                    self.base[2 * groups + self.mates[v] as usize]
-                }
+                Some(v) if (self.mates[v] as usize) < v => self.base[2 * groups + self.mates[v] as usize],
                 _ => 0,
             };
             let parts = &mut self.base[at];
@@ -320,21 +323,12 @@ impl Normals {
     #[inline]
     pub(super) fn at(&self, item: usize) -> std::ops::Range<usize> {
         let groups = self.groups();
-        if item < groups {
-            2 * item..2 * item + 2
-        } else {
-            groups + item..groups + item + 1
-        }
+        if item < groups { 2 * item..2 * item + 2 } else { groups + item..groups + item + 1 }
     }
 
-    /// Decodes the states of the frames of a unit, [`Normals::state_len`] each, in the unit's order. `refs` are the states of the frames that the unit
-    /// may refer to, the same as in the encoder.
-    pub fn decode(
-        &self,
-        bytes: &[u8],
-        refs: &[&[i16]],
-        out: &mut [&mut [i16]],
-    ) -> Result<(), Corrupt> {
+    /// Decodes the states of the frames of a unit, [`Normals::state_len`] each, in the unit's order. `refs`
+    /// are the states of the frames that the unit may refer to, the same as in the encoder.
+    pub fn decode(&self, bytes: &[u8], refs: &[&[i16]], out: &mut [&mut [i16]]) -> Result<(), Corrupt> {
         let mut chances = self.chances;
         let mut bits = Decoder::new(bytes);
         for f in 0..out.len() {
@@ -385,13 +379,9 @@ impl Normals {
             let class = usize::from(self.classes[g]);
             let chance = &mut chances.normal[class][count.min(2)][past(before[g] != base[g])];
             if bits.bit(chance, states[g] != before[g]) {
-                let x = chances
-                    .states
-                    .code(bits, 0, strides(before[g][0], states[g][0]));
+                let x = chances.states.code(bits, 0, strides(before[g][0], states[g][0]));
                 let context = 1 + usize::from(x == 0);
-                let y = chances
-                    .states
-                    .code(bits, context, strides(before[g][1], states[g][1]));
+                let y = chances.states.code(bits, context, strides(before[g][1], states[g][1]));
                 states[g] = [moved(before[g][0], x), moved(before[g][1], y)];
             } else {
                 states[g] = before[g];
@@ -416,17 +406,15 @@ impl Normals {
             let expected = self.expected(v, turns, old);
             let chance = &mut chances.turn[class][count][past(old[v] != base[v])];
             turns[v] = if bits.bit(chance, turns[v] != expected) {
-                moved(
-                    expected,
-                    chances.turns.code(bits, 0, strides(expected, turns[v])),
-                )
+                moved(expected, chances.turns.code(bits, 0, strides(expected, turns[v])))
             } else {
                 expected
             };
         }
     }
 
-    /// The turn that is expected of a vertex: the reference's, moved like that of an earlier vertex that touches it and has its normal.
+    /// The turn that is expected of a vertex: the reference's, moved like that of an earlier vertex that
+    /// touches it and has its normal.
     #[inline]
     pub(super) fn expected(&self, v: usize, turns: &[i16], old: &[i16]) -> i16 {
         match self.mates[v] as usize {
@@ -436,30 +424,14 @@ impl Normals {
     }
 
     /// The normals and tangents of a frame. Panics where `points` or `state` are too few.
-    pub fn build<'a, P: Place>(
-        &'a self,
-        points: &[P],
-        state: &'a [i16],
-        work: &'a mut Work,
-    ) -> Built<'a> {
+    pub fn build<'a, P: Place>(&'a self, points: &[P], state: &'a [i16], work: &'a mut Work) -> Built<'a> {
         self.compute(Isa::get(), P::kind(points), state, work, None);
-        Built {
-            normals: self,
-            turns: &state[2 * self.groups()..],
-            work,
-        }
+        Built { normals: self, turns: &state[2 * self.groups()..], work }
     }
 
-    /// Levels of a frame as a player keeps them, with `bits` each: of octahedral normals, or of tangent frames where there
-    /// are tangents. Panics where `points`, `state` or `out` are too few.
-    pub fn levels<P: Place>(
-        &self,
-        points: &[P],
-        state: &[i16],
-        work: &mut Work,
-        bits: u32,
-        out: &mut [u16],
-    ) {
+    /// Levels of a frame as a player keeps them, with `bits` each: of octahedral normals, or of tangent
+    /// frames where there are tangents. Panics where `points`, `state` or `out` are too few.
+    pub fn levels<P: Place>(&self, points: &[P], state: &[i16], work: &mut Work, bits: u32, out: &mut [u16]) {
         self.compute(Isa::get(), P::kind(points), state, work, Some((bits, out)));
     }
 
@@ -476,76 +448,28 @@ impl Normals {
         let states = states.as_chunks().0;
         self.directions(isa, points, states, &mut work.normals);
         match points {
-            Points::Narrow(points) => lanes::run(
-                isa,
-                Vertices {
-                    normals: self,
-                    points,
-                    turns,
-                    work,
-                    levels,
-                },
-            ),
-            Points::Wide(points) => lanes::run(
-                isa,
-                Vertices {
-                    normals: self,
-                    points,
-                    turns,
-                    work,
-                    levels,
-                },
-            ),
+            Points::Narrow(points) => {
+                lanes::run(isa, Vertices { normals: self, points, turns, work, levels })
+            }
+            Points::Wide(points) => lanes::run(isa, Vertices { normals: self, points, turns, work, levels }),
         }
     }
 
-    /// Normals of all groups, [`Surface::slots`] of them, with their states; without states the predicted ones.
-    pub(super) fn directions(
-        &self,
-        isa: Isa,
-        points: Points<'_>,
-        states: &[[i16; 2]],
-        out: &mut [[f32; 4]],
-    ) {
+    /// Normals of all groups, [`Surface::slots`] of them, with their states; without states the predicted
+    /// ones.
+    pub(super) fn directions(&self, isa: Isa, points: Points<'_>, states: &[[i16; 2]], out: &mut [[f32; 4]]) {
         match points {
-            Points::Narrow(points) => lanes::run(
-                isa,
-                Groups {
-                    normals: self,
-                    points,
-                    states,
-                    out,
-                },
-            ),
-            Points::Wide(points) => lanes::run(
-                isa,
-                Groups {
-                    normals: self,
-                    points,
-                    states,
-                    out,
-                },
-            ),
+            Points::Narrow(points) => lanes::run(isa, Groups { normals: self, points, states, out }),
+            Points::Wide(points) => lanes::run(isa, Groups { normals: self, points, states, out }),
         }
     }
 
     /// The normal that `state` means where `n` is predicted.
-    pub(super) fn bend<P: Place>(
-        &self,
-        points: &[P],
-        g: usize,
-        n: [f32; 3],
-        state: [i16; 2],
-    ) -> [f32; 3] {
+    pub(super) fn bend<P: Place>(&self, points: &[P], g: usize, n: [f32; 3], state: [i16; 2]) -> [f32; 3] {
         if state == [0; 2] {
             return n;
         }
-        bent(
-            n,
-            self.surface.frame(points, g, n),
-            state.map(f32::from),
-            self.step,
-        )
+        bent(n, self.surface.frame(points, g, n), state.map(f32::from), self.step)
     }
 
     /// The predicted tangent of a class with the decoded normal `n`.
@@ -569,10 +493,7 @@ fn bent<N: Number>(n: Vector<N>, [e1, e2]: [Vector<N>; 2], [x, y]: [N; 2], step:
     let length = (x * x + y * y).sqrt();
     let [c, s] = turn(length * N::splat(step));
     let scale = s / length;
-    plus(
-        times(n, c),
-        plus(times(e1, x * scale), times(e2, y * scale)),
-    )
+    plus(times(n, c), plus(times(e1, x * scale), times(e2, y * scale)))
 }
 
 /// The kernel of [`Normals::directions`].
@@ -737,9 +658,7 @@ pub(super) fn level_near(zeros: u32, ones: u32) -> Chance {
 
 fn level_of(chance: Chance) -> u8 {
     let far = |code: u8| chance.mean().abs_diff(level(code).mean());
-    (0..=u8::MAX)
-        .min_by_key(|&code| far(code))
-        .unwrap_or(EVEN_LEVEL)
+    (0..=u8::MAX).min_by_key(|&code| far(code)).unwrap_or(EVEN_LEVEL)
 }
 
 /// What the layout is made from: all of it in an encoder, the flags in a decoder.
@@ -754,23 +673,17 @@ pub(super) struct Draft<'a> {
 }
 
 impl Draft<'_> {
-    /// Codes partitions and signs and lays out everything that follows from them; bases and chances are empty.
+    /// Codes partitions and signs and lays out everything that follows from them; bases and chances are
+    /// empty.
     pub(super) fn layout(
         &self,
         bits: &mut impl Bits<Context = Chance>,
         shape: Shape<'_>,
     ) -> Result<Normals, Corrupt> {
-        let Shape {
-            triangles, point, ..
-        } = shape;
+        let Shape { triangles, point, .. } = shape;
         let count = point.len();
         let points = point.iter().max().map_or(0, |m| *m as usize + 1);
-        if points > count
-            || triangles
-                .as_flattened()
-                .iter()
-                .any(|v| *v as usize >= count)
-        {
+        if points > count || triangles.as_flattened().iter().any(|v| *v as usize >= count) {
             return Err(Corrupt("triangles that do not fit their vertices"));
         }
         let faces = match self.polygons {
@@ -864,10 +777,8 @@ fn signs(
     let mut before = false;
     for (v, sign) in out.iter_mut().enumerate() {
         let own = if *sign < 0.0 { -1.0 } else { 1.0 };
-        before = bits.bit(
-            &mut chance[usize::from(before)],
-            wanted.is_some_and(|w| (w[v] < 0.0) != (own < 0.0)),
-        );
+        before =
+            bits.bit(&mut chance[usize::from(before)], wanted.is_some_and(|w| (w[v] < 0.0) != (own < 0.0)));
         *sign = if before { -own } else { own };
     }
     Ok(out)
@@ -891,34 +802,19 @@ mod tests {
         let mut fixed = vec![flags];
         fixed.extend([0.01f32, 0.02].map(f32::to_le_bytes).as_flattened());
         fixed.extend(bytes);
-        let shape = Shape {
-            triangles,
-            point,
-            uvs,
-        };
+        let shape = Shape { triangles, point, uvs };
         Normals::read(&fixed, shape).ok()
     }
 
-    /// Levels of all instruction sets, and what the encoder computes item by item, are the same as what is built.
-    fn check<P: Place>(
-        normals: &Normals,
-        points: &[P],
-        state: &[i16],
-        uvs: &[[f32; 2]],
-        bits: u32,
-    ) {
+    /// Levels of all instruction sets, and what the encoder computes item by item, are the same as what is
+    /// built.
+    fn check<P: Place>(normals: &Normals, points: &[P], state: &[i16], uvs: &[[f32; 2]], bits: u32) {
         let mut work = normals.work();
         normals.set_uvs(uvs, &mut work);
         let planes = if normals.has_tangents() { 4 } else { 2 };
         let results = Isa::all().map(|isa| {
             let mut levels = vec![9u16; planes * normals.vertices()];
-            normals.compute(
-                isa,
-                P::kind(points),
-                state,
-                &mut work,
-                Some((bits, &mut levels)),
-            );
+            normals.compute(isa, P::kind(points), state, &mut work, Some((bits, &mut levels)));
             let bits = |v: &[f32; 4]| v.map(f32::to_bits);
             let groups: Vec<_> = work.normals[..normals.groups()].iter().map(bits).collect();
             let classes: Vec<_> = work.tangents.iter().map(bits).collect();

@@ -1,5 +1,5 @@
-//! The encoder of [`super::normal`]: what is kept once per mesh, and the cheapest states that keep the tolerance. Nothing of this
-//! is part of the format.
+//! The encoder of [`super::normal`]: what is kept once per mesh, and the cheapest states that keep the
+//! tolerance. Nothing of this is part of the format.
 //!
 //! ```text
 //! bases      of a few frames the residual of every item in its frame: 0, the median, or the middle, whichever leaves fewest frames outside
@@ -63,8 +63,8 @@ pub struct Errors {
     pub tangent: f64,
 }
 
-/// Step of the lattices, as a part of the tolerance. A correction is a multiple of three: what is left is at most √½ of the tolerance
-/// for a state, and half of it for a turn, so that both together keep it.
+/// Step of the lattices, as a part of the tolerance. A correction is a multiple of three: what is left is at
+/// most √½ of the tolerance for a state, and half of it for a turn, so that both together keep it.
 const STEP: f64 = 1.0 / 3.0;
 /// What is left of the tolerance for the f32 arithmetic of whoever measures again.
 const SLACK: f64 = 1e-4;
@@ -97,13 +97,8 @@ impl Encoder {
             members[*g as usize].push(v as u32);
         }
         let chord = 2.0 * f64::sin((degrees * (1.0 - SLACK)).to_radians() / 2.0);
-        let mut out = Encoder {
-            normals,
-            bytes: Vec::new(),
-            members,
-            uvs: shape.uvs.to_vec(),
-            limit: chord * chord,
-        };
+        let mut out =
+            Encoder { normals, bytes: Vec::new(), members, uvs: shape.uvs.to_vec(), limit: chord * chord };
         out.negate(samples);
         draft.negated = out.normals.negated;
         out.fit(samples, wanted.frames, f64::from(step));
@@ -125,8 +120,7 @@ impl Encoder {
     fn all<P: Place>(&self, points: &[P], states: &[i16]) -> Vec<[f32; 4]> {
         let mut out = vec![[0.0; 4]; self.normals.surface.slots()];
         let states = states.as_chunks().0;
-        self.normals
-            .directions(Isa::get(), P::kind(points), states, &mut out);
+        self.normals.directions(Isa::get(), P::kind(points), states, &mut out);
         out
     }
 
@@ -137,14 +131,7 @@ impl Encoder {
     /// Buffers for [`Normals::build`], with the uvs of a frame.
     pub fn work<P>(&self, source: &Source<'_, P>) -> Work {
         let mut work = self.normals.work();
-        self.normals.set_uvs(
-            if source.uvs.is_empty() {
-                &self.uvs
-            } else {
-                source.uvs
-            },
-            &mut work,
-        );
+        self.normals.set_uvs(if source.uvs.is_empty() { &self.uvs } else { source.uvs }, &mut work);
         work
     }
 
@@ -187,9 +174,7 @@ impl Encoder {
                 } else {
                     base
                 };
-                let n = self
-                    .normals
-                    .bend(sample.points, g, xyz(predicted[g]), state);
+                let n = self.normals.bend(sample.points, g, xyz(predicted[g]), state);
                 let mut known = Vec::new();
                 for &v in &self.members[g] {
                     let v = v as usize;
@@ -209,7 +194,8 @@ impl Encoder {
         }
     }
 
-    /// Predicted tangent of a vertex whose normal is `n`; `known` keeps those of the classes that were asked for.
+    /// Predicted tangent of a vertex whose normal is `n`; `known` keeps those of the classes that were asked
+    /// for.
     fn tangent<P: Place>(
         &self,
         v: usize,
@@ -229,7 +215,8 @@ impl Encoder {
         }
     }
 
-    /// Residual of the normal of group `g` against the prediction `n`, as an angle along each axis of its frame.
+    /// Residual of the normal of group `g` against the prediction `n`, as an angle along each axis of its
+    /// frame.
     fn off<P: Place>(&self, source: &Source<'_, P>, g: usize, n: [f32; 3]) -> [f64; 2] {
         let wanted = self.source(source, g);
         let [e1, e2] = self.normals.surface.frame(source.points, g, n);
@@ -249,8 +236,7 @@ impl Encoder {
         for sample in samples {
             let mut state = self.normals.base.clone();
             self.choose(sample, &[], &mut state);
-            self.normals
-                .frame(&mut Counter, &mut counts, None, &mut state);
+            self.normals.frame(&mut Counter, &mut counts, None, &mut state);
         }
         let mut again = self.normals.chances;
         for (chance, [zeros, ones]) in again.list().zip(counts.list()) {
@@ -262,8 +248,7 @@ impl Encoder {
     }
 
     fn write(&mut self, draft: &Draft<'_>, shape: Shape<'_>) -> Result<(), Corrupt> {
-        let flags =
-            u8::from(draft.tangents) | u8::from(draft.polygons) << 1 | u8::from(draft.negated) << 2;
+        let flags = u8::from(draft.tangents) | u8::from(draft.polygons) << 1 | u8::from(draft.negated) << 2;
         let mut bytes = vec![flags];
         for step in draft.steps {
             bytes.extend(step.to_le_bytes());
@@ -287,8 +272,8 @@ impl Encoder {
         &self.normals
     }
 
-    /// Appends the bytes of a unit, and sets `states` to what the decoder will have for its frames, in the given order. `refs` are the states of
-    /// frames that the decoder will have by then.
+    /// Appends the bytes of a unit, and sets `states` to what the decoder will have for its frames, in the
+    /// given order. `refs` are the states of frames that the decoder will have by then.
     pub fn encode<P: Place>(
         &self,
         frames: &[Source<'_, P>],
@@ -309,8 +294,7 @@ impl Encoder {
             errors.tangent = errors.tangent.max(worst.tangent);
             writer.plain(width(earlier.len()), number as u32);
             let from = number.checked_sub(1).map(|i| earlier[i]);
-            self.normals
-                .frame(&mut writer, &mut chances, from, &mut state);
+            self.normals.frame(&mut writer, &mut chances, from, &mut state);
             states.push(state);
         }
         writer.finish();
@@ -338,10 +322,7 @@ impl Encoder {
                 best = (i + 1, count);
             }
         }
-        let from = best
-            .0
-            .checked_sub(1)
-            .map_or(&self.normals.base[..], |i| earlier[i]);
+        let from = best.0.checked_sub(1).map_or(&self.normals.base[..], |i| earlier[i]);
         state.copy_from_slice(from);
         let mut errors = Errors::default();
         for g in 0..self.members.len() {
@@ -352,7 +333,8 @@ impl Encoder {
         (best.0, errors)
     }
 
-    /// Chooses the state of a group and the turns of its vertices, from those of the reference; squares of the largest chords left.
+    /// Chooses the state of a group and the turns of its vertices, from those of the reference; squares of
+    /// the largest chords left.
     fn settle<P: Place>(
         &self,
         source: &Source<'_, P>,
@@ -363,12 +345,7 @@ impl Encoder {
         state: &mut [i16],
     ) -> [f64; 2] {
         let wanted = self.source(source, g);
-        let n = self.normals.bend(
-            source.points,
-            g,
-            predicted,
-            [state[2 * g], state[2 * g + 1]],
-        );
+        let n = self.normals.bend(source.points, g, predicted, [state[2 * g], state[2 * g + 1]]);
         let mut worst = [chord(n, wanted), f64::INFINITY];
         if worst[0] <= self.limit {
             worst[1] = self.turns(source, work, g, n, from, state);
@@ -381,13 +358,11 @@ impl Encoder {
         let nearest = [0, 1].map(|k| nearest(off[k], state[2 * g + k]));
         state[2 * g..2 * g + 2].copy_from_slice(&nearest);
         let n = self.normals.bend(source.points, g, predicted, nearest);
-        [
-            chord(n, wanted),
-            self.turns(source, work, g, n, from, state),
-        ]
+        [chord(n, wanted), self.turns(source, work, g, n, from, state)]
     }
 
-    /// Chooses the turns of the vertices of a group whose normal is `n`; the square of the largest chord left.
+    /// Chooses the turns of the vertices of a group whose normal is `n`; the square of the largest chord
+    /// left.
     fn turns<P: Place>(
         &self,
         source: &Source<'_, P>,
@@ -429,7 +404,8 @@ impl Encoder {
     }
 }
 
-/// The base that leaves the fewest outside, and the class of what it leaves. The list is put in another order.
+/// The base that leaves the fewest outside, and the class of what it leaves. The list is put in another
+/// order.
 fn base_of(list: &mut [[f32; 2]], radius: f32, frames: usize) -> ([i16; 2], u8) {
     let count = list.len();
     if count == 0 {
@@ -469,8 +445,7 @@ fn nearest(wanted: f64, from: i16) -> i16 {
     let steps = ((wanted - f64::from(from)) / f64::from(STRIDE)).round();
     let value = f64::from(from) + steps * f64::from(STRIDE);
     // One stride less where that is beyond the numbers.
-    let beyond =
-        f64::from(STRIDE) * f64::from(i8::from(value > 32767.0) - i8::from(value < -32767.0));
+    let beyond = f64::from(STRIDE) * f64::from(i8::from(value > 32767.0) - i8::from(value < -32767.0));
     (value - beyond) as i16
 }
 
@@ -480,9 +455,7 @@ fn xyz(n: [f32; 4]) -> [f32; 3] {
 
 /// Square of the distance of two unit vectors.
 fn chord(a: [f32; 3], b: [f32; 3]) -> f64 {
-    (0..3)
-        .map(|k| (f64::from(a[k]) - f64::from(b[k])) * (f64::from(a[k]) - f64::from(b[k])))
-        .sum()
+    (0..3).map(|k| (f64::from(a[k]) - f64::from(b[k])) * (f64::from(a[k]) - f64::from(b[k]))).sum()
 }
 
 /// Angle of a chord given by its square.
@@ -536,16 +509,11 @@ mod tests {
     fn bump(x: f64, y: f64, time: f64) -> (f64, [f64; 2]) {
         let (a, b) = (x * x - 0.3, y * (1.0 - y) + 0.2 * time);
         let height = (a * b + 0.2 * x * time * y) * 9000.0;
-        (
-            height,
-            [
-                (2.0 * x * b + 0.2 * time * y) * 9000.0,
-                (a * (1.0 - 2.0 * y) + 0.2 * x * time) * 9000.0,
-            ],
-        )
+        (height, [(2.0 * x * b + 0.2 * time * y) * 9000.0, (a * (1.0 - 2.0 * y) + 0.2 * x * time) * 9000.0])
     }
 
-    /// `noise` units on each coordinate; normals and tangents turned by about `lean` radians each in another way.
+    /// `noise` units on each coordinate; normals and tangents turned by about `lean` radians each in another
+    /// way.
     fn sheet(noise: i32, lean: f32, frames: u32) -> Sheet {
         let mut seed = 3u32;
         let mut random = move || {
@@ -579,11 +547,7 @@ mod tests {
         }
         for time in 0..frames {
             let time = f64::from(time) / 8.0;
-            let mut frame = Frame {
-                points: Vec::new(),
-                normals: Vec::new(),
-                tangents: Vec::new(),
-            };
+            let mut frame = Frame { points: Vec::new(), normals: Vec::new(), tangents: Vec::new() };
             for p in 0..SIDE * SIDE {
                 let [x, y] = at(p);
                 let exact = [x * 20_000.0, y * 20_000.0, bump(x, y, time).0];
@@ -599,11 +563,7 @@ mod tests {
                 let n = [a - slope[0], b - slope[1], 1.0];
                 let scale = 1.0 / dot(n, n).sqrt();
                 let n = n.map(|x| x * scale);
-                let sign = if v as u32 % columns > SIDE / 2 {
-                    -1.0
-                } else {
-                    1.0
-                };
+                let sign = if v as u32 % columns > SIDE / 2 { -1.0 } else { 1.0 };
                 let along = [sign, leans[v][0], sign * slope[0]];
                 let t = super::super::surface::flat(along, n).0;
                 frame.normals.push(n);
@@ -677,10 +637,7 @@ mod tests {
         errors.push(encoder.encode(&sources[1..], &[&first[0]], &mut others, &mut rest));
         assert_eq!(decode(&normals, &key, &[], 1).unwrap(), first);
         let refs: [&[i16]; 1] = [&first[0]];
-        assert_eq!(
-            decode(&normals, &rest, &refs, sources.len() - 1).unwrap(),
-            others
-        );
+        assert_eq!(decode(&normals, &rest, &refs, sources.len() - 1).unwrap(), others);
         let mut work = normals.work();
         normals.set_uvs(&sheet.uvs, &mut work);
         let mut worst = Errors::default();
@@ -734,12 +691,7 @@ mod tests {
             bytes.iter().fold(2_166_136_261u32, step)
         };
         let fixed = encoder.static_bytes();
-        let golden = [
-            fixed.len() as u32,
-            sum(fixed),
-            bytes.len() as u32,
-            sum(&bytes),
-        ];
+        let golden = [fixed.len() as u32, sum(fixed), bytes.len() as u32, sum(&bytes)];
         assert_eq!(golden, [186, 2_569_865_035, 20, 3_739_382_992]);
     }
 
@@ -751,18 +703,8 @@ mod tests {
         }
         let [_, units] = round_trip(&inside, false, 5.0);
         assert_eq!(units, 0);
-        let empty = Shape {
-            triangles: &[],
-            point: &[],
-            uvs: &[],
-        };
-        let wanted = Wanted {
-            groups: &[],
-            faces: &[],
-            signs: &[],
-            degrees: 1.0,
-            frames: 1,
-        };
+        let empty = Shape { triangles: &[], point: &[], uvs: &[] };
+        let wanted = Wanted { groups: &[], faces: &[], signs: &[], degrees: 1.0, frames: 1 };
         let encoder = Encoder::new::<[i16; 4]>(empty, wanted, &[]).unwrap();
         let normals = Normals::read(encoder.static_bytes(), empty).unwrap();
         assert_eq!(decode(&normals, &[], &[], 2).unwrap(), vec![vec![]; 2]);
@@ -772,31 +714,10 @@ mod tests {
     #[test]
     fn points_without_faces_keep_their_normals() {
         let point: Vec<u32> = (0..5).collect();
-        let shape = Shape {
-            triangles: &[],
-            point: &point,
-            uvs: &[],
-        };
-        let wanted = Wanted {
-            groups: &point,
-            faces: &[],
-            signs: &[],
-            degrees: 1.0,
-            frames: 1,
-        };
-        let all = [
-            [0.0, 0.0, 1.0],
-            [0.0, 0.0, -1.0],
-            [1.0, 0.0, 0.0],
-            [0.6, -0.8, 0.0],
-            [0.0, 0.6, -0.8],
-        ];
-        let source = Source {
-            points: &[[0i32; 4]; 5],
-            uvs: &[],
-            normals: &all,
-            tangents: &[],
-        };
+        let shape = Shape { triangles: &[], point: &point, uvs: &[] };
+        let wanted = Wanted { groups: &point, faces: &[], signs: &[], degrees: 1.0, frames: 1 };
+        let all = [[0.0, 0.0, 1.0], [0.0, 0.0, -1.0], [1.0, 0.0, 0.0], [0.6, -0.8, 0.0], [0.0, 0.6, -0.8]];
+        let source = Source { points: &[[0i32; 4]; 5], uvs: &[], normals: &all, tangents: &[] };
         let encoder = Encoder::new(shape, wanted, &[source]).unwrap();
         let (mut states, mut bytes) = (vec![], vec![]);
         let errors = encoder.encode(&[source], &[], &mut states, &mut bytes);

@@ -1,6 +1,8 @@
-//! Residuals packed in bits, for units that must be decoded as fast as memory: no tables, no states, no contexts.
+//! Residuals packed in bits, for units that must be decoded as fast as memory: no tables, no states, no
+//! contexts.
 //!
-//! What follows the heads of a unit of kind 2, in the order of bundles, levels, blocks and frames (`soft/bundle.rs`):
+//! What follows the heads of a unit of kind 2, in the order of bundles, levels, blocks and frames
+//! (`soft/bundle.rs`):
 //!
 //! | size | name | meaning |
 //! |---|---|---|
@@ -51,11 +53,10 @@ pub struct Packer {
 }
 
 impl Packer {
-    /// Appends a block of at most 16 residuals, each of equal parity on all axes unless `width`, the bits of a cell, are
-    /// kept whole.
+    /// Appends a block of at most 16 residuals, each of equal parity on all axes unless `width`, the bits of
+    /// a cell, are kept whole.
     pub fn put(&mut self, block: &[[i32; 3]], width: u32) {
-        let mask =
-            (block.iter().enumerate()).fold(0u16, |m, (v, q)| m | u16::from(*q != [0; 3]) << v);
+        let mask = (block.iter().enumerate()).fold(0u16, |m, (v, q)| m | u16::from(*q != [0; 3]) << v);
         self.flags.put(u128::from(mask != 0), 1);
         if mask == 0 {
             return;
@@ -93,8 +94,7 @@ impl Packer {
     }
 
     fn field(&mut self, v: i32, w: u32) {
-        self.fields
-            .put(u128::from(v as u32 & (u32::MAX >> (32 - w))), w);
+        self.fields.put(u128::from(v as u32 & (u32::MAX >> (32 - w))), w);
     }
 
     /// Appends the sections to a unit.
@@ -181,9 +181,7 @@ impl<'a> Unpacker<'a> {
             return Err(Corrupt("unit: another number of blocks"));
         }
         let codes = c.take(filled.div_ceil(2))?;
-        let size = sparse
-            .checked_mul(2)
-            .ok_or(Corrupt("unit: too many masks"))?;
+        let size = sparse.checked_mul(2).ok_or(Corrupt("unit: too many masks"))?;
         Ok(Unpacker {
             flags: BitReader::new(flags),
             codes: BitReader::new(codes),
@@ -254,10 +252,7 @@ mod tests {
         blocks.iter().for_each(|b| packer.put(b, width));
         let sections = [&packer.flags, &packer.codes, &packer.fields].map(BitWriter::len);
         let written = sections.iter().sum::<usize>() + 16 * packer.masks.len();
-        assert_eq!(
-            blocks.iter().map(|b| bits(b, width)).sum::<usize>(),
-            written
-        );
+        assert_eq!(blocks.iter().map(|b| bits(b, width)).sum::<usize>(), written);
         let mut bytes = Vec::new();
         packer.finish(&mut bytes);
         let mut unpacker = Unpacker::new(&bytes, blocks.len()).unwrap();
@@ -292,20 +287,14 @@ mod tests {
         block[5] = [3, -1, 1];
         assert_eq!(round_trip(&[block], 16), [1, 1, 1, 1, 32, 0, 0b001_1011]);
         // One vertex of one, dense: parity 0, then 1, 0, −1.
-        assert_eq!(
-            round_trip(&[vec![[2, 0, -2]]], 16),
-            [1, 0, 1, 8, 0b0110_0010]
-        );
+        assert_eq!(round_trip(&[vec![[2, 0, -2]]], 16), [1, 0, 1, 8, 0b0110_0010]);
         // Mixed parity is kept whole.
         assert_eq!(round_trip(&[vec![[1, 2, 3]]], 16).len(), 4 + 6);
     }
 
     #[test]
     fn widths() {
-        assert_eq!(
-            [0, -1, 1, -2, 2, 3, -4, i32::MIN].map(bits_of),
-            [1, 1, 2, 2, 3, 3, 3, 32]
-        );
+        assert_eq!([0, -1, 1, -2, 2, 3, -4, i32::MIN].map(bits_of), [1, 1, 2, 2, 3, 3, 3, 32]);
     }
 
     proptest! {

@@ -1,7 +1,9 @@
-//! Which triangles are one polygon and which vertices share a normal: two partitions that are kept once per mesh. Lossless.
+//! Which triangles are one polygon and which vertices share a normal: two partitions that are kept once per
+//! mesh. Lossless.
 //!
-//! Both are coded in the same way: items come in order, and each has a short list of *candidates*, classes of earlier items that
-//! touch it. One bit per candidate says whether the item joins it; after the last no, it begins a class of its own.
+//! Both are coded in the same way: items come in order, and each has a short list of *candidates*, classes of
+//! earlier items that touch it. One bit per candidate says whether the item joins it; after the last no, it
+//! begins a class of its own.
 //!
 //! ```text
 //! triangle t     over its edges 0 – 1, 1 – 2, 2 – 0: the face of the last triangle before t that has the edge
@@ -44,9 +46,7 @@ impl Polygons {
     pub fn new(triangles: &[[u32; 3]], faces: &[u32]) -> Polygons {
         let mut order: Vec<u32> = (0..triangles.len() as u32).collect();
         order.sort_by_key(|&t| faces[t as usize]);
-        let mut runs: Vec<&[u32]> = order
-            .chunk_by(|a, b| faces[*a as usize] == faces[*b as usize])
-            .collect();
+        let mut runs: Vec<&[u32]> = order.chunk_by(|a, b| faces[*a as usize] == faces[*b as usize]).collect();
         runs.sort_by_key(|run| run[0]);
         let mut out = Polygons::default();
         let mut edges = Vec::new();
@@ -72,22 +72,15 @@ impl Polygons {
         let first = edges[0].0;
         edges.sort_unstable();
         // The rim: edges that no other triangle of the face runs the other way.
-        let rim: Vec<(u32, u32)> = edges
-            .iter()
-            .filter(|e| edges.binary_search(&(e.1, e.0)).is_err())
-            .copied()
-            .collect();
+        let rim: Vec<(u32, u32)> =
+            edges.iter().filter(|e| edges.binary_search(&(e.1, e.0)).is_err()).copied().collect();
         let twice = |w: &[(u32, u32)]| w[0].0 == w[1].0;
         // A disc without inner vertices has two more edges on its rim than triangles.
         if rim.len() != run.len() + 2 || rim.windows(2).any(twice) {
             return false;
         }
         let start = self.vertices.len();
-        let mut at = if rim.iter().any(|e| e.0 == first) {
-            first
-        } else {
-            rim[0].0
-        };
+        let mut at = if rim.iter().any(|e| e.0 == first) { first } else { rim[0].0 };
         let first = at;
         for _ in 0..rim.len() {
             self.vertices.push(at);
@@ -119,20 +112,11 @@ struct Model {
 
 impl Model {
     fn new() -> Model {
-        Model {
-            chances: [[[Chance::default(); 2]; 3]; CANDIDATES],
-            joined: false,
-            sizes: Vec::new(),
-        }
+        Model { chances: [[[Chance::default(); 2]; 3]; CANDIDATES], joined: false, sizes: Vec::new() }
     }
 
     /// Codes the class of the next item, `class` in an encoder.
-    fn item(
-        &mut self,
-        bits: &mut impl Bits<Context = Chance>,
-        candidates: &[u32],
-        class: u32,
-    ) -> u32 {
+    fn item(&mut self, bits: &mut impl Bits<Context = Chance>, candidates: &[u32], class: u32) -> u32 {
         let before = usize::from(self.joined);
         for (i, &candidate) in candidates.iter().enumerate() {
             let size = (self.sizes[candidate as usize] as usize).clamp(1, 3) - 1;
@@ -157,8 +141,9 @@ fn push(list: &mut [u32; CANDIDATES], count: &mut usize, class: u32) {
     }
 }
 
-/// Codes the face of each triangle. `wanted` are an encoder's faces, any numbers; the result has them from 0 on in the order of their first
-/// triangle. Triangles that do not hang together by what was coded before have different faces in the result.
+/// Codes the face of each triangle. `wanted` are an encoder's faces, any numbers; the result has them from 0
+/// on in the order of their first triangle. Triangles that do not hang together by what was coded before have
+/// different faces in the result.
 pub(super) fn faces(
     bits: &mut impl Bits<Context = Chance>,
     triangles: &[[u32; 3]],
@@ -190,8 +175,9 @@ pub(super) fn faces(
     out
 }
 
-/// Codes the group of each vertex. `wanted` are an encoder's groups, any numbers: vertices of one group share a normal in all
-/// frames. The result is at least as fine, numbered from 0 on in the order of their first vertex.
+/// Codes the group of each vertex. `wanted` are an encoder's groups, any numbers: vertices of one group share
+/// a normal in all frames. The result is at least as fine, numbered from 0 on in the order of their first
+/// vertex.
 pub(super) fn groups(
     bits: &mut impl Bits<Context = Chance>,
     polygons: &Polygons,
@@ -241,8 +227,7 @@ impl Near {
                 let free = slots.iter().position(|s| *s == NONE).unwrap_or(8);
                 // The next, the one before, and in a quad the one across.
                 let others = [1, polygon.len() - 1, 2];
-                let others =
-                    &others[..polygon.len().clamp(3, 4) - 1 - usize::from(polygon.len() > 4)];
+                let others = &others[..polygon.len().clamp(3, 4) - 1 - usize::from(polygon.len() > 4)];
                 for (slot, ahead) in slots[free..].iter_mut().zip(others) {
                     *slot = polygon[(i + ahead) % polygon.len()];
                 }
@@ -280,10 +265,8 @@ pub struct Sharing {
 impl Sharing {
     /// For vertices that share one at the start if they have the same `key`, e.g. all zero.
     pub fn new(key: &[u32]) -> Sharing {
-        let mut out = Sharing {
-            class: vec![0; key.len()],
-            first: if key.is_empty() { vec![] } else { vec![0] },
-        };
+        let mut out =
+            Sharing { class: vec![0; key.len()], first: if key.is_empty() { vec![] } else { vec![0] } };
         out.refine(|v| [key[v], 0, 0]);
         out
     }
@@ -324,16 +307,8 @@ mod tests {
     use proptest::prelude::*;
 
     /// Two quads, a pentagon and a lone triangle, all in a strip.
-    const TRIANGLES: [[u32; 3]; 8] = [
-        [0, 1, 3],
-        [1, 4, 3],
-        [1, 2, 4],
-        [2, 5, 4],
-        [3, 4, 6],
-        [4, 5, 6],
-        [5, 7, 6],
-        [6, 7, 8],
-    ];
+    const TRIANGLES: [[u32; 3]; 8] =
+        [[0, 1, 3], [1, 4, 3], [1, 2, 4], [2, 5, 4], [3, 4, 6], [4, 5, 6], [5, 7, 6], [6, 7, 8]];
     const FACES: [u32; 8] = [4, 4, 9, 9, 0, 0, 0, 2];
 
     #[test]
@@ -359,12 +334,7 @@ mod tests {
         }
     }
 
-    fn both(
-        triangles: &[[u32; 3]],
-        wanted: &[u32],
-        point: &[u32],
-        normals: &[u32],
-    ) -> [Vec<u32>; 2] {
+    fn both(triangles: &[[u32; 3]], wanted: &[u32], point: &[u32], normals: &[u32]) -> [Vec<u32>; 2] {
         let mut bytes = Vec::new();
         let mut bits = Encoder::new(&mut bytes);
         let coded = faces(&mut bits, triangles, Some(wanted));

@@ -1,5 +1,6 @@
-//! Level-of-detail order of a regular [grid](crate::grid): as [`super::hierarchy`] has it of any mesh, but a point lies in the middle of those that it is predicted from,
-//! and half of all points between their four neighbours. Worth a tenth of the bytes of cloth and water. Part of the format.
+//! Level-of-detail order of a regular [grid](crate::grid): as [`super::hierarchy`] has it of any mesh, but a
+//! point lies in the middle of those that it is predicted from, and half of all points between their four
+//! neighbours. Worth a tenth of the bytes of cloth and water. Part of the format.
 //!
 //! ```text
 //! known coordinates of an axis of n at step s:  multiples of s below n; and n − 1, unless the axis is closed
@@ -14,7 +15,8 @@
 //!                y new: the same with x and y exchanged, so that the first two are (x, c), (x, d)
 //! ```
 //!
-//! Inside a level points keep their order by index. Credit: the quincunx is that of wavelets on it (Jelena Kovačević and Martin Vetterli, 1992).
+//! Inside a level points keep their order by index. Credit: the quincunx is that of wavelets on it (Jelena
+//! Kovačević and Martin Vetterli, 1992).
 
 use super::hierarchy::Hierarchy;
 use crate::grid::Shape;
@@ -42,9 +44,9 @@ impl Axis {
             at.push(count - 1);
         }
         let half = step / 2;
-        // What is new between a known coordinate and the next one, which may be `count`, where a closed axis begins again.
-        let between =
-            |a: u32, b: u32| Some(a + half).filter(|_| a.is_multiple_of(step) && a + half < b);
+        // What is new between a known coordinate and the next one, which may be `count`, where a closed axis
+        // begins again.
+        let between = |a: u32, b: u32| Some(a + half).filter(|_| a.is_multiple_of(step) && a + half < b);
         let n = at.len();
         let after = |k: usize| match k + 1 < n {
             true => Some((at[k + 1], between(at[k], at[k + 1]))),
@@ -81,11 +83,7 @@ struct Place {
 
 impl Place {
     fn new(vertex: u32) -> Place {
-        Place {
-            vertex,
-            ring: [0; 6],
-            count: 0,
-        }
+        Place { vertex, ring: [0; 6], count: 0 }
     }
 
     /// Adds what is not there yet.
@@ -100,7 +98,8 @@ impl Place {
     }
 }
 
-/// The edges whose coordinate `along` one axis is new, and that `across` it known. `number` is of a coordinate along and one across.
+/// The edges whose coordinate `along` one axis is new, and that `across` it known. `number` is of a
+/// coordinate along and one across.
 fn between(along: &Axis, across: &Axis, number: &dyn Fn(u32, u32) -> u32) -> Vec<Place> {
     let mut out = Vec::with_capacity(across.known.len() * along.new.len());
     for &(y, known) in &across.known {
@@ -141,20 +140,12 @@ pub fn build(shape: &Shape) -> Hierarchy {
         step /= 2;
     }
 
-    let mut out = Hierarchy {
-        starts: vec![0],
-        ..Hierarchy::default()
-    };
+    let mut out = Hierarchy { starts: vec![0], ..Hierarchy::default() };
     out.put([number(0, 0)]);
     let mut star = Vec::new();
     for &(y, _) in &Axis::new(h, false, first).known {
         let known = Axis::new(w, shape.closed, first).known;
-        star.extend(
-            known
-                .iter()
-                .map(|&(x, _)| number(x, y))
-                .filter(|&v| v != number(0, 0)),
-        );
+        star.extend(known.iter().map(|&(x, _)| number(x, y)).filter(|&v| v != number(0, 0)));
     }
     star.sort_unstable();
     let in_star = star.len();
@@ -193,12 +184,7 @@ mod tests {
             (64, 33, true),
             (2, 100, false),
         ] {
-            let shape = Shape {
-                width,
-                height,
-                closed,
-                reversed: false,
-            };
+            let shape = Shape { width, height, closed, reversed: false };
             let h = build(&shape);
             let mut all = h.order.clone();
             all.sort_unstable();
@@ -220,12 +206,7 @@ mod tests {
 
     #[test]
     fn half_of_all_lie_between_their_four_neighbours() {
-        let shape = Shape {
-            width: 17,
-            height: 17,
-            closed: false,
-            reversed: false,
-        };
+        let shape = Shape { width: 17, height: 17, closed: false, reversed: false };
         let h = build(&shape);
         let places = shape.places();
         let last = h.level(h.levels() - 1);

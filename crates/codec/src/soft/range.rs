@@ -1,8 +1,9 @@
-//! Adaptive binary range coder for data that is nearly all zeros, of which a unit has too little for tables. Lossless.
+//! Adaptive binary range coder for data that is nearly all zeros, of which a unit has too little for tables.
+//! Lossless.
 //!
-//! A bit costs what its context's probability says; the contexts start from probabilities that the mesh's header keeps,
-//! and follow what they see. A run of likely zeros costs nothing at all: trailing zero bytes are not written, so a unit in which
-//! every bit is the likely one is an empty string.
+//! A bit costs what its context's probability says; the contexts start from probabilities that the mesh's
+//! header keeps, and follow what they see. A run of likely zeros costs nothing at all: trailing zero bytes
+//! are not written, so a unit in which every bit is the likely one is an empty string.
 //!
 //! ```text
 //! state      low = 0, range = 2³² − 1; the decoder holds code = first four bytes, big-endian (missing bytes are zero)
@@ -14,8 +15,8 @@
 //! end        low is raised within the range to the number with most trailing zeros; trailing zero bytes are dropped
 //! ```
 //!
-//! Credit: G. Martin, *Range encoding*, 1979; the carry as in I. Pavlov's LZMA; two speeds of adaptation as in M. Mahoney's
-//! *paq* mixers, reduced to a mean.
+//! Credit: G. Martin, *Range encoding*, 1979; the carry as in I. Pavlov's LZMA; two speeds of adaptation as
+//! in M. Mahoney's *paq* mixers, reduced to a mean.
 
 use crate::Corrupt;
 
@@ -32,10 +33,7 @@ pub struct Chance {
 impl Chance {
     /// Starts at `zero` / 65536.
     pub const fn new(zero: u16) -> Chance {
-        Chance {
-            fast: zero,
-            slow: zero,
-        }
+        Chance { fast: zero, slow: zero }
     }
 
     /// In 1/32768, neither 0 nor 1.
@@ -121,14 +119,7 @@ pub struct Encoder<'a> {
 impl<'a> Encoder<'a> {
     /// Appends to `out`.
     pub fn new(out: &'a mut Vec<u8>) -> Self {
-        Encoder {
-            low: 0,
-            range: u32::MAX,
-            last: None,
-            full: 0,
-            start: out.len(),
-            out,
-        }
+        Encoder { low: 0, range: u32::MAX, last: None, full: 0, start: out.len(), out }
     }
 
     fn shift(&mut self) {
@@ -162,11 +153,7 @@ impl<'a> Encoder<'a> {
             self.shift();
         }
         // The byte that is kept back is zero by now, as are all that could be missing.
-        let zeros = self.out[self.start..]
-            .iter()
-            .rev()
-            .take_while(|b| **b == 0)
-            .count();
+        let zeros = self.out[self.start..].iter().rev().take_while(|b| **b == 0).count();
         self.out.truncate(self.out.len() - zeros);
     }
 }
@@ -202,11 +189,7 @@ pub struct Decoder<'a> {
 impl<'a> Decoder<'a> {
     /// Reads from the start of `bytes`.
     pub fn new(bytes: &'a [u8]) -> Self {
-        let mut decoder = Decoder {
-            code: 0,
-            range: u32::MAX,
-            rest: bytes,
-        };
+        let mut decoder = Decoder { code: 0, range: u32::MAX, rest: bytes };
         for _ in 0..4 {
             decoder.shift();
         }
@@ -309,9 +292,7 @@ mod tests {
     fn golden() {
         assert_eq!(encode(&[]), []);
         assert_eq!(encode(&[(false, 0); 5000]), []);
-        let bits: Vec<_> = (0..40u8)
-            .map(|i| (i.wrapping_mul(i) % 7 == 2, i % 2))
-            .collect();
+        let bits: Vec<_> = (0..40u8).map(|i| (i.wrapping_mul(i) % 7 == 2, i % 2)).collect();
         assert_eq!(encode(&bits), [25, 230, 49, 117, 80]);
     }
 

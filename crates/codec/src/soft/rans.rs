@@ -1,7 +1,7 @@
 //! Interleaved range coding with static tables. Lossless.
 //!
-//! Up to 16 states ("lanes") of 32 bits share one run of 16-bit words. A symbol with frequency f and start s among 4096
-//! is decoded from a state x like this; lanes take their words in their order:
+//! Up to 16 states ("lanes") of 32 bits share one run of 16-bit words. A symbol with frequency f and start s
+//! among 4096 is decoded from a state x like this; lanes take their words in their order:
 //!
 //! ```text
 //! slot = x & 4095     symbol = the one that holds the slot
@@ -27,7 +27,8 @@ pub const LANES: usize = 16;
 /// Frequencies of all tokens, summing to [`TOTAL`].
 pub type Frequencies = [u16; TOKENS];
 
-/// A table for decoding: 4096 slots. Bits 0–7 token, 8–19 frequency − 1, 20–31 offset of the slot in its token.
+/// A table for decoding: 4096 slots. Bits 0–7 token, 8–19 frequency − 1, 20–31 offset of the slot in its
+/// token.
 pub type Slots = [u32; TOTAL as usize];
 
 /// Fills the slots of a table.
@@ -55,14 +56,13 @@ pub struct Decoder<'a> {
 }
 
 impl Decoder<'_> {
-    /// Next token of a lane, of a table that gives the entry of a slot (see [`Slots`]). Words beyond the end are zero.
+    /// Next token of a lane, of a table that gives the entry of a slot (see [`Slots`]). Words beyond the end
+    /// are zero.
     #[inline(always)]
     pub fn token(&mut self, lane: usize, entry: impl FnOnce(u32) -> u32) -> u8 {
         let x = self.states[lane & (LANES - 1)];
         let entry = entry(x & (TOTAL - 1));
-        let mut x = (((entry >> 8) & 0xFFF) + 1)
-            .wrapping_mul(x >> PRECISION)
-            .wrapping_add(entry >> 20);
+        let mut x = (((entry >> 8) & 0xFFF) + 1).wrapping_mul(x >> PRECISION).wrapping_add(entry >> 20);
         if x < LOW {
             let word = match self.words.get(2 * self.next..2 * self.next + 2) {
                 Some(w) => u32::from(u16::from_le_bytes([w[0], w[1]])),
@@ -104,10 +104,7 @@ pub struct Encoder {
 impl Default for Encoder {
     /// Before the last symbol.
     fn default() -> Encoder {
-        Encoder {
-            states: [LOW; LANES],
-            words: Vec::new(),
-        }
+        Encoder { states: [LOW; LANES], words: Vec::new() }
     }
 }
 

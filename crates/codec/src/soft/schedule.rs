@@ -1,22 +1,24 @@
-//! Which frames refer to which, and in what units they are stored. Pure arithmetic: nothing is kept but three numbers.
+//! Which frames refer to which, and in what units they are stored. Pure arithmetic: nothing is kept but three
+//! numbers.
 //!
-//! Every 16th frame and the last one are **keys**. The frames between two keys are a **group**; they are split in the
-//! middle again and again (dyadic), decoded breadth first:
+//! Every 16th frame and the last one are **keys**. The frames between two keys are a **group**; they are
+//! split in the middle again and again (dyadic), decoded breadth first:
 //!
 //! ```text
 //! frame   0   1   2   3   4   5   6   7   8   9  10  11  12  13  14  15  16
 //! depth   K   4   3   4   2   4   3   4   1   4   3   4   2   4   3   4   K
 //! ```
 //!
-//! A frame between a and b refers to a, b, and to the nearest frames beyond them that are decoded before it: frames of
-//! its group of smaller depth, or the keys on either side of the group's own two. So the frames of one depth do not
-//! need each other, and a group needs four keys and nothing else.
+//! A frame between a and b refers to a, b, and to the nearest frames beyond them that are decoded before it:
+//! frames of its group of smaller depth, or the keys on either side of the group's own two. So the frames of
+//! one depth do not need each other, and a group needs four keys and nothing else.
 //!
-//! Key i refers to keys i−1, i−2 and 0; every `restart`-th key to key 0 alone, which is always in memory. A seek
-//! therefore decodes at most `restart + 3` keys. The last frame is a key for its own sake, and never such a restart.
+//! Key i refers to keys i−1, i−2 and 0; every `restart`-th key to key 0 alone, which is always in memory. A
+//! seek therefore decodes at most `restart + 3` keys. The last frame is a key for its own sake, and never
+//! such a restart.
 //!
-//! What is stored and decoded as a whole is a [`Unit`]: a key; a group without its deepest frames; the deepest frames
-//! of a group. Leaving out the last kind halves the frame rate.
+//! What is stored and decoded as a whole is a [`Unit`]: a key; a group without its deepest frames; the
+//! deepest frames of a group. Leaving out the last kind halves the frame rate.
 //!
 //! Credit: hierarchical B pictures, Schwarz, Marpe, Wiegand, "Analysis of hierarchical B pictures and MCTF", 2006.
 
@@ -48,8 +50,9 @@ pub enum Unit {
     Last(u32),
 }
 
-/// The frames of an animation in which a mesh is decoded; before and after it stands still. Such a mesh is kept as an animation of these
-/// frames alone, and both ends by themselves. They begin and, but for the animation's last frame, end at a key that needs none before it.
+/// The frames of an animation in which a mesh is decoded; before and after it stands still. Such a mesh is
+/// kept as an animation of these frames alone, and both ends by themselves. They begin and, but for the
+/// animation's last frame, end at a key that needs none before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
     /// First frame.
@@ -88,11 +91,7 @@ impl Schedule {
             0 => 0,
             _ => (frames - 1).div_ceil(INTERVAL) + 1,
         };
-        Schedule {
-            frames,
-            keys,
-            restart: restart.max(1),
-        }
+        Schedule { frames, keys, restart: restart.max(1) }
     }
 
     /// Number of frames.
@@ -120,7 +119,8 @@ impl Schedule {
         Schedule::new(frames, self.restart)
     }
 
-    /// What a unit is in the animation of a window's frames; none where that has no such unit. Units lie in a window whole, or not at all.
+    /// What a unit is in the animation of a window's frames; none where that has no such unit. Units lie in a
+    /// window whole, or not at all.
     pub fn unit_within(&self, window: Window, unit: Unit) -> Option<Unit> {
         let frame = *self.frames_of(unit).first()?;
         let earlier = window.start / INTERVAL;
@@ -132,7 +132,8 @@ impl Schedule {
         })
     }
 
-    /// Number of groups, one less than keys. Two keys that follow each other have an empty group between them.
+    /// Number of groups, one less than keys. Two keys that follow each other have an empty group between
+    /// them.
     pub fn groups(&self) -> u32 {
         self.keys.saturating_sub(1)
     }
@@ -194,8 +195,8 @@ impl Schedule {
         3 * self.keys
     }
 
-    /// Units are numbered in an order in which they can be decoded: a unit needs only smaller numbers, but for the
-    /// look-ahead keys: group g needs keys up to g + 2.
+    /// Units are numbered in an order in which they can be decoded: a unit needs only smaller numbers, but
+    /// for the look-ahead keys: group g needs keys up to g + 2.
     pub fn number(&self, unit: Unit) -> u32 {
         match unit {
             Unit::Key(i) => 3 * i,
@@ -231,11 +232,7 @@ impl Schedule {
             return Unit::Key(key);
         }
         let group = self.group_of(frame);
-        if self.depth(frame) == self.deepest(group) {
-            Unit::Last(group)
-        } else {
-            Unit::Inner(group)
-        }
+        if self.depth(frame) == self.deepest(group) { Unit::Last(group) } else { Unit::Inner(group) }
     }
 
     /// Depth of a frame, 0 for keys.
@@ -267,7 +264,8 @@ impl Schedule {
         unreachable!("a frame between two others becomes a middle")
     }
 
-    /// The frames of a unit, in the order in which they are decoded. Key 0 has its frame although it has no bytes.
+    /// The frames of a unit, in the order in which they are decoded. Key 0 has its frame although it has no
+    /// bytes.
     pub fn frames_of(&self, unit: Unit) -> Frames {
         let mut out = Frames::default();
         let (group, last) = match unit {
@@ -285,11 +283,7 @@ impl Schedule {
         }
         let deepest = self.deepest(group);
         let inside = self.key_frame(group) + 1..self.key_frame(group + 1);
-        let depths = if last {
-            deepest..deepest + 1
-        } else {
-            1..deepest
-        };
+        let depths = if last { deepest..deepest + 1 } else { 1..deepest };
         for depth in depths {
             for frame in inside.clone().filter(|&f| self.depth(f) == depth) {
                 out.push(frame);
@@ -298,7 +292,8 @@ impl Schedule {
         out
     }
 
-    /// The frames that a frame is predicted from, nearest two first; none for frame 0, up to [`REFERENCES`] else.
+    /// The frames that a frame is predicted from, nearest two first; none for frame 0, up to [`REFERENCES`]
+    /// else.
     pub fn references(&self, frame: u32) -> Frames {
         let mut out = Frames::default();
         if let Some(key) = self.key_of(frame) {
@@ -330,17 +325,13 @@ impl Schedule {
         out
     }
 
-    /// The frames outside a unit that what is predicted from positions (normals) may refer to: of those that it needs
-    /// anyway, the one before of a key, and of a group's units the group's own.
+    /// The frames outside a unit that what is predicted from positions (normals) may refer to: of those that
+    /// it needs anyway, the one before of a key, and of a group's units the group's own.
     pub fn near(&self, unit: Unit) -> Frames {
         let mut out = Frames::default();
         let needs = self.needs(unit);
         match unit {
-            Unit::Key(_) => needs
-                .iter()
-                .take(1)
-                .filter(|&&f| f > 0)
-                .for_each(|&f| out.push(f)),
+            Unit::Key(_) => needs.iter().take(1).filter(|&&f| f > 0).for_each(|&f| out.push(f)),
             Unit::Inner(g) | Unit::Last(g) => {
                 let (start, end) = (self.key_frame(g), self.key_frame(g.saturating_add(1)));
                 let own = needs.iter().filter(|&&f| (start..=end).contains(&f));
@@ -386,11 +377,7 @@ mod tests {
                             assert!(frames.iter().all(outside));
                             continue;
                         };
-                        let moved: Vec<u32> = own
-                            .frames_of(unit)
-                            .iter()
-                            .map(|f| f + window.start)
-                            .collect();
+                        let moved: Vec<u32> = own.frames_of(unit).iter().map(|f| f + window.start).collect();
                         assert_eq!(moved, frames.to_vec());
                         seen += moved.len();
                         // What a frame refers to is the same, but for the first frame.
@@ -416,10 +403,7 @@ mod tests {
         assert_eq!((s.keys(), s.groups(), s.units()), (4, 3, 12));
         assert_eq!([0, 1, 2, 3].map(|k| s.key_frame(k)), [0, 16, 32, 39]);
         assert_eq!(*s.frames_of(Unit::Inner(1)), [24, 20, 28, 18, 22, 26, 30]);
-        assert_eq!(
-            *s.frames_of(Unit::Last(1)),
-            [17, 19, 21, 23, 25, 27, 29, 31]
-        );
+        assert_eq!(*s.frames_of(Unit::Last(1)), [17, 19, 21, 23, 25, 27, 29, 31]);
         assert_eq!(*s.references(24), [16, 32, 0, 39]);
         assert_eq!(*s.references(20), [16, 24, 0, 32]);
         assert_eq!(*s.references(21), [20, 22, 18, 24]);
@@ -460,11 +444,7 @@ mod tests {
                         seen.push(f);
                         decoded.push(f);
                     }
-                    let keys = s
-                        .needs(unit)
-                        .iter()
-                        .filter(|f| s.key_of(**f).is_some())
-                        .count();
+                    let keys = s.needs(unit).iter().filter(|f| s.key_of(**f).is_some()).count();
                     assert!(keys <= 4);
                     for &f in list.iter() {
                         let same = |r: &&u32| s.key_of(f).is_none() && s.depth(**r) == s.depth(f);

@@ -6,38 +6,11 @@ use std::ops::Range;
 
 /// Settings from which a search starts, and the bits per vertex and frame at which they may be good.
 pub const STARTS: [(Range<f64>, Choice); 3] = [
-    (
-        0.0..2.2,
-        Choice {
-            lattice: Lattice::Centred,
-            first: 4.0,
-            key: 1.3,
-            last: 1.1,
-            worth: 9.0,
-            fit: 0,
-        },
-    ),
-    (
-        0.0..2.2,
-        Choice {
-            lattice: Lattice::Cubic,
-            first: 4.0,
-            key: 1.3,
-            last: 1.1,
-            worth: 10.0,
-            fit: 0,
-        },
-    ),
+    (0.0..2.2, Choice { lattice: Lattice::Centred, first: 4.0, key: 1.3, last: 1.1, worth: 9.0, fit: 0 }),
+    (0.0..2.2, Choice { lattice: Lattice::Cubic, first: 4.0, key: 1.3, last: 1.1, worth: 10.0, fit: 0 }),
     (
         1.7..f64::MAX,
-        Choice {
-            lattice: Lattice::Centred,
-            first: 4.0,
-            key: 1.05,
-            last: 1.1,
-            worth: 4.0,
-            fit: 0,
-        },
+        Choice { lattice: Lattice::Centred, first: 4.0, key: 1.05, last: 1.1, worth: 4.0, fit: 0 },
     ),
 ];
 
@@ -48,16 +21,8 @@ pub const FIRST_MOVE: f32 = 1.3;
 pub const LAST_MOVE: f32 = 1.05;
 
 /// By fit the one with the next smaller ridge, the next larger one, and a like one of the other falloff.
-const FIT_MOVES: [[u8; 3]; FITS.len()] = [
-    [2, 3, 1],
-    [4, 6, 0],
-    [5, 0, 4],
-    [0, 3, 6],
-    [4, 1, 2],
-    [7, 2, 4],
-    [1, 6, 3],
-    [7, 5, 4],
-];
+const FIT_MOVES: [[u8; 3]; FITS.len()] =
+    [[2, 3, 1], [4, 6, 0], [5, 0, 4], [0, 3, 6], [4, 1, 2], [7, 2, 4], [1, 6, 3], [7, 5, 4]];
 
 /// A neighbour of a setting.
 pub fn moved(now: Choice, number: u32, size: f32) -> Choice {

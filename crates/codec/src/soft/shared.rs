@@ -1,8 +1,9 @@
-//! Tables ready to decode with. Parts that have the same tables share them: each default set is there once in the process,
-//! and each set of a file's own once in the file.
+//! Tables ready to decode with. Parts that have the same tables share them: each default set is there once in
+//! the process, and each set of a file's own once in the file.
 //!
-//! Tables with an entry for each of 4096 slots are what is fastest to decode with, but take up to half a megabyte. Only parts
-//! of so many points that the kernels decode them bring such tables of their own; the others search.
+//! Tables with an entry for each of 4096 slots are what is fastest to decode with, but take up to half a
+//! megabyte. Only parts of so many points that the kernels decode them bring such tables of their own; the
+//! others search.
 
 #[cfg(target_arch = "x86_64")]
 use super::avx2;
@@ -55,10 +56,7 @@ const STEP: u32 = 6;
 
 impl Ranges {
     fn new(table: &Frequencies) -> Ranges {
-        let mut ranges = Ranges {
-            starts: [0; TOKENS + 1],
-            first: [0; (TOTAL as usize) >> STEP],
-        };
+        let mut ranges = Ranges { starts: [0; TOKENS + 1], first: [0; (TOTAL as usize) >> STEP] };
         for (token, &f) in table.iter().enumerate() {
             ranges.starts[token + 1] = ranges.starts[token].saturating_add(f);
         }
@@ -89,10 +87,7 @@ impl Shared {
     pub fn new(tables: &Tables, points: usize) -> Shared {
         let all = &tables.tables;
         if points < LARGE {
-            return Shared {
-                map: tables.map,
-                form: Form::Ranges(all.iter().map(Ranges::new).collect()),
-            };
+            return Shared { map: tables.map, form: Form::Ranges(all.iter().map(Ranges::new).collect()) };
         }
         let mut slots = vec![[0; TOTAL as usize]; all.len()].into_boxed_slice();
         for (slots, table) in slots.iter_mut().zip(all) {
@@ -161,13 +156,7 @@ impl Default for Sets {
 impl Sets {
     /// None yet; together they may take so many bytes.
     pub fn new(allowed: u64) -> Sets {
-        Sets {
-            own: Default::default(),
-            defaults: 0,
-            bytes: 0,
-            allowed,
-            refused: None,
-        }
+        Sets { own: Default::default(), defaults: 0, bytes: 0, allowed, refused: None }
     }
 
     /// Bytes of memory that those take that were asked for.
@@ -248,10 +237,7 @@ mod tests {
         let large = sets.own_set(coded[0], LARGE).unwrap();
         assert!(!Arc::ptr_eq(&first, &large) && sets.bytes() > bytes + (100 << 10));
         let shared = sets.default_set(1).unwrap();
-        assert!(Arc::ptr_eq(
-            &shared,
-            &Sets::default().default_set(1).unwrap()
-        ));
+        assert!(Arc::ptr_eq(&shared, &Sets::default().default_set(1).unwrap()));
         let mut limited = Sets::new(sets.bytes() - 1);
         limited.own_set(coded[0], 20).unwrap();
         limited.own_set(coded[0], LARGE).unwrap();

@@ -65,8 +65,7 @@ impl Sink {
     pub fn finish(mut self, hierarchy: &Hierarchy, coding: &Coding) -> Vec<u8> {
         self.escape_unknown(coding);
         let heads = std::mem::take(&mut self.heads).finish();
-        let zero =
-            |s: &u32| *s as u8 == 0 && tables::shift(tables::near_of((s >> 8) as usize)) == 0;
+        let zero = |s: &u32| *s as u8 == 0 && tables::shift(tables::near_of((s >> 8) as usize)) == 0;
         let residuals = self.residuals.take();
         let moves = residuals.iter().flatten().any(|q| *q != [0; 3]);
         if self.symbols.iter().all(zero) && !moves {
@@ -105,12 +104,8 @@ impl Sink {
         out.extend_from_slice(&heads);
         put_varint(words.len() as u32, &mut out);
         let states = &states[..lanes];
-        states
-            .iter()
-            .for_each(|s| out.extend_from_slice(&s.to_le_bytes()));
-        words
-            .iter()
-            .for_each(|w| out.extend_from_slice(&w.to_le_bytes()));
+        states.iter().for_each(|s| out.extend_from_slice(&s.to_le_bytes()));
+        words.iter().for_each(|w| out.extend_from_slice(&w.to_le_bytes()));
         out.extend_from_slice(&raw);
         out
     }
@@ -166,9 +161,7 @@ impl Sink {
     /// The symbols of the frame coded as number `n`.
     pub fn symbols_of(&self, hierarchy: &Hierarchy, n: usize) -> &[u32] {
         let points = hierarchy.order.len();
-        self.symbols
-            .get(n * points..(n + 1) * points)
-            .unwrap_or_default()
+        self.symbols.get(n * points..(n + 1) * points).unwrap_or_default()
     }
 
     /// Bits of that frame that are not tokens; and those of its packed residuals, if it has them.

@@ -1,8 +1,9 @@
-//! Normals of a decoded surface, the same bits on every machine: what stored normals are predicted from. No error of its own.
+//! Normals of a decoded surface, the same bits on every machine: what stored normals are predicted from. No
+//! error of its own.
 //!
-//! Every corner of a polygon adds the polygon's unit normal, weighted with its interior angle (G. Thürmer, C. Wüthrich,
-//! *Computing vertex normals from polygonal facets*, 1998). Corners that share a normal form a *group*. The polygons are the
-//! source's, not the triangles: on bent quads the two differ by many degrees.
+//! Every corner of a polygon adds the polygon's unit normal, weighted with its interior angle (G. Thürmer, C.
+//! Wüthrich, *Computing vertex normals from polygonal facets*, 1998). Corners that share a normal form a
+//! *group*. The polygons are the source's, not the triangles: on bent quads the two differ by many degrees.
 //!
 //! ```text
 //! for each polygon p₀ … p₋₁   n = unit(Σ (pᵢ − p₀) × (pᵢ₊₁ − p₀)), zero where there is no direction
@@ -12,15 +13,14 @@
 //! for each group              unit(sum), or +z
 //! ```
 //!
-//! Order: triangles, quads, and so on up to 16 corners, eight polygons at a time: their first corners, their second ones …;
-//! then the others, one by one; all in the order of their first triangle. Everything is f32 + − × ÷ √ in the
-//! order of the code; points are whole numbers, so edges are exact. The arc cosine is formula 4.4.45 of M. Abramowitz and
-//! I. Stegun, *Handbook of mathematical functions*, 1964, off by at most 7·10⁻⁵ rad.
+//! Order: triangles, quads, and so on up to 16 corners, eight polygons at a time: their first corners, their
+//! second ones …; then the others, one by one; all in the order of their first triangle. Everything is f32 +
+//! − × ÷ √ in the order of the code; points are whole numbers, so edges are exact. The arc cosine is formula
+//! 4.4.45 of M. Abramowitz and I. Stegun, *Handbook of mathematical functions*, 1964, off by at most 7·10⁻⁵
+//! rad.
 
 use crate::Corrupt;
-use crate::lanes::{
-    LANES, Lanes, Number, Row, Vector, cross, difference, dot, minus, plus, select, times,
-};
+use crate::lanes::{LANES, Lanes, Number, Row, Vector, cross, difference, dot, minus, plus, select, times};
 pub use crate::lanes::{Place, Points};
 use std::f32::consts::{PI, TAU};
 
@@ -30,7 +30,8 @@ pub const UP: [f32; 3] = [0.0, 0.0, 1.0];
 /// What stays the same in all frames.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Surface {
-    /// Polygons of up to [`SIDES`] corners, eight at a time: a row of points for each corner, then a row of groups for each.
+    /// Polygons of up to [`SIDES`] corners, eight at a time: a row of points for each corner, then a row of
+    /// groups for each.
     rows: Vec<Row>,
     /// Per number of corners, from 3 on, where its rows end.
     ends: Vec<usize>,
@@ -42,18 +43,14 @@ pub struct Surface {
     points: usize,
 }
 
-/// Most corners of polygons that are computed side by side. Part of the format, as it says in which order they are added.
+/// Most corners of polygons that are computed side by side. Part of the format, as it says in which order
+/// they are added.
 const SIDES: usize = 16;
 
 impl Surface {
-    /// `polygons` are vertices, `ends` where each polygon ends; `point` and `group` say what each vertex belongs to, both
-    /// numbered without gaps.
-    pub fn new(
-        polygons: &[u32],
-        ends: &[usize],
-        point: &[u32],
-        group: &[u32],
-    ) -> Result<Surface, Corrupt> {
+    /// `polygons` are vertices, `ends` where each polygon ends; `point` and `group` say what each vertex
+    /// belongs to, both numbered without gaps.
+    pub fn new(polygons: &[u32], ends: &[usize], point: &[u32], group: &[u32]) -> Result<Surface, Corrupt> {
         let count = |list: &[u32]| list.iter().max().map_or(0, |m| *m as usize + 1);
         let (points, groups) = (count(point), count(group));
         if point.len() != group.len() || points > point.len() || groups > group.len() {
@@ -62,11 +59,7 @@ impl Surface {
         if polygons.iter().any(|v| *v as usize >= point.len()) {
             return Err(Corrupt("a polygon of vertices that are not there"));
         }
-        let mut out = Surface {
-            anchors: vec![[0; 2]; groups],
-            points,
-            ..Surface::default()
-        };
+        let mut out = Surface { anchors: vec![[0; 2]; groups], points, ..Surface::default() };
         for (g, p) in group.iter().zip(point) {
             out.anchors[*g as usize] = [*p; 2];
         }
@@ -123,8 +116,8 @@ impl Surface {
         self.points
     }
 
-    /// Sums of the normals around each group, not of unit length. Panics where `points` are too few, or `sums` is not of
-    /// [`Surface::slots`].
+    /// Sums of the normals around each group, not of unit length. Panics where `points` are too few, or
+    /// `sums` is not of [`Surface::slots`].
     #[inline(always)]
     pub(super) fn sums<L: Lanes, P: Place>(&self, points: &[P], sums: &mut [[f32; 4]]) {
         assert!(points.len() >= self.points, "all points");
@@ -148,7 +141,8 @@ impl Surface {
         }
     }
 
-    /// Two unit vectors that make a right-handed frame with the normal `n` of group `g` and turn with the surface.
+    /// Two unit vectors that make a right-handed frame with the normal `n` of group `g` and turn with the
+    /// surface.
     #[inline]
     pub fn frame<P: Place>(&self, points: &[P], g: usize, n: [f32; 3]) -> [[f32; 3]; 2] {
         let [own, other] = self.anchors[g];
@@ -264,10 +258,7 @@ const LARGEST: f32 = 1e30;
 /// One over the length; zero where there is no direction.
 #[inline(always)]
 pub(super) fn inverse_length<N: Number>(square: N) -> N {
-    let usable = N::both(
-        N::splat(SMALLEST).less(square),
-        square.less(N::splat(LARGEST)),
-    );
+    let usable = N::both(N::splat(SMALLEST).less(square), square.less(N::splat(LARGEST)));
     N::select(usable, N::splat(1.0) / square.sqrt(), N::splat(0.0))
 }
 
@@ -290,40 +281,23 @@ pub(super) fn arc_cosine<N: Number>(x: N) -> N {
     N::select(x.less(N::splat(0.0)), N::splat(PI) - arc, arc)
 }
 
-/// Cosine and sine of an angle between −π and π, as one unit vector; beyond that as at the end. Part of the format.
+/// Cosine and sine of an angle between −π and π, as one unit vector; beyond that as at the end. Part of the
+/// format.
 #[inline(always)]
 pub(super) fn turn<N: Number>(angle: N) -> [N; 2] {
     // Polynomials of the half angle; the division makes up for what they are off.
     let end = N::splat(PI / 2.0);
     let x = (angle * N::splat(0.5)).max(-end).min(end);
     let y = x * x;
-    let c = polynomial(
-        y,
-        [
-            1.0,
-            -0.5,
-            4.166_666_8e-2,
-            -1.388_888_9e-3,
-            2.480_158_7e-5,
-            -2.755_732e-7,
-        ],
-    );
-    let s = x * polynomial(
-        y,
-        [
-            1.0,
-            -1.666_666_7e-1,
-            8.333_333e-3,
-            -1.984_127e-4,
-            2.755_731_9e-6,
-            -2.505_21e-8,
-        ],
-    );
+    let c = polynomial(y, [1.0, -0.5, 4.166_666_8e-2, -1.388_888_9e-3, 2.480_158_7e-5, -2.755_732e-7]);
+    let s =
+        x * polynomial(y, [1.0, -1.666_666_7e-1, 8.333_333e-3, -1.984_127e-4, 2.755_731_9e-6, -2.505_21e-8]);
     let scale = N::splat(1.0) / (c * c + s * s);
     [(c * c - s * s) * scale, N::splat(2.0) * (c * s) * scale]
 }
 
-/// The direction of what `v` has at right angles to the unit vector `n`; a mask of where that is more than rounding.
+/// The direction of what `v` has at right angles to the unit vector `n`; a mask of where that is more than
+/// rounding.
 #[inline(always)]
 pub(super) fn flat<N: Number>(v: Vector<N>, n: Vector<N>) -> (Vector<N>, N::Mask) {
     let v = times(v, inverse_length(dot(v, v)));
@@ -399,11 +373,7 @@ mod tests {
         let sub = |a: [f64; 3], b: [f64; 3]| -> [f64; 3] { std::array::from_fn(|k| a[k] - b[k]) };
         let dot = |a: [f64; 3], b: [f64; 3]| a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
         let cross = |a: [f64; 3], b: [f64; 3]| {
-            [
-                a[1] * b[2] - a[2] * b[1],
-                a[2] * b[0] - a[0] * b[2],
-                a[0] * b[1] - a[1] * b[0],
-            ]
+            [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
         };
         let groups = group.iter().max().map_or(0, |m| *m as usize + 1);
         let mut sums = vec![[0.0; 3]; groups];
@@ -424,11 +394,7 @@ mod tests {
                 let f = sub(at(polygon[(i + count - 1) % count]), p);
                 let c = cross(e, f);
                 let angle = dot(c, c).sqrt().atan2(dot(e, f));
-                let angle = if dot(c, n) < 0.0 {
-                    std::f64::consts::TAU - angle
-                } else {
-                    angle
-                };
+                let angle = if dot(c, n) < 0.0 { std::f64::consts::TAU - angle } else { angle };
                 let sum = &mut sums[group[polygon[i] as usize] as usize];
                 *sum = std::array::from_fn(|k| sum[k] + angle * n[k] / length);
             }

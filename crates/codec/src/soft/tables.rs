@@ -1,8 +1,8 @@
 //! Contexts of tokens, and the frequency tables that belong to them.
 //!
-//! A context is the layer (frame 0, keys, depths 1 … 4), a class of what the neighbours were, and a class of what the
-//! same vertex was in the first two references. The encoder merges contexts to a few tables; map and tables are in the
-//! static part, coded by [`super::binary`], so that a unit needs none of its own.
+//! A context is the layer (frame 0, keys, depths 1 … 4), a class of what the neighbours were, and a class of
+//! what the same vertex was in the first two references. The encoder merges contexts to a few tables; map and
+//! tables are in the static part, coded by [`super::binary`], so that a unit needs none of its own.
 //!
 //! | what | coding |
 //! |---|---|
@@ -29,9 +29,8 @@ pub const CONTEXTS: usize = LAYERS * NEAR * PAST;
 pub const MAX_TABLES: usize = 32;
 
 /// Smallest sum of four neighbours' magnitudes of class 1, 2, … Part of the format.
-const NEAR_BOUNDS: [i32; NEAR - 1] = [
-    1, 2, 3, 5, 7, 9, 13, 17, 25, 33, 49, 81, 161, 321, 641, 1281, 2561, 5121, 10_241,
-];
+const NEAR_BOUNDS: [i32; NEAR - 1] =
+    [1, 2, 3, 5, 7, 9, 13, 17, 25, 33, 49, 81, 161, 321, 641, 1281, 2561, 5121, 10_241];
 /// Smallest magnitude in the references of class 1, 2, …
 const PAST_BOUNDS: [i32; PAST - 1] = [1, 3, 6, 13];
 
@@ -103,10 +102,7 @@ impl Tables {
         let lengths: Vec<[f64; TOKENS]> = lengths.collect();
         let context = |(c, n): (usize, &[u32; TOKENS])| -> f64 {
             let l = &lengths[usize::from(self.map[c])];
-            (0..TOKENS)
-                .filter(|&t| n[t] > 0)
-                .map(|t| f64::from(n[t]) * l[t])
-                .sum()
+            (0..TOKENS).filter(|&t| n[t] > 0).map(|t| f64::from(n[t]) * l[t]).sum()
         };
         counts.counts.iter().enumerate().map(context).sum()
     }
@@ -143,8 +139,7 @@ impl Tables {
                 let at = models.model(token, &lengths, &before);
                 w.tree(&mut models.length[at], length, 4);
                 let extra = length.saturating_sub(1).min(MANTISSA);
-                let mantissa =
-                    (u32::from(f) >> (length.saturating_sub(1) - extra)) & ((1 << extra) - 1);
+                let mantissa = (u32::from(f) >> (length.saturating_sub(1) - extra)) & ((1 << extra) - 1);
                 w.plain(mantissa, extra);
                 lengths[token] = length as u8;
             }
@@ -243,12 +238,10 @@ fn guesses(map: &[u8; CONTEXTS], c: usize) -> (u8, u8) {
     }
 }
 
-/// The token whose frequency is what is left: the one that has too many bits to be coded, else the most frequent.
+/// The token whose frequency is what is left: the one that has too many bits to be coded, else the most
+/// frequent.
 fn most_frequent(table: &Frequencies) -> usize {
-    if let Some(token) = table
-        .iter()
-        .position(|&f| f > 0 && short(f64::from(f)) != f)
-    {
+    if let Some(token) = table.iter().position(|&f| f > 0 && short(f64::from(f)) != f) {
         return token;
     }
     let mut most = 0;
@@ -267,10 +260,7 @@ struct Lengths {
 
 impl Lengths {
     fn new() -> Lengths {
-        Lengths {
-            most: [Model::default(); 256],
-            length: [[Model::default(); 16]; 64],
-        }
+        Lengths { most: [Model::default(); 256], length: [[Model::default(); 16]; 64] }
     }
 
     /// Model of a token's length: from the table before, and from smaller tokens of this one.
@@ -300,9 +290,7 @@ pub struct Counts {
 impl Default for Counts {
     /// Nothing counted.
     fn default() -> Counts {
-        Counts {
-            counts: vec![[0; TOKENS]; CONTEXTS],
-        }
+        Counts { counts: vec![[0; TOKENS]; CONTEXTS] }
     }
 }
 
@@ -337,8 +325,8 @@ impl Counts {
         }
     }
 
-    /// The best tables for these counts; `scale`: how many times as many tokens there will be. `most`: what a token may
-    /// have been counted as that was met only once, 0 where all was counted.
+    /// The best tables for these counts; `scale`: how many times as many tokens there will be. `most`: what a
+    /// token may have been counted as that was met only once, 0 where all was counted.
     pub fn tables(&self, scale: f64, most: u32) -> Tables {
         let mut map = [0u8; CONTEXTS];
         let mut clusters: Vec<Cluster> = Vec::new();
@@ -363,16 +351,12 @@ impl Counts {
                 map[c] = guesses(&map, c).0;
             }
         }
-        let tables = clusters
-            .iter()
-            .map(|c| normalise(&expected(c, &clusters, most)));
-        Tables {
-            map,
-            tables: tables.collect(),
-        }
+        let tables = clusters.iter().map(|c| normalise(&expected(c, &clusters, most)));
+        Tables { map, tables: tables.collect() }
     }
 
-    /// Tables for these counts by the contexts of others: nearly as good where the counts are alike, and quickly made.
+    /// Tables for these counts by the contexts of others: nearly as good where the counts are alike, and
+    /// quickly made.
     pub fn tables_like(&self, known: &Tables, most: u32) -> Tables {
         let mut clusters = vec![Cluster::empty(); known.tables.len()];
         for (c, counts) in self.counts.iter().enumerate() {
@@ -382,13 +366,11 @@ impl Counts {
             [0, ..] if cluster.counts.iter().all(|n| *n == 0) => *old,
             _ => normalise(&expected(cluster, &clusters, most)),
         };
-        Tables {
-            map: known.map,
-            tables: clusters.iter().zip(&known.tables).map(new).collect(),
-        }
+        Tables { map: known.map, tables: clusters.iter().zip(&known.tables).map(new).collect() }
     }
 
-    /// Lloyd's algorithm with code lengths as distance, from clusters of equal weight in order of the mean token.
+    /// Lloyd's algorithm with code lengths as distance, from clusters of equal weight in order of the mean
+    /// token.
     fn cluster(&self, members: &[usize], most: usize) -> Vec<Cluster> {
         let sum = |c: usize| self.counts[c].iter().map(|&n| u64::from(n)).sum::<u64>();
         let zero = |c: usize| f64::from(self.counts[c][0]) / sum(c).max(1) as f64;
@@ -448,19 +430,12 @@ struct Cluster {
 
 impl Cluster {
     fn empty() -> Cluster {
-        Cluster {
-            members: Vec::new(),
-            counts: Box::new([0; TOKENS]),
-            cost: 0.0,
-        }
+        Cluster { members: Vec::new(), counts: Box::new([0; TOKENS]), cost: 0.0 }
     }
 
     fn take(&mut self, context: usize, counts: &[u32; TOKENS]) {
         self.members.push(context);
-        self.counts
-            .iter_mut()
-            .zip(counts)
-            .for_each(|(a, b)| *a += b);
+        self.counts.iter_mut().zip(counts).for_each(|(a, b)| *a += b);
     }
 
     fn lengths(&self) -> [f32; TOKENS] {
@@ -491,7 +466,8 @@ fn table_bits(counts: &[u32; TOKENS]) -> f64 {
     20.0 + 6.0 * counts.iter().filter(|n| **n > 0).count() as f64
 }
 
-/// Joins clusters of equal shift, the pair that costs least first, while that saves bits or there are too many.
+/// Joins clusters of equal shift, the pair that costs least first, while that saves bits or there are too
+/// many.
 fn merge_clusters(clusters: &mut Vec<Cluster>, scale: f64) {
     let price = |counts: &[u32; TOKENS]| scale * cost(counts) + table_bits(counts);
     clusters.iter_mut().for_each(|c| c.cost = price(&c.counts));
@@ -515,10 +491,7 @@ fn merge_clusters(clusters: &mut Vec<Cluster>, scale: f64) {
         let taken = std::mem::replace(&mut clusters[b], Cluster::empty());
         let into = &mut clusters[a];
         into.members.extend(&taken.members);
-        into.counts
-            .iter_mut()
-            .zip(taken.counts.iter())
-            .for_each(|(a, b)| *a += b);
+        into.counts.iter_mut().zip(taken.counts.iter()).for_each(|(a, b)| *a += b);
         into.cost = price(&into.counts);
         alive -= 1;
         losses.retain(|l| l.1 != b && l.2 != b);
@@ -534,8 +507,8 @@ fn merge_clusters(clusters: &mut Vec<Cluster>, scale: f64) {
     }
 }
 
-/// What will probably be counted: what was, and where that was only a part, a little of what other clusters of the same
-/// shift have: as much as was met only once.
+/// What will probably be counted: what was, and where that was only a part, a little of what other clusters
+/// of the same shift have: as much as was met only once.
 fn expected(cluster: &Cluster, all: &[Cluster], most: u32) -> [f64; TOKENS] {
     let mut out = cluster.counts.map(f64::from);
     if most == 0 {
@@ -561,8 +534,8 @@ fn expected(cluster: &Cluster, all: &[Cluster], most: u32) -> [f64; TOKENS] {
     out
 }
 
-/// Frequencies that can be coded, close to the counts; the escape always has one. Tokens so rare that even the smallest
-/// frequency would cost the others more than escapes do have none.
+/// Frequencies that can be coded, close to the counts; the escape always has one. Tokens so rare that even
+/// the smallest frequency would cost the others more than escapes do have none.
 fn normalise(counts: &[f64; TOKENS]) -> Frequencies {
     let sum = counts.iter().sum::<f64>().max(1e-9);
     let mut most = 0;
@@ -621,9 +594,7 @@ mod tests {
         let mut counts = Counts::default();
         let mut s = seed;
         for _ in 0..symbols {
-            s = s
-                .wrapping_mul(6364136223846793005)
-                .wrapping_add(1442695040888963407);
+            s = s.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             let c = (s >> 33) as usize % CONTEXTS;
             let spread = 1 + (c / PAST % NEAR) as u64;
             let token = (s >> 44) % 251 % (spread * spread).min(251);
@@ -634,27 +605,17 @@ mod tests {
 
     #[test]
     fn classes() {
-        assert_eq!(
-            [0, 1, 2, 3, 4, 5, 80, 81].map(near),
-            [0, 1, 2, 3, 3, 4, 11, 12]
-        );
-        assert_eq!(
-            [160, 161, 10_240, 10_241, 16_380].map(near),
-            [12, 13, 18, 19, 19]
-        );
+        assert_eq!([0, 1, 2, 3, 4, 5, 80, 81].map(near), [0, 1, 2, 3, 3, 4, 11, 12]);
+        assert_eq!([160, 161, 10_240, 10_241, 16_380].map(near), [12, 13, 18, 19, 19]);
         assert_eq!([0, 1, 2, 3, 12, 13].map(past), [0, 1, 1, 2, 3, 4]);
         assert_eq!([0, 11, 12, 19].map(shift), [0, 0, 1, 8]);
     }
 
     #[test]
     fn tables_come_back() {
-        for (symbols, scale, most) in [
-            (0, 1.0, 0),
-            (1, 1.0, 1),
-            (300, 1.0, 0),
-            (100_000, 1.0, 0),
-            (20_000, 50.0, 1),
-        ] {
+        for (symbols, scale, most) in
+            [(0, 1.0, 0), (1, 1.0, 1), (300, 1.0, 0), (100_000, 1.0, 0), (20_000, 50.0, 1)]
+        {
             let counts = counted(7, symbols);
             let tables = counts.tables(scale, most);
             for t in &tables.tables {

@@ -1,10 +1,12 @@
-//! Tangents of a decoded surface, the same bits on every machine: what stored tangents are predicted from. No error of its own.
+//! Tangents of a decoded surface, the same bits on every machine: what stored tangents are predicted from. No
+//! error of its own.
 //!
-//! M. Mikkelsen's tangent space (*Simulation of wrinkled surfaces revisited*, 2008) from decoded points, normals and uvs: each
-//! corner adds the direction in which u grows, projected along the normal, weighted with the angle of its projected edges.
-//! What the original finds again in every frame is static here: a *class* are the vertices of one point with one normal, one uv and
-//! one sign, and its corners are those of its vertices. Where the original parts or joins them otherwise, the coder's bases and
-//! corrections make up for it.
+//! M. Mikkelsen's tangent space (*Simulation of wrinkled surfaces revisited*, 2008) from decoded points,
+//! normals and uvs: each corner adds the direction in which u grows, projected along the normal, weighted
+//! with the angle of its projected edges. What the original finds again in every frame is static here: a
+//! *class* are the vertices of one point with one normal, one uv and one sign, and its corners are those of
+//! its vertices. Where the original parts or joins them otherwise, the coder's bases and corrections make up
+//! for it.
 //!
 //! ```text
 //! for each class                  n = its normal
@@ -23,8 +25,8 @@ use crate::lanes::{
     LANES, Lanes, Number, Place, Row, Vector, cross, difference, dot, eight, minus, plus, times,
 };
 
-/// Static part: classes and their corners. Classes are in the order of how many corners they have, so that eight in a row
-/// have about as many.
+/// Static part: classes and their corners. Classes are in the order of how many corners they have, so that
+/// eight in a row have about as many.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Tangents {
     /// Class of each vertex.
@@ -33,9 +35,11 @@ pub struct Tangents {
     group: Vec<u32>,
     /// Per eight classes their points, and where their corners end.
     blocks: Vec<(Row, usize)>,
-    /// A corner of each of eight classes: the points after and before it. Where there is none both are that of the class.
+    /// A corner of each of eight classes: the points after and before it. Where there is none both are that
+    /// of the class.
     places: Vec<[Row; 2]>,
-    /// The same corners: each its vertex and those after and before it; of the same vertex where there is none.
+    /// The same corners: each its vertex and those after and before it; of the same vertex where there is
+    /// none.
     corners: Vec<[Row; 3]>,
     /// Per vertex +1 or −1.
     signs: Vec<f32>,
@@ -88,9 +92,7 @@ impl Tangents {
             end
         });
         let ends: Vec<usize> = ends.collect();
-        let mut free: Vec<usize> = (0..ends.len())
-            .map(|c| if c == 0 { 0 } else { ends[c - 1] })
-            .collect();
+        let mut free: Vec<usize> = (0..ends.len()).map(|c| if c == 0 { 0 } else { ends[c - 1] }).collect();
         let starts = free.clone();
         let mut list = vec![[0; 3]; end];
         // Inside a class as the triangles come.
@@ -104,29 +106,20 @@ impl Tangents {
         }
         for first in (0..classes.len()).step_by(LANES) {
             let lanes: [usize; LANES] = std::array::from_fn(|l| (first + l).min(classes.len() - 1));
-            let most = lanes
-                .map(|c| ends[c] - starts[c])
-                .into_iter()
-                .max()
-                .unwrap_or(0);
+            let most = lanes.map(|c| ends[c] - starts[c]).into_iter().max().unwrap_or(0);
             let own = lanes.map(|c| classes[c][0]);
             for i in 0..most {
                 let corner: [[u32; 3]; LANES] = std::array::from_fn(|l| {
                     let c = lanes[l];
                     let there = i < ends[c] - starts[c];
-                    if there {
-                        list[starts[c] + i]
-                    } else {
-                        [own[l]; 3]
-                    }
+                    if there { list[starts[c] + i] } else { [own[l]; 3] }
                 });
                 let part = |k: usize| corner.map(|c| c[k]);
                 out.corners.push([part(0), part(1), part(2)]);
                 let place = |k: usize| corner.map(|c| point[c[k] as usize]);
                 out.places.push([place(1), place(2)]);
             }
-            out.blocks
-                .push((own.map(|v| point[v as usize]), out.places.len()));
+            out.blocks.push((own.map(|v| point[v as usize]), out.places.len()));
         }
         out.signs = signs;
         Ok(out)
@@ -163,11 +156,7 @@ impl Tangents {
                 let area = ua * vb - va * ub;
                 let sign = self.signs[corners[0][l] as usize];
                 let usable = area * sign > 0.0 && area.abs() < f32::INFINITY;
-                (out[0][l], out[1][l]) = if usable {
-                    (vb * sign, va * sign)
-                } else {
-                    (0.0, 0.0)
-                };
+                (out[0][l], out[1][l]) = if usable { (vb * sign, va * sign) } else { (0.0, 0.0) };
             }
         }
     }
@@ -175,9 +164,7 @@ impl Tangents {
     /// Rows of the corners of eight classes.
     #[inline(always)]
     fn rows(&self, block: usize) -> std::ops::Range<usize> {
-        let start = block
-            .checked_sub(1)
-            .map_or(0, |before| self.blocks[before].1);
+        let start = block.checked_sub(1).map_or(0, |before| self.blocks[before].1);
         start..self.blocks[block].1
     }
 
@@ -198,11 +185,7 @@ impl Tangents {
             sum = plus(sum, share(after, before, slopes, n));
         }
         let (t, there) = flat(sum, n);
-        if there {
-            t
-        } else {
-            surface.frame(points, self.group[class] as usize, n)[0]
-        }
+        if there { t } else { surface.frame(points, self.group[class] as usize, n)[0] }
     }
 
     /// Predicted tangents of all classes; `normals` are those of all groups.
@@ -240,12 +223,7 @@ impl Tangents {
 
 /// What a corner adds, from the vectors to the points after and before it.
 #[inline(always)]
-fn share<N: Number>(
-    after: Vector<N>,
-    before: Vector<N>,
-    slopes: [N; 2],
-    n: Vector<N>,
-) -> Vector<N> {
+fn share<N: Number>(after: Vector<N>, before: Vector<N>, slopes: [N; 2], n: Vector<N>) -> Vector<N> {
     let e = minus(after, times(n, dot(after, n)));
     let f = minus(before, times(n, dot(before, n)));
     let g = minus(times(e, slopes[0]), times(f, slopes[1]));
@@ -253,7 +231,8 @@ fn share<N: Number>(
     times(g, arc_cosine(cosine) * inverse_length(dot(g, g)))
 }
 
-/// The unit vector at right angles to `n` that is turned from `t` by the angle of `turn` (cosine and sine) about `n`.
+/// The unit vector at right angles to `n` that is turned from `t` by the angle of `turn` (cosine and sine)
+/// about `n`.
 #[inline(always)]
 pub(super) fn turned<N: Number>(t: Vector<N>, n: Vector<N>, turn: [N; 2]) -> Vector<N> {
     let out = plus(times(t, turn[0]), times(cross(n, t), turn[1]));

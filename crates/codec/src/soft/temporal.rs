@@ -1,12 +1,14 @@
-//! Choice of the temporal weights: what is left after the *spatial* prediction is what costs bits. Encoder only.
+//! Choice of the temporal weights: what is left after the *spatial* prediction is what costs bits. Encoder
+//! only.
 //!
-//! The codec is simulated on a sample of vertices: each takes what its neighbours will have decoded, which is nothing
-//! where their error lies within the ball. So where much is corrected the detail of frames decides (each vertex less the
-//! weighted mean of its neighbours), where little is corrected their positions.
+//! The codec is simulated on a sample of vertices: each takes what its neighbours will have decoded, which is
+//! nothing where their error lies within the ball. So where much is corrected the detail of frames decides
+//! (each vertex less the weighted mean of its neighbours), where little is corrected their positions.
 //!
-//! Candidates are linear and cubic interpolation (keys: the last key, or on from the last two) and least-squares fits
-//! with a sum of 1 of what the simulation leaves, found by re-weighting: x or 1/x with x = e²/ball², so that those
-//! vertices count that may or may not have to be corrected; the others cost nothing, or are lost anyway.
+//! Candidates are linear and cubic interpolation (keys: the last key, or on from the last two) and
+//! least-squares fits with a sum of 1 of what the simulation leaves, found by re-weighting: x or 1/x with x =
+//! e²/ball², so that those vertices count that may or may not have to be corrected; the others cost nothing,
+//! or are lost anyway.
 
 use super::cell::Cell;
 use super::decode::{MAX_COEFFICIENT, Vector};
@@ -14,8 +16,8 @@ use super::schedule::REFERENCES;
 use crate::isa::Isa;
 use crate::lanes::{self, Lanes, Task};
 
-/// One frame at the sampled vertices, in units: x, y and z of the four neighbours times their weights, and the vertex
-/// itself.
+/// One frame at the sampled vertices, in units: x, y and z of the four neighbours times their weights, and
+/// the vertex itself.
 pub type Detail = Vec<[f32; 16]>;
 
 /// The vertices at which frames are compared.
@@ -200,8 +202,8 @@ impl Task for Cost<'_> {
             let e = errors(t, &self.references, i, self.weights);
             let part = corrected(&e, squares, ball);
             let left = filtered(&e, part);
-            let noise = (part[0] * squares[0] + part[1] * squares[1])
-                + (part[2] * squares[2] + part[3] * squares[3]);
+            let noise =
+                (part[0] * squares[0] + part[1] * squares[1]) + (part[2] * squares[2] + part[3] * squares[3]);
             let x = dot(left, left) * inverse + self.scale.noise * noise;
             // One logarithm for several factors.
             // Inside the ball there is next to nothing to pay.
@@ -377,15 +379,10 @@ mod tests {
         let r = [frame(1), frame(2), frame(3), frame(4)];
         let want = [0.7f32, 0.5, -0.1, -0.1];
         let blend = |v: usize, n: usize| (0..4).map(|i| want[i] * r[i][v][n]).sum();
-        let target: Detail = (0..200)
-            .map(|v| std::array::from_fn(|n| blend(v, n)))
-            .collect();
+        let target: Detail = (0..200).map(|v| std::array::from_fn(|n| blend(v, n))).collect();
         let r: Vec<&Detail> = r.iter().collect();
         let sample = Sample::new(0..200, &[[1024; 4]; 200]);
-        let scale = Scale {
-            ball: 1.1,
-            noise: 0.0,
-        };
+        let scale = Scale { ball: 1.1, noise: 0.0 };
         let w = sample.fit(&target, &r, lagrange(1.0, &[0.0, 2.0, -2.0, 4.0]), scale, 5);
         for k in 0..4 {
             assert!((w[k] - f64::from(want[k])).abs() < 1e-3, "{w:?}");

@@ -19,13 +19,7 @@ struct Cloth {
     push: Option<i32>,
 }
 
-const CLOTH: Cloth = Cloth {
-    side: 9,
-    loose: 3,
-    frames: 40,
-    scale: 1.0,
-    push: None,
-};
+const CLOTH: Cloth = Cloth { side: 9, loose: 3, frames: 40, scale: 1.0, push: None };
 
 impl Cloth {
     fn points(&self) -> u32 {
@@ -45,10 +39,7 @@ impl Cloth {
 
     fn at(&self, frame: u32, point: u32) -> [f32; 3] {
         let t = frame as f32 * 0.1;
-        let (x, y) = (
-            (point % self.side.max(1)) as f32,
-            (point / self.side.max(1)) as f32,
-        );
+        let (x, y) = ((point % self.side.max(1)) as f32, (point / self.side.max(1)) as f32);
         let z = (0.7 * x + t * 2.0).sin() * 0.3 + (0.4 * y - t).cos() * 0.5;
         let drift = t * t * 0.05;
         [x + drift, y + (t + x * 0.3).sin() * 0.2, z].map(|c| c * self.scale)
@@ -67,12 +58,7 @@ impl Cloth {
                 }
             }
         }
-        Extent {
-            low,
-            high,
-            radius,
-            axes: 3,
-        }
+        Extent { low, high, radius, axes: 3 }
     }
 
     fn hierarchy(&self) -> Hierarchy {
@@ -80,11 +66,7 @@ impl Cloth {
     }
 
     fn push_at(push: i32, frame: u32, new: usize) -> [i32; 3] {
-        [
-            push * frame as i32,
-            push - new as i32 % 7,
-            40_000 * (frame as i32 % 2),
-        ]
+        [push * frame as i32, push - new as i32 % 7, 40_000 * (frame as i32 % 2)]
     }
 }
 
@@ -112,14 +94,7 @@ struct File {
 
 fn encode<W: Width>(s: &Cloth, radius: f64, options: Options) -> Result<File, Refused> {
     let mut work = Work::<W>::default();
-    let encoder = Encoder::new(
-        s.hierarchy(),
-        s.frames,
-        s.extent(radius),
-        options,
-        s,
-        &mut work,
-    )?;
+    let encoder = Encoder::new(s.hierarchy(), s.frames, s.extent(radius), options, s, &mut work)?;
     let schedule = *encoder.schedule();
     let mut units = vec![Vec::new(); schedule.units() as usize];
     let mut keys: Vec<Vec<Vector<W>>> = vec![Vec::new(); schedule.keys() as usize];
@@ -135,19 +110,11 @@ fn encode<W: Width>(s: &Cloth, radius: f64, options: Options) -> Result<File, Re
         units[schedule.number(Unit::Inner(group)) as usize] = inner;
         units[schedule.number(Unit::Last(group)) as usize] = last;
     }
-    Ok(File {
-        fixed: encoder.static_bytes().to_vec(),
-        schedule,
-        units,
-    })
+    Ok(File { fixed: encoder.static_bytes().to_vec(), schedule, units })
 }
 
 fn first_outside(s: &Cloth) -> Option<Vec<[i32; 3]>> {
-    let all = |push| {
-        (0..s.points() as usize)
-            .map(|new| Cloth::push_at(push, 0, new))
-            .collect()
-    };
+    let all = |push| (0..s.points() as usize).map(|new| Cloth::push_at(push, 0, new)).collect();
     s.push.map(all)
 }
 
@@ -165,16 +132,7 @@ fn decode_one<W: Width>(
         let mut slices: Vec<&mut [Vector<W>]> = out.iter_mut().map(|o| &mut o[..]).collect();
         let mut scratch = vec![[W::wrap(99); 4]; scratch_len(fixed.points())];
         let (schedule, slices) = (&file.schedule, &mut slices[..]);
-        decode_unit_with(
-            isa,
-            fixed,
-            schedule,
-            unit,
-            bytes,
-            &reference,
-            slices,
-            &mut scratch,
-        )?;
+        decode_unit_with(isa, fixed, schedule, unit, bytes, &reference, slices, &mut scratch)?;
         Ok(out)
     });
     let out: Result<_, Corrupt> = by_kernel.next().expect("the reference");
@@ -227,10 +185,7 @@ fn round_trip<W: Width>(s: &Cloth, radius: f64, options: Options) -> usize {
 fn every_tolerance_and_effort() {
     for radius in [3.0, 0.1, 1e-2, 1e-3] {
         for effort in [1, 5, 9] {
-            let options = Options {
-                effort,
-                ..Options::default()
-            };
+            let options = Options { effort, ..Options::default() };
             let size = round_trip::<i16>(&CLOTH, radius, options);
             assert!(size < 84 * 40 * 4);
         }
@@ -249,35 +204,19 @@ fn set_of(s: &Cloth, options: Options) -> u8 {
 fn a_short_animation_keeps_no_tables() {
     for (frames, packed) in [(1, false), (8, false), (8, true), (16, false)] {
         let s = Cloth { frames, ..CLOTH };
-        let options = Options {
-            packed,
-            ..Options::default()
-        };
-        let own = Options {
-            own_tables: true,
-            ..options
-        };
+        let options = Options { packed, ..Options::default() };
+        let own = Options { own_tables: true, ..options };
         assert!(set_of(&s, options) > 0);
         assert_eq!(set_of(&s, own), 0);
-        let (with, without) = (
-            round_trip::<i16>(&s, 0.01, options),
-            round_trip::<i16>(&s, 0.01, own),
-        );
+        let (with, without) = (round_trip::<i16>(&s, 0.01, options), round_trip::<i16>(&s, 0.01, own));
         assert!(10 * with < 9 * without, "{with} of {without} bytes");
     }
 }
 
 #[test]
 fn a_long_animation_keeps_its_tables() {
-    let s = Cloth {
-        side: 40,
-        frames: 70,
-        ..CLOTH
-    };
-    let options = Options {
-        effort: 1,
-        ..Options::default()
-    };
+    let s = Cloth { side: 40, frames: 70, ..CLOTH };
+    let options = Options { effort: 1, ..Options::default() };
     assert_eq!(set_of(&s, options), 0);
 }
 
@@ -312,10 +251,7 @@ fn every_lattice() {
             worth: 4.0 * (key - 1.0).min(1.0),
             fit: (4.0 * last) as u8 & 7,
         });
-        let options = Options {
-            choice,
-            ..Options::default()
-        };
+        let options = Options { choice, ..Options::default() };
         round_trip::<i16>(&CLOTH, 0.01, options);
     }
 }
@@ -324,25 +260,13 @@ fn every_lattice() {
 fn edges() {
     for (side, loose) in [(0, 0), (1, 0), (0, 1), (0, 2), (2, 0), (3, 1), (20, 0)] {
         for frames in [0, 1, 2, 3, 16, 17, 18] {
-            let s = Cloth {
-                side,
-                loose,
-                frames,
-                ..CLOTH
-            };
+            let s = Cloth { side, loose, frames, ..CLOTH };
             round_trip::<i16>(&s, 0.01, Options::default());
         }
     }
     for restart in [1, 2, 3] {
-        let s = Cloth {
-            frames: 100,
-            side: 4,
-            ..CLOTH
-        };
-        let options = Options {
-            restart,
-            ..Options::default()
-        };
+        let s = Cloth { frames: 100, side: 4, ..CLOTH };
+        let options = Options { restart, ..Options::default() };
         round_trip::<i16>(&s, 0.01, options);
     }
 }
@@ -350,10 +274,7 @@ fn edges() {
 #[test]
 fn a_prediction_from_outside() {
     for push in [0, 5, -300] {
-        let s = Cloth {
-            push: Some(push),
-            ..CLOTH
-        };
+        let s = Cloth { push: Some(push), ..CLOTH };
         round_trip::<i16>(&s, 0.01, Options::default());
         round_trip::<i32>(&s, 0.001, Options::default());
     }
@@ -371,25 +292,10 @@ fn scales() {
 fn refusals() {
     let fine = encode::<i16>(&CLOTH, 1e-6, Options::default());
     assert_eq!(fine.err(), Some(Refused::TooFine));
-    assert_eq!(
-        encode::<i32>(&CLOTH, 1e-9, Options::default()).err(),
-        Some(Refused::TooFine)
-    );
+    assert_eq!(encode::<i32>(&CLOTH, 1e-9, Options::default()).err(), Some(Refused::TooFine));
     let mut work = Work::<i16>::default();
-    let small = Extent {
-        low: [0.0; 3],
-        high: [0.1; 3],
-        radius: 1e-5,
-        axes: 3,
-    };
-    let e = Encoder::new(
-        CLOTH.hierarchy(),
-        40,
-        small,
-        Options::default(),
-        &CLOTH,
-        &mut work,
-    );
+    let small = Extent { low: [0.0; 3], high: [0.1; 3], radius: 1e-5, axes: 3 };
+    let e = Encoder::new(CLOTH.hierarchy(), 40, small, Options::default(), &CLOTH, &mut work);
     assert_eq!(e.err(), Some(Refused::Outside(0)));
 }
 
@@ -398,21 +304,13 @@ fn nothing_moves() {
     struct Still;
     impl Source for Still {
         fn positions(&self, _: u32, out: &mut [[f32; 3]]) {
-            out.iter_mut()
-                .enumerate()
-                .for_each(|(p, o)| *o = CLOTH.at(0, p as u32));
+            out.iter_mut().enumerate().for_each(|(p, o)| *o = CLOTH.at(0, p as u32));
         }
     }
     let mut work = Work::<i16>::default();
-    let encoder = Encoder::new(
-        CLOTH.hierarchy(),
-        33,
-        CLOTH.extent(0.01),
-        Options::default(),
-        &Still,
-        &mut work,
-    )
-    .unwrap();
+    let encoder =
+        Encoder::new(CLOTH.hierarchy(), 33, CLOTH.extent(0.01), Options::default(), &Still, &mut work)
+            .unwrap();
     let mut keys = Vec::new();
     encoder
         .segment(0, &mut work, &mut |key, bytes, frame| {
@@ -421,24 +319,13 @@ fn nothing_moves() {
         })
         .unwrap();
     let key = |frame: u32| &keys[frame as usize / 16][..];
-    let [inner, last] = encoder
-        .group(0, &key, &mut work, &mut |_, _, _| {})
-        .unwrap();
-    assert!(
-        inner.len() < 60 && last.len() < 60,
-        "{} {}",
-        inner.len(),
-        last.len()
-    );
+    let [inner, last] = encoder.group(0, &key, &mut work, &mut |_, _, _| {}).unwrap();
+    assert!(inner.len() < 60 && last.len() < 60, "{} {}", inner.len(), last.len());
 }
 
 #[test]
 fn damage_is_an_error_or_other_numbers() {
-    let s = Cloth {
-        side: 5,
-        frames: 20,
-        ..CLOTH
-    };
+    let s = Cloth { side: 5, frames: 20, ..CLOTH };
     let file = encode::<i16>(&s, 0.003, Options::default()).unwrap();
     let (fixed, mut frames) = decode::<i16>(&s, &file).unwrap();
     for number in 0..file.schedule.units() {
@@ -472,23 +359,13 @@ fn damage_is_an_error_or_other_numbers() {
 fn kernels_agree_where_there_are_many_points() {
     let mut state = 1u64;
     let mut random = move |below: usize| {
-        state = state
-            .wrapping_mul(6364136223846793005)
-            .wrapping_add(1442695040888963407);
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         (state >> 33) as usize % below
     };
     let cases = [(36, 5, 0.1), (36, 5, 0.01), (47, 300, 0.006)];
     for ((side, loose, radius), packed) in cases.into_iter().flat_map(|c| [(c, false), (c, true)]) {
-        let s = Cloth {
-            side,
-            loose,
-            frames: 36,
-            ..CLOTH
-        };
-        let options = Options {
-            packed,
-            ..Options::default()
-        };
+        let s = Cloth { side, loose, frames: 36, ..CLOTH };
+        let options = Options { packed, ..Options::default() };
         let file = encode::<i16>(&s, radius, options).unwrap();
         let (fixed, frames) = decode::<i16>(&s, &file).unwrap();
         for number in 0..file.schedule.units() {

@@ -1,4 +1,5 @@
-//! One token per vertex: three residuals of equal parity become one of 251 symbols and a few raw bits. Lossless.
+//! One token per vertex: three residuals of equal parity become one of 251 symbols and a few raw bits.
+//! Lossless.
 //!
 //! The context gives a shift k. Each axis v, with the parity p that all three have, becomes
 //!
@@ -9,8 +10,9 @@
 //! token = 125·p + 25·class x + 5·class y + class z,   or 250 if an axis is beyond
 //! ```
 //!
-//! Raw bits, lowest first: of x, then y, then z: sign, low bits, class bits. Their number follows from token and k, so
-//! positions are a prefix sum. After token 250 come the three residuals themselves, 16 (wide: 32) bits each.
+//! Raw bits, lowest first: of x, then y, then z: sign, low bits, class bits. Their number follows from token
+//! and k, so positions are a prefix sum. After token 250 come the three residuals themselves, 16 (wide: 32)
+//! bits each.
 
 /// Number of tokens. Part of the format.
 pub const TOKENS: usize = 251;
@@ -121,10 +123,7 @@ pub fn join(token: u8, mut bits: u64, k: u32) -> [i32; 3] {
         value as u32
     };
     let mut out = [0; 3];
-    for (v, class) in out
-        .iter_mut()
-        .zip([token / 25 % 5, token / 5 % 5, token % 5])
-    {
+    for (v, class) in out.iter_mut().zip([token / 25 % 5, token / 5 % 5, token % 5]) {
         let sign = k > 0 || p > 0 || class > 0;
         let negative = take(sign as u32) != 0;
         let low = take(k);
@@ -143,10 +142,7 @@ pub fn join(token: u8, mut bits: u64, k: u32) -> [i32; 3] {
 /// |x| + |y| + |z|, at most 4095: what contexts are made of.
 #[inline(always)]
 pub fn magnitude(q: [i32; 3]) -> i32 {
-    let sum = q[0]
-        .unsigned_abs()
-        .saturating_add(q[1].unsigned_abs())
-        .saturating_add(q[2].unsigned_abs());
+    let sum = q[0].unsigned_abs().saturating_add(q[1].unsigned_abs()).saturating_add(q[2].unsigned_abs());
     sum.min(4095) as i32
 }
 
@@ -165,8 +161,7 @@ impl BitWriter {
         self.pending |= bits << self.count;
         self.count += count;
         while self.count >= 32 {
-            self.bytes
-                .extend_from_slice(&(self.pending as u32).to_le_bytes());
+            self.bytes.extend_from_slice(&(self.pending as u32).to_le_bytes());
             self.pending >>= 32;
             self.count -= 32;
         }
@@ -185,8 +180,7 @@ impl BitWriter {
     /// The bytes, the last one filled with zeros.
     pub fn finish(mut self) -> Vec<u8> {
         let rest = self.count.div_ceil(8) as usize;
-        self.bytes
-            .extend_from_slice(&(self.pending as u64).to_le_bytes()[..rest]);
+        self.bytes.extend_from_slice(&(self.pending as u64).to_le_bytes()[..rest]);
         self.bytes
     }
 }
@@ -274,10 +268,7 @@ mod tests {
         assert_eq!(split([0, 0, 0], 0, 16), (0, 0, 0));
         assert_eq!(split([1, -1, 1], 0, 16), (125, 0b010, 3));
         assert_eq!(split([2, 0, -2], 0, 16), (26, 0b10, 2));
-        assert_eq!(
-            split([7, -9, 17], 0, 16),
-            (125 + 75 + 15 + 4, 0b110_1100, 7)
-        );
+        assert_eq!(split([7, -9, 17], 0, 16), (125 + 75 + 15 + 4, 0b110_1100, 7));
         assert_eq!(split([19, 1, 1], 0, 16).0, ESCAPE);
         assert_eq!(split([1, 2, 1], 0, 16), (ESCAPE, 0x0001_0002_0001, 48));
         assert_eq!(split([-1, 3, 5], 1, 32).0, 126);

@@ -1,4 +1,5 @@
-//! Joints with one or two axes, found in their rotations: knees and elbows need one number per sample, wrists and feet two.
+//! Joints with one or two axes, found in their rotations: knees and elbows need one number per sample, wrists
+//! and feet two.
 //!
 //! ```text
 //! hinge      R = R₀·exp(a·u)             u: first principal axis of log(R₀⁻¹R)
@@ -22,10 +23,8 @@ pub fn fit(rotations: &[DQuat], most: f64) -> Rotation {
     let rest = SmallestThree::new(first.to_array());
     let base = DQuat::from_array(rest.float());
     let step = rotations.len().div_ceil(FITTED);
-    let some: Vec<DQuat> = (rotations.iter().step_by(step))
-        .chain(rotations.last())
-        .map(|r| base.inverse() * *r)
-        .collect();
+    let some: Vec<DQuat> =
+        (rotations.iter().step_by(step)).chain(rotations.last()).map(|r| base.inverse() * *r).collect();
     let mut moments = DMat3::ZERO;
     for d in &some {
         let v = d.to_scaled_axis();
@@ -53,10 +52,7 @@ fn two_axes(
     axes: [DVec3; 3],
     most: f64,
 ) -> Option<Rotation> {
-    let matrices: Vec<DMat3> = some
-        .iter()
-        .map(|d| DMat3::from_quat(*d) - DMat3::IDENTITY)
-        .collect();
+    let matrices: Vec<DMat3> = some.iter().map(|d| DMat3::from_quat(*d) - DMat3::IDENTITY).collect();
     let starts = [axes[2], axes[1], axes[0], DVec3::X, DVec3::Y, DVec3::Z];
     let mut best: Option<(f64, DVec3, DVec3)> = None;
     for start in starts {
@@ -83,10 +79,7 @@ fn two_axes(
     }
     let (_, u, v) = best?;
     let (first, second) = (Axis::new(u.to_array()), Axis::new(v.to_array()));
-    let (u, v) = (
-        DVec3::from_array(first.float()),
-        DVec3::from_array(second.float()),
-    );
+    let (u, v) = (DVec3::from_array(first.float()), DVec3::from_array(second.float()));
     if u.cross(v).length() < 0.1 {
         return None;
     }
@@ -96,11 +89,7 @@ fn two_axes(
         let fitted = DQuat::from_axis_angle(u, a) * DQuat::from_axis_angle(v, b);
         angle(fitted.inverse() * d) <= most
     };
-    rotations.iter().all(agrees).then_some(Rotation::TwoAxes {
-        rest,
-        first,
-        second,
-    })
+    rotations.iter().all(agrees).then_some(Rotation::TwoAxes { rest, first, second })
 }
 
 /// Angles of exp(a·u)·exp(b·v), nearest to `d`.
@@ -161,10 +150,7 @@ fn eigen(m: DMat3) -> ([DVec3; 3], [f64; 3]) {
     }
     let mut order = [0, 1, 2];
     order.sort_by(|&i, &j| a[i][i].total_cmp(&a[j][j]));
-    (
-        order.map(|i| DVec3::from_array(v[i])),
-        order.map(|i| a[i][i]),
-    )
+    (order.map(|i| DVec3::from_array(v[i])), order.map(|i| a[i][i]))
 }
 
 #[cfg(test)]
@@ -174,14 +160,9 @@ mod tests {
     #[test]
     fn hinges_and_two_axes_are_found_and_free_ones_are_not() {
         let rest = DQuat::from_axis_angle(DVec3::new(1.0, 2.0, -1.0).normalize(), 1.1);
-        let (u, v) = (
-            DVec3::new(0.3, 1.0, 0.2).normalize(),
-            DVec3::new(1.0, -0.4, 0.1).normalize(),
-        );
+        let (u, v) = (DVec3::new(0.3, 1.0, 0.2).normalize(), DVec3::new(1.0, -0.4, 0.1).normalize());
         let at = |i: usize| ((i as f64 * 0.13).sin() * 1.2, (i as f64 * 0.29).cos() * 0.8);
-        let hinge: Vec<_> = (0..200)
-            .map(|i| rest * DQuat::from_axis_angle(u, at(i).0))
-            .collect();
+        let hinge: Vec<_> = (0..200).map(|i| rest * DQuat::from_axis_angle(u, at(i).0)).collect();
         assert!(matches!(fit(&hinge, 1e-5), Rotation::Hinge { .. }));
         let two: Vec<_> = (0..200)
             .map(|i| rest * DQuat::from_axis_angle(u, at(i).0) * DQuat::from_axis_angle(v, at(i).1))

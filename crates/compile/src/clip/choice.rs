@@ -1,4 +1,5 @@
-//! Which codec a clip is kept in: the one that takes fewer bytes at the tolerance, or the one that was asked for.
+//! Which codec a clip is kept in: the one that takes fewer bytes at the tolerance, or the one that was asked
+//! for.
 
 use super::layer::{self, CompressedLayer, Division, LayeredClip};
 use super::wanted::WantedSkeleton;
@@ -35,7 +36,8 @@ pub struct Chosen {
 pub struct Tried {
     /// Which.
     pub codec: Codec,
-    /// In the file, compressed; `None` where it gave up, because it would be larger or cannot hold the tolerance.
+    /// In the file, compressed; `None` where it gave up, because it would be larger or cannot hold the
+    /// tolerance.
     pub bytes: Option<u64>,
     /// Largest error found, as decoded.
     pub max_error: f64,
@@ -95,11 +97,7 @@ pub fn choose(
         };
         let curves = curves(wanted, clip_options, choice, most);
         // Whether it is worth while is seen without moving keys.
-        let probe = CurveOptions {
-            plain: true,
-            most: most.saturating_mul(SPARED),
-            ..curves.clone()
-        };
+        let probe = CurveOptions { plain: true, most: most.saturating_mul(SPARED), ..curves.clone() };
         let compress = |options| compress_curves(&wanted.skeleton, clip, options);
         let done = match best.is_some().then(|| compress(&probe)).transpose()? {
             Some(probe) if probe.gave_up => probe,
@@ -159,13 +157,7 @@ fn in_layers(
     division: &Division,
 ) -> Result<Chosen, Error> {
     let start = Instant::now();
-    let done = layer::compress(
-        &wanted.skeleton,
-        clip,
-        clip_options,
-        &wanted.tolerances,
-        division,
-    )?;
+    let done = layer::compress(&wanted.skeleton, clip, clip_options, &wanted.tolerances, division)?;
     let tiers: Vec<Vec<Vec<u8>>> = done.layers.iter().map(CompressedLayer::tiers).collect();
     let all: usize = tiers.iter().flatten().map(Vec::len).sum();
     Ok(Chosen {
@@ -205,9 +197,7 @@ fn curves(
         rule: match &curve.local {
             None => Rule::Guaranteed,
             Some(local) => Rule::Local {
-                parts: local
-                    .tolerances
-                    .map(|t| t.map_or(1.0, |t| t / clip_options.tolerance)),
+                parts: local.tolerances.map(|t| t.map_or(1.0, |t| t / clip_options.tolerance)),
                 adaptive: local.adaptive,
                 pinned: wanted.pinned.clone(),
             },

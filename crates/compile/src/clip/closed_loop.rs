@@ -39,7 +39,8 @@ pub struct Loop<'a> {
     still: Vec<Qvv>,
     /// Per joint: how many times a square counts, as its steps are finer.
     count: Vec<f64>,
-    /// By a group's first component, where steps are so small that their rounding counts: what takes them to steps as they are decoded.
+    /// By a group's first component, where steps are so small that their rounding counts: what takes them to
+    /// steps as they are decoded.
     rounded: HashMap<usize, DMat3>,
     /// What other layers have settled.
     pub given: Option<&'a Given>,
@@ -51,9 +52,7 @@ const SMALL: f64 = 1e-5;
 /// From steps of a rotation to steps as they are decoded; none where that is the same.
 fn rounded(group: &Group, plan: &Plan) -> Option<DMat3> {
     let steps = &plan.steps[group.joint];
-    let small = steps.rotation[..group.components]
-        .iter()
-        .any(|step| *step < SMALL);
+    let small = steps.rotation[..group.components].iter().any(|step| *step < SMALL);
     if !small || matches!(group.kind, Kind::Translation | Kind::Scale) {
         return None;
     }
@@ -61,10 +60,7 @@ fn rounded(group: &Group, plan: &Plan) -> Option<DMat3> {
     let (meant, decoded) = match group.kind {
         Kind::Free => {
             let meant = [0, 1, 2].map(|c| steps.axes[c].map(|v| v * steps.rotation[c]));
-            (
-                DMat3::from_cols_array_2d(&meant),
-                DMat3::from_cols_array_2d(&by),
-            )
+            (DMat3::from_cols_array_2d(&meant), DMat3::from_cols_array_2d(&by))
         }
         _ => {
             let angles = |of: &dyn Fn(usize) -> f64| {
@@ -128,9 +124,8 @@ impl<'a> Loop<'a> {
             }
             range.end = g + 1;
         }
-        let joint_of: Vec<usize> = (plan.groups.iter())
-            .flat_map(|g| std::iter::repeat_n(g.joint, g.components))
-            .collect();
+        let joint_of: Vec<usize> =
+            (plan.groups.iter()).flat_map(|g| std::iter::repeat_n(g.joint, g.components)).collect();
         // Children, and joints whose prediction looks at one of these components.
         let mut next: Vec<Vec<u32>> = vec![Vec::new(); n];
         for j in 0..n {
@@ -147,7 +142,8 @@ impl<'a> Loop<'a> {
                 }
             }
         }
-        // Lists of all descendants grow with the square of a chain's length: long ones are made when asked for.
+        // Lists of all descendants grow with the square of a chain's length: long ones are made when asked
+        // for.
         let affected = match n <= 512 {
             true => (0..n).map(|j| reachable(&next, j)).collect(),
             false => Vec::new(),
@@ -206,8 +202,7 @@ impl<'a> Loop<'a> {
             for g in self.groups[j].clone() {
                 let group = &self.plan.groups[g];
                 let words = group.apply(place.predictions[g], [0; 3]);
-                frame.words[group.word..group.word + group.words]
-                    .copy_from_slice(&words[..group.words]);
+                frame.words[group.word..group.word + group.words].copy_from_slice(&words[..group.words]);
                 self.put(group, &words[..group.words], &mut local);
             }
             self.place(place.sample, frame, j, &local);
@@ -283,20 +278,16 @@ impl<'a> Loop<'a> {
 
     fn joint<const TABLES: bool>(&self, place: &Place<'_>, frame: &mut Frame, j: usize) {
         let parent = self.joints.parents[j] as usize;
-        let parent = if parent < j {
-            frame.object[parent]
-        } else {
-            Object::IDENTITY
-        };
+        let parent = if parent < j { frame.object[parent] } else { Object::IDENTITY };
         let truth = self.truth.object(place.sample, j);
         let mut local = self.before(place.sample, j);
         for g in self.groups[j].clone() {
             let group = &self.plan.groups[g];
             let prediction = place.predictions[g];
             let target = match group.kind {
-                Kind::Translation => Target::Vector(
-                    parent.own_space(self.truth.scaled) * (truth.origin - parent.origin),
-                ),
+                Kind::Translation => {
+                    Target::Vector(parent.own_space(self.truth.scaled) * (truth.origin - parent.origin))
+                }
                 Kind::Scale => Target::Vector(self.truth.local(place.sample, j).scale),
                 _ => {
                     let origin = parent.matrix * local.translation + parent.origin;
@@ -304,13 +295,8 @@ impl<'a> Loop<'a> {
                     let (inverse, sum) = &self.aim[j];
                     let phi = -(*inverse * sum.cross(p));
                     // Aiming is for small errors; a bone that cannot be saved keeps its own direction.
-                    let phi = if phi.length_squared() < 0.01 {
-                        phi
-                    } else {
-                        DVec3::ZERO
-                    };
-                    let aimed = truth.rotation
-                        * DQuat::from_xyzw(phi.x / 2.0, phi.y / 2.0, phi.z / 2.0, 1.0);
+                    let phi = if phi.length_squared() < 0.01 { phi } else { DVec3::ZERO };
+                    let aimed = truth.rotation * DQuat::from_xyzw(phi.x / 2.0, phi.y / 2.0, phi.z / 2.0, 1.0);
                     Target::Rotation(parent.rotation.inverse() * aimed.normalize())
                 }
             };
@@ -322,16 +308,13 @@ impl<'a> Loop<'a> {
                 wanted = (*rounded * DVec3::from_array(wanted)).to_array();
             }
             self.choose::<TABLES>(place, frame, group, prediction, wanted, coupling);
-            self.put(
-                group,
-                &frame.words[group.word..group.word + group.words],
-                &mut local,
-            );
+            self.put(group, &frame.words[group.word..group.word + group.words], &mut local);
         }
         self.place(place.sample, frame, j, &local);
     }
 
-    /// Components in steps, from the prediction to the target; and how much of the first one's rounding the second makes good.
+    /// Components in steps, from the prediction to the target; and how much of the first one's rounding the
+    /// second makes good.
     pub fn wanted(&self, group: &Group, prediction: [i32; 4], target: &Target) -> ([f64; 3], f64) {
         let steps = &self.plan.steps[group.joint];
         match (target, &self.plan.header.rotations[group.joint]) {
@@ -342,9 +325,8 @@ impl<'a> Loop<'a> {
                     _ => (still.translation, steps.translation),
                 };
                 let v = v.to_array();
-                let at = |i: usize| {
-                    (v[i] - f64::from(rest[i])) / step - f64::from(prediction[i]) / STEP as f64
-                };
+                let at =
+                    |i: usize| (v[i] - f64::from(rest[i])) / step - f64::from(prediction[i]) / STEP as f64;
                 ([at(0), at(1), at(2)], 0.0)
             }
             (Target::Rotation(q), Rotation::Hinge { rest, .. }) => {
@@ -359,10 +341,7 @@ impl<'a> Loop<'a> {
                 ([turns(a, prediction[0]) / steps.rotation[0], 0.0, 0.0], 0.0)
             }
             (Target::Rotation(q), Rotation::TwoAxes { rest, .. }) => {
-                let (u, v) = (
-                    DVec3::from_array(steps.axes[0]),
-                    DVec3::from_array(steps.axes[1]),
-                );
+                let (u, v) = (DVec3::from_array(steps.axes[0]), DVec3::from_array(steps.axes[1]));
                 let d = DQuat::from_array(rest.float()).inverse() * *q;
                 let (mut a, mut b) = axes::angles(d, u, v);
                 let metric = DMat3::from_cols_array_2d(&steps.metric);
@@ -378,11 +357,7 @@ impl<'a> Loop<'a> {
                     b += (y * aa - x * ab) / determinant;
                 }
                 let [s, t, _] = steps.rotation;
-                let wanted = [
-                    turns(a, prediction[0]) / s,
-                    turns(b, prediction[1]) / t,
-                    0.0,
-                ];
+                let wanted = [turns(a, prediction[0]) / s, turns(b, prediction[1]) / t, 0.0];
                 (wanted, ab / bb * s / t)
             }
             (Target::Rotation(q), _) => {
@@ -417,14 +392,8 @@ impl<'a> Loop<'a> {
             let mut k = nearest as i32;
             frame.side[c] = if x >= nearest { 1 } else { -1 };
             if TABLES {
-                frame.bucket[c] = self.plan.bucket(
-                    &frame.activity,
-                    place.means,
-                    c,
-                    place.level,
-                    group,
-                    place.around,
-                );
+                frame.bucket[c] =
+                    self.plan.bucket(&frame.activity, place.means, c, place.level, group, place.around);
             }
             if frame.flipped[c] {
                 k += i32::from(frame.side[c]);
@@ -464,17 +433,13 @@ impl<'a> Loop<'a> {
     pub fn affected(&self, j: usize) -> std::borrow::Cow<'_, [u32]> {
         match self.affected.get(j) {
             Some(list) => list.into(),
-            None => (j as u32..self.truth.joints as u32)
-                .collect::<Vec<_>>()
-                .into(),
+            None => (j as u32..self.truth.joints as u32).collect::<Vec<_>>().into(),
         }
     }
 
     /// Bits of all residuals, in 2⁻⁸.
     pub fn cost(&self, frame: &Frame) -> u64 {
-        (frame.k.iter().zip(&frame.bucket))
-            .map(|(k, bucket)| u64::from(bucket.cost(*k)))
-            .sum()
+        (frame.k.iter().zip(&frame.bucket)).map(|(k, bucket)| u64::from(bucket.cost(*k))).sum()
     }
 
     /// Components of joint `j`.
@@ -515,7 +480,5 @@ fn reachable(next: &[Vec<u32>], from: usize) -> Vec<u32> {
             }
         }
     }
-    (0..next.len() as u32)
-        .filter(|j| seen[*j as usize])
-        .collect()
+    (0..next.len() as u32).filter(|j| seen[*j as usize]).collect()
 }

@@ -12,7 +12,8 @@ pub struct Kinds {
     pub scales: Vec<Vector>,
 }
 
-/// How far a sub-track may be from one value and still be constant, and a rotation from its axes: as parts of the tolerance.
+/// How far a sub-track may be from one value and still be constant, and a rotation from its axes: as parts of
+/// the tolerance.
 #[derive(Clone, Copy)]
 pub struct Slack {
     pub constant: f64,
@@ -27,9 +28,8 @@ pub fn kinds(truth: &Truth, joints: &Joints, tolerance: f64, slack: Slack) -> Ki
     for j in (0..n).rev() {
         let parent = joints.parents[j] as usize;
         if parent < j {
-            let offset = (0..truth.samples)
-                .map(|i| truth.local(i, j).translation.length())
-                .fold(0.0, f64::max);
+            let offset =
+                (0..truth.samples).map(|i| truth.local(i, j).translation.length()).fold(0.0, f64::max);
             reach[parent] = reach[parent].max(offset + reach[j]);
         }
     }
@@ -43,32 +43,18 @@ pub fn kinds(truth: &Truth, joints: &Joints, tolerance: f64, slack: Slack) -> Ki
         let tolerance = tolerance * 0.5f64.powf(fine.get(j).map_or(0.0, |f| f64::from(*f) / 2.0));
         let near = slack.constant * tolerance;
         let rest = &joints.rest[j];
-        kinds.rotations.push(rotation(
-            truth,
-            j,
-            rest.rotation,
-            tolerance / reach[j],
-            slack,
-        ));
+        kinds.rotations.push(rotation(truth, j, rest.rotation, tolerance / reach[j], slack));
         let track = |f: fn(&meshreel_scene::Qvv) -> DVec3| {
-            (0..truth.samples)
-                .map(|i| f(truth.local(i, j)))
-                .collect::<Vec<_>>()
+            (0..truth.samples).map(|i| f(truth.local(i, j))).collect::<Vec<_>>()
         };
-        kinds
-            .translations
-            .push(vector(&track(|q| q.translation), rest.translation, near));
-        kinds
-            .scales
-            .push(vector(&track(|q| q.scale), rest.scale, near / reach[j]));
+        kinds.translations.push(vector(&track(|q| q.translation), rest.translation, near));
+        kinds.scales.push(vector(&track(|q| q.scale), rest.scale, near / reach[j]));
     }
     kinds
 }
 
 fn rotation(truth: &Truth, j: usize, rest: [f32; 4], tolerance: f64, slack: Slack) -> Rotation {
-    let values: Vec<DQuat> = (0..truth.samples)
-        .map(|i| truth.local(i, j).rotation)
-        .collect();
+    let values: Vec<DQuat> = (0..truth.samples).map(|i| truth.local(i, j).rotation).collect();
     let near = slack.constant * tolerance;
     let all_near = |q: DQuat| {
         let q = q.inverse();
@@ -76,11 +62,7 @@ fn rotation(truth: &Truth, j: usize, rest: [f32; 4], tolerance: f64, slack: Slac
     };
     let default = DQuat::from_array(rest.map(f64::from)).normalize();
     // f32 holds no more than this of any rotation.
-    if all_near(default)
-        || values
-            .iter()
-            .all(|v| axes::angle(default.inverse() * *v) < 1e-7)
-    {
+    if all_near(default) || values.iter().all(|v| axes::angle(default.inverse() * *v) < 1e-7) {
         return Rotation::Default;
     }
     let middle = SmallestThree::new(values[values.len() / 2].to_array());
@@ -94,25 +76,16 @@ fn rotation(truth: &Truth, j: usize, rest: [f32; 4], tolerance: f64, slack: Slac
 }
 
 fn vector(values: &[DVec3], rest: [f32; 3], near: f64) -> Vector {
-    let all_near = |v: DVec3| {
-        values
-            .iter()
-            .all(|value| (*value - v).abs().max_element() <= near)
-    };
+    let all_near = |v: DVec3| values.iter().all(|value| (*value - v).abs().max_element() <= near);
     let rest = DVec3::from_array(rest.map(f64::from));
     let small = rest.abs().max_element() * 1e-7;
-    if values
-        .iter()
-        .all(|v| (*v - rest).abs().max_element() <= near.max(small))
-    {
+    if values.iter().all(|v| (*v - rest).abs().max_element() <= near.max(small)) {
         return Vector::Default;
     }
     let low = values.iter().fold(DVec3::INFINITY, |a, b| a.min(*b));
     let high = values.iter().fold(DVec3::NEG_INFINITY, |a, b| a.max(*b));
-    let middle = narrow(&meshreel_scene::Qvv {
-        translation: (low + high) * 0.5,
-        ..meshreel_scene::Qvv::IDENTITY
-    });
+    let middle =
+        narrow(&meshreel_scene::Qvv { translation: (low + high) * 0.5, ..meshreel_scene::Qvv::IDENTITY });
     let constant = middle.translation;
     match all_near(DVec3::from_array(constant.map(f64::from))) || values.len() == 1 {
         true => Vector::Constant(constant),

@@ -1,7 +1,8 @@
-//! Which components say something of others, and how large residuals will be: from residuals of the true samples.
+//! Which components say something of others, and how large residuals will be: from residuals of the true
+//! samples.
 //!
-//! A thumb follows its hand, a spine bends as one. Weights are those of least squares over samples of the two finest levels, each sample
-//! divided by how lively it is, with the noise that rounding will add.
+//! A thumb follows its hand, a spine bends as one. Weights are those of least squares over samples of the two
+//! finest levels, each sample divided by how lively it is, with the noise that rounding will add.
 
 use super::closed_loop::{Loop, Target};
 use meshreel_codec::clip::entropy::start_code;
@@ -58,11 +59,7 @@ pub fn residuals(l: &Loop<'_>) -> (Vec<f32>, Vec<usize>) {
                 let prediction = group.predict(words, plan.words, &step.taps);
                 let target = target(l, group.kind, start + step.sample, group.joint);
                 let (wanted, _) = l.wanted(group, prediction, &target);
-                out.extend(
-                    wanted[..group.components]
-                        .iter()
-                        .map(|w| w.clamp(-1e6, 1e6) as f32),
-                );
+                out.extend(wanted[..group.components].iter().map(|w| w.clamp(-1e6, 1e6) as f32));
             }
             levels.push(step.level as usize);
         }
@@ -77,9 +74,8 @@ pub fn analyse(l: &Loop<'_>, with_sources: bool) -> (Vec<u8>, Vec<[Source; SOURC
     let count = levels.len();
     let mean = |c: usize, rows: &[f32]| {
         let finest = (0..count).filter(|i| levels[*i] == 0);
-        let (sum, seen) = finest.fold((0.0, 0), |(sum, seen), i| {
-            (sum + f64::from(rows[i * n + c].abs()), seen + 1)
-        });
+        let (sum, seen) =
+            finest.fold((0.0, 0), |(sum, seen), i| (sum + f64::from(rows[i * n + c].abs()), seen + 1));
         sum / f64::from(seen.max(1))
     };
     let means: Vec<f64> = (0..n).map(|c| mean(c, &rows)).collect();
@@ -90,10 +86,7 @@ pub fn analyse(l: &Loop<'_>, with_sources: bool) -> (Vec<u8>, Vec<[Source; SOURC
     }
     // A sample counts by one over its liveliness.
     for row in rows.chunks_exact_mut(n.max(1)) {
-        let lively = row
-            .iter()
-            .zip(&means)
-            .map(|(r, m)| (f64::from(r.abs()) / (m + 0.1)).min(6.0));
+        let lively = row.iter().zip(&means).map(|(r, m)| (f64::from(r.abs()) / (m + 0.1)).min(6.0));
         let lively = (lively.sum::<f64>() / n as f64).max(0.15) as f32;
         row.iter_mut().for_each(|r| *r /= lively);
     }
@@ -110,9 +103,7 @@ pub fn analyse(l: &Loop<'_>, with_sources: bool) -> (Vec<u8>, Vec<[Source; SOURC
             .map(|(a, b)| f64::from(a.iter().zip(b).map(|(x, y)| x * y).sum::<f32>()))
             .sum()
     };
-    let squares: Vec<f64> = (0..n)
-        .map(|c| dot(column(c), column(c)) / count as f64)
-        .collect();
+    let squares: Vec<f64> = (0..n).map(|c| dot(column(c), column(c)) / count as f64).collect();
     // A layer can be taken out only where it needs no other.
     let layer_of: Vec<u8> = (l.plan.header.split.layers.iter().enumerate())
         .flat_map(|(j, &layer)| std::iter::repeat_n(layer, l.plan.header.components_of(j)))
@@ -137,10 +128,7 @@ pub fn analyse(l: &Loop<'_>, with_sources: bool) -> (Vec<u8>, Vec<[Source; SOURC
                 let after = variance - 2.0 * w * product + w * w * own;
                 let gain = bits(variance + NOISE, after.max(0.0) + NOISE);
                 if weight != 0.0 && gain > best.0 {
-                    let source = Source {
-                        component: s as u32,
-                        weight: weight as i8,
-                    };
+                    let source = Source { component: s as u32, weight: weight as i8 };
                     best = (gain, source, after);
                 }
             }

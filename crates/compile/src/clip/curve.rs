@@ -2,10 +2,12 @@
 //!
 //! Joints root → leaf; what is measured is what the decoder gives, quantization included. Two rules:
 //!
-//! * *Local*, after Riot: each sub-track on its own, a turn counts as far as it moves the end of the bone, and the tolerance
-//!   shrinks up the hierarchy, 1, ½, ⅓. Nothing is promised in object space; pinned joints are aimed at their true place.
-//! * *Guaranteed*: the metric's points of a joint and the origins of its children, in object space, over the decoded parents, are never
-//!   farther off than the joint's share of the tolerance. A child aims at its true rotation, so that turns do not add up.
+//! * *Local*, after Riot: each sub-track on its own, a turn counts as far as it moves the end of the bone,
+//!   and the tolerance shrinks up the hierarchy, 1, ½, ⅓. Nothing is promised in object space; pinned joints
+//!   are aimed at their true place.
+//! * *Guaranteed*: the metric's points of a joint and the origins of its children, in object space, over the
+//!   decoded parents, are never farther off than the joint's share of the tolerance. A child aims at its true
+//!   rotation, so that turns do not add up.
 
 use super::truth::{Joints, Object, Truth, quaternion, worse};
 use glam::{DQuat, DVec3};
@@ -45,11 +47,13 @@ pub struct CurveOptions {
     pub knots: Knots,
     /// Rotations of 32 bits.
     pub short: bool,
-    /// Keys are only inserted; otherwise they are moved off the samples by least squares and left out again where fewer hold.
+    /// Keys are only inserted; otherwise they are moved off the samples by least squares and left out again
+    /// where fewer hold.
     pub plain: bool,
     /// Of single joints, 0 for the general one; or none at all. Only for the guaranteed rule.
     pub tolerances: Vec<f64>,
-    /// Gives up where it takes more keys than this; with `plain` already where the first sub-tracks take more than their part of it.
+    /// Gives up where it takes more keys than this; with `plain` already where the first sub-tracks take more
+    /// than their part of it.
     pub most: usize,
 }
 
@@ -83,7 +87,8 @@ pub struct CompressedCurves {
     pub raw_bytes: usize,
     /// Guaranteed: what is promised, what was asked for unless f32 cannot hold it.
     pub tolerance: f64,
-    /// Largest error in object space, decoded from `bytes`; of a joint with a tolerance of its own as a part of that, times `tolerance`.
+    /// Largest error in object space, decoded from `bytes`; of a joint with a tolerance of its own as a part
+    /// of that, times `tolerance`.
     pub max_error: f64,
     /// Every sub-track keeps its tolerance; otherwise 16 (or 10) bits are too few somewhere.
     pub holds: bool,
@@ -114,9 +119,10 @@ pub fn compress_curves(
     };
     super::check(skeleton, clip, &asked)?;
     let mut joints = Joints::new(skeleton, options.shell);
-    joints.skeleton().check().map_err(|e| Error::Unsupported {
-        what: format!("skeleton {}: {}", skeleton.name, e.0),
-    })?;
+    joints
+        .skeleton()
+        .check()
+        .map_err(|e| Error::Unsupported { what: format!("skeleton {}: {}", skeleton.name, e.0) })?;
     let truth = Truth::new(skeleton, clip);
     let tolerance = match options.rule {
         Rule::Guaranteed => options.tolerance.max(truth.least()),
@@ -124,10 +130,7 @@ pub fn compress_curves(
     };
     joints.weigh(&options.tolerances, tolerance, truth.least());
     joints.enlarge(&truth);
-    let options = &CurveOptions {
-        tolerance,
-        ..options.clone()
-    };
+    let options = &CurveOptions { tolerance, ..options.clone() };
     let tree = Tree::new(&truth, &joints, tolerance);
     // How the tolerance is shared along a chain: the best depends on the clip.
     let shares: &[f64] = match (&options.rule, options.plain) {
@@ -154,9 +157,7 @@ pub fn compress_curves(
     });
     let best = all.min_by_key(|fitted| (fitted.gave_up, !fitted.holds, fitted.keys.len()));
     let Some(fitted) = best else {
-        return Err(Error::Misuse {
-            what: "no share of the tolerance".into(),
-        });
+        return Err(Error::Misuse { what: "no share of the tolerance".into() });
     };
     if fitted.gave_up {
         return Ok(CompressedCurves {
@@ -191,8 +192,8 @@ pub fn compress_curves(
     })
 }
 
-/// The first sub-tracks, those near the root, may take this many times their part of all keys before a clip is given up; so many at least are
-/// looked at.
+/// The first sub-tracks, those near the root, may take this many times their part of all keys before a clip
+/// is given up; so many at least are looked at.
 const AHEAD: f64 = 1.5;
 const FIRST: usize = 4;
 
@@ -206,9 +207,8 @@ fn count_moving(track: &scene::Track) -> usize {
 /// Largest error of what the bytes decode to.
 fn measure(bytes: &[u8], joints: &Joints, truth: &Truth) -> Result<f64, Error> {
     let skeleton = joints.skeleton();
-    let curves = Curves::read(bytes, &skeleton).map_err(|e| Error::Misuse {
-        what: format!("curves do not read back: {}", e.0),
-    })?;
+    let curves = Curves::read(bytes, &skeleton)
+        .map_err(|e| Error::Misuse { what: format!("curves do not read back: {}", e.0) })?;
     let mut playhead = Playhead::new(&curves);
     let mut pose = vec![Transform::IDENTITY; truth.joints];
     let mut object = vec![Object::IDENTITY; truth.joints];
@@ -230,7 +230,8 @@ struct Tree {
     levers: Vec<Vec<DVec3>>,
     /// Length of the longest of the bones to its children; without children the shell distance.
     bone: Vec<f64>,
-    /// Of itself and what it carries: tolerances, and how many joints from the root on share each; only those that may be the tightest.
+    /// Of itself and what it carries: tolerances, and how many joints from the root on share each; only those
+    /// that may be the tightest.
     shared: Vec<Vec<(f64, f64)>>,
 }
 
@@ -246,8 +247,7 @@ impl Tree {
         };
         for shell in &joints.shell {
             let shell = f64::from(*shell);
-            tree.levers
-                .push(DVec3::AXES.map(|axis| axis * shell).to_vec());
+            tree.levers.push(DVec3::AXES.map(|axis| axis * shell).to_vec());
         }
         let skeleton = joints.skeleton();
         for j in 0..n {
@@ -305,12 +305,7 @@ struct Fitted<'a> {
 }
 
 impl<'a> Fitted<'a> {
-    fn new(
-        clip: &scene::Clip,
-        joints: &'a Joints,
-        options: &'a CurveOptions,
-        share: f64,
-    ) -> Fitted<'a> {
+    fn new(clip: &scene::Clip, joints: &'a Joints, options: &'a CurveOptions, share: f64) -> Fitted<'a> {
         Fitted {
             joints,
             options,
@@ -351,9 +346,8 @@ impl<'a> Fitted<'a> {
                     }
                 }
             };
-            let values: Vec<[f32; 4]> = (0..truth.samples)
-                .map(|i| aimed(i).as_vec3().extend(0.0).to_array())
-                .collect();
+            let values: Vec<[f32; 4]> =
+                (0..truth.samples).map(|i| aimed(i).as_vec3().extend(0.0).to_array()).collect();
             let rest = match part {
                 Part::Scale => rest.scale,
                 _ => rest.translation,
@@ -379,9 +373,7 @@ impl<'a> Fitted<'a> {
             true => above[i].rotation.inverse() * truth.object(i, j).rotation,
             false => local[i].rotation,
         };
-        let mut values: Vec<[f32; 4]> = (0..truth.samples)
-            .map(|i| aimed(i).as_quat().to_array())
-            .collect();
+        let mut values: Vec<[f32; 4]> = (0..truth.samples).map(|i| aimed(i).as_quat().to_array()).collect();
         fit::align(&mut values);
         let limit = tolerances[0];
         let levers = &tree.levers[j];
@@ -391,21 +383,10 @@ impl<'a> Fitted<'a> {
             if self.options.rule != Rule::Guaranteed {
                 return bone * angle(q, quaternion(values[i])) / limit;
             }
-            let decoded = above[i].child(
-                &scene::Qvv {
-                    rotation: q,
-                    ..local[i]
-                },
-                truth.scaled,
-            );
+            let decoded = above[i].child(&scene::Qvv { rotation: q, ..local[i] }, truth.scaled);
             let wanted = truth.object(i, j);
-            let (moved, origin) = (
-                decoded.matrix - wanted.matrix,
-                decoded.origin - wanted.origin,
-            );
-            let far = levers
-                .iter()
-                .map(|p| (origin + moved * *p).length_squared());
+            let (moved, origin) = (decoded.matrix - wanted.matrix, decoded.origin - wanted.origin);
+            let far = levers.iter().map(|p| (origin + moved * *p).length_squared());
             far.fold(0.0, f64::max).sqrt() / limit
         };
         let (kind, decoded) = self.track((j, Part::Rotation), &values, rest.rotation, &off);
@@ -424,7 +405,8 @@ impl<'a> Fitted<'a> {
         let tolerance = self.options.tolerance;
         match &self.options.rule {
             Rule::Guaranteed => {
-                // The rotation's is measured with the joint's origin as it is, so it holds that of the translation.
+                // The rotation's is measured with the joint's origin as it is, so it holds that of the
+                // translation.
                 let above = (tree.depth[j] + 1) as f64;
                 let shared = tree.shared[j].iter();
                 let own = shared
@@ -434,11 +416,7 @@ impl<'a> Fitted<'a> {
                 let all = 0.999 * own;
                 ([all, all * 0.5, all * 0.25], false)
             }
-            Rule::Local {
-                parts,
-                adaptive,
-                pinned,
-            } => {
+            Rule::Local { parts, adaptive, pinned } => {
                 let up = if *adaptive { tree.height[j] + 1 } else { 1 };
                 // The rounding of the player's own arithmetic.
                 let margin = 0.999 * tolerance / up as f64;
@@ -447,7 +425,8 @@ impl<'a> Fitted<'a> {
         }
     }
 
-    /// Makes a sub-track, and gives its decoded values. `off` is 1 where a value is just as far off as it may be.
+    /// Makes a sub-track, and gives its decoded values. `off` is 1 where a value is just as far off as it may
+    /// be.
     fn track(
         &mut self,
         (joint, part): (usize, Part),
@@ -477,16 +456,17 @@ impl<'a> Fitted<'a> {
             let payload = self.head.payload(&kind, part, value);
             self.head.value(&kind, part, payload)
         };
-        let track = Track {
-            values,
-            rotation: part == Part::Rotation,
-            knots: self.head.knots,
-            stored: &stored,
-            off,
-            // Half as many keys may be left after some are left out.
-            most: (self.options.most.saturating_sub(self.keys.len()))
-                .saturating_mul(if self.options.plain { 1 } else { 2 }),
-        };
+        let track =
+            Track {
+                values,
+                rotation: part == Part::Rotation,
+                knots: self.head.knots,
+                stored: &stored,
+                off,
+                // Half as many keys may be left after some are left out.
+                most: (self.options.most.saturating_sub(self.keys.len()))
+                    .saturating_mul(if self.options.plain { 1 } else { 2 }),
+            };
         let (keys, holds) = track.fit(self.options.plain);
         let decoded = track.decode(&keys);
         let stored = keys.iter().map(|(time, value)| Key {

@@ -10,19 +10,11 @@ use meshreel_codec::transform::Transform;
 use meshreel_scene::{Clip, Qvv, Skeleton};
 
 fn local(adaptive: bool, pinned: &[usize]) -> Rule {
-    Rule::Local {
-        parts: [1.0; 3],
-        adaptive,
-        pinned: pinned.to_vec(),
-    }
+    Rule::Local { parts: [1.0; 3], adaptive, pinned: pinned.to_vec() }
 }
 
 fn compressed(s: &Skeleton, c: &Clip, rule: Rule, tolerance: f64) -> CompressedCurves {
-    let options = CurveOptions {
-        tolerance,
-        rule,
-        ..CurveOptions::default()
-    };
+    let options = CurveOptions { tolerance, rule, ..CurveOptions::default() };
     compress_curves(s, c, &options).unwrap()
 }
 
@@ -92,12 +84,7 @@ fn d15_d16_moved_keys_are_fewer() {
     let (inserted, _) = plain_track(&values, true);
     let (moved, holds) = plain_track(&values, false);
     assert!(holds);
-    assert!(
-        10 * moved.len() <= 8 * inserted.len(),
-        "{} of {}",
-        moved.len(),
-        inserted.len()
-    );
+    assert!(10 * moved.len() <= 8 * inserted.len(), "{} of {}", moved.len(), inserted.len());
     // Their values need not be those of samples.
     let off = |key: &(u16, [f32; 4])| (key.1[0] - values[usize::from(key.0)][0]).abs();
     assert!(moved.iter().any(|key| off(key) > 1e-4));
@@ -111,11 +98,7 @@ fn d07_each_kind_of_sub_track_has_its_tolerance() {
         ..swing(&s, j, i)
     });
     let keys = |parts| {
-        let rule = Rule::Local {
-            parts,
-            adaptive: false,
-            pinned: Vec::new(),
-        };
+        let rule = Rule::Local { parts, adaptive: false, pinned: Vec::new() };
         let done = compressed(&s, &c, rule, 0.01);
         let curves = Curves::read(&done.bytes, &done.joints.skeleton()).unwrap();
         let count = |part| curves.keys().iter().filter(|k| k.part == part).count();
@@ -164,25 +147,13 @@ fn the_guarantee_holds_in_object_space() {
     let s = skeleton(12);
     let c = clip(&s, 250, |j, i| Qvv {
         translation: s.joints[j].rest.translation
-            + if j == 0 {
-                DVec3::new(i * 0.5, (i * 0.2).sin(), 0.0)
-            } else {
-                DVec3::ZERO
-            },
-        scale: DVec3::splat(if j == 4 {
-            1.0 + 0.2 * (i * 0.1).sin()
-        } else {
-            1.0
-        }),
+            + if j == 0 { DVec3::new(i * 0.5, (i * 0.2).sin(), 0.0) } else { DVec3::ZERO },
+        scale: DVec3::splat(if j == 4 { 1.0 + 0.2 * (i * 0.1).sin() } else { 1.0 }),
         ..swing(&s, j, i)
     });
     for tolerance in [0.1, 1.0] {
         let done = compressed(&s, &c, Rule::Guaranteed, tolerance);
-        assert!(
-            done.holds && done.max_error <= tolerance,
-            "{}",
-            done.max_error
-        );
+        assert!(done.holds && done.max_error <= tolerance, "{}", done.max_error);
         assert!(done.keys < done.samples);
     }
     // 15 bits cannot hold this, which is said.
@@ -195,12 +166,7 @@ fn d13_a_quarter_of_the_memory() {
     let c = clip(&s, 600, |j, i| swing(&s, j, i * 0.5));
     let done = compressed(&s, &c, local(false, &[]), 0.1);
     assert_eq!(done.raw_bytes, 16 * done.samples);
-    assert!(
-        4 * done.bytes.len() <= done.raw_bytes,
-        "{} of {}",
-        done.bytes.len(),
-        done.raw_bytes
-    );
+    assert!(4 * done.bytes.len() <= done.raw_bytes, "{} of {}", done.bytes.len(), done.raw_bytes);
 }
 
 #[test]

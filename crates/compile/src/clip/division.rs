@@ -1,7 +1,8 @@
 //! Which joint is in which layer: as the file says, as the user says, or by importance.
 //!
-//! In this order, later ones win: `below` and `share` of a layer (automatic), the layer that the source names, `joints` of a layer, a joint section's `layer`. Then a
-//! joint comes into the lowest layer of all that hangs from it.
+//! In this order, later ones win: `below` and `share` of a layer (automatic), the layer that the source
+//! names, `joints` of a layer, a joint section's `layer`. Then a joint comes into the lowest layer of all
+//! that hangs from it.
 
 use super::importance;
 use super::layer::{Division, Part};
@@ -75,14 +76,10 @@ pub fn division(
     }
     for (l, layer) in layers.iter().enumerate() {
         let set = globs("joints of a layer", &layer.joints)?;
-        let hits =
-            |j: &usize| set.is_match(&skeleton.joints[*j].name) || set.is_match(skeleton.path(*j));
+        let hits = |j: &usize| set.is_match(&skeleton.joints[*j].name) || set.is_match(skeleton.path(*j));
         let hits: Vec<usize> = (0..n).filter(hits).collect();
         if hits.is_empty() && !layer.joints.is_empty() {
-            remarks.push(Remark::new(
-                &layer.name,
-                format!("matches no joint of skeleton {}", skeleton.name),
-            ));
+            remarks.push(Remark::new(&layer.name, format!("matches no joint of skeleton {}", skeleton.name)));
         }
         hits.into_iter().for_each(|j| layer_of[j] = l as u8);
     }
@@ -120,11 +117,7 @@ pub fn division(
         strip: layer.strip,
         tiers: layer.tiers,
     };
-    Ok(Some(Division {
-        layers: layers.iter().map(part).collect(),
-        layer_of,
-        stepped,
-    }))
+    Ok(Some(Division { layers: layers.iter().map(part).collect(), layer_of, stepped }))
 }
 
 /// Nothing but the clip as it is.
@@ -133,30 +126,18 @@ fn is_plain(layer: &LayerChoice) -> bool {
 }
 
 /// The layers that were asked for, and those that the source names beside them.
-fn layers<'a>(
-    choice: &ClipChoice,
-    named: impl Iterator<Item = &'a str>,
-) -> Result<Vec<LayerChoice>, Error> {
+fn layers<'a>(choice: &ClipChoice, named: impl Iterator<Item = &'a str>) -> Result<Vec<LayerChoice>, Error> {
     let mut layers = choice.layers.clone();
     if layers.is_empty() {
-        layers.push(LayerChoice {
-            name: "base".into(),
-            ..LayerChoice::default()
-        });
+        layers.push(LayerChoice { name: "base".into(), ..LayerChoice::default() });
         for name in named {
             if layers.iter().all(|layer| layer.name != name) {
-                layers.push(LayerChoice {
-                    name: name.into(),
-                    ..LayerChoice::default()
-                });
+                layers.push(LayerChoice { name: name.into(), ..LayerChoice::default() });
             }
         }
     }
     match layers.len() <= MAX_LAYERS {
         true => Ok(layers),
-        false => Err(Error::misuse(format!(
-            "{} layers; a clip has at most {MAX_LAYERS}",
-            layers.len()
-        ))),
+        false => Err(Error::misuse(format!("{} layers; a clip has at most {MAX_LAYERS}", layers.len()))),
     }
 }

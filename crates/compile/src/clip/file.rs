@@ -10,9 +10,7 @@ use crate::rig::{Candidate, Made};
 use crate::{Error, Inspect, Options, Progress, Report};
 use meshreel_codec::block::{Compressor, Format};
 use meshreel_codec::clip::layer;
-use meshreel_codec::clip::record::{
-    ClipRecord, Codec, SkeletonRecord, encode_clip, encode_skeleton,
-};
+use meshreel_codec::clip::record::{ClipRecord, Codec, SkeletonRecord, encode_clip, encode_skeleton};
 use meshreel_codec::record::Description;
 use meshreel_format::{CHUNK_ENTRY_SIZE, HEADER_SIZE, Summary, Writer, frame_table_size};
 use meshreel_scene::{Clip, Joint, Remark, Scene, Track, Unit};
@@ -41,7 +39,8 @@ pub struct ClipReport {
     pub bytes: u64,
     /// Promised, in the file's unit.
     pub tolerance: f64,
-    /// Largest error found, as decoded; of a joint with a tolerance of its own as a part of that, times `tolerance`.
+    /// Largest error found, as decoded; of a joint with a tolerance of its own as a part of that, times
+    /// `tolerance`.
     pub max_error: f64,
     /// Rotation sub-tracks: default, constant, hinge, two axes, free; of codec `sampled` alone.
     pub rotations: [usize; 5],
@@ -102,14 +101,7 @@ impl LayerReport {
 pub type Chunk = (u16, u32, Vec<u8>);
 
 /// Orders of axes, as a skeleton's record numbers them.
-const ORDERS: [[u8; 3]; 6] = [
-    [0, 1, 2],
-    [0, 2, 1],
-    [1, 0, 2],
-    [1, 2, 0],
-    [2, 0, 1],
-    [2, 1, 0],
-];
+const ORDERS: [[u8; 3]; 6] = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
 
 /// The order of a joint's axes as its record says it: nothing of z, y, x, which everybody takes without.
 fn order(joint: &Joint) -> u8 {
@@ -119,19 +111,9 @@ fn order(joint: &Joint) -> u8 {
 
 /// Sub-tracks of a clip that are held, as its record numbers them.
 fn held(clip: &Clip) -> Vec<u32> {
-    let of = |track: &Track| {
-        [
-            track.rotation.is_held(),
-            track.translation.is_held(),
-            track.scale.is_held(),
-        ]
-    };
+    let of = |track: &Track| [track.rotation.is_held(), track.translation.is_held(), track.scale.is_held()];
     let all = clip.tracks.iter().flat_map(of);
-    (0u32..)
-        .zip(all)
-        .filter(|(_, held)| *held)
-        .map(|(n, _)| n)
-        .collect()
+    (0u32..).zip(all).filter(|(_, held)| *held).map(|(n, _)| n).collect()
 }
 
 /// Compresses all clips of a scene: chunks in the order in which they are written, and what became of each.
@@ -157,8 +139,7 @@ pub fn chunks_and_rigs(
     progress: &dyn Progress,
 ) -> Result<WithRigs, Error> {
     let mut wanted = Wanted::new(scene, options, remarks)?;
-    let (compressed, rigs) =
-        super::rigs::compress(&mut wanted, candidates, options, remarks, progress)?;
+    let (compressed, rigs) = super::rigs::compress(&mut wanted, candidates, options, remarks, progress)?;
     let clip_options = &wanted.options;
     let mut chunks = Vec::new();
     let mut block = |kind: u16, raw: &[u8], format: Format| {
@@ -179,12 +160,7 @@ pub fn chunks_and_rigs(
             tolerance: wanted.tolerances.clone(),
             orders: skeleton.joints.iter().map(order).collect(),
             ends: (skeleton.joints.iter())
-                .map(|j| {
-                    j.ends
-                        .iter()
-                        .map(|e| e.to_array().map(|v| v as f32))
-                        .collect()
-                })
+                .map(|j| j.ends.iter().map(|e| e.to_array().map(|v| v as f32)).collect())
                 .collect(),
         };
         let mut bytes = Vec::new();
@@ -192,10 +168,8 @@ pub fn chunks_and_rigs(
         block(SKELETON, &bytes, options.block);
     }
     let mut reports = Vec::new();
-    let layered: Vec<(u32, &LayeredClip)> = (0u32..)
-        .zip(&compressed)
-        .filter_map(|(c, done)| Some((c, done.layers.as_ref()?)))
-        .collect();
+    let layered: Vec<(u32, &LayeredClip)> =
+        (0u32..).zip(&compressed).filter_map(|(c, done)| Some((c, done.layers.as_ref()?))).collect();
     let (pieces, tables) = pack(&layered)?;
     let tables: Vec<(u32, Vec<u8>, usize)> = (tables.iter())
         .map(|table| {
@@ -259,10 +233,7 @@ pub fn chunks_and_rigs(
             codec: compressed.codec,
             local: compressed.local,
             tried: compressed.tried.clone(),
-            layers: compressed
-                .layers
-                .as_ref()
-                .map_or(Vec::new(), LayerReport::all),
+            layers: compressed.layers.as_ref().map_or(Vec::new(), LayerReport::all),
             scalars,
         });
     }
@@ -308,24 +279,15 @@ pub fn write(
     Compressor::new(options.block, options.effort).compress_bounded(&raw, &mut packed);
     let raw_bytes = clips.iter().map(|clip| clip.raw_bytes).sum();
     let file_bytes = if options.dry_run {
-        let stored: usize = chunks
-            .iter()
-            .map(|(.., bytes)| bytes.len() + CHUNK_ENTRY_SIZE)
-            .sum();
-        (stored + packed.len() + CHUNK_ENTRY_SIZE) as u64
-            + HEADER_SIZE as u64
-            + frame_table_size(&[])
+        let stored: usize = chunks.iter().map(|(.., bytes)| bytes.len() + CHUNK_ENTRY_SIZE).sum();
+        (stored + packed.len() + CHUNK_ENTRY_SIZE) as u64 + HEADER_SIZE as u64 + frame_table_size(&[])
     } else {
         let mut writer = Writer::create(target)?;
         for (kind, raw, bytes) in &chunks {
             writer.add_chunk(*kind, *raw, bytes)?;
         }
         writer.add_chunk(DESCRIPTION, raw.len() as u32, &packed)?;
-        let summary = Summary {
-            bounds: NOTHING,
-            raw_bytes,
-            flags: 0,
-        };
+        let summary = Summary { bounds: NOTHING, raw_bytes, flags: 0 };
         crate::write::publish(writer.complete(summary)?, target, inspect, &mut remarks)?
     };
     let kinds = |clip: &ClipReport| {
@@ -343,12 +305,5 @@ pub fn write(
         }
     };
     let passes = clips.iter().map(|c| ("clip".to_string(), kinds(c)));
-    Ok(Report {
-        file_bytes,
-        raw_bytes,
-        passes: passes.collect(),
-        remarks,
-        clips,
-        ..Report::default()
-    })
+    Ok(Report { file_bytes, raw_bytes, passes: passes.collect(), remarks, clips, ..Report::default() })
 }

@@ -1,9 +1,10 @@
 //! One sub-track into keys.
 //!
-//! *Insertion*: the first and the last sample are keys; where the spline is farthest off, beyond the tolerance, that sample
-//! becomes one, until it is nowhere. *Leaving out*: a key goes where the keys around it can be moved so that all still holds.
-//! They need not lie on samples: their values are those of least squares, in which each sample counts the more the farther
-//! it was off (Lawson's way to the smallest largest error). Again and again, until none can go.
+//! *Insertion*: the first and the last sample are keys; where the spline is farthest off, beyond the
+//! tolerance, that sample becomes one, until it is nowhere. *Leaving out*: a key goes where the keys around
+//! it can be moved so that all still holds. They need not lie on samples: their values are those of least
+//! squares, in which each sample counts the more the farther it was off (Lawson's way to the smallest largest
+//! error). Again and again, until none can go.
 //!
 //! Credit: C. L. Lawson, *Contributions to the theory of linear least maximum approximation*, 1961.
 
@@ -28,7 +29,8 @@ pub type Keys = Vec<(u16, [f32; 4])>;
 
 /// Keys on either side of one that goes which may move.
 const REACH: usize = 3;
-/// As far on either side it matters for other keys when one has gone: what moves, what they move, and tangents.
+/// As far on either side it matters for other keys when one has gone: what moves, what they move, and
+/// tangents.
 const NEAR: usize = 2 * REACH + 4;
 /// Rounds of least squares around one key.
 const ROUNDS: usize = 5;
@@ -59,8 +61,8 @@ impl Track<'_> {
                 }
             }
         }
-        let holds = (self.decode(&keys).into_iter().enumerate())
-            .all(|(i, value)| (self.off)(i, value) <= 1.0);
+        let holds =
+            (self.decode(&keys).into_iter().enumerate()).all(|(i, value)| (self.off)(i, value) <= 1.0);
         (keys, holds)
     }
 
@@ -82,10 +84,7 @@ impl Track<'_> {
 
     /// The keys around a span.
     fn window(&self, keys: &Keys, span: usize) -> Window {
-        let mut window = Window {
-            ends: [span > 0, span + 2 < keys.len()],
-            ..Window::default()
-        };
+        let mut window = Window { ends: [span > 0, span + 2 < keys.len()], ..Window::default() };
         for k in 0..4 {
             let at = (span + k).saturating_sub(1).min(keys.len() - 1);
             (window.times[k], window.values[k]) = (keys[at].0, (self.stored)(keys[at].1));
@@ -93,16 +92,14 @@ impl Track<'_> {
         window
     }
 
-    /// The sample of a span that is farthest off, and how far; the first of the span counts to it, the last one too.
+    /// The sample of a span that is farthest off, and how far; the first of the span counts to it, the last
+    /// one too.
     fn worst(&self, keys: &Keys, span: usize) -> (f64, u16) {
         let window = self.window(keys, span);
         let off = |time: u16| ((self.off)(usize::from(time), self.at(&window, time)), time);
         (keys[span].0..=keys[span + 1].0)
             .map(off)
-            .fold(
-                (0.0, 0),
-                |worst, one| if one.0 > worst.0 { one } else { worst },
-            )
+            .fold((0.0, 0), |worst, one| if one.0 > worst.0 { one } else { worst })
     }
 
     fn key(&self, time: u16) -> (u16, [f32; 4]) {
@@ -146,10 +143,7 @@ impl Track<'_> {
         let window = self.window(keys, span);
         (keys[span].0 + 1..keys[span + 1].0)
             .map(|time| ((self.off)(usize::from(time), self.at(&window, time)), time))
-            .fold(
-                (0.0, 0),
-                |worst, one| if one.0 > worst.0 { one } else { worst },
-            )
+            .fold((0.0, 0), |worst, one| if one.0 > worst.0 { one } else { worst })
     }
 
     /// Leaves out keys as long as all holds. `open`: those for which nothing around has been the same before.
@@ -176,7 +170,8 @@ impl Track<'_> {
         }
     }
 
-    /// Moves the keys `from .. to` so that all holds that depends on them; false where that does not come about.
+    /// Moves the keys `from .. to` so that all holds that depends on them; false where that does not come
+    /// about.
     fn refit(&self, keys: &mut Keys, from: usize, to: usize) -> bool {
         let spans = from.saturating_sub(2)..(to + 1).min(keys.len() - 1);
         let first = usize::from(keys[spans.start].0);
@@ -252,30 +247,18 @@ impl Track<'_> {
             }
         }
         let values = system.solve()?;
-        Some(
-            values
-                .into_iter()
-                .map(|v| if self.rotation { unit(v) } else { v })
-                .collect(),
-        )
+        Some(values.into_iter().map(|v| if self.rotation { unit(v) } else { v }).collect())
     }
 
     /// Stored rotations have any sign: that of the sample's side.
     fn side(&self, value: [f32; 4], sample: usize) -> f64 {
         let dot: f32 = (0..4).map(|k| value[k] * self.values[sample][k]).sum();
-        if self.rotation && dot < 0.0 {
-            -1.0
-        } else {
-            1.0
-        }
+        if self.rotation && dot < 0.0 { -1.0 } else { 1.0 }
     }
 
     /// A window whose value at a time is what its four keys count for: the spline is linear in their values.
     fn shape(&self, keys: &Keys, span: usize) -> Window {
-        let mut window = Window {
-            ends: [span > 0, span + 2 < keys.len()],
-            ..Window::default()
-        };
+        let mut window = Window { ends: [span > 0, span + 2 < keys.len()], ..Window::default() };
         for k in 0..4 {
             window.times[k] = keys[(span + k).saturating_sub(1).min(keys.len() - 1)].0;
             window.values[k][k] = 1.0;
@@ -296,10 +279,7 @@ struct Banded {
 
 impl Banded {
     fn new(n: usize) -> Banded {
-        Banded {
-            rows: vec![[0.0; 4]; n],
-            right: vec![[0.0; 4]; n],
-        }
+        Banded { rows: vec![[0.0; 4]; n], right: vec![[0.0; 4]; n] }
     }
 
     /// Σ weightₖ · unknown(first + k) should be `value`; it counts `count`.
@@ -340,9 +320,7 @@ impl Banded {
         let mut out = vec![[0.0f64; 4]; n];
         for i in (0..n).rev() {
             for c in 0..4 {
-                let known: f64 = (1..4.min(n - i))
-                    .map(|k| self.rows[i][k] * out[i + k][c])
-                    .sum();
+                let known: f64 = (1..4.min(n - i)).map(|k| self.rows[i][k] * out[i + k][c]).sum();
                 out[i][c] = (self.right[i][c] - known) / self.rows[i][0];
             }
         }

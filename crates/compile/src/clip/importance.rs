@@ -5,9 +5,11 @@
 //! d             = the way along the bones in the rest pose
 //! ```
 //!
-//! Times the animator's bias of j; and never less than that of a child, since a layer needs the joints above it.
+//! Times the animator's bias of j; and never less than that of a child, since a layer needs the joints above
+//! it.
 //!
-//! Credit: N. Frechette, ACL issue 392: total geodesic distance of what a joint moves, with a bias for animators.
+//! Credit: N. Frechette, ACL issue 392: total geodesic distance of what a joint moves, with a bias for
+//! animators.
 
 use super::truth::Joints;
 
@@ -15,9 +17,7 @@ use super::truth::Joints;
 pub fn importance(joints: &Joints, bias: &[f64]) -> Vec<f64> {
     let n = joints.parents.len();
     // Per joint: how many joints it moves, the sum of the ways to them, and the sum of their shells.
-    let mut moved: Vec<(f64, f64, f64)> = (joints.shell.iter())
-        .map(|s| (1.0, 0.0, f64::from(*s)))
-        .collect();
+    let mut moved: Vec<(f64, f64, f64)> = (joints.shell.iter()).map(|s| (1.0, 0.0, f64::from(*s))).collect();
     for j in (0..n).rev() {
         let parent = joints.parents[j] as usize;
         if parent < j {

@@ -6,8 +6,8 @@
 //! tiers          levels of the order of samples, the finest in the last tier
 //! ```
 //!
-//! A layer is promised at the samples that it has and that are not stripped. What stepped joints are before and after they change are keys, so that no tier
-//! and no rate blurs them.
+//! A layer is promised at the samples that it has and that are not stripped. What stepped joints are before
+//! and after they change are keys, so that no tier and no rate blurs them.
 
 use super::closed_loop::Given;
 use super::compact::{self, Kinds, Slack};
@@ -47,12 +47,7 @@ pub struct Part {
 
 impl Default for Part {
     fn default() -> Self {
-        Part {
-            name: String::new(),
-            rate: None,
-            strip: Strip::None,
-            tiers: 1,
-        }
+        Part { name: String::new(), rate: None, strip: Strip::None, tiers: 1 }
     }
 }
 
@@ -133,11 +128,7 @@ impl Decoded {
 
 /// What a player shows between two samples.
 fn between(a: &scene::Qvv, b: &scene::Qvv, part: f64) -> scene::Qvv {
-    let near = if a.rotation.dot(b.rotation) < 0.0 {
-        -b.rotation
-    } else {
-        b.rotation
-    };
+    let near = if a.rotation.dot(b.rotation) < 0.0 { -b.rotation } else { b.rotation };
     scene::Qvv {
         rotation: (a.rotation * (1.0 - part) + near * part).normalize(),
         translation: a.translation.lerp(b.translation, part),
@@ -156,9 +147,10 @@ pub fn compress(
     super::check(skeleton, clip, options)?;
     check(skeleton, clip, division)?;
     let mut joints = Joints::new(skeleton, options.shell);
-    joints.skeleton().check().map_err(|e| Error::Unsupported {
-        what: format!("skeleton {}: {}", skeleton.name, e.0),
-    })?;
+    joints
+        .skeleton()
+        .check()
+        .map_err(|e| Error::Unsupported { what: format!("skeleton {}: {}", skeleton.name, e.0) })?;
     let truth = Truth::new(skeleton, clip);
     let least = truth.least();
     let tolerance = options.tolerance.max(least);
@@ -201,9 +193,8 @@ fn check(skeleton: &scene::Skeleton, clip: &scene::Clip, division: &Division) ->
     if division.layer_of.iter().any(|l| usize::from(*l) >= layers) {
         return wrong("a joint is of a layer that there is not");
     }
-    let closed = |(joint, own): (&scene::Joint, &u8)| {
-        joint.parent.is_none_or(|p| division.layer_of[p] <= *own)
-    };
+    let closed =
+        |(joint, own): (&scene::Joint, &u8)| joint.parent.is_none_or(|p| division.layer_of[p] <= *own);
     if !(skeleton.joints.iter().zip(&division.layer_of)).all(closed) {
         return wrong("the parent of a joint must be in the same layer or in one before it");
     }
@@ -264,11 +255,8 @@ impl Job<'_> {
                 layer::take_out(&self.joints.skeleton(), &plan, l as u8, parts).ok()?
             } else {
                 let changes = self.changes(&|j| usize::from(division.layer_of[j]) == l);
-                let split = Split {
-                    layers: division.layer_of.clone(),
-                    tiers: 0,
-                    keys: keys(&changes, list, count),
-                };
+                let split =
+                    Split { layers: division.layer_of.clone(), tiers: 0, keys: keys(&changes, list, count) };
                 self.pass(list, split, &all[l], Some((l as u8, &given)))?
             };
             own.header.split.tiers = all[l].tiers - 1;
@@ -286,10 +274,7 @@ impl Job<'_> {
             }
             max_error = worse(max_error, layer.max_error);
             layers.push(layer);
-            decoded.push(Decoded {
-                list: lists[l].clone(),
-                poses,
-            });
+            decoded.push(Decoded { list: lists[l].clone(), poses });
         }
         let records = (all.iter().zip(samples).zip(&layers)).enumerate();
         let table = LayerTable {
@@ -341,16 +326,11 @@ impl Job<'_> {
             _ => return Samples::default(),
         };
         let changes = self.changes(&|j| usize::from(self.division.layer_of[j]) == l);
-        let regular = Samples {
-            step,
-            extra: Vec::new(),
-        };
+        let regular = Samples { step, extra: Vec::new() };
         let regular = regular.list(self.clip.samples as u32).unwrap_or_default();
         Samples {
             step,
-            extra: (changes.into_iter())
-                .filter(|at| regular.binary_search(at).is_err())
-                .collect(),
+            extra: (changes.into_iter()).filter(|at| regular.binary_search(at).is_err()).collect(),
         }
     }
 
@@ -411,20 +391,11 @@ impl Job<'_> {
             }
         }
         let own = |of: &u8| usize::from(*of) == l;
-        Given {
-            own: division.layer_of.iter().map(own).collect(),
-            local,
-        }
+        Given { own: division.layer_of.iter().map(own).collect(), local }
     }
 
     /// Errors of a layer at the samples that it has.
-    fn measure(
-        &self,
-        layer: &mut CompressedLayer,
-        list: Option<&[u32]>,
-        given: &Given,
-        poses: &[Transform],
-    ) {
+    fn measure(&self, layer: &mut CompressedLayer, list: Option<&[u32]>, given: &Given, poses: &[Transform]) {
         let n = self.truth.joints;
         let count = list.map_or(self.truth.samples, <[u32]>::len);
         let mut stripped = vec![false; count];
@@ -443,11 +414,7 @@ impl Job<'_> {
                     false => given.local[i * n + j],
                 };
                 let parent = self.joints.parents[j] as usize;
-                let parent = if parent < j {
-                    object[parent]
-                } else {
-                    Object::IDENTITY
-                };
+                let parent = if parent < j { object[parent] } else { Object::IDENTITY };
                 object[j] = parent.child(&local, self.truth.scaled);
                 if given.own[j] {
                     let shell = f64::from(self.joints.shell[j]);
@@ -490,18 +457,11 @@ fn subset(clip: &scene::Clip, list: &[u32]) -> scene::Clip {
         translation: some(&t.translation, list),
         scale: some(&t.scale, list),
     };
-    scene::Clip {
-        samples: list.len(),
-        tracks: clip.tracks.iter().map(track).collect(),
-        ..clip.clone()
-    }
+    scene::Clip { samples: list.len(), tracks: clip.tracks.iter().map(track).collect(), ..clip.clone() }
 }
 
 /// All poses of a layer, from its bytes.
-fn decode(
-    skeleton: &meshreel_codec::clip::Skeleton<'_>,
-    tiers: &[Vec<u8>],
-) -> Option<Vec<Transform>> {
+fn decode(skeleton: &meshreel_codec::clip::Skeleton<'_>, tiers: &[Vec<u8>]) -> Option<Vec<Transform>> {
     let first = Stored::open(skeleton, &tiers[0]).ok()?;
     let plan = &first.plan;
     let n = skeleton.parents.len();

@@ -15,26 +15,18 @@ fn division(s: &Skeleton, parts: [Part; 2]) -> Division {
     let n = s.joints.len();
     Division {
         layers: parts.to_vec(),
-        layer_of: (0..n)
-            .map(|j| u8::from(j % 3 == 1 || j * 3 >= n * 2))
-            .collect(),
+        layer_of: (0..n).map(|j| u8::from(j % 3 == 1 || j * 3 >= n * 2)).collect(),
         stepped: vec![false; n],
     }
 }
 
 fn two() -> [Part; 2] {
-    let part = |name: &str| Part {
-        name: name.into(),
-        ..Part::default()
-    };
+    let part = |name: &str| Part { name: name.into(), ..Part::default() };
     [part("base"), part("cosmetic")]
 }
 
 fn layered(s: &Skeleton, c: &Clip, division: &Division) -> LayeredClip {
-    let options = ClipOptions {
-        effort: 3,
-        ..ClipOptions::default()
-    };
+    let options = ClipOptions { effort: 3, ..ClipOptions::default() };
     let done = compress(s, c, &options, &[], division).unwrap();
     assert!(done.max_error <= 0.01, "{}", done.max_error);
     done
@@ -63,14 +55,8 @@ fn moving(s: &Skeleton) -> Clip {
     clip(s, 300, |j, i| match j {
         // Some that stand still, and some that stand elsewhere than at rest.
         3 => s.joints[j].rest,
-        4 => Qvv {
-            rotation: DQuat::from_rotation_x(0.5),
-            ..s.joints[j].rest
-        },
-        5 => Qvv {
-            translation: s.joints[j].rest.translation + DVec3::X * (i * 0.1).sin(),
-            ..swing(s, j, i)
-        },
+        4 => Qvv { rotation: DQuat::from_rotation_x(0.5), ..s.joints[j].rest },
+        5 => Qvv { translation: s.joints[j].rest.translation + DVec3::X * (i * 0.1).sin(), ..swing(s, j, i) },
         _ => swing(s, j, i),
     })
 }
@@ -78,9 +64,8 @@ fn moving(s: &Skeleton) -> Clip {
 /// The whole clip, from its layers.
 fn whole(done: &LayeredClip) -> Vec<u8> {
     let tiers: Vec<Vec<Vec<u8>>> = done.layers.iter().map(|l| l.tiers()).collect();
-    let parts: Vec<Vec<&[u8]>> = (tiers.iter())
-        .map(|tiers| tiers.iter().map(Vec::as_slice).collect())
-        .collect();
+    let parts: Vec<Vec<&[u8]>> =
+        (tiers.iter()).map(|tiers| tiers.iter().map(Vec::as_slice).collect()).collect();
     merge(&done.joints.skeleton(), &done.table.layer_of, &parts).unwrap()
 }
 
@@ -94,11 +79,7 @@ fn g01_g03_base_and_cosmetic_are_the_whole_bit_for_bit() {
     for ((want, base), cosmetic) in unsplit.iter().zip(&base).zip(&cosmetic) {
         for j in 0..12 {
             let of = done.table.layer_of[j];
-            let (own, other) = if of == 0 {
-                (base, cosmetic)
-            } else {
-                (cosmetic, base)
-            };
+            let (own, other) = if of == 0 { (base, cosmetic) } else { (cosmetic, base) };
             assert_eq!(own[j], want[j], "joint {j}");
             // Exclusive data; what is not of a layer stands in the bind pose there.
             assert_eq!(other[j], done.joints.rest[j], "joint {j}");
@@ -114,10 +95,7 @@ fn g02_joints_of_other_layers_are_default() {
         for (j, &of) in done.table.layer_of.iter().enumerate() {
             if usize::from(of) != l {
                 assert_eq!(layer.plan.header.components_of(j), 0);
-                assert_eq!(
-                    layer.plan.header.rotations[j],
-                    meshreel_codec::clip::Rotation::Default
-                );
+                assert_eq!(layer.plan.header.rotations[j], meshreel_codec::clip::Rotation::Default);
             }
         }
     }
@@ -138,10 +116,7 @@ fn g06_a_second_layer_costs_a_header_and_two_bits_per_sub_track() {
     let contexts = unsplit / 400;
     let overhead = bytes.iter().sum::<usize>() as i64 - unsplit as i64;
     println!("{overhead} bytes more than {unsplit}");
-    assert!(
-        overhead <= (header + types + contexts) as i64,
-        "{bytes:?} {unsplit} {segments}"
-    );
+    assert!(overhead <= (header + types + contexts) as i64, "{bytes:?} {unsplit} {segments}");
 }
 
 #[test]
@@ -164,9 +139,7 @@ fn g07_layers_merge_into_the_clip_that_they_were() {
         }),
     );
     let tiers: Vec<Vec<Vec<u8>>> = other.layers.iter().map(|l| l.tiers()).collect();
-    let parts: Vec<Vec<&[u8]>> = (tiers.iter())
-        .map(|t| t.iter().map(Vec::as_slice).collect())
-        .collect();
+    let parts: Vec<Vec<&[u8]>> = (tiers.iter()).map(|t| t.iter().map(Vec::as_slice).collect()).collect();
     // Other samples cannot be merged.
     assert!(merge(&other.joints.skeleton(), &other.table.layer_of, &parts).is_err());
 }
@@ -191,11 +164,7 @@ fn g10_each_layer_has_its_rate() {
     let mut parts = two();
     (parts[0].rate, parts[1].rate) = (Some(15.0), Some(15.0));
     let done = layered(&s, &moving(&s), &division(&s, parts));
-    assert!(
-        done.layers
-            .iter()
-            .all(|l| l.taken_out && l.plan.header.samples == 151)
-    );
+    assert!(done.layers.iter().all(|l| l.taken_out && l.plan.header.samples == 151));
 }
 
 #[test]
@@ -207,10 +176,7 @@ fn g05_cosmetic_is_stripped_harder() {
     parts[1].strip = Strip::Error(0.05);
     let done = layered(&s, &c, &division(&s, parts));
     let (count, error) = done.layers[1].stripped;
-    assert!(
-        count > 50 && error <= 0.05 && error > 0.01,
-        "{count} {error}"
-    );
+    assert!(count > 50 && error <= 0.05 && error > 0.01, "{count} {error}");
     assert_eq!(done.layers[0].stripped, (0, 0.0));
     assert!(done.layers[1].tiers()[0].len() < plain.layers[1].tiers()[0].len());
     let mut parts = two();
@@ -263,10 +229,7 @@ fn g11_stepped_joints_keep_what_is_before_and_after_a_change() {
 #[test]
 fn n_layers_and_none_that_is_not_closed() {
     let s = skeleton(12);
-    let part = |name: &str| Part {
-        name: name.into(),
-        ..Part::default()
-    };
+    let part = |name: &str| Part { name: name.into(), ..Part::default() };
     let d = Division {
         layers: vec![part("a"), part("b"), part("c"), part("d")],
         layer_of: (0..12).map(|j| (j / 3) as u8).collect(),
@@ -275,9 +238,7 @@ fn n_layers_and_none_that_is_not_closed() {
     let done = layered(&s, &moving(&s), &d);
     assert_eq!(done.layers.len(), 4);
     let unsplit = poses(&done, &whole(&done));
-    let each: Vec<_> = (done.layers.iter())
-        .map(|l| poses(&done, &l.tiers()[0]))
-        .collect();
+    let each: Vec<_> = (done.layers.iter()).map(|l| poses(&done, &l.tiers()[0])).collect();
     for (i, want) in unsplit.iter().enumerate() {
         for j in 0..12 {
             assert_eq!(each[usize::from(done.table.layer_of[j])][i][j], want[j]);

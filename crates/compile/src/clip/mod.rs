@@ -1,7 +1,9 @@
-//! Clips into bytes, within a tolerance that holds for every joint at every sample (codec `sampled`, stored form).
+//! Clips into bytes, within a tolerance that holds for every joint at every sample (codec `sampled`, stored
+//! form).
 //!
-//! Passes: `compact` (default, constant, animated; hinges and two axes) → `cross` (which components say something of others) → `closed_loop`
-//! and `search` (residuals) → the codec's `stored` form, which is decoded again and measured.
+//! Passes: `compact` (default, constant, animated; hinges and two axes) → `cross` (which components say
+//! something of others) → `closed_loop` and `search` (residuals) → the codec's `stored` form, which is
+//! decoded again and measured.
 
 mod axes;
 pub(crate) mod choice;
@@ -36,9 +38,7 @@ use compact::Slack;
 pub use curve::{CompressedCurves, CurveOptions, Rule, compress_curves};
 use meshreel_codec::clip::entropy::{Activity, Means, start_code};
 use meshreel_codec::clip::schedule::Taps;
-use meshreel_codec::clip::stored::{
-    self, CALM, Choices, KEY_LEVEL, Plan, Residuals, Scratch, Stored,
-};
+use meshreel_codec::clip::stored::{self, CALM, Choices, KEY_LEVEL, Plan, Residuals, Scratch, Stored};
 use meshreel_codec::clip::{Header, Source, Split};
 use meshreel_codec::transform::Transform;
 use meshreel_scene as scene;
@@ -65,12 +65,7 @@ pub struct ClipOptions {
 impl Default for ClipOptions {
     /// In centimetres.
     fn default() -> Self {
-        ClipOptions {
-            tolerance: 0.01,
-            shell: 3.0,
-            effort: 5,
-            restart: 7,
-        }
+        ClipOptions { tolerance: 0.01, shell: 3.0, effort: 5, restart: 7 }
     }
 }
 
@@ -93,7 +88,8 @@ pub struct CompressedClip {
     pub finer: usize,
 }
 
-/// Base step over tolerance, and η in 16ths, for tolerances around a thousandth, a hundredth and a tenth of the shell.
+/// Base step over tolerance, and η in 16ths, for tolerances around a thousandth, a hundredth and a tenth of
+/// the shell.
 fn tuning(ratio: f64, work: Work) -> (f64, u8) {
     let plain = if work.flips <= 1 { 0.85 } else { 1.0 };
     let (c, spread) = match ratio {
@@ -104,22 +100,15 @@ fn tuning(ratio: f64, work: Work) -> (f64, u8) {
     (c * plain, spread)
 }
 
-/// How near to constant and to its axes a sub-track must be, as parts of the tolerance, and how coarse steps are. Where the usual choices cannot hold the
-/// tolerance, stricter ones are tried.
-const SLACKS: [(f64, f64, f64); 5] = [
-    (0.02, 0.06, 1.0),
-    (0.0, 0.005, 0.5),
-    (0.0, 0.0, 0.12),
-    (0.0, 0.0, 0.01),
-    (0.0, 0.0, 0.001),
-];
+/// How near to constant and to its axes a sub-track must be, as parts of the tolerance, and how coarse steps
+/// are. Where the usual choices cannot hold the tolerance, stricter ones are tried.
+const SLACKS: [(f64, f64, f64); 5] =
+    [(0.02, 0.06, 1.0), (0.0, 0.005, 0.5), (0.0, 0.0, 0.12), (0.0, 0.0, 0.01), (0.0, 0.0, 0.001)];
 
 /// A pool of one thread, for measuring.
 pub fn one_thread() -> Result<rayon::ThreadPool, Error> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
-    pool.map_err(|e| Error::Misuse {
-        what: e.to_string(),
-    })
+    pool.map_err(|e| Error::Misuse { what: e.to_string() })
 }
 
 /// Compresses `clip`. The skeleton's joints and the clip's tracks must correspond, and all numbers be finite.
@@ -131,8 +120,8 @@ pub fn compress(
     compress_each(skeleton, clip, options, &[])
 }
 
-/// The same with tolerances of single joints: one for each, 0 for the general one; or none at all. Errors of such a joint are given
-/// as parts of its tolerance, times the general one.
+/// The same with tolerances of single joints: one for each, 0 for the general one; or none at all. Errors of
+/// such a joint are given as parts of its tolerance, times the general one.
 pub fn compress_each(
     skeleton: &scene::Skeleton,
     clip: &scene::Clip,
@@ -141,9 +130,10 @@ pub fn compress_each(
 ) -> Result<CompressedClip, Error> {
     check(skeleton, clip, options)?;
     let mut joints = Joints::new(skeleton, options.shell);
-    joints.skeleton().check().map_err(|e| Error::Unsupported {
-        what: format!("skeleton {}: {}", skeleton.name, e.0),
-    })?;
+    joints
+        .skeleton()
+        .check()
+        .map_err(|e| Error::Unsupported { what: format!("skeleton {}: {}", skeleton.name, e.0) })?;
     let truth = Truth::new(skeleton, clip);
     let least = truth.least();
     let tolerance = options.tolerance.max(least);
@@ -154,16 +144,7 @@ pub fn compress_each(
     for (constant, axes, part) in SLACKS {
         let slack = Slack { constant, axes };
         let base = c * part * tolerance;
-        if let Some(done) = encode(
-            clip,
-            &joints,
-            &truth,
-            options,
-            slack,
-            (base, spread),
-            tolerance,
-            work,
-        ) {
+        if let Some(done) = encode(clip, &joints, &truth, options, slack, (base, spread), tolerance, work) {
             return Ok(done);
         }
     }
@@ -175,11 +156,7 @@ pub fn compress_each(
     })
 }
 
-fn check(
-    skeleton: &scene::Skeleton,
-    clip: &scene::Clip,
-    options: &ClipOptions,
-) -> Result<(), Error> {
+fn check(skeleton: &scene::Skeleton, clip: &scene::Clip, options: &ClipOptions) -> Result<(), Error> {
     let wrong = |what: String| Err(Error::Misuse { what });
     let n = skeleton.joints.len();
     if n > scene::clip::MAX_JOINTS {
@@ -190,19 +167,10 @@ fn check(
         });
     }
     if clip.tracks.len() != n || clip.samples == 0 || clip.samples > 1 << 30 {
-        return wrong(format!(
-            "clip {} does not fit its skeleton, or has no samples",
-            clip.name
-        ));
+        return wrong(format!("clip {} does not fit its skeleton, or has no samples", clip.name));
     }
-    if !(options.tolerance > 0.0
-        && options.tolerance < 1e15
-        && options.shell > 0.0
-        && options.shell < 1e15)
-    {
-        return wrong(
-            "the tolerance and shell distance of a clip must be lengths above zero".into(),
-        );
+    if !(options.tolerance > 0.0 && options.tolerance < 1e15 && options.shell > 0.0 && options.shell < 1e15) {
+        return wrong("the tolerance and shell distance of a clip must be lengths above zero".into());
     }
     let sane = |q: &scene::Qvv| {
         let small = |v: glam::DVec3| v.is_finite() && v.abs().max_element() <= 1e15;
@@ -211,10 +179,7 @@ fn check(
     for (track, joint) in clip.tracks.iter().zip(&skeleton.joints) {
         if !sane(&joint.rest) || !(0..clip.samples).all(|i| sane(&track.at(i))) {
             return Err(Error::Unsupported {
-                what: format!(
-                    "clip {}, joint {}: a transform that is none",
-                    clip.name, joint.name
-                ),
+                what: format!("clip {}, joint {}: a transform that is none", clip.name, joint.name),
             });
         }
     }
@@ -342,11 +307,7 @@ fn choose(l: &Loop<'_>, work: Work, stripped: &Stripped) -> Option<Choices> {
     let mut last = plan.rest_words().to_vec();
     let mut frame = l.frame();
     let mut lambda = search::FIRST_LAMBDA;
-    let taps = Taps {
-        at: [0; 4],
-        weight: [1 << 16, 0, 0, 0],
-        count: 1,
-    };
+    let taps = Taps { at: [0; 4], weight: [1 << 16, 0, 0, 0], count: 1 };
     let mut predictions = Vec::new();
     for i in 0..plan.keys() {
         l.predict(&last, &taps, &mut predictions);
@@ -380,19 +341,10 @@ fn learn(means: &mut Means, level: usize, frame: &Frame) {
 }
 
 fn residuals(frame: &Frame) -> Residuals {
-    Residuals {
-        shift: frame.shift,
-        k: frame.k.clone(),
-    }
+    Residuals { shift: frame.shift, k: frame.k.clone() }
 }
 
-fn segment(
-    l: &Loop<'_>,
-    s: usize,
-    keys: &[i32],
-    work: Work,
-    stripped: &Stripped,
-) -> Option<Vec<Residuals>> {
+fn segment(l: &Loop<'_>, s: usize, keys: &[i32], work: Work, stripped: &Stripped) -> Option<Vec<Residuals>> {
     let plan = l.plan;
     let (w, n) = (plan.words, plan.components);
     let start = plan.key(s);
@@ -419,10 +371,7 @@ fn segment(
         if stripped.has(l, &place, &mut frame) {
             predictions = place.predictions;
             words[step.sample * w..][..w].copy_from_slice(&frame.words);
-            out.push(Residuals {
-                shift: stored::STRIPPED,
-                k: vec![0; n],
-            });
+            out.push(Residuals { shift: stored::STRIPPED, k: vec![0; n] });
             continue;
         }
         if !search::solve(l, &place, &mut frame, &mut lambda, work) {

@@ -9,17 +9,13 @@ use meshreel_codec::clip::layer::{LayerTable, Piece, cut};
 /// Bytes that a chunk is filled to.
 const CHUNK: usize = 32 << 10;
 
-/// Chunks of pieces, and the table of each clip with its number and its pieces in it. `clips`: number and layers.
+/// Chunks of pieces, and the table of each clip with its number and its pieces in it. `clips`: number and
+/// layers.
 pub fn pack(clips: &[(u32, &LayeredClip)]) -> Result<(Vec<Vec<u8>>, Vec<LayerTable>), Error> {
-    let mut tables: Vec<LayerTable> = (clips.iter())
-        .map(|(number, clip)| LayerTable {
-            clip: *number,
-            ..clip.table.clone()
-        })
-        .collect();
-    let tiers: Vec<Vec<Vec<Vec<u8>>>> = (clips.iter())
-        .map(|(_, clip)| clip.layers.iter().map(|layer| layer.tiers()).collect())
-        .collect();
+    let mut tables: Vec<LayerTable> =
+        (clips.iter()).map(|(number, clip)| LayerTable { clip: *number, ..clip.table.clone() }).collect();
+    let tiers: Vec<Vec<Vec<Vec<u8>>>> =
+        (clips.iter()).map(|(_, clip)| clip.layers.iter().map(|layer| layer.tiers()).collect()).collect();
     let layers = tiers.iter().map(Vec::len).max().unwrap_or(0);
     let mut chunks: Vec<Vec<u8>> = Vec::new();
     for l in 0..layers {
@@ -36,10 +32,9 @@ pub fn pack(clips: &[(u32, &LayeredClip)]) -> Result<(Vec<Vec<u8>>, Vec<LayerTab
                 // The header stands in the table, the keys before the first piece.
                 let (header, keys) = match t {
                     0 => {
-                        let (_, header) =
-                            meshreel_codec::clip::layer::take_sized(bytes).map_err(inner)?;
-                        let (_, keys) = meshreel_codec::clip::layer::take_sized(&bytes[header..])
-                            .map_err(inner)?;
+                        let (_, header) = meshreel_codec::clip::layer::take_sized(bytes).map_err(inner)?;
+                        let (_, keys) =
+                            meshreel_codec::clip::layer::take_sized(&bytes[header..]).map_err(inner)?;
                         (header, keys)
                     }
                     _ => (0, 0),

@@ -1,6 +1,8 @@
-//! The resident form: samples by themselves, for memory and random access, within the same tolerance as the stored form.
+//! The resident form: samples by themselves, for memory and random access, within the same tolerance as the
+//! stored form.
 //!
-//! Kinds of sub-tracks, steps and closed loop are those of the stored form; a segment takes the coarsest steps with which each of its samples fits.
+//! Kinds of sub-tracks, steps and closed loop are those of the stored form; a segment takes the coarsest
+//! steps with which each of its samples fits.
 
 use super::closed_loop::{Loop, Place, Target};
 use super::compact::{self, Slack};
@@ -18,9 +20,7 @@ use meshreel_scene as scene;
 use rayon::prelude::*;
 
 /// Steps that are tried, in 128ths of the base, coarsest first.
-const FACTORS: [u8; 14] = [
-    220, 198, 176, 160, 146, 133, 120, 108, 97, 86, 72, 56, 36, 14,
-];
+const FACTORS: [u8; 14] = [220, 198, 176, 160, 146, 133, 120, 108, 97, 86, 72, 56, 36, 14];
 /// Second-nearest integers per sample.
 const FLIPS: usize = 4;
 
@@ -33,19 +33,15 @@ pub fn compress(
     compress_layers(skeleton, clip, options, &[]).map(|(done, _)| done)
 }
 
-/// The same, and each layer alone: `layer_of` has the layer of each joint, none above those of its children. The first is the clip in one piece, made so
-/// that its layers can be taken out of it.
+/// The same, and each layer alone: `layer_of` has the layer of each joint, none above those of its children.
+/// The first is the clip in one piece, made so that its layers can be taken out of it.
 pub fn compress_layers(
     skeleton: &scene::Skeleton,
     clip: &scene::Clip,
     options: &ClipOptions,
     layer_of: &[u8],
 ) -> Result<(CompressedClip, Vec<Vec<u8>>), Error> {
-    let above = |j: usize| {
-        skeleton.joints[j]
-            .parent
-            .map_or(0, |parent| layer_of[parent])
-    };
+    let above = |j: usize| skeleton.joints[j].parent.map_or(0, |parent| layer_of[parent]);
     let n = skeleton.joints.len();
     if !layer_of.is_empty() && (layer_of.len() != n || (0..n).any(|j| above(j) > layer_of[j])) {
         return Err(Error::misuse(format!(
@@ -55,18 +51,16 @@ pub fn compress_layers(
     }
     super::check(skeleton, clip, options)?;
     let mut joints = Joints::new(skeleton, options.shell);
-    joints.skeleton().check().map_err(|e| Error::Unsupported {
-        what: format!("skeleton {}: {}", skeleton.name, e.0),
-    })?;
+    joints
+        .skeleton()
+        .check()
+        .map_err(|e| Error::Unsupported { what: format!("skeleton {}: {}", skeleton.name, e.0) })?;
     let truth = Truth::new(skeleton, clip);
     joints.enlarge(&truth);
     let extent = truth.extent();
     let tolerance = options.tolerance.max(extent * 8.0 / f64::from(1u32 << 24));
     for slack in [(0.02, 0.06), (0.0, 0.005), (0.0, 0.0)] {
-        let slack = Slack {
-            constant: slack.0,
-            axes: slack.1,
-        };
+        let slack = Slack { constant: slack.0, axes: slack.1 };
         if let Some(done) = encode(clip, &joints, &truth, tolerance, extent, slack, layer_of) {
             return Ok(done);
         }
@@ -102,10 +96,7 @@ fn encode(
         scales: kinds.scales,
         sources: Vec::new(),
         starts: Vec::new(),
-        split: Split {
-            layers: layer_of.to_vec(),
-            ..Split::default()
-        },
+        split: Split { layers: layer_of.to_vec(), ..Split::default() },
     };
     let n = header.components();
     header.sources = vec![[Source::default(); 2]; n];
@@ -121,14 +112,10 @@ fn encode(
             Plan::new(&skeleton, header).ok()
         })
         .collect::<Option<_>>()?;
-    let loops: Vec<Loop<'_>> = (plans.iter())
-        .map(|plan| Loop::new(plan, truth, joints, inner))
-        .collect();
+    let loops: Vec<Loop<'_>> = (plans.iter()).map(|plan| Loop::new(plan, truth, joints, inner)).collect();
     let count = clip.samples.div_ceil(SEGMENT);
-    let segments: Vec<Segment> = (0..count)
-        .into_par_iter()
-        .map(|s| segment(&loops, s))
-        .collect::<Option<_>>()?;
+    let segments: Vec<Segment> =
+        (0..count).into_par_iter().map(|s| segment(&loops, s)).collect::<Option<_>>()?;
     let plan = Plan::new(&skeleton, header).ok()?;
     let bytes = resident::encode(&plan, &segments)?;
     let max_error = measure(&Resident::open(&skeleton, &bytes).ok()?, truth, joints);
@@ -159,13 +146,7 @@ fn segment(loops: &[Loop<'_>], s: usize) -> Option<Segment> {
         let plan = l.plan;
         let (origins, predictions) = origins(l, samples.clone());
         let mut k = Vec::with_capacity(samples.len() * plan.components);
-        let mut place = Place {
-            sample: 0,
-            level: 0,
-            means: &means,
-            around: [&[], &[]],
-            predictions,
-        };
+        let mut place = Place { sample: 0, level: 0, means: &means, around: [&[], &[]], predictions };
         let mut frame = l.frame();
         let fits = samples.clone().all(|sample| {
             place.sample = sample;
@@ -199,15 +180,10 @@ fn origins(l: &Loop<'_>, samples: std::ops::Range<usize>) -> (Vec<Origin>, Vec<[
         };
         // A first guess to count from, then the middle of the range around it.
         let guess = match group.kind {
-            Kind::Free => resident::fixed(&Origin::rotation(
-                l.truth.local(middle, j).rotation.to_array(),
-            )),
+            Kind::Free => resident::fixed(&Origin::rotation(l.truth.local(middle, j).rotation.to_array())),
             _ => {
                 let (wanted, _) = l.wanted(group, [0; 4], &target(middle));
-                group.apply(
-                    [0; 4],
-                    wanted.map(|w| (w.round().clamp(-4e6, 4e6) as i64) * 32),
-                )
+                group.apply([0; 4], wanted.map(|w| (w.round().clamp(-4e6, 4e6) as i64) * 32))
             }
         };
         let (mut low, mut high) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);

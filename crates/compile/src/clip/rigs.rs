@@ -20,9 +20,8 @@ pub fn compress(
     remarks: &mut Vec<Remark>,
     progress: &dyn Progress,
 ) -> Result<(Vec<Chosen>, Vec<Made>), Error> {
-    let usual: Vec<Vec<Option<f64>>> = (wanted.skeletons.iter())
-        .map(|own| own.skeleton.joints.iter().map(|j| j.shell).collect())
-        .collect();
+    let usual: Vec<Vec<Option<f64>>> =
+        (wanted.skeletons.iter()).map(|own| own.skeleton.joints.iter().map(|j| j.shell).collect()).collect();
     let mut done: Vec<Option<Chosen>> = wanted.clips.iter().map(|_| None).collect();
     let all = vec![true; wanted.skeletons.len()];
     again(wanted, &all, options, Some(progress), &mut done)?;
@@ -120,9 +119,7 @@ pub fn compress(
         }
     }
     // What no rig asks for in the end is as it would have been.
-    let plain: Vec<bool> = (given_up.iter().zip(&held))
-        .map(|(g, h)| *g && !h)
-        .collect();
+    let plain: Vec<bool> = (given_up.iter().zip(&held)).map(|(g, h)| *g && !h).collect();
     for (s, _) in plain.iter().enumerate().filter(|(_, plain)| **plain) {
         let own = &mut wanted.skeletons[s];
         own.most = f64::INFINITY;
@@ -132,10 +129,7 @@ pub fn compress(
     }
     again(wanted, &plain, options, None, &mut done)?;
     let done = done.into_iter().collect::<Option<Vec<_>>>();
-    Ok((
-        done.ok_or_else(|| Error::misuse("a clip without a codec"))?,
-        made,
-    ))
+    Ok((done.ok_or_else(|| Error::misuse("a clip without a codec"))?, made))
 }
 
 /// The rig with the largest shares that hold with these clips, else with the smallest; and its error.
@@ -184,9 +178,8 @@ fn again(
 ) -> Result<(), Error> {
     let count = AtomicU64::new(0);
     let total = wanted.clips.len() as u64;
-    (wanted.clips.par_iter().zip(done.par_iter_mut()))
-        .filter(|(clip, _)| which[clip.skeleton])
-        .try_for_each(|(clip, done)| {
+    (wanted.clips.par_iter().zip(done.par_iter_mut())).filter(|(clip, _)| which[clip.skeleton]).try_for_each(
+        |(clip, done)| {
             let skeleton = &wanted.skeletons[clip.skeleton];
             let own = wanted.options_of(clip.skeleton);
             *done = Some(choose(skeleton, clip, &own, options)?);
@@ -194,15 +187,12 @@ fn again(
                 progress.update(Phase::Encode, count.fetch_add(1, Relaxed) + 1, total);
             }
             Ok(())
-        })
+        },
+    )
 }
 
 /// Largest error of each rig.
-fn measured(
-    wanted: &Wanted<'_>,
-    rigs: &[Built<'_>],
-    done: &[Option<Chosen>],
-) -> Result<Vec<f64>, Error> {
+fn measured(wanted: &Wanted<'_>, rigs: &[Built<'_>], done: &[Option<Chosen>]) -> Result<Vec<f64>, Error> {
     let worst = |rig: &Built<'_>| {
         let s = rig.candidate().skeleton();
         let joints = Joints::new(&wanted.skeletons[s].skeleton, wanted.options.shell);

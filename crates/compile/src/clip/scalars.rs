@@ -1,4 +1,5 @@
-//! Scalar tracks and markers: what rides along in a clip. Each number at each sample within its tolerance, measured with the decoder's own function.
+//! Scalar tracks and markers: what rides along in a clip. Each number at each sample within its tolerance,
+//! measured with the decoder's own function.
 
 use crate::{Error, Tolerance};
 use meshreel_codec::clip::extras::{self, Component, Extras, MAX_VALUES, Marker, ScalarTrack};
@@ -29,19 +30,13 @@ pub fn chunk(
     if clip.scalars.is_empty() && clip.markers.is_empty() {
         return Ok(None);
     }
-    let mut scalars = Scalars {
-        tracks: clip.scalars.len(),
-        markers: clip.markers.len(),
-        ..Scalars::default()
-    };
+    let mut scalars =
+        Scalars { tracks: clip.scalars.len(), markers: clip.markers.len(), ..Scalars::default() };
     let animated = (clip.scalars.iter()).filter(|track| !track.values.is_constant());
     let values: usize = animated.map(|track| track.components).sum();
     if values.saturating_mul(clip.samples) > MAX_VALUES {
         return Err(Error::Unsupported {
-            what: format!(
-                "clip {}: more than {MAX_VALUES} values of scalar tracks",
-                clip.name
-            ),
+            what: format!("clip {}: more than {MAX_VALUES} values of scalar tracks", clip.name),
         });
     }
     let mut tracks = Vec::with_capacity(clip.scalars.len());
@@ -61,29 +56,17 @@ pub fn chunk(
             scalars.worst = scalars.worst.max(worst);
             components.push(component);
         }
-        tracks.push(ScalarTrack {
-            name: track.name.clone(),
-            components,
-        });
+        tracks.push(ScalarTrack { name: track.name.clone(), components });
     }
-    let mut markers: Vec<Marker> = (clip.markers.iter())
-        .map(|m| Marker {
-            name: m.name.clone(),
-            time: m.time - clip.start,
-        })
-        .collect();
+    let mut markers: Vec<Marker> =
+        (clip.markers.iter()).map(|m| Marker { name: m.name.clone(), time: m.time - clip.start }).collect();
     if let Some(marker) = markers.iter().find(|m| !m.time.is_finite()) {
         return Err(Error::Unsupported {
             what: format!("clip {}: marker {} has no time", clip.name, marker.name),
         });
     }
     markers.sort_by(|a, b| a.time.total_cmp(&b.time));
-    let extras = Extras {
-        clip: number as u32,
-        samples: clip.samples as u32,
-        tracks,
-        markers,
-    };
+    let extras = Extras { clip: number as u32, samples: clip.samples as u32, tracks, markers };
     let mut bytes = Vec::new();
     extras::encode(&extras, &mut bytes);
     scalars.bytes = bytes.len() as u64;
@@ -101,11 +84,7 @@ fn resolve(values: &[f64], tolerance: Tolerance) -> f64 {
 }
 
 fn bounds(values: &[f64]) -> (f64, f64) {
-    values
-        .iter()
-        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| {
-            (low.min(*v), high.max(*v))
-        })
+    values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(*v), high.max(*v)))
 }
 
 /// A component, and its largest error over its tolerance.
@@ -121,10 +100,7 @@ pub fn component(values: &[f64], tolerance: Tolerance) -> Option<(Component, f64
         let worst = errors.fold(0.0, f64::max);
         if worst == 0.0 { 0.0 } else { worst / tolerance }
     };
-    for still in [
-        Component::Zero,
-        Component::Constant(((low + high) / 2.0) as f32),
-    ] {
+    for still in [Component::Zero, Component::Constant(((low + high) / 2.0) as f32)] {
         let error = worst(&still);
         if error <= 1.0 {
             return Some((still, error));
@@ -136,11 +112,7 @@ pub fn component(values: &[f64], tolerance: Tolerance) -> Option<(Component, f64
         let (low, own) = (low as f32, step as f32);
         if own > 0.0 {
             let k = (values.iter()).map(|v| ((v - f64::from(low)) / f64::from(own)).round() as i32);
-            let component = Component::Animated {
-                low,
-                step: own,
-                k: k.collect(),
-            };
+            let component = Component::Animated { low, step: own, k: k.collect() };
             let error = worst(&component);
             if error <= 1.0 {
                 return Some((component, error));
@@ -173,10 +145,7 @@ mod tests {
                 values: SubTrack::new(values.collect()).unwrap(),
             }],
             markers: (times.iter())
-                .map(|time| scene::Marker {
-                    name: format!("{time}"),
-                    time: *time,
-                })
+                .map(|time| scene::Marker { name: format!("{time}"), time: *time })
                 .collect(),
         }
     }
@@ -207,39 +176,19 @@ mod tests {
     #[test]
     fn what_does_nothing_costs_nothing() {
         let still = clip(&vec![[0.0, 0.25]; 1000], &[]);
-        let (bytes, _) = chunk(&still, 0, Tolerance::Relative(1e-4))
-            .unwrap()
-            .unwrap();
+        let (bytes, _) = chunk(&still, 0, Tolerance::Relative(1e-4)).unwrap().unwrap();
         assert!(bytes.len() < 20, "{}", bytes.len());
-        let none = scene::Clip {
-            scalars: Vec::new(),
-            ..still.clone()
-        };
-        assert!(
-            chunk(&none, 0, Tolerance::Relative(1e-4))
-                .unwrap()
-                .is_none()
-        );
+        let none = scene::Clip { scalars: Vec::new(), ..still.clone() };
+        assert!(chunk(&none, 0, Tolerance::Relative(1e-4)).unwrap().is_none());
         // Numbers that are none are said to be.
         for nonsense in [f64::NAN, f64::INFINITY, 1e39] {
             let bad = clip(&[[0.0, nonsense], [0.0, 1.0]], &[]);
             assert!(chunk(&bad, 0, Tolerance::Relative(1e-4)).is_err());
         }
-        assert!(
-            chunk(
-                &clip(&[[0.0; 2]], &[f64::NAN]),
-                0,
-                Tolerance::Relative(1e-4)
-            )
-            .is_err()
-        );
+        assert!(chunk(&clip(&[[0.0; 2]], &[f64::NAN]), 0, Tolerance::Relative(1e-4)).is_err());
         // A quarter of 16 bits each for something smooth.
-        let smooth: Vec<[f64; 2]> = (0..1000)
-            .map(|i| [(f64::from(i) * 0.02).sin(), 0.0])
-            .collect();
-        let (bytes, _) = chunk(&clip(&smooth, &[]), 0, Tolerance::Relative(1e-4))
-            .unwrap()
-            .unwrap();
+        let smooth: Vec<[f64; 2]> = (0..1000).map(|i| [(f64::from(i) * 0.02).sin(), 0.0]).collect();
+        let (bytes, _) = chunk(&clip(&smooth, &[]), 0, Tolerance::Relative(1e-4)).unwrap().unwrap();
         assert!(bytes.len() < 500, "{}", bytes.len());
     }
 }

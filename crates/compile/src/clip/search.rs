@@ -1,5 +1,5 @@
-//! Makes a sample fit its tolerance with as few bits as can be found: λ where there is room, second-nearest integers where there is none,
-//! finer steps as the last resort.
+//! Makes a sample fit its tolerance with as few bits as can be found: λ where there is room, second-nearest
+//! integers where there is none, finer steps as the last resort.
 
 use super::closed_loop::{Frame, Loop, Place};
 use meshreel_codec::clip::stored::MAX_SHIFT;
@@ -17,22 +17,10 @@ impl Work {
     /// Of `--effort` 1 … 9.
     pub fn of(effort: u8) -> Work {
         match effort {
-            0..=2 => Work {
-                tries: &[1.0],
-                flips: 1,
-            },
-            3..=6 => Work {
-                tries: &[1.0],
-                flips: 4,
-            },
-            7..=8 => Work {
-                tries: &[2.0, 1.0, 0.5],
-                flips: 6,
-            },
-            _ => Work {
-                tries: &[4.0, 2.0, 1.0, 0.5, 0.2, 0.0],
-                flips: 8,
-            },
+            0..=2 => Work { tries: &[1.0], flips: 1 },
+            3..=6 => Work { tries: &[1.0], flips: 4 },
+            7..=8 => Work { tries: &[2.0, 1.0, 0.5], flips: 6 },
+            _ => Work { tries: &[4.0, 2.0, 1.0, 0.5, 0.2, 0.0], flips: 8 },
         }
     }
 }
@@ -44,14 +32,9 @@ const LEAST_LAMBDA: f64 = 0.004 / 256.0;
 /// What a violation leaves of λ on the chain above it.
 const SHRINK: f64 = 0.4;
 
-/// Chooses for the sample at `place`; `lambda` is carried from sample to sample. False if it cannot be made to fit.
-pub fn solve(
-    l: &Loop<'_>,
-    place: &Place<'_>,
-    frame: &mut Frame,
-    lambda: &mut f64,
-    work: Work,
-) -> bool {
+/// Chooses for the sample at `place`; `lambda` is carried from sample to sample. False if it cannot be made
+/// to fit.
+pub fn solve(l: &Loop<'_>, place: &Place<'_>, frame: &mut Frame, lambda: &mut f64, work: Work) -> bool {
     let mut spare = frame.clone();
     for shift in 0..=MAX_SHIFT {
         let mut best: Option<(u64, f64)> = None;
@@ -105,11 +88,7 @@ pub fn attempt<const TABLES: bool>(
             let mut top = worst;
             for j in chain(l, worst) {
                 let own = &mut frame.lambda[j];
-                *own = if *own * SHRINK < LEAST_LAMBDA {
-                    0.0
-                } else {
-                    *own * SHRINK
-                };
+                *own = if *own * SHRINK < LEAST_LAMBDA { 0.0 } else { *own * SHRINK };
                 top = j;
             }
             l.rerun(place, frame, &l.affected(top));
@@ -161,11 +140,7 @@ fn flip(l: &Loop<'_>, place: &Place<'_>, frame: &mut Frame, worst: usize) -> boo
             spare.flipped[c] = true;
             l.rerun(place, &mut spare, &affected);
             let after = most(&spare);
-            if after
-                < best
-                    .as_ref()
-                    .map_or(before * (1.0 - 1e-9), |(least, _)| *least)
-            {
+            if after < best.as_ref().map_or(before * (1.0 - 1e-9), |(least, _)| *least) {
                 match &mut best {
                     Some((least, kept)) => {
                         *least = after;

@@ -1,4 +1,5 @@
-//! Stripping: samples that keep no residuals, because their prediction is near enough or because they matter least. Keys are never stripped.
+//! Stripping: samples that keep no residuals, because their prediction is near enough or because they matter
+//! least. Keys are never stripped.
 
 use super::closed_loop::{Frame, Loop, Place};
 use super::cross;
@@ -38,7 +39,8 @@ impl Strip {
 }
 
 impl Stripped {
-    /// Whether the sample at `place` goes without residuals; then `frame` is what the decoder will have of it.
+    /// Whether the sample at `place` goes without residuals; then `frame` is what the decoder will have of
+    /// it.
     pub fn has(&self, l: &Loop<'_>, place: &Place<'_>, frame: &mut Frame) -> bool {
         match self {
             Stripped::None => false,

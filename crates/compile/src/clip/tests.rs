@@ -14,16 +14,10 @@ pub(super) fn skeleton(n: usize) -> Skeleton {
             j if j % 3 == 2 => Some(j - 2),
             j => Some(j - 1),
         },
-        rest: Qvv {
-            translation: DVec3::new(0.5, 10.0, (j as f64).sin()),
-            ..Qvv::IDENTITY
-        },
+        rest: Qvv { translation: DVec3::new(0.5, 10.0, (j as f64).sin()), ..Qvv::IDENTITY },
         ..Joint::default()
     });
-    Skeleton {
-        name: "chain".into(),
-        joints: joints.collect(),
-    }
+    Skeleton { name: "chain".into(), joints: joints.collect() }
 }
 
 pub(super) fn clip(skeleton: &Skeleton, samples: usize, value: impl Fn(usize, f64) -> Qvv) -> Clip {
@@ -55,24 +49,13 @@ pub(super) fn swing(skeleton: &Skeleton, j: usize, i: f64) -> Qvv {
         (phase * 1.3).cos() * 0.4,
         phase.cos() * 0.2,
     );
-    Qvv {
-        rotation: turn,
-        ..skeleton.joints[j].rest
-    }
+    Qvv { rotation: turn, ..skeleton.joints[j].rest }
 }
 
 fn holds(skeleton: &Skeleton, clip: &Clip, tolerance: f64) -> CompressedClip {
-    let options = ClipOptions {
-        tolerance,
-        effort: 3,
-        ..ClipOptions::default()
-    };
+    let options = ClipOptions { tolerance, effort: 3, ..ClipOptions::default() };
     let done = compress(skeleton, clip, &options).unwrap();
-    assert!(
-        done.max_error <= tolerance,
-        "{} > {tolerance}",
-        done.max_error
-    );
+    assert!(done.max_error <= tolerance, "{} > {tolerance}", done.max_error);
     assert_eq!(done.tolerance, tolerance);
     done
 }
@@ -86,7 +69,8 @@ fn swings_hold_every_tolerance_and_shrink() {
     assert!(c.raw_bytes() as usize / sizes[1] > 10, "{sizes:?}");
 }
 
-/// Rigs of other programs: all joints below one that is scaled, by as much as lengths differ. Errors are scaled with them, so steps are.
+/// Rigs of other programs: all joints below one that is scaled, by as much as lengths differ. Errors are
+/// scaled with them, so steps are.
 #[test]
 fn scaled_rigs_hold_the_same_tolerance() {
     let mut sizes = Vec::new();
@@ -98,43 +82,24 @@ fn scaled_rigs_hold_the_same_tolerance() {
         s.joints[0].rest.scale = DVec3::splat(scale);
         let c = clip(&s, 60, |j, i| swing(&s, j, i));
         // The shell is scaled as well: as far away as before.
-        let options = ClipOptions {
-            tolerance: 1e-3,
-            effort: 3,
-            shell: 3.0 / scale,
-            ..ClipOptions::default()
-        };
+        let options =
+            ClipOptions { tolerance: 1e-3, effort: 3, shell: 3.0 / scale, ..ClipOptions::default() };
         let done = compress(&s, &c, &options).unwrap();
-        assert!(
-            done.max_error <= 1e-3 && done.tolerance == 1e-3,
-            "{scale}: {}",
-            done.max_error
-        );
+        assert!(done.max_error <= 1e-3 && done.tolerance == 1e-3, "{scale}: {}", done.max_error);
         sizes.push(done.bytes.len());
     }
-    assert!(
-        sizes[1] < sizes[0] * 11 / 10 && sizes[2] < sizes[0] * 11 / 10,
-        "{sizes:?}"
-    );
+    assert!(sizes[1] < sizes[0] * 11 / 10 && sizes[2] < sizes[0] * 11 / 10, "{sizes:?}");
 }
 
-/// Lengths of a hundred metres beside a tolerance of a tenth of a millimetre: the smallest steps, and many of them.
+/// Lengths of a hundred metres beside a tolerance of a tenth of a millimetre: the smallest steps, and many of
+/// them.
 #[test]
 fn large_rigs_hold_a_small_tolerance() {
     let s = skeleton(12);
     let c = clip(&s, 18, |j, i| swing(&s, j, 8.0 * i));
-    let options = ClipOptions {
-        tolerance: 1e-4,
-        shell: 0.03,
-        effort: 3,
-        ..ClipOptions::default()
-    };
+    let options = ClipOptions { tolerance: 1e-4, shell: 0.03, effort: 3, ..ClipOptions::default() };
     let done = compress(&s, &c, &options).unwrap();
-    assert!(
-        done.max_error <= 1e-4 && done.tolerance == 1e-4,
-        "{}",
-        done.max_error
-    );
+    assert!(done.max_error <= 1e-4 && done.tolerance == 1e-4, "{}", done.max_error);
 }
 
 #[test]
@@ -169,12 +134,7 @@ fn spins_flips_and_gimbals_on_every_joint() {
     });
     holds(&s, &c, 0.01);
     let c = clip(&s, 100, |j, i| Qvv {
-        rotation: DQuat::from_euler(
-            glam::EulerRot::ZYX,
-            i * 0.1,
-            std::f64::consts::FRAC_PI_2,
-            j as f64,
-        ),
+        rotation: DQuat::from_euler(glam::EulerRot::ZYX, i * 0.1, std::f64::consts::FRAC_PI_2, j as f64),
         ..s.joints[j].rest
     });
     holds(&s, &c, 0.01);
@@ -185,19 +145,12 @@ fn translations_and_scales_on_any_joint() {
     let s = skeleton(9);
     let c = clip(&s, 200, |j, i| Qvv {
         translation: s.joints[j].rest.translation + DVec3::new((i * 0.1).sin(), 0.2 * i, j as f64),
-        scale: DVec3::new(
-            1.0 + 0.3 * (i * 0.05).sin(),
-            1.0,
-            (i * 0.04 + j as f64).cos(),
-        ),
+        scale: DVec3::new(1.0 + 0.3 * (i * 0.05).sin(), 1.0, (i * 0.04 + j as f64).cos()),
         ..swing(&s, j, i)
     });
     holds(&s, &c, 0.01);
     // Through zero, and mirrored.
-    let c = clip(&s, 60, |j, i| Qvv {
-        scale: DVec3::splat(1.0 - i * 0.04),
-        ..swing(&s, j, i)
-    });
+    let c = clip(&s, 60, |j, i| Qvv { scale: DVec3::splat(1.0 - i * 0.04), ..swing(&s, j, i) });
     holds(&s, &c, 0.01);
 }
 
@@ -215,18 +168,13 @@ fn noise_holds() {
     let s = skeleton(7);
     let mut state = 1u64;
     let mut random = move || {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 40) as f64 / (1u64 << 24) as f64 - 0.5
     };
     let values: Vec<f64> = (0..7 * 90 * 4).map(|_| random()).collect();
     let c = clip(&s, 90, |j, i| {
         let v = &values[(i as usize * 7 + j) * 4..];
-        Qvv {
-            rotation: DQuat::from_xyzw(v[0], v[1], v[2], v[3] + 1e-3).normalize(),
-            ..s.joints[j].rest
-        }
+        Qvv { rotation: DQuat::from_xyzw(v[0], v[1], v[2], v[3] + 1e-3).normalize(), ..s.joints[j].rest }
     });
     holds(&s, &c, 0.01);
     holds(&s, &c, 2.0);
@@ -244,11 +192,7 @@ fn far_away_the_tolerance_is_what_f32_holds() {
         ..swing(&s, j, i)
     });
     let done = compress(&s, &c, &ClipOptions::default()).unwrap();
-    assert!(
-        done.tolerance > 1.0 && done.tolerance < 10.0,
-        "{}",
-        done.tolerance
-    );
+    assert!(done.tolerance > 1.0 && done.tolerance < 10.0, "{}", done.tolerance);
     assert!(done.max_error <= done.tolerance);
 }
 
@@ -286,22 +230,16 @@ fn what_is_no_clip_is_refused() {
     let refused = |change: &dyn Fn(&mut Clip)| {
         let mut c = good.clone();
         change(&mut c);
-        compress(&s, &c, &ClipOptions::default())
-            .unwrap_err()
-            .to_string()
+        compress(&s, &c, &ClipOptions::default()).unwrap_err().to_string()
     };
     refused(&|c| c.samples = 0);
     refused(&|c| {
         c.tracks.pop();
     });
-    let nan =
-        refused(&|c| c.tracks[1].translation = SubTrack::constant(DVec3::new(f64::NAN, 0.0, 0.0)));
+    let nan = refused(&|c| c.tracks[1].translation = SubTrack::constant(DVec3::new(f64::NAN, 0.0, 0.0)));
     assert!(nan.contains("joint j1"), "{nan}");
     refused(&|c| c.tracks[1].rotation = SubTrack::constant(DQuat::from_xyzw(0.0, 0.0, 0.0, 0.0)));
-    let zero = ClipOptions {
-        tolerance: 0.0,
-        ..ClipOptions::default()
-    };
+    let zero = ClipOptions { tolerance: 0.0, ..ClipOptions::default() };
     assert!(compress(&s, &good, &zero).is_err());
 }
 
@@ -310,10 +248,7 @@ fn the_same_bytes_every_time_and_on_any_number_of_threads() {
     let s = skeleton(10);
     let c = clip(&s, 400, |j, i| swing(&s, j, i));
     let first = holds(&s, &c, 0.01).bytes;
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(1)
-        .build()
-        .unwrap();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     assert_eq!(first, pool.install(|| holds(&s, &c, 0.01).bytes));
 }
 
@@ -327,9 +262,7 @@ fn margins_shrink_up_the_hierarchy() {
     let c = clip(&s, 60, |j, i| swing(&s, j, i));
     let done = holds(&s, &c, 0.01);
     let stored = Stored::open(&done.joints.skeleton(), &done.bytes).unwrap();
-    let finest: Vec<f64> = (stored.plan.steps.iter())
-        .map(|s| s.rotation[0].min(s.rotation[1]))
-        .collect();
+    let finest: Vec<f64> = (stored.plan.steps.iter()).map(|s| s.rotation[0].min(s.rotation[1])).collect();
     assert!(finest.windows(2).all(|w| w[0] <= w[1]), "{finest:?}");
     assert!(finest[0] < finest[4] / 3.0);
 }
@@ -364,16 +297,9 @@ fn every_truncation_is_refused_and_no_flip_panics() {
 }
 
 fn resident_holds(skeleton: &Skeleton, clip: &Clip, tolerance: f64) -> CompressedClip {
-    let options = ClipOptions {
-        tolerance,
-        ..ClipOptions::default()
-    };
+    let options = ClipOptions { tolerance, ..ClipOptions::default() };
     let done = resident::compress(skeleton, clip, &options).unwrap();
-    assert!(
-        done.max_error <= tolerance,
-        "{} > {tolerance}",
-        done.max_error
-    );
+    assert!(done.max_error <= tolerance, "{} > {tolerance}", done.max_error);
     done
 }
 
@@ -391,11 +317,7 @@ fn the_resident_form_holds_too() {
     resident_holds(&s, &c, 0.05);
     let c = clip(&s, 50, |j, i| Qvv {
         translation: s.joints[j].rest.translation + DVec3::new((i * 0.1).sin(), 0.2 * i, j as f64),
-        scale: DVec3::new(
-            1.0 + 0.3 * (i * 0.05).sin(),
-            1.0,
-            (i * 0.04 + j as f64).cos(),
-        ),
+        scale: DVec3::new(1.0 + 0.3 * (i * 0.05).sin(), 1.0, (i * 0.04 + j as f64).cos()),
         ..swing(&s, j, i)
     });
     resident_holds(&s, &c, 0.05);
@@ -416,15 +338,7 @@ fn one_joint_of_the_resident_form_is_that_of_the_pose() {
     let done = resident_holds(&s, &c, 0.05);
     let resident = Resident::open(&done.joints.skeleton(), &done.bytes).unwrap();
     let mut pose = resident.plan.still().to_vec();
-    for (sample, part) in [
-        (0, 0.0),
-        (3, 0.25),
-        (15, 0.0),
-        (15, 0.5),
-        (17, 0.75),
-        (31, 1.0),
-        (39, 0.0),
-    ] {
+    for (sample, part) in [(0, 0.0), (3, 0.25), (15, 0.0), (15, 0.5), (17, 0.75), (31, 1.0), (39, 0.0)] {
         resident.pose(sample, (sample + 1).min(39), part, &mut pose[..]);
         for (j, want) in pose.iter().enumerate() {
             let mut got = resident.plan.still()[j];
@@ -446,9 +360,7 @@ fn is_the_same_everywhere(skeleton: &meshreel_codec::clip::Skeleton<'_>, bytes: 
         pose
     };
     let bits = |pose: &[Transform]| -> Vec<u32> {
-        let numbers = pose
-            .iter()
-            .flat_map(|t| (t.rotation.into_iter()).chain(t.translation).chain(t.scale));
+        let numbers = pose.iter().flat_map(|t| (t.rotation.into_iter()).chain(t.translation).chain(t.scale));
         numbers.map(f32::to_bits).collect()
     };
     for left in 0..=last {
@@ -456,11 +368,7 @@ fn is_the_same_everywhere(skeleton: &meshreel_codec::clip::Skeleton<'_>, bytes: 
         for part in [0.0, 0.3, 1.0] {
             let want = pose(Isa::Scalar, left, right, part);
             for isa in Isa::all() {
-                assert_eq!(
-                    bits(&pose(isa, left, right, part)),
-                    bits(&want),
-                    "{isa:?} {left} {part}"
-                );
+                assert_eq!(bits(&pose(isa, left, right, part)), bits(&want), "{isa:?} {left} {part}");
             }
             if part == 1.0 {
                 assert_eq!(bits(&pose(Isa::Scalar, right, right, 0.0)), bits(&want));
@@ -479,8 +387,7 @@ fn the_resident_form_gives_the_same_bits_everywhere() {
     for joints in [1, 7, 8, 9, 30] {
         let s = skeleton(joints);
         let c = clip(&s, 40, |j, i| Qvv {
-            translation: s.joints[j].rest.translation
-                * (1.0 + 0.1 * (i * 0.3 * (j % 2) as f64).sin()),
+            translation: s.joints[j].rest.translation * (1.0 + 0.1 * (i * 0.3 * (j % 2) as f64).sin()),
             scale: DVec3::new(1.0 + 0.3 * (i * 0.05 * (j % 3) as f64).sin(), 1.0, 1.0),
             ..swing(&s, j, i)
         });

@@ -5,7 +5,8 @@ use meshreel_codec::clip::{NONE, Skeleton};
 use meshreel_codec::transform::Transform;
 use meshreel_scene as scene;
 
-/// A transform in object space: the matrix, and the rotation alone, which is the matrix where nothing is scaled.
+/// A transform in object space: the matrix, and the rotation alone, which is the matrix where nothing is
+/// scaled.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Object {
     pub rotation: DQuat,
@@ -14,26 +15,17 @@ pub struct Object {
 }
 
 impl Object {
-    pub const IDENTITY: Object = Object {
-        rotation: DQuat::IDENTITY,
-        matrix: DMat3::IDENTITY,
-        origin: DVec3::ZERO,
-    };
+    pub const IDENTITY: Object =
+        Object { rotation: DQuat::IDENTITY, matrix: DMat3::IDENTITY, origin: DVec3::ZERO };
 
     /// Of a child with this local transform.
     pub fn child(&self, local: &scene::Qvv, scaled: bool) -> Object {
         let rotation = self.rotation * local.rotation;
         let matrix = match scaled {
-            true => {
-                self.matrix * DMat3::from_quat(local.rotation) * DMat3::from_diagonal(local.scale)
-            }
+            true => self.matrix * DMat3::from_quat(local.rotation) * DMat3::from_diagonal(local.scale),
             false => DMat3::from_quat(rotation),
         };
-        Object {
-            rotation,
-            matrix,
-            origin: self.matrix * local.translation + self.origin,
-        }
+        Object { rotation, matrix, origin: self.matrix * local.translation + self.origin }
     }
 
     /// From object space into the joint's own, as far as there is a way back from how it is scaled.
@@ -71,7 +63,8 @@ pub struct Joints {
     pub shell: Vec<f32>,
     /// The tolerance over each joint's own: an error counts so many times. Empty where all are 1.
     pub weight: Vec<f64>,
-    /// How much larger an error of a joint's local transform is in object space, where something is scaled; else empty.
+    /// How much larger an error of a joint's local transform is in object space, where something is scaled;
+    /// else empty.
     pub enlarged: Vec<f64>,
 }
 
@@ -80,15 +73,9 @@ impl Joints {
     pub fn new(skeleton: &scene::Skeleton, shell: f64) -> Joints {
         let joints = &skeleton.joints;
         Joints {
-            parents: joints
-                .iter()
-                .map(|j| j.parent.map_or(NONE, |p| p as u32))
-                .collect(),
+            parents: joints.iter().map(|j| j.parent.map_or(NONE, |p| p as u32)).collect(),
             rest: joints.iter().map(|j| narrow(&j.rest)).collect(),
-            shell: joints
-                .iter()
-                .map(|j| j.shell.unwrap_or(shell) as f32)
-                .collect(),
+            shell: joints.iter().map(|j| j.shell.unwrap_or(shell) as f32).collect(),
             weight: Vec::new(),
             enlarged: Vec::new(),
         }
@@ -129,8 +116,8 @@ impl Joints {
         self.weight.get(j).copied().unwrap_or(1.0)
     }
 
-    /// How much finer than usual steps of each joint are, in half octaves: as its own tolerance asks for, and nearly so
-    /// of all above it, whose errors it takes part in; and as it is scaled.
+    /// How much finer than usual steps of each joint are, in half octaves: as its own tolerance asks for, and
+    /// nearly so of all above it, whose errors it takes part in; and as it is scaled.
     pub fn fine(&self) -> Vec<i8> {
         let mut weight = self.weight.clone();
         if weight.is_empty() && !self.enlarged.is_empty() {
@@ -156,11 +143,7 @@ impl Joints {
 
     /// Borrowed.
     pub fn skeleton(&self) -> Skeleton<'_> {
-        Skeleton {
-            parents: &self.parents,
-            rest: &self.rest,
-            shell: &self.shell,
-        }
+        Skeleton { parents: &self.parents, rest: &self.rest, shell: &self.shell }
     }
 }
 
@@ -215,13 +198,7 @@ impl Truth {
                 local.push(value);
             }
         }
-        Truth {
-            joints,
-            samples: clip.samples,
-            scaled,
-            local,
-            object,
-        }
+        Truth { joints, samples: clip.samples, scaled, local, object }
     }
 
     pub fn local(&self, sample: usize, joint: usize) -> &scene::Qvv {
@@ -232,14 +209,9 @@ impl Truth {
         &self.object[sample * self.joints + joint]
     }
 
-    /// Square of the largest error of a decoded pose of a sample, each joint's as often as it counts; NaN if anything of it is. `object` is room for one per joint.
-    pub fn error(
-        &self,
-        sample: usize,
-        joints: &Joints,
-        pose: &[Transform],
-        object: &mut [Object],
-    ) -> f64 {
+    /// Square of the largest error of a decoded pose of a sample, each joint's as often as it counts; NaN if
+    /// anything of it is. `object` is room for one per joint.
+    pub fn error(&self, sample: usize, joints: &Joints, pose: &[Transform], object: &mut [Object]) -> f64 {
         let skeleton = joints.skeleton();
         let mut worst: f64 = 0.0;
         for (j, local) in pose.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! What is asked of each clip: those that `--include` and `--exclude` leave, at the rate and in the range that are wanted, over
-//! skeletons with the shell distances and tolerances of single joints.
+//! What is asked of each clip: those that `--include` and `--exclude` leave, at the rate and in the range
+//! that are wanted, over skeletons with the shell distances and tolerances of single joints.
 
 use super::ClipOptions;
 use super::division::division;
@@ -43,23 +43,15 @@ pub struct WantedSkeleton {
 
 impl<'a> Wanted<'a> {
     /// Of a scene. Remarks on what matches nothing.
-    pub fn new(
-        scene: &'a Scene,
-        options: &Options,
-        remarks: &mut Vec<Remark>,
-    ) -> Result<Wanted<'a>, Error> {
+    pub fn new(scene: &'a Scene, options: &Options, remarks: &mut Vec<Remark>) -> Result<Wanted<'a>, Error> {
         let clip_options = clip_options(scene, options)?;
         let mut skeletons = Vec::with_capacity(scene.skeletons.len());
         let mut used = vec![false; options.clips.joints.len()];
-        let joints: Vec<String> = (options.clips.joints.iter())
-            .map(|over| over.glob.clone())
-            .collect();
+        let joints: Vec<String> = (options.clips.joints.iter()).map(|over| over.glob.clone()).collect();
         let sections = globs("the glob of a joint section", &joints)?;
         for skeleton in &scene.skeletons {
             if skeleton.joints.is_empty() {
-                return Err(Error::Unsupported {
-                    what: format!("skeleton {} has no joints", skeleton.name),
-                });
+                return Err(Error::Unsupported { what: format!("skeleton {} has no joints", skeleton.name) });
             }
             let mut wanted = WantedSkeleton {
                 skeleton: skeleton.clone(),
@@ -87,13 +79,7 @@ impl<'a> Wanted<'a> {
             wanted.division = division(&wanted.skeleton, &clip_options, options, remarks)?;
             skeletons.push(wanted);
         }
-        for (section, _) in options
-            .clips
-            .joints
-            .iter()
-            .zip(&used)
-            .filter(|(_, used)| !**used)
-        {
+        for (section, _) in options.clips.joints.iter().zip(&used).filter(|(_, used)| !**used) {
             remarks.push(Remark::new(&section.glob, "matches no joint"));
         }
         let include = globs("--include", &options.include)?;
@@ -120,20 +106,12 @@ impl<'a> Wanted<'a> {
                 ),
             });
         }
-        Ok(Wanted {
-            options: clip_options,
-            skeletons,
-            clips,
-            numbers,
-        })
+        Ok(Wanted { options: clip_options, skeletons, clips, numbers })
     }
 
     /// What is asked of the clips of a skeleton.
     pub fn options_of(&self, skeleton: usize) -> ClipOptions {
-        ClipOptions {
-            tolerance: self.options.tolerance.min(self.skeletons[skeleton].most),
-            ..self.options
-        }
+        ClipOptions { tolerance: self.options.tolerance.min(self.skeletons[skeleton].most), ..self.options }
     }
 }
 
@@ -160,9 +138,7 @@ fn clip_options(scene: &Scene, options: &Options) -> Result<ClipOptions, Error> 
         shell: options.clips.shell.unwrap_or(SHELL / unit),
         effort: options.effort as u8,
         // Restarts at least so often.
-        restart: options
-            .index_every
-            .map_or(7, |n| n.max(2).ilog2().min(7) as u8),
+        restart: options.index_every.map_or(7, |n| n.max(2).ilog2().min(7) as u8),
     })
 }
 

@@ -1,5 +1,6 @@
-//! Triangles that nobody can see while pieces stand together, or when they have come to rest: what lies between stones before a wall bursts, and on the side that they
-//! lie on afterwards. Nothing is hidden while it, or what hides it, moves.
+//! Triangles that nobody can see while pieces stand together, or when they have come to rest: what lies
+//! between stones before a wall bursts, and on the side that they lie on afterwards. Nothing is hidden while
+//! it, or what hides it, moves.
 //!
 //! ```text
 //! piece      triangles that hang together; still before it leaves its place in the first frame by more than the tolerance, and after it has reached its place in the last
@@ -20,9 +21,11 @@ use meshreel_scene::{Remark, sample::World};
 use rayon::prelude::*;
 use tree::{Target, Tree};
 
-/// Points along the longest side of a triangle, at least and at most, beside those near its corners and the middles of its sides.
+/// Points along the longest side of a triangle, at least and at most, beside those near its corners and the
+/// middles of its sides.
 const POINTS: [f64; 2] = [3.0, 24.0];
-/// Heights over the triangle of the ways that look for a way out, degrees, and how many there are around at each.
+/// Heights over the triangle of the ways that look for a way out, degrees, and how many there are around at
+/// each.
 const HEIGHTS: [f64; 5] = [2.0, 8.0, 20.0, 38.0, 62.0];
 const AROUND: usize = 12;
 /// A piece's surface is near to another where it is nearer than this part of the piece's size, at most.
@@ -80,9 +83,8 @@ pub fn all(job: &Job<'_>) -> Result<Vec<Cull>, Error> {
     phases(job, &mut world, &mut bodies, &mut pieces)?;
     let side = side_of_points(&bodies);
     // By body and triangle: still until, still from.
-    let mut when: Vec<Vec<Interval>> = (bodies.iter())
-        .map(|body| vec![[0, frames]; body.piece.len()])
-        .collect();
+    let mut when: Vec<Vec<Interval>> =
+        (bodies.iter()).map(|body| vec![[0, frames]; body.piece.len()]).collect();
     for end in 0..2 {
         // How long a piece is still at this end, in frames: the same question at both.
         let stays = |piece: u32| match end {
@@ -114,8 +116,7 @@ pub fn all(job: &Job<'_>) -> Result<Vec<Cull>, Error> {
         if job.plans[body.mesh].1.len() > 1 {
             if cull.remarks.is_empty() {
                 let what = "is shown in several places, each with other neighbours: nothing of it is culled";
-                cull.remarks
-                    .push(Remark::new(&job.plans[body.mesh].0.path, what));
+                cull.remarks.push(Remark::new(&job.plans[body.mesh].0.path, what));
             }
             continue;
         }
@@ -134,11 +135,7 @@ pub fn all(job: &Job<'_>) -> Result<Vec<Cull>, Error> {
         drawn::encode(&intervals, &which, frames, &mut cull.bytes);
         let count = |f: &dyn Fn(Interval) -> bool| when.iter().filter(|i| f(**i)).count();
         let gone = |f: u32| move |i: Interval| !drawn::is_drawn(i, f, f);
-        cull.hidden = [
-            count(&gone(0)),
-            count(&gone(frames - 1)),
-            count(&|[from, to]| from >= to),
-        ];
+        cull.hidden = [count(&gone(0)), count(&gone(frames - 1)), count(&|[from, to]| from >= to)];
     }
     Ok(out)
 }
@@ -167,10 +164,7 @@ fn place(
     Ok(())
 }
 
-fn bodies<'a>(
-    job: &'a Job<'_>,
-    world: &mut World<'_>,
-) -> Result<(Vec<Body<'a>>, Vec<Piece>), Error> {
+fn bodies<'a>(job: &'a Job<'_>, world: &mut World<'_>) -> Result<(Vec<Body<'a>>, Vec<Piece>), Error> {
     let frames = job.times.len();
     let (mut bodies, mut pieces) = (Vec::new(), Vec::new());
     for (mesh, (plan, placements)) in job.plans.iter().enumerate() {
@@ -265,14 +259,7 @@ fn phases(
     let mut low = vec![DVec3::INFINITY; pieces.len()];
     let mut high = vec![DVec3::NEG_INFINITY; pieces.len()];
     for body in &*bodies {
-        for (t, &piece) in body
-            .fixed
-            .indices
-            .as_chunks::<3>()
-            .0
-            .iter()
-            .zip(&body.piece)
-        {
+        for (t, &piece) in body.fixed.indices.as_chunks::<3>().0.iter().zip(&body.piece) {
             for v in t {
                 let p = body.ends[0][body.fixed.vertex_point[*v as usize] as usize];
                 low[piece as usize] = p.min(low[piece as usize]);
@@ -296,9 +283,7 @@ fn phases(
             for (t, &piece) in triangles.iter().zip(&body.piece) {
                 let piece = &mut pieces[piece as usize];
                 let away = |end: usize| {
-                    let points = t
-                        .iter()
-                        .map(|&v| body.fixed.vertex_point[v as usize] as usize);
+                    let points = t.iter().map(|&v| body.fixed.vertex_point[v as usize] as usize);
                     let mut far = points.map(|p| now[p].distance(body.ends[end][p]));
                     // NaN is far.
                     !far.all(|d| d <= body.still)
@@ -410,16 +395,15 @@ impl<F: Fn(u32) -> u32> Scene<'_, F> {
     fn covered(&self, p: DVec3, normal: DVec3, piece: u32) -> u32 {
         let Piece { near, closed, .. } = self.pieces[piece as usize];
         let mut most = 0;
-        self.tree
-            .cast(p - normal * near, normal * (2.0 * near), |target, _| {
-                let [a, b, c] = target.corners;
-                let facing = (b - a).cross(c - a).normalize_or_zero().dot(normal) < FACING;
-                let solid = closed || self.pieces[target.piece as usize].closed;
-                if target.piece != piece && facing && solid {
-                    most = most.max((self.stays)(target.piece));
-                }
-                false
-            });
+        self.tree.cast(p - normal * near, normal * (2.0 * near), |target, _| {
+            let [a, b, c] = target.corners;
+            let facing = (b - a).cross(c - a).normalize_or_zero().dot(normal) < FACING;
+            let solid = closed || self.pieces[target.piece as usize].closed;
+            if target.piece != piece && facing && solid {
+                most = most.max((self.stays)(target.piece));
+            }
+            false
+        });
         most
     }
 

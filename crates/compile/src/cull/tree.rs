@@ -43,8 +43,9 @@ impl Tree {
         root.map_or(1.0, |root| 2.0 * (root.high - root.low).length() + 1e-30)
     }
 
-    /// Calls `seen` for each triangle that the way from `from` to `from + way` goes through, until it says that it is enough. It gets the triangle, and whether the way
-    /// leaves through it what it is the surface of.
+    /// Calls `seen` for each triangle that the way from `from` to `from + way` goes through, until it says
+    /// that it is enough. It gets the triangle, and whether the way leaves through it what it is the surface
+    /// of.
     pub fn cast(&self, from: DVec3, way: DVec3, mut seen: impl FnMut(&Target, bool) -> bool) {
         let inverse = way.recip();
         let mut stack = [0u32; 64];
@@ -83,12 +84,7 @@ fn build(targets: &mut [Target], first: u32, nodes: &mut Vec<Node>) {
         (low, high) = (low.min(corner), high.max(corner));
     }
     let own = nodes.len();
-    nodes.push(Node {
-        low,
-        high,
-        at: first,
-        count: targets.len() as u32,
-    });
+    nodes.push(Node { low, high, at: first, count: targets.len() as u32 });
     if targets.len() <= LEAF {
         return;
     }
@@ -116,7 +112,8 @@ fn crosses(node: &Node, from: DVec3, inverse: DVec3) -> bool {
     near <= far + 1e-12
 }
 
-/// Whether a way goes through a triangle, and if so whether from behind. (Tomas Möller and Ben Trumbore, 1997.)
+/// Whether a way goes through a triangle, and if so whether from behind. (Tomas Möller and Ben Trumbore,
+/// 1997.)
 fn through(target: &Target, from: DVec3, way: DVec3) -> Option<bool> {
     let [a, b, c] = target.corners;
     let (u, v) = (b - a, c - a);

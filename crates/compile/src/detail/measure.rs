@@ -1,8 +1,10 @@
 //! How far a level is from its mesh, over all frames.
 //!
-//! What a point of one lies on in the other is looked for once, in all poses together: the nearest place of a triangle, as weights of its corners, in the space that has
-//! all poses as its axes. In any frame the distance to that place is at least the distance to the surface. So what is measured is never too small at the points where
-//! it is measured: all vertices of the mesh, and the middles of the level's triangles and edges. Nor is it where not all triangles are looked at.
+//! What a point of one lies on in the other is looked for once, in all poses together: the nearest place of a
+//! triangle, as weights of its corners, in the space that has all poses as its axes. In any frame the
+//! distance to that place is at least the distance to the surface. So what is measured is never too small at
+//! the points where it is measured: all vertices of the mesh, and the middles of the level's triangles and
+//! edges. Nor is it where not all triangles are looked at.
 
 use super::simplify::HUB;
 use meshreel_codec::detail::collapse;
@@ -48,8 +50,8 @@ impl Around {
         &self.list[self.start[p] as usize..self.start[p + 1] as usize]
     }
 
-    /// The same, but none of a point of very many: those of the points beside it are nearer, and to look at all from each of them takes time that
-    /// grows with the square of their number.
+    /// The same, but none of a point of very many: those of the points beside it are nearer, and to look at
+    /// all from each of them takes time that grows with the square of their number.
     fn of_few(&self, point: u32) -> &[u32] {
         let all = self.of(point);
         if all.len() > HUB { &[] } else { all }
@@ -58,18 +60,10 @@ impl Around {
 
 impl Bounds {
     /// A level whose vertices end at `ends`. `poses` are by point.
-    pub fn new(
-        triangles: &[[u32; 3]],
-        point: &[u32],
-        poses: &[Vec<[f32; 3]>],
-        ends: &[u32],
-    ) -> Bounds {
+    pub fn new(triangles: &[[u32; 3]], point: &[u32], poses: &[Vec<[f32; 3]>], ends: &[u32]) -> Bounds {
         let points = poses.first().map_or(0, Vec::len);
         let level: Vec<[u32; 3]> = collapse(triangles.as_flattened(), ends).collect();
-        let (of_mesh, of_level) = (
-            Around::new(triangles, point, points),
-            Around::new(&level, point, points),
-        );
+        let (of_mesh, of_level) = (Around::new(triangles, point, points), Around::new(&level, point, points));
         let mut list = Vec::new();
         // Of each point one vertex.
         let mut seen = vec![false; points];
@@ -102,27 +96,14 @@ impl Bounds {
         ended.sort_unstable();
         let cluster = |p: u32| {
             let from = ended.partition_point(|e| e.0 < p);
-            ended[from..]
-                .iter()
-                .take_while(move |e| e.0 == p)
-                .map(|e| e.1)
+            ended[from..].iter().take_while(move |e| e.0 == p).map(|e| e.1)
         };
         const THIRD: f32 = 1.0 / 3.0;
-        let samples = [
-            [THIRD; 3],
-            [0.5, 0.5, 0.0],
-            [0.0, 0.5, 0.5],
-            [0.5, 0.0, 0.5],
-        ];
+        let samples = [[THIRD; 3], [0.5, 0.5, 0.0], [0.0, 0.5, 0.5], [0.5, 0.0, 0.5]];
         for t in &level {
             near.clear();
             let corners = t.map(|v| point[v as usize]);
-            near.extend(
-                corners
-                    .iter()
-                    .flat_map(|&p| cluster(p))
-                    .flat_map(|p| of_mesh.of_few(p)),
-            );
+            near.extend(corners.iter().flat_map(|&p| cluster(p)).flat_map(|p| of_mesh.of_few(p)));
             if near.is_empty() {
                 near.extend(corners.iter().flat_map(|&p| of_mesh.of(p).iter().take(HUB)));
             }
@@ -172,7 +153,8 @@ fn nearest(
     let mut least = f64::INFINITY;
     for &t in near {
         let corners = triangles[t as usize];
-        // Products of the ways from the first corner to the others and to the point: all that is needed, in any number of axes.
+        // Products of the ways from the first corner to the others and to the point: all that is needed, in
+        // any number of axes.
         let (mut bb, mut bc, mut cc, mut bp, mut cp, mut pp) = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0);
         for pose in poses {
             let at = |v: u32| pose[point[v as usize] as usize].map(f64::from);
@@ -198,14 +180,14 @@ fn nearest(
     best
 }
 
-/// Weights of the second and third corner at the place of a triangle nearest to a point, from products of the ways b and c along its sides and p to the point.
+/// Weights of the second and third corner at the place of a triangle nearest to a point, from products of the
+/// ways b and c along its sides and p to the point.
 fn inside(bb: f64, bc: f64, cc: f64, bp: f64, cp: f64) -> (f64, f64) {
     let along = |product: f64, square: f64| match square > 0.0 {
         true => (product / square).clamp(0.0, 1.0),
         false => 0.0,
     };
-    let squared =
-        |v: f64, w: f64| v * v * bb + 2.0 * v * w * bc + w * w * cc - 2.0 * (v * bp + w * cp);
+    let squared = |v: f64, w: f64| v * v * bb + 2.0 * v * w * bc + w * w * cc - 2.0 * (v * bp + w * cp);
     let area = bb * cc - bc * bc;
     if area > 1e-12 * bb * cc {
         let (v, w) = ((cc * bp - bc * cp) / area, (bb * cp - bc * bp) / area);
@@ -215,11 +197,7 @@ fn inside(bb: f64, bc: f64, cc: f64, bp: f64, cp: f64) -> (f64, f64) {
     }
     // The nearest of the three sides.
     let third = along(cp - bp - bc + bb, bb - 2.0 * bc + cc);
-    let sides = [
-        (along(bp, bb), 0.0),
-        (0.0, along(cp, cc)),
-        (1.0 - third, third),
-    ];
+    let sides = [(along(bp, bb), 0.0), (0.0, along(cp, cc)), (1.0 - third, third)];
     let mut best = sides[0];
     for side in sides {
         if squared(side.0, side.1) < squared(best.0, best.1) {

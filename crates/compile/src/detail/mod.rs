@@ -1,5 +1,5 @@
-//! Levels of detail that share the motion: fewer triangles between the same vertices, each level about half of the one before, and how far it is from the mesh
-//! in any frame.
+//! Levels of detail that share the motion: fewer triangles between the same vertices, each level about half
+//! of the one before, and how far it is from the mesh in any frame.
 
 mod measure;
 mod simplify;
@@ -49,13 +49,7 @@ pub fn make(plan: &MeshPlan<'_>, options: &Options) -> Result<Detail, Error> {
     let poses = poses(plan, fixed, &point)?;
     let material = materials(fixed);
     let looks = looks(plan, fixed)?;
-    let shape = Shape {
-        triangles,
-        material: &material,
-        point: &point,
-        poses: &poses,
-        looks: &looks,
-    };
+    let shape = Shape { triangles, material: &material, point: &point, poses: &poses, looks: &looks };
     let mut simplifier = Simplifier::new(&shape);
     let whole = triangles.len();
     let mut before: Vec<u32> = fixed.indices.clone();
@@ -96,10 +90,7 @@ pub fn make(plan: &MeshPlan<'_>, options: &Options) -> Result<Detail, Error> {
             .map(|(v, &f)| if f as usize == v { all[v] } else { v as u32 })
             .collect();
         indices = collapse(&indices, &step).flatten().collect();
-        let level = Level {
-            triangles: indices.len() as u32 / 3,
-            error,
-        };
+        let level = Level { triangles: indices.len() as u32 / 3, error };
         out.levels.push((level, step));
         from = all;
     }
@@ -156,8 +147,8 @@ fn shown(plan: &MeshPlan<'_>) -> Vec<usize> {
     if all.is_empty() { vec![0] } else { all }
 }
 
-/// Poses that differ most, by pose and point. What tells them apart are distances between points of one or two triangles side by side: they stay the same
-/// when a mesh moves without changing.
+/// Poses that differ most, by pose and point. What tells them apart are distances between points of one or
+/// two triangles side by side: they stay the same when a mesh moves without changing.
 fn poses(plan: &MeshPlan<'_>, fixed: &Fixed, point: &[u32]) -> Result<Vec<Vec<[f32; 3]>>, Error> {
     let frames = shown(plan);
     let points = point.iter().max().map_or(0, |&p| p as usize + 1);
@@ -180,10 +171,7 @@ fn poses(plan: &MeshPlan<'_>, fixed: &Fixed, point: &[u32]) -> Result<Vec<Vec<[f
     let lengths = |at: &[[f32; 3]]| -> Vec<f64> {
         let of = |&[a, b]: &[u32; 2]| {
             let (a, b) = (at[a as usize], at[b as usize]);
-            let square: f64 = (0..3)
-                .map(|k| f64::from(a[k]) - f64::from(b[k]))
-                .map(|d| d * d)
-                .sum();
+            let square: f64 = (0..3).map(|k| f64::from(a[k]) - f64::from(b[k])).map(|d| d * d).sum();
             square.sqrt()
         };
         pairs.iter().map(of).collect()
@@ -242,7 +230,8 @@ fn pairs(fixed: &Fixed, point: &[u32]) -> Vec<[u32; 2]> {
     out.into_iter().step_by(step).collect()
 }
 
-/// Of each level the largest distance in any frame, with what quantization may add on both sides; never less than that of a finer level.
+/// Of each level the largest distance in any frame, with what quantization may add on both sides; never less
+/// than that of a finer level.
 fn errors(
     plan: &MeshPlan<'_>,
     fixed: &Fixed,
@@ -251,9 +240,8 @@ fn errors(
     ends: &[Vec<u32>],
 ) -> Result<Vec<f32>, Error> {
     let (triangles, _) = fixed.indices.as_chunks::<3>();
-    let mut bounds: Vec<Bounds> = (ends.iter())
-        .map(|ends| Bounds::new(triangles, point, poses, ends))
-        .collect();
+    let mut bounds: Vec<Bounds> =
+        (ends.iter()).map(|ends| Bounds::new(triangles, point, poses, ends)).collect();
     let mut scratch = Scratch::default();
     let frames = match plan.prepared.moving {
         true => shown(plan),

@@ -1,8 +1,11 @@
-//! Fewer triangles on the same vertices: half-edge collapses in the order of what they cost in all poses at once.
+//! Fewer triangles on the same vertices: half-edge collapses in the order of what they cost in all poses at
+//! once.
 //!
-//! What a collapse costs is the sum, over the poses, of the squared distances to the planes of the triangles that met there (Michael Garland and Paul Heckbert,
-//! *Surface simplification using quadric error metrics*, 1997), weighted by area. Borders, seams and edges of materials have planes of their own across the surface. Points
-//! that coincide in all frames are one; each of their vertices must find one to become on its side of a seam.
+//! What a collapse costs is the sum, over the poses, of the squared distances to the planes of the triangles
+//! that met there (Michael Garland and Paul Heckbert, *Surface simplification using quadric error metrics*,
+//! 1997), weighted by area. Borders, seams and edges of materials have planes of their own across the
+//! surface. Points that coincide in all frames are one; each of their vertices must find one to become on its
+//! side of a seam.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -51,11 +54,7 @@ fn dot(a: P, b: P) -> f64 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 fn cross(a: P, b: P) -> P {
-    [
-        a[1] * b[2] - a[2] * b[1],
-        a[2] * b[0] - a[0] * b[2],
-        a[0] * b[1] - a[1] * b[0],
-    ]
+    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
 /// Sum of weighted squared distances to planes: of a symmetric matrix the upper half, a vector, a number.
@@ -67,18 +66,7 @@ impl Quadric {
     fn plane(n: P, p: P, weight: f64) -> Quadric {
         let d = -dot(n, p);
         let [x, y, z] = n;
-        let all = [
-            x * x,
-            x * y,
-            x * z,
-            y * y,
-            y * z,
-            z * z,
-            x * d,
-            y * d,
-            z * d,
-            d * d,
-        ];
+        let all = [x * x, x * y, x * z, y * y, y * z, z * z, x * d, y * d, z * d, d * d];
         Quadric(all.map(|v| v * weight))
     }
 
@@ -106,7 +94,8 @@ const LEAST_COSINE: f64 = 0.2;
 /// A piece of no more triangles may vanish.
 const SMALL: usize = 4;
 
-/// A point of more triangles stays until it has fewer, and none becomes it: to look at one takes time that grows with the square of them.
+/// A point of more triangles stays until it has fewer, and none becomes it: to look at one takes time that
+/// grows with the square of them.
 pub const HUB: usize = 256;
 
 /// Costs are never negative, so their bits are in their order.
@@ -410,13 +399,7 @@ impl<'a> Simplifier<'a> {
 
     /// The vertex of a point that looks most like `v`.
     fn alike(&self, v: u32, point: u32) -> Option<u32> {
-        let looks = |v: u32| {
-            self.shape
-                .looks
-                .get(v as usize)
-                .copied()
-                .unwrap_or_default()
-        };
+        let looks = |v: u32| self.shape.looks.get(v as usize).copied().unwrap_or_default();
         let apart = |w: u32| -> f32 {
             let pairs = looks(v).into_iter().zip(looks(w));
             pairs.map(|(a, b)| (a - b) * (a - b)).sum()
@@ -446,10 +429,7 @@ impl<'a> Simplifier<'a> {
             _ => false,
         };
         let by_point = sides.chunk_by(|a, b| a.0 == b.0);
-        by_point
-            .filter(|with| !inner(with))
-            .map(|with| with[0].0)
-            .collect()
+        by_point.filter(|with| !inner(with)).map(|with| with[0].0).collect()
     }
 
     /// Whether a triangle would turn over, or fall together, in any pose.

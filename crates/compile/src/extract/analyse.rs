@@ -9,7 +9,8 @@
 //! swap         points between two parts go to the one that fits clearly better
 //! ```
 //!
-//! Near means near in all of a few frames that differ most, so two pieces that touch are not neighbours for long.
+//! Near means near in all of a few frames that differ most, so two pieces that touch are not neighbours for
+//! long.
 
 use super::fit::{Model, Similarity, Sums};
 use super::neighbours::Tree;
@@ -37,7 +38,8 @@ const DRAWS: usize = 3;
 pub struct Request<'a> {
     /// Largest distance from where the transform says, for every point in every frame.
     pub tolerance: f64,
-    /// Group of each point as the file says, or [`NONE`]; empty if it says nothing. A group that does not move as one is analysed.
+    /// Group of each point as the file says, or [`NONE`]; empty if it says nothing. A group that does not
+    /// move as one is analysed.
     pub groups: &'a [u32],
     /// Triangles, three points each. Hints only.
     pub triangles: &'a [u32],
@@ -116,8 +118,8 @@ pub fn find(all: &Trajectories, request: &Request<'_>) -> Parts {
     search.parts
 }
 
-/// How far groups agree with the motion: of the points that move and are in a group of at least three, the part whose group moves as one. 0 if there are
-/// no such points.
+/// How far groups agree with the motion: of the points that move and are in a group of at least three, the
+/// part whose group moves as one. 0 if there are no such points.
 pub fn agreement(all: &Trajectories, groups: &[u32], tolerance: f64) -> f64 {
     let mut search = Search {
         all,
@@ -134,11 +136,7 @@ pub fn agreement(all: &Trajectories, groups: &[u32], tolerance: f64) -> f64 {
     for (_, members) in by_number(groups, &search.parts.of) {
         if members.len() >= LEAST {
             whole += members.len();
-            good += if search.take(&members) {
-                members.len()
-            } else {
-                0
-            };
+            good += if search.take(&members) { members.len() } else { 0 };
         }
     }
     match whole {
@@ -152,25 +150,17 @@ fn telling(all: &Trajectories) -> Vec<usize> {
     let stride = (all.points() / 2000).max(1);
     let far = |a: usize, b: usize| -> f64 {
         let points = (0..all.points() as u32).step_by(stride);
-        points
-            .map(|p| (all.at(a, p) - all.at(b, p)).length())
-            .sum::<f64>()
+        points.map(|p| (all.at(a, p) - all.at(b, p)).length()).sum::<f64>()
     };
     let mut chosen = vec![0];
-    let mut nearest: Vec<f64> = (0..all.frames())
-        .into_par_iter()
-        .map(|f| far(0, f))
-        .collect();
+    let mut nearest: Vec<f64> = (0..all.frames()).into_par_iter().map(|f| far(0, f)).collect();
     while chosen.len() < FRAMES.min(all.frames()) {
         let best = (0..nearest.len()).fold(0, |b, f| if nearest[f] > nearest[b] { f } else { b });
         if nearest[best] == 0.0 {
             break;
         }
         chosen.push(best);
-        nearest
-            .par_iter_mut()
-            .enumerate()
-            .for_each(|(f, n)| *n = n.min(far(best, f)));
+        nearest.par_iter_mut().enumerate().for_each(|(f, n)| *n = n.min(far(best, f)));
     }
     chosen
 }
@@ -181,9 +171,7 @@ fn by_number(numbers: &[u32], of: &[u32]) -> Vec<(u32, Vec<u32>)> {
     let mut list: Vec<u32> = (0..of.len() as u32).filter(free).collect();
     list.sort_by_key(|&p| (numbers[p as usize], p));
     let same = |a: &u32, b: &u32| numbers[*a as usize] == numbers[*b as usize];
-    list.chunk_by(same)
-        .map(|members| (numbers[members[0] as usize], members.to_vec()))
-        .collect()
+    list.chunk_by(same).map(|members| (numbers[members[0] as usize], members.to_vec())).collect()
 }
 
 /// Connected component of each point, named by its first point; [`NONE`] for points without triangles.
@@ -306,18 +294,13 @@ impl Search<'_> {
     /// Parts of what is left, from motion alone.
     fn grow(&mut self) {
         let all = self.all;
-        let mut free: Vec<u32> = (0..all.points() as u32)
-            .filter(|&p| self.parts.of[p as usize] == NONE)
-            .collect();
+        let mut free: Vec<u32> =
+            (0..all.points() as u32).filter(|&p| self.parts.of[p as usize] == NONE).collect();
         if free.len() < LEAST {
             return;
         }
         let stacked: Vec<f32> = (free.iter())
-            .flat_map(|&p| {
-                self.telling
-                    .iter()
-                    .flat_map(move |&f| all.frame(f)[p as usize])
-            })
+            .flat_map(|&p| self.telling.iter().flat_map(move |&f| all.frame(f)[p as usize]))
             .collect();
         let near = Tree::new(&stacked, 3 * self.telling.len()).all(NEIGHBOURS);
         let good: Vec<Vec<u32>> = (free.par_iter().zip(&near))
@@ -351,8 +334,8 @@ impl Search<'_> {
     fn keeps_distance(&self, p: u32, q: u32) -> bool {
         let far = |&f: &usize| (self.all.at(f, p) - self.all.at(f, q)).length();
         let first = far(&0);
-        let (low, high) = (self.telling.iter().map(far))
-            .fold((first, first), |(low, high), d| (low.min(d), high.max(d)));
+        let (low, high) =
+            (self.telling.iter().map(far)).fold((first, first), |(low, high), d| (low.min(d), high.max(d)));
         high - low <= SEED * self.tolerance
     }
 
@@ -366,9 +349,7 @@ impl Search<'_> {
         let agreeing = |sample: &[u32]| -> Vec<u32> {
             let mut left = set.clone();
             for &f in &self.telling {
-                let matrix = self
-                    .fit_at(sample, f, Model::Rigid, DQuat::IDENTITY)
-                    .matrix();
+                let matrix = self.fit_at(sample, f, Model::Rigid, DQuat::IDENTITY).matrix();
                 left.retain(|&p| self.error(p, f, &matrix) <= self.tolerance);
             }
             left
@@ -397,15 +378,11 @@ impl Search<'_> {
 
     /// How far a set reaches across its longest direction: 0 on a line.
     fn width(&self, members: &[u32]) -> f64 {
-        let centre =
-            members.iter().map(|&p| self.all.at(0, p)).sum::<DVec3>() / members.len() as f64;
+        let centre = members.iter().map(|&p| self.all.at(0, p)).sum::<DVec3>() / members.len() as f64;
         let off = |p: &u32| self.all.at(0, *p) - centre;
         let far = |v: &DVec3| v.length_squared();
         let offs: Vec<DVec3> = members.iter().map(off).collect();
-        let longest = offs
-            .iter()
-            .copied()
-            .fold(DVec3::ZERO, |a, b| if far(&b) > far(&a) { b } else { a });
+        let longest = offs.iter().copied().fold(DVec3::ZERO, |a, b| if far(&b) > far(&a) { b } else { a });
         let along = longest.normalize_or_zero();
         let across = offs.iter().map(|v| (*v - along * v.dot(along)).length());
         across.fold(0.0, f64::max)
@@ -443,9 +420,8 @@ impl Search<'_> {
     fn merge(&mut self) {
         let mut members = self.parts.members();
         let count = self.parts.len();
-        let matrices: Vec<Vec<Matrix>> = (self.parts.transforms.par_iter())
-            .map(|fits| matrices(fits))
-            .collect();
+        let matrices: Vec<Vec<Matrix>> =
+            (self.parts.transforms.par_iter()).map(|fits| matrices(fits)).collect();
         let mut sorted: Vec<usize> = (1..count).collect();
         sorted.sort_by_key(|&p| (std::cmp::Reverse(members[p].len()), p));
         let mut into: Vec<Option<usize>> = vec![None; count];
@@ -459,8 +435,7 @@ impl Search<'_> {
             };
             let last = members[small][members[small].len() - 1];
             let (from, to) = (self.all.at(0, first), self.all.at(telling, first));
-            let near =
-                |(turn, shift): &Matrix| (*turn * from + *shift - to).length_squared() <= square;
+            let near = |(turn, shift): &Matrix| (*turn * from + *shift - to).length_squared() <= square;
             let candidates: Vec<usize> = (sorted[..i].par_iter().zip(&quick[..i]))
                 .with_min_len(4096)
                 .filter(|(_, matrix)| near(matrix))
@@ -507,15 +482,12 @@ impl Search<'_> {
             }
         }
         let mut used = used.into_iter();
-        self.parts
-            .transforms
-            .retain(|_| used.next().unwrap_or(false));
+        self.parts.transforms.retain(|_| used.next().unwrap_or(false));
     }
 
     /// Points with a neighbour in a part that fits them clearly better go there.
     fn swap(&mut self, triangles: &[u32]) {
-        let matrices: Vec<Vec<Matrix>> =
-            self.parts.transforms.iter().map(|f| matrices(f)).collect();
+        let matrices: Vec<Vec<Matrix>> = self.parts.transforms.iter().map(|f| matrices(f)).collect();
         let mut borders: Vec<(u32, u32)> = Vec::new();
         for triangle in triangles.chunks_exact(3) {
             for (i, &p) in triangle.iter().enumerate() {
@@ -549,15 +521,11 @@ impl Search<'_> {
 
     /// What is left over but follows a part that touches it, as far as the tolerance goes.
     fn adopt(&mut self, triangles: &[u32]) {
-        let matrices: Vec<Vec<Matrix>> =
-            self.parts.transforms.iter().map(|f| matrices(f)).collect();
+        let matrices: Vec<Vec<Matrix>> = self.parts.transforms.iter().map(|f| matrices(f)).collect();
         loop {
             let mut found: Vec<(u32, u32)> = Vec::new();
             for triangle in triangles.chunks_exact(3) {
-                for &p in triangle
-                    .iter()
-                    .filter(|&&p| self.parts.of[p as usize] == NONE)
-                {
+                for &p in triangle.iter().filter(|&&p| self.parts.of[p as usize] == NONE) {
                     for &q in triangle {
                         let part = self.parts.of[q as usize];
                         if part != NONE {

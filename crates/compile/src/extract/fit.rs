@@ -1,7 +1,8 @@
 //! The similarity transform that moves one set of points onto another with the least squares of distances.
 //!
-//! Rotations by the quaternion method: the best one is the eigenvector of the largest eigenvalue of a symmetric 4 × 4 matrix, which exists and is a
-//! proper rotation for any points, flat or few. Credit: B. Horn, Closed-form solution of absolute orientation using unit quaternions, 1987.
+//! Rotations by the quaternion method: the best one is the eigenvector of the largest eigenvalue of a
+//! symmetric 4 × 4 matrix, which exists and is a proper rotation for any points, flat or few. Credit: B.
+//! Horn, Closed-form solution of absolute orientation using unit quaternions, 1987.
 
 use glam::{DMat3, DQuat, DVec3};
 
@@ -18,18 +19,12 @@ pub struct Similarity {
 
 impl Similarity {
     /// Moves nothing.
-    pub const IDENTITY: Similarity = Similarity {
-        rotation: DQuat::IDENTITY,
-        scale: 1.0,
-        translation: DVec3::ZERO,
-    };
+    pub const IDENTITY: Similarity =
+        Similarity { rotation: DQuat::IDENTITY, scale: 1.0, translation: DVec3::ZERO };
 
     /// As a matrix and a vector, for many points.
     pub fn matrix(&self) -> (DMat3, DVec3) {
-        (
-            DMat3::from_quat(self.rotation) * self.scale,
-            self.translation,
-        )
+        (DMat3::from_quat(self.rotation) * self.scale, self.translation)
     }
 }
 
@@ -82,7 +77,8 @@ impl Sums {
         self.to_square += to.length_squared();
     }
 
-    /// The best transform. Where the points leave a rotation open (one, two, or all on a line), the one near `before`.
+    /// The best transform. Where the points leave a rotation open (one, two, or all on a line), the one near
+    /// `before`.
     pub fn fit(&self, model: Model, before: DQuat) -> Similarity {
         let Some((a, b)) = self.origin else {
             return Similarity::IDENTITY;
@@ -113,11 +109,7 @@ impl Sums {
             }
         }
         let translation = (b + to) - rotation * (a + from) * scale;
-        Similarity {
-            rotation,
-            scale,
-            translation,
-        }
+        Similarity { rotation, scale, translation }
     }
 }
 
@@ -126,12 +118,7 @@ fn best(cross: DMat3, size: f64, before: DQuat) -> (DQuat, f64) {
     // m[i][j] = Σ from_i · to_j
     let m = |i: usize, j: usize| cross.col(j)[i];
     let mut n = [[0.0; 4]; 4];
-    n[0] = [
-        m(0, 0) + m(1, 1) + m(2, 2),
-        m(1, 2) - m(2, 1),
-        m(2, 0) - m(0, 2),
-        m(0, 1) - m(1, 0),
-    ];
+    n[0] = [m(0, 0) + m(1, 1) + m(2, 2), m(1, 2) - m(2, 1), m(2, 0) - m(0, 2), m(0, 1) - m(1, 0)];
     n[1][1] = m(0, 0) - m(1, 1) - m(2, 2);
     n[1][2] = m(0, 1) + m(1, 0);
     n[1][3] = m(2, 0) + m(0, 2);
@@ -243,9 +230,7 @@ mod tests {
         let line: Vec<DVec3> = (0..5).map(|i| DVec3::X * f64::from(i)).collect();
         let found = fitted(&line, |p| p + DVec3::Y, Model::Rigid);
         assert!(found.rotation.angle_between(DQuat::IDENTITY) < 1e-6);
-        let flat: Vec<DVec3> = (0..9)
-            .map(|i| DVec3::new(f64::from(i % 3), f64::from(i / 3), 0.0))
-            .collect();
+        let flat: Vec<DVec3> = (0..9).map(|i| DVec3::new(f64::from(i % 3), f64::from(i / 3), 0.0)).collect();
         let turn = DQuat::from_rotation_y(1.0);
         let found = fitted(&flat, |p| turn * p, Model::Rigid);
         assert!(found.rotation.angle_between(turn) < 1e-6);

@@ -1,10 +1,12 @@
-//! Ids of parts that a file brings along: integers on faces or points, names of objects. Hints that are verified, never believed.
+//! Ids of parts that a file brings along: integers on faces or points, names of objects. Hints that are
+//! verified, never believed.
 
 use super::analyse::{Parts, Request, agreement, find};
 use super::{NONE, Trajectories};
 use std::collections::BTreeMap;
 
-/// Points that must move as their ids say, of those that have one, before an attribute is taken for one of ids.
+/// Points that must move as their ids say, of those that have one, before an attribute is taken for one of
+/// ids.
 const ENOUGH: f64 = 0.5;
 
 /// Something that may tell parts.
@@ -21,21 +23,13 @@ impl Hint {
     pub fn of_points(name: &str, values: &[i64]) -> Hint {
         let mut numbers = BTreeMap::new();
         let groups = values.iter().map(|&value| number(&mut numbers, value));
-        Hint {
-            name: name.to_owned(),
-            groups: groups.collect(),
-        }
+        Hint { name: name.to_owned(), groups: groups.collect() }
     }
 
-    /// From a value of each face; `counts` and `corners` as meshes have them. Points between faces of different values belong to no group, nor do
-    /// points of no face. Faces without a value and corners that are not there are passed over.
-    pub fn of_faces(
-        name: &str,
-        points: usize,
-        counts: &[u32],
-        corners: &[u32],
-        values: &[i64],
-    ) -> Hint {
+    /// From a value of each face; `counts` and `corners` as meshes have them. Points between faces of
+    /// different values belong to no group, nor do points of no face. Faces without a value and corners that
+    /// are not there are passed over.
+    pub fn of_faces(name: &str, points: usize, counts: &[u32], corners: &[u32], values: &[i64]) -> Hint {
         let mut numbers = BTreeMap::new();
         let mut groups: Vec<Option<u32>> = vec![None; points];
         let mut left = corners;
@@ -52,10 +46,7 @@ impl Hint {
                 }
             }
         }
-        Hint {
-            name: name.to_owned(),
-            groups: groups.into_iter().map(|g| g.unwrap_or(NONE)).collect(),
-        }
+        Hint { name: name.to_owned(), groups: groups.into_iter().map(|g| g.unwrap_or(NONE)).collect() }
     }
 }
 
@@ -82,8 +73,9 @@ pub struct Given {
     pub used: Option<usize>,
 }
 
-/// Finds the parts with the hint that agrees best with the motion, the first of several equal ones. Groups that do not move as one are analysed, as is
-/// everything if no hint agrees for more than half of its points. Work as of [`find`] and one fit per group.
+/// Finds the parts with the hint that agrees best with the motion, the first of several equal ones. Groups
+/// that do not move as one are analysed, as is everything if no hint agrees for more than half of its points.
+/// Work as of [`find`] and one fit per group.
 pub fn given(all: &Trajectories, request: &Request<'_>, hints: &[Hint]) -> Given {
     let mut best: Option<(f64, usize)> = None;
     for (i, hint) in hints.iter().enumerate() {

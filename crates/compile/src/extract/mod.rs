@@ -1,7 +1,7 @@
 //! Parts of a mesh that move as one, found from ids, from connectivity and from motion alone.
 //!
-//! A part is right or it is none: every point of it has been moved by the part's transform and compared in every frame. What no part explains
-//! is left over, for another method.
+//! A part is right or it is none: every point of it has been moved by the part's transform and compared in
+//! every frame. What no part explains is left over, for another method.
 
 mod analyse;
 mod fit;

@@ -1,6 +1,8 @@
-//! Nearest neighbours of many points in a space of a few dozen dimensions: a k-d tree over an order of the points.
+//! Nearest neighbours of many points in a space of a few dozen dimensions: a k-d tree over an order of the
+//! points.
 //!
-//! Its own, not a package's: points may coincide in any number, and what is found must not depend on anything but the points.
+//! Its own, not a package's: points may coincide in any number, and what is found must not depend on anything
+//! but the points.
 
 use rayon::prelude::*;
 
@@ -27,12 +29,7 @@ impl<'a> Tree<'a> {
     /// O(n log² n).
     pub fn new(points: &'a [f32], dimensions: usize) -> Tree<'a> {
         let count = points.len() / dimensions.max(1);
-        let mut tree = Tree {
-            points,
-            dimensions,
-            order: (0..count as u32).collect(),
-            axes: vec![0; count],
-        };
+        let mut tree = Tree { points, dimensions, order: (0..count as u32).collect(), axes: vec![0; count] };
         let mut ranges = vec![(0, count)];
         while let Some((start, end)) = ranges.pop() {
             let range = start..end;
@@ -42,9 +39,8 @@ impl<'a> Tree<'a> {
             let axis = tree.widest(&tree.order[range.clone()]);
             let middle = range.start + range.len() / 2;
             let at = |p: u32| points[p as usize * dimensions + axis];
-            tree.order[range.clone()].select_nth_unstable_by(range.len() / 2, |&a, &b| {
-                at(a).total_cmp(&at(b)).then(a.cmp(&b))
-            });
+            tree.order[range.clone()]
+                .select_nth_unstable_by(range.len() / 2, |&a, &b| at(a).total_cmp(&at(b)).then(a.cmp(&b)));
             tree.axes[middle] = axis as u8;
             ranges.push((start, middle));
             ranges.push((middle + 1, end));
@@ -81,10 +77,7 @@ impl<'a> Tree<'a> {
             .into_par_iter()
             .map(|p| {
                 let mut found = Vec::with_capacity(k + 1);
-                let from = From {
-                    point: p,
-                    at: self.point(p),
-                };
+                let from = From { point: p, at: self.point(p) };
                 self.visit(0..self.order.len(), &from, k, &mut found);
                 found.into_iter().map(|(_, p)| p).collect()
             })
@@ -95,22 +88,13 @@ impl<'a> Tree<'a> {
     pub fn nearest(&self, at: &[f32], k: usize) -> Vec<(f32, u32)> {
         let mut found = Vec::with_capacity(k + 1);
         if k > 0 {
-            let from = From {
-                point: u32::MAX,
-                at,
-            };
+            let from = From { point: u32::MAX, at };
             self.visit(0..self.order.len(), &from, k, &mut found);
         }
         found
     }
 
-    fn visit(
-        &self,
-        range: std::ops::Range<usize>,
-        from: &From<'_>,
-        k: usize,
-        found: &mut Vec<(f32, u32)>,
-    ) {
+    fn visit(&self, range: std::ops::Range<usize>, from: &From<'_>, k: usize, found: &mut Vec<(f32, u32)>) {
         if range.len() <= LEAF {
             for &p in &self.order[range] {
                 self.offer(p, from, k, found);

@@ -6,18 +6,13 @@ use glam::{DQuat, DVec3};
 /// A lump of `n` points around a place, none on a line with two others.
 fn lump(at: DVec3, n: usize, seed: usize) -> Vec<DVec3> {
     let of = |i: usize, k: usize| ((i * (7 + 4 * k) + seed * 13 + k * 5) % 31) as f64 / 31.0 - 0.5;
-    (0..n)
-        .map(|i| at + DVec3::new(of(i, 0), of(i, 1), of(i, 2)))
-        .collect()
+    (0..n).map(|i| at + DVec3::new(of(i, 0), of(i, 1), of(i, 2))).collect()
 }
 
 /// How part `i` stands in frame `f`: it falls, turns and drifts in its own way, from frame `start` on.
 fn motion(i: usize, f: usize, start: usize) -> (DQuat, DVec3) {
     let t = f.saturating_sub(start) as f64 * 0.1;
-    let (a, b) = (
-        (i * 37 % 17) as f64 / 17.0 - 0.5,
-        (i * 23 % 13) as f64 / 13.0 - 0.5,
-    );
+    let (a, b) = ((i * 37 % 17) as f64 / 17.0 - 0.5, (i * 23 % 13) as f64 / 13.0 - 0.5);
     let axis = DVec3::new(a, 0.3, b).normalize();
     let turn = DQuat::from_axis_angle(axis, t * (1.0 + a));
     (turn, DVec3::new(3.0 * a * t, -0.5 * t * t, 3.0 * b * t))
@@ -36,10 +31,7 @@ fn trajectories(rest: &[DVec3], moved: impl Fn(usize, usize, DVec3) -> DVec3) ->
 }
 
 fn asked(all: &Trajectories) -> Request<'static> {
-    Request {
-        tolerance: 1e-5 * all.diagonal(),
-        ..Request::default()
-    }
+    Request { tolerance: 1e-5 * all.diagonal(), ..Request::default() }
 }
 
 /// A wall of lumps that touch, in one order and numbered by lump.
@@ -54,19 +46,12 @@ fn wall(count: usize, points: usize) -> (Vec<DVec3>, Vec<usize>) {
     // Points in no order: nothing may depend on where they stand.
     let mut order: Vec<usize> = (0..rest.len()).collect();
     order.sort_by_key(|i| (i * 7919) % 10007);
-    (
-        order.iter().map(|&i| rest[i]).collect(),
-        order.iter().map(|&i| of[i]).collect(),
-    )
+    (order.iter().map(|&i| rest[i]).collect(), order.iter().map(|&i| of[i]).collect())
 }
 
 /// Each true part is one found part, and no two are the same one.
 fn assert_same(parts: &Parts, truth: &[usize]) {
-    let mut pairs: Vec<(usize, u32)> = truth
-        .iter()
-        .copied()
-        .zip(parts.of.iter().copied())
-        .collect();
+    let mut pairs: Vec<(usize, u32)> = truth.iter().copied().zip(parts.of.iter().copied()).collect();
     pairs.sort_unstable();
     pairs.dedup();
     let count = truth.iter().max().map_or(0, |m| m + 1);
@@ -87,11 +72,7 @@ fn assert_right(parts: &Parts, all: &Trajectories, tolerance: f64) {
         for (f, fit) in fits.iter().enumerate() {
             let (turn, shift) = fit.matrix();
             let off = turn * all.at(0, p as u32) + shift - all.at(f, p as u32);
-            assert!(
-                off.length() <= tolerance * (1.0 + 1e-9),
-                "{part} {f} {}",
-                off.length()
-            );
+            assert!(off.length() <= tolerance * (1.0 + 1e-9), "{part} {f} {}", off.length());
         }
     }
 }
@@ -141,10 +122,7 @@ fn f06_parts_with_the_same_motion_are_one() {
     assert_same(&find(&all, &asked(&all)), &truth);
     // Also where ids say that they are two.
     let groups: Vec<u32> = of.iter().map(|&i| i as u32).collect();
-    let request = Request {
-        groups: &groups,
-        ..asked(&all)
-    };
+    let request = Request { groups: &groups, ..asked(&all) };
     let parts = find(&all, &request);
     assert_same(&parts, &truth);
     assert!(parts.broken_groups.is_empty());
@@ -169,10 +147,7 @@ fn e14_shared_points_are_left_over_or_go_where_they_fit() {
     });
     let parts = find(&all, &asked(&all));
     let truth: Vec<usize> = of[..own].to_vec();
-    let lumps = Parts {
-        of: parts.of[..own].to_vec(),
-        ..parts.clone()
-    };
+    let lumps = Parts { of: parts.of[..own].to_vec(), ..parts.clone() };
     assert_same(&lumps, &truth);
     assert!(parts.of[own..].iter().all(|&part| part == NONE));
 }
@@ -186,10 +161,7 @@ fn e15_ids_are_taken_and_wrong_ones_are_analysed() {
     });
     // Lumps 0 and 1 carry one id but do not move as one.
     let groups: Vec<u32> = of.iter().map(|&i| i.max(1) as u32).collect();
-    let request = Request {
-        groups: &groups,
-        ..asked(&all)
-    };
+    let request = Request { groups: &groups, ..asked(&all) };
     let parts = find(&all, &request);
     assert_same(&parts, &of);
     assert_eq!(parts.broken_groups, [1]);
@@ -206,9 +178,7 @@ fn e14_the_hint_that_agrees_with_the_motion_is_used() {
     let corners = triangles(&of);
     let counts = vec![3; corners.len() / 3];
     let on_points: Vec<i64> = of.iter().map(|&i| 1000 - 7 * i as i64).collect();
-    let on_faces: Vec<i64> = (corners.chunks_exact(3))
-        .map(|t| on_points[t[0] as usize])
-        .collect();
+    let on_faces: Vec<i64> = (corners.chunks_exact(3)).map(|t| on_points[t[0] as usize]).collect();
     let wrong: Vec<i64> = (0..of.len() as i64).map(|p| p % 5).collect();
     let hints = [
         ids::Hint::of_points("material", &wrong),
@@ -226,11 +196,7 @@ fn e14_the_hint_that_agrees_with_the_motion_is_used() {
     for p in (0..of.len()).filter(|&p| of[p] < 2).step_by(2) {
         swapped[p] = 1000 - 7 * (1 - of[p]) as i64;
     }
-    let given = ids::given(
-        &all,
-        &asked(&all),
-        &[ids::Hint::of_points("swapped", &swapped)],
-    );
+    let given = ids::given(&all, &asked(&all), &[ids::Hint::of_points("swapped", &swapped)]);
     assert_eq!(given.used, Some(0));
     assert_eq!(given.parts.broken_groups.len(), 2);
     assert_same(&given.parts, &of);
@@ -271,9 +237,7 @@ fn triangles(of: &[usize]) -> Vec<u32> {
     let count = of.iter().max().map_or(0, |m| m + 1);
     let mut out = Vec::new();
     for i in 0..count {
-        let members: Vec<u32> = (0..of.len() as u32)
-            .filter(|&p| of[p as usize] == i)
-            .collect();
+        let members: Vec<u32> = (0..of.len() as u32).filter(|&p| of[p as usize] == i).collect();
         for t in members.windows(3) {
             out.extend_from_slice(t);
         }
@@ -295,10 +259,7 @@ fn e08_mirrored_growing_and_dying_parts_are_parts() {
         turn * at * scale(of[p], f) + shift
     });
     let triangles = triangles(&of);
-    let request = Request {
-        triangles: &triangles,
-        ..asked(&all)
-    };
+    let request = Request { triangles: &triangles, ..asked(&all) };
     let parts = find(&all, &request);
     assert_same(&parts, &of);
     assert_right(&parts, &all, 1e-5 * all.diagonal());
@@ -314,10 +275,7 @@ fn lines_pairs_and_single_points() {
         turn * at + shift
     });
     let corners = [0, 1, 2, 2, 3, 4];
-    let request = Request {
-        triangles: &corners,
-        ..asked(&all)
-    };
+    let request = Request { triangles: &corners, ..asked(&all) };
     let parts = find(&all, &request);
     assert_right(&parts, &all, request.tolerance);
     // A line that is connected moves as one; its turn about itself is never seen, so there is none.

@@ -1,7 +1,7 @@
 //! A sample of an attribute as a value per corner, whatever its scope and whether it is indexed.
 //!
-//! Files can have too few values or indices out of range. Such elements get the default value; they are counted, so that the
-//! caller can say so once.
+//! Files can have too few values or indices out of range. Such elements get the default value; they are
+//! counted, so that the caller can say so once.
 
 use meshreel_scene::Scope;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -40,12 +40,7 @@ pub struct Expand<'a, T> {
 impl<'a, T: Copy + Default> Expand<'a, T> {
     /// Values, or a palette with one index per element.
     pub fn new(scope: Scope, values: &'a [T], indices: Option<&'a [u32]>) -> Expand<'a, T> {
-        Expand {
-            scope,
-            values,
-            indices,
-            bad: AtomicU64::new(0),
-        }
+        Expand { scope, values, indices, bad: AtomicU64::new(0) }
     }
 
     /// The value at a corner of a face and the point there; the default where the file has none.
@@ -82,8 +77,8 @@ impl<'a, T: Copy + Default> Expand<'a, T> {
         matches!(self.scope, Scope::Uniform | Scope::FaceVarying)
     }
 
-    /// Whether there are as many values, or indices, as the scope asks for. More than that is as wrong as fewer: the values
-    /// then belong to something else. `Err` is a sentence for a remark.
+    /// Whether there are as many values, or indices, as the scope asks for. More than that is as wrong as
+    /// fewer: the values then belong to something else. `Err` is a sentence for a remark.
     pub fn check(&self, elements: Elements) -> Result<(), String> {
         let need = elements.of(self.scope);
         let (have, what) = match self.indices {
@@ -93,10 +88,7 @@ impl<'a, T: Copy + Default> Expand<'a, T> {
         if have != need {
             return Err(format!("{have} {what} where {need} are needed"));
         }
-        if let Some(bad) = self
-            .indices
-            .and_then(|i| i.iter().find(|&&i| i as usize >= self.values.len()))
-        {
+        if let Some(bad) = self.indices.and_then(|i| i.iter().find(|&&i| i as usize >= self.values.len())) {
             return Err(format!("index {bad} into {} values", self.values.len()));
         }
         Ok(())
@@ -116,11 +108,7 @@ impl<'a, T: Copy + Default> Expand<'a, T> {
 mod tests {
     use super::*;
 
-    const ALL: Elements = Elements {
-        faces: 2,
-        points: 4,
-        corners: 6,
-    };
+    const ALL: Elements = Elements { faces: 2, points: 4, corners: 6 };
 
     #[test]
     fn each_scope_looks_where_it_should() {

@@ -1,8 +1,9 @@
-//! Faces that stand on the same points: repeats, which say nothing new, and opposites, the two sides of a leaf card or of a sheet whose
-//! sides share their points.
+//! Faces that stand on the same points: repeats, which say nothing new, and opposites, the two sides of a
+//! leaf card or of a sheet whose sides share their points.
 //!
-//! A face *repeats* another where it names the same points in the same cyclic order, and is *opposite* to it where it names them in the
-//! reverse order. A face that names a point twice does neither. Meshes without such faces, nearly all, cost one sort of a number per face.
+//! A face *repeats* another where it names the same points in the same cyclic order, and is *opposite* to it
+//! where it names them in the reverse order. A face that names a point twice does neither. Meshes without
+//! such faces, nearly all, cost one sort of a number per face.
 
 use super::faces::{Face, Faces};
 use std::cmp::Ordering;
@@ -11,13 +12,15 @@ use std::collections::HashMap;
 /// The faces of a mesh that are not alone on their points.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Doubles {
-    /// Such faces, those on the same points one after the other, repeats next to each other, each in the order of the file.
+    /// Such faces, those on the same points one after the other, repeats next to each other, each in the
+    /// order of the file.
     list: Vec<Double>,
     /// How many faces stand on the same points, along the list.
     sizes: Vec<usize>,
 }
 
-/// One of them. Its canonical order begins at its smallest point and goes on to the smaller neighbour of that.
+/// One of them. Its canonical order begins at its smallest point and goes on to the smaller neighbour of
+/// that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Double {
     /// Its place among the usable faces.
@@ -43,10 +46,8 @@ impl Double {
 impl Doubles {
     /// Finds them.
     pub fn new(faces: &Faces) -> Doubles {
-        let mut by_sum: Vec<(u64, u32)> = (0..)
-            .zip(&faces.list)
-            .map(|(at, face)| (sum(&faces.corner_point[face.range()]), at))
-            .collect();
+        let mut by_sum: Vec<(u64, u32)> =
+            (0..).zip(&faces.list).map(|(at, face)| (sum(&faces.corner_point[face.range()]), at)).collect();
         by_sum.sort_unstable();
         let mut list: Vec<Double> = Vec::new();
         for same in by_sum.chunk_by(|a, b| a.0 == b.0).filter(|c| c.len() > 1) {
@@ -58,8 +59,7 @@ impl Doubles {
             order.then(a.face.cmp(&b.face))
         });
         let mut out = Doubles::default();
-        let alike =
-            |a: &Double, b: &Double| points(faces, a).cmp(points(faces, b)) == Ordering::Equal;
+        let alike = |a: &Double, b: &Double| points(faces, a).cmp(points(faces, b)) == Ordering::Equal;
         for same in list.chunk_by(alike).filter(|c| c.len() > 1) {
             out.list.extend(same);
             out.sizes.push(same.len());
@@ -78,8 +78,8 @@ impl Doubles {
     }
 }
 
-/// Numbers in the file of the faces that say nothing new: each repeats the first face of its material on its points, whose corners have the
-/// same vertices. Ascending.
+/// Numbers in the file of the faces that say nothing new: each repeats the first face of its material on its
+/// points, whose corners have the same vertices. Ascending.
 pub fn repeats(faces: &Faces, corner_vertex: &[u32], face_material: &[u32]) -> Vec<u32> {
     let doubles = Doubles::new(faces);
     let mut out = Vec::new();
@@ -91,8 +91,7 @@ pub fn repeats(faces: &Faces, corner_vertex: &[u32], face_material: &[u32]) -> V
             let material = face_material[own.number as usize];
             let earlier = *first.entry((double.backward, material)).or_insert(double);
             let other = &faces.list[earlier.face as usize];
-            let vertex =
-                |double: &Double, face: &Face, k| corner_vertex[double.corner(face, k) as usize];
+            let vertex = |double: &Double, face: &Face, k| corner_vertex[double.corner(face, k) as usize];
             let same = |k: u32| vertex(double, own, k) == vertex(earlier, other, k);
             if earlier.face != double.face && (0..own.count).all(same) {
                 out.push(own.number);
@@ -124,11 +123,7 @@ fn double(faces: &Faces, face: u32) -> Option<Double> {
     }
     let n = own.len();
     let start = own.iter().position(|&p| p == sorted[0])?;
-    Some(Double {
-        face,
-        start: start as u32,
-        backward: own[(start + n - 1) % n] < own[(start + 1) % n],
-    })
+    Some(Double { face, start: start as u32, backward: own[(start + n - 1) % n] < own[(start + 1) % n] })
 }
 
 /// How many points a face has, and which, in canonical order.
@@ -144,15 +139,9 @@ mod tests {
 
     #[test]
     fn repeats_and_opposites_are_found() {
-        // A quad, a triangle, the quad turned, the quad's other side, other quads on its points, a face with a point twice, and that again.
-        let quads = [
-            [0, 1, 2, 3],
-            [2, 3, 0, 1],
-            [3, 2, 1, 0],
-            [0, 2, 1, 3],
-            [0, 1, 0, 2],
-            [0, 1, 0, 2],
-        ];
+        // A quad, a triangle, the quad turned, the quad's other side, other quads on its points, a face with
+        // a point twice, and that again.
+        let quads = [[0, 1, 2, 3], [2, 3, 0, 1], [3, 2, 1, 0], [0, 2, 1, 3], [0, 1, 0, 2], [0, 1, 0, 2]];
         let mut counts = vec![4; 6];
         counts.insert(1, 3);
         let mut indices = quads.concat();
@@ -165,8 +154,7 @@ mod tests {
         assert_eq!(found, [(0, false), (2, false), (3, true)]);
         // Corners in canonical order are of the same points.
         for k in 0..4 {
-            let of =
-                |d: &Double| faces.corner_point[d.corner(&faces.list[d.face as usize], k) as usize];
+            let of = |d: &Double| faces.corner_point[d.corner(&faces.list[d.face as usize], k) as usize];
             assert!(sets[0].iter().all(|d| of(d) == k), "{k}");
         }
     }
@@ -174,9 +162,7 @@ mod tests {
     #[test]
     fn a_repeat_has_the_vertices_and_the_material_of_the_first() {
         // Repeats turned, with a vertex of its own, of another material, of the other side.
-        let indices = [
-            0, 1, 2, 1, 2, 0, 0, 1, 2, 0, 1, 2, 2, 1, 0, 0, 2, 1, 0, 1, 2,
-        ];
+        let indices = [0, 1, 2, 1, 2, 0, 0, 1, 2, 0, 1, 2, 2, 1, 0, 0, 2, 1, 0, 1, 2];
         let faces = Faces::new(&[3; 7], &indices, 3);
         let mut vertex: Vec<u32> = faces.corner_point.clone();
         vertex[6] = 3;

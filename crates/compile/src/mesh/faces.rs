@@ -1,7 +1,8 @@
 //! Which faces of a file can be used: the one place that reads counts and indices as they come.
 //!
-//! A face is kept when it has at least three corners and every corner names a point. Others are dropped and counted by
-//! reason; the corners they own are still skipped, so that the corner numbers of all other faces stay the file's.
+//! A face is kept when it has at least three corners and every corner names a point. Others are dropped and
+//! counted by reason; the corners they own are still skipped, so that the corner numbers of all other faces
+//! stay the file's.
 
 use crate::mesh::normals::NO_GROUP;
 
@@ -83,10 +84,7 @@ impl Faces {
             list: Vec::with_capacity(usable),
             corner_point: vec![NO_POINT; indices.len()],
             points,
-            dropped: Dropped {
-                overrun: (counts.len() - usable) as u64,
-                ..Dropped::default()
-            },
+            dropped: Dropped { overrun: (counts.len() - usable) as u64, ..Dropped::default() },
         };
         let mut first = 0usize;
         for (number, &count) in counts[..usable].iter().enumerate() {
@@ -104,11 +102,7 @@ impl Faces {
                 for (to, &p) in faces.corner_point[first..first + count].iter_mut().zip(own) {
                     *to = p as u32;
                 }
-                faces.list.push(Face {
-                    number: number as u32,
-                    first: first as u32,
-                    count: count as u32,
-                });
+                faces.list.push(Face { number: number as u32, first: first as u32, count: count as u32 });
             }
             first += count;
         }
@@ -130,28 +124,11 @@ mod tests {
         let counts = [3, -4, 0, 2, 3, 3, 5];
         let indices = [0, 1, 2, 0, 1, 0, 9, 1, 3, 2, 1, 0, 0];
         let faces = Faces::new(&counts, &indices, 4);
-        let kept: Vec<_> = faces
-            .list
-            .iter()
-            .map(|f| (f.number, f.first, f.count))
-            .collect();
+        let kept: Vec<_> = faces.list.iter().map(|f| (f.number, f.first, f.count)).collect();
         assert_eq!(kept, [(0, 0, 3), (5, 8, 3)]);
-        assert_eq!(
-            faces.dropped,
-            Dropped {
-                few: 3,
-                range: 1,
-                overrun: 1
-            }
-        );
+        assert_eq!(faces.dropped, Dropped { few: 3, range: 1, overrun: 1 });
         assert_eq!(faces.dropped.total(), 5);
-        assert!(
-            faces
-                .dropped
-                .sentence()
-                .unwrap()
-                .contains("3 with fewer than three")
-        );
+        assert!(faces.dropped.sentence().unwrap().contains("3 with fewer than three"));
         assert_eq!(faces.corner_point[0..3], [0, 1, 2]);
         assert!(faces.corner_point[3..8].iter().all(|&p| p == NO_POINT));
         assert_eq!(faces.corner_point[8..11], [3, 2, 1]);

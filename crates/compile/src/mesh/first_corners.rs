@@ -1,10 +1,12 @@
-//! Where the faces of the source begin, and which of them their triangles do not tell: what `extract` needs to give the very same polygons.
+//! Where the faces of the source begin, and which of them their triangles do not tell: what `extract` needs
+//! to give the very same polygons.
 
 use crate::mesh::faces::Faces;
 use meshreel_codec::source_faces::trace;
 use meshreel_codec::source_map::{OtherFace, SourceMap};
 
-/// Bytes of other faces that are kept, per vertex and index: beyond that they come back as far as their triangles tell.
+/// Bytes of other faces that are kept, per vertex and index: beyond that they come back as far as their
+/// triangles tell.
 const MOST: usize = 4;
 
 /// What is known of the corners of the file.
@@ -17,7 +19,9 @@ pub struct Corners<'a> {
     pub material: &'a [u32],
 }
 
-/// `starts` and `others` of the source map of a mesh, of which vertices and triangles are known, with its triangles. Then the usable faces, and counts and points of all faces; `flip`: they turn the other way than the triangles do.
+/// `starts` and `others` of the source map of a mesh, of which vertices and triangles are known, with its
+/// triangles. Then the usable faces, and counts and points of all faces; `flip`: they turn the other way than
+/// the triangles do.
 pub fn find(
     (map, indices_now): (&SourceMap, &[u32]),
     faces: &Faces,
@@ -71,12 +75,8 @@ pub fn find(
         }
         starts.extend((own..next).map(|_| 0));
         let of_corner = |k: usize| match is_usable {
-            true => now
-                .get(corners.vertex[range.start + order(k)] as usize)
-                .copied(),
-            false => {
-                (of_point.get(usize::try_from(wanted(k)).ok()?).copied()).filter(|v| *v != u32::MAX)
-            }
+            true => now.get(corners.vertex[range.start + order(k)] as usize).copied(),
+            false => (of_point.get(usize::try_from(wanted(k)).ok()?).copied()).filter(|v| *v != u32::MAX),
         };
         let vertices: Option<Vec<u32>> = (0..count).map(of_corner).collect();
         // Those that name points that are not there are gone for good.

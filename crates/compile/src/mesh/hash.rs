@@ -1,4 +1,5 @@
-//! A fast hash of a few `u32`, for tables that compare the values themselves: what it returns decides nothing but speed.
+//! A fast hash of a few `u32`, for tables that compare the values themselves: what it returns decides nothing
+//! but speed.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
@@ -74,9 +75,7 @@ mod tests {
     #[test]
     fn small_numbers_spread() {
         let hash = Folded::new();
-        let low: HashSet<u64> = (0..4096u32)
-            .map(|i| hash.words([i, 0, i / 7]) & 0xFFFF)
-            .collect();
+        let low: HashSet<u64> = (0..4096u32).map(|i| hash.words([i, 0, i / 7]) & 0xFFFF).collect();
         // 4096 random picks of 65536 leave about 3970 different ones.
         assert!(low.len() > 3700, "{}", low.len());
     }

@@ -1,7 +1,7 @@
 //! Materials from face sets: each face belongs to one, the faces in no set to a nameless one.
 //!
-//! The id is the first number in the set's name (`mtl_07_glass` → 7), else the set's place in the order. A face in several
-//! sets belongs to the first of them.
+//! The id is the first number in the set's name (`mtl_07_glass` → 7), else the set's place in the order. A
+//! face in several sets belongs to the first of them.
 
 /// A material of a mesh.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,31 +17,22 @@ pub struct Material {
 pub struct Assignment {
     /// Per face of the file an index into `materials`.
     pub face_material: Vec<u32>,
-    /// Materials in the order of the sets; that of faces in no set comes last. Each has at least one face, except that a
-    /// mesh without faces has the nameless one.
+    /// Materials in the order of the sets; that of faces in no set comes last. Each has at least one face,
+    /// except that a mesh without faces has the nameless one.
     pub materials: Vec<Material>,
     /// Sentences for remarks.
     pub remarks: Vec<String>,
 }
 
 /// Assigns materials to `faces` faces from sets given by name and face numbers.
-pub fn assign<'a>(
-    sets: impl IntoIterator<Item = (&'a str, &'a [i32])>,
-    faces: usize,
-) -> Assignment {
-    let mut out = Assignment {
-        face_material: vec![ABSENT; faces],
-        ..Assignment::default()
-    };
+pub fn assign<'a>(sets: impl IntoIterator<Item = (&'a str, &'a [i32])>, faces: usize) -> Assignment {
+    let mut out = Assignment { face_material: vec![ABSENT; faces], ..Assignment::default() };
     let mut free = faces;
     for (order, (name, members)) in sets.into_iter().enumerate() {
         let material = out.materials.len() as u32;
         let (mut taken, mut outside, mut shared) = (0u64, 0u64, 0u64);
         for &face in members {
-            match usize::try_from(face)
-                .ok()
-                .and_then(|f| out.face_material.get_mut(f))
-            {
+            match usize::try_from(face).ok().and_then(|f| out.face_material.get_mut(f)) {
                 None => outside += 1,
                 Some(slot) if *slot == ABSENT => {
                     *slot = material;
@@ -52,9 +43,8 @@ pub fn assign<'a>(
             }
         }
         if outside > 0 {
-            out.remarks.push(format!(
-                "face set {name:?}: {outside} face numbers that do not exist are ignored"
-            ));
+            out.remarks
+                .push(format!("face set {name:?}: {outside} face numbers that do not exist are ignored"));
         }
         if shared > 0 {
             out.remarks.push(format!(
@@ -63,27 +53,19 @@ pub fn assign<'a>(
         }
         if taken > 0 {
             free -= taken as usize;
-            out.materials.push(Material {
-                id: first_number(name).unwrap_or(order as u32),
-                name: name.to_owned(),
-            });
+            out.materials
+                .push(Material { id: first_number(name).unwrap_or(order as u32), name: name.to_owned() });
         }
     }
     if free > 0 || out.materials.is_empty() {
         let rest = out.materials.len() as u32;
-        out.face_material
-            .iter_mut()
-            .filter(|m| **m == ABSENT)
-            .for_each(|m| *m = rest);
+        out.face_material.iter_mut().filter(|m| **m == ABSENT).for_each(|m| *m = rest);
         // A number that no set has: the rest must not look like one of them.
         let mut id = rest;
         while out.materials.iter().any(|m| m.id == id) {
             id = id.wrapping_add(1);
         }
-        out.materials.push(Material {
-            id,
-            name: String::new(),
-        });
+        out.materials.push(Material { id, name: String::new() });
     }
     out
 }
@@ -94,9 +76,7 @@ const ABSENT: u32 = u32::MAX;
 fn first_number(name: &str) -> Option<u32> {
     let begin = name.find(|c: char| c.is_ascii_digit())?;
     let digits = &name[begin..];
-    let end = digits
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(digits.len());
+    let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
     digits[..end].parse().ok()
 }
 
@@ -105,11 +85,7 @@ mod tests {
     use super::*;
 
     fn ids(assignment: &Assignment) -> Vec<(u32, &str)> {
-        assignment
-            .materials
-            .iter()
-            .map(|m| (m.id, m.name.as_str()))
-            .collect()
+        assignment.materials.iter().map(|m| (m.id, m.name.as_str())).collect()
     }
 
     #[test]
@@ -128,12 +104,8 @@ mod tests {
 
     #[test]
     fn first_set_wins_rest_gets_its_own() {
-        let sets: [(&str, &[i32]); 4] = [
-            ("m5", &[0, 1, 1]),
-            ("empty", &[]),
-            ("glass", &[1, 2, -1, 99]),
-            ("lost", &[0, 2]),
-        ];
+        let sets: [(&str, &[i32]); 4] =
+            [("m5", &[0, 1, 1]), ("empty", &[]), ("glass", &[1, 2, -1, 99]), ("lost", &[0, 2])];
         let a = assign(sets, 5);
         assert_eq!(a.face_material, [0, 0, 1, 2, 2]);
         assert_eq!(ids(&a), [(5, "m5"), (2, "glass"), (3, "")]);

@@ -1,4 +1,5 @@
-//! Passes over one mesh, in the order of [`crate::plan`]: each one file and each functions of slices; no files, no shared state.
+//! Passes over one mesh, in the order of [`crate::plan`]: each one file and each functions of slices; no
+//! files, no shared state.
 
 pub mod attributes;
 pub mod doubles;

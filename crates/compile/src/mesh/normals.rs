@@ -1,16 +1,18 @@
 //! Smooth normals where the file has none.
 //!
-//! Every corner adds the unit normal of its face, weighted with the interior angle there (G. Thürmer, C. Wüthrich, *Computing
-//! vertex normals from polygonal facets*, 1998), so that the result does not depend on how faces are cut: it is computed
-//! on the file's polygons, before triangulation. Face normals are M. Newell's; concave corners count with their angle
-//! above 180°. Sums are in f64 and in corner order, hence the same on every run.
+//! Every corner adds the unit normal of its face, weighted with the interior angle there (G. Thürmer, C.
+//! Wüthrich, *Computing vertex normals from polygonal facets*, 1998), so that the result does not depend on
+//! how faces are cut: it is computed on the file's polygons, before triangulation. Face normals are M.
+//! Newell's; concave corners count with their angle above 180°. Sums are in f64 and in corner order, hence
+//! the same on every run.
 //!
-//! Corners that share a normal form a *group*: all corners of a point, or with a crease angle the corners of a point that
-//! are connected over edges which are less sharp. Without one, the corners of a point of faces whose other side stands on the
-//! same points are parted too: those of two faces stay together that go opposite ways along an edge and are not each other's other side.
+//! Corners that share a normal form a *group*: all corners of a point, or with a crease angle the corners of
+//! a point that are connected over edges which are less sharp. Without one, the corners of a point of faces
+//! whose other side stands on the same points are parted too: those of two faces stay together that go
+//! opposite ways along an edge and are not each other's other side.
 //!
-//! Where the weighted normals of a group cancel each other, down to `CANCELLED` of the sum of the weights, none is defined
-//! (`docs/PROMISE.md`); the group then has that of its first face.
+//! Where the weighted normals of a group cancel each other, down to `CANCELLED` of the sum of the weights,
+//! none is defined (`docs/PROMISE.md`); the group then has that of its first face.
 
 use super::doubles::Doubles;
 use super::faces::Faces;
@@ -19,8 +21,9 @@ use meshreel_scene::Winding;
 /// Group of a corner that belongs to no usable face.
 pub const NO_GROUP: u32 = u32::MAX;
 
-/// Length of a sum of weighted unit normals, as part of the sum of their weights, below which it is what rounding left over. Well below
-/// the 1e-6 at which nothing is promised any more, so that two ways to compute a sum cannot disagree where something is.
+/// Length of a sum of weighted unit normals, as part of the sum of their weights, below which it is what
+/// rounding left over. Well below the 1e-6 at which nothing is promised any more, so that two ways to compute
+/// a sum cannot disagree where something is.
 const CANCELLED: f64 = 1e-9;
 
 /// Which corners share a normal.
@@ -34,9 +37,9 @@ pub struct Groups {
     pub parted: bool,
 }
 
-/// Smoothing groups. `angle` in degrees: edges where the normals of the two faces differ by more are hard; none or ≥ 180: the
-/// groups are the points, but for the two sides of faces on the same points. Boundary edges, edges of more than two faces and edges
-/// whose faces turn different ways are hard.
+/// Smoothing groups. `angle` in degrees: edges where the normals of the two faces differ by more are hard;
+/// none or ≥ 180: the groups are the points, but for the two sides of faces on the same points. Boundary
+/// edges, edges of more than two faces and edges whose faces turn different ways are hard.
 pub fn smooth_groups(positions: &[[f32; 3]], faces: &Faces, angle: Option<f64>) -> Groups {
     let Some(angle) = angle.filter(|a| *a < 180.0) else {
         return sides(faces);
@@ -52,16 +55,9 @@ pub fn smooth_groups(positions: &[[f32; 3]], faces: &Faces, angle: Option<f64>) 
     let mut edges: Vec<(u32, u32, u32)> = Vec::with_capacity(corners);
     for (number, face) in faces.list.iter().enumerate() {
         let range = face.range();
-        face_normals.push(unit(face_normal(
-            positions,
-            &faces.corner_point[range.clone()],
-        )));
+        face_normals.push(unit(face_normal(positions, &faces.corner_point[range.clone()])));
         for c in range.clone() {
-            let after = if c + 1 == range.end {
-                range.start
-            } else {
-                c + 1
-            };
+            let after = if c + 1 == range.end { range.start } else { c + 1 };
             next[c] = after as u32;
             normal_of_corner_face[c] = number as u32;
             let (a, b) = (faces.corner_point[c], faces.corner_point[after]);
@@ -95,14 +91,9 @@ pub fn smooth_groups(positions: &[[f32; 3]], faces: &Faces, angle: Option<f64>) 
 /// The points, of which those on both sides of a face are parted.
 fn sides(faces: &Faces) -> Groups {
     let doubles = Doubles::new(faces);
-    let two_sided =
-        || (doubles.sets()).filter(|set| set[0].backward != set[set.len() - 1].backward);
+    let two_sided = || (doubles.sets()).filter(|set| set[0].backward != set[set.len() - 1].backward);
     if two_sided().next().is_none() {
-        return Groups {
-            corner: faces.corner_point.clone(),
-            count: faces.points,
-            parted: false,
-        };
+        return Groups { corner: faces.corner_point.clone(), count: faces.points, parted: false };
     }
     let mut marked = vec![false; faces.points];
     // Faces on the same points have the same number.
@@ -125,17 +116,14 @@ fn sides(faces: &Faces) -> Groups {
             shape[double.face as usize] = set[0].face;
         }
     }
-    // Edges at such points: both points, whether it is walked from the smaller, the face's number, and its corners at both points.
+    // Edges at such points: both points, whether it is walked from the smaller, the face's number, and its
+    // corners at both points.
     let mut edges: Vec<(u32, u32, bool, u32, [u32; 2])> = Vec::new();
     let mut first_corner = vec![NO_GROUP; faces.points];
     for (face, &shape) in faces.list.iter().zip(&shape) {
         let range = face.range();
         for c in range.clone() {
-            let d = if c + 1 == range.end {
-                range.start
-            } else {
-                c + 1
-            };
+            let d = if c + 1 == range.end { range.start } else { c + 1 };
             let [a, b] = [c, d].map(|c| faces.corner_point[c]);
             if !marked[a as usize] {
                 let first = &mut first_corner[a as usize];
@@ -154,7 +142,8 @@ fn sides(faces: &Faces) -> Groups {
     edges.sort_unstable();
     for same in edges.chunk_by(|x, y| (x.0, x.1) == (y.0, y.1)) {
         let (back, forth) = same.split_at(same.partition_point(|e| !e.2));
-        // Everything is joined with what goes the other way and is not its other side: two of those reach all that can be reached.
+        // Everything is joined with what goes the other way and is not its other side: two of those reach all
+        // that can be reached.
         for (one, others) in [(back, forth), (forth, back)] {
             let Some(first) = others.first() else {
                 continue;
@@ -178,12 +167,7 @@ fn sides(faces: &Faces) -> Groups {
 }
 
 /// Unit normal of each group, pointing outside. Groups without faces of any area get +z.
-pub fn normals(
-    positions: &[[f32; 3]],
-    faces: &Faces,
-    winding: Winding,
-    groups: &Groups,
-) -> Vec<[f64; 3]> {
+pub fn normals(positions: &[[f32; 3]], faces: &Faces, winding: Winding, groups: &Groups) -> Vec<[f64; 3]> {
     let mut sums = vec![[0f64; 3]; groups.count];
     let mut weights = vec![0f64; groups.count];
     let mut local: Vec<[f64; 3]> = Vec::new();
@@ -232,9 +216,7 @@ pub fn normals(
             }
         }
     }
-    sums.iter()
-        .map(|&s| unit(s).map_or([0.0, 0.0, 1.0], |n| n.map(|v| sign * v)))
-        .collect()
+    sums.iter().map(|&s| unit(s).map_or([0.0, 0.0, 1.0], |n| n.map(|v| sign * v))).collect()
 }
 
 /// Interior angle of a face with normal `n` at `p`, in radians, 0 … 2π.
@@ -245,11 +227,7 @@ fn interior_angle(before: [f64; 3], p: [f64; 3], after: [f64; 3], n: [f64; 3]) -
     let angle = sine.atan2(cosine);
     // Where the edges fall together the sign of the sine is noise; such a spike has the angle 0.
     let straight = sine <= 1e-9 * (dot(u, u) * dot(v, v)).sqrt();
-    if !straight && dot(c, n) < 0.0 {
-        std::f64::consts::TAU - angle
-    } else {
-        angle
-    }
+    if !straight && dot(c, n) < 0.0 { std::f64::consts::TAU - angle } else { angle }
 }
 
 /// Twice the vector area, following the file's winding.
@@ -285,11 +263,7 @@ fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
 }
 
 fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
-    [
-        a[1] * b[2] - a[2] * b[1],
-        a[2] * b[0] - a[0] * b[2],
-        a[0] * b[1] - a[1] * b[0],
-    ]
+    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
 /// Union–find; the smallest member is the root.
@@ -312,11 +286,7 @@ impl Sets {
 
     /// Numbers the sets of corners that have a point.
     fn groups(mut self, corner_point: &[u32]) -> Groups {
-        let mut groups = Groups {
-            corner: vec![NO_GROUP; corner_point.len()],
-            count: 0,
-            parted: true,
-        };
+        let mut groups = Groups { corner: vec![NO_GROUP; corner_point.len()], count: 0, parted: true };
         for c in 0..corner_point.len() {
             if corner_point[c] == NO_GROUP {
                 continue;
@@ -349,9 +319,7 @@ mod tests {
         [-1., 1., 1.],
     ];
     /// Counter-clockwise from outside.
-    const CUBE_FACES: [i32; 24] = [
-        0, 3, 2, 1, 4, 5, 6, 7, 0, 1, 5, 4, 2, 3, 7, 6, 1, 2, 6, 5, 0, 4, 7, 3,
-    ];
+    const CUBE_FACES: [i32; 24] = [0, 3, 2, 1, 4, 5, 6, 7, 0, 1, 5, 4, 2, 3, 7, 6, 1, 2, 6, 5, 0, 4, 7, 3];
 
     fn close(a: [f64; 3], b: [f64; 3]) -> bool {
         (0..3).all(|k| (a[k] - b[k]).abs() < 1e-6)
@@ -397,18 +365,10 @@ mod tests {
     #[test]
     fn concave_corners_weigh_more_than_half_a_turn() {
         // An L in the plane: six interior angles, 90° five times and 270° once.
-        let p: [[f64; 3]; 6] = [
-            [0., 0., 0.],
-            [2., 0., 0.],
-            [2., 1., 0.],
-            [1., 1., 0.],
-            [1., 2., 0.],
-            [0., 2., 0.],
-        ];
+        let p: [[f64; 3]; 6] =
+            [[0., 0., 0.], [2., 0., 0.], [2., 1., 0.], [1., 1., 0.], [1., 2., 0.], [0., 2., 0.]];
         let angles: Vec<f64> = (0..6)
-            .map(|i| {
-                interior_angle(p[(i + 5) % 6], p[i], p[(i + 1) % 6], [0., 0., 1.]).to_degrees()
-            })
+            .map(|i| interior_angle(p[(i + 5) % 6], p[i], p[(i + 1) % 6], [0., 0., 1.]).to_degrees())
             .collect();
         for (angle, expected) in angles.iter().zip([90., 90., 90., 270., 90., 90.]) {
             assert!((angle - expected).abs() < 1e-9, "{angles:?}");
@@ -421,11 +381,7 @@ mod tests {
         let mut points = Vec::new();
         for y in 0..3 {
             for x in 0..3 {
-                points.push(if x < 2 {
-                    [x as f32, y as f32, 0.]
-                } else {
-                    [1., y as f32, 1.]
-                });
+                points.push(if x < 2 { [x as f32, y as f32, 0.] } else { [1., y as f32, 1.] });
             }
         }
         let quads = [0, 1, 4, 3, 1, 2, 5, 4, 3, 4, 7, 6, 4, 5, 8, 7];
@@ -450,9 +406,7 @@ mod tests {
             [f32::MAX, f32::MAX, f32::MIN],
         ];
         // Zero area, repeated point, NaN, an edge of three faces, faces that turn both ways, a loose point.
-        let indices = [
-            0, 0, 0, 0, 1, 1, 0, 1, 3, 0, 1, 2, 0, 1, 2, 1, 0, 2, 0, 1, 5,
-        ];
+        let indices = [0, 0, 0, 0, 1, 1, 0, 1, 3, 0, 1, 2, 0, 1, 2, 1, 0, 2, 0, 1, 5];
         let faces = Faces::new(&[3; 7], &indices, 6);
         for angle in [None, Some(0.0), Some(30.0), Some(180.0), Some(f64::NAN)] {
             let groups = smooth_groups(&points, &faces, angle);
@@ -464,16 +418,12 @@ mod tests {
         }
         let one = Faces::new(&[3], &indices[..3], 6);
         let all = smooth_groups(&points, &one, None);
-        assert_eq!(
-            normals(&points, &one, Winding::Clockwise, &all)[4],
-            [0., 0., 1.]
-        );
+        assert_eq!(normals(&points, &one, Winding::Clockwise, &all)[4], [0., 0., 1.]);
     }
 
     /// A sheet of n×n quads on (n+1)² points, in the plane z = 0.
     fn sheet(n: i32) -> (Vec<[f32; 3]>, Vec<i32>) {
-        let points =
-            (0..(n + 1) * (n + 1)).map(|p| [(p % (n + 1)) as f32, (p / (n + 1)) as f32, 0.]);
+        let points = (0..(n + 1) * (n + 1)).map(|p| [(p % (n + 1)) as f32, (p / (n + 1)) as f32, 0.]);
         let quad = |q: i32| {
             let a = q / n * (n + 1) + q % n;
             [a, a + 1, a + n + 2, a + n + 1]
@@ -506,14 +456,8 @@ mod tests {
         let faces = Faces::new(&[4; 28], &more, 18);
         let groups = smooth_groups(&points, &faces, None);
         assert_eq!(groups.count, 34);
-        assert_eq!(
-            groups.corner[both.len()..][..front.len()],
-            groups.corner[..front.len()]
-        );
-        assert_eq!(
-            groups.corner[more.len() - 4..][..2],
-            [groups.corner[1], groups.corner[0]]
-        );
+        assert_eq!(groups.corner[both.len()..][..front.len()], groups.corner[..front.len()]);
+        assert_eq!(groups.corner[more.len() - 4..][..2], [groups.corner[1], groups.corner[0]]);
         // A sheet with one side is left as it was.
         let faces = Faces::new(&[4; 9], &front, 16);
         let groups = smooth_groups(&points, &faces, None);
@@ -523,14 +467,8 @@ mod tests {
     #[test]
     fn what_cancels_has_the_normal_of_its_first_face() {
         // A folded sheet whose halves lie on each other with points of their own but along the fold, 0 and 1.
-        let points = [
-            [0., 0., 0.],
-            [0., 1., 0.],
-            [0.3, 0.9, 0.1],
-            [0.3, 0.1, 0.1],
-            [0.3, 0.9, 0.1],
-            [0.3, 0.1, 0.1],
-        ];
+        let points =
+            [[0., 0., 0.], [0., 1., 0.], [0.3, 0.9, 0.1], [0.3, 0.1, 0.1], [0.3, 0.9, 0.1], [0.3, 0.1, 0.1]];
         let faces = Faces::new(&[4; 2], &[0, 1, 2, 3, 1, 0, 5, 4], 6);
         let groups = smooth_groups(&points, &faces, None);
         let n = normals(&points, &faces, Winding::CounterClockwise, &groups);
@@ -542,12 +480,11 @@ mod tests {
     fn two_hundred_thousand_faces_on_one_edge() {
         // Triangles of both sides around the edge 0–1, each with a point of its own.
         let count = 100_000;
-        let indices: Vec<i32> = (0..count)
-            .flat_map(|i| [0, 1, i + 2, 1, 0, i + 2])
-            .collect();
+        let indices: Vec<i32> = (0..count).flat_map(|i| [0, 1, i + 2, 1, 0, i + 2]).collect();
         let faces = Faces::new(&vec![3; 2 * count as usize], &indices, count as usize + 2);
         let groups = sides(&faces);
-        // All others lie between the two sides of one, so the points of the edge have one group; the others two.
+        // All others lie between the two sides of one, so the points of the edge have one group; the others
+        // two.
         assert_eq!(groups.count, 2 + 2 * count as usize);
     }
 

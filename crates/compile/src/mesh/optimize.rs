@@ -1,12 +1,13 @@
 //! Order of triangles and vertices.
 //!
-//! Triangles are grouped by material, in each group ordered for the vertex cache (T. Forsyth, *Linear-speed vertex cache
-//! optimisation*, 2006, in meshoptimizer's form), and vertices are numbered as the triangles first use them. The order is
-//! strip-like, and that is what prediction needs: nearly every vertex closes a triangle next to one whose three vertices
-//! came a moment before.
+//! Triangles are grouped by material, in each group ordered for the vertex cache (T. Forsyth, *Linear-speed
+//! vertex cache optimisation*, 2006, in meshoptimizer's form), and vertices are numbered as the triangles
+//! first use them. The order is strip-like, and that is what prediction needs: nearly every vertex closes a
+//! triangle next to one whose three vertices came a moment before.
 //!
-//! Each step of the optimizer looks at all triangles that are left around each vertex in the cache. A vertex of more than `MOST` triangles
-//! is therefore shown to it as several, each with some of them in the order of the file, so that work stays in proportion to the triangles.
+//! Each step of the optimizer looks at all triangles that are left around each vertex in the cache. A vertex
+//! of more than `MOST` triangles is therefore shown to it as several, each with some of them in the order of
+//! the file, so that work stays in proportion to the triangles.
 
 /// How indices, triangles and vertices are laid out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -36,10 +37,7 @@ pub fn layout(
         ranges: Vec::with_capacity(materials),
     };
     let by_material = sort_by_material(triangle_material, materials);
-    let mut local = Local {
-        number: vec![ABSENT; vertices],
-        global: Vec::new(),
-    };
+    let mut local = Local { number: vec![ABSENT; vertices], global: Vec::new() };
     for members in &by_material {
         let first = out.indices.len() as u32;
         let order = cache_order(triangles, members, &mut local);
@@ -58,11 +56,7 @@ pub fn layout(
         }
         *index = *slot;
     }
-    let unused = number
-        .iter()
-        .enumerate()
-        .filter(|(_, n)| **n == ABSENT)
-        .map(|(v, _)| v as u32);
+    let unused = number.iter().enumerate().filter(|(_, n)| **n == ABSENT).map(|(v, _)| v as u32);
     out.vertex_order.extend(unused);
     out
 }
@@ -108,21 +102,15 @@ fn cache_order(triangles: &[[u32; 3]], members: &[u32], local: &mut Local) -> Ve
     }
     part_hubs(&mut indices, &mut local.global);
     meshopt::optimize_vertex_cache_in_place(&mut indices, local.global.len());
-    let ordered: Vec<[u32; 3]> = indices
-        .chunks_exact(3)
-        .map(|t| [0, 1, 2].map(|k| local.global[t[k] as usize]))
-        .collect();
+    let ordered: Vec<[u32; 3]> =
+        indices.chunks_exact(3).map(|t| [0, 1, 2].map(|k| local.global[t[k] as usize])).collect();
 
-    // The optimizer returns vertices, not triangle numbers: match old and new triangles by what they consist of.
-    let mut old: Vec<([u32; 3], u32)> = members
-        .iter()
-        .map(|&t| (smallest_first(triangles[t as usize]), t))
-        .collect();
-    let mut new: Vec<([u32; 3], u32)> = ordered
-        .iter()
-        .enumerate()
-        .map(|(i, &t)| (smallest_first(t), i as u32))
-        .collect();
+    // The optimizer returns vertices, not triangle numbers: match old and new triangles by what they consist
+    // of.
+    let mut old: Vec<([u32; 3], u32)> =
+        members.iter().map(|&t| (smallest_first(triangles[t as usize]), t)).collect();
+    let mut new: Vec<([u32; 3], u32)> =
+        ordered.iter().enumerate().map(|(i, &t)| (smallest_first(t), i as u32)).collect();
     old.sort_unstable();
     new.sort_unstable();
     let mut out: Vec<(u32, [u32; 3])> = ordered.iter().map(|&t| (ABSENT, t)).collect();
@@ -133,7 +121,8 @@ fn cache_order(triangles: &[[u32; 3]], members: &[u32], local: &mut Local) -> Ve
     out
 }
 
-/// Gives a vertex of more than [`MOST`] triangles another number after each so many. `global` has the vertex of each number.
+/// Gives a vertex of more than [`MOST`] triangles another number after each so many. `global` has the vertex
+/// of each number.
 fn part_hubs(indices: &mut [u32], global: &mut Vec<u32>) {
     let mut uses = vec![0u32; global.len()];
     for &v in indices.iter() {
@@ -195,20 +184,14 @@ mod tests {
                 seen = seen.max(v + 1);
             }
             let back = t.map(|v| layout.vertex_order[v as usize]);
-            assert_eq!(
-                smallest_first(back),
-                smallest_first(triangles[old as usize])
-            );
+            assert_eq!(smallest_first(back), smallest_first(triangles[old as usize]));
         }
         let mut first = 0;
         for (m, &(begin, length)) in layout.ranges.iter().enumerate() {
             assert_eq!(begin, first);
             first += length;
             for t in begin / 3..first / 3 {
-                assert_eq!(
-                    materials[layout.triangle_order[t as usize] as usize],
-                    m as u32
-                );
+                assert_eq!(materials[layout.triangle_order[t as usize] as usize], m as u32);
             }
         }
         assert_eq!(first as usize, layout.indices.len());
@@ -218,11 +201,7 @@ mod tests {
     /// Part of the vertices for which a parallelogram of earlier vertices within `look_back` exists.
     fn predicted(layout: &Layout, vertices: usize, look_back: u32) -> f64 {
         use std::collections::HashMap;
-        let triangles: Vec<[u32; 3]> = layout
-            .indices
-            .chunks(3)
-            .map(|t| [t[0], t[1], t[2]])
-            .collect();
+        let triangles: Vec<[u32; 3]> = layout.indices.chunks(3).map(|t| [t[0], t[1], t[2]]).collect();
         let mut across: HashMap<(u32, u32), Vec<u32>> = HashMap::new();
         for t in &triangles {
             for k in 0..3 {
@@ -268,26 +247,14 @@ mod tests {
         let count = 1_000_000;
         let fan: Vec<[u32; 3]> = (1..count).map(|i| [0, i, i + 1]).collect();
         check(&fan, &vec![0; fan.len()], 1, count as usize + 1);
-        check(
-            &vec![[0, 1, 2]; count as usize],
-            &vec![0; count as usize],
-            1,
-            3,
-        );
+        check(&vec![[0, 1, 2]; count as usize], &vec![0; count as usize], 1, 3);
     }
 
     #[test]
     fn nothing_and_repeated_triangles() {
         assert_eq!(check(&[], &[], 1, 0).ranges, [(0, 0)]);
         assert_eq!(check(&[], &[], 0, 3).vertex_order, [0, 1, 2]);
-        let same = [
-            [0, 1, 2],
-            [1, 2, 0],
-            [0, 2, 1],
-            [0, 1, 2],
-            [2, 2, 2],
-            [0, 0, 1],
-        ];
+        let same = [[0, 1, 2], [1, 2, 0], [0, 2, 1], [0, 1, 2], [2, 2, 2], [0, 0, 1]];
         check(&same, &[0; 6], 1, 3);
     }
 

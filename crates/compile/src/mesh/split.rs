@@ -1,8 +1,10 @@
-//! One index buffer for all frames: corners of a point become one vertex where every attribute is bit-equal in every
-//! frame, and stay apart where one differs once. Exact: a 64-bit hash finds candidates, the bits themselves decide.
+//! One index buffer for all frames: corners of a point become one vertex where every attribute is bit-equal
+//! in every frame, and stay apart where one differs once. Exact: a 64-bit hash finds candidates, the bits
+//! themselves decide.
 //!
-//! Partition refinement. Corners begin in the class of their point. For each attribute and frame every corner is compared
-//! with the first corner of its class; those that differ leave it and meet again where class and bits are equal:
+//! Partition refinement. Corners begin in the class of their point. For each attribute and frame every corner
+//! is compared with the first corner of its class; those that differ leave it and meet again where class and
+//! bits are equal:
 //!
 //! ```text
 //! for corner in corners            (ascending, so that the first of a class is seen before the others)
@@ -58,15 +60,11 @@ pub struct Split {
 }
 
 impl Splitter {
-    /// Begins with one class per point. `corner_point` is [`super::faces::Faces::corner_point`]: corners of unusable faces are
-    /// [`NO_POINT`] and take no part.
+    /// Begins with one class per point. `corner_point` is [`super::faces::Faces::corner_point`]: corners of
+    /// unusable faces are [`NO_POINT`] and take no part.
     pub fn new(corner_point: &[u32]) -> Splitter {
         assert!(corner_point.len() < u32::MAX as usize);
-        let points = corner_point
-            .iter()
-            .filter(|&&p| p != NO_POINT)
-            .max()
-            .map_or(0, |&p| p as usize + 1);
+        let points = corner_point.iter().filter(|&&p| p != NO_POINT).max().map_or(0, |&p| p as usize + 1);
         let mut class_of_point = vec![NONE; points];
         let mut first = Vec::new();
         let class = corner_point
@@ -84,11 +82,7 @@ impl Splitter {
                 *class
             })
             .collect();
-        Splitter {
-            class,
-            first,
-            hash: Folded::new(),
-        }
+        Splitter { class, first, hash: Folded::new() }
     }
 
     /// Vertices so far, without those of points that no corner uses.
@@ -101,8 +95,9 @@ impl Splitter {
         self.class[corner as usize]
     }
 
-    /// Takes one attribute at one frame into account; `value` gives a corner's bits ([`bits`]). Returns whether a class split.
-    /// Attributes of points (and of the whole mesh) cannot split and need not be shown.
+    /// Takes one attribute at one frame into account; `value` gives a corner's bits ([`bits`]). Returns
+    /// whether a class split. Attributes of points (and of the whole mesh) cannot split and need not be
+    /// shown.
     pub fn refine<const K: usize>(&mut self, value: impl Fn(u32) -> [u32; K]) -> bool {
         let before = self.first.len();
         let mut bits_of_class: Vec<[u32; K]> = vec![[0; K]; before];
@@ -125,7 +120,8 @@ impl Splitter {
         self.first.len() > before
     }
 
-    /// Numbers the vertices. `corner_point` must be what [`Splitter::new`] got; `points` is how many points the mesh has.
+    /// Numbers the vertices. `corner_point` must be what [`Splitter::new`] got; `points` is how many points
+    /// the mesh has.
     pub fn finish(self, corner_point: &[u32], points: usize) -> Split {
         let mut vertex_of_class = vec![NONE; self.first.len()];
         let mut out = Split {
@@ -218,8 +214,7 @@ mod tests {
             }
             fn write(&mut self, _: &[u8]) {}
         }
-        let mut map: HashMap<(u32, [u32; 2]), u32, std::hash::BuildHasherDefault<Same>> =
-            HashMap::default();
+        let mut map: HashMap<(u32, [u32; 2]), u32, std::hash::BuildHasherDefault<Same>> = HashMap::default();
         for i in 0..100 {
             map.insert((0, [i, 0]), i);
         }

@@ -1,17 +1,19 @@
 //! Tangents of every frame, with the handedness of the first frame for ever.
 //!
-//! The tangent space is M. Mikkelsen's (*Simulation of wrinkled surfaces revisited*, 2008; what every renderer and baker
-//! expects), at its default threshold of 180°: vertices with equal position, normal and uv are one; triangles around a
-//! vertex that are connected by edges and agree in handedness form a group; a group's tangent is the sum of its triangles'
-//! uv gradients along u, projected along the normal, weighted with the angle at the vertex.
+//! The tangent space is M. Mikkelsen's (*Simulation of wrinkled surfaces revisited*, 2008; what every
+//! renderer and baker expects), at its default threshold of 180°: vertices with equal position, normal and uv
+//! are one; triangles around a vertex that are connected by edges and agree in handedness form a group; a
+//! group's tangent is the sum of its triangles' uv gradients along u, projected along the normal, weighted
+//! with the angle at the vertex.
 //!
-//! The crate `bevy_mikktspace` does the same and is the oracle of the tests. It is not used for the work because it finds the
-//! groups again in every frame, which takes four fifths of its time, and because bad meshes bring it down: it recurses once
-//! per triangle around a vertex, and searches all triangles for each collapsed one. Here groups are kept from the first
-//! frame, and found again only in frames where vertices fall together or triangles collapse that did not before.
+//! The crate `bevy_mikktspace` does the same and is the oracle of the tests. It is not used for the work
+//! because it finds the groups again in every frame, which takes four fifths of its time, and because bad
+//! meshes bring it down: it recurses once per triangle around a vertex, and searches all triangles for each
+//! collapsed one. Here groups are kept from the first frame, and found again only in frames where vertices
+//! fall together or triangles collapse that did not before.
 //!
-//! A renderer interpolates between frames, so a vertex cannot change its handedness: [`orient`] splits vertices
-//! whose corners disagree in the first frame, and later frames keep that frame's sign.
+//! A renderer interpolates between frames, so a vertex cannot change its handedness: [`orient`] splits
+//! vertices whose corners disagree in the first frame, and later frames keep that frame's sign.
 
 use super::hash::Folded;
 use super::split::all_bits;
@@ -68,17 +70,14 @@ enum Kind {
 const NONE: u32 = u32::MAX;
 
 impl Tangents {
-    /// Finds the groups of the first frame. `triangles` are vertex numbers that exist in each array of `first`.
+    /// Finds the groups of the first frame. `triangles` are vertex numbers that exist in each array of
+    /// `first`.
     pub fn new(triangles: Vec<[u32; 3]>, first: Vertices<'_>) -> Tangents {
         let hash = Folded::new();
         let mut kinds = vec![Kind::Flat; triangles.len()];
         gradients(&triangles, first, &mut kinds);
         let groups = find_groups(&triangles, weld(first, hash), kinds);
-        Tangents {
-            triangles,
-            groups,
-            hash,
-        }
+        Tangents { triangles, groups, hash }
     }
 
     /// The triangles.
@@ -100,8 +99,9 @@ impl Tangents {
         Corners { groups, tangents }
     }
 
-    /// Tangent and sign of each vertex: the average of its corners', at right angles to the normal. `signs` are [`orient`]'s,
-    /// in the order of the vertices; corners of the other sign count only where there are no others.
+    /// Tangent and sign of each vertex: the average of its corners', at right angles to the normal. `signs`
+    /// are [`orient`]'s, in the order of the vertices; corners of the other sign count only where there are
+    /// no others.
     pub fn vertices(&self, frame: Vertices<'_>, signs: &[f32]) -> Vec<[f32; 4]> {
         let corners = self.corners(frame);
         let count = frame.positions.len();
@@ -135,8 +135,8 @@ impl Tangents {
 }
 
 impl Corners<'_> {
-    /// Unit tangent and sign (+1, −1) of a triangle's corner. Corners of collapsed triangles have a neighbour's tangent and
-    /// sign 0, as they have none of their own; all zero where nothing is known.
+    /// Unit tangent and sign (+1, −1) of a triangle's corner. Corners of collapsed triangles have a
+    /// neighbour's tangent and sign 0, as they have none of their own; all zero where nothing is known.
     pub fn corner(&self, triangle: usize, corner: usize) -> [f32; 4] {
         let group = self.groups.of[triangle][corner];
         if group == NONE {
@@ -214,7 +214,8 @@ fn gradients(triangles: &[[u32; 3]], frame: Vertices<'_>, kinds: &mut [Kind]) ->
             let area = u1 * v2 - v1 * u2;
             let along_u = sub(scale(e1, v2), scale(e2, v1));
             let along_v = sub(scale(e2, u1), scale(e1, u2));
-            // The length of the gradient, as the original tests it: it can vanish although the vector does not.
+            // The length of the gradient, as the original tests it: it can vanish although the vector does
+            // not.
             let exists = |v: [f32; 3]| nonzero(dot(v, v).sqrt() / area.abs());
             *kind = if !(nonzero(area) && exists(along_u) && exists(along_v)) {
                 Kind::Flat
@@ -237,11 +238,7 @@ fn gradients(triangles: &[[u32; 3]], frame: Vertices<'_>, kinds: &mut [Kind]) ->
 fn weld(frame: Vertices<'_>, hash: Folded) -> Vec<u32> {
     let count = frame.positions.len();
     let key = |v: usize| -> [u32; 8] {
-        let (p, n, t) = (
-            all_bits(frame.positions[v]),
-            all_bits(frame.normals[v]),
-            all_bits(frame.uvs[v]),
-        );
+        let (p, n, t) = (all_bits(frame.positions[v]), all_bits(frame.normals[v]), all_bits(frame.uvs[v]));
         [p[0], p[1], p[2], n[0], n[1], n[2], t[0], t[1]]
     };
     // Open addressing, at most half full.
@@ -267,10 +264,7 @@ fn weld(frame: Vertices<'_>, hash: Folded) -> Vec<u32> {
 
 /// Collects corners into groups.
 fn find_groups(triangles: &[[u32; 3]], weld: Vec<u32>, kinds: Vec<Kind>) -> Groups {
-    let welded: Vec<[u32; 3]> = triangles
-        .iter()
-        .map(|t| t.map(|v| weld[v as usize]))
-        .collect();
+    let welded: Vec<[u32; 3]> = triangles.iter().map(|t| t.map(|v| weld[v as usize])).collect();
     let across = neighbours(&welded, &kinds);
     let mut sign_of: Vec<f32> = kinds
         .iter()
@@ -332,15 +326,11 @@ fn find_groups(triangles: &[[u32; 3]], weld: Vec<u32>, kinds: Vec<Kind>) -> Grou
             }
         }
     }
-    Groups {
-        weld,
-        kinds,
-        of,
-        signs,
-    }
+    Groups { weld, kinds, of, signs }
 }
 
-/// Per edge (from corner k to k + 1) the triangle on its other side. Where more than two meet, opposite ones are paired in order.
+/// Per edge (from corner k to k + 1) the triangle on its other side. Where more than two meet, opposite ones
+/// are paired in order.
 fn neighbours(welded: &[[u32; 3]], kinds: &[Kind]) -> Vec<[u32; 3]> {
     // Key: both ends; value: triangle · 4 + corner.
     let mut edges: Vec<(u64, u64)> = Vec::with_capacity(welded.len() * 3);
@@ -435,11 +425,7 @@ fn any_perpendicular(n: [f32; 3]) -> [f32; 3] {
 
 fn project(v: [f32; 3], n: [f32; 3]) -> [f32; 3] {
     let along = dot(n, v);
-    [
-        v[0] - along * n[0],
-        v[1] - along * n[1],
-        v[2] - along * n[2],
-    ]
+    [v[0] - along * n[0], v[1] - along * n[1], v[2] - along * n[2]]
 }
 
 fn nonzero(x: f32) -> bool {
@@ -447,11 +433,7 @@ fn nonzero(x: f32) -> bool {
 }
 
 fn unit_or_zero(v: [f32; 3]) -> [f32; 3] {
-    if v.iter().any(|&x| nonzero(x)) {
-        scale(v, dot(v, v).sqrt().recip())
-    } else {
-        v
-    }
+    if v.iter().any(|&x| nonzero(x)) { scale(v, dot(v, v).sqrt().recip()) } else { v }
 }
 
 fn sub(a: [f32; 3], b: [f32; 3]) -> [f32; 3] {
@@ -481,11 +463,7 @@ mod tests {
 
     impl Mesh {
         fn frame(&self) -> Vertices<'_> {
-            Vertices {
-                positions: &self.positions,
-                normals: &self.normals,
-                uvs: &self.uvs,
-            }
+            Vertices { positions: &self.positions, normals: &self.normals, uvs: &self.uvs }
         }
         fn tangents(&self) -> Tangents {
             Tangents::new(self.triangles.clone(), self.frame())
@@ -511,12 +489,7 @@ mod tests {
             fn tex_coord(&self, f: usize, v: usize) -> [f32; 2] {
                 self.0.uvs[self.0.triangles[f][v] as usize]
             }
-            fn set_tangent(
-                &mut self,
-                t: Option<bevy_mikktspace::TangentSpace>,
-                f: usize,
-                v: usize,
-            ) {
+            fn set_tangent(&mut self, t: Option<bevy_mikktspace::TangentSpace>, f: usize, v: usize) {
                 self.1[f * 3 + v] = t.map(|t| t.tangent_encoded());
             }
         }
@@ -567,7 +540,8 @@ mod tests {
                     );
                 }
                 Some(_) => {}
-                // Collapsed triangles take the first tangent there is, the original's the first corner's, if it has one.
+                // Collapsed triangles take the first tangent there is, the original's the first corner's, if
+                // it has one.
                 None if kind != Kind::Collapsed => assert_eq!(got, [0.0; 4]),
                 None => {}
             }
@@ -605,18 +579,11 @@ mod tests {
     fn mirrored_uvs_split_the_seam_and_the_sign_stays() {
         let mesh = sheet(24, 0.0);
         let tangents = mesh.tangents();
-        let oriented = orient(
-            &mesh.triangles,
-            &tangents.corners(mesh.frame()),
-            mesh.positions.len(),
-        );
+        let oriented = orient(&mesh.triangles, &tangents.corners(mesh.frame()), mesh.positions.len());
         let added = oriented.vertex.len() - mesh.positions.len();
         assert!((20..=48).contains(&added), "{added}");
         // No vertex has both signs any more.
-        let mut split = Mesh {
-            triangles: oriented.triangles.clone(),
-            ..Mesh::default()
-        };
+        let mut split = Mesh { triangles: oriented.triangles.clone(), ..Mesh::default() };
         for &old in &oriented.vertex {
             split.positions.push(mesh.positions[old as usize]);
             split.normals.push(mesh.normals[old as usize]);
@@ -632,11 +599,7 @@ mod tests {
         // The uvs turn over later: signs stay, tangents stay at right angles to the normal.
         let mut later = split.clone();
         later.uvs.iter_mut().for_each(|uv| uv[0] = -uv[0]);
-        for (v, t) in tangents
-            .vertices(later.frame(), &oriented.signs)
-            .iter()
-            .enumerate()
-        {
+        for (v, t) in tangents.vertices(later.frame(), &oriented.signs).iter().enumerate() {
             assert_eq!(t[3], oriented.signs[v]);
             let t = [t[0], t[1], t[2]];
             assert!(dot(t, split.normals[v]).abs() < 1e-6);
@@ -653,12 +616,7 @@ mod tests {
         mesh.uvs.push([f32::NAN; 2]);
         mesh.triangles.push([0, 1, 16]);
         let signs = vec![1.0; 17];
-        for (v, t) in mesh
-            .tangents()
-            .vertices(mesh.frame(), &signs)
-            .iter()
-            .enumerate()
-        {
+        for (v, t) in mesh.tangents().vertices(mesh.frame(), &signs).iter().enumerate() {
             let t = [t[0], t[1], t[2]];
             assert!(dot(t, mesh.normals[v]).abs() < 1e-6, "{t:?}");
             assert!((dot(t, t) - 1.0).abs() < 1e-5);
@@ -690,8 +648,8 @@ mod tests {
         assert_ne!(corners.corner(1, 0)[0], 0.0);
     }
 
-    /// Whether triangles of one group have opposite tangents or bitangents. There the original's threshold of 180° divides the
-    /// group or not, as rounding has it; here it stays whole.
+    /// Whether triangles of one group have opposite tangents or bitangents. There the original's threshold of
+    /// 180° divides the group or not, as rounding has it; here it stays whole.
     fn opposed(mesh: &Mesh, corners: &Corners<'_>) -> bool {
         let mut kinds = vec![Kind::Flat; mesh.triangles.len()];
         let along_u = gradients(&mesh.triangles, mesh.frame(), &mut kinds);
@@ -708,9 +666,10 @@ mod tests {
                 }
                 let n = mesh.normals[v as usize];
                 let own = [along_u[t], along_v[t]].map(|v| unit_or_zero(project(v, n)));
-                if members.iter().any(|(g, other)| {
-                    *g == group && (0..2).any(|i| dot(own[i], other[i]) < -0.9999)
-                }) {
+                if members
+                    .iter()
+                    .any(|(g, other)| *g == group && (0..2).any(|i| dot(own[i], other[i]) < -0.9999))
+                {
                     return true;
                 }
                 members.push((group, own));
@@ -725,8 +684,8 @@ mod tests {
             triangles in prop::collection::vec([0u32..12, 0u32..12, 0u32..12], 1..30),
             numbers in prop::collection::vec((prop::array::uniform3(-8i8..8), prop::array::uniform3(-0.6f32..0.6), prop::array::uniform2(-9i8..9)), 12),
         ) {
-            // Few different values, so that vertices coincide and triangles collapse; bent a little, so that few
-            // tangents are exactly opposite.
+            // Few different values, so that vertices coincide and triangles collapse; bent a little, so that
+            // few tangents are exactly opposite.
             let mesh = Mesh {
                 triangles,
                 positions: numbers.iter().map(|n| n.0.map(|x| f32::from(x) + f32::from(x).sin() * 0.1)).collect(),

@@ -1,13 +1,15 @@
 //! Polygons to triangles. Every usable face with n corners gives exactly n − 2 triangles that use its corners
 //! and nothing else, whatever its points are; what differs is only how good they look.
 //!
-//! * Quads: the diagonal that turns no triangle over, of two such the shorter one (order-independent, so that mirrored
-//!   meshes get mirrored triangles; M. Mikkelsen advises the same for tangent spaces).
-//! * Larger faces: ear clipping (G. Meisters, *Polygons have ears*, 1975; the reflex list as in D. Eberly, *Triangulation by
-//!   ear clipping*) in the plane of the Newell normal. Points are moved along that normal onto the coordinate plane that it
-//!   faces most, which keeps areas' signs, and keeps axis-aligned input exact.
-//! * Faces without a plane (zero area, not finite) are fans. Where no ear is left (self-intersection), the flattest corner is
-//!   cut. Work is bounded by a budget over the whole mesh; a face that exceeds it ends as a fan.
+//! * Quads: the diagonal that turns no triangle over, of two such the shorter one (order-independent, so that
+//!   mirrored meshes get mirrored triangles; M. Mikkelsen advises the same for tangent spaces).
+//! * Larger faces: ear clipping (G. Meisters, *Polygons have ears*, 1975; the reflex list as in D. Eberly,
+//!   *Triangulation by ear clipping*) in the plane of the Newell normal. Points are moved along that normal
+//!   onto the coordinate plane that it faces most, which keeps areas' signs, and keeps axis-aligned input
+//!   exact.
+//! * Faces without a plane (zero area, not finite) are fans. Where no ear is left (self-intersection), the
+//!   flattest corner is cut. Work is bounded by a budget over the whole mesh; a face that exceeds it ends as
+//!   a fan.
 
 use super::faces::{Dropped, Face, Faces};
 use meshreel_scene::Winding;
@@ -16,7 +18,8 @@ use std::collections::VecDeque;
 /// Triangles of a mesh.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Triangles {
-    /// Per triangle three corners: numbers in the file's corner list, turning counter-clockwise seen from outside.
+    /// Per triangle three corners: numbers in the file's corner list, turning counter-clockwise seen from
+    /// outside.
     pub corners: Vec<[u32; 3]>,
     /// Per triangle its face's number in the file.
     pub faces: Vec<u32>,
@@ -37,17 +40,8 @@ impl Triangles {
 }
 
 /// Triangulates the faces given as corners per face and point per corner.
-pub fn triangulate(
-    positions: &[[f32; 3]],
-    counts: &[i32],
-    indices: &[i32],
-    winding: Winding,
-) -> Triangles {
-    triangulate_faces(
-        positions,
-        &Faces::new(counts, indices, positions.len()),
-        winding,
-    )
+pub fn triangulate(positions: &[[f32; 3]], counts: &[i32], indices: &[i32], winding: Winding) -> Triangles {
+    triangulate_faces(positions, &Faces::new(counts, indices, positions.len()), winding)
 }
 
 /// The same for faces that have been read already. `positions` must be those the faces were checked against.
@@ -59,8 +53,8 @@ pub fn triangulate_faces(positions: &[[f32; 3]], faces: &Faces, winding: Winding
         dropped: faces.dropped,
     };
     let mut clipper = Clipper {
-        // Ear tests are quadratic in the corners of one face. The budget lets a few faces of ten thousand corners pass
-        // and keeps hostile ones (a million corners, all of them reflex) from taking minutes.
+        // Ear tests are quadratic in the corners of one face. The budget lets a few faces of ten thousand
+        // corners pass and keeps hostile ones (a million corners, all of them reflex) from taking minutes.
         budget: 400_000_000 + 256 * faces.corner_point.len() as u64,
         ..Clipper::default()
     };
@@ -111,14 +105,11 @@ fn quad(p: [[f64; 3]; 4]) -> [[u32; 3]; 2] {
         // NaN compares false and leaves the first diagonal.
         second > first
     };
-    if use_second {
-        [[1, 2, 3], [1, 3, 0]]
-    } else {
-        [[0, 1, 2], [0, 2, 3]]
-    }
+    if use_second { [[1, 2, 3], [1, 3, 0]] } else { [[0, 1, 2], [0, 2, 3]] }
 }
 
-/// Twice the vector area of a polygon: M. Newell's normal. Differences to the first point keep far-away faces exact.
+/// Twice the vector area of a polygon: M. Newell's normal. Differences to the first point keep far-away faces
+/// exact.
 fn newell(points: impl Iterator<Item = [f64; 3]> + Clone) -> [f64; 3] {
     let mut rest = points.clone();
     let Some(origin) = rest.next() else {
@@ -146,11 +137,7 @@ fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
 }
 
 fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
-    [
-        a[1] * b[2] - a[2] * b[1],
-        a[2] * b[0] - a[0] * b[2],
-        a[0] * b[1] - a[1] * b[0],
-    ]
+    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
 const ABSENT: u32 = u32::MAX;
@@ -255,11 +242,9 @@ impl Clipper {
     fn start(&mut self, n: u32) {
         let size = n as usize;
         self.next.clear();
-        self.next
-            .extend((0..n).map(|i| if i + 1 == n { 0 } else { i + 1 }));
+        self.next.extend((0..n).map(|i| if i + 1 == n { 0 } else { i + 1 }));
         self.previous.clear();
-        self.previous
-            .extend((0..n).map(|i| if i == 0 { n - 1 } else { i - 1 }));
+        self.previous.extend((0..n).map(|i| if i == 0 { n - 1 } else { i - 1 }));
         self.reflex.clear();
         self.place.clear();
         self.place.resize(size, ABSENT);
@@ -385,12 +370,7 @@ mod tests {
 
     fn polygon(points: &[[f32; 3]]) -> Triangles {
         let indices: Vec<i32> = (0..points.len() as i32).collect();
-        triangulate(
-            points,
-            &[points.len() as i32],
-            &indices,
-            Winding::CounterClockwise,
-        )
+        triangulate(points, &[points.len() as i32], &indices, Winding::CounterClockwise)
     }
 
     fn flat(points: &[[f32; 2]]) -> Vec<[f32; 3]> {
@@ -429,11 +409,7 @@ mod tests {
         let whole = newell(points.iter().map(|p| p.map(f64::from)))[2] / 2.0;
         let mut sum = 0.0;
         for t in &result.corners {
-            let a = area(
-                points[t[0] as usize],
-                points[t[1] as usize],
-                points[t[2] as usize],
-            );
+            let a = area(points[t[0] as usize], points[t[1] as usize], points[t[2] as usize]);
             assert!(a >= -1e-9 * whole, "turned over: {t:?} {a}");
             sum += a;
         }
@@ -462,13 +438,7 @@ mod tests {
         let points = flat(&[[0., 0.], [0., 1.], [1., 1.], [1., 0.], [0.5, -1.]]);
         let result = triangulate(&points, &[5], &[0, 1, 2, 3, 4], Winding::Clockwise);
         for t in &result.corners {
-            assert!(
-                area(
-                    points[t[0] as usize],
-                    points[t[1] as usize],
-                    points[t[2] as usize]
-                ) > 0.0
-            );
+            assert!(area(points[t[0] as usize], points[t[1] as usize], points[t[2] as usize]) > 0.0);
         }
     }
 
@@ -544,10 +514,8 @@ mod tests {
             ([0.6, 0.8, 0.], [0., 0., -1.]),
             ([1., 1., 0.], [-1., 1., 1.]),
         ] {
-            let turned: Vec<[f32; 3]> = flat
-                .iter()
-                .map(|p| std::array::from_fn(|k| p[0] * x[k] + p[1] * y[k] + 10.0))
-                .collect();
+            let turned: Vec<[f32; 3]> =
+                flat.iter().map(|p| std::array::from_fn(|k| p[0] * x[k] + p[1] * y[k] + 10.0)).collect();
             assert_eq!(polygon(&turned).corners, expected);
         }
     }
@@ -559,21 +527,9 @@ mod tests {
             vec![[0.0; 3]; 7],
             (0..6).map(|i| [i as f32; 3]).collect(),
             vec![[nan; 3]; 5],
-            vec![
-                [0., 0., 0.],
-                [1., 0., 0.],
-                [1., nan, 0.],
-                [0., 1., 0.],
-                [0., 0.5, 0.],
-            ],
+            vec![[0., 0., 0.], [1., 0., 0.], [1., nan, 0.], [0., 1., 0.], [0., 0.5, 0.]],
             vec![[f32::INFINITY; 3]; 6],
-            vec![
-                [f32::MAX; 3],
-                [f32::MIN; 3],
-                [f32::MAX, f32::MIN, 0.],
-                [1.; 3],
-                [0.; 3],
-            ],
+            vec![[f32::MAX; 3], [f32::MIN; 3], [f32::MAX, f32::MIN, 0.], [1.; 3], [0.; 3]],
             flat(&[[0., 0.], [2., 2.], [2., 0.], [0., 2.]]),
             flat(&[[0., 0.], [2., 2.], [4., 0.], [4., 2.], [2., 0.], [0., 2.]]),
         ] {

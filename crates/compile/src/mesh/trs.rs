@@ -1,12 +1,13 @@
 //! Matrices to translation, rotation and scale, and how far off that is.
 //!
-//! `M ≈ T·R·S` with S diagonal. A matrix with shear has no such form: the decomposition is then the nearby one that the polar
-//! factor of its normalized columns gives (N. Higham, *Computing the polar decomposition*, 1986), and
-//! [`error_over_box`] says how far it moves points, so that the caller can bake vertices instead.
+//! `M ≈ T·R·S` with S diagonal. A matrix with shear has no such form: the decomposition is then the nearby
+//! one that the polar factor of its normalized columns gives (N. Higham, *Computing the polar decomposition*,
+//! 1986), and [`error_over_box`] says how far it moves points, so that the caller can bake vertices instead.
 //!
-//! Mirroring has no place in a rotation: an odd number of scales is negative. Which ones is free, and must not jump between
-//! frames, or interpolation would fold the mesh: the signs of the previous frame are kept while the matrix's handedness
-//! is; where it changes, those are taken whose rotation is nearest to the previous one.
+//! Mirroring has no place in a rotation: an odd number of scales is negative. Which ones is free, and must
+//! not jump between frames, or interpolation would fold the mesh: the signs of the previous frame are kept
+//! while the matrix's handedness is; where it changes, those are taken whose rotation is nearest to the
+//! previous one.
 
 use glam::{DMat3, DMat4, DQuat, DVec3};
 
@@ -21,11 +22,7 @@ pub struct Trs {
 
 impl Trs {
     /// Changes nothing.
-    pub const IDENTITY: Trs = Trs {
-        rotation: DQuat::IDENTITY,
-        translation: DVec3::ZERO,
-        scale: DVec3::ONE,
-    };
+    pub const IDENTITY: Trs = Trs { rotation: DQuat::IDENTITY, translation: DVec3::ZERO, scale: DVec3::ONE };
 
     /// The matrix it stands for.
     pub fn matrix(&self) -> DMat4 {
@@ -34,17 +31,13 @@ impl Trs {
 
     /// The sign of each scale; a scale of zero counts as positive.
     fn signs(&self) -> DVec3 {
-        DVec3::from_array(
-            self.scale
-                .to_array()
-                .map(|s| if s < 0.0 { -1.0 } else { 1.0 }),
-        )
+        DVec3::from_array(self.scale.to_array().map(|s| if s < 0.0 { -1.0 } else { 1.0 }))
     }
 }
 
-/// Takes a matrix apart. The last row is ignored (Alembic's points are not divided by w). `previous` is the frame before: it
-/// decides the signs of scales and quaternion, and what the rotation is where scales are zero. None where the matrix has
-/// entries that are not finite.
+/// Takes a matrix apart. The last row is ignored (Alembic's points are not divided by w). `previous` is the
+/// frame before: it decides the signs of scales and quaternion, and what the rotation is where scales are
+/// zero. None where the matrix has entries that are not finite.
 pub fn decompose(matrix: &DMat4, previous: Option<&Trs>) -> Option<Trs> {
     if !matrix.is_finite() {
         return None;
@@ -54,53 +47,32 @@ pub fn decompose(matrix: &DMat4, previous: Option<&Trs>) -> Option<Trs> {
     let axes = orthonormal(columns, previous);
     let handed = if axes.determinant() < 0.0 { -1.0 } else { 1.0 };
     let (signs, rotation) = choose_signs(&axes, handed, previous);
-    let axes = DMat3::from_cols(
-        axes.x_axis * signs.x,
-        axes.y_axis * signs.y,
-        axes.z_axis * signs.z,
-    );
-    let scale = DVec3::new(
-        axes.x_axis.dot(columns[0]),
-        axes.y_axis.dot(columns[1]),
-        axes.z_axis.dot(columns[2]),
-    );
+    let axes = DMat3::from_cols(axes.x_axis * signs.x, axes.y_axis * signs.y, axes.z_axis * signs.z);
+    let scale =
+        DVec3::new(axes.x_axis.dot(columns[0]), axes.y_axis.dot(columns[1]), axes.z_axis.dot(columns[2]));
     let rotation = match previous {
         Some(p) => align(p.rotation, rotation),
         None if rotation.w < 0.0 => -rotation,
         None => rotation,
     };
-    Some(Trs {
-        rotation,
-        translation,
-        scale,
-    })
+    Some(Trs { rotation, translation, scale })
 }
 
 /// The quaternion of the same rotation that is nearer to `previous`.
 pub fn align(previous: DQuat, rotation: DQuat) -> DQuat {
-    if previous.dot(rotation) < 0.0 {
-        -rotation
-    } else {
-        rotation
-    }
+    if previous.dot(rotation) < 0.0 { -rotation } else { rotation }
 }
 
-/// Largest distance between what two affine matrices (rows of 3×4) make of any point of a box. The difference is an affine map
-/// and distance is convex, so the eight corners suffice. Infinite where a matrix is not finite.
+/// Largest distance between what two affine matrices (rows of 3×4) make of any point of a box. The difference
+/// is an affine map and distance is convex, so the eight corners suffice. Infinite where a matrix is not
+/// finite.
 pub fn error_over_box(a: &[[f64; 4]; 3], b: &[[f64; 4]; 3], low: [f64; 3], high: [f64; 3]) -> f64 {
     let mut largest = 0.0f64;
     for corner in 0..8 {
-        let p: [f64; 3] = std::array::from_fn(|k| {
-            if corner >> k & 1 == 0 {
-                low[k]
-            } else {
-                high[k]
-            }
-        });
+        let p: [f64; 3] = std::array::from_fn(|k| if corner >> k & 1 == 0 { low[k] } else { high[k] });
         let mut sum = 0.0;
         for (a, b) in a.iter().zip(b) {
-            let d =
-                (a[0] - b[0]) * p[0] + (a[1] - b[1]) * p[1] + (a[2] - b[2]) * p[2] + (a[3] - b[3]);
+            let d = (a[0] - b[0]) * p[0] + (a[1] - b[1]) * p[1] + (a[2] - b[2]) * p[2] + (a[3] - b[3]);
             sum += d * d;
         }
         if !sum.is_finite() {
@@ -116,8 +88,8 @@ pub fn rows(matrix: &DMat4) -> [[f64; 4]; 3] {
     std::array::from_fn(|r| matrix.row(r).to_array())
 }
 
-/// Three orthonormal axes near the columns' directions, right- or left-handed as the columns are. Columns without length are
-/// completed from the previous rotation where it says something.
+/// Three orthonormal axes near the columns' directions, right- or left-handed as the columns are. Columns
+/// without length are completed from the previous rotation where it says something.
 fn orthonormal(columns: [DVec3; 3], previous: Option<&Trs>) -> DMat3 {
     let lengths = columns.map(length);
     let longest = lengths[0].max(lengths[1]).max(lengths[2]);
@@ -142,33 +114,24 @@ fn length(v: DVec3) -> f64 {
     if m > 0.0 { (v / m).length() * m } else { 0.0 }
 }
 
-/// Orthogonal factor of a matrix with unit columns, by Newton's iteration; by Gram–Schmidt where it is nearly singular.
+/// Orthogonal factor of a matrix with unit columns, by Newton's iteration; by Gram–Schmidt where it is nearly
+/// singular.
 fn polar(columns: DMat3) -> DMat3 {
     if columns.determinant().abs() > 1e-6 {
         let mut m = columns;
         for _ in 0..40 {
             let next = (m + m.inverse().transpose()) * 0.5;
-            let change = (next - m)
-                .to_cols_array()
-                .iter()
-                .fold(0f64, |a, v| a.max(v.abs()));
+            let change = (next - m).to_cols_array().iter().fold(0f64, |a, v| a.max(v.abs()));
             m = next;
             if change < 1e-15 {
                 break;
             }
         }
         // Exactly orthogonal input (most files) must come back untouched.
-        let change = (m - columns)
-            .to_cols_array()
-            .iter()
-            .fold(0f64, |a, v| a.max(v.abs()));
+        let change = (m - columns).to_cols_array().iter().fold(0f64, |a, v| a.max(v.abs()));
         return if change < 4e-16 { columns } else { m };
     }
-    let handed = if columns.determinant() < 0.0 {
-        -1.0
-    } else {
-        1.0
-    };
+    let handed = if columns.determinant() < 0.0 { -1.0 } else { 1.0 };
     let x = columns.x_axis;
     let y = perpendicular(columns.y_axis, x)
         .or_else(|| perpendicular(columns.z_axis, x).map(|z| z.cross(x)))
@@ -184,11 +147,7 @@ fn perpendicular(v: DVec3, axis: DVec3) -> Option<DVec3> {
 
 /// Fills in directions that are missing, from `before`, with the handedness of `before`.
 fn complete(directions: [Option<DVec3>; 3], before: DMat3) -> DMat3 {
-    let handed = if before.determinant() < 0.0 {
-        -1.0
-    } else {
-        1.0
-    };
+    let handed = if before.determinant() < 0.0 { -1.0 } else { 1.0 };
     let old = [before.x_axis, before.y_axis, before.z_axis];
     let Some(k) = (0..3).find(|&k| directions[k].is_some()) else {
         return before;
@@ -216,12 +175,8 @@ fn complete(directions: [Option<DVec3>; 3], before: DMat3) -> DMat3 {
 /// Signs of the scales, and the rotation that is left: `axes = rotation · diag(signs)`.
 fn choose_signs(axes: &DMat3, handed: f64, previous: Option<&Trs>) -> (DVec3, DQuat) {
     let rotation = |s: DVec3| {
-        DQuat::from_mat3(&DMat3::from_cols(
-            axes.x_axis * s.x,
-            axes.y_axis * s.y,
-            axes.z_axis * s.z,
-        ))
-        .normalize()
+        DQuat::from_mat3(&DMat3::from_cols(axes.x_axis * s.x, axes.y_axis * s.y, axes.z_axis * s.z))
+            .normalize()
     };
     let Some(previous) = previous else {
         let signs = DVec3::new(handed, 1.0, 1.0);
@@ -232,27 +187,18 @@ fn choose_signs(axes: &DMat3, handed: f64, previous: Option<&Trs>) -> (DVec3, DQ
         return (kept, rotation(kept));
     }
     // One axis turned over, or all three. The order decides ties.
-    [
-        DVec3::new(-1.0, 1.0, 1.0),
-        DVec3::new(1.0, -1.0, 1.0),
-        DVec3::new(1.0, 1.0, -1.0),
-        DVec3::NEG_ONE,
-    ]
-    .map(|turn| {
-        let signs = kept * turn;
-        (signs, rotation(signs))
-    })
-    .into_iter()
-    .reduce(|best, other| {
-        let near = |r: DQuat| r.dot(previous.rotation).abs();
-        // A difference that rounding could make is none.
-        if near(other.1) > near(best.1) + 1e-9 {
-            other
-        } else {
-            best
-        }
-    })
-    .unwrap_or((kept, rotation(kept)))
+    [DVec3::new(-1.0, 1.0, 1.0), DVec3::new(1.0, -1.0, 1.0), DVec3::new(1.0, 1.0, -1.0), DVec3::NEG_ONE]
+        .map(|turn| {
+            let signs = kept * turn;
+            (signs, rotation(signs))
+        })
+        .into_iter()
+        .reduce(|best, other| {
+            let near = |r: DQuat| r.dot(previous.rotation).abs();
+            // A difference that rounding could make is none.
+            if near(other.1) > near(best.1) + 1e-9 { other } else { best }
+        })
+        .unwrap_or((kept, rotation(kept)))
 }
 
 #[cfg(test)]
@@ -299,8 +245,8 @@ mod tests {
     fn mirrored_spin_keeps_its_axis() {
         let mut previous: Option<Trs> = None;
         for i in 0..200 {
-            let m = DMat4::from_rotation_z(0.9 * f64::from(i))
-                * DMat4::from_scale(DVec3::new(1.0, -2.0, 1.0));
+            let m =
+                DMat4::from_rotation_z(0.9 * f64::from(i)) * DMat4::from_scale(DVec3::new(1.0, -2.0, 1.0));
             let trs = decompose(&m, previous.as_ref()).unwrap();
             assert!(error(&m, &trs) < 1e-12);
             if let Some(p) = previous {
@@ -329,17 +275,10 @@ mod tests {
     #[test]
     fn zero_scales_keep_the_previous_rotation() {
         let q = DQuat::from_euler(glam::EulerRot::XYZ, 1.0, -0.5, 0.2);
-        let full = Trs {
-            rotation: q,
-            translation: DVec3::ONE,
-            scale: DVec3::new(1.0, 2.0, -3.0),
-        };
+        let full = Trs { rotation: q, translation: DVec3::ONE, scale: DVec3::new(1.0, 2.0, -3.0) };
         for mask in 0..8 {
             let keep = |k: usize, v: f64| if mask >> k & 1 == 1 { v } else { 0.0 };
-            let flat = Trs {
-                scale: DVec3::new(keep(0, 1.0), keep(1, 2.0), keep(2, -3.0)),
-                ..full
-            };
+            let flat = Trs { scale: DVec3::new(keep(0, 1.0), keep(1, 2.0), keep(2, -3.0)), ..full };
             let trs = decompose(&flat.matrix(), Some(&full)).unwrap();
             assert!(error(&flat.matrix(), &trs) < 1e-12, "{mask} {trs:?}");
             assert!(trs.rotation.dot(q) > 1.0 - 1e-12, "{mask} {trs:?}");
@@ -362,10 +301,7 @@ mod tests {
         let mut m = DMat4::IDENTITY;
         m.x_axis.x = f64::NAN;
         assert_eq!(decompose(&m, None), None);
-        assert_eq!(
-            error_over_box(&rows(&m), &rows(&DMat4::IDENTITY), BOX.0, BOX.1),
-            f64::INFINITY
-        );
+        assert_eq!(error_over_box(&rows(&m), &rows(&DMat4::IDENTITY), BOX.0, BOX.1), f64::INFINITY);
     }
 
     proptest! {

@@ -8,11 +8,7 @@ use glam::DMat4;
 pub type Matrix = [[f64; 4]; 3];
 
 /// Changes nothing.
-pub const IDENTITY: Matrix = [
-    [1.0, 0.0, 0.0, 0.0],
-    [0.0, 1.0, 0.0, 0.0],
-    [0.0, 0.0, 1.0, 0.0],
-];
+pub const IDENTITY: Matrix = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]];
 
 pub use motion::product;
 
@@ -24,12 +20,7 @@ pub fn apply(m: &Matrix, p: [f64; 3]) -> [f64; 3] {
 /// With its last row.
 pub fn whole(m: &Matrix) -> DMat4 {
     let column = |c: usize, last: f64| [m[0][c], m[1][c], m[2][c], last];
-    DMat4::from_cols_array_2d(&[
-        column(0, 0.0),
-        column(1, 0.0),
-        column(2, 0.0),
-        column(3, 1.0),
-    ])
+    DMat4::from_cols_array_2d(&[column(0, 0.0), column(1, 0.0), column(2, 0.0), column(3, 1.0)])
 }
 
 /// What leads back; none where there is no way.
@@ -38,11 +29,7 @@ pub fn inverse(m: &Matrix) -> Option<Matrix> {
         return Some(IDENTITY);
     }
     let inverse = rows(&whole(m).inverse());
-    inverse
-        .as_flattened()
-        .iter()
-        .all(|v| v.abs() < 1e30)
-        .then_some(inverse)
+    inverse.as_flattened().iter().all(|v| v.abs() < 1e30).then_some(inverse)
 }
 
 /// Square of the largest distance between what two matrices make of points.
@@ -73,15 +60,9 @@ pub fn outermost(points: &[[f64; 3]]) -> Vec<[f64; 3]> {
     for x in -1..=1 {
         for y in -1..=1 {
             for z in -1..=1 {
-                let along =
-                    |p: &[f64; 3]| f64::from(x) * p[0] + f64::from(y) * p[1] + f64::from(z) * p[2];
-                let most = (0..points.len()).fold(0, |best, i| {
-                    if along(&points[i]) > along(&points[best]) {
-                        i
-                    } else {
-                        best
-                    }
-                });
+                let along = |p: &[f64; 3]| f64::from(x) * p[0] + f64::from(y) * p[1] + f64::from(z) * p[2];
+                let most = (0..points.len())
+                    .fold(0, |best, i| if along(&points[i]) > along(&points[best]) { i } else { best });
                 if (x, y, z) != (0, 0, 0) && !chosen.contains(&most) {
                     chosen.push(most);
                 }

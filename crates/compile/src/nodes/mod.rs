@@ -1,8 +1,9 @@
 //! Transforms of moving nodes through the clip codec: each as coarse as the vertices below it allow.
 //!
-//! What a mesh is promised is shared between its vertices and the transforms above it, so that the sum of both is smallest ([`share`]). A node is
-//! coded after those above it and makes good what they miss. What is decoded is measured on every vertex in every frame that shows it; where the
-//! promise does not hold, the file keeps transforms as they are.
+//! What a mesh is promised is shared between its vertices and the transforms above it, so that the sum of
+//! both is smallest ([`share`]). A node is coded after those above it and makes good what they miss. What is
+//! decoded is measured on every vertex in every frame that shows it; where the promise does not hold, the
+//! file keeps transforms as they are.
 
 pub mod geometry;
 pub mod search;
@@ -40,8 +41,8 @@ const HIDDEN: f64 = 32.0;
 /// Points of still meshes below a node that are looked at one by one.
 const POINTS: usize = 512;
 
-/// Which part of what a mesh is promised its moving transforms get, so that numbers of both kinds together take the fewest bits: one of n numbers
-/// takes log₂ of its part.
+/// Which part of what a mesh is promised its moving transforms get, so that numbers of both kinds together
+/// take the fewest bits: one of n numbers takes log₂ of its part.
 pub fn share(transforms: usize, coordinates: u64) -> f64 {
     let own = 6.0 * transforms as f64;
     (own / (own + coordinates as f64)).clamp(1.0 / 64.0, 0.95)
@@ -114,9 +115,7 @@ pub struct NodeCoder<'a> {
 fn given(job: &Job<'_>, rest: &[Transform]) -> Vec<Node> {
     let mut bounds = vec![None; job.placed.len()];
     for (plan, placements) in &job.plans {
-        placements
-            .iter()
-            .for_each(|&i| bounds[i] = Some(plan.bounds()));
+        placements.iter().for_each(|&i| bounds[i] = Some(plan.bounds()));
     }
     (job.nodes.iter().zip(rest))
         .map(|(node, rest)| Node {
@@ -134,9 +133,7 @@ fn given(job: &Job<'_>, rest: &[Transform]) -> Vec<Node> {
 impl<'a> NodeCoder<'a> {
     /// Looks at all frames; none where nothing moves.
     pub fn new(job: &'a Job<'a>, schedule: Schedule) -> Result<Option<NodeCoder<'a>>, Error> {
-        let moving: Vec<usize> = (0..job.nodes.len())
-            .filter(|&n| job.nodes[n].animated)
-            .collect();
+        let moving: Vec<usize> = (0..job.nodes.len()).filter(|&n| job.nodes[n].animated).collect();
         if moving.is_empty() || job.exact {
             return Ok(None);
         }
@@ -145,8 +142,7 @@ impl<'a> NodeCoder<'a> {
         let rest = tracks.local.clone();
         let given = given(job, &rest);
         let space = codec::boxes(&given);
-        let middle =
-            |n: usize| DVec3::from_array([0, 1, 2].map(|k| (space[n][k] + space[n][k + 3]) / 2.0));
+        let middle = |n: usize| DVec3::from_array([0, 1, 2].map(|k| (space[n][k] + space[n][k + 3]) / 2.0));
         // What moves, and how evenly the origin and the middle of the box do.
         let mut far = vec![[0.0f64; 3]; moving.len()];
         let mut paths = vec![[[DVec3::ZERO; 2]; 2]; moving.len()];
@@ -158,14 +154,8 @@ impl<'a> NodeCoder<'a> {
             for (m, &n) in moving.iter().enumerate() {
                 let t = tracks.parts(n);
                 let moved = moved(&rest[n], &tracks.local[n]);
-                far[m]
-                    .iter_mut()
-                    .zip(moved)
-                    .for_each(|(far, by)| *far = far.max(by));
-                let at = [
-                    t.translation,
-                    t.translation + t.rotation * (t.scale * middle(n)),
-                ];
+                far[m].iter_mut().zip(moved).for_each(|(far, by)| *far = far.max(by));
+                let at = [t.translation, t.translation + t.rotation * (t.scale * middle(n))];
                 let [last, before] = paths[m];
                 if frame > 1 {
                     for k in 0..2 {
@@ -176,10 +166,7 @@ impl<'a> NodeCoder<'a> {
             }
         }
         let mut track_of = vec![None; job.nodes.len()];
-        moving
-            .iter()
-            .enumerate()
-            .for_each(|(m, &n)| track_of[n] = Some(m));
+        moving.iter().enumerate().for_each(|(m, &n)| track_of[n] = Some(m));
         let shapes = shapes(job, &rest, &track_of);
         let mut coder = NodeCoder {
             job,
@@ -200,9 +187,7 @@ impl<'a> NodeCoder<'a> {
         let world: Vec<f64> = (moving.iter())
             .map(|&n| {
                 // How much larger things are in the world than where the node's transform is.
-                let above = job.nodes[n]
-                    .parent
-                    .map_or(1.0, |p| largest(&tracks_world(job, &rest, p)));
+                let above = job.nodes[n].parent.map_or(1.0, |p| largest(&tracks_world(job, &rest, p)));
                 if above > 0.0 { above } else { 1.0 }
             })
             .collect();
@@ -219,9 +204,7 @@ impl<'a> NodeCoder<'a> {
         let setups: Vec<Setup> = (0..moving.len())
             .map(|m| {
                 // By how much points move that are as far from the origin as any is.
-                let reach = space[moving[m]]
-                    .iter()
-                    .fold(0.0f64, |most, side| most.max(side.abs()));
+                let reach = space[moving[m]].iter().fold(0.0f64, |most, side| most.max(side.abs()));
                 let reach = if reach.is_finite() { reach } else { 0.0 };
                 let [t, r, s] = far[m];
                 let still = STILL * limits[m];
@@ -231,9 +214,7 @@ impl<'a> NodeCoder<'a> {
                 Setup {
                     moves,
                     pivot: t && (r || s) && pivot <= origin,
-                    code: (128.0 + 4.0 * (limits[m] / least).log2())
-                        .round()
-                        .clamp(0.0, 255.0) as u8,
+                    code: (128.0 + 4.0 * (limits[m] / least).log2()).round().clamp(0.0, 255.0) as u8,
                 }
             })
             .collect();
@@ -262,11 +243,7 @@ impl<'a> NodeCoder<'a> {
                 self.depths.push(Vec::new());
             }
             self.depths[depth[m]].push(m);
-            self.places.push(Place {
-                above,
-                between,
-                ..Place::default()
-            });
+            self.places.push(Place { above, between, ..Place::default() });
         }
         for (s, shape) in self.shapes.iter().enumerate() {
             self.shape_of[shape.placed] = Some(s);
@@ -287,18 +264,14 @@ impl<'a> NodeCoder<'a> {
     /// Codes what can be coded of the frames that are there.
     pub fn code(&mut self, inputs: &BTreeMap<u32, FrameInput>, groups: u32) -> Result<(), Error> {
         let there = |key: &u32| inputs.contains_key(&self.schedule.key_frame(*key));
-        let keys: Vec<u32> = (self.keys..self.schedule.keys())
-            .take_while(there)
-            .collect();
+        let keys: Vec<u32> = (self.keys..self.schedule.keys()).take_while(there).collect();
         let mut units: Vec<Unit> = keys.iter().map(|&key| Unit::Key(key)).collect();
         for g in self.groups..groups {
             units.extend([Unit::Inner(g), Unit::Last(g)]);
         }
         let n = self.nodes.tracks.len();
-        let frames: Vec<u32> = units
-            .iter()
-            .flat_map(|unit| self.schedule.frames_of(*unit).to_vec())
-            .collect();
+        let frames: Vec<u32> =
+            units.iter().flat_map(|unit| self.schedule.frames_of(*unit).to_vec()).collect();
         for &frame in &frames {
             let coded = Coded {
                 state: vec![0; self.nodes.words],
@@ -311,9 +284,7 @@ impl<'a> NodeCoder<'a> {
         for depth in std::mem::take(&mut self.depths) {
             let this = &*self;
             let found: Vec<Vec<(u32, Found)>> = (depth.par_iter())
-                .map_init(Room::default, |room, &m| {
-                    this.code_track(m, &units, inputs, room)
-                })
+                .map_init(Room::default, |room, &m| this.code_track(m, &units, inputs, room))
                 .collect::<Result<_, Error>>()?;
             for (&m, found) in depth.iter().zip(found) {
                 let track = self.nodes.tracks[m];
@@ -353,8 +324,7 @@ impl<'a> NodeCoder<'a> {
                 let Some(input) = inputs.get(&frame) else {
                     return Err(broken(frame));
                 };
-                let find = |wanted: u32| match done.iter().rev().find(|(frame, _)| *frame == wanted)
-                {
+                let find = |wanted: u32| match done.iter().rev().find(|(frame, _)| *frame == wanted) {
                     Some((_, found)) => Some(&found.words[..track.words]),
                     None => self.frames.get(&wanted)?.state.get(own.clone()),
                 };
@@ -381,15 +351,12 @@ impl<'a> NodeCoder<'a> {
         let source = &input.parts[m];
         let own = &input.source[track.node];
         let coded = self.frames.get(&frame);
-        let above = place
-            .above
-            .and_then(|a| coded.map(|coded| &coded.worlds[a]));
+        let above = place.above.and_then(|a| coded.map(|coded| &coded.worlds[a]));
         let above = above.map_or(place.between, |world| product(world, &place.between));
         // What the parent misses is made good here.
         let aimed = match place.above {
             None => None,
-            Some(_) => inverse(&above)
-                .and_then(|back| decompose(&whole(&product(&back, own)), Some(source))),
+            Some(_) => inverse(&above).and_then(|back| decompose(&whole(&product(&back, own)), Some(source))),
         };
         let mut target = aimed.unwrap_or(*source);
         let rest = &track.rest;
@@ -419,11 +386,7 @@ impl<'a> NodeCoder<'a> {
         let many = points.len() > POINTS;
         if many {
             let all = points.iter().map(|p| p.at);
-            let limit = place
-                .still
-                .iter()
-                .map(|&s| self.shapes[s].room)
-                .fold(f64::INFINITY, f64::min);
+            let limit = place.still.iter().map(|&s| self.shapes[s].room).fold(f64::INFINITY, f64::min);
             *points = boxed(all.collect(), own, limit * slack);
         }
         let alone = if many { 0 } else { points.len() };
@@ -441,12 +404,7 @@ impl<'a> NodeCoder<'a> {
         let measure = |world: &Matrix| {
             let mut worst = 0.0f64;
             let mut add = |part: f64| worst = if part <= worst { worst } else { part };
-            for &s in place
-                .still
-                .iter()
-                .filter(shown)
-                .take(if many { 0 } else { usize::MAX })
-            {
+            for &s in place.still.iter().filter(shown).take(if many { 0 } else { usize::MAX }) {
                 let shape = &self.shapes[s];
                 let moved = product(world, &shape.between);
                 let far = farthest(&moved, &input.source[shape.node], &shape.points).sqrt();
@@ -454,11 +412,7 @@ impl<'a> NodeCoder<'a> {
             }
             for point in &points[alone..] {
                 let at = apply(world, point.at);
-                let d: f64 = at
-                    .iter()
-                    .zip(&point.goal)
-                    .map(|(a, b)| (a - b) * (a - b))
-                    .sum();
+                let d: f64 = at.iter().zip(&point.goal).map(|(a, b)| (a - b) * (a - b)).sum();
                 add(d.sqrt() / point.limit);
             }
             worst
@@ -537,10 +491,7 @@ impl<'a> NodeCoder<'a> {
     /// Bytes of a unit, which are decoded again and compared.
     pub fn unit(&self, unit: Unit) -> Result<Vec<u8>, Error> {
         let frames = self.schedule.frames_of(unit);
-        let coded: Vec<&Coded> = frames
-            .iter()
-            .filter_map(|frame| self.frames.get(frame))
-            .collect();
+        let coded: Vec<&Coded> = frames.iter().filter_map(|frame| self.frames.get(frame)).collect();
         let first = || broken(frames.first().copied().unwrap_or(0));
         if coded.len() != frames.len() {
             return Err(first());
@@ -548,25 +499,15 @@ impl<'a> NodeCoder<'a> {
         let find = |frame: u32| self.frames.get(&frame).map(|coded| &coded.state[..]);
         let choices: Vec<&[Choice]> = coded.iter().map(|coded| &coded.choices[..]).collect();
         let mut bytes = Vec::new();
-        codec::encode_unit(
-            &self.nodes,
-            self.schedule,
-            unit,
-            &find,
-            &choices,
-            &mut bytes,
-        )
-        .map_err(|_| first())?;
+        codec::encode_unit(&self.nodes, self.schedule, unit, &find, &choices, &mut bytes)
+            .map_err(|_| first())?;
         let mut states = vec![vec![0; self.nodes.words]; frames.len()];
         let mut locals = vec![vec![Transform::IDENTITY; self.nodes.tracks.len()]; frames.len()];
         let mut to: Vec<&mut [i32]> = states.iter_mut().map(|s| &mut s[..]).collect();
         let mut out: Vec<&mut [Transform]> = locals.iter_mut().map(|s| &mut s[..]).collect();
-        let done = self
-            .nodes
-            .decode_unit(self.schedule, unit, &bytes, &find, &mut to, &mut out);
-        let same = |i: usize| {
-            states[i] == coded[i].state && crate::write::same_bits(&locals[i], &coded[i].locals)
-        };
+        let done = self.nodes.decode_unit(self.schedule, unit, &bytes, &find, &mut to, &mut out);
+        let same =
+            |i: usize| states[i] == coded[i].state && crate::write::same_bits(&locals[i], &coded[i].locals);
         match done.is_ok() && (0..frames.len()).all(same) {
             true => Ok(bytes),
             false => Err(first()),
@@ -589,16 +530,12 @@ impl<'a> NodeCoder<'a> {
         &self.nodes.tracks
     }
 
-    /// Of all that they move the object that transforms bring nearest to its tolerance: that, and the largest error that they leave on it.
+    /// Of all that they move the object that transforms bring nearest to its tolerance: that, and the largest
+    /// error that they leave on it.
     pub fn promised(&self) -> (f64, f64) {
         let tolerance = |shape: &Shape| self.job.tolerances[shape.placed].tolerance;
-        let all = self
-            .shapes
-            .iter()
-            .map(tolerance)
-            .zip(self.errors.iter().copied());
-        all.max_by(|a, b| (a.1 * b.0).total_cmp(&(b.1 * a.0)))
-            .unwrap_or_default()
+        let all = self.shapes.iter().map(tolerance).zip(self.errors.iter().copied());
+        all.max_by(|a, b| (a.1 * b.0).total_cmp(&(b.1 * a.0))).unwrap_or_default()
     }
 }
 
@@ -617,11 +554,7 @@ fn moved(first: &Transform, now: &Transform) -> [f64; 3] {
     };
     let turned = now.rotation.map(|v| -v);
     let rotation = far(&first.rotation, &now.rotation).min(far(&first.rotation, &turned));
-    [
-        far(&first.translation, &now.translation),
-        2.0 * rotation,
-        far(&first.scale, &now.scale),
-    ]
+    [far(&first.translation, &now.translation), 2.0 * rotation, far(&first.scale, &now.scale)]
 }
 
 /// The corners of a box around points in a node's space.
@@ -632,18 +565,8 @@ fn boxed(points: Vec<[f64; 3]>, world: &Matrix, limit: f64) -> Vec<Point> {
             (low[k], high[k]) = (low[k].min(p[k]), high[k].max(p[k]));
         }
     }
-    let all = if points.is_empty() {
-        Vec::new()
-    } else {
-        corners(low, high)
-    };
-    all.into_iter()
-        .map(|at| Point {
-            at,
-            goal: apply(world, at),
-            limit,
-        })
-        .collect()
+    let all = if points.is_empty() { Vec::new() } else { corners(low, high) };
+    all.into_iter().map(|at| Point { at, goal: apply(world, at), limit }).collect()
 }
 
 /// The nearest track at or above a node, and what lies between it and the node.
@@ -712,8 +635,7 @@ fn shapes(job: &Job<'_>, rest: &[Transform], track_of: &[Option<usize>]) -> Vec<
 fn points(plan: &MeshPlan<'_>) -> (Vec<[f64; 3]>, f64) {
     let mut points = Vec::new();
     let mut own = plan.radius;
-    let few = plan.method == Method::Static
-        && plan.bases.first().is_some_and(|b| b.len() <= 3 * VERTICES);
+    let few = plan.method == Method::Static && plan.bases.first().is_some_and(|b| b.len() <= 3 * VERTICES);
     if let (true, Some(base), Some(record)) = (few, plan.bases.first(), plan.streams.first()) {
         let mut values = vec![[0.0f32; 3]; base.len() / 3];
         with_levels!(base, v => quantize::dequantize(&record.axes, v, values.as_flattened_mut()));

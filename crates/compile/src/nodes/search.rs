@@ -1,4 +1,5 @@
-//! Residuals of one node in one frame, on the points that hang below it: as few bits as keep every one of them within its limit.
+//! Residuals of one node in one frame, on the points that hang below it: as few bits as keep every one of
+//! them within its limit.
 //!
 //! ```text
 //! error of a point   = what the target leaves + Σ (k − wanted) · what a step moves it by        linear, in parts of its limit
@@ -37,11 +38,13 @@ pub struct Goal<'a> {
     pub above: &'a Matrix,
     /// The source's local transform as the nearest floats.
     pub exact: &'a Transform,
-    /// The local transform that is wanted, which makes good what the parent misses; what does not move as it is.
+    /// The local transform that is wanted, which makes good what the parent misses; what does not move as it
+    /// is.
     pub target: Trs,
     /// Points that stand for all.
     pub points: &'a [Point],
-    /// Largest error, as a part of the limit, that a decoded world matrix leaves on all points; what none of them is.
+    /// Largest error, as a part of the limit, that a decoded world matrix leaves on all points; what none of
+    /// them is.
     pub measure: &'a dyn Fn(&Matrix) -> f64,
     /// Nobody sees it: its errors are no failure.
     pub hidden: bool,
@@ -98,10 +101,7 @@ pub fn search(goal: &Goal<'_>, room: &mut Room) -> Found {
     let wanted = wanted(goal, &prediction);
     for fine in 0..FINEST {
         let scale = f64::from(1u32 << fine);
-        if wanted[..n]
-            .iter()
-            .any(|w| w.is_nan() || (w * scale).abs() > 1e8)
-        {
+        if wanted[..n].iter().any(|w| w.is_nan() || (w * scale).abs() > 1e8) {
             match goal.hidden {
                 true => return finish(goal, &prediction, Choice::default()),
                 false => break,
@@ -119,11 +119,7 @@ pub fn search(goal: &Goal<'_>, room: &mut Room) -> Found {
                 true => 0,
                 false => fine + 1,
             };
-            let choice = Choice {
-                class,
-                k,
-                ..Choice::default()
-            };
+            let choice = Choice { class, k, ..Choice::default() };
             let found = finish(goal, &prediction, choice);
             let error = (goal.measure)(&found.world);
             let nothing = |t: &Transform| t.scale == [0.0; 3];
@@ -143,11 +139,7 @@ pub fn search(goal: &Goal<'_>, room: &mut Room) -> Found {
 /// The transform as it is: the one that makes good what the parent misses, or the source's own.
 fn raw(goal: &Goal<'_>) -> Found {
     let of = |raw: Transform| {
-        let choice = Choice {
-            class: RAW,
-            raw,
-            ..Choice::default()
-        };
+        let choice = Choice { class: RAW, raw, ..Choice::default() };
         finish(goal, &[0; 10], choice)
     };
     let narrow = Transform {
@@ -155,14 +147,10 @@ fn raw(goal: &Goal<'_>) -> Found {
         translation: goal.target.translation.to_array().map(|v| v as f32),
         scale: goal.target.scale.to_array().map(|v| v as f32),
     };
-    let all = narrow
-        .rotation
-        .iter()
-        .chain(&narrow.translation)
-        .chain(&narrow.scale);
+    let all = narrow.rotation.iter().chain(&narrow.translation).chain(&narrow.scale);
     let (aimed, exact) = (of(narrow), of(*goal.exact));
-    let good = all.clone().all(|v| v.is_finite())
-        && (narrow.scale == [0.0; 3]) == (goal.exact.scale == [0.0; 3]);
+    let good =
+        all.clone().all(|v| v.is_finite()) && (narrow.scale == [0.0; 3]) == (goal.exact.scale == [0.0; 3]);
     match good && (goal.measure)(&aimed.world) < (goal.measure)(&exact.world) {
         true => aimed,
         false => exact,
@@ -176,12 +164,7 @@ fn finish(goal: &Goal<'_>, prediction: &[i32; 10], mut choice: Choice) -> Found 
     let local = match choice.class {
         RAW => {
             let mut nowhere = Encoder::default();
-            let coded = track.code(
-                goal.around,
-                &mut nowhere,
-                &mut choice,
-                &mut words[..track.words],
-            );
+            let coded = track.code(goal.around, &mut nowhere, &mut choice, &mut words[..track.words]);
             coded.unwrap_or(choice.raw)
         }
         0 => {
@@ -195,12 +178,7 @@ fn finish(goal: &Goal<'_>, prediction: &[i32; 10], mut choice: Choice) -> Found 
             track.transform(&words[..track.words - 1])
         }
     };
-    Found {
-        choice,
-        words,
-        local,
-        world: product(goal.above, &local.matrix()),
-    }
+    Found { choice, words, local, world: product(goal.above, &local.matrix()) }
 }
 
 /// Components in steps, from the prediction to the target.

@@ -14,16 +14,10 @@ impl Candidate<'_> {
             (true, Some([first, last])) => u64::from(last - first) + 1,
             (true, None) => source.frames as u64,
         };
-        let ahead = Ahead {
-            points: prepared.points as u64,
-            frames,
-            ..Ahead::default()
-        };
-        let (Some(fixed), 1.., false) = (
-            &prepared.fixed,
-            ahead.points * frames,
-            options.preset == Preset::Classic,
-        ) else {
+        let ahead = Ahead { points: prepared.points as u64, frames, ..Ahead::default() };
+        let (Some(fixed), 1.., false) =
+            (&prepared.fixed, ahead.points * frames, options.preset == Preset::Classic)
+        else {
             return ahead;
         };
         let predicted = prepared.normals != Normals::None && prepared.normals_animated;

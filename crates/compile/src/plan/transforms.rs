@@ -24,11 +24,8 @@ impl<'a> Compiler<'a> {
             for (list, (i, _)) in out.iter_mut().zip(wanted) {
                 let m = world.matrix[*i];
                 // A matrix with NaN keeps the last good one: the mesh stays where it was.
-                let good = if m.is_finite() {
-                    m
-                } else {
-                    list.last().copied().unwrap_or(glam::DMat4::IDENTITY)
-                };
+                let good =
+                    if m.is_finite() { m } else { list.last().copied().unwrap_or(glam::DMat4::IDENTITY) };
                 list.push(good);
             }
         }
@@ -93,20 +90,13 @@ impl<'a> Compiler<'a> {
                 if !node.baked {
                     let error = error_over_box(&rows(&tracks.world.matrix[i]), decoded, low, high);
                     // NaN must count as unbounded.
-                    budget.transform_error = if error >= 0.0 {
-                        budget.transform_error.max(error)
-                    } else {
-                        f64::INFINITY
-                    };
+                    budget.transform_error =
+                        if error >= 0.0 { budget.transform_error.max(error) } else { f64::INFINITY };
                 }
-                let m = glam::DMat4::from_cols_array_2d(&[0, 1, 2, 3].map(|c| {
-                    [
-                        decoded[0][c],
-                        decoded[1][c],
-                        decoded[2][c],
-                        if c == 3 { 1.0 } else { 0.0 },
-                    ]
-                }));
+                let m =
+                    glam::DMat4::from_cols_array_2d(&[0, 1, 2, 3].map(|c| {
+                        [decoded[0][c], decoded[1][c], decoded[2][c], if c == 3 { 1.0 } else { 0.0 }]
+                    }));
                 budget.scale = budget.scale.max(sample::largest_scale(&m));
                 let corners = [low[0], low[1], low[2], high[0], high[1], high[2]].map(|v| v as f32);
                 let reach = motion::transform_box(decoded, &corners);

@@ -1,5 +1,6 @@
-//! Loops: the last frames are moved towards the start, so that the motion goes on from there without a jump. The offset that is missing at the seam is
-//! faded in, so the motion itself stays; a fade between two shapes would slow it down.
+//! Loops: the last frames are moved towards the start, so that the motion goes on from there without a jump.
+//! The offset that is missing at the seam is faded in, so the motion itself stays; a fade between two shapes
+//! would slow it down.
 
 use super::runs::Run;
 use super::surface::Surface;
@@ -23,10 +24,7 @@ pub fn blend(
     if !always {
         return Ok(Err("it is not visible in all frames".into()));
     }
-    let Some(run) = runs
-        .last_mut()
-        .filter(|run| run.first + run.points.len() == frames)
-    else {
+    let Some(run) = runs.last_mut().filter(|run| run.first + run.points.len() == frames) else {
         return Ok(Err("the last frames have faces of their own".into()));
     };
     // The first frame of a run stays, others refer to its shape.
@@ -39,10 +37,7 @@ pub fn blend(
         0 | 1 => last.clone(),
         n => {
             let before = widened(&run.points[n - 2]);
-            last.iter()
-                .zip(&before)
-                .map(|(a, b)| *a * 2.0 - *b)
-                .collect()
+            last.iter().zip(&before).map(|(a, b)| *a * 2.0 - *b).collect()
         }
     };
     let closes = closes(mesh, times)?;
@@ -54,9 +49,7 @@ pub fn blend(
             let to = step(&run.template, &last, Some(&on), &surface);
             let there = compare(&run.template, &to, &surface, limit);
             if there.worst > limit || there.folded > 0 {
-                return Ok(Err(
-                    "its faces cannot take the shape of the first frame".into()
-                ));
+                return Ok(Err("its faces cannot take the shape of the first frame".into()));
             }
             to
         }
@@ -88,8 +81,5 @@ fn closes(mesh: &Mesh, times: &[f64]) -> Result<bool, Error> {
 }
 
 fn widened(points: &[[f32; 3]]) -> Vec<DVec3> {
-    points
-        .iter()
-        .map(|p| DVec3::from_array(p.map(f64::from)))
-        .collect()
+    points.iter().map(|p| DVec3::from_array(p.map(f64::from))).collect()
 }

@@ -1,14 +1,17 @@
-//! `--remesh`: a mesh whose faces change gets fixed ones, so that it can be kept as soft. What is promised of it is the distance of every vertex
-//! from the other surface, both ways, in place of the distance of each vertex from its own (PROMISE.md §1).
+//! `--remesh`: a mesh whose faces change gets fixed ones, so that it can be kept as soft. What is promised of
+//! it is the distance of every vertex from the other surface, both ways, in place of the distance of each
+//! vertex from its own (PROMISE.md §1).
 //!
-//! A part of the tolerance is spent here, the rest is left to the coding of what comes out: a decoded triangle is nowhere farther from the fixed mesh
-//! than its corners are, so the sum of both holds on either side. Nothing else of the compiler knows: it is given another scene.
+//! A part of the tolerance is spent here, the rest is left to the coding of what comes out: a decoded
+//! triangle is nowhere farther from the fixed mesh than its corners are, so the sum of both holds on either
+//! side. Nothing else of the compiler knows: it is given another scene.
 //!
-//! * [`surface`]: one frame, and the nearest place on it · [`template`]: the fixed mesh · [`track`]: one step of it · [`runs`]: which frames share one ·
+//! * [`surface`]: one frame, and the nearest place on it · [`template`]: the fixed mesh · [`track`]: one step
+//!   of it · [`runs`]: which frames share one ·
 //!   [`blend`]: loops.
 //!
-//! A fixed mesh cannot follow what tears or grows together. Then another one begins (a run, which `fluid` knows anyway), and frames that no fixed mesh
-//! holds keep their own faces. Remarks say how many.
+//! A fixed mesh cannot follow what tears or grows together. Then another one begins (a run, which `fluid`
+//! knows anyway), and frames that no fixed mesh holds keep their own faces. Remarks say how many.
 
 mod blend;
 mod runs;
@@ -21,8 +24,8 @@ use crate::prepare::{Extent, usable};
 use crate::{Error, Options};
 use glam::DVec3;
 use meshreel_scene::{
-    Channel, FaceSet, Identity, Mesh, MeshId, Placed, Remark, Scene, Scope, Source, TimeSampling,
-    Topology, Winding, sample, sample::World,
+    Channel, FaceSet, Identity, Mesh, MeshId, Placed, Remark, Scene, Scope, Source, TimeSampling, Topology,
+    Winding, sample, sample::World,
 };
 use rayon::prelude::*;
 use runs::{Found, Run, Wanted};
@@ -38,7 +41,8 @@ const BLENDED: usize = 8;
 /// What became of a mesh.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Remeshed {
-    /// Largest distance of its points from the source's surface, and of the source's points from its own; object space.
+    /// Largest distance of its points from the source's surface, and of the source's points from its own;
+    /// object space.
     pub spent: f64,
     /// Bounds of the source, object space.
     pub extent: Extent<3>,
@@ -90,7 +94,8 @@ pub struct Given<'a> {
     pub times: &'a [f64],
     /// How objects move.
     pub motion: &'a Motion,
-    /// Resolves the tolerance of the object at a path: absolute in world units, from the diagonal in the world.
+    /// Resolves the tolerance of the object at a path: absolute in world units, from the diagonal in the
+    /// world.
     pub tolerance: &'a (dyn Fn(&str, f64) -> f64 + Sync),
     /// Whether the object at a path was asked for.
     pub asked: &'a (dyn Fn(&str) -> bool + Sync),
@@ -98,7 +103,8 @@ pub struct Given<'a> {
     pub options: &'a Options,
 }
 
-/// Frames at the end of `frames` that a loop blends, as asked or the usual part. `verify` works it out in the same way.
+/// Frames at the end of `frames` that a loop blends, as asked or the usual part. `verify` works it out in the
+/// same way.
 pub fn window(frames: usize, asked: Option<usize>) -> usize {
     let most = frames.saturating_sub(2);
     asked.unwrap_or(frames.div_ceil(BLENDED)).min(most)
@@ -107,22 +113,14 @@ pub fn window(frames: usize, asked: Option<usize>) -> usize {
 /// Looks at every mesh that was asked for. None where nothing was changed.
 pub fn remesh(given: &Given<'_>, remarks: &mut Vec<Remark>) -> Result<Option<Outcome>, Error> {
     let mut placements: Vec<Vec<usize>> = vec![Vec::new(); given.scene.meshes.len()];
-    for (i, place) in given
-        .placed
-        .iter()
-        .enumerate()
-        .filter(|(i, _)| given.selected[*i])
-    {
+    for (i, place) in given.placed.iter().enumerate().filter(|(i, _)| given.selected[*i]) {
         if let Some(mesh) = given.scene.nodes[place.node].mesh {
             placements[mesh].push(i);
         }
     }
-    let asked = |list: &Vec<usize>| {
-        !list.is_empty() && list.iter().all(|&i| (given.asked)(&given.placed[i].path))
-    };
-    let wanted: Vec<MeshId> = (0..placements.len())
-        .filter(|&m| asked(&placements[m]))
-        .collect();
+    let asked =
+        |list: &Vec<usize>| !list.is_empty() && list.iter().all(|&i| (given.asked)(&given.placed[i].path));
+    let wanted: Vec<MeshId> = (0..placements.len()).filter(|&m| asked(&placements[m])).collect();
     if wanted.is_empty() {
         return Ok(None);
     }
@@ -132,20 +130,11 @@ pub fn remesh(given: &Given<'_>, remarks: &mut Vec<Remark>) -> Result<Option<Out
         .zip(&reach)
         .map(|(&mesh, reach)| one(given, mesh, &placements[mesh], reach))
         .collect::<Result<_, Error>>()?;
-    if done
-        .iter()
-        .all(|(changed, said)| changed.is_none() && said.is_empty())
-    {
+    if done.iter().all(|(changed, said)| changed.is_none() && said.is_empty()) {
         let path = &given.scene.meshes[wanted[0]].path;
-        remarks.push(Remark::new(
-            path,
-            "--remesh changes nothing: the faces of no mesh change",
-        ));
+        remarks.push(Remark::new(path, "--remesh changes nothing: the faces of no mesh change"));
     }
-    let mut out = Outcome {
-        scene: given.scene.clone(),
-        meshes: vec![None; given.scene.meshes.len()],
-    };
+    let mut out = Outcome { scene: given.scene.clone(), meshes: vec![None; given.scene.meshes.len()] };
     for (id, (changed, said)) in wanted.into_iter().zip(done) {
         remarks.extend(said);
         if let Some((mesh, what)) = changed {
@@ -162,11 +151,7 @@ struct Reach {
     world: Vec<f64>,
 }
 
-fn reaches(
-    given: &Given<'_>,
-    placements: &[Vec<usize>],
-    wanted: &[MeshId],
-) -> Result<Vec<Reach>, Error> {
+fn reaches(given: &Given<'_>, placements: &[Vec<usize>], wanted: &[MeshId]) -> Result<Vec<Reach>, Error> {
     let mut out: Vec<Reach> = wanted
         .par_iter()
         .map(|&m| {
@@ -175,10 +160,7 @@ fn reaches(
                 sample::positions_at(&given.scene.meshes[m], time, &mut points)?;
                 extent.extend(points.iter().filter(|p| usable(p)));
             }
-            Ok(Reach {
-                extent,
-                world: vec![0.0; placements[m].len()],
-            })
+            Ok(Reach { extent, world: vec![0.0; placements[m].len()] })
         })
         .collect::<Result<_, Error>>()?;
     let mut world = World::new(given.scene, given.placed)?;
@@ -201,33 +183,19 @@ fn reaches(
 
 type Changed = (Option<(Mesh, Remeshed)>, Vec<Remark>);
 
-fn one(
-    given: &Given<'_>,
-    id: MeshId,
-    placements: &[usize],
-    reach: &Reach,
-) -> Result<Changed, Error> {
+fn one(given: &Given<'_>, id: MeshId, placements: &[usize], reach: &Reach) -> Result<Changed, Error> {
     let mesh = &given.scene.meshes[id];
     let mut remarks = Vec::new();
     let mut say = |what: String| remarks.push(Remark::new(&mesh.path, what));
     let shown: Vec<usize> = (0..given.times.len())
-        .filter(|&f| {
-            placements
-                .iter()
-                .any(|&i| given.motion.visible[i].contains(f))
-        })
+        .filter(|&f| placements.iter().any(|&i| given.motion.visible[i].contains(f)))
         .collect();
     let times: Vec<f64> = shown.iter().map(|&f| given.times[f]).collect();
     if times.len() < 2 || sample::fixed_topology(mesh, &times)? && steady(mesh, &times)? {
         return Ok((None, remarks));
     }
-    let sides = [0, 1, 2]
-        .map(|k| reach.extent.component(k))
-        .map(|(low, high)| [low, high]);
-    let object = sides
-        .as_flattened()
-        .iter()
-        .fold(0.0f64, |m, v| m.max(f64::from(v.abs())));
+    let sides = [0, 1, 2].map(|k| reach.extent.component(k)).map(|(low, high)| [low, high]);
+    let object = sides.as_flattened().iter().fold(0.0f64, |m, v| m.max(f64::from(v.abs())));
     let size = sides.map(|[low, high]| f64::from(high) - f64::from(low));
     let diagonal = DVec3::from_array(size).length();
     let mut limit = f64::INFINITY;
@@ -246,9 +214,7 @@ fn one(
         say("is not re-meshed: its tolerance or its transform leaves no room for that".into());
         return Ok((None, remarks));
     }
-    let same: Vec<bool> = (0..times.len())
-        .map(|k| k > 0 && equal(mesh, times[k - 1], times[k]))
-        .collect();
+    let same: Vec<bool> = (0..times.len()).map(|k| k > 0 && equal(mesh, times[k - 1], times[k])).collect();
     let read = |frame: usize| Surface::read(mesh, times[frame]);
     let options = given.options;
     let mut points = 0u64;
@@ -305,12 +271,7 @@ fn one(
         runs: found.runs.len(),
         frames,
         own: times.len() - frames,
-        points: found
-            .runs
-            .iter()
-            .map(|run| run.template.points.len())
-            .max()
-            .unwrap_or(0),
+        points: found.runs.iter().map(|run| run.template.points.len()).max().unwrap_or(0),
     };
     // Where one mesh carries all, there is nothing to say.
     if what.runs > 1 || what.own > 0 {
@@ -332,18 +293,9 @@ fn one(
         ));
     }
     let dropped = [
-        (
-            mesh.normals.is_some() && options.channels.normals,
-            "its own normals (new ones are made)",
-        ),
-        (
-            !mesh.uvs.is_empty() && options.channels.uvs,
-            "texture coordinates",
-        ),
-        (
-            !mesh.colours.is_empty() && options.channels.colours,
-            "colours",
-        ),
+        (mesh.normals.is_some() && options.channels.normals, "its own normals (new ones are made)"),
+        (!mesh.uvs.is_empty() && options.channels.uvs, "texture coordinates"),
+        (!mesh.colours.is_empty() && options.channels.colours, "colours"),
     ];
     let dropped: Vec<&str> = dropped.iter().filter(|d| d.0).map(|d| d.1).collect();
     if !dropped.is_empty() {
@@ -380,8 +332,7 @@ fn why_not(found: &Found, limit: f64) -> String {
             ((needed / limit) * 10.0).ceil() / 10.0
         ),
         (_, None) => {
-            "no fixed faces hold them, because parts of the surface tear, fold, or grow together"
-                .into()
+            "no fixed faces hold them, because parts of the surface tear, fold, or grow together".into()
         }
     }
 }
@@ -484,11 +435,8 @@ impl Source<i32> for Counts {
         self.0.faces(i)
     }
     fn read(&self, i: usize, out: &mut Vec<i32>) -> Result<(), meshreel_scene::Error> {
-        let read =
-            |mesh: &Mesh, time, out: &mut _| sample::held(&mesh.face_counts, mesh, time, out);
-        self.0.own(i, out, read, |run, out| {
-            out.resize(run.template.triangles.len(), 3)
-        })
+        let read = |mesh: &Mesh, time, out: &mut _| sample::held(&mesh.face_counts, mesh, time, out);
+        self.0.own(i, out, read, |run, out| out.resize(run.template.triangles.len(), 3))
     }
 }
 
@@ -500,8 +448,7 @@ impl Source<i32> for Corners {
         self.0.faces(i)
     }
     fn read(&self, i: usize, out: &mut Vec<i32>) -> Result<(), meshreel_scene::Error> {
-        let read =
-            |mesh: &Mesh, time, out: &mut _| sample::held(&mesh.face_indices, mesh, time, out);
+        let read = |mesh: &Mesh, time, out: &mut _| sample::held(&mesh.face_indices, mesh, time, out);
         self.0.own(i, out, read, |run, out| {
             for &[a, b, c] in &run.template.triangles {
                 let corners = match self.0.mesh.winding {
@@ -547,9 +494,7 @@ fn replace(mesh: &Mesh, runs: Vec<Run>, shown: &[usize], times: &[f64], same: &[
     for k in 1..shown.len() {
         let goes_on = match (of_shown[k - 1], of_shown[k]) {
             (Place::Own(_), Place::Own(_)) => same[k],
-            (Place::Run(a, i), Place::Run(b, j)) => {
-                a == b && runs[a].points[i] == runs[b].points[j]
-            }
+            (Place::Run(a, i), Place::Run(b, j)) => a == b && runs[a].points[i] == runs[b].points[j],
             _ => false,
         };
         if goes_on {
@@ -575,27 +520,16 @@ fn replace(mesh: &Mesh, runs: Vec<Run>, shown: &[usize], times: &[f64], same: &[
                 // What cannot be read now has been read before.
                 sample::held(&mesh.face_sets[s].faces, mesh, time, &mut faces).unwrap_or_default();
                 faces.sort_unstable();
-                let is_in =
-                    |t: &usize| faces.binary_search(&(run.template.face[*t] as i32)).is_ok();
-                (0..run.template.triangles.len())
-                    .filter(is_in)
-                    .map(|t| t as i32)
-                    .collect()
+                let is_in = |t: &usize| faces.binary_search(&(run.template.face[*t] as i32)).is_ok();
+                (0..run.template.triangles.len()).filter(is_in).map(|t| t as i32).collect()
             };
             runs.iter().map(members).collect()
         })
         .collect();
     let whole = runs.len() == 1 && runs[0].points.len() == shown.len();
     let names: Vec<String> = mesh.face_sets.iter().map(|set| set.name.clone()).collect();
-    let frames = Arc::new(Frames {
-        mesh: mesh.clone(),
-        runs,
-        places,
-        first,
-    });
-    let sampling = Arc::new(TimeSampling::Acyclic {
-        times: times.to_vec(),
-    });
+    let frames = Arc::new(Frames { mesh: mesh.clone(), runs, places, first });
+    let sampling = Arc::new(TimeSampling::Acyclic { times: times.to_vec() });
     let faces = |source: Arc<dyn Source<i32>>| Channel::new(sampling.clone(), source);
     Mesh {
         path: mesh.path.clone(),
@@ -612,18 +546,12 @@ fn replace(mesh: &Mesh, runs: Vec<Run>, shown: &[usize], times: &[f64], same: &[
         colours: Vec::new(),
         velocities: None,
         face_sets: (names.into_iter().zip(sets).enumerate())
-            .map(|(s, (name, sets))| FaceSet {
-                name,
-                faces: faces(Arc::new(Set(frames.clone(), s, sets))),
-            })
+            .map(|(s, (name, sets))| FaceSet { name, faces: faces(Arc::new(Set(frames.clone(), s, sets))) })
             .collect(),
         other_attributes: Vec::new(),
         is_subd: mesh.is_subd,
         integers: Vec::new(),
-        numbers: (mesh.numbers.iter())
-            .filter(|n| n.attribute.scope == Scope::Constant)
-            .cloned()
-            .collect(),
+        numbers: (mesh.numbers.iter()).filter(|n| n.attribute.scope == Scope::Constant).cloned().collect(),
         names: Vec::new(),
         skin: None,
     }

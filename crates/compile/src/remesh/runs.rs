@@ -23,7 +23,8 @@ pub struct Run {
 pub struct Found {
     /// In the order of frames; those that are in none keep their own faces.
     pub runs: Vec<Run>,
-    /// The smallest distance that would have carried another frame, of those that were tried and did not hold.
+    /// The smallest distance that would have carried another frame, of those that were tried and did not
+    /// hold.
     pub needed: Option<f64>,
     /// The work allowed was done before the end.
     pub cut: bool,
@@ -54,7 +55,8 @@ const MOST_POINTS: usize = 8;
 /// … and this many in any case.
 const ALWAYS_POINTS: usize = 4000;
 
-/// As many frames share a mesh as make up for its size: its points are at most this part of those that the source has in them.
+/// As many frames share a mesh as make up for its size: its points are at most this part of those that the
+/// source has in them.
 const WORTH: f64 = 0.3;
 
 /// Bytes that a triangle of a surface takes, roughly.
@@ -71,13 +73,7 @@ struct Search<'a> {
 
 /// Looks through all frames.
 pub fn find(wanted: &Wanted<'_>) -> Result<Found, Error> {
-    let mut search = Search {
-        wanted,
-        kept: BTreeMap::new(),
-        bytes: 0,
-        done: 0,
-        held: 0,
-    };
+    let mut search = Search { wanted, kept: BTreeMap::new(), bytes: 0, done: 0, held: 0 };
     let mut found = Found::default();
     let mut first = 0;
     while first < wanted.frames {
@@ -137,18 +133,11 @@ impl Search<'_> {
         let mut needed = None;
         for round in 0.. {
             let fit = fits.iter().take_while(|fit| fit.holds(limit)).count();
-            needed = fits
-                .get(fit)
-                .filter(|fit| fit.folded == 0)
-                .map(|fit| fit.worst);
+            needed = fits.get(fit).filter(|fit| fit.folded == 0).map(|fit| fit.worst);
             let sources: usize = (fits[..fit].iter()).map(|fit| fit.points).sum();
             let worth = template.points.len() as f64 <= WORTH * sources as f64;
             if fit > 1 && worth && best.as_ref().is_none_or(|b| fit > b.points.len()) {
-                best = Some(Run {
-                    first,
-                    template: template.clone(),
-                    points: points[..fit].to_vec(),
-                });
+                best = Some(Run { first, template: template.clone(), points: points[..fit].to_vec() });
             }
             let all = fits.iter().position(|fit| !fit.may_be_refined(limit));
             fits.truncate(all.unwrap_or(fits.len()));
@@ -182,10 +171,7 @@ impl Search<'_> {
     fn follow(&mut self, first: usize, template: &Template) -> Result<(Frames, Vec<Fit>), Error> {
         let limit = self.wanted.limit;
         let mut points: Frames = vec![rounded(&template.points)];
-        let mut fits = vec![Fit {
-            points: template.points.len(),
-            ..Fit::default()
-        }];
+        let mut fits = vec![Fit { points: template.points.len(), ..Fit::default() }];
         for frame in first + 1..self.wanted.frames {
             if self.done >= self.wanted.work {
                 break;
@@ -241,15 +227,9 @@ fn bytes_of(run: &Run) -> u64 {
 }
 
 fn rounded(points: &[DVec3]) -> Vec<[f32; 3]> {
-    points
-        .iter()
-        .map(|p| p.to_array().map(|v| v as f32))
-        .collect()
+    points.iter().map(|p| p.to_array().map(|v| v as f32)).collect()
 }
 
 fn widened(points: &[[f32; 3]]) -> Vec<DVec3> {
-    points
-        .iter()
-        .map(|p| DVec3::from_array(p.map(f64::from)))
-        .collect()
+    points.iter().map(|p| DVec3::from_array(p.map(f64::from))).collect()
 }

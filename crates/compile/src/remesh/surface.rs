@@ -1,5 +1,5 @@
-//! The surface of one frame: its triangles in a tree, so that the nearest place on it is found in the time of a few dozen tests, and the lines and
-//! corners that a fixed mesh has to follow (borders and sharp edges).
+//! The surface of one frame: its triangles in a tree, so that the nearest place on it is found in the time of
+//! a few dozen tests, and the lines and corners that a fixed mesh has to follow (borders and sharp edges).
 //!
 //! Distances are exact for triangles, edges and points alike; a triangle without area is what is left of it.
 
@@ -75,12 +75,7 @@ impl Tree {
             }
         }
         let own = self.nodes.len();
-        self.nodes.push(Node {
-            low,
-            high,
-            next: first as u32,
-            count: order.len() as u32,
-        });
+        self.nodes.push(Node { low, high, next: first as u32, count: order.len() as u32 });
         if order.len() <= LEAF {
             return;
         }
@@ -99,11 +94,7 @@ impl Tree {
 
     /// The nearest place to `p` on an item that `take` accepts, nearer than the square root of `square`.
     pub fn nearest(&self, p: DVec3, square: f64, take: impl Fn(u32) -> bool) -> Option<Hit> {
-        let mut best = Hit {
-            item: u32::MAX,
-            at: p,
-            square,
-        };
+        let mut best = Hit { item: u32::MAX, at: p, square };
         if self.nodes.is_empty() {
             return None;
         }
@@ -157,8 +148,9 @@ impl Node {
     }
 }
 
-/// The place on a triangle that is nearest to `p`: which of its corners, edges or its inside follows from the signs of the areas that `p` makes with
-/// its edges (C. Ericson, *Real-Time Collision Detection*, 2005, 5.1.5).
+/// The place on a triangle that is nearest to `p`: which of its corners, edges or its inside follows from the
+/// signs of the areas that `p` makes with its edges (C. Ericson, *Real-Time Collision Detection*, 2005,
+/// 5.1.5).
 pub fn nearest_of(p: DVec3, [a, b, c]: &[DVec3; 3]) -> DVec3 {
     let (ab, ac) = (*b - *a, *c - *a);
     if ab.cross(ac).length_squared() <= FLAT * ab.length_squared() * ac.length_squared() {
@@ -179,11 +171,7 @@ pub fn nearest_of(p: DVec3, [a, b, c]: &[DVec3; 3]) -> DVec3 {
         return *b;
     }
     let part = |x: f64, all: f64| {
-        if all > 0.0 {
-            (x / all).clamp(0.0, 1.0)
-        } else {
-            0.0
-        }
+        if all > 0.0 { (x / all).clamp(0.0, 1.0) } else { 0.0 }
     };
     let beyond_c = a1 * b2 - b1 * a2;
     if beyond_c <= 0.0 && a1 >= 0.0 && b1 <= 0.0 {
@@ -259,11 +247,10 @@ impl Surface {
             }
             let triangle = places.map(|p| {
                 // −0 is 0.
-                *own.entry(p.map(|v| (v + 0.0).to_bits()))
-                    .or_insert_with(|| {
-                        surface.points.push(DVec3::from_array(p.map(f64::from)));
-                        surface.points.len() as u32 - 1
-                    })
+                *own.entry(p.map(|v| (v + 0.0).to_bits())).or_insert_with(|| {
+                    surface.points.push(DVec3::from_array(p.map(f64::from)));
+                    surface.points.len() as u32 - 1
+                })
             });
             let [a, b, c] = triangle;
             if a != b && b != c && c != a {
@@ -278,10 +265,7 @@ impl Surface {
     fn finish(&mut self) {
         let corners = |t: &[u32; 3]| t.map(|v| self.points[v as usize]);
         let items: Vec<[DVec3; 3]> = self.triangles.iter().map(corners).collect();
-        self.normals = items
-            .iter()
-            .map(|t| normal(t).normalize_or_zero())
-            .collect();
+        self.normals = items.iter().map(|t| normal(t).normalize_or_zero()).collect();
         let lines = lines(&self.points, &self.triangles, &self.normals);
         let place = |v: u32| self.points[v as usize];
         let edge = |e: &[u32; 2]| [place(e[0]), place(e[1]), place(e[1])];
@@ -306,7 +290,8 @@ pub fn middle([a, b, c]: &[DVec3; 3]) -> DVec3 {
     (*a + *b + *c) / 3.0
 }
 
-/// Borders, edges of more than two triangles, and edges at which the surface turns sharply; ends, branches and corners of what they make.
+/// Borders, edges of more than two triangles, and edges at which the surface turns sharply; ends, branches
+/// and corners of what they make.
 pub fn lines(points: &[DVec3], triangles: &[[u32; 3]], normals: &[DVec3]) -> Lines {
     let mut sides: Vec<([u32; 2], u32)> = Vec::with_capacity(3 * triangles.len());
     for (t, corners) in triangles.iter().enumerate() {
@@ -351,9 +336,7 @@ mod tests {
 
     /// Small whole numbers that follow from a seed.
     fn random(seed: &mut u64) -> f64 {
-        *seed = seed
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (*seed >> 40) as f64 / f64::from(1 << 24)
     }
 
@@ -401,33 +384,20 @@ mod tests {
         for _ in 0..200 {
             let p = point(&mut seed) * 12.0 - 1.0;
             let even = |i: u32| i.is_multiple_of(2);
-            let all = items
-                .iter()
-                .step_by(2)
-                .map(|t| nearest_of(p, t).distance_squared(p));
+            let all = items.iter().step_by(2).map(|t| nearest_of(p, t).distance_squared(p));
             let hit = tree.nearest(p, f64::INFINITY, even).unwrap();
             assert_eq!(hit.square, all.fold(f64::INFINITY, f64::min));
-            assert!(
-                tree.nearest(p, hit.square, even).is_none(),
-                "nothing is nearer"
-            );
+            assert!(tree.nearest(p, hit.square, even).is_none(), "nothing is nearer");
         }
-        assert!(
-            Tree::new(Vec::new())
-                .nearest(DVec3::ZERO, f64::INFINITY, |_| true)
-                .is_none()
-        );
+        assert!(Tree::new(Vec::new()).nearest(DVec3::ZERO, f64::INFINITY, |_| true).is_none());
     }
 
     #[test]
     fn a_sheet_has_its_border_and_four_corners() {
-        let points: Vec<DVec3> = (0..16)
-            .map(|i| DVec3::new(f64::from(i % 4), f64::from(i / 4), 0.0))
-            .collect();
+        let points: Vec<DVec3> =
+            (0..16).map(|i| DVec3::new(f64::from(i % 4), f64::from(i / 4), 0.0)).collect();
         let quads = (0..9).map(|i| i / 3 * 4 + i % 3);
-        let triangles: Vec<[u32; 3]> = quads
-            .flat_map(|q| [[q, q + 1, q + 5], [q, q + 5, q + 4]])
-            .collect();
+        let triangles: Vec<[u32; 3]> = quads.flat_map(|q| [[q, q + 1, q + 5], [q, q + 5, q + 4]]).collect();
         let lines = lines(&points, &triangles, &[DVec3::Z; 18]);
         assert_eq!(lines.edges.len(), 12);
         assert_eq!(lines.corners, [0, 3, 12, 15]);

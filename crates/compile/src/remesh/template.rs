@@ -1,4 +1,5 @@
-//! The fixed mesh that is laid over changing ones: the triangles of one frame, cut finer where that is needed.
+//! The fixed mesh that is laid over changing ones: the triangles of one frame, cut finer where that is
+//! needed.
 
 use super::surface::{self, Surface, lines};
 use glam::DVec3;
@@ -50,12 +51,7 @@ impl Template {
     }
 
     fn of(points: Vec<DVec3>, triangles: Vec<[u32; 3]>, face: Vec<u32>) -> Template {
-        let mut out = Template {
-            points,
-            triangles,
-            face,
-            ..Template::default()
-        };
+        let mut out = Template { points, triangles, face, ..Template::default() };
         let normals: Vec<DVec3> = (0..out.triangles.len())
             .map(|t| surface::normal(&out.corners(t, &out.points)).normalize_or_zero())
             .collect();
@@ -114,8 +110,9 @@ impl Template {
         self.points.len() + more.sum::<usize>() / 2
     }
 
-    /// Halves all edges of triangle t `levels[t]` times. Triangles beside such are cut where they have to be, and further, so that none becomes thin.
-    /// Also the edges that were halved: their middles are the new vertices, in this order.
+    /// Halves all edges of triangle t `levels[t]` times. Triangles beside such are cut where they have to be,
+    /// and further, so that none becomes thin. Also the edges that were halved: their middles are the new
+    /// vertices, in this order.
     pub fn refine(&self, levels: &[u8]) -> (Template, Vec<[u32; 2]>) {
         let mut parts = Parts {
             points: self.points.clone(),
@@ -151,12 +148,7 @@ impl Parts {
         let length = |e: [u32; 2]| points[e[0] as usize].distance_squared(points[e[1] as usize]);
         // Edges that are halved; what that asks of triangles beside them goes on until nothing more is asked.
         let mut cut: HashMap<[u32; 2], u32> = HashMap::new();
-        for (triangle, _) in self
-            .triangles
-            .iter()
-            .zip(&self.levels)
-            .filter(|(_, l)| **l > 0)
-        {
+        for (triangle, _) in self.triangles.iter().zip(&self.levels).filter(|(_, l)| **l > 0) {
             cut.extend((0..3).map(|k| (side(triangle, k), 0)));
         }
         loop {
@@ -184,10 +176,7 @@ impl Parts {
         }
         self.halved.extend(edges);
         let whole = std::mem::take(&mut self.triangles);
-        let (face, levels) = (
-            std::mem::take(&mut self.face),
-            std::mem::take(&mut self.levels),
-        );
+        let (face, levels) = (std::mem::take(&mut self.face), std::mem::take(&mut self.levels));
         for (t, triangle) in whole.iter().enumerate() {
             let [a, b, c] = *triangle;
             let new = [0, 1, 2].map(|k| cut.get(&side(triangle, k)).copied());
@@ -222,9 +211,8 @@ mod tests {
             .map(|i| DVec3::new(f64::from(i % n), f64::from(i / n), f64::from(i % 3) * 0.1))
             .collect();
         let quads = (0..(n - 1) * (n - 1)).map(|i| i / (n - 1) * n + i % (n - 1));
-        let triangles: Vec<[u32; 3]> = quads
-            .flat_map(|q| [[q, q + 1, q + n + 1], [q, q + n + 1, q + n]])
-            .collect();
+        let triangles: Vec<[u32; 3]> =
+            quads.flat_map(|q| [[q, q + 1, q + n + 1], [q, q + n + 1, q + n]]).collect();
         let face = (0..triangles.len() as u32).collect();
         let template = Template::of(points, triangles, face);
         let mut levels = vec![0; template.triangles.len()];
@@ -242,10 +230,7 @@ mod tests {
         let border = |t: &Template| -> f64 {
             let normals = vec![DVec3::Z; t.triangles.len()];
             let edges = lines(&t.points, &t.triangles, &normals).edges;
-            (edges
-                .iter()
-                .map(|e| t.points[e[0] as usize].distance(t.points[e[1] as usize])))
-            .sum()
+            (edges.iter().map(|e| t.points[e[0] as usize].distance(t.points[e[1] as usize]))).sum()
         };
         assert!((border(&template) - border(&fine)).abs() < 1e-9);
         // Every triangle lies in the face that it says.
@@ -257,17 +242,8 @@ mod tests {
         // None is thin: the shortest edge is not below a fifth of the longest.
         for t in 0..fine.triangles.len() {
             let c = fine.corners(t, &fine.points);
-            let sides = [
-                c[0].distance(c[1]),
-                c[1].distance(c[2]),
-                c[2].distance(c[0]),
-            ];
-            assert!(
-                sides
-                    .iter()
-                    .all(|s| *s > 0.2 * sides.iter().copied().fold(0.0, f64::max)),
-                "{sides:?}"
-            );
+            let sides = [c[0].distance(c[1]), c[1].distance(c[2]), c[2].distance(c[0])];
+            assert!(sides.iter().all(|s| *s > 0.2 * sides.iter().copied().fold(0.0, f64::max)), "{sides:?}");
         }
     }
 }

@@ -1,8 +1,9 @@
 //! One step of a fixed mesh from the surface of a frame to that of the next, and whether it has arrived.
 //!
-//! Vertices are drawn to the nearest place of the new surface that faces their way, but only across it: where along it they go, their neighbours say,
-//! because the field of displacements is to be smooth. It is stiff at first and yields from round to round. In the end every vertex is put onto the
-//! surface. Vertices of borders and sharp edges are drawn to lines, corners to corners.
+//! Vertices are drawn to the nearest place of the new surface that faces their way, but only across it: where
+//! along it they go, their neighbours say, because the field of displacements is to be smooth. It is stiff at
+//! first and yields from round to round. In the end every vertex is put onto the surface. Vertices of borders
+//! and sharp edges are drawn to lines, corners to corners.
 //!
 //! ```text
 //! for λ in stiff … soft
@@ -11,7 +12,8 @@
 //! x ← nearest place of x + d
 //! ```
 //!
-//! After N. Amberg, S. Romdhani, T. Vetter, *Optimal step nonrigid ICP algorithms for surface registration*, 2007, with planes (Y. Chen, G. Medioni,
+//! After N. Amberg, S. Romdhani, T. Vetter, *Optimal step nonrigid ICP algorithms for surface registration*,
+//! 2007, with planes (Y. Chen, G. Medioni,
 //! 1992) in place of points.
 
 use super::surface::{self, Hit, Surface, Tree};
@@ -48,12 +50,7 @@ struct Pull {
 }
 
 /// Moves `template` from `from` onto `surface`; `ahead` is where its motion would take it.
-pub fn step(
-    template: &Template,
-    from: &[DVec3],
-    ahead: Option<&[DVec3]>,
-    surface: &Surface,
-) -> Vec<DVec3> {
+pub fn step(template: &Template, from: &[DVec3], ahead: Option<&[DVec3]>, surface: &Surface) -> Vec<DVec3> {
     let mut ways: Vec<DVec3> = match ahead {
         Some(ahead) => ahead.iter().zip(from).map(|(a, b)| *a - *b).collect(),
         None => vec![DVec3::ZERO; from.len()],
@@ -65,16 +62,7 @@ pub fn step(
         let pulls: Vec<Pull> = (0..from.len())
             .into_par_iter()
             .with_min_len(CHUNK)
-            .map(|v| {
-                pull(
-                    template.hold[v],
-                    from[v],
-                    place[v],
-                    normals[v],
-                    FAR * reach[v],
-                    surface,
-                )
-            })
+            .map(|v| pull(template.hold[v], from[v], place[v], normals[v], FAR * reach[v], surface))
             .collect();
         solve(template, &pulls, stiffness, &mut ways);
         for v in 0..from.len() {
@@ -84,7 +72,8 @@ pub fn step(
     settle(template, place, &reach, surface)
 }
 
-/// Puts a refined mesh onto `surface`: new vertices, which are middles of `halved`, in the order of refinement, come after those at `points`.
+/// Puts a refined mesh onto `surface`: new vertices, which are middles of `halved`, in the order of
+/// refinement, come after those at `points`.
 pub fn refined(
     template: &Template,
     halved: &[[u32; 2]],
@@ -103,23 +92,15 @@ pub fn refined(
 fn lengths(template: &Template, points: &[DVec3]) -> Vec<f64> {
     let one = |v: usize| {
         let ring = template.ring(v);
-        let sum: f64 = ring
-            .iter()
-            .map(|&w| points[v].distance(points[w as usize]))
-            .sum();
+        let sum: f64 = ring.iter().map(|&w| points[v].distance(points[w as usize])).sum();
         sum / ring.len().max(1) as f64
     };
     (0..points.len()).map(one).collect()
 }
 
-/// Every vertex onto the surface. Where triangles then lie the wrong way round, the vertices around move along the surface towards the middle of their
-/// neighbours.
-fn settle(
-    template: &Template,
-    mut place: Vec<DVec3>,
-    reach: &[f64],
-    surface: &Surface,
-) -> Vec<DVec3> {
+/// Every vertex onto the surface. Where triangles then lie the wrong way round, the vertices around move
+/// along the surface towards the middle of their neighbours.
+fn settle(template: &Template, mut place: Vec<DVec3>, reach: &[f64], surface: &Surface) -> Vec<DVec3> {
     let normals = template.normals(&place);
     place = (0..place.len())
         .into_par_iter()
@@ -129,19 +110,12 @@ fn settle(
     for _ in 0..UNFOLDINGS {
         let mut near = vec![false; place.len()];
         let mut any = false;
-        for (triangle, wrong) in template
-            .triangles
-            .iter()
-            .zip(wrong(template, &place, surface))
-        {
+        for (triangle, wrong) in template.triangles.iter().zip(wrong(template, &place, surface)) {
             if wrong {
                 any = true;
                 for &v in triangle {
                     near[v as usize] = true;
-                    template
-                        .ring(v as usize)
-                        .iter()
-                        .for_each(|&w| near[w as usize] = true);
+                    template.ring(v as usize).iter().for_each(|&w| near[w as usize] = true);
                 }
             }
         }
@@ -160,8 +134,7 @@ fn settle(
                 // Along lines the neighbours that are on lines count.
                 let ring = template.ring(v).iter().map(|&w| w as usize);
                 let ring = ring.filter(|&w| hold == Hold::Free || template.hold[w] != Hold::Free);
-                let (sum, count) =
-                    ring.fold((DVec3::ZERO, 0.0), |(s, n), w| (s + place[w], n + 1.0));
+                let (sum, count) = ring.fold((DVec3::ZERO, 0.0), |(s, n), w| (s + place[w], n + 1.0));
                 let to = if count > 0.0 { sum / count } else { place[v] };
                 onto(hold, (place[v] + to) / 2.0, normals[v], reach[v], surface)
             })
@@ -179,9 +152,7 @@ fn wrong(template: &Template, points: &[DVec3], surface: &Surface) -> Vec<bool> 
         .map(|t| {
             let corners = template.corners(t, points);
             let normal = surface::normal(&corners);
-            let hit = surface
-                .tree
-                .nearest(surface::middle(&corners), f64::INFINITY, |_| true);
+            let hit = surface.tree.nearest(surface::middle(&corners), f64::INFINITY, |_| true);
             hit.is_some_and(|hit| {
                 let there = surface.normals[hit.item as usize];
                 there.dot(normal) < FACING * normal.length()
@@ -191,9 +162,7 @@ fn wrong(template: &Template, points: &[DVec3], surface: &Surface) -> Vec<bool> 
 }
 
 fn facing(p: DVec3, normal: DVec3, surface: &Surface, least: f64) -> Option<Hit> {
-    let near = surface.tree.nearest(p, f64::INFINITY, |t| {
-        surface.normals[t as usize].dot(normal) >= least
-    });
+    let near = surface.tree.nearest(p, f64::INFINITY, |t| surface.normals[t as usize].dot(normal) >= least);
     near.or_else(|| surface.tree.nearest(p, f64::INFINITY, |_| true))
 }
 
@@ -225,18 +194,18 @@ fn outer(n: DVec3) -> DMat3 {
     DMat3::from_cols(n * n.x, n * n.y, n * n.z)
 }
 
-/// The place on the surface that a vertex gets. Lines and corners that are gone, or farther away than `reach`, are the surface.
+/// The place on the surface that a vertex gets. Lines and corners that are gone, or farther away than
+/// `reach`, are the surface.
 fn onto(hold: Hold, p: DVec3, normal: DVec3, reach: f64, surface: &Surface) -> DVec3 {
     let near = |tree: &Tree| Some(tree.nearest(p, reach * reach, |_| true)?.at);
-    let corner = (hold == Hold::Corner)
-        .then(|| near(&surface.corners))
-        .flatten();
+    let corner = (hold == Hold::Corner).then(|| near(&surface.corners)).flatten();
     let line = || (hold != Hold::Free).then(|| near(&surface.lines)).flatten();
     let place = || facing(p, normal, surface, 0.0).map(|hit| hit.at);
     corner.or_else(line).or_else(place).unwrap_or(p)
 }
 
-/// Conjugate gradients on (A + λ L) d = A c, with blocks of the diagonal as preconditioner. Sums have a fixed order.
+/// Conjugate gradients on (A + λ L) d = A c, with blocks of the diagonal as preconditioner. Sums have a fixed
+/// order.
 fn solve(template: &Template, pulls: &[Pull], stiffness: f64, ways: &mut [DVec3]) {
     let n = pulls.len();
     // Edges count as on a regular mesh of six neighbours.
@@ -247,11 +216,7 @@ fn solve(template: &Template, pulls: &[Pull], stiffness: f64, ways: &mut [DVec3]
             let around: DVec3 = ring.iter().map(|&w| x[w as usize]).sum();
             pulls[v].weight * x[v] + (x[v] * ring.len() as f64 - around) * lambda
         };
-        (0..n)
-            .into_par_iter()
-            .with_min_len(CHUNK)
-            .map(row)
-            .collect()
+        (0..n).into_par_iter().with_min_len(CHUNK).map(row).collect()
     };
     let dot = |a: &[DVec3], b: &[DVec3]| -> f64 {
         let parts: Vec<f64> = (a.par_chunks(CHUNK).zip(b.par_chunks(CHUNK)))
@@ -265,8 +230,7 @@ fn solve(template: &Template, pulls: &[Pull], stiffness: f64, ways: &mut [DVec3]
             (pulls[v].weight + DMat3::from_diagonal(DVec3::splat(own))).inverse()
         })
         .collect();
-    let eased =
-        |r: &[DVec3]| -> Vec<DVec3> { r.iter().zip(&blocks).map(|(r, b)| *b * *r).collect() };
+    let eased = |r: &[DVec3]| -> Vec<DVec3> { r.iter().zip(&blocks).map(|(r, b)| *b * *r).collect() };
     let mut rest = times(ways);
     for (rest, pull) in rest.iter_mut().zip(pulls) {
         *rest = pull.weight * pull.way - *rest;
@@ -328,27 +292,15 @@ impl Fit {
 
 /// Compares `template` at `points` with `surface`, both ways.
 pub fn compare(template: &Template, points: &[DVec3], surface: &Surface, limit: f64) -> Fit {
-    let own = Tree::new(
-        (0..template.triangles.len())
-            .map(|t| template.corners(t, points))
-            .collect(),
-    );
+    let own = Tree::new((0..template.triangles.len()).map(|t| template.corners(t, points)).collect());
     let everything = f64::INFINITY;
     let there = |p: DVec3| {
         let hit = own.nearest(p, everything, |_| true);
         hit.map_or((everything, 0), |hit| (hit.square.sqrt(), hit.item))
     };
-    let middles = (0..surface.triangles.len())
-        .into_par_iter()
-        .with_min_len(CHUNK);
+    let middles = (0..surface.triangles.len()).into_par_iter().with_min_len(CHUNK);
     let mut found: Vec<(f64, u32)> = middles.map(|t| there(surface.middle(t))).collect();
-    found.par_extend(
-        surface
-            .points
-            .par_iter()
-            .with_min_len(CHUNK)
-            .map(|p| there(*p)),
-    );
+    found.par_extend(surface.points.par_iter().with_min_len(CHUNK).map(|p| there(*p)));
     let looked: Vec<(f64, bool)> = (0..template.triangles.len())
         .into_par_iter()
         .with_min_len(CHUNK)
@@ -361,21 +313,15 @@ pub fn compare(template: &Template, points: &[DVec3], surface: &Surface, limit: 
                 let hit = surface.tree.nearest(p, everything, |_| true);
                 worst = worst.max(hit.map_or(everything, |hit| hit.square.sqrt()));
             }
-            let hit = surface
-                .tree
-                .nearest(surface::middle(&corners), everything, |_| true);
+            let hit = surface.tree.nearest(surface::middle(&corners), everything, |_| true);
             worst = worst.max(hit.map_or(everything, |hit| hit.square.sqrt()));
             let longest = a.distance(b).max(b.distance(c)).max(c.distance(a));
             let thick = normal.length() > limit * longest;
-            let against =
-                hit.is_some_and(|hit| surface.normals[hit.item as usize].dot(normal) < 0.0);
+            let against = hit.is_some_and(|hit| surface.normals[hit.item as usize].dot(normal) < 0.0);
             (worst, thick && against)
         })
         .collect();
-    let mut fit = Fit {
-        points: surface.points.len(),
-        ..Fit::default()
-    };
+    let mut fit = Fit { points: surface.points.len(), ..Fit::default() };
     for (t, (distance, folded)) in looked.into_iter().enumerate() {
         found.push((distance, t as u32));
         fit.folded += usize::from(folded);

@@ -46,7 +46,8 @@ const PATIENT: u32 = 8;
 const USUAL: usize = 24;
 /// By effort how thoroughly skins are sought.
 const SEARCHES: [u32; 9] = [5, 5, 5, 5, 5, 5, 7, 7, 9];
-/// What seems to take no more than so many times what the best seems to take is coded whole before one is taken.
+/// What seems to take no more than so many times what the best seems to take is coded whole before one is
+/// taken.
 const NEAR: f64 = 1.2;
 
 /// A method that was tried, for `--explain`.
@@ -98,7 +99,8 @@ impl<'a> Trial<'a> {
     }
 }
 
-/// Skins that were sought for a mesh, by effort and number of points: what takes most of the time is done once.
+/// Skins that were sought for a mesh, by effort and number of points: what takes most of the time is done
+/// once.
 pub struct Found<'a> {
     /// What the mesh has of the work.
     pub share: Arc<Share<'a>>,
@@ -113,21 +115,12 @@ pub struct Found<'a> {
 impl<'a> Found<'a> {
     /// Nothing yet. Skins are sought if the effort is worth it.
     pub fn new(effort: u32, share: Arc<Share<'a>>) -> Found<'a> {
-        Found {
-            share,
-            effort,
-            only_tell: false,
-            wanted: AtomicBool::new(false),
-            skins: Mutex::default(),
-        }
+        Found { share, effort, only_tell: false, wanted: AtomicBool::new(false), skins: Mutex::default() }
     }
 
     /// The same for a trial, in which they are not sought.
     pub fn telling(&self) -> Found<'a> {
-        Found {
-            only_tell: true,
-            ..Found::new(self.effort, self.share.clone())
-        }
+        Found { only_tell: true, ..Found::new(self.effort, self.share.clone()) }
     }
 
     /// Whether skins were likely enough to be sought.
@@ -135,12 +128,7 @@ impl<'a> Found<'a> {
         self.wanted.load(Ordering::Relaxed)
     }
 
-    fn once(
-        &self,
-        effort: u32,
-        points: usize,
-        seek: impl FnOnce() -> Option<Choice>,
-    ) -> Option<Choice> {
+    fn once(&self, effort: u32, points: usize, seek: impl FnOnce() -> Option<Choice>) -> Option<Choice> {
         self.wanted.store(true, Ordering::Relaxed);
         if self.only_tell {
             return None;
@@ -196,10 +184,7 @@ pub fn choose<'a>(
             "parts and bones, which may make it many times smaller, were not looked for: {points} points in {count} frames ask for --memory {}MB",
             Positions::memory(points, count).div_ceil(1_000_000)
         );
-        return Ok(Chosen {
-            remarks: vec![Remark::new(&plan.path, what)],
-            ..Chosen::default()
-        });
+        return Ok(Chosen { remarks: vec![Remark::new(&plan.path, what)], ..Chosen::default() });
     };
     let all = positions.looked();
     let mut trials: Vec<Trial<'a>> = Vec::new();
@@ -292,10 +277,8 @@ pub fn choose<'a>(
             );
             remarks.push(Remark::new(&plan.path, what));
         }
-        let without: Vec<u32> = (0u32..)
-            .zip(&parts.of)
-            .filter_map(|(p, &part)| (part == NONE).then_some(p))
-            .collect();
+        let without: Vec<u32> =
+            (0u32..).zip(&parts.of).filter_map(|(p, &part)| (part == NONE).then_some(p)).collect();
         left = without.len() as f64 / points as f64;
         if 1.0 - left > COVERED || asked == MethodChoice::Rigid {
             let model = Model::of_parts(all, &parts);
@@ -322,11 +305,8 @@ pub fn choose<'a>(
                 || found.effort >= HASTY && extract::skin::likely(of, rich);
             let effort = SEARCHES[options.effort.clamp(1, 9) as usize - 1];
             let told = |part| found.share.sought(part);
-            let choose =
-                || extract::skin::choose(of, extent.radius, INFLUENCES, effort, limit, &told);
-            hopeful
-                .then(|| found.once(effort, of.points(), choose))
-                .flatten()
+            let choose = || extract::skin::choose(of, extent.radius, INFLUENCES, effort, limit, &told);
+            hopeful.then(|| found.once(effort, of.points(), choose)).flatten()
         };
         if let Some((parts, without)) = mixed {
             let since = Instant::now();
@@ -381,11 +361,7 @@ fn best_shares<'a>(
     };
     let mut best = (None, None);
     for &[rest, weights, handles] in list {
-        let own = make(Shares {
-            rest,
-            weights,
-            handles,
-        })?;
+        let own = make(Shares { rest, weights, handles })?;
         let less = |bytes: u64| best.1.is_none_or(|least| bytes < least);
         if own.1.is_some_and(less) {
             best = own;
@@ -397,7 +373,8 @@ fn best_shares<'a>(
 /// What a model makes, and about how many bytes it takes; none, where it cannot hold the tolerance.
 type Coded<'a> = (Option<Made<'a>>, Option<u64>);
 
-/// Codes whole what lies near the best on a sample, so that nothing is taken that is larger than soft, or than another, by more than a sample can tell.
+/// Codes whole what lies near the best on a sample, so that nothing is taken that is larger than soft, or
+/// than another, by more than a sample can tell.
 fn count_near(
     trials: &mut [Trial<'_>],
     soft: &dyn Coder,
@@ -408,9 +385,8 @@ fn count_near(
         return Ok(());
     };
     let limit = (best as f64 * NEAR) as u64;
-    let mut near: Vec<&mut Trial<'_>> = (trials.iter_mut())
-        .filter(|t| t.tried.bytes.is_some_and(|bytes| bytes <= limit))
-        .collect();
+    let mut near: Vec<&mut Trial<'_>> =
+        (trials.iter_mut()).filter(|t| t.tried.bytes.is_some_and(|bytes| bytes <= limit)).collect();
     if near.len() < 2 {
         return Ok(());
     }

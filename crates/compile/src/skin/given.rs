@@ -14,7 +14,8 @@ use meshreel_scene::{Skin, sample};
 const ALIKE: f64 = 0.02;
 /// Joints are compared with each other where there are no more of them.
 const COMPARED: usize = 2048;
-/// A point that a rig puts within this part of the diagonal, or the tolerance, follows it; of a rig that moves a mesh more than half of the points do.
+/// A point that a rig puts within this part of the diagonal, or the tolerance, follows it; of a rig that
+/// moves a mesh more than half of the points do.
 const NEAR: f64 = 1e-3;
 const ENOUGH: f64 = 0.5;
 
@@ -73,7 +74,8 @@ pub fn rig(
     let Some(mut transforms) = motions(source, positions.frames(), &used)? else {
         return Ok(Given::None);
     };
-    // A unit of the rest pose is no smaller than what becomes of it: what rounding the rest does stays as small.
+    // A unit of the rest pose is no smaller than what becomes of it: what rounding the rest does stays as
+    // small.
     let largest = |m: &DAffine3| sample::largest_scale(&DMat4::from(*m));
     let scale = (transforms.iter().flatten().map(largest)).fold(0.0, f64::max);
     let scale = if scale.is_normal() { scale } else { 1.0 };
@@ -97,14 +99,8 @@ pub fn rig(
                 .collect()
         })
         .collect();
-    let rig = given::Rig {
-        rest: &rest,
-        weights: &weights,
-        bones: transforms.len(),
-    };
-    let looked: Vec<Vec<DAffine3>> = (transforms.iter())
-        .map(|own| positions.of_looked(own))
-        .collect();
+    let rig = given::Rig { rest: &rest, weights: &weights, bones: transforms.len() };
+    let looked: Vec<Vec<DAffine3>> = (transforms.iter()).map(|own| positions.of_looked(own)).collect();
     let Some(checked) = given::check(all, &rig, &looked) else {
         return Ok(Given::None);
     };
@@ -176,7 +172,8 @@ fn alike(transforms: &mut Vec<Vec<DAffine3>>, rest: &[DVec3], near: f64) -> Vec<
     out
 }
 
-/// Joint of each point that hangs on one alone, [`crate::extract::NONE`] for others; none where hardly any does.
+/// Joint of each point that hangs on one alone, [`crate::extract::NONE`] for others; none where hardly any
+/// does.
 pub fn joints(skin: &Skin, frames: &Frames<'_>) -> Option<Vec<u32>> {
     let k = skin.influences;
     let of = |p: u32| {

@@ -1,4 +1,5 @@
-//! Ids of parts that the source of a mesh has: whole numbers or names on faces, points or corners, and named sets of faces.
+//! Ids of parts that the source of a mesh has: whole numbers or names on faces, points or corners, and named
+//! sets of faces.
 
 use crate::cells::Frames;
 use crate::extract::NONE;
@@ -33,9 +34,7 @@ pub fn hints(
     let shape = Shape {
         points: frames.count_of_source(),
         counts: faces.counts.iter().map(|&c| c.max(0) as u32).collect(),
-        corners: (faces.indices.iter())
-            .map(|&i| u32::try_from(i).unwrap_or(NONE))
-            .collect(),
+        corners: (faces.indices.iter()).map(|&i| u32::try_from(i).unwrap_or(NONE)).collect(),
     };
     let mut out = Vec::new();
     let whole = mesh.integers.iter().filter(|a| named(&a.name));
@@ -122,18 +121,10 @@ impl Shape {
         }
         // Each face without a set is one by itself, which is a hint that tells nothing.
         let alone = (0..).map(|i: i64| -1 - i);
-        let values: Vec<i64> = (of.iter().zip(alone))
-            .map(|(own, alone)| own.unwrap_or(alone))
-            .collect();
+        let values: Vec<i64> = (of.iter().zip(alone)).map(|(own, alone)| own.unwrap_or(alone)).collect();
         let (counts, corners) = (&self.counts, &self.corners);
         let name = "sets of faces";
-        Ok(Some(Hint::of_faces(
-            name,
-            self.points,
-            counts,
-            corners,
-            &values,
-        )))
+        Ok(Some(Hint::of_faces(name, self.points, counts, corners, &values)))
     }
 }
 
@@ -146,17 +137,13 @@ fn still<T: Clone + PartialEq + Send + Sync + 'static>(
 ) -> Result<Result<Vec<T>, String>, Error> {
     let read = |i: usize| -> Result<Option<Vec<T>>, Error> {
         let mut values = Vec::new();
-        attribute
-            .values
-            .read(i.min(attribute.values.len() - 1), &mut values)?;
+        attribute.values.read(i.min(attribute.values.len() - 1), &mut values)?;
         let Some(indices) = &attribute.indices else {
             return Ok(Some(values));
         };
         let mut list = Vec::new();
         indices.read(i.min(indices.len() - 1), &mut list)?;
-        Ok((list.iter())
-            .map(|&i| values.get(i as usize).cloned())
-            .collect())
+        Ok((list.iter()).map(|&i| values.get(i as usize).cloned()).collect())
     };
     let indexed = attribute.indices.as_ref();
     if attribute.values.is_empty() || indexed.is_some_and(|i| i.is_empty()) {

@@ -11,7 +11,8 @@ const FEW: f64 = 0.05;
 /// … keep at least this part of it.
 const MUCH: f64 = 0.3;
 
-/// Parts that are at rest from some frame on: the frame from which most frames of parts could be left out. `near`: what counts as rest.
+/// Parts that are at rest from some frame on: the frame from which most frames of parts could be left out.
+/// `near`: what counts as rest.
 pub fn rest(model: &Model, rig: &Rig, near: f64) -> Option<Rest> {
     let frames = model.rigid.first()?.len();
     let ends: Vec<usize> = (model.rigid.iter().zip(&rig.regions))
@@ -41,19 +42,14 @@ pub fn rest(model: &Model, rig: &Rig, near: f64) -> Option<Rest> {
         let parts = moving.iter().filter(|&&end| end <= frame).count();
         let share = (parts * (frames - frame)) as f64 / (moving.len() * frames).max(1) as f64;
         if parts > 0 && best.is_none_or(|b| share > b.share) {
-            best = Some(Rest {
-                parts,
-                of: moving.len(),
-                frame,
-                time: 0.0,
-                share,
-            });
+            best = Some(Rest { parts, of: moving.len(), frame, time: 0.0, share });
         }
     }
     best
 }
 
-/// All that was measured. `residual`: by point that has one, in the order of `cells`, about how many bits it takes.
+/// All that was measured. `residual`: by point that has one, in the order of `cells`, about how many bits it
+/// takes.
 pub fn all(posed: &Posed<'_>, cells: &[u32], residual: &[u64]) -> Measures {
     let source: Vec<u32> = posed.frames.source_points().collect();
     let point = |cell: usize| {
@@ -75,12 +71,7 @@ pub fn all(posed: &Posed<'_>, cells: &[u32], residual: &[u64]) -> Measures {
         heaviest,
         rest: posed.rest,
         residual: spikes(residual).and_then(|(points, share, first)| {
-            Some(Spikes {
-                points,
-                of: residual.len(),
-                share,
-                point: point(*cells.get(first)? as usize)?,
-            })
+            Some(Spikes { points, of: residual.len(), share, point: point(*cells.get(first)? as usize)? })
         }),
     }
 }

@@ -1,4 +1,5 @@
-//! Meshes that bones move: what bones leave too far off goes through the soft codec, so the promise is the same.
+//! Meshes that bones move: what bones leave too far off goes through the soft codec, so the promise is the
+//! same.
 //!
 //! ```text
 //! model      parts or a skin, from the extraction                                         model
@@ -48,11 +49,12 @@ const FRAMES: usize = 16;
 const UNIT: f64 = 0.12;
 /// How often points that the last grid leaves too far off are given a residual.
 const ROUNDS: usize = 6;
-/// Units that bones may put a point away from the middle: beyond, the encoder's fractions of units would not fit 32 bits.
+/// Units that bones may put a point away from the middle: beyond, the encoder's fractions of units would not
+/// fit 32 bits.
 const FARTHEST: f32 = 16_777_216.0;
 
-/// Parts of the tolerance that some of what places a point may take. Errors rarely add up, and points where they do get a residual: together they may well
-/// be more than all of it.
+/// Parts of the tolerance that some of what places a point may take. Errors rarely add up, and points where
+/// they do get a residual: together they may well be more than all of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shares {
     /// The rest pose.
@@ -114,10 +116,7 @@ impl<F: Fn(u32, &mut [[f32; 3]]) + Sync> Source for Given<F> {
 }
 
 fn broken(what: &str) -> Error {
-    Error::Promise {
-        what: format!("bones: {what}"),
-        target: Default::default(),
-    }
+    Error::Promise { what: format!("bones: {what}"), target: Default::default() }
 }
 
 /// What the soft codec is asked for.
@@ -162,12 +161,7 @@ pub fn still(
 }
 
 fn box_of(positions: &[[f32; 3]], radius: f64) -> Extent {
-    let mut extent = Extent {
-        low: [f32::INFINITY; 3],
-        high: [f32::NEG_INFINITY; 3],
-        radius,
-        axes: 3,
-    };
+    let mut extent = Extent { low: [f32::INFINITY; 3], high: [f32::NEG_INFINITY; 3], radius, axes: 3 };
     for p in positions {
         for (k, &v) in p.iter().enumerate() {
             extent.low[k] = extent.low[k].min(v);
@@ -178,11 +172,7 @@ fn box_of(positions: &[[f32; 3]], radius: f64) -> Extent {
 }
 
 /// Bytes of weights, and what they decode to.
-pub fn coded_weights(
-    weights: &weights::Weights,
-    levels: &Hierarchy,
-    bones: u32,
-) -> Result<Vec<u8>, Error> {
+pub fn coded_weights(weights: &weights::Weights, levels: &Hierarchy, bones: u32) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
     let out = range::Encoder::new(&mut bytes);
     let (_, out) =
@@ -206,10 +196,7 @@ fn affine(
             let half = glam::DVec3::from_array(region.half);
             skin::handles::CORNERS.map(|corner| {
                 let arm = half * glam::DVec3::from_array(corner);
-                motion[frame]
-                    .transform_point3(middle + arm)
-                    .as_vec3()
-                    .to_array()
+                motion[frame].transform_point3(middle + arm).as_vec3().to_array()
             })
         };
         regions.iter().zip(&model.affine).flat_map(of).collect()
@@ -228,12 +215,7 @@ fn affine(
         return Ok(None);
     };
     let coded = Static::decode(&bytes, levels, None).map_err(|c| broken(c.0))?;
-    Ok(Some(Affine {
-        bytes,
-        coded,
-        frames,
-        units,
-    }))
+    Ok(Some(Affine { bytes, coded, frames, units }))
 }
 
 /// Static part, units, decoded frames.
@@ -246,18 +228,10 @@ fn handles<W: Width>(
     extent: Extent,
     options: &Options,
 ) -> Result<Option<CodedFrames<W>>, Error> {
-    let source =
-        Given(|frame: u32, out: &mut [[f32; 3]]| out.copy_from_slice(&all[frame as usize]));
+    let source = Given(|frame: u32, out: &mut [[f32; 3]]| out.copy_from_slice(&all[frame as usize]));
     let mut work = Work::<W>::default();
     let frames = schedule.frames();
-    let made = Encoder::new(
-        levels.clone(),
-        frames,
-        extent,
-        settings(options),
-        &source,
-        &mut work,
-    );
+    let made = Encoder::new(levels.clone(), frames, extent, settings(options), &source, &mut work);
     let Ok(encoder) = made else { return Ok(None) };
     let mut units = BTreeMap::new();
     let mut decoded = vec![Vec::new(); frames as usize];
@@ -275,13 +249,8 @@ fn handles<W: Width>(
         let watch = &mut |frame: u32, _: &[[f32; 3]], cells: &[[W; 4]]| {
             seen.push((frame, cells.to_vec()));
         };
-        let bytes = encoder
-            .group(group, &find, &mut work, watch)
-            .map_err(refused)?;
-        for (unit, bytes) in [Unit::Inner(group), Unit::Last(group)]
-            .into_iter()
-            .zip(bytes)
-        {
+        let bytes = encoder.group(group, &find, &mut work, watch).map_err(refused)?;
+        for (unit, bytes) in [Unit::Inner(group), Unit::Last(group)].into_iter().zip(bytes) {
             units.insert(schedule.number(unit), bytes);
         }
         for (frame, cells) in seen {
@@ -306,9 +275,7 @@ impl<'a> Posed<'a> {
         };
         let (hierarchy, triangles) = cells::levels(frames);
         let radius = extent.radius;
-        let Some((rest_bytes, rest)) =
-            still(&model.rest, radius * shares.rest, &hierarchy, options)?
-        else {
+        let Some((rest_bytes, rest)) = still(&model.rest, radius * shares.rest, &hierarchy, options)? else {
             return Ok(None);
         };
         let count = all.frames();
@@ -321,9 +288,7 @@ impl<'a> Posed<'a> {
             0 => None,
             _ if options.transforms == TransformForm::Packed => {
                 let still = radius * rigid::STILL;
-                Some(Rigid::packed(
-                    model, &rig, &hierarchy, all, schedule, still,
-                )?)
+                Some(Rigid::packed(model, &rig, &hierarchy, all, schedule, still)?)
             }
             _ => {
                 let room = radius * (1.0 - UNIT);
@@ -341,19 +306,13 @@ impl<'a> Posed<'a> {
         let bones = Bones {
             rigid: model.rigid.len() as u32,
             affine: model.affine.len() as u32,
-            wide: affine
-                .as_ref()
-                .is_some_and(|a| matches!(a.frames, HandleFrames::Wide(_))),
+            wide: affine.as_ref().is_some_and(|a| matches!(a.frames, HandleFrames::Wide(_))),
             words: rigid.as_ref().map_or(0, |r| r.nodes.words as u32),
             coded: 0,
         };
         let skin = Skin {
             bones,
-            grid: Grid {
-                unit: 1.0,
-                centre: [0.0; 3],
-                steps: [1; LAYERS],
-            },
+            grid: Grid { unit: 1.0, centre: [0.0; 3], steps: [1; LAYERS] },
             rig,
             nodes: rigid.as_ref().map(|r| r.nodes.clone()).unwrap_or_default(),
             packed: rigid.as_ref().and_then(|r| r.packed.clone()),
@@ -391,8 +350,9 @@ impl<'a> Posed<'a> {
         out
     }
 
-    /// Marks points that are too far off without a residual. `both`: as cells, and as bones alone say, so that a mesh without residuals may be given away as
-    /// its bones. None where bones throw points beyond what cells of any width can make good.
+    /// Marks points that are too far off without a residual. `both`: as cells, and as bones alone say, so
+    /// that a mesh without residuals may be given away as its bones. None where bones throw points beyond
+    /// what cells of any width can make good.
     fn mark(&self, grid: &Grid, all: &Positions<'_>, both: bool) -> Option<Vec<bool>> {
         let points = self.hierarchy.order.len();
         let limit = self.extent.radius * self.extent.radius;
@@ -402,9 +362,7 @@ impl<'a> Posed<'a> {
             for (v, far) in far.iter_mut().enumerate() {
                 let at = self.skin.rig.place(v, &matrices);
                 let source = source[self.hierarchy.order[v] as usize].map(f64::from);
-                let off = |place: [f64; 3]| -> f64 {
-                    (0..3).map(|k| (place[k] - source[k]).powi(2)).sum()
-                };
+                let off = |place: [f64; 3]| -> f64 { (0..3).map(|k| (place[k] - source[k]).powi(2)).sum() };
                 if !at.iter().all(|x| x.abs() < FARTHEST) {
                     return false;
                 }
@@ -412,9 +370,8 @@ impl<'a> Posed<'a> {
                 let square = off(cell.map(f64::from));
                 *far |= square > limit || square.is_nan();
                 if both {
-                    let bones = [0, 1, 2].map(|k| {
-                        f64::from(at[k]) * f64::from(grid.unit) + f64::from(grid.centre[k])
-                    });
+                    let bones = [0, 1, 2]
+                        .map(|k| f64::from(at[k]) * f64::from(grid.unit) + f64::from(grid.centre[k]));
                     *far |= off(bones) > limit;
                 }
             }
@@ -465,35 +422,26 @@ impl<'a> Posed<'a> {
         };
         all.check()?;
         let coded = &mut self.weights.coded;
-        coded
-            .iter_mut()
-            .zip(far)
-            .for_each(|(coded, far)| *coded |= far);
+        coded.iter_mut().zip(far).for_each(|(coded, far)| *coded |= far);
         let mut work = Work::default();
         let mut this = Arc::new(self);
         let mut encoder = None;
         for round in 0..ROUNDS {
-            let cells: Vec<u32> = (0u32..)
-                .zip(&this.weights.coded)
-                .filter_map(|(v, &coded)| coded.then_some(v))
-                .collect();
+            let cells: Vec<u32> =
+                (0u32..).zip(&this.weights.coded).filter_map(|(v, &coded)| coded.then_some(v)).collect();
             if cells.is_empty() {
                 break;
             }
             let levels = skin::coded_levels(&cells, &this.hierarchy, &this.triangles);
             let source = Residual {
                 posed: this.clone(),
-                points: cells
-                    .iter()
-                    .map(|&v| this.hierarchy.order[v as usize])
-                    .collect(),
+                points: cells.iter().map(|&v| this.hierarchy.order[v as usize]).collect(),
                 cells: levels.order.iter().map(|&p| cells[p as usize]).collect(),
             };
             let source = Arc::new(source);
             let (frames, extent) = (this.schedule.frames(), this.extent);
             let shared = source.clone();
-            let made =
-                Encoder::<W>::owning(levels, frames, extent, settings(options), shared, &mut work);
+            let made = Encoder::<W>::owning(levels, frames, extent, settings(options), shared, &mut work);
             this.frames.check()?;
             let made = match made {
                 Ok(made) => made,
@@ -515,10 +463,7 @@ impl<'a> Posed<'a> {
                     Err(_) => Err(broken("in use")),
                 };
             };
-            let more = far
-                .iter()
-                .zip(&this.weights.coded)
-                .any(|(far, coded)| *far && !coded);
+            let more = far.iter().zip(&this.weights.coded).any(|(far, coded)| *far && !coded);
             if !more {
                 encoder = Some((made, source));
                 break;
@@ -530,18 +475,10 @@ impl<'a> Posed<'a> {
             let coded = &mut own.weights.coded;
             // Where grids go on moving, all points get one in the end.
             let all = round + 2 >= ROUNDS;
-            coded
-                .iter_mut()
-                .zip(far)
-                .for_each(|(coded, far)| *coded |= far || all);
+            coded.iter_mut().zip(far).for_each(|(coded, far)| *coded |= far || all);
         }
-        let cells = encoder
-            .as_ref()
-            .map_or(Vec::new(), |(_, source)| source.cells.clone());
-        let bones = Bones {
-            coded: cells.len() as u32,
-            ..this.skin.bones
-        };
+        let cells = encoder.as_ref().map_or(Vec::new(), |(_, source)| source.cells.clone());
+        let bones = Bones { coded: cells.len() as u32, ..this.skin.bones };
         let weights = &this.weights;
         let count = this.skin.rig.bones() as u32;
         let weight_bytes = coded_weights(weights, &this.hierarchy, count)?;
@@ -650,10 +587,7 @@ impl<W: Width> SkinCoder<'_, W> {
             put_sized(rigid.unit(number), &mut out);
         }
         if let Some(affine) = &self.posed.affine {
-            put_sized(
-                affine.units.get(&number).map_or(&[], Vec::as_slice),
-                &mut out,
-            );
+            put_sized(affine.units.get(&number).map_or(&[], Vec::as_slice), &mut out);
         }
         if self.encoder.is_some() {
             put_sized(residual, &mut out);
@@ -710,10 +644,7 @@ impl<W: Width> Coder for SkinCoder<'_, W> {
         let mut out = BTreeMap::new();
         for &frame in frames {
             let points = self.source(frame)?;
-            out.insert(
-                frame,
-                cells::rounded(&self.grid, self.posed.extent.radius, &self.order, &points),
-            );
+            out.insert(frame, cells::rounded(&self.grid, self.posed.extent.radius, &self.order, &points));
         }
         Ok(W::decoded(out))
     }
@@ -729,11 +660,7 @@ impl<W: Width> Coder for SkinCoder<'_, W> {
                     })
                 })
                 .map_err(|r| broken(&r.to_string()))?,
-            None => coded.extend(
-                schedule
-                    .segment(segment)
-                    .map(|key| (key, Vec::new(), Vec::new())),
-            ),
+            None => coded.extend(schedule.segment(segment).map(|key| (key, Vec::new(), Vec::new()))),
         }
         let mut keys = Vec::new();
         let mut decoded = BTreeMap::new();
@@ -747,10 +674,7 @@ impl<W: Width> Coder for SkinCoder<'_, W> {
             let mut held = self.keys.write().unwrap_or_else(PoisonError::into_inner);
             held.insert(key, residual);
         }
-        Ok(Segment {
-            keys,
-            decoded: W::decoded(decoded),
-        })
+        Ok(Segment { keys, decoded: W::decoded(decoded) })
     }
 
     fn group(&self, group: u32, keep: bool) -> Result<Group, Error> {
@@ -774,9 +698,7 @@ impl<W: Width> Coder for SkinCoder<'_, W> {
                     .map_err(|r| broken(&r.to_string()))?;
             }
             None => {
-                let frames = both
-                    .iter()
-                    .flat_map(|&unit| schedule.frames_of(unit).to_vec());
+                let frames = both.iter().flat_map(|&unit| schedule.frames_of(unit).to_vec());
                 residuals.extend(frames.map(|frame| (frame, Vec::new())));
             }
         }
@@ -843,22 +765,12 @@ pub fn coder<'a>(
     let blends = model.blends();
     let posed = match posed.coder::<i16>(all, options)? {
         Ok((coder, bones)) => {
-            return Ok(Some(Made {
-                coder: Box::new(coder),
-                bones,
-                wide: false,
-                blends,
-            }));
+            return Ok(Some(Made { coder: Box::new(coder), bones, wide: false, blends }));
         }
         Err(posed) => posed,
     };
     Ok(match posed.coder::<i32>(all, options)? {
-        Ok((coder, bones)) => Some(Made {
-            coder: Box::new(coder),
-            bones,
-            wide: true,
-            blends,
-        }),
+        Ok((coder, bones)) => Some(Made { coder: Box::new(coder), bones, wide: true, blends }),
         Err(_) => None,
     })
 }

@@ -20,7 +20,8 @@ pub struct Model {
 }
 
 impl Model {
-    /// Parts that move as they are: the rest pose is frame 0. What no part has has no bone; nor have the smallest of more than [`MOST_BONES`] parts.
+    /// Parts that move as they are: the rest pose is frame 0. What no part has has no bone; nor have the
+    /// smallest of more than [`MOST_BONES`] parts.
     pub fn of_parts(all: &Trajectories, parts: &Parts) -> Model {
         // Part 0 does not move; it is a bone all the same, so that its points need no residual.
         let mut number = vec![NONE; parts.len()];
@@ -48,12 +49,7 @@ impl Model {
                 }
             })
             .collect();
-        Model {
-            rest: all.frame(0).to_vec(),
-            influences,
-            rigid,
-            affine: Vec::new(),
-        }
+        Model { rest: all.frame(0).to_vec(), influences, rigid, affine: Vec::new() }
     }
 
     /// A skin that was found.
@@ -78,8 +74,9 @@ impl Model {
         self
     }
 
-    /// The frames in which each rigid bone moves its points by more than `still`: from the first in which they are not at rest to the one in which they
-    /// have arrived where they stay, and that is the last of them.
+    /// The frames in which each rigid bone moves its points by more than `still`: from the first in which
+    /// they are not at rest to the one in which they have arrived where they stay, and that is the last of
+    /// them.
     pub fn live(&self, still: f64) -> Vec<Range<u32>> {
         let mut boxes = vec![[DVec3::INFINITY, DVec3::NEG_INFINITY]; self.rigid.len()];
         for (own, rest) in self.influences.iter().zip(&self.rest) {
@@ -95,11 +92,7 @@ impl Model {
                 let ((turn, shift), (other, to)) = (a.matrix(), b.matrix());
                 (0..8).any(|corner| {
                     let pick = |k: usize| {
-                        if corner >> k & 1 == 0 {
-                            low[k]
-                        } else {
-                            high[k]
-                        }
+                        if corner >> k & 1 == 0 { low[k] } else { high[k] }
                     };
                     let p = DVec3::new(pick(0), pick(1), pick(2));
                     ((turn * p + shift) - (other * p + to)).length() > still
@@ -168,7 +161,8 @@ impl Model {
         }
     }
 
-    /// Weights in the order of the levels, each as coarse as leaves its point within `room` of where it was in the `frames` looked at.
+    /// Weights in the order of the levels, each as coarse as leaves its point within `room` of where it was
+    /// in the `frames` looked at.
     pub fn weights(&self, hierarchy: &Hierarchy, frames: &[usize], room: f64) -> Weights {
         let rounded = |point: &u32| self.rounded(*point as usize, frames, room);
         let all: Vec<Vec<Influence>> = hierarchy.order.iter().map(rounded).collect();
@@ -181,9 +175,7 @@ impl Model {
         for own in all {
             let own: Vec<Influence> = match own[..] {
                 [(bone, _)] => vec![(bone, 1 << depth)],
-                _ => (own.iter())
-                    .map(|&(bone, w)| (bone, w >> (MOST_DEPTH - depth)))
-                    .collect(),
+                _ => (own.iter()).map(|&(bone, w)| (bone, w >> (MOST_DEPTH - depth))).collect(),
             };
             out.push(&own, own.is_empty());
         }
@@ -194,10 +186,7 @@ impl Model {
     fn rounded(&self, point: usize, frames: &[usize], room: f64) -> Vec<Influence> {
         let own = &self.influences[point];
         if own.len() < 2 {
-            return own
-                .iter()
-                .map(|&(bone, _)| (bone as u16, 1 << MOST_DEPTH))
-                .collect();
+            return own.iter().map(|&(bone, _)| (bone as u16, 1 << MOST_DEPTH)).collect();
         }
         let rest = DVec3::from_array(self.rest[point].map(f64::from));
         let arms: Vec<Vec<DVec3>> = (own.iter())
@@ -208,9 +197,7 @@ impl Model {
             let steps = 1u32 << (MOST_DEPTH - shift).min(MOST_DEPTH);
             let Some(list) = whole(own, steps) else { break };
             let off = |f: usize| {
-                let of = |(k, w): (usize, &u32)| {
-                    arms[k][f] * (f64::from(*w) / f64::from(steps) - own[k].1)
-                };
+                let of = |(k, w): (usize, &u32)| arms[k][f] * (f64::from(*w) / f64::from(steps) - own[k].1);
                 list.iter().enumerate().map(of).sum::<DVec3>().length()
             };
             let most = (0..frames.len()).map(off).fold(0.0, f64::max);

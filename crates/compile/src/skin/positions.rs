@@ -1,5 +1,5 @@
-//! Positions of all frames, for the search of parts and bones: all of them are held where they fit into the memory allowed, else those of a sample of
-//! frames, and others are read when they are asked for.
+//! Positions of all frames, for the search of parts and bones: all of them are held where they fit into the
+//! memory allowed, else those of a sample of frames, and others are read when they are asked for.
 
 use super::Model;
 use crate::Error;
@@ -32,7 +32,8 @@ impl<'a> Positions<'a> {
         (2 * raw * u64::from(count)).min(4 * raw * LEAST)
     }
 
-    /// Reads all frames, or as many as `memory`, in bytes, has room for; `None` where it has not the room for a sample.
+    /// Reads all frames, or as many as `memory`, in bytes, has room for; `None` where it has not the room for
+    /// a sample.
     pub fn read(
         frames: &'a Frames<'a>,
         points: usize,
@@ -53,12 +54,7 @@ impl<'a> Positions<'a> {
             }
         };
         let held = trajectories(frames, points, &looked)?;
-        Ok(Some(Positions {
-            frames,
-            count,
-            looked,
-            held,
-        }))
+        Ok(Some(Positions { frames, count, looked, held }))
     }
 
     /// The frames that are held, which may be a sample of them.
@@ -81,7 +77,8 @@ impl<'a> Positions<'a> {
         self.looked.len() == self.count as usize
     }
 
-    /// Positions of a frame, which are read into `room` where they are not held. Whether that failed, says [`Positions::check`].
+    /// Positions of a frame, which are read into `room` where they are not held. Whether that failed, says
+    /// [`Positions::check`].
     pub fn frame<'b>(&'b self, frame: u32, room: &'b mut Vec<[f32; 3]>) -> &'b [[f32; 3]] {
         match self.looked.binary_search(&frame) {
             Ok(i) => self.held.frame(i),
@@ -106,29 +103,21 @@ impl<'a> Positions<'a> {
     /// Positions of some frames.
     pub fn some(&self, mut frames: Vec<u32>) -> Result<Block<'_>, Error> {
         if self.is_whole() {
-            return Ok(Block {
-                frames: Cow::Borrowed(&self.looked),
-                positions: Cow::Borrowed(&self.held),
-            });
+            return Ok(Block { frames: Cow::Borrowed(&self.looked), positions: Cow::Borrowed(&self.held) });
         }
         frames.sort_unstable();
         let positions = trajectories(self.frames, self.held.points(), &frames)?;
-        Ok(Block {
-            frames: Cow::Owned(frames),
-            positions: Cow::Owned(positions),
-        })
+        Ok(Block { frames: Cow::Owned(frames), positions: Cow::Owned(positions) })
     }
 
-    /// A model whose motions are known in the frames that are held, with its motions in all frames: what fits the points best. Points may be `near`
-    /// their place at rest where nothing moves them.
+    /// A model whose motions are known in the frames that are held, with its motions in all frames: what fits
+    /// the points best. Points may be `near` their place at rest where nothing moves them.
     pub fn complete(&self, mut model: Model, near: f64) -> Result<Model, Error> {
         let known = self.looked.len();
         if self.is_whole() {
             return Ok(model);
         }
-        let left: Vec<u32> = (0..self.count)
-            .filter(|f| self.looked.binary_search(f).is_err())
-            .collect();
+        let left: Vec<u32> = (0..self.count).filter(|f| self.looked.binary_search(f).is_err()).collect();
         // What is known in all frames already stays as it is.
         if model.rigid.first().is_some_and(|own| own.len() == known) {
             self.complete_rigid(&mut model, &left, near)?;
@@ -145,11 +134,7 @@ impl<'a> Positions<'a> {
         let each = |b: usize| {
             let scaled = model.rigid[b].iter().any(|s| s.scale != 1.0);
             let at_rest = model.rigid[b].iter().all(|s| *s == Similarity::IDENTITY);
-            let freedom = if scaled {
-                Freedom::Scaled
-            } else {
-                Freedom::Rigid
-            };
+            let freedom = if scaled { Freedom::Scaled } else { Freedom::Rigid };
             (freedom, at_rest)
         };
         let each: Vec<(Freedom, bool)> = (0..model.rigid.len()).map(each).collect();
@@ -236,8 +221,7 @@ impl Block<'_> {
 
 fn trajectories(frames: &Frames<'_>, points: usize, chosen: &[u32]) -> Result<Trajectories, Error> {
     let mut positions = vec![[0.0f32; 3]; points * chosen.len()];
-    (positions.par_chunks_mut(points).zip(chosen))
-        .for_each(|(out, &frame)| frames.positions(frame, out));
+    (positions.par_chunks_mut(points).zip(chosen)).for_each(|(out, &frame)| frames.positions(frame, out));
     frames.check()?;
     Ok(Trajectories::new(points, positions))
 }

@@ -45,10 +45,7 @@ struct Track {
 }
 
 fn broken(what: &str) -> Error {
-    Error::Promise {
-        what: format!("bones: {what}"),
-        target: Default::default(),
-    }
+    Error::Promise { what: format!("bones: {what}"), target: Default::default() }
 }
 
 impl Rigid {
@@ -65,11 +62,7 @@ impl Rigid {
         let members = members(model, hierarchy);
         let base = (room * STEP) as f32;
         let setups: Vec<Setup> = (0..count)
-            .map(|b| Setup {
-                moves: moves(model, rig, b, room),
-                pivot: true,
-                code: codec::EVEN_CODE,
-            })
+            .map(|b| Setup { moves: moves(model, rig, b, room), pivot: true, code: codec::EVEN_CODE })
             .collect();
         let mut setup = Vec::new();
         codec::encode_setup(base, &setups, &mut setup);
@@ -115,12 +108,7 @@ impl Rigid {
         Rigid::gather(nodes, setup, &tracks, schedule)
     }
 
-    fn gather(
-        nodes: Nodes,
-        setup: Vec<u8>,
-        tracks: &[Track],
-        schedule: Schedule,
-    ) -> Result<Rigid, Error> {
+    fn gather(nodes: Nodes, setup: Vec<u8>, tracks: &[Track], schedule: Schedule) -> Result<Rigid, Error> {
         let frames = schedule.frames();
         let mut states = vec![vec![0i32; nodes.words]; frames as usize];
         let mut transforms = vec![vec![Transform::IDENTITY; tracks.len()]; frames as usize];
@@ -260,11 +248,7 @@ fn moves(model: &Model, rig: &Rig, bone: usize, room: f64) -> [bool; 3] {
         let (turn, shift) = s.matrix();
         let moved = turn * middle + shift - middle;
         let angle = 2.0 * s.rotation.xyz().length();
-        let by = [
-            moved.length(),
-            angle * radius,
-            (s.scale - 1.0).abs() * radius,
-        ];
+        let by = [moved.length(), angle * radius, (s.scale - 1.0).abs() * radius];
         most.iter_mut().zip(by).for_each(|(m, v)| *m = m.max(v));
     }
     // A pivot moves with the translation.
@@ -290,9 +274,8 @@ struct Bone<'a> {
 
 impl Bone<'_> {
     fn at_rest(mut self) -> Self {
-        let rest: Vec<[f64; 3]> = (self.members.iter())
-            .map(|&cell| self.rig.rest[cell].map(f64::from))
-            .collect();
+        let rest: Vec<[f64; 3]> =
+            (self.members.iter()).map(|&cell| self.rig.rest[cell].map(f64::from)).collect();
         self.chosen = match rest.len() > POINTS {
             false => (0..rest.len()).collect(),
             true => {
@@ -345,24 +328,14 @@ impl Bone<'_> {
         }
     }
 
-    fn frame(
-        &self,
-        frame: usize,
-        points: &[[f32; 3]],
-        around: &Around<'_>,
-        space: &mut Room,
-    ) -> Found {
+    fn frame(&self, frame: usize, points: &[[f32; 3]], around: &Around<'_>, space: &mut Room) -> Found {
         let goal = |i: usize| {
             let point = self.hierarchy.order[self.members[i]];
             points[point as usize].map(f64::from)
         };
         let rest = &self.rest;
         // Fitted again: what rounding the rest pose did is made good.
-        let freedom = if self.scaled {
-            Freedom::Scaled
-        } else {
-            Freedom::Rigid
-        };
+        let freedom = if self.scaled { Freedom::Scaled } else { Freedom::Rigid };
         let mut sums = Sums::default();
         let known = &self.model.rigid[self.bone][frame];
         for (i, &from) in rest.iter().enumerate() {
@@ -375,13 +348,8 @@ impl Bone<'_> {
             scale: DVec3::splat(fitted.scale),
         };
         let exact = transform(&fitted);
-        let points: Vec<Point> = (self.chosen.iter())
-            .map(|&i| Point {
-                at: rest[i],
-                goal: goal(i),
-                limit: self.room,
-            })
-            .collect();
+        let points: Vec<Point> =
+            (self.chosen.iter()).map(|&i| Point { at: rest[i], goal: goal(i), limit: self.room }).collect();
         let measure = |world: &Matrix| {
             let off = |p: &Point| {
                 let at = DVec3::from_array(apply(world, p.at));

@@ -1,6 +1,6 @@
-//! Heap and graph of the player as they are, with loom's atomics in place of the standard library's. Each test runs once
-//! for every order in which its threads can meet, so a block that two threads touch at once, a lost wake-up or a counter that
-//! is taken for another's is found, not hoped against.
+//! Heap and graph of the player as they are, with loom's atomics in place of the standard library's. Each
+//! test runs once for every order in which its threads can meet, so a block that two threads touch at once, a
+//! lost wake-up or a counter that is taken for another's is found, not hoped against.
 #![cfg(test)]
 
 mod sync {

@@ -1,4 +1,5 @@
-//! Nodes of the graph: counted down from several threads while their owner adds edges, cancels and starts them over.
+//! Nodes of the graph: counted down from several threads while their owner adds edges, cancels and starts
+//! them over.
 
 use crate::graph::Graph;
 use loom::sync::Arc;
@@ -14,11 +15,7 @@ struct Work {
 
 impl Work {
     fn new() -> Arc<Work> {
-        let work = Work {
-            graph: Graph::new(3),
-            started: Default::default(),
-            buffers: Default::default(),
-        };
+        let work = Work { graph: Graph::new(3), started: Default::default(), buffers: Default::default() };
         for node in 0..3 {
             work.graph.begin(node);
         }
@@ -34,8 +31,7 @@ impl Work {
         }
         // One node starts at most two others here; a job that is started in a job stays on its thread.
         let mut next = [None; 3];
-        self.graph
-            .finish(node, well, |n| next[n as usize] = Some(n));
+        self.graph.finish(node, well, |n| next[n as usize] = Some(n));
         for node in next.into_iter().flatten() {
             if self.graph.is_wanted(node) {
                 self.buffers[0].with(|_| ());

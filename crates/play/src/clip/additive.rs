@@ -1,6 +1,7 @@
 //! Poses that lie on top of others. f32, no operation fused.
 //!
-//! Credit: the three ways are those of N. Frechette, *Animation Compression Library*, 2017 (`additive_clip_format8`).
+//! Credit: the three ways are those of N. Frechette, *Animation Compression Library*, 2017
+//! (`additive_clip_format8`).
 
 use super::blend::between;
 use meshreel_codec::transform::Transform;
@@ -28,8 +29,8 @@ impl Additive {
         }
     }
 
-    /// `base` with `weight` of `additive` on top, joint by joint; all slices are of one length, and `out` may not be one of them. To play a clip on
-    /// top of another, sample both and give both poses to this.
+    /// `base` with `weight` of `additive` on top, joint by joint; all slices are of one length, and `out` may
+    /// not be one of them. To play a clip on top of another, sample both and give both poses to this.
     ///
     /// ```
     /// use meshreel::{Transform, clip::Additive};
@@ -41,21 +42,16 @@ impl Additive {
     /// Additive::Additive0.apply(&at(10.0), &lean, 0.5, &mut out);
     /// assert_eq!(out[0].translation[0], 12.0);
     /// ```
-    pub fn apply(
-        self,
-        base: &[Transform],
-        additive: &[Transform],
-        weight: f32,
-        out: &mut [Transform],
-    ) {
+    pub fn apply(self, base: &[Transform], additive: &[Transform], weight: f32, out: &mut [Transform]) {
         let identity = self.identity();
         for ((base, additive), out) in base.iter().zip(additive).zip(out) {
             *out = self.on(base, &between(&identity, additive, weight));
         }
     }
 
-    /// What must lie on `base` so that it becomes `pose`, joint by joint: samples of an additive clip from those of two others. Where the base's scale is 0
-    /// there is no such scale, and the additive one is that of the identity. All slices are of one length.
+    /// What must lie on `base` so that it becomes `pose`, joint by joint: samples of an additive clip from
+    /// those of two others. Where the base's scale is 0 there is no such scale, and the additive one is that
+    /// of the identity. All slices are of one length.
     pub fn difference(self, base: &[Transform], pose: &[Transform], out: &mut [Transform]) {
         for ((base, pose), out) in base.iter().zip(pose).zip(out) {
             *out = self.off(base, pose);
@@ -77,11 +73,7 @@ impl Additive {
                     scale: scaled,
                 }
             }
-            Additive::Additive0 => Transform {
-                rotation,
-                translation: added,
-                scale: scaled,
-            },
+            Additive::Additive0 => Transform { rotation, translation: added, scale: scaled },
             Additive::Additive1 => Transform {
                 rotation,
                 translation: added,
@@ -105,11 +97,7 @@ impl Additive {
             translation: match self {
                 Additive::Relative => {
                     let [x, y, z] = rotate(inverse, apart);
-                    [
-                        over(x, base.scale[0]),
-                        over(y, base.scale[1]),
-                        over(z, base.scale[2]),
-                    ]
+                    [over(x, base.scale[0]), over(y, base.scale[1]), over(z, base.scale[2])]
                 }
                 _ => apart,
             },
@@ -159,17 +147,9 @@ mod tests {
     }
 
     fn near(a: &Transform, b: &Transform) -> bool {
-        let numbers = |t: &Transform| {
-            t.rotation
-                .into_iter()
-                .chain(t.translation)
-                .chain(t.scale)
-                .collect::<Vec<_>>()
-        };
-        numbers(a)
-            .iter()
-            .zip(numbers(b))
-            .all(|(a, b)| (a - b).abs() < 3e-4)
+        let numbers =
+            |t: &Transform| t.rotation.into_iter().chain(t.translation).chain(t.scale).collect::<Vec<_>>();
+        numbers(a).iter().zip(numbers(b)).all(|(a, b)| (a - b).abs() < 3e-4)
     }
 
     proptest! {
@@ -192,62 +172,26 @@ mod tests {
     #[test]
     fn relative_moves_in_the_space_of_the_base() {
         let half = std::f32::consts::FRAC_1_SQRT_2;
-        let base = Transform {
-            rotation: [0.0, 0.0, half, half],
-            translation: [1.0, 0.0, 0.0],
-            scale: [2.0; 3],
-        };
-        let step = Transform {
-            translation: [1.0, 0.0, 0.0],
-            ..Transform::IDENTITY
-        };
+        let base =
+            Transform { rotation: [0.0, 0.0, half, half], translation: [1.0, 0.0, 0.0], scale: [2.0; 3] };
+        let step = Transform { translation: [1.0, 0.0, 0.0], ..Transform::IDENTITY };
         let mut out = [Transform::IDENTITY];
         Additive::Relative.apply(&[base], &[step], 1.0, &mut out);
-        assert!(near(
-            &out[0],
-            &Transform {
-                translation: [1.0, 2.0, 0.0],
-                ..base
-            }
-        ));
+        assert!(near(&out[0], &Transform { translation: [1.0, 2.0, 0.0], ..base }));
         Additive::Additive0.apply(&[base], &[step], 1.0, &mut out);
-        assert!(near(
-            &out[0],
-            &Transform {
-                translation: [2.0, 0.0, 0.0],
-                ..base
-            }
-        ));
-        let grown = Transform {
-            scale: [0.5; 3],
-            ..Additive::Additive1.identity()
-        };
+        assert!(near(&out[0], &Transform { translation: [2.0, 0.0, 0.0], ..base }));
+        let grown = Transform { scale: [0.5; 3], ..Additive::Additive1.identity() };
         Additive::Additive1.apply(&[base], &[grown], 1.0, &mut out);
-        assert!(near(
-            &out[0],
-            &Transform {
-                scale: [3.0; 3],
-                ..base
-            }
-        ));
+        assert!(near(&out[0], &Transform { scale: [3.0; 3], ..base }));
     }
 
     #[test]
     fn a_base_of_no_size_gives_finite_numbers() {
-        let flat = Transform {
-            scale: [0.0, 1.0, 0.0],
-            ..Transform::IDENTITY
-        };
+        let flat = Transform { scale: [0.0, 1.0, 0.0], ..Transform::IDENTITY };
         for kind in [Additive::Relative, Additive::Additive0, Additive::Additive1] {
             let mut out = [Transform::IDENTITY];
             kind.difference(&[flat], &[Transform::IDENTITY], &mut out);
-            assert!(
-                out[0]
-                    .scale
-                    .iter()
-                    .chain(&out[0].translation)
-                    .all(|v| v.is_finite())
-            );
+            assert!(out[0].scale.iter().chain(&out[0].translation).all(|v| v.is_finite()));
         }
     }
 }

@@ -4,15 +4,16 @@ use super::Mask;
 use meshreel_codec::clip::space::{self, below, times};
 use meshreel_codec::transform::Transform;
 
-/// From `a` to `b` by `part` of the way: normalised linear interpolation of rotations the short way round, linear of translation and scale.
-/// All slices are of one length.
+/// From `a` to `b` by `part` of the way: normalised linear interpolation of rotations the short way round,
+/// linear of translation and scale. All slices are of one length.
 pub fn blend(a: &[Transform], b: &[Transform], part: f32, out: &mut [Transform]) {
     for ((a, b), out) in a.iter().zip(b).zip(out) {
         *out = between(a, b, part);
     }
 }
 
-/// The same with a part of its own for each joint, `weights` times `part`: a mask that may be soft. All slices are of one length.
+/// The same with a part of its own for each joint, `weights` times `part`: a mask that may be soft. All
+/// slices are of one length.
 ///
 /// ```
 /// use meshreel::{Transform, clip::blend_masked};
@@ -22,13 +23,7 @@ pub fn blend(a: &[Transform], b: &[Transform], part: f32, out: &mut [Transform])
 /// blend_masked(&[at(0.0), at(0.0)], &[at(8.0), at(8.0)], 0.5, &[1.0, 0.25], &mut out);
 /// assert_eq!([out[0].translation[0], out[1].translation[0]], [4.0, 1.0]);
 /// ```
-pub fn blend_masked(
-    a: &[Transform],
-    b: &[Transform],
-    part: f32,
-    weights: &[f32],
-    out: &mut [Transform],
-) {
+pub fn blend_masked(a: &[Transform], b: &[Transform], part: f32, weights: &[f32], out: &mut [Transform]) {
     for (((a, b), weight), out) in a.iter().zip(b).zip(weights).zip(out) {
         *out = between(a, b, part * weight);
     }
@@ -64,20 +59,16 @@ pub(super) fn between(a: &Transform, b: &Transform, part: f32) -> Transform {
     }
 }
 
-/// Object-space matrices, three rows of four per joint, from local transforms: parent · local, parents before children. `parents` as in
-/// [`super::SkeletonRecord`].
+/// Object-space matrices, three rows of four per joint, from local transforms: parent · local, parents before
+/// children. `parents` as in [`super::SkeletonRecord`].
 pub fn object_space(parents: &[u32], local: &[Transform], out: &mut [[[f32; 4]; 3]]) {
     space::object_space(parents, local, out);
 }
 
-/// The same of the joints of `mask` only; the others' matrices are left as they are. A parent that is not of the mask is taken as it stands there, so
-/// a part of a skeleton can be multiplied up again after something in it has changed: see also [`Mask::with_parents`].
-pub fn object_space_of(
-    mask: &Mask,
-    parents: &[u32],
-    local: &[Transform],
-    out: &mut [[[f32; 4]; 3]],
-) {
+/// The same of the joints of `mask` only; the others' matrices are left as they are. A parent that is not of
+/// the mask is taken as it stands there, so a part of a skeleton can be multiplied up again after something
+/// in it has changed: see also [`Mask::with_parents`].
+pub fn object_space_of(mask: &Mask, parents: &[u32], local: &[Transform], out: &mut [[[f32; 4]; 3]]) {
     for (j, (&parent, local)) in parents.iter().zip(local).enumerate() {
         if j >= out.len() {
             return;
@@ -89,7 +80,8 @@ pub fn object_space_of(
     }
 }
 
-/// The object-space matrix of one joint, from the local transforms of it and its ancestors; `None` where there is no such joint.
+/// The object-space matrix of one joint, from the local transforms of it and its ancestors; `None` where
+/// there is no such joint.
 pub fn object_joint(parents: &[u32], local: &[Transform], joint: usize) -> Option<[[f32; 4]; 3]> {
     let mut out = below(None, local.get(joint)?);
     let mut at = joint;
@@ -107,38 +99,22 @@ mod tests {
 
     #[test]
     fn the_short_way_and_opposites() {
-        let at = |rotation: [f32; 4]| Transform {
-            rotation,
-            ..Transform::IDENTITY
-        };
+        let at = |rotation: [f32; 4]| Transform { rotation, ..Transform::IDENTITY };
         let half = std::f32::consts::FRAC_1_SQRT_2;
         let mut out = [Transform::IDENTITY];
         // A quarter turn about z and its negative are one rotation.
-        blend(
-            &[at([0.0, 0.0, 0.0, 1.0])],
-            &[at([0.0, 0.0, -half, -half])],
-            0.5,
-            &mut out,
-        );
+        blend(&[at([0.0, 0.0, 0.0, 1.0])], &[at([0.0, 0.0, -half, -half])], 0.5, &mut out);
         let eighth = (std::f32::consts::PI / 8.0).sin();
         assert!((out[0].rotation[2] - eighth).abs() < 1e-6);
-        blend(
-            &[at([0.0, 0.0, 0.0, 1.0])],
-            &[at([0.0, 0.0, 1.0, 0.0])],
-            1.0,
-            &mut out,
-        );
+        blend(&[at([0.0, 0.0, 0.0, 1.0])], &[at([0.0, 0.0, 1.0, 0.0])], 1.0, &mut out);
         assert_eq!(out[0].rotation, [0.0, 0.0, 1.0, 0.0]);
     }
 
     #[test]
     fn chains_multiply() {
         let half = std::f32::consts::FRAC_1_SQRT_2;
-        let turn = Transform {
-            rotation: [0.0, 0.0, half, half],
-            translation: [1.0, 0.0, 0.0],
-            scale: [2.0; 3],
-        };
+        let turn =
+            Transform { rotation: [0.0, 0.0, half, half], translation: [1.0, 0.0, 0.0], scale: [2.0; 3] };
         let mut out = [[[0.0; 4]; 3]; 2];
         object_space(&[u32::MAX, 0], &[turn, turn], &mut out);
         // The child's origin: (1, 0, 0) doubled, turned to y, moved by (1, 0, 0).
@@ -166,8 +142,7 @@ mod tests {
         object_space(&parents, &local, &mut all);
         for j in 0..5 {
             let one = object_joint(&parents, &local, j).unwrap();
-            let far =
-                (one.iter().flatten().zip(all[j].iter().flatten())).map(|(a, b)| (a - b).abs());
+            let far = (one.iter().flatten().zip(all[j].iter().flatten())).map(|(a, b)| (a - b).abs());
             assert!(far.fold(0.0, f32::max) < 1e-4, "{j}");
             let mask = Mask::of(5, [j]).with_parents(&parents);
             let mut some = [[[7.0; 4]; 3]; 5];
@@ -186,10 +161,7 @@ mod tests {
             translation: [1e7, -0.0, 1.0 / 3.0],
             scale: [1.0, 2.0, 1e-7],
         };
-        let b = Transform {
-            rotation: [-0.5, 0.5, 0.5, 0.5],
-            ..Transform::IDENTITY
-        };
+        let b = Transform { rotation: [-0.5, 0.5, 0.5, 0.5], ..Transform::IDENTITY };
         let mut out = [Transform::IDENTITY; 2];
         blend_masked(&[a, a], &[b, b], 1.0, &[0.0, 1.0], &mut out);
         assert_eq!(out, [a, b]);

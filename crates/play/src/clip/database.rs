@@ -1,7 +1,9 @@
-//! Many clips whose layers and tiers come and go while they are played, in memory that is fixed when the file is opened.
+//! Many clips whose layers and tiers come and go while they are played, in memory that is fixed when the file
+//! is opened.
 //!
-//! What is always there: headers, and the base's first tier. All else lies in chunks, each of one layer and tier of some clips; [`Database::stream_in`] and
-//! [`Database::stream_out`] say what shall be there, [`Database::tick`] begins reads and hands over what has arrived. Poses are sampled through
+//! What is always there: headers, and the base's first tier. All else lies in chunks, each of one layer and
+//! tier of some clips; [`Database::stream_in`] and [`Database::stream_out`] say what shall be there,
+//! [`Database::tick`] begins reads and hands over what has arrived. Poses are sampled through
 //! [`DatabaseClip`], from any thread, also while a tick runs.
 //!
 //! ```text
@@ -55,10 +57,7 @@ pub struct DatabaseOptions {
 
 impl Default for DatabaseOptions {
     fn default() -> Self {
-        DatabaseOptions {
-            memory: 4 << 20,
-            threads: 1,
-        }
+        DatabaseOptions { memory: 4 << 20, threads: 1 }
     }
 }
 
@@ -80,7 +79,8 @@ pub struct PartState {
     pub there: usize,
     /// How many are being read.
     pub reading: usize,
-    /// How many could not be read, or held something else than they should; they are asked for again with [`Database::stream_in`].
+    /// How many could not be read, or held something else than they should; they are asked for again with
+    /// [`Database::stream_in`].
     pub failed: usize,
     /// Bytes of all of them.
     pub bytes: u64,
@@ -197,29 +197,23 @@ impl Database {
         Database::from_bytes(path, Arc::new(file), limits, options)
     }
 
-    /// The same for bytes that lie in memory, or anything else that a thread can read. `name` stands in errors.
+    /// The same for bytes that lie in memory, or anything else that a thread can read. `name` stands in
+    /// errors.
     pub fn from_bytes(
         name: impl AsRef<Path>,
         bytes: Arc<dyn ReadAt>,
         limits: &Limits,
         options: DatabaseOptions,
     ) -> Result<Database, Error> {
-        let crew = Arc::new(Crew::new(
-            "meshreel database",
-            options.threads,
-            256,
-            Positioning::run,
-        )?);
-        let source = Positioned {
-            source: bytes,
-            crew: crew.clone(),
-        };
+        let crew = Arc::new(Crew::new("meshreel database", options.threads, 256, Positioning::run)?);
+        let source = Positioned { source: bytes, crew: crew.clone() };
         let mut database = Database::from_source(name, Arc::new(source), limits, options)?;
         database.crew = Some(crew);
         Ok(database)
     }
 
-    /// The same for a source of one's own, such as a pack file: the trait that a [`crate::Player`] reads through.
+    /// The same for a source of one's own, such as a pack file: the trait that a [`crate::Player`] reads
+    /// through.
     pub fn from_source(
         name: impl AsRef<Path>,
         source: Arc<dyn Source>,
@@ -227,10 +221,7 @@ impl Database {
         options: DatabaseOptions,
     ) -> Result<Database, Error> {
         let path = name.as_ref().to_path_buf();
-        let waiting = Waiting {
-            source: source.clone(),
-            closing: Arc::new(AtomicBool::new(false)),
-        };
+        let waiting = Waiting { source: source.clone(), closing: Arc::new(AtomicBool::new(false)) };
         let reader = meshreel_format::Reader::open_named(Arc::new(waiting), &path, &limits.format)?;
         let reel = Reel::check(reader, limits)?;
         let (fixed, mut chunks) = open(&reel)?;
@@ -244,16 +235,9 @@ impl Database {
         let keys: usize = layers().map(|l| l.plan.keys() * l.plan.words).sum();
         let taken = (asked as u64 * slot_bytes as u64).saturating_add(4 * keys as u64);
         if taken > limits.max_memory {
-            return Err(Error::limit(
-                &path,
-                "bytes of a database",
-                taken,
-                limits.max_memory,
-            ));
+            return Err(Error::limit(&path, "bytes of a database", taken, limits.max_memory));
         }
-        let free = (0..asked as u32)
-            .map(|slot| (slot, vec![0u64; slot_bytes / 8]))
-            .collect();
+        let free = (0..asked as u32).map(|slot| (slot, vec![0u64; slot_bytes / 8])).collect();
         let mut scratch = Scratch::default();
         let mut keys = Vec::with_capacity(fixed.clips.len());
         for clip in &fixed.clips {
@@ -313,11 +297,7 @@ impl Database {
         if clip >= self.clips() {
             return Err(Error::misuse(format!("clip {clip} of {}", self.clips())));
         }
-        Ok(DatabaseClip {
-            fixed: self.fixed.clone(),
-            published: self.published.clone(),
-            clip,
-        })
+        Ok(DatabaseClip { fixed: self.fixed.clone(), published: self.published.clone(), clip })
     }
 
     /// All parts that can come and go, rising.
@@ -344,8 +324,8 @@ impl Database {
         state
     }
 
-    /// Begins to read what is not there of a part, of one clip (and what lies in the same chunks) or of all. Returns the number of chunks.
-    /// An error, and nothing done, where they do not fit into what is free.
+    /// Begins to read what is not there of a part, of one clip (and what lies in the same chunks) or of all.
+    /// Returns the number of chunks. An error, and nothing done, where they do not fit into what is free.
     pub fn stream_in(&mut self, part: Part, clip: Option<usize>) -> Result<usize, Error> {
         let mut wanted = 0;
         for chunk in self.chunks.iter_mut().filter(|c| c.is(part, clip)) {
@@ -385,8 +365,9 @@ impl Database {
         Ok(wanted)
     }
 
-    /// Takes a part away, of one clip (and what lies in the same chunks) or of all; reads that are under way are cancelled. What is being sampled now keeps it
-    /// for that pose. Returns the number of chunks. Waits until no pose is being sampled.
+    /// Takes a part away, of one clip (and what lies in the same chunks) or of all; reads that are under way
+    /// are cancelled. What is being sampled now keeps it for that pose. Returns the number of chunks. Waits
+    /// until no pose is being sampled.
     pub fn stream_out(&mut self, part: Part, clip: Option<usize>) -> usize {
         let mut count = self.cancel(part, clip);
         let published = self.published.clone();
@@ -409,7 +390,8 @@ impl Database {
         count
     }
 
-    /// Stops reads of a part that are under way. Returns their number. Their memory is free when the source lets go of it.
+    /// Stops reads of a part that are under way. Returns their number. Their memory is free when the source
+    /// lets go of it.
     pub fn cancel(&mut self, part: Part, clip: Option<usize>) -> usize {
         let mut count = 0;
         for (i, chunk) in self.chunks.iter_mut().enumerate() {
@@ -435,7 +417,8 @@ impl Database {
         count
     }
 
-    /// Collects reads that have ended, checks them, and hands over what is good. Never waits, allocates nothing but for an error.
+    /// Collects reads that have ended, checks them, and hands over what is good. Never waits, allocates
+    /// nothing but for an error.
     pub fn tick(&mut self) -> Ticked {
         if let Some(crew) = &self.crew {
             crew.run_all();
@@ -456,14 +439,7 @@ impl Database {
                 published.chunks[i] = Some(words);
                 let mut good = true;
                 for &c in &chunk.clips {
-                    good &= learn(
-                        &self.fixed,
-                        &mut published,
-                        &mut self.scratch,
-                        i,
-                        c as usize,
-                    )
-                    .is_ok();
+                    good &= learn(&self.fixed, &mut published, &mut self.scratch, i, c as usize).is_ok();
                 }
                 if good {
                     chunk.state = State::There(slot);
@@ -503,27 +479,23 @@ impl Database {
         let checked = match result {
             Ok(filled) if filled == size => {
                 let bytes: &[u8] = &bytemuck::cast_slice(&words)[..size];
-                (self.reel.reader().check_chunk(chunk.index, bytes))
-                    .map_err(Error::from)
-                    .and_then(|()| {
-                        let fixed = &self.fixed;
-                        let all = chunk.clips.iter();
-                        all.copied().try_for_each(|c| {
-                            check(&fixed.clips[c as usize], i, bytes)
-                                .map_err(|e| broken(path, &fixed.clips[c as usize].name, e))
-                        })
+                (self.reel.reader().check_chunk(chunk.index, bytes)).map_err(Error::from).and_then(|()| {
+                    let fixed = &self.fixed;
+                    let all = chunk.clips.iter();
+                    all.copied().try_for_each(|c| {
+                        check(&fixed.clips[c as usize], i, bytes)
+                            .map_err(|e| broken(path, &fixed.clips[c as usize].name, e))
                     })
+                })
             }
             Ok(_) => Err(Error::Io {
                 path: path.into(),
                 what: "a chunk was read in part".into(),
                 source: std::io::ErrorKind::UnexpectedEof.into(),
             }),
-            Err(source) => Err(Error::Io {
-                path: path.into(),
-                what: "a chunk could not be read".into(),
-                source,
-            }),
+            Err(source) => {
+                Err(Error::Io { path: path.into(), what: "a chunk could not be read".into(), source })
+            }
         };
         match checked {
             Ok(()) => self.ready.push((i, slot, words)),
@@ -553,8 +525,7 @@ impl Drop for Database {
 
 impl Chunk {
     fn is(&self, part: Part, clip: Option<usize>) -> bool {
-        self.part == part
-            && clip.is_none_or(|clip| self.clips.binary_search(&(clip as u32)).is_ok())
+        self.part == part && clip.is_none_or(|clip| self.clips.binary_search(&(clip as u32)).is_ok())
     }
 }
 
@@ -609,33 +580,18 @@ fn open(reel: &Reel) -> Result<(Fixed, Vec<Chunk>), Error> {
             &mut room,
         )
         .map_err(at)?;
-        clips.push(Entry {
-            name: record.name,
-            skeleton: skeleton.clone(),
-            set,
-            base,
-        });
+        clips.push(Entry { name: record.name, skeleton: skeleton.clone(), set, base });
     }
     let mut seen = vec![false; chunks.len()];
     for piece in clips.iter().flat_map(|clip| &clip.set.table.pieces) {
-        let part = Part {
-            layer: piece.layer,
-            tier: piece.tier,
-        };
+        let part = Part { layer: piece.layer, tier: piece.tier };
         let own = &mut chunks[piece.chunk as usize].part;
         if std::mem::replace(&mut seen[piece.chunk as usize], true) && *own != part {
-            return Err(Error::corrupt(
-                path,
-                Corrupt("a chunk of several tiers"),
-                "pieces of clips",
-            ));
+            return Err(Error::corrupt(path, Corrupt("a chunk of several tiers"), "pieces of clips"));
         }
         *own = part;
     }
-    let fixed = Fixed {
-        path: path.into(),
-        clips,
-    };
+    let fixed = Fixed { path: path.into(), clips };
     Ok((fixed, chunks))
 }
 
@@ -706,9 +662,7 @@ pub struct DatabaseClip {
 
 impl std::fmt::Debug for DatabaseClip {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("DatabaseClip")
-            .field("name", &self.name())
-            .finish_non_exhaustive()
+        f.debug_struct("DatabaseClip").field("name", &self.name()).finish_non_exhaustive()
     }
 }
 
@@ -785,12 +739,7 @@ impl DatabaseClip {
     }
 
     fn there<'a>(&'a self, published: &'a Published, layer: usize) -> There<'a> {
-        There {
-            entry: self.entry(),
-            published,
-            clip: self.clip,
-            layer,
-        }
+        There { entry: self.entry(), published, clip: self.clip, layer }
     }
 
     /// Name.
@@ -823,13 +772,11 @@ impl DatabaseClip {
     }
     /// Memory for one place in it.
     pub fn cursor(&self) -> DatabaseCursor {
-        DatabaseCursor {
-            clip: self.clip,
-            layers: self.entry().set.cursors(),
-        }
+        DatabaseCursor { clip: self.clip, layers: self.entry().set.cursors() }
     }
 
-    /// Local transforms of all joints `seconds` after the first sample, from what is there, into `pose`, one per joint. Allocates nothing.
+    /// Local transforms of all joints `seconds` after the first sample, from what is there, into `pose`, one
+    /// per joint. Allocates nothing.
     pub fn sample(
         &self,
         cursor: &mut DatabaseCursor,
@@ -880,9 +827,7 @@ impl DatabaseClip {
     fn of(&self, cursor: &DatabaseCursor) -> Result<(), Error> {
         match cursor.clip == self.clip && cursor.layers.len() == self.entry().set.layers.len() {
             true => Ok(()),
-            false => Err(Error::misuse(
-                "a cursor of another clip; make one with DatabaseClip::cursor",
-            )),
+            false => Err(Error::misuse("a cursor of another clip; make one with DatabaseClip::cursor")),
         }
     }
 }

@@ -28,9 +28,10 @@ pub struct Events<'a> {
     looked: usize,
 }
 
-/// The markers that a step from `from` to `to` passes, both in seconds after the first sample; `markers` are in the order of time, `period` is the length of a
-/// loop. Forward these are the ones in (from, to], in reverse those in [to, from): whatever steps a stretch of time is cut into, each is passed once. For what lies
-/// at the very start, begin with a step from before it. Times that are not finite pass nothing.
+/// The markers that a step from `from` to `to` passes, both in seconds after the first sample; `markers` are
+/// in the order of time, `period` is the length of a loop. Forward these are the ones in (from, to], in
+/// reverse those in [to, from): whatever steps a stretch of time is cut into, each is passed once. For what
+/// lies at the very start, begin with a step from before it. Times that are not finite pass nothing.
 ///
 /// ```
 /// use meshreel::clip::{Marker, Repeats, passed};
@@ -39,12 +40,7 @@ pub struct Events<'a> {
 /// let names: Vec<&str> = passed(&steps, 1.0, (0.5, 1.25), Repeats::Wrap).map(|p| p.marker.name.as_str()).collect();
 /// assert_eq!(names, ["right", "left"]);
 /// ```
-pub fn passed(
-    markers: &[Marker],
-    period: f64,
-    (from, to): (f64, f64),
-    repeats: Repeats,
-) -> Events<'_> {
+pub fn passed(markers: &[Marker], period: f64, (from, to): (f64, f64), repeats: Repeats) -> Events<'_> {
     let whole = from.is_finite() && to.is_finite();
     let (low, high) = (from.min(to), from.max(to));
     let bounds = markers.iter().map(|m| m.time).filter(|t| t.is_finite());
@@ -53,18 +49,11 @@ pub fn passed(
     let wraps = repeats == Repeats::Wrap && period.is_finite() && period > 0.0;
     // One more at both ends, so that rounding leaves none out: times are compared one by one.
     let (first, last) = match wraps {
-        true => (
-            ((low - latest) / period).floor() - 1.0,
-            ((high - earliest) / period).ceil() + 1.0,
-        ),
+        true => (((low - latest) / period).floor() - 1.0, ((high - earliest) / period).ceil() + 1.0),
         false => (0.0, 0.0),
     };
     let nothing = !whole || from == to || !first.is_finite() || !last.is_finite();
-    let (turn, last_turn) = if to < from {
-        (last, first)
-    } else {
-        (first, last)
-    };
+    let (turn, last_turn) = if to < from { (last, first) } else { (first, last) };
     Events {
         markers: if nothing { &[] } else { markers },
         from,
@@ -87,11 +76,7 @@ impl<'a> Iterator for Events<'a> {
         }
         loop {
             if self.looked == count {
-                let next = if back {
-                    self.turn - 1.0
-                } else {
-                    self.turn + 1.0
-                };
+                let next = if back { self.turn - 1.0 } else { self.turn + 1.0 };
                 // Beyond 2⁵³ turns there is no next one.
                 if self.turn == self.last_turn || next == self.turn {
                     self.markers = &[];
@@ -99,11 +84,7 @@ impl<'a> Iterator for Events<'a> {
                 }
                 (self.turn, self.looked) = (next, 0);
             }
-            let number = if back {
-                count - 1 - self.looked
-            } else {
-                self.looked
-            };
+            let number = if back { count - 1 - self.looked } else { self.looked };
             self.looked += 1;
             let marker = &self.markers[number];
             let seconds = marker.time + self.turn * self.period;
@@ -112,11 +93,7 @@ impl<'a> Iterator for Events<'a> {
                 true => self.to <= seconds && seconds < self.from,
             };
             if passes {
-                return Some(Passed {
-                    marker,
-                    number,
-                    seconds,
-                });
+                return Some(Passed { marker, number, seconds });
             }
         }
     }
@@ -130,10 +107,7 @@ mod tests {
     fn markers(times: &[f64]) -> Vec<Marker> {
         let mut times = times.to_vec();
         times.sort_by(f64::total_cmp);
-        let marker = |(i, time): (usize, &f64)| Marker {
-            name: i.to_string(),
-            time: *time,
-        };
+        let marker = |(i, time): (usize, &f64)| Marker { name: i.to_string(), time: *time };
         times.iter().enumerate().map(marker).collect()
     }
 
@@ -181,20 +155,12 @@ mod tests {
     #[test]
     fn nonsense_passes_nothing() {
         let markers = markers(&[0.5]);
-        for (from, to) in [
-            (f64::NAN, 1.0),
-            (0.0, f64::INFINITY),
-            (0.0, f64::NAN),
-            (0.25, 0.25),
-        ] {
+        for (from, to) in [(f64::NAN, 1.0), (0.0, f64::INFINITY), (0.0, f64::NAN), (0.25, 0.25)] {
             assert_eq!(passed(&markers, 1.0, (from, to), Repeats::Wrap).count(), 0);
         }
         // A loop of no length is none.
         for period in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-            assert_eq!(
-                passed(&markers, period, (0.0, 1.0), Repeats::Wrap).count(),
-                1
-            );
+            assert_eq!(passed(&markers, period, (0.0, 1.0), Repeats::Wrap).count(), 1);
         }
         assert_eq!(passed(&[], 1.0, (0.0, 100.0), Repeats::Wrap).count(), 0);
         // Where a turn is less than the numbers' precision, it ends all the same.

@@ -1,7 +1,7 @@
 //! Layers of a clip: each is decoded from what is there of it, and what is not there stands in the bind pose.
 //!
-//! A pose begins as the bind pose; then each layer, the base first, puts the joints that are its own. A tier that is missing makes samples their predictions, a
-//! layer that is missing leaves its joints as they are.
+//! A pose begins as the bind pose; then each layer, the base first, puts the joints that are its own. A tier
+//! that is missing makes samples their predictions, a layer that is missing leaves its joints as they are.
 
 use super::blend::between;
 use crate::Error;
@@ -9,9 +9,7 @@ use meshreel_codec::Corrupt;
 use meshreel_codec::clip::Skeleton;
 use meshreel_codec::clip::layer::{self, LayerTable, Piece};
 use meshreel_codec::clip::schedule::MAX_TIERS;
-use meshreel_codec::clip::stored::{
-    Plan, Scratch, Stored, decode_keys, decode_segment, justified_words,
-};
+use meshreel_codec::clip::stored::{Plan, Scratch, Stored, decode_keys, decode_segment, justified_words};
 use meshreel_codec::transform::Transform;
 use std::path::Path;
 
@@ -76,8 +74,9 @@ pub(crate) struct Spot {
 }
 
 impl LayerSet {
-    /// Checks a table against the clip that it is of. `chunks`: of each chunk of pieces its size, and how much of it is of no piece yet; pieces never share bytes,
-    /// so that all clips of a file together ask for no more than its length.
+    /// Checks a table against the clip that it is of. `chunks`: of each chunk of pieces its size, and how
+    /// much of it is of no piece yet; pieces never share bytes, so that all clips of a file together ask for
+    /// no more than its length.
     pub fn new(
         skeleton: &Skeleton<'_>,
         table: LayerTable,
@@ -105,8 +104,7 @@ impl LayerSet {
             };
             // Bytes justify segments, and segments samples.
             let samples = plan.header.samples;
-            if record.samples.most(table.samples)
-                > u64::from(samples) + 2 + record.samples.extra.len() as u64
+            if record.samples.most(table.samples) > u64::from(samples) + 2 + record.samples.extra.len() as u64
             {
                 return Err(Corrupt("a layer with other samples than its own"));
             }
@@ -114,8 +112,7 @@ impl LayerSet {
             let own = table.pieces.iter().filter(|p| usize::from(p.layer) == l);
             for piece in own {
                 let end = piece.offset.checked_add(piece.size);
-                let (Some((size, left)), Some(end)) = (chunks.get_mut(piece.chunk as usize), end)
-                else {
+                let (Some((size, left)), Some(end)) = (chunks.get_mut(piece.chunk as usize), end) else {
                     return Err(Corrupt("a piece of a clip in no chunk"));
                 };
                 let fits = end <= *size && piece.size <= *left;
@@ -130,9 +127,8 @@ impl LayerSet {
             if l > 0 && plan.keys() * plan.words > justified_words(size) {
                 return Err(Corrupt("more keys than the bytes of a layer justify"));
             }
-            let segments = |tier: &[(u32, Piece)]| -> u64 {
-                tier.iter().map(|(_, p)| u64::from(p.segments)).sum()
-            };
+            let segments =
+                |tier: &[(u32, Piece)]| -> u64 { tier.iter().map(|(_, p)| u64::from(p.segments)).sum() };
             let whole = |t: usize| segments(&pieces[t]) == plan.segments() as u64;
             if !(usize::from(l == 0)..plan.tiers()).all(whole) {
                 return Err(Corrupt("a layer with other segments than its own"));
@@ -142,13 +138,7 @@ impl LayerSet {
                 return Err(Corrupt("a layer with other samples than its own"));
             }
             let joints = (0..n as u32).filter(|j| usize::from(table.layer_of[*j as usize]) == l);
-            layers.push(LayerPlan {
-                list,
-                joints: joints.collect(),
-                header_bytes,
-                pieces,
-                plan,
-            });
+            layers.push(LayerPlan { list, joints: joints.collect(), header_bytes, pieces, plan });
         }
         Ok(LayerSet {
             fps: base.header.fps,
@@ -185,11 +175,7 @@ impl LayerSet {
     /// A sample.
     pub fn at(&self, sample: usize) -> Spot {
         let left = sample.min(self.samples() - 1);
-        Spot {
-            left,
-            right: left,
-            part: 0.0,
-        }
+        Spot { left, right: left, part: 0.0 }
     }
 
     /// The bind pose, and over it every layer that is there. `have` gives what is there of each.
@@ -211,11 +197,7 @@ impl LayerSet {
                     out[j as usize] = self.between(cursor, j as usize, part);
                 }
             } else {
-                *cursor = LayerCursor {
-                    sample: [None; 2],
-                    segment: None,
-                    ..std::mem::take(cursor)
-                };
+                *cursor = LayerCursor { sample: [None; 2], segment: None, ..std::mem::take(cursor) };
             }
         }
         Ok(())
@@ -232,18 +214,12 @@ impl LayerSet {
     ) -> Result<JointPose, Corrupt> {
         let l = usize::from(self.table.layer_of[joint]);
         let (layer, cursor) = (&self.layers[l], &mut cursors[l]);
-        let mut out = JointPose {
-            local: self.rest[joint],
-            bind: true,
-        };
+        let mut out = JointPose { local: self.rest[joint], bind: true };
         if let Some(have) = have(l)
             && let Some(keys) = have.keys()
         {
             let part = layer.around(self.samples(), &have, keys, cursor, spot, rounding)?;
-            out = JointPose {
-                local: self.between(cursor, joint, part),
-                bind: false,
-            };
+            out = JointPose { local: self.between(cursor, joint, part), bind: false };
         }
         Ok(out)
     }
@@ -284,7 +260,8 @@ impl LayerPlan {
         }
     }
 
-    /// Sees to it that the poses of a cursor are those around a place, and says how far it is from the first to the second.
+    /// Sees to it that the poses of a cursor are those around a place, and says how far it is from the first
+    /// to the second.
     fn around<H: Have>(
         &self,
         samples: usize,
@@ -322,8 +299,7 @@ impl LayerPlan {
         };
         let wanted = Some((sample, tiers));
         // What was the right sample is often the left one now.
-        if slot == 0 && cursor.sample[0] != wanted && cursor.sample[1] == wanted && other != sample
-        {
+        if slot == 0 && cursor.sample[0] != wanted && cursor.sample[1] == wanted && other != sample {
             cursor.pose.swap(0, 1);
             cursor.sample.swap(0, 1);
         }
@@ -364,9 +340,7 @@ impl LayerPlan {
 
 /// The part of a piece that holds segments: behind the keys, which the very first piece of a layer has.
 pub(crate) fn segments_of<'a>(piece: &Piece, first: bool, bytes: &'a [u8]) -> Option<&'a [u8]> {
-    let bytes = bytes
-        .get(piece.offset as usize..)?
-        .get(..piece.size as usize)?;
+    let bytes = bytes.get(piece.offset as usize..)?.get(..piece.size as usize)?;
     match first && piece.layer > 0 && piece.tier == 0 {
         true => {
             let (_, used) = meshreel_codec::clip::layer::take_sized(bytes).ok()?;
@@ -419,12 +393,7 @@ impl Layered {
             }
         }
         match keys.len() == set.layers.len() {
-            true => Ok(Layered {
-                set,
-                base,
-                keys,
-                chunks: chunks.to_vec(),
-            }),
+            true => Ok(Layered { set, base, keys, chunks: chunks.to_vec() }),
             false => Err(Corrupt("a layer without keys")),
         }
     }
@@ -457,11 +426,7 @@ impl Layered {
 
     fn have(&self, tiers: &[usize], layer: usize) -> Option<Loaded<'_>> {
         let tiers = tiers.get(layer).copied().unwrap_or(usize::MAX);
-        (tiers > 0).then_some(Loaded {
-            all: self,
-            layer,
-            tiers,
-        })
+        (tiers > 0).then_some(Loaded { all: self, layer, tiers })
     }
 
     /// The bytes of the tiers of a layer, put together again.
@@ -474,13 +439,10 @@ impl Layered {
                 if tier == 0 {
                     meshreel_codec::clip::stored::encode_head(plan, &mut out);
                     let keys = match layer.pieces[0].first() {
-                        Some((_, first)) => {
-                            &self.chunks[first.chunk as usize][first.offset as usize..]
-                        }
+                        Some((_, first)) => &self.chunks[first.chunk as usize][first.offset as usize..],
                         None => self.base.key_bytes(),
                     };
-                    let (keys, _) =
-                        meshreel_codec::clip::layer::take_sized(keys).unwrap_or_default();
+                    let (keys, _) = meshreel_codec::clip::layer::take_sized(keys).unwrap_or_default();
                     meshreel_codec::clip::layer::put_sized(keys, &mut out);
                 }
                 let segment = |s: usize| match (l, tier) {
@@ -502,9 +464,7 @@ impl Layered {
     /// All layers as one clip of one tier, in the stored form.
     pub fn merged(&self, skeleton: &Skeleton<'_>) -> Result<Vec<u8>, Corrupt> {
         let tiers: Vec<Vec<Vec<u8>>> = (0..self.set.layers.len()).map(|l| self.tiers(l)).collect();
-        let parts: Vec<Vec<&[u8]>> = (tiers.iter())
-            .map(|t| t.iter().map(Vec::as_slice).collect())
-            .collect();
+        let parts: Vec<Vec<&[u8]>> = (tiers.iter()).map(|t| t.iter().map(Vec::as_slice).collect()).collect();
         layer::merge(skeleton, &self.set.table.layer_of, &parts)
     }
 }
@@ -574,9 +534,8 @@ impl Layered {
                 }
             }
         }
-        let mut tiers: Vec<usize> = (layer.pieces.iter())
-            .map(|tier| tier.iter().map(|(_, p)| p.size as usize).sum())
-            .collect();
+        let mut tiers: Vec<usize> =
+            (layer.pieces.iter()).map(|tier| tier.iter().map(|(_, p)| p.size as usize).sum()).collect();
         let header_bytes = match l {
             0 => {
                 // Header and keys stand together there.
@@ -589,9 +548,7 @@ impl Layered {
         LayerInfo {
             name: self.set.table.layers[l].name.clone(),
             joints: layer.joints.clone(),
-            stepped: (layer.joints.iter().copied())
-                .filter(|j| self.set.table.stepped[*j as usize])
-                .collect(),
+            stepped: (layer.joints.iter().copied()).filter(|j| self.set.table.stepped[*j as usize]).collect(),
             bits_per_value: 8.0 * tiers.iter().sum::<usize>() as f64 / values as f64,
             samples,
             stripped,

@@ -1,7 +1,9 @@
 //! Clips at run time: poses at any time, from the stored form or from curves.
 //!
-//! [`Clip`] is an opened clip, [`ClipCursor`] the memory of one place in it: it keeps the segment that was decoded last (of curves the last keys of each
-//! sub-track), so forward playback decodes each once, and after the first sample nothing is allocated. Local transforms, one per joint; [`object_space`] multiplies them up.
+//! [`Clip`] is an opened clip, [`ClipCursor`] the memory of one place in it: it keeps the segment that was
+//! decoded last (of curves the last keys of each sub-track), so forward playback decodes each once, and after
+//! the first sample nothing is allocated. Local transforms, one per joint; [`object_space`] multiplies them
+//! up.
 //!
 //! ```no_run
 //! use meshreel::clip::{ClipCursor, Repeats, Rounding};
@@ -30,9 +32,7 @@ mod scalars;
 
 pub use additive::Additive;
 pub use blend::{blend, blend_masked, object_joint, object_space, object_space_of};
-pub use database::{
-    Database, DatabaseClip, DatabaseCursor, DatabaseOptions, Part, PartState, Ticked,
-};
+pub use database::{Database, DatabaseClip, DatabaseCursor, DatabaseOptions, Part, PartState, Ticked};
 pub use events::{Events, Passed, passed};
 pub use layer::{JointPose, LayerInfo};
 use layer::{LayerCursor, Layered};
@@ -124,9 +124,7 @@ impl Reel {
                 let bytes = self.chunk(chunk, &mut decompressor)?;
                 let skeleton = decode_skeleton(&bytes);
                 let at = || format!("skeleton in chunk {chunk}");
-                skeleton
-                    .map(Arc::new)
-                    .map_err(|c| Error::corrupt(self.path(), c, at()))
+                skeleton.map(Arc::new).map_err(|c| Error::corrupt(self.path(), c, at()))
             })
             .collect()
     }
@@ -147,15 +145,8 @@ impl Reel {
                 let packed = self.chunks()[chunk as usize].size as usize;
                 let extras = riding.iter().position(|e| e.clip == i);
                 let extras = extras.map(|at| riding.swap_remove(at)).unwrap_or_default();
-                Clip::open(
-                    self.path(),
-                    &bytes,
-                    packed,
-                    &skeletons,
-                    layers.of(i),
-                    extras,
-                )
-                .map_err(|c| Error::corrupt(self.path(), c, format!("clip in chunk {chunk}")))
+                Clip::open(self.path(), &bytes, packed, &skeletons, layers.of(i), extras)
+                    .map_err(|c| Error::corrupt(self.path(), c, format!("clip in chunk {chunk}")))
             })
             .collect::<Result<_, _>>()?;
         if let Some(extras) = riding.first() {
@@ -196,11 +187,7 @@ impl Reel {
             chunks.push(Arc::new(bytes));
         }
         let size = |c: &Arc<Vec<u8>>| (c.len() as u32, c.len() as u32);
-        Ok(AllLayers {
-            room: chunks.iter().map(size).collect(),
-            tables,
-            chunks,
-        })
+        Ok(AllLayers { room: chunks.iter().map(size).collect(), tables, chunks })
     }
 
     /// All tables of layers.
@@ -239,11 +226,7 @@ struct OwnLayers<'a> {
 impl AllLayers {
     fn of(&mut self, clip: u32) -> Option<OwnLayers<'_>> {
         let i = self.tables.iter().position(|t| t.clip == clip)?;
-        Some(OwnLayers {
-            table: self.tables.swap_remove(i),
-            chunks: &self.chunks,
-            room: &mut self.room,
-        })
+        Some(OwnLayers { table: self.tables.swap_remove(i), chunks: &self.chunks, room: &mut self.room })
     }
 }
 
@@ -271,11 +254,7 @@ impl Clip {
                         return Err(Corrupt("a clip whose other tiers are not there"));
                     }
                     None => Form::Sampled(stored),
-                    Some(OwnLayers {
-                        table,
-                        chunks,
-                        room,
-                    }) => {
+                    Some(OwnLayers { table, chunks, room }) => {
                         let skeleton = skeleton.skeleton();
                         let layers = Layered::new(&skeleton, table, stored, chunks, room)?;
                         size += layers.upper_bytes();
@@ -310,9 +289,10 @@ impl Clip {
         })
     }
 
-    /// A clip in memory from raw local transforms, sample by sample all joints of `skeleton`: 48 bits a rotation, three times 16 a vector,
-    /// nothing searched for, so that it can be done when a game loads. Rotations are within 10⁻⁴ rad, vectors within a 2¹⁷th of the
-    /// clip's range. Misuse where the poses are no whole samples, more than 65,536, or not finite.
+    /// A clip in memory from raw local transforms, sample by sample all joints of `skeleton`: 48 bits a
+    /// rotation, three times 16 a vector, nothing searched for, so that it can be done when a game loads.
+    /// Rotations are within 10⁻⁴ rad, vectors within a 2¹⁷th of the clip's range. Misuse where the poses are
+    /// no whole samples, more than 65,536, or not finite.
     pub fn quantized(
         skeleton: &Arc<SkeletonRecord>,
         name: &str,
@@ -381,22 +361,20 @@ impl Clip {
                 (header.samples, header.fps, header.start)
             }
             Form::Curve(curves) => (curves.head.samples, curves.head.fps, curves.head.start),
-            Form::Layers(layers) => (
-                layers.set.samples() as u32,
-                layers.set.fps,
-                layers.set.start,
-            ),
+            Form::Layers(layers) => (layers.set.samples() as u32, layers.set.fps, layers.set.start),
         }
     }
     /// Bytes of the stored form, or of the curves.
     pub fn stored_bytes(&self) -> usize {
         self.shared.bytes
     }
-    /// The same as it is in the file, where its chunk may be compressed, with its streamed pieces, and without tables of layers.
+    /// The same as it is in the file, where its chunk may be compressed, with its streamed pieces, and
+    /// without tables of layers.
     pub fn file_bytes(&self) -> usize {
         self.shared.file_bytes
     }
-    /// Side information and residuals of codec `sampled`, for tools that print what is in a clip; of a clip in layers its base.
+    /// Side information and residuals of codec `sampled`, for tools that print what is in a clip; of a clip
+    /// in layers its base.
     pub fn stored(&self) -> Option<&Stored> {
         match &self.shared.form {
             Form::Sampled(stored) => Some(stored),
@@ -412,7 +390,8 @@ impl Clip {
         }
     }
 
-    /// Local transforms of all joints `seconds` after the first sample, into `pose`, one per joint. Allocates nothing.
+    /// Local transforms of all joints `seconds` after the first sample, into `pose`, one per joint. Allocates
+    /// nothing.
     pub fn sample(
         &self,
         cursor: &mut ClipCursor,
@@ -421,10 +400,7 @@ impl Clip {
         rounding: Rounding,
         pose: &mut [Transform],
     ) -> Result<(), Error> {
-        let query = Query {
-            repeats,
-            ..Query::at(seconds).rounded(rounding)
-        };
+        let query = Query { repeats, ..Query::at(seconds).rounded(rounding) };
         self.pose(cursor, &query, pose)
     }
 
@@ -486,9 +462,8 @@ impl Clip {
         self.check(pose)?;
         if let Form::Layers(layers) = &self.shared.form {
             let spot = layers.set.at(sample);
-            return self.layered(cursor, |tiers, cursors| {
-                layers.pose(tiers, cursors, spot, Rounding::None, pose)
-            });
+            return self
+                .layered(cursor, |tiers, cursors| layers.pose(tiers, cursors, spot, Rounding::None, pose));
         }
         let slot = usize::from(cursor.sample[1] == Some(sample));
         self.keep(cursor, slot, sample.min(self.samples() - 1))?;
@@ -507,7 +482,8 @@ impl Clip {
         }
     }
 
-    /// The layer of a joint: 0 the base, others cosmetic; 0 where there are no layers. `None`: there is no such joint.
+    /// The layer of a joint: 0 the base, others cosmetic; 0 where there are no layers. `None`: there is no
+    /// such joint.
     pub fn cosmetic_level(&self, joint: usize) -> Option<u8> {
         match &self.shared.form {
             Form::Layers(layers) => layers.set.table.layer_of.get(joint).copied(),
@@ -523,17 +499,16 @@ impl Clip {
         }
     }
 
-    /// The same clip, of whose layers only so many tiers are played: of layer 0, of layer 1 …; 0: none of it, so that its joints stand in the bind pose. Layers beyond the
-    /// list are played whole. Cursors of one play the other.
+    /// The same clip, of whose layers only so many tiers are played: of layer 0, of layer 1 …; 0: none of it,
+    /// so that its joints stand in the bind pose. Layers beyond the list are played whole. Cursors of one
+    /// play the other.
     pub fn with_tiers(&self, tiers: &[usize]) -> Clip {
-        Clip {
-            shared: self.shared.clone(),
-            tiers: tiers.into(),
-        }
+        Clip { shared: self.shared.clone(), tiers: tiers.into() }
     }
 
-    /// The local transform of one joint, and whether its layer is there: where it is not, this is the bind pose. Of layers only its own is decoded; elsewhere the
-    /// others of its sample are too, and are there when they are asked for. Allocates nothing.
+    /// The local transform of one joint, and whether its layer is there: where it is not, this is the bind
+    /// pose. Of layers only its own is decoded; elsewhere the others of its sample are too, and are there
+    /// when they are asked for. Allocates nothing.
     pub fn joint(
         &self,
         cursor: &mut ClipCursor,
@@ -549,18 +524,13 @@ impl Clip {
                 layers.joint(tiers, cursors, spot, query.rounding_of(joint), joint)
             });
         }
-        let mut out = pose::One {
-            joint,
-            value: Transform::IDENTITY,
-        };
+        let mut out = pose::One { joint, value: Transform::IDENTITY };
         self.pose(cursor, query, &mut out)?;
-        Ok(JointPose {
-            local: out.value,
-            bind: false,
-        })
+        Ok(JointPose { local: out.value, bind: false })
     }
 
-    /// All layers as one clip of codec `sampled`, in the stored form: the same poses, in one piece that cannot be taken apart while it plays. `None` where there are no layers.
+    /// All layers as one clip of codec `sampled`, in the stored form: the same poses, in one piece that
+    /// cannot be taken apart while it plays. `None` where there are no layers.
     pub fn merged(&self) -> Option<Result<Vec<u8>, Error>> {
         let Form::Layers(layers) = &self.shared.form else {
             return None;
@@ -575,13 +545,12 @@ impl Clip {
         run: impl FnOnce(&[usize], &mut [LayerCursor]) -> Result<T, Corrupt>,
     ) -> Result<T, Error> {
         if !Arc::ptr_eq(&cursor.clip.shared, &self.shared) {
-            return Err(Error::misuse(
-                "a cursor of another clip; make one with ClipCursor::new",
-            ));
+            return Err(Error::misuse("a cursor of another clip; make one with ClipCursor::new"));
         }
         match &mut cursor.place {
-            Place::Layers(cursors) => run(&self.tiers, cursors)
-                .map_err(|c| layer::broken(&self.shared.path, self.name(), c)),
+            Place::Layers(cursors) => {
+                run(&self.tiers, cursors).map_err(|c| layer::broken(&self.shared.path, self.name(), c))
+            }
             _ => Err(Error::misuse("a cursor of another kind of clip")),
         }
     }
@@ -589,9 +558,7 @@ impl Clip {
     /// Sees to it that the pose of `slot` is that of `sample`.
     fn keep(&self, cursor: &mut ClipCursor, slot: usize, sample: usize) -> Result<(), Error> {
         if !Arc::ptr_eq(&cursor.clip.shared, &self.shared) {
-            return Err(Error::misuse(
-                "a cursor of another clip; make one with ClipCursor::new",
-            ));
+            return Err(Error::misuse("a cursor of another clip; make one with ClipCursor::new"));
         }
         if cursor.sample[slot] == Some(sample) {
             return Ok(());
@@ -651,11 +618,7 @@ fn locate(samples: usize, fps: f64, seconds: f64, repeats: Repeats) -> (usize, u
         Repeats::Clamp => (at.clamp(0.0, last as f64), last),
         Repeats::Wrap => {
             let count = last as f64 + 1.0;
-            let at = if (0.0..count).contains(&at) {
-                at
-            } else {
-                at - (at / count).floor() * count
-            };
+            let at = if (0.0..count).contains(&at) { at } else { at - (at / count).floor() * count };
             (at.clamp(0.0, count), 0)
         }
     };
@@ -749,19 +712,13 @@ mod tests {
     fn d03_quantized_when_it_is_loaded() {
         let poses = poses(200);
         let clip = Clip::quantized(&skeleton(), "walk", &poses, 30.0).unwrap();
-        // Animated: two rotations and two translations; with 16 bytes for a rotation and 12 for a vector they were 2 · 28 · 200.
-        assert!(
-            clip.stored_bytes() < 2 * 28 * 200 * 10 / 13,
-            "{}",
-            clip.stored_bytes()
-        );
+        // Animated: two rotations and two translations; with 16 bytes for a rotation and 12 for a vector they
+        // were 2 · 28 · 200.
+        assert!(clip.stored_bytes() < 2 * 28 * 200 * 10 / 13, "{}", clip.stored_bytes());
         let mut cursor = ClipCursor::new(&clip);
         let mut pose = vec![Transform::IDENTITY; 2];
         // Forward, back, and jumping.
-        for i in (0..200)
-            .chain((0..200).rev())
-            .chain((0..200).map(|i| i * 77 % 200))
-        {
+        for i in (0..200).chain((0..200).rev()).chain((0..200).map(|i| i * 77 % 200)) {
             clip.sample_at(&mut cursor, i, &mut pose).unwrap();
             for (got, want) in pose.iter().zip(&poses[2 * i..]) {
                 let near = |sign: f32| {
@@ -774,8 +731,7 @@ mod tests {
                 }
             }
         }
-        let refused =
-            |poses: &[Transform], fps| Clip::quantized(&skeleton(), "x", poses, fps).is_err();
+        let refused = |poses: &[Transform], fps| Clip::quantized(&skeleton(), "x", poses, fps).is_err();
         assert!(refused(&poses[..3], 30.0) && refused(&[], 30.0) && refused(&poses, 0.0));
         let mut bad = poses.clone();
         bad[3].rotation = [0.0; 4];
@@ -788,9 +744,7 @@ mod tests {
     #[test]
     fn poses_between_samples_do_not_depend_on_the_way_there() {
         let clip = Clip::quantized(&skeleton(), "walk", &poses(90), 30.0).unwrap();
-        let times: Vec<f64> = (0..400)
-            .map(|i| f64::from(i * 7919 % 400) * 0.0078 - 0.05)
-            .collect();
+        let times: Vec<f64> = (0..400).map(|i| f64::from(i * 7919 % 400) * 0.0078 - 0.05).collect();
         let mut sorted = times.clone();
         sorted.sort_by(f64::total_cmp);
         let back: Vec<f64> = sorted.iter().rev().copied().collect();
@@ -799,17 +753,9 @@ mod tests {
                 let mut cursor = ClipCursor::new(&clip);
                 for seconds in order {
                     let mut poses = [[Transform::IDENTITY; 2]; 2];
-                    clip.sample(
-                        &mut cursor,
-                        *seconds,
-                        repeats,
-                        Rounding::None,
-                        &mut poses[0],
-                    )
-                    .unwrap();
+                    clip.sample(&mut cursor, *seconds, repeats, Rounding::None, &mut poses[0]).unwrap();
                     let mut fresh = ClipCursor::new(&clip);
-                    clip.sample(&mut fresh, *seconds, repeats, Rounding::None, &mut poses[1])
-                        .unwrap();
+                    clip.sample(&mut fresh, *seconds, repeats, Rounding::None, &mut poses[1]).unwrap();
                     assert_eq!(poses[0], poses[1], "{seconds}");
                 }
             }

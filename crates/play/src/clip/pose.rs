@@ -1,4 +1,5 @@
-//! Where poses go: transforms one after the other, a plane per component, or four or eight joints side by side. The same numbers in each.
+//! Where poses go: transforms one after the other, a plane per component, or four or eight joints side by
+//! side. The same numbers in each.
 
 use super::{Mask, Query};
 use crate::Error;
@@ -239,10 +240,9 @@ impl Pose for One {
 pub(super) fn check(pose: &(impl Pose + ?Sized), joints: usize) -> Result<(), Error> {
     match pose.room() >= joints {
         true => Ok(()),
-        false => Err(Error::misuse(format!(
-            "room for {} transforms in a pose of {joints} joints",
-            pose.room()
-        ))),
+        false => {
+            Err(Error::misuse(format!("room for {} transforms in a pose of {joints} joints", pose.room())))
+        }
     }
 }
 

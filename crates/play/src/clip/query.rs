@@ -29,21 +29,12 @@ pub struct Query<'a> {
 impl<'a> Query<'a> {
     /// All joints, interpolated, clamped to the clip.
     pub fn at(seconds: f64) -> Query<'a> {
-        Query {
-            seconds,
-            repeats: Repeats::Clamp,
-            rounding: Rounding::None,
-            roundings: &[],
-            mask: None,
-        }
+        Query { seconds, repeats: Repeats::Clamp, rounding: Rounding::None, roundings: &[], mask: None }
     }
 
     /// The clip starts over.
     pub fn wrapped(self) -> Query<'a> {
-        Query {
-            repeats: Repeats::Wrap,
-            ..self
-        }
+        Query { repeats: Repeats::Wrap, ..self }
     }
 
     /// All joints rounded alike.
@@ -58,10 +49,7 @@ impl<'a> Query<'a> {
 
     /// Some joints only.
     pub fn only(self, mask: &'a Mask) -> Query<'a> {
-        Query {
-            mask: Some(mask),
-            ..self
-        }
+        Query { mask: Some(mask), ..self }
     }
 
     /// Whether joint `j` is wanted.
@@ -78,25 +66,15 @@ impl<'a> Query<'a> {
     /// Every way in which some joint may be rounded, once.
     pub(super) fn all_roundings(&self) -> impl Iterator<Item = Rounding> + use<'a> {
         let (own, each) = (self.rounding, self.roundings);
-        let all = [
-            Rounding::None,
-            Rounding::Floor,
-            Rounding::Ceil,
-            Rounding::Nearest,
-        ];
-        all.into_iter()
-            .filter(move |r| *r == own || each.contains(r))
+        let all = [Rounding::None, Rounding::Floor, Rounding::Ceil, Rounding::Nearest];
+        all.into_iter().filter(move |r| *r == own || each.contains(r))
     }
 
     /// Samples around the time, and how far each joint is from the first to the second.
     #[inline]
     pub(super) fn locate(&self, samples: usize, fps: f64) -> (usize, usize, Each<'a>) {
         let (left, right, part) = super::locate(samples, fps, self.seconds, self.repeats);
-        let each = Each {
-            part: part as f32,
-            rounding: self.rounding,
-            roundings: self.roundings,
-        };
+        let each = Each { part: part as f32, rounding: self.rounding, roundings: self.roundings };
         match each.all() {
             Some(0.0) => (left, left, each),
             Some(1.0) => (right, right, Each { part: 0.0, ..each }),
@@ -150,23 +128,20 @@ pub struct Mask {
 impl Mask {
     /// All of so many joints.
     pub fn all(joints: usize) -> Mask {
-        Mask {
-            joints: vec![true; joints],
-        }
+        Mask { joints: vec![true; joints] }
     }
 
     /// Those that are named, of so many joints; numbers beyond them are left out.
     pub fn of(joints: usize, these: impl IntoIterator<Item = usize>) -> Mask {
-        let mut mask = Mask {
-            joints: vec![false; joints],
-        };
+        let mut mask = Mask { joints: vec![false; joints] };
         for j in these {
             mask.set(j, true);
         }
         mask
     }
 
-    /// The first `count` joints of an order such as [`importance`]'s: what a character needs that is small on the screen.
+    /// The first `count` joints of an order such as [`importance`]'s: what a character needs that is small on
+    /// the screen.
     pub fn first(order: &[u32], count: usize) -> Mask {
         let these = order.iter().take(count).map(|j| *j as usize);
         Mask::of(order.len(), these)
@@ -201,8 +176,8 @@ impl Mask {
     }
 }
 
-/// All joints of a skeleton, the most important first, a parent always before its children: by the distance along the bones, summed over all that the
-/// joint moves, joints and points at the shell distance.
+/// All joints of a skeleton, the most important first, a parent always before its children: by the distance
+/// along the bones, summed over all that the joint moves, joints and points at the shell distance.
 pub fn importance(skeleton: &SkeletonRecord) -> Vec<u32> {
     let n = skeleton.parents.len();
     // Three points of its own each.

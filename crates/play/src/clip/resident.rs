@@ -1,7 +1,7 @@
 //! Clips in memory, sampled at random: the resident form, which nothing is unpacked of.
 //!
-//! A pose is read bit by bit where it stands, eight sub-tracks at a time; two samples of one segment are blended before they become rotations, two of
-//! different segments afterwards.
+//! A pose is read bit by bit where it stands, eight sub-tracks at a time; two samples of one segment are
+//! blended before they become rotations, two of different segments afterwards.
 
 use super::pose::{Masked, check, put_all};
 use super::{Pose, Query, Repeats, Rounding, SkeletonRecord};
@@ -34,18 +34,12 @@ impl ResidentClip {
     pub fn open(skeleton: &Arc<SkeletonRecord>, bytes: &[u8]) -> Result<ResidentClip, Error> {
         let resident = Resident::open(&skeleton.skeleton(), bytes)
             .map_err(|c| Error::corrupt(Path::new("(memory)"), c, "a resident clip"))?;
-        Ok(ResidentClip {
-            skeleton: skeleton.clone(),
-            resident: Arc::new(resident),
-            over: Arc::new([]),
-        })
+        Ok(ResidentClip { skeleton: skeleton.clone(), resident: Arc::new(resident), over: Arc::new([]) })
     }
 
-    /// A clip in layers, the base first, each in the resident form. Misuse: layers of different samples or rates, or two that have the same joint.
-    pub fn open_layers(
-        skeleton: &Arc<SkeletonRecord>,
-        layers: &[&[u8]],
-    ) -> Result<ResidentClip, Error> {
+    /// A clip in layers, the base first, each in the resident form. Misuse: layers of different samples or
+    /// rates, or two that have the same joint.
+    pub fn open_layers(skeleton: &Arc<SkeletonRecord>, layers: &[&[u8]]) -> Result<ResidentClip, Error> {
         let Some((base, over)) = layers.split_first() else {
             return Err(Error::misuse("a clip without layers"));
         };
@@ -57,33 +51,22 @@ impl ResidentClip {
             let joints = own_joints(&layer.resident);
             let alike = layer.samples() == base.samples() && layer.fps() == base.fps();
             if !alike || joints.iter().any(|j| seen.contains(j)) {
-                return Err(Error::misuse(
-                    "layers of different samples, or with the same joint",
-                ));
+                return Err(Error::misuse("layers of different samples, or with the same joint"));
             }
             seen.extend(&joints);
-            all.push(Layer {
-                resident: Some(layer.resident),
-                joints: joints.into(),
-            });
+            all.push(Layer { resident: Some(layer.resident), joints: joints.into() });
         }
-        Ok(ResidentClip {
-            over: all.into(),
-            ..base
-        })
+        Ok(ResidentClip { over: all.into(), ..base })
     }
 
-    /// The same clip without layer `layer`, whose joints then stand in the bind pose; its memory is freed with the last clip that has it. The base, layer 0,
-    /// stays.
+    /// The same clip without layer `layer`, whose joints then stand in the bind pose; its memory is freed
+    /// with the last clip that has it. The base, layer 0, stays.
     pub fn without(&self, layer: usize) -> ResidentClip {
         let mut over = self.over.to_vec();
         if let Some(layer) = layer.checked_sub(1).and_then(|l| over.get_mut(l)) {
             layer.resident = None;
         }
-        ResidentClip {
-            over: over.into(),
-            ..self.clone()
-        }
+        ResidentClip { over: over.into(), ..self.clone() }
     }
 
     /// The layer of a joint, 0 the base.
@@ -118,7 +101,8 @@ impl ResidentClip {
         self.resident.packed_bytes() + over.map(|r| r.packed_bytes()).sum::<usize>()
     }
 
-    /// Local transforms of all joints `seconds` after the first sample, into `pose`, one per joint. Allocates nothing.
+    /// Local transforms of all joints `seconds` after the first sample, into `pose`, one per joint. Allocates
+    /// nothing.
     pub fn sample(
         &self,
         seconds: f64,
@@ -126,10 +110,7 @@ impl ResidentClip {
         rounding: Rounding,
         pose: &mut [Transform],
     ) -> Result<(), Error> {
-        let query = Query {
-            repeats,
-            ..Query::at(seconds).rounded(rounding)
-        };
+        let query = Query { repeats, ..Query::at(seconds).rounded(rounding) };
         self.pose(&query, pose)
     }
 
@@ -141,8 +122,7 @@ impl ResidentClip {
         self.resident.fetch(left, right);
         put_all(self.resident.plan.still(), query, pose);
         let mask = query.mask;
-        self.resident
-            .pose(left, right, each, &mut Masked { mask, pose });
+        self.resident.pose(left, right, each, &mut Masked { mask, pose });
         for layer in &*self.over {
             let Some(resident) = &layer.resident else {
                 continue;
@@ -174,10 +154,7 @@ impl ResidentClip {
         let Some(still) = resident.plan.still().get(joint) else {
             return Err(Error::misuse(format!("joint {joint} of {}", self.joints())));
         };
-        let query = Query {
-            repeats,
-            ..Query::at(seconds).rounded(rounding)
-        };
+        let query = Query { repeats, ..Query::at(seconds).rounded(rounding) };
         let (left, right, each) = query.locate(self.samples(), self.fps());
         let mut out = *still;
         resident.joint(left, right, each.of(joint), joint, &mut out);

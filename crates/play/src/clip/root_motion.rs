@@ -1,4 +1,5 @@
-//! How far a joint, usually the root, moves over a time step, across any number of loops: what moves a character in the world while its clip plays in place.
+//! How far a joint, usually the root, moves over a time step, across any number of loops: what moves a
+//! character in the world while its clip plays in place.
 //!
 //! ```text
 //! R(t)     the joint's local transform, without scale; over the last interval of a wrapping clip, from its last sample to the end of the loop, it goes on
@@ -16,7 +17,8 @@ use meshreel_codec::transform::Transform;
 pub enum Extract {
     /// All of it.
     All,
-    /// Along the ground and about the vertical axis, a unit vector; what is left, height and tilt, stays with the joint.
+    /// Along the ground and about the vertical axis, a unit vector; what is left, height and tilt, stays with
+    /// the joint.
     Planar {
         /// Up, in the joint's parent's space.
         up: [f32; 3],
@@ -31,10 +33,7 @@ struct Rigid {
 }
 
 impl Rigid {
-    const IDENTITY: Rigid = Rigid {
-        rotation: [0.0, 0.0, 0.0, 1.0],
-        translation: [0.0; 3],
-    };
+    const IDENTITY: Rigid = Rigid { rotation: [0.0, 0.0, 0.0, 1.0], translation: [0.0; 3] };
 
     fn unit([x, y, z, w]: [f64; 4]) -> [f64; 4] {
         let n = (x * x + y * y + z * z + w * w).sqrt();
@@ -63,15 +62,9 @@ impl Rigid {
 
     fn inverse(&self) -> Rigid {
         let [x, y, z, w] = self.rotation;
-        let back = Rigid {
-            rotation: [-x, -y, -z, w],
-            translation: [0.0; 3],
-        };
+        let back = Rigid { rotation: [-x, -y, -z, w], translation: [0.0; 3] };
         let translation = back.turn(self.translation).map(|v| -v);
-        Rigid {
-            translation,
-            ..back
-        }
+        Rigid { translation, ..back }
     }
 
     /// selfⁿ.
@@ -129,14 +122,12 @@ impl Extract {
         }
     }
 
-    /// What stays with the joint when the character has its motion: R⁻¹ · `joint`, where R is the character's part of it. Put it in the joint's place in the pose.
+    /// What stays with the joint when the character has its motion: R⁻¹ · `joint`, where R is the character's
+    /// part of it. Put it in the joint's place in the pose.
     pub fn in_place(self, joint: &Transform) -> Transform {
         let whole = Extract::All.of(joint);
         let rest = self.of(joint).inverse().then(&whole);
-        Transform {
-            scale: joint.scale,
-            ..narrow(&rest)
-        }
+        Transform { scale: joint.scale, ..narrow(&rest) }
     }
 }
 
@@ -148,7 +139,8 @@ fn narrow(rigid: &Rigid) -> Transform {
     }
 }
 
-/// The motion from `from` to `to`, seconds after the first sample, of which `to` may be the smaller. `at` gives the joint's transform at a time.
+/// The motion from `from` to `to`, seconds after the first sample, of which `to` may be the smaller. `at`
+/// gives the joint's transform at a time.
 fn delta(
     (samples, fps): (usize, f64),
     (from, to): (f64, f64),
@@ -202,8 +194,9 @@ fn delta(
 }
 
 impl Clip {
-    /// How joint `joint` moves from `from` to `to`, seconds after the first sample; `to` may be the smaller, and with [`Repeats::Wrap`] any number of
-    /// loops away. Scale is 1. Deltas of consecutive steps multiply up to that of all of them. Allocates nothing.
+    /// How joint `joint` moves from `from` to `to`, seconds after the first sample; `to` may be the smaller,
+    /// and with [`Repeats::Wrap`] any number of loops away. Scale is 1. Deltas of consecutive steps multiply
+    /// up to that of all of them. Allocates nothing.
     pub fn root_motion(
         &self,
         cursor: &mut ClipCursor,
@@ -214,8 +207,7 @@ impl Clip {
     ) -> Result<Transform, Error> {
         let clip = (self.samples(), self.fps());
         delta(clip, (from, to), repeats, extract, |seconds| {
-            self.joint(cursor, joint, &Query::at(seconds))
-                .map(|j| j.local)
+            self.joint(cursor, joint, &Query::at(seconds)).map(|j| j.local)
         })
     }
 }
@@ -261,10 +253,8 @@ mod tests {
         let at = |i: usize| {
             let i = i as f32;
             let (yaw, tilt) = (0.15 * i, 0.05 * (i * 1.3).sin());
-            let ([s, c], [t, d]) = (
-                [(yaw / 2.0).sin(), (yaw / 2.0).cos()],
-                [(tilt / 2.0).sin(), (tilt / 2.0).cos()],
-            );
+            let ([s, c], [t, d]) =
+                ([(yaw / 2.0).sin(), (yaw / 2.0).cos()], [(tilt / 2.0).sin(), (tilt / 2.0).cos()]);
             Transform {
                 rotation: [c * t, s * d, -s * t, c * d],
                 translation: [i.sin(), 1.0 + 0.1 * (i * 2.0).cos(), 0.7 * i],
@@ -273,11 +263,7 @@ mod tests {
         };
         let sample = (seconds * FPS).clamp(0.0, (SAMPLES - 1) as f64);
         let left = (sample as usize).min(SAMPLES - 2);
-        Ok(super::super::blend::between(
-            &at(left),
-            &at(left + 1),
-            (sample - left as f64) as f32,
-        ))
+        Ok(super::super::blend::between(&at(left), &at(left + 1), (sample - left as f64) as f32))
     }
 
     fn motion(from: f64, to: f64, repeats: Repeats, extract: Extract) -> Rigid {
@@ -291,9 +277,7 @@ mod tests {
         far.max(d.rotation[..3].iter().map(|v| v.abs()).fold(0.0, f64::max))
     }
 
-    const PLANAR: Extract = Extract::Planar {
-        up: [0.0, 1.0, 0.0],
-    };
+    const PLANAR: Extract = Extract::Planar { up: [0.0, 1.0, 0.0] };
 
     proptest! {
         #[test]

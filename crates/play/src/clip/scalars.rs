@@ -11,14 +11,12 @@ impl Clip {
         &self.shared.extras.tracks
     }
 
-    /// The numbers of a scalar track; components that it does not have are 0. Interpolated linearly, as `query.rounding` says. Allocates nothing.
+    /// The numbers of a scalar track; components that it does not have are 0. Interpolated linearly, as
+    /// `query.rounding` says. Allocates nothing.
     pub fn scalar(&self, track: usize, query: &Query<'_>) -> Result<[f32; 4], Error> {
         match self.scalar_tracks().get(track) {
             Some(track) => Ok(self.mixed(track, query)),
-            None => Err(Error::misuse(format!(
-                "scalar track {track} of {}",
-                self.scalar_tracks().len()
-            ))),
+            None => Err(Error::misuse(format!("scalar track {track} of {}", self.scalar_tracks().len()))),
         }
     }
 
@@ -46,8 +44,9 @@ impl Clip {
         &self.shared.extras.markers
     }
 
-    /// The events that a step from `from` to `to` passes, in seconds after the first sample; in reverse if `to` is the smaller. With [`Repeats::Wrap`] they come again
-    /// in every loop, of as many intervals as there are samples. See [`passed`]. Allocates nothing.
+    /// The events that a step from `from` to `to` passes, in seconds after the first sample; in reverse if
+    /// `to` is the smaller. With [`Repeats::Wrap`] they come again in every loop, of as many intervals as
+    /// there are samples. See [`passed`]. Allocates nothing.
     pub fn events(&self, from: f64, to: f64, repeats: Repeats) -> Events<'_> {
         let period = self.samples() as f64 / self.fps();
         passed(self.markers(), period, (from, to), repeats)

@@ -16,16 +16,11 @@ use std::sync::Arc;
 pub const FPS: f64 = 30.0;
 
 fn skeleton(joints: usize) -> SkeletonRecord {
-    let rest = |j: usize| Transform {
-        translation: [0.5, 10.0, j as f32 * 0.25],
-        ..Transform::IDENTITY
-    };
+    let rest = |j: usize| Transform { translation: [0.5, 10.0, j as f32 * 0.25], ..Transform::IDENTITY };
     SkeletonRecord {
         name: "chain".into(),
         names: (0..joints).map(|j| format!("j{j}")).collect(),
-        parents: (0..joints as u32)
-            .map(|j| j.checked_sub(1 + j % 2).unwrap_or(u32::MAX))
-            .collect(),
+        parents: (0..joints as u32).map(|j| j.checked_sub(1 + j % 2).unwrap_or(u32::MAX)).collect(),
         rest: (0..joints).map(rest).collect(),
         shell: vec![3.0; joints],
         ends: vec![Vec::new(); joints],
@@ -41,19 +36,11 @@ fn plan(skeleton: &SkeletonRecord, samples: usize) -> Plan {
     let rotation = |j: usize| match j % 5 {
         0 | 4 => Rotation::Free,
         1 => Rotation::Hinge { rest, axis },
-        2 => Rotation::TwoAxes {
-            rest,
-            first: axis,
-            second,
-        },
+        2 => Rotation::TwoAxes { rest, first: axis, second },
         _ => Rotation::Default,
     };
     let vector = |moves: bool| {
-        if moves {
-            Vector::Animated
-        } else {
-            Vector::Default
-        }
+        if moves { Vector::Animated } else { Vector::Default }
     };
     let mut header = Header {
         samples: samples as u32,
@@ -81,10 +68,7 @@ struct Random(u64);
 impl Random {
     /// Within ±`most`.
     fn next(&mut self, most: i32) -> i32 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as i32 % (most + 1) * if self.0 >> 32 & 1 == 0 { 1 } else { -1 }
     }
 }
@@ -103,22 +87,14 @@ pub fn resident(joints: usize, samples: usize) -> ResidentClip {
                 let n = q.iter().map(|v| v * v).sum::<f64>().sqrt();
                 Origin::rotation(q.map(|v| v / n))
             }
-            Kind::Hinge | Kind::TwoAxes => {
-                Origin::Angles([random.next(i32::MAX - 1), random.next(1 << 28)])
-            }
+            Kind::Hinge | Kind::TwoAxes => Origin::Angles([random.next(i32::MAX - 1), random.next(1 << 28)]),
             Kind::Translation => Origin::Vector([0, 1, 2].map(|_| random.next(1000) as f32 * 0.1)),
             Kind::Scale => Origin::Vector([1.0, 1.5, 0.5]),
         };
         segments.push(Segment {
             factor: 100 + (first % 97) as u8,
-            origins: plan
-                .groups
-                .iter()
-                .map(|g| origin(g.kind, &mut random))
-                .collect(),
-            k: (0..count * plan.components)
-                .map(|i| random.next(3 + (i % 60) as i32))
-                .collect(),
+            origins: plan.groups.iter().map(|g| origin(g.kind, &mut random)).collect(),
+            k: (0..count * plan.components).map(|i| random.next(3 + (i % 60) as i32)).collect(),
         });
     }
     let bytes = resident::encode(&plan, &segments).unwrap();
@@ -127,10 +103,7 @@ pub fn resident(joints: usize, samples: usize) -> ResidentClip {
 
 /// What rides along in [`file`].
 pub fn extras(samples: usize) -> Extras {
-    let marker = |(name, time): (&str, f64)| Marker {
-        name: name.into(),
-        time,
-    };
+    let marker = |(name, time): (&str, f64)| Marker { name: name.into(), time };
     Extras {
         clip: 0,
         samples: samples as u32,
@@ -153,14 +126,7 @@ pub fn extras(samples: usize) -> Extras {
                 ],
             },
         ],
-        markers: [
-            ("start", 0.0),
-            ("left", 0.1),
-            ("right", 0.25),
-            ("right", 0.25),
-        ]
-        .map(marker)
-        .to_vec(),
+        markers: [("start", 0.0), ("left", 0.1), ("right", 0.25), ("right", 0.25)].map(marker).to_vec(),
     }
 }
 
@@ -169,14 +135,11 @@ pub fn file(joints: usize, samples: usize, extras: Option<&Extras>) -> Parts {
     let skeleton = skeleton(joints);
     let plan = plan(&skeleton, samples);
     let mut random = Random(7 + joints as u64);
-    let mut residuals = |most: i32| Residuals {
-        shift: 0,
-        k: (0..plan.components).map(|_| random.next(most)).collect(),
-    };
+    let mut residuals =
+        |most: i32| Residuals { shift: 0, k: (0..plan.components).map(|_| random.next(most)).collect() };
     let keys: Vec<Residuals> = (0..plan.keys()).map(|_| residuals(30)).collect();
-    let segments: Vec<Vec<Residuals>> = (0..plan.segments())
-        .map(|s| plan.steps_of(s).map(|_| residuals(2)).collect())
-        .collect();
+    let segments: Vec<Vec<Residuals>> =
+        (0..plan.segments()).map(|s| plan.steps_of(s).map(|_| residuals(2)).collect()).collect();
     let (mut stored, mut clip, mut bones) = (Vec::new(), Vec::new(), Vec::new());
     stored::encode(&plan, &keys, &segments, &mut stored);
     let record = ClipRecord {
@@ -194,10 +157,5 @@ pub fn file(joints: usize, samples: usize, extras: Option<&Extras>) -> Parts {
         extras::encode(extras, &mut bytes);
         chunks.push((kind::EXTRAS, bytes));
     }
-    Parts {
-        description: Description::default(),
-        chunks,
-        frames: Vec::new(),
-        format: Format::Zstd,
-    }
+    Parts { description: Description::default(), chunks, frames: Vec::new(), format: Format::Zstd }
 }

@@ -1,4 +1,5 @@
-//! A disk that does what disks do on a bad day, and a pool that runs jobs in any order: both only when they are told to.
+//! A disk that does what disks do on a bad day, and a pool that runs jobs in any order: both only when they
+//! are told to.
 
 use meshreel::{Job, Pool, Read, Source, Token};
 use std::io::{Error, ErrorKind};
@@ -84,9 +85,7 @@ impl Disk {
         }
         let bytes = self.bytes.lock().unwrap().clone();
         let start = read.offset() as usize;
-        let end = faults
-            .truncated
-            .map_or(bytes.len(), |t| bytes.len().min(t as usize));
+        let end = faults.truncated.map_or(bytes.len(), |t| bytes.len().min(t as usize));
         let buffer = read.buffer();
         let mut count = buffer.len().min(end.saturating_sub(start));
         if random.below(100) < faults.short {

@@ -1,5 +1,6 @@
-//! A small encoder for tests: a scene of every method, channel and word width, straight through `codec` and `format`.
-//! [`Parts`] is a file before it is written, so that tests can damage any of it behind the checksums.
+//! A small encoder for tests: a scene of every method, channel and word width, straight through `codec` and
+//! `format`. [`Parts`] is a file before it is written, so that tests can damage any of it behind the
+//! checksums.
 #![allow(dead_code)]
 
 pub mod clips;
@@ -10,8 +11,8 @@ pub mod rigs;
 use meshreel::FrameKind;
 use meshreel::format::{Summary, Writer};
 use meshreel::record::{
-    self, CODEC_CLASSIC, Coding, Description, Location, Material, MeshRecord, Method, NodeRecord,
-    Semantic, StreamRecord, Visibility,
+    self, CODEC_CLASSIC, Coding, Description, Location, Material, MeshRecord, Method, NodeRecord, Semantic,
+    StreamRecord, Visibility,
 };
 use meshreel::{FrameDecoder, Limits, Reel, SourceMap, Transform, kind};
 use meshreel_codec::block::{Compressor, Format};
@@ -67,11 +68,7 @@ impl Parts {
             writer.add_chunk(kind, size(raw), &bytes).unwrap();
             writer.add_frame(*time, [0.0; 6]).unwrap();
         }
-        let summary = Summary {
-            bounds: [0.0; 6],
-            raw_bytes: 1,
-            flags: 0,
-        };
+        let summary = Summary { bounds: [0.0; 6], raw_bytes: 1, flags: 0 };
         writer.finish(summary).unwrap();
         std::fs::read(&path).unwrap()
     }
@@ -120,10 +117,7 @@ pub fn assert_shows(decoder: &FrameDecoder, expected: &Expected) {
         for (s, expected) in expected.streams.iter().enumerate() {
             let levels = mesh.levels(s);
             assert_eq!(levels.len(), expected.len(), "mesh {m} stream {s}");
-            let same = expected
-                .iter()
-                .enumerate()
-                .all(|(i, &e)| levels.get(i) == Some(e));
+            let same = expected.iter().enumerate().all(|(i, &e)| levels.get(i) == Some(e));
             assert!(same, "mesh {m} stream {s} differs");
         }
     }
@@ -188,11 +182,7 @@ pub fn grid(n: u32) -> Vec<u32> {
 
 fn stream_record(semantic: Semantic, set: u8, animated: bool, word: u8, bits: u8) -> StreamRecord {
     let lattice = !matches!(semantic, Semantic::Normal | Semantic::QTangent);
-    let axis = Axis {
-        min: -1.5,
-        step: 3.0 / (1u32 << bits) as f32,
-        levels: 1 << bits,
-    };
+    let axis = Axis { min: -1.5, step: 3.0 / (1u32 << bits) as f32, levels: 1 << bits };
     let axes = if lattice { semantic.components() } else { 0 };
     StreamRecord {
         semantic,
@@ -212,12 +202,7 @@ fn stream_record(semantic: Semantic, set: u8, animated: bool, word: u8, bits: u8
 fn mesh_record(path: &str, method: Method, n: u32, streams: Vec<StreamRecord>) -> MeshRecord {
     let indices = grid(n).len() as u32;
     let half = indices / 6 * 3;
-    let material = |id, name: &str, first, count| Material {
-        id,
-        name: name.into(),
-        first,
-        count,
-    };
+    let material = |id, name: &str, first, count| Material { id, name: name.into(), first, count };
     MeshRecord {
         path: path.into(),
         method,
@@ -236,10 +221,7 @@ fn mesh_record(path: &str, method: Method, n: u32, streams: Vec<StreamRecord>) -
         remeshed: None,
         apart: false,
         streams,
-        materials: vec![
-            material(1, "skin1", 0, half),
-            material(2, "cloth2", half, indices - half),
-        ],
+        materials: vec![material(1, "skin1", 0, half), material(2, "cloth2", half, indices - half)],
     }
 }
 
@@ -253,11 +235,7 @@ fn wave(stream: &StreamRecord, n: u32, frame: usize, seed: u32) -> Vec<u32> {
             let (x, y) = (f64::from(v % n), f64::from(v / n));
             let phase = f64::from(seed + 7 * k);
             let smooth = 0.5 + 0.45 * (0.3 * x + 0.2 * y + 0.15 * t + phase).sin();
-            let noise = (v
-                .wrapping_mul(2_654_435_761)
-                .wrapping_add(frame as u32 * 97)
-                >> 13)
-                % 3;
+            let noise = (v.wrapping_mul(2_654_435_761).wrapping_add(frame as u32 * 97) >> 13) % 3;
             let level = (smooth * top) as u32 + if stream.animated { noise } else { 0 };
             out.push(level.min(top as u32));
         }
@@ -276,7 +254,8 @@ fn spatial(semantic: Semantic) -> Spatial {
     }
 }
 
-/// Levels of the frames that a stream is predicted from: base, previous, before previous, index before, index after.
+/// Levels of the frames that a stream is predicted from: base, previous, before previous, index before, index
+/// after.
 type Around<'a> = [Option<&'a [u32]>; 5];
 
 fn encode_as<W: Word>(
@@ -289,14 +268,7 @@ fn encode_as<W: Word>(
     let around = around.map(|levels| levels.map(narrow::<W>));
     let [base, previous, before_previous, index_before, index_after] =
         std::array::from_fn(|i| around[i].as_deref());
-    let references = References {
-        base,
-        previous,
-        before_previous,
-        index_before,
-        index_after,
-        table,
-    };
+    let references = References { base, previous, before_previous, index_before, index_after, table };
     let components = record.semantic.components();
     let values = narrow::<W>(levels);
     if previous.is_some() {
@@ -335,20 +307,12 @@ fn fluid_side(frame: usize) -> u32 {
 fn append(chunk: &mut Vec<u8>, number: u32, bytes: &[u8]) -> Location {
     let offset = chunk.len() as u32;
     chunk.extend_from_slice(bytes);
-    Location {
-        chunk: number,
-        offset,
-        size: bytes.len() as u32,
-    }
+    Location { chunk: number, offset, size: bytes.len() as u32 }
 }
 
 fn turned(angle: f32, x: f32, scale: [f32; 3]) -> Transform {
     let (sin, cos) = (0.5 * angle).sin_cos();
-    Transform {
-        rotation: [0.0, sin, 0.0, cos],
-        translation: [x, 0.25, -x],
-        scale,
-    }
+    Transform { rotation: [0.0, sin, 0.0, cos], translation: [x, 0.25, -x], scale }
 }
 
 fn nodes() -> Vec<NodeRecord> {
@@ -367,13 +331,7 @@ fn nodes() -> Vec<NodeRecord> {
         node("/root", None, None, true, Visibility::Always),
         node("/root/cloth", Some(0), Some(0), false, Visibility::Always),
         node("/root/arm", Some(0), None, true, Visibility::Always),
-        node(
-            "/root/arm/hand",
-            Some(2),
-            Some(1),
-            true,
-            Visibility::Animated,
-        ),
+        node("/root/arm/hand", Some(2), Some(1), true, Visibility::Animated),
         node("/root/rock", Some(0), Some(2), false, Visibility::Animated),
         node("/root/rock2", Some(0), Some(2), false, Visibility::Never),
         node("/water", None, Some(3), false, Visibility::Animated),
@@ -415,19 +373,13 @@ pub fn sample_with(kinds: &[FrameKind], fluid: bool, side: u32) -> Sample {
             "/root/arm/hand",
             Method::Soft,
             5,
-            vec![
-                stream_record(Position, 0, true, 4, 20),
-                stream_record(Normal, 0, true, 1, 8),
-            ],
+            vec![stream_record(Position, 0, true, 4, 20), stream_record(Normal, 0, true, 1, 8)],
         ),
         mesh_record(
             "/root/rock",
             Method::Static,
             4,
-            vec![
-                stream_record(Position, 0, false, 2, 16),
-                stream_record(Normal, 0, false, 2, 10),
-            ],
+            vec![stream_record(Position, 0, false, 2, 16), stream_record(Normal, 0, false, 2, 10)],
         ),
         mesh_record(
             "/water",
@@ -480,11 +432,7 @@ pub fn sample_with(kinds: &[FrameKind], fluid: bool, side: u32) -> Sample {
                     .collect(),
             }
         });
-        expected.push(Expected {
-            visible: visible(frame),
-            meshes: shapes.collect(),
-            transforms,
-        });
+        expected.push(Expected { visible: visible(frame), meshes: shapes.collect(), transforms });
     }
     for (node, record) in nodes.iter_mut().enumerate() {
         record.rest = expected[0].transforms[node];
@@ -516,9 +464,7 @@ pub fn sample_with(kinds: &[FrameKind], fluid: bool, side: u32) -> Sample {
                 corners: mesh.indices / 6 * 4,
                 faces: mesh.indices / 6,
                 vertex_point: (0..mesh.vertices).collect(),
-                vertex_corner: (0..mesh.vertices)
-                    .map(|v| v % (mesh.indices / 6 * 4))
-                    .collect(),
+                vertex_corner: (0..mesh.vertices).map(|v| v % (mesh.indices / 6 * 4)).collect(),
                 triangle_face: (0..mesh.indices / 3).map(|t| t / 2).collect(),
                 ..SourceMap::default()
             };
@@ -527,11 +473,7 @@ pub fn sample_with(kinds: &[FrameKind], fluid: bool, side: u32) -> Sample {
         }
         tables.push(table);
     }
-    let chunks = vec![
-        (kind::CONNECTIVITY, connectivity),
-        (kind::VALUES, values),
-        (kind::SOURCE_MAP, maps),
-    ];
+    let chunks = vec![(kind::CONNECTIVITY, connectivity), (kind::VALUES, values), (kind::SOURCE_MAP, maps)];
 
     let mut written = Vec::new();
     for frame in 0..frames {
@@ -549,15 +491,7 @@ pub fn sample_with(kinds: &[FrameKind], fluid: bool, side: u32) -> Sample {
         nodes,
         meshes,
     };
-    Sample {
-        parts: Parts {
-            description,
-            chunks,
-            frames: written,
-            format: Format::Zstd,
-        },
-        expected,
-    }
+    Sample { parts: Parts { description, chunks, frames: written, format: Format::Zstd }, expected }
 }
 
 fn frame_content(
@@ -576,10 +510,7 @@ fn frame_content(
     let mut out = Vec::new();
 
     let animated = |n: &usize| nodes[*n].visibility == Visibility::Animated;
-    let bits: Vec<bool> = (0..nodes.len())
-        .filter(animated)
-        .map(|n| shown.visible[n])
-        .collect();
+    let bits: Vec<bool> = (0..nodes.len()).filter(animated).map(|n| shown.visible[n]).collect();
     for bits in bits.chunks(8) {
         let byte = bits.iter().enumerate().map(|(i, &bit)| u8::from(bit) << i);
         out.push(byte.sum());
@@ -618,11 +549,7 @@ fn frame_content(
             let mut around: Around = [levels(0), None, None, None, None];
             if between {
                 around[1] = levels(frame - 1);
-                around[2] = if frame >= before + 2 {
-                    levels(frame - 2)
-                } else {
-                    None
-                };
+                around[2] = if frame >= before + 2 { levels(frame - 2) } else { None };
                 around[3] = levels(before);
                 around[4] = levels(after);
             }

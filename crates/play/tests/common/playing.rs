@@ -12,8 +12,7 @@ pub struct Digest(Vec<u8>);
 impl Digest {
     fn mesh(&mut self, mesh: MeshView<'_>) {
         self.0.extend((mesh.vertex_count() as u32).to_le_bytes());
-        self.0
-            .extend(mesh.indices().iter().flat_map(|i| i.to_le_bytes()));
+        self.0.extend(mesh.indices().iter().flat_map(|i| i.to_le_bytes()));
         for range in mesh.materials() {
             self.0.extend(range.first.to_le_bytes());
             self.0.extend(range.count.to_le_bytes());
@@ -39,14 +38,9 @@ impl Digest {
     }
     fn node(&mut self, visible: bool, transform: Transform) {
         self.0.push(visible.into());
-        let Transform {
-            rotation,
-            translation,
-            scale,
-        } = transform;
+        let Transform { rotation, translation, scale } = transform;
         let numbers = rotation.iter().chain(&translation).chain(&scale);
-        self.0
-            .extend(numbers.flat_map(|n| n.to_bits().to_le_bytes()));
+        self.0.extend(numbers.flat_map(|n| n.to_bits().to_le_bytes()));
     }
     fn end(&mut self) -> u64 {
         let sum = checksum(&self.0);

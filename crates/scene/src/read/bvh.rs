@@ -1,4 +1,5 @@
-//! BVH, Biovision's motion capture text: a hierarchy with channels per joint, then one row of numbers per sample.
+//! BVH, Biovision's motion capture text: a hierarchy with channels per joint, then one row of numbers per
+//! sample.
 //!
 //! ```text
 //! HIERARCHY
@@ -9,8 +10,9 @@
 //! rows of numbers: all channels in the order of the hierarchy
 //! ```
 //!
-//! Rotations are in degrees and multiply in the order of their channels. A position channel replaces its axis of the
-//! offset. Lengths are taken as centimetres, which is what nearly all files hold. Several roots are read.
+//! Rotations are in degrees and multiply in the order of their channels. A position channel replaces its axis
+//! of the offset. Lengths are taken as centimetres, which is what nearly all files hold. Several roots are
+//! read.
 
 use super::ReadOptions;
 use super::lines::{is_space, trim};
@@ -27,12 +29,7 @@ const MAX_BYTES: u64 = 4 << 30;
 pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), Error> {
     let file = PositionedFile::open(path)?;
     if file.length() > MAX_BYTES {
-        return Err(Error::limit(
-            path,
-            "bytes of a BVH file",
-            file.length(),
-            MAX_BYTES,
-        ));
+        return Err(Error::limit(path, "bytes of a BVH file", file.length(), MAX_BYTES));
     }
     let mut bytes = vec![0; file.length() as usize];
     file.read_exact(0, &mut bytes)?;
@@ -40,26 +37,14 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), 
 }
 
 /// Reads the bytes of a file; `path` is for messages and names.
-pub fn parse(
-    path: &Path,
-    bytes: &[u8],
-    options: &ReadOptions,
-) -> Result<(Scene, Vec<Remark>), Error> {
+pub fn parse(path: &Path, bytes: &[u8], options: &ReadOptions) -> Result<(Scene, Vec<Remark>), Error> {
     let mut remarks = Vec::new();
     let mut words = Words::new(path, bytes);
     let nodes = hierarchy(&mut words)?;
-    let name = path
-        .file_stem()
-        .map_or("clip".into(), |stem| stem.to_string_lossy().into_owned());
+    let name = path.file_stem().map_or("clip".into(), |stem| stem.to_string_lossy().into_owned());
     let clip = motion(&mut words, &nodes, &name, options, &mut remarks)?;
-    let joint = |node: Node| Joint {
-        rotation_order: node.order(),
-        ..node.joint
-    };
-    let skeleton = Skeleton {
-        name,
-        joints: nodes.into_iter().map(joint).collect(),
-    };
+    let joint = |node: Node| Joint { rotation_order: node.order(), ..node.joint };
+    let skeleton = Skeleton { name, joints: nodes.into_iter().map(joint).collect() };
     let scene = Scene {
         unit: Some(Unit::Centimetre),
         fps: Some(clip.fps),
@@ -80,16 +65,8 @@ struct Words<'a> {
 
 impl<'a> Words<'a> {
     fn new(path: &'a Path, bytes: &'a [u8]) -> Words<'a> {
-        let start = if bytes.starts_with(b"\xEF\xBB\xBF") {
-            3
-        } else {
-            0
-        };
-        Words {
-            path,
-            bytes,
-            at: start,
-        }
+        let start = if bytes.starts_with(b"\xEF\xBB\xBF") { 3 } else { 0 };
+        Words { path, bytes, at: start }
     }
 
     fn next(&mut self) -> Option<&'a [u8]> {
@@ -111,10 +88,7 @@ impl<'a> Words<'a> {
     }
 
     fn wrong<T>(&self, what: impl Into<String>) -> Result<T, Error> {
-        let newlines = self.bytes[..self.at]
-            .iter()
-            .filter(|b| **b == b'\n')
-            .count();
+        let newlines = self.bytes[..self.at].iter().filter(|b| **b == b'\n').count();
         let line = format!("line {}", newlines + 1);
         Err(Error::malformed(self.path, what, line))
     }
@@ -141,11 +115,7 @@ impl<'a> Words<'a> {
     }
 
     fn vector(&mut self, what: &str) -> Result<DVec3, Error> {
-        Ok(DVec3::new(
-            self.number(what)?,
-            self.number(what)?,
-            self.number(what)?,
-        ))
+        Ok(DVec3::new(self.number(what)?, self.number(what)?, self.number(what)?))
     }
 }
 
@@ -186,7 +156,8 @@ struct Node {
 }
 
 impl Node {
-    /// The axes of its rotations, the outermost first; those that it has no channel for stand behind the others.
+    /// The axes of its rotations, the outermost first; those that it has no channel for stand behind the
+    /// others.
     fn order(&self) -> Option<[u8; 3]> {
         let turns = self.channels.iter().filter_map(|c| match c {
             Channel::Rotation(axis) => Some(*axis as u8),
@@ -284,10 +255,7 @@ fn hierarchy(words: &mut Words) -> Result<Vec<Node>, Error> {
 fn channels(words: &mut Words, node: &mut Node) -> Result<(), Error> {
     let count = words.number("a number of channels")?;
     if !node.channels.is_empty() || !(0.0..=9.0).contains(&count) || count.fract() != 0.0 {
-        return words.wrong(format!(
-            "{count} channels of joint {}",
-            shown(node.joint.name.as_bytes())
-        ));
+        return words.wrong(format!("{count} channels of joint {}", shown(node.joint.name.as_bytes())));
     }
     for _ in 0..count as usize {
         let Some(word) = words.next() else {
@@ -323,16 +291,14 @@ fn motion(
         None => {
             remarks.push(Remark::new(
                 words.path.display().to_string(),
-                format!(
-                    "{step} seconds per frame; {} frames per second were taken",
-                    options.source_fps
-                ),
+                format!("{step} seconds per frame; {} frames per second were taken", options.source_fps),
             ));
             options.source_fps
         }
     };
     let columns: usize = nodes.iter().map(|node| node.channels.len()).sum();
-    // A number takes two bytes, so that the file bounds what is allocated. Without columns there is nothing to bound.
+    // A number takes two bytes, so that the file bounds what is allocated. Without columns there is nothing
+    // to bound.
     let left = (words.bytes.len() - words.at) as f64;
     let rows = if columns == 0 { 1.0 } else { frames };
     if rows * columns as f64 * 2.0 - 1.0 > left {
@@ -391,8 +357,7 @@ fn motion(
         ));
     }
     let mut tracks = Vec::with_capacity(nodes.len());
-    for (((node, rotation), translation), scale) in
-        nodes.iter().zip(rotations).zip(translations).zip(scales)
+    for (((node, rotation), translation), scale) in nodes.iter().zip(rotations).zip(translations).zip(scales)
     {
         let rest = node.joint.rest;
         tracks.push(Track {
@@ -420,7 +385,6 @@ fn rate(step: f64) -> Option<f64> {
     }
     let fps = 1.0 / step;
     let whole = fps.round();
-    let same =
-        whole >= 1.0 && (step - 1.0 / whole).abs() <= 1e-6 && (fps / whole - 1.0).abs() < 2e-4;
+    let same = whole >= 1.0 && (step - 1.0 / whole).abs() <= 1e-6 && (fps / whole - 1.0).abs() < 2e-4;
     Some(if same { whole } else { fps })
 }

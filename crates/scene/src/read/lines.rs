@@ -1,5 +1,5 @@
-//! Bytes of a text or mixed file, line by line and block by block, from one growing buffer: no allocation per line,
-//! never more of the file in memory than its longest line or a block.
+//! Bytes of a text or mixed file, line by line and block by block, from one growing buffer: no allocation per
+//! line, never more of the file in memory than its longest line or a block.
 
 use std::io::{self, Read};
 
@@ -91,7 +91,8 @@ impl<R: Read> Lines<R> {
         (&self.buffer[self.last.0..self.last.1], self.line)
     }
 
-    /// Exactly `n` bytes; `None` where the file ends before. The caller has checked `n` against the file's size.
+    /// Exactly `n` bytes; `None` where the file ends before. The caller has checked `n` against the file's
+    /// size.
     pub fn take(&mut self, n: usize) -> io::Result<Option<&[u8]>> {
         while self.end - self.start < n {
             if !self.fill()? {
@@ -107,10 +108,7 @@ impl<R: Read> Lines<R> {
     fn is_continued(&self, stop: usize) -> bool {
         stop > self.start
             && self.buffer[stop - 1] == b'\\'
-            && self.buffer[self.start..stop]
-                .iter()
-                .find(|b| !b.is_ascii_whitespace())
-                != Some(&b'#')
+            && self.buffer[self.start..stop].iter().find(|b| !b.is_ascii_whitespace()) != Some(&b'#')
     }
 
     /// Reads more; false at the end of the file.

@@ -26,14 +26,9 @@ pub(super) fn open(
     let mut header = [0u8; 8];
     file.read_exact(0, &mut header)?;
     let count = |at: usize, what: &str| {
-        let value =
-            i32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+        let value = i32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
         u64::try_from(value).map_err(|_| {
-            Error::malformed(
-                &path,
-                format!("not an MDD file: {value} {what}"),
-                format!("byte {at}"),
-            )
+            Error::malformed(&path, format!("not an MDD file: {value} {what}"), format!("byte {at}"))
         })
     };
     let (frames, points) = (count(0, "frames")?, count(4, "points")?);
@@ -48,10 +43,8 @@ pub(super) fn open(
     }
     let mut bytes = vec![0; frames as usize * 4];
     file.read_exact(8, &mut bytes)?;
-    let mut times: Vec<f64> = bytes
-        .chunks_exact(4)
-        .map(|b| f64::from(f32::from_be_bytes([b[0], b[1], b[2], b[3]])))
-        .collect();
+    let mut times: Vec<f64> =
+        bytes.chunks_exact(4).map(|b| f64::from(f32::from_be_bytes([b[0], b[1], b[2], b[3]]))).collect();
     if !times.iter().all(|t| t.is_finite()) || times.windows(2).any(|t| t[1] <= t[0]) {
         remarks.push(Remark::new(
             path.display().to_string(),
@@ -59,11 +52,6 @@ pub(super) fn open(
         ));
         times = (0..frames).map(|i| i as f64 / source_fps).collect();
     }
-    let layout = Layout {
-        offset: 8 + frames * 4,
-        points,
-        frames,
-        big_endian: true,
-    };
+    let layout = Layout { offset: 8 + frames * 4, points, frames, big_endian: true };
     points::channel(file, layout, TimeSampling::Acyclic { times }, remarks)
 }

@@ -27,8 +27,9 @@ pub struct ReadOptions {
     pub points: Option<PathBuf>,
     /// Frames per second of inputs that carry no rate.
     pub source_fps: f64,
-    /// Name or number (from 0) of the animation that moves the meshes of a glTF file. None: the first that moves something, and what that
-    /// leaves alone follows the first that moves it. [`ReadOptions::ALL_ANIMATIONS`]: one after the other, as ranges.
+    /// Name or number (from 0) of the animation that moves the meshes of a glTF file. None: the first that
+    /// moves something, and what that leaves alone follows the first that moves it.
+    /// [`ReadOptions::ALL_ANIMATIONS`]: one after the other, as ranges.
     pub animation: Option<String>,
 }
 
@@ -39,11 +40,7 @@ impl ReadOptions {
 
 impl Default for ReadOptions {
     fn default() -> Self {
-        ReadOptions {
-            points: None,
-            source_fps: 30.0,
-            animation: None,
-        }
+        ReadOptions { points: None, source_fps: 30.0, animation: None }
     }
 }
 
@@ -72,10 +69,9 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), 
         #[cfg(feature = "hdf5")]
         Some(Format::Hdf5) => alembic::schema::read(alembic::hdf5::open(path)?),
         #[cfg(not(feature = "hdf5"))]
-        Some(Format::Hdf5) => Err(Error::unsupported(
-            path,
-            "Alembic in HDF5; this build was made without the feature hdf5",
-        )),
+        Some(Format::Hdf5) => {
+            Err(Error::unsupported(path, "Alembic in HDF5; this build was made without the feature hdf5"))
+        }
         Some(Format::Obj) => obj::open(path, options),
         Some(Format::Ply) => ply::open(path, options),
         Some(Format::Bvh) => bvh::open(path, options),

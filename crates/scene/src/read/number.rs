@@ -1,13 +1,14 @@
 //! Numbers in text, from bytes, correctly rounded.
 //!
-//! Most numbers have at most 15 or so digits and a small exponent. Then digits and power of ten are exact in f64, so
-//! one multiplication or division gives the correctly rounded f64; rounding that again to f32 is right unless it lies
-//! half-way between two f32 or is subnormal there. All else goes to the standard library.
+//! Most numbers have at most 15 or so digits and a small exponent. Then digits and power of ten are exact in
+//! f64, so one multiplication or division gives the correctly rounded f64; rounding that again to f32 is
+//! right unless it lies half-way between two f32 or is subnormal there. All else goes to the standard
+//! library.
 
 /// Exactly representable powers of ten.
 const TENS: [f64; 23] = [
-    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
-    1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
+    1e19, 1e20, 1e21, 1e22,
 ];
 
 /// A decimal number, `nan` or `inf` in any of the ways that C libraries print them.
@@ -73,20 +74,12 @@ fn fast(word: &[u8]) -> Option<f32> {
         return None;
     }
     let power = TENS.get(scale.unsigned_abs() as usize)?;
-    let value = if scale < 0 {
-        mantissa as f64 / power
-    } else {
-        mantissa as f64 * power
-    };
+    let value = if scale < 0 { mantissa as f64 / power } else { mantissa as f64 * power };
     let half_way = value.to_bits() & 0x1fff_ffff == 0x1000_0000;
     if half_way || (value < f32::MIN_POSITIVE as f64 && mantissa != 0) {
         return None;
     }
-    Some(if negative {
-        -(value as f32)
-    } else {
-        value as f32
-    })
+    Some(if negative { -(value as f32) } else { value as f32 })
 }
 
 #[cold]
@@ -159,18 +152,12 @@ mod tests {
             ("1e-45", 1e-45),
             ("00000000000000000000000000000001.5", 1.5),
         ] {
-            assert_eq!(
-                float(text.as_bytes()).map(f32::to_bits),
-                Some(want.to_bits()),
-                "{text}"
-            );
+            assert_eq!(float(text.as_bytes()).map(f32::to_bits), Some(want.to_bits()), "{text}");
         }
         for text in ["nan", "-nan", "NaN", "-1.#IND", "1.#QNAN00", "-nan(ind)"] {
             assert!(float(text.as_bytes()).is_some_and(f32::is_nan), "{text}");
         }
-        for text in [
-            "", "-", ".", "e5", "1e", "1e+", "1x", "--1", "1.2.3", "x", "1,5", "\u{ff}",
-        ] {
+        for text in ["", "-", ".", "e5", "1e", "1e+", "1x", "--1", "1.2.3", "x", "1,5", "\u{ff}"] {
             assert_eq!(float(text.as_bytes()), None, "{text}");
         }
         assert_eq!(integer(b"-12/3"), Some((-12, &b"/3"[..])));

@@ -1,8 +1,8 @@
-//! Wavefront OBJ: polygons with texture coordinates, normals and vertex colours; one mesh per `o`, face sets from
-//! `usemtl` (or from `g`, where no material is used).
+//! Wavefront OBJ: polygons with texture coordinates, normals and vertex colours; one mesh per `o`, face sets
+//! from `usemtl` (or from `g`, where no material is used).
 //!
-//! The file is read in one pass through a small buffer. Only the polygonal part of the format is understood; lines,
-//! points, curves and surfaces are left out with a remark. Faces turn counter-clockwise.
+//! The file is read in one pass through a small buffer. Only the polygonal part of the format is understood;
+//! lines, points, curves and surfaces are left out with a remark. Faces turn counter-clockwise.
 
 use super::lines::{Lines, Words, trim};
 use super::number;
@@ -43,12 +43,7 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), 
         if own.len() as u64 != cache.points {
             return Err(Error::malformed(
                 &cache.path,
-                format!(
-                    "{} points per frame, but {} has {}",
-                    cache.points,
-                    path.display(),
-                    own.len()
-                ),
+                format!("{} points per frame, but {} has {}", cache.points, path.display(), own.len()),
                 "header",
             ));
         }
@@ -61,8 +56,9 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), 
     Ok((scene, remarks))
 }
 
-/// Reads the shapes of an OBJ file. With `one_mesh`, or without `o` statements, all points make one shape, in the
-/// file's order; else each object has the points declared in it, or the ones it uses where it uses others too. None in an empty file.
+/// Reads the shapes of an OBJ file. With `one_mesh`, or without `o` statements, all points make one shape, in
+/// the file's order; else each object has the points declared in it, or the ones it uses where it uses others
+/// too. None in an empty file.
 pub(crate) fn parse(
     input: impl Read,
     path: &Path,
@@ -70,10 +66,7 @@ pub(crate) fn parse(
     tally: &mut Tally,
 ) -> Result<Vec<Shape>, Error> {
     let mut lines = Lines::new(input, true);
-    let mut pool = Pool {
-        objects: vec![Object::default()],
-        ..Pool::default()
-    };
+    let mut pool = Pool { objects: vec![Object::default()], ..Pool::default() };
     loop {
         match lines.next() {
             Ok(Some(_)) => {}
@@ -82,11 +75,7 @@ pub(crate) fn parse(
         }
         // The borrow of the line ends before its number is asked for.
         let (line, number) = lines.current();
-        let line = if number == 1 {
-            line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line)
-        } else {
-            line
-        };
+        let line = if number == 1 { line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line) } else { line };
         if let Err(what) = pool.statement(line, number, one_mesh, tally) {
             return Err(Error::malformed(path, what, format!("line {number}")));
         }
@@ -207,17 +196,16 @@ impl Pool {
                 self.materials.start(trim(words.0), self.face_counts.len());
                 Ok(())
             }
-            b"o" | b"s" | b"mtllib" | b"usemap" | b"maplib" | b"mg" | b"vp" | b"bevel"
-            | b"c_interp" | b"d_interp" | b"lod" | b"shadow_obj" | b"trace_obj" => Ok(()),
+            b"o" | b"s" | b"mtllib" | b"usemap" | b"maplib" | b"mg" | b"vp" | b"bevel" | b"c_interp"
+            | b"d_interp" | b"lod" | b"shadow_obj" | b"trace_obj" => Ok(()),
             b"l" | b"p" | b"curv" | b"curv2" | b"surf" => {
-                tally.add(
-                    "lines, points, curves and surfaces are not polygons and were left out",
-                    || at(number),
-                );
+                tally.add("lines, points, curves and surfaces are not polygons and were left out", || {
+                    at(number)
+                });
                 Ok(())
             }
-            b"cstype" | b"deg" | b"bmat" | b"step" | b"parm" | b"trim" | b"hole" | b"scrv"
-            | b"sp" | b"end" | b"con" | b"ctech" | b"stech" => Ok(()),
+            b"cstype" | b"deg" | b"bmat" | b"step" | b"parm" | b"trim" | b"hole" | b"scrv" | b"sp"
+            | b"end" | b"con" | b"ctech" | b"stech" => Ok(()),
             _ if keyword.starts_with(b"#") => Ok(()),
             _ => {
                 tally.add(UNKNOWN, || at(number));
@@ -234,14 +222,10 @@ impl Pool {
         }
         if n >= 6 {
             if self.colours.len() < self.points.len() {
-                tally.add(
-                    "some points have colours and some have none; those are white",
-                    || at(number),
-                );
+                tally.add("some points have colours and some have none; those are white", || at(number));
                 self.colours.resize(self.points.len(), [1.0; 4]);
             }
-            self.colours
-                .push([v[3], v[4], v[5], if n == 7 { v[6] } else { 1.0 }]);
+            self.colours.push([v[3], v[4], v[5], if n == 7 { v[6] } else { 1.0 }]);
         }
         self.points.push([v[0], v[1], v[2]]);
         Ok(())
@@ -283,8 +267,7 @@ impl Pool {
         if count < 3 {
             tally.add(SMALL_FACE, || at(number));
         }
-        self.face_counts
-            .push(i32::try_from(count).map_err(|_| "a face with more than 2^31 corners")?);
+        self.face_counts.push(i32::try_from(count).map_err(|_| "a face with more than 2^31 corners")?);
         Ok(())
     }
 
@@ -345,25 +328,15 @@ impl Pool {
     }
 
     fn shape(&self, object: &Object, next: &Object, alone: bool, tally: &mut Tally) -> Shape {
-        let mut shape = Shape {
-            name: object.name.clone(),
-            ..Shape::default()
-        };
+        let mut shape = Shape { name: object.name.clone(), ..Shape::default() };
         let (faces, corners) = (object.face..next.face, object.corner..next.corner);
         shape.face_counts.reserve(faces.len());
         let mut points = Vec::with_capacity(corners.len());
         let mut uvs = Vec::new();
         let mut normals = Vec::new();
         // Materials win over groups: both divide the mesh, and only one division can become materials.
-        let sets = if self.materials.runs.is_empty() {
-            &self.groups
-        } else {
-            &self.materials
-        };
-        let mut run = sets
-            .runs
-            .partition_point(|r| r.0 <= faces.start)
-            .checked_sub(1);
+        let sets = if self.materials.runs.is_empty() { &self.groups } else { &self.materials };
+        let mut run = sets.runs.partition_point(|r| r.0 <= faces.start).checked_sub(1);
         let mut next_run = run.map_or(0, |r| r + 1);
         let mut set_numbers: HashMap<u32, usize> = HashMap::new();
         let mut corner = corners.start;
@@ -375,19 +348,14 @@ impl Pool {
                 run = Some(next_run);
                 next_run += 1;
             }
-            if self.corners[span.clone()]
-                .iter()
-                .any(|&p| p as usize >= self.points.len())
-            {
+            if self.corners[span.clone()].iter().any(|&p| p as usize >= self.points.len()) {
                 tally.add(BAD_FACE, || format!("face {face}"));
                 continue;
             }
             if let Some(run) = run {
                 let number = sets.runs[run].1;
                 let set = *set_numbers.entry(number).or_insert_with(|| {
-                    shape
-                        .face_sets
-                        .push((sets.names[number as usize].clone(), Vec::new()));
+                    shape.face_sets.push((sets.names[number as usize].clone(), Vec::new()));
                     shape.face_sets.len() - 1
                 });
                 shape.face_sets[set].1.push(shape.face_counts.len() as i32);
@@ -398,18 +366,9 @@ impl Pool {
             normals.extend_from_slice(self.normal_corners.get(span).unwrap_or(&[]));
         }
         if shape.face_counts.is_empty() {
-            tally.add(NO_FACES, || {
-                object
-                    .name
-                    .clone()
-                    .unwrap_or_else(|| "the whole file".into())
-            });
+            tally.add(NO_FACES, || object.name.clone().unwrap_or_else(|| "the whole file".into()));
         }
-        let declared = if alone {
-            0..self.points.len()
-        } else {
-            object.point..next.point
-        };
+        let declared = if alone { 0..self.points.len() } else { object.point..next.point };
         let used = pick(&mut points, declared);
         shape.positions = used.of(&self.points);
         if !self.colours.is_empty() {
@@ -431,11 +390,7 @@ impl Pool {
             return None;
         }
         let mut missing: Vec<usize> = Vec::new();
-        for (i, c) in corners
-            .iter_mut()
-            .enumerate()
-            .filter(|(_, c)| **c as usize >= self.uvs.len())
-        {
+        for (i, c) in corners.iter_mut().enumerate().filter(|(_, c)| **c as usize >= self.uvs.len()) {
             // Any used value keeps the picking below simple.
             *c = declared.start.min(self.uvs.len() - 1) as u32;
             missing.push(i);
@@ -446,16 +401,10 @@ impl Pool {
                 "some face corners have texture coordinates and some have none; those are at 0, 0",
                 || format!("corner {}", missing[0]),
             );
-            missing
-                .iter()
-                .for_each(|&i| corners[i] = values.len() as u32);
+            missing.iter().for_each(|&i| corners[i] = values.len() as u32);
             values.push([0.0; 2]);
         }
-        Some(Values {
-            scope: Scope::FaceVarying,
-            values,
-            indices: Some(corners),
-        })
+        Some(Values { scope: Scope::FaceVarying, values, indices: Some(corners) })
     }
 
     fn corner_normals(
@@ -464,10 +413,7 @@ impl Pool {
         declared: Range<usize>,
         tally: &mut Tally,
     ) -> Option<Values<[f32; 3]>> {
-        let missing = corners
-            .iter()
-            .filter(|c| **c as usize >= self.normals.len())
-            .count();
+        let missing = corners.iter().filter(|c| **c as usize >= self.normals.len()).count();
         if missing > 0 {
             if missing < corners.len() {
                 tally.add(
@@ -481,11 +427,7 @@ impl Pool {
             return None;
         }
         let values = pick(&mut corners, declared).of(&self.normals);
-        Some(Values {
-            scope: Scope::FaceVarying,
-            values,
-            indices: Some(corners),
-        })
+        Some(Values { scope: Scope::FaceVarying, values, indices: Some(corners) })
     }
 }
 
@@ -504,8 +446,8 @@ impl Picked {
     }
 }
 
-/// Renumbers `indices`, all within the pool, to what the object takes: all it declares, where it uses nothing else
-/// (so that loose points keep their place), else what it uses.
+/// Renumbers `indices`, all within the pool, to what the object takes: all it declares, where it uses nothing
+/// else (so that loose points keep their place), else what it uses.
 fn pick(indices: &mut [u32], declared: Range<usize>) -> Picked {
     if indices.iter().all(|&i| declared.contains(&(i as usize))) {
         indices.iter_mut().for_each(|i| *i -= declared.start as u32);
@@ -522,19 +464,12 @@ fn pick(indices: &mut [u32], declared: Range<usize>) -> Picked {
 
 /// 1 is the first, −1 the last one so far; anything else (0 too) is out of range for good.
 fn resolve(index: i64, len: usize) -> u32 {
-    let zero_based = if index > 0 {
-        index - 1
-    } else {
-        index + len as i64
-    };
-    if index == 0 {
-        NONE
-    } else {
-        u32::try_from(zero_based).unwrap_or(NONE)
-    }
+    let zero_based = if index > 0 { index - 1 } else { index + len as i64 };
+    if index == 0 { NONE } else { u32::try_from(zero_based).unwrap_or(NONE) }
 }
 
-/// Sets corner number `corner`, filling up those before it that had none; does nothing while there is none at all.
+/// Sets corner number `corner`, filling up those before it that had none; does nothing while there is none at
+/// all.
 fn push_late(corners: &mut Vec<u32>, corner: usize, index: u32) {
     if index != NONE {
         corners.resize(corner, NONE);
@@ -551,12 +486,8 @@ fn floats<const N: usize>(words: Words<'_>, of: &str) -> Result<([f32; N], usize
         if word.starts_with(b"#") {
             break;
         }
-        *slot = number::float(word).ok_or_else(|| {
-            format!(
-                "'{of}' with '{}' for a number",
-                String::from_utf8_lossy(word)
-            )
-        })?;
+        *slot = number::float(word)
+            .ok_or_else(|| format!("'{of}' with '{}' for a number", String::from_utf8_lossy(word)))?;
         n += 1;
     }
     Ok((out, n))
@@ -582,13 +513,7 @@ mod tests {
     }
 
     fn remarks(text: &str) -> Vec<String> {
-        read(text.as_bytes())
-            .unwrap()
-            .1
-            .remarks("x")
-            .into_iter()
-            .map(|r| r.what)
-            .collect()
+        read(text.as_bytes()).unwrap().1.remarks("x").into_iter().map(|r| r.what).collect()
     }
 
     const FULL: &str = "# made by hand\r\nmtllib a.mtl\r\nv 0 0 0 1 0 0\r\nv 1 0 0 0 1 0\r\nv 1 1 0 0 0 1\r\nv 0 1 0 1 1 1\r\n\
@@ -602,41 +527,26 @@ mod tests {
         assert_eq!(shape.face_counts, [3, 3]);
         assert_eq!(shape.face_indices, [0, 1, 2, 0, 2, 3]);
         let colours = shape.colours.unwrap();
-        assert_eq!(
-            (colours.scope, colours.values[1]),
-            (Scope::Vertex, [0.0, 1.0, 0.0, 1.0])
-        );
+        assert_eq!((colours.scope, colours.values[1]), (Scope::Vertex, [0.0, 1.0, 0.0, 1.0]));
         let uvs = shape.uvs.unwrap();
         assert_eq!(uvs.values.len(), 3);
         assert_eq!(uvs.indices.unwrap(), [0, 1, 2, 0, 2, 0]);
         assert_eq!(shape.normals.unwrap().indices.unwrap(), [0; 6]);
-        assert_eq!(
-            shape.face_sets,
-            [("red paint".into(), vec![0]), ("blue".into(), vec![1])]
-        );
+        assert_eq!(shape.face_sets, [("red paint".into(), vec![0]), ("blue".into(), vec![1])]);
         assert!(remarks(FULL).is_empty());
     }
 
     #[test]
     fn index_forms() {
-        let shape =
-            one("v 0 0 0\nv 1 0 0\nv 0 1 0\nvn 0 0 1\nf 1//1 2//1 3//1\nf 1/ 2/ 3/\nf 1 2 3 1 2\n");
+        let shape = one("v 0 0 0\nv 1 0 0\nv 0 1 0\nvn 0 0 1\nf 1//1 2//1 3//1\nf 1/ 2/ 3/\nf 1 2 3 1 2\n");
         assert_eq!(shape.face_counts, [3, 3, 5]);
         assert!(shape.uvs.is_none());
         // Some corners without normals: none at all.
         assert!(shape.normals.is_none());
         // Points after the faces that use them.
-        assert_eq!(
-            one("f 1 2 3\nv 0 0 0\nv 1 0 0\nv 0 1 0").face_indices,
-            [0, 1, 2]
-        );
+        assert_eq!(one("f 1 2 3\nv 0 0 0\nv 1 0 0\nv 0 1 0").face_indices, [0, 1, 2]);
         // A byte order mark does not hide the first point.
-        assert_eq!(
-            one("\u{feff}v 1 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3")
-                .positions
-                .len(),
-            3
-        );
+        assert_eq!(one("\u{feff}v 1 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3").positions.len(), 3);
     }
 
     #[test]
@@ -649,43 +559,24 @@ mod tests {
         assert_eq!(names, ["a", "b", "c"]);
         // Loose points stay.
         assert_eq!(shapes[0].positions.len(), 4);
-        assert_eq!(
-            shapes[1].positions,
-            [[5.0, 0.0, 0.0], [6.0, 0.0, 0.0], [5.0, 1.0, 0.0]]
-        );
+        assert_eq!(shapes[1].positions, [[5.0, 0.0, 0.0], [6.0, 0.0, 0.0], [5.0, 1.0, 0.0]]);
         assert_eq!(shapes[1].face_indices, [0, 1, 2]);
         assert_eq!(shapes[1].uvs.as_ref().unwrap().values, [[0.5, 0.5]]);
         // Points of others: those that are used.
-        assert_eq!(
-            shapes[2].positions,
-            [[0.0; 3], [5.0, 0.0, 0.0], [6.0, 0.0, 0.0]]
-        );
+        assert_eq!(shapes[2].positions, [[0.0; 3], [5.0, 0.0, 0.0], [6.0, 0.0, 0.0]]);
         assert_eq!(shapes[2].face_indices, [0, 1, 2]);
         // The material goes on across objects.
-        assert!(
-            shapes
-                .iter()
-                .all(|s| s.face_sets == [("m".to_string(), vec![0])])
-        );
+        assert!(shapes.iter().all(|s| s.face_sets == [("m".to_string(), vec![0])]));
         let mut tally = Tally::default();
         let all = parse(text.as_bytes(), Path::new("x"), true, &mut tally).unwrap();
-        assert_eq!(
-            (all.len(), all[0].positions.len(), all[0].face_counts.len()),
-            (1, 7, 3)
-        );
+        assert_eq!((all.len(), all[0].positions.len(), all[0].face_counts.len()), (1, 7, 3));
     }
 
     #[test]
     fn groups_are_sets_where_no_material_is() {
         let text = "v 0 0 0\nv 1 0 0\nv 0 1 0\ng left arm\nf 1 2 3\ng right\nf 1 2 3\ng left arm\nf 3 2 1\n";
-        assert_eq!(
-            one(text).face_sets,
-            [("left arm".into(), vec![0, 2]), ("right".into(), vec![1])]
-        );
-        assert_eq!(
-            one(&format!("usemtl m\n{text}")).face_sets,
-            [("m".into(), vec![0, 1, 2])]
-        );
+        assert_eq!(one(text).face_sets, [("left arm".into(), vec![0, 2]), ("right".into(), vec![1])]);
+        assert_eq!(one(&format!("usemtl m\n{text}")).face_sets, [("m".into(), vec![0, 1, 2])]);
     }
 
     #[test]
@@ -697,12 +588,7 @@ mod tests {
         let uvs = shape.uvs.unwrap();
         assert_eq!(uvs.values[uvs.indices.unwrap()[2] as usize], [0.5, 0.0]);
         let remarks = remarks(text);
-        let has = |part: &str| {
-            assert!(
-                remarks.iter().any(|r| r.contains(part)),
-                "{part}: {remarks:?}"
-            )
-        };
+        let has = |part: &str| assert!(remarks.iter().any(|r| r.contains(part)), "{part}: {remarks:?}");
         has(BAD_FACE);
         has("(3 times; first: face 0)");
         has("(2 times; first: line 7)");
@@ -729,10 +615,7 @@ mod tests {
             ("\0\0\0\0", "no points"),
         ] {
             let error = read(text.as_bytes()).unwrap_err().to_string();
-            assert!(
-                error.contains(line) && error.contains("x.obj"),
-                "{text}: {error}"
-            );
+            assert!(error.contains(line) && error.contains("x.obj"), "{text}: {error}");
         }
     }
 

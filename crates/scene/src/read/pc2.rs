@@ -36,15 +36,11 @@ pub(super) fn open(
     let float = |at| f64::from(f32::from_le_bytes(word(at)));
     let mut remark = |what: String| remarks.push(Remark::new(path.display().to_string(), what));
     if int(12) != 1 {
-        remark(format!(
-            "version {} instead of 1; read as version 1",
-            int(12)
-        ));
+        remark(format!("version {} instead of 1; read as version 1", int(12)));
     }
     let count = |at: usize, what: &str| {
-        u64::try_from(int(at)).map_err(|_| {
-            Error::malformed(&path, format!("{} {what}", int(at)), format!("byte {at}"))
-        })
+        u64::try_from(int(at))
+            .map_err(|_| Error::malformed(&path, format!("{} {what}", int(at)), format!("byte {at}")))
     };
     let (points, frames) = (count(16, "points")?, count(28, "samples")?);
     let (mut start, mut rate) = (float(20), float(24));
@@ -56,18 +52,10 @@ pub(super) fn open(
         remark(format!("sample rate {rate}; 1 was taken"));
         rate = 1.0;
     }
-    let sampling = TimeSampling::Uniform {
-        start: start / source_fps,
-        step: rate / source_fps,
-    };
+    let sampling = TimeSampling::Uniform { start: start / source_fps, step: rate / source_fps };
     points::channel(
         file,
-        Layout {
-            offset: HEADER as u64,
-            points,
-            frames,
-            big_endian: false,
-        },
+        Layout { offset: HEADER as u64, points, frames, big_endian: false },
         sampling,
         remarks,
     )

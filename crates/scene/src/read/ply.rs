@@ -1,8 +1,9 @@
 //! PLY (Stanford polygon format): text, binary little-endian and binary big-endian.
 //!
-//! Elements `vertex`, `face` and `tristrips` are understood, with positions, normals, texture coordinates (per vertex
-//! or per corner) and colours (per vertex or per face); all other elements and properties are skipped. Only a header
-//! describes what follows, so every count in it is checked against the file's size before anything is allocated.
+//! Elements `vertex`, `face` and `tristrips` are understood, with positions, normals, texture coordinates
+//! (per vertex or per corner) and colours (per vertex or per face); all other elements and properties are
+//! skipped. Only a header describes what follows, so every count in it is checked against the file's size
+//! before anything is allocated.
 
 mod header;
 
@@ -22,29 +23,14 @@ pub fn open(path: &Path, _options: &ReadOptions) -> Result<(Scene, Vec<Remark>),
     let mut tally = Tally::default();
     let shape = parse(file, size, path, &mut tally)?;
     let remarks = tally.remarks(&path.display().to_string());
-    Ok((
-        shape::still("ply", vec![shape], &shape::stem(path)),
-        remarks,
-    ))
+    Ok((shape::still("ply", vec![shape], &shape::stem(path)), remarks))
 }
 
 /// Reads a PLY file of `size` bytes.
-pub(crate) fn parse(
-    input: impl Read,
-    size: u64,
-    path: &Path,
-    tally: &mut Tally,
-) -> Result<Shape, Error> {
+pub(crate) fn parse(input: impl Read, size: u64, path: &Path, tally: &mut Tally) -> Result<Shape, Error> {
     let mut lines = Lines::new(input, false);
     let (encoding, elements) = header(&mut lines, path)?;
-    let mut body = Body {
-        lines,
-        size,
-        path,
-        encoding,
-        tally,
-        mesh: Mesh::default(),
-    };
+    let mut body = Body { lines, size, path, encoding, tally, mesh: Mesh::default() };
     for element in &elements {
         body.element(element)?;
     }
@@ -127,11 +113,7 @@ impl<R: Read> Body<'_, R> {
         let left = self.size.saturating_sub(self.lines.offset());
         let least = element.least(text);
         // The last line of a text file needs no end.
-        if element
-            .count
-            .checked_mul(least)
-            .is_none_or(|n| n > left + u64::from(text))
-        {
+        if element.count.checked_mul(least).is_none_or(|n| n > left + u64::from(text)) {
             return Err(self.bad(format!(
                 "the header says {} rows of at least {least} bytes, {left} bytes are left",
                 element.count
@@ -151,24 +133,13 @@ impl<R: Read> Body<'_, R> {
                     return Err(self.bad("vertices without x, y, z".into()));
                 }
                 if element.count > i32::MAX as u64 {
-                    return Err(Error::limit(
-                        self.path,
-                        "points",
-                        element.count,
-                        i32::MAX as u64,
-                    ));
+                    return Err(Error::limit(self.path, "points", element.count, i32::MAX as u64));
                 }
                 let m = &mut self.mesh;
                 m.shape.positions.reserve_exact(count);
-                m.normals = (0..3)
-                    .all(|i| element.has(Use::Normal(i)))
-                    .then(|| Vec::with_capacity(count));
-                m.uvs = (0..2)
-                    .all(|i| element.has(Use::Uv(i)))
-                    .then(|| Vec::with_capacity(count));
-                m.colours = (0..3)
-                    .all(|i| element.has(Use::Colour(i)))
-                    .then(|| Vec::with_capacity(count));
+                m.normals = (0..3).all(|i| element.has(Use::Normal(i))).then(|| Vec::with_capacity(count));
+                m.uvs = (0..2).all(|i| element.has(Use::Uv(i))).then(|| Vec::with_capacity(count));
+                m.colours = (0..3).all(|i| element.has(Use::Colour(i))).then(|| Vec::with_capacity(count));
             }
             Kind::Face => {
                 self.mesh.shape.face_counts.reserve(count);
@@ -178,11 +149,7 @@ impl<R: Read> Body<'_, R> {
             Kind::Strips | Kind::Other => {}
         }
         let mut row = Row::default();
-        let stride = element
-            .properties
-            .iter()
-            .all(|p| p.list.is_none())
-            .then_some(least as usize);
+        let stride = element.properties.iter().all(|p| p.list.is_none()).then_some(least as usize);
         for number in 0..element.count {
             row.clear();
             match (text, stride) {
@@ -230,24 +197,19 @@ impl<R: Read> Body<'_, R> {
         }
         shape.face_counts.push(corners as i32);
         // Faces may stand before vertices, so they are checked at the end.
-        shape
-            .face_indices
-            .extend(row.indices.iter().map(|&i| i32::try_from(i).unwrap_or(-1)));
+        shape.face_indices.extend(row.indices.iter().map(|&i| i32::try_from(i).unwrap_or(-1)));
         if let Some(colours) = &mut self.mesh.face_colours {
             colours.push(row.colour);
         }
         if let Some(uvs) = &mut self.mesh.corner_uvs {
             if row.corner_uvs.len() != corners * 2 {
-                self.tally.add("faces whose number of texture coordinates does not fit their corners; those are at 0, 0", || {
-                    format!("face {number}")
-                });
+                self.tally.add(
+                    "faces whose number of texture coordinates does not fit their corners; those are at 0, 0",
+                    || format!("face {number}"),
+                );
             }
             let uv = |i: usize| {
-                row.corner_uvs
-                    .get(i)
-                    .copied()
-                    .filter(|_| row.corner_uvs.len() == corners * 2)
-                    .unwrap_or(0.0)
+                row.corner_uvs.get(i).copied().filter(|_| row.corner_uvs.len() == corners * 2).unwrap_or(0.0)
             };
             uvs.extend((0..corners).map(|i| [uv(2 * i), uv(2 * i + 1)]));
         }
@@ -267,15 +229,9 @@ impl<R: Read> Body<'_, R> {
         let shape = &mut self.mesh.shape;
         for strip in row.indices.split(|&i| i < 0) {
             for (i, t) in strip.windows(3).enumerate() {
-                let t = if i % 2 == 0 {
-                    [t[0], t[1], t[2]]
-                } else {
-                    [t[1], t[0], t[2]]
-                };
+                let t = if i % 2 == 0 { [t[0], t[1], t[2]] } else { [t[1], t[0], t[2]] };
                 shape.face_counts.push(3);
-                shape
-                    .face_indices
-                    .extend(t.map(|p| i32::try_from(p).unwrap_or(-1)));
+                shape.face_indices.extend(t.map(|p| i32::try_from(p).unwrap_or(-1)));
             }
         }
         Ok(())
@@ -283,12 +239,7 @@ impl<R: Read> Body<'_, R> {
 
     fn text_row(&mut self, element: &Element, row: &mut Row) -> Result<(), Error> {
         loop {
-            if self
-                .lines
-                .next()
-                .map_err(|e| Error::io(self.path, e))?
-                .is_none()
-            {
+            if self.lines.next().map_err(|e| Error::io(self.path, e))?.is_none() {
                 return Err(self.bad("the file ends before its last row".into()));
             }
             let (line, number) = self.lines.current();
@@ -297,9 +248,7 @@ impl<R: Read> Body<'_, R> {
                 continue;
             }
             let mut word = || {
-                let word = words
-                    .next()
-                    .ok_or_else(|| "a row with too few numbers".to_string())?;
+                let word = words.next().ok_or_else(|| "a row with too few numbers".to_string())?;
                 number::float(word)
                     .map(|v| (v, word))
                     .ok_or_else(|| format!("'{}' for a number", String::from_utf8_lossy(word)))
@@ -314,9 +263,7 @@ impl<R: Read> Body<'_, R> {
                         let (value, text) = word()?;
                         // Point numbers above 2^24 are no f32.
                         let value = match property.role {
-                            Use::Indices => {
-                                number::integer(text).map_or(f64::from(value), |(i, _)| i as f64)
-                            }
+                            Use::Indices => number::integer(text).map_or(f64::from(value), |(i, _)| i as f64),
                             _ => f64::from(value),
                         };
                         row.set(property, value);
@@ -324,8 +271,7 @@ impl<R: Read> Body<'_, R> {
                 }
                 Ok(())
             };
-            return fill()
-                .map_err(|what| Error::malformed(self.path, what, format!("line {number}")));
+            return fill().map_err(|what| Error::malformed(self.path, what, format!("line {number}")));
         }
     }
 
@@ -347,9 +293,7 @@ impl<R: Read> Body<'_, R> {
         for property in &element.properties {
             let size = property.kind.size();
             let Some(length) = property.list else {
-                let value = property
-                    .kind
-                    .value(take(&mut self.lines, size, self.path)?, big);
+                let value = property.kind.value(take(&mut self.lines, size, self.path)?, big);
                 row.set(property, value);
                 continue;
             };
@@ -361,9 +305,7 @@ impl<R: Read> Body<'_, R> {
             }
             let bytes = take(&mut self.lines, bytes as usize, self.path)?;
             if property.role != Use::Skip {
-                bytes
-                    .chunks_exact(size)
-                    .for_each(|b| row.set(property, property.kind.value(b, big)));
+                bytes.chunks_exact(size).for_each(|b| row.set(property, property.kind.value(b, big)));
             }
         }
         Ok(())
@@ -378,41 +320,23 @@ impl<R: Read> Body<'_, R> {
     }
 
     fn finish(self) -> Shape {
-        let Mesh {
-            mut shape,
-            normals,
-            uvs,
-            colours,
-            mut face_colours,
-            mut corner_uvs,
-        } = self.mesh;
+        let Mesh { mut shape, normals, uvs, colours, mut face_colours, mut corner_uvs } = self.mesh;
         let points = shape.positions.len();
-        if shape
-            .face_indices
-            .iter()
-            .any(|&i| i < 0 || i as usize >= points)
-        {
+        if shape.face_indices.iter().any(|&i| i < 0 || i as usize >= points) {
             drop_bad_faces(&mut shape, &mut face_colours, &mut corner_uvs, self.tally);
         }
         if shape.face_counts.is_empty() {
             self.tally.add(NO_FACES, || "the whole file".into());
         }
         let (faces, corners) = (shape.face_counts.len(), shape.face_indices.len());
-        shape.normals = normals
-            .filter(|v| v.len() == points)
-            .map(|v| Values::plain(Scope::Vertex, v));
+        shape.normals = normals.filter(|v| v.len() == points).map(|v| Values::plain(Scope::Vertex, v));
         // More than one element of a kind can leave attributes that do not cover all of them.
         shape.uvs = corner_uvs
             .filter(|v| v.len() == corners && corners > 0)
             .map(|v| Values::plain(Scope::FaceVarying, v))
-            .or_else(|| {
-                uvs.filter(|v| v.len() == points)
-                    .map(|v| Values::plain(Scope::Vertex, v))
-            });
-        shape.colours = colours
-            .filter(|v| v.len() == points)
-            .map(|v| Values::plain(Scope::Vertex, v))
-            .or_else(|| {
+            .or_else(|| uvs.filter(|v| v.len() == points).map(|v| Values::plain(Scope::Vertex, v)));
+        shape.colours =
+            colours.filter(|v| v.len() == points).map(|v| Values::plain(Scope::Vertex, v)).or_else(|| {
                 face_colours
                     .filter(|v| v.len() == faces && faces > 0)
                     .map(|v| Values::plain(Scope::Uniform, v))
@@ -434,10 +358,7 @@ fn drop_bad_faces(
         let count = shape.face_counts[face] as usize;
         let span = corner..corner + count;
         corner = span.end;
-        if shape.face_indices[span.clone()]
-            .iter()
-            .any(|&i| i < 0 || i >= points)
-        {
+        if shape.face_indices[span.clone()].iter().any(|&i| i < 0 || i >= points) {
             tally.add(BAD_FACE, || format!("face {face}"));
             continue;
         }
@@ -466,11 +387,7 @@ fn take<'a, R: Read>(lines: &'a mut Lines<R>, n: usize, path: &Path) -> Result<&
     let at = lines.offset();
     match lines.take(n) {
         Ok(Some(bytes)) => Ok(bytes),
-        Ok(None) => Err(Error::malformed(
-            path,
-            "the file ends before its last row",
-            format!("byte {at}"),
-        )),
+        Ok(None) => Err(Error::malformed(path, "the file ends before its last row", format!("byte {at}"))),
         Err(e) => Err(Error::io(path, e)),
     }
 }
@@ -478,10 +395,7 @@ fn take<'a, R: Read>(lines: &'a mut Lines<R>, n: usize, path: &Path) -> Result<&
 fn whole(word: &[u8]) -> Result<u64, String> {
     match number::integer(word) {
         Some((n, _)) if n >= 0 => Ok(n as u64),
-        _ => Err(format!(
-            "a list of '{}' values",
-            String::from_utf8_lossy(word)
-        )),
+        _ => Err(format!("a list of '{}' values", String::from_utf8_lossy(word))),
     }
 }
 
@@ -492,10 +406,7 @@ mod tests {
     fn read(bytes: &[u8]) -> Result<(Shape, Vec<String>), Error> {
         let mut tally = Tally::default();
         let shape = parse(bytes, bytes.len() as u64, Path::new("x.ply"), &mut tally)?;
-        Ok((
-            shape,
-            tally.remarks("x").into_iter().map(|r| r.what).collect(),
-        ))
+        Ok((shape, tally.remarks("x").into_iter().map(|r| r.what).collect()))
     }
 
     const HEADER: &str = "comment all kinds of properties\nobj_info x\nelement vertex 3\nproperty double x\nproperty float y\n\
@@ -616,22 +527,12 @@ mod tests {
             let said = remarks.iter().map(ToString::to_string);
             assert_eq!(said.filter(|r| r.contains("is not kept")).count(), 3);
             assert_eq!(remarks.len(), 3, "{remarks:?}");
-            assert_eq!(
-                shape.positions,
-                [[0.5, 1.0, -2.0], [1.5, 0.0, 3.0], [0.1, 2.0, 0.0]]
-            );
+            assert_eq!(shape.positions, [[0.5, 1.0, -2.0], [1.5, 0.0, 3.0], [0.1, 2.0, 0.0]]);
             assert_eq!(shape.face_counts, [3, 3]);
             assert_eq!(shape.face_indices, [0, 1, 2, 2, 1, 0]);
             assert_eq!(shape.normals.unwrap().values[1], [0.0, 1.0, 0.0]);
             let colours = shape.colours.unwrap();
-            assert_eq!(
-                colours.values,
-                [
-                    [1.0, 1.0, 0.5, 1.0],
-                    [0.0, 0.0, 1.5, 1.0],
-                    [0.2, 0.0, 0.0, 1.0]
-                ]
-            );
+            assert_eq!(colours.values, [[1.0, 1.0, 0.5, 1.0], [0.0, 0.0, 1.5, 1.0], [0.2, 0.0, 0.0, 1.0]]);
             let uvs = shape.uvs.unwrap();
             assert_eq!((uvs.scope, uvs.values[4]), (Scope::FaceVarying, [1.2, 1.3]));
         }
@@ -672,16 +573,9 @@ mod tests {
         let colours = shape.colours.unwrap();
         assert_eq!(
             (colours.scope, colours.values),
-            (
-                Scope::Uniform,
-                vec![[1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 0.0, 1.0]]
-            )
+            (Scope::Uniform, vec![[1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 0.0, 1.0]])
         );
-        assert!(
-            remarks
-                .iter()
-                .any(|r| r.starts_with(BAD_FACE) && r.contains("2 times"))
-        );
+        assert!(remarks.iter().any(|r| r.starts_with(BAD_FACE) && r.contains("2 times")));
         assert!(remarks.iter().any(|r| r.starts_with(SMALL_FACE)));
     }
 

@@ -1,4 +1,5 @@
-//! Point caches: files that hold nothing but the positions of all points, frame after frame, for a mesh from elsewhere.
+//! Point caches: files that hold nothing but the positions of all points, frame after frame, for a mesh from
+//! elsewhere.
 
 use super::positioned::PositionedFile;
 use super::{mdd, pc2};
@@ -19,9 +20,7 @@ pub struct PointCache {
 /// Opens a PC2 or MDD file; which of the two, its first bytes say.
 pub fn open(path: &Path, source_fps: f64, remarks: &mut Vec<Remark>) -> Result<PointCache, Error> {
     if !(source_fps.is_finite() && source_fps > 0.0) {
-        return Err(Error::misuse(format!(
-            "{source_fps} frames per second: must be above 0"
-        )));
+        return Err(Error::misuse(format!("{source_fps} frames per second: must be above 0")));
     }
     let file = PositionedFile::open(path)?;
     let mut magic = [0; 12];
@@ -29,10 +28,7 @@ pub fn open(path: &Path, source_fps: f64, remarks: &mut Vec<Remark>) -> Result<P
     file.read_exact(0, &mut magic[..length])?;
     if &magic == pc2::MAGIC {
         pc2::open(file, source_fps, remarks)
-    } else if path
-        .extension()
-        .is_some_and(|e| e.eq_ignore_ascii_case("pc2"))
-    {
+    } else if path.extension().is_some_and(|e| e.eq_ignore_ascii_case("pc2")) {
         let what = "not a PC2 file: it must start with POINTCACHE2";
         Err(Error::malformed(path, what, "byte 0"))
     } else {
@@ -40,19 +36,15 @@ pub fn open(path: &Path, source_fps: f64, remarks: &mut Vec<Remark>) -> Result<P
     }
 }
 
-/// Checks that `frames` frames of `points` points fit between `offset` and the file's end, and makes them a channel.
+/// Checks that `frames` frames of `points` points fit between `offset` and the file's end, and makes them a
+/// channel.
 pub(super) fn channel(
     file: PositionedFile,
     layout: Layout,
     sampling: TimeSampling,
     remarks: &mut Vec<Remark>,
 ) -> Result<PointCache, Error> {
-    let Layout {
-        offset,
-        points,
-        frames,
-        ..
-    } = layout;
+    let Layout { offset, points, frames, .. } = layout;
     let path = file.path().to_path_buf();
     let path = path.as_path();
     if frames == 0 {
@@ -60,9 +52,7 @@ pub(super) fn channel(
     }
     let size = file.length();
     let frame_bytes = points * 12; // both below 2^31: no overflow
-    let needed = frame_bytes
-        .checked_mul(frames)
-        .and_then(|n| n.checked_add(offset));
+    let needed = frame_bytes.checked_mul(frames).and_then(|n| n.checked_add(offset));
     if needed.is_none_or(|needed| needed > size) {
         let present = size.saturating_sub(offset) / frame_bytes.max(1);
         return Err(Error::malformed(
@@ -123,17 +113,9 @@ impl Source<[f32; 3]> for Samples {
             self.file.read_exact(start + done as u64 * 12, bytes)?;
             let value = |b: &[u8]| {
                 let b = [b[0], b[1], b[2], b[3]];
-                if self.layout.big_endian {
-                    f32::from_be_bytes(b)
-                } else {
-                    f32::from_le_bytes(b)
-                }
+                if self.layout.big_endian { f32::from_be_bytes(b) } else { f32::from_le_bytes(b) }
             };
-            out.extend(
-                bytes
-                    .chunks_exact(12)
-                    .map(|p| [value(&p[..4]), value(&p[4..8]), value(&p[8..])]),
-            );
+            out.extend(bytes.chunks_exact(12).map(|p| [value(&p[..4]), value(&p[4..8]), value(&p[8..])]));
             done += n;
         }
         Ok(())

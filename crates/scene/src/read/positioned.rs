@@ -1,8 +1,9 @@
 //! A file read at positions, bounds-checked.
 //!
-//! Positioned reads rather than a memory map: a mapped file that is cut short by its writer, or whose network share
-//! goes away, ends the process with a signal, while a read returns an error. They cost about a microsecond each, so
-//! readers fetch a small record with what precedes it in one go. No shared file position: any thread may read.
+//! Positioned reads rather than a memory map: a mapped file that is cut short by its writer, or whose network
+//! share goes away, ends the process with a signal, while a read returns an error. They cost about a
+//! microsecond each, so readers fetch a small record with what precedes it in one go. No shared file
+//! position: any thread may read.
 
 use crate::Error;
 use std::fs::File;
@@ -20,11 +21,7 @@ impl PositionedFile {
     pub fn open(path: &Path) -> Result<PositionedFile, Error> {
         let file = meshreel_files::open(path).map_err(|source| Error::io(path, source))?;
         let metadata = file.metadata().map_err(|source| Error::io(path, source))?;
-        Ok(PositionedFile {
-            file,
-            length: metadata.len(),
-            path: path.into(),
-        })
+        Ok(PositionedFile { file, length: metadata.len(), path: path.into() })
     }
 
     /// The path it was opened by.

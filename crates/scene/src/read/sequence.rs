@@ -1,8 +1,9 @@
 //! Numbered OBJ or PLY files, one per frame, as one animation: 'frame.####.obj', 'frame.%04d.ply'.
 //!
-//! Opening reads every file once, several at a time, keeps hashes of what is in it and forgets the rest. From the
-//! hashes follows which frames share faces, uvs or everything; samples are then read again when asked for.
-//! Objects (`o`) are the same object where they have the same name; one that a file lacks is hidden in that frame.
+//! Opening reads every file once, several at a time, keeps hashes of what is in it and forgets the rest. From
+//! the hashes follows which frames share faces, uvs or everything; samples are then read again when asked
+//! for. Objects (`o`) are the same object where they have the same name; one that a file lacks is hidden in
+//! that frame.
 
 mod files;
 mod pattern;
@@ -10,8 +11,8 @@ mod pattern;
 use super::ReadOptions;
 use super::shape::{self, Plain, Shape, Tally, Values};
 use crate::{
-    Attribute, Channel, Error, FaceSet, Identity, Mesh, Remark, Scene, Scope, Source, TimeSampling,
-    Topology, Winding,
+    Attribute, Channel, Error, FaceSet, Identity, Mesh, Remark, Scene, Scope, Source, TimeSampling, Topology,
+    Winding,
 };
 use files::{AttributePrint, Files, Print, scan};
 use pattern::Pattern;
@@ -28,14 +29,12 @@ pub fn is_pattern(path: &Path) -> bool {
     Pattern::parse(path).is_some()
 }
 
-/// Opens all files that fit the pattern, in the order of their numbers. Time of a file = (number − first number) /
-/// [`ReadOptions::source_fps`].
+/// Opens all files that fit the pattern, in the order of their numbers. Time of a file = (number − first
+/// number) / [`ReadOptions::source_fps`].
 pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), Error> {
     let fps = options.source_fps;
     if !(fps.is_finite() && fps > 0.0) {
-        return Err(Error::misuse(format!(
-            "{fps} frames per second: must be above 0"
-        )));
+        return Err(Error::misuse(format!("{fps} frames per second: must be above 0")));
     }
     let pattern = Pattern::parse(path)
         .ok_or_else(|| Error::misuse(format!("{}: no '#' in the file name", path.display())))?;
@@ -52,60 +51,34 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), 
     let mut largest = 0;
     let mut stamps = Vec::with_capacity(scans.len());
     for (file, scan) in scans.into_iter().enumerate() {
-        tally.merge(
-            &scan.tally,
-            &paths[file]
-                .file_name()
-                .unwrap_or_default()
-                .to_string_lossy(),
-        );
+        tally.merge(&scan.tally, &paths[file].file_name().unwrap_or_default().to_string_lossy());
         largest = largest.max(scan.bytes);
         stamps.push(scan.stamp);
         let names = shape::node_names(scan.names.iter().map(Option::as_deref), &name);
         for (shape, (name, print)) in names.into_iter().zip(scan.prints).enumerate() {
             let object = *by_name.entry(name.clone()).or_insert_with(|| {
-                objects.push(Object {
-                    name,
-                    present: Vec::new(),
-                });
+                objects.push(Object { name, present: Vec::new() });
                 objects.len() - 1
             });
             objects[object].present.push(Present { file, shape, print });
         }
         if objects.len() > MAX_OBJECTS {
-            return Err(Error::limit(
-                path,
-                "objects",
-                objects.len() as u64,
-                MAX_OBJECTS as u64,
-            ));
+            return Err(Error::limit(path, "objects", objects.len() as u64, MAX_OBJECTS as u64));
         }
     }
     remarks.extend(tally.remarks(&node));
     if objects.is_empty() {
-        return Err(Error::malformed(
-            path,
-            "no points in any file of the sequence",
-            "its last file",
-        ));
+        return Err(Error::malformed(path, "no points in any file of the sequence", "its last file"));
     }
 
     let first = numbers[0];
     let missing = numbers[numbers.len() - 1] - first + 1 - numbers.len() as u64;
     let sampling = if missing == 0 {
-        TimeSampling::Uniform {
-            start: 0.0,
-            step: 1.0 / fps,
-        }
+        TimeSampling::Uniform { start: 0.0, step: 1.0 / fps }
     } else {
-        let gap = numbers
-            .windows(2)
-            .find(|n| n[1] != n[0] + 1)
-            .map_or(first, |n| n[0] + 1);
+        let gap = numbers.windows(2).find(|n| n[1] != n[0] + 1).map_or(first, |n| n[0] + 1);
         remarks.push(Remark::new(&node, format!("{missing} numbers of the sequence are missing, the first is {gap}; the others keep their times")));
-        TimeSampling::Acyclic {
-            times: numbers.iter().map(|n| (n - first) as f64 / fps).collect(),
-        }
+        TimeSampling::Acyclic { times: numbers.iter().map(|n| (n - first) as f64 / fps).collect() }
     };
     let files = Arc::new(Files::new(kind, paths, stamps, largest));
     let sampling = Arc::new(sampling);
@@ -115,19 +88,11 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), 
         let mut node = shape::mesh_node(&object.name, i, files.paths.len());
         let object = Arc::new(object);
         if object.present.len() < files.paths.len() {
-            let hidden = Hidden {
-                object: object.clone(),
-                frames: files.paths.len(),
-            };
+            let hidden = Hidden { object: object.clone(), frames: files.paths.len() };
             node.visibility = Some(Channel::new(sampling.clone(), Arc::new(hidden)));
         }
         meshes.push(
-            Builder {
-                files: &files,
-                sampling: &sampling,
-                object: &object,
-            }
-            .mesh(&node.path, &mut remarks),
+            Builder { files: &files, sampling: &sampling, object: &object }.mesh(&node.path, &mut remarks),
         );
         nodes.push(node);
     }
@@ -161,10 +126,7 @@ struct Present {
 impl Object {
     /// What it is in `file`: where it is missing, what it was before, or what it becomes first.
     fn at(&self, file: usize) -> (usize, &Present) {
-        let i = self
-            .present
-            .partition_point(|p| p.file <= file)
-            .saturating_sub(1);
+        let i = self.present.partition_point(|p| p.file <= file).saturating_sub(1);
         (i, &self.present[i])
     }
 }
@@ -230,8 +192,7 @@ struct Wanted<T> {
 
 impl<T> Wanted<T> {
     fn of<'a>(&self, shape: &'a Shape) -> Option<&'a Values<T>> {
-        (self.values)(shape)
-            .filter(|v| (v.scope, v.indices.is_some()) == (self.scope, self.indexed))
+        (self.values)(shape).filter(|v| (v.scope, v.indices.is_some()) == (self.scope, self.indexed))
     }
 }
 
@@ -247,14 +208,7 @@ impl Builder<'_> {
         identity: impl Fn(&Print) -> Identity,
         pick: impl Fn(&Shape, &mut Vec<T>) + Send + Sync + 'static,
     ) -> Channel<T> {
-        self.track_of(
-            self.object
-                .present
-                .iter()
-                .map(|p| identity(&p.print))
-                .collect(),
-            pick,
-        )
+        self.track_of(self.object.present.iter().map(|p| identity(&p.print)).collect(), pick)
     }
 
     fn track_of<T: Plain>(
@@ -277,29 +231,15 @@ impl Builder<'_> {
             let first = all.next();
             all.all(|i| Some(i) == first)
         };
-        let faces =
-            same(|p| p.face_counts) && same(|p| p.face_indices) && same(|p| p.points as Identity);
+        let faces = same(|p| p.face_counts) && same(|p| p.face_indices) && same(|p| p.points as Identity);
         let topology = match (faces, same(|p| p.positions)) {
             (true, true) => Topology::Constant,
             (true, false) => Topology::Homogeneous,
             (false, _) => Topology::Heterogeneous,
         };
-        let normals = self.attribute(
-            shape::NORMALS,
-            None,
-            |p| p.normals,
-            |s| s.normals.as_ref(),
-            path,
-            remarks,
-        );
-        let uvs = self.attribute(
-            shape::UVS,
-            Some([0.0; 2]),
-            |p| p.uvs,
-            |s| s.uvs.as_ref(),
-            path,
-            remarks,
-        );
+        let normals =
+            self.attribute(shape::NORMALS, None, |p| p.normals, |s| s.normals.as_ref(), path, remarks);
+        let uvs = self.attribute(shape::UVS, Some([0.0; 2]), |p| p.uvs, |s| s.uvs.as_ref(), path, remarks);
         let colours = self.attribute(
             shape::COLOURS,
             Some([1.0; 4]),
@@ -310,18 +250,9 @@ impl Builder<'_> {
         );
         Mesh {
             path: path.into(),
-            positions: self.track(
-                |p| p.positions,
-                |s, out| out.extend_from_slice(&s.positions),
-            ),
-            face_counts: self.track(
-                |p| p.face_counts,
-                |s, out| out.extend_from_slice(&s.face_counts),
-            ),
-            face_indices: self.track(
-                |p| p.face_indices,
-                |s, out| out.extend_from_slice(&s.face_indices),
-            ),
+            positions: self.track(|p| p.positions, |s, out| out.extend_from_slice(&s.positions)),
+            face_counts: self.track(|p| p.face_counts, |s, out| out.extend_from_slice(&s.face_counts)),
+            face_indices: self.track(|p| p.face_indices, |s, out| out.extend_from_slice(&s.face_indices)),
             winding: Winding::CounterClockwise,
             topology,
             normals,
@@ -345,10 +276,8 @@ impl Builder<'_> {
         let mut sets: Vec<(&str, Vec<Identity>)> = Vec::new();
         let empty = shape::identity::<i32>(&[]);
         let mut lost = 0;
-        for (i, (name, identity)) in present
-            .iter()
-            .enumerate()
-            .flat_map(|(i, p)| p.print.face_sets.iter().map(move |s| (i, s)))
+        for (i, (name, identity)) in
+            present.iter().enumerate().flat_map(|(i, p)| p.print.face_sets.iter().map(move |s| (i, s)))
         {
             if !numbers.contains_key(name.as_str()) && sets.len() == MAX_SETS {
                 lost += 1;
@@ -361,7 +290,10 @@ impl Builder<'_> {
             sets[set].1[i] = *identity;
         }
         if lost > 0 {
-            remarks.push(Remark::new(path, format!("more than {MAX_SETS} materials or groups in all frames; the others were left out")));
+            remarks.push(Remark::new(
+                path,
+                format!("more than {MAX_SETS} materials or groups in all frames; the others were left out"),
+            ));
         }
         let set = |(name, identities): (&str, Vec<Identity>)| {
             let owned = name.to_string();
@@ -370,15 +302,13 @@ impl Builder<'_> {
                     out.extend_from_slice(&set.1);
                 }
             });
-            FaceSet {
-                name: name.into(),
-                faces,
-            }
+            FaceSet { name: name.into(), faces }
         };
         sets.into_iter().map(set).collect()
     }
 
-    /// An attribute that has the same scope in all files; where it is missing, `filler`, and without one it is left out.
+    /// An attribute that has the same scope in all files; where it is missing, `filler`, and without one it
+    /// is left out.
     fn attribute<T: Plain>(
         &self,
         name: &str,
@@ -394,22 +324,14 @@ impl Builder<'_> {
         let fits = move |p: &AttributePrint| (p.scope, p.indices.is_some()) == (scope, indexed);
         let missing = present().filter(|p| !p.as_ref().is_some_and(fits)).count();
         if missing > 0 {
-            let done = if filler.is_some() {
-                "are filled there"
-            } else {
-                "were left out everywhere"
-            };
+            let done = if filler.is_some() { "are filled there" } else { "were left out everywhere" };
             remarks.push(Remark::new(
                 path,
                 format!("{missing} frames have no '{name}' values like the others; they {done}"),
             ));
             filler?;
         }
-        let wanted = Wanted {
-            values,
-            scope,
-            indexed,
-        };
+        let wanted = Wanted { values, scope, indexed };
         let elements = move |shape: &Shape| match scope {
             Scope::Constant => 1,
             Scope::Uniform => shape.face_counts.len(),
@@ -417,16 +339,13 @@ impl Builder<'_> {
             Scope::FaceVarying => shape.face_indices.len(),
         };
         // Filled values depend on the number of elements, and that on these.
-        let filled =
-            |p: &Print| p.face_counts ^ p.face_indices.rotate_left(1) ^ p.points as Identity;
+        let filled = |p: &Print| p.face_counts ^ p.face_indices.rotate_left(1) ^ p.points as Identity;
         let of = move |p: &Print| print(p).filter(|p| fits(p));
         let channel = self.track(
             |p| of(p).map_or_else(|| filled(p), |a| a.values),
             move |shape, out| match (wanted.of(shape), filler) {
                 (Some(v), _) => out.extend_from_slice(&v.values),
-                (None, Some(filler)) => {
-                    out.resize(if indexed { 1 } else { elements(shape) }, filler)
-                }
+                (None, Some(filler)) => out.resize(if indexed { 1 } else { elements(shape) }, filler),
                 (None, None) => {}
             },
         );
@@ -439,11 +358,6 @@ impl Builder<'_> {
                 },
             )
         });
-        Some(Attribute {
-            name: name.into(),
-            scope,
-            values: channel,
-            indices,
-        })
+        Some(Attribute { name: name.into(), scope, values: channel, indices })
     }
 }

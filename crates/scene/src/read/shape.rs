@@ -1,8 +1,8 @@
 //! One polygon mesh of one file, in memory: what the OBJ and PLY parsers give, and its way into the model.
 
 use crate::{
-    Attribute, Channel, Counts, FaceSet, Identity, Mesh, Node, NodeKind, Remark, Scene, Scope,
-    Topology, Winding,
+    Attribute, Channel, Counts, FaceSet, Identity, Mesh, Node, NodeKind, Remark, Scene, Scope, Topology,
+    Winding,
 };
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -34,11 +34,7 @@ pub(crate) struct Values<T> {
 impl<T> Values<T> {
     /// Plain values, one per element.
     pub fn plain(scope: Scope, values: Vec<T>) -> Values<T> {
-        Values {
-            scope,
-            values,
-            indices: None,
-        }
+        Values { scope, values, indices: None }
     }
 }
 
@@ -60,14 +56,7 @@ impl Tally {
         match self.0.get_mut(&what) {
             Some(entry) => entry.count += 1,
             None => {
-                self.0.insert(
-                    what,
-                    Entry {
-                        count: 1,
-                        first: place(),
-                        files: 1,
-                    },
-                );
+                self.0.insert(what, Entry { count: 1, first: place(), files: 1 });
             }
         }
     }
@@ -94,20 +83,9 @@ impl Tally {
     /// One remark per kind, about `node`.
     pub fn remarks(&self, node: &str) -> Vec<Remark> {
         let remark = |(what, entry): (&Cow<'static, str>, &Entry)| {
-            let many = if entry.count > 1 {
-                format!(" ({} times", entry.count)
-            } else {
-                " (once".into()
-            };
-            let files = if entry.files > 1 {
-                format!(" in {} files", entry.files)
-            } else {
-                String::new()
-            };
-            Remark::new(
-                node,
-                format!("{what}{many}{files}; first: {})", entry.first),
-            )
+            let many = if entry.count > 1 { format!(" ({} times", entry.count) } else { " (once".into() };
+            let files = if entry.files > 1 { format!(" in {} files", entry.files) } else { String::new() };
+            Remark::new(node, format!("{what}{many}{files}; first: {})", entry.first))
         };
         self.0.iter().map(remark).collect()
     }
@@ -142,7 +120,8 @@ impl<T: Plain, const N: usize> Plain for [T; N] {
     }
 }
 
-/// Identity by content. 128 bits of hash and no adversary to gain anything: a collision only holds a value too long.
+/// Identity by content. 128 bits of hash and no adversary to gain anything: a collision only holds a value
+/// too long.
 pub(crate) fn identity<T: Plain>(values: &[T]) -> Identity {
     let mut hash = Xxh3::new();
     let mut block = [0u8; 4096];
@@ -163,19 +142,12 @@ pub(crate) const BAD_FACE: &str = "faces refer to points that are not there and 
 pub(crate) const NO_FACES: &str = "there are points but no faces, so there is nothing to draw";
 
 /// Names for the shapes of a file, unique among siblings: the object's, or `fallback`.
-pub(crate) fn node_names<'a>(
-    names: impl Iterator<Item = Option<&'a str>>,
-    fallback: &str,
-) -> Vec<String> {
+pub(crate) fn node_names<'a>(names: impl Iterator<Item = Option<&'a str>>, fallback: &str) -> Vec<String> {
     let mut seen: HashMap<String, usize> = HashMap::new();
     let mut out = Vec::new();
     for name in names {
         let name = name.unwrap_or(fallback).replace('/', "_");
-        let name = if name.is_empty() {
-            "mesh".to_string()
-        } else {
-            name
-        };
+        let name = if name.is_empty() { "mesh".to_string() } else { name };
         let mut unique = name.clone();
         while seen.contains_key(&unique) {
             let number = seen.get_mut(&name).map_or(2, |n| {
@@ -192,9 +164,7 @@ pub(crate) fn node_names<'a>(
 
 /// A file name without folder and extension.
 pub(crate) fn stem(path: &std::path::Path) -> String {
-    path.file_stem()
-        .map(|s| s.to_string_lossy().into_owned())
-        .unwrap_or_else(|| "mesh".into())
+    path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_else(|| "mesh".into())
 }
 
 /// A node directly below the root that holds mesh number `mesh`.
@@ -220,28 +190,14 @@ pub(crate) fn scene(format: &'static str, nodes: Vec<Node>, meshes: Vec<Mesh>) -
         facesets: meshes.iter().map(|m| m.face_sets.len()).sum(),
         ..Counts::default()
     };
-    Scene {
-        nodes,
-        meshes,
-        format,
-        counts,
-        ..Scene::default()
-    }
+    Scene { nodes, meshes, format, counts, ..Scene::default() }
 }
 
 /// A scene in which nothing moves.
 pub(crate) fn still(format: &'static str, shapes: Vec<Shape>, fallback: &str) -> Scene {
     let names = node_names(shapes.iter().map(|s| s.name.as_deref()), fallback);
-    let nodes = names
-        .iter()
-        .enumerate()
-        .map(|(i, name)| mesh_node(name, i, 1))
-        .collect();
-    let meshes = shapes
-        .into_iter()
-        .zip(&names)
-        .map(|(shape, name)| still_mesh(shape, name))
-        .collect();
+    let nodes = names.iter().enumerate().map(|(i, name)| mesh_node(name, i, 1)).collect();
+    let meshes = shapes.into_iter().zip(&names).map(|(shape, name)| still_mesh(shape, name)).collect();
     scene(format, nodes, meshes)
 }
 
@@ -263,19 +219,12 @@ fn still_mesh(shape: Shape, name: &str) -> Mesh {
         topology: Topology::Constant,
         normals: shape.normals.map(|v| attribute(NORMALS, v)),
         uvs: shape.uvs.map(|v| attribute(UVS, v)).into_iter().collect(),
-        colours: shape
-            .colours
-            .map(|v| attribute(COLOURS, v))
-            .into_iter()
-            .collect(),
+        colours: shape.colours.map(|v| attribute(COLOURS, v)).into_iter().collect(),
         velocities: None,
         face_sets: shape
             .face_sets
             .into_iter()
-            .map(|(name, faces)| FaceSet {
-                name,
-                faces: Channel::constant(faces),
-            })
+            .map(|(name, faces)| FaceSet { name, faces: Channel::constant(faces) })
             .collect(),
         other_attributes: Vec::new(),
         is_subd: false,
@@ -297,13 +246,7 @@ mod tests {
 
     #[test]
     fn names_are_unique() {
-        let names = node_names(
-            ["a", "a", "a.2", "a", "x/y", ""]
-                .into_iter()
-                .map(Some)
-                .chain([None]),
-            "file",
-        );
+        let names = node_names(["a", "a", "a.2", "a", "x/y", ""].into_iter().map(Some).chain([None]), "file");
         let mut sorted = names.clone();
         sorted.sort();
         sorted.dedup();
@@ -333,12 +276,6 @@ mod tests {
         all.merge(&tally, "b.obj");
         let remarks = all.remarks("f");
         assert_eq!(remarks.len(), 1);
-        assert!(
-            remarks[0]
-                .what
-                .ends_with("(4 times in 2 files; first: a.obj, line 3)"),
-            "{}",
-            remarks[0]
-        );
+        assert!(remarks[0].what.ends_with("(4 times in 2 files; first: a.obj, line 3)"), "{}", remarks[0]);
     }
 }

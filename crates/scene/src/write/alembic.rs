@@ -1,11 +1,12 @@
 //! Scene → Alembic (Ogawa), as Blender, Maya and Houdini open it.
 //!
-//! The scene is walked twice: first the tree of objects and properties is planned, then sample 0 of every property is
-//! read and written, then sample 1, and so on, so that a source which decodes frame by frame decodes each frame once.
-//! Headers and groups follow when all samples are in the file; memory holds one sample and a few bytes per sample.
+//! The scene is walked twice: first the tree of objects and properties is planned, then sample 0 of every
+//! property is read and written, then sample 1, and so on, so that a source which decodes frame by frame
+//! decodes each frame once. Headers and groups follow when all samples are in the file; memory holds one
+//! sample and a few bytes per sample.
 //!
-//! Alembic turns faces clockwise: a scene that turns them the other way has its faces reversed, and with them all that
-//! belongs to face corners.
+//! Alembic turns faces clockwise: a scene that turns them the other way has its faces reversed, and with them
+//! all that belongs to face corners.
 
 mod clips;
 mod mesh;
@@ -32,29 +33,21 @@ pub type Progress<'a> = dyn FnMut(usize, usize) + 'a;
 
 /// Writes `scene` to `path`, which is replaced only when the new file is complete.
 ///
-/// Nodes without a place in the model's data (curves, cameras …) are left out, unless something that is written lies
-/// under them; then they become plain transforms. A mesh with a transform of its own becomes a transform with the mesh
-/// below it, named after it with `Shape` behind. The joints of a clip become transforms, below a group of the clip's name
-/// unless it is all there is. Remarks say what has no place in an archive.
+/// Nodes without a place in the model's data (curves, cameras …) are left out, unless something that is
+/// written lies under them; then they become plain transforms. A mesh with a transform of its own becomes a
+/// transform with the mesh below it, named after it with `Shape` behind. The joints of a clip become
+/// transforms, below a group of the clip's name unless it is all there is. Remarks say what has no place in
+/// an archive.
 pub fn write(path: &Path, scene: &Scene, progress: &mut Progress) -> Result<Vec<Remark>, Error> {
     let mut plan = Plan::new(scene);
     let mut out = Ogawa::create(path)?;
     let version = out.data(&LAYOUT.to_le_bytes())?;
     let library = out.data(&LIBRARY.to_le_bytes())?;
 
-    let total = plan
-        .leaves
-        .iter()
-        .map(|leaf| leaf.samples)
-        .max()
-        .unwrap_or(0);
+    let total = plan.leaves.iter().map(|leaf| leaf.samples).max().unwrap_or(0);
     let mut buffer = Vec::new();
     for i in 0..total {
-        for leaf in plan
-            .leaves
-            .iter_mut()
-            .filter(|l| i < l.samples && !l.at_the_end)
-        {
+        for leaf in plan.leaves.iter_mut().filter(|l| i < l.samples && !l.at_the_end) {
             leaf.write(i, &mut out, &mut buffer)?;
         }
         progress(i + 1, total);
@@ -109,10 +102,7 @@ fn write_objects(plan: &Plan, table: &mut MetaTable, out: &mut Ogawa) -> Result<
         headers.extend(hashes.iter().flat_map(|h| h.to_le_bytes()));
         group.push(out.data(&headers)?);
         top = out.group(&group)?;
-        done[index] = Some(Done {
-            reference: top,
-            hashes,
-        });
+        done[index] = Some(Done { reference: top, hashes });
     }
     Ok(top)
 }

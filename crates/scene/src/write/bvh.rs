@@ -1,5 +1,5 @@
-//! BVH: one clip and its skeleton as text. What BVH cannot say is a remark: scale, and bind rotations become part of
-//! the channels.
+//! BVH: one clip and its skeleton as text. What BVH cannot say is a remark: scale, and bind rotations become
+//! part of the channels.
 
 use super::Temporary;
 use crate::clip::{Clip, Joint, Skeleton};
@@ -16,8 +16,7 @@ pub fn write(path: &Path, skeleton: &Skeleton, clip: &Clip) -> Result<Vec<Remark
     let text = text(skeleton, clip, &mut remarks);
     let file = Temporary::create(path)?;
     let mut out = file.file();
-    out.write_all(text.as_bytes())
-        .map_err(|e| Error::io(file.target(), e))?;
+    out.write_all(text.as_bytes()).map_err(|e| Error::io(file.target(), e))?;
     file.keep()?;
     Ok(remarks)
 }
@@ -35,22 +34,18 @@ pub fn text(skeleton: &Skeleton, clip: &Clip, remarks: &mut Vec<Remark>) -> Stri
     }
     let moves = |j: usize| {
         let track = &clip.tracks[j].translation;
-        joints[j].parent.is_none()
-            || !track.is_constant()
-            || track.at(0) != joints[j].rest.translation
+        joints[j].parent.is_none() || !track.is_constant() || track.at(0) != joints[j].rest.translation
     };
     let scaled = (0..joints.len()).any(|j| {
         let track = &clip.tracks[j].scale;
         !track.is_constant() || track.at(0) != DVec3::ONE
     });
     if scaled {
-        remarks.push(Remark::new(
-            &clip.name,
-            "BVH holds no scale; it was left out",
-        ));
+        remarks.push(Remark::new(&clip.name, "BVH holds no scale; it was left out"));
     }
     let mut out = String::from("HIERARCHY\n");
-    // Joints in the order of the text; the stack holds those still to be opened, and None where a brace closes.
+    // Joints in the order of the text; the stack holds those still to be opened, and None where a brace
+    // closes.
     let mut order = Vec::with_capacity(joints.len());
     let mut stack: Vec<Option<usize>> = roots.iter().rev().map(|&root| Some(root)).collect();
     let mut depth = 0;
@@ -62,11 +57,7 @@ pub fn text(skeleton: &Skeleton, clip: &Clip, remarks: &mut Vec<Remark>) -> Stri
         };
         order.push(j);
         let joint = &joints[j];
-        let kind = if joint.parent.is_none() {
-            "ROOT"
-        } else {
-            "JOINT"
-        };
+        let kind = if joint.parent.is_none() { "ROOT" } else { "JOINT" };
         let tabs = indent(depth);
         let _ = writeln!(out, "{tabs}{kind} {}\n{tabs}{{", clean(&joint.name, j));
         depth += 1;
@@ -75,10 +66,7 @@ pub fn text(skeleton: &Skeleton, clip: &Clip, remarks: &mut Vec<Remark>) -> Stri
         let [a, b, c] = order_of(joint).map(|axis| ["X", "Y", "Z"][axis]);
         let turns = format!("{a}rotation {b}rotation {c}rotation");
         let _ = match moves(j) {
-            true => writeln!(
-                out,
-                "{tabs}CHANNELS 6 Xposition Yposition Zposition {turns}"
-            ),
+            true => writeln!(out, "{tabs}CHANNELS 6 Xposition Yposition Zposition {turns}"),
             false => writeln!(out, "{tabs}CHANNELS 3 {turns}"),
         };
         let mut ends = joint.ends.clone();
@@ -86,11 +74,7 @@ pub fn text(skeleton: &Skeleton, clip: &Clip, remarks: &mut Vec<Remark>) -> Stri
             ends.push(DVec3::ZERO);
         }
         for end in ends {
-            let _ = writeln!(
-                out,
-                "{tabs}End Site\n{tabs}{{\n{tabs}\tOFFSET {}\n{tabs}}}",
-                vector(end)
-            );
+            let _ = writeln!(out, "{tabs}End Site\n{tabs}{{\n{tabs}\tOFFSET {}\n{tabs}}}", vector(end));
         }
         stack.push(None);
         stack.extend(children[j].iter().rev().map(|&child| Some(child)));
@@ -125,16 +109,8 @@ fn indent(depth: usize) -> String {
 
 /// A name that reads back: one line, not empty, no braces.
 fn clean(name: &str, joint: usize) -> String {
-    let name: String = name
-        .chars()
-        .map(|c| {
-            if c.is_control() || c == '{' || c == '}' {
-                '_'
-            } else {
-                c
-            }
-        })
-        .collect();
+    let name: String =
+        name.chars().map(|c| if c.is_control() || c == '{' || c == '}' { '_' } else { c }).collect();
     match name.trim() {
         "" => format!("joint{joint}"),
         name => name.into(),
@@ -149,11 +125,7 @@ fn vector(v: DVec3) -> String {
 fn number(value: f64) -> String {
     let text = format!("{value:.6}");
     let text = text.trim_end_matches('0').trim_end_matches('.');
-    if text == "-0" {
-        "0".into()
-    } else {
-        text.into()
-    }
+    if text == "-0" { "0".into() } else { text.into() }
 }
 
 /// The axes in the order of a joint's channels: the file's, or z, y, x.
@@ -190,11 +162,7 @@ fn near(angles: DVec3, last: DVec3) -> DVec3 {
     let turns = |a: DVec3| a + ((last - a) / TAU).round() * TAU;
     let first = turns(angles);
     let other = turns(DVec3::new(angles.x + PI, PI - angles.y, angles.z + PI));
-    if (other - last).abs().element_sum() < (first - last).abs().element_sum() {
-        other
-    } else {
-        first
-    }
+    if (other - last).abs().element_sum() < (first - last).abs().element_sum() { other } else { first }
 }
 
 #[cfg(test)]
@@ -203,25 +171,13 @@ mod tests {
 
     #[test]
     fn angles_of_every_order_give_the_rotation_again() {
-        for order in [
-            [0, 1, 2],
-            [0, 2, 1],
-            [1, 0, 2],
-            [1, 2, 0],
-            [2, 0, 1],
-            [2, 1, 0],
-        ] {
+        for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
             let product = |angles: DVec3| {
                 let turn = |n: usize| DQuat::from_axis_angle(DVec3::AXES[order[n]], angles[n]);
                 turn(0) * turn(1) * turn(2)
             };
             let right = PI / 2.0;
-            for given in [
-                [0.3, -1.2, 2.5],
-                [-3.0, 0.1, 0.0],
-                [1.0, right, 0.4],
-                [1.0, -right, 0.4],
-            ] {
+            for given in [[0.3, -1.2, 2.5], [-3.0, 0.1, 0.0], [1.0, right, 0.4], [1.0, -right, 0.4]] {
                 let q = product(given.into());
                 let found = angles(q, order);
                 let off = product(found).dot(q).abs();

@@ -14,15 +14,9 @@ pub(crate) struct PerCorner<T> {
 impl<T: Mix + Default> PerCorner<T> {
     /// Reads `attribute` at `time`.
     pub fn read(attribute: &Attribute<T>, mesh: &Mesh, time: f64) -> Result<PerCorner<T>, Error> {
-        let mut values = Values {
-            values: Vec::new(),
-            indices: None,
-        };
+        let mut values = Values { values: Vec::new(), indices: None };
         attribute_at(attribute, mesh, time, &mut values)?;
-        Ok(PerCorner {
-            scope: attribute.scope,
-            values,
-        })
+        Ok(PerCorner { scope: attribute.scope, values })
     }
 
     /// The value at a corner of `face` that lies on `point`, or `None` where the file has too few of them.
@@ -65,10 +59,7 @@ pub(crate) struct Distinct<T, K> {
 impl<T, K: std::hash::Hash + Eq> Distinct<T, K> {
     /// Empty.
     pub fn new() -> Distinct<T, K> {
-        Distinct {
-            numbers: HashMap::new(),
-            list: Vec::new(),
-        }
+        Distinct { numbers: HashMap::new(), list: Vec::new() }
     }
     /// The number of the value that has this key.
     pub fn number(&mut self, key: K, value: T) -> u32 {
@@ -80,11 +71,7 @@ impl<T, K: std::hash::Hash + Eq> Distinct<T, K> {
 }
 
 /// For each face the number of the first face set that it is in.
-pub(crate) fn set_of_faces(
-    mesh: &Mesh,
-    faces: &Faces,
-    time: f64,
-) -> Result<Vec<Option<u32>>, Error> {
+pub(crate) fn set_of_faces(mesh: &Mesh, faces: &Faces, time: f64) -> Result<Vec<Option<u32>>, Error> {
     let mut out = vec![None; faces.counts.len()];
     let mut list = Vec::new();
     for (number, set) in mesh.face_sets.iter().enumerate() {

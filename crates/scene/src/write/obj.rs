@@ -1,5 +1,5 @@
-//! A folder of OBJ files, one per frame: all visible meshes in world space, one `o` each, with uvs, normals and
-//! materials by name.
+//! A folder of OBJ files, one per frame: all visible meshes in world space, one `o` each, with uvs, normals
+//! and materials by name.
 
 use super::Temporary;
 use super::corners::{Distinct, PerCorner, set_of_faces};
@@ -24,8 +24,8 @@ pub fn write_frame(target: &Path, scene: &Scene, time: f64) -> Result<Vec<Remark
     Ok(remarks.into_iter().collect())
 }
 
-/// Writes `folder/NAME.0001.obj` and so on, NAME being the folder's. The folder is made if it is not there; each file
-/// is complete or absent. `progress` is told how many frames of how many are done.
+/// Writes `folder/NAME.0001.obj` and so on, NAME being the folder's. The folder is made if it is not there;
+/// each file is complete or absent. `progress` is told how many frames of how many are done.
 pub fn write(
     folder: &Path,
     scene: &Scene,
@@ -33,10 +33,8 @@ pub fn write(
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<Vec<Remark>, Error> {
     std::fs::create_dir_all(folder).map_err(|e| Error::io(folder, e))?;
-    let name = folder
-        .canonicalize()
-        .ok()
-        .and_then(|p| p.file_name().map(|n| n.to_string_lossy().into_owned()));
+    let name =
+        folder.canonicalize().ok().and_then(|p| p.file_name().map(|n| n.to_string_lossy().into_owned()));
     let name = name.unwrap_or_else(|| "frame".into());
     let placed = scene.expand()?;
     let names = object_names(&placed);
@@ -52,8 +50,8 @@ pub fn write(
     Ok(remarks.into_iter().collect())
 }
 
-/// Paths as names: without the first '/', and '_' for the others, as many programs take no path here. What would be the same gets a '_' more, and
-/// what still would, a number.
+/// Paths as names: without the first '/', and '_' for the others, as many programs take no path here. What
+/// would be the same gets a '_' more, and what still would, a number.
 fn object_names(placed: &[Placed]) -> Vec<String> {
     let mut seen = HashSet::new();
     let mut more: HashMap<String, usize> = HashMap::new();
@@ -64,9 +62,7 @@ fn object_names(placed: &[Placed]) -> Vec<String> {
             name.push('_');
             while !seen.insert(name.clone()) {
                 // Counting goes on where it was, however many have the same name.
-                let number = more
-                    .entry(name.trim_end_matches(char::is_numeric).into())
-                    .or_insert(1);
+                let number = more.entry(name.trim_end_matches(char::is_numeric).into()).or_insert(1);
                 *number += 1;
                 name.truncate(name.trim_end_matches(char::is_numeric).len());
                 name.push_str(&number.to_string());
@@ -91,10 +87,7 @@ impl Frame {
         let mut text = std::mem::take(&mut self.text);
         text.clear();
         text.push_str("# meshreel\n");
-        *self = Frame {
-            text,
-            ..Frame::default()
-        };
+        *self = Frame { text, ..Frame::default() };
     }
 
     /// All that is visible at a time.
@@ -121,8 +114,7 @@ impl Frame {
     fn keep(&self, target: &Path) -> Result<(), Error> {
         let file = Temporary::create(target)?;
         let mut out = file.file();
-        out.write_all(self.text.as_bytes())
-            .map_err(|e| Error::io(file.target(), e))?;
+        out.write_all(self.text.as_bytes()).map_err(|e| Error::io(file.target(), e))?;
         file.keep()
     }
 
@@ -141,35 +133,20 @@ impl Frame {
         faces_at(mesh, time, &mut faces)?;
         let usable = usable(&faces, positions.len());
         if usable.broken > 0 {
-            remarks.insert(Remark::new(
-                path,
-                "faces that refer to points that are not there were left out",
-            ));
+            remarks.insert(Remark::new(path, "faces that refer to points that are not there were left out"));
         }
         if mesh.uvs.len() > 1 {
-            remarks.insert(Remark::new(
-                path,
-                "OBJ holds one uv set; the others were left out",
-            ));
+            remarks.insert(Remark::new(path, "OBJ holds one uv set; the others were left out"));
         }
         if !mesh.numbers.is_empty() || mesh.velocities.is_some() {
-            remarks.insert(Remark::new(
-                path,
-                "OBJ holds no attributes; they were left out",
-            ));
+            remarks.insert(Remark::new(path, "OBJ holds no attributes; they were left out"));
         }
-        let colours = mesh
-            .colours
-            .first()
-            .map(|a| PerCorner::read(a, mesh, time))
-            .transpose()?;
+        let colours = mesh.colours.first().map(|a| PerCorner::read(a, mesh, time)).transpose()?;
         let colours = colours.filter(|c| {
             let whole = !c.splits() && mesh.colours.len() == 1;
             if !whole {
-                remarks.insert(Remark::new(
-                    path,
-                    "OBJ holds one colour per point; other colours were left out",
-                ));
+                remarks
+                    .insert(Remark::new(path, "OBJ holds one colour per point; other colours were left out"));
             }
             !c.splits()
         });
@@ -185,16 +162,8 @@ impl Frame {
         }
 
         // Values per corner of the usable faces, each distinct one written once.
-        let uvs = mesh
-            .uvs
-            .first()
-            .map(|a| PerCorner::read(a, mesh, time))
-            .transpose()?;
-        let normals = mesh
-            .normals
-            .as_ref()
-            .map(|a| PerCorner::read(a, mesh, time))
-            .transpose()?;
+        let uvs = mesh.uvs.first().map(|a| PerCorner::read(a, mesh, time)).transpose()?;
+        let normals = mesh.normals.as_ref().map(|a| PerCorner::read(a, mesh, time)).transpose()?;
         let mut uv_list: Distinct<[f32; 2], [u32; 2]> = Distinct::new();
         let mut normal_list: Distinct<[f32; 3], [u32; 3]> = Distinct::new();
         let mut uv_corners = Vec::new();
@@ -203,15 +172,11 @@ impl Frame {
             for corner in first..first + count {
                 let point = faces.indices[corner as usize] as usize;
                 if let Some(uvs) = &uvs {
-                    let value = uvs
-                        .at(point, face as usize, corner as usize)
-                        .unwrap_or_default();
+                    let value = uvs.at(point, face as usize, corner as usize).unwrap_or_default();
                     uv_corners.push(uv_list.number(value.map(f32::to_bits), value));
                 }
                 if let Some(normals) = &normals {
-                    let value = normals
-                        .at(point, face as usize, corner as usize)
-                        .unwrap_or_default();
+                    let value = normals.at(point, face as usize, corner as usize).unwrap_or_default();
                     normal_corners.push(normal_list.number(value.map(f32::to_bits), value));
                 }
             }
@@ -263,16 +228,9 @@ impl Frame {
 /// Cofactors of the linear part: turns normals right under any scale, also where there is no inverse.
 fn normal_matrix(m: &DMat4) -> DMat3 {
     let m = DMat3::from_mat4(*m);
-    let cofactors = DMat3::from_cols(
-        m.y_axis.cross(m.z_axis),
-        m.z_axis.cross(m.x_axis),
-        m.x_axis.cross(m.y_axis),
-    );
-    if m.determinant() < 0.0 {
-        -cofactors
-    } else {
-        cofactors
-    }
+    let cofactors =
+        DMat3::from_cols(m.y_axis.cross(m.z_axis), m.z_axis.cross(m.x_axis), m.x_axis.cross(m.y_axis));
+    if m.determinant() < 0.0 { -cofactors } else { cofactors }
 }
 
 /// Shortest digits that give the same f32 back.
@@ -280,11 +238,7 @@ fn line(out: &mut String, keyword: &str, values: &[f32]) {
     out.push_str(keyword);
     for &v in values {
         let plain = v == 0.0 || (1e-5..1e9).contains(&v.abs()) || !v.is_finite();
-        let _ = if plain {
-            write!(out, " {v}")
-        } else {
-            write!(out, " {v:e}")
-        };
+        let _ = if plain { write!(out, " {v}") } else { write!(out, " {v:e}") };
     }
     out.push('\n');
 }

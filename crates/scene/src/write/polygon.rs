@@ -13,10 +13,7 @@ pub(crate) struct Usable {
 
 /// Looks at every face once.
 pub(crate) fn usable(faces: &Faces, points: usize) -> Usable {
-    let mut out = Usable {
-        list: Vec::with_capacity(faces.counts.len()),
-        broken: 0,
-    };
+    let mut out = Usable { list: Vec::with_capacity(faces.counts.len()), broken: 0 };
     let mut first = 0usize;
     for (number, &count) in faces.counts.iter().enumerate() {
         let count = count.max(0) as usize;
@@ -44,20 +41,15 @@ pub(crate) fn triangulate(points: &[[f32; 3]], mut emit: impl FnMut([u32; 3])) {
     let n = points.len();
     let at = |i: usize| DVec3::from_array(points[i].map(f64::from));
     // Newell's normal: the sum over edges; its length is twice the area.
-    let normal: DVec3 = (0..n)
-        .map(|i| (at(i) - at(0)).cross(at((i + 1) % n) - at(0)))
-        .sum();
-    let plane = normal
-        .try_normalize()
-        .filter(|_| (4..=MOST_CORNERS).contains(&n));
+    let normal: DVec3 = (0..n).map(|i| (at(i) - at(0)).cross(at((i + 1) % n) - at(0))).sum();
+    let plane = normal.try_normalize().filter(|_| (4..=MOST_CORNERS).contains(&n));
     let Some(normal) = plane else {
         (1..n.saturating_sub(1)).for_each(|i| emit([0, i as u32, i as u32 + 1]));
         return;
     };
     let (x, y) = normal.any_orthonormal_pair();
-    let flat: Vec<DVec2> = (0..n)
-        .map(|i| DVec2::new((at(i) - at(0)).dot(x), (at(i) - at(0)).dot(y)))
-        .collect();
+    let flat: Vec<DVec2> =
+        (0..n).map(|i| DVec2::new((at(i) - at(0)).dot(x), (at(i) - at(0)).dot(y))).collect();
     let turn = |a: u32, b: u32, c: u32| {
         (flat[b as usize] - flat[a as usize]).perp_dot(flat[c as usize] - flat[a as usize])
     };
@@ -69,18 +61,16 @@ pub(crate) fn triangulate(points: &[[f32; 3]], mut emit: impl FnMut([u32; 3])) {
             let (a, b, c) = corner(i);
             let inside = |p: u32| {
                 let other = ![a, b, c].contains(&p)
-                    && ![a, b, c]
-                        .iter()
-                        .any(|&q| flat[q as usize] == flat[p as usize]);
+                    && ![a, b, c].iter().any(|&q| flat[q as usize] == flat[p as usize]);
                 other && turn(a, b, p) >= 0.0 && turn(b, c, p) >= 0.0 && turn(c, a, p) >= 0.0
             };
             turn(a, b, c) > 0.0 && !left.iter().any(|&p| inside(p))
         };
-        // A quad that is convex takes its shorter diagonal; else the first ear, or, where there is none, any corner.
+        // A quad that is convex takes its shorter diagonal; else the first ear, or, where there is none, any
+        // corner.
         let ear = if m == 4 && (0..4).all(is_ear) {
-            let cut = |i: usize| {
-                at(left[(i + 3) % 4] as usize).distance_squared(at(left[(i + 1) % 4] as usize))
-            };
+            let cut =
+                |i: usize| at(left[(i + 3) % 4] as usize).distance_squared(at(left[(i + 1) % 4] as usize));
             usize::from(cut(0) >= cut(1))
         } else {
             (0..m).find(|&i| is_ear(i)).unwrap_or(0)
@@ -109,14 +99,7 @@ mod tests {
 
     #[test]
     fn concave_faces_keep_their_area() {
-        let l = [
-            [0., 0., 0.],
-            [2., 0., 0.],
-            [2., 1., 0.],
-            [1., 1., 0.],
-            [1., 2., 0.],
-            [0., 2., 0.],
-        ];
+        let l = [[0., 0., 0.], [2., 0., 0.], [2., 1., 0.], [1., 1., 0.], [1., 2., 0.], [0., 2., 0.]];
         for shift in 0..6 {
             let mut l = l;
             l.rotate_left(shift);
@@ -146,13 +129,7 @@ mod tests {
             });
             assert_eq!(count, points.len() - 2);
         }
-        let bow = [
-            [0., 0., 0.],
-            [1., 1., 0.],
-            [1., 0., 0.],
-            [0., 1., 0.],
-            [0.5, 3., 0.],
-        ];
+        let bow = [[0., 0., 0.], [1., 1., 0.], [1., 0., 0.], [0., 1., 0.], [0.5, 3., 0.]];
         let mut count = 0;
         triangulate(&bow, |_| count += 1);
         assert_eq!(count, 3);
@@ -160,10 +137,7 @@ mod tests {
 
     #[test]
     fn broken_faces_are_counted() {
-        let faces = Faces {
-            counts: vec![3, -1, 2, 3, 4],
-            indices: vec![0, 1, 2, 0, 1, 0, 1, 9, 0],
-        };
+        let faces = Faces { counts: vec![3, -1, 2, 3, 4], indices: vec![0, 1, 2, 0, 1, 0, 1, 9, 0] };
         let usable = usable(&faces, 3);
         assert_eq!(usable.list, [(0, 0, 3)]);
         assert_eq!(usable.broken, 2);

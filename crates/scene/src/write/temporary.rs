@@ -1,4 +1,5 @@
-//! A file that takes its name when it is complete: whoever looks at the target finds the old one or the whole new one.
+//! A file that takes its name when it is complete: whoever looks at the target finds the old one or the whole
+//! new one.
 
 use crate::Error;
 use std::fs::File;
@@ -30,7 +31,8 @@ impl Temporary {
     /// Makes it the target, once its bytes are on the disk.
     pub fn keep(self) -> Result<(), Error> {
         let target = self.target().to_path_buf();
-        // The name itself is safe only with its folder; where that cannot be synced, nothing is lost but that.
+        // The name itself is safe only with its folder; where that cannot be synced, nothing is lost but
+        // that.
         let _ = self.0.publish().map_err(|e| Error::io(&target, e))?;
         Ok(())
     }
@@ -56,13 +58,7 @@ mod tests {
         kept.keep().unwrap();
         assert_eq!(std::fs::read(&target).unwrap(), b"new");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
-        assert!(matches!(
-            Temporary::create(folder.path()),
-            Err(Error::Io { .. })
-        ));
-        assert!(matches!(
-            Temporary::create(&folder.path().join("no/b.abc")),
-            Err(Error::Io { .. })
-        ));
+        assert!(matches!(Temporary::create(folder.path()), Err(Error::Io { .. })));
+        assert!(matches!(Temporary::create(&folder.path().join("no/b.abc")), Err(Error::Io { .. })));
     }
 }

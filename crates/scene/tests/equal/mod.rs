@@ -12,13 +12,10 @@ pub struct Difference {
     pub samples: usize,
 }
 
-/// Compares trees (instances expanded), meshes with all their attributes, transforms and visibility.
-/// `order`: children must come in the same order too.
+/// Compares trees (instances expanded), meshes with all their attributes, transforms and visibility. `order`:
+/// children must come in the same order too.
 pub fn scenes(a: &Scene, b: &Scene, order: bool) -> Difference {
-    let mut d = Difference {
-        found: Vec::new(),
-        samples: 0,
-    };
+    let mut d = Difference { found: Vec::new(), samples: 0 };
     let (mut x, mut y) = (a.expand().unwrap(), b.expand().unwrap());
     if !order {
         x.sort_by(|a, b| a.path.cmp(&b.path));
@@ -26,49 +23,22 @@ pub fn scenes(a: &Scene, b: &Scene, order: bool) -> Difference {
     }
     let paths = |list: &[Placed]| list.iter().map(|p| p.path.clone()).collect::<Vec<_>>();
     if paths(&x) != paths(&y) {
-        d.found
-            .push(format!("trees: {:?} and {:?}", paths(&x), paths(&y)));
+        d.found.push(format!("trees: {:?} and {:?}", paths(&x), paths(&y)));
         return d;
     }
     for (p, q) in x.iter().zip(&y) {
         let (n, m) = (&a.nodes[p.node], &b.nodes[q.node]);
         d.check(&p.path, "kind", &n.kind, &m.kind);
-        d.option(
-            &p.path,
-            "visibility",
-            &n.visibility,
-            &m.visibility,
-            Difference::channel,
-        );
-        d.option(
-            &p.path,
-            "transform",
-            &n.transform,
-            &m.transform,
-            |d, path, what, t, u| {
-                d.channel(path, what, &t.matrix, &u.matrix);
-                // Absent means true.
-                if t.inherits.as_ref().is_some_and(|c| !all(c))
-                    || u.inherits.as_ref().is_some_and(|c| !all(c))
-                {
-                    d.option(
-                        path,
-                        "inherits",
-                        &t.inherits,
-                        &u.inherits,
-                        Difference::channel,
-                    );
-                }
-            },
-        );
+        d.option(&p.path, "visibility", &n.visibility, &m.visibility, Difference::channel);
+        d.option(&p.path, "transform", &n.transform, &m.transform, |d, path, what, t, u| {
+            d.channel(path, what, &t.matrix, &u.matrix);
+            // Absent means true.
+            if t.inherits.as_ref().is_some_and(|c| !all(c)) || u.inherits.as_ref().is_some_and(|c| !all(c)) {
+                d.option(path, "inherits", &t.inherits, &u.inherits, Difference::channel);
+            }
+        });
         let mesh = |s: &'_ Scene, id: Option<usize>| id.map(|id| s.meshes[id].clone());
-        d.option(
-            &p.path,
-            "mesh",
-            &mesh(a, n.mesh),
-            &mesh(b, m.mesh),
-            Difference::mesh,
-        );
+        d.option(&p.path, "mesh", &mesh(a, n.mesh), &mesh(b, m.mesh), Difference::mesh);
     }
     d
 }
@@ -99,9 +69,7 @@ impl Difference {
         match (a, b) {
             (Some(a), Some(b)) => compare(self, path, what, a, b),
             (None, None) => {}
-            _ => self
-                .found
-                .push(format!("{path}: {what} in one only ({})", a.is_some())),
+            _ => self.found.push(format!("{path}: {what} in one only ({})", a.is_some())),
         }
     }
 
@@ -112,13 +80,7 @@ impl Difference {
         self.channel(path, "positions", &a.positions, &b.positions);
         self.channel(path, "face counts", &a.face_counts, &b.face_counts);
         self.channel(path, "face indices", &a.face_indices, &b.face_indices);
-        self.option(
-            path,
-            "velocities",
-            &a.velocities,
-            &b.velocities,
-            Self::channel,
-        );
+        self.option(path, "velocities", &a.velocities, &b.velocities, Self::channel);
         self.option(path, "normals", &a.normals, &b.normals, Self::attribute);
         self.list(path, "uvs", &a.uvs, &b.uvs);
         self.list(path, "colours", &a.colours, &b.colours);
@@ -144,18 +106,11 @@ impl Difference {
         b: &[Attribute<[f32; N]>],
     ) {
         self.check(path, what, &a.len(), &b.len());
-        self.check(
-            path,
-            "first",
-            &a.first().map(|x| &x.name),
-            &b.first().map(|x| &x.name),
-        );
+        self.check(path, "first", &a.first().map(|x| &x.name), &b.first().map(|x| &x.name));
         for x in a {
             match b.iter().find(|y| y.name == x.name) {
                 Some(y) => self.attribute(path, what, x, y),
-                None => self
-                    .found
-                    .push(format!("{path}: {what} {} in one only", x.name)),
+                None => self.found.push(format!("{path}: {what} {} in one only", x.name)),
             }
         }
     }
@@ -182,8 +137,7 @@ impl Difference {
                 self.samples += 1;
                 if !same || (own.time(i) - other.time(i)).abs() > 1e-9 {
                     let (x, y) = (x.len(), y.len());
-                    self.found
-                        .push(format!("{path}: {what} {i} differ ({x} and {y} elements)"));
+                    self.found.push(format!("{path}: {what} {i} differ ({x} and {y} elements)"));
                     return;
                 }
             }
@@ -204,11 +158,7 @@ impl Difference {
         let (mut x, mut y) = (Vec::new(), Vec::new());
         for i in 0..a.len().min(b.len()) {
             if (a.time(i) - b.time(i)).abs() > 1e-9 {
-                self.found.push(format!(
-                    "{path}: {what} {i} at {} and {}",
-                    a.time(i),
-                    b.time(i)
-                ));
+                self.found.push(format!("{path}: {what} {i} at {} and {}", a.time(i), b.time(i)));
                 return;
             }
             a.read(i, &mut x).unwrap();
@@ -216,17 +166,12 @@ impl Difference {
             self.samples += 1;
             // As text, not-a-number equals itself.
             if x != y && format!("{x:?}") != format!("{y:?}") {
-                self.found.push(format!(
-                    "{path}: {what} {i} differ ({} and {} values)",
-                    x.len(),
-                    y.len()
-                ));
+                self.found.push(format!("{path}: {what} {i} differ ({} and {} values)", x.len(), y.len()));
                 return;
             }
             let same = |c: &Channel<T>| i > 0 && c.identity(i) == c.identity(i - 1);
             if same(a) != same(b) {
-                self.found
-                    .push(format!("{path}: {what} {i}: identities disagree"));
+                self.found.push(format!("{path}: {what} {i}: identities disagree"));
                 return;
             }
         }

@@ -36,25 +36,17 @@ impl Maker {
         self.binary.resize(self.binary.len().next_multiple_of(4), 0);
         let start = self.binary.len();
         self.binary.extend_from_slice(bytes);
-        self.push(
-            "bufferViews",
-            json!({"buffer": 0, "byteOffset": start, "byteLength": bytes.len()}),
-        )
+        self.push("bufferViews", json!({"buffer": 0, "byteOffset": start, "byteLength": bytes.len()}))
     }
 
     pub fn accessor(&mut self, bytes: &[u8], component: u32, kind: &str, count: usize) -> usize {
         let view = self.view(bytes);
-        let json =
-            json!({"bufferView": view, "componentType": component, "type": kind, "count": count});
+        let json = json!({"bufferView": view, "componentType": component, "type": kind, "count": count});
         self.push("accessors", json)
     }
 
     pub fn floats<const N: usize>(&mut self, values: &[[f32; N]]) -> usize {
-        let bytes: Vec<u8> = values
-            .iter()
-            .flatten()
-            .flat_map(|v| v.to_le_bytes())
-            .collect();
+        let bytes: Vec<u8> = values.iter().flatten().flat_map(|v| v.to_le_bytes()).collect();
         let kind = match N {
             1 => "SCALAR",
             2 => "VEC2",
@@ -99,10 +91,7 @@ impl Maker {
         let keys: Vec<[f32; 1]> = keys.iter().map(|k| [*k]).collect();
         let (input, output) = (self.floats(&keys), self.floats(values));
         if self.json["animations"].as_array().unwrap().is_empty() {
-            self.push(
-                "animations",
-                json!({"name": "act", "channels": [], "samplers": []}),
-            );
+            self.push("animations", json!({"name": "act", "channels": [], "samplers": []}));
         }
         let list = self.json["animations"].as_array_mut().unwrap();
         let animation = list.last_mut().unwrap();
@@ -208,17 +197,9 @@ pub fn walk(scene: &Scene) -> Result<(), Error> {
 pub fn animated() -> Maker {
     let mut maker = Maker::new();
     let joints = maker.accessor(&[0, 1, 0, 0, 1, 0, 0, 0, 1, 1, 0, 0], 5121, "VEC4", 3);
-    let weights = maker.floats(&[
-        [0.5f32, 0.5, 0.0, 0.0],
-        [1.0, 0.0, 0.0, 0.0],
-        [0.25, 0.75, 0.0, 0.0],
-    ]);
+    let weights = maker.floats(&[[0.5f32, 0.5, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0], [0.25, 0.75, 0.0, 0.0]]);
     let normals = maker.floats(&[[0.0f32, 0.0, 1.0]; 3]);
-    let mesh = maker.triangle(&[
-        ("JOINTS_0", joints),
-        ("WEIGHTS_0", weights),
-        ("NORMAL", normals),
-    ]);
+    let mesh = maker.triangle(&[("JOINTS_0", joints), ("WEIGHTS_0", weights), ("NORMAL", normals)]);
     let target = maker.floats(&[[0.0, 0.0, 1.0]; 3]);
     maker.json["meshes"][mesh]["primitives"][0]["targets"] = json!([{"POSITION": target}]);
     let root = maker.node(None, json!({"name": "root"}));
@@ -233,23 +214,11 @@ pub fn animated() -> Maker {
     let bind = maker.floats(&matrices);
     let skin = maker.skin(&[root, tip]);
     maker.json["skins"][skin]["inverseBindMatrices"] = json!(bind);
-    let body = maker.node(
-        None,
-        json!({"name": "body", "mesh": mesh, "skin": skin, "translation": [9, 9, 9]}),
-    );
+    let body =
+        maker.node(None, json!({"name": "body", "mesh": mesh, "skin": skin, "translation": [9, 9, 9]}));
     let keys = [0.0f32, 1.0 / 30.0, 2.0 / 30.0];
-    maker.channel(
-        root,
-        "translation",
-        "LINEAR",
-        &keys,
-        &[[0.0; 3], [1.0, 0.0, 0.0], [2.0, 0.0, 0.0]],
-    );
-    let turn = [
-        [0.0f32, 0.0, 0.0, 1.0],
-        [0.0, 0.0, 0.6, 0.8],
-        [0.0, 0.0, 0.8, 0.6],
-    ];
+    maker.channel(root, "translation", "LINEAR", &keys, &[[0.0; 3], [1.0, 0.0, 0.0], [2.0, 0.0, 0.0]]);
+    let turn = [[0.0f32, 0.0, 0.0, 1.0], [0.0, 0.0, 0.6, 0.8], [0.0, 0.0, 0.8, 0.6]];
     maker.channel(tip, "rotation", "LINEAR", &keys, &turn);
     maker.channel(body, "weights", "LINEAR", &keys, &[[0.0f32], [1.0], [0.0]]);
     maker

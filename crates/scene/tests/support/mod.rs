@@ -20,10 +20,7 @@ impl Glb {
     pub fn open(path: &Path) -> Glb {
         let bytes = std::fs::read(path).unwrap();
         let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;
-        assert_eq!(
-            (&bytes[..4], word(4), word(8)),
-            (&b"glTF"[..], 2, bytes.len())
-        );
+        assert_eq!((&bytes[..4], word(4), word(8)), (&b"glTF"[..], 2, bytes.len()));
         assert_eq!(&bytes[16..20], b"JSON");
         let json_end = 20 + word(12);
         assert!(json_end.is_multiple_of(4));
@@ -73,26 +70,16 @@ impl Glb {
         let mut out = vec![0.0; count * width];
         if let Some(view) = accessor.get("bufferView") {
             let view = view.as_u64().unwrap() as usize;
-            out.iter_mut()
-                .enumerate()
-                .for_each(|(i, v)| *v = value(self.view(view, size, i)));
+            out.iter_mut().enumerate().for_each(|(i, v)| *v = value(self.view(view, size, i)));
         }
         if let Some(sparse) = accessor.get("sparse") {
             let (indices, values) = (&sparse["indices"], &sparse["values"]);
             for i in 0..number(sparse, "count") {
-                let wide = if number(indices, "componentType") == 5123 {
-                    2
-                } else {
-                    4
-                };
+                let wide = if number(indices, "componentType") == 5123 { 2 } else { 4 };
                 let bytes = self.view(number(indices, "bufferView"), wide, i);
-                let at = bytes
-                    .iter()
-                    .rev()
-                    .fold(0, |all, b| all << 8 | usize::from(*b));
+                let at = bytes.iter().rev().fold(0, |all, b| all << 8 | usize::from(*b));
                 for k in 0..width {
-                    out[at * width + k] =
-                        value(self.view(number(values, "bufferView"), size, i * width + k));
+                    out[at * width + k] = value(self.view(number(values, "bufferView"), size, i * width + k));
                 }
             }
         }
@@ -112,49 +99,26 @@ impl Glb {
         let width = values.len() / keys.len();
         let at = |key: usize| values[key * width..(key + 1) * width].to_vec();
         let key = keys.partition_point(|k| *k <= f64::from(time)).max(1) - 1;
-        if sampler["interpolation"] == "STEP"
-            || key + 1 == keys.len()
-            || f64::from(time) <= keys[key]
-        {
+        if sampler["interpolation"] == "STEP" || key + 1 == keys.len() || f64::from(time) <= keys[key] {
             return Some(at(key));
         }
         let f = (f64::from(time) - keys[key]) / (keys[key + 1] - keys[key]);
         if path == "rotation" {
             let rotation = |key| DQuat::from_slice(&at(key)).normalize();
-            return Some(
-                rotation(key)
-                    .slerp(rotation(key + 1), f)
-                    .to_array()
-                    .to_vec(),
-            );
+            return Some(rotation(key).slerp(rotation(key + 1), f).to_array().to_vec());
         }
-        Some(
-            at(key)
-                .iter()
-                .zip(at(key + 1))
-                .map(|(a, b)| a + (b - a) * f)
-                .collect(),
-        )
+        Some(at(key).iter().zip(at(key + 1)).map(|(a, b)| a + (b - a) * f).collect())
     }
 
     fn local(&self, node: usize, time: f32) -> DMat4 {
         let get = |path: &str, default: &[f64]| {
-            let own = self.json["nodes"][node].get(path).map(|v| {
-                v.as_array()
-                    .unwrap()
-                    .iter()
-                    .map(|n| n.as_f64().unwrap())
-                    .collect()
-            });
-            self.animated(node, path, time)
-                .or(own)
-                .unwrap_or(default.to_vec())
+            let own = self.json["nodes"][node]
+                .get(path)
+                .map(|v| v.as_array().unwrap().iter().map(|n| n.as_f64().unwrap()).collect());
+            self.animated(node, path, time).or(own).unwrap_or(default.to_vec())
         };
-        let (t, r, s) = (
-            get("translation", &[0.0; 3]),
-            get("rotation", &[0.0, 0.0, 0.0, 1.0]),
-            get("scale", &[1.0; 3]),
-        );
+        let (t, r, s) =
+            (get("translation", &[0.0; 3]), get("rotation", &[0.0, 0.0, 0.0, 1.0]), get("scale", &[1.0; 3]));
         DMat4::from_scale_rotation_translation(
             DVec3::new(s[0], s[1], s[2]),
             DQuat::from_xyzw(r[0], r[1], r[2], r[3]).normalize(),
@@ -182,15 +146,13 @@ impl Glb {
     /// The matrix of each joint of a skin: world · inverse bind.
     fn skin(&self, skin: usize, time: f32) -> Vec<DMat4> {
         let (skin, world) = (&self.json["skins"][skin], self.world(time));
-        let inverse = skin
-            .get("inverseBindMatrices")
-            .map(|a| self.read(a.as_u64().unwrap() as usize).0);
+        let inverse = skin.get("inverseBindMatrices").map(|a| self.read(a.as_u64().unwrap() as usize).0);
         let joints = skin["joints"].as_array().unwrap().iter().enumerate();
         joints
             .map(|(i, joint)| {
-                let inverse = inverse.as_ref().map_or(DMat4::IDENTITY, |all| {
-                    DMat4::from_cols_slice(&all[16 * i..16 * i + 16])
-                });
+                let inverse = inverse
+                    .as_ref()
+                    .map_or(DMat4::IDENTITY, |all| DMat4::from_cols_slice(&all[16 * i..16 * i + 16]));
                 world[joint.as_u64().unwrap() as usize] * inverse
             })
             .collect()
@@ -206,26 +168,13 @@ impl Glb {
         while let Some((node, parent)) = stack.pop() {
             let matrix = parent * self.local(node, time);
             let json = &self.json["nodes"][node];
-            for child in json
-                .get("children")
-                .and_then(Value::as_array)
-                .into_iter()
-                .flatten()
-            {
+            for child in json.get("children").and_then(Value::as_array).into_iter().flatten() {
                 stack.push((child.as_u64().unwrap() as usize, matrix));
             }
             if json.get("mesh").is_some() && matrix.x_axis.length() > 0.0 {
                 let weights = self.animated(node, "weights", time).unwrap_or_default();
-                let skin = json
-                    .get("skin")
-                    .map(|s| self.skin(s.as_u64().unwrap() as usize, time));
-                self.mesh(
-                    number(json, "mesh"),
-                    &weights,
-                    &matrix,
-                    skin.as_deref(),
-                    &mut out,
-                );
+                let skin = json.get("skin").map(|s| self.skin(s.as_u64().unwrap() as usize, time));
+                self.mesh(number(json, "mesh"), &weights, &matrix, skin.as_deref(), &mut out);
             }
         }
         out
@@ -246,17 +195,9 @@ impl Glb {
             let (mut positions, _) = self.read(number(&primitive["attributes"], "POSITION"));
             let targets = primitive.get("targets").and_then(Value::as_array);
             assert_eq!(targets.map_or(0, Vec::len), weights.len());
-            for (target, weight) in targets
-                .into_iter()
-                .flatten()
-                .zip(weights)
-                .filter(|t| *t.1 != 0.0)
-            {
+            for (target, weight) in targets.into_iter().flatten().zip(weights).filter(|t| *t.1 != 0.0) {
                 let deltas = self.read(number(target, "POSITION")).0;
-                positions
-                    .iter_mut()
-                    .zip(deltas)
-                    .for_each(|(p, d)| *p += weight * d);
+                positions.iter_mut().zip(deltas).for_each(|(p, d)| *p += weight * d);
             }
             let bound = skin.map(|skin| {
                 let read = |name: &str| self.read(number(&primitive["attributes"], name)).0;
@@ -273,11 +214,7 @@ impl Glb {
                 }
             };
             let indices = self.read(indices.as_u64().unwrap() as usize).0;
-            out.extend(
-                indices
-                    .chunks_exact(3)
-                    .map(|t| [point(t[0]), point(t[1]), point(t[2])]),
-            );
+            out.extend(indices.chunks_exact(3).map(|t| [point(t[0]), point(t[1]), point(t[2])]));
         }
     }
 }

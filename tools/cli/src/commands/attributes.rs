@@ -47,13 +47,7 @@ pub fn text(all: &[AttributeInfo], most: usize) -> String {
             n => format!(" and {} more", n - 1),
         };
         let node = a.nodes.first().map_or(String::new(), |n| one_line(n));
-        vec![
-            one_line(&a.name),
-            node + &more,
-            a.of.to_owned(),
-            a.groups.to_string(),
-            a.components.to_string(),
-        ]
+        vec![one_line(&a.name), node + &more, a.of.to_owned(), a.groups.to_string(), a.components.to_string()]
     };
     let mut rows: Vec<Vec<String>> = all.iter().take(most).map(row).collect();
     if all.len() > most {
@@ -61,9 +55,6 @@ pub fn text(all: &[AttributeInfo], most: usize) -> String {
     }
     match rows.is_empty() {
         true => String::new(),
-        false => table(
-            &["attribute", "<node", "<of", "groups", "numbers each"],
-            &rows,
-        ),
+        false => table(&["attribute", "<node", "<of", "groups", "numbers each"], &rows),
     }
 }

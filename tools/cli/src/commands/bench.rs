@@ -1,16 +1,14 @@
-//! `meshreel bench`: how fast this machine decodes a file, stage by stage, on one core, with what a plain copy of the
-//! memory and plain decompression of the same blocks take beside it.
+//! `meshreel bench`: how fast this machine decodes a file, stage by stage, on one core, with what a plain
+//! copy of the memory and plain decompression of the same blocks take beside it.
 //!
-//! The common measure is megabytes per second of raw positions: 12 bytes per source point and frame. What a stage really
-//! reads or writes is smaller or larger; frames per second say how many can be played.
+//! The common measure is megabytes per second of raw positions: 12 bytes per source point and frame. What a
+//! stage really reads or writes is smaller or larger; frames per second say how many can be played.
 
 use super::poses::{self, Speed, best};
 use crate::cli::BenchArgs;
 use crate::output::{Failure, Output, one_line, table};
 use crate::{inputs, units};
-use meshreel::{
-    Command, Event, FrameDecoder, FrameView, Limits, Options, Pace, Player, Reel, Statistics,
-};
+use meshreel::{Command, Event, FrameDecoder, FrameView, Limits, Options, Pace, Player, Reel, Statistics};
 use meshreel_codec::block::Decompressor;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -44,10 +42,7 @@ pub fn run(arguments: &BenchArgs, output: Output) -> Result<ExitCode, Failure> {
     let limits = limits(!arguments.no_attributes);
     let reel = Reel::from_source(bytes.clone(), &limits).map_err(in_file)?;
     let budget = Duration::from_secs_f64(arguments.seconds.max(0.01));
-    let mut report = Bench::new(&reel, bytes)
-        .map_err(in_file)?
-        .measure(budget)
-        .map_err(in_file)?;
+    let mut report = Bench::new(&reel, bytes).map_err(in_file)?.measure(budget).map_err(in_file)?;
     report.clips = poses::measure(&reel, budget)?;
     let name = arguments.file.display().to_string();
     output.result(&report.json(&name), false, || report.text(&name))?;
@@ -56,10 +51,7 @@ pub fn run(arguments: &BenchArgs, output: Output) -> Result<ExitCode, Failure> {
 
 /// What a file may ask for, with or without animated attributes.
 pub fn limits(attributes: bool) -> Limits {
-    Limits {
-        attributes,
-        ..Limits::default()
-    }
+    Limits { attributes, ..Limits::default() }
 }
 
 /// What the stages share.
@@ -94,10 +86,7 @@ impl<'a> Bench<'a> {
             decoder.decode(frame)?;
             let meshes = 0..reel.description().meshes.len();
             let of = |m| decoder.mesh(m);
-            points += meshes
-                .clone()
-                .map(|m| u64::from(of(m).source_points()))
-                .sum::<u64>();
+            points += meshes.clone().map(|m| u64::from(of(m).source_points())).sum::<u64>();
             vertices = vertices.max(meshes.map(|m| of(m).vertex_count()).sum());
         }
         Ok(Bench {
@@ -143,15 +132,9 @@ impl<'a> Bench<'a> {
                 });
                 stage("plain block decompression", unpacked?);
             }
-            stage(
-                "decode, forward",
-                best(budget, || self.decode((0..frames).collect()))?,
-            );
+            stage("decode, forward", best(budget, || self.decode((0..frames).collect()))?);
             let jumps: Vec<usize> = (0..frames).map(|f| f * 617 % frames).collect();
-            stage(
-                "decode, jumping",
-                best(budget, || self.decode(jumps.clone()))?,
-            );
+            stage("decode, jumping", best(budget, || self.decode(jumps.clone()))?);
             for (name, rate) in [("played forward", 1.0), ("played backward", -1.0)] {
                 let passes = (0..PASSES).map(|_| self.played(rate));
                 let seconds = passes.collect::<Result<Vec<f64>, _>>()?;
@@ -160,18 +143,11 @@ impl<'a> Bench<'a> {
             stage("positions to f32", best(budget, || self.positions(frames))?);
             stage("interpolated to f32", self.interpolated(budget, frames)?);
         }
-        Ok(Report {
-            frames,
-            points: self.points,
-            stages,
-            clips: Vec::new(),
-        })
+        Ok(Report { frames, points: self.points, stages, clips: Vec::new() })
     }
 
     fn decode(&mut self, order: Vec<usize>) -> Result<(), meshreel::Error> {
-        order
-            .into_iter()
-            .try_for_each(|frame| self.decoder.decode(frame))
+        order.into_iter().try_for_each(|frame| self.decoder.decode(frame))
     }
 
     /// Seconds that a player spends decoding when it plays all of it from one end to the other.
@@ -259,10 +235,7 @@ impl Report {
 
     fn per_second(&self, seconds: f64) -> (f64, f64) {
         let seconds = seconds.max(1e-9);
-        (
-            self.raw_bytes() as f64 / 1e6 / seconds,
-            self.frames as f64 / seconds,
-        )
+        (self.raw_bytes() as f64 / 1e6 / seconds, self.frames as f64 / seconds)
     }
 
     fn json(&self, name: &str) -> Value {
@@ -296,10 +269,7 @@ impl Report {
                 one_line(name),
                 self.frames,
                 units::bytes(self.raw_bytes()),
-                table(
-                    &["stage", "MB/s of raw positions", "ms per frame", "frames/s"],
-                    &rows
-                )
+                table(&["stage", "MB/s of raw positions", "ms per frame", "frames/s"], &rows)
             ),
         };
         if !self.clips.is_empty() {

@@ -186,10 +186,7 @@ impl Kinds {
             (self.animated, "free"),
         ];
         let there = all.iter().filter(|(n, _)| *n > 0);
-        there
-            .map(|(n, what)| format!("{n} {what}"))
-            .collect::<Vec<_>>()
-            .join(", ")
+        there.map(|(n, what)| format!("{n} {what}")).collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -228,10 +225,7 @@ pub fn infos(reel: &Reel) -> Result<Vec<ClipInfo>, Failure> {
             layers,
             scalars: clip.scalar_tracks().iter().map(scalar_info).collect(),
             markers: (clip.markers().iter())
-                .map(|m| MarkerInfo {
-                    name: m.name.clone(),
-                    time: m.time,
-                })
+                .map(|m| MarkerInfo { name: m.name.clone(), time: m.time })
                 .collect(),
         };
         if let Some(stored) = clip.stored() {
@@ -267,11 +261,7 @@ fn nodes(reel: &Reel) -> Result<Option<ClipInfo>, Failure> {
     };
     let (samples, bytes) = (reel.frame_count(), nodes.bytes as usize);
     let start = reel.frames().first().map_or(0.0, |frame| frame.time);
-    let kinds = |moves: usize| Kinds {
-        default: nodes.count - moves,
-        animated: moves,
-        ..Kinds::default()
-    };
+    let kinds = |moves: usize| Kinds { default: nodes.count - moves, animated: moves, ..Kinds::default() };
     Ok(Some(ClipInfo {
         name: "nodes".into(),
         skeleton: String::new(),
@@ -355,17 +345,8 @@ pub fn info_table(clips: &[ClipInfo]) -> String {
         })
         .collect();
     if !layers.is_empty() {
-        let head = [
-            "clip",
-            "<layer",
-            "joints",
-            "samples",
-            "fps",
-            "stripped",
-            "header",
-            "<tiers",
-            "bits/value",
-        ];
+        let head =
+            ["clip", "<layer", "joints", "samples", "fps", "stripped", "header", "<tiers", "bits/value"];
         out.push_str(&table(&head, &layers));
     }
     out
@@ -418,9 +399,7 @@ pub fn tried_table(clips: &[ClipReport]) -> String {
                 one_line(&clip.name),
                 tried.codec.name().into(),
                 tried.bytes.map_or("–".into(), units::bytes),
-                tried
-                    .bytes
-                    .map_or("–".into(), |_| units::short(tried.max_error)),
+                tried.bytes.map_or("–".into(), |_| units::short(tried.max_error)),
                 count(0),
                 count(1),
                 format!("{:.3} s", tried.seconds),
@@ -434,16 +413,7 @@ pub fn tried_table(clips: &[ClipReport]) -> String {
             ]);
         }
     }
-    let head = [
-        "clip",
-        "<codec",
-        "bytes",
-        "max error",
-        "samples",
-        "keys",
-        "time",
-        "<choice",
-    ];
+    let head = ["clip", "<codec", "bytes", "max error", "samples", "keys", "time", "<choice"];
     table(&head, &rows)
 }
 
@@ -486,8 +456,5 @@ pub fn source_table(clips: &[SourceInfo]) -> String {
             ]
         })
         .collect();
-    table(
-        &["clip", "joints", "samples", "fps", "duration", "raw"],
-        &rows,
-    )
+    table(&["clip", "joints", "samples", "fps", "duration", "raw"], &rows)
 }

@@ -15,9 +15,9 @@ use meshreel_codec::block::Format;
 use meshreel_codec::clip::curve::Knots;
 use meshreel_compile::clip::Strip;
 use meshreel_compile::{
-    Between, ClipChoice, CodecChoice, CurveChoice, JointOverride, LayerChoice, LocalRule,
-    MeshOverride, MeshReport, MethodChoice, Options, PartsChoice, Preset, Report, RigChoice,
-    Tolerance, TransformForm, Tried,
+    Between, ClipChoice, CodecChoice, CurveChoice, JointOverride, LayerChoice, LocalRule, MeshOverride,
+    MeshReport, MethodChoice, Options, PartsChoice, Preset, Report, RigChoice, Tolerance, TransformForm,
+    Tried,
 };
 use meshreel_scene::Unit;
 use meshreel_scene::sample;
@@ -105,19 +105,10 @@ impl Job {
     }
 
     /// The same, as one of many.
-    fn compile_one(
-        &self,
-        inputs: &[PathBuf],
-        target: &Path,
-        files: Option<&Files>,
-    ) -> Result<Done, Failure> {
+    fn compile_one(&self, inputs: &[PathBuf], target: &Path, files: Option<&Files>) -> Result<Done, Failure> {
         let start = Instant::now();
         let watch = Watch::start();
-        let name = target
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
+        let name = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let progress = match files {
             Some(files) => files.next(&name),
             None => Progress::new(self.output, &name),
@@ -125,10 +116,7 @@ impl Job {
         progress.wait("open");
         let (scene, remarks) = inputs::open(inputs, &self.input)?;
         let seconds = start.elapsed().as_secs_f64();
-        self.output.detail(&format!(
-            "{name}: opened in {seconds:.2} s, {} nodes",
-            scene.nodes.len()
-        ));
+        self.output.detail(&format!("{name}: opened in {seconds:.2} s, {} nodes", scene.nodes.len()));
         let content = &self.wanted.content;
         let unit = content.unit.map(unit_of).or(scene.unit);
         let options = compile_options(&self.wanted, unit)?;
@@ -136,19 +124,13 @@ impl Job {
             std::fs::create_dir_all(folder).map_err(|e| Failure::io(folder, &e))?;
         }
         progress.wait("analyse");
-        let report = meshreel_compile::compile(
-            &scene,
-            remarks,
-            target,
-            &options,
-            &meshreel_check::reopen,
-            &progress,
-        )
-        .map_err(|error| {
-            let failure = Failure::from(error);
-            self.output.remarks(&failure.remarks);
-            failure.or_at(&inputs[0])
-        })?;
+        let report =
+            meshreel_compile::compile(&scene, remarks, target, &options, &meshreel_check::reopen, &progress)
+                .map_err(|error| {
+                    let failure = Failure::from(error);
+                    self.output.remarks(&failure.remarks);
+                    failure.or_at(&inputs[0])
+                })?;
         drop(progress);
         self.output.remarks(&report.remarks);
         Ok(Done {
@@ -166,9 +148,7 @@ impl Job {
 impl Done {
     /// Bytes that count: all but the source map.
     pub fn counted_bytes(&self) -> u64 {
-        self.report
-            .file_bytes
-            .saturating_sub(self.report.source_map_bytes)
+        self.report.file_bytes.saturating_sub(self.report.source_map_bytes)
     }
 
     /// The object of PROMISE.md §5.
@@ -245,11 +225,8 @@ impl Done {
             value["between_worst"] = json!(between.after);
         }
         if self.explain {
-            value["passes"] = report
-                .passes
-                .iter()
-                .map(|(pass, what)| json!({ "pass": pass, "what": what }))
-                .collect();
+            value["passes"] =
+                report.passes.iter().map(|(pass, what)| json!({ "pass": pass, "what": what })).collect();
             value["tree"] = json!(report.tree);
             value["advice"] = json!(advice::of_report(report));
         }
@@ -260,12 +237,7 @@ impl Done {
         let report = &self.report;
         let mut out = String::new();
         if self.explain {
-            let width = report
-                .passes
-                .iter()
-                .map(|(pass, _)| pass.len())
-                .max()
-                .unwrap_or(0);
+            let width = report.passes.iter().map(|(pass, _)| pass.len()).max().unwrap_or(0);
             out.push_str("passes\n");
             for (pass, what) in &report.passes {
                 out.push_str(&format!("  {pass:<width$}  {}\n", one_line(what)));
@@ -323,11 +295,7 @@ impl Done {
         if let Some(between) = report.between.as_ref().filter(|between| between.added > 0) {
             out.push_str(&added(between, report.frames));
         }
-        let most = if job.output.flags.verbose {
-            usize::MAX
-        } else {
-            SHOWN_MESHES
-        };
+        let most = if job.output.flags.verbose { usize::MAX } else { SHOWN_MESHES };
         // The largest first: that is where a smaller file can come from.
         let mut meshes: Vec<_> = report.meshes.iter().collect();
         meshes.sort_by_key(|mesh| std::cmp::Reverse(mesh.bytes));
@@ -347,22 +315,11 @@ impl Done {
             })
             .collect();
         if meshes.len() > most {
-            rows.push(vec![format!(
-                "… and {} more; --verbose shows all",
-                meshes.len() - most
-            )]);
+            rows.push(vec![format!("… and {} more; --verbose shows all", meshes.len() - most)]);
         }
         if !rows.is_empty() {
             out.push_str(&table(
-                &[
-                    "mesh",
-                    "<method",
-                    "vertices",
-                    "tolerance",
-                    "max error",
-                    "bytes",
-                    "bits/point/frame",
-                ],
+                &["mesh", "<method", "vertices", "tolerance", "max error", "bytes", "bits/point/frame"],
                 &rows,
             ));
         }
@@ -392,16 +349,7 @@ impl Done {
             })
             .collect();
         if !rows.is_empty() {
-            let head = [
-                "clip",
-                "joints",
-                "samples",
-                "<codec",
-                "tolerance",
-                "max error",
-                "bytes",
-                "ratio",
-            ];
+            let head = ["clip", "joints", "samples", "<codec", "tolerance", "max error", "bytes", "ratio"];
             out.push_str(&table(&head, &rows));
         }
         out
@@ -410,12 +358,7 @@ impl Done {
 
 /// What is said of frames that the source does not have.
 fn added(between: &Between, frames: usize) -> String {
-    let Between {
-        added,
-        before,
-        after,
-        ..
-    } = between;
+    let Between { added, before, after, .. } = between;
     let own = frames.saturating_sub(*added);
     format!(
         "{added} frames added to the source's {own}: without them players would be up to {} tolerances off between frames, now up to {} (--between off leaves them out)\n",
@@ -425,11 +368,7 @@ fn added(between: &Between, frames: usize) -> String {
 }
 
 /// Compiles every input into `directory`; a failure is said and the next one is tried.
-fn each_for_itself(
-    job: &Job,
-    inputs: &[PathBuf],
-    directory: Option<&Path>,
-) -> Result<ExitCode, Failure> {
+fn each_for_itself(job: &Job, inputs: &[PathBuf], directory: Option<&Path>) -> Result<ExitCode, Failure> {
     let target_of = |input: &Path| match directory {
         Some(directory) => directory.join(reel_name(input)),
         None => targets::beside(input),
@@ -466,10 +405,7 @@ fn each_for_itself(
                     units::count(done.report.frames as u64),
                     units::bytes(done.source_bytes),
                     units::bytes(done.counted_bytes()),
-                    format!(
-                        "{}:1",
-                        units::short(ratio(done.report.raw_bytes, done.counted_bytes()))
-                    ),
+                    format!("{}:1", units::short(ratio(done.report.raw_bytes, done.counted_bytes()))),
                     format!("{:.2} s", done.seconds),
                 ]);
                 let mut value = done.json();
@@ -481,8 +417,7 @@ fn each_for_itself(
                 let failure = failure.or_at(input);
                 files.say(&format!("error: {}", failure.line()));
                 rows.push(vec![input.display().to_string(), "failed".into()]);
-                results
-                    .push(json!({ "input": input.display().to_string(), "error": failure.json() }));
+                results.push(json!({ "input": input.display().to_string(), "error": failure.json() }));
             }
         }
     }
@@ -507,10 +442,7 @@ fn each_for_itself(
             rows.truncate(SHOWN_FILES);
             rows.push(vec!["… --verbose shows all".into()]);
         }
-        let mut text = table(
-            &["file", "frames", "source", "reel", "ratio", "time"],
-            &rows,
-        );
+        let mut text = table(&["file", "frames", "source", "reel", "ratio", "time"], &rows);
         text.push_str(&format!(
             "{} of {} files compiled, {} in {seconds:.2} s\n",
             inputs.len() - failed,
@@ -524,10 +456,7 @@ fn each_for_itself(
 
 /// Refuses to write over an input, or under the name of one.
 fn check_target(target: &Path, inputs: &[PathBuf]) -> Result<(), Failure> {
-    let extension = target
-        .extension()
-        .and_then(|e| e.to_str())
-        .unwrap_or_default();
+    let extension = target.extension().and_then(|e| e.to_str()).unwrap_or_default();
     if INPUT_EXTENSIONS.contains(&extension.to_ascii_lowercase().as_str()) {
         return Err(Failure::usage(format!(
             "{}: the output is a .reel; to convert a .reel back use 'meshreel extract'",
@@ -537,14 +466,8 @@ fn check_target(target: &Path, inputs: &[PathBuf]) -> Result<(), Failure> {
     let Ok(real) = target.canonicalize() else {
         return Ok(());
     };
-    match inputs
-        .iter()
-        .any(|input| input.canonicalize().is_ok_and(|input| input == real))
-    {
-        true => Err(Failure::usage(format!(
-            "{}: is an input and the output",
-            target.display()
-        ))),
+    match inputs.iter().any(|input| input.canonicalize().is_ok_and(|input| input == real)) {
+        true => Err(Failure::usage(format!("{}: is an input and the output", target.display()))),
         false => Ok(()),
     }
 }
@@ -552,11 +475,7 @@ fn check_target(target: &Path, inputs: &[PathBuf]) -> Result<(), Failure> {
 /// The compiler's options of what the user said of files of a length unit.
 pub fn compile_options(file: &OptionsFile, unit: Option<Unit>) -> Result<Options, Failure> {
     let content = &file.content;
-    let mut options = Options {
-        strict: content.strict,
-        dry_run: content.dry_run,
-        ..Options::default()
-    };
+    let mut options = Options { strict: content.strict, dry_run: content.dry_run, ..Options::default() };
     let tolerance_of = |tolerance| tolerance_of(tolerance, unit);
     if let Some(angle) = content.normal_tolerance {
         options.normal_tolerance = angle.0;
@@ -686,12 +605,8 @@ fn unit_of(name: UnitName) -> Unit {
 fn clip_choice(file: &OptionsFile, unit: Option<Unit>) -> Result<ClipChoice, Failure> {
     let curve = &file.curve;
     let local = LocalRule {
-        tolerances: [
-            curve.rotation_tolerance,
-            curve.translation_tolerance,
-            curve.scale_tolerance,
-        ]
-        .map(|t| t.map(|t| t.0)),
+        tolerances: [curve.rotation_tolerance, curve.translation_tolerance, curve.scale_tolerance]
+            .map(|t| t.map(|t| t.0)),
         adaptive: curve.adaptive.unwrap_or(false),
     };
     Ok(ClipChoice {
@@ -748,9 +663,7 @@ fn tolerance_of(tolerance: units::Tolerance, unit: Option<Unit>) -> Result<Toler
     Ok(match (tolerance, unit) {
         (units::Tolerance::Absolute(length), _) => Tolerance::Absolute(length),
         (units::Tolerance::Percent(percent), _) => Tolerance::Relative(percent / 100.0),
-        (units::Tolerance::Metres(length), Some(unit)) => {
-            Tolerance::Absolute(length / unit.metres())
-        }
+        (units::Tolerance::Metres(length), Some(unit)) => Tolerance::Absolute(length / unit.metres()),
         (units::Tolerance::Metres(_), None) => {
             return Err(Failure::usage(format!(
                 "a tolerance of {tolerance} needs a unit to be told in, and the input names none: give it with --unit, or a tolerance in percent"
@@ -794,11 +707,7 @@ fn normals_decide(meshes: &[MeshReport]) -> String {
     let then: f64 = tried().map(|(bytes, part)| part * bytes as f64).sum();
     let larger = match bytes {
         0 => "lets them be coarser".into(),
-        _ => format!(
-            "makes about {} of these {}",
-            units::bytes(then.round() as u64),
-            units::bytes(bytes)
-        ),
+        _ => format!("makes about {} of these {}", units::bytes(then.round() as u64), units::bytes(bytes)),
     };
     format!(
         "normals within {}° keep positions of {which} {} × finer than the tolerance asks, as takes the fewest bytes; --normal-tolerance {} {larger}\n",
@@ -831,17 +740,8 @@ fn methods_table(meshes: &[MeshReport]) -> String {
             ]);
         }
     }
-    let head = [
-        "mesh",
-        "<method",
-        "<from",
-        "parts",
-        "bones",
-        "points with residual",
-        "about",
-        "time",
-        "<choice",
-    ];
+    let head =
+        ["mesh", "<method", "<from", "parts", "bones", "points with residual", "about", "time", "<choice"];
     match rows.is_empty() {
         true => String::new(),
         false => table(&head, &rows),
@@ -875,10 +775,7 @@ mod tests {
         let mut file = OptionsFile::default();
         file.content.tolerance.push("5mm".parse().unwrap());
         let of = |unit| Ok::<_, Failure>(compile_options(&file, unit)?.tolerance);
-        assert_eq!(
-            of(Some(Unit::Centimetre)).unwrap(),
-            Tolerance::Absolute(0.5)
-        );
+        assert_eq!(of(Some(Unit::Centimetre)).unwrap(), Tolerance::Absolute(0.5));
         assert_eq!(of(Some(Unit::Metre)).unwrap(), Tolerance::Absolute(0.005));
         assert!(of(None).unwrap_err().what.contains("--unit"));
     }

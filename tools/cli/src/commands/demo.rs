@@ -1,4 +1,5 @@
-//! `meshreel demo`: compiles, verifies and extracts bundled real files, prints a table and draws contact sheets.
+//! `meshreel demo`: compiles, verifies and extracts bundled real files, prints a table and draws contact
+//! sheets.
 
 use super::compile::{Done, Job};
 use super::extract::Kind;
@@ -52,8 +53,7 @@ pub fn run(arguments: &DemoArgs, output: Output) -> Result<ExitCode, Failure> {
                 let failure = failure.or_at(file);
                 say(&format!("error: {}", failure.line()));
                 rows.push(vec![name_of(file), "failed".into()]);
-                results
-                    .push(json!({ "input": file.display().to_string(), "error": failure.json() }));
+                results.push(json!({ "input": file.display().to_string(), "error": failure.json() }));
             }
         }
     }
@@ -104,11 +104,7 @@ fn one(file: &Path, arguments: &DemoArgs, output: Output) -> Result<Shown, Failu
             ..output.flags
         },
     };
-    let job = Job {
-        input: InputOptions::default(),
-        wanted,
-        output: quiet,
-    };
+    let job = Job { input: InputOptions::default(), wanted, output: quiet };
     let paths = [file.to_path_buf()];
     let done = job.compile(&paths, &reel_path)?;
     let progress = Progress::new(output, &name);
@@ -197,23 +193,14 @@ fn draw_sheet(
         .collect();
     let report = &done.report;
     let (_, max_error) = verified.worst();
-    let triangles: u64 = reel
-        .description()
-        .meshes
-        .iter()
-        .map(|m| u64::from(m.indices) / 3)
-        .sum();
+    let triangles: u64 = reel.description().meshes.iter().map(|m| u64::from(m.indices) / 3).sum();
     Ok(compose(Sheet {
         title: name_of(file),
         subtitle: format!(
             "{} frames · {} {}, {} triangles · source {} → reel {} · raw {}, ratio {}:1 · max error {}",
             report.frames,
             units::count(report.meshes.len() as u64),
-            if report.meshes.len() == 1 {
-                "mesh"
-            } else {
-                "meshes"
-            },
+            if report.meshes.len() == 1 { "mesh" } else { "meshes" },
             units::count(triangles),
             units::bytes(inputs::file_bytes(&[file.to_path_buf()])),
             units::bytes(done.counted_bytes()),
@@ -240,14 +227,11 @@ fn spread(frames: usize, count: usize) -> Vec<usize> {
 }
 
 fn name_of(file: &Path) -> String {
-    file.file_stem()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned()
+    file.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// The `.abc` files of the directory that was asked for, else the bundled ones: beside the sources this binary was
-/// built from, or below the current directory.
+/// The `.abc` files of the directory that was asked for, else the bundled ones: beside the sources this
+/// binary was built from, or below the current directory.
 fn find_inputs(asked: Option<&Path>) -> Result<Vec<PathBuf>, Failure> {
     let Some(directory) = asked else {
         let places = [
@@ -271,17 +255,11 @@ fn find_inputs(asked: Option<&Path>) -> Result<Vec<PathBuf>, Failure> {
     let mut files: Vec<PathBuf> = entries
         .flatten()
         .map(|entry| entry.path())
-        .filter(|path| {
-            path.extension()
-                .is_some_and(|e| e.eq_ignore_ascii_case("abc"))
-        })
+        .filter(|path| path.extension().is_some_and(|e| e.eq_ignore_ascii_case("abc")))
         .collect();
     files.sort();
     match files.is_empty() {
-        true => Err(Failure::usage(format!(
-            "{}: has no .abc files",
-            directory.display()
-        ))),
+        true => Err(Failure::usage(format!("{}: has no .abc files", directory.display()))),
         false => Ok(files),
     }
 }

@@ -26,12 +26,7 @@ pub fn run(arguments: &ExtractArgs, output: Output) -> Result<ExitCode, Failure>
         ));
     }
     let reel = Reel::open(&arguments.file, &Limits::default())?;
-    let name = arguments
-        .output
-        .file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned();
+    let name = arguments.output.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let progress = Progress::new(output, &name);
     let asked = arguments.bones.unwrap_or(Bones::Auto);
     if asked == Bones::Skins && kind != Kind::Glb {
@@ -141,22 +136,18 @@ impl Kind {
         if text.ends_with('/') || text.ends_with(std::path::MAIN_SEPARATOR) || path.is_dir() {
             return Ok(Kind::ObjSequence);
         }
-        let extension = path
-            .extension()
-            .and_then(|e| e.to_str())
-            .unwrap_or_default();
+        let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
         let usage = |what: String| Err(Failure::usage(format!("{}: {what}", path.display())));
         match extension.to_ascii_lowercase().as_str() {
             "abc" => Ok(Kind::Alembic),
             "glb" => Ok(Kind::Glb),
             "bvh" => Ok(Kind::Bvh),
             "obj" => Ok(Kind::Obj),
-            later @ ("gltf" | "usd" | "usda" | "usdc") => usage(format!(
-                "writing .{later}: {NOT_BUILT}; give .abc, .glb, .bvh or a directory"
-            )),
+            later @ ("gltf" | "usd" | "usda" | "usdc") => {
+                usage(format!("writing .{later}: {NOT_BUILT}; give .abc, .glb, .bvh or a directory"))
+            }
             _ => usage(
-                "give a name that ends in .abc, .glb, .bvh or .obj, or a directory (ending in /)"
-                    .into(),
+                "give a name that ends in .abc, .glb, .bvh or .obj, or a directory (ending in /)".into(),
             ),
         }
     }
@@ -179,8 +170,7 @@ impl Kind {
         times: &[f64],
         progress: &Progress,
     ) -> Result<Vec<Remark>, Failure> {
-        let mut step =
-            |done: usize, total: usize| progress.step("write frames", done as u64, total as u64);
+        let mut step = |done: usize, total: usize| progress.step("write frames", done as u64, total as u64);
         let remarks = match self {
             Kind::Alembic => write::alembic::write(path, scene, &mut step)?,
             Kind::Glb => write::glb::write(path, scene, times, &mut step)?,
@@ -202,18 +192,13 @@ fn obj(
     let clips = scene.clips.len();
     if scene.meshes.is_empty() {
         let what = match clips {
-            0 => "there is no mesh in the file, and an .obj holds nothing else; give .abc or .glb"
-                .into(),
+            0 => "there is no mesh in the file, and an .obj holds nothing else; give .abc or .glb".into(),
             _ => format!(
                 "there is no mesh in the file but {}, which an .obj cannot hold; give .abc, .glb or .bvh",
                 units::number(clips, "clip")
             ),
         };
-        return Err(Failure::new(
-            Class::Unsupported,
-            what,
-            Some(path.display().to_string()),
-        ));
+        return Err(Failure::new(Class::Unsupported, what, Some(path.display().to_string())));
     }
     let mut remarks = match (kind, times) {
         (Kind::Obj, [time]) => write::obj::write_frame(path, scene, *time)?,
@@ -277,9 +262,8 @@ fn bvh(path: &Path, scene: &Scene) -> Result<Vec<Remark>, Failure> {
     }
     if !scene.meshes.is_empty() {
         let meshes = units::number(scene.meshes.len(), "mesh");
-        let what = format!(
-            "a .bvh holds a clip and nothing else: {meshes} left out, which .abc and .glb hold"
-        );
+        let what =
+            format!("a .bvh holds a clip and nothing else: {meshes} left out, which .abc and .glb hold");
         remarks.push(Remark::new(&clip.name, what));
     }
     if !clip.scalars.is_empty() || !clip.markers.is_empty() {

@@ -1,4 +1,5 @@
-//! `meshreel plot --faces`: which faces a surface has over time, and how far that of the file is from that of the source.
+//! `meshreel plot --faces`: which faces a surface has over time, and how far that of the file is from that of
+//! the source.
 
 use super::parts::colour;
 use crate::output::{Failure, Output};
@@ -14,12 +15,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 /// Draws the first frame, the last, and two between.
-pub fn draw(
-    reel: &Reel,
-    scene: &Scene,
-    target: &Path,
-    output: Output,
-) -> Result<ExitCode, Failure> {
+pub fn draw(reel: &Reel, scene: &Scene, target: &Path, output: Output) -> Result<ExitCode, Failure> {
     let placed = scene.expand()?;
     let mut world = World::new(scene, &placed)?;
     let mut decoder = FrameDecoder::new(reel)?;
@@ -55,9 +51,7 @@ pub fn draw(
                     let mesh = scene.nodes[placed[i].node].mesh.map(|m| &scene.meshes[m]);
                     let matrix = world.matrix[i];
                     match mesh {
-                        Some(mesh) => {
-                            meshreel_check::distances(mesh, time, &matrix, &own.positions)?
-                        }
+                        Some(mesh) => meshreel_check::distances(mesh, time, &matrix, &own.positions)?,
                         None => Vec::new(),
                     }
                 }
@@ -72,8 +66,7 @@ pub fn draw(
         }
         for mesh in &source {
             let surface = &mesh.surface;
-            out.source
-                .push(coloured(&surface.positions, &surface.triangles));
+            out.source.push(coloured(&surface.positions, &surface.triangles));
         }
         out.note = format!("at most {:.0} % of it", 100.0 * worst);
         farthest = farthest.max(worst);

@@ -13,7 +13,8 @@ use serde_json::json;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Draws the first frame, one in between, and the last: above what is drawn, below only what is left out, in red.
+/// Draws the first frame, one in between, and the last: above what is drawn, below only what is left out, in
+/// red.
 pub fn draw(reel: &Reel, target: &Path, output: Output) -> Result<ExitCode, Failure> {
     let mut any = false;
     for mesh in 0..reel.description().meshes.len() {
@@ -27,11 +28,7 @@ pub fn draw(reel: &Reel, target: &Path, output: Output) -> Result<ExitCode, Fail
     let last = reel.frame_count() - 1;
     let frames = [0, last / 2, last];
     let mut decoder = FrameDecoder::new(reel)?;
-    let mut grid = Grid {
-        rows: vec![Vec::new(), Vec::new()],
-        heads: Vec::new(),
-        size: TILE,
-    };
+    let mut grid = Grid { rows: vec![Vec::new(), Vec::new()], heads: Vec::new(), size: TILE };
     let mut counts = Vec::new();
     for frame in frames {
         decoder.decode(frame)?;
@@ -40,11 +37,7 @@ pub fn draw(reel: &Reel, target: &Path, output: Output) -> Result<ExitCode, Fail
         let (drawn, left) = (count(&shown), count(&hidden));
         grid.heads.push([
             format!("frame {frame}, {:.2} s", reel.time(frame)),
-            format!(
-                "{} triangles drawn, {} left out",
-                units::count(drawn as u64),
-                units::count(left as u64)
-            ),
+            format!("{} triangles drawn, {} left out", units::count(drawn as u64), units::count(left as u64)),
         ]);
         grid.rows[0].push(shown);
         grid.rows[1].push(hidden);
@@ -58,11 +51,7 @@ pub fn draw(reel: &Reel, target: &Path, output: Output) -> Result<ExitCode, Fail
 }
 
 /// Everything that is shown: what is drawn of it, and what is not.
-fn surfaces(
-    reel: &Reel,
-    decoder: &FrameDecoder,
-    frame: usize,
-) -> Result<[Vec<Surface>; 2], Failure> {
+fn surfaces(reel: &Reel, decoder: &FrameDecoder, frame: usize) -> Result<[Vec<Surface>; 2], Failure> {
     let mut out = [Vec::new(), Vec::new()];
     let mut positions = Vec::new();
     for (node, record) in reel.description().nodes.iter().enumerate() {
@@ -74,21 +63,14 @@ fn surfaces(
         view.positions_into(&mut positions)?;
         let world = decoder.world(node);
         let ranges: Vec<Range> = view.drawn([frame as u32; 2], None).collect();
-        let inside = |i: u32| {
-            ranges
-                .iter()
-                .any(|r| (r.first..r.first + r.count).contains(&i))
-        };
+        let inside = |i: u32| ranges.iter().any(|r| (r.first..r.first + r.count).contains(&i));
         let all = (0u32..).zip(view.drawn_indices().as_chunks::<3>().0);
         let (shown, hidden): (Vec<_>, Vec<_>) = all.partition(|(t, _)| inside(3 * t));
         for (out, (triangles, colour)) in
             (out.iter_mut()).zip([(shown, clay()), (hidden, to_linear([214, 60, 48]))])
         {
             out.push(Surface {
-                positions: positions
-                    .chunks_exact(3)
-                    .map(|p| apply(&world, p))
-                    .collect(),
+                positions: positions.chunks_exact(3).map(|p| apply(&world, p)).collect(),
                 triangles: triangles.iter().map(|t| *t.1).collect(),
                 colours: vec![colour],
             });

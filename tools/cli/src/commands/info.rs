@@ -23,11 +23,7 @@ const MEASURED_BYTES: u64 = 64 << 20;
 
 /// Runs the verb.
 pub fn run(arguments: &InfoArgs, output: Output) -> Result<ExitCode, Failure> {
-    let wanted = Wanted {
-        tree: arguments.tree,
-        streams: arguments.streams,
-        frames: arguments.frames,
-    };
+    let wanted = Wanted { tree: arguments.tree, streams: arguments.streams, frames: arguments.frames };
     if inputs::is_reel(&arguments.file) {
         let reel = Reel::open(&arguments.file, &Limits::default())?;
         let info = ReelInfo::new(&reel, wanted)?;
@@ -179,7 +175,8 @@ struct MeshInfo {
     topology: &'static str,
     materials: Vec<String>,
     source_map: bool,
-    /// Promised in the world; where it is in several places, of that with the smallest. None where it is in none.
+    /// Promised in the world; where it is in several places, of that with the smallest. None where it is in
+    /// none.
     tolerance: Option<f64>,
     /// All but the source map; none where that was not measured.
     bytes: Option<u64>,
@@ -197,13 +194,9 @@ impl MeshInfo {
     fn kept(&self) -> String {
         let heights = if self.heights { " of heights" } else { "" };
         let grid = self.grid.map(|[w, h]| format!(", grid {w} × {h}{heights}"));
-        let moves = self
-            .moves
-            .map(|[a, b]| format!(", moves in frames {a} to {b}"));
+        let moves = self.moves.map(|[a, b]| format!(", moves in frames {a} to {b}"));
         let remeshed = self.remeshed.then(|| ", re-meshed".into());
-        let rest = [grid, remeshed, moves]
-            .map(Option::unwrap_or_default)
-            .concat();
+        let rest = [grid, remeshed, moves].map(Option::unwrap_or_default).concat();
         format!("{}{rest}", self.method)
     }
 }
@@ -237,8 +230,7 @@ impl ReelInfo {
         let start = frames.first().map_or(0.0, |frame| frame.time);
         let file_bytes = reel.file_bytes();
         let source_map = reel.chunk_bytes(kind::SOURCE_MAP);
-        let known = [kind::DESCRIPTION, kind::CONNECTIVITY, kind::VALUES]
-            .map(|kind| reel.chunk_bytes(kind));
+        let known = [kind::DESCRIPTION, kind::CONNECTIVITY, kind::VALUES].map(|kind| reel.chunk_bytes(kind));
         let frame_bytes = reel.frame_bytes();
         let attribute_bytes = reel.chunk_bytes(kind::ATTRIBUTES);
         let clip_bytes = [kind::SKELETON, kind::CLIP, kind::LAYERS, kind::PIECES]
@@ -263,9 +255,7 @@ impl ReelInfo {
                 .filter_map(|line| line.split_once('='))
                 .map(|(key, value)| (key.trim().to_string(), value.trim().to_string()))
                 .collect(),
-            unit: ["m", "cm", "mm", "in"]
-                .get(usize::from(description.unit).wrapping_sub(1))
-                .copied(),
+            unit: ["m", "cm", "mm", "in"].get(usize::from(description.unit).wrapping_sub(1)).copied(),
             fps: (description.fps > 0.0).then_some(description.fps),
             period: (description.period > 0.0).then_some(description.period),
             frames: frames.len(),
@@ -301,11 +291,7 @@ impl ReelInfo {
                     .saturating_sub(source_map),
             },
             decoder_memory_bytes: reel.memory(),
-            nodes: description
-                .nodes
-                .iter()
-                .map(|node| node_info(node, frames.len()))
-                .collect(),
+            nodes: description.nodes.iter().map(|node| node_info(node, frames.len())).collect(),
             meshes,
             advice: advice_on(reel, sizes.as_deref()),
             clips: super::clip::infos(reel)?,
@@ -322,14 +308,7 @@ impl ReelInfo {
         let mut field = |name: &str, value: String| {
             let _ = writeln!(out, "  {name:<12}{value}");
         };
-        field(
-            "kind",
-            format!(
-                "reel, format version {}, by {}",
-                self.version,
-                one_line(&self.generator)
-            ),
-        );
+        field("kind", format!("reel, format version {}, by {}", self.version, one_line(&self.generator)));
         field(
             "size",
             format!(
@@ -354,19 +333,13 @@ impl ReelInfo {
         );
         if self.bytes.attributes > 0 {
             let apart = units::bytes(self.bytes.attributes);
-            field(
-                "apart",
-                format!("{apart} of animated attributes, beside the frames"),
-            );
+            field("apart", format!("{apart} of animated attributes, beside the frames"));
         }
         if self.bytes.levels > 0 {
             field("levels", units::bytes(self.bytes.levels));
         }
         if self.bytes.numbers > 0 {
-            field(
-                "numbers",
-                format!("{} of parts", units::bytes(self.bytes.numbers)),
-            );
+            field("numbers", format!("{} of parts", units::bytes(self.bytes.numbers)));
         }
         if self.bytes.rigs > 0 {
             field("rigs", units::bytes(self.bytes.rigs));
@@ -387,11 +360,9 @@ impl ReelInfo {
                     units::short(clip.start + clip.duration),
                     units::short(clip.duration)
                 ),
-                Some(clip) => format!(
-                    "{} clips, the longest of {} s",
-                    self.clips.len(),
-                    units::short(clip.duration)
-                ),
+                Some(clip) => {
+                    format!("{} clips, the longest of {} s", self.clips.len(), units::short(clip.duration))
+                }
                 None => format!(
                     "{} frames, {} s to {} s ({} s{})",
                     self.frames,
@@ -408,15 +379,9 @@ impl ReelInfo {
         for range in range_lines(&self.ranges) {
             field("range", range);
         }
-        field(
-            "decoder",
-            format!("{} of memory", units::bytes(self.decoder_memory_bytes)),
-        );
-        let options: Vec<String> = self
-            .options
-            .iter()
-            .map(|(key, value)| format!("{key} {}", shown(value)))
-            .collect();
+        field("decoder", format!("{} of memory", units::bytes(self.decoder_memory_bytes)));
+        let options: Vec<String> =
+            self.options.iter().map(|(key, value)| format!("{key} {}", shown(value))).collect();
         field("options", one_line(&options.join(", ")));
         out.push('\n');
         if !self.clips.is_empty() {
@@ -424,11 +389,7 @@ impl ReelInfo {
         }
         out.push_str(&rigs::info_table(&self.rigs));
         if !self.meshes.is_empty() || self.clips.is_empty() {
-            out.push_str(&self.mesh_table(if wanted.streams || wanted.tree {
-                usize::MAX
-            } else {
-                24
-            }));
+            out.push_str(&self.mesh_table(if wanted.streams || wanted.tree { usize::MAX } else { 24 }));
             let culled = self
                 .meshes
                 .iter()
@@ -460,20 +421,16 @@ impl ReelInfo {
                 .map(|(i, frame)| {
                     let (bytes, raw) = match frame.with {
                         Some(first) => (format!("with {first}"), String::new()),
-                        None => (
-                            units::count(u64::from(frame.bytes)),
-                            units::count(u64::from(frame.raw_bytes)),
-                        ),
+                        None => {
+                            (units::count(u64::from(frame.bytes)), units::count(u64::from(frame.raw_bytes)))
+                        }
                     };
                     let time = format!("{:.6}", frame.time);
                     vec![i.to_string(), time, frame.kind.to_string(), bytes, raw]
                 })
                 .collect();
             out.push('\n');
-            out.push_str(&table(
-                &["frame", "seconds", "<kind", "bytes", "unpacked"],
-                &rows,
-            ));
+            out.push_str(&table(&["frame", "seconds", "<kind", "bytes", "unpacked"], &rows));
         }
         out
     }
@@ -498,22 +455,10 @@ impl ReelInfo {
             })
             .collect();
         if self.meshes.len() > most {
-            rows.push(vec![format!(
-                "… and {} more; --tree shows all",
-                self.meshes.len() - most
-            )]);
+            rows.push(vec![format!("… and {} more; --tree shows all", self.meshes.len() - most)]);
         }
         table(
-            &[
-                "mesh",
-                "<method",
-                "vertices",
-                "triangles",
-                "source points",
-                "bits",
-                "tolerance",
-                "bytes",
-            ],
+            &["mesh", "<method", "vertices", "triangles", "source points", "bits", "tolerance", "bytes"],
             &rows,
         )
     }
@@ -526,29 +471,14 @@ impl ReelInfo {
                 rows.push(vec![
                     format!("    {}", one_line(&stream.name)),
                     stream.what.to_string(),
-                    if stream.animated {
-                        "every frame"
-                    } else {
-                        "once"
-                    }
-                    .to_string(),
+                    if stream.animated { "every frame" } else { "once" }.to_string(),
                     stream.bits.to_string(),
                     stream.word_bytes.to_string(),
                     units::short(stream.tolerance),
                 ]);
             }
         }
-        table(
-            &[
-                "mesh and stream",
-                "what",
-                "kept",
-                "bits",
-                "word",
-                "tolerance",
-            ],
-            &rows,
-        )
+        table(&["mesh and stream", "what", "kept", "bits", "word", "tolerance"], &rows)
     }
 
     fn tree(&self) -> String {
@@ -576,13 +506,7 @@ impl ReelInfo {
             if let Some(tolerance) = node.tolerance {
                 parts.push(format!("tolerance {}", units::short(tolerance)));
             }
-            let _ = writeln!(
-                out,
-                "{}{}  {}",
-                "  ".repeat(depth),
-                one_line(&node.path),
-                parts.join(", ")
-            );
+            let _ = writeln!(out, "{}{}  {}", "  ".repeat(depth), one_line(&node.path), parts.join(", "));
         }
         out
     }
@@ -590,15 +514,13 @@ impl ReelInfo {
 
 /// A value of the options as a user gives it: parts of something as percentages.
 fn shown(value: &str) -> String {
-    let part = (value.split_once('*'))
-        .filter(|(_, of)| ["diagonal", "range"].iter().any(|o| of.starts_with(o)));
+    let part =
+        (value.split_once('*')).filter(|(_, of)| ["diagonal", "range"].iter().any(|o| of.starts_with(o)));
     let percent = part.and_then(|(part, of)| Some((part.parse::<f64>().ok()? * 100.0, of)));
     match percent {
         // 0.0001 × 100 is no 0.01.
         Some((percent, of)) => {
-            let rest = of
-                .split_once(' ')
-                .map_or(String::new(), |(_, rest)| format!(" {rest}"));
+            let rest = of.split_once(' ').map_or(String::new(), |(_, rest)| format!(" {rest}"));
             format!("{} %{rest}", (percent * 1e12).round() / 1e12)
         }
         None => value.to_string(),
@@ -636,27 +558,17 @@ pub fn ratio(raw: u64, packed: u64) -> f64 {
 /// What there is to say of sizes without decoding frames.
 fn advice_on(reel: &Reel, sizes: Option<&[u64]>) -> Vec<Advice> {
     let description = reel.description();
-    let moving = description
-        .nodes
-        .iter()
-        .filter(|node| node.animated)
-        .count();
+    let moving = description.nodes.iter().filter(|node| node.animated).count();
     let bones = description.meshes.iter().filter_map(|m| m.streams.first());
     let bones: u32 = bones.map(|s| s.bones.rigid + s.bones.affine).sum();
     let mut out = advice::limits(advice::Totals {
         transforms: moving + bones as usize,
         frames: reel.frame_count(),
-        triangles: description
-            .meshes
-            .iter()
-            .map(|m| m.indices as usize / 3)
-            .sum(),
+        triangles: description.meshes.iter().map(|m| m.indices as usize / 3).sum(),
     });
     if let Some(sizes) = sizes {
         let meshes = description.meshes.iter().zip(sizes);
-        out.extend(advice::heaviest_mesh(
-            meshes.map(|(mesh, bytes)| (&mesh.path[..], *bytes)),
-        ));
+        out.extend(advice::heaviest_mesh(meshes.map(|(mesh, bytes)| (&mesh.path[..], *bytes))));
     }
     out
 }
@@ -682,12 +594,11 @@ fn node_info(node: &NodeRecord, frames: usize) -> NodeInfo {
     }
 }
 
-/// Bytes of each mesh but its source map: its part of the chunks and of all frames. To know the latter they have to be
-/// decoded, so a large file is only measured when `--streams` asks for it.
+/// Bytes of each mesh but its source map: its part of the chunks and of all frames. To know the latter they
+/// have to be decoded, so a large file is only measured when `--streams` asks for it.
 fn mesh_bytes(reel: &Reel, wanted: Wanted) -> Result<Option<Vec<u64>>, Failure> {
-    let unpacked: u64 = (0..reel.frame_count())
-        .map(|frame| u64::from(reel.frame_chunk(frame).raw_size))
-        .sum();
+    let unpacked: u64 =
+        (0..reel.frame_count()).map(|frame| u64::from(reel.frame_chunk(frame).raw_size)).sum();
     if unpacked > MEASURED_BYTES && !wanted.streams {
         return Ok(None);
     }
@@ -713,20 +624,12 @@ fn mesh_bytes(reel: &Reel, wanted: Wanted) -> Result<Option<Vec<u64>>, Failure> 
     ))
 }
 
-fn mesh_infos(
-    reel: &Reel,
-    frames: usize,
-    bytes: Option<&[u64]>,
-) -> Result<Vec<MeshInfo>, meshreel::Error> {
-    let grids: Vec<Option<[u32; 2]>> = (0..reel.description().meshes.len())
-        .map(|m| reel.grid(m))
-        .collect::<Result<_, _>>()?;
-    let hidden: Vec<Option<[usize; 3]>> = (0..grids.len())
-        .map(|m| reel.hidden(m))
-        .collect::<Result<_, _>>()?;
-    let levels: Vec<Vec<Level>> = (0..grids.len())
-        .map(|m| levels::of(reel, m))
-        .collect::<Result<_, _>>()?;
+fn mesh_infos(reel: &Reel, frames: usize, bytes: Option<&[u64]>) -> Result<Vec<MeshInfo>, meshreel::Error> {
+    let grids: Vec<Option<[u32; 2]>> =
+        (0..reel.description().meshes.len()).map(|m| reel.grid(m)).collect::<Result<_, _>>()?;
+    let hidden: Vec<Option<[usize; 3]>> =
+        (0..grids.len()).map(|m| reel.hidden(m)).collect::<Result<_, _>>()?;
+    let levels: Vec<Vec<Level>> = (0..grids.len()).map(|m| levels::of(reel, m)).collect::<Result<_, _>>()?;
     let mut promised: Vec<Option<f64>> = vec![None; grids.len()];
     for node in &reel.description().nodes {
         if let Some(of_mesh) = node.mesh.and_then(|m| promised.get_mut(m as usize)) {
@@ -734,50 +637,37 @@ fn mesh_infos(
             *of_mesh = Some(least);
         }
     }
-    let infos = reel
-        .description()
-        .meshes
-        .iter()
-        .enumerate()
-        .map(|(m, mesh)| MeshInfo {
-            tolerance: promised[m],
-            bytes: bytes.and_then(|bytes| bytes.get(m).copied()),
-            grid: grids[m],
-            heights: mesh.streams.iter().any(|s| s.coding == Coding::Heights),
-            moves: mesh.moves,
-            remeshed: mesh.remeshed.is_some(),
-            blended: mesh.remeshed.filter(|frames| *frames > 0),
-            path: mesh.path.clone(),
-            method: match mesh.method {
-                Method::Static => "static",
-                Method::Soft => "soft",
-                Method::Rigid => "rigid",
-                Method::Skinned => "skinned",
-                Method::Fluid => "fluid",
-            },
-            vertices: mesh.vertices,
-            triangles: mesh.indices / 3,
-            points: mesh.source_points,
-            samples: if mesh.method == Method::Static {
-                1
-            } else {
-                frames
-            },
-            topology: match mesh.method {
-                Method::Static => "constant",
-                Method::Soft | Method::Rigid | Method::Skinned => "homogeneous",
-                Method::Fluid => "heterogeneous",
-            },
-            materials: mesh
-                .materials
-                .iter()
-                .map(|material| material.name.clone())
-                .collect(),
-            source_map: mesh.source_map.size > 0,
-            levels: levels[m].clone(),
-            hidden_triangles: hidden[m],
-            streams: mesh.streams.iter().map(stream_info).collect(),
-        });
+    let infos = reel.description().meshes.iter().enumerate().map(|(m, mesh)| MeshInfo {
+        tolerance: promised[m],
+        bytes: bytes.and_then(|bytes| bytes.get(m).copied()),
+        grid: grids[m],
+        heights: mesh.streams.iter().any(|s| s.coding == Coding::Heights),
+        moves: mesh.moves,
+        remeshed: mesh.remeshed.is_some(),
+        blended: mesh.remeshed.filter(|frames| *frames > 0),
+        path: mesh.path.clone(),
+        method: match mesh.method {
+            Method::Static => "static",
+            Method::Soft => "soft",
+            Method::Rigid => "rigid",
+            Method::Skinned => "skinned",
+            Method::Fluid => "fluid",
+        },
+        vertices: mesh.vertices,
+        triangles: mesh.indices / 3,
+        points: mesh.source_points,
+        samples: if mesh.method == Method::Static { 1 } else { frames },
+        topology: match mesh.method {
+            Method::Static => "constant",
+            Method::Soft | Method::Rigid | Method::Skinned => "homogeneous",
+            Method::Fluid => "heterogeneous",
+        },
+        materials: mesh.materials.iter().map(|material| material.name.clone()).collect(),
+        source_map: mesh.source_map.size > 0,
+        levels: levels[m].clone(),
+        hidden_triangles: hidden[m],
+        streams: mesh.streams.iter().map(stream_info).collect(),
+    });
     Ok(infos.collect())
 }
 

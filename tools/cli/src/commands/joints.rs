@@ -43,10 +43,7 @@ pub fn of_scene(scene: &Scene) -> Vec<SkeletonInfo> {
     let info = |skeleton: &meshreel_scene::Skeleton| SkeletonInfo {
         name: skeleton.name.clone(),
         joints: (skeleton.joints.iter())
-            .map(|joint| JointInfo {
-                name: joint.name.clone(),
-                parent: joint.parent,
-            })
+            .map(|joint| JointInfo { name: joint.name.clone(), parent: joint.parent })
             .collect(),
     };
     scene.skeletons.iter().map(info).collect()
@@ -57,11 +54,7 @@ pub fn text(skeletons: &[SkeletonInfo]) -> String {
     let mut out = String::new();
     for skeleton in skeletons {
         let count = skeleton.joints.len();
-        let _ = writeln!(
-            out,
-            "\nskeleton {}, {count} joints",
-            one_line(&skeleton.name)
-        );
+        let _ = writeln!(out, "\nskeleton {}, {count} joints", one_line(&skeleton.name));
         let mut depths: Vec<usize> = Vec::with_capacity(count);
         for joint in &skeleton.joints {
             let above = joint.parent.and_then(|parent| depths.get(parent));

@@ -32,10 +32,10 @@ pub fn of(reel: &Reel, mesh: usize) -> Result<Vec<Level>, meshreel::Error> {
     let count = reel.lods(mesh)?;
     let mut out = Vec::new();
     for level in (0..count).filter(|_| count > 1) {
-        out.extend(reel.lod(mesh, level)?.map(|lod| Level {
-            triangles: lod.indices.len() / 3,
-            error: lod.error.into(),
-        }));
+        out.extend(
+            reel.lod(mesh, level)?
+                .map(|lod| Level { triangles: lod.indices.len() / 3, error: lod.error.into() }),
+        );
     }
     Ok(out)
 }
@@ -51,14 +51,11 @@ pub fn most(reel: &Reel) -> Result<usize, meshreel::Error> {
 
 /// The same of a mesh that was compiled.
 pub fn compiled(mesh: &MeshReport) -> Vec<Level> {
-    let itself = Level {
-        triangles: mesh.triangles,
-        error: 0.0,
-    };
-    let others = mesh.details.iter().map(|level| Level {
-        triangles: level.triangles as usize,
-        error: level.error.into(),
-    });
+    let itself = Level { triangles: mesh.triangles, error: 0.0 };
+    let others = mesh
+        .details
+        .iter()
+        .map(|level| Level { triangles: level.triangles as usize, error: level.error.into() });
     std::iter::once(itself).chain(others).collect()
 }
 
@@ -73,18 +70,10 @@ pub fn table<'a>(meshes: impl Iterator<Item = (&'a str, Vec<Level>)>) -> String 
     for (path, levels) in meshes {
         for (l, level) in levels.iter().enumerate() {
             rows.push(vec![
-                if l == 0 {
-                    one_line(path)
-                } else {
-                    String::new()
-                },
+                if l == 0 { one_line(path) } else { String::new() },
                 l.to_string(),
                 units::count(level.triangles as u64),
-                if l == 0 {
-                    "–".into()
-                } else {
-                    units::short(level.error)
-                },
+                if l == 0 { "–".into() } else { units::short(level.error) },
             ]);
         }
     }
@@ -94,27 +83,16 @@ pub fn table<'a>(meshes: impl Iterator<Item = (&'a str, Vec<Level>)>) -> String 
     }
 }
 
-/// Triangles of meshes that are drawn before they break apart, in flight and at the end. Nothing where all always are.
+/// Triangles of meshes that are drawn before they break apart, in flight and at the end. Nothing where all
+/// always are.
 pub fn hidden_table<'a>(meshes: impl Iterator<Item = (&'a str, usize, [usize; 3])>) -> String {
     let count = |n: usize| units::count(n as u64);
     let rows: Vec<Vec<String>> = meshes
         .map(|(path, all, [first, last, never])| {
-            vec![
-                one_line(path),
-                count(all),
-                count(all - first),
-                count(all - never),
-                count(all - last),
-            ]
+            vec![one_line(path), count(all), count(all - first), count(all - never), count(all - last)]
         })
         .collect();
-    let head = [
-        "mesh",
-        "triangles",
-        "drawn at first",
-        "in flight",
-        "at last",
-    ];
+    let head = ["mesh", "triangles", "drawn at first", "in flight", "at last"];
     match rows.is_empty() {
         true => String::new(),
         false => crate::output::table(&head, &rows),
@@ -154,18 +132,11 @@ pub fn draw(reel: &Reel, target: &Path, output: Output) -> Result<ExitCode, Fail
             }
         }
         heads.push([
-            format!(
-                "level {level}: {} triangles",
-                units::count(triangles as u64)
-            ),
+            format!("level {level}: {} triangles", units::count(triangles as u64)),
             format!("error in any frame {}", units::short(error.into())),
         ]);
     }
-    let grid = Grid {
-        rows: tiles,
-        heads,
-        size: TILE,
-    };
+    let grid = Grid { rows: tiles, heads, size: TILE };
     let what = format!("{most} levels of detail; frames {frames:?} from above to below");
     grid.draw(&name(reel), &what).write_png(target)?;
     let value = json!({ "output": target.display().to_string(), "levels": most, "frames": frames });
@@ -201,9 +172,7 @@ fn surfaces(reel: &Reel, decoder: &FrameDecoder, level: usize) -> Result<Vec<Sur
         };
         out.push(Surface {
             positions: indices.iter().map(place).collect(),
-            triangles: (0..triangles)
-                .map(|t| [3 * t, 3 * t + 1, 3 * t + 2])
-                .collect(),
+            triangles: (0..triangles).map(|t| [3 * t, 3 * t + 1, 3 * t + 2]).collect(),
             colours: (0..triangles).flat_map(|t| [shade(t); 3]).collect(),
         });
     }

@@ -1,4 +1,5 @@
-//! The live table of `meshreel play`: the heap as a bar, and of each file what is read and decoded, four times a second.
+//! The live table of `meshreel play`: the heap as a bar, and of each file what is read and decoded, four
+//! times a second.
 
 use crate::output::{Output, one_line, table};
 use crate::units;
@@ -32,11 +33,7 @@ impl Live {
     /// A table that has not been drawn.
     pub fn new(output: Output) -> Live {
         let wanted = !output.flags.quiet && !output.flags.json;
-        Live {
-            on: wanted && std::io::stderr().is_terminal(),
-            next: Duration::ZERO,
-            lines: 0,
-        }
+        Live { on: wanted && std::io::stderr().is_terminal(), next: Duration::ZERO, lines: 0 }
     }
 
     /// Whether it is time to draw.
@@ -80,30 +77,14 @@ fn picture<'a>(statistics: &Statistics, name: impl Fn(usize) -> Named<'a>) -> St
             let Named { name, frames } = name(number);
             vec![
                 one_line(name),
-                frames_bar(
-                    frames,
-                    &[
-                        (&stream.requested, '.'),
-                        (&stream.read, '-'),
-                        (&stream.decoded, '#'),
-                    ],
-                ),
+                frames_bar(frames, &[(&stream.requested, '.'), (&stream.read, '-'), (&stream.decoded, '#')]),
                 stream.counters.missed.to_string(),
                 stream.counters.aborts.to_string(),
                 units::bytes(stream.counters.bytes_read),
             ]
         })
         .collect();
-    text += &table(
-        &[
-            "file",
-            "<requested . read - decoded #",
-            "missed",
-            "aborts",
-            "read",
-        ],
-        &rows,
-    );
+    text += &table(&["file", "<requested . read - decoded #", "missed", "aborts", "read"], &rows);
     if statistics.streams.len() > ROWS {
         text += &format!("and {} more\n", statistics.streams.len() - ROWS);
     }
@@ -146,10 +127,7 @@ mod tests {
 
     #[test]
     fn a_picture_of_nothing_and_of_something() {
-        let name = |_| Named {
-            name: "a\n.reel",
-            frames: 80,
-        };
+        let name = |_| Named { name: "a\n.reel", frames: 80 };
         let mut statistics = Statistics::default();
         assert!(picture(&statistics, name).starts_with("heap ["));
         statistics.streams.resize_with(ROWS + 2, Default::default);

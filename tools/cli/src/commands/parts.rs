@@ -42,12 +42,7 @@ pub fn draw(reel: &Reel, target: &Path, output: Output) -> Result<ExitCode, Fail
         .collect();
     let what = format!("{rigid} parts, {affine} bones that blend, {coded} points with a residual");
     let sheet = Sheet {
-        title: reel
-            .path()
-            .file_name()
-            .unwrap_or_default()
-            .display()
-            .to_string(),
+        title: reel.path().file_name().unwrap_or_default().display().to_string(),
         subtitle: what.clone(),
         rows: ["decoded", "bones", "residual"],
         columns,
@@ -80,10 +75,7 @@ fn column(reel: &Reel, decoder: &FrameDecoder, frame: usize) -> Result<Column, F
         view.positions_into(&mut positions)?;
         let world = decoder.world(node);
         let surface = |colours| Surface {
-            positions: positions
-                .chunks_exact(3)
-                .map(|p| apply(&world, p))
-                .collect(),
+            positions: positions.chunks_exact(3).map(|p| apply(&world, p)).collect(),
             triangles: view.indices().as_chunks().0.to_vec(),
             colours,
         };
@@ -96,8 +88,7 @@ fn column(reel: &Reel, decoder: &FrameDecoder, frame: usize) -> Result<Column, F
         let residuals = bones.and_then(|bones| bones.residuals());
         let residuals = residuals.unwrap_or_else(|| vec![0.0; count]);
         worst = residuals.iter().copied().fold(worst, f32::max);
-        out.errors
-            .push(residuals.iter().map(|r| r / tolerance).collect());
+        out.errors.push(residuals.iter().map(|r| r / tolerance).collect());
     }
     out.note = format!("largest residual {}", crate::units::short(worst.into()));
     Ok(out)

@@ -8,8 +8,8 @@ use crate::output::{Class, Failure, Output, one_line, say, table};
 use crate::{counting, inputs, memory, units};
 use meshreel::record::{Semantic, StreamRecord, Visibility};
 use meshreel::{
-    Command, Event, FileId, FrameDecoder, InstanceId, Levels, Limits, MeshView, Options, Player,
-    Reel, Repeat, Shown, Statistics, Transform,
+    Command, Event, FileId, FrameDecoder, InstanceId, Levels, Limits, MeshView, Options, Player, Reel,
+    Repeat, Shown, Statistics, Transform,
 };
 use serde_json::{Value, json};
 use std::cell::RefCell;
@@ -109,12 +109,7 @@ fn plain(files: &[PathBuf], limits: &Limits) -> Result<Vec<Plain>, Failure> {
             .map(|frame| {
                 decoder.decode(frame)?;
                 let transform = |node| decoder.transform(node);
-                Ok(digest(
-                    &reel,
-                    |n| decoder.visible(n),
-                    transform,
-                    |m| decoder.mesh(m),
-                ))
+                Ok(digest(&reel, |n| decoder.visible(n), transform, |m| decoder.mesh(m)))
             })
             .collect::<Result<Plain, Failure>>()
     };
@@ -134,11 +129,7 @@ fn digest<'a>(
             digest.add(&[u32::from(visible(node))], |v| v);
         }
         if record.animated {
-            let Transform {
-                rotation,
-                translation,
-                scale,
-            } = transform(node);
+            let Transform { rotation, translation, scale } = transform(node);
             digest.add(&rotation, f32::to_bits);
             digest.add(&translation, f32::to_bits);
             digest.add(&scale, f32::to_bits);
@@ -240,11 +231,7 @@ impl Session {
     /// Opens all files and makes their instances, none of which plays yet.
     fn open(arguments: &PlayArgs, plain: Option<Vec<Plain>>) -> Result<Session, Failure> {
         let mut player = Player::try_new(options(arguments))?;
-        let files: Vec<FileId> = arguments
-            .files
-            .iter()
-            .map(|path| player.open(path))
-            .collect();
+        let files: Vec<FileId> = arguments.files.iter().map(|path| player.open(path)).collect();
         let begun = Instant::now();
         let mut opened = 0;
         while opened < files.len() {
@@ -292,11 +279,7 @@ impl Session {
         Ok(Session {
             poses,
             player,
-            names: arguments
-                .files
-                .iter()
-                .map(|f| f.display().to_string())
-                .collect(),
+            names: arguments.files.iter().map(|f| f.display().to_string()).collect(),
             files,
             instances,
             plain,
@@ -323,27 +306,18 @@ impl Session {
     /// Plays in real time, to the end of what does not repeat, or as long as was asked for.
     fn play(&mut self, arguments: &PlayArgs, output: Output) -> Result<(), Failure> {
         for &(_, instance) in &self.instances {
-            let repeat = if arguments.repeat {
-                Repeat::Loop
-            } else {
-                Repeat::Once
-            };
+            let repeat = if arguments.repeat { Repeat::Loop } else { Repeat::Once };
             self.player.command(instance, Command::Rate(arguments.rate));
             self.player.command(instance, Command::Repeat(repeat));
-            self.player
-                .command(instance, Command::PreRoll(arguments.pre_roll));
+            self.player.command(instance, Command::PreRoll(arguments.pre_roll));
             self.player.command(instance, Command::Play);
         }
-        let longest = (0..self.files.len())
-            .map(|f| self.duration(f))
-            .fold(self.poses.longest(), f64::max);
+        let longest = (0..self.files.len()).map(|f| self.duration(f)).fold(self.poses.longest(), f64::max);
         self.poses.start(arguments.rate);
         let once = longest / arguments.rate.abs();
         let ends = once < LONGEST && once * arguments.fps < MOST_TICKS;
         let endless = arguments.repeat || arguments.seek_every.is_some() || !ends;
-        let seconds = arguments
-            .seconds
-            .unwrap_or(if endless { ENDLESS } else { once + 0.25 });
+        let seconds = arguments.seconds.unwrap_or(if endless { ENDLESS } else { once + 0.25 });
         let ticks = (seconds * arguments.fps).ceil().max(1.0) as u64;
         let warm = ((WARM_UP * arguments.fps) as u64).min(ticks / 2);
         self.tick_ms.reserve(ticks as usize);
@@ -382,9 +356,7 @@ impl Session {
 
     fn ended(&self) -> bool {
         let ended = |&(_, instance): &(usize, InstanceId)| {
-            self.player
-                .clock(instance)
-                .is_none_or(|clock| clock.ended())
+            self.player.clock(instance).is_none_or(|clock| clock.ended())
         };
         self.instances.iter().all(ended)
     }
@@ -414,11 +386,7 @@ impl Session {
                 let line = match event {
                     Event::OpenFailed(_, error) | Event::Damaged(_, error) => error.to_string(),
                     Event::ReadFailed(file, error) => format!("{}: {error}", self.name(file)),
-                    Event::Refused {
-                        instance,
-                        needed,
-                        left,
-                    } => {
+                    Event::Refused { instance, needed, left } => {
                         if let Some(&file) = self.file_of.get(&instance) {
                             self.refused[file].insert(instance);
                             self.short.get_or_insert((needed, left));
@@ -443,12 +411,7 @@ impl Session {
         let pair = shown.pair();
         for (number, still) in [(pair.first, shown.first()), (pair.second, shown.second())] {
             let transform = |node| still.transform(node);
-            let is = digest(
-                shown.reel(),
-                |n| still.visible(n),
-                transform,
-                |m| still.mesh(m),
-            );
+            let is = digest(shown.reel(), |n| still.visible(n), transform, |m| still.mesh(m));
             self.checked += 1;
             self.wrong += u64::from(plain[file].get(number as usize) != Some(&is));
             if pair.first == pair.second {
@@ -459,10 +422,7 @@ impl Session {
 
     fn end(mut self, arguments: &PlayArgs, peak_anon_bytes: Option<u64>) -> Report {
         self.player.statistics(&mut self.statistics);
-        let counts = self
-            .instances
-            .iter()
-            .filter_map(|i| self.player.late_ticks(i.1));
+        let counts = self.instances.iter().filter_map(|i| self.player.late_ticks(i.1));
         let (missed, waited) = counts.fold((0, 0), |all, one| (all.0 + one.0, all.1 + one.1));
         let streams = &self.statistics.streams;
         let files = self.files.iter().zip(&self.names).zip(&self.refused);
@@ -522,10 +482,7 @@ impl Session {
                 frames: self.player.reel(file).map_or(0, Reel::frame_count),
             })
         };
-        let none = Named {
-            name: "",
-            frames: 0,
-        };
+        let none = Named { name: "", frames: 0 };
         live.draw(&self.statistics, |stream| file(stream).unwrap_or(none));
     }
 }
@@ -539,11 +496,7 @@ struct Seeks {
 
 impl Seeks {
     fn new(every: Option<f64>) -> Seeks {
-        Seeks {
-            every,
-            next: every.unwrap_or(0.0),
-            state: 1,
-        }
+        Seeks { every, next: every.unwrap_or(0.0), state: 1 }
     }
 
     fn due(&mut self, now: f64) -> bool {
@@ -556,10 +509,7 @@ impl Seeks {
 
     /// A part of the whole.
     fn next(&mut self) -> f64 {
-        self.state = self
-            .state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
+        self.state = self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         (self.state >> 40) as f64 / (1u64 << 24) as f64
     }
 }
@@ -569,10 +519,7 @@ fn percentiles(values: &mut [f64]) -> [f64; 3] {
     values.sort_by(f64::total_cmp);
     let at = |part: f64| {
         let place = (values.len() as f64 * part).ceil() as usize;
-        values
-            .get(place.clamp(1, values.len().max(1)) - 1)
-            .copied()
-            .unwrap_or(0.0)
+        values.get(place.clamp(1, values.len().max(1)) - 1).copied().unwrap_or(0.0)
     };
     [at(0.5), at(0.99), at(1.0)]
 }
@@ -666,34 +613,16 @@ impl Report {
                     s.reads.to_string(),
                     units::bytes(s.bytes_read),
                     s.frames_decoded.to_string(),
-                    if s.resident {
-                        "memory".into()
-                    } else {
-                        "disk".into()
-                    },
+                    if s.resident { "memory".into() } else { "disk".into() },
                 ]
             })
             .collect();
-        let header = [
-            "file",
-            "missed",
-            "waited",
-            "aborts",
-            "reads",
-            "read",
-            "decoded",
-            "<played from",
-        ];
+        let header = ["file", "missed", "waited", "aborts", "reads", "read", "decoded", "<played from"];
         let mut text = table(&header, &rows);
         let [p50, p99, max] = self.tick_ms;
         text += &format!(
             "\n{} ticks in {:.1} s at {} per second, {} instances: {} frames missed, {} ticks waited after starts and seeks\n",
-            self.ticks,
-            self.seconds,
-            arguments.fps,
-            self.instances,
-            self.missed_frames,
-            self.seek_wait_ticks
+            self.ticks, self.seconds, arguments.fps, self.instances, self.missed_frames, self.seek_wait_ticks
         );
         text += &format!(
             "tick: {p50:.3} ms in half of all cases, {p99:.3} in 99 of 100, {max:.3} at worst; {} allocations after warm-up\n",
@@ -716,10 +645,7 @@ impl Report {
             );
         }
         if let Some(checked) = self.checked_frames {
-            text += &format!(
-                "{checked} frames compared with a plain decode, {} differ\n",
-                self.wrong_frames
-            );
+            text += &format!("{checked} frames compared with a plain decode, {} differ\n", self.wrong_frames);
         }
         if self.checked_poses > 0 {
             text += &format!(

@@ -26,14 +26,8 @@ pub fn run(arguments: &PlotArgs, output: Output) -> Result<ExitCode, Failure> {
         Some(path) => path.clone(),
         None => arguments.file.with_extension("png"),
     };
-    if !target
-        .extension()
-        .is_some_and(|e| e.eq_ignore_ascii_case("png"))
-    {
-        return Err(Failure::usage(format!(
-            "{}: the picture is a .png",
-            target.display()
-        )));
+    if !target.extension().is_some_and(|e| e.eq_ignore_ascii_case("png")) {
+        return Err(Failure::usage(format!("{}: the picture is a .png", target.display())));
     }
     let reel = Reel::open(&arguments.file, &Limits::default())?;
     if arguments.parts {
@@ -50,9 +44,7 @@ pub fn run(arguments: &PlotArgs, output: Output) -> Result<ExitCode, Failure> {
         false => {
             let options = InputOptions {
                 points: arguments.points.clone(),
-                source_fps: arguments
-                    .source_fps
-                    .or(super::verify::stored(&reel, "source-fps")),
+                source_fps: arguments.source_fps.or(super::verify::stored(&reel, "source-fps")),
                 animation: super::verify::stored(&reel, "animation"),
             };
             let (scene, remarks) = inputs::open(&arguments.source, &options)?;
@@ -61,19 +53,14 @@ pub fn run(arguments: &PlotArgs, output: Output) -> Result<ExitCode, Failure> {
     };
     output.remarks(&remarks);
     if arguments.faces {
-        let scene = scene.as_ref().ok_or_else(|| {
-            Failure::usage("--faces compares with the source: name it with --source IN")
-        })?;
+        let scene = scene
+            .as_ref()
+            .ok_or_else(|| Failure::usage("--faces compares with the source: name it with --source IN"))?;
         return super::faces::draw(&reel, scene, &target, output);
     }
     let plot = match (&arguments.joint, arguments.vertex) {
         (Some(joint), _) => of_joint(&reel, scene.as_ref(), joint, arguments.clip.as_deref())?,
-        (None, Some(vertex)) => of_vertex(
-            &reel,
-            scene.as_ref(),
-            vertex as usize,
-            arguments.mesh.as_deref(),
-        )?,
+        (None, Some(vertex)) => of_vertex(&reel, scene.as_ref(), vertex as usize, arguments.mesh.as_deref())?,
         (None, None) => match farthest_vertex(&reel, arguments.mesh.as_deref())? {
             Some((mesh, vertex)) => of_vertex(&reel, scene.as_ref(), vertex, Some(&mesh))?,
             None => {
@@ -86,16 +73,9 @@ pub fn run(arguments: &PlotArgs, output: Output) -> Result<ExitCode, Failure> {
     image.write_png(&target)?;
     let value = plot.json(&target, &remarks);
     output.result(&value, true, || {
-        let error = plot.error.map_or(
-            "no source to compare with (--source IN)".into(),
-            |(error, limit)| {
-                format!(
-                    "largest error {}, tolerance {}",
-                    units::short(error),
-                    units::short(limit)
-                )
-            },
-        );
+        let error = plot.error.map_or("no source to compare with (--source IN)".into(), |(error, limit)| {
+            format!("largest error {}, tolerance {}", units::short(error), units::short(limit))
+        });
         format!("{}: {}; {error}", target.display(), plot.subtitle)
     })?;
     Ok(ExitCode::SUCCESS)
@@ -141,28 +121,16 @@ fn find<'a, T>(
         (None, _) => Err(Failure::usage(format!("name a --{what}: {}", names()))),
         (Some(wanted), _) => (all.iter().enumerate())
             .find(|(_, one)| name(one) == wanted)
-            .ok_or_else(|| {
-                Failure::usage(format!(
-                    "no {what} is called {wanted}; there are {}",
-                    names()
-                ))
-            }),
+            .ok_or_else(|| Failure::usage(format!("no {what} is called {wanted}; there are {}", names()))),
     }
 }
 
-fn of_joint(
-    reel: &Reel,
-    scene: Option<&Scene>,
-    joint: &str,
-    clip: Option<&str>,
-) -> Result<Plot, Failure> {
+fn of_joint(reel: &Reel, scene: Option<&Scene>, joint: &str, clip: Option<&str>) -> Result<Plot, Failure> {
     let clips = reel.clips()?;
     let (_, clip) = find(&clips, clip, "clip", |c| c.name().into())?;
     let names = &clip.skeleton().names;
     let (j, _) = find(names, Some(joint), "joint", |n| n.clone())?;
-    let source = scene
-        .map(|scene| source_clip(reel, scene, clip))
-        .transpose()?;
+    let source = scene.map(|scene| source_clip(reel, scene, clip)).transpose()?;
     let record = clip.record();
     let own = clip.skeleton().tolerance.get(j).copied().unwrap_or(0.0);
     let limit = if own > 0.0 { own } else { record.tolerance };
@@ -178,13 +146,7 @@ fn of_joint(
     for i in 0..count {
         let at = (i * every) as f64 / parts as f64;
         let time = clip.start() + at / clip.fps();
-        clip.sample(
-            &mut cursor,
-            at / clip.fps(),
-            Repeats::Clamp,
-            Rounding::None,
-            &mut pose,
-        )?;
+        clip.sample(&mut cursor, at / clip.fps(), Repeats::Clamp, Rounding::None, &mut pose)?;
         decoded.push((time, widen(&pose[j])));
         if let Some(source) = &source {
             wanted.push((time, source.between(j, at)));
@@ -192,47 +154,28 @@ fn of_joint(
             let truth = object(parents, j, |k| source.between(k, at));
             let error = DVec3::AXES.map(|axis| {
                 let point = axis * shell;
-                place
-                    .transform_point3(point)
-                    .distance(truth.transform_point3(point))
+                place.transform_point3(point).distance(truth.transform_point3(point))
             });
             errors.push([time, error.into_iter().fold(0.0, f64::max)]);
         }
     }
-    let keys = clip
-        .curves()
-        .map(|curves| keys(curves, j, clip))
-        .unwrap_or_default();
+    let keys = clip.curves().map(|curves| keys(curves, j, clip)).unwrap_or_default();
     let unit = unit(reel);
-    let curve = |part: usize, names: &[&str], title: String| {
-        components(part, names, title, &wanted, &decoded, &keys)
-    };
+    let curve =
+        |part: usize, names: &[&str], title: String| components(part, names, title, &wanted, &decoded, &keys);
     let mut panels = vec![
-        curve(
-            0,
-            &["x", "y", "z", "w"],
-            "rotation, unit quaternion (local)".into(),
-        ),
+        curve(0, &["x", "y", "z", "w"], "rotation, unit quaternion (local)".into()),
         curve(1, &["x", "y", "z"], format!("translation{unit} (local)")),
     ];
-    let scaled = |list: &[(f64, Qvv)]| {
-        list.iter()
-            .any(|(_, q)| (q.scale - DVec3::ONE).abs().max_element() > 1e-6)
-    };
+    let scaled =
+        |list: &[(f64, Qvv)]| list.iter().any(|(_, q)| (q.scale - DVec3::ONE).abs().max_element() > 1e-6);
     if scaled(&decoded) || scaled(&wanted) {
         panels.push(curve(2, &["x", "y", "z"], "scale (local)".into()));
     }
-    let worst = errors
-        .iter()
-        .step_by(parts)
-        .map(|e| e[1])
-        .fold(0.0, f64::max);
+    let worst = errors.iter().step_by(parts).map(|e| e[1]).fold(0.0, f64::max);
     if source.is_some() {
         panels.push(error_panel(
-            format!(
-                "error{unit} (object space, {} from the joint)",
-                units::short(shell)
-            ),
+            format!("error{unit} (object space, {} from the joint)", units::short(shell)),
             errors,
             (!record.local).then_some(limit),
         ));
@@ -243,11 +186,7 @@ fn of_joint(
             "{} samples, codec {}{}",
             clip.samples(),
             record.codec.name(),
-            if source.is_some() {
-                "; pale: source, dark: decoded"
-            } else {
-                ""
-            }
+            if source.is_some() { "; pale: source, dark: decoded" } else { "" }
         ),
         times: [clip.start(), clip.start() + clip.duration()],
         panels,
@@ -263,10 +202,7 @@ fn source_clip(reel: &Reel, scene: &Scene, clip: &Clip) -> Result<meshreel_scene
         all => all.iter().find(|c| c.name == clip.name()),
     };
     let Some(source) = found else {
-        return Err(Failure::usage(format!(
-            "the source has no clip {}",
-            clip.name()
-        )));
+        return Err(Failure::usage(format!("the source has no clip {}", clip.name())));
     };
     let range = super::verify::stored::<units::Range>(reel, "range").map(|range| match range {
         units::Range::Frames(first, last) => sample::Range::Frames(first, last),
@@ -285,19 +221,15 @@ fn source_clip(reel: &Reel, scene: &Scene, clip: &Clip) -> Result<meshreel_scene
 /// Times of the keys of a joint's rotation, translation and scale.
 fn keys(curves: &meshreel_codec::clip::curve::Curves, joint: usize, clip: &Clip) -> [Vec<f64>; 3] {
     let mut out = [Vec::new(), Vec::new(), Vec::new()];
-    for key in curves
-        .keys()
-        .iter()
-        .filter(|key| usize::from(key.joint) == joint)
-    {
+    for key in curves.keys().iter().filter(|key| usize::from(key.joint) == joint) {
         out[key.part as usize].push(clip.start() + f64::from(key.time) / clip.fps());
     }
-    out.iter_mut()
-        .for_each(|times| times.sort_by(f64::total_cmp));
+    out.iter_mut().for_each(|times| times.sort_by(f64::total_cmp));
     out
 }
 
-/// Components over time; quaternions with the sign that is nearer to the one before (first: to `side`), so that curves do not jump.
+/// Components over time; quaternions with the sign that is nearer to the one before (first: to `side`), so
+/// that curves do not jump.
 fn values(part: usize, list: &[(f64, Qvv)], side: Option<DQuat>) -> Vec<(f64, [f64; 4])> {
     let mut before = side.unwrap_or(DQuat::IDENTITY);
     let mut out = Vec::with_capacity(list.len());
@@ -333,11 +265,7 @@ fn components(
     for (look, list) in [(Look::Broad, &wanted), (Look::Thin, &decoded)] {
         for (k, name) in names.iter().enumerate().filter(|_| !list.is_empty()) {
             series.push(Series {
-                name: if look == Look::Thin {
-                    name.to_string()
-                } else {
-                    String::new()
-                },
+                name: if look == Look::Thin { name.to_string() } else { String::new() },
                 colour: COLOURS[k],
                 look,
                 points: list.iter().map(|(time, v)| [*time, v[k]]).collect(),
@@ -351,33 +279,19 @@ fn components(
             decoded.get(i).map(|(_, v)| [*time, v[k]])
         };
         series.push(Series {
-            name: if k == 0 {
-                format!("{} keys", keys[part].len())
-            } else {
-                String::new()
-            },
+            name: if k == 0 { format!("{} keys", keys[part].len()) } else { String::new() },
             colour: COLOURS[k],
             look: Look::Dots,
             points: keys[part].iter().filter_map(near).collect(),
         });
     }
-    Panel {
-        title,
-        series,
-        limit: None,
-        from_zero: false,
-    }
+    Panel { title, series, limit: None, from_zero: false }
 }
 
 fn error_panel(title: String, errors: Vec<[f64; 2]>, limit: Option<f64>) -> Panel {
     Panel {
         title,
-        series: vec![Series {
-            name: "error".into(),
-            colour: [40, 40, 44],
-            look: Look::Thin,
-            points: errors,
-        }],
+        series: vec![Series { name: "error".into(), colour: [40, 40, 44], look: Look::Thin, points: errors }],
         limit: limit.map(|limit| (limit, format!("tolerance {}", units::short(limit)))),
         from_zero: true,
     }
@@ -416,8 +330,8 @@ fn unit(reel: &Reel) -> &'static str {
 /// How many frames or samples are looked at for what moves farthest.
 const LOOKED: usize = 16;
 
-/// Of the mesh named, or of all whose faces never change, the point that moves farthest in the world: the path of its node, and its number as
-/// [`of_vertex`] takes it. `None` where there is no such mesh.
+/// Of the mesh named, or of all whose faces never change, the point that moves farthest in the world: the
+/// path of its node, and its number as [`of_vertex`] takes it. `None` where there is no such mesh.
 fn farthest_vertex(reel: &Reel, mesh: Option<&str>) -> Result<Option<(String, usize)>, Failure> {
     let description = reel.description();
     let fixed = |node: &NodeRecord| {
@@ -430,9 +344,9 @@ fn farthest_vertex(reel: &Reel, mesh: Option<&str>) -> Result<Option<(String, us
         .collect();
     if nodes.is_empty() {
         return match mesh {
-            Some(path) => Err(Failure::usage(format!(
-                "no mesh is called {path}, or its faces change: name a --vertex"
-            ))),
+            Some(path) => {
+                Err(Failure::usage(format!("no mesh is called {path}, or its faces change: name a --vertex")))
+            }
             None => Ok(None),
         };
     }
@@ -508,16 +422,10 @@ fn farthest_joint(reel: &Reel, clip: Option<&str>) -> Result<(String, String), F
     Ok((clip.name().into(), joint))
 }
 
-fn of_vertex(
-    reel: &Reel,
-    scene: Option<&Scene>,
-    point: usize,
-    mesh: Option<&str>,
-) -> Result<Plot, Failure> {
+fn of_vertex(reel: &Reel, scene: Option<&Scene>, point: usize, mesh: Option<&str>) -> Result<Plot, Failure> {
     let description = reel.description();
-    let nodes: Vec<usize> = (0..description.nodes.len())
-        .filter(|n| description.nodes[*n].mesh.is_some())
-        .collect();
+    let nodes: Vec<usize> =
+        (0..description.nodes.len()).filter(|n| description.nodes[*n].mesh.is_some()).collect();
     let (_, &node) = find(&nodes, mesh, "mesh", |n| description.nodes[*n].path.clone())?;
     let record = &description.nodes[node];
     let number = record.mesh.unwrap_or(0) as usize;
@@ -545,11 +453,7 @@ fn of_vertex(
             return Err(Failure::usage(format!(
                 "--vertex {point}: {} has no such {} at {} s",
                 record.path,
-                if map.is_some() {
-                    "source point"
-                } else {
-                    "vertex"
-                },
+                if map.is_some() { "source point" } else { "vertex" },
                 of.time
             )));
         };
@@ -559,18 +463,9 @@ fn of_vertex(
         let p = [0, 1, 2].map(|k| f64::from(floats[3 * vertex + k]));
         let row = |r: &[f64; 4]| r[0] * p[0] + r[1] * p[1] + r[2] * p[2] + r[3];
         let place = DVec3::new(row(&matrix[0]), row(&matrix[1]), row(&matrix[2]));
-        let at = |translation: DVec3| {
-            (
-                of.time,
-                Qvv {
-                    translation,
-                    ..Qvv::IDENTITY
-                },
-            )
-        };
+        let at = |translation: DVec3| (of.time, Qvv { translation, ..Qvv::IDENTITY });
         decoded.push(at(place));
-        let (Some(scene), Some(placed), Some(world), Some(_)) = (scene, &placed, &mut world, &map)
-        else {
+        let (Some(scene), Some(placed), Some(world), Some(_)) = (scene, &placed, &mut world, &map) else {
             continue;
         };
         let meshes = frames::of_scene(scene, placed, world, of.time)?;
@@ -592,38 +487,19 @@ fn of_vertex(
     let unit = unit(reel);
     let none = [Vec::new(), Vec::new(), Vec::new()];
     let title = format!("position{unit} (world)");
-    let mut panels = vec![components(
-        1,
-        &["x", "y", "z"],
-        title,
-        &wanted,
-        &decoded,
-        &none,
-    )];
+    let mut panels = vec![components(1, &["x", "y", "z"], title, &wanted, &decoded, &none)];
     let worst = errors.iter().map(|e| e[1]).fold(0.0, f64::max);
     let error = (!wanted.is_empty()).then_some((worst, record.tolerance));
     if error.is_some() {
-        panels.push(error_panel(
-            format!("error{unit} (world)"),
-            errors,
-            Some(record.tolerance),
-        ));
+        panels.push(error_panel(format!("error{unit} (world)"), errors, Some(record.tolerance)));
     }
     let times = [decoded[0].0, decoded[decoded.len() - 1].0];
     Ok(Plot {
-        title: format!(
-            "{}: {} {point}",
-            record.path,
-            if map.is_some() { "point" } else { "vertex" }
-        ),
+        title: format!("{}: {} {point}", record.path, if map.is_some() { "point" } else { "vertex" }),
         subtitle: format!(
             "{} frames{}",
             decoded.len(),
-            if error.is_some() {
-                "; pale: source, dark: decoded"
-            } else {
-                ""
-            }
+            if error.is_some() { "; pale: source, dark: decoded" } else { "" }
         ),
         times,
         panels,

@@ -62,11 +62,7 @@ impl Poses {
 
     /// Where a run at this rate begins: backwards from the end.
     pub fn start(&mut self, rate: f64) {
-        for p in self
-            .playing
-            .iter_mut()
-            .filter(|p| rate < 0.0 && p.at == 0.0)
-        {
+        for p in self.playing.iter_mut().filter(|p| rate < 0.0 && p.at == 0.0) {
             p.at = p.clip.duration();
         }
     }
@@ -80,14 +76,9 @@ impl Poses {
 
     /// Moves on by so many seconds and samples all poses. Allocates nothing.
     pub fn tick(&mut self, seconds: f64, repeat: bool) -> Result<(), Error> {
-        let repeats = if repeat {
-            Repeats::Wrap
-        } else {
-            Repeats::Clamp
-        };
+        let repeats = if repeat { Repeats::Wrap } else { Repeats::Clamp };
         for p in &mut self.playing {
-            p.clip
-                .sample(&mut p.cursor, p.at, repeats, Rounding::None, &mut p.pose)?;
+            p.clip.sample(&mut p.cursor, p.at, repeats, Rounding::None, &mut p.pose)?;
             p.shown = p.at;
             p.at += seconds;
             p.poses += 1;
@@ -98,16 +89,11 @@ impl Poses {
 
     /// Compares the poses of the last tick with those of cursors that were nowhere before.
     pub fn check(&mut self, repeat: bool) -> Result<(), Error> {
-        let repeats = if repeat {
-            Repeats::Wrap
-        } else {
-            Repeats::Clamp
-        };
+        let repeats = if repeat { Repeats::Wrap } else { Repeats::Clamp };
         for p in &self.playing {
             let mut pose = vec![Transform::IDENTITY; p.pose.len()];
             let mut cursor = ClipCursor::new(&p.clip);
-            p.clip
-                .sample(&mut cursor, p.shown, repeats, Rounding::None, &mut pose)?;
+            p.clip.sample(&mut cursor, p.shown, repeats, Rounding::None, &mut pose)?;
             self.checked += 1;
             self.wrong += u64::from(pose != p.pose);
         }
@@ -185,13 +171,7 @@ pub fn measure(reel: &Reel, budget: Duration) -> Result<Vec<Speed>, Failure> {
         let mut pose = vec![Transform::IDENTITY; clip.joints()];
         let mut stored = |times: &mut dyn Iterator<Item = f64>| {
             for seconds in times {
-                clip.sample(
-                    &mut cursor,
-                    seconds,
-                    Repeats::Clamp,
-                    Rounding::None,
-                    &mut pose,
-                )?;
+                clip.sample(&mut cursor, seconds, Repeats::Clamp, Rounding::None, &mut pose)?;
                 black_box(&mut pose);
             }
             Ok(())
@@ -202,10 +182,7 @@ pub fn measure(reel: &Reel, budget: Duration) -> Result<Vec<Speed>, Failure> {
         let backward = best(budget, || stored(&mut (0..ticks).rev().map(time)))?;
         let times: Vec<f64> = parts().map(|part| part * clip.duration()).collect();
         let random = best(budget, || stored(&mut times.iter().copied()))?;
-        let options = ClipOptions {
-            tolerance: clip.record().tolerance,
-            ..ClipOptions::default()
-        };
+        let options = ClipOptions { tolerance: clip.record().tolerance, ..ClipOptions::default() };
         let skeleton = clip.record().skeleton as usize;
         let packed = resident::compress(&scene.skeletons[skeleton], source, &options);
         let resident = match packed {
@@ -222,20 +199,11 @@ pub fn measure(reel: &Reel, budget: Duration) -> Result<Vec<Speed>, Failure> {
                 let joint = best(budget, || {
                     for (i, seconds) in times.iter().enumerate() {
                         let joint = i * 7 % clip.joints();
-                        black_box(resident.joint(
-                            joint,
-                            *seconds,
-                            Repeats::Clamp,
-                            Rounding::None,
-                        )?);
+                        black_box(resident.joint(joint, *seconds, Repeats::Clamp, Rounding::None)?);
                     }
                     Ok(())
                 })?;
-                Some([
-                    packed.bytes.len() as f64,
-                    each(whole, times.len()),
-                    each(joint, times.len()),
-                ])
+                Some([packed.bytes.len() as f64, each(whole, times.len()), each(joint, times.len())])
             }
         };
         speeds.push(Speed {

@@ -27,9 +27,7 @@ pub fn infos(reel: &Reel) -> Result<Vec<RigInfo>, Failure> {
     }
     let (skeletons, clips) = (reel.skeletons()?, reel.clips()?);
     let info = |rig: &meshreel::MeshRig| {
-        let own = clips
-            .iter()
-            .filter(|clip| clip.record().skeleton as usize == rig.skeleton());
+        let own = clips.iter().filter(|clip| clip.record().skeleton as usize == rig.skeleton());
         RigInfo {
             mesh: reel.description().meshes[rig.mesh()].path.clone(),
             skeleton: skeletons[rig.skeleton()].name.clone(),
@@ -54,14 +52,7 @@ pub fn info_table(rigs: &[RigInfo]) -> String {
             units::short(rig.max_error),
         ]
     };
-    let head = [
-        "rig of",
-        "<skeleton",
-        "joints",
-        "clips",
-        "tolerance",
-        "max error",
-    ];
+    let head = ["rig of", "<skeleton", "joints", "clips", "tolerance", "max error"];
     match rigs.is_empty() {
         true => String::new(),
         false => table(&head, &rigs.iter().map(row).collect::<Vec<_>>()),
@@ -89,15 +80,7 @@ pub fn compiled_table(rigs: &[RigReport]) -> String {
             units::bytes(rig.bytes),
         ]
     };
-    let head = [
-        "rig of",
-        "joints",
-        "clips",
-        "points",
-        "tolerance",
-        "max error",
-        "bytes",
-    ];
+    let head = ["rig of", "joints", "clips", "points", "tolerance", "max error", "bytes"];
     match rigs.is_empty() {
         true => String::new(),
         false => table(&head, &rigs.iter().map(row).collect::<Vec<_>>()),

@@ -130,9 +130,7 @@ impl SceneInfo {
             start: times.first().copied().unwrap_or(0.0),
             duration: times.last().zip(times.first()).map_or(0.0, |(b, a)| b - a),
             ranges: (frame_ranges(&scene.ranges, &times).iter())
-                .map(|(name, first, count)| {
-                    RangeInfo::new(name, *first, *count, |frame| times[frame])
-                })
+                .map(|(name, first, count)| RangeInfo::new(name, *first, *count, |frame| times[frame]))
                 .collect(),
             counts: Counts {
                 xforms: counts.xforms,
@@ -162,10 +160,7 @@ impl SceneInfo {
         let mut field = |name: &str, value: String| {
             let _ = writeln!(out, "  {name:<18} {value}");
         };
-        field(
-            "kind",
-            format!("{}, {}", self.kind, units::bytes(self.file_bytes)),
-        );
+        field("kind", format!("{}, {}", self.kind, units::bytes(self.file_bytes)));
         for (key, value) in self.metadata.iter().filter(|(_, value)| !value.is_empty()) {
             field(&readable_key(key), crate::output::one_line(value));
         }
@@ -214,11 +209,8 @@ impl SceneInfo {
             out.push_str(&self.stream_table());
         }
         if let Some(times) = &self.times {
-            let rows: Vec<Vec<String>> = times
-                .iter()
-                .enumerate()
-                .map(|(i, time)| vec![i.to_string(), format!("{time:.6}")])
-                .collect();
+            let rows: Vec<Vec<String>> =
+                times.iter().enumerate().map(|(i, time)| vec![i.to_string(), format!("{time:.6}")]).collect();
             out.push_str(&table(&["frame", "seconds"], &rows));
         }
         out
@@ -243,10 +235,7 @@ impl SceneInfo {
             })
             .collect();
         if self.meshes.len() > most {
-            rows.push(vec![format!(
-                "… and {} more; --tree shows all",
-                self.meshes.len() - most
-            )]);
+            rows.push(vec![format!("… and {} more; --tree shows all", self.meshes.len() - most)]);
         }
         table(&["mesh", "points", "faces", "samples", "<topology"], &rows)
     }
@@ -291,22 +280,14 @@ impl SceneInfo {
         let mut shown = 0;
         while let Some((i, prefix, branch, below)) = stack.pop() {
             if shown == most {
-                let _ = writeln!(
-                    out,
-                    "… and {} more; --tree shows all",
-                    self.nodes.len() - shown
-                );
+                let _ = writeln!(out, "… and {} more; --tree shows all", self.nodes.len() - shown);
                 break;
             }
             shown += 1;
             let node = &self.nodes[i];
             let name = node.path.rsplit('/').next().unwrap_or(&node.path);
-            let _ = writeln!(
-                out,
-                "{prefix}{branch}{}  {}",
-                crate::output::one_line(name),
-                self.describe(node)
-            );
+            let _ =
+                writeln!(out, "{prefix}{branch}{}  {}", crate::output::one_line(name), self.describe(node));
             let prefix = format!("{prefix}{below}");
             for (key, value) in &node.user_properties {
                 let bar = if children[i].is_empty() { ' ' } else { '│' };
@@ -345,10 +326,7 @@ impl SceneInfo {
                 _ => parts.push("moving points".into()),
             }
             if !mesh.face_sets.is_empty() {
-                parts.push(format!(
-                    "face sets {}",
-                    crate::output::one_line(&mesh.face_sets.join(" "))
-                ));
+                parts.push(format!("face sets {}", crate::output::one_line(&mesh.face_sets.join(" "))));
             }
         }
         if node.samples > 1 {
@@ -379,11 +357,7 @@ impl Counts {
             .iter()
             .filter(|(count, ..)| *count > 0)
             .map(|(count, one, many)| {
-                format!(
-                    "{} {}",
-                    units::count(*count as u64),
-                    if *count == 1 { one } else { many }
-                )
+                format!("{} {}", units::count(*count as u64), if *count == 1 { one } else { many })
             })
             .collect();
         match parts.is_empty() {
@@ -417,9 +391,7 @@ fn nodes(scene: &Scene, placed: &[Placed]) -> Vec<NodeInfo> {
                     mesh += 1;
                     mesh - 1
                 }),
-                instance_of: instances
-                    .get(place.path.as_str())
-                    .map(|target| target.to_string()),
+                instance_of: instances.get(place.path.as_str()).map(|target| target.to_string()),
                 animated_visibility: node
                     .visibility
                     .as_ref()

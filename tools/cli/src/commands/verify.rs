@@ -31,24 +31,15 @@ pub fn run(arguments: &VerifyArgs, output: Output) -> Result<ExitCode, Failure> 
     if inputs.is_empty() {
         return Err(Failure::usage("name the source files before the .reel"));
     }
-    let options = InputOptions {
-        points: arguments.points.clone(),
-        source_fps: arguments.source_fps,
-        animation: None,
-    };
-    let name = reel
-        .file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned();
+    let options =
+        InputOptions { points: arguments.points.clone(), source_fps: arguments.source_fps, animation: None };
+    let name = reel.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let progress = Progress::new(output, &name);
     let verified = check(inputs, reel, &options, &progress)?;
     drop(progress);
     output.remarks(&verified.remarks);
     let seconds = start.elapsed().as_secs_f64();
-    output.result(&verified.json(seconds), true, || {
-        verified.text(reel, output.flags.verbose, seconds)
-    })?;
+    output.result(&verified.json(seconds), true, || verified.text(reel, output.flags.verbose, seconds))?;
     match verified.ok() {
         true => Ok(ExitCode::SUCCESS),
         // Where the text is not printed that says so.
@@ -106,11 +97,7 @@ impl Verified {
             true => error / tolerance,
             false => error,
         };
-        let meshes = self
-            .report
-            .meshes
-            .iter()
-            .map(|m| (m.tolerance, m.max_error));
+        let meshes = self.report.meshes.iter().map(|m| (m.tolerance, m.max_error));
         let clips = (self.report.clips.iter()).map(|c| (c.tolerance, c.worst * c.tolerance));
         let locators = (self.report.locators.iter()).map(|l| (l.tolerance, l.max_error));
         meshes
@@ -187,11 +174,7 @@ impl Verified {
         // Broken ones first, then those nearest to their tolerance.
         let mut meshes: Vec<_> = report.meshes.iter().collect();
         let part = |error: f64, tolerance: f64| {
-            if tolerance > 0.0 {
-                error / tolerance
-            } else {
-                error
-            }
+            if tolerance > 0.0 { error / tolerance } else { error }
         };
         meshes.sort_by(|a, b| {
             let key = |mesh: &meshreel_check::MeshReport| part(mesh.max_error, mesh.tolerance);
@@ -222,10 +205,7 @@ impl Verified {
             })
             .collect();
         if meshes.len() > most {
-            rows.push(vec![format!(
-                "… and {} more; --verbose shows all",
-                meshes.len() - most
-            )]);
+            rows.push(vec![format!("… and {} more; --verbose shows all", meshes.len() - most)]);
         }
         let clips: Vec<Vec<String>> = (report.clips.iter().take(most))
             .map(|clip| {
@@ -297,11 +277,7 @@ impl Verified {
         out.push_str(&format!(
             "{}: {} ({} frames, {seconds:.2} s)\n",
             reel.display(),
-            if report.ok {
-                "every promise holds"
-            } else {
-                "NOT as promised"
-            },
+            if report.ok { "every promise holds" } else { "NOT as promised" },
             report.frames,
         ));
         out
@@ -338,15 +314,9 @@ fn locator_table(locators: &[LocatorReport], most: usize) -> String {
         })
         .collect();
     if sorted.len() > most {
-        rows.push(vec![format!(
-            "… and {} more; --verbose shows all",
-            sorted.len() - most
-        )]);
+        rows.push(vec![format!("… and {} more; --verbose shows all", sorted.len() - most)]);
     }
-    table(
-        &["locator", "frames", "tolerance", "max error", "<check"],
-        &rows,
-    )
+    table(&["locator", "frames", "tolerance", "max error", "<check"], &rows)
 }
 
 /// What players show between frames, beside the source: a length, and in tolerances.
@@ -386,17 +356,8 @@ fn rig_table(rigs: &[RigReport]) -> String {
             if rig.ok { "ok" } else { "BROKEN" }.to_string(),
         ]
     });
-    let head = [
-        "rig of",
-        "joints",
-        "clips",
-        "samples",
-        "tolerance",
-        "max error",
-        "rms error",
-        "blended",
-        "<check",
-    ];
+    let head =
+        ["rig of", "joints", "clips", "samples", "tolerance", "max error", "rms error", "blended", "<check"];
     table(&head, &rows.collect::<Vec<_>>())
 }
 
@@ -411,11 +372,7 @@ fn level_table<'a>(meshes: impl Iterator<Item = &'a meshreel_check::MeshReport>)
     for mesh in meshes {
         for (l, level) in mesh.levels.iter().enumerate() {
             rows.push(vec![
-                if l == 0 {
-                    one_line(&mesh.path)
-                } else {
-                    String::new()
-                },
+                if l == 0 { one_line(&mesh.path) } else { String::new() },
                 (l + 1).to_string(),
                 units::count(level.triangles as u64),
                 units::short(level.error),

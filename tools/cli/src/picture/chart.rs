@@ -82,14 +82,7 @@ fn one(image: &mut Image, panel: &Panel, top: usize, times: [f64; 2]) {
         let y = top as f64 + (high - value) / (high - low) * height;
         [x as f32, y as f32]
     };
-    font::draw(
-        image,
-        &panel.title,
-        LEFT as f32,
-        top as f32 - 18.0,
-        10.0,
-        INK,
-    );
+    font::draw(image, &panel.title, LEFT as f32, top as f32 - 18.0, 10.0, INK);
     for value in ticks(low, high, 5.0) {
         let y = at([times[0], value])[1];
         image.fill(LEFT, y.round() as usize, width as usize, 1, GRID);
@@ -121,14 +114,10 @@ fn one(image: &mut Image, panel: &Panel, top: usize, times: [f64; 2]) {
         legend(image, name, LIMIT);
     }
     for series in &panel.series {
-        let points: Vec<[f32; 2]> = (series.points.iter())
-            .filter(|p| p[1].is_finite())
-            .map(|p| at(*p))
-            .collect();
+        let points: Vec<[f32; 2]> =
+            (series.points.iter()).filter(|p| p[1].is_finite()).map(|p| at(*p)).collect();
         match series.look {
-            Look::Dots => points
-                .iter()
-                .for_each(|p| font::segment(image, *p, *p, 2.6, series.colour)),
+            Look::Dots => points.iter().for_each(|p| font::segment(image, *p, *p, 2.6, series.colour)),
             look => {
                 let (half, colour) = match look {
                     Look::Broad => (2.6, pale(series.colour)),
@@ -155,17 +144,12 @@ fn pale(colour: Rgb) -> Rgb {
 
 /// Lowest and highest value that is shown.
 fn range(panel: &Panel) -> [f64; 2] {
-    let values = panel
-        .series
-        .iter()
-        .flat_map(|s| s.points.iter().map(|p| p[1]));
+    let values = panel.series.iter().flat_map(|s| s.points.iter().map(|p| p[1]));
     let limits = panel.limit.iter().map(|(value, _)| *value);
     let (mut low, mut high) = values
         .chain(limits)
         .filter(|v| v.is_finite())
-        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| {
-            (low.min(v), high.max(v))
-        });
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
     if low > high {
         (low, high) = (0.0, 1.0);
     }
@@ -173,9 +157,7 @@ fn range(panel: &Panel) -> [f64; 2] {
         low = 0.0;
     }
     // What does not move still needs an axis.
-    let size = (high - low)
-        .max(1e-6 * high.abs().max(low.abs()))
-        .max(1e-12);
+    let size = (high - low).max(1e-6 * high.abs().max(low.abs())).max(1e-12);
     match panel.from_zero {
         true => [0.0, high.max(size) + 0.06 * size],
         false => [low - 0.06 * size, low + 1.06 * size],
@@ -228,12 +210,7 @@ mod tests {
     fn a_curve_is_where_its_values_are() {
         let panel = |points: Vec<[f64; 2]>| Panel {
             title: "x".into(),
-            series: vec![Series {
-                name: String::new(),
-                colour: [0; 3],
-                look: Look::Thin,
-                points,
-            }],
+            series: vec![Series { name: String::new(), colour: [0; 3], look: Look::Thin, points }],
             limit: Some((2.0, "limit".into())),
             from_zero: true,
         };
@@ -243,20 +220,11 @@ mod tests {
             row.iter().all(|p| p[0] < 120)
         };
         // Half-way up to the limit, and nowhere else but the axis.
-        let rows: Vec<usize> = (HEADER + 20..HEADER + 14 + PANEL)
-            .filter(|r| dark(*r))
-            .collect();
+        let rows: Vec<usize> = (HEADER + 20..HEADER + 14 + PANEL).filter(|r| dark(*r)).collect();
         let middle = HEADER + 14 + PANEL - (PANEL as f64 / 2.12) as usize;
-        assert!(
-            !rows.is_empty() && rows.iter().all(|r| r.abs_diff(middle) <= 2),
-            "{rows:?} {middle}"
-        );
+        assert!(!rows.is_empty() && rows.iter().all(|r| r.abs_diff(middle) <= 2), "{rows:?} {middle}");
         // Nothing, one point, and no numbers: still a picture.
-        for points in [
-            vec![],
-            vec![[0.0, 3.0]],
-            vec![[0.0, f64::NAN], [1.0, f64::INFINITY]],
-        ] {
+        for points in [vec![], vec![[0.0, 3.0]], vec![[0.0, f64::NAN], [1.0, f64::INFINITY]]] {
             draw("t", "s", [0.0, 0.0], &[panel(points)]);
         }
     }

@@ -7,8 +7,8 @@ const CAPITAL: f32 = 6.0;
 /// Half the width of a stroke, in grid units at the usual size.
 const STROKE: f32 = 0.36;
 
-/// Polylines of a character: points of two digits (column, row), lines separated by blanks. Row 0 is the top of a
-/// capital, row 6 the baseline, 8 the bottom of a descender.
+/// Polylines of a character: points of two digits (column, row), lines separated by blanks. Row 0 is the top
+/// of a capital, row 6 the baseline, 8 the bottom of a descender.
 fn strokes(c: char) -> &'static str {
     match c {
         '0' => "103041453616050110 2323",
@@ -135,14 +135,9 @@ pub fn draw(image: &mut Image, text: &str, x: f32, y: f32, size: f32, colour: Rg
         // Narrow characters are drawn in the middle of the grid: half the saved width is before them.
         let start = left - (5.8 - advance(c)) / 2.0 * unit;
         for line in strokes(c).split(' ') {
-            let digits: Vec<f32> = line
-                .bytes()
-                .map(|digit| f32::from(digit.saturating_sub(b'0')))
-                .collect();
-            let points: Vec<[f32; 2]> = digits
-                .chunks_exact(2)
-                .map(|p| [start + p[0] * unit, y + half + p[1] * unit])
-                .collect();
+            let digits: Vec<f32> = line.bytes().map(|digit| f32::from(digit.saturating_sub(b'0'))).collect();
+            let points: Vec<[f32; 2]> =
+                digits.chunks_exact(2).map(|p| [start + p[0] * unit, y + half + p[1] * unit]).collect();
             for pair in points.windows(2) {
                 segment(image, pair[0], pair[1], half, colour);
             }

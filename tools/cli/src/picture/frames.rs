@@ -40,9 +40,7 @@ pub fn of_scene(
             surface: Surface {
                 positions: positions
                     .iter()
-                    .map(|&[x, y, z]| {
-                        matrix.transform_point3(DVec3::new(x.into(), y.into(), z.into()))
-                    })
+                    .map(|&[x, y, z]| matrix.transform_point3(DVec3::new(x.into(), y.into(), z.into())))
                     .collect(),
                 triangles: fans(&faces, positions.len()),
                 colours: vec![sheet::clay()],
@@ -61,11 +59,7 @@ fn fans(faces: &Faces, points: usize) -> Vec<[u32; 3]> {
             break;
         };
         rest = after;
-        let corner = |k: usize| {
-            u32::try_from(corners[k])
-                .ok()
-                .filter(|&p| (p as usize) < points)
-        };
+        let corner = |k: usize| u32::try_from(corners[k]).ok().filter(|&p| (p as usize) < points);
         for k in 2..corners.len() {
             if let (Some(a), Some(b), Some(c)) = (corner(0), corner(k - 1), corner(k)) {
                 triangles.push([a, b, c]);
@@ -97,24 +91,15 @@ impl Decoded {
         let maps = (0..reel.description().meshes.len())
             .map(|mesh| reel.source_map(mesh))
             .collect::<Result<_, _>>()?;
-        Ok(Decoded {
-            decoder: FrameDecoder::new(reel)?,
-            maps,
-        })
+        Ok(Decoded { decoder: FrameDecoder::new(reel)?, maps })
     }
 
     /// Decodes `frame` and measures it against the source at its time.
     pub fn frame(&mut self, frame: usize, source: &[SourceMesh]) -> Result<DecodedFrame, Failure> {
         self.decoder.decode(frame)?;
-        let by_path: HashMap<&str, &SourceMesh> = source
-            .iter()
-            .map(|mesh| (mesh.path.as_str(), mesh))
-            .collect();
-        let mut out = DecodedFrame {
-            surfaces: Vec::new(),
-            errors: Vec::new(),
-            worst: 0.0,
-        };
+        let by_path: HashMap<&str, &SourceMesh> =
+            source.iter().map(|mesh| (mesh.path.as_str(), mesh)).collect();
+        let mut out = DecodedFrame { surfaces: Vec::new(), errors: Vec::new(), worst: 0.0 };
         let reel = self.decoder.reel().clone();
         let mut positions = Vec::new();
         for (node, record) in reel.description().nodes.iter().enumerate() {
@@ -125,10 +110,7 @@ impl Decoded {
             positions.resize(3 * view.vertex_count(), 0.0f32);
             view.positions_into(&mut positions)?;
             let matrix = self.decoder.world(node);
-            let world: Vec<DVec3> = positions
-                .chunks_exact(3)
-                .map(|p| apply(&matrix, p))
-                .collect();
+            let world: Vec<DVec3> = positions.chunks_exact(3).map(|p| apply(&matrix, p)).collect();
             let errors = match by_path.get(record.path.as_str()) {
                 Some(source) => {
                     let points = &source.surface.positions;
@@ -136,11 +118,8 @@ impl Decoded {
                     distances(&world, points, map, record.tolerance)
                 }
                 None => {
-                    let all: Vec<DVec3> = source
-                        .iter()
-                        .flat_map(|mesh| &mesh.surface.positions)
-                        .copied()
-                        .collect();
+                    let all: Vec<DVec3> =
+                        source.iter().flat_map(|mesh| &mesh.surface.positions).copied().collect();
                     distances(&world, &all, None, record.tolerance)
                 }
             };
@@ -158,21 +137,13 @@ impl Decoded {
 
 pub fn apply(matrix: &[[f64; 4]; 3], point: &[f32]) -> DVec3 {
     let row = |row: &[f64; 4]| {
-        row[0] * f64::from(point[0])
-            + row[1] * f64::from(point[1])
-            + row[2] * f64::from(point[2])
-            + row[3]
+        row[0] * f64::from(point[0]) + row[1] * f64::from(point[1]) + row[2] * f64::from(point[2]) + row[3]
     };
     DVec3::new(row(&matrix[0]), row(&matrix[1]), row(&matrix[2]))
 }
 
 /// Distance of each vertex to the point it comes from, or to the nearest one without a map, by the tolerance.
-fn distances(
-    world: &[DVec3],
-    points: &[DVec3],
-    map: Option<&SourceMap>,
-    tolerance: f64,
-) -> Vec<f32> {
+fn distances(world: &[DVec3], points: &[DVec3], map: Option<&SourceMap>, tolerance: f64) -> Vec<f32> {
     let fraction = |distance: f64| match tolerance > 0.0 {
         true => (distance / tolerance) as f32,
         false if distance == 0.0 => 0.0,
@@ -189,10 +160,7 @@ fn distances(
             .collect(),
         _ => {
             let nearest = Nearest::new(points, 2.0 * tolerance);
-            world
-                .iter()
-                .map(|vertex| fraction(nearest.distance(*vertex)))
-                .collect()
+            world.iter().map(|vertex| fraction(nearest.distance(*vertex))).collect()
         }
     }
 }
@@ -243,10 +211,8 @@ mod tests {
 
     #[test]
     fn faces_become_fans_and_bad_corners_are_left_out() {
-        let faces = Faces {
-            counts: vec![4, 2, 3, -1, 3, 9],
-            indices: vec![0, 1, 2, 3, 0, 1, 0, 1, 9, 1, 2, 3, 0],
-        };
+        let faces =
+            Faces { counts: vec![4, 2, 3, -1, 3, 9], indices: vec![0, 1, 2, 3, 0, 1, 0, 1, 9, 1, 2, 3, 0] };
         assert_eq!(fans(&faces, 4), [[0, 1, 2], [0, 2, 3], [1, 2, 3]]);
     }
 

@@ -22,11 +22,7 @@ pub struct Image {
 impl Image {
     /// A picture of one colour.
     pub fn new(width: usize, height: usize, colour: Rgb) -> Image {
-        Image {
-            width,
-            height,
-            pixels: vec![colour; width * height],
-        }
+        Image { width, height, pixels: vec![colour; width * height] }
     }
 
     /// Copies `other` with its top left corner at (x, y); what hangs over is cut off.
@@ -69,9 +65,7 @@ impl Image {
         encoder
             .write_header()
             .and_then(|mut writer| writer.write_image_data(self.pixels.as_flattened()))
-            .map_err(|e| {
-                Failure::new(Class::Io, e.to_string(), Some(path.display().to_string()))
-            })?;
+            .map_err(|e| Failure::new(Class::Io, e.to_string(), Some(path.display().to_string())))?;
         write_atomically(path, &bytes)
     }
 }
@@ -89,11 +83,8 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
 pub fn to_srgb(linear: [f32; 3]) -> Rgb {
     linear.map(|value| {
         let value = value.clamp(0.0, 1.0);
-        let encoded = if value <= 0.003_130_8 {
-            12.92 * value
-        } else {
-            1.055 * value.powf(1.0 / 2.4) - 0.055
-        };
+        let encoded =
+            if value <= 0.003_130_8 { 12.92 * value } else { 1.055 * value.powf(1.0 / 2.4) - 0.055 };
         (encoded * 255.0 + 0.5) as u8
     })
 }
@@ -102,11 +93,7 @@ pub fn to_srgb(linear: [f32; 3]) -> Rgb {
 pub fn to_linear(colour: Rgb) -> [f32; 3] {
     colour.map(|value| {
         let value = f32::from(value) / 255.0;
-        if value <= 0.040_45 {
-            value / 12.92
-        } else {
-            ((value + 0.055) / 1.055).powf(2.4)
-        }
+        if value <= 0.040_45 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
     })
 }
 

@@ -1,5 +1,5 @@
-//! A small z-buffer rasterizer: triangles with a colour per vertex, two-sided smooth shading that keeps sharp edges,
-//! antialiasing by supersampling. Any mesh at any time can be drawn: positions, triangles, colours.
+//! A small z-buffer rasterizer: triangles with a colour per vertex, two-sided smooth shading that keeps sharp
+//! edges, antialiasing by supersampling. Any mesh at any time can be drawn: positions, triangles, colours.
 
 use super::image::{Image, to_srgb};
 use glam::{DVec3, Vec3};
@@ -62,26 +62,20 @@ impl Camera {
         };
         let extent = high - low;
         // Seen from +b, or from +a where that side is clearly broader.
-        let (front, side) = if extent.dot(b.abs()) > 1.5 * extent.dot(a.abs()) {
-            (a, -b)
-        } else {
-            (b, a)
-        };
+        let (front, side) = if extent.dot(b.abs()) > 1.5 * extent.dot(a.abs()) { (a, -b) } else { (b, a) };
         let (azimuth, elevation) = (0.55f64, 0.32f64);
-        let back = (front * azimuth.cos() + side * azimuth.sin()) * elevation.cos()
-            + vertical * elevation.sin();
+        let back =
+            (front * azimuth.cos() + side * azimuth.sin()) * elevation.cos() + vertical * elevation.sin();
         let forward = -back.normalize();
         let right = forward.cross(vertical).normalize();
         let up = right.cross(forward);
         let half_height = (FIELD_OF_VIEW / 2.0).tan();
         let half = [half_height * aspect, half_height];
 
-        // The nearest eye from which each point is inside the picture with some margin; the target is moved so that
-        // the margins become equal, which takes a few rounds because perspective couples the axes.
+        // The nearest eye from which each point is inside the picture with some margin; the target is moved
+        // so that the margins become equal, which takes a few rounds because perspective couples the axes.
         let margin = 0.92;
-        let size = extent
-            .length()
-            .max(low.abs().max(high.abs()).max_element() * 1e-7);
+        let size = extent.length().max(low.abs().max(high.abs()).max_element() * 1e-7);
         let size = if size > 0.0 { size } else { 1.0 };
         let mut target = (low + high) / 2.0;
         let mut distance = size;
@@ -111,13 +105,7 @@ impl Camera {
                     + up * ((least[1] + most[1]) / 2.0 * distance);
             }
         }
-        Camera {
-            eye: target - forward * distance,
-            right,
-            up,
-            forward,
-            half,
-        }
+        Camera { eye: target - forward * distance, right, up, forward, half }
     }
 
     /// Width by height of what `points` cover in this view.
@@ -150,8 +138,8 @@ impl Camera {
     }
 }
 
-/// The axis that most likely points upwards: Alembic's convention is Y; elsewhere something spread out flat lies on
-/// the ground.
+/// The axis that most likely points upwards: Alembic's convention is Y; elsewhere something spread out flat
+/// lies on the ground.
 pub fn guess_up(format: &str, points: &[DVec3]) -> Up {
     if format.starts_with("alembic") {
         return Up::Y;
@@ -168,8 +156,8 @@ pub fn guess_up(format: &str, points: &[DVec3]) -> Up {
     }
 }
 
-/// Those of `points` that belong to the scene's main part: a single piece that flew far away would make everything else
-/// too small to be seen.
+/// Those of `points` that belong to the scene's main part: a single piece that flew far away would make
+/// everything else too small to be seen.
 pub fn main_part(points: &[DVec3]) -> Vec<DVec3> {
     let finite: Vec<DVec3> = points.iter().copied().filter(|p| p.is_finite()).collect();
     if finite.is_empty() {
@@ -210,43 +198,24 @@ pub enum Light {
 }
 
 /// Draws surfaces on a soft grey background.
-pub fn draw(
-    surfaces: &[Surface],
-    camera: &Camera,
-    light: Light,
-    width: usize,
-    height: usize,
-) -> Image {
+pub fn draw(surfaces: &[Surface], camera: &Camera, light: Light, width: usize, height: usize) -> Image {
     let (columns, rows) = (width * SUPERSAMPLING, height * SUPERSAMPLING);
-    let triangles: Vec<Filled> = surfaces
-        .par_iter()
-        .flat_map_iter(|surface| prepare(surface, camera, columns, rows))
-        .collect();
+    let triangles: Vec<Filled> =
+        surfaces.par_iter().flat_map_iter(|surface| prepare(surface, camera, columns, rows)).collect();
     let mut samples = vec![[0.0f32; 3]; columns * rows];
-    samples
-        .par_chunks_mut(columns * BAND)
-        .enumerate()
-        .for_each(|(band, samples)| {
-            let first = band * BAND;
-            let last = first + samples.len() / columns;
-            for (i, sample) in samples.iter_mut().enumerate() {
-                *sample = background((first + i / columns) as f32 / rows as f32);
+    samples.par_chunks_mut(columns * BAND).enumerate().for_each(|(band, samples)| {
+        let first = band * BAND;
+        let last = first + samples.len() / columns;
+        for (i, sample) in samples.iter_mut().enumerate() {
+            *sample = background((first + i / columns) as f32 / rows as f32);
+        }
+        let mut depths = vec![0.0f32; samples.len()];
+        for triangle in &triangles {
+            if triangle.rows.0 < last && triangle.rows.1 >= first {
+                fill(triangle, camera, light, columns, first..last, samples, &mut depths);
             }
-            let mut depths = vec![0.0f32; samples.len()];
-            for triangle in &triangles {
-                if triangle.rows.0 < last && triangle.rows.1 >= first {
-                    fill(
-                        triangle,
-                        camera,
-                        light,
-                        columns,
-                        first..last,
-                        samples,
-                        &mut depths,
-                    );
-                }
-            }
-        });
+        }
+    });
     let mut image = Image::new(width, height, [0; 3]);
     let share = 1.0 / (SUPERSAMPLING * SUPERSAMPLING) as f32;
     for (i, pixel) in image.pixels.iter_mut().enumerate() {
@@ -307,8 +276,8 @@ fn prepare(surface: &Surface, camera: &Camera, columns: usize, rows: usize) -> V
     filled
 }
 
-/// A normal for each corner: the mean of the faces around its place that are bent by less than the smooth angle.
-/// Places are compared by position, so that split vertices still look smooth.
+/// A normal for each corner: the mean of the faces around its place that are bent by less than the smooth
+/// angle. Places are compared by position, so that split vertices still look smooth.
 fn corner_normals(surface: &Surface) -> Vec<[Vec3; 3]> {
     let positions = &surface.positions;
     let mut places: HashMap<[u64; 3], u32> = HashMap::with_capacity(positions.len());
@@ -316,18 +285,13 @@ fn corner_normals(surface: &Surface) -> Vec<[Vec3; 3]> {
         .iter()
         .map(|p| {
             let next = places.len() as u32;
-            *places
-                .entry(p.to_array().map(|v| (v + 0.0).to_bits()))
-                .or_insert(next)
+            *places.entry(p.to_array().map(|v| (v + 0.0).to_bits())).or_insert(next)
         })
         .collect();
     let get = |v: u32| positions.get(v as usize).copied().unwrap_or(DVec3::NAN);
     // Length is twice the area: larger faces count for more.
-    let faces: Vec<DVec3> = surface
-        .triangles
-        .iter()
-        .map(|t| (get(t[1]) - get(t[0])).cross(get(t[2]) - get(t[0])))
-        .collect();
+    let faces: Vec<DVec3> =
+        surface.triangles.iter().map(|t| (get(t[1]) - get(t[0])).cross(get(t[2]) - get(t[0]))).collect();
     let mut around: Vec<Vec<u32>> = vec![Vec::new(); places.len()];
     for (face, triangle) in surface.triangles.iter().enumerate() {
         for &v in triangle {
@@ -356,17 +320,14 @@ fn corner_normals(surface: &Surface) -> Vec<[Vec3; 3]> {
                     }
                 }
                 let normal = sum.normalize_or_zero();
-                if normal == DVec3::ZERO {
-                    own.as_vec3()
-                } else {
-                    normal.as_vec3()
-                }
+                if normal == DVec3::ZERO { own.as_vec3() } else { normal.as_vec3() }
             })
         })
         .collect()
 }
 
-/// Fills the part of a triangle that lies in `rows`. Depth is kept as 1/distance: larger is nearer, 0 is nothing.
+/// Fills the part of a triangle that lies in `rows`. Depth is kept as 1/distance: larger is nearer, 0 is
+/// nothing.
 fn fill(
     triangle: &Filled,
     camera: &Camera,
@@ -401,11 +362,7 @@ fn fill(
             }
             depths[at] = depth;
             // Perspective: weights of 1/depth, so that normals and colours do not swim.
-            let weights = [
-                wa * inverse[0] / depth,
-                wb * inverse[1] / depth,
-                wc * inverse[2] / depth,
-            ];
+            let weights = [wa * inverse[0] / depth, wb * inverse[1] / depth, wc * inverse[2] / depth];
             let normal = triangle.normals[0] * weights[0]
                 + triangle.normals[1] * weights[1]
                 + triangle.normals[2] * weights[2];
@@ -416,15 +373,12 @@ fn fill(
     }
 }
 
-/// Sky light from above, a key light from the left of the viewer, a little fill from the right, a faint highlight.
+/// Sky light from above, a key light from the left of the viewer, a little fill from the right, a faint
+/// highlight.
 fn shade(normal: Vec3, colour: [f32; 3], camera: &Camera, light: Light) -> [f32; 3] {
     let [right, up, back] = [camera.right, camera.up, -camera.forward].map(|v| v.as_vec3());
     // Seen from behind, a face is lit as if it were turned over.
-    let normal = if normal.dot(back) < 0.0 {
-        -normal
-    } else {
-        normal
-    };
+    let normal = if normal.dot(back) < 0.0 { -normal } else { normal };
     let key_direction = (up * 0.75 + back * 0.6 - right * 0.55).normalize();
     let fill_direction = (right * 0.9 + back * 0.4 + up * 0.1).normalize();
     let sky = 0.5 + 0.5 * normal.dot(up);
@@ -466,10 +420,7 @@ mod tests {
             let mut widest = 0.0f32;
             for point in &points {
                 let [x, y, _] = camera.project(*point).unwrap();
-                assert!(
-                    (0.0..=1.0).contains(&x) && (0.0..=1.0).contains(&y),
-                    "{x} {y}"
-                );
+                assert!((0.0..=1.0).contains(&x) && (0.0..=1.0).contains(&y), "{x} {y}");
                 widest = widest.max((x - 0.5).abs()).max((y - 0.5).abs());
             }
             assert!(widest > 0.4, "the picture is well used: {widest}");
@@ -479,17 +430,9 @@ mod tests {
     #[test]
     fn the_nearer_one_hides_the_other() {
         let (red, blue) = (square([0.8, 0.0, 0.0], 0.5), square([0.0, 0.0, 0.8], 0.0));
-        let points: Vec<DVec3> = red
-            .positions
-            .iter()
-            .chain(&blue.positions)
-            .copied()
-            .collect();
+        let points: Vec<DVec3> = red.positions.iter().chain(&blue.positions).copied().collect();
         let camera = Camera::framing(&points, Up::Y, 1.0);
-        for surfaces in [
-            [red, blue],
-            [square([0.0, 0.0, 0.8], 0.0), square([0.8, 0.0, 0.0], 0.5)],
-        ] {
+        for surfaces in [[red, blue], [square([0.0, 0.0, 0.8], 0.0), square([0.8, 0.0, 0.0], 0.5)]] {
             let image = draw(&surfaces, &camera, Light::Studio, 64, 64);
             let reddish = image.pixels.iter().filter(|p| p[0] / 2 > p[2]).count();
             let bluish = image.pixels.iter().filter(|p| p[2] / 2 > p[0]).count();

@@ -54,16 +54,11 @@ pub fn clay() -> [f32; 3] {
     to_linear(CLAY)
 }
 
-/// Error as a fraction of the tolerance to linear colour: dark blue 0, green the middle, yellow 1, red beyond.
+/// Error as a fraction of the tolerance to linear colour: dark blue 0, green the middle, yellow 1, red
+/// beyond.
 pub fn false_colour(fraction: f32) -> [f32; 3] {
-    const STOPS: [Rgb; 6] = [
-        [38, 44, 92],
-        [40, 92, 150],
-        [32, 142, 146],
-        [72, 184, 112],
-        [170, 216, 70],
-        [250, 232, 60],
-    ];
+    const STOPS: [Rgb; 6] =
+        [[38, 44, 92], [40, 92, 150], [32, 142, 146], [72, 184, 112], [170, 216, 70], [250, 232, 60]];
     if fraction.is_nan() || fraction > 1.0 {
         return to_linear([226, 40, 40]);
     }
@@ -100,22 +95,8 @@ pub fn compose(sheet: Sheet) -> Image {
     let width = MARGIN * 2 + LABEL + columns * tile_width + (columns - 1) * GAP;
     let height = HEADER + 3 * tile_height + 2 * GAP + FOOTER;
     let mut image = Image::new(width, height, PAPER);
-    font::draw(
-        &mut image,
-        &fitted(&sheet.title, 20.0, width),
-        MARGIN as f32,
-        20.0,
-        20.0,
-        INK,
-    );
-    font::draw(
-        &mut image,
-        &fitted(&sheet.subtitle, 11.0, width),
-        MARGIN as f32,
-        54.0,
-        11.0,
-        FAINT,
-    );
+    font::draw(&mut image, &fitted(&sheet.title, 20.0, width), MARGIN as f32, 20.0, 20.0, INK);
+    font::draw(&mut image, &fitted(&sheet.subtitle, 11.0, width), MARGIN as f32, 54.0, 11.0, FAINT);
 
     let left = |column: usize| MARGIN + LABEL + column * (tile_width + GAP);
     let top = |row: usize| HEADER + row * (tile_height + GAP);
@@ -127,21 +108,9 @@ pub fn compose(sheet: Sheet) -> Image {
         font::draw(&mut image, &column.title, left(i) as f32, 82.0, 10.0, INK);
         let below = (top(2) + tile_height + 8) as f32;
         font::draw(&mut image, &column.note, left(i) as f32, below, 10.0, FAINT);
-        let tile = render::draw(
-            &column.source,
-            &camera,
-            Light::Studio,
-            tile_width,
-            tile_height,
-        );
+        let tile = render::draw(&column.source, &camera, Light::Studio, tile_width, tile_height);
         image.paste(&tile, left(i), top(0));
-        let tile = render::draw(
-            &column.decoded,
-            &camera,
-            Light::Studio,
-            tile_width,
-            tile_height,
-        );
+        let tile = render::draw(&column.decoded, &camera, Light::Studio, tile_width, tile_height);
         image.paste(&tile, left(i), top(1));
         let mut surfaces = column.decoded;
         for (surface, errors) in surfaces.iter_mut().zip(&column.errors) {
@@ -164,24 +133,10 @@ fn legend(image: &mut Image, x: usize, y: usize, scale: &str) {
         image.fill(start + i, y, 1, thick, colour);
     }
     let over = super::image::to_srgb(false_colour(2.0));
-    font::draw(
-        image,
-        scale,
-        (start + length + 10) as f32,
-        y as f32 + 1.0,
-        10.0,
-        INK,
-    );
+    font::draw(image, scale, (start + length + 10) as f32, y as f32 + 1.0, 10.0, INK);
     let after = start + length + 10 + font::width(scale, 10.0) as usize + 26;
     image.fill(after, y, 30, thick, over);
-    font::draw(
-        image,
-        "beyond",
-        (after + 40) as f32,
-        y as f32 + 1.0,
-        10.0,
-        INK,
-    );
+    font::draw(image, "beyond", (after + 40) as f32, y as f32 + 1.0, 10.0, INK);
 }
 
 /// `text`, shortened until it fits between the margins.

@@ -32,24 +32,15 @@ impl Run {
     /// Fails the test unless the exit code is `code`.
     #[track_caller]
     pub fn expect(self, code: i32) -> Run {
-        assert_eq!(
-            self.code, code,
-            "stdout {:?} stderr {:?}",
-            self.stdout, self.stderr
-        );
+        assert_eq!(self.code, code, "stdout {:?} stderr {:?}", self.stdout, self.stderr);
         self
     }
 
     /// The only line of stderr that is an error.
     #[track_caller]
     pub fn error_line(&self) -> &str {
-        let mut lines = self
-            .stderr
-            .lines()
-            .filter(|line| line.starts_with("error: "));
-        let line = lines
-            .next()
-            .unwrap_or_else(|| panic!("no error in {:?}", self.stderr));
+        let mut lines = self.stderr.lines().filter(|line| line.starts_with("error: "));
+        let line = lines.next().unwrap_or_else(|| panic!("no error in {:?}", self.stderr));
         assert_eq!(lines.next(), None, "more than one error line");
         line
     }
@@ -77,9 +68,7 @@ pub fn run_line(line: &str, paths: &[(&str, &Path)]) -> Run {
 
 /// A bundled scene.
 pub fn bundled(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../testdata/inputs")
-        .join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/inputs").join(name)
 }
 
 /// The corpus, where there is one: `MESHREEL_CORPUS`, else beside the repository.
@@ -99,13 +88,7 @@ pub fn corpus() -> Option<PathBuf> {
 pub fn names(directory: &Path) -> Vec<String> {
     let mut names: Vec<String> = std::fs::read_dir(directory)
         .expect("a directory")
-        .map(|entry| {
-            entry
-                .expect("an entry")
-                .file_name()
-                .to_string_lossy()
-                .into_owned()
-        })
+        .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
         .collect();
     names.sort();
     names

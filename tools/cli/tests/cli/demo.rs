@@ -13,26 +13,12 @@ fn into_a_fresh_directory() {
     assert!(files.len() >= 5, "{}", files.len());
     for file in files {
         assert_eq!(file["ok"], true, "{file}");
-        assert!(
-            file["max_error"].as_f64() <= file["tolerance"].as_f64(),
-            "{file}"
-        );
-        for key in [
-            "source_bytes",
-            "raw_bytes",
-            "reel_bytes",
-            "ratio",
-            "seconds",
-        ] {
-            assert!(
-                file[key].as_f64().is_some_and(|value| value > 0.0),
-                "{key}: {file}"
-            );
+        assert!(file["max_error"].as_f64() <= file["tolerance"].as_f64(), "{file}");
+        for key in ["source_bytes", "raw_bytes", "reel_bytes", "ratio", "seconds"] {
+            assert!(file[key].as_f64().is_some_and(|value| value > 0.0), "{key}: {file}");
         }
         for key in ["reel", "extracted", "sheet"] {
-            let size = std::fs::metadata(file[key].as_str().unwrap())
-                .unwrap()
-                .len();
+            let size = std::fs::metadata(file[key].as_str().unwrap()).unwrap().len();
             assert!(size > 1000, "{key}: {file}");
         }
     }
@@ -42,7 +28,8 @@ fn into_a_fresh_directory() {
     }
 }
 
-/// Source and decoded pictures must look alike, show something, and the error row must be coloured without any red.
+/// Source and decoded pictures must look alike, show something, and the error row must be coloured without
+/// any red.
 fn check_sheet(path: &str) {
     let decoder = png::Decoder::new(std::io::BufReader::new(std::fs::File::open(path).unwrap()));
     let mut reader = decoder.read_info().unwrap();
@@ -56,10 +43,8 @@ fn check_sheet(path: &str) {
         .filter(|p| p[0] > 150 && p[1] < 70 && p[2] < 70)
         .count();
     assert_eq!(red, 0, "{path}");
-    let coloured = pixels
-        .chunks_exact(3)
-        .filter(|p| p.iter().max().unwrap() - p.iter().min().unwrap() > 60)
-        .count();
+    let coloured =
+        pixels.chunks_exact(3).filter(|p| p.iter().max().unwrap() - p.iter().min().unwrap() > 60).count();
     assert!(coloured > 2000, "{path}: {coloured} coloured pixels");
 }
 
@@ -70,13 +55,8 @@ fn other_inputs_and_a_table_for_people() {
     std::fs::create_dir(&inputs).unwrap();
     std::fs::copy(bundled("m_scale_shear.abc"), inputs.join("cones.abc")).unwrap();
     let paths = [("$IN", inputs.as_path()), ("$OUT", out.as_path())];
-    let text = run_line("demo --inputs $IN -o $OUT --tolerance 1%", &paths)
-        .expect(0)
-        .stdout;
-    assert!(
-        text.contains("cones") && text.contains("tolerance") && text.contains(" ok "),
-        "{text}"
-    );
+    let text = run_line("demo --inputs $IN -o $OUT --tolerance 1%", &paths).expect(0).stdout;
+    assert!(text.contains("cones") && text.contains("tolerance") && text.contains(" ok "), "{text}");
     // A broken file among them is said, and the others are still done.
     std::fs::write(inputs.join("broken.abc"), b"nothing").unwrap();
     let run = run_line("demo --inputs $IN -o $OUT", &paths).expect(1);

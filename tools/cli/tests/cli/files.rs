@@ -18,12 +18,7 @@ fn there_and_back() {
     let directory = tempfile::tempdir().unwrap();
     let at = |name: &str| directory.path().join(name);
     let source = bundled("g_scene_attributes.abc");
-    let (reel, abc, glb, obj) = (
-        at("scene.reel"),
-        at("scene.abc"),
-        at("scene.glb"),
-        at("frames/"),
-    );
+    let (reel, abc, glb, obj) = (at("scene.reel"), at("scene.abc"), at("scene.glb"), at("frames/"));
     let paths = [
         ("$IN", source.as_path()),
         ("$REEL", reel.as_path()),
@@ -31,9 +26,7 @@ fn there_and_back() {
         ("$GLB", glb.as_path()),
         ("$OBJ", obj.as_path()),
     ];
-    let json = run_line("compile $IN -o $REEL --json", &paths)
-        .expect(0)
-        .json();
+    let json = run_line("compile $IN -o $REEL --json", &paths).expect(0).json();
     for key in [
         "file_bytes",
         "source_map_bytes",
@@ -49,11 +42,7 @@ fn there_and_back() {
     }
     assert_eq!(json["file_bytes"], std::fs::metadata(&reel).unwrap().len());
     if cfg!(target_os = "linux") {
-        assert!(
-            json["peak_anon_bytes"]
-                .as_u64()
-                .is_some_and(|bytes| bytes > 100_000)
-        );
+        assert!(json["peak_anon_bytes"].as_u64().is_some_and(|bytes| bytes > 100_000));
     }
     let mesh = &json["meshes"][0];
     for key in [
@@ -78,10 +67,7 @@ fn there_and_back() {
     assert_eq!(json["meshes"].as_array().map(Vec::len), Some(9));
     for mesh in json["meshes"].as_array().unwrap() {
         assert_eq!(mesh["ok"], true);
-        assert!(
-            mesh["max_error"].as_f64() <= mesh["tolerance"].as_f64(),
-            "{mesh}"
-        );
+        assert!(mesh["max_error"].as_f64() <= mesh["tolerance"].as_f64(), "{mesh}");
         for key in ["path", "method", "vertices", "frames", "rms_error"] {
             assert_ne!(mesh[key], Value::Null, "{key}");
         }
@@ -89,58 +75,29 @@ fn there_and_back() {
     let text = run_line("verify $IN $REEL", &paths).expect(0).stdout;
     assert!(text.contains("every promise holds"), "{text}");
 
-    for (line, output) in [
-        ("extract $REEL -o $ABC", &abc),
-        ("extract $REEL -o $GLB", &glb),
-    ] {
+    for (line, output) in [("extract $REEL -o $ABC", &abc), ("extract $REEL -o $GLB", &glb)] {
         run_line(line, &paths).expect(0);
         assert!(std::fs::metadata(output).unwrap().len() > 10_000);
     }
     run_line("extract $REEL -o $OBJ", &paths).expect(0);
-    assert_eq!(
-        names(&obj)
-            .iter()
-            .filter(|name| name.ends_with(".obj"))
-            .count(),
-        40
-    );
+    assert_eq!(names(&obj).iter().filter(|name| name.ends_with(".obj")).count(), 40);
     let json = run_line("info $ABC --json", &paths).expect(0).json();
-    assert_eq!(
-        (&json["frames"], &json["counts"]["meshes"]),
-        (&40.into(), &9.into())
-    );
-    assert!(
-        names(directory.path())
-            .iter()
-            .all(|name| !name.ends_with(".tmp"))
-    );
+    assert_eq!((&json["frames"], &json["counts"]["meshes"]), (&40.into(), &9.into()));
+    assert!(names(directory.path()).iter().all(|name| !name.ends_with(".tmp")));
 }
 
 #[test]
 fn the_wrong_source_does_not_verify() {
     let directory = tempfile::tempdir().unwrap();
     let reel = directory.path().join("x.reel");
-    let (flag, robot) = (
-        bundled("a_flag_wind.abc"),
-        bundled("n_robot_bone_parented.abc"),
-    );
-    let paths = [
-        ("$IN", flag.as_path()),
-        ("$OTHER", robot.as_path()),
-        ("$OUT", reel.as_path()),
-    ];
+    let (flag, robot) = (bundled("a_flag_wind.abc"), bundled("n_robot_bone_parented.abc"));
+    let paths = [("$IN", flag.as_path()), ("$OTHER", robot.as_path()), ("$OUT", reel.as_path())];
     run_line("compile $IN -o $OUT --quiet", &paths).expect(0);
     let run = run_line("verify $OTHER $OUT --json", &paths).expect(1);
     let json = run.json();
-    assert_eq!(
-        (&json["ok"], &json["error"]["class"]),
-        (&false.into(), &"check".into())
-    );
+    assert_eq!((&json["ok"], &json["error"]["class"]), (&false.into(), &"check".into()));
     let text = run_line("verify $OTHER $OUT", &paths).expect(1).stdout;
-    assert!(
-        text.contains("broken: ") && text.contains("NOT as promised"),
-        "{text}"
-    );
+    assert!(text.contains("broken: ") && text.contains("NOT as promised"), "{text}");
 }
 
 #[test]
@@ -154,13 +111,8 @@ fn quiet_says_nothing_and_dry_run_writes_nothing() {
     let size = std::fs::metadata(&reel).unwrap().len();
     std::fs::remove_file(&reel).unwrap();
 
-    let json = run_line("compile $IN -o $OUT --dry-run --json", &paths)
-        .expect(0)
-        .json();
-    assert_eq!(
-        (&json["written"], &json["file_bytes"]),
-        (&false.into(), &size.into())
-    );
+    let json = run_line("compile $IN -o $OUT --dry-run --json", &paths).expect(0).json();
+    assert_eq!((&json["written"], &json["file_bytes"]), (&false.into(), &size.into()));
     run_line("compile $IN --dry-run", &paths).expect(0);
     assert!(names(directory.path()).is_empty());
 }
@@ -169,20 +121,12 @@ fn quiet_says_nothing_and_dry_run_writes_nothing() {
 fn explain_prints_passes_and_tree() {
     let source = bundled("g_scene_attributes.abc");
     let paths = [("$IN", source.as_path())];
-    let text = run_line("compile $IN --dry-run --explain", &paths)
-        .expect(0)
-        .stdout;
+    let text = run_line("compile $IN --dry-run --explain", &paths).expect(0).stdout;
     for part in ["passes", "flatten", "quantize", "tree"] {
         assert!(text.contains(part), "{part}: {text}");
     }
-    let json = run_line("compile $IN --dry-run --explain --json", &paths)
-        .expect(0)
-        .json();
-    assert!(
-        json["passes"]
-            .as_array()
-            .is_some_and(|passes| passes.len() >= 5)
-    );
+    let json = run_line("compile $IN --dry-run --explain --json", &paths).expect(0).json();
+    assert!(json["passes"].as_array().is_some_and(|passes| passes.len() >= 5));
     assert!(json["tree"].as_str().is_some_and(|tree| tree.contains('/')));
 }
 
@@ -195,15 +139,9 @@ fn strict_turns_remarks_into_an_error_and_keeps_the_old_file() {
     let paths = [("$IN", source.as_path()), ("$OUT", reel.as_path())];
     let run = run_line("compile $IN -o $OUT --strict", &paths).expect(1);
     assert!(run.error_line().contains("--strict"), "{}", run.stderr);
-    let json = run_line("compile $IN -o $OUT --strict --json", &paths)
-        .expect(1)
-        .json();
+    let json = run_line("compile $IN -o $OUT --strict --json", &paths).expect(1).json();
     assert_eq!(json["error"]["class"], "strict");
-    assert!(
-        json["error"]["remarks"]
-            .as_array()
-            .is_some_and(|remarks| !remarks.is_empty())
-    );
+    assert!(json["error"]["remarks"].as_array().is_some_and(|remarks| !remarks.is_empty()));
     assert_eq!(std::fs::read(&reel).unwrap(), b"the old file");
     // Without it the file is replaced.
     run_line("compile $IN -o $OUT --quiet", &paths).expect(0);
@@ -228,16 +166,9 @@ fn each_for_itself_continues_after_a_failure() {
     let at = |name: &str| directory.path().join(name);
     std::fs::write(at("broken.abc"), b"nothing of the kind").unwrap();
     let (broken, out) = (at("broken.abc"), at("out/"));
-    let (robot, cones) = (
-        bundled("n_robot_bone_parented.abc"),
-        bundled("m_scale_shear.abc"),
-    );
-    let paths = [
-        ("$A", robot.as_path()),
-        ("$B", broken.as_path()),
-        ("$C", cones.as_path()),
-        ("$OUT", out.as_path()),
-    ];
+    let (robot, cones) = (bundled("n_robot_bone_parented.abc"), bundled("m_scale_shear.abc"));
+    let paths =
+        [("$A", robot.as_path()), ("$B", broken.as_path()), ("$C", cones.as_path()), ("$OUT", out.as_path())];
     let run = run_line("compile $A $B $C -o $OUT --json", &paths).expect(1);
     let json = run.json();
     assert_eq!((&json["compiled"], &json["failed"]), (&2.into(), &1.into()));
@@ -245,16 +176,9 @@ fn each_for_itself_continues_after_a_failure() {
     assert_eq!(files.len(), 3);
     assert_eq!(files[1]["error"]["class"], "malformed");
     assert!(files[2]["file_bytes"].is_u64());
-    assert_eq!(
-        names(&out),
-        ["m_scale_shear.reel", "n_robot_bone_parented.reel"]
-    );
+    assert_eq!(names(&out), ["m_scale_shear.reel", "n_robot_bone_parented.reel"]);
     let run = run_line("compile $A $C -o $OUT", &paths).expect(0);
-    assert!(
-        run.stdout.contains("2 of 2 files compiled"),
-        "{}",
-        run.stdout
-    );
+    assert!(run.stdout.contains("2 of 2 files compiled"), "{}", run.stdout);
     // Two that would get one name.
     run_line("compile $A $A -o $OUT", &paths).expect(2);
 }
@@ -269,7 +193,8 @@ pub fn animated(path: &Path) {
     ];
     let bytes: Vec<u8> = numbers.iter().flat_map(|v| v.to_le_bytes()).collect();
     std::fs::write(path.with_extension("bin"), &bytes).unwrap();
-    let view = |first: usize, count: usize| json!({"buffer": 0, "byteOffset": 4 * first, "byteLength": 4 * count});
+    let view =
+        |first: usize, count: usize| json!({"buffer": 0, "byteOffset": 4 * first, "byteLength": 4 * count});
     let accessor = |view: usize, kind: &str, count: usize| json!({"bufferView": view, "componentType": 5126, "type": kind, "count": count});
     let animation = |name: &str, node: usize, output: usize| {
         json!({"name": name, "samplers": [{"input": 1, "output": output}],
@@ -323,13 +248,7 @@ fn an_animation_by_name_or_number() {
         assert!((decoder.world(node)[2][3] - height).abs() < 1e-3, "{asked}");
     }
     let refused = run_line("compile $IN -o $OUT --animation run", &paths).expect(2);
-    assert!(
-        refused
-            .stderr
-            .contains("'run': there are 0 'rest', 1 'up', 2 'child'"),
-        "{}",
-        refused.stderr
-    );
+    assert!(refused.stderr.contains("'run': there are 0 'rest', 1 'up', 2 'child'"), "{}", refused.stderr);
     let refused = run_line("compile $BVH -o $OUT --animation up", &paths).expect(2);
     assert!(refused.stderr.contains("glTF"), "{}", refused.stderr);
 }
@@ -341,17 +260,12 @@ fn a_sequence_and_a_point_cache() {
     let at = |name: &str| directory.path().join(name);
     let (pattern, reel) = (at("square.####.obj"), at("square.reel"));
     let paths = [("$IN", pattern.as_path()), ("$OUT", reel.as_path())];
-    let json = run_line("compile $IN -o $OUT --source-fps 10 --json", &paths)
-        .expect(0)
-        .json();
+    let json = run_line("compile $IN -o $OUT --source-fps 10 --json", &paths).expect(0).json();
     assert_eq!(json["frames"], 3);
     let info = run_line("info $OUT --json", &paths).expect(0).json();
     assert!((info["duration"].as_f64().unwrap() - 0.2).abs() < 1e-9);
     // The rate is stored: verify needs no option to find the same times.
-    assert_eq!(
-        run_line("verify $IN $OUT --json", &paths).expect(0).json()["ok"],
-        true
-    );
+    assert_eq!(run_line("verify $IN $OUT --json", &paths).expect(0).json()["ok"], true);
 
     // PC2: the same motion for the first frame's mesh.
     let mut cache = b"POINTCACHE2\0".to_vec();
@@ -369,20 +283,9 @@ fn a_sequence_and_a_point_cache() {
     }
     std::fs::write(at("square.pc2"), cache).unwrap();
     let (mesh, points) = (at("square.0001.obj"), at("square.pc2"));
-    let paths = [
-        ("$IN", mesh.as_path()),
-        ("$PC2", points.as_path()),
-        ("$OUT", reel.as_path()),
-    ];
-    for line in [
-        "compile $IN --points $PC2 -o $OUT --json",
-        "compile $IN $PC2 -o $OUT --json",
-    ] {
-        assert_eq!(
-            run_line(line, &paths).expect(0).json()["frames"],
-            3,
-            "{line}"
-        );
+    let paths = [("$IN", mesh.as_path()), ("$PC2", points.as_path()), ("$OUT", reel.as_path())];
+    for line in ["compile $IN --points $PC2 -o $OUT --json", "compile $IN $PC2 -o $OUT --json"] {
+        assert_eq!(run_line(line, &paths).expect(0).json()["frames"], 3, "{line}");
     }
     run_line("verify $IN $PC2 $OUT", &paths).expect(0);
     run_line("compile $PC2 -o $OUT", &paths).expect(2);
@@ -395,15 +298,9 @@ fn inputs_merge_by_node_path() {
     let at = |name: &str| directory.path().join(name);
     std::fs::rename(at("square.0002.obj"), at("other.obj")).unwrap();
     let (a, b, reel) = (at("square.0001.obj"), at("other.obj"), at("both.reel"));
-    let paths = [
-        ("$A", a.as_path()),
-        ("$B", b.as_path()),
-        ("$OUT", reel.as_path()),
-    ];
+    let paths = [("$A", a.as_path()), ("$B", b.as_path()), ("$OUT", reel.as_path())];
     run_line("compile $A $B --merge -o $OUT", &paths).expect(0);
-    let json = run_line("verify $A $B $OUT --json", &paths)
-        .expect(0)
-        .json();
+    let json = run_line("verify $A $B $OUT --json", &paths).expect(0).json();
     assert_eq!(json["meshes"].as_array().map(Vec::len), Some(2));
     // Without one of them the check does not hold.
     run_line("verify $A $OUT", &paths).expect(1);
@@ -415,11 +312,7 @@ fn options_from_a_file() {
     let at = |name: &str| directory.path().join(name);
     let (options, reel) = (at("o.toml"), at("x.reel"));
     let source = bundled("n_robot_bone_parented.abc");
-    let paths = [
-        ("$IN", source.as_path()),
-        ("$TOML", options.as_path()),
-        ("$OUT", reel.as_path()),
-    ];
+    let paths = [("$IN", source.as_path()), ("$TOML", options.as_path()), ("$OUT", reel.as_path())];
     std::fs::write(
         &options,
         "tolerance = 0.25\nblock = \"deflate\"\nchannels = \"positions\"\n\n[[mesh]]\nglob = \"/**\"\ntolerance = \"0.5\"\n",
@@ -437,10 +330,7 @@ fn options_from_a_file() {
         stored.contains(&("tolerance", "0.25")) && stored.contains(&("channels", "positions")),
         "{stored:?}"
     );
-    assert!(
-        stored.contains(&("block", "store")),
-        "the command line wins: {stored:?}"
-    );
+    assert!(stored.contains(&("block", "store")), "the command line wins: {stored:?}");
     let verified = run_line("verify $IN $OUT --json", &paths).expect(0).json();
     assert_eq!(verified["meshes"][0]["tolerance"], 0.5, "the section's");
 
@@ -456,10 +346,7 @@ fn the_file_does_not_depend_on_jobs_or_memory() {
     let directory = tempfile::tempdir().unwrap();
     let source = bundled("e_metaballs.abc");
     let mut files = Vec::new();
-    for (i, flags) in ["--jobs 1", "--jobs 2 --memory 16MB", "--jobs 7"]
-        .iter()
-        .enumerate()
-    {
+    for (i, flags) in ["--jobs 1", "--jobs 2 --memory 16MB", "--jobs 7"].iter().enumerate() {
         let reel = directory.path().join(format!("{i}.reel"));
         let paths = [("$IN", source.as_path()), ("$OUT", reel.as_path())];
         run_line(&format!("compile $IN -o $OUT -q {flags}"), &paths).expect(0);
@@ -482,11 +369,7 @@ fn ten_thousand_files_need_no_shell_tricks() {
     arguments.extend(["-o".into(), out.clone().into_os_string()]);
     let run = run(&arguments).expect(0);
     assert_eq!(names(&out).len(), 60);
-    assert!(
-        run.stdout.contains("60 of 60 files compiled"),
-        "{}",
-        run.stdout
-    );
+    assert!(run.stdout.contains("60 of 60 files compiled"), "{}", run.stdout);
     assert!(run.stdout.lines().count() < 60, "a summary: {}", run.stdout);
 }
 
@@ -503,16 +386,9 @@ fn frames_without_anything_of_a_sequence() {
         for more in [&["--remesh", "--tolerance=2%"][..], &[]] {
             let arguments = ["compile", &pattern, "-o", &reel, "--preset", preset];
             let ran = run(arguments.iter().chain(more)).expect(0);
-            assert!(
-                ran.stderr.contains("in which nothing is shown"),
-                "{}",
-                ran.stderr
-            );
+            assert!(ran.stderr.contains("in which nothing is shown"), "{}", ran.stderr);
             let report = run(["verify", &pattern, &reel, "--json"]).expect(0).json();
-            assert_eq!(
-                (&report["frames"], &report["meshes"][0]["frames"]),
-                (&5.into(), &3.into())
-            );
+            assert_eq!((&report["frames"], &report["meshes"][0]["frames"]), (&5.into(), &3.into()));
         }
     }
     run(["compile", &pattern, "-o", &reel, "--strict"]).expect(1);

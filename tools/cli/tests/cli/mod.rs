@@ -1,4 +1,5 @@
-//! The command line as its users see it: the binary is run, and its exit code, its streams and its files are looked at.
+//! The command line as its users see it: the binary is run, and its exit code, its streams and its files are
+//! looked at.
 
 pub mod common;
 mod demo;

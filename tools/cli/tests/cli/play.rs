@@ -7,18 +7,12 @@ use std::path::{Path, PathBuf};
 fn compiled(directory: &Path, name: &str, options: &str) -> PathBuf {
     let (source, reel) = (bundled(name), directory.join(name).with_extension("reel"));
     let paths = [("$IN", source.as_path()), ("$OUT", reel.as_path())];
-    run_line(
-        &format!("compile $IN -o $OUT --quiet --effort 1 {options}"),
-        &paths,
-    )
-    .expect(0);
+    run_line(&format!("compile $IN -o $OUT --quiet --effort 1 {options}"), &paths).expect(0);
     reel
 }
 
 fn number(value: &Value, key: &str) -> u64 {
-    value[key]
-        .as_u64()
-        .unwrap_or_else(|| panic!("{key} in {value}"))
+    value[key].as_u64().unwrap_or_else(|| panic!("{key} in {value}"))
 }
 
 /// Keys that others rely on, and what must hold on any machine.
@@ -46,10 +40,7 @@ fn check(json: &Value, files: usize) {
     }
     assert!(number(json, "heap_peak_bytes") <= number(json, "heap_bytes"));
     assert!(number(json, "checked_frames") > 0);
-    assert_eq!(
-        (number(json, "wrong_frames"), &json["errors"]),
-        (0, &Value::Array(Vec::new()))
-    );
+    assert_eq!((number(json, "wrong_frames"), &json["errors"]), (0, &Value::Array(Vec::new())));
 }
 
 #[test]
@@ -62,23 +53,14 @@ fn f16_attributes_that_are_left_out_are_neither_read_nor_held() {
             let paths = [("$IN", source.as_path()), ("$OUT", reel.as_path())];
             let checked = run_line("verify $IN $OUT --json", &paths).expect(0).json();
             assert_eq!(checked["ok"], true);
-            let json = run_line("play $OUT --json --check --seconds 1", &paths)
-                .expect(0)
-                .json();
+            let json = run_line("play $OUT --json --check --seconds 1", &paths).expect(0).json();
             check(&json, 1);
             let bytes = std::fs::metadata(&reel).unwrap().len();
-            [
-                bytes,
-                number(&json, "bytes_read"),
-                number(&json, "heap_peak_bytes"),
-            ]
+            [bytes, number(&json, "bytes_read"), number(&json, "heap_peak_bytes")]
         };
         let (all, positions) = (play(""), play("--channels positions"));
         let [file, read, held] = [0, 1, 2].map(|k| (positions[k], all[k]));
-        assert!(
-            file.0 < file.1 && read.0 < read.1,
-            "{name}: {file:?} {read:?}"
-        );
+        assert!(file.0 < file.1 && read.0 < read.1, "{name}: {file:?} {read:?}");
         // Blocks of memory are rounded up, which shows where there is little.
         let rounded = name == "g_scene_attributes.abc" && held.0 == held.1;
         assert!(held.0 < held.1 || rounded, "{name}: {held:?}");
@@ -103,28 +85,16 @@ fn f16_attributes_apart_are_read_only_where_they_are_wanted() {
             let line = format!("play $OUT --json --check --seconds 1.5 --resident 0 {options}");
             let json = run_line(&line, &paths).expect(0).json();
             check(&json, 1);
-            [
-                number(&json, "bytes_read"),
-                number(&json, "heap_peak_bytes"),
-            ]
+            [number(&json, "bytes_read"), number(&json, "heap_peak_bytes")]
         };
         (tiers, play(""), play("--no-attributes"))
     });
     let [(together, all, without), (apart, all_apart, without_apart)] = both;
     assert!(together[1] == 0 && apart[1] > 0 && apart[0] < together[0]);
-    assert!(
-        apart[0] + apart[1] < together[0] * 102 / 100,
-        "{together:?} {apart:?}"
-    );
+    assert!(apart[0] + apart[1] < together[0] * 102 / 100, "{together:?} {apart:?}");
     // Both tiers are read, or the first alone; where they are together all is read, but not held.
-    assert!(
-        all == [together[0], all[1]] && without[0] == all[0],
-        "{all:?} {without:?}"
-    );
-    assert!(
-        all_apart[0] > apart[0] + apart[1] / 2,
-        "{all_apart:?} {apart:?}"
-    );
+    assert!(all == [together[0], all[1]] && without[0] == all[0], "{all:?} {without:?}");
+    assert!(all_apart[0] > apart[0] + apart[1] / 2, "{all_apart:?} {apart:?}");
     assert!(without_apart[0] == apart[0], "{without_apart:?} {apart:?}");
     for (without, all) in [(without, all), (without_apart, all_apart)] {
         assert!(3 * without[1] < 2 * all[1], "{without:?} {all:?}");
@@ -133,11 +103,7 @@ fn f16_attributes_apart_are_read_only_where_they_are_wanted() {
     let paths = [("$IN", source.as_path()), ("$OUT", reel.as_path())];
     let classic = "compile $IN -o $OUT --attributes-apart --preset classic";
     let refused = run_line(classic, &paths).expect(2);
-    assert!(
-        refused.error_line().contains("--attributes-apart"),
-        "{}",
-        refused.stderr
-    );
+    assert!(refused.error_line().contains("--attributes-apart"), "{}", refused.stderr);
 }
 
 #[test]
@@ -157,19 +123,9 @@ fn every_way_of_playing_shows_what_is_in_the_file() {
         let line = format!("play $A $B --json --check --seconds 1 {options}");
         check(&run_line(&line, &paths).expect(0).json(), 2);
     }
-    let text = run_line("play $A --seconds 0.2 --fps 30", &paths)
-        .expect(0)
-        .stdout;
-    assert!(
-        text.contains("frames missed") && text.contains("a_flag_wind.reel"),
-        "{text}"
-    );
-    assert_eq!(
-        run_line("play $A --seconds 0.1 --quiet", &paths)
-            .expect(0)
-            .stdout,
-        ""
-    );
+    let text = run_line("play $A --seconds 0.2 --fps 30", &paths).expect(0).stdout;
+    assert!(text.contains("frames missed") && text.contains("a_flag_wind.reel"), "{text}");
+    assert_eq!(run_line("play $A --seconds 0.1 --quiet", &paths).expect(0).stdout, "");
 }
 
 #[test]
@@ -253,18 +209,14 @@ fn instances_that_do_not_fit_are_reported_and_the_others_play() {
     let flag = compiled(directory.path(), "a_flag_wind.abc", "--channels positions");
     let paths = [("$A", flag.as_path())];
     let play = |options: &str| {
-        let line =
-            format!("play $A --json --check --seconds 1.5 --resident 0 --threads 1 {options}");
+        let line = format!("play $A --json --check --seconds 1.5 --resident 0 --threads 1 {options}");
         run_line(&line, &paths)
     };
     // Too small for a frame: an error that names what is needed.
     let refused = play("--heap 64kB").expect(1).json();
     assert_eq!(refused["error"]["class"], "limit", "{refused}");
     let what = refused["error"]["what"].as_str().unwrap();
-    let numbers: Vec<u64> = what
-        .split_whitespace()
-        .filter_map(|w| w.parse().ok())
-        .collect();
+    let numbers: Vec<u64> = what.split_whitespace().filter_map(|w| w.parse().ok()).collect();
     let [asked, 64_000] = numbers[..] else {
         panic!("{what}");
     };
@@ -273,18 +225,10 @@ fn instances_that_do_not_fit_are_reported_and_the_others_play() {
     let one = play(&format!("--heap {asked}B")).expect(0).json();
     check(&one, 1);
     assert_eq!(number(&one, "refused_instances"), 0);
-    let some = play(&format!("--heap {asked}B --copies 7 --loop"))
-        .expect(0)
-        .json();
+    let some = play(&format!("--heap {asked}B --copies 7 --loop")).expect(0).json();
     check(&some, 1);
-    assert!(
-        (1..7).contains(&number(&some, "refused_instances")),
-        "{some}"
-    );
-    assert_eq!(
-        some["streams"][0]["refused_instances"],
-        some["refused_instances"]
-    );
+    assert!((1..7).contains(&number(&some, "refused_instances")), "{some}");
+    assert_eq!(some["streams"][0]["refused_instances"], some["refused_instances"]);
     assert!(number(&some, "missed_frames") > 0, "{some}");
     let line = format!("play $A --seconds 1 --resident 0 --copies 7 --loop --heap {asked}B");
     let text = run_line(&line, &paths).expect(0).stdout;
@@ -303,11 +247,7 @@ fn a_check_that_compares_nothing_fails() {
     match number(&json, "checked_frames") {
         0 => {
             let run = run.expect(1);
-            assert!(
-                run.error_line().contains("nothing was compared"),
-                "{}",
-                run.stderr
-            );
+            assert!(run.error_line().contains("nothing was compared"), "{}", run.stderr);
         }
         _ => drop(run.expect(0)),
     }
@@ -324,11 +264,7 @@ fn a_damaged_frame_is_told_and_not_shown() {
     std::fs::write(&flag, bytes).unwrap();
     let paths = [("$A", flag.as_path())];
     let run = run_line("play $A --seconds 1 --json", &paths).expect(1);
-    assert!(
-        run.error_line().contains("a_flag_wind.reel"),
-        "{}",
-        run.stderr
-    );
+    assert!(run.error_line().contains("a_flag_wind.reel"), "{}", run.stderr);
     assert!(!run.json()["errors"].as_array().unwrap().is_empty());
 }
 
@@ -337,16 +273,12 @@ fn bench_measures_every_stage() {
     let directory = tempfile::tempdir().unwrap();
     let flag = compiled(directory.path(), "a_flag_wind.abc", "--channels positions");
     let paths = [("$A", flag.as_path())];
-    let json = run_line("bench $A --json --seconds 0.01", &paths)
-        .expect(0)
-        .json();
+    let json = run_line("bench $A --json --seconds 0.01", &paths).expect(0).json();
     let stages = json["stages"].as_array().unwrap();
     assert!(stages.len() >= 6);
     for stage in stages {
         assert!(stage["mb_per_second"].as_f64().unwrap() > 0.0, "{stage}");
     }
-    let text = run_line("bench $A --seconds 0.01 --no-attributes", &paths)
-        .expect(0)
-        .stdout;
+    let text = run_line("bench $A --seconds 0.01 --no-attributes", &paths).expect(0).stdout;
     assert!(text.contains("memcpy") && text.contains("plain block decompression"));
 }

@@ -1,4 +1,5 @@
-//! All animations of a file on one timeline: named ranges from the source to the file, in the player's clock, and back.
+//! All animations of a file on one timeline: named ranges from the source to the file, in the player's clock,
+//! and back.
 
 use super::common::run_line;
 use super::files::animated;
@@ -28,17 +29,11 @@ fn all_animations_one_after_the_other() {
     assert!(one.ranges().is_empty());
     // In the source and in the file alike.
     for file in ["$IN --animation all", "$OUT"] {
-        let json = run_line(&format!("info {file} --json"), &paths)
-            .expect(0)
-            .json();
+        let json = run_line(&format!("info {file} --json"), &paths).expect(0).json();
         let ranges: Vec<(&str, u64, u64)> = (json["ranges"].as_array().unwrap().iter())
             .map(|r| {
                 let number = |key: &str| r[key].as_u64().unwrap();
-                (
-                    r["name"].as_str().unwrap(),
-                    number("first"),
-                    number("frames"),
-                )
+                (r["name"].as_str().unwrap(), number("first"), number("frames"))
             })
             .collect();
         assert_eq!(ranges, [("rest", 0, 2), ("up", 2, 2), ("child", 4, 2)]);
@@ -46,9 +41,7 @@ fn all_animations_one_after_the_other() {
         assert!(text.contains("child: frames 4 to 5, 1 s from"), "{text}");
     }
     let reel = Reel::open(&out, &Limits::default()).unwrap();
-    let node = (reel.description().nodes.iter())
-        .position(|n| n.mesh.is_some())
-        .unwrap();
+    let node = (reel.description().nodes.iter()).position(|n| n.mesh.is_some()).unwrap();
     let mut decoder = FrameDecoder::new(&reel).unwrap();
     let heights: Vec<f64> = (0..6)
         .map(|frame| {
@@ -70,31 +63,19 @@ fn all_animations_one_after_the_other() {
     };
     let gap = (timeline.time(3) + timeline.time(4)) / 2.0;
     assert_eq!((shown(gap).first, shown(gap).second), (3, 3));
-    assert_eq!(
-        (
-            shown(timeline.time(3)).first,
-            shown(timeline.time(3)).second
-        ),
-        (3, 3)
-    );
+    assert_eq!((shown(timeline.time(3)).first, shown(timeline.time(3)).second), (3, 3));
     let inside = shown((timeline.time(4) + timeline.time(5)) / 2.0);
     assert_eq!((inside.first, inside.second), (4, 5));
     assert!((inside.blend - 0.5).abs() < 1e-3);
     // Back as glTF: an animation for each, which begins at 0 and says what the file says.
     run_line("extract $OUT -o $GLB", &paths).expect(0);
     for (name, height) in [("rest", 0.0), ("up", 8.0), ("child", 8.0)] {
-        let options = ReadOptions {
-            animation: Some(name.into()),
-            ..ReadOptions::default()
-        };
+        let options = ReadOptions { animation: Some(name.into()), ..ReadOptions::default() };
         let (scene, _) = read::open(&glb, &options).unwrap();
         let placed = scene.expand().unwrap();
         let mut world = meshreel_scene::sample::World::new(&scene, &placed).unwrap();
         world.evaluate(1.0).unwrap();
-        let mesh = placed
-            .iter()
-            .position(|p| scene.nodes[p.node].mesh.is_some())
-            .unwrap();
+        let mesh = placed.iter().position(|p| scene.nodes[p.node].mesh.is_some()).unwrap();
         let z = world.matrix[mesh].w_axis.z;
         assert!((z - height).abs() < 1e-2, "{name}: {z}");
     }

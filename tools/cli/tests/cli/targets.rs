@@ -29,14 +29,7 @@ fn outputs_have_names_of_their_own() {
         let line = wrong.error_line();
         assert!(line.contains("--merge") && line.contains("out/"), "{line}");
     }
-    let merged = [
-        "compile",
-        &at("a.obj"),
-        &at("b.obj"),
-        "--merge",
-        "-o",
-        &at("out.reel"),
-    ];
+    let merged = ["compile", &at("a.obj"), &at("b.obj"), "--merge", "-o", &at("out.reel")];
     run(merged).expect(0);
     let info = run(["info", &at("out.reel"), "--json"]).expect(0).json();
     assert_eq!(info["nodes"].as_array().unwrap().len(), 2);
@@ -67,18 +60,8 @@ fn tolerances_have_units() {
     let folder = triangles(&["a.obj"]);
     let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let tolerance = |unit: &str| {
-        let line = [
-            "compile",
-            &at("a.obj"),
-            "--tolerance",
-            "5mm",
-            "--unit",
-            unit,
-            "--json",
-        ];
-        run(line).expect(0).json()["meshes"][0]["tolerance"]
-            .as_f64()
-            .unwrap()
+        let line = ["compile", &at("a.obj"), "--tolerance", "5mm", "--unit", unit, "--json"];
+        run(line).expect(0).json()["meshes"][0]["tolerance"].as_f64().unwrap()
     };
     assert!((tolerance("cm") - 0.5).abs() < 1e-9 && (tolerance("m") - 0.005).abs() < 1e-9);
     let untold = run(["compile", &at("a.obj"), "--tolerance", "5mm"]).expect(2);
@@ -90,18 +73,8 @@ fn tolerances_have_units() {
 fn options_files_say_how_it_runs_too() {
     let folder = triangles(&["a.obj"]);
     let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
-    std::fs::write(
-        at("o.toml"),
-        "dry-run = true\nexplain = true\nstrict = true\n",
-    )
-    .unwrap();
-    let line = [
-        "compile",
-        &at("a.obj"),
-        "--options",
-        &at("o.toml"),
-        "--json",
-    ];
+    std::fs::write(at("o.toml"), "dry-run = true\nexplain = true\nstrict = true\n").unwrap();
+    let line = ["compile", &at("a.obj"), "--options", &at("o.toml"), "--json"];
     let done = run(line).expect(0).json();
     assert_eq!(done["written"], false);
     assert!(done["passes"].is_array());
@@ -120,14 +93,9 @@ fn what_is_said_of_a_file_agrees() {
     ] {
         let line = format!("compile $IN -o $REEL --json {more}");
         let all = [("$IN", bundled(input)), ("$REEL", reel.clone())];
-        let all: Vec<(&str, &Path)> = all
-            .iter()
-            .map(|(name, path)| (*name, path.as_path()))
-            .collect();
+        let all: Vec<(&str, &Path)> = all.iter().map(|(name, path)| (*name, path.as_path())).collect();
         let done = run_line(&line, &all).expect(0).json();
-        let info = run_line("info $REEL --json --frames", &all)
-            .expect(0)
-            .json();
+        let info = run_line("info $REEL --json --frames", &all).expect(0).json();
         let clips = |value: &Value| -> Vec<(String, u64, String)> {
             let all = value["clips"].as_array().unwrap().iter();
             let mut all: Vec<_> = all
@@ -153,10 +121,7 @@ fn what_is_said_of_a_file_agrees() {
         by_info.sort_by(f64::total_cmp);
         assert_eq!(by_verify, by_info);
         // Of a mesh in several places, that of the one nearest to it.
-        assert!(
-            told(&done, "meshes").iter().all(|t| by_info.contains(t)),
-            "{input} {more}"
-        );
+        assert!(told(&done, "meshes").iter().all(|t| by_info.contains(t)), "{input} {more}");
         for clip in done["clips"].as_array().unwrap() {
             let [error, limit] = ["max_error", "tolerance"].map(|key| clip[key].as_f64().unwrap());
             assert!(error <= limit, "{clip}");
@@ -164,33 +129,18 @@ fn what_is_said_of_a_file_agrees() {
         // The frames add up to what all of them take.
         let frames = info["frame_table"].as_array().unwrap().iter();
         let sum: u64 = frames.map(|frame| frame["bytes"].as_u64().unwrap()).sum();
-        assert_eq!(
-            sum,
-            info["bytes"]["frames"].as_u64().unwrap(),
-            "{input} {more}"
-        );
+        assert_eq!(sum, info["bytes"]["frames"].as_u64().unwrap(), "{input} {more}");
         let bytes = done["source_bytes"].as_f64().unwrap();
-        let counted =
-            done["file_bytes"].as_f64().unwrap() - done["source_map_bytes"].as_f64().unwrap();
+        let counted = done["file_bytes"].as_f64().unwrap() - done["source_map_bytes"].as_f64().unwrap();
         assert!((done["source_ratio"].as_f64().unwrap() - bytes / counted).abs() < 1e-9);
     }
     // Of clips alone there are samples, and no frames.
-    let text = run_line("info $REEL --tree", &[("$REEL", &reel)])
-        .expect(0)
-        .stdout;
-    assert!(
-        !text.contains("0 frames") && text.contains(" samples, "),
-        "{text}"
-    );
+    let text = run_line("info $REEL --tree", &[("$REEL", &reel)]).expect(0).stdout;
+    assert!(!text.contains("0 frames") && text.contains(" samples, "), "{text}");
     assert!(text.contains("tolerance 0.01 %,"), "{text}");
-    assert!(
-        text.contains("skeleton ") && text.contains(" 3 joints"),
-        "{text}"
-    );
-    let clip = run_line(
-        "compile $IN -o $REEL --clips-only",
-        &[("$IN", &bundled("prism.glb")), ("$REEL", &reel)],
-    );
+    assert!(text.contains("skeleton ") && text.contains(" 3 joints"), "{text}");
+    let clip =
+        run_line("compile $IN -o $REEL --clips-only", &[("$IN", &bundled("prism.glb")), ("$REEL", &reel)]);
     assert!(!clip.expect(0).stdout.contains("0 frames"));
 }
 
@@ -213,23 +163,12 @@ fn mistakes_name_the_cure() {
     let folder = tempfile::tempdir().unwrap();
     let robot = bundled("n_robot_bone_parented.abc");
     let all: [(&str, &Path); 2] = [("$IN", &robot), ("$OUT", &folder.path().join("x"))];
-    for line in [
-        "bench $IN",
-        "play $IN",
-        "plot $IN",
-        "extract $IN -o $OUT.abc",
-    ] {
+    for line in ["bench $IN", "play $IN", "plot $IN", "extract $IN -o $OUT.abc"] {
         let error = run_line(line, &all).expect(1);
-        assert!(
-            error.error_line().contains("'meshreel compile'"),
-            "{line}: {}",
-            error.stderr
-        );
+        assert!(error.error_line().contains("'meshreel compile'"), "{line}: {}", error.stderr);
     }
     let nothing = run([""; 0]).expect(2);
-    for verb in [
-        "compile", "info", "verify", "extract", "demo", "play", "bench", "plot",
-    ] {
+    for verb in ["compile", "info", "verify", "extract", "demo", "play", "bench", "plot"] {
         assert!(nothing.error_line().contains(verb), "{}", nothing.stderr);
     }
     let version = run(["--version", "--json"]).expect(0).json();
@@ -245,18 +184,10 @@ fn globs_that_match_nothing_are_remarked_upon() {
     let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let section = "[[mesh]]\nglob = \"/nothing/**\"\nmethod = \"soft\"\n";
     std::fs::write(at("o.toml"), section).unwrap();
-    for more in [
-        ["--tolerance", "/nothing*=1%"],
-        ["--exclude", "/nothing*"],
-        ["--options", &at("o.toml")],
-    ] {
+    for more in [["--tolerance", "/nothing*=1%"], ["--exclude", "/nothing*"], ["--options", &at("o.toml")]] {
         let line = ["compile", &at("a.obj"), more[0], more[1]];
         let ran = run(line).expect(0);
-        assert!(
-            ran.stderr.contains("remark: /nothing"),
-            "{more:?}: {}",
-            ran.stderr
-        );
+        assert!(ran.stderr.contains("remark: /nothing"), "{more:?}: {}", ran.stderr);
         run(line.iter().chain(&["--strict"])).expect(1);
     }
     let known = run(["compile", &at("a.obj"), "--tolerance", "/a*=1%"]).expect(0);
@@ -281,25 +212,11 @@ fn where_f32_is_the_limit_the_tolerance_is_raised_and_that_is_said() {
         text += &(row.join(" ") + "\n");
     }
     std::fs::write(at.join("far.bvh"), text).unwrap();
-    let [bvh, reel] =
-        ["far.bvh", "far.reel"].map(|name| at.join(name).to_str().unwrap().to_owned());
+    let [bvh, reel] = ["far.bvh", "far.reel"].map(|name| at.join(name).to_str().unwrap().to_owned());
     for more in ["0.01", "1e-9"] {
         let ran = run(["compile", &bvh, "-o", &reel, "--tolerance", more]).expect(0);
-        assert!(
-            ran.stderr.contains("the tolerance was raised to"),
-            "{}",
-            ran.stderr
-        );
+        assert!(ran.stderr.contains("the tolerance was raised to"), "{}", ran.stderr);
         run(["verify", &bvh, &reel]).expect(0);
-        run([
-            "compile",
-            &bvh,
-            "-o",
-            &reel,
-            "--tolerance",
-            more,
-            "--strict",
-        ])
-        .expect(1);
+        run(["compile", &bvh, "-o", &reel, "--tolerance", more, "--strict"]).expect(1);
     }
 }

@@ -8,9 +8,7 @@ use std::process::Stdio;
 #[test]
 fn help_of_every_verb() {
     let general = run(["--help"]).expect(0);
-    for verb in [
-        "compile", "info", "verify", "extract", "demo", "play", "bench",
-    ] {
+    for verb in ["compile", "info", "verify", "extract", "demo", "play", "bench"] {
         assert!(general.stdout.contains(verb), "{verb}");
         let help = run([verb, "--help"]).expect(0);
         assert!(help.stdout.contains("Usage: meshreel"), "{verb}");
@@ -106,10 +104,7 @@ fn wrong_usage_is_exit_2_and_one_line() {
         assert_eq!(run.code, 2, "{line} --json");
         let error = &run.json()["error"];
         assert_eq!(error["class"], "usage", "{line}: {error}");
-        assert!(
-            error["what"].as_str().is_some_and(|what| what.len() > 5),
-            "{line}: {error}"
-        );
+        assert!(error["what"].as_str().is_some_and(|what| what.len() > 5), "{line}: {error}");
     }
     assert!(!Path::new("x.reel").exists() && !Path::new("no_such_directory").exists());
 }
@@ -118,59 +113,30 @@ fn wrong_usage_is_exit_2_and_one_line() {
 fn f08_levels_on_the_command_line() {
     let directory = tempfile::tempdir().unwrap();
     let (flag, reel) = (bundled("a_flag_wind.abc"), directory.path().join("f.reel"));
-    let (out, png) = (
-        directory.path().join("f.glb"),
-        directory.path().join("f.png"),
-    );
-    let all: [(&str, &Path); 4] = [
-        ("$IN", &flag),
-        ("$REEL", &reel),
-        ("$OUT", &out),
-        ("$PNG", &png),
-    ];
+    let (out, png) = (directory.path().join("f.glb"), directory.path().join("f.png"));
+    let all: [(&str, &Path); 4] = [("$IN", &flag), ("$REEL", &reel), ("$OUT", &out), ("$PNG", &png)];
     let short = "compile $IN -o $REEL --range 0:5 --effort 1";
     run_line(short, &all).expect(0);
-    for line in [
-        "extract $REEL -o $OUT --lod 1",
-        "plot $REEL --levels -o $PNG",
-    ] {
+    for line in ["extract $REEL -o $OUT --lod 1", "plot $REEL --levels -o $PNG"] {
         let run = run_line(line, &all).expect(2);
-        assert!(
-            run.error_line().contains("no levels of detail"),
-            "{}",
-            run.stderr
-        );
+        assert!(run.error_line().contains("no levels of detail"), "{}", run.stderr);
     }
-    let compiled = run_line(&format!("{short} --lod 3 --explain --json"), &all)
-        .expect(0)
-        .json();
+    let compiled = run_line(&format!("{short} --lod 3 --explain --json"), &all).expect(0).json();
     let levels = compiled["meshes"][0]["levels"].as_array().unwrap();
     assert_eq!(levels.len(), 4);
     assert!(compiled["meshes"][0]["level_bytes"].as_u64().unwrap() > 0);
-    assert!(
-        compiled["passes"]
-            .to_string()
-            .contains("3 levels of detail")
-    );
+    assert!(compiled["passes"].to_string().contains("3 levels of detail"));
     let info = run_line("info $REEL --json", &all).expect(0).json();
     assert_eq!(info["meshes"][0]["levels"], compiled["meshes"][0]["levels"]);
     assert!(info["bytes"]["levels"].as_u64().unwrap() > 0);
-    assert!(
-        run_line("info $REEL", &all)
-            .expect(0)
-            .stdout
-            .contains("error in any frame")
-    );
+    assert!(run_line("info $REEL", &all).expect(0).stdout.contains("error in any frame"));
     let verified = run_line("verify $IN $REEL --json", &all).expect(0).json();
     assert_eq!(verified["meshes"][0]["levels"].as_array().unwrap().len(), 3);
     run_line("extract $REEL -o $OUT --lod 2", &all).expect(0);
     let back = run_line("info $OUT --json", &all).expect(0).json();
     assert_eq!(back["meshes"][0]["faces"], levels[2]["triangles"]);
     let far = run_line("extract $REEL -o $OUT --lod 4", &all).expect(2);
-    assert!(
-        far.error_line()
-            .contains("coarsest level of detail in the file is 3")
-    );
+    assert!(far.error_line().contains("coarsest level of detail in the file is 3"));
     run_line("plot $REEL --levels -o $PNG", &all).expect(0);
     assert!(png.metadata().unwrap().len() > 10_000);
 }
@@ -180,20 +146,13 @@ fn what_later_versions_have_is_named_as_such() {
     let flag = bundled("a_flag_wind.abc");
     let line = "extract x.reel -o x.usd";
     let run = run_line(line, &[("$IN", &flag)]).expect(2);
-    assert!(
-        run.error_line().contains("not built yet in this version"),
-        "{line}: {}",
-        run.stderr
-    );
+    assert!(run.error_line().contains("not built yet in this version"), "{line}: {}", run.stderr);
     let directory = tempfile::tempdir().unwrap();
     for name in ["hero.usda", "scene.usdc"] {
         let input = directory.path().join(name);
         std::fs::write(&input, b"content").unwrap();
         let run = run_line("info $IN", &[("$IN", &input)]).expect(1);
-        assert!(
-            run.error_line().contains("not built yet in this version"),
-            "{name}"
-        );
+        assert!(run.error_line().contains("not built yet in this version"), "{name}");
         assert!(run.error_line().contains(name), "{name}");
     }
 }
@@ -203,16 +162,8 @@ fn failed_work_is_exit_1_and_names_the_file() {
     let directory = tempfile::tempdir().unwrap();
     let at = |name: &str| directory.path().join(name);
     std::fs::write(at("empty.abc"), b"").unwrap();
-    std::fs::write(
-        at("text.abc"),
-        b"this is not an archive, whatever its name says",
-    )
-    .unwrap();
-    std::fs::write(
-        at("text.reel"),
-        b"this is not a reel, whatever its name says",
-    )
-    .unwrap();
+    std::fs::write(at("text.abc"), b"this is not an archive, whatever its name says").unwrap();
+    std::fs::write(at("text.reel"), b"this is not a reel, whatever its name says").unwrap();
     std::fs::write(at("text.xyz"), b"unknown").unwrap();
     std::fs::create_dir(at("folder.abc")).unwrap();
     for (line, input, class) in [
@@ -231,12 +182,7 @@ fn failed_work_is_exit_1_and_names_the_file() {
         ("extract $IN -o $ABC", "text.abc", "malformed"),
         ("extract $IN -o $ABC", "missing.reel", "io"),
     ] {
-        let (path, out, abc, flag) = (
-            at(input),
-            at("out.reel"),
-            at("out.abc"),
-            bundled("a_flag_wind.abc"),
-        );
+        let (path, out, abc, flag) = (at(input), at("out.reel"), at("out.abc"), bundled("a_flag_wind.abc"));
         let paths = [
             ("$IN", path.as_path()),
             ("$OUT", out.as_path()),
@@ -244,11 +190,7 @@ fn failed_work_is_exit_1_and_names_the_file() {
             ("$FLAG", flag.as_path()),
         ];
         let run = run_line(line, &paths).expect(1);
-        assert!(
-            run.error_line().contains(input),
-            "{line} {input}: {}",
-            run.stderr
-        );
+        assert!(run.error_line().contains(input), "{line} {input}: {}", run.stderr);
         assert_eq!(run.stdout, "");
         let run = run_line(&format!("{line} --json"), &paths).expect(1);
         let json = run.json();
@@ -268,12 +210,7 @@ fn nobody_reading_the_result_is_no_error() {
         .unwrap();
     drop(child.stdout.take());
     let mut stderr = String::new();
-    child
-        .stderr
-        .take()
-        .unwrap()
-        .read_to_string(&mut stderr)
-        .unwrap();
+    child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
     assert!(child.wait().unwrap().success(), "{stderr}");
     assert!(!stderr.contains("panic"), "{stderr}");
 }
@@ -281,16 +218,8 @@ fn nobody_reading_the_result_is_no_error() {
 #[test]
 #[cfg(target_os = "linux")]
 fn a_result_that_cannot_be_written_is_an_error() {
-    let full = std::fs::OpenOptions::new()
-        .write(true)
-        .open("/dev/full")
-        .unwrap();
-    let output = binary()
-        .arg("info")
-        .arg(bundled("a_flag_wind.abc"))
-        .stdout(full)
-        .output()
-        .unwrap();
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = binary().arg("info").arg(bundled("a_flag_wind.abc")).stdout(full).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&output.stderr).starts_with("error: stdout: "));
 }

@@ -1,13 +1,13 @@
-//! Animated attributes in chunks of their own. With them a file shows what it shows without the option; a player that leaves them out shows the same positions,
-//! and neither reads, nor holds, nor decodes them.
+//! Animated attributes in chunks of their own. With them a file shows what it shows without the option; a
+//! player that leaves them out shows the same positions, and neither reads, nor holds, nor decodes them.
 
 use super::build::*;
 use super::growing;
 use meshreel::format::{ReadAt, Summary, Writer};
 use meshreel::record::{Coding, MeshRecord, Semantic, decode, encode};
 use meshreel::{
-    Command, Error, FrameDecoder, Limits, MeshView, Options as PlayerOptions, Player, Read, Reel,
-    Repeat, Source, Statistics, kind,
+    Command, Error, FrameDecoder, Limits, MeshView, Options as PlayerOptions, Player, Read, Reel, Repeat,
+    Source, Statistics, kind,
 };
 use meshreel_codec::block::{Compressor, Decompressor, Format};
 use meshreel_compile::{Options, Preset};
@@ -19,13 +19,7 @@ use std::sync::{Arc, Mutex};
 const LAST: usize = 150;
 
 fn options(preset: Preset, apart: bool) -> Options {
-    Options {
-        effort: 1,
-        preset,
-        index_every: Some(16),
-        attributes_apart: apart,
-        ..Options::default()
-    }
+    Options { effort: 1, preset, index_every: Some(16), attributes_apart: apart, ..Options::default() }
 }
 
 /// What moves only from frame 40 to frame 70.
@@ -40,9 +34,7 @@ fn coloured(time: impl Fn(usize) -> usize) -> Mesh {
     let count = (n + 1) * (n + 1);
     let all = |value: &dyn Fn(f32, f32, f32) -> Vec<f32>| -> Vec<Vec<Vec<f32>>> {
         let of = |f: usize| (0..count).map(move |i| (f, i));
-        let at = |(f, i): (usize, usize)| {
-            value((i % (n + 1)) as f32, (i / (n + 1)) as f32, time(f) as f32)
-        };
+        let at = |(f, i): (usize, usize)| value((i % (n + 1)) as f32, (i / (n + 1)) as f32, time(f) as f32);
         (0..=LAST).map(|f| of(f).map(at).collect()).collect()
     };
     fn arrays<const N: usize>(values: Vec<Vec<Vec<f32>>>) -> Vec<Vec<[f32; N]>> {
@@ -58,29 +50,18 @@ fn coloured(time: impl Fn(usize) -> usize) -> Mesh {
         let length = (1.0 + slope * slope + 0.04).sqrt();
         vec![-slope / length, -0.2 / length, 1.0 / length]
     };
-    let uv =
-        |x: f32, y: f32, t: f32| vec![0.1 * x + 0.01 * t, 0.1 * y + 0.05 * (0.2 * t + x).sin()];
-    let colour = |x: f32, y: f32, t: f32| {
-        vec![
-            0.5 + 0.4 * (0.1 * t + x).sin(),
-            0.1 * y,
-            0.5,
-            1.0 - 0.004 * t,
-        ]
-    };
-    let mut mesh = Mesh {
-        positions: channel(positions),
-        ..plain
-    };
+    let uv = |x: f32, y: f32, t: f32| vec![0.1 * x + 0.01 * t, 0.1 * y + 0.05 * (0.2 * t + x).sin()];
+    let colour =
+        |x: f32, y: f32, t: f32| vec![0.5 + 0.4 * (0.1 * t + x).sin(), 0.1 * y, 0.5, 1.0 - 0.004 * t];
+    let mut mesh = Mesh { positions: channel(positions), ..plain };
     mesh.normals = Some(attribute("N", Scope::Vertex, arrays(all(&normal))));
-    mesh.uvs
-        .push(attribute("st", Scope::Vertex, arrays(all(&uv))));
-    mesh.colours
-        .push(attribute("Cd", Scope::Vertex, arrays(all(&colour))));
+    mesh.uvs.push(attribute("st", Scope::Vertex, arrays(all(&uv))));
+    mesh.colours.push(attribute("Cd", Scope::Vertex, arrays(all(&colour))));
     mesh
 }
 
-/// Every kind of mesh: soft, standing still for a while, with points that never move, without animated attributes, of changing faces, still.
+/// Every kind of mesh: soft, standing still for a while, with points that never move, without animated
+/// attributes, of changing faces, still.
 fn scene() -> Scene {
     let mut tree = Tree::default();
     tree.mesh(None, "soft", coloured(|f| f));
@@ -101,10 +82,7 @@ fn bytes(preset: Preset, apart: bool) -> Vec<u8> {
 }
 
 fn without() -> Limits {
-    Limits {
-        attributes: false,
-        ..Limits::default()
-    }
+    Limits { attributes: false, ..Limits::default() }
 }
 
 fn opened(bytes: &[u8], limits: &Limits) -> Result<Reel, Error> {
@@ -181,52 +159,31 @@ fn f16_attributes_apart_change_nothing_that_is_shown() {
         for coding in [Coding::Cells, Coding::Predicted, Coding::Levels] {
             assert!(codings.contains(&coding), "{coding:?} is tried");
         }
-        assert!(
-            apart.reel.description().meshes[1].ends.size > 0,
-            "an end state is tried"
-        );
-        let are: Vec<bool> = apart
-            .reel
-            .description()
-            .meshes
-            .iter()
-            .map(|m| m.apart)
-            .collect();
+        assert!(apart.reel.description().meshes[1].ends.size > 0, "an end state is tried");
+        let are: Vec<bool> = apart.reel.description().meshes.iter().map(|m| m.apart).collect();
         assert_eq!(are, [true, true, true, true, false, false]);
         // Every unit has its attributes directly behind it.
         let kinds: Vec<u16> = apart.reel.chunks().iter().map(|c| c.kind).collect();
-        let units = kinds
-            .iter()
-            .filter(|k| matches!(**k, kind::INDEX | kind::BETWEEN))
-            .count();
+        let units = kinds.iter().filter(|k| matches!(**k, kind::INDEX | kind::BETWEEN)).count();
         let pairs = kinds.windows(2).filter(|p| p[1] == kind::ATTRIBUTES);
         assert_eq!(pairs.clone().count(), units);
-        assert!(
-            pairs
-                .clone()
-                .all(|p| matches!(p[0], kind::INDEX | kind::BETWEEN))
-        );
+        assert!(pairs.clone().all(|p| matches!(p[0], kind::INDEX | kind::BETWEEN)));
         // Without the option nothing says that there is one.
         assert_eq!(plain.reel.chunk_bytes(kind::ATTRIBUTES), 0);
         assert!(plain.reel.description().meshes.iter().all(|m| !m.apart));
         assert!(!plain.reel.description().options.contains("apart"));
-        // An entry of the chunk table for each unit, the head of a block, and what blocks compress less apart.
+        // An entry of the chunk table for each unit, the head of a block, and what blocks compress less
+        // apart.
         let (is, was) = (apart.bytes.len(), plain.bytes.len());
         println!("{preset:?}: {was} bytes, {is} apart, {units} units");
-        assert!(
-            is > was && is - was < 32 * units + was / 100,
-            "{is} {was} {units}"
-        );
+        assert!(is > was && is - was < 32 * units + was / 100, "{is} {was} {units}");
         let frames = all(&plain.reel);
         assert!(frames == all(&apart.reel));
         let mut decoder = FrameDecoder::new(&apart.reel).unwrap();
         for step in [LAST, 64, 37] {
             for i in 0..=LAST {
                 let frame = (i * step + 20) % (LAST + 1);
-                assert!(
-                    shown(&mut decoder, frame).unwrap() == frames[frame],
-                    "{step}: {frame}"
-                );
+                assert!(shown(&mut decoder, frame).unwrap() == frames[frame], "{step}: {frame}");
             }
         }
     }
@@ -255,9 +212,7 @@ impl Noting {
         let ranges = std::mem::take(&mut *self.ranges.lock().unwrap());
         let apart = (reel.chunks().iter()).filter(|c| c.kind == kind::ATTRIBUTES);
         let read = |start: u64, end: u64| ranges.iter().any(|r| r[0] < end && start < r[1]);
-        let found = apart
-            .clone()
-            .any(|c| read(c.offset, c.offset + u64::from(c.size)));
+        let found = apart.clone().any(|c| read(c.offset, c.offset + u64::from(c.size)));
         (ranges.iter().map(|r| r[1] - r[0]).sum(), found)
     }
 }
@@ -286,12 +241,9 @@ impl Source for Noting {
 
 #[test]
 fn f16_what_is_left_out_is_not_decoded_and_the_rest_is_the_same() {
-    for (preset, apart) in [
-        (Preset::Small, true),
-        (Preset::Fast, true),
-        (Preset::Small, false),
-        (Preset::Classic, false),
-    ] {
+    for (preset, apart) in
+        [(Preset::Small, true), (Preset::Fast, true), (Preset::Small, false), (Preset::Classic, false)]
+    {
         let bytes = bytes(preset, apart);
         let source = Noting::new(bytes.clone());
         let with = Reel::from_source(source.clone(), &Limits::default()).unwrap();
@@ -304,31 +256,21 @@ fn f16_what_is_left_out_is_not_decoded_and_the_rest_is_the_same() {
         let memory = reel.memory();
         assert!(frames == all(&reel), "{preset:?} {apart}");
         let (read, found) = source.read(&reel);
-        assert!(
-            !found && (read < read_with) == apart,
-            "{preset:?}: {read} {read_with}"
-        );
-        println!(
-            "{preset:?} {apart}: {read} of {read_with} bytes read, {memory} of {memory_with} of memory"
-        );
+        assert!(!found && (read < read_with) == apart, "{preset:?}: {read} {read_with}");
+        println!("{preset:?} {apart}: {read} of {read_with} bytes read, {memory} of {memory_with} of memory");
         // Contexts of decompressors are the same for both.
         let same = if apart { 512 << 10 } else { 0 };
         assert!(memory < memory_with && memory < memory_with / if apart { 2 } else { 1 } + same);
         let mut decoder = FrameDecoder::new(&reel).unwrap();
         for i in 0..=LAST {
             let frame = (i * 64 + 20) % (LAST + 1);
-            assert!(
-                shown(&mut decoder, frame).unwrap() == frames[frame],
-                "{frame}"
-            );
+            assert!(shown(&mut decoder, frame).unwrap() == frames[frame], "{frame}");
         }
         // As on a mesh without such attributes; still ones are there.
         let view = decoder.mesh(0);
         let mut out = vec![0.0; 2 * view.vertex_count()];
         assert!(!view.has_normals() && !view.has_tangents());
-        assert!(
-            view.find(Semantic::Uv, 0).is_none() && view.find(Semantic::Position, 0) == Some(0)
-        );
+        assert!(view.find(Semantic::Uv, 0).is_none() && view.find(Semantic::Position, 0) == Some(0));
         let refused = view.uvs_into(0, &mut out);
         assert!(matches!(refused, Err(Error::Misuse { .. })), "{refused:?}");
         for stream in 1..view.record().streams.len() {
@@ -348,10 +290,7 @@ fn f16_a_player_reads_past_attributes() {
     let mut read = [0; 2];
     for (i, attributes) in [true, false].into_iter().enumerate() {
         let source = Noting::new(bytes.clone());
-        let limits = Limits {
-            attributes,
-            ..Limits::default()
-        };
+        let limits = Limits { attributes, ..Limits::default() };
         let mut player = Player::new(PlayerOptions {
             heap: 16 << 20,
             resident: 0,
@@ -379,10 +318,9 @@ fn f16_a_player_reads_past_attributes() {
             };
             waited += usize::from(shown.is_late());
             let reel = shown.reel();
-            for (number, still) in [
-                (shown.pair().first, shown.first()),
-                (shown.pair().second, shown.second()),
-            ] {
+            for (number, still) in
+                [(shown.pair().first, shown.first()), (shown.pair().second, shown.second())]
+            {
                 for (m, record) in reel.description().meshes.iter().enumerate() {
                     let mut expected = frames[number as usize][m].clone();
                     if !attributes {
@@ -403,13 +341,11 @@ fn f16_a_player_reads_past_attributes() {
         (read[i], held[i]) = (bytes_read, statistics.heap.peak_bytes);
     }
     println!("bytes read {read:?}, heap {held:?}");
-    assert!(
-        2 * read[1] < read[0] && 2 * held[1] < held[0],
-        "{read:?} {held:?}"
-    );
+    assert!(2 * read[1] < read[0] && 2 * held[1] < held[0], "{read:?} {held:?}");
 }
 
-/// The same file with other chunks: kind and content of each are changed, or it is left out. All checksums are right.
+/// The same file with other chunks: kind and content of each are changed, or it is left out. All checksums
+/// are right.
 fn rewritten(reel: &Reel, change: &dyn Fn(usize, &mut u16, &mut Vec<u8>) -> usize) -> Vec<u8> {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("b.reel");
@@ -419,9 +355,7 @@ fn rewritten(reel: &Reel, change: &dyn Fn(usize, &mut u16, &mut Vec<u8>) -> usiz
         let (mut bytes, mut kind) = (Vec::new(), chunk.kind);
         reel.reader().read_chunk(i, &mut bytes).unwrap();
         let mut content = vec![0; chunk.raw_size as usize];
-        Decompressor::new()
-            .decompress(&bytes, &mut content)
-            .unwrap();
+        Decompressor::new().decompress(&bytes, &mut content).unwrap();
         let copies = change(i, &mut kind, &mut content);
         places.push(count);
         count += copies as u32;
@@ -430,12 +364,7 @@ fn rewritten(reel: &Reel, change: &dyn Fn(usize, &mut u16, &mut Vec<u8>) -> usiz
             && let Ok(mut description) = decode(&content)
         {
             for m in &mut description.meshes {
-                for location in [
-                    &mut m.connectivity,
-                    &mut m.values,
-                    &mut m.source_map,
-                    &mut m.ends,
-                ] {
+                for location in [&mut m.connectivity, &mut m.values, &mut m.source_map, &mut m.ends] {
                     location.chunk = places[location.chunk as usize];
                 }
             }
@@ -445,23 +374,14 @@ fn rewritten(reel: &Reel, change: &dyn Fn(usize, &mut u16, &mut Vec<u8>) -> usiz
         bytes.clear();
         Compressor::new(Format::Store, 1).compress(&content, &mut bytes);
         for _ in 0..copies {
-            writer
-                .add_chunk(kind, content.len() as u32, &bytes)
-                .unwrap();
+            writer.add_chunk(kind, content.len() as u32, &bytes).unwrap();
         }
     }
     for frame in reel.frames() {
         writer.add_frame(frame.time, frame.bounds).unwrap();
     }
-    let (bounds, raw_bytes) = (
-        reel.reader().header().bounds,
-        reel.reader().header().raw_bytes,
-    );
-    let summary = Summary {
-        bounds,
-        raw_bytes,
-        flags: 0,
-    };
+    let (bounds, raw_bytes) = (reel.reader().header().bounds, reel.reader().header().raw_bytes);
+    let summary = Summary { bounds, raw_bytes, flags: 0 };
     writer.finish(summary).unwrap();
     std::fs::read(&path).unwrap()
 }
@@ -471,9 +391,7 @@ fn f16_missing_and_damaged_attributes_are_refused_and_positions_play() {
     let reel = opened(&bytes(Preset::Small, true), &Limits::default()).unwrap();
     let positions = stripped(&reel);
     let chunks = reel.chunks();
-    let are: Vec<usize> = (0..chunks.len())
-        .filter(|&i| chunks[i].kind == kind::ATTRIBUTES)
-        .collect();
+    let are: Vec<usize> = (0..chunks.len()).filter(|&i| chunks[i].kind == kind::ATTRIBUTES).collect();
     // With attributes an error, here or when a frame is decoded; without them all is well.
     let refused = |bytes: &[u8], name: &str| -> bool {
         let plain = opened(bytes, &without()).unwrap_or_else(|e| panic!("{name}: {e}"));
@@ -484,23 +402,11 @@ fn f16_missing_and_damaged_attributes_are_refused_and_positions_play() {
         });
         decoded.is_err()
     };
-    assert!(!refused(
-        &rewritten(&reel, &|_, _, _| 1),
-        "nothing is changed"
-    ));
+    assert!(!refused(&rewritten(&reel, &|_, _, _| 1), "nothing is changed"));
     let middle = are[are.len() / 2];
-    assert!(refused(
-        &rewritten(&reel, &|i, _, _| usize::from(i != middle)),
-        "one is missing"
-    ));
-    assert!(refused(
-        &rewritten(&reel, &|i, _, _| usize::from(!are.contains(&i))),
-        "all are missing"
-    ));
-    assert!(refused(
-        &rewritten(&reel, &|i, _, _| 1 + usize::from(i == middle)),
-        "one is there twice"
-    ));
+    assert!(refused(&rewritten(&reel, &|i, _, _| usize::from(i != middle)), "one is missing"));
+    assert!(refused(&rewritten(&reel, &|i, _, _| usize::from(!are.contains(&i))), "all are missing"));
+    assert!(refused(&rewritten(&reel, &|i, _, _| 1 + usize::from(i == middle)), "one is there twice"));
     let other = |i: usize, kind: &mut u16, _: &mut Vec<u8>| {
         *kind = if i == middle { 99 } else { *kind };
         1

@@ -5,18 +5,14 @@ use meshreel::{FrameDecoder, Limits, Reel};
 use meshreel_check::verify;
 use meshreel_compile::{Error, Options, Silent, compile};
 use meshreel_scene::{
-    Attribute, Channel, Mesh, Node, NodeKind, Scene, Scope, TimeSampling, Topology, Transform,
-    Winding,
+    Attribute, Channel, Mesh, Node, NodeKind, Scene, Scope, TimeSampling, Topology, Transform, Winding,
 };
 
 pub type Point = [f32; 3];
 
 /// 24 frames per second from 0.
 pub fn rate() -> TimeSampling {
-    TimeSampling::Uniform {
-        start: 0.0,
-        step: 1.0 / 24.0,
-    }
+    TimeSampling::Uniform { start: 0.0, step: 1.0 / 24.0 }
 }
 
 pub fn channel<T: Clone + Send + Sync + 'static>(samples: Vec<Vec<T>>) -> Channel<T> {
@@ -124,26 +120,14 @@ pub fn sheet(n: usize, frames: usize) -> Mesh {
         let below = a + n as i32 + 1;
         list.extend([a, below, below + 1, a + 1]);
     }
-    mesh(
-        (0..frames).map(wave).collect(),
-        vec![vec![4; n * n]],
-        vec![list],
-    )
+    mesh((0..frames).map(wave).collect(), vec![vec![4; n * n]], vec![list])
 }
 
 /// A cube of edge 2 around the origin.
 pub fn cube() -> Mesh {
-    let points = (0..8)
-        .map(|i| [0, 1, 2].map(|k| if i >> k & 1 == 1 { 1.0 } else { -1.0 }))
-        .collect();
-    let (counts, indices) = faces(&[
-        &[0, 1, 3, 2],
-        &[4, 6, 7, 5],
-        &[0, 4, 5, 1],
-        &[2, 3, 7, 6],
-        &[0, 2, 6, 4],
-        &[1, 5, 7, 3],
-    ]);
+    let points = (0..8).map(|i| [0, 1, 2].map(|k| if i >> k & 1 == 1 { 1.0 } else { -1.0 })).collect();
+    let (counts, indices) =
+        faces(&[&[0, 1, 3, 2], &[4, 6, 7, 5], &[0, 4, 5, 1], &[2, 3, 7, 6], &[0, 2, 6, 4], &[1, 5, 7, 3]]);
     mesh(vec![points], counts, indices)
 }
 
@@ -157,14 +141,10 @@ pub fn with_uvs(mut mesh: Mesh) -> Mesh {
         .enumerate()
         .map(|(i, &c)| {
             let p = points.get(c as usize).copied().unwrap_or_default();
-            [
-                p[0] * 0.3 - 2.0 + if i % 4 == 0 { 5.0 } else { 0.0 },
-                p[1] * 0.7,
-            ]
+            [p[0] * 0.3 - 2.0 + if i % 4 == 0 { 5.0 } else { 0.0 }, p[1] * 0.7]
         })
         .collect();
-    mesh.uvs
-        .push(attribute("st", Scope::FaceVarying, vec![values]));
+    mesh.uvs.push(attribute("st", Scope::FaceVarying, vec![values]));
     mesh
 }
 
@@ -173,12 +153,7 @@ pub fn attribute<T: Clone + Send + Sync + 'static>(
     scope: Scope,
     samples: Vec<Vec<T>>,
 ) -> Attribute<T> {
-    Attribute {
-        name: name.into(),
-        scope,
-        values: channel(samples),
-        indices: None,
-    }
+    Attribute { name: name.into(), scope, values: channel(samples), indices: None }
 }
 
 pub fn alone(mesh: Mesh) -> Scene {
@@ -226,20 +201,10 @@ impl Outcome {
     }
 }
 
-pub fn build(
-    scene: &Scene,
-    options: &Options,
-) -> Result<(meshreel_compile::Report, Vec<u8>), Error> {
+pub fn build(scene: &Scene, options: &Options) -> Result<(meshreel_compile::Report, Vec<u8>), Error> {
     let folder = tempfile::tempdir().unwrap();
     let target = folder.path().join("out.reel");
-    let report = compile(
-        scene,
-        Vec::new(),
-        &target,
-        options,
-        &meshreel_check::reopen,
-        &Silent,
-    );
+    let report = compile(scene, Vec::new(), &target, options, &meshreel_check::reopen, &Silent);
     let left = std::fs::read_dir(folder.path()).unwrap().count();
     assert_eq!(left, usize::from(report.is_ok()), "leftovers");
     let report = report?;
@@ -253,11 +218,8 @@ pub fn holds(scene: &Scene, options: &Options) -> Outcome {
     let (report, bytes) = build(scene, options).unwrap();
     let reel = Reel::from_source(std::sync::Arc::new(bytes.clone()), &Limits::default()).unwrap();
     let check = verify(scene, &reel, &|_, _| {}).unwrap();
-    let sentences: Vec<String> = check
-        .failures
-        .iter()
-        .map(|f| format!("{} {:?} {}", f.path, f.frame, f.what))
-        .collect();
+    let sentences: Vec<String> =
+        check.failures.iter().map(|f| format!("{} {:?} {}", f.path, f.frame, f.what)).collect();
     assert!(check.ok, "{sentences:#?} {:#?}", report.remarks);
     let mut decoder = FrameDecoder::new(&reel).unwrap();
     for frame in (0..reel.frame_count()).rev() {
@@ -273,12 +235,7 @@ pub fn holds(scene: &Scene, options: &Options) -> Outcome {
             );
         }
     }
-    Outcome {
-        report,
-        check,
-        reel,
-        bytes,
-    }
+    Outcome { report, check, reel, bytes }
 }
 
 pub fn default(scene: &Scene) -> Outcome {

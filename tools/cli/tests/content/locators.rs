@@ -1,4 +1,5 @@
-//! Nodes without meshes: they are in the file by name, where the source has them in every frame, and come back.
+//! Nodes without meshes: they are in the file by name, where the source has them in every frame, and come
+//! back.
 
 use super::build::*;
 use crate::cli::common::run;
@@ -27,11 +28,7 @@ fn armed() -> Tree {
     tree.xform(Some(gun), "muzzle", vec![muzzle]);
     let rig = tree.xform(None, "rig", vec![at(5.0, 0.0, 0.0)]);
     let swing = tree.xform(Some(rig), "swing", frames(|f| motion(FRAMES - f)));
-    let tip = tree.xform(
-        Some(swing),
-        "tip",
-        frames(|f| motion(f) * at(0.0, 3.0, 0.0)),
-    );
+    let tip = tree.xform(Some(swing), "tip", frames(|f| motion(f) * at(0.0, 3.0, 0.0)));
     tree.xform(Some(tip), "still", vec![at(1.0, 0.0, 0.0)]);
     let camera = tree.xform(None, "camera", frames(motion));
     tree.node(Some(camera), "lens", NodeKind::Camera);
@@ -41,14 +38,8 @@ fn armed() -> Tree {
     tree
 }
 
-const ARMED: [&str; 6] = [
-    "/gun/muzzle",
-    "/rig/swing",
-    "/rig/swing/tip",
-    "/rig/swing/tip/still",
-    "/camera",
-    "/spawn",
-];
+const ARMED: [&str; 6] =
+    ["/gun/muzzle", "/rig/swing", "/rig/swing/tip", "/rig/swing/tip/still", "/camera", "/spawn"];
 
 fn locators(out: &Outcome) -> Vec<String> {
     let nodes = out.reel.description().nodes.iter();
@@ -64,10 +55,7 @@ fn locators(out: &Outcome) -> Vec<String> {
 /// The farthest that any of `paths` is from where the first scene has it, over all frames of that.
 fn apart(a: &Scene, b: &Scene, paths: &[&str]) -> f64 {
     let (left, right) = (a.expand().unwrap(), b.expand().unwrap());
-    let (mut one, mut other) = (
-        World::new(a, &left).unwrap(),
-        World::new(b, &right).unwrap(),
-    );
+    let (mut one, mut other) = (World::new(a, &left).unwrap(), World::new(b, &right).unwrap());
     let mut most = 0.0f64;
     for f in 0..FRAMES {
         let time = f as f64 / 24.0;
@@ -78,10 +66,7 @@ fn apart(a: &Scene, b: &Scene, paths: &[&str]) -> f64 {
             let i = find(&left).unwrap_or_else(|| panic!("{path} is not there"));
             let j = find(&right).unwrap_or_else(|| panic!("{path} did not come back"));
             let off = one.matrix[i] - other.matrix[j];
-            let off = off
-                .to_cols_array()
-                .into_iter()
-                .fold(0.0f64, |m, v| m.max(v.abs()));
+            let off = off.to_cols_array().into_iter().fold(0.0f64, |m, v| m.max(v.abs()));
             most = most.max(off);
         }
     }
@@ -94,17 +79,9 @@ fn they_are_in_the_file_and_come_back() {
     let file = |name: &str| folder.path().join(name).display().to_string();
     let tree = armed();
     write::alembic::write(Path::new(&file("a.abc")), &tree.0, &mut |_, _| {}).unwrap();
-    let source = open(Path::new(&file("a.abc")), &ReadOptions::default())
-        .unwrap()
-        .0;
+    let source = open(Path::new(&file("a.abc")), &ReadOptions::default()).unwrap().0;
     for (n, preset) in PRESETS.into_iter().enumerate() {
-        let out = holds(
-            &source,
-            &Options {
-                preset,
-                ..Options::default()
-            },
-        );
+        let out = holds(&source, &Options { preset, ..Options::default() });
         assert_eq!(locators(&out), ARMED);
         if n > 0 {
             continue;
@@ -121,23 +98,15 @@ fn they_are_in_the_file_and_come_back() {
         assert!((at(0) - at(9)).length() > 1.0);
     }
     run(["verify".into(), file("a.abc"), file("a.reel")]).expect(0);
-    let info = run(["info".into(), "--json".into(), file("a.reel")])
-        .expect(0)
-        .json();
+    let info = run(["info".into(), "--json".into(), file("a.reel")]).expect(0).json();
     let named = info["nodes"].as_array().unwrap().iter();
     let named = named.filter(|n| n["kind"] == "locator" && n["tolerance"].as_f64() > Some(0.0));
     assert_eq!(named.count(), ARMED.len());
     let tree = run(["info".into(), "--tree".into(), file("a.reel")]).expect(0);
-    assert!(
-        tree.stdout.contains("/rig/swing/tip  locator"),
-        "{}",
-        tree.stdout
-    );
+    assert!(tree.stdout.contains("/rig/swing/tip  locator"), "{}", tree.stdout);
     for name in ["back.abc", "back.glb"] {
         run(["extract".into(), file("a.reel"), "-o".into(), file(name)]).expect(0);
-        let back = open(Path::new(&file(name)), &ReadOptions::default())
-            .unwrap()
-            .0;
+        let back = open(Path::new(&file(name)), &ReadOptions::default()).unwrap().0;
         let off = apart(&source, &back, &ARMED);
         assert!(off < 1e-3, "{name}: {off}");
     }
@@ -174,17 +143,11 @@ fn each_keeps_its_tolerance() {
     let small = tree.xform(Some(far), "small", vec![tenth]);
     tree.mesh(Some(small), "body", cube());
     tree.xform(Some(far), "mark", frames(motion));
-    let (size, near) = (0.01 * 12f64.sqrt(), |a: f64, b: f64| {
-        (a / b - 1.0).abs() < 1e-4
-    });
+    let (size, near) = (0.01 * 12f64.sqrt(), |a: f64, b: f64| (a / b - 1.0).abs() < 1e-4);
     let mut last = usize::MAX;
     for tolerance in [1e-5, 1e-4, 1e-2] {
         for preset in PRESETS {
-            let options = Options {
-                preset,
-                tolerance: Tolerance::Relative(tolerance),
-                ..Options::default()
-            };
+            let options = Options { preset, tolerance: Tolerance::Relative(tolerance), ..Options::default() };
             let out = holds(&tree.0, &options);
             let of = |path: &str| out.check.locators.iter().find(|l| l.path == path).unwrap();
             if tolerance == 1e-2 {
@@ -199,10 +162,7 @@ fn each_keeps_its_tolerance() {
             }
         }
     }
-    let absolute = Options {
-        tolerance: Tolerance::Absolute(0.05),
-        ..Options::default()
-    };
+    let absolute = Options { tolerance: Tolerance::Absolute(0.05), ..Options::default() };
     let out = holds(&tree.0, &absolute);
     assert!(out.check.locators.iter().all(|l| l.tolerance == 0.05));
 }
@@ -218,16 +178,8 @@ fn odd_transforms() {
     };
     let odd = tree.xform(None, "odd", frames(shear));
     tree.xform(Some(odd), "below", vec![at(1.0, 2.0, 3.0)]);
-    tree.xform(
-        None,
-        "mirrored",
-        frames(|f| motion(f) * DMat4::from_scale(DVec3::new(-1.0, 2.0, 1.0))),
-    );
-    tree.xform(
-        None,
-        "gone",
-        frames(|f| motion(f) * DMat4::from_scale(DVec3::splat(f as f64 - 10.0))),
-    );
+    tree.xform(None, "mirrored", frames(|f| motion(f) * DMat4::from_scale(DVec3::new(-1.0, 2.0, 1.0))));
+    tree.xform(None, "gone", frames(|f| motion(f) * DMat4::from_scale(DVec3::splat(f as f64 - 10.0))));
     let broken = frames(|f| if f % 5 == 2 { DMat4::NAN } else { motion(f) });
     let broken = tree.xform(None, "broken", broken);
     tree.xform(Some(broken), "below", frames(motion));
@@ -239,13 +191,7 @@ fn odd_transforms() {
     tree.inherits(never, vec![false]);
     tree.visible(never, frames(|f| (f % 2) as i8));
     for preset in PRESETS {
-        let out = holds(
-            &tree.0,
-            &Options {
-                preset,
-                ..Options::default()
-            },
-        );
+        let out = holds(&tree.0, &Options { preset, ..Options::default() });
         assert_eq!(locators_of(&out).len(), ARMED.len() + 10);
         assert!(out.remark("/odd: ") && out.remark("shear") && out.remark("not finite"));
         assert_eq!(out.shown_in("/odd/never").len(), FRAMES / 2);
@@ -285,24 +231,13 @@ fn very_many_are_cheap() {
     tree.mesh(Some(top), "body", cube());
     let none = default(&tree.0).bytes.len();
     for g in 0..40 {
-        let group = tree.xform(
-            Some(top),
-            &format!("group{g}"),
-            vec![at(0.0, f64::from(g), 0.0)],
-        );
+        let group = tree.xform(Some(top), &format!("group{g}"), vec![at(0.0, f64::from(g), 0.0)]);
         for i in 0..50 {
-            tree.xform(
-                Some(group),
-                &format!("place{i}"),
-                vec![at(f64::from(i), 0.0, 0.0)],
-            );
+            tree.xform(Some(group), &format!("place{i}"), vec![at(f64::from(i), 0.0, 0.0)]);
         }
     }
     let out = default(&tree.0);
-    assert_eq!(
-        (locators(&out).len(), out.reel.description().nodes.len()),
-        (2000, 2001)
-    );
+    assert_eq!((locators(&out).len(), out.reel.description().nodes.len()), (2000, 2001));
     let each = (out.bytes.len() - none) / 2000;
     assert!(each < 20, "{each} bytes each");
 }
@@ -331,7 +266,9 @@ fn gltf(folder: &Path, mut text: Value, animations: &[&[Moved]]) -> String {
                 "bufferView": 0, "byteOffset": 4 * numbers.len(), "componentType": 5126, "type": "VEC3", "count": 2,
             }));
             numbers.extend(places.as_flattened());
-            channels.push(json!({ "sampler": samplers.len(), "target": { "node": node, "path": "translation" } }));
+            channels.push(
+                json!({ "sampler": samplers.len(), "target": { "node": node, "path": "translation" } }),
+            );
             samplers.push(json!({ "input": 1, "output": accessors.len() - 1 }));
         }
         all.push(json!({ "name": "act", "samplers": samplers, "channels": channels }));
@@ -345,10 +282,7 @@ fn gltf(folder: &Path, mut text: Value, animations: &[&[Moved]]) -> String {
         "buffers": [{ "byteLength": bytes.len(), "uri": "a.bin" }],
     });
     for (key, value) in base.as_object().unwrap() {
-        text.as_object_mut()
-            .unwrap()
-            .entry(key)
-            .or_insert(value.clone());
+        text.as_object_mut().unwrap().entry(key).or_insert(value.clone());
     }
     let path = folder.join("a.gltf");
     std::fs::write(&path, text.to_string()).unwrap();
@@ -375,42 +309,24 @@ fn empties_of_gltf_are_kept_once() {
     let text = json!({ "nodes": nodes, "skins": skins, "cameras": cameras });
     let file = gltf(folder.path(), text.clone(), &[&[(2, far), (6, far)]]);
     let reel = folder.path().join("a.reel").display().to_string();
-    let said = run([
-        "compile".into(),
-        file.clone(),
-        "-o".into(),
-        reel.clone(),
-        "--json".into(),
-    ])
-    .expect(0)
-    .json();
+    let said =
+        run(["compile".into(), file.clone(), "-o".into(), reel.clone(), "--json".into()]).expect(0).json();
     let remarks = said["remarks"].to_string();
-    assert!(
-        remarks.contains("lens values") && remarks.contains("who"),
-        "{remarks}"
-    );
-    let checked = run(["verify".into(), file.clone(), reel.clone(), "--json".into()])
-        .expect(0)
-        .json();
+    assert!(remarks.contains("lens values") && remarks.contains("who"), "{remarks}");
+    let checked = run(["verify".into(), file.clone(), reel.clone(), "--json".into()]).expect(0).json();
     let paths = |of: &Value| -> Vec<String> {
         let list = of["locators"].as_array().unwrap().iter();
-        list.map(|l| l["path"].as_str().unwrap().to_owned())
-            .collect()
+        list.map(|l| l["path"].as_str().unwrap().to_owned()).collect()
     };
     // The socket goes with the joints that it hangs on, the tip with the sword's mesh.
-    assert_eq!(
-        paths(&checked),
-        ["/top/hip/hand/sword/tip", "/top/tracked", "/top/spot"]
-    );
+    assert_eq!(paths(&checked), ["/top/hip/hand/sword/tip", "/top/tracked", "/top/spot"]);
     let tree = run(["info".into(), "--tree".into(), reel]).expect(0).stdout;
     assert!(tree.contains("socket"), "{tree}");
     // Without a clip of the skeleton it is a node.
     let file = gltf(folder.path(), text, &[&[(6, far)]]);
     let reel = folder.path().join("b.reel").display().to_string();
     run(["compile".into(), file.clone(), "-o".into(), reel.clone()]).expect(0);
-    let checked = run(["verify".into(), file, reel, "--json".into()])
-        .expect(0)
-        .json();
+    let checked = run(["verify".into(), file, reel, "--json".into()]).expect(0).json();
     assert!(paths(&checked).contains(&"/top/hip/hand/socket".to_owned()));
 }
 
@@ -427,7 +343,8 @@ fn what_is_left_out_has_a_remark() {
         let refused = run(all.into_iter().chain(["--strict".into()]));
         assert_ne!(refused.code, 0, "{file}");
     };
-    let primitive = json!({ "attributes": { "POSITION": 0, "WIND": 4, "_HEAT": 4, "TEXCOORD_9": 4, "_FLOW": 1 } });
+    let primitive =
+        json!({ "attributes": { "POSITION": 0, "WIND": 4, "_HEAT": 4, "TEXCOORD_9": 4, "_FLOW": 1 } });
     let text = json!({
         "nodes": [{ "mesh": 0 }], "meshes": [{ "primitives": [primitive], "extras": { "note": 1 } }],
     });
@@ -438,34 +355,21 @@ fn what_is_left_out_has_a_remark() {
         element face 1\nproperty list uchar int vertex_indices\nproperty float quality\nelement edge 1\nproperty int a\nend_header\n\
         0 0 0 1\n1 0 0 1\n0 1 0 1\n3 0 1 2 5\n7\n";
     std::fs::write(&ply, text).unwrap();
-    strict(
-        &ply.display().to_string(),
-        &["'vx' of vertices", "'quality' of faces", "element 'edge'"],
-    );
+    strict(&ply.display().to_string(), &["'vx' of vertices", "'quality' of faces", "element 'edge'"]);
     // What readers of other kinds put beside a mesh.
     let mut tree = Tree::default();
     let top = tree.xform(None, "top", frames(motion));
     let mut mesh = cube();
     mesh.velocities = Some(channel(vec![vec![[1.0; 3]; 8]]));
-    mesh.other_attributes = ["frame", "label", "mat", "heat", "age"]
-        .map(|n| (n.into(), "float32 x9".into()))
-        .to_vec();
-    let text = |values: &[&str]| {
-        channel(vec![
-            values
-                .iter()
-                .map(|v| Arc::from(*v))
-                .collect::<Vec<Arc<str>>>(),
-        ])
-    };
+    mesh.other_attributes =
+        ["frame", "label", "mat", "heat", "age"].map(|n| (n.into(), "float32 x9".into())).to_vec();
+    let text =
+        |values: &[&str]| channel(vec![values.iter().map(|v| Arc::from(*v)).collect::<Vec<Arc<str>>>()]);
     mesh.names = vec![
         attribute_of("label", Scope::Vertex, text(&["a"; 8])),
         attribute_of("mat", Scope::Uniform, text(&["red"; 6])),
     ];
-    mesh.face_sets = vec![FaceSet {
-        name: "red".into(),
-        faces: channel(vec![vec![0, 1, 2, 3, 4, 5]]),
-    }];
+    mesh.face_sets = vec![FaceSet { name: "red".into(), faces: channel(vec![vec![0, 1, 2, 3, 4, 5]]) }];
     let numbers = |name: &str, values: Vec<[f32; 4]>| Numbers {
         components: 1,
         attribute: attribute(name, Scope::Vertex, vec![values]),
@@ -473,13 +377,10 @@ fn what_is_left_out_has_a_remark() {
     let differ: Vec<[f32; 4]> = (0..8).map(|i| [i as f32 * 0.37, 0.0, 0.0, 0.0]).collect();
     mesh.numbers = vec![numbers("age", vec![[2.0, 0.0, 0.0, 0.0]; 8])];
     let mut other = sheet(12, FRAMES);
-    let differ: Vec<[f32; 4]> = (0..169)
-        .map(|i| [differ[i % 8][0] + i as f32, 0.0, 0.0, 0.0])
-        .collect();
+    let differ: Vec<[f32; 4]> = (0..169).map(|i| [differ[i % 8][0] + i as f32, 0.0, 0.0, 0.0]).collect();
     other.numbers = vec![numbers("heat", differ)];
     other.other_attributes = vec![("heat".into(), "float32, vertex".into())];
-    mesh.numbers
-        .push(numbers("heat", vec![[2.0, 0.0, 0.0, 0.0]; 8]));
+    mesh.numbers.push(numbers("heat", vec![[2.0, 0.0, 0.0, 0.0]; 8]));
     tree.mesh(Some(top), "cube", mesh);
     tree.mesh(Some(top), "sheet", other);
     tree.0.nodes[top].user_properties = vec![("owner".into(), "string = x".into())];
@@ -490,18 +391,9 @@ fn what_is_left_out_has_a_remark() {
         has(&["/top/cube", "velocities"]) && has(&["attribute frame"]) && has(&["attribute label"]),
         "{said:?}"
     );
-    assert!(
-        has(&["/top: ", "user property owner"]) && has(&["/top/sheet", "heat: differs"]),
-        "{said:?}"
-    );
-    assert!(
-        !has(&["attribute mat"]) && !has(&["age"]) && !has(&["/top/cube", "heat"]),
-        "{said:?}"
-    );
-    let strict = Options {
-        strict: true,
-        ..Options::default()
-    };
+    assert!(has(&["/top: ", "user property owner"]) && has(&["/top/sheet", "heat: differs"]), "{said:?}");
+    assert!(!has(&["attribute mat"]) && !has(&["age"]) && !has(&["/top/cube", "heat"]), "{said:?}");
+    let strict = Options { strict: true, ..Options::default() };
     assert!(matches!(build(&tree.0, &strict), Err(Error::Strict { .. })));
     // Who asks for positions alone knows.
     let mut bare = Options::default();
@@ -514,10 +406,5 @@ fn attribute_of<T: Clone + Send + Sync + 'static>(
     scope: Scope,
     values: Channel<T>,
 ) -> Attribute<T> {
-    Attribute {
-        name: name.into(),
-        scope,
-        values,
-        indices: None,
-    }
+    Attribute { name: name.into(), scope, values, indices: None }
 }

@@ -1,5 +1,5 @@
-//! Content that no exporter should write and every one does: each case is compiled, checked against its source, and
-//! decoded once more backwards.
+//! Content that no exporter should write and every one does: each case is compiled, checked against its
+//! source, and decoded once more backwards.
 
 mod apart;
 pub mod build;
@@ -22,10 +22,7 @@ fn positions_that_are_no_numbers() {
         points[f % 7][f % 3] = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 1e30][f % 4];
         samples.push(points);
     }
-    let bad = |samples: Vec<Vec<Point>>| Mesh {
-        positions: channel(samples),
-        ..with_uvs(sheet(5, 1))
-    };
+    let bad = |samples: Vec<Vec<Point>>| Mesh { positions: channel(samples), ..with_uvs(sheet(5, 1)) };
     let out = default(&alone(bad(samples.clone())));
     assert!(out.remark("not finite"));
     // All of a frame, first, middle, last; all of all frames.
@@ -33,10 +30,7 @@ fn positions_that_are_no_numbers() {
         let mut all = samples.clone();
         all[at].fill([f32::NAN; 3]);
         default(&alone(bad(all.clone())));
-        let options = Options {
-            method: MethodChoice::Fluid,
-            ..Options::default()
-        };
+        let options = Options { method: MethodChoice::Fluid, ..Options::default() };
         holds(&alone(bad(all)), &options);
     }
     default(&alone(bad(vec![vec![[f32::NAN; 3]; 36]; 4])));
@@ -50,10 +44,7 @@ fn positions_that_are_no_numbers() {
         })
         .collect();
     for method in [MethodChoice::Auto, MethodChoice::Fluid] {
-        let options = Options {
-            method,
-            ..Options::default()
-        };
+        let options = Options { method, ..Options::default() };
         holds(&alone(bad(far.clone())), &options);
     }
 }
@@ -102,31 +93,15 @@ fn faces_that_are_none() {
         3, 2, 1, 0, 1, 2, // twice around
     ];
     let counts = vec![3, 3, 2, 0, 4, 3, 3, 3, 6, -5];
-    let bad = mesh(
-        vec![points.clone()],
-        vec![counts.clone()],
-        vec![indices.clone()],
-    );
+    let bad = mesh(vec![points.clone()], vec![counts.clone()], vec![indices.clone()]);
     let out = default(&alone(with_uvs(bad)));
     assert!(!out.report.remarks.is_empty());
     // More corners promised than there are, and fewer.
-    let short = mesh(
-        vec![points.clone()],
-        vec![vec![4, 4, 4]],
-        vec![vec![0, 1, 2, 3, 0]],
-    );
+    let short = mesh(vec![points.clone()], vec![vec![4, 4, 4]], vec![vec![0, 1, 2, 3, 0]]);
     default(&alone(short));
-    let long = mesh(
-        vec![points.clone()],
-        vec![vec![4]],
-        vec![vec![0, 1, 2, 3, 0, 1, 2]],
-    );
+    let long = mesh(vec![points.clone()], vec![vec![4]], vec![vec![0, 1, 2, 3, 0, 1, 2]]);
     default(&alone(long));
-    let huge = mesh(
-        vec![points.clone()],
-        vec![vec![i32::MAX, i32::MAX]],
-        vec![vec![0, 1, 2]],
-    );
+    let huge = mesh(vec![points.clone()], vec![vec![i32::MAX, i32::MAX]], vec![vec![0, 1, 2]]);
     default(&alone(huge));
     let none = mesh(vec![points], vec![vec![3]], vec![vec![7, 8, 9]]);
     default(&alone(none));
@@ -167,25 +142,17 @@ fn almost_nothing() {
 fn cube_points(n: usize) -> Vec<Vec<Point>> {
     let mut points = Vec::new();
     cube().positions.read(0, &mut points).unwrap();
-    (0..n)
-        .map(|f| points.iter().map(|p| p.map(|v| v + f as f32)).collect())
-        .collect()
+    (0..n).map(|f| points.iter().map(|p| p.map(|v| v + f as f32)).collect()).collect()
 }
 
 #[test]
 fn one_vertex_one_frame() {
     for method in [MethodChoice::Auto, MethodChoice::Fluid] {
-        let options = Options {
-            method,
-            ..Options::default()
-        };
+        let options = Options { method, ..Options::default() };
         let one = |at: Vec<Point>| mesh(at.into_iter().map(|p| vec![p]).collect(), vec![], vec![]);
         holds(&alone(one(vec![[1000.0, -2000.5, 3.0]])), &options);
         holds(&alone(one(vec![[0.0; 3]; 4])), &options);
-        holds(
-            &alone(one(vec![[1.0, 2.0, 3.0], [1.0, 2.5, 3.0], [7.0, 2.0, 3.0]])),
-            &options,
-        );
+        holds(&alone(one(vec![[1.0, 2.0, 3.0], [1.0, 2.5, 3.0], [7.0, 2.0, 3.0]])), &options);
         for scale in [1.0, 1000.0, 1e-4] {
             let mut tree = Tree::default();
             let matrices = frames(|f| DMat4::from_scale(DVec3::splat(scale)) * motion(f));
@@ -195,10 +162,8 @@ fn one_vertex_one_frame() {
         }
         holds(&alone(sheet(4, 1)), &options);
         let mut scene = alone(sheet(4, 1));
-        scene.meshes[0].positions = Channel::in_memory(
-            TimeSampling::Acyclic { times: vec![7.5] },
-            vec![vec![[0.5; 3]; 25]],
-        );
+        scene.meshes[0].positions =
+            Channel::in_memory(TimeSampling::Acyclic { times: vec![7.5] }, vec![vec![[0.5; 3]; 25]]);
         let out = holds(&scene, &options);
         assert_eq!(out.reel.frame_count(), 1);
         assert_eq!(out.reel.time(0), 7.5);
@@ -213,15 +178,10 @@ fn large_and_small_coordinates() {
         for f in 0..3 {
             let mut points = Vec::new();
             base.positions.read(f, &mut points).unwrap();
-            points
-                .iter_mut()
-                .for_each(|p| *p = p.map(|v| v * factor + offset));
+            points.iter_mut().for_each(|p| *p = p.map(|v| v * factor + offset));
             samples.push(points);
         }
-        alone(Mesh {
-            positions: channel(samples),
-            ..with_uvs(sheet(4, 1))
-        })
+        alone(Mesh { positions: channel(samples), ..with_uvs(sheet(4, 1)) })
     };
     let mut raised = 0;
     for (factor, offset) in [
@@ -236,10 +196,7 @@ fn large_and_small_coordinates() {
         (1e-3, -1e6),
     ] {
         for tolerance in [1e-5, 1e-4, 1e-2, 10.0] {
-            let options = Options {
-                tolerance: Tolerance::Relative(tolerance),
-                ..Options::default()
-            };
+            let options = Options { tolerance: Tolerance::Relative(tolerance), ..Options::default() };
             let out = holds(&scaled(factor, offset), &options);
             raised += usize::from(out.remark("float32 holds no less"));
         }
@@ -253,10 +210,7 @@ fn tight_tolerances() {
     let mut bits = 0;
     for tolerance in [1e-6, 1e-7, 1e-8, 1e-12] {
         for reach in [0.51f32, 0.75, 0.999_999, 1.0, 1.3, 1.999_999] {
-            let options = Options {
-                tolerance: Tolerance::Absolute(tolerance),
-                ..Options::default()
-            };
+            let options = Options { tolerance: Tolerance::Absolute(tolerance), ..Options::default() };
             let mut points = cube_points(1);
             points[0].iter_mut().for_each(|p| *p = p.map(|v| v * reach));
             points[0].push([reach * 0.1234, reach * 0.777, 0.0]);
@@ -269,11 +223,7 @@ fn tight_tolerances() {
                     None,
                     "group",
                     frames(|f| {
-                        DMat4::from_scale_rotation_translation(
-                            DVec3::splat(scale),
-                            turn(f),
-                            DVec3::ZERO,
-                        )
+                        DMat4::from_scale_rotation_translation(DVec3::splat(scale), turn(f), DVec3::ZERO)
                     }),
                 );
                 tree.mesh(Some(parent), "tight", tight());
@@ -292,15 +242,9 @@ fn tight_tolerances() {
 #[test]
 fn tolerance_larger_than_the_mesh() {
     for tolerance in [1.0, 100.0, 1e30, 1e300] {
-        let options = Options {
-            tolerance: Tolerance::Absolute(tolerance),
-            ..Options::default()
-        };
+        let options = Options { tolerance: Tolerance::Absolute(tolerance), ..Options::default() };
         holds(&alone(with_uvs(sheet(5, 4))), &options);
-        let options = Options {
-            tolerance: Tolerance::Relative(tolerance),
-            ..Options::default()
-        };
+        let options = Options { tolerance: Tolerance::Relative(tolerance), ..Options::default() };
         holds(&alone(sheet(5, 4)), &options);
     }
 }
@@ -321,24 +265,14 @@ fn huge_faces_and_loose_points() {
     assert_eq!(out.reel.description().meshes[0].indices as i32, 3 * (n - 2));
     // The same points without faces, and some of them with.
     default(&alone(mesh(vec![ring.clone()], vec![], vec![])));
-    let few = mesh(
-        vec![ring[..100].to_vec()],
-        vec![vec![3, 3]],
-        vec![vec![0, 50, 99, 5, 6, 7]],
-    );
+    let few = mesh(vec![ring[..100].to_vec()], vec![vec![3, 3]], vec![vec![0, 50, 99, 5, 6, 7]]);
     default(&alone(with_uvs(few)));
 }
 
 #[test]
 fn attributes_of_the_wrong_size() {
     let sizes = [0, 1, 24, 25, 26, 63, 64, 65, 100];
-    for scope in [
-        Scope::Constant,
-        Scope::Uniform,
-        Scope::Varying,
-        Scope::Vertex,
-        Scope::FaceVarying,
-    ] {
+    for scope in [Scope::Constant, Scope::Uniform, Scope::Varying, Scope::Vertex, Scope::FaceVarying] {
         for size in sizes {
             let mut bad = sheet(4, 3);
             bad.normals = Some(attribute("N", scope, vec![vec![[0.0, 0.6, 0.8]; size]]));
@@ -351,9 +285,7 @@ fn attributes_of_the_wrong_size() {
     let mut bad = sheet(4, 3);
     bad.uvs = vec![Attribute {
         indices: Some(Channel::constant(
-            (0..64)
-                .map(|i| if i % 5 == 0 { u32::MAX } else { i % 3 })
-                .collect(),
+            (0..64).map(|i| if i % 5 == 0 { u32::MAX } else { i % 3 }).collect(),
         )),
         ..attribute("st", Scope::FaceVarying, vec![vec![[0.1, 0.2], [0.3, 0.4]]])
     }];
@@ -370,28 +302,13 @@ fn attributes_of_the_wrong_size() {
     bad.normals = Some(attribute(
         "N",
         Scope::Vertex,
-        vec![
-            (0..25)
-                .map(|i| [strange[i % 5], strange[i / 5], 0.0])
-                .collect(),
-        ],
+        vec![(0..25).map(|i| [strange[i % 5], strange[i / 5], 0.0]).collect()],
     ));
     default(&alone(bad.clone()));
     bad.normals = None;
-    bad.uvs[0] = attribute(
-        "st",
-        Scope::Vertex,
-        vec![
-            (0..25)
-                .map(|i| [strange[i % 4], strange[i / 5 % 4]])
-                .collect(),
-        ],
-    );
-    bad.colours = vec![attribute(
-        "Cd",
-        Scope::Vertex,
-        vec![(0..25).map(|i| [strange[i % 4]; 4]).collect()],
-    )];
+    bad.uvs[0] =
+        attribute("st", Scope::Vertex, vec![(0..25).map(|i| [strange[i % 4], strange[i / 5 % 4]]).collect()]);
+    bad.colours = vec![attribute("Cd", Scope::Vertex, vec![(0..25).map(|i| [strange[i % 4]; 4]).collect()])];
     default(&alone(bad));
 }
 
@@ -430,45 +347,18 @@ fn seams_do_not_open() {
 fn scales_of_every_kind() {
     let turn = DQuat::from_axis_angle(DVec3::new(0.3, 1.0, 0.2).normalize(), 0.8);
     let cases: Vec<(&str, Vec<DMat4>)> = vec![
-        (
-            "through zero",
-            frames(|f| DMat4::from_scale(DVec3::splat(1.0 - 0.1 * f as f64))),
-        ),
-        (
-            "one axis through zero",
-            frames(|f| DMat4::from_scale(DVec3::new(1.0 - 0.1 * f as f64, 1.0, 2.0))),
-        ),
+        ("through zero", frames(|f| DMat4::from_scale(DVec3::splat(1.0 - 0.1 * f as f64)))),
+        ("one axis through zero", frames(|f| DMat4::from_scale(DVec3::new(1.0 - 0.1 * f as f64, 1.0, 2.0)))),
         ("zero", vec![DMat4::ZERO]),
-        (
-            "flat",
-            vec![DMat4::from_scale(DVec3::new(1.0, 0.0, 1.0)) * DMat4::from_quat(turn)],
-        ),
-        (
-            "mirrored",
-            frames(|f| DMat4::from_scale(DVec3::new(-1.0, 1.0, 1.0)) * motion(f)),
-        ),
-        (
-            "all negative",
-            frames(|f| motion(f) * DMat4::from_scale(DVec3::new(-2.0, -3.0, -0.5))),
-        ),
-        (
-            "not uniform",
-            frames(|f| motion(f) * DMat4::from_scale(DVec3::new(2.0, 30.0, 0.05))),
-        ),
-        (
-            "sheared",
-            frames(|f| DMat4::from_scale(DVec3::new(2.0, 30.0, 0.05)) * motion(f)),
-        ),
-        (
-            "large and sheared",
-            frames(|f| DMat4::from_scale(DVec3::new(200.0, 300.0, 50.0)) * motion(f)),
-        ),
+        ("flat", vec![DMat4::from_scale(DVec3::new(1.0, 0.0, 1.0)) * DMat4::from_quat(turn)]),
+        ("mirrored", frames(|f| DMat4::from_scale(DVec3::new(-1.0, 1.0, 1.0)) * motion(f))),
+        ("all negative", frames(|f| motion(f) * DMat4::from_scale(DVec3::new(-2.0, -3.0, -0.5)))),
+        ("not uniform", frames(|f| motion(f) * DMat4::from_scale(DVec3::new(2.0, 30.0, 0.05)))),
+        ("sheared", frames(|f| DMat4::from_scale(DVec3::new(2.0, 30.0, 0.05)) * motion(f))),
+        ("large and sheared", frames(|f| DMat4::from_scale(DVec3::new(200.0, 300.0, 50.0)) * motion(f))),
         ("huge", vec![DMat4::from_scale(DVec3::splat(1e7))]),
         ("tiny", vec![DMat4::from_scale(DVec3::splat(1e-7))]),
-        (
-            "far",
-            frames(|f| DMat4::from_translation(DVec3::new(1e7, 1e6, 0.0)) * motion(f)),
-        ),
+        ("far", frames(|f| DMat4::from_translation(DVec3::new(1e7, 1e6, 0.0)) * motion(f))),
         ("fast", frames(|f| DMat4::from_rotation_z(2.9 * f as f64))),
         (
             "projective",
@@ -478,11 +368,7 @@ fn scales_of_every_kind() {
         ),
     ];
     for (name, matrices) in &cases {
-        for tolerance in [
-            Tolerance::Relative(1e-4),
-            Tolerance::Relative(1e-6),
-            Tolerance::Absolute(1e-9),
-        ] {
+        for tolerance in [Tolerance::Relative(1e-4), Tolerance::Relative(1e-6), Tolerance::Absolute(1e-9)] {
             for deep in [false, true] {
                 let mut tree = Tree::default();
                 let mut parent = tree.xform(None, "group", matrices.clone());
@@ -492,10 +378,7 @@ fn scales_of_every_kind() {
                     parent = tree.xform(Some(parent), "again", matrices.clone());
                 }
                 tree.mesh(Some(parent), "sheet", with_uvs(sheet(3, FRAMES)));
-                let options = Options {
-                    tolerance,
-                    ..Options::default()
-                };
+                let options = Options { tolerance, ..Options::default() };
                 println!("{name} {tolerance:?} {deep}");
                 holds(&tree.0, &options);
             }
@@ -505,12 +388,7 @@ fn scales_of_every_kind() {
 
 #[test]
 fn parents_that_do_not_count() {
-    for flags in [
-        vec![false],
-        frames(|f| f % 5 < 3),
-        frames(|f| f > 10),
-        vec![true],
-    ] {
+    for flags in [vec![false], frames(|f| f % 5 < 3), frames(|f| f > 10), vec![true]] {
         for shear in [false, true] {
             let mut tree = Tree::default();
             let top = match shear {
@@ -547,9 +425,7 @@ fn visibility_that_changes() {
     assert_eq!(out.shown_in("/root/shown").len(), FRAMES);
     assert_eq!(
         out.shown_in("/root/own"),
-        (0..FRAMES)
-            .filter(|f| f % 3 == 2 || f % 3 == 1 && *f < 10)
-            .collect::<Vec<_>>()
+        (0..FRAMES).filter(|f| f % 3 == 2 || f % 3 == 1 && *f < 10).collect::<Vec<_>>()
     );
     assert!(out.check.meshes.iter().all(|m| m.ok));
     // Nothing is ever shown.
@@ -557,10 +433,7 @@ fn visibility_that_changes() {
     let only = tree.mesh(None, "only", sheet(3, 4));
     tree.visible(only, vec![0]);
     default(&tree.0);
-    let fluid = Options {
-        method: MethodChoice::Fluid,
-        ..Options::default()
-    };
+    let fluid = Options { method: MethodChoice::Fluid, ..Options::default() };
     holds(&tree.0, &fluid);
     tree.visible(only, vec![0, 1, 0, 0]);
     default(&tree.0);
@@ -610,10 +483,7 @@ fn identical_meshes() {
     other.uvs[0].name = "map1".into();
     tree.mesh(None, "name", other);
     let mut other = with_uvs(cube());
-    other.face_sets = vec![FaceSet {
-        name: "red".into(),
-        faces: Channel::constant(vec![1]),
-    }];
+    other.face_sets = vec![FaceSet { name: "red".into(), faces: Channel::constant(vec![1]) }];
     tree.mesh(None, "set", other);
     let out = default(&tree.0);
     assert_eq!(out.report.meshes.len(), 4);
@@ -631,10 +501,7 @@ fn three_hundred_materials() {
         .collect();
     let out = default(&alone(many.clone()));
     assert!(out.reel.description().meshes[0].materials.len() >= 300);
-    let fluid = Options {
-        method: MethodChoice::Fluid,
-        ..Options::default()
-    };
+    let fluid = Options { method: MethodChoice::Fluid, ..Options::default() };
     holds(&alone(many), &fluid);
 }
 
@@ -652,14 +519,8 @@ fn parts_and_rates() {
     };
     assert_eq!(set(&|o| o.range = Some(Range::Frames(5, 5))), 1);
     assert_eq!(set(&|o| o.range = Some(Range::Frames(1, 1))), 1);
-    assert_eq!(
-        set(&|o| o.range = Some(Range::Frames(3, 1_000_000))),
-        FRAMES - 3
-    );
-    assert_eq!(
-        set(&|o| o.range = Some(Range::Frames(0, usize::MAX))),
-        FRAMES
-    );
+    assert_eq!(set(&|o| o.range = Some(Range::Frames(3, 1_000_000))), FRAMES - 3);
+    assert_eq!(set(&|o| o.range = Some(Range::Frames(0, usize::MAX))), FRAMES);
     assert_eq!(set(&|o| o.range = Some(Range::Seconds(0.0, 0.26))), 7);
     assert_eq!(set(&|o| o.fps = Some(29.97)), 25);
     assert_eq!(set(&|o| o.fps = Some(5.0)), 5);
@@ -672,64 +533,24 @@ fn parts_and_rates() {
         assert_eq!(set(&classic), FRAMES);
     }
     for wrong in [
-        Options {
-            range: Some(Range::Frames(9, 3)),
-            ..Options::default()
-        },
-        Options {
-            range: Some(Range::Frames(FRAMES, FRAMES)),
-            ..Options::default()
-        },
-        Options {
-            range: Some(Range::Seconds(5.0, 9.0)),
-            ..Options::default()
-        },
-        Options {
-            range: Some(Range::Seconds(f64::NAN, 1.0)),
-            ..Options::default()
-        },
-        Options {
-            fps: Some(1e300),
-            ..Options::default()
-        },
-        Options {
-            fps: Some(f64::NAN),
-            ..Options::default()
-        },
-        Options {
-            include: vec!["[".into()],
-            ..Options::default()
-        },
-        Options {
-            include: vec!["/nothing".into()],
-            ..Options::default()
-        },
-        Options {
-            exclude: vec!["**".into()],
-            ..Options::default()
-        },
-        Options {
-            index_every: Some(0),
-            ..Options::default()
-        },
-        Options {
-            tolerance: Tolerance::Absolute(0.0),
-            ..Options::default()
-        },
-        Options {
-            tolerance: Tolerance::Relative(f64::NAN),
-            ..Options::default()
-        },
+        Options { range: Some(Range::Frames(9, 3)), ..Options::default() },
+        Options { range: Some(Range::Frames(FRAMES, FRAMES)), ..Options::default() },
+        Options { range: Some(Range::Seconds(5.0, 9.0)), ..Options::default() },
+        Options { range: Some(Range::Seconds(f64::NAN, 1.0)), ..Options::default() },
+        Options { fps: Some(1e300), ..Options::default() },
+        Options { fps: Some(f64::NAN), ..Options::default() },
+        Options { include: vec!["[".into()], ..Options::default() },
+        Options { include: vec!["/nothing".into()], ..Options::default() },
+        Options { exclude: vec!["**".into()], ..Options::default() },
+        Options { index_every: Some(0), ..Options::default() },
+        Options { tolerance: Tolerance::Absolute(0.0), ..Options::default() },
+        Options { tolerance: Tolerance::Relative(f64::NAN), ..Options::default() },
     ] {
         assert!(build(&tree.0, &wrong).is_err(), "{wrong:?}");
     }
     let only = |include: &[&str], exclude: &[&str]| {
         let list = |l: &[&str]| l.iter().map(|s| s.to_string()).collect();
-        let options = Options {
-            include: list(include),
-            exclude: list(exclude),
-            ..Options::default()
-        };
+        let options = Options { include: list(include), exclude: list(exclude), ..Options::default() };
         let out = holds(&tree.0, &options);
         let meshes = out.check.meshes.iter();
         meshes.map(|m| m.path.clone()).collect::<Vec<_>>()
@@ -743,11 +564,7 @@ fn parts_and_rates() {
 fn growing(with_nothing: bool) -> Mesh {
     let (mut points, mut counts, mut indices) = (Vec::new(), Vec::new(), Vec::new());
     for f in 0..12 {
-        let n = if with_nothing && f % 4 == 2 {
-            0
-        } else {
-            2 + f % 5
-        };
+        let n = if with_nothing && f % 4 == 2 { 0 } else { 2 + f % 5 };
         let part = sheet(n, f + 1);
         let (mut p, mut c, mut i) = (Vec::new(), Vec::new(), Vec::new());
         if n > 0 {
@@ -769,29 +586,16 @@ fn faces_that_change() {
         assert_eq!(out.report.meshes[0].method, "fluid");
         // UVs for the first frame only, normals for all, colours of one value.
         let mut odd = with_uvs(growing(nothing));
-        odd.colours = vec![attribute(
-            "Cd",
-            Scope::Constant,
-            vec![vec![[0.2, 0.4, 0.6, 1.0]]],
-        )];
+        odd.colours = vec![attribute("Cd", Scope::Constant, vec![vec![[0.2, 0.4, 0.6, 1.0]]])];
         let out = default(&alone(odd));
         assert!(out.remark("left out"));
         for fps in [10.0, 60.0] {
-            let options = Options {
-                fps: Some(fps),
-                ..Options::default()
-            };
+            let options = Options { fps: Some(fps), ..Options::default() };
             holds(&alone(growing(nothing)), &options);
         }
         for method in [MethodChoice::Static, MethodChoice::Soft] {
-            let options = Options {
-                method,
-                ..Options::default()
-            };
-            assert!(matches!(
-                build(&alone(growing(nothing)), &options),
-                Err(Error::Unsupported { .. })
-            ));
+            let options = Options { method, ..Options::default() };
+            assert!(matches!(build(&alone(growing(nothing)), &options), Err(Error::Unsupported { .. })));
         }
         // Hidden where it is empty, moved and mirrored, and sheared.
         for scale in [DVec3::new(-1.0, 1.0, 1.0), DVec3::new(3.0, 1.0, 0.1)] {
@@ -805,37 +609,22 @@ fn faces_that_change() {
     }
     // The number of points changes, the faces do not; the faces change, the points do not.
     let points = |n: usize| (0..n).map(|i| [i as f32, (i * i) as f32, 1.0]).collect();
-    let more = mesh(
-        vec![points(4), points(6), points(9)],
-        vec![vec![4]],
-        vec![vec![0, 1, 2, 3]],
-    );
+    let more = mesh(vec![points(4), points(6), points(9)], vec![vec![4]], vec![vec![0, 1, 2, 3]]);
     assert_eq!(default(&alone(more)).report.meshes[0].method, "fluid");
     let turned = mesh(
         vec![points(4); 3],
         vec![vec![3, 3]; 3],
-        vec![
-            vec![0, 1, 2, 0, 2, 3],
-            vec![0, 1, 3, 1, 2, 3],
-            vec![0, 1, 2, 0, 2, 3],
-        ],
+        vec![vec![0, 1, 2, 0, 2, 3], vec![0, 1, 3, 1, 2, 3], vec![0, 1, 2, 0, 2, 3]],
     );
     assert_eq!(default(&alone(turned)).report.meshes[0].method, "fluid");
     // Faces written again and again, but equal: no change.
-    let same = mesh(
-        vec![points(4), points(4)],
-        vec![vec![4]; 2],
-        vec![vec![0, 1, 2, 3]; 2],
-    );
+    let same = mesh(vec![points(4), points(4)], vec![vec![4]; 2], vec![vec![0, 1, 2, 3]; 2]);
     assert_ne!(default(&alone(same)).report.meshes[0].method, "fluid");
 }
 
 #[test]
 fn face_sets_that_change() {
-    let set = |name: &str, samples: Vec<Vec<i32>>| FaceSet {
-        name: name.into(),
-        faces: channel(samples),
-    };
+    let set = |name: &str, samples: Vec<Vec<i32>>| FaceSet { name: name.into(), faces: channel(samples) };
     let mut still = sheet(4, 3);
     still.face_sets = vec![
         set("red1", vec![vec![0, 1], vec![2, 3], vec![0]]),
@@ -856,9 +645,7 @@ fn bytes_do_not_depend_on_threads() {
     for i in 0..12 {
         let matrices = match i % 4 {
             0 => long(&|f| motion(f + i)),
-            1 => long(&|f| {
-                DMat4::from_scale(DVec3::new(1.0 - 0.02 * f as f64, 1.0, 1.0)) * motion(i)
-            }),
+            1 => long(&|f| DMat4::from_scale(DVec3::new(1.0 - 0.02 * f as f64, 1.0, 1.0)) * motion(i)),
             2 => long(&|f| motion(f) * DMat4::from_scale(DVec3::new(-1.0, -2.0, 0.3))),
             _ => vec![motion(i)],
         };
@@ -876,12 +663,7 @@ fn bytes_do_not_depend_on_threads() {
     }
     for tolerance in [Tolerance::Relative(1e-4), Tolerance::Absolute(1e-9)] {
         let bytes = |jobs: usize, memory: u64| {
-            let options = Options {
-                jobs,
-                memory,
-                tolerance,
-                ..Options::default()
-            };
+            let options = Options { jobs, memory, tolerance, ..Options::default() };
             build(&tree.0, &options).unwrap().1
         };
         let first = bytes(1, 512 << 20);
@@ -889,16 +671,10 @@ fn bytes_do_not_depend_on_threads() {
         assert!(first == bytes(2, 512 << 20), "two threads");
         assert!(first == bytes(5, 512 << 20), "five threads");
         assert!(first == bytes(3, 64 << 20), "less memory");
-        let options = Options {
-            tolerance,
-            ..Options::default()
-        };
+        let options = Options { tolerance, ..Options::default() };
         assert!(first == holds(&tree.0, &options).bytes, "default");
         // Little memory may mean shorter groups, never a different promise.
-        let little = Options {
-            memory: 1 << 20,
-            ..options
-        };
+        let little = Options { memory: 1 << 20, ..options };
         holds(&tree.0, &little);
     }
 }

@@ -26,12 +26,11 @@ impl Bricks {
         Bricks::wall_from(wide, high, |_| Self::STANDS)
     }
 
-    /// So many side by side, so many upon another, each of which leaves its place in a frame of its own. A brick has 3 × 3 × 3 points without the one in the middle.
+    /// So many side by side, so many upon another, each of which leaves its place in a frame of its own. A
+    /// brick has 3 × 3 × 3 points without the one in the middle.
     pub fn wall_from(wide: usize, high: usize, starts: impl Fn(usize) -> usize) -> Bricks {
-        let mut out = Bricks {
-            frames: vec![Vec::new(); Self::STANDS + Self::FLIES + Self::LIES],
-            faces: Vec::new(),
-        };
+        let mut out =
+            Bricks { frames: vec![Vec::new(); Self::STANDS + Self::FLIES + Self::LIES], faces: Vec::new() };
         for brick in 0..wide * high {
             out.brick(brick % wide, brick / wide, starts(brick));
         }
@@ -100,10 +99,7 @@ impl Bricks {
 
 /// A scene of one mesh whose faces stay.
 pub fn one_mesh(frames: Vec<Vec<[f32; 3]>>, counts: Vec<i32>, indices: Vec<i32>) -> Scene {
-    let times = TimeSampling::Uniform {
-        start: 0.0,
-        step: 1.0 / 24.0,
-    };
+    let times = TimeSampling::Uniform { start: 0.0, step: 1.0 / 24.0 };
     Scene {
         nodes: vec![Node {
             name: "mesh".into(),

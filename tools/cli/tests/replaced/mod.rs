@@ -15,9 +15,7 @@ pub fn replaced(reel: &Reel, kind: u16, change: &dyn Fn(&mut Vec<u8>)) -> Vec<u8
         let mut raw = chunk.raw_size;
         if chunk.kind == kind {
             let mut content = vec![0; raw as usize];
-            Decompressor::new()
-                .decompress(&bytes, &mut content)
-                .unwrap();
+            Decompressor::new().decompress(&bytes, &mut content).unwrap();
             change(&mut content);
             raw = content.len() as u32;
             bytes.clear();
@@ -29,12 +27,6 @@ pub fn replaced(reel: &Reel, kind: u16, change: &dyn Fn(&mut Vec<u8>)) -> Vec<u8
         writer.add_frame(frame.time, frame.bounds).unwrap();
     }
     let header = reel.reader().header();
-    writer
-        .finish(Summary {
-            bounds: header.bounds,
-            raw_bytes: header.raw_bytes,
-            flags: 0,
-        })
-        .unwrap();
+    writer.finish(Summary { bounds: header.bounds, raw_bytes: header.raw_bytes, flags: 0 }).unwrap();
     std::fs::read(&path).unwrap()
 }

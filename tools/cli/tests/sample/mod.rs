@@ -1,4 +1,5 @@
-//! Files made by hand, with codecs and container but without the compiler: a small one, and one with everything in it.
+//! Files made by hand, with codecs and container but without the compiler: a small one, and one with
+//! everything in it.
 
 use std::path::PathBuf;
 
@@ -7,8 +8,8 @@ use meshreel_codec::block::{Compressor, Format};
 use meshreel_codec::parallelogram::{Table, build_table, derive_table, encode_table};
 use meshreel_codec::quantize::Axis;
 use meshreel_codec::record::{
-    self, CODEC_CLASSIC, Coding, Description, Location, Material, MeshRecord, Method, NodeRecord,
-    Semantic, StreamRecord, Visibility,
+    self, CODEC_CLASSIC, Coding, Description, Location, Material, MeshRecord, Method, NodeRecord, Semantic,
+    StreamRecord, Visibility,
 };
 use meshreel_codec::stream::{References, Spatial, encode_between, encode_index};
 use meshreel_codec::transform::{self, Transform};
@@ -54,9 +55,7 @@ impl File {
 
     fn chunk(&mut self, name: &'static str, kind: u16, content: &[u8]) -> u32 {
         let block = self.block(name, content);
-        self.writer
-            .add_chunk(kind, content.len() as u32, &block)
-            .unwrap()
+        self.writer.add_chunk(kind, content.len() as u32, &block).unwrap()
     }
 
     fn frame(&mut self, time: f64, kind: FrameKind, bounds: [f32; 6], content: &[u8]) {
@@ -69,22 +68,15 @@ impl File {
     }
 
     fn finish(self) -> (Vec<u8>, Vec<(&'static str, Vec<u8>)>) {
-        let summary = Summary {
-            bounds: BOX,
-            raw_bytes: 0,
-            flags: 0,
-        };
+        let summary = Summary { bounds: BOX, raw_bytes: 0, flags: 0 };
         self.writer.finish(summary).unwrap();
         (std::fs::read(&self.path).unwrap(), self.parts)
     }
 }
 
 fn stream_record(semantic: Semantic, animated: bool, word: u8, bits: u8) -> StreamRecord {
-    let axis = |k: usize| Axis {
-        min: -1.0 + k as f32,
-        step: 2.0 / ((1u32 << bits) - 1) as f32,
-        levels: 1 << bits,
-    };
+    let axis =
+        |k: usize| Axis { min: -1.0 + k as f32, step: 2.0 / ((1u32 << bits) - 1) as f32, levels: 1 << bits };
     StreamRecord {
         semantic,
         set: 0,
@@ -122,12 +114,7 @@ fn mesh_record(path: &str, method: Method, vertices: u32, indices: u32) -> MeshR
         remeshed: None,
         apart: false,
         streams: Vec::new(),
-        materials: vec![Material {
-            id: 0,
-            name: "all".into(),
-            first: 0,
-            count: indices,
-        }],
+        materials: vec![Material { id: 0, name: "all".into(), first: 0, count: indices }],
     }
 }
 
@@ -245,11 +232,8 @@ pub fn small(path: PathBuf) -> (Vec<u8>, Vec<(&'static str, Vec<u8>)>) {
             .collect(),
     };
     let kinds = [FrameKind::Index, FrameKind::Between, FrameKind::Index];
-    let values: Vec<Vec<u8>> = positions
-        .frames
-        .iter()
-        .map(|f| f.iter().map(|&v| v as u8).collect())
-        .collect();
+    let values: Vec<Vec<u8>> =
+        positions.frames.iter().map(|f| f.iter().map(|&v| v as u8).collect()).collect();
     let frames: Vec<&[u8]> = values.iter().map(|f| &f[..]).collect();
     let table = build_table(&indices, 4, 3, &frames);
 
@@ -259,23 +243,15 @@ pub fn small(path: PathBuf) -> (Vec<u8>, Vec<(&'static str, Vec<u8>)>) {
     mesh.streams = vec![positions.record.clone()];
     let mut bytes = Vec::new();
     index::encode(&indices, &mut bytes);
-    mesh.connectivity = Location {
-        chunk: file.chunk("indices", 2, &bytes),
-        offset: 0,
-        size: bytes.len() as u32,
-    };
+    mesh.connectivity =
+        Location { chunk: file.chunk("indices", 2, &bytes), offset: 0, size: bytes.len() as u32 };
     bytes.clear();
     encode_table(&table, &indices, &mut bytes);
     positions.base(&table, &mut bytes);
-    mesh.values = Location {
-        chunk: file.chunk("static data", 3, &bytes),
-        offset: 0,
-        size: bytes.len() as u32,
-    };
-    let turned = |f: usize| Transform {
-        rotation: [0.0, 0.0, [0.0, 0.5, 1.0][f], 1.0],
-        ..Transform::IDENTITY
-    };
+    mesh.values =
+        Location { chunk: file.chunk("static data", 3, &bytes), offset: 0, size: bytes.len() as u32 };
+    let turned =
+        |f: usize| Transform { rotation: [0.0, 0.0, [0.0, 0.5, 1.0][f], 1.0], ..Transform::IDENTITY };
     for f in 0..3usize {
         let mut bytes = Vec::new();
         let previous = [turned(f.saturating_sub(1))];
@@ -284,10 +260,7 @@ pub fn small(path: PathBuf) -> (Vec<u8>, Vec<(&'static str, Vec<u8>)>) {
         positions.frame(f, &kinds, &table, &mut bytes);
         file.frame(f as f64 / 24.0, kinds[f], BOX, &bytes);
     }
-    let node = NodeRecord {
-        animated: true,
-        ..node_record("/square", None, Some(0))
-    };
+    let node = NodeRecord { animated: true, ..node_record("/square", None, Some(0)) };
     let mut bytes = Vec::new();
     record::encode(&description(vec![node], vec![mesh]), &mut bytes);
     file.chunk("description", 1, &bytes);
@@ -299,10 +272,7 @@ struct Noise(u64);
 
 impl Noise {
     fn below(&mut self, n: u32) -> u32 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         ((self.0 >> 33) % u64::from(n)) as u32
     }
 }
@@ -367,21 +337,15 @@ pub fn rich(path: PathBuf, format: Format, frames: usize) -> Vec<u8> {
         Stream { record, frames }
     })
     .into();
-    let positions: Vec<Vec<u16>> = cloth[0]
-        .frames
-        .iter()
-        .map(|f| f.iter().map(|&v| v as u16).collect())
-        .collect();
+    let positions: Vec<Vec<u16>> =
+        cloth[0].frames.iter().map(|f| f.iter().map(|&v| v as u16).collect()).collect();
     let some: Vec<&[u16]> = positions.iter().map(|f| &f[..]).collect();
     let table = build_table(&cloth_indices, vertices as usize, 3, &some);
 
     // Stone: static, without a table. Both meshes share their chunks.
     let stone_indices = [0, 1, 2, 0, 2, 3, 0, 3, 1, 3, 2, 1];
     let stone_record = stream_record(Semantic::Position, false, 1, 7);
-    let stone = Stream {
-        frames: vec![wave(&mut noise, &stone_record, 4, 0)],
-        record: stone_record,
-    };
+    let stone = Stream { frames: vec![wave(&mut noise, &stone_record, 4, 0)], record: stone_record };
     let mut bytes = vec![0xaa; 5];
     let place = |chunk: u32, start: usize, end: usize| Location {
         chunk,
@@ -403,12 +367,7 @@ pub fn rich(path: PathBuf, format: Format, frames: usize) -> Vec<u8> {
     let chunk = file.chunk("static data", 3, &bytes);
     let values = [place(chunk, 0, cut), place(chunk, cut, bytes.len())];
 
-    let mut cloth_record = mesh_record(
-        "/root/cloth",
-        Method::Soft,
-        vertices,
-        cloth_indices.len() as u32,
-    );
+    let mut cloth_record = mesh_record("/root/cloth", Method::Soft, vertices, cloth_indices.len() as u32);
     cloth_record.has_table = true;
     cloth_record.streams = cloth.iter().map(|s| s.record.clone()).collect();
     (cloth_record.connectivity, cloth_record.values) = (connectivity[0], values[0]);
@@ -416,10 +375,8 @@ pub fn rich(path: PathBuf, format: Format, frames: usize) -> Vec<u8> {
     stone_mesh.streams = vec![stone.record];
     (stone_mesh.connectivity, stone_mesh.values) = (connectivity[1], values[1]);
     let mut water = mesh_record("/root/water", Method::Fluid, 80, 6 * 80);
-    water.streams = vec![
-        stream_record(Semantic::Position, true, 4, 20),
-        stream_record(Semantic::Normal, true, 2, 11),
-    ];
+    water.streams =
+        vec![stream_record(Semantic::Position, true, 4, 20), stream_record(Semantic::Normal, true, 2, 11)];
 
     let mut moving = |f: usize, n: usize| -> Transform {
         let t = f as f32 * 0.1 + n as f32;
@@ -429,9 +386,8 @@ pub fn rich(path: PathBuf, format: Format, frames: usize) -> Vec<u8> {
             scale: [1.0, -0.5, 1.0 + 0.1 * n as f32],
         }
     };
-    let transforms: Vec<Vec<Transform>> = (0..frames)
-        .map(|f| (0..3).map(|n| moving(f, n)).collect())
-        .collect();
+    let transforms: Vec<Vec<Transform>> =
+        (0..frames).map(|f| (0..3).map(|n| moving(f, n)).collect()).collect();
     for f in 0..frames {
         let between = kinds[f] == FrameKind::Between;
         // Bits of the two nodes whose visibility is animated.
@@ -481,10 +437,7 @@ pub fn rich(path: PathBuf, format: Format, frames: usize) -> Vec<u8> {
         animated(node_record("/root/copy", Some(0), Some(0))),
     ];
     let mut bytes = Vec::new();
-    record::encode(
-        &description(nodes, vec![cloth_record, stone_mesh, water]),
-        &mut bytes,
-    );
+    record::encode(&description(nodes, vec![cloth_record, stone_mesh, water]), &mut bytes);
     file.chunk("description", 1, &bytes);
     file.finish().0
 }

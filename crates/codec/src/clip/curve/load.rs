@@ -1,13 +1,14 @@
-//! Keys from raw poses without any search: what stands still is kept once, of everything else every sample becomes a key. Fast enough
-//! for when a clip is loaded; a rotation then takes 10 bytes instead of 16.
+//! Keys from raw poses without any search: what stands still is kept once, of everything else every sample
+//! becomes a key. Fast enough for when a clip is loaded; a rotation then takes 10 bytes instead of 16.
 
 use super::{Curves, Head, Key, Kind, Knots, MAX_SAMPLES, PARTS, Part, Range, encode};
 use crate::Corrupt;
 use crate::clip::Skeleton;
 use crate::transform::Transform;
 
-/// A clip of keys from local transforms: sample by sample all joints of `skeleton`, which must be checked. Rotations are turned to unit
-/// length. Refuses another number of them than whole samples, more than 65,536 samples, and what is not finite.
+/// A clip of keys from local transforms: sample by sample all joints of `skeleton`, which must be checked.
+/// Rotations are turned to unit length. Refuses another number of them than whole samples, more than 65,536
+/// samples, and what is not finite.
 pub fn quantized(
     skeleton: &Skeleton<'_>,
     poses: &[Transform],
@@ -21,12 +22,7 @@ pub fn quantized(
     }
     let sane = |t: &Transform| {
         let square: f32 = t.rotation.iter().map(|v| v * v).sum();
-        square > 1e-12
-            && square < 1e12
-            && t.translation
-                .iter()
-                .chain(&t.scale)
-                .all(|v| v.abs() <= 1e18)
+        square > 1e-12 && square < 1e12 && t.translation.iter().chain(&t.scale).all(|v| v.abs() <= 1e18)
     };
     if !poses.iter().all(sane) {
         return Err(Corrupt("curves: a transform that is none"));

@@ -1,4 +1,5 @@
-//! Playing keys: a playhead that goes through the block strictly forward, and snapshots from which it starts anew after a jump.
+//! Playing keys: a playhead that goes through the block strictly forward, and snapshots from which it starts
+//! anew after a jump.
 
 use super::{Curves, Key, Part, Window};
 use crate::clip::Skeleton;
@@ -10,8 +11,8 @@ const SNAPSHOT_PER_TRACK: usize = 8;
 /// No key.
 const NONE: u32 = u32::MAX;
 
-/// What a playhead knows when it is at a place of the block: built when a clip is read, so it costs nothing in the file and
-/// nothing can be wrong with it.
+/// What a playhead knows when it is at a place of the block: built when a clip is read, so it costs nothing
+/// in the file and nothing can be wrong with it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Snapshot {
     /// The first key that is not passed yet.
@@ -49,16 +50,8 @@ pub struct Playhead {
 impl Playhead {
     /// At the start of a clip. Allocates all it will need.
     pub fn new(curves: &Curves) -> Playhead {
-        let empty = Track {
-            window: Window::default(),
-            count: 0,
-        };
-        Playhead {
-            tracks: vec![empty; curves.tracks()],
-            next: 0,
-            time: 0.0,
-            reads: 0,
-        }
+        let empty = Track { window: Window::default(), count: 0 };
+        Playhead { tracks: vec![empty; curves.tracks()], next: 0, time: 0.0, reads: 0 }
     }
 
     /// The first key that was not read yet: it only grows while time does.
@@ -71,21 +64,11 @@ impl Playhead {
         self.reads
     }
 
-    /// The pose at a time in samples, cut to the clip: local transforms of all joints. Panics where `pose` is not one per joint,
-    /// or the playhead is another clip's.
-    pub fn pose(
-        &mut self,
-        curves: &Curves,
-        skeleton: &Skeleton<'_>,
-        time: f32,
-        pose: &mut [Transform],
-    ) {
+    /// The pose at a time in samples, cut to the clip: local transforms of all joints. Panics where `pose` is
+    /// not one per joint, or the playhead is another clip's.
+    pub fn pose(&mut self, curves: &Curves, skeleton: &Skeleton<'_>, time: f32, pose: &mut [Transform]) {
         assert_eq!(pose.len(), skeleton.rest.len(), "a transform per joint");
-        assert_eq!(
-            self.tracks.len(),
-            curves.tracks(),
-            "a playhead of this clip"
-        );
+        assert_eq!(self.tracks.len(), curves.tracks(), "a playhead of this clip");
         let time = self.go(curves, time);
         curves.prefill(skeleton, pose);
         for (track, &(joint, part)) in self.tracks.iter().zip(&curves.tracks) {
@@ -120,9 +103,7 @@ impl Playhead {
 
     /// To the last snapshot from which a time can be reached.
     fn restore(&mut self, curves: &Curves, time: f32) {
-        let after = curves
-            .snapshots
-            .partition_point(|s| f32::from(s.time) <= time);
+        let after = curves.snapshots.partition_point(|s| f32::from(s.time) <= time);
         self.tracks.iter_mut().for_each(|track| track.count = 0);
         self.next = 0;
         let Some(snapshot) = after.checked_sub(1).map(|i| &curves.snapshots[i]) else {
@@ -142,11 +123,7 @@ impl Playhead {
 impl Track {
     /// When the next key is needed: when the one before the last is passed.
     fn need(&self) -> u16 {
-        if self.count < 2 {
-            0
-        } else {
-            self.window.times[2]
-        }
+        if self.count < 2 { 0 } else { self.window.times[2] }
     }
 
     fn push(&mut self, key: &Key, value: [f32; 4]) {
@@ -166,10 +143,7 @@ impl Track {
         while left > first && f32::from(times[left]) > time {
             left -= 1;
         }
-        let mut window = Window {
-            ends: [left > first, left < 2],
-            ..Window::default()
-        };
+        let mut window = Window { ends: [left > first, left < 2], ..Window::default() };
         for k in 0..4 {
             // Where there is no such key, a time that divides nothing by zero.
             let at = left + k;
@@ -212,11 +186,7 @@ impl Curves {
             };
             // Whoever is at `need` or later wants all keys up to here.
             if i > 0 && i % every == 0 && need > 0 {
-                self.snapshots.push(Snapshot {
-                    next: i as u32,
-                    time: need,
-                    last: last.clone().into(),
-                });
+                self.snapshots.push(Snapshot { next: i as u32, time: need, last: last.clone().into() });
             }
             last[number].copy_within(1.., 0);
             last[number][3] = i as u32;

@@ -1,4 +1,5 @@
-//! Catmull-Rom between four keys, with knots that follow the keys' times. See the module's head for the formulas.
+//! Catmull-Rom between four keys, with knots that follow the keys' times. See the module's head for the
+//! formulas.
 
 /// How far apart the knots of keys are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

@@ -13,9 +13,7 @@ struct Chain {
 
 fn chain(joints: usize) -> Chain {
     Chain {
-        parents: (0..joints as u32)
-            .map(|j| j.checked_sub(1).unwrap_or(NONE))
-            .collect(),
+        parents: (0..joints as u32).map(|j| j.checked_sub(1).unwrap_or(NONE)).collect(),
         rest: vec![Transform::IDENTITY; joints],
         shell: vec![1.0; joints],
     }
@@ -23,11 +21,7 @@ fn chain(joints: usize) -> Chain {
 
 impl Chain {
     fn skeleton(&self) -> Skeleton<'_> {
-        Skeleton {
-            parents: &self.parents,
-            rest: &self.rest,
-            shell: &self.shell,
-        }
+        Skeleton { parents: &self.parents, rest: &self.rest, shell: &self.shell }
     }
 }
 
@@ -39,24 +33,14 @@ fn turn(axis: usize, angle: f32) -> [f32; 4] {
 
 /// Joints that turn, the first of which moves as well; each sub-track has a key every few samples.
 fn swinging(joints: usize, samples: u32, short: bool) -> (Head, Vec<Key>) {
-    let range = Range {
-        low: [-2.0, 0.0, -1.0],
-        size: [4.0, 0.0, 2.0],
-    };
+    let range = Range { low: [-2.0, 0.0, -1.0], size: [4.0, 0.0, 2.0] };
     let mut head = Head {
         knots: Knots::Centripetal,
         short,
         samples,
         fps: 30.0,
         start: 0.5,
-        kinds: vec![
-            [
-                Kind::Animated(Range::default()),
-                Kind::Default,
-                Kind::Default
-            ];
-            joints
-        ],
+        kinds: vec![[Kind::Animated(Range::default()), Kind::Default, Kind::Default]; joints],
     };
     head.kinds[0][1] = Kind::Animated(range);
     head.kinds[joints - 1][0] = Kind::Constant(turn(1, 0.7));
@@ -95,19 +79,12 @@ fn read(head: &Head, keys: &[Key], chain: &Chain) -> Curves {
 
 /// Straight from all keys of a track, without a playhead.
 fn plain(curves: &Curves, joint: u16, part: Part, time: f32) -> [f32; 4] {
-    let mut keys: Vec<&Key> = (curves.keys().iter())
-        .filter(|k| (k.joint, k.part) == (joint, part))
-        .collect();
+    let mut keys: Vec<&Key> = (curves.keys().iter()).filter(|k| (k.joint, k.part) == (joint, part)).collect();
     keys.sort_by_key(|k| k.time);
     let left = (keys.partition_point(|k| f32::from(k.time) <= time) - 1).min(keys.len() - 2);
     let at = |i: Option<usize>| i.and_then(|i| keys.get(i));
     let mut window = Window::default();
-    let around = [
-        left.checked_sub(1),
-        Some(left),
-        Some(left + 1),
-        Some(left + 2),
-    ];
+    let around = [left.checked_sub(1), Some(left), Some(left + 1), Some(left + 2)];
     for (k, key) in around.into_iter().map(at).enumerate() {
         if let Some(key) = key {
             (window.times[k], window.values[k]) = (key.time, curves.value(key));
@@ -120,10 +97,7 @@ fn plain(curves: &Curves, joint: u16, part: Part, time: f32) -> [f32; 4] {
 #[test]
 fn d01_vectors_take_16_bits_of_their_range() {
     let range = Range::of([[-1.0, 5.0, 0.0], [3.0, 5.0, 100.0], [2.0, 5.0, 50.0]]);
-    assert_eq!(
-        (range.low, range.size),
-        ([-1.0, 5.0, 0.0], [4.0, 0.0, 100.0])
-    );
+    assert_eq!((range.low, range.size), ([-1.0, 5.0, 0.0], [4.0, 0.0, 100.0]));
     for value in [[-1.0, 5.0, 0.0], [3.0, 5.0, 100.0], [0.3, 5.0, 77.7]] {
         let payload = range.payload(value);
         assert!(payload < 1 << 48);
@@ -165,11 +139,7 @@ fn d08_knots_are_what_they_are_called() {
 #[test]
 fn d06_signs_do_not_matter() {
     let values = [turn(2, 0.1), turn(2, 0.4), turn(2, 0.9), turn(2, 1.0)];
-    let window = Window {
-        times: [0, 3, 7, 8],
-        values,
-        ends: [true; 2],
-    };
+    let window = Window { times: [0, 3, 7, 8], values, ends: [true; 2] };
     for signs in 0..16 {
         let mut other = window;
         for (k, value) in other.values.iter_mut().enumerate() {
@@ -191,10 +161,7 @@ fn d11_a_key_has_80_bits() {
         let (head, keys) = swinging(4, 40, short);
         let mut bytes = Vec::new();
         encode(&head, &keys, &mut bytes);
-        let one = keys
-            .iter()
-            .position(|k| k.part == Part::Rotation && k.time == 12)
-            .unwrap();
+        let one = keys.iter().position(|k| k.part == Part::Rotation && k.time == 12).unwrap();
         let mut fewer = keys.clone();
         fewer.remove(one);
         let mut less = Vec::new();
@@ -218,10 +185,7 @@ fn d12_forward_playback_reads_strictly_forward() {
         before = playhead.position();
     }
     // Each key once.
-    assert_eq!(
-        (before, playhead.reads()),
-        (curves.keys().len(), curves.keys().len() as u64)
-    );
+    assert_eq!((before, playhead.reads()), (curves.keys().len(), curves.keys().len() as u64));
     // And never one earlier than it is needed.
     let mut playhead = Playhead::new(&curves);
     playhead.pose(&curves, &chain.skeleton(), 100.0, &mut pose);
@@ -234,14 +198,8 @@ fn d12_forward_playback_reads_strictly_forward() {
         let Some(passed) = track.iter().rposition(|&t| t <= 100) else {
             continue;
         };
-        let first = next
-            .iter()
-            .find(|k| (k.joint, k.part) == (number, Part::Rotation));
-        assert_eq!(
-            first.map(|k| k.time),
-            track.get(passed + 3).copied(),
-            "joint {number}"
-        );
+        let first = next.iter().find(|k| (k.joint, k.part) == (number, Part::Rotation));
+        assert_eq!(first.map(|k| k.time), track.get(passed + 3).copied(), "joint {number}");
     }
 }
 
@@ -314,10 +272,7 @@ fn what_no_encoder_writes_is_refused() {
     let mut bytes = Vec::new();
     encode(&head, &keys, &mut bytes);
     let end = bytes.len();
-    let (a, b) = (
-        bytes[end - 20..end - 10].to_vec(),
-        bytes[end - 10..].to_vec(),
-    );
+    let (a, b) = (bytes[end - 20..end - 10].to_vec(), bytes[end - 10..].to_vec());
     bytes[end - 20..end - 10].copy_from_slice(&b);
     bytes[end - 10..].copy_from_slice(&a);
     assert!(Curves::read(&bytes, &chain.skeleton()).is_err());
@@ -330,10 +285,7 @@ fn truncations_and_flips_never_panic() {
     let mut bytes = Vec::new();
     encode(&head, &keys, &mut bytes);
     for end in 0..bytes.len() {
-        assert!(
-            Curves::read(&bytes[..end], &chain.skeleton()).is_err(),
-            "{end}"
-        );
+        assert!(Curves::read(&bytes[..end], &chain.skeleton()).is_err(), "{end}");
     }
     let mut pose = vec![Transform::IDENTITY; 5];
     for bit in 0..8 * bytes.len() {

@@ -6,46 +6,19 @@ use std::collections::BTreeMap;
 
 /// Three nodes: one that moves, one that stands below it, one that grows.
 fn nodes() -> Vec<Node> {
-    let still = Node {
-        parent: None,
-        rest: Transform::IDENTITY,
-        moves: true,
-        bounds: None,
-    };
-    let turned = Transform {
-        rotation: [0.5, 0.5, 0.5, 0.5],
-        translation: [1.0, 2.0, 3.0],
-        scale: [1.0, 2.0, -1.0],
-    };
+    let still = Node { parent: None, rest: Transform::IDENTITY, moves: true, bounds: None };
+    let turned =
+        Transform { rotation: [0.5, 0.5, 0.5, 0.5], translation: [1.0, 2.0, 3.0], scale: [1.0, 2.0, -1.0] };
     vec![
-        Node {
-            rest: turned,
-            ..still
-        },
-        Node {
-            parent: Some(0),
-            moves: false,
-            bounds: Some([1.0, 1.0, 1.0, 2.0, 3.0, 4.0]),
-            ..still
-        },
-        Node {
-            bounds: Some([-1.0, -2.0, -3.0, 1.0, 2.0, 3.0]),
-            ..still
-        },
+        Node { rest: turned, ..still },
+        Node { parent: Some(0), moves: false, bounds: Some([1.0, 1.0, 1.0, 2.0, 3.0, 4.0]), ..still },
+        Node { bounds: Some([-1.0, -2.0, -3.0, 1.0, 2.0, 3.0]), ..still },
     ]
 }
 
 const SETUPS: [Setup; 2] = [
-    Setup {
-        moves: [true, true, false],
-        pivot: true,
-        code: 130,
-    },
-    Setup {
-        moves: [false, true, true],
-        pivot: false,
-        code: 128,
-    },
+    Setup { moves: [true, true, false], pivot: true, code: 130 },
+    Setup { moves: [false, true, true], pivot: false, code: 128 },
 ];
 
 fn coder() -> Nodes {
@@ -82,11 +55,7 @@ fn code(
             }
             frames.insert(frame, (state, out));
         }
-        let list: Vec<Vec<Choice>> = schedule
-            .frames_of(unit)
-            .iter()
-            .map(|&f| choices(f))
-            .collect();
+        let list: Vec<Vec<Choice>> = schedule.frames_of(unit).iter().map(|&f| choices(f)).collect();
         let list: Vec<&[Choice]> = list.iter().map(|c| &c[..]).collect();
         let find = |f: u32| frames.get(&f).map(|f| &f.0[..]);
         let mut bytes = Vec::new();
@@ -103,22 +72,14 @@ fn decode(
     frames: &BTreeMap<u32, Frame>,
 ) -> Result<Vec<Frame>, Corrupt> {
     let list = schedule.frames_of(unit);
-    let empty = (
-        vec![0; nodes.words],
-        vec![Transform::IDENTITY; nodes.tracks.len()],
-    );
+    let empty = (vec![0; nodes.words], vec![Transform::IDENTITY; nodes.tracks.len()]);
     let mut out = vec![empty; list.len()];
     let (mut states, mut transforms) = (Vec::new(), Vec::new());
     for (state, transform) in &mut out {
         states.push(&mut state[..]);
         transforms.push(&mut transform[..]);
     }
-    let found = |f: u32| {
-        frames
-            .get(&f)
-            .filter(|_| !list.contains(&f))
-            .map(|f| &f.0[..])
-    };
+    let found = |f: u32| frames.get(&f).filter(|_| !list.contains(&f)).map(|f| &f.0[..]);
     nodes.decode_unit(schedule, unit, bytes, &found, &mut states, &mut transforms)?;
     Ok(out)
 }
@@ -136,23 +97,11 @@ fn some(frame: u32) -> Vec<Choice> {
     for (i, k) in k.iter_mut().enumerate().take(6) {
         *k = ((frame * 7 + i as u32 * 13) % 11) as i32 - 5;
     }
-    let first = Choice {
-        class: 1 + (frame % 6) as u8,
-        k,
-        ..Choice::default()
-    };
-    let raw = Transform {
-        rotation: [0.0, 0.6, 0.0, 0.8],
-        translation: [1e6, -3.0, 0.1],
-        scale: [0.0; 3],
-    };
+    let first = Choice { class: 1 + (frame % 6) as u8, k, ..Choice::default() };
+    let raw = Transform { rotation: [0.0, 0.6, 0.0, 0.8], translation: [1e6, -3.0, 0.1], scale: [0.0; 3] };
     let second = match frame % 5 {
         0 => Choice::default(),
-        1 => Choice {
-            class: RAW,
-            raw,
-            ..Choice::default()
-        },
+        1 => Choice { class: RAW, raw, ..Choice::default() },
         _ => first,
     };
     vec![first, second]
@@ -208,13 +157,10 @@ fn golden() {
 const GOLDEN_SETUP: [u8; 8] = [80, 235, 132, 60, 220, 19, 60, 128];
 const GOLDEN_UNITS: [&[u8]; 3] = [
     &[199, 143, 15, 242, 119, 204],
+    &[242, 175, 244, 4, 170, 81, 146, 177, 132, 186, 231, 34, 244, 227, 208, 241, 232, 162, 71, 64],
     &[
-        242, 175, 244, 4, 170, 81, 146, 177, 132, 186, 231, 34, 244, 227, 208, 241, 232, 162, 71,
-        64,
-    ],
-    &[
-        230, 191, 241, 18, 14, 56, 238, 31, 0, 144, 0, 154, 153, 1, 63, 0, 0, 192, 0, 205, 204, 68,
-        63, 0, 66, 7, 73, 0, 0, 196, 192, 205, 204, 12, 61, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+        230, 191, 241, 18, 14, 56, 238, 31, 0, 144, 0, 154, 153, 1, 63, 0, 0, 192, 0, 205, 204, 68, 63, 0,
+        66, 7, 73, 0, 0, 196, 192, 205, 204, 12, 61, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
     ],
 ];
 
@@ -228,10 +174,7 @@ fn steps_follow_what_hangs_below() {
     // The child's box is 1 … 2, 1 … 3, 1 … 4; scaled by 1, 2, −1 it reaches ½, 2, 3/2 from its middle.
     assert_eq!(first.pivot, [1.5, 2.0, 2.5]);
     let lever = |a: f64, b: f64| (a * a + b * b).sqrt();
-    assert_eq!(
-        first.rotation,
-        [lever(2.0, 1.5), lever(0.5, 1.5), lever(0.5, 2.0)].map(|l| step / l)
-    );
+    assert_eq!(first.rotation, [lever(2.0, 1.5), lever(0.5, 1.5), lever(0.5, 2.0)].map(|l| step / l));
     assert_eq!(second.pivot, [0.0; 3]);
     let base = f64::from(0.01f32);
     assert_eq!(second.scale, [1.0, 2.0, 3.0].map(|h| base / h));
@@ -256,10 +199,7 @@ fn nothing_is_nothing() {
     // A scale of zero is exactly zero: players hide such nodes.
     let nodes = coder();
     let track = nodes.tracks[1];
-    let zero = Transform {
-        scale: [0.0; 3],
-        ..track.rest
-    };
+    let zero = Transform { scale: [0.0; 3], ..track.rest };
     let mut words = [0; 8];
     track.keep(track.words_of(&zero), &mut words);
     assert_eq!(track.transform(&words[..7]).scale, [0.0; 3]);
@@ -269,11 +209,7 @@ fn nothing_is_nothing() {
 fn polynomials() {
     let f = |t: i64| t * t * t - 40 * t * t + 7;
     for at in [[-1, 1, -3, 3], [-8, 8, -24, 16], [-2, 1, -5, 9]] {
-        let sum: i64 = at
-            .iter()
-            .zip(weights(&at))
-            .map(|(t, w)| i64::from(w) * f(*t))
-            .sum();
+        let sum: i64 = at.iter().zip(weights(&at)).map(|(t, w)| i64::from(w) * f(*t)).sum();
         assert!((sum - (f(0) << 16)).abs() < 4 * 60_000, "{at:?}");
         assert_eq!(weights(&at).iter().sum::<i32>(), 1 << 16);
     }

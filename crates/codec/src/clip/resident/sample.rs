@@ -1,5 +1,5 @@
-//! Poses and single joints of the resident form. Formulas are written once, over one number or eight ([`crate::lanes`]): a pose is computed eight
-//! sub-tracks at a time, a joint by itself, with the same bits.
+//! Poses and single joints of the resident form. Formulas are written once, over one number or eight
+//! ([`crate::lanes`]): a pose is computed eight sub-tracks at a time, a joint by itself, with the same bits.
 
 use super::{Block, Resident, SEGMENT, TAIL, UNIT, WIDTHS, chunk, sum_of_widths, word};
 use crate::clip::NONE;
@@ -77,21 +77,16 @@ struct Place<'a> {
 }
 
 impl Resident {
-    /// Local transforms of all joints between two samples; a part of 0 is the left and of 1 the right one to the bit. Within a segment components are
-    /// interpolated, else rotations (normalised, the short way) and vectors. Sub-tracks that are not animated are left alone: fill `out` from
-    /// [`super::Plan::still`].
+    /// Local transforms of all joints between two samples; a part of 0 is the left and of 1 the right one to
+    /// the bit. Within a segment components are interpolated, else rotations (normalised, the short way) and
+    /// vectors. Sub-tracks that are not animated are left alone: fill `out` from [`super::Plan::still`].
     #[inline]
-    pub fn pose(
-        &self,
-        left: usize,
-        right: usize,
-        parts: impl Parts,
-        out: &mut (impl Sink + ?Sized),
-    ) {
+    pub fn pose(&self, left: usize, right: usize, parts: impl Parts, out: &mut (impl Sink + ?Sized)) {
         self.pose_on(Isa::get(), left, right, parts, out);
     }
 
-    /// Fetches what [`Resident::pose`] of these samples will read, if it is not in the caches: to be called before what else there is to do.
+    /// Fetches what [`Resident::pose`] of these samples will read, if it is not in the caches: to be called
+    /// before what else there is to do.
     #[inline]
     pub fn fetch(&self, left: usize, right: usize) {
         let isa = Isa::get();
@@ -126,16 +121,7 @@ impl Resident {
         let Some((left, right)) = self.places(left, right) else {
             return;
         };
-        lanes::run(
-            isa,
-            Sampling {
-                resident: self,
-                left,
-                right,
-                parts,
-                out,
-            },
-        );
+        lanes::run(isa, Sampling { resident: self, left, right, parts, out });
     }
 
     /// The same of one joint.
@@ -147,10 +133,7 @@ impl Resident {
             if *place == NONE {
                 return;
             }
-            let (block, lane) = (
-                &self.blocks[*place as usize / LANES],
-                *place as usize % LANES,
-            );
+            let (block, lane) = (&self.blocks[*place as usize / LANES], *place as usize % LANES);
             let value = self.one(block, lane, &left, right.as_ref(), part);
             match block.kind {
                 Kind::Translation => out.translation = [value[0], value[1], value[2]],
@@ -170,21 +153,13 @@ impl Resident {
             let stride = self.stride(start);
             let samples = samples.map(|s| start + self.head + s % SEGMENT * stride);
             let factor = f32::from(*self.bytes.get(start)?);
-            Some(Place {
-                bytes: &self.bytes,
-                start,
-                samples,
-                scale: factor * (1.0 / UNIT as f32),
-            })
+            Some(Place { bytes: &self.bytes, start, samples, scale: factor * (1.0 / UNIT as f32) })
         };
         let segments = [left / SEGMENT, right / SEGMENT];
         if segments[0] == segments[1] {
             return Some((place(segments[0], [left, right])?, None));
         }
-        let (a, b) = (
-            place(segments[0], [left; 2])?,
-            place(segments[1], [right; 2])?,
-        );
+        let (a, b) = (place(segments[0], [left; 2])?, place(segments[1], [right; 2])?);
         Some((a, Some(b)))
     }
 
@@ -442,15 +417,10 @@ impl Constants<f32> for OneOf<'_> {
     }
 }
 
-/// The value of a sub-track, from its components in steps of `constant`: a rotation, or a vector in the first three. Origins are numbers as
-/// stored; of a free rotation the last one says which component is the largest.
+/// The value of a sub-track, from its components in steps of `constant`: a rotation, or a vector in the first
+/// three. Origins are numbers as stored; of a free rotation the last one says which component is the largest.
 #[inline(always)]
-fn value<N: Number>(
-    kind: Kind,
-    k: [N; 3],
-    origin: [N; 4],
-    constants: &impl Constants<N>,
-) -> [N; 4] {
+fn value<N: Number>(kind: Kind, k: [N; 3], origin: [N; 4], constants: &impl Constants<N>) -> [N; 4] {
     match kind {
         Kind::Free => {
             let y = times(constants.three(0), k[0]);
@@ -576,14 +546,7 @@ fn half_sine_cosine<N: Number>(turns: N) -> (N, N) {
         sine = N::splat(c) + s * sine;
     }
     let mut cosine = N::splat(1.0 / 479_001_600.0);
-    for c in [
-        -1.0 / 3_628_800.0,
-        1.0 / 40_320.0,
-        -1.0 / 720.0,
-        1.0 / 24.0,
-        -0.5,
-        1.0,
-    ] {
+    for c in [-1.0 / 3_628_800.0, 1.0 / 40_320.0, -1.0 / 720.0, 1.0 / 24.0, -0.5, 1.0] {
         cosine = N::splat(c) + s * cosine;
     }
     (a * sine, cosine)

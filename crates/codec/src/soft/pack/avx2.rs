@@ -87,8 +87,7 @@ impl<'a> Fields<'a> {
             let from = self.fields.at(self.bit >> 3);
             self.bit += (mask.count_ones() * size) as usize;
             // SAFETY: 8 vertices of at most 25 bits lie within 128 bytes.
-            let word =
-                unsafe { _mm256_i32gather_epi32::<1>(from.cast(), _mm256_srli_epi32::<3>(at)) };
+            let word = unsafe { _mm256_i32gather_epi32::<1>(from.cast(), _mm256_srli_epi32::<3>(at)) };
             let word = _mm256_srlv_epi32(word, _mm256_and_si256(at, _mm256_set1_epi32(7)));
             let set = _mm256_and_si256(_mm256_set1_epi32(mask as i32), bits);
             let word = _mm256_and_si256(word, _mm256_cmpeq_epi32(set, bits));

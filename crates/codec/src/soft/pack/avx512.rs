@@ -20,7 +20,8 @@ pub struct Fields<'a> {
     bit: usize,
 }
 
-/// How the words of eight vertices are found: by the width of fields and the bit of the first byte that they begin with.
+/// How the words of eight vertices are found: by the width of fields and the bit of the first byte that they
+/// begin with.
 #[repr(C, align(64))]
 struct Deal {
     /// Two bytes for each word.
@@ -29,7 +30,8 @@ struct Deal {
     right: [u16; 32],
 }
 
-/// By the width of fields, shifts by word to the left and back: twice the field remains, and nothing but the parity.
+/// By the width of fields, shifts by word to the left and back: twice the field remains, and nothing but the
+/// parity.
 static SHIFTS: [[i64; 2]; 16] = shifts();
 
 const fn shifts() -> [[i64; 2]; 16] {
@@ -37,10 +39,7 @@ const fn shifts() -> [[i64; 2]; 16] {
     let mut w = 1;
     while w < 9 {
         let each = 1 << 32 | 1 << 16 | 1;
-        out[w] = [
-            (15 << 48) | ((16 - w as i64) * each),
-            (15 << 48) | ((15 - w as i64) * each),
-        ];
+        out[w] = [(15 << 48) | ((16 - w as i64) * each), (15 << 48) | ((15 - w as i64) * each)];
         w += 1;
     }
     out
@@ -49,14 +48,7 @@ const fn shifts() -> [[i64; 2]; 16] {
 static DEALS: [[Deal; 8]; 9] = deals();
 
 const fn deals() -> [[Deal; 8]; 9] {
-    let mut out = [const {
-        [const {
-            Deal {
-                bytes: [0; 64],
-                right: [0; 32],
-            }
-        }; 8]
-    }; 9];
+    let mut out = [const { [const { Deal { bytes: [0; 64], right: [0; 32] } }; 8] }; 9];
     let mut w = 1;
     while w < 9 {
         let mut first = 0;
@@ -181,10 +173,7 @@ impl<'a> Fields<'a> {
         // SAFETY: 128 bytes.
         unsafe {
             let from = out.as_ptr();
-            [
-                _mm512_loadu_si512(from.cast()),
-                _mm512_loadu_si512(from.add(8).cast()),
-            ]
+            [_mm512_loadu_si512(from.cast()), _mm512_loadu_si512(from.add(8).cast())]
         }
     }
 }

@@ -1,7 +1,8 @@
 //! How many bits a skin may take, told before anything is coded: good enough to choose a number of bones.
 //!
-//! Everything that changes over time is taken apart as frames are coded, each halfway between two that are known, and what is left costs about its
-//! logarithm over the step of the quantizer. What lies within the tolerance is predicted well enough and costs next to nothing.
+//! Everything that changes over time is taken apart as frames are coded, each halfway between two that are
+//! known, and what is left costs about its logarithm over the step of the quantizer. What lies within the
+//! tolerance is predicted well enough and costs next to nothing.
 
 use super::Skin;
 use super::fit::Fit;
@@ -18,7 +19,8 @@ const LEAST: f64 = 1.4;
 const NOTHING: f64 = 0.1;
 /// Steps of bones, in parts of the tolerance.
 const BONES: f64 = 0.3;
-/// Bits of a weight, and of a coordinate in the rest pose that its neighbours predict within a hundredth of everything.
+/// Bits of a weight, and of a coordinate in the rest pose that its neighbours predict within a hundredth of
+/// everything.
 const WEIGHT: f64 = 6.0;
 /// Points that are looked at.
 const POINTS: usize = 1500;
@@ -59,11 +61,7 @@ fn track(path: &[f64], tolerance: f64, nothing: bool) -> f64 {
     let cost = |off: DVec3| -> f64 {
         match nothing && off.length() <= tolerance {
             true => NOTHING,
-            false => (off.abs() / step)
-                .to_array()
-                .map(|v| (1.0 + 2.0 * v).log2() + LEAST)
-                .iter()
-                .sum(),
+            false => (off.abs() / step).to_array().map(|v| (1.0 + 2.0 * v).log2() + LEAST).iter().sum(),
         }
     };
     let mut bits = 0.0;
@@ -85,9 +83,7 @@ fn track(path: &[f64], tolerance: f64, nothing: bool) -> f64 {
 
 /// Bits of what is left of a point: as it is, or predicted in time like any other.
 fn left(path: &[f64], tolerance: f64) -> f64 {
-    let within = path
-        .chunks_exact(3)
-        .all(|v| DVec3::from_slice(v).length() <= tolerance);
+    let within = path.chunks_exact(3).all(|v| DVec3::from_slice(v).length() <= tolerance);
     if within {
         return 0.0;
     }
@@ -95,10 +91,7 @@ fn left(path: &[f64], tolerance: f64) -> f64 {
     let cost = |v: &[f64]| -> f64 {
         match DVec3::from_slice(v).length() <= tolerance {
             true => NOTHING,
-            false => v
-                .iter()
-                .map(|v| (1.0 + 2.0 * v.abs() / step).log2() + LEAST)
-                .sum(),
+            false => v.iter().map(|v| (1.0 + 2.0 * v.abs() / step).log2() + LEAST).sum(),
         }
     };
     let alone: f64 = path.chunks_exact(3).map(cost).sum();
@@ -157,9 +150,8 @@ pub fn of_skin(skin: &Skin, all: &Trajectories, tolerance: f64) -> Bits {
         .map(|&p| {
             let frames = 0..all.frames();
             let at = |f: usize| all.at(f, p as u32);
-            let path: Vec<f64> = (frames.clone())
-                .flat_map(|f| (at(f) - skin.place(f, p)).to_array())
-                .collect();
+            let path: Vec<f64> =
+                (frames.clone()).flat_map(|f| (at(f) - skin.place(f, p)).to_array()).collect();
             let whole: Vec<f64> = frames.flat_map(|f| at(f).to_array()).collect();
             (left(&path, tolerance), track(&whole, tolerance, true))
         })
@@ -180,18 +172,14 @@ pub fn of_skin(skin: &Skin, all: &Trajectories, tolerance: f64) -> Bits {
     });
     Bits {
         bones: bones.collect::<Vec<f64>>().iter().sum(),
-        rest: of_rest(
-            all.points(),
-            weights as f64 / all.points() as f64,
-            all.diagonal(),
-            tolerance,
-        ),
+        rest: of_rest(all.points(), weights as f64 / all.points() as f64, all.diagonal(), tolerance),
         residual: many * sums.iter().map(|s| s.0).sum::<f64>(),
         plain: many * sums.iter().map(|s| s.1).sum::<f64>(),
     }
 }
 
-/// Four points that carry a bone's motion: the middle of what it moves, and one along each axis as far as that reaches.
+/// Four points that carry a bone's motion: the middle of what it moves, and one along each axis as far as
+/// that reaches.
 fn handles(points: impl Iterator<Item = (DVec3, f64)>) -> [DVec3; 4] {
     let (mut sum, mut at, mut square) = (0.0, DVec3::ZERO, DVec3::ZERO);
     for (p, w) in points {
@@ -205,12 +193,7 @@ fn handles(points: impl Iterator<Item = (DVec3, f64)>) -> [DVec3; 4] {
     let middle = at / sum;
     let reach = (square / sum - middle * middle).max(DVec3::ZERO);
     let reach = DVec3::from_array(reach.to_array().map(f64::sqrt));
-    [
-        middle,
-        middle + DVec3::X * reach.x,
-        middle + DVec3::Y * reach.y,
-        middle + DVec3::Z * reach.z,
-    ]
+    [middle, middle + DVec3::X * reach.x, middle + DVec3::Y * reach.y, middle + DVec3::Z * reach.z]
 }
 
 fn of_handles([middle, others @ ..]: [Vec<f64>; 4], tolerance: f64) -> f64 {

@@ -44,17 +44,12 @@ impl Fit {
     /// `points`: which of those in the space; `rest`: where all of them are at first.
     pub fn new(space: &Space, rest: &[DVec3], points: &[usize]) -> Fit {
         let (centre, spread) = frame_of(rest);
-        let means: Vec<[f64; 3]> = (points.iter())
-            .map(|&p| ((rest[p] - centre) / spread).to_array())
-            .collect();
-        let vertex = |&[x, y, z]: &[f64; 3]| Vertex {
-            rest: [x, y, z, 1.0],
-            ..Vertex::default()
-        };
+        let means: Vec<[f64; 3]> =
+            (points.iter()).map(|&p| ((rest[p] - centre) / spread).to_array()).collect();
+        let vertex = |&[x, y, z]: &[f64; 3]| Vertex { rest: [x, y, z, 1.0], ..Vertex::default() };
         let alike = space.dimensions.min(ALIKE);
-        let known: Vec<f32> = (points.iter())
-            .flat_map(|&p| space.of(p)[..alike].iter().map(|&v| v as f32))
-            .collect();
+        let known: Vec<f32> =
+            (points.iter()).flat_map(|&p| space.of(p)[..alike].iter().map(|&v| v as f32)).collect();
         Fit {
             dimensions: space.dimensions,
             targets: points.iter().flat_map(|&p| space.of(p)).copied().collect(),
@@ -72,11 +67,7 @@ impl Fit {
     }
 
     pub fn points(&self) -> Points<'_> {
-        Points {
-            vertices: &self.vertices,
-            targets: &self.targets,
-            dimensions: self.dimensions,
-        }
+        Points { vertices: &self.vertices, targets: &self.targets, dimensions: self.dimensions }
     }
 
     /// Σ of squared distances.
@@ -107,7 +98,8 @@ impl Fit {
             });
     }
 
-    /// Clusters of points that one affine motion explains, split where it is worst (Linde, Buzo and Gray), up to `bones` of them.
+    /// Clusters of points that one affine motion explains, split where it is worst (Linde, Buzo and Gray), up
+    /// to `bones` of them.
     pub fn start(&mut self, bones: usize) -> Option<()> {
         let n = self.vertices.len();
         for vertex in &mut self.vertices {
@@ -142,9 +134,10 @@ impl Fit {
                 if members.len() < SPLIT || error.is_nan() || error <= 0.0 {
                     continue;
                 }
-                let worst = members.iter().copied().fold(members[0], |best, i| {
-                    if errors[i] > errors[best] { i } else { best }
-                });
+                let worst = members
+                    .iter()
+                    .copied()
+                    .fold(members[0], |best, i| if errors[i] > errors[best] { i } else { best });
                 let from = self.vertices[worst].rest;
                 let far = |i: &usize| -> f64 {
                     let at = self.vertices[*i].rest;
@@ -265,9 +258,7 @@ impl Fit {
             let change = motion::step(&self.points(), &self.bones, &normal, damping);
             let before = (self.bones.clone(), self.vertices.clone());
             add_scaled(&mut self.bones.rows, 1.0, &change);
-            self.each(|bones, vertex, target, scratch| {
-                settle(bones, vertex, target, FOLLOW, scratch)
-            });
+            self.each(|bones, vertex, target, scratch| settle(bones, vertex, target, FOLLOW, scratch));
             let after = self.error();
             if after < error {
                 let enough = after > error * (1.0 - 1e-5);
@@ -294,7 +285,8 @@ impl Fit {
         Some(())
     }
 
-    /// The points `wanted`, started from the fitted ones that move most like them; `sample` says which of all those are.
+    /// The points `wanted`, started from the fitted ones that move most like them; `sample` says which of all
+    /// those are.
     pub fn lift(
         &self,
         space: &Space,
@@ -336,35 +328,27 @@ impl Fit {
         lifted
     }
 
-    /// Motions in every frame, by least squares once more: the small space had only some frames, and little of each.
+    /// Motions in every frame, by least squares once more: the small space had only some frames, and little
+    /// of each.
     pub fn finish(self, all: &Trajectories) -> Option<Skin> {
-        let rest =
-            |v: &Vertex| DVec3::new(v.rest[0], v.rest[1], v.rest[2]) * self.spread + self.centre;
+        let rest = |v: &Vertex| DVec3::new(v.rest[0], v.rest[1], v.rest[2]) * self.spread + self.centre;
         let weights = |v: &Vertex| {
-            let mut list: Vec<(u32, f64)> = v
-                .influences()
-                .filter(|i| i.1 > 0.0)
-                .map(|(b, w)| (b as u32, w))
-                .collect();
+            let mut list: Vec<(u32, f64)> =
+                v.influences().filter(|i| i.1 > 0.0).map(|(b, w)| (b as u32, w)).collect();
             list.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
             list
         };
         let rest: Vec<DVec3> = self.vertices.iter().map(rest).collect();
         let weights: Vec<Vec<(u32, f64)>> = self.vertices.iter().map(weights).collect();
         let transforms = motions(all, &rest, &weights, self.bones.count)?;
-        let mut skin = Skin {
-            rest,
-            weights,
-            transforms,
-            error: 0.0,
-        };
+        let mut skin = Skin { rest, weights, transforms, error: 0.0 };
         skin.error = skin.measure(all);
         skin.error.is_finite().then_some(skin)
     }
 }
 
-/// By bone and frame the affine motions that bring points with given places in the rest pose and weights, at most eight each, nearest to where
-/// they are. Bones without points stay where they are.
+/// By bone and frame the affine motions that bring points with given places in the rest pose and weights, at
+/// most eight each, nearest to where they are. Bones without points stay where they are.
 pub fn motions(
     all: &Trajectories,
     rest: &[DVec3],
@@ -374,39 +358,18 @@ pub fn motions(
     let (centre, spread) = frame_of(rest);
     let vertex = |(&p, list): (&DVec3, &Vec<(u32, f64)>)| {
         let q = (p - centre) / spread;
-        let mut vertex = Vertex {
-            rest: [q.x, q.y, q.z, 1.0],
-            ..Vertex::default()
-        };
+        let mut vertex = Vertex { rest: [q.x, q.y, q.z, 1.0], ..Vertex::default() };
         let list: Vec<(usize, f64)> = list.iter().map(|&(b, w)| (b as usize, w)).collect();
         vertex.set(&list);
         vertex
     };
     let vertices: Vec<Vertex> = rest.iter().zip(weights).map(vertex).collect();
-    let normal = motion::normal(
-        &Points {
-            vertices: &vertices,
-            targets: &[],
-            dimensions: 3,
-        },
-        bones,
-    )?;
-    let still = [
-        [spread, 0.0, 0.0],
-        [0.0, spread, 0.0],
-        [0.0, 0.0, spread],
-        centre.to_array(),
-    ];
+    let normal = motion::normal(&Points { vertices: &vertices, targets: &[], dimensions: 3 }, bones)?;
+    let still = [[spread, 0.0, 0.0], [0.0, spread, 0.0], [0.0, 0.0, spread], centre.to_array()];
     let frames: Vec<Vec<DAffine3>> = (0..all.frames())
         .map(|f| {
-            let targets: Vec<f64> = (all.frame(f).iter())
-                .flat_map(|p| p.map(f64::from))
-                .collect();
-            let points = Points {
-                vertices: &vertices,
-                targets: &targets,
-                dimensions: 3,
-            };
+            let targets: Vec<f64> = (all.frame(f).iter()).flat_map(|p| p.map(f64::from)).collect();
+            let points = Points { vertices: &vertices, targets: &targets, dimensions: 3 };
             let mut motion = Bones::new(bones, 3);
             motion.rows = still.as_flattened().repeat(bones);
             // What the weight on the diagonal takes away comes back.
@@ -422,11 +385,7 @@ pub fn motions(
                 .collect()
         })
         .collect();
-    Some(
-        (0..bones)
-            .map(|b| frames.iter().map(|f| f[b]).collect())
-            .collect(),
-    )
+    Some((0..bones).map(|b| frames.iter().map(|f| f[b]).collect()).collect())
 }
 
 /// Middle and spread of points.

@@ -27,40 +27,27 @@ pub struct Checked {
     pub worst: Vec<f64>,
 }
 
-/// A rig whose motions are known too: by bone and frame from the rest pose to the frame. `None` if numbers do not agree, or are not finite.
+/// A rig whose motions are known too: by bone and frame from the rest pose to the frame. `None` if numbers do
+/// not agree, or are not finite.
 pub fn check(all: &Trajectories, rig: &Rig<'_>, transforms: &[Vec<DAffine3>]) -> Option<Checked> {
     let right = transforms.len() == rig.bones
         && transforms
             .iter()
             .all(|frames| frames.len() == all.frames() && frames.iter().all(|m| m.is_finite()));
     let weights = weights(all, rig).filter(|_| right)?;
-    Some(checked(
-        Skin {
-            rest: rig.rest.to_vec(),
-            weights,
-            transforms: transforms.to_vec(),
-            error: 0.0,
-        },
-        all,
-    ))
+    Some(checked(Skin { rest: rig.rest.to_vec(), weights, transforms: transforms.to_vec(), error: 0.0 }, all))
 }
 
-/// A rig whose motions are not known: the affine ones that come nearest. Bones that no point depends on stay where they are. `None` as in [`check`].
+/// A rig whose motions are not known: the affine ones that come nearest. Bones that no point depends on stay
+/// where they are. `None` as in [`check`].
 pub fn follow(all: &Trajectories, rig: &Rig<'_>) -> Option<Checked> {
     let weights = weights(all, rig)?;
     let transforms = fit::motions(all, rig.rest, &weights, rig.bones)?;
-    Some(checked(
-        Skin {
-            rest: rig.rest.to_vec(),
-            weights,
-            transforms,
-            error: 0.0,
-        },
-        all,
-    ))
+    Some(checked(Skin { rest: rig.rest.to_vec(), weights, transforms, error: 0.0 }, all))
 }
 
-/// Weights that can be used: of the positive ones of each point the [`MOST`] largest, with a sum of 1. A point without any does not move.
+/// Weights that can be used: of the positive ones of each point the [`MOST`] largest, with a sum of 1. A
+/// point without any does not move.
 fn weights(all: &Trajectories, rig: &Rig<'_>) -> Option<Vec<Vec<(u32, f64)>>> {
     let points = all.points();
     if rig.bones == 0 || rig.rest.len() != points || rig.weights.len() != points {

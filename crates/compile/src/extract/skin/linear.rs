@@ -1,13 +1,11 @@
-//! Small pieces of linear algebra over slices, and sums over many points that do not depend on the number of threads.
+//! Small pieces of linear algebra over slices, and sums over many points that do not depend on the number of
+//! threads.
 
 use rayon::prelude::*;
 use std::ops::{Add, AddAssign, Mul};
 
 /// f64, or f32 where steps are only proposed.
-pub trait Real:
-    Copy + Default + Send + Sync + AddAssign + Add<Output = Self> + Mul<Output = Self>
-{
-}
+pub trait Real: Copy + Default + Send + Sync + AddAssign + Add<Output = Self> + Mul<Output = Self> {}
 impl Real for f64 {}
 impl Real for f32 {}
 
@@ -35,7 +33,8 @@ pub fn add_scaled<T: Real>(out: &mut [T], s: T, x: &[T]) {
     }
 }
 
-/// Points of a chunk of work. A constant: sums of chunks are added in order, so they come out alike on any number of threads.
+/// Points of a chunk of work. A constant: sums of chunks are added in order, so they come out alike on any
+/// number of threads.
 const CHUNK: usize = 256;
 
 /// Σ over points of what `add` adds to a slice of `length` zeros.
@@ -69,7 +68,8 @@ pub fn sum_over<T: Real + Into<f64>>(
     total
 }
 
-/// Solves a · x = b for a symmetric positive a of `n` rows in place, of which only the lower half is looked at; false if it is not positive.
+/// Solves a · x = b for a symmetric positive a of `n` rows in place, of which only the lower half is looked
+/// at; false if it is not positive.
 pub fn solve(a: &mut [f64], n: usize, b: &mut [f64]) -> bool {
     let (a, b) = (&mut a[..n * n], &mut b[..n]);
     for i in 0..n {

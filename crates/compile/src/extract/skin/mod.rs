@@ -16,10 +16,12 @@
 //! lift       the same for all points, started from those of the sample that move most like them
 //! ```
 //!
-//! Nothing ever gets worse but where weights are taken away: points keep their old weights unless new ones bring them nearer.
+//! Nothing ever gets worse but where weights are taken away: points keep their old weights unless new ones
+//! bring them nearer.
 //!
-//! Credit: B. H. Le, Z. Deng, Smooth skinning decomposition with rigid bones, 2012; G. Golub and V. Pereyra 1973 for the steps. What is different here: the
-//! small space, the free rest pose, affine bones, and many weights first.
+//! Credit: B. H. Le, Z. Deng, Smooth skinning decomposition with rigid bones, 2012; G. Golub and V. Pereyra
+//! 1973 for the steps. What is different here: the small space, the free rest pose, affine bones, and many
+//! weights first.
 
 mod bits;
 mod fit;
@@ -77,15 +79,7 @@ pub struct Request {
 impl Request {
     /// As is usual.
     pub fn new(bones: usize, tolerance: f64) -> Request {
-        Request {
-            bones,
-            influences: 4,
-            tolerance,
-            sample: 2500,
-            steps: [12, 5, 20, 3],
-            starts: 4,
-            seed: 1,
-        }
+        Request { bones, influences: 4, tolerance, sample: 2500, steps: [12, 5, 20, 3], starts: 4, seed: 1 }
     }
 }
 
@@ -94,7 +88,8 @@ impl Request {
 pub struct Skin {
     /// Rest position of each point.
     pub rest: Vec<DVec3>,
-    /// Bones and weights of each point, the largest weight first. Weights are > 0 and their sum is 1; without any a point stays at rest.
+    /// Bones and weights of each point, the largest weight first. Weights are > 0 and their sum is 1; without
+    /// any a point stays at rest.
     pub weights: Vec<Vec<(u32, f64)>>,
     /// By bone and frame: from the rest pose to the frame.
     pub transforms: Vec<Vec<DAffine3>>,
@@ -128,7 +123,8 @@ impl Skin {
     }
 }
 
-/// Finds a skin. `None` where there is nothing to find: no motion, one frame, fewer than four points per bone, positions that are not finite.
+/// Finds a skin. `None` where there is nothing to find: no motion, one frame, fewer than four points per
+/// bone, positions that are not finite.
 pub fn find(all: &Trajectories, request: &Request) -> Option<Skin> {
     let ground = Ground::new(all, request.tolerance)?;
     if request.bones == 0 || all.points() < CROWD * request.bones {
@@ -136,24 +132,18 @@ pub fn find(all: &Trajectories, request: &Request) -> Option<Skin> {
     }
     let starts = (0..request.starts.max(1) as u64).filter_map(|i| {
         let seed = request.seed.wrapping_add(i);
-        ground.begin(
-            request.bones,
-            RACE.min(request.sample),
-            seed,
-            request.steps[0],
-        )
+        ground.begin(request.bones, RACE.min(request.sample), seed, request.steps[0])
     });
     let best = starts.min_by(|a, b| a.fit.error().total_cmp(&b.fit.error()))?;
     ground.go_on(best, request, &|_| ())
 }
 
-/// Whether motion looks like that of few bones, told in no time: ever smaller components of it soon come to an end. What bends, waves or flows has ever more of
-/// them. Of what was looked at, skins had up to 1.52 times as many at a tenth of the size, all else 2 times and more. Motion with more of them than are counted, as captured bodies
-/// have and cloth, may be either: then the answer is `rich`.
+/// Whether motion looks like that of few bones, told in no time: ever smaller components of it soon come to
+/// an end. What bends, waves or flows has ever more of them. Of what was looked at, skins had up to 1.52
+/// times as many at a tenth of the size, all else 2 times and more. Motion with more of them than are
+/// counted, as captured bodies have and cloth, may be either: then the answer is `rich`.
 pub fn likely(all: &Trajectories, rich: bool) -> bool {
-    let chosen: Vec<u32> = (sample(all.points(), LOOK, 1).into_iter())
-        .map(|p| p as u32)
-        .collect();
+    let chosen: Vec<u32> = (sample(all.points(), LOOK, 1).into_iter()).map(|p| p as u32).collect();
     let some = all.of(&chosen);
     let size = some.diagonal();
     let rank = |part: f64| Space::new(&some, size * part).map_or(0, |space| space.rank());
@@ -178,9 +168,10 @@ pub struct Choice {
     pub bits: Bits,
 }
 
-/// Finds a skin with as many bones as make the smallest file at a tolerance, as far as can be told before coding. `effort`: 1 … 9, how many starts
-/// are made and how far each is taken. `None` where there is no skin (see [`find`]), or where one leaves so much that prediction in time alone would do
-/// nearly as well, or would take more than `limit` bits. `told` gets what part of the work is done, about.
+/// Finds a skin with as many bones as make the smallest file at a tolerance, as far as can be told before
+/// coding. `effort`: 1 … 9, how many starts are made and how far each is taken. `None` where there is no skin
+/// (see [`find`]), or where one leaves so much that prediction in time alone would do nearly as well, or
+/// would take more than `limit` bits. `told` gets what part of the work is done, about.
 pub fn choose(
     all: &Trajectories,
     tolerance: f64,
@@ -192,7 +183,8 @@ pub fn choose(
     let effort = effort.clamp(1, 9) as usize;
     let ground = Ground::new(all, tolerance)?;
     let fits = |bones: usize| CROWD * bones <= all.points();
-    // What it may take, and whether that is little enough; else how much more it leaves than it may, as parts of what prediction in time alone leaves.
+    // What it may take, and whether that is little enough; else how much more it leaves than it may, as parts
+    // of what prediction in time alone leaves.
     let runs = Cell::new(0);
     let run = |bones: usize, seed: u64| -> Option<Result<(f64, Begun), f64>> {
         let sample = RACE.max(COMPANY * bones);
@@ -228,7 +220,8 @@ pub fn choose(
                 (Some(Ok(new)), _) => (best, at) = (Some(new), next),
                 (None, None) => {}
                 (Some(Err(ratio)), None) => {
-                    // What is left falls with some power of the number of bones, by which even the most would leave too much.
+                    // What is left falls with some power of the number of bones, by which even the most would
+                    // leave too much.
                     let more = |to: usize, from: usize| (to as f64 / from as f64).ln();
                     if let Some(left) = left {
                         let power = (ratio / left).ln() / more(bones, NUMBERS[before]);
@@ -267,7 +260,8 @@ pub fn choose(
     (bits.ratio() < PLAIN).then_some(Choice { skin, bits })
 }
 
-/// Starts that are made, besides those of more effort, and what part of all work they and the others are, about.
+/// Starts that are made, besides those of more effort, and what part of all work they and the others are,
+/// about.
 const RUNS: f64 = 5.0;
 const BEGUN: f64 = 0.7;
 

@@ -33,9 +33,8 @@ impl Points<'_> {
 
 /// Row of the unknowns and factor, of each product of weight and rest position.
 fn factors(vertex: &Vertex) -> impl Iterator<Item = (usize, f64)> + '_ {
-    let rows = move |(bone, weight): (usize, f64)| {
-        (0..4).map(move |i| (bone * 4 + i, weight * vertex.rest[i]))
-    };
+    let rows =
+        move |(bone, weight): (usize, f64)| (0..4).map(move |i| (bone * 4 + i, weight * vertex.rest[i]));
     vertex.influences().flat_map(rows)
 }
 
@@ -94,19 +93,15 @@ impl Normal {
     /// Adds `s` times the matrix times `x`.
     fn add_product(&self, s: f64, x: &[f32], dimensions: usize, out: &mut [f64]) {
         let n = self.matrix.nrows();
-        out.par_chunks_exact_mut(dimensions)
-            .enumerate()
-            .for_each(|(r, out)| {
-                for c in 0..n {
-                    let v = self.matrix[(r, c)];
-                    if v != 0.0 {
-                        let x = &x[c * dimensions..][..dimensions];
-                        out.iter_mut()
-                            .zip(x)
-                            .for_each(|(out, &x)| *out += s * v * f64::from(x));
-                    }
+        out.par_chunks_exact_mut(dimensions).enumerate().for_each(|(r, out)| {
+            for c in 0..n {
+                let v = self.matrix[(r, c)];
+                if v != 0.0 {
+                    let x = &x[c * dimensions..][..dimensions];
+                    out.iter_mut().zip(x).for_each(|(out, &x)| *out += s * v * f64::from(x));
                 }
-            });
+            }
+        });
     }
 }
 
@@ -120,29 +115,27 @@ pub fn fit(points: &Points<'_>, bones: &mut Bones) -> Option<()> {
 /// Moves all bones to where the points fit best, with the points as they are.
 pub fn correct(points: &Points<'_>, bones: &mut Bones, normal: &Normal) {
     let d = points.dimensions;
-    let right = sum_over(
-        points.vertices.len(),
-        bones.rows.len(),
-        |i, sum: &mut [f64]| {
-            let mut residual = [0.0; DIMENSIONS];
-            let residual = &mut residual[..d];
-            bones.residual(&points.vertices[i], points.target(i), residual);
-            for (row, factor) in factors(&points.vertices[i]) {
-                add_scaled(&mut sum[row * d..][..d], factor, residual);
-            }
-        },
-    );
+    let right = sum_over(points.vertices.len(), bones.rows.len(), |i, sum: &mut [f64]| {
+        let mut residual = [0.0; DIMENSIONS];
+        let residual = &mut residual[..d];
+        bones.residual(&points.vertices[i], points.target(i), residual);
+        for (row, factor) in factors(&points.vertices[i]) {
+            add_scaled(&mut sum[row * d..][..d], factor, residual);
+        }
+    });
     add_scaled(&mut bones.rows, 1.0, &normal.solve(&right, d));
 }
 
-/// A step for all bones that counts on the points following it: the part of the residuals that no change of rest positions and weights can
-/// take away, by conjugate gradients. Damped by the normal matrix.
+/// A step for all bones that counts on the points following it: the part of the residuals that no change of
+/// rest positions and weights can take away, by conjugate gradients. Damped by the normal matrix.
 ///
-/// Credit: G. Golub, V. Pereyra, The differentiation of pseudo-inverses and nonlinear least squares problems whose variables separate, 1973.
+/// Credit: G. Golub, V. Pereyra, The differentiation of pseudo-inverses and nonlinear least squares problems
+/// whose variables separate, 1973.
 pub fn step(points: &Points<'_>, bones: &Bones, normal: &Normal, damping: f64) -> Vec<f64> {
     let d = points.dimensions;
     let count = points.vertices.len();
-    // What the points can follow, as orthonormal directions. All of this in f32: a step is tried before it is taken.
+    // What the points can follow, as orthonormal directions. All of this in f32: a step is tried before it is
+    // taken.
     let follow: Vec<Vec<f32>> = (points.vertices.par_iter())
         .map_init(Vec::new, |columns, vertex| {
             directions(bones, vertex, columns);

@@ -1,11 +1,13 @@
-//! A smaller space for trajectories: a skin of nb bones moves in 4·nb dimensions or fewer, however many frames there are.
+//! A smaller space for trajectories: a skin of nb bones moves in 4·nb dimensions or fewer, however many
+//! frames there are.
 
 use super::super::Trajectories;
 use super::linear::{add_scaled, dot};
 use nalgebra::{DMatrix, SymmetricEigen};
 use rayon::prelude::*;
 
-/// Frames that the space is made from, at most: eigenvectors of larger matrices take too long, and say little more.
+/// Frames that the space is made from, at most: eigenvectors of larger matrices take too long, and say little
+/// more.
 const FRAMES: usize = 200;
 /// Points that it is made from.
 const POINTS: usize = 6000;
@@ -27,7 +29,8 @@ pub struct Space {
 }
 
 impl Space {
-    /// Principal components that stand out of `floor`, the root of the mean square of what may be left out. `None` without motion.
+    /// Principal components that stand out of `floor`, the root of the mean square of what may be left out.
+    /// `None` without motion.
     pub fn new(all: &Trajectories, floor: f64) -> Option<Space> {
         let step = all.frames().div_ceil(FRAMES).max(1);
         let frames: Vec<usize> = (0..all.frames()).step_by(step).collect();
@@ -47,11 +50,8 @@ impl Space {
             frames.iter().enumerate().flat_map(of).collect()
         };
         let stride = all.points().div_ceil(POINTS).max(1);
-        let sample: Vec<Vec<f64>> = (0..all.points())
-            .into_par_iter()
-            .step_by(stride)
-            .map(trajectory)
-            .collect();
+        let sample: Vec<Vec<f64>> =
+            (0..all.points()).into_par_iter().step_by(stride).map(trajectory).collect();
         let gram: Vec<Vec<f64>> = (0..rows)
             .into_par_iter()
             .map(|i| {
@@ -73,9 +73,8 @@ impl Space {
         let least = floor * floor * sample.len() as f64;
         order.retain(|&i| value(i) > least);
         order.truncate(DIMENSIONS);
-        let basis: Vec<Vec<f64>> = (order.iter())
-            .map(|&i| eigen.eigenvectors.column(i).iter().copied().collect())
-            .collect();
+        let basis: Vec<Vec<f64>> =
+            (order.iter()).map(|&i| eigen.eigenvectors.column(i).iter().copied().collect()).collect();
         let dimensions = basis.len().next_multiple_of(8);
         if dimensions == 0 {
             return None;
@@ -89,12 +88,7 @@ impl Space {
                 along
             })
             .collect();
-        Some(Space {
-            dimensions,
-            coordinates,
-            rows,
-            basis,
-        })
+        Some(Space { dimensions, coordinates, rows, basis })
     }
 
     /// Principal components that there are.
@@ -107,7 +101,8 @@ impl Space {
         &self.coordinates[p * self.dimensions..][..self.dimensions]
     }
 
-    /// What coordinates stand for, in the frames that were looked at: x, y, z of the first, …; less the mean of all points.
+    /// What coordinates stand for, in the frames that were looked at: x, y, z of the first, …; less the mean
+    /// of all points.
     pub fn expand(&self, coordinates: &[f64]) -> Vec<f64> {
         let mut out = vec![0.0; self.rows];
         for (axis, &c) in self.basis.iter().zip(coordinates) {

@@ -28,9 +28,7 @@ fn tube(points: usize, frames: usize) -> Trajectories {
             .map(move |&p| {
                 let (a, b) = (smooth((p.z - 0.7) / 0.6), smooth((p.z - 1.7) / 0.6));
                 let weights = [1.0 - a, a - b.min(a), b.min(a)];
-                let at: DVec3 = (0..3)
-                    .map(|i| bones[i].transform_point3(p) * weights[i])
-                    .sum();
+                let at: DVec3 = (0..3).map(|i| bones[i].transform_point3(p) * weights[i]).sum();
                 at.to_array().map(|v| v as f32)
             })
             .collect::<Vec<_>>()
@@ -41,10 +39,7 @@ fn tube(points: usize, frames: usize) -> Trajectories {
 fn worst(skin: &Skin, all: &Trajectories) -> f64 {
     let off = |f: usize, p: usize| (skin.place(f, p) - all.at(f, p as u32)).length();
     let frames = 0..all.frames();
-    frames
-        .flat_map(|f| (0..all.points()).map(move |p| (f, p)))
-        .map(|(f, p)| off(f, p))
-        .fold(0.0, f64::max)
+    frames.flat_map(|f| (0..all.points()).map(move |p| (f, p))).map(|(f, p)| off(f, p)).fold(0.0, f64::max)
 }
 
 #[test]
@@ -54,11 +49,7 @@ fn e05_three_bones_are_found() {
     let Some(skin) = find(&all, &request) else {
         panic!("no skin");
     };
-    assert!(
-        skin.error < 2e-4 * all.diagonal(),
-        "{}",
-        skin.error / all.diagonal()
-    );
+    assert!(skin.error < 2e-4 * all.diagonal(), "{}", skin.error / all.diagonal());
     for list in &skin.weights {
         let sum: f64 = list.iter().map(|l| l.1).sum();
         assert!((sum - 1.0).abs() < 1e-9 && list.len() <= 4 && list.iter().all(|l| l.1 > 0.0));
@@ -69,23 +60,15 @@ fn e05_three_bones_are_found() {
 #[test]
 fn e05_a_sample_is_lifted_to_all_points_and_threads_do_not_matter() {
     let all = tube(1500, 20);
-    let request = Request {
-        sample: 400,
-        ..Request::new(3, 1e-4 * all.diagonal())
-    };
+    let request = Request { sample: 400, ..Request::new(3, 1e-4 * all.diagonal()) };
     let of = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-        pool.ok()
-            .and_then(|pool| pool.install(|| find(&all, &request)))
+        pool.ok().and_then(|pool| pool.install(|| find(&all, &request)))
     };
     let (Some(one), Some(three)) = (of(1), of(3)) else {
         panic!("no skin");
     };
-    assert!(
-        one.error < 3e-4 * all.diagonal(),
-        "{}",
-        one.error / all.diagonal()
-    );
+    assert!(one.error < 3e-4 * all.diagonal(), "{}", one.error / all.diagonal());
     assert_eq!(one.error.to_bits(), three.error.to_bits());
     assert_eq!(one.weights, three.weights);
 }
@@ -113,59 +96,33 @@ fn e05_the_number_of_bones_follows_from_the_size() {
     let bones = choice.skin.transforms.len();
     assert!((3..=9).contains(&bones), "{bones}");
     assert!(choice.bits.ratio() < 0.2, "{:?}", choice.bits);
-    assert_eq!(
-        choice.bits,
-        bits::of_skin(&choice.skin, &all, tolerance),
-        "estimates are of the skin"
-    );
+    assert_eq!(choice.bits, bits::of_skin(&choice.skin, &all, tolerance), "estimates are of the skin");
     // Each point by itself: no bones do.
     let mut random = 7u64;
     let mut noise = || {
-        random = random
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         (random >> 40) as f32 / 16_777_216.0
     };
     let wild = (0..20 * 200).map(|_| [noise(), noise(), noise()]).collect();
-    assert!(
-        choose(
-            &Trajectories::new(200, wild),
-            1e-4,
-            4,
-            1,
-            f64::INFINITY,
-            &|_| ()
-        )
-        .is_none()
-    );
+    assert!(choose(&Trajectories::new(200, wild), 1e-4, 4, 1, f64::INFINITY, &|_| ()).is_none());
 }
 
 #[test]
 fn f17_a_rig_that_is_given_is_checked_or_followed() {
     let all = tube(300, 12);
-    let request = Request {
-        starts: 1,
-        ..Request::new(3, 1e-4 * all.diagonal())
-    };
+    let request = Request { starts: 1, ..Request::new(3, 1e-4 * all.diagonal()) };
     let Some(skin) = find(&all, &request) else {
         panic!("no skin");
     };
     // Four times as much weight, in another order, is the same.
-    let heavy: Vec<Vec<(u32, f64)>> = (skin.weights.iter())
-        .map(|list| list.iter().rev().map(|&(b, w)| (b, 4.0 * w)).collect())
-        .collect();
-    let rig = given::Rig {
-        rest: &skin.rest,
-        weights: &heavy,
-        bones: 3,
-    };
+    let heavy: Vec<Vec<(u32, f64)>> =
+        (skin.weights.iter()).map(|list| list.iter().rev().map(|&(b, w)| (b, 4.0 * w)).collect()).collect();
+    let rig = given::Rig { rest: &skin.rest, weights: &heavy, bones: 3 };
     let Some(checked) = given::check(&all, &rig, &skin.transforms) else {
         panic!("refused");
     };
     assert!((checked.skin.error - skin.error).abs() < 1e-9);
-    assert!(
-        (checked.worst.iter().fold(0.0, |a: f64, &b| a.max(b)) - worst(&skin, &all)).abs() < 1e-9
-    );
+    assert!((checked.worst.iter().fold(0.0, |a: f64, &b| a.max(b)) - worst(&skin, &all)).abs() < 1e-9);
     // Motions that are not known come back; a fourth bone that nobody follows stays.
     let rig = given::Rig { bones: 4, ..rig };
     let Some(followed) = given::follow(&all, &rig) else {
@@ -178,32 +135,24 @@ fn f17_a_rig_that_is_given_is_checked_or_followed() {
     // No weight, or a negative one: at rest. A bone that is not there: refused.
     let mut wrong = heavy.clone();
     (wrong[0], wrong[1]) = (vec![], vec![(1, -3.0), (2, 0.0)]);
-    let odd = given::Rig {
-        weights: &wrong,
-        ..rig
-    };
+    let odd = given::Rig { weights: &wrong, ..rig };
     let Some(odd) = given::follow(&all, &odd) else {
         panic!("refused");
     };
     assert!(odd.skin.weights[0].is_empty() && odd.skin.weights[1].is_empty());
     wrong[2] = vec![(4, 1.0)];
-    let none = given::Rig {
-        weights: &wrong,
-        ..rig
-    };
+    let none = given::Rig { weights: &wrong, ..rig };
     assert!(given::follow(&all, &none).is_none());
     wrong[2] = vec![(1, f64::NAN)];
-    let none = given::Rig {
-        weights: &wrong,
-        ..rig
-    };
+    let none = given::Rig { weights: &wrong, ..rig };
     assert!(given::follow(&all, &none).is_none());
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Few points, few places, few frames, all on a line or in one place: a skin whose weights are as promised, or none.
+    /// Few points, few places, few frames, all on a line or in one place: a skin whose weights are as
+    /// promised, or none.
     #[test]
     fn any_points_are_fine(
         places in proptest::collection::vec(any::<[i8; 3]>(), 1..12),

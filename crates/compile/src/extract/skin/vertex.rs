@@ -1,4 +1,5 @@
-//! One point of a skin: the place in the rest pose and the weights that reproduce its trajectory best, for given bones.
+//! One point of a skin: the place in the rest pose and the weights that reproduce its trajectory best, for
+//! given bones.
 
 use super::linear::{add_scaled, dot, solve};
 use super::space::DIMENSIONS;
@@ -65,11 +66,7 @@ pub struct Bones {
 impl Bones {
     /// Bones that put everything at the origin.
     pub fn new(count: usize, dimensions: usize) -> Bones {
-        Bones {
-            count,
-            dimensions,
-            rows: vec![0.0; count * 4 * dimensions],
-        }
+        Bones { count, dimensions, rows: vec![0.0; count * 4 * dimensions] }
     }
 
     /// More bones, or fewer.
@@ -119,7 +116,8 @@ pub struct Scratch {
     residual: Vec<f64>,
 }
 
-/// The weights of at most `most` of the bones in `candidates` that come nearest to `target`, for a fixed place in the rest pose.
+/// The weights of at most `most` of the bones in `candidates` that come nearest to `target`, for a fixed
+/// place in the rest pose.
 pub fn weigh(
     bones: &Bones,
     vertex: &mut Vertex,
@@ -222,13 +220,7 @@ fn exchange(gram: &[f64], n: usize, most: usize, chosen: &mut Vec<(usize, f64)>,
 /// Leaves the smallest weights out until there are only `most`.
 fn prune(gram: &[f64], n: usize, most: usize, chosen: &mut Vec<(usize, f64)>) {
     while chosen.len() > most.max(1) {
-        let least = (1..chosen.len()).fold(0, |best, i| {
-            if chosen[i].1 < chosen[best].1 {
-                i
-            } else {
-                best
-            }
-        });
+        let least = (1..chosen.len()).fold(0, |best, i| if chosen[i].1 < chosen[best].1 { i } else { best });
         chosen.remove(least);
         let sum: f64 = chosen.iter().map(|c| c.1).sum();
         chosen.iter_mut().for_each(|c| c.1 /= sum);
@@ -236,7 +228,8 @@ fn prune(gram: &[f64], n: usize, most: usize, chosen: &mut Vec<(usize, f64)>) {
     }
 }
 
-/// The point of the convex hull of n points nearest to the origin, of their products: which points, and their weights; at most `most`.
+/// The point of the convex hull of n points nearest to the origin, of their products: which points, and their
+/// weights; at most `most`.
 ///
 /// Credit: P. Wolfe, Finding the nearest point in a polytope, 1976.
 fn nearest_in_hull(gram: &[f64], n: usize, most: usize, chosen: &mut Vec<(usize, f64)>) {
@@ -248,17 +241,10 @@ fn nearest_in_hull(gram: &[f64], n: usize, most: usize, chosen: &mut Vec<(usize,
         shrink(gram, n, chosen);
     }
     for _ in 0..3 * n {
-        let along = |j: usize| {
-            chosen
-                .iter()
-                .map(|&(i, w)| w * gram[j * n + i])
-                .sum::<f64>()
-        };
+        let along = |j: usize| chosen.iter().map(|&(i, w)| w * gram[j * n + i]).sum::<f64>();
         let value: f64 = chosen.iter().map(|&(i, w)| w * along(i)).sum();
         let open = (0..n).filter(|j| !chosen.iter().any(|c| c.0 == *j));
-        let best = open
-            .map(|j| (along(j), j))
-            .min_by(|a, b| a.0.total_cmp(&b.0));
+        let best = open.map(|j| (along(j), j)).min_by(|a, b| a.0.total_cmp(&b.0));
         let Some((gain, j)) = best else { break };
         if gain >= value * (1.0 - 1e-7) || chosen.len() >= CORRAL {
             break;
@@ -269,7 +255,8 @@ fn nearest_in_hull(gram: &[f64], n: usize, most: usize, chosen: &mut Vec<(usize,
     prune(gram, n, most, chosen);
 }
 
-/// Moves to the nearest point of the affine hull of those chosen, and on the way leaves those out that would get a negative weight.
+/// Moves to the nearest point of the affine hull of those chosen, and on the way leaves those out that would
+/// get a negative weight.
 fn shrink(gram: &[f64], n: usize, chosen: &mut Vec<(usize, f64)>) {
     while chosen.len() > 1 {
         let k = chosen.len();
@@ -331,8 +318,8 @@ fn shrink(gram: &[f64], n: usize, chosen: &mut Vec<(usize, f64)>) {
     }
 }
 
-/// Directions in which the place of a point changes with its rest position and weights, side by side in `out`; how many. Bones of no weight do not
-/// take part.
+/// Directions in which the place of a point changes with its rest position and weights, side by side in
+/// `out`; how many. Bones of no weight do not take part.
 pub fn directions(bones: &Bones, vertex: &Vertex, out: &mut Vec<f64>) -> usize {
     let d = bones.dimensions;
     out.clear();
@@ -355,15 +342,9 @@ pub fn directions(bones: &Bones, vertex: &Vertex, out: &mut Vec<f64>) -> usize {
     vertex.count + 2
 }
 
-/// Steps of Gauss and Newton for rest position and weights together, at most `rounds`, as far as weights stay positive and each brings the point
-/// nearer to `target`. Bones whose weight falls to nothing leave.
-pub fn settle(
-    bones: &Bones,
-    vertex: &mut Vertex,
-    target: &[f64],
-    rounds: usize,
-    scratch: &mut Scratch,
-) {
+/// Steps of Gauss and Newton for rest position and weights together, at most `rounds`, as far as weights stay
+/// positive and each brings the point nearer to `target`. Bones whose weight falls to nothing leave.
+pub fn settle(bones: &Bones, vertex: &mut Vertex, target: &[f64], rounds: usize, scratch: &mut Scratch) {
     let d = bones.dimensions;
     scratch.residual.resize(d, 0.0);
     bones.residual(vertex, target, &mut scratch.residual);
@@ -399,8 +380,7 @@ pub fn settle(
         }
         let mut moved = *vertex;
         (0..3).for_each(|i| moved.rest[i] += step * b[i]);
-        (0..vertex.count)
-            .for_each(|i| moved.weights[i] = (moved.weights[i] + step * change[i]).max(0.0));
+        (0..vertex.count).for_each(|i| moved.weights[i] = (moved.weights[i] + step * change[i]).max(0.0));
         if let Some(i) = out {
             moved.remove(i);
         }

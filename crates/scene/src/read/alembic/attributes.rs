@@ -1,5 +1,5 @@
-//! Geometry parameters: plain (an array property) or indexed (a compound of `.vals` and `.indices`), each for the
-//! elements that its metadata names.
+//! Geometry parameters: plain (an array property) or indexed (a compound of `.vals` and `.indices`), each for
+//! the elements that its metadata names.
 
 use super::channel::{Decode, Place, f64s, floats, i64s, read_bytes, size_of, texts, u32s, wide};
 use super::core::{MetaData, Pod, PropertyHeader, PropertyKind};
@@ -123,9 +123,9 @@ impl Param {
         text
     }
 
-    /// The attribute, if its number of values fits a mesh that has `first` elements at its first sample and `last` at
-    /// its last. Where the declared scope does not fit but another does, that is taken and said in the remark.
-    /// Between these samples counts are not checked; whoever reads does.
+    /// The attribute, if its number of values fits a mesh that has `first` elements at its first sample and
+    /// `last` at its last. Where the declared scope does not fit but another does, that is taken and said in
+    /// the remark. Between these samples counts are not checked; whoever reads does.
     pub fn attribute<T: Clone + Send + Sync + 'static>(
         &self,
         place: &Place,
@@ -146,15 +146,7 @@ impl Param {
             Err(fault) => return Ok(Err(fault)),
         };
         let name = self.get("sourceName").filter(|name| !name.is_empty());
-        Ok(Ok((
-            Attribute {
-                name: name.unwrap_or(&self.name).into(),
-                scope,
-                values,
-                indices,
-            },
-            fault,
-        )))
+        Ok(Ok((Attribute { name: name.unwrap_or(&self.name).into(), scope, values, indices }, fault)))
     }
 
     fn fit(&self, place: &Place, first: Sizes, last: Sizes) -> Outcome<(Scope, Option<Fault>)> {
@@ -164,9 +156,9 @@ impl Param {
             (Some(size), Some(_)) => Ok(archive.size(counted.id, sample)? / size),
             (Some(size), None) => Ok(archive.size(counted.id, sample)? / (size * counted.extent)),
             // Texts.
-            (None, _) => read_bytes(&**archive, counted.id, sample, |bytes| {
-                bytes.iter().filter(|b| **b == 0).count()
-            }),
+            (None, _) => {
+                read_bytes(&**archive, counted.id, sample, |bytes| bytes.iter().filter(|b| **b == 0).count())
+            }
         };
         // Values are read later, but that they can be is found out now.
         archive.size(self.values.id, 0)?;
@@ -176,12 +168,7 @@ impl Param {
         if declared.is_some_and(|scope| first.of(scope) == count) {
             return Ok(Ok((declared.unwrap_or(Scope::Constant), None)));
         }
-        let scopes = [
-            Scope::Vertex,
-            Scope::FaceVarying,
-            Scope::Uniform,
-            Scope::Constant,
-        ];
+        let scopes = [Scope::Vertex, Scope::FaceVarying, Scope::Uniform, Scope::Constant];
         if let Some(scope) = scopes.into_iter().find(|s| first.of(*s) == count) {
             let fault = declared.map(|declared| {
                 format!(
@@ -327,8 +314,7 @@ fn first_value(place: &Place, property: &PropertyHeader) -> Result<String, Error
             }
             Pod::WString => {
                 let letters = bytes.as_chunks::<4>().0.iter();
-                let letters =
-                    letters.map(|b| char::from_u32(u32::from_le_bytes(*b)).unwrap_or('\u{FFFD}'));
+                let letters = letters.map(|b| char::from_u32(u32::from_le_bytes(*b)).unwrap_or('\u{FFFD}'));
                 let text: String = letters.take_while(|c| *c != '\0').collect();
                 format!(" = {text:?}")
             }
@@ -342,11 +328,7 @@ fn first_value(place: &Place, property: &PropertyHeader) -> Result<String, Error
                 // What was stored in fewer digits is shown in fewer.
                 let short = matches!(pod, Pod::F16 | Pod::F32);
                 let show = |n: &f64| {
-                    if short {
-                        (*n as f32).to_string()
-                    } else {
-                        n.to_string()
-                    }
+                    if short { (*n as f32).to_string() } else { n.to_string() }
                 };
                 let numbers: Vec<String> = numbers.iter().map(show).collect();
                 format!(" = {}", numbers.join(" "))

@@ -143,8 +143,8 @@ pub fn f64s(pod: Pod, bytes: &[u8], out: &mut Vec<f64>) {
     }
 }
 
-/// Decoder of `FROM` stored floats per element to `TO` f32, the missing ones filled with `fill`. Integers, where
-/// `normalized`, become fractions of their type's largest value (colours in 8 or 16 bits).
+/// Decoder of `FROM` stored floats per element to `TO` f32, the missing ones filled with `fill`. Integers,
+/// where `normalized`, become fractions of their type's largest value (colours in 8 or 16 bits).
 pub fn floats<const FROM: usize, const TO: usize>(
     pod: Pod,
     normalized: bool,
@@ -156,9 +156,11 @@ pub fn floats<const FROM: usize, const TO: usize>(
     ) -> Decode<[f32; TO]> {
         Box::new(move |bytes, out| {
             let elements = bytes.as_chunks::<S>().0.as_chunks::<FROM>().0;
-            out.extend(elements.iter().map(|element| {
-                std::array::from_fn(|k| element.get(k).map_or(fill, |bytes| number(*bytes)))
-            }));
+            out.extend(
+                elements.iter().map(|element| {
+                    std::array::from_fn(|k| element.get(k).map_or(fill, |bytes| number(*bytes)))
+                }),
+            );
         })
     }
     let one = |largest: f32| if normalized { largest } else { 1.0 };
@@ -295,10 +297,8 @@ mod tests {
     #[test]
     fn other_types_become_ours() {
         let mut points = Vec::new();
-        let bytes: Vec<u8> = [1.0f64, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]
-            .iter()
-            .flat_map(|v| v.to_le_bytes())
-            .collect();
+        let bytes: Vec<u8> =
+            [1.0f64, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0].iter().flat_map(|v| v.to_le_bytes()).collect();
         floats::<3, 3>(Pod::F64, false, 0.0).unwrap()(&bytes, &mut points);
         assert_eq!(points, [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]);
         let mut colours = Vec::new();

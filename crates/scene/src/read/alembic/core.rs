@@ -1,5 +1,5 @@
-//! Alembic's core model, which both containers (Ogawa, HDF5) offer and the schemas are read from:
-//! archive → objects (tree) → properties (tree) → samples. ALEMBIC terms throughout.
+//! Alembic's core model, which both containers (Ogawa, HDF5) offer and the schemas are read from: archive →
+//! objects (tree) → properties (tree) → samples. ALEMBIC terms throughout.
 
 use crate::{Error, Identity, TimeSampling};
 use std::sync::Arc;
@@ -31,11 +31,7 @@ pub struct MetaData(pub String);
 impl MetaData {
     /// Value of `key`.
     pub fn get(&self, key: &str) -> Option<&str> {
-        self.0.split(';').find_map(|pair| {
-            pair.split_once('=')
-                .filter(|(k, _)| *k == key)
-                .map(|(_, v)| v)
-        })
+        self.0.split(';').find_map(|pair| pair.split_once('=').filter(|(k, _)| *k == key).map(|(_, v)| v))
     }
 }
 
@@ -76,8 +72,8 @@ pub struct PropertyHeader {
     pub meta: MetaData,
     /// Number of samples.
     pub samples: usize,
-    /// The first sample that differs from sample 0, and the last that differs from the one before it; (0, 0) where
-    /// all are equal. Between them samples may be equal too.
+    /// The first sample that differs from sample 0, and the last that differs from the one before it; (0, 0)
+    /// where all are equal. Between them samples may be equal too.
     pub changed: (usize, usize),
     /// Time sampling.
     pub sampling: Arc<TimeSampling>,
@@ -85,7 +81,8 @@ pub struct PropertyHeader {
     pub id: u64,
 }
 
-/// A container. Everything is bounds-checked: no call panics or allocates more than the file's size justifies.
+/// A container. Everything is bounds-checked: no call panics or allocates more than the file's size
+/// justifies.
 pub trait Archive: Send + Sync {
     /// For messages.
     fn path(&self) -> &std::path::Path;

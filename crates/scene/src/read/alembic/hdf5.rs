@@ -11,8 +11,8 @@
 //!   X.smpi/0001 …   the samples that are not sample 0
 //! ```
 //!
-//! Groups are listed when asked for and remembered; of samples only the place is, except for scalars, which HDF5 keeps
-//! beside their names.
+//! Groups are listed when asked for and remembered; of samples only the place is, except for scalars, which
+//! HDF5 keeps beside their names.
 
 mod container;
 #[cfg(test)]
@@ -46,15 +46,9 @@ pub fn from_bytes(path: &Path, bytes: Vec<u8>) -> Result<Arc<dyn Archive>, Error
 fn archive(container: Container) -> Result<Arc<dyn Archive>, Error> {
     let path = container.path();
     let root = container.group(container.root(), "/")?;
-    let top = root
-        .links
-        .iter()
-        .find(|(name, _)| name == "ABC")
-        .map(|l| l.1);
+    let top = root.links.iter().find(|(name, _)| name == "ABC").map(|l| l.1);
     let version = match find(&root.attributes, "abc_version") {
-        Some(version) => numbers(&container, version, "/")?
-            .first()
-            .map(|&v| v as i64),
+        Some(version) => numbers(&container, version, "/")?.first().map(|&v| v as i64),
         None => None,
     };
     let (top, version) = match (top, version) {
@@ -66,18 +60,11 @@ fn archive(container: Container) -> Result<Arc<dyn Archive>, Error> {
             ));
         }
         (None, _) => {
-            return Err(Error::malformed(
-                path,
-                "HDF5, but not an Alembic archive",
-                "/",
-            ));
+            return Err(Error::malformed(path, "HDF5, but not an Alembic archive", "/"));
         }
     };
     if version != LAYOUT {
-        return Err(Error::unsupported(
-            path,
-            format!("version {version} of Alembic's HDF5 layout"),
-        ));
+        return Err(Error::unsupported(path, format!("version {version} of Alembic's HDF5 layout")));
     }
     let samplings = samplings(&container, &root)?;
     let group = container.group(top, "/ABC")?;
@@ -128,7 +115,8 @@ struct Property {
     extent: usize,
     scalar: bool,
     samples: usize,
-    /// First sample that differs from sample 0, and last one that differs from the one before it; 0 = none does.
+    /// First sample that differs from sample 0, and last one that differs from the one before it; 0 = none
+    /// does.
     first: usize,
     last: usize,
     zero: Slot,
@@ -164,13 +152,7 @@ impl Archive for Hdf5 {
 
     fn children(&self, object: u64) -> Result<Vec<ObjectHeader>, Error> {
         let node = self.node(object)?;
-        let Node::Object {
-            path,
-            links,
-            children,
-            ..
-        } = node.as_ref()
-        else {
+        let Node::Object { path, links, children, .. } = node.as_ref() else {
             return Err(Error::misuse("children of something that is not an object"));
         };
         let mut met = self.lock();
@@ -196,11 +178,7 @@ impl Archive for Hdf5 {
         let mut list = Vec::with_capacity(found.len());
         for (name, meta, path, group) in found {
             let id = self.add_object(path, group)?;
-            list.push(ObjectHeader {
-                name: name.clone(),
-                meta,
-                id,
-            });
+            list.push(ObjectHeader { name: name.clone(), meta, id });
         }
         met.extend(new);
         Ok(children.get_or_init(|| list).clone())
@@ -209,23 +187,14 @@ impl Archive for Hdf5 {
     fn properties_of(&self, object: u64) -> Result<u64, Error> {
         match self.node(object)?.as_ref() {
             Node::Object { properties, .. } => Ok(*properties),
-            _ => Err(Error::misuse(
-                "properties of something that is not an object",
-            )),
+            _ => Err(Error::misuse("properties of something that is not an object")),
         }
     }
 
     fn properties(&self, compound: u64) -> Result<Vec<PropertyHeader>, Error> {
         let node = self.node(compound)?;
-        let Node::Compound {
-            path,
-            address,
-            properties,
-        } = node.as_ref()
-        else {
-            return Err(Error::misuse(
-                "properties of something that is not a compound",
-            ));
+        let Node::Compound { path, address, properties } = node.as_ref() else {
+            return Err(Error::misuse("properties of something that is not a compound"));
         };
         let mut met = self.lock();
         if let Some(properties) = properties.get() {
@@ -274,8 +243,7 @@ impl Hdf5 {
     fn node(&self, id: u64) -> Result<Arc<Node>, Error> {
         let nodes = self.nodes.read().unwrap_or_else(PoisonError::into_inner);
         let node = usize::try_from(id).ok().and_then(|id| nodes.get(id));
-        node.cloned()
-            .ok_or_else(|| Error::misuse("a handle of another archive"))
+        node.cloned().ok_or_else(|| Error::misuse("a handle of another archive"))
     }
 
     fn lock(&self) -> MutexGuard<'_, HashSet<u64>> {
@@ -303,22 +271,10 @@ impl Hdf5 {
 
     /// Counts memory that stays; honest files need about their scalars' size and a hundred bytes per array.
     fn hold(&self, bytes: usize) -> Result<(), Error> {
-        let most = self
-            .container
-            .len()
-            .saturating_mul(8)
-            .saturating_add(1 << 20);
-        let held = self
-            .held
-            .fetch_add(bytes as u64, Relaxed)
-            .saturating_add(bytes as u64);
+        let most = self.container.len().saturating_mul(8).saturating_add(1 << 20);
+        let held = self.held.fetch_add(bytes as u64, Relaxed).saturating_add(bytes as u64);
         match held > most {
-            true => Err(Error::limit(
-                self.container.path(),
-                "bytes of names and scalars",
-                held,
-                most,
-            )),
+            true => Err(Error::limit(self.container.path(), "bytes of names and scalars", held, most)),
             false => Ok(()),
         }
     }
@@ -331,20 +287,12 @@ impl Hdf5 {
 
     /// An object and, right behind it, its compound.
     fn add_object(&self, path: String, group: Group) -> Result<u64, Error> {
-        let address = group
-            .links
-            .iter()
-            .find(|(name, _)| name == ".prop")
-            .map(|l| l.1);
+        let address = group.links.iter().find(|(name, _)| name == ".prop").map(|l| l.1);
         let names: usize = group.links.iter().map(|(name, _)| name.len() + 64).sum();
         self.hold(2 * path.len() + names + 256)?;
         let mut nodes = self.nodes.write().unwrap_or_else(PoisonError::into_inner);
         let id = nodes.len() as u64;
-        let compound = Node::Compound {
-            path: format!("{path}/.prop"),
-            address,
-            properties: OnceLock::new(),
-        };
+        let compound = Node::Compound { path: format!("{path}/.prop"), address, properties: OnceLock::new() };
         nodes.push(Arc::new(Node::Object {
             path,
             links: group.links,
@@ -357,11 +305,8 @@ impl Hdf5 {
 
     /// Properties of a compound whose group is given.
     fn list(&self, path: &str, group: &Group) -> Result<Vec<PropertyHeader>, Error> {
-        let values: HashMap<&str, &AttributeMessage> = group
-            .attributes
-            .iter()
-            .map(|a| (a.name.as_str(), a))
-            .collect();
+        let values: HashMap<&str, &AttributeMessage> =
+            group.attributes.iter().map(|a| (a.name.as_str(), a)).collect();
         let links: HashMap<&str, u64> = group.links.iter().map(|(n, a)| (n.as_str(), *a)).collect();
         let mut list = Vec::new();
         for info in &group.attributes {
@@ -391,20 +336,13 @@ impl Hdf5 {
             let most = self.container.len().clamp(1 << 20, 1 << 24);
             if info.samples as u64 > most {
                 let path = self.container.path();
-                return Err(Error::limit(
-                    path,
-                    "samples of a property",
-                    info.samples as u64,
-                    most,
-                ));
+                return Err(Error::limit(path, "samples of a property", info.samples as u64, most));
             }
             self.hold(3 * path.len() + meta.0.len() + 512)?;
             let node = match info.kind {
-                PropertyKind::Compound => Node::Compound {
-                    address: links.get(name).copied(),
-                    path,
-                    properties: OnceLock::new(),
-                },
+                PropertyKind::Compound => {
+                    Node::Compound { address: links.get(name).copied(), path, properties: OnceLock::new() }
+                }
                 kind => Node::Property(Box::new(Property {
                     pod: info.pod,
                     extent: info.extent,
@@ -513,10 +451,7 @@ impl Hdf5 {
                 self.hold(64)?;
             }
         }
-        let later = later
-            .into_iter()
-            .collect::<Option<Vec<Data>>>()
-            .ok_or_else(missing)?;
+        let later = later.into_iter().collect::<Option<Vec<Data>>>().ok_or_else(missing)?;
         Ok(p.later.get_or_init(|| later))
     }
 
@@ -536,11 +471,7 @@ impl Hdf5 {
         if let Place::Here(bytes) = &data.place {
             self.hold(bytes.len() + 128)?;
             if string && !bytes.ends_with(&[0; 4][..word]) {
-                let ended: Arc<[u8]> = bytes
-                    .iter()
-                    .copied()
-                    .chain([0; 4].into_iter().take(word))
-                    .collect();
+                let ended: Arc<[u8]> = bytes.iter().copied().chain([0; 4].into_iter().take(word)).collect();
                 data.size = ended.len() as u64;
                 data.place = Place::Here(ended);
             }
@@ -573,11 +504,10 @@ impl Info {
     /// ```text
     /// bits 0–1 kind · 2–5 type · 6 a time sampling is named, in the last word · 7 every sample differs · 8–15 extent
     /// ```
-    /// The second word, if any, is the number of samples; the third and fourth are the first and last that differ.
+    /// The second word, if any, is the number of samples; the third and fourth are the first and last that
+    /// differ.
     fn parse(words: &[f64], has_zero: bool) -> Result<Info, &'static str> {
-        let (&head, mut rest) = words
-            .split_first()
-            .ok_or("a property's header without a word")?;
+        let (&head, mut rest) = words.split_first().ok_or("a property's header without a word")?;
         let head = head as u32;
         let kind = match head & 3 {
             0 => PropertyKind::Compound,
@@ -594,11 +524,7 @@ impl Info {
             sampling: 0,
         };
         if kind == PropertyKind::Compound {
-            return Ok(Info {
-                samples: 0,
-                extent: 1,
-                ..info
-            });
+            return Ok(Info { samples: 0, extent: 1, ..info });
         }
         if info.extent == 0 {
             return Err("a property of extent 0");
@@ -610,12 +536,8 @@ impl Info {
         if let Some(&samples) = rest.first() {
             info.samples = samples as usize;
             match rest.get(1..) {
-                Some(&[first, last, ..]) => {
-                    (info.first, info.last) = (first as usize, last as usize)
-                }
-                _ if head & 1 << 7 != 0 => {
-                    (info.first, info.last) = (1, info.samples.saturating_sub(1))
-                }
+                Some(&[first, last, ..]) => (info.first, info.last) = (first as usize, last as usize),
+                _ if head & 1 << 7 != 0 => (info.first, info.last) = (1, info.samples.saturating_sub(1)),
                 _ => {}
             }
         }
@@ -635,18 +557,13 @@ impl Info {
 
 fn pod(code: u32) -> Option<Pod> {
     use Pod::*;
-    const TYPES: [Pod; 14] = [
-        Bool, U8, I8, U16, I16, U32, I32, U64, I64, F16, F32, F64, String, WString,
-    ];
+    const TYPES: [Pod; 14] = [Bool, U8, I8, U16, I16, U32, I32, U64, I64, F16, F32, F64, String, WString];
     TYPES.get(code as usize).copied()
 }
 
 /// The root's `N.time` and `N.ttpc`. Sampling 0 is implied: one second per sample from 0.
 fn samplings(container: &Container, root: &Group) -> Result<Vec<Arc<TimeSampling>>, Error> {
-    let mut list = vec![Arc::new(TimeSampling::Uniform {
-        start: 0.0,
-        step: 1.0,
-    })];
+    let mut list = vec![Arc::new(TimeSampling::Uniform { start: 0.0, step: 1.0 })];
     while let Some(times) = find(&root.attributes, &format!("{}.time", list.len())) {
         let at = format!("time sampling {}", list.len());
         let bad = |what: &str| Error::malformed(container.path(), what, &at);
@@ -667,10 +584,7 @@ fn samplings(container: &Container, root: &Group) -> Result<Vec<Arc<TimeSampling
         list.push(Arc::new(if period >= ACYCLIC {
             TimeSampling::Acyclic { times }
         } else if let &[start] = times.as_slice() {
-            TimeSampling::Uniform {
-                start,
-                step: period,
-            }
+            TimeSampling::Uniform { start, step: period }
         } else {
             TimeSampling::Cyclic { times, period }
         }));
@@ -692,19 +606,13 @@ fn metadata(container: &Container, group: &Group, name: &str, at: &str) -> Resul
 fn text(container: &Container, attribute: &AttributeMessage, at: &str) -> Result<String, Error> {
     let data = container.value(attribute, at)?;
     match &data.place {
-        Place::Here(bytes) => Ok(String::from_utf8_lossy(bytes)
-            .trim_end_matches('\0')
-            .to_owned()),
+        Place::Here(bytes) => Ok(String::from_utf8_lossy(bytes).trim_end_matches('\0').to_owned()),
         _ => Ok(String::new()),
     }
 }
 
 /// An attribute's integers (up to 53 bits) or floats.
-fn numbers(
-    container: &Container,
-    attribute: &AttributeMessage,
-    at: &str,
-) -> Result<Vec<f64>, Error> {
+fn numbers(container: &Container, attribute: &AttributeMessage, at: &str) -> Result<Vec<f64>, Error> {
     use hdf5_reader::Datatype::{FixedPoint, FloatingPoint};
     let data = container.value(attribute, at)?;
     let Place::Here(bytes) = &data.place else {
@@ -718,17 +626,10 @@ fn numbers(
         (FloatingPoint { .. }, 4) => |b| f32::from_le_bytes(array(b)).into(),
         (FloatingPoint { .. }, 8) => |b| f64::from_le_bytes(array(b)),
         _ => {
-            return Err(Error::malformed(
-                container.path(),
-                "an attribute that is no number",
-                at,
-            ));
+            return Err(Error::malformed(container.path(), "an attribute that is no number", at));
         }
     };
-    Ok(bytes
-        .chunks_exact(usize::from(data.word))
-        .map(number)
-        .collect())
+    Ok(bytes.chunks_exact(usize::from(data.word)).map(number).collect())
 }
 
 /// The bytes of one number; zeros should there be too few.

@@ -1,11 +1,11 @@
-//! Instances: objects that stand for another one with its whole subtree. Paths become nodes; what leads nowhere or
-//! back to itself becomes a plain node.
+//! Instances: objects that stand for another one with its whole subtree. Paths become nodes; what leads
+//! nowhere or back to itself becomes a plain node.
 
 use crate::{Node, NodeId, NodeKind, Remark};
 use std::collections::HashMap;
 
-/// Sets [`Node::instance_of`] for each of `wanted` (node, path that it stands for). Afterwards following children and
-/// instances comes to an end from every node, and no instance stands for another instance.
+/// Sets [`Node::instance_of`] for each of `wanted` (node, path that it stands for). Afterwards following
+/// children and instances comes to an end from every node, and no instance stands for another instance.
 pub fn resolve(nodes: &mut [Node], wanted: Vec<(NodeId, String)>, remarks: &mut Vec<Remark>) {
     if wanted.is_empty() {
         return;
@@ -52,8 +52,8 @@ pub fn resolve(nodes: &mut [Node], wanted: Vec<(NodeId, String)>, remarks: &mut 
     }
 }
 
-/// Number of the strongly connected component of each node, over edges to children and to what instances stand for
-/// (Tarjan, "Depth-first search and linear graph algorithms", 1972; with a stack of its own).
+/// Number of the strongly connected component of each node, over edges to children and to what instances
+/// stand for (Tarjan, "Depth-first search and linear graph algorithms", 1972; with a stack of its own).
 fn components(nodes: &[Node], target: &[Option<NodeId>]) -> Vec<usize> {
     const NEW: usize = usize::MAX;
     let mut first_child = vec![NEW; nodes.len()];
@@ -144,19 +144,15 @@ mod tests {
             });
         }
         let at = |path: &str| paths.iter().position(|p| *p == path).unwrap();
-        let wanted = instances
-            .iter()
-            .map(|(from, to)| (at(from), to.to_string()));
+        let wanted = instances.iter().map(|(from, to)| (at(from), to.to_string()));
         resolve(&mut scene.nodes, wanted.collect(), &mut remarks);
         (scene, remarks)
     }
 
     #[test]
     fn shared_subtrees_expand() {
-        let (scene, remarks) = scene(
-            &["/a", "/a/b", "/c", "/d", "/e"],
-            &[("/c", "/a"), ("/d", "/c"), ("/e", "/a/b")],
-        );
+        let (scene, remarks) =
+            scene(&["/a", "/a/b", "/c", "/d", "/e"], &[("/c", "/a"), ("/d", "/c"), ("/e", "/a/b")]);
         assert!(remarks.is_empty());
         assert_eq!(scene.nodes[3].instance_of, Some(0), "chains are shortened");
         let placed = scene.expand().unwrap();
@@ -176,10 +172,7 @@ mod tests {
         assert_eq!(s.nodes[5].instance_of, Some(0));
         assert_eq!(s.expand().unwrap().len(), 8);
         // Instances of each other and of themselves.
-        let (s, remarks) = scene(
-            &["/a", "/b", "/c"],
-            &[("/a", "/b"), ("/b", "/a"), ("/c", "/c")],
-        );
+        let (s, remarks) = scene(&["/a", "/b", "/c"], &[("/a", "/b"), ("/b", "/a"), ("/c", "/c")]);
         assert_eq!((remarks.len(), s.expand().unwrap().len()), (3, 3));
     }
 
@@ -196,10 +189,7 @@ mod tests {
             }
         }
         let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
-        let instances: Vec<(&str, &str)> = instances
-            .iter()
-            .map(|(a, b)| (a.as_str(), b.as_str()))
-            .collect();
+        let instances: Vec<(&str, &str)> = instances.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
         let (scene, remarks) = scene(&paths, &instances);
         assert!(remarks.is_empty() && scene.expand().is_err());
     }

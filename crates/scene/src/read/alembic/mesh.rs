@@ -4,8 +4,8 @@ use super::attributes::{Param, Sizes, describe, numbers};
 use super::channel::{Place, floats, i32s, size_of};
 use super::core::{PropertyHeader, PropertyKind};
 use crate::{
-    Attribute, Channel, Error, FaceSet, Identity, Mesh, Numbers, Remark, Scope, Source,
-    TimeSampling, Topology, Winding,
+    Attribute, Channel, Error, FaceSet, Identity, Mesh, Numbers, Remark, Scope, Source, TimeSampling,
+    Topology, Winding,
 };
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -21,8 +21,7 @@ pub fn read(
     remarks: &mut Vec<Remark>,
 ) -> Result<Result<Mesh, Fault>, Error> {
     let named = |name: &str| properties.iter().find(|p| p.name == name);
-    let simple =
-        |name: &str| named(name).filter(|p| p.kind != PropertyKind::Compound && p.samples > 0);
+    let simple = |name: &str| named(name).filter(|p| p.kind != PropertyKind::Compound && p.samples > 0);
     let (points, counts, indices) = (simple("P"), simple(".faceCounts"), simple(".faceIndices"));
 
     let positions = match points {
@@ -52,8 +51,7 @@ pub fn read(
     let point_sizes = lengths(place, points, &positions)?;
     let count_sizes = lengths(place, counts, &face_counts)?;
     let index_sizes = lengths(place, indices, &face_indices)?;
-    let topology = if !face_counts.is_constant() || !face_indices.is_constant() || point_sizes.vary
-    {
+    let topology = if !face_counts.is_constant() || !face_indices.is_constant() || point_sizes.vary {
         Topology::Heterogeneous
     } else if positions.is_constant() {
         Topology::Constant
@@ -85,13 +83,8 @@ pub fn read(
         names: Vec::new(),
         skin: None,
     };
-    let mut reader = Attributes {
-        place,
-        first: sizes(|l| l.first),
-        last: sizes(|l| l.last),
-        mesh: &mut mesh,
-        remarks,
-    };
+    let mut reader =
+        Attributes { place, first: sizes(|l| l.first), last: sizes(|l| l.last), mesh: &mut mesh, remarks };
     if let Some(p) = named("uv") {
         reader.param(p, true)?;
     }
@@ -120,17 +113,13 @@ pub fn read(
 /// Of a channel of so many samples at such times, other times, where it shall have some.
 type Retime<'a> = dyn FnMut(usize, &Arc<TimeSampling>) -> Option<Arc<TimeSampling>> + 'a;
 
-/// Gives attributes the times of the samples that have points, where an exporter left them away for those that have none, and counts what it wrote
-/// in seconds (time sampling 0).
+/// Gives attributes the times of the samples that have points, where an exporter left them away for those
+/// that have none, and counts what it wrote in seconds (time sampling 0).
 fn follow_shown(place: &Place, points: &PropertyHeader, mesh: &mut Mesh) -> Result<(), Error> {
-    let identity = TimeSampling::Uniform {
-        start: 0.0,
-        step: 1.0,
-    };
+    let identity = TimeSampling::Uniform { start: 0.0, step: 1.0 };
     let count = mesh.positions.len();
-    let apart = |sampling: &TimeSampling, samples: usize| {
-        *sampling == identity && (2..count).contains(&samples)
-    };
+    let apart =
+        |sampling: &TimeSampling, samples: usize| *sampling == identity && (2..count).contains(&samples);
     fn channels<T>(list: &mut [Attribute<T>], change: &mut Retime<'_>)
     where
         T: Clone + Send + Sync + 'static,
@@ -190,20 +179,12 @@ fn lengths<T: Clone + Send + Sync + 'static>(
     channel: &Channel<T>,
 ) -> Result<Lengths, Error> {
     let Some(header) = header else {
-        return Ok(Lengths {
-            first: 0,
-            last: 0,
-            vary: false,
-        });
+        return Ok(Lengths { first: 0, last: 0, vary: false });
     };
     let width = size_of(header.pod).unwrap_or(1) * header.extent;
     let length = |i: usize| Ok(place.archive.size(header.id, i)? / width);
     let first = length(0)?;
-    let mut lengths = Lengths {
-        first,
-        last: first,
-        vary: false,
-    };
+    let mut lengths = Lengths { first, last: first, vary: false };
     if !channel.is_constant() {
         // Before and after these samples nothing changes.
         let (first_change, last_change) = header.changed;
@@ -241,13 +222,11 @@ impl Attributes<'_> {
     /// Whether there is anything in a compound.
     fn has_samples(&self, header: &PropertyHeader) -> Result<bool, Error> {
         let parts = self.place.archive.properties(header.id)?;
-        Ok(parts
-            .iter()
-            .any(|p| p.kind == PropertyKind::Compound || p.samples > 0))
+        Ok(parts.iter().any(|p| p.kind == PropertyKind::Compound || p.samples > 0))
     }
 
-    /// `own`: a property of the schema itself (`uv`, `N`), whose name says what it is; else an arbitrary one, where
-    /// type and interpretation do.
+    /// `own`: a property of the schema itself (`uv`, `N`), whose name says what it is; else an arbitrary one,
+    /// where type and interpretation do.
     fn param(&mut self, header: &PropertyHeader, own: bool) -> Result<(), Error> {
         let param = match Param::open(self.place, header) {
             Ok(Some(param)) => param,
@@ -264,10 +243,7 @@ impl Attributes<'_> {
             }
         };
         let (extent, single) = (param.extent(), param.is_single());
-        let per_element = !matches!(
-            param.scope(),
-            Some(crate::Scope::Constant | crate::Scope::Uniform)
-        );
+        let per_element = !matches!(param.scope(), Some(crate::Scope::Constant | crate::Scope::Uniform));
         if own && param.name == "uv" && (extent == 2 || extent == 3) {
             if let Some(uv) = self.take(&param, Param::floats::<2>)? {
                 self.mesh.uvs.insert(0, uv);
@@ -293,24 +269,18 @@ impl Attributes<'_> {
         } else {
             // What of them does not fit the mesh is of no use, and nobody has asked for it.
             if let Some(decode) = param.integers()
-                && let Ok(Ok((attribute, None))) =
-                    param.attribute(self.place, decode, self.first, self.last)
+                && let Ok(Ok((attribute, None))) = param.attribute(self.place, decode, self.first, self.last)
             {
                 self.mesh.integers.push(attribute);
             }
             if let Some(decode) = param.numbers()
-                && let Ok(Ok((attribute, None))) =
-                    param.attribute(self.place, decode, self.first, self.last)
+                && let Ok(Ok((attribute, None))) = param.attribute(self.place, decode, self.first, self.last)
             {
                 let components = extent;
-                self.mesh.numbers.push(Numbers {
-                    components,
-                    attribute,
-                });
+                self.mesh.numbers.push(Numbers { components, attribute });
             }
             if let Some(decode) = param.texts()
-                && let Ok(Ok((attribute, None))) =
-                    param.attribute(self.place, decode, self.first, self.last)
+                && let Ok(Ok((attribute, None))) = param.attribute(self.place, decode, self.first, self.last)
             {
                 self.mesh.names.push(attribute);
             }
@@ -371,25 +341,15 @@ impl Attributes<'_> {
 }
 
 /// What attributes of faces are called that name materials, in lower case: Houdini's, and those of exporters.
-const MATERIALS: [&str; 5] = [
-    "shop_materialpath",
-    "materialpath",
-    "material",
-    "material_name",
-    "shadinggroup",
-];
+const MATERIALS: [&str; 5] =
+    ["shop_materialpath", "materialpath", "material", "material_name", "shadinggroup"];
 
-/// Names of materials on faces as sets of faces, for a mesh that has none. Names that no face has in the first sample are not looked for later.
+/// Names of materials on faces as sets of faces, for a mesh that has none. Names that no face has in the
+/// first sample are not looked for later.
 pub fn name_materials(mesh: &mut Mesh) -> Result<(), Error> {
-    let is = |a: &&Attribute<Arc<str>>| {
-        a.scope == Scope::Uniform && MATERIALS.contains(&&*a.name.to_lowercase())
-    };
-    let Some(attribute) = mesh
-        .names
-        .iter()
-        .find(is)
-        .filter(|_| mesh.face_sets.is_empty())
-    else {
+    let is =
+        |a: &&Attribute<Arc<str>>| a.scope == Scope::Uniform && MATERIALS.contains(&&*a.name.to_lowercase());
+    let Some(attribute) = mesh.names.iter().find(is).filter(|_| mesh.face_sets.is_empty()) else {
         return Ok(());
     };
     let by_face = Arc::new(ByFace(attribute.clone()));
@@ -399,13 +359,7 @@ pub fn name_materials(mesh: &mut Mesh) -> Result<(), Error> {
     names.retain(|name| !name.is_empty() && seen.insert(name.clone()));
     let set = |name: Arc<str>| FaceSet {
         name: name.to_string(),
-        faces: Channel::new(
-            by_face.sampling().clone(),
-            Arc::new(FacesOf {
-                name,
-                by_face: by_face.clone(),
-            }),
-        ),
+        faces: Channel::new(by_face.sampling().clone(), Arc::new(FacesOf { name, by_face: by_face.clone() })),
     };
     mesh.face_sets = names.into_iter().take(MAX_NAMED).map(set).collect();
     Ok(())
@@ -456,9 +410,7 @@ impl Source<i32> for FacesOf {
     }
 
     fn identity(&self, i: usize) -> Identity {
-        let Attribute {
-            values, indices, ..
-        } = &self.by_face.0;
+        let Attribute { values, indices, .. } = &self.by_face.0;
         let indices = indices.as_ref().filter(|c| !c.is_empty());
         let of = indices.map_or(0, |c| c.identity(i.min(c.len() - 1)));
         values.identity(i.min(values.len() - 1)) ^ of.rotate_left(64)
@@ -476,9 +428,7 @@ impl Source<i32> for FacesOf {
 
 /// Samples of the schema.
 pub fn samples(properties: &[PropertyHeader]) -> usize {
-    let own = properties
-        .iter()
-        .filter(|p| matches!(p.name.as_str(), "P" | ".faceCounts" | ".faceIndices"));
+    let own = properties.iter().filter(|p| matches!(p.name.as_str(), "P" | ".faceCounts" | ".faceIndices"));
     own.map(|p| p.samples).max().unwrap_or(0)
 }
 
@@ -488,9 +438,7 @@ pub fn user_properties(
     properties: &[PropertyHeader],
     remarks: &mut Vec<Remark>,
 ) -> Result<Vec<(String, String)>, Error> {
-    let user = properties
-        .iter()
-        .find(|p| p.name == ".userProperties" && p.kind == PropertyKind::Compound);
+    let user = properties.iter().find(|p| p.name == ".userProperties" && p.kind == PropertyKind::Compound);
     let Some(user) = user else {
         return Ok(Vec::new());
     };
@@ -501,10 +449,10 @@ pub fn user_properties(
     })
 }
 
-/// User properties that are numbers, of an object as a whole. What cannot be read was said by [`user_properties`].
+/// User properties that are numbers, of an object as a whole. What cannot be read was said by
+/// [`user_properties`].
 pub fn user_numbers(place: &Place, properties: &[PropertyHeader]) -> Result<Vec<Numbers>, Error> {
-    let user = (properties.iter())
-        .find(|p| p.name == ".userProperties" && p.kind == PropertyKind::Compound);
+    let user = (properties.iter()).find(|p| p.name == ".userProperties" && p.kind == PropertyKind::Compound);
     let Some(user) = user else {
         return Ok(Vec::new());
     };

@@ -1,5 +1,5 @@
-//! Alembic in the Ogawa container. Structure is read when asked for, samples one by one; identical samples are told
-//! by the 16-byte keys in front of them.
+//! Alembic in the Ogawa container. Structure is read when asked for, samples one by one; identical samples
+//! are told by the 16-byte keys in front of them.
 //!
 //! ```text
 //! archive   0 version · 1 library version · 2 top object · 3 metadata · 4 time samplings · 5 indexed metadata
@@ -70,8 +70,7 @@ impl Ogawa {
 
         let version = number(0)?;
         if !(0..=FILE_VERSION).contains(&version) {
-            let what =
-                format!("Alembic-Ogawa version {version}; {FILE_VERSION} is the newest known");
+            let what = format!("Alembic-Ogawa version {version}; {FILE_VERSION} is the newest known");
             return Err(Error::unsupported(container.path(), what));
         }
         let library = number(1)?;
@@ -97,14 +96,9 @@ impl Ogawa {
     }
 
     fn property(&self, id: u64) -> Result<Arc<Property>, Error> {
-        let properties = self
-            .properties
-            .read()
-            .unwrap_or_else(PoisonError::into_inner);
+        let properties = self.properties.read().unwrap_or_else(PoisonError::into_inner);
         let property = usize::try_from(id).ok().and_then(|i| properties.get(i));
-        property
-            .cloned()
-            .ok_or_else(|| Error::misuse("no such property of this archive"))
+        property.cloned().ok_or_else(|| Error::misuse("no such property of this archive"))
     }
 
     /// The block that holds a sample.
@@ -134,7 +128,8 @@ impl Ogawa {
         let children = self.container.group(property.group)?;
         let step = if property.is_array { 2 } else { 1 };
         let slots: Box<[Reference]> = children.into_iter().step_by(step).collect();
-        // So that a reference that leads nowhere is found when a file is opened, not in the middle of a long job.
+        // So that a reference that leads nowhere is found when a file is opened, not in the middle of a long
+        // job.
         for slot in &slots {
             self.container.check_data(*slot)?;
         }
@@ -170,11 +165,9 @@ impl Archive for Ogawa {
         let mut children = Vec::with_capacity(records.len());
         for (name, meta) in records {
             match groups.next() {
-                Some(group) if !group.is_data() => children.push(ObjectHeader {
-                    name,
-                    meta,
-                    id: group.offset(),
-                }),
+                Some(group) if !group.is_data() => {
+                    children.push(ObjectHeader { name, meta, id: group.offset() })
+                }
                 _ => {
                     let what = "an object lists children that it does not have";
                     return Err(self.container.malformed(what, headers.offset()));
@@ -205,12 +198,10 @@ impl Archive for Ogawa {
         let bytes = self.container.structure(*headers)?;
         let records = headers::properties(&bytes, &self.indexed).map_err(malformed)?;
         if records.len() > groups.len() {
-            return Err(malformed(
-                "a compound lists properties that it does not have",
-            ));
+            return Err(malformed("a compound lists properties that it does not have"));
         }
-        // A sample count that only a constant property can have in so small a file is not taken for a true one:
-        // whoever walks over all samples would do so for hours.
+        // A sample count that only a constant property can have in so small a file is not taken for a true
+        // one: whoever walks over all samples would do so for hours.
         let most_samples = (self.container.length() / 8).max(1 << 16);
         let mut own = Vec::new();
         let mut list = Vec::with_capacity(records.len());
@@ -219,17 +210,13 @@ impl Archive for Ogawa {
                 return Err(malformed("a property is not a group"));
             }
             if u64::from(record.samples) > most_samples {
-                return Err(malformed(
-                    "a property has more samples than the file has room for",
-                ));
+                return Err(malformed("a property has more samples than the file has room for"));
             }
             let sampling = self.samplings.get(record.sampling).cloned();
             // Compounds have no sampling; an archive without any still may have compounds.
             let sampling = match (sampling, record.kind) {
                 (Some(sampling), _) => sampling,
-                (None, PropertyKind::Compound) => {
-                    Arc::new(TimeSampling::Acyclic { times: vec![0.0] })
-                }
+                (None, PropertyKind::Compound) => Arc::new(TimeSampling::Acyclic { times: vec![0.0] }),
                 (None, _) => return Err(malformed("time sampling out of range")),
             };
             // For compounds the group's offset; for others filled in below, when their index is known.
@@ -262,10 +249,7 @@ impl Archive for Ogawa {
                 id,
             });
         }
-        let mut properties = self
-            .properties
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut properties = self.properties.write().unwrap_or_else(PoisonError::into_inner);
         for (position, property) in own {
             list[position].id = properties.len() as u64;
             properties.push(property);

@@ -1,5 +1,5 @@
-//! From Alembic's core model to a [`Scene`]: walks the objects and reads each by its schema. What cannot be read or
-//! has no place in a scene becomes a remark and a plain node; only a broken container is an error.
+//! From Alembic's core model to a [`Scene`]: walks the objects and reads each by its schema. What cannot be
+//! read or has no place in a scene becomes a remark and a plain node; only a broken container is an error.
 
 use super::channel::{Place, i32s, numbers, read_bytes, size_of};
 use super::core::{Archive, MetaData, ObjectHeader, PropertyHeader, PropertyKind};
@@ -31,11 +31,7 @@ const SCHEMAS: [(&str, Kind, &str); 10] = [
     ("AbcGeom_NuPatch", Kind::Node(NodeKind::NuPatch), ".geom"),
     ("AbcGeom_Camera", Kind::Node(NodeKind::Camera), ".geom"),
     ("AbcGeom_Light", Kind::Node(NodeKind::Light), ".geom"),
-    (
-        "AbcMaterial_Material",
-        Kind::Node(NodeKind::Material),
-        ".material",
-    ),
+    ("AbcMaterial_Material", Kind::Node(NodeKind::Material), ".material"),
 ];
 
 /// Reads everything but samples.
@@ -55,12 +51,7 @@ pub fn read(archive: Arc<dyn Archive>) -> Result<(Scene, Vec<Remark>), Error> {
         numbers: HashMap::new(),
     };
     walk.run()?;
-    let Walk {
-        mut scene,
-        mut remarks,
-        instances,
-        ..
-    } = walk;
+    let Walk { mut scene, mut remarks, instances, .. } = walk;
     instance::resolve(&mut scene.nodes, instances, &mut remarks);
     match scene.count() {
         Ok(counts) => scene.counts = counts,
@@ -82,16 +73,12 @@ fn metadata(archive: &dyn Archive) -> Vec<(String, String)> {
 }
 
 fn fps(archive: &dyn Archive) -> Option<f64> {
-    let fps: f64 = archive
-        .meta()
-        .get("FramesPerTimeUnit")?
-        .trim()
-        .parse()
-        .ok()?;
+    let fps: f64 = archive.meta().get("FramesPerTimeUnit")?.trim().parse().ok()?;
     (fps.is_finite() && fps > 0.0).then_some(fps)
 }
 
-/// Decides what an error of reading one object means: content that is broken is a remark, the rest stops the reader.
+/// Decides what an error of reading one object means: content that is broken is a remark, the rest stops the
+/// reader.
 fn tolerate(error: Error) -> Result<String, Error> {
     match error {
         Error::Malformed { what, at, .. } => Ok(format!("{what}, at {at}")),
@@ -152,11 +139,7 @@ impl Walk {
         for path in twice {
             self.remark(&path, "its parent has several children of this name");
         }
-        stack.extend(children.into_iter().rev().map(|header| Pending {
-            header,
-            parent,
-            depth,
-        }));
+        stack.extend(children.into_iter().rev().map(|header| Pending { header, parent, depth }));
     }
 
     fn path(&self, node: Option<NodeId>) -> &str {
@@ -164,11 +147,7 @@ impl Walk {
     }
 
     fn object(&mut self, object: Pending, stack: &mut Vec<Pending>) -> Result<(), Error> {
-        let Pending {
-            header,
-            parent,
-            depth,
-        } = object;
+        let Pending { header, parent, depth } = object;
         let path: Arc<str> = format!("{}/{}", self.path(parent), header.name).into();
         self.path_bytes += path.len();
         if self.path_bytes > MAX_PATH_BYTES {
@@ -180,18 +159,12 @@ impl Walk {
             self.remark(&path, "is the same object as another one; left out");
             return Ok(());
         }
-        let place = Place {
-            archive: self.archive.clone(),
-            path: path.clone(),
-        };
+        let place = Place { archive: self.archive.clone(), path: path.clone() };
         let read = self.archive.properties_of(header.id);
         let properties = match read.and_then(|compound| self.archive.properties(compound)) {
             Ok(properties) => properties,
             Err(error) => {
-                let what = format!(
-                    "properties unreadable ({}); a plain node now",
-                    tolerate(error)?
-                );
+                let what = format!("properties unreadable ({}); a plain node now", tolerate(error)?);
                 self.remark(&path, what);
                 Vec::new()
             }
@@ -322,10 +295,7 @@ impl Walk {
             Some(mesh) => {
                 let above = node.parent.and_then(|parent| self.numbers.get(&parent));
                 let numbers_of = &mut self.scene.meshes[mesh].numbers;
-                for more in numbers
-                    .drain(..)
-                    .chain(above.into_iter().flatten().cloned())
-                {
+                for more in numbers.drain(..).chain(above.into_iter().flatten().cloned()) {
                     let name = &more.attribute.name;
                     if !numbers_of.iter().any(|n| n.attribute.name == *name) {
                         numbers_of.push(more);
@@ -347,9 +317,7 @@ impl Walk {
             NodeKind::Curves => "curves are not supported; left out",
             NodeKind::Points => "points are not supported; left out",
             NodeKind::NuPatch => "NURBS are not supported; left out",
-            NodeKind::Camera => {
-                "camera: the transform above it is kept as a node, lens values are left out"
-            }
+            NodeKind::Camera => "camera: the transform above it is kept as a node, lens values are left out",
             NodeKind::Light => {
                 "light: the transform above it is kept as a node, colour and intensity are left out"
             }
@@ -377,9 +345,8 @@ impl Walk {
             return Ok(());
         };
         let faces = self.archive.properties(compound.id).and_then(|list| {
-            let faces = list
-                .iter()
-                .find(|p| p.name == ".faces" && p.kind != PropertyKind::Compound && p.samples > 0);
+            let faces =
+                list.iter().find(|p| p.name == ".faces" && p.kind != PropertyKind::Compound && p.samples > 0);
             let Some(faces) = faces else {
                 return Ok(None);
             };
@@ -387,9 +354,7 @@ impl Walk {
             Ok(i32s(faces.pod).map(|decode| place.channel(faces, decode)))
         });
         match faces {
-            Ok(Some(faces)) => self.scene.meshes[mesh]
-                .face_sets
-                .push(FaceSet { name, faces }),
+            Ok(Some(faces)) => self.scene.meshes[mesh].face_sets.push(FaceSet { name, faces }),
             Ok(None) => self.remark(&place.path, "is a face set without faces; left out"),
             Err(error) => {
                 let what = format!("face set unreadable ({}); left out", tolerate(error)?);
@@ -443,10 +408,7 @@ fn find_compound<'a>(properties: &'a [PropertyHeader], name: &str) -> Option<&'a
 /// −1 ask the parent, 0 hidden, 1 visible.
 fn visibility(place: &Place, properties: &[PropertyHeader]) -> Option<crate::Channel<i8>> {
     let visible = properties.iter().find(|p| {
-        p.name == "visible"
-            && p.kind != PropertyKind::Compound
-            && p.samples > 0
-            && size_of(p.pod) == Some(1)
+        p.name == "visible" && p.kind != PropertyKind::Compound && p.samples > 0 && size_of(p.pod) == Some(1)
     })?;
     Some(place.channel(visible, numbers(|[b]| (b as i8).signum())))
 }

@@ -10,14 +10,7 @@ use std::sync::{Arc, Mutex};
 enum Prop {
     Compound(&'static str, &'static str, Vec<Prop>),
     /// Name, kind, type, extent, metadata, payload of each sample.
-    Simple(
-        &'static str,
-        PropertyKind,
-        Pod,
-        usize,
-        &'static str,
-        Vec<Vec<u8>>,
-    ),
+    Simple(&'static str, PropertyKind, Pod, usize, &'static str, Vec<Vec<u8>>),
     /// A compound that cannot be read.
     Broken(&'static str),
 }
@@ -30,12 +23,7 @@ struct Object {
 }
 
 fn object(name: &'static str, meta: &'static str, properties: Vec<Prop>) -> Object {
-    Object {
-        name,
-        meta,
-        properties,
-        children: Vec::new(),
-    }
+    Object { name, meta, properties, children: Vec::new() }
 }
 
 impl Object {
@@ -49,13 +37,7 @@ fn scalar(name: &'static str, pod: Pod, extent: usize, samples: Vec<Vec<u8>>) ->
     Prop::Simple(name, PropertyKind::Scalar, pod, extent, "", samples)
 }
 
-fn array(
-    name: &'static str,
-    pod: Pod,
-    extent: usize,
-    meta: &'static str,
-    samples: Vec<Vec<u8>>,
-) -> Prop {
+fn array(name: &'static str, pod: Pod, extent: usize, meta: &'static str, samples: Vec<Vec<u8>>) -> Prop {
     Prop::Simple(name, PropertyKind::Array, pod, extent, meta, samples)
 }
 
@@ -85,11 +67,7 @@ struct Memory {
 impl Memory {
     fn add_object(&mut self, object: Object) -> ObjectHeader {
         let compound = self.add_compound(object.properties);
-        let children = object
-            .children
-            .into_iter()
-            .map(|c| self.add_object(c))
-            .collect();
+        let children = object.children.into_iter().map(|c| self.add_object(c)).collect();
         self.objects.push((children, compound));
         ObjectHeader {
             name: object.name.into(),
@@ -99,10 +77,7 @@ impl Memory {
     }
 
     fn add_compound(&mut self, properties: Vec<Prop>) -> u64 {
-        let list = properties
-            .into_iter()
-            .map(|p| self.add_property(p))
-            .collect();
+        let list = properties.into_iter().map(|p| self.add_property(p)).collect();
         self.compounds.push(list);
         self.compounds.len() as u64 - 1
     }
@@ -117,15 +92,7 @@ impl Memory {
             Prop::Simple(name, kind, pod, extent, meta, samples) => {
                 let n = samples.len();
                 self.samples.push(samples);
-                (
-                    name,
-                    kind,
-                    pod,
-                    extent,
-                    meta,
-                    n,
-                    self.samples.len() as u64 - 1,
-                )
+                (name, kind, pod, extent, meta, n, self.samples.len() as u64 - 1)
             }
         };
         PropertyHeader {
@@ -135,15 +102,8 @@ impl Memory {
             extent,
             meta: MetaData(meta.into()),
             samples,
-            changed: if samples > 1 {
-                (1, samples - 1)
-            } else {
-                (0, 0)
-            },
-            sampling: Arc::new(TimeSampling::Uniform {
-                start: 0.0,
-                step: 0.5,
-            }),
+            changed: if samples > 1 { (1, samples - 1) } else { (0, 0) },
+            sampling: Arc::new(TimeSampling::Uniform { start: 0.0, step: 0.5 }),
             id,
         }
     }
@@ -189,10 +149,7 @@ impl Archive for Memory {
 }
 
 fn read(meta: &str, objects: Vec<Object>) -> (Scene, Vec<String>) {
-    let mut memory = Memory {
-        meta: MetaData(meta.into()),
-        ..Memory::default()
-    };
+    let mut memory = Memory { meta: MetaData(meta.into()), ..Memory::default() };
     memory.add_object(object("ABC", "", vec![]).with(objects));
     let (scene, remarks) = schema::read(Arc::new(memory)).unwrap();
     (scene, remarks.iter().map(Remark::to_string).collect())
@@ -224,34 +181,17 @@ fn transforms_from_arrays_floats_and_nothing() {
     let inherits = scalar(".inherits", Pod::Bool, 1, vec![vec![1], vec![0]]);
     let (scene, remarks) = read(
         "FramesPerTimeUnit= 29.97 ;_ai_Application=Hand",
-        vec![xform(vec![
-            ops(),
-            inherits,
-            array(".vals", Pod::F32, 1, "", values),
-        ])],
+        vec![xform(vec![ops(), inherits, array(".vals", Pod::F32, 1, "", values)])],
     );
     assert!(remarks.is_empty(), "{remarks:?}");
     assert_eq!((scene.fps, scene.counts.xforms), (Some(29.97), 1));
     assert_eq!(scene.nodes[0].samples, 2);
-    let moved: Vec<glam::DVec3> = matrices(&scene)
-        .iter()
-        .map(|m| m.transform_point3(glam::DVec3::X).round())
-        .collect();
-    assert_eq!(
-        moved,
-        [
-            glam::DVec3::new(1.0, 3.0, 3.0),
-            glam::DVec3::new(0.0, 2.0, 3.0)
-        ]
-    );
+    let moved: Vec<glam::DVec3> =
+        matrices(&scene).iter().map(|m| m.transform_point3(glam::DVec3::X).round()).collect();
+    assert_eq!(moved, [glam::DVec3::new(1.0, 3.0, 3.0), glam::DVec3::new(0.0, 2.0, 3.0)]);
     let transform = scene.nodes[0].transform.as_ref().unwrap();
     let mut flag = Vec::new();
-    transform
-        .inherits
-        .as_ref()
-        .unwrap()
-        .read(1, &mut flag)
-        .unwrap();
+    transform.inherits.as_ref().unwrap().read(1, &mut flag).unwrap();
     assert_eq!((flag, transform.matrix.time(1)), (vec![false], 0.5));
 
     // No operations, no samples, nothing at all: the identity, without a word.
@@ -259,10 +199,7 @@ fn transforms_from_arrays_floats_and_nothing() {
     for properties in [vec![], vec![empty]] {
         let (scene, remarks) = read("", vec![xform(properties)]);
         assert!(scene.nodes[0].transform.is_none() && remarks.is_empty());
-        assert_eq!(
-            (scene.nodes[0].kind, scene.nodes[0].samples),
-            (NodeKind::Xform, 0)
-        );
+        assert_eq!((scene.nodes[0].kind, scene.nodes[0].samples), (NodeKind::Xform, 0));
     }
     // What makes no sense is the identity, with a word.
     let unknown = scalar(".ops", Pod::U8, 1, vec![vec![0x90]]);
@@ -286,13 +223,7 @@ fn square(more: Vec<Prop>) -> Object {
     let points: Vec<f64> = vec![0., 0., 0., 1., 0., 0., 1., 1., 0., 0., 1., 0.];
     let mut properties = vec![
         array("P", Pod::F64, 3, "", vec![f64s(&points)]),
-        array(
-            ".faceIndices",
-            Pod::I32,
-            1,
-            "",
-            vec![i32s(&[0, 1, 2, 0, 2, 3])],
-        ),
+        array(".faceIndices", Pod::I32, 1, "", vec![i32s(&[0, 1, 2, 0, 2, 3])]),
         array(".faceCounts", Pod::I32, 1, "", vec![i32s(&[3, 3])]),
     ];
     properties.extend(more);
@@ -303,22 +234,10 @@ fn square(more: Vec<Prop>) -> Object {
 fn f02_only_the_property_and_frame_that_are_asked_for_are_read() {
     let points = |z: f32| f32s(&[0.0, 0.0, z, 1.0, 0.0, z, 0.0, 1.0, z]);
     let properties = vec![
-        array(
-            "P",
-            Pod::F32,
-            3,
-            "",
-            (0..9).map(|i| points(i as f32)).collect(),
-        ),
+        array("P", Pod::F32, 3, "", (0..9).map(|i| points(i as f32)).collect()),
         array(".faceIndices", Pod::I32, 1, "", vec![i32s(&[0, 1, 2])]),
         array(".faceCounts", Pod::I32, 1, "", vec![i32s(&[3])]),
-        array(
-            "N",
-            Pod::F32,
-            3,
-            "geoScope=vtx",
-            (0..9).map(|i| points(-(i as f32))).collect(),
-        ),
+        array("N", Pod::F32, 3, "geoScope=vtx", (0..9).map(|i| points(-(i as f32))).collect()),
     ];
     let mut memory = Memory::default();
     let mesh = object("m", MESH, vec![Prop::Compound(".geom", "", properties)]);
@@ -346,80 +265,26 @@ fn f01_attributes_of_all_kinds() {
         ],
     );
     let more = vec![
-        array(
-            "Cd",
-            Pod::U8,
-            4,
-            "geoScope=vtx;interpretation=rgba",
-            vec![vec![51; 16]],
-        ),
-        array(
-            "tint",
-            Pod::F16,
-            3,
-            "geoScope=uni;interpretation=rgb",
-            vec![[0, 0x3C].repeat(6)],
-        ),
-        array(
-            "second",
-            Pod::F32,
-            2,
-            "geoScope=vtx;interpretation=vector",
-            vec![f32s(&[0.5; 8])],
-        ),
+        array("Cd", Pod::U8, 4, "geoScope=vtx;interpretation=rgba", vec![vec![51; 16]]),
+        array("tint", Pod::F16, 3, "geoScope=uni;interpretation=rgb", vec![[0, 0x3C].repeat(6)]),
+        array("second", Pod::F32, 2, "geoScope=vtx;interpretation=vector", vec![f32s(&[0.5; 8])]),
         array("Pref", Pod::F32, 3, "geoScope=vtx", vec![f32s(&[0.0; 12])]),
-        array(
-            "piece",
-            Pod::I32,
-            1,
-            "geoScope=vtx",
-            vec![i32s(&[7, -7, 7, 0])],
-        ),
+        array("piece", Pod::I32, 1, "geoScope=vtx", vec![i32s(&[7, -7, 7, 0])]),
         array("short", Pod::I32, 1, "geoScope=vtx", vec![i32s(&[7, -7])]),
         array("pair", Pod::I32, 2, "geoScope=vtx", vec![i32s(&[1; 8])]),
         array("heat", Pod::F64, 1, "geoScope=uni", vec![f64s(&[3.5, 4.5])]),
-        array(
-            "flow",
-            Pod::F32,
-            4,
-            "geoScope=con",
-            vec![f32s(&[1.0, 2.0, 3.0, 4.0])],
-        ),
-        array(
-            "name",
-            Pod::String,
-            1,
-            "geoScope=vtx",
-            vec![b"a\0a\0\xFFb\0\0".to_vec()],
-        ),
+        array("flow", Pod::F32, 4, "geoScope=con", vec![f32s(&[1.0, 2.0, 3.0, 4.0])]),
+        array("name", Pod::String, 1, "geoScope=vtx", vec![b"a\0a\0\xFFb\0\0".to_vec()]),
         Prop::Compound(
             "shop_materialpath",
             "geoScope=uni",
             vec![
-                array(
-                    ".vals",
-                    Pod::String,
-                    1,
-                    "",
-                    vec![b"/mat/red\0/mat/blue\0".to_vec()],
-                ),
+                array(".vals", Pod::String, 1, "", vec![b"/mat/red\0/mat/blue\0".to_vec()]),
                 array(".indices", Pod::U32, 1, "", vec![i32s(&[1, 0])]),
             ],
         ),
-        array(
-            "shortname",
-            Pod::String,
-            1,
-            "geoScope=vtx",
-            vec![b"a\0b".to_vec()],
-        ),
-        array(
-            "bad",
-            Pod::F32,
-            3,
-            "geoScope=fvr;interpretation=rgb",
-            vec![f32s(&[0.0; 15])],
-        ),
+        array("shortname", Pod::String, 1, "geoScope=vtx", vec![b"a\0b".to_vec()]),
+        array("bad", Pod::F32, 3, "geoScope=fvr;interpretation=rgb", vec![f32s(&[0.0; 15])]),
         Prop::Broken("worse"),
     ];
     let (scene, remarks) = read(
@@ -449,18 +314,9 @@ fn f01_attributes_of_all_kinds() {
     let mut points = Vec::new();
     mesh.positions.read(0, &mut points).unwrap();
     assert_eq!(points[2], [1.0, 1.0, 0.0], "read from f64");
-    let uvs: Vec<(&str, Scope, bool)> = mesh
-        .uvs
-        .iter()
-        .map(|uv| (uv.name.as_str(), uv.scope, uv.indices.is_some()))
-        .collect();
-    assert_eq!(
-        uvs,
-        [
-            ("UVMap", Scope::FaceVarying, true),
-            ("second", Scope::Vertex, false)
-        ]
-    );
+    let uvs: Vec<(&str, Scope, bool)> =
+        mesh.uvs.iter().map(|uv| (uv.name.as_str(), uv.scope, uv.indices.is_some())).collect();
+    assert_eq!(uvs, [("UVMap", Scope::FaceVarying, true), ("second", Scope::Vertex, false)]);
     assert_eq!(mesh.normals.as_ref().unwrap().scope, Scope::Vertex);
     assert!(mesh.velocities.is_some());
     let colours: Vec<(&str, Scope, [f32; 4])> = mesh
@@ -472,13 +328,7 @@ fn f01_attributes_of_all_kinds() {
             (c.name.as_str(), c.scope, values[0])
         })
         .collect();
-    assert_eq!(
-        colours,
-        [
-            ("Cd", Scope::Vertex, [0.2; 4]),
-            ("tint", Scope::Uniform, [1.0; 4])
-        ]
-    );
+    assert_eq!(colours, [("Cd", Scope::Vertex, [0.2; 4]), ("tint", Scope::Uniform, [1.0; 4])]);
     let others: Vec<&str> = mesh.other_attributes.iter().map(|o| &o.0[..]).collect();
     let unused = ["heat", "flow", "name", "shop_materialpath", "shortname"];
     assert_eq!(others[..4], ["Pref", "piece", "short", "pair"]);
@@ -492,20 +342,15 @@ fn f01_attributes_of_all_kinds() {
     let mut pieces = Vec::new();
     piece.values.read(0, &mut pieces).unwrap();
     assert_eq!(pieces, [7, -7, 7, 0]);
-    // Other numbers, those of the object among them; what an attribute says stands before what a user property says.
+    // Other numbers, those of the object among them; what an attribute says stands before what a user
+    // property says.
     let numbers: Vec<(&str, Scope, usize, usize, [f32; 4])> = (mesh.numbers.iter())
         .map(|n| {
             let (attribute, mut values) = (&n.attribute, Vec::new());
             let last = attribute.values.len() - 1;
             attribute.values.read(last, &mut values).unwrap();
             let last = *values.last().unwrap();
-            (
-                &attribute.name[..],
-                attribute.scope,
-                n.components,
-                values.len(),
-                last,
-            )
+            (&attribute.name[..], attribute.scope, n.components, values.len(), last)
         })
         .collect();
     assert_eq!(
@@ -533,26 +378,13 @@ fn f01_attributes_of_all_kinds() {
         })
         .collect();
     assert_eq!(sets, [("/mat/blue", vec![0]), ("/mat/red", vec![1])]);
-    let user: Vec<&str> = scene.nodes[0]
-        .user_properties
-        .iter()
-        .map(|p| p.1.as_str())
-        .collect();
+    let user: Vec<&str> = scene.nodes[0].user_properties.iter().map(|p| p.1.as_str()).collect();
     assert_eq!(
         user,
-        [
-            "int32 = 42",
-            "string = \"nobody\"",
-            "float32 x3 = 0.1 2 3",
-            "float64 = 1",
-            "float32 = 9"
-        ]
+        ["int32 = 42", "string = \"nobody\"", "float32 x3 = 0.1 2 3", "float64 = 1", "float32 = 9"]
     );
     assert_eq!(remarks.len(), 3, "{remarks:?}");
-    for (remark, word) in remarks
-        .iter()
-        .zip(["N: it has 4", "bad: it has 5", "worse: a broken"])
-    {
+    for (remark, word) in remarks.iter().zip(["N: it has 4", "bad: it has 5", "worse: a broken"]) {
         assert!(remark.contains(word), "{remarks:?}");
     }
 }
@@ -570,10 +402,7 @@ fn topology_is_told_from_the_data() {
         let geometry = Prop::Compound(".geom", "schema=AbcGeom_SubD_v1", properties);
         // The schema stands on the compound only.
         let (scene, remarks) = read("", vec![object("m", "", vec![geometry])]);
-        assert_eq!(
-            (scene.nodes[0].kind, scene.counts.subds),
-            (NodeKind::SubD, 1)
-        );
+        assert_eq!((scene.nodes[0].kind, scene.counts.subds), (NodeKind::SubD, 1));
         assert!(remarks[0].contains("control cage"), "{remarks:?}");
         scene.meshes[0].topology
     };
@@ -581,31 +410,16 @@ fn topology_is_told_from_the_data() {
     assert_eq!(mesh(&[3], vec![three()]), Topology::Constant);
     assert_eq!(mesh(&[3, 3], vec![three(), three()]), Topology::Homogeneous);
     assert_eq!(mesh(&[3, 4], vec![three()]), Topology::Heterogeneous);
-    assert_eq!(
-        mesh(&[3, 3], vec![three(), i32s(&[2, 1])]),
-        Topology::Heterogeneous
-    );
+    assert_eq!(mesh(&[3, 3], vec![three(), i32s(&[2, 1])]), Topology::Heterogeneous);
 }
 
 #[test]
 fn an_attribute_that_fits_later_is_kept() {
     // Four points, then three; six corners throughout. The colour has three values in both samples.
     let properties = vec![
-        array(
-            "P",
-            Pod::F32,
-            3,
-            "",
-            vec![f32s(&[0.0; 12]), f32s(&[1.0; 9])],
-        ),
+        array("P", Pod::F32, 3, "", vec![f32s(&[0.0; 12]), f32s(&[1.0; 9])]),
         array(".faceCounts", Pod::I32, 1, "", vec![i32s(&[3, 3])]),
-        array(
-            ".faceIndices",
-            Pod::I32,
-            1,
-            "",
-            vec![i32s(&[0, 1, 2, 0, 2, 1])],
-        ),
+        array(".faceIndices", Pod::I32, 1, "", vec![i32s(&[0, 1, 2, 0, 2, 1])]),
         Prop::Compound(
             ".arbGeomParams",
             "",
@@ -628,11 +442,7 @@ fn an_attribute_that_fits_later_is_kept() {
 fn the_rest_of_a_file_survives() {
     let face_set = |name, faces: &[i32]| {
         let faces = array(".faces", Pod::I32, 1, "", vec![i32s(faces)]);
-        object(
-            name,
-            "schema=AbcGeom_FaceSet_v1",
-            vec![Prop::Compound(".faceset", "", vec![faces])],
-        )
+        object(name, "schema=AbcGeom_FaceSet_v1", vec![Prop::Compound(".faceset", "", vec![faces])])
     };
     let visible = |values: &[i8]| {
         let samples = values.iter().map(|v| vec![*v as u8]).collect();
@@ -641,37 +451,20 @@ fn the_rest_of_a_file_survives() {
     let (scene, remarks) = read(
         "",
         vec![
-            object(
-                "broken",
-                MESH,
-                vec![Prop::Broken(".geom"), visible(&[-1, 0, 7])],
-            )
-            .with(vec![square(vec![]).with(vec![face_set("02_wood", &[1])])]),
+            object("broken", MESH, vec![Prop::Broken(".geom"), visible(&[-1, 0, 7])])
+                .with(vec![square(vec![]).with(vec![face_set("02_wood", &[1])])]),
             object("hollow", MESH, vec![]),
             object("empty", MESH, vec![Prop::Compound(".geom", "", vec![])]),
-            object(
-                "hair",
-                "schema=AbcGeom_Curve_v2",
-                vec![Prop::Compound(".geom", "", vec![])],
-            ),
+            object("hair", "schema=AbcGeom_Curve_v2", vec![Prop::Compound(".geom", "", vec![])]),
             object("stray", "schema=Somebody_Elses_v9", vec![]).with(vec![face_set("lost", &[])]),
             object(
                 "again",
                 "isInstance=1",
-                vec![scalar(
-                    ".instanceSource",
-                    Pod::String,
-                    1,
-                    vec![b"/broken/m\0".to_vec()],
-                )],
+                vec![scalar(".instanceSource", Pod::String, 1, vec![b"/broken/m\0".to_vec()])],
             ),
         ],
     );
-    let nodes: Vec<(&str, NodeKind)> = scene
-        .nodes
-        .iter()
-        .map(|n| (n.path.as_str(), n.kind))
-        .collect();
+    let nodes: Vec<(&str, NodeKind)> = scene.nodes.iter().map(|n| (n.path.as_str(), n.kind)).collect();
     assert_eq!(
         nodes,
         [
@@ -696,20 +489,11 @@ fn the_rest_of_a_file_survives() {
     assert_eq!(scene.meshes[0].face_sets[0].name, "02_wood");
     // The mesh twice with its face set, and the empty one.
     let counts = scene.counts;
-    assert_eq!(
-        (counts.meshes, counts.facesets, counts.instances),
-        (3, 2, 2)
-    );
+    assert_eq!((counts.meshes, counts.facesets, counts.instances), (3, 2, 2));
     let mut points = vec![[0.0; 3]];
     scene.meshes[1].positions.read(0, &mut points).unwrap();
     assert!(points.is_empty(), "an empty mesh has one empty sample");
-    let words = [
-        "a broken compound",
-        "no geometry",
-        "no samples",
-        "curves",
-        "without a mesh",
-    ];
+    let words = ["a broken compound", "no geometry", "no samples", "curves", "without a mesh"];
     assert_eq!(remarks.len(), words.len(), "{remarks:?}");
     for (remark, word) in remarks.iter().zip(words) {
         assert!(remark.contains(word), "{remark} / {word}");

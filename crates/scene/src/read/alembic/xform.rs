@@ -5,8 +5,8 @@ use super::core::{PropertyHeader, PropertyKind};
 use crate::{Channel, Error, Transform};
 use glam::{DMat4, DVec3};
 
-/// Kinds of operation, the upper four bits of their code. The lower four are hints for Maya (pivots, shear) that do
-/// not change the result.
+/// Kinds of operation, the upper four bits of their code. The lower four are hints for Maya (pivots, shear)
+/// that do not change the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Op {
     Scale,
@@ -43,18 +43,14 @@ impl Op {
             None => DMat4::IDENTITY,
         };
         match (self, v) {
-            (Op::Scale, &[x, y, z]) => {
-                DMat4::from_mat3(glam::DMat3::from_diagonal(DVec3::new(x, y, z)))
-            }
+            (Op::Scale, &[x, y, z]) => DMat4::from_mat3(glam::DMat3::from_diagonal(DVec3::new(x, y, z))),
             (Op::Translate, &[x, y, z]) => DMat4::from_translation(DVec3::new(x, y, z)),
             (Op::Rotate, &[x, y, z, degrees]) => turn(DVec3::new(x, y, z), degrees),
             (Op::RotateX, &[degrees]) => turn(DVec3::X, degrees),
             (Op::RotateY, &[degrees]) => turn(DVec3::Y, degrees),
             (Op::RotateZ, &[degrees]) => turn(DVec3::Z, degrees),
             // Rows of a row-vector matrix are columns of a column-vector one.
-            (Op::Matrix, v) => v
-                .first_chunk()
-                .map_or(DMat4::IDENTITY, DMat4::from_cols_array),
+            (Op::Matrix, v) => v.first_chunk().map_or(DMat4::IDENTITY, DMat4::from_cols_array),
             _ => DMat4::IDENTITY,
         }
     }
@@ -85,9 +81,7 @@ pub fn read(
     properties: &[PropertyHeader],
 ) -> Result<(Option<Transform>, Option<Fault>), Error> {
     let named = |name: &str| {
-        properties
-            .iter()
-            .find(|p| p.name == name && p.kind != PropertyKind::Compound && p.samples > 0)
+        properties.iter().find(|p| p.name == name && p.kind != PropertyKind::Compound && p.samples > 0)
     };
     let inherits = named(".inherits")
         .filter(|p| channel::size_of(p.pod) == Some(1))
@@ -120,9 +114,8 @@ fn matrix(
     if channel::size_of(ops.pod) != Some(1) {
         return Ok(Err("its operations are not bytes"));
     }
-    let ops: Option<Vec<Op>> = read_bytes(&*place.archive, ops.id, 0, |codes| {
-        codes.iter().map(|&code| Op::of(code)).collect()
-    })?;
+    let ops: Option<Vec<Op>> =
+        read_bytes(&*place.archive, ops.id, 0, |codes| codes.iter().map(|&code| Op::of(code)).collect())?;
     let Some(ops) = ops else {
         return Ok(Err("it has an operation of unknown kind"));
     };
@@ -145,12 +138,7 @@ fn matrix(
 
 /// Samples of the schema: those of `.inherits`, by definition; files without it have those of `.vals`.
 pub fn samples(properties: &[PropertyHeader]) -> usize {
-    let of = |name: &str| {
-        properties
-            .iter()
-            .find(|p| p.name == name)
-            .map(|p| p.samples)
-    };
+    let of = |name: &str| properties.iter().find(|p| p.name == name).map(|p| p.samples);
     of(".inherits").max(of(".vals")).unwrap_or(0)
 }
 
@@ -163,11 +151,7 @@ mod tests {
         let ops = [Op::of(0x10).unwrap(), Op::of(0x02).unwrap()];
         assert_eq!(ops, [Op::Translate, Op::Scale]);
         let m = local_matrix(&ops, &[1.0, 2.0, 3.0, 2.0, 2.0, 2.0]);
-        assert_eq!(
-            m.transform_point3(DVec3::ONE),
-            DVec3::new(3.0, 4.0, 5.0),
-            "scaled, then moved"
-        );
+        assert_eq!(m.transform_point3(DVec3::ONE), DVec3::new(3.0, 4.0, 5.0), "scaled, then moved");
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Accessors: typed arrays in buffers, plain, interleaved, normalized or sparse. Everything is checked against the bytes
-//! that are there before anything is allocated.
+//! Accessors: typed arrays in buffers, plain, interleaved, normalized or sparse. Everything is checked
+//! against the bytes that are there before anything is allocated.
 
 use super::document::{Document, SparsePart};
 use crate::Error;
@@ -104,14 +104,11 @@ impl Document {
             "MAT4" => 16,
             _ => 0,
         };
-        let Some(component) = Component::of(accessor.component_type).filter(|_| has == components)
-        else {
+        let Some(component) = Component::of(accessor.component_type).filter(|_| has == components) else {
             let what = format!("its type is not one of {components} numbers");
             return Err(self.wrong(what, at()));
         };
-        let count = usize::try_from(accessor.count)
-            .ok()
-            .filter(|n| *n < 1 << 31);
+        let count = usize::try_from(accessor.count).ok().filter(|n| *n < 1 << 31);
         let Some(count) = count else {
             return Err(Error::limit(
                 &self.path,
@@ -122,9 +119,7 @@ impl Document {
         };
         let size = component.size() * components;
         let place = match accessor.buffer_view {
-            Some(view) => {
-                Some(self.place(view, accessor.byte_offset, count, size, true, number)?)
-            }
+            Some(view) => Some(self.place(view, accessor.byte_offset, count, size, true, number)?),
             None if accessor.count > MAX_ZEROS => {
                 let what = format!("zeros of accessor {number}");
                 return Err(Error::limit(&self.path, what, accessor.count, MAX_ZEROS));
@@ -192,20 +187,15 @@ impl Document {
             // Below 2³¹ · 252.
             n => (n - 1) * stride + size as u64,
         };
-        let within = |start: u64, length: u64, whole: u64| {
-            start.checked_add(length).is_some_and(|end| end <= whole)
-        };
+        let within =
+            |start: u64, length: u64, whole: u64| start.checked_add(length).is_some_and(|end| end <= whole);
         if !within(offset, needed, view.byte_length)
             || !within(view.byte_offset, view.byte_length, buffer.byte_length)
         {
             let what = format!("{count} values do not fit its buffer view, or that its buffer");
             return Err(self.wrong(what, at()));
         }
-        Ok(Place {
-            buffer: view.buffer,
-            offset: view.byte_offset + offset,
-            stride: stride as usize,
-        })
+        Ok(Place { buffer: view.buffer, offset: view.byte_offset + offset, stride: stride as usize })
     }
 }
 
@@ -218,10 +208,7 @@ impl Values<'_> {
 
     /// As whole numbers.
     pub fn integers<const N: usize>(&self) -> Result<Vec<[u32; N]>, Error> {
-        if !matches!(
-            self.component,
-            Component::U8 | Component::U16 | Component::U32
-        ) {
+        if !matches!(self.component, Component::U8 | Component::U16 | Component::U32) {
             let what = "its values are no whole numbers";
             return Err(self.document.wrong(what, self.at()));
         }

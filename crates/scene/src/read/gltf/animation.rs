@@ -1,5 +1,6 @@
-//! Animations: curves per node, evaluated as the format's specification says (3.11 and appendix C: STEP, LINEAR with
-//! slerp, CUBICSPLINE with tangents times the distance of keys), and the uniform times to sample them at.
+//! Animations: curves per node, evaluated as the format's specification says (3.11 and appendix C: STEP,
+//! LINEAR with slerp, CUBICSPLINE with tangents times the distance of keys), and the uniform times to sample
+//! them at.
 
 use super::document::{AnimationJson, Document};
 use crate::grid::{self, Grid};
@@ -24,8 +25,8 @@ enum How {
     Cubic,
 }
 
-/// Turns from one sample to the next beyond this are divided, in radians: half a turn can go either way, and whoever has two samples
-/// alone takes the shorter one.
+/// Turns from one sample to the next beyond this are divided, in radians: half a turn can go either way, and
+/// whoever has two samples alone takes the shorter one.
 const FAR: f64 = 1.571;
 /// … into turns of at most this.
 const DIVIDED: f64 = 0.786;
@@ -42,7 +43,8 @@ pub(super) struct Curve {
 }
 
 impl Curve {
-    /// The key at or before `time`, and where between it and the next one `time` is: a fraction, 0 at the key.
+    /// The key at or before `time`, and where between it and the next one `time` is: a fraction, 0 at the
+    /// key.
     fn locate(&self, time: f64) -> (usize, f64) {
         let keys = &*self.times;
         let after = keys.partition_point(|k| *k <= time + SAME_TIME);
@@ -216,9 +218,7 @@ pub(super) struct Curves {
 impl Curves {
     /// Those of the transform.
     pub fn of_transform(&self) -> impl Iterator<Item = &Curve> {
-        [&self.translation, &self.rotation, &self.scale]
-            .into_iter()
-            .flatten()
+        [&self.translation, &self.rotation, &self.scale].into_iter().flatten()
     }
 
     /// Whether the transform changes.
@@ -237,9 +237,7 @@ pub(super) struct Animation {
 impl Animation {
     /// All curves.
     fn curves(&self) -> impl Iterator<Item = &Curve> {
-        self.nodes
-            .values()
-            .flat_map(|curves| curves.of_transform().chain(&curves.weights))
+        self.nodes.values().flat_map(|curves| curves.of_transform().chain(&curves.weights))
     }
 
     /// Whether anything changes.
@@ -254,24 +252,17 @@ pub(super) fn read(
     weights_of: impl Fn(usize) -> usize,
     remarks: &mut Vec<Remark>,
 ) -> Result<Vec<Animation>, Error> {
-    let mut loader = Loader {
-        document,
-        times: HashMap::new(),
-        values: HashMap::new(),
-    };
+    let mut loader = Loader { document, times: HashMap::new(), values: HashMap::new() };
     let file = document.path.display().to_string();
     let mut out = Vec::new();
     for (a, json) in document.root.animations.iter().enumerate() {
-        let mut animation = Animation {
-            name: json.name.clone().unwrap_or(format!("animation {a}")),
-            nodes: BTreeMap::new(),
-        };
+        let mut animation =
+            Animation { name: json.name.clone().unwrap_or(format!("animation {a}")), nodes: BTreeMap::new() };
         let (mut other, mut twice, mut zero) = (0, 0, 0);
         for (c, channel) in json.channels.iter().enumerate() {
             let at = format!("animation {a}, channel {c}");
             let path = &*channel.target.path;
-            let (Some(node), "translation" | "rotation" | "scale" | "weights") =
-                (channel.target.node, path)
+            let (Some(node), "translation" | "rotation" | "scale" | "weights") = (channel.target.node, path)
             else {
                 other += 1;
                 continue;
@@ -311,10 +302,7 @@ pub(super) fn read(
             }
         };
         remark(other, "channels move nothing that is taken over");
-        remark(
-            twice,
-            "channels move what another one moves; the first counts",
-        );
+        remark(twice, "channels move what another one moves; the first counts");
         remark(zero, "rotations are all zero; no rotation stands for them");
         out.push(animation);
     }
@@ -358,12 +346,7 @@ impl Loader<'_> {
             return Err(self.document.wrong(what, at));
         }
         let some = !times.is_empty() && width > 0;
-        Ok(some.then_some(Curve {
-            times,
-            values,
-            width,
-            how,
-        }))
+        Ok(some.then_some(Curve { times, values, width, how }))
     }
 
     fn times(&mut self, accessor: usize) -> Result<Arc<Vec<f64>>, Error> {
@@ -402,8 +385,9 @@ impl Loader<'_> {
     }
 }
 
-/// From the first to the last key of `animation`: at the rate that its keys have, or one that they lie on, or else at
-/// `usual` frames per second; at a multiple of it where something turns too far from one sample to the next. The flag says whether all keys are on it. `None` without keys.
+/// From the first to the last key of `animation`: at the rate that its keys have, or one that they lie on, or
+/// else at `usual` frames per second; at a multiple of it where something turns too far from one sample to
+/// the next. The flag says whether all keys are on it. `None` without keys.
 pub(super) fn grid(
     animation: &Animation,
     usual: f64,
@@ -480,18 +464,11 @@ mod tests {
         curve(How::Linear, [zero, quarter, zero]).far_turns(&mut times);
         curve(How::Step, [zero, turned, zero]).far_turns(&mut times);
         assert!(times.is_empty(), "{times:?}");
-        let grid = Grid {
-            start: 0.0,
-            fps: 1.0,
-            samples: 4,
-        };
+        let grid = Grid { start: 0.0, fps: 1.0, samples: 4 };
         let farthest = |how, values| curve(how, values).farthest_turn(&grid);
         assert_eq!(farthest(How::Step, [zero, turned, zero]), 0.0);
         let turn = farthest(How::Linear, [zero, quarter, turned]);
-        assert!(
-            (turn - (std::f64::consts::PI - 0.6094)).abs() < 1e-3,
-            "{turn}"
-        );
+        assert!((turn - (std::f64::consts::PI - 0.6094)).abs() < 1e-3, "{turn}");
         let turn = farthest(How::Linear, [zero, zero, turned]);
         assert!((turn - std::f64::consts::PI).abs() < 1e-3, "{turn}");
     }

@@ -1,4 +1,5 @@
-//! Meshes that move: where morph targets and skins put points and normals, at the samples of what is played and at any time of a clip.
+//! Meshes that move: where morph targets and skins put points and normals, at the samples of what is played
+//! and at any time of a clip.
 
 use super::animation::{Curve, Curves};
 use super::mesh::Shape;
@@ -42,12 +43,7 @@ struct Joints {
 impl Joints {
     fn new(rig: &Arc<Rig>, binding: &Binding<'_>) -> Arc<Joints> {
         let (posing, places) = Posing::new(&rig.tree, binding.nodes);
-        Arc::new(Joints {
-            rig: rig.clone(),
-            posing,
-            places,
-            inverse_bind: binding.inverse_bind.clone(),
-        })
+        Arc::new(Joints { rig: rig.clone(), posing, places, inverse_bind: binding.inverse_bind.clone() })
     }
 
     /// Matrix of each joint at `time`: from the bind space to the world.
@@ -57,9 +53,7 @@ impl Joints {
         let (animation, time) = rig.takes.at(time);
         self.posing.world(&rig.tree, animation, time, &mut world);
         let joints = self.places.iter().zip(&self.inverse_bind);
-        joints
-            .map(|(&place, inverse)| world[place] * *inverse)
-            .collect()
+        joints.map(|(&place, inverse)| world[place] * *inverse).collect()
     }
 }
 
@@ -131,10 +125,7 @@ impl Deformation {
         let moves = (joints.as_ref()).is_some_and(|joints| joints.posing.moves(&rig.takes))
             || rig.takes.change(weights.flat_map(|c| &c.weights));
         let still = || {
-            let sampling = TimeSampling::Uniform {
-                start: 0.0,
-                step: 1.0,
-            };
+            let sampling = TimeSampling::Uniform { start: 0.0, step: 1.0 };
             (sampling, 1)
         };
         let (times, samples) = match moves {
@@ -158,11 +149,7 @@ impl Deformation {
                 let (joint, weight): (Arc<[u16]>, Arc<[f32]>) = (joint.into(), weight.into());
                 let mut bind_positions = Vec::new();
                 shape.positions(&mut bind_positions)?;
-                let pose = Posed {
-                    joints: joints.clone(),
-                    times: times.clone(),
-                    samples,
-                };
+                let pose = Posed { joints: joints.clone(), times: times.clone(), samples };
                 let bind: Arc<[[f32; 3]]> = bind_positions.into();
                 let bound = |joints: Arc<Joints>| Bound {
                     bind: bind.clone(),
@@ -247,10 +234,7 @@ impl Deformation {
             (What::Positions, None) => self.shape.positions(out)?,
             (What::Normals, _) => self.shape.normals(out)?,
         }
-        let mut values: Vec<DVec3> = out
-            .iter()
-            .map(|v| DVec3::from_array(v.map(f64::from)))
-            .collect();
+        let mut values: Vec<DVec3> = out.iter().map(|v| DVec3::from_array(v.map(f64::from))).collect();
         let mut weights = Vec::new();
         self.weights(time, &mut weights);
         self.shape.morph(part, &weights, &mut values)?;
@@ -287,7 +271,8 @@ impl Deformation {
     }
 }
 
-/// What normals are multiplied with: the inverse transpose times the determinant's size, which is there for every matrix.
+/// What normals are multiplied with: the inverse transpose times the determinant's size, which is there for
+/// every matrix.
 fn cofactors(m: &DMat3) -> DMat3 {
     let (x, y, z) = (m.x_axis, m.y_axis, m.z_axis);
     let sign = if m.determinant() < 0.0 { -1.0 } else { 1.0 };

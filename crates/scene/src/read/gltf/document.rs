@@ -90,8 +90,8 @@ pub(super) struct PrimitiveJson {
     pub targets: Vec<Accessors>,
 }
 
-/// Numbers of accessors by the name of what they hold, in the order of names. There may be hundreds of thousands of these with one entry,
-/// for which a tree takes several times as much.
+/// Numbers of accessors by the name of what they hold, in the order of names. There may be hundreds of
+/// thousands of these with one entry, for which a tree takes several times as much.
 #[derive(Default)]
 pub(super) struct Accessors(Vec<(Box<str>, usize)>);
 
@@ -229,10 +229,7 @@ pub(super) struct Document {
 
 enum Buffer {
     /// Part of a file.
-    File {
-        file: Arc<PositionedFile>,
-        start: u64,
-    },
+    File { file: Arc<PositionedFile>, start: u64 },
     /// Out of a data URI.
     Memory(Vec<u8>),
     /// Not to be had, and why.
@@ -303,22 +300,12 @@ impl Document {
             }
             buffers.push(data);
         }
-        Ok(Document {
-            path: path.into(),
-            root,
-            buffers,
-        })
+        Ok(Document { path: path.into(), root, buffers })
     }
 
     /// Fills `out` from `offset` of a buffer on. The caller has checked both against `byteLength`.
     pub fn read(&self, buffer: usize, offset: u64, out: &mut [u8]) -> Result<(), Error> {
-        let wrong = |what: &str| {
-            Err(Error::malformed(
-                &self.path,
-                what,
-                format!("buffer {buffer}"),
-            ))
-        };
+        let wrong = |what: &str| Err(Error::malformed(&self.path, what, format!("buffer {buffer}")));
         match self.buffers.get(buffer) {
             Some(Buffer::File { file, start }) => file.read_exact(start + offset, out),
             Some(Buffer::Memory(bytes)) => {
@@ -362,14 +349,8 @@ fn chunks(file: &PositionedFile) -> Result<(Vec<u8>, Binary), Error> {
     if !head.starts_with(b"glTF") {
         return Ok((read(0, file.length())?, None));
     }
-    let word = |at: usize| {
-        u64::from(u32::from_le_bytes([
-            head[at],
-            head[at + 1],
-            head[at + 2],
-            head[at + 3],
-        ]))
-    };
+    let word =
+        |at: usize| u64::from(u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]));
     let wrong = |what: &str, at: u64| Err(Error::malformed(path, what, format!("byte {at}")));
     if word(4) != 2 {
         let what = format!("binary glTF version {}; only 2 is read", word(4));
@@ -389,9 +370,7 @@ fn chunks(file: &PositionedFile) -> Result<(Vec<u8>, Binary), Error> {
         return Ok((json, None));
     }
     let second = read(at, 8)?;
-    let length = u64::from(u32::from_le_bytes([
-        second[0], second[1], second[2], second[3],
-    ]));
+    let length = u64::from(u32::from_le_bytes([second[0], second[1], second[2], second[3]]));
     if &second[4..] != b"BIN\0" {
         return Ok((json, None));
     }
@@ -417,9 +396,9 @@ fn resource(path: &Path, uri: &str, buffer: usize) -> Result<(Buffer, u64), Erro
     let Some(name) = unescape(uri) else {
         return Err(Error::malformed(path, "a URI that is none", at));
     };
-    let scheme = name.split_once(':').is_some_and(|(scheme, _)| {
-        scheme.len() > 1 && scheme.bytes().all(|b| b.is_ascii_alphanumeric())
-    });
+    let scheme = name
+        .split_once(':')
+        .is_some_and(|(scheme, _)| scheme.len() > 1 && scheme.bytes().all(|b| b.is_ascii_alphanumeric()));
     let inside = (!scheme).then(|| inside(Path::new(&name))).flatten();
     let Some(inside) = inside else {
         let what = format!(
@@ -434,8 +413,9 @@ fn resource(path: &Path, uri: &str, buffer: usize) -> Result<(Buffer, u64), Erro
     Ok((Buffer::File { file, start: 0 }, length))
 }
 
-/// A relative path without `.` and `..`; none where it leads out of the folder that it starts from. A file says what is read with it, and whoever wrote that file
-/// shall not choose among all files of this machine. Links are the folder's own affair: these its owner made.
+/// A relative path without `.` and `..`; none where it leads out of the folder that it starts from. A file
+/// says what is read with it, and whoever wrote that file shall not choose among all files of this machine.
+/// Links are the folder's own affair: these its owner made.
 fn inside(path: &Path) -> Option<PathBuf> {
     let mut out = PathBuf::new();
     for component in path.components() {
@@ -451,11 +431,7 @@ fn inside(path: &Path) -> Option<PathBuf> {
 
 /// The beginning of a name for a message.
 pub(super) fn shown(name: &str) -> String {
-    name.chars()
-        .take(80)
-        .collect::<String>()
-        .escape_debug()
-        .to_string()
+    name.chars().take(80).collect::<String>().escape_debug().to_string()
 }
 
 /// `%20` and the like.
@@ -502,13 +478,9 @@ mod tests {
 
     #[test]
     fn base64_of_every_length() {
-        for (text, bytes) in [
-            ("", &b""[..]),
-            ("TQ==", b"M"),
-            ("TWE=", b"Ma"),
-            ("TWFu", b"Man"),
-            ("TWFuTQ", b"ManM"),
-        ] {
+        for (text, bytes) in
+            [("", &b""[..]), ("TQ==", b"M"), ("TWE=", b"Ma"), ("TWFu", b"Man"), ("TWFuTQ", b"ManM")]
+        {
             assert_eq!(base64(text.as_bytes()).as_deref(), Some(bytes), "{text}");
         }
         assert_eq!(base64(b"T*=="), None);

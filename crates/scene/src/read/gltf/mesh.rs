@@ -1,11 +1,12 @@
-//! Meshes: the primitives of one as faces of one mesh, and its points where morph targets and skins move them.
+//! Meshes: the primitives of one as faces of one mesh, and its points where morph targets and skins move
+//! them.
 
 use super::deform::{Deformation, Moved, Placement, What};
 use super::document::{Document, PrimitiveJson};
 use crate::read::shape;
 use crate::{
-    Attribute, Channel, Error, FaceSet, Identity, Mesh, Numbers, Remark, Scope, Source,
-    TimeSampling, Topology, Winding,
+    Attribute, Channel, Error, FaceSet, Identity, Mesh, Numbers, Remark, Scope, Source, TimeSampling,
+    Topology, Winding,
 };
 use glam::DVec3;
 use std::collections::{BTreeSet, HashMap};
@@ -144,10 +145,7 @@ impl Shape {
                 remarks.push(Remark::new(&name, format!("{count} {what}")));
             }
         };
-        remark(
-            lines,
-            "primitives of points or lines draw no faces and were left out",
-        );
+        remark(lines, "primitives of points or lines draw no faces and were left out");
         remark(empty, "primitives have no positions and were left out");
         // They were for the primitives.
         out.blocks = HashMap::new();
@@ -155,31 +153,21 @@ impl Shape {
             return Ok(None);
         }
         let all = out.primitives.len();
-        let count =
-            |has: &dyn Fn(&Primitive) -> bool| out.primitives.iter().filter(|p| has(p)).count();
+        let count = |has: &dyn Fn(&Primitive) -> bool| out.primitives.iter().filter(|p| has(p)).count();
         let normals = count(&|p| p.normals.is_some());
         out.has_normals = normals == all;
         if normals > 0 && normals < all {
-            remark(
-                all - normals,
-                "primitives have no normals as the others have; all were left out",
-            );
+            remark(all - normals, "primitives have no normals as the others have; all were left out");
         }
         let uvs = out.uvs;
         let short = count(&|p| p.uvs.len() < uvs || p.uvs.contains(&None));
-        remark(
-            short,
-            "primitives lack uvs that others have; they are filled",
-        );
+        remark(short, "primitives lack uvs that others have; they are filled");
         let targets = out.targets;
         if out.primitives.iter().any(|p| p.targets.len() != targets) {
             return Err(document.wrong("primitives of different morph targets", at(0)));
         }
         let own = out.primitives[0].own.iter();
-        for (name, components) in own
-            .map(|o| (o.name.clone(), o.components))
-            .collect::<Vec<_>>()
-        {
+        for (name, components) in own.map(|o| (o.name.clone(), o.components)).collect::<Vec<_>>() {
             let same = |own: &Own| own.name == name && own.components == components;
             if !out.primitives.iter().all(|p| p.own.iter().any(same))
                 || out.integers.len() + out.numbers.len() == MAX_SETS
@@ -226,11 +214,7 @@ impl Shape {
                 let moved = ["POSITION", "NORMAL", "TANGENT"];
                 let names = target.iter().map(|(name, _)| name);
                 let unknown = names.filter(|name| !moved.contains(name));
-                out.extend(
-                    unknown
-                        .take(MAX_NAMED)
-                        .map(|name| format!("{name} of morph targets")),
-                );
+                out.extend(unknown.take(MAX_NAMED).map(|name| format!("{name} of morph targets")));
             }
             if out.len() > MAX_NAMED {
                 break;
@@ -252,12 +236,7 @@ impl Shape {
         self.faces += primitive.faces;
         let limit = |what: &str, asked: usize, allowed: usize| match asked <= allowed {
             true => Ok(()),
-            false => Err(Error::limit(
-                &self.document.path,
-                what,
-                asked as u64,
-                allowed as u64,
-            )),
+            false => Err(Error::limit(&self.document.path, what, asked as u64, allowed as u64)),
         };
         limit("points of one mesh", self.points, MAX_POINTS)?;
         limit("corners of one mesh", self.faces * 3, MAX_CORNERS)?;
@@ -313,11 +292,7 @@ impl Shape {
             match primitive.uvs.get(set).copied().flatten() {
                 // glTF's images have their origin at the top.
                 Some(accessor) => {
-                    out.extend(
-                        self.vectors::<2>(accessor)?
-                            .iter()
-                            .map(|[u, v]| [*u, 1.0 - v]),
-                    );
+                    out.extend(self.vectors::<2>(accessor)?.iter().map(|[u, v]| [*u, 1.0 - v]));
                 }
                 None => out.resize(out.len() + primitive.points, [0.0; 2]),
             }
@@ -421,8 +396,7 @@ impl Shape {
         for primitive in self.owners() {
             for (set, (&j, &w)) in primitive.joints.iter().zip(&primitive.weights).enumerate() {
                 let numbers = self.document.values(j, 4)?.integers::<4>()?;
-                for (i, (numbers, weights)) in numbers.iter().zip(self.vectors::<4>(w)?).enumerate()
-                {
+                for (i, (numbers, weights)) in numbers.iter().zip(self.vectors::<4>(w)?).enumerate() {
                     for c in 0..4 {
                         let at = (first + i) * k + set * 4 + c;
                         let value = weights[c];
@@ -454,30 +428,19 @@ impl Shape {
             }
         }
         if below > 0 {
-            remark(format!(
-                "{below} weights are below zero or no numbers; they count as zero"
-            ));
+            remark(format!("{below} weights are below zero or no numbers; they count as zero"));
         }
         if odd > 0 {
-            remark(format!(
-                "the weights of {odd} points do not sum up to 1; they were divided by their sum"
-            ));
+            remark(format!("the weights of {odd} points do not sum up to 1; they were divided by their sum"));
         }
         if none > 0 {
-            remark(format!(
-                "{none} points are bound to no joint; they stay where they are"
-            ));
+            remark(format!("{none} points are bound to no joint; they stay where they are"));
         }
         Ok((joint, weight))
     }
 
     /// Adds what morph targets of these weights do to positions (0) or normals (1).
-    pub(super) fn morph(
-        &self,
-        what: usize,
-        weights: &[f64],
-        out: &mut [DVec3],
-    ) -> Result<(), Error> {
+    pub(super) fn morph(&self, what: usize, weights: &[f64], out: &mut [DVec3]) -> Result<(), Error> {
         let mut first = 0;
         for primitive in self.owners() {
             for (target, &weight) in primitive.targets.iter().zip(weights) {
@@ -497,20 +460,12 @@ impl Shape {
 /// The error, and in which primitive it came up.
 fn within(error: Error, place: &str) -> Error {
     match error {
-        Error::Malformed { path, what, at } => Error::Malformed {
-            path,
-            what,
-            at: format!("{place}, {at}"),
-        },
+        Error::Malformed { path, what, at } => Error::Malformed { path, what, at: format!("{place}, {at}") },
         other => other,
     }
 }
 
-fn read_primitive(
-    document: &Document,
-    json: &PrimitiveJson,
-    mode: Mode,
-) -> Result<Option<Primitive>, Error> {
+fn read_primitive(document: &Document, json: &PrimitiveJson, mode: Mode) -> Result<Option<Primitive>, Error> {
     let attribute = |name: &str| json.attributes.get(name);
     let Some(positions) = attribute("POSITION") else {
         return Ok(None);
@@ -527,9 +482,7 @@ fn read_primitive(
         }
     };
     let sets = |name: &str| -> Vec<Option<usize>> {
-        let mut all: Vec<_> = (0..MAX_SETS)
-            .map(|set| attribute(&format!("{name}_{set}")))
-            .collect();
+        let mut all: Vec<_> = (0..MAX_SETS).map(|set| attribute(&format!("{name}_{set}"))).collect();
         while all.last() == Some(&None) {
             all.pop();
         }
@@ -538,9 +491,7 @@ fn read_primitive(
         all
     };
     let check = |all: Vec<Option<usize>>, components: usize| -> Result<Vec<Option<usize>>, Error> {
-        all.into_iter()
-            .map(|a| a.map(|a| fits(a, components)).transpose())
-            .collect()
+        all.into_iter().map(|a| a.map(|a| fits(a, components)).transpose()).collect()
     };
     let colour = |accessor: usize| -> Result<(usize, usize), Error> {
         let kind = document.root.accessors.get(accessor).map(|a| &*a.kind);
@@ -548,10 +499,7 @@ fn read_primitive(
         Ok((fits(accessor, components)?, components))
     };
     let (joints, weights) = (sets("JOINTS"), sets("WEIGHTS"));
-    let both = joints
-        .iter()
-        .zip(&weights)
-        .map_while(|(j, w)| Some(((*j)?, (*w)?)));
+    let both = joints.iter().zip(&weights).map_while(|(j, w)| Some(((*j)?, (*w)?)));
     let mut bound = (Vec::new(), Vec::new());
     for (j, w) in both {
         bound.0.push(fits(j, 4)?);
@@ -571,11 +519,7 @@ fn read_primitive(
         if let Some(name) = name.strip_prefix('_')
             && let Ok(accessor) = fits(accessor, components)
         {
-            own.push(Own {
-                name: name.to_owned(),
-                components,
-                accessor,
-            });
+            own.push(Own { name: name.to_owned(), components, accessor });
         }
     }
     let mut targets = Vec::with_capacity(json.targets.len());
@@ -642,14 +586,8 @@ fn still<T: Clone + Send + Sync + 'static>(
     shape: &Arc<Shape>,
     read: impl Fn(&Shape, &mut Vec<T>) -> Result<(), Error> + Send + Sync + 'static,
 ) -> Channel<T> {
-    let sampling = TimeSampling::Uniform {
-        start: 0.0,
-        step: 1.0,
-    };
-    let source = Still {
-        shape: shape.clone(),
-        read: Box::new(read),
-    };
+    let sampling = TimeSampling::Uniform { start: 0.0, step: 1.0 };
+    let source = Still { shape: shape.clone(), read: Box::new(read) };
     Channel::new(Arc::new(sampling), Arc::new(source))
 }
 
@@ -661,12 +599,7 @@ pub(super) fn mesh(
     remarks: &mut Vec<Remark>,
 ) -> Result<Mesh, Error> {
     fn attribute<T>(name: String, values: Channel<T>) -> Attribute<T> {
-        Attribute {
-            name,
-            scope: Scope::Vertex,
-            values,
-            indices: None,
-        }
+        Attribute { name, scope: Scope::Vertex, values, indices: None }
     }
     let (moved, skin) = match placement {
         Some(placement) => {
@@ -690,11 +623,7 @@ pub(super) fn mesh(
     let positions = channel(What::Positions, still(shape, Shape::positions));
     let mut face_sets: Vec<FaceSet> = Vec::new();
     let mut named: Vec<&str> = Vec::new();
-    for name in shape
-        .primitives
-        .iter()
-        .filter_map(|p| p.material.as_deref())
-    {
+    for name in shape.primitives.iter().filter_map(|p| p.material.as_deref()) {
         if !named.contains(&name) {
             named.push(name);
         }
@@ -715,10 +644,7 @@ pub(super) fn mesh(
             }
             Ok(())
         });
-        face_sets.push(FaceSet {
-            name: name.into(),
-            faces,
-        });
+        face_sets.push(FaceSet { name: name.into(), faces });
     }
     Ok(Mesh {
         path: path.into(),
@@ -754,17 +680,12 @@ pub(super) fn mesh(
         face_sets,
         other_attributes: (shape.integers.iter())
             .map(|name| (name.clone(), "whole numbers, vertex".into()))
-            .chain(
-                (shape.numbers.iter())
-                    .map(|(name, n)| (name.clone(), format!("float x{n}, vertex"))),
-            )
+            .chain((shape.numbers.iter()).map(|(name, n)| (name.clone(), format!("float x{n}, vertex"))))
             .collect(),
         integers: (shape.integers.iter())
             .map(|name| {
                 let own = name.clone();
-                let values = still(shape, move |shape: &Shape, out| {
-                    shape.integers(&own, out).map(|_| ())
-                });
+                let values = still(shape, move |shape: &Shape, out| shape.integers(&own, out).map(|_| ()));
                 attribute(name.clone(), values)
             })
             .collect(),
@@ -772,10 +693,7 @@ pub(super) fn mesh(
             .map(|(name, components)| {
                 let own = name.clone();
                 let values = still(shape, move |shape: &Shape, out| shape.numbers(&own, out));
-                Numbers {
-                    components: *components,
-                    attribute: attribute(name.clone(), values),
-                }
+                Numbers { components: *components, attribute: attribute(name.clone(), values) }
             })
             .collect(),
         names: Vec::new(),

@@ -1,15 +1,18 @@
 //! glTF 2.0, text and binary: nodes, meshes with morph targets and skins, animations.
 //!
-//! * Nodes are transforms; a mesh hangs below its node under its own name. Nodes that are joints and carry nothing are in
-//!   skeletons only.
-//! * Skins are skeletons, each animation is a clip of each skeleton that it moves. A file without meshes and skins is one
-//!   skeleton of all its nodes.
-//! * A skinned mesh is in world space, as the format has it: its points are blended at the uniform times of the animation.
-//! * Meshes and nodes follow the animation that was asked for, else the first that moves something, and what that leaves alone the
-//!   first that moves it; or all animations, one after the other, as named ranges. Clips have them all.
-//! * Where a LINEAR rotation turns far from one key to the next, there are samples between: keys alone do not say which way round.
-//! * Node extras `layer`, `bias` and `shell` are a joint's; animation extras `events` are markers, `scalars` scalar tracks.
-//!   Skins with the extra `clip`: false have no clips: their joints are of a mesh alone.
+//! * Nodes are transforms; a mesh hangs below its node under its own name. Nodes that are joints and carry
+//!   nothing are in skeletons only.
+//! * Skins are skeletons, each animation is a clip of each skeleton that it moves. A file without meshes and
+//!   skins is one skeleton of all its nodes.
+//! * A skinned mesh is in world space, as the format has it: its points are blended at the uniform times of
+//!   the animation.
+//! * Meshes and nodes follow the animation that was asked for, else the first that moves something, and what
+//!   that leaves alone the first that moves it; or all animations, one after the other, as named ranges.
+//!   Clips have them all.
+//! * Where a LINEAR rotation turns far from one key to the next, there are samples between: keys alone do not
+//!   say which way round.
+//! * Node extras `layer`, `bias` and `shell` are a joint's; animation extras `events` are markers, `scalars`
+//!   scalar tracks. Skins with the extra `clip`: false have no clips: their joints are of a mesh alone.
 
 mod accessor;
 mod animation;
@@ -22,8 +25,7 @@ mod tree;
 
 use super::{ReadOptions, identity, shape};
 use crate::{
-    Channel, Error, Identity, Mesh, Node, NodeKind, Remark, Scene, Source, TimeSampling, Transform,
-    Unit,
+    Channel, Error, Identity, Mesh, Node, NodeKind, Remark, Scene, Source, TimeSampling, Transform, Unit,
 };
 use animation::{Animation, Curves};
 use deform::{Binding, Placement};
@@ -53,9 +55,7 @@ struct Rig {
 pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), Error> {
     let fps = options.source_fps;
     if !(fps.is_finite() && fps > 0.0) {
-        return Err(Error::misuse(format!(
-            "{fps} frames per second: must be above 0"
-        )));
+        return Err(Error::misuse(format!("{fps} frames per second: must be above 0")));
     }
     let document = Arc::new(Document::open(path)?);
     let mut remarks = Vec::new();
@@ -100,17 +100,9 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), 
         _ => Vec::new(),
     };
     let tree = Arc::new(tree);
-    let rig = Arc::new(Rig {
-        tree: tree.clone(),
-        takes,
-    });
+    let rig = Arc::new(Rig { tree: tree.clone(), takes });
     let alone: Vec<Arc<Rig>> = (of_clip.iter())
-        .map(|&a| {
-            Arc::new(Rig {
-                tree: tree.clone(),
-                takes: Takes::any_time(&animations[a]),
-            })
-        })
+        .map(|&a| Arc::new(Rig { tree: tree.clone(), takes: Takes::any_time(&animations[a]) }))
         .collect();
     let drivers = clips.iter().map(|clip| clip.skeleton).zip(alone).collect();
     let mut builder = Builder {
@@ -136,9 +128,7 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), 
     let (mut scene, mut remarks, sampled) = (builder.scene, builder.remarks, builder.sampled);
     let moved = sampled || scene.nodes.iter().any(|n| n.samples > 1);
     if let (Some(fps), true) = (rig.takes.guessed(), sampled) {
-        let what = format!(
-            "the keys are not at even times; meshes were sampled at {fps} frames per second"
-        );
+        let what = format!("the keys are not at even times; meshes were sampled at {fps} frames per second");
         remarks.push(Remark::new(&file, what));
     }
     if let (true, true, Played::First(first)) = (moved, disputed, played) {
@@ -151,31 +141,19 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), 
         remarks.push(Remark::new(&file, what));
     }
     let lights = (root.extensions_used.iter()).any(|e| e == "KHR_lights_punctual");
-    let left = [
-        (root.cameras.is_empty(), "cameras", "lens values"),
-        (!lights, "lights", "colours and intensities"),
-    ];
+    let left =
+        [(root.cameras.is_empty(), "cameras", "lens values"), (!lights, "lights", "colours and intensities")];
     for (_, whose, what) in left.iter().filter(|(none, _, _)| !none) {
         let what = format!("{whose}: their transforms are kept as nodes, {what} are left out");
         remarks.push(Remark::new(&file, what));
     }
-    for extension in root
-        .extensions_used
-        .iter()
-        .filter(|e| !document::is_known(e))
-    {
-        let what = format!(
-            "what extension {} adds was left out",
-            document::shown(extension)
-        );
+    for extension in root.extensions_used.iter().filter(|e| !document::is_known(e)) {
+        let what = format!("what extension {} adds was left out", document::shown(extension));
         remarks.push(Remark::new(&file, what));
     }
     remarks.extend(extras(&document));
     let asset = &root.asset;
-    for (key, value) in [
-        ("generator", &asset.generator),
-        ("copyright", &asset.copyright),
-    ] {
+    for (key, value) in [("generator", &asset.generator), ("copyright", &asset.copyright)] {
         if let Some(value) = value {
             scene.metadata.push((key.into(), value.clone()));
         }
@@ -210,41 +188,15 @@ fn extras(document: &Document) -> Vec<Remark> {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        let shown: Vec<String> = keys
-            .iter()
-            .take(SHOWN)
-            .map(|key| document::shown(key))
-            .collect();
-        let what = format!(
-            "extras of {count} {whose} are not kept: {}{more}; left out",
-            shown.join(", ")
-        );
+        let shown: Vec<String> = keys.iter().take(SHOWN).map(|key| document::shown(key)).collect();
+        let what = format!("extras of {count} {whose} are not kept: {}{more}; left out", shown.join(", "));
         (count > 0).then(|| Remark::new(document.path.display().to_string(), what))
     };
-    let nodes = of(
-        "nodes",
-        &mut root.nodes.iter().map(|n| &n.extras),
-        &["layer", "bias", "shell"],
-    );
-    let meshes = of(
-        "meshes",
-        &mut root.meshes.iter().map(|m| &m.extras),
-        &["targetNames"],
-    );
-    let skins = of(
-        "skins",
-        &mut root.skins.iter().map(|s| &s.extras),
-        &["clip"],
-    );
-    let animations = of(
-        "animations",
-        &mut root.animations.iter().map(|a| &a.extras),
-        &["events", "scalars"],
-    );
-    [nodes, meshes, skins, animations]
-        .into_iter()
-        .flatten()
-        .collect()
+    let nodes = of("nodes", &mut root.nodes.iter().map(|n| &n.extras), &["layer", "bias", "shell"]);
+    let meshes = of("meshes", &mut root.meshes.iter().map(|m| &m.extras), &["targetNames"]);
+    let skins = of("skins", &mut root.skins.iter().map(|s| &s.extras), &["clip"]);
+    let animations = of("animations", &mut root.animations.iter().map(|a| &a.extras), &["events", "scalars"]);
+    [nodes, meshes, skins, animations].into_iter().flatten().collect()
 }
 
 /// The roots of the scene that is shown.
@@ -281,12 +233,9 @@ enum Played {
     All,
 }
 
-/// The animation that is `wanted` by name or number, else the first in which anything changes: many files begin with a pose.
-fn played(
-    document: &Document,
-    animations: &[Animation],
-    wanted: Option<&str>,
-) -> Result<Played, Error> {
+/// The animation that is `wanted` by name or number, else the first in which anything changes: many files
+/// begin with a pose.
+fn played(document: &Document, animations: &[Animation], wanted: Option<&str>) -> Result<Played, Error> {
     let Some(wanted) = wanted else {
         let moving = animations.iter().position(Animation::moves);
         return Ok(Played::First(moving.unwrap_or(0)));
@@ -302,9 +251,7 @@ fn played(
             _ => format!("there are {}", listed(animations)),
         };
         let path = document.path.display();
-        Error::misuse(format!(
-            "{path}: no animation is called '{wanted}': {there}"
-        ))
+        Error::misuse(format!("{path}: no animation is called '{wanted}': {there}"))
     })
 }
 
@@ -319,7 +266,8 @@ fn listed(animations: &[Animation]) -> String {
     list.join(", ")
 }
 
-/// For each skeleton, and each other node, what moves it; and whether something else would have moved one of them.
+/// For each skeleton, and each other node, what moves it; and whether something else would have moved one of
+/// them.
 fn take(animations: &[Animation], played: Played, skeletons: &Skeletons) -> (Animation, bool) {
     let mut disputed = false;
     let mut out = Animation::default();
@@ -329,9 +277,7 @@ fn take(animations: &[Animation], played: Played, skeletons: &Skeletons) -> (Ani
         Played::Only(only) => (only, 0),
         Played::All => (0, 0),
     };
-    let order = [first]
-        .into_iter()
-        .chain((0..others).filter(|a| *a != first));
+    let order = [first].into_iter().chain((0..others).filter(|a| *a != first));
     for (a, animation) in order.filter_map(|a| Some((a, animations.get(a)?))) {
         for (&node, curves) in &animation.nodes {
             if let Some((s, _)) = skeletons.of_node[node]
@@ -349,10 +295,8 @@ fn take(animations: &[Animation], played: Played, skeletons: &Skeletons) -> (Ani
 
 /// Says which samples are equal, by their numbers.
 fn identity_of(numbers: &[f64]) -> Identity {
-    let bits: Vec<[u32; 2]> = numbers
-        .iter()
-        .map(|v| [(v.to_bits() >> 32) as u32, v.to_bits() as u32])
-        .collect();
+    let bits: Vec<[u32; 2]> =
+        numbers.iter().map(|v| [(v.to_bits() >> 32) as u32, v.to_bits() as u32]).collect();
     identity(&bits)
 }
 
@@ -441,7 +385,8 @@ impl<'a> Builder<'a> {
                 shown[parent] = true;
             }
         }
-        // Nodes whose siblings' names are known: node, name, parent in the scene, whether its world transform is one.
+        // Nodes whose siblings' names are known: node, name, parent in the scene, whether its world transform
+        // is one.
         let mut stack = Vec::new();
         self.siblings(roots, &shown, None, None, false, &mut stack);
         while let Some((node, name, parent, moved)) = stack.pop() {
@@ -462,14 +407,7 @@ impl<'a> Builder<'a> {
                 user_properties: Vec::new(),
             });
             let mesh = root.nodes[node].mesh;
-            let name = self.siblings(
-                &root.nodes[node].children,
-                &shown,
-                mesh,
-                Some(id),
-                moved,
-                &mut stack,
-            );
+            let name = self.siblings(&root.nodes[node].children, &shown, mesh, Some(id), moved, &mut stack);
             if let (Some(mesh), Some(name)) = (mesh, name) {
                 self.mesh(node, mesh, name, id, moved)?;
             }
@@ -490,9 +428,7 @@ impl<'a> Builder<'a> {
         let root = &self.document.root;
         let children: Vec<usize> = children.iter().copied().filter(|&n| shown[n]).collect();
         let mesh_name = mesh.map(|m| root.meshes[m].name.as_deref());
-        let names = mesh_name
-            .into_iter()
-            .chain(children.iter().map(|&n| root.nodes[n].name.as_deref()));
+        let names = mesh_name.into_iter().chain(children.iter().map(|&n| root.nodes[n].name.as_deref()));
         let mut names = shape::node_names(names, "node").into_iter();
         let own = mesh.and_then(|_| names.next());
         let first = stack.len();
@@ -530,16 +466,8 @@ impl<'a> Builder<'a> {
             false => (AT_ONCE, 1),
         };
         let sampling = Arc::new(sampling);
-        let source = Local {
-            rig: self.rig.clone(),
-            node,
-            sampling: sampling.clone(),
-            samples,
-        };
-        Some(Transform {
-            matrix: Channel::new(sampling, Arc::new(source)),
-            inherits: None,
-        })
+        let source = Local { rig: self.rig.clone(), node, sampling: sampling.clone(), samples };
+        Some(Transform { matrix: Channel::new(sampling, Arc::new(source)), inherits: None })
     }
 
     /// Where curves of a node are sampled.
@@ -688,7 +616,4 @@ impl<'a> Builder<'a> {
     }
 }
 
-const AT_ONCE: TimeSampling = TimeSampling::Uniform {
-    start: 0.0,
-    step: 1.0,
-};
+const AT_ONCE: TimeSampling = TimeSampling::Uniform { start: 0.0, step: 1.0 };

@@ -26,8 +26,9 @@ pub(super) struct Skeletons {
 }
 
 impl Skeletons {
-    /// One per skin; skins that share a joint share a skeleton. Nodes between and above joints are joints too, but
-    /// not those above that do nothing; and those below that show nothing, where there is a clip. Without skins, `all` makes one skeleton of all nodes.
+    /// One per skin; skins that share a joint share a skeleton. Nodes between and above joints are joints
+    /// too, but not those above that do nothing; and those below that show nothing, where there is a clip.
+    /// Without skins, `all` makes one skeleton of all nodes.
     pub fn new(
         document: &Document,
         tree: &Tree,
@@ -69,19 +70,10 @@ impl Skeletons {
             }
             of_skin.push(number[root]);
         }
-        let moves = |node: usize| {
-            (animations.iter()).any(|a| a.nodes.get(&node).is_some_and(|c| c.moves()))
-        };
-        let mut out = Skeletons {
-            nodes: Vec::new(),
-            of_skin,
-            of_node: vec![None; n],
-            list: Vec::new(),
-        };
-        let mut groups: Vec<(Option<String>, Vec<usize>)> = firsts
-            .iter()
-            .map(|&s| (skins[s].name.clone(), Vec::new()))
-            .collect();
+        let moves = |node: usize| (animations.iter()).any(|a| a.nodes.get(&node).is_some_and(|c| c.moves()));
+        let mut out = Skeletons { nodes: Vec::new(), of_skin, of_node: vec![None; n], list: Vec::new() };
+        let mut groups: Vec<(Option<String>, Vec<usize>)> =
+            firsts.iter().map(|&s| (skins[s].name.clone(), Vec::new())).collect();
         for (s, skin) in skins.iter().enumerate() {
             groups[out.of_skin[s]].1.extend(&skin.joints);
         }
@@ -103,8 +95,8 @@ impl Skeletons {
                     at = tree.parents[node];
                 }
             }
-            // What hangs below joints and shows nothing (the socket of a weapon, the end of a finger) goes where they go; without a clip of theirs it
-            // is a node as any other.
+            // What hangs below joints and shows nothing (the socket of a weapon, the end of a finger) goes
+            // where they go; without a clip of theirs it is a node as any other.
             if out.has_clips(document, g, &joints, animations) {
                 for &node in &tree.order {
                     let above = tree.parents[node].map_or(0, |p| mark[p]);
@@ -125,12 +117,7 @@ impl Skeletons {
                 }
             }
             if nodes.len() > MAX_JOINTS {
-                return Err(Error::limit(
-                    &document.path,
-                    "joints",
-                    nodes.len() as u64,
-                    MAX_JOINTS as u64,
-                ));
+                return Err(Error::limit(&document.path, "joints", nodes.len() as u64, MAX_JOINTS as u64));
             }
             let stem = document.path.file_stem().unwrap_or_default();
             let name = name.unwrap_or_else(|| stem.to_string_lossy().into_owned());
@@ -157,10 +144,7 @@ impl Skeletons {
                     bias: number("bias"),
                 }
             });
-            out.list.push(Skeleton {
-                name,
-                joints: joints.collect(),
-            });
+            out.list.push(Skeleton { name, joints: joints.collect() });
             out.nodes.push(nodes);
         }
         Ok(out)
@@ -174,14 +158,9 @@ impl Skeletons {
         !own.clone().all(told) || own.next().is_none()
     }
 
-    /// Whether some animation moves one of these joints, or weights of a mesh that hangs on them, so that there is a clip of the skeleton.
-    fn has_clips(
-        &self,
-        document: &Document,
-        s: usize,
-        joints: &[usize],
-        animations: &[Animation],
-    ) -> bool {
+    /// Whether some animation moves one of these joints, or weights of a mesh that hangs on them, so that
+    /// there is a clip of the skeleton.
+    fn has_clips(&self, document: &Document, s: usize, joints: &[usize], animations: &[Animation]) -> bool {
         let moves = |animation: &Animation| {
             let joints = joints.iter().filter_map(|j| animation.nodes.get(j));
             let mut moved = joints.map(|curves| curves.of_transform().next().is_some());
@@ -194,7 +173,8 @@ impl Skeletons {
         self.may_have_clips(document, s) && animations.iter().any(moves)
     }
 
-    /// A clip for each animation and each skeleton that it moves, and the number of the animation for each clip.
+    /// A clip for each animation and each skeleton that it moves, and the number of the animation for each
+    /// clip.
     pub fn clips(
         &self,
         document: &Document,
@@ -204,9 +184,7 @@ impl Skeletons {
         remarks: &mut Vec<Remark>,
     ) -> Result<(Vec<Clip>, Vec<usize>), Error> {
         let (mut clips, mut of) = (Vec::new(), Vec::new());
-        let with_clips: Vec<bool> = (0..self.nodes.len())
-            .map(|s| self.may_have_clips(document, s))
-            .collect();
+        let with_clips: Vec<bool> = (0..self.nodes.len()).map(|s| self.may_have_clips(document, s)).collect();
         let counted = with_clips.iter().filter(|c| **c).count();
         let mut left = MAX_VALUES;
         for (a, animation) in animations.iter().enumerate() {
@@ -216,16 +194,14 @@ impl Skeletons {
             let mut used = false;
             for (s, nodes) in self.nodes.iter().enumerate() {
                 let curves = |node: &usize| animation.nodes.get(node);
-                let moved =
-                    |node: &&usize| curves(node).is_some_and(|c| c.of_transform().next().is_some());
+                let moved = |node: &&usize| curves(node).is_some_and(|c| c.of_transform().next().is_some());
                 // Faces are animated by weights alone.
                 let weighs = |(node, curves): (&usize, &animation::Curves)| {
                     let skin = document.root.nodes[*node].skin;
                     let own = skin.and_then(|skin| self.of_skin.get(skin)) == Some(&s);
                     own && curves.weights.is_some()
                 };
-                let own =
-                    nodes.iter().any(|node| moved(&node)) || animation.nodes.iter().any(weighs);
+                let own = nodes.iter().any(|node| moved(&node)) || animation.nodes.iter().any(weighs);
                 if !with_clips[s] || !own {
                     continue;
                 }
@@ -250,10 +226,7 @@ impl Skeletons {
                     start: grid.start,
                     fps: grid.fps,
                     samples: grid.samples,
-                    tracks: nodes
-                        .iter()
-                        .map(|&node| track(tree, node, animation, &grid))
-                        .collect(),
+                    tracks: nodes.iter().map(|&node| track(tree, node, animation, &grid)).collect(),
                     scalars: Vec::new(),
                     markers: Vec::new(),
                 };
@@ -329,9 +302,7 @@ fn weight(curve: &Curve, i: usize, grid: &Grid) -> SubTrack<DVec4> {
 /// For each node whether it or something below it shows a mesh or is a joint.
 fn carries(document: &Document, tree: &Tree, owner: &[Option<usize>]) -> Vec<bool> {
     let nodes = document.root.nodes.iter().zip(owner);
-    let mut carries: Vec<bool> = nodes
-        .map(|(node, owner)| node.mesh.is_some() || owner.is_some())
-        .collect();
+    let mut carries: Vec<bool> = nodes.map(|(node, owner)| node.mesh.is_some() || owner.is_some()).collect();
     for &node in tree.order.iter().rev() {
         if let (true, Some(parent)) = (carries[node], tree.parents[node]) {
             carries[parent] = true;
@@ -376,7 +347,8 @@ fn track(tree: &Tree, node: usize, animation: &Animation, grid: &Grid) -> Track 
     out
 }
 
-/// Extras `scalars`: `[{"name": …, "components": 1 … 4, "values": [components × samples numbers, or components]}]`.
+/// Extras `scalars`:
+/// `[{"name": …, "components": 1 … 4, "values": [components × samples numbers, or components]}]`.
 fn scalars(extras: &Value, clip: &mut Clip, remarks: &mut Vec<Remark>) {
     let Some(list) = extras.get("scalars").and_then(Value::as_array) else {
         return;
@@ -424,10 +396,7 @@ fn markers(extras: &Value, clip: &mut Clip, remarks: &mut Vec<Remark>) {
         let name = entry.get("name").and_then(Value::as_str);
         let time = entry.get("time").and_then(Value::as_f64);
         match (name, time) {
-            (Some(name), Some(time)) => clip.markers.push(Marker {
-                name: name.into(),
-                time,
-            }),
+            (Some(name), Some(time)) => clip.markers.push(Marker { name: name.into(), time }),
             _ => {
                 let what = "an event in its extras has no name or time and was left out";
                 remarks.push(Remark::new(&clip.name, what));

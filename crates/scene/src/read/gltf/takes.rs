@@ -1,7 +1,8 @@
 //! What is played: one animation from beginning to end, or all of them one after the other on one timeline.
 //!
-//! All of them: each begins one frame after the last frame of the one before, the first at 0. Within its time nothing of the others counts: what it does not
-//! move is at rest, as the format has it. In the frame between two of them there is nothing, so nothing is interpolated there.
+//! All of them: each begins one frame after the last frame of the one before, the first at 0. Within its time
+//! nothing of the others counts: what it does not move is at rest, as the format has it. In the frame between
+//! two of them there is nothing, so nothing is interpolated there.
 
 use super::animation::{self, Animation, Curve, Curves};
 use super::document::Document;
@@ -19,7 +20,8 @@ struct Take {
 }
 
 impl Take {
-    /// Time of a sample of its uniform times on the timeline, which has the same rate all over if `fps` says so.
+    /// Time of a sample of its uniform times on the timeline, which has the same rate all over if `fps` says
+    /// so.
     fn time(&self, grid: &Grid, i: usize, fps: Option<f64>) -> f64 {
         match (self.placed, fps) {
             (None, _) => grid.time(i),
@@ -59,11 +61,7 @@ impl Takes {
         Ok(Takes {
             fps: grid.map(|(grid, _)| grid.fps),
             samples: grid.map_or(1, |(grid, _)| grid.samples),
-            list: vec![Take {
-                animation,
-                grid,
-                placed: None,
-            }],
+            list: vec![Take { animation, grid, placed: None }],
         })
     }
 
@@ -72,20 +70,12 @@ impl Takes {
         Takes {
             fps: None,
             samples: 1,
-            list: vec![Take {
-                animation: animation.clone(),
-                grid: None,
-                placed: None,
-            }],
+            list: vec![Take { animation: animation.clone(), grid: None, placed: None }],
         }
     }
 
     /// One after the other, as far as they have keys; `None` where none has.
-    pub fn all(
-        animations: &[Animation],
-        usual: f64,
-        document: &Document,
-    ) -> Result<Option<Takes>, Error> {
+    pub fn all(animations: &[Animation], usual: f64, document: &Document) -> Result<Option<Takes>, Error> {
         let mut list = Vec::new();
         let mut rates = Vec::new();
         let (mut frames, mut start) = (0usize, 0.0);
@@ -119,11 +109,7 @@ impl Takes {
                 take.placed = take.placed.map(|(first, _)| (first, first as f64 / fps));
             }
         }
-        Ok(Some(Takes {
-            list,
-            fps,
-            samples: frames,
-        }))
+        Ok(Some(Takes { list, fps, samples: frames }))
     }
 
     /// What counts at a time, and when that is in its own time.
@@ -149,7 +135,8 @@ impl Takes {
         takes.filter_map(move |take| take.animation.nodes.get(&node))
     }
 
-    /// Whether some of a node's curves may give more than one value: of several animations each may be still, but not as the others.
+    /// Whether some of a node's curves may give more than one value: of several animations each may be still,
+    /// but not as the others.
     pub fn change<'a>(&'a self, mut curves: impl Iterator<Item = &'a Curve>) -> bool {
         match self.list.len() {
             1 => curves.any(|curve| !curve.is_constant()),
@@ -182,17 +169,12 @@ impl Takes {
 
     /// All uniform times; none without keys.
     pub fn sampling(&self) -> Option<(TimeSampling, usize)> {
-        if let ([Take { placed: None, .. }], Some((grid, _))) = (&self.list[..], self.list[0].grid)
-        {
+        if let ([Take { placed: None, .. }], Some((grid, _))) = (&self.list[..], self.list[0].grid) {
             return Some((grid.sampling(), grid.samples));
         }
-        let uniform = |fps: f64| TimeSampling::Uniform {
-            start: 0.0,
-            step: 1.0 / fps,
-        };
-        let listed = || TimeSampling::Acyclic {
-            times: self.list.iter().flat_map(|take| self.grid(take)).collect(),
-        };
+        let uniform = |fps: f64| TimeSampling::Uniform { start: 0.0, step: 1.0 / fps };
+        let listed =
+            || TimeSampling::Acyclic { times: self.list.iter().flat_map(|take| self.grid(take)).collect() };
         self.list[0].grid?;
         Some((self.fps.map_or_else(listed, uniform), self.samples))
     }
@@ -204,13 +186,11 @@ impl Takes {
         })
     }
 
-    /// Where curves of a node are sampled: at their keys where lines between them say everything, with what was before a step right before it; else
-    /// at the uniform times, and the keys beside them; of several animations at the first and the last frame of each, too. The flag says whether uniform times were needed.
-    pub fn times<'a>(
-        &'a self,
-        node: usize,
-        part: fn(&'a Curves) -> Vec<&'a Curve>,
-    ) -> (Vec<f64>, bool) {
+    /// Where curves of a node are sampled: at their keys where lines between them say everything, with what
+    /// was before a step right before it; else at the uniform times, and the keys beside them; of several
+    /// animations at the first and the last frame of each, too. The flag says whether uniform times were
+    /// needed.
+    pub fn times<'a>(&'a self, node: usize, part: fn(&'a Curves) -> Vec<&'a Curve>) -> (Vec<f64>, bool) {
         let (mut times, mut sampled) = (Vec::new(), false);
         for take in &self.list {
             let curves = take.animation.nodes.get(&node).map_or(Vec::new(), part);
@@ -226,8 +206,7 @@ impl Takes {
             if let Some((grid, _)) = take.grid {
                 // Keys are of 32 bits; those that mean a time of the grid are that.
                 for time in &mut own {
-                    let near =
-                        grid.time(((*time - grid.start) * grid.fps).round().max(0.0) as usize);
+                    let near = grid.time(((*time - grid.start) * grid.fps).round().max(0.0) as usize);
                     if (*time - near).abs() <= 2.0 * SAME_TIME {
                         *time = near;
                     }

@@ -75,10 +75,7 @@ impl Tree {
                     }
                     match trs::plain(&matrix) {
                         Some(qvv) => Rest { qvv, matrix: None },
-                        None => Rest {
-                            qvv: trs::nearest_plain(&matrix),
-                            matrix: Some(matrix),
-                        },
+                        None => Rest { qvv: trs::nearest_plain(&matrix), matrix: Some(matrix) },
                     }
                 }
             });
@@ -87,11 +84,7 @@ impl Tree {
             let what = format!("{zero} rotations are all zero; no rotation stands for them");
             remarks.push(Remark::new(document.path.display().to_string(), what));
         }
-        Ok(Tree {
-            parents,
-            order,
-            rest,
-        })
+        Ok(Tree { parents, order, rest })
     }
 
     /// The local transform where nothing moves the node; the nearest one without shear.

@@ -60,9 +60,7 @@ impl Type {
             (Type::I32, [a, b, c, d, ..]) => f64::from(i32::from_le_bytes([*a, *b, *c, *d])),
             (Type::U32, [a, b, c, d, ..]) => f64::from(u32::from_le_bytes([*a, *b, *c, *d])),
             (Type::F32, [a, b, c, d, ..]) => f64::from(f32::from_le_bytes([*a, *b, *c, *d])),
-            (Type::F64, [a, b, c, d, e, f, g, h]) => {
-                f64::from_le_bytes([*a, *b, *c, *d, *e, *f, *g, *h])
-            }
+            (Type::F64, [a, b, c, d, e, f, g, h]) => f64::from_le_bytes([*a, *b, *c, *d, *e, *f, *g, *h]),
             _ => 0.0,
         }
     }
@@ -119,11 +117,7 @@ impl Element {
     /// Fewest bytes of a row.
     pub(super) fn least(&self, text: bool) -> u64 {
         let size = |p: &Property| {
-            if text {
-                2
-            } else {
-                p.list.unwrap_or(p.kind).size() as u64
-            }
+            if text { 2 } else { p.list.unwrap_or(p.kind).size() as u64 }
         };
         self.properties.iter().map(size).sum()
     }
@@ -139,10 +133,7 @@ pub(super) enum Encoding {
     Big,
 }
 
-pub(super) fn header<R: Read>(
-    lines: &mut Lines<R>,
-    path: &Path,
-) -> Result<(Encoding, Vec<Element>), Error> {
+pub(super) fn header<R: Read>(lines: &mut Lines<R>, path: &Path) -> Result<(Encoding, Vec<Element>), Error> {
     let mut encoding = None;
     let mut elements: Vec<Element> = Vec::new();
     let mut properties = 0;
@@ -179,27 +170,17 @@ pub(super) fn header<R: Read>(
                     Some(name) => (Kind::Other, Some(named(name))),
                     None => return Err(bad("an element without a name".into())),
                 };
-                let count = words
-                    .next()
-                    .and_then(number::integer)
-                    .filter(|(_, rest)| rest.is_empty());
+                let count = words.next().and_then(number::integer).filter(|(_, rest)| rest.is_empty());
                 let count = count
                     .and_then(|(n, _)| u64::try_from(n).ok())
                     .ok_or_else(|| bad(format!("'{}'", shown())))?;
-                elements.push(Element {
-                    kind,
-                    skipped,
-                    count,
-                    properties: Vec::new(),
-                });
+                elements.push(Element { kind, skipped, count, properties: Vec::new() });
                 properties += 1;
             }
             Some(b"property") => {
-                let element = elements
-                    .last_mut()
-                    .ok_or_else(|| bad("a property before any element".into()))?;
-                let property =
-                    property(words, element.kind).ok_or_else(|| bad(format!("'{}'", shown())))?;
+                let element =
+                    elements.last_mut().ok_or_else(|| bad("a property before any element".into()))?;
+                let property = property(words, element.kind).ok_or_else(|| bad(format!("'{}'", shown())))?;
                 element.properties.push(property);
                 properties += 1;
             }
@@ -208,21 +189,12 @@ pub(super) fn header<R: Read>(
             _ => {}
         }
         if properties > MAX_PROPERTIES {
-            return Err(Error::limit(
-                path,
-                "properties",
-                properties as u64,
-                MAX_PROPERTIES as u64,
-            ));
+            return Err(Error::limit(path, "properties", properties as u64, MAX_PROPERTIES as u64));
         }
     }
     match encoding {
         Some(encoding) => Ok((encoding, elements)),
-        None => Err(Error::malformed(
-            path,
-            "the header names no format",
-            "header",
-        )),
+        None => Err(Error::malformed(path, "the header names no format", "header")),
     }
 }
 
@@ -266,10 +238,5 @@ fn property(mut words: Words<'_>, element: Kind) -> Option<Property> {
         (Kind::Face, false, _) => colour().unwrap_or(Use::Skip),
         _ => Use::Skip,
     };
-    Some(Property {
-        list,
-        kind,
-        role,
-        skipped: (role == Use::Skip).then(|| named(name)),
-    })
+    Some(Property { list, kind, role, skipped: (role == Use::Skip).then(|| named(name)) })
 }

@@ -84,19 +84,14 @@ fn print(shape: &Shape) -> Print {
         normals: print_values(&shape.normals),
         uvs: print_values(&shape.uvs),
         colours: print_values(&shape.colours),
-        face_sets: shape
-            .face_sets
-            .iter()
-            .map(|(n, f)| (n.clone(), shape::identity(f)))
-            .collect(),
+        face_sets: shape.face_sets.iter().map(|(n, f)| (n.clone(), shape::identity(f))).collect(),
     }
 }
 
 fn bytes_of(shape: &Shape) -> usize {
     fn values<T>(v: &Option<Values<T>>) -> usize {
-        v.as_ref().map_or(0, |v| {
-            v.values.len() * size_of::<T>() + v.indices.as_ref().map_or(0, |i| i.len() * 4)
-        })
+        v.as_ref()
+            .map_or(0, |v| v.values.len() * size_of::<T>() + v.indices.as_ref().map_or(0, |i| i.len() * 4))
     }
     let sets: usize = shape.face_sets.iter().map(|s| s.1.len() * 4).sum();
     let faces = (shape.face_counts.len() + shape.face_indices.len()) * 4;
@@ -110,10 +105,7 @@ fn bytes_of(shape: &Shape) -> usize {
 
 /// Reads all files once, as many at a time as there are processors. The error is that of the first bad file.
 pub(super) fn scan(kind: Kind, paths: &[PathBuf]) -> Result<Vec<Scan>, Error> {
-    let threads = std::thread::available_parallelism()
-        .map_or(1, |n| n.get())
-        .min(8)
-        .min(paths.len());
+    let threads = std::thread::available_parallelism().map_or(1, |n| n.get()).min(8).min(paths.len());
     let (next, failed) = (AtomicUsize::new(0), AtomicUsize::new(usize::MAX));
     let done: Mutex<Vec<(usize, Result<Scan, Error>)>> = Mutex::default();
     let work = || loop {
@@ -164,31 +156,16 @@ type Slot = Mutex<Option<Arc<Vec<Shape>>>>;
 
 impl Files {
     /// `largest`: memory that the largest file takes when parsed.
-    pub(super) fn new(
-        kind: Kind,
-        paths: Vec<PathBuf>,
-        stamps: Vec<Stamp>,
-        largest: usize,
-    ) -> Files {
+    pub(super) fn new(kind: Kind, paths: Vec<PathBuf>, stamps: Vec<Stamp>, largest: usize) -> Files {
         let capacity = (CACHE_BYTES / largest.max(1)).clamp(LEAST_FILES, MOST_FILES);
-        Files {
-            kind,
-            paths,
-            stamps,
-            capacity,
-            cache: Mutex::default(),
-        }
+        Files { kind, paths, stamps, capacity, cache: Mutex::default() }
     }
 
     /// The shapes of a file.
     pub(super) fn get(&self, file: usize) -> Result<Arc<Vec<Shape>>, Error> {
         let slot = {
             let mut cache = lock(&self.cache);
-            let slot = match cache
-                .iter()
-                .position(|c| c.0 == file)
-                .and_then(|i| cache.remove(i))
-            {
+            let slot = match cache.iter().position(|c| c.0 == file).and_then(|i| cache.remove(i)) {
                 Some((_, slot)) => slot,
                 None => Arc::default(),
             };

@@ -16,43 +16,27 @@ impl Pattern {
     pub(super) fn parse(path: &Path) -> Option<Pattern> {
         let name = path.file_name()?.as_encoded_bytes();
         let split = |start: usize, stop: usize, width| {
-            Some(Pattern {
-                before: name[..start].into(),
-                after: name[stop..].into(),
-                width,
-            })
+            Some(Pattern { before: name[..start].into(), after: name[stop..].into(), width })
         };
         if let Some(last) = name.iter().rposition(|&b| b == b'#') {
-            let start = name[..last]
-                .iter()
-                .rposition(|&b| b != b'#')
-                .map_or(0, |i| i + 1);
+            let start = name[..last].iter().rposition(|&b| b != b'#').map_or(0, |i| i + 1);
             // A single one stands for any number of digits, as many programs have it.
             let width = last + 1 - start;
             return split(start, last + 1, if width == 1 { 0 } else { width });
         }
         let start = name.iter().rposition(|&b| b == b'%')?;
-        let digits = name[start + 1..]
-            .iter()
-            .take_while(|b| b.is_ascii_digit())
-            .count();
+        let digits = name[start + 1..].iter().take_while(|b| b.is_ascii_digit()).count();
         if name.get(start + 1 + digits) != Some(&b'd') {
             return None;
         }
         let width = std::str::from_utf8(&name[start + 1..start + 1 + digits]).ok()?;
-        let width = if width.is_empty() {
-            0
-        } else {
-            width.parse().ok()?
-        };
+        let width = if width.is_empty() { 0 } else { width.parse().ok()? };
         split(start, start + digits + 2, width)
     }
 
     /// The number in `name`, if it fits: padded to the width, and longer only where it must be.
     pub(super) fn number(&self, name: &[u8]) -> Option<u64> {
-        let digits = name
-            .strip_prefix(self.before.as_slice())?
-            .strip_suffix(self.after.as_slice())?;
+        let digits = name.strip_prefix(self.before.as_slice())?.strip_suffix(self.after.as_slice())?;
         let fits = match self.width {
             0 => !digits.is_empty(),
             width => digits.len() == width || (digits.len() > width && digits[0] != b'0'),
@@ -60,27 +44,19 @@ impl Pattern {
         if !fits || !digits.iter().all(u8::is_ascii_digit) {
             return None;
         }
-        std::str::from_utf8(digits)
-            .ok()?
-            .parse()
-            .ok()
-            .filter(|n| *n < 1 << 53)
+        std::str::from_utf8(digits).ok()?.parse().ok().filter(|n| *n < 1 << 53)
     }
 
     pub(super) fn kind(&self, path: &Path) -> Result<Kind, Error> {
         let ends = |e: &[u8]| {
-            self.after.len() >= e.len()
-                && self.after[self.after.len() - e.len()..].eq_ignore_ascii_case(e)
+            self.after.len() >= e.len() && self.after[self.after.len() - e.len()..].eq_ignore_ascii_case(e)
         };
         if ends(b".obj") {
             Ok(Kind::Obj)
         } else if ends(b".ply") {
             Ok(Kind::Ply)
         } else {
-            Err(Error::unsupported(
-                path,
-                "sequences of files other than .obj and .ply",
-            ))
+            Err(Error::unsupported(path, "sequences of files other than .obj and .ply"))
         }
     }
 
@@ -119,10 +95,6 @@ impl Pattern {
     pub(super) fn name(&self) -> String {
         let name = String::from_utf8_lossy(&self.before);
         let name = name.trim_end_matches(['.', '_', '-', ' ']);
-        if name.is_empty() {
-            "mesh".into()
-        } else {
-            name.into()
-        }
+        if name.is_empty() { "mesh".into() } else { name.into() }
     }
 }

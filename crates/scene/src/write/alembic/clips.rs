@@ -40,10 +40,7 @@ impl<'a> Plan<'a> {
     }
 
     fn clip(&mut self, clip: &'a Clip, skeleton: &Skeleton, top: usize) {
-        let times = TimeSampling::Uniform {
-            start: clip.start,
-            step: 1.0 / clip.fps,
-        };
+        let times = TimeSampling::Uniform { start: clip.start, step: 1.0 / clip.fps };
         let mut places = Vec::with_capacity(skeleton.joints.len());
         for (joint, track) in skeleton.joints.iter().zip(&clip.tracks) {
             let moments = moments(track, clip);
@@ -53,8 +50,7 @@ impl<'a> Plan<'a> {
                 _ if samples == clip.samples => self.samplings.index(&times, samples),
                 _ => {
                     let times = moments.iter().map(|moment| moment.time(clip)).collect();
-                    self.samplings
-                        .index(&TimeSampling::Acyclic { times }, samples)
+                    self.samplings.index(&TimeSampling::Acyclic { times }, samples)
                 }
             };
             let inherits = Leaf {
@@ -78,8 +74,8 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// A sample as it is written: one of the clip's, or what was right before it where something is held until then, since between samples of an archive
-/// there are lines.
+/// A sample as it is written: one of the clip's, or what was right before it where something is held until
+/// then, since between samples of an archive there are lines.
 #[derive(Clone, Copy)]
 enum Moment {
     At(usize),
@@ -125,15 +121,12 @@ fn moments(track: &Track, clip: &Clip) -> Vec<Moment> {
     fn steps<T: Copy + PartialEq>(values: &SubTrack<T>, i: usize) -> bool {
         values.is_held() && values.at(i) != values.at(i - 1)
     }
-    let still = track.rotation.is_constant()
-        && track.translation.is_constant()
-        && track.scale.is_constant();
+    let still = track.rotation.is_constant() && track.translation.is_constant() && track.scale.is_constant();
     let mut out = vec![Moment::At(0)];
     // At rates at which there is no room for it, lines are as good.
     let room = BEFORE_STEP * clip.fps < 0.25;
     for i in 1..if still { 1 } else { clip.samples } {
-        let held =
-            steps(&track.rotation, i) || steps(&track.translation, i) || steps(&track.scale, i);
+        let held = steps(&track.rotation, i) || steps(&track.translation, i) || steps(&track.scale, i);
         if held && room {
             out.push(Moment::Before(i));
         }

@@ -11,17 +11,8 @@ use std::collections::HashSet;
 use std::rc::Rc;
 
 /// Adds `mesh` as a child of `parent`, its face sets below it.
-pub(super) fn add_mesh<'a>(
-    plan: &mut Plan<'a>,
-    mesh: &'a Mesh,
-    parent: usize,
-    name: &str,
-) -> usize {
-    let schema = if mesh.is_subd {
-        "AbcGeom_SubD_v1"
-    } else {
-        "AbcGeom_PolyMesh_v1"
-    };
+pub(super) fn add_mesh<'a>(plan: &mut Plan<'a>, mesh: &'a Mesh, parent: usize, name: &str) -> usize {
+    let schema = if mesh.is_subd { "AbcGeom_SubD_v1" } else { "AbcGeom_PolyMesh_v1" };
     let object = plan.add_object(parent, name, &title(schema, ".geom"));
     let faces = Rc::new(Faces {
         counts: &mesh.face_counts,
@@ -29,39 +20,21 @@ pub(super) fn add_mesh<'a>(
         current: RefCell::default(),
     });
     let mut geom = positions(plan, mesh);
-    geom.push(required(
-        plan,
-        ".faceIndices",
-        "",
-        &mesh.face_indices,
-        Some(faces.clone()),
-    ));
+    geom.push(required(plan, ".faceIndices", "", &mesh.face_indices, Some(faces.clone())));
     geom.push(required(plan, ".faceCounts", "", &mesh.face_counts, None));
     let mut others = Vec::new();
     let mut names = HashSet::new();
     for (number, uv) in mesh.uvs.iter().enumerate() {
         match number {
             0 => geom.extend(attribute(plan, uv, "uv", ("vector", 2), &faces)),
-            _ => others.extend(attribute(
-                plan,
-                uv,
-                &free(&mut names, &uv.name),
-                ("vector", 2),
-                &faces,
-            )),
+            _ => others.extend(attribute(plan, uv, &free(&mut names, &uv.name), ("vector", 2), &faces)),
         }
     }
     if let Some(normals) = &mesh.normals {
         geom.extend(attribute(plan, normals, "N", ("normal", 3), &faces));
     }
     if let Some(velocities) = mesh.velocities.as_ref().filter(|v| !v.is_empty()) {
-        geom.push(array(
-            plan,
-            ".velocities",
-            "interpretation=vector",
-            velocities,
-            None,
-        ));
+        geom.push(array(plan, ".velocities", "interpretation=vector", velocities, None));
     }
     for colours in &mesh.colours {
         let name = free(&mut names, &colours.name);
@@ -148,16 +121,10 @@ fn positions<'a>(plan: &mut Plan<'a>, mesh: &'a Mesh) -> Vec<Property> {
         found.set(b);
         Ok(())
     });
-    let bounds = plan.channel(
-        ".selfBnds",
-        BOX,
-        channel,
-        (true, Pod::F64, 6),
-        move |_, out| {
-            out.extend(bounds.get().iter().flat_map(|v| v.to_le_bytes()));
-            Ok(())
-        },
-    );
+    let bounds = plan.channel(".selfBnds", BOX, channel, (true, Pod::F64, 6), move |_, out| {
+        out.extend(bounds.get().iter().flat_map(|v| v.to_le_bytes()));
+        Ok(())
+    });
     vec![bounds, p]
 }
 
@@ -229,21 +196,15 @@ fn narrow<'a, T: Element>(
     // The same values in other faces are other values when those are reversed.
     let by_faces = faces.clone();
     let mut values = Vec::new();
-    let mut property = plan.channel(
-        name,
-        meta,
-        channel,
-        (false, T::POD, extent),
-        move |i, out| {
-            channel.read(i, &mut values)?;
-            if let Some(faces) = &faces {
-                faces.reverse(&mut values, channel.time(i))?;
-            }
-            out.reserve(values.len() * 4 * extent);
-            values.iter().for_each(|v| v.put(extent, out));
-            Ok(())
-        },
-    );
+    let mut property = plan.channel(name, meta, channel, (false, T::POD, extent), move |i, out| {
+        channel.read(i, &mut values)?;
+        if let Some(faces) = &faces {
+            faces.reverse(&mut values, channel.time(i))?;
+        }
+        out.reserve(values.len() * 4 * extent);
+        values.iter().for_each(|v| v.put(extent, out));
+        Ok(())
+    });
     if let (Some(faces), Content::Leaf(index)) = (by_faces, &mut property.content) {
         let leaf: &mut Leaf<'a> = &mut plan.leaves[*index];
         leaf.same = Box::new(move |i| {
@@ -254,7 +215,8 @@ fn narrow<'a, T: Element>(
     property
 }
 
-/// A geometry parameter of the first `components` numbers: plain, or a compound of palette and indices. None where it has no samples.
+/// A geometry parameter of the first `components` numbers: plain, or a compound of palette and indices. None
+/// where it has no samples.
 fn attribute<'a, const N: usize>(
     plan: &mut Plan<'a>,
     attribute: &'a Attribute<[f32; N]>,
@@ -281,14 +243,7 @@ fn attribute<'a, const N: usize>(
         return None;
     }
     let Some(indices) = attribute.indices.as_ref().filter(|i| !i.is_empty()) else {
-        return Some(narrow(
-            plan,
-            name,
-            &meta,
-            &attribute.values,
-            corners,
-            components,
-        ));
+        return Some(narrow(plan, name, &meta, &attribute.values, corners, components));
     };
     let both = match attribute.values.len() == indices.len() {
         true => distinct(plan, &attribute.values, indices, &meta, components, corners),
@@ -297,11 +252,7 @@ fn attribute<'a, const N: usize>(
             array(plan, ".indices", "", indices, corners),
         ],
     };
-    Some(Property {
-        name: name.into(),
-        meta,
-        content: Content::Compound(both),
-    })
+    Some(Property { name: name.into(), meta, content: Content::Compound(both) })
 }
 
 /// A palette at one sample without what is in it twice, and indices into that.
@@ -357,13 +308,8 @@ fn distinct<'a, const N: usize>(
     components: usize,
     faces: Option<Rc<Faces<'a>>>,
 ) -> Vec<Property> {
-    let palette = Rc::new(RefCell::new(Palette {
-        values,
-        indices,
-        held: None,
-        list: Vec::new(),
-        of: Vec::new(),
-    }));
+    let palette =
+        Rc::new(RefCell::new(Palette { values, indices, held: None, list: Vec::new(), of: Vec::new() }));
     let faces = faces.filter(|f| f.reverse);
     let form = (false, Pod::F32, components);
     let (of_values, same_values) = (palette.clone(), palette.clone());

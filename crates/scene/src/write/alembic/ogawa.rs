@@ -1,5 +1,5 @@
-//! The container Ogawa, written front to back: blocks of data and groups that refer to them, children before parents.
-//! Only its first 16 bytes are written last, so a file whose writer died does not open.
+//! The container Ogawa, written front to back: blocks of data and groups that refer to them, children before
+//! parents. Only its first 16 bytes are written last, so a file whose writer died does not open.
 //!
 //! ```text
 //! "Ogawa"  FF when complete  00 01  u64 position of the root group
@@ -33,10 +33,7 @@ pub(super) struct Ogawa {
 impl Ogawa {
     pub fn create(target: &Path) -> Result<Ogawa, Error> {
         let temporary = Temporary::create(target)?;
-        let file = temporary
-            .file()
-            .try_clone()
-            .map_err(|e| Error::io(target, e))?;
+        let file = temporary.file().try_clone().map_err(|e| Error::io(target, e))?;
         let mut ogawa = Ogawa {
             out: BufWriter::with_capacity(1 << 20, file),
             temporary,

@@ -37,10 +37,7 @@ pub(super) struct Object {
 impl<'a> Plan<'a> {
     pub fn new(scene: &'a Scene) -> Plan<'a> {
         let mut plan = Plan {
-            objects: vec![Object {
-                name: "ABC".into(),
-                ..Object::default()
-            }],
+            objects: vec![Object { name: "ABC".into(), ..Object::default() }],
             leaves: Vec::new(),
             samplings: Samplings::new(),
             meta: archive_meta(scene),
@@ -51,10 +48,7 @@ impl<'a> Plan<'a> {
         let mut places: Vec<Option<(usize, usize)>> = vec![None; scene.nodes.len()];
         for id in 0..scene.nodes.len() {
             if written[id] {
-                let parent = scene.nodes[id]
-                    .parent
-                    .and_then(|p| places[p])
-                    .map_or(0, |p| p.1);
+                let parent = scene.nodes[id].parent.and_then(|p| places[p]).map_or(0, |p| p.1);
                 places[id] = Some(plan.add_node(id, parent));
             }
         }
@@ -94,12 +88,7 @@ impl<'a> Plan<'a> {
             name = format!("{base}_{number}");
         }
         let index = self.objects.len();
-        self.objects.push(Object {
-            name,
-            parent,
-            meta: meta.into(),
-            ..Object::default()
-        });
+        self.objects.push(Object { name, parent, meta: meta.into(), ..Object::default() });
         self.objects[parent].children.push(index);
         index
     }
@@ -198,8 +187,8 @@ impl<'a> Plan<'a> {
         properties
     }
 
-    /// What `.xform` has beside `.inherits`, of so many samples of a time sampling: their matrices, and what is equal for
-    /// equal ones.
+    /// What `.xform` has beside `.inherits`, of so many samples of a time sampling: their matrices, and what
+    /// is equal for equal ones.
     pub fn matrices(
         &mut self,
         (sampling, samples): (usize, usize),
@@ -283,22 +272,12 @@ impl<'a> Plan<'a> {
 
     pub fn leaf(&mut self, name: &str, meta: &str, leaf: Leaf<'a>) -> Property {
         self.leaves.push(leaf);
-        Property {
-            name: name.into(),
-            meta: meta.into(),
-            content: Content::Leaf(self.leaves.len() - 1),
-        }
+        Property { name: name.into(), meta: meta.into(), content: Content::Leaf(self.leaves.len() - 1) }
     }
 }
 
 /// A leaf without content yet.
-pub(super) fn blank<'a>(
-    scalar: bool,
-    pod: Pod,
-    extent: usize,
-    sampling: usize,
-    samples: usize,
-) -> Leaf<'a> {
+pub(super) fn blank<'a>(scalar: bool, pod: Pod, extent: usize, sampling: usize, samples: usize) -> Leaf<'a> {
     let (fill, same): (Fill, Same) = (Box::new(|_, _| Ok(())), Box::new(|_| None));
     Leaf {
         scalar,
@@ -316,15 +295,10 @@ pub(super) fn blank<'a>(
 /// Which nodes are written.
 fn written(scene: &Scene) -> Vec<bool> {
     let nodes = &scene.nodes;
-    let is_content = |id: NodeId| {
-        matches!(
-            nodes[id].kind,
-            NodeKind::Xform | NodeKind::PolyMesh | NodeKind::SubD
-        )
-    };
-    let mut written: Vec<bool> = (0..nodes.len())
-        .map(|id| nodes[id].instance_of.is_none() && is_content(id))
-        .collect();
+    let is_content =
+        |id: NodeId| matches!(nodes[id].kind, NodeKind::Xform | NodeKind::PolyMesh | NodeKind::SubD);
+    let mut written: Vec<bool> =
+        (0..nodes.len()).map(|id| nodes[id].instance_of.is_none() && is_content(id)).collect();
     // First what lies above content, then instances of it and what lies above those.
     for instances in [false, true] {
         for id in (0..nodes.len()).rev() {
@@ -359,14 +333,8 @@ fn archive_meta(scene: &Scene) -> String {
         pairs.retain(|(k, _)| k != key);
         pairs.push((key.into(), value));
     };
-    set(
-        "_ai_Application",
-        concat!("meshreel ", env!("CARGO_PKG_VERSION")).into(),
-    );
-    set(
-        "_ai_AlembicVersion",
-        "Alembic 1.8.0 (Ogawa layout 0)".into(),
-    );
+    set("_ai_Application", concat!("meshreel ", env!("CARGO_PKG_VERSION")).into());
+    set("_ai_AlembicVersion", "Alembic 1.8.0 (Ogawa layout 0)".into());
     if let Some(fps) = scene.fps.filter(|f| f.is_finite() && *f > 0.0) {
         set("FramesPerTimeUnit", format!("{fps:.6}"));
     }
@@ -384,14 +352,8 @@ pub(super) struct Samplings {
 
 impl Samplings {
     fn new() -> Samplings {
-        let mut samplings = Samplings {
-            list: Vec::new(),
-            numbers: HashMap::new(),
-        };
-        samplings.insert(TimeSampling::Uniform {
-            start: 0.0,
-            step: 1.0,
-        });
+        let mut samplings = Samplings { list: Vec::new(), numbers: HashMap::new() };
+        samplings.insert(TimeSampling::Uniform { start: 0.0, step: 1.0 });
         samplings
     }
 
@@ -402,18 +364,15 @@ impl Samplings {
                 // Alembic knows no time for what is beyond the list.
                 let last = times.last().copied().unwrap_or(0.0);
                 let beyond = std::iter::repeat_n(last, samples - times.len());
-                TimeSampling::Acyclic {
-                    times: times.iter().copied().chain(beyond).collect(),
-                }
+                TimeSampling::Acyclic { times: times.iter().copied().chain(beyond).collect() }
             }
             TimeSampling::Acyclic { times } => match even(&times[..samples]) {
                 Some(uniform) => uniform,
                 None => sampling.clone(),
             },
-            TimeSampling::Cyclic { times, period } if times.len() <= 1 => TimeSampling::Uniform {
-                start: times.first().copied().unwrap_or(0.0),
-                step: *period,
-            },
+            TimeSampling::Cyclic { times, period } if times.len() <= 1 => {
+                TimeSampling::Uniform { start: times.first().copied().unwrap_or(0.0), step: *period }
+            }
             _ => sampling.clone(),
         };
         self.insert(simple)
@@ -421,10 +380,7 @@ impl Samplings {
 
     fn insert(&mut self, sampling: TimeSampling) -> usize {
         let (cycle, times) = parts(&sampling);
-        let key = std::iter::once(&cycle)
-            .chain(times.iter())
-            .map(|t| t.to_bits())
-            .collect();
+        let key = std::iter::once(&cycle).chain(times.iter()).map(|t| t.to_bits()).collect();
         *self.numbers.entry(key).or_insert_with(|| {
             self.list.push(sampling);
             self.list.len() - 1

@@ -1,4 +1,5 @@
-//! Properties: headers, and samples as they come in, frame by frame. Of a sample only its place in the file is kept.
+//! Properties: headers, and samples as they come in, frame by frame. Of a sample only its place in the file
+//! is kept.
 
 use super::ogawa::{NO_DATA, Ogawa, Reference};
 use crate::read::alembic::core::Pod;
@@ -140,8 +141,7 @@ impl MetaTable {
         if let Some(&number) = self.numbers.get(meta) {
             return number;
         }
-        let (Ok(length), next @ 1..=254) = (u8::try_from(meta.len()), self.numbers.len() + 1)
-        else {
+        let (Ok(length), next @ 1..=254) = (u8::try_from(meta.len()), self.numbers.len() + 1) else {
             return 255;
         };
         self.bytes.push(length);
@@ -151,8 +151,8 @@ impl MetaTable {
     }
 }
 
-/// Writes a compound and all in it. Also returns what its content is known by: headers and places of all samples, so
-/// that equal content gives equal bytes.
+/// Writes a compound and all in it. Also returns what its content is known by: headers and places of all
+/// samples, so that equal content gives equal bytes.
 pub(super) fn write_compound(
     properties: &[Property],
     leaves: &[Leaf],
@@ -168,14 +168,7 @@ pub(super) fn write_compound(
             Content::Compound(inner) => {
                 children.push(write_compound(inner, leaves, table, out, known_by)?);
                 let longest = property.name.len().max(property.meta.len());
-                header(
-                    &mut headers,
-                    u32::from(number) << 20,
-                    hint(longest),
-                    property,
-                    number,
-                    &[],
-                );
+                header(&mut headers, u32::from(number) << 20, hint(longest), property, number, &[]);
             }
             Content::Leaf(leaf) => {
                 let leaf = &leaves[*leaf];
@@ -191,19 +184,9 @@ pub(super) fn write_compound(
                 if leaf.sampling != 0 {
                     counters.push(leaf.sampling);
                 }
-                let longest = counters
-                    .iter()
-                    .fold(property.name.len().max(property.meta.len()), |a, &b| {
-                        a.max(b)
-                    });
-                header(
-                    &mut headers,
-                    info,
-                    hint(longest),
-                    property,
-                    number,
-                    &counters,
-                );
+                let longest =
+                    counters.iter().fold(property.name.len().max(property.meta.len()), |a, &b| a.max(b));
+                header(&mut headers, info, hint(longest), property, number, &counters);
             }
         }
     }
@@ -223,14 +206,7 @@ fn hint(largest: usize) -> u32 {
     }
 }
 
-fn header(
-    out: &mut Vec<u8>,
-    info: u32,
-    hint: u32,
-    property: &Property,
-    number: u8,
-    counters: &[usize],
-) {
+fn header(out: &mut Vec<u8>, info: u32, hint: u32, property: &Property, number: u8, counters: &[usize]) {
     out.extend_from_slice(&(info | hint << 2).to_le_bytes());
     let put = |out: &mut Vec<u8>, value: usize| {
         out.extend_from_slice(&(value as u32).to_le_bytes()[..1 << hint]);

@@ -7,32 +7,17 @@ use glam::{DMat4, DVec3};
 
 /// A cube and a group; `winding` and the order of corners are the caller's.
 fn scene(winding: Winding) -> Scene {
-    let uniform = |n: usize| TimeSampling::Uniform {
-        start: 1.0 / 24.0,
-        step: 1.0 / 24.0 * n as f64,
-    };
-    let corner = |i: u32, grow: f32| {
-        [i & 1, i >> 1 & 1, i >> 2 & 1].map(|b| if b == 1 { 1.0 + grow } else { -1.0 })
-    };
-    let positions = (0..5)
-        .map(|f| (0..8).map(|i| corner(i, f as f32 * 0.25)).collect())
-        .collect();
-    let mut faces = [
-        [0, 2, 3, 1],
-        [4, 5, 7, 6],
-        [0, 1, 5, 4],
-        [2, 6, 7, 3],
-        [0, 4, 6, 2],
-        [1, 3, 7, 5],
-    ];
+    let uniform = |n: usize| TimeSampling::Uniform { start: 1.0 / 24.0, step: 1.0 / 24.0 * n as f64 };
+    let corner =
+        |i: u32, grow: f32| [i & 1, i >> 1 & 1, i >> 2 & 1].map(|b| if b == 1 { 1.0 + grow } else { -1.0 });
+    let positions = (0..5).map(|f| (0..8).map(|i| corner(i, f as f32 * 0.25)).collect()).collect();
+    let mut faces = [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]];
     if winding == Winding::Clockwise {
         faces.iter_mut().for_each(|f| f.reverse());
     }
     let uvs: Vec<[f32; 2]> = (0..24).map(|i| [i as f32 / 24.0, (i % 4) as f32]).collect();
     let times: Vec<f64> = (0..5).map(|i| (i + 1) as f64 / 24.0).collect();
-    let matrices = (0..5)
-        .map(|i| vec![DMat4::from_translation(DVec3::new(i as f64, 2.0, 3.0))])
-        .collect();
+    let matrices = (0..5).map(|i| vec![DMat4::from_translation(DVec3::new(i as f64, 2.0, 3.0))]).collect();
     let xform = Node {
         name: "Group".into(),
         path: "/Group".into(),
@@ -42,10 +27,7 @@ fn scene(winding: Winding) -> Scene {
             matrix: Channel::in_memory(TimeSampling::Acyclic { times }, matrices),
             inherits: None,
         }),
-        visibility: Some(Channel::in_memory(
-            uniform(1),
-            vec![vec![1], vec![1], vec![0], vec![1], vec![1]],
-        )),
+        visibility: Some(Channel::in_memory(uniform(1), vec![vec![1], vec![1], vec![0], vec![1], vec![1]])),
         mesh: None,
         instance_of: None,
         samples: 5,
@@ -86,10 +68,7 @@ fn scene(winding: Winding) -> Scene {
         }],
         colours: Vec::new(),
         velocities: None,
-        face_sets: vec![FaceSet {
-            name: "red/1".into(),
-            faces: Channel::constant(vec![0, 1, 2]),
-        }],
+        face_sets: vec![FaceSet { name: "red/1".into(), faces: Channel::constant(vec![0, 1, 2]) }],
         other_attributes: Vec::new(),
         is_subd: false,
         integers: Vec::new(),
@@ -145,24 +124,15 @@ fn faces_and_their_corners_are_turned_to_alembics_way() {
         assert_eq!(b.winding, Winding::Clockwise);
         let turned = |list: Vec<[f32; 2]>| match winding {
             Winding::Clockwise => list,
-            Winding::CounterClockwise => list
-                .chunks(4)
-                .flat_map(|f| [f[0], f[3], f[2], f[1]])
-                .collect(),
+            Winding::CounterClockwise => list.chunks(4).flat_map(|f| [f[0], f[3], f[2], f[1]]).collect(),
         };
         let faces = values(&a.face_indices, 0);
         let faces: Vec<i32> = match winding {
             Winding::Clockwise => faces,
-            Winding::CounterClockwise => faces
-                .chunks(4)
-                .flat_map(|f| [f[0], f[3], f[2], f[1]])
-                .collect(),
+            Winding::CounterClockwise => faces.chunks(4).flat_map(|f| [f[0], f[3], f[2], f[1]]).collect(),
         };
         assert_eq!(values(&b.face_indices, 0), faces);
-        assert_eq!(
-            values(&b.uvs[0].values, 0),
-            turned(values(&a.uvs[0].values, 0))
-        );
+        assert_eq!(values(&b.uvs[0].values, 0), turned(values(&a.uvs[0].values, 0)));
         for i in 0..5 {
             assert_eq!(values(&b.positions, i), values(&a.positions, i));
         }
@@ -188,15 +158,7 @@ fn tree_instances_names_times_and_visibility() {
     assert_eq!(mesh.face_sets[0].name, "red_1");
     assert_eq!(values(&mesh.face_sets[0].faces, 0), [0, 1, 2]);
     assert_eq!(again.fps, Some(24.0));
-    let meta = |key: &str| {
-        again
-            .metadata
-            .iter()
-            .find(|(k, _)| k == key)
-            .unwrap()
-            .1
-            .clone()
-    };
+    let meta = |key: &str| again.metadata.iter().find(|(k, _)| k == key).unwrap().1.clone();
     assert_eq!(meta("_ai_Description"), "a cube");
     assert!(meta("_ai_Application").starts_with("meshreel "));
 }
@@ -221,11 +183,7 @@ fn names_that_alembic_cannot_have_are_changed_and_others_kept_apart() {
     let mesh = &mut source.meshes[0];
     mesh.face_sets = vec![mesh.face_sets[0].clone(), mesh.face_sets[0].clone()];
     mesh.face_sets[1].faces = Channel::constant(vec![]);
-    mesh.uvs = vec![
-        mesh.uvs[0].clone(),
-        mesh.uvs[0].clone(),
-        mesh.uvs[0].clone(),
-    ];
+    mesh.uvs = vec![mesh.uvs[0].clone(), mesh.uvs[0].clone(), mesh.uvs[0].clone()];
     let again = round_trip(&source);
     assert_eq!(paths(&again), ["/a_b", "/a_b/Cube", "/a_b_2"]);
     let mesh = &again.meshes[0];
@@ -249,39 +207,25 @@ fn what_has_no_data_is_left_out_unless_something_lies_below_it() {
 /// Topology changes from sample to sample, uvs are indexed, and times are not even.
 #[test]
 fn faces_that_change_are_turned_by_those_of_their_time() {
-    let times = TimeSampling::Acyclic {
-        times: vec![0.0, 0.5, 2.0],
-    };
+    let times = TimeSampling::Acyclic { times: vec![0.0, 0.5, 2.0] };
     let at = |s: Vec<Vec<i32>>| Channel::in_memory(times.clone(), s);
     let mut source = scene(Winding::CounterClockwise);
     let mesh = &mut source.meshes[0];
     mesh.topology = Topology::Heterogeneous;
-    mesh.positions = Channel::in_memory(
-        times.clone(),
-        vec![vec![[0.0; 3]; 4], vec![[1.0; 3]; 5], vec![]],
-    );
+    mesh.positions = Channel::in_memory(times.clone(), vec![vec![[0.0; 3]; 4], vec![[1.0; 3]; 5], vec![]]);
     mesh.face_counts = at(vec![vec![3], vec![2, 3], vec![]]);
     mesh.face_indices = at(vec![vec![0, 1, 2], vec![0, 1, 2, 3, 4], vec![]]);
     mesh.uvs[0].values = Channel::in_memory(times.clone(), vec![vec![[0.5; 2], [0.0; 2]]; 3]);
-    mesh.uvs[0].indices = Some(Channel::in_memory(
-        times,
-        vec![vec![0, 1, 1], vec![0, 1, 0, 1, 1], vec![]],
-    ));
+    mesh.uvs[0].indices = Some(Channel::in_memory(times, vec![vec![0, 1, 1], vec![0, 1, 0, 1, 1], vec![]]));
     mesh.face_sets.clear();
     let again = round_trip(&source);
     let mesh = &again.meshes[0];
     assert_eq!(mesh.topology, Topology::Heterogeneous);
     assert!((0..3).all(|i| mesh.positions.time(i) == [0.0, 0.5, 2.0][i]));
     let sample = |c: &Channel<i32>| [0, 1, 2].map(|i| values(c, i));
-    assert_eq!(
-        sample(&mesh.face_indices),
-        [vec![0, 2, 1], vec![0, 1, 2, 4, 3], vec![]]
-    );
+    assert_eq!(sample(&mesh.face_indices), [vec![0, 2, 1], vec![0, 1, 2, 4, 3], vec![]]);
     let indices = mesh.uvs[0].indices.as_ref().unwrap();
-    assert_eq!(
-        [0, 1, 2].map(|i| values(indices, i)),
-        [vec![0, 1, 1], vec![0, 1, 0, 1, 1], vec![]]
-    );
+    assert_eq!([0, 1, 2].map(|i| values(indices, i)), [vec![0, 1, 1], vec![0, 1, 0, 1, 1], vec![]]);
 }
 
 /// Counters of one, two and four bytes; runs of equal samples at both ends and inside.
@@ -291,18 +235,12 @@ fn many_samples_and_few_that_differ() {
         let odd = |i: usize| i == change + 2 || i == 69_999;
         let sample = |i: usize| vec![[(i >= change && !odd(i)) as u8 as f32; 3]; 8];
         let mut source = scene(Winding::Clockwise);
-        let sampling = TimeSampling::Uniform {
-            start: 10.0,
-            step: 0.01,
-        };
+        let sampling = TimeSampling::Uniform { start: 10.0, step: 0.01 };
         source.meshes[0].positions = Channel::in_memory(sampling, (0..count).map(sample).collect());
         let again = round_trip(&source);
         let (a, b) = (&source.meshes[0].positions, &again.meshes[0].positions);
         assert_eq!(a.len(), b.len());
-        for i in (0..count)
-            .step_by(1 + count / 1000)
-            .chain(change..count.min(change + 5))
-        {
+        for i in (0..count).step_by(1 + count / 1000).chain(change..count.min(change + 5)) {
             assert_eq!(values(a, i), values(b, i), "{i} of {count}");
         }
     }
@@ -336,18 +274,11 @@ fn a_failure_leaves_the_target_alone() {
         }
         fn read(&self, i: usize, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
             *out = vec![[i as f32; 3]; 8];
-            if i < 5 {
-                Ok(())
-            } else {
-                Err(Error::misuse("gone"))
-            }
+            if i < 5 { Ok(()) } else { Err(Error::misuse("gone")) }
         }
     }
     let mut source = scene(Winding::Clockwise);
-    let sampling = TimeSampling::Uniform {
-        start: 0.0,
-        step: 1.0,
-    };
+    let sampling = TimeSampling::Uniform { start: 0.0, step: 1.0 };
     source.meshes[0].positions = Channel::new(sampling.into(), std::sync::Arc::new(Failing));
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("cube.abc");

@@ -2,9 +2,7 @@
 
 use crate::Error;
 use crate::write::Temporary;
-use gltf_json::accessor::{
-    Accessor, ComponentType, GenericComponentType, IndexComponentType, Type, sparse,
-};
+use gltf_json::accessor::{Accessor, ComponentType, GenericComponentType, IndexComponentType, Type, sparse};
 use gltf_json::buffer::{Buffer, Target, View};
 use gltf_json::validation::Checked::Valid;
 use gltf_json::validation::USize64;
@@ -64,8 +62,7 @@ impl Document {
         bounds: bool,
     ) -> Result<Index<Accessor>, Error> {
         self.bytes.clear();
-        self.bytes
-            .extend(values.iter().flatten().flat_map(|v| v.to_le_bytes()));
+        self.bytes.extend(values.iter().flatten().flat_map(|v| v.to_le_bytes()));
         let view = self.view(purpose)?;
         let (low, high) = bounds_of(values.iter().copied());
         let mut accessor = accessor(Some(view), values.len(), ComponentType::F32, kind(N));
@@ -80,11 +77,7 @@ impl Document {
     }
 
     /// The first so many of the numbers of each vertex.
-    pub fn numbers(
-        &mut self,
-        values: &[[f32; 4]],
-        components: usize,
-    ) -> Result<Index<Accessor>, Error> {
+    pub fn numbers(&mut self, values: &[[f32; 4]], components: usize) -> Result<Index<Accessor>, Error> {
         fn first<const N: usize>(values: &[[f32; 4]]) -> Vec<[f32; N]> {
             let of = |v: &[f32; 4]| std::array::from_fn(|i| v[i]);
             values.iter().map(of).collect()
@@ -98,14 +91,8 @@ impl Document {
     }
 
     /// `value[column] = 1` in each row of `columns` numbers, else 0: weights of which at most one is set.
-    pub fn one_hot(
-        &mut self,
-        rows: &[Option<u32>],
-        columns: usize,
-    ) -> Result<Index<Accessor>, Error> {
-        let asked = (rows.len() as u64)
-            .saturating_mul(columns as u64)
-            .saturating_mul(4);
+    pub fn one_hot(&mut self, rows: &[Option<u32>], columns: usize) -> Result<Index<Accessor>, Error> {
+        let asked = (rows.len() as u64).saturating_mul(columns as u64).saturating_mul(4);
         self.check(asked)?;
         self.bytes.clear();
         self.bytes.resize(asked as usize, 0);
@@ -116,12 +103,7 @@ impl Document {
             }
         }
         let view = self.view(Use::Animation)?;
-        let accessor = accessor(
-            Some(view),
-            rows.len() * columns,
-            ComponentType::F32,
-            Type::Scalar,
-        );
+        let accessor = accessor(Some(view), rows.len() * columns, ComponentType::F32, Type::Scalar);
         Ok(Index::push(&mut self.root.accessors, accessor))
     }
 
@@ -130,17 +112,13 @@ impl Document {
         self.bytes.clear();
         let kind = self.put_indices(indices, vertices);
         let view = self.view(Use::Indices)?;
-        Ok(Index::push(
-            &mut self.root.accessors,
-            accessor(Some(view), indices.len(), kind, Type::Scalar),
-        ))
+        Ok(Index::push(&mut self.root.accessors, accessor(Some(view), indices.len(), kind, Type::Scalar)))
     }
 
     /// Four whole numbers each.
     pub fn words(&mut self, values: &[[u16; 4]]) -> Result<Index<Accessor>, Error> {
         self.bytes.clear();
-        self.bytes
-            .extend(values.iter().flatten().flat_map(|v| v.to_le_bytes()));
+        self.bytes.extend(values.iter().flatten().flat_map(|v| v.to_le_bytes()));
         let view = self.view(Use::Vertices)?;
         Ok(Index::push(
             &mut self.root.accessors,
@@ -150,9 +128,7 @@ impl Document {
 
     /// Differences of a morph target: only those that are not zero where that is smaller.
     pub fn deltas(&mut self, deltas: &[[f32; 3]]) -> Result<Index<Accessor>, Error> {
-        let moved: Vec<u32> = (0..deltas.len() as u32)
-            .filter(|&i| deltas[i as usize] != [0.0; 3])
-            .collect();
+        let moved: Vec<u32> = (0..deltas.len() as u32).filter(|&i| deltas[i as usize] != [0.0; 3]).collect();
         let index = if deltas.len() <= 0xffff { 2 } else { 4 };
         if moved.len() * (12 + index) * 5 > deltas.len() * 12 * 4 {
             return self.floats(deltas, Use::Vertices, true);
@@ -166,12 +142,7 @@ impl Document {
             let kind = self.put_indices(&moved, deltas.len());
             let indices = self.view(Use::Animation)?;
             self.bytes.clear();
-            self.bytes.extend(
-                moved
-                    .iter()
-                    .flat_map(|&i| deltas[i as usize])
-                    .flat_map(f32::to_le_bytes),
-            );
+            self.bytes.extend(moved.iter().flat_map(|&i| deltas[i as usize]).flat_map(f32::to_le_bytes));
             let values = self.view(Use::Animation)?;
             out.sparse = Some(sparse::Sparse {
                 count: USize64::from(moved.len()),
@@ -197,12 +168,10 @@ impl Document {
 
     fn put_indices(&mut self, indices: &[u32], vertices: usize) -> ComponentType {
         if vertices <= 0xffff {
-            self.bytes
-                .extend(indices.iter().flat_map(|&i| (i as u16).to_le_bytes()));
+            self.bytes.extend(indices.iter().flat_map(|&i| (i as u16).to_le_bytes()));
             ComponentType::U16
         } else {
-            self.bytes
-                .extend(indices.iter().flat_map(|&i| i.to_le_bytes()));
+            self.bytes.extend(indices.iter().flat_map(|&i| i.to_le_bytes()));
             ComponentType::U32
         }
     }
@@ -262,20 +231,12 @@ impl Document {
                 extras: Default::default(),
             }];
         }
-        let mut json = self
-            .root
-            .to_vec()
-            .map_err(|e| Error::misuse(format!("glTF: {e}")))?;
+        let mut json = self.root.to_vec().map_err(|e| Error::misuse(format!("glTF: {e}")))?;
         json.resize(json.len().next_multiple_of(4), b' ');
         let binary = if self.length > 0 { 8 + self.length } else { 0 };
         let total = 12 + 8 + json.len() as u64 + binary;
         let total = u32::try_from(total).map_err(|_| {
-            Error::limit(
-                self.file.target(),
-                "bytes in a .glb; write .abc instead",
-                total,
-                u32::MAX.into(),
-            )
+            Error::limit(self.file.target(), "bytes in a .glb; write .abc instead", total, u32::MAX.into())
         })?;
         self.flush()?;
         let mut head = b"glTF".to_vec();
@@ -321,12 +282,7 @@ fn bounds_of<const N: usize>(values: impl Iterator<Item = [f32; N]>) -> ([f32; N
     bounds
 }
 
-fn accessor(
-    view: Option<Index<View>>,
-    count: usize,
-    component: ComponentType,
-    kind: Type,
-) -> Accessor {
+fn accessor(view: Option<Index<View>>, count: usize, component: ComponentType, kind: Type) -> Accessor {
     Accessor {
         buffer_view: view,
         byte_offset: view.map(|_| USize64(0)),
@@ -368,10 +324,7 @@ mod tests {
             deltas[..moved].fill([1.0, 0.0, 0.0]);
             let accessor = document.deltas(&deltas).unwrap();
             let accessor = &document.root.accessors[accessor.value()];
-            assert_eq!(
-                (accessor.sparse.is_some(), accessor.buffer_view.is_some()),
-                (sparse, view)
-            );
+            assert_eq!((accessor.sparse.is_some(), accessor.buffer_view.is_some()), (sparse, view));
         }
     }
 }

@@ -1,5 +1,6 @@
-//! Skeletons as nodes and a skin, clips as animations with LINEAR samplers, or STEP ones where values are held: of each sub-track
-//! only what is not the rest pose in any clip of the skeleton; layers and biases of joints, scalar tracks and markers as extras.
+//! Skeletons as nodes and a skin, clips as animations with LINEAR samplers, or STEP ones where values are
+//! held: of each sub-track only what is not the rest pose in any clip of the skeleton; layers and biases of
+//! joints, scalar tracks and markers as extras.
 
 use super::Tree;
 use super::buffer::Use;
@@ -34,8 +35,9 @@ fn how(held: bool) -> Interpolation {
     }
 }
 
-/// For each joint of a skeleton whether its rotation, translation and scale leave the rest pose in any of its clips. Then all of them say
-/// where it is: a program that goes from one animation to another leaves what the next one does not name as it was.
+/// For each joint of a skeleton whether its rotation, translation and scale leave the rest pose in any of its
+/// clips. Then all of them say where it is: a program that goes from one animation to another leaves what the
+/// next one does not name as it was.
 fn written(scene: &Scene, skeleton: usize) -> Vec<[bool; 3]> {
     let joints = &scene.skeletons[skeleton].joints;
     let mut written = vec![[false; 3]; joints.len()];
@@ -59,23 +61,14 @@ pub(super) fn extras(value: Value) -> Extras {
 
 impl Tree<'_> {
     /// Nodes of the joints of each skeleton, at rest. glTF's unit is the metre: lengths are written in it.
-    pub(super) fn skeletons(
-        &mut self,
-        scene: &Scene,
-        roots: &mut Vec<Index<Node>>,
-    ) -> Vec<Vec<Index<Node>>> {
+    pub(super) fn skeletons(&mut self, scene: &Scene, roots: &mut Vec<Index<Node>>) -> Vec<Vec<Index<Node>>> {
         let unit = metres(scene.unit);
         let ridden = self.ridden(scene);
         let mut out = Vec::with_capacity(scene.skeletons.len());
         for (skeleton, ridden) in scene.skeletons.iter().zip(ridden) {
             let mut nodes: Vec<Index<Node>> = Vec::with_capacity(skeleton.joints.len());
             // The joints of a skin hang on one node.
-            let several = skeleton
-                .joints
-                .iter()
-                .filter(|j| j.parent.is_none())
-                .count()
-                > 1;
+            let several = skeleton.joints.iter().filter(|j| j.parent.is_none()).count() > 1;
             let top = several.then(|| {
                 let top = self.node(&skeleton.name);
                 roots.push(top);
@@ -94,11 +87,7 @@ impl Tree<'_> {
                 if let Some(shell) = joint.shell {
                     more.insert("shell".into(), json!(shell * unit));
                 }
-                let Qvv {
-                    rotation,
-                    translation,
-                    scale,
-                } = joint.rest;
+                let Qvv { rotation, translation, scale } = joint.rest;
                 let json = self.get(node);
                 json.translation = Some(vector(translation * unit));
                 json.rotation = Some(UnitQuaternion(rotation.to_array().map(|v| v as f32)));
@@ -124,19 +113,11 @@ impl Tree<'_> {
     }
 
     /// An animation of `nodes`, the joints of its skeleton.
-    pub(super) fn clip(
-        &mut self,
-        scene: &Scene,
-        clip: &Clip,
-        nodes: &[Index<Node>],
-    ) -> Result<(), Error> {
+    pub(super) fn clip(&mut self, scene: &Scene, clip: &Clip, nodes: &[Index<Node>]) -> Result<(), Error> {
         let unit = metres(scene.unit);
         let shift = clip.start.min(0.0);
         if shift < 0.0 {
-            let what = format!(
-                "glTF's time begins at 0: it was moved by {} seconds",
-                -shift
-            );
+            let what = format!("glTF's time begins at 0: it was moved by {} seconds", -shift);
             self.meshes.remarks.insert(Remark::new(&clip.name, what));
         }
         let time = |i: usize| [(clip.start - shift + i as f64 / clip.fps) as f32];
@@ -151,9 +132,7 @@ impl Tree<'_> {
         let whole = self.meshes.document.floats(&keys, Use::Animation, true)?;
         let mut first = None;
         let still = clip.tracks.iter().all(|track| {
-            track.rotation.is_constant()
-                && track.translation.is_constant()
-                && track.scale.is_constant()
+            track.rotation.is_constant() && track.translation.is_constant() && track.scale.is_constant()
         });
         let written = written(scene, clip.skeleton);
         for (j, (track, &node)) in clip.tracks.iter().zip(nodes).enumerate() {
@@ -164,11 +143,7 @@ impl Tree<'_> {
                     (true, false) => {
                         let one = match first {
                             Some(one) => one,
-                            None => {
-                                self.meshes
-                                    .document
-                                    .floats(&keys[..1], Use::Animation, true)?
-                            }
+                            None => self.meshes.document.floats(&keys[..1], Use::Animation, true)?,
                         };
                         first = Some(one);
                         Some((one, 1))
@@ -183,13 +158,7 @@ impl Tree<'_> {
             let scaled = samples(s.is_constant(), 2)?;
             if let Some((input, n)) = moved {
                 let values: Vec<_> = (0..n).map(|i| vector(t.at(i) * unit)).collect();
-                self.put(
-                    node,
-                    Property::Translation,
-                    input,
-                    &values,
-                    how(t.is_held()),
-                )?;
+                self.put(node, Property::Translation, input, &values, how(t.is_held()))?;
             }
             if let Some((input, n)) = turned {
                 let mut last = DQuat::IDENTITY;
@@ -215,11 +184,7 @@ impl Tree<'_> {
         }
         if !clip.scalars.is_empty() {
             let scalars = clip.scalars.iter().map(|track| {
-                let n = if track.values.is_constant() {
-                    1
-                } else {
-                    clip.samples
-                };
+                let n = if track.values.is_constant() { 1 } else { clip.samples };
                 let values = (0..n).flat_map(|i| {
                     let value = track.values.at(i).to_array();
                     value.into_iter().take(track.components)

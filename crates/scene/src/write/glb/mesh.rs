@@ -1,5 +1,5 @@
-//! Meshes: frames of equal topology make a *run*, which is one glTF mesh: its first frame as vertices, every other
-//! distinct frame as a morph target, and weights that are 1 for one target at a time.
+//! Meshes: frames of equal topology make a *run*, which is one glTF mesh: its first frame as vertices, every
+//! other distinct frame as a morph target, and weights that are 1 for one target at a time.
 
 use super::buffer::{Document, Use};
 use super::rig::is_rig;
@@ -112,24 +112,12 @@ impl<'a> Meshes<'a> {
         let mut frame = Frame::read(mesh, time)?;
         let mut faces = Faces::default();
         faces_at(mesh, time, &mut faces)?;
-        let uvs: Vec<_> = mesh
-            .uvs
-            .iter()
-            .map(|a| PerCorner::read(a, mesh, time))
-            .collect::<Result<_, _>>()?;
-        let colours: Vec<_> = mesh
-            .colours
-            .iter()
-            .map(|a| PerCorner::read(a, mesh, time))
-            .collect::<Result<_, _>>()?;
-        let uv_tracks = mesh
-            .uvs
-            .iter()
-            .map(|a| (&a.name, self.moves(&a.values, mesh, plan)));
-        let colour_tracks = mesh
-            .colours
-            .iter()
-            .map(|a| (&a.name, self.moves(&a.values, mesh, plan)));
+        let uvs: Vec<_> =
+            mesh.uvs.iter().map(|a| PerCorner::read(a, mesh, time)).collect::<Result<_, _>>()?;
+        let colours: Vec<_> =
+            mesh.colours.iter().map(|a| PerCorner::read(a, mesh, time)).collect::<Result<_, _>>()?;
+        let uv_tracks = mesh.uvs.iter().map(|a| (&a.name, self.moves(&a.values, mesh, plan)));
+        let colour_tracks = mesh.colours.iter().map(|a| (&a.name, self.moves(&a.values, mesh, plan)));
         let moving: Vec<_> = uv_tracks.chain(colour_tracks).filter(|t| t.1).collect();
         for (name, _) in moving {
             let what = format!("'{name}' moves, which glTF cannot hold: its first frame was taken");
@@ -137,10 +125,7 @@ impl<'a> Meshes<'a> {
         }
         let usable = usable(&faces, frame.positions.len());
         if usable.broken > 0 {
-            self.remark(
-                mesh,
-                "faces that refer to points that are not there were left out",
-            );
+            self.remark(mesh, "faces that refer to points that are not there were left out");
         }
 
         // Vertices: corners that differ in anything. Of each, one corner to take its values from.
@@ -158,39 +143,22 @@ impl<'a> Meshes<'a> {
                     let mut class = plan.corners.as_ref().map_or(point, |c| c[corner as usize]);
                     // Each attribute divides the classes of those before it.
                     let uv = uvs.iter().map(|a| {
-                        pack(
-                            a.at(point as usize, face as usize, corner as usize)
-                                .unwrap_or_default(),
-                        )
+                        pack(a.at(point as usize, face as usize, corner as usize).unwrap_or_default())
                     });
                     let colour = colours.iter().map(|a| {
-                        pack(
-                            a.at(point as usize, face as usize, corner as usize)
-                                .unwrap_or([1.0; 4]),
-                        )
+                        pack(a.at(point as usize, face as usize, corner as usize).unwrap_or([1.0; 4]))
                     });
                     for (value, classes) in uv.chain(colour).zip(&mut wide) {
                         let next = classes.len() as u32;
                         class = *classes.entry((class, value)).or_insert(next);
                     }
-                    vertices[corner as usize] = distinct.number(
-                        (point, class),
-                        Corner {
-                            point,
-                            face,
-                            corner,
-                        },
-                    );
+                    vertices[corner as usize] =
+                        distinct.number((point, class), Corner { point, face, corner });
                 }
             }
         } else {
-            distinct.list = (0..frame.positions.len() as u32)
-                .map(|point| Corner {
-                    point,
-                    face: 0,
-                    corner: 0,
-                })
-                .collect();
+            distinct.list =
+                (0..frame.positions.len() as u32).map(|point| Corner { point, face: 0, corner: 0 }).collect();
         }
         let list = distinct.list;
 
@@ -202,36 +170,20 @@ impl<'a> Meshes<'a> {
             let part = parts.entry(sets[face as usize]).or_default();
             let corners = first as usize..(first + count) as usize;
             polygon.clear();
-            polygon.extend(
-                faces.indices[corners.clone()]
-                    .iter()
-                    .map(|&i| frame.positions[i as usize]),
-            );
+            polygon.extend(faces.indices[corners.clone()].iter().map(|&i| frame.positions[i as usize]));
             let vertex = |k: u32| {
                 let corner = corners.start + k as usize;
-                if splits {
-                    vertices[corner]
-                } else {
-                    faces.indices[corner] as u32
-                }
+                if splits { vertices[corner] } else { faces.indices[corner] as u32 }
             };
             triangulate(&polygon, |[a, b, c]| match mesh.winding {
                 Winding::CounterClockwise => part.extend([a, b, c].map(vertex)),
                 Winding::Clockwise => part.extend([a, c, b].map(vertex)),
             });
         }
-        let mut run = Run {
-            first: plan.first,
-            end: plan.end,
-            mesh: None,
-            weights: None,
-            skin: None,
-        };
+        let mut run = Run { first: plan.first, end: plan.end, mesh: None, weights: None, skin: None };
         // A cloud of points is drawn as such.
         let list = if parts.is_empty() && splits {
-            (0..frame.positions.len() as u32)
-                .map(Corner::of_point)
-                .collect()
+            (0..frame.positions.len() as u32).map(Corner::of_point).collect()
         } else {
             list
         };
@@ -257,15 +209,9 @@ impl<'a> Meshes<'a> {
             run.skin = Some((skin, bound.still));
         }
         let positions = frame.vertices(&list, &mut cleaned);
-        attributes.insert(
-            Valid(Semantic::Positions),
-            self.document.floats(&positions, Use::Vertices, true)?,
-        );
+        attributes.insert(Valid(Semantic::Positions), self.document.floats(&positions, Use::Vertices, true)?);
         if let Some(normals) = &normals {
-            attributes.insert(
-                Valid(Semantic::Normals),
-                self.document.floats(normals, Use::Vertices, false)?,
-            );
+            attributes.insert(Valid(Semantic::Normals), self.document.floats(normals, Use::Vertices, false)?);
         }
         for (set, uvs) in uvs.iter().enumerate() {
             // glTF's images have their origin at the top.
@@ -281,9 +227,8 @@ impl<'a> Meshes<'a> {
         }
         for (set, colours) in colours.iter().enumerate() {
             let value = |c: &Corner| {
-                let colour = colours
-                    .at(c.point as usize, c.face as usize, c.corner as usize)
-                    .unwrap_or([1.0; 4]);
+                let colour =
+                    colours.at(c.point as usize, c.face as usize, c.corner as usize).unwrap_or([1.0; 4]);
                 colour.map(|v| if v.is_nan() { 0.0 } else { v.clamp(0.0, 1.0) })
             };
             let values: Vec<_> = list.iter().map(value).collect();
@@ -300,23 +245,16 @@ impl<'a> Meshes<'a> {
             let values = PerCorner::read(&numbers.attribute, mesh, time)?;
             let name = &numbers.attribute.name;
             if values.splits() {
-                let what = format!(
-                    "'{name}' is of faces or corners, which glTF cannot hold: it was left out"
-                );
+                let what =
+                    format!("'{name}' is of faces or corners, which glTF cannot hold: it was left out");
                 self.remarks.insert(Remark::new(&mesh.path, what));
                 continue;
             }
             if self.moves(&numbers.attribute.values, mesh, plan) {
-                let what =
-                    format!("'{name}' moves, which glTF cannot hold: its first frame was taken");
+                let what = format!("'{name}' moves, which glTF cannot hold: its first frame was taken");
                 self.remarks.insert(Remark::new(&mesh.path, what));
             }
-            let of = |c: &Corner| {
-                values
-                    .at(c.point as usize, 0, 0)
-                    .unwrap_or_default()
-                    .map(finite)
-            };
+            let of = |c: &Corner| values.at(c.point as usize, 0, 0).unwrap_or_default().map(finite);
             let values: Vec<[f32; 4]> = list.iter().map(of).collect();
             let accessor = self.document.numbers(&values, numbers.components)?;
             let name = name.trim_start_matches('_').to_owned();
@@ -386,13 +324,8 @@ impl<'a> Meshes<'a> {
             primitives.push(primitive(None, None, Mode::Points));
         }
         let name = mesh.path.rsplit('/').next().map(String::from);
-        let mesh = gltf_json::Mesh {
-            extensions: None,
-            extras: Default::default(),
-            name,
-            primitives,
-            weights,
-        };
+        let mesh =
+            gltf_json::Mesh { extensions: None, extras: Default::default(), name, primitives, weights };
         run.mesh = Some(Index::push(&mut self.document.root.meshes, mesh));
         Ok(run)
     }
@@ -440,11 +373,7 @@ struct Corner {
 
 impl Corner {
     fn of_point(point: u32) -> Corner {
-        Corner {
-            point,
-            face: 0,
-            corner: 0,
-        }
+        Corner { point, face: 0, corner: 0 }
     }
 }
 
@@ -458,28 +387,17 @@ impl Frame {
     fn read(mesh: &Mesh, time: f64) -> Result<Frame, Error> {
         let mut positions = Vec::new();
         positions_at(mesh, time, &mut positions)?;
-        let normals = mesh
-            .normals
-            .as_ref()
-            .map(|a| PerCorner::read(a, mesh, time))
-            .transpose()?;
+        let normals = mesh.normals.as_ref().map(|a| PerCorner::read(a, mesh, time)).transpose()?;
         Ok(Frame { positions, normals })
     }
 
     fn identity(&self) -> (Identity, Identity) {
-        (
-            identity(&self.positions),
-            self.normals.as_ref().map_or(0, PerCorner::identity),
-        )
+        (identity(&self.positions), self.normals.as_ref().map_or(0, PerCorner::identity))
     }
 
     fn vertices(&self, list: &[Corner], cleaned: &mut bool) -> Vec<[f32; 3]> {
         let vertex = |c: &Corner| {
-            let p = self
-                .positions
-                .get(c.point as usize)
-                .copied()
-                .unwrap_or_default();
+            let p = self.positions.get(c.point as usize).copied().unwrap_or_default();
             *cleaned |= !p.iter().all(|v| v.is_finite());
             p.map(finite)
         };
@@ -490,12 +408,8 @@ impl Frame {
     fn vertex_normals(&self, list: &[Corner]) -> Option<Vec<[f32; 3]>> {
         let normals = self.normals.as_ref()?;
         let normal = |c: &Corner| {
-            let n = normals
-                .at(c.point as usize, c.face as usize, c.corner as usize)
-                .unwrap_or_default();
-            let n = glam::DVec3::from_array(n.map(f64::from))
-                .try_normalize()
-                .unwrap_or(glam::DVec3::Z);
+            let n = normals.at(c.point as usize, c.face as usize, c.corner as usize).unwrap_or_default();
+            let n = glam::DVec3::from_array(n.map(f64::from)).try_normalize().unwrap_or(glam::DVec3::Z);
             [n.x as f32, n.y as f32, n.z as f32]
         };
         Some(list.iter().map(normal).collect())
@@ -511,9 +425,10 @@ fn plan(mesh: &Mesh, times: &[f64]) -> Result<Vec<Plan>, Error> {
     let mut points = usize::MAX;
     let mut first_identity = (0, 0);
     let still = mesh.positions.is_constant()
-        && mesh.normals.as_ref().is_none_or(|n| {
-            n.values.is_constant() && n.indices.as_ref().is_none_or(|i| i.is_constant())
-        });
+        && mesh
+            .normals
+            .as_ref()
+            .is_none_or(|n| n.values.is_constant() && n.indices.as_ref().is_none_or(|i| i.is_constant()));
     for (f, &time) in times.iter().enumerate() {
         let topology = topology_identity(mesh, time);
         let mut same = last_topology == Some(topology);
@@ -535,13 +450,7 @@ fn plan(mesh: &Mesh, times: &[f64]) -> Result<Vec<Plan>, Error> {
         if !same || frame.positions.len() != points {
             points = frame.positions.len();
             first_identity = now;
-            plans.push(Plan {
-                first: f,
-                end: f,
-                moves: false,
-                normals_move: false,
-                corners: None,
-            });
+            plans.push(Plan { first: f, end: f, moves: false, normals_move: false, corners: None });
         }
         let Some(plan) = plans.last_mut() else {
             continue;
@@ -550,10 +459,7 @@ fn plan(mesh: &Mesh, times: &[f64]) -> Result<Vec<Plan>, Error> {
         plan.moves |= now.0 != first_identity.0;
         let normals_moved = now.1 != first_identity.1;
         plan.normals_move |= normals_moved;
-        if let Some(normals) = frame
-            .normals
-            .filter(|n| n.splits() && (normals_moved || plan.first == f))
-        {
+        if let Some(normals) = frame.normals.filter(|n| n.splits() && (normals_moved || plan.first == f)) {
             plan.corners = Some(divide(plan.corners.take(), &faces, points, &normals));
         }
     }
@@ -561,12 +467,7 @@ fn plan(mesh: &Mesh, times: &[f64]) -> Result<Vec<Plan>, Error> {
 }
 
 /// Corner classes, divided further where normals differ.
-fn divide(
-    before: Option<Vec<u32>>,
-    faces: &Faces,
-    points: usize,
-    normals: &PerCorner<[f32; 3]>,
-) -> Vec<u32> {
+fn divide(before: Option<Vec<u32>>, faces: &Faces, points: usize, normals: &PerCorner<[f32; 3]>) -> Vec<u32> {
     let mut out = before.unwrap_or_else(|| faces.indices.iter().map(|&i| i as u32).collect());
     let mut numbers = Classes::with_capacity(points);
     for &(face, first, count) in &usable(faces, points).list {
@@ -582,22 +483,13 @@ fn divide(
 }
 
 fn pack<const N: usize>(values: [f32; N]) -> u128 {
-    values
-        .iter()
-        .fold(0, |all, v| all << 32 | u128::from(v.to_bits()))
+    values.iter().fold(0, |all, v| all << 32 | u128::from(v.to_bits()))
 }
 
 fn difference(a: &[[f32; 3]], b: &[[f32; 3]]) -> Vec<[f32; 3]> {
-    a.iter()
-        .zip(b)
-        .map(|(a, b)| std::array::from_fn(|i| finite(a[i] - b[i])))
-        .collect()
+    a.iter().zip(b).map(|(a, b)| std::array::from_fn(|i| finite(a[i] - b[i]))).collect()
 }
 
 fn finite(v: f32) -> f32 {
-    if v.is_nan() {
-        0.0
-    } else {
-        v.clamp(f32::MIN, f32::MAX)
-    }
+    if v.is_nan() { 0.0 } else { v.clamp(f32::MIN, f32::MAX) }
 }

@@ -1,11 +1,12 @@
-//! Binary glTF 2.0: the node tree with its transforms as animations, meshes as vertices and morph targets, materials
-//! by the names of face sets. Skeletons are nodes and a skin, each clip is an animation of its own, and so is each named range of the timeline.
+//! Binary glTF 2.0: the node tree with its transforms as animations, meshes as vertices and morph targets,
+//! materials by the names of face sets. Skeletons are nodes and a skin, each clip is an animation of its own,
+//! and so is each named range of the timeline.
 //!
-//! A mesh with a skin whose joints are its own becomes one with these joints as nodes below it; one on a skeleton gets the skeleton's nodes as its joints, and the
-//! clips move both.
+//! A mesh with a skin whose joints are its own becomes one with these joints as nodes below it; one on a
+//! skeleton gets the skeleton's nodes as its joints, and the clips move both.
 //!
-//! glTF has no visibility and no changing faces. Both are done by nodes whose scale steps between 0 and 1. It has no
-//! shear either: such a transform becomes two nodes. Deviations from the scene are said in remarks.
+//! glTF has no visibility and no changing faces. Both are done by nodes whose scale steps between 0 and 1. It
+//! has no shear either: such a transform becomes two nodes. Deviations from the scene are said in remarks.
 
 mod buffer;
 mod clip;
@@ -27,8 +28,8 @@ use mesh::{Meshes, Run};
 use std::collections::HashMap;
 use std::path::Path;
 
-/// Writes the scene at `times` to `path`, which appears only when it is complete. `progress` is told how many meshes
-/// times frames of how many are done. A file that would reach 4 GiB is a limit error.
+/// Writes the scene at `times` to `path`, which appears only when it is complete. `progress` is told how many
+/// meshes times frames of how many are done. A file that would reach 4 GiB is a limit error.
 pub fn write(
     path: &Path,
     scene: &Scene,
@@ -45,10 +46,7 @@ pub fn write(
     let facts = Facts::gather(scene, &placed, &times)?;
 
     let mut meshes = Meshes::new(Document::create(path)?, &times, &keys);
-    let mut used: Vec<MeshId> = placed
-        .iter()
-        .filter_map(|p| scene.nodes[p.node].mesh)
-        .collect();
+    let mut used: Vec<MeshId> = placed.iter().filter_map(|p| scene.nodes[p.node].mesh).collect();
     used.sort_unstable();
     used.dedup();
     let (total, mut done) = (used.len() * times.len(), 0);
@@ -105,11 +103,7 @@ pub fn write(
             }
             None => {
                 let own = tree.node(&node.name);
-                tree.attach(
-                    parent.map(|p| holders[p]).or(parent_of_roots),
-                    own,
-                    &mut roots,
-                );
+                tree.attach(parent.map(|p| holders[p]).or(parent_of_roots), own, &mut roots);
                 match facts.detached.get(&i) {
                     Some(matrices) => tree.transform(own, matrices, &object.path)?,
                     None if world.is_constant(i) => {
@@ -117,8 +111,7 @@ pub fn write(
                     }
                     None => {
                         let local = |&t: &f64| Ok(world.local_at(i, t)?.0);
-                        let matrices =
-                            times.iter().map(local).collect::<Result<Vec<_>, Error>>()?;
+                        let matrices = times.iter().map(local).collect::<Result<Vec<_>, Error>>()?;
                         tree.transform(own, &matrices, &object.path)?
                     }
                 }
@@ -149,11 +142,7 @@ pub fn write(
 }
 
 /// Frame times as f32, not below 0 and ascending as glTF demands, and the times they stand for.
-fn key_times(
-    times: &[f64],
-    file: &str,
-    remarks: &mut Vec<Remark>,
-) -> Result<(Vec<f64>, Vec<f32>), Error> {
+fn key_times(times: &[f64], file: &str, remarks: &mut Vec<Remark>) -> Result<(Vec<f64>, Vec<f32>), Error> {
     let Some(&first) = times.first() else {
         return Err(Error::misuse("no frames to write"));
     };
@@ -161,10 +150,7 @@ fn key_times(
     if shift < 0.0 {
         remarks.push(Remark::new(
             file,
-            format!(
-                "glTF's time begins at 0: everything was moved by {} seconds",
-                -shift
-            ),
+            format!("glTF's time begins at 0: everything was moved by {} seconds", -shift),
         ));
     }
     let (mut kept, mut keys) = (Vec::new(), Vec::<f32>::new());
@@ -178,10 +164,7 @@ fn key_times(
     if kept.len() < times.len() {
         remarks.push(Remark::new(
             file,
-            format!(
-                "{} frames were left out: their times are equal in 32 bits",
-                times.len() - kept.len()
-            ),
+            format!("{} frames were left out: their times are equal in 32 bits", times.len() - kept.len()),
         ));
     }
     Ok((kept, keys))
@@ -191,16 +174,14 @@ fn key_times(
 struct Facts {
     /// World matrices of the objects that ignore their parents' transforms at some time.
     detached: HashMap<usize, Vec<DMat4>>,
-    /// For each object with a mesh: frames at which its visibility changes, and to what; the first one is frame 0.
+    /// For each object with a mesh: frames at which its visibility changes, and to what; the first one is
+    /// frame 0.
     shown: HashMap<usize, Vec<(usize, bool)>>,
 }
 
 impl Facts {
     fn gather(scene: &Scene, placed: &[Placed], times: &[f64]) -> Result<Facts, Error> {
-        let mut facts = Facts {
-            detached: HashMap::new(),
-            shown: HashMap::new(),
-        };
+        let mut facts = Facts { detached: HashMap::new(), shown: HashMap::new() };
         let mut flags = Vec::new();
         for (i, object) in placed.iter().enumerate() {
             let node = &scene.nodes[object.node];
@@ -252,10 +233,7 @@ struct Tree<'a> {
 
 impl Tree<'_> {
     fn node(&mut self, name: &str) -> Index<Node> {
-        let node = Node {
-            name: Some(name.into()),
-            ..Node::default()
-        };
+        let node = Node { name: Some(name.into()), ..Node::default() };
         Index::push(&mut self.meshes.document.root.nodes, node)
     }
 
@@ -263,28 +241,15 @@ impl Tree<'_> {
         &mut self.meshes.document.root.nodes[node.value()]
     }
 
-    fn attach(
-        &mut self,
-        parent: Option<Index<Node>>,
-        child: Index<Node>,
-        roots: &mut Vec<Index<Node>>,
-    ) {
+    fn attach(&mut self, parent: Option<Index<Node>>, child: Index<Node>, roots: &mut Vec<Index<Node>>) {
         match parent {
-            Some(parent) => self
-                .get(parent)
-                .children
-                .get_or_insert_default()
-                .push(child),
+            Some(parent) => self.get(parent).children.get_or_insert_default().push(child),
             None => roots.push(child),
         }
     }
 
     /// Above everything, where the unit is not glTF's.
-    fn unit_node(
-        &mut self,
-        unit: Option<Unit>,
-        roots: &mut Vec<Index<Node>>,
-    ) -> Option<Index<Node>> {
+    fn unit_node(&mut self, unit: Option<Unit>, roots: &mut Vec<Index<Node>>) -> Option<Index<Node>> {
         let (name, scale) = match unit? {
             Unit::Metre => return None,
             Unit::Centimetre => ("centimetres", 0.01),
@@ -298,21 +263,15 @@ impl Tree<'_> {
     }
 
     /// Gives `node` its transform, one matrix per frame or one for all; returns the node to hang children on.
-    fn transform(
-        &mut self,
-        node: Index<Node>,
-        matrices: &[DMat4],
-        path: &str,
-    ) -> Result<Index<Node>, Error> {
+    fn transform(&mut self, node: Index<Node>, matrices: &[DMat4], path: &str) -> Result<Index<Node>, Error> {
         let mut clean = Vec::with_capacity(matrices.len());
         for m in matrices {
             if m.is_finite() {
                 clean.push(*m);
             } else {
-                self.meshes.remarks.insert(Remark::new(
-                    path,
-                    "a transform that is no finite numbers was left out",
-                ));
+                self.meshes
+                    .remarks
+                    .insert(Remark::new(path, "a transform that is no finite numbers was left out"));
                 clean.push(clean.last().copied().unwrap_or(DMat4::IDENTITY));
             }
         }
@@ -343,21 +302,16 @@ impl Tree<'_> {
         self.animate(node, Property::Scale, &scales)?;
         self.rotate(node, outer.iter().map(|t| t.rotation))?;
         let Some(inner) = inner else { return Ok(node) };
-        self.meshes.remarks.insert(Remark::new(
-            path,
-            "its transform is sheared, which glTF holds only as two nodes",
-        ));
+        self.meshes
+            .remarks
+            .insert(Remark::new(path, "its transform is sheared, which glTF holds only as two nodes"));
         let holder = self.node("shear");
         self.attach(Some(node), holder, &mut Vec::new());
         self.rotate(holder, inner.into_iter())?;
         Ok(holder)
     }
 
-    fn rotate(
-        &mut self,
-        node: Index<Node>,
-        rotations: impl Iterator<Item = DQuat>,
-    ) -> Result<(), Error> {
+    fn rotate(&mut self, node: Index<Node>, rotations: impl Iterator<Item = DQuat>) -> Result<(), Error> {
         let mut last = DQuat::IDENTITY;
         let aligned: Vec<[f32; 4]> = rotations
             .map(|r| {
@@ -407,21 +361,12 @@ impl Tree<'_> {
             output,
         };
         let sampler = Index::push(&mut self.samplers, sampler);
-        let target = Target {
-            extensions: None,
-            extras: Default::default(),
-            node,
-            path: Valid(property),
-        };
-        self.channels.push(Channel {
-            sampler,
-            target,
-            extensions: None,
-            extras: Default::default(),
-        });
+        let target = Target { extensions: None, extras: Default::default(), node, path: Valid(property) };
+        self.channels.push(Channel { sampler, target, extensions: None, extras: Default::default() });
     }
 
-    /// Hangs a mesh on `holder`: on the node itself where it is one run and always shown, else on a node per run.
+    /// Hangs a mesh on `holder`: on the node itself where it is one run and always shown, else on a node per
+    /// run.
     fn place(
         &mut self,
         holder: Index<Node>,
@@ -436,11 +381,8 @@ impl Tree<'_> {
             let node = if direct {
                 holder
             } else {
-                let name = if runs.len() == 1 {
-                    name.to_string()
-                } else {
-                    format!("{name}.{:04}", run.first + 1)
-                };
+                let name =
+                    if runs.len() == 1 { name.to_string() } else { format!("{name}.{:04}", run.first + 1) };
                 let node = self.node(&name);
                 self.attach(Some(holder), node, &mut Vec::new());
                 self.show(node, run, shown)?;
@@ -459,13 +401,7 @@ impl Tree<'_> {
                 }
             }
             if let Some((input, output)) = run.weights {
-                self.channel(
-                    node,
-                    Property::MorphTargetWeights,
-                    Interpolation::Linear,
-                    input,
-                    output,
-                );
+                self.channel(node, Property::MorphTargetWeights, Interpolation::Linear, input, output);
             }
         }
         Ok(())
@@ -478,12 +414,8 @@ impl Tree<'_> {
             let i = shown.partition_point(|s| s.0 <= frame);
             i > 0 && shown[i - 1].1 && (run.first..run.end).contains(&frame)
         };
-        let mut at: Vec<usize> = shown
-            .iter()
-            .map(|s| s.0)
-            .chain([0, run.first, run.end])
-            .filter(|f| *f < frames)
-            .collect();
+        let mut at: Vec<usize> =
+            shown.iter().map(|s| s.0).chain([0, run.first, run.end]).filter(|f| *f < frames).collect();
         at.sort_unstable();
         at.dedup();
         at.dedup_by(|b, a| visible(*b) == visible(*a));
@@ -495,10 +427,7 @@ impl Tree<'_> {
             let keys: Vec<[f32; 1]> = at.iter().map(|&f| [self.meshes.keys[f]]).collect();
             let values: Vec<_> = at.iter().map(|&f| scale(f)).collect();
             let input = self.meshes.document.floats(&keys, Use::Animation, true)?;
-            let output = self
-                .meshes
-                .document
-                .floats(&values, Use::Animation, false)?;
+            let output = self.meshes.document.floats(&values, Use::Animation, false)?;
             self.channel(node, Property::Scale, Interpolation::Step, input, output);
         }
         Ok(())
@@ -517,20 +446,12 @@ impl Tree<'_> {
         }
     }
 
-    fn finish(
-        mut self,
-        roots: Vec<Index<Node>>,
-        mut remarks: Vec<Remark>,
-    ) -> Result<Vec<Remark>, Error> {
+    fn finish(mut self, roots: Vec<Index<Node>>, mut remarks: Vec<Remark>) -> Result<Vec<Remark>, Error> {
         let root = &mut self.meshes.document.root;
         root.asset.generator = Some(format!("meshreel {}", env!("CARGO_PKG_VERSION")));
         root.animations = self.animations;
-        let scene = gltf_json::Scene {
-            extensions: None,
-            extras: Default::default(),
-            name: None,
-            nodes: roots,
-        };
+        let scene =
+            gltf_json::Scene { extensions: None, extras: Default::default(), name: None, nodes: roots };
         root.scene = Some(Index::push(&mut root.scenes, scene));
         remarks.extend(self.meshes.remarks);
         self.meshes.document.finish()?;

@@ -1,4 +1,5 @@
-//! An animation for each named range of the timeline: the keys of all of it are in the file once, and each animation takes its part of them.
+//! An animation for each named range of the timeline: the keys of all of it are in the file once, and each
+//! animation takes its part of them.
 
 use super::Tree;
 use super::buffer::Use;
@@ -11,7 +12,8 @@ use gltf_json::validation::USize64;
 use gltf_json::{Extras, Index};
 use std::collections::HashMap;
 
-/// Parts of accessors that are there already: of an accessor, from a key on, to another one, and for times what they count from.
+/// Parts of accessors that are there already: of an accessor, from a key on, to another one, and for times
+/// what they count from.
 type Parts = HashMap<(usize, usize, usize, u32), Index<Accessor>>;
 
 impl Tree<'_> {
@@ -37,17 +39,15 @@ impl Tree<'_> {
                     continue;
                 };
                 let sampler = Index::push(&mut self.samplers, sampler);
-                self.channels.push(Channel {
-                    sampler,
-                    ..channel.clone()
-                });
+                self.channels.push(Channel { sampler, ..channel.clone() });
             }
             self.close_animation(&name, None);
         }
         Ok(())
     }
 
-    /// What was animated since the last animation is a clip. One that is a range as well, of the same name and length, becomes one animation with it: of the mesh and the joints.
+    /// What was animated since the last animation is a clip. One that is a range as well, of the same name
+    /// and length, becomes one animation with it: of the mesh and the joints.
     pub(super) fn close_clip(&mut self, scene: &Scene, clip: &Clip, extras: Extras) {
         let fits = |range: &NamedRange| {
             range.name == clip.name
@@ -83,10 +83,7 @@ impl Tree<'_> {
         let from = keys.partition_point(|k| *k <= start).saturating_sub(1);
         let to = keys.partition_point(|k| *k <= end).saturating_sub(1);
         let to = to.max(from);
-        let times: Vec<[f32; 1]> = keys[from..=to]
-            .iter()
-            .map(|k| [(k - start).max(0.0)])
-            .collect();
+        let times: Vec<[f32; 1]> = keys[from..=to].iter().map(|k| [(k - start).max(0.0)]).collect();
         let all = keys.len();
         let at = (input, from, to, start.to_bits());
         let own_input = match parts.get(&at) {
@@ -113,10 +110,6 @@ impl Tree<'_> {
             }
         };
         parts.insert(at, own_output);
-        Ok(Some(Sampler {
-            input: own_input,
-            output: own_output,
-            ..sampler.clone()
-        }))
+        Ok(Some(Sampler { input: own_input, output: own_output, ..sampler.clone() }))
     }
 }

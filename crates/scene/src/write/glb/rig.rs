@@ -1,4 +1,5 @@
-//! Skins of meshes on the scene's skeletons: their joints are the skeleton's nodes, so that its clips move mesh and joints together.
+//! Skins of meshes on the scene's skeletons: their joints are the skeleton's nodes, so that its clips move
+//! mesh and joints together.
 
 use super::Tree;
 use super::buffer::Use;
@@ -34,7 +35,8 @@ impl Tree<'_> {
         out
     }
 
-    /// Gives the waiting meshes their skins: joints of the skin first, then the others of the skeleton, which move nothing of it but belong to it.
+    /// Gives the waiting meshes their skins: joints of the skin first, then the others of the skeleton, which
+    /// move nothing of it but belong to it.
     pub(super) fn rigs(
         &mut self,
         scene: &Scene,
@@ -59,9 +61,7 @@ impl Tree<'_> {
             }
             for (joint, bind) in skin.joints.iter().zip(&skin.inverse_bind) {
                 let Some(node) = nodes.get(*joint) else {
-                    return Err(Error::misuse(format!(
-                        "joint {joint} of a skin is not there"
-                    )));
+                    return Err(Error::misuse(format!("joint {joint} of a skin is not there")));
                 };
                 joints.push(*node);
                 inverse.push(unit * DAffine3::from_mat4(*bind));
@@ -77,9 +77,8 @@ impl Tree<'_> {
                     inverse.push(if back.is_finite() { back } else { unit });
                 }
             }
-            let matrices: Vec<[f32; 16]> = (inverse.iter())
-                .map(|m| DMat4::from(*m).to_cols_array().map(|v| v as f32))
-                .collect();
+            let matrices: Vec<[f32; 16]> =
+                (inverse.iter()).map(|m| DMat4::from(*m).to_cols_array().map(|v| v as f32)).collect();
             let document = &mut self.meshes.document;
             let inverse = document.floats(&matrices, Use::Animation, false)?;
             let skin = gltf_json::Skin {

@@ -1,4 +1,5 @@
-//! Skins of meshes whose joints are their own: nodes below the mesh, as many as there are joints, each with its matrices as an animation.
+//! Skins of meshes whose joints are their own: nodes below the mesh, as many as there are joints, each with
+//! its matrices as an animation.
 
 use super::Tree;
 use super::clip::extras;

@@ -1,9 +1,9 @@
 //! HDF5 itself: groups, attributes and arrays by object address, as far as Alembic uses them.
 //!
-//! The parsing of each structure is `hdf5-reader`'s; the walk is ours, for four reasons: a group with 100,000 sample
-//! arrays must not open each of them to be listed; links out of the file are refused; memory and work are bounded by the
-//! file's size (a few bytes of a hostile file can refer to the same large header a million times); and a panic in the
-//! parser becomes an error.
+//! The parsing of each structure is `hdf5-reader`'s; the walk is ours, for four reasons: a group with 100,000
+//! sample arrays must not open each of them to be listed; links out of the file are refused; memory and work
+//! are bounded by the file's size (a few bytes of a hostile file can refer to the same large header a million
+//! times); and a panic in the parser becomes an error.
 
 use crate::Error;
 use crate::read::alembic::murmur::murmur3;
@@ -22,15 +22,16 @@ use hdf5_reader::object_header::ObjectHeader;
 use hdf5_reader::superblock::Superblock;
 use hdf5_reader::symbol_table::SymbolTableNode;
 use hdf5_reader::{
-    BlockCacheStorage, ByteOrder, Datatype, FileStorage, Hdf5File, OpenOptions, Storage,
-    StorageBuffer, StringSize, btree_v1, btree_v2,
+    BlockCacheStorage, ByteOrder, Datatype, FileStorage, Hdf5File, OpenOptions, Storage, StorageBuffer,
+    StringSize, btree_v1, btree_v2,
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
-/// Listing the whole of a well-formed file reads each header once or twice; this many times its size is never needed.
+/// Listing the whole of a well-formed file reads each header once or twice; this many times its size is never
+/// needed.
 const WORK_PER_BYTE: u64 = 32;
 const WORK_AT_LEAST: u64 = 64 << 20;
 /// Deflate cannot do better than about 1,032 to one.
@@ -57,7 +58,8 @@ pub(super) struct Container {
     offset_size: u8,
     length_size: u8,
     root: u64,
-    /// The crate's own view, opened only for what is rare: chunked arrays and messages kept in another header.
+    /// The crate's own view, opened only for what is rare: chunked arrays and messages kept in another
+    /// header.
     whole: OnceLock<Hdf5File>,
 }
 
@@ -106,10 +108,7 @@ impl Container {
 
     /// A file that is already at hand; `path` is for messages.
     pub fn new(path: &Path, raw: Arc<dyn Storage>) -> Result<Container, Error> {
-        let budget = raw
-            .len()
-            .saturating_mul(WORK_PER_BYTE)
-            .saturating_add(WORK_AT_LEAST);
+        let budget = raw.len().saturating_mul(WORK_PER_BYTE).saturating_add(WORK_AT_LEAST);
         let mut structure = Bounded {
             inner: BlockCacheStorage::new(raw.clone(), 64 << 10, 256),
             base: 0,
@@ -184,14 +183,8 @@ impl Container {
     /// Replaces `out` by the payload. `at` must be the array's path inside the HDF5 file.
     pub fn read(&self, data: &Data, at: &str, out: &mut Vec<u8>) -> Result<(), Error> {
         out.clear();
-        let size = usize::try_from(data.size).map_err(|_| {
-            Error::limit(
-                &self.path,
-                "bytes of a sample",
-                data.size,
-                usize::MAX as u64,
-            )
-        })?;
+        let size = usize::try_from(data.size)
+            .map_err(|_| Error::limit(&self.path, "bytes of a sample", data.size, usize::MAX as u64))?;
         match &data.place {
             Place::Here(bytes) => out.extend_from_slice(bytes),
             Place::At(_) if size == 0 => {}
@@ -199,10 +192,7 @@ impl Container {
                 let offset = address
                     .checked_add(self.base)
                     .ok_or_else(|| Error::malformed(&self.path, "an address beyond 64 bits", at))?;
-                let bytes = self
-                    .raw
-                    .read_range(offset, size)
-                    .map_err(|e| convert(&self.path, e, at))?;
+                let bytes = self.raw.read_range(offset, size).map_err(|e| convert(&self.path, e, at))?;
                 out.extend_from_slice(&bytes);
             }
             Place::Chunked => {
@@ -237,14 +227,12 @@ impl Container {
         deflated.min(most.saturating_add(MOST_PLAIN))
     }
 
-    /// Whether an array in chunks of `chunk` bytes, packed by these filters, takes no more memory than its size and the
-    /// file justify. What is packed twice expands without bound.
+    /// Whether an array in chunks of `chunk` bytes, packed by these filters, takes no more memory than its
+    /// size and the file justify. What is packed twice expands without bound.
     fn check_chunks(&self, size: u64, chunk: Option<u64>, filters: &[u16]) -> Parsed<()> {
         let wrong = |what: String| Err(Hdf5Error::InvalidData(what));
         if size > self.most_bytes() {
-            return wrong(format!(
-                "an array of {size} bytes, more than the file can hold"
-            ));
+            return wrong(format!("an array of {size} bytes, more than the file can hold"));
         }
         if chunk.is_none_or(|chunk| chunk > size.max(MOST_CHUNK)) {
             return wrong(format!("chunks larger than their array of {size} bytes"));
@@ -268,28 +256,19 @@ impl Container {
             self.length_size,
             MOST_HEADER,
         )?;
-        if header
-            .messages
-            .iter()
-            .any(|m| matches!(m, HdfMessage::Shared(_)))
-        {
+        if header.messages.iter().any(|m| matches!(m, HdfMessage::Shared(_))) {
             return Ok(self.whole()?.get_or_parse_header(address)?.as_ref().clone());
         }
         Ok(header)
     }
 
     fn parse_group(&self, address: u64) -> Parsed<Group> {
-        let mut group = Group {
-            is_group: true,
-            ..Group::default()
-        };
+        let mut group = Group { is_group: true, ..Group::default() };
         let mut links = Vec::new();
         for message in self.header(address)?.messages {
             match message {
                 HdfMessage::Attribute(attribute) => group.attributes.push(attribute),
-                HdfMessage::AttributeInfo(info) => {
-                    self.dense_attributes(&info, &mut group.attributes)?
-                }
+                HdfMessage::AttributeInfo(info) => self.dense_attributes(&info, &mut group.attributes)?,
                 HdfMessage::Link(link) => links.push(link),
                 HdfMessage::LinkInfo(info) => self.dense_links(&info, &mut links)?,
                 HdfMessage::SymbolTable(table) => self.symbol_table(&table, &mut links)?,
@@ -326,9 +305,7 @@ impl Container {
                 HdfMessage::DataLayout(l) => layout = Some(l.layout),
                 HdfMessage::FilterPipeline(p) => filters = p.filters.iter().map(|f| f.id).collect(),
                 HdfMessage::Attribute(a) if a.name == "key" => {
-                    key = <[u8; 16]>::try_from(a.raw_data.as_slice())
-                        .ok()
-                        .map(u128::from_le_bytes);
+                    key = <[u8; 16]>::try_from(a.raw_data.as_slice()).ok().map(u128::from_le_bytes);
                 }
                 _ => {}
             }
@@ -343,21 +320,14 @@ impl Container {
         let place = match layout {
             DataLayout::Compact { mut data } => {
                 if (data.len() as u64) < size {
-                    return Err(Hdf5Error::InvalidData(
-                        "an array longer than its data".into(),
-                    ));
+                    return Err(Hdf5Error::InvalidData("an array longer than its data".into()));
                 }
                 data.truncate(size as usize);
                 Place::Here(data.into())
             }
             DataLayout::Contiguous { .. } if size == 0 => Place::At(0),
-            DataLayout::Contiguous {
-                address,
-                size: stored,
-            } => {
-                let end = address
-                    .checked_add(size)
-                    .and_then(|end| end.checked_add(self.base));
+            DataLayout::Contiguous { address, size: stored } => {
+                let end = address.checked_add(size).and_then(|end| end.checked_add(self.base));
                 if stored < size || end.is_none_or(|end| end > self.len()) {
                     return Err(Hdf5Error::InvalidData(format!(
                         "an array of {size} bytes at {address:#x} that are not there"
@@ -374,20 +344,10 @@ impl Container {
         };
         // Without a key an array is equal to itself only, and to what is linked to it.
         let key = key.unwrap_or_else(|| u128::from(address) << 64 | u128::from(size));
-        Ok(Data {
-            place,
-            size,
-            word: shape.word,
-            big_endian: shape.big_endian,
-            key,
-        })
+        Ok(Data { place, size, word: shape.word, big_endian: shape.big_endian, key })
     }
 
-    fn dense_attributes(
-        &self,
-        info: &AttributeInfoMessage,
-        out: &mut Vec<AttributeMessage>,
-    ) -> Parsed<()> {
+    fn dense_attributes(&self, info: &AttributeInfoMessage, out: &mut Vec<AttributeMessage>) -> Parsed<()> {
         use btree_v2::BTreeV2Record::{AttributeCreationOrder, AttributeNameHash};
         let index = match info.btree_creation_order_address {
             Some(a) if !Cursor::is_undefined_offset(a, self.offset_size) => a,
@@ -402,10 +362,7 @@ impl Container {
                 _ => 0,
             };
             let cursor = &mut Cursor::new(bytes);
-            found.push((
-                order,
-                attribute::parse(cursor, self.offset_size, self.length_size, bytes.len())?,
-            ));
+            found.push((order, attribute::parse(cursor, self.offset_size, self.length_size, bytes.len())?));
             Ok(())
         })?;
         found.sort_by(|a, b| (a.0, &a.1.name).cmp(&(b.0, &b.1.name)));
@@ -414,20 +371,11 @@ impl Container {
     }
 
     fn dense_links(&self, info: &LinkInfoMessage, out: &mut Vec<LinkMessage>) -> Parsed<()> {
-        self.heap_objects(
-            info.fractal_heap_address,
-            info.btree_name_index_address,
-            |_, bytes| {
-                let cursor = &mut Cursor::new(bytes);
-                out.push(link::parse(
-                    cursor,
-                    self.offset_size,
-                    self.length_size,
-                    bytes.len(),
-                )?);
-                Ok(())
-            },
-        )
+        self.heap_objects(info.fractal_heap_address, info.btree_name_index_address, |_, bytes| {
+            let cursor = &mut Cursor::new(bytes);
+            out.push(link::parse(cursor, self.offset_size, self.length_size, bytes.len())?);
+            Ok(())
+        })
     }
 
     /// All objects of a fractal heap that a version 2 B-tree lists.
@@ -444,13 +392,10 @@ impl Container {
         let (storage, o, l) = (self.structure.as_ref(), self.offset_size, self.length_size);
         let heap = FractalHeap::parse_at_storage(storage, heap, o, l)?;
         if heap.io_filters_len != 0 {
-            return Err(Hdf5Error::UnsupportedEncoding(
-                "a filtered heap of names".into(),
-            ));
+            return Err(Hdf5Error::UnsupportedEncoding("a filtered heap of names".into()));
         }
         let tree = btree_v2::BTreeV2Header::parse_at_storage(storage, index, o, l)?;
-        let records =
-            btree_v2::collect_btree_v2_records_storage(storage, &tree, o, l, None, &[], None)?;
+        let records = btree_v2::collect_btree_v2_records_storage(storage, &tree, o, l, None, &[], None)?;
         let mut blocks = FractalHeapDirectBlockCache::default();
         for record in records {
             let id = match &record {
@@ -471,23 +416,13 @@ impl Container {
     /// Children of a group in the oldest layout: a B-tree of nodes with names in a heap.
     fn symbol_table(&self, table: &SymbolTableMessage, out: &mut Vec<LinkMessage>) -> Parsed<()> {
         let (storage, o, l) = (self.structure.as_ref(), self.offset_size, self.length_size);
-        let nodes = btree_v1::collect_btree_v1_leaves_storage(
-            storage,
-            table.btree_address,
-            o,
-            l,
-            None,
-            &[],
-            None,
-        )?;
+        let nodes =
+            btree_v1::collect_btree_v1_leaves_storage(storage, table.btree_address, o, l, None, &[], None)?;
         if nodes.is_empty() {
             return Ok(());
         }
         let heap = LocalHeap::parse_at_storage(storage, table.heap_address, o, l)?;
-        let names = storage.read_range(
-            heap.data_segment_address,
-            in_memory(heap.data_segment_size)?,
-        )?;
+        let names = storage.read_range(heap.data_segment_address, in_memory(heap.data_segment_size)?)?;
         for (_, address) in nodes {
             let count = storage.read_range(address, 8)?;
             let count = usize::from(u16::from_le_bytes([count[6], count[7]]));
@@ -502,12 +437,8 @@ impl Container {
                 out.push(LinkMessage {
                     name: String::from_utf8_lossy(name).into_owned(),
                     target: match soft {
-                        true => LinkTarget::Soft {
-                            path: String::new(),
-                        },
-                        false => LinkTarget::Hard {
-                            address: entry.object_header_address,
-                        },
+                        true => LinkTarget::Soft { path: String::new() },
+                        false => LinkTarget::Hard { address: entry.object_header_address },
                     },
                     creation_order: None,
                 });
@@ -528,14 +459,9 @@ impl Bounded {
     fn charge(&self, bytes: usize) -> Parsed<()> {
         // Each read costs something, however short.
         let cost = bytes as u64 + 16;
-        match self
-            .left
-            .fetch_update(Relaxed, Relaxed, |left| left.checked_sub(cost))
-        {
+        match self.left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(cost)) {
             Ok(_) => Ok(()),
-            Err(_) => Err(Hdf5Error::ResourceLimit(
-                "the same bytes are referred to over and over".into(),
-            )),
+            Err(_) => Err(Hdf5Error::ResourceLimit("the same bytes are referred to over and over".into())),
         }
     }
 }
@@ -547,9 +473,7 @@ impl Storage for Bounded {
 
     fn read_range(&self, offset: u64, len: usize) -> Parsed<StorageBuffer> {
         self.charge(len)?;
-        let offset = offset
-            .checked_add(self.base)
-            .ok_or(Hdf5Error::OffsetOutOfBounds(offset))?;
+        let offset = offset.checked_add(self.base).ok_or(Hdf5Error::OffsetOutOfBounds(offset))?;
         self.inner.read_range(offset, len)
     }
 }
@@ -576,20 +500,12 @@ fn element(datatype: &Datatype) -> Option<Element> {
         })
     };
     match datatype {
-        Datatype::FixedPoint {
-            size, byte_order, ..
-        }
+        Datatype::FixedPoint { size, byte_order, .. }
         | Datatype::FloatingPoint { size, byte_order }
         | Datatype::Bitfield { size, byte_order } => number(*size, byte_order),
-        Datatype::String {
-            size: StringSize::Fixed(n),
-            ..
-        } => Some(Element {
-            word: 1,
-            bytes: (*n).into(),
-            big_endian: false,
-            string: true,
-        }),
+        Datatype::String { size: StringSize::Fixed(n), .. } => {
+            Some(Element { word: 1, bytes: (*n).into(), big_endian: false, string: true })
+        }
         Datatype::Array { base, dims } => {
             let mut e = element(base)?;
             for &n in dims {
@@ -612,8 +528,8 @@ fn in_memory(size: u64) -> Parsed<usize> {
     usize::try_from(size).map_err(|_| Hdf5Error::OffsetOutOfBounds(size))
 }
 
-/// The crate promises not to panic; should it do so on some hostile file, that is an error of the file like any other.
-/// Its state is not shared between calls here, so nothing can be left half changed.
+/// The crate promises not to panic; should it do so on some hostile file, that is an error of the file like
+/// any other. Its state is not shared between calls here, so nothing can be left half changed.
 fn guard<T>(work: impl FnOnce() -> Parsed<T>) -> Parsed<T> {
     catch_unwind(AssertUnwindSafe(work))
         .unwrap_or_else(|_| Err(Hdf5Error::InvalidData("the HDF5 parser gave up".into())))

@@ -10,10 +10,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 fn corpus() -> Option<PathBuf> {
-    let folder = std::env::var_os("MESHREEL_CORPUS").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus"),
-        PathBuf::from,
-    );
+    let folder = std::env::var_os("MESHREEL_CORPUS")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus"), PathBuf::from);
     if !folder.join("alembic").is_dir() {
         eprintln!("skipped: no corpus");
         return None;
@@ -78,13 +76,7 @@ fn property(archive: &dyn Archive, compound: u64, name: &str) -> PropertyHeader 
 
 fn totals(objects: usize, properties: usize, samples: usize, bytes: usize) -> Totals {
     // Every key in these files, from Alembic 1.0 of 2011 on, is the hash of what it stands for.
-    Totals {
-        objects,
-        properties,
-        samples,
-        bytes,
-        keys: samples,
-    }
+    Totals { objects, properties, samples, bytes, keys: samples }
 }
 
 #[test]
@@ -92,48 +84,18 @@ fn reads_every_sample_of_every_property() {
     let Some(corpus) = corpus() else { return };
     let files = [
         ("gen_hdf5/a_flag_wind_hdf5.abc", totals(6, 34, 144, 988_577)),
-        (
-            "gen_hdf5/d_snake_skinned_hdf5.abc",
-            totals(5, 29, 249, 4_130_252),
-        ),
-        (
-            "gen_hdf5/e_metaballs_hdf5.abc",
-            totals(11, 61, 695, 1_930_456),
-        ),
-        (
-            "gen_hdf5/g_scene_attributes_hdf5.abc",
-            totals(38, 254, 381, 187_672),
-        ),
-        (
-            "gen_hdf5/k_curves_points_cameras_hdf5.abc",
-            totals(25, 181, 333, 119_700),
-        ),
-        (
-            "gen_hdf5/l_shutter_motionblur_hdf5.abc",
-            totals(4, 23, 205, 540_017),
-        ),
-        (
-            "gen_hdf5/m_scale_shear_hdf5.abc",
-            totals(29, 202, 381, 39_621),
-        ),
+        ("gen_hdf5/d_snake_skinned_hdf5.abc", totals(5, 29, 249, 4_130_252)),
+        ("gen_hdf5/e_metaballs_hdf5.abc", totals(11, 61, 695, 1_930_456)),
+        ("gen_hdf5/g_scene_attributes_hdf5.abc", totals(38, 254, 381, 187_672)),
+        ("gen_hdf5/k_curves_points_cameras_hdf5.abc", totals(25, 181, 333, 119_700)),
+        ("gen_hdf5/l_shutter_motionblur_hdf5.abc", totals(4, 23, 205, 540_017)),
+        ("gen_hdf5/m_scale_shear_hdf5.abc", totals(29, 202, 381, 39_621)),
         ("third_alembic/cube_6b3ad3.abc", totals(6, 22, 67, 6312)),
-        (
-            "third_imageengine/animatedCube_646e79.abc",
-            totals(11, 55, 91, 7100),
-        ),
-        (
-            "third_imageengine/coloredMesh_7d70b3.abc",
-            totals(11, 59, 45, 1709),
-        ),
+        ("third_imageengine/animatedCube_646e79.abc", totals(11, 55, 91, 7100)),
+        ("third_imageengine/coloredMesh_7d70b3.abc", totals(11, 59, 45, 1709)),
         ("third_imageengine/cube_e74a57.abc", totals(4, 20, 17, 747)),
-        (
-            "third_imageengine/rotatingCube_e8149f.abc",
-            totals(3, 15, 37, 2409),
-        ),
-        (
-            "third_imageengine/subdPlane_b1ad4d.abc",
-            totals(11, 54, 42, 1616),
-        ),
+        ("third_imageengine/rotatingCube_e8149f.abc", totals(3, 15, 37, 2409)),
+        ("third_imageengine/subdPlane_b1ad4d.abc", totals(11, 54, 42, 1616)),
     ];
     for (file, expected) in files {
         let archive = open(&corpus.join(file)).unwrap();
@@ -151,52 +113,25 @@ fn headers_say_what_the_file_holds() {
     let archive = open(&corpus.join("gen_hdf5/a_flag_wind_hdf5.abc")).unwrap();
     let archive = archive.as_ref();
     assert_eq!(archive.meta().get("FramesPerTimeUnit"), Some("24.000000"));
-    let names: Vec<String> = archive
-        .children(archive.top())
-        .unwrap()
-        .into_iter()
-        .map(|c| c.name)
-        .collect();
-    assert_eq!(
-        names,
-        ["Turbulence", "Flag", "Wind"],
-        "in the writer's order"
-    );
+    let names: Vec<String> = archive.children(archive.top()).unwrap().into_iter().map(|c| c.name).collect();
+    assert_eq!(names, ["Turbulence", "Flag", "Wind"], "in the writer's order");
     let flag = child(archive, archive.top(), "Flag");
     let mesh = archive.children(flag).unwrap().remove(0);
     assert_eq!(mesh.meta.get("schema"), Some("AbcGeom_PolyMesh_v1"));
     let geom = property(archive, archive.properties_of(mesh.id).unwrap(), ".geom").id;
     let p = property(archive, geom, "P");
-    assert_eq!(
-        (p.kind, p.pod, p.extent, p.samples),
-        (PropertyKind::Array, Pod::F32, 3, 60)
-    );
+    assert_eq!((p.kind, p.pod, p.extent, p.samples), (PropertyKind::Array, Pod::F32, 3, 60));
     assert_eq!(p.meta.get("geoScope"), Some("vtx"));
-    assert_eq!(
-        p.sampling.as_ref(),
-        &TimeSampling::Uniform {
-            start: 1.0 / 24.0,
-            step: 1.0 / 24.0
-        }
-    );
+    assert_eq!(p.sampling.as_ref(), &TimeSampling::Uniform { start: 1.0 / 24.0, step: 1.0 / 24.0 });
     assert_eq!(archive.size(p.id, 59).unwrap(), 1271 * 12);
-    assert_ne!(
-        archive.identity(p.id, 0).unwrap(),
-        archive.identity(p.id, 59).unwrap()
-    );
+    assert_ne!(archive.identity(p.id, 0).unwrap(), archive.identity(p.id, 59).unwrap());
     let counts = property(archive, geom, ".faceCounts");
     assert_eq!((counts.pod, counts.samples), (Pod::I32, 60));
-    assert_eq!(
-        archive.identity(counts.id, 0).unwrap(),
-        archive.identity(counts.id, 59).unwrap()
-    );
+    assert_eq!(archive.identity(counts.id, 0).unwrap(), archive.identity(counts.id, 59).unwrap());
     let mut bytes = Vec::new();
     archive.read(counts.id, 31, &mut bytes).unwrap();
     assert!(bytes.len() == 4800 && bytes.chunks(4).all(|n| n == 4i32.to_le_bytes()));
-    assert!(matches!(
-        archive.read(counts.id, 60, &mut bytes),
-        Err(Error::Misuse { .. })
-    ));
+    assert!(matches!(archive.read(counts.id, 60, &mut bytes), Err(Error::Misuse { .. })));
 }
 
 #[test]
@@ -206,15 +141,9 @@ fn strings_end_with_a_zero() {
     let archive = archive.as_ref();
     let top = archive.properties_of(archive.top()).unwrap();
     let mut bytes = Vec::new();
-    archive
-        .read(property(archive, top, "statistics").id, 0, &mut bytes)
-        .unwrap();
+    archive.read(property(archive, top, "statistics").id, 0, &mut bytes).unwrap();
     assert!(bytes.starts_with(b"SubDStaticNum 1 SubDStaticCVs 4 ") && bytes.ends_with(b"\0"));
-    let camera = child(
-        archive,
-        child(archive, archive.top(), "persp"),
-        "perspShape",
-    );
+    let camera = child(archive, child(archive, archive.top(), "persp"), "perspShape");
     let geom = property(archive, archive.properties_of(camera).unwrap(), ".geom").id;
     let ops = property(archive, geom, ".filmBackOps");
     archive.read(ops.id, 0, &mut bytes).unwrap();
@@ -242,14 +171,11 @@ fn cyclic_samplings() {
             }
         }
     }
-    assert!(
-        cycles.contains(&(2, 48)) && cycles.contains(&(3, 72)),
-        "{cycles:?}"
-    );
+    assert!(cycles.contains(&(2, 48)) && cycles.contains(&(3, 72)), "{cycles:?}");
 }
 
-/// Part of a file of ours, its arrays rewritten big-endian, in chunks, shuffled and deflated, its groups and attributes in
-/// HDF5's newest layout; the keys are still those of the plain numbers.
+/// Part of a file of ours, its arrays rewritten big-endian, in chunks, shuffled and deflated, its groups and
+/// attributes in HDF5's newest layout; the keys are still those of the plain numbers.
 #[test]
 fn compressed_chunks_and_big_endian_numbers() {
     let path = "../../testdata/inputs/scale_gzip_hdf5.abc";
@@ -270,11 +196,7 @@ fn compressed_chunks_and_big_endian_numbers() {
 #[test]
 fn archives_before_1_0_are_refused_by_name() {
     let Some(corpus) = corpus() else { return };
-    for file in [
-        "bacon_poly_uvs_c182d4.abc",
-        "cube_b661ad.abc",
-        "xforms_4ee6f1.abc",
-    ] {
+    for file in ["bacon_poly_uvs_c182d4.abc", "cube_b661ad.abc", "xforms_4ee6f1.abc"] {
         match open(&corpus.join("third_alembic").join(file)).err() {
             Some(Error::Unsupported { what, .. }) => assert!(what.contains("before 1.0"), "{what}"),
             other => panic!("{file}: {other:?}"),
@@ -285,16 +207,10 @@ fn archives_before_1_0_are_refused_by_name() {
 #[test]
 fn what_is_no_archive_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
-    assert!(matches!(
-        open(&folder.path().join("none.abc")).err(),
-        Some(Error::Io { .. })
-    ));
+    assert!(matches!(open(&folder.path().join("none.abc")).err(), Some(Error::Io { .. })));
     assert!(open(folder.path()).is_err());
     let name = Path::new("noise.abc");
-    assert!(matches!(
-        from_bytes(name, Vec::new()).err(),
-        Some(Error::Malformed { .. })
-    ));
+    assert!(matches!(from_bytes(name, Vec::new()).err(), Some(Error::Malformed { .. })));
     let mut bytes = b"\x89HDF\r\n\x1a\n".to_vec();
     bytes.resize(4096, 0xff);
     assert!(matches!(
@@ -317,10 +233,7 @@ fn survive(bytes: Vec<u8>) -> Result<Totals, Error> {
 #[test]
 fn every_truncation_is_an_error() {
     let Some(corpus) = corpus() else { return };
-    for file in [
-        "third_imageengine/cube_e74a57.abc",
-        "gen_hdf5/m_scale_shear_hdf5.abc",
-    ] {
+    for file in ["third_imageengine/cube_e74a57.abc", "gen_hdf5/m_scale_shear_hdf5.abc"] {
         let whole = std::fs::read(corpus.join(file)).unwrap();
         for length in (0..whole.len()).step_by(whole.len() / 4000 + 1) {
             survive(whole[..length].to_vec()).unwrap_err();
@@ -352,13 +265,8 @@ fn no_byte_flip_does_harm() {
 
 /// Structures with a checksum: where it covers from and to, and where it stands.
 fn checksums(file: &[u8]) -> Vec<(usize, usize, usize)> {
-    let signatures = [
-        b"OHDR", b"OCHK", b"BTHD", b"BTLF", b"BTIN", b"FRHP", b"FHIB", b"FHDB",
-    ];
-    let stored = |at: usize| {
-        file.get(at..at + 4)
-            .map(|b| u32::from_le_bytes(b.try_into().unwrap()))
-    };
+    let signatures = [b"OHDR", b"OCHK", b"BTHD", b"BTLF", b"BTIN", b"FRHP", b"FHIB", b"FHDB"];
+    let stored = |at: usize| file.get(at..at + 4).map(|b| u32::from_le_bytes(b.try_into().unwrap()));
     let mut found = Vec::new();
     for start in 0..file.len().saturating_sub(4) {
         if file.starts_with(b"\x89HDF") && start == 0 && file[8] >= 2 {
@@ -420,9 +328,7 @@ fn no_byte_flip_behind_a_checksum_does_harm() {
 
 /// More by the environment variable, for a longer search.
 static ROUNDS: std::sync::LazyLock<usize> = std::sync::LazyLock::new(|| {
-    let rounds = std::env::var("MESHREEL_ROUNDS")
-        .ok()
-        .and_then(|r| r.parse().ok());
+    let rounds = std::env::var("MESHREEL_ROUNDS").ok().and_then(|r| r.parse().ok());
     rounds.unwrap_or(1500)
 });
 
@@ -455,8 +361,8 @@ fn zeros(count: u32) -> Vec<u8> {
     out
 }
 
-/// The first array in chunks of a file of ours, made another: numbers, numbers of its chunk, filters and data; its key is
-/// that of what it decodes to.
+/// The first array in chunks of a file of ours, made another: numbers, numbers of its chunk, filters and
+/// data; its key is that of what it decodes to.
 fn repacked(count: u64, chunk: u32, filters: &[u16], data: &[u8], key: u128) -> Vec<u8> {
     const HEADER: usize = 5343;
     let path = "../../testdata/inputs/scale_gzip_hdf5.abc";
@@ -560,38 +466,20 @@ fn few_bytes_of_chunks_cannot_ask_for_much_memory() {
     let key = |numbers: u32| murmur3(&vec![0; 4 * numbers as usize]);
     // Repacked as it was meant to be.
     let small = 30_000;
-    let (most, failed) = largest(repacked(
-        small.into(),
-        small,
-        &[1],
-        &zeros(4 * small),
-        key(small),
-    ));
+    let (most, failed) = largest(repacked(small.into(), small, &[1], &zeros(4 * small), key(small)));
     assert_eq!((most, failed.map(|e| e.to_string())), (120_000, None));
     let much = 40 << 20;
     let data = zeros(4 * much);
     let key_of_much = key(much);
     let crafted = [
-        (
-            "an array of",
-            repacked(much.into(), much, &[1], &data, key_of_much),
-        ),
+        ("an array of", repacked(much.into(), much, &[1], &data, key_of_much)),
         ("chunks larger", repacked(4, much, &[1], &data, key(4))),
-        (
-            "packed twice",
-            repacked(small.into(), small, &[1, 1], &zeros(4 * small), key(small)),
-        ),
-        (
-            "filter 4",
-            repacked(small.into(), small, &[4], &zeros(4 * small), key(small)),
-        ),
+        ("packed twice", repacked(small.into(), small, &[1, 1], &zeros(4 * small), key(small))),
+        ("filter 4", repacked(small.into(), small, &[4], &zeros(4 * small), key(small))),
     ];
     for (what, file) in crafted {
         let (most, failed) = largest(file);
         let said = failed.map(|e| e.to_string()).unwrap_or_default();
-        assert!(
-            said.contains(what) && most < 1 << 20,
-            "{what}: {said}, {most}"
-        );
+        assert!(said.contains(what) && most < 1 << 20, "{what}: {said}, {most}");
     }
 }

@@ -1,11 +1,13 @@
-//! Ogawa's container: a file of *groups* (lists of references) and *data* (bytes), both found by 64-bit offsets.
+//! Ogawa's container: a file of *groups* (lists of references) and *data* (bytes), both found by 64-bit
+//! offsets.
 //!
 //! ```text
 //! header   5 "Ogawa" · 1 frozen (FF = closed by its writer) · 2 version, big-endian · 8 root group's offset
 //! group    8 count · count × 8 references          reference: top bit set = data, 63 bits offset, 0 = empty
 //! data     8 size · size bytes
 //! ```
-//! Little-endian but for the version, nothing is aligned or compressed. Several references may meet in one data node.
+//! Little-endian but for the version, nothing is aligned or compressed. Several references may meet in one
+//! data node.
 
 use crate::Error;
 use crate::read::positioned::PositionedFile;
@@ -15,8 +17,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Bytes before the first node.
 const HEADER: u64 = 16;
 const DATA_BIT: u64 = 1 << 63;
-/// Structure (groups, header blocks) is read a few times at most in an honest file. One whose nodes refer to each
-/// other in circles or by the thousand is stopped when it has made us read this many times its own size.
+/// Structure (groups, header blocks) is read a few times at most in an honest file. One whose nodes refer to
+/// each other in circles or by the thousand is stopped when it has made us read this many times its own size.
 const STRUCTURE_READS: u64 = 16;
 const STRUCTURE_FLOOR: u64 = 4 << 20;
 /// Group tables and small samples come with one read of this many bytes.
@@ -63,11 +65,7 @@ impl Container {
     /// Checks the header. `file` begins with `Ogawa`.
     pub fn open(file: PositionedFile) -> Result<Container, Error> {
         let budget = budget(file.length());
-        let mut container = Container {
-            file,
-            budget: AtomicU64::new(budget),
-            root: Reference(0),
-        };
+        let mut container = Container { file, budget: AtomicU64::new(budget), root: Reference(0) };
         if container.file.length() < HEADER {
             return Err(container.malformed("ends within its header", 0));
         }
@@ -132,12 +130,9 @@ impl Container {
         let mut table = vec![0; bytes as usize];
         let first = table.len().min(fetched - 8);
         table[..first].copy_from_slice(&buffer[8..8 + first]);
-        self.file
-            .read_exact(offset + 8 + first as u64, &mut table[first..])?;
+        self.file.read_exact(offset + 8 + first as u64, &mut table[first..])?;
         let references = table.as_chunks::<8>().0.iter();
-        Ok(references
-            .map(|b| Reference(u64::from_le_bytes(*b)))
-            .collect())
+        Ok(references.map(|b| Reference(u64::from_le_bytes(*b))).collect())
     }
 
     /// All bytes of a data node that describes structure; its size is charged.
@@ -170,8 +165,8 @@ impl Container {
         let Some(wanted) = size.checked_sub(skip as u64).filter(|n| *n > 0) else {
             return Ok(());
         };
-        let wanted = usize::try_from(wanted)
-            .map_err(|_| self.malformed("a sample is too large", data.offset()))?;
+        let wanted =
+            usize::try_from(wanted).map_err(|_| self.malformed("a sample is too large", data.offset()))?;
         if fetched >= skip && fetched - skip >= wanted {
             out.extend_from_slice(&buffer[8 + skip..8 + skip + wanted]);
             return Ok(());
@@ -191,8 +186,8 @@ impl Container {
         Ok(())
     }
 
-    /// Reads the size and the beginning of a data node: content follows the size's 8 bytes in `buffer`.
-    /// Gives the node's size and how many bytes of content came along.
+    /// Reads the size and the beginning of a data node: content follows the size's 8 bytes in `buffer`. Gives
+    /// the node's size and how many bytes of content came along.
     fn head(&self, data: Reference, buffer: &mut [u8]) -> Result<(u64, usize), Error> {
         self.check_data(data)?;
         if data.is_empty() {
@@ -216,11 +211,10 @@ impl Container {
             .ok_or_else(|| self.malformed("a reference leads out of the file", offset))
     }
 
-    /// Fills `buffer` from `offset` on as far as the file goes (at least the 8 bytes that `room` vouches for).
+    /// Fills `buffer` from `offset` on as far as the file goes (at least the 8 bytes that `room` vouches
+    /// for).
     fn fetch(&self, offset: u64, room: u64, buffer: &mut [u8]) -> Result<usize, Error> {
-        let available = buffer
-            .len()
-            .min(8 + usize::try_from(room).unwrap_or(usize::MAX - 8));
+        let available = buffer.len().min(8 + usize::try_from(room).unwrap_or(usize::MAX - 8));
         self.file.read_exact(offset, &mut buffer[..available])?;
         Ok(available)
     }
@@ -229,13 +223,10 @@ impl Container {
         // Relaxed: a counter that orders nothing.
         let spent = self
             .budget
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
-                left.checked_sub(bytes.max(8))
-            });
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(bytes.max(8)));
         spent.map(drop).map_err(|_| {
             let allowed = budget(self.length());
-            let what =
-                "bytes of structure to read (nodes of the file refer to each other in circles)";
+            let what = "bytes of structure to read (nodes of the file refer to each other in circles)";
             Error::limit(self.path(), what, allowed.saturating_add(bytes), allowed)
         })
     }

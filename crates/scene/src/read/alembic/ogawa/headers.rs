@@ -1,4 +1,5 @@
-//! The packed records inside Ogawa's data nodes: object and property headers, time samplings, indexed metadata.
+//! The packed records inside Ogawa's data nodes: object and property headers, time samplings, indexed
+//! metadata.
 
 use super::super::core::{MetaData, Pod, PropertyKind};
 use crate::TimeSampling;
@@ -97,10 +98,7 @@ pub fn time_samplings(bytes: &[u8]) -> Result<Vec<TimeSampling>, Fault> {
         let n = bytes.u32()? as usize;
         let times = bytes.take(n.checked_mul(8).ok_or("a record ends early")?)?;
         let times = times.as_chunks::<8>().0.iter();
-        table.push(time_sampling(
-            cycle,
-            times.map(|t| f64::from_le_bytes(*t)).collect(),
-        )?);
+        table.push(time_sampling(cycle, times.map(|t| f64::from_le_bytes(*t)).collect())?);
     }
     Ok(table)
 }
@@ -117,16 +115,13 @@ pub fn time_sampling(cycle: f64, times: Vec<f64>) -> Result<TimeSampling, Fault>
     match times[..] {
         // One stored time without a cycle can only mean one sample.
         [start] if cyclic => Ok(TimeSampling::Uniform { start, step: cycle }),
-        _ if cyclic => Ok(TimeSampling::Cyclic {
-            times,
-            period: cycle,
-        }),
+        _ if cyclic => Ok(TimeSampling::Cyclic { times, period: cycle }),
         _ => Ok(TimeSampling::Acyclic { times }),
     }
 }
 
-/// Headers of an object's children: u32 length · name · u8 metadata number (· u32 length · metadata), to the last 32
-/// bytes, which are hashes.
+/// Headers of an object's children: u32 length · name · u8 metadata number (· u32 length · metadata), to the
+/// last 32 bytes, which are hashes.
 pub fn objects(bytes: &[u8], table: &[MetaData]) -> Result<Vec<(String, MetaData)>, Fault> {
     let mut bytes = Bytes(&bytes[..bytes.len().saturating_sub(HASHES)]);
     let mut objects = Vec::new();
@@ -155,21 +150,18 @@ pub struct PropertyRecord {
     pub meta: MetaData,
     /// Number of samples.
     pub samples: u32,
-    /// The first sample that differs from sample 0, and the last that differs from the one before it; (0, 0) where
-    /// all are equal.
+    /// The first sample that differs from sample 0, and the last that differs from the one before it; (0, 0)
+    /// where all are equal.
     pub changed: (u32, u32),
     /// Number of the time sampling.
     pub sampling: usize,
 }
 
-/// Number in a property's group of the block that holds sample `i`; `changed` as in [`PropertyRecord::changed`].
+/// Number in a property's group of the block that holds sample `i`; `changed` as in
+/// [`PropertyRecord::changed`].
 pub fn slot((first, last): (u32, u32), i: usize) -> usize {
     let (first, last) = (first as usize, last as usize);
-    if (first == 0 && last == 0) || i < first {
-        0
-    } else {
-        i.min(last) - first + 1
-    }
+    if (first == 0 && last == 0) || i < first { 0 } else { i.min(last) - first + 1 }
 }
 
 /// Headers of a compound's properties.
@@ -182,8 +174,8 @@ pub fn properties(bytes: &[u8], table: &[MetaData]) -> Result<Vec<PropertyRecord
     Ok(records)
 }
 
-/// One header: u32 info · samples · first, last changed · time sampling · name · metadata, the counters as wide as
-/// the info word says and left out where it says so.
+/// One header: u32 info · samples · first, last changed · time sampling · name · metadata, the counters as
+/// wide as the info word says and left out where it says so.
 fn property(bytes: &mut Bytes, table: &[MetaData]) -> Result<PropertyRecord, Fault> {
     let info = bytes.u32()?;
     let hint = info >> 2 & 3;
@@ -221,16 +213,7 @@ fn property(bytes: &mut Bytes, table: &[MetaData]) -> Result<PropertyRecord, Fau
         let n = bytes.counter(hint)? as usize;
         Ok(MetaData(text(bytes.take(n)?)))
     })?;
-    Ok(PropertyRecord {
-        name,
-        kind,
-        pod,
-        extent,
-        meta,
-        samples,
-        changed,
-        sampling,
-    })
+    Ok(PropertyRecord { name, kind, pod, extent, meta, samples, changed, sampling })
 }
 
 /// Type of number by its code, the same in both containers.

@@ -30,8 +30,7 @@ impl Raw {
     fn group(&mut self, references: &[u64]) -> u64 {
         let at = self.0.len() as u64;
         self.0.extend((references.len() as u64).to_le_bytes());
-        self.0
-            .extend(references.iter().flat_map(|r| r.to_le_bytes()));
+        self.0.extend(references.iter().flat_map(|r| r.to_le_bytes()));
         at
     }
 
@@ -117,13 +116,7 @@ fn headers_that_are_refused_by_name() {
     assert!(edited(16 + 8, 1).contains("Alembic-Ogawa version 1"));
     assert!(edited(16 + 8 + 3, 0x80).contains("Alembic-Ogawa version -"));
     assert!(edited(28 + 8 + 1, 0).contains("library version"));
-    assert!(
-        read(&good[..12])
-            .err()
-            .unwrap()
-            .to_string()
-            .contains("header")
-    );
+    assert!(read(&good[..12]).err().unwrap().to_string().contains("header"));
 }
 
 #[test]
@@ -163,10 +156,7 @@ fn deep_trees_are_cut_and_long_paths_refused() {
     let (scene, remarks) = chain("a").unwrap();
     assert_eq!(scene.nodes.len(), 512);
     assert!(remarks[0].what.contains("deeper"));
-    assert!(matches!(
-        chain(&"a".repeat(60_000)),
-        Err(Error::Limit { .. })
-    ));
+    assert!(matches!(chain(&"a".repeat(60_000)), Err(Error::Limit { .. })));
 }
 
 #[test]
@@ -280,9 +270,8 @@ fn large_tables_used_by_many_are_stopped() {
     let mut raw = Raw::new();
     let sample = raw.sample(1, &[0; 8]);
     let table = raw.group(&vec![sample; 40_000]);
-    let headers: Vec<Vec<u8>> = (0..5000)
-        .map(|i| header(2, 10, 20_000, &format!("a{i}"), "interpretation=rgb"))
-        .collect();
+    let headers: Vec<Vec<u8>> =
+        (0..5000).map(|i| header(2, 10, 20_000, &format!("a{i}"), "interpretation=rgb")).collect();
     let bytes = mesh(raw, &headers, &[table; 5000]);
     match read(&bytes) {
         Ok((scene, _)) => assert_eq!(scene.meshes.len(), 1),
