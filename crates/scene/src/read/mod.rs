@@ -1,4 +1,4 @@
-//! Readers: one file or folder per format. [`open`] tells the format from content and name.
+//! Readers: one file or folder per format. [`open`](open()) tells the format from content and name.
 
 pub mod alembic;
 pub mod bvh;
@@ -7,118 +7,16 @@ mod lines;
 mod mdd;
 mod number;
 pub mod obj;
+mod open;
+mod options;
 mod pc2;
 pub mod ply;
+mod point_cache;
 pub mod points;
 pub mod positioned;
 pub mod sequence;
 mod shape;
 
-use crate::{Error, Remark, Scene};
-use positioned::PositionedFile;
+pub use open::open;
+pub use options::ReadOptions;
 pub(crate) use shape::{Plain, identity};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-/// How files are read that do not say everything themselves.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ReadOptions {
-    /// A point cache (PC2 or MDD) that moves the points of an OBJ file.
-    pub points: Option<PathBuf>,
-    /// Frames per second of inputs that carry no rate.
-    pub source_fps: f64,
-    /// Name or number (from 0) of the animation that moves the meshes of a glTF file. None: the first that
-    /// moves something, and what that leaves alone follows the first that moves it.
-    /// [`ReadOptions::ALL_ANIMATIONS`]: one after the other, as ranges.
-    pub animation: Option<String>,
-}
-
-impl ReadOptions {
-    /// Stands for all animations of a file; one that is really called so can be had by its number.
-    pub const ALL_ANIMATIONS: &'static str = "all";
-}
-
-impl Default for ReadOptions {
-    fn default() -> Self {
-        ReadOptions { points: None, source_fps: 30.0, animation: None }
-    }
-}
-
-/// Opens an input. Remarks tell of content that is messy or not taken over; the scene is usable all the same.
-pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), Error> {
-    // A file that is really called 'a#.obj' is that file.
-    if !path.exists() && sequence::is_pattern(path) {
-        return sequence::open(path, options);
-    }
-    let file = PositionedFile::open(path)?;
-    let format = format_of(&file)?;
-    if options.points.is_some() && format != Some(Format::Obj) {
-        return Err(Error::misuse(format!(
-            "{}: --points moves the points of an OBJ file, which this is not",
-            path.display()
-        )));
-    }
-    if let (Some(animation), true) = (&options.animation, format != Some(Format::Gltf)) {
-        return Err(Error::misuse(format!(
-            "{}: --animation {animation} chooses among the animations of a glTF file, which this is not",
-            path.display()
-        )));
-    }
-    match format {
-        Some(Format::Ogawa) => alembic::schema::read(Arc::new(alembic::ogawa::Ogawa::open(file)?)),
-        #[cfg(feature = "hdf5")]
-        Some(Format::Hdf5) => alembic::schema::read(alembic::hdf5::open(path)?),
-        #[cfg(not(feature = "hdf5"))]
-        Some(Format::Hdf5) => {
-            Err(Error::unsupported(path, "Alembic in HDF5; this build was made without the feature hdf5"))
-        }
-        Some(Format::Obj) => obj::open(path, options),
-        Some(Format::Ply) => ply::open(path, options),
-        Some(Format::Bvh) => bvh::open(path, options),
-        Some(Format::Gltf) => gltf::open(path, options),
-        None => Err(Error::unsupported(
-            path,
-            "neither its content nor its name is that of a kind of file that can be read \
-             (.abc, .glb, .gltf, .obj, .ply, .bvh, or a quoted sequence like 'frame.####.obj')",
-        )),
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Format {
-    Ogawa,
-    Hdf5,
-    Obj,
-    Ply,
-    Bvh,
-    Gltf,
-}
-
-/// By the first bytes where these are clear, else by name.
-fn format_of(file: &PositionedFile) -> Result<Option<Format>, Error> {
-    let mut start = [0; 8];
-    let n = file.length().min(8) as usize;
-    file.read_exact(0, &mut start[..n])?;
-    let is_named = |extension: &str| {
-        let own = file.path().extension();
-        own.is_some_and(|own| own.eq_ignore_ascii_case(extension))
-    };
-    Ok(if start.starts_with(b"Ogawa") {
-        Some(Format::Ogawa)
-    } else if start == *b"\x89HDF\r\n\x1a\n" {
-        Some(Format::Hdf5)
-    } else if start.starts_with(b"glTF") || is_named("gltf") || is_named("glb") {
-        Some(Format::Gltf)
-    } else if is_named("obj") {
-        Some(Format::Obj)
-    } else if is_named("ply") {
-        Some(Format::Ply)
-    } else if is_named("bvh") {
-        Some(Format::Bvh)
-    } else if is_named("abc") {
-        let what = "does not begin as an Alembic archive does";
-        return Err(Error::malformed(file.path(), what, "byte 0"));
-    } else {
-        None
-    })
-}

@@ -10,7 +10,7 @@
 //! 32      per sample and point: f32 x, y, z
 //! ```
 
-use super::points::{self, Layout, PointCache};
+use super::point_cache::{self, Layout, PointCache};
 use super::positioned::PositionedFile;
 use crate::{Error, Remark, TimeSampling};
 
@@ -53,7 +53,7 @@ pub(super) fn open(
         rate = 1.0;
     }
     let sampling = TimeSampling::Uniform { start: start / source_fps, step: rate / source_fps };
-    points::channel(
+    point_cache::channel(
         file,
         Layout { offset: HEADER as u64, points, frames, big_endian: false },
         sampling,

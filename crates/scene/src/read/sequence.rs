@@ -6,6 +6,7 @@
 //! that frame.
 
 mod files;
+mod kind;
 mod pattern;
 
 use super::ReadOptions;
@@ -15,6 +16,7 @@ use crate::{
     Winding,
 };
 use files::{AttributePrint, Files, Print, scan};
+use kind::Kind;
 use pattern::Pattern;
 use std::collections::HashMap;
 use std::path::Path;
@@ -101,12 +103,6 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), 
         Kind::Ply => "ply-sequence",
     };
     Ok((shape::scene(format, nodes, meshes), remarks))
-}
-
-#[derive(Clone, Copy)]
-enum Kind {
-    Obj,
-    Ply,
 }
 
 /// One object through all files.

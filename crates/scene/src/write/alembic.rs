@@ -10,6 +10,7 @@
 
 mod clips;
 mod mesh;
+mod objects;
 mod ogawa;
 mod plan;
 mod property;

@@ -2,9 +2,9 @@
 //! and at any time of a clip.
 
 use super::animation::{Curve, Curves};
-use super::mesh::Shape;
+use super::primitives::Shape;
+use super::rig::{Rig, identity_of};
 use super::tree::Posing;
-use super::{Rig, identity_of};
 use crate::{Channel, Driven, Error, Identity, Skin, Source, TimeSampling};
 use glam::{DAffine3, DMat3, DMat4, DVec3};
 use std::sync::Arc;

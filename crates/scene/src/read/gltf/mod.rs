@@ -19,11 +19,13 @@ mod animation;
 mod deform;
 mod document;
 mod mesh;
+mod primitives;
+mod rig;
 mod skeleton;
 mod takes;
 mod tree;
 
-use super::{ReadOptions, identity, shape};
+use super::{ReadOptions, shape};
 use crate::{
     Channel, Error, Identity, Mesh, Node, NodeKind, Remark, Scene, Source, TimeSampling, Transform, Unit,
 };
@@ -31,7 +33,8 @@ use animation::{Animation, Curves};
 use deform::{Binding, Placement};
 use document::Document;
 use glam::{DAffine3, DMat4};
-use mesh::Shape;
+use primitives::Shape;
+use rig::{Rig, identity_of};
 use skeleton::Skeletons;
 use std::collections::HashMap;
 use std::path::Path;
@@ -43,13 +46,6 @@ use tree::Tree;
 const MAX_PATHS: usize = 1 << 28;
 /// Most numbers of all skins together.
 const MAX_SKIN_NUMBERS: usize = 1 << 28;
-
-/// What moves nodes.
-struct Rig {
-    tree: Arc<Tree>,
-    /// What is played: for each node the first animation that moves it, or all one after the other.
-    takes: Takes,
-}
 
 /// Opens a `.gltf` or `.glb` file.
 pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), Error> {
@@ -291,13 +287,6 @@ fn take(animations: &[Animation], played: Played, skeletons: &Skeletons) -> (Ani
         }
     }
     (out, disputed)
-}
-
-/// Says which samples are equal, by their numbers.
-fn identity_of(numbers: &[f64]) -> Identity {
-    let bits: Vec<[u32; 2]> =
-        numbers.iter().map(|v| [(v.to_bits() >> 32) as u32, v.to_bits() as u32]).collect();
-    identity(&bits)
 }
 
 /// The local matrix of a node.

@@ -1,6 +1,6 @@
 //! The files of a sequence: one scan at open, then parsed again when asked for, the last few kept.
 
-use super::Kind;
+use super::kind::Kind;
 use crate::read::shape::{self, NO_FACES, Plain, Shape, Tally, Values};
 use crate::read::{obj, ply};
 use crate::{Error, Identity, Scope};

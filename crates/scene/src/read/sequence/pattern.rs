@@ -1,6 +1,6 @@
 //! File names with a place for a number, and the files that fit them.
 
-use super::Kind;
+use super::kind::Kind;
 use crate::Error;
 use std::path::{Path, PathBuf};
 

@@ -2,26 +2,15 @@
 //! held: of each sub-track only what is not the rest pose in any clip of the skeleton; layers and biases of
 //! joints, scalar tracks and markers as extras.
 
-use super::Tree;
 use super::buffer::Use;
-use crate::{Clip, Error, Qvv, Remark, Scene, Unit};
+use super::tree::{Tree, extras, metres};
+use crate::{Clip, Error, Qvv, Remark, Scene};
 use glam::{DQuat, DVec3};
 use gltf_json::accessor::Accessor;
 use gltf_json::animation::{Interpolation, Property};
-use gltf_json::extras::RawValue;
 use gltf_json::scene::UnitQuaternion;
-use gltf_json::{Extras, Index, Node, Skin};
+use gltf_json::{Index, Node, Skin};
 use serde_json::{Value, json};
-
-/// Metres in a unit; a file without one is taken as it is.
-pub(super) fn metres(unit: Option<Unit>) -> f64 {
-    match unit {
-        Some(Unit::Metre) | None => 1.0,
-        Some(Unit::Centimetre) => 0.01,
-        Some(Unit::Millimetre) => 0.001,
-        Some(Unit::Inch) => 0.0254,
-    }
-}
 
 fn vector(v: DVec3) -> [f32; 3] {
     v.to_array().map(|v| v as f32)
@@ -50,13 +39,6 @@ fn written(scene: &Scene, skeleton: usize) -> Vec<[bool; 3]> {
         }
     }
     written
-}
-
-pub(super) fn extras(value: Value) -> Extras {
-    match value.as_object().is_some_and(|map| !map.is_empty()) {
-        true => RawValue::from_string(value.to_string()).ok(),
-        false => None,
-    }
 }
 
 impl Tree<'_> {

@@ -1,8 +1,8 @@
 //! An animation for each named range of the timeline: the keys of all of it are in the file once, and each
 //! animation takes its part of them.
 
-use super::Tree;
 use super::buffer::Use;
+use super::tree::Tree;
 use crate::sample::frame_ranges;
 use crate::{Clip, Error, NamedRange, Remark, Scene};
 use gltf_json::accessor::{Accessor, Type};

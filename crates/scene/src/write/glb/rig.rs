@@ -1,27 +1,12 @@
 //! Skins of meshes on the scene's skeletons: their joints are the skeleton's nodes, so that its clips move
 //! mesh and joints together.
 
-use super::Tree;
 use super::buffer::Use;
-use super::clip::metres;
-use crate::{Error, Scene, Skin};
+use super::tree::{Tree, metres};
+
+use crate::{Error, Scene};
 use glam::{DAffine3, DMat4, DVec3};
 use gltf_json::{Index, Node};
-use std::sync::Arc;
-
-/// A mesh that waits for the nodes of its joints.
-pub(super) struct Waiting {
-    pub node: Index<Node>,
-    pub skin: Arc<Skin>,
-    /// Joint 0 is one that never moves.
-    pub still: bool,
-    pub name: String,
-}
-
-/// Whether a skin is on a skeleton, and what is known of it besides is how it begins.
-pub(super) fn is_rig(skin: &Skin) -> bool {
-    skin.skeleton.is_some() && skin.pose.len() <= 1
-}
 
 impl Tree<'_> {
     /// Skeletons that some of the waiting meshes hang on.

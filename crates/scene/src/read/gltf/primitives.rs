@@ -1,0 +1,560 @@
+//! The primitives of a mesh as faces of one, and what its morph targets add.
+
+use super::document::{Document, PrimitiveJson};
+use crate::{Error, Remark, Source};
+use glam::DVec3;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+/// Most points of one mesh.
+const MAX_POINTS: usize = 1 << 25;
+
+/// Most corners of one mesh.
+const MAX_CORNERS: usize = 1 << 27;
+
+/// Most sets of uvs or colours that are read.
+const MAX_SETS: usize = 8;
+
+/// Most names of attributes that are left out and said of one mesh.
+const MAX_NAMED: usize = 100;
+
+/// One primitive, checked.
+pub(super) struct Primitive {
+    positions: usize,
+    normals: Option<usize>,
+    uvs: Vec<Option<usize>>,
+    /// Accessor and its number of components.
+    colours: Vec<Option<(usize, usize)>>,
+    joints: Vec<usize>,
+    weights: Vec<usize>,
+    own: Vec<Own>,
+    indices: Option<usize>,
+    mode: Mode,
+    /// Positions and normals.
+    targets: Vec<[Option<usize>; 2]>,
+    points: usize,
+    pub faces: usize,
+    pub material: Option<String>,
+    /// Number of its first point among the mesh's …
+    first: usize,
+    /// … which are those of an earlier primitive.
+    shares: bool,
+}
+
+impl Primitive {
+    /// All accessors of its points: equal where points are the same.
+    fn block(&self) -> Vec<[usize; 2]> {
+        let some = |a: &Option<usize>| a.map_or([0, 0], |a| [1, a]);
+        let mut all = vec![[1, self.positions], some(&self.normals)];
+        all.extend(self.uvs.iter().map(some));
+        all.push([2, 0]);
+        all.extend(self.colours.iter().map(|c| some(&c.map(|c| c.0))));
+        all.push([2, 1]);
+        let bound = self.joints.iter().zip(&self.weights);
+        all.extend(bound.map(|(&j, &w)| [j, w]));
+        all.push([2, 2]);
+        all.extend(self.targets.iter().flatten().map(some));
+        all.push([2, 3]);
+        all.extend(self.own.iter().map(|own| [1, own.accessor]));
+        all
+    }
+}
+
+/// An attribute of one to four numbers per point that the application named.
+pub(super) struct Own {
+    name: String,
+    components: usize,
+    accessor: usize,
+}
+
+/// A mesh of the file: where its parts are.
+pub(super) struct Shape {
+    document: Arc<Document>,
+    pub primitives: Vec<Primitive>,
+    /// First point of each list of accessors.
+    blocks: HashMap<Vec<[usize; 2]>, usize>,
+    pub points: usize,
+    pub faces: usize,
+    pub has_normals: bool,
+    pub uvs: usize,
+    pub colours: usize,
+    /// Number of morph targets.
+    pub targets: usize,
+    /// Influences per point.
+    pub(super) influences: usize,
+    /// Names of whole numbers that all primitives have.
+    pub integers: Vec<String>,
+    /// Names of other numbers that all primitives have, and how many they are.
+    pub numbers: Vec<(String, usize)>,
+}
+
+impl Shape {
+    /// Checks mesh `number`. `None` if it has no triangles.
+    pub fn new(
+        document: &Arc<Document>,
+        number: usize,
+        remarks: &mut Vec<Remark>,
+    ) -> Result<Option<Shape>, Error> {
+        let mesh = &document.root.meshes[number];
+        let name = mesh.name.clone().unwrap_or(format!("mesh {number}"));
+        let at = |p: usize| format!("mesh {number}, primitive {p}");
+        let mut out = Shape {
+            document: document.clone(),
+            primitives: Vec::new(),
+            blocks: HashMap::new(),
+            points: 0,
+            faces: 0,
+            has_normals: true,
+            uvs: 0,
+            colours: 0,
+            targets: 0,
+            influences: 0,
+            integers: Vec::new(),
+            numbers: Vec::new(),
+        };
+        let shown = name.clone();
+        let (mut lines, mut empty) = (0, 0);
+        for (p, primitive) in mesh.primitives.iter().enumerate() {
+            let mode = match primitive.mode {
+                None | Some(4) => Mode::Triangles,
+                Some(5) => Mode::Strip,
+                Some(6) => Mode::Fan,
+                Some(0..=3) => {
+                    lines += 1;
+                    continue;
+                }
+                Some(other) => return Err(document.wrong(format!("mode {other}"), at(p))),
+            };
+            match read_primitive(document, primitive, mode).map_err(|e| within(e, &at(p)))? {
+                None => empty += 1,
+                Some(primitive) => out.add(primitive)?,
+            }
+        }
+        let mut remark = |count: usize, what: &str| {
+            if count > 0 {
+                remarks.push(Remark::new(&name, format!("{count} {what}")));
+            }
+        };
+        remark(lines, "primitives of points or lines draw no faces and were left out");
+        remark(empty, "primitives have no positions and were left out");
+        // They were for the primitives.
+        out.blocks = HashMap::new();
+        if out.primitives.is_empty() {
+            return Ok(None);
+        }
+        let all = out.primitives.len();
+        let count = |has: &dyn Fn(&Primitive) -> bool| out.primitives.iter().filter(|p| has(p)).count();
+        let normals = count(&|p| p.normals.is_some());
+        out.has_normals = normals == all;
+        if normals > 0 && normals < all {
+            remark(all - normals, "primitives have no normals as the others have; all were left out");
+        }
+        let uvs = out.uvs;
+        let short = count(&|p| p.uvs.len() < uvs || p.uvs.contains(&None));
+        remark(short, "primitives lack uvs that others have; they are filled");
+        let targets = out.targets;
+        if out.primitives.iter().any(|p| p.targets.len() != targets) {
+            return Err(document.wrong("primitives of different morph targets", at(0)));
+        }
+        let own = out.primitives[0].own.iter();
+        for (name, components) in own.map(|o| (o.name.clone(), o.components)).collect::<Vec<_>>() {
+            let same = |own: &Own| own.name == name && own.components == components;
+            if !out.primitives.iter().all(|p| p.own.iter().any(same))
+                || out.integers.len() + out.numbers.len() == MAX_SETS
+            {
+                continue;
+            }
+            if components == 1 && out.integers(&name, &mut Vec::new())? {
+                out.integers.push(name);
+            } else {
+                out.numbers.push((name, components));
+            }
+        }
+        for name in out.left_out(&mesh.primitives) {
+            let what = format!(
+                "attribute {name} is none that is known, or not in all primitives with as many values as there are points; left out"
+            );
+            remarks.push(Remark::new(&shown, what));
+        }
+        Ok(Some(out))
+    }
+
+    /// Names of attributes that nothing is taken from.
+    fn left_out(&self, primitives: &[PrimitiveJson]) -> BTreeSet<String> {
+        let number = |name: &str, stem: &str| -> Option<usize> {
+            name.strip_prefix(stem)?.strip_prefix('_')?.parse().ok()
+        };
+        let known = |name: &str| {
+            let set = ["TEXCOORD", "COLOR", "JOINTS", "WEIGHTS"];
+            let set = set.iter().find_map(|stem| number(name, stem));
+            let own = name.strip_prefix('_');
+            matches!(name, "POSITION" | "NORMAL" | "TANGENT")
+                || set.is_some_and(|set| set < MAX_SETS)
+                || own.is_some_and(|own| {
+                    self.integers.iter().any(|name| name == own)
+                        || self.numbers.iter().any(|(name, _)| name == own)
+                })
+        };
+        let mut out = BTreeSet::new();
+        for primitive in primitives {
+            let names = primitive.attributes.iter().map(|(name, _)| name);
+            let unknown = names.filter(|name| !known(name));
+            out.extend(unknown.take(MAX_NAMED).map(str::to_owned));
+            for target in &primitive.targets {
+                let moved = ["POSITION", "NORMAL", "TANGENT"];
+                let names = target.iter().map(|(name, _)| name);
+                let unknown = names.filter(|name| !moved.contains(name));
+                out.extend(unknown.take(MAX_NAMED).map(|name| format!("{name} of morph targets")));
+            }
+            if out.len() > MAX_NAMED {
+                break;
+            }
+        }
+        out
+    }
+
+    fn add(&mut self, mut primitive: Primitive) -> Result<(), Error> {
+        // Without indices it draws all of its points, so they are nobody else's.
+        let earlier = match primitive.indices {
+            Some(_) => *self.blocks.entry(primitive.block()).or_insert(self.points),
+            None => self.points,
+        };
+        (primitive.first, primitive.shares) = (earlier, earlier < self.points);
+        if !primitive.shares {
+            self.points += primitive.points;
+        }
+        self.faces += primitive.faces;
+        let limit = |what: &str, asked: usize, allowed: usize| match asked <= allowed {
+            true => Ok(()),
+            false => Err(Error::limit(&self.document.path, what, asked as u64, allowed as u64)),
+        };
+        limit("points of one mesh", self.points, MAX_POINTS)?;
+        limit("corners of one mesh", self.faces * 3, MAX_CORNERS)?;
+        self.uvs = self.uvs.max(primitive.uvs.len());
+        self.colours = self.colours.max(primitive.colours.len());
+        self.targets = self.targets.max(primitive.targets.len());
+        self.influences = self.influences.max(primitive.joints.len() * 4);
+        self.primitives.push(primitive);
+        Ok(())
+    }
+
+    /// The primitives whose points are the mesh's: of those that name the same accessors the first.
+    fn owners(&self) -> impl Iterator<Item = &Primitive> {
+        self.primitives.iter().filter(|p| !p.shares)
+    }
+
+    /// Whether vertices are bound to joints.
+    pub fn is_bound(&self) -> bool {
+        self.influences > 0
+    }
+
+    /// Numbers that are kept in memory for a skin.
+    pub fn skin_numbers(&self) -> usize {
+        self.points * (3 + 2 * self.influences)
+    }
+
+    fn vectors<const N: usize>(&self, accessor: usize) -> Result<Vec<[f32; N]>, Error> {
+        self.document.values(accessor, N)?.floats()
+    }
+
+    pub(super) fn positions(&self, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
+        out.clear();
+        for primitive in self.owners() {
+            out.extend(self.vectors::<3>(primitive.positions)?);
+        }
+        Ok(())
+    }
+
+    pub(super) fn normals(&self, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
+        out.clear();
+        for primitive in self.owners() {
+            match primitive.normals {
+                Some(accessor) => out.extend(self.vectors::<3>(accessor)?),
+                None => out.resize(out.len() + primitive.points, [0.0; 3]),
+            }
+        }
+        Ok(())
+    }
+
+    pub fn uvs(&self, set: usize, out: &mut Vec<[f32; 2]>) -> Result<(), Error> {
+        out.clear();
+        for primitive in self.owners() {
+            match primitive.uvs.get(set).copied().flatten() {
+                // glTF's images have their origin at the top.
+                Some(accessor) => {
+                    out.extend(self.vectors::<2>(accessor)?.iter().map(|[u, v]| [*u, 1.0 - v]));
+                }
+                None => out.resize(out.len() + primitive.points, [0.0; 2]),
+            }
+        }
+        Ok(())
+    }
+
+    pub fn colours(&self, set: usize, out: &mut Vec<[f32; 4]>) -> Result<(), Error> {
+        out.clear();
+        for primitive in self.owners() {
+            match primitive.colours.get(set).copied().flatten() {
+                Some((accessor, 3)) => {
+                    let rgb = self.vectors::<3>(accessor)?;
+                    out.extend(rgb.iter().map(|[r, g, b]| [*r, *g, *b, 1.0]));
+                }
+                Some((accessor, _)) => out.extend(self.vectors::<4>(accessor)?),
+                None => out.resize(out.len() + primitive.points, [1.0; 4]),
+            }
+        }
+        Ok(())
+    }
+
+    /// One whole number per point; false where some are none.
+    pub fn integers(&self, name: &str, out: &mut Vec<i64>) -> Result<bool, Error> {
+        out.clear();
+        let mut whole = true;
+        for primitive in self.owners() {
+            let Some(own) = primitive.own.iter().find(|own| own.name == *name) else {
+                return Ok(false);
+            };
+            for [value] in self.vectors::<1>(own.accessor)? {
+                whole &= value.fract() == 0.0;
+                out.push(value as i64);
+            }
+        }
+        Ok(whole)
+    }
+
+    /// Up to four numbers per point; the missing ones are 0.
+    pub fn numbers(&self, name: &str, out: &mut Vec<[f32; 4]>) -> Result<(), Error> {
+        fn wide<const N: usize>(values: Vec<[f32; N]>, out: &mut Vec<[f32; 4]>) {
+            let value = |v: [f32; N]| std::array::from_fn(|i| v.get(i).copied().unwrap_or(0.0));
+            out.extend(values.into_iter().map(value));
+        }
+        out.clear();
+        for primitive in self.owners() {
+            let own = primitive.own.iter().find(|own| own.name == *name);
+            match own.map(|own| (own.components, own.accessor)) {
+                Some((1, accessor)) => wide(self.vectors::<1>(accessor)?, out),
+                Some((2, accessor)) => wide(self.vectors::<2>(accessor)?, out),
+                Some((3, accessor)) => wide(self.vectors::<3>(accessor)?, out),
+                Some((_, accessor)) => wide(self.vectors::<4>(accessor)?, out),
+                None => out.resize(out.len() + primitive.points, [0.0; 4]),
+            }
+        }
+        Ok(())
+    }
+
+    /// Point of each corner; −1 where the file's is not there.
+    pub fn corners(&self, out: &mut Vec<i32>) -> Result<(), Error> {
+        out.clear();
+        out.reserve(self.faces * 3);
+        for primitive in &self.primitives {
+            let list = match primitive.indices {
+                Some(accessor) => Some(self.document.values(accessor, 1)?.integers::<1>()?),
+                None => None,
+            };
+            let corner = |i: usize| {
+                let point = match &list {
+                    Some(list) => list.get(i).map_or(usize::MAX, |[p]| *p as usize),
+                    None => i,
+                };
+                match point < primitive.points {
+                    true => (primitive.first + point) as i32,
+                    false => -1,
+                }
+            };
+            for face in 0..primitive.faces {
+                let corners = match primitive.mode {
+                    Mode::Triangles => [3 * face, 3 * face + 1, 3 * face + 2],
+                    Mode::Strip if face % 2 == 0 => [face, face + 1, face + 2],
+                    Mode::Strip => [face + 1, face, face + 2],
+                    Mode::Fan => [face + 1, face + 2, 0],
+                };
+                out.extend(corners.map(corner));
+            }
+        }
+        Ok(())
+    }
+
+    /// The bind of a skin with `joints` joints: per point `influences` joints and weights that sum up to 1.
+    pub(super) fn bind(
+        &self,
+        joints: usize,
+        mut remark: impl FnMut(String),
+    ) -> Result<(Vec<u16>, Vec<f32>), Error> {
+        let (mut below, mut odd, mut none) = (0usize, 0usize, 0usize);
+        let k = self.influences;
+        let (mut joint, mut weight) = (vec![0u16; self.points * k], vec![0f32; self.points * k]);
+        let mut first = 0;
+        for primitive in self.owners() {
+            for (set, (&j, &w)) in primitive.joints.iter().zip(&primitive.weights).enumerate() {
+                let numbers = self.document.values(j, 4)?.integers::<4>()?;
+                for (i, (numbers, weights)) in numbers.iter().zip(self.vectors::<4>(w)?).enumerate() {
+                    for c in 0..4 {
+                        let at = (first + i) * k + set * 4 + c;
+                        let value = weights[c];
+                        if value.is_nan() || value <= 0.0 {
+                            below += usize::from(value != 0.0);
+                            continue;
+                        }
+                        if numbers[c] as usize >= joints || !value.is_finite() {
+                            let what = format!(
+                                "vertex {i} is bound to joint {} of {joints} with weight {value}",
+                                numbers[c]
+                            );
+                            return Err(self.document.wrong(what, format!("accessor {j}")));
+                        }
+                        (joint[at], weight[at]) = (numbers[c] as u16, value);
+                    }
+                }
+            }
+            first += primitive.points;
+        }
+        for weights in weight.chunks_mut(k.max(1)) {
+            let sum: f64 = weights.iter().map(|w| f64::from(*w)).sum();
+            odd += usize::from(sum > 0.0 && (sum - 1.0).abs() > ODD_SUM);
+            none += usize::from(sum <= 0.0);
+            if sum > 0.0 {
+                for w in weights {
+                    *w = (f64::from(*w) / sum) as f32;
+                }
+            }
+        }
+        if below > 0 {
+            remark(format!("{below} weights are below zero or no numbers; they count as zero"));
+        }
+        if odd > 0 {
+            remark(format!("the weights of {odd} points do not sum up to 1; they were divided by their sum"));
+        }
+        if none > 0 {
+            remark(format!("{none} points are bound to no joint; they stay where they are"));
+        }
+        Ok((joint, weight))
+    }
+
+    /// Adds what morph targets of these weights do to positions (0) or normals (1).
+    pub(super) fn morph(&self, what: usize, weights: &[f64], out: &mut [DVec3]) -> Result<(), Error> {
+        let mut first = 0;
+        for primitive in self.owners() {
+            for (target, &weight) in primitive.targets.iter().zip(weights) {
+                let (Some(accessor), true) = (target[what], weight != 0.0) else {
+                    continue;
+                };
+                for (out, d) in out[first..].iter_mut().zip(self.vectors::<3>(accessor)?) {
+                    *out += DVec3::from_array(d.map(f64::from)) * weight;
+                }
+            }
+            first += primitive.points;
+        }
+        Ok(())
+    }
+}
+
+/// The error, and in which primitive it came up.
+fn within(error: Error, place: &str) -> Error {
+    match error {
+        Error::Malformed { path, what, at } => Error::Malformed { path, what, at: format!("{place}, {at}") },
+        other => other,
+    }
+}
+
+fn read_primitive(document: &Document, json: &PrimitiveJson, mode: Mode) -> Result<Option<Primitive>, Error> {
+    let attribute = |name: &str| json.attributes.get(name);
+    let Some(positions) = attribute("POSITION") else {
+        return Ok(None);
+    };
+    let points = document.values(positions, 3)?.count;
+    let fits = |accessor: usize, components: usize| -> Result<usize, Error> {
+        let count = document.values(accessor, components)?.count;
+        match count == points {
+            true => Ok(accessor),
+            false => {
+                let what = format!("{count} values for {points} points");
+                Err(document.wrong(what, format!("accessor {accessor}")))
+            }
+        }
+    };
+    let sets = |name: &str| -> Vec<Option<usize>> {
+        let mut all: Vec<_> = (0..MAX_SETS).map(|set| attribute(&format!("{name}_{set}"))).collect();
+        while all.last() == Some(&None) {
+            all.pop();
+        }
+        // There may be many primitives, and most have few sets.
+        all.shrink_to_fit();
+        all
+    };
+    let check = |all: Vec<Option<usize>>, components: usize| -> Result<Vec<Option<usize>>, Error> {
+        all.into_iter().map(|a| a.map(|a| fits(a, components)).transpose()).collect()
+    };
+    let colour = |accessor: usize| -> Result<(usize, usize), Error> {
+        let kind = document.root.accessors.get(accessor).map(|a| &*a.kind);
+        let components = if kind == Some("VEC3") { 3 } else { 4 };
+        Ok((fits(accessor, components)?, components))
+    };
+    let (joints, weights) = (sets("JOINTS"), sets("WEIGHTS"));
+    let both = joints.iter().zip(&weights).map_while(|(j, w)| Some(((*j)?, (*w)?)));
+    let mut bound = (Vec::new(), Vec::new());
+    for (j, w) in both {
+        bound.0.push(fits(j, 4)?);
+        bound.1.push(fits(w, 4)?);
+    }
+    let mut own = Vec::new();
+    for (name, accessor) in json.attributes.iter() {
+        let kind = document.root.accessors.get(accessor).map(|a| &*a.kind);
+        // What does not fit is of no use, and nobody has asked for it.
+        let components = match kind {
+            Some("SCALAR") => 1,
+            Some("VEC2") => 2,
+            Some("VEC3") => 3,
+            Some("VEC4") => 4,
+            _ => continue,
+        };
+        if let Some(name) = name.strip_prefix('_')
+            && let Ok(accessor) = fits(accessor, components)
+        {
+            own.push(Own { name: name.to_owned(), components, accessor });
+        }
+    }
+    let mut targets = Vec::with_capacity(json.targets.len());
+    for target in &json.targets {
+        let part = |name: &str| target.get(name).map(|a| fits(a, 3)).transpose();
+        targets.push([part("POSITION")?, part("NORMAL")?]);
+    }
+    let corners = match json.indices {
+        Some(accessor) => document.values(accessor, 1)?.count,
+        None => points,
+    };
+    Ok(Some(Primitive {
+        positions,
+        normals: attribute("NORMAL").map(|a| fits(a, 3)).transpose()?,
+        uvs: check(sets("TEXCOORD"), 2)?,
+        colours: sets("COLOR")
+            .into_iter()
+            .map(|a| a.map(colour).transpose())
+            .collect::<Result<_, Error>>()?,
+        joints: bound.0,
+        weights: bound.1,
+        own,
+        indices: json.indices,
+        mode,
+        targets,
+        points,
+        faces: match mode {
+            Mode::Triangles => corners / 3,
+            Mode::Strip | Mode::Fan => corners.saturating_sub(2),
+        },
+        material: json.material.map(|m| {
+            let name = document.root.materials.get(m).and_then(|m| m.name.clone());
+            name.unwrap_or(format!("material {m}"))
+        }),
+        first: 0,
+        shares: false,
+    }))
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Triangles,
+    Strip,
+    Fan,
+}
+
+/// Sums of weights that are farther from 1 are remarked on: beyond what 8 bits per weight round off.
+const ODD_SUM: f64 = 0.02;

@@ -1,0 +1,21 @@
+//! What is played on the nodes of a file.
+
+use super::takes::Takes;
+use super::tree::Tree;
+use crate::Identity;
+use crate::read::identity;
+use std::sync::Arc;
+
+/// What moves nodes.
+pub(super) struct Rig {
+    pub tree: Arc<Tree>,
+    /// What is played: for each node the first animation that moves it, or all one after the other.
+    pub takes: Takes,
+}
+
+/// Says which samples are equal, by their numbers.
+pub(super) fn identity_of(numbers: &[f64]) -> Identity {
+    let bits: Vec<[u32; 2]> =
+        numbers.iter().map(|v| [(v.to_bits() >> 32) as u32, v.to_bits() as u32]).collect();
+    identity(&bits)
+}

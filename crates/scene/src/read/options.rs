@@ -1,0 +1,27 @@
+//! What readers are told.
+
+use std::path::PathBuf;
+
+/// How files are read that do not say everything themselves.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReadOptions {
+    /// A point cache (PC2 or MDD) that moves the points of an OBJ file.
+    pub points: Option<PathBuf>,
+    /// Frames per second of inputs that carry no rate.
+    pub source_fps: f64,
+    /// Name or number (from 0) of the animation that moves the meshes of a glTF file. None: the first that
+    /// moves something, and what that leaves alone follows the first that moves it.
+    /// [`ReadOptions::ALL_ANIMATIONS`]: one after the other, as ranges.
+    pub animation: Option<String>,
+}
+
+impl ReadOptions {
+    /// Stands for all animations of a file; one that is really called so can be had by its number.
+    pub const ALL_ANIMATIONS: &'static str = "all";
+}
+
+impl Default for ReadOptions {
+    fn default() -> Self {
+        ReadOptions { points: None, source_fps: 30.0, animation: None }
+    }
+}

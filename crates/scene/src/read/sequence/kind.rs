@@ -1,0 +1,8 @@
+//! Which kind of files a sequence is of.
+
+/// What each file is.
+#[derive(Clone, Copy)]
+pub(super) enum Kind {
+    Obj,
+    Ply,
+}

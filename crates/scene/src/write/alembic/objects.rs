@@ -1,0 +1,183 @@
+//! Which objects an archive has: the nodes of the scene, parents before children.
+
+use super::mesh::add_mesh;
+use super::plan::{Object, Plan, Samplings, blank};
+use super::property::{Leaf, Property};
+use crate::read::alembic::core::Pod;
+use crate::{Channel, MeshId, NodeId, NodeKind, Scene, Transform};
+
+impl<'a> Plan<'a> {
+    pub fn new(scene: &'a Scene) -> Plan<'a> {
+        let mut plan = Plan {
+            objects: vec![Object { name: "ABC".into(), ..Object::default() }],
+            leaves: Vec::new(),
+            samplings: Samplings::new(),
+            meta: archive_meta(scene),
+            scene,
+        };
+        let written = written(scene);
+        // The object that stands for a node, and the one its children go below.
+        let mut places: Vec<Option<(usize, usize)>> = vec![None; scene.nodes.len()];
+        for id in 0..scene.nodes.len() {
+            if written[id] {
+                let parent = scene.nodes[id].parent.and_then(|p| places[p]).map_or(0, |p| p.1);
+                places[id] = Some(plan.add_node(id, parent));
+            }
+        }
+        for (id, node) in scene.nodes.iter().enumerate() {
+            if let (Some(target), Some((object, _))) = (node.instance_of, places[id]) {
+                let path = places[target].map_or("/".into(), |t| plan.path(t.0));
+                let text = [path.as_bytes(), &[0]].concat();
+                let leaf = plan.constant(".instanceSource", "", Pod::String, 1, text);
+                plan.objects[object].properties.push(leaf);
+            }
+        }
+        plan.clips();
+        plan
+    }
+
+    /// Names from the top down to an object.
+    fn path(&self, object: usize) -> String {
+        let above = |&at: &usize| (at > 0).then(|| self.objects[at].parent);
+        let mut names: Vec<&str> = std::iter::successors(Some(object), above)
+            .filter(|&at| at > 0)
+            .map(|at| self.objects[at].name.as_str())
+            .collect();
+        names.reverse();
+        format!("/{}", names.join("/"))
+    }
+
+    fn add_node(&mut self, id: NodeId, parent: usize) -> (usize, usize) {
+        let node = &self.scene.nodes[id];
+        if node.instance_of.is_some() {
+            let object = self.add_object(parent, &node.name, "isInstance=1");
+            return (object, object);
+        }
+        let mesh: Option<MeshId> = node.mesh;
+        let object = match (mesh, &node.transform) {
+            (Some(mesh), None) => {
+                let object = add_mesh(self, &self.scene.meshes[mesh], parent, &node.name);
+                self.visibility(object, node.visibility.as_ref());
+                return (object, object);
+            }
+            (_, transform) => {
+                let properties = transform.as_ref().map_or(Vec::new(), |t| self.transform(t));
+                self.add_xform(parent, &node.name, properties)
+            }
+        };
+        self.visibility(object, node.visibility.as_ref());
+        if let Some(mesh) = mesh {
+            let name = format!("{}Shape", node.name);
+            add_mesh(self, &self.scene.meshes[mesh], object, &name);
+        }
+        (object, object)
+    }
+
+    fn visibility(&mut self, object: usize, visibility: Option<&'a Channel<i8>>) {
+        let Some(channel) = visibility.filter(|c| !c.is_empty()) else {
+            return;
+        };
+        let mut values = Vec::new();
+        let property = self.channel("visible", "", channel, (true, Pod::I8, 1), move |i, out| {
+            channel.read(i, &mut values)?;
+            out.push(values.first().map_or(-1, |v| *v) as u8);
+            Ok(())
+        });
+        self.objects[object].properties.push(property);
+    }
+
+    /// The content of `.xform`: one matrix. All its properties have the schema's number of samples.
+    fn transform(&mut self, transform: &'a Transform) -> Vec<Property> {
+        let inherits = transform.inherits.as_ref().filter(|c| !c.is_empty());
+        let matrix = &transform.matrix;
+        if matrix.is_empty() {
+            return Vec::new();
+        }
+        // Where the two are sampled at different times, those of the matrix count, unless it has but one.
+        let by_inherits = inherits.filter(|c| matrix.len() == 1 && c.len() > 1);
+        let (samples, sampling) = match by_inherits {
+            Some(c) => (c.len(), c.sampling()),
+            None => (matrix.len(), matrix.sampling()),
+        };
+        let time = move |i: usize| by_inherits.map_or_else(|| matrix.time(i), |c| c.time(i));
+        let sampling = self.samplings.index(sampling, samples);
+
+        let flags = move |i: usize| inherits.map(|c| (c, c.locate(time(i)).0));
+        let mut values = Vec::new();
+        let leaf = Leaf {
+            fill: Box::new(move |i, out| {
+                values.clear();
+                if let Some((c, at)) = flags(i) {
+                    c.read(at, &mut values)?;
+                }
+                out.push(u8::from(values.first().is_none_or(|v| *v)));
+                Ok(())
+            }),
+            same: Box::new(move |i| flags(i).map_or(Some(0), |(c, at)| Some(c.identity(at)))),
+            ..blank(true, Pod::Bool, 1, sampling, samples)
+        };
+        let inherits = self.leaf(".inherits", "", leaf);
+        let at = move |i: usize| by_inherits.map_or(i, |_| 0);
+        let mut values = Vec::new();
+        let read = move |i: usize| {
+            matrix.read(at(i), &mut values)?;
+            Ok(values.first().copied().unwrap_or_default())
+        };
+        let same = move |i: usize| matrix.identity(at(i));
+        let mut properties = vec![inherits];
+        properties.extend(self.matrices((sampling, samples), read, same));
+        properties
+    }
+}
+
+/// Which nodes are written.
+fn written(scene: &Scene) -> Vec<bool> {
+    let nodes = &scene.nodes;
+    let is_content =
+        |id: NodeId| matches!(nodes[id].kind, NodeKind::Xform | NodeKind::PolyMesh | NodeKind::SubD);
+    let mut written: Vec<bool> =
+        (0..nodes.len()).map(|id| nodes[id].instance_of.is_none() && is_content(id)).collect();
+    // First what lies above content, then instances of it and what lies above those.
+    for instances in [false, true] {
+        for id in (0..nodes.len()).rev() {
+            if instances && nodes[id].instance_of.is_some() {
+                let mut target = id;
+                for _ in 0..nodes.len() {
+                    match nodes[target].instance_of {
+                        Some(next) => target = next,
+                        None => break,
+                    }
+                }
+                written[id] = written[target];
+            }
+            if let (true, Some(parent)) = (written[id], nodes[id].parent) {
+                written[parent] = true;
+            }
+        }
+    }
+    written
+}
+
+/// The archive's metadata: what the source said, and who wrote this.
+fn archive_meta(scene: &Scene) -> String {
+    let clean = |text: &str| text.replace([';', '=', '\0', '\n', '\r'], " ");
+    let mut pairs: Vec<(String, String)> = scene
+        .metadata
+        .iter()
+        .map(|(key, value)| (clean(key), clean(value)))
+        .filter(|(key, _)| !key.is_empty())
+        .collect();
+    let mut set = |key: &str, value: String| {
+        pairs.retain(|(k, _)| k != key);
+        pairs.push((key.into(), value));
+    };
+    set("_ai_Application", concat!("meshreel ", env!("CARGO_PKG_VERSION")).into());
+    set("_ai_AlembicVersion", "Alembic 1.8.0 (Ogawa layout 0)".into());
+    if let Some(fps) = scene.fps.filter(|f| f.is_finite() && *f > 0.0) {
+        set("FramesPerTimeUnit", format!("{fps:.6}"));
+    }
+    pairs.sort();
+    pairs.dedup_by(|a, b| a.0 == b.0);
+    let pairs: Vec<String> = pairs.into_iter().map(|(k, v)| format!("{k}={v}")).collect();
+    pairs.join(";")
+}
