@@ -3,7 +3,7 @@
 
 use anyhow::{Context, bail};
 use meshreel::{Limits, Reel};
-use meshreel_check::scene::to_scene;
+use meshreel_check::extract::to_scene;
 use meshreel_scene::{Scene, sample};
 use std::path::Path;
 

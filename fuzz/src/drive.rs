@@ -15,7 +15,7 @@ use meshreel::{
     Attribute, Command, Format, FrameDecoder, FrameView, Job, Limits, MeshView, Options, Pace, Player, Pool,
     Read, Reel, Repeat, Shown, Source, Statistics, Still, Token, Transform, What,
 };
-use meshreel_check::scene::{As, to_scene_at};
+use meshreel_check::extract::{As, to_scene_at};
 use meshreel_check::verify;
 use meshreel_format::checksum;
 use meshreel_scene::{Scene, write};

@@ -4,7 +4,7 @@
 use crate::flying::{Bricks, one_mesh};
 use crate::replaced::replaced;
 use meshreel::{FrameDecoder, Limits, Reel, kind};
-use meshreel_check::scene::{As, to_scene_at};
+use meshreel_check::extract::{As, to_scene_at};
 use meshreel_check::verify;
 use meshreel_codec::block::Decompressor;
 use meshreel_compile::{Error, Options, Preset, Report, Silent, Tolerance, compile};

@@ -6,8 +6,8 @@
 //! Left out are the times between two named ranges, those before a step, meshes whose faces change or that
 //! have no source map, and what is hidden in one of the two frames.
 
-use crate::verify::asked::{Asked, Rigs};
-use crate::verify::frames::{Found, Plan, Show, Unit, fail, vector};
+use crate::asked::{Asked, Rigs};
+use crate::verify::plan::{Between, Found, Plan, Seen, Show, Unit, fail, vector};
 use crate::verify::polygons::usable;
 use crate::verify::report::{beyond, larger};
 use crate::verify::survey::{Survey, apply};
@@ -19,30 +19,6 @@ use std::collections::HashSet;
 
 /// Places that are looked at. On a chord the middle is right, and the places beside it are not.
 const PLACES: [f32; 3] = [0.25, 0.5, 0.75];
-
-/// What is looked at.
-pub(crate) struct Between {
-    /// By placement, where it is looked at: whether the file promises something of it.
-    placements: Vec<Option<bool>>,
-    /// By unit whether one of its placements is looked at.
-    units: Vec<bool>,
-    /// By frame whether there is anything between it and the one before.
-    pairs: Vec<bool>,
-}
-
-/// What is kept of a frame until the next one is there.
-#[derive(Clone)]
-pub(crate) struct Seen {
-    frame: usize,
-    /// By placement.
-    visible: Vec<bool>,
-    /// By node of the file.
-    local: Vec<Transform>,
-    /// By unit the decoded positions; empty where they are not looked at.
-    positions: Vec<Vec<f32>>,
-    /// By unit the source's points, where lines lead from frame to frame.
-    points: Vec<Vec<[f32; 3]>>,
-}
 
 impl Between {
     pub fn new(

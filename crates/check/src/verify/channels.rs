@@ -1,6 +1,6 @@
 //! Which vertex channels a mesh of the file must have, and how far each may be off.
 
-use crate::verify::asked::Asked;
+use crate::asked::Asked;
 use crate::verify::attribute::{Sampled, is_constant, ulp};
 use crate::verify::report::Failures;
 use meshreel::record::{MeshRecord, Semantic, StreamRecord};

@@ -1,14 +1,14 @@
 //! Clips against their source, in the metric of ACL: object space, three points at the shell distance of
 //! every joint, the largest distance; at every sample, and, for the report, half-way between samples.
 
-use super::asked::{Asked, Tolerance};
 use super::local::Local;
-use super::report::{ClipReport, Failures, beyond};
-use glam::{DAffine3, DQuat, DVec3};
+use super::metric::Metric;
+use super::report::{ClipReport, Failures};
+use crate::asked::{Asked, Tolerance};
 use meshreel::clip::{Clip, ClipCursor, Repeats, Rounding};
 use meshreel::{Reel, Transform};
 use meshreel_scene::hierarchy::TRANSFORMS;
-use meshreel_scene::{Qvv, Scene, Unit};
+use meshreel_scene::{Scene, Unit};
 use rayon::prelude::*;
 
 /// Usual tolerance and shell distance, in metres.
@@ -233,65 +233,6 @@ fn compare(
     (report, broken)
 }
 
-/// Poses in object space, source and decoded, and the largest error of each joint so far.
-pub(super) struct Metric {
-    pub parents: Vec<Option<usize>>,
-    pub shells: Vec<f64>,
-    /// Largest coordinate of any origin of the source.
-    extent: f64,
-    pub truth: Vec<DAffine3>,
-    pub decoded: Vec<DAffine3>,
-    worst: Vec<f64>,
-}
-
-impl Metric {
-    fn new(skeleton: &meshreel_scene::Skeleton, shells: Vec<f64>) -> Metric {
-        Metric {
-            parents: skeleton.joints.iter().map(|j| j.parent).collect(),
-            worst: vec![0.0; shells.len()],
-            shells,
-            extent: 0.0,
-            truth: Vec::new(),
-            decoded: Vec::new(),
-        }
-    }
-
-    pub(super) fn measure(&mut self, local: &[Qvv], pose: &[Transform]) {
-        object_space(&self.parents, local.iter().copied(), &mut self.truth);
-        object_space(&self.parents, pose.iter().map(widen), &mut self.decoded);
-        let joints = self.truth.iter().zip(&self.decoded).zip(&self.shells);
-        for (((a, b), shell), worst) in joints.zip(&mut self.worst) {
-            self.extent = self.extent.max(a.translation.abs().max_element());
-            for axis in DVec3::AXES {
-                let error = a.transform_point3(axis * *shell).distance(b.transform_point3(axis * *shell));
-                if beyond(error, *worst) {
-                    *worst = error;
-                }
-            }
-        }
-    }
-
-    /// What f32 can hold of the largest coordinate so far.
-    pub(super) fn least(&self) -> f64 {
-        self.extent * 4.0 / f64::from(1u32 << 24)
-    }
-
-    /// Errors of all joints since they were asked for last.
-    pub(super) fn errors(&mut self) -> Vec<f64> {
-        let fresh = vec![0.0; self.worst.len()];
-        std::mem::replace(&mut self.worst, fresh)
-    }
-
-    /// The largest error, and the largest as a part of its joint's limit; both start anew.
-    fn taken(&mut self, limits: &[f64]) -> (f64, f64) {
-        let larger = |most: f64, v: f64| if beyond(v, most) { v } else { most };
-        let parts = self.worst.iter().zip(limits).map(|(error, limit)| error / limit);
-        let found = (self.worst.iter().copied().fold(0.0, larger), parts.fold(0.0, larger));
-        self.worst.fill(0.0);
-        found
-    }
-}
-
 /// Scalar tracks and markers.
 fn riding(
     source: &meshreel_scene::Clip,
@@ -337,21 +278,5 @@ fn riding(
     sorted.sort_by(|a, b| a.time.total_cmp(&b.time));
     if sorted.len() != clip.markers().len() || !sorted.iter().zip(clip.markers()).all(equal) {
         broken.push("other markers than the source has".into());
-    }
-}
-
-pub(super) fn widen(t: &Transform) -> Qvv {
-    Qvv {
-        rotation: DQuat::from_array(t.rotation.map(f64::from)).normalize(),
-        translation: DVec3::from_array(t.translation.map(f64::from)),
-        scale: DVec3::from_array(t.scale.map(f64::from)),
-    }
-}
-
-fn object_space(parents: &[Option<usize>], local: impl Iterator<Item = Qvv>, out: &mut Vec<DAffine3>) {
-    out.clear();
-    for (parent, local) in parents.iter().zip(local) {
-        let parent = parent.map_or(DAffine3::IDENTITY, |p| out[p]);
-        out.push(parent * local.matrix());
     }
 }

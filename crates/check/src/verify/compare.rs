@@ -1,9 +1,9 @@
 //! Normals, uvs and colours of a mesh in one frame, whichever way vertices and corners were matched.
 
-use crate::scene::frames::error;
+use crate::error::error;
 use crate::verify::attribute::{self, Sampled};
 use crate::verify::channels::{Normals, normal_limit};
-use crate::verify::frames::{Decoded, Found, Source, Unit, Worker, fail, vector};
+use crate::verify::plan::{Decoded, Found, Source, Unit, Worker, fail, vector};
 use crate::verify::polygons::{NONE, Polygons};
 use crate::verify::report::{Stats, beyond, larger};
 use crate::verify::survey::turn_normal;

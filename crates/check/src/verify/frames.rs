@@ -1,83 +1,26 @@
 //! Second pass: every frame decoded and compared.
 
-use crate::scene::frames::error;
-use crate::verify::asked::Asked;
-use crate::verify::between::{Between, Seen};
-use crate::verify::channels::{Channels, Normals};
+use crate::error::error;
+use crate::verify::channels::Normals;
 use crate::verify::compare::Attributes;
 use crate::verify::exact::Exact;
 use crate::verify::locators;
 use crate::verify::nearest::Pairing;
+use crate::verify::plan::{Decoded, Found, Plan, Seen, Source, Unit, Worker, fail};
 use crate::verify::polygons::{Polygons, usable};
 use crate::verify::report::{Failures, Stats, beyond};
 use crate::verify::surface;
-use crate::verify::survey::{Survey, apply};
+use crate::verify::survey::apply;
 use crate::verify::way_back;
 use glam::DVec3;
+use meshreel::FrameDecoder;
 use meshreel::FrameKind;
-use meshreel::{FrameDecoder, MeshView, Reel, SourceMap};
-use meshreel_scene::{Error, Mesh, MeshId, sample, sample::World};
+use meshreel_scene::{Error, sample, sample::World};
 use rayon::prelude::*;
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
-
-/// All that is needed to compare a frame.
-pub(crate) struct Plan<'a> {
-    pub survey: &'a Survey<'a>,
-    pub reel: &'a Reel,
-    pub asked: &'a Asked,
-    /// Frame of the source for each frame of the file.
-    pub frames: Vec<Option<usize>>,
-    /// Per placement where it is in the file.
-    pub shows: Vec<Option<Show>>,
-    /// Per locator where it is in the file.
-    pub places: Vec<Option<locators::Place>>,
-    pub units: Vec<Unit>,
-    pub between: Between,
-}
-
-/// Where a placement is in the file.
-pub(crate) struct Show {
-    pub node: usize,
-    pub record: usize,
-    pub baked: bool,
-    /// Allowed distance: what the file promises, or less where that is too much.
-    pub tolerance: f64,
-    /// Index into [`Plan::units`].
-    pub unit: usize,
-}
-
-/// A mesh of the file that stands for a mesh of the source.
-pub(crate) struct Unit {
-    pub record: usize,
-    pub mesh: MeshId,
-    pub placements: Vec<usize>,
-    /// Frames of the file in which one of them is visible.
-    pub shown: Vec<usize>,
-    /// First frame in which anything shows the mesh of the file.
-    pub first: usize,
-    /// Vertices are in world space.
-    pub baked: bool,
-    /// … and mirrored there, so that triangles turn the other way.
-    pub flip: bool,
-    /// Re-meshed: distances are those from the other surface.
-    pub surface: bool,
-    /// Already known to be wrong; nothing more is compared.
-    pub hopeless: bool,
-    pub channels: Channels,
-    /// The source's faces at `first`.
-    pub faces: sample::Faces,
-    /// Through the source map; none: nearest points.
-    pub exact: Option<Exact>,
-    /// Of a mesh whose faces change, maps of its frames, for the way back.
-    pub runs: Option<SourceMap>,
-    /// By frame of the file, where there is no map and creases count, the time of the first frame of its run:
-    /// frames one after the other with the same faces and as many points.
-    pub leads: HashMap<usize, f64>,
-}
 
 /// Frames of one job, at least; more where index frames are further apart.
 const RUN: usize = 16;
@@ -161,48 +104,6 @@ impl Plan<'_> {
         }
         jobs
     }
-}
-
-pub(crate) struct Found {
-    pub stats: Vec<Stats>,
-    pub locators: Vec<locators::Found>,
-    pub failures: Failures,
-    /// The first frame and the last one, where they count for what is between them and the frames of other
-    /// jobs.
-    pub ends: [Option<Seen>; 2],
-}
-
-/// One thread's decoder and source.
-pub(crate) struct Worker<'a> {
-    pub plan: &'a Plan<'a>,
-    decoder: FrameDecoder,
-    pub world: World<'a>,
-    /// The frame before this one.
-    seen: Option<Seen>,
-}
-
-/// A mesh of the source in one frame.
-pub(crate) struct Source<'a> {
-    pub mesh: &'a Mesh,
-    pub time: f64,
-    pub points: Cow<'a, [[f32; 3]]>,
-}
-
-/// A mesh of the file in one frame.
-pub(crate) struct Decoded<'a> {
-    pub view: MeshView<'a>,
-    positions: Vec<f32>,
-}
-
-impl Decoded<'_> {
-    fn position(&self, v: usize) -> DVec3 {
-        vector(&self.positions, v)
-    }
-}
-
-pub(crate) fn vector(list: &[f32], v: usize) -> DVec3 {
-    let [x, y, z] = [0, 1, 2].map(|k| f64::from(list[3 * v + k]));
-    DVec3::new(x, y, z)
 }
 
 impl<'a> Worker<'a> {
@@ -624,10 +525,4 @@ impl<'a> Worker<'a> {
         }
         Ok(())
     }
-}
-
-/// Records a failure of a placement.
-pub(crate) fn fail(plan: &Plan<'_>, found: &mut Found, placement: usize, frame: usize, what: String) {
-    found.stats[placement].failed = true;
-    found.failures.add(plan.survey.path(placement), Some(frame), || what);
 }

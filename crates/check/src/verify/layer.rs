@@ -1,9 +1,9 @@
 //! Clips in layers: each layer is promised at the samples that it has; what missing tiers and layers cost is
 //! measured.
 
-use super::asked::{Asked, AskedLayer, Stripping};
-use super::clip::Metric;
+use super::metric::Metric;
 use super::report::{ClipReport, LayerReport, TierReport, beyond};
+use crate::asked::{Asked, AskedLayer, Stripping};
 use meshreel::Transform;
 use meshreel::clip::{Clip, ClipCursor, LayerInfo};
 use meshreel_scene::Skeleton;

@@ -2,7 +2,7 @@
 //! times the bone; half, a third … of it for joints that carry others, where that was asked for. Pinned
 //! joints are compared with their place among the decoded joints above them.
 
-use super::clip::{Metric, widen};
+use super::metric::{Metric, widen};
 use super::report::beyond;
 use glam::{DQuat, DVec3};
 use meshreel::Transform;

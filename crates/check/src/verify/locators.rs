@@ -2,31 +2,25 @@
 //! follows from the meshes near it, on the corners of a cube around its origin, and so on every point of
 //! that, in every frame, whether it is shown or not.
 
-use crate::verify::asked::{Asked, Tolerance};
+use crate::asked::{Asked, Tolerance};
 use crate::verify::attribute::ulp;
 use crate::verify::report::{Failures, LocatorReport, beyond};
-use crate::verify::survey::{Bits, Survey, apply};
+use crate::verify::survey::{Bits, Locator, Survey, apply};
 use glam::{DMat4, DVec3};
 use meshreel::{FrameDecoder, Reel};
 use meshreel_scene::sample::{World, largest_scale};
-use meshreel_scene::{Error, hierarchy, locators};
+use meshreel_scene::{Error, Scene, hierarchy, locators};
 use std::collections::HashMap;
 
-/// A locator of the source.
-pub(crate) struct Locator {
-    /// Index among all placed objects.
-    pub placed: usize,
-    pub visible: Bits,
-    /// Largest distance that was asked for, world units, and that f32 holds.
-    pub tolerance: f64,
-    /// Half an edge of its cube, in its own space.
-    pub reach: f64,
-    /// The most that translation, rotation and scale alone, in f32, are off from its transform.
-    pub least: f64,
+/// Goes through the source: its meshes and its locators. `there`: times of the file's frames.
+pub(crate) fn survey<'a>(scene: &'a Scene, asked: &Asked, there: &[f64]) -> Result<Survey<'a>, Error> {
+    let (mut survey, found, sizes) = Survey::of_meshes(scene, asked, there)?;
+    survey.locators = find(&survey, &found, &sizes, asked)?;
+    Ok(survey)
 }
 
 /// All of them, with what each is promised. `sizes`: world diagonals of meshes, by placed object.
-pub(crate) fn find(
+fn find(
     survey: &Survey<'_>,
     found: &[bool],
     sizes: &[Option<f64>],

@@ -2,11 +2,11 @@
 //! runtime, and every vertex compared with where the source's own animation puts it, at every sample. And,
 //! for the report alone, poses blended of two clips.
 
-use super::asked::{Asked, Rigs};
 use super::clip::sources;
-use super::frames::Plan;
 use super::report::{Failures, RigReport, beyond};
-use crate::scene::frames::error;
+use crate::asked::{Asked, Rigs};
+use crate::error::error;
+use crate::verify::plan::Plan;
 use glam::{DAffine3, DMat3, DMat4, DQuat, DVec3};
 use meshreel::clip::{Clip, ClipCursor, SkeletonRecord, blend, object_space};
 use meshreel::{BoneMatrix, MeshRig, Transform, kind};

@@ -1,9 +1,8 @@
 //! First pass, over the source alone: which meshes are placed where, when they are visible, how large they
 //! are, and hence what tolerance each placement has (PROMISE.md §1), and which points are one in all frames.
 
-use crate::verify::asked::{Asked, Tolerance};
+use crate::asked::{Asked, Tolerance};
 use crate::verify::attribute::ulp;
-use crate::verify::locators::{self, Locator};
 use crate::verify::polygons::usable;
 use glam::{DMat4, DVec3};
 use meshreel_scene::{
@@ -68,7 +67,13 @@ pub(crate) struct Facts {
 
 impl<'a> Survey<'a> {
     /// `there`: times of the file's frames.
-    pub fn new(scene: &'a Scene, asked: &Asked, there: &[f64]) -> Result<Survey<'a>, Error> {
+    /// Without locators; beside it which objects are locators, and the size of each placed mesh in the world,
+    /// where it has one: [`super::locators::survey`].
+    pub fn of_meshes(
+        scene: &'a Scene,
+        asked: &Asked,
+        there: &[f64],
+    ) -> Result<(Survey<'a>, Vec<bool>, Vec<Option<f64>>), Error> {
         let placed = scene.expand()?;
         let selected: Vec<bool> = placed
             .iter()
@@ -104,8 +109,7 @@ impl<'a> Survey<'a> {
             .collect::<Result<Vec<_>, Error>>()?;
         let mut survey = Survey { scene, placed, times, placements, meshes, locators: Vec::new() };
         let sizes = survey.resolve(asked)?;
-        survey.locators = locators::find(&survey, &found, &sizes, asked)?;
-        Ok(survey)
+        Ok((survey, found, sizes))
     }
 
     /// Goes through all frames once for visibility, scales and coordinates. Gives the size of each placed
@@ -299,4 +303,17 @@ mod tests {
         assert_eq!(turn_normal(&flat, DVec3::new(1.0, 0.0, 1e-9)), None);
         assert_eq!(turn_normal(&flat, DVec3::Z), Some(DVec3::Z));
     }
+}
+
+/// A locator of the source.
+pub(crate) struct Locator {
+    /// Index among all placed objects.
+    pub placed: usize,
+    pub visible: Bits,
+    /// Largest distance that was asked for, world units, and that f32 holds.
+    pub tolerance: f64,
+    /// Half an edge of its cube, in its own space.
+    pub reach: f64,
+    /// The most that translation, rotation and scale alone, in f32, are off from its transform.
+    pub least: f64,
 }

@@ -3,7 +3,7 @@
 //! change all of it frame by frame. What is drawn does not depend on it, what `extract` gives does.
 
 use crate::verify::channels::Normals;
-use crate::verify::frames::Unit;
+use crate::verify::plan::Unit;
 use crate::verify::survey::Survey;
 use meshreel::{SourceMap, source_faces::source_faces};
 use meshreel_scene::sample::Faces;

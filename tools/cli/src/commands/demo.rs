@@ -111,7 +111,7 @@ fn one(file: &Path, arguments: &DemoArgs, output: Output) -> Result<Shown, Failu
     let verified = verify::check(&paths, &reel_path, &job.input, &progress)?;
 
     let reel = Reel::open(&reel_path, &Limits::default())?;
-    let scene = meshreel_check::scene::to_scene(&reel)?;
+    let scene = meshreel_check::extract::to_scene(&reel)?;
     let times: Vec<f64> = reel.frames().iter().map(|frame| frame.time).collect();
     Kind::Alembic.write(&extracted, &scene, &times, &progress)?;
 

@@ -7,7 +7,7 @@ use crate::output::{Class, Failure, Output, remarks_json};
 use crate::progress::Progress;
 use crate::units;
 use meshreel::{Limits, Reel};
-use meshreel_check::scene::{As, skin_errors, to_scene_at};
+use meshreel_check::extract::{As, skin_errors, to_scene_at};
 use meshreel_scene::{Remark, Scene, Unit, locators, write};
 use serde_json::json;
 use std::path::Path;

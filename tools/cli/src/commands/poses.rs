@@ -162,7 +162,7 @@ pub fn measure(reel: &Reel, budget: Duration) -> Result<Vec<Speed>, Failure> {
         return Ok(Vec::new());
     }
     // The compiler's resident form of what the file holds.
-    let scene = meshreel_check::scene::to_scene(reel)?;
+    let scene = meshreel_check::extract::to_scene(reel)?;
     let skeletons = reel.skeletons()?;
     let mut speeds = Vec::new();
     for (clip, source) in clips.iter().zip(&scene.clips) {

@@ -1,7 +1,7 @@
 //! The primitives of a mesh as faces of one, and what its morph targets add.
 
 use super::document::{Document, PrimitiveJson};
-use crate::{Error, Remark, Source};
+use crate::{Error, Remark};
 use glam::DVec3;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;

@@ -1,19 +1,11 @@
-//! A decoded file as a [`Scene`]: what `extract` writes and what can be compared with the source.
-//!
-//! Meshes come back in the source's points and polygons where the file has its source map, else in vertices
-//! and triangles. Fluid meshes are vertices and triangles, frame by frame. Values are decoded when they are
-//! read.
+//! Nodes, meshes and their channels.
 
-mod clip;
-pub(crate) mod frames;
-mod numbers;
-mod parts;
-mod polygons;
-mod rig;
-mod skin;
-mod tree;
-
-use frames::{Frames, Values};
+use super::frames::{Frames, Values};
+use super::polygons::Polygons;
+use super::shared::{As, Shared};
+use super::tree::{Carried, Object};
+use super::{clip, part_attributes, parts, polygons, rig, skin, tree};
+use crate::error::error;
 use glam::DMat4;
 use meshreel::record::{MeshRecord, Method, Visibility};
 use meshreel::{LodTriangles, Reel, SourceMap, Transform as Trs};
@@ -21,25 +13,7 @@ use meshreel_scene::{
     Attribute, Channel, Counts, Error, FaceSet, Identity, Mesh, NamedRange, Node, NodeKind, Remark,
     SAME_TIME, Scene, Scope, Source, TimeSampling, Topology, Transform, Unit, Winding,
 };
-use polygons::Polygons;
-pub use skin::{SkinError, skin_errors};
 use std::sync::Arc;
-use tree::{Carried, Object};
-
-/// How meshes that bones move come back.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum As {
-    /// As points, frame by frame: what is decoded.
-    Points,
-    /// On their skeleton where the file has their rig, so that its clips move them; with their bones as a
-    /// skin where these alone keep the promise; else as points.
-    #[default]
-    Auto,
-    /// With their bones as a skin, whatever that leaves out.
-    Skins,
-    /// Rigid parts as still meshes below nodes that move; what is of no part as points.
-    Parts,
-}
 
 /// The scene that a file decodes to, in points. Reads the static data and the source maps; frames when they
 /// are asked for.
@@ -66,11 +40,11 @@ pub fn to_scene_at(reel: &Reel, bones: As, lod: usize) -> Result<(Scene, Vec<Rem
         times: Arc::new(sampling(reel, |_| true)),
         still: Arc::new(TimeSampling::Uniform { start: 0.0, step: 1.0 }),
     };
-    let (skeletons, clips) = clip::clips(reel).map_err(frames::error)?;
+    let (skeletons, clips) = clip::clips(reel).map_err(error)?;
     let description = reel.description();
     let mut meshes: Vec<Mesh> =
         (0..description.meshes.len()).map(|m| shared.mesh(m)).collect::<Result<_, _>>()?;
-    numbers::fill(&shared, &mut meshes)?;
+    part_attributes::fill(&shared, &mut meshes)?;
     let objects = tree::rebuild(&description.nodes);
     let nodes: Vec<Node> = (0..objects.len()).map(|i| shared.node(&objects, i)).collect();
     let count = |kind: NodeKind| nodes.iter().filter(|n| n.kind == kind).count();
@@ -142,20 +116,8 @@ fn sampling(reel: &Reel, wanted: impl Fn(usize) -> bool) -> TimeSampling {
     }
 }
 
-/// What all channels share.
-struct Shared {
-    bones: As,
-    /// Level of detail.
-    lod: usize,
-    /// Of meshes that clips move.
-    rigs: Vec<rig::Rigged>,
-    frames: Arc<Frames>,
-    times: Arc<TimeSampling>,
-    still: Arc<TimeSampling>,
-}
-
 impl Shared {
-    fn channel<T, S>(&self, changes: bool, source: S) -> Channel<T>
+    pub fn channel<T, S>(&self, changes: bool, source: S) -> Channel<T>
     where
         T: Clone + Send + Sync + 'static,
         S: Source<T> + 'static,
@@ -165,7 +127,7 @@ impl Shared {
     }
 
     /// Samples of something that changes: one per frame, and one even where there is no frame.
-    fn samples(&self, changes: bool) -> usize {
+    pub fn samples(&self, changes: bool) -> usize {
         if changes { self.frames.reel().frame_count().max(1) } else { 1 }
     }
 
@@ -220,16 +182,16 @@ impl Shared {
     /// Triangles of a mesh at a level of detail that is not the mesh itself.
     fn level(&self, mesh: usize) -> Result<Option<LodTriangles>, Error> {
         let reel = self.frames.reel();
-        let last = reel.lods(mesh).map_err(frames::error)? - 1;
+        let last = reel.lods(mesh).map_err(error)? - 1;
         match self.lod.min(last) {
             0 => Ok(None),
-            level => reel.lod(mesh, level).map_err(frames::error),
+            level => reel.lod(mesh, level).map_err(error),
         }
     }
 
     /// Vertex of each point of a mesh with fixed topology, where the file has its source map or it comes at a
     /// level of detail.
-    fn order(&self, mesh: usize) -> Result<Option<Arc<Vec<u32>>>, Error> {
+    pub fn order(&self, mesh: usize) -> Result<Option<Arc<Vec<u32>>>, Error> {
         let reel = self.frames.reel();
         let record = &reel.description().meshes[mesh];
         if record.method == Method::Fluid {
@@ -241,7 +203,7 @@ impl Shared {
             used.dedup();
             return Ok(Some(Arc::new(used)));
         }
-        let map = reel.source_map(mesh).map_err(frames::error)?;
+        let map = reel.source_map(mesh).map_err(error)?;
         Ok(map.map(|map| Arc::new(polygons::point_vertices(record, &map))))
     }
 
@@ -255,9 +217,9 @@ impl Shared {
                 (level.indices.clone(), ranges.collect(), None)
             }
             None => (
-                reel.indices(mesh).map_err(frames::error)?,
+                reel.indices(mesh).map_err(error)?,
                 record.materials.iter().map(|m| (m.first, m.count)).collect(),
-                reel.source_map(mesh).map_err(frames::error)?,
+                reel.source_map(mesh).map_err(error)?,
             ),
         };
         let polygons = match &map {
@@ -444,7 +406,7 @@ impl Attributes<'_> {
     /// None where the source had none.
     fn normals(&self) -> Result<Option<Attribute<[f32; 3]>>, Error> {
         let made = self.shared.frames.reel().made_normals(self.mesh);
-        if made.map_err(frames::error)? {
+        if made.map_err(error)? {
             return Ok(None);
         }
         let all = self.all(|v| v == Values::Normals);

@@ -1,9 +1,9 @@
 //! Attributes that ride along with parts: those that the source has, and their numbers in every frame.
 
-use super::asked::Tolerance;
-use super::frames::Plan;
 use super::report::Failures;
-use crate::scene::frames::error;
+use crate::asked::Tolerance;
+use crate::error::error;
+use crate::verify::plan::Plan;
 use meshreel::record::Method;
 use meshreel::{FrameDecoder, Pair, PartAttribute};
 use meshreel_scene::{Error, Mesh, Numbers, Scope, sample};

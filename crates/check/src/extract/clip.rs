@@ -1,6 +1,6 @@
 //! Clips of a file as those of a scene, for writing them back.
 
-use crate::verify::Asked;
+use crate::asked::Asked;
 use glam::{DQuat, DVec3, DVec4};
 use meshreel::clip::{ClipCursor, SkeletonRecord};
 use meshreel::{Reel, Transform};

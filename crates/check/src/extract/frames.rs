@@ -3,6 +3,7 @@
 //! going forward.
 
 use super::polygons::{self, Polygons};
+use crate::error::error;
 use meshreel::record::{MeshRecord, Method, Semantic, Visibility};
 use meshreel::{BoneMatrix, BonesView, FrameDecoder, MeshView, Reel, SourceMap, Transform};
 use meshreel_scene::Error;
@@ -312,17 +313,4 @@ fn bytes_of(reel: &Reel) -> u64 {
     };
     let per_frame = reel.description().meshes.iter().map(of_mesh);
     frames.saturating_mul(per_frame.fold(0, u64::saturating_add))
-}
-
-/// The runtime's error as the scene's: the same five classes.
-pub(crate) fn error(error: meshreel::Error) -> Error {
-    use meshreel::Error as R;
-    match error {
-        R::Io { path, source, .. } => Error::Io { path, source },
-        R::Malformed { path, what, at } => Error::Malformed { path, what, at },
-        R::Unsupported { path, what } => Error::Unsupported { path, what },
-        R::Limit { path, what, asked, allowed } => Error::Limit { path, what, asked, allowed },
-        R::Misuse { what } => Error::Misuse { what },
-        other => Error::Misuse { what: other.to_string() },
-    }
 }

@@ -1,7 +1,7 @@
 //! Levels of detail: that they are triangles of their mesh, fewer from level to level, and as near to it as
 //! they say.
 
-use crate::scene::frames::error;
+use crate::error::error;
 use crate::verify::report::{Failures, LevelReport};
 use crate::verify::surface::Faces;
 use glam::DVec3;

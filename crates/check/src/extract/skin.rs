@@ -1,9 +1,8 @@
 //! Bones of a decoded mesh as a skin.
 
 use super::frames::Frames;
-use super::{As, Shared};
+use super::shared::{As, Shared, columns};
 use glam::{DMat4, DVec3};
-use meshreel::BoneMatrix;
 use meshreel_scene::{Error, Identity, Scene, Skin, Source, sample};
 use std::sync::Arc;
 
@@ -75,12 +74,6 @@ impl Source<DMat4> for Pose {
         out.extend(self.frames.bones(i, self.mesh)?.iter().map(columns));
         Ok(())
     }
-}
-
-/// A matrix as the scene has it.
-pub(super) fn columns(rows: &BoneMatrix) -> DMat4 {
-    let [x, y, z] = rows.map(|row| row.map(f64::from));
-    DMat4::from_cols_array_2d(&[x, y, z, [0.0, 0.0, 0.0, 1.0]]).transpose()
 }
 
 /// What a skin leaves out of a mesh.

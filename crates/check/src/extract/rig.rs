@@ -1,26 +1,20 @@
 //! Rigs of a decoded file as skins on its skeletons.
 
-use super::{As, Shared, frames, skin::columns};
-use glam::DMat4;
+use super::shared::{As, Rigged, Shared, columns};
+use crate::error::error;
 use meshreel::clip::{ClipCursor, object_space};
-use meshreel::{BoneMatrix, MeshRig, Reel, Transform};
+use meshreel::{BoneMatrix, Reel, Transform};
 use meshreel_scene::{Channel, Error, Skin};
 use std::sync::Arc;
 
-/// A rig, and what takes its bind pose to the first frame, where that is known.
-pub(super) struct Rigged {
-    rig: MeshRig,
-    first: Option<Vec<DMat4>>,
-}
-
 /// All rigs of a file.
 pub(super) fn all(reel: &Reel) -> Result<Vec<Rigged>, Error> {
-    let rigs = reel.rigs().map_err(frames::error)?;
+    let rigs = reel.rigs().map_err(error)?;
     if rigs.is_empty() {
         return Ok(Vec::new());
     }
-    let clips = reel.clips().map_err(frames::error)?;
-    let skeletons = reel.skeletons().map_err(frames::error)?;
+    let clips = reel.clips().map_err(error)?;
+    let skeletons = reel.skeletons().map_err(error)?;
     let mut out = Vec::with_capacity(rigs.len());
     for rig in rigs {
         let clip = rig.first_frame().and_then(|(c, i)| Some((clips.get(c)?, i)));
@@ -32,7 +26,7 @@ pub(super) fn all(reel: &Reel) -> Result<Vec<Rigged>, Error> {
             Some((clip, sample)) => {
                 let mut pose = vec![Transform::IDENTITY; clip.joints()];
                 let mut cursor = ClipCursor::new(clip);
-                clip.sample_at(&mut cursor, sample, &mut pose).map_err(frames::error)?;
+                clip.sample_at(&mut cursor, sample, &mut pose).map_err(error)?;
                 let mut object = vec![BoneMatrix::default(); pose.len()];
                 object_space(&skeletons[rig.skeleton()].parents, &pose, &mut object);
                 let mut matrices = vec![BoneMatrix::default(); rig.joints().len()];

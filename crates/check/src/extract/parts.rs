@@ -1,6 +1,6 @@
 //! A mesh of rigid parts taken apart: each part a still mesh below a node that moves it.
 
-use super::Shared;
+use super::shared::Shared;
 use glam::DMat4;
 use meshreel::BoneMatrix;
 use meshreel_scene::{
@@ -310,7 +310,7 @@ impl Source<DMat4> for Part {
     }
     fn read(&self, i: usize, out: &mut Vec<DMat4>) -> Result<(), Error> {
         out.clear();
-        out.extend(self.matrices[i].get(self.part).map(super::skin::columns));
+        out.extend(self.matrices[i].get(self.part).map(super::shared::columns));
         Ok(())
     }
 }

@@ -1,57 +1,18 @@
-//! Proves a file: reads the source again, works out what the file has to be, decodes it through the runtime,
-//! and compares every frame. Knows nothing of the compiler; of what it needs to know, the file only says
-//! which options were asked for.
-//!
-//! 1. `survey` (source alone): frame times, visibility, the tolerance of every placement, points that are
-//!    one.
-//! 2. Against the description: every frame, every mesh, no larger tolerance, all channels; faces and
-//!    materials through the source map.
-//! 3. `frames`, in parallel: visibility, positions in world space in f64, welded points, normals, uvs,
-//!    colours; by the source map, or by nearest points where there is none or faces change.
+//! The passes of a verification.
 
-mod asked;
-mod attribute;
-mod between;
-mod channels;
-mod clip;
-mod compare;
-mod detail;
-mod exact;
-mod frames;
-mod layer;
-mod local;
-mod locators;
-mod nearest;
-mod polygons;
-mod report;
-mod riding;
-mod rig;
-mod rings;
-mod surface;
-mod survey;
-mod tree;
-mod way_back;
-
-pub use report::{
-    ClipReport, Failure, LayerReport, LevelReport, LocatorReport, MAX_FAILURES, Matched, MeshReport, Report,
-    RigReport, TierReport,
-};
-pub use surface::distances;
-
-use crate::scene::frames::error;
-pub(crate) use asked::Asked;
-use asked::Rigs;
-use between::Between;
-use channels::Channels;
-use exact::Exact;
-use frames::{Plan, Show, Unit};
+use super::channels::Channels;
+use super::exact::Exact;
+use super::plan::{Between, Plan, Show, Unit};
+use super::polygons::Polygons;
+use super::report::{ClipReport, Failures, LevelReport, Matched, MeshReport, Report, Stats};
+use super::survey::Survey;
+use super::{channels, clip, exact, locators, lod, part_attributes, report, rig, way_back};
+use crate::asked::{Asked, Rigs};
+use crate::error::error;
 use meshreel::record::{MeshRecord, Method};
 use meshreel::{Reel, kind};
 use meshreel_scene::{Error, MeshId, SAME_TIME, Scene, hierarchy, rig as rigged, sample};
-use polygons::Polygons;
-use report::{Failures, Stats};
 use std::collections::HashMap;
-use survey::Survey;
 
 /// Compares `reel` with `scene`. An `Err` says that something could not be read; whatever does not hold is in
 /// the report. `progress` is told how many frames of how many are done.
@@ -79,7 +40,7 @@ pub fn verify(scene: &Scene, reel: &Reel, progress: &(dyn Fn(u64, u64) + Sync)) 
         return Ok(finish(reel, Vec::new(), clips, failures));
     }
     let there: Vec<f64> = reel.frames().iter().map(|frame| frame.time).collect();
-    let survey = Survey::new(scene, &asked, &there)?;
+    let survey = locators::survey(scene, &asked, &there)?;
     let frames = match_frames(&survey, reel, &mut failures);
     match_ranges(&survey, reel, &mut failures);
     let mut shows = match_nodes(&survey, reel, &mut failures);
@@ -93,8 +54,8 @@ pub fn verify(scene: &Scene, reel: &Reel, progress: &(dyn Fn(u64, u64) + Sync)) 
     if !asked.attributes_apart && reel.chunk_bytes(kind::ATTRIBUTES) > 0 {
         failures.add("", None, || "has attributes apart, which was not asked for".into());
     }
-    let levels = detail::check(reel, asked.lod, &mut failures)?;
-    let numbers = riding::check(&plan, &mut failures)?;
+    let levels = lod::check(reel, asked.lod, &mut failures)?;
+    let numbers = part_attributes::check(&plan, &mut failures)?;
     let rigs = rig::check(&plan, &asked, &mut failures)?;
     let (stats, locators, found) = plan.run(progress)?;
     let broken: Vec<String> = failures.list.iter().map(|f| f.path.clone()).collect();

@@ -1,6 +1,7 @@
 //! Attributes of parts as attributes of points, so that files of other kinds can have them.
 
-use super::{Shared, frames};
+use super::shared::Shared;
+use crate::error::error;
 use meshreel::record::Method;
 use meshreel::{Pair, PartAttribute};
 use meshreel_scene::{Attribute, Error, Identity, Mesh, Numbers, Scope, Source};
@@ -9,7 +10,7 @@ use meshreel_scene::{Attribute, Error, Identity, Mesh, Numbers, Scope, Source};
 pub(super) fn fill(shared: &Shared, meshes: &mut [Mesh]) -> Result<(), Error> {
     let reel = shared.frames.reel();
     let nodes = &reel.description().nodes;
-    let all = reel.all_attributes().map_err(frames::error)?;
+    let all = reel.all_attributes().map_err(error)?;
     for (m, mesh) in meshes.iter_mut().enumerate() {
         let shown: Vec<u32> =
             (0u32..).zip(nodes).filter(|(_, node)| node.mesh == Some(m as u32)).map(|(n, _)| n).collect();

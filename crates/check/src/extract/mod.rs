@@ -1,0 +1,20 @@
+//! A decoded file as a [`Scene`]: what `extract` writes and what can be compared with the source.
+//!
+//! Meshes come back in the source's points and polygons where the file has its source map, else in vertices
+//! and triangles. Fluid meshes are vertices and triangles, frame by frame. Values are decoded when they are
+//! read.
+
+mod clip;
+mod frames;
+mod part_attributes;
+mod parts;
+mod polygons;
+mod rig;
+mod scene;
+mod shared;
+mod skin;
+mod tree;
+
+pub use scene::{to_scene, to_scene_as, to_scene_at};
+pub use shared::As;
+pub use skin::{SkinError, skin_errors};

@@ -1,0 +1,46 @@
+//! What all channels of a decoded scene share.
+
+use super::frames::Frames;
+use glam::DMat4;
+use meshreel::{BoneMatrix, MeshRig};
+use meshreel_scene::TimeSampling;
+use std::sync::Arc;
+
+/// How meshes that bones move come back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum As {
+    /// As points, frame by frame: what is decoded.
+    Points,
+    /// On their skeleton where the file has their rig, so that its clips move them; with their bones as a
+    /// skin where these alone keep the promise; else as points.
+    #[default]
+    Auto,
+    /// With their bones as a skin, whatever that leaves out.
+    Skins,
+    /// Rigid parts as still meshes below nodes that move; what is of no part as points.
+    Parts,
+}
+
+/// What all channels share.
+pub(super) struct Shared {
+    pub bones: As,
+    /// Level of detail.
+    pub lod: usize,
+    /// Of meshes that clips move.
+    pub rigs: Vec<Rigged>,
+    pub frames: Arc<Frames>,
+    pub times: Arc<TimeSampling>,
+    pub still: Arc<TimeSampling>,
+}
+
+/// A rig, and what takes its bind pose to the first frame, where that is known.
+pub(super) struct Rigged {
+    pub rig: MeshRig,
+    pub first: Option<Vec<DMat4>>,
+}
+
+/// A matrix as the scene has it.
+pub(super) fn columns(rows: &BoneMatrix) -> DMat4 {
+    let [x, y, z] = rows.map(|row| row.map(f64::from));
+    DMat4::from_cols_array_2d(&[x, y, z, [0.0, 0.0, 0.0, 1.0]]).transpose()
+}

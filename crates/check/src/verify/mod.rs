@@ -1,0 +1,43 @@
+//! Proves a file: reads the source again, works out what the file has to be, decodes it through the runtime,
+//! and compares every frame. Knows nothing of the compiler; of what it needs to know, the file only says
+//! which options were asked for.
+//!
+//! 1. `survey` (source alone): frame times, visibility, the tolerance of every placement, points that are
+//!    one.
+//! 2. Against the description: every frame, every mesh, no larger tolerance, all channels; faces and
+//!    materials through the source map.
+//! 3. `frames`, in parallel: visibility, positions in world space in f64, welded points, normals, uvs,
+//!    colours; by the source map, or by nearest points where there is none or faces change.
+
+mod attribute;
+mod between;
+mod channels;
+mod clip;
+mod compare;
+mod exact;
+mod frames;
+mod layer;
+mod local;
+mod locators;
+mod lod;
+mod metric;
+mod nearest;
+mod part_attributes;
+mod plan;
+mod polygons;
+mod report;
+mod rig;
+mod rings;
+mod run;
+mod smoothing;
+mod surface;
+mod survey;
+mod tree;
+mod way_back;
+
+pub use report::{
+    ClipReport, Failure, LayerReport, LevelReport, LocatorReport, MAX_FAILURES, Matched, MeshReport, Report,
+    RigReport, TierReport,
+};
+pub use run::verify;
+pub use surface::distances;
