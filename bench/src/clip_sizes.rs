@@ -3,7 +3,7 @@
 
 use crate::baselines::{ClipBaseline, clip_baselines};
 use crate::clips::files;
-use crate::pictures::{BLUE, GREEN, INK, ORANGE, Picture};
+use crate::svg::{BLUE, GREEN, INK, ORANGE, Picture};
 use anyhow::{Context, bail};
 use meshreel_compile::{CodecChoice, Options, Silent, Tolerance};
 use meshreel_scene::Scene;

@@ -23,6 +23,7 @@ mod small;
 mod soft;
 mod speed;
 mod stages;
+mod svg;
 mod tables;
 
 use clap::{Parser, Subcommand};

@@ -1,8 +1,8 @@
 //! What `info` says of clips, in a `.reel` and in a source.
 
-use super::info::ratio;
 use crate::output::{Failure, one_line, table};
 use crate::units;
+use crate::units::ratio;
 use meshreel::Reel;
 use meshreel_codec::clip::extras::{Component, ScalarTrack};
 use meshreel_codec::clip::record::Codec;

@@ -1,7 +1,7 @@
 //! `meshreel compile`: inputs into one `.reel`, or each into its own in a directory.
 
 use super::rigs;
-use super::{clip, info::ratio, levels};
+use super::{clip, levels};
 use crate::advice;
 use crate::cli::{self, Block, CompileArgs, Method, Parts, UnitName};
 use crate::inputs::{self, InputOptions};
@@ -10,6 +10,7 @@ use crate::options_file::{self, OptionsFile};
 use crate::output::{Class, Failure, Output, one_line, remarks_json, table};
 use crate::progress::{Files, Progress};
 use crate::targets::{self, Targets, reel_name};
+use crate::units::ratio;
 use crate::{guarded, units};
 use meshreel_codec::block::Format;
 use meshreel_codec::clip::curve::Knots;

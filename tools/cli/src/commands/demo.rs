@@ -121,7 +121,7 @@ fn one(file: &Path, arguments: &DemoArgs, output: Output) -> Result<Shown, Failu
     let (tolerance, max_error) = verified.worst();
     let source_bytes = inputs::file_bytes(&paths);
     let report = &done.report;
-    let ratio = super::info::ratio(report.raw_bytes, done.counted_bytes());
+    let ratio = crate::units::ratio(report.raw_bytes, done.counted_bytes());
     Ok(Shown {
         ok: verified.ok(),
         row: vec![
@@ -205,7 +205,7 @@ fn draw_sheet(
             units::bytes(inputs::file_bytes(&[file.to_path_buf()])),
             units::bytes(done.counted_bytes()),
             units::bytes(report.raw_bytes),
-            units::short(super::info::ratio(report.raw_bytes, done.counted_bytes())),
+            units::short(crate::units::ratio(report.raw_bytes, done.counted_bytes())),
             units::short(max_error),
         ),
         columns,

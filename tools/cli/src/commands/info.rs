@@ -3,6 +3,7 @@
 use super::attributes::{self, AttributeInfo};
 use super::joints::{self, SkeletonInfo};
 use super::levels::{self, Level};
+use super::ranges::{RangeInfo, range_lines};
 use super::rigs;
 use super::scene_info::{SceneInfo, Wanted};
 use crate::advice::{self, Advice};
@@ -10,6 +11,7 @@ use crate::cli::InfoArgs;
 use crate::inputs::{self, InputOptions};
 use crate::output::{Failure, Output, one_line, table};
 use crate::units;
+use crate::units::ratio;
 use meshreel::FrameKind;
 use meshreel::record::{Coding, Location, Method, NodeRecord, Semantic, StreamRecord, Visibility};
 use meshreel::{FrameDecoder, Limits, Reel, kind};
@@ -78,44 +80,6 @@ struct ReelInfo {
     advice: Vec<Advice>,
     #[serde(skip_serializing_if = "Option::is_none")]
     frame_table: Option<Vec<FrameInfo>>,
-}
-
-/// A named part of the animation.
-#[derive(Serialize)]
-pub struct RangeInfo {
-    name: String,
-    first: usize,
-    frames: usize,
-    start: f64,
-    duration: f64,
-}
-
-impl RangeInfo {
-    /// Of so many frames from `first` on.
-    pub fn new(name: &str, first: usize, frames: usize, time: impl Fn(usize) -> f64) -> RangeInfo {
-        RangeInfo {
-            name: name.into(),
-            first,
-            frames,
-            start: time(first),
-            duration: time(first + frames - 1) - time(first),
-        }
-    }
-}
-
-/// One line for each range.
-pub fn range_lines(ranges: &[RangeInfo]) -> Vec<String> {
-    let line = |range: &RangeInfo| {
-        format!(
-            "{}: frames {} to {}, {} s from {} s",
-            one_line(&range.name),
-            range.first,
-            range.first + range.frames - 1,
-            units::short(range.duration),
-            units::short(range.start)
-        )
-    };
-    ranges.iter().map(line).collect()
 }
 
 /// Where a file's bytes are.
@@ -545,14 +509,6 @@ fn frame_table(reel: &Reel) -> Vec<FrameInfo> {
         }
     };
     (0..reel.frame_count()).map(of).collect()
-}
-
-/// `raw` by `packed`, 0 where there is nothing.
-pub fn ratio(raw: u64, packed: u64) -> f64 {
-    match packed {
-        0 => 0.0,
-        packed => raw as f64 / packed as f64,
-    }
 }
 
 /// What there is to say of sizes without decoding frames.

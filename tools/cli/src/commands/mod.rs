@@ -16,6 +16,7 @@ mod parts;
 mod play;
 mod plot;
 mod poses;
+mod ranges;
 mod rigs;
 mod scene_info;
 mod verify;

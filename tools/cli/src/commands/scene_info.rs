@@ -1,7 +1,7 @@
 //! What is in a source file: the tree, the meshes with their attributes, the frames, as data and as text.
 
-use super::info::{RangeInfo, range_lines};
 use super::joints::{self, SkeletonInfo};
+use super::ranges::{RangeInfo, range_lines};
 use crate::output::{Failure, table};
 use crate::units;
 use meshreel_scene::sample::{FrameOptions, frame_ranges, frame_times};
