@@ -114,12 +114,13 @@ fn where_normals_decide_it_is_said() {
     assert!(!text.contains("normals within"), "{text}");
 }
 
+/// Bytes that count: all but the source map.
 fn compiled(source: &Path, options: &[&str]) -> u64 {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out.reel");
     let fixed = ["compile", source.to_str().unwrap(), "-o", out.to_str().unwrap(), "--json"];
     let json = run(fixed.iter().chain(options)).expect(0).json();
-    json["file_bytes"].as_u64().unwrap()
+    json["file_bytes"].as_u64().unwrap() - json["source_map_bytes"].as_u64().unwrap()
 }
 
 #[test]
