@@ -1,5 +1,8 @@
 //! The rules of the house, as tests: what Cargo cannot enforce. `ARCHITECTURE.md` gives the reasons.
 
+mod functions;
+mod imports;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -44,7 +47,15 @@ const UNSAFE_FILES: &[&str] = &[
 const UNSAFE_FOLDERS: &[&str] = &["bindings/c/"];
 const INSTRUCTION_SETS: &[&str] = &["sse2", "ssse3", "sse41", "avx2", "avx512", "neon", "wasm128"];
 
-const LONGEST_FILE: usize = 1000;
+const LONGEST_FILE: usize = 800;
+const LONGEST_FUNCTION: usize = 80;
+const MOST_ARGUMENTS: usize = 7;
+
+/// Files of program code, not of tests, where that is all that a folder has.
+const OF_TESTS: &[&str] = &["/tests/", "/benches/"];
+
+/// Functions that may be longer or take more, at most fifteen: file, name, reason.
+const EXCEPTIONS: &[(&str, &str, &str)] = &[];
 
 fn root() -> PathBuf {
     fs::canonicalize(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")).expect("the repository's root")
@@ -342,6 +353,53 @@ fn files_are_short_and_say_what_they_are() {
         }
     }
     assert_none(found, "files too long or without a beginning");
+}
+
+/// Folder, and sources by their path below its `src`, of each package.
+fn crates() -> Vec<(String, Vec<(String, String)>)> {
+    let sources = sources();
+    packages()
+        .into_iter()
+        .map(|(_, folder, _)| {
+            let own = sources.iter().filter_map(|(path, text)| {
+                let below = path.strip_prefix(&format!("{folder}/src/"))?;
+                Some((below.to_owned(), text.clone()))
+            });
+            let own = own.collect();
+            (folder, own)
+        })
+        .collect()
+}
+
+#[test]
+fn modules_form_no_circles() {
+    let mut found = Vec::new();
+    for (folder, sources) in crates() {
+        let sources = sources.iter().map(|(path, text)| (&path[..], &text[..]));
+        let circles = imports::Crate::new(sources).circles();
+        found.extend(circles.into_iter().map(|circle| format!("{folder}: {circle}")));
+    }
+    assert_none(found, "modules that import each other in a circle");
+}
+
+#[test]
+fn functions_are_short() {
+    let mut found = Vec::new();
+    for (path, text) in sources() {
+        if OF_TESTS.iter().any(|folder| path.contains(folder)) {
+            continue;
+        }
+        for function in functions::functions(&path, &text) {
+            let functions::Function { name, lines, arguments } = function;
+            if (lines > LONGEST_FUNCTION || arguments > MOST_ARGUMENTS)
+                && !EXCEPTIONS.iter().any(|(file, known, _)| *file == path && *known == name)
+            {
+                found.push(format!("{path}: {name} has {lines} lines, {arguments} arguments"));
+            }
+        }
+    }
+    assert!(EXCEPTIONS.len() <= 15);
+    assert_none(found, "functions that are too long, or take too much");
 }
 
 #[test]

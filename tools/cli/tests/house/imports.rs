@@ -116,6 +116,9 @@ impl Visit<'_> for Reader<'_> {
         }
     }
 
+    // `pub(super)` imports nothing.
+    fn visit_visibility(&mut self, _: &Visibility) {}
+
     fn visit_path(&mut self, path: &syn::Path) {
         let names = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
         self.module.paths.push(names);
@@ -166,7 +169,9 @@ impl Crate {
             modules.insert(place, module);
         }
         let of_tests: Vec<Place> = (modules.iter())
-            .flat_map(|(place, module)| module.of_tests.iter().map(|name| [&place[..], &[name.clone()]].concat()))
+            .flat_map(|(place, module)| {
+                module.of_tests.iter().map(|name| [&place[..], &[name.clone()]].concat())
+            })
             .collect();
         modules.retain(|place, _| !of_tests.iter().any(|other| place.starts_with(other)));
         Crate { modules }
@@ -211,10 +216,14 @@ impl Crate {
         let mut imports: Vec<(&Place, &Place)> = Vec::new();
         for (from, module) in self.modules.iter().filter(|(_, module)| !module.is_index) {
             let found = module.paths.iter().filter_map(|path| self.resolve(&self.absolute(from, path)?, 0));
-            imports.extend(found.filter(|to| *to != from && !self.modules[*to].is_index).map(|to| (from, to)));
+            imports
+                .extend(found.filter(|to| *to != from && !self.modules[*to].is_index).map(|to| (from, to)));
         }
-        let folders: BTreeSet<&[String]> =
-            self.modules.keys().flat_map(|place| (0..place.len().max(1)).map(|n| &place[..n.min(place.len())])).collect();
+        let folders: BTreeSet<&[String]> = self
+            .modules
+            .keys()
+            .flat_map(|place| (0..place.len().max(1)).map(|n| &place[..n.min(place.len())]))
+            .collect();
         let mut out = Vec::new();
         for folder in folders {
             let member = |place: &Place| {
@@ -259,7 +268,10 @@ fn circles(mut graph: BTreeMap<String, BTreeSet<String>>) -> Vec<Vec<String>> {
         while let Some(next) = graph.get(&way[way.len() - 1]).and_then(|all| all.iter().next()) {
             if let Some(at) = way.iter().position(|known| known == next) {
                 way.push(next.clone());
-                out.push(way.split_off(at));
+                let circle = way.split_off(at);
+                if !out.iter().flatten().any(|known| circle.contains(known)) {
+                    out.push(circle);
+                }
                 break;
             }
             way.push(next.clone());
@@ -282,6 +294,7 @@ fn circles_are_seen() {
     assert_eq!(Crate::new(sources.into_iter()).circles(), [": a → b → c → a"]);
     let straight = sources.map(|(path, text)| (path, if path == "c/e.rs" { "" } else { text }));
     assert!(Crate::new(straight.into_iter()).circles().is_empty());
-    let beside = [("lib.rs", "mod a;"), ("a/mod.rs", "mod b; fn f() { b::g() }"), ("a/b.rs", "use super::f;")];
+    let beside =
+        [("lib.rs", "mod a;"), ("a/mod.rs", "mod b; fn f() { b::g() }"), ("a/b.rs", "use super::f;")];
     assert_eq!(Crate::new(beside.into_iter()).circles(), ["a: b → mod → b"]);
 }
