@@ -4,6 +4,7 @@ mod advice;
 mod cli;
 mod commands;
 mod counting;
+mod guard;
 mod inputs;
 mod memory;
 mod options_file;
@@ -17,15 +18,11 @@ mod units;
 use clap::Parser;
 use clap::error::ErrorKind;
 use cli::{Cli, OutputFlags};
-use output::{Class, Failure, Output};
+use output::Output;
 use std::process::ExitCode;
-use std::sync::Mutex;
 
 #[global_allocator]
 static ALLOCATOR: counting::Counting = counting::Counting;
-
-/// Where and why the last panic was, for the message that takes its place.
-static LAST_PANIC: Mutex<String> = Mutex::new(String::new());
 
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
@@ -44,12 +41,8 @@ fn main() -> ExitCode {
     };
     let output = Output { flags: cli.output };
     signals::watch();
-    std::panic::set_hook(Box::new(|info| {
-        if let Ok(mut last) = LAST_PANIC.lock() {
-            *last = info.to_string();
-        }
-    }));
-    let outcome = guarded(|| commands::run(cli.command, output));
+    guard::watch();
+    let outcome = guard::guarded(|| commands::run(cli.command, output));
     match outcome {
         Ok(code) => code,
         Err(failure) => output.failure(&failure),
@@ -66,16 +59,4 @@ fn wrong_usage(error: &clap::Error) -> ExitCode {
     let json = asks_json();
     let output = Output { flags: OutputFlags { json, ..OutputFlags::default() } };
     output.failure(&output::usage_failure(error))
-}
-
-/// Runs `work`; a panic becomes a failure that asks for a report.
-pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
-    std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_or_else(|_| {
-        let what = LAST_PANIC.lock().map(|last| last.clone()).unwrap_or_default();
-        Err(Failure::new(
-            Class::Defect,
-            format!("this is a defect of meshreel, please report it with the file: {what}"),
-            None,
-        ))
-    })
 }
