@@ -272,7 +272,7 @@ fn mesh(numbers: &mut Numbers) -> Mesh {
     let times = sampling(numbers, frames);
     let fluid = counts.len() > 1;
     let sizes = [1, counts[0].len(), positions[0].len(), positions[0].len(), indices[0].len()];
-    let topology = match (frames, fluid) {
+    let _topology = match (frames, fluid) {
         (1, _) => Topology::Constant,
         (_, false) => Topology::Homogeneous,
         (_, true) => Topology::Heterogeneous,
@@ -284,19 +284,10 @@ fn mesh(numbers: &mut Numbers) -> Mesh {
     let face_counts = held(counts);
     let face_indices = held(indices);
     Mesh {
-        path: String::new(),
-        positions: match frames {
-            1 => Channel::constant(positions.remove(0)),
-            _ => Channel::in_memory(times.clone(), positions),
-        },
-        face_counts,
-        face_indices,
         winding: if numbers.bit() { Winding::Clockwise } else { Winding::CounterClockwise },
-        topology,
         normals: (numbers.below(3) == 0).then(|| attribute(numbers, "N", sizes)),
         uvs: (0..numbers.below(3)).map(|_| attribute(numbers, "uv", sizes)).collect(),
         colours: (0..numbers.below(2)).map(|_| attribute(numbers, "Cd", sizes)).collect(),
-        velocities: None,
         face_sets: (0..numbers.below(3))
             .map(|set| FaceSet {
                 name: format!("set{set}"),
@@ -305,12 +296,15 @@ fn mesh(numbers: &mut Numbers) -> Mesh {
                 }),
             })
             .collect(),
-        other_attributes: Vec::new(),
-        is_subd: false,
-        integers: Vec::new(),
-        numbers: Vec::new(),
-        names: Vec::new(),
-        skin: None,
+        ..Mesh::new(
+            String::new(),
+            match frames {
+                1 => Channel::constant(positions.remove(0)),
+                _ => Channel::in_memory(times.clone(), positions),
+            },
+            face_counts,
+            face_indices,
+        )
     }
 }
 

@@ -219,6 +219,42 @@ pub struct Mesh {
     pub skin: Option<Arc<Skin>>,
 }
 
+impl Mesh {
+    /// A mesh of these points and faces, and nothing else; faces turn counter-clockwise, the topology class is
+    /// what the channels say.
+    pub fn new(
+        path: impl Into<String>,
+        positions: Channel<[f32; 3]>,
+        face_counts: Channel<i32>,
+        face_indices: Channel<i32>,
+    ) -> Mesh {
+        let topology = match face_counts.is_constant() && face_indices.is_constant() {
+            false => Topology::Heterogeneous,
+            true if positions.is_constant() => Topology::Constant,
+            true => Topology::Homogeneous,
+        };
+        Mesh {
+            path: path.into(),
+            positions,
+            face_counts,
+            face_indices,
+            winding: Winding::CounterClockwise,
+            topology,
+            normals: None,
+            uvs: Vec::new(),
+            colours: Vec::new(),
+            velocities: None,
+            face_sets: Vec::new(),
+            other_attributes: Vec::new(),
+            is_subd: false,
+            integers: Vec::new(),
+            numbers: Vec::new(),
+            names: Vec::new(),
+            skin: None,
+        }
+    }
+}
+
 /// Linear blend skinning, as the file has it: point = Σ weight · joint's object transform · inverse bind ·
 /// bind position.
 #[derive(Clone)]

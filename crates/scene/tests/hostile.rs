@@ -146,28 +146,20 @@ fn small() -> Vec<u8> {
     scene.nodes = vec![group, shape];
     let points = (0..3).map(|i| vec![[i as f32, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]);
     scene.meshes = vec![Mesh {
-        path: "/move/shape".into(),
-        positions: Channel::in_memory(sampling(), points.collect()),
-        face_counts: Channel::constant(vec![3]),
-        face_indices: Channel::constant(vec![0, 1, 2]),
         winding: Winding::Clockwise,
-        topology: Topology::Homogeneous,
-        normals: None,
         uvs: vec![Attribute {
             name: "uv".into(),
             scope: Scope::FaceVarying,
             values: Channel::constant(vec![[0.0, 0.0], [1.0, 0.5]]),
             indices: Some(Channel::constant(vec![0, 1, 0])),
         }],
-        colours: Vec::new(),
-        velocities: None,
         face_sets: vec![FaceSet { name: "1_red".into(), faces: Channel::constant(vec![0]) }],
-        other_attributes: Vec::new(),
-        is_subd: false,
-        integers: Vec::new(),
-        numbers: Vec::new(),
-        names: Vec::new(),
-        skin: None,
+        ..Mesh::new(
+            "/move/shape",
+            Channel::in_memory(sampling(), points.collect()),
+            Channel::constant(vec![3]),
+            Channel::constant(vec![0, 1, 2]),
+        )
     }];
     let scratch = Scratch::new();
     let path = scratch.0.path().join("small.abc");

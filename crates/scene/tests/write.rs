@@ -70,25 +70,7 @@ fn grid_points(side: usize, height: impl Fn(usize, usize) -> f32) -> Vec<[f32; 3
 }
 
 fn mesh(path: &str, positions: Channel<[f32; 3]>, counts: Vec<i32>, indices: Vec<i32>) -> Mesh {
-    Mesh {
-        path: path.into(),
-        positions,
-        face_counts: Channel::constant(counts),
-        face_indices: Channel::constant(indices),
-        winding: Winding::CounterClockwise,
-        topology: Topology::Homogeneous,
-        normals: None,
-        uvs: Vec::new(),
-        colours: Vec::new(),
-        velocities: None,
-        face_sets: Vec::new(),
-        other_attributes: Vec::new(),
-        is_subd: false,
-        integers: Vec::new(),
-        numbers: Vec::new(),
-        names: Vec::new(),
-        skin: None,
-    }
+    Mesh::new(path, positions, Channel::constant(counts), Channel::constant(indices))
 }
 
 fn grid(path: &str, side: usize) -> Mesh {

@@ -11,7 +11,6 @@ use meshreel_codec::record::{Method, Semantic, StreamRecord};
 use meshreel_compile::{Options, Preset, Silent, Tolerance, compile};
 use meshreel_scene::{
     Attribute, Channel, Error, Mesh, Node, NodeKind, Scene, Scope, Source, TimeSampling, Topology, Transform,
-    Winding,
 };
 
 /// Sample i is at i / rate.
@@ -90,28 +89,12 @@ fn quads(side: usize) -> Vec<i32> {
 }
 
 fn mesh(path: &str, side: usize, positions: Channel<[f32; 3]>) -> Mesh {
-    Mesh {
-        path: path.into(),
-        topology: match positions.len() {
-            1 => Topology::Constant,
-            _ => Topology::Homogeneous,
-        },
+    Mesh::new(
+        path,
         positions,
-        face_counts: Channel::constant(vec![4; (side - 1) * (side - 1)]),
-        face_indices: Channel::constant(quads(side)),
-        winding: Winding::CounterClockwise,
-        normals: None,
-        uvs: Vec::new(),
-        colours: Vec::new(),
-        velocities: None,
-        face_sets: Vec::new(),
-        other_attributes: Vec::new(),
-        is_subd: false,
-        integers: Vec::new(),
-        numbers: Vec::new(),
-        names: Vec::new(),
-        skin: None,
-    }
+        Channel::constant(vec![4; (side - 1) * (side - 1)]),
+        Channel::constant(quads(side)),
+    )
 }
 
 /// A waving sheet with `frames` samples.

@@ -120,23 +120,14 @@ fn sheet(path: &str, samples: usize, step: usize) -> Mesh {
     faces.push(faces[5].clone());
     faces.push(vec![3, 7]);
     Mesh {
-        path: path.into(),
-        positions: Channel::in_memory(every(step), positions.collect()),
-        face_counts: Channel::constant(faces.iter().map(|f| f.len() as i32).collect()),
-        face_indices: Channel::constant(faces.concat()),
         winding: Winding::Clockwise,
-        topology: Topology::Homogeneous,
-        normals: None,
-        uvs: Vec::new(),
-        colours: Vec::new(),
-        velocities: None,
         face_sets: vec![FaceSet { name: "red".into(), faces: Channel::constant(vec![0, 5, 16]) }],
-        other_attributes: Vec::new(),
-        is_subd: false,
-        integers: Vec::new(),
-        numbers: Vec::new(),
-        names: Vec::new(),
-        skin: None,
+        ..Mesh::new(
+            path,
+            Channel::in_memory(every(step), positions.collect()),
+            Channel::constant(faces.iter().map(|f| f.len() as i32).collect()),
+            Channel::constant(faces.concat()),
+        )
     }
 }
 

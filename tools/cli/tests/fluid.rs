@@ -12,9 +12,7 @@ use meshreel_codec::soft::shared::Sets;
 use meshreel_codec::{take_sized, weld};
 use meshreel_compile::{MethodChoice, Options, Preset, Report, Silent, Tolerance, compile};
 use meshreel_scene::write::alembic;
-use meshreel_scene::{
-    Attribute, Channel, Mesh, Node, NodeKind, Scene, Scope, TimeSampling, Topology, Winding, read,
-};
+use meshreel_scene::{Attribute, Channel, Mesh, Node, NodeKind, Scene, Scope, TimeSampling, Topology, read};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -90,25 +88,12 @@ fn scene(positions: Vec<Vec<[f32; 3]>>, counts: Vec<Vec<i32>>, indices: Vec<Vec<
             samples: positions.len(),
             user_properties: Vec::new(),
         }],
-        meshes: vec![Mesh {
-            path: "/water".into(),
-            topology: Topology::Heterogeneous,
-            positions: Channel::in_memory(times.clone(), positions),
-            face_counts: Channel::in_memory(times.clone(), counts),
-            face_indices: Channel::in_memory(times, indices),
-            winding: Winding::CounterClockwise,
-            normals: None,
-            uvs: Vec::new(),
-            colours: Vec::new(),
-            velocities: None,
-            face_sets: Vec::new(),
-            other_attributes: Vec::new(),
-            integers: Vec::new(),
-            numbers: Vec::new(),
-            names: Vec::new(),
-            is_subd: false,
-            skin: None,
-        }],
+        meshes: vec![Mesh::new(
+            "/water",
+            Channel::in_memory(times.clone(), positions),
+            Channel::in_memory(times.clone(), counts),
+            Channel::in_memory(times, indices),
+        )],
         ..Scene::default()
     }
 }

@@ -12,8 +12,7 @@ use meshreel_codec::soft::shared::Sets;
 use meshreel_codec::weld;
 use meshreel_compile::{MethodChoice, Options, PartsChoice, Preset, Report, Silent, Tolerance, compile};
 use meshreel_scene::{
-    Attribute, Channel, FaceSet, Mesh, Node, NodeKind, Scene, Scope, Skin as Skinning, TimeSampling,
-    Topology, Winding, read,
+    Attribute, Channel, FaceSet, Mesh, Node, NodeKind, Scene, Scope, Skin as Skinning, TimeSampling, read,
 };
 use std::path::Path;
 use std::sync::Arc;
@@ -98,25 +97,12 @@ impl Pieces {
                 samples: FRAMES,
                 user_properties: Vec::new(),
             }],
-            meshes: vec![Mesh {
-                path: "/pieces".into(),
-                topology: Topology::Constant,
-                positions: Channel::in_memory(times, self.frames),
-                face_counts: Channel::constant(vec![4; count]),
-                face_indices: Channel::constant(self.faces.as_flattened().to_vec()),
-                winding: Winding::CounterClockwise,
-                normals: None,
-                uvs: Vec::new(),
-                colours: Vec::new(),
-                velocities: None,
-                face_sets: Vec::new(),
-                other_attributes: Vec::new(),
-                is_subd: false,
-                integers: Vec::new(),
-                numbers: Vec::new(),
-                names: Vec::new(),
-                skin: None,
-            }],
+            meshes: vec![Mesh::new(
+                "/pieces",
+                Channel::in_memory(times, self.frames),
+                Channel::constant(vec![4; count]),
+                Channel::constant(self.faces.as_flattened().to_vec()),
+            )],
             ..Scene::default()
         }
     }

@@ -6,9 +6,7 @@ use meshreel::{FrameDecoder, Limits, Reel};
 use meshreel_check::verify;
 use meshreel_compile::{Options, Preset, Report, Silent, Tolerance, compile};
 use meshreel_scene::sample::Channels;
-use meshreel_scene::{
-    Attribute, Channel, Mesh, Node, NodeKind, Scene, Scope, TimeSampling, Topology, Transform, Winding, read,
-};
+use meshreel_scene::{Attribute, Channel, Mesh, Node, NodeKind, Scene, Scope, TimeSampling, Transform, read};
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
@@ -69,25 +67,12 @@ fn block(path: String, size: f32, id: usize) -> Mesh {
         .map(|i| [0, 1, 2].map(|k| at + if i >> k & 1 == 1 { size } else { -size * (1 + k) as f32 }))
         .collect();
     let faces = [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]];
-    Mesh {
+    Mesh::new(
         path,
-        topology: Topology::Constant,
-        positions: Channel::constant(points),
-        face_counts: Channel::constant(vec![4; 6]),
-        face_indices: Channel::constant(faces.as_flattened().to_vec()),
-        winding: Winding::CounterClockwise,
-        normals: None,
-        uvs: Vec::new(),
-        colours: Vec::new(),
-        velocities: None,
-        face_sets: Vec::new(),
-        other_attributes: Vec::new(),
-        is_subd: false,
-        integers: Vec::new(),
-        numbers: Vec::new(),
-        names: Vec::new(),
-        skin: None,
-    }
+        Channel::constant(points),
+        Channel::constant(vec![4; 6]),
+        Channel::constant(faces.as_flattened().to_vec()),
+    )
 }
 
 /// What falls, turns and comes to rest; `seed` makes it differ.

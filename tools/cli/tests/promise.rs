@@ -7,8 +7,7 @@ use meshreel::{Limits, Reel};
 use meshreel_check::{Matched, Report, verify};
 use meshreel_compile::{Options, Preset, Silent, compile};
 use meshreel_scene::{
-    Attribute, Channel, FaceSet, Mesh, Node, NodeKind, Scene, Scope, TimeSampling, Topology, Transform,
-    Winding,
+    Attribute, Channel, FaceSet, Mesh, Node, NodeKind, Scene, Scope, TimeSampling, Transform, Winding,
 };
 
 /// A scene as plain data: easy to change in one place.
@@ -152,12 +151,7 @@ impl Plan {
         let uv = attribute("st", Scope::FaceVarying);
         let colour = attribute("Cd", if per_point { Scope::Vertex } else { Scope::FaceVarying });
         Mesh {
-            path: "/group/cloth".into(),
-            positions: self.channel(sheet.points.clone()),
-            face_counts: self.channel(sheet.counts.clone()),
-            face_indices: self.channel(sheet.indices.clone()),
             winding: Winding::Clockwise,
-            topology: if sheet.counts.len() > 1 { Topology::Heterogeneous } else { Topology::Homogeneous },
             normals: sheet.normals.as_ref().map(|n| Attribute {
                 name: "N".into(),
                 scope: Scope::Vertex,
@@ -176,38 +170,24 @@ impl Plan {
                 values: self.channel(vec![sheet.colours.clone()]),
                 indices: None,
             }],
-            velocities: None,
             face_sets: vec![FaceSet { name: "mtl_7".into(), faces: Channel::constant(sheet.set.clone()) }],
-            other_attributes: Vec::new(),
-            is_subd: false,
-            integers: Vec::new(),
-            numbers: Vec::new(),
-            names: Vec::new(),
-            skin: None,
+            ..Mesh::new(
+                "/group/cloth",
+                self.channel(sheet.points.clone()),
+                self.channel(sheet.counts.clone()),
+                self.channel(sheet.indices.clone()),
+            )
         }
     }
 
     fn box_mesh(&self) -> Mesh {
         let indices = vec![0, 2, 3, 1, 4, 5, 7, 6, 0, 1, 5, 4, 2, 6, 7, 3, 0, 4, 6, 2, 1, 3, 7, 5];
-        Mesh {
-            path: "/box".into(),
-            positions: Channel::constant(self.box_points.clone()),
-            face_counts: Channel::constant(vec![4; 6]),
-            face_indices: Channel::constant(indices),
-            winding: Winding::CounterClockwise,
-            topology: Topology::Constant,
-            normals: None,
-            uvs: Vec::new(),
-            colours: Vec::new(),
-            velocities: None,
-            face_sets: Vec::new(),
-            other_attributes: Vec::new(),
-            is_subd: false,
-            integers: Vec::new(),
-            numbers: Vec::new(),
-            names: Vec::new(),
-            skin: None,
-        }
+        Mesh::new(
+            "/box",
+            Channel::constant(self.box_points.clone()),
+            Channel::constant(vec![4; 6]),
+            Channel::constant(indices),
+        )
     }
 
     /// Faces that change halfway: the last row of quads is gone.

@@ -5,7 +5,7 @@ use glam::{DQuat, DVec3};
 use meshreel::{FrameDecoder, Limits, Reel};
 use meshreel_check::{Matched, verify};
 use meshreel_compile::{MeshOverride, MethodChoice, Options, Preset, Report, Silent, Tolerance, compile};
-use meshreel_scene::{Channel, FaceSet, Mesh, Node, NodeKind, Scene, TimeSampling, Topology, Winding, read};
+use meshreel_scene::{Channel, FaceSet, Mesh, Node, NodeKind, Scene, TimeSampling, read};
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -177,25 +177,12 @@ fn scene(frames: Vec<Soup>) -> Scene {
             samples: frames.len(),
             user_properties: Vec::new(),
         }],
-        meshes: vec![Mesh {
-            path: "/water".into(),
-            topology: Topology::Heterogeneous,
-            positions: Channel::in_memory(sampling.clone(), frames.iter().map(points).collect()),
-            face_counts: Channel::in_memory(sampling.clone(), frames.iter().map(counts).collect()),
-            face_indices: Channel::in_memory(sampling, frames.iter().map(indices).collect()),
-            winding: Winding::CounterClockwise,
-            normals: None,
-            uvs: Vec::new(),
-            colours: Vec::new(),
-            velocities: None,
-            face_sets: Vec::new(),
-            other_attributes: Vec::new(),
-            integers: Vec::new(),
-            numbers: Vec::new(),
-            names: Vec::new(),
-            is_subd: false,
-            skin: None,
-        }],
+        meshes: vec![Mesh::new(
+            "/water",
+            Channel::in_memory(sampling.clone(), frames.iter().map(points).collect()),
+            Channel::in_memory(sampling.clone(), frames.iter().map(counts).collect()),
+            Channel::in_memory(sampling, frames.iter().map(indices).collect()),
+        )],
         ..Scene::default()
     }
 }

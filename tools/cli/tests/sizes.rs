@@ -8,36 +8,20 @@ use meshreel::{Limits, Reel};
 use meshreel_check::{Report, reopen, verify};
 use meshreel_compile::{MethodChoice, Options, Preset, Silent, Tolerance, compile};
 use meshreel_scene::write;
-use meshreel_scene::{Channel, Mesh, Node, NodeKind, Scene, TimeSampling, Topology, Transform, Winding};
+use meshreel_scene::{Channel, Mesh, Node, NodeKind, Scene, TimeSampling, Transform};
 
 /// A scene of one mesh, which moves where there are several samples of points.
 fn scene(mut samples: Vec<Vec<[f32; 3]>>, faces: &[Vec<i32>]) -> Scene {
     let times = TimeSampling::Uniform { start: 0.0, step: 1.0 / 24.0 };
-    let mesh = Mesh {
-        path: "/mesh".into(),
-        topology: match samples.len() {
-            1 => Topology::Constant,
-            _ => Topology::Homogeneous,
-        },
-        positions: match samples.len() {
+    let mesh = Mesh::new(
+        "/mesh",
+        match samples.len() {
             1 => Channel::constant(samples.remove(0)),
             _ => Channel::in_memory(times, samples),
         },
-        face_counts: Channel::constant(faces.iter().map(|f| f.len() as i32).collect()),
-        face_indices: Channel::constant(faces.concat()),
-        winding: Winding::CounterClockwise,
-        normals: None,
-        uvs: Vec::new(),
-        colours: Vec::new(),
-        velocities: None,
-        face_sets: Vec::new(),
-        other_attributes: Vec::new(),
-        is_subd: false,
-        integers: Vec::new(),
-        numbers: Vec::new(),
-        names: Vec::new(),
-        skin: None,
-    };
+        Channel::constant(faces.iter().map(|f| f.len() as i32).collect()),
+        Channel::constant(faces.concat()),
+    );
     let node = Node {
         name: "mesh".into(),
         path: "/mesh".into(),

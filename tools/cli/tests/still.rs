@@ -7,9 +7,7 @@ use meshreel_check::verify;
 use meshreel_codec::block::Format;
 use meshreel_codec::record::{Coding, Method};
 use meshreel_compile::{MethodChoice, Options, Preset, Report, Silent, Tolerance, TransformForm, compile};
-use meshreel_scene::{
-    Attribute, Channel, Mesh, Node, NodeKind, Scene, Scope, TimeSampling, Topology, Winding,
-};
+use meshreel_scene::{Attribute, Channel, Mesh, Node, NodeKind, Scene, Scope, TimeSampling};
 use std::path::Path;
 use std::process;
 use std::sync::Arc;
@@ -31,25 +29,12 @@ fn part(frame: usize, [first, last]: [usize; 2]) -> f32 {
 
 fn mesh(path: &str, positions: Vec<Vec<[f32; 3]>>, faces: &[[i32; 4]]) -> Mesh {
     let indices: Vec<i32> = faces.as_flattened().to_vec();
-    Mesh {
-        path: path.into(),
-        topology: Topology::Heterogeneous,
-        positions: Channel::in_memory(times(), positions),
-        face_counts: Channel::in_memory(times(), vec![vec![4; faces.len()]]),
-        face_indices: Channel::in_memory(times(), vec![indices]),
-        winding: Winding::CounterClockwise,
-        normals: None,
-        uvs: Vec::new(),
-        colours: Vec::new(),
-        velocities: None,
-        face_sets: Vec::new(),
-        other_attributes: Vec::new(),
-        integers: Vec::new(),
-        numbers: Vec::new(),
-        names: Vec::new(),
-        is_subd: false,
-        skin: None,
-    }
+    Mesh::new(
+        path,
+        Channel::in_memory(times(), positions),
+        Channel::in_memory(times(), vec![vec![4; faces.len()]]),
+        Channel::in_memory(times(), vec![indices]),
+    )
 }
 
 /// A sheet through which waves go while it moves.

@@ -72,29 +72,14 @@ impl Tree {
 
 /// A mesh of these samples; one sample of faces is one for all.
 pub fn mesh(positions: Vec<Vec<Point>>, counts: Vec<Vec<i32>>, indices: Vec<Vec<i32>>) -> Mesh {
-    let topology = match (counts.len(), positions.len()) {
+    let _topology = match (counts.len(), positions.len()) {
         (0 | 1, 0 | 1) => Topology::Constant,
         (0 | 1, _) => Topology::Homogeneous,
         _ => Topology::Heterogeneous,
     };
     Mesh {
-        path: String::new(),
-        positions: channel(positions),
-        face_counts: channel(counts),
-        face_indices: channel(indices),
         winding: Winding::Clockwise,
-        topology,
-        normals: None,
-        uvs: Vec::new(),
-        colours: Vec::new(),
-        velocities: None,
-        face_sets: Vec::new(),
-        other_attributes: Vec::new(),
-        is_subd: false,
-        integers: Vec::new(),
-        numbers: Vec::new(),
-        names: Vec::new(),
-        skin: None,
+        ..Mesh::new(String::new(), channel(positions), channel(counts), channel(indices))
     }
 }
 

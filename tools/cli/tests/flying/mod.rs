@@ -1,7 +1,7 @@
 //! A wall of closed bricks in one mesh, which stands, bursts, and lies on the ground.
 
 use glam::{DQuat, DVec3};
-use meshreel_scene::{Channel, Mesh, Node, NodeKind, Scene, TimeSampling, Topology, Winding};
+use meshreel_scene::{Channel, Mesh, Node, NodeKind, Scene, TimeSampling};
 
 /// Bricks.
 pub struct Bricks {
@@ -113,25 +113,12 @@ pub fn one_mesh(frames: Vec<Vec<[f32; 3]>>, counts: Vec<i32>, indices: Vec<i32>)
             samples: frames.len(),
             user_properties: Vec::new(),
         }],
-        meshes: vec![Mesh {
-            path: "/mesh".into(),
-            topology: Topology::Homogeneous,
-            positions: Channel::in_memory(times, frames),
-            face_counts: Channel::constant(counts),
-            face_indices: Channel::constant(indices),
-            winding: Winding::CounterClockwise,
-            normals: None,
-            uvs: Vec::new(),
-            colours: Vec::new(),
-            velocities: None,
-            face_sets: Vec::new(),
-            other_attributes: Vec::new(),
-            integers: Vec::new(),
-            numbers: Vec::new(),
-            names: Vec::new(),
-            is_subd: false,
-            skin: None,
-        }],
+        meshes: vec![Mesh::new(
+            "/mesh",
+            Channel::in_memory(times, frames),
+            Channel::constant(counts),
+            Channel::constant(indices),
+        )],
         ..Scene::default()
     }
 }
