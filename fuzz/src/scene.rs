@@ -41,24 +41,22 @@ pub fn scene(numbers: &mut Numbers) -> Scene {
         let target = (own.is_none() && numbers.bit()).then(|| numbers.below(id.max(1))).filter(|&to| {
             to < id && scene.nodes[to].instance_of.is_none() && !is_above(&scene.nodes, to, parent)
         });
-        let name = format!("n{id}");
         let above = parent.map_or("", |parent| &scene.nodes[parent].path);
         scene.nodes.push(Node {
-            path: format!("{above}/{name}"),
-            name,
             parent,
-            kind: match (own, target) {
-                (_, Some(to)) => scene.nodes[to].kind,
-                (Some(_), _) => NodeKind::PolyMesh,
-                _ => NodeKind::Xform,
-            },
             transform: (target.is_none() && numbers.bit()).then(|| transform(numbers)),
             visibility: (target.is_none() && numbers.below(4) == 0)
                 .then(|| channel(numbers, |numbers| vec![numbers.below(3) as i8 - 1])),
             mesh: own,
             instance_of: target,
-            samples: 1,
-            user_properties: Vec::new(),
+            ..Node::new(
+                format!("{above}/n{id}"),
+                match (own, target) {
+                    (_, Some(to)) => scene.nodes[to].kind,
+                    (Some(_), _) => NodeKind::PolyMesh,
+                    _ => NodeKind::Xform,
+                },
+            )
         });
         if let Some(mesh) = own {
             scene.meshes[mesh].path = scene.nodes[id].path.clone();

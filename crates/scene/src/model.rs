@@ -37,6 +37,18 @@ pub struct Scene {
     pub counts: Counts,
 }
 
+impl Scene {
+    /// Meshes side by side, each shown by a node of its own at the mesh's path.
+    pub fn of_meshes(meshes: Vec<Mesh>) -> Scene {
+        let node = |(i, mesh): (usize, &Mesh)| Node {
+            mesh: Some(i),
+            samples: mesh.positions.len(),
+            ..Node::new(&mesh.path, NodeKind::PolyMesh)
+        };
+        Scene { nodes: meshes.iter().enumerate().map(node).collect(), meshes, ..Scene::default() }
+    }
+}
+
 /// A part of the timeline, in seconds: its first and its last frame are at its ends.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)]
@@ -131,6 +143,26 @@ pub struct Node {
     pub samples: usize,
     /// User properties, only shown by `info`: name and a short description of type and value.
     pub user_properties: Vec<(String, String)>,
+}
+
+impl Node {
+    /// A node at the root of the tree, named by the last part of its path; it has no transform and shows
+    /// nothing.
+    pub fn new(path: impl Into<String>, kind: NodeKind) -> Node {
+        let path = path.into();
+        Node {
+            name: path.rsplit('/').next().unwrap_or_default().into(),
+            path,
+            parent: None,
+            kind,
+            transform: None,
+            visibility: None,
+            mesh: None,
+            instance_of: None,
+            samples: 1,
+            user_properties: Vec::new(),
+        }
+    }
 }
 
 /// A local transform over time.

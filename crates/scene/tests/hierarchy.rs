@@ -12,18 +12,13 @@ fn node(name: &str, parent: Option<usize>, path: &str, matrices: Vec<DMat4>, ste
     let samples = matrices.len();
     Node {
         name: name.into(),
-        path: path.into(),
         parent,
-        kind: NodeKind::Xform,
         transform: Some(Transform {
             matrix: Channel::in_memory(sampling, matrices.into_iter().map(|m| vec![m]).collect()),
             inherits: None,
         }),
-        visibility: None,
-        mesh: None,
-        instance_of: None,
         samples,
-        user_properties: Vec::new(),
+        ..Node::new(path, NodeKind::Xform)
     }
 }
 

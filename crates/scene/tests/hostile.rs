@@ -122,18 +122,14 @@ fn small() -> Vec<u8> {
     let sampling = || TimeSampling::Uniform { start: 0.0, step: 0.04 };
     let node = |name: &str, parent, kind| Node {
         name: name.into(),
-        path: match parent {
-            None => format!("/{name}"),
-            Some(_) => format!("/move/{name}"),
-        },
         parent,
-        kind,
-        transform: None,
-        visibility: None,
-        mesh: None,
-        instance_of: None,
-        samples: 1,
-        user_properties: Vec::new(),
+        ..Node::new(
+            match parent {
+                None => format!("/{name}"),
+                Some(_) => format!("/move/{name}"),
+            },
+            kind,
+        )
     };
     let mut scene = Scene::default();
     let mut group = node("move", None, NodeKind::Xform);

@@ -25,18 +25,7 @@ fn output() -> Output {
 }
 
 fn node(name: &str, path: &str, parent: Option<usize>) -> Node {
-    Node {
-        name: name.into(),
-        path: path.into(),
-        parent,
-        kind: NodeKind::Xform,
-        transform: None,
-        visibility: None,
-        mesh: None,
-        instance_of: None,
-        samples: 1,
-        user_properties: Vec::new(),
-    }
+    Node { name: name.into(), parent, ..Node::new(path, NodeKind::Xform) }
 }
 
 const FPS: f64 = 25.0;

@@ -3,34 +3,21 @@
 
 use crate::flying::{Bricks, one_mesh};
 use crate::replaced::replaced;
-use meshreel::{FrameDecoder, Limits, Pair, PartAttribute, Reel, kind};
+use meshreel::{FrameDecoder, Pair, PartAttribute, Reel, kind};
 use meshreel_check::verify;
 use meshreel_codec::block::Decompressor;
-use meshreel_compile::{Options, PartsChoice, Preset, Report, Silent, compile};
+use meshreel_compile::{Options, PartsChoice, Preset, Silent, compile};
 use meshreel_scene::read::{self, ReadOptions};
 use meshreel_scene::{
     Attribute, Channel, Mesh, Numbers, Scene, Scope, TimeSampling, Topology, sample, write,
 };
+use meshreel_testkit::{opened, verified};
 use std::sync::Arc;
 
 const BRICKS: usize = 6;
 
 fn options(preset: Preset) -> Options {
     Options { preset, effort: 2, ..Options::default() }
-}
-
-fn compiled(scene: &Scene, options: &Options) -> (Reel, Report) {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("a.reel");
-    let report = compile(scene, Vec::new(), &path, options, &meshreel_check::reopen, &Silent).unwrap();
-    let reel = opened(std::fs::read(&path).unwrap());
-    let checked = verify(scene, &reel, &|_, _| ()).unwrap();
-    assert!(checked.ok, "{checked:?}");
-    (reel, report)
-}
-
-fn opened(bytes: Vec<u8>) -> Reel {
-    Reel::from_source(Arc::new(bytes), &Limits::default()).unwrap()
 }
 
 fn every_frame() -> TimeSampling {
@@ -128,7 +115,7 @@ fn groups(reel: &Reel, attribute: &PartAttribute) -> Vec<usize> {
 fn e11_numbers_of_parts_are_looked_up() {
     let scene = wall();
     for preset in [Preset::Small, Preset::Fast, Preset::Classic] {
-        let (reel, report) = compiled(&scene, &options(preset));
+        let (reel, report) = verified(&scene, &options(preset));
         let all = reel.attributes(0).unwrap();
         let names: Vec<&str> = all.iter().map(PartAttribute::name).collect();
         assert_eq!(names, ["heat", "tint", "same", "wind", "piece"]);
@@ -179,8 +166,8 @@ fn e11_on_request_only() {
         channels: sample::Channels { attributes: false, ..sample::Channels::default() },
         ..options(Preset::Small)
     };
-    let (with, report) = compiled(&scene, &options(Preset::Small));
-    let (reel, _) = compiled(&scene, &without);
+    let (with, report) = verified(&scene, &options(Preset::Small));
+    let (reel, _) = verified(&scene, &without);
     assert!(reel.all_attributes().unwrap().is_empty());
     assert!(reel.attributes(0).unwrap().is_empty());
     let more = with.file_bytes() - reel.file_bytes();
@@ -223,7 +210,7 @@ fn squares(ages: &[f32]) -> Scene {
 
 #[test]
 fn e11_what_shows_one_mesh_may_differ_in_numbers() {
-    let (reel, _) = compiled(&squares(&[1.0, 2.0, 2.0, 9.0]), &options(Preset::Small));
+    let (reel, _) = verified(&squares(&[1.0, 2.0, 2.0, 9.0]), &options(Preset::Small));
     assert_eq!(reel.description().meshes.len(), 1);
     for (node, age) in [1.0, 2.0, 2.0, 9.0].into_iter().enumerate() {
         let all = reel.attributes(node).unwrap();
@@ -237,7 +224,7 @@ fn e11_what_shows_one_mesh_may_differ_in_numbers() {
         (more.name, more.path) = (format!("n{node}"), format!("/n{node}"));
         scene.nodes.push(more);
     }
-    let (reel, _) = compiled(&scene, &options(Preset::Small));
+    let (reel, _) = verified(&scene, &options(Preset::Small));
     let all = reel.all_attributes().unwrap();
     let nodes: Vec<usize> = all.iter().map(|own| own.nodes.len()).collect();
     assert_eq!(nodes, [39, 1]);
@@ -249,7 +236,7 @@ fn e11_numbers_alone_make_frames() {
     let mut scene = squares(&[0.0]);
     let samples = (0..20).map(|i| vec![[(i * i) as f32, 0.0, 0.0, 0.0]]).collect();
     scene.meshes[0].numbers = vec![numbers("age", Scope::Constant, 1, samples)];
-    let (reel, _) = compiled(&scene, &options(Preset::Small));
+    let (reel, _) = verified(&scene, &options(Preset::Small));
     assert_eq!(reel.frame_count(), 20);
     let all = reel.attributes(0).unwrap();
     for frame in 0..20u32 {
@@ -276,7 +263,7 @@ fn e11_faces_that_change_keep_numbers_of_the_whole() {
         numbers("age", Scope::Constant, 1, (0..36).map(|f| vec![one(f as f32)]).collect()),
         numbers("part", Scope::Vertex, 1, vec![vec![one(3.0); 52]]),
     ];
-    let (reel, report) = compiled(&scene, &options(Preset::Small));
+    let (reel, report) = verified(&scene, &options(Preset::Small));
     assert_eq!(report.meshes[0].method, "fluid");
     let all = reel.attributes(0).unwrap();
     assert_eq!(all.len(), 1);
@@ -295,7 +282,7 @@ fn f01_scopes_come_through_alembic() {
         all.map(|n| (n.attribute.name.clone(), n.attribute.scope, n.components)).collect()
     };
     assert_eq!(of(&back.meshes[0]), of(&scene.meshes[0]));
-    let (reel, _) = compiled(&back, &options(Preset::Small));
+    let (reel, _) = verified(&back, &options(Preset::Small));
     let all = reel.attributes(0).unwrap();
     let names: Vec<&str> = all.iter().map(PartAttribute::name).collect();
     assert_eq!(names, ["heat", "tint", "same", "wind"]);
@@ -321,7 +308,7 @@ fn f01_names_tell_parts() {
         indices: None,
     }];
     let named = |name: &str| Options { parts: PartsChoice::Attribute(name.into()), ..options(Preset::Small) };
-    let (reel, report) = compiled(&scene, &named("name"));
+    let (reel, report) = verified(&scene, &named("name"));
     assert_eq!(report.meshes[0].bones, [BRICKS + 1, 0]);
     assert!(reel.all_attributes().unwrap().is_empty());
     let from: Vec<&str> = (report.meshes[0].tried.iter()).map(|t| &t.from[..]).collect();
@@ -341,7 +328,7 @@ fn f01_names_tell_parts() {
 #[test]
 fn e11_numbers_come_back_out() {
     let scene = wall();
-    let (reel, _) = compiled(&scene, &options(Preset::Small));
+    let (reel, _) = verified(&scene, &options(Preset::Small));
     let back = meshreel_check::to_scene(&reel).unwrap();
     let all = sample::numbers(&scene.meshes[0]);
     for own in &back.meshes[0].numbers {
@@ -368,7 +355,7 @@ fn e11_numbers_come_back_out() {
 
 #[test]
 fn e11_damage_is_refused() {
-    let (reel, _) = compiled(&wall(), &options(Preset::Small));
+    let (reel, _) = verified(&wall(), &options(Preset::Small));
     let chunk = reel.chunks().iter().position(|c| c.kind == kind::NUMBERS).unwrap();
     let mut packed = Vec::new();
     reel.reader().read_chunk(chunk, &mut packed).unwrap();

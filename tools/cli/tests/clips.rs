@@ -1,6 +1,7 @@
 //! Clips through the program: compiled, checked against their source, taken back, and refused where they must
 //! be.
 
+use meshreel_testkit::bvh;
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -15,34 +16,6 @@ fn json(arguments: &[&str], folder: &Path) -> Value {
     let text = String::from_utf8_lossy(&output.stdout);
     serde_json::from_str(&text)
         .unwrap_or_else(|e| panic!("{e}: {text}{}", String::from_utf8_lossy(&output.stderr)))
-}
-
-/// Three joints and an end site that swing; `shift` moves the last joint of sample 7 by so many degrees.
-fn bvh(samples: usize, shift: f64) -> String {
-    let mut text = String::from(
-        "HIERARCHY\nROOT hips\n{\nOFFSET 0 90 0\nCHANNELS 6 Xposition Yposition Zposition Zrotation Yrotation Xrotation
-        JOINT knee\n{\nOFFSET 0 -40 2\nCHANNELS 3 Zrotation Yrotation Xrotation
-        JOINT foot\n{\nOFFSET 0 -42 0\nCHANNELS 3 Zrotation Yrotation Xrotation\nEnd Site\n{\nOFFSET 0 0 15\n}\n}\n}\n}\n",
-    );
-    let _ = writeln!(text, "MOTION\nFrames: {samples}\nFrame Time: 0.0333333");
-    for i in 0..samples {
-        let t = i as f64 * 0.2;
-        let more = if i == 7 { shift } else { 0.0 };
-        let _ = writeln!(
-            text,
-            "{} {} {} {} {} {} 0 0 {} {} 0 {}",
-            t.sin() * 5.0,
-            90.0 + t.cos(),
-            3.0 * t,
-            t.cos() * 20.0,
-            t.sin() * 30.0,
-            t * 3.0,
-            40.0 + 35.0 * t.sin(),
-            5.0 * t.cos() + more,
-            12.0 * t.sin(),
-        );
-    }
-    text
 }
 
 #[test]

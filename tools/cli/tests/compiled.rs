@@ -21,18 +21,15 @@ fn rate(rate: f64) -> TimeSampling {
 fn node(path: &str, parent: Option<usize>, mesh: Option<usize>) -> Node {
     Node {
         name: path.rsplit('/').next().unwrap().into(),
-        path: path.into(),
         parent,
-        kind: match mesh {
-            Some(_) => NodeKind::PolyMesh,
-            None => NodeKind::Xform,
-        },
-        transform: None,
-        visibility: None,
         mesh,
-        instance_of: None,
-        samples: 1,
-        user_properties: Vec::new(),
+        ..Node::new(
+            path,
+            match mesh {
+                Some(_) => NodeKind::PolyMesh,
+                None => NodeKind::Xform,
+            },
+        )
     }
 }
 

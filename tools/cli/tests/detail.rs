@@ -3,25 +3,14 @@
 
 use crate::flying::{Bricks, one_mesh};
 use crate::replaced::replaced;
-use meshreel::{FrameDecoder, Limits, Reel, kind};
+use meshreel::{FrameDecoder, Reel, kind};
 use meshreel_check::extract::{As, to_scene_at};
 use meshreel_check::verify;
 use meshreel_codec::block::Decompressor;
 use meshreel_compile::{Error, Options, Preset, Report, Silent, Tolerance, compile};
 use meshreel_scene::Channel;
 use meshreel_scene::{FaceSet, Scene, sample};
-use std::sync::Arc;
-
-fn compiled(scene: &Scene, options: &Options) -> (Vec<u8>, Report) {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("a.reel");
-    let report = compile(scene, Vec::new(), &path, options, &meshreel_check::reopen, &Silent).unwrap();
-    (std::fs::read(&path).unwrap(), report)
-}
-
-fn opened(bytes: Vec<u8>) -> Reel {
-    Reel::from_source(Arc::new(bytes), &Limits::default()).unwrap()
-}
+use meshreel_testkit::{compiled, opened};
 
 fn options(lod: u32) -> Options {
     Options { effort: 3, lod, tolerance: Tolerance::Relative(1e-4), ..Options::default() }

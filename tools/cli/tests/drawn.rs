@@ -4,27 +4,16 @@
 use crate::flying::{Bricks, one_mesh};
 use crate::replaced::replaced;
 use meshreel::{FrameDecoder, FrameView, Limits, Pace, Range, Reel, kind};
-use meshreel_check::verify;
 use meshreel_codec::block::Decompressor;
-use meshreel_compile::{Options, Preset, Report, Silent, Tolerance, compile};
+use meshreel_compile::{Options, Preset, Tolerance};
 use meshreel_scene::Scene;
+use meshreel_testkit::verified;
 use std::sync::Arc;
 
 const STANDS: usize = Bricks::STANDS;
 const LANDS: usize = Bricks::STANDS - 1 + Bricks::FLIES;
 /// Triangles of a side of a brick.
 const SIDE: usize = 8;
-
-fn compiled(scene: &Scene, options: &Options) -> (Reel, Report) {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("a.reel");
-    let report = compile(scene, Vec::new(), &path, options, &meshreel_check::reopen, &Silent).unwrap();
-    let bytes = std::fs::read(&path).unwrap();
-    let reel = Reel::from_source(Arc::new(bytes), &Limits::default()).unwrap();
-    let checked = verify(scene, &reel, &|_, _| ()).unwrap();
-    assert!(checked.ok, "{checked:?}");
-    (reel, report)
-}
 
 fn options() -> Options {
     Options {
@@ -154,7 +143,7 @@ fn f14_a_wall_stands_bursts_and_lies() {
     for preset in [Preset::Small, Preset::Classic] {
         let (wide, high) = (3, 2);
         let wanted = Options { preset, ..options() };
-        let (reel, report) = compiled(&on_ground(Bricks::wall(wide, high)), &wanted);
+        let (reel, report) = verified(&on_ground(Bricks::wall(wide, high)), &wanted);
         let bricks = bricks_of(&reel);
         let all = 6 * SIDE * wide * high;
         // Where bricks meet both sides are hidden, and what stands or lies on the ground.
@@ -193,7 +182,7 @@ fn f14_a_wall_stands_bursts_and_lies() {
 fn f14_what_a_neighbour_uncovers_is_drawn_from_then_on() {
     // The middle brick of the lower row leaves first, then the others one by one.
     let starts = [9, 4, 7, 8, 6, 10];
-    let (reel, _) = compiled(&on_ground(Bricks::wall_from(3, 2, |b| starts[b])), &options());
+    let (reel, _) = verified(&on_ground(Bricks::wall_from(3, 2, |b| starts[b])), &options());
     let bricks = bricks_of(&reel);
     let decoder = FrameDecoder::new(&reel).unwrap();
     let mut before = 0;
@@ -221,7 +210,7 @@ fn f14_what_can_be_seen_between_is_drawn() {
             p[1] += 0.1 * (1 + brick / 3) as f32;
         }
     }
-    let (reel, report) = compiled(&on_ground(apart), &options());
+    let (reel, report) = verified(&on_ground(apart), &options());
     nothing_seen_is_missing(&reel, 0);
     assert_eq!(report.meshes[bricks_of(&reel)].hidden, None);
     // Two sheets back to back are no solid: each is seen from its side.
@@ -232,14 +221,14 @@ fn f14_what_can_be_seen_between_is_drawn() {
         [points, moved].concat()
     };
     let sheets = one_mesh((0..12).map(frame).collect(), vec![4, 4], vec![0, 1, 2, 3, 7, 6, 5, 4]);
-    assert_eq!(compiled(&sheets, &options()).1.meshes[0].hidden, None);
+    assert_eq!(verified(&sheets, &options()).1.meshes[0].hidden, None);
 }
 
 #[test]
 fn f14_without_the_option_all_is_drawn() {
     let scene = on_ground(Bricks::wall(2, 2));
     let plain = Options { cull_hidden: false, ..options() };
-    let (reel, report) = compiled(&scene, &plain);
+    let (reel, report) = verified(&scene, &plain);
     assert!(reel.chunks().iter().all(|c| c.kind != kind::DRAWN));
     assert_eq!(report.meshes[0].hidden, None);
     let mut decoder = FrameDecoder::new(&reel).unwrap();
@@ -250,7 +239,7 @@ fn f14_without_the_option_all_is_drawn() {
     assert_eq!(whole, [Range { first: 0, count }]);
     assert_eq!(mesh.drawn_indices(), mesh.indices());
     // With it, the mesh is the same; threads change nothing.
-    let (culled, _) = compiled(&scene, &options());
+    let (culled, _) = verified(&scene, &options());
     assert_eq!(culled.indices(0).unwrap(), reel.indices(0).unwrap());
     let mut own: Vec<[u32; 3]> = mesh.indices().as_chunks::<3>().0.to_vec();
     let other = FrameDecoder::new(&culled).unwrap();
@@ -282,7 +271,7 @@ fn f14_without_the_option_all_is_drawn() {
 
 #[test]
 fn f14_damage_is_refused_or_draws_triangles() {
-    let (reel, _) = compiled(&on_ground(Bricks::wall(2, 2)), &options());
+    let (reel, _) = verified(&on_ground(Bricks::wall(2, 2)), &options());
     let chunk = reel.chunks().iter().position(|c| c.kind == kind::DRAWN).unwrap();
     let mut packed = Vec::new();
     reel.reader().read_chunk(chunk, &mut packed).unwrap();
@@ -331,7 +320,7 @@ fn f14_what_rests_for_long_has_end_states_and_hidden_triangles() {
     bricks.frames.extend(vec![last; 120]);
     let all = bricks.faces.len() * 2;
     let wanted = Options { lod: 2, ..options() };
-    let (reel, _) = compiled(&on_ground(bricks), &wanted);
+    let (reel, _) = verified(&on_ground(bricks), &wanted);
     let mesh = bricks_of(&reel);
     let [from, to] = reel.moves(mesh).map(|f| f as usize);
     assert!(from >= 80 && to <= 80 + LANDS + 1, "{from} {to}");
@@ -365,7 +354,7 @@ fn f14_without_triangles_nothing_is_hidden() {
         }
         for preset in [Preset::Small, Preset::Fast, Preset::Classic] {
             for lod in [0, 2] {
-                let (reel, _) = compiled(&scene, &Options { preset, lod, ..options() });
+                let (reel, _) = verified(&scene, &Options { preset, lod, ..options() });
                 assert_eq!(reel.chunk_bytes(kind::DRAWN), 0);
             }
         }

@@ -134,15 +134,9 @@ fn sheet(path: &str, samples: usize, step: usize) -> Mesh {
 fn scene(meshes: Vec<Mesh>) -> Scene {
     let node = |(i, mesh): (usize, &Mesh)| Node {
         name: mesh.path[1..].into(),
-        path: mesh.path.clone(),
-        parent: None,
-        kind: NodeKind::PolyMesh,
-        transform: None,
-        visibility: None,
         mesh: Some(i),
-        instance_of: None,
         samples: mesh.positions.len(),
-        user_properties: Vec::new(),
+        ..Node::new(mesh.path.clone(), NodeKind::PolyMesh)
     };
     Scene {
         nodes: meshes.iter().enumerate().map(node).collect(),

@@ -1,8 +1,7 @@
 //! What is done about triangles. Meshes whose faces change: every frame holds in any order, and runs of equal
 //! faces are predicted from each other. Regular grids: they are found, and nothing is stored of them.
 
-use meshreel::{FrameDecoder, Limits, Reel};
-use meshreel_check::verify;
+use meshreel::FrameDecoder;
 use meshreel_codec::block::Decompressor;
 use meshreel_codec::grid::Shape;
 use meshreel_codec::height::Flat;
@@ -10,34 +9,14 @@ use meshreel_codec::record::Coding;
 use meshreel_codec::soft::hierarchy;
 use meshreel_codec::soft::shared::Sets;
 use meshreel_codec::{take_sized, weld};
-use meshreel_compile::{MethodChoice, Options, Preset, Report, Silent, Tolerance, compile};
+use meshreel_compile::{MethodChoice, Options, Preset, Tolerance};
 use meshreel_scene::write::alembic;
 use meshreel_scene::{Attribute, Channel, Mesh, Node, NodeKind, Scene, Scope, TimeSampling, Topology, read};
+use meshreel_testkit::{compiled, opened, verified};
 use std::path::Path;
-use std::sync::Arc;
-
-fn compiled(scene: &Scene, options: &Options) -> (Vec<u8>, Report) {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("a.reel");
-    let report = compile(scene, Vec::new(), &path, options, &meshreel_check::reopen, &Silent).unwrap();
-    (std::fs::read(&path).unwrap(), report)
-}
-
-fn opened(bytes: Vec<u8>) -> Reel {
-    Reel::from_source(Arc::new(bytes), &Limits::default()).unwrap()
-}
 
 fn options() -> Options {
     Options { effort: 3, tolerance: Tolerance::Relative(1e-4), ..Options::default() }
-}
-
-/// Compiles, and holds what is decoded against the scene.
-fn holds(scene: &Scene, options: &Options) -> (Reel, Report) {
-    let (bytes, report) = compiled(scene, options);
-    let reel = opened(bytes);
-    let checked = verify(scene, &reel, &|_, _| ()).unwrap();
-    assert!(checked.ok, "{checked:?}");
-    (reel, report)
 }
 
 /// A tube whose rings have as many sides as `sides` says for a frame; quads, and triangles where it is closed
@@ -77,16 +56,9 @@ fn scene(positions: Vec<Vec<[f32; 3]>>, counts: Vec<Vec<i32>>, indices: Vec<Vec<
     let times = TimeSampling::Uniform { start: 0.0, step: 1.0 / 24.0 };
     Scene {
         nodes: vec![Node {
-            name: "water".into(),
-            path: "/water".into(),
-            parent: None,
-            kind: NodeKind::PolyMesh,
-            transform: None,
-            visibility: None,
             mesh: Some(0),
-            instance_of: None,
             samples: positions.len(),
-            user_properties: Vec::new(),
+            ..Node::new("/water", NodeKind::PolyMesh)
         }],
         meshes: vec![Mesh::new(
             "/water",
@@ -112,7 +84,7 @@ fn e02_faces_that_change_hold_in_any_order() {
     for (preset, sides) in [(Preset::Small, 7), (Preset::Fast, 5), (Preset::Classic, 4)] {
         let scene = tube(37, |f| sides + f * f % 5);
         let wanted = Options { preset, ..options() };
-        let (reel, report) = holds(&scene, &wanted);
+        let (reel, report) = verified(&scene, &wanted);
         assert_eq!(report.meshes[0].method, "fluid");
         let mut forward = FrameDecoder::new(&reel).unwrap();
         let all: Vec<_> = (0..37).map(|f| decoded(&mut forward, f)).collect();
@@ -127,15 +99,15 @@ fn e02_faces_that_change_hold_in_any_order() {
 fn e02_runs_of_equal_faces_are_smaller() {
     let bytes = |run: usize| {
         let scene = tube(48, |f| 12 + f / run % 3);
-        holds(&scene, &options()).1.meshes[0].bytes
+        verified(&scene, &options()).1.meshes[0].bytes
     };
     let (alone, five, twenty) = (bytes(1), bytes(5), bytes(20));
     assert!(five < alone * 7 / 10 && twenty < alone * 4 / 10, "{alone} {five} {twenty}");
     // Fixed faces, forced.
     let scene = tube(48, |_| 12);
     let forced = Options { method: MethodChoice::Fluid, ..options() };
-    let (_, report) = holds(&scene, &forced);
-    let soft = holds(&scene, &options()).1;
+    let (_, report) = verified(&scene, &forced);
+    let soft = verified(&scene, &options()).1;
     assert_eq!((&*report.meshes[0].method, &*soft.meshes[0].method), ("fluid", "soft"));
     println!("forced fluid {} soft {}", report.meshes[0].bytes, soft.meshes[0].bytes);
 }
@@ -144,7 +116,7 @@ fn e02_runs_of_equal_faces_are_smaller() {
 fn e02_smaller_than_frames_alone() {
     let scene = tube(24, |f| 16 + f % 4);
     let classic = Options { preset: Preset::Classic, ..options() };
-    let (small, classic) = (holds(&scene, &options()).1, holds(&scene, &classic).1);
+    let (small, classic) = (verified(&scene, &options()).1, verified(&scene, &classic).1);
     let (small, classic) = (small.meshes[0].bytes, classic.meshes[0].bytes);
     assert!(small < classic * 6 / 10, "{small} {classic}");
 }
@@ -159,7 +131,7 @@ fn e02_frames_without_faces_or_points() {
         counts.push(vec![3; faces]);
         indices.push((0..3 * faces as i32).collect());
     }
-    holds(&scene(positions, counts, indices), &options());
+    verified(&scene(positions, counts, indices), &options());
 }
 
 #[test]
@@ -188,7 +160,7 @@ fn e02_points_that_coincide_stay_together() {
         indices.push(index);
     }
     let scene = scene(positions.clone(), counts, indices);
-    let (reel, _) = holds(&scene, &options());
+    let (reel, _) = verified(&scene, &options());
     let mut decoder = FrameDecoder::new(&reel).unwrap();
     for (f, source) in positions.iter().enumerate() {
         let (_, got) = decoded(&mut decoder, f);
@@ -214,7 +186,7 @@ fn e02_corpus_holds() {
     for name in ["e_metaballs", "e_sph_liquid", "e_boolean_build"] {
         let path = Path::new(&corpus).join(format!("alembic/gen/{name}.abc"));
         let scene = read::open(&path, &read::ReadOptions::default()).unwrap().0;
-        let (_, report) = holds(&scene, &options());
+        let (_, report) = verified(&scene, &options());
         println!("{name}: {} bytes", report.file_bytes);
     }
 }
@@ -258,7 +230,7 @@ fn e13_grids_are_found_and_hold() {
     for preset in [Preset::Small, Preset::Fast] {
         for (n, m, closed) in [(40, 23, false), (31, 12, true), (2, 2, false)] {
             let wanted = Options { preset, ..options() };
-            let (reel, report) = holds(&waves(n, m, closed), &wanted);
+            let (reel, report) = verified(&waves(n, m, closed), &wanted);
             assert_eq!(reel.grid(0).unwrap(), Some([n as u32, m as u32]));
             assert_eq!(report.meshes[0].grid, Some([n as u32, m as u32]));
             let record = &reel.description().meshes[0];
@@ -296,11 +268,11 @@ fn e13_of_height_fields_one_coordinate_is_kept() {
                 let mut wanted = Options { preset, tolerance: Tolerance::Relative(tolerance), ..options() };
                 // With them positions may be finer, in each of the two by another part.
                 wanted.channels.normals = false;
-                let (reel, report) = holds(&field(axis, 0.0), &wanted);
+                let (reel, report) = verified(&field(axis, 0.0), &wanted);
                 let stream = &reel.description().meshes[0].streams[0];
                 assert_eq!(stream.coding, Coding::Heights, "{axis} {tolerance}");
                 // What moves aside needs all three.
-                let (reel, other) = holds(&field(axis, 0.4), &wanted);
+                let (reel, other) = verified(&field(axis, 0.4), &wanted);
                 let stream = &reel.description().meshes[0].streams[0];
                 assert_eq!(stream.coding, Coding::Cells);
                 assert!(report.meshes[0].position_bytes < other.meshes[0].position_bytes);
@@ -360,7 +332,7 @@ fn e13_a_grid_with_a_hole_is_none() {
     indices.truncate(indices.len() - 4);
     scene.meshes[0].face_counts = Channel::constant(vec![4; indices.len() / 4]);
     scene.meshes[0].face_indices = Channel::constant(indices);
-    let (reel, report) = holds(&scene, &options());
+    let (reel, report) = verified(&scene, &options());
     assert_eq!((reel.grid(0).unwrap(), report.meshes[0].grid), (None, None));
 }
 
@@ -373,7 +345,7 @@ fn e13_corpus_grids_are_found() {
     for (name, grid) in [("f_ocean_height", [82, 82]), ("f_ocean_choppy", [65, 65])] {
         let path = Path::new(&corpus).join(format!("alembic/gen/{name}.abc"));
         let scene = read::open(&path, &read::ReadOptions::default()).unwrap().0;
-        let (reel, report) = holds(&scene, &options());
+        let (reel, report) = verified(&scene, &options());
         assert_eq!(reel.grid(0).unwrap(), Some(grid));
         let coding = reel.description().meshes[0].streams[0].coding;
         assert_eq!(coding == Coding::Heights, name == "f_ocean_height");
@@ -429,7 +401,7 @@ fn frames_of_nothing_cost_no_uvs_and_no_time() {
     let (scene, _) = read::open(&path, &read::ReadOptions::default()).unwrap();
     assert_eq!(scene.meshes[0].uvs.len(), 1);
     for preset in [Preset::Small, Preset::Fast, Preset::Classic] {
-        let (reel, report) = holds(&scene, &Options { preset, ..options() });
+        let (reel, report) = verified(&scene, &Options { preset, ..options() });
         assert_eq!(reel.frame_count(), 8);
         assert!(report.remarks.is_empty(), "{:?}", report.remarks);
         let mut decoder = FrameDecoder::new(&reel).unwrap();
@@ -458,7 +430,7 @@ fn attributes_that_only_repeat_add_no_frames_and_others_are_remarked_upon() {
     let frames = |scene: &Scene| {
         alembic::write(&path, scene, &mut |_, _| ()).unwrap();
         let (scene, _) = read::open(&path, &read::ReadOptions::default()).unwrap();
-        let (reel, report) = holds(&scene, &options());
+        let (reel, report) = verified(&scene, &options());
         let remarks: Vec<String> = report.remarks.iter().map(ToString::to_string).collect();
         (reel.frame_count(), remarks.join("\n"))
     };

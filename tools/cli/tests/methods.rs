@@ -85,18 +85,7 @@ impl Pieces {
         let times = TimeSampling::Uniform { start: 0.0, step: 1.0 / 24.0 };
         let count = self.faces.len();
         Scene {
-            nodes: vec![Node {
-                name: "pieces".into(),
-                path: "/pieces".into(),
-                parent: None,
-                kind: NodeKind::PolyMesh,
-                transform: None,
-                visibility: None,
-                mesh: Some(0),
-                instance_of: None,
-                samples: FRAMES,
-                user_properties: Vec::new(),
-            }],
+            nodes: vec![Node { mesh: Some(0), samples: FRAMES, ..Node::new("/pieces", NodeKind::PolyMesh) }],
             meshes: vec![Mesh::new(
                 "/pieces",
                 Channel::in_memory(times, self.frames),

@@ -2,27 +2,17 @@
 
 use glam::{DMat4, DQuat, DVec3};
 use meshreel::record::Semantic;
-use meshreel::{FrameDecoder, Limits, Reel};
+use meshreel::{FrameDecoder, Reel};
 use meshreel_check::verify;
-use meshreel_compile::{Options, Preset, Report, Silent, Tolerance, compile};
+use meshreel_compile::{Options, Preset, Silent, Tolerance, compile};
 use meshreel_scene::sample::Channels;
 use meshreel_scene::{Attribute, Channel, Mesh, Node, NodeKind, Scene, Scope, TimeSampling, Transform, read};
+use meshreel_testkit::{compiled, opened};
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
 
 const FRAMES: usize = 71;
-
-fn compiled(scene: &Scene, options: &Options) -> (Vec<u8>, Report) {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("a.reel");
-    let report = compile(scene, Vec::new(), &path, options, &meshreel_check::reopen, &Silent).unwrap();
-    (std::fs::read(&path).unwrap(), report)
-}
-
-fn opened(bytes: Vec<u8>) -> Reel {
-    Reel::from_source(Arc::new(bytes), &Limits::default()).unwrap()
-}
 
 /// A scene that grows node by node.
 #[derive(Default)]
@@ -37,15 +27,10 @@ impl World {
         let samples = matrices.into_iter().map(|m| vec![m]).collect();
         self.0.nodes.push(Node {
             name: format!("n{id}"),
-            path: path.clone(),
             parent,
-            kind: if cube.is_some() { NodeKind::PolyMesh } else { NodeKind::Xform },
             transform: Some(Transform { matrix: Channel::in_memory(times, samples), inherits: None }),
-            visibility: None,
             mesh: cube.map(|_| self.0.meshes.len()),
-            instance_of: None,
-            samples: 1,
-            user_properties: Vec::new(),
+            ..Node::new(path.clone(), if cube.is_some() { NodeKind::PolyMesh } else { NodeKind::Xform })
         });
         if let Some(size) = cube {
             self.0.meshes.push(block(path, size, id));

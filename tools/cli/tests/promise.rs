@@ -105,15 +105,8 @@ impl Plan {
     fn scene(&self) -> Scene {
         let node = |name: &str, path: &str, parent, kind| Node {
             name: name.into(),
-            path: path.into(),
             parent,
-            kind,
-            transform: None,
-            visibility: None,
-            mesh: None,
-            instance_of: None,
-            samples: 1,
-            user_properties: Vec::new(),
+            ..Node::new(path, kind)
         };
         let mut scene = Scene::default();
         let matrices = self

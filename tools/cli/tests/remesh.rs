@@ -2,13 +2,13 @@
 //! checker, which knows nothing of how it was made, and by measures of its own here.
 
 use glam::{DQuat, DVec3};
-use meshreel::{FrameDecoder, Limits, Reel};
+use meshreel::{FrameDecoder, Reel};
 use meshreel_check::{Matched, verify};
 use meshreel_compile::{MeshOverride, MethodChoice, Options, Preset, Report, Silent, Tolerance, compile};
 use meshreel_scene::{Channel, FaceSet, Mesh, Node, NodeKind, Scene, TimeSampling, read};
+use meshreel_testkit::{compiled, opened};
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::Arc;
 
 /// Numbers from 0 to 1 that follow from a seed.
 struct Random(u64);
@@ -165,18 +165,7 @@ fn scene(frames: Vec<Soup>) -> Scene {
     let counts = |s: &Soup| vec![3; s.triangles.len()];
     let indices = |s: &Soup| s.triangles.iter().flatten().map(|&v| v as i32).collect();
     Scene {
-        nodes: vec![Node {
-            name: "water".into(),
-            path: "/water".into(),
-            parent: None,
-            kind: NodeKind::PolyMesh,
-            transform: None,
-            visibility: None,
-            mesh: Some(0),
-            instance_of: None,
-            samples: frames.len(),
-            user_properties: Vec::new(),
-        }],
+        nodes: vec![Node { mesh: Some(0), samples: frames.len(), ..Node::new("/water", NodeKind::PolyMesh) }],
         meshes: vec![Mesh::new(
             "/water",
             Channel::in_memory(sampling.clone(), frames.iter().map(points).collect()),
@@ -202,17 +191,6 @@ fn remeshed_body(frames: usize) -> Scene {
 
 fn options() -> Options {
     Options { tolerance: Tolerance::Relative(5e-3), remesh: true, ..Options::default() }
-}
-
-fn compiled(scene: &Scene, options: &Options) -> (Vec<u8>, Report) {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("a.reel");
-    let report = compile(scene, Vec::new(), &path, options, &meshreel_check::reopen, &Silent).unwrap();
-    (std::fs::read(&path).unwrap(), report)
-}
-
-fn opened(bytes: Vec<u8>) -> Reel {
-    Reel::from_source(Arc::new(bytes), &Limits::default()).unwrap()
 }
 
 /// Compiles, and holds what is decoded against the scene.

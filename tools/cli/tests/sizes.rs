@@ -22,18 +22,7 @@ fn scene(mut samples: Vec<Vec<[f32; 3]>>, faces: &[Vec<i32>]) -> Scene {
         Channel::constant(faces.iter().map(|f| f.len() as i32).collect()),
         Channel::constant(faces.concat()),
     );
-    let node = Node {
-        name: "mesh".into(),
-        path: "/mesh".into(),
-        parent: None,
-        kind: NodeKind::PolyMesh,
-        transform: None,
-        visibility: None,
-        mesh: Some(0),
-        instance_of: None,
-        samples: 1,
-        user_properties: Vec::new(),
-    };
+    let node = Node { mesh: Some(0), ..Node::new("/mesh", NodeKind::PolyMesh) };
     Scene { nodes: vec![node], meshes: vec![mesh], ..Scene::default() }
 }
 

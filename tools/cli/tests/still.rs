@@ -6,8 +6,9 @@ use meshreel::{Command, FrameDecoder, Limits, Options as PlayerOptions, Player, 
 use meshreel_check::verify;
 use meshreel_codec::block::Format;
 use meshreel_codec::record::{Coding, Method};
-use meshreel_compile::{MethodChoice, Options, Preset, Report, Silent, Tolerance, TransformForm, compile};
+use meshreel_compile::{MethodChoice, Options, Preset, Report, Tolerance, TransformForm};
 use meshreel_scene::{Attribute, Channel, Mesh, Node, NodeKind, Scene, Scope, TimeSampling};
+use meshreel_testkit::{compiled, opened};
 use std::path::Path;
 use std::process;
 use std::sync::Arc;
@@ -87,28 +88,11 @@ fn boxes(path: &str, moves: [usize; 2]) -> Mesh {
 fn scene(meshes: Vec<Mesh>) -> Scene {
     let nodes = meshes.iter().enumerate().map(|(m, mesh)| Node {
         name: mesh.path[1..].into(),
-        path: mesh.path.clone(),
-        parent: None,
-        kind: NodeKind::PolyMesh,
-        transform: None,
-        visibility: None,
         mesh: Some(m),
-        instance_of: None,
         samples: FRAMES,
-        user_properties: Vec::new(),
+        ..Node::new(mesh.path.clone(), NodeKind::PolyMesh)
     });
     Scene { nodes: nodes.collect(), meshes, ..Scene::default() }
-}
-
-fn compiled(scene: &Scene, options: &Options) -> (Vec<u8>, Report) {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("a.reel");
-    let report = compile(scene, Vec::new(), &path, options, &meshreel_check::reopen, &Silent).unwrap();
-    (std::fs::read(&path).unwrap(), report)
-}
-
-fn opened(bytes: Vec<u8>) -> Reel {
-    Reel::from_source(Arc::new(bytes), &Limits::default()).unwrap()
 }
 
 /// A sheet whose points are changed in some frames.

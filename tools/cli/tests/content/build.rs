@@ -26,18 +26,7 @@ pub struct Tree(pub Scene);
 impl Tree {
     pub fn node(&mut self, parent: Option<usize>, name: &str, kind: NodeKind) -> usize {
         let above = parent.map_or("", |p| &self.0.nodes[p].path);
-        self.0.nodes.push(Node {
-            name: name.into(),
-            path: format!("{above}/{name}"),
-            parent,
-            kind,
-            transform: None,
-            visibility: None,
-            mesh: None,
-            instance_of: None,
-            samples: 1,
-            user_properties: Vec::new(),
-        });
+        self.0.nodes.push(Node { name: name.into(), parent, ..Node::new(format!("{above}/{name}"), kind) });
         self.0.nodes.len() - 1
     }
     pub fn xform(&mut self, parent: Option<usize>, name: &str, matrices: Vec<DMat4>) -> usize {

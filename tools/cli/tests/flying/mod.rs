@@ -101,18 +101,7 @@ impl Bricks {
 pub fn one_mesh(frames: Vec<Vec<[f32; 3]>>, counts: Vec<i32>, indices: Vec<i32>) -> Scene {
     let times = TimeSampling::Uniform { start: 0.0, step: 1.0 / 24.0 };
     Scene {
-        nodes: vec![Node {
-            name: "mesh".into(),
-            path: "/mesh".into(),
-            parent: None,
-            kind: NodeKind::PolyMesh,
-            transform: None,
-            visibility: None,
-            mesh: Some(0),
-            instance_of: None,
-            samples: frames.len(),
-            user_properties: Vec::new(),
-        }],
+        nodes: vec![Node { mesh: Some(0), samples: frames.len(), ..Node::new("/mesh", NodeKind::PolyMesh) }],
         meshes: vec![Mesh::new(
             "/mesh",
             Channel::in_memory(times, frames),
