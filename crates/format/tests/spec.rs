@@ -313,6 +313,29 @@ fn links_lead_to_sections() {
     assert!(checked > 80, "only {checked} links found");
 }
 
+/// The second decoder says above each of its steps which section it follows.
+#[test]
+fn the_second_decoder_names_sections() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tools/decode.py");
+    let code = std::fs::read_to_string(path).unwrap();
+    let documents = DOCUMENTS.map(|name| (name, anchors(&read(name))));
+    let named = |line: &str| {
+        let (file, anchor) = line.trim().strip_prefix("# ")?.split_once(".md#")?;
+        let (_, anchors) = documents.iter().find(|(name, _)| *name == file)?;
+        Some(anchors.iter().any(|a| a == anchor))
+    };
+    for line in code.lines() {
+        assert_ne!(named(line), Some(false), "{line}: no such section");
+    }
+    // What is no step of decoding.
+    let helpers = ["Malformed", "need", "f32", "document", "numbers", "main"];
+    for (before, line) in code.lines().zip(code.lines().skip(1)) {
+        let step = line.strip_prefix("def ").or(line.strip_prefix("class "));
+        let Some(name) = step.and_then(|rest| rest.split(['(', ':']).next()) else { continue };
+        assert!(helpers.contains(&name) || named(before) == Some(true), "{name} names no section");
+    }
+}
+
 /// A reader of the documents needs no source code: they name no file of it.
 #[test]
 fn documents_stand_for_themselves() {
