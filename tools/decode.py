@@ -724,7 +724,7 @@ class Schedule:
 
 # Levels of detail
 
-# mesh.md#levels-of-detail
+# mesh.md#hierarchy
 def hierarchy(points, triangles):
     """Points by level, and the ring of each point, all in the new order."""
     tris = [t for t in triangles if max(t) < points and len(set(t)) == 3]
@@ -809,7 +809,7 @@ def hierarchy(points, triangles):
     return finish_levels(levels, rings)
 
 
-# mesh.md#levels-of-detail
+# mesh.md#hierarchy
 def finish_levels(levels, rings):
     """The hierarchy of points by level, each with the points of its ring."""
     order_ = [v for level in levels for v in level]
@@ -820,7 +820,7 @@ def finish_levels(levels, rings):
     return dict(order=order_, starts=starts, rings=[[place[u] for u in rings.get(v, [])] for v in order_])
 
 
-# mesh.md#levels-of-a-grid
+# mesh.md#hierarchy-of-a-grid
 def quincunx(shape):
     """The same of a regular grid."""
     width, height, closed = shape
@@ -953,12 +953,12 @@ PAST_BOUNDS = [1, 3, 6, 13]
 ESCAPE = 250
 
 
-# mesh.md#unit-of-cells
+# mesh.md#unit-of-fixed-point-values
 def near_class(n):
     return sum(n >= b for b in NEAR_BOUNDS)
 
 
-# mesh.md#unit-of-cells
+# mesh.md#unit-of-fixed-point-values
 def past_class(n):
     return sum(n >= b for b in PAST_BOUNDS)
 
@@ -1062,7 +1062,7 @@ def default_set(number):
     return bytes.fromhex(text.split("\n\n")[number - 1])
 
 
-# mesh.md#unit-of-cells
+# mesh.md#unit-of-fixed-point-values
 class Bits:
     """Bits, the lowest of a byte first."""
 
@@ -1084,7 +1084,7 @@ class Bits:
         need(self.take(-self.at % 8) == 0, "padding")
 
 
-# mesh.md#cells
+# mesh.md#fixed-point-values
 def wrap(n, width):
     n &= (1 << width) - 1
     return n - (1 << width) if n >> (width - 1) else n
@@ -1093,7 +1093,7 @@ def wrap(n, width):
 BASE, EXTRA = [0, 1, 2, 3, 5], [0, 0, 0, 1, 2]
 
 
-# mesh.md#unit-of-cells
+# mesh.md#unit-of-fixed-point-values
 class Residuals:
     """The residuals of a unit of cells, which follow its heads."""
 
@@ -1115,7 +1115,7 @@ class Residuals:
             self.masks = Bytes(b.take(2 * sparse))
             self.fields = Bits(b.take(len(b.data) - b.at))
 
-    # mesh.md#unit-of-cells
+    # mesh.md#unit-of-fixed-point-values
     def block(self, count, first, contexts):
         """Residuals of `count` vertices of one frame, the first of which is number `first` of its level."""
         if self.kind == 0:
@@ -1172,12 +1172,12 @@ class Residuals:
             self.masks.end()
 
 
-# mesh.md#unit-of-cells
+# mesh.md#unit-of-fixed-point-values
 def magnitude(q):
     return min(sum(map(abs, q)), 4095)
 
 
-# mesh.md#static-part-of-cells
+# mesh.md#static-part-of-fixed-point-values
 class Cells:
     """A part of a stream: its static part, and frames of vectors (x, y, z, magnitude) in the order of levels."""
 
@@ -1216,16 +1216,16 @@ class Cells:
             for k in self.flat:
                 v[k] = base[k]
 
-    # mesh.md#levels-of-detail
+    # mesh.md#hierarchy
     def ranges(self):
         starts = self.levels["starts"]
         return list(zip(starts, starts[1:]))
 
-    # mesh.md#unit-of-cells
+    # mesh.md#unit-of-fixed-point-values
     def add(self, p, q, step):
         return [wrap(p[k] + q[k] * step, self.width) for k in range(3)] + [magnitude(q)]
 
-    # mesh.md#unit-of-cells
+    # mesh.md#unit-of-fixed-point-values
     def first_frame(self, b):
         residuals_ = Residuals(b.get("B"), b, self.blocks, self.part)
         out = []
@@ -1247,7 +1247,7 @@ class Cells:
         residuals_.end()
         return out
 
-    # mesh.md#unit-of-cells
+    # mesh.md#unit-of-fixed-point-values
     def unit_frames(self, data, schedule, frames, find):
         """The frames of a unit; `find` gives frames of other units."""
         kind, rest = data[0], Bits(data[1:])
@@ -1269,7 +1269,7 @@ class Cells:
             self.lay(out[f])
         return out
 
-    # mesh.md#unit-of-cells
+    # mesh.md#unit-of-fixed-point-values
     def head(self, bits, references, levels):
         coefficients = []
         for _ in range(1, references):
@@ -1287,7 +1287,7 @@ class Cells:
             rhos.append(rho)
         return [256 - sum(coefficients)] + coefficients, rhos
 
-    # mesh.md#unit-of-cells
+    # mesh.md#unit-of-fixed-point-values
     def block(self, level, start, vertices, residuals_, inn, out, references, coefficients, rho, layer):
         contexts, predicted = [], []
         for v in vertices:
@@ -1308,7 +1308,7 @@ class Cells:
             t = [(sum(c * r[v][k] for c, r in zip(coefficients, references)) + 128) >> 8 for k in range(3)]
             out[v] = [wrap(t[k] + inn[v][k], self.width) for k in range(3)] + [inn[v][3]]
 
-    # mesh.md#cells
+    # mesh.md#fixed-point-values
     def values(self, frame, places):
         """Three numbers for each vertex."""
         position = lambda c: [f32(f32(f32(x) * self.unit) + m) for x, m in zip(c, self.centre)]
