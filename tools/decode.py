@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""A second decoder of .reel files, written from docs/FORMAT.md alone: it shows that the document is enough.
+"""A second decoder of .reel files, written from docs/FORMAT/ alone: it shows that the documents are enough.
 
-Slow and plain. Prints one JSON object: for each frame asked for, its time and box, each node's world matrix and visibility, and each mesh's
-indices and decoded streams. Blocks may be stored, deflated or LZ4; Zstandard needs Python 3.14 or the package `zstandard`.
+Each step names its section in the comment above it, and tables of numbers are read out of the documents.
+Slow and plain. Prints one JSON object: for each frame asked for, its time and box, each node's world matrix
+and visibility, and each mesh's indices and decoded streams. Blocks may be stored, deflated or LZ4; Zstandard
+needs Python 3.14 or the package `zstandard`.
 
 usage: decode.py FILE.reel [FRAME…]
 """
@@ -24,6 +26,7 @@ def need(condition, what):
         raise Malformed(what)
 
 
+# container.md#conventions
 class Bytes:
     """A cursor over bytes."""
 
@@ -39,6 +42,7 @@ class Bytes:
         values = struct.unpack("<" + layout, self.take(struct.calcsize("<" + layout)))
         return values[0] if len(values) == 1 else values
 
+    # container.md#terms
     def varint(self):
         value = shift = 0
         while True:
@@ -50,6 +54,7 @@ class Bytes:
                 return value
             need(shift < 35, "a varint that is too long")
 
+    # mesh.md#description
     def text(self):
         return self.take(self.varint()).decode()
 
@@ -57,6 +62,7 @@ class Bytes:
         need(self.at == len(self.data), "bytes left over")
 
 
+# container.md#terms
 def unzigzag(n):
     return n >> 1 if n % 2 == 0 else -(n >> 1) - 1
 
@@ -66,14 +72,32 @@ def f32(x):
     return struct.unpack("<f", struct.pack("<f", x))[0]
 
 
+def document(name):
+    """The text of a document of the format."""
+    folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "docs", "FORMAT")
+    with open(os.path.join(folder, name), encoding="utf-8") as file:
+        return file.read()
+
+
+def numbers(name):
+    """A table of numbers: the rows of the block of this name in one of the documents."""
+    for file in ("container.md", "mesh.md", "clip.md"):
+        _, found, rest = document(file).partition(f"\n```numbers {name}\n")
+        if found:
+            return [[int(n) for n in row.split()] for row in rest.partition("```")[0].splitlines()]
+    raise KeyError(name)
+
+
 # Container
 
+# container.md#header
 def box(values):
     empty = [math.inf] * 3 + [-math.inf] * 3
     need(list(values) == empty or all(a <= b for a, b in zip(values[:3], values[3:])), "a box out of order")
     return values
 
 
+# container.md#header
 def container(data):
     h = Bytes(data)
     need(h.take(8) == b"\x89REEL\r\n\x1a", "no magic number")
@@ -105,6 +129,7 @@ def container(data):
     return dict(times=times, boxes=boxes, chunks=out)
 
 
+# container.md#frame-table
 def clock(table, frames):
     """The times of all frames."""
     kind = table.get("B")
@@ -119,6 +144,7 @@ def clock(table, frames):
     return times
 
 
+# container.md#frame-table
 def side(parts, bounds):
     """A frame's box, from parts of the file's."""
     if parts == b"\xff\xff\xff\0\0\0":
@@ -131,6 +157,7 @@ def side(parts, bounds):
     return box(sides)
 
 
+# container.md#conventions
 def checksum(data, expected):
     try:
         import xxhash
@@ -139,6 +166,7 @@ def checksum(data, expected):
     need(xxhash.xxh3_64_intdigest(data) == expected, "a checksum")
 
 
+# container.md#chunk-entry
 def part(data, entry):
     stored = data[entry["offset"] : entry["offset"] + entry["size"]]
     checksum(stored, entry["sum"])
@@ -149,6 +177,7 @@ def part(data, entry):
 
 # Blocks
 
+# container.md#block
 def block(stored):
     b = Bytes(stored)
     kind, raw_size = b.get("B"), b.varint()
@@ -173,6 +202,7 @@ def block(stored):
     return out
 
 
+# container.md#block
 def lz4(data):
     b, out = Bytes(data), bytearray()
 
@@ -205,6 +235,7 @@ CELLS = (1, 4)
 AVERAGE = [False, True, True, False, True]
 
 
+# mesh.md#description
 def description(data):
     b = Bytes(data)
     need(b.get("B") == 0, "a layout of the description")
@@ -219,6 +250,7 @@ def description(data):
     return d
 
 
+# mesh.md#description
 def node(b):
     n = dict(path=b.text(), parent=b.varint() - 1, mesh=b.varint() - 1)
     flags = b.get("B")
@@ -230,6 +262,7 @@ def node(b):
     return n
 
 
+# mesh.md#description
 def mesh(b):
     m = dict(path=b.text(), method=b.get("B"), codec=b.get("B"))
     flags = b.get("B")
@@ -248,6 +281,7 @@ def mesh(b):
     return m
 
 
+# mesh.md#description
 def stream_record(b):
     semantic, set_, flags, word, bits = b.get("5B")
     s = dict(semantic=semantic, set=set_, animated=bool(flags & 1), coding=flags >> 1, word=word, bits=bits, name=b.text())
@@ -260,6 +294,7 @@ def stream_record(b):
 
 # Indices
 
+# mesh.md#grid
 def grid(b, count, vertices):
     """Triangles of a regular grid, strip by strip."""
     width, height, flags = b.varint(), b.varint(), b.get("B")
@@ -283,6 +318,7 @@ def grid(b, count, vertices):
     return out
 
 
+# mesh.md#grid
 def grid_number(width, height, i, j):
     """Number of the vertex in column i of row j."""
     strip = max(i - 1, 0) // 14
@@ -290,6 +326,7 @@ def grid_number(width, height, i, j):
     return first * height + j * (min(14 * strip + 15, width) - first) + i - first
 
 
+# mesh.md#grid
 def grid_shape(b):
     """Width, height, and whether rows are closed; none if there are triangles."""
     if b.data[b.at : b.at + 5] != b"\xff\xff\xff\xff\x0f":
@@ -298,6 +335,7 @@ def grid_shape(b):
     return b.varint(), b.varint(), b.get("B") & 1
 
 
+# mesh.md#height
 def columns_and_rows(shape):
     """Of each vertex of a grid."""
     need(shape, "heights without a grid")
@@ -307,6 +345,7 @@ def columns_and_rows(shape):
     return [numbers[n] for n in range(width * height)]
 
 
+# mesh.md#index
 def indices(b, count, vertices):
     if b.data[b.at : b.at + 5] == b"\xff\xff\xff\xff\x0f":
         b.take(5)
@@ -355,6 +394,7 @@ def indices(b, count, vertices):
 
 # Streams
 
+# mesh.md#parallelogram
 def choices(index, vertices):
     """For each vertex its list of (a, b, c), None for the vertex before."""
     corners = [[] for _ in range(vertices)]
@@ -386,6 +426,7 @@ def choices(index, vertices):
     return lists
 
 
+# mesh.md#parallelogram
 def table(b, index, vertices):
     lists = choices(index, vertices)
     kind = b.get("B")
@@ -398,6 +439,7 @@ def table(b, index, vertices):
 RADIUS = [0, 62, 5, 2, 1]
 
 
+# mesh.md#residual
 def tokens(k):
     """The vectors of k components in the order of their tokens."""
     radius = RADIUS[k]
@@ -409,6 +451,7 @@ def tokens(k):
     return [vector for _, _, vector in sorted(vectors)]
 
 
+# mesh.md#residual
 def planes(b, widths, count):
     """Component-major values from byte planes."""
     values = [[0] * count for _ in widths]
@@ -420,6 +463,7 @@ def planes(b, widths, count):
     return [[unzigzag(x) for x in component] for component in values]
 
 
+# mesh.md#residual
 def residuals(b, k, count):
     """Signed residuals, a list for each component."""
     layout = b.get("B")
@@ -448,6 +492,7 @@ def residuals(b, k, count):
     return [[vector[i] for vector in out] for i in range(k)]
 
 
+# mesh.md#parallelogram
 def spatial(r, combine, table_, modulus):
     """Adds the prediction to residuals; component by component, vertex by vertex."""
     values = []
@@ -464,6 +509,7 @@ def spatial(r, combine, table_, modulus):
     return values
 
 
+# mesh.md#parallelogram
 def rule(average, weights, signed, modulus):
     """The function that predicts from A, B and C, and from a vertex alone."""
 
@@ -483,6 +529,7 @@ def rule(average, weights, signed, modulus):
     return weighted if weights else averaged if average else parallelogram
 
 
+# mesh.md#stream
 def stream(b, record, count, table_, base=None, group=None):
     """Values of one stream, a list of words for each component."""
     k, average = COMPONENTS[record["semantic"]], AVERAGE[record["semantic"]]
@@ -520,15 +567,18 @@ def stream(b, record, count, table_, base=None, group=None):
 IDENTITY = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0)
 
 
+# mesh.md#transform
 def order(f):
     bits = struct.unpack("<I", struct.pack("<f", f))[0]
     return bits ^ 0xFFFFFFFF if bits >> 31 else bits | 0x80000000
 
 
+# mesh.md#transform
 def disorder(n):
     return struct.unpack("<f", struct.pack("<I", n ^ 0x80000000 if n >> 31 else n ^ 0xFFFFFFFF))[0]
 
 
+# mesh.md#transform
 def transforms(b, count, previous):
     kind = b.get("B")
     need(kind <= 2, "a kind of transforms")
@@ -551,6 +601,7 @@ def transforms(b, count, previous):
     return out
 
 
+# mesh.md#nodes-and-space
 def matrix(t):
     x, y, z, w = t[:4]
     length = math.sqrt(x * x + y * y + z * z + w * w)
@@ -563,12 +614,14 @@ def matrix(t):
     return [[a * s for a, s in zip(row, t[7:])] + [t[4 + i]] for i, row in enumerate(rows)]
 
 
+# mesh.md#nodes-and-space
 def product(a, b):
     return [[sum(a[i][k] * b[k][j] for k in range(3)) + (a[i][3] if j == 3 else 0) for j in range(4)] for i in range(3)]
 
 
 # Levels to numbers
 
+# mesh.md#quantize
 def decode_values(record, words):
     """One tuple for each vertex; for QTangents (normal, tangent, sign)."""
     if record["axes"]:
@@ -578,6 +631,7 @@ def decode_values(record, words):
     return [(octahedral if record["semantic"] == 1 else qtangent)([level - half for level in v], half) for v in zip(*words)]
 
 
+# mesh.md#octahedral
 def octahedral(v, half):
     x, y = v[0] / half, v[1] / half
     z = 1 - abs(x) - abs(y)
@@ -587,6 +641,7 @@ def octahedral(v, half):
     return (x / length, y / length, z / length)
 
 
+# mesh.md#qtangent
 def qtangent(v, half):
     length = math.sqrt(sum(a * a for a in v)) or 1
     x, y, z, w = (a / length for a in v)
@@ -597,6 +652,7 @@ def qtangent(v, half):
 
 # Layers
 
+# mesh.md#units
 class Schedule:
     """Which frames are stored together in a layered file, and which they refer to."""
 
@@ -616,6 +672,7 @@ class Schedule:
                         halves += [(a, m), (m, b)]
                 spans, depth = halves, depth + 1
 
+    # mesh.md#units
     def units(self):
         """(kind, number, frames) in the order of the file."""
         out = [("key", 0, [0])] if self.keys else []
@@ -630,6 +687,7 @@ class Schedule:
             out.append(("last", g, [f for f in inside if self.depths[f] == deepest]))
         return [unit for unit in out if unit[2]]
 
+    # mesh.md#units
     def references(self, f):
         """The frames that a frame is predicted from."""
         out = []
@@ -649,10 +707,12 @@ class Schedule:
             out = [a, b] + before + after
         return list(dict.fromkeys(out))
 
+    # mesh.md#units
     def needs(self, frames):
         """The frames outside a unit that its frames refer to."""
         return list(dict.fromkeys(r for f in frames for r in self.references(f) if r not in frames))
 
+    # mesh.md#predicted
     def near(self, kind, number, frames):
         """Those of them that predicted normals may refer to."""
         needs = self.needs(frames)
@@ -664,6 +724,7 @@ class Schedule:
 
 # Levels of detail
 
+# mesh.md#hierarchy
 def hierarchy(points, triangles):
     """Points by level, and the ring of each point, all in the new order."""
     tris = [t for t in triangles if max(t) < points and len(set(t)) == 3]
@@ -748,6 +809,7 @@ def hierarchy(points, triangles):
     return finish_levels(levels, rings)
 
 
+# mesh.md#hierarchy
 def finish_levels(levels, rings):
     """The hierarchy of points by level, each with the points of its ring."""
     order_ = [v for level in levels for v in level]
@@ -758,6 +820,7 @@ def finish_levels(levels, rings):
     return dict(order=order_, starts=starts, rings=[[place[u] for u in rings.get(v, [])] for v in order_])
 
 
+# mesh.md#hierarchy-of-a-grid
 def quincunx(shape):
     """The same of a regular grid."""
     width, height, closed = shape
@@ -814,6 +877,7 @@ def quincunx(shape):
 FITS = [(2, 2e-3), (3, 2e-3), (2, 5e-4), (2, 1e-2), (3, 5e-4), (2, 1e-4), (3, 1e-2), (2, 2e-5)]
 
 
+# mesh.md#weights-of-neighbours
 def spatial_weights(own, ring, frame, fit):
     """Up to four of the ring, and their weights in 1/4096."""
     ring = list(ring)
@@ -835,6 +899,7 @@ def spatial_weights(own, ring, frame, fit):
     return ring, out
 
 
+# mesh.md#weights-of-neighbours
 def fitted(own, ring, frame, fit):
     falloff, ridge = fit
     if not ring:
@@ -888,16 +953,19 @@ PAST_BOUNDS = [1, 3, 6, 13]
 ESCAPE = 250
 
 
+# mesh.md#unit-of-fixed-point-values
 def near_class(n):
     return sum(n >= b for b in NEAR_BOUNDS)
 
 
+# mesh.md#unit-of-fixed-point-values
 def past_class(n):
     return sum(n >= b for b in PAST_BOUNDS)
 
 
+# mesh.md#tables-of-tokens
 class Binary:
-    """The adaptive coder of tables."""
+    """The adaptive coder of tables of tokens."""
 
     def __init__(self, data):
         self.data, self.at, self.range = data, 0, 2**32 - 1
@@ -938,6 +1006,7 @@ class Binary:
         return value
 
 
+# mesh.md#tables-of-tokens
 def tables(data):
     """Table by context, and the slots (token, frequency, offset) of each table."""
     r = Binary(data)
@@ -986,14 +1055,14 @@ def tables(data):
     return map_, out
 
 
+# mesh.md#default-sets-of-tables
 def default_set(number):
-    """The bytes of a default set, which stand beside the document."""
-    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "docs", "tables.hex")
-    with open(path) as file:
-        text = "".join(line for line in file if not line.startswith("#"))
+    """The bytes of a default set, which stand beside the documents."""
+    text = "".join(line for line in document("tables.hex").splitlines(True) if not line.startswith("#"))
     return bytes.fromhex(text.split("\n\n")[number - 1])
 
 
+# mesh.md#unit-of-fixed-point-values
 class Bits:
     """Bits, the lowest of a byte first."""
 
@@ -1015,6 +1084,7 @@ class Bits:
         need(self.take(-self.at % 8) == 0, "padding")
 
 
+# mesh.md#fixed-point-values
 def wrap(n, width):
     n &= (1 << width) - 1
     return n - (1 << width) if n >> (width - 1) else n
@@ -1023,6 +1093,7 @@ def wrap(n, width):
 BASE, EXTRA = [0, 1, 2, 3, 5], [0, 0, 0, 1, 2]
 
 
+# mesh.md#unit-of-fixed-point-values
 class Residuals:
     """The residuals of a unit of cells, which follow its heads."""
 
@@ -1044,6 +1115,7 @@ class Residuals:
             self.masks = Bytes(b.take(2 * sparse))
             self.fields = Bits(b.take(len(b.data) - b.at))
 
+    # mesh.md#unit-of-fixed-point-values
     def block(self, count, first, contexts):
         """Residuals of `count` vertices of one frame, the first of which is number `first` of its level."""
         if self.kind == 0:
@@ -1052,6 +1124,7 @@ class Residuals:
             return self.packed(count)
         return [self.token((first + i) % len(self.states), contexts[i]) for i in range(count)]
 
+    # mesh.md#tokens
     def token(self, lane, context):
         k = max(context // 5 % 20 - 11, 0)
         x = self.states[lane]
@@ -1072,6 +1145,7 @@ class Residuals:
             q.append(2 * w + p if k or not negative else -2 * a - p)
         return q
 
+    # mesh.md#packed-residuals
     def packed(self, count):
         out = [[0] * 3 for _ in range(count)]
         if not self.flags.take(1):
@@ -1098,10 +1172,12 @@ class Residuals:
             self.masks.end()
 
 
+# mesh.md#unit-of-fixed-point-values
 def magnitude(q):
     return min(sum(map(abs, q)), 4095)
 
 
+# mesh.md#static-part-of-fixed-point-values
 class Cells:
     """A part of a stream: its static part, and frames of vectors (x, y, z, magnitude) in the order of levels."""
 
@@ -1133,19 +1209,23 @@ class Cells:
             self.lay(self.first)
         self.near = [spatial_weights(own, ring, places, fit) for own, ring in zip(places, levels["rings"])]
 
+    # mesh.md#height
     def lay(self, frame):
         """Puts the plane of heights into a frame."""
         for v, base in zip(frame, self.base or []):
             for k in self.flat:
                 v[k] = base[k]
 
+    # mesh.md#hierarchy
     def ranges(self):
         starts = self.levels["starts"]
         return list(zip(starts, starts[1:]))
 
+    # mesh.md#unit-of-fixed-point-values
     def add(self, p, q, step):
         return [wrap(p[k] + q[k] * step, self.width) for k in range(3)] + [magnitude(q)]
 
+    # mesh.md#unit-of-fixed-point-values
     def first_frame(self, b):
         residuals_ = Residuals(b.get("B"), b, self.blocks, self.part)
         out = []
@@ -1167,6 +1247,7 @@ class Cells:
         residuals_.end()
         return out
 
+    # mesh.md#unit-of-fixed-point-values
     def unit_frames(self, data, schedule, frames, find):
         """The frames of a unit; `find` gives frames of other units."""
         kind, rest = data[0], Bits(data[1:])
@@ -1188,6 +1269,7 @@ class Cells:
             self.lay(out[f])
         return out
 
+    # mesh.md#unit-of-fixed-point-values
     def head(self, bits, references, levels):
         coefficients = []
         for _ in range(1, references):
@@ -1205,6 +1287,7 @@ class Cells:
             rhos.append(rho)
         return [256 - sum(coefficients)] + coefficients, rhos
 
+    # mesh.md#unit-of-fixed-point-values
     def block(self, level, start, vertices, residuals_, inn, out, references, coefficients, rho, layer):
         contexts, predicted = [], []
         for v in vertices:
@@ -1225,6 +1308,7 @@ class Cells:
             t = [(sum(c * r[v][k] for c, r in zip(coefficients, references)) + 128) >> 8 for k in range(3)]
             out[v] = [wrap(t[k] + inn[v][k], self.width) for k in range(3)] + [inn[v][3]]
 
+    # mesh.md#fixed-point-values
     def values(self, frame, places):
         """Three numbers for each vertex."""
         position = lambda c: [f32(f32(f32(x) * self.unit) + m) for x, m in zip(c, self.centre)]
@@ -1233,39 +1317,48 @@ class Cells:
 
 # Predicted normals: f32, rounded after each operation
 
+# mesh.md#predicted
 def F(x):
     return ctypes.c_float(x).value
 
 
+# mesh.md#predicted
 def minus(a, b):
     return [F(x - y) for x, y in zip(a, b)]
 
 
+# mesh.md#predicted
 def dot(a, b):
     return F(F(F(a[0] * b[0]) + F(a[1] * b[1])) + F(a[2] * b[2]))
 
 
+# mesh.md#predicted
 def cross(a, b):
     return [F(F(a[i] * b[j]) - F(a[j] * b[i])) for i, j in ((1, 2), (2, 0), (0, 1))]
 
 
+# mesh.md#predicted
 def scaled(v, f):
     return [F(x * f) for x in v]
 
 
+# mesh.md#predicted
 def plus(a, b):
     return [F(x + y) for x, y in zip(a, b)]
 
 
+# mesh.md#predicted
 def inverse_length(square):
     return F(1 / F(math.sqrt(square))) if F(1e-30) < square < F(1e30) else 0.0
 
 
+# mesh.md#predicted
 def unit(v):
     scale = inverse_length(dot(v, v))
     return scaled(v, scale) if scale > 0 else None
 
 
+# mesh.md#predicted
 def flat(v, n):
     """The direction of what v has at right angles to n."""
     v = unit(v)
@@ -1275,6 +1368,7 @@ def flat(v, n):
     return unit(rest) if dot(rest, rest) > F(1e-8) else None
 
 
+# mesh.md#predicted
 def polynomial(x, coefficients):
     out = F(coefficients[-1])
     for c in reversed(coefficients[:-1]):
@@ -1286,6 +1380,7 @@ PI = F(math.pi)
 TAU = F(2 * math.pi)
 
 
+# mesh.md#predicted
 def arc_cosine(x):
     a = min(abs(x), 1.0)
     root = F(math.sqrt(F(1 - a)))
@@ -1293,6 +1388,7 @@ def arc_cosine(x):
     return F(PI - arc) if x < 0 else arc
 
 
+# mesh.md#predicted
 def turn(angle):
     """Cosine and sine."""
     x = max(-F(PI / 2), min(F(PI / 2), F(angle * 0.5)))
@@ -1303,8 +1399,9 @@ def turn(angle):
     return F(F(F(c * c) - F(s * s)) * scale), F(F(2 * F(c * s)) * scale)
 
 
+# container.md#range-coder
 class Chances:
-    """The adaptive coder of predicted normals."""
+    """The range coder."""
 
     def __init__(self, data):
         self.data, self.at, self.range, self.code = data, 0, 2**32 - 1, 0
@@ -1336,6 +1433,7 @@ class Chances:
     def end(self):
         need(self.at >= len(self.data), "bytes left over")
 
+    # mesh.md#predicted
     def number(self, zero, longer):
         if not self.bit(zero):
             return 0
@@ -1346,15 +1444,18 @@ class Chances:
         return wrap(-size if negative else size, 16)
 
 
+# container.md#range-coder
 def even(*shape):
     """Nested lists of chances that know nothing."""
     return [even(*shape[1:]) for _ in range(shape[0])] if shape else [32768, 32768]
 
 
+# mesh.md#predicted
 def flatten(chances):
     return [chances] if isinstance(chances[0], int) else [c for part in chances for c in flatten(part)]
 
 
+# mesh.md#predicted
 def joined_classes(bits, candidates_of, count):
     """A partition: each item joins one of its candidates or begins a class."""
     chances, joined, sizes, out = even(6, 3, 2), 0, [], []
@@ -1372,6 +1473,7 @@ def joined_classes(bits, candidates_of, count):
     return out
 
 
+# mesh.md#predicted
 def faces(bits, triangles):
     last = {}
 
@@ -1385,6 +1487,7 @@ def faces(bits, triangles):
     return joined_classes(bits, candidates, len(triangles))
 
 
+# mesh.md#predicted
 def polygons(triangles, face_of):
     runs, out = {}, []
     for t, f in enumerate(face_of):
@@ -1395,6 +1498,7 @@ def polygons(triangles, face_of):
     return out
 
 
+# mesh.md#predicted
 def rim_of(triangles):
     edges = [e for a, b, c in triangles for e in ((a, b), (b, c), (c, a))]
     there = set(edges)
@@ -1410,6 +1514,7 @@ def rim_of(triangles):
     return out if at == first and len(out) == len(rim) else None
 
 
+# mesh.md#predicted
 def earlier_of(polygons_, point):
     """For each vertex the vertices before it that touch it, in order."""
     beside, last, same = [[] for _ in point], {}, []
@@ -1433,6 +1538,7 @@ def earlier_of(polygons_, point):
     return out
 
 
+# mesh.md#predicted
 class Predicted:
     """Normals, or normals and tangents, as corrections of what the decoded points say."""
 
@@ -1484,11 +1590,13 @@ class Predicted:
                 if anchor[0] == anchor[1] and point[v] != other:
                     self.anchors[self.group[v]] = [point[v], other]
 
+    # mesh.md#predicted
     @staticmethod
     def chances_of(c):
         return flatten(c["normal"]) + flatten(c["turn"]) + [
             x for name in ("states", "turns") for part_ in c[name] for x in part_]
 
+    # mesh.md#predicted
     def read_signs(self, bits):
         own = [0.0] * len(self.point)
         for t in self.triangles:
@@ -1505,6 +1613,7 @@ class Predicted:
             out.append(-sign if before else sign)
         return out
 
+    # mesh.md#predicted
     def find_corners(self):
         """Corners by class of tangents, with what the uvs say there."""
         classes, self.class_of, self.corners, self.class_group = {}, [], [], []
@@ -1525,6 +1634,7 @@ class Predicted:
                 slope = (F(vb * sign), F(va * sign)) if area * sign > 0 and abs(area) < math.inf else (0.0, 0.0)
                 self.corners[self.class_of[v]].append((self.point[v], self.point[after], self.point[before], slope))
 
+    # mesh.md#predicted
     def read_bases(self, bits, vertices):
         known, moved = even(3, 3), even(2, 4)
         numbers = [(even(3), even(16)), (even(3), even(16))]
@@ -1543,6 +1653,7 @@ class Predicted:
                 off = bits.number(zero[kind], longer) if any_ else 0
                 self.base.append(wrap(expected + off, 16))
 
+    # mesh.md#predicted
     def unit_states(self, data, frames, references):
         """The states of the frames of a unit."""
         import copy
@@ -1554,6 +1665,7 @@ class Predicted:
         bits.end()
         return done[len(references):]
 
+    # mesh.md#predicted
     def states(self, bits, c, from_):
         old, out, n = from_ or self.base, [], 2 * self.groups
         past = lambda moved: int(moved) if from_ else 2
@@ -1579,6 +1691,7 @@ class Predicted:
             out.append(expected)
         return out
 
+    # mesh.md#predicted
     def frame_of(self, places, g, n):
         own, other = self.anchors[g]
         x = flat(minus(places[other], places[own]), n)
@@ -1587,6 +1700,7 @@ class Predicted:
             x = flat(axis, n) or [1.0, 0.0, 0.0]
         return x, cross(n, x)
 
+    # mesh.md#predicted
     def levels(self, places, states, record):
         """Levels of all vertices, from points as vectors."""
         sums = [[0.0] * 3 for _ in range(self.groups)]
@@ -1621,6 +1735,7 @@ class Predicted:
             out.append(to_qtangent(n, t, self.signs[v], record["bits"]))
         return list(zip(*out))
 
+    # mesh.md#predicted
     def add_polygons(self, polygons_, places, sums):
         """Polygons of the same number of corners: the first corner of each, the second of each ..."""
         shares = [self.shares(polygon, places) for polygon in polygons_]
@@ -1629,6 +1744,7 @@ class Predicted:
                 g = self.group[polygon[i]]
                 sums[g] = plus(sums[g], share[i])
 
+    # mesh.md#predicted
     def shares(self, polygon, places):
         p = [places[self.point[v]] for v in polygon]
         count = len(p)
@@ -1653,6 +1769,7 @@ class Predicted:
             out.append(scaled(normal, angle))
         return out
 
+    # mesh.md#predicted
     def tangent(self, class_, n, places):
         total = [0.0] * 3
         for own, after, before, (vb, va) in self.corners[class_]:
@@ -1665,10 +1782,12 @@ class Predicted:
         return flat(total, n) or self.frame_of(places, self.class_group[class_], n)[0]
 
 
+# mesh.md#predicted
 def level_of(x, half):
     return max(0, min(2 * half, round(x) + half))
 
 
+# mesh.md#predicted
 def to_octahedral(n, bits):
     half = 2 ** (bits - 1) - 1
     scale = F(1 / F(F(abs(n[0]) + abs(n[1])) + abs(n[2])))
@@ -1679,6 +1798,7 @@ def to_octahedral(n, bits):
     return [level_of(F(c * half), half) for c in (x, y)]
 
 
+# mesh.md#predicted
 def to_qtangent(normal, tangent, sign, bits):
     half = 2 ** (bits - 1) - 1
     n = scaled(normal, F(1 / F(math.sqrt(dot(normal, normal)))))
@@ -1703,47 +1823,13 @@ def to_qtangent(normal, tangent, sign, bits):
     return [level_of(-l if sign < 0 else l, half) for l in levels]
 
 
-# Files
-
 # Moving nodes
 
-FREQUENCIES = [
-    [4010, 72, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
-    [3992, 90, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
-    [3968, 114, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
-    [3939, 143, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
-    [3902, 180, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
-    [3856, 226, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
-    [3798, 283, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
-    [3725, 354, 4, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
-    [3635, 441, 7, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
-    [3524, 545, 14, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
-    [3390, 668, 25, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
-    [3226, 808, 46, 4, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
-    [3037, 961, 78, 8, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
-    [2818, 1117, 128, 19, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
-    [2576, 1265, 197, 38, 8, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
-    [2315, 1389, 287, 69, 19, 6, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1],
-    [2047, 1474, 390, 117, 39, 14, 5, 2, 1, 1, 1, 1, 1, 1, 1, 1],
-    [1781, 1511, 496, 180, 70, 29, 13, 6, 3, 1, 1, 1, 1, 1, 1, 1],
-    [1526, 1495, 593, 253, 115, 55, 27, 14, 7, 4, 2, 1, 1, 1, 1, 1],
-    [1289, 1432, 668, 328, 169, 90, 50, 28, 16, 10, 6, 4, 2, 1, 1, 2],
-    [1075, 1329, 711, 396, 227, 134, 81, 50, 32, 20, 13, 9, 6, 4, 3, 6],
-    [888, 1199, 722, 445, 281, 181, 119, 79, 54, 37, 25, 18, 13, 9, 7, 19],
-    [727, 1061, 701, 472, 323, 225, 158, 113, 81, 59, 43, 32, 24, 18, 13, 46],
-    [592, 917, 657, 476, 349, 259, 193, 146, 111, 85, 65, 51, 39, 31, 24, 101],
-]
-
-EXPECTED = [
-    [[(1800, 0, 0, 0), (710, 0, 0, 55)], [(400, 0, 14, 0), (520, 0, 18, 25)]],
-    [[(2800, 0, 0, 0), (740, 0, 0, 61)], [(680, 0, 19, 0), (460, 1, 24, 28)]],
-    [[(2800, 1, 0, 0), (710, 2, 0, 61)], [(1370, 0, 22, 0), (370, 2, 18, 27)]],
-    [[(7200, 1, 0, 0), (730, 3, 0, 62)], [(7200, 1, 0, 0), (730, 3, 0, 62)]],
-    [[(30000, 1, 0, 0), (620, 3, 0, 78)], [(30000, 1, 0, 0), (620, 3, 0, 78)]],
-    [[(140000, 0, 0, 0), (110000, 0, 0, 32)], [(140000, 0, 0, 0), (110000, 0, 0, 32)]],
-]
+FREQUENCIES = numbers("frequencies")
+EXPECTED = numbers("expected")
 
 
+# clip.md#residuals
 class Symbols:
     """Residuals of a clip: rANS with static tables."""
 
@@ -1789,15 +1875,18 @@ class Symbols:
         need(self.state == 1 << 16 and self.at == len(self.data), "residuals that do not end where their bytes do")
 
 
+# clip.md#moving-nodes
 def cut(v):
     return max(-(2**31), min(2**31 - 1, v))
 
 
+# clip.md#moving-nodes
 def sized(v):
     """A positive double as u64 from it, or what `as` makes of it."""
     return 0 if v != v else cut(math.floor(v)) if abs(v) < 1e300 else (2**31 - 1 if v > 0 else -(2**31))
 
 
+# clip.md#rotations
 def turned(q, y):
     """A quaternion moved on by a turn, in 2^-30."""
     one = 1 << 30
@@ -1818,6 +1907,7 @@ def turned(q, y):
     return [max(-one, min(one, v * inverse >> 31)) for v in p]
 
 
+# clip.md#rotations
 def mixed(quaternions, weights):
     """The weighted sum of up to four, each with the sign of its neighbour in time."""
     signs, total = [], [0] * 4
@@ -1832,6 +1922,7 @@ def mixed(quaternions, weights):
     return total
 
 
+# clip.md#streamed-form
 def in_30_bits(q):
     """A quaternion of floats in 2^-30."""
     away = lambda v: math.floor(abs(v) + 0.5) * (1 if v >= 0 else -1)
@@ -1840,6 +1931,7 @@ def in_30_bits(q):
 
 # Triangles that change
 
+# mesh.md#unit-of-changing-triangles
 class Changing:
     """A unit of a mesh whose triangles change."""
 
@@ -1852,12 +1944,14 @@ class Changing:
         self.near, self.back, self.length, self.seed_new, self.material = even(), even(), even(6), even(), even()
         self.other, self.split_new, self.this, self.loose = even(2, 2), even(), even(), even()
 
+    # mesh.md#unit-of-changing-triangles
     def number(self, name):
         length = 0
         while length < 31 and self.bits.bit(self.numbers[name][length]):
             length += 1
         return (1 << length | self.bits.plain(length)) - 1
 
+    # mesh.md#unit-of-changing-triangles
     def frame(self, references):
         """A frame; `references` are those that it may refer to."""
         m, kind = self.mesh, self.number("kind")
@@ -1904,6 +1998,7 @@ class Changing:
         self.bits.end()
         self.symbols.end()
 
+    # mesh.md#unit-of-changing-triangles
     def connectivity(self, points, triangles):
         bits, out, materials, count = self.bits, [], [], [0] * points
         next_, before, edges, queue, at, known = {}, {}, set(), [], {}, 0
@@ -2005,6 +2100,7 @@ class Changing:
             last = t + 1
         return out, materials
 
+    # mesh.md#unit-of-changing-triangles
     def vertices(self, f, corners):
         """Vertices of corners of points."""
         bits, lists, out, point, was = self.bits, [[] for _ in range(f["points"])], [], [], 0
@@ -2038,6 +2134,7 @@ class Changing:
         f["point"] = point
         return out
 
+    # mesh.md#unit-of-changing-triangles
     @staticmethod
     def around(names, count):
         """For each vertex the triangles that predict it, and neighbours."""
@@ -2068,6 +2165,7 @@ class Changing:
             out.append((triangles, neighbours))
         return out
 
+    # mesh.md#unit-of-changing-triangles
     def values(self, k, around, frames, says, modulus):
         signed = lambda name: max(-(1 << 16), min(1 << 16, unzigzag(self.number(name))))
         grain = min(self.number("grain"), 255) + 1
@@ -2104,6 +2202,7 @@ class Changing:
             out.append([(t + a) % modulus for t, a in zip(T, above[v])])
         return out
 
+    # mesh.md#octahedral
     @staticmethod
     def shade(f, bits):
         """Levels of the normals that the positions say."""
@@ -2147,6 +2246,7 @@ class Changing:
         return [level(n) for n in sums]
 
 
+# clip.md#moving-nodes
 class Nodes:
     """Transforms of all moving nodes, as a clip."""
 
@@ -2193,6 +2293,7 @@ class Nodes:
             self.tracks.append(self.track(node_["rest"], boxes[n], base, moving, pivot, code))
         self.rest = [(self.words_of(t, t["rest"]), [0, 0]) for t in self.tracks]
 
+    # clip.md#moving-nodes
     def track(self, rest, space, base, moves, pivot, code):
         quarter = [1.0, 1.189207115002721, math.sqrt(2), 1.681792830507429][code & 3]
         step = base * 2.0 ** ((code >> 2) - 32) * quarter
@@ -2210,10 +2311,12 @@ class Nodes:
         t["origin"] = [a + b for a, b in zip(rest[4:7], self.arm(rest, p))]
         return t
 
+    # clip.md#moving-nodes
     @staticmethod
     def arm(transform, p):
         return [row[0] * p[0] + row[1] * p[1] + row[2] * p[2] for row in matrix(transform)]
 
+    # clip.md#moving-nodes
     def words_of(self, t, transform):
         """Words of what moves: translation, rotation, scale."""
         unit, arm = t["step"] / 32, self.arm(transform, t["pivot"])
@@ -2222,6 +2325,7 @@ class Nodes:
         all_ = [place, in_30_bits(transform[:4]), scale]
         return [words if moves else None for words, moves in zip(all_, t["moves"])]
 
+    # clip.md#moving-nodes
     def transform(self, t, words):
         out = list(t["rest"])
         if words[1]:
@@ -2234,6 +2338,7 @@ class Nodes:
             out[4:7] = [f32(o + w * unit - a) for o, w, a in zip(t["origin"], words[0], arm)]
         return tuple(out)
 
+    # clip.md#moving-nodes
     def unit(self, data, schedule, frames, find):
         """Per frame its states and transforms; `find` gives the states of frames decoded before."""
         symbols, done = Symbols(data), {}
@@ -2264,6 +2369,7 @@ class Nodes:
         symbols.end()
         return done
 
+    # clip.md#moving-nodes
     def node(self, t, symbols, level, weights, around, beside):
         mean = [(around[0][1][s] + around[min(1, len(around) - 1)][1][s]) >> 1 for s in range(2)]
         moving = level == 5 or sum(mean) + (sum(beside[1]) if beside else 0) > 0
@@ -2278,7 +2384,7 @@ class Nodes:
         kappas = [0] * len(slots)
         if kind:
             for c, slot in enumerate(slots):
-                row = EXPECTED[level][beside is not None][c > 0]
+                row = EXPECTED[4 * level + 2 * (beside is not None) + (c > 0)]
                 sigma = row[0] + row[1] * mean[slot] + (row[2] * beside[1][slot] if beside else 0)
                 if c:
                     sigma += row[3] * (sum(map(abs, kappas[:c])) * -(-65536 // c) >> 16)
@@ -2303,6 +2409,7 @@ class Nodes:
         return words, means, self.transform(t, words)
 
 
+# container.md#chunk-kinds
 class Reel:
     def __init__(self, data):
         self.data = data
@@ -2330,15 +2437,18 @@ class Reel:
         self.ends = [self.end_states(*each) for each in zip(self.description["meshes"], self.static)]
         self.decoded = {}
 
+    # container.md#chunk-entry
     def chunk(self, i):
         if i not in self.chunks:
             self.chunks[i] = part(self.data, self.container["chunks"][i])
         return self.chunks[i]
 
+    # mesh.md#units-and-locations
     def located(self, location):
         chunk, offset, size = location
         return Bytes(self.chunk(chunk)[offset : offset + size] if size else b"")
 
+    # mesh.md#static-data
     def static_data(self, m):
         b = self.located(m["connectivity"])
         index = indices(b, m["indices"], m["vertices"]) if b.data else []
@@ -2388,11 +2498,13 @@ class Reel:
                 predicted[i], m["streams"][i], cells[0][0][0], cells[0][0][0].first, predicted[i].base)
         return dict(indices=index, table=table_, streams=streams, cells=cells, predicted=predicted)
 
+    # mesh.md#predicted
     @staticmethod
     def predicted_levels(predicted, record, part_, frame, states):
         scale = 1.0 if part_.width == 16 else 1 / 65536
         return predicted.levels([[x * scale for x in v[:3]] for v in frame], states, record)
 
+    # mesh.md#units
     def layered_frame(self, i):
         """A frame of a layered file, with all frames of its unit."""
         for n, (kind, number, frames) in enumerate(self.units):
@@ -2406,6 +2518,7 @@ class Reel:
             self.read_unit(part(self.data, self.frames[n]), behind, kind, number, frames)
             return
 
+    # mesh.md#a-units-content
     def read_unit(self, content, behind, kind, number, frames):
         b, d, schedule = Bytes(content), self.description, self.schedule
         behind = Bytes(behind)
@@ -2462,6 +2575,7 @@ class Reel:
         behind.end()
         self.decoded.update(new)
 
+    # mesh.md#end-states
     def own(self, m):
         """Of a mesh that stands still for a while: the schedule of its own frames, the first and the last one, and whether it
         stands still before, and after."""
@@ -2472,6 +2586,7 @@ class Reel:
         ends = start > 0, end + 1 < frames
         return (Schedule(end - start + 1, self.schedule.restart), start, end, ends) if any(ends) else None
 
+    # mesh.md#end-states
     def end_states(self, m, static):
         """What such a mesh shows before it moves, and afterwards."""
         own = self.own(m) if self.schedule else None
@@ -2488,6 +2603,7 @@ class Reel:
         b.end()
         return out
 
+    # mesh.md#a-units-content
     def soft(self, both, m, static, schedule, kind, number, frames, content_of):
         """What a mesh has in the frames of a unit. `both`: the unit, and the attributes behind it."""
         new = {f: dict(indices=static["indices"], streams=list(static["streams"]), states={}) for f in frames}
@@ -2523,6 +2639,7 @@ class Reel:
                     new[f]["streams"][s] = stream(b, record, m["vertices"], static["table"], static["streams"][s], group)
         return new
 
+    # mesh.md#units
     def frame(self, i):
         """The content of a frame, with all frames that it needs."""
         if i in self.decoded:
@@ -2542,6 +2659,7 @@ class Reel:
         self.decoded[i] = self.read_frame(part(self.data, frames[i]), near)
         return self.decoded[i]
 
+    # mesh.md#a-units-content
     def read_frame(self, content, near):
         b, d = Bytes(content), self.description
         hidden = [n for n in d["nodes"] if n["visibility"] == 2]
@@ -2563,6 +2681,7 @@ class Reel:
         b.end()
         return f
 
+    # mesh.md#a-units-content
     def fluid(self, b, m):
         shown = b.get("B")
         need(shown in (0, 1), "neither shown nor hidden")
@@ -2574,6 +2693,7 @@ class Reel:
         table_ = [l[0] for l in choices(index, vertices)]
         return dict(indices=index, ranges=ranges, streams=[stream(b, s, vertices, table_) for s in m["streams"]])
 
+    # mesh.md#nodes-and-space
     def show(self, i):
         """A frame as numbers."""
         f, d = self.frame(i), self.description

@@ -271,7 +271,7 @@ impl<'a, W: Word> Bench<'a, W> {
 }
 
 impl Parts {
-    /// As `docs/FORMAT.md` has it. The file was decoded before, so it is whole.
+    /// As `docs/FORMAT/mesh.md` has it. The file was decoded before, so it is whole.
     fn read(raw: &[u8]) -> Parts {
         let predictor = raw[0];
         let source = predictor & 3;

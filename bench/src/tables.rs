@@ -195,7 +195,7 @@ fn made_of(pieces: &[Piece], of: &[usize], set: usize) -> Tables {
 fn write(root: &Path, sets: &[Tables]) -> anyhow::Result<()> {
     let mut bytes = Vec::new();
     let mut text = String::from(
-        "# The default sets of tables of FORMAT.md, in order: hexadecimal, an empty line between two.\n",
+        "# The default sets of tables of the format, in order: hexadecimal, an empty line between two.\n",
     );
     for (n, set) in sets.iter().enumerate() {
         let coded = set.encode();
@@ -210,6 +210,6 @@ fn write(root: &Path, sets: &[Tables]) -> anyhow::Result<()> {
         }
     }
     std::fs::write(root.join("crates/codec/src/soft/defaults.bin"), bytes)?;
-    std::fs::write(root.join("docs/tables.hex"), text)?;
+    std::fs::write(root.join("docs/FORMAT/tables.hex"), text)?;
     Ok(())
 }

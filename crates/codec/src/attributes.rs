@@ -10,7 +10,7 @@
 //! |---|---|---|---|
 //! | 0 | list | `also` | varints: nodes that show the same mesh and have the same numbers, rising, each less the one before, the first less the node |
 //! | … | list | `attributes` | |
-//! | … | rest | `tracks` | as of a [clip](crate::clip::extras) 0 with as many `samples` as the file has frames: without markers, a track without name for each group of each attribute, in order |
+//! | … | rest | `tracks` | as of a [clip](clip.md#scalar-tracks-and-markers) 0 with as many `samples` as the file has frames: without markers, a track without name for each group of each attribute, in order |
 //!
 //! An attribute:
 //!

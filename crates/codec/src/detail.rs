@@ -6,7 +6,7 @@
 //! |---|---|---|---|
 //! | 0 | 1 | `count` | levels beside the mesh itself, which is level 0: 1 … 7 |
 //! | 1 | 5 … 9 each | `levels` | varint, triangles: at most ¾ of those of the level before · f32, `error`: finite, at least that of the level before |
-//! | … | rest | `maps` | bits of the range coder of `crates/codec/src/soft/range.rs`, one coder for all levels, zero bytes at the end left out |
+//! | … | rest | `maps` | bits of the range coder, one coder for all levels, zero bytes at the end left out |
 //!
 //! ```text
 //! error      largest distance in the mesh's own space, in any frame, between level and mesh; a piece that is gone counts as the vertex that it has become

@@ -5,7 +5,7 @@
 //! |---|---|---|---|
 //! | 0 | 1 … 5 | `count` | varint, intervals: 1 … triangles |
 //! | … | 2 … 10 each | `intervals` | two varints, `from` and number of frames − `to`, both at most the number of frames; rising in their order |
-//! | … | rest | `which` | bits of the range coder of `crates/codec/src/soft/range.rs`: the interval of each triangle |
+//! | … | rest | `which` | bits of the range coder: the interval of each triangle |
 //!
 //! ```text
 //! drawn      a triangle is drawn in frame f if from ≤ f and f < to; between frames a < b if from ≤ b and a < to; in the seam of a loop always

@@ -9,7 +9,7 @@
 //! | … | 1 … 5 | `height` | varint, rows, at least 2; width · height is the number of vertices |
 //! | … | 1 | `flags` | bit 0: rows are closed, the last vertex of a row is next to its first · bit 1: triangles run the other way round |
 //! | … | 1 … 5 | `size` | varint, bytes of `cuts` |
-//! | … | `size` | `cuts` | a bit for each cell, by the binary coder of `crates/codec/src/soft/range.rs`: is it cut from B to D? chances: [was the cell before in its row and strip][was the one above], no for those that are not there |
+//! | … | `size` | `cuts` | a bit for each cell, by the range coder: is it cut from B to D? chances: [was the cell before in its row and strip][was the one above], no for those that are not there |
 //!
 //! ```text
 //! cell       of row j and column i: A = (i, j), B = (i + 1, j), C = (i + 1, j + 1), D = (i, j + 1); closed: column `width` is column 0

@@ -7,10 +7,10 @@
 //! |---|---|---|---|
 //! | 0 | 1 | `axis` | the coordinate that is coded: 0 x · 1 y · 2 z |
 //! | 1 | 24 | `plane` | for each of the others: where column 0 of row 0 is, a step along the columns, a step along the rows; 3 × f32 |
-//! | 25 | rest | `cells` | static part of cells; from frame 0 what lies in the plane was subtracted |
+//! | 25 | rest | `cells` | static part of fixed-point values; from frame 0 what lies in the plane was subtracted |
 //!
 //! ```text
-//! cell     of the others = ⌊(origin + column · step + row · step − centre) / unit⌉       in f64; halves to the even number
+//! value    of the others = ⌊(origin + column · step + row · step − centre) / unit⌉       in f64; halves to the even number
 //! ```
 //!
 //! Cells of units are decoded as if there were no plane. What comes out along the others is then replaced by

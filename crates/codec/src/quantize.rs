@@ -8,9 +8,9 @@
 //!
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
-//! | 0 | 4 | `min` | f32, value of level 0 |
-//! | 4 | 4 | `step` | f32, distance of two levels, 0 where there is one level |
-//! | 8 | 4 | `levels` | u32, 1 … 2^24 |
+//! | 0 | 4 | `min` | f32, what the quantized value 0 stands for |
+//! | 4 | 4 | `step` | f32, distance of what two neighbours stand for, 0 where there is one quantized value |
+//! | 8 | 4 | `levels` | u32, how many quantized values there are: 1 … 2^24 |
 //!
 //! The value is one f32 multiplication and one f32 addition, each rounded (never fused), of the level
 //! converted to f32; this is frozen, so that every decoder gives the same bits.

@@ -13,7 +13,7 @@
 //! | … | 1 | `unit` | 0 unknown · 1 m · 2 cm · 3 mm · 4 inch |
 //! | … | 8 | `fps` | f64, 0 = none |
 //! | … | 8 | `period` | f64, seconds, 0 = none |
-//! | … | 1 … 5 | `restart` | varint, at most 64; 0: frames are stored one by one · else: in layers, a key that needs only the first every so many keys |
+//! | … | 1 … 5 | `restart` | varint, at most 64; 0: frames are stored one by one · else: in temporal layers, a key that needs only the first every so many keys |
 //! | … | 1 … or 0 | `tracks` | only where `restart` > 0: varint size and so many bytes, what is said of [moving nodes](#moving-nodes); size 0: their transforms are kept as they are |
 //! | … | 1 … 5 | `mesh_count` | varint; the meshes follow the nodes |
 //! | … | list | `nodes` | parents before children |
@@ -54,11 +54,11 @@
 //! |---|---|---|---|
 //! | 0 | 1 | `semantic` | 0 position · 1 normal · 2 QTangent · 3 uv · 4 colour |
 //! | 1 | 1 | `set` | number of the uv or colour set |
-//! | 2 | 1 | `flags` | bit 0 animated · bits 1–3 coding: 0 levels, 1 cells, 2 predicted, 3 cells that bones predict, 4 heights |
+//! | 2 | 1 | `flags` | bit 0 animated · bits 1–3 coding: 0 quantized values, 1 fixed-point values, 2 predicted, 3 fixed-point values that bones predict, 4 heights |
 //! | 3 | 1 | `word` | bytes of a word: 1, 2 or 4 |
 //! | 4 | 1 | `bits` | bits per component; for lattices the most bits of any axis |
 //! | 5 | text | `name` | name of the set |
-//! | … | 12 per component | `axes` | positions, uvs, colours kept as levels: see [`crate::quantize`]; others: nothing |
+//! | … | 12 per component | `axes` | positions, uvs, colours kept as quantized values: see [`crate::quantize`]; others: nothing |
 //! | … | 1 … 5 or 0 | `states` | only predicted streams: varint, numbers per frame |
 //! | … | 4 … 20 or 0 | `bones` | only streams moved by bones: `rigid`, 2 · `affine` + 1 where handles are i32, `words`, `coded`, four varints |
 //! | … | 8 | `tolerance` | f64 |

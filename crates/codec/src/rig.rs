@@ -16,7 +16,7 @@
 //! | … | 48 per joint | `inverse` | f32: rows of the 3 × 4 matrix that takes the bind pose to the joint's space |
 //! | … | 1 … 5 | `points` | varint: vertices of one place and of the same joints and weights share a point |
 //! | … | … | `point` | of each vertex, as [`crate::weld`] has it |
-//! | … | 1 … 5, … | `bind` | varint size and so many bytes: one frame of the soft codec, in the order of the points' levels of detail |
+//! | … | 1 … 5, … | `bind` | varint size and so many bytes: one frame of the soft codec, in the order of the points' hierarchy |
 //! | … | 1 | `depth` | weights are whole numbers whose sum is 2 to this |
 //! | … | 1 … 5, … | `weights` | varint size and so many bytes: the bones of each point |
 //! | … | 1 … 5 | `clip` | varint: 0 none, else number of the clip + 1 of which a sample is what the mesh shows in the first frame |

@@ -1,6 +1,6 @@
 //! The table of chunks: one entry per chunk, at the place that the header names.
 //!
-//! Layout of an entry: `docs/FORMAT.md`, "Chunk entry".
+//! Layout of an entry: `docs/FORMAT/container.md`, "Chunk entry".
 
 use crate::field::Field;
 

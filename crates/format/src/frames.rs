@@ -1,7 +1,7 @@
 //! The table of frames: when each is shown, and its box. Where a frame's bytes are is the content's own
 //! affair: they lie in chunks.
 //!
-//! Layout: `docs/FORMAT.md`, "Frame table".
+//! Layout: `docs/FORMAT/container.md`, "Frame table".
 
 // Part of the format. Changing any of these needs a new version.
 

@@ -1,7 +1,7 @@
 //! The header: the first bytes of a file. The magic number is written last of all, so a file that has one is
 //! complete.
 //!
-//! Layout: `docs/FORMAT.md`, "Header".
+//! Layout: `docs/FORMAT/container.md`, "Header".
 
 use crate::field::Field;
 use crate::frames::is_box;

@@ -2,8 +2,8 @@
 //!
 //! A file is a header, then chunks in the order in which they were written, then a table of frames and a
 //! table of chunks. What the bytes of a chunk mean is not known here: only kinds, sizes, times, boxes and
-//! checksums. Any chunk is found without reading another one. The layout is normative in `docs/FORMAT.md`,
-//! which a test compares with this code.
+//! checksums. Any chunk is found without reading another one. The layout is normative in
+//! `docs/FORMAT/container.md`, which a test compares with this code.
 //!
 //! ```
 //! use meshreel_format::{Limits, Reader, Summary, Writer};

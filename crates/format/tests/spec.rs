@@ -1,13 +1,23 @@
-//! `docs/FORMAT.md` says what the code does: tables, constants, limits and the worked example.
+//! `docs/FORMAT/` says what the code does: tables, constants, limits and the worked examples; and links between
+//! its sections lead somewhere.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use meshreel_format::*;
 
-fn document() -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/FORMAT.md");
+/// The documents of the format, in the order in which they are read.
+const DOCUMENTS: [&str; 3] = ["container", "mesh", "clip"];
+
+fn read(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../docs/FORMAT/{name}.md"));
     std::fs::read_to_string(path).unwrap()
+}
+
+/// All of them, one after the other, with links as if they were one.
+fn document() -> String {
+    let all = DOCUMENTS.map(read).join("\n");
+    DOCUMENTS.iter().fold(all, |all, name| all.replace(&format!("]({name}.md#"), "](#"))
 }
 
 /// The lines under a heading of level two, up to the next heading.
@@ -19,7 +29,7 @@ fn section<'a>(document: &'a str, heading: &str) -> Vec<&'a str> {
         .skip(1)
         .take_while(|line| !line.starts_with('#'))
         .collect();
-    assert!(!lines.is_empty(), "FORMAT.md has no section {heading:?}");
+    assert!(!lines.is_empty(), "docs/FORMAT has no section {heading:?}");
     lines
 }
 
@@ -209,7 +219,7 @@ fn dump(bytes: &[u8]) -> String {
 /// the choice of kernels.
 const NOT_BYTES: [&str; 5] = ["ball", "blend", "cost", "isa", "search"];
 
-/// Part II repeats the tables and the pseudo-code at the head of each codec, word for word, and in the same
+/// The documents repeat the tables and the pseudo-code at the head of each codec, word for word, and in the same
 /// order.
 #[test]
 fn codecs_are_as_documented() {
@@ -228,7 +238,7 @@ fn codecs_are_as_documented() {
         let mut rest = &document[..];
         for block in blocks(&std::fs::read_to_string(&path).unwrap()) {
             let at = rest.find(&block);
-            let at = at.unwrap_or_else(|| panic!("{}: not in FORMAT.md:\n{block}", path.display()));
+            let at = at.unwrap_or_else(|| panic!("{}: not in docs/FORMAT:\n{block}", path.display()));
             rest = &rest[at + block.len()..];
             checked += 1;
         }
@@ -236,7 +246,7 @@ fn codecs_are_as_documented() {
     assert!(checked > 20, "only {checked} tables and blocks of code found");
 }
 
-/// Tables and blocks of code of a file's first comment, each as FORMAT.md shows it.
+/// Tables and blocks of code of a file's first comment, each as the documents show it.
 fn blocks(source: &str) -> Vec<String> {
     let mut blocks = Vec::new();
     let mut block = String::new();
@@ -266,5 +276,74 @@ fn link(line: &str) -> String {
         out += &format!("{before}[{name}](#{name})");
         rest = after;
     }
-    out + rest
+    // A link to a section is one in whichever document that section stands.
+    let line = out + rest;
+    DOCUMENTS.iter().fold(line, |line, name| line.replace(&format!("]({name}.md#"), "](#"))
+}
+
+/// The anchors of a document's headings, as they are written in links.
+fn anchors(document: &str) -> Vec<String> {
+    let mut fenced = false;
+    let mut out = Vec::new();
+    for line in document.lines() {
+        fenced ^= line.starts_with("```");
+        if !fenced && line.starts_with('#') {
+            let title = line.trim_start_matches('#').trim().to_lowercase();
+            let kept = title.chars().filter(|c| c.is_alphanumeric() || "-_ ".contains(*c));
+            out.push(kept.map(|c| if c == ' ' { '-' } else { c }).collect());
+        }
+    }
+    out
+}
+
+#[test]
+fn links_lead_to_sections() {
+    let documents = DOCUMENTS.map(|name| (name, read(name)));
+    let mut checked = 0;
+    for (name, text) in &documents {
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(link, _)| link) {
+            let Some((file, anchor)) = link.split_once('#') else { continue };
+            let file = if file.is_empty() { name } else { file.trim_end_matches(".md") };
+            let there = documents.iter().find(|(name, _)| *name == file);
+            let (_, there) = there.unwrap_or_else(|| panic!("{name}: {link}: no such document"));
+            assert!(anchors(there).iter().any(|a| a == anchor), "{name}: {link}: no such section");
+            checked += 1;
+        }
+    }
+    assert!(checked > 80, "only {checked} links found");
+}
+
+/// The second decoder says above each of its steps which section it follows.
+#[test]
+fn the_second_decoder_names_sections() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tools/decode.py");
+    let code = std::fs::read_to_string(path).unwrap();
+    let documents = DOCUMENTS.map(|name| (name, anchors(&read(name))));
+    let named = |line: &str| {
+        let (file, anchor) = line.trim().strip_prefix("# ")?.split_once(".md#")?;
+        let (_, anchors) = documents.iter().find(|(name, _)| *name == file)?;
+        Some(anchors.iter().any(|a| a == anchor))
+    };
+    for line in code.lines() {
+        assert_ne!(named(line), Some(false), "{line}: no such section");
+    }
+    // What is no step of decoding.
+    let helpers = ["Malformed", "need", "f32", "document", "numbers", "main"];
+    for (before, line) in code.lines().zip(code.lines().skip(1)) {
+        let step = line.strip_prefix("def ").or(line.strip_prefix("class "));
+        let Some(name) = step.and_then(|rest| rest.split(['(', ':']).next()) else { continue };
+        assert!(helpers.contains(&name) || named(before) == Some(true), "{name} names no section");
+    }
+}
+
+/// A reader of the documents needs no source code: they name no file of it.
+#[test]
+fn documents_stand_for_themselves() {
+    for name in DOCUMENTS {
+        let text = read(name);
+        for word in [".rs`", "crates/", "::"] {
+            let line = text.lines().find(|line| line.contains(word));
+            assert_eq!(line, None, "{name}");
+        }
+    }
 }

@@ -5,7 +5,7 @@
 //! ```text
 //! vertex   part = parts[group.first_part + vertex.part]
 //!          part < left: words = ends[part], box = end_bounds · part ≥ right: stands at middles[part] + vertex.place · else words = transforms[part − left], box of the frame
-//! words    see the bones of FORMAT.md; position = low + size·v/65535 + rotation·(scale·s/65535 · vertex.place), in the mesh's space
+//! words    see packed transforms in `docs/FORMAT/mesh.md`; position = low + size·v/65535 + rotation·(scale·s/65535 · vertex.place), in the mesh's space
 //! ```
 
 use crate::mesh::MeshView;

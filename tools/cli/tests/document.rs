@@ -1,6 +1,6 @@
-//! `docs/FORMAT.md` is enough to write a decoder: its worked example is what our own code makes and reads,
-//! and a second decoder, in Python and written from the document alone, agrees with the runtime on files with
-//! everything in them.
+//! `docs/FORMAT/` is enough to write a decoder: its worked examples are what our own code makes and reads,
+//! and a second decoder, in Python and written from these documents alone, agrees with the runtime on files
+//! with everything in them.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -24,9 +24,9 @@ fn root() -> PathBuf {
 }
 
 /// The bytes of a block ` ```hex NAME
-/// ` of FORMAT.md: on each line an offset, bytes in hex, and a remark after `;`.
+/// ` of `docs/FORMAT/mesh.md`: on each line an offset, bytes in hex, and a remark after `;`.
 fn documented(name: &str) -> Vec<u8> {
-    let document = std::fs::read_to_string(root().join("docs/FORMAT.md")).unwrap();
+    let document = std::fs::read_to_string(root().join("docs/FORMAT/mesh.md")).unwrap();
     let title = format!("```hex {name}");
     document
         .lines()

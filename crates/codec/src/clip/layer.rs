@@ -8,7 +8,7 @@
 //!           base's first are pieces. It is a tier's part of so many segments: their sizes, segments; before it, in a layer's very first, its keys
 //! step      0: the layer has all samples; else those nearest to 0, step, 2·step …, and the last one; extra samples are varints, each the distance to the
 //!           one before (the first: to sample 0)
-//! header    of the layer's stored form, as in side information; of the first layer empty, since it stands before its samples
+//! header    of the layer's streamed form, as in side information; of the first layer empty, since it stands before its samples
 //! ```
 //!
 //! A layer is a clip in which the joints of all others stand in the rest pose. Steps of a joint follow from

@@ -31,7 +31,7 @@
 //! | … | 8 | `asked` | f64, tolerance that was asked for |
 //! | … | 8 | `tolerance` | f64, tolerance that is promised |
 //! | … | list or 0 | `held` | sub-tracks whose values stay until the next sample in the source, ascending: varint, three times the joint and 0 rotation, 1 translation, 2 scale |
-//! | … | rest | `stored` | the stored form, or curves |
+//! | … | rest | `stored` | the streamed form, or curves |
 
 use super::{MAX_JOINTS, NONE, Skeleton};
 use crate::Corrupt;

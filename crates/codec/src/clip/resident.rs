@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! varint n · n bytes: header (`side`; no sources, starts 0) · per segment of 16 samples 4 bytes: its end · segments · 32 zero bytes
-//! block       up to eight sub-tracks of one kind, in the order free, two axes, hinge, translation, scale; within a kind in that of the stored form
+//! block       up to eight sub-tracks of one kind, in the order free, two axes, hinge, translation, scale; within a kind in that of the streamed form
 //! component   block by block, in it first the first components of its sub-tracks, then the second ones, then the third ones
 //! segment     factor u8: steps are those of `step` times factor/128 · per block u16: bits of a sample up to its end · block by block, each to whole
 //!             bytes: per component a width code of 4 bits (0 … 12, then 14, 17, 24 bits) · origins, block by block · samples

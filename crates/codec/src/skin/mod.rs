@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! x      = Σ w_b · M_b · p                     p: the point at rest, M: 3 × 4, in units of the grid
-//! cell   = ⌊x⌉ (+ inn, where the point has a residual)        wraps; halves to the even number
+//! value  = ⌊x⌉ (+ inn, where the point has a residual)        wraps; halves to the even number
 //! ```
 //!
 //! **Static part**
@@ -11,12 +11,12 @@
 //! | size | name | meaning |
 //! |---|---|---|
 //! | 1 | `depth` | weights of a point have the sum 2^depth |
-//! | varint + … | `rest` | positions at rest of all points: the static part of cells of one frame |
+//! | varint + … | `rest` | positions at rest of all points: the static part of fixed-point values of one frame |
 //! | varint + … | `weights` | bones of each point |
 //! | varint + … | `setup` | only with rigid bones: setup of moving nodes without parents, whose rest transform is none; where `words` is 0, of packed transforms |
-//! | varint + … | `handles` | only with affine bones: static part of cells of four points per bone |
+//! | varint + … | `handles` | only with affine bones: static part of fixed-point values of four points per bone |
 //! | 16 | `grid` | only where no point has a residual: unit, centre, 4 × f32 |
-//! | rest | `residual` | else: static part of cells of the points that have one, with what bones say of frame 0 subtracted |
+//! | rest | `residual` | else: static part of fixed-point values of the points that have one, with what bones say of frame 0 subtracted |
 //!
 //! **Unit**: per kind of bones that there is, rigid before affine, and for the residual where there is one:
 //! varint size, bytes.

@@ -1,7 +1,7 @@
 //! Which bones move a point, and how much: read and written by one function, lossless.
 //!
 //! ```text
-//! range coder of soft::range; per point, in the order of levels of detail:
+//! range coder; per point, in the order of the hierarchy:
 //!   coded        it has a residual: one bit, by how many points of its ring have one; not for points without bones, which always have
 //!   candidates   bones of the points of its ring (without one: of the point before), those of the largest sum of weights first, then by number; the first 16
 //!   is it one?   one bit per candidate, by its share of the weights, its place, and how many are there; no more after 8

@@ -2,9 +2,9 @@
 //!
 //! A file names a set by number, 1 … [`SETS`]; which one, if any, the encoder chooses by the bytes it takes.
 //! The sets are the bytes of `defaults.bin`, each coded as tables are in a static part ([`super::tables`])
-//! behind its size in two bytes; `docs/tables.hex` has the same bytes as text. `meshreel-bench tables` makes
-//! them anew: from the tokens of short animations, clustered by what their tokens cost with each other's
-//! tables.
+//! behind its size in two bytes; `docs/FORMAT/tables.hex` has the same bytes as text. `meshreel-bench tables`
+//! makes them anew: from the tokens of short animations, clustered by what their tokens cost with each
+//! other's tables.
 
 use super::coder::Coding;
 use super::shared::Shared;
@@ -66,7 +66,7 @@ mod tests {
         assert_eq!(coded().map(|s| s.len() + 2).sum::<usize>(), BYTES.len());
         assert_eq!(codings().len(), usize::from(SETS));
         assert!(set(0).is_err() && set(SETS + 1).is_err());
-        let text = include_str!("../../../../docs/tables.hex");
+        let text = include_str!("../../../../docs/FORMAT/tables.hex");
         let mut documented = vec![String::new()];
         for line in text.lines().filter(|l| !l.starts_with('#')) {
             match line {
