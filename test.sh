@@ -1,12 +1,19 @@
 #!/usr/bin/env bash
-# All checks, as the build machine runs them. `--no-fuzz` leaves out the fuzz targets.
-# Needs: Rust (stable) and a C and C++ compiler. Installs cargo-fuzz when it is missing.
+# The tests. `--all` adds what takes long and is run before a change is called done: all of the corpus, the
+# model checker, builds without optional parts, fuzz targets (`FUZZ_SECONDS` each).
+# Needs: Rust (stable) and a C and C++ compiler. `--all` installs cargo-fuzz when it is missing.
 set -euo pipefail
 cd "$(dirname "$0")"
 
-# Fuzz targets that run here, each for so many seconds: those that reach all others' code. `fuzz/run.sh` runs all there are.
+# Fuzz targets that run here: those that reach all others' code. `fuzz/run.sh` runs all there are.
 broad="whole_file ogawa clip"
 fuzz_seconds=${FUZZ_SECONDS:-5}
+all=${1:-}
+
+MESHREEL_SKIPPED=$(mktemp)
+export MESHREEL_SKIPPED
+trap 'rm -f "$MESHREEL_SKIPPED"' EXIT
+if [ "$all" = --all ]; then export MESHREEL_ALL=1; fi
 
 step() { printf '\n== %4d s  %s\n' "$SECONDS" "$*"; }
 
@@ -19,28 +26,30 @@ step lints
 cargo clippy --locked --workspace --all-targets -- -D warnings
 
 step tests
-cargo test --locked --workspace
-
-step what threads share, under the model checker
-cargo test --locked --release --manifest-path crates/play/model/Cargo.toml
-
-step without the optional parts
-cargo check --locked -p meshreel-codec --no-default-features
-cargo check --locked -p meshreel-scene --no-default-features
-
-step with the optional parts
-cargo test --locked -p meshreel --features tracing --test tracing
+cargo test --locked --workspace --no-fail-fast
 
 step documentation
 RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps
 
-if [ "${1:-}" = --no-fuzz ]; then
-    step done, without the fuzz targets
-    exit 0
+if [ "$all" = --all ]; then
+    step what threads share, under the model checker
+    cargo test --locked --release --manifest-path crates/play/model/Cargo.toml
+
+    step without the optional parts
+    cargo check --locked -p meshreel-codec --no-default-features
+    cargo check --locked -p meshreel-scene --no-default-features
+
+    step with the optional parts
+    cargo test --locked -p meshreel --features tracing --test tracing
+
+    step fuzz targets
+    cargo check --locked --manifest-path fuzz/Cargo.toml
+    fuzz/run.sh "$fuzz_seconds" $broad
 fi
 
-step fuzz targets
-cargo check --locked --manifest-path fuzz/Cargo.toml
-fuzz/run.sh "$fuzz_seconds" $broad
-
 step done
+skipped=$(wc -l < "$MESHREEL_SKIPPED")
+if [ "$skipped" -gt 0 ]; then
+    echo "$skipped skipped: $(sed 's/^[^:]*: //' "$MESHREEL_SKIPPED" | sort | uniq -c | sort -rn \
+        | awk '{n = $1; sub(/^ *[0-9]+ /, ""); printf "%s%s (%d)", sep, $0, n; sep = ", "}')"
+fi

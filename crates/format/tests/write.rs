@@ -1,6 +1,7 @@
 //! The writer: wrong use, targets that cannot be written, full disks, and processes that are killed while
 //! writing.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -240,7 +241,7 @@ fn full_disk() {
         .status()
         .is_ok_and(|status| status.success());
     if !mounted {
-        eprintln!("skipped: may not mount a small disk");
+        skipped("may not mount a small disk");
         return;
     }
     let result = std::panic::catch_unwind(|| check_full(dir.path(), "free some space"));
@@ -337,5 +338,14 @@ fn killed_child() {
     let folder = PathBuf::from(std::env::var_os(FOLDER).expect("run by killed_at_any_moment"));
     for fill in 0.. {
         write(&folder.join("a.reel"), 100, 40_000, fill as u8).unwrap();
+    }
+}
+
+/// Says, and counts in the file that `MESHREEL_SKIPPED` names, that something was not looked at.
+fn skipped(why: &str) {
+    println!("skipped: {why}");
+    if let Some(path) = std::env::var_os("MESHREEL_SKIPPED") {
+        let list = std::fs::OpenOptions::new().create(true).append(true).open(path);
+        let _ = list.and_then(|mut list| writeln!(list, "disk: {why}"));
     }
 }

@@ -3,7 +3,7 @@
 use glam::{DAffine3, DQuat, DVec3};
 use meshreel_scene::read::{ReadOptions, bvh};
 use meshreel_scene::{Clip, Error, Remark, Scene, write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 const SMALL: &str = "HIERARCHY
 ROOT hips
@@ -41,19 +41,6 @@ fn malformed(text: &str) -> String {
         Err(other) => panic!("another error: {other}"),
         Ok(_) => panic!("was read:\n{text}"),
     }
-}
-
-fn corpus(folder: &str) -> Option<PathBuf> {
-    let places = [
-        std::env::var_os("MESHREEL_CORPUS").map(PathBuf::from),
-        Some(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus")),
-        Some(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/corpus")),
-    ];
-    let found = places.into_iter().flatten().map(|place| place.join(folder)).find(|place| place.is_dir());
-    if found.is_none() {
-        eprintln!("skipped: no corpus/{folder}");
-    }
-    found
 }
 
 fn object_space(scene: &Scene, clip: &Clip, sample: usize) -> Vec<DAffine3> {
@@ -222,7 +209,7 @@ fn gimbal_poses_are_written_right() {
 /// Joints, frames and rates of the corpus are those that its list gives.
 #[test]
 fn clips_of_the_corpus_are_those_of_the_list() {
-    let Some(folder) = corpus("clips") else {
+    let Some(folder) = crate::corpus::place("clips") else {
         return;
     };
     let list = std::fs::read_to_string(folder.join("MANIFEST.tsv")).unwrap();
@@ -243,7 +230,7 @@ fn clips_of_the_corpus_are_those_of_the_list() {
 
 #[test]
 fn characters_of_the_corpus_write_and_read_back() {
-    let Some(folder) = corpus("characters") else {
+    let Some(folder) = crate::corpus::place("characters") else {
         return;
     };
     for name in ["hero.bvh", "snake.bvh"] {

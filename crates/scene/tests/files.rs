@@ -2,22 +2,11 @@
 
 use meshreel_scene::read::{self, ReadOptions, obj, ply, sequence};
 use meshreel_scene::{Error, Remark, Scene, Topology};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 type Opened = Result<(Scene, Vec<Remark>), Error>;
 
 const TRIANGLE: &str = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n";
-
-fn corpus() -> Option<PathBuf> {
-    let folder = std::env::var_os("MESHREEL_CORPUS")
-        .map(PathBuf::from)
-        .unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus"));
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    println!("skipped: no corpus");
-    None
-}
 
 fn with_points(obj_path: &Path, points: &Path, fps: f64) -> Opened {
     obj::open(
@@ -127,7 +116,9 @@ fn caches_that_do_not_fit() {
 
 #[test]
 fn corpus_point_caches() {
-    let Some(corpus) = corpus() else { return };
+    let Some(corpus) = crate::corpus::place("sequences").and_then(|p| p.parent().map(Path::to_owned)) else {
+        return;
+    };
     for (name, frames, points, faces) in
         [("horse-gallop", 48, 8431, 16843), ("samba", 175, 9971, 19938), ("chickenCrossing", 400, 3030, 5664)]
     {

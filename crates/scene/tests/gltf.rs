@@ -47,19 +47,6 @@ fn distance(a: &[[DVec3; 3]], b: &[[DVec3; 3]]) -> f64 {
     pairs.map(|(a, b)| a.distance(*b)).fold(0.0, f64::max)
 }
 
-fn corpus(file: &str) -> Option<PathBuf> {
-    let root = match std::env::var_os("MESHREEL_CORPUS") {
-        Some(root) => PathBuf::from(root),
-        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus"),
-    };
-    let path = root.join(file);
-    if !path.exists() {
-        println!("skipped: no corpus");
-        return None;
-    }
-    Some(path)
-}
-
 #[test]
 fn sampling_is_the_specifications() {
     let mut maker = Maker::new();
@@ -161,7 +148,7 @@ fn half_turns_go_where_the_source_goes() {
     let turns = [[-0.0f32, -0.0, -0.0, -1.0], [1.0, 0.0, 0.0, 4.489_659e-11]];
     maker.channel(node, "rotation", "LINEAR", &[1.25, 2.5], &turns);
     let mut scenes = vec![maker.open().unwrap().0];
-    if let Some(path) = corpus("gltf/BoxAnimated.gltf") {
+    if let Some(path) = crate::corpus::place("gltf/BoxAnimated.gltf") {
         scenes.push(read::open(&path, &ReadOptions::default()).unwrap().0);
     }
     for scene in scenes {
@@ -289,7 +276,7 @@ fn skins_become_skeletons() {
 #[test]
 fn real_characters_are_what_an_evaluator_says() {
     for (file, joints, samples) in [("hero", 65, 240), ("snake", 24, 120)] {
-        let Some(path) = corpus(&format!("characters/{file}.glb")) else {
+        let Some(path) = crate::corpus::place(&format!("characters/{file}.glb")) else {
             return;
         };
         let (scene, remarks) = read::open(&path, &ReadOptions::default()).unwrap();
@@ -694,7 +681,7 @@ fn clips_come_back() {
 
 #[test]
 fn motion_capture_survives_gltf() {
-    let Some(path) = corpus("characters/snake.bvh") else {
+    let Some(path) = crate::corpus::place("characters/snake.bvh") else {
         return;
     };
     let (scene, _) = read::open(&path, &ReadOptions::default()).unwrap();

@@ -140,16 +140,8 @@ fn frames_of_ranges() {
 /// Two real characters with several animations.
 #[test]
 fn real_characters_one_animation_after_the_other() {
-    let root = match std::env::var_os("MESHREEL_CORPUS") {
-        Some(root) => root.into(),
-        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus"),
-    };
     for (file, count) in [("gltf/Fox.glb", 3)] {
-        let path = root.join(file);
-        if !path.exists() {
-            println!("{file} is not here: skipped");
-            continue;
-        }
+        let Some(path) = crate::corpus::place(file) else { continue };
         assert_eq!(each_as_alone(&path, 3).len(), count);
     }
 }

@@ -378,20 +378,11 @@ fn odd_content() {
     }
 }
 
-fn corpus() -> Option<PathBuf> {
-    let corpus = std::env::var_os("MESHREEL_CORPUS").map(PathBuf::from);
-    let corpus =
-        corpus.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus"));
-    if !corpus.is_dir() {
-        println!("skipped: no corpus");
-        return None;
-    }
-    Some(corpus)
-}
-
 #[test]
 fn corpus_sequences_as_glb() {
-    let Some(corpus) = corpus() else { return };
+    let Some(corpus) = crate::corpus::place("sequences").and_then(|p| p.parent().map(Path::to_owned)) else {
+        return;
+    };
     let file = |e: &str| corpus.join("sequences").join(format!("horse-gallop.{e}"));
     let options = ReadOptions { points: Some(file("pc2")), source_fps: FPS, ..ReadOptions::default() };
     let scene = obj::open(&file("obj"), &options).unwrap().0;
@@ -416,7 +407,9 @@ fn corpus_sequences_as_glb() {
 /// diagonals changes).
 #[test]
 fn corpus_archives_as_glb() {
-    let Some(corpus) = corpus() else { return };
+    let Some(corpus) = crate::corpus::place("sequences").and_then(|p| p.parent().map(Path::to_owned)) else {
+        return;
+    };
     let folder = output();
     let mut files: Vec<_> =
         std::fs::read_dir(corpus.join("alembic/gen")).unwrap().map(|e| e.unwrap().path()).collect();

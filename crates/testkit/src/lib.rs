@@ -3,6 +3,8 @@
 
 mod bvh;
 mod compiled;
+mod places;
 
 pub use bvh::bvh;
 pub use compiled::{compiled, opened, verified};
+pub use places::{bundled, corpus, corpus_if_thorough, is_thorough, python, skipped};

@@ -1,10 +1,10 @@
 //! Clips through the program: compiled, checked against their source, taken back, and refused where they must
 //! be.
 
-use meshreel_testkit::bvh;
+use meshreel_testkit::{bvh, corpus};
 use serde_json::Value;
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
 fn run(arguments: &[&str], folder: &Path) -> Output {
@@ -437,16 +437,7 @@ fn damaged_files_are_refused_in_one_line() {
 /// A skeleton with fingers, a face and a cape, where the corpus is there.
 #[test]
 fn characters_of_the_corpus() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
-    let places = [
-        std::env::var_os("MESHREEL_CORPUS").map(PathBuf::from),
-        Some(root.join("shared/corpus")),
-        Some(root.join("../shared/corpus")),
-    ];
-    let Some(corpus) = places.into_iter().flatten().find(|p| p.join("characters").is_dir()) else {
-        eprintln!("skipped: no corpus");
-        return;
-    };
+    let Some(corpus) = corpus() else { return };
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
     for name in ["hero.bvh", "snake.bvh"] {

@@ -2,6 +2,7 @@
 //! and a second decoder, in Python and written from these documents alone, agrees with the runtime on files
 //! with everything in them.
 
+use meshreel_testkit::python;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -133,14 +134,7 @@ fn compiled(name: &str, (preset, apart): (Preset, bool), last: usize, path: &Pat
 
 #[test]
 fn a_decoder_made_from_the_document_agrees() {
-    let python = ["python3", "python"].into_iter().find(|python| {
-        let version = Command::new(python).arg("--version").output();
-        version.is_ok_and(|v| v.status.success())
-    });
-    let Some(python) = python else {
-        eprintln!("skipped: no Python");
-        return;
-    };
+    let Some(python) = python() else { return };
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("file.reel");
     let mut files = vec![

@@ -3,6 +3,7 @@
 #![cfg(unix)]
 
 use crate::cli::common::{Run, binary, bundled, run};
+use meshreel_testkit::skipped;
 use std::fs::{self, File};
 use std::io::Write;
 use std::os::unix::net::UnixListener;
@@ -280,7 +281,7 @@ fn a_folder_that_cannot_be_synced_is_remarked_upon() {
     mode(0o300);
     if File::open(&inside).is_ok() {
         // The administrator may do everything.
-        println!("skipped: permissions do not bind this user");
+        skipped("permissions do not bind this user");
         return mode(0o700);
     }
     let target = inside.join("out.reel");

@@ -12,8 +12,7 @@ use meshreel_codec::{take_sized, weld};
 use meshreel_compile::{MethodChoice, Options, Preset, Tolerance};
 use meshreel_scene::write::alembic;
 use meshreel_scene::{Attribute, Channel, Mesh, Node, NodeKind, Scene, Scope, TimeSampling, Topology, read};
-use meshreel_testkit::{compiled, opened, verified};
-use std::path::Path;
+use meshreel_testkit::{compiled, corpus_if_thorough, opened, verified};
 
 fn options() -> Options {
     Options { effort: 3, tolerance: Tolerance::Relative(1e-4), ..Options::default() }
@@ -179,12 +178,9 @@ fn e02_points_that_coincide_stay_together() {
 
 #[test]
 fn e02_corpus_holds() {
-    let Some(corpus) = std::env::var_os("MESHREEL_CORPUS") else {
-        println!("skipped: MESHREEL_CORPUS is not set");
-        return;
-    };
+    let Some(corpus) = corpus_if_thorough() else { return };
     for name in ["e_metaballs", "e_sph_liquid", "e_boolean_build"] {
-        let path = Path::new(&corpus).join(format!("alembic/gen/{name}.abc"));
+        let path = corpus.join(format!("alembic/gen/{name}.abc"));
         let scene = read::open(&path, &read::ReadOptions::default()).unwrap().0;
         let (_, report) = verified(&scene, &options());
         println!("{name}: {} bytes", report.file_bytes);
@@ -338,12 +334,9 @@ fn e13_a_grid_with_a_hole_is_none() {
 
 #[test]
 fn e13_corpus_grids_are_found() {
-    let Some(corpus) = std::env::var_os("MESHREEL_CORPUS") else {
-        println!("skipped: MESHREEL_CORPUS is not set");
-        return;
-    };
+    let Some(corpus) = corpus_if_thorough() else { return };
     for (name, grid) in [("f_ocean_height", [82, 82]), ("f_ocean_choppy", [65, 65])] {
-        let path = Path::new(&corpus).join(format!("alembic/gen/{name}.abc"));
+        let path = corpus.join(format!("alembic/gen/{name}.abc"));
         let scene = read::open(&path, &read::ReadOptions::default()).unwrap().0;
         let (reel, report) = verified(&scene, &options());
         assert_eq!(reel.grid(0).unwrap(), Some(grid));

@@ -5,8 +5,9 @@ use meshreel::{Limits, Reel};
 use meshreel_check::to_scene;
 use meshreel_scene::sample::{World, positions_at};
 use meshreel_scene::{Scene, read};
+use meshreel_testkit::corpus_if_thorough;
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
 pub fn run(arguments: &[&str], folder: &Path) -> Output {
@@ -280,17 +281,9 @@ fn e05_a_mesh_with_a_single_frame_needs_no_rig() {
     }
 }
 
-fn corpus() -> Option<PathBuf> {
-    let found = std::env::var_os("MESHREEL_CORPUS").map(PathBuf::from);
-    if found.is_none() {
-        println!("skipped: MESHREEL_CORPUS is not set");
-    }
-    found
-}
-
 #[test]
 fn e05_f17_corpus_characters_are_moved_by_their_rigs() {
-    let Some(corpus) = corpus() else { return };
+    let Some(corpus) = corpus_if_thorough() else { return };
     let folder = tempfile::tempdir().unwrap();
     for name in ["hero", "snake"] {
         let source = corpus.join(format!("characters/{name}.glb"));

@@ -7,8 +7,7 @@ use meshreel_check::verify;
 use meshreel_compile::{Options, Preset, Silent, Tolerance, compile};
 use meshreel_scene::sample::Channels;
 use meshreel_scene::{Attribute, Channel, Mesh, Node, NodeKind, Scene, Scope, TimeSampling, Transform, read};
-use meshreel_testkit::{compiled, opened};
-use std::path::PathBuf;
+use meshreel_testkit::{compiled, corpus_if_thorough, opened};
 use std::process::Command;
 use std::sync::Arc;
 
@@ -193,12 +192,8 @@ fn classic_files_keep_transforms_as_they_are() {
 
 #[test]
 fn pieces_of_a_wall_are_at_least_eight_times_smaller_than_floats() {
-    let corpus = std::env::var_os("MESHREEL_CORPUS").map(PathBuf::from);
-    let file = corpus.map(|c| c.join("alembic/gen/b_wall_fracture_xform.abc"));
-    let Some(file) = file.filter(|f| f.exists()) else {
-        println!("skipped: no corpus");
-        return;
-    };
+    let Some(corpus) = corpus_if_thorough() else { return };
+    let file = corpus.join("alembic/gen/b_wall_fracture_xform.abc");
     let (scene, _) = read::open(&file, &read::ReadOptions::default()).unwrap();
     // The diagonal of the whole scene is 42.63; a ten-thousandth of it.
     let (bytes, report) = compiled(&scene, &options(Preset::Small, Tolerance::Absolute(0.004_26)));

@@ -6,7 +6,7 @@ use meshreel::{FrameDecoder, Reel};
 use meshreel_check::{Matched, verify};
 use meshreel_compile::{MeshOverride, MethodChoice, Options, Preset, Report, Silent, Tolerance, compile};
 use meshreel_scene::{Channel, FaceSet, Mesh, Node, NodeKind, Scene, TimeSampling, read};
-use meshreel_testkit::{compiled, opened};
+use meshreel_testkit::{compiled, corpus_if_thorough, opened};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -502,14 +502,11 @@ fn f15_wrong_uses_are_named() {
 
 #[test]
 fn f15_the_corpus_holds() {
-    let Some(corpus) = std::env::var_os("MESHREEL_CORPUS") else {
-        println!("skipped: MESHREEL_CORPUS is not set");
-        return;
-    };
+    let Some(corpus) = corpus_if_thorough() else { return };
     // A ring that another body cuts holds for stretches; balls that merge and part all the time do not, and
     // nothing is claimed of them.
     for (name, tolerance, least) in [("e_boolean_build", 1e-2, 24), ("e_metaballs", 1e-2, 0)] {
-        let file = Path::new(&corpus).join(format!("alembic/gen/{name}.abc"));
+        let file = corpus.join(format!("alembic/gen/{name}.abc"));
         let scene = read::open(&file, &read::ReadOptions::default()).unwrap().0;
         let wanted = Options { tolerance: Tolerance::Relative(tolerance), ..options() };
         let (_, report) = holds(&scene, &wanted);

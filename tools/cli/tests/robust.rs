@@ -3,7 +3,8 @@
 #![cfg(unix)]
 
 use meshreel::{FrameDecoder, Limits, Reel};
-use std::path::{Path, PathBuf};
+use meshreel_testkit::{bundled, corpus, skipped};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -76,20 +77,6 @@ impl Ended {
         assert!(self.stderr.contains(words), "{}", self.stderr);
         assert!(!self.stderr.contains("defect"), "{}", self.stderr);
     }
-}
-
-fn bundled(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/inputs").join(name)
-}
-
-fn corpus() -> Option<PathBuf> {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
-    let place = std::env::var_os("MESHREEL_CORPUS").map_or_else(beside, PathBuf::from);
-    let found = place.join("alembic/fuzz").is_dir();
-    if !found {
-        println!("skipped: no corpus");
-    }
-    found.then_some(place)
 }
 
 fn names(folder: &Path) -> Vec<String> {
@@ -311,7 +298,7 @@ fn a_full_disk() {
         ls -A \"$DIR\"; cat \"$DIR/out.reel\"";
     let run = script(&format!("unshare -rm sh -c '{inside}' || exit 77"), folder.path(), &input);
     if run.code == Some(77) {
-        println!("skipped: no file system can be mounted here: {}", run.stderr);
+        skipped(&format!("no file system can be mounted here: {}", run.stderr.trim()));
     } else {
         assert_eq!(run.stdout, "code 1\nout.reel\nold\n", "{}", run.stderr);
         assert!(run.stderr.contains("out.reel") && !run.stderr.contains("defect"));

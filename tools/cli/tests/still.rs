@@ -8,7 +8,7 @@ use meshreel_codec::block::Format;
 use meshreel_codec::record::{Coding, Method};
 use meshreel_compile::{MethodChoice, Options, Preset, Report, Tolerance, TransformForm};
 use meshreel_scene::{Attribute, Channel, Mesh, Node, NodeKind, Scene, Scope, TimeSampling};
-use meshreel_testkit::{compiled, opened};
+use meshreel_testkit::{compiled, opened, python};
 use std::path::Path;
 use std::process;
 use std::sync::Arc;
@@ -390,14 +390,7 @@ fn e06_damaged_end_states_are_refused() {
 
 #[test]
 fn e06_a_decoder_made_from_the_document_agrees() {
-    let python = ["python3", "python"].into_iter().find(|python| {
-        let version = process::Command::new(python).arg("--version").output();
-        version.is_ok_and(|v| v.status.success())
-    });
-    let Some(python) = python else {
-        eprintln!("skipped: no Python");
-        return;
-    };
+    let Some(python) = python() else { return };
     let options = Options { block: Format::Deflate, ..options(Preset::Small) };
     let meshes = vec![sheet("/a", [130, 180]), sheet("/b", [0, 50]), sea("/c", [130, 180])];
     let (bytes, _) = compiled(&scene(meshes), &options);

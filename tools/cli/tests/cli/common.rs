@@ -66,23 +66,9 @@ pub fn run_line(line: &str, paths: &[(&str, &Path)]) -> Run {
     }))
 }
 
-/// A bundled scene.
-pub fn bundled(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/inputs").join(name)
-}
+pub use meshreel_testkit::bundled;
 
-/// The corpus, where there is one: `MESHREEL_CORPUS`, else beside the repository.
-pub fn corpus() -> Option<PathBuf> {
-    let place = match std::env::var_os("MESHREEL_CORPUS") {
-        Some(place) => PathBuf::from(place),
-        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus"),
-    };
-    let found = place.join("alembic/MANIFEST.tsv").is_file();
-    if !found {
-        println!("skipped: no corpus");
-    }
-    found.then_some(place)
-}
+pub use meshreel_testkit::corpus;
 
 /// Names of all files in a directory, sorted.
 pub fn names(directory: &Path) -> Vec<String> {

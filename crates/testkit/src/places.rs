@@ -1,0 +1,62 @@
+//! Where files are that tests read, and what is not here.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A small real file that comes with the repository.
+pub fn bundled(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/inputs").join(name)
+}
+
+/// The corpus of real files, where there is one: `MESHREEL_CORPUS`, else beside the repository. A test that
+/// finds none is counted as skipped.
+pub fn corpus() -> Option<PathBuf> {
+    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
+    let place = std::env::var_os("MESHREEL_CORPUS").map_or_else(beside, PathBuf::from);
+    let found = place.join("alembic/MANIFEST.tsv").is_file();
+    if !found {
+        skipped("no corpus");
+    }
+    found.then_some(place)
+}
+
+/// Whether all of the corpus is gone through (`./test.sh --all`), or only a sample.
+pub fn is_thorough() -> bool {
+    std::env::var_os("MESHREEL_ALL").is_some()
+}
+
+/// The corpus for tests that take minutes: only where all of it is gone through.
+pub fn corpus_if_thorough() -> Option<PathBuf> {
+    if !is_thorough() {
+        skipped("takes long: ./test.sh --all");
+        return None;
+    }
+    corpus()
+}
+
+/// Says, and counts in the file that `MESHREEL_SKIPPED` names, that a test did not look at something.
+pub fn skipped(why: &str) {
+    let thread = std::thread::current();
+    let name = thread.name().unwrap_or("a test");
+    println!("skipped: {name}: {why}");
+    let list = std::env::var_os("MESHREEL_SKIPPED");
+    let list = list.and_then(|path| OpenOptions::new().create(true).append(true).open(path).ok());
+    if let Some(mut list) = list {
+        let _ = writeln!(list, "{name}: {why}");
+    }
+}
+
+/// A Python 3, where there is one.
+pub fn python() -> Option<&'static str> {
+    let runs = |python: &&str| {
+        let version = Command::new(python).arg("--version").output();
+        version.is_ok_and(|version| version.status.success())
+    };
+    let found = ["python3", "python"].into_iter().find(runs);
+    if found.is_none() {
+        skipped("no Python");
+    }
+    found
+}
