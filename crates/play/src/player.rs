@@ -2,28 +2,26 @@
 //! [`Player`].
 
 use crate::Error;
-use crate::admission::{Admission, Instance};
-use crate::clock::{Clock, Command, Pace};
-use crate::demand::{Demand, Pair};
-use crate::flow::{Flow, Incident, NOW, owner};
-use crate::frame::Frame;
-use crate::heap::{Heap, ReadGuard};
-use crate::io::{Positioned, Positioning, Source, Token};
-use crate::jobs::{Crew, Job, Threads};
-use crate::load::{Inbox, Load, Loaded, Opened};
-use crate::mesh::MeshView;
-use crate::open::Reel;
-use crate::options::Options;
-use crate::rules::Switches;
-use crate::sharing::Library;
-use crate::statistics::{Statistics, StreamStatistics};
-use crate::stream::{Horizons, Stream};
-use crate::timeline::Timeline;
-use crate::trace::span;
-use crate::view::FrameView;
-use crate::work::Work;
-use meshreel_codec::record::Visibility;
-use meshreel_codec::transform::Transform;
+use crate::policy::rules::Switches;
+use crate::reel::open_file::Reel;
+use crate::stream::admission::{Admission, Instance};
+use crate::stream::crew::Crew;
+use crate::stream::heap::Heap;
+use crate::stream::ids::{FileId, InstanceId};
+use crate::stream::io::{Positioned, Positioning, Source, Token};
+use crate::stream::load::{Inbox, Load, Opened};
+use crate::stream::loaded::Loaded;
+use crate::stream::options::Options;
+use crate::stream::residency::{Horizons, Stream};
+use crate::stream::scheduler::{Flow, Incident, NOW, owner};
+use crate::stream::sharing::Library;
+use crate::stream::statistics::{Statistics, StreamStatistics};
+use crate::stream::trace::span;
+use crate::stream::work::{Job, Threads, Work};
+use crate::time::clock::{Clock, Command};
+use crate::time::demand::Demand;
+use crate::time::timeline::Timeline;
+use crate::view::shown::Shown;
 use meshreel_format::ReadAt;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -32,25 +30,23 @@ use std::sync::{Arc, PoisonError};
 
 /// Units and reads in flight.
 const NODES: usize = 4096;
+
 /// Events that wait to be asked for; what comes after is lost.
 const EVENTS: usize = 256;
+
 /// Microseconds until a file that was unloaded and could not be opened again is tried again.
 const REOPEN: u64 = 2_000_000;
+
 /// How the part of `decode_ahead` that is used follows the room in the heap, from tick to tick: a heap that
 /// is too small for all of it is not fought over in each.
 const SHRINK: f32 = 0.9;
+
 const GROW: f32 = 0.005;
+
 const LEAST_REACH: f32 = 0.2;
+
 /// Longest tick that counts, in seconds.
 const LONGEST_TICK: f64 = 3600.0;
-
-/// Names a file of a player.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct FileId(u32, u32);
-
-/// Names an instance of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct InstanceId(u32, u32);
 
 /// What happened to a file, told once.
 #[derive(Debug)]
@@ -440,12 +436,12 @@ impl Player {
             }
             let id = FileId(number as u32, generation);
             let again = file.timeline.is_some();
-            let opened = opened.and_then(|loaded| self.flow.check_heap(loaded));
+            let opened = opened.and_then(|opened| self.flow.check_heap(&opened.0).map(|()| opened));
             let event = match opened {
-                Ok(loaded) => {
+                Ok((loaded, source)) => {
                     let failed = file.again_at.take().is_some();
                     let empty = loaded.reel.frame_count() == 0;
-                    self.opened(number, loaded);
+                    self.opened(number, loaded, source);
                     match (again, failed) {
                         (false, _) if empty => {
                             self.push_event(Event::Opened(id));
@@ -475,7 +471,7 @@ impl Player {
         self.arrived = arrived;
     }
 
-    fn opened(&mut self, number: usize, loaded: Arc<Loaded>) {
+    fn opened(&mut self, number: usize, loaded: Arc<Loaded>, source: Arc<dyn Source>) {
         let frames = loaded.reel.frame_count() as u64;
         let bytes = frames * Heap::cost(loaded.reel.frame_words());
         // Half of the heap stays for what is streamed.
@@ -483,7 +479,7 @@ impl Player {
             bytes <= self.options.resident && self.resident_bytes + bytes <= self.options.heap as u64 / 2;
         self.resident_bytes += if resident { bytes } else { 0 };
         let timeline = Timeline::of(&loaded.reel);
-        self.flow.streams[number] = Some(Stream::new(loaded, number as u32, resident));
+        self.flow.streams[number] = Some(Stream::new(loaded, source, number as u32, resident));
         for instance in self.instances.iter_mut().flatten() {
             let other = |clock: &Clock| clock.timeline().frame_count() != timeline.frame_count();
             if instance.file == number as u32 && instance.clock.as_ref().is_none_or(other) {
@@ -568,11 +564,11 @@ impl Player {
         each(&mut |stream, _, instance| stream.plan_reads(now, &instance.demand, horizons));
         for stream in streams.iter_mut().flatten() {
             stream.plan_resident(heap, now);
-            let source = stream.file.clone();
+            let source = stream.source.clone();
             stream.end_plan(heap, |node, token| {
                 work.graph.cancel(node);
                 if let Some(token) = token {
-                    source.source.cancel(Token(token));
+                    source.cancel(Token(token));
                 }
             });
         }
@@ -772,94 +768,6 @@ impl Drop for Player {
         self.reads.close(false);
         if let Some(threads) = &self.threads {
             threads.0.close(true);
-        }
-    }
-}
-
-/// Two decoded frames and what lies between them: what an instance shows.
-#[derive(Clone)]
-pub struct Shown {
-    pub(crate) file: Arc<Loaded>,
-    first: ReadGuard,
-    second: ReadGuard,
-    pair: Pair,
-    pace: Pace,
-    late: bool,
-}
-
-impl Shown {
-    /// The file.
-    pub fn reel(&self) -> &Reel {
-        &self.file.reel
-    }
-    /// The frames, and how far between them.
-    pub fn pair(&self) -> Pair {
-        self.pair
-    }
-    /// All of it, to be drawn: blended, placed, with velocities.
-    pub fn view(&self) -> FrameView<'_> {
-        let frames = [self.first().frame, self.second().frame].map(Some);
-        FrameView::new(
-            &self.file.reel,
-            &self.file.statics,
-            frames,
-            self.pair,
-            // What is late stands still.
-            if self.late { Pace::default() } else { self.pace },
-        )
-    }
-    /// This is not what should be shown, which is not there yet, but what was shown last.
-    pub fn is_late(&self) -> bool {
-        self.late
-    }
-    /// The frame at blend 0.
-    pub fn first(&self) -> Still<'_> {
-        self.still(&self.first)
-    }
-    /// The frame at blend 1.
-    pub fn second(&self) -> Still<'_> {
-        self.still(&self.second)
-    }
-
-    fn still<'a>(&'a self, words: &'a [u64]) -> Still<'a> {
-        let reel = &self.file.reel;
-        Still {
-            file: &self.file,
-            frame: Frame { layout: reel.layout(), words: &words[..reel.frame_words()] },
-        }
-    }
-}
-
-/// One decoded frame, lent.
-#[derive(Clone, Copy)]
-pub struct Still<'a> {
-    file: &'a Loaded,
-    pub(crate) frame: Frame<'a>,
-}
-
-impl<'a> Still<'a> {
-    /// A mesh. Panics where there is no such mesh.
-    pub fn mesh(&self, mesh: usize) -> MeshView<'a> {
-        MeshView::new(&self.file.reel, &self.file.statics, mesh, Some(self.frame))
-    }
-
-    /// Whether a node's own mesh is shown. Panics where there is no such node.
-    pub fn visible(&self, node: usize) -> bool {
-        match self.file.reel.description().nodes[node].visibility {
-            Visibility::Always => true,
-            Visibility::Never => false,
-            Visibility::Animated => {
-                let bit = self.file.reel.layout().bits[node];
-                bit.is_some_and(|bit| self.frame.visible(bit))
-            }
-        }
-    }
-
-    /// Transform of a node relative to its parent. Panics where there is no such node.
-    pub fn transform(&self, node: usize) -> Transform {
-        match self.file.reel.layout().numbers[node] {
-            Some(number) => self.frame.transforms()[number as usize],
-            None => self.file.reel.description().nodes[node].rest,
         }
     }
 }

@@ -35,7 +35,7 @@ const FREE: &[&str] = &["meshreel-bench"];
 
 /// Where unsafe code may stand, apart from the files of `codec` that are named after an instruction set.
 const UNSAFE_FILES: &[&str] = &[
-    "crates/play/src/heap.rs",
+    "crates/play/src/stream/heap.rs",
     "crates/play/tests/allocations.rs",
     "crates/play/tests/memory.rs",
     "tools/cli/src/counting.rs",

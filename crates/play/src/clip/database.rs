@@ -30,10 +30,12 @@
 
 use super::layer::{Have, JointPose, LayerCursor, LayerSet, broken, segments_of};
 use super::{Repeats, Rounding, SkeletonRecord};
-use crate::io::{Mailbox, Positioned, Positioning, Read, Source, Token, Waiting};
-use crate::jobs::Crew;
-use crate::open::kind;
-use crate::{Error, Limits, Reel};
+use crate::Error;
+use crate::reel::kind;
+use crate::reel::limits::Limits;
+use crate::reel::open_file::Reel;
+use crate::stream::crew::Crew;
+use crate::stream::io::{Mailbox, Positioned, Positioning, Read, Source, Token, Waiting};
 use meshreel_codec::Corrupt;
 use meshreel_codec::block::Decompressor;
 use meshreel_codec::clip::layer::{check_segments, segment};

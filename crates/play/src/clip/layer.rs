@@ -4,6 +4,7 @@
 //! that is missing makes samples their predictions, a layer that is missing leaves its joints as they are.
 
 use super::blend::between;
+use super::query::{Repeats, Rounding, locate};
 use crate::Error;
 use meshreel_codec::Corrupt;
 use meshreel_codec::clip::Skeleton;
@@ -12,8 +13,6 @@ use meshreel_codec::clip::schedule::MAX_TIERS;
 use meshreel_codec::clip::stored::{Plan, Scratch, Stored, decode_keys, decode_segment, justified_words};
 use meshreel_codec::transform::Transform;
 use std::path::Path;
-
-use super::{Repeats, Rounding, locate};
 
 /// A single joint's local transform, and whether it comes from the clip.
 #[derive(Clone, Copy, Debug, PartialEq)]

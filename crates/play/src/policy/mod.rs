@@ -1,0 +1,3 @@
+//! What a scene decides about a cache, as data.
+
+pub mod rules;
