@@ -30,12 +30,12 @@
 
 use super::layer::{Have, JointPose, LayerCursor, LayerSet, broken, segments_of};
 use super::{Repeats, Rounding, SkeletonRecord};
-use crate::Error;
 use crate::reel::kind;
 use crate::reel::limits::Limits;
 use crate::reel::open_file::Reel;
 use crate::stream::crew::Crew;
 use crate::stream::io::{Mailbox, Positioned, Positioning, Read, Source, Token, Waiting};
+use crate::{Error, error};
 use meshreel_codec::Corrupt;
 use meshreel_codec::block::Decompressor;
 use meshreel_codec::clip::layer::{check_segments, segment};
@@ -449,7 +449,7 @@ impl Database {
                     continue;
                 }
                 chunk.state = State::Failed;
-                let error = Error::corrupt(
+                let error = error::corrupt(
                     &self.fixed.path,
                     Corrupt("keys of a layer are damaged"),
                     format!("chunk {}", chunk.index),
@@ -481,7 +481,7 @@ impl Database {
         let checked = match result {
             Ok(filled) if filled == size => {
                 let bytes: &[u8] = &bytemuck::cast_slice(&words)[..size];
-                (self.reel.reader().check_chunk(chunk.index, bytes)).map_err(Error::from).and_then(|()| {
+                (self.reel.reader().check_chunk(chunk.index, bytes)).and_then(|()| {
                     let fixed = &self.fixed;
                     let all = chunk.clips.iter();
                     all.copied().try_for_each(|c| {
@@ -561,7 +561,7 @@ fn open(reel: &Reel) -> Result<(Fixed, Vec<Chunk>), Error> {
     let mut clips = Vec::new();
     for (c, chunk) in (0u32..).zip(reel.chunks_of(kind::CLIP)) {
         let bytes = reel.chunk(chunk, &mut decompressor)?;
-        let at = |e: Corrupt| Error::corrupt(path, e, format!("clip in chunk {chunk}"));
+        let at = |e: Corrupt| error::corrupt(path, e, format!("clip in chunk {chunk}"));
         let (record, stored) = decode_clip(&bytes).map_err(at)?;
         let Some(skeleton) = skeletons.get(record.skeleton as usize) else {
             return Err(at(Corrupt("a clip of a skeleton that is not there")));
@@ -589,7 +589,7 @@ fn open(reel: &Reel) -> Result<(Fixed, Vec<Chunk>), Error> {
         let part = Part { layer: piece.layer, tier: piece.tier };
         let own = &mut chunks[piece.chunk as usize].part;
         if std::mem::replace(&mut seen[piece.chunk as usize], true) && *own != part {
-            return Err(Error::corrupt(path, Corrupt("a chunk of several tiers"), "pieces of clips"));
+            return Err(error::corrupt(path, Corrupt("a chunk of several tiers"), "pieces of clips"));
         }
         *own = part;
     }

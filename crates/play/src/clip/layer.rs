@@ -5,7 +5,7 @@
 
 use super::blend::between;
 use super::query::{Repeats, Rounding, locate};
-use crate::Error;
+use crate::{Error, error};
 use meshreel_codec::Corrupt;
 use meshreel_codec::clip::Skeleton;
 use meshreel_codec::clip::layer::{self, LayerTable, Piece};
@@ -583,5 +583,5 @@ impl Have for Loaded<'_> {
 
 /// What went wrong in a clip's layers, for people.
 pub(crate) fn broken(path: &Path, name: &str, c: Corrupt) -> Error {
-    Error::corrupt(path, c, format!("layers of clip {name}"))
+    error::corrupt(path, c, format!("layers of clip {name}"))
 }

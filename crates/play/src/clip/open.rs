@@ -2,9 +2,9 @@
 
 use super::layer::Layered;
 use super::streamed::{Clip, Form, Shared};
-use crate::Error;
 use crate::reel::kind;
 use crate::reel::open_file::Reel;
+use crate::{Error, error};
 use meshreel_codec::Corrupt;
 use meshreel_codec::block::Decompressor;
 use meshreel_codec::clip::curve::Curves;
@@ -24,7 +24,7 @@ impl Reel {
                 let bytes = self.chunk(chunk, &mut decompressor)?;
                 let skeleton = decode_skeleton(&bytes);
                 let at = || format!("skeleton in chunk {chunk}");
-                skeleton.map(Arc::new).map_err(|c| Error::corrupt(self.path(), c, at()))
+                skeleton.map(Arc::new).map_err(|c| error::corrupt(self.path(), c, at()))
             })
             .collect()
     }
@@ -46,11 +46,11 @@ impl Reel {
                 let extras = riding.iter().position(|e| e.clip == i);
                 let extras = extras.map(|at| riding.swap_remove(at)).unwrap_or_default();
                 Clip::open(self.path(), &bytes, packed, &skeletons, layers.of(i), extras)
-                    .map_err(|c| Error::corrupt(self.path(), c, format!("clip in chunk {chunk}")))
+                    .map_err(|c| error::corrupt(self.path(), c, format!("clip in chunk {chunk}")))
             })
             .collect::<Result<_, _>>()?;
         if let Some(extras) = riding.first() {
-            return Err(Error::corrupt(
+            return Err(error::corrupt(
                 self.path(),
                 Corrupt("scalar tracks of a clip that is not there, or has others"),
                 format!("clip {}", extras.clip),
@@ -58,7 +58,7 @@ impl Reel {
         }
         match layers.tables.is_empty() {
             true => Ok(clips),
-            false => Err(Error::corrupt(
+            false => Err(error::corrupt(
                 self.path(),
                 Corrupt("layers of a clip that is not there, or of one twice"),
                 "layers of clips",
@@ -72,7 +72,7 @@ impl Reel {
             .map(|chunk| {
                 let bytes = self.chunk(chunk, decompressor)?;
                 let at = || format!("scalar tracks in chunk {chunk}");
-                extras::decode(&bytes).map_err(|c| Error::corrupt(self.path(), c, at()))
+                extras::decode(&bytes).map_err(|c| error::corrupt(self.path(), c, at()))
             })
             .collect()
     }
@@ -97,7 +97,7 @@ impl Reel {
             .map(|chunk| {
                 let bytes = self.chunk(chunk, &mut decompressor)?;
                 let at = || format!("layers in chunk {chunk}");
-                decode_layers(&bytes).map_err(|c| Error::corrupt(self.path(), c, at()))
+                decode_layers(&bytes).map_err(|c| error::corrupt(self.path(), c, at()))
             })
             .collect()
     }

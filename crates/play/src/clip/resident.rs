@@ -5,7 +5,7 @@
 
 use super::pose::{Masked, check, put_all};
 use super::{Pose, Query, Repeats, Rounding, SkeletonRecord};
-use crate::Error;
+use crate::{Error, error};
 use meshreel_codec::clip::resident::{Parts, Resident};
 use meshreel_codec::clip::{Rotation, Vector};
 use meshreel_codec::transform::Transform;
@@ -33,7 +33,7 @@ impl ResidentClip {
     /// From the bytes of the resident form; all of them are checked. Errors name the place "(memory)".
     pub fn open(skeleton: &Arc<SkeletonRecord>, bytes: &[u8]) -> Result<ResidentClip, Error> {
         let resident = Resident::open(&skeleton.skeleton(), bytes)
-            .map_err(|c| Error::corrupt(Path::new("(memory)"), c, "a resident clip"))?;
+            .map_err(|c| error::corrupt(Path::new("(memory)"), c, "a resident clip"))?;
         Ok(ResidentClip { skeleton: skeleton.clone(), resident: Arc::new(resident), over: Arc::new([]) })
     }
 

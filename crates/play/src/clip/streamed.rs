@@ -4,7 +4,7 @@ use super::blend;
 use super::layer::{self, JointPose, LayerCursor, LayerInfo, Layered};
 use super::pose::{self, Pose};
 use super::query::{Query, Repeats, Rounding};
-use crate::Error;
+use crate::{Error, error};
 use meshreel_codec::Corrupt;
 use meshreel_codec::clip::curve::{self, Curves, Playhead};
 use meshreel_codec::clip::extras::Extras;
@@ -374,7 +374,7 @@ impl Clip {
             *decoded = None;
             stored.decode(segment, scratch).map_err(|c| {
                 let at = format!("clip {}, segment {segment}", self.name());
-                Error::corrupt(&self.shared.path, c, at)
+                error::corrupt(&self.shared.path, c, at)
             })?;
             *decoded = Some(segment);
         }

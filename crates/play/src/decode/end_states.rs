@@ -1,11 +1,11 @@
 //! End states: what meshes show that stand still before or after they move, decoded once when static data is
 //! read.
 
-use crate::Error;
 use crate::decode::unit;
 use crate::reel::content::take;
 use crate::reel::open_file::Reel;
 use crate::reel::statics::Statics;
+use crate::{Error, error};
 use meshreel_codec::{Corrupt, take_sized};
 
 /// Decodes the ends of all meshes: buffers of two frames, empty where nothing needs them.
@@ -24,7 +24,7 @@ pub(crate) fn load(reel: &Reel, statics: &Statics) -> Result<[Vec<u64>; 2], Erro
     reel.each_chunk(wanted, |content, mesh| {
         let record = &meshes[mesh];
         let at = || format!("ends of mesh {}", record.path);
-        let corrupt = |c: Corrupt| Error::corrupt(reel.path(), c, at());
+        let corrupt = |c: Corrupt| error::corrupt(reel.path(), c, at());
         let mut bytes = crate::reel::content::slice(reel.path(), content, record.ends, at)?;
         let Some(own) = own(mesh) else { return Ok(()) };
         for (end, number) in own.ends() {

@@ -1,7 +1,6 @@
 //! Transforms of moving nodes where they are coded as a clip: what the description says of them, and the
 //! frames of a unit.
 
-use crate::Error;
 use crate::decode::input::Decoded;
 use crate::reel::content::take;
 use crate::reel::frame::{part, part_mut};
@@ -9,6 +8,7 @@ use crate::reel::kind;
 use crate::reel::layout::Place;
 use crate::reel::open_file::Reel;
 use crate::reel::order::Order;
+use crate::{Error, error};
 use meshreel_codec::block::Decompressor;
 use meshreel_codec::clip::nodes::Nodes;
 use meshreel_codec::soft::schedule::UNIT_FRAMES;
@@ -77,7 +77,7 @@ impl Reel {
             let raw = self.chunk(chunk, &mut decompressor)?;
             let at = self.unit_frames(unit).len() * self.layout().visibility.len;
             let (_, used) = take_sized(raw.get(at..).unwrap_or_default())
-                .map_err(|c| Error::corrupt(self.path(), c, format!("chunk {chunk}")))?;
+                .map_err(|c| error::corrupt(self.path(), c, format!("chunk {chunk}")))?;
             let stored = f64::from(self.unit_chunk(unit).size) / raw.len().max(1) as f64;
             bytes += used as f64 * stored;
         }

@@ -1,7 +1,6 @@
 //! What a file's meshes have that no frame changes: indices, predictor tables, static streams, bases of
 //! animated ones.
 
-use crate::Error;
 use crate::decode::classic::read_static;
 use crate::decode::end_states;
 use crate::decode::input::skip;
@@ -13,6 +12,7 @@ use crate::reel::open_file::Reel;
 use crate::reel::quantized::Words;
 use crate::reel::statics::{StaticMesh, Statics};
 use crate::reel::{kind, lod, visibility};
+use crate::{Error, error};
 use meshreel_codec::block::Decompressor;
 use meshreel_codec::detail::Entries;
 use meshreel_codec::grid::Shape;
@@ -38,7 +38,7 @@ impl Statics {
             let bytes = slice(reel.path(), content, record.connectivity, at)?;
             meshes[m].made_of.connectivity = bytes.to_vec();
             let indices = read_indices(record, bytes);
-            meshes[m].indices = indices.map_err(|c| Error::corrupt(reel.path(), c, at()))?;
+            meshes[m].indices = indices.map_err(|c| error::corrupt(reel.path(), c, at()))?;
             Ok(())
         })?;
         let mut sets = Sets::new(reel.memory_for_tables());
@@ -54,7 +54,7 @@ impl Statics {
             made_of.values = bytes.to_vec();
             read.map_err(|c| match sets.refused() {
                 Some(tables) => reel.too_much_memory(tables),
-                None => Error::corrupt(reel.path(), c, at()),
+                None => error::corrupt(reel.path(), c, at()),
             })
         })?;
         reel.set_tables(sets.bytes());
@@ -280,7 +280,7 @@ pub(crate) fn load_lods(reel: &Reel, meshes: &mut [StaticMesh]) -> Result<(), Er
     for (c, _) in (0u32..).zip(reel.chunks()).filter(|(_, c)| c.kind == kind::DETAIL) {
         let content = reel.chunk(c, &mut decompressor)?;
         let mut entries = Entries::new(&content, least);
-        let damaged = |what| Error::corrupt(reel.path(), what, format!("chunk {c}"));
+        let damaged = |what| error::corrupt(reel.path(), what, format!("chunk {c}"));
         while let Some((m, levels)) = entries.next().map_err(damaged)? {
             let record = reel.description().meshes.get(m as usize);
             let Some(record) = record.filter(|record| record.method != Method::Fluid) else {
@@ -290,7 +290,7 @@ pub(crate) fn load_lods(reel: &Reel, meshes: &mut [StaticMesh]) -> Result<(), Er
             let mesh = &mut meshes[m as usize];
             let at = || format!("levels of detail of mesh {}", record.path);
             mesh.details = lod::read(record, &mesh.indices, levels)
-                .map_err(|what| Error::corrupt(reel.path(), what, at()))?;
+                .map_err(|what| error::corrupt(reel.path(), what, at()))?;
             mesh.made_of.details = levels.to_vec();
         }
     }
@@ -305,7 +305,7 @@ pub(crate) fn load_visibility(reel: &Reel, meshes: &mut [StaticMesh]) -> Result<
     for (c, _) in chunks.filter(|(_, c)| c.kind == kind::DRAWN) {
         let content = reel.chunk(c, &mut decompressor)?;
         let mut entries = Entries::new(&content, least);
-        let damaged = |what| Error::corrupt(reel.path(), what, format!("chunk {c}"));
+        let damaged = |what| error::corrupt(reel.path(), what, format!("chunk {c}"));
         while let Some((m, bytes)) = entries.next().map_err(damaged)? {
             let record = reel.description().meshes.get(m as usize);
             let Some(record) = record.filter(|record| record.method != Method::Fluid) else {
@@ -315,7 +315,7 @@ pub(crate) fn load_visibility(reel: &Reel, meshes: &mut [StaticMesh]) -> Result<
             let mesh = &mut meshes[m as usize];
             let at = || format!("what is drawn of mesh {}", record.path);
             let culled = visibility::read(record, &mesh.indices, bytes, reel.frame_count() as u32)
-                .map_err(|what| Error::corrupt(reel.path(), what, at()))?;
+                .map_err(|what| error::corrupt(reel.path(), what, at()))?;
             mesh.culled = Some(culled);
             mesh.made_of.drawn = bytes.to_vec();
         }

@@ -3,7 +3,6 @@
 //! This is all that decoders and the player need to know about the order in which a file can be decoded: the
 //! frames of a unit, the frames that must be decoded before it, and [`decode`].
 
-use crate::Error;
 use crate::decode::classic::{self, spatial};
 use crate::decode::input::{Decoded, skip};
 use crate::decode::{fixed_point, fluid, node_transforms, normals};
@@ -16,6 +15,7 @@ pub(crate) use crate::reel::order::Frames;
 use crate::reel::order::{Order, References};
 use crate::reel::quantized::Held;
 use crate::reel::statics::Statics;
+use crate::{Error, error};
 use bytemuck::Pod;
 use meshreel_codec::block::Decompressor;
 use meshreel_codec::record::{CODEC_CLASSIC, MeshRecord, Method, Semantic};
@@ -159,7 +159,7 @@ impl<'a, 'd> Job<'a, 'd> {
             "" => format!("frame {frame}"),
             of => format!("frame {frame}, {of}"),
         };
-        Error::corrupt(self.reel.path(), corrupt, at)
+        error::corrupt(self.reel.path(), corrupt, at)
     }
 
     fn decompress<'s>(

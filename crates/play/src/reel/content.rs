@@ -1,6 +1,6 @@
 //! Content of chunks: read, decompressed, and the parts of it that the description names.
 
-use crate::Error;
+use crate::{Error, error};
 use meshreel_codec::Corrupt;
 use meshreel_codec::block::Decompressor;
 use meshreel_codec::record::Location;
@@ -35,12 +35,12 @@ pub(crate) fn read_chunk(
     let entry = reader.chunks().get(chunk).ok_or_else(|| Error::malformed(path, "no such chunk", at()))?;
     let mut bytes = Vec::new();
     reader.read_chunk(chunk, &mut bytes)?;
-    let raw_size = Decompressor::raw_size(&bytes).map_err(|c| Error::corrupt(path, c, at()))?;
+    let raw_size = Decompressor::raw_size(&bytes).map_err(|c| error::corrupt(path, c, at()))?;
     if raw_size != entry.raw_size as usize {
         return Err(Error::malformed(path, "block and directory disagree on the size", at()));
     }
     let mut raw = vec![0; raw_size];
-    decompressor.decompress(&bytes, &mut raw).map_err(|c| Error::corrupt(path, c, at()))?;
+    decompressor.decompress(&bytes, &mut raw).map_err(|c| error::corrupt(path, c, at()))?;
     Ok(raw)
 }
 

@@ -2,7 +2,6 @@
 //! with each other and with [`Limits`], before anything is allocated. What comes after (frames, values) is
 //! checked as it is read.
 
-use crate::Error;
 use crate::reel::content::read_chunk;
 use crate::reel::end_states::{Own, Windows};
 use crate::reel::layout::Layout;
@@ -10,6 +9,7 @@ use crate::reel::limits::Limits;
 use crate::reel::open_file::{Reel, Shared};
 use crate::reel::order::Order;
 use crate::reel::{chunks, kind, memory};
+use crate::{Error, error};
 use meshreel_codec::block::Decompressor;
 use meshreel_codec::ranges::FrameRange;
 use meshreel_codec::record::{Coding, Description, MeshRecord, Method, Refused, Semantic, StreamRecord};
@@ -63,7 +63,7 @@ impl Reel {
             own.push(own_frames(reader.path(), mesh, &order, &mut windows, chunks)?);
         }
         let layout = Layout::new(&description, limits.attributes)
-            .map_err(|c| Error::corrupt(reader.path(), c, "the description"))?;
+            .map_err(|c| error::corrupt(reader.path(), c, "the description"))?;
         let has = |kind: u16| reader.chunks().iter().any(|c| c.kind == kind);
         let memory = memory::Parts {
             description: &description,
@@ -113,7 +113,7 @@ fn read_description(reader: &Reader, limits: &Limits) -> Result<Description, Err
     }
     let bytes = read_chunk(reader, chunk, &mut Decompressor::new())?;
     record::decode(&bytes).map_err(|refused| match refused {
-        Refused::Corrupt(corrupt) => Error::corrupt(path, corrupt, "the description"),
+        Refused::Corrupt(corrupt) => error::corrupt(path, corrupt, "the description"),
         Refused::Unknown { what, id } => {
             Error::unsupported(path, format!("meshes of {what} {id} (use a newer meshreel)"))
         }
@@ -133,7 +133,7 @@ fn read_ranges(reader: &Reader) -> Result<Vec<FrameRange>, Error> {
     };
     let bytes = read_chunk(reader, chunk, &mut Decompressor::new())?;
     let frames = reader.frames().len().min(u32::MAX as usize) as u32;
-    ranges::decode(&bytes, frames).map_err(|c| Error::corrupt(reader.path(), c, "the ranges of frames"))
+    ranges::decode(&bytes, frames).map_err(|c| error::corrupt(reader.path(), c, "the ranges of frames"))
 }
 
 /// The chunks that are units, and how they hang together.

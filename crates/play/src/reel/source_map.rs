@@ -1,8 +1,8 @@
 //! Where the vertices of an open file's meshes come from.
 
-use crate::Error;
 use crate::reel::content::slice;
 use crate::reel::open_file::Reel;
+use crate::{Error, error};
 use meshreel_codec::record::Method;
 use meshreel_codec::source_map;
 use meshreel_codec::source_map::SourceMap;
@@ -33,7 +33,7 @@ impl Reel {
         let at = || format!("source map of {}", record.path);
         let chunk = self.map_chunk(record.source_map.chunk)?;
         let bytes = slice(self.path(), &chunk, record.source_map, at)?;
-        let (map, used) = source_map::decode(bytes).map_err(|c| Error::corrupt(self.path(), c, at()))?;
+        let (map, used) = source_map::decode(bytes).map_err(|c| error::corrupt(self.path(), c, at()))?;
         let [points, vertices, indices] = match record.method {
             Method::Fluid => [0; 3],
             _ => [record.source_points, record.vertices, record.indices],

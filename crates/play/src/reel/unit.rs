@@ -57,7 +57,11 @@ impl Reel {
         out.clear();
         out.resize(self.unit_size(unit), 0);
         let read = self.reader().source().read_at(chunk.offset, out);
-        read.map_err(|e| Error::io(self.path(), "could not be read", e))?;
+        read.map_err(|source| Error::Io {
+            path: self.path().into(),
+            what: "could not be read".into(),
+            source,
+        })?;
         if self.is_intact(unit, out) {
             return Ok(());
         }

@@ -5,7 +5,6 @@ use crate::Error;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
@@ -98,7 +97,7 @@ impl<T: Send + 'static> Crew<T> {
                 Ok(thread) => started.push(thread),
                 Err(error) if i == 0 => {
                     let what = "the system gives no thread for it";
-                    return Err(Error::io(Path::new(name), what, error));
+                    return Err(Error::Io { path: name.into(), what: what.into(), source: error });
                 }
                 Err(_) => break,
             }

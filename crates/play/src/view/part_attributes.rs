@@ -2,10 +2,10 @@
 //! looked up by part or group, not kept per vertex, and are not streamed: read them once, keep what is
 //! returned, ask it in every frame.
 
-use crate::Error;
 use crate::reel::kind;
 use crate::reel::open_file::Reel;
 use crate::time::demand::Pair;
+use crate::{Error, error};
 use meshreel_codec::attributes::Of;
 use meshreel_codec::block::Decompressor;
 use meshreel_codec::detail::Entries;
@@ -119,7 +119,7 @@ impl Reel {
         let chunks = (0u32..).zip(self.chunks());
         for (c, _) in chunks.filter(|(_, c)| c.kind == kind::NUMBERS) {
             let content = self.chunk(c, &mut decompressor)?;
-            let damaged = |what| Error::corrupt(self.path(), what, format!("chunk {c}"));
+            let damaged = |what| error::corrupt(self.path(), what, format!("chunk {c}"));
             let mut entries = Entries::new(&content, least);
             while let Some((node, bytes)) = entries.next().map_err(damaged)? {
                 let mesh_of = |n: u32| description.nodes.get(n as usize).and_then(|n| n.mesh);

@@ -1,11 +1,11 @@
 //! Meshes with the rig that they had in the source: any pose of the skeleton moves them, of a clip, blended,
 //! or made by a game.
 
-use crate::Error;
 use crate::clip::SkeletonRecord;
 use crate::decode::bones::BoneMatrix;
 use crate::reel::kind;
 use crate::reel::open_file::Reel;
+use crate::{Error, error};
 use meshreel_codec::block::Decompressor;
 use meshreel_codec::detail::Entries;
 use meshreel_codec::record::Method;
@@ -138,7 +138,7 @@ impl Reel {
         let (mut out, mut least) = (Vec::new(), 0);
         for chunk in self.chunks_of(kind::RIGS) {
             let content = self.chunk(chunk, &mut decompressor)?;
-            let damaged = |what| Error::corrupt(self.path(), what, format!("rigs in chunk {chunk}"));
+            let damaged = |what| error::corrupt(self.path(), what, format!("rigs in chunk {chunk}"));
             let mut entries = Entries::new(&content, least);
             while let Some((mesh, bytes)) = entries.next().map_err(damaged)? {
                 least = mesh.saturating_add(1);
