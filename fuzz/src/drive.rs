@@ -7,7 +7,7 @@ use std::hash::{DefaultHasher, Hasher};
 use std::sync::{Arc, Mutex};
 
 use meshreel::clip::{
-    Clip, ClipCursor, Database, DatabaseOptions, Extract, Mask, Query, Repeats, Rounding, Soa,
+    Clip, ClipCursor, Database, DatabaseOptions, Extract, Mask, PoseSource, Query, Repeats, Rounding, Soa,
 };
 use meshreel::packed::{PackedRig, PackedSequence};
 use meshreel::record::Semantic;

@@ -2,7 +2,7 @@
 
 use super::{As, Shared, frames, skin::columns};
 use glam::DMat4;
-use meshreel::clip::{ClipCursor, object_space};
+use meshreel::clip::{ClipCursor, PoseSource, object_space};
 use meshreel::{BoneMatrix, MeshRig, Reel, Transform};
 use meshreel_scene::{Channel, Error, Skin};
 use std::sync::Arc;

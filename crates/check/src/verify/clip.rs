@@ -5,7 +5,7 @@ use super::asked::{Asked, Tolerance};
 use super::local::Local;
 use super::report::{ClipReport, Failures, beyond};
 use glam::{DAffine3, DQuat, DVec3};
-use meshreel::clip::{Clip, ClipCursor, Repeats, Rounding};
+use meshreel::clip::{Clip, ClipCursor, PoseSource, Repeats, Rounding};
 use meshreel::{Reel, Transform};
 use meshreel_scene::hierarchy::TRANSFORMS;
 use meshreel_scene::{Qvv, Scene, Unit};

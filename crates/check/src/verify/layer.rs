@@ -5,7 +5,7 @@ use super::asked::{Asked, AskedLayer, Stripping};
 use super::clip::Metric;
 use super::report::{ClipReport, LayerReport, TierReport, beyond};
 use meshreel::Transform;
-use meshreel::clip::{Clip, ClipCursor, LayerInfo};
+use meshreel::clip::{Clip, ClipCursor, LayerInfo, PoseSource};
 use meshreel_scene::Skeleton;
 
 /// What a layered clip is held against.

@@ -28,8 +28,10 @@
 //! # }
 //! ```
 
-use super::layer::{Have, JointPose, LayerCursor, LayerSet, broken, segments_of};
-use super::{Repeats, Rounding, SkeletonRecord};
+use super::layer::{Have, LayerCursor, LayerSet, broken, segments_of};
+use super::pose::{JointPose, Pose, check};
+use super::pose_source::{PoseSource, check_joint};
+use super::query::Query;
 use crate::reel::kind;
 use crate::reel::limits::Limits;
 use crate::reel::open_file::Reel;
@@ -39,10 +41,9 @@ use crate::{Error, error};
 use meshreel_codec::Corrupt;
 use meshreel_codec::block::Decompressor;
 use meshreel_codec::clip::layer::{check_segments, segment};
-use meshreel_codec::clip::record::decode_clip;
+use meshreel_codec::clip::record::{SkeletonRecord, decode_clip};
 use meshreel_codec::clip::schedule::MAX_TIERS;
 use meshreel_codec::clip::stored::{Scratch, Stored, decode_keys_with};
-use meshreel_codec::transform::Transform;
 use meshreel_format::{FileSource, ReadAt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -485,7 +486,7 @@ impl Database {
                     let fixed = &self.fixed;
                     let all = chunk.clips.iter();
                     all.copied().try_for_each(|c| {
-                        check(&fixed.clips[c as usize], i, bytes)
+                        check_chunk(&fixed.clips[c as usize], i, bytes)
                             .map_err(|e| broken(path, &fixed.clips[c as usize].name, e))
                     })
                 })
@@ -613,7 +614,7 @@ fn pieces_in(
 }
 
 /// Whether the bytes of chunk `i` are what a clip's table says.
-fn check(entry: &Entry, i: usize, bytes: &[u8]) -> Result<(), Corrupt> {
+fn check_chunk(entry: &Entry, i: usize, bytes: &[u8]) -> Result<(), Corrupt> {
     for (_, first, piece) in pieces_in(entry, i) {
         let own = segments_of(piece, first, bytes).ok_or(Corrupt("a piece ends early"))?;
         check_segments(own, piece.segments as usize)?;
@@ -744,92 +745,68 @@ impl DatabaseClip {
         There { entry: self.entry(), published, clip: self.clip, layer }
     }
 
-    /// Name.
-    pub fn name(&self) -> &str {
-        &self.entry().name
-    }
-    /// Its skeleton.
-    pub fn skeleton(&self) -> &SkeletonRecord {
-        &self.entry().skeleton
-    }
-    /// Number of joints: the length of a pose.
-    pub fn joints(&self) -> usize {
-        self.entry().skeleton.parents.len()
-    }
-    /// Number of samples, at least 1.
-    pub fn samples(&self) -> usize {
-        self.entry().set.samples()
-    }
-    /// Samples per second.
-    pub fn fps(&self) -> f64 {
-        self.entry().set.fps
-    }
-    /// Seconds from first to last sample.
-    pub fn duration(&self) -> f64 {
-        (self.samples() - 1) as f64 / self.fps()
-    }
-    /// The layer of a joint: 0 the base, others cosmetic.
-    pub fn cosmetic_level(&self, joint: usize) -> Option<u8> {
-        self.entry().set.table.layer_of.get(joint).copied()
-    }
-    /// Memory for one place in it.
-    pub fn cursor(&self) -> DatabaseCursor {
-        DatabaseCursor { clip: self.clip, layers: self.entry().set.cursors() }
-    }
-
-    /// Local transforms of all joints `seconds` after the first sample, from what is there, into `pose`, one
-    /// per joint. Allocates nothing.
-    pub fn sample(
-        &self,
-        cursor: &mut DatabaseCursor,
-        seconds: f64,
-        repeats: Repeats,
-        rounding: Rounding,
-        pose: &mut [Transform],
-    ) -> Result<(), Error> {
-        if pose.len() != self.joints() {
-            return Err(Error::misuse(format!(
-                "a pose of {} transforms for {} joints",
-                pose.len(),
-                self.joints()
-            )));
-        }
-        self.of(cursor)?;
-        let entry = self.entry();
-        let published = self.published();
-        let have = |layer| Some(self.there(&published, layer));
-        let spot = entry.set.spot(seconds, repeats);
-        (entry.set)
-            .pose(have, &mut cursor.layers, spot, rounding, pose)
-            .map_err(|c| broken(&self.fixed.path, &entry.name, c))
-    }
-
-    /// The local transform of one joint, and whether its layer is there.
-    pub fn joint(
-        &self,
-        cursor: &mut DatabaseCursor,
-        joint: usize,
-        seconds: f64,
-        repeats: Repeats,
-        rounding: Rounding,
-    ) -> Result<JointPose, Error> {
-        if joint >= self.joints() {
-            return Err(Error::misuse(format!("joint {joint} of {}", self.joints())));
-        }
-        self.of(cursor)?;
-        let entry = self.entry();
-        let published = self.published();
-        let have = |layer| Some(self.there(&published, layer));
-        let spot = entry.set.spot(seconds, repeats);
-        (entry.set)
-            .joint(have, &mut cursor.layers, spot, rounding, joint)
-            .map_err(|c| broken(&self.fixed.path, &entry.name, c))
-    }
-
     fn of(&self, cursor: &DatabaseCursor) -> Result<(), Error> {
         match cursor.clip == self.clip && cursor.layers.len() == self.entry().set.layers.len() {
             true => Ok(()),
             false => Err(Error::misuse("a cursor of another clip; make one with DatabaseClip::cursor")),
         }
+    }
+}
+
+impl PoseSource for DatabaseClip {
+    type Cursor = DatabaseCursor;
+
+    fn name(&self) -> &str {
+        &self.entry().name
+    }
+
+    fn skeleton(&self) -> &SkeletonRecord {
+        &self.entry().skeleton
+    }
+
+    fn samples(&self) -> usize {
+        self.entry().set.samples()
+    }
+
+    fn fps(&self) -> f64 {
+        self.entry().set.fps
+    }
+
+    fn cosmetic_level(&self, joint: usize) -> Option<u8> {
+        self.entry().set.table.layer_of.get(joint).copied()
+    }
+
+    fn cursor(&self) -> DatabaseCursor {
+        DatabaseCursor { clip: self.clip, layers: self.entry().set.cursors() }
+    }
+
+    fn pose(
+        &self,
+        cursor: &mut DatabaseCursor,
+        query: &Query<'_>,
+        pose: &mut (impl Pose + ?Sized),
+    ) -> Result<(), Error> {
+        check(pose, self.joints())?;
+        self.of(cursor)?;
+        let entry = self.entry();
+        let published = self.published();
+        let have = |layer| Some(self.there(&published, layer));
+        let posed = entry.set.pose(have, &mut cursor.layers, query, pose);
+        posed.map_err(|c| broken(&self.fixed.path, &entry.name, c))
+    }
+
+    fn joint(
+        &self,
+        cursor: &mut DatabaseCursor,
+        joint: usize,
+        query: &Query<'_>,
+    ) -> Result<JointPose, Error> {
+        check_joint(joint, self.joints())?;
+        self.of(cursor)?;
+        let entry = self.entry();
+        let published = self.published();
+        let have = |layer| Some(self.there(&published, layer));
+        let posed = entry.set.joint(have, &mut cursor.layers, query, joint);
+        posed.map_err(|c| broken(&self.fixed.path, &entry.name, c))
     }
 }

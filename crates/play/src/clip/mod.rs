@@ -1,12 +1,12 @@
-//! Clips at run time: poses at any time, from the stored form or from curves.
+//! Clips at run time: poses at any time, from the streamed form, the random-access form or from curves.
 //!
-//! [`Clip`] is an opened clip, [`ClipCursor`] the memory of one place in it: it keeps the segment that was
+//! [`PoseSource`] is what every form of a clip can be asked. [`Clip`] is an opened clip, [`ClipCursor`] the memory of one place in it: it keeps the segment that was
 //! decoded last (of curves the last keys of each sub-track), so forward playback decodes each once, and after
 //! the first sample nothing is allocated. Local transforms, one per joint; [`object_space`] multiplies them
 //! up.
 //!
 //! ```no_run
-//! use meshreel::clip::{ClipCursor, Repeats, Rounding};
+//! use meshreel::clip::{ClipCursor, PoseSource, Repeats, Rounding};
 //! use meshreel::{Limits, Reel, Transform};
 //!
 //! # fn main() -> Result<(), meshreel::Error> {
@@ -26,8 +26,9 @@ mod events;
 mod layer;
 mod open;
 mod pose;
+mod pose_source;
 mod query;
-mod resident;
+mod random_access;
 mod root_motion;
 mod scalars;
 mod streamed;
@@ -36,11 +37,12 @@ pub use additive::Additive;
 pub use blend::{blend, blend_masked, object_joint, object_space, object_space_of};
 pub use database::{Database, DatabaseClip, DatabaseCursor, DatabaseOptions, Part, PartState, Ticked};
 pub use events::{Events, Passed, passed};
-pub use layer::{JointPose, LayerInfo};
+pub use layer::LayerInfo;
 pub use meshreel_codec::clip::extras::{Component, Marker, ScalarTrack};
 pub use meshreel_codec::clip::record::{ClipRecord, Codec, SkeletonRecord};
-pub use pose::{Planes, Pose, Soa};
+pub use pose::{JointPose, Planes, Pose, Soa};
+pub use pose_source::PoseSource;
 pub use query::{Mask, Query, Repeats, Rounding, importance};
-pub use resident::ResidentClip;
+pub use random_access::RandomAccessClip;
 pub use root_motion::Extract;
 pub use streamed::{Clip, ClipCursor};

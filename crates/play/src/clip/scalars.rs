@@ -1,8 +1,9 @@
 //! What rides along in a clip: scalar tracks, and events at times.
 
 use super::events::{Events, passed};
-use super::query::locate;
-use super::{Clip, Query, Repeats};
+use super::pose_source::PoseSource;
+use super::query::{Query, Repeats, locate};
+use super::streamed::Clip;
 use crate::Error;
 use meshreel_codec::clip::extras::{Marker, ScalarTrack};
 

@@ -1,9 +1,10 @@
 //! Clips that are decoded segment by segment, or from the keys of curves, as they are played.
 
 use super::blend;
-use super::layer::{self, JointPose, LayerCursor, LayerInfo, Layered};
-use super::pose::{self, Pose};
-use super::query::{Query, Repeats, Rounding};
+use super::layer::{self, LayerCursor, LayerInfo, Layered};
+use super::pose::{self, JointPose, Pose};
+use super::pose_source::{PoseSource, check_joint};
+use super::query::Query;
 use crate::{Error, error};
 use meshreel_codec::Corrupt;
 use meshreel_codec::clip::curve::{self, Curves, Playhead};
@@ -85,55 +86,14 @@ impl Clip {
         })
     }
 
-    /// Name.
-    pub fn name(&self) -> &str {
-        &self.shared.record.name
-    }
-
-    /// Its skeleton: names, parents, default pose.
-    pub fn skeleton(&self) -> &SkeletonRecord {
-        &self.shared.skeleton
-    }
-
     /// What its chunk says: promised tolerance and so on.
     pub fn record(&self) -> &ClipRecord {
         &self.shared.record
     }
 
-    /// Number of joints: the length of a pose.
-    pub fn joints(&self) -> usize {
-        self.shared.skeleton.parents.len()
-    }
-
-    /// Number of samples, at least 1.
-    pub fn samples(&self) -> usize {
-        self.timing().0 as usize
-    }
-
-    /// Samples per second.
-    pub fn fps(&self) -> f64 {
-        self.timing().1
-    }
-
     /// Time of sample 0 in seconds; times of [`Clip::sample`] count from it.
     pub fn start(&self) -> f64 {
         self.timing().2
-    }
-
-    /// Seconds from first to last sample.
-    pub fn duration(&self) -> f64 {
-        (self.samples() - 1) as f64 / self.fps()
-    }
-
-    fn timing(&self) -> (u32, f64, f64) {
-        match &self.shared.form {
-            Form::Sampled(stored) => {
-                let header = &stored.plan.header;
-                (header.samples, header.fps, header.start)
-            }
-            Form::Curve(curves) => (curves.head.samples, curves.head.fps, curves.head.start),
-            Form::Layers(layers) => (layers.set.samples() as u32, layers.set.fps, layers.set.start),
-        }
     }
 
     /// Bytes of the stored form, or of the curves.
@@ -165,68 +125,6 @@ impl Clip {
         }
     }
 
-    /// Local transforms of all joints `seconds` after the first sample, into `pose`, one per joint. Allocates
-    /// nothing.
-    pub fn sample(
-        &self,
-        cursor: &mut ClipCursor,
-        seconds: f64,
-        repeats: Repeats,
-        rounding: Rounding,
-        pose: &mut [Transform],
-    ) -> Result<(), Error> {
-        let query = Query { repeats, ..Query::at(seconds).rounded(rounding) };
-        self.pose(cursor, &query, pose)
-    }
-
-    /// Local transforms of the joints that `query` wants. Allocates nothing.
-    pub fn pose(
-        &self,
-        cursor: &mut ClipCursor,
-        query: &Query<'_>,
-        pose: &mut (impl Pose + ?Sized),
-    ) -> Result<(), Error> {
-        pose::check(pose, self.joints())?;
-        if let Form::Layers(layers) = &self.shared.form {
-            let spot = layers.set.spot(query.seconds, query.repeats);
-            // Layers have samples of their own: joints that are rounded in one way are taken together.
-            let mut spare = std::mem::take(&mut cursor.spare);
-            let done = query.all_roundings().try_for_each(|rounding| {
-                self.layered(cursor, |tiers, cursors| {
-                    layers.pose(tiers, cursors, spot, rounding, &mut spare)
-                })?;
-                for (j, value) in spare.iter().enumerate() {
-                    if query.rounding_of(j) == rounding && query.wants(j) && pose.wants(j) {
-                        pose.put(j, value);
-                    }
-                }
-                Ok(())
-            });
-            cursor.spare = spare;
-            return done;
-        }
-        let (left, right, each) = query.locate(self.samples(), self.fps());
-        // What was the right sample is often the left one now, and in reverse the other way round.
-        if cursor.sample[0] != Some(left) && cursor.sample[1] == Some(left)
-            || left != right && cursor.sample[1] != Some(right) && cursor.sample[0] == Some(right)
-        {
-            cursor.swap();
-        }
-        self.keep(cursor, 0, left)?;
-        if left == right {
-            pose::put_all(&cursor.pose[0], query, pose);
-            return Ok(());
-        }
-        self.keep(cursor, 1, right)?;
-        let [a, b] = &cursor.pose;
-        for (j, (a, b)) in a.iter().zip(b).enumerate() {
-            if query.wants(j) && pose.wants(j) {
-                pose.put(j, &blend::between(a, b, each.of(j)));
-            }
-        }
-        Ok(())
-    }
-
     /// Local transforms of all joints at a sample: those that the tolerance is promised for.
     pub fn sample_at(
         &self,
@@ -236,34 +134,12 @@ impl Clip {
     ) -> Result<(), Error> {
         self.check(pose)?;
         if let Form::Layers(layers) = &self.shared.form {
-            let spot = layers.set.at(sample);
-            return self
-                .layered(cursor, |tiers, cursors| layers.pose(tiers, cursors, spot, Rounding::None, pose));
+            return self.layered(cursor, |tiers, cursors| layers.sample(tiers, cursors, sample, pose));
         }
         let slot = usize::from(cursor.sample[1] == Some(sample));
         self.keep(cursor, slot, sample.min(self.samples() - 1))?;
         pose.copy_from_slice(&cursor.pose[slot]);
         Ok(())
-    }
-
-    fn check(&self, pose: &[Transform]) -> Result<(), Error> {
-        match pose.len() == self.joints() {
-            true => Ok(()),
-            false => Err(Error::misuse(format!(
-                "a pose of {} transforms for {} joints",
-                pose.len(),
-                self.joints()
-            ))),
-        }
-    }
-
-    /// The layer of a joint: 0 the base, others cosmetic; 0 where there are no layers. `None`: there is no
-    /// such joint.
-    pub fn cosmetic_level(&self, joint: usize) -> Option<u8> {
-        match &self.shared.form {
-            Form::Layers(layers) => layers.set.table.layer_of.get(joint).copied(),
-            _ => (joint < self.joints()).then_some(0),
-        }
     }
 
     /// What is in each layer; nothing where there are none.
@@ -281,29 +157,6 @@ impl Clip {
         Clip { shared: self.shared.clone(), tiers: tiers.into() }
     }
 
-    /// The local transform of one joint, and whether its layer is there: where it is not, this is the bind
-    /// pose. Of layers only its own is decoded; elsewhere the others of its sample are too, and are there
-    /// when they are asked for. Allocates nothing.
-    pub fn joint(
-        &self,
-        cursor: &mut ClipCursor,
-        joint: usize,
-        query: &Query<'_>,
-    ) -> Result<JointPose, Error> {
-        if joint >= self.joints() {
-            return Err(Error::misuse(format!("joint {joint} of {}", self.joints())));
-        }
-        if let Form::Layers(layers) = &self.shared.form {
-            let spot = layers.set.spot(query.seconds, query.repeats);
-            return self.layered(cursor, |tiers, cursors| {
-                layers.joint(tiers, cursors, spot, query.rounding_of(joint), joint)
-            });
-        }
-        let mut out = pose::One { joint, value: Transform::IDENTITY };
-        self.pose(cursor, query, &mut out)?;
-        Ok(JointPose { local: out.value, bind: false })
-    }
-
     /// All layers as one clip of codec `sampled`, in the stored form: the same poses, in one piece that
     /// cannot be taken apart while it plays. `None` where there are no layers.
     pub fn merged(&self) -> Option<Result<Vec<u8>, Error>> {
@@ -312,6 +165,28 @@ impl Clip {
         };
         let merged = layers.merged(&self.shared.skeleton.skeleton());
         Some(merged.map_err(|c| layer::broken(&self.shared.path, self.name(), c)))
+    }
+
+    fn timing(&self) -> (u32, f64, f64) {
+        match &self.shared.form {
+            Form::Sampled(stored) => {
+                let header = &stored.plan.header;
+                (header.samples, header.fps, header.start)
+            }
+            Form::Curve(curves) => (curves.head.samples, curves.head.fps, curves.head.start),
+            Form::Layers(layers) => (layers.set.samples() as u32, layers.set.fps, layers.set.start),
+        }
+    }
+
+    fn check(&self, pose: &[Transform]) -> Result<(), Error> {
+        match pose.len() == self.joints() {
+            true => Ok(()),
+            false => Err(Error::misuse(format!(
+                "a pose of {} transforms for {} joints",
+                pose.len(),
+                self.joints()
+            ))),
+        }
     }
 
     fn layered<T>(
@@ -383,6 +258,79 @@ impl Clip {
     }
 }
 
+impl PoseSource for Clip {
+    type Cursor = ClipCursor;
+
+    fn name(&self) -> &str {
+        &self.shared.record.name
+    }
+
+    fn skeleton(&self) -> &SkeletonRecord {
+        &self.shared.skeleton
+    }
+
+    fn samples(&self) -> usize {
+        self.timing().0 as usize
+    }
+
+    fn fps(&self) -> f64 {
+        self.timing().1
+    }
+
+    fn cosmetic_level(&self, joint: usize) -> Option<u8> {
+        match &self.shared.form {
+            Form::Layers(layers) => layers.set.table.layer_of.get(joint).copied(),
+            _ => (joint < self.joints()).then_some(0),
+        }
+    }
+
+    fn cursor(&self) -> ClipCursor {
+        ClipCursor::new(self)
+    }
+
+    fn pose(
+        &self,
+        cursor: &mut ClipCursor,
+        query: &Query<'_>,
+        pose: &mut (impl Pose + ?Sized),
+    ) -> Result<(), Error> {
+        pose::check(pose, self.joints())?;
+        if let Form::Layers(layers) = &self.shared.form {
+            return self.layered(cursor, |tiers, cursors| layers.pose(tiers, cursors, query, pose));
+        }
+        let (left, right, each) = query.locate(self.samples(), self.fps());
+        // What was the right sample is often the left one now, and in reverse the other way round.
+        if cursor.sample[0] != Some(left) && cursor.sample[1] == Some(left)
+            || left != right && cursor.sample[1] != Some(right) && cursor.sample[0] == Some(right)
+        {
+            cursor.swap();
+        }
+        self.keep(cursor, 0, left)?;
+        if left == right {
+            pose::put_all(&cursor.pose[0], query, pose);
+            return Ok(());
+        }
+        self.keep(cursor, 1, right)?;
+        let [a, b] = &cursor.pose;
+        for (j, (a, b)) in a.iter().zip(b).enumerate() {
+            if query.wants(j) && pose.wants(j) {
+                pose.put(j, &blend::between(a, b, each.of(j)));
+            }
+        }
+        Ok(())
+    }
+
+    fn joint(&self, cursor: &mut ClipCursor, joint: usize, query: &Query<'_>) -> Result<JointPose, Error> {
+        check_joint(joint, self.joints())?;
+        if let Form::Layers(layers) = &self.shared.form {
+            return self.layered(cursor, |tiers, cursors| layers.joint(tiers, cursors, query, joint));
+        }
+        let mut out = pose::One { joint, value: Transform::IDENTITY };
+        self.pose(cursor, query, &mut out)?;
+        Ok(JointPose { local: out.value, bind: false })
+    }
+}
+
 /// A place in a clip, with the memory that playing it needs.
 #[derive(Debug)]
 pub struct ClipCursor {
@@ -390,8 +338,6 @@ pub struct ClipCursor {
     place: Place,
     pose: [Vec<Transform>; 2],
     sample: [Option<usize>; 2],
-    /// For single joints.
-    spare: Vec<Transform>,
 }
 
 /// What was decoded last.
@@ -416,7 +362,6 @@ impl ClipCursor {
                 Form::Layers(layers) => Place::Layers(layers.set.cursors()),
             },
             clip: clip.clone(),
-            spare: pose.clone(),
             pose: [pose.clone(), pose],
             sample: [None; 2],
         }
