@@ -22,6 +22,7 @@
 mod additive;
 mod blend;
 mod database;
+mod database_clip;
 mod events;
 mod layer;
 mod open;
@@ -35,7 +36,8 @@ mod streamed;
 
 pub use additive::Additive;
 pub use blend::{blend, blend_masked, object_joint, object_space, object_space_of};
-pub use database::{Database, DatabaseClip, DatabaseCursor, DatabaseOptions, Part, PartState, Ticked};
+pub use database::{Database, DatabaseOptions, Part, PartState, Ticked};
+pub use database_clip::{DatabaseClip, DatabaseCursor};
 pub use events::{Events, Passed, passed};
 pub use layer::LayerInfo;
 pub use meshreel_codec::clip::extras::{Component, Marker, ScalarTrack};

@@ -205,10 +205,9 @@ impl FrameDecoder {
         unit::decode(
             &self.reel,
             &self.statics,
-            Source { unit, compressed: &self.compressed },
+            Source { unit, compressed: &self.compressed, decoded: &decoded },
             &mut self.worker,
             &mut self.scratch,
-            &decoded,
             &mut buffers[..count],
             &mut |mesh, chunk, bytes| self.mesh_bytes[mesh] += bytes as f64 * packing(chunk),
         )

@@ -49,7 +49,7 @@ impl Unit<'_> {
                 Coded::Soft(coded) => {
                     let points = coded.points();
                     let range = i * points..(i + 1) * points;
-                    self.read_cells(coded, self.place, range, unit, decoded, scratch, out)?;
+                    self.read_cells(coded, (self.place, range), unit, decoded, scratch, out)?;
                     if let Some(flat) = &cells.flat {
                         out.iter_mut().for_each(|frame| self.lay(flat, frame));
                     }
@@ -98,7 +98,7 @@ impl Unit<'_> {
         let mut part = |bytes: &mut &[u8], coded: &Static, place: Place, out: &mut [&mut [u64]]| {
             let (unit, used) = take_sized(bytes)?;
             take(bytes, used)?;
-            self.read_cells(coded, place, 0..coded.points(), unit, decoded, scratch, out)
+            self.read_cells(coded, (place, 0..coded.points()), unit, decoded, scratch, out)
         };
         if let Some(handles) = &skin.handles {
             part(&mut bytes, handles, places.handles, out)?;
@@ -121,29 +121,25 @@ impl Unit<'_> {
     }
 
     /// Frames of the cells of one static part.
-    #[allow(clippy::too_many_arguments)] // Everything that a unit brings, once.
     fn read_cells(
         &self,
         coded: &Static,
-        place: Place,
-        range: Range<usize>,
+        (place, range): (Place, Range<usize>),
         bytes: &[u8],
         decoded: &Decoded<'_>,
         scratch: &mut [u64],
         out: &mut [&mut [u64]],
     ) -> Result<(), Corrupt> {
         match place.size {
-            8 => self.read_part::<i16>(coded, place, range, bytes, decoded, scratch, out),
-            _ => self.read_part::<i32>(coded, place, range, bytes, decoded, scratch, out),
+            8 => self.read_part::<i16>(coded, (place, range), bytes, decoded, scratch, out),
+            _ => self.read_part::<i32>(coded, (place, range), bytes, decoded, scratch, out),
         }
     }
 
-    #[allow(clippy::too_many_arguments)] // The same.
     fn read_part<W: Width + Pod>(
         &self,
         coded: &Static,
-        place: Place,
-        range: Range<usize>,
+        (place, range): (Place, Range<usize>),
         bytes: &[u8],
         decoded: &Decoded<'_>,
         scratch: &mut [u64],

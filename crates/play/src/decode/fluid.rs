@@ -146,9 +146,9 @@ impl Unit<'_> {
         for (stream, place) in self.record.streams.iter().zip(&self.layout.streams) {
             let place = place.ok_or(Corrupt("no place for a mesh"))?;
             match place.size {
-                1 => self.stream::<u8>(reader, stream, place, &counts, &alike, work, out)?,
-                2 => self.stream::<u16>(reader, stream, place, &counts, &alike, work, out)?,
-                _ => self.stream::<u32>(reader, stream, place, &counts, &alike, work, out)?,
+                1 => self.stream::<u8>(reader, (stream, place), &counts, &alike, work, out)?,
+                2 => self.stream::<u16>(reader, (stream, place), &counts, &alike, work, out)?,
+                _ => self.stream::<u32>(reader, (stream, place), &counts, &alike, work, out)?,
             }
         }
         counts.write(places, out);
@@ -198,12 +198,10 @@ impl Unit<'_> {
         }
     }
 
-    #[allow(clippy::too_many_arguments)] // One frame, and where everything of it is.
     fn stream<W: Word + Pod>(
         &self,
         reader: &mut Reader<'_>,
-        stream: &StreamRecord,
-        place: Place,
+        (stream, place): (&StreamRecord, Place),
         counts: &Counts,
         alike: &Sources<'_>,
         work: &mut fluid::Work,

@@ -40,9 +40,11 @@ pub(crate) type Meter<'a> = dyn FnMut(usize, &ChunkEntry, usize) + 'a;
 /// A unit as it lies in the file, with the attributes behind it where they are read; the caller has compared
 /// its checksums.
 #[derive(Clone, Copy)]
-pub(crate) struct Source<'a> {
+pub(crate) struct Source<'a, 'd> {
     pub unit: usize,
     pub compressed: &'a [u8],
+    /// The frames of other units that it needs.
+    pub decoded: &'a Decoded<'d>,
 }
 
 impl Own {
@@ -102,17 +104,16 @@ struct Job<'a, 'd> {
 /// Decodes a unit into `out`, the buffers of its frames in the order of [`Reel::unit_frames`], `frame_words`
 /// each. `scratch` is `scratch_words` long. On an error the frames hold anything. Allocates nothing, but for
 /// room for the tables of fluid meshes when a worker meets the first or a larger one.
-#[allow(clippy::too_many_arguments)] // Everything that a job brings, once.
 pub(crate) fn decode(
     reel: &Reel,
     statics: &Statics,
-    source: Source<'_>,
+    source: Source<'_, '_>,
     worker: &mut Worker,
     scratch: &mut [u64],
-    decoded: &Decoded<'_>,
     out: &mut [&mut [u64]],
     meter: &mut Meter<'_>,
 ) -> Result<(), Error> {
+    let decoded = source.decoded;
     let job = Job { reel, statics, unit: source.unit, frames: reel.unit_frames(source.unit), decoded };
     let needs = reel.unit_needs(source.unit);
     if needs.iter().any(|&frame| decoded(frame as usize).is_none()) {

@@ -13,6 +13,7 @@ pub(crate) mod io;
 pub(crate) mod load;
 pub(crate) mod loaded;
 pub(crate) mod options;
+pub(crate) mod read_range;
 pub(crate) mod regions;
 pub(crate) mod residency;
 pub(crate) mod scheduler;

@@ -13,9 +13,12 @@
 //! serve together is decided before, in `admission`.
 
 use crate::Error;
+use crate::reel::order::Frames;
+use crate::stream::graph::Graph;
 use crate::stream::heap::{Block, End, Heap};
 use crate::stream::io::{Read, Token};
 use crate::stream::loaded::Loaded;
+use crate::stream::read_range::{range_of, rest_of, unit_end, unit_start};
 use crate::stream::residency::{
     FRAME_RANK, Missing, NO_READ, NONE, READ_RANK, READS, ReadSlot, State, Stream,
 };
@@ -28,8 +31,7 @@ const MOST_READS: u32 = 16;
 const STREAM_READS: u32 = 2;
 /// The same of one whose units are read one by one, to leave attributes out that lie between them.
 const SHORT_READS: u32 = 8;
-/// Bytes between two units that are read along.
-const GAP: u64 = 64 << 10;
+
 /// Blocks that are moved in a tick, in words: 2 MiB take about 0.2 ms.
 const SLIDE: usize = 256 << 10;
 /// Microseconds until something counts as wanted now.
@@ -563,19 +565,7 @@ impl Flow {
         let graph = &self.work.graph;
         graph.begin(node);
         self.work.set_due(node, due);
-        let mut edge = 0;
-        let mut leaders = [NONE; crate::reel::order::Frames::MOST];
-        for (frame, _) in task.needs.iter() {
-            let leader = stream.units[file.reel.unit_of(frame as usize)].node;
-            if stream.frames[frame as usize].state == State::Pending && !leaders.contains(&leader) {
-                leaders[edge] = leader;
-                graph.follow(node, edge, leader);
-                edge += 1;
-            }
-        }
-        if let Some(leader) = read.node {
-            graph.follow(node, edge, leader);
-        }
+        follow(graph, stream, node, &task, read.node);
         let at = file.reel.unit_chunk(unit).offset - read.offset;
         task.compressed = Some((compressed, at as usize));
         task.file = Some(file);
@@ -737,6 +727,23 @@ enum Launched {
     NoRoom,
 }
 
+/// A node waits for the read that brings its bytes, and for the units whose frames it needs, each once.
+fn follow(graph: &Graph, stream: &Stream, node: u32, task: &Task, read: Option<u32>) {
+    let mut edge = 0;
+    let mut leaders = [NONE; Frames::MOST];
+    for (frame, _) in task.needs.iter() {
+        let leader = stream.units[stream.file.reel.unit_of(frame as usize)].node;
+        if stream.frames[frame as usize].state == State::Pending && !leaders.contains(&leader) {
+            leaders[edge] = leader;
+            graph.follow(node, edge, leader);
+            edge += 1;
+        }
+    }
+    if let Some(leader) = read {
+        graph.follow(node, edge, leader);
+    }
+}
+
 /// Incidents are told as long as anybody listens; a list that nobody empties does not grow.
 fn push(incidents: &mut Vec<Incident>, incident: Incident) {
     if incidents.len() < incidents.capacity() {
@@ -757,16 +764,6 @@ fn fail_unit(stream: &mut Stream, unit: usize, now: u64) {
     unit.tries = unit.tries.saturating_add(1);
 }
 
-fn unit_start(stream: &Stream, place: u32) -> u64 {
-    let unit = stream.file.order[place as usize];
-    stream.file.reel.unit_chunk(unit as usize).offset
-}
-
-fn unit_end(stream: &Stream, place: u32) -> u64 {
-    let unit = stream.file.order[place as usize];
-    stream.file.reel.unit_end(unit as usize)
-}
-
 /// A slot for a read: a free one, else one whose bytes nobody wants.
 fn free_slot(stream: &mut Stream, heap: &mut Heap) -> Option<usize> {
     if let Some(slot) = (0..READS).find(|&i| stream.reads[i].block.is_none()) {
@@ -779,60 +776,4 @@ fn free_slot(stream: &mut Stream, heap: &mut Heap) -> Option<usize> {
     }
     stream.read_lost(slot, 0);
     Some(slot)
-}
-
-/// What is missing behind a read that was cut because of attributes.
-fn rest_of(stream: &Stream, missing: Missing, last: u32) -> Option<Missing> {
-    let wanted = |place: &u32| {
-        let unit = &stream.units[stream.file.order[*place as usize] as usize];
-        unit.wanted == stream.epoch && unit.read == NO_READ && unit.node == NONE
-    };
-    let low = (last + 1..=missing.high).find(wanted);
-    let low = low.filter(|_| stream.skips_attributes())?;
-    Some(Missing { low, ..missing })
-}
-
-/// The places to read: all that the most urgent frame misses, and as much around it as is wanted, up to
-/// `size` bytes and, where it is cut, up to a frame that stands alone.
-fn range_of(stream: &Stream, missing: Missing, size: u64, now: u64) -> (u32, u32) {
-    let units = &stream.units;
-    let of = |place: u32| stream.file.order[place as usize] as usize;
-    let wanted = |place: u32| {
-        let unit = &units[of(place)];
-        unit.wanted == stream.epoch && unit.read == NO_READ && unit.node == NONE && unit.retry_at <= now
-    };
-    let bytes = |first: u32, last: u32| unit_end(stream, last).saturating_sub(unit_start(stream, first));
-    let gap = if stream.skips_attributes() { 0 } else { GAP };
-    let near = |a: u32, b: u32| unit_start(stream, b).saturating_sub(unit_end(stream, a)) <= gap;
-    let (first, mut last) = (missing.low, missing.low);
-    // All of it in one read where that is not too much.
-    let most = if size == 0 { 0 } else { 2 * size };
-    while last < missing.high && bytes(first, last + 1) <= most && near(last, last + 1) {
-        last += 1;
-    }
-    // At its end may be something that is there already.
-    while last > first && !wanted(last) {
-        last -= 1;
-    }
-    if last < missing.high && !(last + 1..=missing.high).all(|p| !wanted(p)) {
-        return (first, last);
-    }
-    let least = last;
-    let mut alone = last;
-    let end = units.len() as u32;
-    while last + 1 < end && wanted(last + 1) && near(last, last + 1) && bytes(first, last + 1) <= size {
-        last += 1;
-        if stream.file.reel.unit_needs(of(last)).is_empty() {
-            alone = last;
-        }
-    }
-    // Cut because of its size, it ends where the next group begins.
-    if last + 1 < end && wanted(last + 1) && alone > least {
-        last = alone;
-    }
-    let mut first = first;
-    while first > 0 && wanted(first - 1) && near(first - 1, first) && bytes(first - 1, last) <= size {
-        first -= 1;
-    }
-    (first, last)
 }

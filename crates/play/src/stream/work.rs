@@ -336,14 +336,13 @@ impl Work {
             let found = needs.iter().flatten().find(|need| need.0 as usize == frame);
             found.map(|(_, guard)| &guard[..words])
         };
-        let source = unit::Source { unit, compressed };
+        let source = unit::Source { unit, compressed, decoded: &decoded };
         let result = unit::decode(
             &file.reel,
             &file.statics,
             source,
             &mut bench.worker,
             scratch,
-            &decoded,
             &mut out[..count],
             &mut |_, _, _| (),
         );

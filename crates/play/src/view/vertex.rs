@@ -240,11 +240,28 @@ impl Vertices<'_> {
         attribute: &Attribute,
         stream: usize,
         vertices: Range<usize>,
-        mut target: Target<'_>,
+        target: Target<'_>,
     ) -> Result<(), Error> {
         let source = Source { first: &self.first, second: self.second.as_ref(), stream, blend: self.blend };
+        match attribute.what {
+            What::Position | What::Uv(_) | What::Colour(_) | What::Velocity => {
+                self.write_values(attribute, source, vertices, target)
+            }
+            What::Normal | What::Tangent | What::TangentFrame => {
+                self.write_directions(attribute, source, vertices, target)
+            }
+        }
+    }
+
+    /// Positions, texture coordinates, colours, velocities.
+    fn write_values(
+        &self,
+        attribute: &Attribute,
+        source: Source<'_>,
+        vertices: Range<usize>,
+        mut target: Target<'_>,
+    ) -> Result<(), Error> {
         let count = vertices.len();
-        let record = &self.first.record().streams[stream];
         let mut block = EMPTY;
         match (attribute.what, attribute.format) {
             (What::Position, Format::F32x3) => {
@@ -275,7 +292,7 @@ impl Vertices<'_> {
             }
             (What::Uv(_), Format::U16x2) => {
                 source.values(vertices, &mut block);
-                let Some([u, v, width, height]) = self.first.uv_range(stream) else {
+                let Some([u, v, width, height]) = self.first.uv_range(source.stream) else {
                     let path = &self.first.record().path;
                     return Err(Error::misuse(format!("the uvs of mesh {path} are finer than U16x2")));
                 };
@@ -301,7 +318,24 @@ impl Vertices<'_> {
                     _ => target.halves::<4>(&block, count),
                 }
             }
+            (what, format) => return Err(unwritable(what, format)),
+        }
+        Ok(())
+    }
+
+    /// Normals, tangents, tangent frames.
+    fn write_directions(
+        &self,
+        attribute: &Attribute,
+        source: Source<'_>,
+        vertices: Range<usize>,
+        mut target: Target<'_>,
+    ) -> Result<(), Error> {
+        let count = vertices.len();
+        match (attribute.what, attribute.format) {
             (What::Normal, Format::F32x3 | Format::I8x2 | Format::I16x2) => {
+                let mut block = EMPTY;
+                let record = &self.first.record().streams[source.stream];
                 if record.semantic == Semantic::QTangent {
                     source.frames(vertices, &mut |i, tangents| {
                         let [x, y, z] = tangents.frame.normal;
@@ -325,16 +359,16 @@ impl Vertices<'_> {
                     target.put_shorts(i, quaternion_shorts(&tangents));
                 });
             }
-            (what, format) => {
-                let known: Vec<String> = what.formats().iter().map(|f| format!("{f:?}")).collect();
-                return Err(Error::misuse(format!(
-                    "{what:?} cannot be written as {format:?}, but as {}",
-                    known.join(", ")
-                )));
-            }
+            (what, format) => return Err(unwritable(what, format)),
         }
         Ok(())
     }
+}
+
+/// What an attribute can be written as instead.
+fn unwritable(what: What, format: Format) -> Error {
+    let known: Vec<String> = what.formats().iter().map(|f| format!("{f:?}")).collect();
+    Error::misuse(format!("{what:?} cannot be written as {format:?}, but as {}", known.join(", ")))
 }
 
 /// Where a block of vertices goes.
