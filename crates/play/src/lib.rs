@@ -2,7 +2,7 @@
 //!
 //! A game has a [`Player`]: it streams any number of files in a heap of fixed size. [`Player::tick`] neither
 //! waits nor allocates; [`Player::frame`] gives what an instance shows, and its [`FrameView`] writes vertex
-//! buffers and transforms, interpolated, in the layouts that engines upload. [`rules`] and [`sequencer`]
+//! buffers and transforms, interpolated, in the layouts that engines upload. [`policy`] and [`sequencer`]
 //! decide what plays, as plain data.
 //!
 //! ```no_run
@@ -55,13 +55,13 @@
 mod decode;
 mod error;
 mod player;
-mod policy;
 mod reel;
 mod stream;
 mod time;
 mod view;
 
 pub mod clip;
+pub mod policy;
 
 pub use decode::bones::{BoneMatrix, BonesView};
 pub use decode::decoder::FrameDecoder;
@@ -75,15 +75,14 @@ pub use meshreel_codec::transform::Transform;
 pub use meshreel_format as format;
 pub use meshreel_format::Error;
 pub use player::{Event, Player};
-pub use policy::rules;
-pub use reel::end_states::RestState;
+pub use reel::end_states::EndState;
 pub use reel::kind;
 pub use reel::layout::Range;
 pub use reel::limits::Limits;
 pub use reel::lod::{Lod, LodTriangles};
 pub use reel::open_file::{FrameKind, Reel};
-pub use reel::quantized::Levels;
-pub use reel::visibility::Drawn;
+pub use reel::quantized::QuantizedValues;
+pub use reel::visibility::VisibleRanges;
 pub use stream::ids::{FileId, InstanceId};
 pub use stream::io::{Read, Source, Token};
 pub use stream::options::Options;
@@ -99,5 +98,5 @@ pub use view::frame_view::{FrameView, MeshFrame};
 pub use view::packed;
 pub use view::part_attributes::{NodeAttributes, PartAttribute};
 pub use view::rig::MeshRig;
-pub use view::shown::{Shown, Still};
+pub use view::shown::{DecodedFrame, Shown};
 pub use view::vertex::{Attribute, Format, What};

@@ -2,7 +2,7 @@
 //! [`Player`].
 
 use crate::Error;
-use crate::policy::rules::Switches;
+use crate::policy::Switches;
 use crate::reel::open_file::Reel;
 use crate::stream::admission::{Admission, Instance};
 use crate::stream::crew::Crew;
@@ -13,7 +13,7 @@ use crate::stream::load::{Inbox, Load, Opened};
 use crate::stream::loaded::Loaded;
 use crate::stream::options::Options;
 use crate::stream::residency::{Horizons, Stream};
-use crate::stream::scheduler::{Flow, Incident, NOW, owner};
+use crate::stream::scheduler::{Incident, NOW, Scheduler, owner};
 use crate::stream::sharing::Library;
 use crate::stream::statistics::{Statistics, StreamStatistics};
 use crate::stream::trace::span;
@@ -112,7 +112,7 @@ enum FileState {
 /// allocates. What is to be drawn is then asked for with [`Player::frame`]. Threads of the player read and
 /// decode meanwhile.
 pub struct Player {
-    flow: Flow,
+    scheduler: Scheduler,
     files: Vec<File>,
     /// Places without a file.
     closed: Vec<u32>,
@@ -178,7 +178,7 @@ impl Player {
         let loaders = usize::from(options.threads > 0);
         let loads = Crew::new("meshreel open", loaders, 16, Load::run)?;
         Ok(Player {
-            flow: Flow::new(heap, work, NODES, options.read_size.max(1)),
+            scheduler: Scheduler::new(heap, work, NODES, options.read_size.max(1)),
             files: Vec::new(),
             closed: Vec::new(),
             instances: Vec::new(),
@@ -228,7 +228,7 @@ impl Player {
             source,
             state: FileState::Loading,
             timeline: None,
-            seen: self.flow.now,
+            seen: self.scheduler.now,
             again_at: None,
         };
         let closed = self.closed.pop().map(|number| number as usize);
@@ -237,8 +237,8 @@ impl Player {
             self.files.push(file);
             // Room to close them all without an allocation in the tick.
             self.closed.reserve(self.files.len());
-            self.flow.streams.push(None);
-            self.flow.reserve(self.files.len());
+            self.scheduler.streams.push(None);
+            self.scheduler.reserve(self.files.len());
         } else {
             self.files[number] = file;
         }
@@ -268,7 +268,7 @@ impl Player {
             return;
         };
         self.files[number].state = FileState::Closing;
-        self.flow.cancel_all(number as u32);
+        self.scheduler.cancel_all(number as u32);
         // From now on its instances are as if gone; the next tick takes them all at once.
         self.sweep = true;
     }
@@ -357,7 +357,7 @@ impl Player {
 
     /// The file, where it is open.
     pub fn reel(&self, file: FileId) -> Option<&Reel> {
-        let stream = self.flow.streams[self.file_number(file)?].as_ref()?;
+        let stream = self.scheduler.streams[self.file_number(file)?].as_ref()?;
         Some(&stream.file.reel)
     }
 
@@ -369,8 +369,8 @@ impl Player {
     /// Kill switches: reads are not issued, jobs not started, nothing handed out.
     pub fn switch(&mut self, switches: Switches) {
         self.switches = switches;
-        self.flow.reads_on = switches.reads;
-        self.flow.jobs_on = switches.jobs;
+        self.scheduler.reads_on = switches.reads;
+        self.scheduler.jobs_on = switches.jobs;
     }
 
     /// What happened since it was last asked; the oldest first.
@@ -386,25 +386,25 @@ impl Player {
         span!("tick");
         let dt = if dt.is_nan() { 0.0 } else { dt.clamp(0.0, LONGEST_TICK) };
         self.ticks += 1;
-        self.flow.now += (dt * 1e6) as u64;
+        self.scheduler.now += (dt * 1e6) as u64;
         self.sweep();
         self.take_opened();
-        self.flow.collect();
+        self.scheduler.collect();
         self.move_clocks(dt);
         let open = |file: u32| self.files[file as usize].state == FileState::Open;
-        (self.admission).decide(&mut self.instances, &mut self.flow, open);
+        (self.admission).decide(&mut self.instances, &mut self.scheduler, open);
         self.plan();
-        self.flow.fit_scratch();
+        self.scheduler.fit_scratch();
         let ahead = (self.options.least_read_ahead.max(0.0) * 1e6) as u64;
-        self.flow.read(ahead);
+        self.scheduler.read(ahead);
         // What waits for a read that was just issued is started by that.
-        self.flow.decode();
-        self.reach = match self.flow.starved {
+        self.scheduler.decode();
+        self.reach = match self.scheduler.starved {
             true => (self.reach * SHRINK).max(LEAST_REACH),
             false => (self.reach + GROW).min(1.0),
         };
         self.work_here();
-        self.flow.collect();
+        self.scheduler.collect();
         self.tell();
         self.settle();
         self.pick();
@@ -436,7 +436,7 @@ impl Player {
             }
             let id = FileId(number as u32, generation);
             let again = file.timeline.is_some();
-            let opened = opened.and_then(|opened| self.flow.check_heap(&opened.0).map(|()| opened));
+            let opened = opened.and_then(|opened| self.scheduler.check_heap(&opened.0).map(|()| opened));
             let event = match opened {
                 Ok((loaded, source)) => {
                     let failed = file.again_at.take().is_some();
@@ -455,7 +455,7 @@ impl Player {
                 Err(error) if again => {
                     // Hidden, and meanwhile gone: it may come back.
                     file.state = FileState::Unloaded;
-                    let told = file.again_at.replace(self.flow.now + REOPEN).is_some();
+                    let told = file.again_at.replace(self.scheduler.now + REOPEN).is_some();
                     if told {
                         continue;
                     }
@@ -479,7 +479,7 @@ impl Player {
             bytes <= self.options.resident && self.resident_bytes + bytes <= self.options.heap as u64 / 2;
         self.resident_bytes += if resident { bytes } else { 0 };
         let timeline = Timeline::of(&loaded.reel);
-        self.flow.streams[number] = Some(Stream::new(loaded, source, number as u32, resident));
+        self.scheduler.streams[number] = Some(Stream::new(loaded, source, number as u32, resident));
         for instance in self.instances.iter_mut().flatten() {
             let other = |clock: &Clock| clock.timeline().frame_count() != timeline.frame_count();
             if instance.file == number as u32 && instance.clock.as_ref().is_none_or(other) {
@@ -493,7 +493,7 @@ impl Player {
         let file = &mut self.files[number];
         file.timeline = Some(timeline);
         file.state = FileState::Open;
-        file.seen = self.flow.now;
+        file.seen = self.scheduler.now;
     }
 
     fn move_clocks(&mut self, dt: f64) {
@@ -504,13 +504,15 @@ impl Player {
         for instance in self.instances.iter_mut().flatten() {
             let number = instance.file as usize;
             if instance.visible {
-                self.files[number].seen = self.flow.now;
+                self.files[number].seen = self.scheduler.now;
                 let file = &self.files[number];
-                if file.state == FileState::Unloaded && file.again_at.is_none_or(|at| at <= self.flow.now) {
+                if file.state == FileState::Unloaded
+                    && file.again_at.is_none_or(|at| at <= self.scheduler.now)
+                {
                     reopen = Some(number);
                 }
             }
-            let stream = self.flow.streams[number].as_ref();
+            let stream = self.scheduler.streams[number].as_ref();
             let Some(clock) = &mut instance.clock else {
                 continue;
             };
@@ -536,7 +538,7 @@ impl Player {
 
     fn plan(&mut self) {
         span!("plan");
-        let Flow { heap, streams, work, now, .. } = &mut self.flow;
+        let Scheduler { heap, streams, work, now, .. } = &mut self.scheduler;
         let now = *now;
         let micros = |seconds: f32| (seconds.max(0.0) * 1e6) as u64;
         let horizons = Horizons {
@@ -579,20 +581,20 @@ impl Player {
         let patience = (self.options.unload_after.max(0.0) * 1e6) as u64;
         for number in 0..self.files.len() {
             let file = &mut self.files[number];
-            if file.state == FileState::Open && self.flow.now - file.seen > patience {
+            if file.state == FileState::Open && self.scheduler.now - file.seen > patience {
                 file.state = FileState::Unloading;
-                self.flow.cancel_all(number as u32);
+                self.scheduler.cancel_all(number as u32);
             }
             let next = match file.state {
                 FileState::Unloading => FileState::Unloaded,
                 FileState::Closing => FileState::Closed,
                 _ => continue,
             };
-            if !self.flow.is_quiet(number as u32) {
+            if !self.scheduler.is_quiet(number as u32) {
                 continue;
             }
-            if let Some(mut stream) = self.flow.streams[number].take() {
-                stream.clear(&mut self.flow.heap);
+            if let Some(mut stream) = self.scheduler.streams[number].take() {
+                stream.clear(&mut self.scheduler.heap);
                 if stream.planned_resident {
                     let bytes = stream.frames.len() as u64 * Heap::cost(stream.file.reel.frame_words());
                     self.resident_bytes -= bytes;
@@ -613,7 +615,7 @@ impl Player {
             let (Some(pair), jump) = (instance.demand.now, instance.demand.jump) else {
                 continue;
             };
-            let stream = self.flow.streams[instance.file as usize].as_mut();
+            let stream = self.scheduler.streams[instance.file as usize].as_mut();
             if let Some(stream) = &stream
                 && stream.has_pair(pair)
             {
@@ -627,7 +629,7 @@ impl Player {
                 instance.late = true;
             }
             // A first frame may take as long as a pre-roll is waited for.
-            let now = self.flow.now;
+            let now = self.scheduler.now;
             let until = match instance.awaited {
                 Some((of, until)) if of == jump => until,
                 _ => {
@@ -648,7 +650,7 @@ impl Player {
     }
 
     fn tell(&mut self) {
-        while let Some(incident) = self.flow.incidents.pop() {
+        while let Some(incident) = self.scheduler.incidents.pop() {
             let id = |number: u32| FileId(number, self.files[number as usize].generation);
             let event = match incident {
                 Incident::Read(file, error) => Event::ReadFailed(id(file), error),
@@ -691,10 +693,10 @@ impl Player {
     pub fn frame(&self, instance: InstanceId) -> Option<Shown> {
         let instance = self.get(instance).filter(|_| self.switches.drawing)?;
         let (pair, pace) = instance.shown?;
-        let stream = self.flow.streams[instance.file as usize].as_ref()?;
+        let stream = self.scheduler.streams[instance.file as usize].as_ref()?;
         let read = |frame: u32| {
             let frame = stream.frames.get(frame as usize).filter(|_| stream.is_decoded(frame))?;
-            self.flow.work.memory.read(frame.block?)
+            self.scheduler.work.memory.read(frame.block?)
         };
         Some(Shown {
             first: read(pair.first)?,
@@ -718,14 +720,14 @@ impl Player {
         out.ticks = self.ticks;
         out.instances = self.instances.len() - self.free.len();
         out.refused = self.admission.refused;
-        out.heap_bytes = self.flow.heap.bytes();
-        out.heap_used = self.flow.heap.used_bytes();
-        out.heap_held = self.flow.heap.held_bytes();
-        out.heap = self.flow.heap.counters();
-        out.in_flight = self.flow.in_flight;
-        out.decode_seconds = self.flow.work.busy.load(Ordering::Relaxed) as f64 * 1e-9;
-        self.flow.heap.map(&mut out.regions, owner);
-        let streams = self.flow.streams.iter().flatten();
+        out.heap_bytes = self.scheduler.heap.bytes();
+        out.heap_used = self.scheduler.heap.used_bytes();
+        out.heap_held = self.scheduler.heap.held_bytes();
+        out.heap = self.scheduler.heap.counters();
+        out.in_flight = self.scheduler.in_flight;
+        out.decode_seconds = self.scheduler.work.busy.load(Ordering::Relaxed) as f64 * 1e-9;
+        self.scheduler.heap.map(&mut out.regions, owner);
+        let streams = self.scheduler.streams.iter().flatten();
         out.streams.resize_with(streams.clone().count(), StreamStatistics::default);
         for (stream, out) in streams.zip(&mut out.streams) {
             let generation = self.files[stream.number as usize].generation;
@@ -760,7 +762,7 @@ impl Drop for Player {
     fn drop(&mut self) {
         self.closing.store(true, Ordering::Relaxed);
         for number in 0..self.files.len() {
-            self.flow.cancel_all(number as u32);
+            self.scheduler.cancel_all(number as u32);
         }
         // A thread in a slow read, or opening a file, ends when that does; its buffer lives as long. Jobs are
         // short.

@@ -128,8 +128,8 @@ fn f08_switching_levels_allocates_nothing() {
     assert_eq!(reel.lods(0).unwrap(), 4);
     let mut decoder = FrameDecoder::new(&reel).unwrap();
     decoder.decode(0).unwrap();
-    let mut rules = meshreel::rules::Levels::ONE;
-    let lens = meshreel::rules::Lens { angle: 1.0, height: 1080.0 };
+    let mut rules = meshreel::policy::LodDistances::ONE;
+    let lens = meshreel::policy::Lens { angle: 1.0, height: 1080.0 };
     let before = ALLOCATIONS.get();
     let (mut level, mut seen) = (0, [false; 4]);
     for step in 0..60 {
@@ -137,7 +137,7 @@ fn f08_switching_levels_allocates_nothing() {
         let mesh = decoder.mesh(0);
         let mut errors = [0.0; 3];
         (1..mesh.lods()).for_each(|l| errors[l - 1] = mesh.lod(l).error);
-        rules = meshreel::rules::Levels::within(&errors, 1.0, &lens, rules.margin * 20.0);
+        rules = meshreel::policy::LodDistances::within(&errors, 1.0, &lens, rules.margin * 20.0);
         level = rules.at(120.0 * step as f32, level);
         let lod = mesh.lod(level);
         seen[level] = true;

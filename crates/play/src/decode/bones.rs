@@ -1,6 +1,6 @@
 //! Bones of a mesh that parts or bones move, for those who want to move it themselves.
 
-use crate::reel::fixed_point::{Cells, Coded};
+use crate::reel::fixed_point::{Coded, FixedPoint};
 use crate::reel::frame::{Frame, part};
 use crate::reel::layout::BonesLayout;
 use meshreel_codec::skin::{Handles, Matrix, Skin};
@@ -23,7 +23,10 @@ pub type BoneMatrix = [[f32; 4]; 3];
 
 impl<'a> BonesView<'a> {
     /// Of the parts of a stream, if bones move it.
-    pub(crate) fn new(parts: &'a [Cells], frame: Option<(Frame<'a>, BonesLayout)>) -> Option<BonesView<'a>> {
+    pub(crate) fn new(
+        parts: &'a [FixedPoint],
+        frame: Option<(Frame<'a>, BonesLayout)>,
+    ) -> Option<BonesView<'a>> {
         let cells = parts.first()?;
         match &cells.coded {
             Coded::Skin(skin) => Some(BonesView { skin, places: &cells.places, frame }),

@@ -5,7 +5,7 @@
 use crate::reel::content::take;
 use crate::reel::frame::part_mut;
 use crate::reel::layout::{MeshLayout, Place, Range};
-use crate::reel::quantized::{Held, Words};
+use crate::reel::quantized::{Held, QuantizedBuffer};
 use bytemuck::Pod;
 use meshreel_codec::parallelogram::{Deriver, Table};
 use meshreel_codec::record::{MeshRecord, Semantic, StreamRecord};
@@ -26,7 +26,7 @@ pub(crate) fn read_static<W: Held>(
     record: &StreamRecord,
     bytes: &[u8],
     table: &Table,
-    out: &mut Words,
+    out: &mut QuantizedBuffer,
 ) -> Result<usize, Corrupt> {
     let refs = References {
         base: None,

@@ -3,7 +3,7 @@
 use crate::decode::input::Decoded;
 use crate::decode::node_transforms;
 use crate::reel::content::take;
-use crate::reel::fixed_point::{Cells, Coded};
+use crate::reel::fixed_point::{Coded, FixedPoint};
 use crate::reel::frame::{part, part_mut};
 use crate::reel::layout::{BonesLayout, Place};
 use crate::reel::order::Order;
@@ -35,7 +35,7 @@ impl Unit<'_> {
     /// Reads the frames of a stream from the start of `bytes`; returns the bytes used.
     pub fn read(
         &self,
-        parts: &[Cells],
+        parts: &[FixedPoint],
         bytes: &[u8],
         decoded: &Decoded<'_>,
         scratch: &mut [u64],

@@ -2,15 +2,15 @@
 
 use crate::Error;
 use crate::decode::bones::BonesView;
-use crate::reel::end_states::RestState;
-use crate::reel::fixed_point::{self, Block, Cells};
+use crate::reel::end_states::EndState;
+use crate::reel::fixed_point::{self, Block, FixedPoint};
 use crate::reel::frame::Frame;
 use crate::reel::layout::{Place, Range};
-use crate::reel::lod::{Level, Lod};
+use crate::reel::lod::{Lod, LodLevel};
 use crate::reel::open_file::Reel;
-use crate::reel::quantized::{Levels, Words};
+use crate::reel::quantized::{QuantizedBuffer, QuantizedValues};
 use crate::reel::statics::Statics;
-use crate::reel::visibility::{Culled, Drawn};
+use crate::reel::visibility::{TriangleVisibility, VisibleRanges};
 use meshreel_codec::quantize::Axis;
 use meshreel_codec::record::{MeshRecord, Method, Semantic};
 use meshreel_codec::{octahedral, qtangent, quantize};
@@ -26,15 +26,15 @@ pub struct MeshView<'a> {
     points: &'a [u32],
     indices: &'a [u32],
     materials: &'a [Range],
-    details: &'a [Level],
-    culled: Option<&'a Culled>,
+    details: &'a [LodLevel],
+    culled: Option<&'a TriangleVisibility>,
     /// Static streams, and the first frame's of animated ones.
-    fixed: &'a [Words],
+    fixed: &'a [QuantizedBuffer],
     /// Per stream of cells its parts.
-    cells: &'a [Vec<Cells>],
+    cells: &'a [Vec<FixedPoint>],
     /// The mesh's number, and the frame that has its animated streams.
     frame: Option<(usize, Frame<'a>)>,
-    rest_state: Option<RestState>,
+    end_state: Option<EndState>,
 }
 
 impl<'a> MeshView<'a> {
@@ -47,7 +47,7 @@ impl<'a> MeshView<'a> {
     ) -> MeshView<'a> {
         let record = &reel.description().meshes[mesh];
         let fixed = &statics.meshes[mesh];
-        let rest_state = frame.and_then(|frame| frame.rest_state(mesh));
+        let end_state = frame.and_then(|frame| frame.end_state(mesh));
         let frame = frame.map(|frame| frame.of(statics, mesh));
         let mut view = MeshView {
             record,
@@ -62,7 +62,7 @@ impl<'a> MeshView<'a> {
             fixed: &fixed.streams,
             cells: &fixed.cells,
             frame: frame.map(|frame| (mesh, frame)),
-            rest_state,
+            end_state,
         };
         if record.method == Method::Fluid {
             let fluid = frame.and_then(|frame| frame.fluid(mesh));
@@ -83,8 +83,8 @@ impl<'a> MeshView<'a> {
 
     /// Where it stands, if nothing is decoded of it in this frame: what was made of its vertices the last
     /// time holds still.
-    pub fn rest_state(&self) -> Option<RestState> {
-        self.rest_state
+    pub fn end_state(&self) -> Option<EndState> {
+        self.end_state
     }
 
     /// What the description says.
@@ -119,11 +119,11 @@ impl<'a> MeshView<'a> {
     /// Ranges of [`MeshView::drawn_indices`] that are drawn between two frames (the same number twice: in
     /// one; the second below the first: in the seam of a loop), of one material or of all. What is left out
     /// nobody can see from outside: it lies between pieces that stand together, or that have come to rest.
-    pub fn drawn(&self, frames: [u32; 2], material: Option<usize>) -> Drawn<'a> {
+    pub fn drawn(&self, frames: [u32; 2], material: Option<usize>) -> VisibleRanges<'a> {
         match (self.culled, material) {
-            (Some(culled), _) => Drawn::of(culled, frames, material),
-            (None, Some(m)) => Drawn::whole(self.materials.get(m).copied().unwrap_or_default()),
-            (None, None) => Drawn::whole(Range { first: 0, count: self.indices.len() as u32 }),
+            (Some(culled), _) => VisibleRanges::of(culled, frames, material),
+            (None, Some(m)) => VisibleRanges::whole(self.materials.get(m).copied().unwrap_or_default()),
+            (None, None) => VisibleRanges::whole(Range { first: 0, count: self.indices.len() as u32 }),
         }
     }
     /// Levels of detail, the mesh itself, level 0, being one. Each has fewer triangles between the same
@@ -157,11 +157,11 @@ impl<'a> MeshView<'a> {
     /// Levels of stream `stream` of the record as they are kept, component-major, for a GPU to dequantize;
     /// what they mean is in `record().streams[stream]`. None of a stream of cells, or of one that is left
     /// out. Panics where there is no such stream.
-    pub fn levels(&self, stream: usize) -> Levels<'a> {
+    pub fn quantized(&self, stream: usize) -> QuantizedValues<'a> {
         let of_frame = self.frame.and_then(|(mesh, frame)| frame.stream(mesh, stream));
         let components = self.record.streams[stream].semantic.components();
-        let levels = of_frame.or_else(|| self.fixed.get(stream).map(Words::all));
-        levels.map_or(Levels::U8(&[]), |levels| levels.first(components * self.vertex_count()))
+        let levels = of_frame.or_else(|| self.fixed.get(stream).map(QuantizedBuffer::all));
+        levels.map_or(QuantizedValues::U8(&[]), |levels| levels.first(components * self.vertex_count()))
     }
 
     /// What moves the positions, of a mesh that parts or bones move.
@@ -277,10 +277,10 @@ impl<'a> MeshView<'a> {
             return Ok(());
         }
         let axes: &[Axis] = &self.record.streams[stream].axes;
-        match self.levels(stream) {
-            Levels::U8(levels) => quantize::dequantize(axes, levels, out),
-            Levels::U16(levels) => quantize::dequantize(axes, levels, out),
-            Levels::U32(levels) => quantize::dequantize(axes, levels, out),
+        match self.quantized(stream) {
+            QuantizedValues::U8(levels) => quantize::dequantize(axes, levels, out),
+            QuantizedValues::U16(levels) => quantize::dequantize(axes, levels, out),
+            QuantizedValues::U32(levels) => quantize::dequantize(axes, levels, out),
         }
         Ok(())
     }
@@ -295,12 +295,12 @@ impl<'a> MeshView<'a> {
     ) -> Result<(), Error> {
         self.check(out, M, name)?;
         let (out, _) = out.as_chunks_mut::<M>();
-        match self.levels(stream) {
-            Levels::U8(levels) => each_vertex(levels, out, u16::from, convert),
-            Levels::U16(levels) => each_vertex(levels, out, |w| w, convert),
+        match self.quantized(stream) {
+            QuantizedValues::U8(levels) => each_vertex(levels, out, u16::from, convert),
+            QuantizedValues::U16(levels) => each_vertex(levels, out, |w| w, convert),
             // The description allows at most 16 bits here, but the words of a damaged frame can hold
             // anything.
-            Levels::U32(levels) => each_vertex(levels, out, |w| w as u16, convert),
+            QuantizedValues::U32(levels) => each_vertex(levels, out, |w| w as u16, convert),
         }
         Ok(())
     }

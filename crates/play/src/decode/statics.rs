@@ -5,11 +5,11 @@ use crate::decode::classic::read_static;
 use crate::decode::end_states;
 use crate::decode::input::skip;
 use crate::reel::content::slice;
-use crate::reel::fixed_point::{Cells, Coded};
+use crate::reel::fixed_point::{Coded, FixedPoint};
 use crate::reel::layout::cell_parts;
 use crate::reel::normals::Predicted;
 use crate::reel::open_file::Reel;
-use crate::reel::quantized::Words;
+use crate::reel::quantized::QuantizedBuffer;
 use crate::reel::statics::{StaticMesh, Statics};
 use crate::reel::{kind, lod, visibility};
 use crate::{Error, error};
@@ -120,7 +120,7 @@ fn read_values(
         if stream.coding.has_cells() {
             parts.reserve_exact(cell_parts(stream));
         }
-        let mut words = Words::zeroed(1, 0);
+        let mut words = QuantizedBuffer::zeroed(1, 0);
         match stream.coding {
             _ if record.is_attribute(s) && !attributes => used += skip(record, stream, rest, 1)?,
             Coding::Cells | Coding::Bones | Coding::Heights => {
@@ -131,11 +131,11 @@ fn read_values(
                 used += take_sized(rest)?.1;
             }
             Coding::Levels => {
-                words = Words::zeroed(stream.word, stream.semantic.components() * vertices);
+                words = QuantizedBuffer::zeroed(stream.word, stream.semantic.components() * vertices);
                 used += match words {
-                    Words::U8(_) => read_static::<u8>(stream, rest, &mesh.table, &mut words)?,
-                    Words::U16(_) => read_static::<u16>(stream, rest, &mesh.table, &mut words)?,
-                    Words::U32(_) => read_static::<u32>(stream, rest, &mesh.table, &mut words)?,
+                    QuantizedBuffer::U8(_) => read_static::<u8>(stream, rest, &mesh.table, &mut words)?,
+                    QuantizedBuffer::U16(_) => read_static::<u16>(stream, rest, &mesh.table, &mut words)?,
+                    QuantizedBuffer::U32(_) => read_static::<u32>(stream, rest, &mesh.table, &mut words)?,
                 };
             }
         }
@@ -153,7 +153,7 @@ fn read_values(
         };
         let kind = (stream.semantic, u32::from(stream.bits), stream.states);
         let (made, _) = Predicted::read(rest, kind, &mesh.indices, positions, uvs)?;
-        mesh.streams[s] = Words::U16(made.first(positions));
+        mesh.streams[s] = QuantizedBuffer::U16(made.first(positions));
         mesh.normals[s] = Some(Box::new(made));
     }
     all_used(bytes, used)
@@ -167,9 +167,9 @@ fn first_uvs(record: &MeshRecord, mesh: &StaticMesh) -> Result<Vec<[f32; 2]>, Co
     let mut uvs = vec![[0.0; 2]; record.vertices as usize];
     let (axes, out) = (&record.streams[at].axes[..], uvs.as_flattened_mut());
     match &mesh.streams[at] {
-        Words::U8(levels) => quantize::dequantize(axes, levels, out),
-        Words::U16(levels) => quantize::dequantize(axes, levels, out),
-        Words::U32(levels) => quantize::dequantize(axes, levels, out),
+        QuantizedBuffer::U8(levels) => quantize::dequantize(axes, levels, out),
+        QuantizedBuffer::U16(levels) => quantize::dequantize(axes, levels, out),
+        QuantizedBuffer::U32(levels) => quantize::dequantize(axes, levels, out),
     }
     Ok(uvs)
 }
@@ -200,7 +200,7 @@ impl CellReader<'_> {
         record: &MeshRecord,
         stream: &StreamRecord,
         bytes: &[u8],
-        out: &mut Vec<Cells>,
+        out: &mut Vec<FixedPoint>,
     ) -> Result<usize, Corrupt> {
         let of_points = stream.semantic == Semantic::Position;
         let shape = self.shape;
@@ -238,7 +238,7 @@ impl CellReader<'_> {
             if wide != (stream.word == 4) {
                 return Err(Corrupt("cells of another width than the description says"));
             }
-            out.push(Cells { coded, flat, places });
+            out.push(FixedPoint { coded, flat, places });
             used += size;
         }
         Ok(used)

@@ -7,7 +7,7 @@ use crate::decode::classic::{self, spatial};
 use crate::decode::input::{Decoded, skip};
 use crate::decode::{fixed_point, fluid, node_transforms, normals};
 use crate::reel::content::take;
-use crate::reel::end_states::{Own, RestState};
+use crate::reel::end_states::{EndState, MotionWindow};
 use crate::reel::frame::{self, part_mut};
 use crate::reel::layout::Place;
 use crate::reel::open_file::Reel;
@@ -47,7 +47,7 @@ pub(crate) struct Source<'a, 'd> {
     pub decoded: &'a Decoded<'d>,
 }
 
-impl Own {
+impl MotionWindow {
     /// A frame of the window.
     pub fn find<'a, 'd: 'a>(
         &self,
@@ -270,7 +270,7 @@ impl<'a, 'd> Job<'a, 'd> {
         let still: &mut [u8] = part_mut(out, layout.still);
         for (mesh, still) in still.iter_mut().enumerate() {
             let own = self.reel.own(mesh);
-            *still = RestState::byte(own.and_then(|own| own.at(self.frames[at])));
+            *still = EndState::byte(own.and_then(|own| own.at(self.frames[at])));
         }
         if layout.transforms.len == 0 || layout.nodes.is_some() {
             return Ok(());

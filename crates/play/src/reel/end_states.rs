@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// Where a mesh stands that does not move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RestState {
+pub enum EndState {
     /// As in the first frame.
     Start,
     /// As in the last frame.
@@ -21,7 +21,7 @@ pub enum RestState {
 pub(crate) type Windows = HashMap<[u32; 2], Arc<Order>>;
 
 /// Frames of a mesh that has a window.
-pub(crate) struct Own {
+pub(crate) struct MotionWindow {
     pub window: Window,
     /// Of the window's frames, from 0; shared by meshes that move in the same ones.
     pub order: Arc<Order>,
@@ -29,22 +29,22 @@ pub(crate) struct Own {
     still: [bool; 2],
 }
 
-impl RestState {
+impl EndState {
     /// How a frame's buffer says it.
-    pub(crate) fn byte(still: Option<RestState>) -> u8 {
+    pub(crate) fn byte(still: Option<EndState>) -> u8 {
         still.map_or(0, |still| 1 + still as u8)
     }
 }
 
-impl Own {
+impl MotionWindow {
     /// None where the mesh is decoded in all frames. `windows`: those of the meshes before.
-    pub fn new(record: &MeshRecord, file: &Order, windows: &mut Windows) -> Option<Own> {
+    pub fn new(record: &MeshRecord, file: &Order, windows: &mut Windows) -> Option<MotionWindow> {
         let (Some([first, last]), Order::Layered { schedule, .. }) = (record.moves, file) else {
             return None;
         };
         let window = schedule.window(first, last);
         let still = [window.start > 0, window.end + 1 < schedule.frames()];
-        still.contains(&true).then(|| Own {
+        still.contains(&true).then(|| MotionWindow {
             window,
             order: (windows.entry([window.start, window.end]))
                 .or_insert_with(|| Arc::new(Order::layered(schedule.within(window))))
@@ -54,11 +54,11 @@ impl Own {
     }
 
     /// Where it stands in a frame of the file, if it does not move.
-    pub fn at(&self, frame: u32) -> Option<RestState> {
+    pub fn at(&self, frame: u32) -> Option<EndState> {
         if self.still[0] && frame <= self.window.start {
-            Some(RestState::Start)
+            Some(EndState::Start)
         } else if self.still[1] && frame >= self.window.end {
-            Some(RestState::End)
+            Some(EndState::End)
         } else {
             None
         }
@@ -78,8 +78,8 @@ impl Own {
     }
 
     /// Units of the ends that there are.
-    pub(crate) fn ends(&self) -> impl Iterator<Item = (RestState, usize)> + use<> {
-        let frames = [(RestState::Start, 0), (RestState::End, self.window.end - self.window.start)];
+    pub(crate) fn ends(&self) -> impl Iterator<Item = (EndState, usize)> + use<> {
+        let frames = [(EndState::Start, 0), (EndState::End, self.window.end - self.window.start)];
         let (still, order) = (self.still, &self.order);
         let units = frames.map(|(end, frame)| (end, order.unit_of(frame as usize)));
         units.into_iter().filter(move |(end, _)| still[*end as usize])

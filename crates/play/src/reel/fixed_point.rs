@@ -47,7 +47,7 @@ impl Coded {
 }
 
 /// A stream, or one half of it (colours are kept as rgb and alpha).
-pub(crate) struct Cells {
+pub(crate) struct FixedPoint {
     pub coded: Coded,
     /// What takes the place of all but heights.
     pub flat: Option<Flat>,
@@ -58,7 +58,7 @@ pub(crate) struct Cells {
 /// Writes the first `components` numbers of each vertex, as floats. `of_frame`: the buffer of a frame and
 /// where the stream's cells are in it; without one, the first frame.
 pub(crate) fn positions_into(
-    parts: &[Cells],
+    parts: &[FixedPoint],
     of_frame: Option<(&[u64], Place)>,
     components: usize,
     out: &mut [f32],
@@ -78,7 +78,7 @@ pub(crate) fn positions_into(
 
 /// The same of some vertices, in planes.
 pub(crate) fn planes_into(
-    parts: &[Cells],
+    parts: &[FixedPoint],
     of_frame: Option<(&[u64], Place)>,
     vertices: Range<usize>,
     out: &mut Block,
@@ -94,7 +94,7 @@ pub(crate) fn planes_into(
 }
 
 /// The smallest and the largest value that a stream can have; none for wide cells, whose range says nothing.
-pub(crate) fn range(parts: &[Cells]) -> Option<[[f32; 3]; 2]> {
+pub(crate) fn range(parts: &[FixedPoint]) -> Option<[[f32; 3]; 2]> {
     let cells = parts.first()?;
     let ends = [i32::from(i16::MIN), i32::from(i16::MAX)];
     match cells.coded.first() {
@@ -109,7 +109,7 @@ enum Found<'a> {
     Wide(&'a [[i32; 4]]),
 }
 
-impl Cells {
+impl FixedPoint {
     /// Part number `i` of its stream, in a frame or in the first.
     fn of<'a>(&'a self, i: usize, of_frame: Option<(&'a [u64], Place)>) -> Found<'a> {
         let points = self.coded.points();

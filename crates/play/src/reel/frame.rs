@@ -1,8 +1,8 @@
 //! A decoded frame: one flat buffer and what lies in it, see [`crate::reel::layout`].
 
-use crate::reel::end_states::RestState;
+use crate::reel::end_states::EndState;
 use crate::reel::layout::{Layout, Place, Range};
-use crate::reel::quantized::Levels;
+use crate::reel::quantized::QuantizedValues;
 use bytemuck::Pod;
 use meshreel_codec::transform::Transform;
 
@@ -27,11 +27,11 @@ pub(crate) fn part_mut<T: Pod>(words: &mut [u64], place: Place) -> &mut [T] {
 }
 
 /// The levels of a stream: words of 1, 2 or 4 bytes.
-pub(crate) fn levels(words: &[u64], place: Place) -> Levels<'_> {
+pub(crate) fn levels(words: &[u64], place: Place) -> QuantizedValues<'_> {
     match place.size {
-        1 => Levels::U8(part(words, place)),
-        2 => Levels::U16(part(words, place)),
-        _ => Levels::U32(part(words, place)),
+        1 => QuantizedValues::U8(part(words, place)),
+        2 => QuantizedValues::U16(part(words, place)),
+        _ => QuantizedValues::U32(part(words, place)),
     }
 }
 
@@ -49,7 +49,7 @@ impl<'a> Frame<'a> {
     }
 
     /// The levels of a stream of a mesh, where the frame has it.
-    pub fn stream(&self, mesh: usize, stream: usize) -> Option<Levels<'a>> {
+    pub fn stream(&self, mesh: usize, stream: usize) -> Option<QuantizedValues<'a>> {
         let place = self.layout.meshes[mesh].streams[stream]?;
         Some(levels(self.words, place))
     }
@@ -96,11 +96,11 @@ pub(crate) struct FluidFrame<'a> {
 
 impl<'a> Frame<'a> {
     /// Where a mesh stands in this frame, if it does not move.
-    pub fn rest_state(&self, mesh: usize) -> Option<RestState> {
+    pub fn end_state(&self, mesh: usize) -> Option<EndState> {
         let all: &[u8] = part(self.words, self.layout.still);
         match all.get(mesh) {
-            Some(1) => Some(RestState::Start),
-            Some(2) => Some(RestState::End),
+            Some(1) => Some(EndState::Start),
+            Some(2) => Some(EndState::End),
             _ => None,
         }
     }

@@ -46,14 +46,14 @@ impl From<Lod<'_>> for LodTriangles {
 
 /// A level as it is kept.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Level {
+pub(crate) struct LodLevel {
     indices: Vec<u32>,
     materials: Vec<Range>,
     error: f32,
     becomes: Vec<u32>,
 }
 
-impl Level {
+impl LodLevel {
     pub fn lod(&self) -> Lod<'_> {
         Lod { indices: &self.indices, materials: &self.materials, error: self.error, becomes: &self.becomes }
     }
@@ -68,17 +68,20 @@ pub(crate) fn bytes(mesh: &MeshRecord) -> u64 {
     own + Work::bytes(vertices, indices) + 4 * vertices
 }
 
-pub(crate) fn read(record: &MeshRecord, indices: &[u32], bytes: &[u8]) -> Result<Vec<Level>, Corrupt> {
+pub(crate) fn read(record: &MeshRecord, indices: &[u32], bytes: &[u8]) -> Result<Vec<LodLevel>, Corrupt> {
     let mut reader = Reader::new(bytes, record.indices)?;
     let head = *reader.head();
     let vertices = record.vertices as usize;
     let mut work = Work::default();
     work.reserve(vertices, indices.len());
     let mut step = vec![0; vertices];
-    let mut out: Vec<Level> = Vec::with_capacity(head.levels().len());
+    let mut out: Vec<LodLevel> = Vec::with_capacity(head.levels().len());
     for said in head.levels() {
-        let mut level =
-            Level { indices: vec![0; 3 * said.triangles as usize], error: said.error, ..Level::default() };
+        let mut level = LodLevel {
+            indices: vec![0; 3 * said.triangles as usize],
+            error: said.error,
+            ..LodLevel::default()
+        };
         let first = (indices, materials_of(record));
         let before = out.last().map(|l| (&l.indices[..], l.materials.clone()));
         let (from, ranges) = before.unwrap_or(first);

@@ -3,13 +3,13 @@
 //! codec that a file brings itself are counted when they are read
 //! ([`Sets`](meshreel_codec::soft::shared::Sets)): what shares them is not known before.
 
-use crate::reel::end_states::Own;
-use crate::reel::fixed_point::Cells;
+use crate::reel::end_states::MotionWindow;
+use crate::reel::fixed_point::FixedPoint;
 use crate::reel::layout::{Layout, MeshLayout, Place, Range, cell_count, cell_parts, state_words};
 use crate::reel::limits::Limits;
 use crate::reel::normals::Predicted;
 use crate::reel::order::Order;
-use crate::reel::quantized::Words;
+use crate::reel::quantized::QuantizedBuffer;
 use crate::reel::statics::StaticMesh;
 use crate::reel::{kind, lod, visibility};
 use meshreel_codec::clip::nodes::Track;
@@ -112,7 +112,7 @@ pub(crate) struct Parts<'a> {
     pub reader: &'a Reader,
     pub layout: &'a Layout,
     pub order: &'a Order,
-    pub own: &'a [Option<Own>],
+    pub own: &'a [Option<MotionWindow>],
     /// Bytes of the lists of these.
     pub own_bytes: u64,
     pub limits: &'a Limits,
@@ -147,7 +147,7 @@ impl Parts<'_> {
         sum.add(1, of_description(self.description));
         // Number, place, frames or groups; lists that grew.
         sum.add(units as u64, 40);
-        sum.list::<Option<Own>>(self.own.len());
+        sum.list::<Option<MotionWindow>>(self.own.len());
         sum.add(1, self.own_bytes);
     }
 
@@ -183,8 +183,8 @@ impl Parts<'_> {
         if mesh.has_table {
             sum.add(vertices, 6);
         }
-        sum.list::<Words>(mesh.streams.len());
-        sum.list::<Vec<Cells>>(mesh.streams.len());
+        sum.list::<QuantizedBuffer>(mesh.streams.len());
+        sum.list::<Vec<FixedPoint>>(mesh.streams.len());
         sum.list::<Option<Box<Predicted>>>(mesh.streams.len());
         for (s, stream) in mesh.streams.iter().enumerate() {
             if !mesh.is_attribute(s) || self.limits.attributes {
@@ -214,7 +214,7 @@ impl Parts<'_> {
                 sum.add(1, NORMALS);
             }
             Coding::Cells | Coding::Heights => {
-                sum.list::<Cells>(cell_parts(stream));
+                sum.list::<FixedPoint>(cell_parts(stream));
                 for _ in 0..cell_parts(stream) {
                     part(sum, cell_count(mesh, stream) as u64, CELL);
                 }
@@ -226,7 +226,7 @@ impl Parts<'_> {
             }
             Coding::Bones => {
                 let b = stream.bones;
-                sum.list::<Cells>(1);
+                sum.list::<FixedPoint>(1);
                 part(sum, cell_count(mesh, stream) as u64, RIG_CELL);
                 part(sum, u64::from(b.coded), CELL);
                 part(sum, 4 * u64::from(b.affine), CELL + 8);

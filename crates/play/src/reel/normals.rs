@@ -1,7 +1,7 @@
 //! Streams of normals that are predicted from the decoded positions: what is made of their static part when a
 //! file is loaded, and the frames of a unit. In a decoded frame they are levels like any other normals.
 
-use crate::reel::fixed_point::Cells;
+use crate::reel::fixed_point::FixedPoint;
 use meshreel_codec::record::Semantic;
 use meshreel_codec::soft::decode::First;
 use meshreel_codec::soft::normal::{Normals, Shape, Work};
@@ -26,7 +26,7 @@ impl Predicted {
         bytes: &[u8],
         (semantic, bits, states): (Semantic, u32, u32),
         indices: &[u32],
-        positions: &Cells,
+        positions: &FixedPoint,
         uvs: Vec<[f32; 2]>,
     ) -> Result<(Predicted, usize), Corrupt> {
         let (bytes, used) = take_sized(bytes)?;
@@ -60,7 +60,7 @@ impl Predicted {
     }
 
     /// Levels of the first frame, as far as they are known without it.
-    pub fn first(&self, positions: &Cells) -> Vec<u16> {
+    pub fn first(&self, positions: &FixedPoint) -> Vec<u16> {
         let mut levels = vec![0; self.semantic.components() * self.coded.vertices()];
         let mut work = self.work();
         match positions.coded.first() {

@@ -3,7 +3,7 @@
 //! checked as it is read.
 
 use crate::reel::content::read_chunk;
-use crate::reel::end_states::{Own, Windows};
+use crate::reel::end_states::{MotionWindow, Windows};
 use crate::reel::layout::Layout;
 use crate::reel::limits::Limits;
 use crate::reel::open_file::{Reel, Shared};
@@ -243,7 +243,7 @@ fn own_frames(
     order: &Order,
     windows: &mut Windows,
     chunks: &[ChunkEntry],
-) -> Result<Option<Own>, Error> {
+) -> Result<Option<MotionWindow>, Error> {
     let wrong = |what: &str| Err(Error::malformed(path, what, format!("mesh {}", mesh.path)));
     let Some([_, last]) = mesh.moves else {
         return Ok(None);
@@ -254,7 +254,7 @@ fn own_frames(
     if last >= schedule.frames() || !mesh.method.deforms() {
         return wrong("it stands still in frames that there are not");
     }
-    let own = Own::new(mesh, order, windows);
+    let own = MotionWindow::new(mesh, order, windows);
     let end = u64::from(mesh.ends.offset) + u64::from(mesh.ends.size);
     let inside = match chunks.get(mesh.ends.chunk as usize) {
         Some(chunk) => chunk.kind == kind::ENDS && end <= u64::from(chunk.raw_size),

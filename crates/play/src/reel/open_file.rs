@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::reel::content::read_chunk;
-use crate::reel::end_states::Own;
+use crate::reel::end_states::MotionWindow;
 use crate::reel::kind;
 use crate::reel::layout::Layout;
 use crate::reel::order::Order;
@@ -44,7 +44,7 @@ pub(super) struct Shared {
     pub units: Vec<u32>,
     pub order: Order,
     /// Per mesh its own frames, where it does not move in all.
-    pub own: Vec<Option<Own>>,
+    pub own: Vec<Option<MotionWindow>>,
     /// Named parts of the animation.
     pub ranges: Vec<FrameRange>,
     /// All but tables.
@@ -211,7 +211,7 @@ impl Reel {
     }
 
     /// The frames of a mesh that does not move in all.
-    pub(crate) fn own(&self, mesh: usize) -> Option<&Own> {
+    pub(crate) fn own(&self, mesh: usize) -> Option<&MotionWindow> {
         self.shared.own[mesh].as_ref()
     }
 

@@ -5,7 +5,7 @@ use meshreel_codec::word::Word;
 /// Component-major levels of one stream: `components × vertices` words of 1, 2 or 4 bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[allow(missing_docs)]
-pub(crate) enum Words {
+pub(crate) enum QuantizedBuffer {
     U8(Vec<u8>),
     U16(Vec<u16>),
     U32(Vec<u32>),
@@ -14,27 +14,27 @@ pub(crate) enum Words {
 /// Read-only levels of one stream, component-major: all of component 0, then all of component 1 …
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
-pub enum Levels<'a> {
+pub enum QuantizedValues<'a> {
     U8(&'a [u8]),
     U16(&'a [u16]),
     U32(&'a [u32]),
 }
 
-impl<'a> Levels<'a> {
+impl<'a> QuantizedValues<'a> {
     /// The first `len`, or fewer where there are fewer.
-    pub(crate) fn first(self, len: usize) -> Levels<'a> {
+    pub(crate) fn first(self, len: usize) -> QuantizedValues<'a> {
         match self {
-            Levels::U8(words) => Levels::U8(&words[..len.min(words.len())]),
-            Levels::U16(words) => Levels::U16(&words[..len.min(words.len())]),
-            Levels::U32(words) => Levels::U32(&words[..len.min(words.len())]),
+            QuantizedValues::U8(words) => QuantizedValues::U8(&words[..len.min(words.len())]),
+            QuantizedValues::U16(words) => QuantizedValues::U16(&words[..len.min(words.len())]),
+            QuantizedValues::U32(words) => QuantizedValues::U32(&words[..len.min(words.len())]),
         }
     }
     /// Number of components in all, `components × vertices`.
     pub fn len(&self) -> usize {
         match self {
-            Levels::U8(words) => words.len(),
-            Levels::U16(words) => words.len(),
-            Levels::U32(words) => words.len(),
+            QuantizedValues::U8(words) => words.len(),
+            QuantizedValues::U16(words) => words.len(),
+            QuantizedValues::U32(words) => words.len(),
         }
     }
     /// True for a mesh without vertices.
@@ -44,51 +44,51 @@ impl<'a> Levels<'a> {
     /// One component, widened.
     pub fn get(&self, i: usize) -> Option<u32> {
         match self {
-            Levels::U8(words) => words.get(i).copied().map(u32::from),
-            Levels::U16(words) => words.get(i).copied().map(u32::from),
-            Levels::U32(words) => words.get(i).copied(),
+            QuantizedValues::U8(words) => words.get(i).copied().map(u32::from),
+            QuantizedValues::U16(words) => words.get(i).copied().map(u32::from),
+            QuantizedValues::U32(words) => words.get(i).copied(),
         }
     }
 }
 
-impl Words {
+impl QuantizedBuffer {
     /// `len` zeros of `bytes` (1, 2 or 4) each.
-    pub fn zeroed(bytes: u8, len: usize) -> Words {
+    pub fn zeroed(bytes: u8, len: usize) -> QuantizedBuffer {
         match bytes {
-            1 => Words::U8(vec![0; len]),
-            2 => Words::U16(vec![0; len]),
-            _ => Words::U32(vec![0; len]),
+            1 => QuantizedBuffer::U8(vec![0; len]),
+            2 => QuantizedBuffer::U16(vec![0; len]),
+            _ => QuantizedBuffer::U32(vec![0; len]),
         }
     }
     /// All of them.
-    pub fn all(&self) -> Levels<'_> {
+    pub fn all(&self) -> QuantizedValues<'_> {
         match self {
-            Words::U8(words) => Levels::U8(words),
-            Words::U16(words) => Levels::U16(words),
-            Words::U32(words) => Levels::U32(words),
+            QuantizedBuffer::U8(words) => QuantizedValues::U8(words),
+            QuantizedBuffer::U16(words) => QuantizedValues::U16(words),
+            QuantizedBuffer::U32(words) => QuantizedValues::U32(words),
         }
     }
 }
 
-/// A word that [`Words`] can hold. The slices are empty where the width is another; widths are fixed when a
+/// A word that [`QuantizedBuffer`] can hold. The slices are empty where the width is another; widths are fixed when a
 /// decoder is made, so that does not happen.
 pub(crate) trait Held: Word {
-    fn of(words: &Words) -> &[Self];
-    fn of_mut(words: &mut Words) -> &mut [Self];
+    fn of(words: &QuantizedBuffer) -> &[Self];
+    fn of_mut(words: &mut QuantizedBuffer) -> &mut [Self];
 }
 
 macro_rules! held {
     ($($t:ty: $variant:ident),*) => {$(
         impl Held for $t {
-            fn of(words: &Words) -> &[Self] {
+            fn of(words: &QuantizedBuffer) -> &[Self] {
                 match words {
-                    Words::$variant(words) => words,
+                    QuantizedBuffer::$variant(words) => words,
                     _ => &[],
                 }
             }
-            fn of_mut(words: &mut Words) -> &mut [Self] {
+            fn of_mut(words: &mut QuantizedBuffer) -> &mut [Self] {
                 match words {
-                    Words::$variant(words) => words,
+                    QuantizedBuffer::$variant(words) => words,
                     _ => &mut [],
                 }
             }

@@ -1,10 +1,10 @@
 //! What a file's meshes have that no frame changes, as it is held: indices, predictor tables, static streams,
 //! bases of animated ones. Read by [`crate::decode`].
 
-use crate::reel::fixed_point::Cells;
+use crate::reel::fixed_point::FixedPoint;
 use crate::reel::frame::Frame;
 use crate::reel::normals::Predicted;
-use crate::reel::quantized::Words;
+use crate::reel::quantized::QuantizedBuffer;
 use crate::reel::{lod, visibility};
 use meshreel_codec::parallelogram::Table;
 use meshreel_codec::record::StreamRecord;
@@ -28,14 +28,14 @@ pub(crate) struct StaticMesh {
     pub made_of: MadeOf,
     pub indices: Vec<u32>,
     /// Levels of detail beside the mesh itself.
-    pub details: Vec<lod::Level>,
+    pub details: Vec<lod::LodLevel>,
     /// Its triangles by when they are drawn, where not all always are.
-    pub culled: Option<visibility::Culled>,
+    pub culled: Option<visibility::TriangleVisibility>,
     pub table: Table,
     /// Per stream its values (static) or those of the first frame (animated). Nothing for cells.
-    pub streams: Vec<Words>,
+    pub streams: Vec<QuantizedBuffer>,
     /// Per stream of cells its parts.
-    pub cells: Vec<Vec<Cells>>,
+    pub cells: Vec<Vec<FixedPoint>>,
     /// Per stream of predicted normals what predicts them.
     pub normals: Vec<Option<Box<Predicted>>>,
 }
@@ -63,7 +63,7 @@ impl MadeOf {
 impl<'a> Frame<'a> {
     /// The frame that has what this one shows of a mesh.
     pub fn of(self, statics: &'a Statics, mesh: usize) -> Frame<'a> {
-        match self.rest_state(mesh) {
+        match self.end_state(mesh) {
             None => self,
             Some(still) => Frame { words: &statics.ends[still as usize], ..self },
         }

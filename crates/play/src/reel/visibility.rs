@@ -17,12 +17,12 @@ struct Block {
 
 /// The triangles of a mesh in the order of what is drawn.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Culled {
+pub(crate) struct TriangleVisibility {
     pub indices: Vec<u32>,
     blocks: Vec<Block>,
 }
 
-impl Culled {
+impl TriangleVisibility {
     /// Triangles that are left out in the first frame, in the last, and in all.
     pub fn hidden(&self, frames: u32) -> [usize; 3] {
         let count = |gone: &dyn Fn(Interval) -> bool| {
@@ -40,7 +40,7 @@ impl Culled {
 
 /// Ranges of indices that are drawn at a moment; those that follow each other are one.
 #[derive(Clone, Debug)]
-pub struct Drawn<'a> {
+pub struct VisibleRanges<'a> {
     blocks: &'a [Block],
     first: u32,
     second: u32,
@@ -49,9 +49,9 @@ pub struct Drawn<'a> {
     whole: Option<Range>,
 }
 
-impl<'a> Drawn<'a> {
-    pub(crate) fn whole(range: Range) -> Drawn<'a> {
-        Drawn {
+impl<'a> VisibleRanges<'a> {
+    pub(crate) fn whole(range: Range) -> VisibleRanges<'a> {
+        VisibleRanges {
             blocks: &[],
             first: 0,
             second: 0,
@@ -60,12 +60,22 @@ impl<'a> Drawn<'a> {
         }
     }
 
-    pub(crate) fn of(culled: &'a Culled, [first, second]: [u32; 2], material: Option<usize>) -> Drawn<'a> {
-        Drawn { blocks: &culled.blocks, first, second, material: material.map(|m| m as u32), whole: None }
+    pub(crate) fn of(
+        culled: &'a TriangleVisibility,
+        [first, second]: [u32; 2],
+        material: Option<usize>,
+    ) -> VisibleRanges<'a> {
+        VisibleRanges {
+            blocks: &culled.blocks,
+            first,
+            second,
+            material: material.map(|m| m as u32),
+            whole: None,
+        }
     }
 }
 
-impl Iterator for Drawn<'_> {
+impl Iterator for VisibleRanges<'_> {
     type Item = Range;
 
     fn next(&mut self) -> Option<Range> {
@@ -104,7 +114,7 @@ pub(crate) fn read(
     indices: &[u32],
     bytes: &[u8],
     frames: u32,
-) -> Result<Culled, Corrupt> {
+) -> Result<TriangleVisibility, Corrupt> {
     let (triangles, _) = indices.as_chunks::<3>();
     let mut intervals = vec![[0; 2]; drawn::count(bytes, triangles.len() as u32)? as usize];
     let mut which = vec![0; triangles.len()];
@@ -120,7 +130,7 @@ pub(crate) fn read(
     }
     let mut order: Vec<u32> = (0..triangles.len() as u32).collect();
     order.sort_unstable_by_key(|&t| (material[t as usize], which[t as usize], t));
-    let mut out = Culled::default();
+    let mut out = TriangleVisibility::default();
     for &t in &order {
         let at = out.indices.len() as u32;
         out.indices.extend(triangles[t as usize]);

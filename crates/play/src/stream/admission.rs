@@ -10,7 +10,7 @@
 //! count as missed, and as soon as there is room (another is removed, hidden or stopped, or the priorities
 //! change) it is admitted.
 
-use crate::stream::scheduler::{Flow, scratch_bytes};
+use crate::stream::scheduler::{Scheduler, scratch_bytes};
 use crate::time::clock::{Clock, Command, Pace};
 use crate::time::demand::{Demand, Pair};
 
@@ -95,19 +95,19 @@ impl Admission {
     pub fn decide(
         &mut self,
         instances: &mut [Option<Instance>],
-        flow: &mut Flow,
+        scheduler: &mut Scheduler,
         open: impl Fn(u32) -> bool,
     ) {
         if std::mem::take(&mut self.stale) {
             self.sort(instances);
         }
-        for stream in flow.streams.iter_mut().flatten() {
+        for stream in scheduler.streams.iter_mut().flatten() {
             stream.places = 0;
         }
         self.refused = 0;
-        let (room, least_block) = (flow.room_for_streams(), flow.least_block());
+        let (room, least_block) = (scheduler.room_for_streams(), scheduler.least_block());
         // Of scratch what is there already, or more where somebody who is admitted needs more.
-        let (mut taken, mut scratch, mut least_scratch) = (0, flow.scratch_words(), 0);
+        let (mut taken, mut scratch, mut least_scratch) = (0, scheduler.scratch_words(), 0);
         let mut rest = &self.order[..];
         let priority = |instances: &[Option<Instance>], place: u32| {
             instances[place as usize].as_ref().map(|i| i.priority)
@@ -125,8 +125,8 @@ impl Admission {
                     if instance.admitted != again {
                         continue;
                     }
-                    let benches = flow.bench_count();
-                    let stream = flow.streams[instance.file as usize].as_mut();
+                    let benches = scheduler.bench_count();
+                    let stream = scheduler.streams[instance.file as usize].as_mut();
                     let Some(stream) = stream.filter(|_| instance.wants() && open(instance.file)) else {
                         (instance.admitted, instance.short) = (false, None);
                         continue;
@@ -150,8 +150,8 @@ impl Admission {
             }
         }
         // Scratch that a file needed which is gone is room for those that were refused.
-        flow.want_scratch(if self.refused > 0 { least_scratch } else { scratch });
-        for stream in flow.streams.iter_mut().flatten() {
+        scheduler.want_scratch(if self.refused > 0 { least_scratch } else { scratch });
+        for stream in scheduler.streams.iter_mut().flatten() {
             stream.admitted = stream.places > 0;
         }
     }

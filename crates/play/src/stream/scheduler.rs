@@ -1,7 +1,7 @@
 //! The work of a tick on all streams together: collect what is done, start what can be decoded, issue what
 //! must be read, and decide who gets memory.
 //!
-//! Who gives up what, in this order, when there is no room ([`Flow::make_room`]):
+//! Who gives up what, in this order, when there is no room ([`Scheduler::make_room`]):
 //! 1. frames that nobody wants any more, those released first (a run of neighbours, the cheapest of some);
 //! 2. bytes that were read and are decoded, likewise;
 //! 3. only for what is to be shown now: wanted frames, those that are due last, of whichever stream; then
@@ -77,7 +77,7 @@ pub(crate) enum Incident {
 }
 
 /// See the file's head.
-pub(crate) struct Flow {
+pub(crate) struct Scheduler {
     pub heap: Heap,
     pub work: Arc<Work>,
     pub streams: Vec<Option<Stream>>,
@@ -122,9 +122,9 @@ pub(crate) fn owner(tag: u64) -> u32 {
     (tag >> 32) as u32
 }
 
-impl Flow {
-    pub fn new(heap: Heap, work: Arc<Work>, nodes: usize, read_size: u64) -> Flow {
-        Flow {
+impl Scheduler {
+    pub fn new(heap: Heap, work: Arc<Work>, nodes: usize, read_size: u64) -> Scheduler {
+        Scheduler {
             evicted: Vec::with_capacity(heap.most_blocks()),
             scratch: vec![0; work.bench_count()],
             heap,

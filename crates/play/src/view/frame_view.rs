@@ -14,9 +14,9 @@ use crate::reel::frame::Frame;
 use crate::reel::layout::Range;
 use crate::reel::lod::Lod;
 use crate::reel::open_file::Reel;
-use crate::reel::quantized::Levels;
+use crate::reel::quantized::QuantizedValues;
 use crate::reel::statics::Statics;
-use crate::reel::visibility::Drawn;
+use crate::reel::visibility::VisibleRanges;
 use crate::time::clock::Pace;
 use crate::time::demand::Pair;
 use crate::view::interpolate::{self, is_nothing};
@@ -386,7 +386,7 @@ impl<'a> MeshFrame<'a> {
     }
     /// A level of detail: fewer triangles between the same vertices, so the vertices that are written serve
     /// all levels. Of those that there are the last where `level` is beyond them.
-    /// [`crate::policy::rules::Levels::within`] says from which distance on a level will do.
+    /// [`crate::policy::policy::LodDistances::within`] says from which distance on a level will do.
     pub fn lod(&self, level: usize) -> Lod<'a> {
         self.vertices.first.lod(level)
     }
@@ -398,7 +398,7 @@ impl<'a> MeshFrame<'a> {
     /// Ranges of [`MeshFrame::drawn_indices`] that are drawn at this moment, of one material or of all; one
     /// where nothing is left out. What is left out nobody can see from outside. It changes only where pieces
     /// leave or come to rest, and nothing is allocated.
-    pub fn drawn(&self, material: Option<usize>) -> Drawn<'a> {
+    pub fn drawn(&self, material: Option<usize>) -> VisibleRanges<'a> {
         self.vertices.first.drawn(self.frames, material)
     }
     /// The indices of one material.
@@ -482,9 +482,9 @@ impl<'a> MeshFrame<'a> {
     /// Levels of a stream of the record as they are kept (none of a stream of cells), in the first frame and,
     /// where it is blended, in the second: for a GPU that dequantizes and blends. Nothing is copied. Panics
     /// where there is no such stream.
-    pub fn levels(&self, stream: usize) -> (Levels<'a>, Option<Levels<'a>>) {
+    pub fn quantized(&self, stream: usize) -> (QuantizedValues<'a>, Option<QuantizedValues<'a>>) {
         let second = self.vertices.second.filter(|_| self.blends());
-        let second = second.map(|view| view.levels(stream));
-        (self.vertices.first.levels(stream), second)
+        let second = second.map(|view| view.quantized(stream));
+        (self.vertices.first.quantized(stream), second)
     }
 }

@@ -12,7 +12,7 @@
 
 use crate::decode::mesh::MeshView;
 use crate::reel::fixed_point::{BLOCK, Block};
-use crate::reel::quantized::Levels;
+use crate::reel::quantized::QuantizedValues;
 use meshreel_codec::transform::Transform;
 use meshreel_codec::word::Word;
 use meshreel_codec::{blend, octahedral, qtangent};
@@ -138,10 +138,10 @@ fn load(view: &MeshView<'_>, stream: usize, vertices: Range<usize>, out: &mut Bl
     if view.cells_into(stream, vertices.clone(), out) {
         return;
     }
-    match view.levels(stream) {
-        Levels::U8(levels) => planes(view, stream, levels, vertices, out),
-        Levels::U16(levels) => planes(view, stream, levels, vertices, out),
-        Levels::U32(levels) => planes(view, stream, levels, vertices, out),
+    match view.quantized(stream) {
+        QuantizedValues::U8(levels) => planes(view, stream, levels, vertices, out),
+        QuantizedValues::U16(levels) => planes(view, stream, levels, vertices, out),
+        QuantizedValues::U32(levels) => planes(view, stream, levels, vertices, out),
     }
 }
 
@@ -165,11 +165,11 @@ fn each<const N: usize>(
         }
     }
     let count = view.vertex_count();
-    match view.levels(stream) {
-        Levels::U8(levels) => planes(levels, count, vertices, u16::from, &mut put),
-        Levels::U16(levels) => planes(levels, count, vertices, |w| w, &mut put),
+    match view.quantized(stream) {
+        QuantizedValues::U8(levels) => planes(levels, count, vertices, u16::from, &mut put),
+        QuantizedValues::U16(levels) => planes(levels, count, vertices, |w| w, &mut put),
         // The description allows at most 16 bits here, but the words of a damaged frame can hold anything.
-        Levels::U32(levels) => planes(levels, count, vertices, |w| w as u16, &mut put),
+        QuantizedValues::U32(levels) => planes(levels, count, vertices, |w| w as u16, &mut put),
     }
 }
 

@@ -49,17 +49,17 @@ impl Shown {
         self.late
     }
     /// The frame at blend 0.
-    pub fn first(&self) -> Still<'_> {
+    pub fn first(&self) -> DecodedFrame<'_> {
         self.still(&self.first)
     }
     /// The frame at blend 1.
-    pub fn second(&self) -> Still<'_> {
+    pub fn second(&self) -> DecodedFrame<'_> {
         self.still(&self.second)
     }
 
-    fn still<'a>(&'a self, words: &'a [u64]) -> Still<'a> {
+    fn still<'a>(&'a self, words: &'a [u64]) -> DecodedFrame<'a> {
         let reel = &self.file.reel;
-        Still {
+        DecodedFrame {
             file: &self.file,
             frame: Frame { layout: reel.layout(), words: &words[..reel.frame_words()] },
         }
@@ -68,12 +68,12 @@ impl Shown {
 
 /// One decoded frame, lent.
 #[derive(Clone, Copy)]
-pub struct Still<'a> {
+pub struct DecodedFrame<'a> {
     file: &'a Loaded,
     pub(crate) frame: Frame<'a>,
 }
 
-impl<'a> Still<'a> {
+impl<'a> DecodedFrame<'a> {
     /// A mesh. Panics where there is no such mesh.
     pub fn mesh(&self, mesh: usize) -> MeshView<'a> {
         MeshView::new(&self.file.reel, &self.file.statics, mesh, Some(self.frame))

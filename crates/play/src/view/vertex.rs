@@ -16,7 +16,7 @@
 use crate::Error;
 use crate::decode::mesh::MeshView;
 use crate::reel::fixed_point::{BLOCK, Block};
-use crate::reel::quantized::Levels;
+use crate::reel::quantized::QuantizedValues;
 use crate::view::interpolate::{EMPTY, Source, Tangents};
 use meshreel_codec::record::{Semantic, StreamRecord};
 use meshreel_codec::word::Word;
@@ -161,9 +161,13 @@ impl Vertices<'_> {
             }
             return Ok(true);
         };
-        Ok(match (self.first.levels(stream), second.levels(stream)) {
-            (Levels::U8(from), Levels::U8(to)) => self.blend_whole(what, record, from, to, out),
-            (Levels::U16(from), Levels::U16(to)) => self.blend_whole(what, record, from, to, out),
+        Ok(match (self.first.quantized(stream), second.quantized(stream)) {
+            (QuantizedValues::U8(from), QuantizedValues::U8(to)) => {
+                self.blend_whole(what, record, from, to, out)
+            }
+            (QuantizedValues::U16(from), QuantizedValues::U16(to)) => {
+                self.blend_whole(what, record, from, to, out)
+            }
             _ => false,
         })
     }
