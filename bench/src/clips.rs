@@ -8,7 +8,7 @@
 use crate::baselines::clip_baselines;
 use crate::machine;
 use anyhow::{Context, bail};
-use meshreel::clip::{ClipCursor, Repeats, ResidentClip, Rounding, SkeletonRecord};
+use meshreel::clip::{ClipCursor, PoseSource, Query, RandomAccessClip, Repeats, Rounding, SkeletonRecord};
 use meshreel::{Limits, Reel, Transform};
 use meshreel_codec::clip::resident::Resident;
 use meshreel_codec::isa::Isa;
@@ -274,7 +274,7 @@ fn measure(file: &Path, arguments: &Arguments) -> anyhow::Result<Row> {
         meshreel_compile::clip::ClipOptions { tolerance: arguments.tolerance, ..Default::default() };
     let in_memory =
         meshreel_compile::clip::resident::compress(&scene.skeletons[0], &scene.clips[0], &clip_options)?;
-    let resident = ResidentClip::open(&reel.skeletons()?[0], &in_memory.bytes)?;
+    let resident = RandomAccessClip::open(&reel.skeletons()?[0], &in_memory.bytes)?;
     same_everywhere(&scene.skeletons[0], &in_memory)?;
     Ok(Row {
         name: clip.name.clone(),
@@ -319,7 +319,7 @@ fn play(reel: &Reel) -> anyhow::Result<f64> {
 }
 
 /// Times that look random but are the same every time, in seconds.
-fn times(clip: &ResidentClip) -> impl Iterator<Item = f64> {
+fn times(clip: &RandomAccessClip) -> impl Iterator<Item = f64> {
     let duration = clip.duration();
     (0..4000u64).map(move |i| {
         let x = i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 11;
@@ -328,13 +328,13 @@ fn times(clip: &ResidentClip) -> impl Iterator<Item = f64> {
 }
 
 /// Nanoseconds per pose of the resident form, best of several passes.
-fn sample(clip: &ResidentClip) -> anyhow::Result<f64> {
+fn sample(clip: &RandomAccessClip) -> anyhow::Result<f64> {
     let mut pose = vec![Transform::IDENTITY; clip.joints()];
     let mut best = f64::MAX;
     for _ in 0..40 {
         let start = Instant::now();
         for seconds in times(clip).take(1000) {
-            clip.sample(seconds, Repeats::Clamp, Rounding::None, &mut pose)?;
+            clip.sample(&mut (), seconds, Repeats::Clamp, Rounding::None, &mut pose)?;
         }
         best = best.min(start.elapsed().as_secs_f64());
     }
@@ -349,7 +349,8 @@ fn sample_cold(skeleton: &Arc<SkeletonRecord>, bytes: &[u8]) -> anyhow::Result<[
     const PAGES: usize = 4000;
     let joints = skeleton.parents.len();
     let copies = (CACHE / (80 * joints)).max(PAGES);
-    let clips = (0..copies).map(|_| ResidentClip::open(skeleton, bytes)).collect::<Result<Vec<_>, _>>()?;
+    let clips =
+        (0..copies).map(|_| RandomAccessClip::open(skeleton, bytes)).collect::<Result<Vec<_>, _>>()?;
     let raw: Vec<Vec<Transform>> =
         (0..copies).map(|_| vec![Transform::IDENTITY; joints.max(8192 / 40)]).collect();
     let mut pose = vec![Transform::IDENTITY; joints];
@@ -357,7 +358,7 @@ fn sample_cold(skeleton: &Arc<SkeletonRecord>, bytes: &[u8]) -> anyhow::Result<[
     for seconds in times(&clips[0]).skip(1).take(11) {
         let start = Instant::now();
         for clip in &clips {
-            clip.sample(seconds, Repeats::Clamp, Rounding::None, &mut pose)?;
+            clip.sample(&mut (), seconds, Repeats::Clamp, Rounding::None, &mut pose)?;
         }
         all[0].push(start.elapsed().as_secs_f64() * 1e9 / copies as f64);
         let start = Instant::now();
@@ -392,14 +393,14 @@ fn same_everywhere(
 }
 
 /// The same of single joints.
-fn sample_joint(clip: &ResidentClip) -> anyhow::Result<f64> {
+fn sample_joint(clip: &RandomAccessClip) -> anyhow::Result<f64> {
     let mut best = f64::MAX;
     let mut sum = 0.0;
     for _ in 0..9 {
         let start = Instant::now();
         for (i, seconds) in times(clip).enumerate() {
             let joint = i * 7 % clip.joints();
-            sum += clip.joint(joint, seconds, Repeats::Clamp, Rounding::None)?.rotation[3];
+            sum += clip.joint(&mut (), joint, &Query::at(seconds))?.local.rotation[3];
         }
         best = best.min(start.elapsed().as_secs_f64());
     }

@@ -6,7 +6,7 @@
 //! to the folder given with `--corpus`, those that begin with `options/` to the folder of the list.
 
 use anyhow::{Context, bail};
-use meshreel::clip::{ClipCursor, Query};
+use meshreel::clip::{ClipCursor, PoseSource, Query};
 use meshreel::{FrameDecoder, FrameView, Limits, Pace, Reel, Transform};
 use meshreel_format::checksum;
 use std::path::{Path, PathBuf};

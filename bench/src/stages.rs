@@ -2,7 +2,7 @@
 
 use anyhow::bail;
 use meshreel::record::{Coding, MeshRecord, NodeRecord, StreamRecord, Visibility};
-use meshreel::{FrameDecoder, FrameKind, Levels, Limits, Reel};
+use meshreel::{FrameDecoder, FrameKind, Limits, QuantizedValues, Reel};
 use meshreel_codec::block::Decompressor;
 use meshreel_codec::motion::{self, Blend, Sources};
 use meshreel_codec::parallelogram::{self, Rule, Spatial, Table, Weights};
@@ -210,10 +210,10 @@ impl<'a, W: Word> Bench<'a, W> {
             self.step(at, &mut decompressor, &mut scratch, &mut frames);
             player.decode(step.frame)?;
             let mine = frames[step.out].iter().map(|w| w.to_u32());
-            let same = match player.mesh(0).levels(0) {
-                Levels::U8(v) => v.iter().map(|&w| u32::from(w)).eq(mine),
-                Levels::U16(v) => v.iter().map(|&w| u32::from(w)).eq(mine),
-                Levels::U32(v) => v.iter().copied().eq(mine),
+            let same = match player.mesh(0).quantized(0) {
+                QuantizedValues::U8(v) => v.iter().map(|&w| u32::from(w)).eq(mine),
+                QuantizedValues::U16(v) => v.iter().map(|&w| u32::from(w)).eq(mine),
+                QuantizedValues::U32(v) => v.iter().copied().eq(mine),
             };
             if !same {
                 bail!("frame {} is not what the player gives", step.frame);

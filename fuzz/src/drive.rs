@@ -7,13 +7,13 @@ use std::hash::{DefaultHasher, Hasher};
 use std::sync::{Arc, Mutex};
 
 use meshreel::clip::{
-    Clip, ClipCursor, Database, DatabaseOptions, Extract, Mask, Query, Repeats, Rounding, Soa,
+    Clip, ClipCursor, Database, DatabaseOptions, Extract, Mask, PoseSource, Query, Repeats, Rounding, Soa,
 };
 use meshreel::packed::{PackedRig, PackedSequence};
 use meshreel::record::Semantic;
 use meshreel::{
     Attribute, Command, Format, FrameDecoder, FrameView, Job, Limits, MeshView, Options, Pace, Player, Pool,
-    Read, Reel, Repeat, Shown, Source, Statistics, Still, Token, Transform, What,
+    Read, Reel, Repeat, Shown, Source, Statistics, DecodedFrame, Token, Transform, What,
 };
 use meshreel_check::extract::{As, to_scene_at};
 use meshreel_check::verify;
@@ -151,7 +151,7 @@ fn digest(decoder: &FrameDecoder) -> u64 {
 }
 
 /// The same of a frame that a player lends.
-fn digest_of_still(reel: &Reel, still: Still<'_>) -> u64 {
+fn digest_of_still(reel: &Reel, still: DecodedFrame<'_>) -> u64 {
     let mut out = DefaultHasher::new();
     for node in 0..reel.description().nodes.len() {
         state(still.visible(node), still.transform(node), &mut out);
@@ -210,7 +210,7 @@ fn look(mesh: MeshView<'_>, out: &mut DefaultHasher) {
     }
     for (i, stream) in mesh.record().streams.iter().enumerate() {
         if !stream.coding.has_cells() {
-            let _ = mesh.levels(i);
+            let _ = mesh.quantized(i);
         }
     }
     if let Some(bones) = mesh.bones() {
@@ -224,7 +224,7 @@ fn look(mesh: MeshView<'_>, out: &mut DefaultHasher) {
             }
         }
     }
-    let _ = mesh.rest_state();
+    let _ = mesh.end_state();
 }
 
 /// Without animated attributes what could be decoded can be, and shows the same positions.
@@ -360,7 +360,7 @@ fn show(view: FrameView<'_>, random: &mut Random) {
         let _ = mesh.is_animated(Semantic::Uv, 0);
         for stream in 0..mesh.record().streams.len() {
             if !mesh.record().streams[stream].coding.has_cells() {
-                let _ = mesh.levels(stream);
+                let _ = mesh.quantized(stream);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Opens a file as any player would and decodes all that is in it: what a compiler does with a finished file
 //! before it gets its name.
 
-use meshreel::clip::{Clip, ClipCursor};
+use meshreel::clip::{Clip, ClipCursor, PoseSource};
 use meshreel::{Error, FrameDecoder, Limits, Reel, Transform};
 use rayon::prelude::*;
 use std::path::Path;

@@ -1,9 +1,10 @@
-//! The error of this crate.
+//! The error of reading and playing files: of this crate and of the runtime, which reads them through it.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// Why a file could not be read or written. Five classes, the same in every crate of the project.
+/// Why a file could not be read or written, or a frame of it not be decoded. Five classes, the same in every
+/// crate of the project. Bytes that came from no file have the path "(memory)".
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -24,18 +25,18 @@ pub enum Error {
         path: PathBuf,
         /// What is wrong.
         what: String,
-        /// Where: a byte offset, a frame or a chunk.
+        /// Where: a byte offset, a chunk, or a frame with its mesh and stream.
         at: String,
     },
-    /// Valid, but something that this library does not do.
+    /// Valid, but from a newer writer or with something that this build leaves out.
     #[error("{}: not supported: {what}", path.display())]
     Unsupported {
         /// The file.
         path: PathBuf,
-        /// What, and what to do instead.
+        /// What, by name and id where it has one, and what to do instead.
         what: String,
     },
-    /// More than the limits allow.
+    /// More than the limits that the caller set allow.
     #[error("{}: {what}: {asked} asked, {allowed} allowed", path.display())]
     Limit {
         /// The file.
@@ -56,6 +57,7 @@ pub enum Error {
 }
 
 impl Error {
+    /// An operation of the system on the file at `path` that failed, with advice on what to do about it.
     pub(crate) fn io(path: &Path, what: &str, source: std::io::Error) -> Error {
         let advice = match source.kind() {
             ErrorKind::StorageFull => " (free some space or choose another disk)",
@@ -72,13 +74,20 @@ impl Error {
         };
         Error::Io { path: path.into(), what: format!("{what}{advice}"), source }
     }
-    pub(crate) fn malformed(path: &Path, what: impl Into<String>, at: impl Into<String>) -> Error {
+    /// Wrong bytes of `path`.
+    pub fn malformed(path: &Path, what: impl Into<String>, at: impl Into<String>) -> Error {
         Error::Malformed { path: path.into(), what: what.into(), at: at.into() }
     }
-    pub(crate) fn limit(path: &Path, what: impl Into<String>, asked: u64, allowed: u64) -> Error {
+    /// Something valid in `path` that this build cannot read.
+    pub fn unsupported(path: &Path, what: impl Into<String>) -> Error {
+        Error::Unsupported { path: path.into(), what: what.into() }
+    }
+    /// More than is allowed of what `path` asks for.
+    pub fn limit(path: &Path, what: impl Into<String>, asked: u64, allowed: u64) -> Error {
         Error::Limit { path: path.into(), what: what.into(), asked, allowed }
     }
-    pub(crate) fn misuse(what: impl Into<String>) -> Error {
+    /// A wrong call.
+    pub fn misuse(what: impl Into<String>) -> Error {
         Error::Misuse { what: what.into() }
     }
 }

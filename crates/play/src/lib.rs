@@ -2,7 +2,7 @@
 //!
 //! A game has a [`Player`]: it streams any number of files in a heap of fixed size. [`Player::tick`] neither
 //! waits nor allocates; [`Player::frame`] gives what an instance shows, and its [`FrameView`] writes vertex
-//! buffers and transforms, interpolated, in the layouts that engines upload. [`rules`] and [`sequencer`]
+//! buffers and transforms, interpolated, in the layouts that engines upload. [`policy`] and [`sequencer`]
 //! decide what plays, as plain data.
 //!
 //! ```no_run
@@ -52,89 +52,51 @@
 //! # }
 //! ```
 
-mod admission;
-mod attributes;
-mod bones;
-mod cells;
-mod chunks;
-pub mod clip;
-mod clock;
 mod decode;
-mod demand;
-mod detail;
-mod drawn;
 mod error;
-mod flow;
-mod fluid;
-mod frame;
-mod graph;
-#[cfg(test)]
-mod graph_tests;
-mod heap;
-#[cfg(test)]
-mod heap_tests;
-mod hold;
-mod interpolate;
-mod io;
-mod jobs;
-mod layout;
-mod load;
-mod matrix;
-mod memory;
-mod mesh;
-mod nodes;
-mod normals;
-mod open;
-mod options;
-mod order;
-pub mod packed;
 mod player;
-mod regions;
-mod rig;
-pub mod rules;
-pub mod sequencer;
-mod sharing;
-mod sizes;
-mod statics;
-mod statistics;
-mod still;
+mod reel;
 mod stream;
-mod sync;
-mod timeline;
-mod trace;
-mod unit;
-mod vertex;
+mod time;
 mod view;
-mod words;
-mod work;
 
-pub use attributes::{NodeAttributes, PartAttribute};
-pub use bones::{BoneMatrix, BonesView};
-pub use clock::{Clock, Command, Moved, Pace, Repeat};
-pub use decode::FrameDecoder;
-pub use demand::{Demand, Pair, SPANS, Span};
-pub use detail::{Lod, LodTriangles};
-pub use drawn::Drawn;
-pub use error::Error;
-pub use io::{Read, Source, Token};
-pub use jobs::{Job, Pool};
-pub use mesh::{MeshView, Range};
+pub mod clip;
+pub mod policy;
+
+pub use decode::bones::{BoneMatrix, BonesView};
+pub use decode::decoder::FrameDecoder;
+pub use decode::mesh::MeshView;
+pub use decode::node_transforms::MovingNodes;
 pub use meshreel_codec::ranges::FrameRange;
 pub use meshreel_codec::record;
 pub use meshreel_codec::source_faces;
 pub use meshreel_codec::source_map::SourceMap;
 pub use meshreel_codec::transform::Transform;
 pub use meshreel_format as format;
-pub use nodes::MovingNodes;
-pub use open::{FrameKind, Limits, Reel, kind};
-pub use options::Options;
-pub use player::{Event, FileId, InstanceId, Player, Shown, Still};
-pub use regions::{HeapCounters, Region, RegionState};
-pub use rig::MeshRig;
-pub use statistics::{Statistics, StreamStatistics};
-pub use still::RestState;
-pub use stream::StreamCounters;
-pub use timeline::Timeline;
-pub use vertex::{Attribute, Format, What};
-pub use view::{FrameView, MeshFrame};
-pub use words::Levels;
+pub use meshreel_format::Error;
+pub use player::{Event, Player};
+pub use reel::end_states::EndState;
+pub use reel::kind;
+pub use reel::layout::Range;
+pub use reel::limits::Limits;
+pub use reel::lod::{Lod, LodTriangles};
+pub use reel::open_file::{FrameKind, Reel};
+pub use reel::quantized::QuantizedValues;
+pub use reel::visibility::VisibleRanges;
+pub use stream::ids::{FileId, InstanceId};
+pub use stream::io::{Read, Source, Token};
+pub use stream::options::Options;
+pub use stream::regions::{HeapCounters, Region, RegionState};
+pub use stream::residency::StreamCounters;
+pub use stream::statistics::{Statistics, StreamStatistics};
+pub use stream::work::{Job, Pool};
+pub use time::clock::{Clock, Command, Moved, Pace, Repeat};
+pub use time::demand::{Demand, Pair, SPANS, Span};
+pub use time::sequencer;
+pub use time::timeline::Timeline;
+pub use view::frame_view::{FrameView, MeshFrame};
+pub use view::packed;
+pub use view::part_attributes::{NodeAttributes, PartAttribute};
+pub use view::rig::MeshRig;
+pub use view::shown::{DecodedFrame, Shown};
+pub use view::vertex::{Attribute, Format, What};

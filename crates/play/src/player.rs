@@ -2,28 +2,26 @@
 //! [`Player`].
 
 use crate::Error;
-use crate::admission::{Admission, Instance};
-use crate::clock::{Clock, Command, Pace};
-use crate::demand::{Demand, Pair};
-use crate::flow::{Flow, Incident, NOW, owner};
-use crate::frame::Frame;
-use crate::heap::{Heap, ReadGuard};
-use crate::io::{Positioned, Positioning, Source, Token};
-use crate::jobs::{Crew, Job, Threads};
-use crate::load::{Inbox, Load, Loaded, Opened};
-use crate::mesh::MeshView;
-use crate::open::Reel;
-use crate::options::Options;
-use crate::rules::Switches;
-use crate::sharing::Library;
-use crate::statistics::{Statistics, StreamStatistics};
-use crate::stream::{Horizons, Stream};
-use crate::timeline::Timeline;
-use crate::trace::span;
-use crate::view::FrameView;
-use crate::work::Work;
-use meshreel_codec::record::Visibility;
-use meshreel_codec::transform::Transform;
+use crate::policy::Switches;
+use crate::reel::open_file::Reel;
+use crate::stream::admission::{Admission, Instance};
+use crate::stream::crew::Crew;
+use crate::stream::heap::Heap;
+use crate::stream::ids::{FileId, InstanceId};
+use crate::stream::io::{Positioned, Positioning, Source, Token};
+use crate::stream::load::{Inbox, Load, Opened};
+use crate::stream::loaded::Loaded;
+use crate::stream::options::Options;
+use crate::stream::residency::{Horizons, Stream};
+use crate::stream::scheduler::{Incident, NOW, Scheduler, owner};
+use crate::stream::sharing::Library;
+use crate::stream::statistics::{Statistics, StreamStatistics};
+use crate::stream::trace::span;
+use crate::stream::work::{Job, Threads, Work};
+use crate::time::clock::{Clock, Command};
+use crate::time::demand::Demand;
+use crate::time::timeline::Timeline;
+use crate::view::shown::Shown;
 use meshreel_format::ReadAt;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -32,25 +30,23 @@ use std::sync::{Arc, PoisonError};
 
 /// Units and reads in flight.
 const NODES: usize = 4096;
+
 /// Events that wait to be asked for; what comes after is lost.
 const EVENTS: usize = 256;
+
 /// Microseconds until a file that was unloaded and could not be opened again is tried again.
 const REOPEN: u64 = 2_000_000;
+
 /// How the part of `decode_ahead` that is used follows the room in the heap, from tick to tick: a heap that
 /// is too small for all of it is not fought over in each.
 const SHRINK: f32 = 0.9;
+
 const GROW: f32 = 0.005;
+
 const LEAST_REACH: f32 = 0.2;
+
 /// Longest tick that counts, in seconds.
 const LONGEST_TICK: f64 = 3600.0;
-
-/// Names a file of a player.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct FileId(u32, u32);
-
-/// Names an instance of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct InstanceId(u32, u32);
 
 /// What happened to a file, told once.
 #[derive(Debug)]
@@ -116,7 +112,7 @@ enum FileState {
 /// allocates. What is to be drawn is then asked for with [`Player::frame`]. Threads of the player read and
 /// decode meanwhile.
 pub struct Player {
-    flow: Flow,
+    scheduler: Scheduler,
     files: Vec<File>,
     /// Places without a file.
     closed: Vec<u32>,
@@ -182,7 +178,7 @@ impl Player {
         let loaders = usize::from(options.threads > 0);
         let loads = Crew::new("meshreel open", loaders, 16, Load::run)?;
         Ok(Player {
-            flow: Flow::new(heap, work, NODES, options.read_size.max(1)),
+            scheduler: Scheduler::new(heap, work, NODES, options.read_size.max(1)),
             files: Vec::new(),
             closed: Vec::new(),
             instances: Vec::new(),
@@ -232,7 +228,7 @@ impl Player {
             source,
             state: FileState::Loading,
             timeline: None,
-            seen: self.flow.now,
+            seen: self.scheduler.now,
             again_at: None,
         };
         let closed = self.closed.pop().map(|number| number as usize);
@@ -241,8 +237,8 @@ impl Player {
             self.files.push(file);
             // Room to close them all without an allocation in the tick.
             self.closed.reserve(self.files.len());
-            self.flow.streams.push(None);
-            self.flow.reserve(self.files.len());
+            self.scheduler.streams.push(None);
+            self.scheduler.reserve(self.files.len());
         } else {
             self.files[number] = file;
         }
@@ -272,7 +268,7 @@ impl Player {
             return;
         };
         self.files[number].state = FileState::Closing;
-        self.flow.cancel_all(number as u32);
+        self.scheduler.cancel_all(number as u32);
         // From now on its instances are as if gone; the next tick takes them all at once.
         self.sweep = true;
     }
@@ -361,7 +357,7 @@ impl Player {
 
     /// The file, where it is open.
     pub fn reel(&self, file: FileId) -> Option<&Reel> {
-        let stream = self.flow.streams[self.file_number(file)?].as_ref()?;
+        let stream = self.scheduler.streams[self.file_number(file)?].as_ref()?;
         Some(&stream.file.reel)
     }
 
@@ -373,8 +369,8 @@ impl Player {
     /// Kill switches: reads are not issued, jobs not started, nothing handed out.
     pub fn switch(&mut self, switches: Switches) {
         self.switches = switches;
-        self.flow.reads_on = switches.reads;
-        self.flow.jobs_on = switches.jobs;
+        self.scheduler.reads_on = switches.reads;
+        self.scheduler.jobs_on = switches.jobs;
     }
 
     /// What happened since it was last asked; the oldest first.
@@ -390,25 +386,25 @@ impl Player {
         span!("tick");
         let dt = if dt.is_nan() { 0.0 } else { dt.clamp(0.0, LONGEST_TICK) };
         self.ticks += 1;
-        self.flow.now += (dt * 1e6) as u64;
+        self.scheduler.now += (dt * 1e6) as u64;
         self.sweep();
         self.take_opened();
-        self.flow.collect();
+        self.scheduler.collect();
         self.move_clocks(dt);
         let open = |file: u32| self.files[file as usize].state == FileState::Open;
-        (self.admission).decide(&mut self.instances, &mut self.flow, open);
+        (self.admission).decide(&mut self.instances, &mut self.scheduler, open);
         self.plan();
-        self.flow.fit_scratch();
+        self.scheduler.fit_scratch();
         let ahead = (self.options.least_read_ahead.max(0.0) * 1e6) as u64;
-        self.flow.read(ahead);
+        self.scheduler.read(ahead);
         // What waits for a read that was just issued is started by that.
-        self.flow.decode();
-        self.reach = match self.flow.starved {
+        self.scheduler.decode();
+        self.reach = match self.scheduler.starved {
             true => (self.reach * SHRINK).max(LEAST_REACH),
             false => (self.reach + GROW).min(1.0),
         };
         self.work_here();
-        self.flow.collect();
+        self.scheduler.collect();
         self.tell();
         self.settle();
         self.pick();
@@ -440,12 +436,12 @@ impl Player {
             }
             let id = FileId(number as u32, generation);
             let again = file.timeline.is_some();
-            let opened = opened.and_then(|loaded| self.flow.check_heap(loaded));
+            let opened = opened.and_then(|opened| self.scheduler.check_heap(&opened.0).map(|()| opened));
             let event = match opened {
-                Ok(loaded) => {
+                Ok((loaded, source)) => {
                     let failed = file.again_at.take().is_some();
                     let empty = loaded.reel.frame_count() == 0;
-                    self.opened(number, loaded);
+                    self.opened(number, loaded, source);
                     match (again, failed) {
                         (false, _) if empty => {
                             self.push_event(Event::Opened(id));
@@ -459,7 +455,7 @@ impl Player {
                 Err(error) if again => {
                     // Hidden, and meanwhile gone: it may come back.
                     file.state = FileState::Unloaded;
-                    let told = file.again_at.replace(self.flow.now + REOPEN).is_some();
+                    let told = file.again_at.replace(self.scheduler.now + REOPEN).is_some();
                     if told {
                         continue;
                     }
@@ -475,7 +471,7 @@ impl Player {
         self.arrived = arrived;
     }
 
-    fn opened(&mut self, number: usize, loaded: Arc<Loaded>) {
+    fn opened(&mut self, number: usize, loaded: Arc<Loaded>, source: Arc<dyn Source>) {
         let frames = loaded.reel.frame_count() as u64;
         let bytes = frames * Heap::cost(loaded.reel.frame_words());
         // Half of the heap stays for what is streamed.
@@ -483,7 +479,7 @@ impl Player {
             bytes <= self.options.resident && self.resident_bytes + bytes <= self.options.heap as u64 / 2;
         self.resident_bytes += if resident { bytes } else { 0 };
         let timeline = Timeline::of(&loaded.reel);
-        self.flow.streams[number] = Some(Stream::new(loaded, number as u32, resident));
+        self.scheduler.streams[number] = Some(Stream::new(loaded, source, number as u32, resident));
         for instance in self.instances.iter_mut().flatten() {
             let other = |clock: &Clock| clock.timeline().frame_count() != timeline.frame_count();
             if instance.file == number as u32 && instance.clock.as_ref().is_none_or(other) {
@@ -497,7 +493,7 @@ impl Player {
         let file = &mut self.files[number];
         file.timeline = Some(timeline);
         file.state = FileState::Open;
-        file.seen = self.flow.now;
+        file.seen = self.scheduler.now;
     }
 
     fn move_clocks(&mut self, dt: f64) {
@@ -508,13 +504,15 @@ impl Player {
         for instance in self.instances.iter_mut().flatten() {
             let number = instance.file as usize;
             if instance.visible {
-                self.files[number].seen = self.flow.now;
+                self.files[number].seen = self.scheduler.now;
                 let file = &self.files[number];
-                if file.state == FileState::Unloaded && file.again_at.is_none_or(|at| at <= self.flow.now) {
+                if file.state == FileState::Unloaded
+                    && file.again_at.is_none_or(|at| at <= self.scheduler.now)
+                {
                     reopen = Some(number);
                 }
             }
-            let stream = self.flow.streams[number].as_ref();
+            let stream = self.scheduler.streams[number].as_ref();
             let Some(clock) = &mut instance.clock else {
                 continue;
             };
@@ -540,7 +538,7 @@ impl Player {
 
     fn plan(&mut self) {
         span!("plan");
-        let Flow { heap, streams, work, now, .. } = &mut self.flow;
+        let Scheduler { heap, streams, work, now, .. } = &mut self.scheduler;
         let now = *now;
         let micros = |seconds: f32| (seconds.max(0.0) * 1e6) as u64;
         let horizons = Horizons {
@@ -568,11 +566,11 @@ impl Player {
         each(&mut |stream, _, instance| stream.plan_reads(now, &instance.demand, horizons));
         for stream in streams.iter_mut().flatten() {
             stream.plan_resident(heap, now);
-            let source = stream.file.clone();
+            let source = stream.source.clone();
             stream.end_plan(heap, |node, token| {
                 work.graph.cancel(node);
                 if let Some(token) = token {
-                    source.source.cancel(Token(token));
+                    source.cancel(Token(token));
                 }
             });
         }
@@ -583,20 +581,20 @@ impl Player {
         let patience = (self.options.unload_after.max(0.0) * 1e6) as u64;
         for number in 0..self.files.len() {
             let file = &mut self.files[number];
-            if file.state == FileState::Open && self.flow.now - file.seen > patience {
+            if file.state == FileState::Open && self.scheduler.now - file.seen > patience {
                 file.state = FileState::Unloading;
-                self.flow.cancel_all(number as u32);
+                self.scheduler.cancel_all(number as u32);
             }
             let next = match file.state {
                 FileState::Unloading => FileState::Unloaded,
                 FileState::Closing => FileState::Closed,
                 _ => continue,
             };
-            if !self.flow.is_quiet(number as u32) {
+            if !self.scheduler.is_quiet(number as u32) {
                 continue;
             }
-            if let Some(mut stream) = self.flow.streams[number].take() {
-                stream.clear(&mut self.flow.heap);
+            if let Some(mut stream) = self.scheduler.streams[number].take() {
+                stream.clear(&mut self.scheduler.heap);
                 if stream.planned_resident {
                     let bytes = stream.frames.len() as u64 * Heap::cost(stream.file.reel.frame_words());
                     self.resident_bytes -= bytes;
@@ -617,7 +615,7 @@ impl Player {
             let (Some(pair), jump) = (instance.demand.now, instance.demand.jump) else {
                 continue;
             };
-            let stream = self.flow.streams[instance.file as usize].as_mut();
+            let stream = self.scheduler.streams[instance.file as usize].as_mut();
             if let Some(stream) = &stream
                 && stream.has_pair(pair)
             {
@@ -631,7 +629,7 @@ impl Player {
                 instance.late = true;
             }
             // A first frame may take as long as a pre-roll is waited for.
-            let now = self.flow.now;
+            let now = self.scheduler.now;
             let until = match instance.awaited {
                 Some((of, until)) if of == jump => until,
                 _ => {
@@ -652,7 +650,7 @@ impl Player {
     }
 
     fn tell(&mut self) {
-        while let Some(incident) = self.flow.incidents.pop() {
+        while let Some(incident) = self.scheduler.incidents.pop() {
             let id = |number: u32| FileId(number, self.files[number as usize].generation);
             let event = match incident {
                 Incident::Read(file, error) => Event::ReadFailed(id(file), error),
@@ -695,10 +693,10 @@ impl Player {
     pub fn frame(&self, instance: InstanceId) -> Option<Shown> {
         let instance = self.get(instance).filter(|_| self.switches.drawing)?;
         let (pair, pace) = instance.shown?;
-        let stream = self.flow.streams[instance.file as usize].as_ref()?;
+        let stream = self.scheduler.streams[instance.file as usize].as_ref()?;
         let read = |frame: u32| {
             let frame = stream.frames.get(frame as usize).filter(|_| stream.is_decoded(frame))?;
-            self.flow.work.memory.read(frame.block?)
+            self.scheduler.work.memory.read(frame.block?)
         };
         Some(Shown {
             first: read(pair.first)?,
@@ -722,14 +720,14 @@ impl Player {
         out.ticks = self.ticks;
         out.instances = self.instances.len() - self.free.len();
         out.refused = self.admission.refused;
-        out.heap_bytes = self.flow.heap.bytes();
-        out.heap_used = self.flow.heap.used_bytes();
-        out.heap_held = self.flow.heap.held_bytes();
-        out.heap = self.flow.heap.counters();
-        out.in_flight = self.flow.in_flight;
-        out.decode_seconds = self.flow.work.busy.load(Ordering::Relaxed) as f64 * 1e-9;
-        self.flow.heap.map(&mut out.regions, owner);
-        let streams = self.flow.streams.iter().flatten();
+        out.heap_bytes = self.scheduler.heap.bytes();
+        out.heap_used = self.scheduler.heap.used_bytes();
+        out.heap_held = self.scheduler.heap.held_bytes();
+        out.heap = self.scheduler.heap.counters();
+        out.in_flight = self.scheduler.in_flight;
+        out.decode_seconds = self.scheduler.work.busy.load(Ordering::Relaxed) as f64 * 1e-9;
+        self.scheduler.heap.map(&mut out.regions, owner);
+        let streams = self.scheduler.streams.iter().flatten();
         out.streams.resize_with(streams.clone().count(), StreamStatistics::default);
         for (stream, out) in streams.zip(&mut out.streams) {
             let generation = self.files[stream.number as usize].generation;
@@ -764,7 +762,7 @@ impl Drop for Player {
     fn drop(&mut self) {
         self.closing.store(true, Ordering::Relaxed);
         for number in 0..self.files.len() {
-            self.flow.cancel_all(number as u32);
+            self.scheduler.cancel_all(number as u32);
         }
         // A thread in a slow read, or opening a file, ends when that does; its buffer lives as long. Jobs are
         // short.
@@ -772,94 +770,6 @@ impl Drop for Player {
         self.reads.close(false);
         if let Some(threads) = &self.threads {
             threads.0.close(true);
-        }
-    }
-}
-
-/// Two decoded frames and what lies between them: what an instance shows.
-#[derive(Clone)]
-pub struct Shown {
-    pub(crate) file: Arc<Loaded>,
-    first: ReadGuard,
-    second: ReadGuard,
-    pair: Pair,
-    pace: Pace,
-    late: bool,
-}
-
-impl Shown {
-    /// The file.
-    pub fn reel(&self) -> &Reel {
-        &self.file.reel
-    }
-    /// The frames, and how far between them.
-    pub fn pair(&self) -> Pair {
-        self.pair
-    }
-    /// All of it, to be drawn: blended, placed, with velocities.
-    pub fn view(&self) -> FrameView<'_> {
-        let frames = [self.first().frame, self.second().frame].map(Some);
-        FrameView::new(
-            &self.file.reel,
-            &self.file.statics,
-            frames,
-            self.pair,
-            // What is late stands still.
-            if self.late { Pace::default() } else { self.pace },
-        )
-    }
-    /// This is not what should be shown, which is not there yet, but what was shown last.
-    pub fn is_late(&self) -> bool {
-        self.late
-    }
-    /// The frame at blend 0.
-    pub fn first(&self) -> Still<'_> {
-        self.still(&self.first)
-    }
-    /// The frame at blend 1.
-    pub fn second(&self) -> Still<'_> {
-        self.still(&self.second)
-    }
-
-    fn still<'a>(&'a self, words: &'a [u64]) -> Still<'a> {
-        let reel = &self.file.reel;
-        Still {
-            file: &self.file,
-            frame: Frame { layout: reel.layout(), words: &words[..reel.frame_words()] },
-        }
-    }
-}
-
-/// One decoded frame, lent.
-#[derive(Clone, Copy)]
-pub struct Still<'a> {
-    file: &'a Loaded,
-    pub(crate) frame: Frame<'a>,
-}
-
-impl<'a> Still<'a> {
-    /// A mesh. Panics where there is no such mesh.
-    pub fn mesh(&self, mesh: usize) -> MeshView<'a> {
-        MeshView::new(&self.file.reel, &self.file.statics, mesh, Some(self.frame))
-    }
-
-    /// Whether a node's own mesh is shown. Panics where there is no such node.
-    pub fn visible(&self, node: usize) -> bool {
-        match self.file.reel.description().nodes[node].visibility {
-            Visibility::Always => true,
-            Visibility::Never => false,
-            Visibility::Animated => {
-                let bit = self.file.reel.layout().bits[node];
-                bit.is_some_and(|bit| self.frame.visible(bit))
-            }
-        }
-    }
-
-    /// Transform of a node relative to its parent. Panics where there is no such node.
-    pub fn transform(&self, node: usize) -> Transform {
-        match self.file.reel.layout().numbers[node] {
-            Some(number) => self.frame.transforms()[number as usize],
-            None => self.file.reel.description().nodes[node].rest,
         }
     }
 }

@@ -128,8 +128,8 @@ fn f08_switching_levels_allocates_nothing() {
     assert_eq!(reel.lods(0).unwrap(), 4);
     let mut decoder = FrameDecoder::new(&reel).unwrap();
     decoder.decode(0).unwrap();
-    let mut rules = meshreel::rules::Levels::ONE;
-    let lens = meshreel::rules::Lens { angle: 1.0, height: 1080.0 };
+    let mut rules = meshreel::policy::LodDistances::ONE;
+    let lens = meshreel::policy::Lens { angle: 1.0, height: 1080.0 };
     let before = ALLOCATIONS.get();
     let (mut level, mut seen) = (0, [false; 4]);
     for step in 0..60 {
@@ -137,7 +137,7 @@ fn f08_switching_levels_allocates_nothing() {
         let mesh = decoder.mesh(0);
         let mut errors = [0.0; 3];
         (1..mesh.lods()).for_each(|l| errors[l - 1] = mesh.lod(l).error);
-        rules = meshreel::rules::Levels::within(&errors, 1.0, &lens, rules.margin * 20.0);
+        rules = meshreel::policy::LodDistances::within(&errors, 1.0, &lens, rules.margin * 20.0);
         level = rules.at(120.0 * step as f32, level);
         let lod = mesh.lod(level);
         seen[level] = true;
@@ -151,7 +151,7 @@ fn f08_switching_levels_allocates_nothing() {
 
 #[test]
 fn f17_moving_a_mesh_by_its_rig_allocates_nothing() {
-    use meshreel::clip::{ClipCursor, blend, object_space};
+    use meshreel::clip::{ClipCursor, PoseSource, blend, object_space};
     use meshreel::{BoneMatrix, Transform};
     const JOINTS: usize = 6;
     let _alone = ALONE.lock();
@@ -250,8 +250,8 @@ fn clips_allocate_nothing() {
             Query::at(seconds).wrapped().only(&mask),
         ] {
             clip.pose(&mut cursor, &query, &mut pose[..]).unwrap();
-            resident.pose(&query, &mut other[..]).unwrap();
-            resident.pose(&query, &mut lanes[..]).unwrap();
+            resident.pose(&mut (), &query, &mut other[..]).unwrap();
+            resident.pose(&mut (), &query, &mut lanes[..]).unwrap();
             let mut planes = numbers.chunks_mut(joints);
             let mut next = || planes.next().unwrap();
             let mut planes = Planes {
@@ -259,12 +259,12 @@ fn clips_allocate_nothing() {
                 translation: [next(), next(), next()],
                 scale: [next(), next(), next()],
             };
-            resident.pose(&query, &mut planes).unwrap();
+            resident.pose(&mut (), &query, &mut planes).unwrap();
             clip.joint(&mut cursor, 3, &query).unwrap();
             clip.scalars(&query, &mut scalars);
         }
-        resident.joint(7, seconds, Repeats::Wrap, Rounding::None).unwrap();
-        resident.root_motion(0, (seconds, seconds + 2.0), Repeats::Wrap, up).unwrap();
+        resident.joint(&mut (), 7, &Query::at(seconds).wrapped()).unwrap();
+        resident.root_motion(&mut (), 0, (seconds, seconds + 2.0), Repeats::Wrap, up).unwrap();
         clip.root_motion(&mut cursor, 0, (seconds, seconds + 2.0), Repeats::Wrap, up).unwrap();
         let top = &other;
         blend_masked(top, top, 0.5, &weights, &mut pose);
@@ -321,7 +321,7 @@ fn showing_allocates_nothing() {
 
 #[test]
 fn a_database_allocates_nothing_once_it_is_open() {
-    use meshreel::clip::{Database, DatabaseOptions, Repeats, Rounding};
+    use meshreel::clip::{Database, DatabaseOptions, PoseSource, Repeats, Rounding};
     let _alone = ALONE.lock();
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/golden");
     let bytes = std::fs::read(folder.join("clips/layers.reel")).unwrap();

@@ -4,7 +4,8 @@ use crate::common::clips::{FPS, extras, file, resident};
 use crate::common::open;
 use meshreel::Transform;
 use meshreel::clip::{
-    Clip, ClipCursor, Extract, Mask, Planes, Query, Repeats, ResidentClip, Rounding, Soa, blend, importance,
+    Clip, ClipCursor, Extract, Mask, Planes, PoseSource, Query, RandomAccessClip, Repeats, Rounding, Soa,
+    blend, importance,
 };
 use proptest::prelude::*;
 
@@ -18,7 +19,7 @@ fn clip(joints: usize, samples: usize) -> Clip {
 /// A clip in both forms.
 enum Both {
     Stored(Clip, Box<std::cell::RefCell<ClipCursor>>),
-    Resident(ResidentClip),
+    Resident(RandomAccessClip),
 }
 
 impl Both {
@@ -31,7 +32,7 @@ impl Both {
     fn fill(&self, query: &Query<'_>, pose: &mut (impl meshreel::clip::Pose + ?Sized)) {
         match self {
             Both::Stored(clip, cursor) => clip.pose(&mut cursor.borrow_mut(), query, pose),
-            Both::Resident(clip) => clip.pose(query, pose),
+            Both::Resident(clip) => clip.pose(&mut (), query, pose),
         }
         .unwrap();
     }
@@ -51,13 +52,11 @@ impl Both {
 
     fn joint(&self, joint: usize, query: &Query<'_>) -> Transform {
         match self {
-            Both::Stored(clip, cursor) => {
-                let found = clip.joint(&mut cursor.borrow_mut(), joint, query);
-                found.map(|joint| joint.local)
-            }
-            Both::Resident(clip) => clip.joint(joint, query.seconds, query.repeats, query.rounding),
+            Both::Stored(clip, cursor) => clip.joint(&mut cursor.borrow_mut(), joint, query),
+            Both::Resident(clip) => clip.joint(&mut (), joint, query),
         }
         .unwrap()
+        .local
     }
 
     fn root_motion(&self, times: (f64, f64), repeats: Repeats) -> Transform {
@@ -65,7 +64,7 @@ impl Both {
             Both::Stored(clip, cursor) => {
                 clip.root_motion(&mut cursor.borrow_mut(), 0, times, repeats, Extract::All)
             }
-            Both::Resident(clip) => clip.root_motion(0, times, repeats, Extract::All),
+            Both::Resident(clip) => clip.root_motion(&mut (), 0, times, repeats, Extract::All),
         }
         .unwrap()
     }
@@ -272,8 +271,8 @@ fn wrong_usage_is_said() {
                 clip.pose(&mut cursor.borrow_mut(), &query, &mut small[..])
             }
             Both::Resident(clip) => {
-                assert!(clip.joint(8, 0.0, Repeats::Clamp, Rounding::None).is_err());
-                clip.pose(&query, &mut small[..])
+                assert!(clip.joint(&mut (), 8, &query).is_err());
+                clip.pose(&mut (), &query, &mut small[..])
             }
         };
         assert!(matches!(answer, Err(meshreel::Error::Misuse { .. })));
@@ -330,4 +329,39 @@ fn scalars_of_another_clip_are_refused() {
     twice.chunks.push(twice.chunks[2].clone());
     assert!(open(twice.write()).unwrap().clips().is_err());
     assert!(open(file(3, 40, None).write()).unwrap().clips().unwrap()[0].markers().is_empty());
+}
+
+/// Poses of any clip, with joints left out, and each rounded in its own way.
+fn poses(clip: &impl PoseSource) -> Vec<u32> {
+    let mask = Mask::of(clip.joints(), (0..clip.joints()).step_by(2));
+    let each = [Rounding::Ceil, Rounding::None, Rounding::Nearest, Rounding::Floor];
+    let mut cursor = clip.cursor();
+    let mut out = Vec::new();
+    for i in 0..60 {
+        let query = Query::at(f64::from(i) * 0.173 - 1.0).wrapped();
+        for query in [query, query.only(&mask), query.rounded_each(&each)] {
+            let mut pose = vec![ODD; clip.joints()];
+            clip.pose(&mut cursor, &query, &mut pose[..]).unwrap();
+            out.extend(bits(&pose));
+            out.extend(bits(&[clip.joint(&mut cursor, 1, &query).unwrap().local]));
+        }
+    }
+    out
+}
+
+#[test]
+fn a_clip_of_a_database_poses_like_any_other() {
+    use meshreel::clip::{Database, DatabaseOptions};
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/golden");
+    let bytes = std::fs::read(folder.join("clips/layers.reel")).unwrap();
+    let options = DatabaseOptions { threads: 0, ..DatabaseOptions::default() };
+    let limits = meshreel::Limits::default();
+    let mut database = Database::from_bytes("x", std::sync::Arc::new(bytes), &limits, options).unwrap();
+    for part in database.parts() {
+        database.stream_in(part, None).unwrap();
+        assert!(database.tick().arrived > 0);
+    }
+    for (i, clip) in database.reel().clips().unwrap().iter().enumerate() {
+        assert_eq!(poses(&database.clip(i).unwrap()), poses(clip), "{i}");
+    }
 }

@@ -2,7 +2,7 @@
 
 use crate::common::faults::Random;
 use crate::common::{assert_shows, open, sample, sample_with, touch_everything};
-use meshreel::{FrameDecoder, FrameKind, Levels, Reel};
+use meshreel::{FrameDecoder, FrameKind, QuantizedValues, Reel};
 use meshreel_codec::block::Format;
 
 const FRAMES: usize = 14;
@@ -168,7 +168,7 @@ fn floats_are_what_the_lattice_says() {
     let n = mesh.vertex_count();
     let mut positions = vec![0.0; 3 * n];
     mesh.positions_into(&mut positions).unwrap();
-    let Levels::U32(levels) = mesh.levels(0) else {
+    let QuantizedValues::U32(levels) = mesh.quantized(0) else {
         panic!("20 bits are kept in u32");
     };
     let axes = &mesh.record().streams[0].axes;

@@ -3,7 +3,7 @@
 
 use crate::common::playing::{Digest, assert_same, oracle};
 use crate::common::sample;
-use meshreel::rules::Switches;
+use meshreel::policy::Switches;
 use meshreel::{
     Command, FileId, FrameKind, InstanceId, Limits, Options, Player, Read, Reel, Repeat, Source, Statistics,
     StreamStatistics,

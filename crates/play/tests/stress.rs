@@ -10,7 +10,7 @@ mod common;
 use common::faults::{Disk, Faults, Later, Random};
 use common::playing::{Digest, assert_same, oracle};
 use common::sample;
-use meshreel::rules::Switches;
+use meshreel::policy::Switches;
 use meshreel::{Command, FileId, InstanceId, Options, Player, Repeat, Shown, Statistics};
 use meshreel_codec::block::Format;
 use std::path::Path;

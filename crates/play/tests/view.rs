@@ -110,7 +110,7 @@ fn at_blend_0_it_is_the_plain_decode() {
                     );
                 }
                 for stream in 0..mesh.record().streams.len() {
-                    assert_eq!(mesh.levels(stream), (plain.levels(stream), None), "lent, not copied");
+                    assert_eq!(mesh.quantized(stream), (plain.quantized(stream), None), "lent, not copied");
                 }
             }
         });
@@ -125,7 +125,7 @@ fn between_frames_values_lie_on_straight_lines() {
             let want: Vec<f32> = a.iter().zip(&b).map(|(a, b)| a + (b - a) * 0.25).collect();
             assert_eq!(positions(view, node), want);
             assert!(view.mesh(node).unwrap().blends());
-            assert!(view.mesh(node).unwrap().levels(0).1.is_some());
+            assert!(view.mesh(node).unwrap().quantized(0).1.is_some());
         }
         assert_eq!(positions(view, ROCK), at_frame(ROCK, 2), "no frame changes it");
         let mesh = view.mesh(CLOTH).unwrap();

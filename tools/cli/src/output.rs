@@ -153,7 +153,7 @@ impl From<meshreel_compile::Error> for Failure {
         let line = error.to_string();
         match error {
             Error::Scene(error) => error.into(),
-            Error::Format(error) => meshreel::Error::from(error).into(),
+            Error::Format(error) => error.into(),
             Error::Unsupported { .. } => Failure::new(Class::Unsupported, line, None),
             Error::Limit { .. } => Failure::new(Class::Limit, line, None),
             Error::Strict { remarks } => Failure { remarks, ..Failure::new(Class::Strict, line, None) },

@@ -329,7 +329,7 @@ fn f14_what_rests_for_long_has_end_states_and_hidden_triangles() {
         decoder.decode(frame).unwrap();
         let view = decoder.mesh(mesh);
         let count = triangles(&drawn(&decoder, mesh, [frame as u32; 2]));
-        (view.rest_state().is_some(), count)
+        (view.end_state().is_some(), count)
     };
     let (start, end) = (seen(0), seen(reel.frame_count() - 1));
     assert!(start.0 && start.1 < all, "{start:?}");

@@ -1,7 +1,9 @@
 //! Clips in layers and tiers, from files: played whole, streamed through a database, with parts missing, and
 //! damaged.
 
-use meshreel::clip::{Clip, ClipCursor, Database, DatabaseOptions, Part, Query, Repeats, Rounding};
+use meshreel::clip::{
+    Clip, ClipCursor, Database, DatabaseOptions, Part, PoseSource, Query, Repeats, Rounding,
+};
 use meshreel::format::ReadAt;
 use meshreel::{Limits, Read, Reel, Source, Token, Transform};
 use serde_json::Value;
@@ -170,7 +172,7 @@ fn g04_g09_what_is_not_there_is_the_bind_pose_and_says_so() {
 
 #[test]
 fn g03_g04_layers_of_the_resident_form() {
-    use meshreel::clip::ResidentClip;
+    use meshreel::clip::RandomAccessClip;
     use meshreel_compile::clip::{ClipOptions, resident};
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
@@ -188,8 +190,8 @@ fn g03_g04_layers_of_the_resident_form() {
     let (whole, layers) = compress(&layer_of).unwrap();
     assert!(whole.max_error <= 0.01 && layers.len() == 2);
     let layers: Vec<&[u8]> = layers.iter().map(Vec::as_slice).collect();
-    let one = ResidentClip::open(skeleton, &whole.bytes).unwrap();
-    let two = ResidentClip::open_layers(skeleton, &layers).unwrap();
+    let one = RandomAccessClip::open(skeleton, &whole.bytes).unwrap();
+    let two = RandomAccessClip::open_layers(skeleton, &layers).unwrap();
     let base = two.without(1);
     assert!(base.bytes() < two.bytes() && two.bytes() < one.bytes() * 11 / 10);
     let bits = |t: &Transform| {
@@ -200,15 +202,14 @@ fn g03_g04_layers_of_the_resident_form() {
         let query = Query::at(f64::from(i) * 0.0371).wrapped();
         let mut poses = [(); 3].map(|()| vec![Transform::IDENTITY; 9]);
         for (clip, pose) in [&one, &two, &base].into_iter().zip(&mut poses) {
-            clip.pose(&query, &mut pose[..]).unwrap();
+            clip.pose(&mut (), &query, &mut pose[..]).unwrap();
             for (j, want) in pose.iter().enumerate() {
-                let (seconds, repeats) = (query.seconds, query.repeats);
-                let got = clip.joint(j, seconds, repeats, Rounding::None).unwrap();
-                assert_eq!(bits(&got), bits(want), "{i} {j}");
+                let got = clip.joint(&mut (), j, &query).unwrap();
+                assert_eq!(bits(&got.local), bits(want), "{i} {j}");
             }
         }
         for j in 0..9 {
-            assert_eq!(two.cosmetic_level(j), usize::from(layer_of[j]));
+            assert_eq!(two.cosmetic_level(j), Some(layer_of[j]));
             assert_eq!(bits(&poses[0][j]), bits(&poses[1][j]), "{i} {j}");
             let want = match layer_of[j] {
                 0 => &poses[0][j],
@@ -218,8 +219,8 @@ fn g03_g04_layers_of_the_resident_form() {
         }
     }
     // Layers that do not belong together, or that are not closed.
-    assert!(ResidentClip::open_layers(skeleton, &[layers[0], layers[0]]).is_err());
-    assert!(ResidentClip::open_layers(skeleton, &[]).is_err());
+    assert!(RandomAccessClip::open_layers(skeleton, &[layers[0], layers[0]]).is_err());
+    assert!(RandomAccessClip::open_layers(skeleton, &[]).is_err());
     assert!(compress(&[0, 1, 0, 0, 0, 0, 0, 0, 0]).is_err());
     assert!(compress(&[0; 3]).is_err());
 }
@@ -292,7 +293,7 @@ fn g05_tiers_stream_in_and_out_of_a_database() {
                     want.sample(&mut cursor, seconds, Repeats::Wrap, rounding, &mut all).unwrap();
                     assert_eq!(got, all, "clip {c}, {seconds} s, {tiers:?}");
                 }
-                let one = own.joint(&mut place, 7, seconds, Repeats::Wrap, Rounding::None).unwrap();
+                let one = own.joint(&mut place, 7, &Query::at(seconds).wrapped()).unwrap();
                 assert_eq!(one.bind, tiers[1] == 0);
             }
         }

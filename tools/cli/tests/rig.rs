@@ -4,7 +4,7 @@
 use crate::given::{Worm, object, run, structure};
 use crate::replaced::replaced;
 use glam::DVec3;
-use meshreel::clip::{ClipCursor, blend, object_space};
+use meshreel::clip::{ClipCursor, PoseSource, blend, object_space};
 use meshreel::{BoneMatrix, FrameDecoder, Limits, MeshRig, Reel, Transform, kind};
 use meshreel_scene::read::{self, ReadOptions};
 use meshreel_scene::{Scene, Skin, sample};

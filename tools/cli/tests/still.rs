@@ -2,7 +2,7 @@
 //! they hold.
 
 use crate::replaced::replaced;
-use meshreel::{Command, FrameDecoder, Limits, Options as PlayerOptions, Player, Reel, RestState};
+use meshreel::{Command, EndState, FrameDecoder, Limits, Options as PlayerOptions, Player, Reel};
 use meshreel_check::verify;
 use meshreel_codec::block::Format;
 use meshreel_codec::record::{Coding, Method};
@@ -269,7 +269,7 @@ fn e06_what_stands_still_before_and_after_holds() {
         let mut decoder = FrameDecoder::new(&reel).unwrap();
         let mut at = |frame: usize, mesh: usize| {
             decoder.decode(frame).unwrap();
-            decoder.mesh(mesh).rest_state()
+            decoder.mesh(mesh).end_state()
         };
         for m in 0..7 {
             let [first, end] = moves[m].map(|f| f as usize);
@@ -277,8 +277,8 @@ fn e06_what_stands_still_before_and_after_holds() {
             let end = end.div_ceil(64) * 64;
             for frame in (0..FRAMES).rev() {
                 let expected = match frame {
-                    f if f <= start && start > 0 => Some(RestState::Start),
-                    f if f >= end => Some(RestState::End),
+                    f if f <= start && start > 0 => Some(EndState::Start),
+                    f if f >= end => Some(EndState::End),
                     _ => None,
                 };
                 assert_eq!(at(frame, m), expected.filter(|_| layered), "mesh {m}, frame {frame}");
@@ -338,7 +338,7 @@ fn e06_the_player_shows_end_states() {
         let frame = shown.pair().first as usize;
         decoder.decode(frame).unwrap();
         for m in 0..7 {
-            assert_eq!(view.mesh(m).rest_state(), decoder.mesh(m).rest_state());
+            assert_eq!(view.mesh(m).end_state(), decoder.mesh(m).end_state());
         }
         seen += 1;
         if frame + 2 > FRAMES || tick > 3000 {

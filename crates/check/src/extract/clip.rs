@@ -2,7 +2,7 @@
 
 use crate::asked::Asked;
 use glam::{DQuat, DVec3, DVec4};
-use meshreel::clip::{ClipCursor, SkeletonRecord};
+use meshreel::clip::{ClipCursor, PoseSource, SkeletonRecord};
 use meshreel::{Reel, Transform};
 use meshreel_scene::{Clip, Joint, Marker, Qvv, ScalarTrack, Skeleton, SubTrack, Track};
 

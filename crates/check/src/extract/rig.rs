@@ -2,7 +2,7 @@
 
 use super::shared::{As, Rigged, Shared, columns};
 use crate::error::error;
-use meshreel::clip::{ClipCursor, object_space};
+use meshreel::clip::{ClipCursor, PoseSource, object_space};
 use meshreel::{BoneMatrix, Reel, Transform};
 use meshreel_scene::{Channel, Error, Skin};
 use std::sync::Arc;

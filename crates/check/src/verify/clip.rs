@@ -5,7 +5,7 @@ use super::local::Local;
 use super::metric::Metric;
 use super::report::{ClipReport, Failures};
 use crate::asked::{Asked, Tolerance};
-use meshreel::clip::{Clip, ClipCursor, Repeats, Rounding};
+use meshreel::clip::{Clip, ClipCursor, PoseSource, Repeats, Rounding};
 use meshreel::{Reel, Transform};
 use meshreel_scene::hierarchy::TRANSFORMS;
 use meshreel_scene::{Scene, Unit};

@@ -5,7 +5,7 @@ use super::metric::Metric;
 use super::report::{ClipReport, LayerReport, TierReport, beyond};
 use crate::asked::{Asked, AskedLayer, Stripping};
 use meshreel::Transform;
-use meshreel::clip::{Clip, ClipCursor, LayerInfo};
+use meshreel::clip::{Clip, ClipCursor, LayerInfo, PoseSource};
 use meshreel_scene::Skeleton;
 
 /// What a layered clip is held against.

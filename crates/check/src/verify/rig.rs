@@ -8,7 +8,7 @@ use crate::asked::{Asked, Rigs};
 use crate::error::error;
 use crate::verify::plan::Plan;
 use glam::{DAffine3, DMat3, DMat4, DQuat, DVec3};
-use meshreel::clip::{Clip, ClipCursor, SkeletonRecord, blend, object_space};
+use meshreel::clip::{Clip, ClipCursor, PoseSource, SkeletonRecord, blend, object_space};
 use meshreel::{BoneMatrix, MeshRig, Transform, kind};
 use meshreel_scene::rig::is_driven;
 use meshreel_scene::{Driven, Error, Qvv, Skeleton, Skin};

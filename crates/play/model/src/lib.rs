@@ -25,13 +25,13 @@ mod sync {
     }
 }
 
-#[path = "../../src/graph.rs"]
+#[path = "../../src/stream/graph.rs"]
 mod graph;
-#[path = "../../src/heap.rs"]
+#[path = "../../src/stream/heap.rs"]
 mod heap;
-#[path = "../../src/regions.rs"]
+#[path = "../../src/stream/regions.rs"]
 mod regions;
-#[path = "../../src/sizes.rs"]
+#[path = "../../src/stream/sizes.rs"]
 mod sizes;
 
 mod locks;

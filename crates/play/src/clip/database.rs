@@ -28,23 +28,23 @@
 //! # }
 //! ```
 
-use super::layer::{Have, JointPose, LayerCursor, LayerSet, broken, segments_of};
-use super::{Repeats, Rounding, SkeletonRecord};
-use crate::io::{Mailbox, Positioned, Positioning, Read, Source, Token, Waiting};
-use crate::jobs::Crew;
-use crate::open::kind;
-use crate::{Error, Limits, Reel};
+use super::database_clip::{DatabaseClip, Entry, Fixed, Published};
+use super::layer::{LayerSet, broken, segments_of};
+use crate::reel::kind;
+use crate::reel::limits::Limits;
+use crate::reel::open_file::Reel;
+use crate::stream::crew::Crew;
+use crate::stream::io::{Mailbox, Positioned, Positioning, Read, Source, Token, Waiting};
+use crate::{Error, error};
 use meshreel_codec::Corrupt;
 use meshreel_codec::block::Decompressor;
-use meshreel_codec::clip::layer::{check_segments, segment};
+use meshreel_codec::clip::layer::check_segments;
 use meshreel_codec::clip::record::decode_clip;
-use meshreel_codec::clip::schedule::MAX_TIERS;
 use meshreel_codec::clip::stored::{Scratch, Stored, decode_keys_with};
-use meshreel_codec::transform::Transform;
 use meshreel_format::{FileSource, ReadAt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, PoisonError, RwLock};
 
 /// Memory and threads of a database.
 #[derive(Clone, Debug)]
@@ -127,28 +127,6 @@ struct Chunk {
     state: State,
     /// The clips that have pieces in it.
     clips: Vec<u32>,
-}
-
-/// What never changes.
-struct Fixed {
-    path: PathBuf,
-    clips: Vec<Entry>,
-}
-
-struct Entry {
-    name: String,
-    skeleton: Arc<SkeletonRecord>,
-    set: LayerSet,
-    base: Stored,
-}
-
-/// What samplers see.
-struct Published {
-    /// Per chunk: its bytes as words, where it is there.
-    chunks: Vec<Option<Vec<u64>>>,
-    sizes: Vec<u32>,
-    /// Per clip and layer after the base: words of the keys, and whether they are valid.
-    keys: Vec<Vec<(Vec<i32>, bool)>>,
 }
 
 /// Who opens, streams and ticks. Clips are sampled through [`Database::clip`].
@@ -447,7 +425,7 @@ impl Database {
                     continue;
                 }
                 chunk.state = State::Failed;
-                let error = Error::corrupt(
+                let error = error::corrupt(
                     &self.fixed.path,
                     Corrupt("keys of a layer are damaged"),
                     format!("chunk {}", chunk.index),
@@ -479,11 +457,11 @@ impl Database {
         let checked = match result {
             Ok(filled) if filled == size => {
                 let bytes: &[u8] = &bytemuck::cast_slice(&words)[..size];
-                (self.reel.reader().check_chunk(chunk.index, bytes)).map_err(Error::from).and_then(|()| {
+                (self.reel.reader().check_chunk(chunk.index, bytes)).and_then(|()| {
                     let fixed = &self.fixed;
                     let all = chunk.clips.iter();
                     all.copied().try_for_each(|c| {
-                        check(&fixed.clips[c as usize], i, bytes)
+                        check_chunk(&fixed.clips[c as usize], i, bytes)
                             .map_err(|e| broken(path, &fixed.clips[c as usize].name, e))
                     })
                 })
@@ -559,7 +537,7 @@ fn open(reel: &Reel) -> Result<(Fixed, Vec<Chunk>), Error> {
     let mut clips = Vec::new();
     for (c, chunk) in (0u32..).zip(reel.chunks_of(kind::CLIP)) {
         let bytes = reel.chunk(chunk, &mut decompressor)?;
-        let at = |e: Corrupt| Error::corrupt(path, e, format!("clip in chunk {chunk}"));
+        let at = |e: Corrupt| error::corrupt(path, e, format!("clip in chunk {chunk}"));
         let (record, stored) = decode_clip(&bytes).map_err(at)?;
         let Some(skeleton) = skeletons.get(record.skeleton as usize) else {
             return Err(at(Corrupt("a clip of a skeleton that is not there")));
@@ -587,7 +565,7 @@ fn open(reel: &Reel) -> Result<(Fixed, Vec<Chunk>), Error> {
         let part = Part { layer: piece.layer, tier: piece.tier };
         let own = &mut chunks[piece.chunk as usize].part;
         if std::mem::replace(&mut seen[piece.chunk as usize], true) && *own != part {
-            return Err(Error::corrupt(path, Corrupt("a chunk of several tiers"), "pieces of clips"));
+            return Err(error::corrupt(path, Corrupt("a chunk of several tiers"), "pieces of clips"));
         }
         *own = part;
     }
@@ -611,7 +589,7 @@ fn pieces_in(
 }
 
 /// Whether the bytes of chunk `i` are what a clip's table says.
-fn check(entry: &Entry, i: usize, bytes: &[u8]) -> Result<(), Corrupt> {
+fn check_chunk(entry: &Entry, i: usize, bytes: &[u8]) -> Result<(), Corrupt> {
     for (_, first, piece) in pieces_in(entry, i) {
         let own = segments_of(piece, first, bytes).ok_or(Corrupt("a piece ends early"))?;
         check_segments(own, piece.segments as usize)?;
@@ -648,186 +626,6 @@ fn forget(fixed: &Fixed, published: &mut Published, i: usize, clip: usize) {
     for (l, first, piece) in pieces_in(&fixed.clips[clip], i) {
         if first && l > 0 && piece.tier == 0 {
             published.keys[clip][l - 1].1 = false;
-        }
-    }
-}
-
-/// A clip of a database, to be sampled. Clones are cheap.
-#[derive(Clone)]
-pub struct DatabaseClip {
-    fixed: Arc<Fixed>,
-    published: Arc<RwLock<Published>>,
-    clip: usize,
-}
-
-impl std::fmt::Debug for DatabaseClip {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("DatabaseClip").field("name", &self.name()).finish_non_exhaustive()
-    }
-}
-
-/// A place in a clip of a database, with the memory that playing it needs.
-#[derive(Debug)]
-pub struct DatabaseCursor {
-    clip: usize,
-    layers: Vec<LayerCursor>,
-}
-
-/// What is there of one layer.
-struct There<'a> {
-    entry: &'a Entry,
-    published: &'a Published,
-    clip: usize,
-    layer: usize,
-}
-
-impl There<'_> {
-    fn bytes(&self, tier: usize, s: usize) -> Option<&[u8]> {
-        let (piece, at) = self.entry.set.layers[self.layer].piece(tier, s)?;
-        let chunk = self.published.chunks[piece.chunk as usize].as_ref()?;
-        let size = self.published.sizes[piece.chunk as usize] as usize;
-        let bytes: &[u8] = bytemuck::cast_slice(chunk);
-        let own = segments_of(piece, s == at, bytes.get(..size)?)?;
-        segment(own, piece.segments as usize, at)
-    }
-}
-
-impl Have for There<'_> {
-    fn keys(&self) -> Option<&[i32]> {
-        match self.layer {
-            0 => Some(self.entry.base.keys()),
-            l => {
-                let (words, there) = &self.published.keys[self.clip][l - 1];
-                there.then_some(words)
-            }
-        }
-    }
-
-    fn segment<'a>(&'a self, s: usize, out: &mut [&'a [u8]; MAX_TIERS as usize]) -> usize {
-        let tiers = self.entry.set.layers[self.layer].plan.tiers();
-        for (tier, out) in out.iter_mut().enumerate().take(tiers) {
-            let bytes = match (self.layer, tier) {
-                (0, 0) => self.entry.base.segment(s),
-                _ => self.bytes(tier, s),
-            };
-            match bytes {
-                Some(bytes) => *out = bytes,
-                None => return tier,
-            }
-        }
-        tiers
-    }
-
-    fn tiers(&self, s: usize) -> usize {
-        let layer = &self.entry.set.layers[self.layer];
-        let there = |tier: &usize| {
-            (self.layer, *tier) == (0, 0)
-                || (layer.piece(*tier, s))
-                    .is_some_and(|(piece, _)| self.published.chunks[piece.chunk as usize].is_some())
-        };
-        (0..layer.plan.tiers()).take_while(there).count()
-    }
-}
-
-impl DatabaseClip {
-    fn entry(&self) -> &Entry {
-        &self.fixed.clips[self.clip]
-    }
-
-    fn published(&self) -> RwLockReadGuard<'_, Published> {
-        (self.published.read()).unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn there<'a>(&'a self, published: &'a Published, layer: usize) -> There<'a> {
-        There { entry: self.entry(), published, clip: self.clip, layer }
-    }
-
-    /// Name.
-    pub fn name(&self) -> &str {
-        &self.entry().name
-    }
-    /// Its skeleton.
-    pub fn skeleton(&self) -> &SkeletonRecord {
-        &self.entry().skeleton
-    }
-    /// Number of joints: the length of a pose.
-    pub fn joints(&self) -> usize {
-        self.entry().skeleton.parents.len()
-    }
-    /// Number of samples, at least 1.
-    pub fn samples(&self) -> usize {
-        self.entry().set.samples()
-    }
-    /// Samples per second.
-    pub fn fps(&self) -> f64 {
-        self.entry().set.fps
-    }
-    /// Seconds from first to last sample.
-    pub fn duration(&self) -> f64 {
-        (self.samples() - 1) as f64 / self.fps()
-    }
-    /// The layer of a joint: 0 the base, others cosmetic.
-    pub fn cosmetic_level(&self, joint: usize) -> Option<u8> {
-        self.entry().set.table.layer_of.get(joint).copied()
-    }
-    /// Memory for one place in it.
-    pub fn cursor(&self) -> DatabaseCursor {
-        DatabaseCursor { clip: self.clip, layers: self.entry().set.cursors() }
-    }
-
-    /// Local transforms of all joints `seconds` after the first sample, from what is there, into `pose`, one
-    /// per joint. Allocates nothing.
-    pub fn sample(
-        &self,
-        cursor: &mut DatabaseCursor,
-        seconds: f64,
-        repeats: Repeats,
-        rounding: Rounding,
-        pose: &mut [Transform],
-    ) -> Result<(), Error> {
-        if pose.len() != self.joints() {
-            return Err(Error::misuse(format!(
-                "a pose of {} transforms for {} joints",
-                pose.len(),
-                self.joints()
-            )));
-        }
-        self.of(cursor)?;
-        let entry = self.entry();
-        let published = self.published();
-        let have = |layer| Some(self.there(&published, layer));
-        let spot = entry.set.spot(seconds, repeats);
-        (entry.set)
-            .pose(have, &mut cursor.layers, spot, rounding, pose)
-            .map_err(|c| broken(&self.fixed.path, &entry.name, c))
-    }
-
-    /// The local transform of one joint, and whether its layer is there.
-    pub fn joint(
-        &self,
-        cursor: &mut DatabaseCursor,
-        joint: usize,
-        seconds: f64,
-        repeats: Repeats,
-        rounding: Rounding,
-    ) -> Result<JointPose, Error> {
-        if joint >= self.joints() {
-            return Err(Error::misuse(format!("joint {joint} of {}", self.joints())));
-        }
-        self.of(cursor)?;
-        let entry = self.entry();
-        let published = self.published();
-        let have = |layer| Some(self.there(&published, layer));
-        let spot = entry.set.spot(seconds, repeats);
-        (entry.set)
-            .joint(have, &mut cursor.layers, spot, rounding, joint)
-            .map_err(|c| broken(&self.fixed.path, &entry.name, c))
-    }
-
-    fn of(&self, cursor: &DatabaseCursor) -> Result<(), Error> {
-        match cursor.clip == self.clip && cursor.layers.len() == self.entry().set.layers.len() {
-            true => Ok(()),
-            false => Err(Error::misuse("a cursor of another clip; make one with DatabaseClip::cursor")),
         }
     }
 }

@@ -4,7 +4,9 @@
 //! that is missing makes samples their predictions, a layer that is missing leaves its joints as they are.
 
 use super::blend::between;
-use crate::Error;
+use super::pose::{JointPose, Pose};
+use super::query::{Query, Repeats, Rounding, locate};
+use crate::{Error, error};
 use meshreel_codec::Corrupt;
 use meshreel_codec::clip::Skeleton;
 use meshreel_codec::clip::layer::{self, LayerTable, Piece};
@@ -12,17 +14,6 @@ use meshreel_codec::clip::schedule::MAX_TIERS;
 use meshreel_codec::clip::stored::{Plan, Scratch, Stored, decode_keys, decode_segment, justified_words};
 use meshreel_codec::transform::Transform;
 use std::path::Path;
-
-use super::{Repeats, Rounding, locate};
-
-/// A single joint's local transform, and whether it comes from the clip.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct JointPose {
-    /// Local transform.
-    pub local: Transform,
-    /// The joint's layer is not there: this is the bind pose.
-    pub bind: bool,
-}
 
 /// What follows from a table and the headers of its layers.
 pub(crate) struct LayerSet {
@@ -63,6 +54,8 @@ pub(crate) struct LayerCursor {
     segment: Option<(usize, usize)>,
     pose: [Vec<Transform>; 2],
     sample: [Option<(usize, usize)>; 2],
+    /// How far it is from the first pose to the second; none where the layer is not there.
+    part: Option<f64>,
 }
 
 /// Where a clip's time falls: between two of its samples.
@@ -167,49 +160,92 @@ impl LayerSet {
     }
 
     /// Where `seconds` falls.
-    pub fn spot(&self, seconds: f64, repeats: Repeats) -> Spot {
+    fn spot(&self, seconds: f64, repeats: Repeats) -> Spot {
         let (left, right, part) = locate(self.samples(), self.fps, seconds, repeats);
         Spot { left, right, part }
     }
 
     /// A sample.
-    pub fn at(&self, sample: usize) -> Spot {
+    fn at(&self, sample: usize) -> Spot {
         let left = sample.min(self.samples() - 1);
         Spot { left, right: left, part: 0.0 }
     }
 
-    /// The bind pose, and over it every layer that is there. `have` gives what is there of each.
+    /// Local transforms of the joints that `query` wants: the bind pose, and over it every layer that is there.
+    /// `have` gives what is there of each. An error leaves `pose` as it is where all joints are rounded alike.
     pub fn pose<H: Have>(
         &self,
         have: impl Fn(usize) -> Option<H>,
         cursors: &mut [LayerCursor],
-        spot: Spot,
-        rounding: Rounding,
-        out: &mut [Transform],
+        query: &Query<'_>,
+        pose: &mut (impl Pose + ?Sized),
     ) -> Result<(), Corrupt> {
-        out.copy_from_slice(&self.rest);
-        for (l, (layer, cursor)) in self.layers.iter().zip(cursors).enumerate() {
-            if let Some(have) = have(l)
-                && let Some(keys) = have.keys()
-            {
-                let part = layer.around(self.samples(), &have, keys, cursor, spot, rounding)?;
-                for &j in &layer.joints {
-                    out[j as usize] = self.between(cursor, j as usize, part);
+        let spot = self.spot(query.seconds, query.repeats);
+        // Layers have samples of their own: joints that are rounded in one way are taken together.
+        for rounding in query.all_roundings() {
+            self.decode(&have, cursors, spot, rounding)?;
+            for j in 0..self.rest.len() {
+                if query.rounding_of(j) == rounding && query.wants(j) && pose.wants(j) {
+                    pose.put(j, &self.local(cursors, j));
                 }
-            } else {
-                *cursor = LayerCursor { sample: [None; 2], segment: None, ..std::mem::take(cursor) };
             }
         }
         Ok(())
     }
 
-    /// One joint. Its layer alone is decoded.
-    pub fn joint<H: Have>(
+    /// Local transforms of all joints at a sample.
+    pub fn sample<H: Have>(
+        &self,
+        have: impl Fn(usize) -> Option<H>,
+        cursors: &mut [LayerCursor],
+        sample: usize,
+        pose: &mut [Transform],
+    ) -> Result<(), Corrupt> {
+        self.decode(&have, cursors, self.at(sample), Rounding::None)?;
+        for (j, local) in pose.iter_mut().enumerate().take(self.rest.len()) {
+            *local = self.local(cursors, j);
+        }
+        Ok(())
+    }
+
+    /// Sees to it that every layer's cursor has the poses around a place, or nothing of a layer that is not
+    /// there.
+    fn decode<H: Have>(
         &self,
         have: impl Fn(usize) -> Option<H>,
         cursors: &mut [LayerCursor],
         spot: Spot,
         rounding: Rounding,
+    ) -> Result<(), Corrupt> {
+        for (l, (layer, cursor)) in self.layers.iter().zip(cursors).enumerate() {
+            if let Some(have) = have(l)
+                && let Some(keys) = have.keys()
+            {
+                cursor.part = Some(layer.around(self.samples(), &have, keys, cursor, spot, rounding)?);
+            } else {
+                let cleared =
+                    LayerCursor { part: None, sample: [None; 2], segment: None, ..std::mem::take(cursor) };
+                *cursor = cleared;
+            }
+        }
+        Ok(())
+    }
+
+    /// A joint from what the cursor of its layer has, the bind pose where that is nothing.
+    fn local(&self, cursors: &[LayerCursor], joint: usize) -> Transform {
+        let cursor = &cursors[usize::from(self.table.layer_of[joint])];
+        match cursor.part {
+            Some(part) => self.between(cursor, joint, part),
+            None => self.rest[joint],
+        }
+    }
+
+    /// One joint, which there must be. Its layer alone is decoded.
+    pub fn joint<H: Have>(
+        &self,
+        have: impl Fn(usize) -> Option<H>,
+        cursors: &mut [LayerCursor],
+        query: &Query<'_>,
         joint: usize,
     ) -> Result<JointPose, Corrupt> {
         let l = usize::from(self.table.layer_of[joint]);
@@ -218,6 +254,8 @@ impl LayerSet {
         if let Some(have) = have(l)
             && let Some(keys) = have.keys()
         {
+            let spot = self.spot(query.seconds, query.repeats);
+            let rounding = query.rounding_of(joint);
             let part = layer.around(self.samples(), &have, keys, cursor, spot, rounding)?;
             out = JointPose { local: self.between(cursor, joint, part), bind: false };
         }
@@ -398,17 +436,26 @@ impl Layered {
         }
     }
 
-    /// The pose of those layers and tiers that `tiers` allows.
+    /// Local transforms of the joints that `query` wants, of those layers and tiers that `tiers` allows.
     pub fn pose(
         &self,
         tiers: &[usize],
         cursors: &mut [LayerCursor],
-        spot: Spot,
-        rounding: Rounding,
-        out: &mut [Transform],
+        query: &Query<'_>,
+        pose: &mut (impl Pose + ?Sized),
     ) -> Result<(), Corrupt> {
-        let have = |layer| self.have(tiers, layer);
-        self.set.pose(have, cursors, spot, rounding, out)
+        self.set.pose(|layer| self.have(tiers, layer), cursors, query, pose)
+    }
+
+    /// Local transforms of all joints at a sample.
+    pub fn sample(
+        &self,
+        tiers: &[usize],
+        cursors: &mut [LayerCursor],
+        sample: usize,
+        pose: &mut [Transform],
+    ) -> Result<(), Corrupt> {
+        self.set.sample(|layer| self.have(tiers, layer), cursors, sample, pose)
     }
 
     /// One joint of it.
@@ -416,12 +463,10 @@ impl Layered {
         &self,
         tiers: &[usize],
         cursors: &mut [LayerCursor],
-        spot: Spot,
-        rounding: Rounding,
+        query: &Query<'_>,
         joint: usize,
     ) -> Result<JointPose, Corrupt> {
-        let have = |layer| self.have(tiers, layer);
-        self.set.joint(have, cursors, spot, rounding, joint)
+        self.set.joint(|layer| self.have(tiers, layer), cursors, query, joint)
     }
 
     fn have(&self, tiers: &[usize], layer: usize) -> Option<Loaded<'_>> {
@@ -584,5 +629,5 @@ impl Have for Loaded<'_> {
 
 /// What went wrong in a clip's layers, for people.
 pub(crate) fn broken(path: &Path, name: &str, c: Corrupt) -> Error {
-    Error::corrupt(path, c, format!("layers of clip {name}"))
+    error::corrupt(path, c, format!("layers of clip {name}"))
 }

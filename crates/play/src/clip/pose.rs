@@ -181,6 +181,15 @@ impl<const N: usize> Pose for [Soa<N>] {
     }
 }
 
+/// A single joint's local transform, and whether it comes from the clip.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct JointPose {
+    /// Local transform.
+    pub local: Transform,
+    /// The joint's layer is not there: this is the bind pose.
+    pub bind: bool,
+}
+
 /// A pose, of which some joints may be wanted only.
 pub(super) struct Masked<'a, P: ?Sized> {
     pub mask: Option<&'a Mask>,

@@ -1,7 +1,29 @@
 //! What is asked of a clip: a time, how samples around it are taken, and which joints.
 
-use super::{Repeats, Rounding, SkeletonRecord};
+use meshreel_codec::clip::record::SkeletonRecord;
 use meshreel_codec::clip::resident::Parts;
+
+/// What happens at times outside the clip.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repeats {
+    /// The first or last sample stands.
+    Clamp,
+    /// The clip starts over; its last sample is followed by its first.
+    Wrap,
+}
+
+/// What happens between samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rounding {
+    /// Normalised linear interpolation of rotations, linear of the rest.
+    None,
+    /// The sample before.
+    Floor,
+    /// The sample after.
+    Ceil,
+    /// The nearer one.
+    Nearest,
+}
 
 /// A time in a clip, and what is wanted there.
 ///
@@ -73,7 +95,7 @@ impl<'a> Query<'a> {
     /// Samples around the time, and how far each joint is from the first to the second.
     #[inline]
     pub(super) fn locate(&self, samples: usize, fps: f64) -> (usize, usize, Each<'a>) {
-        let (left, right, part) = super::locate(samples, fps, self.seconds, self.repeats);
+        let (left, right, part) = locate(samples, fps, self.seconds, self.repeats);
         let each = Each { part: part as f32, rounding: self.rounding, roundings: self.roundings };
         match each.all() {
             Some(0.0) => (left, left, each),
@@ -198,4 +220,31 @@ pub fn importance(skeleton: &SkeletonRecord) -> Vec<u32> {
         by_sum.then(a.cmp(b))
     });
     order
+}
+
+/// Samples around a time, and how far it is from the first to the second.
+#[inline]
+pub(super) fn locate(samples: usize, fps: f64, seconds: f64, repeats: Repeats) -> (usize, usize, f64) {
+    let last = samples.saturating_sub(1);
+    let at = seconds * fps;
+    let at = if at.is_finite() { at } else { 0.0 };
+    let (at, next) = match repeats {
+        Repeats::Clamp => (at.clamp(0.0, last as f64), last),
+        Repeats::Wrap => {
+            let count = last as f64 + 1.0;
+            let at = if (0.0..count).contains(&at) { at } else { at - (at / count).floor() * count };
+            (at.clamp(0.0, count), 0)
+        }
+    };
+    let left = at as usize;
+    let part = at - left as f64;
+    let after = |sample: usize| if sample < last { sample + 1 } else { next };
+    // What is a sample but for rounding is that sample.
+    if part > 1.0 - 1e-6 {
+        let sample = after(left);
+        return (sample, after(sample), 0.0);
+    }
+    // As long as the clip to the bit: its start.
+    let left = if left > last { next } else { left };
+    (left, after(left), if part < 1e-6 { 0.0 } else { part })
 }

@@ -8,7 +8,7 @@
 //! delta    A(from)⁻¹ · A(to): multiply the character's transform by it from the right
 //! ```
 
-use super::{Clip, ClipCursor, Query, Repeats, ResidentClip, Rounding};
+use super::query::Repeats;
 use crate::Error;
 use meshreel_codec::transform::Transform;
 
@@ -141,7 +141,7 @@ fn narrow(rigid: &Rigid) -> Transform {
 
 /// The motion from `from` to `to`, seconds after the first sample, of which `to` may be the smaller. `at`
 /// gives the joint's transform at a time.
-fn delta(
+pub(super) fn delta(
     (samples, fps): (usize, f64),
     (from, to): (f64, f64),
     repeats: Repeats,
@@ -191,53 +191,6 @@ fn delta(
     let all = back.then(&end).power(turns);
     let delta = start.inverse().then(&first).then(&all);
     Ok(narrow(&delta.then(&back).then(&arrival)))
-}
-
-impl Clip {
-    /// How joint `joint` moves from `from` to `to`, seconds after the first sample; `to` may be the smaller,
-    /// and with [`Repeats::Wrap`] any number of loops away. Scale is 1. Deltas of consecutive steps multiply
-    /// up to that of all of them. Allocates nothing.
-    pub fn root_motion(
-        &self,
-        cursor: &mut ClipCursor,
-        joint: usize,
-        (from, to): (f64, f64),
-        repeats: Repeats,
-        extract: Extract,
-    ) -> Result<Transform, Error> {
-        let clip = (self.samples(), self.fps());
-        delta(clip, (from, to), repeats, extract, |seconds| {
-            self.joint(cursor, joint, &Query::at(seconds)).map(|j| j.local)
-        })
-    }
-}
-
-impl ResidentClip {
-    /// How joint `joint` moves from `from` to `to`; see [`Clip::root_motion`]. Allocates nothing.
-    ///
-    /// ```no_run
-    /// # fn tick(walk: &meshreel::clip::ResidentClip, from: f64, to: f64) -> Result<(), meshreel::Error> {
-    /// use meshreel::clip::{Extract, Repeats};
-    ///
-    /// let ground = Extract::Planar { up: [0.0, 1.0, 0.0] };
-    /// let step = walk.root_motion(0, (from, to), Repeats::Wrap, ground)?;
-    /// // character = character · step
-    /// # let _ = step;
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn root_motion(
-        &self,
-        joint: usize,
-        (from, to): (f64, f64),
-        repeats: Repeats,
-        extract: Extract,
-    ) -> Result<Transform, Error> {
-        let clip = (self.samples(), self.fps());
-        delta(clip, (from, to), repeats, extract, |seconds| {
-            self.joint(joint, seconds, Repeats::Clamp, Rounding::None)
-        })
-    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,9 @@
 //! What rides along in a clip: scalar tracks, and events at times.
 
 use super::events::{Events, passed};
-use super::{Clip, Query, Repeats};
+use super::pose_source::PoseSource;
+use super::query::{Query, Repeats, locate};
+use super::streamed::Clip;
 use crate::Error;
 use meshreel_codec::clip::extras::{Marker, ScalarTrack};
 
@@ -28,7 +30,7 @@ impl Clip {
     }
 
     fn mixed(&self, track: &ScalarTrack, query: &Query<'_>) -> [f32; 4] {
-        let found = super::locate(self.samples(), self.fps(), query.seconds, query.repeats);
+        let found = locate(self.samples(), self.fps(), query.seconds, query.repeats);
         let (left, right, part) = found;
         let part = query.rounding.part(part as f32);
         let (a, b) = (track.at(left), track.at(right));

@@ -1,7 +1,7 @@
 //! Clips of every kind of sub-track, made straight through `codec`: any residuals decode.
 
 use super::Parts;
-use meshreel::clip::{ClipRecord, ResidentClip, SkeletonRecord};
+use meshreel::clip::{ClipRecord, RandomAccessClip, SkeletonRecord};
 use meshreel::record::Description;
 use meshreel::{Transform, kind};
 use meshreel_codec::block::Format;
@@ -74,7 +74,7 @@ impl Random {
 }
 
 /// The resident form.
-pub fn resident(joints: usize, samples: usize) -> ResidentClip {
+pub fn resident(joints: usize, samples: usize) -> RandomAccessClip {
     let skeleton = skeleton(joints);
     let plan = plan(&skeleton, samples);
     let mut random = Random(joints as u64);
@@ -98,7 +98,7 @@ pub fn resident(joints: usize, samples: usize) -> ResidentClip {
         });
     }
     let bytes = resident::encode(&plan, &segments).unwrap();
-    ResidentClip::open(&Arc::new(skeleton), &bytes).unwrap()
+    RandomAccessClip::open(&Arc::new(skeleton), &bytes).unwrap()
 }
 
 /// What rides along in [`file`].

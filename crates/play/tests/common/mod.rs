@@ -115,7 +115,7 @@ pub fn assert_shows(decoder: &FrameDecoder, expected: &Expected) {
         let ranges = mesh.materials().iter().map(|r| (r.first, r.count));
         assert_eq!(ranges.collect::<Vec<_>>(), expected.materials, "mesh {m}");
         for (s, expected) in expected.streams.iter().enumerate() {
-            let levels = mesh.levels(s);
+            let levels = mesh.quantized(s);
             assert_eq!(levels.len(), expected.len(), "mesh {m} stream {s}");
             let same = expected.iter().enumerate().all(|(i, &e)| levels.get(i) == Some(e));
             assert!(same, "mesh {m} stream {s} differs");

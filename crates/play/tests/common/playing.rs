@@ -2,7 +2,7 @@
 
 use meshreel::format::checksum;
 use meshreel::record::Semantic;
-use meshreel::{FrameDecoder, Levels, Limits, MeshView, Reel, Shown, Still, Transform};
+use meshreel::{DecodedFrame, FrameDecoder, Limits, MeshView, QuantizedValues, Reel, Shown, Transform};
 use std::sync::Arc;
 
 /// Grows a digest.
@@ -29,10 +29,10 @@ impl Digest {
                 self.0.extend(out.iter().flat_map(|f| f.to_le_bytes()));
                 continue;
             }
-            match mesh.levels(stream) {
-                Levels::U8(levels) => self.0.extend(levels),
-                Levels::U16(levels) => self.0.extend(levels.iter().flat_map(|l| l.to_le_bytes())),
-                Levels::U32(levels) => self.0.extend(levels.iter().flat_map(|l| l.to_le_bytes())),
+            match mesh.quantized(stream) {
+                QuantizedValues::U8(levels) => self.0.extend(levels),
+                QuantizedValues::U16(levels) => self.0.extend(levels.iter().flat_map(|l| l.to_le_bytes())),
+                QuantizedValues::U32(levels) => self.0.extend(levels.iter().flat_map(|l| l.to_le_bytes())),
             }
         }
     }
@@ -47,7 +47,7 @@ impl Digest {
         self.0.clear();
         sum
     }
-    pub fn of_still(&mut self, reel: &Reel, still: Still<'_>) -> u64 {
+    pub fn of_still(&mut self, reel: &Reel, still: DecodedFrame<'_>) -> u64 {
         for node in 0..reel.description().nodes.len() {
             self.node(still.visible(node), still.transform(node));
         }

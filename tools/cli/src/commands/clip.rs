@@ -4,6 +4,7 @@ use crate::output::{Failure, one_line, table};
 use crate::units;
 use crate::units::ratio;
 use meshreel::Reel;
+use meshreel::clip::PoseSource;
 use meshreel_codec::clip::extras::{Component, ScalarTrack};
 use meshreel_codec::clip::record::Codec;
 use meshreel_codec::clip::{Rotation, Vector, curve};

@@ -8,8 +8,8 @@ use crate::output::{Class, Failure, Output, one_line, say, table};
 use crate::{counting, inputs, memory, units};
 use meshreel::record::{Semantic, StreamRecord, Visibility};
 use meshreel::{
-    Command, Event, FileId, FrameDecoder, InstanceId, Levels, Limits, MeshView, Options, Player, Reel,
-    Repeat, Shown, Statistics, Transform,
+    Command, Event, FileId, FrameDecoder, InstanceId, Limits, MeshView, Options, Player, QuantizedValues,
+    Reel, Repeat, Shown, Statistics, Transform,
 };
 use serde_json::{Value, json};
 use std::cell::RefCell;
@@ -146,10 +146,10 @@ fn digest<'a>(
                 digest.add_values(&mesh, of);
                 continue;
             }
-            match mesh.levels(stream) {
-                Levels::U8(levels) => digest.add(levels, u32::from),
-                Levels::U16(levels) => digest.add(levels, u32::from),
-                Levels::U32(levels) => digest.add(levels, |v| v),
+            match mesh.quantized(stream) {
+                QuantizedValues::U8(levels) => digest.add(levels, u32::from),
+                QuantizedValues::U16(levels) => digest.add(levels, u32::from),
+                QuantizedValues::U32(levels) => digest.add(levels, |v| v),
             }
         }
     }

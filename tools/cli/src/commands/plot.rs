@@ -7,7 +7,7 @@ use crate::picture::chart::{COLOURS, Look, Panel, Series, draw};
 use crate::picture::frames;
 use crate::units;
 use glam::{DAffine3, DQuat, DVec3};
-use meshreel::clip::{Clip, ClipCursor, Repeats, Rounding};
+use meshreel::clip::{Clip, ClipCursor, PoseSource, Repeats, Rounding};
 use meshreel::record::{Method, NodeRecord};
 use meshreel::{FrameDecoder, Limits, Reel, Transform};
 use meshreel_scene::sample::{self, World};

@@ -2,7 +2,7 @@
 
 use crate::output::{Failure, one_line, table};
 use crate::units;
-use meshreel::clip::{Clip, ClipCursor, Repeats, ResidentClip, Rounding};
+use meshreel::clip::{Clip, ClipCursor, PoseSource, Query, RandomAccessClip, Repeats, Rounding};
 use meshreel::{Error, Reel, Transform};
 use meshreel_compile::clip::{ClipOptions, resident};
 use serde_json::{Value, json};
@@ -188,10 +188,10 @@ pub fn measure(reel: &Reel, budget: Duration) -> Result<Vec<Speed>, Failure> {
         let resident = match packed {
             Err(_) => None,
             Ok(packed) => {
-                let resident = ResidentClip::open(&skeletons[skeleton], &packed.bytes)?;
+                let resident = RandomAccessClip::open(&skeletons[skeleton], &packed.bytes)?;
                 let whole = best(budget, || {
                     for seconds in &times {
-                        resident.sample(*seconds, Repeats::Clamp, Rounding::None, &mut pose)?;
+                        resident.sample(&mut (), *seconds, Repeats::Clamp, Rounding::None, &mut pose)?;
                         black_box(&mut pose);
                     }
                     Ok(())
@@ -199,7 +199,7 @@ pub fn measure(reel: &Reel, budget: Duration) -> Result<Vec<Speed>, Failure> {
                 let joint = best(budget, || {
                     for (i, seconds) in times.iter().enumerate() {
                         let joint = i * 7 % clip.joints();
-                        black_box(resident.joint(joint, *seconds, Repeats::Clamp, Rounding::None)?);
+                        black_box(resident.joint(&mut (), joint, &Query::at(*seconds))?);
                     }
                     Ok(())
                 })?;

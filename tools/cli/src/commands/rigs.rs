@@ -3,6 +3,7 @@
 use crate::output::{Failure, one_line, table};
 use crate::units;
 use meshreel::Reel;
+use meshreel::clip::PoseSource;
 use meshreel_compile::RigReport;
 use serde::Serialize;
 use serde_json::{Value, json};

@@ -1,0 +1,191 @@
+//! A clip of a database: posed from those of its layers and tiers that are there at the moment.
+
+use super::layer::{Have, LayerCursor, LayerSet, broken, segments_of};
+use super::pose::{JointPose, Pose, check};
+use super::pose_source::{PoseSource, check_joint};
+use super::query::Query;
+use crate::Error;
+use meshreel_codec::clip::layer::segment;
+use meshreel_codec::clip::record::SkeletonRecord;
+use meshreel_codec::clip::schedule::MAX_TIERS;
+use meshreel_codec::clip::stored::Stored;
+use std::path::PathBuf;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+
+/// What never changes.
+pub(super) struct Fixed {
+    pub path: PathBuf,
+    pub clips: Vec<Entry>,
+}
+
+pub(super) struct Entry {
+    pub name: String,
+    pub skeleton: Arc<SkeletonRecord>,
+    pub set: LayerSet,
+    pub base: Stored,
+}
+
+/// What samplers see.
+pub(super) struct Published {
+    /// Per chunk: its bytes as words, where it is there.
+    pub chunks: Vec<Option<Vec<u64>>>,
+    pub sizes: Vec<u32>,
+    /// Per clip and layer after the base: words of the keys, and whether they are valid.
+    pub keys: Vec<Vec<(Vec<i32>, bool)>>,
+}
+
+/// A clip of a database, to be sampled. Clones are cheap.
+#[derive(Clone)]
+pub struct DatabaseClip {
+    pub(super) fixed: Arc<Fixed>,
+    pub(super) published: Arc<RwLock<Published>>,
+    pub(super) clip: usize,
+}
+
+impl std::fmt::Debug for DatabaseClip {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("DatabaseClip").field("name", &self.name()).finish_non_exhaustive()
+    }
+}
+
+/// A place in a clip of a database, with the memory that playing it needs.
+#[derive(Debug)]
+pub struct DatabaseCursor {
+    clip: usize,
+    layers: Vec<LayerCursor>,
+}
+
+/// What is there of one layer.
+struct There<'a> {
+    entry: &'a Entry,
+    published: &'a Published,
+    clip: usize,
+    layer: usize,
+}
+
+impl There<'_> {
+    fn bytes(&self, tier: usize, s: usize) -> Option<&[u8]> {
+        let (piece, at) = self.entry.set.layers[self.layer].piece(tier, s)?;
+        let chunk = self.published.chunks[piece.chunk as usize].as_ref()?;
+        let size = self.published.sizes[piece.chunk as usize] as usize;
+        let bytes: &[u8] = bytemuck::cast_slice(chunk);
+        let own = segments_of(piece, s == at, bytes.get(..size)?)?;
+        segment(own, piece.segments as usize, at)
+    }
+}
+
+impl Have for There<'_> {
+    fn keys(&self) -> Option<&[i32]> {
+        match self.layer {
+            0 => Some(self.entry.base.keys()),
+            l => {
+                let (words, there) = &self.published.keys[self.clip][l - 1];
+                there.then_some(words)
+            }
+        }
+    }
+
+    fn segment<'a>(&'a self, s: usize, out: &mut [&'a [u8]; MAX_TIERS as usize]) -> usize {
+        let tiers = self.entry.set.layers[self.layer].plan.tiers();
+        for (tier, out) in out.iter_mut().enumerate().take(tiers) {
+            let bytes = match (self.layer, tier) {
+                (0, 0) => self.entry.base.segment(s),
+                _ => self.bytes(tier, s),
+            };
+            match bytes {
+                Some(bytes) => *out = bytes,
+                None => return tier,
+            }
+        }
+        tiers
+    }
+
+    fn tiers(&self, s: usize) -> usize {
+        let layer = &self.entry.set.layers[self.layer];
+        let there = |tier: &usize| {
+            (self.layer, *tier) == (0, 0)
+                || (layer.piece(*tier, s))
+                    .is_some_and(|(piece, _)| self.published.chunks[piece.chunk as usize].is_some())
+        };
+        (0..layer.plan.tiers()).take_while(there).count()
+    }
+}
+
+impl DatabaseClip {
+    fn entry(&self) -> &Entry {
+        &self.fixed.clips[self.clip]
+    }
+
+    fn published(&self) -> RwLockReadGuard<'_, Published> {
+        (self.published.read()).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn there<'a>(&'a self, published: &'a Published, layer: usize) -> There<'a> {
+        There { entry: self.entry(), published, clip: self.clip, layer }
+    }
+
+    fn of(&self, cursor: &DatabaseCursor) -> Result<(), Error> {
+        match cursor.clip == self.clip && cursor.layers.len() == self.entry().set.layers.len() {
+            true => Ok(()),
+            false => Err(Error::misuse("a cursor of another clip; make one with DatabaseClip::cursor")),
+        }
+    }
+}
+
+impl PoseSource for DatabaseClip {
+    type Cursor = DatabaseCursor;
+
+    fn name(&self) -> &str {
+        &self.entry().name
+    }
+
+    fn skeleton(&self) -> &SkeletonRecord {
+        &self.entry().skeleton
+    }
+
+    fn samples(&self) -> usize {
+        self.entry().set.samples()
+    }
+
+    fn fps(&self) -> f64 {
+        self.entry().set.fps
+    }
+
+    fn cosmetic_level(&self, joint: usize) -> Option<u8> {
+        self.entry().set.table.layer_of.get(joint).copied()
+    }
+
+    fn cursor(&self) -> DatabaseCursor {
+        DatabaseCursor { clip: self.clip, layers: self.entry().set.cursors() }
+    }
+
+    fn pose(
+        &self,
+        cursor: &mut DatabaseCursor,
+        query: &Query<'_>,
+        pose: &mut (impl Pose + ?Sized),
+    ) -> Result<(), Error> {
+        check(pose, self.joints())?;
+        self.of(cursor)?;
+        let entry = self.entry();
+        let published = self.published();
+        let have = |layer| Some(self.there(&published, layer));
+        let posed = entry.set.pose(have, &mut cursor.layers, query, pose);
+        posed.map_err(|c| broken(&self.fixed.path, &entry.name, c))
+    }
+
+    fn joint(
+        &self,
+        cursor: &mut DatabaseCursor,
+        joint: usize,
+        query: &Query<'_>,
+    ) -> Result<JointPose, Error> {
+        check_joint(joint, self.joints())?;
+        self.of(cursor)?;
+        let entry = self.entry();
+        let published = self.published();
+        let have = |layer| Some(self.there(&published, layer));
+        let posed = entry.set.joint(have, &mut cursor.layers, query, joint);
+        posed.map_err(|c| broken(&self.fixed.path, &entry.name, c))
+    }
+}

@@ -1,0 +1,186 @@
+//! The skeletons and clips of an open file.
+
+use super::layer::Layered;
+use super::streamed::{Clip, Form, Shared};
+use crate::reel::kind;
+use crate::reel::open_file::Reel;
+use crate::{Error, error};
+use meshreel_codec::Corrupt;
+use meshreel_codec::block::Decompressor;
+use meshreel_codec::clip::curve::Curves;
+use meshreel_codec::clip::extras::{self, Extras};
+use meshreel_codec::clip::layer::{LayerTable, decode as decode_layers};
+use meshreel_codec::clip::record::{Codec, SkeletonRecord, decode_clip, decode_skeleton};
+use meshreel_codec::clip::stored::Stored;
+use std::path::Path;
+use std::sync::Arc;
+
+impl Reel {
+    /// All skeletons of the file, in order.
+    pub fn skeletons(&self) -> Result<Vec<Arc<SkeletonRecord>>, Error> {
+        let mut decompressor = Decompressor::new();
+        self.chunks_of(kind::SKELETON)
+            .map(|chunk| {
+                let bytes = self.chunk(chunk, &mut decompressor)?;
+                let skeleton = decode_skeleton(&bytes);
+                let at = || format!("skeleton in chunk {chunk}");
+                skeleton.map(Arc::new).map_err(|c| error::corrupt(self.path(), c, at()))
+            })
+            .collect()
+    }
+
+    /// All clips of the file, in order. Their segments are decoded when they are played.
+    pub fn clips(&self) -> Result<Vec<Clip>, Error> {
+        if self.chunks_of(kind::CLIP).next().is_none() {
+            return Ok(Vec::new());
+        }
+        let skeletons = self.skeletons()?;
+        let mut decompressor = Decompressor::new();
+        let mut layers = self.all_layers()?;
+        let mut riding = self.extras(&mut decompressor)?;
+        let clips: Vec<Clip> = (0..)
+            .zip(self.chunks_of(kind::CLIP))
+            .map(|(i, chunk)| {
+                let bytes = self.chunk(chunk, &mut decompressor)?;
+                let packed = self.chunks()[chunk as usize].size as usize;
+                let extras = riding.iter().position(|e| e.clip == i);
+                let extras = extras.map(|at| riding.swap_remove(at)).unwrap_or_default();
+                Clip::open(self.path(), &bytes, packed, &skeletons, layers.of(i), extras)
+                    .map_err(|c| error::corrupt(self.path(), c, format!("clip in chunk {chunk}")))
+            })
+            .collect::<Result<_, _>>()?;
+        if let Some(extras) = riding.first() {
+            return Err(error::corrupt(
+                self.path(),
+                Corrupt("scalar tracks of a clip that is not there, or has others"),
+                format!("clip {}", extras.clip),
+            ));
+        }
+        match layers.tables.is_empty() {
+            true => Ok(clips),
+            false => Err(error::corrupt(
+                self.path(),
+                Corrupt("layers of a clip that is not there, or of one twice"),
+                "layers of clips",
+            )),
+        }
+    }
+
+    /// What rides along in clips.
+    fn extras(&self, decompressor: &mut Decompressor) -> Result<Vec<Extras>, Error> {
+        self.chunks_of(kind::EXTRAS)
+            .map(|chunk| {
+                let bytes = self.chunk(chunk, decompressor)?;
+                let at = || format!("scalar tracks in chunk {chunk}");
+                extras::decode(&bytes).map_err(|c| error::corrupt(self.path(), c, at()))
+            })
+            .collect()
+    }
+
+    /// Tables of layers, and all chunks of pieces.
+    fn all_layers(&self) -> Result<AllLayers, Error> {
+        let tables = self.layer_tables()?;
+        let mut chunks = Vec::new();
+        for chunk in self.chunks_of(kind::PIECES) {
+            let mut bytes = Vec::new();
+            self.reader().read_chunk(chunk as usize, &mut bytes)?;
+            chunks.push(Arc::new(bytes));
+        }
+        let size = |c: &Arc<Vec<u8>>| (c.len() as u32, c.len() as u32);
+        Ok(AllLayers { room: chunks.iter().map(size).collect(), tables, chunks })
+    }
+
+    /// All tables of layers.
+    pub(crate) fn layer_tables(&self) -> Result<Vec<LayerTable>, Error> {
+        let mut decompressor = Decompressor::new();
+        self.chunks_of(kind::LAYERS)
+            .map(|chunk| {
+                let bytes = self.chunk(chunk, &mut decompressor)?;
+                let at = || format!("layers in chunk {chunk}");
+                decode_layers(&bytes).map_err(|c| error::corrupt(self.path(), c, at()))
+            })
+            .collect()
+    }
+}
+
+/// All layers of a file that no clip has yet.
+struct AllLayers {
+    tables: Vec<LayerTable>,
+    chunks: Vec<Arc<Vec<u8>>>,
+    /// Of each chunk its size, and what is left of it.
+    room: Vec<(u32, u32)>,
+}
+
+/// Those of a clip.
+struct OwnLayers<'a> {
+    table: LayerTable,
+    chunks: &'a [Arc<Vec<u8>>],
+    room: &'a mut [(u32, u32)],
+}
+
+impl AllLayers {
+    fn of(&mut self, clip: u32) -> Option<OwnLayers<'_>> {
+        let i = self.tables.iter().position(|t| t.clip == clip)?;
+        Some(OwnLayers { table: self.tables.swap_remove(i), chunks: &self.chunks, room: &mut self.room })
+    }
+}
+
+impl Clip {
+    /// From the bytes of a clip chunk, which takes so many in the file.
+    fn open(
+        path: &Path,
+        bytes: &[u8],
+        packed: usize,
+        skeletons: &[Arc<SkeletonRecord>],
+        layers: Option<OwnLayers<'_>>,
+        extras: Extras,
+    ) -> Result<Clip, Corrupt> {
+        let all = bytes.len();
+        let (record, bytes) = decode_clip(bytes)?;
+        let Some(skeleton) = skeletons.get(record.skeleton as usize) else {
+            return Err(Corrupt("a clip of a skeleton that is not there"));
+        };
+        let (mut size, mut pieces) = (bytes.len(), 0);
+        let form = match record.codec {
+            Codec::Sampled => {
+                let stored = Stored::open(&skeleton.skeleton(), bytes)?;
+                match layers {
+                    None if stored.plan.tiers() > 1 => {
+                        return Err(Corrupt("a clip whose other tiers are not there"));
+                    }
+                    None => Form::Sampled(stored),
+                    Some(OwnLayers { table, chunks, room }) => {
+                        let skeleton = skeleton.skeleton();
+                        let layers = Layered::new(&skeleton, table, stored, chunks, room)?;
+                        size += layers.upper_bytes();
+                        pieces = layers.piece_bytes();
+                        Form::Layers(Box::new(layers))
+                    }
+                }
+            }
+            Codec::Curve if layers.is_some() => return Err(Corrupt("layers of curves")),
+            Codec::Curve => Form::Curve(Curves::read(bytes, &skeleton.skeleton())?),
+        };
+        let samples = match &form {
+            Form::Sampled(stored) => stored.plan.header.samples,
+            Form::Curve(curves) => curves.head.samples,
+            Form::Layers(layers) => layers.set.samples() as u32,
+        };
+        if !extras.tracks.is_empty() && extras.samples != samples {
+            return Err(Corrupt("scalar tracks of another number of samples"));
+        }
+        Ok(Clip {
+            shared: Arc::new(Shared {
+                path: path.into(),
+                record,
+                skeleton: skeleton.clone(),
+                form,
+                bytes: size,
+                // What is stored as it is has a few bytes around it, which are not the clip's.
+                file_bytes: (packed + bytes.len()).saturating_sub(all).min(bytes.len()) + pieces,
+                extras,
+            }),
+            tiers: Arc::new([]),
+        })
+    }
+}

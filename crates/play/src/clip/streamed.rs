@@ -1,0 +1,374 @@
+//! Clips that are decoded segment by segment, or from the keys of curves, as they are played.
+
+use super::blend;
+use super::layer::{self, LayerCursor, LayerInfo, Layered};
+use super::pose::{self, JointPose, Pose};
+use super::pose_source::{PoseSource, check_joint};
+use super::query::Query;
+use crate::{Error, error};
+use meshreel_codec::Corrupt;
+use meshreel_codec::clip::curve::{self, Curves, Playhead};
+use meshreel_codec::clip::extras::Extras;
+use meshreel_codec::clip::record::{ClipRecord, Codec, SkeletonRecord};
+use meshreel_codec::clip::resident::Parts;
+use meshreel_codec::clip::stored::{Scratch, Stored};
+use meshreel_codec::transform::Transform;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// An opened clip. Clones share its data.
+#[derive(Clone)]
+pub struct Clip {
+    pub(super) shared: Arc<Shared>,
+    /// Of layers: how many tiers of each are played. Empty: all.
+    pub(super) tiers: Arc<[usize]>,
+}
+
+pub(super) struct Shared {
+    pub path: PathBuf,
+    pub record: ClipRecord,
+    pub skeleton: Arc<SkeletonRecord>,
+    pub form: Form,
+    pub bytes: usize,
+    pub file_bytes: usize,
+    pub extras: Extras,
+}
+
+/// What the bytes of a clip are. There is one per clip.
+#[allow(clippy::large_enum_variant)]
+pub(super) enum Form {
+    Sampled(Stored),
+    Curve(Curves),
+    Layers(Box<Layered>),
+}
+
+impl std::fmt::Debug for Clip {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Clip")
+            .field("name", &self.name())
+            .field("joints", &self.joints())
+            .field("samples", &self.samples())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Clip {
+    /// A clip in memory from raw local transforms, sample by sample all joints of `skeleton`: 48 bits a
+    /// rotation, three times 16 a vector, nothing searched for, so that it can be done when a game loads.
+    /// Rotations are within 10⁻⁴ rad, vectors within a 2¹⁷th of the clip's range. Misuse where the poses are
+    /// no whole samples, more than 65,536, or not finite.
+    pub fn quantized(
+        skeleton: &Arc<SkeletonRecord>,
+        name: &str,
+        poses: &[Transform],
+        fps: f64,
+    ) -> Result<Clip, Error> {
+        let wrong = |c: Corrupt| Error::misuse(format!("clip {name}: {}", c.0));
+        skeleton.skeleton().check().map_err(wrong)?;
+        let curves = curve::quantized(&skeleton.skeleton(), poses, fps, 0.0).map_err(wrong)?;
+        let bytes = curves.memory();
+        Ok(Clip {
+            shared: Arc::new(Shared {
+                path: "(memory)".into(),
+                record: ClipRecord {
+                    name: name.into(),
+                    codec: Codec::Curve,
+                    local: true,
+                    ..ClipRecord::default()
+                },
+                skeleton: skeleton.clone(),
+                form: Form::Curve(curves),
+                bytes,
+                file_bytes: 0,
+                extras: Extras::default(),
+            }),
+            tiers: Arc::new([]),
+        })
+    }
+
+    /// What its chunk says: promised tolerance and so on.
+    pub fn record(&self) -> &ClipRecord {
+        &self.shared.record
+    }
+
+    /// Time of sample 0 in seconds; times of [`Clip::sample`] count from it.
+    pub fn start(&self) -> f64 {
+        self.timing().2
+    }
+
+    /// Bytes of the stored form, or of the curves.
+    pub fn stored_bytes(&self) -> usize {
+        self.shared.bytes
+    }
+
+    /// The same as it is in the file, where its chunk may be compressed, with its streamed pieces, and
+    /// without tables of layers.
+    pub fn file_bytes(&self) -> usize {
+        self.shared.file_bytes
+    }
+
+    /// Side information and residuals of codec `sampled`, for tools that print what is in a clip; of a clip
+    /// in layers its base.
+    pub fn stored(&self) -> Option<&Stored> {
+        match &self.shared.form {
+            Form::Sampled(stored) => Some(stored),
+            Form::Layers(layers) => Some(layers.base()),
+            Form::Curve(_) => None,
+        }
+    }
+
+    /// The keys of codec `curve`.
+    pub fn curves(&self) -> Option<&Curves> {
+        match &self.shared.form {
+            Form::Sampled(_) | Form::Layers(_) => None,
+            Form::Curve(curves) => Some(curves),
+        }
+    }
+
+    /// Local transforms of all joints at a sample: those that the tolerance is promised for.
+    pub fn sample_at(
+        &self,
+        cursor: &mut ClipCursor,
+        sample: usize,
+        pose: &mut [Transform],
+    ) -> Result<(), Error> {
+        self.check(pose)?;
+        if let Form::Layers(layers) = &self.shared.form {
+            return self.layered(cursor, |tiers, cursors| layers.sample(tiers, cursors, sample, pose));
+        }
+        let slot = usize::from(cursor.sample[1] == Some(sample));
+        self.keep(cursor, slot, sample.min(self.samples() - 1))?;
+        pose.copy_from_slice(&cursor.pose[slot]);
+        Ok(())
+    }
+
+    /// What is in each layer; nothing where there are none.
+    pub fn layers(&self) -> Vec<LayerInfo> {
+        match &self.shared.form {
+            Form::Layers(layers) => layers.infos(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The same clip, of whose layers only so many tiers are played: of layer 0, of layer 1 …; 0: none of it,
+    /// so that its joints stand in the bind pose. Layers beyond the list are played whole. Cursors of one
+    /// play the other.
+    pub fn with_tiers(&self, tiers: &[usize]) -> Clip {
+        Clip { shared: self.shared.clone(), tiers: tiers.into() }
+    }
+
+    /// All layers as one clip of codec `sampled`, in the stored form: the same poses, in one piece that
+    /// cannot be taken apart while it plays. `None` where there are no layers.
+    pub fn merged(&self) -> Option<Result<Vec<u8>, Error>> {
+        let Form::Layers(layers) = &self.shared.form else {
+            return None;
+        };
+        let merged = layers.merged(&self.shared.skeleton.skeleton());
+        Some(merged.map_err(|c| layer::broken(&self.shared.path, self.name(), c)))
+    }
+
+    fn timing(&self) -> (u32, f64, f64) {
+        match &self.shared.form {
+            Form::Sampled(stored) => {
+                let header = &stored.plan.header;
+                (header.samples, header.fps, header.start)
+            }
+            Form::Curve(curves) => (curves.head.samples, curves.head.fps, curves.head.start),
+            Form::Layers(layers) => (layers.set.samples() as u32, layers.set.fps, layers.set.start),
+        }
+    }
+
+    fn check(&self, pose: &[Transform]) -> Result<(), Error> {
+        match pose.len() == self.joints() {
+            true => Ok(()),
+            false => Err(Error::misuse(format!(
+                "a pose of {} transforms for {} joints",
+                pose.len(),
+                self.joints()
+            ))),
+        }
+    }
+
+    fn layered<T>(
+        &self,
+        cursor: &mut ClipCursor,
+        run: impl FnOnce(&[usize], &mut [LayerCursor]) -> Result<T, Corrupt>,
+    ) -> Result<T, Error> {
+        if !Arc::ptr_eq(&cursor.clip.shared, &self.shared) {
+            return Err(Error::misuse("a cursor of another clip; make one with ClipCursor::new"));
+        }
+        match &mut cursor.place {
+            Place::Layers(cursors) => {
+                run(&self.tiers, cursors).map_err(|c| layer::broken(&self.shared.path, self.name(), c))
+            }
+            _ => Err(Error::misuse("a cursor of another kind of clip")),
+        }
+    }
+
+    /// Sees to it that the pose of `slot` is that of `sample`.
+    fn keep(&self, cursor: &mut ClipCursor, slot: usize, sample: usize) -> Result<(), Error> {
+        if !Arc::ptr_eq(&cursor.clip.shared, &self.shared) {
+            return Err(Error::misuse("a cursor of another clip; make one with ClipCursor::new"));
+        }
+        if cursor.sample[slot] == Some(sample) {
+            return Ok(());
+        }
+        cursor.sample[slot] = None;
+        let pose = &mut cursor.pose[slot];
+        match (&self.shared.form, &mut cursor.place) {
+            (Form::Sampled(stored), Place::Segment(segment, scratch)) => {
+                self.decode(stored, sample, segment, scratch, pose)?;
+            }
+            (Form::Curve(curves), Place::Playhead(playhead)) => {
+                let skeleton = self.shared.skeleton.skeleton();
+                playhead.pose(curves, &skeleton, sample as f32, pose);
+            }
+            _ => return Err(Error::misuse("a cursor of another kind of clip")),
+        }
+        cursor.sample[slot] = Some(sample);
+        Ok(())
+    }
+
+    /// A sample of the stored form; `decoded` is the segment that the scratch holds.
+    fn decode(
+        &self,
+        stored: &Stored,
+        sample: usize,
+        decoded: &mut Option<usize>,
+        scratch: &mut Scratch,
+        pose: &mut [Transform],
+    ) -> Result<(), Error> {
+        let plan = &stored.plan;
+        let length = 1usize << plan.header.log;
+        if sample.is_multiple_of(length) || sample + 1 == self.samples() {
+            plan.pose(stored.key_words(sample.div_ceil(length)), pose);
+            return Ok(());
+        }
+        let segment = sample / length;
+        if *decoded != Some(segment) {
+            *decoded = None;
+            stored.decode(segment, scratch).map_err(|c| {
+                let at = format!("clip {}, segment {segment}", self.name());
+                error::corrupt(&self.shared.path, c, at)
+            })?;
+            *decoded = Some(segment);
+        }
+        plan.pose(scratch.sample(plan, sample - segment * length), pose);
+        Ok(())
+    }
+}
+
+impl PoseSource for Clip {
+    type Cursor = ClipCursor;
+
+    fn name(&self) -> &str {
+        &self.shared.record.name
+    }
+
+    fn skeleton(&self) -> &SkeletonRecord {
+        &self.shared.skeleton
+    }
+
+    fn samples(&self) -> usize {
+        self.timing().0 as usize
+    }
+
+    fn fps(&self) -> f64 {
+        self.timing().1
+    }
+
+    fn cosmetic_level(&self, joint: usize) -> Option<u8> {
+        match &self.shared.form {
+            Form::Layers(layers) => layers.set.table.layer_of.get(joint).copied(),
+            _ => (joint < self.joints()).then_some(0),
+        }
+    }
+
+    fn cursor(&self) -> ClipCursor {
+        ClipCursor::new(self)
+    }
+
+    fn pose(
+        &self,
+        cursor: &mut ClipCursor,
+        query: &Query<'_>,
+        pose: &mut (impl Pose + ?Sized),
+    ) -> Result<(), Error> {
+        pose::check(pose, self.joints())?;
+        if let Form::Layers(layers) = &self.shared.form {
+            return self.layered(cursor, |tiers, cursors| layers.pose(tiers, cursors, query, pose));
+        }
+        let (left, right, each) = query.locate(self.samples(), self.fps());
+        // What was the right sample is often the left one now, and in reverse the other way round.
+        if cursor.sample[0] != Some(left) && cursor.sample[1] == Some(left)
+            || left != right && cursor.sample[1] != Some(right) && cursor.sample[0] == Some(right)
+        {
+            cursor.swap();
+        }
+        self.keep(cursor, 0, left)?;
+        if left == right {
+            pose::put_all(&cursor.pose[0], query, pose);
+            return Ok(());
+        }
+        self.keep(cursor, 1, right)?;
+        let [a, b] = &cursor.pose;
+        for (j, (a, b)) in a.iter().zip(b).enumerate() {
+            if query.wants(j) && pose.wants(j) {
+                pose.put(j, &blend::between(a, b, each.of(j)));
+            }
+        }
+        Ok(())
+    }
+
+    fn joint(&self, cursor: &mut ClipCursor, joint: usize, query: &Query<'_>) -> Result<JointPose, Error> {
+        check_joint(joint, self.joints())?;
+        if let Form::Layers(layers) = &self.shared.form {
+            return self.layered(cursor, |tiers, cursors| layers.joint(tiers, cursors, query, joint));
+        }
+        let mut out = pose::One { joint, value: Transform::IDENTITY };
+        self.pose(cursor, query, &mut out)?;
+        Ok(JointPose { local: out.value, bind: false })
+    }
+}
+
+/// A place in a clip, with the memory that playing it needs.
+#[derive(Debug)]
+pub struct ClipCursor {
+    clip: Clip,
+    place: Place,
+    pose: [Vec<Transform>; 2],
+    sample: [Option<usize>; 2],
+}
+
+/// What was decoded last.
+#[derive(Debug)]
+enum Place {
+    /// A segment, and what it decoded to.
+    Segment(Option<usize>, Scratch),
+    /// The last keys of each sub-track.
+    Playhead(Playhead),
+    /// The same as the first, of each layer.
+    Layers(Vec<LayerCursor>),
+}
+
+impl ClipCursor {
+    /// Allocates all that playing `clip` needs.
+    pub fn new(clip: &Clip) -> ClipCursor {
+        let pose = vec![Transform::IDENTITY; clip.joints()];
+        ClipCursor {
+            place: match &clip.shared.form {
+                Form::Sampled(stored) => Place::Segment(None, Scratch::new(&stored.plan)),
+                Form::Curve(curves) => Place::Playhead(Playhead::new(curves)),
+                Form::Layers(layers) => Place::Layers(layers.set.cursors()),
+            },
+            clip: clip.clone(),
+            pose: [pose.clone(), pose],
+            sample: [None; 2],
+        }
+    }
+
+    fn swap(&mut self) {
+        self.pose.swap(0, 1);
+        self.sample.swap(0, 1);
+    }
+}

@@ -1,0 +1,140 @@
+//! Streams of the preset `classic`: component by component, each value predicted from its neighbours in the
+//! frame, from other frames, or from both, see [`meshreel_codec::stream`]. Static values, frames of meshes
+//! with fixed topology, and meshes whose topology changes, of which each frame brings all of itself.
+
+use crate::reel::content::take;
+use crate::reel::frame::part_mut;
+use crate::reel::layout::{MeshLayout, Place, Range};
+use crate::reel::quantized::{Held, QuantizedBuffer};
+use bytemuck::Pod;
+use meshreel_codec::parallelogram::{Deriver, Table};
+use meshreel_codec::record::{MeshRecord, Semantic, StreamRecord};
+use meshreel_codec::stream::{References, Spatial};
+use meshreel_codec::word::Word;
+use meshreel_codec::{Corrupt, index, stream};
+
+/// How values of a kind are predicted within a frame. Part of the format.
+pub(crate) fn spatial(semantic: Semantic) -> Spatial {
+    match semantic {
+        Semantic::Position | Semantic::Uv => Spatial::Parallelogram,
+        Semantic::Normal | Semantic::QTangent | Semantic::Colour => Spatial::Average,
+    }
+}
+
+/// Reads static values: those that no frame changes, or of the first frame.
+pub(crate) fn read_static<W: Held>(
+    record: &StreamRecord,
+    bytes: &[u8],
+    table: &Table,
+    out: &mut QuantizedBuffer,
+) -> Result<usize, Corrupt> {
+    let refs = References {
+        base: None,
+        previous: None,
+        before_previous: None,
+        index_before: None,
+        index_after: None,
+        table,
+    };
+    let components = record.semantic.components();
+    stream::decode(bytes, components, spatial(record.semantic), refs, W::of_mut(out))
+}
+
+/// What makes the predictor table of a frame. Its memory is that of the largest frame of the largest mesh it
+/// has met.
+#[derive(Default)]
+pub(crate) struct Tables {
+    table: Table,
+    deriver: Deriver,
+    /// Vertices and indices that there is room for.
+    room: (usize, usize),
+}
+
+impl Tables {
+    fn derive(&mut self, record: &MeshRecord, indices: &[u32], vertices: usize) {
+        let most = (record.vertices as usize, record.indices as usize);
+        if most.0 > self.room.0 || most.1 > self.room.1 {
+            self.room = (most.0.max(self.room.0), most.1.max(self.room.1));
+            self.deriver = Deriver::with_capacity(self.room.0, self.room.1);
+            self.table = Table::with_capacity(self.room.0);
+        }
+        self.deriver.derive(indices, vertices, &mut self.table);
+    }
+}
+
+/// Reads a mesh from the start of `bytes` into its parts of a frame; returns the bytes used. `scratch` keeps
+/// its memory from frame to frame.
+pub(crate) fn read_mesh(
+    record: &MeshRecord,
+    layout: &MeshLayout,
+    bytes: &[u8],
+    out: &mut [u64],
+    scratch: &mut Tables,
+) -> Result<usize, Corrupt> {
+    const NO_PLACE: Corrupt = Corrupt("no place for a mesh");
+    let places = layout.fluid.as_ref().ok_or(NO_PLACE)?;
+    part_mut::<u32>(out, places.counts).fill(0);
+    let ranges: &mut [Range] = part_mut(out, places.materials);
+    ranges.fill(Range::default());
+    let mut rest = bytes;
+    match take(&mut rest, 1)? {
+        [0] => return Ok(1),
+        [1] => {}
+        _ => return Err(Corrupt("neither shown nor hidden")),
+    }
+    let counts = [read_u32(&mut rest)?, read_u32(&mut rest)?, read_u32(&mut rest)?];
+    let [vertices, index_count, source_points] = counts;
+    if vertices > record.vertices || index_count > record.indices || source_points > record.source_points {
+        return Err(Corrupt("larger than the description says"));
+    }
+    if !index_count.is_multiple_of(3) {
+        return Err(Corrupt("the indices make no whole triangles"));
+    }
+    for range in ranges {
+        range.first = read_u32(&mut rest)?;
+        range.count = read_u32(&mut rest)?;
+        let end = range.first.checked_add(range.count);
+        let whole = range.first.is_multiple_of(3) && range.count.is_multiple_of(3);
+        if end.is_none_or(|end| end > index_count) || !whole {
+            return Err(Corrupt("a material's range beyond the indices"));
+        }
+    }
+    let indices = &mut part_mut::<u32>(out, places.indices)[..index_count as usize];
+    let used = index::decode(rest, vertices, indices)?;
+    take(&mut rest, used)?;
+    scratch.derive(record, indices, vertices as usize);
+    let table = &scratch.table;
+    for (stream, place) in record.streams.iter().zip(&layout.streams) {
+        let place = place.ok_or(NO_PLACE)?;
+        let used = match place.size {
+            1 => read_whole::<u8>(stream.semantic, rest, vertices, table, place, out)?,
+            2 => read_whole::<u16>(stream.semantic, rest, vertices, table, place, out)?,
+            _ => read_whole::<u32>(stream.semantic, rest, vertices, table, place, out)?,
+        };
+        take(&mut rest, used)?;
+    }
+    let counts = [vertices, index_count, source_points, vertices, 0];
+    part_mut::<u32>(out, places.counts).copy_from_slice(&counts);
+    Ok(bytes.len() - rest.len())
+}
+
+/// Reads a stream of a frame that is predicted from no other.
+fn read_whole<W: Word + Pod>(
+    semantic: Semantic,
+    bytes: &[u8],
+    vertices: u32,
+    table: &Table,
+    place: Place,
+    out: &mut [u64],
+) -> Result<usize, Corrupt> {
+    let components = semantic.components();
+    let out = &mut part_mut::<W>(out, place)[..components * vertices as usize];
+    let refs = References::index(None, table);
+    stream::decode(bytes, components, spatial(semantic), refs, out)
+}
+
+fn read_u32(bytes: &mut &[u8]) -> Result<u32, Corrupt> {
+    let mut word = [0; 4];
+    word.copy_from_slice(take(bytes, 4)?);
+    Ok(u32::from_le_bytes(word))
+}

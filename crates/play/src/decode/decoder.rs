@@ -1,0 +1,215 @@
+//! Any frame into memory, synchronously: what is needed for it is decoded unit by unit, in order, into
+//! buffers that were allocated once. Stepping forward decodes one unit a call (and one index frame per
+//! group); a jump decodes a group's index frames and everything between its first and the wanted one. The
+//! result does not depend on the way.
+//!
+//! Everything is allocated in [`FrameDecoder::new`], but room for the predictor tables of fluid meshes: with
+//! the first of their frames.
+
+use crate::Error;
+use crate::decode::hold::{Holding, Step};
+use crate::decode::matrix;
+use crate::decode::mesh::MeshView;
+use crate::decode::unit::{self, Source, Worker};
+use crate::reel::frame::Frame;
+use crate::reel::open_file::Reel;
+use crate::reel::order::Frames;
+use crate::reel::statics::Statics;
+use meshreel_codec::record::Visibility;
+use meshreel_codec::transform::Transform;
+use meshreel_format::{BOX_SIZE, CHUNK_ENTRY_SIZE, ChunkEntry};
+use std::sync::Arc;
+
+/// Decodes frames of one [`Reel`], in any order.
+///
+/// Before the first [`FrameDecoder::decode`] and after one that failed, it shows the file's static data: rest
+/// transforms, meshes as in their first frame, nothing of fluid meshes, and no node with animated visibility.
+pub struct FrameDecoder {
+    reel: Reel,
+    statics: Arc<Statics>,
+    /// Per slot the words of its frame.
+    slots: Vec<Vec<u64>>,
+    compressed: Vec<u8>,
+    scratch: Vec<u64>,
+    worker: Worker,
+    holding: Holding,
+    /// Frame and slot that is shown.
+    current: Option<(usize, usize)>,
+    worlds: Vec<[[f64; 4]; 3]>,
+    /// See [`FrameDecoder::mesh_bytes`].
+    mesh_bytes: Vec<f64>,
+    /// Per unit whether `mesh_bytes` has it.
+    counted: Vec<bool>,
+}
+
+impl FrameDecoder {
+    /// Reads the static data (once per [`Reel`]) and allocates all buffers.
+    pub fn new(reel: &Reel) -> Result<FrameDecoder, Error> {
+        let statics = reel.statics()?;
+        let description = reel.description();
+        let units = 0..reel.unit_count();
+        let compressed = units.clone().map(|u| reel.unit_size(u)).max();
+        let scratch = units.map(|u| reel.scratch_words(u)).max();
+        let slot = || vec![0; reel.frame_words()];
+        let mut decoder = FrameDecoder {
+            reel: reel.clone(),
+            statics,
+            slots: (0..reel.order().slots()).map(|_| slot()).collect(),
+            compressed: Vec::with_capacity(compressed.unwrap_or(0)),
+            scratch: vec![0; scratch.unwrap_or(0)],
+            worker: Worker::default(),
+            holding: Holding::new(reel.order()),
+            current: None,
+            worlds: vec![matrix::IDENTITY; description.nodes.len()],
+            mesh_bytes: vec![0.0; description.meshes.len()],
+            counted: vec![false; reel.unit_count()],
+        };
+        decoder.place_nodes();
+        Ok(decoder)
+    }
+
+    pub(crate) fn statics(&self) -> &Statics {
+        &self.statics
+    }
+
+    /// The file.
+    pub fn reel(&self) -> &Reel {
+        &self.reel
+    }
+
+    /// Per mesh its share of the compressed bytes of all frames read so far, for tools that print sizes.
+    /// After every frame was decoded once, each counts once.
+    pub fn mesh_bytes(&self) -> &[f64] {
+        &self.mesh_bytes
+    }
+
+    /// The frame that is shown.
+    pub fn frame(&self) -> Option<usize> {
+        self.current.map(|c| c.0)
+    }
+
+    /// Decodes `frame` and shows it. An error names the frame and, where it lies in one, the mesh; other
+    /// frames that do not depend on the damaged one can still be decoded.
+    pub fn decode(&mut self, frame: usize) -> Result<(), Error> {
+        let frames = self.reel.frame_count();
+        if frame >= frames {
+            return Err(Error::misuse(format!("frame {frame} of {frames} does not exist")));
+        }
+        if self.frame() == Some(frame) {
+            return Ok(());
+        }
+        self.current = None;
+        let reached = self.reach(frame);
+        if let Ok(slot) = &reached {
+            self.current = Some((frame, *slot));
+        }
+        self.place_nodes();
+        reached.map(|_| ())
+    }
+
+    /// Whether a node's own mesh is shown. Panics where there is no such node.
+    pub fn visible(&self, node: usize) -> bool {
+        match self.reel.description().nodes[node].visibility {
+            Visibility::Always => true,
+            Visibility::Never => false,
+            Visibility::Animated => {
+                let bit = self.reel.layout().bits[node];
+                bit.zip(self.shown()).is_some_and(|(bit, frame)| frame.visible(bit))
+            }
+        }
+    }
+
+    /// Transform of a node relative to its parent. Panics where there is no such node.
+    pub fn transform(&self, node: usize) -> Transform {
+        let rest = self.reel.description().nodes[node].rest;
+        let number = self.reel.layout().numbers[node];
+        let of_frame = number.zip(self.shown());
+        of_frame.map_or(rest, |(number, frame)| frame.transforms()[number as usize])
+    }
+
+    /// Object to world of a node, row-major: the chain of its parents' matrices in f64. (A node whose mesh is
+    /// baked has the identity: the vertices are in world space.) Panics where there is no such node.
+    pub fn world(&self, node: usize) -> [[f64; 4]; 3] {
+        self.worlds[node]
+    }
+
+    /// A mesh of the frame that is shown. Panics where there is no such mesh.
+    pub fn mesh(&self, mesh: usize) -> MeshView<'_> {
+        MeshView::new(&self.reel, &self.statics, mesh, self.shown())
+    }
+
+    pub(crate) fn shown(&self) -> Option<Frame<'_>> {
+        let (_, slot) = self.current?;
+        Some(Frame { layout: self.reel.layout(), words: &self.slots[slot] })
+    }
+
+    /// World matrices; parents stand before children.
+    fn place_nodes(&mut self) {
+        for node in 0..self.worlds.len() {
+            let local = self.transform(node).matrix();
+            let parent = self.reel.description().nodes[node].parent;
+            self.worlds[node] = match parent {
+                Some(parent) => matrix::product(&self.worlds[parent as usize], &local),
+                None => local,
+            };
+        }
+    }
+
+    /// The slot that holds `frame`, decoding what is needed.
+    fn reach(&mut self, frame: usize) -> Result<usize, Error> {
+        self.holding.begin();
+        loop {
+            match self.holding.next(self.reel.order(), frame) {
+                Step::Held(slot) => return Ok(slot),
+                Step::Decode(unit) => self.fill(unit, frame)?,
+            }
+        }
+    }
+
+    /// Decodes `unit`, all of whose needs are held, on the way to `target`. Its slots hold nothing where that
+    /// fails.
+    fn fill(&mut self, unit: usize, target: usize) -> Result<(), Error> {
+        let frames = self.reel.unit_frames(unit);
+        let taken = self.holding.take(self.reel.order(), unit, target);
+        let taken = &taken[..frames.len()];
+        // Taking leaves empty buffers, which are not allocated.
+        let mut words: [Vec<u64>; Frames::MOST] = Default::default();
+        for (words, &slot) in words.iter_mut().zip(taken) {
+            *words = std::mem::take(&mut self.slots[slot]);
+        }
+        let read = self.read(unit, &mut words[..taken.len()]);
+        for (words, &slot) in words.into_iter().zip(taken) {
+            self.slots[slot] = words;
+        }
+        if read.is_ok() {
+            self.holding.put(frames, taken);
+        }
+        read
+    }
+
+    fn read(&mut self, unit: usize, out: &mut [Vec<u64>]) -> Result<(), Error> {
+        self.reel.read_unit(unit, &mut self.compressed)?;
+        // A unit that is read again counts nothing.
+        let counted = std::mem::replace(&mut self.counted[unit], true);
+        let packing = |chunk: &ChunkEntry| {
+            let size = f64::from(chunk.size) + (CHUNK_ENTRY_SIZE + BOX_SIZE) as f64;
+            if counted { 0.0 } else { size / f64::from(chunk.raw_size.max(1)) }
+        };
+        let count = out.len();
+        let mut buffers: [&mut [u64]; Frames::MOST] = Default::default();
+        for (buffer, words) in buffers.iter_mut().zip(out.iter_mut()) {
+            *buffer = words;
+        }
+        let (slots, holding) = (&self.slots, &self.holding);
+        let decoded = |frame: usize| holding.slot(frame).map(|slot| &slots[slot][..]);
+        unit::decode(
+            &self.reel,
+            &self.statics,
+            Source { unit, compressed: &self.compressed, decoded: &decoded },
+            &mut self.worker,
+            &mut self.scratch,
+            &mut buffers[..count],
+            &mut |mesh, chunk, bytes| self.mesh_bytes[mesh] += bytes as f64 * packing(chunk),
+        )
+    }
+}

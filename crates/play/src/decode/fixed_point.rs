@@ -1,0 +1,188 @@
+//! Frames of streams of fixed-point positions, unit by unit.
+
+use crate::decode::input::Decoded;
+use crate::decode::node_transforms;
+use crate::reel::content::take;
+use crate::reel::fixed_point::{Coded, FixedPoint};
+use crate::reel::frame::{part, part_mut};
+use crate::reel::layout::{BonesLayout, Place};
+use crate::reel::order::Order;
+use bytemuck::Pod;
+use meshreel_codec::height::Flat;
+use meshreel_codec::skin::{Handles, Matrix, Skin};
+use meshreel_codec::soft::decode::{self, Static, Width};
+use meshreel_codec::soft::schedule::UNIT_FRAMES;
+use meshreel_codec::transform::Transform;
+use meshreel_codec::{Corrupt, take_sized};
+use std::ops::Range;
+
+/// Where the frames of a unit of a stream go.
+pub(crate) struct Unit<'a> {
+    pub order: &'a Order,
+    pub unit: usize,
+    pub place: Place,
+    /// What bones have besides.
+    pub bones: Option<BonesLayout>,
+}
+
+/// Scratch memory as numbers of one kind, and what is left.
+fn scratch_of<T: Pod>(scratch: &mut [u64], len: usize) -> (&mut [T], &mut [u64]) {
+    let (own, rest) = scratch.split_at_mut((len * size_of::<T>()).div_ceil(size_of::<u64>()));
+    (&mut bytemuck::cast_slice_mut(own)[..len], rest)
+}
+
+impl Unit<'_> {
+    /// Reads the frames of a stream from the start of `bytes`; returns the bytes used.
+    pub fn read(
+        &self,
+        parts: &[FixedPoint],
+        bytes: &[u8],
+        decoded: &Decoded<'_>,
+        scratch: &mut [u64],
+        out: &mut [&mut [u64]],
+    ) -> Result<usize, Corrupt> {
+        let mut rest = bytes;
+        for (i, cells) in parts.iter().enumerate() {
+            let (unit, used) = take_sized(rest)?;
+            take(&mut rest, used)?;
+            match &cells.coded {
+                Coded::Soft(coded) => {
+                    let points = coded.points();
+                    let range = i * points..(i + 1) * points;
+                    self.read_cells(coded, (self.place, range), unit, decoded, scratch, out)?;
+                    if let Some(flat) = &cells.flat {
+                        out.iter_mut().for_each(|frame| self.lay(flat, frame));
+                    }
+                }
+                Coded::Skin(skin) => self.read_skin(skin, unit, decoded, scratch, out)?,
+            }
+        }
+        Ok(bytes.len() - rest.len())
+    }
+
+    /// Puts the plane of a height field into a frame.
+    fn lay(&self, flat: &Flat, frame: &mut [u64]) {
+        match self.place.size {
+            8 => flat.lay::<i16>(part_mut(frame, self.place)),
+            _ => flat.lay::<i32>(part_mut(frame, self.place)),
+        }
+    }
+
+    /// Bones, residuals, and the cells that they make.
+    fn read_skin(
+        &self,
+        skin: &Skin,
+        mut bytes: &[u8],
+        decoded: &Decoded<'_>,
+        scratch: &mut [u64],
+        out: &mut [&mut [u64]],
+    ) -> Result<(), Corrupt> {
+        let places = self.bones.ok_or(Corrupt("bones where there are none"))?;
+        if let Some(packed) = &skin.packed {
+            let (mut unit, used) = take_sized(bytes)?;
+            for frame in out.iter_mut() {
+                // The one lies behind the other.
+                let (before, behind) = frame.split_at_mut(places.states.at);
+                let kept = part_mut(behind, Place { at: 0, ..places.states });
+                packed.read(&mut unit, kept, part_mut(before, places.transforms))?;
+            }
+            if !unit.is_empty() {
+                return Err(Corrupt("packed transforms: bytes left over"));
+            }
+            take(&mut bytes, used)?;
+        } else if skin.bones.rigid > 0 {
+            let at = [places.transforms, places.states];
+            let used = node_transforms::read(&skin.nodes, at, (self.order, self.unit), bytes, decoded, out)?;
+            take(&mut bytes, used)?;
+        }
+        let mut part = |bytes: &mut &[u8], coded: &Static, place: Place, out: &mut [&mut [u64]]| {
+            let (unit, used) = take_sized(bytes)?;
+            take(bytes, used)?;
+            self.read_cells(coded, (place, 0..coded.points()), unit, decoded, scratch, out)
+        };
+        if let Some(handles) = &skin.handles {
+            part(&mut bytes, handles, places.handles, out)?;
+        }
+        if let Some(residual) = &skin.residual {
+            part(&mut bytes, residual, places.residual, out)?;
+        }
+        if !bytes.is_empty() {
+            return Err(Corrupt("bones: bytes left over"));
+        }
+        let count = (skin.bones.rigid + skin.bones.affine) as usize + 1;
+        let (matrices, _) = scratch_of::<Matrix>(scratch, count);
+        for frame in out {
+            match self.place.size {
+                8 => compose::<i16>(skin, &places, self.place, matrices, frame),
+                _ => compose::<i32>(skin, &places, self.place, matrices, frame),
+            }
+        }
+        Ok(())
+    }
+
+    /// Frames of the cells of one static part.
+    fn read_cells(
+        &self,
+        coded: &Static,
+        (place, range): (Place, Range<usize>),
+        bytes: &[u8],
+        decoded: &Decoded<'_>,
+        scratch: &mut [u64],
+        out: &mut [&mut [u64]],
+    ) -> Result<(), Corrupt> {
+        match place.size {
+            8 => self.read_part::<i16>(coded, (place, range), bytes, decoded, scratch, out),
+            _ => self.read_part::<i32>(coded, (place, range), bytes, decoded, scratch, out),
+        }
+    }
+
+    fn read_part<W: Width + Pod>(
+        &self,
+        coded: &Static,
+        (place, range): (Place, Range<usize>),
+        bytes: &[u8],
+        decoded: &Decoded<'_>,
+        scratch: &mut [u64],
+        out: &mut [&mut [u64]],
+    ) -> Result<(), Corrupt> {
+        const NOT_LAYERED: Corrupt = Corrupt("cells in a file without layers");
+        let Order::Layered { schedule, units, .. } = self.order else {
+            return Err(NOT_LAYERED);
+        };
+        let reference = |frame: u32| {
+            let words = decoded(frame as usize)?;
+            part::<[W; 4]>(words, place).get(range.clone())
+        };
+        let count = out.len();
+        let mut frames: [&mut [[W; 4]]; UNIT_FRAMES] = Default::default();
+        for (frame, out) in frames.iter_mut().zip(out.iter_mut()) {
+            *frame = &mut part_mut(out, place)[range.clone()];
+        }
+        let (scratch, _) = scratch_of(scratch, decode::scratch_len(range.len()));
+        let unit = units[self.unit];
+        let frames = &mut frames[..count];
+        decode::decode_unit(coded, schedule, unit, bytes, &reference, frames, scratch)
+    }
+}
+
+/// Cells of a frame from its bones and residuals.
+fn compose<W: Width + Pod>(
+    skin: &Skin,
+    places: &BonesLayout,
+    place: Place,
+    matrices: &mut [Matrix],
+    frame: &mut [u64],
+) {
+    // Bones lie behind all streams.
+    let (before, behind) = frame.split_at_mut(places.transforms.at);
+    let of = |place: Place| Place { at: place.at - places.transforms.at, ..place };
+    let transforms: &[Transform] = part(behind, of(places.transforms));
+    let handles = match (skin.bones.affine, skin.bones.wide) {
+        (0, _) => Handles::None,
+        (_, false) => Handles::Narrow(part(behind, of(places.handles))),
+        (_, true) => Handles::Wide(part(behind, of(places.handles))),
+    };
+    skin.matrices(&skin.grid, transforms, handles, matrices);
+    let residual = part(behind, of(places.residual));
+    skin.compose::<W>(matrices, residual, part_mut(before, place));
+}

@@ -1,0 +1,252 @@
+//! A mesh whose topology changes: frames bring their own indices and vertices, unit by unit. A frame may have
+//! the triangles of another one, and be predicted from it.
+
+use crate::decode::input::Decoded;
+use crate::reel::frame::{part, part_mut};
+use crate::reel::layout::{FluidLayout, MeshLayout, Place, Range};
+use crate::reel::order::Order;
+use bytemuck::Pod;
+use meshreel_codec::fluid::{Head, Kind, REFERENCES, Reader, Triangles};
+use meshreel_codec::record::{MeshRecord, StreamRecord};
+use meshreel_codec::word::Word;
+use meshreel_codec::{Corrupt, fluid, take_sized};
+
+/// What a decoded frame says of its mesh.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Counts {
+    vertices: u32,
+    indices: u32,
+    source_points: u32,
+    points: u32,
+    /// 0 for a frame that is hidden or is kept for itself, else one more than its run.
+    run: u32,
+}
+
+impl Counts {
+    fn of(words: &[u64], places: &FluidLayout) -> Counts {
+        match *part::<u32>(words, places.counts) {
+            [vertices, indices, source_points, points, run] => {
+                Counts { vertices, indices, source_points, points, run }
+            }
+            _ => Counts::default(),
+        }
+    }
+
+    fn same_triangles(&self, other: &Counts) -> bool {
+        let source_points = self.source_points;
+        let other = Counts { source_points, ..*other };
+        *self == other && self.run > 0
+    }
+
+    fn write(&self, places: &FluidLayout, out: &mut [u64]) {
+        let all = [self.vertices, self.indices, self.source_points, self.points, self.run];
+        part_mut::<u32>(out, places.counts).copy_from_slice(&all);
+    }
+}
+
+/// A mesh in a unit.
+#[derive(Clone, Copy)]
+pub(crate) struct Unit<'a> {
+    pub record: &'a MeshRecord,
+    pub layout: &'a MeshLayout,
+    pub order: &'a Order,
+    pub unit: usize,
+}
+
+/// Frames that one refers to, as far as they are there.
+type Sources<'a> = [Option<&'a [u64]>; REFERENCES];
+
+impl Unit<'_> {
+    /// Reads the mesh from the start of `bytes` into the frames of the unit; returns the bytes used. An error
+    /// names the frame by its place.
+    pub fn read(
+        &self,
+        bytes: &[u8],
+        decoded: &Decoded<'_>,
+        out: &mut [&mut [u64]],
+        work: &mut fluid::Work,
+    ) -> Result<usize, (usize, Corrupt)> {
+        let (part, used) = take_sized(bytes).map_err(|c| (0, c))?;
+        let record = self.record;
+        work.reserve(record.vertices as usize, record.indices as usize);
+        let mut reader = Reader::new(part).map_err(|c| (0, c))?;
+        let frames = self.order.frames(self.unit);
+        let mut before = Counts::default();
+        for (at, &frame) in frames.iter().enumerate().take(out.len()) {
+            let (done, rest) = out.split_at_mut(at);
+            let mut sources: Sources<'_> = [None; REFERENCES];
+            for (slot, &source) in sources.iter_mut().zip(self.order.sources(frame).iter()) {
+                *slot = match frames.iter().position(|&f| f == source) {
+                    Some(at) => done.get(at).map(|words| &**words),
+                    None => decoded(source as usize),
+                };
+            }
+            let read = self.frame(&mut reader, &sources, before, work, rest[0]);
+            before = read.map_err(|c| (at, c))?;
+        }
+        reader.finish().map_err(|c| (0, c))?;
+        Ok(used)
+    }
+
+    /// Reads a frame; `before` has the triangles that `work` was last prepared for.
+    fn frame(
+        &self,
+        reader: &mut Reader<'_>,
+        sources: &Sources<'_>,
+        before: Counts,
+        work: &mut fluid::Work,
+        out: &mut [u64],
+    ) -> Result<Counts, Corrupt> {
+        let places = self.layout.fluid.as_ref();
+        let places = places.ok_or(Corrupt("no place for a mesh"))?;
+        Counts::default().write(places, out);
+        part_mut::<Range>(out, places.materials).fill(Range::default());
+        let head = reader.head();
+        if head.kind == 0 {
+            return Ok(before);
+        }
+        if head.source_points > self.record.source_points {
+            return Err(Corrupt("larger than the description says"));
+        }
+        let counts = match head.kind {
+            1 => {
+                let counts = self.own(head)?;
+                let mut triangles = self.places(&counts, places, out);
+                reader.triangles(head, work, &mut triangles)?;
+                counts
+            }
+            kind => {
+                const NONE: Corrupt = Corrupt("the triangles of a frame that has none");
+                let source = sources.get(kind as usize - 2).copied().flatten();
+                let source = source.ok_or(NONE)?;
+                let from = Counts::of(source, places);
+                if from.run == 0 {
+                    return Err(NONE);
+                }
+                for place in [places.indices, places.point] {
+                    part_mut::<u32>(out, place).copy_from_slice(part(source, place));
+                }
+                let materials = part_mut::<Range>(out, places.materials);
+                materials.copy_from_slice(part(source, places.materials));
+                let counts = Counts { source_points: head.source_points, ..from };
+                if !counts.same_triangles(&before) {
+                    let triangles = self.places(&counts, places, out);
+                    work.same(&triangles, counts.vertices as usize, counts.points as usize);
+                }
+                counts
+            }
+        };
+        // What predicts: frames with the same triangles.
+        let mut alike: Sources<'_> = [None; REFERENCES];
+        let all = sources.iter().flatten();
+        let all = all.filter(|words| counts.same_triangles(&Counts::of(words, places)));
+        for (slot, words) in alike.iter_mut().zip(all) {
+            *slot = Some(words);
+        }
+        for (stream, place) in self.record.streams.iter().zip(&self.layout.streams) {
+            let place = place.ok_or(Corrupt("no place for a mesh"))?;
+            match place.size {
+                1 => self.stream::<u8>(reader, (stream, place), &counts, &alike, work, out)?,
+                2 => self.stream::<u16>(reader, (stream, place), &counts, &alike, work, out)?,
+                _ => self.stream::<u32>(reader, (stream, place), &counts, &alike, work, out)?,
+            }
+        }
+        counts.write(places, out);
+        Ok(counts)
+    }
+
+    /// What a frame with triangles of its own is said to have, held against the description.
+    fn own(&self, head: Head) -> Result<Counts, Corrupt> {
+        let record = self.record;
+        let indices = u64::from(head.triangles) * 3;
+        let points = match record.points {
+            0 => head.vertices,
+            most => most.min(head.vertices),
+        };
+        let fits = head.vertices <= record.vertices
+            && indices <= u64::from(record.indices)
+            && head.points <= points
+            && (record.points > 0 || head.points == head.vertices)
+            && head.run < u32::MAX;
+        if !fits {
+            return Err(Corrupt("larger than the description says"));
+        }
+        Ok(Counts {
+            vertices: head.vertices,
+            indices: indices as u32,
+            source_points: head.source_points,
+            points: head.points,
+            run: head.run + 1,
+        })
+    }
+
+    /// Where the triangles of a frame lie.
+    fn places<'o>(&self, counts: &Counts, places: &FluidLayout, out: &'o mut [u64]) -> Triangles<'o> {
+        // They lie one behind the other.
+        let behind = |place: Place, at: usize| Place { at: place.at - at, ..place };
+        let (head, rest) = out.split_at_mut(places.indices.at);
+        let (indices, rest) = rest.split_at_mut(places.point.at - places.indices.at);
+        let ranges = part_mut::<Range>(head, places.materials);
+        let split = counts.points != counts.vertices;
+        let vertices = if split { counts.vertices } else { 0 };
+        let indices = part_mut::<u32>(indices, behind(places.indices, places.indices.at));
+        let point = part_mut::<u32>(rest, behind(places.point, places.point.at));
+        Triangles {
+            ranges: bytemuck::cast_slice_mut(ranges),
+            indices: &mut indices[..counts.indices as usize],
+            point: &mut point[..vertices as usize],
+        }
+    }
+
+    fn stream<W: Word + Pod>(
+        &self,
+        reader: &mut Reader<'_>,
+        (stream, place): (&StreamRecord, Place),
+        counts: &Counts,
+        alike: &Sources<'_>,
+        work: &mut fluid::Work,
+        out: &mut [u64],
+    ) -> Result<(), Corrupt> {
+        let places = self.layout.fluid.as_ref();
+        let places = places.ok_or(Corrupt("no place for a mesh"))?;
+        let kind = Kind::of(stream.semantic);
+        if kind == Kind::Normals {
+            self.shade(counts, places, u32::from(stream.bits), work, out)?;
+        }
+        let components = stream.semantic.components();
+        let size = components * counts.vertices as usize;
+        let mut frames: [&[W]; REFERENCES] = [&[]; REFERENCES];
+        let mut count = 0;
+        for (slot, words) in frames.iter_mut().zip(alike.iter().flatten()) {
+            *slot = &part::<W>(words, place)[..size];
+            count += 1;
+        }
+        let split = counts.points != counts.vertices;
+        let vertices = if split { counts.vertices as usize } else { 0 };
+        let (before, rest) = out.split_at_mut(place.at);
+        let point = &part::<u32>(before, places.point)[..vertices];
+        let out = part_mut::<W>(rest, Place { at: 0, ..place });
+        reader.stream(kind, components, &frames[..count], point, work, &mut out[..size])
+    }
+
+    /// What the positions, which come first, say of normals.
+    fn shade(
+        &self,
+        counts: &Counts,
+        places: &FluidLayout,
+        bits: u32,
+        work: &mut fluid::Work,
+        out: &[u64],
+    ) -> Result<(), Corrupt> {
+        let place = self.layout.streams.first().copied().flatten();
+        let place = place.ok_or(Corrupt("no place for a mesh"))?;
+        let indices = &part::<u32>(out, places.indices)[..counts.indices as usize];
+        let size = 3 * counts.vertices as usize;
+        match place.size {
+            1 => work.shade(indices, &part::<u8>(out, place)[..size], bits),
+            2 => work.shade(indices, &part::<u16>(out, place)[..size], bits),
+            _ => work.shade(indices, &part::<u32>(out, place)[..size], bits),
+        }
+        Ok(())
+    }
+}

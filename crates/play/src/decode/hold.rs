@@ -1,0 +1,239 @@
+//! Which frames a decoder holds, what it decodes next to reach one, and which of them it gives up for that.
+//! No bytes: pure bookkeeping over the [`Order`] of a file.
+
+use crate::reel::order::{Frames, Order};
+
+/// The slots of a decoder. Everything is allocated when it is made.
+pub(crate) struct Holding {
+    /// Per slot the frame that it holds.
+    frames: Vec<Option<usize>>,
+    /// How much that is needed.
+    needed: Vec<Need>,
+    /// Units still to be decoded, the next one last: each waits for the one behind it.
+    plan: Vec<usize>,
+}
+
+/// How much a held frame is needed, in the order in which slots are given up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Need {
+    /// By nothing in the plan, as far as is known.
+    None,
+    /// By what is decoded last.
+    Later,
+    /// By the unit that is decoded now.
+    Now,
+}
+
+/// What leads to a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// It is held, in this slot.
+    Held(usize),
+    /// This unit is to be decoded; all that it needs is held.
+    Decode(usize),
+}
+
+impl Holding {
+    /// Nothing is held.
+    pub fn new(order: &Order) -> Holding {
+        let slots = order.slots() as usize;
+        Holding {
+            frames: vec![None; slots],
+            needed: vec![Need::None; slots],
+            // A jump to the end of a group waits for all of it.
+            plan: Vec::with_capacity(order.longest_wait()),
+        }
+    }
+
+    /// The slot that holds a frame.
+    pub fn slot(&self, frame: usize) -> Option<usize> {
+        self.frames.iter().position(|held| *held == Some(frame))
+    }
+
+    /// The way to another frame begins.
+    pub fn begin(&mut self) {
+        self.plan.clear();
+    }
+
+    /// What to do next to reach `target`: down from its unit to one that has all it needs, and back up. After
+    /// [`Step::Decode`], [`Holding::take`] and, if that went well, [`Holding::put`] follow.
+    ///
+    /// Each unit is decoded with all it needs ([`Holding::take`] keeps that), and none twice on the way,
+    /// whatever was held before:
+    ///
+    /// * *Chains* (serial frames between two index frames, keys of a segment): unit k needs k − 1 and k − 2,
+    ///   and in serial files the two index frames around. Once it is decoded, k and k − 1 are held. The plan
+    ///   goes down through missing frames only, so it cannot pass below k + 1: from there both needs are
+    ///   held, and from k + 2 there is only k + 1. Units of a chain are so decoded in rising order until the
+    ///   one that was asked for.
+    /// * *Index frames* are looked for before the chain. From then on every unit of the plan needs both of
+    ///   them.
+    /// * *Groups*: the plan begins with the unit that was asked for and, for the last layer of a group, the
+    ///   layer above it. What these two need is never given up, see [`Holding::take`]; each key that they
+    ///   miss ends a chain of keys.
+    pub fn next(&mut self, order: &Order, target: usize) -> Step {
+        loop {
+            if let Some(slot) = self.slot(target) {
+                return Step::Held(slot);
+            }
+            let unit = match self.plan.last() {
+                Some(&unit) => unit,
+                None => {
+                    let unit = order.unit_of(target);
+                    self.plan.push(unit);
+                    unit
+                }
+            };
+            let needs = order.needs(unit);
+            match needs.iter().find(|&&n| self.slot(n as usize).is_none()) {
+                Some(&missing) => self.plan.push(order.unit_of(missing as usize)),
+                None => return Step::Decode(unit),
+            }
+        }
+    }
+
+    /// Slots for the frames of `unit`, the last of the plan for `target`. They hold nothing from now on.
+    ///
+    /// A slot is taken from what the unit does not need itself; of these, what the first two units of the
+    /// plan need goes last. There are always as many ([`Order::slots`]):
+    ///
+    /// * Serial: a between frame needs four and takes one, of five. An index frame needs none, and is decoded
+    ///   only while the unit that was asked for misses it: at most three others wait for that.
+    /// * Layered: a group needs four keys and, for its last layer, the seven frames above that; the last
+    ///   layer takes eight more: 19. A key needs two keys and takes one, and the key before it in the plan
+    ///   may need two others: 11 + 5 = 16. So of 21 slots what the first two units need is never taken.
+    pub fn take(&mut self, order: &Order, unit: usize, target: usize) -> [usize; Frames::MOST] {
+        let frames = order.frames(unit);
+        // Those of its frames that are still held are decoded again, in their places.
+        for held in &mut self.frames {
+            *held = held.filter(|f| !frames.contains(&(*f as u32)));
+        }
+        self.needed.fill(Need::None);
+        for i in 0..self.plan.len().min(2) {
+            self.mark(order.needs(self.plan[i]), Need::Later);
+        }
+        self.mark(order.needs(unit), Need::Now);
+        let mut taken = [usize::MAX; Frames::MOST];
+        for i in 0..frames.len() {
+            let slot = self.free_slot(target, &taken[..i]);
+            self.frames[slot] = None;
+            taken[i] = slot;
+        }
+        taken
+    }
+
+    /// The unit of the last step is decoded: its frames lie in the slots that were taken for them.
+    pub fn put(&mut self, frames: Frames, taken: &[usize]) {
+        for (&frame, &slot) in frames.iter().zip(taken) {
+            self.frames[slot] = Some(frame as usize);
+        }
+        self.plan.pop();
+    }
+
+    fn mark(&mut self, frames: Frames, need: Need) {
+        for &frame in frames.iter() {
+            if let Some(slot) = self.slot(frame as usize) {
+                self.needed[slot] = need;
+            }
+        }
+    }
+
+    /// An empty slot, else the least needed and, of these, the farthest from `target`.
+    fn free_slot(&self, target: usize, taken: &[usize]) -> usize {
+        let distance = |slot: usize| match self.frames[slot] {
+            None => usize::MAX,
+            Some(held) => held.abs_diff(target),
+        };
+        let free =
+            (0..self.frames.len()).filter(|slot| !taken.contains(slot) && self.needed[*slot] != Need::Now);
+        // There is one, see `take`; an empty one is needed by nothing.
+        let least = free.max_by_key(|&slot| (std::cmp::Reverse(self.needed[slot]), distance(slot)));
+        least.unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use meshreel_codec::soft::schedule::Schedule;
+    use proptest::prelude::*;
+
+    /// Goes to a frame; how many units that took.
+    fn go_to(holding: &mut Holding, order: &Order, target: usize) -> usize {
+        holding.begin();
+        for decoded in 0.. {
+            let unit = match holding.next(order, target) {
+                Step::Held(slot) => {
+                    assert_eq!(holding.frames[slot], Some(target));
+                    return decoded;
+                }
+                Step::Decode(unit) => unit,
+            };
+            let needs = order.needs(unit);
+            let there = |holding: &Holding| needs.iter().all(|&f| holding.slot(f as usize).is_some());
+            assert!(there(holding));
+            let taken = holding.take(order, unit, target);
+            assert!(there(holding), "what unit {unit} needs makes room for it");
+            let frames = order.frames(unit);
+            let taken = &taken[..frames.len()];
+            let distinct = |i: usize| !taken[..i].contains(&taken[i]);
+            assert!((0..taken.len()).all(distinct) && taken.iter().all(|&s| s < holding.frames.len()));
+            holding.put(frames, taken);
+            assert!(decoded <= order.longest_wait(), "no unit twice on the way to {target}");
+            assert!(holding.plan.len() <= order.longest_wait());
+        }
+        unreachable!()
+    }
+
+    fn walks(order: &Order, frames: usize, steps: &[(u8, u16)]) {
+        let mut holding = Holding::new(order);
+        let (mut at, mut forward) = (0, true);
+        for &(kind, value) in steps {
+            let value = usize::from(value);
+            match kind {
+                0 => forward = !forward,
+                1 => at = value % frames,
+                2 => at = (at + value % 41).saturating_sub(20),
+                _ => at = if forward { at + 1 } else { at.saturating_sub(1) },
+            }
+            at = at.min(frames - 1);
+            go_to(&mut holding, order, at);
+        }
+    }
+
+    fn steps() -> impl Strategy<Value = Vec<(u8, u16)>> {
+        prop::collection::vec((0u8..7, any::<u16>()), 600)
+    }
+
+    proptest! {
+        #[test]
+        fn every_serial_walk_arrives(
+            frames in 1usize..140,
+            gap in 1usize..70,
+            odd in prop::collection::vec(0usize..140, 0..4),
+            steps in steps(),
+        ) {
+            let index = |f: usize| f.is_multiple_of(gap) || f + 1 == frames || odd.contains(&f);
+            let order = Order::new(frames, frames, 0, index).unwrap();
+            walks(&order, frames, &steps);
+        }
+
+        #[test]
+        fn every_layered_walk_arrives(frames in 1u32..1500, restart in 1u32..70, steps in steps()) {
+            let order = Order::layered(Schedule::new(frames, restart));
+            walks(&order, frames as usize, &steps);
+        }
+    }
+
+    #[test]
+    fn stepping_decodes_a_unit_a_call() {
+        let order = Order::new(100, 100, 0, |f| f.is_multiple_of(9)).unwrap();
+        let mut holding = Holding::new(&order);
+        let forward: usize = (0..100).map(|f| go_to(&mut holding, &order, f)).sum();
+        assert_eq!(forward, 100);
+        let order = Order::layered(Schedule::new(129, 4));
+        let mut holding = Holding::new(&order);
+        let forward: usize = (0..129).map(|f| go_to(&mut holding, &order, f)).sum();
+        assert_eq!(forward, 9 + 2 * 8);
+    }
+}

@@ -1,0 +1,32 @@
+//! What readers of the parts of a unit share: frames that were decoded before, and passing over what is left
+//! out.
+
+use crate::reel::layout::cell_parts;
+use meshreel_codec::record::{Coding, MeshRecord, StreamRecord};
+use meshreel_codec::{Corrupt, stream, take_sized};
+
+/// Decoded frames by number; none where it is not there.
+pub(crate) type Decoded<'a> = dyn Fn(usize) -> Option<&'a [u64]> + 'a;
+
+/// Bytes that a stream has of so many frames, which are left out: in a unit, or once in the static data.
+pub(crate) fn skip(
+    mesh: &MeshRecord,
+    stream: &StreamRecord,
+    bytes: &[u8],
+    frames: usize,
+) -> Result<usize, Corrupt> {
+    let (parts, levels) = match stream.coding {
+        Coding::Levels => (0, frames),
+        Coding::Predicted => (1, 0),
+        Coding::Cells | Coding::Bones | Coding::Heights => (cell_parts(stream), 0),
+    };
+    let (vertices, word) = (mesh.vertices as usize, usize::from(stream.word));
+    let mut used = 0;
+    for _ in 0..parts {
+        used += take_sized(&bytes[used..])?.1;
+    }
+    for _ in 0..levels {
+        used += stream::skip(&bytes[used..], stream.semantic.components(), vertices, word)?;
+    }
+    Ok(used)
+}

@@ -1,0 +1,321 @@
+//! A mesh of a decoded frame: indices, raw levels for a GPU, and floats in the caller's buffers.
+
+use crate::Error;
+use crate::decode::bones::BonesView;
+use crate::reel::end_states::EndState;
+use crate::reel::fixed_point::{self, Block, FixedPoint};
+use crate::reel::frame::Frame;
+use crate::reel::layout::{Place, Range};
+use crate::reel::lod::{Lod, LodLevel};
+use crate::reel::open_file::Reel;
+use crate::reel::quantized::{QuantizedBuffer, QuantizedValues};
+use crate::reel::statics::Statics;
+use crate::reel::visibility::{TriangleVisibility, VisibleRanges};
+use meshreel_codec::quantize::Axis;
+use meshreel_codec::record::{MeshRecord, Method, Semantic};
+use meshreel_codec::{octahedral, qtangent, quantize};
+
+/// One mesh in one frame. Valid until the decoder moves on.
+#[derive(Clone, Copy)]
+pub struct MeshView<'a> {
+    record: &'a MeshRecord,
+    /// It has those of its attributes that are animated.
+    attributes: bool,
+    vertices: u32,
+    source_points: u32,
+    points: &'a [u32],
+    indices: &'a [u32],
+    materials: &'a [Range],
+    details: &'a [LodLevel],
+    culled: Option<&'a TriangleVisibility>,
+    /// Static streams, and the first frame's of animated ones.
+    fixed: &'a [QuantizedBuffer],
+    /// Per stream of cells its parts.
+    cells: &'a [Vec<FixedPoint>],
+    /// The mesh's number, and the frame that has its animated streams.
+    frame: Option<(usize, Frame<'a>)>,
+    end_state: Option<EndState>,
+}
+
+impl<'a> MeshView<'a> {
+    /// The mesh in a frame; without one in its first, and nothing of a fluid mesh.
+    pub(crate) fn new(
+        reel: &'a Reel,
+        statics: &'a Statics,
+        mesh: usize,
+        frame: Option<Frame<'a>>,
+    ) -> MeshView<'a> {
+        let record = &reel.description().meshes[mesh];
+        let fixed = &statics.meshes[mesh];
+        let end_state = frame.and_then(|frame| frame.end_state(mesh));
+        let frame = frame.map(|frame| frame.of(statics, mesh));
+        let mut view = MeshView {
+            record,
+            attributes: reel.has_attributes(),
+            vertices: record.vertices,
+            source_points: record.source_points,
+            points: &[],
+            indices: &fixed.indices,
+            materials: &reel.layout().meshes[mesh].ranges,
+            details: &fixed.details,
+            culled: fixed.culled.as_ref(),
+            fixed: &fixed.streams,
+            cells: &fixed.cells,
+            frame: frame.map(|frame| (mesh, frame)),
+            end_state,
+        };
+        if record.method == Method::Fluid {
+            let fluid = frame.and_then(|frame| frame.fluid(mesh));
+            view.vertices = fluid.as_ref().map_or(0, |f| f.vertices.min(record.vertices));
+            view.source_points = fluid.as_ref().map_or(0, |f| f.source_points);
+            view.points = fluid.as_ref().map_or(&[], |f| f.points);
+            view.indices = fluid.as_ref().map_or(&[], |f| f.indices);
+            view.materials = fluid.as_ref().map_or(&[], |f| f.materials);
+        }
+        view
+    }
+
+    /// What rigid bones keep of the frame.
+    pub(crate) fn bone_words(&self) -> Option<&'a [u32]> {
+        let (mesh, frame) = self.frame?;
+        frame.bone_words(mesh)
+    }
+
+    /// Where it stands, if nothing is decoded of it in this frame: what was made of its vertices the last
+    /// time holds still.
+    pub fn end_state(&self) -> Option<EndState> {
+        self.end_state
+    }
+
+    /// What the description says.
+    pub fn record(&self) -> &'a MeshRecord {
+        self.record
+    }
+    /// Vertices of this frame. 0 for a fluid mesh that is nowhere shown.
+    pub fn vertex_count(&self) -> usize {
+        self.vertices as usize
+    }
+    /// Points of the source mesh in this frame.
+    pub fn source_points(&self) -> u32 {
+        self.source_points
+    }
+    /// Of a fluid mesh the point of each vertex: vertices that lie at one place and differ in something else
+    /// have one. Empty where every vertex is one.
+    pub fn fluid_points(&self) -> &'a [u32] {
+        self.points
+    }
+    /// Three per triangle, counter-clockwise seen from outside, ordered for a vertex cache.
+    pub fn indices(&self) -> &'a [u32] {
+        self.indices
+    }
+    /// Ranges of the record's materials, in its order.
+    pub fn materials(&self) -> &'a [Range] {
+        self.materials
+    }
+    /// The triangles in the order of [`MeshView::drawn`]; [`MeshView::indices`] where all are always drawn.
+    pub fn drawn_indices(&self) -> &'a [u32] {
+        self.culled.map_or(self.indices, |culled| &culled.indices)
+    }
+    /// Ranges of [`MeshView::drawn_indices`] that are drawn between two frames (the same number twice: in
+    /// one; the second below the first: in the seam of a loop), of one material or of all. What is left out
+    /// nobody can see from outside: it lies between pieces that stand together, or that have come to rest.
+    pub fn drawn(&self, frames: [u32; 2], material: Option<usize>) -> VisibleRanges<'a> {
+        match (self.culled, material) {
+            (Some(culled), _) => VisibleRanges::of(culled, frames, material),
+            (None, Some(m)) => VisibleRanges::whole(self.materials.get(m).copied().unwrap_or_default()),
+            (None, None) => VisibleRanges::whole(Range { first: 0, count: self.indices.len() as u32 }),
+        }
+    }
+    /// Levels of detail, the mesh itself, level 0, being one. Each has fewer triangles between the same
+    /// vertices.
+    pub fn lods(&self) -> usize {
+        1 + self.details.len()
+    }
+    /// A level of detail; of those that there are the last where `level` is beyond them.
+    pub fn lod(&self, level: usize) -> Lod<'a> {
+        let coarser = level.min(self.details.len()).checked_sub(1);
+        coarser
+            .map_or(Lod { indices: self.indices, materials: self.materials, error: 0.0, becomes: &[] }, |l| {
+                self.details[l].lod()
+            })
+    }
+    /// Number of a stream in the record; none of one that is left out ([`crate::Limits::attributes`]).
+    pub fn find(&self, semantic: Semantic, set: u8) -> Option<usize> {
+        let streams = &self.record.streams;
+        let found = (streams.iter()).position(|s| s.semantic == semantic && s.set == set);
+        found.filter(|&s| self.attributes || !self.record.is_attribute(s))
+    }
+    /// Whether [`MeshView::normals_into`] has something to give.
+    pub fn has_normals(&self) -> bool {
+        self.has_tangents() || self.find(Semantic::Normal, 0).is_some()
+    }
+    /// Whether [`MeshView::tangents_into`] has something to give.
+    pub fn has_tangents(&self) -> bool {
+        self.find(Semantic::QTangent, 0).is_some()
+    }
+
+    /// Levels of stream `stream` of the record as they are kept, component-major, for a GPU to dequantize;
+    /// what they mean is in `record().streams[stream]`. None of a stream of cells, or of one that is left
+    /// out. Panics where there is no such stream.
+    pub fn quantized(&self, stream: usize) -> QuantizedValues<'a> {
+        let of_frame = self.frame.and_then(|(mesh, frame)| frame.stream(mesh, stream));
+        let components = self.record.streams[stream].semantic.components();
+        let levels = of_frame.or_else(|| self.fixed.get(stream).map(QuantizedBuffer::all));
+        levels.map_or(QuantizedValues::U8(&[]), |levels| levels.first(components * self.vertex_count()))
+    }
+
+    /// What moves the positions, of a mesh that parts or bones move.
+    pub fn bones(&self) -> Option<BonesView<'a>> {
+        let stream = self.find(Semantic::Position, 0)?;
+        let of_frame = self.frame.and_then(|(mesh, frame)| {
+            let bones = frame.layout.meshes[mesh].bones?;
+            frame.cells(mesh, stream).map(|_| (frame, bones))
+        });
+        BonesView::new(self.cells.get(stream)?, of_frame)
+    }
+
+    /// Object-space positions, xyz per vertex.
+    pub fn positions_into(&self, out: &mut [f32]) -> Result<(), Error> {
+        self.lattice_into(Semantic::Position, 0, "positions", out)
+    }
+    /// Texture coordinates, uv per vertex.
+    pub fn uvs_into(&self, set: u8, out: &mut [f32]) -> Result<(), Error> {
+        self.lattice_into(Semantic::Uv, set, "uvs", out)
+    }
+    /// Colours, rgba per vertex.
+    pub fn colours_into(&self, set: u8, out: &mut [f32]) -> Result<(), Error> {
+        self.lattice_into(Semantic::Colour, set, "colours", out)
+    }
+
+    /// Unit normals, xyz per vertex, from whichever stream has them.
+    pub fn normals_into(&self, out: &mut [f32]) -> Result<(), Error> {
+        if let Some(stream) = self.find(Semantic::QTangent, 0) {
+            let bits = self.bits(stream);
+            return self.each(stream, "normals", out, |q: [u16; 4], out: &mut [f32; 3]| {
+                *out = qtangent::decode(q, bits).normal;
+            });
+        }
+        let stream = self.stream(Semantic::Normal, 0, "normals")?;
+        let bits = self.bits(stream);
+        self.each(stream, "normals", out, |o: [u16; 2], out: &mut [f32; 3]| {
+            *out = octahedral::decode(o, bits);
+        })
+    }
+
+    /// Unit tangents, xyzw per vertex; w is the sign of the bitangent `cross(normal, tangent)·w`.
+    pub fn tangents_into(&self, out: &mut [f32]) -> Result<(), Error> {
+        let stream = self.stream(Semantic::QTangent, 0, "tangents")?;
+        let bits = self.bits(stream);
+        self.each(stream, "tangents", out, |q: [u16; 4], out: &mut [f32; 4]| {
+            let frame = qtangent::decode(q, bits);
+            let [x, y, z] = frame.tangent;
+            *out = [x, y, z, frame.sign];
+        })
+    }
+
+    /// Where the cells of a stream of cells are in the frame.
+    fn cells(&self, stream: usize) -> Option<(&'a [u64], Place)> {
+        let (mesh, frame) = self.frame?;
+        frame.cells(mesh, stream)
+    }
+
+    /// Values of some vertices in planes, of a stream of cells; false for one of levels.
+    pub(crate) fn cells_into(
+        &self,
+        stream: usize,
+        vertices: std::ops::Range<usize>,
+        out: &mut Block,
+    ) -> bool {
+        let is = self.record.streams[stream].coding.has_cells();
+        if is {
+            fixed_point::planes_into(&self.cells[stream], self.cells(stream), vertices, out);
+        }
+        is
+    }
+
+    /// Smallest u and v of a stream, and the sizes of their ranges, where those are known.
+    pub(crate) fn uv_range(&self, stream: usize) -> Option<[f32; 4]> {
+        let record = &self.record.streams[stream];
+        if record.coding.has_cells() {
+            let [low, high] = fixed_point::range(&self.cells[stream])?;
+            return Some([low[0], low[1], high[0] - low[0], high[1] - low[1]]);
+        }
+        let [u, v] = &record.axes[..] else {
+            return None;
+        };
+        let size = |axis: &Axis| axis.value(axis.levels.max(1) - 1) - axis.min;
+        Some([u.min, v.min, size(u), size(v)])
+    }
+
+    fn bits(&self, stream: usize) -> u32 {
+        u32::from(self.record.streams[stream].bits)
+    }
+
+    pub(crate) fn stream(&self, semantic: Semantic, set: u8, name: &str) -> Result<usize, Error> {
+        self.find(semantic, set)
+            .ok_or_else(|| Error::misuse(format!("mesh {} has no {name} {set}", self.record.path)))
+    }
+
+    fn check(&self, out: &[f32], components: usize, name: &str) -> Result<(), Error> {
+        let want = components * self.vertex_count();
+        if out.len() == want {
+            return Ok(());
+        }
+        Err(Error::misuse(format!(
+            "{name} of mesh {} need a buffer of {want} floats, not {}",
+            self.record.path,
+            out.len()
+        )))
+    }
+
+    fn lattice_into(&self, semantic: Semantic, set: u8, name: &str, out: &mut [f32]) -> Result<(), Error> {
+        let stream = self.stream(semantic, set, name)?;
+        self.check(out, semantic.components(), name)?;
+        if self.record.streams[stream].coding.has_cells() {
+            let components = semantic.components();
+            fixed_point::positions_into(&self.cells[stream], self.cells(stream), components, out);
+            return Ok(());
+        }
+        let axes: &[Axis] = &self.record.streams[stream].axes;
+        match self.quantized(stream) {
+            QuantizedValues::U8(levels) => quantize::dequantize(axes, levels, out),
+            QuantizedValues::U16(levels) => quantize::dequantize(axes, levels, out),
+            QuantizedValues::U32(levels) => quantize::dequantize(axes, levels, out),
+        }
+        Ok(())
+    }
+
+    /// `convert` on the `N` levels of each vertex.
+    fn each<const N: usize, const M: usize>(
+        &self,
+        stream: usize,
+        name: &str,
+        out: &mut [f32],
+        convert: impl Fn([u16; N], &mut [f32; M]),
+    ) -> Result<(), Error> {
+        self.check(out, M, name)?;
+        let (out, _) = out.as_chunks_mut::<M>();
+        match self.quantized(stream) {
+            QuantizedValues::U8(levels) => each_vertex(levels, out, u16::from, convert),
+            QuantizedValues::U16(levels) => each_vertex(levels, out, |w| w, convert),
+            // The description allows at most 16 bits here, but the words of a damaged frame can hold
+            // anything.
+            QuantizedValues::U32(levels) => each_vertex(levels, out, |w| w as u16, convert),
+        }
+        Ok(())
+    }
+}
+
+fn each_vertex<W: Copy, const N: usize, const M: usize>(
+    levels: &[W],
+    out: &mut [[f32; M]],
+    widen: impl Fn(W) -> u16,
+    convert: impl Fn([u16; N], &mut [f32; M]),
+) {
+    let vertices = out.len();
+    // Planes of equal length, so that the loop below has no bounds checks that matter.
+    for (vertex, out) in out.iter_mut().enumerate() {
+        let value = std::array::from_fn(|k| widen(levels[k * vertices + vertex]));
+        convert(value, out);
+    }
+}

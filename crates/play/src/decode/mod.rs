@@ -1,0 +1,17 @@
+//! From the bytes of a unit, or of static data, to the buffers of frames, and the meshes in these.
+
+pub(crate) mod bones;
+pub(crate) mod classic;
+pub(crate) mod decoder;
+pub(crate) mod end_states;
+pub(crate) mod fixed_point;
+pub(crate) mod fluid;
+pub(crate) mod hold;
+pub(crate) mod input;
+pub(crate) mod matrix;
+pub(crate) mod mesh;
+pub(crate) mod node_transforms;
+pub(crate) mod normals;
+pub(crate) mod reel;
+pub(crate) mod statics;
+pub(crate) mod unit;

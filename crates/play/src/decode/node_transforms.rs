@@ -1,0 +1,91 @@
+//! Transforms of moving nodes where they are coded as a clip: what the description says of them, and the
+//! frames of a unit.
+
+use crate::decode::input::Decoded;
+use crate::reel::content::take;
+use crate::reel::frame::{part, part_mut};
+use crate::reel::kind;
+use crate::reel::layout::Place;
+use crate::reel::open_file::Reel;
+use crate::reel::order::Order;
+use crate::{Error, error};
+use meshreel_codec::block::Decompressor;
+use meshreel_codec::clip::nodes::Nodes;
+use meshreel_codec::soft::schedule::UNIT_FRAMES;
+use meshreel_codec::transform::Transform;
+use meshreel_codec::{Corrupt, take_sized};
+
+/// Reads the frames of a unit from the start of `bytes`; returns the bytes used. The states lie behind the
+/// transforms.
+pub(crate) fn read(
+    nodes: &Nodes,
+    [transforms_at, states_at]: [Place; 2],
+    (order, unit): (&Order, usize),
+    bytes: &[u8],
+    decoded: &Decoded<'_>,
+    out: &mut [&mut [u64]],
+) -> Result<usize, Corrupt> {
+    let Order::Layered { schedule, units, .. } = order else {
+        return Err(Corrupt("coded transforms in a file without layers"));
+    };
+    let (coded, used) = take_sized(bytes)?;
+    let count = out.len();
+    let mut states: [&mut [i32]; UNIT_FRAMES] = Default::default();
+    let mut transforms: [&mut [Transform]; UNIT_FRAMES] = Default::default();
+    let places = out.iter_mut().zip(&mut states).zip(&mut transforms);
+    for ((words, state), transforms) in places {
+        let (before, behind) = words.split_at_mut(states_at.at);
+        *transforms = part_mut(before, transforms_at);
+        *state = part_mut(behind, Place { at: 0, ..states_at });
+    }
+    let found = |frame: u32| Some(part::<i32>(decoded(frame as usize)?, states_at));
+    let (states, transforms) = (&mut states[..count], &mut transforms[..count]);
+    nodes.decode_unit(*schedule, units[unit], coded, &found, states, transforms)?;
+    let mut rest = bytes;
+    take(&mut rest, used)?;
+    Ok(used)
+}
+
+/// Moving nodes whose transforms are coded as a clip, for tools.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MovingNodes {
+    /// How many there are.
+    pub count: usize,
+    /// How many of them have a translation, a rotation, a scale that moves.
+    pub moves: [usize; 3],
+    /// Bytes of their transforms in all frames, and of what is said of them.
+    pub bytes: u64,
+}
+
+impl Reel {
+    /// What moving nodes take; none where nothing moves, or transforms are kept as they are. Reads all
+    /// frames.
+    pub fn moving_nodes(&self) -> Result<Option<MovingNodes>, Error> {
+        let Some(nodes) = &self.layout().nodes else {
+            return Ok(None);
+        };
+        let description = self.description();
+        let mut decompressor = Decompressor::new();
+        // What is stored once is part of a chunk that is packed as one.
+        let once = self.chunks_of(kind::DESCRIPTION).next();
+        let packed = once.map_or(1.0, |chunk| {
+            let chunk = &self.chunks()[chunk as usize];
+            f64::from(chunk.size) / f64::from(chunk.raw_size.max(1))
+        });
+        let mut bytes = description.tracks.len() as f64 * packed;
+        for (unit, &chunk) in self.units().iter().enumerate() {
+            let raw = self.chunk(chunk, &mut decompressor)?;
+            let at = self.unit_frames(unit).len() * self.layout().visibility.len;
+            let (_, used) = take_sized(raw.get(at..).unwrap_or_default())
+                .map_err(|c| error::corrupt(self.path(), c, format!("chunk {chunk}")))?;
+            let stored = f64::from(self.unit_chunk(unit).size) / raw.len().max(1) as f64;
+            bytes += used as f64 * stored;
+        }
+        let of = |part: usize| nodes.tracks.iter().filter(|t| t.setup.moves[part]).count();
+        Ok(Some(MovingNodes {
+            count: nodes.tracks.len(),
+            moves: [0, 1, 2].map(of),
+            bytes: bytes.ceil() as u64,
+        }))
+    }
+}

@@ -1,0 +1,324 @@
+//! What a file's meshes have that no frame changes: indices, predictor tables, static streams, bases of
+//! animated ones.
+
+use crate::decode::classic::read_static;
+use crate::decode::end_states;
+use crate::decode::input::skip;
+use crate::reel::content::slice;
+use crate::reel::fixed_point::{Coded, FixedPoint};
+use crate::reel::layout::cell_parts;
+use crate::reel::normals::Predicted;
+use crate::reel::open_file::Reel;
+use crate::reel::quantized::QuantizedBuffer;
+use crate::reel::statics::{StaticMesh, Statics};
+use crate::reel::{kind, lod, visibility};
+use crate::{Error, error};
+use meshreel_codec::block::Decompressor;
+use meshreel_codec::detail::Entries;
+use meshreel_codec::grid::Shape;
+use meshreel_codec::height::Flat;
+use meshreel_codec::record::{Coding, Location, MeshRecord, Method, Semantic, StreamRecord};
+use meshreel_codec::skin::Skin;
+use meshreel_codec::soft::decode::{First, Static};
+use meshreel_codec::soft::hierarchy::{self, Hierarchy};
+use meshreel_codec::soft::shared::Sets;
+use meshreel_codec::{Corrupt, grid, index, parallelogram, quantize, take_sized, weld};
+use std::sync::Arc;
+
+impl Statics {
+    /// Reads every chunk that a mesh needs, each once.
+    pub fn load(reel: &Reel) -> Result<Statics, Error> {
+        let records = &reel.description().meshes;
+        let mut meshes: Vec<StaticMesh> = Vec::new();
+        meshes.resize_with(records.len(), StaticMesh::default);
+        let fixed = || (0..records.len()).filter(|&m| records[m].method != Method::Fluid);
+        reel.each_chunk(fixed().map(|m| (chunk_of(records[m].connectivity), m)).collect(), |content, m| {
+            let record = &records[m];
+            let at = || format!("indices of mesh {}", record.path);
+            let bytes = slice(reel.path(), content, record.connectivity, at)?;
+            meshes[m].made_of.connectivity = bytes.to_vec();
+            let indices = read_indices(record, bytes);
+            meshes[m].indices = indices.map_err(|c| error::corrupt(reel.path(), c, at()))?;
+            Ok(())
+        })?;
+        let mut sets = Sets::new(reel.memory_for_tables());
+        reel.each_chunk(fixed().map(|m| (chunk_of(records[m].values), m)).collect(), |content, m| {
+            let record = &records[m];
+            let at = || format!("static values of mesh {}", record.path);
+            let bytes = slice(reel.path(), content, record.values, at)?;
+            let attributes = reel.has_attributes();
+            let read = read_values(record, attributes, &mut meshes[m], bytes, &mut sets);
+            let made_of = &mut meshes[m].made_of;
+            made_of.counts = (record.vertices, record.points, record.has_table);
+            made_of.streams.clone_from(&record.streams);
+            made_of.values = bytes.to_vec();
+            read.map_err(|c| match sets.refused() {
+                Some(tables) => reel.too_much_memory(tables),
+                None => error::corrupt(reel.path(), c, at()),
+            })
+        })?;
+        reel.set_tables(sets.bytes());
+        drop(sets);
+        load_lods(reel, &mut meshes)?;
+        load_visibility(reel, &mut meshes)?;
+        let mut statics =
+            Statics { meshes: meshes.into_iter().map(Arc::new).collect(), ends: Arc::default() };
+        statics.ends = Arc::new(end_states::load(reel, &statics)?);
+        Ok(statics)
+    }
+}
+
+/// The chunk to read for a location, none where it is empty.
+fn chunk_of(location: Location) -> Option<u32> {
+    (location.size > 0).then_some(location.chunk)
+}
+
+fn read_indices(record: &MeshRecord, bytes: &[u8]) -> Result<Vec<u32>, Corrupt> {
+    let mut indices = vec![0; record.indices as usize];
+    let used = index::decode(bytes, record.vertices, &mut indices)?;
+    all_used(bytes, used)?;
+    Ok(indices)
+}
+
+/// Without `attributes` there is nothing of those that are animated.
+fn read_values(
+    record: &MeshRecord,
+    attributes: bool,
+    mesh: &mut StaticMesh,
+    bytes: &[u8],
+    sets: &mut Sets,
+) -> Result<(), Corrupt> {
+    let vertices = record.vertices as usize;
+    let mut used = 0;
+    let has_cells = record.streams.iter().any(|s| s.coding.has_cells());
+    let mut points = Vec::new();
+    if has_cells {
+        points.resize(vertices, 0);
+        used += weld::decode(bytes, record.points, &mut points)?;
+    }
+    if record.has_table {
+        let (table, size) = parallelogram::decode_table(after(bytes, used), &mesh.indices, vertices)?;
+        mesh.table = table;
+        used += size;
+    }
+    let mut cells = CellReader {
+        sets,
+        indices: &mesh.indices,
+        points: &points,
+        shape: grid::shape(&mesh.made_of.connectivity),
+        domains: Default::default(),
+    };
+    // Predicted normals stand on what comes after them too.
+    let mut predicted = Vec::new();
+    // Exactly: there may be very many meshes.
+    mesh.streams.reserve_exact(record.streams.len());
+    mesh.cells.reserve_exact(record.streams.len());
+    mesh.normals.reserve_exact(record.streams.len());
+    for (s, stream) in record.streams.iter().enumerate() {
+        let rest = after(bytes, used);
+        let mut parts = Vec::new();
+        if stream.coding.has_cells() {
+            parts.reserve_exact(cell_parts(stream));
+        }
+        let mut words = QuantizedBuffer::zeroed(1, 0);
+        match stream.coding {
+            _ if record.is_attribute(s) && !attributes => used += skip(record, stream, rest, 1)?,
+            Coding::Cells | Coding::Bones | Coding::Heights => {
+                used += cells.read(record, stream, rest, &mut parts)?
+            }
+            Coding::Predicted => {
+                predicted.push((s, rest));
+                used += take_sized(rest)?.1;
+            }
+            Coding::Levels => {
+                words = QuantizedBuffer::zeroed(stream.word, stream.semantic.components() * vertices);
+                used += match words {
+                    QuantizedBuffer::U8(_) => read_static::<u8>(stream, rest, &mesh.table, &mut words)?,
+                    QuantizedBuffer::U16(_) => read_static::<u16>(stream, rest, &mesh.table, &mut words)?,
+                    QuantizedBuffer::U32(_) => read_static::<u32>(stream, rest, &mesh.table, &mut words)?,
+                };
+            }
+        }
+        mesh.streams.push(words);
+        mesh.cells.push(parts);
+        mesh.normals.push(None);
+    }
+    for (s, rest) in predicted {
+        let stream = &record.streams[s];
+        let positions = mesh.cells.first().and_then(|parts| parts.first());
+        let positions = positions.ok_or(Corrupt("predicted normals without cells"))?;
+        let uvs = match stream.semantic {
+            Semantic::QTangent => first_uvs(record, mesh)?,
+            _ => Vec::new(),
+        };
+        let kind = (stream.semantic, u32::from(stream.bits), stream.states);
+        let (made, _) = Predicted::read(rest, kind, &mesh.indices, positions, uvs)?;
+        mesh.streams[s] = QuantizedBuffer::U16(made.first(positions));
+        mesh.normals[s] = Some(Box::new(made));
+    }
+    all_used(bytes, used)
+}
+
+/// The uvs that tangents follow: those of the first set, which stand still.
+fn first_uvs(record: &MeshRecord, mesh: &StaticMesh) -> Result<Vec<[f32; 2]>, Corrupt> {
+    let first = |s: &StreamRecord| s.semantic == Semantic::Uv && s.set == 0 && !s.animated;
+    let at = record.streams.iter().position(first);
+    let at = at.ok_or(Corrupt("predicted tangents without still uvs"))?;
+    let mut uvs = vec![[0.0; 2]; record.vertices as usize];
+    let (axes, out) = (&record.streams[at].axes[..], uvs.as_flattened_mut());
+    match &mesh.streams[at] {
+        QuantizedBuffer::U8(levels) => quantize::dequantize(axes, levels, out),
+        QuantizedBuffer::U16(levels) => quantize::dequantize(axes, levels, out),
+        QuantizedBuffer::U32(levels) => quantize::dequantize(axes, levels, out),
+    }
+    Ok(uvs)
+}
+
+/// What cells stand on.
+struct Domain {
+    hierarchy: Hierarchy,
+    triangles: Vec<u32>,
+    /// Where a vertex is among the cells.
+    places: Arc<Vec<u32>>,
+}
+
+/// Reads streams of cells. Those of points and those of vertices have levels of detail of their own, made
+/// once.
+struct CellReader<'a> {
+    sets: &'a mut Sets,
+    indices: &'a [u32],
+    /// Point of each vertex.
+    points: &'a [u32],
+    /// Of the grid that the mesh is.
+    shape: Option<Shape>,
+    domains: [Option<Domain>; 2],
+}
+
+impl CellReader<'_> {
+    fn read(
+        &mut self,
+        record: &MeshRecord,
+        stream: &StreamRecord,
+        bytes: &[u8],
+        out: &mut Vec<FixedPoint>,
+    ) -> Result<usize, Corrupt> {
+        let of_points = stream.semantic == Semantic::Position;
+        let shape = self.shape;
+        self.make_domain(record, of_points);
+        let Some(Domain { hierarchy, triangles, places }) = &self.domains[usize::from(of_points)] else {
+            return Ok(0);
+        };
+        let sets = &mut *self.sets;
+        let mut used = 0;
+        for _ in 0..cell_parts(stream) {
+            let (part, size) = take_sized(after(bytes, used))?;
+            let (mut flat, mut places) = (None, places.clone());
+            let coded = match stream.coding {
+                Coding::Heights => {
+                    let shape = shape.ok_or(Corrupt("heights without a grid"))?;
+                    let (made, plane) = Flat::decode(part, hierarchy.clone(), &shape, sets)?;
+                    flat = Some(plane);
+                    Coded::Soft(Box::new(made))
+                }
+                Coding::Bones => {
+                    let wide = stream.word == 4;
+                    let bones = stream.bones;
+                    let mut skin = Skin::decode(part, bones, wide, hierarchy, triangles, sets)?;
+                    let numbers = skin.number_by_bones();
+                    let of = |&place: &u32| numbers[place as usize];
+                    places = Arc::new(places.iter().map(of).collect());
+                    Coded::Skin(Box::new(skin))
+                }
+                _ => {
+                    let levels = hierarchy.clone();
+                    Coded::Soft(Box::new(Static::decode_sharing(part, levels, None, sets)?))
+                }
+            };
+            let wide = matches!(coded.first(), First::Wide(_));
+            if wide != (stream.word == 4) {
+                return Err(Corrupt("cells of another width than the description says"));
+            }
+            out.push(FixedPoint { coded, flat, places });
+            used += size;
+        }
+        Ok(used)
+    }
+
+    fn make_domain(&mut self, record: &MeshRecord, of_points: bool) {
+        let (indices, points, shape) = (self.indices, self.points, self.shape);
+        self.domains[usize::from(of_points)].get_or_insert_with(|| {
+            let triangles: Vec<u32> = match of_points {
+                true => indices.iter().map(|&v| points[v as usize]).collect(),
+                false => indices.to_vec(),
+            };
+            let count = if of_points { record.points } else { record.vertices };
+            let hierarchy = hierarchy::of(shape.as_ref(), count, &triangles);
+            let mut place = vec![0; hierarchy.order.len()];
+            for (new, &old) in (0..).zip(&hierarchy.order) {
+                place[old as usize] = new;
+            }
+            if of_points {
+                place = points.iter().map(|&p| place[p as usize]).collect();
+            }
+            Domain { hierarchy, triangles, places: Arc::new(place) }
+        });
+    }
+}
+
+fn all_used(bytes: &[u8], used: usize) -> Result<(), Corrupt> {
+    if used == bytes.len() { Ok(()) } else { Err(Corrupt("bytes left over")) }
+}
+
+fn after(bytes: &[u8], used: usize) -> &[u8] {
+    bytes.get(used..).unwrap_or(&[])
+}
+
+/// Reads the levels of all meshes; `meshes` have their indices.
+pub(crate) fn load_lods(reel: &Reel, meshes: &mut [StaticMesh]) -> Result<(), Error> {
+    let mut decompressor = Decompressor::new();
+    let mut least = 0;
+    for (c, _) in (0u32..).zip(reel.chunks()).filter(|(_, c)| c.kind == kind::DETAIL) {
+        let content = reel.chunk(c, &mut decompressor)?;
+        let mut entries = Entries::new(&content, least);
+        let damaged = |what| error::corrupt(reel.path(), what, format!("chunk {c}"));
+        while let Some((m, levels)) = entries.next().map_err(damaged)? {
+            let record = reel.description().meshes.get(m as usize);
+            let Some(record) = record.filter(|record| record.method != Method::Fluid) else {
+                return Err(damaged(Corrupt("levels of detail of no mesh")));
+            };
+            least = m + 1;
+            let mesh = &mut meshes[m as usize];
+            let at = || format!("levels of detail of mesh {}", record.path);
+            mesh.details = lod::read(record, &mesh.indices, levels)
+                .map_err(|what| error::corrupt(reel.path(), what, at()))?;
+            mesh.made_of.details = levels.to_vec();
+        }
+    }
+    Ok(())
+}
+
+/// Reads what is said of all meshes; `meshes` have their indices.
+pub(crate) fn load_visibility(reel: &Reel, meshes: &mut [StaticMesh]) -> Result<(), Error> {
+    let mut decompressor = Decompressor::new();
+    let mut least = 0;
+    let chunks = (0u32..).zip(reel.chunks());
+    for (c, _) in chunks.filter(|(_, c)| c.kind == kind::DRAWN) {
+        let content = reel.chunk(c, &mut decompressor)?;
+        let mut entries = Entries::new(&content, least);
+        let damaged = |what| error::corrupt(reel.path(), what, format!("chunk {c}"));
+        while let Some((m, bytes)) = entries.next().map_err(damaged)? {
+            let record = reel.description().meshes.get(m as usize);
+            let Some(record) = record.filter(|record| record.method != Method::Fluid) else {
+                return Err(damaged(Corrupt("drawn: no such mesh")));
+            };
+            least = m + 1;
+            let mesh = &mut meshes[m as usize];
+            let at = || format!("what is drawn of mesh {}", record.path);
+            let culled = visibility::read(record, &mesh.indices, bytes, reel.frame_count() as u32)
+                .map_err(|what| error::corrupt(reel.path(), what, at()))?;
+            mesh.culled = Some(culled);
+            mesh.made_of.drawn = bytes.to_vec();
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,402 @@
+//! Units: what is stored, read, checked and decoded as a whole.
+//!
+//! This is all that decoders and the player need to know about the order in which a file can be decoded: the
+//! frames of a unit, the frames that must be decoded before it, and [`decode`].
+
+use crate::decode::classic::{self, spatial};
+use crate::decode::input::{Decoded, skip};
+use crate::decode::{fixed_point, fluid, node_transforms, normals};
+use crate::reel::content::take;
+use crate::reel::end_states::{EndState, MotionWindow};
+use crate::reel::frame::{self, part_mut};
+use crate::reel::layout::Place;
+use crate::reel::open_file::Reel;
+pub(crate) use crate::reel::order::Frames;
+use crate::reel::order::{Order, References};
+use crate::reel::quantized::Held;
+use crate::reel::statics::Statics;
+use crate::{Error, error};
+use bytemuck::Pod;
+use meshreel_codec::block::Decompressor;
+use meshreel_codec::record::{CODEC_CLASSIC, MeshRecord, Method, Semantic};
+use meshreel_codec::stream::References as StreamReferences;
+use meshreel_codec::word::Word;
+use meshreel_codec::{Corrupt, stream, transform};
+use meshreel_format::ChunkEntry;
+
+/// What a decoding thread keeps from unit to unit. Nothing in it depends on the file.
+#[derive(Default)]
+pub(crate) struct Worker {
+    pub decompressor: Decompressor,
+    /// For predictor tables of fluid meshes.
+    pub tables: classic::Tables,
+    /// The same for frames that are coded unit by unit.
+    pub fluid: meshreel_codec::fluid::Work,
+}
+
+/// Called with each mesh, the chunk that it has bytes in, and how many of that, decompressed.
+pub(crate) type Meter<'a> = dyn FnMut(usize, &ChunkEntry, usize) + 'a;
+
+/// A unit as it lies in the file, with the attributes behind it where they are read; the caller has compared
+/// its checksums.
+#[derive(Clone, Copy)]
+pub(crate) struct Source<'a, 'd> {
+    pub unit: usize,
+    pub compressed: &'a [u8],
+    /// The frames of other units that it needs.
+    pub decoded: &'a Decoded<'d>,
+}
+
+impl MotionWindow {
+    /// A frame of the window.
+    pub fn find<'a, 'd: 'a>(
+        &self,
+        statics: &'a Statics,
+        decoded: &Decoded<'d>,
+        frame: usize,
+    ) -> Option<&'a [u64]> {
+        let frame = frame + self.window.start as usize;
+        match self.at(frame as u32) {
+            Some(still) => Some(&statics.ends[still as usize]),
+            None => decoded(frame),
+        }
+    }
+}
+
+/// Which streams there are bytes of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Tier {
+    /// All but attributes that are apart.
+    First,
+    /// Those.
+    Second,
+    /// All.
+    Both,
+}
+
+/// A unit of one mesh, in frames of its own.
+struct Part<'p, 'd> {
+    order: &'p Order,
+    unit: usize,
+    frames: Frames,
+    decoded: &'p Decoded<'d>,
+}
+
+impl Part<'_, '_> {
+    /// A frame that one of this unit needs: of another unit, or of this one among those done.
+    fn find<'f>(&'f self, frame: u32, done: &'f [&mut [u64]]) -> Option<&'f [u64]> {
+        match self.frames.iter().position(|&f| f == frame) {
+            Some(at) => done.get(at).map(|words| &**words),
+            None => (self.decoded)(frame as usize),
+        }
+    }
+}
+
+/// A unit being decoded; names it in errors.
+struct Job<'a, 'd> {
+    reel: &'a Reel,
+    statics: &'a Statics,
+    unit: usize,
+    frames: Frames,
+    decoded: &'a Decoded<'d>,
+}
+
+/// Decodes a unit into `out`, the buffers of its frames in the order of [`Reel::unit_frames`], `frame_words`
+/// each. `scratch` is `scratch_words` long. On an error the frames hold anything. Allocates nothing, but for
+/// room for the tables of fluid meshes when a worker meets the first or a larger one.
+pub(crate) fn decode(
+    reel: &Reel,
+    statics: &Statics,
+    source: Source<'_, '_>,
+    worker: &mut Worker,
+    scratch: &mut [u64],
+    out: &mut [&mut [u64]],
+    meter: &mut Meter<'_>,
+) -> Result<(), Error> {
+    let decoded = source.decoded;
+    let job = Job { reel, statics, unit: source.unit, frames: reel.unit_frames(source.unit), decoded };
+    let needs = reel.unit_needs(source.unit);
+    if needs.iter().any(|&frame| decoded(frame as usize).is_none()) {
+        return Err(Error::misuse("a frame is decoded before those it needs"));
+    }
+    if out.len() != job.frames.len() || scratch.len() < reel.scratch_words(source.unit) {
+        return Err(Error::misuse("a unit is decoded into other buffers than it needs"));
+    }
+    let (raw, scratch) = scratch.split_at_mut(reel.raw_words(source.unit));
+    let mut rest = source.compressed;
+    let mut next = |tier: Tier, chunk: &ChunkEntry| {
+        let own = take(&mut rest, chunk.size as usize).map_err(|c| job.corrupt(0, c, ""))?;
+        let raw = job.decompress(own, chunk.raw_size as usize, worker, raw)?;
+        let meter = &mut |mesh, bytes| meter(mesh, chunk, bytes);
+        job.read(tier, raw, worker, scratch, out, meter)
+    };
+    next(Tier::First, reel.unit_chunk(source.unit))?;
+    (reel.attributes_chunk(source.unit)).map_or(Ok(()), |chunk| next(Tier::Second, chunk))
+}
+
+/// Decodes what a mesh has in the first or the last of its own frames, a unit of its own, into the buffer of
+/// a frame.
+pub(crate) fn decode_end(
+    reel: &Reel,
+    statics: &Statics,
+    (mesh, order, unit): (usize, &Order, usize),
+    mut bytes: &[u8],
+    scratch: &mut [u64],
+    out: &mut [&mut [u64]],
+) -> Result<(), Error> {
+    let job = Job { reel, statics, unit: 0, frames: order.frames(unit), decoded: &|_| None };
+    let part = Part { order, unit, ..job.whole() };
+    job.read_streams((mesh, Tier::Both), &part, &mut bytes, scratch, out)?;
+    match bytes {
+        [] => Ok(()),
+        _ => Err(job.corrupt(0, Corrupt("bytes left over"), "the end of a motion")),
+    }
+}
+
+impl<'a, 'd> Job<'a, 'd> {
+    fn corrupt(&self, at: usize, corrupt: Corrupt, of: &str) -> Error {
+        let frame = self.frames.get(at).or(self.frames.first()).unwrap_or(&0);
+        let at = match of {
+            "" => format!("frame {frame}"),
+            of => format!("frame {frame}, {of}"),
+        };
+        error::corrupt(self.reel.path(), corrupt, at)
+    }
+
+    fn decompress<'s>(
+        &self,
+        compressed: &[u8],
+        size: usize,
+        worker: &mut Worker,
+        raw: &'s mut [u64],
+    ) -> Result<&'s [u8], Error> {
+        let raw: &mut [u8] = &mut bytemuck::cast_slice_mut(raw)[..size];
+        match Decompressor::raw_size(compressed) {
+            Ok(said) if said == size => {}
+            Ok(_) => {
+                let what = Corrupt("block and chunk table disagree on the size");
+                return Err(self.corrupt(0, what, ""));
+            }
+            Err(corrupt) => return Err(self.corrupt(0, corrupt, "")),
+        }
+        let done = worker.decompressor.decompress(compressed, raw);
+        done.map_err(|c| self.corrupt(0, c, ""))?;
+        Ok(raw)
+    }
+
+    /// The unit as it is for what moves in all frames.
+    fn whole(&self) -> Part<'_, 'd> {
+        Part { order: self.reel.order(), unit: self.unit, frames: self.frames, decoded: self.decoded }
+    }
+
+    fn read(
+        &self,
+        tier: Tier,
+        mut bytes: &[u8],
+        worker: &mut Worker,
+        scratch: &mut [u64],
+        out: &mut [&mut [u64]],
+        meter: &mut dyn FnMut(usize, usize),
+    ) -> Result<(), Error> {
+        let layout = self.reel.layout();
+        let second = tier == Tier::Second;
+        for at in 0..if second { 0 } else { out.len() } {
+            self.read_nodes(at, &mut bytes, out)?;
+        }
+        if let Some(coded) = layout.nodes.as_ref().filter(|_| !second) {
+            let unit = (self.reel.order(), self.unit);
+            let places = [layout.transforms, layout.states];
+            let used = node_transforms::read(coded, places, unit, bytes, self.decoded, out);
+            used.and_then(|used| take(&mut bytes, used)).map_err(|c| self.corrupt(0, c, "transforms"))?;
+        }
+        for (m, mesh) in self.reel.description().meshes.iter().enumerate() {
+            let before = bytes.len();
+            match mesh.method {
+                Method::Static => {}
+                Method::Fluid if second => {}
+                Method::Soft | Method::Rigid | Method::Skinned => match self.reel.own(m) {
+                    None => self.read_streams((m, tier), &self.whole(), &mut bytes, scratch, out)?,
+                    Some(own) => {
+                        let Some(unit) = own.unit(self.reel.order(), self.unit) else {
+                            continue;
+                        };
+                        let decoded = |frame: usize| own.find(self.statics, self.decoded, frame);
+                        let part = Part {
+                            order: &own.order,
+                            unit,
+                            frames: own.order.frames(unit),
+                            decoded: &decoded,
+                        };
+                        self.read_streams((m, tier), &part, &mut bytes, scratch, out)?;
+                    }
+                },
+                Method::Fluid if mesh.codec != CODEC_CLASSIC => {
+                    let unit = fluid::Unit {
+                        record: mesh,
+                        layout: &layout.meshes[m],
+                        order: self.reel.order(),
+                        unit: self.unit,
+                    };
+                    let used = unit.read(bytes, self.decoded, out, &mut worker.fluid);
+                    let name = || format!("mesh {}", mesh.path);
+                    let used = used.map_err(|(at, c)| self.corrupt(at, c, &name()))?;
+                    take(&mut bytes, used).map_err(|c| self.corrupt(0, c, &name()))?;
+                }
+                Method::Fluid => {
+                    let layout = &self.reel.layout().meshes[m];
+                    for (at, out) in out.iter_mut().enumerate() {
+                        let used = classic::read_mesh(mesh, layout, bytes, out, &mut worker.tables);
+                        used.and_then(|used| take(&mut bytes, used))
+                            .map_err(|c| self.corrupt(at, c, &format!("mesh {}", mesh.path)))?;
+                    }
+                }
+            }
+            meter(m, before - bytes.len());
+        }
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        Err(self.corrupt(0, Corrupt("bytes left over"), ""))
+    }
+
+    /// Visibility and transforms of the unit's frame number `at`.
+    fn read_nodes(&self, at: usize, bytes: &mut &[u8], out: &mut [&mut [u64]]) -> Result<(), Error> {
+        let layout = self.reel.layout();
+        let (done, rest) = out.split_at_mut(at);
+        let out = &mut *rest[0];
+        let visibility: &mut [u8] = part_mut(out, layout.visibility);
+        let bits = take(bytes, visibility.len());
+        visibility.copy_from_slice(bits.map_err(|c| self.corrupt(at, c, "visibility"))?);
+        let still: &mut [u8] = part_mut(out, layout.still);
+        for (mesh, still) in still.iter_mut().enumerate() {
+            let own = self.reel.own(mesh);
+            *still = EndState::byte(own.and_then(|own| own.at(self.frames[at])));
+        }
+        if layout.transforms.len == 0 || layout.nodes.is_some() {
+            return Ok(());
+        }
+        let references = self.reel.order().references(self.frames[at]);
+        let whole = self.whole();
+        let previous = references.previous.and_then(|frame| whole.find(frame, done));
+        let previous = previous.map(|words| frame::part(words, layout.transforms));
+        let used = transform::decode(bytes, previous, part_mut(out, layout.transforms));
+        used.and_then(|used| take(bytes, used)).map_err(|c| self.corrupt(at, c, "transforms"))?;
+        Ok(())
+    }
+
+    /// All frames of those streams of a mesh that are in a tier.
+    fn read_streams(
+        &self,
+        (mesh, tier): (usize, Tier),
+        part: &Part<'_, '_>,
+        bytes: &mut &[u8],
+        scratch: &mut [u64],
+        out: &mut [&mut [u64]],
+    ) -> Result<(), Error> {
+        let record = &self.reel.description().meshes[mesh];
+        for stream in 0..record.streams.len() {
+            let second = record.apart && record.is_attribute(stream);
+            if tier == Tier::Both || second == (tier == Tier::Second) {
+                self.read_stream((mesh, stream), part, bytes, scratch, out)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// All frames of a stream.
+    fn read_stream(
+        &self,
+        (mesh, stream): (usize, usize),
+        part: &Part<'_, '_>,
+        bytes: &mut &[u8],
+        scratch: &mut [u64],
+        out: &mut [&mut [u64]],
+    ) -> Result<(), Error> {
+        let record = &self.reel.description().meshes[mesh];
+        let name = |c: Corrupt, at| self.corrupt(at, c, &stream_name(record, stream));
+        let Some(place) = self.reel.layout().meshes[mesh].streams[stream] else {
+            if record.is_attribute(stream) {
+                let used = skip(record, &record.streams[stream], bytes, out.len());
+                used.and_then(|used| take(bytes, used)).map_err(|c| name(c, 0))?;
+            }
+            return Ok(());
+        };
+        if let Some(predicted) = &self.statics.meshes[mesh].normals[stream] {
+            let unit = normals::Unit {
+                order: part.order,
+                unit: part.unit,
+                layout: &self.reel.layout().meshes[mesh],
+                stream,
+            };
+            let used = unit.read(predicted, bytes, part.decoded, out);
+            used.and_then(|used| take(bytes, used)).map_err(|c| name(c, 0))?;
+            return Ok(());
+        }
+        if record.streams[stream].coding.has_cells() {
+            let unit = fixed_point::Unit {
+                order: part.order,
+                unit: part.unit,
+                place,
+                bones: self.reel.layout().meshes[mesh].bones,
+            };
+            let parts = &self.statics.meshes[mesh].cells[stream];
+            let used = unit.read(parts, bytes, part.decoded, scratch, out);
+            used.and_then(|used| take(bytes, used)).map_err(|c| name(c, 0))?;
+            return Ok(());
+        }
+        for at in 0..out.len() {
+            let used = match place.size {
+                1 => self.read_classic::<u8>((mesh, stream), part, at, place, bytes, out),
+                2 => self.read_classic::<u16>((mesh, stream), part, at, place, bytes, out),
+                _ => self.read_classic::<u32>((mesh, stream), part, at, place, bytes, out),
+            };
+            used.and_then(|used| take(bytes, used)).map_err(|c| name(c, at))?;
+        }
+        Ok(())
+    }
+
+    /// One frame of a stream of the preset `classic`.
+    fn read_classic<W: Held + Word + Pod>(
+        &self,
+        (mesh, stream): (usize, usize),
+        part: &Part<'_, '_>,
+        at: usize,
+        place: Place,
+        bytes: &[u8],
+        out: &mut [&mut [u64]],
+    ) -> Result<usize, Corrupt> {
+        let fixed = &self.statics.meshes[mesh];
+        let (done, rest) = out.split_at_mut(at);
+        let References { previous, before_previous, index_before, index_after } =
+            part.order.references(part.frames[at]);
+        let found = |frame: Option<u32>| {
+            let words = frame.and_then(|frame| part.find(frame, done));
+            words.map(|words| frame::part::<W>(words, place))
+        };
+        let references = StreamReferences {
+            base: Some(W::of(&fixed.streams[stream])),
+            previous: found(previous),
+            before_previous: found(before_previous),
+            index_before: found(index_before),
+            index_after: found(index_after),
+            table: &fixed.table,
+        };
+        let semantic = self.reel.description().meshes[mesh].streams[stream].semantic;
+        let out = part_mut(rest[0], place);
+        let (components, spatial) = (semantic.components(), spatial(semantic));
+        stream::decode(bytes, components, spatial, references, out)
+    }
+}
+
+/// For error messages.
+fn stream_name(mesh: &MeshRecord, stream: usize) -> String {
+    let what = match mesh.streams.get(stream).map(|s| s.semantic) {
+        Some(Semantic::Position) => "positions",
+        Some(Semantic::Normal) => "normals",
+        Some(Semantic::QTangent) => "tangent frames",
+        Some(Semantic::Uv) => "uvs",
+        Some(Semantic::Colour) => "colours",
+        None => "stream",
+    };
+    format!("mesh {}, {what}", mesh.path)
+}

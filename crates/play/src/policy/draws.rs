@@ -1,0 +1,114 @@
+//! Lists of draws: equal ones together, filters and colours of debug views.
+
+/// A visible draw of a mesh that is the same for all its instances.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Placed {
+    /// Which mesh, and which frame of it where it moves: equal numbers are drawn alike.
+    pub mesh: u64,
+    /// Object to world, row-major.
+    pub world: [[f32; 4]; 3],
+}
+
+/// Draws of one mesh.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Group<'a> {
+    /// Which mesh.
+    pub mesh: u64,
+    /// Where it is drawn, in the order in which it was given.
+    pub placed: &'a [Placed],
+    /// Enough for one instanced draw; otherwise each is drawn alone.
+    pub instanced: bool,
+}
+
+/// Fewest equal draws that become one instanced draw.
+pub const INSTANCES: usize = 10;
+
+/// Sorts draws so that equal ones follow each other, and gives them group by group; at least `threshold` (see
+/// [`INSTANCES`]) make an instanced one. `order` keeps the order within a group and must be as long as
+/// `draws`; nothing is allocated. With an `order` too short, no group.
+pub fn group<'a>(
+    draws: &'a mut [Placed],
+    order: &mut [u32],
+    threshold: usize,
+) -> impl Iterator<Item = Group<'a>> {
+    let draws: &'a [Placed] = match order.get_mut(..draws.len()) {
+        Some(order) => {
+            arrange(draws, order);
+            draws
+        }
+        None => &[],
+    };
+    draws.chunk_by(|a, b| a.mesh == b.mesh).map(move |placed| Group {
+        mesh: placed[0].mesh,
+        placed,
+        instanced: placed.len() >= threshold.max(1),
+    })
+}
+
+/// A stable sort by mesh without a second buffer of draws.
+fn arrange(draws: &mut [Placed], order: &mut [u32]) {
+    for (i, place) in order.iter_mut().enumerate() {
+        *place = i as u32;
+    }
+    order.sort_unstable_by_key(|&i| (draws[i as usize].mesh, i));
+    // Each place is filled along its cycle; a place that is done names itself.
+    for start in 0..order.len() {
+        let mut to = start;
+        loop {
+            let from = order[to] as usize;
+            order[to] = to as u32;
+            if from == start {
+                break;
+            }
+            draws.swap(to, from);
+            to = from;
+        }
+    }
+}
+
+/// What a debug view draws.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Filter {
+    /// All meshes.
+    #[default]
+    All,
+    /// Only those that a frame changes.
+    Animated,
+    /// Only those that no frame changes.
+    Static,
+}
+
+impl Filter {
+    /// Whether a mesh is drawn.
+    pub fn shows(self, animated: bool) -> bool {
+        match self {
+            Filter::All => true,
+            Filter::Animated => animated,
+            Filter::Static => !animated,
+        }
+    }
+}
+
+/// Whether a stream is listed: its name has the filter in it, letters of either case being equal. All are,
+/// without one.
+pub fn name_matches(name: &str, filter: &str) -> bool {
+    let (name, filter) = (name.as_bytes(), filter.as_bytes());
+    filter.is_empty() || (name.windows(filter.len())).any(|part| part.eq_ignore_ascii_case(filter))
+}
+
+/// A bright colour, red, green and blue, the same for equal meshes: shows what is instanced.
+pub fn colour_of(mesh: u64) -> [u8; 3] {
+    // Numbers that follow each other get far hues: a golden turn apart.
+    let hue = mesh.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
+    let (sector, within) = ((hue * 6) >> 32, ((hue * 6) & 0xFFFF_FFFF) >> 25);
+    let (low, high) = (64, 255);
+    let (up, down) = (low + within as u8, high - within as u8);
+    match sector {
+        0 => [high, up, low],
+        1 => [down, high, low],
+        2 => [low, high, up],
+        3 => [low, down, high],
+        4 => [up, low, high],
+        _ => [high, low, down],
+    }
+}

@@ -1,0 +1,124 @@
+//! Streams of the soft codec: what is made of their static part when a file is loaded, and the frames of a
+//! unit.
+
+use crate::reel::frame::part;
+use crate::reel::layout::Place;
+use meshreel_codec::height::Flat;
+use meshreel_codec::skin::Skin;
+use meshreel_codec::soft::decode::{First, Static};
+use meshreel_codec::soft::lattice::Grid;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Vertices at a time.
+pub(crate) const BLOCK: usize = 128;
+
+/// Up to four components of up to [`BLOCK`] vertices.
+pub(crate) type Block = [[f32; BLOCK]; 4];
+
+/// What decodes cells.
+pub(crate) enum Coded {
+    Soft(Box<Static>),
+    Skin(Box<Skin>),
+}
+
+impl Coded {
+    pub fn grid(&self) -> &Grid {
+        match self {
+            Coded::Soft(s) => &s.grid,
+            Coded::Skin(s) => &s.grid,
+        }
+    }
+
+    /// The first frame.
+    pub fn first(&self) -> &First {
+        match self {
+            Coded::Soft(s) => &s.first,
+            Coded::Skin(s) => &s.first,
+        }
+    }
+
+    fn points(&self) -> usize {
+        match self {
+            Coded::Soft(s) => s.points(),
+            Coded::Skin(s) => s.rig.rest.len(),
+        }
+    }
+}
+
+/// A stream, or one half of it (colours are kept as rgb and alpha).
+pub(crate) struct FixedPoint {
+    pub coded: Coded,
+    /// What takes the place of all but heights.
+    pub flat: Option<Flat>,
+    /// Where a vertex is among the cells: those lie in the order of levels of detail, or of bones.
+    pub places: Arc<Vec<u32>>,
+}
+
+/// Writes the first `components` numbers of each vertex, as floats. `of_frame`: the buffer of a frame and
+/// where the stream's cells are in it; without one, the first frame.
+pub(crate) fn positions_into(
+    parts: &[FixedPoint],
+    of_frame: Option<(&[u64], Place)>,
+    components: usize,
+    out: &mut [f32],
+) {
+    for (i, cells) in parts.iter().enumerate() {
+        let Some(out) = out.get_mut(3 * i..) else {
+            return;
+        };
+        let (grid, places) = (cells.coded.grid(), &cells.places[..]);
+        let shape = [components, (components - 3 * i).min(3)];
+        match cells.of(i, of_frame) {
+            Found::Narrow(found) => grid.positions(found, places, shape, out),
+            Found::Wide(found) => grid.positions(found, places, shape, out),
+        }
+    }
+}
+
+/// The same of some vertices, in planes.
+pub(crate) fn planes_into(
+    parts: &[FixedPoint],
+    of_frame: Option<(&[u64], Place)>,
+    vertices: Range<usize>,
+    out: &mut Block,
+) {
+    for (i, cells) in parts.iter().enumerate() {
+        let planes = &mut out[3 * i..];
+        let places = cells.places.get(vertices.clone()).unwrap_or(&[]);
+        match cells.of(i, of_frame) {
+            Found::Narrow(found) => cells.coded.grid().planes(found, places, planes),
+            Found::Wide(found) => cells.coded.grid().planes(found, places, planes),
+        }
+    }
+}
+
+/// The smallest and the largest value that a stream can have; none for wide cells, whose range says nothing.
+pub(crate) fn range(parts: &[FixedPoint]) -> Option<[[f32; 3]; 2]> {
+    let cells = parts.first()?;
+    let ends = [i32::from(i16::MIN), i32::from(i16::MAX)];
+    match cells.coded.first() {
+        First::Narrow(_) => Some(ends.map(|end| cells.coded.grid().position([end; 3]))),
+        First::Wide(_) => None,
+    }
+}
+
+/// Cells of a stream, or of one half of it, in one frame.
+enum Found<'a> {
+    Narrow(&'a [[i16; 4]]),
+    Wide(&'a [[i32; 4]]),
+}
+
+impl FixedPoint {
+    /// Part number `i` of its stream, in a frame or in the first.
+    fn of<'a>(&'a self, i: usize, of_frame: Option<(&'a [u64], Place)>) -> Found<'a> {
+        let points = self.coded.points();
+        let range = i * points..(i + 1) * points;
+        match (of_frame, self.coded.first()) {
+            (Some((words, place)), First::Narrow(_)) => Found::Narrow(&part(words, place)[range]),
+            (Some((words, place)), First::Wide(_)) => Found::Wide(&part(words, place)[range]),
+            (None, First::Narrow(first)) => Found::Narrow(first),
+            (None, First::Wide(first)) => Found::Wide(first),
+        }
+    }
+}

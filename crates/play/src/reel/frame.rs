@@ -1,0 +1,107 @@
+//! A decoded frame: one flat buffer and what lies in it, see [`crate::reel::layout`].
+
+use crate::reel::end_states::EndState;
+use crate::reel::layout::{Layout, Place, Range};
+use crate::reel::quantized::QuantizedValues;
+use bytemuck::Pod;
+use meshreel_codec::transform::Transform;
+
+/// A decoded frame, for reading.
+#[derive(Clone, Copy)]
+pub(crate) struct Frame<'a> {
+    pub layout: &'a Layout,
+    /// `layout.words` of them.
+    pub words: &'a [u64],
+}
+
+/// The numbers at a place.
+pub(crate) fn part<T: Pod>(words: &[u64], place: Place) -> &[T] {
+    let words = &words[place.at..place.at + place.words()];
+    &bytemuck::cast_slice(words)[..place.len]
+}
+
+/// The numbers at a place, for writing.
+pub(crate) fn part_mut<T: Pod>(words: &mut [u64], place: Place) -> &mut [T] {
+    let words = &mut words[place.at..place.at + place.words()];
+    &mut bytemuck::cast_slice_mut(words)[..place.len]
+}
+
+/// The levels of a stream: words of 1, 2 or 4 bytes.
+pub(crate) fn levels(words: &[u64], place: Place) -> QuantizedValues<'_> {
+    match place.size {
+        1 => QuantizedValues::U8(part(words, place)),
+        2 => QuantizedValues::U16(part(words, place)),
+        _ => QuantizedValues::U32(part(words, place)),
+    }
+}
+
+impl<'a> Frame<'a> {
+    /// Whether bit `bit` of the animated visibilities is set.
+    pub fn visible(&self, bit: u32) -> bool {
+        let bytes: &[u8] = part(self.words, self.layout.visibility);
+        let byte = bytes.get(bit as usize / 8);
+        byte.is_some_and(|byte| byte >> (bit % 8) & 1 == 1)
+    }
+
+    /// The animated transforms.
+    pub fn transforms(&self) -> &'a [Transform] {
+        part(self.words, self.layout.transforms)
+    }
+
+    /// The levels of a stream of a mesh, where the frame has it.
+    pub fn stream(&self, mesh: usize, stream: usize) -> Option<QuantizedValues<'a>> {
+        let place = self.layout.meshes[mesh].streams[stream]?;
+        Some(levels(self.words, place))
+    }
+
+    /// The buffer of a stream of cells and where they lie in it, where the frame has it.
+    pub fn cells(&self, mesh: usize, stream: usize) -> Option<(&'a [u64], Place)> {
+        let place = self.layout.meshes[mesh].streams[stream]?;
+        Some((self.words, place))
+    }
+
+    /// What rigid bones of a mesh keep of the frame.
+    pub fn bone_words(&self, mesh: usize) -> Option<&'a [u32]> {
+        let bones = self.layout.meshes[mesh].bones?;
+        Some(part(self.words, bones.states))
+    }
+
+    /// What a fluid mesh has in this frame.
+    pub fn fluid(&self, mesh: usize) -> Option<FluidFrame<'a>> {
+        let fluid = self.layout.meshes[mesh].fluid.as_ref()?;
+        let counts: &[u32] = part(self.words, fluid.counts);
+        let indices: &[u32] = part(self.words, fluid.indices);
+        let split = counts[3] != counts[0];
+        let points: &[u32] = if split { part(self.words, fluid.point) } else { &[] };
+        Some(FluidFrame {
+            vertices: counts[0],
+            source_points: counts[2],
+            // Written by this crate; a buffer of anything else must not panic either.
+            indices: &indices[..(counts[1] as usize).min(indices.len())],
+            materials: part(self.words, fluid.materials),
+            points: &points[..(counts[0] as usize).min(points.len())],
+        })
+    }
+}
+
+/// A mesh with its own topology in one frame.
+pub(crate) struct FluidFrame<'a> {
+    pub vertices: u32,
+    pub source_points: u32,
+    pub indices: &'a [u32],
+    pub materials: &'a [Range],
+    /// Point of each vertex; empty where every vertex is one.
+    pub points: &'a [u32],
+}
+
+impl<'a> Frame<'a> {
+    /// Where a mesh stands in this frame, if it does not move.
+    pub fn end_state(&self, mesh: usize) -> Option<EndState> {
+        let all: &[u8] = part(self.words, self.layout.still);
+        match all.get(mesh) {
+            Some(1) => Some(EndState::Start),
+            Some(2) => Some(EndState::End),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! Where things lie in a decoded frame. Every frame of a file has the same layout, so a frame is one buffer
+//! of a size that is known when the file is opened, and buffers can be used again for any other frame of it.
+//!
+//! A frame, in 64-bit words, each part of 64 bytes or more starting at a multiple of them:
+//!
+//! | part | content |
+//! |---|---|
+//! | visibility | a bit for each node whose visibility is animated |
+//! | still | where a mesh stands still, a byte for each mesh: 1 as at the start, 2 as at the end |
+//! | transforms | [`Transform`]s of the animated nodes |
+//! | states | where transforms are coded as a clip, what other frames are predicted from |
+//! | streams | per animated stream of a mesh with fixed topology, its levels |
+//! | bones | per mesh that bones move: transforms and states of the rigid ones, handles of the affine ones, residuals |
+//! | fluid meshes | each: counts, ranges of its materials, indices, levels of its streams, all as large as they get |
+
+use meshreel_codec::Corrupt;
+use meshreel_codec::clip::nodes::{Node, Nodes};
+use meshreel_codec::record::{
+    Bones, Coding, Description, MeshRecord, Method, Semantic, StreamRecord, Visibility,
+};
+use meshreel_codec::skin::handles::HANDLES;
+use meshreel_codec::skin::{Matrix, packed};
+use meshreel_codec::soft::decode::scratch_len;
+use meshreel_codec::transform::Transform;
+
+/// 64-bit words per cache line: larger parts start at such a line.
+const LINE: usize = 8;
+
+/// A range of the index buffer. The materials of a mesh have theirs in the order of its record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct Range {
+    /// First index.
+    pub first: u32,
+    /// Number of indices, three per triangle.
+    pub count: u32,
+}
+
+/// Where a list of numbers lies in a frame.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place {
+    /// First 64-bit word.
+    pub at: usize,
+    /// Bytes of a number.
+    pub size: usize,
+    /// Numbers.
+    pub len: usize,
+}
+
+impl Place {
+    /// 64-bit words that it takes.
+    pub fn words(&self) -> usize {
+        self.size.saturating_mul(self.len).div_ceil(8)
+    }
+}
+
+/// Where everything is in a frame; derived from the description.
+pub(crate) struct Layout {
+    /// Per node its visibility bit, where that is animated.
+    pub bits: Vec<Option<u32>>,
+    /// The bits, as bytes.
+    pub visibility: Place,
+    /// A byte for each mesh, where some mesh stands still for a while.
+    pub still: Place,
+    /// Per node its number among the animated transforms.
+    pub numbers: Vec<Option<u32>>,
+    /// The animated transforms.
+    pub transforms: Place,
+    /// How transforms are coded, if not as they are, and the state of that.
+    pub nodes: Option<Nodes>,
+    pub states: Place,
+    pub meshes: Vec<MeshLayout>,
+    /// 64-bit words of a frame.
+    pub words: usize,
+    /// 64-bit words that decoding a unit needs besides its raw bytes: the largest stream of cells, once.
+    pub scratch: usize,
+}
+
+pub(crate) struct MeshLayout {
+    /// Per stream where its levels are; none where it is static.
+    pub streams: Vec<Option<Place>>,
+    /// What positions that bones predict have besides.
+    pub bones: Option<BonesLayout>,
+    /// What a fluid mesh has besides.
+    pub fluid: Option<FluidLayout>,
+    /// Per stream of predicted normals the numbers that frames predict theirs from.
+    pub states: Vec<Option<Place>>,
+    /// Index ranges of the materials of fixed topology.
+    pub ranges: Vec<Range>,
+}
+
+/// What a frame has of bones besides the cells that they give, see [`meshreel_codec::skin`].
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BonesLayout {
+    /// Of rigid bones.
+    pub transforms: Place,
+    /// What other frames predict these from, or what they are made of.
+    pub states: Place,
+    /// Cells of the handles of affine bones.
+    pub handles: Place,
+    /// Cells of the residual.
+    pub residual: Place,
+}
+
+/// A mesh that brings its own topology.
+pub(crate) struct FluidLayout {
+    /// u32: vertices, indices, source points, points and run of this frame, see [`crate::decode::fluid`].
+    pub counts: Place,
+    /// [`Range`]s.
+    pub materials: Place,
+    /// u32.
+    pub indices: Place,
+    /// u32: point of each vertex, where vertices can share one.
+    pub point: Place,
+}
+
+/// Cells that one frame of a stream has, in each of its parts: positions are of points, the rest of vertices.
+pub(crate) fn cell_count(mesh: &MeshRecord, stream: &StreamRecord) -> usize {
+    match stream.semantic {
+        Semantic::Position => mesh.points as usize,
+        _ => mesh.vertices as usize,
+    }
+}
+
+/// A cell holds three numbers: colours take two.
+pub(crate) fn cell_parts(stream: &StreamRecord) -> usize {
+    stream.semantic.components().div_ceil(3)
+}
+
+/// 64-bit words that decoding a unit of a stream of cells needs.
+fn cell_scratch(mesh: &MeshRecord, stream: &StreamRecord) -> usize {
+    let words = |cells: usize, word: u8| scratch_len(cells) * usize::from(word) / 2;
+    if stream.coding != Coding::Bones {
+        return words(cell_count(mesh, stream), stream.word);
+    }
+    let bones = stream.bones;
+    let residual = words(bones.coded as usize, stream.word);
+    let handles = words(HANDLES * bones.affine as usize, handle_word(&bones));
+    residual.max(handles) + matrix_words(&bones)
+}
+
+/// Bytes of a component of handles.
+pub(crate) fn handle_word(bones: &Bones) -> u8 {
+    if bones.wide { 4 } else { 2 }
+}
+
+/// Words that rigid bones keep of a frame: what others are predicted from, or packed transforms as they are.
+pub(crate) fn state_words(bones: &Bones) -> usize {
+    match bones.packed() {
+        true => packed::frame_words(bones.rigid as usize),
+        false => bones.words as usize,
+    }
+}
+
+/// 64-bit words of the matrices of a frame.
+pub(crate) fn matrix_words(bones: &Bones) -> usize {
+    (bones.rigid as usize + bones.affine as usize + 1) * size_of::<Matrix>() / 8
+}
+
+/// What follows from the description; none where transforms are kept as they are.
+fn node_tracks(description: &Description) -> Result<Option<Nodes>, Corrupt> {
+    if description.tracks.is_empty() {
+        return Ok(None);
+    }
+    let meshes = &description.meshes;
+    let nodes: Vec<Node> = (description.nodes.iter())
+        .map(|node| Node {
+            parent: node.parent,
+            rest: node.rest,
+            moves: node.animated,
+            bounds: match node.mesh {
+                Some(m) => meshes.get(m as usize).map(|mesh| mesh.bounds),
+                None => (node.reach > 0.0).then(|| Node::cube(node.reach)),
+            },
+        })
+        .collect();
+    Nodes::new(&nodes, &description.tracks).map(Some)
+}
+
+/// Hands out places one after the other.
+#[derive(Default)]
+struct Shelf(usize);
+
+impl Shelf {
+    fn place(&mut self, size: usize, len: usize) -> Place {
+        let mut place = Place { at: self.0, size, len };
+        // There may be very many small parts: they stand close together.
+        if place.words() >= LINE {
+            place.at = self.0.div_ceil(LINE).saturating_mul(LINE);
+        }
+        self.0 = place.at.saturating_add(place.words());
+        place
+    }
+
+    fn stream(&mut self, mesh: &MeshRecord, stream: &StreamRecord) -> Place {
+        let word = usize::from(stream.word);
+        match stream.coding {
+            Coding::Cells | Coding::Bones | Coding::Heights => {
+                self.place(4 * word, cell_parts(stream) * cell_count(mesh, stream))
+            }
+            _ => self.place(word, stream.semantic.components() * mesh.vertices as usize),
+        }
+    }
+}
+
+impl Layout {
+    /// Allocates no more than the description has; what it says of sizes is held against limits afterwards.
+    /// Animated attributes have no place without `attributes`.
+    pub fn new(description: &Description, attributes: bool) -> Result<Layout, Corrupt> {
+        let coded = node_tracks(description)?;
+        let mut shelf = Shelf::default();
+        let number = |next: &mut u32, there: bool| {
+            there.then(|| {
+                *next += 1;
+                *next - 1
+            })
+        };
+        let (mut bits, mut animated) = (0, 0);
+        let nodes = &description.nodes;
+        let visible =
+            (nodes.iter()).map(|n| number(&mut bits, n.visibility == Visibility::Animated)).collect();
+        let numbers = (nodes.iter()).map(|n| number(&mut animated, n.animated)).collect();
+        let visibility = shelf.place(1, bits.div_ceil(8) as usize);
+        let still = description.meshes.iter().any(|m| m.moves.is_some());
+        let still = shelf.place(1, if still { description.meshes.len() } else { 0 });
+        let transforms = shelf.place(size_of::<Transform>(), animated as usize);
+        let states = shelf.place(size_of::<i32>(), coded.as_ref().map_or(0, |n| n.words));
+        let meshes =
+            (description.meshes.iter()).map(|mesh| MeshLayout::new(mesh, attributes, &mut shelf)).collect();
+        let streams = (description.meshes.iter())
+            .flat_map(|mesh| (mesh.streams.iter().enumerate()).map(move |(s, stream)| (mesh, s, stream)))
+            .filter(|(mesh, s, _)| attributes || !mesh.is_attribute(*s))
+            .map(|(mesh, _, stream)| (mesh, stream));
+        let cells = streams.filter(|(_, stream)| stream.coding.has_cells());
+        let scratch = cells.map(|(mesh, stream)| cell_scratch(mesh, stream));
+        Ok(Layout {
+            bits: visible,
+            visibility,
+            still,
+            numbers,
+            transforms,
+            nodes: coded,
+            states,
+            meshes,
+            words: shelf.0,
+            scratch: scratch.max().unwrap_or(0),
+        })
+    }
+}
+
+impl MeshLayout {
+    fn new(mesh: &MeshRecord, attributes: bool, shelf: &mut Shelf) -> MeshLayout {
+        let of_frame = |s: usize| match mesh.method {
+            Method::Static => false,
+            Method::Soft | Method::Rigid | Method::Skinned => {
+                mesh.streams[s].animated && (attributes || !mesh.is_attribute(s))
+            }
+            Method::Fluid => true,
+        };
+        let bones = mesh.streams.first().filter(|s| s.coding == Coding::Bones);
+        let bones = bones.map(|s| (s.bones, usize::from(s.word)));
+        MeshLayout {
+            fluid: (mesh.method == Method::Fluid).then(|| FluidLayout {
+                counts: shelf.place(4, 5),
+                materials: shelf.place(size_of::<Range>(), mesh.materials.len()),
+                indices: shelf.place(4, mesh.indices as usize),
+                point: shelf.place(4, if mesh.points > 0 { mesh.vertices as usize } else { 0 }),
+            }),
+            streams: (mesh.streams.iter().enumerate())
+                .map(|(at, s)| of_frame(at).then(|| shelf.stream(mesh, s)))
+                .collect(),
+            states: (mesh.streams.iter().enumerate())
+                .map(|(at, s)| {
+                    let kept = s.coding == Coding::Predicted && of_frame(at);
+                    kept.then(|| shelf.place(2, s.states as usize))
+                })
+                .collect(),
+            // After the cells, which are made of them.
+            bones: bones.map(|(bones, word)| BonesLayout {
+                transforms: shelf.place(size_of::<Transform>(), bones.rigid as usize),
+                states: shelf.place(size_of::<u32>(), state_words(&bones)),
+                handles: shelf.place(4 * usize::from(handle_word(&bones)), HANDLES * bones.affine as usize),
+                residual: shelf.place(4 * word, bones.coded as usize),
+            }),
+            ranges: (mesh.materials.iter()).map(|m| Range { first: m.first, count: m.count }).collect(),
+        }
+    }
+}

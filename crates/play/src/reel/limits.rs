@@ -1,0 +1,30 @@
+//! What a file may ask for: held against its tables and its description before anything is allocated.
+
+/// What a file may ask for. The defaults hold any sane asset; a server that opens strangers' files sets less.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// Chunks and frames.
+    pub format: meshreel_format::Limits,
+    /// Sum of the vertices of all meshes.
+    pub max_vertices: u64,
+    /// Sum of nodes and meshes.
+    pub max_objects: u64,
+    /// Bytes that an open file may take with its static data and one decoder.
+    pub max_memory: u64,
+    /// Whether there may be animated normals, tangents, uvs and colours on meshes of fixed topology. Without,
+    /// such meshes are as if they had none: these are neither decoded nor held and, in a file that has them
+    /// apart (`--attributes-apart`), not even read.
+    pub attributes: bool,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            format: meshreel_format::Limits::default(),
+            max_vertices: 1 << 28,
+            max_objects: 1 << 24,
+            max_memory: 4 << 30,
+            attributes: true,
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! An open file: its tables and its description, checked against each other and against limits; where everything
+//! lies in a decoded frame; and the types of what no frame changes.
+
+pub(crate) mod chunks;
+pub(crate) mod content;
+pub(crate) mod end_states;
+pub(crate) mod fixed_point;
+pub(crate) mod frame;
+pub mod kind;
+pub(crate) mod layout;
+pub(crate) mod limits;
+pub(crate) mod lod;
+pub(crate) mod memory;
+pub(crate) mod normals;
+pub(crate) mod open;
+pub(crate) mod open_file;
+pub(crate) mod order;
+pub(crate) mod quantized;
+pub(crate) mod source_map;
+pub(crate) mod statics;
+pub(crate) mod unit;
+pub(crate) mod visibility;

@@ -1,0 +1,280 @@
+//! A file, opened and checked: everything that the description and the tables say is compared here, once,
+//! with each other and with [`Limits`], before anything is allocated. What comes after (frames, values) is
+//! checked as it is read.
+
+use crate::reel::content::read_chunk;
+use crate::reel::end_states::{MotionWindow, Windows};
+use crate::reel::layout::Layout;
+use crate::reel::limits::Limits;
+use crate::reel::open_file::{Reel, Shared};
+use crate::reel::order::Order;
+use crate::reel::{chunks, kind, memory};
+use crate::{Error, error};
+use meshreel_codec::block::Decompressor;
+use meshreel_codec::ranges::FrameRange;
+use meshreel_codec::record::{Coding, Description, MeshRecord, Method, Refused, Semantic, StreamRecord};
+use meshreel_codec::{ranges, record};
+use meshreel_format::{ChunkEntry, ReadAt, Reader};
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex};
+
+impl Reel {
+    /// Opens and checks a file.
+    pub fn open(path: impl AsRef<Path>, limits: &Limits) -> Result<Reel, Error> {
+        let reader = Reader::open_path(path.as_ref(), &limits.format)?;
+        Reel::check(reader, limits)
+    }
+
+    /// Opens and checks bytes that lie elsewhere.
+    pub fn from_source(source: Arc<dyn ReadAt>, limits: &Limits) -> Result<Reel, Error> {
+        let reader = Reader::open(source, &limits.format)?;
+        Reel::check(reader, limits)
+    }
+
+    pub(crate) fn check(reader: Reader, limits: &Limits) -> Result<Reel, Error> {
+        let description = read_description(&reader, limits)?;
+        check_counts(&description, reader.path(), limits)?;
+        let (units, order) = find_units(&reader, description.restart)?;
+        let apart = description.meshes.iter().any(|m| m.apart);
+        if limits.attributes {
+            check_attributes(&reader, &units, apart)?;
+        }
+        for mesh in &description.meshes {
+            check_mesh(reader.path(), mesh, reader.chunks(), description.restart > 0)?;
+        }
+        chunks::check(&description, &reader, &units, &order)?;
+        let too_much = |asked| {
+            let what = "bytes of memory to decode it";
+            Error::limit(reader.path(), what, asked, limits.max_memory)
+        };
+        let range_bytes = memory::of_ranges(&reader);
+        let own_bytes = memory::of_windows(&description, units.len()).saturating_add(range_bytes);
+        let held = memory::of_description(&description).saturating_add(own_bytes);
+        if held > limits.max_memory {
+            return Err(too_much(held));
+        }
+        let ranges = read_ranges(&reader)?;
+        let mut own = Vec::with_capacity(description.meshes.len());
+        let mut windows = HashMap::new();
+        for mesh in &description.meshes {
+            let chunks = reader.chunks();
+            own.push(own_frames(reader.path(), mesh, &order, &mut windows, chunks)?);
+        }
+        let layout = Layout::new(&description, limits.attributes)
+            .map_err(|c| error::corrupt(reader.path(), c, "the description"))?;
+        let has = |kind: u16| reader.chunks().iter().any(|c| c.kind == kind);
+        let memory = memory::Parts {
+            description: &description,
+            reader: &reader,
+            layout: &layout,
+            order: &order,
+            own: &own,
+            own_bytes,
+            limits,
+            detailed: has(kind::DETAIL),
+            culled: has(kind::DRAWN),
+        };
+        let memory = memory.bytes();
+        if memory > limits.max_memory {
+            return Err(too_much(memory));
+        }
+        Ok(Reel::new(Shared {
+            reader,
+            layout,
+            description,
+            units,
+            order,
+            own,
+            ranges,
+            memory,
+            max_memory: limits.max_memory,
+            tables: AtomicU64::new(0),
+            attributes: limits.attributes,
+            apart,
+            statics: Mutex::new(None),
+            maps: Mutex::new(None),
+        }))
+    }
+}
+
+fn read_description(reader: &Reader, limits: &Limits) -> Result<Description, Error> {
+    let path = reader.path();
+    let mut found = (reader.chunks().iter().enumerate()).filter(|c| c.1.kind == kind::DESCRIPTION);
+    let (Some((chunk, entry)), None) = (found.next(), found.next()) else {
+        return Err(Error::malformed(path, "not exactly one description", "the chunk table"));
+    };
+    chunks::check_ratio(path, chunk, entry)?;
+    // Its values in memory take several times its bytes (short records), so it may fill only a part.
+    let (asked, allowed) = (u64::from(entry.raw_size), limits.max_memory / 8);
+    if asked > allowed {
+        return Err(Error::limit(path, "bytes of the description", asked, allowed));
+    }
+    let bytes = read_chunk(reader, chunk, &mut Decompressor::new())?;
+    record::decode(&bytes).map_err(|refused| match refused {
+        Refused::Corrupt(corrupt) => error::corrupt(path, corrupt, "the description"),
+        Refused::Unknown { what, id } => {
+            Error::unsupported(path, format!("meshes of {what} {id} (use a newer meshreel)"))
+        }
+    })
+}
+
+/// The named ranges, which there need not be.
+fn read_ranges(reader: &Reader) -> Result<Vec<FrameRange>, Error> {
+    let chunks = reader.chunks().iter().enumerate();
+    let mut found = chunks.filter(|c| c.1.kind == kind::RANGES);
+    let (chunk, None) = (found.next(), found.next()) else {
+        let what = "ranges of frames in more than one chunk";
+        return Err(Error::malformed(reader.path(), what, "the chunk table"));
+    };
+    let Some((chunk, _)) = chunk else {
+        return Ok(Vec::new());
+    };
+    let bytes = read_chunk(reader, chunk, &mut Decompressor::new())?;
+    let frames = reader.frames().len().min(u32::MAX as usize) as u32;
+    ranges::decode(&bytes, frames).map_err(|c| error::corrupt(reader.path(), c, "the ranges of frames"))
+}
+
+/// The chunks that are units, and how they hang together.
+fn find_units(reader: &Reader, restart: u32) -> Result<(Vec<u32>, Order), Error> {
+    let is_unit = |c: &ChunkEntry| matches!(c.kind, kind::INDEX | kind::BETWEEN);
+    let chunks = (0..).zip(reader.chunks());
+    let units: Vec<u32> = chunks.filter(|(_, c)| is_unit(c)).map(|(i, _)| i).collect();
+    let index = |unit: usize| reader.chunks()[units[unit] as usize].kind == kind::INDEX;
+    let order = Order::new(reader.frames().len(), units.len(), restart, index);
+    order.map(|order| (units, order)).map_err(|what| Error::malformed(reader.path(), what, "the tables"))
+}
+
+/// Where some mesh has its attributes apart, every unit has a chunk of them behind it, and there are no
+/// others.
+fn check_attributes(reader: &Reader, units: &[u32], apart: bool) -> Result<(), Error> {
+    let is = |chunk: &ChunkEntry| chunk.kind == kind::ATTRIBUTES;
+    let count = reader.chunks().iter().filter(|c| is(c)).count();
+    let behind = |unit: &u32| reader.chunks().get(*unit as usize + 1).is_some_and(is);
+    if count == if apart { units.len() } else { 0 } && (!apart || units.iter().all(behind)) {
+        return Ok(());
+    }
+    let what = "attributes are not behind their units (without attributes it can be played)";
+    Err(Error::malformed(reader.path(), what, "the chunk table"))
+}
+
+/// What a mesh says, against the chunk table and itself.
+fn check_mesh(path: &Path, mesh: &MeshRecord, chunks: &[ChunkEntry], layered: bool) -> Result<(), Error> {
+    let wrong = |what: &str| Err(Error::malformed(path, what, format!("mesh {}", mesh.path)));
+    if !mesh.indices.is_multiple_of(3) {
+        return wrong("the indices make no whole triangles");
+    }
+    if mesh.streams.first().map(|s| s.semantic) != Some(Semantic::Position) {
+        return wrong("positions are not its first stream");
+    }
+    if mesh.apart && !layered {
+        return wrong("attributes apart in a file without layers");
+    }
+    let mut seen = [[false; 256]; 5];
+    for stream in &mesh.streams {
+        let components = stream.semantic.components();
+        let cells = stream.coding.has_cells();
+        if stream.coding == Coding::Predicted {
+            let still = |s: &StreamRecord| s.semantic == Semantic::Uv && s.set == 0 && !s.animated;
+            let cells = mesh.streams[0].coding.has_cells();
+            let uvs = stream.semantic == Semantic::Normal || mesh.streams.iter().any(still);
+            let states = u64::from(stream.states) <= 3 * u64::from(mesh.vertices);
+            let places = mesh.method.deforms() && layered && stream.word == 2;
+            if !(cells && uvs && states && places) {
+                return wrong("normals that cannot be predicted");
+            }
+        }
+        if cells && !(mesh.method.deforms() && layered) {
+            return wrong("cells where there can be none");
+        }
+        let lattice = stream.semantic.has_axes() && !cells;
+        if !matches!(stream.word, 1 | 2 | 4) {
+            return wrong("a word is not 1, 2 or 4 bytes");
+        }
+        if stream.axes.len() != if lattice { components } else { 0 } {
+            return wrong("a lattice does not fit its stream");
+        }
+        let bits = match stream.semantic {
+            Semantic::Normal => 2..=16,
+            Semantic::QTangent => 6..=16,
+            _ => 0..=24,
+        };
+        if !bits.contains(&stream.bits) || stream.bits > 8 * stream.word {
+            return wrong("the bits of a stream do not fit");
+        }
+        let sets = matches!(stream.semantic, Semantic::Uv | Semantic::Colour);
+        if !sets && stream.set != 0 {
+            return wrong("a set of something that has no sets");
+        }
+        let seen = &mut seen[stream.semantic as usize][usize::from(stream.set)];
+        if std::mem::replace(seen, true) {
+            return wrong("two streams mean the same");
+        }
+        if stream.animated && mesh.method == Method::Static {
+            return wrong("a static mesh with an animated stream");
+        }
+    }
+    if mesh.method == Method::Fluid {
+        return Ok(());
+    }
+    let locations = [
+        (mesh.connectivity, kind::CONNECTIVITY),
+        (mesh.values, kind::VALUES),
+        (mesh.source_map, kind::SOURCE_MAP),
+    ];
+    for (location, kind) in locations {
+        if location.size == 0 {
+            continue;
+        }
+        let end = u64::from(location.offset) + u64::from(location.size);
+        match chunks.get(location.chunk as usize) {
+            Some(chunk) if chunk.kind == kind && end <= u64::from(chunk.raw_size) => {}
+            _ => return wrong("a location beyond its chunk"),
+        }
+    }
+    Ok(())
+}
+
+/// The frames of a mesh that does not move in all of them.
+fn own_frames(
+    path: &Path,
+    mesh: &MeshRecord,
+    order: &Order,
+    windows: &mut Windows,
+    chunks: &[ChunkEntry],
+) -> Result<Option<MotionWindow>, Error> {
+    let wrong = |what: &str| Err(Error::malformed(path, what, format!("mesh {}", mesh.path)));
+    let Some([_, last]) = mesh.moves else {
+        return Ok(None);
+    };
+    let Order::Layered { schedule, .. } = order else {
+        return wrong("it stands still in a file without layers");
+    };
+    if last >= schedule.frames() || !mesh.method.deforms() {
+        return wrong("it stands still in frames that there are not");
+    }
+    let own = MotionWindow::new(mesh, order, windows);
+    let end = u64::from(mesh.ends.offset) + u64::from(mesh.ends.size);
+    let inside = match chunks.get(mesh.ends.chunk as usize) {
+        Some(chunk) => chunk.kind == kind::ENDS && end <= u64::from(chunk.raw_size),
+        None => false,
+    };
+    if own.is_some() != (mesh.ends.size > 0) || own.is_some() && !inside {
+        return wrong("the ends of its motion are not where they should be");
+    }
+    Ok(own)
+}
+
+/// Objects and vertices, refused where there are more than the limits allow.
+fn check_counts(description: &Description, path: &Path, limits: &Limits) -> Result<(), Error> {
+    let objects = description.nodes.len() as u64 + description.meshes.len() as u64;
+    if objects > limits.max_objects {
+        return Err(Error::limit(path, "nodes and meshes", objects, limits.max_objects));
+    }
+    let vertices: u64 = (description.meshes.iter()).map(|m| u64::from(m.vertices)).sum();
+    if vertices > limits.max_vertices {
+        return Err(Error::limit(path, "vertices of all meshes", vertices, limits.max_vertices));
+    }
+    Ok(())
+}

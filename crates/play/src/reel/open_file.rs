@@ -1,0 +1,315 @@
+//! An open file: what its tables and its description say, and what follows from them. Made by [`super::open`].
+
+use crate::Error;
+use crate::reel::content::read_chunk;
+use crate::reel::end_states::MotionWindow;
+use crate::reel::kind;
+use crate::reel::layout::Layout;
+use crate::reel::order::Order;
+use crate::reel::statics::Statics;
+use meshreel_codec::block::Decompressor;
+use meshreel_codec::ranges::FrameRange;
+use meshreel_codec::record::{Description, MeshRecord};
+use meshreel_format::{ChunkEntry, FrameEntry, Reader};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// How a frame is decoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FrameKind {
+    /// By itself.
+    Index,
+    /// With the help of frames around it.
+    Between,
+}
+
+/// An open file. Clones share it; it can be used from several threads.
+#[derive(Clone)]
+pub struct Reel {
+    shared: Arc<Shared>,
+}
+
+/// What is wrong with static data, and where.
+pub(super) struct Broken {
+    what: String,
+    at: String,
+}
+
+/// What clones of a [`Reel`] share.
+pub(super) struct Shared {
+    pub reader: Reader,
+    pub description: Description,
+    /// Chunk of each unit.
+    pub units: Vec<u32>,
+    pub order: Order,
+    /// Per mesh its own frames, where it does not move in all.
+    pub own: Vec<Option<MotionWindow>>,
+    /// Named parts of the animation.
+    pub ranges: Vec<FrameRange>,
+    /// All but tables.
+    pub memory: u64,
+    /// [`Limits::max_memory`].
+    pub max_memory: u64,
+    /// Bytes of tables, once they have been read.
+    pub tables: AtomicU64,
+    /// [`Limits::attributes`].
+    pub attributes: bool,
+    /// Units have attributes behind them.
+    pub apart: bool,
+    pub layout: Layout,
+    pub statics: Mutex<Option<Result<Arc<Statics>, Broken>>>,
+    /// The last chunk of source maps that was asked for.
+    pub maps: Mutex<Option<(u32, Arc<Vec<u8>>)>>,
+}
+
+impl Reel {
+    /// What was opened and checked.
+    pub(super) fn new(shared: Shared) -> Reel {
+        Reel { shared: Arc::new(shared) }
+    }
+
+    /// The file's path; "(memory)" where the bytes came from elsewhere.
+    pub fn path(&self) -> &Path {
+        self.shared.reader.path()
+    }
+
+    /// Nodes, meshes, options.
+    pub fn description(&self) -> &Description {
+        &self.shared.description
+    }
+
+    /// The container, for tools that print what is in it.
+    pub fn reader(&self) -> &Reader {
+        &self.shared.reader
+    }
+
+    /// Number of frames; can be 0.
+    pub fn frame_count(&self) -> usize {
+        self.shared.reader.frames().len()
+    }
+
+    /// Named parts of the animation, in the order of time: several animations of the source, one after the
+    /// other. None where it is one. Nothing is blended from the end of one to the beginning of the next. To
+    /// play one of them, hand its first and last frame to [`crate::Command::Range`].
+    pub fn ranges(&self) -> &[FrameRange] {
+        &self.shared.ranges
+    }
+
+    /// Whether frames lie in layers, so that every second one can be left out.
+    pub fn is_layered(&self) -> bool {
+        matches!(self.shared.order, Order::Layered { .. })
+    }
+
+    /// Frame table: times, world bounds.
+    pub fn frames(&self) -> &[FrameEntry] {
+        self.shared.reader.frames()
+    }
+
+    /// Chunk table.
+    pub fn chunks(&self) -> &[ChunkEntry] {
+        self.shared.reader.chunks()
+    }
+
+    /// Seconds of frame `frame`. Panics where there is none.
+    pub fn time(&self, frame: usize) -> f64 {
+        self.frames()[frame].time
+    }
+
+    /// Kind of frame `frame`. Panics where there is none.
+    pub fn frame_kind(&self, frame: usize) -> FrameKind {
+        match self.unit_chunk(self.unit_of(frame)).kind {
+            kind::INDEX => FrameKind::Index,
+            _ => FrameKind::Between,
+        }
+    }
+
+    /// The chunk that brings frame `frame`, perhaps with others. Panics where there is none.
+    pub fn frame_chunk(&self, frame: usize) -> &ChunkEntry {
+        self.unit_chunk(self.unit_of(frame))
+    }
+
+    /// World bounds of what is shown in frame `frame`: min xyz, max xyz. Panics where there is none.
+    pub fn frame_bounds(&self, frame: usize) -> [f32; 6] {
+        self.frames()[frame].bounds
+    }
+
+    /// Bytes of the whole file.
+    pub fn file_bytes(&self) -> u64 {
+        self.shared.reader.header().file_size
+    }
+
+    /// Compressed bytes of all frames.
+    pub fn frame_bytes(&self) -> u64 {
+        let kinds = [kind::INDEX, kind::BETWEEN, kind::ATTRIBUTES];
+        kinds.iter().map(|&kind| self.chunk_bytes(kind)).sum()
+    }
+
+    /// Whether animated attributes are decoded ([`Limits::attributes`]).
+    pub fn has_attributes(&self) -> bool {
+        self.shared.attributes
+    }
+
+    /// Whether they lie in chunks of their own, and whether these are read.
+    pub(crate) fn attributes_apart(&self) -> (bool, bool) {
+        (self.shared.apart, self.shared.apart && self.shared.attributes)
+    }
+
+    /// Up to the first of these frames a mesh stands still, as it does from the second on: what a game needs
+    /// to put something cheaper in its place. All frames of a mesh that moves, or whose triangles change; the
+    /// same frame twice for one that does not. Panics where there is no such mesh.
+    pub fn moves(&self, mesh: usize) -> [u32; 2] {
+        let record = &self.description().meshes[mesh];
+        let last = (self.frame_count() as u32).saturating_sub(1);
+        match record.streams.iter().any(|s| s.animated) {
+            true => record.moves.unwrap_or([0, last]),
+            false => [0, 0],
+        }
+    }
+    /// Compressed bytes of all chunks of a kind (see [`kind`]).
+    pub fn chunk_bytes(&self, kind: u16) -> u64 {
+        let chunks = self.chunks().iter().filter(|c| c.kind == kind);
+        chunks.map(|c| u64::from(c.size)).sum()
+    }
+
+    /// Bytes that the open file takes with its static data and one decoder. Tables of the soft codec, which
+    /// meshes share, are among them once the static data has been read, as for the first decoder.
+    pub fn memory(&self) -> u64 {
+        self.shared.memory + self.shared.tables.load(Ordering::Relaxed)
+    }
+
+    /// Bytes that tables may take.
+    pub(crate) fn memory_for_tables(&self) -> u64 {
+        self.shared.max_memory - self.shared.memory
+    }
+
+    /// What they take.
+    pub(crate) fn set_tables(&self, bytes: u64) {
+        self.shared.tables.store(bytes, Ordering::Relaxed);
+    }
+
+    /// Static data needs tables that take more than is left.
+    pub(crate) fn too_much_memory(&self, tables: u64) -> Error {
+        let what = "bytes of memory to decode it";
+        let asked = self.shared.memory.saturating_add(tables);
+        Error::limit(self.path(), what, asked, self.shared.max_memory)
+    }
+
+    /// Chunks of its units, in order.
+    pub(crate) fn units(&self) -> &[u32] {
+        &self.shared.units
+    }
+
+    /// Where things are in a decoded frame.
+    pub(crate) fn layout(&self) -> &Layout {
+        &self.shared.layout
+    }
+
+    /// How its units hang together.
+    pub(crate) fn order(&self) -> &Order {
+        &self.shared.order
+    }
+
+    /// The frames of a mesh that does not move in all.
+    pub(crate) fn own(&self, mesh: usize) -> Option<&MotionWindow> {
+        self.shared.own[mesh].as_ref()
+    }
+
+    /// Static data of all meshes: what is held, or what `load` reads and is held from then on.
+    pub(crate) fn statics_or(
+        &self,
+        load: impl FnOnce() -> Result<Statics, Error>,
+    ) -> Result<Arc<Statics>, Error> {
+        let mut held = (self.shared.statics.lock()).unwrap_or_else(PoisonError::into_inner);
+        let loaded = match &*held {
+            Some(Ok(statics)) => return Ok(statics.clone()),
+            Some(Err(Broken { what, at })) => {
+                return Err(Error::malformed(self.path(), what.as_str(), at.as_str()));
+            }
+            None => load(),
+        };
+        match loaded {
+            Ok(statics) => {
+                let statics = Arc::new(statics);
+                *held = Some(Ok(statics.clone()));
+                Ok(statics)
+            }
+            Err(error) => {
+                // Asked for mesh by mesh, all of it would be decoded as often again.
+                if let Error::Malformed { what, at, .. } = &error {
+                    let (what, at) = (what.clone(), at.clone());
+                    *held = Some(Err(Broken { what, at }));
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Static data that was read, and perhaps shared with other files, elsewhere.
+    pub(crate) fn set_statics(&self, statics: &Arc<Statics>) {
+        let mut held = (self.shared.statics.lock()).unwrap_or_else(PoisonError::into_inner);
+        *held = Some(Ok(statics.clone()));
+    }
+
+    /// Content of a chunk of source maps: the last one is kept, as very many meshes share it.
+    pub(super) fn map_chunk(&self, chunk: u32) -> Result<Arc<Vec<u8>>, Error> {
+        let mut held = (self.shared.maps.lock()).unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, content)) = held.as_ref().filter(|(number, _)| *number == chunk) {
+            return Ok(content.clone());
+        }
+        *held = None;
+        let content = Arc::new(self.chunk(chunk, &mut Decompressor::new())?);
+        *held = Some((chunk, content.clone()));
+        Ok(content)
+    }
+
+    /// Content of a chunk, decompressed.
+    pub(crate) fn chunk(&self, chunk: u32, decompressor: &mut Decompressor) -> Result<Vec<u8>, Error> {
+        read_chunk(&self.shared.reader, chunk as usize, decompressor)
+    }
+
+    pub(crate) fn mesh_record(&self, mesh: usize) -> Result<&MeshRecord, Error> {
+        let meshes = &self.shared.description.meshes;
+        meshes
+            .get(mesh)
+            .ok_or_else(|| Error::misuse(format!("mesh {mesh} of {} does not exist", meshes.len())))
+    }
+
+    /// Calls `read(content, mesh)` for all `(chunk, mesh)`, chunk by chunk, so that hostile orders cost nothing.
+    pub(crate) fn each_chunk(
+        &self,
+        mut wanted: Vec<(Option<u32>, usize)>,
+        mut read: impl FnMut(&[u8], usize) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        wanted.sort_unstable();
+        let mut decompressor = Decompressor::new();
+        let mut held: Option<(u32, Vec<u8>)> = None;
+        for (chunk, mesh) in wanted {
+            if let Some(chunk) = chunk
+                && held.as_ref().map(|h| h.0) != Some(chunk)
+            {
+                drop(held.take());
+                held = Some((chunk, self.chunk(chunk, &mut decompressor)?));
+            }
+            let content = held.as_ref().map_or(&[][..], |h| &h.1);
+            read(content, mesh)?;
+        }
+        Ok(())
+    }
+
+    /// Numbers of the chunks of a kind, in order.
+    pub(crate) fn chunks_of(&self, kind: u16) -> impl Iterator<Item = u32> + '_ {
+        let chunks = (0..).zip(self.chunks());
+        chunks.filter(move |(_, c)| c.kind == kind).map(|(i, _)| i)
+    }
+}
+
+impl std::fmt::Debug for Reel {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Reel")
+            .field("path", &self.path())
+            .field("frames", &self.frame_count())
+            .field("meshes", &self.shared.description.meshes.len())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,54 @@
+//! Where the vertices of an open file's meshes come from.
+
+use crate::reel::content::slice;
+use crate::reel::open_file::Reel;
+use crate::{Error, error};
+use meshreel_codec::record::Method;
+use meshreel_codec::source_map;
+use meshreel_codec::source_map::SourceMap;
+
+impl Reel {
+    /// Where the vertices of a mesh come from; `None` where that was stripped or the mesh is fluid.
+    pub fn source_map(&self, mesh: usize) -> Result<Option<SourceMap>, Error> {
+        match self.mesh_record(mesh)?.method {
+            Method::Fluid => Ok(None),
+            _ => self.notes_of_source(mesh),
+        }
+    }
+
+    /// Whether the source had no normals, so that those of a mesh were made; false where nothing says so
+    /// (stripped).
+    pub fn made_normals(&self, mesh: usize) -> Result<bool, Error> {
+        let map = self.notes_of_source(mesh)?;
+        Ok(map.is_some_and(|map| map.made_normals))
+    }
+
+    /// The map of any mesh, `None` where that was stripped; that of a fluid one says nothing of vertices but
+    /// by frame ([`SourceMap::of_frame`]).
+    pub fn notes_of_source(&self, mesh: usize) -> Result<Option<SourceMap>, Error> {
+        let record = self.mesh_record(mesh)?;
+        if record.source_map.size == 0 {
+            return Ok(None);
+        }
+        let at = || format!("source map of {}", record.path);
+        let chunk = self.map_chunk(record.source_map.chunk)?;
+        let bytes = slice(self.path(), &chunk, record.source_map, at)?;
+        let (map, used) = source_map::decode(bytes).map_err(|c| error::corrupt(self.path(), c, at()))?;
+        let [points, vertices, indices] = match record.method {
+            Method::Fluid => [0; 3],
+            _ => [record.source_points, record.vertices, record.indices],
+        };
+        let fits = used == bytes.len()
+            && map.points == points
+            && map.vertex_point.len() == vertices as usize
+            && map.vertex_corner.len() == vertices as usize
+            && map.triangle_face.len() == indices as usize / 3
+            && map.vertex_point.iter().all(|&p| p < map.points)
+            && (map.vertex_corner.iter()).all(|&c| c == u32::MAX || c < map.corners)
+            && map.triangle_face.iter().all(|&f| f < map.faces);
+        if !fits {
+            return Err(Error::malformed(self.path(), "the map does not fit its mesh", at()));
+        }
+        Ok(Some(map))
+    }
+}

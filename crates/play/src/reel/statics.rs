@@ -1,0 +1,71 @@
+//! What a file's meshes have that no frame changes, as it is held: indices, predictor tables, static streams,
+//! bases of animated ones. Read by [`crate::decode`].
+
+use crate::reel::fixed_point::FixedPoint;
+use crate::reel::frame::Frame;
+use crate::reel::normals::Predicted;
+use crate::reel::quantized::QuantizedBuffer;
+use crate::reel::{lod, visibility};
+use meshreel_codec::parallelogram::Table;
+use meshreel_codec::record::StreamRecord;
+use meshreel_format::checksum;
+use std::sync::Arc;
+
+/// Static data of all meshes, in their order.
+#[derive(Clone)]
+pub(crate) struct Statics {
+    /// Those of other files that are equal are the same, where a player has opened them.
+    pub meshes: Vec<Arc<StaticMesh>>,
+    /// A frame of those that stand still at their start, and one of those at their end; empty where there are
+    /// none.
+    pub ends: Arc<[Vec<u64>; 2]>,
+}
+
+/// Static data of one mesh; empty for fluid ones.
+#[derive(Default)]
+pub(crate) struct StaticMesh {
+    /// What it was made of, by which equal meshes of other files are found.
+    pub made_of: MadeOf,
+    pub indices: Vec<u32>,
+    /// Levels of detail beside the mesh itself.
+    pub details: Vec<lod::LodLevel>,
+    /// Its triangles by when they are drawn, where not all always are.
+    pub culled: Option<visibility::TriangleVisibility>,
+    pub table: Table,
+    /// Per stream its values (static) or those of the first frame (animated). Nothing for cells.
+    pub streams: Vec<QuantizedBuffer>,
+    /// Per stream of cells its parts.
+    pub cells: Vec<Vec<FixedPoint>>,
+    /// Per stream of predicted normals what predicts them.
+    pub normals: Vec<Option<Box<Predicted>>>,
+}
+
+/// What determines all that a [`StaticMesh`] holds.
+#[derive(Default, PartialEq)]
+pub(crate) struct MadeOf {
+    /// Vertices, points, and whether there is a table.
+    pub counts: (u32, u32, bool),
+    pub streams: Vec<StreamRecord>,
+    pub connectivity: Vec<u8>,
+    pub values: Vec<u8>,
+    pub details: Vec<u8>,
+    pub drawn: Vec<u8>,
+}
+
+impl MadeOf {
+    /// Equal for equal meshes, and hardly ever for others.
+    pub fn hash(&self) -> u64 {
+        let sums = [checksum(&self.connectivity), checksum(&self.values)];
+        checksum(bytemuck::cast_slice(&sums))
+    }
+}
+
+impl<'a> Frame<'a> {
+    /// The frame that has what this one shows of a mesh.
+    pub fn of(self, statics: &'a Statics, mesh: usize) -> Frame<'a> {
+        match self.end_state(mesh) {
+            None => self,
+            Some(still) => Frame { words: &statics.ends[still as usize], ..self },
+        }
+    }
+}

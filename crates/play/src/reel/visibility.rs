@@ -1,0 +1,146 @@
+//! Which triangles of a mesh are drawn when: while pieces stand together, or when they have come to rest,
+//! what lies between them can be left out. Known when the file is open; asking costs a walk over a few
+//! hundred numbers and allocates nothing.
+
+use crate::reel::layout::Range;
+use meshreel_codec::drawn::Interval;
+use meshreel_codec::record::MeshRecord;
+use meshreel_codec::{Corrupt, drawn};
+
+/// Triangles that are drawn in the same frames and have the same material.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Block {
+    range: Range,
+    material: u32,
+    interval: Interval,
+}
+
+/// The triangles of a mesh in the order of what is drawn.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct TriangleVisibility {
+    pub indices: Vec<u32>,
+    blocks: Vec<Block>,
+}
+
+impl TriangleVisibility {
+    /// Triangles that are left out in the first frame, in the last, and in all.
+    pub fn hidden(&self, frames: u32) -> [usize; 3] {
+        let count = |gone: &dyn Fn(Interval) -> bool| {
+            let blocks = self.blocks.iter().filter(|b| gone(b.interval));
+            blocks.map(|b| b.range.count as usize / 3).sum()
+        };
+        let last = frames.saturating_sub(1);
+        [
+            count(&|i| !drawn::is_drawn(i, 0, 0)),
+            count(&|i| !drawn::is_drawn(i, last, last)),
+            count(&|[from, to]| from >= to),
+        ]
+    }
+}
+
+/// Ranges of indices that are drawn at a moment; those that follow each other are one.
+#[derive(Clone, Debug)]
+pub struct VisibleRanges<'a> {
+    blocks: &'a [Block],
+    first: u32,
+    second: u32,
+    material: Option<u32>,
+    /// Of a mesh of which all is always drawn.
+    whole: Option<Range>,
+}
+
+impl<'a> VisibleRanges<'a> {
+    pub(crate) fn whole(range: Range) -> VisibleRanges<'a> {
+        VisibleRanges {
+            blocks: &[],
+            first: 0,
+            second: 0,
+            material: None,
+            whole: Some(range).filter(|range| range.count > 0),
+        }
+    }
+
+    pub(crate) fn of(
+        culled: &'a TriangleVisibility,
+        [first, second]: [u32; 2],
+        material: Option<usize>,
+    ) -> VisibleRanges<'a> {
+        VisibleRanges {
+            blocks: &culled.blocks,
+            first,
+            second,
+            material: material.map(|m| m as u32),
+            whole: None,
+        }
+    }
+}
+
+impl Iterator for VisibleRanges<'_> {
+    type Item = Range;
+
+    fn next(&mut self) -> Option<Range> {
+        if let Some(whole) = self.whole.take() {
+            return Some(whole);
+        }
+        let mut out: Option<Range> = None;
+        while let [block, rest @ ..] = self.blocks {
+            let wanted = self.material.is_none_or(|m| m == block.material);
+            if wanted && drawn::is_drawn(block.interval, self.first, self.second) {
+                match &mut out {
+                    Some(range) if range.first + range.count == block.range.first => {
+                        range.count += block.range.count;
+                    }
+                    Some(_) => return out,
+                    None => out = Some(block.range),
+                }
+            } else if out.is_some() {
+                return out;
+            }
+            self.blocks = rest;
+        }
+        out
+    }
+}
+
+/// Bytes that it takes at most: another order of the indices, the interval and the key of each triangle, and
+/// blocks.
+pub(crate) fn bytes(mesh: &MeshRecord) -> u64 {
+    let triangles = u64::from(mesh.indices / 3);
+    triangles * (12 + 4 + 8 + 16 + size_of::<Block>() as u64)
+}
+
+pub(crate) fn read(
+    record: &MeshRecord,
+    indices: &[u32],
+    bytes: &[u8],
+    frames: u32,
+) -> Result<TriangleVisibility, Corrupt> {
+    let (triangles, _) = indices.as_chunks::<3>();
+    let mut intervals = vec![[0; 2]; drawn::count(bytes, triangles.len() as u32)? as usize];
+    let mut which = vec![0; triangles.len()];
+    drawn::decode(bytes, frames, &mut intervals, &mut which)?;
+    // What is of no material comes last.
+    let none = record.materials.len() as u32;
+    let mut material = vec![none; triangles.len()];
+    for (m, range) in (0..).zip(&record.materials) {
+        let (first, count) = (range.first as usize / 3, range.count as usize / 3);
+        if let Some(own) = material.get_mut(first..first + count) {
+            own.fill(m);
+        }
+    }
+    let mut order: Vec<u32> = (0..triangles.len() as u32).collect();
+    order.sort_unstable_by_key(|&t| (material[t as usize], which[t as usize], t));
+    let mut out = TriangleVisibility::default();
+    for &t in &order {
+        let at = out.indices.len() as u32;
+        out.indices.extend(triangles[t as usize]);
+        let (material, interval) = (material[t as usize], intervals[which[t as usize] as usize]);
+        match out.blocks.last_mut() {
+            Some(last) if (last.material, last.interval) == (material, interval) => {
+                last.range.count += 3;
+            }
+            _ => out.blocks.push(Block { range: Range { first: at, count: 3 }, material, interval }),
+        }
+    }
+    Ok(out)
+}

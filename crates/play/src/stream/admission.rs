@@ -1,0 +1,168 @@
+//! Which instances the heap can serve: as many as fit, those of higher priority first.
+//!
+//! An instance is admitted as long as the least that it needs fits beside what those before it need; room
+//! that is only perhaps there (frames that instances of a file share at a moment) does not count, so nobody
+//! who is admitted starves. Of equal priority go first those that were admitted already, then those that were
+//! made first: who plays is not interrupted by who comes. One that needs much can be refused where a later
+//! one that needs less is admitted.
+//!
+//! One that is refused is not served. It shows what happens to be in memory, its ticks without a picture
+//! count as missed, and as soon as there is room (another is removed, hidden or stopped, or the priorities
+//! change) it is admitted.
+
+use crate::stream::scheduler::{Scheduler, scratch_bytes};
+use crate::time::clock::{Clock, Command, Pace};
+use crate::time::demand::{Demand, Pair};
+
+/// One more player of a file.
+pub(crate) struct Instance {
+    pub generation: u32,
+    pub file: u32,
+    pub clock: Option<Clock>,
+    /// Before the file was open.
+    pub commands: Vec<Command>,
+    pub visible: bool,
+    /// For its pre-roll.
+    pub waiting: bool,
+    pub demand: Demand,
+    pub pace: Pace,
+    pub shown: Option<(Pair, Pace)>,
+    /// The jump whose first frame was shown.
+    pub arrived: Option<u32>,
+    /// The jump that it is at, and when its first frame is late.
+    pub awaited: Option<(u32, u64)>,
+    pub late: bool,
+    pub missed: u64,
+    pub seek_wait_ticks: u64,
+    pub priority: i32,
+    pub admitted: bool,
+    /// What was told last.
+    pub told_refused: bool,
+    /// Where it is refused, bytes that it needs and that were left.
+    pub short: Option<(u64, u64)>,
+}
+
+impl Instance {
+    /// Stopped at the first frame.
+    pub fn new(generation: u32, file: u32, clock: Option<Clock>) -> Instance {
+        Instance {
+            generation,
+            file,
+            clock,
+            commands: Vec::new(),
+            visible: true,
+            waiting: false,
+            demand: Demand::default(),
+            pace: Pace::default(),
+            shown: None,
+            arrived: None,
+            awaited: None,
+            late: false,
+            missed: 0,
+            seek_wait_ticks: 0,
+            priority: 0,
+            admitted: false,
+            told_refused: false,
+            short: None,
+        }
+    }
+
+    fn wants(&self) -> bool {
+        self.demand.now.is_some() || self.demand.spans_used > 0
+    }
+}
+
+/// See the file's head.
+#[derive(Default)]
+pub(crate) struct Admission {
+    /// Places of instances by priority, then age.
+    order: Vec<u32>,
+    /// Instances came, went, or changed their priority.
+    stale: bool,
+    /// Instances that want to be served and are not.
+    pub refused: usize,
+}
+
+impl Admission {
+    /// Instances came, went, or changed their priority; there are places for so many.
+    pub fn changed(&mut self, places: usize) {
+        self.stale = true;
+        self.order.clear();
+        self.order.reserve(places);
+    }
+
+    /// Decides for this tick. `open` says which files can be played.
+    pub fn decide(
+        &mut self,
+        instances: &mut [Option<Instance>],
+        scheduler: &mut Scheduler,
+        open: impl Fn(u32) -> bool,
+    ) {
+        if std::mem::take(&mut self.stale) {
+            self.sort(instances);
+        }
+        for stream in scheduler.streams.iter_mut().flatten() {
+            stream.places = 0;
+        }
+        self.refused = 0;
+        let (room, least_block) = (scheduler.room_for_streams(), scheduler.least_block());
+        // Of scratch what is there already, or more where somebody who is admitted needs more.
+        let (mut taken, mut scratch, mut least_scratch) = (0, scheduler.scratch_words(), 0);
+        let mut rest = &self.order[..];
+        let priority = |instances: &[Option<Instance>], place: u32| {
+            instances[place as usize].as_ref().map(|i| i.priority)
+        };
+        while let Some(&first) = rest.first() {
+            let own = priority(instances, first);
+            let equal = rest.partition_point(|&place| priority(instances, place) >= own);
+            let (run, behind) = rest.split_at(equal);
+            rest = behind;
+            for again in [true, false] {
+                for &place in run {
+                    let Some(instance) = instances[place as usize].as_mut() else {
+                        continue;
+                    };
+                    if instance.admitted != again {
+                        continue;
+                    }
+                    let benches = scheduler.bench_count();
+                    let stream = scheduler.streams[instance.file as usize].as_mut();
+                    let Some(stream) = stream.filter(|_| instance.wants() && open(instance.file)) else {
+                        (instance.admitted, instance.short) = (false, None);
+                        continue;
+                    };
+                    let words = scratch.max(stream.file.scratch_words);
+                    let least = |places| stream.file.least_bytes(places, least_block);
+                    let needed = least(stream.places + 1) - least(stream.places);
+                    let left = room.saturating_sub(taken + scratch_bytes(benches, words));
+                    instance.admitted = needed <= left;
+                    if instance.admitted {
+                        stream.places += 1;
+                        taken += needed;
+                        scratch = words;
+                        least_scratch = least_scratch.max(stream.file.scratch_words);
+                        instance.short = None;
+                    } else {
+                        instance.short = Some((needed, left));
+                        self.refused += usize::from(!again);
+                    }
+                }
+            }
+        }
+        // Scratch that a file needed which is gone is room for those that were refused.
+        scheduler.want_scratch(if self.refused > 0 { least_scratch } else { scratch });
+        for stream in scheduler.streams.iter_mut().flatten() {
+            stream.admitted = stream.places > 0;
+        }
+    }
+
+    fn sort(&mut self, instances: &[Option<Instance>]) {
+        let there = instances.iter().zip(0..).filter(|(instance, _)| instance.is_some());
+        self.order.clear();
+        self.order.extend(there.map(|(_, place)| place));
+        self.order.sort_unstable_by_key(|&place| {
+            let instance = instances[place as usize].as_ref();
+            instance.map(|i| (std::cmp::Reverse(i.priority), i.generation))
+        });
+    }
+}

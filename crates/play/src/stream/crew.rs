@@ -1,0 +1,203 @@
+//! Threads, and the queue they share: bounded, ordered by deadline, allocated once. [`Pool`] is the trait for
+//! those who have threads of their own.
+
+use crate::Error;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+/// Threads of a kind.
+pub(crate) const MOST_THREADS: usize = 1024;
+
+/// One thing to do, and its turn.
+struct Turn<T> {
+    due: u64,
+    number: u64,
+    what: T,
+}
+
+impl<T> PartialEq for Turn<T> {
+    fn eq(&self, other: &Turn<T>) -> bool {
+        self.number == other.number
+    }
+}
+
+impl<T> Eq for Turn<T> {}
+
+impl<T> PartialOrd for Turn<T> {
+    fn partial_cmp(&self, other: &Turn<T>) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<T> Ord for Turn<T> {
+    fn cmp(&self, other: &Turn<T>) -> std::cmp::Ordering {
+        (self.due, self.number).cmp(&(other.due, other.number))
+    }
+}
+
+/// What is to be done.
+struct Queue<T> {
+    turns: Mutex<Turns<T>>,
+    filled: Condvar,
+    run: fn(T),
+}
+
+struct Turns<T> {
+    turns: BinaryHeap<Reverse<Turn<T>>>,
+    number: u64,
+    closed: bool,
+}
+
+impl<T> Queue<T> {
+    fn lock(&self) -> MutexGuard<'_, Turns<T>> {
+        self.turns.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn work(&self) {
+        let mut turns = self.lock();
+        loop {
+            if let Some(Reverse(turn)) = turns.turns.pop() {
+                drop(turns);
+                // What fails says so by being dropped; the thread goes on.
+                let _ = catch_unwind(AssertUnwindSafe(|| (self.run)(turn.what)));
+                turns = self.lock();
+            } else if turns.closed {
+                return;
+            } else {
+                turns = (self.filled.wait(turns)).unwrap_or_else(PoisonError::into_inner);
+            }
+        }
+    }
+}
+
+/// Threads with a queue. Without threads, what is pushed waits for [`Crew::run_all`].
+pub(crate) struct Crew<T> {
+    queue: Arc<Queue<T>>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+    count: usize,
+}
+
+impl<T: Send + 'static> Crew<T> {
+    /// `room` things can wait without an allocation. Where the system gives fewer threads, these do the work;
+    /// where it gives none of those that were asked for, an error.
+    pub fn new(name: &str, threads: usize, room: usize, run: fn(T)) -> Result<Crew<T>, Error> {
+        let queue = Arc::new(Queue {
+            turns: Mutex::new(Turns { turns: BinaryHeap::with_capacity(room), number: 0, closed: false }),
+            filled: Condvar::new(),
+            run,
+        });
+        let mut started = Vec::new();
+        for i in 0..threads {
+            let queue = queue.clone();
+            let thread = std::thread::Builder::new().name(format!("{name} {i}"));
+            match thread.spawn(move || queue.work()) {
+                Ok(thread) => started.push(thread),
+                Err(error) if i == 0 => {
+                    let what = "the system gives no thread for it";
+                    return Err(Error::Io { path: name.into(), what: what.into(), source: error });
+                }
+                Err(_) => break,
+            }
+        }
+        Ok(Crew { count: started.len(), threads: Mutex::new(started), queue })
+    }
+
+    pub fn threads(&self) -> usize {
+        self.count
+    }
+
+    /// The smallest `due` is done first, equal ones in the order in which they came. After [`Crew::close`] it
+    /// is dropped.
+    pub fn push(&self, due: u64, what: T) {
+        let mut turns = self.queue.lock();
+        if turns.closed {
+            drop(turns);
+            drop(what);
+            return;
+        }
+        turns.number += 1;
+        let number = turns.number;
+        turns.turns.push(Reverse(Turn { due, number, what }));
+        drop(turns);
+        self.queue.filled.notify_one();
+    }
+
+    /// Does here and now what waits, where there are no threads. Whether there was anything.
+    pub fn run_all(&self) -> bool {
+        let mut any = false;
+        let next = || match self.count {
+            0 => self.queue.lock().turns.pop(),
+            _ => None,
+        };
+        while let Some(Reverse(turn)) = next() {
+            (self.queue.run)(turn.what);
+            any = true;
+        }
+        any
+    }
+
+    /// Nothing new begins; what waits is still done. `join` waits for that.
+    pub fn close(&self, join: bool) {
+        self.queue.lock().closed = true;
+        self.queue.filled.notify_all();
+        self.run_all();
+        let threads = std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
+        let own = std::thread::current().id();
+        for thread in threads {
+            if join && thread.thread().id() != own {
+                // A thread that panicked has said so; there is nothing to add here.
+                let _ = thread.join();
+            }
+        }
+    }
+}
+
+impl<T> Drop for Crew<T> {
+    fn drop(&mut self) {
+        // Threads that nobody closed end, too.
+        self.queue.lock().closed = true;
+        self.queue.filled.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+
+    #[test]
+    fn the_most_urgent_comes_first_and_equals_in_order() {
+        let (send, receive) = mpsc::channel();
+        let crew = Crew::new("test", 0, 8, |(n, send): (u32, mpsc::Sender<u32>)| {
+            let _ = send.send(n);
+        })
+        .unwrap();
+        for (due, n) in [(5, 0), (1, 1), (5, 2), (0, 3), (1, 4)] {
+            crew.push(due, (n, send.clone()));
+        }
+        assert!(crew.run_all() && !crew.run_all());
+        drop(send);
+        crew.close(true);
+        assert_eq!(receive.iter().collect::<Vec<_>>(), [3, 1, 4, 0, 2]);
+    }
+
+    #[test]
+    fn threads_do_all_of_it_before_they_end() {
+        let (send, receive) = mpsc::channel();
+        let crew = Crew::new("test", 3, 8, |(n, send): (u32, mpsc::Sender<u32>)| {
+            let _ = send.send(n);
+        })
+        .unwrap();
+        for n in 0..100 {
+            crew.push(0, (n, send.clone()));
+        }
+        crew.close(true);
+        crew.push(0, (100, send));
+        let mut all: Vec<u32> = receive.iter().collect();
+        all.sort_unstable();
+        assert_eq!(all, (0..100).collect::<Vec<_>>());
+    }
+}

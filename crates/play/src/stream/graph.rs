@@ -1,0 +1,128 @@
+//! The order of work in flight: every read and every unit being decoded is a node with a counter of what it
+//! waits for. When a node is done it counts down those that follow it, on whatever thread that happens; the
+//! one that reaches zero is started there and then. So a group decodes by itself once its read has landed,
+//! and groups beside each other.
+//!
+//! ```text
+//! owner:    begin(n)   waits = 1, nobody follows          (the 1 is the owner's own: nothing starts before it is armed)
+//!           follow(n, i, p)   waits += 1; p's list += edge; taken back where p is done already
+//!           arm(n)     waits −= 1; zero: start
+//! any:      finish(p)  list := closed; for each follower: waits −= 1; zero: start
+//! ```
+//!
+//! The source counts 1 for an index frame, 3 for the first frame after one and 2 for the others; here the
+//! count is what a unit really waits for, so the same graph serves any scheme. A failed or cancelled node
+//! passes that on: what follows it is started too, and does nothing but pass it on again; so every node that
+//! was armed ends, and its buffers are not touched before that. Lists are links in fixed arrays: nothing is
+//! allocated.
+
+use super::sync::{AtomicU32, Ordering};
+
+/// Most nodes that one can wait for.
+pub(crate) const MOST_WAITS: usize = 20;
+const NOBODY: u32 = u32::MAX;
+const CLOSED: u32 = u32::MAX - 1;
+
+const CANCELLED: u32 = 1;
+const SPOILED: u32 = 2;
+
+pub(crate) struct Graph {
+    nodes: Box<[Node]>,
+}
+
+struct Node {
+    waits: AtomicU32,
+    /// First edge to a follower, `NOBODY`, or `CLOSED` when it is done.
+    followers: AtomicU32,
+    flags: AtomicU32,
+    /// Edges of this node: edge `n · MOST_WAITS + i` stands in the list of what node `n` waits for as its
+    /// i-th, and here is what comes after it there.
+    next: [AtomicU32; MOST_WAITS],
+}
+
+impl Graph {
+    pub fn new(nodes: usize) -> Graph {
+        let node = |_| Node {
+            waits: AtomicU32::new(0),
+            followers: AtomicU32::new(CLOSED),
+            flags: AtomicU32::new(0),
+            next: std::array::from_fn(|_| AtomicU32::new(NOBODY)),
+        };
+        Graph { nodes: (0..nodes).map(node).collect() }
+    }
+
+    fn node(&self, node: u32) -> &Node {
+        &self.nodes[node as usize]
+    }
+
+    /// A node that is done, or was never used, starts over. For its owner.
+    pub fn begin(&self, node: u32) {
+        let node = self.node(node);
+        node.waits.store(1, Ordering::Relaxed);
+        node.flags.store(0, Ordering::Relaxed);
+        node.followers.store(NOBODY, Ordering::Release);
+    }
+
+    /// `node`, begun and not armed, waits for `on` with its edge `edge`. For its owner.
+    pub fn follow(&self, node: u32, edge: usize, on: u32) {
+        debug_assert!(edge < MOST_WAITS && node != on);
+        let (number, follower) = (node * MOST_WAITS as u32 + edge as u32, self.node(node));
+        let leader = self.node(on);
+        follower.waits.fetch_add(1, Ordering::Relaxed);
+        let mut first = leader.followers.load(Ordering::Acquire);
+        loop {
+            if first == CLOSED {
+                follower.waits.fetch_sub(1, Ordering::Relaxed);
+                let bad = leader.flags.load(Ordering::Relaxed);
+                if bad != 0 {
+                    follower.flags.fetch_or(SPOILED, Ordering::Relaxed);
+                }
+                return;
+            }
+            follower.next[edge].store(first, Ordering::Relaxed);
+            match (leader.followers).compare_exchange_weak(first, number, Ordering::AcqRel, Ordering::Acquire)
+            {
+                Ok(_) => return,
+                Err(now) => first = now,
+            }
+        }
+    }
+
+    /// All it waits for is known. True where that is done already, and it is to be started.
+    #[must_use]
+    pub fn arm(&self, node: u32) -> bool {
+        self.node(node).waits.fetch_sub(1, Ordering::AcqRel) == 1
+    }
+
+    /// It shall do nothing when its turn comes.
+    pub fn cancel(&self, node: u32) {
+        self.node(node).flags.fetch_or(CANCELLED, Ordering::Relaxed);
+    }
+
+    /// Whether it shall still do its work: not cancelled, and nothing that it needs has failed.
+    pub fn is_wanted(&self, node: u32) -> bool {
+        self.node(node).flags.load(Ordering::Relaxed) == 0
+    }
+
+    /// The node is done, well or not. Gives those to start. Called once for each node begun, by whoever did
+    /// its work.
+    pub fn finish(&self, node: u32, well: bool, mut start: impl FnMut(u32)) {
+        let node = self.node(node);
+        if !well {
+            node.flags.fetch_or(SPOILED, Ordering::Relaxed);
+        }
+        let mut edge = node.followers.swap(CLOSED, Ordering::AcqRel);
+        while edge != NOBODY {
+            let (number, i) = (edge / MOST_WAITS as u32, edge as usize % MOST_WAITS);
+            let follower = self.node(number);
+            // Read before it is counted down: from then on it may be done and used for something else.
+            edge = follower.next[i].load(Ordering::Relaxed);
+            if !well {
+                follower.flags.fetch_or(SPOILED, Ordering::Relaxed);
+            }
+            if follower.waits.fetch_sub(1, Ordering::AcqRel) == 1 {
+                start(number);
+            }
+        }
+    }
+}

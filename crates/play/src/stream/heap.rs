@@ -1,0 +1,760 @@
+//! The heap of the player: one allocation of fixed size, made once, from which every buffer of size comes:
+//! compressed reads, scratch, decoded frames. The only file of this crate with unsafe code.
+//!
+//! Two halves. [`Memory`] is shared: a lock per block, which threads take to read or write its words, and
+//! which never waits but for a block that is just being moved. [`Heap`] belongs to one thread, which alone
+//! allocates, frees, evicts and moves.
+//!
+//! ```text
+//! block:  free ──alloc──▶ held ──release──▶ spare ──evict──▶ free        held: somebody counts on it, it may only be moved
+//!                          ▲──────hold──────┘                            spare: kept while there is room, oldest goes first
+//! lock:   closed ──▶ idle ⇄ read by n │ written │ moving                 free and evict: only from idle
+//! ```
+//!
+//! Fragmentation cannot stop playback:
+//! 1. free space is found by size class (two levels: powers of two, eighths between them), merged with its
+//!    neighbours at once;
+//! 2. else the cheapest run of neighbours that are free or spare is evicted ([`Heap::make_room`]), where
+//!    cheap is few bytes of low rank;
+//! 3. else blocks slide together, a bounded number of bytes at a time ([`Heap::compact`]), until the free
+//!    space is one piece. Handles stay valid: they name a slot, not a place.
+//!
+//! Only a block that is locked at that moment stands in the way, and jobs and reads end.
+
+#![allow(unsafe_code)]
+
+#[path = "heap/lists.rs"] // The model checker includes this file by its path.
+mod lists;
+
+use super::regions::{HeapCounters, Region, RegionState};
+use super::sizes::{CLASSES, GRANULE, SECOND, granules_of};
+use super::sync::{Arc, AtomicU32, AtomicU64, Ordering, Probe, spin_loop};
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+
+/// Ranks of spare blocks; those of rank 0 go first.
+pub(crate) const RANKS: usize = 3;
+/// Spare blocks that are looked at to find the cheapest run to evict.
+const CANDIDATES: usize = 16;
+const NONE: u32 = u32::MAX;
+
+// The state half of a lock; the other half is the generation of the block.
+const IDLE: u32 = 0;
+const WRITTEN: u32 = u32::MAX;
+const MOVING: u32 = u32::MAX - 1;
+const CLOSED: u32 = u32::MAX - 2;
+const MOST_READERS: u32 = CLOSED - 1;
+
+/// A block of the heap. One that was freed or evicted is refused everywhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Block {
+    slot: u32,
+    generation: u32,
+}
+
+/// The words, and a lock for each block. Clones share them.
+#[derive(Clone)]
+pub(crate) struct Memory(Arc<Words>);
+
+struct Words {
+    base: NonNull<u64>,
+    words: usize,
+    slots: Box<[Slot]>,
+}
+
+struct Slot {
+    /// Generation in the upper, state in the lower half.
+    lock: AtomicU64,
+    /// In words. Written only while no guard can be made (closed or moving).
+    start: AtomicU32,
+    words: AtomicU32,
+    probe: Probe,
+}
+
+// SAFETY: the words are reached only through guards, and the locks give either many readers or one writer of
+// a block; blocks do not overlap (see `Heap`), and a place is changed only while its lock is closed or
+// moving.
+unsafe impl Send for Words {}
+// SAFETY: as above.
+unsafe impl Sync for Words {}
+
+fn lock_of(generation: u32, state: u32) -> u64 {
+    u64::from(generation) << 32 | u64::from(state)
+}
+
+impl Words {
+    /// None where the system has not so much memory.
+    fn new(words: usize, slots: usize) -> Option<Words> {
+        let words = words.max(GRANULE);
+        let layout = Words::layout(words)?;
+        // SAFETY: the layout has a size, as `words` is not 0.
+        let base = NonNull::new(unsafe { alloc_zeroed(layout) }.cast())?;
+        let slot = |_| Slot {
+            lock: AtomicU64::new(lock_of(0, CLOSED)),
+            start: AtomicU32::new(0),
+            words: AtomicU32::new(0),
+            probe: Probe::new(),
+        };
+        Some(Words { base, words, slots: (0..slots).map(slot).collect() })
+    }
+
+    /// None beyond half the address space.
+    fn layout(words: usize) -> Option<Layout> {
+        Layout::from_size_align(words.checked_mul(8)?, 8 * GRANULE).ok()
+    }
+
+    /// Changes the state of a lock; waits only for a move to end.
+    fn take(&self, block: Block, to: impl Fn(u32) -> Option<u32>) -> Option<&Slot> {
+        let slot = self.slots.get(block.slot as usize)?;
+        let mut seen = slot.lock.load(Ordering::Relaxed);
+        loop {
+            if (seen >> 32) as u32 != block.generation {
+                return None;
+            }
+            if seen as u32 == MOVING {
+                spin_loop();
+                seen = slot.lock.load(Ordering::Relaxed);
+                continue;
+            }
+            let next = lock_of(block.generation, to(seen as u32)?);
+            match (slot.lock).compare_exchange_weak(seen, next, Ordering::Acquire, Ordering::Relaxed) {
+                Ok(_) => return Some(slot),
+                Err(now) => seen = now,
+            }
+        }
+    }
+}
+
+impl Memory {
+    /// The block for reading, by any number of threads at once. None where it is gone or being written.
+    pub fn read(&self, block: Block) -> Option<ReadGuard> {
+        let one_more = |state| (state < MOST_READERS).then_some(state + 1);
+        let place = self.enter(block, one_more)?;
+        place.slot().probe.read();
+        Some(ReadGuard(place))
+    }
+
+    /// The block for writing. None where it is gone or in use.
+    pub fn write(&self, block: Block) -> Option<WriteGuard> {
+        let place = self.enter(block, |state| (state == IDLE).then_some(WRITTEN))?;
+        place.slot().probe.write();
+        Some(WriteGuard(place))
+    }
+
+    fn enter(&self, block: Block, to: impl Fn(u32) -> Option<u32>) -> Option<Place> {
+        let (start, words) = self.0.take(block, to)?.place();
+        Some(Place { memory: self.clone(), block, start, words })
+    }
+}
+
+impl Slot {
+    fn place(&self) -> (usize, usize) {
+        let load = |a: &AtomicU32| a.load(Ordering::Relaxed) as usize;
+        (load(&self.start) * GRANULE, load(&self.words))
+    }
+}
+
+impl Drop for Words {
+    fn drop(&mut self) {
+        if let Some(layout) = Words::layout(self.words) {
+            // SAFETY: allocated in `new` with the same layout; guards hold the memory, so none is left.
+            unsafe { dealloc(self.base.as_ptr().cast(), layout) }
+        }
+    }
+}
+
+/// A block whose lock was taken.
+struct Place {
+    memory: Memory,
+    block: Block,
+    start: usize,
+    words: usize,
+}
+
+impl Place {
+    fn slot(&self) -> &Slot {
+        &self.memory.0.slots[self.block.slot as usize]
+    }
+    fn first(&self) -> *mut u64 {
+        // SAFETY: places lie in the allocation.
+        unsafe { self.memory.0.base.as_ptr().add(self.start) }
+    }
+}
+
+/// The words of a block, for reading. While it lives the block stays where and what it is.
+pub(crate) struct ReadGuard(Place);
+
+impl Deref for ReadGuard {
+    type Target = [u64];
+    fn deref(&self) -> &[u64] {
+        // SAFETY: in the allocation and initialised (zeroed at first); the lock keeps writers and moves away.
+        unsafe { std::slice::from_raw_parts(self.0.first(), self.0.words) }
+    }
+}
+
+impl Clone for ReadGuard {
+    fn clone(&self) -> ReadGuard {
+        let again = self.0.memory.read(self.0.block);
+        again.expect("a block that is being read can be read once more")
+    }
+}
+
+impl Drop for ReadGuard {
+    fn drop(&mut self) {
+        let slot = self.0.slot();
+        slot.probe.read();
+        slot.lock.fetch_sub(1, Ordering::Release);
+    }
+}
+
+/// The words of a block, for writing by this owner alone.
+pub(crate) struct WriteGuard(Place);
+
+impl Deref for WriteGuard {
+    type Target = [u64];
+    fn deref(&self) -> &[u64] {
+        // SAFETY: as for a reader.
+        unsafe { std::slice::from_raw_parts(self.0.first(), self.0.words) }
+    }
+}
+
+impl DerefMut for WriteGuard {
+    fn deref_mut(&mut self) -> &mut [u64] {
+        // SAFETY: as for a reader; the lock keeps everyone else away.
+        unsafe { std::slice::from_raw_parts_mut(self.0.first(), self.0.words) }
+    }
+}
+
+impl Drop for WriteGuard {
+    fn drop(&mut self) {
+        let idle = lock_of(self.0.block.generation, IDLE);
+        self.0.slot().probe.write();
+        self.0.slot().lock.store(idle, Ordering::Release);
+    }
+}
+
+/// What a block is to the heap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Use {
+    /// The slot names nothing.
+    Unused,
+    Free,
+    /// Somebody counts on it.
+    Held,
+    /// Nobody does; in the list of this rank.
+    Spare(u8),
+    /// To be freed as soon as its lock is idle.
+    Condemned,
+}
+
+/// One block, in the order of addresses and in at most one list.
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    start: u32,
+    granules: u32,
+    before: u32,
+    after: u32,
+    previous: u32,
+    next: u32,
+    used: Use,
+    holds: u32,
+    generation: u32,
+    tag: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct List {
+    first: u32,
+    last: u32,
+}
+
+const EMPTY: List = List { first: NONE, last: NONE };
+
+/// Which end of a gap a block is taken from: what lives long from the low end, what comes and goes from the
+/// high one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    Low,
+    High,
+}
+
+/// The blocks of a [`Memory`], for the one thread that owns it.
+pub(crate) struct Heap {
+    memory: Memory,
+    entries: Vec<Entry>,
+    /// Slots that name nothing, through `next`.
+    unused: u32,
+    free: [List; CLASSES],
+    /// Per first level, which second levels are not empty.
+    filled: [u8; CLASSES / SECOND],
+    /// Least recently spared first.
+    spare: [List; RANKS],
+    condemned: List,
+    /// First in the order of addresses.
+    lowest: u32,
+    /// Where sliding goes on.
+    cursor: u32,
+    used_granules: u64,
+    held_granules: u64,
+    counters: HeapCounters,
+}
+
+impl Heap {
+    /// Allocates everything: `bytes`, and about 1 % for the lists. None where there is not so much memory,
+    /// and beyond a terabyte.
+    pub fn new(bytes: usize) -> Option<Heap> {
+        let granules = (bytes / (8 * GRANULE)).max(1);
+        u32::try_from(granules + 1).ok()?;
+        // Enough for blocks of 4 KiB on average; with smaller ones eviction begins before the memory is full.
+        let slots = (bytes / 4096).clamp(64, 1 << 16);
+        Heap::with_slots(granules, slots)
+    }
+
+    pub(crate) fn with_slots(granules: usize, slots: usize) -> Option<Heap> {
+        let memory = Memory(Arc::new(Words::new(granules * GRANULE, slots)?));
+        let entry = |i: usize| Entry {
+            start: 0,
+            granules: 0,
+            before: NONE,
+            after: NONE,
+            previous: NONE,
+            next: if i + 1 < slots { i as u32 + 1 } else { NONE },
+            used: Use::Unused,
+            holds: 0,
+            generation: 0,
+            tag: 0,
+        };
+        let mut heap = Heap {
+            memory,
+            entries: (0..slots).map(entry).collect(),
+            unused: 0,
+            free: [EMPTY; CLASSES],
+            filled: [0; CLASSES / SECOND],
+            spare: [EMPTY; RANKS],
+            condemned: EMPTY,
+            lowest: 0,
+            cursor: 0,
+            used_granules: 0,
+            held_granules: 0,
+            counters: HeapCounters::default(),
+        };
+        let all = heap.take_slot()?;
+        heap.entries[all as usize].granules = granules as u32;
+        heap.add_free(all);
+        Some(heap)
+    }
+
+    /// What threads share.
+    pub fn memory(&self) -> &Memory {
+        &self.memory
+    }
+    /// Most blocks that there can be.
+    pub fn most_blocks(&self) -> usize {
+        self.entries.len()
+    }
+    /// Bytes in all.
+    pub fn bytes(&self) -> u64 {
+        8 * self.memory.0.words as u64
+    }
+    /// Bytes that are not free.
+    pub fn used_bytes(&self) -> u64 {
+        self.used_granules * 8 * GRANULE as u64
+    }
+    /// Bytes that somebody counts on.
+    pub fn held_bytes(&self) -> u64 {
+        self.held_granules * 8 * GRANULE as u64
+    }
+    pub fn counters(&self) -> HeapCounters {
+        self.counters
+    }
+    /// Bytes that a block of `words` takes.
+    pub fn cost(words: usize) -> u64 {
+        granules_of(words) as u64 * 8 * GRANULE as u64
+    }
+
+    /// A block of at least one word, held once, from free space alone. `tag` comes back when it is evicted.
+    pub fn alloc(&mut self, words: usize, end: End, tag: u64) -> Option<Block> {
+        let granules = u32::try_from(granules_of(words)).ok()?;
+        let found = self.find_free(granules)?;
+        let size = self.entries[found as usize].granules;
+        let mut block = found;
+        if size > granules {
+            let rest = self.take_slot()?;
+            self.remove_free(found);
+            block = self.split(found, rest, granules, end);
+        } else {
+            self.remove_free(found);
+        }
+        let entry = &mut self.entries[block as usize];
+        entry.used = Use::Held;
+        entry.holds = 1;
+        entry.tag = tag;
+        let generation = entry.generation;
+        let slot = &self.memory.0.slots[block as usize];
+        slot.start.store(entry.start, Ordering::Relaxed);
+        slot.words.store(words as u32, Ordering::Relaxed);
+        slot.lock.store(lock_of(generation, IDLE), Ordering::Release);
+        self.used_granules += u64::from(granules);
+        self.held_granules += u64::from(granules);
+        self.counters.allocations += 1;
+        self.counters.peak_bytes = self.counters.peak_bytes.max(self.used_bytes());
+        Some(Block { slot: block, generation })
+    }
+
+    /// One more who counts on the block; false where it is gone.
+    pub fn hold(&mut self, block: Block) -> bool {
+        let Some(entry) = self.entry(block) else {
+            return false;
+        };
+        match self.entries[entry].used {
+            Use::Held => {}
+            Use::Spare(rank) => {
+                self.unlink(entry as u32, |heap| &mut heap.spare[usize::from(rank)]);
+                self.held_granules += u64::from(self.entries[entry].granules);
+            }
+            _ => return false,
+        }
+        self.entries[entry].used = Use::Held;
+        self.entries[entry].holds += 1;
+        true
+    }
+
+    /// One less; after the last one it is spare, with this rank.
+    pub fn release(&mut self, block: Block, rank: usize) {
+        let Some(entry) = self.entry(block).filter(|&e| self.entries[e].used == Use::Held) else {
+            return;
+        };
+        self.entries[entry].holds -= 1;
+        if self.entries[entry].holds == 0 {
+            let rank = rank.min(RANKS - 1);
+            self.entries[entry].used = Use::Spare(rank as u8);
+            self.held_granules -= u64::from(self.entries[entry].granules);
+            self.append(entry as u32, |heap| &mut heap.spare[rank]);
+        }
+    }
+
+    /// One less, and nobody will want it again: freed after the last one, as soon as no thread is in it.
+    pub fn discard(&mut self, block: Block) {
+        let Some(entry) = self.entry(block) else {
+            return;
+        };
+        match self.entries[entry].used {
+            Use::Held => {
+                self.entries[entry].holds -= 1;
+                if self.entries[entry].holds > 0 {
+                    return;
+                }
+                self.held_granules -= u64::from(self.entries[entry].granules);
+            }
+            Use::Spare(rank) => self.unlink(entry as u32, |heap| &mut heap.spare[usize::from(rank)]),
+            _ => return,
+        }
+        if self.close(entry as u32) {
+            self.give_back(entry as u32);
+        } else {
+            self.entries[entry].used = Use::Condemned;
+            self.append(entry as u32, |heap| &mut heap.condemned);
+        }
+    }
+
+    /// Frees what was discarded while a thread was in it, and no longer is. At most `most` are looked at.
+    pub fn sweep(&mut self, most: usize) {
+        let mut at = self.condemned.first;
+        for _ in 0..most {
+            if at == NONE {
+                return;
+            }
+            let next = self.entries[at as usize].next;
+            if self.close(at) {
+                self.unlink(at, |heap| &mut heap.condemned);
+                self.give_back(at);
+            }
+            at = next;
+        }
+    }
+
+    /// Evicts the cheapest run of neighbours that makes a gap of `words`, telling `evicted` the tag of each
+    /// spare block that goes. False where no run is long enough, or a thread is in the way.
+    pub fn make_room(&mut self, words: usize, mut evicted: impl FnMut(u64)) -> bool {
+        let Ok(granules) = u32::try_from(granules_of(words)) else {
+            return false;
+        };
+        if self.unused == NONE {
+            self.spare_a_slot(&mut evicted);
+        }
+        if self.find_free(granules).is_some() {
+            return self.unused != NONE;
+        }
+        // Another thread may be in one of a run: then the next best run is tried.
+        for _ in 0..4 {
+            let Some((first, last)) = self.cheapest_run(granules) else {
+                break;
+            };
+            self.evict_run(first, last, &mut evicted);
+            if self.find_free(granules).is_some() {
+                return true;
+            }
+        }
+        self.counters.failures += 1;
+        false
+    }
+
+    /// Slides blocks towards the low end until there is a gap of `words` and a slot for what is left of it,
+    /// or `budget` words were moved. True if there is.
+    pub fn compact(&mut self, words: usize, budget: usize) -> bool {
+        let Ok(granules) = u32::try_from(granules_of(words)) else {
+            return false;
+        };
+        let mut left = budget.div_ceil(GRANULE) as u64;
+        let (whole, mut wrapped) = (left, false);
+        let found = |heap: &Heap| heap.find_free(granules).is_some() && heap.unused != NONE;
+        while !found(self) {
+            if self.cursor == NONE || self.entries[self.cursor as usize].used == Use::Unused {
+                if std::mem::replace(&mut wrapped, true) {
+                    return false;
+                }
+                self.cursor = self.lowest;
+            }
+            let at = self.cursor;
+            let after = self.entries[at as usize].after;
+            self.cursor = after;
+            if self.entries[at as usize].used != Use::Free || after == NONE {
+                continue;
+            }
+            let size = u64::from(self.entries[after as usize].granules);
+            // One block is moved in any case, or a large one would stay for ever.
+            if size > left && left < whole {
+                self.cursor = at;
+                return false;
+            }
+            if self.slide(at, after) {
+                left = left.saturating_sub(size);
+                if left == 0 {
+                    break;
+                }
+            }
+        }
+        found(self)
+    }
+
+    /// All pieces in the order of addresses. `owner` reads a tag.
+    pub fn map(&self, out: &mut Vec<Region>, owner: impl Fn(u64) -> u32) {
+        out.clear();
+        let mut at = self.lowest;
+        while at != NONE {
+            let entry = &self.entries[at as usize];
+            let unit = 8 * GRANULE as u64;
+            out.push(Region {
+                start: u64::from(entry.start) * unit,
+                size: u64::from(entry.granules) * unit,
+                state: match entry.used {
+                    Use::Free | Use::Unused => RegionState::Free,
+                    Use::Spare(_) => RegionState::Spare,
+                    Use::Held | Use::Condemned => RegionState::Held,
+                },
+                owner: if entry.used == Use::Free { u32::MAX } else { owner(entry.tag) },
+            });
+            at = entry.after;
+        }
+    }
+
+    fn entry(&self, block: Block) -> Option<usize> {
+        let entry = self.entries.get(block.slot as usize)?;
+        let there = entry.generation == block.generation && !matches!(entry.used, Use::Unused | Use::Free);
+        there.then_some(block.slot as usize)
+    }
+
+    // Making room.
+
+    /// The ends of the cheapest run found around the blocks that were spared first.
+    fn cheapest_run(&self, granules: u32) -> Option<(u32, u32)> {
+        let mut best: Option<(u64, u32, u32)> = None;
+        let mut looked = 0;
+        for rank in 0..RANKS {
+            let mut at = self.spare[rank].first;
+            while at != NONE && looked < CANDIDATES {
+                looked += 1;
+                if let Some(run) = self.run_around(at, granules)
+                    && best.is_none_or(|b| run.0 < b.0)
+                {
+                    best = Some(run);
+                }
+                at = self.entries[at as usize].next;
+            }
+            if best.is_some() {
+                break;
+            }
+            looked = 0;
+        }
+        best.map(|(_, first, last)| (first, last))
+    }
+
+    /// Cost and ends of a run around `at`, widened over the cheaper neighbour first.
+    fn run_around(&self, at: u32, granules: u32) -> Option<(u64, u32, u32)> {
+        let cost = |at: u32| -> Option<u64> {
+            let entry = self.entries.get(at as usize)?;
+            match entry.used {
+                Use::Free => Some(0),
+                Use::Spare(rank) if self.is_idle(at) => {
+                    Some(u64::from(entry.granules) * (1 + 3 * u64::from(rank)))
+                }
+                _ => None,
+            }
+        };
+        let (mut first, mut last) = (at, at);
+        let mut total = cost(at)?;
+        let mut size = u64::from(self.entries[at as usize].granules);
+        while size < u64::from(granules) {
+            let before = self.entries[first as usize].before;
+            let after = self.entries[last as usize].after;
+            let (more, price) = match (cost(before), cost(after)) {
+                (None, None) => return None,
+                (Some(price), None) => (before, price),
+                (None, Some(price)) => (after, price),
+                (Some(b), Some(a)) if b < a => (before, b),
+                (Some(_), Some(a)) => (after, a),
+            };
+            if more == before {
+                first = before;
+            } else {
+                last = after;
+            }
+            total += price;
+            size += u64::from(self.entries[more as usize].granules);
+        }
+        Some((total, first, last))
+    }
+
+    fn evict_run(&mut self, first: u32, last: u32, evicted: &mut impl FnMut(u64)) {
+        let end = self.entries[last as usize].after;
+        let mut at = first;
+        while at != end && at != NONE {
+            // Merging may swallow what comes next.
+            let next = self.entries[at as usize].after;
+            let beyond = if next != NONE && next != end && self.entries[next as usize].used == Use::Free {
+                self.entries[next as usize].after
+            } else {
+                next
+            };
+            at = if self.evict(at, evicted) { beyond } else { next };
+        }
+    }
+
+    /// Whether a spare block went.
+    fn evict(&mut self, at: u32, evicted: &mut impl FnMut(u64)) -> bool {
+        let Use::Spare(rank) = self.entries[at as usize].used else {
+            return false;
+        };
+        if !self.close(at) {
+            return false;
+        }
+        self.unlink(at, |heap| &mut heap.spare[usize::from(rank)]);
+        evicted(self.entries[at as usize].tag);
+        self.counters.evictions += 1;
+        self.give_back(at);
+        true
+    }
+
+    /// Where every slot names something: evicts until one is free. Two neighbours that merge give one back.
+    fn spare_a_slot(&mut self, evicted: &mut impl FnMut(u64)) {
+        for rank in 0..RANKS {
+            let mut at = self.spare[rank].first;
+            for _ in 0..CANDIDATES {
+                if at == NONE || self.unused != NONE {
+                    break;
+                }
+                let next = self.entries[at as usize].next;
+                self.evict(at, evicted);
+                at = next;
+            }
+        }
+    }
+
+    fn is_idle(&self, at: u32) -> bool {
+        self.memory.0.slots[at as usize].lock.load(Ordering::Relaxed) as u32 == IDLE
+    }
+
+    /// Closes the lock for good; false where a thread is in it.
+    fn close(&mut self, at: u32) -> bool {
+        let entry = &mut self.entries[at as usize];
+        let next = entry.generation.wrapping_add(1);
+        let closed = self.memory.0.slots[at as usize].lock.compare_exchange(
+            lock_of(entry.generation, IDLE),
+            lock_of(next, CLOSED),
+            Ordering::Acquire,
+            Ordering::Relaxed,
+        );
+        if closed.is_ok() {
+            entry.generation = next;
+        }
+        closed.is_ok()
+    }
+
+    /// A closed block that is in no list becomes free space.
+    fn give_back(&mut self, at: u32) {
+        self.used_granules -= u64::from(self.entries[at as usize].granules);
+        let mut at = at;
+        let before = self.entries[at as usize].before;
+        if before != NONE && self.entries[before as usize].used == Use::Free {
+            self.remove_free(before);
+            self.merge(before, at);
+            at = before;
+        }
+        let after = self.entries[at as usize].after;
+        if after != NONE && self.entries[after as usize].used == Use::Free {
+            self.remove_free(after);
+            self.merge(at, after);
+        }
+        self.add_free(at);
+    }
+
+    /// Moves the block behind a gap to the gap's start.
+    fn slide(&mut self, gap: u32, block: u32) -> bool {
+        let (from, to) = (self.entries[block as usize].start, self.entries[gap as usize].start);
+        let granules = self.entries[block as usize].granules;
+        let slot = &self.memory.0.slots[block as usize];
+        let generation = self.entries[block as usize].generation;
+        let moving = slot.lock.compare_exchange(
+            lock_of(generation, IDLE),
+            lock_of(generation, MOVING),
+            Ordering::Acquire,
+            Ordering::Relaxed,
+        );
+        if moving.is_err() {
+            return false;
+        }
+        slot.probe.write();
+        // SAFETY: both places lie in the allocation; the lock keeps everyone away from the block, the gap is
+        // nobody's, and `copy` allows them to overlap.
+        unsafe {
+            let base = self.memory.0.base.as_ptr();
+            let words = granules as usize * GRANULE;
+            std::ptr::copy(base.add(from as usize * GRANULE), base.add(to as usize * GRANULE), words);
+        }
+        slot.start.store(to, Ordering::Relaxed);
+        slot.probe.write();
+        slot.lock.store(lock_of(generation, IDLE), Ordering::Release);
+        self.counters.moved_bytes += u64::from(granules) * 8 * GRANULE as u64;
+
+        // before ─ gap ─ block ─ after   becomes   before ─ block ─ gap ─ after
+        self.remove_free(gap);
+        let before = self.entries[gap as usize].before;
+        let after = self.entries[block as usize].after;
+        self.join(before, block);
+        self.join(block, gap);
+        self.join(gap, after);
+        if before == NONE {
+            self.lowest = block;
+        }
+        self.entries[block as usize].start = to;
+        self.entries[gap as usize].start = to + granules;
+        if after != NONE && self.entries[after as usize].used == Use::Free {
+            self.remove_free(after);
+            self.merge(gap, after);
+        }
+        self.add_free(gap);
+        self.cursor = gap;
+        true
+    }
+}

@@ -1,0 +1,190 @@
+//! Blocks in the order of addresses, and the lists that each is in: of slots that name nothing, of gaps by size
+//! class, of spare blocks by rank.
+
+use super::super::sizes::{SECOND, class_of};
+use super::{CANDIDATES, End, Entry, Heap, List, NONE, Use};
+
+impl Heap {
+    // The order of addresses.
+
+    pub(super) fn join(&mut self, before: u32, after: u32) {
+        if before != NONE {
+            self.entries[before as usize].after = after;
+        }
+        if after != NONE {
+            self.entries[after as usize].before = before;
+        }
+    }
+
+    /// The slot of `upper` goes back; `lower` takes its place too.
+    pub(super) fn merge(&mut self, lower: u32, upper: u32) {
+        let Entry { granules, after, .. } = self.entries[upper as usize];
+        self.entries[lower as usize].granules += granules;
+        self.join(lower, after);
+        if self.cursor == upper {
+            self.cursor = lower;
+        }
+        self.drop_slot(upper);
+    }
+
+    /// Cuts `granules` off a gap that is in no list; `rest` is an unused slot. Gives the part that was cut
+    /// off.
+    pub(super) fn split(&mut self, gap: u32, rest: u32, granules: u32, end: End) -> u32 {
+        let Entry { start, granules: size, after, .. } = self.entries[gap as usize];
+        let low = if end == End::Low { granules } else { size - granules };
+        self.entries[gap as usize].granules = low;
+        self.entries[rest as usize].start = start + low;
+        self.entries[rest as usize].granules = size - low;
+        self.join(gap, rest);
+        self.join(rest, after);
+        let (block, left) = if end == End::Low { (gap, rest) } else { (rest, gap) };
+        self.add_free(left);
+        block
+    }
+
+    pub(super) fn take_slot(&mut self) -> Option<u32> {
+        let slot = self.unused;
+        let entry = self.entries.get_mut(slot as usize)?;
+        self.unused = entry.next;
+        *entry = Entry {
+            before: NONE,
+            after: NONE,
+            previous: NONE,
+            next: NONE,
+            used: Use::Free,
+            holds: 0,
+            ..*entry
+        };
+        Some(slot)
+    }
+
+    pub(super) fn drop_slot(&mut self, slot: u32) {
+        let entry = &mut self.entries[slot as usize];
+        entry.used = Use::Unused;
+        entry.next = self.unused;
+        self.unused = slot;
+    }
+
+    // Free space by size.
+
+    pub(super) fn add_free(&mut self, at: u32) {
+        let class = class_of(self.entries[at as usize].granules);
+        self.entries[at as usize].used = Use::Free;
+        self.append(at, |heap| &mut heap.free[class]);
+        self.filled[class / SECOND] |= 1 << (class % SECOND);
+    }
+
+    pub(super) fn remove_free(&mut self, at: u32) {
+        let class = class_of(self.entries[at as usize].granules);
+        self.unlink(at, |heap| &mut heap.free[class]);
+        if self.free[class].first == NONE {
+            self.filled[class / SECOND] &= !(1 << (class % SECOND));
+        }
+    }
+
+    /// A gap of at least `granules`.
+    pub(super) fn find_free(&self, granules: u32) -> Option<u32> {
+        let class = class_of(granules);
+        // Of the same class some are large enough.
+        let mut at = self.free[class].first;
+        for _ in 0..CANDIDATES {
+            if at == NONE {
+                break;
+            }
+            if self.entries[at as usize].granules >= granules {
+                return Some(at);
+            }
+            at = self.entries[at as usize].next;
+        }
+        // Of those above all are.
+        let (mut first, mut mask) = (class / SECOND, !0u32 << (class % SECOND + 1));
+        while first < self.filled.len() {
+            let filled = u32::from(self.filled[first]) & mask;
+            if filled != 0 {
+                return Some(self.free[first * SECOND + filled.trailing_zeros() as usize].first);
+            }
+            (first, mask) = (first + 1, !0);
+        }
+        None
+    }
+
+    // Lists.
+
+    pub(super) fn append(&mut self, at: u32, list: impl Fn(&mut Heap) -> &mut List) {
+        let last = list(self).last;
+        self.entries[at as usize].previous = last;
+        self.entries[at as usize].next = NONE;
+        if last == NONE {
+            list(self).first = at;
+        } else {
+            self.entries[last as usize].next = at;
+        }
+        list(self).last = at;
+    }
+
+    pub(super) fn unlink(&mut self, at: u32, list: impl Fn(&mut Heap) -> &mut List) {
+        let Entry { previous, next, .. } = self.entries[at as usize];
+        if previous == NONE {
+            list(self).first = next;
+        } else {
+            self.entries[previous as usize].next = next;
+        }
+        if next == NONE {
+            list(self).last = previous;
+        } else {
+            self.entries[next as usize].previous = previous;
+        }
+    }
+}
+
+#[cfg(test)]
+impl Heap {
+    /// Every invariant of the lists.
+    pub fn assert_sound(&self) {
+        use super::super::{sizes::GRANULE, sync::Ordering};
+        use super::CLOSED;
+        let (mut at, mut start, mut before, mut used, mut held) = (self.lowest, 0, NONE, 0, 0);
+        let mut last_was_free = false;
+        let mut count = 0;
+        while at != NONE {
+            let entry = &self.entries[at as usize];
+            assert_eq!((entry.start, entry.before), (start, before));
+            assert!(entry.granules > 0);
+            let free = entry.used == Use::Free;
+            assert!(!(free && last_was_free), "gaps that touch are one");
+            last_was_free = free;
+            let lock = self.memory.0.slots[at as usize].lock.load(Ordering::Relaxed);
+            assert_eq!((lock >> 32) as u32, entry.generation);
+            assert_eq!(free, lock as u32 == CLOSED);
+            used += if free { 0 } else { u64::from(entry.granules) };
+            held += if entry.used == Use::Held { u64::from(entry.granules) } else { 0 };
+            start += entry.granules;
+            (before, at) = (at, entry.after);
+            count += 1;
+        }
+        assert_eq!(start as usize * GRANULE, self.memory.0.words);
+        assert_eq!((self.used_granules, self.held_granules), (used, held));
+        let mut unused = 0;
+        let mut at = self.unused;
+        while at != NONE {
+            assert_eq!(self.entries[at as usize].used, Use::Unused);
+            at = self.entries[at as usize].next;
+            unused += 1;
+        }
+        assert_eq!(count + unused, self.entries.len(), "no slot is lost");
+        let mut free = 0;
+        for (class, list) in self.free.iter().enumerate() {
+            let filled = self.filled[class / SECOND] >> (class % SECOND) & 1 == 1;
+            assert_eq!(filled, list.first != NONE);
+            let mut at = list.first;
+            while at != NONE {
+                assert_eq!(self.entries[at as usize].used, Use::Free);
+                assert_eq!(class_of(self.entries[at as usize].granules), class);
+                at = self.entries[at as usize].next;
+                free += 1;
+            }
+        }
+        let all = self.entries.iter().filter(|e| e.used == Use::Free).count();
+        assert_eq!(free, all);
+    }
+}

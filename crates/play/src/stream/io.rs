@@ -1,0 +1,320 @@
+//! Reads that nobody waits for. [`Source`] is the trait: begin to fill a buffer, say when it is done, perhaps
+//! stop. Files and anything else that can be read at a place ([`ReadAt`]) are read by threads of the player
+//! ([`Positioned`]); a pack file or an object store implements the trait itself and blocks nobody.
+//!
+//! Errors, short reads, completions that come late or in another order are normal, and so is one that comes
+//! after the cancel.
+
+use crate::stream::crew::Crew;
+use crate::stream::heap::WriteGuard;
+use crate::stream::work::Work;
+use meshreel_format::ReadAt;
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
+/// Between two looks at whether a read is still wanted.
+const PIECE: usize = 256 << 10;
+
+/// Where a file's bytes come from.
+pub trait Source: Send + Sync {
+    /// Length in bytes; constant while it is open.
+    fn size(&self) -> u64;
+    /// Begins to read and returns at once. Whoever has the [`Read`] fills its buffer and calls
+    /// [`Read::complete`], on any thread, in any order; within this call is fine where that costs nothing.
+    /// Called from the tick.
+    fn start(&self, read: Read);
+    /// The result of this read is no longer wanted: completing it early, in any way, frees its buffer for
+    /// another.
+    fn cancel(&self, token: Token) {
+        let _ = token;
+    }
+}
+
+/// Names a read between its start and its completion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Token(pub(crate) u64);
+
+/// Bytes wanted from a place, and the memory for them. Dropping it completes it as interrupted.
+pub struct Read {
+    token: Token,
+    offset: u64,
+    size: usize,
+    due: u64,
+    buffer: Option<Buffer>,
+    done: Done,
+}
+
+enum Buffer {
+    Heap(WriteGuard),
+    /// While a file is being opened; a database's slot.
+    Own(Vec<u64>),
+}
+
+enum Done {
+    Node(Arc<Work>, u32),
+    Waiter(Arc<Waiter>),
+    Slot(Arc<Mailbox>, u32),
+}
+
+/// Where reads end that are looked after by slot: a database's.
+pub(crate) struct Mailbox(Vec<Post>);
+
+#[derive(Default)]
+struct Post {
+    cancelled: AtomicBool,
+    token: AtomicU64,
+    ended: Mutex<Option<(io::Result<usize>, Vec<u64>)>>,
+}
+
+impl Mailbox {
+    pub fn new(slots: usize) -> Mailbox {
+        Mailbox((0..slots).map(|_| Post::default()).collect())
+    }
+
+    /// Before a read into `slot` starts.
+    pub fn began(&self, slot: u32, token: Token) {
+        if let Some(post) = self.0.get(slot as usize) {
+            post.token.store(token.0, Ordering::Relaxed);
+            post.cancelled.store(false, Ordering::Relaxed);
+        }
+    }
+
+    /// Its result is no longer wanted; its name, if there is one.
+    pub fn cancel(&self, slot: u32) -> Option<Token> {
+        let post = self.0.get(slot as usize)?;
+        post.cancelled.store(true, Ordering::Relaxed);
+        Some(Token(post.token.load(Ordering::Relaxed)))
+    }
+
+    /// What came back.
+    pub fn take(&self, slot: u32) -> Option<(io::Result<usize>, Vec<u64>)> {
+        let post = self.0.get(slot as usize)?;
+        let mut ended = post.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        ended.take()
+    }
+
+    fn put(&self, slot: u32, result: io::Result<usize>, words: Vec<u64>) {
+        if let Some(post) = self.0.get(slot as usize) {
+            let mut ended = post.ended.lock().unwrap_or_else(PoisonError::into_inner);
+            *ended = Some((result, words));
+        }
+    }
+
+    fn is_cancelled(&self, slot: u32) -> bool {
+        let post = self.0.get(slot as usize);
+        post.is_some_and(|post| post.cancelled.load(Ordering::Relaxed))
+    }
+}
+
+/// Somebody who waits for a read: the thread that opens a file.
+#[derive(Default)]
+struct Waiter {
+    result: Mutex<Option<(io::Result<usize>, Vec<u64>)>>,
+    there: Condvar,
+}
+
+impl Read {
+    /// Into the heap, for node `node`.
+    pub(crate) fn new(
+        work: Arc<Work>,
+        node: u32,
+        token: Token,
+        offset: u64,
+        size: usize,
+        due: u64,
+        guard: WriteGuard,
+    ) -> Read {
+        Read { token, offset, size, due, buffer: Some(Buffer::Heap(guard)), done: Done::Node(work, node) }
+    }
+
+    /// Into a slot's memory, which comes back through the mailbox.
+    pub(crate) fn into_slot(
+        mailbox: Arc<Mailbox>,
+        slot: u32,
+        token: Token,
+        offset: u64,
+        size: usize,
+        words: Vec<u64>,
+    ) -> Read {
+        Read {
+            token,
+            offset,
+            size,
+            due: 0,
+            buffer: Some(Buffer::Own(words)),
+            done: Done::Slot(mailbox, slot),
+        }
+    }
+
+    /// Its name.
+    pub fn token(&self) -> Token {
+        self.token
+    }
+    /// Where to read, in bytes from the start.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+    /// When it is wanted, in microseconds of the player's ticks: smaller is more urgent. 0 for what opens a
+    /// file.
+    pub fn due(&self) -> u64 {
+        self.due
+    }
+    /// Whether it belongs to the opening of a file, for which a thread is waiting.
+    pub fn is_opening(&self) -> bool {
+        matches!(self.done, Done::Waiter(_))
+    }
+    /// Whether the result is no longer wanted.
+    pub fn is_cancelled(&self) -> bool {
+        match &self.done {
+            Done::Node(work, node) => !work.graph.is_wanted(*node),
+            Done::Waiter(_) => false,
+            Done::Slot(mailbox, slot) => mailbox.is_cancelled(*slot),
+        }
+    }
+    /// The bytes to fill.
+    pub fn buffer(&mut self) -> &mut [u8] {
+        let words: &mut [u64] = match &mut self.buffer {
+            Some(Buffer::Heap(guard)) => guard,
+            Some(Buffer::Own(words)) => words,
+            None => &mut [],
+        };
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(words);
+        let size = self.size.min(bytes.len());
+        &mut bytes[..size]
+    }
+    /// So many bytes from the start of the buffer are there, or none because of an error.
+    pub fn complete(mut self, result: io::Result<usize>) {
+        self.end(result);
+    }
+
+    fn end(&mut self, result: io::Result<usize>) {
+        let Some(buffer) = self.buffer.take() else {
+            return;
+        };
+        let result = result.map(|filled| filled.min(self.size));
+        match (buffer, &self.done) {
+            (Buffer::Heap(guard), Done::Node(work, node)) => {
+                drop(guard);
+                work.read_ended(*node, self.size, result);
+            }
+            (Buffer::Own(words), Done::Waiter(waiter)) => {
+                let mut place = waiter.result.lock().unwrap_or_else(PoisonError::into_inner);
+                *place = Some((result, words));
+                drop(place);
+                waiter.there.notify_all();
+            }
+            (Buffer::Own(words), Done::Slot(mailbox, slot)) => mailbox.put(*slot, result, words),
+            _ => {}
+        }
+    }
+}
+
+impl Drop for Read {
+    fn drop(&mut self) {
+        self.end(Err(io::ErrorKind::Interrupted.into()));
+    }
+}
+
+/// A source as something that can be waited for: how a file is opened, on a thread that may wait.
+pub(crate) struct Waiting {
+    pub source: Arc<dyn Source>,
+    /// Set when the player goes away: nothing is waited for any more.
+    pub closing: Arc<AtomicBool>,
+}
+
+impl ReadAt for Waiting {
+    fn len(&self) -> u64 {
+        self.source.size()
+    }
+
+    fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        let end = offset.checked_add(out.len() as u64);
+        if end.is_none_or(|end| end > self.source.size()) {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let mut from = 0;
+        while from < out.len() {
+            let filled = self.read_some(offset + from as u64, &mut out[from..])?;
+            if filled == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            from += filled;
+        }
+        Ok(())
+    }
+}
+
+impl Waiting {
+    fn read_some(&self, offset: u64, out: &mut [u8]) -> io::Result<usize> {
+        let waiter = Arc::new(Waiter::default());
+        self.source.start(Read {
+            token: Token(u64::MAX),
+            offset,
+            size: out.len(),
+            due: 0,
+            buffer: Some(Buffer::Own(vec![0; out.len().div_ceil(8)])),
+            done: Done::Waiter(waiter.clone()),
+        });
+        let mut place = waiter.result.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if let Some((result, words)) = place.take() {
+                let filled = result?;
+                let bytes: &[u8] = bytemuck::cast_slice(&words);
+                out[..filled].copy_from_slice(&bytes[..filled]);
+                return Ok(filled);
+            }
+            if self.closing.load(Ordering::Relaxed) {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            let wait = (waiter.there).wait_timeout(place, std::time::Duration::from_millis(50));
+            place = wait.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
+
+/// A file or memory, read by the player's threads.
+pub(crate) struct Positioned {
+    pub source: Arc<dyn ReadAt>,
+    pub crew: Arc<Crew<Positioning>>,
+}
+
+/// A read that waits for a thread.
+pub(crate) struct Positioning(Arc<dyn ReadAt>, Read);
+
+impl Positioning {
+    /// For the crew.
+    pub fn run(self) {
+        let Positioning(source, mut read) = self;
+        let offset = read.offset;
+        let mut result = Ok(read.size);
+        let mut at = 0;
+        while at < read.size {
+            if read.is_cancelled() {
+                result = Err(io::ErrorKind::Interrupted.into());
+                break;
+            }
+            let end = (at + PIECE).min(read.size);
+            if let Err(error) = source.read_at(offset + at as u64, &mut read.buffer()[at..end]) {
+                // What was read before is good.
+                result = if at > 0 { Ok(at) } else { Err(error) };
+                break;
+            }
+            at = end;
+        }
+        read.complete(result);
+    }
+}
+
+impl Source for Positioned {
+    fn size(&self) -> u64 {
+        self.source.len()
+    }
+    fn start(&self, read: Read) {
+        if read.is_opening() {
+            // On a thread that may wait.
+            return Positioning(self.source.clone(), read).run();
+        }
+        self.crew.push(read.due, Positioning(self.source.clone(), read));
+    }
+}

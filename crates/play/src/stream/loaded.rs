@@ -1,0 +1,83 @@
+//! A file that is ready to be played: its static data, the order of its units on the disk, and what it needs of
+//! the heap.
+
+use crate::Error;
+use crate::reel::open_file::Reel;
+use crate::reel::statics::Statics;
+use crate::stream::heap::Heap;
+use crate::stream::sharing::Library;
+use std::sync::Arc;
+
+/// Most units that a frame may wait for: far beyond what any writer makes (64), and what a tick can walk.
+const LONGEST_WAIT: usize = 256;
+
+/// A file that is ready to be played.
+pub(crate) struct Loaded {
+    pub reel: Reel,
+    pub statics: Arc<Statics>,
+    /// Units in the order of their bytes.
+    pub order: Vec<u32>,
+    /// Per unit its place in `order`.
+    pub place: Vec<u32>,
+    /// Words of the largest scratch.
+    pub scratch_words: usize,
+    /// Frames that an instance needs at once, and bytes of the heap that one takes.
+    frames_at_once: u64,
+    frame_bytes: u64,
+    /// Bytes of the heap that its largest unit takes.
+    read_bytes: u64,
+}
+
+impl Loaded {
+    pub fn new(reel: Reel, library: &Library) -> Result<Loaded, Error> {
+        let wait = reel.order().longest_wait();
+        if wait > LONGEST_WAIT {
+            let what = "frames that one frame waits for";
+            return Err(Error::limit(reel.path(), what, wait as u64, LONGEST_WAIT as u64));
+        }
+        let statics = Arc::new(library.share(&Statics::load(&reel)?));
+        reel.set_statics(&statics);
+        let units = reel.unit_count();
+        let mut order: Vec<u32> = (0..units as u32).collect();
+        order.sort_by_key(|&u| reel.unit_chunk(u as usize).offset);
+        let mut place = vec![0; units];
+        for (i, &unit) in order.iter().enumerate() {
+            place[unit as usize] = i as u32;
+        }
+        let scratch = (0..units).map(|u| reel.scratch_words(u)).max();
+        let largest = (0..units).map(|u| reel.unit_size(u)).max();
+        let frames = |u| reel.unit_needs(u).len() + reel.unit_frames(u).len();
+        let most = (0..units).map(frames).max().unwrap_or(0) as u64;
+        Ok(Loaded {
+            statics,
+            order,
+            place,
+            scratch_words: scratch.unwrap_or(0),
+            // What is shown, what is to be shown, and all that one unit needs.
+            frames_at_once: most + 4,
+            frame_bytes: Heap::cost(reel.frame_words()),
+            read_bytes: Heap::cost(largest.unwrap_or(0).div_ceil(8) + 1),
+            reel,
+        })
+    }
+
+    /// Bytes of the heap, beside scratch, without which so many instances cannot be played: each may be
+    /// elsewhere in the file, but more than all of it is never needed. Of reads the one that a unit comes in,
+    /// and the next. A block counts as `least_block` bytes at least.
+    pub fn least_bytes(&self, instances: u32, least_block: u64) -> u64 {
+        let instances = u64::from(instances);
+        let frames = (instances * self.frames_at_once).min(self.reel.frame_count() as u64);
+        let reads = (2 * instances).min(self.reel.unit_count() as u64);
+        frames * self.frame_bytes.max(least_block) + reads * self.read_bytes.max(least_block)
+    }
+
+    /// An error that names a unit.
+    pub fn damaged(&self, unit: usize, what: &str) -> Error {
+        let frames = self.reel.unit_frames(unit);
+        let at = match frames[..] {
+            [frame] => format!("frame {frame}"),
+            _ => format!("frames {:?}", &frames[..]),
+        };
+        Error::malformed(self.reel.path(), what, at)
+    }
+}

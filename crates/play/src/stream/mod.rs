@@ -1,0 +1,25 @@
+//! Playing in memory of fixed size: the heap, reads, jobs and what waits for which, and what of each file is where.
+
+pub(crate) mod admission;
+pub(crate) mod crew;
+pub(crate) mod graph;
+#[cfg(test)]
+mod graph_tests;
+pub(crate) mod heap;
+#[cfg(test)]
+mod heap_tests;
+pub(crate) mod ids;
+pub(crate) mod io;
+pub(crate) mod load;
+pub(crate) mod loaded;
+pub(crate) mod options;
+pub(crate) mod read_range;
+pub(crate) mod regions;
+pub(crate) mod residency;
+pub(crate) mod scheduler;
+pub(crate) mod sharing;
+pub(crate) mod sizes;
+pub(crate) mod statistics;
+pub(crate) mod sync;
+pub(crate) mod trace;
+pub(crate) mod work;

@@ -1,0 +1,74 @@
+//! Which bytes a read brings: all that the most urgent frame misses, and what is wanted around it.
+
+use crate::stream::residency::{Missing, NO_READ, NONE, Stream};
+
+/// Bytes between two units that are read along.
+const GAP: u64 = 64 << 10;
+
+/// First byte of the unit at a place in the file.
+pub(crate) fn unit_start(stream: &Stream, place: u32) -> u64 {
+    let unit = stream.file.order[place as usize];
+    stream.file.reel.unit_chunk(unit as usize).offset
+}
+
+/// End of the bytes of the unit at a place in the file.
+pub(crate) fn unit_end(stream: &Stream, place: u32) -> u64 {
+    let unit = stream.file.order[place as usize];
+    stream.file.reel.unit_end(unit as usize)
+}
+
+/// What is missing behind a read that was cut because of attributes.
+pub(crate) fn rest_of(stream: &Stream, missing: Missing, last: u32) -> Option<Missing> {
+    let wanted = |place: &u32| {
+        let unit = &stream.units[stream.file.order[*place as usize] as usize];
+        unit.wanted == stream.epoch && unit.read == NO_READ && unit.node == NONE
+    };
+    let low = (last + 1..=missing.high).find(wanted);
+    let low = low.filter(|_| stream.skips_attributes())?;
+    Some(Missing { low, ..missing })
+}
+
+/// The places to read: all that the most urgent frame misses, and as much around it as is wanted, up to
+/// `size` bytes and, where it is cut, up to a frame that stands alone.
+pub(crate) fn range_of(stream: &Stream, missing: Missing, size: u64, now: u64) -> (u32, u32) {
+    let units = &stream.units;
+    let of = |place: u32| stream.file.order[place as usize] as usize;
+    let wanted = |place: u32| {
+        let unit = &units[of(place)];
+        unit.wanted == stream.epoch && unit.read == NO_READ && unit.node == NONE && unit.retry_at <= now
+    };
+    let bytes = |first: u32, last: u32| unit_end(stream, last).saturating_sub(unit_start(stream, first));
+    let gap = if stream.skips_attributes() { 0 } else { GAP };
+    let near = |a: u32, b: u32| unit_start(stream, b).saturating_sub(unit_end(stream, a)) <= gap;
+    let (first, mut last) = (missing.low, missing.low);
+    // All of it in one read where that is not too much.
+    let most = if size == 0 { 0 } else { 2 * size };
+    while last < missing.high && bytes(first, last + 1) <= most && near(last, last + 1) {
+        last += 1;
+    }
+    // At its end may be something that is there already.
+    while last > first && !wanted(last) {
+        last -= 1;
+    }
+    if last < missing.high && !(last + 1..=missing.high).all(|p| !wanted(p)) {
+        return (first, last);
+    }
+    let least = last;
+    let mut alone = last;
+    let end = units.len() as u32;
+    while last + 1 < end && wanted(last + 1) && near(last, last + 1) && bytes(first, last + 1) <= size {
+        last += 1;
+        if stream.file.reel.unit_needs(of(last)).is_empty() {
+            alone = last;
+        }
+    }
+    // Cut because of its size, it ends where the next group begins.
+    if last + 1 < end && wanted(last + 1) && alone > least {
+        last = alone;
+    }
+    let mut first = first;
+    while first > 0 && wanted(first - 1) && near(first - 1, first) && bytes(first - 1, last) <= size {
+        first -= 1;
+    }
+    (first, last)
+}

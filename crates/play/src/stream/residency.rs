@@ -1,0 +1,581 @@
+//! One open file, shared by all its instances: which of its units and frames are where, and what the demands
+//! of this tick ask of them.
+//!
+//! ```text
+//! unit:   absent ──read issued──▶ reading ──landed──▶ read ──started──▶ decoding ──▶ its frames are decoded
+//! frame:  absent ──started──▶ pending ──▶ decoded: kept while wanted, then spare, then evicted
+//! ```
+//!
+//! [`Stream::plan`] walks the demands once a tick, the most urgent first: what is shown, what should be
+//! shown, what comes next. A frame that is there is kept; for one that is not, the units it waits for are
+//! listed in an order in which they can be started, back to frames that are there. Beyond the decode horizon
+//! only reading is planned, up to the read horizon. What no walk comes by any more is released, and cancelled
+//! where it is in flight.
+//!
+//! So a jump needs nothing special: it asks for one pair of frames, whose units lie in one range of the file.
+
+use crate::stream::heap::{Block, Heap};
+use crate::stream::io::Source;
+use crate::stream::loaded::Loaded;
+use crate::time::clock::Pace;
+use crate::time::demand::{Demand, Pair, Span};
+use std::sync::Arc;
+
+/// Reads of one stream that are in flight or in memory.
+pub(crate) const READS: usize = 24;
+pub(crate) const NONE: u32 = u32::MAX;
+/// No read.
+pub(crate) const NO_READ: u8 = u8::MAX;
+/// Frames of a resident file that are planned per tick.
+const RESIDENT_STEP: usize = 64;
+/// Of so many ticks one looks as far as reads go.
+const READ_TURN: u32 = 4;
+/// Units that are started from one plan.
+const LAUNCHES: usize = 512;
+/// Nanoseconds that a unit may take, before one was decoded.
+const FIRST_GUESS: u64 = 500_000;
+/// Microseconds until what is only wanted for being resident is due.
+const SOMETIME: u64 = 60_000_000;
+
+/// Ranks of spare blocks: a frame costs more memory than its bytes, and is as easily had again.
+pub(crate) const FRAME_RANK: usize = 0;
+pub(crate) const READ_RANK: usize = 1;
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Unit {
+    /// The node that decodes it, or `NONE`.
+    pub node: u32,
+    /// The read that has or will have its bytes, or `NO_READ`.
+    pub read: u8,
+    /// Failures in a row.
+    pub tries: u8,
+    /// The plan that wanted it last.
+    pub wanted: u32,
+    pub due: u64,
+    /// After a failure, not before this.
+    pub retry_at: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum State {
+    Absent,
+    /// Its unit is being decoded into the block.
+    Pending,
+    Decoded,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Frame {
+    pub block: Option<Block>,
+    pub state: State,
+    /// Held because it is wanted; in the list of those.
+    pub kept: bool,
+    pub wanted: u32,
+    pub due: u64,
+}
+
+/// Bytes of several units, one after the other in the file.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct ReadSlot {
+    pub block: Option<Block>,
+    /// In flight as this node.
+    pub node: Option<u32>,
+    /// First and last place in the order of units.
+    pub first: u32,
+    pub last: u32,
+    pub offset: u64,
+    pub bytes: u64,
+    pub token: u64,
+    pub wanted: u32,
+    /// When the first of it is wanted.
+    pub due: u64,
+    pub held: bool,
+    pub cancelled: bool,
+}
+
+/// How far plans look, in microseconds.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Horizons {
+    pub decode: u64,
+    pub read: u64,
+}
+
+/// What is missing and most urgent, as a range of places in the order of units.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Missing {
+    pub due: u64,
+    pub low: u32,
+    pub high: u32,
+}
+
+/// Plain numbers of one stream since it was opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct StreamCounters {
+    /// Reads issued.
+    pub reads: u64,
+    /// Bytes asked of the disk.
+    pub bytes_read: u64,
+    /// Units whose decoding was started.
+    pub decodes: u64,
+    /// Frames that were decoded.
+    pub frames_decoded: u64,
+    /// Ticks of its instances without the frame that should have been shown.
+    pub missed: u64,
+    /// Those between a start or jump and its first frame, counted apart.
+    pub seek_wait_ticks: u64,
+    /// Reads and units in flight that were cancelled.
+    pub aborts: u64,
+    /// Reads that failed.
+    pub read_errors: u64,
+    /// Units with wrong bytes.
+    pub damaged: u64,
+    /// Times it found no room in the heap.
+    pub starved: u64,
+}
+
+pub(crate) struct Stream {
+    pub file: Arc<Loaded>,
+    /// Where its bytes come from.
+    pub source: Arc<dyn Source>,
+    pub number: u32,
+    pub units: Vec<Unit>,
+    pub frames: Vec<Frame>,
+    kept: Vec<u32>,
+    pub reads: [ReadSlot; READS],
+    /// Units that are being decoded.
+    pub decoding: Vec<u32>,
+    /// To be started, in this order, and whether that is more than a wish.
+    pub launch: Vec<(u32, u64)>,
+    pub missing: Option<Missing>,
+    pub epoch: u32,
+    /// Every frame is to stay.
+    pub resident: bool,
+    /// It was to be so when it was opened.
+    pub planned_resident: bool,
+    resident_next: usize,
+    /// An instance of it is among those that the heap can serve.
+    pub admitted: bool,
+    pub active: bool,
+    /// This plan went as far as reads go.
+    walked: bool,
+    /// Instances of it that the heap can serve.
+    pub places: u32,
+    /// Reads fail: small ones, and not before `retry_at`.
+    pub faulty: bool,
+    pub careful: u8,
+    pub tries: u8,
+    pub retry_at: u64,
+    /// Units that failed last time.
+    pub bad_units: u32,
+    pub reads_in_flight: u32,
+    pub farthest: u64,
+    /// Nanoseconds that a unit takes about.
+    pub unit_time: u64,
+    pub counters: StreamCounters,
+}
+
+impl Stream {
+    /// Allocates all it will need.
+    pub fn new(file: Arc<Loaded>, source: Arc<dyn Source>, number: u32, resident: bool) -> Stream {
+        let frames = file.reel.frame_count();
+        let units = file.reel.unit_count();
+        let unit = Unit { node: NONE, read: NO_READ, tries: 0, wanted: 0, due: 0, retry_at: 0 };
+        let frame = Frame { block: None, state: State::Absent, kept: false, wanted: 0, due: 0 };
+        Stream {
+            source,
+            number,
+            units: vec![unit; units],
+            frames: vec![frame; frames],
+            kept: Vec::with_capacity(frames),
+            reads: [ReadSlot::default(); READS],
+            decoding: Vec::with_capacity(units),
+            launch: Vec::with_capacity(LAUNCHES.min(units)),
+            missing: None,
+            epoch: 0,
+            resident,
+            planned_resident: resident,
+            resident_next: 0,
+            admitted: false,
+            active: false,
+            walked: false,
+            places: 0,
+            faulty: false,
+            careful: 0,
+            tries: 0,
+            retry_at: 0,
+            bad_units: 0,
+            reads_in_flight: 0,
+            farthest: 0,
+            unit_time: FIRST_GUESS,
+            counters: StreamCounters::default(),
+            file,
+        }
+    }
+
+    /// Whether attributes lie between its units that are not to be read.
+    pub fn skips_attributes(&self) -> bool {
+        self.file.reel.attributes_apart() == (true, false)
+    }
+
+    /// Whether a frame can be shown.
+    pub fn is_decoded(&self, frame: u32) -> bool {
+        (self.frames.get(frame as usize)).is_some_and(|f| f.state == State::Decoded)
+    }
+
+    pub fn has_pair(&self, pair: Pair) -> bool {
+        self.is_decoded(pair.first) && self.is_decoded(pair.second)
+    }
+
+    // The plan of a tick.
+
+    /// Starts a plan.
+    pub fn begin_plan(&mut self) {
+        // 0 is what nothing was ever wanted by.
+        self.epoch = self.epoch.wrapping_add(1).max(1);
+        self.launch.clear();
+        self.missing = None;
+        self.active = false;
+        self.walked = false;
+        self.farthest = 0;
+    }
+
+    /// What an instance shows and should show.
+    pub fn plan_now(
+        &mut self,
+        heap: &mut Heap,
+        now: u64,
+        due: u64,
+        demand: &Demand,
+        shown: Option<(Pair, Pace)>,
+    ) {
+        for frame in shown.iter().flat_map(|(p, _)| [p.first, p.second]) {
+            if self.is_decoded(frame) {
+                self.visit(heap, now, now, frame as usize);
+            }
+        }
+        if let Some(pair) = demand.now {
+            self.active = true;
+            for frame in [pair.first, pair.second] {
+                self.visit(heap, now, due, frame as usize);
+            }
+        }
+        self.active |= demand.spans_used > 0;
+    }
+
+    /// What an instance will want next, as far as it is to be decoded already.
+    pub fn plan_next(&mut self, heap: &mut Heap, now: u64, demand: &Demand, horizon: u64) {
+        let file = self.file.clone();
+        for span in demand.spans() {
+            let due = frames_of(&file, span, now, 0, horizon);
+            due.for_each(|(frame, due)| self.visit(heap, now, due, frame));
+        }
+    }
+
+    /// What comes after that, as far as it is to be read already. Not in every tick, as it changes little:
+    /// only where something is missing, or in turn.
+    pub fn plan_reads(&mut self, now: u64, demand: &Demand, horizons: Horizons) {
+        self.walked |=
+            self.missing.is_some() || (self.epoch.wrapping_add(self.number)).is_multiple_of(READ_TURN);
+        if !self.walked {
+            return;
+        }
+        let file = self.file.clone();
+        for span in demand.spans() {
+            let due = frames_of(&file, span, now, horizons.decode, horizons.read);
+            due.for_each(|(frame, due)| self.foresee(now, due, frame));
+        }
+    }
+
+    /// Of a file that is to be in memory as a whole, the next frames that are not.
+    pub fn plan_resident(&mut self, heap: &mut Heap, now: u64) {
+        if !self.resident || !self.active {
+            return;
+        }
+        for _ in 0..RESIDENT_STEP {
+            let Some(frame) = self.frames.get(self.resident_next) else {
+                return;
+            };
+            if frame.state == State::Decoded && frame.kept {
+                self.resident_next += 1;
+            } else {
+                break;
+            }
+        }
+        let end = (self.resident_next + RESIDENT_STEP).min(self.frames.len());
+        for frame in self.resident_next..end {
+            self.visit(heap, now, now + SOMETIME, frame);
+        }
+    }
+
+    /// The frame is wanted, decoded.
+    fn visit(&mut self, heap: &mut Heap, now: u64, due: u64, frame: usize) {
+        let epoch = self.epoch;
+        let Some(entry) = self.frames.get_mut(frame).filter(|f| f.wanted != epoch) else {
+            return;
+        };
+        entry.wanted = epoch;
+        entry.due = due;
+        self.farthest = self.farthest.max(due);
+        if entry.state == State::Decoded {
+            if !entry.kept
+                && let Some(block) = entry.block
+                && heap.hold(block)
+            {
+                entry.kept = true;
+                self.kept.push(frame as u32);
+            }
+            return;
+        }
+        let unit = self.file.reel.unit_of(frame);
+        if self.units[unit].wanted == epoch && self.units[unit].due <= due {
+            // A read that was only foreseen is planned anew.
+            if self.launch.iter().any(|l| l.0 == unit as u32) || self.units[unit].node != NONE {
+                return;
+            }
+        }
+        self.units[unit].wanted = epoch;
+        self.units[unit].due = due;
+        // As deep as a frame waits for others, which `Loaded` has limited.
+        let needs = self.file.reel.unit_needs(unit);
+        for &need in needs.iter() {
+            self.visit(heap, now, due, need as usize);
+        }
+        if self.units[unit].node != NONE {
+            return;
+        }
+        self.want_bytes(now, due, unit);
+        if self.launch.len() < self.launch.capacity() {
+            self.launch.push((unit as u32, due));
+        }
+    }
+
+    /// The frame will be wanted, but not yet decoded.
+    fn foresee(&mut self, now: u64, due: u64, frame: usize) {
+        if self.frames[frame].state != State::Absent {
+            return;
+        }
+        let unit = self.file.reel.unit_of(frame);
+        if self.units[unit].wanted == self.epoch || self.units[unit].node != NONE {
+            return;
+        }
+        self.units[unit].wanted = self.epoch;
+        self.units[unit].due = due;
+        self.want_bytes(now, due, unit);
+        let needs = self.file.reel.unit_needs(unit);
+        for &need in needs.iter() {
+            let other = self.file.reel.unit_of(need as usize);
+            let there = self.frames[need as usize].state != State::Absent;
+            if !there && self.units[other].wanted != self.epoch && self.units[other].node == NONE {
+                self.units[other].wanted = self.epoch;
+                self.units[other].due = due;
+                self.want_bytes(now, due, other);
+            }
+        }
+    }
+
+    fn want_bytes(&mut self, now: u64, due: u64, unit: usize) {
+        let entry = &self.units[unit];
+        if let Some(read) = self.reads.get_mut(usize::from(entry.read)) {
+            let again = read.wanted == self.epoch;
+            read.due = if again { read.due.min(due) } else { due };
+            read.wanted = self.epoch;
+            return;
+        }
+        if entry.retry_at > now {
+            return;
+        }
+        let place = self.file.place[unit];
+        match &mut self.missing {
+            Some(missing) if missing.due == due => {
+                missing.low = missing.low.min(place);
+                missing.high = missing.high.max(place);
+            }
+            Some(missing) if missing.due < due => {}
+            missing => {
+                *missing = Some(Missing { due, low: place, high: place });
+            }
+        }
+    }
+
+    /// Releases what this plan did not come by. Gives nodes to cancel to `cancel`: of a unit, or of a read
+    /// and its token.
+    pub fn end_plan(&mut self, heap: &mut Heap, mut cancel: impl FnMut(u32, Option<u64>)) {
+        let mut i = 0;
+        while i < self.kept.len() && !self.resident {
+            let frame = &mut self.frames[self.kept[i] as usize];
+            if frame.wanted == self.epoch {
+                i += 1;
+                continue;
+            }
+            frame.kept = false;
+            if let Some(block) = frame.block {
+                heap.release(block, FRAME_RANK);
+            }
+            self.kept.swap_remove(i);
+        }
+        if !self.resident {
+            for &unit in &self.decoding {
+                let unit = &mut self.units[unit as usize];
+                // Marked with a plan that never comes, so that it is cancelled once.
+                if unit.wanted != self.epoch && unit.wanted != 0 {
+                    unit.wanted = 0;
+                    self.counters.aborts += 1;
+                    cancel(unit.node, None);
+                }
+            }
+        }
+        for read in self.reads.iter_mut().filter(|_| self.walked) {
+            let Some(block) = read.block else {
+                continue;
+            };
+            let wanted = read.wanted == self.epoch;
+            match read.node {
+                Some(node) if !wanted && !read.cancelled && !self.resident => {
+                    read.cancelled = true;
+                    self.counters.aborts += 1;
+                    cancel(node, Some(read.token));
+                }
+                Some(_) => {}
+                None if wanted && !read.held => read.held = heap.hold(block),
+                None if !wanted && read.held => {
+                    read.held = false;
+                    heap.release(block, READ_RANK);
+                }
+                None => {}
+            }
+        }
+    }
+
+    // What happens to blocks.
+
+    /// A frame has been decoded into a block, which its node held; from here on it is kept. False where it
+    /// was there already, elsewhere.
+    pub fn frame_decoded(&mut self, frame: u32, block: Block) -> bool {
+        self.counters.frames_decoded += 1;
+        let entry = &mut self.frames[frame as usize];
+        if entry.state == State::Decoded {
+            return false;
+        }
+        entry.block = Some(block);
+        entry.state = State::Decoded;
+        entry.kept = true;
+        self.kept.push(frame);
+        true
+    }
+
+    /// A frame's block is gone.
+    pub fn frame_lost(&mut self, frame: u32) {
+        let entry = &mut self.frames[frame as usize];
+        entry.block = None;
+        entry.state = State::Absent;
+        self.resident_next = self.resident_next.min(frame as usize);
+    }
+
+    /// A read's block is gone, or holds only `filled` bytes.
+    pub fn read_lost(&mut self, slot: usize, filled: u64) {
+        let read = self.reads[slot];
+        for place in read.first..=read.last {
+            let unit = self.file.order[place as usize] as usize;
+            let reel = &self.file.reel;
+            let end = reel.unit_end(unit) - read.offset;
+            if self.units[unit].read == slot as u8 && (filled == 0 || end > filled) {
+                self.units[unit].read = NO_READ;
+            }
+        }
+        if filled == 0 {
+            self.reads[slot] = ReadSlot::default();
+        }
+    }
+
+    /// Gives up the kept frame that is wanted last, if not before `until`. Whether there was one.
+    pub fn give_up_farthest(&mut self, heap: &mut Heap, until: u64) -> bool {
+        let due = |frame: &u32| self.frames[*frame as usize].due;
+        let farthest = (0..self.kept.len()).max_by_key(|&i| due(&self.kept[i]));
+        let Some(i) = farthest.filter(|&i| due(&self.kept[i]) > until) else {
+            self.farthest = 0;
+            return false;
+        };
+        let frame = self.kept.swap_remove(i) as usize;
+        self.frames[frame].kept = false;
+        self.farthest = self.frames[frame].due;
+        // Room was more important than having it all in memory.
+        self.resident = false;
+        if let Some(block) = self.frames[frame].block {
+            heap.release(block, FRAME_RANK);
+        }
+        true
+    }
+
+    /// Gives up the bytes in memory that are wanted last, if not before `until`. Whether there were some.
+    pub fn give_up_read(&mut self, heap: &mut Heap, until: u64) -> bool {
+        let idle = |r: &&mut ReadSlot| r.held && r.node.is_none() && r.due > until;
+        let farthest = (self.reads.iter_mut()).filter(idle).max_by_key(|r| r.due);
+        let Some((read, block)) = farthest.and_then(|r| r.block.map(|block| (r, block))) else {
+            return false;
+        };
+        read.held = false;
+        heap.release(block, READ_RANK);
+        true
+    }
+
+    /// A unit took so many nanoseconds.
+    pub fn unit_took(&mut self, time: u64) {
+        self.unit_time = (3 * self.unit_time + time) / 4;
+    }
+
+    /// Bytes of the heap that wanted frames take.
+    pub fn kept_bytes(&self) -> u64 {
+        self.kept.len() as u64 * Heap::cost(self.file.reel.frame_words())
+    }
+
+    /// Gives everything back; nothing is in flight.
+    pub fn clear(&mut self, heap: &mut Heap) {
+        self.kept.clear();
+        for frame in &mut self.frames {
+            if let Some(block) = frame.block.take() {
+                heap.discard(block);
+            }
+            frame.state = State::Absent;
+            frame.kept = false;
+        }
+        for read in &mut self.reads {
+            if let Some(block) = read.block {
+                heap.discard(block);
+            }
+            *read = ReadSlot::default();
+        }
+        for unit in &mut self.units {
+            unit.read = NO_READ;
+        }
+        self.resident_next = 0;
+    }
+}
+
+/// The frames of a span that are due from `from` to `to` microseconds ahead, and when.
+fn frames_of<'a>(
+    file: &'a Loaded,
+    span: &Span,
+    now: u64,
+    from: u64,
+    to: u64,
+) -> impl Iterator<Item = (usize, u64)> + 'a {
+    let times = file.reel.frames();
+    let last = times.len().saturating_sub(1) as u32;
+    let (first, end) = (span.from.min(last), span.to.min(last));
+    let step = span.step.max(1);
+    let count = if times.is_empty() { 0 } else { first.abs_diff(end).div_ceil(step) + 1 };
+    let start = times.get(first as usize).map_or(0.0, |f| f.time);
+    let (wait, rate) = (f64::from(span.in_seconds), f64::from(span.rate).max(1e-9));
+    (0..count)
+        .map(move |i| match end >= first {
+            true => first.saturating_add(i.saturating_mul(step)).min(end),
+            false => first.saturating_sub(i.saturating_mul(step)).max(end),
+        })
+        .map(move |frame| {
+            let seconds = wait + (times[frame as usize].time - start).abs() / rate;
+            (frame as usize, (seconds.max(0.0) * 1e6) as u64)
+        })
+        .take_while(move |&(_, ahead)| ahead < to)
+        .skip_while(move |&(_, ahead)| ahead < from)
+        .map(move |(frame, ahead)| (frame, now.saturating_add(ahead)))
+}

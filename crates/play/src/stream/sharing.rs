@@ -1,0 +1,56 @@
+//! Meshes that several files have in common, kept once. Found by a hash of the bytes that they are made of,
+//! which are then compared: equal hashes prove nothing.
+
+use crate::reel::statics::{StaticMesh, Statics};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+/// The meshes of all open files, by the hash of their content.
+#[derive(Default)]
+pub(crate) struct Library {
+    meshes: Mutex<HashMap<u64, Vec<Weak<StaticMesh>>>>,
+}
+
+impl Library {
+    /// Puts equal meshes that are already there in the place of these.
+    pub fn share(&self, statics: &Statics) -> Statics {
+        let mut known = self.meshes.lock().unwrap_or_else(PoisonError::into_inner);
+        known.retain(|_, meshes| {
+            meshes.retain(|mesh| mesh.strong_count() > 0);
+            !meshes.is_empty()
+        });
+        let share = |mesh: &Arc<StaticMesh>| {
+            let alike = known.entry(mesh.made_of.hash()).or_default();
+            let same = alike.iter().filter_map(Weak::upgrade).find(|other| other.made_of == mesh.made_of);
+            same.unwrap_or_else(|| {
+                alike.push(Arc::downgrade(mesh));
+                mesh.clone()
+            })
+        };
+        Statics { meshes: statics.meshes.iter().map(share).collect(), ends: statics.ends.clone() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn statics(values: &[u8]) -> Statics {
+        let mut mesh = StaticMesh::default();
+        mesh.made_of.values = values.to_vec();
+        Statics { meshes: vec![Arc::new(mesh)], ends: Arc::default() }
+    }
+
+    #[test]
+    fn equal_meshes_are_one_as_long_as_somebody_has_them() {
+        let library = Library::default();
+        let a = library.share(&statics(&[0, 1, 2]));
+        let b = library.share(&statics(&[0, 1, 2]));
+        let c = library.share(&statics(&[0, 2, 1]));
+        assert!(Arc::ptr_eq(&a.meshes[0], &b.meshes[0]));
+        assert!(!Arc::ptr_eq(&a.meshes[0], &c.meshes[0]));
+        drop((a, b, c));
+        library.share(&Statics { meshes: Vec::new(), ends: Arc::default() });
+        assert!(library.meshes.lock().unwrap().is_empty());
+    }
+}

@@ -1,0 +1,393 @@
+//! What the tick shares with the threads: memory, the graph, and a task for each of its nodes. A task is
+//! filled in by the tick before its node is armed, done by some thread, and emptied by the tick after it is
+//! done; nobody waits for it.
+
+use crate::Error;
+use crate::decode::unit;
+use crate::reel::order::Frames;
+use crate::stream::crew::{Crew, MOST_THREADS};
+use crate::stream::graph::Graph;
+use crate::stream::heap::{Block, Memory, ReadGuard, WriteGuard};
+use crate::stream::loaded::Loaded;
+use crate::stream::trace::span;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::time::Instant;
+
+/// Runs the player's jobs. Each takes from some microseconds to a few milliseconds and never waits for
+/// another.
+///
+/// The player has its own threads; this is for games whose threads should do it.
+pub trait Pool: Send + Sync {
+    /// Runs `job` soon, on any thread, but not within this call if the frame must not wait for it. Called
+    /// from the tick and from running jobs. Must not block. A job that is dropped counts as cancelled.
+    fn start(&self, job: Job);
+    /// Most jobs that run at the same time. Asked once.
+    fn threads(&self) -> usize;
+}
+
+/// A unit to be decoded.
+pub struct Job {
+    work: Arc<Work>,
+    node: u32,
+    due: u64,
+    done: bool,
+}
+
+impl Job {
+    pub(crate) fn new(work: Arc<Work>, node: u32, due: u64) -> Job {
+        Job { work, node, due, done: false }
+    }
+
+    /// When its result is wanted, in microseconds of the player's ticks: smaller is more urgent.
+    pub fn due(&self) -> u64 {
+        self.due
+    }
+
+    /// Does it.
+    pub fn run(mut self) {
+        self.done = true;
+        self.work.run(self.node);
+    }
+}
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        if !self.done {
+            self.work.graph.cancel(self.node);
+            self.work.run(self.node);
+        }
+    }
+}
+
+/// See the file's head.
+pub(crate) struct Work {
+    pub memory: Memory,
+    pub graph: Graph,
+    tasks: Box<[Mutex<Task>]>,
+    /// Per node when it is wanted.
+    due: Box<[AtomicU64]>,
+    /// Per read node how many bytes are there.
+    filled: Box<[AtomicU64]>,
+    /// Nodes that are done and not yet collected.
+    ended: Mutex<Vec<u32>>,
+    pool: OnceLock<Arc<dyn Pool>>,
+    own: Weak<Work>,
+    /// What each thread needs, handed out to whoever runs a job.
+    benches: Mutex<Vec<Bench>>,
+    bench_free: Condvar,
+    /// Scratch of each bench; replaced by larger ones as files ask for it.
+    scratch: Mutex<Vec<Option<Block>>>,
+    /// Nanoseconds that jobs took together.
+    pub busy: AtomicU64,
+}
+
+struct Bench {
+    number: usize,
+    worker: unit::Worker,
+}
+
+/// A bench that goes back when it is no longer used.
+struct Lent<'a> {
+    work: &'a Work,
+    bench: Option<Bench>,
+}
+
+impl Drop for Lent<'_> {
+    fn drop(&mut self) {
+        lock(&self.work.benches).extend(self.bench.take());
+        self.work.bench_free.notify_one();
+    }
+}
+
+/// What a node does and how it ended.
+#[derive(Default)]
+pub(crate) struct Task {
+    pub file: Option<Arc<Loaded>>,
+    pub unit: u32,
+    /// The bytes that were read, and where in them the unit lies.
+    pub compressed: Option<(Block, usize)>,
+    pub needs: List,
+    pub out: List,
+    pub ended: Ended,
+    /// Nanoseconds that decoding took.
+    pub took: u64,
+}
+
+/// Frames and their blocks.
+#[derive(Clone, Copy)]
+pub(crate) struct List {
+    items: [Option<(u32, Block)>; Frames::MOST],
+    count: usize,
+}
+
+impl Default for List {
+    fn default() -> List {
+        List { items: [None; Frames::MOST], count: 0 }
+    }
+}
+
+impl List {
+    /// A unit never has more than fit.
+    pub fn push(&mut self, frame: u32, block: Block) {
+        if let Some(item) = self.items.get_mut(self.count) {
+            *item = Some((frame, block));
+            self.count += 1;
+        }
+    }
+    pub fn iter(&self) -> impl Iterator<Item = (u32, Block)> + '_ {
+        self.items[..self.count].iter().flatten().copied()
+    }
+}
+
+/// How a node ended.
+#[derive(Default)]
+pub(crate) enum Ended {
+    #[default]
+    Well,
+    /// Cancelled, or what it needs failed.
+    Spoiled,
+    /// The unit's bytes are wrong.
+    Damaged(Error),
+    /// The read failed.
+    Io(io::Error),
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Work {
+    pub fn new(memory: Memory, nodes: usize) -> Arc<Work> {
+        Arc::new_cyclic(|own| Work {
+            memory,
+            graph: Graph::new(nodes),
+            tasks: (0..nodes).map(|_| Mutex::default()).collect(),
+            due: (0..nodes).map(|_| AtomicU64::new(0)).collect(),
+            filled: (0..nodes).map(|_| AtomicU64::new(0)).collect(),
+            ended: Mutex::new(Vec::with_capacity(nodes)),
+            pool: OnceLock::new(),
+            own: own.clone(),
+            benches: Mutex::default(),
+            bench_free: Condvar::new(),
+            scratch: Mutex::default(),
+            busy: AtomicU64::new(0),
+        })
+    }
+
+    /// Called once, before anything is started.
+    pub fn set_pool(&self, pool: Arc<dyn Pool>) {
+        let benches = pool.threads().clamp(1, MOST_THREADS);
+        let bench = |number| Bench { number, worker: unit::Worker::default() };
+        *lock(&self.benches) = (0..benches).map(bench).collect();
+        *lock(&self.scratch) = vec![None; benches];
+        let _ = self.pool.set(pool);
+    }
+
+    // For the tick.
+
+    pub fn task(&self, node: u32) -> MutexGuard<'_, Task> {
+        lock(&self.tasks[node as usize])
+    }
+
+    pub fn set_due(&self, node: u32, due: u64) {
+        self.due[node as usize].store(due, Ordering::Relaxed);
+    }
+
+    /// Nothing has been read yet.
+    pub fn begin_read(&self, node: u32) {
+        self.filled[node as usize].store(0, Ordering::Relaxed);
+    }
+
+    pub fn filled(&self, node: u32) -> u64 {
+        self.filled[node as usize].load(Ordering::Relaxed)
+    }
+
+    /// Moves the nodes that are done to `out`, which has room.
+    pub fn collect(&self, out: &mut Vec<u32>) {
+        out.append(&mut lock(&self.ended));
+    }
+
+    /// Benches that have scratch, or should.
+    pub fn bench_count(&self) -> usize {
+        lock(&self.scratch).len()
+    }
+
+    /// New scratch for a bench; gives the old one, to be discarded.
+    pub fn replace_scratch(&self, bench: usize, block: Block) -> Option<Block> {
+        lock(&self.scratch)[bench].replace(block)
+    }
+
+    /// Hands a node whose waits are over to the pool.
+    pub fn start(&self, node: u32) {
+        let due = self.due[node as usize].load(Ordering::Relaxed);
+        // The player holds the work as long as nodes are in flight.
+        if let (Some(work), Some(pool)) = (self.own.upgrade(), self.pool.get()) {
+            pool.start(Job::new(work, node, due));
+        }
+    }
+
+    // On any thread.
+
+    /// A read of `size` bytes has ended. Where some are missing nothing that waits for it is started: what
+    /// lies in those that came is started by the next tick.
+    pub fn read_ended(&self, node: u32, size: usize, result: io::Result<usize>) {
+        let well = matches!(result, Ok(filled) if filled == size);
+        self.filled[node as usize].store(*result.as_ref().unwrap_or(&0) as u64, Ordering::Relaxed);
+        self.task(node).ended = match result {
+            Ok(0) => Ended::Io(io::ErrorKind::UnexpectedEof.into()),
+            Ok(_) => Ended::Well,
+            Err(error) => Ended::Io(error),
+        };
+        self.end(node, well);
+    }
+
+    /// Decodes the unit of a node.
+    pub fn run(&self, node: u32) {
+        let began = Instant::now();
+        let ended = if self.graph.is_wanted(node) {
+            // Decoders do not panic. If one did, its node must end all the same, or its file would wait for
+            // ever.
+            let decoded = catch_unwind(AssertUnwindSafe(|| self.decode(node)));
+            decoded.unwrap_or_else(|_| self.panicked(node))
+        } else {
+            Ended::Spoiled
+        };
+        let well = matches!(ended, Ended::Well);
+        let took = began.elapsed().as_nanos() as u64;
+        {
+            let mut task = self.task(node);
+            task.ended = ended;
+            task.took = took;
+        }
+        self.busy.fetch_add(took, Ordering::Relaxed);
+        self.end(node, well);
+    }
+
+    fn end(&self, node: u32, well: bool) {
+        self.graph.finish(node, well, |next| self.start(next));
+        lock(&self.ended).push(node);
+    }
+
+    fn decode(&self, node: u32) -> Ended {
+        let mut lent = self.take_bench();
+        match &mut lent.bench {
+            Some(bench) => self.decode_with(node, bench, self.scratch_of(bench.number)),
+            None => Ended::Spoiled,
+        }
+    }
+
+    fn panicked(&self, node: u32) -> Ended {
+        let task = self.task(node);
+        let damaged = |file: &Arc<Loaded>| file.damaged(task.unit as usize, "its decoder failed");
+        task.file.as_ref().map_or(Ended::Spoiled, |file| Ended::Damaged(damaged(file)))
+    }
+
+    fn decode_with(&self, node: u32, bench: &mut Bench, scratch: Option<WriteGuard>) -> Ended {
+        let task = self.task(node);
+        let (Some(file), Some((block, at))) = (&task.file, task.compressed) else {
+            return Ended::Spoiled;
+        };
+        let unit = task.unit as usize;
+        span!("decode", unit, file = %file.reel.path().display());
+        let size = file.reel.unit_size(unit);
+        let Some(compressed) = self.memory.read(block) else {
+            return Ended::Spoiled;
+        };
+        let compressed = &bytemuck::cast_slice::<u64, u8>(&compressed)[at..at + size];
+        if !file.reel.is_intact(unit, compressed) {
+            let what = "the checksum of its bytes does not match";
+            return Ended::Damaged(file.damaged(unit, what));
+        }
+        let mut needs: [Option<(u32, ReadGuard)>; Frames::MOST] = Default::default();
+        for (place, (frame, block)) in needs.iter_mut().zip(task.needs.iter()) {
+            match self.memory.read(block) {
+                Some(guard) => *place = Some((frame, guard)),
+                None => return Ended::Spoiled,
+            }
+        }
+        let words = file.reel.frame_words();
+        let mut guards: [Option<WriteGuard>; Frames::MOST] = Default::default();
+        let mut count = 0;
+        for (place, (_, block)) in guards.iter_mut().zip(task.out.iter()) {
+            *place = self.memory.write(block);
+            if place.is_none() {
+                return Ended::Spoiled;
+            }
+            count += 1;
+        }
+        let mut scratch = scratch;
+        let scratch = match &mut scratch {
+            Some(guard) => &mut guard[..],
+            None => &mut [],
+        };
+        let Some(scratch) = scratch.get_mut(..file.reel.scratch_words(unit)) else {
+            return Ended::Spoiled;
+        };
+        let mut out: [&mut [u64]; Frames::MOST] = Default::default();
+        for (place, guard) in out.iter_mut().zip(&mut guards) {
+            if let Some(guard) = guard {
+                *place = &mut guard[..words];
+            }
+        }
+        let decoded = |frame: usize| {
+            let found = needs.iter().flatten().find(|need| need.0 as usize == frame);
+            found.map(|(_, guard)| &guard[..words])
+        };
+        let source = unit::Source { unit, compressed, decoded: &decoded };
+        let result = unit::decode(
+            &file.reel,
+            &file.statics,
+            source,
+            &mut bench.worker,
+            scratch,
+            &mut out[..count],
+            &mut |_, _, _| (),
+        );
+        match result {
+            Ok(()) => Ended::Well,
+            Err(error) => Ended::Damaged(error),
+        }
+    }
+
+    fn take_bench(&self) -> Lent<'_> {
+        let mut benches = lock(&self.benches);
+        loop {
+            // Only a pool that runs more jobs than it said waits here.
+            match benches.pop() {
+                Some(bench) => {
+                    return Lent { work: self, bench: Some(bench) };
+                }
+                None => {
+                    let wait = self.bench_free.wait(benches);
+                    benches = wait.unwrap_or_else(PoisonError::into_inner);
+                }
+            }
+        }
+    }
+
+    fn scratch_of(&self, bench: usize) -> Option<WriteGuard> {
+        loop {
+            let block = lock(&self.scratch)[bench]?;
+            // None: it has just been replaced by a larger one.
+            if let Some(guard) = self.memory.write(block) {
+                return Some(guard);
+            }
+            std::thread::yield_now();
+        }
+    }
+}
+
+/// The player's own pool.
+pub(crate) struct Threads(pub Crew<Job>);
+
+impl Pool for Threads {
+    fn start(&self, job: Job) {
+        self.0.push(job.due(), job);
+    }
+    fn threads(&self) -> usize {
+        self.0.threads().max(1)
+    }
+}

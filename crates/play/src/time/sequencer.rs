@@ -1,0 +1,614 @@
+//! Clips of caches in time: when each starts, how often it plays, and what is left when it is over. A state
+//! machine without threads, files or pictures: it says what happens when, the caller gives that to its
+//! player.
+//!
+//! *Minimise duration*: a clip is a slice of a cache, just while it moves. *Stagger starts* ([`stagger`]), so
+//! that no single frame has to begin everything. *End states*: a finished clip is replaced by a static mesh
+//! and its buffers are freed. *Loops* go over their seam without visiting an end state. *Chains* ([`chain`])
+//! cut a long path into segments, each created when the one before is deleted, so that culling works.
+//!
+//! Time is counted in whole flicks, and everything that happens has its exact moment, so that ticks of any
+//! length give the same state and the same actions in the same order.
+//!
+//! ```text
+//! begin of play k = start + ⌈k · length / |rate|⌉          from the start every time: nothing adds up
+//! tick: as long as something happens at or before now + dt: do the earliest; of one moment: events, turns, ends,
+//!       starts, streams; of these in the order of clips
+//! ```
+
+use crate::Error;
+use crate::time::clock::{Command, Repeat};
+use crate::time::timeline::{FRACTION, Timeline, flicks, rate_parts, seconds};
+
+// Together they bound the work of a tick and of a jump. In seconds.
+/// A longer tick is cut to it.
+const LONGEST_TICK: f64 = 60.0;
+/// Shortest play of a clip.
+const SHORTEST: f64 = 1e-3;
+/// All times of a sequence lie within a day.
+const LONGEST: f64 = 86_400.0;
+
+/// When a clip starts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Start {
+    /// Seconds after the sequence began.
+    At(f64),
+    /// So many seconds after each end of another clip.
+    After(usize, f64),
+    /// When [`Sequencer::signal`] is called with this number.
+    On(u32),
+    /// Only as the end of another clip ([`End::Clip`]).
+    Never,
+}
+
+/// What is left of a clip when it is over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum End {
+    /// Nothing: it is hidden, and its buffers are free.
+    #[default]
+    Nothing,
+    /// Its last frame, with all its buffers.
+    Hold,
+    /// A static mesh, by a number of the caller's; the buffers of the clip are free.
+    Mesh(u32),
+    /// Another clip, which starts in the same moment; the buffers of this one are free.
+    Clip(usize),
+}
+
+/// How a signal ends a clip.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leave {
+    /// In the same moment.
+    AtOnce(u32),
+    /// When the play is over that is going on.
+    AtSeam(u32),
+}
+
+/// A slice of a cache, and when and how it plays.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Clip {
+    /// Unique in its sequence.
+    pub name: String,
+    /// Which cache, by a number of the caller's.
+    pub cache: u32,
+    /// When it starts.
+    pub start: Start,
+    /// Seconds of animation where the slice begins and ends.
+    pub from: f64,
+    /// See `from`.
+    pub to: f64,
+    /// Seconds of animation between the last frame of a closed cycle and its first, 0 for others.
+    pub seam: f64,
+    /// Seconds of animation per second; negative plays from `to` to `from`.
+    pub rate: f64,
+    /// How it goes on when it plays more than once ([`Repeat::Once`] counts as [`Repeat::Loop`]).
+    pub repeat: Repeat,
+    /// How often it plays; 0: until a signal. Ping-pong counts each way.
+    pub plays: u32,
+    /// Signal that ends it before.
+    pub leave: Option<Leave>,
+    /// Seconds before its start at which streaming begins (pre-roll), where the start is known so early.
+    pub stream_before: f64,
+    /// What is left of it.
+    pub end: End,
+    /// Numbers to be told when the position passes these seconds of animation, in their order.
+    pub events: Vec<(f64, u32)>,
+}
+
+impl Clip {
+    /// A whole file, once, at the beginning of the sequence, leaving nothing.
+    pub fn new(name: impl Into<String>, cache: u32, timeline: &Timeline) -> Clip {
+        Clip {
+            name: name.into(),
+            cache,
+            start: Start::At(0.0),
+            from: 0.0,
+            to: timeline.duration(),
+            seam: timeline.period().map_or(0.0, |period| period - timeline.duration()),
+            rate: 1.0,
+            repeat: Repeat::Loop,
+            plays: 1,
+            leave: None,
+            stream_before: 0.5,
+            end: End::Nothing,
+            events: Vec::new(),
+        }
+    }
+}
+
+/// Moves starts at fixed times back so that any two lie at least `spacing` seconds apart, in the order in
+/// which they were.
+pub fn stagger(clips: &mut [Clip], spacing: f64) {
+    let at = |clip: &Clip| match clip.start {
+        Start::At(at) => Some(at),
+        _ => None,
+    };
+    let mut order: Vec<(usize, f64)> =
+        (clips.iter().enumerate()).filter_map(|(c, clip)| Some((c, at(clip)?))).collect();
+    order.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let mut earliest = f64::NEG_INFINITY;
+    for (clip, at) in order {
+        let at = at.max(earliest);
+        clips[clip].start = Start::At(at);
+        earliest = at + spacing;
+    }
+}
+
+/// Makes segments of one long path: each starts at the end of the one before, which leaves nothing.
+pub fn chain(clips: &mut [Clip]) {
+    let count = clips.len();
+    for (c, clip) in clips.iter_mut().enumerate() {
+        if c > 0 {
+            clip.start = Start::After(c - 1, 0.0);
+        }
+        if c + 1 < count {
+            clip.end = End::Nothing;
+        }
+    }
+}
+
+/// Something that happened, in the order in which it did.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Action {
+    /// Number of the clip.
+    pub clip: usize,
+    /// Seconds after the sequence began.
+    pub at: f64,
+    /// Seconds after the tick began in which it happened. Negative after a jump to a time at which it was
+    /// over already: then the clip plays since so many seconds.
+    pub delay: f64,
+    /// What.
+    pub what: What,
+}
+
+/// See [`Action`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum What {
+    /// Its static data and first frames will be needed.
+    Stream,
+    /// It begins to play.
+    Start,
+    /// It begins play number so and so, counted from 0, without an end state.
+    Turn(u32),
+    /// The position passed this event.
+    Event(u32),
+    /// It is over; what is left is in [`Clip::end`].
+    End,
+    /// It is as if it had never been: after a jump.
+    Remove,
+}
+
+impl Action {
+    /// What to tell the player's instance of the clip, in this order, before the tick in which it happened.
+    pub fn commands(&self, clip: &Clip) -> impl Iterator<Item = Command> + use<> {
+        let begin = if clip.rate < 0.0 { clip.to } else { clip.from };
+        let repeat = match (clip.plays, clip.repeat) {
+            (1, _) => Repeat::Once,
+            (_, Repeat::Once) => Repeat::Loop,
+            (_, repeat) => repeat,
+        };
+        let none = [None; 8];
+        let commands = match self.what {
+            What::Stream => [Some(Command::StreamAt(begin)), None, None, None, None, None, None, None],
+            What::Start => [
+                Some(Command::StreamHere),
+                Some(Command::Range(clip.from, clip.to)),
+                Some(Command::Rate(clip.rate)),
+                Some(Command::Repeat(repeat)),
+                Some(Command::Delay(self.delay)),
+                Some(Command::Stop),
+                Some(Command::GoTo(begin)),
+                Some(Command::Play),
+            ],
+            What::End if clip.end == End::Hold => {
+                [Some(Command::Pause), None, None, None, None, None, None, None]
+            }
+            What::End | What::Remove => [Some(Command::Stop), None, None, None, None, None, None, None],
+            What::Turn(_) | What::Event(_) => none,
+        };
+        commands.into_iter().flatten()
+    }
+}
+
+/// Where a clip is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Stage {
+    /// Not started, or as if.
+    #[default]
+    Idle,
+    /// Not started, but streaming already.
+    Streaming,
+    /// Playing.
+    Playing,
+    /// Over; [`Clip::end`] is what is shown.
+    Ended,
+}
+
+/// What is shown of a clip.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// Nothing.
+    Nothing,
+    /// The cache, at [`Sequencer::position`].
+    Cache,
+    /// A static mesh.
+    Mesh(u32),
+}
+
+/// A clip with its times in flicks.
+#[derive(Clone, Debug)]
+struct Part {
+    clip: Clip,
+    /// Animation of one play.
+    length: i64,
+    /// Absolute, in parts of 2^-32; larger than 0.
+    rate: i64,
+    stream_before: i64,
+    /// Distance from where the play begins, and number; in order.
+    events: Vec<(i64, u32)>,
+}
+
+/// What changes while a clip is played.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Run {
+    /// Never [`Stage::Streaming`].
+    stage: Stage,
+    /// When it is to start, perhaps again.
+    due: Option<i64>,
+    /// Streams for that start.
+    streams: bool,
+    /// When a signal ends it.
+    leave: Option<i64>,
+    /// When it started; counts while playing and after.
+    began: i64,
+    /// When it was over.
+    over: i64,
+    /// Plays that are over.
+    play: u32,
+    /// Events of this play that are over.
+    event: u32,
+    /// Plays in all, 0 without end.
+    plays: u32,
+}
+
+/// Order of what happens in one moment.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Event,
+    Turn,
+    End,
+    Start,
+    Stream,
+}
+
+/// Plays a sequence. Everything is allocated when it is made.
+#[derive(Clone, Debug)]
+pub struct Sequencer {
+    parts: Vec<Part>,
+    runs: Vec<Run>,
+    /// Flicks since the beginning.
+    now: i64,
+    /// Where the present tick began.
+    tick: i64,
+    /// What was before a jump.
+    before: Vec<Run>,
+}
+
+impl Sequencer {
+    /// Checks the clips: names unique, times finite and not negative, plays of at least a millisecond.
+    pub fn new(clips: Vec<Clip>) -> Result<Sequencer, Error> {
+        let count = clips.len();
+        for (c, clip) in clips.iter().enumerate() {
+            check(clip, count)?;
+            if clips[..c].iter().any(|other| other.name == clip.name) {
+                return Err(Error::misuse(format!("two clips are named {}", clip.name)));
+            }
+        }
+        let mut sequencer = Sequencer {
+            runs: vec![Run::default(); count],
+            before: vec![Run::default(); count],
+            parts: clips.into_iter().map(Part::new).collect(),
+            now: 0,
+            tick: 0,
+        };
+        sequencer.rewind();
+        Ok(sequencer)
+    }
+
+    /// Seconds since the sequence began.
+    pub fn time(&self) -> f64 {
+        seconds(self.now)
+    }
+    /// Number of clips.
+    pub fn len(&self) -> usize {
+        self.parts.len()
+    }
+    /// True without clips.
+    pub fn is_empty(&self) -> bool {
+        self.parts.is_empty()
+    }
+    /// A clip. Panics where there is none.
+    pub fn clip(&self, clip: usize) -> &Clip {
+        &self.parts[clip].clip
+    }
+    /// Number of the clip of that name.
+    pub fn find(&self, name: &str) -> Option<usize> {
+        self.parts.iter().position(|part| part.clip.name == name)
+    }
+    /// Where a clip is. Panics where there is none.
+    pub fn stage(&self, clip: usize) -> Stage {
+        match self.runs[clip] {
+            Run { stage: Stage::Idle, streams: true, .. } => Stage::Streaming,
+            run => run.stage,
+        }
+    }
+
+    /// What is shown of a clip. Panics where there is none.
+    pub fn shown(&self, clip: usize) -> Shown {
+        match (self.runs[clip].stage, self.parts[clip].clip.end) {
+            (Stage::Idle | Stage::Streaming, _) => Shown::Nothing,
+            (Stage::Playing, _) | (Stage::Ended, End::Hold) => Shown::Cache,
+            (Stage::Ended, End::Mesh(mesh)) => Shown::Mesh(mesh),
+            (Stage::Ended, End::Nothing | End::Clip(_)) => Shown::Nothing,
+        }
+    }
+
+    /// Whether a clip's buffers are in use: it is streamed or shown as a cache. Panics where there is none.
+    pub fn holds_memory(&self, clip: usize) -> bool {
+        self.runs[clip].streams || self.shown(clip) == Shown::Cache
+    }
+
+    /// Seconds of animation that a clip shows; where it would begin while it does not play. Panics where
+    /// there is none.
+    pub fn position(&self, clip: usize) -> f64 {
+        let (part, run) = (&self.parts[clip], &self.runs[clip]);
+        let until = match run.stage {
+            Stage::Idle | Stage::Streaming => run.began,
+            Stage::Playing => self.now,
+            Stage::Ended => run.over,
+        };
+        part.position(until - run.began, run)
+    }
+
+    /// Back to the beginning, without a word.
+    fn rewind(&mut self) {
+        (self.now, self.tick) = (0, 0);
+        for (part, run) in self.parts.iter().zip(&mut self.runs) {
+            *run = Run::default();
+            if let Start::At(at) = part.clip.start {
+                run.due = Some(flicks(at));
+            }
+        }
+    }
+
+    /// A signal, now: starts the clips that wait for it and ends those that listen to it, as of the end of
+    /// the last tick. What follows from it is said by the next tick.
+    pub fn signal(&mut self, signal: u32) {
+        for (part, run) in self.parts.iter().zip(&mut self.runs) {
+            if part.clip.start == Start::On(signal) {
+                run.due = Some(self.now);
+            }
+            let playing = run.stage == Stage::Playing;
+            match part.clip.leave {
+                Some(Leave::AtSeam(on)) if on == signal && playing => run.plays = run.play + 1,
+                Some(Leave::AtOnce(on)) if on == signal && playing => run.leave = Some(self.now),
+                _ => {}
+            }
+        }
+    }
+
+    /// Passes `dt` seconds and tells what happened, in order. A `dt` that is negative or NaN counts as 0, one
+    /// beyond a minute as a minute.
+    pub fn tick(&mut self, dt: f64, mut say: impl FnMut(Action)) {
+        self.pass(flicks(dt.clamp(0.0, LONGEST_TICK)), &mut say);
+    }
+
+    /// Jumps to a time of the sequence and tells what is to be done for it: what is no more, what is new, and
+    /// from where it plays. Signals of before are forgotten, events on the way are not told.
+    pub fn go_to(&mut self, time: f64, mut say: impl FnMut(Action)) {
+        self.before.copy_from_slice(&self.runs);
+        self.rewind();
+        let target = flicks(time.clamp(0.0, LONGEST));
+        while self.now < target {
+            self.pass((target - self.now).min(flicks(LONGEST_TICK)), &mut |_| {});
+        }
+        self.pass(0, &mut |_| {});
+        for clip in 0..self.parts.len() {
+            let was = (self.before[clip].stage, self.before[clip].streams);
+            let is = self.stage(clip);
+            let what = match is {
+                Stage::Playing => What::Start,
+                Stage::Streaming => What::Stream,
+                Stage::Ended => What::End,
+                Stage::Idle if was == (Stage::Idle, false) => continue,
+                Stage::Idle => What::Remove,
+            };
+            let since = match is {
+                Stage::Playing => self.runs[clip].began,
+                _ => self.now,
+            };
+            say(Action { clip, at: seconds(since), delay: seconds(since - self.now), what });
+        }
+    }
+
+    fn pass(&mut self, dt: i64, say: &mut dyn FnMut(Action)) {
+        self.tick = self.now;
+        let target = self.now + dt;
+        while let Some((at, kind, clip)) = self.earliest().filter(|next| next.0 <= target) {
+            // What was signalled is due in the moment of the signal, which has passed.
+            self.now = at.max(self.now);
+            let what = self.happen(kind, clip);
+            say(Action { clip, at: seconds(self.now), delay: seconds(self.now - self.tick), what });
+        }
+        self.now = target;
+    }
+
+    fn earliest(&self) -> Option<(i64, Kind, usize)> {
+        let of = |clip: usize| self.parts[clip].next(&self.runs[clip], clip);
+        (0..self.parts.len()).filter_map(of).min()
+    }
+
+    fn happen(&mut self, kind: Kind, clip: usize) -> What {
+        let now = self.now;
+        let (part, run) = (&self.parts[clip], &mut self.runs[clip]);
+        match kind {
+            Kind::Stream => {
+                run.streams = true;
+                What::Stream
+            }
+            Kind::Start => {
+                *run = Run { stage: Stage::Playing, began: now, plays: part.clip.plays, ..Run::default() };
+                What::Start
+            }
+            Kind::Event => {
+                let number = part.event(run).map_or(0, |event| event.1);
+                run.event += 1;
+                What::Event(number)
+            }
+            Kind::Turn => {
+                (run.play, run.event) = (run.play + 1, 0);
+                What::Turn(run.play)
+            }
+            Kind::End => {
+                (run.stage, run.over) = (Stage::Ended, now);
+                let end = part.clip.end;
+                self.follow(clip, end);
+                What::End
+            }
+        }
+    }
+
+    /// Plans what starts at the end of a clip.
+    fn follow(&mut self, ended: usize, end: End) {
+        let now = self.now;
+        if let End::Clip(next) = end {
+            self.runs[next].due = Some(now);
+        }
+        for (part, run) in self.parts.iter().zip(&mut self.runs) {
+            if let Start::After(clip, delay) = part.clip.start
+                && clip == ended
+            {
+                run.due = Some(now + flicks(delay));
+            }
+        }
+    }
+}
+
+impl Part {
+    fn new(clip: Clip) -> Part {
+        let (from, to) = (flicks(clip.from), flicks(clip.to));
+        let closed = clip.plays != 1 && clip.repeat != Repeat::PingPong;
+        let length = to - from + if closed { flicks(clip.seam) } else { 0 };
+        let distance = |at: f64| match clip.rate < 0.0 {
+            false => flicks(at) - from,
+            true => from + length - flicks(at),
+        };
+        let mut events: Vec<(i64, u32)> =
+            (clip.events.iter()).map(|&(at, number)| (distance(at).clamp(0, length), number)).collect();
+        events.sort_by_key(|event| event.0);
+        Part {
+            length,
+            rate: rate_parts(clip.rate).abs(),
+            stream_before: flicks(clip.stream_before),
+            events,
+            clip,
+        }
+    }
+
+    /// Flicks from the start until so much of the animation has been played.
+    fn time_of(&self, distance: i128) -> i64 {
+        let rate = i128::from(self.rate);
+        let time = ((distance << FRACTION) + rate - 1) / rate;
+        time.try_into().unwrap_or(i64::MAX / 4)
+    }
+
+    /// Whether this play goes the other way.
+    fn returns(&self, play: u32) -> bool {
+        self.clip.repeat == Repeat::PingPong && play % 2 == 1
+    }
+
+    /// Distance and number of the next event of this play.
+    fn event(&self, run: &Run) -> Option<(i64, u32)> {
+        let next = run.event as usize;
+        if self.returns(run.play) {
+            let last = self.events.len().checked_sub(next + 1)?;
+            let (distance, number) = self.events[last];
+            return Some((self.length - distance, number));
+        }
+        self.events.get(next).copied()
+    }
+
+    /// What happens next.
+    fn next(&self, run: &Run, clip: usize) -> Option<(i64, Kind, usize)> {
+        if run.stage == Stage::Playing {
+            return Some(self.next_of_play(run, clip));
+        }
+        let due = run.due?;
+        if run.streams || self.stream_before == 0 {
+            return Some((due, Kind::Start, clip));
+        }
+        // What starts in the moment in which it is known starts streaming then.
+        Some((due - self.stream_before, Kind::Stream, clip))
+    }
+
+    fn next_of_play(&self, run: &Run, clip: usize) -> (i64, Kind, usize) {
+        let played = i128::from(run.play) * i128::from(self.length);
+        let at = |distance: i64| run.began.saturating_add(self.time_of(played + i128::from(distance)));
+        let boundary = match run.play + 1 == run.plays {
+            true => (at(self.length), Kind::End, clip),
+            false => (at(self.length), Kind::Turn, clip),
+        };
+        let event = self.event(run).map(|event| (at(event.0), Kind::Event, clip));
+        let next = event.map_or(boundary, |event| event.min(boundary));
+        // Restarted, or told to leave.
+        let due = (run.due).map_or(next, |due| next.min((due, Kind::Start, clip)));
+        (run.leave).map_or(due, |leave| due.min((leave, Kind::End, clip)))
+    }
+
+    /// Seconds of animation, so many flicks after the start.
+    fn position(&self, since: i64, run: &Run) -> f64 {
+        let distance = (i128::from(since) * i128::from(self.rate)) >> FRACTION;
+        let length = i128::from(self.length);
+        let most = match run.plays {
+            0 => i128::MAX,
+            plays => length * i128::from(plays),
+        };
+        let distance = distance.min(most);
+        // The end of a play is shown before the next begins.
+        let play = ((distance - 1).max(0) / length) as u32;
+        let within = (distance - length * i128::from(play)) as i64;
+        let backwards = (self.clip.rate < 0.0) != self.returns(play);
+        let from = flicks(self.clip.from);
+        seconds(if backwards { from + self.length - within } else { from + within })
+    }
+}
+
+fn check(clip: &Clip, count: usize) -> Result<(), Error> {
+    let wrong = |what: &str| Err(Error::misuse(format!("clip {}: {what}", clip.name)));
+    let (start, follows) = match clip.start {
+        Start::At(at) => (at, None),
+        Start::After(other, delay) => (delay, Some(other)),
+        Start::On(_) | Start::Never => (0.0, None),
+    };
+    let times = [start, clip.from, clip.to, clip.seam, clip.stream_before];
+    let events = clip.events.iter().map(|event| &event.0);
+    if !(times.iter().chain(events)).all(|time| (0.0..LONGEST).contains(time)) {
+        return wrong("its times must be seconds, not negative and less than a day");
+    }
+    let shown = (clip.to - clip.from) / clip.rate.abs().min(65536.0);
+    if !shown.is_finite() || shown < SHORTEST || rate_parts(clip.rate) == 0 {
+        return wrong("it must play for at least a millisecond, at a rate that is a number");
+    }
+    let next = match clip.end {
+        End::Clip(next) => Some(next),
+        _ => None,
+    };
+    if follows.into_iter().chain(next).any(|other| other >= count) {
+        return wrong("it follows or ends in a clip that does not exist");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[path = "sequencer_tests.rs"]
+mod tests;

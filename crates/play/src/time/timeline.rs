@@ -1,0 +1,278 @@
+//! When the frames of a file are, in whole numbers: what clocks walk on. One per file, shared by all
+//! instances.
+//!
+//! Time is counted in *flicks* of 1/705,600,000 s. Whole numbers of them make one frame at 24, 25, 30, 48,
+//! 50, 60, 90, 100, 120, 144 and 1000 frames per second and at the NTSC rates, so that the sum of many small
+//! steps is the large step exactly. The frame times of a file are rounded to flicks, which moves them by less
+//! than a nanosecond.
+//!
+//! Credit: the unit is Christopher Horvath's, "Flicks", 2018.
+
+use crate::reel::open_file::Reel;
+use meshreel_codec::ranges::FrameRange;
+use std::sync::Arc;
+
+/// Flicks in a second.
+pub(crate) const PER_SECOND: i64 = 705_600_000;
+/// Bits of fraction of a rate, and of a position.
+pub(crate) const FRACTION: u32 = 32;
+/// Largest rate; beyond it is cut, so that no product overflows.
+const FASTEST: f64 = 65536.0;
+/// Longest time that counts, about 50 years: times beyond are cut to it, so that no sum of a few overflows.
+const LONGEST: i64 = 1 << 60;
+
+/// Seconds as flicks, rounded to nearest; NaN is 0, and what is longer than about 50 years is cut.
+pub(crate) fn flicks(seconds: f64) -> i64 {
+    // The conversion saturates, and gives 0 for NaN.
+    ((seconds * PER_SECOND as f64).round() as i64).clamp(-LONGEST, LONGEST)
+}
+
+/// Flicks as seconds.
+pub(crate) fn seconds(flicks: i64) -> f64 {
+    flicks as f64 / PER_SECOND as f64
+}
+
+/// A rate in parts of 2^-32, cut to ±65,536; NaN is 0.
+pub(crate) fn rate_parts(rate: f64) -> i64 {
+    (rate.clamp(-FASTEST, FASTEST) * (1i64 << FRACTION) as f64).round() as i64
+}
+
+/// The times of all frames, from the first one on, and whether the last leads back to the first. Clones share
+/// it.
+#[derive(Clone, Debug)]
+pub struct Timeline {
+    /// Flicks from the first frame; never decreasing.
+    times: Arc<[i64]>,
+    /// Flicks from the first frame to its return; 0 where the file is no closed cycle.
+    period: i64,
+    /// Seconds of the first frame in the file.
+    start: f64,
+    /// What is left when every second frame is left out, where they can be.
+    half: Option<Arc<[i64]>>,
+    /// Times are those of frame 0, `step`, 2·`step` …, and of the last one.
+    step: u32,
+    last_frame: u32,
+    /// Frames of the file that nothing leads to from the frame before, rising.
+    cuts: Arc<[u32]>,
+}
+
+impl Timeline {
+    /// Of frames at these times in seconds, finite and in order (others are moved to the time before), with
+    /// the period of a closed cycle or 0. A period that ends before the last frame counts as none.
+    pub fn new(times: impl IntoIterator<Item = f64>, period: f64) -> Timeline {
+        let (mut start, mut latest) = (None, 0);
+        let times: Arc<[i64]> = (times.into_iter())
+            .map(|time| {
+                let from = *start.get_or_insert(time);
+                latest = flicks(time - from).max(latest);
+                latest
+            })
+            .collect();
+        let last_frame = times.len().saturating_sub(1) as u32;
+        let period = flicks(period);
+        // Both are rounded, so that equal ends can differ by a flick.
+        let closes = period > 0 && period + 1 >= latest;
+        Timeline {
+            times,
+            period: if closes { period.max(latest) } else { 0 },
+            start: start.unwrap_or(0.0),
+            half: None,
+            step: 1,
+            last_frame,
+            cuts: Arc::default(),
+        }
+    }
+
+    /// Of a file.
+    pub fn of(reel: &Reel) -> Timeline {
+        let times = (0..reel.frame_count()).map(|frame| reel.time(frame));
+        let timeline = Timeline::new(times, reel.description().period).cut(reel.ranges());
+        match reel.is_layered() {
+            true => timeline.halving(),
+            false => timeline,
+        }
+    }
+
+    /// Nothing leads from one of `ranges` to the next, nor to what is of none.
+    pub fn cut(self, ranges: &[FrameRange]) -> Timeline {
+        let ends = ranges.iter().flat_map(|range| [range.first, range.end()]);
+        let mut cuts: Vec<u32> = ends.filter(|&cut| cut > 0 && cut <= self.last_frame).collect();
+        cuts.dedup();
+        Timeline { cuts: cuts.into(), ..self }
+    }
+
+    /// Whether there is something between the `i`-th frame of the timeline and the next.
+    pub(crate) fn leads_on(&self, i: usize) -> bool {
+        let next = self.cuts.partition_point(|&cut| cut <= self.frame(i));
+        self.cuts.get(next).is_none_or(|&cut| cut > self.frame(i + 1))
+    }
+
+    /// Every second frame can be left out.
+    pub fn halving(self) -> Timeline {
+        let last = self.times.len().saturating_sub(1);
+        let even = self.times.iter().copied().enumerate();
+        let half = even.filter(|(i, _)| i % 2 == 0 || *i == last);
+        Timeline { half: Some(half.map(|(_, time)| time).collect()), ..self }
+    }
+
+    /// Without every second frame, but with the last; the same where none can be left out.
+    pub(crate) fn halved(&self) -> Timeline {
+        match &self.half {
+            Some(half) => {
+                Timeline { times: half.clone(), half: None, step: 2, cuts: self.cuts.clone(), ..*self }
+            }
+            None => self.clone(),
+        }
+    }
+
+    /// Number in the file of the `i`-th frame of the timeline.
+    pub(crate) fn frame(&self, i: usize) -> u32 {
+        (i as u32).saturating_mul(self.step).min(self.last_frame)
+    }
+    /// Frames of the file from one of the timeline to the next.
+    pub(crate) fn step(&self) -> u32 {
+        self.step
+    }
+
+    /// Number of frames; can be 0.
+    pub fn frame_count(&self) -> usize {
+        self.times.len()
+    }
+    /// Seconds from the first frame to the last.
+    pub fn duration(&self) -> f64 {
+        seconds(self.last())
+    }
+    /// Seconds of a closed cycle, `None` where the file is none.
+    pub fn period(&self) -> Option<f64> {
+        (self.period > 0).then(|| seconds(self.period))
+    }
+    /// The first frame's time in the file. All positions are counted from there.
+    pub fn start(&self) -> f64 {
+        self.start
+    }
+    /// Seconds of a frame from the first one; of the last where there is no such frame.
+    pub fn time(&self, frame: usize) -> f64 {
+        seconds(self.at(frame))
+    }
+    /// The last frame at or before `position` seconds; the first where there is none.
+    pub fn frame_at(&self, position: f64) -> usize {
+        self.floor(flicks(position), 0)
+    }
+
+    /// Flicks of a frame, of the last where there is no such frame, 0 without frames.
+    pub(crate) fn at(&self, frame: usize) -> i64 {
+        let frame = frame.min(self.times.len().wrapping_sub(1));
+        self.times.get(frame).copied().unwrap_or(0)
+    }
+    pub(crate) fn last(&self) -> i64 {
+        self.times.last().copied().unwrap_or(0)
+    }
+    /// Flicks of a closed cycle, or 0.
+    pub(crate) fn cycle(&self) -> i64 {
+        self.period
+    }
+    pub(crate) fn times(&self) -> &[i64] {
+        &self.times
+    }
+
+    /// The last frame at or before `at`, the first where there is none. Near `hint` it is found by walking.
+    pub(crate) fn floor(&self, at: i64, hint: usize) -> usize {
+        const STEPS: usize = 4;
+        let times = &self.times[..];
+        let mut frame = hint.min(times.len().saturating_sub(1));
+        for _ in 0..STEPS {
+            if times.get(frame + 1).is_some_and(|&t| t <= at) {
+                frame += 1;
+            } else if frame > 0 && times[frame] > at {
+                frame -= 1;
+            } else {
+                return frame;
+            }
+        }
+        times.partition_point(|&t| t <= at).saturating_sub(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn usual_rates_are_whole_numbers_of_flicks() {
+        for rate in [24, 25, 30, 48, 50, 60, 90, 100, 120, 144, 1000] {
+            assert_eq!(PER_SECOND % rate, 0, "{rate}");
+        }
+        assert_eq!(flicks(1001.0 / 30_000.0), 23_543_520);
+    }
+
+    #[test]
+    fn times_count_from_the_first_frame() {
+        let timeline = Timeline::new([2.0, 2.5, 4.0], 0.0);
+        assert_eq!(timeline.start(), 2.0);
+        assert_eq!(timeline.duration(), 2.0);
+        assert_eq!(timeline.time(1), 0.5);
+        assert_eq!(timeline.time(99), 2.0);
+        assert_eq!(timeline.period(), None);
+        let found = [-1.0, 0.0, 0.4, 0.5, 1.9, 2.0, 9.0, f64::NAN].map(|t| timeline.frame_at(t));
+        assert_eq!(found, [0, 0, 0, 1, 1, 2, 2, 0]);
+    }
+
+    #[test]
+    fn no_frame_and_one_frame() {
+        for times in [&[][..], &[7.0]] {
+            let timeline = Timeline::new(times.iter().copied(), 0.0);
+            assert_eq!(timeline.frame_count(), times.len());
+            assert_eq!(timeline.duration(), 0.0);
+            assert_eq!(timeline.frame_at(3.0), 0);
+            assert_eq!(timeline.time(0), 0.0);
+        }
+    }
+
+    #[test]
+    fn a_period_closes_after_the_last_frame_or_not_at_all() {
+        let period = |period| Timeline::new([0.0, 1.0, 2.0], period).period();
+        assert_eq!(period(0.0), None);
+        assert_eq!(period(1.9), None);
+        assert_eq!(period(f64::NAN), None);
+        assert_eq!(period(2.0), Some(2.0));
+        assert_eq!(period(3.0), Some(3.0));
+    }
+
+    #[test]
+    fn wild_times_are_put_in_order() {
+        let times = [1e300, f64::NAN, -1e300, f64::INFINITY];
+        let timeline = Timeline::new(times, 1e300);
+        assert!(timeline.times().is_sorted());
+        assert_eq!(timeline.frame_count(), 4);
+    }
+
+    #[test]
+    fn nothing_leads_from_range_to_range() {
+        let range = |first, frames| FrameRange { name: String::new(), first, frames };
+        let timeline = Timeline::new((0..9).map(f64::from), 0.0);
+        let leads = |timeline: &Timeline| -> Vec<bool> {
+            (0..timeline.frame_count()).map(|i| timeline.leads_on(i)).collect()
+        };
+        assert_eq!(leads(&timeline), [true; 9]);
+        let cut = timeline.cut(&[range(0, 3), range(3, 1), range(6, 3)]).halving();
+        assert_eq!(leads(&cut), [true, true, false, false, true, false, true, true, true]);
+        // Frames 0, 2, 4, 6, 8: 2 to 4 goes over the cuts at 3 and 4, 4 to 6 over that at 6.
+        assert_eq!(leads(&cut.halved()), [true, false, false, true, true]);
+    }
+
+    proptest! {
+        #[test]
+        fn walking_finds_what_searching_finds(
+            mut times in prop::collection::vec(-1e3f64..1e3, 1..40),
+            at in -2e3f64..2e3,
+            hint in 0usize..50,
+        ) {
+            times.sort_by(f64::total_cmp);
+            let timeline = Timeline::new(times, 0.0);
+            let at = flicks(at);
+            let searched = timeline.times().partition_point(|&t| t <= at).saturating_sub(1);
+            prop_assert_eq!(timeline.floor(at, hint), searched);
+        }
+    }
+}

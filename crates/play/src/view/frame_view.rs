@@ -1,0 +1,490 @@
+//! What an instance shows: nodes and meshes at a place between two frames, for drawing, for motion blur, for
+//! collision. Lent from the player's memory or from decoders; nothing is allocated, everything is written
+//! where the caller wants it.
+//!
+//! Between two frames a node moves and a mesh deforms, but what is there does not change: visibility is that
+//! of the first frame, and a mesh that is hidden in one of the two, that is scaled to nothing in one, or that
+//! brings its own topology is shown as it is in the first. So births and deaths smear nothing.
+
+use crate::Error;
+use crate::decode::decoder::FrameDecoder;
+use crate::decode::matrix;
+use crate::decode::mesh::MeshView;
+use crate::reel::frame::Frame;
+use crate::reel::layout::Range;
+use crate::reel::lod::Lod;
+use crate::reel::open_file::Reel;
+use crate::reel::quantized::QuantizedValues;
+use crate::reel::statics::Statics;
+use crate::reel::visibility::VisibleRanges;
+use crate::time::clock::Pace;
+use crate::time::demand::Pair;
+use crate::view::interpolate::{self, is_nothing};
+use crate::view::vertex::{Attribute, Format, Vertices, What};
+use meshreel_codec::record::{MeshRecord, Method, Semantic, Visibility};
+use meshreel_codec::transform::Transform;
+
+/// Ancestors that are placed in the order of [`FrameDecoder::world`]; in deeper trees the rest in the
+/// opposite one, which differs by rounding.
+const DEPTH: usize = 64;
+
+/// A moment of a file.
+#[derive(Clone, Copy)]
+pub struct FrameView<'a> {
+    reel: &'a Reel,
+    statics: &'a Statics,
+    first: Option<Frame<'a>>,
+    second: Option<Frame<'a>>,
+    pair: Pair,
+    pace: Pace,
+}
+
+impl<'a> FrameView<'a> {
+    pub(crate) fn new(
+        reel: &'a Reel,
+        statics: &'a Statics,
+        frames: [Option<Frame<'a>>; 2],
+        pair: Pair,
+        pace: Pace,
+    ) -> FrameView<'a> {
+        FrameView {
+            reel,
+            statics,
+            first: frames[0],
+            second: frames[1].filter(|_| pair.first != pair.second),
+            pair,
+            pace,
+        }
+    }
+
+    /// Between what two decoders of one file show, for tools and tests; a player's views are the same. `pace`
+    /// is only for velocities.
+    pub fn between(
+        first: &'a FrameDecoder,
+        second: &'a FrameDecoder,
+        blend: f32,
+        pace: Pace,
+    ) -> Result<FrameView<'a>, Error> {
+        let (Some(from), Some(to)) = (first.frame(), second.frame()) else {
+            return Err(Error::misuse("both decoders must have decoded a frame"));
+        };
+        if !std::ptr::eq(first.reel().description(), second.reel().description()) {
+            return Err(Error::misuse("the decoders must be of one open file"));
+        }
+        if !(0.0..1.0).contains(&blend) {
+            return Err(Error::misuse("a blend is at least 0 and less than 1"));
+        }
+        let pair = Pair { first: from as u32, second: to as u32, blend };
+        let frames = [first.shown(), second.shown()];
+        Ok(FrameView::new(first.reel(), first.statics(), frames, pair, pace))
+    }
+
+    /// The file.
+    pub fn reel(&self) -> &'a Reel {
+        self.reel
+    }
+    /// Which frames, and how far between them.
+    pub fn pair(&self) -> Pair {
+        self.pair
+    }
+    /// World bounds of all that is shown: min xyz, max xyz; min is larger than max where that is nothing.
+    pub fn bounds(&self) -> [f32; 6] {
+        let of = |frame: u32| self.reel.frame_bounds(frame as usize);
+        let (a, b) = (of(self.pair.first), of(self.pair.second));
+        std::array::from_fn(|k| if k < 3 { a[k].min(b[k]) } else { a[k].max(b[k]) })
+    }
+
+    // Nodes.
+
+    /// Whether a node's own mesh is shown: that of the first frame. Panics where there is no such node.
+    pub fn visible(&self, node: usize) -> bool {
+        self.visible_in(self.first, node)
+    }
+
+    fn visible_in(&self, frame: Option<Frame<'a>>, node: usize) -> bool {
+        match self.reel.description().nodes[node].visibility {
+            Visibility::Always => true,
+            Visibility::Never => false,
+            Visibility::Animated => {
+                let bit = self.reel.layout().bits[node];
+                bit.zip(frame).is_some_and(|(bit, frame)| frame.visible(bit))
+            }
+        }
+    }
+
+    fn local_in(&self, frame: Option<Frame<'a>>, node: usize) -> Transform {
+        let rest = self.reel.description().nodes[node].rest;
+        let number = self.reel.layout().numbers[node];
+        let of_frame = number.zip(frame);
+        of_frame.map_or(rest, |(number, frame)| frame.transforms()[number as usize])
+    }
+
+    /// The second frame, where this node's mesh is there in both.
+    fn second_of(&self, node: usize) -> Option<Frame<'a>> {
+        let second = self.second?;
+        let mesh = self.reel.description().nodes[node].mesh.is_some();
+        let there = |frame| !mesh || self.visible_in(Some(frame), node);
+        (self.first.is_some_and(there) && there(second)).then_some(second)
+    }
+
+    /// A node's transform in `second`, and blended with the one in the first frame.
+    fn local_with(&self, second: Option<Frame<'a>>, node: usize, blend: f32) -> Transform {
+        let from = self.local_in(self.first, node);
+        if blend == 0.0 || second.is_none() {
+            return from;
+        }
+        let to = self.local_in(second, node);
+        match is_nothing(&from) || is_nothing(&to) {
+            true => from,
+            false => interpolate::transform(&from, &to, blend),
+        }
+    }
+
+    /// Transform of a node relative to its parent. Panics where there is no such node.
+    pub fn local(&self, node: usize) -> Transform {
+        self.local_with(self.second_of(node), node, self.pair.blend)
+    }
+
+    /// Object to world of a node, row-major. Costs as many products as the node has ancestors; for all nodes
+    /// see [`FrameView::worlds_into`]. Panics where there is no such node.
+    pub fn world(&self, node: usize) -> [[f64; 4]; 3] {
+        self.world_at(node, self.second_of(node), self.pair.blend)
+    }
+
+    /// The node with its own frames, its ancestors with both: those that have no mesh of their own to hide
+    /// move on.
+    fn world_at(&self, node: usize, second: Option<Frame<'a>>, blend: f32) -> [[f64; 4]; 3] {
+        let nodes = &self.reel.description().nodes;
+        let mut chain = [0; DEPTH];
+        let mut depth = 0;
+        let mut above = nodes[node].parent;
+        while let Some(parent) = above.filter(|_| depth < DEPTH) {
+            chain[depth] = parent as usize;
+            depth += 1;
+            above = nodes[parent as usize].parent;
+        }
+        let ancestor = |node: usize| self.local_with(self.second, node, blend).matrix();
+        let mut world = None;
+        while let Some(parent) = above {
+            let matrix = ancestor(parent as usize);
+            world = Some(world.map_or(matrix, |below| matrix::product(&matrix, &below)));
+            above = nodes[parent as usize].parent;
+        }
+        for &parent in chain[..depth].iter().rev() {
+            let matrix = ancestor(parent);
+            world = Some(world.map_or(matrix, |above| matrix::product(&above, &matrix)));
+        }
+        let own = self.local_with(second, node, blend).matrix();
+        world.map_or(own, |above| matrix::product(&above, &own))
+    }
+
+    /// Object to world of all nodes, one product each. `out` must be as long as the file has nodes.
+    pub fn worlds_into(&self, out: &mut [[[f64; 4]; 3]]) -> Result<(), Error> {
+        let nodes = &self.reel.description().nodes;
+        if out.len() != nodes.len() {
+            return Err(Error::misuse(format!(
+                "the worlds of {} nodes do not fit into a buffer of {}",
+                nodes.len(),
+                out.len()
+            )));
+        }
+        let blend = self.pair.blend;
+        for (node, record) in nodes.iter().enumerate() {
+            let own = self.local(node).matrix();
+            let Some(parent) = record.parent.map(|parent| parent as usize) else {
+                out[node] = own;
+                continue;
+            };
+            // A parent that stands still because its own mesh is hidden moves its children all the same.
+            let stands = blend > 0.0 && self.second.is_some() && self.second_of(parent).is_none();
+            out[node] = match stands {
+                true => self.world(node),
+                false => matrix::product(&out[parent], &own),
+            };
+        }
+        Ok(())
+    }
+
+    /// What [`FrameView::world`] changes by in a second: the last column is the velocity of the node's
+    /// origin, and of a point p of its mesh (with p₃ = 1) it is this times p, plus the world times the
+    /// vertex's own velocity. 0 where the mesh is not there in both frames. Panics where there is no such
+    /// node.
+    pub fn world_velocity(&self, node: usize) -> [[f64; 4]; 3] {
+        let per_second = self.per_second();
+        let Some(second) = self.second_of(node).filter(|_| per_second != 0.0) else {
+            return [[0.0; 4]; 3];
+        };
+        let gone =
+            is_nothing(&self.local_in(self.first, node)) || is_nothing(&self.local_in(Some(second), node));
+        if gone {
+            return [[0.0; 4]; 3];
+        }
+        let from = self.world_at(node, None, 0.0);
+        let there = FrameView { first: self.second, second: None, ..*self };
+        let to = there.world_at(node, None, 0.0);
+        interpolate::matrix_velocity(&from, &to, per_second)
+    }
+
+    /// From what changes between the frames to what changes in a second.
+    fn per_second(&self) -> f64 {
+        match self.pace.span == 0.0 || self.second.is_none() {
+            true => 0.0,
+            false => self.pace.speed / self.pace.span,
+        }
+    }
+
+    /// World bounds of a node's mesh, whatever its frame: min xyz, max xyz. `None` without a mesh. Panics
+    /// where there is no such node.
+    pub fn node_bounds(&self, node: usize) -> Option<[f32; 6]> {
+        let mesh = self.reel.description().nodes[node].mesh?;
+        let bounds = self.reel.description().meshes[mesh as usize].bounds;
+        Some(transformed(&bounds, &self.world(node)))
+    }
+
+    // Meshes.
+
+    /// The mesh of a node as that shows it; `None` without a mesh. (Other nodes with the same mesh show the
+    /// same, unless they appear or vanish between the frames.) Panics where there is no such node.
+    pub fn mesh(&self, node: usize) -> Option<MeshFrame<'a>> {
+        let mesh = self.reel.description().nodes[node].mesh? as usize;
+        let view = |frame| MeshView::new(self.reel, self.statics, mesh, frame);
+        let record = &self.reel.description().meshes[mesh];
+        let second = self.second_of(node).filter(|_| record.method.deforms());
+        Some(MeshFrame {
+            mesh,
+            frames: [self.pair.first, self.pair.second],
+            vertices: Vertices {
+                first: view(self.first),
+                second: second.map(|frame| view(Some(frame))),
+                blend: self.pair.blend,
+                per_second: self.per_second() as f32,
+            },
+        })
+    }
+
+    /// Numbers of vertices and of indices that [`FrameView::collision_into`] writes. Panics where there is no
+    /// such node.
+    pub fn collision_size(&self, node: usize) -> (usize, usize) {
+        self.mesh(node).map_or((0, 0), |mesh| (mesh.vertex_count(), mesh.indices().len()))
+    }
+
+    /// Triangles of a node's mesh in world space, made when physics asks for them: xyz per vertex, and three
+    /// indices per triangle. The buffers must be as long as [`FrameView::collision_size`] says. Panics where
+    /// there is no such node.
+    pub fn collision_into(
+        &self,
+        node: usize,
+        positions: &mut [f32],
+        indices: &mut [u32],
+    ) -> Result<(), Error> {
+        let Some(mesh) = self.mesh(node) else {
+            return Err(Error::misuse(format!("node {node} has no mesh to collide with")));
+        };
+        if indices.len() != mesh.indices().len() {
+            return Err(Error::misuse(format!(
+                "mesh {} has {} indices, the buffer {}",
+                mesh.record().path,
+                mesh.indices().len(),
+                indices.len()
+            )));
+        }
+        mesh.positions_into(positions)?;
+        let world = self.world(node);
+        let (points, _) = positions.as_chunks_mut::<3>();
+        for point in points {
+            *point = place(&world, point.map(f64::from)).map(|v| v as f32);
+        }
+        indices.copy_from_slice(mesh.indices());
+        Ok(())
+    }
+}
+
+fn place(world: &[[f64; 4]; 3], [x, y, z]: [f64; 3]) -> [f64; 3] {
+    world.map(|[a, b, c, d]| a * x + b * y + c * z + d)
+}
+
+/// The box around a box that was moved.
+fn transformed(bounds: &[f32; 6], world: &[[f64; 4]; 3]) -> [f32; 6] {
+    let at = bounds.map(f64::from);
+    if (0..3).any(|k| at[k] > at[k + 3]) {
+        return *bounds;
+    }
+    let centre: [f64; 3] = std::array::from_fn(|k| (at[k] + at[k + 3]) / 2.0);
+    let half: [f64; 3] = std::array::from_fn(|k| (at[k + 3] - at[k]) / 2.0);
+    let middle = place(world, centre);
+    std::array::from_fn(|k| {
+        let row = &world[k % 3];
+        let reach: f64 = (0..3).map(|c| row[c].abs() * half[c]).sum();
+        // Outwards, so that rounding loses nothing.
+        match k < 3 {
+            true => ((middle[k % 3] - reach) as f32).next_down(),
+            false => ((middle[k % 3] + reach) as f32).next_up(),
+        }
+    })
+}
+
+/// A mesh at a moment.
+#[derive(Clone, Copy)]
+pub struct MeshFrame<'a> {
+    mesh: usize,
+    /// Between which it is.
+    frames: [u32; 2],
+    vertices: Vertices<'a>,
+}
+
+impl<'a> MeshFrame<'a> {
+    /// Its number in the file.
+    pub fn number(&self) -> usize {
+        self.mesh
+    }
+    /// What the description says.
+    pub fn record(&self) -> &'a MeshRecord {
+        self.vertices.first.record()
+    }
+    /// Vertices at this moment.
+    pub fn vertex_count(&self) -> usize {
+        self.vertices.first.vertex_count()
+    }
+    /// Whether two frames are blended; otherwise it is the first one.
+    pub fn blends(&self) -> bool {
+        self.vertices.second.is_some() && self.vertices.blend > 0.0
+    }
+    /// Whether a stream changes at all: what does not need not be written again.
+    pub fn is_animated(&self, semantic: Semantic, set: u8) -> bool {
+        let stream = self.vertices.first.find(semantic, set);
+        stream.is_some_and(|s| self.record().streams[s].animated) || self.is_fluid()
+    }
+    /// Whether indices and number of vertices change with the frames.
+    pub fn is_fluid(&self) -> bool {
+        self.record().method == Method::Fluid
+    }
+    /// Object bounds over all frames, min xyz and max xyz: what positions as [`Format::U16x4`] are measured
+    /// in.
+    pub fn bounds(&self) -> [f32; 6] {
+        self.record().bounds
+    }
+    /// Smallest u and v and the sizes of their ranges, what uvs as [`Format::U16x2`] are measured in. `None`
+    /// without such a set, and where it is kept so finely that 16 bits are not enough.
+    pub fn uv_range(&self, set: u8) -> Option<[f32; 4]> {
+        let stream = self.vertices.first.find(Semantic::Uv, set)?;
+        self.vertices.first.uv_range(stream)
+    }
+
+    // Triangles.
+
+    /// Three per triangle.
+    pub fn indices(&self) -> &'a [u32] {
+        self.vertices.first.indices()
+    }
+    /// Ranges of the record's materials, in its order.
+    pub fn materials(&self) -> &'a [Range] {
+        self.vertices.first.materials()
+    }
+    /// Levels of detail, the mesh itself, level 0, being one.
+    pub fn lods(&self) -> usize {
+        self.vertices.first.lods()
+    }
+    /// A level of detail: fewer triangles between the same vertices, so the vertices that are written serve
+    /// all levels. Of those that there are the last where `level` is beyond them.
+    /// [`crate::policy::policy::LodDistances::within`] says from which distance on a level will do.
+    pub fn lod(&self, level: usize) -> Lod<'a> {
+        self.vertices.first.lod(level)
+    }
+    /// The triangles in the order of [`MeshFrame::drawn`]: the same in all frames of a mesh that is not
+    /// fluid.
+    pub fn drawn_indices(&self) -> &'a [u32] {
+        self.vertices.first.drawn_indices()
+    }
+    /// Ranges of [`MeshFrame::drawn_indices`] that are drawn at this moment, of one material or of all; one
+    /// where nothing is left out. What is left out nobody can see from outside. It changes only where pieces
+    /// leave or come to rest, and nothing is allocated.
+    pub fn drawn(&self, material: Option<usize>) -> VisibleRanges<'a> {
+        self.vertices.first.drawn(self.frames, material)
+    }
+    /// The indices of one material.
+    pub fn material_indices(&self, material: usize) -> Result<&'a [u32], Error> {
+        let ranges = self.materials();
+        let range = ranges.get(material).ok_or_else(|| {
+            let (path, count) = (&self.record().path, ranges.len());
+            Error::misuse(format!("material {material} of mesh {path}, which has {count}"))
+        })?;
+        let (first, count) = (range.first as usize, range.count as usize);
+        // The description and every frame were held against the number of indices.
+        Ok(self.indices().get(first..first + count).unwrap_or(&[]))
+    }
+    /// The indices of one material in 16 bits, for meshes of up to 65,536 vertices.
+    pub fn material_indices_u16_into(&self, material: usize, out: &mut [u16]) -> Result<(), Error> {
+        let indices = self.material_indices(material)?;
+        let path = &self.record().path;
+        if out.len() != indices.len() {
+            return Err(Error::misuse(format!(
+                "material {material} of mesh {path} has {} indices, the buffer {}",
+                indices.len(),
+                out.len()
+            )));
+        }
+        if self.vertex_count() > 1 << 16 {
+            return Err(Error::misuse(format!(
+                "mesh {path} has {} vertices, too many for indices of 16 bits",
+                self.vertex_count()
+            )));
+        }
+        for (out, &index) in out.iter_mut().zip(indices) {
+            *out = index as u16;
+        }
+        Ok(())
+    }
+
+    // Vertices.
+
+    /// Writes a range of vertices in the caller's own layout, `stride` bytes apart; `out` must be exactly as
+    /// long. Bytes that no attribute covers stay what they are. A range is a partial update.
+    pub fn write(
+        &self,
+        attributes: &[Attribute],
+        stride: usize,
+        vertices: std::ops::Range<usize>,
+        out: &mut [u8],
+    ) -> Result<(), Error> {
+        self.vertices.write(attributes, stride, vertices, out)
+    }
+
+    /// Object-space positions, xyz per vertex.
+    pub fn positions_into(&self, out: &mut [f32]) -> Result<(), Error> {
+        self.floats(What::Position, Format::F32x3, out)
+    }
+    /// Unit normals, xyz per vertex.
+    pub fn normals_into(&self, out: &mut [f32]) -> Result<(), Error> {
+        self.floats(What::Normal, Format::F32x3, out)
+    }
+    /// Unit tangents, xyzw per vertex; w is the sign of the bitangent `cross(normal, tangent)·w`.
+    pub fn tangents_into(&self, out: &mut [f32]) -> Result<(), Error> {
+        self.floats(What::Tangent, Format::F32x4, out)
+    }
+    /// Texture coordinates, uv per vertex.
+    pub fn uvs_into(&self, set: u8, out: &mut [f32]) -> Result<(), Error> {
+        self.floats(What::Uv(set), Format::F32x2, out)
+    }
+    /// Colours, rgba per vertex.
+    pub fn colours_into(&self, set: u8, out: &mut [f32]) -> Result<(), Error> {
+        self.floats(What::Colour(set), Format::F32x4, out)
+    }
+    /// How each vertex moves in object space, xyz per second. 0 where nothing moves, or the mesh is not there
+    /// in both frames.
+    pub fn velocities_into(&self, out: &mut [f32]) -> Result<(), Error> {
+        self.floats(What::Velocity, Format::F32x3, out)
+    }
+
+    fn floats(&self, what: What, format: Format, out: &mut [f32]) -> Result<(), Error> {
+        self.vertices.write_floats(what, format, out)
+    }
+
+    /// Levels of a stream of the record as they are kept (none of a stream of cells), in the first frame and,
+    /// where it is blended, in the second: for a GPU that dequantizes and blends. Nothing is copied. Panics
+    /// where there is no such stream.
+    pub fn quantized(&self, stream: usize) -> (QuantizedValues<'a>, Option<QuantizedValues<'a>>) {
+        let second = self.vertices.second.filter(|_| self.blends());
+        let second = second.map(|view| view.quantized(stream));
+        (self.vertices.first.quantized(stream), second)
+    }
+}

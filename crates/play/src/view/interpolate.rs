@@ -1,0 +1,292 @@
+//! Between two frames: positions, texture coordinates and colours straight, normals and rotations straight
+//! and made unit again, rotations by the shorter way. Worked in planes of a few vertices on the stack.
+//!
+//! ```text
+//! value    = a + (b − a) · blend                      positions, texture coordinates, colours; in f32
+//! normal   = unit(a + (b − a) · blend)                where that vanishes: a
+//! rotation = unit(a + (±b − a) · blend)               the sign that makes a · b positive; where that vanishes: a
+//! velocity = (b − a) / seconds between them · seconds of animation per second
+//! ```
+//!
+//! At blend 0 the first frame comes out as it was decoded, to the last bit.
+
+use crate::decode::mesh::MeshView;
+use crate::reel::fixed_point::{BLOCK, Block};
+use crate::reel::quantized::QuantizedValues;
+use meshreel_codec::transform::Transform;
+use meshreel_codec::word::Word;
+use meshreel_codec::{blend, octahedral, qtangent};
+use std::ops::Range;
+
+/// Zeros.
+pub(crate) const EMPTY: Block = [[0.0; BLOCK]; 4];
+
+/// A stream of a mesh in one frame or between two.
+#[derive(Clone, Copy)]
+pub(crate) struct Source<'a> {
+    pub first: &'a MeshView<'a>,
+    /// Of equal topology.
+    pub second: Option<&'a MeshView<'a>>,
+    pub stream: usize,
+    pub blend: f32,
+}
+
+impl Source<'_> {
+    /// Whether the second frame counts; what no frame changes is the same in it.
+    fn blends(&self) -> Option<&MeshView<'_>> {
+        let animated = self.first.record().streams[self.stream].animated;
+        self.second.filter(|_| self.blend > 0.0 && animated)
+    }
+
+    /// Positions, texture coordinates, colours.
+    pub fn values(&self, vertices: Range<usize>, out: &mut Block) {
+        load(self.first, self.stream, vertices.clone(), out);
+        let Some(second) = self.blends() else { return };
+        let mut to = EMPTY;
+        load(second, self.stream, vertices, &mut to);
+        lerp(out, &to, self.blend);
+    }
+
+    /// What the values change by until the second frame; zeros without one.
+    pub fn difference(&self, vertices: Range<usize>, out: &mut Block) {
+        let animated = self.first.record().streams[self.stream].animated;
+        let Some(second) = self.second.filter(|_| animated) else {
+            *out = EMPTY;
+            return;
+        };
+        load(second, self.stream, vertices.clone(), out);
+        let mut from = EMPTY;
+        load(self.first, self.stream, vertices, &mut from);
+        for (out, from) in out.iter_mut().zip(&from) {
+            for (out, from) in out.iter_mut().zip(from) {
+                *out -= from;
+            }
+        }
+    }
+
+    /// Unit normals from a stream of normals.
+    pub fn normals(&self, vertices: Range<usize>, out: &mut Block) {
+        let bits = self.bits();
+        let mut put = |i: usize, n: [f32; 3]| (out[0][i], out[1][i], out[2][i]) = n.into();
+        let Some(second) = self.blends() else {
+            each(self.first, self.stream, vertices, |i, levels| {
+                put(i, octahedral::decode(levels, bits));
+            });
+            return;
+        };
+        let mut held = [[0; 2]; BLOCK];
+        each(self.first, self.stream, vertices.clone(), |i, levels| held[i] = levels);
+        each(second, self.stream, vertices, |i, levels| {
+            put(i, blend::direction(bits, self.blend, held[i], levels));
+        });
+    }
+
+    /// Tangent frames: `each(vertex of the block, frame)`.
+    pub fn frames(&self, vertices: Range<usize>, each_frame: &mut dyn FnMut(usize, Tangents)) {
+        let bits = self.bits();
+        let Some(second) = self.blends() else {
+            each(self.first, self.stream, vertices, |i, levels: [u16; 4]| {
+                each_frame(i, Tangents::decode(levels, bits));
+            });
+            return;
+        };
+        let mut held = [[0; 4]; BLOCK];
+        each(self.first, self.stream, vertices.clone(), |i, levels| held[i] = levels);
+        each(second, self.stream, vertices, |i, levels: [u16; 4]| {
+            let (rotation, sign) = blend::rotation(bits, self.blend, held[i], levels);
+            let frame = qtangent::frame(rotation, sign);
+            each_frame(i, Tangents { rotation, frame });
+        });
+    }
+
+    fn bits(&self) -> u32 {
+        u32::from(self.first.record().streams[self.stream].bits)
+    }
+}
+
+/// A tangent frame as a unit quaternion and the sign of its bitangent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Tangents {
+    pub rotation: [f32; 4],
+    pub frame: qtangent::Frame,
+}
+
+impl Tangents {
+    fn decode(levels: [u16; 4], bits: u32) -> Tangents {
+        Tangents { rotation: qtangent::rotation(levels, bits), frame: qtangent::decode(levels, bits) }
+    }
+}
+
+/// Positions, texture coordinates or colours of some vertices.
+fn load(view: &MeshView<'_>, stream: usize, vertices: Range<usize>, out: &mut Block) {
+    fn planes<W: Word>(
+        view: &MeshView<'_>,
+        stream: usize,
+        levels: &[W],
+        vertices: Range<usize>,
+        out: &mut Block,
+    ) {
+        let count = view.vertex_count();
+        let axes = &view.record().streams[stream].axes;
+        for (k, (axis, out)) in axes.iter().zip(out).enumerate() {
+            let plane = &levels[k * count..][vertices.clone()];
+            for (level, out) in plane.iter().zip(out) {
+                *out = axis.value(level.to_u32());
+            }
+        }
+    }
+    if view.cells_into(stream, vertices.clone(), out) {
+        return;
+    }
+    match view.quantized(stream) {
+        QuantizedValues::U8(levels) => planes(view, stream, levels, vertices, out),
+        QuantizedValues::U16(levels) => planes(view, stream, levels, vertices, out),
+        QuantizedValues::U32(levels) => planes(view, stream, levels, vertices, out),
+    }
+}
+
+/// `put(vertex of the block, levels)` for some vertices of a stream with `N` components of at most 16 bits.
+fn each<const N: usize>(
+    view: &MeshView<'_>,
+    stream: usize,
+    vertices: Range<usize>,
+    mut put: impl FnMut(usize, [u16; N]),
+) {
+    fn planes<W: Copy, const N: usize>(
+        levels: &[W],
+        count: usize,
+        vertices: Range<usize>,
+        widen: impl Fn(W) -> u16,
+        put: &mut dyn FnMut(usize, [u16; N]),
+    ) {
+        let planes: [&[W]; N] = std::array::from_fn(|k| &levels[k * count..][vertices.clone()]);
+        for i in 0..vertices.len() {
+            put(i, planes.map(|plane| widen(plane[i])));
+        }
+    }
+    let count = view.vertex_count();
+    match view.quantized(stream) {
+        QuantizedValues::U8(levels) => planes(levels, count, vertices, u16::from, &mut put),
+        QuantizedValues::U16(levels) => planes(levels, count, vertices, |w| w, &mut put),
+        // The description allows at most 16 bits here, but the words of a damaged frame can hold anything.
+        QuantizedValues::U32(levels) => planes(levels, count, vertices, |w| w as u16, &mut put),
+    }
+}
+
+fn lerp(from: &mut Block, to: &Block, blend: f32) {
+    for (from, to) in from.iter_mut().zip(to) {
+        for (from, to) in from.iter_mut().zip(to) {
+            *from += (to - *from) * blend;
+        }
+    }
+}
+
+/// Between two directions.
+pub(crate) fn nlerp<const N: usize>(from: [f32; N], to: [f32; N], blend: f32) -> [f32; N] {
+    let mut between = from;
+    for (between, to) in between.iter_mut().zip(to) {
+        *between += (to - *between) * blend;
+    }
+    let square = dot(between, between);
+    if square > 1e-12 && square.is_finite() {
+        let length = square.sqrt();
+        between.map(|v| v / length)
+    } else {
+        from
+    }
+}
+
+/// Between two rotations, by the shorter way.
+pub(crate) fn nlerp_rotation(from: [f32; 4], to: [f32; 4], blend: f32) -> [f32; 4] {
+    let near = if dot(from, to) < 0.0 { to.map(|v| -v) } else { to };
+    nlerp(from, near, blend)
+}
+
+fn dot<const N: usize>(a: [f32; N], b: [f32; N]) -> f32 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+/// Between two transforms; the first itself at 0.
+pub(crate) fn transform(from: &Transform, to: &Transform, blend: f32) -> Transform {
+    if blend == 0.0 {
+        return *from;
+    }
+    let between = |from: [f32; 3], to: [f32; 3]| {
+        let [x, y, z]: [f32; 3] = std::array::from_fn(|k| from[k] + (to[k] - from[k]) * blend);
+        [x, y, z]
+    };
+    let unit = |q: [f32; 4]| nlerp(q, q, 0.0);
+    Transform {
+        rotation: nlerp_rotation(unit(from.rotation), unit(to.rotation), blend),
+        translation: between(from.translation, to.translation),
+        scale: between(from.scale, to.scale),
+    }
+}
+
+/// A part that is deleted by scaling it to nothing: it is there in one frame and not in the other, and
+/// nothing lies between.
+pub(crate) fn is_nothing(transform: &Transform) -> bool {
+    transform.scale == [0.0; 3]
+}
+
+/// What a matrix changes by in a second.
+pub(crate) fn matrix_velocity(from: &[[f64; 4]; 3], to: &[[f64; 4]; 3], per_second: f64) -> [[f64; 4]; 3] {
+    std::array::from_fn(|r| std::array::from_fn(|c| (to[r][c] - from[r][c]) * per_second))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn turned(degrees: f32) -> Transform {
+        let half = degrees.to_radians() / 2.0;
+        Transform { rotation: [0.0, 0.0, half.sin(), half.cos()], ..Transform::IDENTITY }
+    }
+
+    #[test]
+    fn the_shorter_way_round() {
+        let (from, to) = (turned(170.0), turned(190.0));
+        for sign in [1.0, -1.0] {
+            let to = Transform { rotation: to.rotation.map(|v| v * sign), ..to };
+            let half = transform(&from, &to, 0.5).matrix();
+            let want = turned(180.0).matrix();
+            for (row, want) in half.iter().flatten().zip(want.iter().flatten()) {
+                assert!((row - want).abs() < 1e-6);
+            }
+        }
+    }
+
+    #[test]
+    fn transforms_at_the_ends() {
+        let mut to = turned(40.0);
+        to.translation = [1.0, 2.0, 3.0];
+        to.scale = [2.0, 1.0, 0.5];
+        assert_eq!(transform(&to, &Transform::IDENTITY, 0.0), to);
+        let half = transform(&Transform::IDENTITY, &to, 0.5);
+        assert_eq!((half.translation, half.scale), ([0.5, 1.0, 1.5], [1.5, 1.0, 0.75]));
+        let broken = Transform { rotation: [0.0; 4], ..to };
+        assert!(transform(&broken, &broken, 0.5).rotation.iter().all(|v| v.is_finite()));
+        assert!(is_nothing(&Transform { scale: [0.0; 3], ..to }) && !is_nothing(&to));
+    }
+
+    #[test]
+    fn opposite_directions_give_the_first() {
+        assert_eq!(nlerp([0.0, 0.0, 1.0], [0.0, 0.0, -1.0], 0.5), [0.0, 0.0, 1.0]);
+    }
+
+    proptest! {
+        #[test]
+        fn directions_stay_unit(
+            from in prop::array::uniform4(-1.0f32..1.0),
+            to in prop::array::uniform4(-1.0f32..1.0),
+            blend in 0.0f32..1.0,
+        ) {
+            let unit = |v: [f32; 4]| nlerp(v, v, 0.0);
+            prop_assume!(dot(from, from) > 1e-3 && dot(to, to) > 1e-3);
+            let between = nlerp_rotation(unit(from), unit(to), blend);
+            prop_assert!((dot(between, between) - 1.0).abs() < 1e-5);
+            prop_assert!(dot(between, unit(from)) > 0.0);
+        }
+    }
+}

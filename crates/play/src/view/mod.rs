@@ -1,0 +1,10 @@
+//! What is shown, as buffers that engines upload: frames between two others, vertices, bones by a pose, part
+//! attributes.
+
+pub(crate) mod frame_view;
+pub(crate) mod interpolate;
+pub mod packed;
+pub(crate) mod part_attributes;
+pub(crate) mod rig;
+pub(crate) mod shown;
+pub(crate) mod vertex;

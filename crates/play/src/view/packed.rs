@@ -1,0 +1,328 @@
+//! Rigid parts as a graphics card reads them, without another step: vertices and indices in groups of few
+//! parts, and of each frame 12 bytes per part that moves. Here a reference plays them; a shader does the
+//! same.
+//!
+//! ```text
+//! vertex   part = parts[group.first_part + vertex.part]
+//!          part < left: words = ends[part], box = end_bounds · part ≥ right: stands at middles[part] + vertex.place · else words = transforms[part − left], box of the frame
+//! words    see packed transforms in `docs/FORMAT/mesh.md`; position = low + size·v/65535 + rotation·(scale·s/65535 · vertex.place), in the mesh's space
+//! ```
+
+use crate::Error;
+use crate::decode::decoder::FrameDecoder;
+use crate::decode::mesh::MeshView;
+use meshreel_codec::record::Method;
+use meshreel_codec::skin::packed::rotation;
+pub use meshreel_codec::skin::packed::{Bounds, Words};
+use std::collections::HashMap;
+
+/// Parts of a group at most: the threads of the smallest wave.
+pub const GROUP_PARTS: usize = 64;
+/// Vertices of a group at most: indices are 16 bits.
+pub const GROUP_VERTICES: usize = 1 << 16;
+
+/// A vertex of a part.
+#[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct PackedVertex {
+    /// At rest, from the middle of its part.
+    pub place: [f32; 3],
+    /// Which of its group's parts.
+    pub part: u32,
+}
+
+/// Triangles of one material and of few parts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+#[allow(missing_docs)]
+pub struct PackedGroup {
+    pub material: u32,
+    pub first_vertex: u32,
+    pub vertices: u32,
+    pub first_index: u32,
+    pub indices: u32,
+    /// Of [`PackedRig::parts`].
+    pub first_part: u32,
+    pub parts: u32,
+    pub spare: u32,
+}
+
+/// What one frame has.
+#[derive(Clone, Copy, Debug)]
+pub struct PackedFrame<'a> {
+    /// Parts below have stopped: they stand as in [`PackedRig::ends`].
+    pub left: usize,
+    /// Parts from here on have not moved yet.
+    pub right: usize,
+    /// What places are parts of.
+    pub bounds: Bounds,
+    /// Of the parts between.
+    pub transforms: &'a [Words],
+}
+
+/// The head of a frame in [`PackedSequence`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+#[allow(missing_docs)]
+pub struct PackedOffset {
+    /// Its first transform in the buffer.
+    pub first: u32,
+    /// `left` in the low half, `right` in the high one.
+    pub edges: u32,
+    pub low: [f32; 3],
+    pub size: [f32; 3],
+}
+
+/// All frames in one buffer, beside each other.
+#[derive(Clone, Debug, Default)]
+pub struct PackedSequence {
+    /// By frame.
+    pub offsets: Vec<PackedOffset>,
+    /// Of all frames.
+    pub transforms: Vec<Words>,
+}
+
+/// What all frames have in common.
+#[derive(Clone, Debug, Default)]
+pub struct PackedRig {
+    /// In groups; a vertex is there once in each group that draws it.
+    pub vertices: Vec<PackedVertex>,
+    /// By vertex: its number in the mesh, where its other attributes are.
+    pub sources: Vec<u32>,
+    /// Three per triangle, from the group's first vertex on.
+    pub indices: Vec<u16>,
+    /// What is drawn at once.
+    pub groups: Vec<PackedGroup>,
+    /// Parts of the groups, one group after the other.
+    pub parts: Vec<u16>,
+    /// By part: where its middle is at rest.
+    pub middles: Vec<[f32; 3]>,
+    /// By part: where it stands once it has stopped.
+    pub ends: Vec<Words>,
+    /// What these are parts of.
+    pub end_bounds: Bounds,
+    /// The largest scale.
+    pub scale: f32,
+    /// Points that parts alone leave farther off than the tolerance: in frames of a decoder they have a
+    /// residual.
+    pub inexact: usize,
+}
+
+impl<'a> MeshView<'a> {
+    /// Packed transforms of this frame; none where the mesh has none, or no frame was decoded.
+    pub fn packed(&self) -> Option<PackedFrame<'a>> {
+        self.bones()?.skin.packed.as_ref()?;
+        let words = self.bone_words()?;
+        let (head, rest) = words.split_first_chunk::<7>()?;
+        let (left, right) = (head[0] & 0xFFFF, head[0] >> 16);
+        let [low, size] = [1, 4].map(|at| [0, 1, 2].map(|k| f32::from_bits(head[at + k])));
+        let (all, _) = rest.as_chunks::<3>();
+        Some(PackedFrame {
+            left: left as usize,
+            right: right as usize,
+            bounds: Bounds { low, size },
+            transforms: all.get(..right.checked_sub(left)? as usize)?,
+        })
+    }
+}
+
+fn not_packed() -> Error {
+    Error::misuse("this mesh has no packed transforms: compile it with --transforms packed")
+}
+
+impl PackedRig {
+    /// Of a mesh. Misuse where its transforms are not packed, or bones of another kind move some of it.
+    pub fn new(mesh: &MeshView<'_>) -> Result<PackedRig, Error> {
+        let bones = mesh.bones().and_then(|b| Some((b, b.skin.packed.as_ref()?)));
+        let Some((bones, packed)) = bones else {
+            return Err(not_packed());
+        };
+        let skin = bones.skin;
+        if mesh.record().method != Method::Rigid {
+            return Err(Error::misuse(
+                "several bones move a point of this mesh: packed transforms are for rigid parts",
+            ));
+        }
+        let mut out = PackedRig {
+            middles: (skin.rig.regions.iter()).map(|r| r.middle.map(|v| v as f32)).collect(),
+            ends: packed.ends.clone(),
+            end_bounds: packed.bounds,
+            scale: packed.scale,
+            inexact: skin.rig.coded.len(),
+            ..PackedRig::default()
+        };
+        // What no part moves stands still: as a part that never begins.
+        let still = out.middles.len();
+        out.middles.push([0.0; 3]);
+        let bone = |vertex: u32| {
+            let own = bones.influences(vertex as usize).next();
+            own.map_or(still, |(bone, _)| bone)
+        };
+        for (material, range) in mesh.materials().iter().enumerate() {
+            let first = range.first as usize;
+            let indices = mesh.indices().get(first..first + range.count as usize);
+            let (triangles, _) = indices.unwrap_or_default().as_chunks::<3>();
+            let mut order: Vec<&[u32; 3]> = triangles.iter().collect();
+            order.sort_by_key(|t| bone(t[0]));
+            let mut group = Group::new(material as u32);
+            for triangle in order {
+                if !group.has_room(triangle, &bone) {
+                    group.end(&mut out);
+                    group = Group::new(material as u32);
+                }
+                for &vertex in triangle {
+                    let part = bone(vertex);
+                    let rest = bones.rest(vertex as usize);
+                    let middle = out.middles[part];
+                    let place = [0, 1, 2].map(|k| rest[k] - middle[k]);
+                    group.add(vertex, part, place);
+                }
+            }
+            group.end(&mut out);
+        }
+        Ok(out)
+    }
+
+    /// Where the vertices are in a frame, in the mesh's space: the reference of a shader, in f32 as there.
+    pub fn pose(&self, frame: &PackedFrame<'_>, out: &mut [[f32; 3]]) {
+        for group in &self.groups {
+            let parts = &self.parts[group.first_part as usize..][..group.parts as usize];
+            let range = group.first_vertex as usize..(group.first_vertex + group.vertices) as usize;
+            let (Some(vertices), Some(out)) = (self.vertices.get(range.clone()), out.get_mut(range)) else {
+                return;
+            };
+            for (vertex, out) in vertices.iter().zip(out) {
+                let part = usize::from(parts[vertex.part as usize]);
+                let words = match self.ends.get(part) {
+                    Some(end) if part < frame.left => Some((end, &self.end_bounds)),
+                    Some(_) if part < frame.right => {
+                        (frame.transforms.get(part - frame.left)).map(|words| (words, &frame.bounds))
+                    }
+                    _ => None,
+                };
+                *out = match words {
+                    Some((words, bounds)) => self.place(*words, bounds, vertex.place),
+                    None => [0, 1, 2].map(|k| self.middles[part][k] + vertex.place[k]),
+                };
+            }
+        }
+    }
+
+    fn place(&self, [turn, xy, zs]: Words, bounds: &Bounds, at: [f32; 3]) -> [f32; 3] {
+        let [x, y, z, w] = rotation(turn).map(|v| v as f32);
+        let scale = self.scale * ((zs >> 16) as f32 / 65535.0);
+        let p = at.map(|v| v * scale);
+        // p + 2w(v × p) + 2v × (v × p)
+        let cross = |a: [f32; 3], b: [f32; 3]| {
+            [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+        };
+        let t = cross([x, y, z], p).map(|v| v * 2.0);
+        let u = cross([x, y, z], t);
+        let middle = [xy & 0xFFFF, xy >> 16, zs & 0xFFFF];
+        [0, 1, 2].map(|k| {
+            let middle = bounds.low[k] + bounds.size[k] * (middle[k] as f32 / 65535.0);
+            middle + (p[k] + w * t[k] + u[k])
+        })
+    }
+}
+
+impl PackedSequence {
+    /// All frames of a mesh. Misuse where its transforms are not packed.
+    pub fn read(decoder: &mut FrameDecoder, mesh: usize) -> Result<PackedSequence, Error> {
+        let mut out = PackedSequence::default();
+        for frame in 0..decoder.reel().frame_count() {
+            decoder.decode(frame)?;
+            let Some(packed) = decoder.mesh(mesh).packed() else {
+                return Err(not_packed());
+            };
+            out.offsets.push(PackedOffset {
+                first: out.transforms.len() as u32,
+                edges: packed.left as u32 | (packed.right as u32) << 16,
+                low: packed.bounds.low,
+                size: packed.bounds.size,
+            });
+            out.transforms.extend_from_slice(packed.transforms);
+        }
+        Ok(out)
+    }
+
+    /// One of them.
+    pub fn frame(&self, frame: usize) -> Option<PackedFrame<'_>> {
+        let offset = self.offsets.get(frame)?;
+        let (left, right) = (offset.edges & 0xFFFF, offset.edges >> 16);
+        let transforms = self.transforms.get(offset.first as usize..)?;
+        Some(PackedFrame {
+            left: left as usize,
+            right: right as usize,
+            bounds: Bounds { low: offset.low, size: offset.size },
+            transforms: transforms.get(..right.checked_sub(left)? as usize)?,
+        })
+    }
+}
+
+/// A group that is being made.
+struct Group {
+    material: u32,
+    vertices: Vec<PackedVertex>,
+    sources: Vec<u32>,
+    indices: Vec<u16>,
+    parts: Vec<u16>,
+    known: HashMap<u32, u16>,
+}
+
+impl Group {
+    fn new(material: u32) -> Group {
+        Group {
+            material,
+            vertices: Vec::new(),
+            sources: Vec::new(),
+            indices: Vec::new(),
+            parts: Vec::new(),
+            known: HashMap::new(),
+        }
+    }
+
+    fn has_room(&self, triangle: &[u32; 3], bone: &impl Fn(u32) -> usize) -> bool {
+        let mut more: Vec<usize> = triangle.iter().map(|&v| bone(v)).collect();
+        more.sort_unstable();
+        more.dedup();
+        more.retain(|&part| !self.parts.contains(&(part as u16)));
+        self.parts.len() + more.len() <= GROUP_PARTS && self.vertices.len() + 3 <= GROUP_VERTICES
+    }
+
+    fn add(&mut self, vertex: u32, part: usize, place: [f32; 3]) {
+        let number = *self.known.entry(vertex).or_insert_with(|| {
+            // At most 65,535 bones and what stands still: a u16 holds them.
+            let part = part as u16;
+            let at = self.parts.iter().position(|&p| p == part);
+            let at = at.unwrap_or_else(|| {
+                self.parts.push(part);
+                self.parts.len() - 1
+            });
+            self.sources.push(vertex);
+            self.vertices.push(PackedVertex { place, part: at as u32 });
+            (self.vertices.len() - 1) as u16
+        });
+        self.indices.push(number);
+    }
+
+    fn end(self, out: &mut PackedRig) {
+        if self.indices.is_empty() {
+            return;
+        }
+        out.groups.push(PackedGroup {
+            material: self.material,
+            first_vertex: out.vertices.len() as u32,
+            vertices: self.vertices.len() as u32,
+            first_index: out.indices.len() as u32,
+            indices: self.indices.len() as u32,
+            first_part: out.parts.len() as u32,
+            parts: self.parts.len() as u32,
+            spare: 0,
+        });
+        out.vertices.extend(self.vertices);
+        out.sources.extend(self.sources);
+        out.indices.extend(self.indices);
+        out.parts.extend(self.parts);
+    }
+}

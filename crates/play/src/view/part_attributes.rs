@@ -1,0 +1,152 @@
+//! Numbers that ride along with parts: temperature, viscosity, age, to drive shading and events. They are
+//! looked up by part or group, not kept per vertex, and are not streamed: read them once, keep what is
+//! returned, ask it in every frame.
+
+use crate::reel::kind;
+use crate::reel::open_file::Reel;
+use crate::time::demand::Pair;
+use crate::{Error, error};
+use meshreel_codec::attributes::Of;
+use meshreel_codec::block::Decompressor;
+use meshreel_codec::detail::Entries;
+use meshreel_codec::record::Method;
+use meshreel_codec::{Corrupt, attributes};
+
+/// One to four numbers for each group of vertices of a mesh, in every frame.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PartAttribute {
+    inner: attributes::Attribute,
+}
+
+impl PartAttribute {
+    /// Name in the source.
+    pub fn name(&self) -> &str {
+        &self.inner.name
+    }
+
+    /// Numbers of a group, 1 … 4.
+    pub fn components(&self) -> usize {
+        self.inner.components
+    }
+
+    /// Groups that have numbers of their own; at least one where there is a vertex.
+    pub fn groups(&self) -> usize {
+        self.inner.tracks.len()
+    }
+
+    /// Group of each part (a bone that moves as it is, see [`crate::BonesView`]), where parts are what
+    /// numbers belong to.
+    pub fn of_parts(&self) -> Option<&[u32]> {
+        match &self.inner.of {
+            Of::Parts(groups) => Some(groups),
+            _ => None,
+        }
+    }
+
+    /// Group of each vertex, where it is not by parts; none of a whole mesh either, which is group 0.
+    pub fn of_vertices(&self) -> Option<&[u32]> {
+        match &self.inner.of {
+            Of::Vertices(groups) => Some(groups),
+            _ => None,
+        }
+    }
+
+    /// The numbers of a group between two frames, as everything is between frames: on a straight line. Those
+    /// that it does not have are 0, as are all of a group that is not there. Allocates nothing.
+    pub fn at(&self, group: usize, pair: Pair) -> [f32; 4] {
+        let Some(track) = self.inner.tracks.get(group) else {
+            return [0.0; 4];
+        };
+        let first = track.at(pair.first as usize);
+        if pair.blend == 0.0 {
+            return first;
+        }
+        let second = track.at(pair.second as usize);
+        std::array::from_fn(|i| first[i] + (second[i] - first[i]) * pair.blend)
+    }
+
+    /// The same of all groups, in order, as far as there is room in `out`: a table for a shader. Allocates
+    /// nothing.
+    pub fn table(&self, pair: Pair, out: &mut [[f32; 4]]) {
+        for (group, out) in (0..self.groups()).zip(out) {
+            *out = self.at(group, pair);
+        }
+    }
+}
+
+/// Nodes that show one mesh, rising, and what they have.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub struct NodeAttributes {
+    pub nodes: Vec<u32>,
+    pub attributes: Vec<PartAttribute>,
+}
+
+impl Reel {
+    /// Attributes of what a node shows; none where there are none. Reads the file.
+    pub fn attributes(&self, node: usize) -> Result<Vec<PartAttribute>, Error> {
+        let description = self.description();
+        if node >= description.nodes.len() {
+            return Err(Error::misuse(format!("node {node} of {}", description.nodes.len())));
+        }
+        let mut found = Vec::new();
+        self.each_attribute(&mut |nodes, all| {
+            if nodes.contains(&(node as u32)) {
+                found = all;
+            }
+        })?;
+        Ok(found.into_iter().map(|inner| PartAttribute { inner }).collect())
+    }
+
+    /// The same of all nodes that have any, in the order of the file.
+    pub fn all_attributes(&self) -> Result<Vec<NodeAttributes>, Error> {
+        let mut out = Vec::new();
+        self.each_attribute(&mut |nodes, all| {
+            let attributes = all.into_iter().map(|inner| PartAttribute { inner });
+            out.push(NodeAttributes { nodes, attributes: attributes.collect() });
+        })?;
+        Ok(out)
+    }
+
+    fn each_attribute(
+        &self,
+        take: &mut dyn FnMut(Vec<u32>, Vec<attributes::Attribute>),
+    ) -> Result<(), Error> {
+        let (description, frames) = (self.description(), self.frame_count() as u32);
+        let mut decompressor = Decompressor::new();
+        let mut least = 0;
+        let mut said = vec![false; description.nodes.len()];
+        let chunks = (0u32..).zip(self.chunks());
+        for (c, _) in chunks.filter(|(_, c)| c.kind == kind::NUMBERS) {
+            let content = self.chunk(c, &mut decompressor)?;
+            let damaged = |what| error::corrupt(self.path(), what, format!("chunk {c}"));
+            let mut entries = Entries::new(&content, least);
+            while let Some((node, bytes)) = entries.next().map_err(damaged)? {
+                let mesh_of = |n: u32| description.nodes.get(n as usize).and_then(|n| n.mesh);
+                let mesh = mesh_of(node).ok_or(Corrupt("attributes of no mesh"));
+                let mesh = mesh.map_err(damaged)?;
+                least = node + 1;
+                let record = &description.meshes[mesh as usize];
+                let parts = record.streams.first().map_or(0, |s| s.bones.rigid);
+                // What of a mesh whose faces change is a vertex changes with them.
+                let vertices = match record.method {
+                    Method::Fluid => 0,
+                    _ => record.vertices,
+                };
+                let (nodes, all) =
+                    attributes::decode(bytes, node, [vertices, parts], frames).map_err(damaged)?;
+                for &n in &nodes {
+                    let own = said.get_mut(n as usize).filter(|_| mesh_of(n) == Some(mesh));
+                    match own {
+                        Some(own @ false) => *own = true,
+                        _ => {
+                            return Err(damaged(Corrupt("attributes of a node twice, or of another mesh")));
+                        }
+                    }
+                }
+                take(nodes, all);
+            }
+        }
+        Ok(())
+    }
+}

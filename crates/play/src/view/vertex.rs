@@ -1,0 +1,553 @@
+//! Vertex buffers as engines upload them: which attribute in which numbers where in a vertex, written
+//! straight from the decoded frames into the caller's bytes, all of them or a range.
+//!
+//! | attribute | formats |
+//! |---|---|
+//! | position | `F32x3` · `F32x4`, w = 1 · `U16x4`, 0 … 65,535 over the mesh's bounds, w = 65,535 |
+//! | normal | `F32x3` · `I8x2`, `I16x2` octahedral |
+//! | tangent | `F32x4`, w the bitangent's sign · `I8x4`, `I16x4` octahedral, sign, 0 |
+//! | tangent frame | `I16x4`: a quaternion that turns x to the tangent and z to the normal; the sign of w is the bitangent's |
+//! | uv | `F32x2` · `F16x2` · `U16x2`, 0 … 65,535 over the range of the set |
+//! | colour | `U8x4` · `F32x4` |
+//! | velocity | object space, per second: `F32x3` · `F16x4`, w = 0 |
+//!
+//! Signed numbers are ±127 and ±32,767 for ±1. All are little-endian.
+
+use crate::Error;
+use crate::decode::mesh::MeshView;
+use crate::reel::fixed_point::{BLOCK, Block};
+use crate::reel::quantized::QuantizedValues;
+use crate::view::interpolate::{EMPTY, Source, Tangents};
+use meshreel_codec::record::{Semantic, StreamRecord};
+use meshreel_codec::word::Word;
+use meshreel_codec::{blend, quantize};
+use std::ops::Range;
+
+/// What is written of a vertex.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum What {
+    Position,
+    Normal,
+    Tangent,
+    TangentFrame,
+    Uv(u8),
+    Colour(u8),
+    Velocity,
+}
+
+impl What {
+    /// Every format that it can be written in, the plain one first: all others are refused as misuse.
+    pub const fn formats(self) -> &'static [Format] {
+        match self {
+            What::Position => &[Format::F32x3, Format::F32x4, Format::U16x4],
+            What::Normal => &[Format::F32x3, Format::I8x2, Format::I16x2],
+            What::Tangent => &[Format::F32x4, Format::I8x4, Format::I16x4],
+            What::TangentFrame => &[Format::I16x4],
+            What::Uv(_) => &[Format::F32x2, Format::F16x2, Format::U16x2],
+            What::Colour(_) => &[Format::U8x4, Format::F32x4],
+            What::Velocity => &[Format::F32x3, Format::F16x4],
+        }
+    }
+}
+
+/// In which numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Format {
+    F32x2,
+    F32x3,
+    F32x4,
+    F16x2,
+    F16x4,
+    U8x4,
+    U16x2,
+    U16x4,
+    I8x2,
+    I8x4,
+    I16x2,
+    I16x4,
+}
+
+impl Format {
+    /// Bytes.
+    pub const fn size(self) -> usize {
+        match self {
+            Format::I8x2 => 2,
+            Format::F16x2 | Format::U8x4 | Format::U16x2 | Format::I8x4 | Format::I16x2 => 4,
+            Format::F32x2 | Format::F16x4 | Format::U16x4 | Format::I16x4 => 8,
+            Format::F32x3 => 12,
+            Format::F32x4 => 16,
+        }
+    }
+}
+
+/// An attribute of a vertex buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Attribute {
+    /// What.
+    pub what: What,
+    /// In which numbers.
+    pub format: Format,
+    /// Bytes from the start of a vertex.
+    pub offset: usize,
+}
+
+/// A mesh in one frame or between two.
+#[derive(Clone, Copy)]
+pub(crate) struct Vertices<'a> {
+    pub first: MeshView<'a>,
+    /// Of equal topology.
+    pub second: Option<MeshView<'a>>,
+    pub blend: f32,
+    /// From a difference of the two to what changes in a second.
+    pub per_second: f32,
+}
+
+impl Vertices<'_> {
+    /// Writes a range of vertices, `stride` bytes apart, the first at the start of `out`.
+    pub fn write(
+        &self,
+        attributes: &[Attribute],
+        stride: usize,
+        vertices: Range<usize>,
+        out: &mut [u8],
+    ) -> Result<(), Error> {
+        self.check(attributes, stride, &vertices, out.len())?;
+        for attribute in attributes {
+            let stream = self.stream(attribute.what)?;
+            for start in vertices.clone().step_by(BLOCK) {
+                let block = start..vertices.end.min(start + BLOCK);
+                let at = (start - vertices.start) * stride;
+                let target = Target { bytes: &mut out[at..], stride, offset: attribute.offset };
+                self.write_block(attribute, stream, block, target)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// All vertices of an attribute as floats, one after the other.
+    pub fn write_floats(&self, what: What, format: Format, out: &mut [f32]) -> Result<(), Error> {
+        let attribute = Attribute { what, format, offset: 0 };
+        let vertices = 0..self.first.vertex_count();
+        self.check(&[attribute], format.size(), &vertices, size_of_val(out))?;
+        if self.write_whole(what, out)? {
+            return Ok(());
+        }
+        let bytes = bytemuck::cast_slice_mut(out);
+        self.write(&[attribute], format.size(), vertices, bytes)?;
+        if cfg!(target_endian = "big") {
+            let words: &mut [u32] = bytemuck::cast_slice_mut(out);
+            words.iter_mut().for_each(|v| *v = v.swap_bytes());
+        }
+        Ok(())
+    }
+
+    /// The same by the kernels of the codec, which want all of it at once; false for what they do not know.
+    fn write_whole(&self, what: What, out: &mut [f32]) -> Result<bool, Error> {
+        if what == What::Velocity {
+            return Ok(false);
+        }
+        let stream = self.stream(what)?;
+        let record = &self.first.record().streams[stream];
+        let Some(second) = self.second.filter(|_| self.blend > 0.0 && record.animated) else {
+            match what {
+                What::Position => self.first.positions_into(out)?,
+                What::Normal => self.first.normals_into(out)?,
+                What::Tangent => self.first.tangents_into(out)?,
+                What::Uv(set) => self.first.uvs_into(set, out)?,
+                What::Colour(set) => self.first.colours_into(set, out)?,
+                What::TangentFrame | What::Velocity => return Ok(false),
+            }
+            return Ok(true);
+        };
+        Ok(match (self.first.quantized(stream), second.quantized(stream)) {
+            (QuantizedValues::U8(from), QuantizedValues::U8(to)) => {
+                self.blend_whole(what, record, from, to, out)
+            }
+            (QuantizedValues::U16(from), QuantizedValues::U16(to)) => {
+                self.blend_whole(what, record, from, to, out)
+            }
+            _ => false,
+        })
+    }
+
+    fn blend_whole<W: Word>(
+        &self,
+        what: What,
+        record: &StreamRecord,
+        from: &[W],
+        to: &[W],
+        out: &mut [f32],
+    ) -> bool {
+        // Streams of cells have no levels.
+        let levels = record.semantic.components() * self.first.vertex_count();
+        if from.len() != levels || to.len() != levels || levels == 0 {
+            return false;
+        }
+        let (bits, t) = (u32::from(record.bits), self.blend);
+        match (what, record.semantic) {
+            (What::Normal, Semantic::QTangent) => blend::qtangent_normals(bits, from, to, t, out),
+            (What::Normal, _) => blend::octahedral_normals(bits, from, to, t, out),
+            (What::Tangent, _) => blend::qtangent_tangents(bits, from, to, t, out),
+            _ => quantize::blend(&record.axes, from, to, t, out),
+        }
+        true
+    }
+
+    fn check(
+        &self,
+        attributes: &[Attribute],
+        stride: usize,
+        vertices: &Range<usize>,
+        bytes: usize,
+    ) -> Result<(), Error> {
+        let path = &self.first.record().path;
+        let count = self.first.vertex_count();
+        if vertices.start > vertices.end || vertices.end > count {
+            let text = format!("vertices {vertices:?} of mesh {path}, which has {count}");
+            return Err(Error::misuse(text));
+        }
+        for Attribute { what, format, offset } in attributes {
+            self.stream(*what)?;
+            if offset.checked_add(format.size()).is_none_or(|end| end > stride) {
+                return Err(Error::misuse(format!(
+                    "{what:?} as {format:?} at byte {offset} does not fit into a vertex of {stride} bytes"
+                )));
+            }
+        }
+        let want = vertices.len().checked_mul(stride);
+        if want != Some(bytes) {
+            return Err(Error::misuse(format!(
+                "{} vertices of mesh {path} need {stride} bytes each, not a buffer of {bytes}",
+                vertices.len()
+            )));
+        }
+        Ok(())
+    }
+
+    /// The stream that has an attribute.
+    fn stream(&self, what: What) -> Result<usize, Error> {
+        let (semantic, set, name) = match what {
+            What::Position | What::Velocity => (Semantic::Position, 0, "positions"),
+            What::Normal if self.first.has_tangents() => (Semantic::QTangent, 0, "normals"),
+            What::Normal => (Semantic::Normal, 0, "normals"),
+            What::Tangent | What::TangentFrame => (Semantic::QTangent, 0, "tangents"),
+            What::Uv(set) => (Semantic::Uv, set, "uvs"),
+            What::Colour(set) => (Semantic::Colour, set, "colours"),
+        };
+        self.first.stream(semantic, set, name)
+    }
+
+    fn write_block(
+        &self,
+        attribute: &Attribute,
+        stream: usize,
+        vertices: Range<usize>,
+        target: Target<'_>,
+    ) -> Result<(), Error> {
+        let source = Source { first: &self.first, second: self.second.as_ref(), stream, blend: self.blend };
+        match attribute.what {
+            What::Position | What::Uv(_) | What::Colour(_) | What::Velocity => {
+                self.write_values(attribute, source, vertices, target)
+            }
+            What::Normal | What::Tangent | What::TangentFrame => {
+                self.write_directions(attribute, source, vertices, target)
+            }
+        }
+    }
+
+    /// Positions, texture coordinates, colours, velocities.
+    fn write_values(
+        &self,
+        attribute: &Attribute,
+        source: Source<'_>,
+        vertices: Range<usize>,
+        mut target: Target<'_>,
+    ) -> Result<(), Error> {
+        let count = vertices.len();
+        let mut block = EMPTY;
+        match (attribute.what, attribute.format) {
+            (What::Position, Format::F32x3) => {
+                source.values(vertices, &mut block);
+                target.floats::<3>(&block, count);
+            }
+            (What::Position, Format::F32x4) => {
+                source.values(vertices, &mut block);
+                block[3] = [1.0; BLOCK];
+                target.floats::<4>(&block, count);
+            }
+            (What::Position, Format::U16x4) => {
+                source.values(vertices, &mut block);
+                let bounds = self.first.record().bounds;
+                for k in 0..3 {
+                    normalise(&mut block[k], bounds[k], bounds[k + 3]);
+                }
+                block[3] = [1.0; BLOCK];
+                target.unorms::<4>(&block, count);
+            }
+            (What::Uv(_), Format::F32x2) => {
+                source.values(vertices, &mut block);
+                target.floats::<2>(&block, count);
+            }
+            (What::Uv(_), Format::F16x2) => {
+                source.values(vertices, &mut block);
+                target.halves::<2>(&block, count);
+            }
+            (What::Uv(_), Format::U16x2) => {
+                source.values(vertices, &mut block);
+                let Some([u, v, width, height]) = self.first.uv_range(source.stream) else {
+                    let path = &self.first.record().path;
+                    return Err(Error::misuse(format!("the uvs of mesh {path} are finer than U16x2")));
+                };
+                normalise(&mut block[0], u, u + width);
+                normalise(&mut block[1], v, v + height);
+                target.unorms::<2>(&block, count);
+            }
+            (What::Colour(_), Format::F32x4) => {
+                source.values(vertices, &mut block);
+                target.floats::<4>(&block, count);
+            }
+            (What::Colour(_), Format::U8x4) => {
+                source.values(vertices, &mut block);
+                target.bytes(&block, count);
+            }
+            (What::Velocity, Format::F32x3 | Format::F16x4) => {
+                source.difference(vertices, &mut block);
+                for plane in &mut block {
+                    plane.iter_mut().for_each(|v| *v *= self.per_second);
+                }
+                match attribute.format {
+                    Format::F32x3 => target.floats::<3>(&block, count),
+                    _ => target.halves::<4>(&block, count),
+                }
+            }
+            (what, format) => return Err(unwritable(what, format)),
+        }
+        Ok(())
+    }
+
+    /// Normals, tangents, tangent frames.
+    fn write_directions(
+        &self,
+        attribute: &Attribute,
+        source: Source<'_>,
+        vertices: Range<usize>,
+        mut target: Target<'_>,
+    ) -> Result<(), Error> {
+        let count = vertices.len();
+        match (attribute.what, attribute.format) {
+            (What::Normal, Format::F32x3 | Format::I8x2 | Format::I16x2) => {
+                let mut block = EMPTY;
+                let record = &self.first.record().streams[source.stream];
+                if record.semantic == Semantic::QTangent {
+                    source.frames(vertices, &mut |i, tangents| {
+                        let [x, y, z] = tangents.frame.normal;
+                        (block[0][i], block[1][i], block[2][i]) = (x, y, z);
+                    });
+                } else {
+                    source.normals(vertices, &mut block);
+                }
+                for i in 0..count {
+                    let normal = [0, 1, 2].map(|k| block[k][i]);
+                    target.normal(i, normal, attribute.format);
+                }
+            }
+            (What::Tangent, Format::F32x4 | Format::I8x4 | Format::I16x4) => {
+                source.frames(vertices, &mut |i, tangents| {
+                    target.tangent(i, &tangents, attribute.format);
+                });
+            }
+            (What::TangentFrame, Format::I16x4) => {
+                source.frames(vertices, &mut |i, tangents| {
+                    target.put_shorts(i, quaternion_shorts(&tangents));
+                });
+            }
+            (what, format) => return Err(unwritable(what, format)),
+        }
+        Ok(())
+    }
+}
+
+/// What an attribute can be written as instead.
+fn unwritable(what: What, format: Format) -> Error {
+    let known: Vec<String> = what.formats().iter().map(|f| format!("{f:?}")).collect();
+    Error::misuse(format!("{what:?} cannot be written as {format:?}, but as {}", known.join(", ")))
+}
+
+/// Where a block of vertices goes.
+struct Target<'a> {
+    bytes: &'a mut [u8],
+    stride: usize,
+    offset: usize,
+}
+
+impl Target<'_> {
+    fn put(&mut self, vertex: usize, bytes: &[u8]) {
+        let start = vertex * self.stride + self.offset;
+        self.bytes[start..start + bytes.len()].copy_from_slice(bytes);
+    }
+
+    fn put_floats<const N: usize>(&mut self, vertex: usize, values: [f32; N]) {
+        self.put(vertex, values.map(f32::to_le_bytes).as_flattened());
+    }
+
+    fn put_shorts<const N: usize>(&mut self, vertex: usize, values: [i16; N]) {
+        self.put(vertex, values.map(i16::to_le_bytes).as_flattened());
+    }
+
+    fn floats<const N: usize>(&mut self, block: &Block, count: usize) {
+        for i in 0..count {
+            self.put_floats::<N>(i, std::array::from_fn(|k| block[k][i]));
+        }
+    }
+
+    fn words<const N: usize>(&mut self, count: usize, word: impl Fn(usize, usize) -> u16) {
+        for i in 0..count {
+            let words: [u16; N] = std::array::from_fn(|k| word(k, i));
+            self.put(i, words.map(u16::to_le_bytes).as_flattened());
+        }
+    }
+
+    fn halves<const N: usize>(&mut self, block: &Block, count: usize) {
+        self.words::<N>(count, |k, i| half(block[k][i]));
+    }
+
+    fn unorms<const N: usize>(&mut self, block: &Block, count: usize) {
+        // Conversions saturate, and NaN is 0.
+        self.words::<N>(count, |k, i| (block[k][i] * 65535.0 + 0.5) as u16);
+    }
+
+    fn bytes(&mut self, block: &Block, count: usize) {
+        for i in 0..count {
+            self.put(i, &[0, 1, 2, 3].map(|k| (block[k][i] * 255.0 + 0.5) as u8));
+        }
+    }
+
+    fn normal(&mut self, vertex: usize, normal: [f32; 3], format: Format) {
+        match format {
+            Format::I8x2 => self.put(vertex, &octahedral(normal).map(byte)),
+            Format::I16x2 => self.put_shorts(vertex, octahedral(normal).map(short)),
+            _ => self.put_floats(vertex, normal),
+        }
+    }
+
+    fn tangent(&mut self, vertex: usize, tangents: &Tangents, format: Format) {
+        let ([x, y, z], sign) = (tangents.frame.tangent, tangents.frame.sign);
+        let [u, v] = octahedral([x, y, z]);
+        match format {
+            Format::I8x4 => self.put(vertex, &[u, v, sign, 0.0].map(byte)),
+            Format::I16x4 => self.put_shorts(vertex, [u, v, sign, 0.0].map(short)),
+            _ => self.put_floats(vertex, [x, y, z, sign]),
+        }
+    }
+}
+
+/// From a range to 0 … 1; an empty range gives 0.
+fn normalise(plane: &mut [f32; BLOCK], from: f32, to: f32) {
+    let size = to - from;
+    let scale = if size > 0.0 { 1.0 / size } else { 0.0 };
+    plane.iter_mut().for_each(|v| *v = (*v - from) * scale);
+}
+
+fn byte(value: f32) -> u8 {
+    ((value * 127.0).round() as i8) as u8
+}
+
+fn short(value: f32) -> i16 {
+    (value * 32767.0).round() as i16
+}
+
+/// A direction as a place in the unfolded octahedron, −1 … 1; see `codec::octahedral`.
+fn octahedral([x, y, z]: [f32; 3]) -> [f32; 2] {
+    let sum = x.abs() + y.abs() + z.abs();
+    if sum <= 0.0 {
+        return [0.0; 2];
+    }
+    let (u, v) = (x / sum, y / sum);
+    if z < 0.0 { [(1.0 - v.abs()).copysign(u), (1.0 - u.abs()).copysign(v)] } else { [u, v] }
+}
+
+/// The quaternion with the bitangent's sign in that of w, which is never 0.
+fn quaternion_shorts(tangents: &Tangents) -> [i16; 4] {
+    let [x, y, z, w] = tangents.rotation;
+    let turn = if (w < 0.0) == (tangents.frame.sign < 0.0) { 1.0 } else { -1.0 };
+    let mut q = [x, y, z, w].map(|v| short(v * turn));
+    if q[3] == 0 {
+        q[3] = if tangents.frame.sign < 0.0 { -1 } else { 1 };
+    }
+    q
+}
+
+/// The nearest 16-bit float, ties to even; what is too large is infinite.
+fn half(value: f32) -> u16 {
+    let bits = value.to_bits();
+    let sign = (bits >> 16) as u16 & 0x8000;
+    let magnitude = bits & 0x7FFF_FFFF;
+    if magnitude > 0x7F80_0000 {
+        return sign | 0x7E00;
+    }
+    if magnitude >= 0x4780_0000 {
+        return sign | 0x7C00;
+    }
+    if magnitude < 0x3880_0000 {
+        // Below the normal ones: adding half rounds the bits that count to the end of the fraction.
+        let shifted = f32::from_bits(magnitude) + 0.5;
+        return sign | (shifted.to_bits() - 0.5f32.to_bits()) as u16;
+    }
+    let odd = magnitude >> 13 & 1;
+    sign | ((magnitude - 0x3800_0000 + 0xFFF + odd) >> 13) as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn float(bits: u16) -> f64 {
+        let sign = if bits >> 15 == 1 { -1.0 } else { 1.0 };
+        let fraction = f64::from(bits & 1023);
+        match i32::from(bits >> 10 & 31) {
+            0 => sign * fraction * 2f64.powi(-24),
+            31 => sign * f64::INFINITY,
+            exponent => sign * (1.0 + fraction / 1024.0) * 2f64.powi(exponent - 15),
+        }
+    }
+
+    #[test]
+    fn halves_are_the_nearest() {
+        for bits in (0..0x7C00).chain(0x8000..0xFC00) {
+            let (this, next) = (float(bits), float(bits + 1));
+            assert_eq!(half(this as f32), bits);
+            if next.is_finite() {
+                let middle = ((this + next) / 2.0) as f32;
+                let even = bits + (bits & 1);
+                assert_eq!(half(middle), even, "{bits}");
+                let beyond = f32::from_bits(middle.to_bits() + 1);
+                assert_eq!(half(beyond), bits + 1, "{bits}");
+            }
+        }
+        assert_eq!(half(65519.0), 0x7BFF);
+        assert_eq!([half(65520.0), half(f32::INFINITY), half(-1e30)], [0x7C00, 0x7C00, 0xFC00]);
+        assert_eq!(half(f32::NAN) & 0x7E00, 0x7E00);
+        assert_eq!([half(1e-30), half(-1e-30)], [0, 0x8000]);
+    }
+
+    #[test]
+    fn a_quaternion_keeps_the_sign_of_the_bitangent() {
+        for sign in [1.0, -1.0] {
+            for rotation in [[1.0, 0.0, 0.0, 0.0], [0.0, 0.6, 0.0, 0.8], [0.0, 0.6, 0.0, -0.8]] {
+                let frame = meshreel_codec::qtangent::frame(rotation, sign);
+                let q = quaternion_shorts(&Tangents { rotation, frame });
+                assert_ne!(q[3], 0);
+                assert_eq!(q[3] < 0, sign < 0.0);
+            }
+        }
+    }
+
+    #[test]
+    fn formats_have_their_sizes() {
+        assert_eq!(Format::F32x3.size(), 12);
+        assert_eq!(Format::I8x2.size(), 2);
+        assert_eq!(Format::U16x4.size(), Format::F16x4.size());
+    }
+}
