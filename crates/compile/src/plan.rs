@@ -1,23 +1,29 @@
 //! The list of passes, in the order they run. Each is a file of this crate; [`compile`] reads as the table of
 //! contents.
 
-use crate::encode::{MeshPlan, choose_streams, ulp};
-use crate::evaluate::Scratch;
-use crate::fineness::{self, LEAST_ROOM, LEAST_ULPS, no_room};
-use crate::flatten::{self, FlatNode};
-use crate::locators;
+use crate::mesh::evaluate::Scratch;
+use crate::mesh::lattice::choose_streams;
+use crate::mesh::plan::MeshPlan;
+use crate::mesh::prepare::prepare;
+use crate::mesh::prepared::{Normals, Prepared, diagonal};
+use crate::mesh::skin_search::SkinSearch;
+use crate::mesh::source::Source;
 use crate::meter::{Meter, Share};
-use crate::motion::{self, FrameSet, Motion};
-use crate::prepare::{Extent, Normals, Prepared, Source, prepare};
-use crate::remesh::{Given, Outcome, Remeshed, remesh};
-use crate::report::{Inspect, Phase, Progress, Report};
-use crate::selection::{Selection, glob, named_parts};
-use crate::skin::Found;
-use crate::still;
-use crate::{
-    Error, MethodChoice, Options, PartsChoice, Preset, RigChoice, Tolerance, between, identical, left_out,
-    nodes, ranges, write,
-};
+use crate::method::fineness;
+use crate::nodes::budget::{Budget, LEAST_ROOM, LEAST_ULPS, no_room};
+use crate::nodes::flatten::{self, FlatNode};
+use crate::nodes::locators;
+use crate::nodes::motion::{self, Motion};
+use crate::options::globs::glob;
+use crate::process::extent::{self, ulp};
+use crate::process::frame_set::FrameSet;
+use crate::process::remesh::{self, Given, Outcome, Remeshed};
+use crate::report::{Between, Inspect, Phase, Progress, Report};
+use crate::select::selection::{Selection, named_parts};
+use crate::select::{between, identical, lead, left_out, ranges};
+use crate::write::job::Job;
+use crate::write::{file, node_coder};
+use crate::{Error, MethodChoice, Options, PartsChoice, Preset, RigChoice, Tolerance};
 use globset::GlobMatcher;
 use meshreel_codec::record::Method;
 use meshreel_codec::soft::schedule::Schedule;
@@ -68,7 +74,7 @@ pub fn compile(
     if scene.meshes.is_empty() && !scene.clips.is_empty() {
         remarks.extend(options.for_nothing());
         let mut report =
-            pool.install(|| crate::clip::file::write(scene, remarks, target, options, inspect, progress))?;
+            pool.install(|| crate::write::clips::write(scene, remarks, target, options, inspect, progress))?;
         report.seconds = started.elapsed().as_secs_f64();
         return Ok(report);
     }
@@ -129,21 +135,22 @@ pub fn compile(
             ),
         ));
     }
-    let rigs = crate::rig::candidates(scene, &plans, &errors, times[0], options, &mut compiler.remarks)?;
+    let rigs =
+        crate::rig::candidates::candidates(scene, &plans, &errors, times[0], options, &mut compiler.remarks)?;
     let (clip_chunks, clips, rigs) = match scene.clips.is_empty() {
         true => Default::default(),
         false => pool.install(|| {
             let remarks = &mut compiler.remarks;
-            crate::clip::file::chunks_and_rigs(scene, options, &rigs, remarks, progress)
+            crate::write::clips::chunks_and_rigs(scene, options, &rigs, remarks, progress)
         })?,
     };
     if options.strict && !compiler.remarks.is_empty() {
         return Err(Error::Strict { remarks: compiler.remarks });
     }
     if options.rig == RigChoice::Only {
-        crate::rig::none_missing(&plans, &rigs, &compiler.remarks)?;
+        crate::rig::candidates::none_missing(&plans, &rigs, &compiler.remarks)?;
     }
-    let mut job = write::Job {
+    let mut job = Job {
         clip_chunks,
         rigs,
         clip_raw_bytes: clips.iter().map(|clip| clip.raw_bytes).sum(),
@@ -162,11 +169,11 @@ pub fn compile(
         exact: false,
         loose: Default::default(),
     };
-    let mut report = match write::write(&job, target, &pool, inspect, progress) {
+    let mut report = match file::write(&job, target, &pool, inspect, progress) {
         Err(_) if job.loose.load(Ordering::Relaxed) => {
             compiler.pass("nodes", "transforms are kept as they are".into());
             job.exact = true;
-            write::write(&job, target, &pool, inspect, progress)?
+            file::write(&job, target, &pool, inspect, progress)?
         }
         done => done?,
     };
@@ -200,21 +207,6 @@ pub struct Candidate<'a> {
     pub source: Source<'a>,
     /// Outcome of the first pass.
     pub prepared: Prepared,
-}
-
-/// What a placement was promised and what its transforms take of it.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Budget {
-    /// Resolved tolerance, world units, without what is spent.
-    pub tolerance: f64,
-    /// What fixed faces have taken of it.
-    pub spent: f64,
-    /// Largest distance that the f32 transforms alone, or f32 world positions, move any point.
-    pub transform_error: f64,
-    /// Largest world scale, of the source or decoded.
-    pub scale: f64,
-    /// Largest |coordinate| in the world.
-    pub reach: f64,
 }
 
 struct Compiler<'a> {
@@ -340,7 +332,7 @@ impl<'a> Compiler<'a> {
         motion: &Motion,
         times: &[f64],
         baked: Option<&[bool]>,
-    ) -> Result<Option<between::Found>, Error> {
+    ) -> Result<Option<Between>, Error> {
         between::frames(&between::Given {
             scene: self.scene,
             placed,
@@ -356,7 +348,7 @@ impl<'a> Compiler<'a> {
         })
     }
 
-    fn say_between(&mut self, found: Option<&between::Found>, samples: usize) {
+    fn say_between(&mut self, found: Option<&Between>, samples: usize) {
         if let Some(found) = found {
             self.pass("between", found.said(samples));
             self.remarks.extend(found.remark(self.options));
@@ -392,7 +384,9 @@ impl<'a> Compiler<'a> {
             placed,
             selected,
             times,
-            motion,
+            visible: &motion.visible,
+            largest_scale: &motion.largest_scale,
+            broken: &motion.broken,
             tolerance: &|path, diagonal| match this.tolerance(path) {
                 Tolerance::Absolute(t) => t,
                 Tolerance::Relative(part) => part * diagonal,
@@ -401,10 +395,16 @@ impl<'a> Compiler<'a> {
                 let sections = this.overrides(path).filter_map(|o| o.remesh);
                 sections.last().unwrap_or(this.options.remesh)
             },
-            options: self.options,
+            settings: remesh::Settings {
+                effort: self.options.effort,
+                memory: self.options.memory,
+                cycle: self.options.cycle,
+                blend: self.options.remesh_blend,
+                channels: self.options.channels,
+            },
         };
         let mut remarks = Vec::new();
-        let outcome = remesh(&given, &mut remarks)?;
+        let outcome = remesh::remesh(&given, &mut remarks)?;
         self.remarks.append(&mut remarks);
         let said = outcome.iter().flat_map(Outcome::sentences);
         self.passes.extend(said.map(|what| ("remesh".into(), what)));
@@ -476,7 +476,7 @@ impl<'a> Compiler<'a> {
         let mut source = self.source(mesh, times, shown, matrices.clone());
         if self.options.preset != Preset::Classic && method != MethodChoice::Fluid {
             let schedule = Schedule::new(times.len() as u32, self.options.restart());
-            still::trim(&mut source, schedule)?;
+            lead::trim(&mut source, schedule)?;
         }
         let prepared = prepare(&source, method, self.options, remarks)?;
         if source.moves.is_none() || prepared.fixed.is_some() && prepared.is_animated() {
@@ -750,7 +750,7 @@ impl<'a> Compiler<'a> {
             (false, Some(fixed)) => 3 * fixed.vertex_point.len() as u64,
             _ => 3 * prepared.points_total,
         };
-        let share = nodes::share(moved * times.len(), coordinates);
+        let share = node_coder::share(moved * times.len(), coordinates);
         let object_reach = (0..3).flat_map(|k| <[f32; 2]>::from(prepared.object_extent.component(k)));
         let object_reach = object_reach.fold(0.0f64, |m, v| m.max(f64::from(v).abs()));
         for &i in &candidate.placements {
@@ -765,7 +765,7 @@ impl<'a> Compiler<'a> {
             radius = radius.min(if budget.scale > 0.0 { room / budget.scale } else { f64::INFINITY });
         }
         // Beyond the diagonal there is nothing to gain. The rest is for the arithmetic in f64.
-        let diagonal = extent_diagonal(&prepared.extent).max(f64::from(f32::MIN_POSITIVE));
+        let diagonal = extent::diagonal(&prepared.extent).max(f64::from(f32::MIN_POSITIVE));
         radius = radius.min(diagonal) * 0.9999;
         // Edges may be nothing beside the way that a mesh goes.
         let least = (LEAST_ULPS * ulp(object_reach)).max(diagonal * fineness::LEAST_PART);
@@ -813,7 +813,7 @@ impl<'a> Compiler<'a> {
             bases: Vec::new(),
             radius,
             normals_stored: false,
-            found: Arc::new(Found::new(self.options.effort, Arc::new(search))),
+            found: Arc::new(SkinSearch::new(self.options.effort, Arc::new(search))),
             normals_decide: None,
             static_error: Vec::new(),
             shown: candidate.shown,
@@ -825,20 +825,4 @@ impl<'a> Compiler<'a> {
         }
         Ok((plan, candidate.placements, remarks))
     }
-}
-
-/// Diagonal of the object-space bounds over the whole animation.
-pub fn diagonal(prepared: &Prepared) -> f64 {
-    extent_diagonal(&prepared.object_extent)
-}
-
-/// Diagonal of an extent, 0 of nothing.
-pub fn extent_diagonal(extent: &Extent<3>) -> f64 {
-    (0..3)
-        .map(|k| {
-            let (low, high) = extent.component(k);
-            (f64::from(high) - f64::from(low)).powi(2)
-        })
-        .sum::<f64>()
-        .sqrt()
 }

@@ -1,15 +1,13 @@
-//! Passes over one mesh, in the order of [`crate::plan`]: each one file and each functions of slices; no
-//! files, no shared state.
+//! Meshes between source and codec: what a first pass finds of each, the values of any frame, and the streams
+//! that these become.
 
-pub mod attributes;
-pub mod doubles;
-pub mod faces;
-pub mod first_corners;
-pub mod hash;
-pub mod materials;
-pub mod normals;
-pub mod optimize;
-pub mod split;
-pub mod tangents;
-pub mod triangulate;
-pub mod trs;
+pub mod evaluate;
+pub mod fluid;
+pub mod lattice;
+pub mod plan;
+pub mod prepare;
+pub mod prepared;
+pub mod skin_search;
+pub mod source;
+pub mod source_faces;
+pub mod streams;

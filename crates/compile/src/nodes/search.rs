@@ -7,8 +7,8 @@
 //! what comes out is decoded, and measured as it is; where that does not fit: again with a tighter limit, finer steps, the transform as it is
 //! ```
 
-use super::geometry::{Matrix, apply, product};
-use crate::mesh::trs::Trs;
+use crate::nodes::matrix::{Matrix, apply, product};
+use crate::process::trs::Trs;
 use glam::{DMat3, DQuat, DVec3};
 use meshreel_codec::clip::entropy::Encoder;
 use meshreel_codec::clip::nodes::{Around, COMPONENTS, Choice, Expected, FINEST, RAW, Track};

@@ -1,9 +1,10 @@
 //! The search that is ahead of a mesh, for the time left that is shown.
 
 use super::Candidate;
+use crate::mesh::prepared::Normals;
 use crate::meter::Ahead;
-use crate::prepare::Normals;
-use crate::{MethodChoice, Options, Preset, fineness, layered, skin};
+use crate::method::{fineness, mesh_coder, skin};
+use crate::{MethodChoice, Options, Preset};
 
 impl Candidate<'_> {
     /// What is likely to be tried; nothing for what stands still.
@@ -23,7 +24,7 @@ impl Candidate<'_> {
         let predicted = prepared.normals != Normals::None && prepared.normals_animated;
         let blends = matches!(self.method, MethodChoice::Auto | MethodChoice::Skinned);
         Ahead {
-            options: layered::ladder(options).len() as u64,
+            options: mesh_coder::ladder(options).len() as u64,
             trials: if predicted { fineness::TRIALS } else { 0 },
             bones: blends && options.effort >= skin::HASTY && fixed.grid.is_none(),
             ..ahead

@@ -1,10 +1,13 @@
 //! What the tree of nodes that is left makes of the source's transforms.
 
-use super::{Budget, Candidate, Compiler};
+use super::{Candidate, Compiler};
 use crate::Error;
-use crate::flatten::FlatNode;
-use crate::mesh::trs::{error_over_box, rows};
-use crate::motion::{self, Motion, Tracks};
+use crate::nodes::budget::Budget;
+use crate::nodes::flatten::FlatNode;
+use crate::nodes::matrix::transform_box;
+use crate::nodes::motion::{self, Motion};
+use crate::nodes::tracks::Tracks;
+use crate::process::trs::{error_over_box, rows};
 use meshreel_scene::{
     Placed,
     sample::{self, World},
@@ -99,7 +102,7 @@ impl<'a> Compiler<'a> {
                     }));
                 budget.scale = budget.scale.max(sample::largest_scale(&m));
                 let corners = [low[0], low[1], low[2], high[0], high[1], high[2]].map(|v| v as f32);
-                let reach = motion::transform_box(decoded, &corners);
+                let reach = transform_box(decoded, &corners);
                 budget.reach = reach.iter().fold(budget.reach, |m, v| m.max(v.abs()));
             }
         }

@@ -1,0 +1,15 @@
+//! How a mesh is kept: methods make coders, which are compared by the bytes that they take.
+
+pub mod classic;
+pub mod coder;
+pub mod estimate;
+pub mod fineness;
+pub mod fluid;
+pub mod heights;
+pub mod mesh_coder;
+pub mod payload;
+pub mod points;
+pub mod predicted;
+pub mod quantized;
+pub mod skin;
+pub mod soft;
