@@ -6,7 +6,7 @@ use meshreel_codec::Corrupt;
 use meshreel_codec::block::{Compressor, Format};
 use meshreel_codec::fluid::{self, Head, Topology, Triangles, Work};
 use meshreel_codec::index;
-use meshreel_compile::process::order;
+use meshreel_process::order;
 use meshreel_scene::read::{ReadOptions, open};
 use meshreel_scene::{Mesh, sample};
 use std::path::PathBuf;

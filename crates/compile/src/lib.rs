@@ -11,19 +11,18 @@ mod nodes;
 pub mod options;
 pub mod pipeline;
 pub mod plan;
-pub mod process;
 pub mod report;
 mod rig;
 mod select;
 mod write;
 
 pub use error::Error;
+pub use meshreel_process::remesh::Remeshed;
 pub use options::{
     BetweenChoice, ClipChoice, CodecChoice, CurveChoice, JointOverride, LayerChoice, LocalRule, MeshOverride,
     MethodChoice, Options, PartsChoice, Preset, RigChoice, Tolerance, TransformForm,
 };
 pub use plan::compile;
-pub use process::remesh::Remeshed;
 pub use report::{
     Between, ClipReport, Detailed, Heaviest, Inspect, Measures, MeshReport, Phase, Progress, Report, Rest,
     RigReport, Silent, Spikes, Tried,

@@ -1,7 +1,7 @@
 //! What a compile did, as data; the command line prints it.
 
-use crate::process::remesh::Remeshed;
 use meshreel_codec::clip::record::Codec;
+use meshreel_process::remesh::Remeshed;
 use meshreel_scene::Remark;
 use std::path::Path;
 

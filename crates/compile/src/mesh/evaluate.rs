@@ -5,11 +5,11 @@ use crate::Error;
 use crate::mesh::prepared::{Fixed, Normals, Prepared};
 use crate::mesh::source::Source;
 use crate::mesh::streams::VertexValues;
-use crate::process::attributes::Expand;
-use crate::process::extent::Extent;
-use crate::process::faces::Faces;
-use crate::process::normals;
 use glam::{DMat3, DVec3};
+use meshreel_process::attributes::Expand;
+use meshreel_process::extent::Extent;
+use meshreel_process::faces::Faces;
+use meshreel_process::normals;
 use meshreel_scene::{Attribute, sample, sample::Mix};
 
 /// Which values are wanted beside positions.

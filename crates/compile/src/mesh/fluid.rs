@@ -6,13 +6,13 @@ use crate::mesh::prepared::{Normals, Prepared};
 use crate::mesh::source::Source;
 use crate::mesh::source_faces::{self, Corners};
 use crate::mesh::streams::VertexValues;
-use crate::process::attributes::Expand;
-use crate::process::faces::Faces;
-use crate::process::split::{self, Splitter};
-use crate::process::tangents::{Oriented, Tangents, orient};
-use crate::process::{materials, normals, order, triangulate};
 use crate::{Error, Options};
 use meshreel_codec::source_map::SourceMap;
+use meshreel_process::attributes::Expand;
+use meshreel_process::faces::Faces;
+use meshreel_process::split::{self, Splitter};
+use meshreel_process::tangents::{Oriented, Tangents, orient};
+use meshreel_process::{materials, normals, order, triangulate};
 use meshreel_scene::{Attribute, Winding, sample};
 use std::collections::HashMap;
 

@@ -2,13 +2,13 @@
 
 use crate::mesh::prepared::{Normals, Prepared};
 use crate::mesh::streams;
-use crate::process::extent::ulp;
 use crate::{Error, Options, Preset};
 use meshreel_codec::{
     octahedral, qtangent,
     quantize::Axis,
     record::{Coding, Semantic, StreamRecord},
 };
+use meshreel_process::extent::ulp;
 use meshreel_scene::{Mesh, Remark};
 
 /// The streams of a mesh whose points may be `radius` away from the source's.
@@ -192,7 +192,7 @@ mod tests {
     use super::*;
     use crate::mesh::prepared::Set;
     use crate::mesh::streams::{Levels, VertexValues};
-    use crate::process::extent::Extent;
+    use meshreel_process::extent::Extent;
     use meshreel_scene::{Attribute, Channel, Scope, Topology, Winding};
 
     fn mesh() -> Mesh {

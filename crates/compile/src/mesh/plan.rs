@@ -7,7 +7,6 @@ use crate::mesh::prepared::Prepared;
 use crate::mesh::skin_search::SkinSearch;
 use crate::mesh::source::Source;
 use crate::mesh::streams::{self, Levels, Typed, VertexValues};
-use crate::process::frame_set::FrameSet;
 use crate::report::NormalsDecide;
 use crate::{Error, MethodChoice, Options, PartsChoice, with_levels};
 use meshreel_codec::{
@@ -15,6 +14,7 @@ use meshreel_codec::{
     record::{Method, Semantic, StreamRecord},
     stream::{self, References},
 };
+use meshreel_process::frame_set::FrameSet;
 use std::sync::Arc;
 
 /// A mesh with everything decided.

@@ -1,11 +1,11 @@
 //! What the first pass over a mesh finds.
 
-use crate::process::extent::{self, Extent};
-use crate::process::faces::Faces;
-use crate::process::tangents::Tangents;
-use crate::process::{materials, normals};
 use meshreel_codec::grid::Grid;
 use meshreel_codec::source_map::OtherFace;
+use meshreel_process::extent::{self, Extent};
+use meshreel_process::faces::Faces;
+use meshreel_process::tangents::Tangents;
+use meshreel_process::{materials, normals};
 use std::collections::BTreeMap;
 
 /// A vertex channel that is there in every frame it is needed.

@@ -1,7 +1,7 @@
 //! The search for skins of one mesh, of which what takes most of the time is done once.
 
 use crate::meter::Share;
-use crate::process::bones::Choice;
+use meshreel_process::bones::Choice;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,9 +1,9 @@
 //! Where the frames of a mesh come from: the source with the times at which it is read.
 
 use crate::Error;
-use crate::process::extent::usable;
-use crate::process::remesh::Remeshed;
 use glam::{DMat4, DVec3};
+use meshreel_process::extent::usable;
+use meshreel_process::remesh::Remeshed;
 use meshreel_scene::{Mesh, SAME_TIME, sample};
 
 /// A mesh to be compiled: the source with the times at which its frames are read. Frames are its own: those

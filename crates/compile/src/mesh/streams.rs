@@ -1,7 +1,6 @@
 //! Vertex values to levels: which streams a mesh has, on which lattice, and how far a level is from its value
 //!.
 
-use crate::process::tangents::Vertices;
 use meshreel_codec::{
     octahedral, qtangent,
     quantize::Axis,
@@ -9,6 +8,7 @@ use meshreel_codec::{
     stream::Spatial,
     word::Word,
 };
+use meshreel_process::tangents::Vertices;
 
 /// Values of all vertices in one frame.
 #[derive(Clone, Debug, Default)]

@@ -302,7 +302,7 @@ impl<'a> MeshCoder<'a> {
         positions.map_or(Measures::default(), |coder| coder.measures())
     }
 
-    /// By vertex the part that moves it as it is, or [`crate::process::parts::NONE`]; empty without parts.
+    /// By vertex the part that moves it as it is, or [`meshreel_process::parts::NONE`]; empty without parts.
     pub fn parts(&self) -> Vec<u32> {
         let positions = self.cells.first().and_then(|parts| parts.first());
         let of_point = positions.map_or(Vec::new(), |coder| coder.parts());

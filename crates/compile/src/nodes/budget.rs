@@ -1,6 +1,6 @@
 //! What a placement was promised, and whether its transforms leave its vertices enough of that.
 
-use crate::process::extent::ulp;
+use meshreel_process::extent::ulp;
 
 /// What a placement was promised and what its transforms take of it.
 #[derive(Clone, Copy, Debug, Default)]

@@ -4,8 +4,8 @@
 
 use crate::nodes::budget::Budget;
 use crate::nodes::motion::Motion;
-use crate::process::extent::{Extent, diagonal, usable};
 use crate::{Error, Tolerance};
+use meshreel_process::extent::{Extent, diagonal, usable};
 use meshreel_scene::{Mesh, Placed, Remark, Scene, locators, sample};
 use rayon::prelude::*;
 

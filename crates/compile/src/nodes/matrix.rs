@@ -1,7 +1,7 @@
 //! Matrices of nodes, and the points that stand for what hangs below them.
 
-use crate::process::trs::rows;
 use glam::DMat4;
+use meshreel_process::trs::rows;
 
 /// Rows of 3×4.
 pub type Matrix = [[f64; 4]; 3];

@@ -3,9 +3,9 @@
 //! bit.
 
 use crate::Error;
-use crate::process::frame_set::FrameSet;
 use glam::{DMat4, DVec3};
 use meshreel_codec::record::Visibility;
+use meshreel_process::frame_set::FrameSet;
 use meshreel_scene::{
     Placed, Scene,
     sample::{World, largest_scale},

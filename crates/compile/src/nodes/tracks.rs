@@ -3,8 +3,8 @@
 use crate::Error;
 use crate::nodes::flatten::FlatNode;
 use crate::nodes::matrix::product;
-use crate::process::trs::{Trs, decompose};
 use meshreel_codec::transform::Transform;
+use meshreel_process::trs::{Trs, decompose};
 use meshreel_scene::{Placed, Scene, sample::World};
 
 /// The nodes that are left, frame by frame, as the player will see them: each matrix taken apart, rounded to

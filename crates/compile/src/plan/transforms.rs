@@ -7,7 +7,7 @@ use crate::nodes::flatten::FlatNode;
 use crate::nodes::matrix::transform_box;
 use crate::nodes::motion::{self, Motion};
 use crate::nodes::tracks::Tracks;
-use crate::process::trs::{error_over_box, rows};
+use meshreel_process::trs::{error_over_box, rows};
 use meshreel_scene::{
     Placed,
     sample::{self, World},

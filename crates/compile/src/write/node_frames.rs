@@ -3,10 +3,10 @@
 use crate::nodes::matrix::transform_box;
 use crate::nodes::motion::visibility;
 use crate::nodes::tracks::Tracks;
-use crate::process::trs::{Trs, rows};
 use crate::write::job::Job;
 use crate::{Error, Preset};
 use meshreel_codec::{record::Visibility, transform::Transform};
+use meshreel_process::trs::{Trs, rows};
 
 /// What a group's job needs to know of one frame.
 pub struct FrameInput {

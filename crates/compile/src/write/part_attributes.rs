@@ -6,11 +6,11 @@ use crate::clip::scalars;
 use crate::mesh::plan::MeshPlan;
 use crate::mesh::prepared::Fixed;
 use crate::method::mesh_coder::MeshCoder;
-use crate::process::parts::NONE;
 use crate::write::job::Job;
 use crate::{Error, PartsChoice, Tolerance};
 use meshreel_codec::attributes::{Attribute, Of, encode};
 use meshreel_codec::clip::extras::{MAX_VALUES, ScalarTrack};
+use meshreel_process::parts::NONE;
 use meshreel_scene::{Mesh, MeshId, Numbers, Remark, Scope, sample};
 use std::collections::{BTreeMap, HashMap};
 

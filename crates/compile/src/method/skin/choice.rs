@@ -12,14 +12,14 @@ use crate::mesh::skin_search::SkinSearch;
 use crate::method::coder::Coder;
 use crate::method::estimate::{Sample, size};
 use crate::method::points::{self, Frames};
-use crate::process::bones;
-use crate::process::parts::ids::given as given_parts;
-use crate::process::parts::{self, NONE, Trajectories};
 use crate::report::Tried;
 use crate::{Error, MethodChoice, Options, PartsChoice, TransformForm};
 use meshreel_codec::record::Method;
 use meshreel_codec::skin::MOST_BONES;
 use meshreel_codec::soft::schedule::Schedule;
+use meshreel_process::bones;
+use meshreel_process::parts::ids::given as given_parts;
+use meshreel_process::parts::{self, NONE, Trajectories};
 use meshreel_scene::Remark;
 use std::time::Instant;
 

@@ -5,9 +5,9 @@ use super::positions::Positions;
 use crate::Error;
 use crate::mesh::source::Source;
 use crate::method::points::Frames;
-use crate::process::bones::given;
 use glam::{DAffine3, DMat4, DVec3};
 use meshreel_codec::skin::MOST_BONES;
+use meshreel_process::bones::given;
 use meshreel_scene::{Skin, sample};
 
 /// Joints that move the mesh alike within this part of the tolerance are one bone.
@@ -172,7 +172,7 @@ fn alike(transforms: &mut Vec<Vec<DAffine3>>, rest: &[DVec3], near: f64) -> Vec<
     out
 }
 
-/// Joint of each point that hangs on one alone, [`crate::process::parts::NONE`] for others; none where hardly any
+/// Joint of each point that hangs on one alone, [`meshreel_process::parts::NONE`] for others; none where hardly any
 /// does.
 pub fn joints(skin: &Skin, frames: &Frames<'_>) -> Option<Vec<u32>> {
     let k = skin.influences;
@@ -182,11 +182,11 @@ pub fn joints(skin: &Skin, frames: &Frames<'_>) -> Option<Vec<u32>> {
         let mut own = (0..).zip(weights).filter(|(_, w)| **w > 0.0);
         match (own.next(), own.next()) {
             (Some((i, _)), None) => skin.joint[p * k + i as usize].into(),
-            _ => crate::process::parts::NONE,
+            _ => meshreel_process::parts::NONE,
         }
     };
     let all: Vec<u32> = frames.source_points().map(of).collect();
-    let alone = all.iter().filter(|j| **j != crate::process::parts::NONE).count();
+    let alone = all.iter().filter(|j| **j != meshreel_process::parts::NONE).count();
     (alone as f64 > MOSTLY * all.len() as f64).then_some(all)
 }
 

@@ -2,9 +2,9 @@
 //! sets of faces.
 
 use crate::method::points::Frames;
-use crate::process::parts::NONE;
-use crate::process::parts::ids::Hint;
 use crate::{Error, PartsChoice};
+use meshreel_process::parts::NONE;
+use meshreel_process::parts::ids::Hint;
 use meshreel_scene::{Attribute, Mesh, Remark, Scope, sample};
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,11 +1,11 @@
 //! What bones are to say of a mesh, before any of it is coded; and its weights as whole numbers.
 
-use crate::process::bones;
-use crate::process::parts::{NONE, Parts, Similarity, Trajectories};
 use glam::{DAffine3, DVec3};
 use meshreel_codec::skin::MOST_BONES;
 use meshreel_codec::skin::weights::{Influence, MOST_DEPTH, MOST_SHIFT, Weights};
 use meshreel_codec::soft::hierarchy::Hierarchy;
+use meshreel_process::bones;
+use meshreel_process::parts::{NONE, Parts, Similarity, Trajectories};
 use std::ops::Range;
 
 /// Bones, and how points hang on them. Rigid bones come first.

@@ -358,7 +358,7 @@ impl<W: Width> Coder for SkinCoder<'_, W> {
 
     fn parts(&self) -> Vec<u32> {
         let (rig, rigid) = (&self.posed.skin.rig, self.posed.skin.bones.rigid as usize);
-        let mut parts = vec![crate::process::parts::NONE; self.order().len()];
+        let mut parts = vec![meshreel_process::parts::NONE; self.order().len()];
         for (cell, &point) in self.order().iter().enumerate() {
             let mut own = rig.influences(cell);
             if let (Some((bone, _)), None) = (own.next(), own.next())

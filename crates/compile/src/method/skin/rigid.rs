@@ -5,8 +5,6 @@ use super::positions::{Block, Positions};
 use crate::Error;
 use crate::nodes::matrix::{IDENTITY, Matrix, apply, outermost};
 use crate::nodes::search::{Found, Goal, Point, Room, search};
-use crate::process::parts::{Model as Freedom, Similarity, Sums};
-use crate::process::trs::Trs;
 use glam::DVec3;
 use meshreel_codec::clip::nodes::{self as codec, Around, Choice, Nodes, Setup};
 use meshreel_codec::skin::Rig;
@@ -14,6 +12,8 @@ use meshreel_codec::skin::packed::Packed;
 use meshreel_codec::soft::hierarchy::Hierarchy;
 use meshreel_codec::soft::schedule::{Schedule, Unit};
 use meshreel_codec::transform::Transform;
+use meshreel_process::parts::{Model as Freedom, Similarity, Sums};
+use meshreel_process::trs::Trs;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 

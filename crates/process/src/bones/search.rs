@@ -5,7 +5,7 @@ use super::fit::Fit;
 use super::skin::{Request, Skin};
 use super::space::{DIMENSIONS, Space};
 use super::vertex::MOST;
-use crate::process::parts::Trajectories;
+use crate::parts::Trajectories;
 use glam::DVec3;
 use std::cell::Cell;
 

@@ -3,7 +3,7 @@
 use super::fit;
 use super::skin::Skin;
 use super::vertex::MOST;
-use crate::process::parts::Trajectories;
+use crate::parts::Trajectories;
 use glam::{DAffine3, DVec3};
 use rayon::prelude::*;
 

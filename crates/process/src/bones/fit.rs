@@ -5,8 +5,8 @@ use super::motion::{self, Points};
 use super::skin::Skin;
 use super::space::{DIMENSIONS, Space};
 use super::vertex::{Bones, Scratch, Vertex, settle, weigh};
-use crate::process::parts::Trajectories;
-use crate::process::parts::neighbours::Tree;
+use crate::parts::Trajectories;
+use crate::parts::neighbours::Tree;
 use glam::{DAffine3, DMat3, DVec3};
 use rayon::prelude::*;
 

@@ -1,6 +1,6 @@
 //! A skin that was found, and what is asked of one.
 
-use crate::process::parts::Trajectories;
+use crate::parts::Trajectories;
 use glam::{DAffine3, DVec3};
 use rayon::prelude::*;
 

@@ -15,7 +15,7 @@
 //! none is defined (`docs/PROMISE.md`); the group then has that of its first face.
 
 use super::faces::{Faces, NO_GROUP};
-use crate::process::repeats::Doubles;
+use crate::repeats::Doubles;
 use meshreel_scene::Winding;
 
 /// Length of a sum of weighted unit normals, as part of the sum of their weights, below which it is what

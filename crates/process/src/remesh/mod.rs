@@ -20,8 +20,8 @@ mod template;
 mod track;
 
 use crate::Error;
-use crate::process::extent::{Extent, usable};
-use crate::process::frame_set::FrameSet;
+use crate::extent::{Extent, usable};
+use crate::frame_set::FrameSet;
 use glam::DVec3;
 use meshreel_scene::{
     Channel, FaceSet, Identity, Mesh, MeshId, Placed, Remark, Scene, Scope, Source, TimeSampling, Topology,
@@ -222,7 +222,7 @@ fn one(given: &Given<'_>, id: MeshId, placements: &[usize], reach: &Reach) -> Re
         let scale = given.largest_scale[i];
         let tolerance = (given.tolerance)(&given.placed[i].path, diagonal * scale);
         // What float32 needs has to be left.
-        let least = 2.0 * 4.0 * crate::process::extent::ulp(world.max(object));
+        let least = 2.0 * 4.0 * crate::extent::ulp(world.max(object));
         if given.broken[i] || tolerance < least {
             limit = 0.0;
         } else if scale > 0.0 {

@@ -1,7 +1,7 @@
 //! Bones of a tube that three bones bend.
 
 use super::*;
-use crate::process::parts::Trajectories;
+use crate::parts::Trajectories;
 use glam::{DAffine3, DVec3};
 use proptest::prelude::*;
 

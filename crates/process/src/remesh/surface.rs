@@ -3,10 +3,9 @@
 //!
 //! Distances are exact for triangles, edges and points alike; a triangle without area is what is left of it.
 
-use crate::Error;
-use crate::process::extent::usable;
-use crate::process::faces::Faces;
-use crate::process::triangulate;
+use crate::extent::usable;
+use crate::faces::Faces;
+use crate::{Error, triangulate};
 use glam::DVec3;
 use meshreel_scene::{Mesh, sample};
 use std::collections::HashMap;

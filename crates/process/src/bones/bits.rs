@@ -7,7 +7,7 @@
 use super::fit::Fit;
 use super::skin::Skin;
 use super::space::Space;
-use crate::process::parts::Trajectories;
+use crate::parts::Trajectories;
 use glam::DVec3;
 use rayon::prelude::*;
 

@@ -3,6 +3,7 @@
 
 pub mod attributes;
 pub mod bones;
+pub mod error;
 pub mod extent;
 pub mod faces;
 pub mod frame_set;
@@ -17,3 +18,5 @@ pub mod split;
 pub mod tangents;
 pub mod triangulate;
 pub mod trs;
+
+pub use error::Error;

@@ -2,7 +2,7 @@
 //! frames there are.
 
 use super::linear::{add_scaled, dot};
-use crate::process::parts::Trajectories;
+use crate::parts::Trajectories;
 use nalgebra::{DMatrix, SymmetricEigen};
 use rayon::prelude::*;
 
