@@ -8,6 +8,7 @@ pub mod extent;
 pub mod faces;
 pub mod frame_set;
 pub mod hash;
+pub mod lod;
 pub mod materials;
 pub mod normals;
 pub mod order;
@@ -18,5 +19,6 @@ pub mod split;
 pub mod tangents;
 pub mod triangulate;
 pub mod trs;
+pub mod visibility;
 
 pub use error::Error;

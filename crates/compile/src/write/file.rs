@@ -6,13 +6,13 @@ use crate::report::{ClipReport, Detailed, Inspect, MeshReport, Phase, Progress, 
 use crate::write::classic::{encode_frames, every, index_frame};
 use crate::write::describe::describe;
 use crate::write::job::{Counted, Job, Total};
-use crate::write::lod::{self, Detail};
+use crate::write::lod::{self, Lod};
 use crate::write::node_coder::NodeCoder;
 use crate::write::output::{
     ATTRIBUTES, BETWEEN, Batches, CONNECTIVITY, DESCRIPTION, DETAIL, DRAWN, ENDS, INDEX, NUMBERS, Output,
     RANGES, RIGS, SOURCE_MAP, VALUES, check_size, publish,
 };
-use crate::write::visibility::{self, Cull};
+use crate::write::visibility::{self, Visibility};
 use crate::write::{part_attributes, source_maps, units};
 use crate::{Error, Preset};
 use meshreel_codec::{
@@ -100,15 +100,15 @@ pub fn write(
             )?;
         }
     }
-    let details: Vec<Detail> = match job.options.lod {
+    let details: Vec<Lod> = match job.options.lod {
         0 => Vec::new(),
         _ => pool.install(|| {
             let plans = job.plans.par_iter();
-            let all = plans.map(|(plan, _)| lod::make(plan, job.options));
+            let all = plans.map(|(plan, _)| lod::of_mesh(plan, job.options));
             all.collect::<Result<_, Error>>()
         })?,
     };
-    let culls: Vec<Cull> = match job.options.cull_hidden {
+    let culls: Vec<Visibility> = match job.options.cull_hidden {
         true => pool.install(|| visibility::all(job))?,
         false => Vec::new(),
     };
@@ -346,7 +346,7 @@ pub fn write(
                 .map(|grid| [grid.shape.width, grid.shape.height]),
             vertices: description.meshes[m].vertices as usize,
             details: (detail.iter().flat_map(|d| &d.levels))
-                .map(|(level, _)| Detailed { triangles: level.triangles, error: level.error })
+                .map(|level| Detailed { triangles: level.triangles, error: level.error })
                 .collect(),
             detail_bytes: levels.stored[m].round() as u64,
             hidden: cull.filter(|c| !c.bytes.is_empty()).map(|c| c.hidden),

@@ -11,12 +11,8 @@
 
 mod tree;
 
-use crate::Error;
-use crate::mesh::prepared::{Fixed, points};
-use crate::write::job::Job;
-use glam::{DMat4, DVec3};
-use meshreel_codec::drawn::{self, Interval, key};
-use meshreel_scene::{Remark, sample::World};
+use crate::frame_set::FrameSet;
+use glam::DVec3;
 use rayon::prelude::*;
 use tree::{Target, Tree};
 
@@ -32,28 +28,82 @@ const NEAR: f64 = 0.02;
 /// Surfaces face each other if their normals are at least so much apart (cosine).
 const FACING: f64 = -0.5;
 
-/// What is drawn of a mesh when.
-#[derive(Default)]
-pub struct Cull {
-    /// Bytes; none where all is always drawn.
-    pub bytes: Vec<u8>,
-    /// Triangles that are left out in the first frame, in the last, and in all frames.
-    pub hidden: [usize; 3],
-    /// What the user should know.
-    pub remarks: Vec<Remark>,
-}
+/// A stretch of frames: the first, and the first one after it.
+pub type Interval = [u32; 2];
 
 /// A mesh at its place.
-struct Body<'a> {
-    mesh: usize,
-    placement: usize,
-    fixed: &'a Fixed,
+pub struct Body<'a> {
+    /// Three vertices each.
+    pub triangles: &'a [[u32; 3]],
+    /// By vertex its place in what is read.
+    pub vertex_point: &'a [u32],
+    /// By vertex a number, without gaps, that those have in common which coincide in all frames.
+    pub point: Vec<u32>,
+    /// How far it may move and still stand.
+    pub still: f64,
+    /// Frames in which it is visible.
+    pub visible: &'a FrameSet,
+    /// Whether what is hidden of it is wanted; it hides others in any case.
+    pub wanted: bool,
+}
+
+/// A body, its pieces, and where it is at both ends.
+struct Placed<'a> {
+    body: &'a Body<'a>,
     /// By triangle the number of its piece, counted through all bodies.
     piece: Vec<u32>,
     /// First and last frame, in the world.
     ends: [Vec<DVec3>; 2],
-    /// What still means.
-    still: f64,
+}
+
+/// Finds by body and triangle the frames in which it can be seen, all of them where it is not wanted. `read` gives
+/// the points of a body in the world in a frame; frames come in order, all bodies of one after each other.
+pub fn intervals<E>(
+    bodies: &[Body<'_>],
+    frames: u32,
+    read: &mut dyn FnMut(usize, usize, &mut Vec<DVec3>) -> Result<(), E>,
+) -> Result<Vec<Vec<Interval>>, E> {
+    let (mut placed, mut pieces) = (Vec::new(), Vec::new());
+    for body in bodies {
+        let (own, closed) = connected(body.triangles, &body.point);
+        let first = pieces.len() as u32;
+        pieces.extend(closed.iter().map(|&closed| Piece { leaves: frames, rests: 0, closed, near: 0.0 }));
+        let piece = own.iter().map(|p| p + first).collect();
+        placed.push(Placed { body, piece, ends: Default::default() });
+    }
+    for (end, frame) in [(0, 0), (1, frames as usize - 1)] {
+        for (b, placed) in placed.iter_mut().enumerate() {
+            read(frame, b, &mut placed.ends[end])?;
+        }
+    }
+    phases(&placed, frames, read, &mut pieces)?;
+    let side = side_of_points(&placed);
+    let mut when: Vec<Vec<Interval>> =
+        (placed.iter()).map(|body| vec![[0, frames]; body.piece.len()]).collect();
+    for end in 0..2 {
+        // How long a piece is still at this end, in frames: the same question at both.
+        let stays = |piece: u32| match end {
+            0 => pieces[piece as usize].leaves,
+            _ => frames - pieces[piece as usize].rests,
+        };
+        let scene = Scene {
+            tree: Tree::new(targets(&placed, end, |piece| stays(piece) >= 2)),
+            pieces: &pieces,
+            stays: &stays,
+            side,
+        };
+        for (placed, when) in placed.iter().zip(&mut when).filter(|(placed, _)| placed.body.wanted) {
+            let triangles = (0..placed.piece.len()).into_par_iter();
+            let hidden: Vec<u32> = triangles.map(|t| scene.hidden(placed, end, t)).collect();
+            for (when, hidden) in when.iter_mut().zip(hidden).filter(|(_, h)| *h >= 2) {
+                match end {
+                    0 => when[0] = hidden,
+                    _ => when[1] = frames - hidden,
+                }
+            }
+        }
+    }
+    Ok(when)
 }
 
 /// A piece of a body.
@@ -69,143 +119,8 @@ struct Piece {
     near: f64,
 }
 
-/// Finds what is hidden of all meshes.
-pub fn all(job: &Job<'_>) -> Result<Vec<Cull>, Error> {
-    let mut out: Vec<Cull> = Vec::new();
-    out.resize_with(job.plans.len(), Cull::default);
-    let frames = job.times.len() as u32;
-    if frames < 3 {
-        return Ok(out);
-    }
-    let mut world = World::new(job.scene, job.placed)?;
-    let (mut bodies, mut pieces) = bodies(job, &mut world)?;
-    phases(job, &mut world, &mut bodies, &mut pieces)?;
-    let side = side_of_points(&bodies);
-    // By body and triangle: still until, still from.
-    let mut when: Vec<Vec<Interval>> =
-        (bodies.iter()).map(|body| vec![[0, frames]; body.piece.len()]).collect();
-    for end in 0..2 {
-        // How long a piece is still at this end, in frames: the same question at both.
-        let stays = |piece: u32| match end {
-            0 => pieces[piece as usize].leaves,
-            _ => frames - pieces[piece as usize].rests,
-        };
-        let scene = Scene {
-            tree: Tree::new(targets(&bodies, end, |piece| stays(piece) >= 2)),
-            pieces: &pieces,
-            stays: &stays,
-            side,
-        };
-        for (body, when) in bodies.iter().zip(&mut when) {
-            if job.plans[body.mesh].1.len() > 1 {
-                continue;
-            }
-            let triangles = (0..body.piece.len()).into_par_iter();
-            let hidden: Vec<u32> = triangles.map(|t| scene.hidden(body, end, t)).collect();
-            for (when, hidden) in when.iter_mut().zip(hidden).filter(|(_, h)| *h >= 2) {
-                match end {
-                    0 => when[0] = hidden,
-                    _ => when[1] = frames - hidden,
-                }
-            }
-        }
-    }
-    for (body, when) in bodies.iter().zip(&when) {
-        let cull = &mut out[body.mesh];
-        if job.plans[body.mesh].1.len() > 1 {
-            if cull.remarks.is_empty() {
-                let what = "is shown in several places, each with other neighbours: nothing of it is culled";
-                cull.remarks.push(Remark::new(&job.plans[body.mesh].0.path, what));
-            }
-            continue;
-        }
-        let mut intervals = when.clone();
-        intervals.sort_unstable_by_key(|&i| key(i, frames));
-        intervals.dedup();
-        // Without triangles there is nothing to say either.
-        if intervals.iter().all(|i| *i == [0, frames]) {
-            continue;
-        }
-        let number = |i: &Interval| {
-            let own = key(*i, frames);
-            intervals.partition_point(|&o| key(o, frames) < own) as u32
-        };
-        let which: Vec<u32> = when.iter().map(number).collect();
-        drawn::encode(&intervals, &which, frames, &mut cull.bytes);
-        let count = |f: &dyn Fn(Interval) -> bool| when.iter().filter(|i| f(**i)).count();
-        let gone = |f: u32| move |i: Interval| !drawn::is_drawn(i, f, f);
-        cull.hidden = [count(&gone(0)), count(&gone(frames - 1)), count(&|[from, to]| from >= to)];
-    }
-    Ok(out)
-}
-
-/// Points of a body in the world in a frame.
-fn place(
-    job: &Job<'_>,
-    world: &World<'_>,
-    (mesh, placement): (usize, usize),
-    frame: usize,
-    raw: &mut Vec<[f32; 3]>,
-    out: &mut Vec<DVec3>,
-) -> Result<(), Error> {
-    let source = &job.plans[mesh].0.source;
-    let own = source.own(frame);
-    let fixed = job.plans[mesh].0.prepared.fixed.as_ref();
-    let first = fixed.map_or(&[][..], |f| &f.first_points);
-    source.object_points(own, first, raw)?;
-    let matrix: &DMat4 = match &source.matrices {
-        Some(matrices) => &matrices[own],
-        None => &world.matrix[placement],
-    };
-    out.clear();
-    let point = |p: &[f32; 3]| matrix.transform_point3(DVec3::from_array(p.map(f64::from)));
-    out.extend(raw.iter().map(point));
-    Ok(())
-}
-
-fn bodies<'a>(job: &'a Job<'_>, world: &mut World<'_>) -> Result<(Vec<Body<'a>>, Vec<Piece>), Error> {
-    let frames = job.times.len();
-    let (mut bodies, mut pieces) = (Vec::new(), Vec::new());
-    for (mesh, (plan, placements)) in job.plans.iter().enumerate() {
-        let Some(fixed) = &plan.prepared.fixed else {
-            continue;
-        };
-        let (own, closed) = connected(fixed);
-        for &placement in placements {
-            let first = pieces.len() as u32;
-            pieces.extend(closed.iter().map(|&closed| Piece {
-                leaves: frames as u32,
-                rests: 0,
-                closed,
-                near: 0.0,
-            }));
-            bodies.push(Body {
-                mesh,
-                placement,
-                fixed,
-                piece: own.iter().map(|p| p + first).collect(),
-                ends: Default::default(),
-                still: job.tolerances[placement].tolerance,
-            });
-        }
-    }
-    let mut raw = Vec::new();
-    for (end, frame) in [(0, 0), (1, frames - 1)] {
-        world.evaluate(job.times[frame])?;
-        for body in &mut bodies {
-            let mut points = Vec::new();
-            let of = (body.mesh, body.placement);
-            place(job, world, of, frame, &mut raw, &mut points)?;
-            body.ends[end] = points;
-        }
-    }
-    Ok((bodies, pieces))
-}
-
 /// By triangle the piece that it is of, and which pieces are closed.
-fn connected(fixed: &Fixed) -> (Vec<u32>, Vec<bool>) {
-    let (triangles, _) = fixed.indices.as_chunks::<3>();
-    let point = points(fixed);
+fn connected(triangles: &[[u32; 3]], point: &[u32]) -> (Vec<u32>, Vec<bool>) {
     let mut root: Vec<u32> = (0..point.len() as u32).collect();
     fn find(root: &mut [u32], mut at: u32) -> u32 {
         while root[at as usize] != at {
@@ -249,41 +164,40 @@ fn connected(fixed: &Fixed) -> (Vec<u32>, Vec<bool>) {
 }
 
 /// Looks at all frames: until when and from when on pieces are still, and how large they are.
-fn phases(
-    job: &Job<'_>,
-    world: &mut World<'_>,
-    bodies: &mut [Body<'_>],
+fn phases<E>(
+    bodies: &[Placed<'_>],
+    frames: u32,
+    read: &mut dyn FnMut(usize, usize, &mut Vec<DVec3>) -> Result<(), E>,
     pieces: &mut [Piece],
-) -> Result<(), Error> {
+) -> Result<(), E> {
     let mut low = vec![DVec3::INFINITY; pieces.len()];
     let mut high = vec![DVec3::NEG_INFINITY; pieces.len()];
-    for body in &*bodies {
-        for (t, &piece) in body.fixed.indices.as_chunks::<3>().0.iter().zip(&body.piece) {
+    for placed in bodies {
+        let body = placed.body;
+        for (t, &piece) in body.triangles.iter().zip(&placed.piece) {
             for v in t {
-                let p = body.ends[0][body.fixed.vertex_point[*v as usize] as usize];
+                let p = placed.ends[0][body.vertex_point[*v as usize] as usize];
                 low[piece as usize] = p.min(low[piece as usize]);
                 high[piece as usize] = p.max(high[piece as usize]);
             }
         }
-        for &piece in &body.piece {
+        for &piece in &placed.piece {
             let size = (high[piece as usize] - low[piece as usize]).length();
             // What is decoded may be off on both sides.
             pieces[piece as usize].near = (2.0 * body.still).min(NEAR * size);
         }
     }
-    let (mut raw, mut now) = (Vec::new(), Vec::new());
-    for (frame, &time) in job.times.iter().enumerate() {
-        world.evaluate(time)?;
-        for body in &*bodies {
-            let shown = job.motion.visible[body.placement].contains(frame);
-            let of = (body.mesh, body.placement);
-            place(job, world, of, frame, &mut raw, &mut now)?;
-            let (triangles, _) = body.fixed.indices.as_chunks::<3>();
-            for (t, &piece) in triangles.iter().zip(&body.piece) {
+    let mut now = Vec::new();
+    for frame in 0..frames as usize {
+        for (b, placed) in bodies.iter().enumerate() {
+            let body = placed.body;
+            let shown = body.visible.contains(frame);
+            read(frame, b, &mut now)?;
+            for (t, &piece) in body.triangles.iter().zip(&placed.piece) {
                 let piece = &mut pieces[piece as usize];
                 let away = |end: usize| {
-                    let points = t.iter().map(|&v| body.fixed.vertex_point[v as usize] as usize);
-                    let mut far = points.map(|p| now[p].distance(body.ends[end][p]));
+                    let points = t.iter().map(|&v| body.vertex_point[v as usize] as usize);
+                    let mut far = points.map(|p| now[p].distance(placed.ends[end][p]));
                     // NaN is far.
                     !far.all(|d| d <= body.still)
                 };
@@ -300,10 +214,10 @@ fn phases(
 }
 
 /// How far points of a triangle are apart that are looked at: a quarter of what triangles usually measure.
-fn side_of_points(bodies: &[Body<'_>]) -> f64 {
+fn side_of_points(bodies: &[Placed<'_>]) -> f64 {
     let mut sides: Vec<f64> = Vec::new();
     for body in bodies {
-        for t in body.fixed.indices.as_chunks::<3>().0 {
+        for t in body.body.triangles {
             let [a, b, c] = corners(body, 0, t);
             sides.push(a.distance(b).max(b.distance(c)).max(c.distance(a)));
         }
@@ -313,14 +227,14 @@ fn side_of_points(bodies: &[Body<'_>]) -> f64 {
     sides.get(sides.len() / 2).map_or(1.0, |s| s / 4.0)
 }
 
-fn corners(body: &Body<'_>, end: usize, t: &[u32; 3]) -> [DVec3; 3] {
-    t.map(|v| body.ends[end][body.fixed.vertex_point[v as usize] as usize])
+fn corners(placed: &Placed<'_>, end: usize, t: &[u32; 3]) -> [DVec3; 3] {
+    t.map(|v| placed.ends[end][placed.body.vertex_point[v as usize] as usize])
 }
 
-fn targets(bodies: &[Body<'_>], end: usize, wanted: impl Fn(u32) -> bool) -> Vec<Target> {
+fn targets(bodies: &[Placed<'_>], end: usize, wanted: impl Fn(u32) -> bool) -> Vec<Target> {
     let mut out = Vec::new();
     for body in bodies {
-        let triangles = body.fixed.indices.as_chunks::<3>().0.iter();
+        let triangles = body.body.triangles.iter();
         for (t, &piece) in triangles.zip(&body.piece).filter(|(_, p)| wanted(**p)) {
             let corners = corners(body, end, t);
             if corners.iter().all(|c| c.is_finite()) {
@@ -341,13 +255,13 @@ struct Scene<'a, F> {
 
 impl<F: Fn(u32) -> u32> Scene<'_, F> {
     /// For how many frames nobody can see a triangle.
-    fn hidden(&self, body: &Body<'_>, end: usize, t: usize) -> u32 {
+    fn hidden(&self, body: &Placed<'_>, end: usize, t: usize) -> u32 {
         let piece = body.piece[t];
         let own = (self.stays)(piece);
         if own < 2 {
             return 0;
         }
-        let [a, b, c] = corners(body, end, &body.fixed.indices.as_chunks::<3>().0[t]);
+        let [a, b, c] = corners(body, end, &body.body.triangles[t]);
         let Some(normal) = (b - a).cross(c - a).try_normalize() else {
             return 0;
         };

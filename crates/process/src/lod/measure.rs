@@ -6,8 +6,8 @@
 //! the points where it is measured: all vertices of the mesh, and the middles of the level's triangles and
 //! edges. Nor is it where not all triangles are looked at.
 
+use super::collapse;
 use super::simplify::HUB;
-use meshreel_codec::detail::collapse;
 
 /// A point of one surface on the other: both as weights of vertices.
 struct Bound {
@@ -62,7 +62,7 @@ impl Bounds {
     /// A level whose vertices end at `ends`. `poses` are by point.
     pub fn new(triangles: &[[u32; 3]], point: &[u32], poses: &[Vec<[f32; 3]>], ends: &[u32]) -> Bounds {
         let points = poses.first().map_or(0, Vec::len);
-        let level: Vec<[u32; 3]> = collapse(triangles.as_flattened(), ends).collect();
+        let level: Vec<[u32; 3]> = collapse(triangles, ends).collect();
         let (of_mesh, of_level) = (Around::new(triangles, point, points), Around::new(&level, point, points));
         let mut list = Vec::new();
         // Of each point one vertex.
