@@ -10,6 +10,7 @@ use crate::mesh::skin_search::SkinSearch;
 use crate::mesh::source::Source;
 use crate::meter::{Meter, Share};
 use crate::method::fineness;
+use crate::method::mesh_coder::{self, Sources};
 use crate::nodes::budget::{Budget, LEAST_ROOM, LEAST_ULPS, no_room};
 use crate::nodes::flatten::{self, FlatNode};
 use crate::nodes::locators;
@@ -18,8 +19,11 @@ use crate::options::globs::glob;
 use crate::report::{Between, Inspect, Phase, Progress, Report};
 use crate::select::selection::{Selection, named_parts};
 use crate::select::{between, identical, lead, left_out, ranges};
+use crate::write::extras::Extras;
+use crate::write::file::File;
 use crate::write::job::Job;
-use crate::write::{file, node_coder};
+use crate::write::node_coder::{self, NodeCoder};
+use crate::write::report::Written;
 use crate::{Error, MethodChoice, Options, PartsChoice, Preset, RigChoice, Tolerance};
 use globset::GlobMatcher;
 use meshreel_codec::record::Method;
@@ -169,11 +173,11 @@ pub fn compile(
         exact: false,
         loose: Default::default(),
     };
-    let mut report = match file::write(&job, target, &pool, inspect, progress) {
+    let mut report = match write(&job, target, &pool, inspect, progress) {
         Err(_) if job.loose.load(Ordering::Relaxed) => {
             compiler.pass("nodes", "transforms are kept as they are".into());
             job.exact = true;
-            file::write(&job, target, &pool, inspect, progress)?
+            write(&job, target, &pool, inspect, progress)?
         }
         done => done?,
     };
@@ -189,6 +193,59 @@ pub fn compile(
     report.passes = compiler.passes;
     report.seconds = started.elapsed().as_secs_f64();
     Ok(report)
+}
+
+/// Writes the file, pass by pass, and reports.
+pub fn write(
+    job: &Job<'_>,
+    target: &Path,
+    pool: &rayon::ThreadPool,
+    inspect: Inspect<'_>,
+    progress: &dyn Progress,
+) -> Result<Report, Error> {
+    let layered = job.options.preset != Preset::Classic;
+    let schedule = Schedule::new(job.times.len() as u32, job.options.restart());
+    // What was decided → an open file.
+    let mut file = File::create(job, target)?;
+    // Plans → points, where vertices coincide, and the frames of their streams.
+    let points: Vec<_> = job.plans.iter().map(|(plan, _)| mesh_coder::points(plan)).collect();
+    let sources = Sources::new(&job.plans, &points);
+    // These → by mesh the method and the settings that take the fewest bytes.
+    let ladder = mesh_coder::ladder(job.options);
+    let coders = match layered {
+        true => pool.install(|| sources.coders(&job.plans, schedule, &ladder))?,
+        false => Vec::new(),
+    };
+    // Coders → chunks of triangles, static values, maps back to the source.
+    file.static_data(&coders)?;
+    // Meshes → LOD levels, triangle visibility, part attributes → chunks.
+    let extras = Extras::new(job, &coders, pool)?;
+    file.extras(&extras)?;
+    // Moving nodes → coders of their transforms.
+    let mut nodes = match layered {
+        true => pool.install(|| NodeCoder::new(job, schedule))?,
+        false => None,
+    };
+    // Coders → units or frames, in parallel and in order → chunks.
+    file.frames(&coders, &mut nodes, schedule, pool, progress)?;
+    // What is known when all frames are coded.
+    file.end_states(&coders)?;
+    file.changing_source_maps(&coders)?;
+    file.frame_table()?;
+    file.clips_rigs_ranges()?;
+    let description = file.describe(&coders, nodes.as_ref())?;
+    // A complete file → one that was opened, decoded, and has its name.
+    let mut remarks = Vec::new();
+    let bytes = file.publish(pool, inspect, progress, &mut remarks)?;
+    let written = Written {
+        job,
+        file: &file,
+        coders: &coders,
+        nodes: nodes.as_ref(),
+        extras: &extras,
+        description: &description,
+    };
+    Ok(written.report(bytes, remarks))
 }
 
 /// A unique mesh on its way: where it is shown, and what was found.

@@ -23,6 +23,7 @@ use meshreel_codec::soft::schedule::{INTERVAL, Schedule, Unit, Window};
 use meshreel_codec::source_map::SourceMap;
 use meshreel_codec::{parallelogram, weld};
 use meshreel_scene::Remark;
+use rayon::prelude::*;
 use std::sync::{Mutex, PoisonError};
 
 /// A part of a stream, unit by unit.
@@ -45,6 +46,36 @@ pub fn frames<'a>(plan: &'a MeshPlan<'a>, points: Option<&'a Points>) -> Vec<Vec
         false => Vec::new(),
     };
     plan.streams.iter().map(of).collect()
+}
+
+/// What the coders of all meshes borrow.
+pub struct Sources<'a> {
+    points: &'a [Option<Points>],
+    frames: Vec<Vec<Vec<Frames<'a>>>>,
+}
+
+impl<'a> Sources<'a> {
+    /// Of meshes and the points of each.
+    pub fn new(plans: &'a [(MeshPlan<'a>, Vec<usize>)], points: &'a [Option<Points>]) -> Sources<'a> {
+        let all = plans.iter().zip(points);
+        let frames = all.map(|((plan, _), points)| frames(plan, points.as_ref())).collect();
+        Sources { points, frames }
+    }
+
+    /// Chooses the method and the settings of every mesh: the coder of each that takes the fewest bytes.
+    pub fn coders(
+        &'a self,
+        plans: &'a [(MeshPlan<'a>, Vec<usize>)],
+        schedule: Schedule,
+        ladder: &'a [Options],
+    ) -> Result<Vec<MeshCoder<'a>>, Error> {
+        let meshes = plans.par_iter().zip(self.points).zip(&self.frames);
+        meshes
+            .map(|(((plan, _), points), frames)| {
+                MeshCoder::smallest(plan, points.as_ref(), frames, schedule, ladder)
+            })
+            .collect()
+    }
 }
 
 /// The options, with some efforts up to what is asked for: what a mesh takes with more work is never more

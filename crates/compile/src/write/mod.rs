@@ -3,6 +3,7 @@
 pub mod classic;
 pub mod clips;
 pub mod describe;
+pub mod extras;
 pub mod file;
 pub mod job;
 pub mod lod;
@@ -10,6 +11,7 @@ pub mod node_coder;
 pub mod node_frames;
 pub mod output;
 pub mod part_attributes;
+pub mod report;
 pub mod source_maps;
 pub mod units;
 pub mod visibility;

@@ -22,7 +22,7 @@ const POINTS_OF_A_GROUP: usize = 2;
 
 /// What some nodes that show one mesh have.
 #[derive(Default)]
-pub struct Kept {
+pub struct PartAttributes {
     /// Nodes of the file, rising.
     pub nodes: Vec<u32>,
     /// Mesh of the file.
@@ -36,7 +36,7 @@ pub struct Kept {
 }
 
 /// What all nodes have, in their order.
-pub fn all(job: &Job<'_>, coders: &[MeshCoder<'_>]) -> Result<Vec<Kept>, Error> {
+pub fn all(job: &Job<'_>, coders: &[MeshCoder<'_>]) -> Result<Vec<PartAttributes>, Error> {
     if !job.options.channels.attributes {
         return Ok(Vec::new());
     }
@@ -71,9 +71,9 @@ fn of_mesh(
     coder: Option<&MeshCoder<'_>>,
     mesh: &Mesh,
     nodes: Vec<u32>,
-) -> Result<Kept, Error> {
+) -> Result<PartAttributes, Error> {
     let plan = &job.plans[m].0;
-    let mut kept = Kept { nodes, mesh: m, ..Kept::default() };
+    let mut kept = PartAttributes { nodes, mesh: m, ..PartAttributes::default() };
     let mut out = Vec::new();
     for numbers in sample::numbers(mesh) {
         match attribute(job, plan, coder, mesh, &numbers)? {

@@ -6,8 +6,7 @@
 //! the points where it is measured: all vertices of the mesh, and the middles of the level's triangles and
 //! edges. Nor is it where not all triangles are looked at.
 
-use super::collapse;
-use super::simplify::HUB;
+use super::simplify::{HUB, collapse};
 
 /// A point of one surface on the other: both as weights of vertices.
 struct Bound {

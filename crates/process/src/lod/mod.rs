@@ -5,7 +5,7 @@ mod measure;
 mod simplify;
 
 use measure::Bounds;
-use simplify::{Keeps, Shape, Simplifier};
+use simplify::{Keeps, Shape, Simplifier, collapse};
 
 /// Poses that what is collapsed looks at.
 const POSES: usize = 8;
@@ -80,12 +80,6 @@ pub fn levels<E>(
     }
     let errors = errors(mesh, &poses, &ends)?;
     Ok(Levels { levels: ends.into_iter().zip(errors).collect(), triangles: before, jumps })
-}
-
-/// The triangles that are left when vertices have become others.
-fn collapse(triangles: &[[u32; 3]], becomes: &[u32]) -> impl Iterator<Item = [u32; 3]> {
-    let moved = triangles.iter().map(|t| t.map(|v| becomes[v as usize]));
-    moved.filter(|[a, b, c]| a != b && b != c && c != a)
 }
 
 /// Poses that differ most, by pose and point. What tells them apart are distances between points of one or

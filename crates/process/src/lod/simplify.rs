@@ -24,6 +24,12 @@ pub struct Shape<'a> {
     pub looks: &'a [[f32; 5]],
 }
 
+/// The triangles that are left when vertices have become others.
+pub fn collapse(triangles: &[[u32; 3]], becomes: &[u32]) -> impl Iterator<Item = [u32; 3]> {
+    let moved = triangles.iter().map(|t| t.map(|v| becomes[v as usize]));
+    moved.filter(|[a, b, c]| a != b && b != c && c != a)
+}
+
 /// What is still kept as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Keeps {
