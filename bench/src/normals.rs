@@ -6,9 +6,9 @@ use meshreel_codec::soft::normal::{Normals, Shape};
 use meshreel_codec::soft::normal_encode::{Encoder, Errors, Source, Wanted};
 use meshreel_codec::soft::partition::Sharing;
 use meshreel_compile::mesh::evaluate::{Scratch, Want};
+use meshreel_compile::mesh::source;
 use meshreel_compile::mesh::streams::VertexValues;
-use meshreel_compile::mesh::{prepare, source};
-use meshreel_compile::{MethodChoice, Options};
+use meshreel_compile::{MethodChoice, Options, plan};
 use meshreel_scene::{read, sample};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -93,7 +93,7 @@ fn load(path: &Path, tolerance: f64) -> anyhow::Result<Vec<(String, Mesh)>> {
             fallback: Vec::new(),
             remeshed: None,
         };
-        let prepared = prepare::prepare(&source, MethodChoice::Soft, &options, &mut Vec::new())?;
+        let prepared = plan::prepare(&source, MethodChoice::Soft, &options, &mut Vec::new())?;
         let Some(fixed) = &prepared.fixed else {
             continue;
         };

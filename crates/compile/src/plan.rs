@@ -1,11 +1,13 @@
 //! The list of passes, in the order they run. Each is a file of this crate; [`compile`] reads as the table of
 //! contents.
 
+use crate::mesh::channels::{self, Corners};
 use crate::mesh::evaluate::Scratch;
 use crate::mesh::lattice::choose_streams;
+use crate::mesh::layout;
 use crate::mesh::plan::MeshPlan;
-use crate::mesh::prepare::prepare;
 use crate::mesh::prepared::{Normals, Prepared, diagonal};
+use crate::mesh::scan::Scan;
 use crate::mesh::skin_search::SkinSearch;
 use crate::mesh::source::Source;
 use crate::meter::{Meter, Share};
@@ -246,6 +248,50 @@ pub fn write(
         description: &description,
     };
     Ok(written.report(bytes, remarks))
+}
+
+/// What there is to know of a mesh before tolerances come into it, pass by pass.
+pub fn prepare(
+    source: &Source<'_>,
+    method: MethodChoice,
+    options: &Options,
+    remarks: &mut Vec<Remark>,
+) -> Result<Prepared, Error> {
+    // Positions of all frames → bounds, what moves, which points coincide, runs of equal faces.
+    let scan = Scan::new(source, method, remarks)?;
+    // Faces of the first frame → those that can be used, and their corners.
+    let mut corners = Corners::new(source, &scan)?;
+    // Normals, uvs and colours of all frames → which are there, and which corners differ.
+    let channels = channels::channels(source, &scan, &mut corners, remarks)?;
+    // Face sets → a material for each face.
+    let materials = corners.materials(source)?;
+    let mut prepared = Prepared::new(&scan, channels);
+    let dropped = corners.faces.dropped.sentence();
+    let mut remark = |what: String| remarks.push(Remark::new(&source.mesh.path, what));
+    if !scan.fixed {
+        // Everything else comes frame by frame.
+        dropped.into_iter().for_each(|sentence| remark(format!("{sentence} (first frame)")));
+        prepared.materials = channels::changing_materials(source)?;
+        return Ok(prepared);
+    }
+    dropped.into_iter().chain(materials.remarks.iter().cloned()).for_each(&mut remark);
+    // Angles between faces → groups of corners that share a normal.
+    let groups = layout::smoothing_groups(&scan, &mut corners, prepared.normals, options.smooth_angle);
+    // Faces and corners → triangles and vertices.
+    let (mut fixed, mut unordered) = layout::triangles(source, &scan, corners, groups, &materials, remarks);
+    // Triangles → the same, vertices split where bitangents turn either way.
+    let oriented = layout::orientation(source, &prepared, &fixed, &mut unordered)?;
+    // These → the order of a grid, or the one that is predicted and drawn best.
+    let count = materials.materials.len();
+    let order = layout::order(&mut fixed, &oriented, &unordered, count, options.preset);
+    let from = layout::put_in_order(&mut fixed, order, &oriented, &unordered);
+    // Ordered triangles → what the source map says of faces, tangent groups, vertices that coincide.
+    layout::source_faces(source, &mut fixed, &unordered, &from, &materials, options);
+    layout::tangent_groups(source, &prepared, &mut fixed)?;
+    fixed.weld = layout::welded(scan.weld, &fixed.vertex_point);
+    prepared.materials = materials.materials;
+    prepared.fixed = Some(fixed);
+    Ok(prepared)
 }
 
 /// A unique mesh on its way: where it is shown, and what was found.

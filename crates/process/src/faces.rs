@@ -116,6 +116,20 @@ impl Faces {
     }
 }
 
+/// Face of each corner of the file; u32::MAX for those of unusable faces.
+pub fn corner_faces(faces: &Faces) -> Vec<u32> {
+    let mut out = vec![u32::MAX; faces.corner_point.len()];
+    for face in &faces.list {
+        out[face.range()].fill(face.number);
+    }
+    out
+}
+
+/// Face of each vertex, through its corner.
+pub fn face_of(vertex_corner: &[u32], corner_face: &[u32]) -> Vec<u32> {
+    vertex_corner.iter().map(|&c| corner_face.get(c as usize).copied().unwrap_or(u32::MAX)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

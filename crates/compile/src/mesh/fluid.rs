@@ -1,7 +1,7 @@
 //! Frames of a mesh whose faces change: each is triangulated, split and laid out for itself.
 
+use crate::mesh::channels::face_sets;
 use crate::mesh::evaluate::{Origin, Scratch, Want, fill};
-use crate::mesh::prepare::{corner_faces, face_of, face_sets};
 use crate::mesh::prepared::{Normals, Prepared};
 use crate::mesh::source::Source;
 use crate::mesh::source_faces::{self, Corners};
@@ -9,7 +9,7 @@ use crate::mesh::streams::VertexValues;
 use crate::{Error, Options};
 use meshreel_codec::source_map::SourceMap;
 use meshreel_process::attributes::Expand;
-use meshreel_process::faces::Faces;
+use meshreel_process::faces::{Faces, corner_faces, face_of};
 use meshreel_process::split::{self, Splitter};
 use meshreel_process::tangents::{Oriented, Tangents, orient};
 use meshreel_process::{materials, normals, order, triangulate};

@@ -1,12 +1,14 @@
 //! Meshes between source and codec: what a first pass finds of each, the values of any frame, and the streams
 //! that these become.
 
+pub mod channels;
 pub mod evaluate;
 pub mod fluid;
 pub mod lattice;
+pub mod layout;
 pub mod plan;
-pub mod prepare;
 pub mod prepared;
+pub mod scan;
 pub mod skin_search;
 pub mod source;
 pub mod source_faces;

@@ -1,5 +1,6 @@
 //! What the first pass over a mesh finds.
 
+use crate::mesh::scan::Scan;
 use meshreel_codec::grid::Grid;
 use meshreel_codec::source_map::OtherFace;
 use meshreel_process::extent::{self, Extent};
@@ -28,6 +29,20 @@ pub enum Normals {
     File,
     /// Angle-weighted, made here.
     Made,
+}
+
+/// What is compiled beside positions.
+pub struct Channels {
+    /// Where normals come from.
+    pub normals: Normals,
+    /// Normals differ between frames.
+    pub normals_animated: bool,
+    /// Tangents are kept (uvs and normals are there).
+    pub tangents: bool,
+    /// UV sets.
+    pub uvs: Vec<Set<2>>,
+    /// Colour sets.
+    pub colours: Vec<Set<4>>,
 }
 
 /// What the pass found.
@@ -65,6 +80,26 @@ pub struct Prepared {
 }
 
 impl Prepared {
+    /// What is known of positions and channels; no materials and no layout yet.
+    pub fn new(scan: &Scan, channels: Channels) -> Prepared {
+        Prepared {
+            extent: scan.extent,
+            object_extent: scan.object_extent,
+            points: scan.points,
+            points_total: scan.points_total,
+            moving: scan.moving,
+            normals: channels.normals,
+            normals_animated: channels.normals_animated,
+            tangents: channels.tangents,
+            uvs: channels.uvs,
+            colours: channels.colours,
+            fixed: None,
+            runs: scan.runs.clone(),
+            run_welds: scan.run_welds.clone(),
+            materials: Vec::new(),
+        }
+    }
+
     /// Whether anything that is compiled differs between frames.
     pub fn is_animated(&self) -> bool {
         self.moving
