@@ -363,3 +363,24 @@ pub struct RigReport {
     /// Largest distance found.
     pub max_error: f64,
 }
+
+/// What is said while a scene is compiled.
+#[derive(Debug, Default)]
+pub struct Log {
+    /// What the user should know.
+    pub remarks: Vec<Remark>,
+    /// The passes that were run, in order, with what each did.
+    pub passes: Vec<(String, String)>,
+}
+
+impl Log {
+    /// Notes what a pass did.
+    pub fn pass(&mut self, name: &str, what: String) {
+        self.passes.push((name.into(), what));
+    }
+
+    /// Notes something about the object at a path.
+    pub fn remark(&mut self, path: &str, what: impl Into<String>) {
+        self.remarks.push(Remark::new(path, what));
+    }
+}

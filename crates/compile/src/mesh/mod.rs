@@ -1,6 +1,8 @@
 //! Meshes between source and codec: what a first pass finds of each, the values of any frame, and the streams
 //! that these become.
 
+pub mod budgets;
+pub mod candidate;
 pub mod channels;
 pub mod evaluate;
 pub mod fluid;

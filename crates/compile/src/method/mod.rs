@@ -1,5 +1,6 @@
 //! How a mesh is kept: methods make coders, which are compared by the bytes that they take.
 
+pub mod ahead;
 pub mod classic;
 pub mod coder;
 pub mod estimate;
@@ -10,6 +11,7 @@ pub mod mesh_coder;
 pub mod payload;
 pub mod points;
 pub mod predicted;
+pub mod quantize;
 pub mod quantized;
 pub mod skin;
 pub mod soft;

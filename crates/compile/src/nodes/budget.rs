@@ -30,3 +30,10 @@ pub fn no_room(tolerance: f64, error: f64, scale: f64, reach: f64, share: f64) -
     let room = tolerance - error;
     room.is_nan() || room < scale * LEAST_ULPS * ulp(reach) || room < share * tolerance
 }
+
+/// Which part of what a mesh is promised its moving transforms get, so that numbers of both kinds together
+/// take the fewest bits: one of n numbers takes log₂ of its part.
+pub fn share(transforms: usize, coordinates: u64) -> f64 {
+    let own = 6.0 * transforms as f64;
+    (own / (own + coordinates as f64)).clamp(1.0 / 64.0, 0.95)
+}

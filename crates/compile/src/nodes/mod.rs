@@ -2,6 +2,7 @@
 //! transforms make of it.
 
 pub mod budget;
+pub mod content;
 pub mod flatten;
 pub mod locators;
 pub mod matrix;

@@ -1,5 +1,6 @@
 //! What the caller wants: the flags of the command line as plain data.
 
+pub mod by_path;
 mod check;
 pub mod globs;
 mod text;

@@ -6,3 +6,4 @@ pub mod lead;
 pub mod left_out;
 pub mod ranges;
 pub mod selection;
+pub mod times;

@@ -1,7 +1,7 @@
 //! Transforms of moving nodes through the clip codec: each as coarse as the vertices below it allow.
 //!
 //! What a mesh is promised is shared between its vertices and the transforms above it, so that the sum of
-//! both is smallest ([`share`]). A node is coded after those above it and makes good what they miss. What is
+//! both is smallest ([`crate::nodes::budget::share`]). A node is coded after those above it and makes good what they miss. What is
 //! decoded is measured on every vertex in every frame that shows it; where the promise does not hold, the
 //! file keeps transforms as they are.
 
@@ -36,13 +36,6 @@ const ABOVE: f64 = 0.5;
 const HIDDEN: f64 = 32.0;
 /// Points of still meshes below a node that are looked at one by one.
 const POINTS: usize = 512;
-
-/// Which part of what a mesh is promised its moving transforms get, so that numbers of both kinds together
-/// take the fewest bits: one of n numbers takes log₂ of its part.
-pub fn share(transforms: usize, coordinates: u64) -> f64 {
-    let own = 6.0 * transforms as f64;
-    (own / (own + coordinates as f64)).clamp(1.0 / 64.0, 0.95)
-}
 
 /// A mesh where a node shows it, or a locator, below something that moves.
 struct Shape {
