@@ -35,8 +35,7 @@ pub fn measure(inputs: &[PathBuf], effort: u32) -> anyhow::Result<String> {
             // Curves of 48-bit rotations cannot hold every tolerance.
             let done: Vec<Option<[f64; 3]>> = (scenes.iter())
                 .map(|scene| {
-                    let chunks =
-                        meshreel_compile::clip::file::chunks(scene, &options, &mut Vec::new(), &Silent);
+                    let chunks = meshreel_compile::clip_chunks(scene, &options, &mut Vec::new(), &Silent);
                     let (_, clips) = chunks.ok()?;
                     let sum =
                         |f: fn(&meshreel_compile::ClipReport) -> u64| clips.iter().map(f).sum::<u64>() as f64;

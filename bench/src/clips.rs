@@ -257,7 +257,7 @@ fn measure(file: &Path, arguments: &Arguments) -> anyhow::Result<Row> {
     for _ in 0..2 {
         let start = pool.install(cpu_seconds);
         let wall = Instant::now();
-        pool.install(|| meshreel_compile::clip::file::chunks(&scene, &options, &mut Vec::new(), &Silent))?;
+        pool.install(|| meshreel_compile::clip_chunks(&scene, &options, &mut Vec::new(), &Silent))?;
         let seconds = match (start, pool.install(cpu_seconds)) {
             (Some(a), Some(b)) => b - a,
             _ => wall.elapsed().as_secs_f64(),

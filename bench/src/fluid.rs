@@ -6,7 +6,7 @@ use meshreel_codec::Corrupt;
 use meshreel_codec::block::{Compressor, Format};
 use meshreel_codec::fluid::{self, Head, Topology, Triangles, Work};
 use meshreel_codec::index;
-use meshreel_compile::mesh::optimize;
+use meshreel_process::order;
 use meshreel_scene::read::{ReadOptions, open};
 use meshreel_scene::{Mesh, sample};
 use std::path::PathBuf;
@@ -56,7 +56,7 @@ fn measure(mesh: &Mesh, times: &[f64], unit: usize) -> anyhow::Result<()> {
         sum.border += border(&frames).map_err(|c| anyhow!("{c}"))?;
         for (triangles, vertices) in &frames {
             sum.triangles += triangles.len();
-            let layout = optimize::layout(triangles, &vec![0; triangles.len()], 1, *vertices);
+            let layout = order::layout(triangles, &vec![0; triangles.len()], 1, *vertices);
             let mut ordered = Vec::new();
             index::encode(&layout.indices, &mut ordered);
             let meshopt = meshopt::encode_index_buffer(&layout.indices, *vertices)?;

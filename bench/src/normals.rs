@@ -5,9 +5,10 @@ use anyhow::Context;
 use meshreel_codec::soft::normal::{Normals, Shape};
 use meshreel_codec::soft::normal_encode::{Encoder, Errors, Source, Wanted};
 use meshreel_codec::soft::partition::Sharing;
-use meshreel_compile::evaluate::{Scratch, Want};
-use meshreel_compile::streams::VertexValues;
-use meshreel_compile::{MethodChoice, Options, prepare};
+use meshreel_compile::mesh::evaluate::{Scratch, Want};
+use meshreel_compile::mesh::source;
+use meshreel_compile::mesh::streams::VertexValues;
+use meshreel_compile::{MethodChoice, Options, plan};
 use meshreel_scene::{read, sample};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -78,7 +79,7 @@ fn load(path: &Path, tolerance: f64) -> anyhow::Result<Vec<(String, Mesh)>> {
     let times = sample::frame_times(&scene, &placed, &all, &options.frame_options())?;
     let mut out = Vec::new();
     for mesh in scene.meshes.iter().filter(|m| !m.positions.is_constant()) {
-        let source = prepare::Source {
+        let source = source::Source {
             mesh,
             times: times.clone(),
             matrices: None,
@@ -92,7 +93,7 @@ fn load(path: &Path, tolerance: f64) -> anyhow::Result<Vec<(String, Mesh)>> {
             fallback: Vec::new(),
             remeshed: None,
         };
-        let prepared = prepare::prepare(&source, MethodChoice::Soft, &options, &mut Vec::new())?;
+        let prepared = plan::prepare(&source, MethodChoice::Soft, &options, &mut Vec::new())?;
         let Some(fixed) = &prepared.fixed else {
             continue;
         };

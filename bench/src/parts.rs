@@ -1,7 +1,8 @@
 //! `parts`: rigid parts found in meshes, beside their connected components.
 
 use anyhow::Context;
-use meshreel_compile::extract::{NONE, Request, Trajectories, find, skin};
+use meshreel_process::bones as skin;
+use meshreel_process::parts::{NONE, Request, Trajectories, find};
 use meshreel_scene::read::{ReadOptions, open};
 use meshreel_scene::{Mesh, Topology};
 use std::collections::BTreeMap;

@@ -58,6 +58,16 @@ pub enum Error {
     },
 }
 
+impl From<meshreel_process::Error> for Error {
+    fn from(error: meshreel_process::Error) -> Error {
+        match error {
+            meshreel_process::Error::Scene(error) => Error::Scene(error),
+            meshreel_process::Error::Limit { what, asked, allowed } => Error::Limit { what, asked, allowed },
+            other => Error::Unsupported { what: other.to_string() },
+        }
+    }
+}
+
 impl Error {
     /// A wrong use.
     pub fn misuse(what: impl Into<String>) -> Error {

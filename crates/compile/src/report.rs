@@ -1,9 +1,7 @@
 //! What a compile did, as data; the command line prints it.
 
-pub use crate::clip::file::ClipReport;
-use crate::remesh::Remeshed;
-pub use crate::rig::RigReport;
-pub use crate::skin::Tried;
+use meshreel_codec::clip::record::Codec;
+use meshreel_process::remesh::Remeshed;
 use meshreel_scene::Remark;
 use std::path::Path;
 
@@ -53,7 +51,7 @@ pub struct Report {
     pub frames: usize,
     /// What is between samples of the source, where that is not what players show, and the frames that were
     /// added for it.
-    pub between: Option<crate::Between>,
+    pub between: Option<Between>,
     /// Wall time.
     pub seconds: f64,
     /// What the user should know.
@@ -227,4 +225,162 @@ pub struct MeshReport {
     pub bits_per_vertex_frame: f64,
     /// Largest error measured there while compiling, world units.
     pub max_error: f64,
+}
+
+/// What is between samples of the source, where that is not what players show.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Between {
+    /// All frames.
+    pub times: Vec<f64>,
+    /// So many of them are not the source's.
+    pub added: usize,
+    /// The multiple of the tolerance that was aimed at …
+    pub asked: f64,
+    /// … and so many frames, about, what was asked for would have taken.
+    pub needed: usize,
+    /// Largest distance between the source's frames, in tolerances, without what decoding adds.
+    pub before: f64,
+    /// The same between all frames.
+    pub after: f64,
+    /// The objects that were looked at, and whether their vertices were taken to be in world space.
+    pub seen: Vec<(usize, bool)>,
+}
+
+/// A method that was tried, for `--explain`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tried {
+    /// Its name.
+    pub method: &'static str,
+    /// Where its parts or bones come from: "motion", "rig of the file"; nothing, if it has none.
+    pub from: String,
+    /// Parts that move as they are, and bones that blend.
+    pub bones: [usize; 2],
+    /// Points that bones leave too far off, or do not move.
+    pub residual: usize,
+    /// About how many bytes positions would take; none: it cannot hold the tolerance.
+    pub bytes: Option<u64>,
+    /// It was taken.
+    pub taken: bool,
+    /// What finding, coding and counting took.
+    pub seconds: f64,
+}
+
+/// What became of one clip.
+#[derive(Clone, Debug, Default)]
+pub struct ClipReport {
+    /// Name.
+    pub name: String,
+    /// Joints of its skeleton.
+    pub joints: usize,
+    /// Samples.
+    pub samples: usize,
+    /// 40 bytes per joint and sample.
+    pub raw_bytes: u64,
+    /// Everything that playing needs but names, parents and rest pose.
+    pub bytes: u64,
+    /// Promised, in the file's unit.
+    pub tolerance: f64,
+    /// Largest error found, as decoded; of a joint with a tolerance of its own as a part of that, times
+    /// `tolerance`.
+    pub max_error: f64,
+    /// Rotation sub-tracks: default, constant, hinge, two axes, free; of codec `sampled` alone.
+    pub rotations: [usize; 5],
+    /// What it is kept in.
+    pub codec: Codec,
+    /// Each sub-track by itself is within the tolerance; nothing is promised in object space.
+    pub local: bool,
+    /// All codecs that were tried.
+    pub tried: Vec<ClipTried>,
+    /// Its layers, the base first; none where it is in one piece.
+    pub layers: Vec<LayerReport>,
+    /// What rides along.
+    pub scalars: Scalars,
+}
+
+/// What became of a layer.
+#[derive(Clone, Debug, Default)]
+pub struct LayerReport {
+    /// Name.
+    pub name: String,
+    /// Joints.
+    pub joints: usize,
+    /// Samples that it has.
+    pub samples: usize,
+    /// Of these, without residuals; and the largest error at one.
+    pub stripped: (usize, f64),
+    /// Bytes of its tiers.
+    pub tiers: Vec<usize>,
+    /// Bytes of its header.
+    pub header_bytes: usize,
+    /// Largest error at its other samples.
+    pub max_error: f64,
+}
+
+/// One codec on one clip.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClipTried {
+    /// Which.
+    pub codec: Codec,
+    /// In the file, compressed; `None` where it gave up, because it would be larger or cannot hold the
+    /// tolerance.
+    pub bytes: Option<u64>,
+    /// Largest error found, as decoded.
+    pub max_error: f64,
+    /// Of animated sub-tracks: samples before, keys after. `None` for codec `sampled`.
+    pub keys: Option<[usize; 2]>,
+    /// It took so long.
+    pub seconds: f64,
+}
+
+/// What became of the scalar tracks of a clip.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Scalars {
+    /// Tracks.
+    pub tracks: usize,
+    /// Markers.
+    pub markers: usize,
+    /// Largest error of any component, over its tolerance.
+    pub worst: f64,
+    /// Bytes of the chunk.
+    pub bytes: u64,
+}
+
+/// What became of a rig.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RigReport {
+    /// Path of its mesh.
+    pub path: String,
+    /// Joints that the mesh hangs on.
+    pub joints: usize,
+    /// Points that it moves.
+    pub points: usize,
+    /// Clips of the skeleton.
+    pub clips: usize,
+    /// In the file, compressed.
+    pub bytes: u64,
+    /// Promised.
+    pub tolerance: f64,
+    /// Largest distance found.
+    pub max_error: f64,
+}
+
+/// What is said while a scene is compiled.
+#[derive(Debug, Default)]
+pub struct Log {
+    /// What the user should know.
+    pub remarks: Vec<Remark>,
+    /// The passes that were run, in order, with what each did.
+    pub passes: Vec<(String, String)>,
+}
+
+impl Log {
+    /// Notes what a pass did.
+    pub fn pass(&mut self, name: &str, what: String) {
+        self.passes.push((name.into(), what));
+    }
+
+    /// Notes something about the object at a path.
+    pub fn remark(&mut self, path: &str, what: impl Into<String>) {
+        self.remarks.push(Remark::new(path, what));
+    }
 }

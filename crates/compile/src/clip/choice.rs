@@ -5,6 +5,7 @@ use super::layer::{self, CompressedLayer, Division, LayeredClip};
 use super::wanted::WantedSkeleton;
 use super::{ClipOptions, CurveOptions, Rule, compress_curves, compress_each};
 use crate::options::{ClipChoice, CodecChoice};
+use crate::report::ClipTried;
 use crate::{Error, Options};
 use meshreel_codec::block::{Compressor, Format};
 use meshreel_codec::clip::record::Codec;
@@ -26,25 +27,9 @@ pub struct Chosen {
     /// Rotation sub-tracks of codec `sampled`: default, constant, hinge, two axes, free.
     pub rotations: [usize; 5],
     /// All that was tried, the chosen one among it.
-    pub tried: Vec<Tried>,
+    pub tried: Vec<ClipTried>,
     /// Its layers; then `bytes` are the base's first tier.
     pub layers: Option<LayeredClip>,
-}
-
-/// One codec on one clip.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Tried {
-    /// Which.
-    pub codec: Codec,
-    /// In the file, compressed; `None` where it gave up, because it would be larger or cannot hold the
-    /// tolerance.
-    pub bytes: Option<u64>,
-    /// Largest error found, as decoded.
-    pub max_error: f64,
-    /// Of animated sub-tracks: samples before, keys after. `None` for codec `sampled`.
-    pub keys: Option<[usize; 2]>,
-    /// It took so long.
-    pub seconds: f64,
 }
 
 /// A curve's bytes are plain; a key in them can still be half of what it takes.
@@ -70,7 +55,7 @@ pub fn choose(
     if choice.codec != CodecChoice::Curve {
         let start = Instant::now();
         let done = compress_each(&wanted.skeleton, clip, clip_options, &wanted.tolerances)?;
-        tried.push(Tried {
+        tried.push(ClipTried {
             codec: Codec::Sampled,
             bytes: Some(done.bytes.len() as u64),
             max_error: done.max_error,
@@ -105,7 +90,7 @@ pub fn choose(
         };
         let holds = done.holds && !done.gave_up;
         let bytes = packed(&done.bytes, options.block, options.effort).len();
-        tried.push(Tried {
+        tried.push(ClipTried {
             codec: Codec::Curve,
             bytes: holds.then_some(bytes as u64),
             max_error: done.max_error,
@@ -167,7 +152,7 @@ fn in_layers(
         tolerance: done.tolerance,
         max_error: done.max_error,
         rotations: done.rotations,
-        tried: vec![Tried {
+        tried: vec![ClipTried {
             codec: Codec::Sampled,
             bytes: Some(all as u64),
             max_error: done.max_error,

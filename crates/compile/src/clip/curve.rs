@@ -9,14 +9,13 @@
 //!   decoded parents, are never farther off than the joint's share of the tolerance. A child aims at its true
 //!   rotation, so that turns do not add up.
 
+use super::fit::{self, Track};
 use super::truth::{Joints, Object, Truth, quaternion, worse};
+use crate::Error;
 use glam::{DQuat, DVec3};
 use meshreel_codec::clip::curve::{self, Curves, Head, Key, Kind, Knots, Part, Playhead, Range};
 use meshreel_codec::transform::Transform;
 use meshreel_scene as scene;
-
-use super::fit::{self, Track};
-use crate::Error;
 
 /// How far the decoded clip may be off.
 #[derive(Clone, Debug, PartialEq)]

@@ -4,12 +4,11 @@
 //! names, `joints` of a layer, a joint section's `layer`. Then a joint comes into the lowest layer of all
 //! that hangs from it.
 
-use super::importance;
 use super::layer::{Division, Part};
 use super::truth::Joints;
-use super::{ClipOptions, Strip};
-use crate::options::{ClipChoice, LayerChoice};
-use crate::selection::globs;
+use super::{ClipOptions, importance};
+use crate::options::globs::globs;
+use crate::options::{ClipChoice, LayerChoice, Strip};
 use crate::{Error, Options};
 use meshreel_codec::clip::layer::MAX_LAYERS;
 use meshreel_scene::{Remark, Skeleton};

@@ -1,9 +1,9 @@
 //! Layers of clips, as far as compiling goes.
 
-use super::importance;
 use super::layer::{Division, LayeredClip, Part, compress};
 use super::tests::{clip, skeleton, swing};
-use super::{ClipOptions, Strip};
+use super::{ClipOptions, importance};
+use crate::options::Strip;
 use glam::{DQuat, DVec3};
 use meshreel_codec::clip::layer::merge;
 use meshreel_codec::clip::stored::{STRIPPED, Scratch, Stored};

@@ -15,24 +15,23 @@ mod curve;
 mod curve_tests;
 pub(crate) mod decoded;
 mod division;
-pub mod file;
 mod fit;
 pub mod importance;
 pub mod layer;
 #[cfg(test)]
 mod layer_tests;
-mod pieces;
+pub(crate) mod pieces;
 pub mod resident;
-mod rigs;
 pub mod scalars;
 mod search;
 mod strip;
 #[cfg(test)]
 mod tests;
 mod truth;
-mod wanted;
+pub(crate) mod wanted;
 
 use crate::Error;
+pub use crate::options::Strip;
 use closed_loop::{Frame, Given, Loop, Place};
 use compact::Slack;
 pub use curve::{CompressedCurves, CurveOptions, Rule, compress_curves};
@@ -44,7 +43,6 @@ use meshreel_codec::transform::Transform;
 use meshreel_scene as scene;
 use rayon::prelude::*;
 use search::Work;
-pub use strip::Strip;
 use strip::Stripped;
 pub use truth::Joints;
 use truth::{Object, Truth, worse};

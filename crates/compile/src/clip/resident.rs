@@ -6,9 +6,8 @@
 
 use super::closed_loop::{Loop, Place, Target};
 use super::compact::{self, Slack};
-use super::search;
 use super::truth::{Joints, Object, Truth, worse};
-use super::{ClipOptions, CompressedClip};
+use super::{ClipOptions, CompressedClip, search};
 use crate::Error;
 use glam::{DQuat, DVec3};
 use meshreel_codec::clip::entropy::Means;

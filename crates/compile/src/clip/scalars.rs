@@ -1,25 +1,13 @@
 //! Scalar tracks and markers: what rides along in a clip. Each number at each sample within its tolerance,
 //! measured with the decoder's own function.
 
+use crate::report::Scalars;
 use crate::{Error, Tolerance};
 use meshreel_codec::clip::extras::{self, Component, Extras, MAX_VALUES, Marker, ScalarTrack};
 use meshreel_scene as scene;
 
 /// Least tolerance, of a component's largest number: what f32 holds.
 const FINEST: f64 = 1.0 / (1u32 << 22) as f64;
-
-/// What became of the scalar tracks of a clip.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Scalars {
-    /// Tracks.
-    pub tracks: usize,
-    /// Markers.
-    pub markers: usize,
-    /// Largest error of any component, over its tolerance.
-    pub worst: f64,
-    /// Bytes of the chunk.
-    pub bytes: u64,
-}
 
 /// The chunk of clip number `number`, if anything rides along in it.
 pub fn chunk(

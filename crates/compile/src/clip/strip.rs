@@ -3,19 +3,8 @@
 
 use super::closed_loop::{Frame, Loop, Place};
 use super::cross;
+use crate::options::Strip;
 use meshreel_codec::clip::stored::CALM;
-
-/// Which samples are stripped.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub enum Strip {
-    /// None.
-    #[default]
-    None,
-    /// Those whose prediction is no farther from the source than this length.
-    Error(f64),
-    /// This part of all samples, 0 … 1: those whose prediction from their true neighbours is nearest.
-    Share(f64),
-}
 
 /// The same for one clip.
 pub enum Stripped {

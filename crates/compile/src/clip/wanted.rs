@@ -4,7 +4,7 @@
 use super::ClipOptions;
 use super::division::division;
 use super::layer::Division;
-use crate::selection::{globs, hit};
+use crate::options::globs::{globs, hit};
 use crate::{Error, Options, Tolerance};
 use globset::GlobSet;
 use meshreel_scene::hierarchy::TRANSFORMS;

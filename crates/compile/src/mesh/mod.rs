@@ -1,15 +1,17 @@
-//! Passes over one mesh, in the order of [`crate::plan`]: each one file and each functions of slices; no
-//! files, no shared state.
+//! Meshes between source and codec: what a first pass finds of each, the values of any frame, and the streams
+//! that these become.
 
-pub mod attributes;
-pub mod doubles;
-pub mod faces;
-pub mod first_corners;
-pub mod hash;
-pub mod materials;
-pub mod normals;
-pub mod optimize;
-pub mod split;
-pub mod tangents;
-pub mod triangulate;
-pub mod trs;
+pub mod budgets;
+pub mod candidate;
+pub mod channels;
+pub mod evaluate;
+pub mod fluid;
+pub mod lattice;
+pub mod layout;
+pub mod plan;
+pub mod prepared;
+pub mod scan;
+pub mod skin_search;
+pub mod source;
+pub mod source_faces;
+pub mod streams;

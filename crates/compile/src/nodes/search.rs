@@ -7,14 +7,14 @@
 //! what comes out is decoded, and measured as it is; where that does not fit: again with a tighter limit, finer steps, the transform as it is
 //! ```
 
-use super::geometry::{Matrix, apply, product};
-use crate::mesh::trs::Trs;
+use crate::nodes::matrix::{Matrix, apply, product};
 use glam::{DMat3, DQuat, DVec3};
 use meshreel_codec::clip::entropy::Encoder;
 use meshreel_codec::clip::nodes::{Around, COMPONENTS, Choice, Expected, FINEST, RAW, Track};
 use meshreel_codec::clip::rotation;
 use meshreel_codec::clip::stored::{STEP, kappa};
 use meshreel_codec::transform::Transform;
+use meshreel_process::trs::Trs;
 
 /// Most flips to the second nearest integer.
 const FLIPS: usize = 8;

@@ -1,0 +1,292 @@
+//! What the tree of nodes that is left makes of the source's transforms, what that leaves of the tolerance of each
+//! placement, and which must stand in world space for that.
+
+use crate::mesh::candidate::Candidate;
+use crate::mesh::prepared::diagonal;
+use crate::nodes::budget::{Budget, LEAST_ROOM, no_room};
+use crate::nodes::content::Content;
+use crate::nodes::flatten::{self, FlatNode};
+use crate::nodes::locators::{self, Promise};
+use crate::nodes::matrix::transform_box;
+use crate::nodes::motion::{self, Motion};
+use crate::nodes::tracks::Tracks;
+use crate::report::Log;
+use crate::{Error, Tolerance};
+use meshreel_process::extent::ulp;
+use meshreel_process::trs::{error_over_box, rows};
+use meshreel_scene::{
+    Remark,
+    sample::{self, World},
+};
+
+/// What one look at the tree comes to.
+pub enum Round {
+    /// Nothing more needs to be baked.
+    Settled(Vec<FlatNode>, Vec<Budget>),
+    /// Locators came to stand by themselves; the tree is another one now.
+    Again,
+    /// Objects whose vertices have to stand in world space, and whether shear is why.
+    Bake(Vec<(usize, bool)>),
+}
+
+/// The tree is flattened until nothing more needs to be baked.
+pub struct Flattening<'a> {
+    content: Content<'a>,
+    selected: &'a [bool],
+    locators: &'a [bool],
+    promises: Vec<Option<Promise>>,
+    /// How far locators reach.
+    reach: Vec<Option<f32>>,
+    locator_remarks: Vec<Remark>,
+    /// By object whether it stands in world space.
+    baked: Vec<bool>,
+    /// By object its mesh among the candidates.
+    candidate_of: Vec<usize>,
+}
+
+impl<'a> Flattening<'a> {
+    /// Nothing is baked yet. `found`: the objects whose meshes are compiled, and the locators.
+    pub fn new(
+        content: Content<'a>,
+        [selected, locators]: [&'a [bool]; 2],
+        diagonals: &[Option<f64>],
+        motion: &Motion,
+        meshes: &[Candidate<'_>],
+    ) -> Flattening<'a> {
+        let placed = content.placed;
+        let tolerance = |path: &str| content.by_path.tolerance(path);
+        let promises = locators::promises(placed, locators, diagonals, motion, tolerance);
+        let mut candidate_of = vec![usize::MAX; placed.len()];
+        for (c, candidate) in meshes.iter().enumerate() {
+            candidate.placements.iter().for_each(|&i| candidate_of[i] = c);
+        }
+        Flattening {
+            content,
+            selected,
+            locators,
+            reach: promises.iter().map(|p| Some(p.as_ref()?.reach)).collect(),
+            promises,
+            locator_remarks: Vec::new(),
+            baked: vec![false; placed.len()],
+            candidate_of,
+        }
+    }
+
+    /// Flattens the tree and measures what it leaves.
+    pub fn round(
+        &mut self,
+        meshes: &[Candidate<'_>],
+        motion: &Motion,
+        log: &mut Log,
+    ) -> Result<Round, Error> {
+        let content = self.content;
+        let nodes = flatten::flatten(content.placed, self.selected, &self.reach, &self.baked, motion);
+        let mut budgets = measure_transforms(&content, &nodes, meshes, &self.candidate_of, motion)?;
+        let (mut more, mut apart) = (Vec::new(), false);
+        self.locator_remarks.clear();
+        for node in &nodes {
+            let named = node.named;
+            if node.reach.is_some() {
+                apart |= self.settle_locator(named, &mut budgets[named]);
+            }
+            let Some(i) = node.mesh else { continue };
+            more.extend(self.settle_mesh(i, &meshes[self.candidate_of[i]], motion, &mut budgets[i], log));
+        }
+        if !more.is_empty() {
+            return Ok(Round::Bake(more));
+        }
+        if apart {
+            return Ok(Round::Again);
+        }
+        for (i, _) in self.locators.iter().enumerate().filter(|(i, f)| **f && motion.broken[*i]) {
+            let what = "its transform is not finite in some frames, where the last one that is holds";
+            self.locator_remarks.push(Remark::new(&content.placed[i].path, what));
+        }
+        log.remarks.append(&mut self.locator_remarks);
+        let baked = self.baked.iter().zip(self.selected).filter(|(b, s)| **b && **s).count();
+        log.pass(
+            "flatten",
+            format!(
+                "{} objects to {} nodes ({} moving), {baked} meshes baked to world space",
+                content.placed.len(),
+                nodes.len(),
+                nodes.iter().filter(|n| n.animated).count(),
+            ),
+        );
+        Ok(Round::Settled(nodes, budgets))
+    }
+
+    /// Whether a locator came to stand by itself in the world.
+    fn settle_locator(&mut self, i: usize, budget: &mut Budget) -> bool {
+        let Some(promise) = &self.promises[i] else {
+            return false;
+        };
+        let path = &self.content.placed[i].path;
+        let floor = 4.0 * ulp(budget.reach);
+        let alone = self.baked[i] || budget.reach > f64::from(f32::MAX);
+        self.baked[i] |= locators::settle(path, promise, floor, alone, budget, &mut self.locator_remarks);
+        self.baked[i] && !alone
+    }
+
+    /// Settles what a mesh is promised where it is placed. The object, and whether shear is why, where its vertices
+    /// have to stand in world space.
+    fn settle_mesh(
+        &self,
+        i: usize,
+        candidate: &Candidate<'_>,
+        motion: &Motion,
+        budget: &mut Budget,
+        log: &mut Log,
+    ) -> Option<(usize, bool)> {
+        let (path, baked) = (&self.content.placed[i].path, self.baked[i]);
+        let extent = &candidate.prepared.object_extent;
+        let corners = (0..3).flat_map(|k| <[f32; 2]>::from(extent.component(k)));
+        let object_reach = corners.fold(0.0f64, |m, v| m.max(f64::from(v).abs()));
+        let diagonal = diagonal(&candidate.prepared);
+        if baked {
+            // World positions are rounded to f32: half a unit along each axis.
+            budget.transform_error = 0.75f64.sqrt() * ulp(budget.reach);
+        } else {
+            budget.scale = budget.scale.max(motion.largest_scale[i]);
+        }
+        let asked = match self.content.by_path.tolerance(path) {
+            Tolerance::Absolute(t) => t,
+            Tolerance::Relative(part) => part * diagonal * motion.largest_scale[i],
+        };
+        let floor = 4.0 * ulp(object_reach.max(budget.reach));
+        let remeshed = candidate.source.remeshed;
+        budget.spent = remeshed.map_or(0.0, |r| r.spent * motion.largest_scale[i]);
+        budget.tolerance = asked.max(floor) - budget.spent;
+        if asked < floor && diagonal > 0.0 && !baked {
+            log.remark(
+                path,
+                format!("tolerance raised from {asked:.3e} to {floor:.3e}: float32 holds no less at these coordinates"),
+            );
+        }
+        if baked {
+            return None;
+        }
+        // World matrices in f64 may lead where the bounds of a frame, f32, cannot follow.
+        let beyond = budget.reach > f64::from(f32::MAX);
+        let share = if diagonal > 0.0 { LEAST_ROOM } else { 0.0 };
+        let (error, scale) = (budget.transform_error, budget.scale);
+        let bake = beyond || no_room(budget.tolerance, error, scale, object_reach, share);
+        bake.then_some((i, budget.transform_error > 0.2 * budget.tolerance && !beyond))
+    }
+
+    /// Takes an object out of its mesh, which is baked to world space for it and becomes the next candidate.
+    /// Returns the number of the old one.
+    pub fn bake(
+        &mut self,
+        i: usize,
+        shear: bool,
+        motion: &Motion,
+        meshes: &mut [Candidate<'_>],
+        log: &mut Log,
+    ) -> usize {
+        self.baked[i] = true;
+        let why = match shear {
+            _ if motion.broken[i] => {
+                "its transform is not finite in some frames, where the last one that is holds"
+            }
+            true => {
+                "translation, rotation and scale cannot express its transform within the tolerance (shear?)"
+            }
+            false => "float32 transforms leave no room in the tolerance",
+        };
+        log.remark(&self.content.placed[i].path, format!("{why}; its vertices are stored in world space"));
+        let old = std::mem::replace(&mut self.candidate_of[i], meshes.len());
+        meshes[old].placements.retain(|&p| p != i);
+        old
+    }
+}
+
+/// World matrices of some objects in all frames; where one is not finite, the last good one holds.
+pub fn world_matrices(
+    content: &Content<'_>,
+    wanted: &[(usize, bool)],
+) -> Result<Vec<Vec<glam::DMat4>>, Error> {
+    let mut world = World::new(content.scene, content.placed)?;
+    let mut out = vec![Vec::with_capacity(content.times.len()); wanted.len()];
+    for &time in content.times {
+        world.evaluate(time)?;
+        for (list, (i, _)) in out.iter_mut().zip(wanted) {
+            let m = world.matrix[*i];
+            // A matrix with NaN keeps the last good one: the mesh stays where it was.
+            let good = if m.is_finite() { m } else { list.last().copied().unwrap_or(glam::DMat4::IDENTITY) };
+            list.push(good);
+        }
+    }
+    Ok(out)
+}
+
+/// How far the decoded transforms are from the source's, over the whole mesh and all frames.
+fn measure_transforms(
+    content: &Content<'_>,
+    nodes: &[FlatNode],
+    meshes: &[Candidate<'_>],
+    candidate_of: &[usize],
+    motion: &Motion,
+) -> Result<Vec<Budget>, Error> {
+    // Parts start without a frame before them: only for tracks that would be the same with one.
+    let parallel = nodes
+        .iter()
+        .filter(|n| n.animated)
+        .all(|node| !node.world && node.chain.iter().all(|&i| motion.local[i].steady));
+    let parts = motion::in_chunks(content.times, parallel, |_, times| {
+        measure_part(content, nodes, meshes, candidate_of, times)
+    })?;
+    let mut budgets = vec![Budget::default(); content.placed.len()];
+    for part in parts {
+        for (all, part) in budgets.iter_mut().zip(part) {
+            all.transform_error = all.transform_error.max(part.transform_error);
+            all.scale = all.scale.max(part.scale);
+            all.reach = all.reach.max(part.reach);
+        }
+    }
+    Ok(budgets)
+}
+
+fn measure_part(
+    content: &Content<'_>,
+    nodes: &[FlatNode],
+    meshes: &[Candidate<'_>],
+    candidate_of: &[usize],
+    times: &[f64],
+) -> Result<Vec<Budget>, Error> {
+    let mut budgets = vec![Budget::default(); content.placed.len()];
+    let mut tracks = Tracks::new(content.scene, content.placed, nodes)?;
+    for &time in times {
+        tracks.evaluate(time)?;
+        for (n, node) in nodes.iter().enumerate() {
+            let Some(i) = node.shown() else { continue };
+            let sides: [(f32, f32); 3] = match node.reach {
+                // Where it is nowhere, it stays where it was.
+                Some(_) if !tracks.world.matrix[i].is_finite() => continue,
+                Some(reach) => [(-reach, reach); 3],
+                None => {
+                    let extent = &meshes[candidate_of[i]].prepared.extent;
+                    std::array::from_fn(|k| extent.component(k))
+                }
+            };
+            let (low, high) = (sides.map(|s| f64::from(s.0)), sides.map(|s| f64::from(s.1)));
+            let budget = &mut budgets[i];
+            let decoded = &tracks.decoded[n];
+            if !node.baked {
+                let error = error_over_box(&rows(&tracks.world.matrix[i]), decoded, low, high);
+                // NaN must count as unbounded.
+                budget.transform_error =
+                    if error >= 0.0 { budget.transform_error.max(error) } else { f64::INFINITY };
+            }
+            let m = glam::DMat4::from_cols_array_2d(
+                &[0, 1, 2, 3]
+                    .map(|c| [decoded[0][c], decoded[1][c], decoded[2][c], if c == 3 { 1.0 } else { 0.0 }]),
+            );
+            budget.scale = budget.scale.max(sample::largest_scale(&m));
+            let corners = [low[0], low[1], low[2], high[0], high[1], high[2]].map(|v| v as f32);
+            let reach = transform_box(decoded, &corners);
+            budget.reach = reach.iter().fold(budget.reach, |m, v| m.max(v.abs()));
+        }
+    }
+    Ok(budgets)
+}

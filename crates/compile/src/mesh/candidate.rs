@@ -1,0 +1,113 @@
+//! Unique meshes on their way: where each is shown, and what was found of it.
+
+use crate::MethodChoice;
+use crate::mesh::prepared::Prepared;
+use crate::mesh::source::Source;
+use crate::nodes::content::Content;
+use crate::nodes::motion::Motion;
+use meshreel_process::frame_set::FrameSet;
+use meshreel_process::remesh::Remeshed;
+use meshreel_scene::MeshId;
+use std::collections::HashMap;
+
+/// A unique mesh on its way: where it is shown, and what was found.
+pub struct Candidate<'a> {
+    /// The source mesh.
+    pub mesh: MeshId,
+    /// Objects that show it.
+    pub placements: Vec<usize>,
+    /// Shown somewhere in these frames.
+    pub shown: FrameSet,
+    /// Baked to world space (then it has one placement).
+    pub baked: bool,
+    /// Method asked for.
+    pub method: MethodChoice,
+    /// Where its frames come from.
+    pub source: Source<'a>,
+    /// Outcome of the first pass.
+    pub prepared: Prepared,
+}
+
+/// A unique mesh before it is looked at.
+pub struct Group {
+    /// The source mesh.
+    pub mesh: MeshId,
+    /// Method asked for.
+    pub method: MethodChoice,
+    /// Objects that show it.
+    pub placements: Vec<usize>,
+}
+
+/// Placed meshes that are the same and are asked for in the same way. `same`: by mesh the first that is equal.
+pub fn groups(content: &Content<'_>, selected: &[bool], same: &[MeshId]) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    let mut slot = HashMap::new();
+    for (i, place) in content.placed.iter().enumerate().filter(|(i, _)| selected[*i]) {
+        let Some(mesh) = content.scene.nodes[place.node].mesh else {
+            continue;
+        };
+        let (mesh, method) = (same[mesh], content.by_path.method(&place.path));
+        let at = *slot.entry((mesh, method as u8)).or_insert_with(|| {
+            groups.push(Group { mesh, method, placements: Vec::new() });
+            groups.len() - 1
+        });
+        groups[at].placements.push(i);
+    }
+    groups
+}
+
+impl Group {
+    /// Frames in which it is shown somewhere.
+    pub fn shown(&self, motion: &Motion, frames: usize) -> FrameSet {
+        let mut shown = FrameSet::new(frames);
+        self.placements.iter().for_each(|&i| shown.extend(&motion.visible[i]));
+        shown
+    }
+}
+
+/// Where the frames of a mesh come from. Hidden frames read the last frame shown before them, or the first one
+/// after. `matrices`: by frame, of a mesh that is baked to world space.
+pub fn source<'a>(
+    content: &Content<'a>,
+    remeshed: &'a [Option<Remeshed>],
+    mesh: MeshId,
+    shown: &FrameSet,
+    matrices: Option<Vec<glam::DMat4>>,
+) -> Source<'a> {
+    let (times, channels) = (content.times, content.options.channels);
+    let mut last = (0..times.len()).find(|&f| shown.contains(f)).unwrap_or(0);
+    let read: Vec<usize> = (0..times.len())
+        .map(|f| {
+            last = if shown.contains(f) { f } else { last };
+            last
+        })
+        .collect();
+    let times: Vec<f64> = read.iter().map(|&f| times[f]).collect();
+    let matrices = matrices.map(|all| read.iter().map(|&f| all[f]).collect());
+    Source {
+        mesh: &content.scene.meshes[mesh],
+        frames: times.len(),
+        start: 0,
+        moves: None,
+        first_time: times[0],
+        fallback: Vec::new(),
+        times,
+        matrices,
+        normals: channels.normals,
+        uvs: channels.uvs,
+        colours: channels.colours,
+        remeshed: remeshed.get(mesh).and_then(Option::as_ref),
+    }
+}
+
+/// What `--explain` says of all of them.
+pub fn said(meshes: &[Candidate<'_>]) -> String {
+    let count = |f: fn(&Prepared) -> bool| meshes.iter().filter(|m| f(&m.prepared)).count();
+    format!(
+        "{} meshes: {} still, {} deforming, {} with changing faces",
+        meshes.len(),
+        count(|p| p.fixed.is_some() && !p.moving),
+        count(|p| p.fixed.is_some() && p.moving),
+        count(|p| p.fixed.is_none())
+    )
+}

@@ -1,0 +1,171 @@
+//! Normals, uvs, colours and materials of a mesh: what is there in all frames, and which corners it tells apart.
+
+use crate::Error;
+use crate::mesh::prepared::{Channels, Normals, Set};
+use crate::mesh::scan::Scan;
+use crate::mesh::source::Source;
+use meshreel_process::attributes::{Elements, Expand};
+use meshreel_process::extent::Extent;
+use meshreel_process::faces::{Faces, corner_faces};
+use meshreel_process::materials::{self, Assignment, Material};
+use meshreel_process::split::{self, Splitter};
+use meshreel_scene::{Attribute, Mesh, Remark, sample};
+
+/// The faces of the first frame, and the classes of their corners so far: those of one class become one vertex.
+pub struct Corners {
+    /// As the file has them.
+    pub raw: sample::Faces,
+    /// Those that can be used.
+    pub faces: Faces,
+    /// By corner of the file its face.
+    pub face_of: Vec<u32>,
+    /// Classes; nothing where faces change.
+    pub splitter: Splitter,
+}
+
+impl Corners {
+    /// Corners told apart by their points alone.
+    pub fn new(source: &Source<'_>, scan: &Scan) -> Result<Corners, Error> {
+        let mut raw = sample::Faces::default();
+        sample::faces_at(source.mesh, source.times[0], &mut raw)?;
+        let faces = Faces::new(&raw.counts, &raw.indices, scan.first.len());
+        let splitter = Splitter::new(if scan.fixed { &faces.corner_point } else { &[] });
+        let face_of = corner_faces(&faces);
+        Ok(Corners { raw, faces, face_of, splitter })
+    }
+
+    /// A material for each face, from the sets of the first frame.
+    pub fn materials(&self, source: &Source<'_>) -> Result<Assignment, Error> {
+        let sets = face_sets(source.mesh, source.first_time)?;
+        Ok(materials::assign(sets.iter().map(|(n, f)| (n.as_str(), f.as_slice())), self.raw.counts.len()))
+    }
+}
+
+/// Looks at normals, uvs and colours of all frames. Where faces stay, corners whose values differ in any frame are
+/// told apart.
+pub fn channels(
+    source: &Source<'_>,
+    scan: &Scan,
+    corners: &mut Corners,
+    remarks: &mut Vec<Remark>,
+) -> Result<Channels, Error> {
+    let mesh = source.mesh;
+    let mut remark = |what: String| remarks.push(Remark::new(&mesh.path, what));
+    let mut out = Channels {
+        normals: Normals::None,
+        normals_animated: false,
+        tangents: false,
+        uvs: Vec::new(),
+        colours: Vec::new(),
+    };
+    if source.uvs {
+        for (i, attribute) in mesh.uvs.iter().enumerate() {
+            out.uvs.extend(look(source, attribute, i, scan.fixed, corners, &mut remark)?);
+        }
+    }
+    if source.colours {
+        for (i, attribute) in mesh.colours.iter().enumerate() {
+            out.colours.extend(look(source, attribute, i, scan.fixed, corners, &mut remark)?);
+        }
+    }
+    if source.normals {
+        out.normals = Normals::Made;
+        out.normals_animated = scan.moving;
+        if let Some(attribute) = &mesh.normals
+            && let Some(set) = look::<3>(source, attribute, 0, scan.fixed, corners, &mut remark)?
+        {
+            out.normals = Normals::File;
+            out.normals_animated = set.animated || source.matrices.is_some() && scan.moving;
+        }
+        out.tangents = !out.uvs.is_empty();
+    }
+    if out.uvs.len() > 255 || out.colours.len() > 255 {
+        return Err(Error::Limit {
+            what: format!("{}: attribute sets of one kind", mesh.path),
+            asked: out.uvs.len().max(out.colours.len()) as u64,
+            allowed: 255,
+        });
+    }
+    Ok(out)
+}
+
+/// Materials of a mesh whose faces change: ranges come per frame, in the order of all sets, faces in none last.
+pub fn changing_materials(source: &Source<'_>) -> Result<Vec<Material>, Error> {
+    let sets = face_sets(source.mesh, source.first_time)?;
+    // A face in each set and one beyond.
+    let faces_of: Vec<Vec<i32>> = (0..sets.len()).map(|i| vec![i as i32]).collect();
+    let all = materials::assign(
+        sets.iter().zip(&faces_of).map(|((name, _), face)| (name.as_str(), face.as_slice())),
+        sets.len() + 1,
+    );
+    Ok(all.materials)
+}
+
+/// Names and faces of the sets at a time.
+pub fn face_sets(mesh: &Mesh, time: f64) -> Result<Vec<(String, Vec<i32>)>, Error> {
+    mesh.face_sets
+        .iter()
+        .map(|set| {
+            let mut list = Vec::new();
+            sample::held(&set.faces, mesh, time, &mut list)?;
+            Ok((set.name.clone(), list))
+        })
+        .collect()
+}
+
+/// Whether an attribute is there in all frames; if so it takes part in splitting.
+fn look<const N: usize>(
+    source: &Source<'_>,
+    attribute: &Attribute<[f32; N]>,
+    number: usize,
+    fixed: bool,
+    corners: &mut Corners,
+    remark: &mut impl FnMut(String),
+) -> Result<Option<Set<N>>, Error>
+where
+    [f32; N]: sample::Mix + Default,
+{
+    let mesh = source.mesh;
+    let mut set = Set { source: number, animated: false, extent: Extent::default() };
+    let (mut first, mut values) = (sample::Values::default(), sample::Values::default());
+    let (mut faces, mut points) = (sample::Faces::default(), Vec::new());
+    let steady = fixed
+        && sample::follow(&attribute.values, mesh).is_constant()
+        && attribute.indices.as_ref().is_none_or(|i| sample::follow(i, mesh).is_constant());
+    let frames = if steady { 1 } else { source.times.len() };
+    for frame in 0..frames {
+        let time = source.times[frame];
+        let out = if frame == 0 { &mut first } else { &mut values };
+        sample::attribute_at(attribute, mesh, time, out)?;
+        if frame == 0 || !fixed {
+            sample::faces_at(mesh, time, &mut faces)?;
+            sample::positions_at(mesh, time, &mut points)?;
+        }
+        let elements =
+            Elements { faces: faces.counts.len(), points: points.len(), corners: faces.indices.len() };
+        let out = if frame == 0 { &first } else { &values };
+        let expand = Expand::new(attribute.scope, &out.values, out.indices.as_deref());
+        // Where there are no points, nothing could have a value.
+        if let (true, Err(why)) = (elements.points > 0, expand.check(elements)) {
+            remark(format!("{} left out: {why} (frame {frame})", attribute.name));
+            return Ok(None);
+        }
+        let differs = frame > 0 && first != values;
+        if frame == 0 || differs {
+            set.animated |= differs;
+            set.extent.extend(&out.values);
+            if fixed && expand.splits() {
+                let face_of = &corners.face_of;
+                corners.splitter.refine(|c| split::all_bits(expand.at(c, face_of[c as usize], 0)));
+            }
+        }
+        if expand.bad() > 0 {
+            remark(format!(
+                "{} has {} bad indices (frame {frame}); zeros taken",
+                attribute.name,
+                expand.bad()
+            ));
+        }
+    }
+    Ok(Some(set))
+}

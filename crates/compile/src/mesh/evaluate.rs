@@ -1,0 +1,245 @@
+//! Values of all vertices of a mesh in any frame: the source read at its time and laid out as
+//! [`crate::mesh::prepare`] found.
+
+use crate::Error;
+use crate::mesh::prepared::{Fixed, Normals, Prepared};
+use crate::mesh::source::Source;
+use crate::mesh::streams::VertexValues;
+use glam::{DMat3, DVec3};
+use meshreel_process::attributes::Expand;
+use meshreel_process::extent::Extent;
+use meshreel_process::faces::Faces;
+use meshreel_process::normals;
+use meshreel_scene::{Attribute, sample, sample::Mix};
+
+/// Which values are wanted beside positions.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Want {
+    /// Normals, and tangents where they are kept.
+    pub normals: bool,
+    /// UVs (tangents need the first set anyway).
+    pub uvs: bool,
+    /// Colours.
+    pub colours: bool,
+}
+
+impl Want {
+    /// Everything.
+    pub fn all() -> Want {
+        Want { normals: true, uvs: true, colours: true }
+    }
+}
+
+/// Buffers reused from frame to frame.
+#[derive(Default)]
+pub struct Scratch {
+    object: Vec<[f32; 3]>,
+    points: Vec<[f32; 3]>,
+}
+
+impl Scratch {
+    /// Reads the points of a frame.
+    pub fn read(&mut self, source: &Source<'_>, frame: usize, fallback: &[[f32; 3]]) -> Result<(), Error> {
+        source.object_points(frame, fallback, &mut self.object)?;
+        source.place(frame, &self.object, &mut self.points);
+        Ok(())
+    }
+    /// Points in object space.
+    pub fn object(&self) -> &[[f32; 3]] {
+        &self.object
+    }
+    /// Points where the file keeps them.
+    pub fn points(&self) -> &[[f32; 3]] {
+        &self.points
+    }
+}
+
+/// What each vertex is in the source: its point, one corner of the file and that corner's face (u32::MAX:
+/// none).
+#[derive(Clone, Copy)]
+#[allow(missing_docs)]
+pub struct Origin<'a> {
+    pub point: &'a [u32],
+    pub corner: &'a [u32],
+    pub face: &'a [u32],
+    /// The usable faces, and their smoothing groups where normals are made.
+    pub faces: &'a Faces,
+    pub groups: &'a normals::Groups,
+}
+
+const UP: [f32; 3] = [0.0, 0.0, 1.0];
+
+/// A normal of length 1.
+fn unit(n: [f32; 3]) -> DVec3 {
+    let up = DVec3::from_array(UP.map(f64::from));
+    DVec3::from_array(n.map(f64::from)).normalize_or(up)
+}
+
+fn rounded(n: DVec3) -> [f32; 3] {
+    n.to_array().map(|v| v as f32)
+}
+
+impl Origin<'_> {
+    /// An attribute at `time`, one value per vertex; `default` for points without faces where the scope asks
+    /// for one. What takes the place of missing values stays within `extent`, where it is given.
+    fn attribute<const N: usize>(
+        &self,
+        source: &Source<'_>,
+        attribute: &Attribute<[f32; N]>,
+        time: f64,
+        default: [f32; N],
+        extent: Option<&Extent<N>>,
+        out: &mut Vec<[f32; N]>,
+    ) -> Result<(), Error>
+    where
+        [f32; N]: Mix + Default,
+    {
+        let mut values = sample::Values::default();
+        sample::attribute_at(attribute, source.mesh, time, &mut values)?;
+        let expand = Expand::new(attribute.scope, &values.values, values.indices.as_deref());
+        let (low, high) = match extent {
+            Some(extent) => {
+                let sides: [(f32, f32); N] = std::array::from_fn(|k| extent.component(k));
+                (sides.map(|s| s.0), sides.map(|s| s.1))
+            }
+            None => ([f32::MIN; N], [f32::MAX; N]),
+        };
+        out.clear();
+        out.extend(self.point.iter().zip(self.corner).zip(self.face).map(|((&point, &corner), &face)| {
+            let value = match face {
+                u32::MAX => expand.at_point(point).unwrap_or(default),
+                _ => expand.at(corner, face, point),
+            };
+            std::array::from_fn(|k| match value[k].is_finite() {
+                true => value[k].clamp(low[k], high[k]),
+                false => 0.0f32.clamp(low[k], high[k]),
+            })
+        }));
+        Ok(())
+    }
+
+    /// Normals in the space the file keeps.
+    fn normals(
+        &self,
+        source: &Source<'_>,
+        prepared: &Prepared,
+        object: &[[f32; 3]],
+        frame: usize,
+        out: &mut Vec<[f32; 3]>,
+    ) -> Result<(), Error> {
+        // In f64 until they are turned: a flat matrix magnifies what rounding leaves.
+        let mut values: Vec<DVec3>;
+        match (prepared.normals, &source.mesh.normals) {
+            (Normals::File, Some(attribute)) => {
+                self.attribute(source, attribute, source.times[frame], UP, None, out)?;
+                values = out.iter().map(|n| unit(*n)).collect();
+            }
+            _ => {
+                let made = normals::normals(object, self.faces, source.mesh.winding, self.groups);
+                let of = |&c: &u32| {
+                    let group = self.groups.corner.get(c as usize);
+                    group.and_then(|&g| made.get(g as usize)).copied()
+                };
+                let up = UP.map(f64::from);
+                let corners = self.corner.iter();
+                values = corners.map(|c| of(c).unwrap_or(up).into()).collect();
+            }
+        }
+        if let Some(matrices) = &source.matrices {
+            // Cofactors instead of the inverse transpose: they exist for flat matrices too.
+            let m = DMat3::from_mat4(matrices[frame]);
+            let sign = if m.determinant() < 0.0 { -1.0 } else { 1.0 };
+            let cofactor = DMat3::from_cols(
+                m.y_axis.cross(m.z_axis),
+                m.z_axis.cross(m.x_axis),
+                m.x_axis.cross(m.y_axis),
+            );
+            for n in &mut values {
+                *n = (cofactor * *n * sign).normalize_or(*n);
+            }
+        }
+        out.clear();
+        out.extend(values.into_iter().map(rounded));
+        Ok(())
+    }
+}
+
+impl Fixed {
+    fn origin(&self) -> Origin<'_> {
+        Origin {
+            point: &self.vertex_point,
+            corner: &self.vertex_corner,
+            face: &self.vertex_face,
+            faces: &self.faces,
+            groups: &self.groups,
+        }
+    }
+
+    /// Fills `out` with the values of `frame`.
+    pub fn evaluate(
+        &self,
+        source: &Source<'_>,
+        prepared: &Prepared,
+        frame: usize,
+        want: Want,
+        scratch: &mut Scratch,
+        out: &mut VertexValues,
+    ) -> Result<(), Error> {
+        scratch.read(source, frame, &self.first_points)?;
+        fill(source, prepared, frame, want, scratch, self.origin(), out)?;
+        if let (true, Some(tangents)) = (want.normals, &self.tangents) {
+            out.tangents = tangents.vertices(out.vertices(), &self.vertex_sign);
+        }
+        Ok(())
+    }
+
+    /// Positions, normals and uvs of the first frame, for finding tangent groups.
+    pub fn first_values(&self, source: &Source<'_>, prepared: &Prepared) -> Result<VertexValues, Error> {
+        let (mut values, mut scratch) = (VertexValues::default(), Scratch::default());
+        scratch.read(source, 0, &self.first_points)?;
+        let want = Want { normals: true, uvs: true, colours: false };
+        fill(source, prepared, 0, want, &scratch, self.origin(), &mut values)?;
+        Ok(values)
+    }
+}
+
+/// Everything but tangents, for points that have been read.
+pub fn fill(
+    source: &Source<'_>,
+    prepared: &Prepared,
+    frame: usize,
+    want: Want,
+    scratch: &Scratch,
+    origin: Origin<'_>,
+    out: &mut VertexValues,
+) -> Result<(), Error> {
+    out.positions.clear();
+    out.positions.extend(origin.point.iter().map(|&p| scratch.points[p as usize]));
+    let time = source.times[frame];
+    let sets = match (want.uvs, want.normals && prepared.tangents) {
+        (true, _) => prepared.uvs.len(),
+        (false, true) => 1,
+        (false, false) => 0,
+    };
+    out.uvs.resize(prepared.uvs.len(), Vec::new());
+    for (set, list) in prepared.uvs.iter().zip(&mut out.uvs).take(sets) {
+        origin.attribute(source, &source.mesh.uvs[set.source], time, [0.0; 2], Some(&set.extent), list)?;
+    }
+    if want.colours {
+        out.colours.resize(prepared.colours.len(), Vec::new());
+        for (set, list) in prepared.colours.iter().zip(&mut out.colours) {
+            origin.attribute(
+                source,
+                &source.mesh.colours[set.source],
+                time,
+                [1.0; 4],
+                Some(&set.extent),
+                list,
+            )?;
+        }
+    }
+    if want.normals && prepared.normals != Normals::None {
+        origin.normals(source, prepared, &scratch.object, frame, &mut out.normals)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,264 @@
+//! Frames of a mesh whose faces change: each is triangulated, split and laid out for itself.
+
+use crate::mesh::channels::face_sets;
+use crate::mesh::evaluate::{Origin, Scratch, Want, fill};
+use crate::mesh::prepared::{Normals, Prepared};
+use crate::mesh::source::Source;
+use crate::mesh::source_faces::{self, Corners};
+use crate::mesh::streams::VertexValues;
+use crate::{Error, Options};
+use meshreel_codec::source_map::SourceMap;
+use meshreel_process::attributes::Expand;
+use meshreel_process::faces::{Faces, corner_faces, face_of};
+use meshreel_process::split::{self, Splitter};
+use meshreel_process::tangents::{Oriented, Tangents, orient};
+use meshreel_process::{materials, normals, order, triangulate};
+use meshreel_scene::{Attribute, Winding, sample};
+use std::collections::HashMap;
+
+/// One frame, ready to be quantized.
+#[derive(Default)]
+pub struct FluidFrame {
+    /// Values of all vertices.
+    pub values: VertexValues,
+    /// Three vertices per triangle.
+    pub indices: Vec<u32>,
+    /// First index and number of indices, one per material of the mesh.
+    pub ranges: Vec<(u32, u32)>,
+    /// Points of the source.
+    pub points: usize,
+}
+
+/// Triangles and vertices of a frame, in the order of the source.
+pub struct Laid {
+    /// Vertices of each triangle.
+    pub triangles: Vec<[u32; 3]>,
+    /// Number of each triangle's material among the mesh's.
+    pub material: Vec<u32>,
+    /// By vertex its point, a corner, and the face of that.
+    pub point: Vec<u32>,
+    corner: Vec<u32>,
+    face: Vec<u32>,
+    /// Sign of the bitangent, where tangents are kept.
+    sign: Vec<f32>,
+    faces: Faces,
+    groups: normals::Groups,
+    /// Points of the source.
+    pub points: usize,
+    /// Face of each triangle.
+    triangle_face: Vec<u32>,
+    /// What the source's faces are.
+    raw: sample::Faces,
+    face_material: Vec<u32>,
+    /// By corner of the source the vertex that it had, and by vertex which of those it was, before tangents
+    /// parted them.
+    corner_vertex: Vec<u32>,
+    parted: Vec<u32>,
+    /// Its faces turn the other way than the triangles.
+    flip: bool,
+}
+
+/// Lays out `frame` and orders it for itself.
+pub fn evaluate(
+    source: &Source<'_>,
+    prepared: &Prepared,
+    frame: usize,
+    options: &Options,
+    scratch: &mut Scratch,
+) -> Result<FluidFrame, Error> {
+    let laid = lay_out(source, prepared, (frame, frame), options, scratch)?;
+    let layout = order::layout(&laid.triangles, &laid.material, prepared.materials.len(), laid.point.len());
+    let order = &layout.vertex_order;
+    Ok(FluidFrame {
+        values: laid.values(source, prepared, frame, order, &layout.indices, scratch)?,
+        indices: layout.indices,
+        ranges: layout.ranges,
+        points: laid.points,
+    })
+}
+
+/// Triangles and vertices of `frame`; `lead` is the first frame of its run, whose shape says how polygons are
+/// cut and what is smooth. Leaves the points of `frame` in `scratch`.
+pub fn lay_out(
+    source: &Source<'_>,
+    prepared: &Prepared,
+    (lead, frame): (usize, usize),
+    options: &Options,
+    scratch: &mut Scratch,
+) -> Result<Laid, Error> {
+    let mesh = source.mesh;
+    let time = source.times[frame];
+    scratch.read(source, lead, &[])?;
+    let mut raw = sample::Faces::default();
+    sample::faces_at(mesh, time, &mut raw)?;
+    let faces = Faces::new(&raw.counts, &raw.indices, scratch.points().len());
+    let corner_face = corner_faces(&faces);
+    let mut splitter = Splitter::new(&faces.corner_point);
+    for set in &prepared.uvs {
+        refine(&mut splitter, &mesh.uvs[set.source], source, time, &corner_face)?;
+    }
+    for set in &prepared.colours {
+        refine(&mut splitter, &mesh.colours[set.source], source, time, &corner_face)?;
+    }
+    let mut groups = normals::Groups::default();
+    match (prepared.normals, &mesh.normals) {
+        (Normals::File, Some(attribute)) => refine(&mut splitter, attribute, source, time, &corner_face)?,
+        (Normals::Made, _) => {
+            groups = normals::smooth_groups(scratch.object(), &faces, options.smooth_angle);
+            splitter.refine(|c| [groups.corner[c as usize]]);
+        }
+        _ => {}
+    }
+    let mut triangles = triangulate::triangulate_faces(scratch.object(), &faces, mesh.winding);
+    if source.mirrored() {
+        triangles.corners.iter_mut().for_each(|t| t.swap(1, 2));
+    }
+    if lead != frame {
+        scratch.read(source, frame, &[])?;
+    }
+    let split = splitter.finish(&faces.corner_point, faces.points);
+    let by_vertex: Vec<[u32; 3]> =
+        triangles.corners.iter().map(|t| t.map(|c| split.corner_vertex[c as usize])).collect();
+    let face = face_of(&split.vertex_corner, &corner_face);
+    let mut oriented = Oriented {
+        triangles: by_vertex,
+        vertex: (0..split.vertex_point.len() as u32).collect(),
+        signs: Vec::new(),
+    };
+    if prepared.tangents {
+        let origin = Origin {
+            point: &split.vertex_point,
+            corner: &split.vertex_corner,
+            face: &face,
+            faces: &faces,
+            groups: &groups,
+        };
+        let mut values = VertexValues::default();
+        fill(source, prepared, frame, wanted(prepared), scratch, origin, &mut values)?;
+        let tangents = Tangents::new(oriented.triangles.clone(), values.vertices());
+        oriented =
+            orient(&oriented.triangles, &tangents.corners(values.vertices()), split.vertex_point.len());
+    }
+    let sets = face_sets(mesh, time)?;
+    let assignment =
+        materials::assign(sets.iter().map(|(n, f)| (n.as_str(), f.as_slice())), raw.counts.len());
+    // Numbers of this frame's materials among the mesh's.
+    let number: Vec<u32> = assignment
+        .materials
+        .iter()
+        .map(|m| {
+            prepared
+                .materials
+                .iter()
+                .position(|all| all.name == m.name)
+                .unwrap_or(prepared.materials.len() - 1) as u32
+        })
+        .collect();
+    let material =
+        triangles.faces.iter().map(|&f| number[assignment.face_material[f as usize] as usize]).collect();
+    let face_material = (assignment.face_material.iter()).map(|&m| number[m as usize]);
+    let face_material = face_material.collect();
+    let of = |list: &[u32]| -> Vec<u32> {
+        let vertices = oriented.vertex.iter();
+        vertices.map(|&v| list[v as usize]).collect()
+    };
+    Ok(Laid {
+        point: of(&split.vertex_point),
+        corner: of(&split.vertex_corner),
+        face: of(&face),
+        sign: oriented.signs,
+        triangles: oriented.triangles,
+        material,
+        faces,
+        groups,
+        points: scratch.points().len(),
+        triangle_face: triangles.faces,
+        raw,
+        face_material,
+        corner_vertex: split.corner_vertex,
+        parted: oriented.vertex,
+        flip: (mesh.winding == Winding::Clockwise) != source.mirrored(),
+    })
+}
+
+fn wanted(prepared: &Prepared) -> Want {
+    Want { normals: prepared.normals != Normals::None, uvs: true, colours: true }
+}
+
+impl Laid {
+    /// What leads from vertices in `order`, which `indices` name, back to the source.
+    pub fn source_map(&self, order: &[u32], indices: &[u32]) -> SourceMap {
+        let turned = |t: [u32; 3]| {
+            let first = (0..3).min_by_key(|&k| t[k]).unwrap_or(0);
+            [t[first], t[(first + 1) % 3], t[(first + 2) % 3]]
+        };
+        let mut faces: HashMap<[u32; 3], Vec<u32>> = HashMap::new();
+        for (&t, &face) in self.triangles.iter().zip(&self.triangle_face).rev() {
+            faces.entry(turned(t)).or_default().push(face);
+        }
+        let face = |t: &[u32; 3]| {
+            let of = faces.get_mut(&turned(t.map(|v| order[v as usize])));
+            of.and_then(Vec::pop).unwrap_or(0)
+        };
+        let of = |list: &[u32]| -> Vec<u32> { order.iter().map(|&v| list[v as usize]).collect() };
+        let mut map = SourceMap {
+            points: self.points as u32,
+            corners: self.raw.indices.len() as u32,
+            faces: self.raw.counts.len() as u32,
+            vertex_point: of(&self.point),
+            vertex_corner: vec![u32::MAX; order.len()],
+            triangle_face: indices.as_chunks::<3>().0.iter().map(face).collect(),
+            ..SourceMap::default()
+        };
+        let corners =
+            Corners { vertex: &self.corner_vertex, of: &of(&self.parted), material: &self.face_material };
+        let raw = (&self.raw.counts[..], &self.raw.indices[..]);
+        (map.starts, map.others) = source_faces::find((&map, indices), &self.faces, raw, self.flip, corners);
+        map
+    }
+
+    /// Values of `frame`, whose points are in `scratch`, of vertices in `order`, which `indices` name.
+    pub fn values(
+        &self,
+        source: &Source<'_>,
+        prepared: &Prepared,
+        frame: usize,
+        order: &[u32],
+        indices: &[u32],
+        scratch: &Scratch,
+    ) -> Result<VertexValues, Error> {
+        let of = |list: &[u32]| -> Vec<u32> { order.iter().map(|&v| list[v as usize]).collect() };
+        let (point, corner, face) = (of(&self.point), of(&self.corner), of(&self.face));
+        let origin =
+            Origin { point: &point, corner: &corner, face: &face, faces: &self.faces, groups: &self.groups };
+        let mut out = VertexValues::default();
+        let want = wanted(prepared);
+        fill(source, prepared, frame, want, scratch, origin, &mut out)?;
+        if prepared.tangents {
+            let sign = |&v: &u32| self.sign.get(v as usize).copied().unwrap_or(1.0);
+            let sign: Vec<f32> = order.iter().map(sign).collect();
+            let tangents = Tangents::new(indices.as_chunks().0.to_vec(), out.vertices());
+            out.tangents = tangents.vertices(out.vertices(), &sign);
+        }
+        Ok(out)
+    }
+}
+
+fn refine<const N: usize>(
+    splitter: &mut Splitter,
+    attribute: &Attribute<[f32; N]>,
+    source: &Source<'_>,
+    time: f64,
+    corner_face: &[u32],
+) -> Result<(), Error>
+where
+    [f32; N]: sample::Mix + Default,
+{
+    let mut values = sample::Values::default();
+    sample::attribute_at(attribute, source.mesh, time, &mut values)?;
+    let expand = Expand::new(attribute.scope, &values.values, values.indices.as_deref());
+    if expand.splits() {
+        splitter.refine(|c| split::all_bits(expand.at(c, corner_face[c as usize], 0)));
+    }
+    Ok(())
+}

@@ -1,0 +1,305 @@
+//! Which streams a mesh has, and on which lattices their values lie.
+
+use crate::mesh::prepared::{Normals, Prepared};
+use crate::mesh::streams;
+use crate::{Error, Options, Preset};
+use meshreel_codec::{
+    octahedral, qtangent,
+    quantize::Axis,
+    record::{Coding, Semantic, StreamRecord},
+};
+use meshreel_process::extent::ulp;
+use meshreel_scene::{Mesh, Remark};
+
+/// The streams of a mesh whose points may be `radius` away from the source's.
+pub fn choose_streams(
+    mesh: &Mesh,
+    prepared: &Prepared,
+    radius: f64,
+    options: &Options,
+    remarks: &mut Vec<Remark>,
+) -> Result<Vec<StreamRecord>, Error> {
+    let mut out = Vec::new();
+    let fluid = prepared.fixed.is_none();
+    let path = &mesh.path;
+    let extents = [0, 1, 2].map(|k| prepared.extent.component(k));
+    let axes = axes_within(extents, radius).ok_or_else(|| {
+        let largest = extents.iter().fold(0.0f64, |m, (low, high)| m.max(f64::from(*high) - f64::from(*low)));
+        Error::Limit {
+            what: format!("{path}: levels along an axis"),
+            asked: (largest / radius).min(1e18) as u64,
+            allowed: 1 << 24,
+        }
+    })?;
+    let runs = fluid && options.preset != Preset::Classic && prepared.has_runs();
+    let axes = finer(&axes, extents, radius).filter(|_| runs).unwrap_or(axes);
+    out.push(lattice(Semantic::Position, 0, String::new(), axes, prepared.moving || fluid, radius));
+    if prepared.normals != Normals::None {
+        let (semantic, mut bits) = match prepared.tangents {
+            true => (Semantic::QTangent, qtangent::bits_for(options.normal_tolerance)),
+            false => (Semantic::Normal, octahedral::bits_for(options.normal_tolerance)),
+        };
+        if bits > 16 {
+            remarks.push(Remark::new(
+                path,
+                format!("--normal-tolerance {}: raised to what 16 bits hold", options.normal_tolerance),
+            ));
+            bits = 16;
+        }
+        out.push(StreamRecord {
+            semantic,
+            set: 0,
+            name: String::new(),
+            coding: Coding::Levels,
+            animated: fluid
+                || prepared.normals_animated
+                || prepared.tangents && (prepared.moving || prepared.uvs[0].animated),
+            word: streams::word_for(bits),
+            bits: bits as u8,
+            axes: Vec::new(),
+            states: 0,
+            bones: Default::default(),
+            tolerance: options.normal_tolerance,
+        });
+    }
+    for (i, set) in prepared.uvs.iter().enumerate() {
+        let extents = [set.extent.component(0), set.extent.component(1)];
+        let tolerance = uv_tolerance(&extents, options.uv_tolerance);
+        if tolerance > options.uv_tolerance {
+            remarks.push(Remark::new(
+                path,
+                format!(
+                    "uv tolerance raised from {} to {tolerance}: float32 holds no less",
+                    options.uv_tolerance
+                ),
+            ));
+        }
+        let axes = axes_within(extents, tolerance * 0.9999);
+        let axes = axes.ok_or_else(|| Error::Limit {
+            what: format!("{path}: uv levels"),
+            asked: u64::MAX,
+            allowed: 1 << 24,
+        })?;
+        out.push(lattice(
+            Semantic::Uv,
+            i as u8,
+            mesh.uvs[set.source].name.clone(),
+            axes,
+            fluid || set.animated,
+            tolerance,
+        ));
+    }
+    for (i, set) in prepared.colours.iter().enumerate() {
+        let levels = f64::from((1u32 << options.colour_bits) - 1);
+        let mut axes = Vec::new();
+        let mut tolerance = 0.0f64;
+        for k in 0..4 {
+            // 0…1 where the values are within, their own range where they are not.
+            let (low, high) = set.extent.component(k);
+            let (low, high) = (low.min(0.0), high.max(1.0));
+            let step = (f64::from(high) - f64::from(low)) / levels;
+            axes.push(Axis::new(low, high, step * (1.0 + 1e-6)).unwrap_or_default());
+            tolerance = tolerance.max(step * 0.5 + slack(&[(low, high)], 2.0) + step * 1e-5);
+        }
+        out.push(lattice(
+            Semantic::Colour,
+            i as u8,
+            mesh.colours[set.source].name.clone(),
+            axes,
+            fluid || set.animated,
+            tolerance,
+        ));
+    }
+    Ok(out)
+}
+
+/// Axes of one step on which every point of a box has a value that is at most `radius` away, rounding to f32
+/// included.
+fn axes_within<const N: usize>(extents: [(f32, f32); N], radius: f64) -> Option<Vec<Axis>> {
+    // A cube of this edge has its corners `radius` from its middle.
+    let edge = 2.0 / (N as f64).sqrt();
+    let all = |axis: fn(f32, f32, f64) -> Option<Axis>, step: f64| -> Option<Vec<Axis>> {
+        extents.iter().map(|&(low, high)| axis(low, high, step)).collect()
+    };
+    let rounding = all(Axis::new, radius * edge).map_or(f64::INFINITY, |axes| {
+        let squares = axes.iter().map(|axis| axis.rounding().powi(2));
+        squares.sum::<f64>().sqrt()
+    });
+    let step = (radius - rounding) * edge;
+    // Near float32's own limit exact values are coarser than the step, but need nothing for rounding.
+    let power = (radius * edge).log2().floor().exp2();
+    let exact = || all(Axis::exact, radius * edge);
+    let usual = || all(Axis::new, step);
+    if step < power { exact().or_else(usual) } else { usual().or_else(exact) }
+}
+
+/// A lattice four times as fine, with room at its ends: for frames that others are predicted from. None where
+/// f32 holds no such lattice well.
+fn finer(axes: &[Axis], extents: [(f32, f32); 3], radius: f64) -> Option<Vec<Axis>> {
+    let step = axes.iter().fold(0.0, |s, a| f64::max(s, a.step.into())) * FINER;
+    if step == 0.0 || step < slack(&extents, 8.0) {
+        return None;
+    }
+    let widened = |&(low, high): &(f32, f32)| match low < high {
+        true => {
+            let side = |x: f32, by: f64| (f64::from(x) + by) as f32;
+            Axis::new(side(low, -2.0 * radius), side(high, 2.0 * radius), step)
+        }
+        false => Axis::new(low, high, step),
+    };
+    extents.iter().map(widened).collect()
+}
+
+/// A little less than a quarter, so that four of its steps keep the tolerance.
+const FINER: f64 = 0.24999;
+
+fn lattice(
+    semantic: Semantic,
+    set: u8,
+    name: String,
+    axes: Vec<Axis>,
+    animated: bool,
+    tolerance: f64,
+) -> StreamRecord {
+    let bits = axes.iter().map(Axis::bits).max().unwrap_or(0);
+    StreamRecord {
+        semantic,
+        set,
+        name,
+        animated,
+        coding: Coding::Levels,
+        word: streams::word_for(bits),
+        bits: bits as u8,
+        axes,
+        states: 0,
+        bones: Default::default(),
+        tolerance,
+    }
+}
+
+/// `ulps` units in the last place of the largest of the values.
+fn slack(extents: &[(f32, f32)], ulps: f64) -> f64 {
+    let largest = extents.iter().fold(0.0f32, |m, (l, h)| m.max(l.abs()).max(h.abs()));
+    ulps * ulp(f64::from(largest))
+}
+
+fn uv_tolerance(extents: &[(f32, f32)], asked: f64) -> f64 {
+    asked.max(slack(extents, 4.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mesh::prepared::Set;
+    use crate::mesh::streams::{Levels, VertexValues};
+    use meshreel_process::extent::Extent;
+    use meshreel_scene::{Attribute, Channel, Scope, Topology, Winding};
+
+    fn mesh() -> Mesh {
+        let attribute = |name: &str| Attribute {
+            name: name.into(),
+            scope: Scope::Vertex,
+            values: Channel::constant(vec![[0.0; 2]]),
+            indices: None,
+        };
+        Mesh {
+            path: "/m".into(),
+            positions: Channel::constant(vec![[0.0; 3]]),
+            face_counts: Channel::constant(vec![]),
+            face_indices: Channel::constant(vec![]),
+            winding: Winding::CounterClockwise,
+            topology: Topology::Constant,
+            normals: None,
+            uvs: vec![attribute("map1"), attribute("far")],
+            colours: vec![Attribute {
+                name: "Cd".into(),
+                scope: Scope::Vertex,
+                values: Channel::constant(vec![[0.0; 4]]),
+                indices: None,
+            }],
+            velocities: None,
+            face_sets: Vec::new(),
+            other_attributes: Vec::new(),
+            is_subd: false,
+            integers: Vec::new(),
+            numbers: Vec::new(),
+            names: Vec::new(),
+            skin: None,
+        }
+    }
+
+    fn prepared() -> Prepared {
+        Prepared {
+            extent: Extent { low: [-1.0, 0.0, 5.0], high: [1.0, 0.0, 5.5] },
+            object_extent: Extent { low: [-1.0, 0.0, 5.0], high: [1.0, 0.0, 5.5] },
+            points: 1,
+            points_total: 1,
+            moving: true,
+            normals: Normals::None,
+            normals_animated: false,
+            tangents: false,
+            uvs: vec![
+                Set { source: 0, animated: false, extent: Extent { low: [-7.5, 0.0], high: [64.25, 1.0] } },
+                Set { source: 1, animated: true, extent: Extent { low: [0.0, 0.0], high: [1e6, 1.0] } },
+            ],
+            colours: vec![Set {
+                source: 0,
+                animated: false,
+                extent: Extent { low: [0.0, 0.2, -1.0, 1.0], high: [1.0, 0.4, 9.0, 1.0] },
+            }],
+            fixed: None,
+            runs: Vec::new(),
+            run_welds: Default::default(),
+            materials: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn lattices_hold_the_tolerance_for_tiling_negative_and_far_values() {
+        let mut remarks = Vec::new();
+        let options = Options::default();
+        let streams = choose_streams(&mesh(), &prepared(), 1e-3, &options, &mut remarks).unwrap();
+        let values = VertexValues {
+            positions: vec![[-1.0, 0.0, 5.0], [0.123_456, 0.0, 5.499_9], [1.0, 0.0, 5.5]],
+            uvs: vec![
+                vec![[-7.5, 0.0], [-0.000_3, 0.5], [64.25, 1.0]],
+                vec![[0.0, 0.0], [999_999.9, 0.3], [1e6, 1.0]],
+            ],
+            colours: vec![vec![[0.0, 0.2, -1.0, 1.0], [0.501, 0.3, 8.99, 1.0], [1.0, 0.4, 9.0, 1.0]]],
+            ..VertexValues::default()
+        };
+        for record in &streams {
+            let mut levels = Levels::new(record.word);
+            streams::quantize(record, &values, &mut levels);
+            let error = streams::error(record, &levels, &values);
+            assert!(error <= record.tolerance, "{record:?} {error}");
+        }
+        assert_eq!(streams[1].tolerance, options.uv_tolerance);
+        assert!(
+            streams[2].tolerance > options.uv_tolerance && remarks.len() == 1,
+            "far from zero f32 is coarser, and that is said"
+        );
+        assert_eq!((streams[3].word, streams[3].axes[0].levels), (1, 256), "colours of 0 to 1 are bytes");
+        assert_eq!((streams[3].axes[2].min, streams[3].axes[2].levels), (-1.0, 256));
+    }
+
+    #[test]
+    fn channels_are_static_or_animated_each_for_itself() {
+        let mut still = prepared();
+        still.fixed = Some(crate::mesh::prepared::Fixed::default());
+        let streams = choose_streams(&mesh(), &still, 1e-3, &Options::default(), &mut Vec::new()).unwrap();
+        assert_eq!(streams.iter().map(|s| s.animated).collect::<Vec<_>>(), [true, false, true, false]);
+        // Without fixed topology everything comes per frame.
+        let streams =
+            choose_streams(&mesh(), &prepared(), 1e-3, &Options::default(), &mut Vec::new()).unwrap();
+        assert!(streams.iter().all(|s| s.animated));
+    }
+
+    #[test]
+    fn ulps() {
+        assert_eq!(ulp(1.0), f64::from(f32::EPSILON));
+        assert_eq!(ulp(-1.5), f64::from(f32::EPSILON));
+        assert_eq!(ulp(4096.0), 4096.0 * f64::from(f32::EPSILON));
+        assert!(ulp(0.0) > 0.0);
+    }
+}

@@ -1,0 +1,242 @@
+//! Triangles, vertices and their order, of a mesh whose faces stay.
+
+use crate::mesh::channels::Corners;
+use crate::mesh::prepared::{Fixed, Normals, Prepared};
+use crate::mesh::scan::Scan;
+use crate::mesh::source::Source;
+use crate::mesh::source_faces;
+use crate::{Error, Options, Preset};
+use meshreel_codec::grid::Grid;
+use meshreel_codec::source_map::SourceMap;
+use meshreel_process::faces::face_of;
+use meshreel_process::materials::Assignment;
+use meshreel_process::order::{self, Layout};
+use meshreel_process::split::Splitter;
+use meshreel_process::tangents::{Oriented, Tangents, orient};
+use meshreel_process::{normals, repeats, triangulate};
+use meshreel_scene::{Remark, Winding, sample};
+use std::cmp::Ordering;
+
+/// Triangles and vertices before they have an order.
+pub struct Unordered {
+    /// Three vertices per triangle.
+    pub triangles: Vec<[u32; 3]>,
+    /// By triangle its face in the file.
+    pub faces: Vec<u32>,
+    /// By triangle its material.
+    pub material: Vec<u32>,
+    /// By corner of the file its vertex.
+    pub corner_vertex: Vec<u32>,
+    /// The file's faces.
+    pub raw: sample::Faces,
+}
+
+/// Groups of corners that share a normal where normals are made; they tell corners apart.
+pub fn smoothing_groups(
+    scan: &Scan,
+    corners: &mut Corners,
+    normals: Normals,
+    angle: Option<f64>,
+) -> normals::Groups {
+    let mut groups = normals::Groups::default();
+    if normals == Normals::Made {
+        groups = normals::smooth_groups(&scan.first, &corners.faces, angle);
+        if groups.parted {
+            corners.splitter.refine(|c| [groups.corner[c as usize]]);
+        }
+    }
+    groups
+}
+
+/// Triangles of all faces but those that repeat others, and a vertex for each class of corners.
+pub fn triangles(
+    source: &Source<'_>,
+    scan: &Scan,
+    corners: Corners,
+    groups: normals::Groups,
+    materials: &Assignment,
+    remarks: &mut Vec<Remark>,
+) -> (Fixed, Unordered) {
+    let Corners { raw, faces, face_of: corner_face, splitter } = corners;
+    let mut triangles = triangulate::triangulate_faces(&scan.first, &faces, source.mesh.winding);
+    if source.mirrored() {
+        triangles.corners.iter_mut().for_each(|t| t.swap(1, 2));
+    }
+    let split = splitter.finish(&faces.corner_point, faces.points);
+    let repeats = repeats::repeats(&faces, &split.corner_vertex, &materials.face_material);
+    if !repeats.is_empty() {
+        let what = format!("faces left out: {} that repeat earlier ones", repeats.len());
+        remarks.push(Remark::new(&source.mesh.path, what));
+        triangles.leave_out(&repeats);
+    }
+    let vertices = |t: &[u32; 3]| t.map(|c| split.corner_vertex[c as usize]);
+    let unordered = Unordered {
+        triangles: triangles.corners.iter().map(vertices).collect(),
+        material: triangles.faces.iter().map(|&f| materials.face_material[f as usize]).collect(),
+        faces: triangles.faces,
+        corner_vertex: split.corner_vertex,
+        raw,
+    };
+    let fixed = Fixed {
+        vertex_face: face_of(&split.vertex_corner, &corner_face),
+        vertex_point: split.vertex_point,
+        vertex_corner: split.vertex_corner,
+        face_count: unordered.raw.counts.len(),
+        faces,
+        groups,
+        first_points: scan.first.clone(),
+        ..Fixed::default()
+    };
+    (fixed, unordered)
+}
+
+/// Vertices split once more, where bitangents of their triangles turn either way.
+pub fn orientation(
+    source: &Source<'_>,
+    prepared: &Prepared,
+    fixed: &Fixed,
+    unordered: &mut Unordered,
+) -> Result<Oriented, Error> {
+    let triangles = std::mem::take(&mut unordered.triangles);
+    let vertices = fixed.vertex_point.len();
+    if !prepared.tangents {
+        return Ok(Oriented { triangles, vertex: (0..vertices as u32).collect(), signs: Vec::new() });
+    }
+    let values = fixed.first_values(source, prepared)?;
+    let tangents = Tangents::new(triangles.clone(), values.vertices());
+    Ok(orient(&triangles, &tangents.corners(values.vertices()), vertices))
+}
+
+/// The order of triangles and vertices: that of a regular grid, where they are one (which is noted in `fixed`), else
+/// the one that is predicted and drawn best.
+pub fn order(
+    fixed: &mut Fixed,
+    oriented: &Oriented,
+    unordered: &Unordered,
+    materials: usize,
+    preset: Preset,
+) -> Layout {
+    let material = &unordered.material;
+    if preset != Preset::Classic && material.windows(2).all(|w| w[0] == w[1]) {
+        fixed.grid = grid_of(oriented, &fixed.vertex_point);
+    }
+    let Some(grid) = &fixed.grid else {
+        return order::layout(&oriented.triangles, material, materials, oriented.vertex.len());
+    };
+    let (count, used) = (3 * grid.triangles.len() as u32, material[0]);
+    let range = |m: u32| match m.cmp(&used) {
+        Ordering::Less => (0, 0),
+        Ordering::Equal => (0, count),
+        Ordering::Greater => (count, 0),
+    };
+    let vertex = point_vertex(oriented, &fixed.vertex_point);
+    let number = |p: &u32| vertex[*p as usize];
+    Layout {
+        indices: grid.indices(),
+        triangle_order: grid.triangles.clone(),
+        vertex_order: grid.vertices.iter().map(number).collect(),
+        ranges: (0..materials as u32).map(range).collect(),
+    }
+}
+
+/// Puts triangles and vertices into their order. Returns by vertex the one that it was before it was oriented.
+pub fn put_in_order(
+    fixed: &mut Fixed,
+    layout: Layout,
+    oriented: &Oriented,
+    unordered: &Unordered,
+) -> Vec<u32> {
+    let from = order_of(&layout.vertex_order, &oriented.vertex);
+    let order = |list: &[u32]| from.iter().map(|&v| list[v as usize]).collect::<Vec<u32>>();
+    fixed.vertex_point = order(&fixed.vertex_point);
+    fixed.vertex_corner = order(&fixed.vertex_corner);
+    fixed.vertex_face = order(&fixed.vertex_face);
+    fixed.vertex_sign =
+        layout.vertex_order.iter().map(|&v| oriented.signs.get(v as usize).copied().unwrap_or(1.0)).collect();
+    fixed.triangle_face = layout.triangle_order.iter().map(|&t| unordered.faces[t as usize]).collect();
+    fixed.indices = layout.indices;
+    fixed.ranges = layout.ranges;
+    from
+}
+
+/// What the source map says of faces that triangles do not tell. `from`: by vertex the one that it was before.
+pub fn source_faces(
+    source: &Source<'_>,
+    fixed: &mut Fixed,
+    unordered: &Unordered,
+    from: &[u32],
+    materials: &Assignment,
+    options: &Options,
+) {
+    if options.strip || source.remeshed.is_some() {
+        return;
+    }
+    let flip = (source.mesh.winding == Winding::Clockwise) != source.mirrored();
+    let corners = source_faces::Corners {
+        vertex: &unordered.corner_vertex,
+        of: from,
+        material: &materials.face_material,
+    };
+    let raw = (&unordered.raw.counts[..], &unordered.raw.indices[..]);
+    let map = SourceMap {
+        vertex_point: fixed.vertex_point.clone(),
+        triangle_face: fixed.triangle_face.clone(),
+        ..SourceMap::default()
+    };
+    let made = (&map, &fixed.indices[..]);
+    (fixed.starts, fixed.others) = source_faces::find(made, &fixed.faces, raw, flip, corners);
+}
+
+/// Groups of triangles that share a tangent.
+pub fn tangent_groups(source: &Source<'_>, prepared: &Prepared, fixed: &mut Fixed) -> Result<(), Error> {
+    if prepared.tangents {
+        let values = fixed.first_values(source, prepared)?;
+        fixed.tangents = Some(Tangents::new(fixed.indices.as_chunks().0.to_vec(), values.vertices()));
+    }
+    Ok(())
+}
+
+/// By vertex the first one whose position is the same in all frames; none where all differ.
+pub fn welded(weld: Option<Splitter>, vertex_point: &[u32]) -> Option<Vec<u32>> {
+    let mut representative: Vec<u32> = Vec::new();
+    let of = |v: usize| {
+        let point = vertex_point[v];
+        weld.as_ref().map_or(point, |classes| classes.class_of(point)) as usize
+    };
+    let mut first = vec![u32::MAX; (0..vertex_point.len()).map(of).max().map_or(0, |m| m + 1)];
+    let mut any = false;
+    for v in 0..vertex_point.len() {
+        let slot = &mut first[of(v)];
+        match *slot {
+            u32::MAX => *slot = v as u32,
+            _ => any = true,
+        }
+        representative.push(*slot);
+    }
+    any.then_some(representative)
+}
+
+/// Entries of `list` in an order.
+fn order_of(order: &[u32], list: &[u32]) -> Vec<u32> {
+    order.iter().map(|&v| list[v as usize]).collect()
+}
+
+/// The vertex of each point, where every point has one.
+fn point_vertex(oriented: &Oriented, vertex_point: &[u32]) -> Vec<u32> {
+    let mut out = vec![0; oriented.vertex.len()];
+    for (v, &of) in (0..).zip(&oriented.vertex) {
+        out[vertex_point[of as usize] as usize] = v;
+    }
+    out
+}
+
+/// The grid that triangles are, if they are one: vertices are points of the source, row by row.
+fn grid_of(oriented: &Oriented, vertex_point: &[u32]) -> Option<Grid> {
+    let mut points: Vec<u32> = (oriented.vertex.iter()).map(|&v| vertex_point[v as usize]).collect();
+    let by_point = |t: &[u32; 3]| t.map(|v| points[v as usize]);
+    let triangles: Vec<[u32; 3]> = oriented.triangles.iter().map(by_point).collect();
+    points.sort_unstable();
+    // A seam of uvs or normals gives a point several vertices.
+    let once = points.iter().copied().eq(0..points.len() as u32);
+    once.then(|| Grid::find(&triangles, points.len())).flatten()
+}

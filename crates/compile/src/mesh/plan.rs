@@ -1,0 +1,201 @@
+//! Frames of one mesh to bytes, and the proof: everything is decoded again by the player's own functions and
+//! compared before it may be written.
+
+use crate::mesh::evaluate::{Scratch, Want};
+use crate::mesh::lattice::choose_streams;
+use crate::mesh::prepared::Prepared;
+use crate::mesh::skin_search::SkinSearch;
+use crate::mesh::source::Source;
+use crate::mesh::streams::{self, Levels, Typed, VertexValues};
+use crate::report::NormalsDecide;
+use crate::{Error, MethodChoice, Options, PartsChoice, with_levels};
+use meshreel_codec::{
+    parallelogram::{self, Table},
+    record::{Method, Semantic, StreamRecord},
+    stream::{self, References},
+};
+use meshreel_process::frame_set::FrameSet;
+use std::sync::Arc;
+
+/// A mesh with everything decided.
+pub struct MeshPlan<'a> {
+    /// Source path of the first placement.
+    pub path: String,
+    /// Where its frames come from.
+    pub source: Source<'a>,
+    /// What the first pass found.
+    pub prepared: Prepared,
+    /// What was asked for.
+    pub asked: MethodChoice,
+    /// What tells its parts.
+    pub parts: PartsChoice,
+    /// How it is kept; the coder of a layered file may find better.
+    pub method: Method,
+    /// Its streams.
+    pub streams: Vec<StreamRecord>,
+    /// Adjacent-triangle table; the derived one where none is stored.
+    pub table: Table,
+    /// True where the table is stored.
+    pub has_table: bool,
+    /// Per stream its values (static) or base (animated). Empty for fluid.
+    pub bases: Vec<Levels>,
+    /// Largest distance of a decoded point in the mesh's own space.
+    pub radius: f64,
+    /// Normals are kept by themselves where they could be predicted from positions.
+    pub normals_stored: bool,
+    /// Skins that were sought for it.
+    pub found: Arc<SkinSearch<'a>>,
+    /// Positions are finer than they would have to be.
+    pub normals_decide: Option<NormalsDecide>,
+    /// Largest error of the static data, by stream.
+    pub static_error: Vec<f64>,
+    /// Frames in which it is shown somewhere.
+    pub shown: FrameSet,
+}
+
+impl<'a> MeshPlan<'a> {
+    /// Points of the source, summed over frames.
+    pub fn source_points(&self) -> u64 {
+        let remeshed = self.source.remeshed.map(|r| r.source_points);
+        remeshed.unwrap_or(self.prepared.points_total)
+    }
+
+    /// Box over all frames, min xyz, max xyz, in the space that the file keeps.
+    pub fn bounds(&self) -> [f32; 6] {
+        let side = |k: usize| self.prepared.extent.component(k);
+        [side(0).0, side(1).0, side(2).0, side(0).1, side(1).1, side(2).1]
+    }
+
+    /// Lets points be `radius` away from the source's, and quantizes anew.
+    pub fn refine(&mut self, radius: f64, normals_stored: bool, options: &Options) -> Result<(), Error> {
+        (self.radius, self.normals_stored) = (radius, normals_stored);
+        let (mesh, prepared) = (self.source.mesh, &self.prepared);
+        // What there is to say was said when they were chosen first.
+        self.streams = choose_streams(mesh, prepared, radius, options, &mut Vec::new())?;
+        self.finish(self.source.times.len(), &mut Scratch::default())
+    }
+
+    /// Quantizes the first frame (bases, static streams) and chooses the table.
+    pub fn finish(&mut self, frames: usize, scratch: &mut Scratch) -> Result<(), Error> {
+        let Some(fixed) = &self.prepared.fixed else {
+            return Ok(());
+        };
+        let mut values = VertexValues::default();
+        fixed.evaluate(&self.source, &self.prepared, 0, Want::all(), scratch, &mut values)?;
+        self.bases = self
+            .streams
+            .iter()
+            .map(|record| {
+                let mut levels = Levels::new(record.word);
+                streams::quantize(record, &values, &mut levels);
+                levels
+            })
+            .collect();
+        self.static_error = self
+            .streams
+            .iter()
+            .zip(&self.bases)
+            .map(|(record, levels)| streams::error(record, levels, &values))
+            .collect();
+        for (record, error) in self.streams.iter().zip(&self.static_error) {
+            self.keep_promise(record, *error, 0)?;
+        }
+        // The table is chosen over several frames, not from the first alone.
+        let vertices = fixed.vertex_point.len();
+        let mut looks = vec![self.bases[0].clone()];
+        if self.streams[0].animated {
+            for i in 1..LOOKS.min(frames) {
+                let frame = i * (frames - 1) / (LOOKS.min(frames) - 1).max(1);
+                fixed.evaluate(&self.source, &self.prepared, frame, Want::default(), scratch, &mut values)?;
+                let mut levels = Levels::new(self.streams[0].word);
+                streams::quantize(&self.streams[0], &values, &mut levels);
+                looks.push(levels);
+            }
+        }
+        // Without a stored table the decoder predicts from the previous vertex alone.
+        self.has_table = true;
+        self.table = with_levels!(&looks[0], first => build(first, &looks, &fixed.indices, vertices));
+        Ok(())
+    }
+
+    /// Bytes of the table, where one is stored, and of the static streams and bases; how many of them
+    /// positions need.
+    pub fn encode_values(&self, out: &mut Vec<u8>) -> usize {
+        let start = out.len();
+        let indices = self.prepared.fixed.as_ref().map_or(&[][..], |f| &f.indices);
+        if self.has_table {
+            parallelogram::encode_table(&self.table, indices, out);
+        }
+        let mut position_bytes = 0;
+        for (s, record) in self.streams.iter().enumerate() {
+            self.encode_base(s, out);
+            if record.semantic == Semantic::Position {
+                position_bytes = out.len() - start;
+            }
+        }
+        position_bytes
+    }
+
+    /// Appends the values or the base of a stream.
+    pub fn encode_base(&self, stream: usize, out: &mut Vec<u8>) {
+        let semantic = self.streams[stream].semantic;
+        with_levels!(&self.bases[stream], v => {
+            stream::encode_index(v, semantic.components(), streams::spatial(semantic), self.alone(), out)
+        });
+    }
+
+    /// References of a frame that stands alone.
+    pub fn alone<W>(&self) -> References<'_, W> {
+        References {
+            base: None,
+            previous: None,
+            before_previous: None,
+            index_before: None,
+            index_after: None,
+            table: &self.table,
+        }
+    }
+
+    /// An error where a stream is farther off than it may be.
+    pub fn keep_promise(&self, record: &StreamRecord, error: f64, frame: usize) -> Result<(), Error> {
+        // Angles come back from f32 vectors: a few millionths of a degree are the measuring's own.
+        let grain = match record.semantic {
+            Semantic::Normal | Semantic::QTangent => 1e-4,
+            _ => 0.0,
+        };
+        if error <= record.tolerance + grain {
+            return Ok(());
+        }
+        Err(Error::Promise {
+            what: format!(
+                "{}: {:?} {} off by {error:e} in frame {frame}, {:e} allowed",
+                self.path, record.semantic, record.set, record.tolerance
+            ),
+            target: Default::default(),
+        })
+    }
+
+    /// Box of the first frame.
+    pub fn static_bounds(&self) -> [f32; 6] {
+        streams::bounds(&self.streams[0], &self.bases[0])
+    }
+
+    /// What is decoded is not what was encoded.
+    pub fn broken(&self, record: &StreamRecord, frame: usize) -> Error {
+        Error::Promise {
+            what: format!(
+                "{}: {:?} of frame {frame} does not decode to what was encoded",
+                self.path, record.semantic
+            ),
+            target: Default::default(),
+        }
+    }
+}
+
+/// Frames that the table is chosen over.
+const LOOKS: usize = 5;
+
+fn build<W: Typed>(_first: &[W], looks: &[Levels], indices: &[u32], vertices: usize) -> Table {
+    let frames: Vec<&[W]> = looks.iter().filter_map(W::of).collect();
+    parallelogram::build_table(indices, vertices, 3, &frames)
+}

@@ -1,0 +1,177 @@
+//! What the first pass over a mesh finds.
+
+use crate::mesh::scan::Scan;
+use meshreel_codec::grid::Grid;
+use meshreel_codec::source_map::OtherFace;
+use meshreel_process::extent::{self, Extent};
+use meshreel_process::faces::Faces;
+use meshreel_process::tangents::Tangents;
+use meshreel_process::{materials, normals};
+use std::collections::BTreeMap;
+
+/// A vertex channel that is there in every frame it is needed.
+#[derive(Clone, Copy, Debug)]
+pub struct Set<const N: usize> {
+    /// Number in the source's list.
+    pub source: usize,
+    /// Values differ between frames.
+    pub animated: bool,
+    /// Over all frames.
+    pub extent: Extent<N>,
+}
+
+/// Where normals come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Normals {
+    /// Not compiled.
+    None,
+    /// The file's.
+    File,
+    /// Angle-weighted, made here.
+    Made,
+}
+
+/// What is compiled beside positions.
+pub struct Channels {
+    /// Where normals come from.
+    pub normals: Normals,
+    /// Normals differ between frames.
+    pub normals_animated: bool,
+    /// Tangents are kept (uvs and normals are there).
+    pub tangents: bool,
+    /// UV sets.
+    pub uvs: Vec<Set<2>>,
+    /// Colour sets.
+    pub colours: Vec<Set<4>>,
+}
+
+/// What the pass found.
+pub struct Prepared {
+    /// Over all frames, in the space the file keeps.
+    pub extent: Extent<3>,
+    /// The same in object space (differs for baked meshes).
+    pub object_extent: Extent<3>,
+    /// Points: the most of any frame.
+    pub points: usize,
+    /// Points, summed over frames.
+    pub points_total: u64,
+    /// Positions differ between frames.
+    pub moving: bool,
+    /// Where normals come from.
+    pub normals: Normals,
+    /// Normals differ between frames.
+    pub normals_animated: bool,
+    /// Tangents are kept (uvs and normals are there).
+    pub tangents: bool,
+    /// UV sets.
+    pub uvs: Vec<Set<2>>,
+    /// Colour sets.
+    pub colours: Vec<Set<4>>,
+    /// Fixed topology; None = fluid.
+    pub fixed: Option<Fixed>,
+    /// By frame of a fluid mesh the first one of its run: frames one after the other that have the same faces
+    /// and as many points.
+    pub runs: Vec<u32>,
+    /// By the first frame of a run of several, where points coincide in all of its frames: the first such
+    /// point of each.
+    pub run_welds: BTreeMap<u32, Vec<u32>>,
+    /// Materials, in the order of index ranges.
+    pub materials: Vec<materials::Material>,
+}
+
+impl Prepared {
+    /// What is known of positions and channels; no materials and no layout yet.
+    pub fn new(scan: &Scan, channels: Channels) -> Prepared {
+        Prepared {
+            extent: scan.extent,
+            object_extent: scan.object_extent,
+            points: scan.points,
+            points_total: scan.points_total,
+            moving: scan.moving,
+            normals: channels.normals,
+            normals_animated: channels.normals_animated,
+            tangents: channels.tangents,
+            uvs: channels.uvs,
+            colours: channels.colours,
+            fixed: None,
+            runs: scan.runs.clone(),
+            run_welds: scan.run_welds.clone(),
+            materials: Vec::new(),
+        }
+    }
+
+    /// Whether anything that is compiled differs between frames.
+    pub fn is_animated(&self) -> bool {
+        self.moving
+            || self.normals_animated
+            || self.uvs.iter().any(|set| set.animated)
+            || self.colours.iter().any(|set| set.animated)
+    }
+
+    /// Whether most frames have the faces of the one before.
+    pub fn has_runs(&self) -> bool {
+        let same = self.runs.windows(2).filter(|w| w[0] == w[1]).count();
+        2 * same > self.runs.len()
+    }
+}
+
+/// Layout of a mesh whose faces stay.
+#[derive(Default)]
+pub struct Fixed {
+    /// Usable faces.
+    pub faces: Faces,
+    /// Faces in the file.
+    pub face_count: usize,
+    /// Smoothing groups, where normals are made.
+    pub groups: normals::Groups,
+    /// Per vertex its point …
+    pub vertex_point: Vec<u32>,
+    /// … a corner of the file (u32::MAX for points without faces) …
+    pub vertex_corner: Vec<u32>,
+    /// … and the face of that corner.
+    pub vertex_face: Vec<u32>,
+    /// Sign of the bitangent per vertex, that of the first frame.
+    pub vertex_sign: Vec<f32>,
+    /// Tangent groups, where tangents are kept.
+    pub tangents: Option<Tangents>,
+    /// Three vertices per triangle, counter-clockwise.
+    pub indices: Vec<u32>,
+    /// What the triangles follow from, where they are those of a regular grid.
+    pub grid: Option<Grid>,
+    /// First index and number of indices per material.
+    pub ranges: Vec<(u32, u32)>,
+    /// Per triangle its face in the file.
+    pub triangle_face: Vec<u32>,
+    /// What [`meshreel_codec::source_map`] says of faces: where they begin, …
+    pub starts: Vec<u32>,
+    /// … and those that triangles do not tell.
+    pub others: Vec<OtherFace>,
+    /// Per vertex the first vertex whose position is bit-equal in all frames; None where all differ.
+    pub weld: Option<Vec<u32>>,
+    /// Points of the first frame, for points that are not finite later.
+    pub first_points: Vec<[f32; 3]>,
+}
+
+/// Numbers without gaps for vertices that coincide in all frames.
+pub fn points(fixed: &Fixed) -> Vec<u32> {
+    let count = fixed.vertex_point.len();
+    let Some(weld) = &fixed.weld else {
+        return (0..count as u32).collect();
+    };
+    let mut number = vec![u32::MAX; count];
+    let mut next = 0;
+    let of = |&first: &u32| {
+        let slot = &mut number[first as usize];
+        if *slot == u32::MAX {
+            *slot = next;
+            next += 1;
+        }
+        *slot
+    };
+    weld.iter().map(of).collect()
+}
+
+/// Diagonal of the object-space bounds over the whole animation.
+pub fn diagonal(prepared: &Prepared) -> f64 {
+    extent::diagonal(&prepared.object_extent)
+}

@@ -1,0 +1,180 @@
+//! Positions of all frames of a mesh: bounds, whether they move, which points coincide, and where faces change, which
+//! frames have the same.
+
+use crate::mesh::source::{Source, mend};
+use crate::{Error, MethodChoice};
+use meshreel_process::extent::{Extent, LARGEST, usable};
+use meshreel_process::split::{self, Splitter};
+use meshreel_scene::{Mesh, Remark, sample};
+use std::collections::BTreeMap;
+
+/// What positions say.
+#[derive(Default)]
+pub struct Scan {
+    /// Faces, and the number of points, stay.
+    pub fixed: bool,
+    /// Points of the first frame, object space.
+    pub first: Vec<[f32; 3]>,
+    /// Classes of points that coincide in all frames, where some do and faces stay.
+    pub weld: Option<Splitter>,
+    /// Over all frames, in the space the file keeps.
+    pub extent: Extent<3>,
+    /// The same in object space.
+    pub object_extent: Extent<3>,
+    /// The most points of any frame.
+    pub points: usize,
+    /// Points, summed over frames.
+    pub points_total: u64,
+    /// Positions differ between frames.
+    pub moving: bool,
+    /// By frame of a mesh whose faces change the first one of its run.
+    pub runs: Vec<u32>,
+    /// By the first frame of a run, where points coincide in all of its frames: the first such point of each.
+    pub run_welds: BTreeMap<u32, Vec<u32>>,
+}
+
+impl Scan {
+    /// Reads all frames.
+    pub fn new(source: &Source<'_>, method: MethodChoice, remarks: &mut Vec<Remark>) -> Result<Scan, Error> {
+        let mesh = source.mesh;
+        let fixed = method != MethodChoice::Fluid && sample::fixed_topology(mesh, &source.times)?;
+        let mut scan = Scan { first: source.fallback.clone(), ..Scan::default() };
+        let (mut object, mut placed, mut alone) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut mended, mut steady) = (0usize, true);
+        let mut runs = Runs::default();
+        for frame in 0..source.times.len() {
+            let time = source.times[frame];
+            sample::positions_at(mesh, time, &mut object)?;
+            // What takes the place of damage says nothing about the mesh's size.
+            scan.object_extent.extend(object.iter().filter(|p| usable(p)));
+            let bad = mend(&mut object, &scan.first);
+            mended += bad;
+            source.place(frame, &object, &mut placed);
+            if !placed.as_flattened().iter().all(|v| v.is_finite()) {
+                return Err(beyond_float32(mesh, frame));
+            }
+            scan.extent.extend(&placed);
+            if bad > 0 {
+                // Frames with changing faces have no first frame to fall back on.
+                sample::positions_at(mesh, time, &mut alone)?;
+                mend(&mut alone, &[]);
+                source.place(frame, &alone, &mut placed);
+                scan.extent.extend(&placed);
+            }
+            if !fixed {
+                // As frames with changing faces are read later.
+                runs.add(mesh, time, if bad == 0 { &object } else { &alone })?;
+            }
+            scan.points = scan.points.max(placed.len());
+            scan.points_total += placed.len() as u64;
+            scan.compare(frame, &object, fixed, &mut steady);
+        }
+        let moves = |all: &Vec<glam::DMat4>| all.iter().any(|m| *m != all[0]);
+        scan.moving |= source.matrices.as_ref().is_some_and(moves);
+        if mended > 0 {
+            let what = format!(
+                "{mended} positions (over all frames) are not finite or beyond {LARGEST:e} and were replaced"
+            );
+            remarks.push(Remark::new(&mesh.path, what));
+        }
+        runs.end();
+        if let Some(remeshed) = source.remeshed {
+            // Tolerances follow from the source's size.
+            scan.object_extent = remeshed.extent;
+        }
+        scan.fixed = fixed && steady;
+        scan.points_total += (scan.points * (source.frames - source.times.len())) as u64;
+        (scan.runs, scan.run_welds) = (runs.lead, runs.welds);
+        if !scan.fixed && scan.runs.is_empty() {
+            // The same faces on points whose number changes: each frame by itself.
+            scan.runs = (0..source.times.len() as u32).collect();
+        }
+        Ok(scan)
+    }
+
+    /// Compares a frame with the first one: whether it moves, and which points are still in one place.
+    fn compare(&mut self, frame: usize, object: &[[f32; 3]], fixed: bool, steady: &mut bool) {
+        if frame == 0 {
+            self.first = object.to_vec();
+            let mut classes = Splitter::new(&vec![0; if fixed { object.len() } else { 0 }]);
+            classes.refine(|p| split::all_bits(object[p as usize]));
+            self.weld = (classes.classes() < object.len() && fixed).then_some(classes);
+            return;
+        }
+        self.moving |= object != self.first;
+        *steady &= object.len() == self.first.len();
+        if let (Some(classes), true) = (&mut self.weld, *steady) {
+            classes.refine(|p| split::all_bits(object[p as usize]));
+        }
+    }
+}
+
+fn beyond_float32(mesh: &Mesh, frame: usize) -> Error {
+    Error::Unsupported {
+        what: format!("{}: its transform takes it beyond what float32 holds (frame {frame})", mesh.path),
+    }
+}
+
+/// Finds runs of equal faces, frame by frame.
+#[derive(Default)]
+struct Runs {
+    lead: Vec<u32>,
+    welds: BTreeMap<u32, Vec<u32>>,
+    faces: sample::Faces,
+    identity: (u128, u128),
+    /// Points of its first frame.
+    first: Vec<[f32; 3]>,
+    /// Points that coincide in all frames of the run so far, if it has several.
+    classes: Option<Splitter>,
+}
+
+impl Runs {
+    fn add(&mut self, mesh: &Mesh, time: f64, object: &[[f32; 3]]) -> Result<(), Error> {
+        let identity = sample::topology_identity(mesh, time);
+        let mut goes_on = !self.lead.is_empty() && object.len() == self.first.len();
+        if goes_on && identity != self.identity {
+            let mut faces = sample::Faces::default();
+            sample::faces_at(mesh, time, &mut faces)?;
+            goes_on = faces == self.faces;
+            self.faces = faces;
+        } else if !goes_on {
+            sample::faces_at(mesh, time, &mut self.faces)?;
+        }
+        self.identity = identity;
+        if !goes_on {
+            self.end();
+            self.first.clear();
+            self.first.extend_from_slice(object);
+        }
+        let lead = match self.lead.last() {
+            Some(&lead) if goes_on => lead,
+            _ => self.lead.len() as u32,
+        };
+        self.lead.push(lead);
+        if goes_on {
+            let first = &self.first;
+            let classes = self.classes.get_or_insert_with(|| {
+                let mut classes = Splitter::new(&vec![0; first.len()]);
+                classes.refine(|p| split::all_bits(first[p as usize]));
+                classes
+            });
+            classes.refine(|p| split::all_bits(object[p as usize]));
+        }
+        Ok(())
+    }
+
+    /// The last run is over.
+    fn end(&mut self) {
+        let points = self.first.len();
+        let classes = self.classes.take().filter(|c| c.classes() < points);
+        if let (Some(classes), Some(&lead)) = (classes, self.lead.last()) {
+            let mut first = vec![split::NONE; classes.classes()];
+            let of = |p: u32| {
+                let first = &mut first[classes.class_of(p) as usize];
+                *first = (*first).min(p);
+                *first
+            };
+            self.welds.insert(lead, (0..points as u32).map(of).collect());
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! The search for skins of one mesh, of which what takes most of the time is done once.
+
+use crate::meter::Share;
+use meshreel_process::bones::Choice;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Skins that were sought for a mesh, by effort and number of points: what takes most of the time is done
+/// once.
+pub struct SkinSearch<'a> {
+    /// What the mesh has of the work.
+    pub share: Arc<Share<'a>>,
+    /// What was asked for.
+    pub effort: u32,
+    /// They are not sought, only whether they would be is told.
+    only_tell: bool,
+    wanted: AtomicBool,
+    skins: Mutex<BTreeMap<(u32, usize), Option<Choice>>>,
+}
+
+impl<'a> SkinSearch<'a> {
+    /// Nothing yet. Skins are sought if the effort is worth it.
+    pub fn new(effort: u32, share: Arc<Share<'a>>) -> SkinSearch<'a> {
+        SkinSearch {
+            share,
+            effort,
+            only_tell: false,
+            wanted: AtomicBool::new(false),
+            skins: Mutex::default(),
+        }
+    }
+
+    /// The same for a trial, in which they are not sought.
+    pub fn telling(&self) -> SkinSearch<'a> {
+        SkinSearch { only_tell: true, ..SkinSearch::new(self.effort, self.share.clone()) }
+    }
+
+    /// Whether skins were likely enough to be sought.
+    pub fn wanted(&self) -> bool {
+        self.wanted.load(Ordering::Relaxed)
+    }
+
+    /// The skin for an effort and so many points, sought where that was not done before.
+    pub fn once(&self, effort: u32, points: usize, seek: impl FnOnce() -> Option<Choice>) -> Option<Choice> {
+        self.wanted.store(true, Ordering::Relaxed);
+        if self.only_tell {
+            return None;
+        }
+        let lock = || self.skins.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = lock().get(&(effort, points)) {
+            return found.clone();
+        }
+        if !lock().is_empty() {
+            self.share.seek_again();
+        }
+        self.share.trying("bones");
+        let found = seek();
+        self.share.sought(1.0);
+        lock().insert((effort, points), found.clone());
+        found
+    }
+}

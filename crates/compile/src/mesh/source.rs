@@ -1,0 +1,120 @@
+//! Where the frames of a mesh come from: the source with the times at which it is read.
+
+use crate::Error;
+use glam::{DMat4, DVec3};
+use meshreel_process::extent::usable;
+use meshreel_process::remesh::Remeshed;
+use meshreel_scene::{Mesh, SAME_TIME, sample};
+
+/// A mesh to be compiled: the source with the times at which its frames are read. Frames are its own: those
+/// in which it moves.
+pub struct Source<'a> {
+    /// The source.
+    pub mesh: &'a Mesh,
+    /// Time read for each output frame: its own, or, where nothing of the mesh is visible, that of a visible
+    /// one near it, so that hidden frames cost nothing.
+    pub times: Vec<f64>,
+    /// World matrix at each of these times, for a mesh that is baked to world space.
+    pub matrices: Option<Vec<DMat4>>,
+    /// Time of the first frame of the animation, read as the others.
+    pub first_time: f64,
+    /// What is compiled beside positions.
+    pub normals: bool,
+    #[allow(missing_docs)]
+    pub uvs: bool,
+    #[allow(missing_docs)]
+    pub colours: bool,
+    /// Frames of the animation.
+    pub frames: usize,
+    /// Where its own frames begin among them.
+    pub start: usize,
+    /// Up to the first of these frames of the animation it stands still, and from the second on.
+    pub moves: Option<[u32; 2]>,
+    /// What takes the place of points of its first frame that are not finite: those of the animation's first
+    /// one, where that is another.
+    pub fallback: Vec<[f32; 3]>,
+    /// What was done to its faces.
+    pub remeshed: Option<&'a Remeshed>,
+}
+
+impl Source<'_> {
+    /// The frame of its own that shows what a frame of the animation does.
+    pub fn own(&self, frame: usize) -> usize {
+        frame.clamp(self.start, self.start + self.times.len() - 1) - self.start
+    }
+
+    /// Points at `frame` in object space, those that are not finite replaced; returns how many were.
+    pub fn object_points(
+        &self,
+        frame: usize,
+        fallback: &[[f32; 3]],
+        out: &mut Vec<[f32; 3]>,
+    ) -> Result<usize, Error> {
+        sample::positions_at(self.mesh, self.times[frame], out)?;
+        Ok(mend(out, fallback))
+    }
+    /// Moves object points to where the file keeps them: world space for baked meshes.
+    pub fn place(&self, frame: usize, object: &[[f32; 3]], out: &mut Vec<[f32; 3]>) {
+        out.clear();
+        match &self.matrices {
+            None => out.extend_from_slice(object),
+            Some(matrices) => {
+                let m = &matrices[frame];
+                out.extend(object.iter().map(|&p| {
+                    let p = m.transform_point3(DVec3::from_array(p.map(f64::from)));
+                    p.to_array().map(|v| v as f32)
+                }));
+            }
+        }
+    }
+    /// For each of the animation's `times` whether the source has a sample of positions or normals there;
+    /// nothing where it has everywhere, or where frames are not its samples.
+    pub fn sampled(&self, times: &[f64]) -> Vec<bool> {
+        let positions = &self.mesh.positions;
+        if self.matrices.is_some() || positions.is_constant() || times.is_empty() {
+            return Vec::new();
+        }
+        let mut own = vec![false; times.len()];
+        let mut mark = |time: f64| {
+            let after = times.partition_point(|t| *t < time - SAME_TIME);
+            // What lies beyond an end says what is there.
+            let frame = after.min(times.len() - 1);
+            let there = (times[frame] - time).abs() <= SAME_TIME;
+            let outside = after == times.len() || after == 0;
+            own[frame] |= there || outside;
+            there || outside
+        };
+        let normals = self.mesh.normals.as_ref().map(|n| &n.values);
+        let normals = normals.filter(|n| !n.is_constant());
+        let all = (0..positions.len()).all(|i| mark(positions.time(i)))
+            && normals.is_none_or(|n| (0..n.len()).all(|i| mark(n.time(i))));
+        match all && own.contains(&false) {
+            true => own,
+            false => Vec::new(),
+        }
+    }
+    /// True where world matrices mirror (decided on the first frame shown): faces then turn the other way.
+    pub fn mirrored(&self) -> bool {
+        self.matrices.as_ref().and_then(|m| m.first()).is_some_and(|m| m.determinant() < 0.0)
+    }
+}
+
+/// Replaces points that are not finite by those of `fallback`, or by the middle of the others.
+pub fn mend(points: &mut [[f32; 3]], fallback: &[[f32; 3]]) -> usize {
+    if points.iter().all(usable) {
+        return 0;
+    }
+    let (mut low, mut high) = ([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
+    for p in points.iter().filter(|p| usable(p)) {
+        for k in 0..3 {
+            (low[k], high[k]) = (low[k].min(p[k]), high[k].max(p[k]));
+        }
+    }
+    let middle = std::array::from_fn(|k| if low[k] <= high[k] { low[k] / 2.0 + high[k] / 2.0 } else { 0.0 });
+    let mut mended = 0;
+    for (i, p) in points.iter_mut().enumerate().filter(|(_, p)| !usable(p)) {
+        *p = fallback.get(i).copied().unwrap_or(middle);
+        mended += 1;
+    }
+    mended
+}

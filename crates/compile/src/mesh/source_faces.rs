@@ -1,0 +1,96 @@
+//! Where the faces of the source begin, and which of them their triangles do not tell: what `extract` needs
+//! to give the very same polygons.
+
+use meshreel_codec::source_faces::trace;
+use meshreel_codec::source_map::{OtherFace, SourceMap};
+use meshreel_process::faces::Faces;
+
+/// Bytes of other faces that are kept, per vertex and index: beyond that they come back as far as their
+/// triangles tell.
+const MOST: usize = 4;
+
+/// What is known of the corners of the file.
+pub struct Corners<'a> {
+    /// Vertex of each corner of a usable face, before triangles were put into order.
+    pub vertex: &'a [u32],
+    /// By vertex of the file the one that it was before.
+    pub of: &'a [u32],
+    /// Material of each face.
+    pub material: &'a [u32],
+}
+
+/// `starts` and `others` of the source map of a mesh, of which vertices and triangles are known, with its
+/// triangles. Then the usable faces, and counts and points of all faces; `flip`: they turn the other way than
+/// the triangles do.
+pub fn find(
+    (map, indices_now): (&SourceMap, &[u32]),
+    faces: &Faces,
+    (counts, indices): (&[i32], &[i32]),
+    flip: bool,
+    corners: Corners<'_>,
+) -> (Vec<u32>, Vec<OtherFace>) {
+    let found = trace(indices_now, map);
+    let mut of_point = vec![u32::MAX; faces.points];
+    for (v, &point) in (0..).zip(&map.vertex_point) {
+        of_point[point as usize] = v;
+    }
+    let splits = corners.of.iter().max().map_or(0, |v| *v as usize + 1);
+    let mut now = vec![0; splits];
+    for (v, &before) in (0..).zip(corners.of) {
+        now[before as usize] = v;
+    }
+    let mut usable = faces.list.iter().peekable();
+    let (mut starts, mut others) = (Vec::with_capacity(found.counts.len()), Vec::new());
+    let (mut next, mut at, mut first) = (0, 0, 0usize);
+    let mut bytes = 0;
+    for (number, &count) in (0u32..).zip(counts) {
+        let count = count.max(0) as usize;
+        let range = first..first.saturating_add(count);
+        let Some(points) = indices.get(range.clone()) else {
+            break;
+        };
+        first = range.end;
+        let is_usable = usable.next_if(|face| face.number == number).is_some();
+        // The polygons that its triangles make: one, if they are this face.
+        let own = next;
+        let begin = at;
+        while found.faces.get(next) == Some(&number) {
+            at += found.counts[next] as usize;
+            next += 1;
+        }
+        let order = |k: usize| match flip {
+            true => (count - k) % count.max(1),
+            false => k,
+        };
+        let wanted = |k: usize| points[order(k)];
+        let traced = &found.vertices[begin..at];
+        let point = |v: u32| map.vertex_point[v as usize] as i32;
+        if is_usable && next == own + 1 && traced.len() == count {
+            let start = traced.iter().position(|&v| point(v) == wanted(0));
+            let same = |&s: &usize| (0..count).all(|k| point(traced[(s + k) % count]) == wanted(k));
+            if let Some(start) = start.filter(same) {
+                starts.push(start as u32);
+                continue;
+            }
+        }
+        starts.extend((own..next).map(|_| 0));
+        let of_corner = |k: usize| match is_usable {
+            true => now.get(corners.vertex[range.start + order(k)] as usize).copied(),
+            false => (of_point.get(usize::try_from(wanted(k)).ok()?).copied()).filter(|v| *v != u32::MAX),
+        };
+        let vertices: Option<Vec<u32>> = (0..count).map(of_corner).collect();
+        // Those that name points that are not there are gone for good.
+        if let Some(vertices) = vertices {
+            bytes += 15 + 5 * count;
+            others.push(OtherFace {
+                face: number,
+                material: corners.material.get(number as usize).copied().unwrap_or(0),
+                vertices,
+            });
+        }
+    }
+    if bytes > MOST * (map.vertex_point.len() + indices_now.len()) {
+        others.clear();
+    }
+    (starts, others)
+}

@@ -1,0 +1,266 @@
+//! Vertex values to levels: which streams a mesh has, on which lattice, and how far a level is from its value
+//!.
+
+use meshreel_codec::{
+    octahedral, qtangent,
+    quantize::Axis,
+    record::{Semantic, StreamRecord},
+    stream::Spatial,
+    word::Word,
+};
+use meshreel_process::tangents::Vertices;
+
+/// Values of all vertices in one frame.
+#[derive(Clone, Debug, Default)]
+#[allow(missing_docs)]
+pub struct VertexValues {
+    pub positions: Vec<[f32; 3]>,
+    pub normals: Vec<[f32; 3]>,
+    /// xyz and the sign of the bitangent.
+    pub tangents: Vec<[f32; 4]>,
+    pub uvs: Vec<Vec<[f32; 2]>>,
+    pub colours: Vec<Vec<[f32; 4]>>,
+}
+
+impl VertexValues {
+    /// What tangents are made from.
+    pub fn vertices(&self) -> Vertices<'_> {
+        Vertices {
+            positions: &self.positions,
+            normals: &self.normals,
+            uvs: self.uvs.first().map_or(&[], Vec::as_slice),
+        }
+    }
+}
+
+/// Levels of one stream in one frame, component-major.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Levels {
+    U8(Vec<u8>),
+    U16(Vec<u16>),
+    U32(Vec<u32>),
+}
+
+/// Runs `$body` with `$v` bound to the vector inside, whatever its word.
+#[macro_export]
+macro_rules! with_levels {
+    ($levels:expr, $v:ident => $body:expr) => {
+        match $levels {
+            $crate::mesh::streams::Levels::U8($v) => $body,
+            $crate::mesh::streams::Levels::U16($v) => $body,
+            $crate::mesh::streams::Levels::U32($v) => $body,
+        }
+    };
+}
+
+/// Access to the vector of a word that is known from elsewhere.
+pub trait Typed: Word {
+    /// The levels as this word; None for another one.
+    fn of(levels: &Levels) -> Option<&[Self]>;
+}
+
+macro_rules! typed {
+    ($($t:ty, $variant:ident);*) => {$(
+        impl Typed for $t {
+            fn of(levels: &Levels) -> Option<&[Self]> {
+                match levels { Levels::$variant(v) => Some(v), _ => None }
+            }
+        }
+    )*};
+}
+typed!(u8, U8; u16, U16; u32, U32);
+
+impl Levels {
+    /// Numbers of all components.
+    pub fn len(&self) -> usize {
+        with_levels!(self, v => v.len())
+    }
+
+    /// True without numbers.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// None yet, in words of `word` bytes.
+    pub fn new(word: u8) -> Levels {
+        match word {
+            1 => Levels::U8(Vec::new()),
+            2 => Levels::U16(Vec::new()),
+            _ => Levels::U32(Vec::new()),
+        }
+    }
+}
+
+/// Bytes of the smallest word for `bits`.
+pub fn word_for(bits: u32) -> u8 {
+    match bits {
+        0..=8 => 1,
+        9..=16 => 2,
+        _ => 4,
+    }
+}
+
+/// How a stream is predicted inside a frame.
+pub fn spatial(semantic: Semantic) -> Spatial {
+    match semantic {
+        Semantic::Position | Semantic::Uv => Spatial::Parallelogram,
+        Semantic::Normal | Semantic::QTangent | Semantic::Colour => Spatial::Average,
+    }
+}
+
+/// Levels of the stream `record` for `values`.
+pub fn quantize(record: &StreamRecord, values: &VertexValues, out: &mut Levels) {
+    with_levels!(out, v => fill(record, values, v));
+}
+
+fn fill<W: Typed>(record: &StreamRecord, values: &VertexValues, out: &mut Vec<W>) {
+    let set = usize::from(record.set);
+    let bits = u32::from(record.bits);
+    match record.semantic {
+        Semantic::Position => lattice(&record.axes, &values.positions, out),
+        Semantic::Uv => lattice(&record.axes, &values.uvs[set], out),
+        Semantic::Colour => lattice(&record.axes, &values.colours[set], out),
+        Semantic::Normal => {
+            planes(values.normals.len(), out, |v| octahedral::encode(values.normals[v], bits))
+        }
+        Semantic::QTangent => {
+            planes(values.normals.len(), out, |v| qtangent::encode(frame(values, v), bits));
+        }
+    }
+}
+
+/// The tangent frame of a vertex.
+pub fn frame(values: &VertexValues, v: usize) -> qtangent::Frame {
+    let [x, y, z, sign] = values.tangents[v];
+    qtangent::Frame { normal: values.normals[v], tangent: [x, y, z], sign }
+}
+
+fn lattice<const N: usize, W: Typed>(axes: &[Axis], values: &[[f32; N]], out: &mut Vec<W>) {
+    out.clear();
+    out.reserve(N * values.len());
+    for (k, axis) in axes.iter().enumerate() {
+        // `Axis::level` without its last ulp: what that could cost is in the slack, and everything is
+        // measured. Equal values give equal levels, which is all that keeps cracks shut.
+        let (min, scale) =
+            (f64::from(axis.min), if axis.step > 0.0 { 1.0 / f64::from(axis.step) } else { 0.0 });
+        let last = f64::from(axis.levels.saturating_sub(1));
+        out.extend(values.iter().map(|value| {
+            let level = ((f64::from(value[k]) - min) * scale + 0.5).clamp(0.0, last);
+            W::wrap32(level as u32)
+        }));
+    }
+}
+
+/// How far each position lies above its level, in steps, component-major.
+pub fn offsets<W: Typed>(record: &StreamRecord, positions: &[[f32; 3]], levels: &[W]) -> Vec<f32> {
+    let count = positions.len();
+    let mut out = Vec::with_capacity(levels.len());
+    for (k, axis) in record.axes.iter().enumerate() {
+        let (min, scale) =
+            (f64::from(axis.min), if axis.step > 0.0 { 1.0 / f64::from(axis.step) } else { 0.0 });
+        let plane = &levels[k * count..(k + 1) * count];
+        out.extend(positions.iter().zip(plane).map(|(position, level)| {
+            ((f64::from(position[k]) - min) * scale - f64::from(level.to_u32())) as f32
+        }));
+    }
+    out
+}
+
+fn planes<const N: usize, W: Typed>(count: usize, out: &mut Vec<W>, value: impl Fn(usize) -> [u16; N]) {
+    out.clear();
+    out.resize(N * count, W::default());
+    for v in 0..count {
+        for (k, level) in value(v).into_iter().enumerate() {
+            out[k * count + v] = W::wrap32(u32::from(level));
+        }
+    }
+}
+
+/// Largest error of `levels` against `values`, in the unit of the stream's tolerance: distance for positions
+/// and uvs, degrees for normals, largest component for colours.
+pub fn error(record: &StreamRecord, levels: &Levels, values: &VertexValues) -> f64 {
+    with_levels!(levels, v => error_of(record, v, values))
+}
+
+fn error_of<W: Typed>(record: &StreamRecord, levels: &[W], values: &VertexValues) -> f64 {
+    let set = usize::from(record.set);
+    let bits = u32::from(record.bits);
+    match record.semantic {
+        Semantic::Position => farthest(&record.axes, levels, &values.positions),
+        Semantic::Uv => farthest(&record.axes, levels, &values.uvs[set]),
+        Semantic::Colour => {
+            let values = &values.colours[set];
+            let count = values.len();
+            let mut most = 0.0f64;
+            for (k, axis) in record.axes.iter().enumerate() {
+                for (v, value) in values.iter().enumerate() {
+                    let back = axis.value(levels[k * count + v].to_u32());
+                    most = most.max((f64::from(back) - f64::from(value[k])).abs());
+                }
+            }
+            most
+        }
+        Semantic::Normal => {
+            let count = values.normals.len();
+            let at = |v: usize, k: usize| levels[k * count + v].to_u32() as u16;
+            degrees((0..count).fold(0.0, |most, v| {
+                chord(octahedral::decode([at(v, 0), at(v, 1)], bits), values.normals[v]).max(most)
+            }))
+        }
+        Semantic::QTangent => {
+            let count = values.normals.len();
+            let at = |v: usize, k: usize| levels[k * count + v].to_u32() as u16;
+            degrees((0..count).fold(0.0, |most: f64, v| {
+                let back = qtangent::decode([at(v, 0), at(v, 1), at(v, 2), at(v, 3)], bits);
+                let [x, y, z, _] = values.tangents[v];
+                most.max(chord(back.normal, values.normals[v])).max(chord(back.tangent, [x, y, z]))
+            }))
+        }
+    }
+}
+
+/// Square of the distance of two unit vectors.
+fn chord(a: [f32; 3], b: [f32; 3]) -> f64 {
+    (0..3).map(|k| (f64::from(a[k]) - f64::from(b[k])).powi(2)).sum()
+}
+
+/// Angle of a chord given by its square.
+fn degrees(chord: f64) -> f64 {
+    2.0 * (chord.sqrt() / 2.0).min(1.0).asin().to_degrees()
+}
+
+fn farthest<const N: usize, W: Typed>(axes: &[Axis], levels: &[W], values: &[[f32; N]]) -> f64 {
+    let count = values.len();
+    let planes: [&[W]; N] = std::array::from_fn(|k| &levels[k * count..(k + 1) * count]);
+    let mut most = 0.0f64;
+    for (v, value) in values.iter().enumerate() {
+        let mut square = 0.0;
+        for k in 0..N {
+            let d = f64::from(axes[k].value(planes[k][v].to_u32())) - f64::from(value[k]);
+            square += d * d;
+        }
+        most = most.max(square);
+    }
+    most.sqrt()
+}
+
+/// Decoded bounds of a position stream: min xyz, max xyz; inverted infinities without vertices.
+pub fn bounds(record: &StreamRecord, levels: &Levels) -> [f32; 6] {
+    with_levels!(levels, v => {
+        let mut out = [f32::INFINITY, f32::INFINITY, f32::INFINITY, f32::NEG_INFINITY, f32::NEG_INFINITY, f32::NEG_INFINITY];
+        let count = v.len() / 3;
+        if count > 0 {
+            for (k, axis) in record.axes.iter().enumerate() {
+                let plane = &v[k * count..(k + 1) * count];
+                let (low, high) = plane.iter().fold((u32::MAX, 0), |(l, h), &x| (l.min(x.to_u32()), h.max(x.to_u32())));
+                (out[k], out[k + 3]) = (axis.value(low), axis.value(high));
+            }
+        }
+        out
+    })
+}
+
+/// Bounds of nothing.
+pub const NOTHING: [f32; 6] =
+    [f32::INFINITY, f32::INFINITY, f32::INFINITY, f32::NEG_INFINITY, f32::NEG_INFINITY, f32::NEG_INFINITY];

@@ -1,0 +1,31 @@
+//! The search that is ahead of a mesh, for the time left that is shown.
+
+use crate::mesh::candidate::Candidate;
+use crate::mesh::prepared::Normals;
+use crate::meter::Ahead;
+use crate::method::{fineness, mesh_coder, skin};
+use crate::{MethodChoice, Options, Preset};
+
+/// What is likely to be tried; nothing for what stands still.
+pub fn ahead(candidate: &Candidate<'_>, options: &Options) -> Ahead {
+    let (source, prepared) = (&candidate.source, &candidate.prepared);
+    let frames = match (prepared.moving, source.moves) {
+        (false, _) => 0,
+        (true, Some([first, last])) => u64::from(last - first) + 1,
+        (true, None) => source.frames as u64,
+    };
+    let ahead = Ahead { points: prepared.points as u64, frames, ..Ahead::default() };
+    let (Some(fixed), 1.., false) =
+        (&prepared.fixed, ahead.points * frames, options.preset == Preset::Classic)
+    else {
+        return ahead;
+    };
+    let predicted = prepared.normals != Normals::None && prepared.normals_animated;
+    let blends = matches!(candidate.method, MethodChoice::Auto | MethodChoice::Skinned);
+    Ahead {
+        options: mesh_coder::ladder(options).len() as u64,
+        trials: if predicted { fineness::TRIALS } else { 0 },
+        bones: blends && options.effort >= skin::HASTY && fixed.grid.is_none(),
+        ..ahead
+    }
+}

@@ -1,0 +1,312 @@
+//! Frames of the preset `classic`: index frames and the B-frames between them, predicted from frames before and
+//! after, and meshes whose faces change, each frame by itself. Everything is decoded again by the player's own
+//! functions and compared before it may be written.
+
+use crate::mesh::evaluate::{Scratch, Want};
+use crate::mesh::fluid;
+use crate::mesh::plan::MeshPlan;
+use crate::mesh::prepared::Fixed;
+use crate::mesh::streams::{self, Levels, NOTHING, Typed, VertexValues};
+use crate::{Error, Options, with_levels};
+use meshreel_codec::{
+    ball::{self, Target},
+    index, parallelogram,
+    record::{Method, Semantic, StreamRecord},
+    stream::{self, References},
+};
+
+/// One frame of one mesh.
+#[derive(Default)]
+pub struct Part {
+    /// The payload.
+    pub bytes: Vec<u8>,
+    /// Of that for positions.
+    pub position_bytes: usize,
+    /// Decoded bounds in the mesh's space, inverted where there is nothing.
+    pub bounds: [f32; 6],
+    /// Largest distance of a decoded point.
+    pub error: f64,
+    /// Vertices and indices, where they change per frame.
+    pub vertices: usize,
+    #[allow(missing_docs)]
+    pub indices: usize,
+}
+
+impl MeshPlan<'_> {
+    /// Encodes frames `first..last` (and `last` itself if `with_last`), where `first` and `last` are index
+    /// frames.
+    pub fn encode_group(
+        &self,
+        first: usize,
+        last: usize,
+        with_last: bool,
+        options: &Options,
+    ) -> Result<Vec<Part>, Error> {
+        let count = last - first + usize::from(with_last);
+        match (&self.prepared.fixed, self.method) {
+            (None, _) => (first..first + count).map(|frame| self.encode_fluid(frame, options)).collect(),
+            (Some(_), Method::Static) => {
+                Ok((0..count).map(|_| Part { bounds: self.static_bounds(), ..Part::default() }).collect())
+            }
+            (Some(fixed), _) => self.encode_soft(fixed, first, last, with_last, options),
+        }
+    }
+
+    fn encode_soft(
+        &self,
+        fixed: &Fixed,
+        first: usize,
+        last: usize,
+        with_last: bool,
+        options: &Options,
+    ) -> Result<Vec<Part>, Error> {
+        let animated: Vec<usize> = (0..self.streams.len()).filter(|&s| self.streams[s].animated).collect();
+        let want = Want {
+            normals: animated
+                .iter()
+                .any(|&s| matches!(self.streams[s].semantic, Semantic::Normal | Semantic::QTangent)),
+            uvs: animated.iter().any(|&s| self.streams[s].semantic == Semantic::Uv),
+            colours: animated.iter().any(|&s| self.streams[s].semantic == Semantic::Colour),
+        };
+        let mut coder = GroupCoder {
+            plan: self,
+            fixed,
+            want,
+            options,
+            scratch: Scratch::default(),
+            values: VertexValues::default(),
+            tracks: animated.iter().map(|&s| Track::new(s, &self.streams[s], last - first)).collect(),
+        };
+        let mut parts = Vec::new();
+        parts.push(coder.index_frame(first, false)?);
+        if last == first {
+            return Ok(parts);
+        }
+        let end = coder.index_frame(last, true)?;
+        for frame in first + 1..last {
+            parts.push(coder.between_frame(frame)?);
+        }
+        if with_last {
+            parts.push(end);
+        }
+        Ok(parts)
+    }
+
+    /// A frame of its own.
+    pub fn encode_fluid(&self, frame: usize, options: &Options) -> Result<Part, Error> {
+        let mut part = Part { bounds: NOTHING, ..Part::default() };
+        if !self.shown.contains(frame) {
+            part.bytes.push(0);
+            return Ok(part);
+        }
+        let evaluated =
+            fluid::evaluate(&self.source, &self.prepared, frame, options, &mut Scratch::default())?;
+        let vertices = evaluated.values.positions.len();
+        (part.vertices, part.indices) = (vertices, evaluated.indices.len());
+        let out = &mut part.bytes;
+        out.push(1);
+        for number in [vertices, evaluated.indices.len(), evaluated.points] {
+            let number = u32::try_from(number).map_err(|_| Error::Limit {
+                what: format!("{}: vertices of frame {frame}", self.path),
+                asked: number as u64,
+                allowed: u64::from(u32::MAX),
+            })?;
+            out.extend_from_slice(&number.to_le_bytes());
+        }
+        for (start, count) in &evaluated.ranges {
+            out.extend_from_slice(&start.to_le_bytes());
+            out.extend_from_slice(&count.to_le_bytes());
+        }
+        index::encode(&evaluated.indices, out);
+        let table = parallelogram::derive_table(&evaluated.indices, vertices);
+        for record in &self.streams {
+            let mut levels = Levels::new(record.word);
+            streams::quantize(record, &evaluated.values, &mut levels);
+            let error = streams::error(record, &levels, &evaluated.values);
+            self.keep_promise(record, error, frame)?;
+            let start = out.len();
+            with_levels!(&levels, v => {
+                let spatial = streams::spatial(record.semantic);
+                let refs = References { table: &table, ..self.alone() };
+                stream::encode_index(v, record.semantic.components(), spatial, refs, out);
+                let mut back = vec![Default::default(); v.len()];
+                let used = stream::decode(&out[start..], record.semantic.components(), spatial, refs, &mut back);
+                if used != Ok(out.len() - start) || back != *v {
+                    return Err(self.broken(record, frame));
+                }
+            });
+            if record.semantic == Semantic::Position {
+                part.position_bytes = out.len() - start;
+                part.error = error;
+                part.bounds = streams::bounds(record, &levels);
+            }
+        }
+        Ok(part)
+    }
+}
+
+/// Frames that the coming ones refer to, of one stream.
+struct Track {
+    stream: usize,
+    index_before: Levels,
+    index_after: Levels,
+    previous: Levels,
+    before_previous: Levels,
+    /// Between frames coded so far in this group.
+    coded: usize,
+    /// Frames from one index frame to the next.
+    span: usize,
+}
+
+impl Track {
+    fn new(stream: usize, record: &StreamRecord, span: usize) -> Track {
+        let empty = || Levels::new(record.word);
+        Track {
+            stream,
+            index_before: empty(),
+            index_after: empty(),
+            previous: empty(),
+            before_previous: empty(),
+            coded: 0,
+            span,
+        }
+    }
+}
+
+struct GroupCoder<'a, 'b> {
+    plan: &'a MeshPlan<'b>,
+    fixed: &'a Fixed,
+    want: Want,
+    options: &'a Options,
+    scratch: Scratch,
+    values: VertexValues,
+    tracks: Vec<Track>,
+}
+
+impl GroupCoder<'_, '_> {
+    fn evaluate(&mut self, frame: usize) -> Result<(), Error> {
+        let plan = self.plan;
+        self.fixed.evaluate(
+            &plan.source,
+            &plan.prepared,
+            frame,
+            self.want,
+            &mut self.scratch,
+            &mut self.values,
+        )
+    }
+
+    fn index_frame(&mut self, frame: usize, after: bool) -> Result<Part, Error> {
+        self.evaluate(frame)?;
+        let mut part = Part { bounds: self.plan.static_bounds(), ..Part::default() };
+        let mut tracks = std::mem::take(&mut self.tracks);
+        for track in &mut tracks {
+            let slot = if after { &mut track.index_after } else { &mut track.index_before };
+            streams::quantize(&self.plan.streams[track.stream], &self.values, slot);
+            self.finish(track.stream, slot, None, frame, &mut part)?;
+        }
+        self.tracks = tracks;
+        Ok(part)
+    }
+
+    fn between_frame(&mut self, frame: usize) -> Result<Part, Error> {
+        self.evaluate(frame)?;
+        let mut part = Part { bounds: self.plan.static_bounds(), ..Part::default() };
+        let mut tracks = std::mem::take(&mut self.tracks);
+        for track in &mut tracks {
+            let record = &self.plan.streams[track.stream];
+            let mut levels = Levels::new(record.word);
+            streams::quantize(record, &self.values, &mut levels);
+            self.finish(track.stream, &mut levels, Some(track), frame, &mut part)?;
+            track.before_previous = std::mem::replace(&mut track.previous, levels);
+            track.coded += 1;
+        }
+        self.tracks = tracks;
+        Ok(part)
+    }
+
+    /// Encodes `levels`, decodes them again and measures.
+    fn finish(
+        &self,
+        number: usize,
+        levels: &mut Levels,
+        between: Option<&Track>,
+        frame: usize,
+        part: &mut Part,
+    ) -> Result<(), Error> {
+        let record = &self.plan.streams[number];
+        let start = part.bytes.len();
+        with_levels!(levels, v => self.code(number, v, between, frame, &mut part.bytes)?);
+        let error = streams::error(record, levels, &self.values);
+        self.plan.keep_promise(record, error, frame)?;
+        if record.semantic == Semantic::Position {
+            part.position_bytes = part.bytes.len() - start;
+            part.error = error;
+            part.bounds = streams::bounds(record, levels);
+        }
+        Ok(())
+    }
+
+    fn code<W: Typed>(
+        &self,
+        number: usize,
+        levels: &mut [W],
+        between: Option<&Track>,
+        frame: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        let record = &self.plan.streams[number];
+        let components = record.semantic.components();
+        let spatial = streams::spatial(record.semantic);
+        let base = W::of(&self.plan.bases[number]);
+        let refs = match between {
+            None => References { base, ..self.plan.alone() },
+            Some(track) => References {
+                base,
+                index_before: W::of(&track.index_before),
+                index_after: W::of(&track.index_after),
+                previous: W::of(if track.coded == 0 { &track.index_before } else { &track.previous }),
+                before_previous: match track.coded {
+                    0 => None,
+                    1 => W::of(&track.index_before),
+                    _ => W::of(&track.before_previous),
+                },
+                table: &self.plan.table,
+            },
+        };
+        let start = out.len();
+        let work = self.options.work();
+        let effort = work.effort;
+        if record.semantic == Semantic::Position {
+            let nearest = levels.to_vec();
+            let offset = streams::offsets(record, &self.values.positions, &nearest);
+            let counts: Vec<u32> = record.axes.iter().map(|axis| axis.levels).collect();
+            let target = Target {
+                nearest: &nearest,
+                offset: &offset,
+                levels: &counts,
+                radius: ball::radius(record.tolerance, &record.axes),
+                thorough: effort > 2,
+                welded: self.fixed.weld.as_deref(),
+            };
+            match between {
+                None => stream::encode_index_within(target, spatial, refs, effort, levels, out),
+                Some(track) => {
+                    let way = 256 * (track.coded + 1) / track.span.max(1);
+                    stream::encode_between_within(target, refs, way.min(255) as u8, work, levels, out);
+                }
+            }
+        } else {
+            match between {
+                None => stream::encode_index(levels, components, spatial, refs, out),
+                Some(_) => stream::encode_between(levels, components, refs, work, out),
+            }
+        }
+        let mut back = vec![W::default(); levels.len()];
+        let used = stream::decode(&out[start..], components, spatial, refs, &mut back);
+        if used != Ok(out.len() - start) || back != levels {
+            return Err(self.plan.broken(record, frame));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,119 @@
+//! What the coder of a stream of points offers, whatever its method and width.
+
+use crate::Error;
+use crate::mesh::streams::NOTHING;
+use crate::report::Measures;
+use meshreel_codec::soft::cell::Cell;
+use meshreel_codec::soft::lattice::Grid;
+use std::collections::BTreeMap;
+
+/// What was measured of a decoded frame.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen {
+    /// Box of the decoded values.
+    pub bounds: [f32; 6],
+    /// Largest distance to the source.
+    pub error: f64,
+}
+
+/// What was seen, by frame.
+pub type Sights = Vec<(u32, Seen)>;
+
+/// Decoded frames by number, in the order of cells.
+pub enum Decoded {
+    Narrow(BTreeMap<u32, Vec<[i16; 4]>>),
+    Wide(BTreeMap<u32, Vec<[i32; 4]>>),
+}
+
+/// The keys of a segment.
+pub struct Segment {
+    /// Per key its unit and what was seen.
+    pub keys: Vec<(u32, Vec<u8>, Seen)>,
+    pub decoded: Decoded,
+}
+
+/// The frames of a group.
+pub struct Group {
+    /// Units Inner and Last.
+    pub units: [Vec<u8>; 2],
+    pub seen: Sights,
+    pub decoded: Decoded,
+}
+
+/// The encoder of a stream.
+pub trait Coder: Send + Sync {
+    /// What is stored once.
+    fn static_bytes(&self) -> &[u8];
+    /// Point of each cell.
+    fn order(&self) -> &[u32];
+    /// About what some frames will be when decoded.
+    fn sample(&self, frames: &[u32]) -> Result<Decoded, Error>;
+    /// Codes the keys of a segment and keeps them for [`Coder::group`]; hands out the decoded frames only if
+    /// `keep`.
+    fn segment(&self, segment: u32, keep: bool) -> Result<Segment, Error>;
+    /// Codes the units Inner and Last of a group, whose keys have been coded; the same.
+    fn group(&self, group: u32, keep: bool) -> Result<Group, Error>;
+    /// Keys before this one are not needed any more.
+    fn forget(&self, before: u32);
+    /// Only heights over a plane are coded.
+    fn has_heights(&self) -> bool {
+        false
+    }
+    /// By point the rigid bone that moves it alone, or [`meshreel_process::parts::NONE`]; empty without bones.
+    fn parts(&self) -> Vec<u32> {
+        Vec::new()
+    }
+    /// What was seen of bones, once all is coded.
+    fn measures(&self) -> Measures {
+        Measures::default()
+    }
+}
+
+/// Cells that can be coded on several threads.
+pub trait Width: Cell + Send + Sync {
+    /// Frames of this width.
+    fn decoded(frames: BTreeMap<u32, Vec<[Self; 4]>>) -> Decoded;
+}
+
+impl Width for i16 {
+    fn decoded(frames: BTreeMap<u32, Vec<[i16; 4]>>) -> Decoded {
+        Decoded::Narrow(frames)
+    }
+}
+
+impl Width for i32 {
+    fn decoded(frames: BTreeMap<u32, Vec<[i32; 4]>>) -> Decoded {
+        Decoded::Wide(frames)
+    }
+}
+
+/// Measures the cells of a frame against its source. `order`: point of each cell.
+pub fn seen<W: Cell>(grid: &Grid, order: &[u32], points: &[[f32; 3]], decoded: &[[W; 4]]) -> Seen {
+    let (mut bounds, mut most) = (NOTHING, 0.0f64);
+    for (cell, &point) in decoded.iter().zip(order) {
+        let value = grid.position([cell[0].get(), cell[1].get(), cell[2].get()]);
+        let source = &points[point as usize];
+        let mut square = 0.0;
+        for k in 0..3 {
+            bounds[k] = bounds[k].min(value[k]);
+            bounds[k + 3] = bounds[k + 3].max(value[k]);
+            let off = f64::from(value[k]) - f64::from(source[k]);
+            square += off * off;
+        }
+        most = most.max(square);
+    }
+    Seen { bounds, error: most.sqrt() }
+}
+
+/// Cells of points on a lattice that is off as much as decoding may be.
+pub fn rounded<W: Cell>(grid: &Grid, radius: f64, order: &[u32], points: &[[f32; 3]]) -> Vec<[W; 4]> {
+    let step = radius * 2.0 / 3f64.sqrt();
+    let cell = |&point: &u32| {
+        let at = |k: usize| {
+            let off = f64::from(points[point as usize][k]) - f64::from(grid.centre[k]);
+            W::wrap(((off / step).round() * step / f64::from(grid.unit)).round() as i32)
+        };
+        [at(0), at(1), at(2), W::default()]
+    };
+    order.iter().map(cell).collect()
+}

@@ -1,0 +1,123 @@
+//! About how many bytes something takes: what is stored once, and a sample of its segments.
+
+use crate::method::coder::Coder;
+use crate::{Error, Options};
+use meshreel_codec::block::Compressor;
+use meshreel_codec::soft::schedule::Schedule;
+use rayon::prelude::*;
+
+// Tuning.
+/// Segments that a trial codes, by effort; all of them where there are no more groups, or points × frames,
+/// than so many.
+const SEGMENTS: [u32; 9] = [1, 1, 1, 2, 2, 2, 3, 4, 6];
+const FEW: u32 = 8;
+const WHOLE: [u64; 9] = [1 << 19, 1 << 19, 1 << 20, 1 << 21, 1 << 22, 1 << 22, 1 << 23, 1 << 24, 1 << 25];
+
+/// What is coded in segments of keys, and groups of the frames between them.
+pub trait InSegments: Sync {
+    /// What is stored once.
+    fn once(&self) -> Vec<u8>;
+    /// The units of the keys of a segment.
+    fn keys(&self, segment: u32) -> Result<Vec<Vec<u8>>, Error>;
+    /// The units of a group, whose keys have been coded.
+    fn between(&self, group: u32) -> Result<Vec<Vec<u8>>, Error>;
+    /// No key is needed any more.
+    fn forget_keys(&self);
+}
+
+impl InSegments for dyn Coder + '_ {
+    fn once(&self) -> Vec<u8> {
+        self.static_bytes().to_vec()
+    }
+
+    fn keys(&self, segment: u32) -> Result<Vec<Vec<u8>>, Error> {
+        let keys = self.segment(segment, false)?.keys;
+        Ok(keys.into_iter().map(|key| key.1).collect())
+    }
+
+    fn between(&self, group: u32) -> Result<Vec<Vec<u8>>, Error> {
+        Ok(self.group(group, false)?.units.into())
+    }
+
+    fn forget_keys(&self) {
+        self.forget(u32::MAX);
+    }
+}
+
+/// How many segments a trial codes.
+#[derive(Clone, Copy)]
+pub struct Sample {
+    segments: u32,
+    /// All there are.
+    pub whole: bool,
+}
+
+impl Sample {
+    /// Of a mesh of so many points.
+    pub fn new(points: usize, schedule: Schedule, effort: u32) -> Sample {
+        let effort = effort.clamp(1, 9) as usize - 1;
+        let values = points as u64 * u64::from(schedule.frames());
+        match schedule.groups() <= FEW || values <= WHOLE[effort] {
+            true => Sample::whole(schedule),
+            false => Sample {
+                segments: SEGMENTS[effort].min(schedule.segments()),
+                whole: SEGMENTS[effort] >= schedule.segments(),
+            },
+        }
+    }
+
+    /// All segments.
+    pub fn whole(schedule: Schedule) -> Sample {
+        Sample { segments: schedule.segments(), whole: true }
+    }
+}
+
+/// About how many bytes all of it takes.
+pub fn size<C: InSegments + ?Sized>(
+    coder: &C,
+    schedule: Schedule,
+    sample: Sample,
+    options: &Options,
+) -> Result<u64, Error> {
+    // Blocks shrink what skins say of bones more than what soft units hold.
+    let shrink = || Compressor::new(options.block, options.effort);
+    let stored = |shrink: &mut Compressor, bytes: &[u8]| -> u64 {
+        let mut out = Vec::new();
+        shrink.compress(bytes, &mut out);
+        out.len().min(bytes.len()) as u64
+    };
+    let (segments, groups, count) = (schedule.segments(), schedule.groups(), sample.segments);
+    let chosen: Vec<u32> = (0..count).map(|i| (2 * i + 1) * segments / (2 * count)).collect();
+    let mut needed: Vec<u32> = Vec::new();
+    // Two keys behind a segment are needed, which may be of two others.
+    let ahead = if schedule.restart() == 1 { 2 } else { 1 };
+    for &s in &chosen {
+        needed.extend(s.saturating_sub(1)..=(s + ahead).min(segments - 1));
+    }
+    needed.sort_unstable();
+    needed.dedup();
+    let keys: u64 = (needed.par_iter())
+        .map_init(shrink, |shrink, &s| {
+            let keys = coder.keys(s)?;
+            let bytes = keys.iter().map(|key| stored(shrink, key)).sum();
+            Ok(if chosen.contains(&s) { bytes } else { 0 })
+        })
+        .collect::<Result<Vec<u64>, Error>>()?
+        .iter()
+        .sum();
+    let restart = schedule.restart();
+    let list: Vec<u32> =
+        (chosen.iter()).flat_map(|&s| s * restart..((s + 1) * restart).min(groups)).collect();
+    let between: u64 = (list.par_iter())
+        .map_init(shrink, |shrink, &g| {
+            let units = coder.between(g)?;
+            Ok(units.iter().map(|unit| stored(shrink, unit)).sum())
+        })
+        .collect::<Result<Vec<u64>, Error>>()?
+        .iter()
+        .sum();
+    coder.forget_keys();
+    let sampled = list.len().max(1) as u64;
+    let once = stored(&mut shrink(), &coder.once());
+    Ok(once + (keys + between) * u64::from(groups.max(1)) / sampled)
+}

@@ -1,0 +1,145 @@
+//! Height fields: meshes on a regular grid of which one coordinate moves, and the others follow from column
+//! and row.
+
+use crate::Error;
+use crate::method::coder::Width;
+use crate::method::points::Frames;
+use meshreel_codec::height::{Flat, Plane};
+use meshreel_codec::record::Semantic;
+use meshreel_codec::soft::encode::{self, Encoder, Options, Source, Work};
+use meshreel_codec::soft::hierarchy::Hierarchy;
+use meshreel_codec::soft::lattice::{Extent, Grid};
+use std::sync::Arc;
+
+/// Part of the tolerance that heights have; the plane has √(1 − 0.98²) ≈ 0.2 of it, at a right angle to that.
+const HEIGHTS: f64 = 0.98;
+/// The same of what the source may be off a plane, before that is rounded to cells.
+const OFF: f64 = 0.1;
+
+/// Coded heights.
+pub struct Made<'a, W> {
+    pub encoder: Encoder<'a, W>,
+    pub static_bytes: Vec<u8>,
+    pub flat: Flat,
+}
+
+/// A height field as the encoder of cells sees it.
+struct Heights<'a> {
+    frames: &'a Frames<'a>,
+    plane: Plane,
+    /// Column and row of each point.
+    places: Vec<[u32; 2]>,
+    order: Vec<u32>,
+    /// Whether cells are 16 bits.
+    narrow: bool,
+}
+
+impl Heights<'_> {
+    fn flat(&self, grid: &Grid) -> Option<Flat> {
+        match self.narrow {
+            true => self.plane.cells::<i16>(&self.places, &self.order, grid),
+            false => self.plane.cells::<i32>(&self.places, &self.order, grid),
+        }
+    }
+}
+
+impl Source for Heights<'_> {
+    fn positions(&self, frame: u32, out: &mut [[f32; 3]]) {
+        self.frames.positions(frame, out);
+    }
+
+    fn outside(&self, _: u32, grid: &Grid, out: &mut [[i32; 3]]) -> bool {
+        // What does not fit is found when all is made.
+        if let Some(flat) = self.flat(grid) {
+            out.copy_from_slice(&flat.base);
+        }
+        true
+    }
+
+    fn axis(&self) -> Option<usize> {
+        Some(self.plane.axis)
+    }
+}
+
+/// The coder of a height field; none where a mesh is none, or cells of that width cannot hold it.
+pub fn coder<'a, W: Width>(
+    frames: &'a Frames<'a>,
+    hierarchy: &Hierarchy,
+    count: usize,
+    extent: Extent,
+    options: Options,
+    work: &mut Work<W>,
+) -> Result<Option<Made<'a, W>>, Error> {
+    let Some((plane, places, off)) = find(frames, count, extent.radius)? else {
+        return Ok(None);
+    };
+    let source =
+        Arc::new(Heights { frames, plane, places, order: hierarchy.order.clone(), narrow: W::BITS == 16 });
+    let own = Extent { radius: extent.radius * HEIGHTS, axes: 1, ..extent };
+    let made = Encoder::owning(hierarchy.clone(), count as u32, own, options, source.clone(), work);
+    frames.check()?;
+    let Ok(encoder) = made else { return Ok(None) };
+    let grid = encoder.grid();
+    let Some(flat) = source.flat(grid) else {
+        return Ok(None);
+    };
+    // Cells are off by half a unit along both sides; the rest is for f32.
+    let off = off + f64::from(grid.unit) * 0.75;
+    if off * off + own.radius * own.radius > extent.radius * extent.radius {
+        return Ok(None);
+    }
+    let mut static_bytes = Vec::new();
+    plane.encode(encoder.static_bytes(), &mut static_bytes);
+    Ok(Some(Made { encoder, static_bytes, flat }))
+}
+
+/// A plane, column and row of every point, and how far these are from the source at most.
+type Found = (Plane, Vec<[u32; 2]>, f64);
+
+fn find(frames: &Frames<'_>, count: usize, radius: f64) -> Result<Option<Found>, Error> {
+    let Some(shape) = frames.grid().filter(|_| frames.semantic() == Semantic::Position) else {
+        return Ok(None);
+    };
+    let places = shape.places();
+    let mut first = vec![[0.0; 3]; places.len()];
+    encode::Source::positions(frames, 0, &mut first);
+    let at = |i: u32, j: u32| {
+        let number = places.iter().position(|&p| p == [i, j]);
+        first[number.unwrap_or(0)].map(f64::from)
+    };
+    let ends = [at(0, 0), at(shape.width - 1, 0), at(0, shape.height - 1)];
+    let steps = [f64::from(shape.width - 1), f64::from(shape.height - 1)];
+    // A flat frame says nothing of which coordinate will move.
+    let mut fit: Vec<(Plane, f64)> = Vec::new();
+    for axis in 0..3 {
+        let side = |k: usize| {
+            let [origin, right, up] = ends.map(|p| p[(axis + 1 + k) % 3]);
+            [origin, (right - origin) / steps[0], (up - origin) / steps[1]].map(|v| v as f32)
+        };
+        let plane = Plane { axis, sides: [side(0), side(1)] };
+        let mut off = 0.0f64;
+        for (p, &place) in first.iter().zip(&places) {
+            let at = plane.at(place);
+            let miss = |k: usize| f64::from(p[k]) - at[k];
+            let others = [(axis + 1) % 3, (axis + 2) % 3].map(miss);
+            off = off.max(others[0].hypot(others[1]));
+        }
+        if off <= OFF * radius {
+            fit.push((plane, off));
+        }
+    }
+    let mut points = vec![[0.0; 3]; places.len()];
+    for frame in 1..count as u32 {
+        if fit.is_empty() {
+            break;
+        }
+        encode::Source::positions(frames, frame, &mut points);
+        fit.retain(|(plane, _)| {
+            let others = [(plane.axis + 1) % 3, (plane.axis + 2) % 3];
+            let stays = |(p, f): (&[f32; 3], &[f32; 3])| others.iter().all(|&k| p[k] == f[k]);
+            points.iter().zip(&first).all(stays)
+        });
+    }
+    frames.check()?;
+    Ok(fit.first().map(|&(plane, off)| (plane, places, off)))
+}

@@ -1,0 +1,674 @@
+//! Frames of a layered file (presets small and fast): the units of [`meshreel_codec::soft::schedule`]. Keys
+//! of a segment are coded one after the other, everything else side by side: meshes, segments, groups.
+
+use crate::mesh::plan::MeshPlan;
+use crate::mesh::skin_search::SkinSearch;
+use crate::mesh::streams::NOTHING;
+use crate::method::coder::{Coder, Decoded, Seen, Sights, Width};
+use crate::method::estimate::{InSegments, Sample, size};
+use crate::method::fluid::FluidCoder;
+use crate::method::payload::Payload;
+use crate::method::points::{self, Frames, Points};
+use crate::method::predicted::NormalCoder;
+use crate::method::quantized::{Coded, LevelCoder};
+use crate::method::skin::{self, Chosen};
+use crate::method::soft;
+use crate::report::{Measures, Tried};
+use crate::{Error, MethodChoice, Options, Preset};
+use meshreel_codec::put_sized;
+use meshreel_codec::record::{
+    Bones, CODEC_CLASSIC, CODEC_FAST, CODEC_SMALL, Coding, Method, Semantic, StreamRecord,
+};
+use meshreel_codec::soft::schedule::{INTERVAL, Schedule, Unit, Window};
+use meshreel_codec::source_map::SourceMap;
+use meshreel_codec::{parallelogram, weld};
+use meshreel_scene::Remark;
+use rayon::prelude::*;
+use std::sync::{Mutex, PoisonError};
+
+/// A part of a stream, unit by unit.
+type Part = Vec<(Vec<u8>, Sights)>;
+
+/// What the coders of a mesh borrow: its points, and by stream of cells its parts.
+pub fn points(plan: &MeshPlan<'_>) -> Option<Points> {
+    let fixed = plan.prepared.fixed.as_ref()?;
+    (plan.method == Method::Soft).then(|| Points::new(fixed))
+}
+
+/// By stream the frames of its parts, for those that can be cells.
+pub fn frames<'a>(plan: &'a MeshPlan<'a>, points: Option<&'a Points>) -> Vec<Vec<Frames<'a>>> {
+    let (Some(fixed), Some(points)) = (&plan.prepared.fixed, points) else {
+        return Vec::new();
+    };
+    let can = |record: &StreamRecord| record.animated && record.semantic.has_axes();
+    let of = |record| match can(record) {
+        true => points::frames(plan, fixed, points, record),
+        false => Vec::new(),
+    };
+    plan.streams.iter().map(of).collect()
+}
+
+/// What the coders of all meshes borrow.
+pub struct Sources<'a> {
+    points: &'a [Option<Points>],
+    frames: Vec<Vec<Vec<Frames<'a>>>>,
+}
+
+impl<'a> Sources<'a> {
+    /// Of meshes and the points of each.
+    pub fn new(plans: &'a [(MeshPlan<'a>, Vec<usize>)], points: &'a [Option<Points>]) -> Sources<'a> {
+        let all = plans.iter().zip(points);
+        let frames = all.map(|((plan, _), points)| frames(plan, points.as_ref())).collect();
+        Sources { points, frames }
+    }
+
+    /// Chooses the method and the settings of every mesh: the coder of each that takes the fewest bytes.
+    pub fn coders(
+        &'a self,
+        plans: &'a [(MeshPlan<'a>, Vec<usize>)],
+        schedule: Schedule,
+        ladder: &'a [Options],
+    ) -> Result<Vec<MeshCoder<'a>>, Error> {
+        let meshes = plans.par_iter().zip(self.points).zip(&self.frames);
+        meshes
+            .map(|(((plan, _), points), frames)| {
+                MeshCoder::smallest(plan, points.as_ref(), frames, schedule, ladder)
+            })
+            .collect()
+    }
+}
+
+/// The options, with some efforts up to what is asked for: what a mesh takes with more work is never more
+/// than with less.
+pub fn ladder(options: &Options) -> Vec<Options> {
+    let with = |&effort: &u32| Options { effort, ..options.clone() };
+    let steps = STEPS.iter().filter(|&&step| step <= options.effort);
+    let all: Vec<Options> = steps.map(with).collect();
+    match &all[..] {
+        [] => vec![options.clone()],
+        _ => all,
+    }
+}
+
+/// Those between would seldom be better than these, and often worse.
+const STEPS: [u32; 5] = [2, 5, 6, 7, 9];
+/// Of so many points × frames luck is no part any more; up to the default the last step alone is taken then.
+const MUCH: usize = 1 << 18;
+
+/// What a mesh has in units of which its own frames are only a part.
+struct Standing {
+    window: Window,
+    /// Of the file.
+    file: Schedule,
+    /// Boxes around what it shows before and after.
+    bounds: [[f32; 6]; 2],
+    /// What it has in its first and its last frame, where it is the same before, or after.
+    ends: Mutex<[Option<Payload>; 2]>,
+}
+
+impl Standing {
+    /// None where it is coded in all frames.
+    fn new(plan: &MeshPlan<'_>, file: Schedule) -> Result<Option<Standing>, Error> {
+        let Some([first, last]) = plan.source.moves else {
+            return Ok(None);
+        };
+        let window = file.window(first, last);
+        if (window.start, window.end) == (0, file.frames() - 1) {
+            return Ok(None);
+        }
+        let (mut object, mut points) = (Vec::new(), Vec::new());
+        let mut bounds = [NOTHING; 2];
+        for (frame, bounds) in [0, plan.source.times.len() - 1].into_iter().zip(&mut bounds) {
+            let fixed = plan.prepared.fixed.as_ref();
+            let fallback = fixed.map_or(&[][..], |f| &f.first_points);
+            plan.source.object_points(frame, fallback, &mut object)?;
+            plan.source.place(frame, &object, &mut points);
+            for p in &points {
+                for k in 0..3 {
+                    let [low, high] = [-plan.radius, plan.radius].map(|r| f64::from(p[k]) + r);
+                    bounds[k] = bounds[k].min((low as f32).next_down());
+                    bounds[k + 3] = bounds[k + 3].max((high as f32).next_up());
+                }
+            }
+        }
+        Ok(Some(Standing { window, file, bounds, ends: Mutex::default() }))
+    }
+
+    /// Payloads of units of the file, from those that are the mesh's own.
+    fn place(&self, units: &[Unit], own: Vec<Payload>) -> Vec<Payload> {
+        let (Window { start, end }, mut own) = (self.window, own.into_iter());
+        let payload = |&unit: &Unit| {
+            let frames = self.file.frames_of(unit);
+            let inside = self.file.unit_within(self.window, unit);
+            let Some(mut payload) = inside.and_then(|_| own.next()) else {
+                let bounds = self.bounds[usize::from(frames.first().is_some_and(|&f| f > end))];
+                let seen = |&frame: &u32| (frame, Seen { bounds, error: 0.0 });
+                return Payload { seen: frames.iter().map(seen).collect(), ..Payload::default() };
+            };
+            payload.seen.iter_mut().for_each(|(frame, _)| *frame += start);
+            let end = match frames[..] {
+                [frame] if frame == start && start > 0 => 0,
+                [frame] if frame == end && end + 1 < self.file.frames() => 1,
+                _ => return payload,
+            };
+            let mut ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
+            let seen = payload.seen.clone();
+            ends[end] = Some(payload);
+            Payload { seen, ..Payload::default() }
+        };
+        units.iter().map(payload).collect()
+    }
+}
+
+/// The coders of a mesh.
+pub struct MeshCoder<'a> {
+    plan: &'a MeshPlan<'a>,
+    points: Option<&'a Points>,
+    options: &'a Options,
+    /// Of its own frames.
+    schedule: Schedule,
+    still: Option<Standing>,
+    /// By stream its parts; none of streams kept as levels.
+    cells: Vec<Vec<Box<dyn Coder + 'a>>>,
+    /// By stream whether cells are 32 bits wide.
+    wide: Vec<bool>,
+    /// By stream what predicts it from the positions.
+    normals: Vec<Option<NormalCoder<'a>>>,
+    levels: Option<LevelCoder<'a>>,
+    /// Frames with triangles of their own.
+    fluid: Option<FluidCoder<'a>>,
+    /// What moves positions, and the method that this is.
+    bones: Option<(Bones, Method)>,
+    /// What was tried.
+    pub tried: Vec<Tried>,
+    /// What the user should know.
+    pub remarks: Vec<Remark>,
+}
+
+impl<'a> MeshCoder<'a> {
+    /// The smallest of those that these options make, which are those of [`ladder`] for the effort that was
+    /// asked for: a longer search can end in a worse place than a shorter one, and what is best for positions
+    /// need not be for the normals that are predicted from them.
+    pub fn smallest(
+        plan: &'a MeshPlan<'a>,
+        points: Option<&'a Points>,
+        frames: &'a [Vec<Frames<'a>>],
+        schedule: Schedule,
+        ladder: &'a [Options],
+    ) -> Result<MeshCoder<'a>, Error> {
+        let share = &plan.found.share;
+        share.trying("settings");
+        let new = |options| MeshCoder::new(plan, points, frames, schedule, options, &plan.found);
+        let moves = plan.method == Method::Soft && plan.streams[0].animated;
+        let values = plan.prepared.points * schedule.frames() as usize;
+        let ladder = match (values > MUCH, ladder) {
+            (true, [_, own] | [own]) => std::slice::from_ref(own),
+            _ => ladder,
+        };
+        let Some((own, below)) = ladder.split_last() else {
+            return Err(Error::misuse("no options to choose from"));
+        };
+        if !moves || below.is_empty() {
+            let coder = new(own);
+            share.finish();
+            return coder;
+        }
+        let size = |coder: &MeshCoder<'_>| {
+            let sample = Sample::new(plan.prepared.points, coder.schedule, own.effort);
+            let bytes = size(coder, coder.schedule, sample, own);
+            share.settled();
+            bytes
+        };
+        let mut best = new(own).and_then(|coder| Ok((size(&coder)?, coder)));
+        share.sought(1.0);
+        // The more work first: of equals it is taken.
+        for options in below.iter().rev() {
+            share.trying("settings");
+            let Ok(coder) = new(options) else { continue };
+            let bytes = size(&coder)?;
+            if best.as_ref().map_or(true, |best| bytes < best.0) {
+                best = Ok((bytes, coder));
+            }
+        }
+        share.finish();
+        best.map(|best| best.1)
+    }
+
+    /// Chooses settings and codes what is static: most of the work of a short animation.
+    pub fn new(
+        plan: &'a MeshPlan<'a>,
+        points: Option<&'a Points>,
+        frames: &'a [Vec<Frames<'a>>],
+        schedule: Schedule,
+        options: &'a Options,
+        found: &SkinSearch<'_>,
+    ) -> Result<MeshCoder<'a>, Error> {
+        let still = Standing::new(plan, schedule)?;
+        let schedule = still.as_ref().map_or(schedule, |s| s.file.within(s.window));
+        let mut coder = MeshCoder {
+            plan,
+            points,
+            options,
+            schedule,
+            still,
+            cells: Vec::new(),
+            wide: Vec::new(),
+            normals: Vec::new(),
+            levels: None,
+            fluid: (plan.method == Method::Fluid).then(|| FluidCoder::new(plan, schedule, options)),
+            bones: None,
+            tried: Vec::new(),
+            remarks: Vec::new(),
+        };
+        for parts in frames {
+            let count = schedule.frames() as usize;
+            let narrow = coders::<i16>(parts, count, options)?;
+            let made = match narrow {
+                Some(made) => Some((made, false)),
+                None => coders::<i32>(parts, count, options)?.map(|made| (made, true)),
+            };
+            let (made, wide) = made.unwrap_or_default();
+            coder.cells.push(made);
+            coder.wide.push(wide);
+        }
+        coder.choose(frames, found)?;
+        let positions = coder.cells.first().and_then(|parts| parts.first());
+        if let (Some(positions), Some(points)) = (positions, points) {
+            let predict = |stream| NormalCoder::new(plan, points, &**positions, stream, schedule, options);
+            let all = (0..plan.streams.len()).map(predict);
+            coder.normals = all.collect::<Result<_, Error>>()?;
+        }
+        if let (Some(fixed), Method::Soft) = (&plan.prepared.fixed, plan.method) {
+            let left = |&s: &usize| plan.streams[s].animated && coder.is_levels(s);
+            coder.levels = Some(LevelCoder {
+                plan,
+                fixed,
+                streams: (0..plan.streams.len()).filter(left).collect(),
+                schedule,
+                options,
+            });
+        }
+        Ok(coder)
+    }
+
+    /// Bones in place of the soft codec alone, where they are smaller.
+    fn choose(&mut self, frames: &'a [Vec<Frames<'a>>], found: &SkinSearch<'_>) -> Result<(), Error> {
+        let Some([positions]) = frames.first().map(Vec::as_slice) else {
+            return Ok(());
+        };
+        let Some(soft) = self.cells.first().and_then(|parts| parts.first()) else {
+            return Ok(());
+        };
+        let (plan, schedule) = (self.plan, self.schedule);
+        let Chosen { made, tried, remarks } =
+            skin::choose(plan, positions, &**soft, schedule, self.options, found)?;
+        if self.options.strict && !remarks.is_empty() {
+            return Err(Error::Strict { remarks });
+        }
+        (self.tried, self.remarks) = (tried, remarks);
+        let forced = match plan.asked {
+            MethodChoice::Rigid => Some("rigid"),
+            MethodChoice::Skinned => Some("skinned"),
+            _ => None,
+        };
+        if let (Some(name), None) = (forced, &made) {
+            return Err(Error::Unsupported {
+                what: format!(
+                    "{}: --method {name} finds nothing in its motion, or has not the memory to look; leave --method away, or raise --memory",
+                    plan.path
+                ),
+            });
+        }
+        if let Some(made) = made {
+            self.bones = Some((made.bones, made.method()));
+            self.wide[0] = made.wide;
+            self.cells[0] = vec![made.coder];
+        }
+        Ok(())
+    }
+
+    /// What was seen of bones, once all is coded.
+    pub fn measures(&self) -> Measures {
+        let positions = self.cells.first().and_then(|parts| parts.first());
+        positions.map_or(Measures::default(), |coder| coder.measures())
+    }
+
+    /// By vertex the part that moves it as it is, or [`meshreel_process::parts::NONE`]; empty without parts.
+    pub fn parts(&self) -> Vec<u32> {
+        let positions = self.cells.first().and_then(|parts| parts.first());
+        let of_point = positions.map_or(Vec::new(), |coder| coder.parts());
+        match self.points {
+            Some(points) if !of_point.is_empty() => points.of.iter().map(|&p| of_point[p as usize]).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Parts that move as they are, and bones that blend.
+    pub fn bones(&self) -> [usize; 2] {
+        let bones = self.bones.map_or(Bones::default(), |b| b.0);
+        [bones.rigid as usize, bones.affine as usize]
+    }
+
+    /// How the mesh is kept.
+    pub fn method(&self) -> Method {
+        self.bones.map_or(self.plan.method, |b| b.1)
+    }
+
+    /// Whether units have its animated attributes apart.
+    pub fn is_apart(&self) -> bool {
+        let mut attributes = self.plan.streams.iter().skip(1);
+        let animated = attributes.any(|s| s.animated) && self.plan.method == Method::Soft;
+        self.options.attributes_apart && animated
+    }
+
+    /// Whether a stream is kept as levels.
+    fn is_levels(&self, stream: usize) -> bool {
+        let cells = self.cells.get(stream).is_some_and(|parts| !parts.is_empty());
+        let predicted = self.normals.get(stream).is_some_and(Option::is_some);
+        !(cells || predicted)
+    }
+
+    fn predicts(&self) -> bool {
+        self.normals.iter().any(Option::is_some)
+    }
+
+    fn has_cells(&self) -> bool {
+        self.cells.iter().any(|parts| !parts.is_empty())
+    }
+
+    /// The streams as the file says.
+    pub fn records(&self) -> Vec<StreamRecord> {
+        let of = |(s, record): (usize, &StreamRecord)| {
+            if let Some(Some(normals)) = self.normals.get(s) {
+                let (bits, states) = normals.sizes();
+                return StreamRecord { coding: Coding::Predicted, word: 2, bits, states, ..record.clone() };
+            }
+            if self.is_levels(s) {
+                return record.clone();
+            }
+            let bones = self.bones.filter(|_| s == 0).map(|b| b.0);
+            let heights = self.cells[s].iter().any(|part| part.has_heights());
+            let coding = match bones {
+                Some(_) => Coding::Bones,
+                None if heights => Coding::Heights,
+                None => Coding::Cells,
+            };
+            StreamRecord {
+                coding,
+                bones: bones.unwrap_or_default(),
+                word: if self.wide[s] { 4 } else { 2 },
+                bits: 0,
+                axes: Vec::new(),
+                ..record.clone()
+            }
+        };
+        self.plan.streams.iter().enumerate().map(of).collect()
+    }
+
+    /// Codec of the mesh's frames, and the points of its cells.
+    pub fn codec(&self) -> (u8, u32) {
+        let fast = self.options.preset == Preset::Fast;
+        let codec = if fast { CODEC_FAST } else { CODEC_SMALL };
+        match (&self.fluid, self.has_cells(), self.points) {
+            (Some(fluid), ..) => (codec, fluid.points()),
+            (_, true, Some(points)) => (codec, points.vertex.len() as u32),
+            _ => (CODEC_CLASSIC, 0),
+        }
+    }
+
+    /// Whether a predictor table is stored: not where cells are all there is.
+    pub fn has_table(&self) -> bool {
+        let levels = |s| self.is_levels(s);
+        self.plan.has_table && (0..self.plan.streams.len()).any(levels)
+    }
+
+    /// Appends what is stored once; how many bytes of it positions need.
+    pub fn encode_values(&self, out: &mut Vec<u8>) -> usize {
+        let start = out.len();
+        let mut position_bytes = 0;
+        if let (true, Some(points)) = (self.has_cells(), self.points) {
+            weld::encode(&points.of, out);
+        }
+        if let (true, Some(fixed)) = (self.has_table(), &self.plan.prepared.fixed) {
+            parallelogram::encode_table(&self.plan.table, &fixed.indices, out);
+        }
+        for (s, record) in self.plan.streams.iter().enumerate() {
+            if let Some(Some(normals)) = self.normals.get(s) {
+                put_sized(normals.static_bytes(), out);
+            } else if self.is_levels(s) {
+                self.plan.encode_base(s, out);
+            } else {
+                let parts = &self.cells[s];
+                parts.iter().for_each(|part| put_sized(part.static_bytes(), out));
+            }
+            if record.semantic == Semantic::Position {
+                position_bytes = out.len() - start;
+            }
+        }
+        position_bytes
+    }
+
+    /// Of its own frames.
+    pub fn schedule(&self) -> Schedule {
+        self.schedule
+    }
+
+    /// The keys of a segment of the file, in order.
+    pub fn segment(&self, segment: u32) -> Result<Vec<Payload>, Error> {
+        let Some(still) = &self.still else {
+            return self.own_segment(segment);
+        };
+        let units: Vec<Unit> = still.file.segment(segment).map(Unit::Key).collect();
+        let own = units.iter().find_map(|&u| still.file.unit_within(still.window, u));
+        let own = match own {
+            Some(Unit::Key(key)) => self.own_segment(key / self.schedule.restart())?,
+            _ => Vec::new(),
+        };
+        Ok(still.place(&units, own))
+    }
+
+    fn own_segment(&self, segment: u32) -> Result<Vec<Payload>, Error> {
+        let keys = self.schedule.segment(segment);
+        let units: Vec<Unit> = keys.clone().map(Unit::Key).collect();
+        let mut parts: Vec<Vec<Part>> = Vec::new();
+        let mut decoded = None;
+        for stream in &self.cells {
+            let mut of_stream = Vec::new();
+            for part in stream {
+                let keep = parts.is_empty() && self.predicts();
+                let coded = part.segment(segment, keep)?;
+                let frame = |key| self.schedule.key_frame(key);
+                let keys = coded.keys.into_iter();
+                of_stream.push(keys.map(|(k, b, seen)| (b, vec![(frame(k), seen)])).collect());
+                if keep {
+                    decoded = Some(coded.decoded);
+                }
+            }
+            parts.push(of_stream);
+        }
+        self.gather(&units, parts, decoded)
+    }
+
+    /// Units Inner and Last of a group of the file; the keys that it needs have been coded.
+    pub fn group(&self, group: u32) -> Result<Vec<Payload>, Error> {
+        let Some(still) = &self.still else {
+            return self.own_group(group);
+        };
+        let units = [Unit::Inner(group), Unit::Last(group)];
+        let own = units.map(|u| still.file.unit_within(still.window, u));
+        let ([Some(Unit::Inner(g)), _] | [_, Some(Unit::Last(g))]) = own else {
+            return Ok(still.place(&units, Vec::new()));
+        };
+        let coded = self.own_group(g)?.into_iter().zip(own);
+        let own = coded.filter(|(_, unit)| unit.is_some()).map(|c| c.0);
+        Ok(still.place(&units, own.collect()))
+    }
+
+    /// What the mesh has in the frames at the ends of its own, where those are not all; how many bytes of it
+    /// positions need.
+    pub fn ends(&self) -> (Vec<u8>, usize) {
+        let (mut bytes, mut positions) = (Vec::new(), 0);
+        if let Some(still) = &self.still {
+            let ends = still.ends.lock().unwrap_or_else(PoisonError::into_inner);
+            for end in ends.iter().flatten() {
+                put_sized(&[&end.bytes[..], &end.attributes].concat(), &mut bytes);
+                positions += end.position_bytes;
+            }
+        }
+        (bytes, positions)
+    }
+
+    fn own_group(&self, group: u32) -> Result<Vec<Payload>, Error> {
+        let units = [Unit::Inner(group), Unit::Last(group)];
+        let mut parts: Vec<Vec<Part>> = Vec::new();
+        let mut decoded = None;
+        for stream in &self.cells {
+            let mut of_stream = Vec::new();
+            for part in stream {
+                let keep = parts.is_empty() && self.predicts();
+                let coded = part.group(group, keep)?;
+                let inner = self.schedule.frames_of(units[0]);
+                let [a, b] = coded.units;
+                let (first, second) = coded.seen.into_iter().partition(|s| inner.contains(&s.0));
+                of_stream.push(vec![(a, first), (b, second)]);
+                if keep {
+                    decoded = Some(coded.decoded);
+                }
+            }
+            parts.push(of_stream);
+        }
+        self.gather(&units, parts, decoded)
+    }
+
+    /// Maps of frames with triangles of their own, once all have been coded.
+    pub fn source_runs(&self) -> (Vec<SourceMap>, Vec<u32>) {
+        let fluid = self.fluid.as_ref();
+        fluid.map_or(Default::default(), FluidCoder::source_runs)
+    }
+
+    /// Keys of the file before this one are not needed any more.
+    pub fn forget(&self, key: u32) {
+        let earlier = self.still.as_ref().map_or(0, |s| s.window.start / INTERVAL);
+        let key = key.saturating_sub(earlier);
+        let parts = self.cells.iter().flatten();
+        parts.for_each(|part| part.forget(key));
+        self.forget_frames(self.schedule.key_frame(key));
+    }
+
+    fn forget_frames(&self, frame: u32) {
+        let normals = self.normals.iter().flatten();
+        normals.for_each(|normals| normals.forget(frame));
+        if let Some(fluid) = &self.fluid {
+            fluid.forget(frame);
+        }
+    }
+
+    /// Puts streams together, unit by unit. `parts`: by stream, part and unit.
+    fn gather(
+        &self,
+        units: &[Unit],
+        parts: Vec<Vec<Part>>,
+        decoded: Option<Decoded>,
+    ) -> Result<Vec<Payload>, Error> {
+        let mut normals: Vec<Vec<Vec<u8>>> = Vec::new();
+        for coder in &self.normals {
+            normals.push(match (coder, &decoded) {
+                (Some(coder), Some(decoded)) => coder.units(units, decoded)?,
+                _ => Vec::new(),
+            });
+        }
+        let levels: Vec<Coded> = match &self.levels {
+            Some(coder) if !coder.streams.is_empty() => coder.units(units)?,
+            _ => units.iter().map(|_| Coded::default()).collect(),
+        };
+        let mut out = Vec::new();
+        let mut done = Default::default();
+        let apart = self.is_apart();
+        for (u, (&unit, levels)) in units.iter().zip(levels).enumerate() {
+            let frames = self.schedule.frames_of(unit);
+            let mut payload = match &self.fluid {
+                Some(fluid) if !frames.is_empty() => fluid.unit(&frames, &mut done)?,
+                _ => Payload::default(),
+            };
+            let mut by_stream = levels.bytes.into_iter();
+            for (s, record) in self.plan.streams.iter().enumerate() {
+                let position = record.semantic == Semantic::Position;
+                let start = payload.bytes.len();
+                let bytes = match apart && !position {
+                    true => &mut payload.attributes,
+                    false => &mut payload.bytes,
+                };
+                if !record.animated || self.plan.method != Method::Soft || frames.is_empty() {
+                    continue;
+                }
+                if let Some(coded) = normals.get(s).and_then(|units| units.get(u)) {
+                    put_sized(coded, bytes);
+                    continue;
+                }
+                match &parts[s][..] {
+                    [] => bytes.extend(by_stream.next().unwrap_or_default()),
+                    parts => {
+                        for part in parts {
+                            put_sized(&part[u].0, bytes);
+                        }
+                        if position {
+                            payload.seen.clone_from(&parts[0][u].1);
+                        }
+                    }
+                }
+                if position {
+                    payload.position_bytes = payload.bytes.len() - start;
+                }
+            }
+            for &(frame, error, bounds) in &levels.seen {
+                payload.seen.push((frame, Seen { bounds, error }));
+            }
+            if payload.seen.is_empty() && self.plan.prepared.fixed.is_some() {
+                // Positions that stand still.
+                let bounds = self.plan.static_bounds();
+                let seen = Seen { bounds, error: 0.0 };
+                payload.seen = frames.iter().map(|&f| (f, seen)).collect();
+            }
+            out.push(payload);
+        }
+        Ok(out)
+    }
+}
+
+impl InSegments for MeshCoder<'_> {
+    fn once(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        if self.fluid.is_none() {
+            self.encode_values(&mut out);
+        }
+        out
+    }
+
+    fn keys(&self, segment: u32) -> Result<Vec<Vec<u8>>, Error> {
+        Ok(contents(self.own_segment(segment)?))
+    }
+
+    fn between(&self, group: u32) -> Result<Vec<Vec<u8>>, Error> {
+        Ok(contents(self.own_group(group)?))
+    }
+
+    fn forget_keys(&self) {
+        let parts = self.cells.iter().flatten();
+        parts.for_each(|part| part.forget(u32::MAX));
+        self.forget_frames(u32::MAX);
+    }
+}
+
+fn contents(payloads: Vec<Payload>) -> Vec<Vec<u8>> {
+    let content = |p: Payload| [p.bytes, p.attributes].concat();
+    payloads.into_iter().map(content).collect()
+}
+
+#[allow(clippy::type_complexity)]
+fn coders<'a, W: Width>(
+    parts: &'a [Frames<'a>],
+    count: usize,
+    options: &Options,
+) -> Result<Option<Vec<Box<dyn Coder + 'a>>>, Error> {
+    parts.iter().map(|part| soft::coder::<W>(part, count, options)).collect()
+}

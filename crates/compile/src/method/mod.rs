@@ -1,0 +1,17 @@
+//! How a mesh is kept: methods make coders, which are compared by the bytes that they take.
+
+pub mod ahead;
+pub mod classic;
+pub mod coder;
+pub mod estimate;
+pub mod fineness;
+pub mod fluid;
+pub mod heights;
+pub mod mesh_coder;
+pub mod payload;
+pub mod points;
+pub mod predicted;
+pub mod quantize;
+pub mod quantized;
+pub mod skin;
+pub mod soft;

@@ -1,0 +1,187 @@
+//! The points of a mesh, and frames of one stream as the soft codec reads them.
+
+use crate::Error;
+use crate::mesh::evaluate::{Scratch, Want};
+use crate::mesh::plan::MeshPlan;
+use crate::mesh::prepared::Fixed;
+use crate::mesh::source::Source;
+use crate::mesh::streams::VertexValues;
+use meshreel_codec::grid::Shape;
+use meshreel_codec::record::{Semantic, StreamRecord};
+use meshreel_codec::soft::encode;
+use meshreel_codec::soft::hierarchy::{self, Hierarchy};
+use meshreel_codec::soft::lattice::Extent;
+use std::sync::{Mutex, PoisonError};
+
+/// The points of a mesh: vertices that coincide in every frame are one.
+pub struct Points {
+    /// Point of each vertex, numbered by first vertices.
+    pub of: Vec<u32>,
+    /// First vertex of each point.
+    pub vertex: Vec<u32>,
+}
+
+impl Points {
+    /// The points of a mesh with fixed topology.
+    pub fn new(fixed: &Fixed) -> Points {
+        let vertices = fixed.vertex_point.len() as u32;
+        let first = |v: u32| fixed.weld.as_ref().map_or(v, |weld| weld[v as usize]);
+        let mut points = Points { of: vec![0; vertices as usize], vertex: Vec::new() };
+        for v in 0..vertices {
+            points.of[v as usize] = match first(v) {
+                own if own == v => {
+                    points.vertex.push(v);
+                    points.vertex.len() as u32 - 1
+                }
+                earlier => points.of[earlier as usize],
+            };
+        }
+        points
+    }
+}
+
+/// Frames of one stream, or of one half of it, as 3-vectors.
+pub struct Frames<'a> {
+    pub plan: &'a MeshPlan<'a>,
+    pub fixed: &'a Fixed,
+    pub points: &'a Points,
+    pub record: &'a StreamRecord,
+    /// First component.
+    first: usize,
+    /// What went wrong while a frame was read; the encoder cannot carry it.
+    failed: Mutex<Option<Error>>,
+}
+
+impl<'a> Frames<'a> {
+    /// Whether vertices are a regular grid.
+    pub fn is_grid(&self) -> bool {
+        self.fixed.grid.is_some()
+    }
+
+    fn read(&self, frame: u32, out: &mut [[f32; 3]]) -> Result<(), Error> {
+        let (plan, frame) = (self.plan, frame as usize);
+        let (mut scratch, mut values) = (Scratch::default(), VertexValues::default());
+        if self.record.semantic == Semantic::Position {
+            scratch.read(&plan.source, frame, &self.fixed.first_points)?;
+            let points = scratch.points();
+            for (out, &vertex) in out.iter_mut().zip(&self.points.vertex) {
+                *out = points[self.fixed.vertex_point[vertex as usize] as usize];
+            }
+            return Ok(());
+        }
+        let want = Want {
+            normals: false,
+            uvs: self.record.semantic == Semantic::Uv,
+            colours: self.record.semantic == Semantic::Colour,
+        };
+        let (prepared, source) = (&plan.prepared, &plan.source);
+        (self.fixed).evaluate(source, prepared, frame, want, &mut scratch, &mut values)?;
+        let set = usize::from(self.record.set);
+        match self.record.semantic {
+            Semantic::Uv => copy(&values.uvs[set], self.first, out),
+            _ => copy(&values.colours[set], self.first, out),
+        }
+        Ok(())
+    }
+
+    /// The shape of the grid whose vertices, each of its own point, these are.
+    pub fn grid(&self) -> Option<&Shape> {
+        let grid = self.fixed.grid.as_ref()?;
+        let apart = self.points.vertex.len() == self.points.of.len();
+        (apart && !grid.shape.closed).then_some(&grid.shape)
+    }
+
+    /// What they are.
+    pub fn semantic(&self) -> Semantic {
+        self.record.semantic
+    }
+
+    /// Where frames come from.
+    pub fn source(&self) -> &Source<'a> {
+        &self.plan.source
+    }
+
+    /// Points of the source.
+    pub fn count_of_source(&self) -> usize {
+        self.plan.prepared.points
+    }
+
+    /// The source's point of each point.
+    pub fn source_points(&self) -> impl Iterator<Item = u32> + '_ {
+        let vertex_point = &self.fixed.vertex_point;
+        (self.points.vertex.iter()).map(|&v| vertex_point[v as usize])
+    }
+
+    /// What [`Frames::read`] said, if it failed.
+    pub fn check(&self) -> Result<(), Error> {
+        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        failed.take().map_or(Ok(()), Err)
+    }
+}
+
+fn copy<const N: usize>(values: &[[f32; N]], first: usize, out: &mut [[f32; 3]]) {
+    for (out, value) in out.iter_mut().zip(values) {
+        *out = std::array::from_fn(|k| value.get(first + k).copied().unwrap_or(0.0));
+    }
+}
+
+impl encode::Source for Frames<'_> {
+    fn positions(&self, frame: u32, out: &mut [[f32; 3]]) {
+        if let Err(error) = self.read(frame, out) {
+            out.fill([0.0; 3]);
+            *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+        }
+    }
+}
+
+/// Makes the frames of a stream's parts ready: positions and uvs are one, colours two.
+pub fn frames<'a>(
+    plan: &'a MeshPlan<'a>,
+    fixed: &'a Fixed,
+    points: &'a Points,
+    record: &'a StreamRecord,
+) -> Vec<Frames<'a>> {
+    let parts = record.semantic.components().div_ceil(3);
+    (0..parts)
+        .map(|i| Frames { plan, fixed, points, record, first: 3 * i, failed: Mutex::default() })
+        .collect()
+}
+
+/// Levels of detail, and the triangles that they were made from.
+pub fn levels(frames: &Frames<'_>) -> (Hierarchy, Vec<u32>) {
+    let indices = &frames.fixed.indices;
+    let (count, triangles) = match frames.record.semantic {
+        Semantic::Position => {
+            let of = &frames.points.of;
+            let triangles = indices.iter().map(|&v| of[v as usize]).collect();
+            (frames.points.vertex.len(), triangles)
+        }
+        _ => (frames.fixed.vertex_point.len(), indices.clone()),
+    };
+    let shape = frames.fixed.grid.as_ref().map(|grid| &grid.shape);
+    (hierarchy::of(shape, count as u32, &triangles), triangles)
+}
+
+/// The box and the tolerance of a part.
+pub fn extent(frames: &Frames<'_>) -> Option<Extent> {
+    let (plan, record) = (frames.plan, frames.record);
+    let set = usize::from(record.set);
+    let side = |k: usize| match record.semantic {
+        Semantic::Position => plan.prepared.extent.component(k),
+        Semantic::Uv => plan.prepared.uvs[set].extent.component(k),
+        _ => plan.prepared.colours[set].extent.component(k),
+    };
+    let axes = (record.semantic.components() - frames.first).min(3);
+    let sides: [(f32, f32); 3] = std::array::from_fn(|k| match k < axes {
+        true => side(frames.first + k),
+        false => (0.0, 0.0),
+    });
+    let extent = Extent {
+        low: sides.map(|s| s.0),
+        high: sides.map(|s| s.1),
+        radius: record.tolerance,
+        axes: axes as u8,
+    };
+    let finite = extent.low.iter().chain(&extent.high).all(|v| v.is_finite());
+    (finite && extent.radius > 0.0).then_some(extent)
+}

@@ -1,0 +1,267 @@
+//! Normals and tangent frames of a layered file: predicted from the decoded positions, see
+//! [`meshreel_codec::soft::normal`].
+
+use crate::mesh::evaluate::{Scratch, Want};
+use crate::mesh::plan::MeshPlan;
+use crate::mesh::prepared::{Fixed, Normals};
+use crate::mesh::streams::{self, Levels, VertexValues};
+use crate::method::coder::{Coder, Decoded};
+use crate::method::points::Points;
+use crate::{Error, Options};
+use meshreel_codec::record::{Semantic, StreamRecord};
+use meshreel_codec::soft::normal::Shape;
+use meshreel_codec::soft::normal_encode::{Encoder, Source, Wanted};
+use meshreel_codec::soft::partition::Sharing;
+use meshreel_codec::soft::schedule::{Schedule, Unit};
+use meshreel_codec::soft::surface::Place;
+use meshreel_codec::word::Word;
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+use std::sync::{PoisonError, RwLock};
+
+/// Bits of a component in a decoded frame: what this rounds off is a small part of [`LEAST`].
+const BITS: u32 = 16;
+/// Left to that rounding, degrees.
+const ROUNDING: f64 = 0.02;
+/// Finer tolerances are kept as levels.
+const LEAST: f64 = 0.1;
+/// Frames that are looked at to choose what is kept once.
+const SAMPLES: usize = 24;
+/// Frames evaluated side by side while vertices that share their normals are found.
+const BATCH: usize = 16;
+
+/// The coder of a stream of normals or tangent frames.
+pub struct NormalCoder<'a> {
+    plan: &'a MeshPlan<'a>,
+    fixed: &'a Fixed,
+    schedule: Schedule,
+    stream: usize,
+    encoder: Encoder,
+    /// States of keys, by frame.
+    states: RwLock<BTreeMap<u32, Vec<i16>>>,
+}
+
+impl<'a> NormalCoder<'a> {
+    /// None where the stream is not of this kind, or is better kept as levels.
+    pub fn new(
+        plan: &'a MeshPlan<'a>,
+        points: &Points,
+        positions: &dyn Coder,
+        stream: usize,
+        schedule: Schedule,
+        options: &Options,
+    ) -> Result<Option<NormalCoder<'a>>, Error> {
+        let record = &plan.streams[stream];
+        let tangents = record.semantic == Semantic::QTangent;
+        let of_kind = tangents || record.semantic == Semantic::Normal;
+        let (Some(fixed), true) = (&plan.prepared.fixed, of_kind && record.animated) else {
+            return Ok(None);
+        };
+        let still = |s: &StreamRecord| s.semantic == Semantic::Uv && s.set == 0 && !s.animated;
+        let uvs = plan.streams.iter().position(still);
+        if plan.normals_stored || options.normal_tolerance < LEAST || tangents && uvs.is_none() {
+            return Ok(None);
+        }
+        let mut coder = Candidate { plan, fixed, tangents, frames: schedule.frames() };
+        let groups = coder.groups()?;
+        let mut place = vec![0; points.vertex.len()];
+        for (cell, &point) in (0..).zip(positions.order()) {
+            place[point as usize] = cell;
+        }
+        let place: Vec<u32> = points.of.iter().map(|&p| place[p as usize]).collect();
+        let uvs = match uvs {
+            Some(at) if tangents => still_uvs(&plan.streams[at], &plan.bases[at]),
+            _ => Vec::new(),
+        };
+        let shape = Shape { triangles: fixed.indices.as_chunks::<3>().0, point: &place, uvs: &uvs };
+        let wanted = Wanted {
+            groups: &groups,
+            faces: &fixed.triangle_face,
+            signs: if tangents { &fixed.vertex_sign } else { &[] },
+            degrees: options.normal_tolerance - ROUNDING,
+            frames: schedule.frames() as usize,
+        };
+        let encoder = coder.encoder(shape, wanted, positions)?;
+        Ok(encoder.map(|encoder| NormalCoder {
+            plan,
+            fixed,
+            schedule,
+            stream,
+            encoder,
+            states: RwLock::default(),
+        }))
+    }
+
+    /// What is stored once.
+    pub fn static_bytes(&self) -> &[u8] {
+        self.encoder.static_bytes()
+    }
+
+    /// Bits of a component, and numbers that a frame keeps.
+    pub fn sizes(&self) -> (u8, u32) {
+        (BITS as u8, self.encoder.decoder().state_len() as u32)
+    }
+
+    /// Keys before this frame are not needed any more.
+    pub fn forget(&self, frame: u32) {
+        let mut held = self.states.write().unwrap_or_else(PoisonError::into_inner);
+        *held = held.split_off(&frame);
+    }
+
+    /// The bytes of some units, in order, of frames whose positions are decoded.
+    pub fn units(&self, units: &[Unit], decoded: &Decoded) -> Result<Vec<Vec<u8>>, Error> {
+        match decoded {
+            Decoded::Narrow(frames) => self.units_of(units, frames),
+            Decoded::Wide(frames) => self.units_of(units, frames),
+        }
+    }
+
+    fn units_of<P: Place>(
+        &self,
+        units: &[Unit],
+        decoded: &BTreeMap<u32, Vec<P>>,
+    ) -> Result<Vec<Vec<u8>>, Error> {
+        let record = &self.plan.streams[self.stream];
+        let tangents = record.semantic == Semantic::QTangent;
+        let held = self.states.read().unwrap_or_else(PoisonError::into_inner);
+        let mut own: BTreeMap<u32, Vec<i16>> = BTreeMap::new();
+        let mut out = Vec::new();
+        for &unit in units {
+            let frames = self.schedule.frames_of(unit);
+            let values: Vec<VertexValues> = (frames.iter())
+                .map(|&frame| evaluate(self.plan, self.fixed, frame))
+                .collect::<Result<_, Error>>()?;
+            let sources: Vec<Source<'_, P>> = (frames.iter().zip(&values))
+                .map(|(frame, values)| Source {
+                    points: decoded.get(frame).map_or(&[][..], Vec::as_slice),
+                    uvs: &[],
+                    normals: &values.normals,
+                    tangents: if tangents { &values.tangents } else { &[] },
+                })
+                .collect();
+            let near = self.schedule.near(unit);
+            let earlier: Vec<&[i16]> = (near.iter())
+                .map(|frame| {
+                    let states = own.get(frame).or_else(|| held.get(frame));
+                    states.map_or(&[][..], Vec::as_slice)
+                })
+                .collect();
+            let (mut states, mut bytes) = (Vec::new(), Vec::new());
+            self.encoder.encode(&sources, &earlier, &mut states, &mut bytes);
+            for (((&frame, source), state), values) in frames.iter().zip(&sources).zip(&states).zip(&values) {
+                self.keep_promise(frame, source, state, values)?;
+            }
+            own.extend(frames.iter().copied().zip(states));
+            out.push(bytes);
+        }
+        drop(held);
+        let mut held = self.states.write().unwrap_or_else(PoisonError::into_inner);
+        held.extend(own.into_iter().filter(|(frame, _)| self.schedule.key_of(*frame).is_some()));
+        Ok(out)
+    }
+
+    /// Builds what the player will show, and measures that.
+    fn keep_promise<P: Place>(
+        &self,
+        frame: u32,
+        source: &Source<'_, P>,
+        state: &[i16],
+        values: &VertexValues,
+    ) -> Result<(), Error> {
+        let decoder = self.encoder.decoder();
+        let record = StreamRecord { word: 2, bits: BITS as u8, ..self.plan.streams[self.stream].clone() };
+        let mut work = self.encoder.work(source);
+        let count = values.normals.len();
+        let mut levels = vec![0; record.semantic.components() * count];
+        decoder.levels(source.points, state, &mut work, u32::from(record.bits), &mut levels);
+        let error = streams::error(&record, &Levels::U16(levels), values);
+        self.plan.keep_promise(&record, error, frame as usize)
+    }
+}
+
+fn evaluate(plan: &MeshPlan<'_>, fixed: &Fixed, frame: u32) -> Result<VertexValues, Error> {
+    let (mut scratch, mut values) = (Scratch::default(), VertexValues::default());
+    let want = Want { normals: true, uvs: false, colours: false };
+    let (source, prepared) = (&plan.source, &plan.prepared);
+    fixed.evaluate(source, prepared, frame as usize, want, &mut scratch, &mut values)?;
+    Ok(values)
+}
+
+/// Decoded uvs of a set that stands still.
+fn still_uvs(record: &StreamRecord, base: &Levels) -> Vec<[f32; 2]> {
+    crate::with_levels!(base, levels => {
+        let count = levels.len() / 2;
+        let at = |k: usize, v: usize| record.axes[k].value(Word::to_u32(levels[k * count + v]));
+        (0..count).map(|v| [at(0, v), at(1, v)]).collect()
+    })
+}
+
+/// A stream on the way to its coder.
+struct Candidate<'a> {
+    plan: &'a MeshPlan<'a>,
+    fixed: &'a Fixed,
+    tangents: bool,
+    frames: u32,
+}
+
+impl Candidate<'_> {
+    /// Per vertex a number that those share whose normals are equal in all frames.
+    fn groups(&self) -> Result<Vec<u32>, Error> {
+        let fixed = self.fixed;
+        if self.plan.prepared.normals == Normals::Made {
+            let group = |&corner: &u32| {
+                let group = fixed.groups.corner.get(corner as usize);
+                group.map_or(0, |&g| g.wrapping_add(1))
+            };
+            let groups: Vec<u32> = fixed.vertex_corner.iter().map(group).collect();
+            return Ok(Sharing::new(&groups).classes().to_vec());
+        }
+        let mut sharing = Sharing::new(&vec![0; fixed.vertex_point.len()]);
+        let all: Vec<u32> = (0..self.frames).collect();
+        for batch in all.chunks(BATCH) {
+            let values: Vec<VertexValues> = batch
+                .par_iter()
+                .map(|&frame| evaluate(self.plan, fixed, frame))
+                .collect::<Result<_, Error>>()?;
+            values.iter().for_each(|v| sharing.normals(&v.normals));
+        }
+        Ok(sharing.classes().to_vec())
+    }
+
+    fn encoder(
+        &mut self,
+        shape: Shape<'_>,
+        wanted: Wanted<'_>,
+        positions: &dyn Coder,
+    ) -> Result<Option<Encoder>, Error> {
+        let apart = (self.frames as usize).div_ceil(SAMPLES).max(1);
+        let frames: Vec<u32> = (0..self.frames).step_by(apart).collect();
+        let values: Vec<VertexValues> = frames
+            .par_iter()
+            .map(|&frame| evaluate(self.plan, self.fixed, frame))
+            .collect::<Result<_, Error>>()?;
+        match positions.sample(&frames)? {
+            Decoded::Narrow(decoded) => self.made(shape, wanted, &decoded, &values),
+            Decoded::Wide(decoded) => self.made(shape, wanted, &decoded, &values),
+        }
+    }
+
+    fn made<P: Place>(
+        &self,
+        shape: Shape<'_>,
+        wanted: Wanted<'_>,
+        decoded: &BTreeMap<u32, Vec<P>>,
+        values: &[VertexValues],
+    ) -> Result<Option<Encoder>, Error> {
+        let samples: Vec<Source<'_, P>> = (decoded.values().zip(values))
+            .map(|(points, values)| Source {
+                points,
+                uvs: &[],
+                normals: &values.normals,
+                tangents: if self.tangents { &values.tangents } else { &[] },
+            })
+            .collect();
+        // Refused where the mesh is beyond what it can describe: then levels do it.
+        Ok(Encoder::new(shape, wanted, &samples).ok())
+    }
+}

@@ -1,0 +1,180 @@
+//! Tolerances to lattices: how fine the values of each mesh are, and its first frame quantized.
+
+use crate::mesh::candidate::Candidate;
+use crate::mesh::evaluate::Scratch;
+use crate::mesh::lattice::choose_streams;
+use crate::mesh::plan::MeshPlan;
+use crate::mesh::prepared::Normals;
+use crate::mesh::skin_search::SkinSearch;
+use crate::meter::{Meter, Share};
+use crate::method::ahead::ahead;
+use crate::method::fineness::{self, Allowed};
+use crate::nodes::budget::{Budget, LEAST_ULPS, share};
+use crate::nodes::content::Content;
+use crate::nodes::flatten::FlatNode;
+use crate::report::Log;
+use crate::{Error, MethodChoice, Preset, Tolerance};
+use meshreel_codec::record::{Method, StreamRecord};
+use meshreel_codec::soft::schedule::Schedule;
+use meshreel_process::extent::{self, ulp};
+use meshreel_scene::Remark;
+use rayon::prelude::*;
+use std::sync::Arc;
+
+/// Meshes with everything decided, and the objects that show each.
+pub type Plans<'a> = Vec<(MeshPlan<'a>, Vec<usize>)>;
+
+/// Plans all meshes.
+pub fn plan_meshes<'a>(
+    content: &Content<'a>,
+    meshes: Vec<Candidate<'a>>,
+    nodes: &[FlatNode],
+    budgets: &[Budget],
+    meter: &'a Meter<'a>,
+    log: &mut Log,
+) -> Result<Plans<'a>, Error> {
+    let planner = Planner { content, budgets, moving: moving(content, nodes) };
+    // All that is ahead is known before any of it is done.
+    let plans: Vec<_> = meshes
+        .into_iter()
+        .filter(|m| !m.placements.is_empty())
+        .map(|candidate| {
+            let path = &candidate.source.mesh.path;
+            let share = meter.share(path, ahead(&candidate, content.options));
+            (candidate, share)
+        })
+        .collect();
+    let plans: Vec<_> = plans
+        .into_par_iter()
+        .map(|(candidate, share)| {
+            let mut remarks = Vec::new();
+            let (plan, placements) = planner.plan(candidate, share, &mut remarks)?;
+            Ok((plan, placements, remarks))
+        })
+        .collect::<Result<_, Error>>()?;
+    let mut out = Vec::new();
+    for (plan, placements, remarks) in plans {
+        log.remarks.extend(remarks);
+        out.push((plan, placements));
+    }
+    let levels: u64 = out.iter().map(|(p, _)| u64::from(p.streams[0].bits)).max().unwrap_or(0);
+    log.pass("quantize", format!("{} meshes, positions in up to {levels} bits per axis", out.len()));
+    Ok(out)
+}
+
+/// By object whether it moves as a whole: coded transforms take a part of what it is promised.
+fn moving(content: &Content<'_>, nodes: &[FlatNode]) -> Vec<bool> {
+    let mut moved = vec![false; nodes.len()];
+    let mut moving = vec![false; content.placed.len()];
+    for (n, node) in nodes.iter().enumerate() {
+        moved[n] = node.animated || node.parent.is_some_and(|p| moved[p]);
+        if let (Some(i), true) = (node.mesh, content.options.preset != Preset::Classic) {
+            moving[i] = moved[n];
+        }
+    }
+    moving
+}
+
+struct Planner<'p, 'a> {
+    content: &'p Content<'a>,
+    budgets: &'p [Budget],
+    moving: Vec<bool>,
+}
+
+impl Planner<'_, '_> {
+    fn plan<'a>(
+        &self,
+        candidate: Candidate<'a>,
+        search: Share<'a>,
+        remarks: &mut Vec<Remark>,
+    ) -> Result<(MeshPlan<'a>, Vec<usize>), Error> {
+        let options = self.content.options;
+        let (mut allowed, least) = self.allowed(&candidate);
+        let mut radius = allowed.most;
+        let prepared = candidate.prepared;
+        if let (Some(fixed), true) = (&prepared.fixed, options.preset != Preset::Classic) {
+            let predicted = prepared.normals != Normals::None && prepared.normals_animated;
+            let finest =
+                if predicted { fineness::for_normals(fixed, options.normal_tolerance) } else { None };
+            radius = radius.min(finest.unwrap_or(radius).max(least));
+            allowed.guess = radius;
+        }
+        let streams = choose_streams(candidate.source.mesh, &prepared, radius.max(0.0), options, remarks)?;
+        let path = self.content.placed[candidate.placements[0]].path.clone();
+        let method = method(prepared.fixed.is_some(), &streams, candidate.method, &path)?;
+        let parts = self.content.by_path.parts(&path).clone();
+        let mut plan = MeshPlan {
+            path,
+            source: candidate.source,
+            prepared,
+            asked: candidate.method,
+            parts,
+            method,
+            streams,
+            table: Default::default(),
+            has_table: false,
+            bases: Vec::new(),
+            radius,
+            normals_stored: false,
+            found: Arc::new(SkinSearch::new(options.effort, Arc::new(search))),
+            normals_decide: None,
+            static_error: Vec::new(),
+            shown: candidate.shown,
+        };
+        plan.finish(plan.source.times.len(), &mut Scratch::default())?;
+        if options.preset != Preset::Classic {
+            let schedule = Schedule::new(self.content.times.len() as u32, options.restart());
+            fineness::choose(&mut plan, allowed, schedule, options)?;
+        }
+        Ok((plan, candidate.placements))
+    }
+
+    /// How far points may be off in the mesh's own space, and the least that is worth while.
+    fn allowed(&self, candidate: &Candidate<'_>) -> (Allowed, f64) {
+        let prepared = &candidate.prepared;
+        let moved = candidate.placements.iter().filter(|&&i| self.moving[i]).count();
+        let coordinates = match (prepared.moving, &prepared.fixed) {
+            (false, Some(fixed)) => 3 * fixed.vertex_point.len() as u64,
+            _ => 3 * prepared.points_total,
+        };
+        let share = share(moved * self.content.times.len(), coordinates);
+        let object_reach = (0..3).flat_map(|k| <[f32; 2]>::from(prepared.object_extent.component(k)));
+        let object_reach = object_reach.fold(0.0f64, |m, v| m.max(f64::from(v).abs()));
+        let mut radius = f64::INFINITY;
+        for &i in &candidate.placements {
+            let budget = &self.budgets[i];
+            let mut room = budget.tolerance - budget.transform_error;
+            if self.moving[i] {
+                // Not less than rounding needs: of transforms, then of vertices.
+                let own = share.max((budget.transform_error / room).min(0.75));
+                let least = budget.scale * LEAST_ULPS * ulp(object_reach);
+                room = (room * (1.0 - own)).max(least.min(room));
+            }
+            radius = radius.min(if budget.scale > 0.0 { room / budget.scale } else { f64::INFINITY });
+        }
+        // Beyond the diagonal there is nothing to gain. The rest is for the arithmetic in f64.
+        let diagonal = extent::diagonal(&prepared.extent).max(f64::from(f32::MIN_POSITIVE));
+        radius = radius.min(diagonal) * 0.9999;
+        // Edges may be nothing beside the way that a mesh goes.
+        let least = (LEAST_ULPS * ulp(object_reach)).max(diagonal * fineness::LEAST_PART);
+        let path = &self.content.placed[candidate.placements[0]].path;
+        let asked = match self.content.by_path.tolerance(path) {
+            Tolerance::Absolute(t) => t,
+            Tolerance::Relative(part) => 100.0 * part,
+        };
+        (Allowed { most: radius, least, guess: radius, asked }, least)
+    }
+}
+
+/// How a mesh is kept, unless its coder finds better.
+fn method(fixed: bool, streams: &[StreamRecord], asked: MethodChoice, path: &str) -> Result<Method, Error> {
+    let animated = fixed && streams.iter().any(|s| s.animated);
+    match (fixed, animated) {
+        (false, _) => Ok(Method::Fluid),
+        (true, true) if asked == MethodChoice::Static => Err(Error::Unsupported {
+            what: format!("{path}: it changes over time, --method static cannot keep that"),
+        }),
+        (true, true) => Ok(Method::Soft),
+        (true, false) => Ok(Method::Static),
+    }
+}

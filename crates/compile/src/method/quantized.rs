@@ -1,0 +1,144 @@
+//! Streams kept as levels in a layered file: normals, and positions whose tolerance is too fine for cells.
+//! Each frame is predicted between the nearest decoded frames on both sides.
+
+use crate::mesh::evaluate::{Scratch, Want};
+use crate::mesh::plan::MeshPlan;
+use crate::mesh::prepared::Fixed;
+use crate::mesh::streams::{self, Levels, Typed, VertexValues};
+use crate::{Error, Options, with_levels};
+use meshreel_codec::record::Semantic;
+use meshreel_codec::soft::schedule::{Schedule, Unit};
+use meshreel_codec::stream::{self, References};
+
+/// The coder of a mesh's streams of levels.
+pub struct LevelCoder<'a> {
+    pub plan: &'a MeshPlan<'a>,
+    pub fixed: &'a Fixed,
+    /// Numbers of the streams.
+    pub streams: Vec<usize>,
+    pub schedule: Schedule,
+    pub options: &'a Options,
+}
+
+/// One frame, quantized.
+struct Quantized {
+    frame: u32,
+    /// By stream.
+    levels: Vec<Levels>,
+    /// Error and box of the positions, where they are among the streams.
+    seen: Option<(f64, [f32; 6])>,
+}
+
+/// Bytes of all streams for one unit.
+#[derive(Default)]
+pub struct Coded {
+    /// By stream, the frames of the unit one after the other.
+    pub bytes: Vec<Vec<u8>>,
+    /// By frame: error and box of the positions, where they are among the streams.
+    pub seen: Vec<(u32, f64, [f32; 6])>,
+}
+
+impl LevelCoder<'_> {
+    /// Codes some units whose frames lie close together.
+    pub fn units(&self, units: &[Unit]) -> Result<Vec<Coded>, Error> {
+        let mut held: Vec<Quantized> = Vec::new();
+        let mut out = Vec::new();
+        for &unit in units {
+            let mut coded = Coded { bytes: vec![Vec::new(); self.streams.len()], seen: Vec::new() };
+            for &frame in self.schedule.frames_of(unit).iter() {
+                let references = self.references(frame);
+                for needed in references.into_iter().flatten().chain([frame]) {
+                    if held.iter().all(|q| q.frame != needed) {
+                        held.push(self.quantize(needed)?);
+                    }
+                }
+                let find = |wanted: u32| held.iter().find(|q| q.frame == wanted);
+                let Some(own) = find(frame) else { continue };
+                let [before, after] = references.map(|r| r.and_then(find));
+                for (i, out) in coded.bytes.iter_mut().enumerate() {
+                    with_levels!(&own.levels[i], v => self.code(i, v, [before, after], frame, out)?);
+                }
+                if let Some((error, bounds)) = own.seen {
+                    coded.seen.push((frame, error, bounds));
+                }
+            }
+            out.push(coded);
+        }
+        Ok(out)
+    }
+
+    /// The decoded frames before and after that a frame is predicted from; what a key would take from the
+    /// first frame is in the static data.
+    fn references(&self, frame: u32) -> [Option<u32>; 2] {
+        let key = self.schedule.key_of(frame).is_some();
+        let all = self.schedule.references(frame);
+        let mut list = all.iter().copied().filter(|&r| !(key && r == 0));
+        let before = list.next();
+        [before, list.next().or(before)]
+    }
+
+    fn quantize(&self, frame: u32) -> Result<Quantized, Error> {
+        let plan = self.plan;
+        let has = |wanted: &[Semantic]| {
+            let mut semantics = self.streams.iter().map(|&s| plan.streams[s].semantic);
+            semantics.any(|s| wanted.contains(&s))
+        };
+        let want = Want {
+            normals: has(&[Semantic::Normal, Semantic::QTangent]),
+            uvs: has(&[Semantic::Uv]),
+            colours: has(&[Semantic::Colour]),
+        };
+        let mut values = VertexValues::default();
+        let (source, prepared) = (&plan.source, &plan.prepared);
+        let mut scratch = Scratch::default();
+        (self.fixed).evaluate(source, prepared, frame as usize, want, &mut scratch, &mut values)?;
+        let mut out = Quantized { frame, levels: Vec::new(), seen: None };
+        for &s in &self.streams {
+            let record = &plan.streams[s];
+            let mut levels = Levels::new(record.word);
+            streams::quantize(record, &values, &mut levels);
+            let error = streams::error(record, &levels, &values);
+            plan.keep_promise(record, error, frame as usize)?;
+            if record.semantic == Semantic::Position {
+                out.seen = Some((error, streams::bounds(record, &levels)));
+            }
+            out.levels.push(levels);
+        }
+        Ok(out)
+    }
+
+    fn code<W: Typed>(
+        &self,
+        i: usize,
+        levels: &[W],
+        [before, after]: [Option<&Quantized>; 2],
+        frame: u32,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        let s = self.streams[i];
+        let record = &self.plan.streams[s];
+        let components = record.semantic.components();
+        let spatial = streams::spatial(record.semantic);
+        let [before, after] = [before, after].map(|q| q.and_then(|q| W::of(&q.levels[i])));
+        let references = References {
+            previous: before,
+            index_before: before,
+            index_after: after,
+            ..References::index(W::of(&self.plan.bases[s]), &self.plan.table)
+        };
+        let start = out.len();
+        match before {
+            None => stream::encode_index(levels, components, spatial, references, out),
+            Some(_) => {
+                let effort = self.options.effort;
+                stream::encode_between(levels, components, references, effort, out);
+            }
+        }
+        let mut back = vec![W::default(); levels.len()];
+        let used = stream::decode(&out[start..], components, spatial, references, &mut back);
+        if used != Ok(out.len() - start) || back != levels {
+            return Err(self.plan.broken(record, frame as usize));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,106 @@
+//! Affine bones as four points each, through the soft codec.
+
+use super::model::Model;
+use super::still::{Given, box_of, broken, settings};
+use crate::method::coder::Width;
+use crate::{Error, Options};
+use meshreel_codec::skin::{self, Rig};
+use meshreel_codec::soft::decode::Static;
+use meshreel_codec::soft::encode::{Encoder, Work};
+use meshreel_codec::soft::hierarchy::Hierarchy;
+use meshreel_codec::soft::lattice::Extent;
+use meshreel_codec::soft::schedule::{Schedule, Unit};
+use std::collections::BTreeMap;
+
+/// Handles of affine bones, coded.
+pub struct Affine {
+    pub bytes: Vec<u8>,
+    pub coded: Static,
+    pub frames: HandleFrames,
+    pub units: BTreeMap<u32, Vec<u8>>,
+}
+
+/// Decoded handles, by frame.
+pub enum HandleFrames {
+    Narrow(Vec<Vec<[i16; 4]>>),
+    Wide(Vec<Vec<[i32; 4]>>),
+}
+
+/// Codes affine bones as four points each.
+pub fn affine(
+    model: &Model,
+    rig: &Rig,
+    schedule: Schedule,
+    radius: f64,
+    options: &Options,
+) -> Result<Option<Affine>, Error> {
+    let regions = &rig.regions[model.rigid.len()..];
+    let at = |frame: usize| -> Vec<[f32; 3]> {
+        let of = |(region, motion): (&skin::Region, &Vec<glam::DAffine3>)| {
+            let middle = glam::DVec3::from_array(region.middle);
+            let half = glam::DVec3::from_array(region.half);
+            skin::handles::CORNERS.map(|corner| {
+                let arm = half * glam::DVec3::from_array(corner);
+                motion[frame].transform_point3(middle + arm).as_vec3().to_array()
+            })
+        };
+        regions.iter().zip(&model.affine).flat_map(of).collect()
+    };
+    let all: Vec<Vec<[f32; 3]>> = (0..schedule.frames() as usize).map(at).collect();
+    let every: Vec<[f32; 3]> = all.iter().flatten().copied().collect();
+    let extent = box_of(&every, radius);
+    let levels = skin::handles::levels(regions);
+    let narrow = handles::<i16>(&all, &levels, schedule, extent, options)?;
+    let made = match narrow {
+        Some((bytes, units, frames)) => Some((bytes, units, HandleFrames::Narrow(frames))),
+        None => handles::<i32>(&all, &levels, schedule, extent, options)?
+            .map(|(bytes, units, frames)| (bytes, units, HandleFrames::Wide(frames))),
+    };
+    let Some((bytes, units, frames)) = made else {
+        return Ok(None);
+    };
+    let coded = Static::decode(&bytes, levels, None).map_err(|c| broken(c.0))?;
+    Ok(Some(Affine { bytes, coded, frames, units }))
+}
+
+/// Static part, units, decoded frames.
+type CodedFrames<W> = (Vec<u8>, BTreeMap<u32, Vec<u8>>, Vec<Vec<[W; 4]>>);
+
+fn handles<W: Width>(
+    all: &[Vec<[f32; 3]>],
+    levels: &Hierarchy,
+    schedule: Schedule,
+    extent: Extent,
+    options: &Options,
+) -> Result<Option<CodedFrames<W>>, Error> {
+    let source = Given(|frame: u32, out: &mut [[f32; 3]]| out.copy_from_slice(&all[frame as usize]));
+    let mut work = Work::<W>::default();
+    let frames = schedule.frames();
+    let made = Encoder::new(levels.clone(), frames, extent, settings(options), &source, &mut work);
+    let Ok(encoder) = made else { return Ok(None) };
+    let mut units = BTreeMap::new();
+    let mut decoded = vec![Vec::new(); frames as usize];
+    let refused = |_| broken("handles");
+    for segment in 0..schedule.segments() {
+        let each = &mut |key: u32, bytes: Vec<u8>, cells: &[[W; 4]]| {
+            units.insert(schedule.number(Unit::Key(key)), bytes);
+            decoded[schedule.key_frame(key) as usize] = cells.to_vec();
+        };
+        encoder.segment(segment, &mut work, each).map_err(refused)?;
+    }
+    for group in 0..schedule.groups() {
+        let mut seen = Vec::new();
+        let find = |frame: u32| &decoded[frame as usize][..];
+        let watch = &mut |frame: u32, _: &[[f32; 3]], cells: &[[W; 4]]| {
+            seen.push((frame, cells.to_vec()));
+        };
+        let bytes = encoder.group(group, &find, &mut work, watch).map_err(refused)?;
+        for (unit, bytes) in [Unit::Inner(group), Unit::Last(group)].into_iter().zip(bytes) {
+            units.insert(schedule.number(unit), bytes);
+        }
+        for (frame, cells) in seen {
+            decoded[frame as usize] = cells;
+        }
+    }
+    Ok(Some((encoder.static_bytes().to_vec(), units, decoded)))
+}

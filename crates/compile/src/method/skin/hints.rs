@@ -1,0 +1,176 @@
+//! Ids of parts that the source of a mesh has: whole numbers or names on faces, points or corners, and named
+//! sets of faces.
+
+use crate::method::points::Frames;
+use crate::{Error, PartsChoice};
+use meshreel_process::parts::NONE;
+use meshreel_process::parts::ids::Hint;
+use meshreel_scene::{Attribute, Mesh, Remark, Scope, sample};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Attributes that are looked at, at most.
+const MOST: usize = 16;
+/// Samples of an attribute that are compared, at most; of more so many, spread evenly.
+const LOOKS: usize = 64;
+
+/// What says which points are a part, by point of the stream. Remarks are on attributes that were named.
+pub fn hints(
+    frames: &Frames<'_>,
+    wanted: &PartsChoice,
+    path: &str,
+    remarks: &mut Vec<Remark>,
+) -> Result<Vec<Hint>, Error> {
+    let mesh = frames.source().mesh;
+    let named = |name: &str| match wanted {
+        PartsChoice::Attribute(wanted) => wanted == name,
+        PartsChoice::Auto => true,
+        PartsChoice::Connected | PartsChoice::Analyse => false,
+    };
+    let explicit = matches!(wanted, PartsChoice::Attribute(_));
+    let mut faces = sample::Faces::default();
+    let time = frames.source().times.first().copied().unwrap_or(0.0);
+    sample::faces_at(mesh, time, &mut faces)?;
+    let shape = Shape {
+        points: frames.count_of_source(),
+        counts: faces.counts.iter().map(|&c| c.max(0) as u32).collect(),
+        corners: (faces.indices.iter()).map(|&i| u32::try_from(i).unwrap_or(NONE)).collect(),
+    };
+    let mut out = Vec::new();
+    let whole = mesh.integers.iter().filter(|a| named(&a.name));
+    let mut chosen: Vec<(String, Scope, Still)> = Vec::new();
+    for attribute in whole.take(MOST) {
+        chosen.push((attribute.name.clone(), attribute.scope, still(attribute)?));
+    }
+    for attribute in mesh.names.iter().filter(|a| named(&a.name)).take(MOST) {
+        // What is called the same is one.
+        let mut numbers = BTreeMap::new();
+        let number = |name: Arc<str>| {
+            let next = numbers.len() as i64;
+            *numbers.entry(name).or_insert(next)
+        };
+        let values = still(attribute)?.map(|names| names.into_iter().map(number).collect());
+        chosen.push((attribute.name.clone(), attribute.scope, values));
+    }
+    for (name, scope, values) in chosen {
+        let quoted = format!("attribute '{name}'");
+        match shape.groups(scope, values, &quoted) {
+            Ok(hint) => out.push(hint),
+            Err(what) if explicit => {
+                let what = format!("{quoted} {what}; parts are sought in the motion");
+                remarks.push(Remark::new(path, what));
+            }
+            Err(_) => {}
+        }
+    }
+    if *wanted == PartsChoice::Auto && mesh.face_sets.len() > 1 {
+        out.extend(shape.of_sets(mesh)?);
+    }
+    // By point of the stream.
+    for hint in &mut out {
+        let of = |p: u32| hint.groups.get(p as usize).copied().unwrap_or(NONE);
+        hint.groups = frames.source_points().map(of).collect();
+    }
+    Ok(out)
+}
+
+/// Faces of a mesh.
+struct Shape {
+    points: usize,
+    counts: Vec<u32>,
+    corners: Vec<u32>,
+}
+
+impl Shape {
+    /// An attribute as groups of points, or why it is none.
+    fn groups(&self, scope: Scope, values: Still, name: &str) -> Result<Hint, String> {
+        let values = values?;
+        let count = match scope {
+            Scope::Constant => return Err("has one value for the mesh".into()),
+            Scope::Uniform => self.counts.len(),
+            Scope::Varying | Scope::Vertex => self.points,
+            Scope::FaceVarying => self.corners.len(),
+        };
+        if values.len() != count {
+            return Err(format!("has {} values for {count}", values.len()));
+        }
+        let (points, counts, corners) = (self.points, &self.counts, &self.corners);
+        Ok(match scope {
+            Scope::Uniform => Hint::of_faces(name, points, counts, corners, &values),
+            // A face of its own for each corner: points whose corners differ are of no group.
+            Scope::FaceVarying => Hint::of_faces(name, points, &vec![1; count], corners, &values),
+            _ => Hint::of_points(name, &values),
+        })
+    }
+
+    /// Named sets of faces; a face in several is of the first, one in none is of no group.
+    fn of_sets(&self, mesh: &Mesh) -> Result<Option<Hint>, Error> {
+        let mut of: Vec<Option<i64>> = vec![None; self.counts.len()];
+        let mut list = Vec::new();
+        for (number, set) in (0..).zip(&mesh.face_sets) {
+            if set.faces.is_empty() || !set.faces.is_constant() {
+                return Ok(None);
+            }
+            set.faces.read(0, &mut list)?;
+            for &face in &list {
+                let own = usize::try_from(face).ok().and_then(|f| of.get_mut(f));
+                if let Some(own @ None) = own {
+                    *own = Some(number);
+                }
+            }
+        }
+        // Each face without a set is one by itself, which is a hint that tells nothing.
+        let alone = (0..).map(|i: i64| -1 - i);
+        let values: Vec<i64> = (of.iter().zip(alone)).map(|(own, alone)| own.unwrap_or(alone)).collect();
+        let (counts, corners) = (&self.counts, &self.corners);
+        let name = "sets of faces";
+        Ok(Some(Hint::of_faces(name, self.points, counts, corners, &values)))
+    }
+}
+
+/// One whole number per element, or what is wrong.
+type Still = Result<Vec<i64>, String>;
+
+/// The values of an attribute that never change, one per element, or what is wrong.
+fn still<T: Clone + PartialEq + Send + Sync + 'static>(
+    attribute: &Attribute<T>,
+) -> Result<Result<Vec<T>, String>, Error> {
+    let read = |i: usize| -> Result<Option<Vec<T>>, Error> {
+        let mut values = Vec::new();
+        attribute.values.read(i.min(attribute.values.len() - 1), &mut values)?;
+        let Some(indices) = &attribute.indices else {
+            return Ok(Some(values));
+        };
+        let mut list = Vec::new();
+        indices.read(i.min(indices.len() - 1), &mut list)?;
+        Ok((list.iter()).map(|&i| values.get(i as usize).cloned()).collect())
+    };
+    let indexed = attribute.indices.as_ref();
+    if attribute.values.is_empty() || indexed.is_some_and(|i| i.is_empty()) {
+        return Ok(Err("has no samples".into()));
+    }
+    let Some(first) = read(0)? else {
+        return Ok(Err("has indices beyond its values".into()));
+    };
+    let samples = attribute.values.len().max(indexed.map_or(0, |i| i.len()));
+    let constant = attribute.values.is_constant() && indexed.is_none_or(|i| i.is_constant());
+    if !constant {
+        for look in 1..LOOKS.min(samples) {
+            let i = look * (samples - 1) / (LOOKS.min(samples) - 1).max(1);
+            if read(i)?.as_ref() != Some(&first) {
+                return Ok(Err("changes over time".into()));
+            }
+        }
+    }
+    Ok(Ok(first))
+}
+
+/// Names of all attributes of some meshes that can tell parts, each once, for messages.
+pub fn names<'a>(meshes: impl Iterator<Item = &'a Mesh>) -> Vec<String> {
+    let of = |mesh: &'a Mesh| {
+        let whole = mesh.integers.iter().map(|a| &a.name[..]);
+        whole.chain(mesh.names.iter().map(|a| &a.name[..]))
+    };
+    let once: BTreeMap<&str, ()> = meshes.flat_map(of).map(|name| (name, ())).collect();
+    once.into_keys().map(str::to_owned).collect()
+}

@@ -1,0 +1,71 @@
+//! What parts and points cost, and what they could save: facts for advice.
+
+use super::posed::Posed;
+use crate::report::{Heaviest, Measures, Spikes};
+
+/// Points are spikes where no more than this part of those with a residual …
+const FEW: f64 = 0.05;
+/// … keep at least this part of it.
+const MUCH: f64 = 0.3;
+
+/// All that was measured. `residual`: by point that has one, in the order of `cells`, about how many bits it
+/// takes.
+pub fn all(posed: &Posed<'_>, cells: &[u32], residual: &[u64]) -> Measures {
+    let source: Vec<u32> = posed.frames.source_points().collect();
+    let point = |cell: usize| {
+        let point = posed.hierarchy.order.get(cell);
+        point.and_then(|&p| source.get(p as usize)).copied()
+    };
+    let bits = posed.rigid.as_ref().map_or(&[][..], |rigid| &rigid.bits);
+    let total: u64 = bits.iter().sum();
+    let most = (0..bits.len()).max_by_key(|&b| (bits[b], std::cmp::Reverse(b)));
+    let heaviest = most.filter(|_| total > 0).and_then(|part| {
+        let own = |v: &usize| posed.skin.rig.influences(*v).any(|(bone, _)| bone == part);
+        Some(Heaviest {
+            part,
+            point: point((0..posed.hierarchy.order.len()).find(own)?)?,
+            share: bits[part] as f64 / total as f64,
+        })
+    });
+    Measures {
+        heaviest,
+        rest: posed.rest,
+        residual: spikes(residual).and_then(|(points, share, first)| {
+            Some(Spikes { points, of: residual.len(), share, point: point(*cells.get(first)? as usize)? })
+        }),
+    }
+}
+
+/// The fewest points that keep much of the residual, if they are few; their share, and the first of them.
+fn spikes(residual: &[u64]) -> Option<(usize, f64, usize)> {
+    let total: u64 = residual.iter().sum();
+    let mut order: Vec<usize> = (0..residual.len()).collect();
+    order.sort_by_key(|&i| (std::cmp::Reverse(residual[i]), i));
+    let mut sum = 0;
+    for (count, &i) in order.iter().enumerate() {
+        if count as f64 > FEW * residual.len() as f64 {
+            return None;
+        }
+        sum += residual[i];
+        if sum as f64 >= MUCH * total as f64 {
+            return (total > 0).then(|| (count + 1, sum as f64 / total as f64, order[0]));
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn f09_few_points_that_keep_much_are_found() {
+        let mut all = vec![1u64; 200];
+        assert_eq!(spikes(&all), None);
+        (all[17], all[130]) = (100, 400);
+        // Two points of 200 have 500 of 698; one alone has more than 30 % of it.
+        assert_eq!(spikes(&all), Some((1, 400.0 / 698.0, 130)));
+        assert_eq!(spikes(&[]), None);
+        assert_eq!(spikes(&[0; 50]), None);
+    }
+}

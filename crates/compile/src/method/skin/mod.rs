@@ -1,0 +1,28 @@
+//! Meshes that bones move: what bones leave too far off goes through the soft codec, so the promise is the
+//! same.
+//!
+//! ```text
+//! model      parts or a skin, from the extraction                                         model
+//! rest       one frame of the soft codec; weights as coarse as they may be
+//! bones      against the rest pose *as decoded*: rigid ones through the clip codec         rigid
+//!            affine ones as four points each, through the soft codec
+//! residual   points that all this leaves farther off than the tolerance in any frame: the soft codec, with bones as prediction
+//! ```
+
+mod choice;
+mod given;
+mod handles;
+mod hints;
+mod measure;
+mod model;
+mod posed;
+mod positions;
+mod residual;
+mod rest;
+mod rigid;
+mod still;
+
+pub use choice::{Chosen, HASTY, choose};
+pub use hints::names;
+pub use model::Model;
+pub use still::{coded_weights, still};

@@ -1,0 +1,231 @@
+//! What bones are to say of a mesh, before any of it is coded; and its weights as whole numbers.
+
+use glam::{DAffine3, DVec3};
+use meshreel_codec::skin::MOST_BONES;
+use meshreel_codec::skin::weights::{Influence, MOST_DEPTH, MOST_SHIFT, Weights};
+use meshreel_codec::soft::hierarchy::Hierarchy;
+use meshreel_process::bones;
+use meshreel_process::parts::{NONE, Parts, Similarity, Trajectories};
+use std::ops::Range;
+
+/// Bones, and how points hang on them. Rigid bones come first.
+pub struct Model {
+    /// Where each point is at rest.
+    pub rest: Vec<[f32; 3]>,
+    /// Bones and weights of each point; none: it does not move, but for its residual. The sum is 1.
+    pub influences: Vec<Vec<(u32, f64)>>,
+    /// By bone and frame how it moves what is at rest. In frame 0 not at all.
+    pub rigid: Vec<Vec<Similarity>>,
+    /// The same of affine bones.
+    pub affine: Vec<Vec<DAffine3>>,
+}
+
+impl Model {
+    /// Parts that move as they are: the rest pose is frame 0. What no part has has no bone; nor have the
+    /// smallest of more than [`MOST_BONES`] parts.
+    pub fn of_parts(all: &Trajectories, parts: &Parts) -> Model {
+        // Part 0 does not move; it is a bone all the same, so that its points need no residual.
+        let mut number = vec![NONE; parts.len()];
+        let mut rigid = Vec::new();
+        let mut kept = vec![true; parts.len()];
+        if parts.len() > MOST_BONES as usize {
+            let mut sizes = vec![0u32; parts.len()];
+            for &part in parts.of.iter().filter(|&&part| part != NONE) {
+                sizes[part as usize] += 1;
+            }
+            let mut order: Vec<usize> = (0..parts.len()).collect();
+            order.sort_by_key(|&part| (std::cmp::Reverse(sizes[part]), part));
+            (order[MOST_BONES as usize..].iter()).for_each(|&part| kept[part] = false);
+        }
+        let influences = (parts.of.iter())
+            .map(|&part| match number.get_mut(part as usize) {
+                None => Vec::new(),
+                Some(_) if !kept[part as usize] => Vec::new(),
+                Some(number) => {
+                    if *number == NONE {
+                        *number = rigid.len() as u32;
+                        rigid.push(parts.transforms[part as usize].clone());
+                    }
+                    vec![(*number, 1.0)]
+                }
+            })
+            .collect();
+        Model { rest: all.frame(0).to_vec(), influences, rigid, affine: Vec::new() }
+    }
+
+    /// A skin that was found.
+    pub fn of_skin(skin: &bones::Skin) -> Model {
+        Model {
+            rest: skin.rest.iter().map(|p| p.as_vec3().to_array()).collect(),
+            influences: skin.weights.clone(),
+            rigid: Vec::new(),
+            affine: skin.transforms.clone(),
+        }
+    }
+
+    /// With a skin for some `points` that no part has: bones of both kinds in one mesh.
+    pub fn and_skin(mut self, skin: &bones::Skin, points: &[u32]) -> Model {
+        let first = self.bones() as u32;
+        self.affine.extend(skin.transforms.iter().cloned());
+        for ((&point, rest), weights) in points.iter().zip(&skin.rest).zip(&skin.weights) {
+            self.rest[point as usize] = rest.as_vec3().to_array();
+            let weights = weights.iter().map(|&(bone, weight)| (first + bone, weight));
+            self.influences[point as usize] = weights.collect();
+        }
+        self
+    }
+
+    /// The frames in which each rigid bone moves its points by more than `still`: from the first in which
+    /// they are not at rest to the one in which they have arrived where they stay, and that is the last of
+    /// them.
+    pub fn live(&self, still: f64) -> Vec<Range<u32>> {
+        let mut boxes = vec![[DVec3::INFINITY, DVec3::NEG_INFINITY]; self.rigid.len()];
+        for (own, rest) in self.influences.iter().zip(&self.rest) {
+            let at = DVec3::from_array(rest.map(f64::from));
+            for (bone, _) in own {
+                if let Some([low, high]) = boxes.get_mut(*bone as usize) {
+                    (*low, *high) = (low.min(at), high.max(at));
+                }
+            }
+        }
+        let of = |(frames, [low, high]): (&Vec<Similarity>, &[DVec3; 2])| {
+            let apart = |a: &Similarity, b: &Similarity| {
+                let ((turn, shift), (other, to)) = (a.matrix(), b.matrix());
+                (0..8).any(|corner| {
+                    let pick = |k: usize| {
+                        if corner >> k & 1 == 0 { low[k] } else { high[k] }
+                    };
+                    let p = DVec3::new(pick(0), pick(1), pick(2));
+                    ((turn * p + shift) - (other * p + to)).length() > still
+                })
+            };
+            let count = frames.len();
+            let first = (0..count).find(|&f| apart(&frames[f], &frames[0]));
+            let last = (0..count).rfind(|&f| apart(&frames[f], &frames[count - 1]));
+            let first = first.unwrap_or(count);
+            let end = last.map_or(0, |f| (f + 2).min(count));
+            first as u32..end.max(first) as u32
+        };
+        self.rigid.iter().zip(&boxes).map(of).collect()
+    }
+
+    /// Numbers rigid bones by when they begin to move, then by when they stop.
+    pub fn by_time(mut self, still: f64) -> Model {
+        let live = self.live(still);
+        let mut order: Vec<usize> = (0..self.rigid.len()).collect();
+        order.sort_by_key(|&b| (live[b].start, live[b].end, b));
+        let mut number = vec![0; order.len()];
+        for (new, &old) in order.iter().enumerate() {
+            number[old] = new as u32;
+        }
+        for (bone, _) in self.influences.iter_mut().flatten() {
+            if let Some(&new) = number.get(*bone as usize) {
+                *bone = new;
+            }
+        }
+        let mut rigid: Vec<_> = self.rigid.drain(..).map(Some).collect();
+        self.rigid = order.iter().filter_map(|&old| rigid[old].take()).collect();
+        self
+    }
+
+    /// Points of each rigid bone.
+    pub fn members(&self) -> Vec<Vec<u32>> {
+        let mut out = vec![Vec::new(); self.rigid.len()];
+        for (p, own) in (0u32..).zip(&self.influences) {
+            if let [(bone, _)] = own[..]
+                && let Some(list) = out.get_mut(bone as usize)
+            {
+                list.push(p);
+            }
+        }
+        out
+    }
+
+    /// Number of bones.
+    pub fn bones(&self) -> usize {
+        self.rigid.len() + self.affine.len()
+    }
+
+    /// Whether a point hangs on several.
+    pub fn blends(&self) -> bool {
+        self.influences.iter().any(|own| own.len() > 1)
+    }
+
+    fn moved(&self, bone: u32, frame: usize, p: DVec3) -> DVec3 {
+        let bone = bone as usize;
+        match bone.checked_sub(self.rigid.len()) {
+            None => {
+                let (turn, shift) = self.rigid[bone][frame].matrix();
+                turn * p + shift
+            }
+            Some(bone) => self.affine[bone][frame].transform_point3(p),
+        }
+    }
+
+    /// Weights in the order of the levels, each as coarse as leaves its point within `room` of where it was
+    /// in the `frames` looked at.
+    pub fn weights(&self, hierarchy: &Hierarchy, frames: &[usize], room: f64) -> Weights {
+        let rounded = |point: &u32| self.rounded(*point as usize, frames, room);
+        let all: Vec<Vec<Influence>> = hierarchy.order.iter().map(rounded).collect();
+        // No finer than any point is.
+        let finest = |own: &Vec<Influence>| own.iter().map(|i| i.1.trailing_zeros()).min();
+        let blended = all.iter().filter(|own| own.len() > 1);
+        let spare = blended.filter_map(finest).min().unwrap_or(MOST_DEPTH - 3);
+        let depth = MOST_DEPTH - spare.min(MOST_DEPTH - 3);
+        let mut out = Weights::new(depth);
+        for own in all {
+            let own: Vec<Influence> = match own[..] {
+                [(bone, _)] => vec![(bone, 1 << depth)],
+                _ => (own.iter()).map(|&(bone, w)| (bone, w >> (MOST_DEPTH - depth))).collect(),
+            };
+            out.push(&own, own.is_empty());
+        }
+        out
+    }
+
+    /// In 2⁻¹⁴.
+    fn rounded(&self, point: usize, frames: &[usize], room: f64) -> Vec<Influence> {
+        let own = &self.influences[point];
+        if own.len() < 2 {
+            return own.iter().map(|&(bone, _)| (bone as u16, 1 << MOST_DEPTH)).collect();
+        }
+        let rest = DVec3::from_array(self.rest[point].map(f64::from));
+        let arms: Vec<Vec<DVec3>> = (own.iter())
+            .map(|&(bone, _)| frames.iter().map(|&f| self.moved(bone, f, rest)).collect())
+            .collect();
+        let mut best = Vec::new();
+        for shift in 0..=MOST_SHIFT + 4 {
+            let steps = 1u32 << (MOST_DEPTH - shift).min(MOST_DEPTH);
+            let Some(list) = whole(own, steps) else { break };
+            let off = |f: usize| {
+                let of = |(k, w): (usize, &u32)| arms[k][f] * (f64::from(*w) / f64::from(steps) - own[k].1);
+                list.iter().enumerate().map(of).sum::<DVec3>().length()
+            };
+            let most = (0..frames.len()).map(off).fold(0.0, f64::max);
+            if shift > 0 && most > room {
+                break;
+            }
+            best = (own.iter().zip(&list))
+                .filter(|(_, w)| **w > 0)
+                .map(|(i, w)| (i.0 as u16, (w << shift) as u16))
+                .collect();
+        }
+        best
+    }
+}
+
+/// Weights as whole numbers of this sum, nearest to what they are; none where that leaves nothing.
+fn whole(own: &[(u32, f64)], sum: u32) -> Option<Vec<u32>> {
+    let exact: Vec<f64> = own.iter().map(|i| i.1 * f64::from(sum)).collect();
+    let mut out: Vec<u32> = exact.iter().map(|x| x.max(0.0).floor() as u32).collect();
+    let left = sum.checked_sub(out.iter().sum())?;
+    let mut order: Vec<usize> = (0..own.len()).collect();
+    order.sort_by(|&a, &b| {
+        let part = |k: usize| exact[k] - f64::from(out[k]);
+        part(b).total_cmp(&part(a)).then(a.cmp(&b))
+    });
+    for k in 0..left as usize {
+        out[order[k % order.len()]] += 1;
+    }
+    (sum >= 8).then_some(out)
+}

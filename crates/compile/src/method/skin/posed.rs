@@ -1,0 +1,208 @@
+//! A rest pose and bones as they are decoded: all but the residual.
+
+use super::handles::{self, Affine, HandleFrames};
+use super::model::Model;
+use super::positions::Positions;
+use super::rest;
+use super::rigid::{self, Rigid};
+use super::still::still;
+use crate::method::points::{self, Frames};
+use crate::report::Rest;
+use crate::{Error, Options, TransformForm};
+use meshreel_codec::record::Bones;
+use meshreel_codec::skin::{Handles, Matrix, Rig, Skin, weights};
+use meshreel_codec::soft::decode::First;
+use meshreel_codec::soft::hierarchy::Hierarchy;
+use meshreel_codec::soft::lattice::{Extent, Grid};
+use meshreel_codec::soft::schedule::Schedule;
+use meshreel_codec::soft::tables::LAYERS;
+use rayon::prelude::*;
+
+// Tuning.
+/// Frames in which weights are tried.
+const FRAMES: usize = 16;
+
+/// Units of a grid that no residual needs: at most this part of the tolerance.
+const UNIT: f64 = 0.12;
+
+/// Units that bones may put a point away from the middle: beyond, the encoder's fractions of units would not
+/// fit 32 bits.
+const FARTHEST: f32 = 16_777_216.0;
+
+/// Parts of the tolerance that some of what places a point may take. Errors rarely add up, and points where
+/// they do get a residual: together they may well be more than all of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shares {
+    /// The rest pose.
+    pub rest: f64,
+    /// Weights.
+    pub weights: f64,
+    /// Handles of affine bones.
+    pub handles: f64,
+}
+
+/// All but the residual.
+pub struct Posed<'a> {
+    pub frames: &'a Frames<'a>,
+    pub schedule: Schedule,
+    pub extent: Extent,
+    pub hierarchy: Hierarchy,
+    /// Three points each.
+    pub triangles: Vec<u32>,
+    pub rest_bytes: Vec<u8>,
+    pub weights: weights::Weights,
+    pub skin: Skin,
+    pub rigid: Option<Rigid>,
+    pub affine: Option<Affine>,
+    /// Of rigid bones.
+    pub rest: Option<Rest>,
+}
+
+impl<'a> Posed<'a> {
+    /// None where a tolerance cannot be held so.
+    pub fn new(
+        model: &Model,
+        frames: &'a Frames<'a>,
+        all: &Positions<'_>,
+        schedule: Schedule,
+        shares: Shares,
+        options: &Options,
+    ) -> Result<Option<Posed<'a>>, Error> {
+        let Some(extent) = points::extent(frames) else {
+            return Ok(None);
+        };
+        let (hierarchy, triangles) = points::levels(frames);
+        let radius = extent.radius;
+        let Some((rest_bytes, rest)) = still(&model.rest, radius * shares.rest, &hierarchy, options)? else {
+            return Ok(None);
+        };
+        let count = all.frames();
+        let stride = count.div_ceil(FRAMES).max(1);
+        let looked: Vec<usize> = (0..count).step_by(stride).collect();
+        let weights = model.weights(&hierarchy, &looked, radius * shares.weights);
+        let count = model.bones() as u32;
+        let rig = Rig::new(rest, &weights, count, &hierarchy.order);
+        let rigid = match model.rigid.len() {
+            0 => None,
+            _ if options.transforms == TransformForm::Packed => {
+                let still = radius * rigid::STILL;
+                Some(Rigid::packed(model, &rig, &hierarchy, all, schedule, still)?)
+            }
+            _ => {
+                let room = radius * (1.0 - UNIT);
+                Some(Rigid::new(model, &rig, &hierarchy, all, schedule, room)?)
+            }
+        };
+        let rest = rest::rest(model, &rig, radius);
+        let affine = match model.affine.len() {
+            0 => None,
+            _ => match handles::affine(model, &rig, schedule, radius * shares.handles, options)? {
+                Some(affine) => Some(affine),
+                None => return Ok(None),
+            },
+        };
+        let bones = Bones {
+            rigid: model.rigid.len() as u32,
+            affine: model.affine.len() as u32,
+            wide: affine.as_ref().is_some_and(|a| matches!(a.frames, HandleFrames::Wide(_))),
+            words: rigid.as_ref().map_or(0, |r| r.nodes.words as u32),
+            coded: 0,
+        };
+        let skin = Skin {
+            bones,
+            grid: Grid { unit: 1.0, centre: [0.0; 3], steps: [1; LAYERS] },
+            rig,
+            nodes: rigid.as_ref().map(|r| r.nodes.clone()).unwrap_or_default(),
+            packed: rigid.as_ref().and_then(|r| r.packed.clone()),
+            handles: affine.as_ref().map(|a| a.coded.clone()),
+            residual: None,
+            first: First::Narrow(Vec::new()),
+        };
+        Ok(Some(Posed {
+            frames,
+            schedule,
+            extent,
+            hierarchy,
+            triangles,
+            rest_bytes,
+            weights,
+            skin,
+            rigid,
+            affine,
+            rest,
+        }))
+    }
+
+    /// Matrices of a frame in units of a grid.
+    pub fn matrices(&self, frame: u32, grid: &Grid) -> Vec<Matrix> {
+        let at = frame as usize;
+        let transforms = self.rigid.as_ref().map(|r| &r.transforms[at][..]);
+        let handles = match self.affine.as_ref().map(|a| &a.frames) {
+            None => Handles::None,
+            Some(HandleFrames::Narrow(frames)) => Handles::Narrow(&frames[at]),
+            Some(HandleFrames::Wide(frames)) => Handles::Wide(&frames[at]),
+        };
+        let mut out = vec![Matrix::default(); self.skin.rig.bones() + 1];
+        let transforms = transforms.unwrap_or_default();
+        self.skin.matrices(grid, transforms, handles, &mut out);
+        out
+    }
+
+    /// Marks points that are too far off without a residual. `both`: as cells, and as bones alone say, so
+    /// that a mesh without residuals may be given away as its bones. None where bones throw points beyond
+    /// what cells of any width can make good.
+    pub fn mark(&self, grid: &Grid, all: &Positions<'_>, both: bool) -> Option<Vec<bool>> {
+        let points = self.hierarchy.order.len();
+        let limit = self.extent.radius * self.extent.radius;
+        let of = |room: &mut Vec<[f32; 3]>, far: &mut [bool], frame: u32| {
+            let matrices = self.matrices(frame, grid);
+            let source = all.frame(frame, room);
+            for (v, far) in far.iter_mut().enumerate() {
+                let at = self.skin.rig.place(v, &matrices);
+                let source = source[self.hierarchy.order[v] as usize].map(f64::from);
+                let off = |place: [f64; 3]| -> f64 { (0..3).map(|k| (place[k] - source[k]).powi(2)).sum() };
+                if !at.iter().all(|x| x.abs() < FARTHEST) {
+                    return false;
+                }
+                let cell = grid.position(at.map(|x| x.round_ties_even() as i32));
+                let square = off(cell.map(f64::from));
+                *far |= square > limit || square.is_nan();
+                if both {
+                    let bones = [0, 1, 2]
+                        .map(|k| f64::from(at[k]) * f64::from(grid.unit) + f64::from(grid.centre[k]));
+                    *far |= off(bones) > limit;
+                }
+            }
+            true
+        };
+        let none = || Some(vec![false; points]);
+        let or = |a: Option<Vec<bool>>, b: Option<Vec<bool>>| {
+            let (mut a, b) = (a?, b?);
+            a.iter_mut().zip(&b).for_each(|(a, b)| *a |= b);
+            Some(a)
+        };
+        (0..all.frames() as u32)
+            .into_par_iter()
+            .fold(
+                || (Vec::new(), none()),
+                |(mut room, far), frame| {
+                    let far = far.and_then(|mut far| of(&mut room, &mut far, frame).then_some(far));
+                    (room, far)
+                },
+            )
+            .map(|(_, far)| far)
+            .reduce(none, or)
+    }
+
+    /// The grid of cells that no residual needs.
+    pub fn free_grid(&self, reach: i32) -> Option<Grid> {
+        let extent = &self.extent;
+        let smallest = extent.reach() / f64::from(reach);
+        let unit = (extent.radius * UNIT) as f32;
+        (f64::from(unit) > smallest && unit.is_normal()).then_some(Grid {
+            unit,
+            centre: extent.centre(),
+            steps: [1; LAYERS],
+        })
+    }
+}

@@ -1,0 +1,228 @@
+//! Positions of all frames, for the search of parts and bones: all of them are held where they fit into the
+//! memory allowed, else those of a sample of frames, and others are read when they are asked for.
+
+use super::model::Model;
+use crate::Error;
+use crate::method::points::Frames;
+use glam::{DAffine3, DVec3};
+use meshreel_codec::soft::encode::Source;
+use meshreel_process::bones;
+use meshreel_process::parts::{Model as Freedom, Similarity, Sums, Trajectories};
+use rayon::prelude::*;
+use std::borrow::Cow;
+
+/// A sample has at least so many frames, where there are more of them.
+const LEAST: u64 = 16;
+/// Bytes of a position.
+const BYTES: u64 = size_of::<[f32; 3]>() as u64;
+
+/// Positions of a mesh in all frames.
+pub struct Positions<'a> {
+    frames: &'a Frames<'a>,
+    /// Number of frames.
+    count: u32,
+    /// Numbers of the frames that are held, in order; frame 0 is the first of them.
+    looked: Vec<u32>,
+    held: Trajectories,
+}
+
+impl<'a> Positions<'a> {
+    /// Bytes of memory needed for `points` in `count` frames: half of it is for other things.
+    pub fn memory(points: usize, count: u32) -> u64 {
+        let raw = points as u64 * BYTES;
+        (2 * raw * u64::from(count)).min(4 * raw * LEAST)
+    }
+
+    /// Reads all frames, or as many as `memory`, in bytes, has room for; `None` where it has not the room for
+    /// a sample.
+    pub fn read(
+        frames: &'a Frames<'a>,
+        points: usize,
+        count: u32,
+        memory: u64,
+    ) -> Result<Option<Positions<'a>>, Error> {
+        if Positions::memory(points, count) > memory {
+            return Ok(None);
+        }
+        let of_frame = points as u64 * BYTES;
+        // A sample leaves room for as many frames again, which are coded together.
+        let looked: Vec<u32> = match of_frame * u64::from(count) <= memory / 2 {
+            true => (0..count).collect(),
+            false => {
+                let fit = (memory / 4 / of_frame).min(u64::from(count) / 2).max(2) as u32;
+                let at = |i: u32| u64::from(i) * u64::from(count - 1) / u64::from(fit - 1);
+                (0..fit).map(|i| at(i) as u32).collect()
+            }
+        };
+        let held = trajectories(frames, points, &looked)?;
+        Ok(Some(Positions { frames, count, looked, held }))
+    }
+
+    /// The frames that are held, which may be a sample of them.
+    pub fn looked(&self) -> &Trajectories {
+        &self.held
+    }
+
+    /// Of something that is known of each frame, what is of those that are held.
+    pub fn of_looked<T: Clone>(&self, all: &[T]) -> Vec<T> {
+        let own = self.looked.iter().filter_map(|&f| all.get(f as usize));
+        own.cloned().collect()
+    }
+
+    /// Number of frames, held or not.
+    pub fn frames(&self) -> usize {
+        self.count as usize
+    }
+
+    fn is_whole(&self) -> bool {
+        self.looked.len() == self.count as usize
+    }
+
+    /// Positions of a frame, which are read into `room` where they are not held. Whether that failed, says
+    /// [`Positions::check`].
+    pub fn frame<'b>(&'b self, frame: u32, room: &'b mut Vec<[f32; 3]>) -> &'b [[f32; 3]] {
+        match self.looked.binary_search(&frame) {
+            Ok(i) => self.held.frame(i),
+            Err(_) => {
+                room.resize(self.held.points(), [0.0; 3]);
+                self.frames.positions(frame, room);
+                room
+            }
+        }
+    }
+
+    /// What reading said, if it failed.
+    pub fn check(&self) -> Result<(), Error> {
+        self.frames.check()
+    }
+
+    /// How many frames of a [`Block`] there is room for.
+    pub fn block(&self) -> usize {
+        self.looked.len()
+    }
+
+    /// Positions of some frames.
+    pub fn some(&self, mut frames: Vec<u32>) -> Result<Block<'_>, Error> {
+        if self.is_whole() {
+            return Ok(Block { frames: Cow::Borrowed(&self.looked), positions: Cow::Borrowed(&self.held) });
+        }
+        frames.sort_unstable();
+        let positions = trajectories(self.frames, self.held.points(), &frames)?;
+        Ok(Block { frames: Cow::Owned(frames), positions: Cow::Owned(positions) })
+    }
+
+    /// A model whose motions are known in the frames that are held, with its motions in all frames: what fits
+    /// the points best. Points may be `near` their place at rest where nothing moves them.
+    pub fn complete(&self, mut model: Model, near: f64) -> Result<Model, Error> {
+        let known = self.looked.len();
+        if self.is_whole() {
+            return Ok(model);
+        }
+        let left: Vec<u32> = (0..self.count).filter(|f| self.looked.binary_search(f).is_err()).collect();
+        // What is known in all frames already stays as it is.
+        if model.rigid.first().is_some_and(|own| own.len() == known) {
+            self.complete_rigid(&mut model, &left, near)?;
+        }
+        if model.affine.first().is_some_and(|own| own.len() == known) {
+            self.complete_affine(&mut model, &left)?;
+        }
+        Ok(model)
+    }
+
+    fn complete_rigid(&self, model: &mut Model, left: &[u32], near: f64) -> Result<(), Error> {
+        let members = model.members();
+        let place = |p: &u32| DVec3::from_array(model.rest[*p as usize].map(f64::from));
+        let each = |b: usize| {
+            let scaled = model.rigid[b].iter().any(|s| s.scale != 1.0);
+            let at_rest = model.rigid[b].iter().all(|s| *s == Similarity::IDENTITY);
+            let freedom = if scaled { Freedom::Scaled } else { Freedom::Rigid };
+            (freedom, at_rest)
+        };
+        let each: Vec<(Freedom, bool)> = (0..model.rigid.len()).map(each).collect();
+        let fitted: Vec<Vec<Similarity>> = (left.par_iter())
+            .map_init(Vec::new, |room, &frame| {
+                let points = self.frame(frame, room);
+                let goal = |p: &u32| DVec3::from_array(points[*p as usize].map(f64::from));
+                // The held frame before this one.
+                let before = self.looked.partition_point(|&f| f < frame).max(1) - 1;
+                let fit = |b: usize| {
+                    let (freedom, at_rest) = each[b];
+                    let stays = |p: &u32| (place(p) - goal(p)).length() <= near;
+                    if at_rest && members[b].iter().all(stays) {
+                        return Similarity::IDENTITY;
+                    }
+                    let mut sums = Sums::default();
+                    members[b].iter().for_each(|p| sums.add(place(p), goal(p)));
+                    sums.fit(freedom, model.rigid[b][before].rotation)
+                };
+                (0..model.rigid.len()).map(fit).collect()
+            })
+            .collect();
+        self.check()?;
+        for (b, own) in model.rigid.iter_mut().enumerate() {
+            let more: Vec<Similarity> = fitted.iter().map(|frame| frame[b]).collect();
+            *own = self.woven(own, &more);
+        }
+        Ok(())
+    }
+
+    fn complete_affine(&self, model: &mut Model, left: &[u32]) -> Result<(), Error> {
+        let (first, bones) = (model.rigid.len() as u32, model.affine.len());
+        let weights: Vec<Vec<(u32, f64)>> = (model.influences.iter())
+            .map(|own| {
+                let affine = own.iter().filter(|(bone, _)| *bone >= first);
+                affine.map(|&(bone, w)| (bone - first, w)).collect()
+            })
+            .collect();
+        let place = |p: &[f32; 3]| DVec3::from_array(p.map(f64::from));
+        let rest: Vec<DVec3> = model.rest.iter().map(place).collect();
+        let mut fitted = vec![Vec::with_capacity(left.len()); bones];
+        for frames in left.chunks(self.block()) {
+            let block = self.some(frames.to_vec())?;
+            let found = bones::motions(&block.positions, &rest, &weights, bones);
+            // Where nothing fits, points are far off, and the method is not taken.
+            let still = || vec![vec![DAffine3::IDENTITY; frames.len()]; bones];
+            for (own, more) in fitted.iter_mut().zip(found.unwrap_or_else(still)) {
+                own.extend(more);
+            }
+        }
+        for (own, more) in model.affine.iter_mut().zip(&fitted) {
+            *own = self.woven(own, more);
+        }
+        Ok(())
+    }
+
+    /// What is of frames that are held, and of the others, in the order of frames.
+    fn woven<T: Clone>(&self, looked: &[T], left: &[T]) -> Vec<T> {
+        let (mut looked, mut left) = (looked.iter(), left.iter());
+        let of = |frame: u32| match self.looked.binary_search(&frame) {
+            Ok(_) => looked.next().cloned(),
+            Err(_) => left.next().cloned(),
+        };
+        (0..self.count).filter_map(of).collect()
+    }
+}
+
+/// Positions of some frames.
+pub struct Block<'a> {
+    frames: Cow<'a, [u32]>,
+    positions: Cow<'a, Trajectories>,
+}
+
+impl Block<'_> {
+    /// Positions of one of the frames.
+    ///
+    /// # Panics
+    /// If it is none of them.
+    pub fn frame(&self, frame: u32) -> &[[f32; 3]] {
+        let at = self.frames.binary_search(&frame);
+        self.positions.frame(at.expect("a frame of the block"))
+    }
+}
+
+fn trajectories(frames: &Frames<'_>, points: usize, chosen: &[u32]) -> Result<Trajectories, Error> {
+    let mut positions = vec![[0.0f32; 3]; points * chosen.len()];
+    (positions.par_chunks_mut(points).zip(chosen)).for_each(|(out, &frame)| frames.positions(frame, out));
+    frames.check()?;
+    Ok(Trajectories::new(points, positions))
+}

@@ -1,0 +1,372 @@
+//! Transforms of rigid bones through the clip codec, each as coarse as its points allow.
+
+use super::model::Model;
+use super::positions::{Block, Positions};
+use crate::Error;
+use crate::nodes::matrix::{IDENTITY, Matrix, apply, outermost};
+use crate::nodes::search::{Found, Goal, Point, Room, search};
+use glam::DVec3;
+use meshreel_codec::clip::nodes::{self as codec, Around, Choice, Nodes, Setup};
+use meshreel_codec::skin::Rig;
+use meshreel_codec::skin::packed::Packed;
+use meshreel_codec::soft::hierarchy::Hierarchy;
+use meshreel_codec::soft::schedule::{Schedule, Unit};
+use meshreel_codec::transform::Transform;
+use meshreel_process::parts::{Model as Freedom, Similarity, Sums};
+use meshreel_process::trs::Trs;
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+
+/// Step of a translation, as a part of what points may be off.
+const STEP: f64 = 0.9;
+/// What moves by less than this part of it stands still.
+pub const STILL: f64 = 0.01;
+/// Points of a bone that are looked at one by one; of more, those that lie outside.
+const POINTS: usize = 96;
+
+/// Coded rigid bones.
+pub struct Rigid {
+    pub nodes: Nodes,
+    /// In place of `nodes`.
+    pub packed: Option<Packed>,
+    pub setup: Vec<u8>,
+    /// By frame.
+    pub transforms: Vec<Vec<Transform>>,
+    /// By number of the unit.
+    units: BTreeMap<u32, Vec<u8>>,
+    /// By bone about how many bits its residuals take.
+    pub bits: Vec<u64>,
+}
+
+/// What one bone was coded to.
+#[derive(Default)]
+struct Track {
+    frames: BTreeMap<u32, Found>,
+}
+
+fn broken(what: &str) -> Error {
+    Error::Promise { what: format!("bones: {what}"), target: Default::default() }
+}
+
+impl Rigid {
+    /// Codes the rigid bones of a model, whose points may be `room` off.
+    pub fn new(
+        model: &Model,
+        rig: &Rig,
+        hierarchy: &Hierarchy,
+        all: &Positions<'_>,
+        schedule: Schedule,
+        room: f64,
+    ) -> Result<Rigid, Error> {
+        let count = model.rigid.len();
+        let members = members(model, hierarchy);
+        let base = (room * STEP) as f32;
+        let setups: Vec<Setup> = (0..count)
+            .map(|b| Setup { moves: moves(model, rig, b, room), pivot: true, code: codec::EVEN_CODE })
+            .collect();
+        let mut setup = Vec::new();
+        codec::encode_setup(base, &setups, &mut setup);
+        let given = rig.nodes(count);
+        let nodes = Nodes::new(&given, &setup).map_err(|c| broken(c.0))?;
+        let bones: Vec<Bone<'_>> = (0..count)
+            .map(|b| {
+                let bone = Bone {
+                    alone: nodes.single(b),
+                    scaled: setups[b].moves[2],
+                    model,
+                    rig,
+                    hierarchy,
+                    bone: b,
+                    members: &members[b],
+                    rest: Vec::new(),
+                    chosen: Vec::new(),
+                    room,
+                };
+                bone.at_rest()
+            })
+            .collect();
+        let mut tracks: Vec<Track> = (0..count).map(|_| Track::default()).collect();
+        // As many units at once as there is room for their frames.
+        let mut units = schedule.in_file().peekable();
+        while units.peek().is_some() {
+            let (mut some, mut frames) = (Vec::new(), Vec::new());
+            while let Some(&unit) = units.peek() {
+                let own = schedule.frames_of(unit);
+                if !some.is_empty() && frames.len() + own.len() > all.block() {
+                    break;
+                }
+                frames.extend(own.iter().copied());
+                some.push(unit);
+                units.next();
+            }
+            let block = all.some(frames)?;
+            (tracks.par_iter_mut().zip(&bones))
+                .try_for_each_init(Room::default, |space, (track, bone)| {
+                    bone.code(schedule, &some, &block, track, space)
+                })?;
+        }
+        Rigid::gather(nodes, setup, &tracks, schedule)
+    }
+
+    fn gather(nodes: Nodes, setup: Vec<u8>, tracks: &[Track], schedule: Schedule) -> Result<Rigid, Error> {
+        let frames = schedule.frames();
+        let mut states = vec![vec![0i32; nodes.words]; frames as usize];
+        let mut transforms = vec![vec![Transform::IDENTITY; tracks.len()]; frames as usize];
+        for (b, (track, place)) in tracks.iter().zip(&nodes.tracks).enumerate() {
+            for (&frame, found) in &track.frames {
+                let state = &mut states[frame as usize][place.word..place.word + place.words];
+                state.copy_from_slice(&found.words[..place.words]);
+                transforms[frame as usize][b] = found.local;
+            }
+        }
+        let find = |frame: u32| states.get(frame as usize).map(|s| &s[..]);
+        let units: Vec<Unit> = schedule.in_file().collect();
+        let coded: Vec<(u32, Vec<u8>)> = (units.par_iter())
+            .map(|&unit| {
+                let frames = schedule.frames_of(unit);
+                let choices: Vec<Vec<Choice>> = (frames.iter())
+                    .map(|frame| tracks.iter().map(|t| t.frames[frame].choice).collect())
+                    .collect();
+                let choices: Vec<&[Choice]> = choices.iter().map(|c| &c[..]).collect();
+                let mut bytes = Vec::new();
+                codec::encode_unit(&nodes, schedule, unit, &find, &choices, &mut bytes)
+                    .map_err(|c| broken(c.0))?;
+                Ok((schedule.number(unit), bytes))
+            })
+            .collect::<Result<_, Error>>()?;
+        let size = |k: &i32| u64::from(2 * (32 - k.unsigned_abs().leading_zeros()));
+        let of = |track: &Track| {
+            let all = track.frames.values().flat_map(|found| &found.choice.k);
+            all.map(size).sum()
+        };
+        Ok(Rigid {
+            nodes,
+            packed: None,
+            setup,
+            transforms,
+            units: coded.into_iter().collect(),
+            bits: tracks.iter().map(of).collect(),
+        })
+    }
+
+    /// The same in 12 bytes each, which does not care what it leaves: points that are off have a residual.
+    pub fn packed(
+        model: &Model,
+        rig: &Rig,
+        hierarchy: &Hierarchy,
+        all: &Positions<'_>,
+        schedule: Schedule,
+        still: f64,
+    ) -> Result<Rigid, Error> {
+        let count = model.rigid.len();
+        let members = members(model, hierarchy);
+        let fit = |frame: usize, points: &[[f32; 3]], b: usize| {
+            let mut sums = Sums::default();
+            for &cell in &members[b] {
+                let goal = points[hierarchy.order[cell] as usize].map(f64::from);
+                let rest = rig.rest[cell].map(f64::from);
+                sums.add(DVec3::from_array(rest), DVec3::from_array(goal));
+            }
+            let known = &model.rigid[b][frame];
+            match (frame, members[b].len()) {
+                (0, _) => Transform::IDENTITY,
+                // Too few to say how they turn.
+                (_, 0..3) => transform(known),
+                _ => transform(&sums.fit(Freedom::Scaled, known.rotation)),
+            }
+        };
+        let frames: Vec<Vec<Transform>> = (0..schedule.frames() as usize)
+            .into_par_iter()
+            .map_init(Vec::new, |room, frame| {
+                let points = all.frame(frame as u32, room);
+                (0..count).map(|b| fit(frame, points, b)).collect()
+            })
+            .collect();
+        all.check()?;
+        let live = model.live(still);
+        let packed = Packed::new(&frames, &live[..count], &rig.regions[..count]);
+        let mut setup = Vec::new();
+        packed.encode(&mut setup);
+        let (mut units, mut transforms) = (BTreeMap::new(), frames.clone());
+        for unit in schedule.in_file() {
+            let mut bytes = Vec::new();
+            for &frame in schedule.frames_of(unit).iter() {
+                let at = bytes.len();
+                let own = &mut transforms[frame as usize];
+                packed.encode_frame(frame, own, &live, &mut bytes);
+                let read = packed.read(&mut &bytes[at..], &mut [], own);
+                read.map_err(|c| broken(c.0))?;
+            }
+            units.insert(schedule.number(unit), bytes);
+        }
+        Ok(Rigid {
+            nodes: Nodes::default(),
+            packed: Some(packed),
+            setup,
+            transforms,
+            units,
+            bits: Vec::new(),
+        })
+    }
+
+    /// Bytes of a unit.
+    pub fn unit(&self, number: u32) -> &[u8] {
+        self.units.get(&number).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// Cells of each rigid bone.
+fn members(model: &Model, hierarchy: &Hierarchy) -> Vec<Vec<usize>> {
+    let mut out: Vec<Vec<usize>> = vec![Vec::new(); model.rigid.len()];
+    for (cell, &point) in hierarchy.order.iter().enumerate() {
+        if let [(bone, _)] = model.influences[point as usize][..]
+            && let Some(list) = out.get_mut(bone as usize)
+        {
+            list.push(cell);
+        }
+    }
+    out
+}
+
+fn transform(fitted: &Similarity) -> Transform {
+    Transform {
+        rotation: fitted.rotation.to_array().map(|v| v as f32),
+        translation: fitted.translation.to_array().map(|v| v as f32),
+        scale: [fitted.scale as f32; 3],
+    }
+}
+
+/// Which of translation, rotation and scale of a bone move its points by more than nothing.
+fn moves(model: &Model, rig: &Rig, bone: usize, room: f64) -> [bool; 3] {
+    let region = &rig.regions[bone];
+    let middle = DVec3::from_array(region.middle);
+    let [x, y, z, far @ ..] = region.bounds.map(f64::from);
+    let radius = (DVec3::from_array(far) - DVec3::new(x, y, z)).length() * 0.5;
+    let still = room * STILL;
+    let mut most = [0.0f64; 3];
+    for s in &model.rigid[bone] {
+        let (turn, shift) = s.matrix();
+        let moved = turn * middle + shift - middle;
+        let angle = 2.0 * s.rotation.xyz().length();
+        let by = [moved.length(), angle * radius, (s.scale - 1.0).abs() * radius];
+        most.iter_mut().zip(by).for_each(|(m, v)| *m = m.max(v));
+    }
+    // A pivot moves with the translation.
+    let [t, r, s] = most.map(|m| m > still);
+    [t || r || s, r, s]
+}
+
+/// A rigid bone that is coded.
+struct Bone<'a> {
+    alone: Nodes,
+    scaled: bool,
+    model: &'a Model,
+    rig: &'a Rig,
+    hierarchy: &'a Hierarchy,
+    bone: usize,
+    members: &'a [usize],
+    /// Where they are at rest.
+    rest: Vec<[f64; 3]>,
+    /// Those of them that are looked at one by one.
+    chosen: Vec<usize>,
+    room: f64,
+}
+
+impl Bone<'_> {
+    fn at_rest(mut self) -> Self {
+        let rest: Vec<[f64; 3]> =
+            (self.members.iter()).map(|&cell| self.rig.rest[cell].map(f64::from)).collect();
+        self.chosen = match rest.len() > POINTS {
+            false => (0..rest.len()).collect(),
+            true => {
+                let far = outermost(&rest);
+                let stride = rest.len() / (POINTS - far.len().min(POINTS / 2));
+                let is_far = |i: &usize| i.is_multiple_of(stride.max(1)) || far.contains(&rest[*i]);
+                (0..rest.len()).filter(is_far).collect()
+            }
+        };
+        self.rest = rest;
+        self
+    }
+
+    /// Codes some units, whose frames are in `block`, after all before them.
+    fn code(
+        &self,
+        schedule: Schedule,
+        units: &[Unit],
+        block: &Block<'_>,
+        track: &mut Track,
+        space: &mut Room,
+    ) -> Result<(), Error> {
+        for &unit in units {
+            let frames = schedule.frames_of(unit);
+            for (i, &frame) in frames.iter().enumerate() {
+                let words = self.alone.words;
+                let find = |wanted: u32| track.frames.get(&wanted).map(|f| &f.words[..words]);
+                let around = Around::new(&self.alone, schedule, &frames, i, find);
+                let around = around.map_err(|c| broken(c.0))?;
+                let found = match frame {
+                    0 => self.stay(&around),
+                    _ => self.frame(frame as usize, block.frame(frame), &around, space),
+                };
+                track.frames.insert(frame, found);
+            }
+        }
+        Ok(())
+    }
+
+    /// Frame 0 is the rest pose.
+    fn stay(&self, around: &Around<'_>) -> Found {
+        let track = &self.alone.tracks[0];
+        let mut words = [0; 11];
+        track.stay(around, &mut words[..track.words]);
+        Found {
+            choice: Choice::default(),
+            words,
+            local: track.transform(&words[..track.words - 1]),
+            world: IDENTITY,
+        }
+    }
+
+    fn frame(&self, frame: usize, points: &[[f32; 3]], around: &Around<'_>, space: &mut Room) -> Found {
+        let goal = |i: usize| {
+            let point = self.hierarchy.order[self.members[i]];
+            points[point as usize].map(f64::from)
+        };
+        let rest = &self.rest;
+        // Fitted again: what rounding the rest pose did is made good.
+        let freedom = if self.scaled { Freedom::Scaled } else { Freedom::Rigid };
+        let mut sums = Sums::default();
+        let known = &self.model.rigid[self.bone][frame];
+        for (i, &from) in rest.iter().enumerate() {
+            sums.add(DVec3::from_array(from), DVec3::from_array(goal(i)));
+        }
+        let fitted = sums.fit(freedom, known.rotation);
+        let target = Trs {
+            rotation: fitted.rotation,
+            translation: fitted.translation,
+            scale: DVec3::splat(fitted.scale),
+        };
+        let exact = transform(&fitted);
+        let points: Vec<Point> =
+            (self.chosen.iter()).map(|&i| Point { at: rest[i], goal: goal(i), limit: self.room }).collect();
+        let measure = |world: &Matrix| {
+            let off = |p: &Point| {
+                let at = DVec3::from_array(apply(world, p.at));
+                (at - DVec3::from_array(p.goal)).length() / p.limit
+            };
+            points.iter().map(off).fold(0.0, f64::max)
+        };
+        let goal = Goal {
+            track: &self.alone.tracks[0],
+            around,
+            above: &IDENTITY,
+            exact: &exact,
+            target,
+            points: &points,
+            measure: &measure,
+            hidden: false,
+        };
+        search(&goal, space)
+    }
+}

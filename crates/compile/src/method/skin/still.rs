@@ -1,0 +1,87 @@
+//! One frame alone, and weights, as bytes.
+
+use crate::{Error, Options, Preset};
+use meshreel_codec::skin::weights;
+use meshreel_codec::soft::cell::Cell;
+use meshreel_codec::soft::decode;
+use meshreel_codec::soft::encode::{self, Encoder, Refused, Source, Work};
+use meshreel_codec::soft::hierarchy::Hierarchy;
+use meshreel_codec::soft::lattice::Extent;
+use meshreel_codec::soft::range;
+
+/// Positions of one frame, or what is given as them.
+pub struct Given<F>(pub F);
+
+impl<F: Fn(u32, &mut [[f32; 3]]) + Sync> Source for Given<F> {
+    fn positions(&self, frame: u32, out: &mut [[f32; 3]]) {
+        (self.0)(frame, out);
+    }
+}
+
+/// An error of bones that do not decode to what was encoded.
+pub fn broken(what: &str) -> Error {
+    Error::Promise { what: format!("bones: {what}"), target: Default::default() }
+}
+
+/// What the soft codec is asked for.
+pub fn settings(options: &Options) -> encode::Options {
+    encode::Options {
+        effort: options.effort,
+        packed: options.preset == Preset::Fast,
+        restart: options.restart(),
+        choice: None,
+        own_tables: false,
+    }
+}
+
+/// Bytes of one frame, and what they decode to.
+pub type Still = (Vec<u8>, Vec<[f32; 3]>);
+
+/// One frame alone, within a radius: its static part, and what it decodes to.
+pub fn still(
+    positions: &[[f32; 3]],
+    radius: f64,
+    hierarchy: &Hierarchy,
+    options: &Options,
+) -> Result<Option<Still>, Error> {
+    let extent = box_of(positions, radius);
+    let source = Given(|_, out: &mut [[f32; 3]]| out.copy_from_slice(positions));
+    let settings = settings(options);
+    fn bytes<W: Cell>(
+        levels: Hierarchy,
+        extent: Extent,
+        settings: encode::Options,
+        source: &dyn Source,
+    ) -> Result<Vec<u8>, Refused> {
+        let mut work = Work::default();
+        let made = Encoder::<W>::new(levels, 1, extent, settings, source, &mut work)?;
+        Ok(made.static_bytes().to_vec())
+    }
+    let coded = bytes::<i16>(hierarchy.clone(), extent, settings, &source)
+        .or_else(|_| bytes::<i32>(hierarchy.clone(), extent, settings, &source));
+    let Ok(coded) = coded else { return Ok(None) };
+    let decoded = decode::still(&coded, hierarchy).map_err(|c| broken(c.0))?;
+    Ok(Some((coded, decoded)))
+}
+
+/// The box around some positions, of which each may be `radius` off.
+pub fn box_of(positions: &[[f32; 3]], radius: f64) -> Extent {
+    let mut extent = Extent { low: [f32::INFINITY; 3], high: [f32::NEG_INFINITY; 3], radius, axes: 3 };
+    for p in positions {
+        for (k, &v) in p.iter().enumerate() {
+            extent.low[k] = extent.low[k].min(v);
+            extent.high[k] = extent.high[k].max(v);
+        }
+    }
+    extent
+}
+
+/// Bytes of weights, and what they decode to.
+pub fn coded_weights(weights: &weights::Weights, levels: &Hierarchy, bones: u32) -> Result<Vec<u8>, Error> {
+    let mut bytes = Vec::new();
+    let out = range::Encoder::new(&mut bytes);
+    let (_, out) =
+        weights::code(out, levels, bones, weights.depth, Some(weights)).map_err(|c| broken(c.0))?;
+    out.finish();
+    Ok(bytes)
+}

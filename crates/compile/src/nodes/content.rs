@@ -1,0 +1,20 @@
+//! What is compiled: what nearly every pass needs to know.
+
+use crate::Options;
+use crate::options::by_path::ByPath;
+use meshreel_scene::{Placed, Scene};
+
+/// A scene, its objects, the frames that are compiled, and what is asked.
+#[derive(Clone, Copy)]
+pub struct Content<'a> {
+    /// The scene.
+    pub scene: &'a Scene,
+    /// Its objects.
+    pub placed: &'a [Placed],
+    /// Seconds of each frame.
+    pub times: &'a [f64],
+    /// What is asked of everything.
+    pub options: &'a Options,
+    /// What is asked of single objects.
+    pub by_path: &'a ByPath<'a>,
+}

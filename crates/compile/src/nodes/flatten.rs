@@ -1,0 +1,442 @@
+//! Hierarchy flattening: every transform that can be merged is merged, and the rest keeps its shape.
+//!
+//! An object that shows no mesh goes, its transform multiplied into its children's, when that adds no
+//! animated transform to the file: it stands still, or has one child, or all its children move anyway. It
+//! stays where the product could shear (non-uniform scale above a rotation), because two
+//! translation–rotation–scale nodes can say what one cannot. A locator is a node for its own sake, and stays
+//! as an object with a mesh does.
+
+use crate::nodes::motion::{Inherits, Local, Motion};
+use glam::DMat4;
+use meshreel_scene::{Placed, sample::World};
+use std::fmt::Write;
+
+/// A node that is left.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlatNode {
+    /// Parent among the nodes that are left; before this one.
+    pub parent: Option<usize>,
+    /// Objects whose local matrices are multiplied, from the top down; the last one gives the name. Empty for
+    /// a baked mesh.
+    pub chain: Vec<usize>,
+    /// The object whose mesh is shown.
+    pub mesh: Option<usize>,
+    /// Its matrix changes.
+    pub animated: bool,
+    /// The world matrix of the chain's last object is taken (its parents apply only at times).
+    pub world: bool,
+    /// Identity: vertices are in world space.
+    pub baked: bool,
+    /// The object it is named after.
+    pub named: usize,
+    /// A locator, and how far it reaches along its axes.
+    pub reach: Option<f32>,
+}
+
+struct Work {
+    parent: Option<usize>,
+    children: Vec<usize>,
+    chain: Vec<usize>,
+    state: Local,
+    world: bool,
+    gone: bool,
+}
+
+/// Flattens. `selected`: objects whose mesh is compiled; `locators`: how far those reach that are one;
+/// `baked`: those of both that stand in world space, with their vertices, or by themselves.
+pub fn flatten(
+    placed: &[Placed],
+    selected: &[bool],
+    locators: &[Option<f32>],
+    baked: &[bool],
+    motion: &Motion,
+) -> Vec<FlatNode> {
+    let n = placed.len();
+    let kept = |i: usize| (selected[i] || locators[i].is_some()) && !baked[i];
+    let mut needed: Vec<bool> = (0..n).map(kept).collect();
+    for i in (0..n).rev() {
+        if let (true, Some(parent)) = (needed[i], placed[i].parent) {
+            needed[parent] |= motion.local[i].inherits == Inherits::Always;
+        }
+    }
+    let mut work: Vec<Work> = (0..n)
+        .map(|i| Work {
+            parent: placed[i].parent.filter(|_| motion.local[i].inherits == Inherits::Always),
+            children: Vec::new(),
+            chain: vec![i],
+            state: motion.local[i],
+            world: motion.local[i].inherits == Inherits::Mixed,
+            gone: !needed[i],
+        })
+        .collect();
+    for i in 0..n {
+        if motion.local[i].inherits == Inherits::Mixed {
+            // Its world matrix moves if anything above it does; the scan of locals alone cannot tell.
+            work[i].state.animated = true;
+        }
+        if let (true, Some(parent)) = (needed[i], work[i].parent) {
+            work[parent].children.push(i);
+        }
+    }
+    // Still objects first, so that the children of what moves are known when it is looked at.
+    for only_still in [true, false] {
+        for i in 0..n {
+            let node = &work[i];
+            if node.gone || kept(i) || only_still && node.state.animated {
+                continue;
+            }
+            let children = children_left(&work, i);
+            let costs_nothing = !node.state.animated
+                || children.len() == 1
+                || children.iter().all(|&c| work[c].state.animated);
+            if costs_nothing && children.iter().all(|&c| mergeable(node, &work[c])) {
+                merge_into(&mut work, i, &children);
+            }
+        }
+    }
+    let mut nodes: Vec<FlatNode> = Vec::new();
+    let mut number = vec![usize::MAX; n];
+    for i in 0..n {
+        if baked[i] && (selected[i] || locators[i].is_some()) {
+            let shown = selected[i];
+            nodes.push(FlatNode {
+                parent: None,
+                chain: if shown { Vec::new() } else { vec![i] },
+                mesh: shown.then_some(i),
+                animated: !shown && moves_in_world(placed, motion, i),
+                world: !shown,
+                baked: shown,
+                named: i,
+                reach: locators[i].filter(|_| !shown),
+            });
+        }
+        if work[i].gone {
+            continue;
+        }
+        number[i] = nodes.len();
+        nodes.push(FlatNode {
+            parent: work[i].parent.map(|p| number[p]),
+            chain: std::mem::take(&mut work[i].chain),
+            mesh: selected[i].then_some(i).filter(|_| !baked[i]),
+            animated: work[i].state.animated,
+            world: work[i].world,
+            baked: false,
+            named: i,
+            reach: locators[i].filter(|_| kept(i)),
+        });
+    }
+    nodes
+}
+
+fn moves_in_world(placed: &[Placed], motion: &Motion, i: usize) -> bool {
+    let mut at = Some(i);
+    while let Some(j) = at {
+        let local = &motion.local[j];
+        if local.animated || local.inherits == Inherits::Mixed {
+            return true;
+        }
+        at = placed[j].parent;
+    }
+    false
+}
+
+fn mergeable(parent: &Work, child: &Work) -> bool {
+    !child.world && parent.state.pure && child.state.pure && (parent.state.uniform || child.state.unrotated)
+}
+
+/// Children of `i`, those of merged ones in their place.
+fn children_left(work: &[Work], i: usize) -> Vec<usize> {
+    let mut stack: Vec<usize> = work[i].children.iter().rev().copied().collect();
+    let mut left = Vec::new();
+    while let Some(c) = stack.pop() {
+        match work[c].gone {
+            true => stack.extend(work[c].children.iter().rev()),
+            false => left.push(c),
+        }
+    }
+    left
+}
+
+fn merge_into(work: &mut [Work], i: usize, children: &[usize]) {
+    let (parent, chain, state, world) = (work[i].parent, work[i].chain.clone(), work[i].state, work[i].world);
+    work[i].gone = true;
+    for &child in children {
+        let child = &mut work[child];
+        child.parent = parent;
+        child.chain.splice(0..0, chain.iter().copied());
+        child.world |= world;
+        child.state.animated |= state.animated;
+        child.state.uniform &= state.uniform;
+        child.state.unrotated &= state.unrotated;
+    }
+}
+
+impl FlatNode {
+    /// The object whose visibility and tolerance are its own: whose mesh it shows, or the locator that it is.
+    pub fn shown(&self) -> Option<usize> {
+        self.mesh.or(self.reach.map(|_| self.named))
+    }
+
+    /// Its matrix relative to its parent, at the time that `world` was evaluated for.
+    pub fn matrix(&self, world: &World<'_>) -> DMat4 {
+        match (self.world, self.chain.last()) {
+            (true, Some(&last)) => world.matrix[last],
+            _ => self.chain.iter().fold(DMat4::IDENTITY, |product, &i| product * world.local[i].0),
+        }
+    }
+}
+
+/// The tree for `--explain`, one line per node.
+pub fn print(nodes: &[FlatNode], placed: &[Placed]) -> String {
+    let mut text = String::new();
+    let mut depth = vec![0usize; nodes.len()];
+    for (i, node) in nodes.iter().enumerate() {
+        depth[i] = node.parent.map_or(0, |p| depth[p] + 1);
+        let kind = match (node.mesh.is_some(), node.animated, node.baked) {
+            (false, true, _) if node.reach.is_some() => "locator, moving",
+            (false, false, _) if node.reach.is_some() => "locator",
+            (true, _, true) => "mesh, baked to world space",
+            (true, true, _) => "mesh, moving",
+            (true, false, _) => "mesh",
+            (false, true, _) => "transform, moving",
+            (false, false, _) => "transform",
+        };
+        let merged = node.chain.len().saturating_sub(1);
+        let note = if merged > 0 { format!(", {merged} merged into it") } else { String::new() };
+        let _ =
+            writeln!(text, "{:indent$}{} ({kind}{note})", "", placed[node.named].path, indent = 2 * depth[i]);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::nodes::motion::scan;
+    use glam::{DQuat, DVec3};
+    use meshreel_scene::{Channel, Node, NodeKind, Scene, TimeSampling, Transform};
+
+    /// Objects as (parent, matrices, shows a mesh).
+    struct Tree(Scene, Vec<bool>);
+
+    impl Tree {
+        fn new() -> Tree {
+            Tree(Scene::default(), Vec::new())
+        }
+        fn add(&mut self, parent: Option<usize>, matrices: &[DMat4], mesh: bool) -> usize {
+            let id = self.0.nodes.len();
+            let sampling = TimeSampling::Uniform { start: 0.0, step: 1.0 };
+            let samples = matrices.iter().map(|m| vec![*m]).collect();
+            self.0.nodes.push(Node {
+                name: format!("n{id}"),
+                path: String::new(),
+                parent,
+                kind: NodeKind::Xform,
+                transform: (!matrices.is_empty())
+                    .then(|| Transform { matrix: Channel::in_memory(sampling, samples), inherits: None }),
+                visibility: None,
+                mesh: None,
+                instance_of: None,
+                samples: 1,
+                user_properties: Vec::new(),
+            });
+            self.1.push(mesh);
+            id
+        }
+        fn inherits(&mut self, id: usize, flags: &[bool]) {
+            let sampling = TimeSampling::Uniform { start: 0.0, step: 1.0 };
+            let samples = flags.iter().map(|f| vec![*f]).collect();
+            if let Some(transform) = &mut self.0.nodes[id].transform {
+                transform.inherits = Some(Channel::in_memory(sampling, samples));
+            }
+        }
+        /// Flattens, and checks that every mesh is where it was in every frame.
+        fn flat(&self, baked: &[usize]) -> Vec<FlatNode> {
+            self.flat_with(&[], baked)
+        }
+        fn flat_with(&self, locators: &[usize], baked: &[usize]) -> Vec<FlatNode> {
+            let Tree(scene, selected) = self;
+            let placed = scene.expand().unwrap();
+            let baked: Vec<bool> = (0..placed.len()).map(|i| baked.contains(&i)).collect();
+            let reach = |i: usize| locators.contains(&i).then_some(0.5);
+            let locators: Vec<Option<f32>> = (0..placed.len()).map(reach).collect();
+            let times = [0.0, 1.0, 2.0];
+            let motion = scan(scene, &placed, selected, &times).unwrap();
+            let nodes = flatten(&placed, selected, &locators, &baked, &motion);
+            let there = |i: usize| nodes.iter().filter(move |n| n.reach.is_some() && n.named == i);
+            assert!((0..placed.len()).all(|i| there(i).count() == usize::from(locators[i].is_some())));
+            let mut world = World::new(scene, &placed).unwrap();
+            for time in times {
+                world.evaluate(time).unwrap();
+                let mut matrices: Vec<DMat4> = Vec::new();
+                for (n, node) in nodes.iter().enumerate() {
+                    assert!(node.parent.is_none_or(|p| p < n), "parents come first");
+                    let own = node.matrix(&world);
+                    matrices.push(node.parent.map_or(own, |p| matrices[p] * own));
+                    if node.reach.is_some() {
+                        let right = world.matrix[node.named];
+                        assert!(matrices[n].abs_diff_eq(right, 1e-6), "locator at {time}");
+                    }
+                    if let Some(i) = node.mesh {
+                        let right = match node.baked {
+                            true => DMat4::IDENTITY,
+                            false => world.matrix[i],
+                        };
+                        assert!(matrices[n].abs_diff_eq(right, 1e-6), "object {i} at {time}");
+                    }
+                }
+            }
+            let shown = nodes.iter().filter_map(|n| n.mesh).count();
+            assert_eq!(shown, selected.iter().filter(|s| **s).count());
+            nodes
+        }
+    }
+
+    fn turn(angle: f64) -> DMat4 {
+        DMat4::from_rotation_translation(
+            DQuat::from_axis_angle(DVec3::new(1.0, 2.0, 0.5).normalize(), angle),
+            DVec3::new(angle, 0.0, 1.0),
+        )
+    }
+
+    fn stretch() -> DMat4 {
+        DMat4::from_scale(DVec3::new(1.0, 5.0, 0.5))
+    }
+
+    fn moving() -> Vec<DMat4> {
+        (0..3).map(|f| turn(0.3 * f as f64)).collect()
+    }
+
+    #[test]
+    fn still_parents_go() {
+        let mut tree = Tree::new();
+        let a = tree.add(None, &[turn(1.0)], false);
+        let b = tree.add(Some(a), &[], false);
+        tree.add(Some(b), &[turn(2.0)], true);
+        tree.add(Some(b), &moving(), true);
+        let nodes = tree.flat(&[]);
+        assert_eq!(nodes.len(), 2);
+        assert_eq!(nodes[0].chain, [0, 1, 2]);
+        assert_eq!((nodes[0].animated, nodes[1].animated), (false, true));
+        assert_eq!((nodes[0].parent, nodes[1].parent), (None, None));
+    }
+
+    #[test]
+    fn a_moving_parent_goes_where_that_adds_no_motion() {
+        // One child.
+        let mut tree = Tree::new();
+        let a = tree.add(None, &moving(), false);
+        tree.add(Some(a), &[turn(2.0)], true);
+        assert_eq!(tree.flat(&[]).len(), 1);
+        // Several that stand still relative to it: it stays, alone it moves.
+        tree.add(Some(a), &[turn(1.0)], true);
+        let nodes = tree.flat(&[]);
+        assert_eq!(nodes.len(), 3);
+        assert_eq!(nodes.iter().filter(|n| n.animated).count(), 1);
+        // Several that move anyway.
+        let mut tree = Tree::new();
+        let a = tree.add(None, &moving(), false);
+        let still = tree.add(Some(a), &[turn(0.5)], false);
+        tree.add(Some(still), &moving(), true);
+        tree.add(Some(a), &moving(), true);
+        assert_eq!(tree.flat(&[]).len(), 2);
+    }
+
+    #[test]
+    fn what_would_shear_stays_two_nodes() {
+        let mut tree = Tree::new();
+        let a = tree.add(None, &[stretch()], false);
+        tree.add(Some(a), &[turn(2.0)], true);
+        let nodes = tree.flat(&[]);
+        assert_eq!((nodes.len(), nodes[1].parent), (2, Some(0)));
+        // Not where nothing turns below, even through one in between.
+        let mut tree = Tree::new();
+        let a = tree.add(None, &[stretch()], false);
+        let b = tree.add(Some(a), &[DMat4::from_translation(DVec3::X)], false);
+        tree.add(Some(b), &[stretch()], true);
+        assert_eq!(tree.flat(&[]).len(), 1);
+        // A merged stretch is not forgotten.
+        let c = tree.add(Some(b), &[turn(0.1)], false);
+        tree.add(Some(c), &[turn(0.2)], true);
+        let nodes = tree.flat(&[]);
+        assert_eq!(nodes.len(), 3);
+        // Shear itself is not merged into anything.
+        let mut tree = Tree::new();
+        let a = tree.add(None, &[stretch() * turn(1.0)], false);
+        tree.add(Some(a), &[turn(1.0)], true);
+        assert_eq!(tree.flat(&[]).len(), 2);
+    }
+
+    #[test]
+    fn a_mesh_with_children_stays() {
+        let mut tree = Tree::new();
+        let a = tree.add(None, &[turn(1.0)], true);
+        tree.add(Some(a), &[turn(2.0)], true);
+        let nodes = tree.flat(&[]);
+        assert_eq!((nodes.len(), nodes[1].parent), (2, Some(0)));
+        // Baked it is only a transform for what is below.
+        let nodes = tree.flat(&[0]);
+        assert_eq!(nodes.len(), 2);
+        assert!(nodes[0].baked && nodes[0].chain.is_empty());
+        assert_eq!(nodes[1].chain, [0, 1]);
+        assert!(tree.flat(&[0, 1]).iter().all(|n| n.baked));
+    }
+
+    #[test]
+    fn locators_stay_with_their_names() {
+        let mut tree = Tree::new();
+        let still = tree.add(None, &[turn(1.0)], false);
+        let a = tree.add(Some(still), &moving(), false);
+        let tip = tree.add(Some(a), &[turn(2.0)], false);
+        tree.add(Some(a), &[turn(0.3)], true);
+        // One that moves is not merged into what hangs below it.
+        let nodes = tree.flat_with(&[a, tip], &[]);
+        assert_eq!((nodes.len(), nodes[0].chain.len()), (3, 2));
+        let moving_nodes = |nodes: &[FlatNode]| nodes.iter().filter(|n| n.animated).count();
+        assert_eq!(moving_nodes(&nodes), 1);
+        // In the world by itself; what is below still stands on it.
+        let nodes = tree.flat_with(&[a, tip], &[a]);
+        assert!(nodes[0].world && nodes[0].parent.is_none() && nodes[0].reach.is_some());
+        assert_eq!(moving_nodes(&nodes), 2);
+        tree.flat_with(&[a, tip], &[a, tip]);
+        tree.inherits(tip, &[true, false, true]);
+        for baked in [&[][..], &[a], &[tip], &[a, tip]] {
+            tree.flat_with(&[a, tip], baked);
+        }
+    }
+
+    #[test]
+    fn objects_without_parents_of_their_own() {
+        for flags in [&[false][..], &[true, false, true], &[true]] {
+            let mut tree = Tree::new();
+            let a = tree.add(None, &moving(), false);
+            let b = tree.add(Some(a), &[turn(2.0)], false);
+            tree.inherits(b, flags);
+            tree.add(Some(b), &[turn(0.4)], true);
+            let c = tree.add(Some(b), &moving(), true);
+            tree.add(Some(c), &moving(), true);
+            tree.add(Some(a), &moving(), true);
+            tree.flat(&[]);
+        }
+    }
+
+    #[test]
+    fn wide_and_deep_trees_are_quick() {
+        let started = std::time::Instant::now();
+        let mut tree = Tree::new();
+        let root = tree.add(None, &moving(), false);
+        for _ in 0..50_000 {
+            let group = tree.add(Some(root), &[turn(1.0)], false);
+            tree.add(Some(group), &[turn(2.0)], true);
+        }
+        assert_eq!(tree.flat(&[]).len(), 50_001);
+        let mut tree = Tree::new();
+        let mut last = None;
+        for i in 0..3_000 {
+            last = Some(tree.add(last, &[turn((i % 7) as f64 * 0.1)], i % 50 == 0));
+        }
+        assert_eq!(tree.flat(&[]).len(), 60);
+        // Quadratic work would take minutes.
+        assert!(started.elapsed().as_secs() < 30, "{:?}", started.elapsed());
+    }
+}

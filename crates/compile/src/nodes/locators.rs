@@ -1,0 +1,122 @@
+//! What a locator is promised. It has no size of its own, so it is taken for a cube around its origin, as
+//! large as the smallest mesh that is near it in the tree: what is attached to it is as exact as what it
+//! belongs to, where it is and which way it looks.
+
+use crate::nodes::budget::Budget;
+use crate::nodes::motion::Motion;
+use crate::{Error, Tolerance};
+use meshreel_process::extent::{Extent, diagonal, usable};
+use meshreel_scene::{Mesh, Placed, Remark, Scene, locators, sample};
+use rayon::prelude::*;
+
+/// Of one locator.
+#[derive(Clone, Copy, Debug)]
+pub struct Promise {
+    /// How far any point of its cube may be off in the world, as it was asked for.
+    pub tolerance: f64,
+    /// Half an edge of its cube, in its own space.
+    pub reach: f32,
+}
+
+/// Diagonals of the source's meshes in their own space, by placed object, over all frames, whether they are
+/// shown there or not, and whatever becomes of their faces. Reads all of their points, so only where there
+/// are locators.
+pub fn diagonals(
+    scene: &Scene,
+    placed: &[Placed],
+    [selected, found]: [&[bool]; 2],
+    times: &[f64],
+) -> Result<Vec<Option<f64>>, Error> {
+    if !found.contains(&true) {
+        return Ok(Vec::new());
+    }
+    let mesh_of = |i: usize| scene.nodes[placed[i].node].mesh.filter(|_| selected[i]);
+    let mut used = vec![false; scene.meshes.len()];
+    (0..placed.len()).filter_map(mesh_of).for_each(|mesh| used[mesh] = true);
+    let of = |(mesh, used): (&Mesh, bool)| -> Result<f64, Error> {
+        let mut extent = Extent::<3>::default();
+        let frames = match (used, mesh.positions.is_constant()) {
+            (false, _) => 0,
+            (true, true) => 1,
+            (true, false) => times.len(),
+        };
+        let mut points = Vec::new();
+        for &time in &times[..frames] {
+            sample::positions_at(mesh, time, &mut points)?;
+            extent.extend(points.iter().filter(|p| usable(p)));
+        }
+        Ok(diagonal(&extent))
+    };
+    let all: Vec<f64> = (scene.meshes.par_iter().zip(used)).map(of).collect::<Result<_, Error>>()?;
+    Ok((0..placed.len()).map(|i| mesh_of(i).map(|mesh| all[mesh])).collect())
+}
+
+/// Of all placed objects that are one.
+pub fn promises(
+    placed: &[Placed],
+    found: &[bool],
+    diagonals: &[Option<f64>],
+    motion: &Motion,
+    tolerance: impl Fn(&str) -> Tolerance,
+) -> Vec<Option<Promise>> {
+    if !found.contains(&true) {
+        return vec![None; placed.len()];
+    }
+    let in_world = |(diagonal, scale): (&Option<f64>, &f64)| {
+        let size = (*diagonal)? * scale;
+        Some(size).filter(|size| *size > 0.0 && size.is_finite())
+    };
+    let sizes: Vec<Option<f64>> = (diagonals.iter().zip(&motion.largest_scale)).map(in_world).collect();
+    let near = locators::nearest(placed, &sizes);
+    let of = |i: usize| {
+        // Among meshes without any size a unit has to do.
+        let size = near[i].unwrap_or(1.0);
+        let scale = Some(motion.largest_scale[i]).filter(|s| *s > 0.0);
+        let reach = size / (2.0 * 3f64.sqrt()) / scale.unwrap_or(1.0);
+        Promise {
+            tolerance: match tolerance(&placed[i].path) {
+                Tolerance::Absolute(t) => t,
+                Tolerance::Relative(part) => part * size,
+            },
+            reach: reach.clamp(1e-18, 1e18) as f32,
+        }
+    };
+    (0..placed.len()).map(|i| found[i].then(|| of(i))).collect()
+}
+
+/// Part of a tolerance that floats may take before a locator has to stand by itself in the world.
+const MOST: f64 = 0.6;
+
+/// Settles what is promised, from what floats make of a locator's transforms. True: it is better off by
+/// itself in the world, without the floats of those above. Where it is there already, the promise gives way,
+/// with a remark.
+pub fn settle(
+    path: &str,
+    promise: &Promise,
+    floor: f64,
+    alone: bool,
+    budget: &mut Budget,
+    remarks: &mut Vec<Remark>,
+) -> bool {
+    budget.tolerance = promise.tolerance.max(floor);
+    let error = budget.transform_error;
+    let fits = error <= MOST * budget.tolerance;
+    if !fits && !alone {
+        return true;
+    }
+    let asked = promise.tolerance;
+    if !fits && error.is_finite() {
+        budget.tolerance = error / MOST;
+        let what = format!(
+            "translation, rotation and scale cannot express its transform within the tolerance (shear?): raised from {asked:.3e} to {:.3e}",
+            budget.tolerance
+        );
+        remarks.push(Remark::new(path, what));
+    } else if asked < floor {
+        let what = format!(
+            "tolerance raised from {asked:.3e} to {floor:.3e}: float32 holds no less at these coordinates"
+        );
+        remarks.push(Remark::new(path, what));
+    }
+    false
+}

@@ -1,0 +1,295 @@
+//! First look at the transforms: what moves, what a translation, rotation and scale can say, how large the
+//! world gets and what is visible when. One pass over all frames, nothing kept per frame but a visibility
+//! bit.
+
+use crate::Error;
+use glam::{DMat4, DVec3};
+use meshreel_codec::record::Visibility;
+use meshreel_process::frame_set::FrameSet;
+use meshreel_scene::{
+    Placed, Scene,
+    sample::{World, largest_scale},
+};
+use rayon::prelude::*;
+
+/// Whether a node follows its parents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Inherits {
+    Always,
+    Never,
+    /// Sometimes: its local matrix then is its world matrix.
+    Mixed,
+}
+
+/// What one placed object's local transform does over all frames.
+#[derive(Clone, Copy, Debug)]
+pub struct Local {
+    /// It changes.
+    pub animated: bool,
+    /// Translation, rotation and scale say it exactly: no shear, nothing degenerate.
+    pub pure: bool,
+    /// Its scale is the same along all axes (so that what stands below cannot be sheared by it).
+    pub uniform: bool,
+    /// It turns nothing (so that no scale above can shear it).
+    pub unrotated: bool,
+    /// Nothing about its decomposition depends on the frames before: its handedness stays and no scale is
+    /// zero.
+    pub steady: bool,
+    /// Whether it follows its parents.
+    pub inherits: Inherits,
+}
+
+/// Outcome of the pass.
+pub struct Motion {
+    /// Per placed object.
+    pub local: Vec<Local>,
+    /// Largest scale of the world transform over all frames, per placed object (0 where not selected).
+    pub largest_scale: Vec<f64>,
+    /// Frames in which it is visible, per placed object (empty where not selected).
+    pub visible: Vec<FrameSet>,
+    /// A world matrix with NaN or infinity occurred here.
+    pub broken: Vec<bool>,
+}
+
+/// Relative error below which a matrix counts as translation, rotation and scale. Far below any float32
+/// rounding that a file's own matrices carry; what it lets through is measured later.
+const PURE: f64 = 1e-7;
+
+/// Looks at `placed` at all `times`; call it inside the pool that may be used.
+pub fn scan(scene: &Scene, placed: &[Placed], selected: &[bool], times: &[f64]) -> Result<Motion, Error> {
+    let mut first = World::new(scene, placed)?;
+    first.evaluate(times[0])?;
+    let mut parts =
+        in_chunks(times, true, |start, times| scan_part(scene, placed, selected, &first, start, times))?
+            .into_iter();
+    let Some(mut motion) = parts.next() else {
+        return Err(Error::misuse("no frames"));
+    };
+    motion.visible.iter_mut().zip(selected).for_each(|(set, &s)| set.grow(if s { times.len() } else { 0 }));
+    for part in parts {
+        for (a, b) in motion.local.iter_mut().zip(&part.local) {
+            a.animated |= b.animated;
+            a.pure &= b.pure;
+            a.uniform &= b.uniform;
+            a.unrotated &= b.unrotated;
+            a.steady &= b.steady;
+            a.inherits = if b.inherits == Inherits::Mixed { Inherits::Mixed } else { a.inherits };
+        }
+        for i in 0..placed.len() {
+            motion.largest_scale[i] = motion.largest_scale[i].max(part.largest_scale[i]);
+            motion.broken[i] |= part.broken[i];
+            motion.visible[i].extend(&part.visible[i]);
+        }
+    }
+    Ok(motion)
+}
+
+/// Runs `work(number of the first frame, times)` on parts of the animation in parallel, or on all of it,
+/// where frames depend on those before.
+pub fn in_chunks<T: Send>(
+    times: &[f64],
+    parallel: bool,
+    work: impl Fn(usize, &[f64]) -> Result<T, Error> + Sync,
+) -> Result<Vec<T>, Error> {
+    // Whole words of frame sets; enough frames that setting up a world does not matter.
+    let size = times.len().div_ceil(rayon::current_num_threads()).next_multiple_of(64).max(if parallel {
+        64
+    } else {
+        times.len()
+    });
+    times.par_chunks(size).enumerate().map(|(i, times)| work(i * size, times)).collect()
+}
+
+fn scan_part(
+    scene: &Scene,
+    placed: &[Placed],
+    selected: &[bool],
+    first: &World<'_>,
+    start: usize,
+    times: &[f64],
+) -> Result<Motion, Error> {
+    let n = placed.len();
+    let mut world = World::new(scene, placed)?;
+    let of = |flag: bool| {
+        if flag { Inherits::Always } else { Inherits::Never }
+    };
+    let mut motion = Motion {
+        local: first
+            .local
+            .iter()
+            .map(|l| Local {
+                animated: false,
+                pure: true,
+                uniform: true,
+                unrotated: true,
+                steady: true,
+                inherits: of(l.1),
+            })
+            .collect(),
+        largest_scale: vec![0.0; n],
+        visible: selected.iter().map(|&s| FrameSet::new(if s { start + times.len() } else { 0 })).collect(),
+        broken: vec![false; n],
+    };
+    for (frame, &time) in times.iter().enumerate() {
+        world.evaluate(time)?;
+        for i in 0..n {
+            let state = &mut motion.local[i];
+            let (local, inherits) = world.local[i];
+            if frame == 0 || !world.is_constant(i) {
+                state.animated |= local != first.local[i].0;
+                if inherits != first.local[i].1 {
+                    state.inherits = Inherits::Mixed;
+                }
+                classify(&local, handedness(&first.local[i].0), state);
+            }
+            if selected[i] {
+                if world.visible[i] {
+                    motion.visible[i].insert(start + frame);
+                }
+                let matrix = &world.matrix[i];
+                if !matrix.is_finite() {
+                    motion.broken[i] = true;
+                } else if frame == 0 || !still(&world, placed, i) {
+                    motion.largest_scale[i] = motion.largest_scale[i].max(largest_scale(matrix));
+                }
+            }
+        }
+    }
+    Ok(motion)
+}
+
+fn still(world: &World<'_>, placed: &[Placed], mut i: usize) -> bool {
+    loop {
+        if !world.is_constant(i) {
+            return false;
+        }
+        match placed[i].parent {
+            Some(parent) => i = parent,
+            None => return true,
+        }
+    }
+}
+
+/// The sign of a matrix's determinant; 0 where it is so flat that rounding could change it.
+fn handedness(m: &DMat4) -> f64 {
+    let columns = [m.x_axis, m.y_axis, m.z_axis].map(|c| c.truncate());
+    let lengths = columns.map(DVec3::length);
+    let longest = lengths[0].max(lengths[1]).max(lengths[2]);
+    let volume = columns[0].cross(columns[1]).dot(columns[2]);
+    let clear =
+        lengths.iter().all(|l| *l > 1e-6 * longest) && volume.abs() > 1e-3 * lengths.iter().product::<f64>();
+    if clear && m.is_finite() { volume.signum() } else { 0.0 }
+}
+
+fn classify(m: &DMat4, hand: f64, state: &mut Local) {
+    state.steady &= hand != 0.0 && handedness(m) == hand;
+    let (x, y, z) = (m.x_axis.truncate(), m.y_axis.truncate(), m.z_axis.truncate());
+    let (a, b, c) = (x.length(), y.length(), z.length());
+    let size = a.max(b).max(c);
+    let orthogonal = |u: DVec3, v: DVec3, lu: f64, lv: f64| u.dot(v).abs() <= PURE * lu * lv;
+    state.pure &= m.is_finite() && orthogonal(x, y, a, b) && orthogonal(x, z, a, c) && orthogonal(y, z, b, c);
+    state.uniform &= size > 0.0 && (size - a.min(b).min(c)) <= PURE * size;
+    let off = [x.y, x.z, y.x, y.z, z.x, z.y].iter().fold(0.0f64, |m, v| m.max(v.abs()));
+    state.unrotated &= off <= PURE * size;
+}
+
+/// 40 bytes per sample of the transforms of all that is compiled, and of what is above it.
+pub fn raw_bytes(scene: &Scene, placed: &[Placed], selected: &[bool]) -> u64 {
+    let mut needed = selected.to_vec();
+    let mut total = 0;
+    for i in (0..placed.len()).rev() {
+        if let (true, Some(parent)) = (needed[i], placed[i].parent) {
+            needed[parent] = true;
+        }
+        if let (true, Some(transform)) = (needed[i], &scene.nodes[placed[i].node].transform) {
+            total += 40 * transform.matrix.len() as u64;
+        }
+    }
+    total
+}
+
+/// Visibility of a placement over `frames`.
+pub fn visibility(shown: &FrameSet, frames: usize) -> Visibility {
+    match shown.count() {
+        0 => Visibility::Never,
+        n if n == frames => Visibility::Always,
+        _ => Visibility::Animated,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use glam::DQuat;
+
+    fn state(m: DMat4) -> Local {
+        let mut state = Local {
+            animated: false,
+            pure: true,
+            uniform: true,
+            unrotated: true,
+            steady: true,
+            inherits: Inherits::Always,
+        };
+        classify(&m, handedness(&m), &mut state);
+        state
+    }
+
+    #[test]
+    fn frames_in_sets() {
+        let mut set = FrameSet::new(65);
+        assert!(!set.contains(64) && set.count() == 0);
+        set.insert(64);
+        set.insert(0);
+        assert!(set.contains(64) && set.contains(0) && !set.contains(1) && !set.contains(1000));
+        let mut other = FrameSet::new(65);
+        other.insert(3);
+        other.extend(&set);
+        assert_eq!((other.count(), set.count()), (3, 2));
+        set.grow(200);
+        set.insert(199);
+        assert_eq!(set.count(), 3);
+    }
+
+    #[test]
+    fn what_a_matrix_is() {
+        let turn = DMat4::from_quat(DQuat::from_axis_angle(DVec3::new(1.0, 2.0, 3.0).normalize(), 0.9));
+        let scale = |x, y, z| DMat4::from_scale(DVec3::new(x, y, z));
+        let flags = |m| {
+            let s = state(m);
+            (s.pure, s.uniform, s.unrotated, s.steady)
+        };
+        assert_eq!(flags(DMat4::IDENTITY), (true, true, true, true));
+        assert_eq!(flags(turn), (true, true, false, true));
+        assert_eq!(flags(turn * scale(2.0, 2.0, 2.0)), (true, true, false, true));
+        assert_eq!(flags(turn * scale(2.0, 1.0, 2.0)), (true, false, false, true));
+        assert_eq!(flags(scale(2.0, 1.0, 2.0) * turn), (false, false, false, true));
+        assert_eq!(flags(scale(-2.0, 2.0, 2.0)), (true, true, true, true));
+        assert_eq!(flags(scale(0.0, 2.0, 2.0)), (true, false, true, false));
+        assert_eq!(flags(DMat4::ZERO), (true, false, true, false));
+        assert_eq!(flags(scale(1e-12, 1e-12, 1e-12)), (true, true, true, true));
+        assert!(!state(DMat4::NAN).pure && !state(DMat4::NAN).steady);
+        // Turned over between two frames.
+        let mut mirrored = state(DMat4::IDENTITY);
+        classify(&scale(-1.0, 1.0, 1.0), 1.0, &mut mirrored);
+        assert!(mirrored.pure && !mirrored.steady);
+    }
+
+    #[test]
+    fn parts_cover_all_frames() {
+        for frames in [1, 63, 64, 65, 1000] {
+            let times: Vec<f64> = (0..frames).map(|f| f as f64).collect();
+            for parallel in [true, false] {
+                let parts = in_chunks(&times, parallel, |first, times| Ok((first, times.len()))).unwrap();
+                let mut next = 0;
+                for (first, count) in &parts {
+                    assert_eq!((*first, first % 64), (next, 0));
+                    next += count;
+                }
+                assert_eq!(next, frames);
+                assert!(parallel || parts.len() == 1);
+            }
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! The nodes that are left, frame by frame, as the player will see them.
+
+use crate::Error;
+use crate::nodes::flatten::FlatNode;
+use crate::nodes::matrix::product;
+use meshreel_codec::transform::Transform;
+use meshreel_process::trs::{Trs, decompose};
+use meshreel_scene::{Placed, Scene, sample::World};
+
+/// The nodes that are left, frame by frame, as the player will see them: each matrix taken apart, rounded to
+/// f32 and multiplied up the tree again.
+pub struct Tracks<'a> {
+    nodes: &'a [FlatNode],
+    /// The source at the frame last asked for.
+    pub world: World<'a>,
+    previous: Vec<Option<Trs>>,
+    /// Local transform per node.
+    pub local: Vec<Transform>,
+    /// World matrix per node, rows of 3×4.
+    pub decoded: Vec<[[f64; 4]; 3]>,
+}
+
+impl<'a> Tracks<'a> {
+    /// At no frame yet.
+    pub fn new(scene: &'a Scene, placed: &'a [Placed], nodes: &'a [FlatNode]) -> Result<Tracks<'a>, Error> {
+        Ok(Tracks {
+            nodes,
+            world: World::new(scene, placed)?,
+            previous: vec![None; nodes.len()],
+            local: vec![Transform::IDENTITY; nodes.len()],
+            decoded: vec![Transform::IDENTITY.matrix(); nodes.len()],
+        })
+    }
+
+    /// A node's local transform, not rounded.
+    pub fn parts(&self, node: usize) -> Trs {
+        self.previous[node].unwrap_or(Trs::IDENTITY)
+    }
+
+    /// Goes to a time. Signs of quaternions and scales follow the time asked for before, so times must be
+    /// given in order.
+    pub fn evaluate(&mut self, time: f64) -> Result<(), Error> {
+        self.world.evaluate(time)?;
+        for (i, node) in self.nodes.iter().enumerate() {
+            if node.animated || self.previous[i].is_none() {
+                let matrix = node.matrix(&self.world);
+                let parts = decompose(&matrix, self.previous[i].as_ref())
+                    .or(self.previous[i])
+                    .unwrap_or(Trs::IDENTITY);
+                self.local[i] = Transform {
+                    rotation: parts.rotation.to_array().map(|x| x as f32),
+                    translation: parts.translation.to_array().map(|x| x as f32),
+                    scale: parts.scale.to_array().map(|x| x as f32),
+                };
+                self.previous[i] = Some(parts);
+            }
+            let own = self.local[i].matrix();
+            self.decoded[i] = node.parent.map_or(own, |p| product(&self.decoded[p], &own));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,692 @@
+//! Frames between samples: where the file says that things go from sample to sample on curves, and a player,
+//! which puts points on lines and turns of nodes on chords, would be too far away from them in the middle.
+//!
+//! ```text
+//! for each two frames one after the other, of one range, that are no step:
+//!     off(a, b) = the largest distance, in tolerances, of what the source has and what a player shows, at three places between
+//! allowed = what was asked for; where nobody asked, as much more as makes no more than three times as many frames
+//! for each of these pairs:
+//!     off(a, b) > allowed:  what changes at once at b gets a frame right before b; the rest is divided into n = 2 … 16 equal parts, the first n that suffices
+//! ```
+//!
+//! Distances go down with the square of n, so the first guess at n mostly holds. What a player does is worked
+//! out from the source's own frames; what decoding adds, at most one tolerance, is left room for.
+
+use crate::nodes::budget::{LEAST_ROOM, no_room};
+use crate::nodes::flatten::{FlatNode, flatten};
+use crate::nodes::motion::Motion;
+use crate::nodes::tracks::Tracks;
+use crate::report::Between;
+use crate::{BetweenChoice, Error, Options, Tolerance};
+use glam::{DMat4, DVec3};
+use meshreel_process::extent::ulp;
+use meshreel_process::trs::{Trs, align, decompose, error_over_box, rows};
+use meshreel_scene::sample::{self, World, is_step, just_before, largest_scale};
+use meshreel_scene::{MeshId, Placed, Remark, Scene, rig};
+use rayon::prelude::*;
+use std::collections::{HashMap, HashSet};
+
+/// Most parts of the time between two samples.
+const PARTS: usize = 16;
+/// Places between two frames that are looked at, the one that is mostly worst first. On a chord the middle is
+/// right and the places beside it are not.
+const PLACES: [f64; 3] = [0.5, 0.25, 0.75];
+/// Where nobody asks for a multiple, there are at most so many times the source's frames: all of them have to
+/// be decoded when a file is played.
+const MOST_TIMES: usize = 3;
+/// A step goes so many times as far as what is as long and right before it.
+const STEP: f64 = 4.0;
+/// Room for rounding.
+const SLACK: f64 = 0.98;
+
+/// What is looked at.
+pub struct Given<'a> {
+    /// The source.
+    pub scene: &'a Scene,
+    /// Its objects.
+    pub placed: &'a [Placed],
+    /// Those whose meshes are compiled.
+    pub selected: &'a [bool],
+    /// Nodes without meshes that are kept.
+    pub locators: &'a [bool],
+    /// Those whose vertices are in world space, where that is known; else it is foretold.
+    pub baked: Option<&'a [bool]>,
+    /// What moves, at `times`.
+    pub motion: &'a Motion,
+    /// Samples.
+    pub times: &'a [f64],
+    /// By path.
+    pub tolerance: &'a (dyn Fn(&str) -> Tolerance + Sync),
+    /// Meshes with a rig that clips can move need no frames.
+    pub rigs: bool,
+    /// What is asked for.
+    pub choice: BetweenChoice,
+    /// Whether frames may be added.
+    pub add: bool,
+}
+
+/// Looks between all frames. `None` where nothing bends.
+pub fn frames(given: &Given<'_>) -> Result<Option<Between>, Error> {
+    let (Some(items), Some(asked)) = (Items::new(given)?, given.choice.multiple()) else {
+        return Ok(None);
+    };
+    let times = given.times;
+    let ranges = sample::frame_ranges(&given.scene.ranges, times);
+    let starts: HashSet<usize> = ranges.iter().map(|(_, first, _)| *first).collect();
+    let pairs: Vec<usize> =
+        (1..times.len()).filter(|i| !starts.contains(i) && !is_step(times[i - 1], times[*i])).collect();
+    let whole = each_pair(given, &items, &pairs, |eye, _, from, to| eye.look(from, to, allowed(asked)))?;
+    let most_off = |all: &mut dyn Iterator<Item = f64>| all.fold(0.0, f64::max);
+    let mut all = Between {
+        times: times.to_vec(),
+        before: most_off(&mut whole.iter().map(|pair| pair.whole)),
+        asked,
+        needed: needed(&whole, asked),
+        ..Between::default()
+    };
+    let steps = whole.iter().filter(|pair| pair.step).count();
+    let most = steps + (MOST_TIMES - 1) * times.len();
+    let capped = given.add && given.choice == BetweenChoice::Auto;
+    while capped && needed(&whole, all.asked) > most {
+        all.asked *= 1.02;
+    }
+    loop {
+        let allowed = allowed(all.asked);
+        let far = |k: &usize| given.add && (whole[*k].step || whole[*k].off > allowed);
+        let (far, near): (Vec<usize>, Vec<usize>) = (0..pairs.len()).partition(far);
+        all.after = most_off(&mut near.iter().map(|k| whole[*k].whole));
+        let of: HashMap<usize, Pair> = far.iter().map(|k| (pairs[*k], whole[*k])).collect();
+        let far: Vec<usize> = far.into_iter().map(|k| pairs[k]).collect();
+        let parts = each_pair(given, &items, &far, |eye, i, from, to| {
+            eye.divide(from, to, of.get(&i).copied().unwrap_or_default(), allowed)
+        })?;
+        all.added = parts.iter().map(|(added, _)| added.len()).sum();
+        if !capped || all.added <= most || far.is_empty() {
+            all.after = parts.iter().map(|(_, off)| *off).fold(all.after, f64::max);
+            all.times.extend(parts.into_iter().flat_map(|(added, _)| added));
+            break;
+        }
+        // Keys between the samples: there distances go down with the parts alone.
+        all.needed = all.needed.max(all.added);
+        all.asked *= (all.added as f64 / most as f64).max(1.1);
+    }
+    all.times.sort_by(f64::total_cmp);
+    let seen = items.list.iter();
+    all.seen = seen.map(|item| (item.placed, item.nodes.is_empty())).collect();
+    Ok(Some(all))
+}
+
+/// Does `work` with the two frames of each pair, which is named by the second.
+fn each_pair<T: Send>(
+    given: &Given<'_>,
+    items: &Items,
+    pairs: &[usize],
+    work: impl Fn(&mut Eye<'_>, usize, &Pose, &Pose) -> Result<T, Error> + Sync,
+) -> Result<Vec<T>, Error> {
+    let times = given.times;
+    let size = (pairs.len()).div_ceil(4 * rayon::current_num_threads()).max(8);
+    let parts: Vec<Vec<T>> = pairs
+        .par_chunks(size)
+        .map(|pairs| {
+            let mut eye = Eye::new(given, items)?;
+            let mut out = Vec::with_capacity(pairs.len());
+            let mut last: Option<Pose> = None;
+            for &i in pairs {
+                let from = match last.take() {
+                    Some(pose) if pose.time == times[i - 1] => pose,
+                    _ => eye.pose(times[i - 1])?,
+                };
+                let to = eye.pose(times[i])?;
+                out.push(work(&mut eye, i, &from, &to)?);
+                last = Some(to);
+            }
+            Ok(out)
+        })
+        .collect::<Result<_, Error>>()?;
+    Ok(parts.into_iter().flatten().collect())
+}
+
+/// What players may be off before anything is coded, where a multiple of the tolerance is asked for.
+fn allowed(multiple: f64) -> f64 {
+    (multiple - 1.0) * SLACK
+}
+
+/// What was seen between two frames.
+#[derive(Clone, Copy, Default)]
+struct Pair {
+    /// How far off it is.
+    whole: f64,
+    /// Something changes at once at the second.
+    step: bool,
+    /// How far off it is up to right before that.
+    off: f64,
+}
+
+/// Frames that a multiple takes, about: distances go down with the square of the parts.
+fn needed(pairs: &[Pair], multiple: f64) -> usize {
+    let allowed = allowed(multiple);
+    let parts = |off: f64| (off / allowed).sqrt().ceil().min(PARTS as f64) as usize;
+    let frames = |pair: &Pair| usize::from(pair.step) + parts(pair.off).saturating_sub(1);
+    pairs.iter().map(frames).sum()
+}
+
+/// A placement that bends.
+struct Item {
+    placed: usize,
+    tolerance: f64,
+    /// Largest world scale, and |coordinate| of its own space.
+    scale: f64,
+    reach: f64,
+    /// Nodes of the file from the root down to the one that shows it; none: its vertices are in world space.
+    nodes: Vec<usize>,
+    points: Points,
+}
+
+/// Of the mesh.
+enum Points {
+    /// Corners of a box around them, for they never move. Distance is convex.
+    Still([DVec3; 8]),
+    /// Place in [`Pose::points`].
+    Moving(usize),
+}
+
+struct Items {
+    list: Vec<Item>,
+    /// Meshes whose points move.
+    meshes: Vec<MeshId>,
+    nodes: Vec<FlatNode>,
+    /// Whether a node is above one of them, or shows it.
+    needed: Vec<bool>,
+}
+
+impl Items {
+    fn new(given: &Given<'_>) -> Result<Option<Items>, Error> {
+        let Given { scene, placed, .. } = *given;
+        let bends = |i: &usize| {
+            let mesh = scene.nodes[placed[*i].node].mesh;
+            let rig = given.rigs && mesh.is_some_and(|mesh| rig::is_driven(&scene.meshes[mesh]));
+            given.selected[*i] && !rig && sample::bends(scene, placed, *i)
+        };
+        let bending: Vec<usize> = (0..placed.len()).filter(bends).collect();
+        if bending.is_empty() || given.times.len() < 2 {
+            return Ok(None);
+        }
+        let mut meshes: Vec<MeshId> = Vec::new();
+        let mut list = Vec::new();
+        for i in bending {
+            let Some(mesh) = scene.nodes[placed[i].node].mesh else {
+                continue;
+            };
+            let mut place = || {
+                let known = meshes.iter().position(|other| *other == mesh);
+                known.unwrap_or_else(|| {
+                    meshes.push(mesh);
+                    meshes.len() - 1
+                })
+            };
+            let points = match scene.meshes[mesh].positions.is_constant() {
+                true => Points::Still([DVec3::ZERO; 8]),
+                false => Points::Moving(place()),
+            };
+            list.push(Item { placed: i, tolerance: 0.0, scale: 0.0, reach: 0.0, nodes: Vec::new(), points });
+        }
+        let mut items = Items { list, meshes, nodes: Vec::new(), needed: Vec::new() };
+        let corners = items.resolve(given)?;
+        let mut baked = vec![false; placed.len()];
+        match given.baked {
+            Some(known) => {
+                baked.copy_from_slice(known);
+                items.flatten(given, &baked);
+            }
+            None => loop {
+                items.flatten(given, &baked);
+                let more = items.without_room(given, &baked, &corners)?;
+                if more.is_empty() {
+                    break;
+                }
+                more.into_iter().for_each(|i| baked[i] = true);
+            },
+        }
+        Ok(Some(items))
+    }
+
+    /// Finds the nodes that the file will have.
+    fn flatten(&mut self, given: &Given<'_>, baked: &[bool]) {
+        // How far locators reach changes no node.
+        let reach = |&locator: &bool| locator.then_some(0.0);
+        let locators: Vec<Option<f32>> = given.locators.iter().map(reach).collect();
+        self.nodes = flatten(given.placed, given.selected, &locators, baked, given.motion);
+        self.needed = vec![false; self.nodes.len()];
+        let mut of_placed = vec![None; given.placed.len()];
+        for (n, node) in self.nodes.iter().enumerate() {
+            if let Some(i) = node.mesh {
+                of_placed[i] = Some(n);
+            }
+        }
+        for item in &mut self.list {
+            item.nodes.clear();
+            let mut at = of_placed[item.placed].filter(|_| !baked[item.placed]);
+            while let Some(n) = at {
+                self.needed[n] = true;
+                item.nodes.push(n);
+                at = self.nodes[n].parent;
+            }
+            item.nodes.reverse();
+        }
+    }
+
+    /// Objects whose transforms leave no room in their tolerance: their vertices will be in world space.
+    fn without_room(
+        &self,
+        given: &Given<'_>,
+        baked: &[bool],
+        corners: &[[DVec3; 8]],
+    ) -> Result<Vec<usize>, Error> {
+        let mut errors = vec![0.0f64; self.list.len()];
+        let mut tracks = Tracks::new(given.scene, given.placed, &self.nodes)?;
+        for &time in given.times {
+            tracks.evaluate(time)?;
+            for (k, item) in self.list.iter().enumerate() {
+                if let Some(&node) = item.nodes.last() {
+                    let (low, high) = (corners[k][0].to_array(), corners[k][7].to_array());
+                    let right = rows(&tracks.world.matrix[item.placed]);
+                    let error = error_over_box(&right, &tracks.decoded[node], low, high);
+                    errors[k] = if error >= 0.0 { errors[k].max(error) } else { f64::INFINITY };
+                }
+            }
+        }
+        let tight = |(item, error): &(&Item, f64)| {
+            let (scale, reach) = (item.scale, item.reach);
+            !baked[item.placed] && no_room(item.tolerance, *error, scale, reach, LEAST_ROOM)
+        };
+        let all = self.list.iter().zip(errors).filter(tight);
+        Ok(all.map(|(item, _)| item.placed).collect())
+    }
+
+    /// Works out what each is promised (PROMISE.md §1), and the corners of a box around it.
+    fn resolve(&mut self, given: &Given<'_>) -> Result<Vec<[DVec3; 8]>, Error> {
+        let Given { scene, placed, .. } = *given;
+        let empty = (DVec3::INFINITY, DVec3::NEG_INFINITY);
+        let grow = |(low, high): (DVec3, DVec3), p: DVec3| (low.min(p), high.max(p));
+        let join = |a: (DVec3, DVec3), b: (DVec3, DVec3)| (a.0.min(b.0), a.1.max(b.1));
+        let extent = |mesh: MeshId, times: &[f64]| -> Result<(DVec3, DVec3), Error> {
+            let (mut points, mut out) = (Vec::new(), empty);
+            for &time in times {
+                sample::positions_at(&scene.meshes[mesh], time, &mut points)?;
+                let finite = points.iter().filter(|p| p.iter().all(|v| v.is_finite()));
+                out = finite.map(|p| DVec3::from_array(p.map(f64::from))).fold(out, grow);
+            }
+            Ok(out)
+        };
+        let moving: Vec<(DVec3, DVec3)> = (self.meshes.iter())
+            .map(|&mesh| {
+                let parts = given.times.par_chunks(16).map(|times| extent(mesh, times));
+                parts.try_reduce(|| empty, |a, b| Ok(join(a, b)))
+            })
+            .collect::<Result<_, Error>>()?;
+        let mut corners = Vec::new();
+        for item in &mut self.list {
+            let (low, high) = match item.points {
+                Points::Moving(place) => moving[place],
+                Points::Still(_) => match scene.nodes[placed[item.placed].node].mesh {
+                    Some(mesh) => extent(mesh, &given.times[..1])?,
+                    None => empty,
+                },
+            };
+            let (low, high) = match low.x <= high.x {
+                true => (low, high),
+                false => (DVec3::ZERO, DVec3::ZERO),
+            };
+            let sides = [low, high];
+            let box_corners: [DVec3; 8] =
+                std::array::from_fn(|i| DVec3::from_array([0, 1, 2].map(|k| sides[i >> k & 1][k])));
+            if let Points::Still(own) = &mut item.points {
+                *own = box_corners;
+            }
+            corners.push(box_corners);
+        }
+        let mut scale = vec![0.0f64; self.list.len()];
+        let mut reach = vec![0.0f64; self.list.len()];
+        let mut world = World::new(scene, placed)?;
+        for &time in given.times {
+            world.evaluate(time)?;
+            for (k, item) in self.list.iter().enumerate() {
+                let matrix = &world.matrix[item.placed];
+                if matrix.is_finite() {
+                    scale[k] = scale[k].max(largest_scale(matrix));
+                    let far = |p: &DVec3| matrix.transform_point3(*p).abs().max_element();
+                    reach[k] = corners[k].iter().map(far).fold(reach[k], f64::max);
+                }
+            }
+        }
+        for (k, item) in self.list.iter_mut().enumerate() {
+            let object = corners[k].iter().map(|p| p.abs().max_element());
+            (item.scale, item.reach) = (scale[k], object.fold(0.0, f64::max));
+            let floor = 4.0 * ulp(item.reach.max(reach[k]));
+            let asked = match (given.tolerance)(&placed[item.placed].path) {
+                Tolerance::Absolute(t) => t,
+                Tolerance::Relative(part) => part * corners[k][0].distance(corners[k][7]) * scale[k],
+            };
+            item.tolerance = asked.max(floor);
+        }
+        Ok(corners)
+    }
+}
+
+/// What was found, looked at again where other vertices than was foretold came to be in world space.
+pub fn settle(
+    found: Option<Between>,
+    nodes: &[FlatNode],
+    objects: usize,
+    again: impl FnOnce(&[bool]) -> Result<Option<Between>, Error>,
+) -> Result<Option<Between>, Error> {
+    let Some(found) = found else {
+        return Ok(None);
+    };
+    let mut baked = vec![false; objects];
+    for node in nodes.iter().filter(|node| node.baked) {
+        node.mesh.into_iter().for_each(|i| baked[i] = true);
+    }
+    if found.seen.iter().all(|&(i, foretold)| baked[i] == foretold) {
+        return Ok(Some(found));
+    }
+    Ok(again(&baked)?.map(|real| Between { after: real.after, ..found }))
+}
+
+impl Between {
+    /// The multiple of the tolerance that holds between frames: what was asked for, or more where frames
+    /// could not be brought so near.
+    pub fn held(&self) -> f64 {
+        let reached = self.after / SLACK + 1.0;
+        match reached > self.asked * (1.0 + 1e-9) {
+            true => (reached * 1000.0).ceil() / 1000.0,
+            false => self.asked,
+        }
+    }
+
+    /// What the file promises; nothing where frames were chosen by their rate.
+    pub fn stored(&self, options: &Options) -> Option<f64> {
+        options.fps.is_none().then(|| self.held())
+    }
+
+    /// For the list of passes.
+    pub fn said(&self, samples: usize) -> String {
+        let (before, after) = (self.before, self.after);
+        match self.added {
+            0 => format!("up to {before:.1} tolerances off between {samples} frames"),
+            added => format!(
+                "{added} frames added between {samples}: up to {before:.1} tolerances off without them, {after:.1} with them"
+            ),
+        }
+    }
+
+    /// Where it does not hold.
+    pub fn remark(&self, options: &Options) -> Option<Remark> {
+        let asked = options.between.multiple()?;
+        let held = self.held();
+        if held <= asked {
+            return None;
+        }
+        let cure = match options.fps {
+            Some(_) => format!(
+                "without --fps frames are added where it is more than {asked}; --between off says nothing of it"
+            ),
+            None if self.asked > asked => format!(
+                "--between {asked} adds about {} frames instead of {}, --between off none; --rig keep lets clips move skinned meshes, which is as the source has it",
+                self.needed, self.added
+            ),
+            None => format!(
+                "no more than {PARTS} frames come in the place of one (something changes at once, or --tolerance is very small); --between {} asks for no more",
+                held.ceil()
+            ),
+        };
+        let what =
+            format!("between frames players are up to {held:.1} tolerances away from the source: {cure}");
+        Some(Remark::new("/", what))
+    }
+}
+
+/// The source at a time.
+struct Pose {
+    time: f64,
+    /// By item: to the world.
+    world: Vec<DMat4>,
+    /// By node of the file.
+    local: Vec<DMat4>,
+    /// By mesh whose points move.
+    points: Vec<Vec<[f32; 3]>>,
+}
+
+/// One thread's view of the source.
+struct Eye<'a> {
+    given: &'a Given<'a>,
+    items: &'a Items,
+    world: World<'a>,
+}
+
+impl<'a> Eye<'a> {
+    fn new(given: &'a Given<'a>, items: &'a Items) -> Result<Eye<'a>, Error> {
+        Ok(Eye { given, items, world: World::new(given.scene, given.placed)? })
+    }
+
+    fn pose(&mut self, time: f64) -> Result<Pose, Error> {
+        self.world.evaluate(time)?;
+        let items = self.items;
+        let local = |(node, needed): (&FlatNode, &bool)| match needed {
+            true => node.matrix(&self.world),
+            false => DMat4::IDENTITY,
+        };
+        let points = |mesh: &MeshId| {
+            let mut points = Vec::new();
+            sample::positions_at(&self.given.scene.meshes[*mesh], time, &mut points)?;
+            Ok(points)
+        };
+        Ok(Pose {
+            time,
+            world: (items.list.iter()).map(|item| self.world.matrix[item.placed]).collect(),
+            local: items.nodes.iter().zip(&items.needed).map(local).collect(),
+            points: items.meshes.iter().map(points).collect::<Result<_, Error>>()?,
+        })
+    }
+
+    /// What is between two frames.
+    fn look(&mut self, from: &Pose, to: &Pose, allowed: f64) -> Result<Pair, Error> {
+        let whole = self.off(from, to, f64::INFINITY)?;
+        let mut pair = Pair { whole, step: false, off: whole };
+        let before = just_before(to.time);
+        if whole > allowed && before - from.time > 0.5 * (to.time - from.time) {
+            let pose = self.pose(before)?;
+            let jump = self.apart(&pose, to);
+            // What is as fast before is no step.
+            let fast = match jump > allowed {
+                true => self.pose(2.0 * before - to.time)?,
+                false => return Ok(pair),
+            };
+            if jump > STEP * self.apart(&fast, &pose) {
+                pair.step = true;
+                pair.off = self.off(from, &pose, f64::INFINITY)?;
+            }
+        }
+        Ok(pair)
+    }
+
+    /// Times between two frames, so that nothing is off by more than is allowed, and what then is off.
+    fn divide(&mut self, from: &Pose, to: &Pose, pair: Pair, allowed: f64) -> Result<(Vec<f64>, f64), Error> {
+        let mut added = Vec::new();
+        let (mut off, mut end) = (pair.off, None);
+        if pair.step {
+            let before = just_before(to.time);
+            added.push(before);
+            end = Some(self.pose(before)?);
+        }
+        let to = end.as_ref().unwrap_or(to);
+        let mut parts = 1usize;
+        while off > allowed && parts < PARTS {
+            let more = (off / allowed).sqrt().min(PARTS as f64);
+            parts = ((parts as f64 * more).ceil() as usize).clamp(parts + 1, PARTS);
+            off = 0.0;
+            // Where it is the last try, what is left over must be known.
+            let enough = if parts < PARTS { allowed } else { f64::INFINITY };
+            let mut last = None;
+            for part in 1..=parts {
+                let next = match part == parts {
+                    true => None,
+                    false => Some(self.pose(inner(from.time, to.time, part, parts))?),
+                };
+                let pair = (last.as_ref().unwrap_or(from), next.as_ref().unwrap_or(to));
+                off = off.max(self.off(pair.0, pair.1, enough)?);
+                last = next;
+                if off > enough {
+                    break;
+                }
+            }
+        }
+        added.extend((1..parts).map(|part| inner(from.time, to.time, part, parts)));
+        Ok((added, off))
+    }
+
+    /// The largest distance, in tolerances, of what is between two poses and what a player makes of them; of
+    /// the first places only, if there it is more than `enough`.
+    fn off(&mut self, from: &Pose, to: &Pose, enough: f64) -> Result<f64, Error> {
+        let mut worst = 0.0f64;
+        for place in PLACES {
+            if worst > enough {
+                break;
+            }
+            let own = self.pose(from.time + (to.time - from.time) * place)?;
+            let shown = self.shown(from, to, place);
+            for (k, item) in self.items.list.iter().enumerate() {
+                let far = match &item.points {
+                    Points::Still(corners) => {
+                        let corners = corners.iter();
+                        let far = |p: &DVec3| {
+                            let at = match &shown[k] {
+                                Some(m) => m.transform_point3(*p),
+                                None => {
+                                    let a = from.world[k].transform_point3(*p);
+                                    a.lerp(to.world[k].transform_point3(*p), place)
+                                }
+                            };
+                            own.world[k].transform_point3(*p).distance_squared(at)
+                        };
+                        corners.map(far).fold(0.0, f64::max)
+                    }
+                    &Points::Moving(mesh) => {
+                        let pair = from.points[mesh].iter().zip(&to.points[mesh]);
+                        let far = |((a, b), p): ((&[f32; 3], &[f32; 3]), &[f32; 3])| {
+                            let (a, b, p) = (vector(a), vector(b), vector(p));
+                            let at = match &shown[k] {
+                                Some(m) => m.transform_point3(a.lerp(b, place)),
+                                None => {
+                                    let a = from.world[k].transform_point3(a);
+                                    a.lerp(to.world[k].transform_point3(b), place)
+                                }
+                            };
+                            own.world[k].transform_point3(p).distance_squared(at)
+                        };
+                        pair.zip(&own.points[mesh]).map(far).fold(0.0, f64::max)
+                    }
+                };
+                // What is no number comes of damaged points, and those are nowhere.
+                if far.is_finite() && item.tolerance > 0.0 {
+                    worst = worst.max(far.sqrt() / item.tolerance);
+                }
+            }
+        }
+        Ok(worst)
+    }
+
+    /// By item what a player takes its points to the world with; none: they are there.
+    fn shown(&self, from: &Pose, to: &Pose, place: f64) -> Vec<Option<DMat4>> {
+        let local: Vec<DMat4> = (from.local.iter().zip(&to.local))
+            .zip(&self.items.needed)
+            .map(|((a, b), needed)| match needed {
+                true => blend(a, b, place),
+                false => DMat4::IDENTITY,
+            })
+            .collect();
+        let of = |item: &Item| {
+            let nodes = item.nodes.iter();
+            (!item.nodes.is_empty()).then(|| nodes.fold(DMat4::IDENTITY, |above, n| above * local[*n]))
+        };
+        self.items.list.iter().map(of).collect()
+    }
+
+    /// The largest distance of two poses, in tolerances.
+    fn apart(&self, a: &Pose, b: &Pose) -> f64 {
+        let mut worst = 0.0f64;
+        for (k, item) in self.items.list.iter().enumerate() {
+            let (m, n) = (&a.world[k], &b.world[k]);
+            let far = match &item.points {
+                Points::Still(corners) => {
+                    let far = |p: &DVec3| m.transform_point3(*p).distance(n.transform_point3(*p));
+                    corners.iter().map(far).fold(0.0, f64::max)
+                }
+                &Points::Moving(mesh) => {
+                    let pairs = a.points[mesh].iter().zip(&b.points[mesh]);
+                    let far = |(p, q): (&[f32; 3], &[f32; 3])| {
+                        let at = m.transform_point3(vector(p));
+                        at.distance(n.transform_point3(vector(q)))
+                    };
+                    pairs.map(far).fold(0.0, f64::max)
+                }
+            };
+            if far.is_finite() && item.tolerance > 0.0 {
+                worst = worst.max(far / item.tolerance);
+            }
+        }
+        worst
+    }
+}
+
+fn inner(from: f64, to: f64, part: usize, parts: usize) -> f64 {
+    from + (to - from) * part as f64 / parts as f64
+}
+
+fn vector(p: &[f32; 3]) -> DVec3 {
+    DVec3::from_array(p.map(f64::from))
+}
+
+/// As a player goes from one transform of a node to the next.
+fn blend(a: &DMat4, b: &DMat4, place: f64) -> DMat4 {
+    if a == b {
+        return *a;
+    }
+    let Some(from) = decompose(a, None) else {
+        return *a;
+    };
+    let Some(to) = decompose(b, Some(&from)) else {
+        return *a;
+    };
+    let nothing = |t: &Trs| t.scale == DVec3::ZERO;
+    if nothing(&from) || nothing(&to) {
+        return *a;
+    }
+    let turned = from.rotation * (1.0 - place) + align(from.rotation, to.rotation) * place;
+    let rotation = match turned.length_squared() > 1e-12 {
+        true => turned.normalize(),
+        false => from.rotation,
+    };
+    let between = Trs {
+        rotation,
+        translation: from.translation.lerp(to.translation, place),
+        scale: from.scale.lerp(to.scale, place),
+    };
+    between.matrix()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Blended as `meshreel::interpolate` has it: the middle of a turn is its middle, a quarter is not its
+    /// quarter.
+    #[test]
+    fn nodes_turn_on_the_chord() {
+        let (a, b) = (DMat4::IDENTITY, DMat4::from_rotation_z(1.5));
+        assert!(blend(&a, &b, 0.5).abs_diff_eq(DMat4::from_rotation_z(0.75), 1e-12));
+        let quarter = blend(&a, &b, 0.25);
+        let even = DMat4::from_rotation_z(0.375);
+        assert!(!quarter.abs_diff_eq(even, 1e-2) && quarter.abs_diff_eq(even, 3e-2));
+    }
+}

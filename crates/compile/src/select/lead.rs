@@ -1,0 +1,91 @@
+//! Meshes that stand still before they move, or afterwards: found by comparing frames from both ends, so that
+//! one that moves all the time costs two of them. Their other frames are all that is compiled.
+
+use crate::Error;
+use crate::mesh::source::Source;
+use meshreel_codec::soft::schedule::{Schedule, Window};
+use meshreel_scene::{Attribute, Mesh, sample};
+
+/// What a mesh shows at a time, as far as it can change while its faces do not.
+#[derive(Default, PartialEq)]
+struct Look {
+    points: Vec<[f32; 3]>,
+    normals: Vec<sample::Values<[f32; 3]>>,
+    uvs: Vec<sample::Values<[f32; 2]>>,
+    colours: Vec<sample::Values<[f32; 4]>>,
+}
+
+/// Leaves a mesh only the frames of its window. None of one that moves from the first frame to the last, or
+/// never.
+pub fn trim(source: &mut Source<'_>, schedule: Schedule) -> Result<(), Error> {
+    let count = source.times.len();
+    let still = source.mesh.positions.is_constant() && source.matrices.is_none();
+    if count < 3 || still || !sample::fixed_topology(source.mesh, &source.times)? {
+        return Ok(());
+    }
+    let start = Look::new(source, 0)?;
+    // Of damaged frames what is compiled counts, and there this frame's points take the place of others.
+    source.fallback.clone_from(&start.points);
+    let end = Look::new(source, count - 1)?;
+    let mut first = 0;
+    while first + 1 < count && same(source, &start, 0, first + 1)? {
+        first += 1;
+    }
+    let mut last = count - 1;
+    while last > first && same(source, &end, count - 1, last - 1)? {
+        last -= 1;
+    }
+    if first >= last || (first, last) == (0, count - 1) {
+        return Ok(());
+    }
+    source.moves = Some([first as u32, last as u32]);
+    let Window { start, end } = schedule.window(first as u32, last as u32);
+    let kept = start as usize..end as usize + 1;
+    source.start = kept.start;
+    source.times = source.times[kept.clone()].to_vec();
+    if let Some(matrices) = &mut source.matrices {
+        *matrices = matrices[kept].to_vec();
+    }
+    Ok(())
+}
+
+/// Whether a frame shows what another one does, whose look is known.
+fn same(source: &Source<'_>, look: &Look, of: usize, frame: usize) -> Result<bool, Error> {
+    let moved = source.matrices.as_ref().is_some_and(|all| all[of] != all[frame]);
+    if moved {
+        return Ok(false);
+    }
+    Ok(source.times[of] == source.times[frame] || Look::new(source, frame)? == *look)
+}
+
+impl Look {
+    fn new(source: &Source<'_>, frame: usize) -> Result<Look, Error> {
+        let (mesh, time) = (source.mesh, source.times[frame]);
+        let mut points = Vec::new();
+        source.object_points(frame, &source.fallback, &mut points)?;
+        let list = |wanted: bool| if wanted { usize::MAX } else { 0 };
+        Ok(Look {
+            points,
+            normals: values(mesh.normals.iter().take(list(source.normals)), mesh, time)?,
+            uvs: values(mesh.uvs.iter().take(list(source.uvs)), mesh, time)?,
+            colours: values(mesh.colours.iter().take(list(source.colours)), mesh, time)?,
+        })
+    }
+}
+
+fn values<'a, const N: usize>(
+    all: impl Iterator<Item = &'a Attribute<[f32; N]>>,
+    mesh: &Mesh,
+    time: f64,
+) -> Result<Vec<sample::Values<[f32; N]>>, Error>
+where
+    [f32; N]: sample::Mix + Default,
+{
+    let mut out = Vec::new();
+    for attribute in all {
+        let mut values = sample::Values::default();
+        sample::attribute_at(attribute, mesh, time, &mut values)?;
+        out.push(values);
+    }
+    Ok(out)
+}

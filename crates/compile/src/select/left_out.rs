@@ -1,0 +1,100 @@
+//! What the source has and a file will not: a remark for each, so that nothing goes without a word. Numbers
+//! that may be kept are another matter: what cannot be said of them before all frames are seen,
+//! [`crate::write::part_attributes`] says.
+
+use crate::{Error, Options, PartsChoice};
+use meshreel_scene::{Attribute, Mesh, MeshId, NodeId, Placed, Remark, Scene, Scope};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+/// What Blender writes at each mesh to tell its own importer of subdivision: nothing that an artist put
+/// there.
+const EXPORTERS_MARK: &str = "meshtype";
+
+/// Of the objects that are `kept`, and of those above them.
+pub fn remarks(
+    scene: &Scene,
+    placed: &[Placed],
+    kept: &[bool],
+    options: &Options,
+) -> Result<Vec<Remark>, Error> {
+    let mut out = Vec::new();
+    // Who wants no attributes knows that there are none.
+    if !options.channels.attributes {
+        return Ok(out);
+    }
+    let mut needed = kept.to_vec();
+    for i in (0..placed.len()).rev() {
+        if let (true, Some(parent)) = (needed[i], placed[i].parent) {
+            needed[parent] = true;
+        }
+    }
+    let nodes: BTreeSet<NodeId> =
+        (placed.iter().zip(&needed)).filter_map(|(place, needed)| needed.then_some(place.node)).collect();
+    // Numbers of a transform are its meshes' as well.
+    let mut below: HashMap<NodeId, Vec<MeshId>> = HashMap::new();
+    for &id in &nodes {
+        let node = &scene.nodes[id];
+        for of in node.parent.into_iter().chain([id]) {
+            below.entry(of).or_default().extend(node.mesh);
+        }
+    }
+    let mut seen = HashSet::new();
+    for &id in &nodes {
+        let node = &scene.nodes[id];
+        if let Some(id) = node.mesh.filter(|mesh| seen.insert(*mesh)) {
+            of_mesh(&scene.meshes[id], options, &mut out)?;
+        }
+        let own = node.user_properties.iter().map(|(name, _)| name);
+        for name in own.filter(|name| *name != EXPORTERS_MARK) {
+            let meshes = below.get(&id).into_iter().flatten();
+            let numbers = meshes.flat_map(|&mesh| &scene.meshes[mesh].numbers);
+            if !numbers.into_iter().any(|n| n.attribute.name == *name) {
+                let what = format!("user property {name} is not kept; left out");
+                out.push(Remark::new(&node.path, what));
+            }
+        }
+    }
+    Ok(out)
+}
+
+fn of_mesh(mesh: &Mesh, options: &Options, out: &mut Vec<Remark>) -> Result<(), Error> {
+    let mut say = |what: String| out.push(Remark::new(&mesh.path, what));
+    if mesh.velocities.as_ref().is_some_and(|v| !v.is_empty()) {
+        say("velocities are not kept; left out (where points go between frames says how fast they are)"
+            .into());
+    }
+    for (name, kind) in &mesh.other_attributes {
+        let is = |other: &str| other == name;
+        let numbers = mesh.numbers.iter().any(|n| is(&n.attribute.name));
+        if numbers || mesh.integers.iter().any(|a| is(&a.name)) {
+            continue;
+        }
+        match mesh.names.iter().find(|a| is(&a.name)) {
+            Some(names) if is_used(mesh, names, options)? => {}
+            Some(_) => say(format!(
+                "attribute {name} ({kind}) names things, and is neither that of materials nor asked for by --parts; left out"
+            )),
+            None => say(format!(
+                "attribute {name} ({kind}) is of a kind that is not kept, or does not fit the mesh; left out"
+            )),
+        }
+    }
+    Ok(())
+}
+
+/// Whether names are those of the materials, or tell parts.
+fn is_used(mesh: &Mesh, names: &Attribute<Arc<str>>, options: &Options) -> Result<bool, Error> {
+    let sections = options.meshes.iter().filter_map(|o| o.parts.as_ref());
+    let tells = |parts: &PartsChoice| matches!(parts, PartsChoice::Attribute(asked) if *asked == names.name);
+    if sections.chain([&options.parts]).any(tells) {
+        return Ok(true);
+    }
+    if names.scope != Scope::Uniform || mesh.face_sets.is_empty() || names.values.is_empty() {
+        return Ok(false);
+    }
+    let mut there = Vec::new();
+    names.values.read(0, &mut there)?;
+    let there: HashSet<&str> = there.iter().map(|name| &**name).collect();
+    Ok(mesh.face_sets.iter().all(|set| there.contains(&set.name[..])))
+}

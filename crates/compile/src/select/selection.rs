@@ -1,0 +1,161 @@
+//! Which objects are compiled, told by globs over the paths of their nodes.
+
+use crate::options::globs::{glob, globs, hit};
+use crate::report::Log;
+use crate::{Error, Options, PartsChoice};
+use globset::GlobSet;
+use meshreel_scene::{Node, hierarchy};
+use meshreel_scene::{Placed, Remark, Scene};
+
+/// `--include` and `--exclude`.
+pub struct Selection {
+    include: GlobSet,
+    exclude: GlobSet,
+}
+
+impl Selection {
+    pub fn new(options: &Options) -> Result<Selection, Error> {
+        Ok(Selection {
+            include: globs("--include", &options.include)?,
+            exclude: globs("--exclude", &options.exclude)?,
+        })
+    }
+
+    /// Remarks on globs that match none of the `paths` of meshes: a slip, most of the time. `alone`: there
+    /// are no clips, whose joints `--include` and `--exclude` may be for.
+    pub fn unused<'a>(
+        options: &Options,
+        alone: bool,
+        paths: impl Iterator<Item = &'a str> + Clone,
+    ) -> Result<Vec<Remark>, Error> {
+        let mut remarks = Vec::new();
+        for (flag, list) in [("--include", &options.include), ("--exclude", &options.exclude)] {
+            for text in list {
+                let set = globs(flag, std::slice::from_ref(text))?;
+                if alone && !paths.clone().any(|path| hit(&set, path)) {
+                    remarks.push(Remark::new(text, format!("{flag} matches no node")));
+                }
+            }
+        }
+        for over in &options.meshes {
+            let glob = glob("the glob of a mesh section", &over.glob)?;
+            if !paths.clone().any(|path| glob.is_match(path)) {
+                remarks
+                    .push(Remark::new(&over.glob, "matches no mesh: what is wanted of it is wanted of none"));
+            }
+        }
+        Ok(remarks)
+    }
+
+    /// Whether the object at `path` is compiled.
+    pub fn has(&self, path: &str) -> bool {
+        (self.include.is_empty() || hit(&self.include, path)) && !hit(&self.exclude, path)
+    }
+}
+
+/// A name of an attribute that no mesh has is a mistake; some may lack it.
+pub fn named_parts(
+    scene: &Scene,
+    options: &Options,
+    placed: &[Placed],
+    selected: &[bool],
+) -> Result<(), Error> {
+    let meshes = || {
+        let chosen = placed.iter().zip(selected).filter(|(_, s)| **s);
+        let mesh = |place: &Placed| scene.nodes[place.node].mesh;
+        chosen.filter_map(move |(place, _)| Some(&scene.meshes[mesh(place)?]))
+    };
+    let sections = options.meshes.iter().filter_map(|o| o.parts.as_ref());
+    for parts in sections.chain([&options.parts]) {
+        let PartsChoice::Attribute(name) = parts else {
+            continue;
+        };
+        if crate::method::skin::names(meshes()).contains(name) {
+            continue;
+        }
+        let there = match &crate::method::skin::names(meshes())[..] {
+            [] => "none has any".to_owned(),
+            names => format!("there are {}", names.join(", ")),
+        };
+        return Err(Error::misuse(format!(
+            "--parts attribute:{name}: no mesh has whole numbers or names of that name on faces or points; {there}"
+        )));
+    }
+    Ok(())
+}
+
+/// The placed objects that are compiled.
+pub struct Selected {
+    /// Whether an object's mesh is.
+    pub meshes: Vec<bool>,
+    /// Whether an object is a locator that is.
+    pub locators: Vec<bool>,
+    /// Whether it is either.
+    pub any: Vec<bool>,
+}
+
+/// With `--clips-only` the scene of clips alone.
+pub fn clips_only(scene: &Scene, options: &Options, log: &mut Log) -> Result<Option<Scene>, Error> {
+    if !options.clips_only {
+        return Ok(None);
+    }
+    let selection = Selection::new(options)?;
+    let selected = |path: &str| selection.has(path);
+    Ok(Some(hierarchy::clips_only(scene, &selected, &mut log.remarks)?))
+}
+
+/// Which placed objects' meshes are compiled, and which are locators.
+pub fn select(scene: &Scene, placed: &[Placed], options: &Options, log: &mut Log) -> Result<Selected, Error> {
+    let selection = Selection::new(options)?;
+    let locators = meshreel_scene::locators::find(scene, placed, &|_| true);
+    let nodes = (placed.iter().zip(&locators))
+        .filter(|(place, locator)| **locator || scene.nodes[place.node].mesh.is_some());
+    let paths = nodes.map(|(place, _)| &place.path[..]);
+    log.remarks.extend(Selection::unused(options, scene.clips.is_empty(), paths)?);
+    let mut meshes = vec![false; placed.len()];
+    let mut all = 0;
+    for (i, place) in placed.iter().enumerate() {
+        let Some(mesh) = scene.nodes[place.node].mesh else {
+            continue;
+        };
+        all += 1;
+        if selection.has(&place.path) {
+            meshes[i] = !scene.meshes[mesh].positions.is_empty();
+            if !meshes[i] {
+                log.remark(&place.path, "has no samples of points and is left out");
+            }
+        }
+    }
+    let count = meshes.iter().filter(|s| **s).count();
+    if count == 0 {
+        return Err(nothing(scene, all));
+    }
+    let has = |(place, locator): (&Placed, bool)| locator && selection.has(&place.path);
+    let locators: Vec<bool> = placed.iter().zip(locators).map(has).collect();
+    let said = match locators.iter().filter(|l| **l).count() {
+        0 => String::new(),
+        others => format!(", {others} locators (nodes without meshes)"),
+    };
+    log.pass("select", format!("{count} of {all} placed meshes{said}"));
+    named_parts(scene, options, placed, &meshes)?;
+    let any = meshes.iter().zip(&locators).map(|(s, l)| *s || *l).collect();
+    Ok(Selected { meshes, locators, any })
+}
+
+/// None of `all` meshes is left.
+fn nothing(scene: &Scene, all: usize) -> Error {
+    let moves = |node: &&Node| (node.transform.as_ref()).is_some_and(|t| t.matrix.len() > 1);
+    let what = match all {
+        0 => format!(
+            "there is no mesh with samples in the input: nothing to compile{}",
+            match scene.nodes.iter().filter(moves).count() {
+                0 => String::new(),
+                moving => format!(
+                    "; --clips-only keeps its {moving} moving transforms (of cameras, locators or joints) as a clip"
+                ),
+            }
+        ),
+        _ => format!("none of the {all} meshes is left to compile (check --include and --exclude)"),
+    };
+    Error::Unsupported { what }
+}

@@ -1,0 +1,71 @@
+//! The times of frames.
+
+use crate::report::Log;
+use crate::select::selection::Selected;
+use crate::{Error, Options};
+use meshreel_scene::sample::{self, Channels};
+use meshreel_scene::{Placed, SAME_TIME, Scene};
+
+/// The times of the frames that are compiled: those of samples, unless a rate was asked for.
+pub fn of_frames(
+    scene: &Scene,
+    placed: &[Placed],
+    selected: &Selected,
+    options: &Options,
+    log: &mut Log,
+) -> Result<Vec<f64>, Error> {
+    let times = sample::frame_times(scene, placed, &selected.any, &options.frame_options())?;
+    if options.range.is_none() {
+        longer_than_meshes(scene, placed, selected, options, &times, log)?;
+    }
+    if times.len() > sample::MAX_FRAMES {
+        return Err(Error::Limit {
+            what: "frames".into(),
+            asked: times.len() as u64,
+            allowed: sample::MAX_FRAMES as u64,
+        });
+    }
+    log.pass(
+        "times",
+        format!("{} frames from {:.6} s to {:.6} s", times.len(), times[0], times[times.len() - 1]),
+    );
+    Ok(times)
+}
+
+/// Remarks where something else makes the animation longer than meshes do: that is a slip of an exporter, most of the
+/// time.
+fn longer_than_meshes(
+    scene: &Scene,
+    placed: &[Placed],
+    selected: &Selected,
+    options: &Options,
+    times: &[f64],
+    log: &mut Log,
+) -> Result<(), Error> {
+    let (start, end) = (times[0], times[times.len() - 1]);
+    let beyond = |first: f64, last: f64| start + SAME_TIME < first || last + SAME_TIME < end;
+    let without_attributes = sample::FrameOptions {
+        channels: Channels { normals: false, uvs: false, colours: false, attributes: false },
+        ..options.frame_options()
+    };
+    let own = sample::frame_times(scene, placed, &selected.any, &without_attributes)?;
+    let (first, last) = (own[0], own[own.len() - 1]);
+    if own.len() > 1 && beyond(first, last) {
+        log.remark(
+            "/",
+            format!(
+                "normals, uvs, colours or other attributes change from {start} s to {end} s and all else from {first} s to {last} s; --range {first}s:{last}s leaves away what is beyond"
+            ),
+        );
+    } else if selected.any != selected.meshes {
+        let own = sample::frame_times(scene, placed, &selected.meshes, &options.frame_options())?;
+        let (first, last) = (own[0], own[own.len() - 1]);
+        if own.len() > 1 && beyond(first, last) {
+            let what = format!(
+                "locators (nodes without meshes) move from {start} s to {end} s and meshes from {first} s to {last} s; --range {first}s:{last}s leaves away what is beyond, --exclude the nodes"
+            );
+            log.remark("/", what);
+        }
+    }
+    Ok(())
+}

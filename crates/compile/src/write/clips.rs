@@ -1,0 +1,257 @@
+//! Skeletons and clips of a scene as chunks, and as a file of their own where there are no meshes.
+
+use crate::clip::choice::packed;
+use crate::clip::layer::LayeredClip;
+use crate::clip::pieces::pack;
+use crate::clip::wanted::Wanted;
+use crate::mesh::streams::NOTHING;
+use crate::report::{ClipReport, LayerReport};
+use crate::rig::candidates::{Candidate, Made};
+use crate::write::job::Chunk;
+use crate::{Error, Inspect, Options, Progress, Report};
+use meshreel_codec::block::{Compressor, Format};
+use meshreel_codec::clip::layer;
+use meshreel_codec::clip::record::{ClipRecord, Codec, SkeletonRecord, encode_clip, encode_skeleton};
+use meshreel_codec::record::Description;
+use meshreel_format::{CHUNK_ENTRY_SIZE, HEADER_SIZE, Summary, Writer, frame_table_size};
+use meshreel_scene::{Clip, Joint, Remark, Scene, Track, Unit};
+use std::path::Path;
+
+/// Kinds of chunks. Part of the format.
+const DESCRIPTION: u16 = 1;
+const SKELETON: u16 = 7;
+const CLIP: u16 = 8;
+const LAYERS: u16 = 9;
+const PIECES: u16 = 10;
+const EXTRAS: u16 = 11;
+
+impl LayerReport {
+    fn all(clip: &LayeredClip) -> Vec<LayerReport> {
+        (clip.layers.iter().zip(&clip.table.layers).enumerate())
+            .map(|(l, (layer, record))| {
+                let header = layer::header_bytes(&layer.plan.header).len();
+                let mut tiers: Vec<usize> = layer.tiers().iter().map(Vec::len).collect();
+                tiers[0] = tiers[0].saturating_sub(header);
+                let own = |of: &&u8| usize::from(**of) == l;
+                LayerReport {
+                    name: record.name.clone(),
+                    joints: clip.table.layer_of.iter().filter(own).count(),
+                    samples: layer.plan.header.samples as usize,
+                    stripped: layer.stripped,
+                    tiers,
+                    header_bytes: header,
+                    max_error: layer.max_error,
+                }
+            })
+            .collect()
+    }
+}
+
+/// Orders of axes, as a skeleton's record numbers them.
+const ORDERS: [[u8; 3]; 6] = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
+
+/// The order of a joint's axes as its record says it: nothing of z, y, x, which everybody takes without.
+fn order(joint: &Joint) -> u8 {
+    let at = ORDERS.iter().position(|o| Some(*o) == joint.rotation_order);
+    at.filter(|at| *at < 5).map_or(0, |at| at as u8 + 1)
+}
+
+/// Sub-tracks of a clip that are held, as its record numbers them.
+fn held(clip: &Clip) -> Vec<u32> {
+    let of = |track: &Track| [track.rotation.is_held(), track.translation.is_held(), track.scale.is_held()];
+    let all = clip.tracks.iter().flat_map(of);
+    (0u32..).zip(all).filter(|(_, held)| *held).map(|(n, _)| n).collect()
+}
+
+/// Compresses all clips of a scene: chunks in the order in which they are written, and what became of each.
+pub fn chunks(
+    scene: &Scene,
+    options: &Options,
+    remarks: &mut Vec<Remark>,
+    progress: &dyn Progress,
+) -> Result<(Vec<Chunk>, Vec<ClipReport>), Error> {
+    let (chunks, reports, _) = chunks_and_rigs(scene, options, &[], remarks, progress)?;
+    Ok((chunks, reports))
+}
+
+/// Chunks of clips, what is said of these, and rigs that hold with them.
+pub type WithRigs = (Vec<Chunk>, Vec<ClipReport>, Vec<Made>);
+
+/// The same, and the rigs of `candidates` that hold with the clips.
+pub fn chunks_and_rigs(
+    scene: &Scene,
+    options: &Options,
+    candidates: &[Candidate<'_>],
+    remarks: &mut Vec<Remark>,
+    progress: &dyn Progress,
+) -> Result<WithRigs, Error> {
+    let mut wanted = Wanted::new(scene, options, remarks)?;
+    let (compressed, rigs) =
+        crate::rig::clips::compress(&mut wanted, candidates, options, remarks, progress)?;
+    let clip_options = &wanted.options;
+    let mut chunks = Vec::new();
+    let mut block = |kind: u16, raw: &[u8], format: Format| {
+        let bytes = packed(raw, format, options.effort);
+        let size = bytes.len();
+        chunks.push((kind, raw.len() as u32, bytes));
+        size
+    };
+    for wanted in &wanted.skeletons {
+        let skeleton = &wanted.skeleton;
+        let joints = crate::clip::Joints::new(skeleton, clip_options.shell);
+        let record = SkeletonRecord {
+            name: skeleton.name.clone(),
+            names: skeleton.joints.iter().map(|j| j.name.clone()).collect(),
+            parents: joints.parents,
+            rest: joints.rest,
+            shell: joints.shell,
+            tolerance: wanted.tolerances.clone(),
+            orders: skeleton.joints.iter().map(order).collect(),
+            ends: (skeleton.joints.iter())
+                .map(|j| j.ends.iter().map(|e| e.to_array().map(|v| v as f32)).collect())
+                .collect(),
+        };
+        let mut bytes = Vec::new();
+        encode_skeleton(&record, &mut bytes);
+        block(SKELETON, &bytes, options.block);
+    }
+    let mut reports = Vec::new();
+    let layered: Vec<(u32, &LayeredClip)> =
+        (0u32..).zip(&compressed).filter_map(|(c, done)| Some((c, done.layers.as_ref()?))).collect();
+    let (pieces, tables) = pack(&layered)?;
+    let tables: Vec<(u32, Vec<u8>, usize)> = (tables.iter())
+        .map(|table| {
+            let mut bytes = Vec::new();
+            layer::encode(table, &mut bytes);
+            let upper = table.pieces.iter().map(|p| p.size as usize).sum();
+            (table.clip, bytes, upper)
+        })
+        .collect();
+    for (c, (clip, compressed)) in (0u32..).zip(wanted.clips.iter().zip(&compressed)) {
+        let clip_options = wanted.options_of(clip.skeleton);
+        if compressed.tolerance > clip_options.tolerance {
+            remarks.push(Remark::new(
+                &clip.name,
+                format!(
+                    "the tolerance was raised to {}: f32 holds no more of coordinates so large",
+                    compressed.tolerance
+                ),
+            ));
+        }
+        let record = ClipRecord {
+            name: clip.name.clone(),
+            skeleton: clip.skeleton as u32,
+            codec: compressed.codec,
+            local: compressed.local,
+            asked: clip_options.tolerance,
+            tolerance: compressed.tolerance,
+            held: held(clip),
+        };
+        let mut bytes = Vec::new();
+        encode_clip(&record, &compressed.bytes, &mut bytes);
+        crate::write::output::check_size("one clip", bytes.len())?;
+        let size = match compressed.codec {
+            // Entropy-coded already.
+            Codec::Sampled => {
+                block(CLIP, &bytes, Format::Store);
+                compressed.bytes.len()
+            }
+            Codec::Curve => block(CLIP, &bytes, options.block),
+        };
+        // Names of layers aside, all of a table is needed for playing.
+        let size = match tables.iter().find(|(of, ..)| *of == c) {
+            Some((_, table, upper)) => size + table.len() + upper + CHUNK_ENTRY_SIZE,
+            None => size,
+        };
+        let extras = crate::clip::scalars::chunk(clip, c as usize, options.scalar_tolerance)?;
+        let (bytes, scalars) = extras.unwrap_or_default();
+        if !bytes.is_empty() {
+            crate::write::output::check_size("scalar tracks of one clip", bytes.len())?;
+            block(EXTRAS, &bytes, options.block);
+        }
+        reports.push(ClipReport {
+            name: clip.name.clone(),
+            joints: clip.tracks.len(),
+            samples: clip.samples,
+            raw_bytes: clip.raw_bytes(),
+            bytes: (size + CHUNK_ENTRY_SIZE) as u64,
+            tolerance: compressed.tolerance,
+            max_error: compressed.max_error,
+            rotations: compressed.rotations,
+            codec: compressed.codec,
+            local: compressed.local,
+            tried: compressed.tried.clone(),
+            layers: compressed.layers.as_ref().map_or(Vec::new(), LayerReport::all),
+            scalars,
+        });
+    }
+    for (_, table, _) in &tables {
+        block(LAYERS, table, options.block);
+    }
+    for piece in pieces {
+        // As it is read: what is streamed is decoded where it lies.
+        chunks.push((PIECES, piece.len() as u32, piece));
+    }
+    Ok((chunks, reports, rigs))
+}
+
+/// A file of clips alone.
+pub fn write(
+    scene: &Scene,
+    mut remarks: Vec<Remark>,
+    target: &Path,
+    options: &Options,
+    inspect: Inspect<'_>,
+    progress: &dyn Progress,
+) -> Result<Report, Error> {
+    let (chunks, clips) = chunks(scene, options, &mut remarks, progress)?;
+    if options.strict && !remarks.is_empty() {
+        return Err(Error::Strict { remarks });
+    }
+    let description = Description {
+        generator: concat!("meshreel ", env!("CARGO_PKG_VERSION")).into(),
+        options: options.to_text(),
+        unit: match options.unit.or(scene.unit) {
+            None => 0,
+            Some(Unit::Metre) => 1,
+            Some(Unit::Centimetre) => 2,
+            Some(Unit::Millimetre) => 3,
+            Some(Unit::Inch) => 4,
+        },
+        fps: scene.fps.unwrap_or(0.0),
+        ..Description::default()
+    };
+    let mut raw = Vec::new();
+    meshreel_codec::record::encode(&description, &mut raw);
+    let mut packed = Vec::new();
+    Compressor::new(options.block, options.effort).compress_bounded(&raw, &mut packed);
+    let raw_bytes = clips.iter().map(|clip| clip.raw_bytes).sum();
+    let file_bytes = if options.dry_run {
+        let stored: usize = chunks.iter().map(|(.., bytes)| bytes.len() + CHUNK_ENTRY_SIZE).sum();
+        (stored + packed.len() + CHUNK_ENTRY_SIZE) as u64 + HEADER_SIZE as u64 + frame_table_size(&[])
+    } else {
+        let mut writer = Writer::create(target)?;
+        for (kind, raw, bytes) in &chunks {
+            writer.add_chunk(*kind, *raw, bytes)?;
+        }
+        writer.add_chunk(DESCRIPTION, raw.len() as u32, &packed)?;
+        let summary = Summary { bounds: NOTHING, raw_bytes, flags: 0 };
+        crate::write::output::publish(writer.complete(summary)?, target, inspect, &mut remarks)?
+    };
+    let kinds = |clip: &ClipReport| {
+        let [default, constant, hinge, two, free] = clip.rotations;
+        match clip.codec {
+            Codec::Sampled => format!(
+                "{}: sampled; rotations: {default} default, {constant} constant, {hinge} hinges, {two} of two axes, {free} free",
+                clip.name
+            ),
+            Codec::Curve => {
+                let keys = clip.tried.iter().find_map(|tried| tried.keys);
+                let [before, after] = keys.unwrap_or_default();
+                format!("{}: curve; {after} keys of {before} samples", clip.name)
+            }
+        }
+    };
+    let passes = clips.iter().map(|c| ("clip".to_string(), kinds(c)));
+    Ok(Report { file_bytes, raw_bytes, passes: passes.collect(), remarks, clips, ..Report::default() })
+}

@@ -1,0 +1,151 @@
+//! The description of all nodes and meshes, which knows the largest of everything and is written last.
+
+use crate::method::mesh_coder::MeshCoder;
+use crate::nodes::motion::visibility;
+use crate::nodes::tracks::Tracks;
+use crate::write::job::{Job, Total};
+use crate::write::output::Batches;
+use crate::{Error, Preset};
+use meshreel_codec::record::{CODEC_CLASSIC, Description, Material, MeshRecord, NodeRecord, Visibility};
+use meshreel_codec::transform::Transform;
+use meshreel_scene::Unit;
+
+/// Describes a file whose chunks are written.
+pub fn describe(
+    job: &Job<'_>,
+    coders: &[MeshCoder<'_>],
+    tracks: &[u8],
+    [connectivity, values, maps, ends]: [&Batches; 4],
+    totals: &[Total],
+) -> Description {
+    let mut mesh_of = vec![None; job.placed.len()];
+    for (m, (_, placements)) in job.plans.iter().enumerate() {
+        placements.iter().for_each(|&i| mesh_of[i] = Some(m as u32));
+    }
+    let unit = match job.options.unit.or(job.scene.unit) {
+        None => 0,
+        Some(Unit::Metre) => 1,
+        Some(Unit::Centimetre) => 2,
+        Some(Unit::Millimetre) => 3,
+        Some(Unit::Inch) => 4,
+    };
+    // The first frame's transforms: what an animated node rests at.
+    let rest = Tracks::new(job.scene, job.placed, job.nodes)
+        .and_then(|mut tracks| tracks.evaluate(job.times[0]).map(|()| tracks.local))
+        .unwrap_or_else(|_| vec![Transform::IDENTITY; job.nodes.len()]);
+    let nodes = job
+        .nodes
+        .iter()
+        .zip(rest)
+        .map(|(node, rest)| NodeRecord {
+            path: job.placed[node.named].path.clone(),
+            parent: node.parent.map(|p| p as u32),
+            mesh: node.mesh.and_then(|i| mesh_of[i]),
+            animated: node.animated,
+            visibility: node
+                .shown()
+                .map_or(Visibility::Always, |i| visibility(&job.motion.visible[i], job.times.len())),
+            rest,
+            tolerance: node.shown().map_or(0.0, |i| {
+                let budget = &job.tolerances[i];
+                budget.tolerance + budget.spent
+            }),
+            baked: node.baked,
+            reach: node.reach.unwrap_or(0.0),
+        })
+        .collect();
+    let meshes = job
+        .plans
+        .iter()
+        .enumerate()
+        .map(|(m, (plan, _))| {
+            let prepared = &plan.prepared;
+            let fixed = prepared.fixed.as_ref();
+            let ranges = |i: usize| fixed.and_then(|f| f.ranges.get(i)).copied().unwrap_or((0, 0));
+            let coder = coders.get(m);
+            let (codec, points) = coder.map_or((CODEC_CLASSIC, 0), MeshCoder::codec);
+            MeshRecord {
+                path: plan.path.clone(),
+                method: coder.map_or(plan.method, MeshCoder::method),
+                codec,
+                vertices: fixed.map_or(totals[m].vertices, |f| f.vertex_point.len()) as u32,
+                indices: fixed.map_or(totals[m].indices, |f| f.indices.len()) as u32,
+                source_points: prepared.points as u32,
+                points,
+                bounds: plan.bounds(),
+                connectivity: connectivity.locations[m],
+                values: values.locations[m],
+                source_map: maps.locations[m],
+                has_table: coder.map_or(plan.has_table, MeshCoder::has_table),
+                moves: plan.source.moves,
+                ends: ends.locations[m],
+                remeshed: plan.source.remeshed.map(|r| r.blended),
+                apart: coder.is_some_and(MeshCoder::is_apart),
+                streams: coder.map_or_else(|| plan.streams.clone(), MeshCoder::records),
+                materials: prepared
+                    .materials
+                    .iter()
+                    .enumerate()
+                    .map(|(i, material)| Material {
+                        id: material.id,
+                        name: material.name.clone(),
+                        first: ranges(i).0,
+                        count: ranges(i).1,
+                    })
+                    .collect(),
+            }
+        })
+        .collect();
+    let between = (job.between).map_or(String::new(), |multiple| format!("between = {multiple}\n"));
+    Description {
+        generator: concat!("meshreel ", env!("CARGO_PKG_VERSION")).into(),
+        options: job.options.to_text() + &between,
+        unit,
+        fps: job.scene.fps.unwrap_or(0.0),
+        period: period(job),
+        restart: match job.options.preset {
+            Preset::Classic => 0,
+            _ => job.options.restart(),
+        },
+        tracks: tracks.to_vec(),
+        nodes,
+        meshes,
+    }
+}
+
+/// Period of a closed cycle: with equal ends N − 1 intervals, else, if the user says so, N (PROMISE.md §4).
+fn period(job: &Job<'_>) -> f64 {
+    let n = job.times.len();
+    // Several animations are no cycle.
+    if n < 2 || job.ranges.len() > 1 {
+        return 0.0;
+    }
+    let duration = job.times[n - 1] - job.times[0];
+    let equal = || -> Result<bool, Error> {
+        let (mut a, mut b) = (Vec::new(), Vec::new());
+        let mut moves = false;
+        for (plan, _) in &job.plans {
+            let Some(fixed) = &plan.prepared.fixed else {
+                return Ok(false);
+            };
+            moves |= plan.prepared.moving;
+            let last = plan.source.times.len() - 1;
+            plan.source.object_points(0, &fixed.first_points, &mut a)?;
+            plan.source.object_points(last, &fixed.first_points, &mut b)?;
+            if a != b {
+                return Ok(false);
+            }
+        }
+        let mut tracks = Tracks::new(job.scene, job.placed, job.nodes)?;
+        tracks.evaluate(job.times[0])?;
+        let first = tracks.decoded.clone();
+        tracks.evaluate(job.times[n - 1])?;
+        Ok(first == tracks.decoded && (moves || job.nodes.iter().any(|node| node.animated)))
+    };
+    match (equal().unwrap_or(false), job.options.cycle) {
+        (true, _) => duration,
+        // Frames between samples make none of its steps shorter.
+        (false, true) => duration * job.samples as f64 / (job.samples.max(2) - 1) as f64,
+        (false, false) => 0.0,
+    }
+}

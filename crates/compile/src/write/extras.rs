@@ -1,0 +1,58 @@
+//! What is made of whole meshes beside their frames: LOD levels, triangle visibility, part attributes.
+
+use crate::Error;
+use crate::method::mesh_coder::MeshCoder;
+use crate::write::job::Job;
+use crate::write::lod::{self, Lod};
+use crate::write::part_attributes::{self, PartAttributes};
+use crate::write::visibility::{self, Visibility};
+use meshreel_scene::Remark;
+use rayon::prelude::*;
+
+/// By mesh, where they are asked for.
+pub struct Extras {
+    /// LOD levels.
+    pub lods: Vec<Lod>,
+    /// Triangle visibility.
+    pub visibility: Vec<Visibility>,
+    /// Part attributes, of groups of nodes.
+    pub attributes: Vec<PartAttributes>,
+}
+
+impl Extras {
+    /// Makes what is asked for.
+    pub fn new(job: &Job<'_>, coders: &[MeshCoder<'_>], pool: &rayon::ThreadPool) -> Result<Extras, Error> {
+        let lods: Vec<Lod> = match job.options.lod {
+            0 => Vec::new(),
+            _ => pool.install(|| {
+                let plans = job.plans.par_iter();
+                let all = plans.map(|(plan, _)| lod::of_mesh(plan, job.options));
+                all.collect::<Result<_, Error>>()
+            })?,
+        };
+        let visibility: Vec<Visibility> = match job.options.cull_hidden {
+            true => pool.install(|| visibility::all(job))?,
+            false => Vec::new(),
+        };
+        let attributes = part_attributes::all(job, coders)?;
+        let mut said: Vec<_> = (lods.iter()).flat_map(|own| own.remarks.clone()).collect();
+        said.extend(visibility.iter().flat_map(|own| own.remarks.clone()));
+        said.extend(attributes.iter().flat_map(|own| own.remarks.clone()));
+        if job.options.strict && !said.is_empty() {
+            return Err(Error::Strict { remarks: said });
+        }
+        Ok(Extras { lods, visibility, attributes })
+    }
+
+    /// What the user should know of a mesh.
+    pub fn remarks(&self, mesh: usize) -> Vec<Remark> {
+        let visibility = self.visibility.get(mesh).into_iter().flat_map(|own| own.remarks.clone());
+        let lods = self.lods.get(mesh).into_iter().flat_map(|own| own.remarks.clone());
+        visibility.chain(lods).chain(self.attributes_of(mesh).flat_map(|own| own.remarks.clone())).collect()
+    }
+
+    /// Part attributes of a mesh.
+    pub fn attributes_of(&self, mesh: usize) -> impl Iterator<Item = &PartAttributes> {
+        self.attributes.iter().filter(move |own| own.mesh == mesh)
+    }
+}

@@ -1,0 +1,65 @@
+//! Everything that the passes before writing decided.
+
+use crate::Options;
+use crate::mesh::plan::MeshPlan;
+use crate::nodes::budget::Budget;
+use crate::nodes::flatten::FlatNode;
+use crate::nodes::motion::Motion;
+use crate::rig::candidates::Made;
+use meshreel_codec::ranges::FrameRange;
+use meshreel_scene::{Placed, Scene};
+use std::sync::atomic::AtomicBool;
+
+/// Everything that the passes before decided.
+pub struct Job<'a> {
+    pub scene: &'a Scene,
+    pub placed: &'a [Placed],
+    pub times: &'a [f64],
+    /// How many of these are the source's.
+    pub samples: usize,
+    /// What is promised between frames, in tolerances, where the source says what is there.
+    pub between: Option<f64>,
+    /// Named parts of these.
+    pub ranges: Vec<FrameRange>,
+    pub nodes: &'a [FlatNode],
+    /// Unique meshes and where they are placed.
+    pub plans: Vec<(MeshPlan<'a>, Vec<usize>)>,
+    /// Per placed object.
+    pub tolerances: Vec<Budget>,
+    pub options: &'a Options,
+    pub motion: &'a Motion,
+    /// 40 bytes per transform and sample of the source.
+    pub raw_transform_bytes: u64,
+    /// Skeletons and clips, ready to be written.
+    pub clip_chunks: Vec<Chunk>,
+    /// Rigs that are kept, in the order of their meshes.
+    pub rigs: Vec<Made>,
+    /// 40 bytes per joint and sample of these.
+    pub clip_raw_bytes: u64,
+    /// Transforms are kept as they are.
+    pub exact: bool,
+    /// Set where coded transforms did not keep the promise, and exact ones will.
+    pub loose: AtomicBool,
+}
+
+#[derive(Clone, Default)]
+pub struct Total {
+    pub bytes: f64,
+    pub position_bytes: f64,
+    pub error: f64,
+    pub vertices: usize,
+    pub indices: usize,
+}
+
+/// What is counted of one mesh in one frame.
+#[derive(Default)]
+pub struct Counted {
+    pub bytes: usize,
+    pub position_bytes: usize,
+    pub error: f64,
+    pub vertices: usize,
+    pub indices: usize,
+}
+
+/// A chunk before it is written: kind, size before compression, bytes.
+pub type Chunk = (u16, u32, Vec<u8>);

@@ -1,0 +1,110 @@
+//! LOD levels of a mesh as the file has them.
+
+use crate::mesh::evaluate::Scratch;
+use crate::mesh::plan::MeshPlan;
+use crate::mesh::prepared::{Fixed, points};
+use crate::{Error, Options};
+use meshreel_codec::detail::{self, Level, collapse, fewer};
+use meshreel_process::lod;
+use meshreel_scene::Remark;
+
+/// The levels of a mesh, as they are encoded, and the bytes.
+#[derive(Default)]
+pub struct Lod {
+    /// Of each level its size and error.
+    pub levels: Vec<Level>,
+    /// Bytes of the levels.
+    pub bytes: Vec<u8>,
+    /// What the user should know.
+    pub remarks: Vec<Remark>,
+}
+
+/// Makes the levels of a mesh, at most as many as are asked for.
+pub fn of_mesh(plan: &MeshPlan<'_>, options: &Options) -> Result<Lod, Error> {
+    let mut out = Lod::default();
+    let mut remark = |what: String| out.remarks.push(Remark::new(&plan.path, what));
+    let Some(fixed) = &plan.prepared.fixed else {
+        remark("its faces change, so it has no levels of detail".into());
+        return Ok(out);
+    };
+    let point = points(fixed);
+    let made = lod::levels(
+        &lod::Mesh {
+            triangles: fixed.indices.as_chunks().0,
+            material: &materials(fixed),
+            point: &point,
+            vertex_point: &fixed.vertex_point,
+            looks: &looks(plan, fixed)?,
+            moving: plan.prepared.moving,
+            frames: &shown(plan),
+            radius: plan.radius,
+            read: &|frame, out| {
+                let mut scratch = Scratch::default();
+                scratch.read(&plan.source, frame, &fixed.first_points)?;
+                out.clear();
+                out.extend_from_slice(scratch.points());
+                Ok::<_, Error>(())
+            },
+        },
+        options.lod as usize,
+        |before, now| fewer(before as u32, now as u32),
+    )?;
+    if made.levels.len() < options.lod as usize {
+        remark(format!(
+            "{} of {} levels of detail: fewer triangles than {} are not left of its pieces",
+            made.levels.len(),
+            options.lod,
+            made.triangles
+        ));
+    }
+    if let Some(level) = made.jumps {
+        remark(format!(
+            "from level of detail {level} on, edges or seams of textures and normals are not kept: nothing else was left to take away"
+        ));
+    }
+    let mut from: Vec<u32> = (0..point.len() as u32).collect();
+    let mut indices = fixed.indices.clone();
+    let mut coded = Vec::new();
+    for (all, error) in made.levels {
+        // From the level before, of vertices that are there.
+        let step: Vec<u32> = (from.iter().enumerate())
+            .map(|(v, &f)| if f as usize == v { all[v] } else { v as u32 })
+            .collect();
+        indices = collapse(&indices, &step).flatten().collect();
+        let level = Level { triangles: indices.len() as u32 / 3, error };
+        coded.push((level, step));
+        from = all;
+    }
+    if !coded.is_empty() {
+        detail::encode(&fixed.indices, point.len() as u32, &coded, &mut out.bytes);
+    }
+    out.levels = coded.into_iter().map(|(level, _)| level).collect();
+    Ok(out)
+}
+
+fn materials(fixed: &Fixed) -> Vec<u32> {
+    let mut out = vec![0; fixed.indices.len() / 3];
+    for (m, &(first, count)) in (0..).zip(&fixed.ranges) {
+        out[first as usize / 3..(first + count) as usize / 3].fill(m);
+    }
+    out
+}
+
+/// By vertex its first uv and its normal, in the first frame.
+fn looks(plan: &MeshPlan<'_>, fixed: &Fixed) -> Result<Vec<[f32; 5]>, Error> {
+    let values = fixed.first_values(&plan.source, &plan.prepared)?;
+    let uvs = values.uvs.first();
+    let of = |v: usize| {
+        let [s, t] = uvs.and_then(|uvs| uvs.get(v)).copied().unwrap_or_default();
+        let [x, y, z] = values.normals.get(v).copied().unwrap_or_default();
+        [s, t, x, y, z]
+    };
+    Ok((0..fixed.vertex_point.len()).map(of).collect())
+}
+
+/// Frames in which the mesh is shown; the first where it is in none.
+fn shown(plan: &MeshPlan<'_>) -> Vec<usize> {
+    let frames = plan.source.times.len();
+    let all: Vec<usize> = (0..frames).filter(|&f| plan.shown.contains(f)).collect();
+    if all.is_empty() { vec![0] } else { all }
+}

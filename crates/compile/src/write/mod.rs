@@ -1,0 +1,17 @@
+//! From what was decided to a file: static chunks, frames in parallel and in order, then what is known in the end.
+
+pub mod classic;
+pub mod clips;
+pub mod describe;
+pub mod extras;
+pub mod file;
+pub mod job;
+pub mod lod;
+pub mod node_coder;
+pub mod node_frames;
+pub mod output;
+pub mod part_attributes;
+pub mod report;
+pub mod source_maps;
+pub mod units;
+pub mod visibility;

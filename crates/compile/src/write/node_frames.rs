@@ -1,0 +1,113 @@
+//! Visibility and transforms of all nodes, frame after frame, as writing takes them.
+
+use crate::nodes::matrix::transform_box;
+use crate::nodes::motion::visibility;
+use crate::nodes::tracks::Tracks;
+use crate::write::job::Job;
+use crate::{Error, Preset};
+use meshreel_codec::{record::Visibility, transform::Transform};
+use meshreel_process::trs::{Trs, rows};
+
+/// What a group's job needs to know of one frame.
+pub struct FrameInput {
+    pub visible: Vec<u8>,
+    pub transforms: Vec<Transform>,
+    /// Decoded world matrices of nodes with a mesh that is shown: node's mesh number and matrix.
+    pub shown: Vec<(u32, [[f64; 4]; 3])>,
+    /// The nodes of these.
+    pub nodes: Vec<usize>,
+    /// For each moving node its local transform, not rounded.
+    pub parts: Vec<Trs>,
+    /// World matrices of all nodes in the source.
+    pub source: Vec<[[f64; 4]; 3]>,
+}
+
+/// Visibility and transforms of all nodes, frame after frame.
+pub struct NodeFrames<'a> {
+    job: &'a Job<'a>,
+    tracks: Tracks<'a>,
+    /// Per node its mesh.
+    mesh_of: Vec<Option<u32>>,
+    /// Objects whose visibility changes.
+    animated: Vec<usize>,
+    next: usize,
+}
+
+impl<'a> NodeFrames<'a> {
+    pub fn new(job: &'a Job<'a>) -> Result<NodeFrames<'a>, Error> {
+        let mut of = vec![None; job.placed.len()];
+        for (m, (_, placements)) in job.plans.iter().enumerate() {
+            placements.iter().for_each(|&i| of[i] = Some(m as u32));
+        }
+        let visible = |i: usize| visibility(&job.motion.visible[i], job.times.len());
+        let shown = job.nodes.iter().filter_map(|n| n.shown());
+        Ok(NodeFrames {
+            job,
+            tracks: Tracks::new(job.scene, job.placed, job.nodes)?,
+            mesh_of: (job.nodes.iter()).map(|n| n.mesh.and_then(|i| of[i])).collect(),
+            animated: shown.filter(|&i| visible(i) == Visibility::Animated).collect(),
+            next: 0,
+        })
+    }
+
+    /// The frame that [`NodeFrames::read`] gives.
+    pub fn next(&self) -> usize {
+        self.next
+    }
+
+    /// The next frame, which must exist.
+    pub fn read(&mut self) -> Result<FrameInput, Error> {
+        let (job, frame) = (self.job, self.next);
+        self.next += 1;
+        self.tracks.evaluate(job.times[frame])?;
+        let mut visible = vec![0u8; self.animated.len().div_ceil(8)];
+        for (bit, &i) in self.animated.iter().enumerate() {
+            if job.motion.visible[i].contains(frame) {
+                visible[bit / 8] |= 1 << (bit % 8);
+            }
+        }
+        let (nodes, shown) = (0..job.nodes.len())
+            .filter_map(|n| Some((n, self.mesh_of[n]?, job.nodes[n].mesh?)))
+            .filter(|(_, _, i)| job.motion.visible[*i].contains(frame))
+            .map(|(n, m, _)| (n, (m, self.tracks.decoded[n])))
+            .unzip();
+        let moving = || (0..job.nodes.len()).filter(|&n| job.nodes[n].animated);
+        let (mut parts, mut source) = (Vec::new(), Vec::new());
+        if job.options.preset != Preset::Classic {
+            parts.extend(moving().map(|n| self.tracks.parts(n)));
+            let world = &self.tracks.world.matrix;
+            source.extend(job.nodes.iter().map(|node| rows(&world[node.named])));
+        }
+        Ok(FrameInput {
+            visible,
+            transforms: moving().map(|n| self.tracks.local[n]).collect(),
+            shown,
+            nodes,
+            parts,
+            source,
+        })
+    }
+}
+
+/// Box in the world of what is shown; `own` gives the box of a mesh.
+pub fn unit_bounds(shown: &[(u32, [[f64; 4]; 3])], own: impl Fn(u32) -> [f32; 6]) -> [f32; 6] {
+    let mut bounds = crate::mesh::streams::NOTHING;
+    for (m, matrix) in shown {
+        let own = own(*m);
+        if own[0] <= own[3] {
+            let world = transform_box(matrix, &own);
+            for k in 0..3 {
+                bounds[k] = bounds[k].min((world[k] as f32).next_down());
+                bounds[k + 3] = bounds[k + 3].max((world[k + 3] as f32).next_up());
+            }
+        }
+    }
+    bounds
+}
+
+pub fn same_bits(a: &[Transform], b: &[Transform]) -> bool {
+    let bits = |t: &Transform| {
+        (t.rotation.map(f32::to_bits), t.translation.map(f32::to_bits), t.scale.map(f32::to_bits))
+    };
+    a.iter().map(bits).eq(b.iter().map(bits))
+}

@@ -1,0 +1,137 @@
+//! The file that is written, or, on a dry run, only its size; chunks that many meshes share; and how a finished
+//! file gets its name.
+
+use crate::Error;
+use crate::report::Inspect;
+use meshreel_codec::block::Compressor;
+use meshreel_codec::record::Location;
+use meshreel_format::{CHUNK_ENTRY_SIZE, Complete, Writer};
+use meshreel_scene::Remark;
+use std::path::Path;
+
+/// Kinds of chunks. Part of the format.
+pub const DESCRIPTION: u16 = 1;
+pub const CONNECTIVITY: u16 = 2;
+pub const VALUES: u16 = 3;
+pub const SOURCE_MAP: u16 = 4;
+pub const INDEX: u16 = 5;
+pub const BETWEEN: u16 = 6;
+pub const ENDS: u16 = 12;
+pub const DETAIL: u16 = 13;
+pub const DRAWN: u16 = 14;
+pub const ATTRIBUTES: u16 = 15;
+pub const NUMBERS: u16 = 16;
+pub const RANGES: u16 = 17;
+pub const RIGS: u16 = 18;
+
+/// Meshes share chunks of about this size before compression.
+const BATCH: usize = 1 << 20;
+
+/// The file, or, on a dry run, only its size.
+pub enum Output {
+    File(Writer),
+    Count { chunks: u32, bytes: u64 },
+}
+
+impl Output {
+    pub fn chunk(&mut self, kind: u16, raw: u32, bytes: &[u8]) -> Result<u32, Error> {
+        match self {
+            Output::File(writer) => Ok(writer.add_chunk(kind, raw, bytes)?),
+            Output::Count { chunks, bytes: total } => {
+                *total += (bytes.len() + CHUNK_ENTRY_SIZE) as u64;
+                *chunks += 1;
+                Ok(*chunks - 1)
+            }
+        }
+    }
+}
+
+/// Collects the pieces of many meshes into chunks of one kind.
+pub struct Batches {
+    pub kind: u16,
+    pub content: Vec<u8>,
+    /// Chunks written so far hold these pieces: mesh, raw size.
+    pub pending: Vec<(usize, usize)>,
+    /// Compressed bytes per mesh, shared out by raw size.
+    pub stored: Vec<f64>,
+    pub locations: Vec<Location>,
+    pub total: u64,
+}
+
+impl Batches {
+    pub fn new(kind: u16, meshes: usize) -> Batches {
+        Batches {
+            kind,
+            content: Vec::new(),
+            pending: Vec::new(),
+            stored: vec![0.0; meshes],
+            locations: vec![Location::default(); meshes],
+            total: 0,
+        }
+    }
+
+    pub fn add(
+        &mut self,
+        mesh: usize,
+        fill: impl FnOnce(&mut Vec<u8>),
+        compressor: &mut Compressor,
+        output: &mut Output,
+    ) -> Result<(), Error> {
+        let start = self.content.len();
+        fill(&mut self.content);
+        let size = self.content.len() - start;
+        check_size("static data of one mesh", self.content.len())?;
+        self.locations[mesh] = Location { chunk: u32::MAX, offset: start as u32, size: size as u32 };
+        self.pending.push((mesh, size));
+        if self.content.len() >= BATCH { self.flush(compressor, output) } else { Ok(()) }
+    }
+
+    pub fn flush(&mut self, compressor: &mut Compressor, output: &mut Output) -> Result<(), Error> {
+        if self.pending.is_empty() {
+            return Ok(());
+        }
+        let mut packed = Vec::new();
+        match self.kind {
+            // How much these hold follows from nothing else.
+            NUMBERS | RIGS => compressor.compress_bounded(&self.content, &mut packed),
+            _ => compressor.compress(&self.content, &mut packed),
+        }
+        let chunk = output.chunk(self.kind, self.content.len() as u32, &packed)?;
+        let stored = (packed.len() + CHUNK_ENTRY_SIZE) as f64;
+        self.total += stored as u64;
+        for (mesh, size) in self.pending.drain(..) {
+            self.locations[mesh].chunk = chunk;
+            self.stored[mesh] += stored * size as f64 / self.content.len().max(1) as f64;
+        }
+        self.content.clear();
+        Ok(())
+    }
+}
+
+/// Blocks are at most this large, so that a reader's limits hold.
+const LARGEST_BLOCK: usize = 1 << 30;
+
+pub fn check_size(what: &str, size: usize) -> Result<(), Error> {
+    match size <= LARGEST_BLOCK {
+        true => Ok(()),
+        false => Err(Error::Limit { what: what.into(), asked: size as u64, allowed: LARGEST_BLOCK as u64 }),
+    }
+}
+
+/// Puts a file in its place if it opens and decodes. Returns its size in bytes.
+pub fn publish(
+    file: Complete,
+    target: &Path,
+    inspect: Inspect<'_>,
+    remarks: &mut Vec<Remark>,
+) -> Result<u64, Error> {
+    inspect(file.path()).map_err(|source| Error::Refused { source, target: target.into() })?;
+    let published = file.publish()?;
+    if let Some(error) = published.unsynced {
+        remarks.push(Remark::new(
+            target.display().to_string(),
+            format!("the file is complete and in its place, but its folder could not be synced ({error}): the older one may be back after a power cut in the next seconds"),
+        ));
+    }
+    Ok(published.size)
+}

@@ -1,0 +1,315 @@
+//! Numbers that ride along with parts: attributes of any scope that are equal all over a group of vertices. A
+//! group is a part that moves as it is, where the numbers of each such part are one; else all vertices whose
+//! numbers are the same in every frame. What differs from point to point is no such thing and is left out.
+
+use crate::clip::scalars;
+use crate::mesh::plan::MeshPlan;
+use crate::mesh::prepared::Fixed;
+use crate::method::mesh_coder::MeshCoder;
+use crate::write::job::Job;
+use crate::{Error, PartsChoice, Tolerance};
+use meshreel_codec::attributes::{Attribute, Of, encode};
+use meshreel_codec::clip::extras::{MAX_VALUES, ScalarTrack};
+use meshreel_process::parts::NONE;
+use meshreel_scene::{Mesh, MeshId, Numbers, Remark, Scope, sample};
+use std::collections::{BTreeMap, HashMap};
+
+/// Most groups of an attribute, and of how many points a group has to be on average if there are more than a
+/// few.
+const MOST_GROUPS: usize = 65_535;
+const FEW_GROUPS: usize = 64;
+const POINTS_OF_A_GROUP: usize = 2;
+
+/// What some nodes that show one mesh have.
+#[derive(Default)]
+pub struct PartAttributes {
+    /// Nodes of the file, rising.
+    pub nodes: Vec<u32>,
+    /// Mesh of the file.
+    pub mesh: usize,
+    /// The chunk's bytes for them.
+    pub bytes: Vec<u8>,
+    /// Names, and numbers and groups of each.
+    pub attributes: Vec<(String, usize, usize)>,
+    /// Attributes that are left out, and why.
+    pub remarks: Vec<Remark>,
+}
+
+/// What all nodes have, in their order.
+pub fn all(job: &Job<'_>, coders: &[MeshCoder<'_>]) -> Result<Vec<PartAttributes>, Error> {
+    if !job.options.channels.attributes {
+        return Ok(Vec::new());
+    }
+    let mut of_plan = vec![None; job.placed.len()];
+    for (m, (_, placements)) in job.plans.iter().enumerate() {
+        placements.iter().for_each(|&i| of_plan[i] = Some(m));
+    }
+    // Meshes that became one have numbers of their own still.
+    let mut groups: BTreeMap<(usize, MeshId), Vec<u32>> = BTreeMap::new();
+    for (n, node) in (0..).zip(job.nodes) {
+        let Some(placed) = node.mesh else { continue };
+        let mesh = job.scene.nodes[job.placed[placed].node].mesh;
+        if let (Some(plan), Some(mesh)) = (of_plan[placed], mesh) {
+            groups.entry((plan, mesh)).or_default().push(n);
+        }
+    }
+    let mut all = Vec::new();
+    for ((m, mesh), nodes) in groups {
+        let mesh = &job.scene.meshes[mesh];
+        let kept = of_mesh(job, m, coders.get(m), mesh, nodes)?;
+        if !(kept.bytes.is_empty() && kept.remarks.is_empty()) {
+            all.push(kept);
+        }
+    }
+    all.sort_by_key(|kept| kept.nodes.first().copied());
+    Ok(all)
+}
+
+fn of_mesh(
+    job: &Job<'_>,
+    m: usize,
+    coder: Option<&MeshCoder<'_>>,
+    mesh: &Mesh,
+    nodes: Vec<u32>,
+) -> Result<PartAttributes, Error> {
+    let plan = &job.plans[m].0;
+    let mut kept = PartAttributes { nodes, mesh: m, ..PartAttributes::default() };
+    let mut out = Vec::new();
+    for numbers in sample::numbers(mesh) {
+        match attribute(job, plan, coder, mesh, &numbers)? {
+            Ok(attribute) => {
+                let groups = attribute.tracks.len();
+                (kept.attributes).push((attribute.name.clone(), attribute.components, groups));
+                out.push(attribute);
+            }
+            // What tells the parts has done what it is for.
+            Err(_) if tells_parts(plan, coder, &numbers.attribute.name) => {}
+            Err(what) => {
+                let what = format!("attribute {}: {what}; left out", numbers.attribute.name);
+                kept.remarks.push(Remark::new(&mesh.path, what));
+            }
+        }
+    }
+    if !out.is_empty() {
+        encode(&kept.nodes, &out, job.times.len() as u32, &mut kept.bytes);
+    }
+    Ok(kept)
+}
+
+/// Whether parts were asked to be told by an attribute of this name, or are.
+fn tells_parts(plan: &MeshPlan<'_>, coder: Option<&MeshCoder<'_>>, name: &str) -> bool {
+    let from = format!("attribute '{name}'");
+    matches!(&plan.parts, PartsChoice::Attribute(asked) if asked == name)
+        || coder.is_some_and(|coder| coder.tried.iter().any(|tried| tried.from == from))
+}
+
+const DIFFERS: &str = "differs from point to point, and only what is the same all over a part is kept";
+const BETWEEN_FACES: &str = "differs between the faces or corners of a point";
+
+/// An attribute as it is kept, or why it cannot be.
+fn attribute(
+    job: &Job<'_>,
+    plan: &MeshPlan<'_>,
+    coder: Option<&MeshCoder<'_>>,
+    mesh: &Mesh,
+    numbers: &Numbers,
+) -> Result<Result<Attribute, String>, Error> {
+    let components = numbers.components.clamp(1, 4);
+    let mut reader = Reader::new(mesh, numbers);
+    let (of, first) = match (numbers.attribute.scope, &plan.prepared.fixed) {
+        (Scope::Constant, _) => (Of::Mesh, vec![0]),
+        // Without faces of its own nothing says which vertex it belongs to.
+        (_, None) => {
+            let what = "is not one value of the whole mesh, and its faces change";
+            return Ok(Err(what.into()));
+        }
+        _ if plan.source.remeshed.is_some() => {
+            let what = "is not one value of the whole mesh, which has other faces now";
+            return Ok(Err(what.into()));
+        }
+        (_, Some(fixed)) => match groups(job.times, plan.prepared.points, &mut reader)? {
+            Err(what) => return Ok(Err(what.into())),
+            Ok(groups) => by_part(fixed, coder, groups),
+        },
+    };
+    if first.len() * components * job.times.len() > MAX_VALUES {
+        return Ok(Err(format!("more than {MAX_VALUES} numbers in all frames")));
+    }
+    // By group and component the numbers of all frames.
+    let mut values = vec![Vec::with_capacity(job.times.len()); first.len() * components];
+    for &time in job.times {
+        let now = match reader.at(time)? {
+            Err(what) => return Ok(Err(what.into())),
+            Ok(now) => now,
+        };
+        for (own, &point) in values.chunks_mut(components).zip(&first) {
+            for (component, list) in own.iter_mut().enumerate() {
+                list.push(f64::from(now[point][component]));
+            }
+        }
+    }
+    let whole = mesh.integers.iter().any(|a| a.name == numbers.attribute.name);
+    let mut tolerance = [Tolerance::Absolute(0.0); 4];
+    for (component, tolerance) in tolerance.iter_mut().enumerate().take(components) {
+        let all = values.iter().skip(component).step_by(components).flatten();
+        let (low, high) =
+            all.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(*v), high.max(*v)));
+        *tolerance = Tolerance::Absolute(match job.options.scalar_tolerance {
+            _ if whole => 0.0,
+            Tolerance::Absolute(t) => t,
+            Tolerance::Relative(part) => part * (high - low),
+        });
+    }
+    let mut tracks = Vec::with_capacity(first.len());
+    for own in values.chunks(components) {
+        let mut track = ScalarTrack { name: String::new(), components: Vec::new() };
+        for (values, &tolerance) in own.iter().zip(&tolerance) {
+            match scalars::component(values, tolerance) {
+                Some((component, _)) => track.components.push(component),
+                None => return Ok(Err("has a number beyond those of f32, or none".into())),
+            }
+        }
+        tracks.push(track);
+    }
+    Ok(Ok(Attribute { name: numbers.attribute.name.clone(), components, of, tracks }))
+}
+
+/// Four numbers by point.
+type Values<'a> = &'a [[f32; 4]];
+/// Topology, and samples of values and indices.
+type Moment = ((u128, u128), [(usize, f64); 2]);
+
+/// Reads an attribute by point; that of a whole mesh as of one point.
+struct Reader<'a> {
+    mesh: &'a Mesh,
+    numbers: &'a Numbers,
+    at: Option<Moment>,
+    faces: sample::Faces,
+    positions: usize,
+    values: sample::Values<[f32; 4]>,
+    now: Vec<[f32; 4]>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(mesh: &'a Mesh, numbers: &'a Numbers) -> Reader<'a> {
+        Reader {
+            mesh,
+            numbers,
+            at: None,
+            faces: sample::Faces::default(),
+            positions: 0,
+            values: sample::Values::default(),
+            now: Vec::new(),
+        }
+    }
+
+    fn at(&mut self, time: f64) -> Result<Result<Values<'_>, &'static str>, Error> {
+        let attribute = &self.numbers.attribute;
+        let values = sample::follow(&attribute.values, self.mesh);
+        let indices = attribute.indices.as_ref().filter(|i| !i.is_empty());
+        let indices = indices.map_or((0, 0.0), |i| sample::follow(i, self.mesh).locate(time));
+        let constant = attribute.values.is_constant();
+        let of_values = if constant { (0, 0.0) } else { values.locate(time) };
+        let at = (sample::topology_identity(self.mesh, time), [of_values, indices]);
+        if self.at == Some(at) {
+            return Ok(Ok(&self.now));
+        }
+        self.at = None;
+        sample::attribute_at(attribute, self.mesh, time, &mut self.values)?;
+        if attribute.scope == Scope::Constant {
+            let i = (self.values.indices.as_ref()).map_or(Some(0), |list| list.first().copied());
+            let value = i.and_then(|i| self.values.values.get(i as usize));
+            self.now.clear();
+            self.now.extend(value);
+            self.at = value.map(|_| at);
+            return Ok(match value {
+                Some(_) => Ok(&self.now),
+                None => Err("has no value in some frames"),
+            });
+        }
+        sample::faces_at(self.mesh, time, &mut self.faces)?;
+        if self.positions == 0 {
+            let mut points = Vec::new();
+            sample::positions_at(self.mesh, time, &mut points)?;
+            self.positions = points.len();
+        }
+        let scope = attribute.scope;
+        let now = sample::by_point(scope, &self.faces, self.positions, &self.values);
+        Ok(now.and_then(|now| {
+            self.now = now.ok_or(BETWEEN_FACES)?;
+            self.at = Some(at);
+            Ok(&self.now[..])
+        }))
+    }
+}
+
+/// By point the group of points that have the same numbers in all frames.
+fn groups(
+    times: &[f64],
+    points: usize,
+    reader: &mut Reader<'_>,
+) -> Result<Result<Vec<u32>, &'static str>, Error> {
+    let mut group = vec![0u32; points];
+    let mut last: Vec<[u32; 4]> = Vec::new();
+    for &time in times {
+        let now = match reader.at(time)? {
+            Err(what) => return Ok(Err(what)),
+            Ok(now) if now.len() != points => {
+                return Ok(Err("has other points than its mesh"));
+            }
+            Ok(now) => now,
+        };
+        let bits = || now.iter().map(|v| v.map(f32::to_bits));
+        if bits().eq(last.iter().copied()) {
+            continue;
+        }
+        last.clear();
+        last.extend(bits());
+        // Groups as they were are divided by what their points have now.
+        let mut numbers: HashMap<(u32, [u32; 4]), u32> = HashMap::new();
+        for (group, bits) in group.iter_mut().zip(&last) {
+            let next = numbers.len() as u32;
+            *group = *numbers.entry((*group, *bits)).or_insert(next);
+        }
+        let count = numbers.len();
+        let many = count > FEW_GROUPS && count * POINTS_OF_A_GROUP > points;
+        if count > MOST_GROUPS || many {
+            return Ok(Err(DIFFERS));
+        }
+    }
+    Ok(Ok(group))
+}
+
+/// Groups of vertices from those of points, or of parts where each has one, and a point of each group.
+fn by_part(fixed: &Fixed, coder: Option<&MeshCoder<'_>>, group: Vec<u32>) -> (Of, Vec<usize>) {
+    // Only groups that a vertex has, in the order of their first ones.
+    let mut number = BTreeMap::new();
+    let mut first = Vec::new();
+    let mut of_vertex = Vec::with_capacity(fixed.vertex_point.len());
+    for &point in &fixed.vertex_point {
+        let own = *number.entry(group[point as usize]).or_insert_with(|| {
+            first.push(point as usize);
+            first.len() as u32 - 1
+        });
+        of_vertex.push(own);
+    }
+    let parts = coder.map_or(Vec::new(), MeshCoder::parts);
+    let count = parts.iter().filter(|&&p| p != NONE).max();
+    let count = coder.map_or(0, |c| c.bones()[0]).max(count.map_or(0, |p| *p as usize + 1));
+    let mut of_part = vec![NONE; count];
+    let one_each = parts.len() == of_vertex.len()
+        && parts.iter().zip(&of_vertex).all(|(&part, &group)| {
+            of_part.get_mut(part as usize).is_some_and(|own| {
+                let same = *own == NONE || *own == group;
+                *own = group;
+                same
+            })
+        });
+    match one_each && count > 0 {
+        true => {
+            let of_part = of_part.iter().map(|&g| if g == NONE { 0 } else { g });
+            (Of::Parts(of_part.collect()), first)
+        }
+        false => (Of::Vertices(of_vertex), first),
+    }
+}

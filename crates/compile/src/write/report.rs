@@ -1,0 +1,139 @@
+//! What is said of a file that was written.
+
+use crate::method::mesh_coder::MeshCoder;
+use crate::report::{ClipReport, Detailed, MeshReport, Report, RigReport};
+use crate::write::extras::Extras;
+use crate::write::file::File;
+use crate::write::job::Job;
+use crate::write::node_coder::NodeCoder;
+use meshreel_codec::record::Description;
+use meshreel_scene::Remark;
+
+/// All that a report tells.
+pub struct Written<'a> {
+    /// What was decided.
+    pub job: &'a Job<'a>,
+    /// What was counted.
+    pub file: &'a File<'a>,
+    /// How meshes were coded; none with the preset classic.
+    pub coders: &'a [MeshCoder<'a>],
+    /// How transforms were coded.
+    pub nodes: Option<&'a NodeCoder<'a>>,
+    /// What was made beside frames.
+    pub extras: &'a Extras,
+    /// What the file says of itself.
+    pub description: &'a Description,
+}
+
+impl Written<'_> {
+    /// The report.
+    pub fn report(&self, file_bytes: u64, remarks: Vec<Remark>) -> Report {
+        let (job, file) = (self.job, self.file);
+        let mut report = Report {
+            file_bytes,
+            source_map_bytes: file.maps.total,
+            frames: job.times.len(),
+            raw_bytes: file.raw_bytes(),
+            remarks,
+            ..Report::default()
+        };
+        report.rigs = (job.rigs.iter())
+            .map(|rig| RigReport { bytes: file.rigs.stored[rig.mesh].round() as u64, ..rig.report.clone() })
+            .collect();
+        report.clips.extend(self.nodes.map(|nodes| self.of_nodes(nodes)));
+        for m in 0..job.plans.len() {
+            let remarks = self.coders.get(m).map_or(&[][..], |coder| &coder.remarks);
+            report.remarks.extend_from_slice(remarks);
+            report.remarks.extend(self.extras.remarks(m));
+            report.meshes.push(self.of_mesh(m));
+        }
+        report
+    }
+
+    fn of_nodes(&self, nodes: &NodeCoder<'_>) -> ClipReport {
+        let (tolerance, max_error) = nodes.promised();
+        let [raw, packed] = self.file.description_bytes;
+        let stored = packed as f64 / raw.max(1) as f64;
+        let joints = nodes.tracks().len();
+        let free = nodes.tracks().iter().filter(|t| t.setup.moves[1]).count();
+        let samples = self.job.times.len();
+        ClipReport {
+            name: "nodes".into(),
+            joints,
+            samples,
+            raw_bytes: 40 * joints as u64 * samples as u64,
+            bytes: (self.file.node_bytes + nodes.setup.len() as f64 * stored).ceil() as u64,
+            tolerance,
+            max_error,
+            rotations: [joints - free, 0, 0, 0, free],
+            ..ClipReport::default()
+        }
+    }
+
+    fn of_mesh(&self, m: usize) -> MeshReport {
+        let (job, file, coder) = (self.job, self.file, self.coders.get(m));
+        let (plan, totals) = (&job.plans[m].0, &file.totals[m]);
+        let fixed = plan.prepared.fixed.as_ref();
+        let position_bytes = file.values.stored[m] * file.position_share[m]
+            + file.end_states.stored[m] * file.position_share_of_ends[m]
+            + totals.position_bytes;
+        let points_frames = plan.source_points();
+        let (max_error, tolerance) = self.error(m);
+        let mut measures = coder.map_or_else(Default::default, MeshCoder::measures);
+        if let Some(rest) = &mut measures.rest {
+            rest.frame += plan.source.start;
+            rest.time = job.times[rest.frame] - job.times[0];
+        }
+        let lod = self.extras.lods.get(m);
+        let visibility = self.extras.visibility.get(m);
+        MeshReport {
+            path: plan.path.clone(),
+            method: format!("{:?}", coder.map_or(plan.method, MeshCoder::method)).to_lowercase(),
+            tried: coder.map_or(Vec::new(), |c| c.tried.clone()),
+            bones: coder.map_or([0; 2], MeshCoder::bones),
+            remeshed: plan.source.remeshed.cloned(),
+            measures,
+            triangles: fixed.map_or(totals.indices, |fixed| fixed.indices.len()) / 3,
+            grid: (fixed.and_then(|fixed| fixed.grid.as_ref()))
+                .map(|grid| [grid.shape.width, grid.shape.height]),
+            vertices: self.description.meshes[m].vertices as usize,
+            details: (lod.iter().flat_map(|own| &own.levels))
+                .map(|level| Detailed { triangles: level.triangles, error: level.error })
+                .collect(),
+            detail_bytes: file.lods.stored[m].round() as u64,
+            hidden: visibility.filter(|own| !own.bytes.is_empty()).map(|own| own.hidden),
+            hidden_bytes: file.visibility.stored[m].round() as u64,
+            attributes: self.extras.attributes_of(m).flat_map(|own| own.attributes.clone()).collect(),
+            attribute_bytes: file.part_attributes.stored[m].round() as u64,
+            source_points: plan.prepared.points,
+            frames: job.times.len(),
+            normals_decide: plan.normals_decide,
+            tolerance,
+            bytes: (file.values.stored[m]
+                + file.connectivity.stored[m]
+                + file.end_states.stored[m]
+                + file.lods.stored[m]
+                + file.visibility.stored[m]
+                + file.part_attributes.stored[m]
+                + totals.bytes)
+                .round() as u64,
+            moves: plan.source.moves,
+            position_bytes: position_bytes.round() as u64,
+            bits_per_vertex_frame: 8.0 * position_bytes / (points_frames.max(1) as f64),
+            max_error,
+        }
+    }
+
+    /// Largest error and tolerance of the placement of a mesh that comes nearest to its tolerance.
+    fn error(&self, m: usize) -> (f64, f64) {
+        let (plan, placements) = &self.job.plans[m];
+        let own = self.file.totals[m].error.max(plan.static_error.first().copied().unwrap_or(0.0));
+        let of = |&i: &usize| {
+            let b = &self.job.tolerances[i];
+            let coded = self.nodes.and_then(|nodes| nodes.error(i));
+            (coded.unwrap_or(b.transform_error) + b.scale * own + b.spent, b.tolerance + b.spent)
+        };
+        let nearest = placements.iter().map(of).max_by(|a, b| (a.0 * b.1).total_cmp(&(b.0 * a.1)));
+        nearest.unwrap_or((0.0, 0.0))
+    }
+}

@@ -1,0 +1,39 @@
+//! Maps back to the source, as far as they are kept.
+
+use crate::mesh::plan::MeshPlan;
+use crate::mesh::prepared::Normals;
+use crate::method::mesh_coder::MeshCoder;
+use meshreel_codec::source_map::SourceMap;
+
+/// Of a mesh; of one whose faces change it says nothing of vertices.
+pub fn of_mesh(plan: &MeshPlan<'_>, times: &[f64]) -> SourceMap {
+    let made_normals = plan.prepared.normals == Normals::Made;
+    let Some(fixed) = &plan.prepared.fixed else {
+        return SourceMap { made_normals, ..SourceMap::default() };
+    };
+    SourceMap {
+        made_normals,
+        starts: fixed.starts.clone(),
+        others: fixed.others.clone(),
+        frames: plan.source.sampled(times),
+        points: plan.prepared.points as u32,
+        corners: fixed.faces.corner_point.len() as u32,
+        faces: fixed.face_count as u32,
+        vertex_point: fixed.vertex_point.clone(),
+        vertex_corner: fixed.vertex_corner.clone(),
+        triangle_face: fixed.triangle_face.clone(),
+        ..SourceMap::default()
+    }
+}
+
+/// Of a mesh whose faces change, once all of its frames have been coded; none where there is nothing to say.
+pub fn of_changing(plan: &MeshPlan<'_>, times: &[f64], coder: Option<&MeshCoder<'_>>) -> Option<SourceMap> {
+    if plan.prepared.fixed.is_some() {
+        return None;
+    }
+    let mut map = of_mesh(plan, times);
+    if let Some(coder) = coder {
+        (map.runs, map.run_of) = coder.source_runs();
+    }
+    Some(map).filter(|map| *map != SourceMap::default())
+}

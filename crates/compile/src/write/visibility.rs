@@ -1,0 +1,113 @@
+//! Triangle visibility as the file has it: in which frames each triangle is drawn.
+
+use crate::Error;
+use crate::mesh::prepared::points;
+use crate::write::job::Job;
+use glam::{DMat4, DVec3};
+use meshreel_codec::drawn::{self, Interval, key};
+use meshreel_process::visibility::{Body, intervals};
+use meshreel_scene::{Remark, sample::World};
+
+/// Triangle visibility of a mesh.
+#[derive(Default)]
+pub struct Visibility {
+    /// Bytes; none where all is always drawn.
+    pub bytes: Vec<u8>,
+    /// Triangles that are left out in the first frame, in the last, and in all frames.
+    pub hidden: [usize; 3],
+    /// What the user should know.
+    pub remarks: Vec<Remark>,
+}
+
+/// Finds what is hidden of all meshes.
+pub fn all(job: &Job<'_>) -> Result<Vec<Visibility>, Error> {
+    let mut out: Vec<Visibility> = Vec::new();
+    out.resize_with(job.plans.len(), Visibility::default);
+    let frames = job.times.len() as u32;
+    if frames < 3 {
+        return Ok(out);
+    }
+    let (mut bodies, mut places) = (Vec::new(), Vec::new());
+    for (mesh, (plan, placements)) in job.plans.iter().enumerate() {
+        let Some(fixed) = &plan.prepared.fixed else {
+            continue;
+        };
+        for &placement in placements {
+            bodies.push(Body {
+                triangles: fixed.indices.as_chunks().0,
+                vertex_point: &fixed.vertex_point,
+                point: points(fixed),
+                still: job.tolerances[placement].tolerance,
+                visible: &job.motion.visible[placement],
+                wanted: placements.len() == 1,
+            });
+            places.push((mesh, placement));
+        }
+    }
+    let mut world = World::new(job.scene, job.placed)?;
+    let (mut at, mut raw) = (usize::MAX, Vec::new());
+    let when = intervals(&bodies, frames, &mut |frame, body, out| {
+        if at != frame {
+            world.evaluate(job.times[frame])?;
+            at = frame;
+        }
+        place(job, &world, places[body], frame, &mut raw, out)
+    })?;
+    for ((mesh, _), when) in places.into_iter().zip(when) {
+        let out = &mut out[mesh];
+        let (plan, placements) = &job.plans[mesh];
+        if placements.len() > 1 {
+            if out.remarks.is_empty() {
+                let what = "is shown in several places, each with other neighbours: nothing of it is culled";
+                out.remarks.push(Remark::new(&plan.path, what));
+            }
+            continue;
+        }
+        encode(&when, frames, out);
+    }
+    Ok(out)
+}
+
+/// `when`: by triangle the frames in which it is drawn.
+fn encode(when: &[Interval], frames: u32, out: &mut Visibility) {
+    let mut intervals = when.to_vec();
+    intervals.sort_unstable_by_key(|&i| key(i, frames));
+    intervals.dedup();
+    // Without triangles there is nothing to say either.
+    if intervals.iter().all(|i| *i == [0, frames]) {
+        return;
+    }
+    let number = |i: &Interval| {
+        let own = key(*i, frames);
+        intervals.partition_point(|&o| key(o, frames) < own) as u32
+    };
+    let which: Vec<u32> = when.iter().map(number).collect();
+    drawn::encode(&intervals, &which, frames, &mut out.bytes);
+    let count = |f: &dyn Fn(Interval) -> bool| when.iter().filter(|i| f(**i)).count();
+    let gone = |f: u32| move |i: Interval| !drawn::is_drawn(i, f, f);
+    out.hidden = [count(&gone(0)), count(&gone(frames - 1)), count(&|[from, to]| from >= to)];
+}
+
+/// Points of a mesh at a placement, in the world in a frame.
+fn place(
+    job: &Job<'_>,
+    world: &World<'_>,
+    (mesh, placement): (usize, usize),
+    frame: usize,
+    raw: &mut Vec<[f32; 3]>,
+    out: &mut Vec<DVec3>,
+) -> Result<(), Error> {
+    let source = &job.plans[mesh].0.source;
+    let own = source.own(frame);
+    let fixed = job.plans[mesh].0.prepared.fixed.as_ref();
+    let first = fixed.map_or(&[][..], |f| &f.first_points);
+    source.object_points(own, first, raw)?;
+    let matrix: &DMat4 = match &source.matrices {
+        Some(matrices) => &matrices[own],
+        None => &world.matrix[placement],
+    };
+    out.clear();
+    let point = |p: &[f32; 3]| matrix.transform_point3(DVec3::from_array(p.map(f64::from)));
+    out.extend(raw.iter().map(point));
+    Ok(())
+}

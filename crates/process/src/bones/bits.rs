@@ -1,0 +1,206 @@
+//! How many bits a skin may take, told before anything is coded: good enough to choose a number of bones.
+//!
+//! Everything that changes over time is taken apart as frames are coded, each halfway between two that are
+//! known, and what is left costs about its logarithm over the step of the quantizer. What lies within the
+//! tolerance is predicted well enough and costs next to nothing.
+
+use super::fit::Fit;
+use super::skin::Skin;
+use super::space::Space;
+use crate::parts::Trajectories;
+use glam::DVec3;
+use rayon::prelude::*;
+
+/// Frames between those that are coded first.
+const GROUP: usize = 16;
+/// Bits of a number beyond its logarithm.
+const LEAST: f64 = 1.4;
+/// Bits of a place in a frame that is predicted well enough.
+const NOTHING: f64 = 0.1;
+/// Steps of bones, in parts of the tolerance.
+const BONES: f64 = 0.3;
+/// Bits of a weight, and of a coordinate in the rest pose that its neighbours predict within a hundredth of
+/// everything.
+const WEIGHT: f64 = 6.0;
+/// Points that are looked at.
+const POINTS: usize = 1500;
+
+/// Estimated bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Bits {
+    /// Motions of all bones.
+    pub bones: f64,
+    /// Rest pose and weights.
+    pub rest: f64,
+    /// What the skin leaves.
+    pub residual: f64,
+    /// Without a skin, predicted in time alone: to compare `residual` with.
+    pub plain: f64,
+}
+
+impl Bits {
+    /// All that a skin takes.
+    pub fn total(&self) -> f64 {
+        self.bones + self.rest + self.residual
+    }
+
+    /// What the skin takes beside no skin, both predicted in time alone.
+    pub fn ratio(&self) -> f64 {
+        match self.plain > 0.0 {
+            true => (self.bones + self.residual) / self.plain,
+            false => 1.0,
+        }
+    }
+}
+
+/// Bits of a trajectory: x, y, z of each frame.
+fn track(path: &[f64], tolerance: f64, nothing: bool) -> f64 {
+    let frames = path.len() / 3;
+    let at = |f: usize| DVec3::from_slice(&path[3 * f..]);
+    let step = 2.0 * tolerance / 3f64.sqrt();
+    let cost = |off: DVec3| -> f64 {
+        match nothing && off.length() <= tolerance {
+            true => NOTHING,
+            false => (off.abs() / step).to_array().map(|v| (1.0 + 2.0 * v).log2() + LEAST).iter().sum(),
+        }
+    };
+    let mut bits = 0.0;
+    for f in 0..frames {
+        bits += match f % GROUP {
+            0 if f == 0 => 0.0,
+            0 => cost(at(f) - at(f - GROUP)),
+            k => {
+                let span = 1 << k.trailing_zeros();
+                match f + span < frames {
+                    true => cost(at(f) - (at(f - span) + at(f + span)) * 0.5),
+                    false => cost(at(f) - at(f - span)),
+                }
+            }
+        };
+    }
+    bits
+}
+
+/// Bits of what is left of a point: as it is, or predicted in time like any other.
+fn left(path: &[f64], tolerance: f64) -> f64 {
+    let within = path.chunks_exact(3).all(|v| DVec3::from_slice(v).length() <= tolerance);
+    if within {
+        return 0.0;
+    }
+    let step = 2.0 * tolerance / 3f64.sqrt();
+    let cost = |v: &[f64]| -> f64 {
+        match DVec3::from_slice(v).length() <= tolerance {
+            true => NOTHING,
+            false => v.iter().map(|v| (1.0 + 2.0 * v.abs() / step).log2() + LEAST).sum(),
+        }
+    };
+    let alone: f64 = path.chunks_exact(3).map(cost).sum();
+    alone.min(track(path, tolerance, true))
+}
+
+/// Rest pose and weights of so many points.
+fn of_rest(points: usize, weights: f64, diagonal: f64, tolerance: f64) -> f64 {
+    let coordinate = (1.0 + 0.01 * diagonal / tolerance).log2() + LEAST;
+    points as f64 * (3.0 * coordinate + (weights - 1.0).max(0.0) * WEIGHT)
+}
+
+/// Of a skin as it will be; `scale`: how large what it leaves will be, in parts of what it leaves now.
+pub fn of_fit(fit: &Fit, space: &Space, all: &Trajectories, tolerance: f64, scale: f64) -> Bits {
+    let count = fit.vertices.len();
+    // Frames that were left out cost as those that were not.
+    let frames = 3.0 * all.frames() as f64 / space.rows as f64;
+    let many = frames * all.points() as f64 / count as f64;
+    let sums: Vec<(f64, f64)> = (0..count)
+        .into_par_iter()
+        .map(|i| {
+            let d = fit.dimensions;
+            let mut path = space.expand(&fit.residual(i)[..d]);
+            path.iter_mut().for_each(|v| *v *= scale);
+            let whole = space.expand(&fit.targets[i * d..][..d]);
+            (left(&path, tolerance), track(&whole, tolerance, true))
+        })
+        .collect();
+    let bones = (0..fit.bones.count).into_par_iter().map(|b| {
+        let of = |v: &super::vertex::Vertex| {
+            let weight = v.influences().find(|i| i.0 == b).map_or(0.0, |i| i.1);
+            (DVec3::from_slice(&v.rest[..3]), weight)
+        };
+        let handles = handles(fit.vertices.iter().map(of));
+        let path = |at: DVec3| {
+            let mut place = vec![0.0; fit.dimensions];
+            fit.bones.place(b, &[at.x, at.y, at.z, 1.0], &mut place);
+            space.expand(&place)
+        };
+        of_handles(handles.map(path), tolerance)
+    });
+    Bits {
+        bones: frames * bones.collect::<Vec<f64>>().iter().sum::<f64>(),
+        rest: of_rest(all.points(), 3.5, all.diagonal(), tolerance),
+        residual: many * sums.iter().map(|s| s.0).sum::<f64>(),
+        plain: many * sums.iter().map(|s| s.1).sum::<f64>(),
+    }
+}
+
+/// Of a skin as it is.
+pub fn of_skin(skin: &Skin, all: &Trajectories, tolerance: f64) -> Bits {
+    let stride = all.points().div_ceil(POINTS).max(1);
+    let chosen: Vec<usize> = (0..all.points()).step_by(stride).collect();
+    let many = all.points() as f64 / chosen.len() as f64;
+    let sums: Vec<(f64, f64)> = (chosen.par_iter())
+        .map(|&p| {
+            let frames = 0..all.frames();
+            let at = |f: usize| all.at(f, p as u32);
+            let path: Vec<f64> =
+                (frames.clone()).flat_map(|f| (at(f) - skin.place(f, p)).to_array()).collect();
+            let whole: Vec<f64> = frames.flat_map(|f| at(f).to_array()).collect();
+            (left(&path, tolerance), track(&whole, tolerance, true))
+        })
+        .collect();
+    let weights: usize = skin.weights.iter().map(Vec::len).sum();
+    let mut by_bone = vec![Vec::new(); skin.transforms.len()];
+    for (&rest, list) in skin.rest.iter().zip(&skin.weights) {
+        for &(bone, weight) in list {
+            by_bone[bone as usize].push((rest, weight));
+        }
+    }
+    let bones = (by_bone.par_iter().zip(&skin.transforms)).map(|(list, frames)| {
+        let path = |at: DVec3| -> Vec<f64> {
+            let place = |m: &glam::DAffine3| m.transform_point3(at).to_array();
+            frames.iter().flat_map(place).collect()
+        };
+        of_handles(handles(list.iter().copied()).map(path), tolerance)
+    });
+    Bits {
+        bones: bones.collect::<Vec<f64>>().iter().sum(),
+        rest: of_rest(all.points(), weights as f64 / all.points() as f64, all.diagonal(), tolerance),
+        residual: many * sums.iter().map(|s| s.0).sum::<f64>(),
+        plain: many * sums.iter().map(|s| s.1).sum::<f64>(),
+    }
+}
+
+/// Four points that carry a bone's motion: the middle of what it moves, and one along each axis as far as
+/// that reaches.
+fn handles(points: impl Iterator<Item = (DVec3, f64)>) -> [DVec3; 4] {
+    let (mut sum, mut at, mut square) = (0.0, DVec3::ZERO, DVec3::ZERO);
+    for (p, w) in points {
+        sum += w;
+        at += p * w;
+        square += p * p * w;
+    }
+    if sum <= 0.0 {
+        return [DVec3::ZERO; 4];
+    }
+    let middle = at / sum;
+    let reach = (square / sum - middle * middle).max(DVec3::ZERO);
+    let reach = DVec3::from_array(reach.to_array().map(f64::sqrt));
+    [middle, middle + DVec3::X * reach.x, middle + DVec3::Y * reach.y, middle + DVec3::Z * reach.z]
+}
+
+fn of_handles([middle, others @ ..]: [Vec<f64>; 4], tolerance: f64) -> f64 {
+    let tolerance = BONES * tolerance * 3f64.sqrt();
+    let around = others.iter().map(|other| {
+        let off: Vec<f64> = other.iter().zip(&middle).map(|(a, b)| a - b).collect();
+        track(&off, tolerance, false)
+    });
+    around.sum::<f64>() + track(&middle, tolerance, false)
+}

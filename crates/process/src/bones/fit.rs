@@ -1,0 +1,398 @@
+//! A skin on its way: points, bones, and what makes them fit.
+
+use super::linear::{add_scaled, dot};
+use super::motion::{self, Points};
+use super::skin::Skin;
+use super::space::{DIMENSIONS, Space};
+use super::vertex::{Bones, Scratch, Vertex, settle, weigh};
+use crate::parts::Trajectories;
+use crate::parts::neighbours::Tree;
+use glam::{DAffine3, DMat3, DVec3};
+use rayon::prelude::*;
+
+/// Rounds of assigning and fitting between splits of clusters.
+const ROUNDS: usize = 6;
+/// Points of a cluster that may be split.
+const SPLIT: usize = 16;
+/// Steps of a point that follows the bones.
+const FOLLOW: usize = 3;
+/// What a first step leaves may be this many times too much for others to be taken.
+const HOPE: f64 = 4.0;
+/// Coordinates that say which points move alike.
+const ALIKE: usize = 12;
+/// Points around a new one that say how it may move.
+const AROUND: usize = 4;
+
+/// Points, their targets, and bones that should bring them there.
+#[derive(Clone)]
+pub struct Fit {
+    pub dimensions: usize,
+    /// Coordinates of the points that take part.
+    pub targets: Vec<f64>,
+    /// About the middle of all, in units of their spread: keeps the matrices well-conditioned.
+    pub centre: DVec3,
+    pub spread: f64,
+    pub vertices: Vec<Vertex>,
+    pub bones: Bones,
+    /// Rest positions at first.
+    means: Vec<[f64; 3]>,
+    /// Points that move most like each.
+    near: Vec<Vec<u32>>,
+}
+
+impl Fit {
+    /// `points`: which of those in the space; `rest`: where all of them are at first.
+    pub fn new(space: &Space, rest: &[DVec3], points: &[usize]) -> Fit {
+        let (centre, spread) = frame_of(rest);
+        let means: Vec<[f64; 3]> =
+            (points.iter()).map(|&p| ((rest[p] - centre) / spread).to_array()).collect();
+        let vertex = |&[x, y, z]: &[f64; 3]| Vertex { rest: [x, y, z, 1.0], ..Vertex::default() };
+        let alike = space.dimensions.min(ALIKE);
+        let known: Vec<f32> =
+            (points.iter()).flat_map(|&p| space.of(p)[..alike].iter().map(|&v| v as f32)).collect();
+        Fit {
+            dimensions: space.dimensions,
+            targets: points.iter().flat_map(|&p| space.of(p)).copied().collect(),
+            centre,
+            spread,
+            vertices: means.iter().map(vertex).collect(),
+            bones: Bones::new(0, space.dimensions),
+            means,
+            near: Tree::new(&known, alike).all(AROUND),
+        }
+    }
+
+    fn target(&self, i: usize) -> &[f64] {
+        &self.targets[i * self.dimensions..][..self.dimensions]
+    }
+
+    pub fn points(&self) -> Points<'_> {
+        Points { vertices: &self.vertices, targets: &self.targets, dimensions: self.dimensions }
+    }
+
+    /// Σ of squared distances.
+    pub fn error(&self) -> f64 {
+        self.points().error(&self.bones)
+    }
+
+    /// What is left of a point's trajectory.
+    pub fn residual(&self, i: usize) -> [f64; DIMENSIONS] {
+        let mut residual = [0.0; DIMENSIONS];
+        let out = &mut residual[..self.dimensions];
+        self.bones.residual(&self.vertices[i], self.target(i), out);
+        residual
+    }
+
+    fn own_error(&self, i: usize) -> f64 {
+        let residual = self.residual(i);
+        dot(&residual, &residual)
+    }
+
+    /// Something of all points, side by side.
+    fn each(&mut self, change: impl Fn(&Bones, &mut Vertex, &[f64], &mut Scratch) + Sync) {
+        let (bones, d) = (&self.bones, self.dimensions);
+        let targets = self.targets.par_chunks_exact(d);
+        (self.vertices.par_iter_mut().zip(targets))
+            .for_each_init(Scratch::default, |scratch, (vertex, target)| {
+                change(bones, vertex, target, scratch)
+            });
+    }
+
+    /// Clusters of points that one affine motion explains, split where it is worst (Linde, Buzo and Gray), up
+    /// to `bones` of them.
+    pub fn start(&mut self, bones: usize) -> Option<()> {
+        let n = self.vertices.len();
+        for vertex in &mut self.vertices {
+            vertex.set(&[(0, 1.0)]);
+        }
+        let mut count = 1;
+        loop {
+            self.bones.resize(count);
+            for _ in 0..ROUNDS {
+                self.fit_bones()?;
+                self.assign();
+            }
+            self.fit_bones()?;
+            if count == bones {
+                return Some(());
+            }
+            // Worst clusters first, until there are enough.
+            let errors: Vec<f64> = (0..n).into_par_iter().map(|i| self.own_error(i)).collect();
+            let mut members = vec![Vec::new(); count];
+            for (i, vertex) in self.vertices.iter().enumerate() {
+                members[vertex.bones[0]].push(i);
+            }
+            let mut clusters: Vec<(f64, Vec<usize>)> = (members.into_iter())
+                .map(|members| (members.iter().map(|&i| errors[i]).sum(), members))
+                .collect();
+            clusters.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+            let before = count;
+            for (error, mut members) in clusters {
+                if count == bones {
+                    break;
+                }
+                if members.len() < SPLIT || error.is_nan() || error <= 0.0 {
+                    continue;
+                }
+                let worst = members
+                    .iter()
+                    .copied()
+                    .fold(members[0], |best, i| if errors[i] > errors[best] { i } else { best });
+                let from = self.vertices[worst].rest;
+                let far = |i: &usize| -> f64 {
+                    let at = self.vertices[*i].rest;
+                    (0..3).map(|k| (at[k] - from[k]).powi(2)).sum()
+                };
+                members.sort_by(|a, b| far(a).total_cmp(&far(b)).then(a.cmp(b)));
+                for &i in &members[..(members.len() / 4).max(5)] {
+                    self.vertices[i].set(&[(count, 1.0)]);
+                }
+                count += 1;
+            }
+            if count == before {
+                // Nothing left to split: that many bones are not needed.
+                return Some(());
+            }
+        }
+    }
+
+    /// All bones, with the points as they are.
+    fn fit_bones(&mut self) -> Option<()> {
+        let mut bones = std::mem::replace(&mut self.bones, Bones::new(0, self.dimensions));
+        let fitted = motion::fit(&self.points(), &mut bones);
+        self.bones = bones;
+        fitted
+    }
+
+    /// Each point to the one bone that fits it best.
+    fn assign(&mut self) {
+        self.each(|bones, vertex, target, _| {
+            let mut place = [0.0; DIMENSIONS];
+            let place = &mut place[..bones.dimensions];
+            let mut best = (f64::INFINITY, 0);
+            for bone in 0..bones.count {
+                bones.place(bone, &vertex.rest, place);
+                add_scaled(place, -1.0, target);
+                best = match dot(place, place) {
+                    e if e < best.0 => (e, bone),
+                    _ => best,
+                };
+            }
+            vertex.set(&[(best.1, 1.0)]);
+        });
+    }
+
+    /// Weights and bones in turn; rest positions too in the second half of many rounds.
+    pub fn alternate(&mut self, rounds: usize, most: usize) -> Option<()> {
+        for round in 0..rounds {
+            let free = rounds <= 2 || round >= rounds / 2;
+            self.search(most, usize::from(free));
+            self.fit_bones()?;
+        }
+        Some(())
+    }
+
+    /// Weights of all points over all bones, after so many steps of their rest positions.
+    pub fn search(&mut self, most: usize, free: usize) {
+        let candidates: Vec<usize> = (0..self.bones.count).collect();
+        self.each(|bones, vertex, target, scratch| {
+            if vertex.count > 0 {
+                settle(bones, vertex, target, free, scratch);
+            }
+            weigh(bones, vertex, target, &candidates, most, scratch);
+        });
+    }
+
+    /// Points try the bones, weights and shifts of those that move most like them.
+    pub fn spread(&mut self, rounds: usize) {
+        for _ in 0..rounds {
+            let before = std::mem::take(&mut self.vertices);
+            let d = self.dimensions;
+            self.vertices = (before.par_iter().enumerate())
+                .map_init(Scratch::default, |scratch, (i, own)| {
+                    let target = &self.targets[i * d..][..d];
+                    let mut best = (*own, self.bones.error(own, target));
+                    for &j in &self.near[i] {
+                        let other = &before[j as usize];
+                        let mut tried = *other;
+                        for k in 0..3 {
+                            tried.rest[k] += self.means[i][k] - self.means[j as usize][k];
+                        }
+                        settle(&self.bones, &mut tried, target, 1, scratch);
+                        let mut error = self.bones.error(&tried, target);
+                        if error < HOPE * best.1 {
+                            settle(&self.bones, &mut tried, target, FOLLOW, scratch);
+                            error = self.bones.error(&tried, target);
+                        }
+                        if error < best.1 {
+                            best = (tried, error);
+                        }
+                    }
+                    best.0
+                })
+                .collect();
+        }
+    }
+
+    /// Drops the smallest weights.
+    pub fn limit(&mut self, most: usize) {
+        self.each(|bones, vertex, target, scratch| {
+            let mut list: Vec<(usize, f64)> = vertex.influences().collect();
+            if list.len() <= most {
+                return;
+            }
+            list.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+            list.truncate(most);
+            let candidates: Vec<usize> = list.iter().map(|l| l.0).collect();
+            vertex.set(&list);
+            weigh(bones, vertex, target, &candidates, most, scratch);
+        });
+    }
+
+    /// Steps of all bones that are taken only where they help.
+    pub fn steps(&mut self, count: usize, most: usize) -> Option<()> {
+        let mut damping = 1e-2;
+        let mut error = self.error();
+        for i in 0..count {
+            let normal = motion::normal(&self.points(), self.bones.count)?;
+            let change = motion::step(&self.points(), &self.bones, &normal, damping);
+            let before = (self.bones.clone(), self.vertices.clone());
+            add_scaled(&mut self.bones.rows, 1.0, &change);
+            self.each(|bones, vertex, target, scratch| settle(bones, vertex, target, FOLLOW, scratch));
+            let after = self.error();
+            if after < error {
+                let enough = after > error * (1.0 - 1e-5);
+                error = after;
+                damping = (damping * 0.3f64).max(1e-6);
+                if enough {
+                    break;
+                }
+            } else {
+                (self.bones, self.vertices) = before;
+                damping *= 8.0;
+                if damping > 1e6 {
+                    break;
+                }
+            }
+            // Now and then other bones may take part.
+            if i % 2 == 1 {
+                self.search(most, 0);
+                self.spread(1);
+                self.fit_bones()?;
+                error = self.error();
+            }
+        }
+        Some(())
+    }
+
+    /// The points `wanted`, started from the fitted ones that move most like them; `sample` says which of all
+    /// those are.
+    pub fn lift(
+        &self,
+        space: &Space,
+        rest: &[DVec3],
+        sample: &[usize],
+        wanted: &[usize],
+        most: usize,
+    ) -> Fit {
+        let mut lifted = Fit::new(space, rest, wanted);
+        lifted.bones = self.bones.clone();
+        let alike = space.dimensions.min(ALIKE);
+        let of = |p: usize| space.of(p)[..alike].iter().map(|&v| v as f32);
+        let known: Vec<f32> = sample.iter().flat_map(|&p| of(p)).collect();
+        let tree = Tree::new(&known, alike);
+        let candidates: Vec<usize> = (0..self.bones.count).collect();
+        let (means, d) = (&lifted.means, lifted.dimensions);
+        lifted.vertices = (wanted.par_iter().enumerate())
+            .map_init(Scratch::default, |scratch, (p, &at)| {
+                let target = &lifted.targets[p * d..][..d];
+                let mut best = (Vertex::default(), f64::INFINITY);
+                for (_, i) in tree.nearest(&of(at).collect::<Vec<f32>>(), AROUND) {
+                    let mut tried = self.vertices[i as usize];
+                    for k in 0..3 {
+                        tried.rest[k] += means[p][k] - self.means[i as usize][k];
+                    }
+                    settle(&self.bones, &mut tried, target, 2 * FOLLOW, scratch);
+                    let error = self.bones.error(&tried, target);
+                    if error < best.1 {
+                        best = (tried, error);
+                    }
+                }
+                let mut vertex = best.0;
+                weigh(&self.bones, &mut vertex, target, &candidates, most, scratch);
+                settle(&self.bones, &mut vertex, target, FOLLOW, scratch);
+                vertex
+            })
+            .collect();
+        lifted.spread(1);
+        lifted
+    }
+
+    /// Motions in every frame, by least squares once more: the small space had only some frames, and little
+    /// of each.
+    pub fn finish(self, all: &Trajectories) -> Option<Skin> {
+        let rest = |v: &Vertex| DVec3::new(v.rest[0], v.rest[1], v.rest[2]) * self.spread + self.centre;
+        let weights = |v: &Vertex| {
+            let mut list: Vec<(u32, f64)> =
+                v.influences().filter(|i| i.1 > 0.0).map(|(b, w)| (b as u32, w)).collect();
+            list.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+            list
+        };
+        let rest: Vec<DVec3> = self.vertices.iter().map(rest).collect();
+        let weights: Vec<Vec<(u32, f64)>> = self.vertices.iter().map(weights).collect();
+        let transforms = motions(all, &rest, &weights, self.bones.count)?;
+        let mut skin = Skin { rest, weights, transforms, error: 0.0 };
+        skin.error = skin.measure(all);
+        skin.error.is_finite().then_some(skin)
+    }
+}
+
+/// By bone and frame the affine motions that bring points with given places in the rest pose and weights, at
+/// most eight each, nearest to where they are. Bones without points stay where they are.
+pub fn motions(
+    all: &Trajectories,
+    rest: &[DVec3],
+    weights: &[Vec<(u32, f64)>],
+    bones: usize,
+) -> Option<Vec<Vec<DAffine3>>> {
+    let (centre, spread) = frame_of(rest);
+    let vertex = |(&p, list): (&DVec3, &Vec<(u32, f64)>)| {
+        let q = (p - centre) / spread;
+        let mut vertex = Vertex { rest: [q.x, q.y, q.z, 1.0], ..Vertex::default() };
+        let list: Vec<(usize, f64)> = list.iter().map(|&(b, w)| (b as usize, w)).collect();
+        vertex.set(&list);
+        vertex
+    };
+    let vertices: Vec<Vertex> = rest.iter().zip(weights).map(vertex).collect();
+    let normal = motion::normal(&Points { vertices: &vertices, targets: &[], dimensions: 3 }, bones)?;
+    let still = [[spread, 0.0, 0.0], [0.0, spread, 0.0], [0.0, 0.0, spread], centre.to_array()];
+    let frames: Vec<Vec<DAffine3>> = (0..all.frames())
+        .map(|f| {
+            let targets: Vec<f64> = (all.frame(f).iter()).flat_map(|p| p.map(f64::from)).collect();
+            let points = Points { vertices: &vertices, targets: &targets, dimensions: 3 };
+            let mut motion = Bones::new(bones, 3);
+            motion.rows = still.as_flattened().repeat(bones);
+            // What the weight on the diagonal takes away comes back.
+            for _ in 0..2 {
+                motion::correct(&points, &mut motion, &normal);
+            }
+            (0..bones)
+                .map(|b| {
+                    let row = |k: usize| DVec3::from_slice(motion.row(b, k));
+                    let linear = DMat3::from_cols(row(0), row(1), row(2)) * (1.0 / spread);
+                    DAffine3::from_mat3_translation(linear, row(3) - linear * centre)
+                })
+                .collect()
+        })
+        .collect();
+    Some((0..bones).map(|b| frames.iter().map(|f| f[b]).collect()).collect())
+}
+
+/// Middle and spread of points.
+fn frame_of(rest: &[DVec3]) -> (DVec3, f64) {
+    let count = rest.len().max(1) as f64;
+    let centre = rest.iter().sum::<DVec3>() / count;
+    let square: f64 = rest.iter().map(|p| (*p - centre).length_squared()).sum();
+    let spread = (square / count).sqrt();
+    (centre, if spread > 0.0 { spread } else { 1.0 })
+}

@@ -1,0 +1,96 @@
+//! Skins that a file brings along: taken as they are, or with motions fitted to what the points do.
+
+use super::fit;
+use super::skin::Skin;
+use super::vertex::MOST;
+use crate::parts::Trajectories;
+use glam::{DAffine3, DVec3};
+use rayon::prelude::*;
+
+/// Bones and weights as a file has them.
+#[derive(Clone, Copy, Debug)]
+pub struct Rig<'a> {
+    /// Rest position of each point.
+    pub rest: &'a [DVec3],
+    /// Bones and weights of each point, in any order; any number of them; they need not sum to 1.
+    pub weights: &'a [Vec<(u32, f64)>],
+    /// Number of bones.
+    pub bones: usize,
+}
+
+/// What a rig does.
+#[derive(Clone, Debug)]
+pub struct Checked {
+    /// The skin, with weights as [`Skin`] has them.
+    pub skin: Skin,
+    /// By point the largest distance in any frame from where it should be.
+    pub worst: Vec<f64>,
+}
+
+/// A rig whose motions are known too: by bone and frame from the rest pose to the frame. `None` if numbers do
+/// not agree, or are not finite.
+pub fn check(all: &Trajectories, rig: &Rig<'_>, transforms: &[Vec<DAffine3>]) -> Option<Checked> {
+    let right = transforms.len() == rig.bones
+        && transforms
+            .iter()
+            .all(|frames| frames.len() == all.frames() && frames.iter().all(|m| m.is_finite()));
+    let weights = weights(all, rig).filter(|_| right)?;
+    Some(checked(Skin { rest: rig.rest.to_vec(), weights, transforms: transforms.to_vec(), error: 0.0 }, all))
+}
+
+/// A rig whose motions are not known: the affine ones that come nearest. Bones that no point depends on stay
+/// where they are. `None` as in [`check`].
+pub fn follow(all: &Trajectories, rig: &Rig<'_>) -> Option<Checked> {
+    let weights = weights(all, rig)?;
+    let transforms = fit::motions(all, rig.rest, &weights, rig.bones)?;
+    Some(checked(Skin { rest: rig.rest.to_vec(), weights, transforms, error: 0.0 }, all))
+}
+
+/// Weights that can be used: of the positive ones of each point the [`MOST`] largest, with a sum of 1. A
+/// point without any does not move.
+fn weights(all: &Trajectories, rig: &Rig<'_>) -> Option<Vec<Vec<(u32, f64)>>> {
+    let points = all.points();
+    if rig.bones == 0 || rig.rest.len() != points || rig.weights.len() != points {
+        return None;
+    }
+    if rig.rest.iter().any(|p| !p.is_finite()) {
+        return None;
+    }
+    let of = |list: &Vec<(u32, f64)>| {
+        let known = |l: &(u32, f64)| l.1.is_finite() && (l.0 as usize) < rig.bones;
+        if !list.iter().all(known) {
+            return None;
+        }
+        let mut sorted: Vec<(u32, f64)> = list.iter().copied().filter(|l| l.1 > 0.0).collect();
+        // The same bone twice is one.
+        sorted.sort_by_key(|l| l.0);
+        sorted.dedup_by(|next, kept| {
+            let same = next.0 == kept.0;
+            if same {
+                kept.1 += next.1;
+            }
+            same
+        });
+        sorted.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        sorted.truncate(MOST);
+        let sum: f64 = sorted.iter().map(|l| l.1).sum();
+        match sum > 0.0 && sum.is_finite() {
+            true => sorted.iter_mut().for_each(|l| l.1 /= sum),
+            false => sorted.clear(),
+        }
+        Some(sorted)
+    };
+    rig.weights.iter().map(of).collect()
+}
+
+fn checked(mut skin: Skin, all: &Trajectories) -> Checked {
+    skin.error = skin.measure(all);
+    let worst = (0..all.points())
+        .into_par_iter()
+        .map(|p| {
+            let off = |f: usize| (skin.place(f, p) - all.at(f, p as u32)).length();
+            (0..all.frames()).map(off).fold(0.0, f64::max)
+        })
+        .collect();
+    Checked { skin, worst }
+}

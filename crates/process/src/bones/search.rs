@@ -1,0 +1,270 @@
+//! The search for bones and weights: starts from samples of points, a race among them and among numbers of bones.
+
+use super::bits::{self, Bits};
+use super::fit::Fit;
+use super::skin::{Request, Skin};
+use super::space::{DIMENSIONS, Space};
+use super::vertex::MOST;
+use crate::parts::Trajectories;
+use glam::DVec3;
+use std::cell::Cell;
+
+/// Points per bone, at least.
+const CROWD: usize = 4;
+/// Points that a race is run with.
+const RACE: usize = 1000;
+/// Points per bone in a race, at least: fewer fit by chance.
+const COMPANY: usize = 40;
+/// Numbers of bones that are tried, and which of them first.
+const NUMBERS: [usize; 12] = [2, 3, 4, 6, 9, 13, 18, 24, 30, 38, 48, 60];
+const FIRST: usize = 7;
+/// Rounds of alternating.
+const ROUNDS: usize = 12;
+/// What few weights leave in the end, in parts of what 8 leave after a few steps: for estimates of bits.
+const FEWER: f64 = 1.3;
+
+/// Finds a skin. `None` where there is nothing to find: no motion, one frame, fewer than four points per
+/// bone, positions that are not finite.
+pub fn find(all: &Trajectories, request: &Request) -> Option<Skin> {
+    let ground = Ground::new(all, request.tolerance)?;
+    if request.bones == 0 || all.points() < CROWD * request.bones {
+        return None;
+    }
+    let starts = (0..request.starts.max(1) as u64).filter_map(|i| {
+        let seed = request.seed.wrapping_add(i);
+        ground.begin(request.bones, RACE.min(request.sample), seed, request.steps[0])
+    });
+    let best = starts.min_by(|a, b| a.fit.error().total_cmp(&b.fit.error()))?;
+    ground.go_on(best, request, &|_| ())
+}
+
+/// Whether motion looks like that of few bones, told in no time: ever smaller components of it soon come to
+/// an end. What bends, waves or flows has ever more of them. Of what was looked at, skins had up to 1.52
+/// times as many at a tenth of the size, all else 2 times and more. Motion with more of them than are
+/// counted, as captured bodies have and cloth, may be either: then the answer is `rich`.
+pub fn likely(all: &Trajectories, rich: bool) -> bool {
+    let chosen: Vec<u32> = (sample(all.points(), LOOK, 1).into_iter()).map(|p| p as u32).collect();
+    let some = all.of(&chosen);
+    let size = some.diagonal();
+    let rank = |part: f64| Space::new(&some, size * part).map_or(0, |space| space.rank());
+    let (coarse, fine) = (rank(1e-4), rank(1e-5));
+    match (coarse, fine) {
+        (DIMENSIONS, _) => rich,
+        (_, 0 | DIMENSIONS) => false,
+        _ => fine * 10 < coarse.max(1) * STEEP,
+    }
+}
+
+/// Points that [`likely`] looks at, and tenths of its ratio.
+const LOOK: usize = 800;
+const STEEP: usize = 17;
+
+/// A skin, and what it may take.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    /// The skin.
+    pub skin: Skin,
+    /// What it may take: an estimate before anything is coded.
+    pub bits: Bits,
+}
+
+/// Finds a skin with as many bones as make the smallest file at a tolerance, as far as can be told before
+/// coding. `effort`: 1 … 9, how many starts are made and how far each is taken. `None` where there is no skin
+/// (see [`find`]), or where one leaves so much that prediction in time alone would do nearly as well, or
+/// would take more than `limit` bits. `told` gets what part of the work is done, about.
+pub fn choose(
+    all: &Trajectories,
+    tolerance: f64,
+    influences: usize,
+    effort: u32,
+    limit: f64,
+    told: &(dyn Fn(f64) + Sync),
+) -> Option<Choice> {
+    let effort = effort.clamp(1, 9) as usize;
+    let ground = Ground::new(all, tolerance)?;
+    let fits = |bones: usize| CROWD * bones <= all.points();
+    // What it may take, and whether that is little enough; else how much more it leaves than it may, as parts
+    // of what prediction in time alone leaves.
+    let runs = Cell::new(0);
+    let run = |bones: usize, seed: u64| -> Option<Result<(f64, Begun), f64>> {
+        let sample = RACE.max(COMPANY * bones);
+        let begun = ground.begin(bones, sample, seed, 4 + effort)?;
+        runs.set(runs.get() + 1);
+        told(BEGUN * (f64::from(runs.get()) / (RUNS + effort as f64 / 2.0)).min(1.0));
+        let bits = bits::of_fit(&begun.fit, &ground.space, all, tolerance, FEWER);
+        let over = bits.ratio().max(PLAIN * bits.total() / limit);
+        Some(match over < PLAIN {
+            true => Ok((bits.total(), begun)),
+            false => Err(over),
+        })
+    };
+    // Up and down the numbers as long as it helps, from the first that is possible.
+    let mut at = (0..=FIRST).rev().find(|&i| fits(NUMBERS[i]))?;
+    let (mut best, mut left) = match run(NUMBERS[at], 1) {
+        Some(Ok(found)) => (Some(found), None),
+        Some(Err(ratio)) => (None, Some(ratio)),
+        None => (None, None),
+    };
+    let from = at;
+    for up in [true, false] {
+        let mut next = from;
+        loop {
+            let before = next;
+            next = if up { next + 1 } else { next.wrapping_sub(1) };
+            let Some(&bones) = NUMBERS.get(next).filter(|&&bones| fits(bones)) else {
+                break;
+            };
+            match (run(bones, 1), &best) {
+                (Some(Ok(new)), Some(old)) if new.0 >= old.0 => break,
+                (None | Some(Err(_)), Some(_)) => break,
+                (Some(Ok(new)), _) => (best, at) = (Some(new), next),
+                (None, None) => {}
+                (Some(Err(ratio)), None) => {
+                    // What is left falls with some power of the number of bones, by which even the most would
+                    // leave too much.
+                    let more = |to: usize, from: usize| (to as f64 / from as f64).ln();
+                    if let Some(left) = left {
+                        let power = (ratio / left).ln() / more(bones, NUMBERS[before]);
+                        let most = NUMBERS[NUMBERS.len() - 1];
+                        if ratio * (power * more(most, bones)).exp() > PLAIN * HOPE {
+                            return None;
+                        }
+                    }
+                    left = Some(ratio);
+                }
+            }
+        }
+        // Fewer bones than those that leave too much leave more.
+        if at > from || best.is_none() {
+            break;
+        }
+    }
+    // Luck has a part in it: more starts near there.
+    for i in 0..effort / 2 {
+        let bones = (NUMBERS[at] * [8, 9, 7][i % 3]).div_ceil(8);
+        if let (Some(Ok(new)), Some(old)) = (run(bones, 2 + i as u64), &best)
+            && new.0 < old.0
+        {
+            best = Some(new);
+        }
+    }
+    let (_, begun) = best?;
+    let request = Request {
+        influences,
+        steps: [0, 2 + effort, 4 * effort, 1 + effort / 2],
+        ..Request::new(NUMBERS[at], tolerance)
+    };
+    told(BEGUN);
+    let skin = ground.go_on(begun, &request, &|part| told(BEGUN + (1.0 - BEGUN) * part))?;
+    let bits = bits::of_skin(&skin, all, tolerance);
+    (bits.ratio() < PLAIN).then_some(Choice { skin, bits })
+}
+
+/// Starts that are made, besides those of more effort, and what part of all work they and the others are,
+/// about.
+const RUNS: f64 = 5.0;
+const BEGUN: f64 = 0.7;
+
+/// A skin that leaves more than this part of what prediction in time leaves is none.
+const PLAIN: f64 = 0.5;
+/// How much more than that may be what is expected of the most bones, when fewer are tried.
+const HOPE: f64 = 1.2;
+
+/// What all starts stand on.
+struct Ground<'a> {
+    all: &'a Trajectories,
+    space: Space,
+    rest: Vec<DVec3>,
+}
+
+/// Bones and some of the points.
+struct Begun {
+    fit: Fit,
+    sample: Vec<usize>,
+}
+
+impl Ground<'_> {
+    fn new(all: &Trajectories, tolerance: f64) -> Option<Ground<'_>> {
+        if all.frames() < 2 {
+            return None;
+        }
+        let space = Space::new(all, (tolerance * 0.1).max(all.diagonal() * 1e-7))?;
+        let rest = means(all);
+        Some(Ground { all, space, rest })
+    }
+
+    /// Bones with many weights, of a sample.
+    fn begin(&self, bones: usize, sample: usize, seed: u64, steps: usize) -> Option<Begun> {
+        let sample = self::sample(self.all.points(), sample, seed);
+        if sample.len() < CROWD * bones {
+            return None;
+        }
+        let mut fit = Fit::new(&self.space, &self.rest, &sample);
+        fit.start(bones)?;
+        fit.alternate(ROUNDS, MOST)?;
+        fit.steps(steps, MOST)?;
+        Some(Begun { fit, sample })
+    }
+
+    /// Few weights, then all points.
+    fn go_on(&self, begun: Begun, request: &Request, told: &dyn Fn(f64)) -> Option<Skin> {
+        let Begun { mut fit, sample } = begun;
+        let mut sample = sample;
+        let points = self.all.points();
+        let wanted = request.sample.min(points);
+        if sample.len() < wanted {
+            let more = self::sample(points, wanted, request.seed ^ sample.len() as u64);
+            fit = fit.lift(&self.space, &self.rest, &sample, &more, MOST);
+            sample = more;
+        }
+        let most = request.influences.clamp(1, MOST);
+        let (few, stages) = (most, MOST - most);
+        let work = stages * (request.steps[1] + 2) + request.steps[2];
+        for most in (few..MOST).rev() {
+            fit.limit(most);
+            fit.alternate(2, most)?;
+            fit.steps(request.steps[1], most)?;
+            told(((MOST - most) * (request.steps[1] + 2)) as f64 / work as f64);
+        }
+        fit.steps(request.steps[2], most)?;
+        if sample.len() < points {
+            let all: Vec<usize> = (0..points).collect();
+            fit = fit.lift(&self.space, &self.rest, &sample, &all, most);
+            fit.search(most, 1);
+            fit.steps(request.steps[3], most)?;
+        }
+        fit.search(most, 1);
+        fit.finish(self.all)
+    }
+}
+
+/// Mean place of each point over time.
+fn means(all: &Trajectories) -> Vec<DVec3> {
+    let mut sums = vec![DVec3::ZERO; all.points()];
+    for f in 0..all.frames() {
+        for (sum, p) in sums.iter_mut().zip(all.frame(f)) {
+            *sum += DVec3::from_array(p.map(f64::from));
+        }
+    }
+    sums.iter().map(|s| *s / all.frames() as f64).collect()
+}
+
+/// Some of the points, in order.
+fn sample(points: usize, wanted: usize, seed: u64) -> Vec<usize> {
+    if points <= wanted {
+        return (0..points).collect();
+    }
+    let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut keyed: Vec<(u64, usize)> = (0..points)
+        .map(|p| {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            (random, p)
+        })
+        .collect();
+    keyed.sort_unstable();
+    let mut chosen: Vec<usize> = keyed[..wanted].iter().map(|k| k.1).collect();
+    chosen.sort_unstable();
+    chosen
+}

@@ -1,0 +1,113 @@
+//! A smaller space for trajectories: a skin of nb bones moves in 4·nb dimensions or fewer, however many
+//! frames there are.
+
+use super::linear::{add_scaled, dot};
+use crate::parts::Trajectories;
+use nalgebra::{DMatrix, SymmetricEigen};
+use rayon::prelude::*;
+
+/// Frames that the space is made from, at most: eigenvectors of larger matrices take too long, and say little
+/// more.
+const FRAMES: usize = 200;
+/// Points that it is made from.
+const POINTS: usize = 6000;
+/// Dimensions, at most.
+pub const DIMENSIONS: usize = 96;
+/// Rounds of the search for eigenvectors.
+const ROUNDS: usize = 100_000;
+
+/// Trajectories as coordinates.
+pub struct Space {
+    /// Number of coordinates: a multiple of 8, so that loops come out even; the last ones may be 0.
+    pub dimensions: usize,
+    /// Coordinates of point 0, then of point 1, …
+    pub coordinates: Vec<f64>,
+    /// Three times as many as frames were looked at.
+    pub rows: usize,
+    /// Orthonormal, each `rows` long: one per coordinate that is not always 0.
+    basis: Vec<Vec<f64>>,
+}
+
+impl Space {
+    /// Principal components that stand out of `floor`, the root of the mean square of what may be left out.
+    /// `None` without motion.
+    pub fn new(all: &Trajectories, floor: f64) -> Option<Space> {
+        let step = all.frames().div_ceil(FRAMES).max(1);
+        let frames: Vec<usize> = (0..all.frames()).step_by(step).collect();
+        let rows = 3 * frames.len();
+        let mut mean = vec![0.0; rows];
+        for (mean, &f) in mean.chunks_exact_mut(3).zip(&frames) {
+            for p in all.frame(f) {
+                (0..3).for_each(|k| mean[k] += f64::from(p[k]));
+            }
+            mean.iter_mut().for_each(|v| *v /= all.points() as f64);
+        }
+        let trajectory = |p: usize| -> Vec<f64> {
+            let of = |(i, &f): (usize, &usize)| {
+                let at = all.frame(f)[p];
+                [0, 1, 2].map(|k| f64::from(at[k]) - mean[3 * i + k])
+            };
+            frames.iter().enumerate().flat_map(of).collect()
+        };
+        let stride = all.points().div_ceil(POINTS).max(1);
+        let sample: Vec<Vec<f64>> =
+            (0..all.points()).into_par_iter().step_by(stride).map(trajectory).collect();
+        let gram: Vec<Vec<f64>> = (0..rows)
+            .into_par_iter()
+            .map(|i| {
+                let mut row = vec![0.0; i + 1];
+                for x in &sample {
+                    add_scaled(&mut row, x[i], &x[..=i]);
+                }
+                row
+            })
+            .collect();
+        if gram.iter().flatten().any(|v| !v.is_finite()) {
+            return None;
+        }
+        let gram = DMatrix::from_fn(rows, rows, |i, j| gram[i.max(j)][i.min(j)]);
+        let eigen = SymmetricEigen::try_new(gram, f64::EPSILON, ROUNDS)?;
+        let mut order: Vec<usize> = (0..rows).collect();
+        let value = |i: usize| eigen.eigenvalues[i];
+        order.sort_by(|&a, &b| value(b).total_cmp(&value(a)).then(a.cmp(&b)));
+        let least = floor * floor * sample.len() as f64;
+        order.retain(|&i| value(i) > least);
+        order.truncate(DIMENSIONS);
+        let basis: Vec<Vec<f64>> =
+            (order.iter()).map(|&i| eigen.eigenvectors.column(i).iter().copied().collect()).collect();
+        let dimensions = basis.len().next_multiple_of(8);
+        if dimensions == 0 {
+            return None;
+        }
+        let coordinates = (0..all.points())
+            .into_par_iter()
+            .flat_map_iter(|p| {
+                let x = trajectory(p);
+                let mut along: Vec<f64> = basis.iter().map(|b| dot(b, &x)).collect();
+                along.resize(dimensions, 0.0);
+                along
+            })
+            .collect();
+        Some(Space { dimensions, coordinates, rows, basis })
+    }
+
+    /// Principal components that there are.
+    pub fn rank(&self) -> usize {
+        self.basis.len()
+    }
+
+    /// Coordinates of a point.
+    pub fn of(&self, p: usize) -> &[f64] {
+        &self.coordinates[p * self.dimensions..][..self.dimensions]
+    }
+
+    /// What coordinates stand for, in the frames that were looked at: x, y, z of the first, …; less the mean
+    /// of all points.
+    pub fn expand(&self, coordinates: &[f64]) -> Vec<f64> {
+        let mut out = vec![0.0; self.rows];
+        for (axis, &c) in self.basis.iter().zip(coordinates) {
+            add_scaled(&mut out, c, axis);
+        }
+        out
+    }
+}

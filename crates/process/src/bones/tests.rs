@@ -1,0 +1,185 @@
+//! Bones of a tube that three bones bend.
+
+use super::*;
+use crate::parts::Trajectories;
+use glam::{DAffine3, DVec3};
+use proptest::prelude::*;
+
+/// A tube that three bones bend, `points` around and along it.
+fn tube(points: usize, frames: usize) -> Trajectories {
+    let rest: Vec<DVec3> = (0..points)
+        .map(|i| {
+            let (a, z) = (i as f64 * 2.399_963, i as f64 / points as f64 * 3.0);
+            DVec3::new(a.cos() * 0.3, a.sin() * 0.3, z)
+        })
+        .collect();
+    let smooth = |x: f64| {
+        let x = x.clamp(0.0, 1.0);
+        x * x * (3.0 - 2.0 * x)
+    };
+    let all = (0..frames).flat_map(|f| {
+        let t = f as f64 * 0.2;
+        let first = DAffine3::from_rotation_x(0.4 * t.sin());
+        let joint = |z: f64, m: DAffine3| {
+            DAffine3::from_translation(DVec3::Z * z) * m * DAffine3::from_translation(DVec3::Z * -z)
+        };
+        let second = first * joint(1.0, DAffine3::from_rotation_y(0.7 * (1.3 * t).sin()));
+        let third = second * joint(2.0, DAffine3::from_rotation_x(0.9 * (0.7 * t + 1.0).sin()));
+        let bones = [first, second, third];
+        rest.iter()
+            .map(move |&p| {
+                let (a, b) = (smooth((p.z - 0.7) / 0.6), smooth((p.z - 1.7) / 0.6));
+                let weights = [1.0 - a, a - b.min(a), b.min(a)];
+                let at: DVec3 = (0..3).map(|i| bones[i].transform_point3(p) * weights[i]).sum();
+                at.to_array().map(|v| v as f32)
+            })
+            .collect::<Vec<_>>()
+    });
+    Trajectories::new(points, all.collect())
+}
+
+fn worst(skin: &Skin, all: &Trajectories) -> f64 {
+    let off = |f: usize, p: usize| (skin.place(f, p) - all.at(f, p as u32)).length();
+    let frames = 0..all.frames();
+    frames.flat_map(|f| (0..all.points()).map(move |p| (f, p))).map(|(f, p)| off(f, p)).fold(0.0, f64::max)
+}
+
+#[test]
+fn e05_three_bones_are_found() {
+    let all = tube(600, 30);
+    let request = Request::new(3, 1e-4 * all.diagonal());
+    let Some(skin) = find(&all, &request) else {
+        panic!("no skin");
+    };
+    assert!(skin.error < 2e-4 * all.diagonal(), "{}", skin.error / all.diagonal());
+    for list in &skin.weights {
+        let sum: f64 = list.iter().map(|l| l.1).sum();
+        assert!((sum - 1.0).abs() < 1e-9 && list.len() <= 4 && list.iter().all(|l| l.1 > 0.0));
+    }
+    assert!(worst(&skin, &all) < 5e-3 * all.diagonal());
+}
+
+#[test]
+fn e05_a_sample_is_lifted_to_all_points_and_threads_do_not_matter() {
+    let all = tube(1500, 20);
+    let request = Request { sample: 400, ..Request::new(3, 1e-4 * all.diagonal()) };
+    let of = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        pool.ok().and_then(|pool| pool.install(|| find(&all, &request)))
+    };
+    let (Some(one), Some(three)) = (of(1), of(3)) else {
+        panic!("no skin");
+    };
+    assert!(one.error < 3e-4 * all.diagonal(), "{}", one.error / all.diagonal());
+    assert_eq!(one.error.to_bits(), three.error.to_bits());
+    assert_eq!(one.weights, three.weights);
+}
+
+#[test]
+fn nothing_to_find_is_none() {
+    assert!(choose(&tube(7, 1), 1e-4, 4, 5, f64::INFINITY, &|_| ()).is_none());
+    let mut wild = tube(80, 10).frame(3).to_vec();
+    wild.extend_from_slice(&wild.clone());
+    wild[9][1] = f32::NAN;
+    assert!(find(&Trajectories::new(80, wild), &Request::new(2, 1e-4)).is_none());
+    let still = Trajectories::new(50, [[1.0, 2.0, 3.0]; 100].to_vec());
+    assert!(find(&still, &Request::new(2, 1e-4)).is_none());
+    let few = tube(7, 10);
+    assert!(find(&few, &Request::new(2, 1e-4)).is_none());
+}
+
+#[test]
+fn e05_the_number_of_bones_follows_from_the_size() {
+    let all = tube(240, 40);
+    let tolerance = 1e-4 * all.diagonal();
+    let Some(choice) = choose(&all, tolerance, 4, 1, f64::INFINITY, &|_| ()) else {
+        panic!("no skin");
+    };
+    let bones = choice.skin.transforms.len();
+    assert!((3..=9).contains(&bones), "{bones}");
+    assert!(choice.bits.ratio() < 0.2, "{:?}", choice.bits);
+    assert_eq!(choice.bits, bits::of_skin(&choice.skin, &all, tolerance), "estimates are of the skin");
+    // Each point by itself: no bones do.
+    let mut random = 7u64;
+    let mut noise = || {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (random >> 40) as f32 / 16_777_216.0
+    };
+    let wild = (0..20 * 200).map(|_| [noise(), noise(), noise()]).collect();
+    assert!(choose(&Trajectories::new(200, wild), 1e-4, 4, 1, f64::INFINITY, &|_| ()).is_none());
+}
+
+#[test]
+fn f17_a_rig_that_is_given_is_checked_or_followed() {
+    let all = tube(300, 12);
+    let request = Request { starts: 1, ..Request::new(3, 1e-4 * all.diagonal()) };
+    let Some(skin) = find(&all, &request) else {
+        panic!("no skin");
+    };
+    // Four times as much weight, in another order, is the same.
+    let heavy: Vec<Vec<(u32, f64)>> =
+        (skin.weights.iter()).map(|list| list.iter().rev().map(|&(b, w)| (b, 4.0 * w)).collect()).collect();
+    let rig = given::Rig { rest: &skin.rest, weights: &heavy, bones: 3 };
+    let Some(checked) = given::check(&all, &rig, &skin.transforms) else {
+        panic!("refused");
+    };
+    assert!((checked.skin.error - skin.error).abs() < 1e-9);
+    assert!((checked.worst.iter().fold(0.0, |a: f64, &b| a.max(b)) - worst(&skin, &all)).abs() < 1e-9);
+    // Motions that are not known come back; a fourth bone that nobody follows stays.
+    let rig = given::Rig { bones: 4, ..rig };
+    let Some(followed) = given::follow(&all, &rig) else {
+        panic!("refused");
+    };
+    assert!(followed.skin.error <= skin.error * (1.0 + 1e-6) + 1e-9);
+    for m in &followed.skin.transforms[3] {
+        assert!(m.abs_diff_eq(DAffine3::IDENTITY, 1e-6), "{m:?}");
+    }
+    // No weight, or a negative one: at rest. A bone that is not there: refused.
+    let mut wrong = heavy.clone();
+    (wrong[0], wrong[1]) = (vec![], vec![(1, -3.0), (2, 0.0)]);
+    let odd = given::Rig { weights: &wrong, ..rig };
+    let Some(odd) = given::follow(&all, &odd) else {
+        panic!("refused");
+    };
+    assert!(odd.skin.weights[0].is_empty() && odd.skin.weights[1].is_empty());
+    wrong[2] = vec![(4, 1.0)];
+    let none = given::Rig { weights: &wrong, ..rig };
+    assert!(given::follow(&all, &none).is_none());
+    wrong[2] = vec![(1, f64::NAN)];
+    let none = given::Rig { weights: &wrong, ..rig };
+    assert!(given::follow(&all, &none).is_none());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Few points, few places, few frames, all on a line or in one place: a skin whose weights are as
+    /// promised, or none.
+    #[test]
+    fn any_points_are_fine(
+        places in proptest::collection::vec(any::<[i8; 3]>(), 1..12),
+        points in 1usize..60,
+        frames in 1usize..7,
+        bones in 1usize..6,
+        flat in 0usize..4,
+        still in any::<bool>(),
+    ) {
+        let at = |f: usize, p: usize| {
+            let f = if still { 0 } else { f };
+            let place = places[(p * (f + 1) + f) % places.len()];
+            std::array::from_fn(|k| if k < flat { 0.0 } else { f32::from(place[k]) })
+        };
+        let frames = (0..frames).flat_map(|f| (0..points).map(move |p| (f, p)));
+        let all = Trajectories::new(points, frames.map(|(f, p)| at(f, p)).collect());
+        let request = Request { steps: [2, 1, 2, 1], starts: 1, sample: 20, ..Request::new(bones, 1e-3) };
+        let found = [find(&all, &request), choose(&all, 1e-3, 4, 1, f64::INFINITY, &|_| ()).map(|choice| choice.skin)];
+        for skin in found.into_iter().flatten() {
+            prop_assert!(skin.error.is_finite());
+            for list in &skin.weights {
+                let sum: f64 = list.iter().map(|l| l.1).sum();
+                prop_assert!((sum - 1.0).abs() < 1e-9 && list.len() <= 4, "{list:?}");
+                prop_assert!(list.iter().all(|l| l.1 > 0.0 && (l.0 as usize) < skin.transforms.len()));
+            }
+        }
+    }
+}

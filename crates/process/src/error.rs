@@ -1,0 +1,20 @@
+//! The error of this crate.
+
+/// Why geometry could not be processed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The source could not be read.
+    #[error(transparent)]
+    Scene(#[from] meshreel_scene::Error),
+    /// More than the caller allows.
+    #[error("{what}: {asked} asked, {allowed} allowed")]
+    Limit {
+        /// Which limit.
+        what: String,
+        /// What the content wants.
+        asked: u64,
+        /// What is allowed.
+        allowed: u64,
+    },
+}

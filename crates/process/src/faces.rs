@@ -1,0 +1,166 @@
+//! Which faces of a file can be used: the one place that reads counts and indices as they come.
+//!
+//! A face is kept when it has at least three corners and every corner names a point. Others are dropped and
+//! counted by reason; the corners they own are still skipped, so that the corner numbers of all other faces
+//! stay the file's.
+
+/// Why faces were left out, and how many.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Dropped {
+    /// Fewer than three corners, or a negative count.
+    pub few: u64,
+    /// A corner names a point that does not exist.
+    pub range: u64,
+    /// The counts go on where the corners have ended.
+    pub overrun: u64,
+}
+
+impl Dropped {
+    /// All of them.
+    pub fn total(&self) -> u64 {
+        self.few + self.range + self.overrun
+    }
+
+    /// A sentence for a remark; none where nothing was dropped.
+    pub fn sentence(&self) -> Option<String> {
+        let parts: Vec<String> = [
+            (self.few, "with fewer than three corners"),
+            (self.range, "with a point that does not exist"),
+            (self.overrun, "beyond the end of the corner list"),
+        ]
+        .iter()
+        .filter(|(n, _)| *n > 0)
+        .map(|(n, why)| format!("{n} {why}"))
+        .collect();
+        (!parts.is_empty()).then(|| format!("faces left out: {}", parts.join(", ")))
+    }
+}
+
+/// A face that can be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Face {
+    /// Its number in the file.
+    pub number: u32,
+    /// Its first corner, an index into the file's corner list.
+    pub first: u32,
+    /// Its corners, at least 3; they are `first..first + count`.
+    pub count: u32,
+}
+
+impl Face {
+    /// Its corners as a range of the corner list.
+    pub fn range(&self) -> std::ops::Range<usize> {
+        self.first as usize..self.first as usize + self.count as usize
+    }
+}
+
+/// The usable faces of one mesh, in file order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Faces {
+    /// The faces.
+    pub list: Vec<Face>,
+    /// Point of every corner of the file; [`NO_POINT`] for corners that belong to no usable face.
+    pub corner_point: Vec<u32>,
+    /// Points of the mesh.
+    pub points: usize,
+    /// What was left out.
+    pub dropped: Dropped,
+}
+
+/// Point of a corner that belongs to no usable face.
+pub const NO_POINT: u32 = u32::MAX;
+
+const _: () = assert!(NO_POINT == NO_GROUP);
+
+/// Group of a corner that belongs to no usable face.
+pub const NO_GROUP: u32 = u32::MAX;
+
+impl Faces {
+    /// Reads `counts` (corners per face) and `indices` (point per corner) of a mesh with `points` points.
+    pub fn new(counts: &[i32], indices: &[i32], points: usize) -> Faces {
+        // Corner and face numbers are u32 with one value reserved; what lies beyond counts as overrun.
+        let corners = indices.len().min(u32::MAX as usize - 1);
+        let usable = counts.len().min(u32::MAX as usize - 1);
+        let mut faces = Faces {
+            list: Vec::with_capacity(usable),
+            corner_point: vec![NO_POINT; indices.len()],
+            points,
+            dropped: Dropped { overrun: (counts.len() - usable) as u64, ..Dropped::default() },
+        };
+        let mut first = 0usize;
+        for (number, &count) in counts[..usable].iter().enumerate() {
+            let count = count.max(0) as usize;
+            if count > corners - first {
+                faces.dropped.overrun += (usable - number) as u64;
+                break;
+            }
+            let own = &indices[first..first + count];
+            if count < 3 {
+                faces.dropped.few += 1;
+            } else if own.iter().any(|&p| p < 0 || p as usize >= points) {
+                faces.dropped.range += 1;
+            } else {
+                for (to, &p) in faces.corner_point[first..first + count].iter_mut().zip(own) {
+                    *to = p as u32;
+                }
+                faces.list.push(Face { number: number as u32, first: first as u32, count: count as u32 });
+            }
+            first += count;
+        }
+        faces
+    }
+
+    /// Triangles that triangulation makes: `n − 2` for every face.
+    pub fn triangles(&self) -> usize {
+        self.list.iter().map(|f| f.count as usize - 2).sum()
+    }
+}
+
+/// Face of each corner of the file; u32::MAX for those of unusable faces.
+pub fn corner_faces(faces: &Faces) -> Vec<u32> {
+    let mut out = vec![u32::MAX; faces.corner_point.len()];
+    for face in &faces.list {
+        out[face.range()].fill(face.number);
+    }
+    out
+}
+
+/// Face of each vertex, through its corner.
+pub fn face_of(vertex_corner: &[u32], corner_face: &[u32]) -> Vec<u32> {
+    vertex_corner.iter().map(|&c| corner_face.get(c as usize).copied().unwrap_or(u32::MAX)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bad_faces_are_dropped_and_the_corners_of_others_keep_their_numbers() {
+        let counts = [3, -4, 0, 2, 3, 3, 5];
+        let indices = [0, 1, 2, 0, 1, 0, 9, 1, 3, 2, 1, 0, 0];
+        let faces = Faces::new(&counts, &indices, 4);
+        let kept: Vec<_> = faces.list.iter().map(|f| (f.number, f.first, f.count)).collect();
+        assert_eq!(kept, [(0, 0, 3), (5, 8, 3)]);
+        assert_eq!(faces.dropped, Dropped { few: 3, range: 1, overrun: 1 });
+        assert_eq!(faces.dropped.total(), 5);
+        assert!(faces.dropped.sentence().unwrap().contains("3 with fewer than three"));
+        assert_eq!(faces.corner_point[0..3], [0, 1, 2]);
+        assert!(faces.corner_point[3..8].iter().all(|&p| p == NO_POINT));
+        assert_eq!(faces.corner_point[8..11], [3, 2, 1]);
+        assert_eq!(faces.triangles(), 2);
+    }
+
+    #[test]
+    fn a_count_that_runs_past_the_end_ends_the_list() {
+        let faces = Faces::new(&[3, i32::MAX, 3], &[0, 1, 2, 0, 1, 2], 3);
+        assert_eq!(faces.list.len(), 1);
+        assert_eq!(faces.dropped.overrun, 2);
+    }
+
+    #[test]
+    fn nothing_gives_nothing() {
+        let faces = Faces::new(&[], &[], 0);
+        assert_eq!(faces.list.len(), 0);
+        assert_eq!(faces.dropped.sentence(), None);
+    }
+}

@@ -1,0 +1,34 @@
+//! Sets of frames.
+
+/// One bit per frame.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FrameSet(Vec<u64>);
+
+impl FrameSet {
+    /// No frame of `frames`.
+    pub fn new(frames: usize) -> FrameSet {
+        FrameSet(vec![0; frames.div_ceil(64)])
+    }
+    /// Adds a frame.
+    pub fn insert(&mut self, frame: usize) {
+        self.0[frame / 64] |= 1 << (frame % 64);
+    }
+    /// True where the frame is in the set.
+    pub fn contains(&self, frame: usize) -> bool {
+        self.0.get(frame / 64).is_some_and(|word| word >> (frame % 64) & 1 == 1)
+    }
+    /// Number of frames in the set.
+    pub fn count(&self) -> usize {
+        self.0.iter().map(|word| word.count_ones() as usize).sum()
+    }
+    /// Makes room for `frames`.
+    pub fn grow(&mut self, frames: usize) {
+        self.0.resize(self.0.len().max(frames.div_ceil(64)), 0);
+    }
+    /// Adds all frames of `other`.
+    pub fn extend(&mut self, other: &FrameSet) {
+        for (a, b) in self.0.iter_mut().zip(&other.0) {
+            *a |= b;
+        }
+    }
+}

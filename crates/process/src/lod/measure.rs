@@ -1,0 +1,207 @@
+//! How far a level is from its mesh, over all frames.
+//!
+//! What a point of one lies on in the other is looked for once, in all poses together: the nearest place of a
+//! triangle, as weights of its corners, in the space that has all poses as its axes. In any frame the
+//! distance to that place is at least the distance to the surface. So what is measured is never too small at
+//! the points where it is measured: all vertices of the mesh, and the middles of the level's triangles and
+//! edges. Nor is it where not all triangles are looked at.
+
+use super::simplify::{HUB, collapse};
+
+/// A point of one surface on the other: both as weights of vertices.
+struct Bound {
+    own: ([u32; 3], [f32; 3]),
+    on: ([u32; 3], [f32; 3]),
+}
+
+/// What is measured of a level in each frame.
+pub struct Bounds {
+    list: Vec<Bound>,
+    /// Largest squared distance so far.
+    most: f64,
+}
+
+/// Triangles by the vertices of theirs.
+struct Around {
+    start: Vec<u32>,
+    list: Vec<u32>,
+}
+
+impl Around {
+    /// `point`: which vertices count as one.
+    fn new(triangles: &[[u32; 3]], point: &[u32], points: usize) -> Around {
+        let mut start = vec![0u32; points + 1];
+        let corners = || triangles.iter().flat_map(|t| t.map(|v| point[v as usize]));
+        corners().for_each(|p| start[p as usize + 1] += 1);
+        for p in 0..points {
+            start[p + 1] += start[p];
+        }
+        let (mut at, mut list) = (start.clone(), vec![0; 3 * triangles.len()]);
+        for (i, p) in corners().enumerate() {
+            list[at[p as usize] as usize] = i as u32 / 3;
+            at[p as usize] += 1;
+        }
+        Around { start, list }
+    }
+
+    fn of(&self, point: u32) -> &[u32] {
+        let p = point as usize;
+        &self.list[self.start[p] as usize..self.start[p + 1] as usize]
+    }
+
+    /// The same, but none of a point of very many: those of the points beside it are nearer, and to look at
+    /// all from each of them takes time that grows with the square of their number.
+    fn of_few(&self, point: u32) -> &[u32] {
+        let all = self.of(point);
+        if all.len() > HUB { &[] } else { all }
+    }
+}
+
+impl Bounds {
+    /// A level whose vertices end at `ends`. `poses` are by point.
+    pub fn new(triangles: &[[u32; 3]], point: &[u32], poses: &[Vec<[f32; 3]>], ends: &[u32]) -> Bounds {
+        let points = poses.first().map_or(0, Vec::len);
+        let level: Vec<[u32; 3]> = collapse(triangles, ends).collect();
+        let (of_mesh, of_level) = (Around::new(triangles, point, points), Around::new(&level, point, points));
+        let mut list = Vec::new();
+        // Of each point one vertex.
+        let mut seen = vec![false; points];
+        let mut near: Vec<u32> = Vec::new();
+        // Points of the mesh by the point where they ended.
+        let mut ended: Vec<(u32, u32)> = Vec::new();
+        for (v, &end) in ends.iter().enumerate() {
+            let (own, end_point) = (point[v], point[end as usize]);
+            if std::mem::replace(&mut seen[own as usize], true) {
+                continue;
+            }
+            ended.push((end_point, own));
+            if own == end_point || of_mesh.of(own).is_empty() {
+                continue;
+            }
+            near.clear();
+            for &t in of_level.of(end_point).iter().take(HUB) {
+                let ring = level[t as usize].map(|v| point[v as usize]);
+                near.push(t);
+                near.extend(ring.iter().flat_map(|&p| of_level.of_few(p)));
+            }
+            near.sort_unstable();
+            near.dedup();
+            let v = v as u32;
+            let own = ([v; 3], [1.0, 0.0, 0.0]);
+            let on = nearest(own, &near, &level, point, poses);
+            let on = on.unwrap_or(([end; 3], [1.0, 0.0, 0.0]));
+            list.push(Bound { own, on });
+        }
+        ended.sort_unstable();
+        let cluster = |p: u32| {
+            let from = ended.partition_point(|e| e.0 < p);
+            ended[from..].iter().take_while(move |e| e.0 == p).map(|e| e.1)
+        };
+        const THIRD: f32 = 1.0 / 3.0;
+        let samples = [[THIRD; 3], [0.5, 0.5, 0.0], [0.0, 0.5, 0.5], [0.5, 0.0, 0.5]];
+        for t in &level {
+            near.clear();
+            let corners = t.map(|v| point[v as usize]);
+            near.extend(corners.iter().flat_map(|&p| cluster(p)).flat_map(|p| of_mesh.of_few(p)));
+            if near.is_empty() {
+                near.extend(corners.iter().flat_map(|&p| of_mesh.of(p).iter().take(HUB)));
+            }
+            near.sort_unstable();
+            near.dedup();
+            for weights in samples {
+                let own = (*t, weights);
+                let on = nearest(own, &near, triangles, point, poses);
+                list.extend(on.map(|on| Bound { own, on }));
+            }
+        }
+        Bounds { list, most: 0.0 }
+    }
+
+    /// Measures a frame; positions by vertex.
+    pub fn frame(&mut self, at: impl Fn(u32) -> [f32; 3]) {
+        let place = |&(vertices, weights): &([u32; 3], [f32; 3])| {
+            let mut out = [0.0f64; 3];
+            for (v, w) in vertices.into_iter().zip(weights) {
+                let p = at(v);
+                (0..3).for_each(|k| out[k] += f64::from(p[k]) * f64::from(w));
+            }
+            out
+        };
+        for bound in &self.list {
+            let (a, b) = (place(&bound.own), place(&bound.on));
+            let square: f64 = (0..3).map(|k| (a[k] - b[k]) * (a[k] - b[k])).sum();
+            self.most = self.most.max(square);
+        }
+    }
+
+    /// Largest distance of all frames.
+    pub fn error(&self) -> f64 {
+        self.most.sqrt()
+    }
+}
+
+/// The place nearest to a point on some triangles, in all poses together.
+fn nearest(
+    (vertices, weights): ([u32; 3], [f32; 3]),
+    near: &[u32],
+    triangles: &[[u32; 3]],
+    point: &[u32],
+    poses: &[Vec<[f32; 3]>],
+) -> Option<([u32; 3], [f32; 3])> {
+    let mut best = None;
+    let mut least = f64::INFINITY;
+    for &t in near {
+        let corners = triangles[t as usize];
+        // Products of the ways from the first corner to the others and to the point: all that is needed, in
+        // any number of axes.
+        let (mut bb, mut bc, mut cc, mut bp, mut cp, mut pp) = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0);
+        for pose in poses {
+            let at = |v: u32| pose[point[v as usize] as usize].map(f64::from);
+            let [a, b, c] = corners.map(at);
+            let mut own = [0.0; 3];
+            for (v, w) in vertices.into_iter().zip(weights) {
+                let p = at(v);
+                (0..3).for_each(|k| own[k] += p[k] * f64::from(w));
+            }
+            for k in 0..3 {
+                let (b, c, p) = (b[k] - a[k], c[k] - a[k], own[k] - a[k]);
+                (bb, bc, cc) = (bb + b * b, bc + b * c, cc + c * c);
+                (bp, cp, pp) = (bp + b * p, cp + c * p, pp + p * p);
+            }
+        }
+        let (v, w) = inside(bb, bc, cc, bp, cp);
+        let square = pp - 2.0 * (v * bp + w * cp) + v * v * bb + 2.0 * v * w * bc + w * w * cc;
+        if square < least {
+            least = square;
+            best = Some((corners, [(1.0 - v - w) as f32, v as f32, w as f32]));
+        }
+    }
+    best
+}
+
+/// Weights of the second and third corner at the place of a triangle nearest to a point, from products of the
+/// ways b and c along its sides and p to the point.
+fn inside(bb: f64, bc: f64, cc: f64, bp: f64, cp: f64) -> (f64, f64) {
+    let along = |product: f64, square: f64| match square > 0.0 {
+        true => (product / square).clamp(0.0, 1.0),
+        false => 0.0,
+    };
+    let squared = |v: f64, w: f64| v * v * bb + 2.0 * v * w * bc + w * w * cc - 2.0 * (v * bp + w * cp);
+    let area = bb * cc - bc * bc;
+    if area > 1e-12 * bb * cc {
+        let (v, w) = ((cc * bp - bc * cp) / area, (bb * cp - bc * bp) / area);
+        if v >= 0.0 && w >= 0.0 && v + w <= 1.0 {
+            return (v, w);
+        }
+    }
+    // The nearest of the three sides.
+    let third = along(cp - bp - bc + bb, bb - 2.0 * bc + cc);
+    let sides = [(along(bp, bb), 0.0), (0.0, along(cp, cc)), (1.0 - third, third)];
+    let mut best = sides[0];
+    for side in sides {
+        if squared(side.0, side.1) < squared(best.0, best.1) {
+            best = side;
+        }
+    }
+    best
+}

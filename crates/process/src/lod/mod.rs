@@ -1,0 +1,189 @@
+//! LOD levels that share the motion: fewer triangles between the same vertices, each level about half of the one
+//! before, and how far it is from the mesh in any frame.
+
+mod measure;
+mod simplify;
+
+use measure::Bounds;
+use simplify::{Keeps, Shape, Simplifier, collapse};
+
+/// Poses that what is collapsed looks at.
+const POSES: usize = 8;
+/// Frames from which they are chosen, and distances that tell poses apart.
+const CANDIDATES: usize = 64;
+const DISTANCES: usize = 2000;
+/// Poses that differ by less than this part of the distances say nothing new.
+const ALIKE: f64 = 1e-3;
+/// Numbers that the planes of all poses may take together; with more points poses are fewer.
+const PLANES: usize = 4 << 20;
+
+/// A mesh whose triangles are to become fewer.
+pub struct Mesh<'a, E> {
+    /// Three vertices each.
+    pub triangles: &'a [[u32; 3]],
+    /// By triangle.
+    pub material: &'a [u32],
+    /// By vertex a number, without gaps, that those have in common which coincide in all frames.
+    pub point: &'a [u32],
+    /// By vertex its place in what `read` gives.
+    pub vertex_point: &'a [u32],
+    /// By vertex what tells those of one point apart: its first uv and its normal, in the first frame.
+    pub looks: &'a [[f32; 5]],
+    /// Positions differ between frames.
+    pub moving: bool,
+    /// Frames in which it is shown, at least one.
+    pub frames: &'a [usize],
+    /// How far points may be off as decoded.
+    pub radius: f64,
+    /// Reads positions of a frame.
+    pub read: &'a dyn Fn(usize, &mut Vec<[f32; 3]>) -> Result<(), E>,
+}
+
+/// The LOD levels of a mesh.
+pub struct Levels {
+    /// Of each, the finest first: by vertex which one it becomes there, itself where it stays; and the largest
+    /// distance to the mesh in any frame.
+    pub levels: Vec<(Vec<u32>, f32)>,
+    /// Triangles of the coarsest, or of the mesh.
+    pub triangles: usize,
+    /// The first level, counted from 1, that does not keep edges and seams.
+    pub jumps: Option<usize>,
+}
+
+/// Makes at most so many levels; `may_follow`: whether a level of so many triangles (the second) may come after
+/// one of the first.
+pub fn levels<E>(
+    mesh: &Mesh<'_, E>,
+    wanted: usize,
+    may_follow: impl Fn(usize, usize) -> bool,
+) -> Result<Levels, E> {
+    let Mesh { triangles, material, point, looks, .. } = *mesh;
+    let poses = poses(mesh)?;
+    let shape = Shape { triangles, material, point, poses: &poses, looks };
+    let mut simplifier = Simplifier::new(&shape);
+    let whole = triangles.len();
+    let mut before = whole;
+    let mut ends: Vec<Vec<u32>> = Vec::new();
+    let mut jumps = None;
+    for level in 1..=wanted {
+        simplifier.reduce((whole >> level).max(1));
+        let all = simplifier.ends();
+        let now = collapse(triangles, &all).count();
+        if now == 0 || !may_follow(before, now) {
+            break;
+        }
+        if simplifier.keeps > Keeps::All {
+            jumps = jumps.or(Some(level));
+        }
+        before = now;
+        ends.push(all);
+    }
+    let errors = errors(mesh, &poses, &ends)?;
+    Ok(Levels { levels: ends.into_iter().zip(errors).collect(), triangles: before, jumps })
+}
+
+/// Poses that differ most, by pose and point. What tells them apart are distances between points of one or
+/// two triangles side by side: they stay the same when a mesh moves without changing.
+fn poses<E>(mesh: &Mesh<'_, E>) -> Result<Vec<Vec<[f32; 3]>>, E> {
+    let Mesh { point, frames, .. } = *mesh;
+    let points = point.iter().max().map_or(0, |&p| p as usize + 1);
+    let mut vertex = vec![0; points];
+    for (v, &p) in point.iter().enumerate() {
+        vertex[p as usize] = v;
+    }
+    let mut at = Vec::new();
+    let mut read = |frame: usize| -> Result<Vec<[f32; 3]>, E> {
+        (mesh.read)(frame, &mut at)?;
+        let of = |&v: &usize| at[mesh.vertex_point[v] as usize];
+        Ok(vertex.iter().map(of).collect())
+    };
+    let first = read(frames[0])?;
+    if !mesh.moving {
+        return Ok(vec![first]);
+    }
+    let pairs = pairs(mesh.triangles, point);
+    let lengths = |at: &[[f32; 3]]| -> Vec<f64> {
+        let of = |&[a, b]: &[u32; 2]| {
+            let (a, b) = (at[a as usize], at[b as usize]);
+            let square: f64 = (0..3).map(|k| f64::from(a[k]) - f64::from(b[k])).map(|d| d * d).sum();
+            square.sqrt()
+        };
+        pairs.iter().map(of).collect()
+    };
+    let step = frames.len().div_ceil(CANDIDATES);
+    let mut candidates = Vec::new();
+    for &frame in frames.iter().step_by(step) {
+        candidates.push((frame, lengths(&read(frame)?)));
+    }
+    let mut apart = vec![f64::INFINITY; candidates.len()];
+    let mut chosen: Vec<usize> = vec![0];
+    let most = (PLANES / (10 * points.max(1))).clamp(2, POSES);
+    while chosen.len() < most {
+        let last = &candidates[chosen[chosen.len() - 1]].1;
+        let (mut farthest, mut distance) = (0, 0.0);
+        for (c, (_, lengths)) in candidates.iter().enumerate() {
+            let change: f64 = lengths.iter().zip(last).map(|(a, b)| (a - b).abs()).sum();
+            apart[c] = apart[c].min(change);
+            if apart[c] > distance {
+                (farthest, distance) = (c, apart[c]);
+            }
+        }
+        let whole: f64 = candidates[0].1.iter().sum();
+        if distance <= ALIKE * whole {
+            break;
+        }
+        chosen.push(farthest);
+    }
+    let mut out = vec![first];
+    for &c in &chosen[1..] {
+        out.push(read(candidates[c].0)?);
+    }
+    Ok(out)
+}
+
+/// Some edges of triangles, and for edges between two triangles the corners across.
+fn pairs(triangles: &[[u32; 3]], point: &[u32]) -> Vec<[u32; 2]> {
+    let mut edges: Vec<([u32; 2], u32)> = Vec::with_capacity(3 * triangles.len());
+    for t in triangles {
+        let t = t.map(|v| point[v as usize]);
+        for k in 0..3 {
+            let (a, b) = (t[k], t[(k + 1) % 3]);
+            edges.push(([a.min(b), a.max(b)], t[(k + 2) % 3]));
+        }
+    }
+    edges.sort_unstable();
+    let mut out: Vec<[u32; 2]> = Vec::new();
+    for same in edges.chunk_by(|a, b| a.0 == b.0) {
+        out.push(same[0].0);
+        if let [(_, c), (_, d)] = same {
+            out.push([*c, *d]);
+        }
+    }
+    let step = out.len().div_ceil(DISTANCES).max(1);
+    out.into_iter().step_by(step).collect()
+}
+
+/// Of each level the largest distance in any frame, with what quantization may add on both sides; never less
+/// than that of a finer level. `ends`: by level and vertex which one it becomes.
+fn errors<E>(mesh: &Mesh<'_, E>, poses: &[Vec<[f32; 3]>], ends: &[Vec<u32>]) -> Result<Vec<f32>, E> {
+    let mut bounds: Vec<Bounds> =
+        (ends.iter()).map(|ends| Bounds::new(mesh.triangles, mesh.point, poses, ends)).collect();
+    let mut at = Vec::new();
+    let frames = match mesh.moving {
+        true => mesh.frames,
+        false => &[0],
+    };
+    for &frame in frames.iter().take_while(|_| !ends.is_empty()) {
+        (mesh.read)(frame, &mut at)?;
+        for bounds in &mut bounds {
+            bounds.frame(|v| at[mesh.vertex_point[v as usize] as usize]);
+        }
+    }
+    let mut least = 0.0f32;
+    let all = bounds.iter().map(|bounds| {
+        let error = (bounds.error() + 2.0 * mesh.radius) as f32;
+        least = least.max(error.next_up().min(f32::MAX));
+        least
+    });
+    Ok(all.collect())
+}

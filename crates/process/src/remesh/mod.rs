@@ -1,0 +1,577 @@
+//! `--remesh`: a mesh whose faces change gets fixed ones, so that it can be kept as soft. What is promised of
+//! it is the distance of every vertex from the other surface, both ways, in place of the distance of each
+//! vertex from its own (PROMISE.md §1).
+//!
+//! A part of the tolerance is spent here, the rest is left to the coding of what comes out: a decoded
+//! triangle is nowhere farther from the fixed mesh than its corners are, so the sum of both holds on either
+//! side. Nothing else of the compiler knows: it is given another scene.
+//!
+//! * [`surface`]: one frame, and the nearest place on it · [`template`]: the fixed mesh · [`track`]: one step
+//!   of it · [`runs`]: which frames share one ·
+//!   [`blend`]: loops.
+//!
+//! A fixed mesh cannot follow what tears or grows together. Then another one begins (a run, which `fluid`
+//! knows anyway), and frames that no fixed mesh holds keep their own faces. Remarks say how many.
+
+mod blend;
+mod runs;
+mod surface;
+mod template;
+mod track;
+
+use crate::Error;
+use crate::extent::{Extent, usable};
+use crate::frame_set::FrameSet;
+use glam::DVec3;
+use meshreel_scene::{
+    Channel, FaceSet, Identity, Mesh, MeshId, Placed, Remark, Scene, Scope, Source, TimeSampling, Topology,
+    Winding, sample, sample::Channels, sample::World,
+};
+use rayon::prelude::*;
+use runs::{Found, Run, Wanted};
+use std::sync::Arc;
+use surface::Surface;
+
+/// Part of the tolerance that may be spent on the fixed mesh.
+const SHARE: f64 = 0.5;
+
+/// Frames of a loop that are blended if the user does not say how many: this part of all.
+const BLENDED: usize = 8;
+
+/// What became of a mesh.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Remeshed {
+    /// Largest distance of its points from the source's surface, and of the source's points from its own;
+    /// object space.
+    pub spent: f64,
+    /// Bounds of the source, object space.
+    pub extent: Extent<3>,
+    /// Points of the source, summed over frames.
+    pub source_points: u64,
+    /// Frames at the end that are blended into the start; nothing is promised of them.
+    pub blended: u32,
+    /// Runs of fixed faces.
+    pub runs: usize,
+    /// Frames of them.
+    pub frames: usize,
+    /// Frames that keep their own faces.
+    pub own: usize,
+    /// Points: the most of any run.
+    pub points: usize,
+}
+
+/// A scene in which meshes have fixed faces, and by mesh what became of it.
+pub struct Outcome {
+    /// The scene.
+    pub scene: Scene,
+    /// By number of mesh.
+    pub meshes: Vec<Option<Remeshed>>,
+}
+
+impl Outcome {
+    /// What became of each mesh, for `--explain`.
+    pub fn sentences(&self) -> impl Iterator<Item = String> {
+        let all = self.scene.meshes.iter().zip(&self.meshes);
+        all.filter_map(|(mesh, what)| {
+            let what = what.as_ref()?;
+            Some(format!(
+                "{}: {} frames in {} runs of fixed faces, {} with their own, up to {} points",
+                mesh.path, what.frames, what.runs, what.own, what.points
+            ))
+        })
+    }
+}
+
+/// What is asked of all meshes.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// 1 … 9: how much work is spent.
+    pub effort: u32,
+    /// Bytes of working memory aimed at.
+    pub memory: u64,
+    /// The animation is a closed cycle, …
+    pub cycle: bool,
+    /// … at whose end so many frames are blended into its start; none: the usual part.
+    pub blend: Option<usize>,
+    /// What is compiled beside positions; it gets lost here, which is said.
+    pub channels: Channels,
+}
+
+/// What is known before.
+pub struct Given<'a> {
+    /// The source.
+    pub scene: &'a Scene,
+    /// Its objects.
+    pub placed: &'a [Placed],
+    /// Whether that object's mesh is compiled.
+    pub selected: &'a [bool],
+    /// Seconds of each frame.
+    pub times: &'a [f64],
+    /// By object the frames in which it is visible.
+    pub visible: &'a [FrameSet],
+    /// By object the largest scale of its world matrix.
+    pub largest_scale: &'a [f64],
+    /// By object whether its world matrix is not finite somewhere.
+    pub broken: &'a [bool],
+    /// Resolves the tolerance of the object at a path: absolute in world units, from the diagonal in the
+    /// world.
+    pub tolerance: &'a (dyn Fn(&str, f64) -> f64 + Sync),
+    /// Whether the object at a path was asked for.
+    pub asked: &'a (dyn Fn(&str) -> bool + Sync),
+    /// Everything else.
+    pub settings: Settings,
+}
+
+/// Frames at the end of `frames` that a loop blends, as asked or the usual part. `verify` works it out in the
+/// same way.
+pub fn window(frames: usize, asked: Option<usize>) -> usize {
+    let most = frames.saturating_sub(2);
+    asked.unwrap_or(frames.div_ceil(BLENDED)).min(most)
+}
+
+/// Looks at every mesh that was asked for. None where nothing was changed.
+pub fn remesh(given: &Given<'_>, remarks: &mut Vec<Remark>) -> Result<Option<Outcome>, Error> {
+    let mut placements: Vec<Vec<usize>> = vec![Vec::new(); given.scene.meshes.len()];
+    for (i, place) in given.placed.iter().enumerate().filter(|(i, _)| given.selected[*i]) {
+        if let Some(mesh) = given.scene.nodes[place.node].mesh {
+            placements[mesh].push(i);
+        }
+    }
+    let asked =
+        |list: &Vec<usize>| !list.is_empty() && list.iter().all(|&i| (given.asked)(&given.placed[i].path));
+    let wanted: Vec<MeshId> = (0..placements.len()).filter(|&m| asked(&placements[m])).collect();
+    if wanted.is_empty() {
+        return Ok(None);
+    }
+    let reach = reaches(given, &placements, &wanted)?;
+    let done: Vec<Changed> = wanted
+        .par_iter()
+        .zip(&reach)
+        .map(|(&mesh, reach)| one(given, mesh, &placements[mesh], reach))
+        .collect::<Result<_, Error>>()?;
+    if done.iter().all(|(changed, said)| changed.is_none() && said.is_empty()) {
+        let path = &given.scene.meshes[wanted[0]].path;
+        remarks.push(Remark::new(path, "--remesh changes nothing: the faces of no mesh change"));
+    }
+    let mut out = Outcome { scene: given.scene.clone(), meshes: vec![None; given.scene.meshes.len()] };
+    for (id, (changed, said)) in wanted.into_iter().zip(done) {
+        remarks.extend(said);
+        if let Some((mesh, what)) = changed {
+            out.scene.meshes[id] = mesh;
+            out.meshes[id] = Some(what);
+        }
+    }
+    Ok(out.meshes.iter().any(Option::is_some).then_some(out))
+}
+
+/// Bounds of a mesh in object space, and its largest |coordinate| at each of its places.
+struct Reach {
+    extent: Extent<3>,
+    world: Vec<f64>,
+}
+
+fn reaches(given: &Given<'_>, placements: &[Vec<usize>], wanted: &[MeshId]) -> Result<Vec<Reach>, Error> {
+    let mut out: Vec<Reach> = wanted
+        .par_iter()
+        .map(|&m| {
+            let (mut extent, mut points) = (Extent::default(), Vec::new());
+            for &time in given.times {
+                sample::positions_at(&given.scene.meshes[m], time, &mut points)?;
+                extent.extend(points.iter().filter(|p| usable(p)));
+            }
+            Ok(Reach { extent, world: vec![0.0; placements[m].len()] })
+        })
+        .collect::<Result<_, Error>>()?;
+    let mut world = World::new(given.scene, given.placed)?;
+    for &time in given.times {
+        world.evaluate(time)?;
+        for (reach, &m) in out.iter_mut().zip(wanted) {
+            let sides = [0, 1, 2].map(|k| reach.extent.component(k));
+            for (far, &i) in reach.world.iter_mut().zip(&placements[m]) {
+                for corner in 0..8 {
+                    let side = |k: usize| [sides[k].0, sides[k].1][corner >> k & 1];
+                    let p = DVec3::from_array([0, 1, 2].map(|k| f64::from(side(k))));
+                    let there = world.matrix[i].transform_point3(p).abs().max_element();
+                    *far = far.max(there);
+                }
+            }
+        }
+    }
+    Ok(out)
+}
+
+type Changed = (Option<(Mesh, Remeshed)>, Vec<Remark>);
+
+fn one(given: &Given<'_>, id: MeshId, placements: &[usize], reach: &Reach) -> Result<Changed, Error> {
+    let mesh = &given.scene.meshes[id];
+    let mut remarks = Vec::new();
+    let mut say = |what: String| remarks.push(Remark::new(&mesh.path, what));
+    let shown: Vec<usize> = (0..given.times.len())
+        .filter(|&f| placements.iter().any(|&i| given.visible[i].contains(f)))
+        .collect();
+    let times: Vec<f64> = shown.iter().map(|&f| given.times[f]).collect();
+    if times.len() < 2 || sample::fixed_topology(mesh, &times)? && steady(mesh, &times)? {
+        return Ok((None, remarks));
+    }
+    let sides = [0, 1, 2].map(|k| reach.extent.component(k)).map(|(low, high)| [low, high]);
+    let object = sides.as_flattened().iter().fold(0.0f64, |m, v| m.max(f64::from(v.abs())));
+    let size = sides.map(|[low, high]| f64::from(high) - f64::from(low));
+    let diagonal = DVec3::from_array(size).length();
+    let mut limit = f64::INFINITY;
+    for (&i, world) in placements.iter().zip(&reach.world) {
+        let scale = given.largest_scale[i];
+        let tolerance = (given.tolerance)(&given.placed[i].path, diagonal * scale);
+        // What float32 needs has to be left.
+        let least = 2.0 * 4.0 * crate::extent::ulp(world.max(object));
+        if given.broken[i] || tolerance < least {
+            limit = 0.0;
+        } else if scale > 0.0 {
+            limit = limit.min(SHARE * tolerance / scale);
+        }
+    }
+    if !(limit > 0.0 && limit.is_finite()) {
+        say("is not re-meshed: its tolerance or its transform leaves no room for that".into());
+        return Ok((None, remarks));
+    }
+    let same: Vec<bool> = (0..times.len()).map(|k| k > 0 && equal(mesh, times[k - 1], times[k])).collect();
+    let read = |frame: usize| Surface::read(mesh, times[frame]);
+    let settings = given.settings;
+    let mut points = 0u64;
+    let mut list = Vec::new();
+    for &time in &times {
+        sample::positions_at(mesh, time, &mut list)?;
+        points += list.len() as u64;
+    }
+    let effort = u64::from(settings.effort);
+    let mut found = runs::find(&Wanted {
+        frames: times.len(),
+        read: &read,
+        same: &same,
+        limit,
+        // Each frame several times, with meshes that are finer than it.
+        work: points * 6 * (1 + effort),
+        rounds: 1 + settings.effort / 2,
+        memory: settings.memory,
+    })?;
+    let frames: usize = found.runs.iter().map(|run| run.points.len()).sum();
+    if frames == 0 {
+        say(format!("is not re-meshed: {}", why_not(&found, limit)));
+        return Ok((None, remarks));
+    }
+    if 2 * frames < times.len() {
+        // The others would pay for it with their part of the tolerance.
+        say(format!(
+            "is not re-meshed: fixed faces would hold {frames} of {} frames only; {}",
+            times.len(),
+            why_not(&found, limit)
+        ));
+        return Ok((None, remarks));
+    }
+    let mut blended = 0;
+    if settings.cycle {
+        match blend::blend(
+            &mut found.runs,
+            &read,
+            &times,
+            mesh,
+            limit,
+            window(times.len(), settings.blend),
+            shown.len() == given.times.len(),
+        )? {
+            Ok(count) => blended = count,
+            Err(why) => say(format!("the end is not blended into the start: {why}")),
+        }
+    }
+    let what = Remeshed {
+        spent: limit,
+        extent: reach.extent,
+        source_points: points,
+        blended: blended as u32,
+        runs: found.runs.len(),
+        frames,
+        own: times.len() - frames,
+        points: found.runs.iter().map(|run| run.template.points.len()).max().unwrap_or(0),
+    };
+    // Where one mesh carries all, there is nothing to say.
+    if what.runs > 1 || what.own > 0 {
+        say(sentence(&what, &found, &shown));
+    }
+    if what.own > 0 {
+        say(format!(
+            "{} of {} frames keep their own faces: {}",
+            what.own,
+            times.len(),
+            why_not(&found, limit)
+        ));
+    }
+    if blended > 0 {
+        let last = given.times.len() - 1;
+        say(format!(
+            "frames {} to {last} are blended into the start; nothing is promised of their distance from the source",
+            last + 1 - blended
+        ));
+    }
+    let dropped = [
+        (mesh.normals.is_some() && settings.channels.normals, "its own normals (new ones are made)"),
+        (!mesh.uvs.is_empty() && settings.channels.uvs, "texture coordinates"),
+        (!mesh.colours.is_empty() && settings.channels.colours, "colours"),
+    ];
+    let dropped: Vec<&str> = dropped.iter().filter(|d| d.0).map(|d| d.1).collect();
+    if !dropped.is_empty() {
+        say(format!("re-meshed without {}", dropped.join(" and ")));
+    }
+    let mesh = replace(mesh, found.runs, &shown, given.times, &same);
+    Ok((Some((mesh, what)), remarks))
+}
+
+fn sentence(what: &Remeshed, found: &Found, shown: &[usize]) -> String {
+    let spans: Vec<String> = (found.runs.iter().take(4))
+        .map(|run| {
+            let last = run.first + run.points.len() - 1;
+            format!("{}–{}", shown[run.first], shown[last])
+        })
+        .collect();
+    let more = if found.runs.len() > 4 { ", …" } else { "" };
+    let faces = match what.runs {
+        1 => "fixed faces".into(),
+        runs => format!("{runs} sets of fixed faces, one after the other"),
+    };
+    format!(
+        "re-meshed: frames {}{more} have {faces}, of at most {} points; its promise is the distance of vertices from the other surface",
+        spans.join(", "),
+        what.points
+    )
+}
+
+fn why_not(found: &Found, limit: f64) -> String {
+    match (found.cut, found.needed) {
+        (true, _) => "the work that --effort allows was done before".into(),
+        (_, Some(needed)) => format!(
+            "no fixed faces hold them; a tolerance of {} times the present one would carry more of them",
+            ((needed / limit) * 10.0).ceil() / 10.0
+        ),
+        (_, None) => {
+            "no fixed faces hold them, because parts of the surface tear, fold, or grow together".into()
+        }
+    }
+}
+
+/// Whether the number of points stays.
+fn steady(mesh: &Mesh, times: &[f64]) -> Result<bool, Error> {
+    let (mut points, mut count) = (Vec::new(), None);
+    for &time in times {
+        sample::positions_at(mesh, time, &mut points)?;
+        if *count.get_or_insert(points.len()) != points.len() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Whether the mesh is the same at both times, as far as the samples' identities say.
+fn equal(mesh: &Mesh, a: f64, b: f64) -> bool {
+    let at = |time| mesh.positions.locate(time);
+    let ((i, f), (j, g)) = (at(a), at(b));
+    let positions =
+        f == g && (f == 0.0 || i == j) && mesh.positions.identity(i) == mesh.positions.identity(j);
+    positions && sample::topology_identity(mesh, a) == sample::topology_identity(mesh, b)
+}
+
+/// Where a frame's mesh comes from.
+#[derive(Clone, Copy)]
+enum Place {
+    /// The source at this time.
+    Own(f64),
+    /// A run, and a frame of it.
+    Run(usize, usize),
+}
+
+/// The changed mesh, frame by frame.
+struct Frames {
+    mesh: Mesh,
+    runs: Vec<Run>,
+    places: Vec<Place>,
+    /// First frame that has the same points.
+    first: Vec<usize>,
+}
+
+impl Frames {
+    /// Equal where faces are.
+    fn faces(&self, i: usize) -> Identity {
+        match self.places[i] {
+            Place::Run(run, _) => 1 << 64 | run as Identity,
+            Place::Own(_) => self.first[i] as Identity,
+        }
+    }
+
+    fn own(
+        &self,
+        i: usize,
+        out: &mut Vec<i32>,
+        read: impl Fn(&Mesh, f64, &mut Vec<i32>) -> Result<(), meshreel_scene::Error>,
+        make: impl Fn(&Run, &mut Vec<i32>),
+    ) -> Result<(), meshreel_scene::Error> {
+        out.clear();
+        match self.places[i] {
+            Place::Own(time) => read(&self.mesh, time, out),
+            Place::Run(run, _) => {
+                make(&self.runs[run], out);
+                Ok(())
+            }
+        }
+    }
+}
+
+struct Positions(Arc<Frames>);
+struct Counts(Arc<Frames>);
+struct Corners(Arc<Frames>);
+/// A set of faces, and by run its triangles.
+struct Set(Arc<Frames>, usize, Vec<Vec<i32>>);
+
+impl Source<[f32; 3]> for Positions {
+    fn len(&self) -> usize {
+        self.0.places.len()
+    }
+    fn identity(&self, i: usize) -> Identity {
+        self.0.first[i] as Identity
+    }
+    fn read(&self, i: usize, out: &mut Vec<[f32; 3]>) -> Result<(), meshreel_scene::Error> {
+        match self.0.places[i] {
+            Place::Own(time) => sample::positions_at(&self.0.mesh, time, out),
+            Place::Run(run, frame) => {
+                out.clone_from(&self.0.runs[run].points[frame]);
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Source<i32> for Counts {
+    fn len(&self) -> usize {
+        self.0.places.len()
+    }
+    fn identity(&self, i: usize) -> Identity {
+        self.0.faces(i)
+    }
+    fn read(&self, i: usize, out: &mut Vec<i32>) -> Result<(), meshreel_scene::Error> {
+        let read = |mesh: &Mesh, time, out: &mut _| sample::held(&mesh.face_counts, mesh, time, out);
+        self.0.own(i, out, read, |run, out| out.resize(run.template.triangles.len(), 3))
+    }
+}
+
+impl Source<i32> for Corners {
+    fn len(&self) -> usize {
+        self.0.places.len()
+    }
+    fn identity(&self, i: usize) -> Identity {
+        self.0.faces(i)
+    }
+    fn read(&self, i: usize, out: &mut Vec<i32>) -> Result<(), meshreel_scene::Error> {
+        let read = |mesh: &Mesh, time, out: &mut _| sample::held(&mesh.face_indices, mesh, time, out);
+        self.0.own(i, out, read, |run, out| {
+            for &[a, b, c] in &run.template.triangles {
+                let corners = match self.0.mesh.winding {
+                    Winding::CounterClockwise => [a, b, c],
+                    Winding::Clockwise => [a, c, b],
+                };
+                out.extend(corners.map(|v| v as i32));
+            }
+        })
+    }
+}
+
+impl Source<i32> for Set {
+    fn len(&self) -> usize {
+        self.0.places.len()
+    }
+    fn identity(&self, i: usize) -> Identity {
+        self.0.faces(i)
+    }
+    fn read(&self, i: usize, out: &mut Vec<i32>) -> Result<(), meshreel_scene::Error> {
+        match self.0.places[i] {
+            Place::Own(time) => {
+                let mesh = &self.0.mesh;
+                sample::held(&mesh.face_sets[self.1].faces, mesh, time, out)
+            }
+            Place::Run(run, _) => {
+                out.clone_from(&self.2[run]);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// `mesh` with the faces and points of `runs`; in all other frames it is what it was.
+fn replace(mesh: &Mesh, runs: Vec<Run>, shown: &[usize], times: &[f64], same: &[bool]) -> Mesh {
+    let mut of_shown: Vec<Place> = shown.iter().map(|&f| Place::Own(times[f])).collect();
+    for (r, run) in runs.iter().enumerate() {
+        for k in 0..run.points.len() {
+            of_shown[run.first + k] = Place::Run(r, k);
+        }
+    }
+    let mut first_shown: Vec<usize> = (0..shown.len()).collect();
+    for k in 1..shown.len() {
+        let goes_on = match (of_shown[k - 1], of_shown[k]) {
+            (Place::Own(_), Place::Own(_)) => same[k],
+            (Place::Run(a, i), Place::Run(b, j)) => a == b && runs[a].points[i] == runs[b].points[j],
+            _ => false,
+        };
+        if goes_on {
+            first_shown[k] = first_shown[k - 1];
+        }
+    }
+    // Frames that are not shown have what was shown last, or will be first.
+    let mut at = 0;
+    let (mut places, mut first) = (Vec::new(), Vec::new());
+    for frame in 0..times.len() {
+        while at + 1 < shown.len() && shown[at + 1] <= frame {
+            at += 1;
+        }
+        places.push(of_shown[at]);
+        first.push(first_shown[at]);
+    }
+    // By run and set the triangles whose faces are in it in the run's first frame.
+    let sets: Vec<Vec<Vec<i32>>> = (0..mesh.face_sets.len())
+        .map(|s| {
+            let members = |run: &Run| {
+                let mut faces = Vec::new();
+                let time = times[shown[run.first]];
+                // What cannot be read now has been read before.
+                sample::held(&mesh.face_sets[s].faces, mesh, time, &mut faces).unwrap_or_default();
+                faces.sort_unstable();
+                let is_in = |t: &usize| faces.binary_search(&(run.template.face[*t] as i32)).is_ok();
+                (0..run.template.triangles.len()).filter(is_in).map(|t| t as i32).collect()
+            };
+            runs.iter().map(members).collect()
+        })
+        .collect();
+    let whole = runs.len() == 1 && runs[0].points.len() == shown.len();
+    let names: Vec<String> = mesh.face_sets.iter().map(|set| set.name.clone()).collect();
+    let frames = Arc::new(Frames { mesh: mesh.clone(), runs, places, first });
+    let sampling = Arc::new(TimeSampling::Acyclic { times: times.to_vec() });
+    let faces = |source: Arc<dyn Source<i32>>| Channel::new(sampling.clone(), source);
+    Mesh {
+        path: mesh.path.clone(),
+        positions: Channel::new(sampling.clone(), Arc::new(Positions(frames.clone()))),
+        face_counts: faces(Arc::new(Counts(frames.clone()))),
+        face_indices: faces(Arc::new(Corners(frames.clone()))),
+        winding: mesh.winding,
+        topology: match whole {
+            true => Topology::Homogeneous,
+            false => Topology::Heterogeneous,
+        },
+        normals: None,
+        uvs: Vec::new(),
+        colours: Vec::new(),
+        velocities: None,
+        face_sets: (names.into_iter().zip(sets).enumerate())
+            .map(|(s, (name, sets))| FaceSet { name, faces: faces(Arc::new(Set(frames.clone(), s, sets))) })
+            .collect(),
+        other_attributes: Vec::new(),
+        is_subd: mesh.is_subd,
+        integers: Vec::new(),
+        numbers: (mesh.numbers.iter()).filter(|n| n.attribute.scope == Scope::Constant).cloned().collect(),
+        names: Vec::new(),
+        skin: None,
+    }
+}

@@ -1,0 +1,356 @@
+//! Triangles that nobody can see while pieces stand together, or when they have come to rest: what lies
+//! between stones before a wall bursts, and on the side that they lie on afterwards. Nothing is hidden while
+//! it, or what hides it, moves.
+//!
+//! ```text
+//! piece      triangles that hang together; still before it leaves its place in the first frame by more than the tolerance, and after it has reached its place in the last
+//! covered    a point of a triangle through which, a hair before it or behind, the surface of another piece passes that faces it; one of the two is closed
+//! enclosed   a point from which all of many ways out, in all directions to which the triangle faces, end at the inner side of a surface
+//! hidden     all of many points of a triangle are covered or enclosed by what is still as long: as long as the shortest of these stays
+//! ```
+
+mod tree;
+
+use crate::frame_set::FrameSet;
+use glam::DVec3;
+use rayon::prelude::*;
+use tree::{Target, Tree};
+
+/// Points along the longest side of a triangle, at least and at most, beside those near its corners and the
+/// middles of its sides.
+const POINTS: [f64; 2] = [3.0, 24.0];
+/// Heights over the triangle of the ways that look for a way out, degrees, and how many there are around at
+/// each.
+const HEIGHTS: [f64; 5] = [2.0, 8.0, 20.0, 38.0, 62.0];
+const AROUND: usize = 12;
+/// A piece's surface is near to another where it is nearer than this part of the piece's size, at most.
+const NEAR: f64 = 0.02;
+/// Surfaces face each other if their normals are at least so much apart (cosine).
+const FACING: f64 = -0.5;
+
+/// A stretch of frames: the first, and the first one after it.
+pub type Interval = [u32; 2];
+
+/// A mesh at its place.
+pub struct Body<'a> {
+    /// Three vertices each.
+    pub triangles: &'a [[u32; 3]],
+    /// By vertex its place in what is read.
+    pub vertex_point: &'a [u32],
+    /// By vertex a number, without gaps, that those have in common which coincide in all frames.
+    pub point: Vec<u32>,
+    /// How far it may move and still stand.
+    pub still: f64,
+    /// Frames in which it is visible.
+    pub visible: &'a FrameSet,
+    /// Whether what is hidden of it is wanted; it hides others in any case.
+    pub wanted: bool,
+}
+
+/// A body, its pieces, and where it is at both ends.
+struct Placed<'a> {
+    body: &'a Body<'a>,
+    /// By triangle the number of its piece, counted through all bodies.
+    piece: Vec<u32>,
+    /// First and last frame, in the world.
+    ends: [Vec<DVec3>; 2],
+}
+
+/// Finds by body and triangle the frames in which it can be seen, all of them where it is not wanted. `read` gives
+/// the points of a body in the world in a frame; frames come in order, all bodies of one after each other.
+pub fn intervals<E>(
+    bodies: &[Body<'_>],
+    frames: u32,
+    read: &mut dyn FnMut(usize, usize, &mut Vec<DVec3>) -> Result<(), E>,
+) -> Result<Vec<Vec<Interval>>, E> {
+    let (mut placed, mut pieces) = (Vec::new(), Vec::new());
+    for body in bodies {
+        let (own, closed) = connected(body.triangles, &body.point);
+        let first = pieces.len() as u32;
+        pieces.extend(closed.iter().map(|&closed| Piece { leaves: frames, rests: 0, closed, near: 0.0 }));
+        let piece = own.iter().map(|p| p + first).collect();
+        placed.push(Placed { body, piece, ends: Default::default() });
+    }
+    for (end, frame) in [(0, 0), (1, frames as usize - 1)] {
+        for (b, placed) in placed.iter_mut().enumerate() {
+            read(frame, b, &mut placed.ends[end])?;
+        }
+    }
+    phases(&placed, frames, read, &mut pieces)?;
+    let side = side_of_points(&placed);
+    let mut when: Vec<Vec<Interval>> =
+        (placed.iter()).map(|body| vec![[0, frames]; body.piece.len()]).collect();
+    for end in 0..2 {
+        // How long a piece is still at this end, in frames: the same question at both.
+        let stays = |piece: u32| match end {
+            0 => pieces[piece as usize].leaves,
+            _ => frames - pieces[piece as usize].rests,
+        };
+        let scene = Scene {
+            tree: Tree::new(targets(&placed, end, |piece| stays(piece) >= 2)),
+            pieces: &pieces,
+            stays: &stays,
+            side,
+        };
+        for (placed, when) in placed.iter().zip(&mut when).filter(|(placed, _)| placed.body.wanted) {
+            let triangles = (0..placed.piece.len()).into_par_iter();
+            let hidden: Vec<u32> = triangles.map(|t| scene.hidden(placed, end, t)).collect();
+            for (when, hidden) in when.iter_mut().zip(hidden).filter(|(_, h)| *h >= 2) {
+                match end {
+                    0 => when[0] = hidden,
+                    _ => when[1] = frames - hidden,
+                }
+            }
+        }
+    }
+    Ok(when)
+}
+
+/// A piece of a body.
+#[derive(Clone, Copy)]
+struct Piece {
+    /// The first frame in which it is not where it was in the first …
+    leaves: u32,
+    /// … and the first from which on it is where it is in the last.
+    rests: u32,
+    /// Every edge has a triangle on either side.
+    closed: bool,
+    /// Half of what is near.
+    near: f64,
+}
+
+/// By triangle the piece that it is of, and which pieces are closed.
+fn connected(triangles: &[[u32; 3]], point: &[u32]) -> (Vec<u32>, Vec<bool>) {
+    let mut root: Vec<u32> = (0..point.len() as u32).collect();
+    fn find(root: &mut [u32], mut at: u32) -> u32 {
+        while root[at as usize] != at {
+            root[at as usize] = root[root[at as usize] as usize];
+            at = root[at as usize];
+        }
+        at
+    }
+    for t in triangles {
+        let [a, b, c] = t.map(|v| point[v as usize]);
+        for (a, b) in [(a, b), (a, c)] {
+            let (a, b) = (find(&mut root, a), find(&mut root, b));
+            root[a.max(b) as usize] = a.min(b);
+        }
+    }
+    let mut number = vec![u32::MAX; point.len()];
+    let (mut piece, mut closed) = (Vec::new(), Vec::new());
+    for t in triangles {
+        let root = find(&mut root, point[t[0] as usize]) as usize;
+        if number[root] == u32::MAX {
+            number[root] = closed.len() as u32;
+            closed.push(true);
+        }
+        piece.push(number[root]);
+    }
+    let mut edges: Vec<(u32, u32, i32, u32)> = Vec::new();
+    for (t, &piece) in triangles.iter().zip(&piece) {
+        let t = t.map(|v| point[v as usize]);
+        for k in 0..3 {
+            let (a, b) = (t[k], t[(k + 1) % 3]);
+            edges.push((a.min(b), a.max(b), if a < b { 1 } else { -1 }, piece));
+        }
+    }
+    edges.sort_unstable();
+    for same in edges.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
+        if same.iter().map(|e| e.2).sum::<i32>() != 0 {
+            closed[same[0].3 as usize] = false;
+        }
+    }
+    (piece, closed)
+}
+
+/// Looks at all frames: until when and from when on pieces are still, and how large they are.
+fn phases<E>(
+    bodies: &[Placed<'_>],
+    frames: u32,
+    read: &mut dyn FnMut(usize, usize, &mut Vec<DVec3>) -> Result<(), E>,
+    pieces: &mut [Piece],
+) -> Result<(), E> {
+    let mut low = vec![DVec3::INFINITY; pieces.len()];
+    let mut high = vec![DVec3::NEG_INFINITY; pieces.len()];
+    for placed in bodies {
+        let body = placed.body;
+        for (t, &piece) in body.triangles.iter().zip(&placed.piece) {
+            for v in t {
+                let p = placed.ends[0][body.vertex_point[*v as usize] as usize];
+                low[piece as usize] = p.min(low[piece as usize]);
+                high[piece as usize] = p.max(high[piece as usize]);
+            }
+        }
+        for &piece in &placed.piece {
+            let size = (high[piece as usize] - low[piece as usize]).length();
+            // What is decoded may be off on both sides.
+            pieces[piece as usize].near = (2.0 * body.still).min(NEAR * size);
+        }
+    }
+    let mut now = Vec::new();
+    for frame in 0..frames as usize {
+        for (b, placed) in bodies.iter().enumerate() {
+            let body = placed.body;
+            let shown = body.visible.contains(frame);
+            read(frame, b, &mut now)?;
+            for (t, &piece) in body.triangles.iter().zip(&placed.piece) {
+                let piece = &mut pieces[piece as usize];
+                let away = |end: usize| {
+                    let points = t.iter().map(|&v| body.vertex_point[v as usize] as usize);
+                    let mut far = points.map(|p| now[p].distance(placed.ends[end][p]));
+                    // NaN is far.
+                    !far.all(|d| d <= body.still)
+                };
+                if piece.leaves as usize > frame && (!shown || away(0)) {
+                    piece.leaves = frame as u32;
+                }
+                if !shown || away(1) {
+                    piece.rests = frame as u32 + 1;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// How far points of a triangle are apart that are looked at: a quarter of what triangles usually measure.
+fn side_of_points(bodies: &[Placed<'_>]) -> f64 {
+    let mut sides: Vec<f64> = Vec::new();
+    for body in bodies {
+        for t in body.body.triangles {
+            let [a, b, c] = corners(body, 0, t);
+            sides.push(a.distance(b).max(b.distance(c)).max(c.distance(a)));
+        }
+    }
+    sides.retain(|s| s.is_finite() && *s > 0.0);
+    sides.sort_unstable_by(f64::total_cmp);
+    sides.get(sides.len() / 2).map_or(1.0, |s| s / 4.0)
+}
+
+fn corners(placed: &Placed<'_>, end: usize, t: &[u32; 3]) -> [DVec3; 3] {
+    t.map(|v| placed.ends[end][placed.body.vertex_point[v as usize] as usize])
+}
+
+fn targets(bodies: &[Placed<'_>], end: usize, wanted: impl Fn(u32) -> bool) -> Vec<Target> {
+    let mut out = Vec::new();
+    for body in bodies {
+        let triangles = body.body.triangles.iter();
+        for (t, &piece) in triangles.zip(&body.piece).filter(|(_, p)| wanted(**p)) {
+            let corners = corners(body, end, t);
+            if corners.iter().all(|c| c.is_finite()) {
+                out.push(Target { corners, piece });
+            }
+        }
+    }
+    out
+}
+
+/// Everything that is still at one end.
+struct Scene<'a, F> {
+    tree: Tree,
+    pieces: &'a [Piece],
+    stays: &'a F,
+    side: f64,
+}
+
+impl<F: Fn(u32) -> u32> Scene<'_, F> {
+    /// For how many frames nobody can see a triangle.
+    fn hidden(&self, body: &Placed<'_>, end: usize, t: usize) -> u32 {
+        let piece = body.piece[t];
+        let own = (self.stays)(piece);
+        if own < 2 {
+            return 0;
+        }
+        let [a, b, c] = corners(body, end, &body.body.triangles[t]);
+        let Some(normal) = (b - a).cross(c - a).try_normalize() else {
+            return 0;
+        };
+        let longest = a.distance(b).max(b.distance(c)).max(c.distance(a));
+        let n = (longest / self.side).ceil().clamp(POINTS[0], POINTS[1]) as usize;
+        let mut least = own;
+        let mut look = |weights: [f64; 3]| {
+            let [u, v, w] = weights;
+            let p = a * u + b * v + c * w;
+            if least < 2 {
+                return;
+            }
+            let covered = self.covered(p, normal, piece);
+            if covered < least {
+                least = covered.max(self.enclosed(p, normal, piece, least));
+            }
+        };
+        // Near corners and sides first: most of what is seen is seen there.
+        let edge = 1e-3;
+        for k in 0..3 {
+            let mut corner = [edge; 3];
+            corner[k] = 1.0 - 2.0 * edge;
+            look(corner);
+            let mut side = [(1.0 - edge) / 2.0; 3];
+            side[k] = edge;
+            look(side);
+        }
+        for i in 0..n {
+            for j in 0..n - i {
+                let at = |x: f64, y: f64| {
+                    let (x, y) = ((i as f64 + x) / n as f64, (j as f64 + y) / n as f64);
+                    [1.0 - x - y, x, y]
+                };
+                look(at(1.0 / 3.0, 1.0 / 3.0));
+                if i + j + 1 < n {
+                    look(at(2.0 / 3.0, 2.0 / 3.0));
+                }
+            }
+        }
+        if least >= 2 { least } else { 0 }
+    }
+
+    /// For how long a point is covered by another piece.
+    fn covered(&self, p: DVec3, normal: DVec3, piece: u32) -> u32 {
+        let Piece { near, closed, .. } = self.pieces[piece as usize];
+        let mut most = 0;
+        self.tree.cast(p - normal * near, normal * (2.0 * near), |target, _| {
+            let [a, b, c] = target.corners;
+            let facing = (b - a).cross(c - a).normalize_or_zero().dot(normal) < FACING;
+            let solid = closed || self.pieces[target.piece as usize].closed;
+            if target.piece != piece && facing && solid {
+                most = most.max((self.stays)(target.piece));
+            }
+            false
+        });
+        most
+    }
+
+    /// For how long all ways out from a point end; more than `enough` is not looked for.
+    fn enclosed(&self, p: DVec3, normal: DVec3, piece: u32, enough: u32) -> u32 {
+        let start = p + normal * self.pieces[piece as usize].near;
+        let (across, along) = normal.any_orthonormal_pair();
+        // Longer than everything is wide.
+        let far = self.tree.reach();
+        let mut least = enough;
+        let mut look = |way: DVec3| {
+            let mut most = 0;
+            self.tree.cast(start, way * far, |target, out| {
+                if out {
+                    most = most.max((self.stays)(target.piece).min(enough));
+                }
+                most == enough
+            });
+            least = least.min(most);
+            most >= 2
+        };
+        if !look(normal) {
+            return 0;
+        }
+        for (h, height) in HEIGHTS.iter().enumerate().rev() {
+            let (sin, cos) = height.to_radians().sin_cos();
+            for k in 0..AROUND {
+                let turn = (k as f64 + 0.5 * (h % 2) as f64) / AROUND as f64;
+                let (y, x) = (turn * std::f64::consts::TAU).sin_cos();
+                if !look(normal * sin + (across * x + along * y) * cos) {
+                    return 0;
+                }
+            }
+        }
+        least
+    }
+}
