@@ -390,6 +390,31 @@ fn rule(local: bool) -> &'static str {
     if local { "local" } else { "guaranteed" }
 }
 
+/// Compiled clips, one in each line.
+pub fn compiled_table(clips: &[ClipReport], most: usize) -> String {
+    let row = |clip: &ClipReport| {
+        vec![
+            one_line(&clip.name),
+            clip.joints.to_string(),
+            units::count(clip.samples as u64),
+            clip.codec.name().into(),
+            match clip.local {
+                true => format!("{} per sub-track", units::short(clip.tolerance)),
+                false => units::short(clip.tolerance),
+            },
+            units::short(clip.max_error),
+            units::bytes(clip.bytes),
+            format!("{}:1", units::short(ratio(clip.raw_bytes, clip.bytes))),
+        ]
+    };
+    let rows: Vec<Vec<String>> = clips.iter().take(most).map(row).collect();
+    let head = ["clip", "joints", "samples", "<codec", "tolerance", "max error", "bytes", "ratio"];
+    match rows.is_empty() {
+        true => String::new(),
+        false => table(&head, &rows),
+    }
+}
+
 /// What was tried for each clip, for `--explain`.
 pub fn tried_table(clips: &[ClipReport]) -> String {
     let mut rows = Vec::new();

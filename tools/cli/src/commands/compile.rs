@@ -237,40 +237,67 @@ impl Done {
 
     fn text(&self, job: &Job) -> String {
         let report = &self.report;
-        let mut out = String::new();
-        if self.explain {
-            let width = report.passes.iter().map(|(pass, _)| pass.len()).max().unwrap_or(0);
-            out.push_str("passes\n");
-            for (pass, what) in &report.passes {
-                out.push_str(&format!("  {pass:<width$}  {}\n", one_line(what)));
-            }
-            out.push_str("tree\n");
-            for line in report.tree.lines() {
-                out.push_str(&format!("  {line}\n"));
-            }
-            for mesh in &report.meshes {
-                if let Some([width, height]) = mesh.grid {
-                    out.push_str(&format!(
-                        "{}: implicit grid, {width} × {height}: its triangles are not stored\n",
-                        one_line(&mesh.path)
-                    ));
-                }
-            }
-            for mesh in &report.meshes {
-                if let Some([first, last]) = mesh.moves {
-                    out.push_str(&format!(
-                        "{}: moves from frame {first} to {last} and stands still before and after\n",
-                        one_line(&mesh.path)
-                    ));
-                }
-            }
-            out.push_str(&methods_table(&report.meshes));
-            out.push_str(&advice::text(&advice::of_report(report)));
-            if !report.clips.is_empty() {
-                out.push_str(&clip::tried_table(&report.clips));
-            }
-            out.push('\n');
+        let mut out = if self.explain { self.explanation() } else { String::new() };
+        out.push_str(&self.summary());
+        if let Some(between) = report.between.as_ref().filter(|between| between.added > 0) {
+            out.push_str(&added(between, report.frames));
         }
+        let most = if job.output.flags.verbose { usize::MAX } else { SHOWN_MESHES };
+        // The largest first: that is where a smaller file can come from.
+        let mut meshes: Vec<_> = report.meshes.iter().collect();
+        meshes.sort_by_key(|mesh| std::cmp::Reverse(mesh.bytes));
+        out.push_str(&mesh_table(&meshes, most));
+        out.push_str(&normals_decide(&report.meshes));
+        let culled = (meshes.iter()).filter_map(|m| Some((&m.path[..], m.triangles, m.hidden?)));
+        out.push_str(&levels::hidden_table(culled.take(most)));
+        let detailed = meshes.iter().filter(|mesh| !mesh.details.is_empty());
+        let detailed = detailed.map(|mesh| (&mesh.path[..], levels::compiled(mesh)));
+        out.push_str(&levels::table(detailed.take(most)));
+        out.push_str(&rigs::compiled_table(&report.rigs));
+        out.push_str(&clip::compiled_table(&report.clips, most));
+        out
+    }
+
+    /// What `--explain` adds: passes, the tree, and what was chosen for what reason.
+    fn explanation(&self) -> String {
+        let report = &self.report;
+        let width = report.passes.iter().map(|(pass, _)| pass.len()).max().unwrap_or(0);
+        let mut out = String::from("passes\n");
+        for (pass, what) in &report.passes {
+            out.push_str(&format!("  {pass:<width$}  {}\n", one_line(what)));
+        }
+        out.push_str("tree\n");
+        for line in report.tree.lines() {
+            out.push_str(&format!("  {line}\n"));
+        }
+        for mesh in &report.meshes {
+            if let Some([width, height]) = mesh.grid {
+                out.push_str(&format!(
+                    "{}: implicit grid, {width} × {height}: its triangles are not stored\n",
+                    one_line(&mesh.path)
+                ));
+            }
+        }
+        for mesh in &report.meshes {
+            if let Some([first, last]) = mesh.moves {
+                out.push_str(&format!(
+                    "{}: moves from frame {first} to {last} and stands still before and after\n",
+                    one_line(&mesh.path)
+                ));
+            }
+        }
+        out.push_str(&methods_table(&report.meshes));
+        out.push_str(&advice::text(&advice::of_report(report)));
+        if !report.clips.is_empty() {
+            out.push_str(&clip::tried_table(&report.clips));
+        }
+        out.push('\n');
+        out
+    }
+
+    /// The file in one line: its size, and how that compares.
+    fn summary(&self) -> String {
+        let report = &self.report;
         let verb = if self.dry_run { "would be" } else { "is" };
         let map = match report.source_map_bytes {
             0 => String::new(),
@@ -284,7 +311,7 @@ impl Done {
             (frames, ..) => format!("{} frames", units::count(frames as u64)),
         };
         let of = |bytes| units::short(ratio(bytes, self.counted_bytes()));
-        out.push_str(&format!(
+        format!(
             "{} {verb} {}{map}: {length}, raw {}, ratio {}:1 ({}:1 of the source's {}), {:.2} s\n",
             self.target.display(),
             units::bytes(self.counted_bytes()),
@@ -293,68 +320,33 @@ impl Done {
             of(self.source_bytes),
             units::bytes(self.source_bytes),
             self.seconds,
-        ));
-        if let Some(between) = report.between.as_ref().filter(|between| between.added > 0) {
-            out.push_str(&added(between, report.frames));
-        }
-        let most = if job.output.flags.verbose { usize::MAX } else { SHOWN_MESHES };
-        // The largest first: that is where a smaller file can come from.
-        let mut meshes: Vec<_> = report.meshes.iter().collect();
-        meshes.sort_by_key(|mesh| std::cmp::Reverse(mesh.bytes));
-        let mut rows: Vec<Vec<String>> = meshes
-            .iter()
-            .take(most)
-            .map(|mesh| {
-                vec![
-                    one_line(&mesh.path),
-                    mesh.method.clone(),
-                    units::count(mesh.vertices as u64),
-                    units::short(mesh.tolerance),
-                    units::short(mesh.max_error),
-                    units::bytes(mesh.bytes),
-                    format!("{:.2}", mesh.bits_per_vertex_frame),
-                ]
-            })
-            .collect();
-        if meshes.len() > most {
-            rows.push(vec![format!("… and {} more; --verbose shows all", meshes.len() - most)]);
-        }
-        if !rows.is_empty() {
-            out.push_str(&table(
-                &["mesh", "<method", "vertices", "tolerance", "max error", "bytes", "bits/point/frame"],
-                &rows,
-            ));
-        }
-        out.push_str(&normals_decide(&report.meshes));
-        let culled = (meshes.iter()).filter_map(|m| Some((&m.path[..], m.triangles, m.hidden?)));
-        out.push_str(&levels::hidden_table(culled.take(most)));
-        let detailed = meshes.iter().filter(|mesh| !mesh.details.is_empty());
-        let detailed = detailed.map(|mesh| (&mesh.path[..], levels::compiled(mesh)));
-        out.push_str(&levels::table(detailed.take(most)));
-        out.push_str(&rigs::compiled_table(&report.rigs));
-        let rows: Vec<Vec<String>> = (report.clips.iter())
-            .take(most)
-            .map(|clip| {
-                vec![
-                    one_line(&clip.name),
-                    clip.joints.to_string(),
-                    units::count(clip.samples as u64),
-                    clip.codec.name().into(),
-                    match clip.local {
-                        true => format!("{} per sub-track", units::short(clip.tolerance)),
-                        false => units::short(clip.tolerance),
-                    },
-                    units::short(clip.max_error),
-                    units::bytes(clip.bytes),
-                    format!("{}:1", units::short(ratio(clip.raw_bytes, clip.bytes))),
-                ]
-            })
-            .collect();
-        if !rows.is_empty() {
-            let head = ["clip", "joints", "samples", "<codec", "tolerance", "max error", "bytes", "ratio"];
-            out.push_str(&table(&head, &rows));
-        }
-        out
+        )
+    }
+}
+
+/// The first `most` of these meshes, one in each line.
+fn mesh_table(meshes: &[&MeshReport], most: usize) -> String {
+    let row = |mesh: &&MeshReport| {
+        vec![
+            one_line(&mesh.path),
+            mesh.method.clone(),
+            units::count(mesh.vertices as u64),
+            units::short(mesh.tolerance),
+            units::short(mesh.max_error),
+            units::bytes(mesh.bytes),
+            format!("{:.2}", mesh.bits_per_vertex_frame),
+        ]
+    };
+    let mut rows: Vec<Vec<String>> = meshes.iter().take(most).map(row).collect();
+    if meshes.len() > most {
+        rows.push(vec![format!("… and {} more; --verbose shows all", meshes.len() - most)]);
+    }
+    match rows.is_empty() {
+        true => String::new(),
+        false => table(
+            &["mesh", "<method", "vertices", "tolerance", "max error", "bytes", "bits/point/frame"],
+            &rows,
+        ),
     }
 }
 
@@ -369,16 +361,16 @@ fn added(between: &Between, frames: usize) -> String {
     )
 }
 
-/// Compiles every input into `directory`; a failure is said and the next one is tried.
-fn each_for_itself(job: &Job, inputs: &[PathBuf], directory: Option<&Path>) -> Result<ExitCode, Failure> {
-    let target_of = |input: &Path| match directory {
+/// The file that each input becomes: no two the same.
+fn targets_of(inputs: &[PathBuf], directory: Option<&Path>) -> Result<Vec<PathBuf>, Failure> {
+    let target_of = |input: &PathBuf| match directory {
         Some(directory) => directory.join(reel_name(input)),
         None => targets::beside(input),
     };
-    let mut targets: HashMap<PathBuf, &Path> = HashMap::with_capacity(inputs.len());
-    for input in inputs {
-        let target = target_of(input);
-        if let Some(other) = targets.insert(target.clone(), input) {
+    let targets: Vec<PathBuf> = inputs.iter().map(target_of).collect();
+    let mut first: HashMap<&Path, &Path> = HashMap::with_capacity(inputs.len());
+    for (input, target) in inputs.iter().zip(&targets) {
+        if let Some(other) = first.insert(target, input) {
             return Err(Failure::usage(format!(
                 "{} and {} would both become {}; compile them into different directories",
                 other.display(),
@@ -387,16 +379,21 @@ fn each_for_itself(job: &Job, inputs: &[PathBuf], directory: Option<&Path>) -> R
             )));
         }
     }
+    Ok(targets)
+}
+
+/// Compiles every input into `directory`; a failure is said and the next one is tried.
+fn each_for_itself(job: &Job, inputs: &[PathBuf], directory: Option<&Path>) -> Result<ExitCode, Failure> {
+    let targets = targets_of(inputs, directory)?;
     let files = Files::new(job.output, inputs.len());
     let start = Instant::now();
     let (mut results, mut rows) = (Vec::new(), Vec::new());
     let (mut failed, mut raw, mut packed) = (0usize, 0u64, 0u64);
-    for input in inputs {
-        let target = target_of(input);
+    for (input, target) in inputs.iter().zip(&targets) {
         let one = [input.clone()];
         let outcome = guarded(|| {
-            check_target(&target, &one)?;
-            job.compile_one(&one, &target, Some(&files))
+            check_target(target, &one)?;
+            job.compile_one(&one, target, Some(&files))
         });
         match outcome {
             Ok(done) => {

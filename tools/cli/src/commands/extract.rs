@@ -7,7 +7,7 @@ use crate::output::{Class, Failure, Output, remarks_json};
 use crate::progress::Progress;
 use crate::units;
 use meshreel::{Limits, Reel};
-use meshreel_check::extract::{As, skin_errors, to_scene_at};
+use meshreel_check::extract::{As, SkinError, skin_errors, to_scene_at};
 use meshreel_scene::{Remark, Scene, Unit, locators, write};
 use serde_json::json;
 use std::path::Path;
@@ -28,25 +28,7 @@ pub fn run(arguments: &ExtractArgs, output: Output) -> Result<ExitCode, Failure>
     let reel = Reel::open(&arguments.file, &Limits::default())?;
     let name = arguments.output.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let progress = Progress::new(output, &name);
-    let asked = arguments.bones.unwrap_or(Bones::Auto);
-    if asked == Bones::Skins && kind != Kind::Glb {
-        return Err(Failure::usage(format!(
-            "--as skins: only a .glb has skins, {} is none",
-            arguments.output.display()
-        )));
-    }
-    if asked == Bones::Parts && !matches!(kind, Kind::Glb | Kind::Alembic) {
-        return Err(Failure::usage(format!(
-            "--as parts: only .glb and .abc have nodes that move, {} has not",
-            arguments.output.display()
-        )));
-    }
-    let bones = match (asked, kind) {
-        (Bones::Skins, _) => As::Skins,
-        (Bones::Parts, _) => As::Parts,
-        (Bones::Auto, Kind::Glb) => As::Auto,
-        _ => As::Points,
-    };
+    let bones = bones_for(arguments, kind)?;
     let level = usize::from(arguments.lod);
     let most = levels::most(&reel)?;
     if level > most {
@@ -62,26 +44,9 @@ pub fn run(arguments: &ExtractArgs, output: Output) -> Result<ExitCode, Failure>
     let times: Vec<f64> = reel.frames().iter().map(|frame| frame.time).collect();
     let mut remarks = kind.write(&arguments.output, &scene, &times, &progress)?;
     remarks.extend(undone);
-    if matches!(bones, As::Points | As::Parts)
-        && super::verify::stored::<String>(&reel, "rig").is_some_and(|rig| rig == "only")
-    {
-        let what = "its meshes are moved by clips alone (--rig only): without skins they stand still; a .glb has them";
-        remarks.push(Remark::new(&name, what));
-    }
-    if kind != Kind::Glb && !scene.ranges.is_empty() {
-        let names: Vec<&str> = scene.ranges.iter().map(|range| &range.name[..]).collect();
-        let what = format!(
-            "only a .glb has named ranges: here they are one after the other, without names ({})",
-            names.join(", ")
-        );
-        remarks.push(Remark::new(&name, what));
-    }
-    if asked == Bones::Skins {
-        remarks.extend(skins.iter().map(|skin| {
-            let most = units::short(skin.most);
-            let what = format!("as a skin it is up to {most} away from its decoded points");
-            Remark::new(&skin.path, what)
-        }));
+    remarks.extend(left_out(&reel, &scene, (kind, bones), &name));
+    if arguments.bones == Some(Bones::Skins) {
+        remarks.extend(skins.iter().map(skin_remark));
     }
     drop(progress);
     output.remarks(&remarks);
@@ -112,6 +77,55 @@ pub fn run(arguments: &ExtractArgs, output: Output) -> Result<ExitCode, Failure>
         )
     })?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// How meshes that bones move are written, if that kind of file can hold it.
+fn bones_for(arguments: &ExtractArgs, kind: Kind) -> Result<As, Failure> {
+    let asked = arguments.bones.unwrap_or(Bones::Auto);
+    if asked == Bones::Skins && kind != Kind::Glb {
+        return Err(Failure::usage(format!(
+            "--as skins: only a .glb has skins, {} is none",
+            arguments.output.display()
+        )));
+    }
+    if asked == Bones::Parts && !matches!(kind, Kind::Glb | Kind::Alembic) {
+        return Err(Failure::usage(format!(
+            "--as parts: only .glb and .abc have nodes that move, {} has not",
+            arguments.output.display()
+        )));
+    }
+    Ok(match (asked, kind) {
+        (Bones::Skins, _) => As::Skins,
+        (Bones::Parts, _) => As::Parts,
+        (Bones::Auto, Kind::Glb) => As::Auto,
+        _ => As::Points,
+    })
+}
+
+/// What a file of this kind cannot say.
+fn left_out(reel: &Reel, scene: &Scene, (kind, bones): (Kind, As), name: &str) -> Vec<Remark> {
+    let mut remarks = Vec::new();
+    if matches!(bones, As::Points | As::Parts)
+        && super::verify::stored::<String>(reel, "rig").is_some_and(|rig| rig == "only")
+    {
+        let what = "its meshes are moved by clips alone (--rig only): without skins they stand still; a .glb has them";
+        remarks.push(Remark::new(name, what));
+    }
+    if kind != Kind::Glb && !scene.ranges.is_empty() {
+        let names: Vec<&str> = scene.ranges.iter().map(|range| &range.name[..]).collect();
+        let what = format!(
+            "only a .glb has named ranges: here they are one after the other, without names ({})",
+            names.join(", ")
+        );
+        remarks.push(Remark::new(name, what));
+    }
+    remarks
+}
+
+/// How far a skin is from what was decoded.
+fn skin_remark(skin: &SkinError) -> Remark {
+    let most = units::short(skin.most);
+    Remark::new(&skin.path, format!("as a skin it is up to {most} away from its decoded points"))
 }
 
 /// What is written.

@@ -267,6 +267,47 @@ impl ReelInfo {
     }
 
     fn text(&self, wanted: Wanted) -> String {
+        let mut out = self.fields();
+        out.push('\n');
+        if !self.clips.is_empty() {
+            out.push_str(&super::clip::info_table(&self.clips));
+        }
+        out.push_str(&rigs::info_table(&self.rigs));
+        if !self.meshes.is_empty() || self.clips.is_empty() {
+            out.push_str(&self.mesh_table(if wanted.streams || wanted.tree { usize::MAX } else { 24 }));
+            let culled = self
+                .meshes
+                .iter()
+                .filter_map(|m| Some((&m.path[..], m.triangles as usize, m.hidden_triangles?)));
+            out.push_str(&levels::hidden_table(culled.take(24)));
+            let detailed = self.meshes.iter().filter(|mesh| !mesh.levels.is_empty());
+            let detailed = detailed.map(|mesh| (&mesh.path[..], mesh.levels.clone()));
+            out.push_str(&levels::table(detailed.take(24)));
+            let most = if wanted.streams { usize::MAX } else { 24 };
+            out.push_str(&attributes::text(&self.attributes, most));
+        }
+        if wanted.tree {
+            out.push('\n');
+            out.push_str(&self.tree());
+            out.push_str(&joints::text(&self.skeletons));
+        }
+        if wanted.streams {
+            out.push('\n');
+            out.push_str(&self.stream_table());
+        }
+        if !self.advice.is_empty() {
+            out.push('\n');
+            out.push_str(&advice::text(&self.advice));
+        }
+        if let Some(frames) = &self.frame_table {
+            out.push('\n');
+            out.push_str(&frame_lines(frames));
+        }
+        out
+    }
+
+    /// What there is to say of the file as a whole, a line each.
+    fn fields(&self) -> String {
         let mut out = String::new();
         let _ = writeln!(out, "{}", self.file);
         let mut field = |name: &str, value: String| {
@@ -312,34 +353,7 @@ impl ReelInfo {
         if let Some(fps) = self.fps {
             field("rate", format!("{} frames per second", units::short(fps)));
         }
-        let clips = (self.clips.iter()).filter(|_| self.frames == 0);
-        let longest = clips.max_by(|a, b| a.duration.total_cmp(&b.duration));
-        field(
-            "time",
-            match longest {
-                Some(clip) if self.clips.len() == 1 => format!(
-                    "{} samples, {} s to {} s ({} s)",
-                    clip.samples,
-                    units::short(clip.start),
-                    units::short(clip.start + clip.duration),
-                    units::short(clip.duration)
-                ),
-                Some(clip) => {
-                    format!("{} clips, the longest of {} s", self.clips.len(), units::short(clip.duration))
-                }
-                None => format!(
-                    "{} frames, {} s to {} s ({} s{})",
-                    self.frames,
-                    units::short(self.start),
-                    units::short(self.start + self.duration),
-                    units::short(self.duration),
-                    match self.period {
-                        Some(period) => format!(", a cycle of {} s", units::short(period)),
-                        None => String::new(),
-                    }
-                ),
-            },
-        );
+        field("time", self.time());
         for range in range_lines(&self.ranges) {
             field("range", range);
         }
@@ -347,56 +361,36 @@ impl ReelInfo {
         let options: Vec<String> =
             self.options.iter().map(|(key, value)| format!("{key} {}", shown(value))).collect();
         field("options", one_line(&options.join(", ")));
-        out.push('\n');
-        if !self.clips.is_empty() {
-            out.push_str(&super::clip::info_table(&self.clips));
-        }
-        out.push_str(&rigs::info_table(&self.rigs));
-        if !self.meshes.is_empty() || self.clips.is_empty() {
-            out.push_str(&self.mesh_table(if wanted.streams || wanted.tree { usize::MAX } else { 24 }));
-            let culled = self
-                .meshes
-                .iter()
-                .filter_map(|m| Some((&m.path[..], m.triangles as usize, m.hidden_triangles?)));
-            out.push_str(&levels::hidden_table(culled.take(24)));
-            let detailed = self.meshes.iter().filter(|mesh| !mesh.levels.is_empty());
-            let detailed = detailed.map(|mesh| (&mesh.path[..], mesh.levels.clone()));
-            out.push_str(&levels::table(detailed.take(24)));
-            let most = if wanted.streams { usize::MAX } else { 24 };
-            out.push_str(&attributes::text(&self.attributes, most));
-        }
-        if wanted.tree {
-            out.push('\n');
-            out.push_str(&self.tree());
-            out.push_str(&joints::text(&self.skeletons));
-        }
-        if wanted.streams {
-            out.push('\n');
-            out.push_str(&self.stream_table());
-        }
-        if !self.advice.is_empty() {
-            out.push('\n');
-            out.push_str(&advice::text(&self.advice));
-        }
-        if let Some(frames) = &self.frame_table {
-            let rows: Vec<Vec<String>> = frames
-                .iter()
-                .enumerate()
-                .map(|(i, frame)| {
-                    let (bytes, raw) = match frame.with {
-                        Some(first) => (format!("with {first}"), String::new()),
-                        None => {
-                            (units::count(u64::from(frame.bytes)), units::count(u64::from(frame.raw_bytes)))
-                        }
-                    };
-                    let time = format!("{:.6}", frame.time);
-                    vec![i.to_string(), time, frame.kind.to_string(), bytes, raw]
-                })
-                .collect();
-            out.push('\n');
-            out.push_str(&table(&["frame", "seconds", "<kind", "bytes", "unpacked"], &rows));
-        }
         out
+    }
+
+    /// From when to when it goes.
+    fn time(&self) -> String {
+        let clips = (self.clips.iter()).filter(|_| self.frames == 0);
+        let longest = clips.max_by(|a, b| a.duration.total_cmp(&b.duration));
+        match longest {
+            Some(clip) if self.clips.len() == 1 => format!(
+                "{} samples, {} s to {} s ({} s)",
+                clip.samples,
+                units::short(clip.start),
+                units::short(clip.start + clip.duration),
+                units::short(clip.duration)
+            ),
+            Some(clip) => {
+                format!("{} clips, the longest of {} s", self.clips.len(), units::short(clip.duration))
+            }
+            None => format!(
+                "{} frames, {} s to {} s ({} s{})",
+                self.frames,
+                units::short(self.start),
+                units::short(self.start + self.duration),
+                units::short(self.duration),
+                match self.period {
+                    Some(period) => format!(", a cycle of {} s", units::short(period)),
+                    None => String::new(),
+                }
+            ),
+        }
     }
 
     fn mesh_table(&self, most: usize) -> String {
@@ -509,6 +503,23 @@ fn frame_table(reel: &Reel) -> Vec<FrameInfo> {
         }
     };
     (0..reel.frame_count()).map(of).collect()
+}
+
+/// Frames, one in each line.
+fn frame_lines(frames: &[FrameInfo]) -> String {
+    let rows: Vec<Vec<String>> = frames
+        .iter()
+        .enumerate()
+        .map(|(i, frame)| {
+            let (bytes, raw) = match frame.with {
+                Some(first) => (format!("with {first}"), String::new()),
+                None => (units::count(u64::from(frame.bytes)), units::count(u64::from(frame.raw_bytes))),
+            };
+            let time = format!("{:.6}", frame.time);
+            vec![i.to_string(), time, frame.kind.to_string(), bytes, raw]
+        })
+        .collect();
+    table(&["frame", "seconds", "<kind", "bytes", "unpacked"], &rows)
 }
 
 /// What there is to say of sizes without decoding frames.

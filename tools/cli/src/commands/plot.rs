@@ -484,18 +484,31 @@ fn of_vertex(reel: &Reel, scene: Option<&Scene>, point: usize, mesh: Option<&str
             record.path
         )));
     }
-    let unit = unit(reel);
+    let title = format!("{}: {} {point}", record.path, if map.is_some() { "point" } else { "vertex" });
+    let tolerance = record.tolerance;
+    Ok(path_plot(title, unit(reel), tolerance, &Course { decoded, wanted, errors }))
+}
+
+/// Where a point goes, in world space: decoded and in the source, by time; and how far these are apart.
+struct Course {
+    decoded: Vec<(f64, Qvv)>,
+    wanted: Vec<(f64, Qvv)>,
+    errors: Vec<[f64; 2]>,
+}
+
+fn path_plot(title: String, unit: &str, tolerance: f64, course: &Course) -> Plot {
+    let Course { decoded, wanted, errors } = course;
     let none = [Vec::new(), Vec::new(), Vec::new()];
-    let title = format!("position{unit} (world)");
-    let mut panels = vec![components(1, &["x", "y", "z"], title, &wanted, &decoded, &none)];
+    let position = format!("position{unit} (world)");
+    let mut panels = vec![components(1, &["x", "y", "z"], position, wanted, decoded, &none)];
     let worst = errors.iter().map(|e| e[1]).fold(0.0, f64::max);
-    let error = (!wanted.is_empty()).then_some((worst, record.tolerance));
+    let error = (!wanted.is_empty()).then_some((worst, tolerance));
     if error.is_some() {
-        panels.push(error_panel(format!("error{unit} (world)"), errors, Some(record.tolerance)));
+        panels.push(error_panel(format!("error{unit} (world)"), errors.clone(), Some(tolerance)));
     }
     let times = [decoded[0].0, decoded[decoded.len() - 1].0];
-    Ok(Plot {
-        title: format!("{}: {} {point}", record.path, if map.is_some() { "point" } else { "vertex" }),
+    Plot {
+        title,
         subtitle: format!(
             "{} frames{}",
             decoded.len(),
@@ -505,5 +518,5 @@ fn of_vertex(reel: &Reel, scene: Option<&Scene>, point: usize, mesh: Option<&str
         panels,
         error,
         samples: decoded.len(),
-    })
+    }
 }

@@ -6,6 +6,7 @@ use crate::output::{Class, Failure, Output, one_line, remarks_json, table};
 use crate::progress::Progress;
 use crate::units;
 use meshreel::{Limits, Reel};
+use meshreel_check::MeshReport;
 use meshreel_check::verify::{ClipReport, LevelReport, LocatorReport, RigReport};
 use meshreel_scene::Remark;
 use serde_json::{Value, json};
@@ -177,88 +178,11 @@ impl Verified {
             if tolerance > 0.0 { error / tolerance } else { error }
         };
         meshes.sort_by(|a, b| {
-            let key = |mesh: &meshreel_check::MeshReport| part(mesh.max_error, mesh.tolerance);
+            let key = |mesh: &MeshReport| part(mesh.max_error, mesh.tolerance);
             a.ok.cmp(&b.ok).then(key(b).total_cmp(&key(a)))
         });
-        let optional = |value: Option<f64>| value.map_or("–".to_string(), units::short);
-        let mut rows: Vec<Vec<String>> = meshes
-            .iter()
-            .take(most)
-            .map(|mesh| {
-                vec![
-                    one_line(&mesh.path),
-                    mesh.method.to_string(),
-                    units::count(mesh.vertices as u64),
-                    match mesh.blended {
-                        0 => mesh.frames.to_string(),
-                        blended => format!("{} ({blended} blended)", mesh.frames),
-                    },
-                    units::short(mesh.tolerance),
-                    units::short(mesh.max_error),
-                    units::short(mesh.rms_error),
-                    between(mesh),
-                    optional(mesh.normal_max_deg),
-                    optional(mesh.uv_max_error),
-                    mesh.matched.name().to_string(),
-                    if mesh.ok { "ok" } else { "BROKEN" }.to_string(),
-                ]
-            })
-            .collect();
-        if meshes.len() > most {
-            rows.push(vec![format!("… and {} more; --verbose shows all", meshes.len() - most)]);
-        }
-        let clips: Vec<Vec<String>> = (report.clips.iter().take(most))
-            .map(|clip| {
-                vec![
-                    one_line(&clip.name),
-                    clip.joints.to_string(),
-                    units::count(clip.samples as u64),
-                    clip.codec.to_string(),
-                    match clip.local {
-                        Some(_) => format!("{} per sub-track", units::short(clip.tolerance)),
-                        None => units::short(clip.tolerance),
-                    },
-                    units::short(clip.max_error),
-                    format!("{:.1} %", 100.0 * clip.worst),
-                    units::short(clip.mid_error),
-                    clip.ambiguous_pairs.to_string(),
-                    if clip.ok { "ok" } else { "BROKEN" }.to_string(),
-                ]
-            })
-            .collect();
-        let head = [
-            "clip",
-            "joints",
-            "samples",
-            "<codec",
-            "tolerance",
-            "max error",
-            "of tolerance",
-            "between",
-            "unclear pairs",
-            "<check",
-        ];
-        let mut out = match clips.is_empty() {
-            true => String::new(),
-            false => table(&head, &clips),
-        };
-        let head = [
-            "mesh",
-            "<method",
-            "vertices",
-            "frames",
-            "tolerance",
-            "max error",
-            "rms error",
-            "between",
-            "normal deg",
-            "uv",
-            "<matched",
-            "<check",
-        ];
-        if !rows.is_empty() {
-            out.push_str(&table(&head, &rows));
-        }
+        let mut out = clip_table(&report.clips, most);
+        out.push_str(&mesh_table(&meshes, most));
         out.push_str(&locator_table(&report.locators, most));
         out.push_str(&rig_table(&report.rigs));
         out.push_str(&level_table(meshes.iter().copied().take(most)));
@@ -281,6 +205,90 @@ impl Verified {
             report.frames,
         ));
         out
+    }
+}
+
+/// The first `most` of these meshes, one in each line.
+fn mesh_table(meshes: &[&MeshReport], most: usize) -> String {
+    let optional = |value: Option<f64>| value.map_or("–".to_string(), units::short);
+    let row = |mesh: &&MeshReport| {
+        vec![
+            one_line(&mesh.path),
+            mesh.method.to_string(),
+            units::count(mesh.vertices as u64),
+            match mesh.blended {
+                0 => mesh.frames.to_string(),
+                blended => format!("{} ({blended} blended)", mesh.frames),
+            },
+            units::short(mesh.tolerance),
+            units::short(mesh.max_error),
+            units::short(mesh.rms_error),
+            between(mesh),
+            optional(mesh.normal_max_deg),
+            optional(mesh.uv_max_error),
+            mesh.matched.name().to_string(),
+            if mesh.ok { "ok" } else { "BROKEN" }.to_string(),
+        ]
+    };
+    let mut rows: Vec<Vec<String>> = meshes.iter().take(most).map(row).collect();
+    if meshes.len() > most {
+        rows.push(vec![format!("… and {} more; --verbose shows all", meshes.len() - most)]);
+    }
+    let head = [
+        "mesh",
+        "<method",
+        "vertices",
+        "frames",
+        "tolerance",
+        "max error",
+        "rms error",
+        "between",
+        "normal deg",
+        "uv",
+        "<matched",
+        "<check",
+    ];
+    match rows.is_empty() {
+        true => String::new(),
+        false => table(&head, &rows),
+    }
+}
+
+/// Clips, one in each line.
+fn clip_table(clips: &[ClipReport], most: usize) -> String {
+    let row = |clip: &ClipReport| {
+        vec![
+            one_line(&clip.name),
+            clip.joints.to_string(),
+            units::count(clip.samples as u64),
+            clip.codec.to_string(),
+            match clip.local {
+                Some(_) => format!("{} per sub-track", units::short(clip.tolerance)),
+                None => units::short(clip.tolerance),
+            },
+            units::short(clip.max_error),
+            format!("{:.1} %", 100.0 * clip.worst),
+            units::short(clip.mid_error),
+            clip.ambiguous_pairs.to_string(),
+            if clip.ok { "ok" } else { "BROKEN" }.to_string(),
+        ]
+    };
+    let rows: Vec<Vec<String>> = clips.iter().take(most).map(row).collect();
+    let head = [
+        "clip",
+        "joints",
+        "samples",
+        "<codec",
+        "tolerance",
+        "max error",
+        "of tolerance",
+        "between",
+        "unclear pairs",
+        "<check",
+    ];
+    match rows.is_empty() {
+        true => String::new(),
+        false => table(&head, &rows),
     }
 }
 
@@ -320,7 +328,7 @@ fn locator_table(locators: &[LocatorReport], most: usize) -> String {
 }
 
 /// What players show between frames, beside the source: a length, and in tolerances.
-fn between(mesh: &meshreel_check::MeshReport) -> String {
+fn between(mesh: &MeshReport) -> String {
     match mesh.between_error.zip(mesh.between_worst) {
         Some((error, worst)) => format!("{} ({worst:.1} T)", units::short(error)),
         None => "–".to_string(),
@@ -361,7 +369,7 @@ fn rig_table(rigs: &[RigReport]) -> String {
     table(&head, &rows.collect::<Vec<_>>())
 }
 
-fn levels_json(mesh: &meshreel_check::MeshReport) -> Vec<Value> {
+fn levels_json(mesh: &MeshReport) -> Vec<Value> {
     let level = |level: &LevelReport| json!({ "triangles": level.triangles, "error": level.error, "max_error": level.max_error });
     mesh.levels.iter().map(level).collect()
 }
