@@ -12,8 +12,8 @@ use meshreel::clip::{
 use meshreel::packed::{PackedRig, PackedSequence};
 use meshreel::record::Semantic;
 use meshreel::{
-    Attribute, Command, Format, FrameDecoder, FrameView, Job, Limits, MeshView, Options, Pace, Player, Pool,
-    Read, Reel, Repeat, Shown, Source, Statistics, DecodedFrame, Token, Transform, What,
+    Attribute, Command, DecodedFrame, Format, FrameDecoder, FrameView, Job, Limits, MeshView, Options, Pace,
+    Player, Pool, Read, Reel, Repeat, Shown, Source, Statistics, Token, Transform, What,
 };
 use meshreel_check::extract::{As, to_scene_at};
 use meshreel_check::verify;

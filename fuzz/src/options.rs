@@ -72,9 +72,14 @@ pub fn options(numbers: &mut Numbers) -> Options {
             ..usual
         };
     }
-    if numbers.bit() {
-        return more;
+    match numbers.bit() {
+        true => more,
+        false => rare(more, layered, remesh, numbers),
     }
+}
+
+/// Options that few people touch, on top of others.
+fn rare(more: Options, layered: bool, remesh: bool, numbers: &mut Numbers) -> Options {
     Options {
         normal_tolerance: [1.0, 0.02, 0.3, 20.0][numbers.below(4)],
         uv_tolerance: [1.0 / 4096.0, 1e-7, 0.2][numbers.below(3)],

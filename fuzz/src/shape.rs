@@ -94,104 +94,120 @@ impl Shape {
 /// A shape of about one unit.
 pub fn shape(numbers: &mut Numbers) -> Shape {
     let mut shape = match numbers.below(12) {
-        0 | 1 => {
-            let mut grid = Shape::grid(1 + numbers.below(12), 1 + numbers.below(12), numbers.bit());
-            let bend = f64::from(numbers.i8()) / 100.0;
-            grid.points.iter_mut().for_each(|p| p.z = bend * (3.0 * p.x).sin() * p.y);
-            grid
-        }
+        0 | 1 => sheet(numbers),
         2 => Shape::cube(),
         3 => Shape::ball(1 + numbers.below(8), 3 + numbers.below(12)),
-        4 => {
-            // Leaf cards here and there, flat or folded along the middle.
-            let mut cards = Shape::default();
-            for _ in 0..1 + numbers.below(12) {
-                let mut card = Shape::grid(1 + numbers.below(3), 1, false);
-                let fold = f64::from(numbers.i8()) / 64.0;
-                card.points.iter_mut().for_each(|p| p.z = fold * (p.x - 0.5).abs());
-                let card = card.two_sided(numbers.below(4) == 0, numbers.below(4) == 0);
-                let (turn, to) = (turn(numbers), vector(numbers));
-                let size = [0.1, 1e-3, 1.0][numbers.below(3)];
-                cards.add(&card, |p| turn * p * size + to);
-            }
-            cards
-        }
+        4 => cards(numbers),
         5 => {
             let grid = Shape::grid(1 + numbers.below(8), 1 + numbers.below(8), numbers.bit());
             grid.two_sided(numbers.bit(), numbers.bit())
         }
-        6 => {
-            // A star, or with all radii alike a disc.
-            let n = 5 + numbers.below(60);
-            let deep = f64::from(numbers.u8()) / 256.0;
-            let corner = |i: usize| {
-                let (y, x) = (i as f64 / n as f64 * std::f64::consts::TAU).sin_cos();
-                DVec3::new(x, y, 0.0) * if i.is_multiple_of(2) { 1.0 } else { deep }
-            };
-            Shape { points: (0..n).map(corner).collect(), faces: vec![(0..n as i32).collect()] }
-        }
-        7 => {
-            // Points without faces, one point, all in one place, all on a line.
-            let points = numbers.below(6);
-            let kind = numbers.below(3);
-            let (a, b) = (vector(numbers), vector(numbers));
-            let point = |i: usize| match kind {
-                0 => a,
-                1 => a + b * i as f64,
-                _ => a * (i as f64).cos() + b * (i as f64).sin(),
-            };
-            let faces = match numbers.bit() && points > 2 {
-                true => (2..points as i32).map(|i| vec![0, i - 1, i]).collect(),
-                false => Vec::new(),
-            };
-            Shape { points: (0..points).map(point).collect(), faces }
-        }
-        8 => {
-            // Pages at one edge, on some of both sides, and a fan around its end.
-            let mut book = Shape { points: vec![DVec3::ZERO, DVec3::Y], ..Shape::default() };
-            for page in 0..2 + numbers.below(8) as i32 {
-                let (y, x) = f64::from(page).sin_cos();
-                book.points.extend([DVec3::new(x, 1.0, y), DVec3::new(x, 0.0, y)]);
-                let face = vec![0, 1, 2 + 2 * page, 3 + 2 * page];
-                if numbers.bit() {
-                    book.faces.push(face.iter().rev().copied().collect());
-                }
-                book.faces.push(face);
-                if page > 0 && numbers.bit() {
-                    book.faces.push(vec![0, 2 * page + 1, 2 * page + 3]);
-                }
-            }
-            book
-        }
-        9 | 10 => {
-            let piece = match numbers.bit() {
-                true => Shape::cube(),
-                false => Shape::ball(1, 3),
-            };
-            let mut debris = Shape::default();
-            for _ in 0..2 + numbers.below(10) {
-                let (turn, to) = (turn(numbers), 3.0 * vector(numbers));
-                debris.add(&piece, |p| turn * p * 0.2 + to);
-            }
-            debris
-        }
-        _ => {
-            // A soup.
-            let points = 3 + numbers.below(40);
-            let mut soup = Shape::default();
-            soup.points.extend((0..points).map(|_| vector(numbers)));
-            for _ in 0..numbers.below(40) {
-                let corners = 3 + numbers.below(3);
-                let corner = |_| numbers.below(points) as i32;
-                soup.faces.push((0..corners).map(corner).collect());
-            }
-            soup
-        }
+        6 => star(numbers),
+        7 => points(numbers),
+        8 => book(numbers),
+        9 | 10 => debris(numbers),
+        _ => soup(numbers),
     };
     if numbers.below(4) == 0 {
         damage(&mut shape, numbers);
     }
     shape
+}
+
+/// A grid that is bent.
+fn sheet(numbers: &mut Numbers) -> Shape {
+    let mut grid = Shape::grid(1 + numbers.below(12), 1 + numbers.below(12), numbers.bit());
+    let bend = f64::from(numbers.i8()) / 100.0;
+    grid.points.iter_mut().for_each(|p| p.z = bend * (3.0 * p.x).sin() * p.y);
+    grid
+}
+
+/// Leaf cards here and there, flat or folded along the middle.
+fn cards(numbers: &mut Numbers) -> Shape {
+    let mut cards = Shape::default();
+    for _ in 0..1 + numbers.below(12) {
+        let mut card = Shape::grid(1 + numbers.below(3), 1, false);
+        let fold = f64::from(numbers.i8()) / 64.0;
+        card.points.iter_mut().for_each(|p| p.z = fold * (p.x - 0.5).abs());
+        let card = card.two_sided(numbers.below(4) == 0, numbers.below(4) == 0);
+        let (turn, to) = (turn(numbers), vector(numbers));
+        let size = [0.1, 1e-3, 1.0][numbers.below(3)];
+        cards.add(&card, |p| turn * p * size + to);
+    }
+    cards
+}
+
+/// A star, or with all radii alike a disc.
+fn star(numbers: &mut Numbers) -> Shape {
+    let n = 5 + numbers.below(60);
+    let deep = f64::from(numbers.u8()) / 256.0;
+    let corner = |i: usize| {
+        let (y, x) = (i as f64 / n as f64 * std::f64::consts::TAU).sin_cos();
+        DVec3::new(x, y, 0.0) * if i.is_multiple_of(2) { 1.0 } else { deep }
+    };
+    Shape { points: (0..n).map(corner).collect(), faces: vec![(0..n as i32).collect()] }
+}
+
+/// Points without faces, one point, all in one place, all on a line.
+fn points(numbers: &mut Numbers) -> Shape {
+    let points = numbers.below(6);
+    let kind = numbers.below(3);
+    let (a, b) = (vector(numbers), vector(numbers));
+    let point = |i: usize| match kind {
+        0 => a,
+        1 => a + b * i as f64,
+        _ => a * (i as f64).cos() + b * (i as f64).sin(),
+    };
+    let faces = match numbers.bit() && points > 2 {
+        true => (2..points as i32).map(|i| vec![0, i - 1, i]).collect(),
+        false => Vec::new(),
+    };
+    Shape { points: (0..points).map(point).collect(), faces }
+}
+
+/// Pages at one edge, on some of both sides, and a fan around its end.
+fn book(numbers: &mut Numbers) -> Shape {
+    let mut book = Shape { points: vec![DVec3::ZERO, DVec3::Y], ..Shape::default() };
+    for page in 0..2 + numbers.below(8) as i32 {
+        let (y, x) = f64::from(page).sin_cos();
+        book.points.extend([DVec3::new(x, 1.0, y), DVec3::new(x, 0.0, y)]);
+        let face = vec![0, 1, 2 + 2 * page, 3 + 2 * page];
+        if numbers.bit() {
+            book.faces.push(face.iter().rev().copied().collect());
+        }
+        book.faces.push(face);
+        if page > 0 && numbers.bit() {
+            book.faces.push(vec![0, 2 * page + 1, 2 * page + 3]);
+        }
+    }
+    book
+}
+
+/// Pieces of one shape, here and there.
+fn debris(numbers: &mut Numbers) -> Shape {
+    let piece = match numbers.bit() {
+        true => Shape::cube(),
+        false => Shape::ball(1, 3),
+    };
+    let mut debris = Shape::default();
+    for _ in 0..2 + numbers.below(10) {
+        let (turn, to) = (turn(numbers), 3.0 * vector(numbers));
+        debris.add(&piece, |p| turn * p * 0.2 + to);
+    }
+    debris
+}
+
+/// A soup.
+fn soup(numbers: &mut Numbers) -> Shape {
+    let points = 3 + numbers.below(40);
+    let mut soup = Shape::default();
+    soup.points.extend((0..points).map(|_| vector(numbers)));
+    for _ in 0..numbers.below(40) {
+        let corners = 3 + numbers.below(3);
+        let corner = |_| numbers.below(points) as i32;
+        soup.faces.push((0..corners).map(corner).collect());
+    }
+    soup
 }
 
 /// Faces that repeat others, turned or not, that turn the other way, that have no area; points that fall
