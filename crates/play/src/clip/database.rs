@@ -13,7 +13,7 @@
 //! ```
 //!
 //! ```no_run
-//! use meshreel::clip::{Database, DatabaseOptions, Part, Repeats, Rounding};
+//! use meshreel::clip::{Database, DatabaseOptions, Part, PoseSource, Repeats, Rounding};
 //! use meshreel::{Limits, Transform};
 //!
 //! # fn main() -> Result<(), meshreel::Error> {
