@@ -3,8 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::{fuzz_mutator, fuzz_target};
-use meshreel::clip::PoseSource as _;
-use meshreel::clip::{ClipCursor, Database, DatabaseOptions, Repeats, Rounding};
+use meshreel::clip::{ClipCursor, Database, DatabaseOptions, PoseSource, Repeats, Rounding};
 use meshreel::{Limits, Reel, Transform};
 use meshreel_fuzz::reel::{mutate, seal};
 use std::sync::Arc;

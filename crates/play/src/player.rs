@@ -209,13 +209,13 @@ impl Player {
         self.add_file(path.as_ref().into(), None)
     }
 
-    /// The same for bytes that lie in memory, or anything else that a thread can read.
+    /// Opens bytes that lie in memory, or anything else that a thread can read.
     pub fn open_bytes(&mut self, bytes: Arc<dyn ReadAt>) -> FileId {
         let source = Positioned { source: bytes, crew: self.reads.clone() };
         self.open_source("(memory)", Arc::new(source))
     }
 
-    /// The same for a source of one's own, such as a pack file. `name` stands in errors.
+    /// Opens a source of one's own, such as a pack file. `name` stands in errors.
     pub fn open_source(&mut self, name: impl AsRef<Path>, source: Arc<dyn Source>) -> FileId {
         self.add_file(name.as_ref().into(), Some(source))
     }

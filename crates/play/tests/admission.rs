@@ -2,10 +2,9 @@
 //! is told.
 
 use crate::common::playing::{Digest, assert_same, oracle};
-use crate::common::sample;
+use crate::common::{golden, inline, sample};
 use meshreel::{Command, Error, Event, FileId, InstanceId, Options, Player, Repeat, Statistics};
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::sync::Arc;
 
 const FPS: f64 = 60.0;
@@ -22,13 +21,12 @@ struct Crowd {
 }
 
 fn files() -> [Arc<[u8]>; 2] {
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/golden/v0");
-    let layered = std::fs::read(golden.join("flag_fast.reel")).unwrap();
+    let layered = golden("v0/flag_fast.reel");
     [sample(120, true).parts.write().into(), layered.into()]
 }
 
 fn player(heap: usize) -> Player {
-    Player::new(Options { heap, resident: 0, threads: 0, read_threads: 0, ..Options::default() })
+    Player::new(inline(heap))
 }
 
 impl Crowd {

@@ -5,7 +5,7 @@
 
 mod common;
 
-use common::{assert_shows, open, sample};
+use common::{assert_shows, golden, open, sample};
 use meshreel::{Command, Event, FrameDecoder, Options, Player, Repeat};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -323,8 +323,7 @@ fn showing_allocates_nothing() {
 fn a_database_allocates_nothing_once_it_is_open() {
     use meshreel::clip::{Database, DatabaseOptions, PoseSource, Repeats, Rounding};
     let _alone = ALONE.lock();
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/golden");
-    let bytes = std::fs::read(folder.join("clips/layers.reel")).unwrap();
+    let bytes = golden("clips/layers.reel");
     let options = DatabaseOptions { threads: 0, ..DatabaseOptions::default() };
     let limits = meshreel::Limits::default();
     let mut database = Database::from_bytes("x", Arc::new(bytes), &limits, options).unwrap();
@@ -357,8 +356,7 @@ fn a_database_allocates_nothing_once_it_is_open() {
 #[test]
 fn f16_playing_with_or_without_attributes_allocates_nothing() {
     let _alone = ALONE.lock();
-    let golden = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/golden/v0");
-    let bytes: Arc<[u8]> = std::fs::read(golden.join("flag_apart.reel")).unwrap().into();
+    let bytes: Arc<[u8]> = golden("v0/flag_apart.reel").into();
     let mut peaks = [0; 2];
     for (peak, attributes) in peaks.iter_mut().zip([true, false]) {
         let limits = meshreel::Limits { attributes, ..Default::default() };

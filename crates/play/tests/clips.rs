@@ -1,7 +1,7 @@
 //! Clips at run time: every way to ask for a pose gives the same numbers, at any time.
 
 use crate::common::clips::{FPS, extras, file, resident};
-use crate::common::open;
+use crate::common::{golden, open};
 use meshreel::Transform;
 use meshreel::clip::{
     Clip, ClipCursor, Extract, Mask, Planes, PoseSource, Query, RandomAccessClip, Repeats, Rounding, Soa,
@@ -352,8 +352,7 @@ fn poses(clip: &impl PoseSource) -> Vec<u32> {
 #[test]
 fn a_clip_of_a_database_poses_like_any_other() {
     use meshreel::clip::{Database, DatabaseOptions};
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/golden");
-    let bytes = std::fs::read(folder.join("clips/layers.reel")).unwrap();
+    let bytes = golden("clips/layers.reel");
     let options = DatabaseOptions { threads: 0, ..DatabaseOptions::default() };
     let limits = meshreel::Limits::default();
     let mut database = Database::from_bytes("x", std::sync::Arc::new(bytes), &limits, options).unwrap();

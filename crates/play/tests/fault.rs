@@ -2,9 +2,8 @@
 
 use crate::common::faults::{Disk, Faults, Random};
 use crate::common::playing::{Digest, assert_same, oracle};
-use crate::common::sample;
+use crate::common::{golden, sample};
 use meshreel::{Command, Event, InstanceId, Options, Player, Read, Repeat, Source};
-use std::path::Path;
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -176,9 +175,7 @@ impl Setting {
 
 /// Files of both kinds.
 fn contents() -> Vec<Arc<[u8]>> {
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/golden/v0");
-    let layered = ["flag_fast.reel", "flag_small.reel"].map(|name| golden.join(name));
-    let layered = layered.map(|path| std::fs::read(path).unwrap().into());
+    let layered = ["v0/flag_fast.reel", "v0/flag_small.reel"].map(|name| golden(name).into());
     let mut contents: Vec<Arc<[u8]>> = vec![sample(FRAMES, true).parts.write().into()];
     contents.extend(layered);
     contents

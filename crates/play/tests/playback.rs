@@ -2,7 +2,7 @@
 //! plain decode gives, and it is there in time.
 
 use crate::common::playing::{Digest, assert_same, oracle};
-use crate::common::sample;
+use crate::common::{inline, sample};
 use meshreel::{Command, Event, FileId, InstanceId, Options, Player, Repeat, Statistics, StreamCounters};
 use std::sync::Arc;
 
@@ -13,10 +13,6 @@ fn bytes(frames: usize) -> Arc<[u8]> {
 }
 
 /// Everything in the tick, so that each run is the same.
-fn inline() -> Options {
-    Options { heap: 4 << 20, resident: 0, threads: 0, read_threads: 0, ..Options::default() }
-}
-
 fn counters(player: &Player, file: FileId) -> StreamCounters {
     let mut statistics = Statistics::default();
     player.statistics(&mut statistics);
@@ -48,7 +44,7 @@ fn every_way_of_playing_shows_what_a_plain_decode_gives_and_misses_nothing() {
     ];
     for resident in [0, 16 << 20] {
         for (way, commands) in ways.iter().enumerate() {
-            let mut player = Player::new(Options { resident, ..inline() });
+            let mut player = Player::new(Options { resident, ..inline(4 << 20) });
             let (file, instance) = opened(&mut player, &bytes);
             for &command in *commands {
                 player.command(instance, command);
@@ -76,7 +72,7 @@ fn every_way_of_playing_shows_what_a_plain_decode_gives_and_misses_nothing() {
 fn a_jump_takes_one_read_and_one_group() {
     let bytes = bytes(200);
     // Nothing is decoded ahead, so that all that is counted is for the frame.
-    let mut player = Player::new(Options { decode_ahead: -1.0, ..inline() });
+    let mut player = Player::new(Options { decode_ahead: -1.0, ..inline(4 << 20) });
     let (file, instance) = opened(&mut player, &bytes);
     player.command(instance, Command::Pause);
     player.tick(0.0);
@@ -99,7 +95,7 @@ fn instances_of_a_file_share_it() {
     let bytes = bytes(40);
     let expected = oracle(&bytes);
     let mut digest = Digest::default();
-    let mut player = Player::new(inline());
+    let mut player = Player::new(inline(4 << 20));
     let (file, first) = opened(&mut player, &bytes);
     let others: Vec<InstanceId> = (0..30).map(|_| player.instance(file).unwrap()).collect();
     for (i, &instance) in others.iter().chain([&first]).enumerate() {
@@ -169,7 +165,7 @@ fn threads_show_the_same_and_close_at_any_moment() {
 #[test]
 fn hidden_files_give_up_everything_and_come_back() {
     let bytes = bytes(40);
-    let mut player = Player::new(Options { unload_after: 0.5, ..inline() });
+    let mut player = Player::new(Options { unload_after: 0.5, ..inline(4 << 20) });
     let (file, instance) = opened(&mut player, &bytes);
     player.command(instance, Command::Play);
     player.tick(0.1);
@@ -199,7 +195,7 @@ fn hidden_files_give_up_everything_and_come_back() {
 
 #[test]
 fn a_file_that_cannot_be_opened_is_an_event() {
-    let mut player = Player::new(inline());
+    let mut player = Player::new(inline(4 << 20));
     let missing = player.open("no such file.reel");
     let instance = player.instance(missing).unwrap();
     player.command(instance, Command::Play);

@@ -2,13 +2,12 @@
 //! change.
 
 use crate::common::playing::{Digest, assert_same, oracle};
-use crate::common::sample;
+use crate::common::{golden, inline, sample};
 use meshreel::policy::Switches;
 use meshreel::{
     Command, FileId, FrameKind, InstanceId, Limits, Options, Player, Read, Reel, Repeat, Source, Statistics,
     StreamStatistics,
 };
-use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 const FPS: f64 = 60.0;
@@ -35,10 +34,6 @@ impl Source for Noting {
     }
 }
 
-fn inline() -> Options {
-    Options { heap: 8 << 20, resident: 0, threads: 0, read_threads: 0, ..Options::default() }
-}
-
 fn playing(options: Options, bytes: &Arc<[u8]>) -> (Player, FileId, InstanceId, Arc<Noting>) {
     let source = Arc::new(Noting { bytes: bytes.clone(), ranges: Mutex::default() });
     let mut player = Player::new(options);
@@ -62,7 +57,7 @@ fn a_read_holds_several_frames_and_ends_with_an_index_frame() {
     let bytes: Arc<[u8]> = sample(240, false).parts.write().into();
     let reel = Reel::from_source(Arc::new(bytes.clone()), &Limits::default()).unwrap();
     let size = 24_000;
-    let options = Options { read_size: size, ..inline() };
+    let options = Options { read_size: size, ..inline(8 << 20) };
     let (mut player, _, instance, source) = playing(options, &bytes);
     for _ in 0..600 {
         player.tick(1.0 / FPS);
@@ -95,7 +90,7 @@ fn a_small_file_plays_from_memory() {
     let bytes: Arc<[u8]> = sample(61, true).parts.write().into();
     let expected = oracle(&bytes);
     let mut digest = Digest::default();
-    let options = Options { resident: 4 << 20, ..inline() };
+    let options = Options { resident: 4 << 20, ..inline(8 << 20) };
     let (mut player, file, instance, source) = playing(options, &bytes);
     let other = player.instance(file).unwrap();
     player.command(other, Command::Rate(-3.0));
@@ -116,7 +111,7 @@ fn a_small_file_plays_from_memory() {
     assert_eq!(statistics(&player, file).counters.frames_decoded, 61);
     assert_eq!(source.ranges.lock().unwrap().len(), once);
     // Above the limit it is streamed.
-    let small = Options { resident: 100_000, ..inline() };
+    let small = Options { resident: 100_000, ..inline(8 << 20) };
     let (mut player, file, ..) = playing(small, &bytes);
     player.tick(1.0 / FPS);
     assert!(!statistics(&player, file).resident);
@@ -125,13 +120,12 @@ fn a_small_file_plays_from_memory() {
 /// Of a layered file, half the frames are neither read nor decoded.
 #[test]
 fn half_the_frame_rate_leaves_the_deepest_layer_out() {
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/golden/v0");
-    let bytes: Arc<[u8]> = std::fs::read(golden.join("flag_small.reel")).unwrap().into();
+    let bytes: Arc<[u8]> = golden("v0/flag_small.reel").into();
     let expected = oracle(&bytes);
     let mut digest = Digest::default();
     let mut run = |half: bool| {
         // A read for each unit.
-        let options = Options { read_size: 1, ..inline() };
+        let options = Options { read_size: 1, ..inline(8 << 20) };
         let (mut player, file, instance, _) = playing(options, &bytes);
         player.command(instance, Command::HalfRate(half));
         for _ in 0..240 {
@@ -159,7 +153,7 @@ fn half_the_frame_rate_leaves_the_deepest_layer_out() {
 #[test]
 fn switches_stop_reads_jobs_and_drawing() {
     let bytes: Arc<[u8]> = sample(61, false).parts.write().into();
-    let (mut player, file, instance, source) = playing(inline(), &bytes);
+    let (mut player, file, instance, source) = playing(inline(8 << 20), &bytes);
     player.tick(0.0);
     player.tick(1.0 / FPS);
     assert!(player.frame(instance).is_some());
@@ -188,7 +182,7 @@ fn settings_bound_reads_and_what_is_decoded_ahead() {
             least_read_ahead: most_read_ahead / 4.0,
             most_read_ahead,
             decode_ahead,
-            ..inline()
+            ..inline(8 << 20)
         };
         let (mut player, file, _, source) = playing(options, &bytes);
         player.tick(0.0);
@@ -204,7 +198,7 @@ fn settings_bound_reads_and_what_is_decoded_ahead() {
     assert!(2 * near.0 < far.0, "{near:?} {far:?}");
     assert!(run(1 << 14, 4.0, 0.1).1 <= 2 << 14);
     assert!(run(1 << 20, 4.0, 1.0).2 >= 2 * far.2);
-    let heap = Player::new(Options { heap: 3 << 20, ..inline() });
+    let heap = Player::new(Options { heap: 3 << 20, ..inline(8 << 20) });
     let mut all = Statistics::default();
     heap.statistics(&mut all);
     assert_eq!(all.heap_bytes, 3 << 20);

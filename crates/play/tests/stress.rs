@@ -9,11 +9,10 @@ mod common;
 
 use common::faults::{Disk, Faults, Later, Random};
 use common::playing::{Digest, assert_same, oracle};
-use common::sample;
+use common::{golden, sample};
 use meshreel::policy::Switches;
 use meshreel::{Command, FileId, InstanceId, Options, Player, Repeat, Shown, Statistics};
 use meshreel_codec::block::Format;
-use std::path::Path;
 use std::sync::Arc;
 
 const FILES: usize = 110;
@@ -58,9 +57,8 @@ fn contents(with_layered: bool) -> Arc<Vec<Content>> {
         Content { digests: oracle(&bytes), bytes }
     });
     // Layered ones: keys, and groups between them.
-    let layered = ["flag_small.reel", "flag_fast.reel"].iter().map(|name| {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/golden/v0");
-        let bytes: Arc<[u8]> = std::fs::read(folder.join(name)).unwrap().into();
+    let layered = ["v0/flag_small.reel", "v0/flag_fast.reel"].iter().map(|name| {
+        let bytes: Arc<[u8]> = golden(name).into();
         Content { digests: oracle(&bytes), bytes }
     });
     Arc::new(match with_layered {

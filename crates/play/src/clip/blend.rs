@@ -12,7 +12,7 @@ pub fn blend(a: &[Transform], b: &[Transform], part: f32, out: &mut [Transform])
     }
 }
 
-/// The same with a part of its own for each joint, `weights` times `part`: a mask that may be soft. All
+/// As [`blend`], with a part of its own for each joint, `weights` times `part`: a mask that may be soft. All
 /// slices are of one length.
 ///
 /// ```
@@ -65,9 +65,9 @@ pub fn object_space(parents: &[u32], local: &[Transform], out: &mut [[[f32; 4]; 
     space::object_space(parents, local, out);
 }
 
-/// The same of the joints of `mask` only; the others' matrices are left as they are. A parent that is not of
-/// the mask is taken as it stands there, so a part of a skeleton can be multiplied up again after something
-/// in it has changed: see also [`Mask::with_parents`].
+/// As [`object_space`], for the joints of `mask` only; the others' matrices are left as they are. A parent
+/// that is not of the mask is taken as it stands there, so a part of a skeleton can be multiplied up again
+/// after something in it has changed: see also [`Mask::with_parents`].
 pub fn object_space_of(mask: &Mask, parents: &[u32], local: &[Transform], out: &mut [[[f32; 4]; 3]]) {
     for (j, (&parent, local)) in parents.iter().zip(local).enumerate() {
         if j >= out.len() {

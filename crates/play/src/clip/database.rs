@@ -13,7 +13,7 @@
 //! ```
 //!
 //! ```no_run
-//! use meshreel::clip::{Database, DatabaseOptions, Part, Repeats, Rounding};
+//! use meshreel::clip::{Database, DatabaseOptions, Part, PoseSource, Repeats, Rounding};
 //! use meshreel::{Limits, Transform};
 //!
 //! # fn main() -> Result<(), meshreel::Error> {
@@ -75,11 +75,11 @@ pub struct Part {
 pub struct PartState {
     /// Chunks that it has.
     pub chunks: usize,
-    /// Of these, how many are there.
+    /// Chunks that are in memory.
     pub there: usize,
-    /// How many are being read.
+    /// Chunks that are being read.
     pub reading: usize,
-    /// How many could not be read, or held something else than they should; they are asked for again with
+    /// Chunks that could not be read, or held something else than they should; they are asked for again with
     /// [`Database::stream_in`].
     pub failed: usize,
     /// Bytes of all of them.
@@ -175,8 +175,8 @@ impl Database {
         Database::from_bytes(path, Arc::new(file), limits, options)
     }
 
-    /// The same for bytes that lie in memory, or anything else that a thread can read. `name` stands in
-    /// errors.
+    /// Opens a database in bytes that lie in memory, or anything else that a thread can read. `name` stands
+    /// in errors.
     pub fn from_bytes(
         name: impl AsRef<Path>,
         bytes: Arc<dyn ReadAt>,
@@ -190,8 +190,8 @@ impl Database {
         Ok(database)
     }
 
-    /// The same for a source of one's own, such as a pack file: the trait that a [`crate::Player`] reads
-    /// through.
+    /// Opens a database in a source of one's own, such as a pack file: the trait that a [`crate::Player`]
+    /// reads through.
     pub fn from_source(
         name: impl AsRef<Path>,
         source: Arc<dyn Source>,

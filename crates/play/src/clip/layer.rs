@@ -171,8 +171,9 @@ impl LayerSet {
         Spot { left, right: left, part: 0.0 }
     }
 
-    /// Local transforms of the joints that `query` wants: the bind pose, and over it every layer that is there.
-    /// `have` gives what is there of each. An error leaves `pose` as it is where all joints are rounded alike.
+    /// Local transforms of the joints that `query` wants: the bind pose, and over it every layer that is
+    /// there. `have` gives what is there of each. An error leaves `pose` as it is where all joints are
+    /// rounded alike.
     pub fn pose<H: Have>(
         &self,
         have: impl Fn(usize) -> Option<H>,
@@ -521,11 +522,11 @@ pub struct LayerInfo {
     pub name: String,
     /// Numbers of its joints.
     pub joints: Vec<u32>,
-    /// Of these, those that are never interpolated.
+    /// The joints among them that are never interpolated.
     pub stepped: Vec<u32>,
     /// The clip's samples that it has, rising.
     pub samples: Vec<u32>,
-    /// Of these, whether they go without residuals of their own.
+    /// For each of these samples, whether it has no residuals of its own and is what is predicted.
     pub stripped: Vec<bool>,
     /// Bytes of its header, which are always there.
     pub header_bytes: usize,

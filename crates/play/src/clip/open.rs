@@ -107,11 +107,11 @@ impl Reel {
 struct AllLayers {
     tables: Vec<LayerTable>,
     chunks: Vec<Arc<Vec<u8>>>,
-    /// Of each chunk its size, and what is left of it.
+    /// Size of each chunk, and how much of it belongs to no clip yet.
     room: Vec<(u32, u32)>,
 }
 
-/// Those of a clip.
+/// The layers of one clip.
 struct OwnLayers<'a> {
     table: LayerTable,
     chunks: &'a [Arc<Vec<u8>>],

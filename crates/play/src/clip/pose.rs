@@ -245,7 +245,7 @@ impl Pose for One {
     }
 }
 
-/// That there is room for all joints.
+/// Refuses a pose that has not room for all joints.
 pub(super) fn check(pose: &(impl Pose + ?Sized), joints: usize) -> Result<(), Error> {
     match pose.room() >= joints {
         true => Ok(()),

@@ -42,7 +42,8 @@ pub struct Query<'a> {
     pub repeats: Repeats,
     /// What happens between samples.
     pub rounding: Rounding,
-    /// The same per joint; joints beyond the end of it are taken as `rounding` says.
+    /// What happens between samples, joint by joint; joints beyond the end of it are taken as `rounding`
+    /// says.
     pub roundings: &'a [Rounding],
     /// The joints that are wanted; all where there is none. The others' transforms are left as they are.
     pub mask: Option<&'a Mask>,
@@ -129,7 +130,7 @@ impl Parts for Each<'_> {
 }
 
 impl Rounding {
-    /// Of a `part` of the way from one sample to the next, how much is taken.
+    /// The part of the way from one sample to the next that is taken where the time is at `part` of it.
     #[inline]
     pub fn part(self, part: f32) -> f32 {
         match self {
@@ -153,7 +154,7 @@ impl Mask {
         Mask { joints: vec![true; joints] }
     }
 
-    /// Those that are named, of so many joints; numbers beyond them are left out.
+    /// The joints that are named, among so many; numbers beyond them are left out.
     pub fn of(joints: usize, these: impl IntoIterator<Item = usize>) -> Mask {
         let mut mask = Mask { joints: vec![false; joints] };
         for j in these {
@@ -244,7 +245,7 @@ pub(super) fn locate(samples: usize, fps: f64, seconds: f64, repeats: Repeats) -
         let sample = after(left);
         return (sample, after(sample), 0.0);
     }
-    // As long as the clip to the bit: its start.
+    // A time that equals the clip's length to the bit is its start.
     let left = if left > last { next } else { left };
     (left, after(left), if part < 1e-6 { 0.0 } else { part })
 }

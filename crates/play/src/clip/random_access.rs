@@ -38,8 +38,8 @@ impl RandomAccessClip {
         Ok(RandomAccessClip { skeleton: skeleton.clone(), resident: Arc::new(resident), over: Arc::new([]) })
     }
 
-    /// A clip in layers, the base first, each in the random-access form. Misuse: layers of different samples or
-    /// rates, or two that have the same joint.
+    /// A clip in layers, the base first, each in the random-access form. Misuse: layers of different samples
+    /// or rates, or two that have the same joint.
     pub fn open_layers(skeleton: &Arc<SkeletonRecord>, layers: &[&[u8]]) -> Result<RandomAccessClip, Error> {
         let Some((base, over)) = layers.split_first() else {
             return Err(Error::misuse("a clip without layers"));
@@ -60,8 +60,8 @@ impl RandomAccessClip {
         Ok(RandomAccessClip { over: all.into(), ..base })
     }
 
-    /// The same clip without layer `layer`, whose joints then stand in the bind pose; its memory is freed
-    /// with the last clip that has it. The base, layer 0, stays.
+    /// The clip without layer `layer`, whose joints then stand in the bind pose; its memory is freed with the
+    /// last clip that has it. The base, layer 0, stays.
     pub fn without(&self, layer: usize) -> RandomAccessClip {
         let mut over = self.over.to_vec();
         if let Some(layer) = layer.checked_sub(1).and_then(|l| over.get_mut(l)) {

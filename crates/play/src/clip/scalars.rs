@@ -22,7 +22,7 @@ impl Clip {
         }
     }
 
-    /// The same of all scalar tracks, one after the other, as far as there is room in `out`.
+    /// The numbers of all scalar tracks, one after the other, as far as there is room in `out`.
     pub fn scalars(&self, query: &Query<'_>, out: &mut [[f32; 4]]) {
         for (track, out) in self.scalar_tracks().iter().zip(out) {
             *out = self.mixed(track, query);

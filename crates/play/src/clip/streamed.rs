@@ -20,7 +20,7 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct Clip {
     pub(super) shared: Arc<Shared>,
-    /// Of layers: how many tiers of each are played. Empty: all.
+    /// How many tiers of each layer are played; all of layers beyond the end of the list.
     pub(super) tiers: Arc<[usize]>,
 }
 
@@ -101,7 +101,7 @@ impl Clip {
         self.shared.bytes
     }
 
-    /// The same as it is in the file, where its chunk may be compressed, with its streamed pieces, and
+    /// Bytes that it takes in the file, where its chunk may be compressed, with its streamed pieces, and
     /// without tables of layers.
     pub fn file_bytes(&self) -> usize {
         self.shared.file_bytes
@@ -150,9 +150,8 @@ impl Clip {
         }
     }
 
-    /// The same clip, of whose layers only so many tiers are played: of layer 0, of layer 1 …; 0: none of it,
-    /// so that its joints stand in the bind pose. Layers beyond the list are played whole. Cursors of one
-    /// play the other.
+    /// The clip with so many tiers of layer 0, of layer 1 … played; 0: nothing of that layer is, so that its
+    /// joints stand in the bind pose. Layers beyond the list are played whole. Cursors of one play the other.
     pub fn with_tiers(&self, tiers: &[usize]) -> Clip {
         Clip { shared: self.shared.clone(), tiers: tiers.into() }
     }
@@ -347,7 +346,7 @@ enum Place {
     Segment(Option<usize>, Scratch),
     /// The last keys of each sub-track.
     Playhead(Playhead),
-    /// The same as the first, of each layer.
+    /// The place in each layer of a clip that has layers.
     Layers(Vec<LayerCursor>),
 }
 

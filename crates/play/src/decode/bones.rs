@@ -22,7 +22,7 @@ pub struct BonesView<'a> {
 pub type BoneMatrix = [[f32; 4]; 3];
 
 impl<'a> BonesView<'a> {
-    /// Of the parts of a stream, if bones move it.
+    /// The bones of a stream with these parts, if bones move it.
     pub(crate) fn new(
         parts: &'a [FixedPoint],
         frame: Option<(Frame<'a>, BonesLayout)>,

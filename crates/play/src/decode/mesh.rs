@@ -99,8 +99,8 @@ impl<'a> MeshView<'a> {
     pub fn source_points(&self) -> u32 {
         self.source_points
     }
-    /// Of a fluid mesh the point of each vertex: vertices that lie at one place and differ in something else
-    /// have one. Empty where every vertex is one.
+    /// The point of each vertex of a fluid mesh: vertices that lie at one place and differ in something else
+    /// share one. Empty where every vertex is one.
     pub fn fluid_points(&self) -> &'a [u32] {
         self.points
     }

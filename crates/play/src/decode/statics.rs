@@ -189,7 +189,7 @@ struct CellReader<'a> {
     indices: &'a [u32],
     /// Point of each vertex.
     points: &'a [u32],
-    /// Of the grid that the mesh is.
+    /// The shape of the regular grid that the mesh is, if it is one.
     shape: Option<Shape>,
     domains: [Option<Domain>; 2],
 }

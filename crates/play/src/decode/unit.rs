@@ -30,7 +30,7 @@ pub(crate) struct Worker {
     pub decompressor: Decompressor,
     /// For predictor tables of fluid meshes.
     pub tables: classic::Tables,
-    /// The same for frames that are coded unit by unit.
+    /// Room for the tables of meshes with changing topology that are coded unit by unit.
     pub fluid: meshreel_codec::fluid::Work,
 }
 

@@ -27,7 +27,7 @@ const OTHER_FACES: u64 = 4;
 /// What an item may take of what its size follows from.
 const SLACK: u64 = 2;
 
-/// Of what a chunk's bytes are the sum.
+/// The most bytes that chunks of each kind may decode to, as the counts of the description say.
 #[derive(Default)]
 struct Most {
     connectivity: u64,
@@ -36,7 +36,7 @@ struct Most {
     ends: u64,
     detail: u64,
     drawn: u64,
-    /// By frame, and by unit.
+    /// What each frame of a unit adds, and what each unit has once.
     frame: u64,
     unit: u64,
     /// Frames of the file.

@@ -23,7 +23,7 @@ pub(crate) type Windows = HashMap<[u32; 2], Arc<Order>>;
 /// Frames of a mesh that has a window.
 pub(crate) struct MotionWindow {
     pub window: Window,
-    /// Of the window's frames, from 0; shared by meshes that move in the same ones.
+    /// How the window's own frames, counted from 0, are decoded; shared by meshes that move in the same ones.
     pub order: Arc<Order>,
     /// Whether it stands still before, and after.
     still: [bool; 2],

@@ -16,7 +16,7 @@ pub(crate) const BLOCK: usize = 128;
 /// Up to four components of up to [`BLOCK`] vertices.
 pub(crate) type Block = [[f32; BLOCK]; 4];
 
-/// What decodes cells.
+/// What decodes a stream of fixed-point positions.
 pub(crate) enum Coded {
     Soft(Box<Static>),
     Skin(Box<Skin>),
@@ -51,7 +51,7 @@ pub(crate) struct FixedPoint {
     pub coded: Coded,
     /// What takes the place of all but heights.
     pub flat: Option<Flat>,
-    /// Where a vertex is among the cells: those lie in the order of levels of detail, or of bones.
+    /// The point of each vertex: points lie in the order of the hierarchy, or of bones.
     pub places: Arc<Vec<u32>>,
 }
 
@@ -76,7 +76,7 @@ pub(crate) fn positions_into(
     }
 }
 
-/// The same of some vertices, in planes.
+/// Writes the positions of some vertices, a plane for each component.
 pub(crate) fn planes_into(
     parts: &[FixedPoint],
     of_frame: Option<(&[u64], Place)>,
@@ -103,7 +103,7 @@ pub(crate) fn range(parts: &[FixedPoint]) -> Option<[[f32; 3]; 2]> {
     }
 }
 
-/// Cells of a stream, or of one half of it, in one frame.
+/// Fixed-point positions of a stream, or of one half of it, in one frame.
 enum Found<'a> {
     Narrow(&'a [[i16; 4]]),
     Wide(&'a [[i32; 4]]),

@@ -92,7 +92,7 @@ pub(crate) struct MeshLayout {
 /// What a frame has of bones besides the cells that they give, see [`meshreel_codec::skin`].
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BonesLayout {
-    /// Of rigid bones.
+    /// Transforms of rigid bones.
     pub transforms: Place,
     /// What other frames predict these from, or what they are made of.
     pub states: Place,

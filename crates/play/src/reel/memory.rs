@@ -22,12 +22,12 @@ use meshreel_codec::soft::decode::Static;
 use meshreel_format::{ChunkEntry, FrameEntry, Reader};
 use std::collections::HashSet;
 
-/// Bytes of static data per cell: levels of detail, neighbours and their weights.
+/// Bytes of static data per fixed-point position: its place in the hierarchy, neighbours and their weights.
 const CELL: u64 = 96;
-/// The same per cell that bones predict: its bones besides.
+/// Bytes of static data per fixed-point position that bones predict: its bones besides.
 const RIG_CELL: u64 = 256;
-/// Per part of a stream of cells, whatever its size: room for a block more than there are points, and small
-/// lists.
+/// Per part of a stream of fixed-point positions, whatever its size: room for a block more than there are
+/// points, and small lists.
 const PART: u64 = 640;
 /// Per bone: its region, its track, its matrix.
 const BONE: u64 = 512;
@@ -35,10 +35,10 @@ const BONE: u64 = 512;
 /// that is built.
 const NORMAL_VERTEX: u64 = 256;
 const NORMAL_INDEX: u64 = 64;
-/// Per stream of them: small lists. Polygons stand eight side by side, by their number of corners: that is
-/// counted per index.
+/// Per stream of predicted normals: small lists. Polygons stand eight side by side, by their number of
+/// corners: that is counted per index.
 const NORMALS: u64 = 512;
-/// While levels of detail are made of a mesh, per cell and per index: neighbours by vertex, sorted.
+/// While the hierarchy of a mesh is made, per point and per index: neighbours by vertex, sorted.
 const MAKING_CELL: u64 = 256;
 const MAKING_INDEX: u64 = 32;
 /// Contexts of the decompressors: one that decodes, one that reads static data.

@@ -43,7 +43,7 @@ impl FromIterator<u32> for Frames {
 /// How the units of a file hang together.
 pub(crate) enum Order {
     Serial {
-        /// Of each frame the index frames around it; itself, for an index frame.
+        /// For each frame the index frames around it; an index frame is its own.
         groups: Vec<Group>,
     },
     Layered {
@@ -63,8 +63,8 @@ pub(crate) struct Group {
 }
 
 impl Order {
-    /// Of a file with so many frames and units; `index` says which units need no others. Or what is wrong
-    /// with it.
+    /// The order of a file with so many frames and units; `index` says which units need no others. Or what is
+    /// wrong with it.
     pub fn new(
         frames: usize,
         units: usize,

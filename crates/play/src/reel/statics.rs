@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// Static data of all meshes, in their order.
 #[derive(Clone)]
 pub(crate) struct Statics {
-    /// Those of other files that are equal are the same, where a player has opened them.
+    /// Equal meshes of several files of a player are one and the same.
     pub meshes: Vec<Arc<StaticMesh>>,
     /// A frame of those that stand still at their start, and one of those at their end; empty where there are
     /// none.

@@ -45,7 +45,7 @@ pub struct VisibleRanges<'a> {
     first: u32,
     second: u32,
     material: Option<u32>,
-    /// Of a mesh of which all is always drawn.
+    /// All indices of a mesh whose triangles are always drawn.
     whole: Option<Range>,
 }
 

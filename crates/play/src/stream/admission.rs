@@ -106,7 +106,7 @@ impl Admission {
         }
         self.refused = 0;
         let (room, least_block) = (scheduler.room_for_streams(), scheduler.least_block());
-        // Of scratch what is there already, or more where somebody who is admitted needs more.
+        // The scratch that is there already counts, or more where somebody who is admitted needs more.
         let (mut taken, mut scratch, mut least_scratch) = (0, scheduler.scratch_words(), 0);
         let mut rest = &self.order[..];
         let priority = |instances: &[Option<Instance>], place: u32| {

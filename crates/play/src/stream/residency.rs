@@ -28,11 +28,11 @@ pub(crate) const NONE: u32 = u32::MAX;
 pub(crate) const NO_READ: u8 = u8::MAX;
 /// Frames of a resident file that are planned per tick.
 const RESIDENT_STEP: usize = 64;
-/// Of so many ticks one looks as far as reads go.
+/// Ticks from one plan that goes as far as the read horizon to the next; those between go as far as decoding.
 const READ_TURN: u32 = 4;
-/// Units that are started from one plan.
+/// Most units that are started from one plan.
 const LAUNCHES: usize = 512;
-/// Nanoseconds that a unit may take, before one was decoded.
+/// Nanoseconds that a unit is taken to need until one was decoded and measured.
 const FIRST_GUESS: u64 = 500_000;
 /// Microseconds until what is only wanted for being resident is due.
 const SOMETIME: u64 = 60_000_000;
@@ -121,7 +121,7 @@ pub struct StreamCounters {
     pub frames_decoded: u64,
     /// Ticks of its instances without the frame that should have been shown.
     pub missed: u64,
-    /// Those between a start or jump and its first frame, counted apart.
+    /// Ticks between a start or a jump and its first frame, which are not counted as missed.
     pub seek_wait_ticks: u64,
     /// Reads and units in flight that were cancelled.
     pub aborts: u64,
@@ -286,7 +286,7 @@ impl Stream {
         }
     }
 
-    /// Of a file that is to be in memory as a whole, the next frames that are not.
+    /// Plans the next frames that are missing of a file that is to be in memory as a whole.
     pub fn plan_resident(&mut self, heap: &mut Heap, now: u64) {
         if !self.resident || !self.active {
             return;

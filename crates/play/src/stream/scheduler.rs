@@ -29,7 +29,7 @@ use std::sync::Arc;
 /// Reads in flight, of all streams and of one.
 const MOST_READS: u32 = 16;
 const STREAM_READS: u32 = 2;
-/// The same of one whose units are read one by one, to leave attributes out that lie between them.
+/// Reads in flight of a stream whose units are read one by one, to pass over the attributes between them.
 const SHORT_READS: u32 = 8;
 
 /// Blocks that are moved in a tick, in words: 2 MiB take about 0.2 ms.
@@ -39,7 +39,7 @@ pub(crate) const NOW: u64 = 50_000;
 /// Frames that are given up for one allocation, and in one tick.
 const STEALS: usize = 16;
 const TICK_STEALS: usize = 64;
-/// Units that are started in a tick.
+/// Most units that are started in a tick.
 const LAUNCHES: usize = 256;
 /// Nanoseconds of decoding per thread that wait for one. What waits is no longer put in order, so no more
 /// than keeps threads busy until the next tick.
@@ -47,9 +47,9 @@ const QUEUE: u64 = 40_000_000;
 /// Microseconds after the first failure; doubles up to the last.
 const FIRST_RETRY: u64 = 50_000;
 const LAST_RETRY: u64 = 2_000_000;
-/// Reads of one unit each, after a failure.
+/// After a failure so many reads bring one unit each, so that one that is damaged harms no other.
 const CAREFUL: u8 = 8;
-/// Of these so many may fail in a row before all of the stream waits.
+/// Failures in a row of such reads after which the whole stream waits before it is tried again.
 const ALONE: u8 = 3;
 
 /// Bytes of the heap that scratch of so many words takes.
@@ -286,7 +286,7 @@ impl Scheduler {
         (bytes.div_ceil(7) * 8).next_multiple_of(Heap::cost(1))
     }
 
-    /// The same for bytes that were read and are decoded later.
+    /// Gives up bytes in memory that are wanted later than anything else. Whether there were some.
     fn give_up_read(&mut self) -> bool {
         let until = self.now + 2 * NOW;
         let (heap, streams) = (&mut self.heap, &mut self.streams);

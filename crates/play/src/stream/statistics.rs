@@ -12,7 +12,7 @@ pub struct Statistics {
     pub ticks: u64,
     /// Instances that there are.
     pub instances: usize,
-    /// Those that want to be served, and for which the heap has no room.
+    /// Instances that want to be served, and for which the heap has no room.
     pub refused: usize,
     /// Bytes of the heap.
     pub heap_bytes: u64,
@@ -45,9 +45,9 @@ pub struct StreamStatistics {
     pub faulty: bool,
     /// Frames, first and last, whose bytes are on their way.
     pub requested: Vec<[u32; 2]>,
-    /// Whose bytes are in memory.
+    /// Frames, first and last, whose bytes are in memory.
     pub read: Vec<[u32; 2]>,
-    /// That are decoded.
+    /// Frames, first and last, that are decoded.
     pub decoded: Vec<[u32; 2]>,
     /// Bytes of the heap that wanted frames take.
     pub kept_bytes: u64,

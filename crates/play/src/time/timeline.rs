@@ -57,8 +57,9 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// Of frames at these times in seconds, finite and in order (others are moved to the time before), with
-    /// the period of a closed cycle or 0. A period that ends before the last frame counts as none.
+    /// A timeline of frames at these times in seconds, finite and in order (others are moved to the time
+    /// before), with the period of a closed cycle or 0. A period that ends before the last frame counts as
+    /// none.
     pub fn new(times: impl IntoIterator<Item = f64>, period: f64) -> Timeline {
         let (mut start, mut latest) = (None, 0);
         let times: Arc<[i64]> = (times.into_iter())
@@ -83,7 +84,7 @@ impl Timeline {
         }
     }
 
-    /// Of a file.
+    /// The timeline of a file.
     pub fn of(reel: &Reel) -> Timeline {
         let times = (0..reel.frame_count()).map(|frame| reel.time(frame));
         let timeline = Timeline::new(times, reel.description().period).cut(reel.ranges());

@@ -25,7 +25,7 @@ pub(crate) const EMPTY: Block = [[0.0; BLOCK]; 4];
 #[derive(Clone, Copy)]
 pub(crate) struct Source<'a> {
     pub first: &'a MeshView<'a>,
-    /// Of equal topology.
+    /// The mesh at blend 1, of equal topology.
     pub second: Option<&'a MeshView<'a>>,
     pub stream: usize,
     pub blend: f32,

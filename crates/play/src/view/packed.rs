@@ -41,7 +41,7 @@ pub struct PackedGroup {
     pub vertices: u32,
     pub first_index: u32,
     pub indices: u32,
-    /// Of [`PackedRig::parts`].
+    /// The first of its parts in [`PackedRig::parts`], and how many it has.
     pub first_part: u32,
     pub parts: u32,
     pub spare: u32,
@@ -54,9 +54,9 @@ pub struct PackedFrame<'a> {
     pub left: usize,
     /// Parts from here on have not moved yet.
     pub right: usize,
-    /// What places are parts of.
+    /// The box that places are fractions of.
     pub bounds: Bounds,
-    /// Of the parts between.
+    /// Transforms of the parts from `left` to `right`, which move in this frame.
     pub transforms: &'a [Words],
 }
 
@@ -76,9 +76,9 @@ pub struct PackedOffset {
 /// All frames in one buffer, beside each other.
 #[derive(Clone, Debug, Default)]
 pub struct PackedSequence {
-    /// By frame.
+    /// Where each frame begins in `transforms`.
     pub offsets: Vec<PackedOffset>,
-    /// Of all frames.
+    /// Packed transforms of all frames, one after the other.
     pub transforms: Vec<Words>,
 }
 
@@ -131,7 +131,8 @@ fn not_packed() -> Error {
 }
 
 impl PackedRig {
-    /// Of a mesh. Misuse where its transforms are not packed, or bones of another kind move some of it.
+    /// The parts of a mesh. Misuse where its transforms are not packed, or bones of another kind move some of
+    /// it.
     pub fn new(mesh: &MeshView<'_>) -> Result<PackedRig, Error> {
         let bones = mesh.bones().and_then(|b| Some((b, b.skin.packed.as_ref()?)));
         let Some((bones, packed)) = bones else {

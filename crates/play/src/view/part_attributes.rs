@@ -65,7 +65,7 @@ impl PartAttribute {
         std::array::from_fn(|i| first[i] + (second[i] - first[i]) * pair.blend)
     }
 
-    /// The same of all groups, in order, as far as there is room in `out`: a table for a shader. Allocates
+    /// The numbers of all groups, in order, as far as there is room in `out`: a table for a shader. Allocates
     /// nothing.
     pub fn table(&self, pair: Pair, out: &mut [[f32; 4]]) {
         for (group, out) in (0..self.groups()).zip(out) {
@@ -98,7 +98,7 @@ impl Reel {
         Ok(found.into_iter().map(|inner| PartAttribute { inner }).collect())
     }
 
-    /// The same of all nodes that have any, in the order of the file.
+    /// Attributes of all nodes that have any, in the order of the file.
     pub fn all_attributes(&self) -> Result<Vec<NodeAttributes>, Error> {
         let mut out = Vec::new();
         self.each_attribute(&mut |nodes, all| {

@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// [`crate::clip::object_space`]; nothing but opening allocates.
 ///
 /// ```no_run
-/// use meshreel::clip::{ClipCursor, Repeats, Rounding, blend, object_space};
+/// use meshreel::clip::{ClipCursor, PoseSource, Repeats, Rounding, blend, object_space};
 /// use meshreel::{Limits, Reel, Transform};
 ///
 /// # fn main() -> Result<(), meshreel::Error> {

@@ -97,7 +97,7 @@ pub struct Attribute {
 #[derive(Clone, Copy)]
 pub(crate) struct Vertices<'a> {
     pub first: MeshView<'a>,
-    /// Of equal topology.
+    /// The mesh at blend 1, of equal topology.
     pub second: Option<MeshView<'a>>,
     pub blend: f32,
     /// From a difference of the two to what changes in a second.
@@ -143,7 +143,8 @@ impl Vertices<'_> {
         Ok(())
     }
 
-    /// The same by the kernels of the codec, which want all of it at once; false for what they do not know.
+    /// Writes an attribute by kernels of the codec, which take all vertices at once; false for one that they
+    /// do not know.
     fn write_whole(&self, what: What, out: &mut [f32]) -> Result<bool, Error> {
         if what == What::Velocity {
             return Ok(false);

@@ -14,13 +14,14 @@ use meshreel::record::{
     self, CODEC_CLASSIC, Coding, Description, Location, Material, MeshRecord, Method, NodeRecord, Semantic,
     StreamRecord, Visibility,
 };
-use meshreel::{FrameDecoder, Limits, Reel, SourceMap, Transform, kind};
+use meshreel::{FrameDecoder, Limits, Options, Reel, SourceMap, Transform, kind};
 use meshreel_codec::block::{Compressor, Format};
 use meshreel_codec::parallelogram::{self, Table};
 use meshreel_codec::quantize::Axis;
 use meshreel_codec::stream::{self, References, Spatial};
 use meshreel_codec::word::Word;
 use meshreel_codec::{index, source_map, transform};
+use std::path::Path;
 use std::sync::Arc;
 
 /// A file before it is written: contents of chunks and frames, not compressed.
@@ -96,6 +97,17 @@ pub struct ExpectedMesh {
 pub struct Sample {
     pub parts: Parts,
     pub expected: Vec<Expected>,
+}
+
+/// A file of `testdata/golden`.
+pub fn golden(name: &str) -> Vec<u8> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/golden");
+    std::fs::read(folder.join(name)).unwrap()
+}
+
+/// A player without threads: the tick reads and decodes.
+pub fn inline(heap: usize) -> Options {
+    Options { heap, resident: 0, threads: 0, read_threads: 0, ..Options::default() }
 }
 
 pub fn open(bytes: Vec<u8>) -> Result<Reel, meshreel::Error> {

@@ -1,5 +1,5 @@
-//! Blocks in the order of addresses, and the lists that each is in: of slots that name nothing, of gaps by size
-//! class, of spare blocks by rank.
+//! Blocks in the order of addresses, and the lists that each is in: of slots that name nothing, of gaps by
+//! size class, of spare blocks by rank.
 
 use super::super::sizes::{SECOND, class_of};
 use super::{CANDIDATES, End, Entry, Heap, List, NONE, Use};
@@ -85,7 +85,7 @@ impl Heap {
     /// A gap of at least `granules`.
     pub(super) fn find_free(&self, granules: u32) -> Option<u32> {
         let class = class_of(granules);
-        // Of the same class some are large enough.
+        // Some gaps of the same class are large enough.
         let mut at = self.free[class].first;
         for _ in 0..CANDIDATES {
             if at == NONE {
@@ -96,7 +96,7 @@ impl Heap {
             }
             at = self.entries[at as usize].next;
         }
-        // Of those above all are.
+        // All gaps of the classes above are.
         let (mut first, mut mask) = (class / SECOND, !0u32 << (class % SECOND + 1));
         while first < self.filled.len() {
             let filled = u32::from(self.filled[first]) & mask;
