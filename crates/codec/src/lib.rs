@@ -4,43 +4,41 @@
 //! on every bit on every machine. Decoders take any bytes: they return [`Corrupt`], never panic, never read
 //! beyond their input, and write only into the caller's buffers. No files, clocks or threads here.
 
-pub mod attributes;
-pub mod ball;
-pub mod blend;
-pub mod block;
 mod bytes;
+pub mod simd;
+// Lowest first: a folder imports from those before it.
+pub mod classic;
 pub mod clip;
-mod cost;
-pub mod detail;
-pub mod drawn;
-pub mod fluid;
-pub mod grid;
-pub mod height;
-pub mod index;
-pub mod isa;
-mod lanes;
-pub mod motion;
-pub mod octahedral;
-pub mod parallelogram;
-pub mod qtangent;
+pub mod entropy;
+pub mod mesh;
 pub mod quantize;
-pub mod ranges;
 pub mod record;
-pub mod residual;
-pub mod rig;
-mod search;
-pub mod skin;
-pub mod soft;
-pub mod source_faces;
-pub mod source_map;
-pub mod stream;
+pub mod schedule;
+pub mod topology;
 pub mod transform;
-pub mod weld;
-pub mod word;
+pub mod values;
 
-pub use bytes::{put_sized, take_sized};
+pub use bytes::{Corrupt, put_sized, take_sized};
 
-/// The bytes are not what the encoder writes. Says what is wrong.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct Corrupt(pub &'static str);
+// Old paths, which go when all is merged.
+pub use classic::{motion, stream};
+pub use entropy::block;
+pub use mesh::{height, rig, skin};
+pub use quantize::code as word;
+pub use quantize::{blend, octahedral, qtangent};
+pub use record::{attributes, ranges, source_faces, source_map};
+pub use simd::isa;
+pub use topology::{grid, index, lod as detail, visibility as drawn, weld};
+pub use values::{changing as fluid, error_bound as ball, parallelogram, residual};
+
+/// Old paths, which go when all is merged.
+pub mod soft {
+    pub use crate::entropy::{binary, range, rans};
+    pub use crate::mesh::hierarchy::quincunx;
+    pub use crate::mesh::normals::encode as normal_encode;
+    pub use crate::mesh::normals::{self as normal, surface};
+    pub use crate::mesh::{decode, defaults, encode, hierarchy, pack, shared, tables, token, weights};
+    pub use crate::quantize::{fixed as cell, lattice};
+    pub use crate::schedule;
+    pub use crate::topology::partition;
+}

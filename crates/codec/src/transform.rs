@@ -14,7 +14,9 @@
 //! stored    = zigzag(order(value) − order(predicted))                                       wrapping 32-bit arithmetic
 //! ```
 
-use crate::{Corrupt, bytes::Cursor, word::Word};
+use crate::Corrupt;
+use crate::bytes::Cursor;
+use crate::quantize::code::Word;
 
 /// Rotation (x, y, z, w; unit), translation, scale: `point ↦ rotation·(scale∘point) + translation`, column
 /// vectors.

@@ -40,9 +40,10 @@ mod spline;
 #[cfg(test)]
 mod tests;
 
-use super::Skeleton;
 use crate::Corrupt;
-use crate::bytes::{Cursor as Bytes, put_varint};
+use crate::bytes::Cursor as Bytes;
+use crate::bytes::put_varint;
+use crate::clip::Skeleton;
 use crate::transform::Transform;
 pub use load::quantized;
 pub use play::Playhead;

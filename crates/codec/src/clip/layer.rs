@@ -18,11 +18,11 @@
 //! Credit: N. Frechette, *Animation Compression Library*, 2017–2024: splitting after quantization by
 //! stripping the bind pose.
 
-use super::stored::{self, Choices, Ends, Plan, Residuals, STRIPPED};
-use super::{Header, Rotation, Skeleton, Source, Split, Vector, schedule, side};
 use crate::Corrupt;
 use crate::bytes::{Cursor, put_varint};
 pub use crate::bytes::{put_sized, take_sized};
+use crate::clip::streamed::{self, Choices, Ends, Plan, Residuals, STRIPPED};
+use crate::clip::{Header, Rotation, Skeleton, Source, Split, Vector, header, schedule};
 
 /// Most layers of a clip. Part of the format.
 pub const MAX_LAYERS: usize = 16;
@@ -252,7 +252,7 @@ pub fn merge(skeleton: &Skeleton<'_>, layer_of: &[u8], parts: &[Vec<&[u8]>]) -> 
         return Err(Corrupt("a joint of a layer that is not there"));
     }
     let parts =
-        (parts.iter()).map(|tiers| stored::choices(skeleton, tiers)).collect::<Result<Vec<_>, _>>()?;
+        (parts.iter()).map(|tiers| streamed::choices(skeleton, tiers)).collect::<Result<Vec<_>, _>>()?;
     let Some(((first, _), others)) = parts.split_first() else {
         return Err(Corrupt("a clip without layers"));
     };
@@ -330,14 +330,14 @@ pub fn merge(skeleton: &Skeleton<'_>, layer_of: &[u8], parts: &[Vec<&[u8]>]) -> 
         })
         .collect::<Result<Vec<Vec<_>>, _>>()?;
     let mut out = Vec::new();
-    stored::encode(&plan, &keys, &segments, &mut out);
+    streamed::encode(&plan, &keys, &segments, &mut out);
     Ok(out)
 }
 
 /// A header as [`side`] writes it: how the first tier of a stored form begins, after its size.
 pub fn header_bytes(header: &Header) -> Vec<u8> {
     let mut bytes = Vec::new();
-    side::encode(header, &mut bytes);
+    header::encode(header, &mut bytes);
     bytes
 }
 

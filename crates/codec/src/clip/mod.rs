@@ -7,29 +7,37 @@
 //! sample     = prediction from samples around (`schedule`) + Σ κ · step · axis        κ = k + what other components' κ say of it
 //! ```
 //!
-//! One file per part: [`rotation`] integers that turn, [`step`] how finely each joint is kept, [`schedule`]
-//! the order of samples, [`entropy`] symbols, [`side`] the header, [`stored`] the stream, [`resident`] the
-//! form that stays in memory, [`layer`] parts of a clip that come and go. What a decoder computes is integer
-//! up to the pose, and the pose is f32 by basic operations: the same bits on every machine. The encoder's
-//! choices (which k) are the compiler's; any choice decodes.
+//! One file per part: [`crate::quantize::rotation`] integers that turn, [`step`] how finely each joint is
+//! kept, [`schedule`] the order of samples, [`crate::entropy::symbols`] residuals as bits, [`header`],
+//! [`streamed`] the form of files, [`random_access`] the form that stays in memory, [`layer`] parts of a clip
+//! that come and go. What a decoder computes is integer up to the pose, and the pose is f32 by basic
+//! operations: the same bits on every machine. The encoder's choices (which k) are the compiler's; any choice
+//! decodes.
 
 pub mod curve;
-pub mod ends;
-pub mod entropy;
-pub mod extras;
+pub mod header;
 pub mod layer;
 pub mod nodes;
+pub mod random_access;
 pub mod record;
-pub mod resident;
-pub mod rotation;
+pub mod scalars;
 pub mod schedule;
-pub mod side;
+pub mod segments;
 pub mod space;
 pub mod step;
-pub mod stored;
+pub mod streamed;
 
+// Old paths, which go when all is merged.
+pub use crate::entropy::symbols as entropy;
+pub use crate::quantize::rotation;
+pub use header as side;
+pub use random_access as resident;
+pub use scalars as extras;
+pub use segments as ends;
+pub use streamed as stored;
+
+use crate::quantize::rotation::Quaternion;
 use crate::transform::Transform;
-use rotation::Quaternion;
 
 /// No parent.
 pub const NONE: u32 = u32::MAX;

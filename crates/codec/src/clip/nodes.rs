@@ -1,4 +1,4 @@
-//! Moving nodes of a geometry cache as a clip: local transforms in the units of [`crate::soft::schedule`], so
+//! Moving nodes of a geometry cache as a clip: local transforms in the units of [`crate::schedule`], so
 //! that they stream, and are sought, with the frames that they belong to. Within the bound that the encoder
 //! measured with these same functions, on the vertices.
 //!
@@ -32,13 +32,13 @@
 //! Credit: the steps that follow the size of a part: J. Jung, *Compressing skeletal animation data*, Riot
 //! Games, 2015, taken from bones to rigid pieces.
 
-use super::entropy::{Bucket, Decoder, Encoder};
-use super::fixed;
-use super::rotation::{self, Quaternion};
-use super::stored::{STEP, kappa};
 use crate::Corrupt;
-use crate::soft::range::{self, Bits, Chance};
-use crate::soft::schedule::{Schedule, Unit};
+use crate::clip::fixed;
+use crate::clip::streamed::{STEP, kappa};
+use crate::entropy::range::{self, Bits, Chance};
+use crate::entropy::symbols::{Bucket, Decoder, Encoder};
+use crate::quantize::rotation::{self, Quaternion};
+use crate::schedule::{Schedule, Unit};
 use crate::transform::Transform;
 
 /// Most components of a node.

@@ -1,9 +1,9 @@
 //! Keys from raw poses without any search: what stands still is kept once, of everything else every sample
 //! becomes a key. Fast enough for when a clip is loaded; a rotation then takes 10 bytes instead of 16.
 
-use super::{Curves, Head, Key, Kind, Knots, MAX_SAMPLES, PARTS, Part, Range, encode};
 use crate::Corrupt;
 use crate::clip::Skeleton;
+use crate::clip::curve::{Curves, Head, Key, Kind, Knots, MAX_SAMPLES, PARTS, Part, Range, encode};
 use crate::transform::Transform;
 
 /// A clip of keys from local transforms: sample by sample all joints of `skeleton`, which must be checked.

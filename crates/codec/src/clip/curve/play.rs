@@ -1,8 +1,8 @@
 //! Playing keys: a playhead that goes through the block strictly forward, and snapshots from which it starts
 //! anew after a jump.
 
-use super::{Curves, Key, Part, Window};
 use crate::clip::Skeleton;
+use crate::clip::curve::{Curves, Key, Part, Window};
 use crate::transform::Transform;
 
 /// A snapshot is taken every so many keys, and not more often than every so many keys of each sub-track.

@@ -1,7 +1,7 @@
 //! Curves: what is written comes back, in the order of need; damage is refused.
 
-use super::*;
 use crate::clip::NONE;
+use crate::clip::curve::*;
 use proptest::prelude::*;
 
 /// A chain of joints.

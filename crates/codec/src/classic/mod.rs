@@ -1,0 +1,6 @@
+//! The preset `classic`: index frames, and B-frames between them that are predicted by motion and
+//! interpolation.
+
+pub mod motion;
+mod search;
+pub mod stream;

@@ -1,0 +1,80 @@
+//! Default sets of tables, so that a short animation need not keep its own. Part of the format.
+//!
+//! A file names a set by number, 1 … [`SETS`]; which one, if any, the encoder chooses by the bytes it takes.
+//! The sets are the bytes of `defaults.bin`, each coded as tables are in a static part ([`crate::mesh::tables`])
+//! behind its size in two bytes; `docs/tables.hex` has the same bytes as text. `meshreel-bench tables` makes
+//! them anew: from the tokens of short animations, clustered by what their tokens cost with each other's
+//! tables.
+
+use crate::Corrupt;
+use crate::mesh::encode::frame::Coding;
+use crate::mesh::shared::Shared;
+use crate::mesh::tables::Tables;
+use std::sync::{Arc, OnceLock};
+
+/// Number of default sets.
+pub const SETS: u8 = 15;
+
+static BYTES: &[u8] = include_bytes!("defaults.bin");
+
+/// The coded sets in order.
+pub fn coded() -> impl Iterator<Item = &'static [u8]> {
+    let mut rest = BYTES;
+    std::iter::from_fn(move || {
+        let (size, behind) = rest.split_first_chunk()?;
+        let (set, behind) = behind.split_at_checked(u16::from_le_bytes(*size).into())?;
+        rest = behind;
+        Some(set)
+    })
+}
+
+/// The set of a number; 0 is none.
+pub fn set(number: u8) -> Result<Tables, Corrupt> {
+    let at = usize::from(number).checked_sub(1);
+    let bytes = at.and_then(|at| coded().nth(at));
+    Tables::decode(bytes.ok_or(NO_SET)?)
+}
+
+const NO_SET: Corrupt = Corrupt("no default set of tables has this number");
+
+/// The set of a number, ready to decode with: made when it is first asked for, and kept.
+pub(super) fn shared(number: u8) -> Result<Arc<Shared>, Corrupt> {
+    static READY: [OnceLock<Arc<Shared>>; SETS as usize] = [const { OnceLock::new() }; SETS as usize];
+    let at = usize::from(number).checked_sub(1);
+    let ready = at.and_then(|at| READY.get(at)).ok_or(NO_SET)?;
+    if let Some(known) = ready.get() {
+        return Ok(known.clone());
+    }
+    let made = set(number)?;
+    Ok(ready.get_or_init(|| Arc::new(Shared::new(&made, usize::MAX))).clone())
+}
+
+/// All sets, ready to code with.
+pub(super) fn codings() -> &'static [Arc<Coding>] {
+    static CODINGS: OnceLock<Vec<Arc<Coding>>> = OnceLock::new();
+    let coding = |number| Some(Arc::new(Coding::new(set(number).ok()?, number)));
+    CODINGS.get_or_init(|| (1..=SETS).filter_map(coding).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_sets_are_there_and_are_what_the_document_says() {
+        assert_eq!(coded().count(), usize::from(SETS));
+        assert_eq!(coded().map(|s| s.len() + 2).sum::<usize>(), BYTES.len());
+        assert_eq!(codings().len(), usize::from(SETS));
+        assert!(set(0).is_err() && set(SETS + 1).is_err());
+        let text = include_str!("../../../../docs/tables.hex");
+        let mut documented = vec![String::new()];
+        for line in text.lines().filter(|l| !l.starts_with('#')) {
+            match line {
+                "" => documented.push(String::new()),
+                line => documented.last_mut().unwrap().push_str(line),
+            }
+        }
+        let hex = |bytes: &[u8]| bytes.iter().map(|b| format!("{b:02x}")).collect::<String>();
+        assert_eq!(documented, coded().map(hex).collect::<Vec<_>>());
+    }
+}
