@@ -13,8 +13,8 @@
 //!
 //! Credit: J. Duda, "Asymmetric numeral systems", 2013; F. Giesen, "Interleaved entropy coders", 2014.
 
-use crate::mesh::token::TOKENS;
-
+/// Symbols of an alphabet, which are called tokens. Part of the format.
+pub const TOKENS: usize = 251;
 /// Bits of a frequency: all of a table sum to 2^12. Part of the format.
 pub const PRECISION: u32 = 12;
 /// Sum of a table's frequencies.

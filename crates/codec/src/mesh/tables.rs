@@ -17,8 +17,8 @@ use crate::entropy::binary::{Model, Reader, Writer};
 use crate::entropy::rans::{Frequencies, TOTAL};
 use crate::mesh::token::{ESCAPE, TOKENS};
 
-/// Layers: frame 0, keys, and the depths 1 … 4.
-pub const LAYERS: usize = 6;
+pub use crate::quantize::lattice::LAYERS;
+
 /// Classes of the neighbours' magnitudes.
 pub const NEAR: usize = 20;
 /// Classes of the references' magnitudes.

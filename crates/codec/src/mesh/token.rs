@@ -14,8 +14,8 @@
 //! and k, so positions are a prefix sum. After token 250 come the three residuals themselves, 16 (wide: 32)
 //! bits each.
 
-/// Number of tokens. Part of the format.
-pub const TOKENS: usize = 251;
+pub use crate::entropy::rans::TOKENS;
+
 /// The token of a vector that no other one holds.
 pub const ESCAPE: u8 = 250;
 /// Number of shifts.

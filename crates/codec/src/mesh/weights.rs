@@ -230,7 +230,7 @@ fn rounded(w: &[f64]) -> [i16; KEPT] {
 
 #[cfg(test)]
 mod tests {
-    use super::super::hierarchy::tests::{grid, hash, torus};
+    use super::super::hierarchy::irregular::tests::{grid, hash, torus};
     use super::super::hierarchy::{Hierarchy, build};
     use super::*;
     use proptest::prelude::*;

@@ -10,10 +10,12 @@
 //!
 //! The output is `rec as f32 * u + centre`, a multiplication and an addition in f32, never fused.
 
-use crate::mesh::tables::LAYERS;
 use crate::quantize::fixed::Cell;
 use crate::simd::isa::Isa;
 use crate::simd::lanes::{self, Lanes, Task};
+
+/// Layers of frames, each with a step of its own: frame 0, keys, and the depths 1 … 4. Part of the format.
+pub const LAYERS: usize = 6;
 
 /// Lattice of the residuals; the decoder does not know it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,7 +12,8 @@
 
 #![allow(unsafe_code)]
 
-use crate::classic::motion::{Blend, Sources};
+use super::sources::Sources;
+use crate::quantize::code::Blend;
 use crate::quantize::code::Word;
 use crate::simd::isa::Avx2;
 use std::arch::x86_64::*;

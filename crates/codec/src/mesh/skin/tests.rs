@@ -1,6 +1,6 @@
 //! Weights come back whatever they are, and no bytes make a decoder panic.
 
-use crate::mesh::hierarchy::tests::grid;
+use crate::mesh::hierarchy::irregular::tests::grid;
 use crate::mesh::shared::Sets;
 use crate::mesh::skin::handles::CORNERS;
 use crate::mesh::skin::weights::{Influence, MOST, MOST_DEPTH, Weights, code};

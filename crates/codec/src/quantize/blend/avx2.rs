@@ -5,7 +5,7 @@
 use crate::quantize::code::Word;
 use crate::simd::isa::Avx2;
 
-/// See [`super::each_scalar`].
+/// See [`super::reference::each_scalar`].
 pub(super) fn each<W: Word, F, const N: usize, const M: usize>(
     _: Avx2,
     from: &[W],
@@ -24,7 +24,7 @@ pub(super) fn each<W: Word, F, const N: usize, const M: usize>(
     ) where
         F: Fn([u16; N], [u16; N]) -> [f32; M] + Copy,
     {
-        super::each_scalar(from, to, out, convert);
+        super::reference::each_scalar(from, to, out, convert);
     }
     // SAFETY: the argument proves that the machine has AVX2.
     unsafe { wide(from, to, out, convert) }

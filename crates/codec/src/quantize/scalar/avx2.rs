@@ -3,8 +3,8 @@
 
 #![allow(unsafe_code)]
 
+use super::axis::Axis;
 use crate::quantize::code::Word;
-use crate::quantize::scalar::Axis;
 use crate::simd::isa::Avx2;
 use std::arch::x86_64::*;
 
@@ -12,7 +12,7 @@ use std::arch::x86_64::*;
 pub(super) fn dequantize<W: Word>(avx2: Avx2, axes: &[Axis], levels: &[W], out: &mut [f32]) {
     #[target_feature(enable = "avx2")]
     fn wide<W: Word>(axes: &[Axis], levels: &[W], out: &mut [f32]) {
-        super::dequantize_scalar(axes, levels, out);
+        super::axis::dequantize_scalar(axes, levels, out);
     }
     match (axes, W::words16(levels)) {
         ([x, y, z], Some(levels)) => three(avx2, [*x, *y, *z], &[levels], None, out),
@@ -25,7 +25,7 @@ pub(super) fn dequantize<W: Word>(avx2: Avx2, axes: &[Axis], levels: &[W], out: 
 pub(super) fn blend<W: Word>(avx2: Avx2, axes: &[Axis], from: &[W], to: &[W], t: f32, out: &mut [f32]) {
     #[target_feature(enable = "avx2")]
     fn wide<W: Word>(axes: &[Axis], from: &[W], to: &[W], t: f32, out: &mut [f32]) {
-        super::blend_scalar(axes, from, to, t, out);
+        super::axis::blend_scalar(axes, from, to, t, out);
     }
     match (axes, W::words16(from), W::words16(to)) {
         ([x, y, z], Some(from), Some(to)) => {

@@ -2,8 +2,8 @@
 
 #![allow(unsafe_code)]
 
+use super::traits::{LANES, Lanes, Number, Place, Points, Row, Task, Widths, room};
 use crate::simd::isa::Avx2;
-use crate::simd::lanes::{LANES, Lanes, Number, Place, Points, Row, Task, Widths, room};
 use std::arch::x86_64::*;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 

@@ -13,8 +13,8 @@
 
 #![allow(unsafe_code)]
 
+use super::rule::{LOOK_BACK, NONE, Rule, Spatial, Weights};
 use crate::simd::isa::Avx2;
-use crate::values::parallelogram::{LOOK_BACK, NONE, Rule, Spatial, Weights};
 use std::arch::x86_64::*;
 
 /// Vertices of the ring: what a table reaches back, and a block.

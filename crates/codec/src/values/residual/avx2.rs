@@ -6,9 +6,9 @@
 
 #![allow(unsafe_code)]
 
+use super::alphabet::Alphabet;
 use crate::quantize::code::Word;
 use crate::simd::isa::Avx2;
-use crate::values::residual::Alphabet;
 use std::arch::x86_64::*;
 
 /// Tokens at a time.
@@ -16,11 +16,11 @@ const LANES: usize = 32;
 /// Tables of 16.
 const PARTS: usize = 8;
 
-/// See [`super::join`].
+/// See [`super::alphabet::join`].
 pub(super) fn join<W: Word>(_: Avx2, planes: [&[u8]; 4], out: &mut [W]) {
     #[target_feature(enable = "avx2")]
     fn wide<W: Word>(planes: [&[u8]; 4], out: &mut [W]) {
-        super::join(planes, out);
+        super::alphabet::join(planes, out);
     }
     // SAFETY: the argument proves that the machine has AVX2.
     unsafe { wide(planes, out) }

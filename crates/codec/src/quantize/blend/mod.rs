@@ -15,9 +15,11 @@
 use crate::quantize::code::Word;
 use crate::quantize::{octahedral, qtangent};
 use crate::simd::isa::Isa;
+use reference::each_scalar;
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+mod reference;
 
 /// Unit normals of QTangents, xyz per vertex. `from` and `to` hold 4 levels per vertex, component-major,
 /// `bits` each; 8- or 16-bit words. `t` is 0 at `from`, 1 at `to`.
@@ -113,46 +115,6 @@ fn each<W: Word, F, const N: usize, const M: usize>(
         #[cfg(target_arch = "x86_64")]
         Isa::Avx2(avx2) => avx2::each(avx2, from, to, out, convert),
         _ => each_scalar(from, to, out, convert),
-    }
-}
-
-#[inline(always)]
-fn each_scalar<W: Word, F, const N: usize, const M: usize>(
-    from: &[W],
-    to: &[W],
-    out: &mut [[f32; M]],
-    convert: F,
-) where
-    F: Fn([u16; N], [u16; N]) -> [f32; M] + Copy,
-{
-    // A few at a time, plane by plane into the reach of one loop: that is what compilers vectorise.
-    const BLOCK: usize = 64;
-    let count = out.len();
-    for (block, out) in out.chunks_mut(BLOCK).enumerate() {
-        let first = block * BLOCK;
-        let gather = |levels: &[W]| -> [[u16; BLOCK]; N] {
-            let mut planes = [[0; BLOCK]; N];
-            for (k, plane) in planes.iter_mut().enumerate() {
-                let levels = &levels[k * count + first..][..out.len()];
-                for (to, level) in plane.iter_mut().zip(levels) {
-                    // The description allows at most 16 bits here, but the words of a damaged frame can hold
-                    // anything.
-                    *to = level.to_u32() as u16;
-                }
-            }
-            planes
-        };
-        let (a, b) = (gather(from), gather(to));
-        let mut values = [[0.0f32; BLOCK]; M];
-        for v in 0..BLOCK {
-            let value = convert(a.map(|plane| plane[v]), b.map(|plane| plane[v]));
-            for (plane, value) in values.iter_mut().zip(value) {
-                plane[v] = value;
-            }
-        }
-        for (v, out) in out.iter_mut().enumerate() {
-            *out = std::array::from_fn(|k| values[k][v]);
-        }
     }
 }
 

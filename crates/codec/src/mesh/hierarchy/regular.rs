@@ -1,4 +1,4 @@
-//! Level-of-detail order of a regular [grid](crate::topology::grid): as [`crate::mesh::hierarchy`] has it of any mesh, but a
+//! Level-of-detail order of a regular [grid](crate::topology::grid): as [`super::irregular`] has it of any mesh, but a
 //! point lies in the middle of those that it is predicted from, and half of all points between their four
 //! neighbours. Worth a tenth of the bytes of cloth and water. Part of the format.
 //!
@@ -18,7 +18,7 @@
 //! Inside a level points keep their order by index. Credit: the quincunx is that of wavelets on it (Jelena
 //! Kovačević and Martin Vetterli, 1992).
 
-use crate::mesh::hierarchy::Hierarchy;
+use super::order::Hierarchy;
 use crate::topology::grid::Shape;
 
 /// A point that is known at a step.
