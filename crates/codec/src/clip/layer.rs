@@ -22,26 +22,13 @@ use crate::Corrupt;
 use crate::bytes::{Cursor, put_varint};
 pub use crate::bytes::{put_sized, take_sized};
 use crate::clip::streamed::{self, Choices, Ends, Plan, Residuals, STRIPPED};
+pub use crate::clip::tracks::components;
 use crate::clip::{Header, Rotation, Skeleton, Source, Split, Vector, header, schedule};
 
 /// Most layers of a clip. Part of the format.
 pub const MAX_LAYERS: usize = 16;
 /// Bit of a joint that is never interpolated.
 const STEPPED: u8 = 0x80;
-
-/// Components of a clip that are of joints of `layer`, rising.
-pub fn components(header: &Header, layer: u8) -> Vec<usize> {
-    let mut at = 0;
-    let mut out = Vec::new();
-    for j in 0..header.rotations.len() {
-        let count = header.components_of(j);
-        if header.split.layers.get(j) == Some(&layer) {
-            out.extend(at..at + count);
-        }
-        at += count;
-    }
-    out
-}
 
 /// Which samples of its clip a layer has.
 #[derive(Clone, Debug, Default, PartialEq)]

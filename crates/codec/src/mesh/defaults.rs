@@ -7,10 +7,7 @@
 //! tables.
 
 use crate::Corrupt;
-use crate::mesh::encode::frame::Coding;
-use crate::mesh::shared::Shared;
 use crate::mesh::tables::Tables;
-use std::sync::{Arc, OnceLock};
 
 /// Number of default sets.
 pub const SETS: u8 = 15;
@@ -35,26 +32,7 @@ pub fn set(number: u8) -> Result<Tables, Corrupt> {
     Tables::decode(bytes.ok_or(NO_SET)?)
 }
 
-const NO_SET: Corrupt = Corrupt("no default set of tables has this number");
-
-/// The set of a number, ready to decode with: made when it is first asked for, and kept.
-pub(super) fn shared(number: u8) -> Result<Arc<Shared>, Corrupt> {
-    static READY: [OnceLock<Arc<Shared>>; SETS as usize] = [const { OnceLock::new() }; SETS as usize];
-    let at = usize::from(number).checked_sub(1);
-    let ready = at.and_then(|at| READY.get(at)).ok_or(NO_SET)?;
-    if let Some(known) = ready.get() {
-        return Ok(known.clone());
-    }
-    let made = set(number)?;
-    Ok(ready.get_or_init(|| Arc::new(Shared::new(&made, usize::MAX))).clone())
-}
-
-/// All sets, ready to code with.
-pub(super) fn codings() -> &'static [Arc<Coding>] {
-    static CODINGS: OnceLock<Vec<Arc<Coding>>> = OnceLock::new();
-    let coding = |number| Some(Arc::new(Coding::new(set(number).ok()?, number)));
-    CODINGS.get_or_init(|| (1..=SETS).filter_map(coding).collect())
-}
+pub(super) const NO_SET: Corrupt = Corrupt("no default set of tables has this number");
 
 #[cfg(test)]
 mod tests {
@@ -64,7 +42,6 @@ mod tests {
     fn all_sets_are_there_and_are_what_the_document_says() {
         assert_eq!(coded().count(), usize::from(SETS));
         assert_eq!(coded().map(|s| s.len() + 2).sum::<usize>(), BYTES.len());
-        assert_eq!(codings().len(), usize::from(SETS));
         assert!(set(0).is_err() && set(SETS + 1).is_err());
         let text = include_str!("../../../../docs/tables.hex");
         let mut documented = vec![String::new()];

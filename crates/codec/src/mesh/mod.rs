@@ -19,11 +19,9 @@
 //! encoding. The other components of a mesh go the same way: texture coordinates as (u, v, 0), colours as (r,
 //! g, b) and (alpha, 0, 0), with [`lattice::Extent::axes`] saying how many axes are used.
 
+mod blocks;
 #[cfg(target_arch = "x86_64")]
-mod avx2;
-#[cfg(target_arch = "x86_64")]
-mod avx512;
-mod bundle;
+mod contexts;
 pub mod decode;
 pub mod defaults;
 pub mod encode;
@@ -31,6 +29,8 @@ pub mod height;
 pub mod hierarchy;
 pub mod normals;
 pub mod pack;
+#[cfg(target_arch = "x86_64")]
+mod registers;
 pub mod rig;
 pub mod shared;
 pub mod skin;

@@ -29,7 +29,7 @@ pub(super) mod avx512;
 
 use crate::Corrupt;
 use crate::bytes::{Cursor, put_varint};
-use crate::mesh::bundle::BLOCK;
+use crate::mesh::blocks::BLOCK;
 use crate::mesh::token::{BitReader, BitWriter};
 
 // Part of the format.

@@ -7,12 +7,13 @@
 
 use crate::Corrupt;
 use crate::entropy::rans::{self, Frequencies, Slots, TOTAL};
+#[cfg(target_arch = "x86_64")]
+use crate::mesh::contexts::Contexts;
+use crate::mesh::defaults::{NO_SET, SETS, set};
 use crate::mesh::tables::{CONTEXTS, Tables};
 use crate::mesh::token::TOKENS;
-#[cfg(target_arch = "x86_64")]
-use crate::mesh::{avx2, defaults};
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Points from which on tables have slots: with fewer the encoder has fewer lanes than the kernels need.
 const LARGE: usize = 512;
@@ -39,7 +40,7 @@ pub(super) struct Ready {
     pub slots: Box<[Slots]>,
     /// What the kernels look contexts up in.
     #[cfg(target_arch = "x86_64")]
-    pub contexts: avx2::Contexts,
+    pub contexts: Contexts,
 }
 
 /// A table in which the token of a slot is searched.
@@ -96,7 +97,7 @@ impl Shared {
             map: tables.map,
             form: Form::Slots(Ready {
                 #[cfg(target_arch = "x86_64")]
-                contexts: avx2::Contexts::new(&tables.map, &slots),
+                contexts: Contexts::new(&tables.map, &slots),
                 slots,
             }),
         }
@@ -105,7 +106,7 @@ impl Shared {
     /// Bytes of memory that so many tables take for parts of so many points.
     pub const fn bytes_of(tables: usize, points: usize) -> u64 {
         #[cfg(target_arch = "x86_64")]
-        let contexts = avx2::Contexts::BYTES;
+        let contexts = Contexts::BYTES;
         #[cfg(not(target_arch = "x86_64"))]
         let contexts = 0;
         let each = match points < LARGE {
@@ -170,7 +171,7 @@ impl Sets {
 
     /// The default set of a number.
     pub(super) fn default_set(&mut self, number: u8) -> Result<Arc<Shared>, Corrupt> {
-        let shared = defaults::shared(number)?;
+        let shared = shared(number)?;
         let bit = 1u32.checked_shl(number.into()).unwrap_or(0);
         if self.defaults & bit == 0 {
             self.take(Shared::bytes_of(shared.len(), usize::MAX))?;
@@ -208,6 +209,7 @@ impl Sets {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mesh::defaults;
 
     #[test]
     fn searched_tables_say_what_slots_say() {
@@ -243,4 +245,16 @@ mod tests {
         assert!(limited.default_set(1).is_err() && limited.refused() == Some(sets.bytes()));
         assert!(limited.own_set(&coded[1][..10], 20).is_err());
     }
+}
+
+/// The set of a number, ready to decode with: made when it is first asked for, and kept.
+pub(super) fn shared(number: u8) -> Result<Arc<Shared>, Corrupt> {
+    static READY: [OnceLock<Arc<Shared>>; SETS as usize] = [const { OnceLock::new() }; SETS as usize];
+    let at = usize::from(number).checked_sub(1);
+    let ready = at.and_then(|at| READY.get(at)).ok_or(NO_SET)?;
+    if let Some(known) = ready.get() {
+        return Ok(known.clone());
+    }
+    let made = set(number)?;
+    Ok(ready.get_or_init(|| Arc::new(Shared::new(&made, usize::MAX))).clone())
 }

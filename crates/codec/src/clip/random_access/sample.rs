@@ -1,8 +1,8 @@
 //! Poses and single joints of the resident form. Formulas are written once, over one number or eight
 //! ([`crate::simd::lanes`]): a pose is computed eight sub-tracks at a time, a joint by itself, with the same bits.
 
+use super::form::{Block, Resident, SEGMENT, TAIL, UNIT, WIDTHS, chunk, sum_of_widths, word};
 use crate::clip::NONE;
-use crate::clip::random_access::{Block, Resident, SEGMENT, TAIL, UNIT, WIDTHS, chunk, sum_of_widths, word};
 use crate::clip::streamed::Kind;
 use crate::simd::isa::Isa;
 use crate::simd::lanes::{self, LANES, Lanes, Number, Task, field, plus, times};

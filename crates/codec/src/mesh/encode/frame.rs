@@ -1,14 +1,14 @@
 //! Codes one frame: prediction, choice of residuals, reconstruction exactly as the decoder's, and the check
 //! of the error.
 
-use crate::entropy::rans::{self, Frequencies, Starts};
-use crate::mesh::bundle::{self, BLOCK};
+use super::coding::{COSTS, Coding, Costs, wrapped};
+use crate::mesh::blocks::{self, BLOCK};
 use crate::mesh::decode::{self, FIRST_RHO, MAX_COEFFICIENT, MAX_LEVELS, ORDER, Vector};
 use crate::mesh::encode::output::Sink;
 use crate::mesh::hierarchy::Hierarchy;
 use crate::mesh::pack;
-use crate::mesh::tables::{self, CONTEXTS, LAYERS, Tables};
-use crate::mesh::token::{self, BitWriter, ESCAPE, RAW_BITS};
+use crate::mesh::tables::{self, LAYERS};
+use crate::mesh::token::{self, BitWriter};
 use crate::quantize::fixed::Cell;
 use crate::quantize::lattice::{self, Choice, Grid, Lattice};
 use crate::schedule::REFERENCES;
@@ -80,80 +80,6 @@ impl<W: Cell> Task for Prepare<'_, W> {
                 f[k] = f[k].wrapping_sub(W::wrap(o[k]).get() << fraction::<W>());
             }
         }
-    }
-}
-
-/// Tables ready to code with.
-#[derive(Clone)]
-pub struct Coding {
-    pub tables: Tables,
-    /// Number of the default set that they are; 0: the file keeps them.
-    pub set: u8,
-    starts: Vec<Starts>,
-    costs: Vec<Costs>,
-    /// Which of them a context has.
-    cost_of: [u16; CONTEXTS],
-}
-
-/// What tokens cost by a table and a shift.
-#[derive(Clone)]
-struct Costs {
-    /// Bits with raw ones by parity and classes, of which 5 is beyond any token: 216·p + 36·x + 6·y + z. What
-    /// has no frequency costs what the escape does.
-    bits: [f32; COSTS],
-    /// No more than any residual but zero costs.
-    least: f32,
-}
-
-const COSTS: usize = 2 * 216;
-
-impl Costs {
-    fn new(table: &Frequencies, k: u32) -> Costs {
-        let total = rans::TOTAL as f32;
-        let escape = 48.0 + (total / f32::from(table[usize::from(ESCAPE)].max(1))).log2();
-        let mut least = escape;
-        let bits = std::array::from_fn(|n| {
-            let classes = [n / 36 % 6, n / 6 % 6, n % 6];
-            if classes.contains(&5) {
-                return escape;
-            }
-            let token = 125 * (n / 216) + 25 * classes[0] + 5 * classes[1] + classes[2];
-            let raw = f32::from(RAW_BITS[k as usize][token]);
-            let bits = match table[token] {
-                0 => escape + raw,
-                f => (total / f32::from(f)).log2() + raw,
-            };
-            // With low bits of its own even the first token may be of another residual.
-            if n > 0 || k > 0 {
-                least = least.min(bits);
-            }
-            bits
-        });
-        Costs { bits, least }
-    }
-}
-
-impl Coding {
-    /// The tables of the set of that number, or the file's own.
-    pub fn new(tables: Tables, set: u8) -> Coding {
-        let starts = tables.tables.iter().map(rans::starts).collect();
-        let mut kinds: Vec<(u8, u32)> = Vec::new();
-        let mut cost_of = [0; CONTEXTS];
-        for (context, cost) in cost_of.iter_mut().enumerate() {
-            let kind = (tables.map[context], tables::shift(tables::near_of(context)));
-            let known = kinds.iter().position(|k| *k == kind);
-            *cost = known.unwrap_or(kinds.len()) as u16;
-            if known.is_none() {
-                kinds.push(kind);
-            }
-        }
-        let costs = kinds.iter().map(|&(table, k)| Costs::new(&tables.tables[usize::from(table)], k));
-        Coding { costs: costs.collect(), cost_of, starts, tables, set }
-    }
-
-    #[inline(always)]
-    pub(in crate::mesh) fn range(&self, context: usize, token: u8) -> (u16, u16) {
-        self.starts[usize::from(self.tables.map[context])][usize::from(token)]
     }
 }
 
@@ -364,11 +290,6 @@ fn sum_of<W: Cell>(t: Vector<W>, p: Vector<W>) -> [W; 3] {
     [t[0].plus(p[0]), t[1].plus(p[1]), t[2].plus(p[2])]
 }
 
-#[inline(always)]
-pub(in crate::mesh) fn wrapped<W: Cell>(q: i32) -> i32 {
-    W::wrap(q).get()
-}
-
 /// [`Setting::code`].
 struct Code<'a, W> {
     setting: &'a Setting<'a>,
@@ -403,7 +324,7 @@ impl<W: Cell> Task for Code<'_, W> {
                 rho = new;
             }
             let rho = 4 * i32::from(rho);
-            for block in bundle::blocks(range) {
+            for block in blocks::blocks(range) {
                 *good &= if packed {
                     setting.pack_block(job, &quantizer, block, level, rho, out, innovation, sink)
                 } else {

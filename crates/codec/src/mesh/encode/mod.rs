@@ -8,15 +8,16 @@
 //!
 //! Frames are asked for when they are needed and never kept, so memory does not grow with their number.
 
-pub(crate) mod frame;
+pub(crate) mod coding;
+mod frame;
 mod output;
 mod settings;
 mod temporal;
 
 use crate::bytes::put_varint;
 use crate::mesh::decode::{self, Vector};
-use crate::mesh::defaults;
-use crate::mesh::encode::frame::{Coding, Job, Setting, Target, fraction, levels_fit};
+use crate::mesh::encode::coding::{Coding, codings};
+use crate::mesh::encode::frame::{Job, Setting, Target, fraction, levels_fit};
 use crate::mesh::encode::output::Sink;
 use crate::mesh::encode::settings::{FIRST_MOVE, LAST_MOVE, MOVES, STARTS, moved};
 use crate::mesh::encode::temporal::{Detail, Sample, Scale};
@@ -697,7 +698,7 @@ impl Common<'_> {
             return own;
         }
         let mut best = (&own, bits + table_bits(&own));
-        for set in defaults::codings() {
+        for set in codings() {
             let bits = scale * set.tables.bits(counts);
             if bits < best.1 {
                 best = (set, bits);

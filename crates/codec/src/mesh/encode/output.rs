@@ -1,12 +1,12 @@
 //! What coding frames leaves: tokens, raw bits and residuals of a unit; and the unit's bytes.
 
+use super::coding::{Coding, wrapped};
 use crate::bytes::put_varint;
 use crate::entropy::rans::{self, LANES};
-use crate::mesh::encode::frame::{Coding, wrapped};
 use crate::mesh::hierarchy::Hierarchy;
 use crate::mesh::pack::{self, Packer};
 use crate::mesh::token::{self, BitWriter, ESCAPE, RAW_BITS};
-use crate::mesh::{bundle, tables};
+use crate::mesh::{blocks, tables};
 use crate::quantize::fixed::Cell;
 use std::ops::Range;
 
@@ -190,7 +190,7 @@ impl Sink {
 fn for_blocks(hierarchy: &Hierarchy, mut each: impl FnMut(Range<usize>, usize)) {
     for level in 0..hierarchy.levels() {
         let range = hierarchy.level(level);
-        bundle::blocks(range.clone()).for_each(|block| each(block, range.start));
+        blocks::blocks(range.clone()).for_each(|block| each(block, range.start));
     }
 }
 

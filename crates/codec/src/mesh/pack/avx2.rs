@@ -2,9 +2,9 @@
 
 #![allow(unsafe_code)]
 
-use crate::mesh::avx2::{Padded, Residual, TAKES, place, sixteen};
-use crate::mesh::bundle::BLOCK;
+use crate::mesh::blocks::BLOCK;
 use crate::mesh::pack::{self, Unpacker};
+use crate::mesh::registers::avx2::{Padded, Residual, TAKES, place, sixteen};
 use crate::mesh::token::BitReader;
 use std::arch::x86_64::*;
 

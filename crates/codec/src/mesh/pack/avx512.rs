@@ -2,9 +2,9 @@
 
 #![allow(unsafe_code)]
 
-use crate::mesh::avx2::Padded;
-use crate::mesh::avx512::{AXES, Vectors, kernel};
 use crate::mesh::pack::{self, Unpacker};
+use crate::mesh::registers::avx2::Padded;
+use crate::mesh::registers::avx512::{AXES, Vectors, kernel};
 use crate::mesh::token::{self, BitReader};
 use std::arch::x86_64::*;
 

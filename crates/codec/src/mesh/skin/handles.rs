@@ -13,8 +13,8 @@
 //! More than 1,024 bones are a mesh of the triangles (0, 1, 2), (0, 2, 3), (0, 3, 1) of each, in the order of
 //! [`hierarchy`].
 
+use super::kernel::Region;
 use crate::mesh::hierarchy::{self, Hierarchy};
-use crate::mesh::skin::Region;
 
 /// Handles of an affine bone.
 pub const HANDLES: usize = 4;

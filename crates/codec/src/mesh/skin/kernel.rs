@@ -3,7 +3,6 @@
 
 use crate::clip::nodes::Node;
 use crate::mesh::decode::Vector;
-use crate::mesh::skin::Matrix;
 use crate::mesh::skin::weights::{self, Weights};
 use crate::quantize::fixed::Cell;
 use crate::simd::isa::Isa;
@@ -418,3 +417,7 @@ fn region(bounds: [f32; 6], least: f64) -> Region {
     let least = least.max(largest(half) / 16.0).max(1e-30);
     Region { middle: [0, 1, 2].map(|k| (b[k] + b[k + 3]) * 0.5), half: half.map(|h| h.max(least)), bounds }
 }
+
+/// Columns: what a step along x, y, z adds, and where the origin goes; in units of the grid. The fourth
+/// numbers are 0.
+pub type Matrix = [[f32; 4]; 4];

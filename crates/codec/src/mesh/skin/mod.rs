@@ -52,12 +52,8 @@ use crate::quantize::fixed::Cell;
 use crate::quantize::lattice::Grid;
 use crate::transform::Transform;
 use handles::{HANDLES, affine};
-pub use kernel::{Region, Rig};
+pub use kernel::{Matrix, Region, Rig};
 use packed::Packed;
-
-/// Columns: what a step along x, y, z adds, and where the origin goes; in units of the grid. The fourth
-/// numbers are 0.
-pub type Matrix = [[f32; 4]; 4];
 
 /// What moves the points of a mesh, with what decoders must know of it before they read it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -28,9 +28,9 @@
 //! Credit: 12-byte transforms, live ranges and null transforms: A. Rasmussen and others, *Geometry caching in
 //! Halo 5*, GDC 2017.
 
+use super::kernel::Region;
 use crate::Corrupt;
 use crate::bytes::Cursor;
-use crate::mesh::skin::Region;
 use crate::transform::Transform;
 use std::f64::consts::{FRAC_1_SQRT_2, SQRT_2};
 use std::ops::Range;

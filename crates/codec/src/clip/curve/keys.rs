@@ -1,53 +1,11 @@
-//! Codec `curve`: few keys per sub-track, Catmull-Rom splines between them. Error bound: what the encoder
-//! measured on this file's own functions. After the animation compression of a large multiplayer game.
-//!
-//! | offset | size | name | meaning |
-//! |---|---|---|---|
-//! | 0 | 1 | `flags` | bits 0–1 knots: 0 uniform, 1 chordal, 2 centripetal · bit 2: rotations of 32 bits |
-//! | 1 | 1 … 3 | `samples` | varint, 1 … 65,536 |
-//! | … | 8 | `fps` | f64, samples per second |
-//! | … | 8 | `start` | f64, seconds of sample 0 |
-//! | … | ⌈6·joints/8⌉ | `kinds` | per joint rotation, translation, scale, two bits each from the lowest on: 0 default, 1 constant, 2 animated |
-//! | … | per sub-track | `values` | in the order of `kinds`: constant rotation 6 bytes · constant vector 3 × f32 · animated vector its range, 6 × f32: lowest xyz, then size xyz |
-//! | … | 1 … 5 | `keys` | varint, number of keys |
-//! | … | 10 (8) per key | `block` | keys, see below; a key of a rotation is 8 bytes long where those have 32 bits |
-//!
-//! A key, so that any stretch of the block holds all that a stretch of time needs, whichever joints move:
-//!
-//! | offset | size | name | meaning |
-//! |---|---|---|---|
-//! | 0 | 2 | `track` | bits 0–13 joint, bits 14–15: 0 rotation, 1 translation, 2 scale |
-//! | 2 | 2 | `time` | sample |
-//! | 4 | 6 (4) | `payload` | rotation: of 48 or of 32 bits · vector: three u16 of the range |
-//!
-//! ```text
-//! need(key i of a track) = time of key i − 2, or 0          keys are sorted by (need, time, track): as soon as key n is passed, key n + 2 is there
-//! segment   P₁ at T₁ ≤ t ≤ T₂ of P₂; P₀ before, P₃ after; u = (t − T₁)/(T₂ − T₁)
-//! knots     dᵢ = 1 · Tᵢ₊₁ − Tᵢ · √(Tᵢ₊₁ − Tᵢ)               uniform · chordal · centripetal
-//! tangents  M₁ = d₁((P₁ − P₀)/d₀ − (P₂ − P₀)/(d₀ + d₁)) + (P₂ − P₁), P₂ − P₁ where there is no P₀
-//!           M₂ = (P₂ − P₁) + d₁((P₃ − P₂)/d₂ − (P₃ − P₁)/(d₁ + d₂)), P₂ − P₁ where there is no P₃
-//! value     P₁ + u(M₁ + u(3(P₂ − P₁) − 2M₁ − M₂ + u(M₁ + M₂ − 2(P₂ − P₁))))
-//! rotation  before that each quaternion gets the sign that is nearer to P₁ (P₃: to P₂); then unit length
-//! ```
-//!
-//! Everything is f32, in this order: the same bits on every machine. Credit: E. Catmull, R. Rom, *A class of
-//! local interpolating splines*, 1974; P. J. Barry, R. N. Goldman, *A recursive evaluation algorithm for a
-//! class of Catmull-Rom splines*, 1988.
+//! Keys and what stands before them: written, read and checked, sorted by the time of need.
 
-mod load;
-mod play;
-mod spline;
-#[cfg(test)]
-mod tests;
-
+use super::spline::{Knots, unit};
 use crate::Corrupt;
 use crate::bytes::Cursor as Bytes;
 use crate::bytes::put_varint;
-use crate::clip::Skeleton;
+use crate::clip::{NONE, Skeleton};
 use crate::transform::Transform;
-pub use load::quantized;
-pub use play::Playhead;
-pub use spline::{Knots, Window, unit};
 
 /// Most samples: a key's time has 16 bits.
 pub const MAX_SAMPLES: u32 = 1 << 16;
@@ -123,12 +81,12 @@ pub struct Curves {
     /// What stands before the keys.
     pub head: Head,
     /// Sorted by need.
-    keys: Vec<Key>,
-    /// Per sub-track, 3 per joint: its number among the animated ones, or [`super::NONE`].
+    pub(super) keys: Vec<Key>,
+    /// Per sub-track, 3 per joint: its number among the animated ones, or [`crate::clip::NONE`].
     numbers: Vec<u32>,
     /// Joint and part of each animated sub-track.
-    tracks: Vec<(u16, Part)>,
-    snapshots: Vec<play::Snapshot>,
+    pub(super) tracks: Vec<(u16, Part)>,
+    pub(super) snapshots: Vec<Snapshot>,
 }
 
 /// ±1/√2 in 15 bits. The spare highest bit of the 48 is 0.
@@ -188,7 +146,7 @@ fn of_smallest_three(payload: u64, bits: u32) -> [f32; 4] {
             false => rest.next().unwrap_or(0.0),
         };
     }
-    spline::unit(out)
+    unit(out)
 }
 
 impl Range {
@@ -353,7 +311,7 @@ impl Curves {
                     _ => return Err(Corrupt("curves: unknown kind of sub-track")),
                 };
                 let animated = matches!(kind, Kind::Animated(_));
-                numbers.push(if animated { tracks.len() as u32 } else { super::NONE });
+                numbers.push(if animated { tracks.len() as u32 } else { NONE });
                 if animated {
                     tracks.push((joint as u16, part));
                 }
@@ -402,12 +360,12 @@ impl Curves {
     /// Bytes of memory that playing keeps.
     pub fn memory(&self) -> usize {
         let keys = (self.keys.iter()).map(|k| self.head.key_size(k.part));
-        keys.sum::<usize>() + self.snapshots.iter().map(play::Snapshot::memory).sum::<usize>()
+        keys.sum::<usize>() + self.snapshots.iter().map(Snapshot::memory).sum::<usize>()
     }
 
-    fn number(&self, key: &Key) -> Option<usize> {
+    pub(super) fn number(&self, key: &Key) -> Option<usize> {
         let number = self.numbers.get(3 * usize::from(key.joint) + key.part as usize)?;
-        (*number != super::NONE).then_some(*number as usize)
+        (*number != NONE).then_some(*number as usize)
     }
 
     /// Keys are where a reader expects them, and every sub-track reaches from the first sample to the last.
@@ -441,18 +399,18 @@ impl Curves {
         Ok(())
     }
 
-    fn value(&self, key: &Key) -> [f32; 4] {
+    pub(super) fn value(&self, key: &Key) -> [f32; 4] {
         let kind = &self.head.kinds[usize::from(key.joint)][key.part as usize];
         self.head.value(kind, key.part, key.payload)
     }
 
     /// Pose without what is animated: rest and constants.
-    fn prefill(&self, skeleton: &Skeleton<'_>, pose: &mut [Transform]) {
+    pub(super) fn prefill(&self, skeleton: &Skeleton<'_>, pose: &mut [Transform]) {
         for ((out, rest), kinds) in pose.iter_mut().zip(skeleton.rest).zip(&self.head.kinds) {
             *out = *rest;
             for (part, kind) in PARTS.into_iter().zip(kinds) {
                 if let Kind::Constant(value) = kind {
-                    play::put(out, part, *value);
+                    put(out, part, *value);
                 }
             }
         }
@@ -482,5 +440,64 @@ fn range(c: &mut Bytes<'_>) -> Result<Range, Corrupt> {
     match size.iter().all(|v| *v >= 0.0) {
         true => Ok(Range { low, size }),
         false => Err(Corrupt("curves: a range that is none")),
+    }
+}
+
+/// A snapshot is taken every so many keys, and not more often than every so many keys of each sub-track.
+pub(super) const SNAPSHOT_KEYS: usize = 256;
+
+pub(super) const SNAPSHOT_PER_TRACK: usize = 8;
+
+/// What a playhead knows when it is at a place of the block: built when a clip is read, so it costs nothing
+/// in the file and nothing can be wrong with it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Snapshot {
+    /// The first key that is not passed yet.
+    pub(super) next: u32,
+    /// The first time at which that is needed.
+    pub(super) time: u16,
+    /// Per sub-track its last four keys.
+    pub(super) last: Box<[[u32; 4]]>,
+}
+
+impl Snapshot {
+    pub fn memory(&self) -> usize {
+        size_of::<Snapshot>() + size_of_val(&*self.last)
+    }
+}
+
+impl Curves {
+    /// Places to start from, see [`Snapshot`].
+    pub(super) fn take_snapshots(&mut self) {
+        let every = SNAPSHOT_KEYS.max(SNAPSHOT_PER_TRACK * self.tracks.len());
+        let mut last = vec![[NONE; 4]; self.tracks.len()];
+        let mut counts = vec![0u32; self.tracks.len()];
+        for i in 0..self.keys.len() {
+            let Some(number) = self.number(&self.keys[i]) else {
+                return;
+            };
+            let need = match counts[number] {
+                0 | 1 => 0,
+                _ => self.keys[last[number][2] as usize].time,
+            };
+            // Whoever is at `need` or later wants all keys up to here.
+            if i > 0 && i % every == 0 && need > 0 {
+                self.snapshots.push(Snapshot { next: i as u32, time: need, last: last.clone().into() });
+            }
+            last[number].copy_within(1.., 0);
+            last[number][3] = i as u32;
+            counts[number] += 1;
+        }
+    }
+}
+
+/// Puts a sub-track's value into a transform.
+#[inline]
+pub(super) fn put(out: &mut Transform, part: Part, value: [f32; 4]) {
+    let [x, y, z, _] = value;
+    match part {
+        Part::Rotation => out.rotation = value,
+        Part::Translation => out.translation = [x, y, z],
+        Part::Scale => out.scale = [x, y, z],
     }
 }

@@ -1,4 +1,4 @@
-//! Decoding of a bundle with AVX2: the same bits as [`crate::mesh::bundle::decode_scalar`], five to six times as
+//! Decoding of a bundle with AVX2: the same bits as [`crate::mesh::decode::bundle::decode_scalar`], five to six times as
 //! fast.
 //!
 //! * **Prediction**: innovations of a bundle lie side by side, so one 32-byte load is a neighbour in four
@@ -19,158 +19,20 @@
 
 #![allow(unsafe_code)]
 
-use crate::entropy::rans::Slots;
-use crate::mesh::avx512::Lookup;
-use crate::mesh::bundle::{self, BLOCK, BUNDLE, Bundle, Reference, scratch_len};
-use crate::mesh::decode::{Source, Static, Tokens, Vector};
+use super::bundle::{Bundle, Reference};
+use super::first::Static;
+use super::plan::{LINE, Plan};
+use super::unit::{Source, Tokens, Vector};
+use crate::mesh::blocks::{self, BLOCK, BUNDLE, scratch_len};
+use crate::mesh::contexts::QUARTER;
 use crate::mesh::pack::avx2::Fields;
-use crate::mesh::shared::Shared;
-use crate::mesh::tables::{self, CONTEXTS, LAYERS, PAST};
+use crate::mesh::registers::avx2::{ORDER, Padded, Residual, TAKES, TOKEN_BITS, place, sixteen};
 use crate::mesh::token::{self, BitReader, ESCAPE, RAW_BITS};
 use crate::schedule::REFERENCES;
 use crate::simd::isa::Avx2;
 use std::arch::x86_64::*;
 
-/// What the kernels need of a mesh, arranged for them. Neighbours are known to be points.
-#[derive(Debug, Clone, Default)]
-pub struct Plan {
-    /// By point, and zeros for a block more: where four neighbours are among lines, each in a list of its
-    /// own, and their weights.
-    pub(super) near: [Vec<u32>; 4],
-    pub(super) weights: Vec<[i16; 4]>,
-    pub(super) points: usize,
-}
-
-/// What the kernels look contexts up in: depends on the tables alone.
-#[derive(Debug)]
-pub struct Contexts {
-    /// Per layer, by class of neighbours (of a float's leading bits) and of references: table · 4096 | shift
-    /// << 24.
-    directory: Box<[[u32; DIRECTORY]]>,
-    /// For AVX-512.
-    pub(super) lookup: Option<Box<Lookup>>,
-}
-
-/// Bytes of a vertex in eight frames.
-const LINE: usize = 8 * BUNDLE;
-/// Classes of neighbours, 8 entries each.
-const DIRECTORY: usize = 128 * 8;
-/// Bits of 0.25, the least of what is looked up.
-const QUARTER: i32 = 125 << 23;
-
-impl Contexts {
-    /// Bytes that they take beside themselves.
-    pub const BYTES: usize = LAYERS * DIRECTORY * 4 + size_of::<Lookup>();
-
-    /// Every number in `map` is that of a table.
-    pub fn new(map: &[u8; CONTEXTS], slots: &[Slots]) -> Contexts {
-        let entry = |layer: usize, index: usize| {
-            // The least sum of that class: what the kernel looks up is the sum less a half.
-            let bits = ((index as u32 / 8) << 21) + QUARTER as u32;
-            let sum = (f32::from_bits(bits) + 0.5).ceil() as i32;
-            let near = tables::near(if index < 8 { 0 } else { sum });
-            let past = (index % 8).min(PAST - 1);
-            let table = map[tables::context(layer, near, past)];
-            u32::from(table) << 12 | tables::shift(near) << 24
-        };
-        Contexts {
-            directory: (0..LAYERS).map(|layer| std::array::from_fn(|index| entry(layer, index))).collect(),
-            lookup: Lookup::new(map, slots).map(Box::new),
-        }
-    }
-}
-
-impl Plan {
-    pub fn new(neighbours: &[[u32; 4]], weights: &[[i16; 4]], tables: &Shared) -> Option<Plan> {
-        let points = neighbours.len();
-        let inside = |n: &[u32; 4]| n.iter().all(|&n| (n as usize) < points);
-        if points >= (i32::MAX as usize) / LINE
-            || !neighbours.iter().all(inside)
-            || weights.len() != points
-            || tables.map.iter().any(|&t| usize::from(t) >= tables.len())
-            || tables.len() > 255
-        {
-            return None;
-        }
-        Some(Plan {
-            near: [0, 1, 2, 3].map(|k| padded(neighbours.iter().map(|n| n[k] * LINE as u32))),
-            weights: padded(weights.iter().copied()),
-            points,
-        })
-    }
-
-    /// Neighbours of a point, and their weights.
-    #[inline(always)]
-    pub(super) fn near_of(&self, v: usize) -> ([u32; 4], [i16; 4]) {
-        let near = [0, 1, 2, 3].map(|k| self.near[k][v] / LINE as u32);
-        (near, self.weights[v])
-    }
-}
-
-/// With zeros for a block more.
-fn padded<T: Clone + Default>(values: impl Iterator<Item = T>) -> Vec<T> {
-    let more = std::iter::repeat_n(T::default(), BLOCK);
-    values.chain(more).collect()
-}
-
-/// Tokens: how to find their raw bits. Bits 0–2 sign of an axis, 3–8 class bits, 9–17 base, 18 parity, 19–23
-/// number of bits without shifts.
-pub(super) static TOKEN_BITS: [[u32; 256]; 2] = token_bits();
-
-const fn token_bits() -> [[u32; 256]; 2] {
-    let mut out = [[0; 256]; 2];
-    let base = [0, 1, 2, 3, 5];
-    let extra = [0, 0, 0, 1, 2];
-    let mut shifted = 0;
-    while shifted < 2 {
-        let mut token = 0;
-        while token < ESCAPE as usize {
-            let parity = token / 125;
-            let classes = [token / 25 % 5, token / 5 % 5, token % 5];
-            let mut axis = 0;
-            let mut entry = (parity as u32) << 18;
-            let mut count = 0;
-            while axis < 3 {
-                let c = classes[axis];
-                let sign = (shifted > 0 || parity > 0 || c > 0) as u32;
-                entry |= sign << axis | extra[c] << (3 + 2 * axis) | base[c] << (9 + 3 * axis);
-                count += sign + extra[c];
-                axis += 1;
-            }
-            out[shifted][token] = entry | count << 19;
-            token += 1;
-        }
-        shifted += 1;
-    }
-    out
-}
-
-/// Which of the next words a lane takes, by the lanes that take one. Lanes stand in the order of `ORDER`.
-pub(super) static TAKES: [[u8; 8]; 256] = takes();
-/// Vertices of a register of 8: as they come out of a shuffle of 4-vectors, and go into the next.
-const ORDER: [usize; 8] = [0, 1, 4, 5, 2, 3, 6, 7];
-
-const fn takes() -> [[u8; 8]; 256] {
-    let mut out = [[0; 8]; 256];
-    let mut mask = 0;
-    while mask < 256 {
-        let mut lane = 0;
-        while lane < 8 {
-            let mut other = 0;
-            while other < 8 {
-                if ORDER[other] < ORDER[lane] && mask >> other & 1 == 1 {
-                    out[mask][lane] += 1;
-                }
-                other += 1;
-            }
-            lane += 1;
-        }
-        mask += 1;
-    }
-    out
-}
-
-/// Decodes a bundle; the same as [`crate::mesh::bundle::decode_scalar`].
+/// Decodes a bundle; the same as [`crate::mesh::decode::bundle::decode_scalar`].
 ///
 /// False, and nothing done, if the arguments are not what the kernel is for.
 pub(super) fn decode(
@@ -224,7 +86,7 @@ unsafe fn run(
         let rho =
             [[both(rho(0), rho(2)), both(rho(1), rho(3))], [both(rho(4), rho(6)), both(rho(5), rho(7))]];
         let range = s.hierarchy.level(level);
-        for vertices in bundle::blocks(range.clone()) {
+        for vertices in blocks::blocks(range.clone()) {
             let start = vertices.start;
             let inside = start + BLOCK <= plan.points;
             let mut block = Block {
@@ -288,40 +150,6 @@ fn active(count: usize) -> [__m256i; 2] {
     [_mm256_cmpgt_epi32(count, first), _mm256_cmpgt_epi32(count, second)]
 }
 
-/// A run of bytes that can be read up to 64 bytes beyond its end, or anywhere beyond.
-pub(super) struct Padded<'a> {
-    pub(super) bytes: &'a [u8],
-    /// Its last bytes, then zeros.
-    end: [u8; 2 * PAD],
-    /// Where `end` begins.
-    from: usize,
-}
-
-const PAD: usize = 256;
-
-impl<'a> Padded<'a> {
-    pub(super) fn new(bytes: &'a [u8]) -> Padded<'a> {
-        let from = bytes.len().saturating_sub(PAD);
-        let mut end = [0; 2 * PAD];
-        end[..bytes.len() - from].copy_from_slice(&bytes[from..]);
-        Padded { bytes, end, from }
-    }
-
-    /// A place from which at least 128 bytes can be read: those at `at`, or zeros.
-    #[inline(always)]
-    pub(super) fn at(&self, at: usize) -> *const u8 {
-        if at + 128 <= self.bytes.len() {
-            // SAFETY: inside.
-            unsafe { self.bytes.as_ptr().add(at) }
-        } else {
-            // `at` lies behind `from`, since `end` holds the last 256.
-            let at = (at.max(self.from) - self.from).min(2 * PAD - 128);
-            // SAFETY: inside.
-            unsafe { self.end.as_ptr().add(at) }
-        }
-    }
-}
-
 struct Kernel<'a> {
     plan: &'a Plan,
     /// By frame.
@@ -356,13 +184,6 @@ struct Stream<'a> {
     next: usize,
     raw: Padded<'a>,
     bit: usize,
-}
-
-/// What a block of one frame is, in the order of `ORDER`: 16 values of 16 bits each.
-pub(super) struct Residual {
-    pub(super) x: __m256i,
-    pub(super) y: __m256i,
-    pub(super) z: __m256i,
 }
 
 const ALL: i32 = -1;
@@ -691,19 +512,6 @@ enum Input<'a> {
 #[inline]
 #[target_feature(enable = "avx2")]
 fn eight(v: [i32; 8]) -> __m256i {
-    // SAFETY: 32 bytes.
-    unsafe { _mm256_loadu_si256(v.as_ptr().cast()) }
-}
-
-/// Where packing puts a vertex of a block.
-pub(super) fn place(v: usize) -> usize {
-    let (half, lane) = (v / 8, ORDER[v % 8]);
-    lane / 4 * 8 + half * 4 + lane % 4
-}
-
-#[inline]
-#[target_feature(enable = "avx2")]
-pub(super) fn sixteen(v: [i16; 16]) -> __m256i {
     // SAFETY: 32 bytes.
     unsafe { _mm256_loadu_si256(v.as_ptr().cast()) }
 }

@@ -9,17 +9,12 @@
 //! line. A frame that refers to another of its unit needs only the same vertex of it, which has just been
 //! decoded.
 
-use crate::mesh::decode::{Body, Head, Static, Vector, add};
+use super::first::Static;
+use super::unit::{Body, Head, Vector, add};
+use crate::mesh::blocks::{BUNDLE, blocks};
 use crate::mesh::tables;
 use crate::quantize::fixed::Cell;
-use crate::schedule::{REFERENCES, UNIT_FRAMES};
-use std::ops::Range;
-
-// Part of the format.
-/// Most frames side by side.
-pub const BUNDLE: usize = UNIT_FRAMES;
-/// Vertices of a block.
-pub const BLOCK: usize = 16;
+use crate::schedule::REFERENCES;
 
 /// The frames of a unit, and what they are predicted from.
 pub struct Bundle<'a, W> {
@@ -50,17 +45,6 @@ pub enum Reference<'a, W> {
     Known(&'a [Vector<W>]),
     /// This one of the bundle, before the frame that refers to it.
     Inside(usize),
-}
-
-/// Blocks of a level of vertices `range`.
-pub fn blocks(range: Range<usize>) -> impl Iterator<Item = Range<usize>> {
-    let end = range.end;
-    range.step_by(BLOCK).map(move |start| start..end.min(start + BLOCK))
-}
-
-/// Vectors of scratch memory that decoding needs: eight per point, and a little.
-pub const fn scratch_len(points: usize) -> usize {
-    (points + BLOCK + 1) * BUNDLE
 }
 
 /// Decodes a bundle into `out`; the reference.
@@ -96,7 +80,7 @@ pub(super) fn decode_scalar<W: Cell>(
                         let sum = near.iter().map(|n| n[3].get()).sum();
                         ([axis(0), axis(1), axis(2)], sum)
                     };
-                    let q = body.vertex::<W>(s, v - range.start, || {
+                    let q = body.vertex::<W>(&s.tables, v - range.start, || {
                         tables::context(layer, tables::near(sum), tables::past(past))
                     });
                     let inn = add(p, q, step);

@@ -1,24 +1,4 @@
-//! The resident form of a clip: what stays in memory and is sampled at random. Each sample by itself,
-//! bit-packed; within the tolerance that the encoder measured with these same functions.
-//!
-//! ```text
-//! varint n · n bytes: header (`side`; no sources, starts 0) · per segment of 16 samples 4 bytes: its end · segments · 32 zero bytes
-//! block       up to eight sub-tracks of one kind, in the order free, two axes, hinge, translation, scale; within a kind in that of the stored form
-//! component   block by block, in it first the first components of its sub-tracks, then the second ones, then the third ones
-//! segment     factor u8: steps are those of `step` times factor/128 · per block u16: bits of a sample up to its end · block by block, each to whole
-//!             bytes: per component a width code of 4 bits (0 … 12, then 14, 17, 24 bits) · origins, block by block · samples
-//! origins     vectors f32, angles i32 (2³² is a turn), each as components are ordered; of free rotations the smallest three: u16, two bits each which
-//!             is the largest, then the others as i16 in 2⁻¹⁴/√2, ordered so too
-//! sample      per component k + 2^(width − 1), `width` bits; to whole bytes, as many for each sample of a segment
-//! vector      origin + k · step      angle   origin + k · step      free   origin, turned by y = Σ k · step/4 · axis
-//! ```
-//!
-//! Bits run from the lowest of the first byte. A block is what a vector unit computes at once (`sample`):
-//! f32, no operation fused, so that every instruction set gives the same bits.
-
-mod sample;
-
-pub use sample::{Parts, Sink};
+//! Bytes of the random-access form: written, taken apart and checked.
 
 use crate::Corrupt;
 use crate::bytes::{Cursor, put_sized};
@@ -31,11 +11,11 @@ use crate::simd::lanes::{LANES, Widths};
 pub const SEGMENT: usize = 16;
 /// Widths by code.
 const BITS: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 17, 24];
-const WIDTHS: Widths = Widths::new(BITS);
+pub(super) const WIDTHS: Widths = Widths::new(BITS);
 /// Factor that leaves steps as they are.
 pub const UNIT: u8 = 128;
 /// Bytes behind the last segment: whatever is read of a block at once is there.
-const TAIL: usize = 32;
+pub(super) const TAIL: usize = 32;
 /// Bytes of a segment before the ends of its blocks.
 const ENDS: usize = 1;
 /// Kinds in the order of blocks.
@@ -276,26 +256,26 @@ pub struct Resident {
     /// What follows from header and skeleton.
     pub plan: Plan,
     /// Segments and the tail.
-    bytes: Vec<u8>,
+    pub(super) bytes: Vec<u8>,
     /// First byte of each segment.
-    starts: Vec<u32>,
-    blocks: Vec<Block>,
+    pub(super) starts: Vec<u32>,
+    pub(super) blocks: Vec<Block>,
     /// Constants of the blocks, a number per sub-track in each row.
-    rows: Vec<[f32; LANES]>,
-    /// Per joint where its sub-tracks are: eight times the block, and the place in it; [`super::NONE`].
-    of_joint: Vec<[u32; 3]>,
+    pub(super) rows: Vec<[f32; LANES]>,
+    /// Per joint where its sub-tracks are: eight times the block, and the place in it; [`crate::clip::NONE`].
+    pub(super) of_joint: Vec<[u32; 3]>,
     /// Bytes of a segment before its samples.
-    head: usize,
+    pub(super) head: usize,
     /// Bytes as stored, header and all.
     packed: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Block {
-    kind: Kind,
+pub(super) struct Block {
+    pub(super) kind: Kind,
     /// Sub-tracks.
-    lanes: usize,
-    joints: [u32; LANES],
+    pub(super) lanes: usize,
+    pub(super) joints: [u32; LANES],
     /// Bytes from the segment's start to where the block before it ends, and 0 for the first block, which has
     /// none before it.
     begin: usize,
@@ -305,9 +285,9 @@ struct Block {
     /// Four bits per sub-track.
     mask: u32,
     /// Bytes from the segment's start to its origins.
-    origins: usize,
+    pub(super) origins: usize,
     /// Its first row of constants.
-    row: usize,
+    pub(super) row: usize,
 }
 
 impl Resident {
@@ -337,7 +317,7 @@ impl Resident {
         let mut resident = Resident {
             blocks: Vec::new(),
             rows: Vec::new(),
-            of_joint: vec![[super::NONE; 3]; skeleton.parents.len()],
+            of_joint: vec![[crate::clip::NONE; 3]; skeleton.parents.len()],
             head: 0,
             plan,
             bytes,
@@ -361,7 +341,7 @@ impl Resident {
                 joints[lane] = joint as u32;
                 let place = (LANES * self.blocks.len() + lane) as u32;
                 let free = self.of_joint[joint].iter_mut();
-                if let Some(slot) = free.into_iter().find(|slot| **slot == super::NONE) {
+                if let Some(slot) = free.into_iter().find(|slot| **slot == crate::clip::NONE) {
                     *slot = place;
                 }
                 let constants = constants(&self.plan, group(g));
@@ -424,7 +404,7 @@ impl Resident {
 
     /// Bytes of a sample of the segment that begins at `start`.
     #[inline(always)]
-    fn stride(&self, start: usize) -> usize {
+    pub(super) fn stride(&self, start: usize) -> usize {
         match self.blocks.len() {
             0 => 0,
             n => usize::from(word(&self.bytes, start + ENDS + 2 * (n - 1))).div_ceil(8),
@@ -440,13 +420,13 @@ impl Resident {
 impl Block {
     /// Bits of a sample before it.
     #[inline(always)]
-    fn begin(&self, bytes: &[u8], start: usize) -> usize {
+    pub(super) fn begin(&self, bytes: &[u8], start: usize) -> usize {
         usize::from(word(bytes, start + self.begin) & self.before)
     }
 
     /// Its width codes: a row per component, four bits per sub-track.
     #[inline(always)]
-    fn codes<const ROWS: usize>(&self, bytes: &[u8], start: usize) -> [u32; ROWS] {
+    pub(super) fn codes<const ROWS: usize>(&self, bytes: &[u8], start: usize) -> [u32; ROWS] {
         // Four more bytes than three full rows take are there: origins, samples or the tail.
         let window: [u8; 16] = chunk(bytes, start + self.codes).copied().unwrap_or_default();
         let window = u128::from_le_bytes(window);
@@ -465,19 +445,19 @@ fn components(kind: Kind) -> usize {
 }
 
 #[inline(always)]
-fn chunk<const N: usize>(bytes: &[u8], at: usize) -> Option<&[u8; N]> {
+pub(super) fn chunk<const N: usize>(bytes: &[u8], at: usize) -> Option<&[u8; N]> {
     bytes.get(at..)?.first_chunk()
 }
 
 /// A little-endian word; 0 behind the end.
 #[inline(always)]
-fn word(bytes: &[u8], at: usize) -> u16 {
+pub(super) fn word(bytes: &[u8], at: usize) -> u16 {
     u16::from_le_bytes(chunk(bytes, at).copied().unwrap_or_default())
 }
 
 /// Sum of the widths of eight codes.
 #[inline(always)]
-fn sum_of_widths(codes: u32) -> usize {
+pub(super) fn sum_of_widths(codes: u32) -> usize {
     const ONES: u32 = 0x1111_1111;
     const LOW: u32 = 0x0F0F_0F0F;
     // Codes are widths but for the last three, which have both high bits set.

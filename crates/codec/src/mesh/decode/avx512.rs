@@ -1,5 +1,5 @@
-//! Decoding of a unit with AVX-512: the same bits as [`crate::mesh::bundle::decode_scalar`], and twice as fast as
-//! [`crate::mesh::avx2`].
+//! Decoding of a unit with AVX-512: the same bits as [`crate::mesh::decode::bundle::decode_scalar`], and twice as fast as
+//! [`crate::mesh::decode::avx2`].
 //!
 //! * **Prediction**: the innovations of a vertex in eight frames are one register, and one cache line.
 //!   Weights are multiplied in pairs and summed by one instruction (`vpdpwssd`); the magnitudes, fourth in
@@ -16,12 +16,16 @@
 
 #![allow(unsafe_code)]
 
+use super::bundle::{Bundle, Reference};
+use super::first::Static;
+use super::plan::Plan;
+use super::unit::{Source, Tokens, Vector};
 use crate::entropy::rans::LANES;
-use crate::mesh::avx2::{Padded, Plan, TOKEN_BITS};
-use crate::mesh::bundle::{self, BLOCK, BUNDLE, Bundle, Reference, scratch_len};
-use crate::mesh::decode::{Source, Static, Tokens, Vector};
+use crate::mesh::blocks::{self, BLOCK, BUNDLE, scratch_len};
+use crate::mesh::contexts::{Lookup, NO_LOOKUP, PAST_MOST, QUARTER};
 use crate::mesh::pack::avx512::Fields;
-use crate::mesh::tables::{self, CONTEXTS, LAYERS, NEAR, PAST};
+use crate::mesh::registers::avx2::{Padded, TOKEN_BITS};
+use crate::mesh::registers::avx512::{AXES, Vectors, kernel};
 use crate::mesh::token::{self, BitReader, ESCAPE, RAW_BITS};
 use crate::schedule::REFERENCES;
 use crate::simd::isa::Avx512;
@@ -29,64 +33,12 @@ use std::arch::x86_64::*;
 
 /// Vectors of half a block.
 const HALF: usize = BLOCK / 2;
-/// All but the fourth of the words of vectors.
-pub(super) const AXES: __mmask32 = 0x7777_7777;
 /// The same of double words, pairs of words of two vectors.
 const PAIRS: __mmask16 = 0x7777;
-/// Bits of 0.25, the least of what is looked up.
-const QUARTER: i32 = 125 << 23;
 /// The low byte of double words.
 const LOW_BYTES: __mmask64 = 0x1111_1111_1111_1111;
 
-/// What contexts are looked up in: bytes.
-#[derive(Debug, Clone)]
-pub struct Lookup {
-    /// By leading bits of a sum: number of the first context with this class of neighbours, and its shift.
-    near: [u8; 128],
-    shift: [u8; 128],
-    /// By layer and context within: the table.
-    tables: [[u8; 128]; LAYERS],
-    /// By table: how often token 0 is among 4096.
-    zeros: [u16; 32],
-}
-
-/// What stands for it where there are no tokens.
-static NO_LOOKUP: Lookup =
-    Lookup { near: [0; 128], shift: [0; 128], tables: [[0; 128]; LAYERS], zeros: [0; 32] };
-
-impl Lookup {
-    pub fn new(map: &[u8; CONTEXTS], slots: &[crate::entropy::rans::Slots]) -> Option<Lookup> {
-        const { assert!(NEAR * PAST <= 128 && PAST_MOST <= 16) };
-        let near = |index: usize| {
-            // The least sum of that class: what the kernel looks up is the sum less a half.
-            let bits = ((index as u32) << 21) + QUARTER as u32;
-            let sum = (f32::from_bits(bits) + 0.5).ceil() as i32;
-            tables::near(if index == 0 { 0 } else { sum })
-        };
-        let mut zeros = [0; 32];
-        if slots.len() > zeros.len() {
-            return None;
-        }
-        for (zero, slots) in zeros.iter_mut().zip(slots) {
-            // Token 0 has the first slots.
-            *zero = slots.iter().take_while(|&&s| s as u8 == 0).count() as u16;
-        }
-        Some(Lookup {
-            near: std::array::from_fn(|index| (PAST * near(index)) as u8),
-            shift: std::array::from_fn(|index| tables::shift(near(index)) as u8),
-            tables: std::array::from_fn(|layer| {
-                let first = tables::context(layer, 0, 0);
-                std::array::from_fn(|c| if c < NEAR * PAST { map[first + c] } else { 0 })
-            }),
-            zeros,
-        })
-    }
-}
-
-/// Magnitudes from that on are all in the last class of the references.
-const PAST_MOST: usize = 16;
-
-/// Decodes a unit; the same as [`crate::mesh::bundle::decode_scalar`].
+/// Decodes a unit; the same as [`crate::mesh::decode::bundle::decode_scalar`].
 ///
 /// False, and nothing done, if the arguments are not what the kernel is for.
 pub(super) fn decode(
@@ -121,22 +73,6 @@ pub(super) fn decode(
     unsafe { run(plan, lookup, s, bundle, source, out, scratch) };
     true
 }
-
-macro_rules! kernel {
-    ($(#[$meta:meta])* $vis:vis unsafe fn $($rest:tt)*) => {
-        $(#[$meta])*
-        #[inline]
-        #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx512vnni,avx2,bmi1,bmi2,popcnt")]
-        $vis unsafe fn $($rest)*
-    };
-    ($(#[$meta:meta])* $vis:vis fn $($rest:tt)*) => {
-        $(#[$meta])*
-        #[inline]
-        #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx512vnni,avx2,bmi1,bmi2,popcnt")]
-        $vis fn $($rest)*
-    };
-}
-pub(super) use kernel;
 
 // Where residuals come from, for the compiler.
 const ZERO: u8 = 0;
@@ -242,9 +178,6 @@ struct Kernel<'a> {
     innovation: *mut __m512i,
 }
 
-/// Half a block of vectors of one frame, twice.
-pub(super) type Vectors = [__m512i; 2];
-
 impl<'a> Kernel<'a> {
     kernel! {
     fn new(
@@ -310,7 +243,7 @@ impl<'a> Kernel<'a> {
                 kept: level + 1 < levels,
                 rho: Rho::new(rho, self.frames),
             };
-            for vertices in bundle::blocks(s.hierarchy.level(level)) {
+            for vertices in blocks::blocks(s.hierarchy.level(level)) {
                 let (start, count) = (vertices.start, vertices.len());
                 // SAFETY: the block's vertices are points.
                 unsafe {
