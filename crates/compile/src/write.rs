@@ -24,27 +24,16 @@ use meshreel_codec::{
     source_map,
     transform::{self, Transform},
 };
+use meshreel_format::kind::{
+    BETWEEN, CONNECTIVITY, DESCRIPTION, END_STATES, INDEX, LOD, PART_ATTRIBUTES, RANGES, RIGS, SOURCE_MAP,
+    VALUES, VERTEX_ATTRIBUTES, VISIBILITY,
+};
 use meshreel_format::{BOX_SIZE, CHUNK_ENTRY_SIZE, Complete, Summary, Writer, frame_table_size};
 use meshreel_scene::{Placed, Remark, Scene, Unit};
 use rayon::prelude::*;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-
-/// Kinds of chunks. Part of the format.
-const DESCRIPTION: u16 = 1;
-const CONNECTIVITY: u16 = 2;
-const VALUES: u16 = 3;
-const SOURCE_MAP: u16 = 4;
-const INDEX: u16 = 5;
-const BETWEEN: u16 = 6;
-const ENDS: u16 = 12;
-const DETAIL: u16 = 13;
-const DRAWN: u16 = 14;
-const ATTRIBUTES: u16 = 15;
-const NUMBERS: u16 = 16;
-const RANGES: u16 = 17;
-const RIGS: u16 = 18;
 
 /// Meshes share chunks of about this size before compression.
 const BATCH: usize = 1 << 20;
@@ -147,7 +136,7 @@ impl Batches {
         let mut packed = Vec::new();
         match self.kind {
             // How much these hold follows from nothing else.
-            NUMBERS | RIGS => compressor.compress_bounded(&self.content, &mut packed),
+            PART_ATTRIBUTES | RIGS => compressor.compress_bounded(&self.content, &mut packed),
             _ => compressor.compress(&self.content, &mut packed),
         }
         let chunk = output.chunk(self.kind, self.content.len() as u32, &packed)?;
@@ -281,7 +270,7 @@ pub fn write(
     if job.options.strict && !said.is_empty() {
         return Err(Error::Strict { remarks: said });
     }
-    let mut drawn = Batches::new(DRAWN, meshes);
+    let mut drawn = Batches::new(VISIBILITY, meshes);
     for (m, cull) in (0..).zip(&culls).filter(|(_, c)| !c.bytes.is_empty()) {
         drawn.add(
             m as usize,
@@ -290,7 +279,7 @@ pub fn write(
             &mut output,
         )?;
     }
-    let mut levels = Batches::new(DETAIL, meshes);
+    let mut levels = Batches::new(LOD, meshes);
     for (m, detail) in (0..).zip(&details).filter(|(_, d)| !d.levels.is_empty()) {
         levels.add(
             m as usize,
@@ -299,7 +288,7 @@ pub fn write(
             &mut output,
         )?;
     }
-    let mut riding = Batches::new(NUMBERS, meshes);
+    let mut riding = Batches::new(PART_ATTRIBUTES, meshes);
     for kept in kept.iter().filter(|kept| !kept.bytes.is_empty()) {
         riding.add(
             kept.mesh,
@@ -342,7 +331,7 @@ pub fn write(
             let cost = CHUNK_ENTRY_SIZE + BOX_SIZE * unit.bounds.len();
             count(unit.raw, unit.bytes.len() + cost, unit.parts);
             if let Some(units::Attributes { bytes, raw, parts }) = unit.attributes {
-                output.chunk(ATTRIBUTES, raw as u32, &bytes)?;
+                output.chunk(VERTEX_ATTRIBUTES, raw as u32, &bytes)?;
                 count(raw, bytes.len() + CHUNK_ENTRY_SIZE, parts);
             }
             for (frame, bounds) in unit.bounds {
@@ -364,7 +353,7 @@ pub fn write(
         })
     }
     .map_err(with_target)?;
-    let mut ends = Batches::new(ENDS, meshes);
+    let mut ends = Batches::new(END_STATES, meshes);
     for (m, coder) in coders.iter().enumerate() {
         let (bytes, positions) = coder.ends();
         if !bytes.is_empty() {

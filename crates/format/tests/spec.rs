@@ -129,6 +129,23 @@ fn constants_are_as_documented() {
     assert_eq!(written, coded);
 }
 
+/// The table of kinds of chunks has all of [`kind`], and the numbers rise by one.
+#[test]
+fn kinds_are_as_documented() {
+    let text = include_str!("../src/kind.rs");
+    let coded: Vec<u16> = (text.lines().filter_map(|line| line.strip_prefix("pub const ")))
+        .map(|line| line.split_once("= ").unwrap().1.trim_end_matches(';').parse().unwrap())
+        .collect();
+    assert_eq!(coded, (kind::DESCRIPTION..=kind::RIGS).collect::<Vec<_>>());
+    let document = document();
+    let table = document.lines().skip_while(|line| !line.starts_with("| kind | chunk |")).skip(2);
+    let written: Vec<u16> = table
+        .take_while(|line| line.starts_with('|'))
+        .map(|line| line.trim_matches('|').split('|').next().unwrap().trim().parse().unwrap())
+        .collect();
+    assert_eq!(written, coded);
+}
+
 /// The bytes of a block that begins with ` ```hex NAME
 /// `: on each line an offset, bytes in hex, and a remark after `;`.
 fn hex(document: &str, name: &str) -> Vec<u8> {
