@@ -33,7 +33,7 @@ pub use values::{changing as fluid, error_bound as ball, parallelogram, residual
 
 /// Old paths, which go when all is merged.
 pub mod soft {
-    pub use crate::entropy::{binary, range, rans};
+    pub use crate::entropy::{range, rans};
     pub use crate::mesh::normals::encode as normal_encode;
     pub use crate::mesh::normals::{self as normal, surface};
     pub use crate::mesh::{decode, defaults, encode, hierarchy, pack, shared, tables, token, weights};

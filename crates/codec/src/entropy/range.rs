@@ -1,5 +1,5 @@
-//! Adaptive binary range coder for data that is nearly all zeros, of which a unit has too little for tables.
-//! Lossless.
+//! Adaptive binary range coder: for data that is nearly all zeros, of which a unit has too little for tables,
+//! and for the tables themselves. Lossless.
 //!
 //! A bit costs what its context's probability says; the contexts start from probabilities that the mesh's
 //! header keeps, and follow what they see. A run of likely zeros costs nothing at all: trailing zero bytes
@@ -22,6 +22,14 @@ use crate::Corrupt;
 
 /// Start of a context that knows nothing, in 1/65536.
 pub const EVEN: u16 = 1 << 15;
+
+/// The chance of a zero: how it divides a range, and how it follows what is seen.
+pub trait Probability: Copy + Default {
+    /// The part of `range` that is a zero's: neither nothing nor all of it.
+    fn bound(self, range: u32) -> u32;
+    /// Moves towards what was seen.
+    fn update(&mut self, bit: bool);
+}
 
 /// The chance of a zero, which follows what was seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +55,19 @@ impl Chance {
         ((u32::from(self.fast) + u32::from(self.slow)) >> 1) as u16
     }
 
+    /// What a bit takes now, in bits.
+    pub fn cost(self, bit: bool) -> f64 {
+        let zero = f64::from(self.zero()) / 32768.0;
+        -(if bit { 1.0 - zero } else { zero }).log2()
+    }
+}
+
+impl Probability for Chance {
+    #[inline]
+    fn bound(self, range: u32) -> u32 {
+        (range >> 15) * self.zero()
+    }
+
     #[inline]
     fn update(&mut self, bit: bool) {
         let goal = if bit { 0 } else { 65535 };
@@ -56,11 +77,36 @@ impl Chance {
         };
         (self.fast, self.slow) = (step(self.fast, 4), step(self.slow, 7));
     }
+}
 
-    /// What a bit takes now, in bits.
-    pub fn cost(self, bit: bool) -> f64 {
-        let zero = f64::from(self.zero()) / 32768.0;
-        -(if bit { 1.0 - zero } else { zero }).log2()
+/// A chance for the few bits of something that is kept once: it moves half the way towards the first bit that it
+/// sees, then a third, and so on to a sixteenth. In 1/65536.
+#[derive(Debug, Clone, Copy)]
+pub struct Settling {
+    zero: u16,
+    /// How often it has moved, at most 6.
+    used: u8,
+}
+
+/// One of how many parts of the way it moves, by how often it has.
+const WAY: [i32; 7] = [2, 3, 4, 6, 8, 11, 16];
+
+impl Default for Settling {
+    fn default() -> Self {
+        Settling { zero: EVEN, used: 0 }
+    }
+}
+
+impl Probability for Settling {
+    fn bound(self, range: u32) -> u32 {
+        (range >> 16) * u32::from(self.zero)
+    }
+
+    fn update(&mut self, bit: bool) {
+        let goal = if bit { 1 << 5 } else { (1 << 16) - (1 << 5) };
+        let step = (goal - i32::from(self.zero)) / WAY[usize::from(self.used)];
+        self.zero = (i32::from(self.zero) + step) as u16;
+        self.used = (self.used + 1).min(6);
     }
 }
 
@@ -138,7 +184,24 @@ impl<'a> Encoder<'a> {
         self.low = (self.low & 0xFF_FFFF) << 8;
     }
 
-    /// Writes what is left.
+    /// Codes a bit.
+    #[inline]
+    pub fn code(&mut self, chance: &mut impl Probability, bit: bool) {
+        let bound = chance.bound(self.range);
+        if bit {
+            self.low += u64::from(bound);
+            self.range -= bound;
+        } else {
+            self.range = bound;
+        }
+        chance.update(bit);
+        while self.range < 1 << 24 {
+            self.range <<= 8;
+            self.shift();
+        }
+    }
+
+    /// Writes what is left, in as few bytes as will do.
     pub fn finish(mut self) {
         let end = self.low + u64::from(self.range);
         for zeros in (0..=32).rev() {
@@ -149,6 +212,11 @@ impl<'a> Encoder<'a> {
                 break;
             }
         }
+        self.finish_low();
+    }
+
+    /// Writes what is left as it is.
+    pub fn finish_low(mut self) {
         for _ in 0..5 {
             self.shift();
         }
@@ -163,18 +231,7 @@ impl Bits for Encoder<'_> {
 
     #[inline]
     fn bit(&mut self, chance: &mut Chance, bit: bool) -> bool {
-        let bound = (self.range >> 15) * chance.zero();
-        if bit {
-            self.low += u64::from(bound);
-            self.range -= bound;
-        } else {
-            self.range = bound;
-        }
-        chance.update(bit);
-        while self.range < 1 << 24 {
-            self.range <<= 8;
-            self.shift();
-        }
+        self.code(chance, bit);
         bit
     }
 }
@@ -206,6 +263,30 @@ impl<'a> Decoder<'a> {
             None => 0,
         };
         self.code = self.code << 8 | u32::from(byte);
+    }
+
+    /// Next bit.
+    #[inline]
+    pub fn take(&mut self, chance: &mut impl Probability) -> bool {
+        let bound = chance.bound(self.range);
+        let bit = self.code >= bound;
+        if bit {
+            self.code -= bound;
+            self.range -= bound;
+        } else {
+            self.range = bound;
+        }
+        chance.update(bit);
+        while self.range < 1 << 24 {
+            self.range <<= 8;
+            self.shift();
+        }
+        bit
+    }
+
+    /// Whether all bytes were needed.
+    pub fn finished(&self) -> bool {
+        self.rest.is_empty()
     }
 
     /// Refuses bytes that were not needed.
@@ -244,20 +325,7 @@ impl Bits for Decoder<'_> {
 
     #[inline]
     fn bit(&mut self, chance: &mut Chance, _: bool) -> bool {
-        let bound = (self.range >> 15) * chance.zero();
-        let bit = self.code >= bound;
-        if bit {
-            self.code -= bound;
-            self.range -= bound;
-        } else {
-            self.range = bound;
-        }
-        chance.update(bit);
-        while self.range < 1 << 24 {
-            self.range <<= 8;
-            self.shift();
-        }
-        bit
+        self.take(chance)
     }
 }
 
@@ -325,6 +393,25 @@ mod tests {
             let bytes = encode(&bits);
             prop_assert!(decode(&bytes, &bits));
             prop_assert!(bytes.last() != Some(&0));
+        }
+
+        #[test]
+        fn settling_chances_come_back(bits in prop::collection::vec((any::<bool>(), 0usize..8), 0..600)) {
+            for low in [false, true] {
+                let mut bytes = Vec::new();
+                let mut encoder = Encoder::new(&mut bytes);
+                let mut chances = [Settling::default(); 8];
+                for &(bit, context) in &bits {
+                    encoder.code(&mut chances[context], bit);
+                }
+                if low { encoder.finish_low() } else { encoder.finish() }
+                let mut decoder = Decoder::new(&bytes);
+                let mut chances = [Settling::default(); 8];
+                for &(bit, context) in &bits {
+                    prop_assert_eq!(decoder.take(&mut chances[context]), bit);
+                }
+                prop_assert!(decoder.finished());
+            }
         }
 
         #[test]

@@ -2,7 +2,7 @@
 //!
 //! A context is the layer (frame 0, keys, depths 1 … 4), a class of what the neighbours were, and a class of
 //! what the same vertex was in the first two references. The encoder merges contexts to a few tables; map and
-//! tables are in the static part, coded by [`crate::entropy::binary`], so that a unit needs none of its own.
+//! tables are in the static part, coded by [`crate::entropy::range`] with [`Settling`] chances, so that a unit needs none of its own.
 //!
 //! | what | coding |
 //! |---|---|
@@ -13,7 +13,7 @@
 //! The frequency of a table's most frequent token is what is left of 4096.
 
 use crate::Corrupt;
-use crate::entropy::binary::{Model, Reader, Writer};
+use crate::entropy::range::{Decoder, Encoder, Settling};
 use crate::entropy::rans::{Frequencies, TOTAL};
 use crate::mesh::token::{ESCAPE, TOKENS};
 
@@ -109,18 +109,19 @@ impl Tables {
 
     /// Coded.
     pub fn encode(&self) -> Vec<u8> {
-        let mut w = Writer::default();
-        w.plain(self.tables.len() as u32 - 1, 5);
-        let (mut same, mut index) = ([Model::default(); 4], [Model::default(); 32]);
+        let mut bytes = Vec::new();
+        let mut w = Encoder::new(&mut bytes);
+        put_plain(&mut w, self.tables.len() as u32 - 1, 5);
+        let (mut same, mut index) = ([Settling::default(); 4], [Settling::default(); 32]);
         for (c, &table) in self.map.iter().enumerate() {
             let (first, second) = guesses(&self.map, c);
-            w.bit(&mut same[0], table != first);
+            w.code(&mut same[0], table != first);
             if table != first {
                 if second != first {
-                    w.bit(&mut same[1], table != second);
+                    w.code(&mut same[1], table != second);
                 }
                 if second == first || table != second {
-                    w.tree(&mut index, u32::from(table), 5);
+                    put_tree(&mut w, &mut index, u32::from(table), 5);
                 }
             }
         }
@@ -128,7 +129,7 @@ impl Tables {
         let mut before = [0; TOKENS];
         for table in &self.tables {
             let most = most_frequent(table);
-            w.tree(&mut models.most, most as u32, 8);
+            put_tree(&mut w, &mut models.most, most as u32, 8);
             let mut lengths = [0; TOKENS];
             for (token, &f) in table.iter().enumerate() {
                 if token == most {
@@ -137,31 +138,32 @@ impl Tables {
                 }
                 let length = length(f);
                 let at = models.model(token, &lengths, &before);
-                w.tree(&mut models.length[at], length, 4);
+                put_tree(&mut w, &mut models.length[at], length, 4);
                 let extra = length.saturating_sub(1).min(MANTISSA);
                 let mantissa = (u32::from(f) >> (length.saturating_sub(1) - extra)) & ((1 << extra) - 1);
-                w.plain(mantissa, extra);
+                put_plain(&mut w, mantissa, extra);
                 lengths[token] = length as u8;
             }
             before = lengths;
         }
-        w.finish()
+        w.finish_low();
+        bytes
     }
 
     /// Decoded; every byte must be needed.
     pub fn decode(bytes: &[u8]) -> Result<Tables, Corrupt> {
-        let mut r = Reader::new(bytes);
-        let count = r.plain(5) as usize + 1;
+        let mut r = Decoder::new(bytes);
+        let count = take_plain(&mut r, 5) as usize + 1;
         let mut map = [0; CONTEXTS];
-        let (mut same, mut index) = ([Model::default(); 4], [Model::default(); 32]);
+        let (mut same, mut index) = ([Settling::default(); 4], [Settling::default(); 32]);
         for c in 0..CONTEXTS {
             let (first, second) = guesses(&map, c);
-            map[c] = if !r.bit(&mut same[0]) {
+            map[c] = if !r.take(&mut same[0]) {
                 first
-            } else if second != first && !r.bit(&mut same[1]) {
+            } else if second != first && !r.take(&mut same[1]) {
                 second
             } else {
-                r.tree(&mut index, 5) as u8
+                take_tree(&mut r, &mut index, 5) as u8
             };
             if usize::from(map[c]) >= count {
                 return Err(Corrupt("tables: a context without table"));
@@ -171,7 +173,7 @@ impl Tables {
         let mut models = Lengths::new();
         let mut before = [0; TOKENS];
         for _ in 0..count {
-            let most = r.tree(&mut models.most, 8) as usize;
+            let most = take_tree(&mut r, &mut models.most, 8) as usize;
             if most >= TOKENS {
                 return Err(Corrupt("tables: unknown token"));
             }
@@ -184,9 +186,9 @@ impl Tables {
                     continue;
                 }
                 let at = models.model(token, &lengths, &before);
-                let length = r.tree(&mut models.length[at], 4);
+                let length = take_tree(&mut r, &mut models.length[at], 4);
                 let extra = length.saturating_sub(1).min(MANTISSA);
-                let mantissa = r.plain(extra);
+                let mantissa = take_plain(&mut r, extra);
                 let f = match length {
                     0 => 0,
                     1..=12 => (1 << extra | mantissa) << (length - 1 - extra),
@@ -208,6 +210,37 @@ impl Tables {
         }
         Ok(Tables { map, tables })
     }
+}
+
+/// `count` bits through a tree of 2^count chances, the highest first.
+fn put_tree(out: &mut Encoder, chances: &mut [Settling], value: u32, count: u32) {
+    let mut node = 1;
+    for bit in (0..count).rev() {
+        let one = value >> bit & 1;
+        out.code(&mut chances[node], one != 0);
+        node = 2 * node + one as usize;
+    }
+}
+
+/// `count` bits that are as likely 0 as 1, the highest first.
+fn put_plain(out: &mut Encoder, value: u32, count: u32) {
+    for bit in (0..count).rev() {
+        out.code(&mut Settling::default(), value >> bit & 1 != 0);
+    }
+}
+
+/// What [`put_tree`] wrote.
+fn take_tree(from: &mut Decoder, chances: &mut [Settling], count: u32) -> u32 {
+    let mut node = 1;
+    for _ in 0..count {
+        node = 2 * node + usize::from(from.take(&mut chances[node]));
+    }
+    node as u32 - (1 << count)
+}
+
+/// What [`put_plain`] wrote.
+fn take_plain(from: &mut Decoder, count: u32) -> u32 {
+    (0..count).fold(0, |v, _| v << 1 | u32::from(from.take(&mut Settling::default())))
 }
 
 /// Bits of a token of that frequency.
@@ -254,13 +287,13 @@ fn most_frequent(table: &Frequencies) -> usize {
 }
 
 struct Lengths {
-    most: [Model; 256],
-    length: [[Model; 16]; 64],
+    most: [Settling; 256],
+    length: [[Settling; 16]; 64],
 }
 
 impl Lengths {
     fn new() -> Lengths {
-        Lengths { most: [Model::default(); 256], length: [[Model::default(); 16]; 64] }
+        Lengths { most: [Settling::default(); 256], length: [[Settling::default(); 16]; 64] }
     }
 
     /// Model of a token's length: from the table before, and from smaller tokens of this one.
@@ -609,6 +642,14 @@ mod tests {
         assert_eq!([160, 161, 10_240, 10_241, 16_380].map(near), [12, 13, 18, 19, 19]);
         assert_eq!([0, 1, 2, 3, 12, 13].map(past), [0, 1, 1, 2, 3, 4]);
         assert_eq!([0, 11, 12, 19].map(shift), [0, 0, 1, 8]);
+    }
+
+    /// The default sets, as they were first written, are what is written of them.
+    #[test]
+    fn bytes_are_frozen() {
+        for coded in crate::mesh::defaults::coded() {
+            assert_eq!(Tables::decode(coded).unwrap().encode(), coded);
+        }
     }
 
     #[test]
