@@ -25,7 +25,14 @@ step what threads share, under the model checker
 cargo test --locked --release --manifest-path crates/play/model/Cargo.toml
 
 step without the optional parts
-cargo check --locked -p meshreel-codec --no-default-features
+cargo check --locked -p meshreel-codec
+cargo check --locked -p meshreel
+if cargo tree --locked -p meshreel -e normal,build --prefix none | grep -E '^(cc|cmake|libdeflate|lz4-sys|lz4 |zstd)'; then
+    echo "the runtime builds C code without being asked to" && exit 1
+fi
+if cargo tree --locked -p meshreel -e normal,features --prefix none | grep 'meshreel-codec feature "encode"'; then
+    echo "the runtime has encoders" && exit 1
+fi
 cargo check --locked -p meshreel-scene --no-default-features
 
 step with the optional parts

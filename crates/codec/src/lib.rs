@@ -1,12 +1,18 @@
 //! Numbers to bytes and back. One file per algorithm, both directions, the scalar reference first.
 //!
+//! Folders, the lowest first; a module imports from its own folder and from those before it: bytes, simd,
+//! entropy, quantize, topology, schedule, transform, values, clip, mesh, classic, record.
+//!
+//! Encoders need the feature `encode`; without it there are decoders alone, and no C code.
+//!
 //! Everything after quantization is integer arithmetic and lossless, so encoder, decoder, SIMD and GPU agree
 //! on every bit on every machine. Decoders take any bytes: they return [`Corrupt`], never panic, never read
 //! beyond their input, and write only into the caller's buffers. No files, clocks or threads here.
 
+// Files that hold both directions import what only their encoders need.
+#![cfg_attr(not(feature = "encode"), allow(unused_imports))]
+
 mod bytes;
-pub mod simd;
-// Lowest first: a folder imports from those before it.
 pub mod classic;
 pub mod clip;
 pub mod entropy;
@@ -14,6 +20,7 @@ pub mod mesh;
 pub mod quantize;
 pub mod record;
 pub mod schedule;
+pub mod simd;
 pub mod topology;
 pub mod transform;
 pub mod values;
@@ -29,14 +36,19 @@ pub use quantize::{blend, octahedral, qtangent};
 pub use record::{attributes, ranges, source_faces, source_map};
 pub use simd::isa;
 pub use topology::{grid, index, lod as detail, visibility as drawn, weld};
-pub use values::{changing as fluid, error_bound as ball, parallelogram, residual};
+#[cfg(feature = "encode")]
+pub use values::error_bound as ball;
+pub use values::{changing as fluid, parallelogram, residual};
 
 /// Old paths, which go when all is merged.
 pub mod soft {
     pub use crate::entropy::{range, rans};
+    #[cfg(feature = "encode")]
+    pub use crate::mesh::encode;
+    #[cfg(feature = "encode")]
     pub use crate::mesh::normals::encode as normal_encode;
     pub use crate::mesh::normals::{self as normal, surface};
-    pub use crate::mesh::{decode, defaults, encode, hierarchy, pack, shared, tables, token, weights};
+    pub use crate::mesh::{decode, defaults, hierarchy, pack, shared, tables, token, weights};
     pub use crate::quantize::{fixed as cell, lattice};
     pub use crate::schedule;
     pub use crate::topology::partition;

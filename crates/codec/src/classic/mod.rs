@@ -2,5 +2,6 @@
 //! interpolation.
 
 pub mod motion;
+#[cfg(feature = "encode")]
 mod search;
 pub mod stream;

@@ -2,17 +2,24 @@
 //! is predicted by [`super::motion`] from the frames around it.
 
 use super::motion::{self, Blend, Sources};
+#[cfg(feature = "encode")]
 use super::search;
 use crate::Corrupt;
 use crate::bytes::Cursor;
 use crate::quantize::code::Word;
 use crate::values::parallelogram::{self, Rule, Table, Weights};
 use crate::values::residual;
-use crate::values::stream::{self as values, Fixed, Known, MISSING, MOTION, Predictor, WEIGHTS, code};
+use crate::values::stream as values;
+#[cfg(feature = "encode")]
+use crate::values::stream::{Fixed, code};
+use crate::values::stream::{Known, MISSING, MOTION, Predictor, WEIGHTS};
 
+#[cfg(feature = "encode")]
 pub use crate::values::error_bound::Target;
 pub use crate::values::parallelogram::Spatial;
-pub use crate::values::stream::{Work, encode_index, encode_index_within, skip};
+pub use crate::values::stream::skip;
+#[cfg(feature = "encode")]
+pub use crate::values::stream::{Work, encode_index, encode_index_within};
 
 /// Frames that a frame may be predicted from, all component-major with the stream's shape.
 #[derive(Clone, Copy)]
@@ -66,6 +73,7 @@ impl<'a, W> From<References<'a, W>> for Known<'a, W> {
 /// Encodes a between frame: searches a, b, c and the weights and appends predictor and residuals to `out`.
 ///
 /// Panics if the frame before or an index frame is missing or has another shape.
+#[cfg(feature = "encode")]
 pub fn encode_between<W: Word>(
     values: &[W],
     components: usize,
@@ -82,6 +90,7 @@ pub fn encode_between<W: Word>(
 /// way from the index frame before to the one after, at which the frame lies.
 ///
 /// Panics if the frame before or an index frame is missing or has another shape.
+#[cfg(feature = "encode")]
 pub fn encode_between_within<W: Word>(
     target: Target<'_, W>,
     refs: References<'_, W>,
@@ -99,6 +108,7 @@ pub fn encode_between_within<W: Word>(
     }
 }
 
+#[cfg(feature = "encode")]
 fn between_within<W: Word, const N: usize>(
     target: Target<'_, W>,
     refs: References<'_, W>,

@@ -112,6 +112,7 @@ pub struct LayerTable {
 }
 
 /// Appends a table.
+#[cfg(feature = "encode")]
 pub fn encode(table: &LayerTable, out: &mut Vec<u8>) {
     put_varint(table.clip, out);
     put_varint(table.samples, out);
@@ -212,6 +213,7 @@ pub fn decode(bytes: &[u8]) -> Result<LayerTable, Corrupt> {
 
 /// The header of a layer and the residuals of its joints, from a clip that is divided into layers and whose
 /// sources stay in their layers.
+#[cfg(feature = "encode")]
 pub fn take_out(
     skeleton: &Skeleton<'_>,
     plan: &Plan,
@@ -331,6 +333,7 @@ pub fn header_bytes(header: &Header) -> Vec<u8> {
 /// Cuts the bytes of a tier (sizes of all `segments` segments, and segments) into parts of about `most` bytes
 /// and at least one segment: how many segments each has, and its bytes. `head` bytes at the start of the tier
 /// stay before the first part.
+#[cfg(feature = "encode")]
 pub fn cut(bytes: &[u8], head: usize, segments: usize, most: usize) -> Result<Vec<(u32, Vec<u8>)>, Corrupt> {
     let body = &bytes[head.min(bytes.len())..];
     let ends = Ends::read(segments, body)?;

@@ -814,6 +814,7 @@ impl<B: Bits<Context = Chance>> Settings<B> {
 }
 
 /// Writes what is said of all moving nodes; `base` > 0.
+#[cfg(feature = "encode")]
 pub fn encode_setup(base: f32, setups: &[Setup], out: &mut Vec<u8>) {
     let mut coder = Settings::new(range::Encoder::new(out));
     coder.bits.plain(32, base.to_bits());
@@ -825,6 +826,7 @@ pub fn encode_setup(base: f32, setups: &[Setup], out: &mut Vec<u8>) {
 
 /// Writes a unit; `choices` are per frame, in the order of the unit. `found` as for [`Nodes::decode_unit`];
 /// the states of the unit's own frames are `states`.
+#[cfg(feature = "encode")]
 pub fn encode_unit<'f>(
     nodes: &'f Nodes,
     schedule: Schedule,

@@ -108,6 +108,7 @@ pub struct ClipRecord {
     pub held: Vec<u32>,
 }
 
+#[cfg(feature = "encode")]
 fn put_floats(values: &[f32], out: &mut Vec<u8>) {
     for v in values {
         out.extend_from_slice(&v.to_le_bytes());
@@ -115,6 +116,7 @@ fn put_floats(values: &[f32], out: &mut Vec<u8>) {
 }
 
 /// Appends a skeleton.
+#[cfg(feature = "encode")]
 pub fn encode_skeleton(skeleton: &SkeletonRecord, out: &mut Vec<u8>) {
     put_sized(skeleton.name.as_bytes(), out);
     put_varint(skeleton.parents.len() as u32, out);
@@ -221,6 +223,7 @@ pub fn decode_skeleton(bytes: &[u8]) -> Result<SkeletonRecord, Corrupt> {
 }
 
 /// Appends a clip.
+#[cfg(feature = "encode")]
 pub fn encode_clip(clip: &ClipRecord, stored: &[u8], out: &mut Vec<u8>) {
     put_sized(clip.name.as_bytes(), out);
     put_varint(clip.skeleton, out);

@@ -148,6 +148,7 @@ impl Walk {
 }
 
 /// The order that makes `k` smaller, and its cost in 2⁻⁸ bits.
+#[cfg(feature = "encode")]
 fn order(k: &[i32]) -> u8 {
     let cost = |order: u8| {
         let mut walk = Walk::new(order);
@@ -163,6 +164,7 @@ fn order(k: &[i32]) -> u8 {
 }
 
 /// Appends a chunk. Tracks have one to four components, animated ones `samples` numbers each.
+#[cfg(feature = "encode")]
 pub fn encode(extras: &Extras, out: &mut Vec<u8>) {
     put_varint(extras.clip, out);
     put_varint(extras.samples, out);

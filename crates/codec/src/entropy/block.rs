@@ -1,5 +1,5 @@
-//! Block compression: store, deflate, LZ4 (HC), zstd. Lossless. Encoding needs the feature `native` (C
-//! libraries); decoding also works in pure Rust, with the same result.
+//! Block compression: store, deflate, LZ4 (HC), zstd. Lossless. Encoding needs the feature `encode`; decoding
+//! takes C libraries with the feature `native`, and works in pure Rust with the same result.
 //!
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
@@ -114,7 +114,7 @@ impl std::fmt::Debug for Decompressor {
     }
 }
 
-#[cfg(feature = "native")]
+#[cfg(feature = "encode")]
 pub use native::Compressor;
 
 /// The C libraries.
@@ -126,8 +126,11 @@ mod native {
     use zstd::zstd_safe::{CParameter, DCtx};
 
     // Tuning: the libraries' levels for effort 1 … 9.
+    #[cfg(feature = "encode")]
     const DEFLATE: [i32; 9] = [1, 2, 4, 5, 6, 7, 9, 10, 12];
+    #[cfg(feature = "encode")]
     const ZSTD: [i32; 9] = [-3, 1, 2, 3, 4, 6, 9, 15, 19];
+    #[cfg(feature = "encode")]
     const LZ4: [CompressionMode; 9] = [
         CompressionMode::FAST(2),
         CompressionMode::FAST(1),
@@ -141,10 +144,12 @@ mod native {
     ];
 
     /// Compresses blocks; keeps contexts between calls.
+    #[cfg(feature = "encode")]
     pub struct Compressor {
         with: Library,
     }
 
+    #[cfg(feature = "encode")]
     enum Library {
         Store,
         Deflate(libdeflater::Compressor),
@@ -152,6 +157,7 @@ mod native {
         Zstd(zstd::bulk::Compressor<'static>),
     }
 
+    #[cfg(feature = "encode")]
     impl Compressor {
         /// `effort` 1…9 is mapped to each library's levels.
         pub fn new(format: Format, effort: u32) -> Compressor {
@@ -221,6 +227,7 @@ mod native {
         }
     }
 
+    #[cfg(feature = "encode")]
     impl std::fmt::Debug for Compressor {
         fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
             write!(f, "Compressor({:?})", self.format())
@@ -228,6 +235,7 @@ mod native {
     }
 
     /// Our header has the size and the file has checksums: the frame needs neither.
+    #[cfg(feature = "encode")]
     fn zstd_context(level: i32) -> Option<zstd::bulk::Compressor<'static>> {
         let mut c = zstd::bulk::Compressor::new(level).ok()?;
         c.set_parameter(CParameter::ContentSizeFlag(false)).ok()?;
@@ -305,7 +313,7 @@ mod pure {
     }
 }
 
-#[cfg(all(test, feature = "native"))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::bytes::put_varint;

@@ -56,6 +56,7 @@ impl Chance {
     }
 
     /// What a bit takes now, in bits.
+    #[cfg(feature = "encode")]
     pub fn cost(self, bit: bool) -> f64 {
         let zero = f64::from(self.zero()) / 32768.0;
         -(if bit { 1.0 - zero } else { zero }).log2()
@@ -133,8 +134,10 @@ pub trait Bits {
 }
 
 /// Counts bits; the contexts are how many zeros and ones there were.
+#[cfg(feature = "encode")]
 pub struct Counter;
 
+#[cfg(feature = "encode")]
 impl Bits for Counter {
     type Context = [u32; 2];
 

@@ -82,9 +82,11 @@ impl Decoder<'_> {
 }
 
 /// What the encoder needs of a table: start and frequency by token.
+#[cfg(feature = "encode")]
 pub type Starts = [(u16, u16); TOKENS];
 
 /// Starts of a table.
+#[cfg(feature = "encode")]
 pub fn starts(frequencies: &Frequencies) -> Starts {
     let mut at = 0;
     frequencies.map(|f| {
@@ -95,12 +97,14 @@ pub fn starts(frequencies: &Frequencies) -> Starts {
 }
 
 /// Codes symbols from the last to the first.
+#[cfg(feature = "encode")]
 #[derive(Debug)]
 pub struct Encoder {
     states: [u32; LANES],
     words: Vec<u16>,
 }
 
+#[cfg(feature = "encode")]
 impl Default for Encoder {
     /// Before the last symbol.
     fn default() -> Encoder {
@@ -108,6 +112,7 @@ impl Default for Encoder {
     }
 }
 
+#[cfg(feature = "encode")]
 impl Encoder {
     /// The symbol before those that were put. Its frequency must not be 0.
     #[inline(always)]

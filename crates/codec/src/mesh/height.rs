@@ -75,6 +75,7 @@ impl Plane {
     }
 
     /// Writes the static part.
+    #[cfg(feature = "encode")]
     pub fn encode(&self, cells: &[u8], out: &mut Vec<u8>) {
         out.push(self.axis as u8);
         let numbers = self.sides.as_flattened().iter();

@@ -24,6 +24,7 @@ mod blocks;
 mod contexts;
 pub mod decode;
 pub mod defaults;
+#[cfg(feature = "encode")]
 pub mod encode;
 pub mod height;
 pub mod hierarchy;

@@ -30,19 +30,24 @@ pub(super) mod avx512;
 use crate::Corrupt;
 use crate::bytes::{Cursor, put_varint};
 use crate::mesh::blocks::BLOCK;
-use crate::mesh::token::{BitReader, BitWriter};
+use crate::mesh::token::BitReader;
+#[cfg(feature = "encode")]
+use crate::mesh::token::BitWriter;
 
 // Part of the format.
 pub(super) const DENSE: u32 = 7;
 pub(super) const WHOLE: u32 = 15;
 /// Widest field of sparse and of dense blocks.
+#[cfg(feature = "encode")]
 const MOST_SPARSE: u32 = 7;
+#[cfg(feature = "encode")]
 const MOST_DENSE: u32 = 8;
 
 /// Residuals of a block; those that a block lacks are zero.
 pub type Block = [[i32; 3]; BLOCK];
 
 /// The sections of a unit while it is packed.
+#[cfg(feature = "encode")]
 #[derive(Debug, Default)]
 pub struct Packer {
     flags: BitWriter,
@@ -52,6 +57,7 @@ pub struct Packer {
     filled: u32,
 }
 
+#[cfg(feature = "encode")]
 impl Packer {
     /// Appends a block of at most 16 residuals, each of equal parity on all axes unless `width`, the bits of
     /// a cell, are kept whole.
@@ -109,12 +115,14 @@ impl Packer {
 }
 
 /// How a block that is not all zero is packed, and the width of its fields.
+#[cfg(feature = "encode")]
 enum Form {
     Sparse(u32),
     Dense(u32),
     Whole,
 }
 
+#[cfg(feature = "encode")]
 fn form(block: &[[i32; 3]], mask: u16) -> Form {
     let one_parity = block.iter().all(|q| (q[0] ^ q[1] | q[0] ^ q[2]) & 1 == 0);
     let w = block.iter().fold(0, |w, &q| w.max(width(q)));
@@ -126,6 +134,7 @@ fn form(block: &[[i32; 3]], mask: u16) -> Form {
 }
 
 /// Width of the fields of a residual.
+#[cfg(feature = "encode")]
 #[inline(always)]
 pub fn width(q: [i32; 3]) -> u32 {
     // Of all three together as of the widest one.
@@ -133,12 +142,14 @@ pub fn width(q: [i32; 3]) -> u32 {
 }
 
 /// True if a block of `count` vertices of which `n` are not zero has a mask.
+#[cfg(feature = "encode")]
 #[inline(always)]
 pub fn is_sparse(n: u32, count: u32, w: u32) -> bool {
     w <= MOST_SPARSE && BLOCK as u32 + n * (1 + 3 * w) < count * (1 + 3 * w)
 }
 
 /// Bits that a block takes in all sections.
+#[cfg(feature = "encode")]
 pub fn bits(block: &[[i32; 3]], width: u32) -> usize {
     let mask = (block.iter().enumerate()).fold(0u16, |m, (v, q)| m | u16::from(*q != [0; 3]) << v);
     if mask == 0 {
@@ -154,6 +165,7 @@ pub fn bits(block: &[[i32; 3]], width: u32) -> usize {
 }
 
 /// Bits of a number in two's complement, without those that only repeat its sign.
+#[cfg(feature = "encode")]
 fn bits_of(v: i32) -> u32 {
     33 - (v ^ (v >> 31)).leading_zeros()
 }

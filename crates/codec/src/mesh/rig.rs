@@ -41,6 +41,7 @@ use crate::topology::weld;
 const IDENTITY: Rows = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]];
 
 /// What an encoder writes.
+#[cfg(feature = "encode")]
 pub struct Parts<'a> {
     /// Number of the skeleton.
     pub skeleton: u32,
@@ -65,6 +66,7 @@ pub struct Parts<'a> {
 }
 
 /// Appends a rig.
+#[cfg(feature = "encode")]
 pub fn encode(parts: &Parts<'_>, out: &mut Vec<u8>) {
     put_varint(parts.skeleton, out);
     put_varint(parts.joints.len() as u32, out);

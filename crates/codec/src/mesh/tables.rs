@@ -94,6 +94,7 @@ pub struct Tables {
 
 impl Tables {
     /// Bits of tokens with these tables, raw ones not counted.
+    #[cfg(feature = "encode")]
     pub fn bits(&self, counts: &Counts) -> f64 {
         let lengths = self.tables.iter().map(|t| {
             let escape = 48.0 + bits_of(t[usize::from(ESCAPE)].max(1));
@@ -108,6 +109,7 @@ impl Tables {
     }
 
     /// Coded.
+    #[cfg(feature = "encode")]
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         let mut w = Encoder::new(&mut bytes);
@@ -213,6 +215,7 @@ impl Tables {
 }
 
 /// `count` bits through a tree of 2^count chances, the highest first.
+#[cfg(feature = "encode")]
 fn put_tree(out: &mut Encoder, chances: &mut [Settling], value: u32, count: u32) {
     let mut node = 1;
     for bit in (0..count).rev() {
@@ -223,6 +226,7 @@ fn put_tree(out: &mut Encoder, chances: &mut [Settling], value: u32, count: u32)
 }
 
 /// `count` bits that are as likely 0 as 1, the highest first.
+#[cfg(feature = "encode")]
 fn put_plain(out: &mut Encoder, value: u32, count: u32) {
     for bit in (0..count).rev() {
         out.code(&mut Settling::default(), value >> bit & 1 != 0);
@@ -244,6 +248,7 @@ fn take_plain(from: &mut Decoder, count: u32) -> u32 {
 }
 
 /// Bits of a token of that frequency.
+#[cfg(feature = "encode")]
 fn bits_of(frequency: u16) -> f64 {
     static BITS: std::sync::LazyLock<Vec<f64>> = std::sync::LazyLock::new(|| {
         let bits = |f: u32| (f64::from(TOTAL) / f64::from(f.max(1))).log2();
@@ -255,6 +260,7 @@ fn bits_of(frequency: u16) -> f64 {
 /// Bits of a frequency's mantissa below the highest one.
 const MANTISSA: u32 = 2;
 
+#[cfg(feature = "encode")]
 fn length(f: u16) -> u32 {
     u16::BITS - f.leading_zeros()
 }
@@ -273,6 +279,7 @@ fn guesses(map: &[u8; CONTEXTS], c: usize) -> (u8, u8) {
 
 /// The token whose frequency is what is left: the one that has too many bits to be coded, else the most
 /// frequent.
+#[cfg(feature = "encode")]
 fn most_frequent(table: &Frequencies) -> usize {
     if let Some(token) = table.iter().position(|&f| f > 0 && short(f64::from(f)) != f) {
         return token;
@@ -315,11 +322,13 @@ impl Lengths {
 }
 
 /// Counts by context and token; what tables are made of.
+#[cfg(feature = "encode")]
 #[derive(Debug, Clone)]
 pub struct Counts {
     counts: Vec<[u32; TOKENS]>,
 }
 
+#[cfg(feature = "encode")]
 impl Default for Counts {
     /// Nothing counted.
     fn default() -> Counts {
@@ -327,6 +336,7 @@ impl Default for Counts {
     }
 }
 
+#[cfg(feature = "encode")]
 impl Counts {
     /// A token, so many times.
     #[inline(always)]
@@ -454,6 +464,7 @@ impl Counts {
     }
 }
 
+#[cfg(feature = "encode")]
 #[derive(Debug, Clone)]
 struct Cluster {
     members: Vec<usize>,
@@ -461,26 +472,32 @@ struct Cluster {
     cost: f64,
 }
 
+#[cfg(feature = "encode")]
 impl Cluster {
+    #[cfg(feature = "encode")]
     fn empty() -> Cluster {
         Cluster { members: Vec::new(), counts: Box::new([0; TOKENS]), cost: 0.0 }
     }
 
+    #[cfg(feature = "encode")]
     fn take(&mut self, context: usize, counts: &[u32; TOKENS]) {
         self.members.push(context);
         self.counts.iter_mut().zip(counts).for_each(|(a, b)| *a += b);
     }
 
+    #[cfg(feature = "encode")]
     fn lengths(&self) -> [f32; TOKENS] {
         let sum: f32 = self.counts.iter().map(|&n| n as f32 + 0.02).sum();
         std::array::from_fn(|t| (sum / (self.counts[t] as f32 + 0.02)).log2())
     }
 
+    #[cfg(feature = "encode")]
     fn shift(&self) -> u32 {
         self.members.first().map_or(0, |c| shift(c / PAST % NEAR))
     }
 }
 
+#[cfg(feature = "encode")]
 fn x_log_x(n: u32) -> f64 {
     match n {
         0 | 1 => 0.0,
@@ -489,18 +506,21 @@ fn x_log_x(n: u32) -> f64 {
 }
 
 /// Bits of the tokens with a table made for them.
+#[cfg(feature = "encode")]
 fn cost(counts: &[u32; TOKENS]) -> f64 {
     let sum: u64 = counts.iter().map(|&n| u64::from(n)).sum();
     sum as f64 * (sum.max(1) as f64).log2() - counts.iter().map(|&n| x_log_x(n)).sum::<f64>()
 }
 
 /// Bits of a table in the static part.
+#[cfg(feature = "encode")]
 fn table_bits(counts: &[u32; TOKENS]) -> f64 {
     20.0 + 6.0 * counts.iter().filter(|n| **n > 0).count() as f64
 }
 
 /// Joins clusters of equal shift, the pair that costs least first, while that saves bits or there are too
 /// many.
+#[cfg(feature = "encode")]
 fn merge_clusters(clusters: &mut Vec<Cluster>, scale: f64) {
     let price = |counts: &[u32; TOKENS]| scale * cost(counts) + table_bits(counts);
     clusters.iter_mut().for_each(|c| c.cost = price(&c.counts));
@@ -542,6 +562,7 @@ fn merge_clusters(clusters: &mut Vec<Cluster>, scale: f64) {
 
 /// What will probably be counted: what was, and where that was only a part, a little of what other clusters
 /// of the same shift have: as much as was met only once.
+#[cfg(feature = "encode")]
 fn expected(cluster: &Cluster, all: &[Cluster], most: u32) -> [f64; TOKENS] {
     let mut out = cluster.counts.map(f64::from);
     if most == 0 {
@@ -569,6 +590,7 @@ fn expected(cluster: &Cluster, all: &[Cluster], most: u32) -> [f64; TOKENS] {
 
 /// Frequencies that can be coded, close to the counts; the escape always has one. Tokens so rare that even
 /// the smallest frequency would cost the others more than escapes do have none.
+#[cfg(feature = "encode")]
 fn normalise(counts: &[f64; TOKENS]) -> Frequencies {
     let sum = counts.iter().sum::<f64>().max(1e-9);
     let mut most = 0;
@@ -605,9 +627,11 @@ fn normalise(counts: &[f64; TOKENS]) -> Frequencies {
 }
 
 // Tuning: what an escape costs more than a rare token.
+#[cfg(feature = "encode")]
 const ESCAPE_BITS: f64 = 40.0;
 
 /// Nearest frequency with two bits below its highest one, at least 1.
+#[cfg(feature = "encode")]
 fn short(wanted: f64) -> u16 {
     let f = wanted.round().clamp(1.0, 4000.0) as u16;
     let drop = length(f).saturating_sub(1 + MANTISSA);

@@ -24,6 +24,7 @@ pub const SHIFTS: usize = 9;
 const BASE: [u32; 5] = [0, 1, 2, 3, 5];
 const EXTRA: [u32; 5] = [0, 0, 0, 1, 2];
 /// Class of a.
+#[cfg(feature = "encode")]
 const CLASS: [u8; 9] = [0, 1, 2, 3, 3, 4, 4, 4, 4];
 
 /// Raw bits by shift and token; those of the escape are not here.
@@ -53,6 +54,7 @@ const fn raw_bits() -> [[u8; 256]; SHIFTS] {
 
 /// Token, raw bits and their number. The three residuals must have equal parity, or the escape is taken.
 /// `width`: bits of an escaped component.
+#[cfg(feature = "encode")]
 #[inline]
 pub fn split(q: [i32; 3], k: u32, width: u32) -> (u8, u128, u32) {
     if let Some((token, bits, count)) = plain(q, k) {
@@ -64,6 +66,7 @@ pub fn split(q: [i32; 3], k: u32, width: u32) -> (u8, u128, u32) {
 }
 
 /// The same; `None` where it takes the escape.
+#[cfg(feature = "encode")]
 #[inline(always)]
 pub fn plain(q: [i32; 3], k: u32) -> Option<(u8, u64, u32)> {
     if k == 0 && q == [0; 3] {
@@ -98,6 +101,7 @@ pub fn plain(q: [i32; 3], k: u32) -> Option<(u8, u64, u32)> {
 }
 
 /// Class of a residual, 5 where it is beyond: what the encoder weighs tokens by before it makes one.
+#[cfg(feature = "encode")]
 #[inline(always)]
 pub fn class(v: i32, k: u32) -> u32 {
     let a = if k == 0 {
@@ -147,6 +151,7 @@ pub fn magnitude(q: [i32; 3]) -> i32 {
 }
 
 /// Raw bits, lowest first.
+#[cfg(feature = "encode")]
 #[derive(Debug, Default, Clone)]
 pub struct BitWriter {
     bytes: Vec<u8>,
@@ -154,6 +159,7 @@ pub struct BitWriter {
     count: u32,
 }
 
+#[cfg(feature = "encode")]
 impl BitWriter {
     /// Appends the low `count` ≤ 96 bits of `bits`, which has no others.
     #[inline]

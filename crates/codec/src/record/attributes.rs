@@ -52,6 +52,7 @@ pub struct Attribute {
 
 /// Appends what the first of `nodes`, which rise, and the others have. There are `frames` numbers in what
 /// changes.
+#[cfg(feature = "encode")]
 pub fn encode(nodes: &[u32], attributes: &[Attribute], frames: u32, out: &mut Vec<u8>) {
     put_varint(nodes.len().saturating_sub(1) as u32, out);
     nodes.windows(2).for_each(|pair| put_varint(pair[1] - pair[0], out));

@@ -307,6 +307,7 @@ pub const MAX_RESTART: u32 = 64;
 const LAYOUT: u8 = 0;
 
 /// Appends the description to `out`.
+#[cfg(feature = "encode")]
 pub fn encode(description: &Description, out: &mut Vec<u8>) {
     let d = description;
     out.push(LAYOUT);
@@ -329,6 +330,7 @@ pub fn encode(description: &Description, out: &mut Vec<u8>) {
     }
 }
 
+#[cfg(feature = "encode")]
 fn encode_node(node: &NodeRecord, out: &mut Vec<u8>) {
     let link =
         |to: Option<u32>| to.map_or(0, |n| n.checked_add(1).expect("fewer than 2^32 − 1 nodes and meshes"));
@@ -350,6 +352,7 @@ fn encode_node(node: &NodeRecord, out: &mut Vec<u8>) {
     }
 }
 
+#[cfg(feature = "encode")]
 fn encode_mesh(mesh: &MeshRecord, out: &mut Vec<u8>) {
     put_text(&mesh.path, out);
     let flags = [mesh.has_table, mesh.moves.is_some(), mesh.remeshed.is_some(), mesh.apart];
@@ -406,28 +409,34 @@ fn encode_mesh(mesh: &MeshRecord, out: &mut Vec<u8>) {
     }
 }
 
+#[cfg(feature = "encode")]
 fn components(t: &Transform) -> [f32; 10] {
     let ([x, y, z, w], [a, b, c], [d, e, f]) = (t.rotation, t.translation, t.scale);
     [x, y, z, w, a, b, c, d, e, f]
 }
 
+#[cfg(feature = "encode")]
 fn bits(t: &Transform) -> [u32; 10] {
     components(t).map(f32::to_bits)
 }
 
+#[cfg(feature = "encode")]
 fn put_count(count: usize, out: &mut Vec<u8>) {
     put_varint(u32::try_from(count).expect("fewer than 2^32 items"), out);
 }
 
+#[cfg(feature = "encode")]
 fn put_text(text: &str, out: &mut Vec<u8>) {
     put_count(text.len(), out);
     out.extend_from_slice(text.as_bytes());
 }
 
+#[cfg(feature = "encode")]
 fn put_floats(values: &[f32], out: &mut Vec<u8>) {
     out.extend(values.iter().flat_map(|v| v.to_le_bytes()));
 }
 
+#[cfg(feature = "encode")]
 fn put_f64(value: f64, out: &mut Vec<u8>) {
     out.extend_from_slice(&value.to_le_bytes());
 }

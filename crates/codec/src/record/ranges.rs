@@ -36,6 +36,7 @@ impl FrameRange {
 }
 
 /// Appends ranges in order, none without frames, none before the end of the one before.
+#[cfg(feature = "encode")]
 pub fn encode(ranges: &[FrameRange], out: &mut Vec<u8>) {
     put_varint(ranges.len() as u32, out);
     let mut end = 0;

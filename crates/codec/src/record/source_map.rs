@@ -78,6 +78,7 @@ pub struct OtherFace {
 /// Appends the map to `out` (delta + byte planes; the chunk is block-compressed by the caller).
 ///
 /// Panics if the two vertex arrays differ in length.
+#[cfg(feature = "encode")]
 pub fn encode(map: &SourceMap, out: &mut Vec<u8>) {
     assert_eq!(map.vertex_point.len(), map.vertex_corner.len(), "both are per vertex");
     let count = |a: &[u32]| u32::try_from(a.len()).expect("fewer than 2^32 vertices and triangles");
@@ -125,6 +126,7 @@ pub fn encode(map: &SourceMap, out: &mut Vec<u8>) {
     }
 }
 
+#[cfg(feature = "encode")]
 fn encode_array(array: &[u32], out: &mut Vec<u8>) {
     let mut before = 0;
     let deltas: Vec<u32> =
@@ -132,6 +134,7 @@ fn encode_array(array: &[u32], out: &mut Vec<u8>) {
     encode_planes(&deltas, out);
 }
 
+#[cfg(feature = "encode")]
 fn encode_planes(values: &[u32], out: &mut Vec<u8>) {
     let Some(largest) = values.iter().max() else {
         return;

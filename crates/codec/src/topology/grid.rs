@@ -230,6 +230,7 @@ impl Grid {
     }
 
     /// Appends what says all of this.
+    #[cfg(feature = "encode")]
     pub fn encode(&self, out: &mut Vec<u8>) {
         let shape = self.shape;
         let mut cuts = Vec::new();

@@ -84,6 +84,7 @@ impl State {
 /// Appends `indices` (3 per triangle; kept in order and rotation exactly) to `out`.
 ///
 /// Panics if the number of indices is no multiple of 3, or an index is `u32::MAX`.
+#[cfg(feature = "encode")]
 pub fn encode(indices: &[u32], out: &mut Vec<u8>) {
     assert_eq!(indices.len() % 3, 0, "three indices per triangle");
     assert!(!indices.contains(&u32::MAX), "the last index is reserved");
@@ -118,6 +119,7 @@ pub fn encode(indices: &[u32], out: &mut Vec<u8>) {
     }
 }
 
+#[cfg(feature = "encode")]
 fn encode_corner(state: &mut State, v: u32, corners: &mut Vec<u8>, far: &mut Vec<u8>) {
     if v == state.next {
         corners.push(NEXT);

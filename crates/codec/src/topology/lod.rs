@@ -240,6 +240,7 @@ impl Work {
 
     /// For an encoder: turns where vertices end into the step that each takes towards it, along its ring
     /// where there is a way.
+    #[cfg(feature = "encode")]
     fn steps(&mut self, ends: &[u32]) {
         self.becomes.clear();
         self.becomes.extend_from_slice(ends);
@@ -294,6 +295,7 @@ pub fn collapse(indices: &[u32], becomes: &[u32]) -> impl Iterator<Item = [u32; 
 /// itself where it is kept. `indices` are the mesh's.
 ///
 /// Panics where a level has not the triangles that it says.
+#[cfg(feature = "encode")]
 pub fn encode(indices: &[u32], vertices: u32, levels: &[(Level, Vec<u32>)], out: &mut Vec<u8>) {
     out.push(levels.len() as u8);
     for (level, _) in levels {
@@ -372,6 +374,7 @@ impl<'a> Reader<'a> {
 }
 
 /// Appends what is said of a mesh to a chunk of such.
+#[cfg(feature = "encode")]
 pub fn put_entry(mesh: u32, levels: &[u8], out: &mut Vec<u8>) {
     put_varint(mesh, out);
     put_sized(levels, out);

@@ -78,6 +78,7 @@ impl Coder {
 }
 
 /// Appends which triangle is drawn when. `intervals` are in order, `which` is by triangle.
+#[cfg(feature = "encode")]
 pub fn encode(intervals: &[Interval], which: &[u32], frames: u32, out: &mut Vec<u8>) {
     put_varint(intervals.len() as u32, out);
     for &[from, to] in intervals {

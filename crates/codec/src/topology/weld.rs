@@ -9,6 +9,7 @@ use crate::Corrupt;
 use crate::bytes::{Cursor, put_varint};
 
 /// Appends the points of vertices. Panics where they are not numbered by their first vertices.
+#[cfg(feature = "encode")]
 pub fn encode(points: &[u32], out: &mut Vec<u8>) {
     let mut next = 0;
     for &point in points {

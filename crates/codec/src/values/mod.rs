@@ -2,10 +2,13 @@
 //! change. Used by all presets.
 
 pub mod changing;
+#[cfg(feature = "encode")]
 pub(crate) mod cost;
+#[cfg(feature = "encode")]
 pub mod error_bound;
 pub mod parallelogram;
 pub mod residual;
+#[cfg(feature = "encode")]
 pub(crate) mod search;
 mod semantic;
 pub mod stream;

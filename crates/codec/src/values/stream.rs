@@ -22,10 +22,14 @@
 //! left out of between frames where it does not pay. A reader refuses a source that it does not have, so
 //! index frames never depend on anything but the base.
 
+#[cfg(feature = "encode")]
 use super::cost::Cost;
+#[cfg(feature = "encode")]
 use super::error_bound::{Basis, Target};
 use super::parallelogram::{self, Rule, Spatial, Table, Weights, with_rule};
-use super::{residual, search};
+use super::residual;
+#[cfg(feature = "encode")]
+use super::search;
 use crate::Corrupt;
 use crate::bytes::Cursor;
 use crate::quantize::code::Word;
@@ -49,6 +53,7 @@ pub struct Known<'a, W> {
 /// Encodes `values` (component-major, `components × count`, 1 to 4 components) without reference to other
 /// frames but `base`; appends to `out`. Picks the smaller of: spatial prediction of the values, spatial
 /// prediction of the difference to `base`.
+#[cfg(feature = "encode")]
 pub fn encode_index<'a, W: Word>(
     values: &[W],
     components: usize,
@@ -68,6 +73,7 @@ pub fn encode_index<'a, W: Word>(
 }
 
 /// How an encoder goes about it.
+#[cfg(feature = "encode")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Work {
     /// 1 … 9: how much is spent on size.
@@ -77,6 +83,7 @@ pub struct Work {
     pub quick: bool,
 }
 
+#[cfg(feature = "encode")]
 impl From<u32> for Work {
     fn from(effort: u32) -> Work {
         Work { effort, quick: false }
@@ -84,9 +91,11 @@ impl From<u32> for Work {
 }
 
 /// Effort of what is encoded once.
+#[cfg(feature = "encode")]
 const USUAL_EFFORT: u32 = 6;
 
 /// Values that may not be moved.
+#[cfg(feature = "encode")]
 pub(crate) struct Fixed<'a, W> {
     values: &'a [W],
     offset: Vec<f32>,
@@ -94,6 +103,7 @@ pub(crate) struct Fixed<'a, W> {
     components: usize,
 }
 
+#[cfg(feature = "encode")]
 impl<'a, W: Word> Fixed<'a, W> {
     pub(crate) fn new(values: &'a [W], components: usize) -> Self {
         assert!((1..=4).contains(&components), "1 to 4 components");
@@ -115,6 +125,7 @@ impl<'a, W: Word> Fixed<'a, W> {
 
 /// As [`encode_index`], but moves the values inside their error ball to where they cost least; writes what it
 /// took to `chosen`, which is what decoding gives.
+#[cfg(feature = "encode")]
 pub fn encode_index_within<'a, W: Word>(
     target: Target<'_, W>,
     spatial: Spatial,
@@ -132,6 +143,7 @@ pub fn encode_index_within<'a, W: Word>(
     }
 }
 
+#[cfg(feature = "encode")]
 fn index_within<W: Word, const N: usize>(
     target: Target<'_, W>,
     spatial: Spatial,
@@ -159,6 +171,7 @@ fn index_within<W: Word, const N: usize>(
 }
 
 /// Chooses the levels, in as many rounds as the effort is worth, and appends their residuals.
+#[cfg(feature = "encode")]
 #[allow(clippy::too_many_arguments)] // One call of each of the two functions above.
 pub(crate) fn code<W: Word, const N: usize>(
     target: Target<'_, W>,

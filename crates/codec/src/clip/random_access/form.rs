@@ -80,6 +80,7 @@ pub struct Segment {
 }
 
 /// Bits that hold `k` around zero.
+#[cfg(feature = "encode")]
 fn width(k: i32) -> u32 {
     match k {
         0 => 0,
@@ -88,13 +89,16 @@ fn width(k: i32) -> u32 {
     }
 }
 
+#[cfg(feature = "encode")]
 struct Writer<'a> {
     out: &'a mut Vec<u8>,
     held: u64,
     count: u32,
 }
 
+#[cfg(feature = "encode")]
 impl Writer<'_> {
+    #[cfg(feature = "encode")]
     fn put(&mut self, value: u32, bits: u32) {
         self.held |= u64::from(value) << self.count;
         self.count += bits;
@@ -105,6 +109,7 @@ impl Writer<'_> {
         }
     }
 
+    #[cfg(feature = "encode")]
     fn align(&mut self) {
         if self.count > 0 {
             self.out.push(self.held as u8);
@@ -135,6 +140,7 @@ fn origin_bytes(kind: Kind, lanes: usize) -> usize {
 }
 
 /// Writes a clip. Values beyond 24 bits around their origin do not fit: `None`.
+#[cfg(feature = "encode")]
 pub fn encode(plan: &Plan, segments: &[Segment]) -> Option<Vec<u8>> {
     let mut header = Vec::new();
     header::encode(&plan.header, &mut header);
@@ -201,6 +207,7 @@ pub fn encode(plan: &Plan, segments: &[Segment]) -> Option<Vec<u8>> {
     Some(out)
 }
 
+#[cfg(feature = "encode")]
 fn encode_origins<'a>(kind: Kind, origins: impl Iterator<Item = &'a Origin> + Clone, out: &mut Vec<u8>) {
     if kind == Kind::Free {
         let largest = |o: &Origin| match o {
@@ -227,6 +234,7 @@ fn encode_origins<'a>(kind: Kind, origins: impl Iterator<Item = &'a Origin> + Cl
 /// The segments of a layer alone, and its plan, from those of a clip that is divided into layers. Each layer
 /// alone is a clip whose other joints stand in the rest pose; poses of all layers together are those of the
 /// whole bit for bit.
+#[cfg(feature = "encode")]
 pub fn take_out(
     skeleton: &Skeleton<'_>,
     plan: &Plan,

@@ -19,5 +19,7 @@
 mod form;
 mod sample;
 
-pub use form::{Origin, Resident, SEGMENT, Segment, UNIT, encode, fixed, take_out};
+pub use form::{Origin, Resident, SEGMENT, Segment, UNIT, fixed};
+#[cfg(feature = "encode")]
+pub use form::{encode, take_out};
 pub use sample::{Parts, Sink};

@@ -219,6 +219,7 @@ pub(super) fn layer(schedule: &Schedule, frame: u32) -> usize {
 }
 
 /// Temporal prediction of a whole frame; the fourth component is not used.
+#[cfg(feature = "encode")]
 #[inline(always)]
 pub(super) fn blend<W: Cell>(
     references: [&[Vector<W>]; REFERENCES],

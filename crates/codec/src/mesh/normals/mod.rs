@@ -89,6 +89,7 @@
 //! References cost nothing but that the states of their frames are there; none (an empty list) is always
 //! allowed, in the decoder exactly as in the encoder.
 
+#[cfg(feature = "encode")]
 pub mod encode;
 pub mod surface;
 pub(crate) mod tangents;
@@ -103,7 +104,8 @@ use crate::simd::isa::Isa;
 use crate::simd::lanes::{
     self, LANES, Lanes, Number, Place, Points, Row, Vector, eight, plus, select, times,
 };
-use crate::topology::partition::{self, Near, Polygons};
+use crate::topology::partition;
+use crate::topology::partition::{Near, Polygons};
 
 /// What both sides know of a mesh.
 #[derive(Debug, Clone, Copy)]
@@ -478,6 +480,7 @@ impl Normals {
     }
 
     /// The normal that `state` means where `n` is predicted.
+    #[cfg(feature = "encode")]
     pub(in crate::mesh) fn bend<P: Place>(
         &self,
         points: &[P],
@@ -492,6 +495,7 @@ impl Normals {
     }
 
     /// The predicted tangent of a class with the decoded normal `n`.
+    #[cfg(feature = "encode")]
     pub(in crate::mesh) fn tangent<P: Place>(
         &self,
         class: usize,
@@ -670,6 +674,7 @@ pub(in crate::mesh) fn level(code: u8) -> Chance {
 }
 
 /// The chance to start with after so many zeros and ones.
+#[cfg(feature = "encode")]
 pub(in crate::mesh) fn level_near(zeros: u32, ones: u32) -> Chance {
     let zero = (f64::from(zeros) + 0.4) / (f64::from(zeros) + f64::from(ones) + 0.8);
     Chance::new((zero * 65536.0).clamp(1.0, 65535.0) as u16)

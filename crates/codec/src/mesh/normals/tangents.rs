@@ -135,6 +135,7 @@ impl Tangents {
     }
 
     /// Number of vertices.
+    #[cfg(feature = "encode")]
     pub fn vertices(&self) -> usize {
         self.class.len()
     }
@@ -168,6 +169,7 @@ impl Tangents {
     }
 
     /// Predicted tangent of a class whose normal is the unit vector `n`.
+    #[cfg(feature = "encode")]
     pub(in crate::mesh) fn tangent<P: Place>(
         &self,
         class: usize,

@@ -108,6 +108,7 @@ pub fn coded_levels(coded: &[u32], hierarchy: &Hierarchy, triangles: &[u32]) -> 
 }
 
 /// What an encoder puts together.
+#[cfg(feature = "encode")]
 #[derive(Clone, Copy, Debug)]
 pub struct Parts<'a> {
     /// Of the weights.
@@ -127,6 +128,7 @@ pub struct Parts<'a> {
 }
 
 /// Writes the static part.
+#[cfg(feature = "encode")]
 pub fn encode(parts: &Parts<'_>, out: &mut Vec<u8>) {
     out.push(parts.depth as u8);
     put_sized(parts.rest, out);
@@ -147,6 +149,7 @@ pub fn encode(parts: &Parts<'_>, out: &mut Vec<u8>) {
 }
 
 /// Writes what a unit has of one kind.
+#[cfg(feature = "encode")]
 pub fn put_part(bytes: &[u8], out: &mut Vec<u8>) {
     put_varint(bytes.len() as u32, out);
     out.extend_from_slice(bytes);

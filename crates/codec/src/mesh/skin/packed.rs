@@ -84,6 +84,7 @@ pub struct Packed {
 
 impl Bounds {
     /// Around places.
+    #[cfg(feature = "encode")]
     fn around(places: impl Iterator<Item = [f64; 3]>) -> Bounds {
         let (mut low, mut high) = ([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
         for place in places {
@@ -108,6 +109,7 @@ impl Bounds {
         }
     }
 
+    #[cfg(feature = "encode")]
     fn put(&self, out: &mut Vec<u8>) {
         let all = self.low.iter().chain(&self.size);
         out.extend(all.flat_map(|v| v.to_le_bytes()));
@@ -137,6 +139,7 @@ impl Packed {
     }
 
     /// The setup for transforms by frame and bone; `live`: the frames in which each bone moves.
+    #[cfg(feature = "encode")]
     pub fn new(frames: &[Vec<Transform>], live: &[Range<u32>], regions: &[Region]) -> Packed {
         let all = frames.iter().flatten();
         let scale = all.map(|t| t.scale[0]).fold(0.0, f32::max);
@@ -156,6 +159,7 @@ impl Packed {
     }
 
     /// Writes the setup.
+    #[cfg(feature = "encode")]
     pub fn encode(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.scale.to_le_bytes());
         self.bounds.put(out);
@@ -163,6 +167,7 @@ impl Packed {
     }
 
     /// Writes a frame.
+    #[cfg(feature = "encode")]
     pub fn encode_frame(&self, frame: u32, transforms: &[Transform], live: &[Range<u32>], out: &mut Vec<u8>) {
         let left = live.iter().position(|l| l.end > frame);
         let right = live.iter().rposition(|l| l.start <= frame);
@@ -225,6 +230,7 @@ impl Packed {
     }
 
     /// The words nearest to a transform of uniform scale.
+    #[cfg(feature = "encode")]
     pub fn pack(&self, t: &Transform, bone: usize, bounds: &Bounds) -> Words {
         let at = place(t, self.middles[bone]);
         let along = |k: usize| {
@@ -257,6 +263,7 @@ impl Packed {
 }
 
 /// The nearest rotation.
+#[cfg(feature = "encode")]
 fn rotation_word(q: [f64; 4]) -> u32 {
     let length = q.iter().map(|v| v * v).sum::<f64>().sqrt();
     let q = match length > 0.0 && length.is_finite() {
@@ -302,6 +309,7 @@ fn words(bytes: &[u8]) -> Result<impl Iterator<Item = Words> + use<'_>, Corrupt>
     }))
 }
 
+#[cfg(feature = "encode")]
 fn put_words(words: &[Words], out: &mut Vec<u8>) {
     out.extend(words.as_flattened().iter().flat_map(|w| w.to_le_bytes()));
 }

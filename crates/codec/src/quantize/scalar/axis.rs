@@ -68,12 +68,14 @@ impl Axis {
     }
 
     /// Nearest level, measured on what [`Axis::value`] gives; values outside are clamped, NaN gives 0.
+    #[cfg(feature = "encode")]
     pub fn level(&self, value: f32) -> u32 {
         self.locate(f64::from(value)).0
     }
 
     /// Nearest level, and how far `value` lies above it, in steps (−0.5 … 0.5 inside the range). Ties go to
     /// the lower level. A value that is not finite is at level 0, offset 0.
+    #[cfg(feature = "encode")]
     pub fn locate(&self, value: f64) -> (u32, f32) {
         if self.levels <= 1 || self.step == 0.0 || !value.is_finite() {
             return (0, 0.0);

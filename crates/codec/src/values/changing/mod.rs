@@ -570,12 +570,14 @@ impl<'a> Reader<'a> {
 }
 
 /// Writes a unit, as [`Reader`] reads it.
+#[cfg(feature = "encode")]
 pub struct Writer<'a> {
     coder: Coder<range::Encoder<'a>>,
     symbols: symbols::Encoder,
 }
 
 /// Appends a unit that `write` fills.
+#[cfg(feature = "encode")]
 pub fn encode<R, E>(out: &mut Vec<u8>, write: impl FnOnce(&mut Writer<'_>) -> Result<R, E>) -> Result<R, E> {
     let mut first = Vec::new();
     let mut writer = Writer {
@@ -598,6 +600,7 @@ pub fn value_bytes(unit: &[u8]) -> usize {
     cursor.left().saturating_sub(first)
 }
 
+#[cfg(feature = "encode")]
 impl Writer<'_> {
     /// What a frame has.
     pub fn head(&mut self, head: Head) {
@@ -617,6 +620,7 @@ impl Writer<'_> {
 
     /// A stream. `wanted` has levels of all vertices; those of one point are alike. Chosen levels replace
     /// them. Returns what it is expected to take, in 2⁻⁸ bits.
+    #[cfg(feature = "encode")]
     pub fn stream<W: Word>(
         &mut self,
         kind: Kind,

@@ -306,6 +306,7 @@ pub struct Wanted<'a, W> {
     pub grain: u32,
 }
 
+#[cfg(feature = "encode")]
 struct Writer<'a, 'b, W> {
     symbols: &'a mut Encoder,
     wanted: &'a mut Wanted<'b, W>,
@@ -315,8 +316,10 @@ struct Writer<'a, 'b, W> {
     bits: u64,
 }
 
+#[cfg(feature = "encode")]
 impl<W: Word> Writer<'_, '_, W> {
     /// Bits of a value, in 2⁻⁸.
+    #[cfg(feature = "encode")]
     fn cost<const N: usize>(&self, residual: &[i32; N], scale: &Scale<N>) -> u32 {
         let mut sum = 0;
         let cost = |(k, &r): (usize, &i32)| {
@@ -328,6 +331,7 @@ impl<W: Word> Writer<'_, '_, W> {
     }
 
     /// The residuals of the cheapest point in the ball, of those that they can reach.
+    #[cfg(feature = "encode")]
     fn choose<const N: usize>(&self, v: usize, expected: &Expected<N>, scale: &Scale<N>) -> [i32; N] {
         let grain = f64::from(self.grain);
         let radius = f64::from(self.wanted.radius) / grain;
@@ -372,6 +376,7 @@ impl<W: Word> Writer<'_, '_, W> {
     }
 }
 
+#[cfg(feature = "encode")]
 impl<W: Word> Side for Writer<'_, '_, W> {
     fn value<const N: usize>(&mut self, v: usize, expected: &Expected<N>, scale: &Scale<N>) -> [i32; N] {
         let at = |k: usize| k * self.count + v;
@@ -395,6 +400,7 @@ impl<W: Word> Side for Writer<'_, '_, W> {
 }
 
 /// Writes `components` of all vertices; what they are expected to take, in 2⁻⁸ bits.
+#[cfg(feature = "encode")]
 pub fn encode<W: Word>(
     symbols: &mut Encoder,
     basis: Basis<'_, W>,

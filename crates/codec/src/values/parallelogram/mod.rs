@@ -48,10 +48,13 @@ mod table;
 
 pub(crate) use rule::{Average, Combine, Parallelogram, predict, with_rule};
 pub use rule::{LOOK_BACK, NONE, Rule, Spatial, Weights};
-pub use table::{Choices, Deriver, Table, build_table, decode_table, derive_table, encode_table};
+pub use table::{Choices, Deriver, Table, decode_table, derive_table};
+#[cfg(feature = "encode")]
+pub use table::{build_table, encode_table};
 
 /// `out = values − prediction`, both component-major. `signed`: the values are differences. An empty table
 /// predicts every vertex from the one before. Panics if lengths disagree or the table points outside.
+#[cfg(feature = "encode")]
 pub fn residual<W: Word>(
     values: &[W],
     components: usize,

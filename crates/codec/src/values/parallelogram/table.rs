@@ -180,6 +180,7 @@ impl Choices {
 ///
 /// The first frame counts as coded by itself, every other one as coded by itself or by its difference to the
 /// first, whichever suits it. Without frames every vertex takes its first choice.
+#[cfg(feature = "encode")]
 pub fn build_table<W: Word>(indices: &[u32], vertices: usize, components: usize, frames: &[&[W]]) -> Table {
     let choices = Choices::new(indices, vertices);
     assert!(frames.iter().all(|f| f.len() == vertices * components), "all frames have one shape");
@@ -201,6 +202,7 @@ pub fn build_table<W: Word>(indices: &[u32], vertices: usize, components: usize,
 }
 
 /// L1 residual of one vertex.
+#[cfg(feature = "encode")]
 pub(super) fn miss<W: Word>(
     signal: &[W],
     components: usize,
@@ -218,6 +220,7 @@ pub(super) fn miss<W: Word>(
 }
 
 /// The choice of least cost for every vertex; the first of several.
+#[cfg(feature = "encode")]
 pub(super) fn choices_table(choices: &Choices, cost: impl Fn(usize, [u16; 3]) -> u64) -> Table {
     let best = |v: usize| {
         let list = choices.of(v);
@@ -270,6 +273,7 @@ impl Deriver {
 
 /// Appends the table of a mesh to `out`. Panics if an entry is not among the choices that `indices` give, as
 /// those of [`build_table`] are.
+#[cfg(feature = "encode")]
 pub fn encode_table(table: &Table, indices: &[u32], out: &mut Vec<u8>) {
     let choices = Choices::new(indices, table.len());
     let number = |(v, entry): (usize, &[u16; 3])| {

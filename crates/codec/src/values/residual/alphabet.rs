@@ -26,7 +26,9 @@ pub(super) const fn lengths(components: usize) -> [u16; 256] {
 
 /// The tokens of vectors with `n` components.
 pub(crate) struct Alphabet {
+    #[cfg(feature = "encode")]
     pub(super) radius: i32,
+    #[cfg(feature = "encode")]
     pub(super) side: i32,
     /// Number of tokens, which is also the escape.
     pub(crate) escape: u8,
@@ -48,7 +50,15 @@ pub(super) const fn alphabet(components: usize) -> Alphabet {
         count *= side as usize;
         k += 1;
     }
-    let mut a = Alphabet { radius, side, escape: count as u8, token: [0; 125], residual: [[0; 256]; 4] };
+    let mut a = Alphabet {
+        #[cfg(feature = "encode")]
+        radius,
+        #[cfg(feature = "encode")]
+        side,
+        escape: count as u8,
+        token: [0; 125],
+        residual: [[0; 256]; 4],
+    };
     // Sorted by (square, n): the rank of each is the number of smaller ones.
     let mut n = 0;
     while n < count {

@@ -66,6 +66,7 @@ static LENGTHS: [[u16; 256]; 5] = [lengths(0), lengths(1), lengths(2), lengths(3
 
 /// Appends `residuals` (component-major) to `out`; returns the bytes that block compression is expected to
 /// need. Panics if they are no whole vectors.
+#[cfg(feature = "encode")]
 pub fn encode<W: Word>(residuals: &[W], components: usize, runs: bool, out: &mut Vec<u8>) -> f64 {
     let count = residuals.len() / components.max(1);
     assert_eq!(count * components, residuals.len(), "whole vectors");
@@ -98,6 +99,7 @@ pub fn encode<W: Word>(residuals: &[W], components: usize, runs: bool, out: &mut
 }
 
 /// Token of every vector, and the vectors that are escaped, component-major.
+#[cfg(feature = "encode")]
 pub(crate) fn tokenize<W: Word>(residuals: &[W], count: usize, alphabet: &Alphabet) -> (Vec<u8>, Vec<W>) {
     let (radius, side) = (alphabet.radius, alphabet.side);
     let mut numbers = vec![0u8; count];
@@ -120,6 +122,7 @@ pub(crate) fn tokenize<W: Word>(residuals: &[W], count: usize, alphabet: &Alphab
 }
 
 /// Tokens with every run of two or more zeros replaced.
+#[cfg(feature = "encode")]
 fn run_codes(tokens: &[u8], escape: u8) -> Vec<u8> {
     let first = usize::from(escape) + 1;
     let longest = 255 - first;
@@ -143,6 +146,7 @@ fn run_codes(tokens: &[u8], escape: u8) -> Vec<u8> {
     codes
 }
 
+#[cfg(feature = "encode")]
 fn put_tokens<W: Word>(layout: u8, codes: &[u8], escaped: &[W], components: usize, out: &mut Vec<u8>) {
     let escapes = escaped.len() / components;
     let size = |n: usize| u32::try_from(n).expect("fewer than 2^32 vertices");
@@ -157,6 +161,7 @@ fn put_tokens<W: Word>(layout: u8, codes: &[u8], escaped: &[W], components: usiz
 }
 
 /// Appends and returns the bytes that the values of each component need.
+#[cfg(feature = "encode")]
 fn put_widths<W: Word>(residuals: &[W], components: usize, count: usize, out: &mut Vec<u8>) -> Vec<u8> {
     let width = |k: usize| {
         let all = residuals[k * count..(k + 1) * count].iter().fold(0, |all, r| all | r.zigzag().to_u32());
@@ -167,6 +172,7 @@ fn put_widths<W: Word>(residuals: &[W], components: usize, count: usize, out: &m
     widths
 }
 
+#[cfg(feature = "encode")]
 fn put_planes<W: Word>(residuals: &[W], count: usize, widths: &[u8], out: &mut Vec<u8>) {
     for byte in 0..W::BYTES as u8 {
         for (k, _) in widths.iter().enumerate().filter(|(_, w)| **w > byte) {
@@ -177,6 +183,7 @@ fn put_planes<W: Word>(residuals: &[W], count: usize, widths: &[u8], out: &mut V
 }
 
 /// Bytes that an ideal order-0 coder needs for each plane by itself.
+#[cfg(feature = "encode")]
 pub(crate) fn plane_cost<W: Word>(residuals: &[W], count: usize) -> f64 {
     let mut cost = 0.0;
     for plane in residuals.chunks_exact(count.max(1)) {
@@ -192,6 +199,7 @@ pub(crate) fn plane_cost<W: Word>(residuals: &[W], count: usize) -> f64 {
     cost
 }
 
+#[cfg(feature = "encode")]
 pub(crate) fn entropy(bytes: &[u8]) -> f64 {
     let mut histogram = [0u32; 256];
     for &b in bytes {
@@ -202,9 +210,11 @@ pub(crate) fn entropy(bytes: &[u8]) -> f64 {
 
 /// Bits that the most frequent symbol costs at least: prefix codes cannot go below one, matches can, at a
 /// price.
+#[cfg(feature = "encode")]
 const FLOOR: f64 = 0.75;
 
 /// Bytes for the symbols of a histogram, and about half a byte for the code of each.
+#[cfg(feature = "encode")]
 fn histogram_cost(histogram: &[u32; 256]) -> f64 {
     let sum = f64::from(histogram.iter().sum::<u32>());
     let used = histogram.iter().filter(|n| **n > 0).map(|&n| f64::from(n));
