@@ -17,7 +17,9 @@
 pub mod curve;
 pub mod header;
 pub mod layer;
+mod node;
 pub mod nodes;
+mod plan;
 pub mod random_access;
 pub mod record;
 pub mod scalars;

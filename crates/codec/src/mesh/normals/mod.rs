@@ -89,6 +89,7 @@
 //! References cost nothing but that the states of their frames are there; none (an empty list) is always
 //! allowed, in the decoder exactly as in the encoder.
 
+mod contexts;
 #[cfg(feature = "encode")]
 pub mod encode;
 pub mod surface;
@@ -106,6 +107,10 @@ use crate::simd::lanes::{
 };
 use crate::topology::partition;
 use crate::topology::partition::{Near, Polygons};
+#[cfg(feature = "encode")]
+pub(in crate::mesh) use contexts::level_near;
+use contexts::{CLASSES, EVEN_LEVEL, Numbers, level_of, moved, strides};
+pub(in crate::mesh) use contexts::{Contexts, STRIDE, level};
 
 /// What both sides know of a mesh.
 #[derive(Debug, Clone, Copy)]
@@ -119,60 +124,7 @@ pub struct Shape<'a> {
     pub uvs: &'a [[f32; 2]],
 }
 
-// Part of the format.
-const CLASSES: usize = 4;
 const HEAD: usize = 9;
-/// States and turns of a frame differ from their reference's by multiples of this.
-pub(in crate::mesh) const STRIDE: i16 = 3;
-
-/// Numbers: is it zero, then an exponential Golomb code with a context for each bit of its length.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-struct Numbers<C> {
-    zero: [C; 3],
-    longer: [C; 16],
-}
-
-/// Contexts of a unit: chances, or how often a bit was what.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(in crate::mesh) struct Contexts<C> {
-    normal: [[[C; 3]; 3]; CLASSES],
-    turn: [[[C; 3]; 4]; CLASSES],
-    states: Numbers<C>,
-    turns: Numbers<C>,
-}
-
-impl<C: Copy> Numbers<C> {
-    fn list(&mut self) -> impl Iterator<Item = &mut C> {
-        self.zero.iter_mut().chain(&mut self.longer)
-    }
-
-    /// Codes a number, wrapping at 16 bits.
-    fn code(&mut self, bits: &mut impl Bits<Context = C>, context: usize, value: i16) -> i16 {
-        if !bits.bit(&mut self.zero[context], value != 0) {
-            return 0;
-        }
-        let negative = bits.plain(1, u32::from(value < 0)) != 0;
-        // 1 … 32768, as 2^length + rest.
-        let size = u32::from(value.unsigned_abs()).max(1);
-        let wanted = size.ilog2();
-        let mut length = 0;
-        while length < 15 && bits.bit(&mut self.longer[length as usize], length < wanted) {
-            length += 1;
-        }
-        let rest = bits.plain(length, size & ((1 << length) - 1));
-        let size = (1u32 << length | rest) as i32;
-        (if negative { -size } else { size }) as i16
-    }
-}
-
-impl<C: Copy> Contexts<C> {
-    pub(in crate::mesh) fn list(&mut self) -> impl Iterator<Item = &mut C> {
-        let normal = self.normal.iter_mut().flatten().flatten();
-        let turn = self.turn.iter_mut().flatten().flatten();
-        let numbers = self.states.list().chain(self.turns.list());
-        normal.chain(turn).chain(numbers)
-    }
-}
 
 /// Static part of the normals of a mesh, made from its bytes.
 #[derive(Debug, Clone, PartialEq)]
@@ -649,40 +601,9 @@ impl Built<'_> {
     }
 }
 
-/// How many strides lie between two values.
-#[inline]
-fn strides(from: i16, to: i16) -> i16 {
-    ((i32::from(to) - i32::from(from)) / i32::from(STRIDE)) as i16
-}
-
-#[inline]
-fn moved(from: i16, strides: i16) -> i16 {
-    (i32::from(from) + i32::from(strides) * i32::from(STRIDE)) as i16
-}
-
 /// Bits for a number from 0 to `most`.
 pub(in crate::mesh) fn width(most: usize) -> u32 {
     most.checked_ilog2().map_or(0, |b| b + 1)
-}
-
-/// The chance of a one is (16 + low 4 bits) · 2^(high 4 bits) / 2²⁰. Part of the format.
-const EVEN_LEVEL: u8 = 15 << 4;
-
-pub(in crate::mesh) fn level(code: u8) -> Chance {
-    let one = (16 + u32::from(code & 15)) << (code >> 4) >> 4;
-    Chance::new((65536 - one.clamp(1, 65535)) as u16)
-}
-
-/// The chance to start with after so many zeros and ones.
-#[cfg(feature = "encode")]
-pub(in crate::mesh) fn level_near(zeros: u32, ones: u32) -> Chance {
-    let zero = (f64::from(zeros) + 0.4) / (f64::from(zeros) + f64::from(ones) + 0.8);
-    Chance::new((zero * 65536.0).clamp(1.0, 65535.0) as u16)
-}
-
-fn level_of(chance: Chance) -> u8 {
-    let far = |code: u8| chance.mean().abs_diff(level(code).mean());
-    (0..=u8::MAX).min_by_key(|&code| far(code)).unwrap_or(EVEN_LEVEL)
 }
 
 /// What the layout is made from: all of it in an encoder, the flags in a decoder.
@@ -809,101 +730,4 @@ fn signs(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    const COUNT: usize = 21;
-
-    /// Vertices of a mesh of anything, read from `bytes`.
-    fn mesh(
-        bytes: &[u8],
-        triangles: &[[u32; 3]],
-        point: &[u32],
-        uvs: &[[f32; 2]],
-        flags: u8,
-    ) -> Option<Normals> {
-        let mut fixed = vec![flags];
-        fixed.extend([0.01f32, 0.02].map(f32::to_le_bytes).as_flattened());
-        fixed.extend(bytes);
-        let shape = Shape { triangles, point, uvs };
-        Normals::read(&fixed, shape).ok()
-    }
-
-    /// Levels of all instruction sets, and what the encoder computes item by item, are the same as what is
-    /// built.
-    fn check<P: Place>(normals: &Normals, points: &[P], state: &[i16], uvs: &[[f32; 2]], bits: u32) {
-        let mut work = normals.work();
-        normals.set_uvs(uvs, &mut work);
-        let planes = if normals.has_tangents() { 4 } else { 2 };
-        let results = Isa::all().map(|isa| {
-            let mut levels = vec![9u16; planes * normals.vertices()];
-            normals.compute(isa, P::kind(points), state, &mut work, Some((bits, &mut levels)));
-            let bits = |v: &[f32; 4]| v.map(f32::to_bits);
-            let groups: Vec<_> = work.normals[..normals.groups()].iter().map(bits).collect();
-            let classes: Vec<_> = work.tangents.iter().map(bits).collect();
-            (levels, groups, classes)
-        });
-        let results: Vec<_> = results.collect();
-        assert!(results.iter().all(|r| *r == results[0]));
-
-        let mut predicted = vec![[0.0; 4]; normals.surface.slots()];
-        normals.directions(Isa::get(), P::kind(points), &[], &mut predicted);
-        let slopes = work.slopes.clone();
-        let built = normals.build(points, state, &mut work);
-        for v in 0..normals.vertices() {
-            let g = normals.group[v] as usize;
-            let [x, y, z, _] = predicted[g];
-            let n = normals.bend(points, g, [x, y, z], [state[2 * g], state[2 * g + 1]]);
-            assert_eq!(n, built.normal(v));
-            let level = |k: usize| results[0].0[k * normals.vertices() + v];
-            let Some(tangents) = &normals.tangents else {
-                let back = octahedral::decode([level(0), level(1)], bits);
-                assert!(chord(n, back) <= 1.5 * octahedral::bound(bits).to_radians() + 2e-3);
-                continue;
-            };
-            let class = tangents.classes()[v] as usize;
-            let mut t = normals.tangent(class, n, points, &slopes);
-            if built.turns[v] != 0 {
-                t = turned(t, n, turn(f32::from(built.turns[v]) * normals.turn_step));
-            }
-            let [x, y, z, sign] = built.tangent(v);
-            assert_eq!(t, [x, y, z]);
-            let back = qtangent::decode([level(0), level(1), level(2), level(3)], bits);
-            assert_eq!(back.sign, sign);
-            let bound = qtangent::bound(bits).to_radians() + 2e-3;
-            assert!(chord(n, back.normal) <= bound && chord(t, back.tangent) <= bound);
-        }
-    }
-
-    fn chord(a: [f32; 3], b: [f32; 3]) -> f64 {
-        let square = |k: usize| f64::from(a[k] - b[k]).powi(2);
-        (0..3).map(square).sum::<f64>().sqrt()
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(400))]
-        #[test]
-        fn all_ways_give_the_same_bits(
-            bytes in prop::collection::vec(any::<u8>(), 0..60),
-            flags in 0u8..8,
-            triangles in prop::collection::vec(prop::array::uniform3(0..COUNT as u32), 0..60),
-            point in prop::collection::vec(0..COUNT as u32, COUNT),
-            uvs in prop::collection::vec(prop::array::uniform2(-2f32..2.0), COUNT),
-            narrow in prop::collection::vec(prop::array::uniform4(any::<i16>()), COUNT),
-            wide in prop::collection::vec(prop::array::uniform4(any::<i32>()), COUNT),
-            seldom in 0u8..4,
-            numbers in prop::collection::vec((any::<u8>(), any::<i16>()), 3 * COUNT),
-            bits in 8u32..17,
-        ) {
-            if let Some(normals) = mesh(&bytes, &triangles, &point, &uvs, flags) {
-                let state: Vec<i16> = numbers[..normals.state_len()]
-                    .iter()
-                    .map(|(when, n)| if *when % 4 < seldom { *n } else { 0 })
-                    .collect();
-                check(&normals, &narrow, &state, &uvs, bits);
-                check(&normals, &wide, &state, &uvs, bits);
-            }
-        }
-    }
-}
+mod tests;
