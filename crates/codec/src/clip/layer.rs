@@ -323,7 +323,7 @@ pub fn merge(skeleton: &Skeleton<'_>, layer_of: &[u8], parts: &[Vec<&[u8]>]) -> 
     Ok(out)
 }
 
-/// A header as [`side`] writes it: how the first tier of a stored form begins, after its size.
+/// A header as [`header::encode`] writes it: how the first tier of a stored form begins, after its size.
 pub fn header_bytes(header: &Header) -> Vec<u8> {
     let mut bytes = Vec::new();
     header::encode(header, &mut bytes);

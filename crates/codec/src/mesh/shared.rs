@@ -206,6 +206,18 @@ impl Sets {
     }
 }
 
+/// The set of a number, ready to decode with: made when it is first asked for, and kept.
+pub(super) fn shared(number: u8) -> Result<Arc<Shared>, Corrupt> {
+    static READY: [OnceLock<Arc<Shared>>; SETS as usize] = [const { OnceLock::new() }; SETS as usize];
+    let at = usize::from(number).checked_sub(1);
+    let ready = at.and_then(|at| READY.get(at)).ok_or(NO_SET)?;
+    if let Some(known) = ready.get() {
+        return Ok(known.clone());
+    }
+    let made = set(number)?;
+    Ok(ready.get_or_init(|| Arc::new(Shared::new(&made, usize::MAX))).clone())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -245,16 +257,4 @@ mod tests {
         assert!(limited.default_set(1).is_err() && limited.refused() == Some(sets.bytes()));
         assert!(limited.own_set(&coded[1][..10], 20).is_err());
     }
-}
-
-/// The set of a number, ready to decode with: made when it is first asked for, and kept.
-pub(super) fn shared(number: u8) -> Result<Arc<Shared>, Corrupt> {
-    static READY: [OnceLock<Arc<Shared>>; SETS as usize] = [const { OnceLock::new() }; SETS as usize];
-    let at = usize::from(number).checked_sub(1);
-    let ready = at.and_then(|at| READY.get(at)).ok_or(NO_SET)?;
-    if let Some(known) = ready.get() {
-        return Ok(known.clone());
-    }
-    let made = set(number)?;
-    Ok(ready.get_or_init(|| Arc::new(Shared::new(&made, usize::MAX))).clone())
 }
