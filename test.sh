@@ -28,6 +28,15 @@ cargo clippy --locked --workspace --all-targets -- -D warnings
 step tests
 cargo test --locked --workspace --no-fail-fast
 
+step "a game's runtime: no C code, no encoders"
+if cargo tree --locked -p meshreel -e normal,build --prefix none | grep -E '^(cc|cmake|libdeflate|lz4-sys|lz4 |zstd)'; then
+    echo "the runtime builds C code without being asked to" && exit 1
+fi
+if cargo tree --locked -p meshreel -e normal,features --prefix none | grep 'meshreel-codec feature "encode"'; then
+    echo "the runtime has encoders" && exit 1
+fi
+cargo check --locked -p meshreel
+
 step documentation
 RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps
 
@@ -36,7 +45,7 @@ if [ "$all" = --all ]; then
     cargo test --locked --release --manifest-path crates/play/model/Cargo.toml
 
     step without the optional parts
-    cargo check --locked -p meshreel-codec --no-default-features
+    cargo check --locked -p meshreel-codec
     cargo check --locked -p meshreel-scene --no-default-features
 
     step with the optional parts

@@ -209,7 +209,7 @@ fn write(root: &Path, sets: &[Tables]) -> anyhow::Result<()> {
             text.push('\n');
         }
     }
-    std::fs::write(root.join("crates/codec/src/soft/defaults.bin"), bytes)?;
+    std::fs::write(root.join("crates/codec/src/mesh/defaults.bin"), bytes)?;
     std::fs::write(root.join("docs/FORMAT/tables.hex"), text)?;
     Ok(())
 }

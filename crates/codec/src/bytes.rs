@@ -5,7 +5,10 @@
 //! bytes for 32 bits; bits beyond the 32nd and superfluous final zero bytes are refused, so a number has one
 //! spelling.
 
-use crate::Corrupt;
+/// The bytes are not what the encoder writes. Says what is wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Corrupt(pub &'static str);
 
 /// Appends `value` as a varint.
 pub(crate) fn put_varint(mut value: u32, out: &mut Vec<u8>) {

@@ -1,46 +1,55 @@
 //! Numbers to bytes and back. One file per algorithm, both directions, the scalar reference first.
 //!
+//! Folders, the lowest first; a module imports from its own folder and from those before it: bytes, simd,
+//! entropy, quantize, topology, schedule, transform, values, clip, mesh, classic, record.
+//!
+//! Encoders need the feature `encode`; without it there are decoders alone, and no C code.
+//!
 //! Everything after quantization is integer arithmetic and lossless, so encoder, decoder, SIMD and GPU agree
 //! on every bit on every machine. Decoders take any bytes: they return [`Corrupt`], never panic, never read
 //! beyond their input, and write only into the caller's buffers. No files, clocks or threads here.
 
-pub mod attributes;
-pub mod ball;
-pub mod blend;
-pub mod block;
+// Files that hold both directions import what only their encoders need.
+#![cfg_attr(not(feature = "encode"), allow(unused_imports))]
+
 mod bytes;
+pub mod classic;
 pub mod clip;
-mod cost;
-pub mod detail;
-pub mod drawn;
-pub mod fluid;
-pub mod grid;
-pub mod height;
-pub mod index;
-pub mod isa;
-mod lanes;
-pub mod motion;
-pub mod octahedral;
-pub mod parallelogram;
-pub mod qtangent;
+pub mod entropy;
+pub mod mesh;
 pub mod quantize;
-pub mod ranges;
 pub mod record;
-pub mod residual;
-pub mod rig;
-mod search;
-pub mod skin;
-pub mod soft;
-pub mod source_faces;
-pub mod source_map;
-pub mod stream;
+pub mod schedule;
+pub mod simd;
+pub mod topology;
 pub mod transform;
-pub mod weld;
-pub mod word;
+pub mod values;
 
-pub use bytes::{put_sized, take_sized};
+pub use bytes::{Corrupt, put_sized, take_sized};
 
-/// The bytes are not what the encoder writes. Says what is wrong.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct Corrupt(pub &'static str);
+// Old paths, which go when all is merged.
+pub use classic::{motion, stream};
+pub use entropy::block;
+pub use mesh::{height, rig, skin};
+pub use quantize::code as word;
+pub use quantize::{blend, octahedral, qtangent};
+pub use record::{attributes, ranges, source_faces, source_map};
+pub use simd::isa;
+pub use topology::{grid, index, lod as detail, visibility as drawn, weld};
+#[cfg(feature = "encode")]
+pub use values::error_bound as ball;
+pub use values::{changing as fluid, parallelogram, residual};
+
+/// Old paths, which go when all is merged.
+pub mod soft {
+    pub use crate::entropy::{range, rans};
+    #[cfg(feature = "encode")]
+    pub use crate::mesh::encode;
+    #[cfg(feature = "encode")]
+    pub use crate::mesh::normals::encode as normal_encode;
+    pub use crate::mesh::normals::{self as normal, surface};
+    pub use crate::mesh::{decode, defaults, hierarchy, pack, shared, tables, token, weights};
+    pub use crate::quantize::{fixed as cell, lattice};
+    pub use crate::schedule;
+    pub use crate::topology::partition;
+}

@@ -14,7 +14,9 @@
 //! stored    = zigzag(order(value) − order(predicted))                                       wrapping 32-bit arithmetic
 //! ```
 
-use crate::{Corrupt, bytes::Cursor, word::Word};
+use crate::Corrupt;
+use crate::bytes::Cursor;
+use crate::quantize::code::Word;
 
 /// Rotation (x, y, z, w; unit), translation, scale: `point ↦ rotation·(scale∘point) + translation`, column
 /// vectors.
@@ -75,6 +77,7 @@ impl Transform {
 }
 
 /// Zigzag residuals of every node.
+#[cfg(feature = "encode")]
 fn residuals(values: &[Transform], previous: Option<&[Transform]>) -> Vec<[u32; COLUMNS]> {
     let mut before = Transform::IDENTITY.ordered();
     let of = |(v, t): (usize, &Transform)| {
@@ -87,6 +90,7 @@ fn residuals(values: &[Transform], previous: Option<&[Transform]>) -> Vec<[u32; 
 }
 
 /// Encodes transforms, relative to `previous` (same length) where given; appends to `out`.
+#[cfg(feature = "encode")]
 pub fn encode(values: &[Transform], previous: Option<&[Transform]>, out: &mut Vec<u8>) {
     if let Some(previous) = previous {
         assert_eq!(values.len(), previous.len(), "previous frame has the same nodes");

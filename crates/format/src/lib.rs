@@ -26,6 +26,7 @@ mod error;
 mod field;
 mod frames;
 mod header;
+pub mod kind;
 mod read;
 mod source;
 mod write;

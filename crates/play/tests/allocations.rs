@@ -123,7 +123,7 @@ fn f08_switching_levels_allocates_nothing() {
     let plain = open(sample.parts.write()).unwrap();
     let side = f64::from(plain.description().meshes[0].vertices).sqrt() as u32;
     let chunk = levels(&plain.indices(0).unwrap(), side);
-    sample.parts.chunks.push((meshreel::kind::DETAIL, chunk));
+    sample.parts.chunks.push((meshreel::kind::LOD, chunk));
     let reel = open(sample.parts.write()).unwrap();
     assert_eq!(reel.lods(0).unwrap(), 4);
     let mut decoder = FrameDecoder::new(&reel).unwrap();

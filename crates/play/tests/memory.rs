@@ -386,7 +386,7 @@ fn few_bytes_cannot_ask_for_much_memory() {
     let mut zeros = Vec::new();
     Compressor::new(Format::Zstd, 3).compress(&vec![0; MUCH], &mut zeros);
     assert!(zeros.len() < MUCH / 1000);
-    for of_kind in kind::DESCRIPTION..=kind::NUMBERS {
+    for of_kind in kind::DESCRIPTION..=kind::PART_ATTRIBUTES {
         let mut all = plain.clone();
         let at = all.iter().position(|c| c.0 == of_kind).unwrap_or_else(|| {
             // Behind static data, which is named by number.

@@ -356,7 +356,7 @@ fn e11_numbers_come_back_out() {
 #[test]
 fn e11_damage_is_refused() {
     let (reel, _) = verified(&wall(), &options(Preset::Small));
-    let chunk = reel.chunks().iter().position(|c| c.kind == kind::NUMBERS).unwrap();
+    let chunk = reel.chunks().iter().position(|c| c.kind == kind::PART_ATTRIBUTES).unwrap();
     let mut packed = Vec::new();
     reel.reader().read_chunk(chunk, &mut packed).unwrap();
     let mut content = vec![0; Decompressor::raw_size(&packed).unwrap()];
@@ -392,5 +392,5 @@ fn e11_damage_is_refused() {
 
 /// The file with something else said of attributes.
 fn with_attributes(reel: &Reel, content: &[u8]) -> Vec<u8> {
-    replaced(reel, kind::NUMBERS, &|old| *old = content.to_vec())
+    replaced(reel, kind::PART_ATTRIBUTES, &|old| *old = content.to_vec())
 }

@@ -159,7 +159,7 @@ fn f08_levels_cost_only_their_triangles() {
     let (plain, with) = (opened(plain), opened(with));
     assert_eq!(plain.indices(0).unwrap(), with.indices(0).unwrap());
     for reel in [&plain, &with] {
-        let chunks = reel.chunks().iter().filter(|c| c.kind == kind::DETAIL);
+        let chunks = reel.chunks().iter().filter(|c| c.kind == kind::LOD);
         assert_eq!(chunks.count(), usize::from(std::ptr::eq(reel, &with)));
     }
     let (mut a, mut b) = (FrameDecoder::new(&plain).unwrap(), FrameDecoder::new(&with).unwrap());
@@ -275,7 +275,7 @@ fn f08_wrong_uses_are_named() {
     let (bytes, report) = compiled(&scene, &forced);
     let said = |report: &Report, what: &str| report.remarks.iter().any(|r| r.what.contains(what));
     assert!(said(&report, "its faces change"), "{:?}", report.remarks);
-    assert!(opened(bytes).chunks().iter().all(|c| c.kind != kind::DETAIL));
+    assert!(opened(bytes).chunks().iter().all(|c| c.kind != kind::LOD));
     scene = one_mesh(vec![vec![[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]], vec![3], vec![0, 1, 2]);
     let (bytes, report) = compiled(&scene, &options(2));
     assert!(said(&report, "0 of 2 levels of detail"), "{:?}", report.remarks);
@@ -291,7 +291,7 @@ fn f08_wrong_uses_are_named() {
 fn f08_damage_and_what_was_not_asked_for_are_found() {
     let scene = tube(4);
     let reel = opened(compiled(&scene, &options(3)).0);
-    let chunk = reel.chunks().iter().position(|c| c.kind == kind::DETAIL).unwrap();
+    let chunk = reel.chunks().iter().position(|c| c.kind == kind::LOD).unwrap();
     let mut packed = Vec::new();
     reel.reader().read_chunk(chunk, &mut packed).unwrap();
     let mut content = vec![0; Decompressor::raw_size(&packed).unwrap()];
@@ -342,5 +342,5 @@ fn f08_damage_and_what_was_not_asked_for_are_found() {
 
 /// The file with other levels.
 fn with_levels(reel: &Reel, content: &[u8]) -> Vec<u8> {
-    replaced(reel, kind::DETAIL, &|old| *old = content.to_vec())
+    replaced(reel, kind::LOD, &|old| *old = content.to_vec())
 }

@@ -229,7 +229,7 @@ fn f14_without_the_option_all_is_drawn() {
     let scene = on_ground(Bricks::wall(2, 2));
     let plain = Options { cull_hidden: false, ..options() };
     let (reel, report) = verified(&scene, &plain);
-    assert!(reel.chunks().iter().all(|c| c.kind != kind::DRAWN));
+    assert!(reel.chunks().iter().all(|c| c.kind != kind::VISIBILITY));
     assert_eq!(report.meshes[0].hidden, None);
     let mut decoder = FrameDecoder::new(&reel).unwrap();
     decoder.decode(0).unwrap();
@@ -272,7 +272,7 @@ fn f14_without_the_option_all_is_drawn() {
 #[test]
 fn f14_damage_is_refused_or_draws_triangles() {
     let (reel, _) = verified(&on_ground(Bricks::wall(2, 2)), &options());
-    let chunk = reel.chunks().iter().position(|c| c.kind == kind::DRAWN).unwrap();
+    let chunk = reel.chunks().iter().position(|c| c.kind == kind::VISIBILITY).unwrap();
     let mut packed = Vec::new();
     reel.reader().read_chunk(chunk, &mut packed).unwrap();
     let mut content = vec![0; Decompressor::raw_size(&packed).unwrap()];
@@ -307,7 +307,7 @@ fn f14_damage_is_refused_or_draws_triangles() {
 
 /// The file with something else said of what is drawn.
 fn with_drawn(reel: &Reel, content: &[u8]) -> Vec<u8> {
-    replaced(reel, kind::DRAWN, &|old| *old = content.to_vec())
+    replaced(reel, kind::VISIBILITY, &|old| *old = content.to_vec())
 }
 
 #[test]
@@ -355,7 +355,7 @@ fn f14_without_triangles_nothing_is_hidden() {
         for preset in [Preset::Small, Preset::Fast, Preset::Classic] {
             for lod in [0, 2] {
                 let (reel, _) = verified(&scene, &Options { preset, lod, ..options() });
-                assert_eq!(reel.chunk_bytes(kind::DRAWN), 0);
+                assert_eq!(reel.chunk_bytes(kind::VISIBILITY), 0);
             }
         }
     }

@@ -353,7 +353,7 @@ fn e06_damaged_end_states_are_refused() {
     let scene = scene(vec![sheet("/a", [130, 180]), boxes("/b", [130, 180])]);
     let (bytes, _) = compiled(&scene, &options(Preset::Small));
     let reel = opened(bytes);
-    let kind = meshreel::kind::ENDS;
+    let kind = meshreel::kind::END_STATES;
     let size = (reel.chunks().iter()).find(|c| c.kind == kind).unwrap().raw_size as usize;
     let decodes = |bytes: Vec<u8>| -> bool {
         let Ok(reel) = Reel::from_source(Arc::new(bytes), &Limits::default()) else {

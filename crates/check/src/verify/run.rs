@@ -48,10 +48,10 @@ pub fn verify(scene: &Scene, reel: &Reel, progress: &(dyn Fn(u64, u64) + Sync)) 
     let places = locators::match_nodes(&survey, reel, &mut failures);
     let between = Between::new(&survey, &asked, &frames, &shows, &units);
     let plan = Plan { survey: &survey, reel, asked: &asked, frames, shows, places, units, between };
-    if !asked.cull_hidden && reel.chunk_bytes(kind::DRAWN) > 0 {
+    if !asked.cull_hidden && reel.chunk_bytes(kind::VISIBILITY) > 0 {
         failures.add("", None, || "leaves triangles out, which was not asked for".into());
     }
-    if !asked.attributes_apart && reel.chunk_bytes(kind::ATTRIBUTES) > 0 {
+    if !asked.attributes_apart && reel.chunk_bytes(kind::VERTEX_ATTRIBUTES) > 0 {
         failures.add("", None, || "has attributes apart, which was not asked for".into());
     }
     let levels = lod::check(reel, asked.lod, &mut failures)?;

@@ -18,30 +18,17 @@
 //! Credit: N. Frechette, *Animation Compression Library*, 2017–2024: splitting after quantization by
 //! stripping the bind pose.
 
-use super::stored::{self, Choices, Ends, Plan, Residuals, STRIPPED};
-use super::{Header, Rotation, Skeleton, Source, Split, Vector, schedule, side};
 use crate::Corrupt;
 use crate::bytes::{Cursor, put_varint};
 pub use crate::bytes::{put_sized, take_sized};
+use crate::clip::streamed::{self, Choices, Ends, Plan, Residuals, STRIPPED};
+pub use crate::clip::tracks::components;
+use crate::clip::{Header, Rotation, Skeleton, Source, Split, Vector, header, schedule};
 
 /// Most layers of a clip. Part of the format.
 pub const MAX_LAYERS: usize = 16;
 /// Bit of a joint that is never interpolated.
 const STEPPED: u8 = 0x80;
-
-/// Components of a clip that are of joints of `layer`, rising.
-pub fn components(header: &Header, layer: u8) -> Vec<usize> {
-    let mut at = 0;
-    let mut out = Vec::new();
-    for j in 0..header.rotations.len() {
-        let count = header.components_of(j);
-        if header.split.layers.get(j) == Some(&layer) {
-            out.extend(at..at + count);
-        }
-        at += count;
-    }
-    out
-}
 
 /// Which samples of its clip a layer has.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -125,6 +112,7 @@ pub struct LayerTable {
 }
 
 /// Appends a table.
+#[cfg(feature = "encode")]
 pub fn encode(table: &LayerTable, out: &mut Vec<u8>) {
     put_varint(table.clip, out);
     put_varint(table.samples, out);
@@ -225,6 +213,7 @@ pub fn decode(bytes: &[u8]) -> Result<LayerTable, Corrupt> {
 
 /// The header of a layer and the residuals of its joints, from a clip that is divided into layers and whose
 /// sources stay in their layers.
+#[cfg(feature = "encode")]
 pub fn take_out(
     skeleton: &Skeleton<'_>,
     plan: &Plan,
@@ -252,7 +241,7 @@ pub fn merge(skeleton: &Skeleton<'_>, layer_of: &[u8], parts: &[Vec<&[u8]>]) -> 
         return Err(Corrupt("a joint of a layer that is not there"));
     }
     let parts =
-        (parts.iter()).map(|tiers| stored::choices(skeleton, tiers)).collect::<Result<Vec<_>, _>>()?;
+        (parts.iter()).map(|tiers| streamed::choices(skeleton, tiers)).collect::<Result<Vec<_>, _>>()?;
     let Some(((first, _), others)) = parts.split_first() else {
         return Err(Corrupt("a clip without layers"));
     };
@@ -330,20 +319,21 @@ pub fn merge(skeleton: &Skeleton<'_>, layer_of: &[u8], parts: &[Vec<&[u8]>]) -> 
         })
         .collect::<Result<Vec<Vec<_>>, _>>()?;
     let mut out = Vec::new();
-    stored::encode(&plan, &keys, &segments, &mut out);
+    streamed::encode(&plan, &keys, &segments, &mut out);
     Ok(out)
 }
 
-/// A header as [`side`] writes it: how the first tier of a stored form begins, after its size.
+/// A header as [`header::encode`] writes it: how the first tier of a stored form begins, after its size.
 pub fn header_bytes(header: &Header) -> Vec<u8> {
     let mut bytes = Vec::new();
-    side::encode(header, &mut bytes);
+    header::encode(header, &mut bytes);
     bytes
 }
 
 /// Cuts the bytes of a tier (sizes of all `segments` segments, and segments) into parts of about `most` bytes
 /// and at least one segment: how many segments each has, and its bytes. `head` bytes at the start of the tier
 /// stay before the first part.
+#[cfg(feature = "encode")]
 pub fn cut(bytes: &[u8], head: usize, segments: usize, most: usize) -> Result<Vec<(u32, Vec<u8>)>, Corrupt> {
     let body = &bytes[head.min(bytes.len())..];
     let ends = Ends::read(segments, body)?;

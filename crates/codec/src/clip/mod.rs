@@ -7,325 +7,39 @@
 //! sample     = prediction from samples around (`schedule`) + Σ κ · step · axis        κ = k + what other components' κ say of it
 //! ```
 //!
-//! One file per part: [`rotation`] integers that turn, [`step`] how finely each joint is kept, [`schedule`]
-//! the order of samples, [`entropy`] symbols, [`side`] the header, [`stored`] the stream, [`resident`] the
-//! form that stays in memory, [`layer`] parts of a clip that come and go. What a decoder computes is integer
-//! up to the pose, and the pose is f32 by basic operations: the same bits on every machine. The encoder's
-//! choices (which k) are the compiler's; any choice decodes.
+//! One file per part: [`crate::quantize::rotation`] integers that turn, [`step`] how finely each joint is
+//! kept, [`schedule`] the order of samples, [`crate::entropy::symbols`] residuals as bits, [`header`],
+//! [`streamed`] the form of files, [`random_access`] the form that stays in memory, [`layer`] parts of a clip
+//! that come and go. What a decoder computes is integer up to the pose, and the pose is f32 by basic
+//! operations: the same bits on every machine. The encoder's choices (which k) are the compiler's; any choice
+//! decodes.
 
 pub mod curve;
-pub mod ends;
-pub mod entropy;
-pub mod extras;
+pub mod header;
 pub mod layer;
+mod node;
 pub mod nodes;
+mod plan;
+pub mod random_access;
 pub mod record;
-pub mod resident;
-pub mod rotation;
+pub mod scalars;
 pub mod schedule;
-pub mod side;
+pub mod segments;
 pub mod space;
 pub mod step;
-pub mod stored;
+pub mod streamed;
+mod tracks;
 
-use crate::transform::Transform;
-use rotation::Quaternion;
+// Old paths, which go when all is merged.
+pub use crate::entropy::symbols as entropy;
+pub use crate::quantize::rotation;
+pub use header as side;
+pub use random_access as resident;
+pub use scalars as extras;
+pub use segments as ends;
+pub use streamed as stored;
 
-/// No parent.
-pub const NONE: u32 = u32::MAX;
-/// Largest number of joints.
-pub const MAX_JOINTS: usize = 1 << 14;
-/// Most components that one is predicted from.
-pub const SOURCES: usize = 2;
-
-/// What the decoder must know of a skeleton. All three have one entry per joint.
-#[derive(Clone, Copy, Debug)]
-pub struct Skeleton<'a> {
-    /// Parent of each joint, a smaller number, or [`NONE`].
-    pub parents: &'a [u32],
-    /// The default pose: local, unit quaternions, finite.
-    pub rest: &'a [Transform],
-    /// Distance of the error metric's points, > 0 and finite.
-    pub shell: &'a [f32],
-}
-
-impl Skeleton<'_> {
-    /// Parent of joint `j`.
-    pub fn parent(&self, j: usize) -> Option<usize> {
-        let parent = self.parents[j] as usize;
-        (parent < j).then_some(parent)
-    }
-
-    /// Parents stand before children, everything is finite, shells are positive, and there are as many of
-    /// each.
-    pub fn check(&self) -> Result<(), crate::Corrupt> {
-        let n = self.parents.len();
-        if n > MAX_JOINTS || self.rest.len() != n || self.shell.len() != n {
-            return Err(crate::Corrupt("wrong number of joints"));
-        }
-        let ordered = |(j, &p): (usize, &u32)| p == NONE || (p as usize) < j;
-        if !self.parents.iter().enumerate().all(ordered) {
-            return Err(crate::Corrupt("a joint stands before its parent"));
-        }
-        let fits = |v: &f32| v.abs() <= 1e18;
-        let sane = |t: &Transform| {
-            let n: f32 = t.rotation.iter().map(|v| v * v).sum();
-            (n - 1.0).abs() < 1e-3 && t.translation.iter().chain(&t.scale).all(fits)
-        };
-        if !self.rest.iter().all(sane) {
-            return Err(crate::Corrupt("a rest pose that is none"));
-        }
-        if !self.shell.iter().all(|s| *s > 1e-18 && *s < 1e18) {
-            return Err(crate::Corrupt("a shell distance that is none"));
-        }
-        Ok(())
-    }
-}
-
-/// The three smaller components of a unit quaternion with 21 bits each, and which is the largest; that one is
-/// positive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct SmallestThree {
-    /// Which is left out, 0 … 3.
-    pub largest: u8,
-    /// The others in order, ±2²⁰ for ±1/√2.
-    pub parts: [i32; 3],
-}
-
-/// 2²⁰·√2.
-const PART: f64 = 1_048_576.0 * std::f64::consts::SQRT_2;
-
-impl SmallestThree {
-    /// Nearest to `q`, of unit length.
-    pub fn new(q: [f64; 4]) -> SmallestThree {
-        let largest = (0..4).fold(0, |best, i| if q[i].abs() > q[best].abs() { i } else { best });
-        let sign = if q[largest] < 0.0 { -1.0 } else { 1.0 };
-        let mut parts = [0; 3];
-        for (part, i) in parts.iter_mut().zip((0..4).filter(|&i| i != largest)) {
-            *part = (q[i] * sign * PART).round().clamp(-1_048_576.0, 1_048_575.0) as i32;
-        }
-        SmallestThree { largest: largest as u8, parts }
-    }
-
-    /// x y z w.
-    pub fn float(self) -> [f64; 4] {
-        let p = self.parts.map(|v| f64::from(v) / PART);
-        let rest = 1.0 - p[0] * p[0] - p[1] * p[1] - p[2] * p[2];
-        let large = if rest > 0.0 { rest.sqrt() } else { 0.0 };
-        let mut out = [0.0; 4];
-        let mut parts = p.into_iter();
-        for (i, v) in out.iter_mut().enumerate() {
-            *v = match i == usize::from(self.largest) {
-                true => large,
-                false => parts.next().unwrap_or(0.0),
-            };
-        }
-        let n = (out[0] * out[0] + out[1] * out[1] + out[2] * out[2] + out[3] * out[3]).sqrt();
-        out.map(|v| v / n)
-    }
-}
-
-/// A unit vector as a point of the octahedron, ±2²⁰.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Axis {
-    /// Both coordinates.
-    pub parts: [i32; 2],
-}
-
-impl Axis {
-    /// Nearest to `v`, of unit length.
-    pub fn new(v: [f64; 3]) -> Axis {
-        let n = v[0].abs() + v[1].abs() + v[2].abs();
-        let [mut x, mut y] = [v[0] / n, v[1] / n];
-        if v[2] < 0.0 {
-            let sign = |v: f64| if v < 0.0 { -1.0 } else { 1.0 };
-            (x, y) = ((1.0 - y.abs()) * sign(x), (1.0 - x.abs()) * sign(y));
-        }
-        Axis { parts: [x, y].map(|v| (v * 1_048_575.0).round().clamp(-1_048_575.0, 1_048_575.0) as i32) }
-    }
-
-    /// x y z.
-    pub fn float(self) -> [f64; 3] {
-        let [mut x, mut y] = self.parts.map(|v| f64::from(v) / 1_048_575.0);
-        let z = 1.0 - x.abs() - y.abs();
-        if z < 0.0 {
-            let sign = |v: f64| if v < 0.0 { -1.0 } else { 1.0 };
-            (x, y) = ((1.0 - y.abs()) * sign(x), (1.0 - x.abs()) * sign(y));
-        }
-        let n = (x * x + y * y + z * z).sqrt();
-        [x / n, y / n, z / n]
-    }
-}
-
-/// A rotation sub-track.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rotation {
-    /// The rest pose's.
-    Default,
-    /// One value.
-    Constant(SmallestThree),
-    /// `rest`, then a turn about `axis`: one component.
-    Hinge {
-        /// At angle 0.
-        rest: SmallestThree,
-        /// In the space after `rest`.
-        axis: Axis,
-    },
-    /// `rest`, then a turn about `first`, then one about `second`: two components.
-    TwoAxes {
-        /// At angles 0.
-        rest: SmallestThree,
-        /// In the space after `rest`.
-        first: Axis,
-        /// In the space after the first turn.
-        second: Axis,
-    },
-    /// Any: three components.
-    Free,
-}
-
-impl Rotation {
-    /// Components per sample.
-    pub fn components(&self) -> usize {
-        match self {
-            Rotation::Default | Rotation::Constant(_) => 0,
-            Rotation::Hinge { .. } => 1,
-            Rotation::TwoAxes { .. } => 2,
-            Rotation::Free => 3,
-        }
-    }
-}
-
-/// A translation or scale sub-track.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Vector {
-    /// The rest pose's.
-    Default,
-    /// One value.
-    Constant([f32; 3]),
-    /// Three components, relative to the rest pose.
-    Animated,
-}
-
-/// That a component is predicted from one before it: `weight`/32 of its κ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Source {
-    /// Number of that component.
-    pub component: u32,
-    /// −63 … 63; 0: no source.
-    pub weight: i8,
-}
-
-/// Side information of a clip: everything but residuals.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Header {
-    /// Number of samples, at least 1.
-    pub samples: u32,
-    /// Samples per second.
-    pub fps: f64,
-    /// Time of sample 0 in seconds.
-    pub start: f64,
-    /// Step of a translation, and what all other steps are derived from.
-    pub base: f32,
-    /// η in 16ths, at most 15.
-    pub spread: u8,
-    /// log2 of the intervals of a segment, 1 … 7.
-    pub log: u8,
-    /// Per joint, −32 … 31: steps are 2^(fine/2) times as fine. Empty where none differs.
-    pub fine: Vec<i8>,
-    /// Per joint.
-    pub rotations: Vec<Rotation>,
-    /// Per joint.
-    pub translations: Vec<Vector>,
-    /// Per joint.
-    pub scales: Vec<Vector>,
-    /// Per component.
-    pub sources: Vec<[Source; SOURCES]>,
-    /// Per component: what its means start from, 0 … 31.
-    pub starts: Vec<u8>,
-    /// Layers, tiers, and keys beyond the regular ones; nothing of it in most clips.
-    pub split: Split,
-}
-
-/// How a clip is divided, beyond segments.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct Split {
-    /// Layer of each joint, at most that of its children, below [`layer::MAX_LAYERS`]; empty: all joints are
-    /// of one. Steps of a joint are then those that it has where all joints of other layers stand in the rest
-    /// pose, so that a layer can be taken out.
-    pub layers: Vec<u8>,
-    /// Tiers after the first, below [`schedule::MAX_TIERS`].
-    pub tiers: u8,
-    /// Samples that are keys though they are no regular ones, rising, between the first sample and the last.
-    pub keys: Vec<u32>,
-}
-
-impl Header {
-    /// The header of a layer alone: all other joints stand in the rest pose. `split.layers` must have one
-    /// number per joint.
-    pub fn of_layer(&self, layer: u8) -> Header {
-        let own = |j: usize| self.split.layers.get(j) == Some(&layer);
-        let mut header = Header { split: Split { layers: Vec::new(), ..self.split.clone() }, ..self.clone() };
-        let kept = layer::components(self, layer);
-        for j in (0..self.rotations.len()).filter(|&j| !own(j)) {
-            header.rotations[j] = Rotation::Default;
-            header.translations[j] = Vector::Default;
-            header.scales[j] = Vector::Default;
-        }
-        // A source outside of the layer is none: where there may be one, the layer cannot be taken out.
-        let moved = |s: &Source| Source {
-            component: kept.binary_search(&(s.component as usize)).unwrap_or(0) as u32,
-            weight: s.weight,
-        };
-        header.sources = (kept.iter().filter_map(|&c| self.sources.get(c)))
-            .map(|sources| sources.each_ref().map(moved))
-            .collect();
-        header.starts = (kept.iter().filter_map(|&c| self.starts.get(c).copied())).collect();
-        header
-    }
-
-    /// Components of joint `j`: translation, rotation, scale.
-    pub fn components_of(&self, j: usize) -> usize {
-        let vector = |v: &Vector| if *v == Vector::Animated { 3 } else { 0 };
-        vector(&self.translations[j]) + self.rotations[j].components() + vector(&self.scales[j])
-    }
-
-    /// Components per sample.
-    pub fn components(&self) -> usize {
-        let vector = |v: &Vector| if *v == Vector::Animated { 3 } else { 0 };
-        self.rotations.iter().map(Rotation::components).sum::<usize>()
-            + self.translations.iter().map(vector).sum::<usize>()
-            + self.scales.iter().map(vector).sum::<usize>()
-    }
-}
-
-/// A rest rotation in 2⁻³⁰.
-fn fixed(q: [f32; 4]) -> Quaternion {
-    let one = f64::from(rotation::ONE);
-    let q = q.map(|v| (f64::from(v) * one).round() as i64);
-    let q = q.map(|v| v.clamp(-(1 << 30), 1 << 30) as i32);
-    rotation::turned(q, [0; 3])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn smallest_three_and_axes_are_near(v in any::<[i16; 4]>()) {
-            let v = v.map(|v| f64::from(v) + 0.5);
-            let n = v.iter().map(|v| v * v).sum::<f64>().sqrt();
-            let q = v.map(|v| v / n);
-            let back = SmallestThree::new(q).float();
-            let dot: f64 = (0..4).map(|i| q[i] * back[i]).sum();
-            prop_assert!(2.0 * (1.0 - dot.abs()).max(0.0).sqrt() < 2e-6);
-            let n = (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]).sqrt();
-            let a = [v[0] / n, v[1] / n, v[2] / n];
-            let back = Axis::new(a).float();
-            let far: f64 = (0..3).map(|i| (a[i] - back[i]).powi(2)).sum();
-            prop_assert!(far.sqrt() < 4e-6);
-        }
-    }
-}
+pub(crate) use tracks::fixed;
+pub use tracks::{
+    Axis, Header, MAX_JOINTS, NONE, Rotation, SOURCES, Skeleton, SmallestThree, Source, Split, Vector,
+};

@@ -1,4 +1,4 @@
-//! Moving nodes of a geometry cache as a clip: local transforms in the units of [`crate::soft::schedule`], so
+//! Moving nodes of a geometry cache as a clip: local transforms in the units of [`crate::schedule`], so
 //! that they stream, and are sought, with the frames that they belong to. Within the bound that the encoder
 //! measured with these same functions, on the vertices.
 //!
@@ -32,13 +32,15 @@
 //! Credit: the steps that follow the size of a part: J. Jung, *Compressing skeletal animation data*, Riot
 //! Games, 2015, taken from bones to rigid pieces.
 
-use super::entropy::{Bucket, Decoder, Encoder};
-use super::fixed;
-use super::rotation::{self, Quaternion};
-use super::stored::{STEP, kappa};
 use crate::Corrupt;
-use crate::soft::range::{self, Bits, Chance};
-use crate::soft::schedule::{Schedule, Unit};
+use crate::clip::fixed;
+pub use crate::clip::node::{Node, boxes};
+use crate::clip::node::{turned, usable};
+use crate::clip::streamed::{STEP, kappa};
+use crate::entropy::range::{self, Bits, Chance};
+use crate::entropy::symbols::{Bucket, Decoder, Encoder};
+use crate::quantize::rotation::{self, Quaternion};
+use crate::schedule::{Schedule, Unit};
 use crate::transform::Transform;
 
 /// Most components of a node.
@@ -56,26 +58,6 @@ const ROTATION_STEP: [f64; 2] = [5e-7, 0.5];
 const RAW_ACTIVITY: u32 = 1 << 12;
 /// Fourth roots of two.
 const QUARTERS: [f64; 4] = [1.0, 1.189_207_115_002_721, std::f64::consts::SQRT_2, 1.681_792_830_507_429];
-
-/// A node as the decoder knows it.
-#[derive(Clone, Copy, Debug)]
-pub struct Node {
-    /// A smaller number.
-    pub parent: Option<u32>,
-    /// In the first frame; for ever, if it does not move.
-    pub rest: Transform,
-    /// It moves.
-    pub moves: bool,
-    /// Of its own mesh, or of a locator: min xyz, max xyz.
-    pub bounds: Option<[f32; 6]>,
-}
-
-impl Node {
-    /// The box of a locator that reaches so far.
-    pub fn cube(reach: f32) -> [f32; 6] {
-        [-reach, -reach, -reach, reach, reach, reach]
-    }
-}
 
 /// What is said of a moving node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,54 +106,6 @@ pub struct Nodes {
     pub words: usize,
     /// Those of the rest transforms.
     rest: Vec<i32>,
-}
-
-/// Boxes of what hangs below each node, in its space: min xyz, max xyz; infinite and turned over where that
-/// is nothing.
-pub fn boxes(nodes: &[Node]) -> Vec<[f64; 6]> {
-    let (high, low) = (f64::NEG_INFINITY, f64::INFINITY);
-    let mut out = vec![[low, low, low, high, high, high]; nodes.len()];
-    for (n, node) in nodes.iter().enumerate().rev() {
-        if let Some(bounds) = node.bounds {
-            let own = bounds.map(f64::from);
-            for k in 0..3 {
-                out[n][k] = out[n][k].min(own[k]);
-                out[n][k + 3] = out[n][k + 3].max(own[k + 3]);
-            }
-        }
-        let below = out[n];
-        let Some(above) = node.parent.and_then(|p| out.get_mut(p as usize)) else {
-            continue;
-        };
-        if !(0..3).all(|k| below[k] <= below[k + 3]) {
-            continue;
-        }
-        let m = node.rest.matrix();
-        for corner in 0..8 {
-            let p = [0, 1, 2].map(|k| below[if corner >> k & 1 == 0 { k } else { k + 3 }]);
-            for k in 0..3 {
-                let x = m[k][0] * p[0] + m[k][1] * p[1] + m[k][2] * p[2] + m[k][3];
-                above[k] = above[k].min(x);
-                above[k + 3] = above[k + 3].max(x);
-            }
-        }
-    }
-    out
-}
-
-/// A length that a step can be divided by.
-fn usable(length: f64) -> bool {
-    length > 1e-30 && length < 1e30
-}
-
-/// R·S·p.
-#[inline]
-fn turned(t: &Transform, p: [f64; 3]) -> [f64; 3] {
-    let mut out = [0.0; 3];
-    for (out, m) in out.iter_mut().zip(t.matrix()) {
-        *out = m[0] * p[0] + m[1] * p[1] + m[2] * p[2];
-    }
-    out
 }
 
 /// Of a few words: no call for that.
@@ -814,6 +748,7 @@ impl<B: Bits<Context = Chance>> Settings<B> {
 }
 
 /// Writes what is said of all moving nodes; `base` > 0.
+#[cfg(feature = "encode")]
 pub fn encode_setup(base: f32, setups: &[Setup], out: &mut Vec<u8>) {
     let mut coder = Settings::new(range::Encoder::new(out));
     coder.bits.plain(32, base.to_bits());
@@ -825,6 +760,7 @@ pub fn encode_setup(base: f32, setups: &[Setup], out: &mut Vec<u8>) {
 
 /// Writes a unit; `choices` are per frame, in the order of the unit. `found` as for [`Nodes::decode_unit`];
 /// the states of the unit's own frames are `states`.
+#[cfg(feature = "encode")]
 pub fn encode_unit<'f>(
     nodes: &'f Nodes,
     schedule: Schedule,

@@ -1,7 +1,7 @@
 //! Chunks of skeletons and clips: names and rest poses; whose clip it is and what was promised, before the
 //! stored form. Lossless.
 //!
-//! *text*, *list*, *transform* as in [`crate::record`]. A skeleton:
+//! *text*, *list*, *transform* as in [`crate::record::description`]. A skeleton:
 //!
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
@@ -33,9 +33,9 @@
 //! | … | list or 0 | `held` | sub-tracks whose values stay until the next sample in the source, ascending: varint, three times the joint and 0 rotation, 1 translation, 2 scale |
 //! | … | rest | `stored` | the streamed form, or curves |
 
-use super::{MAX_JOINTS, NONE, Skeleton};
 use crate::Corrupt;
 use crate::bytes::{Cursor, put_sized, put_varint};
+use crate::clip::{MAX_JOINTS, NONE, Skeleton};
 use crate::transform::Transform;
 
 /// A skeleton as it is in a file.
@@ -71,10 +71,10 @@ impl SkeletonRecord {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Codec {
-    /// Uniform samples: the stored form, [`super::stored`].
+    /// Uniform samples: the stored form, [`crate::clip::streamed`].
     #[default]
     Sampled = 0,
-    /// Keys and splines: [`super::curve`].
+    /// Keys and splines: [`crate::clip::curve`].
     Curve = 1,
 }
 
@@ -108,6 +108,7 @@ pub struct ClipRecord {
     pub held: Vec<u32>,
 }
 
+#[cfg(feature = "encode")]
 fn put_floats(values: &[f32], out: &mut Vec<u8>) {
     for v in values {
         out.extend_from_slice(&v.to_le_bytes());
@@ -115,6 +116,7 @@ fn put_floats(values: &[f32], out: &mut Vec<u8>) {
 }
 
 /// Appends a skeleton.
+#[cfg(feature = "encode")]
 pub fn encode_skeleton(skeleton: &SkeletonRecord, out: &mut Vec<u8>) {
     put_sized(skeleton.name.as_bytes(), out);
     put_varint(skeleton.parents.len() as u32, out);
@@ -221,6 +223,7 @@ pub fn decode_skeleton(bytes: &[u8]) -> Result<SkeletonRecord, Corrupt> {
 }
 
 /// Appends a clip.
+#[cfg(feature = "encode")]
 pub fn encode_clip(clip: &ClipRecord, stored: &[u8], out: &mut Vec<u8>) {
     put_sized(clip.name.as_bytes(), out);
     put_varint(clip.skeleton, out);

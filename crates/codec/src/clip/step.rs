@@ -18,8 +18,8 @@
 //! animation data*, Riot Games, 2015, made continuous; the three points of the error are those of N.
 //! Frechette, *Animation Compression Library*, 2017.
 
-use super::rotation::multiply;
-use super::{Header, Rotation, Skeleton, Vector};
+use crate::clip::{Header, Rotation, Skeleton, Vector};
+use crate::quantize::rotation::multiply;
 
 /// Most lever points of a joint. Part of the format, like everything in this file.
 const MAX_POINTS: usize = 64;

@@ -13,17 +13,10 @@ use meshreel_codec::block::{Compressor, Format};
 use meshreel_codec::clip::layer;
 use meshreel_codec::clip::record::{ClipRecord, Codec, SkeletonRecord, encode_clip, encode_skeleton};
 use meshreel_codec::record::Description;
+use meshreel_format::kind::{CLIP, DESCRIPTION, LAYERS, SCALARS, SKELETON, TIERS};
 use meshreel_format::{CHUNK_ENTRY_SIZE, HEADER_SIZE, Summary, Writer, frame_table_size};
 use meshreel_scene::{Clip, Joint, Remark, Scene, Track, Unit};
 use std::path::Path;
-
-/// Kinds of chunks. Part of the format.
-const DESCRIPTION: u16 = 1;
-const SKELETON: u16 = 7;
-const CLIP: u16 = 8;
-const LAYERS: u16 = 9;
-const PIECES: u16 = 10;
-const EXTRAS: u16 = 11;
 
 impl LayerReport {
     fn all(clip: &LayeredClip) -> Vec<LayerReport> {
@@ -167,7 +160,7 @@ pub fn chunks_and_rigs(
         let (bytes, scalars) = extras.unwrap_or_default();
         if !bytes.is_empty() {
             crate::write::output::check_size("scalar tracks of one clip", bytes.len())?;
-            block(EXTRAS, &bytes, options.block);
+            block(SCALARS, &bytes, options.block);
         }
         reports.push(ClipReport {
             name: clip.name.clone(),
@@ -190,7 +183,7 @@ pub fn chunks_and_rigs(
     }
     for piece in pieces {
         // As it is read: what is streamed is decoded where it lies.
-        chunks.push((PIECES, piece.len() as u32, piece));
+        chunks.push((TIERS, piece.len() as u32, piece));
     }
     Ok((chunks, reports, rigs))
 }

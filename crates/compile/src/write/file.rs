@@ -8,10 +8,7 @@ use crate::write::describe::describe;
 use crate::write::extras::Extras;
 use crate::write::job::{Counted, Job, Total};
 use crate::write::node_coder::NodeCoder;
-use crate::write::output::{
-    ATTRIBUTES, BETWEEN, Batches, CONNECTIVITY, DESCRIPTION, DETAIL, DRAWN, ENDS, INDEX, NUMBERS, Output,
-    RANGES, RIGS, SOURCE_MAP, VALUES, check_size, publish,
-};
+use crate::write::output::{Batches, Output, check_size, publish};
 use crate::write::{source_maps, units};
 use crate::{Error, Preset};
 use meshreel_codec::{
@@ -22,6 +19,7 @@ use meshreel_codec::{
     soft::schedule::Schedule,
     source_map,
 };
+use meshreel_format::kind;
 use meshreel_format::{BOX_SIZE, CHUNK_ENTRY_SIZE, HEADER_SIZE, Summary, Writer, frame_table_size};
 use meshreel_scene::Remark;
 use std::path::Path;
@@ -78,14 +76,14 @@ impl<'a> File<'a> {
             target,
             output,
             compressor: Compressor::new(job.options.block, job.options.effort),
-            connectivity: batches(CONNECTIVITY),
-            values: batches(VALUES),
-            maps: batches(SOURCE_MAP),
-            lods: batches(DETAIL),
-            visibility: batches(DRAWN),
-            part_attributes: batches(NUMBERS),
-            end_states: batches(ENDS),
-            rigs: batches(RIGS),
+            connectivity: batches(kind::CONNECTIVITY),
+            values: batches(kind::VALUES),
+            maps: batches(kind::SOURCE_MAP),
+            lods: batches(kind::LOD),
+            visibility: batches(kind::VISIBILITY),
+            part_attributes: batches(kind::PART_ATTRIBUTES),
+            end_states: batches(kind::END_STATES),
+            rigs: batches(kind::RIGS),
             position_share: vec![0.0; meshes],
             position_share_of_ends: vec![0.0; meshes],
             totals: vec![Total::default(); meshes],
@@ -188,12 +186,12 @@ impl<'a> File<'a> {
         let done = if job.options.preset != Preset::Classic {
             units::encode(job, coders, nodes, schedule, pool, progress, &mut |unit| {
                 *node_bytes += unit.nodes as f64 * unit.bytes.len() as f64 / unit.raw.max(1) as f64;
-                let kind = if unit.alone { INDEX } else { BETWEEN };
+                let kind = if unit.alone { kind::INDEX } else { kind::BETWEEN };
                 output.chunk(kind, unit.raw as u32, &unit.bytes)?;
                 let cost = CHUNK_ENTRY_SIZE + BOX_SIZE * unit.bounds.len();
                 count(unit.raw, unit.bytes.len() + cost, unit.parts);
                 if let Some(units::Attributes { bytes, raw, parts }) = unit.attributes {
-                    output.chunk(ATTRIBUTES, raw as u32, &bytes)?;
+                    output.chunk(kind::VERTEX_ATTRIBUTES, raw as u32, &bytes)?;
                     count(raw, bytes.len() + CHUNK_ENTRY_SIZE, parts);
                 }
                 for (frame, bounds) in unit.bounds {
@@ -204,8 +202,8 @@ impl<'a> File<'a> {
         } else {
             encode_frames(job, pool, progress, |frame| {
                 let kind = match index_frame(frame.frame, job.times.len(), every(job)) {
-                    true => INDEX,
-                    false => BETWEEN,
+                    true => kind::INDEX,
+                    false => kind::BETWEEN,
                 };
                 output.chunk(kind, frame.raw as u32, &frame.bytes)?;
                 let cost = CHUNK_ENTRY_SIZE + BOX_SIZE;
@@ -275,7 +273,7 @@ impl<'a> File<'a> {
             check_size("the names of ranges", raw.len())?;
             // How much it holds follows from nothing else.
             compressor.compress_bounded(&raw, &mut packed);
-            output.chunk(RANGES, raw.len() as u32, &packed)?;
+            output.chunk(kind::RANGES, raw.len() as u32, &packed)?;
         }
         Ok(())
     }
@@ -300,7 +298,7 @@ impl<'a> File<'a> {
         check_size("the description of all nodes and meshes", bytes.len())?;
         let mut packed = Vec::new();
         self.compressor.compress_bounded(&bytes, &mut packed);
-        self.output.chunk(DESCRIPTION, bytes.len() as u32, &packed)?;
+        self.output.chunk(kind::DESCRIPTION, bytes.len() as u32, &packed)?;
         self.description_bytes = [bytes.len(), packed.len()];
         Ok(description)
     }

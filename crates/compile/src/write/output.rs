@@ -5,24 +5,9 @@ use crate::Error;
 use crate::report::Inspect;
 use meshreel_codec::block::Compressor;
 use meshreel_codec::record::Location;
-use meshreel_format::{CHUNK_ENTRY_SIZE, Complete, Writer};
+use meshreel_format::{CHUNK_ENTRY_SIZE, Complete, Writer, kind};
 use meshreel_scene::Remark;
 use std::path::Path;
-
-/// Kinds of chunks. Part of the format.
-pub const DESCRIPTION: u16 = 1;
-pub const CONNECTIVITY: u16 = 2;
-pub const VALUES: u16 = 3;
-pub const SOURCE_MAP: u16 = 4;
-pub const INDEX: u16 = 5;
-pub const BETWEEN: u16 = 6;
-pub const ENDS: u16 = 12;
-pub const DETAIL: u16 = 13;
-pub const DRAWN: u16 = 14;
-pub const ATTRIBUTES: u16 = 15;
-pub const NUMBERS: u16 = 16;
-pub const RANGES: u16 = 17;
-pub const RIGS: u16 = 18;
 
 /// Meshes share chunks of about this size before compression.
 const BATCH: usize = 1 << 20;
@@ -93,7 +78,7 @@ impl Batches {
         let mut packed = Vec::new();
         match self.kind {
             // How much these hold follows from nothing else.
-            NUMBERS | RIGS => compressor.compress_bounded(&self.content, &mut packed),
+            kind::PART_ATTRIBUTES | kind::RIGS => compressor.compress_bounded(&self.content, &mut packed),
             _ => compressor.compress(&self.content, &mut packed),
         }
         let chunk = output.chunk(self.kind, self.content.len() as u32, &packed)?;

@@ -30,7 +30,6 @@
 
 use super::database_clip::{DatabaseClip, Entry, Fixed, Published};
 use super::layer::{LayerSet, broken, segments_of};
-use crate::reel::kind;
 use crate::reel::limits::Limits;
 use crate::reel::open_file::Reel;
 use crate::stream::crew::Crew;
@@ -41,6 +40,7 @@ use meshreel_codec::block::Decompressor;
 use meshreel_codec::clip::layer::check_segments;
 use meshreel_codec::clip::record::decode_clip;
 use meshreel_codec::clip::stored::{Scratch, Stored, decode_keys_with};
+use meshreel_format::kind;
 use meshreel_format::{FileSource, ReadAt};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -521,7 +521,7 @@ fn open(reel: &Reel) -> Result<(Fixed, Vec<Chunk>), Error> {
     let mut decompressor = Decompressor::new();
     let mut chunks = Vec::new();
     let mut room = Vec::new();
-    for index in reel.chunks_of(kind::PIECES) {
+    for index in reel.chunks_of(kind::TIERS) {
         let entry = &reel.chunks()[index as usize];
         room.push((entry.size, entry.size));
         chunks.push(Chunk {

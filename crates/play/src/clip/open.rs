@@ -2,7 +2,6 @@
 
 use super::layer::Layered;
 use super::streamed::{Clip, Form, Shared};
-use crate::reel::kind;
 use crate::reel::open_file::Reel;
 use crate::{Error, error};
 use meshreel_codec::Corrupt;
@@ -12,6 +11,7 @@ use meshreel_codec::clip::extras::{self, Extras};
 use meshreel_codec::clip::layer::{LayerTable, decode as decode_layers};
 use meshreel_codec::clip::record::{Codec, SkeletonRecord, decode_clip, decode_skeleton};
 use meshreel_codec::clip::stored::Stored;
+use meshreel_format::kind;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -68,7 +68,7 @@ impl Reel {
 
     /// What rides along in clips.
     fn extras(&self, decompressor: &mut Decompressor) -> Result<Vec<Extras>, Error> {
-        self.chunks_of(kind::EXTRAS)
+        self.chunks_of(kind::SCALARS)
             .map(|chunk| {
                 let bytes = self.chunk(chunk, decompressor)?;
                 let at = || format!("scalar tracks in chunk {chunk}");
@@ -81,7 +81,7 @@ impl Reel {
     fn all_layers(&self) -> Result<AllLayers, Error> {
         let tables = self.layer_tables()?;
         let mut chunks = Vec::new();
-        for chunk in self.chunks_of(kind::PIECES) {
+        for chunk in self.chunks_of(kind::TIERS) {
             let mut bytes = Vec::new();
             self.reader().read_chunk(chunk as usize, &mut bytes)?;
             chunks.push(Arc::new(bytes));

@@ -4,7 +4,6 @@
 use crate::decode::input::Decoded;
 use crate::reel::content::take;
 use crate::reel::frame::{part, part_mut};
-use crate::reel::kind;
 use crate::reel::layout::Place;
 use crate::reel::open_file::Reel;
 use crate::reel::order::Order;
@@ -14,6 +13,7 @@ use meshreel_codec::clip::nodes::Nodes;
 use meshreel_codec::soft::schedule::UNIT_FRAMES;
 use meshreel_codec::transform::Transform;
 use meshreel_codec::{Corrupt, take_sized};
+use meshreel_format::kind;
 
 /// Reads the frames of a unit from the start of `bytes`; returns the bytes used. The states lie behind the
 /// transforms.

@@ -11,7 +11,7 @@ use crate::reel::normals::Predicted;
 use crate::reel::open_file::Reel;
 use crate::reel::quantized::QuantizedBuffer;
 use crate::reel::statics::{StaticMesh, Statics};
-use crate::reel::{kind, lod, visibility};
+use crate::reel::{lod, visibility};
 use crate::{Error, error};
 use meshreel_codec::block::Decompressor;
 use meshreel_codec::detail::Entries;
@@ -23,6 +23,7 @@ use meshreel_codec::soft::decode::{First, Static};
 use meshreel_codec::soft::hierarchy::{self, Hierarchy};
 use meshreel_codec::soft::shared::Sets;
 use meshreel_codec::{Corrupt, grid, index, parallelogram, quantize, take_sized, weld};
+use meshreel_format::kind;
 use std::sync::Arc;
 
 impl Statics {
@@ -277,7 +278,7 @@ fn after(bytes: &[u8], used: usize) -> &[u8] {
 pub(crate) fn load_lods(reel: &Reel, meshes: &mut [StaticMesh]) -> Result<(), Error> {
     let mut decompressor = Decompressor::new();
     let mut least = 0;
-    for (c, _) in (0u32..).zip(reel.chunks()).filter(|(_, c)| c.kind == kind::DETAIL) {
+    for (c, _) in (0u32..).zip(reel.chunks()).filter(|(_, c)| c.kind == kind::LOD) {
         let content = reel.chunk(c, &mut decompressor)?;
         let mut entries = Entries::new(&content, least);
         let damaged = |what| error::corrupt(reel.path(), what, format!("chunk {c}"));
@@ -302,7 +303,7 @@ pub(crate) fn load_visibility(reel: &Reel, meshes: &mut [StaticMesh]) -> Result<
     let mut decompressor = Decompressor::new();
     let mut least = 0;
     let chunks = (0u32..).zip(reel.chunks());
-    for (c, _) in chunks.filter(|(_, c)| c.kind == kind::DRAWN) {
+    for (c, _) in chunks.filter(|(_, c)| c.kind == kind::VISIBILITY) {
         let content = reel.chunk(c, &mut decompressor)?;
         let mut entries = Entries::new(&content, least);
         let damaged = |what| error::corrupt(reel.path(), what, format!("chunk {c}"));

@@ -4,11 +4,11 @@
 //! encoder writes is allowed.
 
 use crate::Error;
-use crate::reel::kind;
 use crate::reel::layout::{cell_count, cell_parts, state_words};
 use crate::reel::order::Order;
 use meshreel_codec::block;
 use meshreel_codec::record::{Coding, Description, MeshRecord, Method, StreamRecord};
+use meshreel_format::kind;
 use meshreel_format::{ChunkEntry, Reader};
 use std::path::Path;
 
@@ -59,9 +59,9 @@ pub(crate) fn check(
             kind::CONNECTIVITY => most.connectivity,
             kind::VALUES => most.values,
             kind::SOURCE_MAP => most.source_map,
-            kind::ENDS => most.ends,
-            kind::DETAIL => most.detail,
-            kind::DRAWN => most.drawn,
+            kind::END_STATES => most.ends,
+            kind::LOD => most.detail,
+            kind::VISIBILITY => most.drawn,
             kind::INDEX | kind::BETWEEN => {
                 debug_assert_eq!(units.get(unit).copied(), Some(c as u32));
                 of_unit = frames(unit);
@@ -69,7 +69,7 @@ pub(crate) fn check(
                 of_unit
             }
             // Those of the unit before.
-            kind::ATTRIBUTES => of_unit,
+            kind::VERTEX_ATTRIBUTES => of_unit,
             _ => {
                 check_ratio(reader.path(), c, chunk)?;
                 continue;

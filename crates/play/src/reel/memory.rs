@@ -11,7 +11,7 @@ use crate::reel::normals::Predicted;
 use crate::reel::order::Order;
 use crate::reel::quantized::QuantizedBuffer;
 use crate::reel::statics::StaticMesh;
-use crate::reel::{kind, lod, visibility};
+use crate::reel::{lod, visibility};
 use meshreel_codec::clip::nodes::Track;
 use meshreel_codec::fluid::Work;
 use meshreel_codec::ranges::FrameRange;
@@ -19,6 +19,7 @@ use meshreel_codec::record::{
     CODEC_CLASSIC, Coding, Description, Material, MeshRecord, Method, NodeRecord, StreamRecord,
 };
 use meshreel_codec::soft::decode::Static;
+use meshreel_format::kind;
 use meshreel_format::{ChunkEntry, FrameEntry, Reader};
 use std::collections::HashSet;
 
@@ -280,8 +281,10 @@ impl Parts<'_> {
         sum.add(self.order.longest_wait() as u64, 8);
         sum.add(1, DECOMPRESSORS);
         // One unit, and while static data loads one chunk, compressed and not.
-        let chunks =
-            || (self.reader.chunks().iter()).filter(|c| self.limits.attributes || c.kind != kind::ATTRIBUTES);
+        let chunks = || {
+            (self.reader.chunks().iter())
+                .filter(|c| self.limits.attributes || c.kind != kind::VERTEX_ATTRIBUTES)
+        };
         let largest = |size: fn(&ChunkEntry) -> u32| chunks().map(size).max();
         sum.add(2, u64::from(largest(|c| c.size).unwrap_or(0)));
         sum.add(2, u64::from(largest(|c| c.raw_size).unwrap_or(0)));

@@ -6,7 +6,6 @@ pub(crate) mod content;
 pub(crate) mod end_states;
 pub(crate) mod fixed_point;
 pub(crate) mod frame;
-pub mod kind;
 pub(crate) mod layout;
 pub(crate) mod limits;
 pub(crate) mod lod;

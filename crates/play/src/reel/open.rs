@@ -8,12 +8,13 @@ use crate::reel::layout::Layout;
 use crate::reel::limits::Limits;
 use crate::reel::open_file::{Reel, Shared};
 use crate::reel::order::Order;
-use crate::reel::{chunks, kind, memory};
+use crate::reel::{chunks, memory};
 use crate::{Error, error};
 use meshreel_codec::block::Decompressor;
 use meshreel_codec::ranges::FrameRange;
 use meshreel_codec::record::{Coding, Description, MeshRecord, Method, Refused, Semantic, StreamRecord};
 use meshreel_codec::{ranges, record};
+use meshreel_format::kind;
 use meshreel_format::{ChunkEntry, ReadAt, Reader};
 use std::collections::HashMap;
 use std::path::Path;
@@ -73,8 +74,8 @@ impl Reel {
             own: &own,
             own_bytes,
             limits,
-            detailed: has(kind::DETAIL),
-            culled: has(kind::DRAWN),
+            detailed: has(kind::LOD),
+            culled: has(kind::VISIBILITY),
         };
         let memory = memory.bytes();
         if memory > limits.max_memory {
@@ -149,7 +150,7 @@ fn find_units(reader: &Reader, restart: u32) -> Result<(Vec<u32>, Order), Error>
 /// Where some mesh has its attributes apart, every unit has a chunk of them behind it, and there are no
 /// others.
 fn check_attributes(reader: &Reader, units: &[u32], apart: bool) -> Result<(), Error> {
-    let is = |chunk: &ChunkEntry| chunk.kind == kind::ATTRIBUTES;
+    let is = |chunk: &ChunkEntry| chunk.kind == kind::VERTEX_ATTRIBUTES;
     let count = reader.chunks().iter().filter(|c| is(c)).count();
     let behind = |unit: &u32| reader.chunks().get(*unit as usize + 1).is_some_and(is);
     if count == if apart { units.len() } else { 0 } && (!apart || units.iter().all(behind)) {
@@ -257,7 +258,7 @@ fn own_frames(
     let own = MotionWindow::new(mesh, order, windows);
     let end = u64::from(mesh.ends.offset) + u64::from(mesh.ends.size);
     let inside = match chunks.get(mesh.ends.chunk as usize) {
-        Some(chunk) => chunk.kind == kind::ENDS && end <= u64::from(chunk.raw_size),
+        Some(chunk) => chunk.kind == kind::END_STATES && end <= u64::from(chunk.raw_size),
         None => false,
     };
     if own.is_some() != (mesh.ends.size > 0) || own.is_some() && !inside {

@@ -3,13 +3,13 @@
 use crate::Error;
 use crate::reel::content::read_chunk;
 use crate::reel::end_states::MotionWindow;
-use crate::reel::kind;
 use crate::reel::layout::Layout;
 use crate::reel::order::Order;
 use crate::reel::statics::Statics;
 use meshreel_codec::block::Decompressor;
 use meshreel_codec::ranges::FrameRange;
 use meshreel_codec::record::{Description, MeshRecord};
+use meshreel_format::kind;
 use meshreel_format::{ChunkEntry, FrameEntry, Reader};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -141,7 +141,7 @@ impl Reel {
 
     /// Compressed bytes of all frames.
     pub fn frame_bytes(&self) -> u64 {
-        let kinds = [kind::INDEX, kind::BETWEEN, kind::ATTRIBUTES];
+        let kinds = [kind::INDEX, kind::BETWEEN, kind::VERTEX_ATTRIBUTES];
         kinds.iter().map(|&kind| self.chunk_bytes(kind)).sum()
     }
 

@@ -2,7 +2,6 @@
 //! looked up by part or group, not kept per vertex, and are not streamed: read them once, keep what is
 //! returned, ask it in every frame.
 
-use crate::reel::kind;
 use crate::reel::open_file::Reel;
 use crate::time::demand::Pair;
 use crate::{Error, error};
@@ -11,6 +10,7 @@ use meshreel_codec::block::Decompressor;
 use meshreel_codec::detail::Entries;
 use meshreel_codec::record::Method;
 use meshreel_codec::{Corrupt, attributes};
+use meshreel_format::kind;
 
 /// One to four numbers for each group of vertices of a mesh, in every frame.
 #[derive(Clone, Debug, PartialEq)]
@@ -117,7 +117,7 @@ impl Reel {
         let mut least = 0;
         let mut said = vec![false; description.nodes.len()];
         let chunks = (0u32..).zip(self.chunks());
-        for (c, _) in chunks.filter(|(_, c)| c.kind == kind::NUMBERS) {
+        for (c, _) in chunks.filter(|(_, c)| c.kind == kind::PART_ATTRIBUTES) {
             let content = self.chunk(c, &mut decompressor)?;
             let damaged = |what| error::corrupt(self.path(), what, format!("chunk {c}"));
             let mut entries = Entries::new(&content, least);

@@ -3,7 +3,6 @@
 
 use crate::clip::SkeletonRecord;
 use crate::decode::bones::BoneMatrix;
-use crate::reel::kind;
 use crate::reel::open_file::Reel;
 use crate::{Error, error};
 use meshreel_codec::block::Decompressor;
@@ -11,6 +10,7 @@ use meshreel_codec::detail::Entries;
 use meshreel_codec::record::Method;
 use meshreel_codec::rig::Rig;
 use meshreel_codec::{Corrupt, rig};
+use meshreel_format::kind;
 use std::sync::Arc;
 
 /// The rig of a mesh. Clones share it. What it puts out is in the space of the skeleton, that of

@@ -155,7 +155,7 @@ pub fn file(joints: usize, samples: usize, extras: Option<&Extras>) -> Parts {
     if let Some(extras) = extras {
         let mut bytes = Vec::new();
         extras::encode(extras, &mut bytes);
-        chunks.push((kind::EXTRAS, bytes));
+        chunks.push((kind::SCALARS, bytes));
     }
     Parts { description: Description::default(), chunks, frames: Vec::new(), format: Format::Zstd }
 }

@@ -196,15 +196,15 @@ impl ReelInfo {
         let source_map = reel.chunk_bytes(kind::SOURCE_MAP);
         let known = [kind::DESCRIPTION, kind::CONNECTIVITY, kind::VALUES].map(|kind| reel.chunk_bytes(kind));
         let frame_bytes = reel.frame_bytes();
-        let attribute_bytes = reel.chunk_bytes(kind::ATTRIBUTES);
-        let clip_bytes = [kind::SKELETON, kind::CLIP, kind::LAYERS, kind::PIECES]
+        let attribute_bytes = reel.chunk_bytes(kind::VERTEX_ATTRIBUTES);
+        let clip_bytes = [kind::SKELETON, kind::CLIP, kind::LAYERS, kind::TIERS]
             .iter()
             .map(|kind| reel.chunk_bytes(*kind))
             .sum::<u64>();
-        let level_bytes = reel.chunk_bytes(kind::DETAIL);
-        let hidden_bytes = reel.chunk_bytes(kind::DRAWN);
+        let level_bytes = reel.chunk_bytes(kind::LOD);
+        let hidden_bytes = reel.chunk_bytes(kind::VISIBILITY);
         let rig_bytes = reel.chunk_bytes(kind::RIGS);
-        let number_bytes = reel.chunk_bytes(kind::NUMBERS);
+        let number_bytes = reel.chunk_bytes(kind::PART_ATTRIBUTES);
         let sizes = mesh_bytes(reel, wanted)?;
         // Reads static data: what it takes is known afterwards.
         let meshes = mesh_infos(reel, frames.len(), sizes.as_deref())?;

@@ -165,11 +165,11 @@ fn f16_attributes_apart_change_nothing_that_is_shown() {
         // Every unit has its attributes directly behind it.
         let kinds: Vec<u16> = apart.reel.chunks().iter().map(|c| c.kind).collect();
         let units = kinds.iter().filter(|k| matches!(**k, kind::INDEX | kind::BETWEEN)).count();
-        let pairs = kinds.windows(2).filter(|p| p[1] == kind::ATTRIBUTES);
+        let pairs = kinds.windows(2).filter(|p| p[1] == kind::VERTEX_ATTRIBUTES);
         assert_eq!(pairs.clone().count(), units);
         assert!(pairs.clone().all(|p| matches!(p[0], kind::INDEX | kind::BETWEEN)));
         // Without the option nothing says that there is one.
-        assert_eq!(plain.reel.chunk_bytes(kind::ATTRIBUTES), 0);
+        assert_eq!(plain.reel.chunk_bytes(kind::VERTEX_ATTRIBUTES), 0);
         assert!(plain.reel.description().meshes.iter().all(|m| !m.apart));
         assert!(!plain.reel.description().options.contains("apart"));
         // An entry of the chunk table for each unit, the head of a block, and what blocks compress less
@@ -210,7 +210,7 @@ impl Noting {
     /// Bytes that were read since the last time, and whether attributes that are apart were among them.
     fn read(&self, reel: &Reel) -> (u64, bool) {
         let ranges = std::mem::take(&mut *self.ranges.lock().unwrap());
-        let apart = (reel.chunks().iter()).filter(|c| c.kind == kind::ATTRIBUTES);
+        let apart = (reel.chunks().iter()).filter(|c| c.kind == kind::VERTEX_ATTRIBUTES);
         let read = |start: u64, end: u64| ranges.iter().any(|r| r[0] < end && start < r[1]);
         let found = apart.clone().any(|c| read(c.offset, c.offset + u64::from(c.size)));
         (ranges.iter().map(|r| r[1] - r[0]).sum(), found)
@@ -391,7 +391,7 @@ fn f16_missing_and_damaged_attributes_are_refused_and_positions_play() {
     let reel = opened(&bytes(Preset::Small, true), &Limits::default()).unwrap();
     let positions = stripped(&reel);
     let chunks = reel.chunks();
-    let are: Vec<usize> = (0..chunks.len()).filter(|&i| chunks[i].kind == kind::ATTRIBUTES).collect();
+    let are: Vec<usize> = (0..chunks.len()).filter(|&i| chunks[i].kind == kind::VERTEX_ATTRIBUTES).collect();
     // With attributes an error, here or when a frame is decoded; without them all is well.
     let refused = |bytes: &[u8], name: &str| -> bool {
         let plain = opened(bytes, &without()).unwrap_or_else(|e| panic!("{name}: {e}"));

@@ -1,7 +1,8 @@
 //! Keys from raw poses without any search: what stands still is kept once, of everything else every sample
 //! becomes a key. Fast enough for when a clip is loaded; a rotation then takes 10 bytes instead of 16.
 
-use super::{Curves, Head, Key, Kind, Knots, MAX_SAMPLES, PARTS, Part, Range, encode};
+use super::keys::{Curves, Head, Key, Kind, MAX_SAMPLES, PARTS, Part, Range, encode};
+use super::spline::Knots;
 use crate::Corrupt;
 use crate::clip::Skeleton;
 use crate::transform::Transform;
@@ -73,7 +74,7 @@ pub fn quantized(
 fn of(t: &Transform, part: Part) -> [f32; 4] {
     let vector = |[x, y, z]: [f32; 3]| [x, y, z, 0.0];
     match part {
-        Part::Rotation => super::unit(t.rotation),
+        Part::Rotation => super::spline::unit(t.rotation),
         Part::Translation => vector(t.translation),
         Part::Scale => vector(t.scale),
     }

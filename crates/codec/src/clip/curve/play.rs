@@ -1,33 +1,13 @@
 //! Playing keys: a playhead that goes through the block strictly forward, and snapshots from which it starts
 //! anew after a jump.
 
-use super::{Curves, Key, Part, Window};
+use super::keys::{Curves, Key, Part, put};
+use super::spline::Window;
 use crate::clip::Skeleton;
 use crate::transform::Transform;
 
-/// A snapshot is taken every so many keys, and not more often than every so many keys of each sub-track.
-const SNAPSHOT_KEYS: usize = 256;
-const SNAPSHOT_PER_TRACK: usize = 8;
 /// No key.
 const NONE: u32 = u32::MAX;
-
-/// What a playhead knows when it is at a place of the block: built when a clip is read, so it costs nothing
-/// in the file and nothing can be wrong with it.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Snapshot {
-    /// The first key that is not passed yet.
-    next: u32,
-    /// The first time at which that is needed.
-    time: u16,
-    /// Per sub-track its last four keys.
-    last: Box<[[u32; 4]]>,
-}
-
-impl Snapshot {
-    pub fn memory(&self) -> usize {
-        size_of::<Snapshot>() + size_of_val(&*self.last)
-    }
-}
 
 /// The last four keys of a sub-track that were passed, with their values.
 #[derive(Clone, Copy, Debug)]
@@ -167,41 +147,5 @@ impl Window {
             self.times[3] = self.times[2];
             self.values[3] = self.values[2];
         }
-    }
-}
-
-impl Curves {
-    /// Places to start from, see [`Snapshot`].
-    pub(super) fn take_snapshots(&mut self) {
-        let every = SNAPSHOT_KEYS.max(SNAPSHOT_PER_TRACK * self.tracks.len());
-        let mut last = vec![[NONE; 4]; self.tracks.len()];
-        let mut counts = vec![0u32; self.tracks.len()];
-        for i in 0..self.keys.len() {
-            let Some(number) = self.number(&self.keys[i]) else {
-                return;
-            };
-            let need = match counts[number] {
-                0 | 1 => 0,
-                _ => self.keys[last[number][2] as usize].time,
-            };
-            // Whoever is at `need` or later wants all keys up to here.
-            if i > 0 && i % every == 0 && need > 0 {
-                self.snapshots.push(Snapshot { next: i as u32, time: need, last: last.clone().into() });
-            }
-            last[number].copy_within(1.., 0);
-            last[number][3] = i as u32;
-            counts[number] += 1;
-        }
-    }
-}
-
-/// Puts a sub-track's value into a transform.
-#[inline]
-pub(super) fn put(out: &mut Transform, part: Part, value: [f32; 4]) {
-    let [x, y, z, _] = value;
-    match part {
-        Part::Rotation => out.rotation = value,
-        Part::Translation => out.translation = [x, y, z],
-        Part::Scale => out.scale = [x, y, z],
     }
 }

@@ -1,7 +1,8 @@
 //! Curves: what is written comes back, in the order of need; damage is refused.
 
-use super::*;
-use crate::clip::NONE;
+use crate::clip::curve::*;
+use crate::clip::{NONE, Skeleton};
+use crate::transform::Transform;
 use proptest::prelude::*;
 
 /// A chain of joints.

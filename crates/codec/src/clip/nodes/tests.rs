@@ -1,6 +1,6 @@
 //! Units of moving nodes: there and back, cut short, with wrong bits; what their steps follow.
 
-use super::*;
+use crate::clip::nodes::*;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 

@@ -1,0 +1,45 @@
+//! The four frames that a B-frame is predicted from.
+
+use crate::quantize::code::{Blend, Word};
+
+/// The four frames of the prediction, all of one length.
+#[derive(Debug, Clone, Copy)]
+#[allow(missing_docs)]
+pub struct Sources<'a, W> {
+    pub previous: &'a [W],
+    pub before_previous: &'a [W],
+    pub index_before: &'a [W],
+    pub index_after: &'a [W],
+}
+
+impl<W: Word> Sources<'_, W> {
+    /// Whether all frames have `count` values.
+    pub fn are(&self, count: usize) -> bool {
+        [self.previous, self.before_previous, self.index_before, self.index_after]
+            .iter()
+            .all(|s| s.len() == count)
+    }
+
+    /// The same frames, if their words are of 16 bits.
+    #[cfg(target_arch = "x86_64")]
+    pub(super) fn words16(&self) -> Option<Sources<'_, u16>> {
+        Some(Sources {
+            previous: W::words16(self.previous)?,
+            before_previous: W::words16(self.before_previous)?,
+            index_before: W::words16(self.index_before)?,
+            index_after: W::words16(self.index_after)?,
+        })
+    }
+
+    /// Prediction of value `at`.
+    #[inline(always)]
+    pub fn predict(&self, at: usize, by: Blend) -> W {
+        W::between(
+            self.previous[at],
+            self.before_previous[at],
+            self.index_before[at],
+            self.index_after[at],
+            by,
+        )
+    }
+}

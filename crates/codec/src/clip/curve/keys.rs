@@ -1,0 +1,503 @@
+//! Keys and what stands before them: written, read and checked, sorted by the time of need.
+
+use super::spline::{Knots, unit};
+use crate::Corrupt;
+use crate::bytes::Cursor as Bytes;
+use crate::bytes::put_varint;
+use crate::clip::{NONE, Skeleton};
+use crate::transform::Transform;
+
+/// Most samples: a key's time has 16 bits.
+pub const MAX_SAMPLES: u32 = 1 << 16;
+
+/// Which part of a joint's transform a sub-track is. The numbers are part of the format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Part {
+    /// Unit quaternion x y z w.
+    Rotation = 0,
+    /// x y z.
+    Translation = 1,
+    /// x y z.
+    Scale = 2,
+}
+
+/// All of them.
+pub const PARTS: [Part; 3] = [Part::Rotation, Part::Translation, Part::Scale];
+
+/// A sub-track.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    /// The rest pose's.
+    Default,
+    /// One value; vectors have 0 as fourth.
+    Constant([f32; 4]),
+    /// Keys; of vectors within this range.
+    Animated(Range),
+}
+
+/// Where the values of a vector sub-track lie. Unused for rotations.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub struct Range {
+    /// Lowest of each component.
+    pub low: [f32; 3],
+    /// Highest less lowest, not negative.
+    pub size: [f32; 3],
+}
+
+/// A key as it is stored: 80 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Key {
+    /// Which joint, below 2¹⁴.
+    pub joint: u16,
+    /// Which part of it.
+    pub part: Part,
+    /// Sample.
+    pub time: u16,
+    /// 48 bits, or 32 of a rotation.
+    pub payload: u64,
+}
+
+/// What a clip says before its keys.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Head {
+    /// Spacing of knots.
+    pub knots: Knots,
+    /// Rotations have 32 bits instead of 48.
+    pub short: bool,
+    /// 1 … [`MAX_SAMPLES`].
+    pub samples: u32,
+    /// Samples per second, > 0.
+    pub fps: f64,
+    /// Seconds of sample 0.
+    pub start: f64,
+    /// Per joint rotation, translation, scale.
+    pub kinds: Vec<[Kind; 3]>,
+}
+
+/// A clip of keys, checked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Curves {
+    /// What stands before the keys.
+    pub head: Head,
+    /// Sorted by need.
+    pub(super) keys: Vec<Key>,
+    /// Per sub-track, 3 per joint: its number among the animated ones, or [`crate::clip::NONE`].
+    numbers: Vec<u32>,
+    /// Joint and part of each animated sub-track.
+    pub(super) tracks: Vec<(u16, Part)>,
+    pub(super) snapshots: Vec<Snapshot>,
+}
+
+/// ±1/√2 in 15 bits. The spare highest bit of the 48 is 0.
+pub fn rotation48(q: [f32; 4]) -> u64 {
+    smallest_three(q, 15)
+}
+
+/// ±1/√2 in 10 bits.
+pub fn rotation32(q: [f32; 4]) -> u64 {
+    smallest_three(q, 10)
+}
+
+/// Inverse of [`rotation48`]; any payload gives a unit quaternion.
+pub fn of_rotation48(payload: u64) -> [f32; 4] {
+    of_smallest_three(payload, 15)
+}
+
+/// Inverse of [`rotation32`].
+pub fn of_rotation32(payload: u64) -> [f32; 4] {
+    of_smallest_three(payload, 10)
+}
+
+/// The three smaller components, `bits` each from the lowest on, then which is the largest; that one is
+/// positive.
+fn smallest_three(q: [f32; 4], bits: u32) -> u64 {
+    let largest = (1..4).fold(0, |best, i| match q[i].abs() > q[best].abs() {
+        true => i,
+        false => best,
+    });
+    let sign = if q[largest] < 0.0 { -1.0 } else { 1.0 };
+    let most = ((1u32 << bits) - 1) as f32;
+    let mut payload = (largest as u64) << (3 * bits);
+    for (k, i) in (0..4).filter(|&i| i != largest).enumerate() {
+        let part = q[i] * sign * std::f32::consts::FRAC_1_SQRT_2 + 0.5;
+        // NaN becomes 0.
+        payload |= ((part * most).round().clamp(0.0, most) as u64) << (k as u32 * bits);
+    }
+    payload
+}
+
+fn of_smallest_three(payload: u64, bits: u32) -> [f32; 4] {
+    let most = (1u64 << bits) - 1;
+    let largest = (payload >> (3 * bits) & 3) as usize;
+    let part = |k: u32| {
+        let level = (payload >> (k * bits) & most) as f32;
+        (level / most as f32 - 0.5) * std::f32::consts::SQRT_2
+    };
+    let parts = [part(0), part(1), part(2)];
+    let square = parts[0] * parts[0] + parts[1] * parts[1] + parts[2] * parts[2];
+    // Only hostile bytes leave nothing for the largest.
+    let large = if square < 1.0 { (1.0 - square).sqrt() } else { 0.0 };
+    let mut out = [0.0; 4];
+    let mut rest = parts.into_iter();
+    for (i, value) in out.iter_mut().enumerate() {
+        *value = match i == largest {
+            true => large,
+            false => rest.next().unwrap_or(0.0),
+        };
+    }
+    unit(out)
+}
+
+impl Range {
+    /// Of some values, all finite.
+    pub fn of(values: impl IntoIterator<Item = [f32; 3]>) -> Range {
+        let mut low = [f32::INFINITY; 3];
+        let mut high = [f32::NEG_INFINITY; 3];
+        for value in values {
+            for k in 0..3 {
+                low[k] = low[k].min(value[k]);
+                high[k] = high[k].max(value[k]);
+            }
+        }
+        let none = low[0] > high[0];
+        Range {
+            low: if none { [0.0; 3] } else { low },
+            size: std::array::from_fn(|k| if none { 0.0 } else { high[k] - low[k] }),
+        }
+    }
+
+    /// Three u16, the nearest within the range.
+    pub fn payload(&self, value: [f32; 3]) -> u64 {
+        let level = |k: usize| {
+            let part = (value[k] - self.low[k]) / self.size[k];
+            // 0 / 0 is 0 here.
+            (part * 65535.0).round().clamp(0.0, 65535.0) as u64
+        };
+        level(0) | level(1) << 16 | level(2) << 32
+    }
+
+    /// Inverse of [`Range::payload`], with 0 as fourth.
+    pub fn value(&self, payload: u64) -> [f32; 4] {
+        let at = |k: usize| {
+            let level = (payload >> (16 * k) & 0xFFFF) as f32;
+            self.low[k] + self.size[k] * (level / 65535.0)
+        };
+        [at(0), at(1), at(2), 0.0]
+    }
+}
+
+impl Head {
+    /// The payload of a value in a sub-track.
+    pub fn payload(&self, kind: &Kind, part: Part, value: [f32; 4]) -> u64 {
+        let [x, y, z, _] = value;
+        match (kind, part, self.short) {
+            (_, Part::Rotation, false) => rotation48(value),
+            (_, Part::Rotation, true) => rotation32(value),
+            (Kind::Animated(range), ..) => range.payload([x, y, z]),
+            _ => 0,
+        }
+    }
+
+    /// The value of a payload.
+    pub fn value(&self, kind: &Kind, part: Part, payload: u64) -> [f32; 4] {
+        match (kind, part, self.short) {
+            (_, Part::Rotation, false) => of_rotation48(payload),
+            (_, Part::Rotation, true) => of_rotation32(payload),
+            (Kind::Animated(range), ..) => range.value(payload),
+            _ => [0.0; 4],
+        }
+    }
+
+    /// Bytes of a key.
+    pub fn key_size(&self, part: Part) -> usize {
+        if self.short && part == Part::Rotation { 8 } else { 10 }
+    }
+}
+
+/// Sorts keys by the time at which they are needed: those of a track by time, and key n + 2 as soon as key n
+/// is passed.
+pub fn sort_by_need(keys: &mut Vec<Key>) {
+    keys.sort_unstable_by_key(|key| (key.joint, key.part, key.time));
+    let before = |i: usize| -> u16 {
+        let two = i.checked_sub(2).map(|i| keys[i]);
+        let same = two.filter(|k| (k.joint, k.part) == (keys[i].joint, keys[i].part));
+        same.map_or(0, |k| k.time)
+    };
+    let mut order: Vec<(u16, Key)> = (0..keys.len()).map(|i| (before(i), keys[i])).collect();
+    order.sort_by_key(|(need, key)| (*need, key.time, key.joint, key.part));
+    *keys = order.into_iter().map(|(_, key)| key).collect();
+}
+
+/// Appends a clip; keys in any order. Animated sub-tracks must have a key at the first and one at the last
+/// sample.
+pub fn encode(head: &Head, keys: &[Key], out: &mut Vec<u8>) {
+    let knots = head.knots as u8;
+    out.push(knots | u8::from(head.short) << 2);
+    put_varint(head.samples, out);
+    out.extend(head.fps.to_le_bytes());
+    out.extend(head.start.to_le_bytes());
+    let kinds = head.kinds.as_flattened();
+    let first = out.len();
+    out.resize(first + (2 * kinds.len()).div_ceil(8), 0);
+    for (i, kind) in kinds.iter().enumerate() {
+        let code = match kind {
+            Kind::Default => 0,
+            Kind::Constant(_) => 1,
+            Kind::Animated(_) => 2,
+        };
+        out[first + i / 4] |= code << (2 * (i % 4));
+    }
+    for (i, kind) in kinds.iter().enumerate() {
+        match (kind, PARTS[i % 3]) {
+            (Kind::Default, _) | (Kind::Animated(_), Part::Rotation) => {}
+            (Kind::Constant(q), Part::Rotation) => {
+                out.extend_from_slice(&rotation48(*q).to_le_bytes()[..6]);
+            }
+            (Kind::Constant(v), _) => v[..3].iter().for_each(|v| out.extend(v.to_le_bytes())),
+            (Kind::Animated(r), _) => {
+                let numbers = r.low.iter().chain(&r.size);
+                numbers.for_each(|v| out.extend(v.to_le_bytes()));
+            }
+        }
+    }
+    let mut keys = keys.to_vec();
+    sort_by_need(&mut keys);
+    put_varint(keys.len() as u32, out);
+    for key in &keys {
+        out.extend((key.joint | (key.part as u16) << 14).to_le_bytes());
+        out.extend(key.time.to_le_bytes());
+        out.extend_from_slice(&key.payload.to_le_bytes()[..head.key_size(key.part) - 4]);
+    }
+}
+
+impl Curves {
+    /// Reads a clip for a skeleton. Refuses everything that an encoder does not write: keys of sub-tracks
+    /// that have none, in another order, or missing at an end.
+    pub fn read(bytes: &[u8], skeleton: &Skeleton<'_>) -> Result<Curves, Corrupt> {
+        let mut c = Bytes::new(bytes);
+        let flags = c.u8()?;
+        let knots = match flags & 3 {
+            0 => Knots::Uniform,
+            1 => Knots::Chordal,
+            2 => Knots::Centripetal,
+            _ => return Err(Corrupt("curves: unknown knots")),
+        };
+        if flags > 7 {
+            return Err(Corrupt("curves: unknown flags"));
+        }
+        let samples = c.varint()?;
+        let [fps, start] = [c.f64()?, c.f64()?];
+        let timed = fps > 0.0 && fps <= 1e6 && start.abs() <= 1e12;
+        if !(1..=MAX_SAMPLES).contains(&samples) || !timed {
+            return Err(Corrupt("curves: number or time of samples"));
+        }
+        let joints = skeleton.parents.len();
+        let codes = c.take((6 * joints).div_ceil(8))?;
+        let mut kinds = Vec::with_capacity(joints);
+        let mut tracks = Vec::new();
+        let mut numbers = Vec::with_capacity(3 * joints);
+        for joint in 0..joints {
+            let mut parts = [Kind::Default; 3];
+            for (part, kind) in PARTS.into_iter().zip(&mut parts) {
+                let i = 3 * joint + part as usize;
+                *kind = match codes[i / 4] >> (2 * (i % 4)) & 3 {
+                    0 => Kind::Default,
+                    1 => Kind::Constant(constant(&mut c, part)?),
+                    2 if samples > 1 => Kind::Animated(match part {
+                        Part::Rotation => Range::default(),
+                        _ => range(&mut c)?,
+                    }),
+                    _ => return Err(Corrupt("curves: unknown kind of sub-track")),
+                };
+                let animated = matches!(kind, Kind::Animated(_));
+                numbers.push(if animated { tracks.len() as u32 } else { NONE });
+                if animated {
+                    tracks.push((joint as u16, part));
+                }
+            }
+            kinds.push(parts);
+        }
+        let head = Head { knots, short: flags & 4 != 0, samples, fps, start, kinds };
+        let count = c.varint()? as usize;
+        if count > c.left() / 8 {
+            return Err(Corrupt("curves: more keys than bytes"));
+        }
+        let mut curves =
+            Curves { head, keys: Vec::with_capacity(count), numbers, tracks, snapshots: Vec::new() };
+        for _ in 0..count {
+            let track = u16::from_le_bytes(c.array()?);
+            let time = u16::from_le_bytes(c.array()?);
+            let part = *PARTS.get(usize::from(track >> 14)).ok_or(Corrupt("curves: a key of no part"))?;
+            let mut payload = [0; 8];
+            let size = curves.head.key_size(part) - 4;
+            payload[..size].copy_from_slice(c.take(size)?);
+            curves.keys.push(Key { joint: track & 0x3FFF, part, time, payload: u64::from_le_bytes(payload) });
+        }
+        if c.left() > 0 {
+            return Err(Corrupt("curves: bytes left over"));
+        }
+        curves.check_order()?;
+        curves.take_snapshots();
+        Ok(curves)
+    }
+
+    /// Number of samples.
+    pub fn samples(&self) -> u32 {
+        self.head.samples
+    }
+
+    /// The keys, in the order in which they are needed.
+    pub fn keys(&self) -> &[Key] {
+        &self.keys
+    }
+
+    /// Number of sub-tracks that have keys.
+    pub fn tracks(&self) -> usize {
+        self.tracks.len()
+    }
+
+    /// Bytes of memory that playing keeps.
+    pub fn memory(&self) -> usize {
+        let keys = (self.keys.iter()).map(|k| self.head.key_size(k.part));
+        keys.sum::<usize>() + self.snapshots.iter().map(Snapshot::memory).sum::<usize>()
+    }
+
+    pub(super) fn number(&self, key: &Key) -> Option<usize> {
+        let number = self.numbers.get(3 * usize::from(key.joint) + key.part as usize)?;
+        (*number != NONE).then_some(*number as usize)
+    }
+
+    /// Keys are where a reader expects them, and every sub-track reaches from the first sample to the last.
+    fn check_order(&self) -> Result<(), Corrupt> {
+        // Times of the last two keys of each sub-track, and how many there were.
+        let mut last = vec![([0u16; 2], 0u32); self.tracks.len()];
+        let mut before = None;
+        for key in &self.keys {
+            let number = self.number(key).ok_or(Corrupt("curves: a key of no sub-track"))?;
+            let (times, count) = &mut last[number];
+            let wrong = match *count {
+                0 => key.time != 0,
+                _ => key.time <= times[1],
+            };
+            if wrong || u32::from(key.time) >= self.head.samples {
+                return Err(Corrupt("curves: times of keys"));
+            }
+            let need = if *count < 2 { 0 } else { times[0] };
+            let order = (need, key.time, key.joint, key.part);
+            if before.is_some_and(|before| before >= order) {
+                return Err(Corrupt("curves: keys are not sorted by need"));
+            }
+            before = Some(order);
+            *times = [times[1], key.time];
+            *count += 1;
+        }
+        let end = (self.head.samples - 1) as u16;
+        if last.iter().any(|(times, _)| times[1] != end) {
+            return Err(Corrupt("curves: a sub-track that ends before the clip"));
+        }
+        Ok(())
+    }
+
+    pub(super) fn value(&self, key: &Key) -> [f32; 4] {
+        let kind = &self.head.kinds[usize::from(key.joint)][key.part as usize];
+        self.head.value(kind, key.part, key.payload)
+    }
+
+    /// Pose without what is animated: rest and constants.
+    pub(super) fn prefill(&self, skeleton: &Skeleton<'_>, pose: &mut [Transform]) {
+        for ((out, rest), kinds) in pose.iter_mut().zip(skeleton.rest).zip(&self.head.kinds) {
+            *out = *rest;
+            for (part, kind) in PARTS.into_iter().zip(kinds) {
+                if let Kind::Constant(value) = kind {
+                    put(out, part, *value);
+                }
+            }
+        }
+    }
+}
+
+fn constant(c: &mut Bytes<'_>, part: Part) -> Result<[f32; 4], Corrupt> {
+    if part == Part::Rotation {
+        let mut payload = [0; 8];
+        payload[..6].copy_from_slice(c.take(6)?);
+        return Ok(of_rotation48(u64::from_le_bytes(payload)));
+    }
+    let [x, y, z] = vector(c)?;
+    Ok([x, y, z, 0.0])
+}
+
+fn vector(c: &mut Bytes<'_>) -> Result<[f32; 3], Corrupt> {
+    let v = [c.f32()?, c.f32()?, c.f32()?];
+    match v.iter().all(|v| v.abs() <= 1e18) {
+        true => Ok(v),
+        false => Err(Corrupt("curves: a vector that is none")),
+    }
+}
+
+fn range(c: &mut Bytes<'_>) -> Result<Range, Corrupt> {
+    let (low, size) = (vector(c)?, vector(c)?);
+    match size.iter().all(|v| *v >= 0.0) {
+        true => Ok(Range { low, size }),
+        false => Err(Corrupt("curves: a range that is none")),
+    }
+}
+
+/// A snapshot is taken every so many keys, and not more often than every so many keys of each sub-track.
+pub(super) const SNAPSHOT_KEYS: usize = 256;
+
+pub(super) const SNAPSHOT_PER_TRACK: usize = 8;
+
+/// What a playhead knows when it is at a place of the block: built when a clip is read, so it costs nothing
+/// in the file and nothing can be wrong with it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Snapshot {
+    /// The first key that is not passed yet.
+    pub(super) next: u32,
+    /// The first time at which that is needed.
+    pub(super) time: u16,
+    /// Per sub-track its last four keys.
+    pub(super) last: Box<[[u32; 4]]>,
+}
+
+impl Snapshot {
+    pub fn memory(&self) -> usize {
+        size_of::<Snapshot>() + size_of_val(&*self.last)
+    }
+}
+
+impl Curves {
+    /// Places to start from, see [`Snapshot`].
+    pub(super) fn take_snapshots(&mut self) {
+        let every = SNAPSHOT_KEYS.max(SNAPSHOT_PER_TRACK * self.tracks.len());
+        let mut last = vec![[NONE; 4]; self.tracks.len()];
+        let mut counts = vec![0u32; self.tracks.len()];
+        for i in 0..self.keys.len() {
+            let Some(number) = self.number(&self.keys[i]) else {
+                return;
+            };
+            let need = match counts[number] {
+                0 | 1 => 0,
+                _ => self.keys[last[number][2] as usize].time,
+            };
+            // Whoever is at `need` or later wants all keys up to here.
+            if i > 0 && i % every == 0 && need > 0 {
+                self.snapshots.push(Snapshot { next: i as u32, time: need, last: last.clone().into() });
+            }
+            last[number].copy_within(1.., 0);
+            last[number][3] = i as u32;
+            counts[number] += 1;
+        }
+    }
+}
+
+/// Puts a sub-track's value into a transform.
+#[inline]
+pub(super) fn put(out: &mut Transform, part: Part, value: [f32; 4]) {
+    let [x, y, z, _] = value;
+    match part {
+        Part::Rotation => out.rotation = value,
+        Part::Translation => out.translation = [x, y, z],
+        Part::Scale => out.scale = [x, y, z],
+    }
+}

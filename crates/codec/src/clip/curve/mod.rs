@@ -1,0 +1,50 @@
+//! Codec `curve`: few keys per sub-track, Catmull-Rom splines between them. Error bound: what the encoder
+//! measured on this file's own functions. After the animation compression of a large multiplayer game.
+//!
+//! | offset | size | name | meaning |
+//! |---|---|---|---|
+//! | 0 | 1 | `flags` | bits 0–1 knots: 0 uniform, 1 chordal, 2 centripetal · bit 2: rotations of 32 bits |
+//! | 1 | 1 … 3 | `samples` | varint, 1 … 65,536 |
+//! | … | 8 | `fps` | f64, samples per second |
+//! | … | 8 | `start` | f64, seconds of sample 0 |
+//! | … | ⌈6·joints/8⌉ | `kinds` | per joint rotation, translation, scale, two bits each from the lowest on: 0 default, 1 constant, 2 animated |
+//! | … | per sub-track | `values` | in the order of `kinds`: constant rotation 6 bytes · constant vector 3 × f32 · animated vector its range, 6 × f32: lowest xyz, then size xyz |
+//! | … | 1 … 5 | `keys` | varint, number of keys |
+//! | … | 10 (8) per key | `block` | keys, see below; a key of a rotation is 8 bytes long where those have 32 bits |
+//!
+//! A key, so that any stretch of the block holds all that a stretch of time needs, whichever joints move:
+//!
+//! | offset | size | name | meaning |
+//! |---|---|---|---|
+//! | 0 | 2 | `track` | bits 0–13 joint, bits 14–15: 0 rotation, 1 translation, 2 scale |
+//! | 2 | 2 | `time` | sample |
+//! | 4 | 6 (4) | `payload` | rotation: of 48 or of 32 bits · vector: three u16 of the range |
+//!
+//! ```text
+//! need(key i of a track) = time of key i − 2, or 0          keys are sorted by (need, time, track): as soon as key n is passed, key n + 2 is there
+//! segment   P₁ at T₁ ≤ t ≤ T₂ of P₂; P₀ before, P₃ after; u = (t − T₁)/(T₂ − T₁)
+//! knots     dᵢ = 1 · Tᵢ₊₁ − Tᵢ · √(Tᵢ₊₁ − Tᵢ)               uniform · chordal · centripetal
+//! tangents  M₁ = d₁((P₁ − P₀)/d₀ − (P₂ − P₀)/(d₀ + d₁)) + (P₂ − P₁), P₂ − P₁ where there is no P₀
+//!           M₂ = (P₂ − P₁) + d₁((P₃ − P₂)/d₂ − (P₃ − P₁)/(d₁ + d₂)), P₂ − P₁ where there is no P₃
+//! value     P₁ + u(M₁ + u(3(P₂ − P₁) − 2M₁ − M₂ + u(M₁ + M₂ − 2(P₂ − P₁))))
+//! rotation  before that each quaternion gets the sign that is nearer to P₁ (P₃: to P₂); then unit length
+//! ```
+//!
+//! Everything is f32, in this order: the same bits on every machine. Credit: E. Catmull, R. Rom, *A class of
+//! local interpolating splines*, 1974; P. J. Barry, R. N. Goldman, *A recursive evaluation algorithm for a
+//! class of Catmull-Rom splines*, 1988.
+
+mod keys;
+mod load;
+mod play;
+mod spline;
+#[cfg(test)]
+mod tests;
+
+pub use keys::{
+    Curves, Head, Key, Kind, MAX_SAMPLES, PARTS, Part, Range, encode, of_rotation32, of_rotation48,
+    rotation32, rotation48, sort_by_need,
+};
+pub use load::quantized;
+pub use play::Playhead;
+pub use spline::{Knots, Window, unit};

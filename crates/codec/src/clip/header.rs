@@ -1,0 +1,294 @@
+//! The header of a clip, in bits of the range coder ([`crate::entropy::range`]): one function reads and writes.
+//! Lossless.
+//!
+//! Kinds of sub-tracks, starts and sources have adaptive chances, all other numbers even ones: counts 32
+//! bits, floats as their bits, parts of quaternions and axes 21 bits each in two's complement.
+//!
+//! ```text
+//! samples 32 · fps 64 · start 64 · base 32 · spread 4 · log 3 (minus 1)
+//!             log 7: it is divided, and there follow log 3 (minus 1) · tiers after the first 3 · layers 1, then 4 per joint · keys: their number and the
+//!             distance of each to the one before (the first: to sample 0), as numbers of bits 5 (minus 1), then so many
+//! 1 if joints differ in fineness, then per joint 6 (plus 32)
+//! per joint   rotation kind (0 default, 1 constant, 2 hinge, 3 two axes, 4 free), then largest 2 and 3 × 21, axes 2 × 21 each
+//!             translation kind (0 default, 1 constant, 2 animated), then 3 × 32; scale likewise
+//! per component   start 5, in the context of nothing else
+//!                 sources: for each of up to two a bit that it is there, how many components before this one, weight 7
+//! ```
+
+use crate::Corrupt;
+use crate::clip::{Axis, Header, MAX_JOINTS, Rotation, SOURCES, SmallestThree, Source, Split, Vector};
+use crate::entropy::range::{Bits, Chance, Decoder, Encoder};
+
+/// Contexts of the adaptive numbers.
+struct Contexts {
+    rotation: [Chance; 8],
+    translation: [Chance; 4],
+    scale: [Chance; 4],
+    start: [Chance; 32],
+    fine: [Chance; 64],
+    there: [Chance; SOURCES],
+    weight: [Chance; 128],
+    distance: [Chance; 32],
+}
+
+impl Contexts {
+    fn new() -> Contexts {
+        let even = Chance::default();
+        Contexts {
+            rotation: [even; 8],
+            translation: [even; 4],
+            scale: [even; 4],
+            start: [even; 32],
+            fine: [even; 64],
+            there: [even; SOURCES],
+            weight: [even; 128],
+            distance: [even; 32],
+        }
+    }
+}
+
+struct Side<B> {
+    bits: B,
+    contexts: Contexts,
+    /// Keys that there can be.
+    most_keys: usize,
+}
+
+/// What stands in the place of `log` in a clip that is divided.
+const DIVIDED: u32 = 7;
+
+/// A number below 2^count by a tree of adaptive bits, highest first.
+fn tree<B: Bits<Context = Chance>>(bits: &mut B, contexts: &mut [Chance], count: u32, value: u32) -> u32 {
+    let mut node = 1;
+    for i in (0..count).rev() {
+        let bit = bits.bit(&mut contexts[node], value >> i & 1 != 0);
+        node = node << 1 | usize::from(bit);
+    }
+    (node - (1 << count)) as u32
+}
+
+impl<B: Bits<Context = Chance>> Side<B> {
+    fn u64(&mut self, value: u64) -> u64 {
+        let low = self.bits.plain(32, value as u32);
+        u64::from(self.bits.plain(32, (value >> 32) as u32)) << 32 | u64::from(low)
+    }
+
+    fn part(&mut self, value: i32) -> i32 {
+        let bits = self.bits.plain(21, value as u32 & 0x1F_FFFF);
+        (bits << 11) as i32 >> 11
+    }
+
+    fn quaternion(&mut self, q: SmallestThree) -> SmallestThree {
+        SmallestThree {
+            largest: self.bits.plain(2, u32::from(q.largest)) as u8,
+            parts: q.parts.map(|v| self.part(v)),
+        }
+    }
+
+    fn axis(&mut self, a: Axis) -> Axis {
+        Axis { parts: a.parts.map(|v| self.part(v)) }
+    }
+
+    fn rotation(&mut self, r: Rotation) -> Result<Rotation, Corrupt> {
+        let kind = match r {
+            Rotation::Default => 0,
+            Rotation::Constant(_) => 1,
+            Rotation::Hinge { .. } => 2,
+            Rotation::TwoAxes { .. } => 3,
+            Rotation::Free => 4,
+        };
+        let kind = tree(&mut self.bits, &mut self.contexts.rotation, 3, kind);
+        let (q, a, b) = match r {
+            Rotation::Constant(q) => (q, Axis::default(), Axis::default()),
+            Rotation::Hinge { rest, axis } => (rest, axis, Axis::default()),
+            Rotation::TwoAxes { rest, first, second } => (rest, first, second),
+            _ => Default::default(),
+        };
+        Ok(match kind {
+            0 => Rotation::Default,
+            1 => Rotation::Constant(self.quaternion(q)),
+            2 => Rotation::Hinge { rest: self.quaternion(q), axis: self.axis(a) },
+            3 => Rotation::TwoAxes { rest: self.quaternion(q), first: self.axis(a), second: self.axis(b) },
+            4 => Rotation::Free,
+            _ => return Err(Corrupt("unknown kind of a rotation sub-track")),
+        })
+    }
+
+    fn vector(&mut self, scale: bool, v: Vector) -> Result<Vector, Corrupt> {
+        let (kind, value) = match v {
+            Vector::Default => (0, [0.0; 3]),
+            Vector::Constant(value) => (1, value),
+            Vector::Animated => (2, [0.0; 3]),
+        };
+        let contexts = match scale {
+            true => &mut self.contexts.scale,
+            false => &mut self.contexts.translation,
+        };
+        match tree(&mut self.bits, contexts, 2, kind) {
+            0 => Ok(Vector::Default),
+            1 => {
+                let value = value.map(|v| f32::from_bits(self.bits.plain(32, v.to_bits())));
+                // So that lengths stay finite.
+                match value.iter().all(|v| v.abs() <= 1e18) {
+                    true => Ok(Vector::Constant(value)),
+                    false => Err(Corrupt("a constant sub-track that is no number")),
+                }
+            }
+            2 => Ok(Vector::Animated),
+            _ => Err(Corrupt("unknown kind of a sub-track")),
+        }
+    }
+
+    fn source(&mut self, slot: usize, component: usize, source: Source) -> Result<Source, Corrupt> {
+        let there = source.weight != 0;
+        if !self.bits.bit(&mut self.contexts.there[slot], there) {
+            return Ok(Source::default());
+        }
+        // Bits of the distance, then the distance.
+        let distance = (component as u32).wrapping_sub(source.component);
+        let count = 31 - (distance | 1).leading_zeros();
+        let count = tree(&mut self.bits, &mut self.contexts.distance, 5, count);
+        let distance = 1 << count | self.bits.plain(count, distance & ((1 << count) - 1));
+        let weight =
+            tree(&mut self.bits, &mut self.contexts.weight, 7, (i32::from(source.weight) + 64) as u32);
+        let component = (component as u32).checked_sub(distance);
+        match (component, weight) {
+            (None, _) | (_, 0 | 64) => Err(Corrupt("a source that is none")),
+            (Some(component), weight) => Ok(Source { component, weight: (weight as i32 - 64) as i8 }),
+        }
+    }
+
+    /// A number with its number of bits before it.
+    fn sized(&mut self, value: u32) -> u32 {
+        let count = self.bits.plain(5, 31 - (value | 1).leading_zeros()) + 1;
+        self.bits.plain(count, value)
+    }
+
+    fn split(&mut self, joints: usize, samples: u32, given: &Split) -> Result<Split, Corrupt> {
+        let mut split = Split { tiers: self.bits.plain(3, u32::from(given.tiers)) as u8, ..Split::default() };
+        if self.bits.plain(1, u32::from(!given.layers.is_empty())) != 0 {
+            for j in 0..joints {
+                let layer = given.layers.get(j).copied().unwrap_or(0);
+                split.layers.push(self.bits.plain(4, u32::from(layer)) as u8);
+            }
+        }
+        let count = self.sized(given.keys.len() as u32) as usize;
+        if count > self.most_keys {
+            return Err(Corrupt("more keys than there are bytes for"));
+        }
+        let mut last = 0;
+        for i in 0..count {
+            let gap = given.keys.get(i).map_or(0, |key| key - last);
+            let key = self.sized(gap).checked_add(last);
+            match key {
+                Some(key) if key > last && key < samples - 1 => split.keys.push(key),
+                _ => return Err(Corrupt("keys of a clip out of order")),
+            }
+            last = key.unwrap_or(last);
+        }
+        Ok(split)
+    }
+
+    fn header(&mut self, joints: usize, given: &Header) -> Result<Header, Corrupt> {
+        let mut h = Header {
+            samples: self.bits.plain(32, given.samples),
+            fps: f64::from_bits(self.u64(given.fps.to_bits())),
+            start: f64::from_bits(self.u64(given.start.to_bits())),
+            base: f32::from_bits(self.bits.plain(32, given.base.to_bits())),
+            spread: self.bits.plain(4, u32::from(given.spread)) as u8,
+            log: 1,
+            fine: Vec::new(),
+            rotations: Vec::with_capacity(joints),
+            translations: Vec::with_capacity(joints),
+            scales: Vec::with_capacity(joints),
+            sources: Vec::new(),
+            starts: Vec::new(),
+            split: Split::default(),
+        };
+        let log = u32::from(given.log.wrapping_sub(1)) & 7;
+        let divided = given.split != Split::default();
+        let mut code = self.bits.plain(3, if divided { DIVIDED } else { log });
+        let divided = code == DIVIDED;
+        if divided {
+            code = self.bits.plain(3, log);
+        }
+        h.log = code as u8 + 1;
+        if h.samples == 0 || !(h.fps > 0.0 && h.fps.is_finite() && h.start.is_finite()) {
+            return Err(Corrupt("a clip without samples or without a rate"));
+        }
+        if !(h.base > 1e-18 && h.base < 1e18) || u32::from(h.log) > crate::clip::schedule::MAX_LOG {
+            return Err(Corrupt("steps or segments of a clip out of range"));
+        }
+        if divided {
+            h.split = self.split(joints, h.samples, &given.split)?;
+        }
+        if self.bits.plain(1, u32::from(!given.fine.is_empty())) != 0 {
+            for j in 0..joints {
+                let fine = given.fine.get(j).copied().unwrap_or(0);
+                let code = (i32::from(fine) + 32) as u32;
+                let code = tree(&mut self.bits, &mut self.contexts.fine, 6, code);
+                h.fine.push((code as i32 - 32) as i8);
+            }
+        }
+        for j in 0..joints {
+            let at = |v: &[Vector]| v.get(j).copied().unwrap_or(Vector::Default);
+            let rotation = given.rotations.get(j).copied().unwrap_or(Rotation::Default);
+            let (translation, scale) = (at(&given.translations), at(&given.scales));
+            h.rotations.push(self.rotation(rotation)?);
+            h.translations.push(self.vector(false, translation)?);
+            h.scales.push(self.vector(true, scale)?);
+        }
+        for c in 0..h.components() {
+            let start = given.starts.get(c).copied().unwrap_or(0);
+            let start = tree(&mut self.bits, &mut self.contexts.start, 5, u32::from(start));
+            h.starts.push(start as u8);
+            let sources = given.sources.get(c).copied().unwrap_or_default();
+            let first = self.source(0, c, sources[0])?;
+            let second = match first.weight {
+                0 => Source::default(),
+                _ => self.source(1, c, sources[1])?,
+            };
+            h.sources.push([first, second]);
+        }
+        Ok(h)
+    }
+}
+
+/// Appends `header`, whose parts must be in their ranges and of the right number.
+pub fn encode(header: &Header, out: &mut Vec<u8>) {
+    let mut side = Side { bits: Encoder::new(out), contexts: Contexts::new(), most_keys: usize::MAX };
+    let written = side.header(header.rotations.len(), header);
+    debug_assert_eq!(written.as_ref(), Ok(header));
+    side.bits.finish();
+}
+
+/// Reads all of `bytes`. What is returned is in its ranges, and of the size that so many joints justify.
+pub fn decode(bytes: &[u8], joints: usize) -> Result<Header, Corrupt> {
+    if joints > MAX_JOINTS {
+        return Err(Corrupt("wrong number of joints"));
+    }
+    let nothing = Header {
+        samples: 0,
+        fps: 0.0,
+        start: 0.0,
+        base: 0.0,
+        spread: 0,
+        log: 1,
+        fine: Vec::new(),
+        rotations: Vec::new(),
+        translations: Vec::new(),
+        scales: Vec::new(),
+        sources: Vec::new(),
+        starts: Vec::new(),
+        split: Split::default(),
+    };
+    let mut side = Side {
+        bits: Decoder::new(bytes),
+        contexts: Contexts::new(),
+        // Each takes at least six bits of even chance.
+        most_keys: 2 * bytes.len(),
+    };
+    let header = side.header(joints, &nothing)?;
+    side.bits.finish()?;
+    Ok(header)
+}

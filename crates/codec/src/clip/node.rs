@@ -1,0 +1,71 @@
+//! A moving node: where it hangs, and the box of what hangs on it, from which its steps follow.
+
+use crate::transform::Transform;
+
+/// A node as the decoder knows it.
+#[derive(Clone, Copy, Debug)]
+pub struct Node {
+    /// A smaller number.
+    pub parent: Option<u32>,
+    /// In the first frame; for ever, if it does not move.
+    pub rest: Transform,
+    /// It moves.
+    pub moves: bool,
+    /// Of its own mesh, or of a locator: min xyz, max xyz.
+    pub bounds: Option<[f32; 6]>,
+}
+
+impl Node {
+    /// The box of a locator that reaches so far.
+    pub fn cube(reach: f32) -> [f32; 6] {
+        [-reach, -reach, -reach, reach, reach, reach]
+    }
+}
+
+/// Boxes of what hangs below each node, in its space: min xyz, max xyz; infinite and turned over where that
+/// is nothing.
+pub fn boxes(nodes: &[Node]) -> Vec<[f64; 6]> {
+    let (high, low) = (f64::NEG_INFINITY, f64::INFINITY);
+    let mut out = vec![[low, low, low, high, high, high]; nodes.len()];
+    for (n, node) in nodes.iter().enumerate().rev() {
+        if let Some(bounds) = node.bounds {
+            let own = bounds.map(f64::from);
+            for k in 0..3 {
+                out[n][k] = out[n][k].min(own[k]);
+                out[n][k + 3] = out[n][k + 3].max(own[k + 3]);
+            }
+        }
+        let below = out[n];
+        let Some(above) = node.parent.and_then(|p| out.get_mut(p as usize)) else {
+            continue;
+        };
+        if !(0..3).all(|k| below[k] <= below[k + 3]) {
+            continue;
+        }
+        let m = node.rest.matrix();
+        for corner in 0..8 {
+            let p = [0, 1, 2].map(|k| below[if corner >> k & 1 == 0 { k } else { k + 3 }]);
+            for k in 0..3 {
+                let x = m[k][0] * p[0] + m[k][1] * p[1] + m[k][2] * p[2] + m[k][3];
+                above[k] = above[k].min(x);
+                above[k + 3] = above[k + 3].max(x);
+            }
+        }
+    }
+    out
+}
+
+/// A length that a step can be divided by.
+pub(super) fn usable(length: f64) -> bool {
+    length > 1e-30 && length < 1e30
+}
+
+/// R·S·p.
+#[inline]
+pub(super) fn turned(t: &Transform, p: [f64; 3]) -> [f64; 3] {
+    let mut out = [0.0; 3];
+    for (out, m) in out.iter_mut().zip(t.matrix()) {
+        *out = m[0] * p[0] + m[1] * p[1] + m[2] * p[2];
+    }
+    out
+}

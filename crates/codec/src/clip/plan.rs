@@ -1,0 +1,422 @@
+//! What the header and the skeleton of a clip make of each joint: the sub-tracks that are coded, their steps and\nwhere each component lies.
+
+use crate::Corrupt;
+use crate::clip::schedule::{self, Step, Taps};
+use crate::clip::step::{Steps, steps};
+use crate::clip::{Header, Rotation, Skeleton, Vector, fixed};
+use crate::entropy::symbols::{Activity, Bucket, Means};
+use crate::quantize::rotation::{self, Quaternion};
+use crate::transform::Transform;
+
+/// Most words of all keys together, so that a few bytes cannot ask for all memory.
+pub const MAX_KEY_WORDS: usize = 1 << 26;
+
+/// Most words of keys that so many bytes can be of: keys that say nothing take next to no bytes, but not less
+/// than that.
+pub const fn justified_words(bytes: usize) -> usize {
+    (1 << 20) + bytes.saturating_mul(256)
+}
+
+/// Most regular keys of a clip that has others, too.
+pub const MAX_LISTED_KEYS: u32 = 1 << 18;
+
+/// Level of keys in `entropy`.
+pub const KEY_LEVEL: usize = 7;
+
+/// κ of one step.
+pub const STEP: i64 = 32;
+
+pub(super) const MAX_KAPPA: i64 = 1 << 28;
+
+/// What an animated sub-track is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Three words and components.
+    Translation,
+    /// Three words and components.
+    Scale,
+    /// One of each.
+    Hinge,
+    /// Two of each.
+    TwoAxes,
+    /// Four words, three components.
+    Free,
+}
+
+/// An animated sub-track.
+#[derive(Clone, Copy, Debug)]
+pub struct Group {
+    /// The joint.
+    pub joint: usize,
+    /// What it is.
+    pub kind: Kind,
+    /// First component, and how many.
+    pub component: usize,
+    /// Number of components.
+    pub components: usize,
+    /// First word of a sample.
+    pub word: usize,
+    /// Number of words.
+    pub words: usize,
+    /// Free: per component its turn of one step in 2⁻³⁴ · 2; angles: the first of each row.
+    pub(super) turn: [[i64; 3]; 3],
+    /// First component of the same joint.
+    pub(super) own: usize,
+    /// Components of the nearest ancestor that has any.
+    pub parent: (usize, usize),
+}
+
+/// All that follows from header and skeleton.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Side information.
+    pub header: Header,
+    /// Animated sub-tracks in order.
+    pub groups: Vec<Group>,
+    /// Axes and steps per joint.
+    pub steps: Vec<Steps>,
+    /// Components per sample.
+    pub components: usize,
+    /// Words per sample.
+    pub words: usize,
+    /// Words of the rest pose.
+    pub(super) rest: Vec<i32>,
+    /// Per joint: transform of what is not animated.
+    pub(super) still: Vec<Transform>,
+    /// Sample numbers of all keys, where they are not regular.
+    pub(super) keys: Vec<u32>,
+}
+
+/// Regular keys and others; empty where there are no others.
+pub(super) fn all_keys(header: &Header) -> Vec<u32> {
+    let more = &header.split.keys;
+    if more.is_empty() {
+        return Vec::new();
+    }
+    let log = u32::from(header.log);
+    let count = schedule::keys(header.samples, log);
+    let regular = (0..count).map(|i| schedule::key(header.samples, log, i));
+    let mut keys: Vec<u32> = regular.chain(more.iter().copied()).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    keys
+}
+
+pub(super) fn narrow(v: f64) -> f32 {
+    v as f32
+}
+
+impl Plan {
+    /// `header` must be of this skeleton, which must be checked.
+    pub fn new(skeleton: &Skeleton<'_>, header: Header) -> Result<Plan, Corrupt> {
+        let joints = skeleton.parents.len();
+        if header.rotations.len() != joints {
+            return Err(Corrupt("wrong number of joints"));
+        }
+        let regular = schedule::keys(header.samples, u32::from(header.log));
+        if !header.split.keys.is_empty() && regular > MAX_LISTED_KEYS {
+            return Err(Corrupt("a clip with more keys than a reader lists"));
+        }
+        let steps = steps(skeleton, &header);
+        let mut plan = Plan {
+            groups: Vec::new(),
+            components: 0,
+            words: 0,
+            rest: Vec::new(),
+            still: Vec::with_capacity(joints),
+            steps,
+            keys: all_keys(&header),
+            header,
+        };
+        let mut ranges: Vec<(usize, usize)> = Vec::with_capacity(joints);
+        for j in 0..joints {
+            let above = skeleton.parent(j).map_or((0, 0), |p| ranges[p]);
+            let own = plan.components;
+            let rest = skeleton.rest[j];
+            if plan.header.translations[j] == Vector::Animated {
+                plan.add(j, Kind::Translation, own, above, rest);
+            }
+            match plan.header.rotations[j] {
+                Rotation::Hinge { .. } => plan.add(j, Kind::Hinge, own, above, rest),
+                Rotation::TwoAxes { .. } => plan.add(j, Kind::TwoAxes, own, above, rest),
+                Rotation::Free => plan.add(j, Kind::Free, own, above, rest),
+                _ => {}
+            }
+            if plan.header.scales[j] == Vector::Animated {
+                plan.add(j, Kind::Scale, own, above, rest);
+            }
+            let end = plan.components;
+            ranges.push(if end > own { (own, end) } else { above });
+            let vector = |v: Vector, rest: [f32; 3]| match v {
+                Vector::Constant(v) => v,
+                _ => rest,
+            };
+            plan.still.push(Transform {
+                rotation: match plan.header.rotations[j] {
+                    Rotation::Constant(q) => q.float().map(narrow),
+                    _ => rest.rotation,
+                },
+                translation: vector(plan.header.translations[j], rest.translation),
+                scale: vector(plan.header.scales[j], rest.scale),
+            });
+        }
+        Ok(plan)
+    }
+
+    fn add(&mut self, joint: usize, kind: Kind, own: usize, parent: (usize, usize), rest: Transform) {
+        let s = &self.steps[joint];
+        let mut turn = [[0i64; 3]; 3];
+        let (components, words) = match kind {
+            Kind::Translation | Kind::Scale => (3, 3),
+            Kind::Hinge => (1, 1),
+            Kind::TwoAxes => (2, 2),
+            Kind::Free => (3, 4),
+        };
+        for c in 0..components {
+            match kind {
+                Kind::Hinge | Kind::TwoAxes => {
+                    let circle = std::f64::consts::TAU;
+                    turn[c][0] = (s.rotation[c] / circle * 1_099_511_627_776.0).round() as i64;
+                }
+                Kind::Free => {
+                    turn[c] = s.axes[c].map(|v| (s.rotation[c] * v * 17_179_869_184.0).round() as i64);
+                }
+                _ => {}
+            }
+        }
+        match kind {
+            Kind::Free => self.rest.extend(fixed(rest.rotation)),
+            _ => self.rest.extend(std::iter::repeat_n(0, words)),
+        }
+        self.groups.push(Group {
+            joint,
+            kind,
+            component: self.components,
+            components,
+            word: self.words,
+            words,
+            turn,
+            own,
+            parent,
+        });
+        self.components += components;
+        self.words += words;
+    }
+
+    /// Number of segments.
+    pub fn segments(&self) -> usize {
+        self.keys().saturating_sub(1)
+    }
+
+    /// Number of keys.
+    pub fn keys(&self) -> usize {
+        if !self.keys.is_empty() {
+            return self.keys.len();
+        }
+        schedule::keys(self.header.samples, u32::from(self.header.log)) as usize
+    }
+
+    /// Sample number of a key.
+    pub fn key(&self, i: usize) -> usize {
+        if let Some(key) = self.keys.get(i) {
+            return *key as usize;
+        }
+        schedule::key(self.header.samples, u32::from(self.header.log), i as u32) as usize
+    }
+
+    /// The key that a sample is, or else the segment that it is in and its number there.
+    pub fn place(&self, sample: usize) -> Result<usize, (usize, usize)> {
+        if !self.keys.is_empty() {
+            return match self.keys.binary_search(&(sample as u32)) {
+                Ok(key) => Ok(key),
+                Err(after) => Err((after - 1, sample - self.key(after - 1))),
+            };
+        }
+        let log = self.header.log;
+        let segment = sample >> log;
+        match sample - (segment << log) {
+            0 => Ok(segment),
+            _ if sample + 1 == self.header.samples as usize => Ok(segment + 1),
+            more => Err((segment, more)),
+        }
+    }
+
+    /// Number of tiers, at least 1.
+    pub fn tiers(&self) -> usize {
+        usize::from(self.header.split.tiers) + 1
+    }
+
+    /// The samples between key `segment` and the next, in order; numbered from that key.
+    pub fn steps_of(&self, segment: usize) -> impl Iterator<Item = Step> + use<> {
+        let length = self.key(segment + 1) - self.key(segment);
+        schedule::steps(length, u32::from(self.header.log))
+    }
+
+    /// Words of what the first key is predicted from.
+    pub fn rest_words(&self) -> &[i32] {
+        &self.rest
+    }
+
+    /// The table for component `c` of `group`.
+    #[inline]
+    pub fn bucket(
+        &self,
+        activity: &Activity,
+        means: &Means,
+        c: usize,
+        level: usize,
+        group: &Group,
+        around: [&[u8]; 2],
+    ) -> Bucket {
+        activity.bucket(means, c, level, group.own, [around[0][c], around[1][c]])
+    }
+
+    /// What other components say of component `c`, given κ of all before it.
+    #[inline]
+    pub fn cross(&self, c: usize, kappa: &[i64]) -> i64 {
+        let [a, b] = self.header.sources[c];
+        if a.weight == 0 {
+            return 0;
+        }
+        let mut sum = (i64::from(a.weight) * kappa[a.component as usize] + 16) >> 5;
+        if b.weight != 0 {
+            sum += (i64::from(b.weight) * kappa[b.component as usize] + 16) >> 5;
+        }
+        sum
+    }
+}
+
+/// κ of residual `k`.
+#[inline]
+pub fn kappa(k: i32, shift: u8, cross: i64) -> i64 {
+    (i64::from(k) * (STEP >> shift) + cross).clamp(-MAX_KAPPA, MAX_KAPPA)
+}
+
+impl Group {
+    /// What a step of each component turns by in fact: steps are rounded to integers, which tells where they
+    /// are small and many. Free: vectors of 4·tan(φ/4), in the joint's axes; angles: the first of each row,
+    /// in radians.
+    #[cfg(feature = "encode")]
+    pub fn turned_by(&self) -> [[f64; 3]; 3] {
+        let unit = match self.kind {
+            Kind::Free => 1.0 / 17_179_869_184.0,
+            _ => std::f64::consts::TAU / 1_099_511_627_776.0,
+        };
+        self.turn.map(|row| row.map(|v| v as f64 * unit))
+    }
+
+    /// Prediction of this sub-track from samples around; `words` holds samples of `stride` words.
+    #[inline]
+    pub fn predict(&self, words: &[i32], stride: usize, taps: &Taps) -> [i32; 4] {
+        let at = |tap: usize| &words[taps.at[tap] * stride + self.word..][..self.words];
+        match self.kind {
+            Kind::Free => {
+                let mut q = [rotation::IDENTITY; 4];
+                for (tap, q) in q[..taps.count].iter_mut().enumerate() {
+                    q.copy_from_slice(at(tap));
+                }
+                rotation::mixed(&q[..taps.count], &taps.weight[..taps.count])
+            }
+            Kind::Hinge | Kind::TwoAxes => {
+                let mut out = [0; 4];
+                for w in 0..self.words {
+                    let base = at(0)[w];
+                    let sum: i64 = (1..taps.count)
+                        .map(|tap| i64::from(taps.weight[tap]) * i64::from(at(tap)[w].wrapping_sub(base)))
+                        .sum();
+                    out[w] = base.wrapping_add((sum >> 16) as i32);
+                }
+                out
+            }
+            Kind::Translation | Kind::Scale => {
+                let mut out = [0; 4];
+                for w in 0..3 {
+                    let sum: i64 =
+                        (0..taps.count).map(|tap| i64::from(taps.weight[tap]) * i64::from(at(tap)[w])).sum();
+                    out[w] = (sum >> 16) as i32;
+                }
+                out
+            }
+        }
+    }
+
+    /// Words of the prediction moved on by κ of the components.
+    #[inline]
+    pub fn apply(&self, prediction: [i32; 4], kappa: [i64; 3]) -> [i32; 4] {
+        match self.kind {
+            Kind::Free => {
+                let [a, b, c] = &self.turn;
+                let along = |i: usize| (kappa[0] * a[i] + kappa[1] * b[i] + kappa[2] * c[i]) >> 11;
+                rotation::turned(prediction, [along(0), along(1), along(2)])
+            }
+            Kind::Hinge | Kind::TwoAxes => {
+                let mut out = prediction;
+                for w in 0..self.words {
+                    let turn = kappa[w].wrapping_mul(self.turn[w][0]) >> 13;
+                    out[w] = out[w].wrapping_add(turn as i32);
+                }
+                out
+            }
+            Kind::Translation | Kind::Scale => {
+                let mut out = prediction;
+                for w in 0..3 {
+                    let sum = i64::from(out[w]) + kappa[w];
+                    out[w] = sum.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32;
+                }
+                out
+            }
+        }
+    }
+}
+
+impl Plan {
+    /// The rotation that `words` of a rotation group say, x y z w.
+    #[inline]
+    pub fn rotation(&self, group: &Group, words: &[i32]) -> [f32; 4] {
+        match (&self.header.rotations[group.joint], group.kind) {
+            (Rotation::Hinge { rest, .. }, Kind::Hinge) => {
+                let axis = self.steps[group.joint].axes[0];
+                rotation::multiply(rest.float(), rotation::about(axis, words[0])).map(narrow)
+            }
+            (Rotation::TwoAxes { rest, .. }, Kind::TwoAxes) => {
+                let axes = &self.steps[group.joint].axes;
+                let first = rotation::multiply(rest.float(), rotation::about(axes[0], words[0]));
+                rotation::multiply(first, rotation::about(axes[1], words[1])).map(narrow)
+            }
+            _ => {
+                let q: Quaternion = [words[0], words[1], words[2], words[3]];
+                rotation::float(q).map(narrow)
+            }
+        }
+    }
+
+    /// The translation or scale that `words` of its group say.
+    #[inline]
+    pub fn vector(&self, group: &Group, words: &[i32]) -> [f32; 3] {
+        let (rest, step) = match group.kind {
+            Kind::Scale => (self.still[group.joint].scale, self.steps[group.joint].scale),
+            _ => (self.still[group.joint].translation, self.steps[group.joint].translation),
+        };
+        let unit = step / STEP as f64;
+        [0, 1, 2].map(|i| narrow(f64::from(rest[i]) + f64::from(words[i]) * unit))
+    }
+
+    /// Local transforms of all joints where nothing moves; animated sub-tracks have the rest pose.
+    pub fn still(&self) -> &[Transform] {
+        &self.still
+    }
+
+    /// Local transforms of all joints at a sample.
+    pub fn pose(&self, words: &[i32], out: &mut [Transform]) {
+        out.copy_from_slice(&self.still);
+        for group in &self.groups {
+            let words = &words[group.word..group.word + group.words];
+            let out = &mut out[group.joint];
+            match group.kind {
+                Kind::Translation => out.translation = self.vector(group, words),
+                Kind::Scale => out.scale = self.vector(group, words),
+                _ => out.rotation = self.rotation(group, words),
+            }
+        }
+    }
+}

@@ -1,0 +1,536 @@
+//! Bytes of the random-access form: written, taken apart and checked.
+
+use crate::Corrupt;
+use crate::bytes::{Cursor, put_sized};
+use crate::clip::streamed::{Group, Kind, Plan};
+use crate::clip::{Header, Rotation, Skeleton, header};
+use crate::quantize::rotation;
+use crate::simd::lanes::{LANES, Widths};
+
+/// Samples of a segment. Part of the format, like everything in this file.
+pub const SEGMENT: usize = 16;
+/// Widths by code.
+const BITS: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 17, 24];
+pub(super) const WIDTHS: Widths = Widths::new(BITS);
+/// Factor that leaves steps as they are.
+pub const UNIT: u8 = 128;
+/// Bytes behind the last segment: whatever is read of a block at once is there.
+pub(super) const TAIL: usize = 32;
+/// Bytes of a segment before the ends of its blocks.
+const ENDS: usize = 1;
+/// Kinds in the order of blocks.
+const KINDS: [Kind; 5] = [Kind::Free, Kind::TwoAxes, Kind::Hinge, Kind::Translation, Kind::Scale];
+
+/// Where the values of a sub-track count from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Origin {
+    /// Vectors: in units of length, or of scale.
+    Vector([f32; 3]),
+    /// Angles: 2³² is a turn.
+    Angles([i32; 2]),
+    /// Free rotations: which component is the largest, and the others in 2⁻¹⁴/√2.
+    Rotation(u8, [i16; 3]),
+}
+
+impl Origin {
+    /// The nearest to a unit quaternion x y z w.
+    pub fn rotation(q: [f64; 4]) -> Origin {
+        let largest = (0..4).fold(0, |best, i| if q[i].abs() > q[best].abs() { i } else { best });
+        let sign = if q[largest] < 0.0 { -1.0 } else { 1.0 };
+        let mut parts = [0; 3];
+        for (part, i) in parts.iter_mut().zip((0..4).filter(|&i| i != largest)) {
+            *part = (q[i] * sign * PART).round().clamp(-16384.0, 16383.0) as i16;
+        }
+        Origin::Rotation(largest as u8, parts)
+    }
+
+    /// x y z w of a rotation; of anything else no rotation.
+    pub fn float(&self) -> [f64; 4] {
+        let Origin::Rotation(largest, parts) = self else {
+            return [0.0, 0.0, 0.0, 1.0];
+        };
+        let p = parts.map(|v| f64::from(v) / PART);
+        let rest = 1.0 - p[0] * p[0] - p[1] * p[1] - p[2] * p[2];
+        let large = if rest > 0.0 { rest.sqrt() } else { 0.0 };
+        let mut q = [0.0; 4];
+        let mut parts = p.into_iter();
+        for (i, v) in q.iter_mut().enumerate() {
+            *v = match i == usize::from(*largest) {
+                true => large,
+                false => parts.next().unwrap_or(0.0),
+            };
+        }
+        let n = (q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]).sqrt();
+        q.map(|v| v / n)
+    }
+}
+
+/// 2¹⁴·√2.
+const PART: f64 = 16_384.0 * std::f64::consts::SQRT_2;
+
+/// A segment before it is packed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Segment {
+    /// Steps in 128ths.
+    pub factor: u8,
+    /// One per animated sub-track.
+    pub origins: Vec<Origin>,
+    /// Sample-major, one per component.
+    pub k: Vec<i32>,
+}
+
+/// Bits that hold `k` around zero.
+#[cfg(feature = "encode")]
+fn width(k: i32) -> u32 {
+    match k {
+        0 => 0,
+        k if k < 0 => 33 - (!k).leading_zeros(),
+        k => 33 - k.leading_zeros(),
+    }
+}
+
+#[cfg(feature = "encode")]
+struct Writer<'a> {
+    out: &'a mut Vec<u8>,
+    held: u64,
+    count: u32,
+}
+
+#[cfg(feature = "encode")]
+impl Writer<'_> {
+    #[cfg(feature = "encode")]
+    fn put(&mut self, value: u32, bits: u32) {
+        self.held |= u64::from(value) << self.count;
+        self.count += bits;
+        while self.count >= 8 {
+            self.out.push(self.held as u8);
+            self.held >>= 8;
+            self.count -= 8;
+        }
+    }
+
+    #[cfg(feature = "encode")]
+    fn align(&mut self) {
+        if self.count > 0 {
+            self.out.push(self.held as u8);
+            (self.held, self.count) = (0, 0);
+        }
+    }
+}
+
+/// Sub-tracks of one kind that are decoded side by side: their numbers among the groups of `plan`, at most
+/// eight each.
+fn blocks(plan: &Plan) -> Vec<(Kind, Vec<usize>)> {
+    let mut out = Vec::new();
+    for kind in KINDS {
+        let of: Vec<usize> = (0..plan.groups.len()).filter(|&g| plan.groups[g].kind == kind).collect();
+        out.extend(of.chunks(LANES).map(|block| (kind, block.to_vec())));
+    }
+    out
+}
+
+/// Bytes of the origins of a block of so many sub-tracks.
+fn origin_bytes(kind: Kind, lanes: usize) -> usize {
+    match kind {
+        Kind::Free => 2 + 6 * lanes,
+        Kind::TwoAxes => 8 * lanes,
+        Kind::Hinge => 4 * lanes,
+        Kind::Translation | Kind::Scale => 12 * lanes,
+    }
+}
+
+/// Writes a clip. Values beyond 24 bits around their origin do not fit: `None`.
+#[cfg(feature = "encode")]
+pub fn encode(plan: &Plan, segments: &[Segment]) -> Option<Vec<u8>> {
+    let mut header = Vec::new();
+    header::encode(&plan.header, &mut header);
+    let mut out = Vec::new();
+    put_sized(&header, &mut out);
+    let blocks = blocks(plan);
+    // The plan's number of each component, in the order of this form.
+    let order: Vec<usize> = (blocks.iter())
+        .flat_map(|(_, groups)| {
+            let components = plan.groups[groups[0]].components;
+            (0..components).flat_map(move |c| groups.iter().map(move |&g| plan.groups[g].component + c))
+        })
+        .collect();
+    let n = plan.components;
+    // What a block takes of them.
+    let sizes: Vec<usize> =
+        (blocks.iter()).map(|(_, groups)| plan.groups[groups[0]].components * groups.len()).collect();
+    let mut all = Vec::new();
+    for segment in segments {
+        let mut widths = vec![0; n];
+        for sample in segment.k.chunks_exact(n.max(1)) {
+            for (w, &i) in widths.iter_mut().zip(&order) {
+                *w = width(sample[i]).max(*w);
+            }
+        }
+        if widths.iter().any(|w| *w > 24) {
+            return None;
+        }
+        let codes: Vec<usize> = (widths.iter())
+            .map(|w| BITS.iter().position(|have| u32::from(*have) >= *w))
+            .collect::<Option<_>>()?;
+        let widths: Vec<u32> = codes.iter().map(|c| u32::from(BITS[*c])).collect();
+        all.push(segment.factor);
+        let (mut first, mut end) = (0, 0);
+        for size in &sizes {
+            end += widths[first..first + size].iter().sum::<u32>();
+            all.extend_from_slice(&u16::try_from(end).ok()?.to_le_bytes());
+            first += size;
+        }
+        let mut bits = Writer { out: &mut all, held: 0, count: 0 };
+        let mut codes = codes.iter();
+        for size in &sizes {
+            let own = codes.by_ref().take(*size);
+            own.for_each(|code| bits.put(*code as u32, 4));
+            bits.align();
+        }
+        for (kind, groups) in &blocks {
+            let origins = groups.iter().map(|&g| &segment.origins[g]);
+            encode_origins(*kind, origins, &mut all);
+        }
+        let mut bits = Writer { out: &mut all, held: 0, count: 0 };
+        for sample in segment.k.chunks_exact(n.max(1)) {
+            for (&i, &w) in order.iter().zip(&widths) {
+                if w > 0 {
+                    bits.put((sample[i] + (1 << (w - 1))) as u32, w);
+                }
+            }
+            bits.align();
+        }
+        out.extend_from_slice(&u32::try_from(all.len()).ok()?.to_le_bytes());
+    }
+    out.extend_from_slice(&all);
+    out.extend_from_slice(&[0; TAIL]);
+    Some(out)
+}
+
+#[cfg(feature = "encode")]
+fn encode_origins<'a>(kind: Kind, origins: impl Iterator<Item = &'a Origin> + Clone, out: &mut Vec<u8>) {
+    if kind == Kind::Free {
+        let largest = |o: &Origin| match o {
+            Origin::Rotation(largest, _) => u16::from(*largest),
+            _ => 0,
+        };
+        let pairs = (origins.clone().zip((0..).step_by(2))).map(|(o, at)| largest(o) << at);
+        out.extend_from_slice(&pairs.sum::<u16>().to_le_bytes());
+    }
+    for c in 0..3 {
+        for origin in origins.clone() {
+            match origin {
+                Origin::Rotation(_, parts) => out.extend_from_slice(&parts[c].to_le_bytes()),
+                Origin::Vector(v) => out.extend_from_slice(&v[c].to_le_bytes()),
+                Origin::Angles(a) => {
+                    let there = c == 0 || (c == 1 && kind == Kind::TwoAxes);
+                    out.extend(there.then(|| a[c].to_le_bytes()).into_iter().flatten());
+                }
+            }
+        }
+    }
+}
+
+/// The segments of a layer alone, and its plan, from those of a clip that is divided into layers. Each layer
+/// alone is a clip whose other joints stand in the rest pose; poses of all layers together are those of the
+/// whole bit for bit.
+#[cfg(feature = "encode")]
+pub fn take_out(
+    skeleton: &Skeleton<'_>,
+    plan: &Plan,
+    layer: u8,
+    segments: &[Segment],
+) -> Result<(Plan, Vec<Segment>), Corrupt> {
+    let own = Plan::new(skeleton, plan.header.of_layer(layer))?;
+    let layers = &plan.header.split.layers;
+    let kept: Vec<bool> = (plan.groups.iter()).map(|g| layers.get(g.joint) == Some(&layer)).collect();
+    let components = crate::clip::layer::components(&plan.header, layer);
+    let part = |segment: &Segment| Segment {
+        factor: segment.factor,
+        origins: (segment.origins.iter().zip(&kept))
+            .filter_map(|(origin, kept)| kept.then_some(*origin))
+            .collect(),
+        k: (segment.k.chunks(plan.components.max(1)))
+            .flat_map(|sample| components.iter().map(|&c| sample[c]))
+            .collect(),
+    };
+    Ok((own, segments.iter().map(part).collect()))
+}
+
+/// A clip in memory, ready to be sampled. Nothing is unpacked but constants: what it takes is what was
+/// stored.
+#[derive(Clone, Debug)]
+pub struct Resident {
+    /// What follows from header and skeleton.
+    pub plan: Plan,
+    /// Segments and the tail.
+    pub(super) bytes: Vec<u8>,
+    /// First byte of each segment.
+    pub(super) starts: Vec<u32>,
+    pub(super) blocks: Vec<Block>,
+    /// Constants of the blocks, a number per sub-track in each row.
+    pub(super) rows: Vec<[f32; LANES]>,
+    /// Per joint where its sub-tracks are: eight times the block, and the place in it; [`crate::clip::NONE`].
+    pub(super) of_joint: Vec<[u32; 3]>,
+    /// Bytes of a segment before its samples.
+    pub(super) head: usize,
+    /// Bytes as stored, header and all.
+    packed: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Block {
+    pub(super) kind: Kind,
+    /// Sub-tracks.
+    pub(super) lanes: usize,
+    pub(super) joints: [u32; LANES],
+    /// Bytes from the segment's start to where the block before it ends, and 0 for the first block, which has
+    /// none before it.
+    begin: usize,
+    before: u16,
+    /// Bytes from the segment's start to its width codes.
+    codes: usize,
+    /// Four bits per sub-track.
+    mask: u32,
+    /// Bytes from the segment's start to its origins.
+    pub(super) origins: usize,
+    /// Its first row of constants.
+    pub(super) row: usize,
+}
+
+impl Resident {
+    /// Reads what [`encode`] wrote, and checks all of its segments.
+    pub fn open(skeleton: &Skeleton<'_>, bytes: &[u8]) -> Result<Resident, Corrupt> {
+        skeleton.check()?;
+        let packed = bytes.len();
+        let mut cursor = Cursor::new(bytes);
+        let size = cursor.varint()? as usize;
+        let header: Header = header::decode(cursor.take(size)?, skeleton.parents.len())?;
+        let plan = Plan::new(skeleton, header)?;
+        let count = (plan.header.samples as usize).div_ceil(SEGMENT);
+        if count > cursor.left() / 4 {
+            return Err(Corrupt("ends of a clip's segments end early"));
+        }
+        let mut starts = Vec::with_capacity(count + 1);
+        starts.push(0);
+        for _ in 0..count {
+            starts.push(u32::from_le_bytes(cursor.array()?));
+        }
+        let left = cursor.left();
+        let bytes = cursor.take(left)?.to_vec();
+        let whole = starts.last().map_or(0, |end| *end as usize) + TAIL == bytes.len();
+        if !whole || !starts.is_sorted() {
+            return Err(Corrupt("ends of a clip's segments do not fit"));
+        }
+        let mut resident = Resident {
+            blocks: Vec::new(),
+            rows: Vec::new(),
+            of_joint: vec![[crate::clip::NONE; 3]; skeleton.parents.len()],
+            head: 0,
+            plan,
+            bytes,
+            starts,
+            packed,
+        };
+        resident.lay_out();
+        (0..count).try_for_each(|s| resident.check(s))?;
+        Ok(resident)
+    }
+
+    fn lay_out(&mut self) {
+        let blocks = blocks(&self.plan);
+        self.head = ENDS + 2 * blocks.len();
+        for (i, (kind, groups)) in blocks.into_iter().enumerate() {
+            let group = |g: usize| &self.plan.groups[g];
+            let row = self.rows.len();
+            let mut joints = [0; LANES];
+            for (lane, &g) in groups.iter().enumerate() {
+                let joint = group(g).joint;
+                joints[lane] = joint as u32;
+                let place = (LANES * self.blocks.len() + lane) as u32;
+                let free = self.of_joint[joint].iter_mut();
+                if let Some(slot) = free.into_iter().find(|slot| **slot == crate::clip::NONE) {
+                    *slot = place;
+                }
+                let constants = constants(&self.plan, group(g));
+                self.rows.resize((row + constants.len()).max(self.rows.len()), [0.0; LANES]);
+                for (row, constant) in self.rows[row..].iter_mut().zip(constants) {
+                    row[lane] = constant;
+                }
+            }
+            self.blocks.push(Block {
+                kind,
+                lanes: groups.len(),
+                joints,
+                begin: ENDS + 2 * i.saturating_sub(1),
+                before: if i == 0 { 0 } else { u16::MAX },
+                codes: self.head,
+                mask: u32::MAX >> (4 * (LANES - groups.len())),
+                origins: 0,
+                row,
+            });
+            self.head += (components(kind) * groups.len()).div_ceil(2);
+        }
+        for block in &mut self.blocks {
+            block.origins = self.head;
+            self.head += origin_bytes(block.kind, block.lanes);
+        }
+    }
+
+    /// A segment is as long as its header says, and its origins are finite.
+    fn check(&self, s: usize) -> Result<(), Corrupt> {
+        let (start, end) = (self.starts[s] as usize, self.starts[s + 1] as usize);
+        if start + self.head > end || self.bytes[start] == 0 {
+            return Err(Corrupt("a segment of a clip ends early, or has steps of zero"));
+        }
+        let mut sum = 0;
+        let mut adds_up = true;
+        for block in &self.blocks {
+            adds_up &= block.begin(&self.bytes, start) == sum;
+            sum += match components(block.kind) {
+                1 => total::<1>(block.codes(&self.bytes, start)),
+                2 => total::<2>(block.codes(&self.bytes, start)),
+                _ => total::<3>(block.codes(&self.bytes, start)),
+            };
+        }
+        let samples = (self.plan.header.samples as usize - s * SEGMENT).min(SEGMENT);
+        let size = self.head + sum.div_ceil(8) * samples;
+        if !adds_up || sum.div_ceil(8) != self.stride(start) || start + size != end {
+            return Err(Corrupt("a segment of a clip is of another size than its samples"));
+        }
+        for block in &self.blocks {
+            if matches!(block.kind, Kind::Translation | Kind::Scale) {
+                let origins = &self.bytes[start + block.origins..][..12 * block.lanes];
+                let fits = |b: &[u8; 4]| f32::from_le_bytes(*b).abs() <= 1e18;
+                if !origins.as_chunks().0.iter().all(fits) {
+                    return Err(Corrupt("an origin of a clip's segment that is none"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Bytes of a sample of the segment that begins at `start`.
+    #[inline(always)]
+    pub(super) fn stride(&self, start: usize) -> usize {
+        match self.blocks.len() {
+            0 => 0,
+            n => usize::from(word(&self.bytes, start + ENDS + 2 * (n - 1))).div_ceil(8),
+        }
+    }
+
+    /// Bytes that it takes in memory, but for the skeleton and what follows from it.
+    pub fn packed_bytes(&self) -> usize {
+        self.packed
+    }
+}
+
+impl Block {
+    /// Bits of a sample before it.
+    #[inline(always)]
+    pub(super) fn begin(&self, bytes: &[u8], start: usize) -> usize {
+        usize::from(word(bytes, start + self.begin) & self.before)
+    }
+
+    /// Its width codes: a row per component, four bits per sub-track.
+    #[inline(always)]
+    pub(super) fn codes<const ROWS: usize>(&self, bytes: &[u8], start: usize) -> [u32; ROWS] {
+        // Four more bytes than three full rows take are there: origins, samples or the tail.
+        let window: [u8; 16] = chunk(bytes, start + self.codes).copied().unwrap_or_default();
+        let window = u128::from_le_bytes(window);
+        std::array::from_fn(|row| (window >> (4 * self.lanes * row)) as u32 & self.mask)
+    }
+}
+
+/// Components of a sub-track.
+#[inline(always)]
+fn components(kind: Kind) -> usize {
+    match kind {
+        Kind::Hinge => 1,
+        Kind::TwoAxes => 2,
+        Kind::Free | Kind::Translation | Kind::Scale => 3,
+    }
+}
+
+#[inline(always)]
+pub(super) fn chunk<const N: usize>(bytes: &[u8], at: usize) -> Option<&[u8; N]> {
+    bytes.get(at..)?.first_chunk()
+}
+
+/// A little-endian word; 0 behind the end.
+#[inline(always)]
+pub(super) fn word(bytes: &[u8], at: usize) -> u16 {
+    u16::from_le_bytes(chunk(bytes, at).copied().unwrap_or_default())
+}
+
+/// Sum of the widths of eight codes.
+#[inline(always)]
+pub(super) fn sum_of_widths(codes: u32) -> usize {
+    const ONES: u32 = 0x1111_1111;
+    const LOW: u32 = 0x0F0F_0F0F;
+    // Codes are widths but for the last three, which have both high bits set.
+    let pairs = (codes & LOW) + ((codes >> 4) & LOW);
+    let sum = pairs.wrapping_mul(0x0101_0101) >> 24;
+    let high = (codes >> 3) & (codes >> 2) & ONES;
+    if high == 0 {
+        return sum as usize;
+    }
+    let (one, two) = (high & codes, high & (codes >> 1));
+    let more = one.count_ones() + 3 * two.count_ones() + 5 * (one & two).count_ones();
+    (sum + more) as usize
+}
+
+fn total<const ROWS: usize>(codes: [u32; ROWS]) -> usize {
+    codes.into_iter().map(sum_of_widths).sum()
+}
+
+/// What [`sample`] needs of a sub-track beside its components, in the order of its rows.
+fn constants(plan: &Plan, group: &Group) -> Vec<f32> {
+    let steps = &plan.steps[group.joint];
+    let turn = |c: usize| (steps.rotation[c] / std::f64::consts::TAU) as f32;
+    let rest = match &plan.header.rotations[group.joint] {
+        Rotation::Hinge { rest, .. } | Rotation::TwoAxes { rest, .. } => rest.float(),
+        _ => [0.0, 0.0, 0.0, 1.0],
+    };
+    let [x, y, z] = steps.axes[0];
+    let across = rotation::multiply(rest, [x, y, z, 0.0]);
+    let mut out = Vec::new();
+    match group.kind {
+        // Step/4 · axis of each component.
+        Kind::Free => out.extend((0..3).flat_map(|c| {
+            let axis = steps.axes[c];
+            axis.map(|v| (steps.rotation[c] * v * 0.25) as f32)
+        })),
+        // Step in turns, rest · (0, 0, 0, 1) and rest · axis; then step and axis of the second.
+        Kind::Hinge | Kind::TwoAxes => {
+            out.push(turn(0));
+            out.extend(rest.iter().chain(&across).map(|v| *v as f32));
+            if group.kind == Kind::TwoAxes {
+                out.push(turn(1));
+                out.extend(steps.axes[1].map(|v| v as f32));
+            }
+        }
+        Kind::Translation => out.push(steps.translation as f32),
+        Kind::Scale => out.push(steps.scale as f32),
+    }
+    out
+}
+
+/// The same as an i32 quaternion, for the encoder's prediction.
+pub fn fixed(origin: &Origin) -> rotation::Quaternion {
+    origin.float().map(|v| (v * f64::from(rotation::ONE)).round() as i32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn widths_sum_up(codes in any::<u32>()) {
+            let want: usize = (0..8).map(|i| usize::from(BITS[(codes >> (4 * i) & 15) as usize])).sum();
+            prop_assert_eq!(sum_of_widths(codes), want);
+        }
+    }
+}

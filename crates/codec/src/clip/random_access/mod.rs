@@ -1,0 +1,25 @@
+//! The resident form of a clip: what stays in memory and is sampled at random. Each sample by itself,
+//! bit-packed; within the tolerance that the encoder measured with these same functions.
+//!
+//! ```text
+//! varint n · n bytes: header (`side`; no sources, starts 0) · per segment of 16 samples 4 bytes: its end · segments · 32 zero bytes
+//! block       up to eight sub-tracks of one kind, in the order free, two axes, hinge, translation, scale; within a kind in that of the streamed form
+//! component   block by block, in it first the first components of its sub-tracks, then the second ones, then the third ones
+//! segment     factor u8: steps are those of `step` times factor/128 · per block u16: bits of a sample up to its end · block by block, each to whole
+//!             bytes: per component a width code of 4 bits (0 … 12, then 14, 17, 24 bits) · origins, block by block · samples
+//! origins     vectors f32, angles i32 (2³² is a turn), each as components are ordered; of free rotations the smallest three: u16, two bits each which
+//!             is the largest, then the others as i16 in 2⁻¹⁴/√2, ordered so too
+//! sample      per component k + 2^(width − 1), `width` bits; to whole bytes, as many for each sample of a segment
+//! vector      origin + k · step      angle   origin + k · step      free   origin, turned by y = Σ k · step/4 · axis
+//! ```
+//!
+//! Bits run from the lowest of the first byte. A block is what a vector unit computes at once (`sample`):
+//! f32, no operation fused, so that every instruction set gives the same bits.
+
+mod form;
+mod sample;
+
+pub use form::{Origin, Resident, SEGMENT, Segment, UNIT, fixed};
+#[cfg(feature = "encode")]
+pub use form::{encode, take_out};
+pub use sample::{Parts, Sink};

@@ -1,0 +1,553 @@
+//! Poses and single joints of the resident form. Formulas are written once, over one number or eight
+//! ([`crate::simd::lanes`]): a pose is computed eight sub-tracks at a time, a joint by itself, with the same bits.
+
+use super::form::{Block, Resident, SEGMENT, TAIL, UNIT, WIDTHS, chunk, sum_of_widths, word};
+use crate::clip::NONE;
+use crate::clip::streamed::Kind;
+use crate::simd::isa::Isa;
+use crate::simd::lanes::{self, LANES, Lanes, Number, Task, field, plus, times};
+use crate::transform::Transform;
+
+/// Where a pose goes: one local transform per joint, of which only animated sub-tracks are put.
+pub trait Sink {
+    /// Whether anything of this joint is wanted.
+    fn wants(&self, joint: usize) -> bool;
+    /// x y z w.
+    fn rotation(&mut self, joint: usize, value: [f32; 4]);
+    /// x y z.
+    fn translation(&mut self, joint: usize, value: [f32; 3]);
+    /// x y z.
+    fn scale(&mut self, joint: usize, value: [f32; 3]);
+}
+
+/// A pose that is wanted whole; joints beyond its end are left out.
+impl Sink for [Transform] {
+    #[inline(always)]
+    fn wants(&self, joint: usize) -> bool {
+        joint < self.len()
+    }
+    #[inline(always)]
+    fn rotation(&mut self, joint: usize, value: [f32; 4]) {
+        if let Some(out) = self.get_mut(joint) {
+            out.rotation = value;
+        }
+    }
+    #[inline(always)]
+    fn translation(&mut self, joint: usize, value: [f32; 3]) {
+        if let Some(out) = self.get_mut(joint) {
+            out.translation = value;
+        }
+    }
+    #[inline(always)]
+    fn scale(&mut self, joint: usize, value: [f32; 3]) {
+        if let Some(out) = self.get_mut(joint) {
+            out.scale = value;
+        }
+    }
+}
+
+/// How far each joint is on the way from the left to the right sample, 0 … 1.
+pub trait Parts: Copy {
+    /// Where it is the same for all.
+    fn all(self) -> Option<f32>;
+    /// Of one joint.
+    fn of(self, joint: usize) -> f32;
+}
+
+impl Parts for f32 {
+    #[inline(always)]
+    fn all(self) -> Option<f32> {
+        Some(self)
+    }
+    #[inline(always)]
+    fn of(self, _: usize) -> f32 {
+        self
+    }
+}
+
+/// Two samples of one segment.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    bytes: &'a [u8],
+    /// First byte of the segment.
+    start: usize,
+    /// First bytes of both samples.
+    samples: [usize; 2],
+    scale: f32,
+}
+
+impl Resident {
+    /// Local transforms of all joints between two samples; a part of 0 is the left and of 1 the right one to
+    /// the bit. Within a segment components are interpolated, else rotations (normalised, the short way) and
+    /// vectors. Sub-tracks that are not animated are left alone: fill `out` from [`super::Plan::still`].
+    #[inline]
+    pub fn pose(&self, left: usize, right: usize, parts: impl Parts, out: &mut (impl Sink + ?Sized)) {
+        self.pose_on(Isa::get(), left, right, parts, out);
+    }
+
+    /// Fetches what [`Resident::pose`] of these samples will read, if it is not in the caches: to be called
+    /// before what else there is to do.
+    #[inline]
+    pub fn fetch(&self, left: usize, right: usize) {
+        let isa = Isa::get();
+        lanes::fetch(isa, bytemuck::cast_slice(&self.rows));
+        let mut last = usize::MAX;
+        for sample in [left, right] {
+            let segment = sample / SEGMENT;
+            let Some(start) = self.starts.get(segment) else {
+                return;
+            };
+            let start = *start as usize;
+            let sample = start + self.head + sample % SEGMENT * self.stride(start);
+            let head = if segment == last { sample } else { start };
+            last = segment;
+            let end = (sample + self.plan.components).min(self.bytes.len());
+            let whole = self.bytes.get(head..(start + self.head).max(head));
+            lanes::fetch(isa, whole.unwrap_or_default());
+            lanes::fetch(isa, self.bytes.get(sample..end).unwrap_or_default());
+        }
+    }
+
+    /// [`Resident::pose`] by a given instruction set.
+    #[inline]
+    pub fn pose_on(
+        &self,
+        isa: Isa,
+        left: usize,
+        right: usize,
+        parts: impl Parts,
+        out: &mut (impl Sink + ?Sized),
+    ) {
+        let Some((left, right)) = self.places(left, right) else {
+            return;
+        };
+        lanes::run(isa, Sampling { resident: self, left, right, parts, out });
+    }
+
+    /// The same of one joint.
+    pub fn joint(&self, left: usize, right: usize, part: f32, joint: usize, out: &mut Transform) {
+        let Some((left, right)) = self.places(left, right) else {
+            return;
+        };
+        for place in self.of_joint.get(joint).into_iter().flatten() {
+            if *place == NONE {
+                return;
+            }
+            let (block, lane) = (&self.blocks[*place as usize / LANES], *place as usize % LANES);
+            let value = self.one(block, lane, &left, right.as_ref(), part);
+            match block.kind {
+                Kind::Translation => out.translation = [value[0], value[1], value[2]],
+                Kind::Scale => out.scale = [value[0], value[1], value[2]],
+                _ => out.rotation = value,
+            }
+        }
+    }
+
+    /// Both samples: as two of one segment, or as two places of their own.
+    #[inline(always)]
+    fn places(&self, left: usize, right: usize) -> Option<(Place<'_>, Option<Place<'_>>)> {
+        let place = |segment: usize, samples: [usize; 2]| {
+            // That the segment ends somewhere says that it is there.
+            self.starts.get(segment + 1)?;
+            let start = self.starts[segment] as usize;
+            let stride = self.stride(start);
+            let samples = samples.map(|s| start + self.head + s % SEGMENT * stride);
+            let factor = f32::from(*self.bytes.get(start)?);
+            Some(Place { bytes: &self.bytes, start, samples, scale: factor * (1.0 / UNIT as f32) })
+        };
+        let segments = [left / SEGMENT, right / SEGMENT];
+        if segments[0] == segments[1] {
+            return Some((place(segments[0], [left, right])?, None));
+        }
+        let (a, b) = (place(segments[0], [left; 2])?, place(segments[1], [right; 2])?);
+        Some((a, Some(b)))
+    }
+
+    /// The value of one sub-track: a rotation, or a vector in the first three.
+    #[inline]
+    fn one(
+        &self,
+        block: &Block,
+        lane: usize,
+        left: &Place<'_>,
+        right: Option<&Place<'_>>,
+        part: f32,
+    ) -> [f32; 4] {
+        // The lane is below eight: that it is spares what is checked below.
+        let lane = lane % LANES;
+        match block.kind {
+            Kind::Free => self.one_of::<3>(Kind::Free, block, lane, left, right, part),
+            Kind::TwoAxes => self.one_of::<2>(Kind::TwoAxes, block, lane, left, right, part),
+            Kind::Hinge => self.one_of::<1>(Kind::Hinge, block, lane, left, right, part),
+            Kind::Translation | Kind::Scale => {
+                self.one_of::<3>(Kind::Translation, block, lane, left, right, part)
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn one_of<const ROWS: usize>(
+        &self,
+        kind: Kind,
+        block: &Block,
+        lane: usize,
+        left: &Place<'_>,
+        right: Option<&Place<'_>>,
+        part: f32,
+    ) -> [f32; 4] {
+        match right {
+            None => self.one_in::<ROWS>(kind, block, lane, left, part),
+            Some(right) => between(
+                kind,
+                self.one_in::<ROWS>(kind, block, lane, left, 0.0),
+                self.one_in::<ROWS>(kind, block, lane, right, 0.0),
+                part,
+            ),
+        }
+    }
+
+    /// `kind` is said where this is called, so that the compiler knows it, as is ROWS, its components.
+    #[inline(always)]
+    fn one_in<const ROWS: usize>(
+        &self,
+        kind: Kind,
+        block: &Block,
+        lane: usize,
+        place: &Place<'_>,
+        part: f32,
+    ) -> [f32; 4] {
+        let bytes = place.bytes;
+        let codes = block.codes::<ROWS>(bytes, place.start);
+        let mut row = block.begin(bytes, place.start);
+        let mut k = [0.0; 3];
+        for c in 0..ROWS {
+            let first = row + sum_of_widths(codes[c] & !(u32::MAX << (4 * lane)));
+            let width = WIDTHS.get(codes[c] >> (4 * lane));
+            let [a, b] = place.samples.map(|at| field(bytes, at, first, width));
+            k[c] = (a + (b - a) * part) * place.scale;
+            row += sum_of_widths(codes[c]);
+        }
+        let origins = place.start + block.origins;
+        let mut origin = [0.0; 4];
+        let four = |c: usize| -> [u8; 4] {
+            let at = origins + 4 * (c * block.lanes + lane);
+            chunk(bytes, at).copied().unwrap_or_default()
+        };
+        match kind {
+            Kind::Free => {
+                for c in 0..3 {
+                    let at = origins + 2 + 2 * (c * block.lanes + lane);
+                    origin[c] = f32::from(word(bytes, at) as i16);
+                }
+                origin[3] = f32::from(word(bytes, origins) >> (2 * lane) & 3);
+            }
+            Kind::Hinge | Kind::TwoAxes => {
+                for c in 0..ROWS {
+                    origin[c] = i32::from_le_bytes(four(c)) as f32;
+                }
+            }
+            Kind::Translation | Kind::Scale => {
+                for c in 0..3 {
+                    origin[c] = f32::from_le_bytes(four(c));
+                }
+            }
+        }
+        let rows = self.rows.get(block.row..).unwrap_or_default();
+        value(kind, k, origin, &OneOf { rows, lane })
+    }
+}
+
+struct Sampling<'a, P, S: ?Sized> {
+    resident: &'a Resident,
+    left: Place<'a>,
+    right: Option<Place<'a>>,
+    parts: P,
+    out: &'a mut S,
+}
+
+impl<P: Parts, S: Sink + ?Sized> Task for Sampling<'_, P, S> {
+    #[inline(always)]
+    fn run<L: Lanes>(mut self) {
+        let all = self.parts.all().map(L::splat);
+        for block in &self.resident.blocks {
+            let joints = &block.joints[..block.lanes.min(LANES)];
+            if !joints.iter().any(|j| self.out.wants(*j as usize)) {
+                continue;
+            }
+            let part = match all {
+                Some(part) => part,
+                None => L::load(&block.joints.map(|j| self.parts.of(j as usize))),
+            };
+            if block.lanes == 1 {
+                let joint = block.joints[0] as usize;
+                let (left, right, part) = (&self.left, self.right.as_ref(), self.parts.of(joint));
+                let value = self.resident.one(block, 0, left, right, part);
+                put(block.kind, joint, &value, self.out);
+                continue;
+            }
+            // Each kind by itself, so that the compiler knows what it is.
+            match block.kind {
+                Kind::Free => self.block::<L, 3>(Kind::Free, block, part),
+                Kind::TwoAxes => self.block::<L, 2>(Kind::TwoAxes, block, part),
+                Kind::Hinge => self.block::<L, 1>(Kind::Hinge, block, part),
+                Kind::Translation => self.block::<L, 3>(Kind::Translation, block, part),
+                Kind::Scale => self.block::<L, 3>(Kind::Scale, block, part),
+            }
+        }
+    }
+}
+
+impl<P: Parts, S: Sink + ?Sized> Sampling<'_, P, S> {
+    #[inline(always)]
+    fn block<L: Lanes, const ROWS: usize>(&mut self, kind: Kind, block: &Block, part: L) {
+        let rows = self.resident.rows.get(block.row..).unwrap_or_default();
+        let value = match &self.right {
+            None => self.left.eight::<L, ROWS>(kind, block, rows, part),
+            Some(right) => {
+                let zero = L::splat(0.0);
+                let a = self.left.eight::<L, ROWS>(kind, block, rows, zero);
+                let b = right.eight::<L, ROWS>(kind, block, rows, zero);
+                between(kind, a, b, part)
+            }
+        };
+        let values = L::quaternions(value);
+        for (lane, j) in block.joints[..block.lanes.min(LANES)].iter().enumerate() {
+            put(kind, *j as usize, &values[lane], self.out);
+        }
+    }
+}
+
+/// Puts a value where it is wanted.
+#[inline(always)]
+fn put(kind: Kind, joint: usize, value: &[f32; 4], out: &mut (impl Sink + ?Sized)) {
+    if !out.wants(joint) {
+        return;
+    }
+    match kind {
+        Kind::Translation => out.translation(joint, [value[0], value[1], value[2]]),
+        Kind::Scale => out.scale(joint, [value[0], value[1], value[2]]),
+        _ => out.rotation(joint, *value),
+    }
+}
+
+impl Place<'_> {
+    /// Values of a block, as [`value`] gives them.
+    #[inline(always)]
+    fn eight<L: Lanes, const ROWS: usize>(
+        &self,
+        kind: Kind,
+        block: &Block,
+        rows: &[[f32; LANES]],
+        part: L,
+    ) -> [L; 4] {
+        let zero = L::splat(0.0);
+        let scale = L::splat(self.scale);
+        let begin = block.begin(self.bytes, self.start);
+        let codes = block.codes::<ROWS>(self.bytes, self.start);
+        let fields = L::fields(self.bytes, self.samples, begin, codes, &WIDTHS);
+        let mut k = [zero; 3];
+        for c in 0..ROWS {
+            let [a, b] = fields[c];
+            k[c] = (a + (b - a) * part) * scale;
+        }
+        // What is read beyond the block is not used; the tail is as long as what is read at once.
+        const { assert!(TAIL >= 4 * LANES) };
+        let origins = self.start + block.origins;
+        let mut origin = [zero; 4];
+        match kind {
+            Kind::Free => {
+                origin[3] = L::pairs(word(self.bytes, origins));
+                for c in 0..3 {
+                    if let Some(words) = chunk(self.bytes, origins + 2 + 2 * c * block.lanes) {
+                        origin[c] = L::le_i16(words);
+                    }
+                }
+            }
+            Kind::Hinge | Kind::TwoAxes => {
+                for c in 0..ROWS {
+                    if let Some(words) = chunk(self.bytes, origins + 4 * c * block.lanes) {
+                        origin[c] = L::le_i32(words);
+                    }
+                }
+            }
+            Kind::Translation | Kind::Scale => {
+                for c in 0..3 {
+                    if let Some(words) = chunk(self.bytes, origins + 4 * c * block.lanes) {
+                        origin[c] = L::le_f32(words);
+                    }
+                }
+            }
+        }
+        value(kind, k, origin, &AllOf(rows))
+    }
+}
+
+/// Constants of a sub-track, or of eight. No closures: they would stay outside the instruction set.
+trait Constants<N> {
+    fn at(&self, row: usize) -> N;
+    fn three(&self, row: usize) -> [N; 3];
+}
+
+struct AllOf<'a>(&'a [[f32; LANES]]);
+
+impl<L: Lanes> Constants<L> for AllOf<'_> {
+    #[inline(always)]
+    fn at(&self, row: usize) -> L {
+        L::load(&self.0[row])
+    }
+    #[inline(always)]
+    fn three(&self, row: usize) -> [L; 3] {
+        [self.at(row), self.at(row + 1), self.at(row + 2)]
+    }
+}
+
+struct OneOf<'a> {
+    rows: &'a [[f32; LANES]],
+    lane: usize,
+}
+
+impl Constants<f32> for OneOf<'_> {
+    #[inline(always)]
+    fn at(&self, row: usize) -> f32 {
+        self.rows[row][self.lane]
+    }
+    #[inline(always)]
+    fn three(&self, row: usize) -> [f32; 3] {
+        [self.at(row), self.at(row + 1), self.at(row + 2)]
+    }
+}
+
+/// The value of a sub-track, from its components in steps of `constant`: a rotation, or a vector in the first
+/// three. Origins are numbers as stored; of a free rotation the last one says which component is the largest.
+#[inline(always)]
+fn value<N: Number>(kind: Kind, k: [N; 3], origin: [N; 4], constants: &impl Constants<N>) -> [N; 4] {
+    match kind {
+        Kind::Free => {
+            let y = times(constants.three(0), k[0]);
+            let y = plus(y, times(constants.three(3), k[1]));
+            let y = plus(y, times(constants.three(6), k[2]));
+            turned(smallest_three(origin), y)
+        }
+        Kind::Hinge => hinge(k[0], origin[0], constants),
+        Kind::TwoAxes => {
+            let first = hinge(k[0], origin[0], constants);
+            let (sine, cosine) = half_sine_cosine(turns(k[1], origin[1], constants.at(9)));
+            let [x, y, z] = times(constants.three(10), sine);
+            multiply(first, [x, y, z, cosine])
+        }
+        Kind::Translation | Kind::Scale => {
+            let [a, b, c, _] = origin;
+            let [x, y, z] = plus([a, b, c], times(k, constants.at(0)));
+            [x, y, z, N::splat(0.0)]
+        }
+    }
+}
+
+/// From `a` to `b` by `part` of the way, as [`value`]s.
+#[inline(always)]
+fn between<N: Number>(kind: Kind, a: [N; 4], b: [N; 4], part: N) -> [N; 4] {
+    let (zero, one) = (N::splat(0.0), N::splat(1.0));
+    let mut out = [zero; 4];
+    match kind {
+        Kind::Translation | Kind::Scale => {
+            for i in 0..3 {
+                out[i] = a[i] + (b[i] - a[i]) * part;
+            }
+        }
+        _ => {
+            let dot = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3];
+            let near = one - part;
+            let far = N::select(N::less(dot, zero), -part, part);
+            for i in 0..4 {
+                out[i] = a[i] * near + b[i] * far;
+            }
+            let n = out[0] * out[0] + out[1] * out[1] + out[2] * out[2] + out[3] * out[3];
+            let scale = one / n.sqrt();
+            // Opposite rotations have nothing between them.
+            let there = N::less(N::splat(1e-12), n);
+            for i in 0..4 {
+                out[i] = N::select(there, out[i] * scale, a[i]);
+            }
+        }
+    }
+    let (started, arrives) = (N::less(zero, part), N::less(part, one));
+    for i in 0..4 {
+        out[i] = N::select(started, N::select(arrives, out[i], b[i]), a[i]);
+    }
+    out
+}
+
+/// A rotation from three components in 2⁻¹⁴/√2 and the number of the fourth, which is positive.
+#[inline(always)]
+fn smallest_three<N: Number>([a, b, c, largest]: [N; 4]) -> [N; 4] {
+    let unit = N::splat(1.0 / 23_170.475);
+    let [a, b, c] = [a * unit, b * unit, c * unit];
+    let rest = N::splat(1.0) - a * a - b * b - c * c;
+    let large = rest.max(N::splat(0.0)).sqrt();
+    let below = |limit: f32| N::less(largest, N::splat(limit));
+    let (first, second, third) = (below(0.5), below(1.5), below(2.5));
+    [
+        N::select(first, large, a),
+        N::select(first, a, N::select(second, large, b)),
+        N::select(second, b, N::select(third, large, c)),
+        N::select(third, c, large),
+    ]
+}
+
+/// `from`, then the turn whose axis times the tangent of a quarter of its angle is `y`.
+#[inline(always)]
+fn turned<N: Number>(from: [N; 4], y: [N; 3]) -> [N; 4] {
+    let one = N::splat(1.0);
+    let square = y[0] * y[0] + y[1] * y[1] + y[2] * y[2];
+    // The length of (2y, 1 − y²) is 1 + y².
+    let inverse = one / (one + square);
+    let twice = inverse + inverse;
+    let [a, b, c] = times(y, twice);
+    multiply(from, [a, b, c, (one - square) * inverse])
+}
+
+#[inline(always)]
+fn hinge<N: Number>(k: N, origin: N, constants: &impl Constants<N>) -> [N; 4] {
+    let (sine, cosine) = half_sine_cosine(turns(k, origin, constants.at(0)));
+    let mut out = [sine; 4];
+    for i in 0..4 {
+        out[i] = constants.at(1 + i) * cosine + constants.at(5 + i) * sine;
+    }
+    out
+}
+
+/// Turns beyond the nearest whole one.
+#[inline(always)]
+fn turns<N: Number>(k: N, origin: N, step: N) -> N {
+    let turns = origin * N::splat(1.0 / 4_294_967_296.0) + k * step;
+    // Rounds numbers below 2²² without asking the platform how.
+    let big = N::splat(12_582_912.0);
+    turns - ((turns + big) - big)
+}
+
+#[inline(always)]
+fn multiply<N: Number>([ax, ay, az, aw]: [N; 4], [bx, by, bz, bw]: [N; 4]) -> [N; 4] {
+    [
+        aw * bx + ax * bw + ay * bz - az * by,
+        aw * by - ax * bz + ay * bw + az * bx,
+        aw * bz + ax * by - ay * bx + az * bw,
+        aw * bw - ax * bx - ay * by - az * bz,
+    ]
+}
+
+/// Sine and cosine of half an angle in turns, at most half a one: polynomials exact to 1e-7.
+#[inline(always)]
+fn half_sine_cosine<N: Number>(turns: N) -> (N, N) {
+    let a = turns * N::splat(std::f32::consts::PI);
+    let s = a * a;
+    // Horner, from the last coefficient on.
+    let mut sine = N::splat(-1.0 / 39_916_800.0);
+    for c in [1.0 / 362_880.0, -1.0 / 5040.0, 1.0 / 120.0, -1.0 / 6.0, 1.0] {
+        sine = N::splat(c) + s * sine;
+    }
+    let mut cosine = N::splat(1.0 / 479_001_600.0);
+    for c in [-1.0 / 3_628_800.0, 1.0 / 40_320.0, -1.0 / 720.0, 1.0 / 24.0, -0.5, 1.0] {
+        cosine = N::splat(c) + s * cosine;
+    }
+    (a * sine, cosine)
+}

@@ -1,0 +1,381 @@
+//! What rides along in a clip: scalar tracks, one to four numbers per sample, within the tolerance that the
+//! encoder measured with [`value`]; and markers, exact.
+//!
+//! *text*, *list* as in [`crate::record::description`]. A chunk:
+//!
+//! | offset | size | name | meaning |
+//! |---|---|---|---|
+//! | 0 | 1 … 5 | `clip` | varint, number of the clip, in the order of the chunk table |
+//! | … | 1 … 5 | `samples` | varint, of that clip |
+//! | … | list | `tracks` | |
+//! | … | list | `markers` | text name and f64 seconds after the first sample each, in the order of time |
+//! | … | rest | `residuals` | of all animated components, one after the other: a stream of `entropy` |
+//!
+//! A track:
+//!
+//! | offset | size | name | meaning |
+//! |---|---|---|---|
+//! | 0 | text | `name` | |
+//! | … | 1 | `kinds` | two bits per component, the first lowest: 0 none, 1 zero, 2 constant, 3 animated |
+//! | … | 4 | `constant` | of each constant component: f32 |
+//! | … | 9 | `animated` | of each animated one: f32 low, f32 step, u8 order 1 or 2 |
+//!
+//! ```text
+//! value = low + step · k      k = residual + (order 1: k of the sample before · order 2: twice that less the one before it); 0 before the first
+//! bucket of a residual: σ = m, which starts at 4 and goes an eighth of the way to |residual| each time
+//! ```
+
+use crate::Corrupt;
+use crate::bytes::{Cursor, put_sized, put_varint};
+use crate::entropy::symbols::{Bucket, Decoder, Encoder};
+
+/// Most values of all animated components, so that a few bytes cannot ask for all memory.
+pub const MAX_VALUES: usize = 1 << 24;
+
+/// Something that happens at a time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Marker {
+    /// Name; need not be unique.
+    pub name: String,
+    /// Seconds after the first sample, finite; may lie outside of the clip.
+    pub time: f64,
+}
+
+/// One number per sample.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Component {
+    /// 0 always.
+    Zero,
+    /// The same always.
+    Constant(f32),
+    /// Steps from `low`.
+    Animated {
+        /// k = 0.
+        low: f32,
+        /// Finite, > 0.
+        step: f32,
+        /// One per sample, |k| < 2²⁸.
+        k: Vec<i32>,
+    },
+}
+
+impl Component {
+    /// At sample `i`; beyond the last one the last.
+    pub fn at(&self, i: usize) -> f32 {
+        match self {
+            Component::Zero => 0.0,
+            Component::Constant(value) => *value,
+            Component::Animated { low, step, k } => {
+                let last = k.get(i).or(k.last());
+                value(*low, *step, last.copied().unwrap_or(0))
+            }
+        }
+    }
+}
+
+/// What is decoded. Part of the format.
+#[inline]
+pub fn value(low: f32, step: f32, k: i32) -> f32 {
+    (f64::from(low) + f64::from(step) * f64::from(k)) as f32
+}
+
+/// One to four numbers per sample.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScalarTrack {
+    /// Name.
+    pub name: String,
+    /// 1 … 4 of them.
+    pub components: Vec<Component>,
+}
+
+impl ScalarTrack {
+    /// At sample `i`; components that are not there are 0.
+    pub fn at(&self, i: usize) -> [f32; 4] {
+        let mut out = [0.0; 4];
+        for (out, component) in out.iter_mut().zip(&self.components) {
+            *out = component.at(i);
+        }
+        out
+    }
+}
+
+/// All that rides along in one clip.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Extras {
+    /// Number of the clip.
+    pub clip: u32,
+    /// Samples of the clip.
+    pub samples: u32,
+    /// Scalar tracks.
+    pub tracks: Vec<ScalarTrack>,
+    /// In the order of time.
+    pub markers: Vec<Marker>,
+}
+
+/// What is expected of the next residual.
+struct Walk {
+    order: u8,
+    mean: u32,
+    before: [i32; 2],
+    first: bool,
+}
+
+impl Walk {
+    fn new(order: u8) -> Walk {
+        Walk { order, mean: 4 << 8, before: [0; 2], first: true }
+    }
+
+    fn prediction(&self) -> i32 {
+        let [last, one] = self.before;
+        match self.order == 2 && !self.first {
+            true => last.wrapping_add(last.wrapping_sub(one)),
+            false => last,
+        }
+    }
+
+    fn bucket(&self) -> Bucket {
+        Bucket::fixed(self.mean)
+    }
+
+    fn learn(&mut self, residual: i32, k: i32) {
+        let size = residual.unsigned_abs().min(1 << 20) << 8;
+        self.mean = self.mean - self.mean / 8 + size / 8;
+        let [last, _] = self.before;
+        // The second sample has one before it only: no speed is known.
+        self.before = [k, if self.first { k } else { last }];
+        self.first = false;
+    }
+}
+
+/// The order that makes `k` smaller, and its cost in 2⁻⁸ bits.
+#[cfg(feature = "encode")]
+fn order(k: &[i32]) -> u8 {
+    let cost = |order: u8| {
+        let mut walk = Walk::new(order);
+        let costs = k.iter().map(|&k| {
+            let residual = k.wrapping_sub(walk.prediction());
+            let cost = u64::from(walk.bucket().cost(residual));
+            walk.learn(residual, k);
+            cost
+        });
+        costs.sum::<u64>()
+    };
+    if cost(2) < cost(1) { 2 } else { 1 }
+}
+
+/// Appends a chunk. Tracks have one to four components, animated ones `samples` numbers each.
+#[cfg(feature = "encode")]
+pub fn encode(extras: &Extras, out: &mut Vec<u8>) {
+    put_varint(extras.clip, out);
+    put_varint(extras.samples, out);
+    put_varint(extras.tracks.len() as u32, out);
+    let mut encoder = Encoder::default();
+    for track in &extras.tracks {
+        put_sized(track.name.as_bytes(), out);
+        let kind = |c: &Component| match c {
+            Component::Zero => 1u8,
+            Component::Constant(_) => 2,
+            Component::Animated { .. } => 3,
+        };
+        let kinds = track.components.iter().zip(0..4).map(|(c, i)| kind(c) << (2 * i));
+        out.push(kinds.sum());
+        for component in track.components.iter().take(4) {
+            match component {
+                Component::Zero => {}
+                Component::Constant(value) => out.extend_from_slice(&value.to_le_bytes()),
+                Component::Animated { low, step, k } => {
+                    out.extend_from_slice(&low.to_le_bytes());
+                    out.extend_from_slice(&step.to_le_bytes());
+                    let order = order(k);
+                    out.push(order);
+                    let mut walk = Walk::new(order);
+                    for &k in k {
+                        let residual = k.wrapping_sub(walk.prediction());
+                        encoder.put(walk.bucket(), residual);
+                        walk.learn(residual, k);
+                    }
+                }
+            }
+        }
+    }
+    put_varint(extras.markers.len() as u32, out);
+    for marker in &extras.markers {
+        put_sized(marker.name.as_bytes(), out);
+        out.extend_from_slice(&marker.time.to_le_bytes());
+    }
+    encoder.finish(out);
+}
+
+fn text(cursor: &mut Cursor<'_>) -> Result<String, Corrupt> {
+    let size = cursor.varint()? as usize;
+    let bytes = cursor.take(size)?;
+    String::from_utf8(bytes.to_vec()).map_err(|_| Corrupt("a name is not UTF-8"))
+}
+
+fn finite(cursor: &mut Cursor<'_>) -> Result<f32, Corrupt> {
+    match cursor.f32()? {
+        v if v.is_finite() => Ok(v),
+        _ => Err(Corrupt("a number of a scalar track is none")),
+    }
+}
+
+/// Reads all of `bytes`.
+pub fn decode(bytes: &[u8]) -> Result<Extras, Corrupt> {
+    let mut cursor = Cursor::new(bytes);
+    let mut extras = Extras { clip: cursor.varint()?, samples: cursor.varint()?, ..Extras::default() };
+    // Of each animated component its order, in the order of the residuals.
+    let mut orders = Vec::new();
+    for _ in 0..cursor.varint()? {
+        let name = text(&mut cursor)?;
+        let kinds = cursor.u8()?;
+        let mut components = Vec::new();
+        for i in 0..4 {
+            components.push(match kinds >> (2 * i) & 3 {
+                0 if i > 0 && kinds >> (2 * i) == 0 => break,
+                0 => return Err(Corrupt("a scalar track without a component")),
+                1 => Component::Zero,
+                2 => Component::Constant(finite(&mut cursor)?),
+                _ => {
+                    let (low, step) = (finite(&mut cursor)?, finite(&mut cursor)?);
+                    let order = cursor.u8()?;
+                    if step <= 0.0 || !(1..=2).contains(&order) {
+                        return Err(Corrupt("a scalar track without steps"));
+                    }
+                    orders.push(order);
+                    let k = Vec::new();
+                    Component::Animated { low, step, k }
+                }
+            });
+        }
+        extras.tracks.push(ScalarTrack { name, components });
+    }
+    for _ in 0..cursor.varint()? {
+        let name = text(&mut cursor)?;
+        let time = cursor.f64()?;
+        let ordered = extras.markers.last().is_none_or(|before| before.time <= time);
+        if !time.is_finite() || !ordered {
+            return Err(Corrupt("a marker's time is none, or not in order"));
+        }
+        extras.markers.push(Marker { name, time });
+    }
+    let samples = extras.samples as usize;
+    if samples.saturating_mul(orders.len()) > MAX_VALUES {
+        return Err(Corrupt("scalar tracks with more values than a reader takes"));
+    }
+    let left = cursor.left();
+    let mut decoder = Decoder::new(cursor.take(left)?);
+    let mut orders = orders.into_iter();
+    for component in extras.tracks.iter_mut().flat_map(|t| &mut t.components) {
+        if let Component::Animated { k, .. } = component {
+            let mut walk = Walk::new(orders.next().unwrap_or(1));
+            k.reserve_exact(samples);
+            for _ in 0..samples {
+                let residual = decoder.take(walk.bucket());
+                let value = walk.prediction().wrapping_add(residual);
+                walk.learn(residual, value);
+                k.push(value);
+            }
+        }
+    }
+    decoder.finish()?;
+    Ok(extras)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn component() -> impl Strategy<Value = Component> {
+        prop_oneof![
+            Just(Component::Zero),
+            (-9f32..9.0).prop_map(Component::Constant),
+            (-9f32..9.0, 1e-4f32..1.0, prop::collection::vec(-100_000i32..100_000, 20))
+                .prop_map(|(low, step, k)| Component::Animated { low, step, k }),
+            (0i32..9).prop_map(|by| Component::Animated {
+                low: 1.0,
+                step: 0.5,
+                k: (0..20).map(|i| i * by + i % 3).collect(),
+            }),
+        ]
+    }
+
+    fn any_extras() -> impl Strategy<Value = Extras> {
+        let track = prop::collection::vec(component(), 1..5)
+            .prop_map(|components| ScalarTrack { name: "blink".into(), components });
+        let times = prop::collection::vec(-5f64..5.0, 0..5);
+        (prop::collection::vec(track, 0..4), times).prop_map(|(tracks, mut times)| {
+            times.sort_by(f64::total_cmp);
+            let marker = |time: f64| Marker { name: format!("at {time}"), time };
+            Extras { clip: 3, samples: 20, tracks, markers: times.into_iter().map(marker).collect() }
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn what_is_written_is_read(extras in any_extras()) {
+            let mut bytes = Vec::new();
+            encode(&extras, &mut bytes);
+            let back = decode(&bytes);
+            prop_assert_eq!(back.as_ref(), Ok(&extras));
+            for end in 0..bytes.len() {
+                prop_assert!(decode(&bytes[..end]).is_err());
+            }
+            for bit in 0..8 * bytes.len() {
+                let mut bytes = bytes.clone();
+                bytes[bit / 8] ^= 1 << (bit % 8);
+                if let Ok(extras) = decode(&bytes) {
+                    extras.tracks.iter().for_each(|t| { t.at(usize::MAX); });
+                }
+            }
+        }
+
+        #[test]
+        fn any_bytes_are_taken(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = decode(&bytes);
+        }
+    }
+
+    #[test]
+    fn golden() {
+        let extras = Extras {
+            clip: 0,
+            samples: 3,
+            tracks: vec![ScalarTrack {
+                name: "x".into(),
+                components: vec![
+                    Component::Zero,
+                    Component::Animated { low: 1.0, step: 0.5, k: vec![0, 0, 0] },
+                ],
+            }],
+            markers: vec![Marker { name: "go".into(), time: 0.5 }],
+        };
+        let mut bytes = Vec::new();
+        encode(&extras, &mut bytes);
+        let head = [
+            0, 3, 1, 1, b'x', 0b1101, 0, 0, 0x80, 0x3F, 0, 0, 0, 0x3F, 1, 1, 2, b'g', b'o', 0, 0, 0, 0, 0, 0,
+            0xE0, 0x3F,
+        ];
+        assert_eq!(bytes[..head.len()], head);
+        // What is smooth costs little; nothing costs a name.
+        let smooth: Vec<i32> =
+            (0..1000).map(|i| (f64::from(i) * 0.01).sin().mul_add(5000.0, 0.0) as i32).collect();
+        let track = |component: Component| {
+            let mut bytes = Vec::new();
+            let components = vec![component];
+            encode(
+                &Extras {
+                    samples: 1000,
+                    tracks: vec![ScalarTrack { name: String::new(), components }],
+                    ..Extras::default()
+                },
+                &mut bytes,
+            );
+            bytes.len()
+        };
+        let animated = track(Component::Animated { low: 0.0, step: 1.0, k: smooth });
+        assert!(animated < 400, "{animated}");
+        assert!(track(Component::Zero) < 10);
+    }
+}

@@ -1,0 +1,541 @@
+//! The stored form of a clip: residuals in the order of [`crate::clip::schedule`], range-coded segment by segment.
+//! Exact: what the compiler measured is what comes out.
+//!
+//! ```text
+//! varint n · n bytes: header (`side`) · varint n · n bytes: keys · per segment a varint size · segments
+//! keys, segment    residuals of samples, one `entropy` stream each: shift (0 … 5, as a residual of σ = 1/16), then k of each component;
+//!                  shift −1: a stripped sample, which is its prediction; all k are 0, and nothing learns from them
+//! tier             of a divided clip, but for the first, which is the above with the levels of its own: per segment a varint size · segments
+//! component        per joint, parents first: translation 3, rotation 1 … 3, scale 3, as far as they are animated
+//! κ = 32·k / 2^shift + Σ over sources of (weight·κ + 16) >> 5          in 2⁻⁵ steps, cut at ±2²⁸
+//! vector           word += κ per axis                                  word in 2⁻⁵ steps, relative to the rest pose
+//! angle            word += (κ · round(step/2π·2⁴⁰)) >> 13              wraps
+//! free             turn by y = (Σ κ · round(step·axis·2³⁴)) >> 11      of `rotation`
+//! ```
+//!
+//! Prediction of a vector or an angle is the weighted sum of its words around (of an angle: of their
+//! differences to the left one), rounded down, of a free rotation that of quaternions. The first key is
+//! predicted from the rest pose (angles 0), every other from the key before.
+//!
+//! A segment needs the keys at both its ends and nothing else, a tier those before it. Samples of a tier that
+//! is not there are their predictions. Keys are few; a reader decodes all of them when it opens the clip.
+
+use crate::Corrupt;
+use crate::bytes::{Cursor, put_sized, put_varint};
+pub use crate::clip::plan::{
+    Group, KEY_LEVEL, Kind, MAX_KEY_WORDS, MAX_LISTED_KEYS, Plan, STEP, justified_words, kappa,
+};
+use crate::clip::schedule::{self, Taps};
+pub use crate::clip::segments::Ends;
+use crate::clip::{Skeleton, header};
+use crate::entropy::symbols::{Activity, Bucket, Decoder, Encoder, Means};
+
+/// Largest shift: steps are at least a 32nd. Part of the format, like everything in this file.
+pub const MAX_SHIFT: i8 = 5;
+/// The shift of a sample that has no residuals.
+pub const STRIPPED: i8 = -1;
+
+/// Residuals of one sample.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Residuals {
+    /// Steps are 2^shift times as fine; [`STRIPPED`]: the sample is its prediction.
+    pub shift: i8,
+    /// One per component, |k| < 2²⁸.
+    pub k: Vec<i32>,
+}
+
+/// σ of shifts.
+const SHIFT_SIGMA: u32 = 16;
+
+/// Writes a clip of one tier. `keys`: residuals of all keys; `segments`: of the samples between, in the order
+/// of [`Plan::steps_of`].
+pub fn encode(plan: &Plan, keys: &[Residuals], segments: &[Vec<Residuals>], out: &mut Vec<u8>) {
+    encode_head(plan, out);
+    encode_keys(plan, keys, out);
+    encode_tier(plan, 0, 0, segments, out);
+}
+
+/// Appends the header with its size: how the first tier begins.
+pub fn encode_head(plan: &Plan, out: &mut Vec<u8>) {
+    let mut bytes = Vec::new();
+    header::encode(&plan.header, &mut bytes);
+    put_sized(&bytes, out);
+}
+
+/// Appends the keys with their size: what follows the header.
+pub fn encode_keys(plan: &Plan, keys: &[Residuals], out: &mut Vec<u8>) {
+    let mut walk = Walk::new(plan);
+    let mut encoder = Encoder::default();
+    let calm = vec![CALM; plan.components];
+    for key in keys {
+        walk.put(KEY_LEVEL, [&calm, &calm], key, Some(&mut encoder));
+    }
+    let mut bytes = Vec::new();
+    encoder.finish(&mut bytes);
+    put_sized(&bytes, out);
+}
+
+/// Appends a tier of the segments from number `first` on: their sizes, and segments.
+pub fn encode_tier(plan: &Plan, tier: u32, first: usize, segments: &[Vec<Residuals>], out: &mut Vec<u8>) {
+    let mut all = Vec::new();
+    for (s, samples) in segments.iter().enumerate() {
+        let start = all.len();
+        encode_segment(plan, first + s, tier, samples, &mut all);
+        put_varint((all.len() - start) as u32, out);
+    }
+    out.extend_from_slice(&all);
+}
+
+/// What the symbols of a sample depend on.
+struct Walk<'a> {
+    plan: &'a Plan,
+    means: Means,
+    activity: Activity,
+}
+
+impl<'a> Walk<'a> {
+    fn new(plan: &'a Plan) -> Walk<'a> {
+        let mut means = Means::default();
+        means.reset(&plan.header.starts);
+        Walk { plan, means, activity: Activity::default() }
+    }
+
+    /// Learns from a sample and, with an encoder, writes it.
+    fn put(
+        &mut self,
+        level: usize,
+        around: [&[u8]; 2],
+        residuals: &Residuals,
+        mut encoder: Option<&mut Encoder>,
+    ) {
+        if let Some(encoder) = &mut encoder {
+            encoder.put(Bucket::fixed(SHIFT_SIGMA), i32::from(residuals.shift));
+        }
+        self.activity.start(self.plan.components);
+        if residuals.shift == STRIPPED {
+            return;
+        }
+        for group in &self.plan.groups {
+            self.activity.group(group.parent);
+            for c in group.component..group.component + group.components {
+                let k = residuals.k[c];
+                if let Some(encoder) = &mut encoder {
+                    let bucket = self.plan.bucket(&self.activity, &self.means, c, level, group, around);
+                    encoder.put(bucket, k);
+                }
+                self.activity.put(&self.means, c, level, k);
+                self.means.learn(c, level, k);
+            }
+        }
+    }
+
+    /// Reads a sample's residuals.
+    fn take(
+        &mut self,
+        level: usize,
+        around: [&[u8]; 2],
+        decoder: &mut Decoder<'_>,
+    ) -> Result<Residuals, Corrupt> {
+        let shift = take_shift(decoder)?;
+        let mut k = vec![0; self.plan.components];
+        self.activity.start(self.plan.components);
+        if shift == STRIPPED {
+            return Ok(Residuals { shift, k });
+        }
+        for group in &self.plan.groups {
+            self.activity.group(group.parent);
+            let own = &mut k[group.component..group.component + group.components];
+            for (c, k) in (group.component..).zip(own) {
+                let bucket = self.plan.bucket(&self.activity, &self.means, c, level, group, around);
+                *k = decoder.take(bucket);
+                self.activity.put(&self.means, c, level, *k);
+                self.means.learn(c, level, *k);
+            }
+        }
+        Ok(Residuals { shift, k })
+    }
+}
+
+fn take_shift(decoder: &mut Decoder<'_>) -> Result<i8, Corrupt> {
+    match i8::try_from(decoder.take(Bucket::fixed(SHIFT_SIGMA))) {
+        Ok(shift) if (STRIPPED..=MAX_SHIFT).contains(&shift) => Ok(shift),
+        _ => Err(Corrupt("steps of a sample out of range")),
+    }
+}
+
+/// Ratio 1: of what is not known.
+pub const CALM: u8 = 64;
+
+fn encode_segment(plan: &Plan, segment: usize, tier: u32, samples: &[Residuals], out: &mut Vec<u8>) {
+    let mut walk = Walk::new(plan);
+    let mut encoder = Encoder::default();
+    let n = plan.components;
+    let more = plan.header.split.tiers;
+    let length = plan.key(segment + 1) - plan.key(segment);
+    let mut ratios = vec![CALM; (length + 1) * n];
+    for (step, residuals) in plan.steps_of(segment).zip(samples) {
+        let own = schedule::tier(step.level, more);
+        if own > tier {
+            break;
+        }
+        let [left, right] = [step.taps.at[0], step.taps.at[1]].map(|t| &ratios[t * n..t * n + n]);
+        let encoder = (own == tier).then_some(&mut encoder);
+        walk.put(step.level as usize, [left, right], residuals, encoder);
+        ratios[step.sample * n..][..n].copy_from_slice(&walk.activity.ratio);
+    }
+    encoder.finish(out);
+}
+
+/// An opened clip: its plan, its keys, and where its segments are.
+#[derive(Clone, Debug)]
+pub struct Stored {
+    /// What follows from header and skeleton.
+    pub plan: Plan,
+    /// Words of all keys.
+    keys: Vec<i32>,
+    /// What [`encode_keys`] wrote.
+    key_bytes: Vec<u8>,
+    /// Sizes and segments.
+    segments: Vec<u8>,
+    ends: Ends,
+    /// Bytes of header, keys and sizes.
+    pub head_bytes: usize,
+}
+
+/// Memory of a decoder, for one segment at a time.
+#[derive(Clone, Debug, Default)]
+pub struct Scratch {
+    words: Vec<i32>,
+    ratios: Vec<u8>,
+    calm: Vec<u8>,
+    fresh: Vec<i32>,
+    means: Means,
+    activity: Activity,
+    kappa: Vec<i64>,
+    /// Per sample: it has no residuals.
+    stripped: Vec<bool>,
+}
+
+impl Stored {
+    /// Reads what [`encode`] wrote: header and keys; segments when they are asked for.
+    pub fn open(skeleton: &Skeleton<'_>, bytes: &[u8]) -> Result<Stored, Corrupt> {
+        let (plan, size) = Stored::head(skeleton, bytes)?;
+        // The size of a segment takes a byte.
+        if plan.segments() > bytes.len() {
+            return Err(Corrupt("sizes of a clip's segments end early"));
+        }
+        if plan.keys() * plan.words > justified_words(bytes.len()) {
+            return Err(Corrupt("more keys than the bytes of a clip justify"));
+        }
+        let mut stored = Stored {
+            keys: vec![0; plan.keys() * plan.words],
+            key_bytes: Vec::new(),
+            segments: Vec::new(),
+            ends: Ends::default(),
+            plan,
+            head_bytes: size,
+        };
+        let body = &bytes[size..];
+        let size = decode_keys(&stored.plan, body, &mut stored.keys)?;
+        stored.key_bytes = body[..size].to_vec();
+        stored.segments = body[size..].to_vec();
+        stored.ends = Ends::read(stored.plan.segments(), &stored.segments)?;
+        stored.head_bytes += size + stored.ends.head();
+        Ok(stored)
+    }
+
+    /// Reads the header alone: what follows from it, and how many bytes it took.
+    pub fn head(skeleton: &Skeleton<'_>, bytes: &[u8]) -> Result<(Plan, usize), Corrupt> {
+        skeleton.check()?;
+        let mut cursor = Cursor::new(bytes);
+        let size = cursor.varint()? as usize;
+        let header = header::decode(cursor.take(size)?, skeleton.parents.len())?;
+        let plan = Plan::new(skeleton, header)?;
+        if plan.keys().saturating_mul(plan.words) > MAX_KEY_WORDS {
+            return Err(Corrupt("a clip with more keys than a reader takes"));
+        }
+        Ok((plan, cursor.used()))
+    }
+
+    /// Words of key `i`.
+    pub fn key_words(&self, i: usize) -> &[i32] {
+        &self.keys[i * self.plan.words..][..self.plan.words]
+    }
+
+    /// Decodes segment `s`; [`Scratch::sample`] then gives its samples, keys included. Of a clip of several
+    /// tiers this is the first.
+    pub fn decode(&self, s: usize, scratch: &mut Scratch) -> Result<(), Corrupt> {
+        let bytes = (self.ends.of(s, &self.segments)).ok_or(Corrupt("no such segment"))?;
+        decode_segment(&self.plan, &self.keys, s, &[bytes], scratch)
+    }
+
+    /// The bytes of segment `s` in the first tier.
+    pub fn segment(&self, s: usize) -> Option<&[u8]> {
+        self.ends.of(s, &self.segments)
+    }
+
+    /// Bytes of the header, with their size.
+    pub fn header_bytes(&self) -> usize {
+        self.head_bytes - self.key_bytes.len() - self.ends.head()
+    }
+
+    /// Bytes of keys, sizes and segments.
+    pub fn body_bytes(&self) -> usize {
+        self.key_bytes.len() + self.segments.len()
+    }
+
+    /// The keys as they are stored, with their size.
+    pub fn key_bytes(&self) -> &[u8] {
+        &self.key_bytes
+    }
+
+    /// Words of all keys.
+    pub fn keys(&self) -> &[i32] {
+        &self.keys
+    }
+}
+
+/// Words of all keys from what [`encode_keys`] wrote, into `keys`; and how many bytes that took. Allocates a
+/// sample's memory.
+pub fn decode_keys(plan: &Plan, bytes: &[u8], keys: &mut [i32]) -> Result<usize, Corrupt> {
+    decode_keys_with(plan, bytes, keys, &mut Scratch::default())
+}
+
+/// The same with the caller's memory.
+pub fn decode_keys_with(
+    plan: &Plan,
+    bytes: &[u8],
+    keys: &mut [i32],
+    scratch: &mut Scratch,
+) -> Result<usize, Corrupt> {
+    let mut cursor = Cursor::new(bytes);
+    let size = cursor.varint()? as usize;
+    let mut decoder = Decoder::new(cursor.take(size)?);
+    let n = plan.words;
+    if keys.len() != plan.keys() * n {
+        return Err(Corrupt("no room for the keys of a clip"));
+    }
+    scratch.start(plan, 1);
+    scratch.words[..n].copy_from_slice(&plan.rest);
+    let taps = Taps { at: [0; 4], weight: [1 << 16, 0, 0, 0], count: 1 };
+    for key in 0..plan.keys() {
+        let key = &mut keys[key * n..(key + 1) * n];
+        sample(
+            plan,
+            Some(&mut decoder),
+            &mut scratch.means,
+            &mut scratch.activity,
+            &mut scratch.kappa,
+            KEY_LEVEL,
+            [&scratch.calm, &scratch.calm],
+            &scratch.words,
+            &taps,
+            key,
+        )?;
+        scratch.words[..n].copy_from_slice(key);
+    }
+    decoder.finish()?;
+    Ok(cursor.used())
+}
+
+/// Decodes segment `s` from the bytes that its tiers have of it, in order, as many as there are;
+/// [`Scratch::sample`] then gives its samples, keys included. Allocates nothing where `scratch` is of this
+/// clip.
+pub fn decode_segment(
+    plan: &Plan,
+    keys: &[i32],
+    s: usize,
+    tiers: &[&[u8]],
+    scratch: &mut Scratch,
+) -> Result<(), Corrupt> {
+    let (w, n) = (plan.words, plan.components);
+    let ends = keys.get(s * w..(s + 2) * w);
+    let (Some(ends), true) = (ends, s < plan.segments()) else {
+        return Err(Corrupt("no such segment"));
+    };
+    let more = plan.header.split.tiers;
+    let length = plan.key(s + 1) - plan.key(s);
+    scratch.start(plan, length);
+    scratch.words[..w].copy_from_slice(&ends[..w]);
+    scratch.words[length * w..].copy_from_slice(&ends[w..]);
+    let mut tier = 0;
+    let mut decoder = tiers.first().map(|bytes| Decoder::new(bytes));
+    // Lent to the loop, so that it can borrow the rest.
+    let mut fresh = std::mem::take(&mut scratch.fresh);
+    let mut result = Ok(());
+    for step in plan.steps_of(s) {
+        // Levels only become finer: tiers follow one another.
+        while tier < schedule::tier(step.level, more) {
+            result = decoder.take().map_or(Ok(()), |d| d.finish()).and(result);
+            tier += 1;
+            decoder = tiers.get(tier as usize).map(|bytes| Decoder::new(bytes));
+        }
+        let around = [step.taps.at[0], step.taps.at[1]].map(|t| &scratch.ratios[t * n..t * n + n]);
+        let there = result.and_then(|()| {
+            sample(
+                plan,
+                decoder.as_mut(),
+                &mut scratch.means,
+                &mut scratch.activity,
+                &mut scratch.kappa,
+                step.level as usize,
+                around,
+                &scratch.words,
+                &step.taps,
+                &mut fresh,
+            )
+        });
+        result = there.map(|_| ());
+        match there {
+            Ok(coded) => scratch.stripped[step.sample] = !coded,
+            Err(_) => break,
+        }
+        scratch.words[step.sample * w..][..w].copy_from_slice(&fresh);
+        scratch.ratios[step.sample * n..][..n].copy_from_slice(&scratch.activity.ratio);
+    }
+    scratch.fresh = fresh;
+    result?;
+    decoder.map_or(Ok(()), |d| d.finish())?;
+    // What no level of this segment is in must say nothing.
+    match tiers.iter().skip(tier as usize + 1).all(|b| b.is_empty()) {
+        true => Ok(()),
+        false => Err(Corrupt("a tier without samples that has bytes")),
+    }
+}
+
+/// Residuals of a clip of one tier: of all keys, and of the samples of all segments. What [`encode`] was
+/// given.
+pub type Choices = (Vec<Residuals>, Vec<Vec<Residuals>>);
+
+/// Takes residuals out of a clip again. `tiers`: the bytes of all tiers, the first with header and keys.
+pub fn choices(skeleton: &Skeleton<'_>, tiers: &[&[u8]]) -> Result<(Plan, Choices), Corrupt> {
+    let Some(&first) = tiers.first() else {
+        return Err(Corrupt("a clip without bytes"));
+    };
+    let stored = Stored::open(skeleton, first)?;
+    let plan = &stored.plan;
+    let more = plan.header.split.tiers;
+    if tiers.len() != plan.tiers() {
+        return Err(Corrupt("a clip without all of its tiers"));
+    }
+    let ends =
+        (tiers[1..].iter()).map(|bytes| Ends::read(plan.segments(), bytes)).collect::<Result<Vec<_>, _>>()?;
+    let n = plan.components;
+    let (key_bytes, _) = crate::bytes::take_sized(&stored.key_bytes)?;
+    let mut decoder = Decoder::new(key_bytes);
+    let mut walk = Walk::new(plan);
+    let calm = vec![CALM; n];
+    let keys = (0..plan.keys())
+        .map(|_| walk.take(KEY_LEVEL, [&calm, &calm], &mut decoder))
+        .collect::<Result<Vec<_>, _>>()?;
+    let mut segments = Vec::with_capacity(plan.segments());
+    for s in 0..plan.segments() {
+        let upper = (ends.iter().zip(&tiers[1..])).map(|(ends, bytes)| ends.of(s, bytes));
+        let mut decoders: Vec<Decoder<'_>> = std::iter::once(stored.segment(s))
+            .chain(upper)
+            .map(|bytes| Decoder::new(bytes.unwrap_or(&[])))
+            .collect();
+        let mut walk = Walk::new(plan);
+        let length = plan.key(s + 1) - plan.key(s);
+        let mut ratios = vec![CALM; (length + 1) * n];
+        let mut samples = Vec::with_capacity(length);
+        for step in plan.steps_of(s) {
+            let around = [step.taps.at[0], step.taps.at[1]].map(|t| &ratios[t * n..t * n + n]);
+            let decoder = &mut decoders[schedule::tier(step.level, more) as usize];
+            samples.push(walk.take(step.level as usize, around, decoder)?);
+            ratios[step.sample * n..][..n].copy_from_slice(&walk.activity.ratio);
+        }
+        decoders.iter().try_for_each(Decoder::finish)?;
+        segments.push(samples);
+    }
+    Ok((stored.plan, (keys, segments)))
+}
+
+impl Scratch {
+    /// With all the memory that decoding any segment needs.
+    pub fn new(plan: &Plan) -> Scratch {
+        let mut scratch = Scratch::default();
+        scratch.make_room(plan);
+        scratch
+    }
+
+    /// Takes the memory that decoding `plan` needs now, so that it need not be taken later.
+    pub fn make_room(&mut self, plan: &Plan) {
+        let longest = (1 << plan.header.log).min(plan.header.samples as usize - 1);
+        self.start(plan, longest.max(1));
+        self.activity.start(plan.components);
+    }
+
+    fn start(&mut self, plan: &Plan, length: usize) {
+        self.words.clear();
+        self.words.resize((length + 1) * plan.words, 0);
+        self.ratios.clear();
+        self.ratios.resize((length + 1) * plan.components, CALM);
+        self.calm.clear();
+        self.calm.resize(plan.components, CALM);
+        self.fresh.clear();
+        self.fresh.resize(plan.words, 0);
+        self.kappa.clear();
+        self.kappa.resize(plan.components, 0);
+        self.stripped.clear();
+        self.stripped.resize(length + 1, false);
+        self.means.reset(&plan.header.starts);
+    }
+
+    /// Whether sample `i` of the segment that was decoded last is its prediction alone.
+    pub fn is_stripped(&self, i: usize) -> bool {
+        self.stripped.get(i).copied().unwrap_or(false)
+    }
+
+    /// Words of sample `i` of the segment that was decoded last.
+    pub fn sample(&self, plan: &Plan, i: usize) -> &[i32] {
+        &self.words[i * plan.words..][..plan.words]
+    }
+}
+
+/// One sample into `out`; whether it has residuals.
+#[allow(clippy::too_many_arguments)]
+fn sample(
+    plan: &Plan,
+    decoder: Option<&mut Decoder<'_>>,
+    means: &mut Means,
+    activity: &mut Activity,
+    kappas: &mut [i64],
+    level: usize,
+    around: [&[u8]; 2],
+    words: &[i32],
+    taps: &Taps,
+    out: &mut [i32],
+) -> Result<bool, Corrupt> {
+    activity.start(plan.components);
+    // A stripped sample and one of a tier that is not there are their predictions.
+    let coded = match decoder {
+        Some(decoder) => Some((take_shift(decoder)?, decoder)),
+        None => None,
+    };
+    let Some((shift, decoder)) = coded.filter(|(shift, _)| *shift != STRIPPED) else {
+        for group in &plan.groups {
+            let value = group.apply(group.predict(words, plan.words, taps), [0; 3]);
+            out[group.word..group.word + group.words].copy_from_slice(&value[..group.words]);
+        }
+        return Ok(false);
+    };
+    for group in &plan.groups {
+        let mut own = [0; 3];
+        activity.group(group.parent);
+        for i in 0..group.components {
+            let c = group.component + i;
+            let bucket = plan.bucket(activity, means, c, level, group, around);
+            let k = decoder.take(bucket);
+            activity.put(means, c, level, k);
+            means.learn(c, level, k);
+            let value = kappa(k, shift.unsigned_abs(), plan.cross(c, kappas));
+            kappas[c] = value;
+            own[i] = value;
+        }
+        let prediction = group.predict(words, plan.words, taps);
+        let value = group.apply(prediction, own);
+        out[group.word..group.word + group.words].copy_from_slice(&value[..group.words]);
+    }
+    Ok(true)
+}

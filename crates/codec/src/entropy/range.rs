@@ -1,0 +1,435 @@
+//! Adaptive binary range coder: for data that is nearly all zeros, of which a unit has too little for tables,
+//! and for the tables themselves. Lossless.
+//!
+//! A bit costs what its context's probability says; the contexts start from probabilities that the mesh's
+//! header keeps, and follow what they see. A run of likely zeros costs nothing at all: trailing zero bytes
+//! are not written, so a unit in which every bit is the likely one is an empty string.
+//!
+//! ```text
+//! state      low = 0, range = 2³² − 1; the decoder holds code = first four bytes, big-endian (missing bytes are zero)
+//! bit        bound = (range >> 15) · chance            chance of a zero in 1/32768, 1 … 32767
+//!            0: range = bound      1: low += bound, range −= bound       (decoder: 0 where code < bound, else code −= bound)
+//!            while range < 2²⁴: shift out the top byte of low, with carry; range <<= 8
+//! chance     (fast + slow) / 2, each in 1/65536; after a bit  fast += (goal − fast) >> 4,  slow += (goal − slow) >> 7,
+//!            goal = 65535 for a zero, 0 for a one, arithmetic shift
+//! end        low is raised within the range to the number with most trailing zeros; trailing zero bytes are dropped
+//! ```
+//!
+//! Credit: G. Martin, *Range encoding*, 1979; the carry as in I. Pavlov's LZMA; two speeds of adaptation as
+//! in M. Mahoney's *paq* mixers, reduced to a mean.
+
+use crate::Corrupt;
+
+/// Start of a context that knows nothing, in 1/65536.
+pub const EVEN: u16 = 1 << 15;
+
+/// The chance of a zero: how it divides a range, and how it follows what is seen.
+pub trait Probability: Copy + Default {
+    /// The part of `range` that is a zero's: neither nothing nor all of it.
+    fn bound(self, range: u32) -> u32;
+    /// Moves towards what was seen.
+    fn update(&mut self, bit: bool);
+}
+
+/// The chance of a zero, which follows what was seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chance {
+    fast: u16,
+    slow: u16,
+}
+
+impl Chance {
+    /// Starts at `zero` / 65536.
+    pub const fn new(zero: u16) -> Chance {
+        Chance { fast: zero, slow: zero }
+    }
+
+    /// In 1/32768, neither 0 nor 1.
+    #[inline]
+    fn zero(self) -> u32 {
+        ((u32::from(self.fast) + u32::from(self.slow)) >> 2).clamp(1, 32767)
+    }
+
+    /// The chance of a zero, in 1/65536.
+    pub fn mean(self) -> u16 {
+        ((u32::from(self.fast) + u32::from(self.slow)) >> 1) as u16
+    }
+
+    /// What a bit takes now, in bits.
+    #[cfg(feature = "encode")]
+    pub fn cost(self, bit: bool) -> f64 {
+        let zero = f64::from(self.zero()) / 32768.0;
+        -(if bit { 1.0 - zero } else { zero }).log2()
+    }
+}
+
+impl Probability for Chance {
+    #[inline]
+    fn bound(self, range: u32) -> u32 {
+        (range >> 15) * self.zero()
+    }
+
+    #[inline]
+    fn update(&mut self, bit: bool) {
+        let goal = if bit { 0 } else { 65535 };
+        let step = |at: u16, shift: u32| {
+            let at = i32::from(at);
+            (at + ((goal - at) >> shift)) as u16
+        };
+        (self.fast, self.slow) = (step(self.fast, 4), step(self.slow, 7));
+    }
+}
+
+/// A chance for the few bits of something that is kept once: it moves half the way towards the first bit that it
+/// sees, then a third, and so on to a sixteenth. In 1/65536.
+#[derive(Debug, Clone, Copy)]
+pub struct Settling {
+    zero: u16,
+    /// How often it has moved, at most 6.
+    used: u8,
+}
+
+/// One of how many parts of the way it moves, by how often it has.
+const WAY: [i32; 7] = [2, 3, 4, 6, 8, 11, 16];
+
+impl Default for Settling {
+    fn default() -> Self {
+        Settling { zero: EVEN, used: 0 }
+    }
+}
+
+impl Probability for Settling {
+    fn bound(self, range: u32) -> u32 {
+        (range >> 16) * u32::from(self.zero)
+    }
+
+    fn update(&mut self, bit: bool) {
+        let goal = if bit { 1 << 5 } else { (1 << 16) - (1 << 5) };
+        let step = (goal - i32::from(self.zero)) / WAY[usize::from(self.used)];
+        self.zero = (i32::from(self.zero) + step) as u16;
+        self.used = (self.used + 1).min(6);
+    }
+}
+
+/// Takes bits, in either direction: a model is written once and runs as encoder, decoder, or count.
+pub trait Bits {
+    /// What is known of a bit: a [`Chance`], or how often it was what.
+    type Context: Copy + Default;
+
+    /// Codes `bit` (which a decoder ignores) and returns it.
+    fn bit(&mut self, context: &mut Self::Context, bit: bool) -> bool;
+
+    /// Whether all that follows is zeros, as far as a decoder knows without asking.
+    fn only_zeros(&self) -> bool {
+        false
+    }
+
+    /// The low `count` bits of `value`, lowest first, at one bit each.
+    fn plain(&mut self, count: u32, value: u32) -> u32 {
+        (0..count).fold(0, |all, k| {
+            let bit = self.bit(&mut Self::Context::default(), value >> k & 1 != 0);
+            all | u32::from(bit) << k
+        })
+    }
+}
+
+/// Counts bits; the contexts are how many zeros and ones there were.
+#[cfg(feature = "encode")]
+pub struct Counter;
+
+#[cfg(feature = "encode")]
+impl Bits for Counter {
+    type Context = [u32; 2];
+
+    fn bit(&mut self, context: &mut [u32; 2], bit: bool) -> bool {
+        context[usize::from(bit)] += 1;
+        bit
+    }
+}
+
+impl Default for Chance {
+    fn default() -> Self {
+        Chance::new(EVEN)
+    }
+}
+
+/// Writes bits.
+pub struct Encoder<'a> {
+    low: u64,
+    range: u32,
+    /// The last byte that a carry can still change, if there was one, and how many bytes of 255 follow it.
+    last: Option<u8>,
+    full: usize,
+    out: &'a mut Vec<u8>,
+    /// Length of `out` before.
+    start: usize,
+}
+
+impl<'a> Encoder<'a> {
+    /// Appends to `out`.
+    pub fn new(out: &'a mut Vec<u8>) -> Self {
+        Encoder { low: 0, range: u32::MAX, last: None, full: 0, start: out.len(), out }
+    }
+
+    fn shift(&mut self) {
+        let top = (self.low >> 24) as u8;
+        let carry = self.low >> 32 != 0;
+        if top != 0xFF || carry {
+            if let Some(last) = self.last {
+                self.out.push(last.wrapping_add(u8::from(carry)));
+            }
+            let filler = if carry { 0 } else { 0xFF };
+            self.out.extend(std::iter::repeat_n(filler, self.full));
+            (self.last, self.full) = (Some(top), 0);
+        } else {
+            self.full += 1;
+        }
+        self.low = (self.low & 0xFF_FFFF) << 8;
+    }
+
+    /// Codes a bit.
+    #[inline]
+    pub fn code(&mut self, chance: &mut impl Probability, bit: bool) {
+        let bound = chance.bound(self.range);
+        if bit {
+            self.low += u64::from(bound);
+            self.range -= bound;
+        } else {
+            self.range = bound;
+        }
+        chance.update(bit);
+        while self.range < 1 << 24 {
+            self.range <<= 8;
+            self.shift();
+        }
+    }
+
+    /// Writes what is left, in as few bytes as will do.
+    pub fn finish(mut self) {
+        let end = self.low + u64::from(self.range);
+        for zeros in (0..=32).rev() {
+            let unit = 1u64 << zeros;
+            let value = self.low.div_ceil(unit) * unit;
+            if value < end {
+                self.low = value;
+                break;
+            }
+        }
+        self.finish_low();
+    }
+
+    /// Writes what is left as it is.
+    pub fn finish_low(mut self) {
+        for _ in 0..5 {
+            self.shift();
+        }
+        // The byte that is kept back is zero by now, as are all that could be missing.
+        let zeros = self.out[self.start..].iter().rev().take_while(|b| **b == 0).count();
+        self.out.truncate(self.out.len() - zeros);
+    }
+}
+
+impl Bits for Encoder<'_> {
+    type Context = Chance;
+
+    #[inline]
+    fn bit(&mut self, chance: &mut Chance, bit: bool) -> bool {
+        self.code(chance, bit);
+        bit
+    }
+}
+
+/// Reads bits; past the end of the bytes come zeros.
+pub struct Decoder<'a> {
+    code: u32,
+    range: u32,
+    rest: &'a [u8],
+}
+
+impl<'a> Decoder<'a> {
+    /// Reads from the start of `bytes`.
+    pub fn new(bytes: &'a [u8]) -> Self {
+        let mut decoder = Decoder { code: 0, range: u32::MAX, rest: bytes };
+        for _ in 0..4 {
+            decoder.shift();
+        }
+        decoder
+    }
+
+    #[inline]
+    fn shift(&mut self) {
+        let byte = match self.rest.split_first() {
+            Some((byte, rest)) => {
+                self.rest = rest;
+                *byte
+            }
+            None => 0,
+        };
+        self.code = self.code << 8 | u32::from(byte);
+    }
+
+    /// Next bit.
+    #[inline]
+    pub fn take(&mut self, chance: &mut impl Probability) -> bool {
+        let bound = chance.bound(self.range);
+        let bit = self.code >= bound;
+        if bit {
+            self.code -= bound;
+            self.range -= bound;
+        } else {
+            self.range = bound;
+        }
+        chance.update(bit);
+        while self.range < 1 << 24 {
+            self.range <<= 8;
+            self.shift();
+        }
+        bit
+    }
+
+    /// Whether all bytes were needed.
+    pub fn finished(&self) -> bool {
+        self.rest.is_empty()
+    }
+
+    /// Refuses bytes that were not needed.
+    pub fn finish(self) -> Result<(), Corrupt> {
+        match self.rest {
+            [] => Ok(()),
+            _ => Err(Corrupt("bytes behind the end of a unit")),
+        }
+    }
+}
+
+impl Bits for Decoder<'_> {
+    type Context = Chance;
+
+    fn only_zeros(&self) -> bool {
+        // Any bound is larger than this code, and it stays what it is.
+        self.code == 0 && self.rest.is_empty()
+    }
+
+    #[inline]
+    fn plain(&mut self, count: u32, _: u32) -> u32 {
+        // As many ones as zeros: nothing that a branch could guess.
+        (0..count).fold(0, |all, k| {
+            let bound = (self.range >> 15) << 14;
+            let bit = u32::from(self.code >= bound);
+            let mask = bit.wrapping_neg();
+            self.code -= bound & mask;
+            self.range = bound + ((self.range - 2 * bound) & mask);
+            while self.range < 1 << 24 {
+                self.range <<= 8;
+                self.shift();
+            }
+            all | bit << k
+        })
+    }
+
+    #[inline]
+    fn bit(&mut self, chance: &mut Chance, _: bool) -> bool {
+        self.take(chance)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn encode(bits: &[(bool, u8)]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let mut chances = [Chance::default(); 8];
+        let mut encoder = Encoder::new(&mut bytes);
+        for &(bit, context) in bits {
+            encoder.bit(&mut chances[usize::from(context) % 8], bit);
+        }
+        encoder.finish();
+        bytes
+    }
+
+    fn decode(bytes: &[u8], bits: &[(bool, u8)]) -> bool {
+        let mut chances = [Chance::default(); 8];
+        let mut decoder = Decoder::new(bytes);
+        let equal = bits.iter().all(|&(bit, c)| {
+            let zeros = decoder.only_zeros();
+            let found = decoder.bit(&mut chances[usize::from(c) % 8], false);
+            found == bit && !(zeros && found)
+        });
+        equal && decoder.finish().is_ok()
+    }
+
+    #[test]
+    fn golden() {
+        assert_eq!(encode(&[]), []);
+        assert_eq!(encode(&[(false, 0); 5000]), []);
+        let bits: Vec<_> = (0..40u8).map(|i| (i.wrapping_mul(i) % 7 == 2, i % 2)).collect();
+        assert_eq!(encode(&bits), [25, 230, 49, 117, 80]);
+    }
+
+    #[test]
+    fn seldom_ones_cost_little() {
+        let bits: Vec<_> = (0..100_000).map(|i| (i % 500 == 499, 0)).collect();
+        let bytes = encode(&bits);
+        assert!(decode(&bytes, &bits));
+        // Their entropy is 260 bytes.
+        assert!(bytes.len() < 330, "{}", bytes.len());
+    }
+
+    #[test]
+    fn carries_reach_far() {
+        // Likely ones push low to the top of its range.
+        let bits: Vec<_> = (0..20_000).map(|i| (i % 301 != 0, 0)).collect();
+        assert!(decode(&encode(&bits), &bits));
+    }
+
+    #[test]
+    fn appending_leaves_what_was_there() {
+        let mut bytes = vec![0, 0];
+        Encoder::new(&mut bytes).finish();
+        assert_eq!(bytes, [0, 0]);
+    }
+
+    proptest! {
+        #[test]
+        fn bits_come_back(bits in prop::collection::vec((any::<bool>(), any::<u8>()), 0..600)) {
+            let bytes = encode(&bits);
+            prop_assert!(decode(&bytes, &bits));
+            prop_assert!(bytes.last() != Some(&0));
+        }
+
+        #[test]
+        fn settling_chances_come_back(bits in prop::collection::vec((any::<bool>(), 0usize..8), 0..600)) {
+            for low in [false, true] {
+                let mut bytes = Vec::new();
+                let mut encoder = Encoder::new(&mut bytes);
+                let mut chances = [Settling::default(); 8];
+                for &(bit, context) in &bits {
+                    encoder.code(&mut chances[context], bit);
+                }
+                if low { encoder.finish_low() } else { encoder.finish() }
+                let mut decoder = Decoder::new(&bytes);
+                let mut chances = [Settling::default(); 8];
+                for &(bit, context) in &bits {
+                    prop_assert_eq!(decoder.take(&mut chances[context]), bit);
+                }
+                prop_assert!(decoder.finished());
+            }
+        }
+
+        #[test]
+        fn plain_numbers_come_back(numbers in prop::collection::vec((0u32..17, any::<u32>()), 0..100)) {
+            let mut bytes = Vec::new();
+            let mut encoder = Encoder::new(&mut bytes);
+            for (count, value) in &numbers {
+                encoder.plain(*count, *value);
+            }
+            encoder.finish();
+            let mut decoder = Decoder::new(&bytes);
+            for (count, value) in numbers {
+                prop_assert_eq!(decoder.plain(count, 0), value & ((1 << count) - 1));
+            }
+            prop_assert!(decoder.finish().is_ok());
+        }
+    }
+}

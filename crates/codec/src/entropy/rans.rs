@@ -1,0 +1,180 @@
+//! Interleaved range coding with static tables. Lossless.
+//!
+//! Up to 16 states ("lanes") of 32 bits share one run of 16-bit words. A symbol with frequency f and start s
+//! among 4096 is decoded from a state x like this; lanes take their words in their order:
+//!
+//! ```text
+//! slot = x & 4095     symbol = the one that holds the slot
+//! x = f·(x >> 12) + slot − s
+//! if x < 2^16:  x = x << 16 | next word
+//! ```
+//!
+//! The encoder goes backwards from states of 2^16, so a decoder ends with these: a check for nothing.
+//!
+//! Credit: J. Duda, "Asymmetric numeral systems", 2013; F. Giesen, "Interleaved entropy coders", 2014.
+
+/// Symbols of an alphabet, which are called tokens. Part of the format.
+pub const TOKENS: usize = 251;
+/// Bits of a frequency: all of a table sum to 2^12. Part of the format.
+pub const PRECISION: u32 = 12;
+/// Sum of a table's frequencies.
+pub const TOTAL: u32 = 1 << PRECISION;
+/// Smallest state, and the first of the encoder.
+pub const LOW: u32 = 1 << 16;
+/// Most lanes.
+pub const LANES: usize = 16;
+
+/// Frequencies of all tokens, summing to [`TOTAL`].
+pub type Frequencies = [u16; TOKENS];
+
+/// A table for decoding: 4096 slots. Bits 0–7 token, 8–19 frequency − 1, 20–31 offset of the slot in its
+/// token.
+pub type Slots = [u32; TOTAL as usize];
+
+/// Fills the slots of a table.
+pub fn fill(frequencies: &Frequencies, slots: &mut Slots) {
+    let mut at = 0;
+    for (token, &f) in frequencies.iter().enumerate() {
+        for offset in 0..u32::from(f) {
+            if let Some(slot) = slots.get_mut(at) {
+                *slot = token as u32 | (u32::from(f) - 1) << 8 | offset << 20;
+            }
+            at += 1;
+        }
+    }
+}
+
+/// The decoder's states and where its words come from.
+#[derive(Debug, Clone)]
+pub struct Decoder<'a> {
+    /// States by lane.
+    pub states: [u32; LANES],
+    /// Words, two bytes each.
+    pub words: &'a [u8],
+    /// Next word.
+    pub next: usize,
+}
+
+impl Decoder<'_> {
+    /// Next token of a lane, of a table that gives the entry of a slot (see [`Slots`]). Words beyond the end
+    /// are zero.
+    #[inline(always)]
+    pub fn token(&mut self, lane: usize, entry: impl FnOnce(u32) -> u32) -> u8 {
+        let x = self.states[lane & (LANES - 1)];
+        let entry = entry(x & (TOTAL - 1));
+        let mut x = (((entry >> 8) & 0xFFF) + 1).wrapping_mul(x >> PRECISION).wrapping_add(entry >> 20);
+        if x < LOW {
+            let word = match self.words.get(2 * self.next..2 * self.next + 2) {
+                Some(w) => u32::from(u16::from_le_bytes([w[0], w[1]])),
+                None => 0,
+            };
+            self.next += 1;
+            x = x << 16 | word;
+        }
+        self.states[lane & (LANES - 1)] = x;
+        entry as u8
+    }
+
+    /// True if all words were taken and all lanes are where the encoder began.
+    pub fn finished(&self, lanes: usize) -> bool {
+        2 * self.next == self.words.len() && self.states[..lanes].iter().all(|&x| x == LOW)
+    }
+}
+
+/// What the encoder needs of a table: start and frequency by token.
+#[cfg(feature = "encode")]
+pub type Starts = [(u16, u16); TOKENS];
+
+/// Starts of a table.
+#[cfg(feature = "encode")]
+pub fn starts(frequencies: &Frequencies) -> Starts {
+    let mut at = 0;
+    frequencies.map(|f| {
+        let start = at;
+        at += f;
+        (start, f)
+    })
+}
+
+/// Codes symbols from the last to the first.
+#[cfg(feature = "encode")]
+#[derive(Debug)]
+pub struct Encoder {
+    states: [u32; LANES],
+    words: Vec<u16>,
+}
+
+#[cfg(feature = "encode")]
+impl Default for Encoder {
+    /// Before the last symbol.
+    fn default() -> Encoder {
+        Encoder { states: [LOW; LANES], words: Vec::new() }
+    }
+}
+
+#[cfg(feature = "encode")]
+impl Encoder {
+    /// The symbol before those that were put. Its frequency must not be 0.
+    #[inline(always)]
+    pub fn put(&mut self, lane: usize, (start, frequency): (u16, u16)) {
+        let f = u32::from(frequency);
+        let mut x = self.states[lane & (LANES - 1)];
+        // f·2^20 without its overflow at f = 4096.
+        if x >> 20 >= f {
+            self.words.push(x as u16);
+            x >>= 16;
+        }
+        self.states[lane & (LANES - 1)] = ((x / f) << PRECISION) + x % f + u32::from(start);
+    }
+
+    /// States of the first `lanes` lanes, and the words in the decoder's order.
+    pub fn finish(mut self) -> ([u32; LANES], Vec<u16>) {
+        self.words.reverse();
+        (self.states, self.words)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn code(frequencies: &Frequencies, tokens: &[u8], lanes: usize) -> ([u32; LANES], Vec<u8>) {
+        let starts = starts(frequencies);
+        let mut e = Encoder::default();
+        for (k, &t) in tokens.iter().enumerate().rev() {
+            e.put(k % lanes, starts[usize::from(t)]);
+        }
+        let (states, words) = e.finish();
+        (states, words.iter().flat_map(|w| w.to_le_bytes()).collect())
+    }
+
+    #[test]
+    fn golden() {
+        let mut f = [0; TOKENS];
+        (f[0], f[1], f[2]) = (2048, 1024, 1024);
+        let (states, words) = code(&f, &[0, 1, 2, 0, 2, 1, 0, 0, 0, 0, 1], 1);
+        assert_eq!((states[0], &words[..]), (0x0001_0105, &[0, 120][..]));
+        let mut one = [0; TOKENS];
+        one[7] = 4096;
+        let (states, words) = code(&one, &[7; 1000], 2);
+        assert_eq!((states[1], words.len()), (LOW, 0));
+    }
+
+    proptest! {
+        #[test]
+        fn round_trip(tokens in proptest::collection::vec(0u8..251, 0..400), rare in any::<bool>(), lanes in 0usize..5) {
+            let lanes = 1 << lanes;
+            let mut f = [if rare { 1 } else { 16 }; TOKENS];
+            f[3] += (TOTAL - f.iter().map(|&f| u32::from(f)).sum::<u32>()) as u16;
+            let (states, words) = code(&f, &tokens, lanes);
+            let mut slots = [0; TOTAL as usize];
+            fill(&f, &mut slots);
+            let mut d = Decoder { states, words: &words, next: 0 };
+            for (k, &t) in tokens.iter().enumerate() {
+                prop_assert_eq!(d.token(k % lanes, |slot| slots[slot as usize]), t);
+            }
+            prop_assert!(d.finished(lanes));
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! What is kept once of a mesh: the static part, with frame 0.
+
+use super::unit::{Body, Vector, add};
+use crate::Corrupt;
+use crate::bytes::Cursor;
+use crate::mesh::blocks::{self, BLOCK};
+use crate::mesh::hierarchy::Hierarchy;
+use crate::mesh::shared::{Sets, Shared};
+use crate::mesh::tables::{self, LAYERS, NEAR};
+use crate::mesh::weights::{self, FITS};
+use crate::quantize::fixed::Cell;
+use crate::quantize::lattice::Grid;
+use std::sync::Arc;
+
+/// Frame 0 in one of the two widths.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum First {
+    /// Cells are i16.
+    Narrow(Vec<Vector<i16>>),
+    /// Cells are i32.
+    Wide(Vec<Vector<i32>>),
+}
+
+/// What all units of a mesh need; made once.
+#[derive(Debug, Clone)]
+pub struct Static {
+    /// Unit, middle, steps.
+    pub grid: Grid,
+    /// Level order of the points.
+    pub hierarchy: Hierarchy,
+    /// Four coarser vertices each; those that a vertex does not have are its first one again (roots: 0), with
+    /// weight 0. Empty where the plan has them.
+    pub(in crate::mesh) neighbours: Vec<[u32; 4]>,
+    /// In 1/4096.
+    pub(in crate::mesh) weights: Vec<[i16; 4]>,
+    /// The tables, shared with all that have the same.
+    pub tables: Arc<Shared>,
+    /// Frame 0.
+    pub first: First,
+    #[cfg(target_arch = "x86_64")]
+    pub(in crate::mesh) plan: Option<super::plan::Plan>,
+}
+
+/// Flag of the static part: cells are i32.
+pub(in crate::mesh) const WIDE: u8 = 1;
+
+/// Lowest bit of the number of the fit.
+pub(in crate::mesh) const FIT_SHIFT: u32 = 1;
+
+/// Lowest bit of the number of the default set of tables.
+pub(in crate::mesh) const SET_SHIFT: u32 = 4;
+
+impl Static {
+    /// Decodes the static part for a mesh with this hierarchy. `outside`: what was subtracted from frame 0
+    /// before it was coded, in the hierarchy's order. Memory: about 60 bytes per point, and at most half a
+    /// megabyte of tables.
+    pub fn decode(
+        bytes: &[u8],
+        hierarchy: Hierarchy,
+        outside: Option<&[[i32; 3]]>,
+    ) -> Result<Static, Corrupt> {
+        Static::read(bytes, hierarchy, outside, true, &mut Sets::default())
+    }
+
+    /// The same of a part whose tables others may have too.
+    pub fn decode_sharing(
+        bytes: &[u8],
+        hierarchy: Hierarchy,
+        outside: Option<&[[i32; 3]]>,
+        sets: &mut Sets,
+    ) -> Result<Static, Corrupt> {
+        Static::read(bytes, hierarchy, outside, true, sets)
+    }
+
+    /// `more`: with what other frames need.
+    fn read(
+        bytes: &[u8],
+        hierarchy: Hierarchy,
+        outside: Option<&[[i32; 3]]>,
+        more: bool,
+        sets: &mut Sets,
+    ) -> Result<Static, Corrupt> {
+        let mut c = Cursor::new(bytes);
+        let (flags, grid) = head(&mut c)?;
+        let fit = usize::from(flags >> FIT_SHIFT) % FITS.len();
+        let tables = match flags >> SET_SHIFT {
+            0 => {
+                let size = c.varint()? as usize;
+                sets.own_set(c.take(size)?, hierarchy.order.len())?
+            }
+            number => sets.default_set(number)?,
+        };
+        let mut out = Static {
+            grid,
+            neighbours: Vec::new(),
+            weights: Vec::new(),
+            tables,
+            first: First::Narrow(Vec::new()),
+            #[cfg(target_arch = "x86_64")]
+            plan: None,
+            hierarchy,
+        };
+        let rest = c.take(c.left())?;
+        if outside.is_some_and(|o| o.len() != out.points()) {
+            return Err(Corrupt("static part: another number of points outside"));
+        }
+        if flags & WIDE == 0 {
+            let first = first_frame::<i16>(&out, rest)?;
+            if more {
+                (out.neighbours, out.weights) = solve(&out.hierarchy, &first, outside, fit);
+            }
+            out.first = First::Narrow(first);
+            #[cfg(target_arch = "x86_64")]
+            if more {
+                out.plan = super::plan::Plan::new(&out.neighbours, &out.weights, &out.tables);
+                if out.plan.is_some() {
+                    (out.neighbours, out.weights) = Default::default();
+                }
+            }
+        } else {
+            let first = first_frame::<i32>(&out, rest)?;
+            if more {
+                (out.neighbours, out.weights) = solve(&out.hierarchy, &first, outside, fit);
+            }
+            out.first = First::Wide(first);
+        }
+        Ok(out)
+    }
+
+    /// Number of points.
+    pub fn points(&self) -> usize {
+        self.hierarchy.order.len()
+    }
+
+    /// Coarser neighbours of a vertex, and their weights in 1/4096.
+    #[inline(always)]
+    pub fn near(&self, v: usize) -> ([u32; 4], [i16; 4]) {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(plan) = &self.plan {
+            return plan.near_of(v);
+        }
+        (self.neighbours[v], self.weights[v])
+    }
+}
+
+/// Whether cells of a static part are i32.
+pub fn is_wide(bytes: &[u8]) -> Result<bool, Corrupt> {
+    Ok(Cursor::new(bytes).u8()? & WIDE != 0)
+}
+
+/// What a static part begins with: flags, unit, centre, steps.
+pub(in crate::mesh) fn head(c: &mut Cursor<'_>) -> Result<(u8, Grid), Corrupt> {
+    let flags = c.u8()?;
+    let grid = Grid {
+        unit: c.f32()?,
+        centre: [c.f32()?, c.f32()?, c.f32()?],
+        steps: {
+            let mut steps = [0; LAYERS];
+            for s in &mut steps {
+                *s = u16::try_from(c.varint()?).map_err(|_| Corrupt("step too large"))?;
+            }
+            steps
+        },
+    };
+    match grid.unit.is_finite() && grid.centre.iter().all(|c| c.is_finite()) {
+        true => Ok((flags, grid)),
+        false => Err(Corrupt("static part: not a number")),
+    }
+}
+
+/// Unit and middle of a static part.
+pub(crate) fn grid(bytes: &[u8]) -> Result<Grid, Corrupt> {
+    Ok(head(&mut Cursor::new(bytes))?.1)
+}
+
+/// Positions of frame 0 alone, in the hierarchy's order.
+pub fn still(bytes: &[u8], hierarchy: &Hierarchy) -> Result<Vec<[f32; 3]>, Corrupt> {
+    let s = Static::read(bytes, hierarchy.clone(), None, false, &mut Sets::default())?;
+    Ok(match &s.first {
+        First::Narrow(first) => placed(&s.grid, first),
+        First::Wide(first) => placed(&s.grid, first),
+    })
+}
+
+pub(in crate::mesh) fn placed<W: Cell>(grid: &Grid, cells: &[Vector<W>]) -> Vec<[f32; 3]> {
+    let of = |c: &Vector<W>| grid.position([c[0].get(), c[1].get(), c[2].get()]);
+    cells.iter().map(of).collect()
+}
+
+/// Positions of frame 0, in units.
+pub(in crate::mesh) fn positions<W: Cell>(
+    first: &[Vector<W>],
+    outside: Option<&[[i32; 3]]>,
+) -> Vec<[i32; 3]> {
+    let position = |v: usize| {
+        let base = outside.map_or([0; 3], |o| o[v]);
+        [0, 1, 2].map(|k| W::wrap(base[k]).plus(first[v][k]).get())
+    };
+    (0..first.len()).map(position).collect()
+}
+
+/// Neighbours and weights from frame 0, missing neighbours filled.
+pub(in crate::mesh) fn solve<W: Cell>(
+    hierarchy: &Hierarchy,
+    first: &[Vector<W>],
+    outside: Option<&[[i32; 3]]>,
+    fit: usize,
+) -> (Vec<[u32; 4]>, Vec<[i16; 4]>) {
+    let positions = positions(first, outside);
+    let mut solved = weights::solve_as(hierarchy, &positions, weights::FITS[fit]);
+    for (v, near) in solved.neighbours.iter_mut().enumerate() {
+        let count = hierarchy.ring_of(v).len();
+        for k in count.min(4)..4 {
+            near[k] = near[0];
+        }
+    }
+    (solved.neighbours, solved.weights)
+}
+
+/// Mean of a ring, rounded to nearest.
+pub(in crate::mesh) fn ring_mean<W: Cell>(ring: &[u32], frame: &[Vector<W>]) -> [W; 3] {
+    let count = ring.len().max(1) as i64;
+    [0, 1, 2].map(|k| {
+        let sum: i64 = ring.iter().map(|&n| i64::from(frame[n as usize][k].get())).sum();
+        W::wrap((2 * sum + count).div_euclid(2 * count) as i32)
+    })
+}
+
+/// The magnitudes that frame 0 takes its context from.
+pub(in crate::mesh) fn ring_context<W: Cell>(ring: &[u32], frame: &[Vector<W>]) -> usize {
+    if ring.is_empty() {
+        return tables::context(0, NEAR - 1, 0);
+    }
+    let four = ring.iter().cycle().take(4);
+    let sum = four.map(|&n| frame[n as usize][3].get()).sum();
+    tables::context(0, tables::near(sum), 0)
+}
+
+pub(in crate::mesh) fn first_frame<W: Cell>(s: &Static, bytes: &[u8]) -> Result<Vec<Vector<W>>, Corrupt> {
+    let mut body = Body::new(bytes, blocks::count(&s.hierarchy), |_| Ok(()))?;
+    let mut out: Vec<Vector<W>> = vec![[W::default(); 4]; s.points()];
+    let step = i32::from(s.grid.steps[0]);
+    for level in 0..s.hierarchy.levels() {
+        for (at, v) in s.hierarchy.level(level).enumerate() {
+            if at.is_multiple_of(BLOCK) {
+                body.start::<W>(s.hierarchy.level(level).len() - at);
+            }
+            let ring = s.hierarchy.ring_of(v);
+            let p = match (ring.is_empty(), v) {
+                (false, _) => ring_mean(ring, &out),
+                (true, 0) => [W::default(); 3],
+                (true, _) => [0, 1, 2].map(|k| out[v - 1][k]),
+            };
+            let q = body.vertex::<W>(&s.tables, at, || ring_context(ring, &out));
+            out[v] = add(p, q, step);
+        }
+    }
+    body.finish()?;
+    Ok(out)
+}

@@ -1,0 +1,236 @@
+//! The decoder, plain: the meaning of every byte, and the oracle of the fast ones.
+//!
+//! **Static part**
+//!
+//! | size | name | meaning |
+//! |---|---|---|
+//! | 1 | `flags` | bit 0: cells are i32 · bits 1–3: number of the fit of spatial weights ([`crate::mesh::weights::FITS`]) · bits 4–7: 0, or number of the default set of tables ([`crate::mesh::defaults`]) |
+//! | 4 | `unit` | f32, length of a unit |
+//! | 12 | `centre` | 3 × f32 |
+//! | varint × 6 | `steps` | units of a half step by layer, 1 … 65535 |
+//! | varint | `size` | bytes of the tables, not with a default set |
+//! | `size` | `tables` | see [`crate::mesh::tables`], not with a default set |
+//! | rest | `frame 0` | a unit of one frame without references |
+//!
+//! **Unit**
+//!
+//! | size | name | meaning |
+//! |---|---|---|
+//! | 1 | `kind` | bits 0–1: 0 = all residuals are zero, 1 = tokens, 2 = packed: [`crate::mesh::pack`] follows the heads · bits 2–4: log₂ of the number of lanes, 0 … 4 · others 0 |
+//! | … | `heads` | bits, lowest first, padded with zeros to a byte: per frame the coefficients of its references but the first, then ρ of each level but 0 |
+//! | varint | `words` | number of 16-bit words (tokens only, as all that follows) |
+//! | 4 × lanes | `states` | first states of the lanes |
+//! | 2 × words | | what the lanes take |
+//! | rest | `raw` | raw bits of the vertices |
+//!
+//! Coefficients are signed Exp-Golomb codes of order 4, in 1/256; that of the first reference is 256 − the
+//! others. ρ: one bit "as the level before" (before the first one it is 4), else 3 bits, 0 … 4, in quarters.
+//! Frame 0 has neither.
+//!
+//! **Frames** of a unit are decoded side by side: for each level, each 16 vertices of the level, each frame
+//! of the unit: these vertices. The lane of a vertex is its place in the level modulo lanes:
+//!
+//! ```text
+//! T      = (Σ c_r · rec_r[v] + 128) >> 8
+//! p      = ((Σ W_i · inn[n_i] >> 6) · 4ρ + 512) >> 10                     level 0: 0
+//! k      = context of (magnitudes of inn[n_i], of rec_0[v], rec_1[v])
+//! q      = token and raw bits of v
+//! inn[v] = p + S·q            rec[v] = T + inn[v]           magnitude of both: |q|
+//! ```
+//!
+//! In frame 0 T = 0 and p is the mean of the ring, or in level 0 the root before.
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod bundle;
+mod first;
+#[cfg(target_arch = "x86_64")]
+mod plan;
+mod unit;
+
+use crate::Corrupt;
+use crate::mesh::blocks::{self, BUNDLE};
+use crate::mesh::tables::LAYERS;
+use crate::quantize::fixed::Cell;
+use crate::schedule::{REFERENCES, Schedule, UNIT_FRAMES, Unit};
+use crate::simd::isa::Isa;
+
+use bundle::{Bundle, Reference};
+use unit::Body;
+
+pub use crate::mesh::blocks::scratch_len;
+pub(crate) use first::grid;
+pub(in crate::mesh) use first::{FIT_SHIFT, SET_SHIFT, WIDE, positions, ring_context, ring_mean, solve};
+pub use first::{First, Static, is_wide, still};
+pub(in crate::mesh) use unit::{FIRST_RHO, MAX_COEFFICIENT, MAX_LEVELS, ORDER, add};
+pub use unit::{Head, Vector};
+
+/// Cells that a decoder can choose between at run time.
+pub trait Width: Cell {
+    /// Frame 0, if it has this width.
+    fn first(s: &Static) -> Option<&[Vector<Self>]>;
+
+    /// Decodes the frames of a bundle with the kernel for this machine and width.
+    fn decode_bundle(
+        _: Isa,
+        s: &Static,
+        bundle: &Bundle<Self>,
+        body: &mut Body,
+        out: &mut [&mut [Vector<Self>]],
+        scratch: &mut [Vector<Self>],
+    ) {
+        bundle::decode_scalar(s, bundle, body, out, scratch);
+    }
+}
+
+impl Width for i16 {
+    fn first(s: &Static) -> Option<&[Vector<i16>]> {
+        match &s.first {
+            First::Narrow(f) => Some(f),
+            First::Wide(_) => None,
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn decode_bundle(
+        isa: Isa,
+        s: &Static,
+        bundle: &Bundle<i16>,
+        body: &mut Body,
+        out: &mut [&mut [Vector<i16>]],
+        scratch: &mut [Vector<i16>],
+    ) {
+        let source = &mut body.source;
+        let done = match (isa, &s.plan) {
+            (Isa::Avx2(isa), Some(plan)) => {
+                isa.avx512().is_some_and(|isa| avx512::decode(isa, plan, s, bundle, source, out, scratch))
+                    || avx2::decode(isa, plan, s, bundle, source, out, scratch)
+            }
+            _ => false,
+        };
+        if !done {
+            bundle::decode_scalar(s, bundle, body, out, scratch);
+        }
+    }
+}
+
+impl Width for i32 {
+    fn first(s: &Static) -> Option<&[Vector<i32>]> {
+        match &s.first {
+            First::Narrow(_) => None,
+            First::Wide(f) => Some(f),
+        }
+    }
+}
+
+/// Decodes a unit into `out`, one slice per frame of [`Schedule::frames_of`], each as long as there are
+/// points.
+///
+/// `reference` gives the decoded frames of [`Schedule::needs`]; `scratch` has at least [`scratch_len`]
+/// vectors. Nothing is
+/// allocated.
+/// Key 0 has no bytes: it is copied. After an error `out` holds anything.
+pub fn decode_unit<'r, W: Width>(
+    s: &Static,
+    schedule: &Schedule,
+    unit: Unit,
+    bytes: &[u8],
+    reference: &dyn Fn(u32) -> Option<&'r [Vector<W>]>,
+    out: &mut [&mut [Vector<W>]],
+    scratch: &mut [Vector<W>],
+) -> Result<(), Corrupt> {
+    let isa = Isa::get();
+    decode_unit_with(isa, s, schedule, unit, bytes, reference, out, scratch)
+}
+
+/// [`decode_unit`] with the kernels of one of [`Isa::all`]. The result is the same.
+#[allow(clippy::too_many_arguments)]
+pub fn decode_unit_with<'r, W: Width>(
+    isa: Isa,
+    s: &Static,
+    schedule: &Schedule,
+    unit: Unit,
+    bytes: &[u8],
+    reference: &dyn Fn(u32) -> Option<&'r [Vector<W>]>,
+    out: &mut [&mut [Vector<W>]],
+    scratch: &mut [Vector<W>],
+) -> Result<(), Corrupt> {
+    let frames = schedule.frames_of(unit);
+    let points = s.points();
+    let first = W::first(s).ok_or(Corrupt("unit: cells of another width"))?;
+    if frames.len() != out.len()
+        || out.iter().any(|o| o.len() != points)
+        || scratch.len() < scratch_len(points)
+    {
+        return Err(Corrupt("unit: buffers of another size"));
+    }
+    if s.hierarchy.levels() > MAX_LEVELS {
+        return Err(Corrupt("unit: too many levels"));
+    }
+    if frames.is_empty() || unit == Unit::Key(0) {
+        out.iter_mut().for_each(|o| o.copy_from_slice(first));
+        return match bytes {
+            [] => Ok(()),
+            _ => Err(Corrupt("unit: bytes left over")),
+        };
+    }
+    let mut heads = [Head::EMPTY; UNIT_FRAMES];
+    let blocks = frames.len() * blocks::count(&s.hierarchy);
+    let mut body = Body::new(bytes, blocks, |bits| {
+        for (head, &frame) in heads.iter_mut().zip(frames.iter()) {
+            let count = schedule.references(frame).len();
+            *head = Head::read(bits, count, s.hierarchy.levels())?;
+        }
+        Ok(())
+    })?;
+    let mut layers = [0; BUNDLE];
+    let mut all = [[Reference::Known(first); REFERENCES]; BUNDLE];
+    for (at, &frame) in frames.iter().enumerate() {
+        layers[at] = layer(schedule, frame);
+        let references = schedule.references(frame);
+        for (k, reference_k) in all[at].iter_mut().enumerate() {
+            // References that a frame lacks have coefficient 0.
+            let number = references[if k < references.len() { k } else { 0 }];
+            let inside = frames[..at].iter().position(|&f| f == number);
+            *reference_k = match inside {
+                Some(i) => Reference::Inside(i),
+                None if number == 0 => Reference::Known(first),
+                None => match reference(number) {
+                    Some(frame) if frame.len() == points => Reference::Known(frame),
+                    Some(_) => return Err(Corrupt("unit: buffers of another size")),
+                    None => return Err(Corrupt("unit: a frame it needs is missing")),
+                },
+            };
+        }
+    }
+    let bundle = Bundle { layers, heads: &heads[..frames.len()], references: all };
+    W::decode_bundle(isa, s, &bundle, &mut body, out, scratch);
+    body.finish()
+}
+
+/// Layer of a frame: 0 for frame 0, 1 for keys, 1 + depth for others.
+pub(super) fn layer(schedule: &Schedule, frame: u32) -> usize {
+    match frame {
+        0 => 0,
+        _ => (1 + schedule.depth(frame) as usize).min(LAYERS - 1),
+    }
+}
+
+/// Temporal prediction of a whole frame; the fourth component is not used.
+#[cfg(feature = "encode")]
+#[inline(always)]
+pub(super) fn blend<W: Cell>(
+    references: [&[Vector<W>]; REFERENCES],
+    coefficients: [i16; REFERENCES],
+    out: &mut [Vector<W>],
+) {
+    let [a, b, c, d] = references.map(|r| r.as_flattened());
+    let out = out.as_flattened_mut();
+    let n = out.len();
+    let (a, b, c, d) = (&a[..n], &b[..n], &c[..n], &d[..n]);
+    for i in 0..n {
+        out[i] = W::blend([a[i], b[i], c[i], d[i]], coefficients);
+    }
+}

@@ -1,0 +1,190 @@
+//! A unit of frames: its heads, and the residuals behind them.
+
+use crate::Corrupt;
+use crate::bytes::Cursor;
+use crate::entropy::rans::{self, LANES};
+use crate::mesh::blocks::BLOCK;
+use crate::mesh::pack::{self, Unpacker};
+use crate::mesh::shared::{Form, Shared};
+use crate::mesh::tables::{self, NEAR};
+use crate::mesh::token::{self, BitReader, ESCAPE, RAW_BITS};
+use crate::quantize::fixed::Cell;
+use crate::schedule::REFERENCES;
+
+/// A decoded vector: x, y, z and the magnitude of its residual.
+pub type Vector<W> = [W; 4];
+
+/// `p + S·q`, with the magnitude of q.
+#[inline(always)]
+pub(in crate::mesh) fn add<W: Cell>(p: [W; 3], q: [i32; 3], step: i32) -> Vector<W> {
+    let axis = |k: usize| p[k].plus(W::wrap(q[k].wrapping_mul(step)));
+    [axis(0), axis(1), axis(2), W::wrap(token::magnitude(q))]
+}
+
+/// Coefficients of a frame's references, and ρ by level in quarters.
+#[derive(Debug, Clone, Copy)]
+pub struct Head {
+    /// By reference, in 1/256.
+    pub coefficients: [i16; REFERENCES],
+    /// By level; level 0 has none.
+    pub rho: [u8; MAX_LEVELS],
+}
+
+/// Most levels of a hierarchy.
+pub(in crate::mesh) const MAX_LEVELS: usize = 128;
+
+/// ρ before the first level, in quarters.
+pub(in crate::mesh) const FIRST_RHO: u8 = 4;
+
+/// Order of the coefficients' Exp-Golomb code.
+pub(in crate::mesh) const ORDER: u32 = 4;
+
+/// Largest coefficient.
+pub(in crate::mesh) const MAX_COEFFICIENT: i32 = 8191;
+
+impl Head {
+    pub(in crate::mesh) const EMPTY: Head = Head { coefficients: [0; REFERENCES], rho: [0; MAX_LEVELS] };
+
+    pub(in crate::mesh) fn read(
+        r: &mut BitReader,
+        references: usize,
+        levels: usize,
+    ) -> Result<Head, Corrupt> {
+        let mut head = Head::EMPTY;
+        let mut first = 256;
+        for k in 1..references.min(REFERENCES) {
+            let zeros = r.peek().trailing_zeros();
+            if zeros > 12 {
+                return Err(Corrupt("unit: coefficient too large"));
+            }
+            r.skip(zeros + 1);
+            let value = (((1 << zeros) - 1) << ORDER) + r.take(zeros + ORDER);
+            let value = (value >> 1) as i32 ^ -((value & 1) as i32);
+            if value.abs() > MAX_COEFFICIENT {
+                return Err(Corrupt("unit: coefficient too large"));
+            }
+            head.coefficients[k] = value as i16;
+            first -= value;
+        }
+        head.coefficients[0] = first as i16;
+        let mut rho = FIRST_RHO;
+        for level in 1..levels {
+            if r.take(1) == 0 {
+                rho = r.take(3) as u8;
+                if rho > 4 {
+                    return Err(Corrupt("unit: part too large"));
+                }
+            }
+            head.rho[level] = rho;
+        }
+        Ok(head)
+    }
+}
+
+/// Where the residuals of a unit come from.
+pub struct Body<'a> {
+    pub(in crate::mesh) source: Source<'a>,
+    /// The present block, if residuals are packed.
+    pub(in crate::mesh) block: Option<pack::Block>,
+}
+
+pub(in crate::mesh) enum Source<'a> {
+    Zero,
+    Tokens(Tokens<'a>),
+    Packed(Unpacker<'a>),
+}
+
+pub(in crate::mesh) struct Tokens<'a> {
+    pub(in crate::mesh) lanes: usize,
+    pub(in crate::mesh) rans: rans::Decoder<'a>,
+    pub(in crate::mesh) raw: BitReader<'a>,
+}
+
+impl<'a> Body<'a> {
+    /// Splits a unit. `heads` reads what stands before the residuals.
+    pub(in crate::mesh) fn new(
+        bytes: &'a [u8],
+        blocks: usize,
+        heads: impl FnOnce(&mut BitReader<'a>) -> Result<(), Corrupt>,
+    ) -> Result<Body<'a>, Corrupt> {
+        let mut c = Cursor::new(bytes);
+        let kind = c.u8()?;
+        let rest = c.take(c.left())?;
+        let mut bits = BitReader::new(rest);
+        heads(&mut bits)?;
+        let used = bits.used().ok_or(Corrupt("unit: ends in its heads"))?;
+        let mut c = Cursor::new(&rest[used..]);
+        let source = match (kind & 3, kind >> 2) {
+            (0, 0) => match c.left() {
+                0 => Source::Zero,
+                _ => return Err(Corrupt("unit: bytes left over")),
+            },
+            (2, 0) => Source::Packed(Unpacker::new(c.take(c.left())?, blocks)?),
+            (1, log) if log <= 4 => {
+                let lanes = 1 << log;
+                let words = c.varint()? as usize;
+                let mut states = [0; LANES];
+                for state in &mut states[..lanes] {
+                    *state = u32::from_le_bytes(c.array()?);
+                }
+                let size = words.checked_mul(2).ok_or(Corrupt("unit: too many words"))?;
+                let words = c.take(size)?;
+                Source::Tokens(Tokens {
+                    lanes,
+                    rans: rans::Decoder { states, words, next: 0 },
+                    raw: BitReader::new(c.take(c.left())?),
+                })
+            }
+            _ => return Err(Corrupt("unit: unknown kind")),
+        };
+        Ok(Body { source, block: None })
+    }
+
+    /// Begins a block of `count` vertices.
+    pub(in crate::mesh) fn start<W: Cell>(&mut self, count: usize) {
+        if let Source::Packed(packed) = &mut self.source {
+            self.block = packed.block(count.min(BLOCK), W::BITS);
+        }
+    }
+
+    /// Residual of the vertex at place `at` of its level.
+    #[inline(always)]
+    pub(in crate::mesh) fn vertex<W: Cell>(
+        &mut self,
+        shared: &Shared,
+        at: usize,
+        context: impl FnOnce() -> usize,
+    ) -> [i32; 3] {
+        let t = match &mut self.source {
+            Source::Tokens(t) => t,
+            Source::Zero => return [0; 3],
+            Source::Packed(_) => return self.block.map_or([0; 3], |b| b[at % BLOCK]),
+        };
+        let context = context();
+        let table = usize::from(shared.map[context]);
+        let k = tables::shift(context / tables::PAST % NEAR);
+        let lane = at & (t.lanes - 1);
+        let token = match &shared.form {
+            Form::Slots(ready) => t.rans.token(lane, |slot| ready.slots[table][slot as usize]),
+            Form::Ranges(ranges) => t.rans.token(lane, |slot| ranges[table].entry(slot)),
+        };
+        if token == ESCAPE {
+            return [0; 3].map(|_: i32| W::wrap(t.raw.take(W::BITS) as i32).get());
+        }
+        let q = token::join(token, t.raw.peek(), k);
+        t.raw.skip(u32::from(RAW_BITS[k as usize][usize::from(token)]));
+        q
+    }
+
+    pub(in crate::mesh) fn finish(&self) -> Result<(), Corrupt> {
+        let finished = match &self.source {
+            Source::Zero => true,
+            Source::Tokens(t) => t.rans.finished(t.lanes) && t.raw.finished(),
+            Source::Packed(p) => p.finished(),
+        };
+        match finished {
+            true => Ok(()),
+            false => Err(Corrupt("unit: its residuals do not end where it does")),
+        }
+    }
+}

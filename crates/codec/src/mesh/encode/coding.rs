@@ -1,0 +1,104 @@
+//! Tables ready to code with, and what tokens cost by them.
+
+use crate::entropy::rans::{self, Frequencies, Starts};
+use crate::mesh::defaults::{SETS, set};
+use crate::mesh::tables::{self, CONTEXTS, Tables};
+use crate::mesh::token::{ESCAPE, RAW_BITS};
+use crate::quantize::fixed::Cell;
+use std::sync::{Arc, OnceLock};
+
+/// All sets, ready to code with.
+pub(in crate::mesh) fn codings() -> &'static [Arc<Coding>] {
+    static CODINGS: OnceLock<Vec<Arc<Coding>>> = OnceLock::new();
+    let coding = |number| Some(Arc::new(Coding::new(set(number).ok()?, number)));
+    CODINGS.get_or_init(|| (1..=SETS).filter_map(coding).collect())
+}
+
+/// Tables ready to code with.
+#[derive(Clone)]
+pub struct Coding {
+    pub tables: Tables,
+    /// Number of the default set that they are; 0: the file keeps them.
+    pub set: u8,
+    pub(in crate::mesh) starts: Vec<Starts>,
+    pub(in crate::mesh) costs: Vec<Costs>,
+    /// Which of them a context has.
+    pub(in crate::mesh) cost_of: [u16; CONTEXTS],
+}
+
+/// What tokens cost by a table and a shift.
+#[derive(Clone)]
+pub(in crate::mesh) struct Costs {
+    /// Bits with raw ones by parity and classes, of which 5 is beyond any token: 216·p + 36·x + 6·y + z. What
+    /// has no frequency costs what the escape does.
+    pub(in crate::mesh) bits: [f32; COSTS],
+    /// No more than any residual but zero costs.
+    pub(in crate::mesh) least: f32,
+}
+
+pub(in crate::mesh) const COSTS: usize = 2 * 216;
+
+impl Costs {
+    fn new(table: &Frequencies, k: u32) -> Costs {
+        let total = rans::TOTAL as f32;
+        let escape = 48.0 + (total / f32::from(table[usize::from(ESCAPE)].max(1))).log2();
+        let mut least = escape;
+        let bits = std::array::from_fn(|n| {
+            let classes = [n / 36 % 6, n / 6 % 6, n % 6];
+            if classes.contains(&5) {
+                return escape;
+            }
+            let token = 125 * (n / 216) + 25 * classes[0] + 5 * classes[1] + classes[2];
+            let raw = f32::from(RAW_BITS[k as usize][token]);
+            let bits = match table[token] {
+                0 => escape + raw,
+                f => (total / f32::from(f)).log2() + raw,
+            };
+            // With low bits of its own even the first token may be of another residual.
+            if n > 0 || k > 0 {
+                least = least.min(bits);
+            }
+            bits
+        });
+        Costs { bits, least }
+    }
+}
+
+impl Coding {
+    /// The tables of the set of that number, or the file's own.
+    pub fn new(tables: Tables, set: u8) -> Coding {
+        let starts = tables.tables.iter().map(rans::starts).collect();
+        let mut kinds: Vec<(u8, u32)> = Vec::new();
+        let mut cost_of = [0; CONTEXTS];
+        for (context, cost) in cost_of.iter_mut().enumerate() {
+            let kind = (tables.map[context], tables::shift(tables::near_of(context)));
+            let known = kinds.iter().position(|k| *k == kind);
+            *cost = known.unwrap_or(kinds.len()) as u16;
+            if known.is_none() {
+                kinds.push(kind);
+            }
+        }
+        let costs = kinds.iter().map(|&(table, k)| Costs::new(&tables.tables[usize::from(table)], k));
+        Coding { costs: costs.collect(), cost_of, starts, tables, set }
+    }
+
+    #[inline(always)]
+    pub(in crate::mesh) fn range(&self, context: usize, token: u8) -> (u16, u16) {
+        self.starts[usize::from(self.tables.map[context])][usize::from(token)]
+    }
+}
+
+#[inline(always)]
+pub(in crate::mesh) fn wrapped<W: Cell>(q: i32) -> i32 {
+    W::wrap(q).get()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_default_sets_can_be_coded_with() {
+        assert_eq!(codings().len(), usize::from(SETS));
+    }
+}

@@ -1,0 +1,680 @@
+//! Codes one frame: prediction, choice of residuals, reconstruction exactly as the decoder's, and the check
+//! of the error.
+
+use super::coding::{COSTS, Coding, Costs, wrapped};
+use crate::mesh::blocks::{self, BLOCK};
+use crate::mesh::decode::{self, FIRST_RHO, MAX_COEFFICIENT, MAX_LEVELS, ORDER, Vector};
+use crate::mesh::encode::output::Sink;
+use crate::mesh::hierarchy::Hierarchy;
+use crate::mesh::pack;
+use crate::mesh::tables::{self, LAYERS};
+use crate::mesh::token::{self, BitWriter};
+use crate::quantize::fixed::Cell;
+use crate::quantize::lattice::{self, Choice, Grid, Lattice};
+use crate::schedule::REFERENCES;
+use crate::simd::isa::Isa;
+use crate::simd::lanes::{self, Lanes, Task};
+use std::ops::Range;
+
+/// What coding a frame needs and does not change.
+pub struct Setting<'a> {
+    pub grid: Grid,
+    pub choice: Choice,
+    /// Largest allowed distance, in the unit of the positions.
+    pub radius: f64,
+    /// The lattice's share of it.
+    pub share: f64,
+    pub hierarchy: &'a Hierarchy,
+    pub neighbours: &'a [[u32; 4]],
+    /// Vertices of a level by which its ρ is chosen.
+    pub rho_sample: usize,
+    pub weights: &'a [[i16; 4]],
+}
+
+/// A frame's source in the hierarchy's order.
+#[derive(Debug, Default, Clone)]
+pub struct Target {
+    /// Positions.
+    pub source: Vec<[f32; 3]>,
+    /// What is coded, in 1/256 (i32: 1/64) units: position less what is predicted from outside.
+    pub fixed: Vec<[i32; 3]>,
+    /// What is predicted from outside, in units; empty if nothing is.
+    pub outside: Vec<[i32; 3]>,
+}
+
+/// Bits of a target's fraction.
+pub const fn fraction<W: Cell>() -> u32 {
+    if W::BITS == 16 { 8 } else { 6 }
+}
+
+impl Target {
+    /// Fills `fixed` from the others. False if a position is not finite or lies outside the grid.
+    pub fn prepare<W: Cell>(&mut self, grid: &Grid) -> bool {
+        let mut fits = true;
+        let width = std::marker::PhantomData::<W>;
+        lanes::run(Isa::get(), Prepare(self, grid, &mut fits, width));
+        fits
+    }
+}
+
+/// [`Target::prepare`].
+struct Prepare<'a, W>(&'a mut Target, &'a Grid, &'a mut bool, std::marker::PhantomData<W>);
+
+impl<W: Cell> Task for Prepare<'_, W> {
+    #[inline(always)]
+    fn run<L: Lanes>(self) {
+        let Prepare(target, grid, fits, _) = self;
+        let scale = f64::from(1u32 << fraction::<W>()) / f64::from(grid.unit);
+        let most = f64::from(W::REACH) * f64::from(1u32 << fraction::<W>());
+        let centre = grid.centre;
+        target.fixed.resize(target.source.len(), [0; 3]);
+        for (f, s) in target.fixed.iter_mut().zip(&target.source) {
+            for k in 0..3 {
+                let x = (f64::from(s[k]) - f64::from(centre[k])) * scale;
+                *fits &= x.abs() <= most;
+                f[k] = (x + 0.5f64.copysign(x)) as i32;
+            }
+        }
+        for (f, o) in target.fixed.iter_mut().zip(&target.outside) {
+            for k in 0..3 {
+                f[k] = f[k].wrapping_sub(W::wrap(o[k]).get() << fraction::<W>());
+            }
+        }
+    }
+}
+
+/// A frame to code.
+pub struct Job<'a, W> {
+    pub layer: usize,
+    pub references: [&'a [Vector<W>]; REFERENCES],
+    pub coefficients: [i16; REFERENCES],
+    pub count: usize,
+    pub target: &'a Target,
+}
+
+/// Tuning: what errors are worth in frame 0, of which the spatial weights are made, in keys and in the
+/// deepest frames.
+const FIRST_WORTH: f32 = 6.0;
+const KEY_WORTH: f32 = 1.6;
+const LAST_WORTH: f32 = 0.55;
+/// Tuning: the bits that a change of ρ must save.
+const RHO_CHANGE: f32 = 6.0;
+
+impl Setting<'_> {
+    /// Radius of the ball in which zero will do, in units.
+    pub fn ball<W: Cell>(&self) -> f32 {
+        let fixed = 3f64.sqrt() / f64::from(2u32 << fraction::<W>());
+        (self.share / f64::from(self.grid.unit) * 0.9999 - fixed).max(0.0) as f32
+    }
+
+    /// Codes a frame that has references. False if a vertex cannot be brought within the radius.
+    pub fn code<W: Cell>(
+        &self,
+        job: &Job<W>,
+        coding: Option<&Coding>,
+        out: &mut [Vector<W>],
+        innovation: &mut [Vector<W>],
+        sink: &mut Sink,
+    ) -> bool {
+        let mut good = true;
+        let task = Code { setting: self, job, coding, out, innovation, sink, good: &mut good };
+        lanes::run(Isa::get(), task);
+        good
+    }
+
+    /// Coded innovations around a vertex.
+    #[inline(always)]
+    fn near<W: Cell>(&self, v: usize, innovation: &[Vector<W>]) -> [Vector<W>; 4] {
+        let [a, b, c, d] = self.neighbours[v];
+        [innovation[a as usize], innovation[b as usize], innovation[c as usize], innovation[d as usize]]
+    }
+
+    /// Tokens of a block.
+    #[allow(clippy::too_many_arguments)]
+    #[inline(always)]
+    fn token_block<W: Cell>(
+        &self,
+        job: &Job<W>,
+        quantizer: &Quantizer<W>,
+        block: Range<usize>,
+        level: usize,
+        factor: i32,
+        out: &mut [Vector<W>],
+        innovation: &mut [Vector<W>],
+        sink: &mut Sink,
+    ) -> bool {
+        let mut spatial = [[W::default(); 4]; BLOCK];
+        let mut contexts = [0; BLOCK];
+        let mut errors = [[0f32; 3]; BLOCK];
+        let [r0, r1, ..] = job.references;
+        for (i, v) in block.clone().enumerate() {
+            let past = r0[v][3].get().max(r1[v][3].get());
+            let mut sum = 4 * past;
+            if level > 0 {
+                let near = self.near(v, innovation);
+                spatial[i] = W::weigh_all(near, self.weights[v], factor);
+                sum = near[0][3].get() + near[1][3].get() + near[2][3].get() + near[3][3].get();
+            }
+            contexts[i] = tables::context(job.layer, tables::near(sum), tables::past(past));
+            errors[i] = quantizer.error(job.target, v, sum_of(out[v], spatial[i]));
+        }
+        let mut good = true;
+        for (i, v) in block.enumerate() {
+            let (t, p) = (out[v], spatial[i]);
+            let q = quantizer.chosen(errors[i], contexts[i]);
+            let (q, fits) = quantizer.settled(job.target, v, sum_of(t, p), errors[i], q);
+            good &= fits;
+            let q = sink.put_token::<W>(q, contexts[i]);
+            let inn = decode::add([p[0], p[1], p[2]], q, quantizer.step);
+            innovation[v] = inn;
+            out[v] = [t[0].plus(inn[0]), t[1].plus(inn[1]), t[2].plus(inn[2]), inn[3]];
+        }
+        good
+    }
+
+    /// Residuals of a block that are to be packed together.
+    #[allow(clippy::too_many_arguments)]
+    #[inline(always)]
+    fn pack_block<W: Cell>(
+        &self,
+        job: &Job<W>,
+        quantizer: &Quantizer<W>,
+        block: Range<usize>,
+        level: usize,
+        factor: i32,
+        out: &mut [Vector<W>],
+        innovation: &mut [Vector<W>],
+        sink: &mut Sink,
+    ) -> bool {
+        let mut spatial = [[W::default(); 4]; BLOCK];
+        let mut errors = [[0f32; 3]; BLOCK];
+        for (i, v) in block.clone().enumerate() {
+            if level > 0 {
+                spatial[i] = W::weigh_all(self.near(v, innovation), self.weights[v], factor);
+            }
+            errors[i] = quantizer.error(job.target, v, sum_of(out[v], spatial[i]));
+        }
+        let chosen = quantizer.packed(&errors[..block.len()]);
+        let mut good = true;
+        for (i, v) in block.enumerate() {
+            let (t, p) = (out[v], spatial[i]);
+            let (q, fits) = quantizer.settled(job.target, v, sum_of(t, p), errors[i], chosen[i]);
+            good &= fits;
+            // What the decoder sees of what is kept whole wraps.
+            let q = [wrapped::<W>(q[0]), wrapped::<W>(q[1]), wrapped::<W>(q[2])];
+            sink.escape = 3 * W::BITS;
+            sink.residuals.get_or_insert_default().push(q);
+            let inn = decode::add([p[0], p[1], p[2]], q, quantizer.step);
+            innovation[v] = inn;
+            out[v] = [t[0].plus(inn[0]), t[1].plus(inn[1]), t[2].plus(inn[2]), inn[3]];
+        }
+        good
+    }
+
+    /// Codes frame 0.
+    pub fn code_first<W: Cell>(
+        &self,
+        target: &Target,
+        coding: Option<&Coding>,
+        out: &mut [Vector<W>],
+        sink: &mut Sink,
+    ) -> bool {
+        let mut good = true;
+        let task = CodeFirst { setting: self, target, coding, out, sink, good: &mut good };
+        lanes::run(Isa::get(), task);
+        good
+    }
+
+    #[inline(always)]
+    fn choose_rho<W: Cell>(
+        &self,
+        job: &Job<W>,
+        level: Range<usize>,
+        before: u8,
+        temporal: &[Vector<W>],
+        innovation: &[Vector<W>],
+    ) -> u8 {
+        let stride = level.len().div_ceil(self.rho_sample).max(1);
+        let ball = self.ball::<W>();
+        let inverse = 1.0 / (ball * ball);
+        let scale = 1.0 / (1u32 << fraction::<W>()) as f32;
+        // Of each ρ the product of all factors, as a mantissa and its exponent.
+        let mut products = [1f32; 8];
+        let mut exponents = [0i32; 8];
+        for v in level.step_by(stride) {
+            let near = self.near(v, innovation);
+            let w = self.weights[v];
+            let target = job.target.fixed[v];
+            let mut squares = [0f32; 8];
+            for k in 0..3 {
+                let e = (target[k] as f32) * scale - temporal[v][k].get() as f32;
+                let mut p = 0f32;
+                for i in 0..4 {
+                    p += f32::from(w[i]) * (1.0 / 4096.0) * near[i][k].get() as f32;
+                }
+                for j in 0..8 {
+                    let d = e - RHOS[j] * p;
+                    squares[j] += d * d;
+                }
+            }
+            for j in 0..8 {
+                let square = squares[j] * inverse;
+                let inside = square.min(1.0);
+                let factor = 1.0 + 8.0 * square * inside * inside * inside;
+                let bits = (products[j] * factor).to_bits();
+                exponents[j] += (bits >> 23) as i32 - 127;
+                products[j] = f32::from_bits(bits & 0x7F_FFFF | 127 << 23);
+            }
+        }
+        let mut sums = [0f32; RHO_COUNT];
+        for (j, sum) in sums.iter_mut().enumerate() {
+            *sum = exponents[j] as f32 + products[j].log2();
+        }
+        let mut best = before;
+        let mut least = sums[usize::from(before)] * stride as f32 - RHO_CHANGE;
+        for (j, &sum) in sums.iter().enumerate() {
+            if sum * (stride as f32) < least {
+                (best, least) = (j as u8, sum * stride as f32);
+            }
+        }
+        best
+    }
+}
+
+/// The values of ρ, and fillers.
+const RHOS: [f32; 8] = [0.0, 0.25, 0.5, 0.75, 1.0, 0.0, 0.0, 0.0];
+const RHO_COUNT: usize = 5;
+
+#[inline(always)]
+fn sum_of<W: Cell>(t: Vector<W>, p: Vector<W>) -> [W; 3] {
+    [t[0].plus(p[0]), t[1].plus(p[1]), t[2].plus(p[2])]
+}
+
+/// [`Setting::code`].
+struct Code<'a, W> {
+    setting: &'a Setting<'a>,
+    job: &'a Job<'a, W>,
+    coding: Option<&'a Coding>,
+    out: &'a mut [Vector<W>],
+    innovation: &'a mut [Vector<W>],
+    sink: &'a mut Sink,
+    good: &'a mut bool,
+}
+
+impl<W: Cell> Task for Code<'_, W> {
+    #[inline(always)]
+    fn run<L: Lanes>(self) {
+        let Code { setting, job, coding, out, innovation, sink, good } = self;
+        put_coefficients(job, &mut sink.heads);
+        sink.layers.push(job.layer);
+        decode::blend(job.references, job.coefficients, out);
+        let quantizer = Quantizer::<W>::new(setting, job.layer, coding);
+        let packed = sink.residuals.is_some();
+        sink.reserve(out.len());
+        let mut rho = FIRST_RHO;
+        for level in 0..setting.hierarchy.levels() {
+            let range = setting.hierarchy.level(level);
+            if level > 0 {
+                let new = setting.choose_rho(job, range.clone(), rho, out, innovation);
+                if new == rho {
+                    sink.heads.put(1, 1);
+                } else {
+                    sink.heads.put(u128::from(new) << 1, 4);
+                }
+                rho = new;
+            }
+            let rho = 4 * i32::from(rho);
+            for block in blocks::blocks(range) {
+                *good &= if packed {
+                    setting.pack_block(job, &quantizer, block, level, rho, out, innovation, sink)
+                } else {
+                    setting.token_block(job, &quantizer, block, level, rho, out, innovation, sink)
+                };
+            }
+        }
+    }
+}
+
+/// [`Setting::code_first`].
+struct CodeFirst<'a, W> {
+    setting: &'a Setting<'a>,
+    target: &'a Target,
+    coding: Option<&'a Coding>,
+    out: &'a mut [Vector<W>],
+    sink: &'a mut Sink,
+    good: &'a mut bool,
+}
+
+impl<W: Cell> Task for CodeFirst<'_, W> {
+    #[inline(always)]
+    fn run<L: Lanes>(self) {
+        let CodeFirst { setting, target, coding, out, sink, good } = self;
+        sink.layers.push(0);
+        sink.reserve(out.len());
+        let quantizer = Quantizer::<W>::new(setting, 0, coding);
+        for v in 0..out.len() {
+            let ring = setting.hierarchy.ring_of(v);
+            let p = match (ring.is_empty(), v) {
+                (false, _) => decode::ring_mean(ring, out),
+                (true, 0) => [W::default(); 3],
+                (true, _) => [out[v - 1][0], out[v - 1][1], out[v - 1][2]],
+            };
+            let context = decode::ring_context(ring, out);
+            let e = quantizer.error(target, v, p);
+            let q = quantizer.chosen(e, context);
+            let (q, fits) = quantizer.settled(target, v, p, e, q);
+            *good &= fits;
+            let q = sink.put_token::<W>(q, context);
+            out[v] = decode::add(p, q, quantizer.step);
+        }
+    }
+}
+
+fn put_coefficients<W>(job: &Job<W>, out: &mut BitWriter) {
+    for &c in &job.coefficients[1..job.count.max(1)] {
+        debug_assert!(i32::from(c).abs() <= MAX_COEFFICIENT);
+        let c = i32::from(c);
+        let value = ((c << 1) ^ (c >> 31)) as u32;
+        let bits = ((value >> ORDER) + 1).ilog2();
+        let rest = value - (((1 << bits) - 1) << ORDER);
+        out.put(1u128 << bits, bits + 1);
+        out.put(u128::from(rest), bits + ORDER);
+    }
+}
+
+/// What errors in a layer are worth, as a part of the setting's: more where others refer to it.
+fn worth_of(layer: usize) -> f32 {
+    if layer == 0 {
+        return FIRST_WORTH;
+    }
+    let depth = (layer - 1) as f32 / (LAYERS - 2) as f32;
+    KEY_WORTH + depth * (LAST_WORTH - KEY_WORTH)
+}
+
+#[inline(always)]
+fn square(v: [f32; 3]) -> f32 {
+    v[0] * v[0] + v[1] * v[1] + v[2] * v[2]
+}
+
+/// Of what is farther off than that, anything: such residuals are found in another way.
+#[inline(always)]
+fn twice(x: i32) -> i32 {
+    x.wrapping_mul(2)
+}
+
+/// The nearest integer of what is below 2²², ties to even; anything of anything else.
+#[inline(always)]
+fn nearest_integer(x: f32) -> i32 {
+    const ROUND: f32 = 12_582_912.0;
+    ((x + ROUND).to_bits() as i32).wrapping_sub(ROUND.to_bits() as i32)
+}
+
+/// The choice of one residual.
+struct Quantizer<'a, W> {
+    grid: Grid,
+    lattice: Lattice,
+    step: i32,
+    /// Square of the ball within which zero will do, in units.
+    ball: f32,
+    inverse: f32,
+    scale: f32,
+    /// Square of the radius.
+    radius: f64,
+    coding: Option<&'a Coding>,
+    worth: f32,
+    /// The same, of an error of one unit.
+    worth_of_error: f32,
+    width: std::marker::PhantomData<W>,
+}
+
+impl<'a, W: Cell> Quantizer<'a, W> {
+    fn new(setting: &Setting, layer: usize, coding: Option<&'a Coding>) -> Self {
+        let step = i32::from(setting.grid.steps[layer]);
+        let ball = setting.ball::<W>();
+        let worth = setting.choice.worth * worth_of(layer);
+        Quantizer {
+            grid: setting.grid,
+            lattice: setting.choice.lattice,
+            step,
+            ball: ball * ball,
+            inverse: 1.0 / step as f32,
+            scale: 1.0 / (1u32 << fraction::<W>()) as f32,
+            radius: setting.radius * setting.radius,
+            coding,
+            worth,
+            worth_of_error: worth / (ball * ball),
+            width: std::marker::PhantomData,
+        }
+    }
+
+    /// True if the decoded position is near enough.
+    #[inline(always)]
+    fn holds(&self, target: &Target, v: usize, base: [W; 3], q: [i32; 3]) -> bool {
+        let mut rec = [0; 3];
+        for k in 0..3 {
+            let mut c = base[k].plus(W::wrap(q[k].wrapping_mul(self.step)));
+            if let Some(outside) = target.outside.get(v) {
+                c = c.plus(W::wrap(outside[k]));
+            }
+            rec[k] = c.get();
+        }
+        let at = self.grid.position(rec);
+        let source = target.source[v];
+        let d = [0, 1, 2].map(|k| f64::from(at[k]) - f64::from(source[k]));
+        d[0] * d[0] + d[1] * d[1] + d[2] * d[2] <= self.radius
+    }
+
+    /// The residual for what a prediction misses, not checked.
+    #[inline(always)]
+    fn chosen(&self, e: [f32; 3], context: usize) -> [i32; 3] {
+        match self.costs_of(context) {
+            Some(costs) => self.cheapest(e, costs, tables::shift(tables::near_of(context))),
+            None if square(e) > self.ball => self.nearest(e),
+            None => [0; 3],
+        }
+    }
+
+    /// What a prediction misses, in units.
+    #[inline(always)]
+    fn error(&self, target: &Target, v: usize, base: [W; 3]) -> [f32; 3] {
+        let fixed = target.fixed[v];
+        let mut e = [0.0; 3];
+        for k in 0..3 {
+            let base = base[k].get();
+            e[k] = match W::BITS {
+                16 => (fixed[k] - (base << fraction::<W>())) as f32,
+                _ => (i64::from(fixed[k]) - (i64::from(base) << fraction::<W>())) as f32,
+            } * self.scale;
+        }
+        e
+    }
+
+    /// The residual, or another one if it does not bring the vertex near enough; false if none does.
+    #[inline(always)]
+    fn settled(&self, target: &Target, v: usize, base: [W; 3], e: [f32; 3], q: [i32; 3]) -> ([i32; 3], bool) {
+        let mut left = [0.0; 3];
+        for k in 0..3 {
+            left[k] = e[k] - q[k].wrapping_mul(self.step) as f32;
+        }
+        // Errors that small are exact, and the ball is so much smaller than the radius that it holds whatever
+        // is rounded.
+        let exact = e[0].abs().max(e[1].abs()).max(e[2].abs()) < 1024.0;
+        if exact && square(left) <= self.ball || self.holds(target, v, base, q) {
+            debug_assert!(self.holds(target, v, base, q));
+            return (q, true);
+        }
+        self.search(target, v, base)
+    }
+
+    #[inline(always)]
+    fn nearest(&self, e: [f32; 3]) -> [i32; 3] {
+        lattice::nearest(e.map(|e| e * self.inverse), self.lattice)
+    }
+
+    /// Residuals of a block that is packed: fields as narrow as the ball allows, and within that width the
+    /// best.
+    #[inline(always)]
+    fn packed(&self, errors: &[[f32; 3]]) -> [[i32; 3]; BLOCK] {
+        let mut out = [[0; 3]; BLOCK];
+        let mut filled = 0;
+        let mut width = 0;
+        for (i, &e) in errors.iter().enumerate() {
+            if square(e) > self.ball {
+                out[i] = self.nearest(e);
+                filled += 1;
+                width = width.max(pack::width(out[i]));
+            }
+        }
+        if filled == 0 {
+            return out;
+        }
+        let mut narrow = out;
+        while width > 1 && self.narrowed(errors, width - 1, &mut narrow) {
+            out = narrow;
+            width -= 1;
+        }
+        if !pack::is_sparse(filled, errors.len() as u32, width) {
+            // Zeros cost what others do.
+            for (i, &e) in errors.iter().enumerate() {
+                if out[i] == [0; 3] {
+                    let q = self.nearest(e);
+                    let q = if pack::width(q) <= width { Some(q) } else { self.within(e, width) };
+                    out[i] = q.unwrap_or_default();
+                }
+            }
+        }
+        out
+    }
+
+    /// Replaces residuals that are wider by the nearest within the ball that are not; false if there is none.
+    fn narrowed(&self, errors: &[[f32; 3]], width: u32, out: &mut [[i32; 3]; BLOCK]) -> bool {
+        for (i, &e) in errors.iter().enumerate() {
+            if pack::width(out[i]) > width {
+                match self.within(e, width) {
+                    Some(q) => out[i] = q,
+                    None => return false,
+                }
+            }
+        }
+        true
+    }
+
+    /// The nearest residual of a width within the ball.
+    fn within(&self, e: [f32; 3], width: u32) -> Option<[i32; 3]> {
+        let y = e.map(|e| e * self.inverse);
+        let bound = 1 << (width - 1);
+        let mut best = (None, self.ball);
+        let odd = (self.lattice == Lattice::Centred).then(|| lattice::nearest_odd(y));
+        for q in [Some(lattice::nearest(y, Lattice::Cubic)), odd].into_iter().flatten() {
+            let p = q[0] & 1;
+            let q = q.map(|v| (v >> 1).clamp(-bound, bound - 1) * 2 + p);
+            let d = [0, 1, 2].map(|a| e[a] - q[a].wrapping_mul(self.step) as f32);
+            if square(d) <= best.1 {
+                best = (Some(q), square(d));
+            }
+        }
+        best.0
+    }
+
+    /// Bits of tokens in a context, if residuals are chosen by their bits.
+    #[inline(always)]
+    fn costs_of(&self, context: usize) -> Option<&'a Costs> {
+        let coding = self.coding.filter(|_| self.worth > 0.0)?;
+        Some(&coding.costs[usize::from(coding.cost_of[context])])
+    }
+
+    /// The residual within the ball that costs least, bits and error weighed: of the nearest points of both
+    /// parities, and what lies towards zero from them on any of the axes.
+    #[inline(always)]
+    fn cheapest(&self, e: [f32; 3], costs: &Costs, k: u32) -> [i32; 3] {
+        let square = square(e);
+        let mut best = ([0; 3], f32::MAX);
+        if square <= self.ball {
+            best.1 = costs.bits[0] + self.worth_of_error * square;
+            if best.1 <= costs.least {
+                return best.0;
+            }
+        }
+        let mut even = [0; 3];
+        for a in 0..3 {
+            even[a] = twice(nearest_integer(0.5 * (e[a] * self.inverse)));
+        }
+        self.around(e, even, costs, k, &mut best);
+        if self.lattice == Lattice::Centred {
+            let mut odd = [0; 3];
+            for a in 0..3 {
+                odd[a] = twice(nearest_integer(0.5 * (e[a] * self.inverse) - 0.5)) + 1;
+            }
+            self.around(e, odd, costs, k, &mut best);
+        }
+        match best.1 < f32::MAX {
+            true => best.0,
+            false => self.nearest(e),
+        }
+    }
+
+    #[inline(always)]
+    fn around(&self, e: [f32; 3], q: [i32; 3], costs: &Costs, k: u32, best: &mut ([i32; 3], f32)) {
+        // By axis: the nearest value, and the one towards zero.
+        let mut values = [[0i32; 2]; 3];
+        let mut squares = [[0f32; 2]; 3];
+        let mut places = [[0u32; 2]; 3];
+        let parity = 216 * (q[0] & 1) as u32;
+        for a in 0..3 {
+            let inward = q[a] - 2 * q[a].signum() * i32::from(q[a].unsigned_abs() > 1);
+            values[a] = [q[a], inward];
+            for n in 0..2 {
+                let d = e[a] - values[a][n].wrapping_mul(self.step) as f32;
+                squares[a][n] = d * d;
+                places[a][n] = token::class(values[a][n], k) * [36, 6, 1][a];
+            }
+        }
+        let mut all = [0f32; 8];
+        for n in 0..8 {
+            let at = [n & 1, n >> 1 & 1, n >> 2];
+            let square = squares[0][at[0]] + squares[1][at[1]] + squares[2][at[2]];
+            let place = parity + places[0][at[0]] + places[1][at[1]] + places[2][at[2]];
+            let cost = costs.bits[(place as usize).min(COSTS - 1)] + self.worth_of_error * square;
+            all[n] = if square > self.ball { f32::MAX } else { cost };
+        }
+        for (n, &cost) in all.iter().enumerate() {
+            if cost < best.1 {
+                *best = ([values[0][n & 1], values[1][n >> 1 & 1], values[2][n >> 2]], cost);
+            }
+        }
+    }
+
+    /// The best of many, for the few vertices where rounding was against the first choice.
+    #[cold]
+    fn search(&self, target: &Target, v: usize, base: [W; 3]) -> ([i32; 3], bool) {
+        let one = f64::from(1u32 << fraction::<W>());
+        let e = [0, 1, 2].map(|k| {
+            let d = f64::from(target.fixed[v][k]) / one - f64::from(base[k].get());
+            // The way round is as good where cells wrap.
+            let turn = f64::from(W::BITS).exp2();
+            d - (d / turn).round() * turn
+        });
+        let y = e.map(|e| e / f64::from(self.step));
+        let centre = lattice::nearest_exact(y, self.lattice);
+        if self.holds(target, v, base, centre) {
+            return (centre, true);
+        }
+        for n in 0..125 {
+            let d = [n % 5 - 2, n / 5 % 5 - 2, n / 25 - 2];
+            let even = d.iter().all(|d| d & 1 == 0);
+            let odd = d.iter().all(|d| d & 1 == 1);
+            if even || odd && self.lattice == Lattice::Centred {
+                let q = [0, 1, 2].map(|k| centre[k] + d[k]);
+                if self.holds(target, v, base, q) {
+                    return (q, true);
+                }
+            }
+        }
+        (centre, false)
+    }
+}
+
+/// True if a hierarchy has no more levels than heads can hold.
+pub fn levels_fit(hierarchy: &Hierarchy) -> bool {
+    hierarchy.levels() <= MAX_LEVELS
+}

@@ -1,0 +1,180 @@
+//! The encoder of a mesh, in steps that can be spread over threads:
+//!
+//! ```text
+//! Encoder::new     codes frame 0, tries settings on a sample of groups, makes the tables: the static part
+//! segment(s)       the keys of a segment, one after the other; segments are independent
+//! group(g)         the units Inner(g) and Last(g), from the decoded keys g − 1 … g + 2; groups are independent
+//! ```
+//!
+//! Frames are asked for when they are needed and never kept, so memory does not grow with their number.
+
+pub(crate) mod coding;
+mod frame;
+mod group;
+mod output;
+mod settings;
+mod temporal;
+
+use crate::bytes::put_varint;
+use crate::mesh::decode::{self, Vector};
+use crate::mesh::encode::coding::Coding;
+use crate::mesh::encode::frame::levels_fit;
+use crate::mesh::encode::output::Sink;
+use crate::mesh::hierarchy::Hierarchy;
+use crate::mesh::tables::Counts;
+use crate::put_sized;
+use crate::quantize::fixed::Cell;
+use crate::quantize::lattice::{Choice, Extent, Grid};
+use crate::schedule::{Schedule, Unit};
+use group::{Common, Model, Part, Trial, USUAL_EFFORT, table_bits};
+pub use group::{Each, Options, Refused, Source, Watch, Work};
+use std::sync::Arc;
+
+/// A mesh whose static part is made.
+pub struct Encoder<'a, W> {
+    common: Common<'a>,
+    model: Model<W>,
+    coding: Arc<Coding>,
+    /// Only where tables are to be made of them.
+    counts: Option<Counts>,
+    static_bytes: Vec<u8>,
+}
+
+impl<'a, W: Cell> Encoder<'a, W> {
+    /// Makes the static part of a mesh of `frames` frames within `extent`.
+    pub fn new(
+        hierarchy: Hierarchy,
+        frames: u32,
+        extent: Extent,
+        options: Options,
+        source: &'a dyn Source,
+        work: &mut Work<W>,
+    ) -> Result<Self, Refused> {
+        Self::owning(hierarchy, frames, extent, options, Arc::new(source), work)
+    }
+
+    /// The same of a source that nobody else needs.
+    pub fn owning(
+        hierarchy: Hierarchy,
+        frames: u32,
+        extent: Extent,
+        options: Options,
+        source: Arc<dyn Source + Send + 'a>,
+        work: &mut Work<W>,
+    ) -> Result<Self, Refused> {
+        if !levels_fit(&hierarchy) {
+            return Err(Refused::Levels);
+        }
+        let mut common =
+            Common { hierarchy, schedule: Schedule::new(frames, options.restart), extent, options, source };
+        let mut best = common.choose(work)?;
+        if options.effort > USUAL_EFFORT && options.choice.is_none() {
+            // A longer search can end in a worse place than a shorter one.
+            common.options.effort = USUAL_EFFORT;
+            let (model, trial) = common.choose(work)?;
+            common.options.effort = options.effort;
+            let [own, usual] = [(&best.0, &best.1), (&model, &trial)].map(|(model, trial)| {
+                let trial = common.trial(model, Some(&trial.coding), 1.0, false, work);
+                trial.map(|trial| trial.bits)
+            });
+            if usual? < own? {
+                best = (model, trial);
+            }
+        }
+        let (mut model, Trial { coding, counts, .. }) = best;
+        let sink = std::mem::take(&mut model.first_sink);
+        let first = sink.finish(&common.hierarchy, &coding);
+        let mut static_bytes = Vec::new();
+        put_static::<W>(&model, &coding, &mut static_bytes);
+        static_bytes.extend_from_slice(&first);
+        Ok(Encoder {
+            // There may be an encoder for each of very many meshes: what only the search needed is not kept.
+            counts: common.options.own_tables.then_some(counts),
+            common,
+            model,
+            coding,
+            static_bytes,
+        })
+    }
+
+    /// The static part.
+    pub fn static_bytes(&self) -> &[u8] {
+        &self.static_bytes
+    }
+
+    /// Units, steps and middle.
+    pub fn grid(&self) -> &Grid {
+        &self.model.grid
+    }
+
+    /// Lattice and steps that were chosen.
+    pub fn choice(&self) -> &Choice {
+        &self.model.choice
+    }
+
+    /// Number of tables, the default set that they are or 0, and the bytes that they take in the static part.
+    pub fn tables(&self) -> (usize, u8, usize) {
+        let (coding, count) = (&self.coding, self.coding.tables.tables.len());
+        (count, coding.set, (table_bits(coding) / 8.0) as usize)
+    }
+
+    /// The tokens that the tables were chosen by; kept with [`Options::own_tables`] only.
+    pub fn counts(&self) -> Option<&Counts> {
+        self.counts.as_ref()
+    }
+
+    /// The frames and their units.
+    pub fn schedule(&self) -> &Schedule {
+        &self.common.schedule
+    }
+
+    /// Codes the keys of a segment. `each` gets the key, its unit's bytes (none for key 0) and the decoded
+    /// frame.
+    pub fn segment(&self, segment: u32, work: &mut Work<W>, each: Each<W, Vec<u8>>) -> Result<(), Refused> {
+        let keys = self.common.schedule.segment(segment);
+        let mut sink = |key: u32, sink: Sink, frame: &[Vector<W>]| {
+            let bytes = match key {
+                0 => Vec::new(),
+                _ => sink.finish(&self.common.hierarchy, &self.coding),
+            };
+            each(key, bytes, frame);
+        };
+        self.common.segment(&self.model, Some(&self.coding), keys, work, &mut sink)
+    }
+
+    /// Codes a group: the bytes of its units Inner and Last, empty where the unit has no frames. `key` gives
+    /// the decoded frame of a key, by its frame number: keys `group − 1` … `group + 2`, where they exist.
+    /// `watch` sees each decoded frame.
+    pub fn group<'r>(
+        &self,
+        group: u32,
+        key: &dyn Fn(u32) -> &'r [Vector<W>],
+        work: &mut Work<W>,
+        watch: &mut Watch<'_, W>,
+    ) -> Result<[Vec<u8>; 2], Refused> {
+        let coding = Some(&*self.coding);
+        let sinks = (self.common).group(&self.model, coding, group, Part::All, key, work, watch)?;
+        let units = [Unit::Inner(group), Unit::Last(group)];
+        let empty = units.map(|u| self.common.schedule.frames_of(u).is_empty());
+        let mut at = 0;
+        Ok(sinks.map(|sink| {
+            at += 1;
+            match empty[at - 1] {
+                true => Vec::new(),
+                false => sink.finish(&self.common.hierarchy, &self.coding),
+            }
+        }))
+    }
+}
+
+fn put_static<W: Cell>(model: &Model<W>, coding: &Coding, out: &mut Vec<u8>) {
+    let grid = &model.grid;
+    let wide = if W::BITS == 32 { decode::WIDE } else { 0 };
+    out.push(wide | model.choice.fit << decode::FIT_SHIFT | coding.set << decode::SET_SHIFT);
+    out.extend_from_slice(&grid.unit.to_le_bytes());
+    grid.centre.iter().for_each(|c| out.extend_from_slice(&c.to_le_bytes()));
+    grid.steps.iter().for_each(|&s| put_varint(u32::from(s), out));
+    if coding.set == 0 {
+        put_sized(&coding.tables.encode(), out);
+    }
+}

@@ -1,0 +1,74 @@
+//! Settings that the encoder tries: where its search starts, and how it goes on. Tuning, free to change.
+
+use crate::mesh::weights::FITS;
+use crate::quantize::lattice::{Choice, Lattice};
+use std::ops::Range;
+
+/// Settings from which a search starts, and the bits per vertex and frame at which they may be good.
+pub const STARTS: [(Range<f64>, Choice); 3] = [
+    (0.0..2.2, Choice { lattice: Lattice::Centred, first: 4.0, key: 1.3, last: 1.1, worth: 9.0, fit: 0 }),
+    (0.0..2.2, Choice { lattice: Lattice::Cubic, first: 4.0, key: 1.3, last: 1.1, worth: 10.0, fit: 0 }),
+    (
+        1.7..f64::MAX,
+        Choice { lattice: Lattice::Centred, first: 4.0, key: 1.05, last: 1.1, worth: 4.0, fit: 0 },
+    ),
+];
+
+/// Number of [`moved`] settings.
+pub const MOVES: u32 = 13;
+/// By how much steps are moved at first, and beyond which size no more.
+pub const FIRST_MOVE: f32 = 1.3;
+pub const LAST_MOVE: f32 = 1.05;
+
+/// By fit the one with the next smaller ridge, the next larger one, and a like one of the other falloff.
+const FIT_MOVES: [[u8; 3]; FITS.len()] =
+    [[2, 3, 1], [4, 6, 0], [5, 0, 4], [0, 3, 6], [4, 1, 2], [7, 2, 4], [1, 6, 3], [7, 5, 4]];
+
+/// A neighbour of a setting.
+pub fn moved(now: Choice, number: u32, size: f32) -> Choice {
+    let mut next = now;
+    match number {
+        0 => next.fit = FIT_MOVES[usize::from(now.fit)][0],
+        1 => next.first = (now.first / (size * size)).max(1.0),
+        2 => next.fit = FIT_MOVES[usize::from(now.fit)][1],
+        3 => next.last = now.last * size.sqrt(),
+        4 => next.key = now.key * size,
+        5 => next.worth = now.worth * size,
+        6 => next.key = (now.key / size).max(1.0),
+        7 => next.worth = now.worth / size,
+        8 => next.first = now.first * size * size,
+        9 => next.last = (now.last / size.sqrt()).max(1.0),
+        10 => next.fit = FIT_MOVES[usize::from(now.fit)][2],
+        11 => {
+            next.lattice = match now.lattice {
+                Lattice::Cubic => Lattice::Centred,
+                Lattice::Centred => Lattice::Cubic,
+            }
+        }
+        _ => {
+            // Together, as they weigh against each other.
+            next.key = now.key * size;
+            next.last = (now.last / size).max(1.0);
+        }
+    }
+    next
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_fit_is_reached_and_smaller_ridges_are_smaller() {
+        let ridge = |fit: u8| FITS[usize::from(fit)].ridge;
+        let falloff = |fit: u8| FITS[usize::from(fit)].falloff;
+        for fit in 0..FITS.len() as u8 {
+            let start = Choice { fit, ..STARTS[0].1 };
+            let [down, up, over] = [0, 2, 10].map(|m| moved(start, m, FIRST_MOVE).fit);
+            assert!(ridge(down) < ridge(fit) || down == fit);
+            assert!(ridge(up) > ridge(fit) || up == fit);
+            assert_eq!([down, up].map(falloff), [falloff(fit); 2]);
+            assert_ne!(falloff(over), falloff(fit));
+        }
+    }
+}

@@ -1,0 +1,395 @@
+//! Choice of the temporal weights: what is left after the *spatial* prediction is what costs bits. Encoder
+//! only.
+//!
+//! The codec is simulated on a sample of vertices: each takes what its neighbours will have decoded, which is
+//! nothing where their error lies within the ball. So where much is corrected the detail of frames decides
+//! (each vertex less the weighted mean of its neighbours), where little is corrected their positions.
+//!
+//! Candidates are linear and cubic interpolation (keys: the last key, or on from the last two) and
+//! least-squares fits with a sum of 1 of what the simulation leaves, found by re-weighting: x or 1/x with x =
+//! e²/ball², so that those vertices count that may or may not have to be corrected; the others cost nothing,
+//! or are lost anyway.
+
+use crate::mesh::decode::{MAX_COEFFICIENT, Vector};
+use crate::quantize::fixed::Cell;
+use crate::schedule::REFERENCES;
+use crate::simd::isa::Isa;
+use crate::simd::lanes::{self, Lanes, Task};
+
+/// One frame at the sampled vertices, in units: x, y and z of the four neighbours times their weights, and
+/// the vertex itself.
+pub type Detail = Vec<[f32; 16]>;
+
+/// The vertices at which frames are compared.
+#[derive(Debug, Clone, Default)]
+pub struct Sample {
+    vertices: Vec<u32>,
+    /// Squares of the weights of their neighbours.
+    squares: Vec<[f32; 4]>,
+}
+
+impl Sample {
+    /// Of these vertices.
+    pub fn new(chosen: impl Iterator<Item = usize> + Clone, weights: &[[i16; 4]]) -> Sample {
+        let one = |w: i16| (f32::from(w) / 4096.0) * (f32::from(w) / 4096.0);
+        Sample {
+            vertices: chosen.clone().map(|v| v as u32).collect(),
+            squares: chosen.map(|v| weights[v].map(one)).collect(),
+        }
+    }
+
+    /// Detail of a decoded frame.
+    pub fn decoded<W: Cell>(
+        &self,
+        frame: &[Vector<W>],
+        neighbours: &[[u32; 4]],
+        weights: &[[i16; 4]],
+        out: &mut Detail,
+    ) {
+        let value = |v: u32, k: usize| frame[v as usize][k].get() as f32;
+        self.detail(neighbours, weights, value, out);
+    }
+
+    /// Detail of the source, which is in `1/scale` units.
+    pub fn source(
+        &self,
+        frame: &[[i32; 3]],
+        scale: f32,
+        neighbours: &[[u32; 4]],
+        weights: &[[i16; 4]],
+        out: &mut Detail,
+    ) {
+        let value = |v: u32, k: usize| frame[v as usize][k] as f32 * scale;
+        self.detail(neighbours, weights, value, out);
+    }
+
+    #[inline(always)]
+    fn detail(
+        &self,
+        neighbours: &[[u32; 4]],
+        weights: &[[i16; 4]],
+        value: impl Fn(u32, usize) -> f32,
+        out: &mut Detail,
+    ) {
+        out.clear();
+        out.extend(self.vertices.iter().map(|&v| {
+            let (near, weights) = (neighbours[v as usize], weights[v as usize]);
+            let mut all = [0.0; 16];
+            for n in 0..4 {
+                let w = f32::from(weights[n]) * (1.0 / 4096.0);
+                for k in 0..3 {
+                    all[4 * k + n] = w * value(near[n], k);
+                }
+            }
+            for k in 0..3 {
+                all[OWN + k] = value(v, k);
+            }
+            all
+        }));
+    }
+}
+
+/// Where the vertex itself is in a [`Detail`].
+const OWN: usize = 12;
+
+/// Weights of Lagrange's interpolation at `time` through `times`.
+pub fn lagrange(time: f64, times: &[f64]) -> [f64; REFERENCES] {
+    let mut out = [0.0; REFERENCES];
+    for (i, o) in out.iter_mut().enumerate().take(times.len()) {
+        *o = 1.0;
+        for (j, t) in times.iter().enumerate() {
+            if i != j {
+                *o *= (time - t) / (times[i] - t);
+            }
+        }
+    }
+    out
+}
+
+/// In 1/256, summing to 256.
+pub fn rounded(weights: [f64; REFERENCES], count: usize) -> [i16; REFERENCES] {
+    let mut out = [0i16; REFERENCES];
+    let most = f64::from(MAX_COEFFICIENT);
+    let mut first = 256;
+    for k in 1..count {
+        out[k] = (weights[k] * 256.0).round().clamp(-most, most) as i16;
+        first -= i32::from(out[k]);
+    }
+    out[0] = first as i16;
+    out
+}
+
+/// What the simulation knows of the quantizer.
+#[derive(Debug, Clone, Copy)]
+pub struct Scale {
+    /// Radius of the ball in which zero will do, in units.
+    pub ball: f32,
+    /// Mean square of the error of a corrected vertex, as a part of the ball's.
+    pub noise: f32,
+}
+
+/// Errors of a vertex and of its neighbours (times their weights) without spatial prediction.
+#[inline(always)]
+fn errors(
+    target: &[f32; 16],
+    references: &[&[[f32; 16]]; REFERENCES],
+    i: usize,
+    w: [f32; REFERENCES],
+) -> [f32; 16] {
+    let mut e = *target;
+    for (r, w) in references.iter().zip(w) {
+        let r = &r[i];
+        for n in 0..16 {
+            e[n] -= w * r[n];
+        }
+    }
+    e
+}
+
+/// 1 for each neighbour whose error lies outside the ball, which will be corrected.
+#[inline(always)]
+fn corrected(e: &[f32; 16], squares: &[f32; 4], ball: f32) -> [f32; 4] {
+    let mut part = [0.0; 4];
+    for n in 0..4 {
+        let square = e[n] * e[n] + e[4 + n] * e[4 + n] + e[8 + n] * e[8 + n];
+        part[n] = if square > ball * squares[n] { 1.0 } else { 0.0 };
+    }
+    part
+}
+
+/// The vertex less those neighbours.
+#[inline(always)]
+fn filtered(v: &[f32; 16], part: [f32; 4]) -> [f32; 3] {
+    let mut out = [0.0; 3];
+    for k in 0..3 {
+        let near: &[f32; 16] = v;
+        let sum = (part[0] * near[4 * k] + part[1] * near[4 * k + 1])
+            + (part[2] * near[4 * k + 2] + part[3] * near[4 * k + 3]);
+        out[k] = v[OWN + k] - sum;
+    }
+    out
+}
+
+#[inline(always)]
+fn dot(a: [f32; 3], b: [f32; 3]) -> f32 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
+
+/// As many references as there may be; those that are not there weigh nothing.
+fn slices<'a>(references: &[&'a Detail]) -> [&'a [[f32; 16]]; REFERENCES] {
+    std::array::from_fn(|r| &references[if r < references.len() { r } else { 0 }][..])
+}
+
+/// [`Sample::cost`].
+struct Cost<'a> {
+    sample: &'a Sample,
+    target: &'a [[f32; 16]],
+    references: [&'a [[f32; 16]]; REFERENCES],
+    weights: [f32; REFERENCES],
+    scale: Scale,
+    sum: &'a mut f32,
+}
+
+impl Task for Cost<'_> {
+    #[inline(always)]
+    fn run<L: Lanes>(self) {
+        let ball = self.scale.ball * self.scale.ball;
+        let inverse = 1.0 / ball;
+        let mut sum = 0.0;
+        let mut product = 1.0f32;
+        for (i, t) in self.target.iter().enumerate() {
+            let squares = &self.sample.squares[i];
+            let e = errors(t, &self.references, i, self.weights);
+            let part = corrected(&e, squares, ball);
+            let left = filtered(&e, part);
+            let noise =
+                (part[0] * squares[0] + part[1] * squares[1]) + (part[2] * squares[2] + part[3] * squares[3]);
+            let x = dot(left, left) * inverse + self.scale.noise * noise;
+            // One logarithm for several factors.
+            // Inside the ball there is next to nothing to pay.
+            let inside = x.min(1.0);
+            let cube = inside * inside * inside;
+            product *= 1.0 + 8.0 * x * cube * inside * inside;
+            if product > 1e18 {
+                sum += product.min(f32::MAX).log2();
+                product = 1.0;
+            }
+        }
+        *self.sum = sum + product.log2();
+    }
+}
+
+/// A round of [`Sample::fit`]: the normal equations of the weights but the first.
+struct Round<'a> {
+    sample: &'a Sample,
+    target: &'a [[f32; 16]],
+    references: [&'a [[f32; 16]]; REFERENCES],
+    weights: [f32; REFERENCES],
+    ball: f32,
+    sums: &'a mut [[f64; 4]; 3],
+}
+
+impl Task for Round<'_> {
+    #[inline(always)]
+    fn run<L: Lanes>(self) {
+        let m = self.sums;
+        for (i, t) in self.target.iter().enumerate() {
+            let e = errors(t, &self.references, i, self.weights);
+            let part = corrected(&e, &self.sample.squares[i], self.ball);
+            let left = filtered(&e, part);
+            let first = filtered(&self.references[0][i], part);
+            let own = filtered(t, part);
+            let x = dot(left, left) / self.ball;
+            let weight = x.min(1.0 / x);
+            let mut d = [[0.0f32; 3]; 4];
+            for r in 0..REFERENCES - 1 {
+                let other = filtered(&self.references[r + 1][i], part);
+                for k in 0..3 {
+                    d[r][k] = other[k] - first[k];
+                }
+            }
+            for k in 0..3 {
+                d[3][k] = own[k] - first[k];
+            }
+            for r in 0..3 {
+                for c in r..4 {
+                    m[r][c] += f64::from(weight * dot(d[r], d[c]));
+                }
+            }
+        }
+    }
+}
+
+impl Sample {
+    /// About the bits that these weights leave.
+    pub fn cost(
+        &self,
+        target: &Detail,
+        references: &[&Detail],
+        weights: [i16; REFERENCES],
+        scale: Scale,
+    ) -> f32 {
+        let mut sum = 0.0;
+        let task = Cost {
+            sample: self,
+            target,
+            references: slices(references),
+            weights: weights.map(|w| f32::from(w) / 256.0),
+            scale,
+            sum: &mut sum,
+        };
+        lanes::run(Isa::get(), task);
+        sum
+    }
+
+    /// The fit, from the weights `start`.
+    pub fn fit(
+        &self,
+        target: &Detail,
+        references: &[&Detail],
+        start: [f64; REFERENCES],
+        scale: Scale,
+        rounds: u32,
+    ) -> [f64; REFERENCES] {
+        let free = references.len() - 1;
+        let mut w = start;
+        if free == 0 || target.is_empty() {
+            return [1.0, 0.0, 0.0, 0.0];
+        }
+        let ball = (scale.ball * scale.ball).max(f32::MIN_POSITIVE);
+        for _ in 0..rounds {
+            let mut m = [[0.0f64; 4]; 3];
+            let round = Round {
+                sample: self,
+                target,
+                references: slices(references),
+                weights: w.map(|w| w as f32),
+                ball,
+                sums: &mut m,
+            };
+            lanes::run(Isa::get(), round);
+            // Weights that do not matter stay where they are.
+            for r in 0..free {
+                let ridge = 1e-6 * m[r][r] + 1e-3;
+                m[r][r] += ridge;
+                m[r][3] += ridge * w[r + 1];
+            }
+            let x = solve(&mut m, free);
+            w[0] = 1.0;
+            for r in 0..free {
+                w[r + 1] = x[r].clamp(-30.0, 30.0);
+                w[0] -= w[r + 1];
+            }
+        }
+        w
+    }
+}
+
+/// Symmetric positive definite; the upper triangle is given.
+fn solve(m: &mut [[f64; 4]; 3], n: usize) -> [f64; 3] {
+    for r in 0..n {
+        for c in 0..r {
+            m[r][c] = m[c][r];
+        }
+    }
+    for p in 0..n {
+        for r in p + 1..n {
+            let f = m[r][p] / m[p][p];
+            for c in p..4 {
+                m[r][c] -= f * m[p][c];
+            }
+        }
+    }
+    let mut x = [0.0; 3];
+    for p in (0..n).rev() {
+        let mut v = m[p][3];
+        for c in p + 1..n {
+            v -= m[p][c] * x[c];
+        }
+        x[p] = v / m[p][p];
+        if !x[p].is_finite() {
+            x[p] = 0.0;
+        }
+    }
+    x
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn interpolation() {
+        let w = lagrange(1.0, &[0.0, 2.0, -2.0, 4.0]);
+        assert_eq!(rounded(w, 4), [144, 144, -16, -16]);
+        assert_eq!(rounded(lagrange(3.0, &[0.0]), 1), [256, 0, 0, 0]);
+        assert_eq!(rounded([0.0, 1e9, 0.0, 0.0], 2), [-7935, 8191, 0, 0]);
+    }
+
+    #[test]
+    fn a_fit_finds_the_weights() {
+        let noise = |v: u32, k: u32, seed: u32| {
+            let n = (v * 15 + k + seed * 10_009).wrapping_mul(2_654_435_761);
+            ((n ^ n >> 15).wrapping_mul(2_246_822_519) >> 16) as f32 / 100.0
+        };
+        let frame = |seed: u32| -> Detail {
+            let at = |v: u32| std::array::from_fn(|n| noise(v, n as u32, seed));
+            (0..200).map(at).collect()
+        };
+        let r = [frame(1), frame(2), frame(3), frame(4)];
+        let want = [0.7f32, 0.5, -0.1, -0.1];
+        let blend = |v: usize, n: usize| (0..4).map(|i| want[i] * r[i][v][n]).sum();
+        let target: Detail = (0..200).map(|v| std::array::from_fn(|n| blend(v, n))).collect();
+        let r: Vec<&Detail> = r.iter().collect();
+        let sample = Sample::new(0..200, &[[1024; 4]; 200]);
+        let scale = Scale { ball: 1.1, noise: 0.0 };
+        let w = sample.fit(&target, &r, lagrange(1.0, &[0.0, 2.0, -2.0, 4.0]), scale, 5);
+        for k in 0..4 {
+            assert!((w[k] - f64::from(want[k])).abs() < 1e-3, "{w:?}");
+        }
+        let cheap = sample.cost(&target, &r, rounded(w, 4), scale);
+        assert!(cheap < sample.cost(&target, &r, [128, 128, 0, 0], scale));
+        let one = sample.fit(&target, &r[..1], [0.0; 4], scale, 5);
+        assert_eq!(one, [1.0, 0.0, 0.0, 0.0]);
+    }
+}

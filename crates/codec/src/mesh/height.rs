@@ -1,0 +1,129 @@
+//! Height fields: of the points of a regular grid two coordinates follow from column and row and stand still,
+//! so that one is left.
+//!
+//! Static part of cells kept as heights:
+//!
+//! | offset | size | name | meaning |
+//! |---|---|---|---|
+//! | 0 | 1 | `axis` | the coordinate that is coded: 0 x · 1 y · 2 z |
+//! | 1 | 24 | `plane` | for each of the others: where column 0 of row 0 is, a step along the columns, a step along the rows; 3 × f32 |
+//! | 25 | rest | `cells` | static part of fixed-point values; from frame 0 what lies in the plane was subtracted |
+//!
+//! ```text
+//! value    of the others = ⌊(origin + column · step + row · step − centre) / unit⌉       in f64; halves to the even number
+//! ```
+//!
+//! Cells of units are decoded as if there were no plane. What comes out along the others is then replaced by
+//! these numbers.
+
+use crate::Corrupt;
+use crate::bytes::Cursor;
+use crate::mesh::decode::{self, First, Static};
+use crate::mesh::hierarchy::Hierarchy;
+use crate::mesh::shared::Sets;
+use crate::quantize::fixed::Cell;
+use crate::quantize::lattice::Grid;
+use crate::topology::grid::Shape;
+
+/// Where the points of a grid are but for their heights.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Plane {
+    /// The coordinate that is coded.
+    pub axis: usize,
+    /// Origin, step along the columns, step along the rows: of the coordinate after that, and the one after
+    /// the next, counted round.
+    pub sides: [[f32; 3]; 2],
+}
+
+/// A plane in cells.
+#[derive(Debug, Clone)]
+pub struct Flat {
+    /// The coordinate that is coded.
+    pub axis: usize,
+    /// Cells in the order of levels of detail, 0 along the axis.
+    pub base: Vec<[i32; 3]>,
+}
+
+impl Plane {
+    /// The coordinates that are not coded, and what is said of each.
+    fn others(&self) -> [(usize, [f32; 3]); 2] {
+        [0, 1].map(|k| ((self.axis + 1 + k) % 3, self.sides[k]))
+    }
+
+    /// Where column `i` of row `j` is; 0 along the axis.
+    pub fn at(&self, [i, j]: [u32; 2]) -> [f64; 3] {
+        let mut out = [0.0; 3];
+        for (k, side) in self.others() {
+            let [origin, column, row] = side.map(f64::from);
+            out[k] = origin + f64::from(i) * column + f64::from(j) * row;
+        }
+        out
+    }
+
+    /// Its cells on a grid. None where they lie beyond what cells hold.
+    pub fn cells<W: Cell>(&self, places: &[[u32; 2]], order: &[u32], grid: &Grid) -> Option<Flat> {
+        let cell = |&point: &u32| {
+            let (at, mut out) = (self.at(*places.get(point as usize)?), [0; 3]);
+            for (k, _) in self.others() {
+                let x = (at[k] - f64::from(grid.centre[k])) / f64::from(grid.unit);
+                let x = x.round_ties_even();
+                out[k] = (x.abs() <= f64::from(W::REACH)).then_some(x as i32)?;
+            }
+            Some(out)
+        };
+        Some(Flat { axis: self.axis, base: order.iter().map(cell).collect::<Option<_>>()? })
+    }
+
+    /// Writes the static part.
+    #[cfg(feature = "encode")]
+    pub fn encode(&self, cells: &[u8], out: &mut Vec<u8>) {
+        out.push(self.axis as u8);
+        let numbers = self.sides.as_flattened().iter();
+        out.extend(numbers.flat_map(|v| v.to_le_bytes()));
+        out.extend_from_slice(cells);
+    }
+}
+
+impl Flat {
+    /// Puts the plane into cells whose heights were decoded.
+    pub fn lay<W: Cell>(&self, cells: &mut [[W; 4]]) {
+        let [a, b] = [(self.axis + 1) % 3, (self.axis + 2) % 3];
+        for (cell, base) in cells.iter_mut().zip(&self.base) {
+            (cell[a], cell[b]) = (W::wrap(base[a]), W::wrap(base[b]));
+        }
+    }
+
+    /// Reads the static part of a mesh whose points are those of a grid of this shape.
+    pub fn decode(
+        bytes: &[u8],
+        hierarchy: Hierarchy,
+        shape: &Shape,
+        sets: &mut Sets,
+    ) -> Result<(Static, Flat), Corrupt> {
+        let mut c = Cursor::new(bytes);
+        let axis = usize::from(c.u8()?);
+        let mut sides = [[0.0; 3]; 2];
+        for number in sides.as_flattened_mut() {
+            *number = c.f32()?;
+        }
+        let finite = sides.as_flattened().iter().all(|v| v.is_finite());
+        let points = u64::from(shape.width) * u64::from(shape.height);
+        if axis > 2 || !finite || shape.closed || points != hierarchy.order.len() as u64 {
+            return Err(Corrupt("heights: not those of a grid"));
+        }
+        let rest = c.take(c.left())?;
+        let (plane, grid) = (Plane { axis, sides }, decode::grid(rest)?);
+        let (places, order) = (shape.places(), &hierarchy.order);
+        let flat = match decode::is_wide(rest)? {
+            false => plane.cells::<i16>(&places, order, &grid),
+            true => plane.cells::<i32>(&places, order, &grid),
+        };
+        let flat = flat.ok_or(Corrupt("heights: a plane beyond the cells"))?;
+        let mut made = Static::decode_sharing(rest, hierarchy, Some(&flat.base), sets)?;
+        match &mut made.first {
+            First::Narrow(first) => flat.lay(first),
+            First::Wide(first) => flat.lay(first),
+        }
+        Ok((made, flat))
+    }
+}

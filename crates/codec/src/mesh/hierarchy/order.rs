@@ -1,0 +1,44 @@
+//! Points from coarse to fine, and the ring of coarser points that each is predicted from.
+
+/// Points by level, and the ring that each is predicted from.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Hierarchy {
+    /// `order[new] = point`: a permutation of all points.
+    pub order: Vec<u32>,
+    /// Level l is the new numbers `starts[l]..starts[l + 1]`. 0 = roots, 1 = star (may be empty), then coarse
+    /// to fine.
+    pub starts: Vec<u32>,
+    /// Point `new` has the ring `ring[ring_starts[new]..ring_starts[new + 1]]`.
+    pub ring_starts: Vec<u32>,
+    /// New numbers, at most 8 per point, all of coarser levels, all different; empty exactly for roots.
+    pub ring: Vec<u32>,
+}
+
+impl Hierarchy {
+    /// The ring of point `new`, in the new numbering.
+    pub fn ring_of(&self, new: usize) -> &[u32] {
+        &self.ring[self.ring_starts[new] as usize..self.ring_starts[new + 1] as usize]
+    }
+
+    /// Number of levels.
+    pub fn levels(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// New numbers of level `level`.
+    pub fn level(&self, level: usize) -> std::ops::Range<usize> {
+        self.starts[level] as usize..self.starts[level + 1] as usize
+    }
+}
+
+impl Hierarchy {
+    pub(crate) fn put(&mut self, level: impl IntoIterator<Item = u32>) {
+        self.order.extend(level);
+        self.starts.push(self.order.len() as u32);
+    }
+
+    pub(crate) fn put_ring(&mut self, ring: impl IntoIterator<Item = u32>) {
+        self.ring.extend(ring);
+        self.ring_starts.push(self.ring.len() as u32);
+    }
+}

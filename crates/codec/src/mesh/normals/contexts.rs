@@ -1,0 +1,89 @@
+//! Contexts of the bits that states and turns are coded in, and what they start from.
+
+use crate::entropy::range::{Bits, Chance};
+
+// Part of the format.
+pub(super) const CLASSES: usize = 4;
+
+/// States and turns of a frame differ from their reference's by multiples of this.
+pub(in crate::mesh) const STRIDE: i16 = 3;
+
+/// Numbers: is it zero, then an exponential Golomb code with a context for each bit of its length.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Numbers<C> {
+    pub(super) zero: [C; 3],
+    pub(super) longer: [C; 16],
+}
+
+/// Contexts of a unit: chances, or how often a bit was what.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(in crate::mesh) struct Contexts<C> {
+    pub(super) normal: [[[C; 3]; 3]; CLASSES],
+    pub(super) turn: [[[C; 3]; 4]; CLASSES],
+    pub(super) states: Numbers<C>,
+    pub(super) turns: Numbers<C>,
+}
+
+impl<C: Copy> Numbers<C> {
+    fn list(&mut self) -> impl Iterator<Item = &mut C> {
+        self.zero.iter_mut().chain(&mut self.longer)
+    }
+
+    /// Codes a number, wrapping at 16 bits.
+    pub(super) fn code(&mut self, bits: &mut impl Bits<Context = C>, context: usize, value: i16) -> i16 {
+        if !bits.bit(&mut self.zero[context], value != 0) {
+            return 0;
+        }
+        let negative = bits.plain(1, u32::from(value < 0)) != 0;
+        // 1 … 32768, as 2^length + rest.
+        let size = u32::from(value.unsigned_abs()).max(1);
+        let wanted = size.ilog2();
+        let mut length = 0;
+        while length < 15 && bits.bit(&mut self.longer[length as usize], length < wanted) {
+            length += 1;
+        }
+        let rest = bits.plain(length, size & ((1 << length) - 1));
+        let size = (1u32 << length | rest) as i32;
+        (if negative { -size } else { size }) as i16
+    }
+}
+
+impl<C: Copy> Contexts<C> {
+    pub(in crate::mesh) fn list(&mut self) -> impl Iterator<Item = &mut C> {
+        let normal = self.normal.iter_mut().flatten().flatten();
+        let turn = self.turn.iter_mut().flatten().flatten();
+        let numbers = self.states.list().chain(self.turns.list());
+        normal.chain(turn).chain(numbers)
+    }
+}
+
+/// How many strides lie between two values.
+#[inline]
+pub(super) fn strides(from: i16, to: i16) -> i16 {
+    ((i32::from(to) - i32::from(from)) / i32::from(STRIDE)) as i16
+}
+
+#[inline]
+pub(super) fn moved(from: i16, strides: i16) -> i16 {
+    (i32::from(from) + i32::from(strides) * i32::from(STRIDE)) as i16
+}
+
+/// The chance of a one is (16 + low 4 bits) · 2^(high 4 bits) / 2²⁰. Part of the format.
+pub(super) const EVEN_LEVEL: u8 = 15 << 4;
+
+pub(in crate::mesh) fn level(code: u8) -> Chance {
+    let one = (16 + u32::from(code & 15)) << (code >> 4) >> 4;
+    Chance::new((65536 - one.clamp(1, 65535)) as u16)
+}
+
+/// The chance to start with after so many zeros and ones.
+#[cfg(feature = "encode")]
+pub(in crate::mesh) fn level_near(zeros: u32, ones: u32) -> Chance {
+    let zero = (f64::from(zeros) + 0.4) / (f64::from(zeros) + f64::from(ones) + 0.8);
+    Chance::new((zero * 65536.0).clamp(1.0, 65535.0) as u16)
+}
+
+pub(super) fn level_of(chance: Chance) -> u8 {
+    let far = |code: u8| chance.mean().abs_diff(level(code).mean());
+    (0..=u8::MAX).min_by_key(|&code| far(code)).unwrap_or(EVEN_LEVEL)
+}

@@ -1,0 +1,179 @@
+//! Packed residuals with AVX-512: the same bits as [`super::Unpacker`].
+
+#![allow(unsafe_code)]
+
+use crate::mesh::pack::{self, Unpacker};
+use crate::mesh::registers::avx2::Padded;
+use crate::mesh::registers::avx512::{AXES, Vectors, kernel};
+use crate::mesh::token::{self, BitReader};
+use std::arch::x86_64::*;
+
+/// Packed residuals.
+pub struct Fields<'a> {
+    flags: &'a [u8],
+    flag: usize,
+    codes: &'a [u8],
+    code: usize,
+    masks: &'a [u8],
+    mask: usize,
+    fields: Padded<'a>,
+    bit: usize,
+}
+
+/// How the words of eight vertices are found: by the width of fields and the bit of the first byte that they
+/// begin with.
+#[repr(C, align(64))]
+struct Deal {
+    /// Two bytes for each word.
+    bytes: [u8; 64],
+    /// Where the field begins in them.
+    right: [u16; 32],
+}
+
+/// By the width of fields, shifts by word to the left and back: twice the field remains, and nothing but the
+/// parity.
+static SHIFTS: [[i64; 2]; 16] = shifts();
+
+const fn shifts() -> [[i64; 2]; 16] {
+    let mut out = [[0; 2]; 16];
+    let mut w = 1;
+    while w < 9 {
+        let each = 1 << 32 | 1 << 16 | 1;
+        out[w] = [(15 << 48) | ((16 - w as i64) * each), (15 << 48) | ((15 - w as i64) * each)];
+        w += 1;
+    }
+    out
+}
+
+static DEALS: [[Deal; 8]; 9] = deals();
+
+const fn deals() -> [[Deal; 8]; 9] {
+    let mut out = [const { [const { Deal { bytes: [0; 64], right: [0; 32] } }; 8] }; 9];
+    let mut w = 1;
+    while w < 9 {
+        let mut first = 0;
+        while first < 8 {
+            let mut word = 0;
+            while word < 32 {
+                // The parity, which comes first, goes to the fourth word.
+                let field = [1, 1 + w, 1 + 2 * w, 0][word % 4];
+                let bit = first + word / 4 * (1 + 3 * w) + field;
+                out[w][first].bytes[2 * word] = (bit / 8) as u8;
+                out[w][first].bytes[2 * word + 1] = (bit / 8 + 1) as u8;
+                out[w][first].right[word] = (bit % 8) as u16;
+                word += 1;
+            }
+            first += 1;
+        }
+        w += 1;
+    }
+    out
+}
+
+impl<'a> Fields<'a> {
+    pub fn new(p: &Unpacker<'a>) -> Fields<'a> {
+        Fields {
+            flags: p.flags.bytes(),
+            flag: p.flags.position(),
+            codes: p.codes.bytes(),
+            code: p.codes.position(),
+            masks: p.masks,
+            mask: p.mask,
+            fields: Padded::new(p.fields.bytes()),
+            bit: p.fields.position(),
+        }
+    }
+
+    pub fn put_back(&self, p: &mut Unpacker<'a>) {
+        p.flags = BitReader::at(self.flags, self.flag);
+        p.codes = BitReader::at(self.codes, self.code);
+        p.mask = self.mask;
+        p.fields = BitReader::at(self.fields.bytes, self.bit);
+    }
+
+    /// True if the next block is not all zero.
+    #[inline(always)]
+    pub fn next(&mut self) -> bool {
+        let byte = self.flags.get(self.flag >> 3).copied().unwrap_or(0);
+        let set = byte >> (self.flag & 7) & 1 == 1;
+        self.flag += 1;
+        set
+    }
+
+    kernel! {
+    /// Residuals of such a block with these vertices, and their magnitudes.
+    pub unsafe fn block(&mut self, active: __mmask16) -> Vectors {
+        let byte = self.codes.get(self.code >> 3).copied().unwrap_or(0);
+        let code = u32::from(byte) >> (self.code & 4) & 15;
+        self.code += 4;
+        let (mask, w) = match code {
+            pack::WHOLE => return self.whole(active.count_ones() as usize),
+            pack::DENSE.. => (active, code - pack::DENSE + 1),
+            _ => {
+                let bytes = self.masks.get(2 * self.mask..2 * self.mask + 2);
+                self.mask += 1;
+                (bytes.map_or(0, |m| u16::from_le_bytes([m[0], m[1]])), code + 1)
+            }
+        };
+        let [left, right] = SHIFTS[w as usize & 15].map(|s| _mm512_set1_epi64(s));
+        // SAFETY: as here.
+        unsafe {
+            [
+                self.half(mask as u8, w as usize, left, right),
+                self.half((mask >> 8) as u8, w as usize, left, right),
+            ]
+        }
+    }
+    }
+
+    kernel! {
+    /// Fields of the vertices in `mask`.
+    unsafe fn half(&mut self, mask: u8, w: usize, left: __m512i, right: __m512i) -> __m512i {
+        let deal = &DEALS[w][self.bit & 7];
+        let from = self.fields.at(self.bit >> 3);
+        self.bit += mask.count_ones() as usize * (1 + 3 * w);
+        // SAFETY: 128 bytes can be read, and a table has 64.
+        let (bytes, from, first) = unsafe {
+            (
+                _mm512_loadu_si512(from.cast()),
+                _mm512_load_si512(deal.bytes.as_ptr().cast()),
+                _mm512_load_si512(deal.right.as_ptr().cast()),
+            )
+        };
+        let words = _mm512_srlv_epi16(_mm512_permutexvar_epi8(from, bytes), first);
+        let words = _mm512_srav_epi16(_mm512_sllv_epi16(words, left), right);
+        let words = _mm512_maskz_expand_epi64(mask, words);
+        // v = 2·field + parity; there is −parity in the fourth word.
+        let fourth = _mm512_set1_epi64(0x8080_0706_0706_0706_u64 as i64);
+        let lanes = _mm512_set4_epi32(0x0808_0808, 0x0808_0808, 0, 0);
+        let parity = _mm512_shuffle_epi8(words, _mm512_or_si512(fourth, lanes));
+        let q = _mm512_maskz_sub_epi16(AXES, words, parity);
+        // The magnitude; at most 3 · 257.
+        let sum = _mm512_madd_epi16(_mm512_abs_epi16(q), _mm512_set1_epi16(1));
+        let sum = _mm512_add_epi32(sum, _mm512_srli_epi64::<32>(sum));
+        _mm512_or_si512(q, _mm512_slli_epi64::<48>(sum))
+    }
+    }
+
+    #[cold]
+    #[target_feature(
+        enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx512vnni,avx2,bmi1,bmi2,popcnt"
+    )]
+    /// Fields of all bits of `count` vertices.
+    fn whole(&mut self, count: usize) -> Vectors {
+        let mut bits = BitReader::at(self.fields.bytes, self.bit);
+        let mut out = [[0i16; 4]; 16];
+        for q in &mut out[..count] {
+            for v in &mut q[..3] {
+                *v = bits.take(16) as i16;
+            }
+            q[3] = token::magnitude([0, 1, 2].map(|k| i32::from(q[k]))) as i16;
+        }
+        self.bit = bits.position();
+        // SAFETY: 128 bytes.
+        unsafe {
+            let from = out.as_ptr();
+            [_mm512_loadu_si512(from.cast()), _mm512_loadu_si512(from.add(8).cast())]
+        }
+    }
+}

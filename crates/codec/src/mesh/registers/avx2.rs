@@ -1,0 +1,118 @@
+//! AVX2: what decoding tokens and packed residuals shares. Vertices stand in registers in the order 0 1 4 5 2 3\n6 7, as shuffles of 4-vectors within halves give them.
+
+#![allow(unsafe_code)]
+
+use crate::mesh::token::ESCAPE;
+use std::arch::x86_64::*;
+
+/// Tokens: how to find their raw bits. Bits 0–2 sign of an axis, 3–8 class bits, 9–17 base, 18 parity, 19–23
+/// number of bits without shifts.
+pub(in crate::mesh) static TOKEN_BITS: [[u32; 256]; 2] = token_bits();
+
+pub(in crate::mesh) const fn token_bits() -> [[u32; 256]; 2] {
+    let mut out = [[0; 256]; 2];
+    let base = [0, 1, 2, 3, 5];
+    let extra = [0, 0, 0, 1, 2];
+    let mut shifted = 0;
+    while shifted < 2 {
+        let mut token = 0;
+        while token < ESCAPE as usize {
+            let parity = token / 125;
+            let classes = [token / 25 % 5, token / 5 % 5, token % 5];
+            let mut axis = 0;
+            let mut entry = (parity as u32) << 18;
+            let mut count = 0;
+            while axis < 3 {
+                let c = classes[axis];
+                let sign = (shifted > 0 || parity > 0 || c > 0) as u32;
+                entry |= sign << axis | extra[c] << (3 + 2 * axis) | base[c] << (9 + 3 * axis);
+                count += sign + extra[c];
+                axis += 1;
+            }
+            out[shifted][token] = entry | count << 19;
+            token += 1;
+        }
+        shifted += 1;
+    }
+    out
+}
+
+/// Which of the next words a lane takes, by the lanes that take one. Lanes stand in the order of `ORDER`.
+pub(in crate::mesh) static TAKES: [[u8; 8]; 256] = takes();
+
+/// Vertices of a register of 8: as they come out of a shuffle of 4-vectors, and go into the next.
+pub(in crate::mesh) const ORDER: [usize; 8] = [0, 1, 4, 5, 2, 3, 6, 7];
+
+pub(in crate::mesh) const fn takes() -> [[u8; 8]; 256] {
+    let mut out = [[0; 8]; 256];
+    let mut mask = 0;
+    while mask < 256 {
+        let mut lane = 0;
+        while lane < 8 {
+            let mut other = 0;
+            while other < 8 {
+                if ORDER[other] < ORDER[lane] && mask >> other & 1 == 1 {
+                    out[mask][lane] += 1;
+                }
+                other += 1;
+            }
+            lane += 1;
+        }
+        mask += 1;
+    }
+    out
+}
+
+/// A run of bytes that can be read up to 64 bytes beyond its end, or anywhere beyond.
+pub(in crate::mesh) struct Padded<'a> {
+    pub(in crate::mesh) bytes: &'a [u8],
+    /// Its last bytes, then zeros.
+    pub(in crate::mesh) end: [u8; 2 * PAD],
+    /// Where `end` begins.
+    pub(in crate::mesh) from: usize,
+}
+
+pub(in crate::mesh) const PAD: usize = 256;
+
+impl<'a> Padded<'a> {
+    pub(crate) fn new(bytes: &'a [u8]) -> Padded<'a> {
+        let from = bytes.len().saturating_sub(PAD);
+        let mut end = [0; 2 * PAD];
+        end[..bytes.len() - from].copy_from_slice(&bytes[from..]);
+        Padded { bytes, end, from }
+    }
+
+    /// A place from which at least 128 bytes can be read: those at `at`, or zeros.
+    #[inline(always)]
+    pub(crate) fn at(&self, at: usize) -> *const u8 {
+        if at + 128 <= self.bytes.len() {
+            // SAFETY: inside.
+            unsafe { self.bytes.as_ptr().add(at) }
+        } else {
+            // `at` lies behind `from`, since `end` holds the last 256.
+            let at = (at.max(self.from) - self.from).min(2 * PAD - 128);
+            // SAFETY: inside.
+            unsafe { self.end.as_ptr().add(at) }
+        }
+    }
+}
+
+/// What a block of one frame is, in the order of `ORDER`: 16 values of 16 bits each.
+pub(in crate::mesh) struct Residual {
+    pub(in crate::mesh) x: __m256i,
+    pub(in crate::mesh) y: __m256i,
+    pub(in crate::mesh) z: __m256i,
+}
+
+/// Where packing puts a vertex of a block.
+pub(in crate::mesh) fn place(v: usize) -> usize {
+    let (half, lane) = (v / 8, ORDER[v % 8]);
+    lane / 4 * 8 + half * 4 + lane % 4
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(in crate::mesh) fn sixteen(v: [i16; 16]) -> __m256i {
+    // SAFETY: 32 bytes.
+    unsafe { _mm256_loadu_si256(v.as_ptr().cast()) }
+}

@@ -1,0 +1,26 @@
+//! AVX-512: what decoding tokens and packed residuals shares.
+
+use std::arch::x86_64::*;
+
+/// All but the fourth of the words of vectors.
+pub(in crate::mesh) const AXES: __mmask32 = 0x7777_7777;
+
+macro_rules! kernel {
+    ($(#[$meta:meta])* $vis:vis unsafe fn $($rest:tt)*) => {
+        $(#[$meta])*
+        #[inline]
+        #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx512vnni,avx2,bmi1,bmi2,popcnt")]
+        $vis unsafe fn $($rest)*
+    };
+    ($(#[$meta:meta])* $vis:vis fn $($rest:tt)*) => {
+        $(#[$meta])*
+        #[inline]
+        #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx512vnni,avx2,bmi1,bmi2,popcnt")]
+        $vis fn $($rest)*
+    };
+}
+
+/// Half a block of vectors of one frame, twice.
+pub(in crate::mesh) type Vectors = [__m512i; 2];
+
+pub(in crate::mesh) use kernel;

@@ -1,0 +1,435 @@
+//! The rig of a mesh: where its vertices are when nothing moves them (the bind pose), which joints of a
+//! skeleton move them, and how much. Any pose of the skeleton, of a clip or blended, moves the mesh by linear
+//! blend skinning:
+//!
+//! ```text
+//! vertex = Σ weight · object(joint) · inverse(joint) · bind       vertices of no joint: bind
+//! ```
+//!
+//! A chunk holds, for each mesh that has one, in order: a varint number of the mesh, a varint size, and so
+//! many bytes:
+//!
+//! | offset | size | name | meaning |
+//! |---|---|---|---|
+//! | 0 | 1 … 5 | `skeleton` | varint, number of the skeleton chunk |
+//! | … | list | `joints` | varints: zigzag of the joint's number less that of the one before, at first less 0 |
+//! | … | 48 per joint | `inverse` | f32: rows of the 3 × 4 matrix that takes the bind pose to the joint's space |
+//! | … | 1 … 5 | `points` | varint: vertices of one place and of the same joints and weights share a point |
+//! | … | … | `point` | of each vertex, as [`crate::topology::weld`] has it |
+//! | … | 1 … 5, … | `bind` | varint size and so many bytes: one frame of the soft codec, in the order of the points' hierarchy |
+//! | … | 1 | `depth` | weights are whole numbers whose sum is 2 to this |
+//! | … | 1 … 5, … | `weights` | varint size and so many bytes: the bones of each point |
+//! | … | 1 … 5 | `clip` | varint: 0 none, else number of the clip + 1 of which a sample is what the mesh shows in the first frame |
+//! | … | 1 … 5 or 0 | `sample` | only with a clip: varint, which |
+//! | … | 8 | `tolerance` | f64: promised, the largest distance of a vertex from where the source's rig puts it, at any sample of any clip of the skeleton |
+//! | … | 8 | `error` | f64: the largest that was measured |
+//!
+//! Credit: skinning by blended matrices goes back to Nadia Magnenat-Thalmann, Richard Laperrière and Daniel
+//! Thalmann, "Joint-dependent local deformations", 1988.
+
+use crate::Corrupt;
+use crate::bytes::{Cursor, put_sized, put_varint};
+use crate::clip::MAX_JOINTS;
+pub use crate::clip::space::Rows;
+use crate::clip::space::times;
+use crate::entropy::range;
+use crate::mesh::skin::weights::{self, Weights};
+use crate::mesh::{decode, hierarchy};
+use crate::quantize::code::Word;
+use crate::topology::weld;
+
+const IDENTITY: Rows = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]];
+
+/// What an encoder writes.
+#[cfg(feature = "encode")]
+pub struct Parts<'a> {
+    /// Number of the skeleton.
+    pub skeleton: u32,
+    /// Joints of the skeleton.
+    pub joints: &'a [u32],
+    /// Of each of these.
+    pub inverse: &'a [Rows],
+    /// Point of each vertex, numbered by first vertices.
+    pub point_of: &'a [u32],
+    /// One frame of the soft codec.
+    pub bind: &'a [u8],
+    /// Of the weights.
+    pub depth: u32,
+    /// As [`weights::code`] writes them.
+    pub weights: &'a [u8],
+    /// Clip and sample of the first frame.
+    pub first: Option<(u32, u32)>,
+    /// Promised.
+    pub tolerance: f64,
+    /// Measured.
+    pub error: f64,
+}
+
+/// Appends a rig.
+#[cfg(feature = "encode")]
+pub fn encode(parts: &Parts<'_>, out: &mut Vec<u8>) {
+    put_varint(parts.skeleton, out);
+    put_varint(parts.joints.len() as u32, out);
+    let mut before = 0;
+    for &joint in parts.joints {
+        put_varint(joint.wrapping_sub(before).zigzag(), out);
+        before = joint;
+    }
+    let inverse = parts.inverse.iter().flatten().flatten();
+    out.extend(inverse.flat_map(|v| v.to_le_bytes()));
+    let points = parts.point_of.iter().max().map_or(0, |p| p + 1);
+    put_varint(points, out);
+    weld::encode(parts.point_of, out);
+    put_sized(parts.bind, out);
+    out.push(parts.depth as u8);
+    put_sized(parts.weights, out);
+    match parts.first {
+        None => put_varint(0, out),
+        Some((clip, sample)) => {
+            put_varint(clip + 1, out);
+            put_varint(sample, out);
+        }
+    }
+    out.extend_from_slice(&parts.tolerance.to_le_bytes());
+    out.extend_from_slice(&parts.error.to_le_bytes());
+}
+
+/// Triangles between points, from those between vertices.
+pub fn triangles(indices: &[u32], point_of: &[u32]) -> Vec<u32> {
+    let point = |v: &u32| point_of.get(*v as usize).copied().unwrap_or(u32::MAX);
+    indices.iter().map(point).collect()
+}
+
+/// A joint of the rig, and its part of a vertex.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Pull {
+    joint: u32,
+    weight: f32,
+}
+
+/// A decoded rig. What moves vertices allocates nothing.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Rig {
+    /// Number of the skeleton.
+    pub skeleton: u32,
+    /// Joints of the skeleton that the rig knows, by the numbers that weights use.
+    pub joints: Vec<u32>,
+    /// From the bind pose to the space of each of these.
+    pub inverse: Vec<Rows>,
+    /// Point of each vertex.
+    pub point_of: Vec<u32>,
+    /// Where each point is in the bind pose.
+    pub bind: Vec<[f32; 3]>,
+    /// Clip and sample that the mesh shows in the first frame.
+    pub first: Option<(u32, u32)>,
+    /// Promised.
+    pub tolerance: f64,
+    /// Measured.
+    pub error: f64,
+    /// Pulls of point p are from `starts[p]` to `starts[p + 1]`.
+    starts: Vec<u32>,
+    pulls: Vec<Pull>,
+}
+
+/// Reads all of `bytes`, of a mesh of so many vertices and with these triangles.
+pub fn decode(bytes: &[u8], vertices: u32, indices: &[u32]) -> Result<Rig, Corrupt> {
+    let mut c = Cursor::new(bytes);
+    let mut rig = Rig { skeleton: c.varint()?, ..Rig::default() };
+    let joints = c.varint()? as usize;
+    if joints == 0 || joints > MAX_JOINTS {
+        return Err(Corrupt("rig: a number of joints that cannot be"));
+    }
+    let mut before = 0u32;
+    for _ in 0..joints {
+        before = before.wrapping_add(c.varint()?.unzigzag());
+        if before as usize >= MAX_JOINTS {
+            return Err(Corrupt("rig: a joint that no skeleton has"));
+        }
+        rig.joints.push(before);
+    }
+    for _ in 0..joints {
+        let mut rows = Rows::default();
+        for value in rows.as_flattened_mut() {
+            *value = c.f32()?;
+            if !value.is_finite() {
+                return Err(Corrupt("rig: a matrix that is none"));
+            }
+        }
+        rig.inverse.push(rows);
+    }
+    let points = c.varint()?;
+    // A vertex takes a byte here, so there is room for no more than the input has.
+    if points > vertices || vertices as usize > c.left() {
+        return Err(Corrupt("rig: more points than vertices"));
+    }
+    rig.point_of = vec![0; vertices as usize];
+    let left = c.take(c.left())?;
+    let used = weld::decode(left, points, &mut rig.point_of)?;
+    let mut c = Cursor::new(&left[used..]);
+    let levels = hierarchy::build(points, &triangles(indices, &rig.point_of));
+    let size = c.varint()? as usize;
+    let bind = decode::still(c.take(size)?, &levels)?;
+    if bind.len() != points as usize || !bind.as_flattened().iter().all(|v| v.is_finite()) {
+        return Err(Corrupt("rig: a bind pose that is none"));
+    }
+    let depth = u32::from(c.u8()?);
+    let size = c.varint()? as usize;
+    let decoder = range::Decoder::new(c.take(size)?);
+    let (weights, decoder) = weights::code(decoder, &levels, joints as u32, depth, None)?;
+    decoder.finish()?;
+    rig.place(&levels.order, &bind, &weights);
+    rig.first = match c.varint()? {
+        0 => None,
+        clip => Some((clip - 1, c.varint()?)),
+    };
+    (rig.tolerance, rig.error) = (c.f64()?, c.f64()?);
+    let sane = |v: f64| v.is_finite() && v >= 0.0;
+    if c.left() > 0 || !sane(rig.tolerance) || !sane(rig.error) {
+        return Err(Corrupt("rig: no tolerance, or bytes behind it"));
+    }
+    Ok(rig)
+}
+
+impl Rig {
+    /// Takes what is in the order of levels.
+    fn place(&mut self, order: &[u32], bind: &[[f32; 3]], weights: &Weights) {
+        let mut new_of = vec![0; order.len()];
+        self.bind = vec![[0.0; 3]; order.len()];
+        for (new, &point) in order.iter().enumerate() {
+            new_of[point as usize] = new;
+            self.bind[point as usize] = bind[new];
+        }
+        let unit = 1.0 / (1u32 << weights.depth) as f32;
+        self.starts.push(0);
+        for new in new_of {
+            let pulls = weights
+                .of(new)
+                .iter()
+                .map(|&(joint, weight)| Pull { joint: joint.into(), weight: f32::from(weight) * unit });
+            self.pulls.extend(pulls);
+            self.starts.push(self.pulls.len() as u32);
+        }
+    }
+
+    fn pulls_of(&self, vertex: usize) -> &[Pull] {
+        let point = self.point_of[vertex] as usize;
+        &self.pulls[self.starts[point] as usize..self.starts[point + 1] as usize]
+    }
+
+    /// Joints of a vertex, as numbers of the rig, and their weights, with a sum of 1; none: it does not move.
+    /// Panics where there is no such vertex.
+    pub fn influences(&self, vertex: usize) -> impl Iterator<Item = (usize, f32)> + '_ {
+        let pulls = self.pulls_of(vertex).iter();
+        pulls.map(|pull| (pull.joint as usize, pull.weight))
+    }
+
+    /// What takes the bind pose to a pose, by joint of the rig: `object` are object-space matrices of the
+    /// skeleton's joints; those that it does not have are the identity.
+    pub fn matrices(&self, object: &[Rows], out: &mut [Rows]) {
+        let joints = self.joints.iter().zip(&self.inverse);
+        for ((&joint, inverse), out) in joints.zip(out) {
+            *out = times(object.get(joint as usize).unwrap_or(&IDENTITY), inverse);
+        }
+    }
+
+    /// Where these matrices put all vertices, as far as there is room in `out`.
+    pub fn positions(&self, matrices: &[Rows], out: &mut [[f32; 3]]) {
+        for (vertex, out) in (0..self.point_of.len()).zip(out) {
+            let [x, y, z] = self.bind[self.point_of[vertex] as usize];
+            let m = self.blend(vertex, matrices);
+            *out = m.map(|row| row[0] * x + row[1] * y + row[2] * z + row[3]);
+        }
+    }
+
+    /// Turns normals of the bind pose as these matrices do, as far as there is room in `out`: by cofactors,
+    /// so that scale and shear leave them upright. Of length 1.
+    pub fn normals(&self, matrices: &[Rows], bind: &[[f32; 3]], out: &mut [[f32; 3]]) {
+        for ((vertex, normal), out) in (0..self.point_of.len()).zip(bind).zip(out) {
+            *out = unit(apply(&cofactors(&self.blend(vertex, matrices)), *normal));
+        }
+    }
+
+    /// The way back: normals of a pose as those of the bind pose.
+    pub fn unbound_normals(&self, matrices: &[Rows], posed: &[[f32; 3]], out: &mut [[f32; 3]]) {
+        for ((vertex, normal), out) in (0..self.point_of.len()).zip(posed).zip(out) {
+            let m = self.blend(vertex, matrices);
+            // The transpose undoes the inverse transpose.
+            let columns = [0, 1, 2].map(|c| [m[0][c], m[1][c], m[2][c], 0.0]);
+            *out = unit(apply(&columns, *normal));
+        }
+    }
+
+    /// The matrix of a vertex.
+    #[inline]
+    fn blend(&self, vertex: usize, matrices: &[Rows]) -> Rows {
+        let of = |pull: &Pull| matrices.get(pull.joint as usize).unwrap_or(&IDENTITY);
+        match self.pulls_of(vertex) {
+            [] => IDENTITY,
+            [one] => *of(one),
+            several => {
+                let mut sum = Rows::default();
+                for pull in several {
+                    let from = of(pull).as_flattened();
+                    for (to, x) in sum.as_flattened_mut().iter_mut().zip(from) {
+                        *to += x * pull.weight;
+                    }
+                }
+                sum
+            }
+        }
+    }
+}
+
+/// A direction by a matrix's linear part.
+fn apply(m: &Rows, v: [f32; 3]) -> [f32; 3] {
+    m.map(|row| row[0] * v[0] + row[1] * v[1] + row[2] * v[2])
+}
+
+fn cross(a: [f32; 3], b: [f32; 3]) -> [f32; 3] {
+    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+}
+
+/// The inverse transpose times the determinant's size, which is there for every matrix.
+fn cofactors(m: &Rows) -> Rows {
+    let [x, y, z] = m.map(|row| [row[0], row[1], row[2]]);
+    let rows = [cross(y, z), cross(z, x), cross(x, y)];
+    let volume = x[0] * rows[0][0] + x[1] * rows[0][1] + x[2] * rows[0][2];
+    let sign = if volume < 0.0 { -1.0 } else { 1.0 };
+    rows.map(|row| [row[0] * sign, row[1] * sign, row[2] * sign, 0.0])
+}
+
+fn unit(v: [f32; 3]) -> [f32; 3] {
+    let square = v[0] * v[0] + v[1] * v[1] + v[2] * v[2];
+    match square.is_normal() {
+        true => v.map(|x| x / square.sqrt()),
+        false => [0.0, 0.0, 1.0],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mesh::encode::{Encoder, Options, Source, Work};
+    use crate::quantize::lattice::Extent;
+    use proptest::prelude::*;
+
+    struct Still<'a>(&'a [[f32; 3]]);
+
+    impl Source for Still<'_> {
+        fn positions(&self, _: u32, out: &mut [[f32; 3]]) {
+            out.copy_from_slice(self.0);
+        }
+    }
+
+    const VERTICES: u32 = 12;
+
+    /// A strip of triangles; vertex 5 is vertex 2 again.
+    fn indices() -> Vec<u32> {
+        (0..VERTICES - 2).flat_map(|v| [v, v + 1, v + 2]).collect()
+    }
+
+    fn bytes() -> Vec<u8> {
+        let point_of = [0, 1, 2, 3, 4, 2, 5, 6, 7, 8, 9, 10];
+        let points = 11;
+        let bind: Vec<[f32; 3]> = (0..points).map(|p| [p as f32 * 0.25, (p % 2) as f32, 0.5]).collect();
+        let levels = hierarchy::build(points, &triangles(&indices(), &point_of));
+        let extent = Extent { low: [0.0, 0.0, 0.5], high: [2.5, 1.0, 0.5], radius: 1e-3, axes: 3 };
+        let settings = Options { effort: 5, packed: false, restart: 1, choice: None, own_tables: false };
+        let mut work = Work::<i16>::default();
+        let source = Still(&bind);
+        let made = Encoder::new(levels.clone(), 1, extent, settings, &source, &mut work).unwrap();
+        let mut weights = Weights::new(4);
+        for &point in &levels.order {
+            match point {
+                // One joint, two, none.
+                0..4 => weights.push(&[(1, 16)], false),
+                4..10 => weights.push(&[(0, 5), (1, 11)], false),
+                _ => weights.push(&[], true),
+            }
+        }
+        let mut coded = Vec::new();
+        let out = range::Encoder::new(&mut coded);
+        let (_, out) = weights::code(out, &levels, 2, 4, Some(&weights)).unwrap();
+        out.finish();
+        let mut shifted = IDENTITY;
+        shifted[0][3] = -1.0;
+        let parts = Parts {
+            skeleton: 3,
+            joints: &[7, 2],
+            inverse: &[IDENTITY, shifted],
+            point_of: &point_of,
+            bind: made.static_bytes(),
+            depth: 4,
+            weights: &coded,
+            first: Some((1, 30)),
+            tolerance: 0.25,
+            error: 0.125,
+        };
+        let mut out = Vec::new();
+        encode(&parts, &mut out);
+        out
+    }
+
+    #[test]
+    fn f17_a_rig_comes_back_and_moves_its_vertices() {
+        let rig = decode(&bytes(), VERTICES, &indices()).unwrap();
+        assert_eq!((rig.skeleton, &rig.joints[..]), (3, &[7, 2][..]));
+        assert_eq!((rig.first, rig.tolerance, rig.error), (Some((1, 30)), 0.25, 0.125));
+        assert_eq!(rig.influences(5).collect::<Vec<_>>(), [(1, 1.0)]);
+        assert_eq!(rig.influences(11).count(), 0);
+        // Joint 2 of the skeleton turns a quarter about z and goes up; joint 7 stands.
+        let mut object = [IDENTITY; 8];
+        object[2] = [[0.0, -1.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 3.0]];
+        let mut matrices = [Rows::default(); 2];
+        rig.matrices(&object, &mut matrices);
+        let mut out = [[0.0; 3]; VERTICES as usize];
+        rig.positions(&matrices, &mut out);
+        let near = |a: [f32; 3], b: [f32; 3]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 2e-3);
+        for v in 0..VERTICES as usize {
+            let [x, y, z] = rig.bind[rig.point_of[v] as usize];
+            let turned = [-y, x - 1.0, z + 3.0];
+            let (a, b) = (5.0 / 16.0, 11.0 / 16.0);
+            let wanted = match rig.point_of[v] {
+                0..4 => turned,
+                4..10 => [x * a + turned[0] * b, y * a + turned[1] * b, z * a + turned[2] * b],
+                _ => [x, y, z],
+            };
+            assert!(near(out[v], wanted), "{v}: {:?} {wanted:?}", out[v]);
+        }
+        // Normals there and back.
+        let normals = [[1.0, 0.0, 0.0]; VERTICES as usize];
+        let (mut posed, mut back) = (out, out);
+        rig.normals(&matrices, &normals, &mut posed);
+        assert!(near(posed[0], [0.0, 1.0, 0.0]));
+        rig.unbound_normals(&matrices, &posed, &mut back);
+        assert!(back.iter().all(|n| near(*n, normals[0])), "{back:?}");
+    }
+
+    #[test]
+    fn damage_is_refused_or_moves_something() {
+        let bytes = bytes();
+        for end in 0..bytes.len() {
+            assert!(decode(&bytes[..end], VERTICES, &indices()).is_err());
+        }
+        for (vertices, indices) in [(VERTICES + 1, indices()), (VERTICES - 1, indices())] {
+            assert!(decode(&bytes, vertices, &indices).is_err());
+        }
+        let mut out = [[0.0; 3]; VERTICES as usize];
+        for bit in 0..8 * bytes.len() {
+            let mut bytes = bytes.clone();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            if let Ok(rig) = decode(&bytes, VERTICES, &indices()) {
+                let mut matrices = vec![Rows::default(); rig.joints.len()];
+                rig.matrices(&[IDENTITY; 3], &mut matrices);
+                rig.positions(&matrices, &mut out);
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_taken(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+            let _ = decode(&bytes, 3, &[0, 1, 2]);
+        }
+    }
+}

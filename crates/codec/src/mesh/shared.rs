@@ -1,0 +1,260 @@
+//! Tables ready to decode with. Parts that have the same tables share them: each default set is there once in
+//! the process, and each set of a file's own once in the file.
+//!
+//! Tables with an entry for each of 4096 slots are what is fastest to decode with, but take up to half a
+//! megabyte. Only parts of so many points that the kernels decode them bring such tables of their own; the
+//! others search.
+
+use crate::Corrupt;
+use crate::entropy::rans::{self, Frequencies, Slots, TOTAL};
+#[cfg(target_arch = "x86_64")]
+use crate::mesh::contexts::Contexts;
+use crate::mesh::defaults::{NO_SET, SETS, set};
+use crate::mesh::tables::{CONTEXTS, Tables};
+use crate::mesh::token::TOKENS;
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
+
+/// Points from which on tables have slots: with fewer the encoder has fewer lanes than the kernels need.
+const LARGE: usize = 512;
+
+/// Tables as decoders read them.
+#[derive(Debug)]
+pub struct Shared {
+    /// Table by context.
+    pub map: [u8; CONTEXTS],
+    pub(super) form: Form,
+}
+
+#[derive(Debug)]
+pub(super) enum Form {
+    /// By slot.
+    Slots(Ready),
+    /// To be searched.
+    Ranges(Box<[Ranges]>),
+}
+
+/// Tables by slot.
+#[derive(Debug)]
+pub(super) struct Ready {
+    pub slots: Box<[Slots]>,
+    /// What the kernels look contexts up in.
+    #[cfg(target_arch = "x86_64")]
+    pub contexts: Contexts,
+}
+
+/// A table in which the token of a slot is searched.
+#[derive(Debug)]
+pub(super) struct Ranges {
+    /// First slot of each token; those of no slots begin where the next one does.
+    starts: [u16; TOKENS + 1],
+    /// By 64th of the slots the token that its first one has.
+    first: [u8; (TOTAL as usize) >> STEP],
+}
+
+const STEP: u32 = 6;
+
+impl Ranges {
+    fn new(table: &Frequencies) -> Ranges {
+        let mut ranges = Ranges { starts: [0; TOKENS + 1], first: [0; (TOTAL as usize) >> STEP] };
+        for (token, &f) in table.iter().enumerate() {
+            ranges.starts[token + 1] = ranges.starts[token].saturating_add(f);
+        }
+        for (step, first) in ranges.first.iter_mut().enumerate() {
+            let slot = (step as u16) << STEP;
+            let after = |token: &usize| ranges.starts[token + 1] > slot;
+            *first = (0..TOKENS).find(after).unwrap_or(0) as u8;
+        }
+        ranges
+    }
+
+    /// The entry that the slot has in [`Slots`].
+    #[inline(always)]
+    pub fn entry(&self, slot: u32) -> u32 {
+        let slot = slot & (TOTAL - 1);
+        let mut token = usize::from(self.first[(slot >> STEP) as usize]);
+        while token < TOKENS - 1 && u32::from(self.starts[token + 1]) <= slot {
+            token += 1;
+        }
+        let start = u32::from(self.starts[token]);
+        let frequency = u32::from(self.starts[token + 1]).saturating_sub(start);
+        token as u32 | (frequency.saturating_sub(1)) << 8 | slot.saturating_sub(start) << 20
+    }
+}
+
+impl Shared {
+    /// Makes tables ready for parts of so many points.
+    pub fn new(tables: &Tables, points: usize) -> Shared {
+        let all = &tables.tables;
+        if points < LARGE {
+            return Shared { map: tables.map, form: Form::Ranges(all.iter().map(Ranges::new).collect()) };
+        }
+        let mut slots = vec![[0; TOTAL as usize]; all.len()].into_boxed_slice();
+        for (slots, table) in slots.iter_mut().zip(all) {
+            rans::fill(table, slots);
+        }
+        Shared {
+            map: tables.map,
+            form: Form::Slots(Ready {
+                #[cfg(target_arch = "x86_64")]
+                contexts: Contexts::new(&tables.map, &slots),
+                slots,
+            }),
+        }
+    }
+
+    /// Bytes of memory that so many tables take for parts of so many points.
+    pub const fn bytes_of(tables: usize, points: usize) -> u64 {
+        #[cfg(target_arch = "x86_64")]
+        let contexts = Contexts::BYTES;
+        #[cfg(not(target_arch = "x86_64"))]
+        let contexts = 0;
+        let each = match points < LARGE {
+            true => tables * size_of::<Ranges>(),
+            false => tables * size_of::<Slots>() + contexts,
+        };
+        (size_of::<Shared>() + 32 + each) as u64
+    }
+
+    /// What the kernels need; none where tokens are searched.
+    #[cfg(target_arch = "x86_64")]
+    pub(super) fn ready(&self) -> Option<&Ready> {
+        match &self.form {
+            Form::Slots(ready) => Some(ready),
+            Form::Ranges(_) => None,
+        }
+    }
+
+    /// Tables.
+    pub(super) fn len(&self) -> usize {
+        match &self.form {
+            Form::Slots(ready) => ready.slots.len(),
+            Form::Ranges(ranges) => ranges.len(),
+        }
+    }
+}
+
+/// The tables that parts of a file have, each once, while its static data is read.
+#[derive(Debug)]
+pub struct Sets {
+    /// By the bytes that they are coded in, with slots or without.
+    own: [HashMap<Box<[u8]>, Arc<Shared>>; 2],
+    /// Which default sets were asked for.
+    defaults: u32,
+    bytes: u64,
+    allowed: u64,
+    refused: Option<u64>,
+}
+
+impl Default for Sets {
+    /// Without a limit: a part brings half a megabyte of tables at most.
+    fn default() -> Sets {
+        Sets::new(u64::MAX)
+    }
+}
+
+impl Sets {
+    /// None yet; together they may take so many bytes.
+    pub fn new(allowed: u64) -> Sets {
+        Sets { own: Default::default(), defaults: 0, bytes: 0, allowed, refused: None }
+    }
+
+    /// Bytes of memory that those take that were asked for.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// What they would have taken, if that was more than allowed and refused.
+    pub fn refused(&self) -> Option<u64> {
+        self.refused
+    }
+
+    /// The default set of a number.
+    pub(super) fn default_set(&mut self, number: u8) -> Result<Arc<Shared>, Corrupt> {
+        let shared = shared(number)?;
+        let bit = 1u32.checked_shl(number.into()).unwrap_or(0);
+        if self.defaults & bit == 0 {
+            self.take(Shared::bytes_of(shared.len(), usize::MAX))?;
+            self.defaults |= bit;
+        }
+        Ok(shared)
+    }
+
+    /// Tables that a part of so many points brings.
+    pub(super) fn own_set(&mut self, coded: &[u8], points: usize) -> Result<Arc<Shared>, Corrupt> {
+        let large = usize::from(points >= LARGE);
+        if let Some(known) = self.own[large].get(coded) {
+            return Ok(known.clone());
+        }
+        let tables = Tables::decode(coded)?;
+        // The bytes that they are found by are held as long as this is.
+        let found_by = 96 + 2 * coded.len() as u64;
+        self.take(Shared::bytes_of(tables.tables.len(), points) + found_by)?;
+        let shared = Arc::new(Shared::new(&tables, points));
+        self.own[large].insert(coded.into(), shared.clone());
+        Ok(shared)
+    }
+
+    fn take(&mut self, bytes: u64) -> Result<(), Corrupt> {
+        let all = self.bytes.saturating_add(bytes);
+        if all > self.allowed {
+            self.refused = Some(all);
+            return Err(Corrupt("tables: more than memory is allowed for"));
+        }
+        self.bytes = all;
+        Ok(())
+    }
+}
+
+/// The set of a number, ready to decode with: made when it is first asked for, and kept.
+pub(super) fn shared(number: u8) -> Result<Arc<Shared>, Corrupt> {
+    static READY: [OnceLock<Arc<Shared>>; SETS as usize] = [const { OnceLock::new() }; SETS as usize];
+    let at = usize::from(number).checked_sub(1);
+    let ready = at.and_then(|at| READY.get(at)).ok_or(NO_SET)?;
+    if let Some(known) = ready.get() {
+        return Ok(known.clone());
+    }
+    let made = set(number)?;
+    Ok(ready.get_or_init(|| Arc::new(Shared::new(&made, usize::MAX))).clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mesh::defaults;
+
+    #[test]
+    fn searched_tables_say_what_slots_say() {
+        for number in 1..=defaults::SETS {
+            let tables = defaults::set(number).unwrap();
+            for table in &tables.tables {
+                let mut slots = [0; TOTAL as usize];
+                rans::fill(table, &mut slots);
+                let ranges = Ranges::new(table);
+                for (slot, entry) in (0..).zip(slots) {
+                    assert_eq!(ranges.entry(slot), entry, "slot {slot} of set {number}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn equal_sets_are_one_and_all_are_counted() {
+        let coded: Vec<&[u8]> = defaults::coded().collect();
+        let mut sets = Sets::default();
+        let first = sets.own_set(coded[0], 20).unwrap();
+        let bytes = sets.bytes();
+        assert!(Arc::ptr_eq(&first, &sets.own_set(coded[0], 20).unwrap()));
+        assert_eq!(sets.bytes(), bytes);
+        assert!(bytes < 24 << 10, "{bytes}");
+        let large = sets.own_set(coded[0], LARGE).unwrap();
+        assert!(!Arc::ptr_eq(&first, &large) && sets.bytes() > bytes + (100 << 10));
+        let shared = sets.default_set(1).unwrap();
+        assert!(Arc::ptr_eq(&shared, &Sets::default().default_set(1).unwrap()));
+        let mut limited = Sets::new(sets.bytes() - 1);
+        limited.own_set(coded[0], 20).unwrap();
+        limited.own_set(coded[0], LARGE).unwrap();
+        assert!(limited.default_set(1).is_err() && limited.refused() == Some(sets.bytes()));
+        assert!(limited.own_set(&coded[1][..10], 20).is_err());
+    }
+}

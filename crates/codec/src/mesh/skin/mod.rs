@@ -1,0 +1,373 @@
+//! Points moved by bones: rigid parts, and skins. What bones say of a point is a prediction; points that it
+//! leaves too far off have a residual, through [`crate::mesh`].
+//!
+//! ```text
+//! x      = Σ w_b · M_b · p                     p: the point at rest, M: 3 × 4, in units of the grid
+//! value  = ⌊x⌉ (+ inn, where the point has a residual)        wraps; halves to the even number
+//! ```
+//!
+//! **Static part**
+//!
+//! | size | name | meaning |
+//! |---|---|---|
+//! | 1 | `depth` | weights of a point have the sum 2^depth |
+//! | varint + … | `rest` | positions at rest of all points: the static part of fixed-point values of one frame |
+//! | varint + … | `weights` | bones of each point |
+//! | varint + … | `setup` | only with rigid bones: setup of moving nodes without parents, whose rest transform is none; where `words` is 0, of packed transforms |
+//! | varint + … | `handles` | only with affine bones: static part of fixed-point values of four points per bone |
+//! | 16 | `grid` | only where no point has a residual: unit, centre, 4 × f32 |
+//! | rest | `residual` | else: static part of fixed-point values of the points that have one, with what bones say of frame 0 subtracted |
+//!
+//! **Unit**: per kind of bones that there is, rigid before affine, and for the residual where there is one:
+//! varint size, bytes.
+//!
+//! A bone's *region* is the box of the points at rest whose weight is at least 1/32 of all: middle m, and per
+//! axis half its size, at least 1/16 of the largest of them, 1/64 of the largest of the box of all points,
+//! and 10⁻³⁰. The region of a rigid bone is the box of its node. The four *handles* of an affine bone are
+//! four corners of that box no two of which share an edge, (+ + +), (+ − −), (− + −), (− − +), as the frame
+//! moves them: what a handle is off moves no point of the box farther than that. [`handles`] has the order in
+//! which they are predicted from each other. Matrices are computed in f64, divided by the unit, and rounded
+//! to f32; blends, in the order of the bones' numbers, and products are f32, each operation rounded by
+//! itself.
+
+pub mod handles;
+mod kernel;
+pub mod packed;
+pub mod weights;
+
+#[cfg(test)]
+mod tests;
+
+use crate::Corrupt;
+use crate::bytes::{Cursor, put_sized, put_varint};
+use crate::clip::nodes::Nodes;
+use crate::simd::isa::Isa;
+
+use crate::entropy::range;
+use crate::mesh::decode::{self, First, Static, Vector, Width};
+use crate::mesh::hierarchy::{self, Hierarchy};
+use crate::mesh::shared::Sets;
+use crate::mesh::tables::LAYERS;
+use crate::quantize::fixed::Cell;
+use crate::quantize::lattice::Grid;
+use crate::transform::Transform;
+use handles::{HANDLES, affine};
+pub use kernel::{Matrix, Region, Rig};
+use packed::Packed;
+
+/// What moves the points of a mesh, with what decoders must know of it before they read it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Bones {
+    /// Bones that turn, move and scale.
+    pub rigid: u32,
+    /// Bones of any matrix.
+    pub affine: u32,
+    /// Handles of those are i32.
+    pub wide: bool,
+    /// Words that rigid bones keep of a frame; none where their transforms are packed.
+    pub words: u32,
+    /// Points that have a residual.
+    pub coded: u32,
+}
+
+impl Bones {
+    /// Transforms of rigid bones are [`crate::mesh::skin::packed`].
+    pub fn packed(&self) -> bool {
+        self.rigid > 0 && self.words == 0
+    }
+}
+
+/// A row-major 3 × 4 matrix in the world, in units of a grid.
+pub fn matrix(world: &[[f64; 4]; 3], grid: &Grid) -> Matrix {
+    let part = 1.0 / f64::from(grid.unit);
+    let mut out = Matrix::default();
+    for (r, row) in world.iter().enumerate() {
+        for c in 0..3 {
+            out[c][r] = (row[c] * part) as f32;
+        }
+        out[3][r] = ((row[3] - f64::from(grid.centre[r])) * part) as f32;
+    }
+    out
+}
+
+/// Levels of detail of the points that have a residual. `triangles` are of points, three each.
+pub fn coded_levels(coded: &[u32], hierarchy: &Hierarchy, triangles: &[u32]) -> Hierarchy {
+    let mut number = vec![u32::MAX; hierarchy.order.len()];
+    for (at, &cell) in (0..).zip(coded) {
+        number[hierarchy.order[cell as usize] as usize] = at;
+    }
+    let of = |&point: &u32| number.get(point as usize).copied().unwrap_or(u32::MAX);
+    let own: Vec<u32> = match coded.len() == number.len() {
+        true => triangles.iter().map(of).collect(),
+        false => (triangles.chunks_exact(3))
+            .filter(|t| t.iter().all(|p| of(p) != u32::MAX))
+            .flat_map(|t| t.iter().map(of))
+            .collect(),
+    };
+    hierarchy::build(coded.len() as u32, &own)
+}
+
+/// What an encoder puts together.
+#[cfg(feature = "encode")]
+#[derive(Clone, Copy, Debug)]
+pub struct Parts<'a> {
+    /// Of the weights.
+    pub depth: u32,
+    /// Static part of the points at rest.
+    pub rest: &'a [u8],
+    /// See [`weights`].
+    pub weights: &'a [u8],
+    /// Of rigid bones, if there are any.
+    pub setup: Option<&'a [u8]>,
+    /// Static part of the handles, if there are any.
+    pub handles: Option<&'a [u8]>,
+    /// Static part of the residual, if there is one.
+    pub residual: Option<&'a [u8]>,
+    /// Unit and centre, for where there is none.
+    pub grid: &'a Grid,
+}
+
+/// Writes the static part.
+#[cfg(feature = "encode")]
+pub fn encode(parts: &Parts<'_>, out: &mut Vec<u8>) {
+    out.push(parts.depth as u8);
+    put_sized(parts.rest, out);
+    put_sized(parts.weights, out);
+    if let Some(setup) = parts.setup {
+        put_sized(setup, out);
+    }
+    if let Some(handles) = parts.handles {
+        put_sized(handles, out);
+    }
+    match parts.residual {
+        Some(residual) => out.extend_from_slice(residual),
+        None => {
+            let [x, y, z] = parts.grid.centre;
+            out.extend([parts.grid.unit, x, y, z].iter().flat_map(|v| v.to_le_bytes()));
+        }
+    }
+}
+
+/// Writes what a unit has of one kind.
+#[cfg(feature = "encode")]
+pub fn put_part(bytes: &[u8], out: &mut Vec<u8>) {
+    put_varint(bytes.len() as u32, out);
+    out.extend_from_slice(bytes);
+}
+
+/// A rig and what decodes its frames; made once.
+#[derive(Clone, Debug)]
+pub struct Skin {
+    /// What there is.
+    pub bones: Bones,
+    /// Of the cells.
+    pub grid: Grid,
+    /// Points.
+    pub rig: Rig,
+    /// Rigid bones, unless they are packed.
+    pub nodes: Nodes,
+    /// The other form of their transforms.
+    pub packed: Option<Packed>,
+    /// Four points per affine bone.
+    pub handles: Option<Static>,
+    /// Points that have a residual.
+    pub residual: Option<Static>,
+    /// Frame 0, as far as it is known from this alone.
+    pub first: First,
+}
+
+/// Handles of all affine bones, in either width.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs)]
+pub enum Handles<'a> {
+    None,
+    Narrow(&'a [Vector<i16>]),
+    Wide(&'a [Vector<i32>]),
+}
+
+impl Skin {
+    /// Decodes the static part of a mesh whose points have these levels of detail, and triangles. Cells are
+    /// `wide` or not.
+    pub fn decode(
+        bytes: &[u8],
+        bones: Bones,
+        wide: bool,
+        hierarchy: &Hierarchy,
+        triangles: &[u32],
+        sets: &mut Sets,
+    ) -> Result<Skin, Corrupt> {
+        let count = u64::from(bones.rigid) + u64::from(bones.affine);
+        if count == 0 || count > u64::from(MOST_BONES) {
+            return Err(Corrupt("skin: a number of bones that cannot be"));
+        }
+        let mut c = Cursor::new(bytes);
+        let sized = |c: &mut Cursor<'_>| -> Result<Vec<u8>, Corrupt> {
+            let size = c.varint()? as usize;
+            Ok(c.take(size)?.to_vec())
+        };
+        let depth = u32::from(c.u8()?);
+        let rest = sized(&mut c)?;
+        let rest = decode::still(&rest, hierarchy)?;
+        let own = sized(&mut c)?;
+        let decoder = range::Decoder::new(&own);
+        let (weights, decoder) = weights::code(decoder, hierarchy, count as u32, depth, None)?;
+        decoder.finish()?;
+        let rig = Rig::new(rest, &weights, count as u32, &hierarchy.order);
+        if rig.coded.len() != bones.coded as usize {
+            return Err(Corrupt("skin: another number of residuals"));
+        }
+        let (mut nodes, mut packed) = (Nodes::default(), None);
+        let rigid = bones.rigid as usize;
+        if bones.packed() {
+            packed = Some(Packed::decode(&sized(&mut c)?, &rig.regions[..rigid])?);
+        } else if rigid > 0 {
+            nodes = Nodes::new(&rig.nodes(rigid), &sized(&mut c)?)?;
+        }
+        if nodes.words != bones.words as usize {
+            return Err(Corrupt("skin: another number of words"));
+        }
+        let handles = match bones.affine {
+            0 => None,
+            _ => {
+                let levels = handles::levels(&rig.regions[rigid..]);
+                let coded = Static::decode_sharing(&sized(&mut c)?, levels, None, sets)?;
+                if matches!(coded.first, First::Wide(_)) != bones.wide {
+                    return Err(Corrupt("skin: handles of another width"));
+                }
+                Some(coded)
+            }
+        };
+        let mut skin = Skin {
+            bones,
+            grid: Grid { unit: 1.0, centre: [0.0; 3], steps: [1; LAYERS] },
+            rig,
+            nodes,
+            packed,
+            handles,
+            residual: None,
+            first: First::Narrow(Vec::new()),
+        };
+        let rest = c.take(c.left())?;
+        let mut matrices = vec![Matrix::default(); count as usize + 1];
+        if bones.coded > 0 {
+            skin.grid = decode::grid(rest)?;
+            skin.first_matrices(&mut matrices);
+            let levels = coded_levels(&skin.rig.coded, hierarchy, triangles);
+            // In the order of the residual's own levels.
+            let coded = &mut skin.rig.coded;
+            *coded = levels.order.iter().map(|&p| coded[p as usize]).collect();
+            let outside: Vec<[i32; 3]> = (skin.rig.coded.iter())
+                .map(|&v| {
+                    let at = skin.rig.place(v as usize, &matrices);
+                    at.map(|x| x.round_ties_even() as i32)
+                })
+                .collect();
+            let residual = Static::decode_sharing(rest, levels, Some(&outside), sets)?;
+            if matches!(residual.first, First::Wide(_)) != wide {
+                return Err(Corrupt("skin: cells of another width"));
+            }
+            skin.residual = Some(residual);
+        } else {
+            let mut c = Cursor::new(rest);
+            skin.grid.unit = c.f32()?;
+            skin.grid.centre = [c.f32()?, c.f32()?, c.f32()?];
+            let finite = skin.grid.centre.iter().all(|v| v.is_finite());
+            if c.left() > 0 || !finite || !skin.grid.unit.is_normal() {
+                return Err(Corrupt("skin: a grid that is none"));
+            }
+            skin.first_matrices(&mut matrices);
+        }
+        skin.first = match wide {
+            false => First::Narrow(skin.first_cells::<i16>(&matrices)),
+            true => First::Wide(skin.first_cells::<i32>(&matrices)),
+        };
+        Ok(skin)
+    }
+
+    /// Numbers points, and with them cells, by their bones: what is fastest to play. Returns the new number
+    /// of each.
+    pub fn number_by_bones(&mut self) -> Vec<u32> {
+        fn moved<T: Copy + Default>(list: &[T], numbers: &[u32]) -> Vec<T> {
+            let mut out = vec![T::default(); list.len()];
+            for (&number, &item) in numbers.iter().zip(list) {
+                out[number as usize] = item;
+            }
+            out
+        }
+        let numbers = self.rig.number_by_bones();
+        self.first = match &self.first {
+            First::Narrow(cells) => First::Narrow(moved(cells, &numbers)),
+            First::Wide(cells) => First::Wide(moved(cells, &numbers)),
+        };
+        numbers
+    }
+
+    fn first_matrices(&self, out: &mut [Matrix]) {
+        let transforms = vec![Transform::IDENTITY; self.bones.rigid as usize];
+        self.matrices(&self.grid, &transforms, self.first_handles(), out);
+    }
+
+    /// Handles of frame 0.
+    pub fn first_handles(&self) -> Handles<'_> {
+        match self.handles.as_ref().map(|h| &h.first) {
+            None => Handles::None,
+            Some(First::Narrow(first)) => Handles::Narrow(first),
+            Some(First::Wide(first)) => Handles::Wide(first),
+        }
+    }
+
+    fn first_cells<W: Width>(&self, matrices: &[Matrix]) -> Vec<Vector<W>> {
+        let mut out = vec![[W::default(); 4]; self.rig.rest.len()];
+        let residual = self.residual.as_ref().and_then(W::first);
+        self.compose(matrices, residual.unwrap_or_default(), &mut out);
+        out
+    }
+
+    /// Matrices of a frame in units of a grid: rigid bones, affine ones, and that of what does not move.
+    /// `handles` lie in the order of their levels.
+    pub fn matrices(&self, grid: &Grid, transforms: &[Transform], handles: Handles<'_>, out: &mut [Matrix]) {
+        let rigid = self.bones.rigid as usize;
+        for (out, t) in out.iter_mut().zip(transforms) {
+            *out = matrix(&t.matrix(), grid);
+        }
+        if let Some(coded) = &self.handles {
+            let mut at = |handle: usize, position: [f32; 3]| {
+                // Found again below: a handle lies anywhere among its levels.
+                let point = coded.hierarchy.order[handle] as usize;
+                let (bone, k) = (point / HANDLES, point % HANDLES);
+                for (to, v) in out[rigid + bone][k].iter_mut().zip(position) {
+                    *to = v;
+                }
+            };
+            match handles {
+                Handles::None => {}
+                Handles::Narrow(cells) => (cells.iter().enumerate())
+                    .for_each(|(i, c)| at(i, coded.grid.position([c[0].into(), c[1].into(), c[2].into()]))),
+                Handles::Wide(cells) => (cells.iter().enumerate())
+                    .for_each(|(i, c)| at(i, coded.grid.position([c[0], c[1], c[2]]))),
+            }
+            let regions = &self.rig.regions[rigid..];
+            for (out, region) in out[rigid..].iter_mut().zip(regions) {
+                let handles = out.map(|[x, y, z, _]| [x, y, z]);
+                *out = matrix(&affine(region, handles), grid);
+            }
+        }
+        if let Some(last) = out.last_mut() {
+            *last = matrix(&Transform::IDENTITY.matrix(), grid);
+        }
+    }
+
+    /// Cells of a frame, from its matrices and residuals.
+    pub fn compose<W: Cell>(&self, matrices: &[Matrix], residual: &[Vector<W>], out: &mut [Vector<W>]) {
+        self.rig.pose(Isa::get(), matrices, out);
+        for (&v, r) in self.rig.coded.iter().zip(residual) {
+            let cell = &mut out[v as usize];
+            for k in 0..3 {
+                cell[k] = cell[k].plus(r[k]);
+            }
+        }
+    }
+}
+
+/// Most bones of a mesh; one number is that of what does not move.
+pub const MOST_BONES: u32 = u16::MAX as u32;

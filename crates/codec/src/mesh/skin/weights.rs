@@ -1,0 +1,293 @@
+//! Which bones move a point, and how much: read and written by one function, lossless.
+//!
+//! ```text
+//! range coder; per point, in the order of the hierarchy:
+//!   coded        it has a residual: one bit, by how many points of its ring have one; not for points without bones, which always have
+//!   candidates   bones of the points of its ring (without one: of the point before), those of the largest sum of weights first, then by number; the first 16
+//!   is it one?   one bit per candidate, by its share of the weights, its place, and how many are there; no more after 8
+//!   more?        one bit; then one bit: the first number that no point had, else its number, ⌈log₂ bones⌉ bits
+//!   shift        where there are two or more: weights are multiples of 2^shift; 0 … 7, in unary, by that of the ring's first point
+//!   weight       of all but the first: less what its share of the weights says, but within 1 … what is left; the first has the rest
+//! ```
+//!
+//! Weights are whole numbers whose sum is 2^depth. A point without bones stays where it is at rest, but for
+//! its residual.
+
+use crate::Corrupt;
+use crate::entropy::range::{Bits, Chance};
+use crate::mesh::hierarchy::Hierarchy;
+
+/// Most bones of a point. Part of the format, like everything in this file.
+pub const MOST: usize = 8;
+/// Bits of a weight: the sum of all is 2 to this, at most.
+pub const MOST_DEPTH: u32 = 14;
+/// Candidates that are asked for.
+const CANDIDATES: usize = 16;
+/// Most that a shift can be.
+pub const MOST_SHIFT: u32 = 7;
+
+/// A bone of a point, and its weight.
+pub type Influence = (u16, u16);
+
+/// Bones of all points.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Weights {
+    /// The sum of a point's weights is 2 to this.
+    pub depth: u32,
+    /// Point `v` has `list[starts[v]..starts[v + 1]]`.
+    pub starts: Vec<u32>,
+    /// In the order in which they are coded.
+    pub list: Vec<Influence>,
+    /// Whether a point has a residual.
+    pub coded: Vec<bool>,
+}
+
+impl Weights {
+    /// None yet.
+    pub fn new(depth: u32) -> Weights {
+        Weights { depth, starts: vec![0], ..Weights::default() }
+    }
+
+    /// Bones of a point.
+    pub fn of(&self, v: usize) -> &[Influence] {
+        &self.list[self.starts[v] as usize..self.starts[v + 1] as usize]
+    }
+
+    /// Adds a point.
+    pub fn push(&mut self, influences: &[Influence], coded: bool) {
+        self.list.extend_from_slice(influences);
+        self.starts.push(self.list.len() as u32);
+        self.coded.push(coded);
+    }
+
+    /// Number of points.
+    pub fn points(&self) -> usize {
+        self.coded.len()
+    }
+}
+
+/// A bone that a point may have: number, sum of weights around.
+type Candidate = (u16, u32);
+
+struct Coder<B: Bits> {
+    bits: B,
+    coded: [B::Context; 4],
+    is: [B::Context; 8 * 4 * 4],
+    more: [B::Context; 4],
+    new: B::Context,
+    shift: [[B::Context; 8]; 9],
+    zero: [B::Context; 16],
+    sign: [B::Context; 2],
+    length: [[B::Context; 16]; 16],
+    top: [[B::Context; 16]; 16],
+}
+
+/// Reads or writes the bones of all points of `hierarchy`, in its order. `given` is what is written; a reader
+/// has none.
+pub fn code<B: Bits<Context = Chance>>(
+    bits: B,
+    hierarchy: &Hierarchy,
+    bones: u32,
+    depth: u32,
+    given: Option<&Weights>,
+) -> Result<(Weights, B), Corrupt> {
+    if depth > MOST_DEPTH || bones > 1 << 16 {
+        return Err(Corrupt("weights: out of range"));
+    }
+    let even = Chance::default();
+    let mut coder = Coder {
+        bits,
+        coded: [even; 4],
+        is: [even; 128],
+        more: [even; 4],
+        new: even,
+        shift: [[even; 8]; 9],
+        zero: [even; 16],
+        sign: [even; 2],
+        length: [[even; 16]; 16],
+        top: [[even; 16]; 16],
+    };
+    let points = hierarchy.order.len();
+    let mut out = Weights::new(depth);
+    out.starts.reserve(points);
+    out.coded.reserve(points);
+    let mut shifts = vec![8u8; points];
+    let mut next = 0u32;
+    for v in 0..points {
+        let own = given.map(|g| g.of(v));
+        let before = [v.wrapping_sub(1) as u32];
+        let ring = match hierarchy.ring_of(v) {
+            [] if v > 0 => &before[..],
+            ring => ring,
+        };
+        let mut candidates = [(0u16, 0u32); CANDIDATES];
+        let found = around(&out, ring, &mut candidates);
+        let candidates = &candidates[..found];
+        let total: u32 = (ring.len() as u32) << depth;
+        let mut list = [(0u16, 0u16); MOST];
+        let mut shares = [0u32; MOST];
+        let mut count = 0;
+        let has = |bone: u16| own.is_some_and(|own| own.iter().any(|i| i.0 == bone));
+        for (place, &(bone, sum)) in candidates.iter().enumerate() {
+            if count == MOST {
+                break;
+            }
+            let share = (u64::from(sum) * 8 / u64::from(total.max(1))).min(7) as usize;
+            let context = &mut coder.is[share + 8 * place.min(3) + 32 * count.min(3)];
+            if coder.bits.bit(context, has(bone)) {
+                (list[count], shares[count]) = ((bone, 0), sum);
+                count += 1;
+            }
+        }
+        let mut extra = own.into_iter().flatten().map(|i| i.0).filter(|&bone| {
+            let known = |c: &Candidate| c.0 == bone;
+            !candidates.iter().any(known)
+        });
+        while count < MOST {
+            let wanted = extra.next();
+            if !(coder.bits).bit(&mut coder.more[count.min(3)], wanted.is_some()) {
+                break;
+            }
+            let new = (coder.bits).bit(&mut coder.new, wanted.is_some_and(|b| u32::from(b) == next));
+            let bone = match new {
+                true => next,
+                false => {
+                    let width = 32 - bones.saturating_sub(1).leading_zeros();
+                    (coder.bits).plain(width, wanted.map_or(0, u32::from))
+                }
+            };
+            let twice = list[..count].iter().any(|i| u32::from(i.0) == bone);
+            if bone >= bones || twice {
+                return Err(Corrupt("weights: a bone that cannot be"));
+            }
+            list[count] = (bone as u16, 0);
+            count += 1;
+        }
+        for &(bone, _) in &list[..count] {
+            next = next.max(u32::from(bone) + 1);
+        }
+        let coded = match count {
+            0 => true,
+            _ => {
+                let some = ring.iter().filter(|&&n| out.coded.get(n as usize) == Some(&true));
+                let context = match some.count() {
+                    0 => 0,
+                    n if n == ring.len() => 3,
+                    1 => 1,
+                    _ => 2,
+                };
+                let own = given.is_some_and(|g| g.coded[v]);
+                coder.bits.bit(&mut coder.coded[context], own)
+            }
+        };
+        match count {
+            0 => {}
+            1 => list[0].1 = 1 << depth,
+            _ => {
+                let near = ring.first().and_then(|&n| shifts.get(n as usize));
+                let near = near.copied().unwrap_or(8);
+                shifts[v] = coder.values(depth, near, own, &mut list[..count], &shares, total)?;
+            }
+        }
+        out.push(&list[..count], coded);
+    }
+    Ok((out, coder.bits))
+}
+
+/// Bones of the points around, those with most weight first.
+fn around(done: &Weights, ring: &[u32], out: &mut [Candidate; CANDIDATES]) -> usize {
+    // Eight points of eight bones each.
+    let mut all = [(0u16, 0u32); 8 * MOST];
+    let mut count = 0;
+    for &n in ring.iter().filter(|&&n| (n as usize) < done.points()) {
+        for &(bone, weight) in done.of(n as usize) {
+            let known = all[..count].iter().position(|c| c.0 == bone);
+            let at = known.unwrap_or(count);
+            all[at] = (bone, all[at].1 + u32::from(weight));
+            count = count.max(at + 1);
+        }
+    }
+    let all = &mut all[..count];
+    all.sort_unstable_by_key(|&(bone, sum)| (std::cmp::Reverse(sum), bone));
+    let count = count.min(CANDIDATES);
+    out[..count].copy_from_slice(&all[..count]);
+    count
+}
+
+impl<B: Bits<Context = Chance>> Coder<B> {
+    /// Weights of two or more bones; returns their shift.
+    fn values(
+        &mut self,
+        depth: u32,
+        near: u8,
+        own: Option<&[Influence]>,
+        list: &mut [Influence],
+        shares: &[u32; MOST],
+        total: u32,
+    ) -> Result<u8, Corrupt> {
+        let most = MOST_SHIFT.min(depth.saturating_sub(3));
+        let all = own.into_iter().flatten();
+        let wanted = all.fold(most, |s, i| s.min(u32::from(i.1).trailing_zeros()));
+        let mut shift = 0;
+        while shift < most {
+            let context = &mut self.shift[usize::from(near)][shift as usize];
+            if !self.bits.bit(context, wanted > shift) {
+                break;
+            }
+            shift += 1;
+        }
+        let mut left = 1u32 << (depth - shift);
+        let count = list.len();
+        if left < count as u32 {
+            return Err(Corrupt("weights: too many for their depth"));
+        }
+        for k in (1..count).rev() {
+            // The others have at least one each.
+            let most = left - k as u32;
+            let scaled = u64::from(shares[k]) << (depth - shift);
+            let expected = (scaled + u64::from(total) / 2) / u64::from(total.max(1));
+            let expected = (expected as u32).clamp(1, most);
+            let bone = list[k].0;
+            let wanted = own.and_then(|own| own.iter().find(|i| i.0 == bone));
+            let wanted = wanted.map_or(0, |i| u32::from(i.1) >> shift);
+            let kind = usize::from(shares[k] == 0) * 8 + shift as usize;
+            let residual = self.number(kind, wanted as i32 - expected as i32);
+            let weight = i64::from(expected) + i64::from(residual);
+            if weight < 1 || weight > i64::from(most) {
+                return Err(Corrupt("weights: their sum is too large"));
+            }
+            list[k].1 = (weight as u16) << shift;
+            left -= weight as u32;
+        }
+        list[0].1 = (left << shift) as u16;
+        Ok(shift as u8)
+    }
+
+    /// A signed number below 2^15.
+    fn number(&mut self, kind: usize, value: i32) -> i32 {
+        if !self.bits.bit(&mut self.zero[kind], value != 0) {
+            return 0;
+        }
+        let negative = self.bits.bit(&mut self.sign[kind / 8], value < 0);
+        let size = value.unsigned_abs();
+        let wanted = 31 - size.max(1).leading_zeros();
+        let mut length = 0;
+        while length < 15 {
+            let context = &mut self.length[kind][length as usize];
+            if !self.bits.bit(context, wanted > length) {
+                break;
+            }
+            length += 1;
+        }
+        let mut size_out = 1u32;
+        for k in (0..length).rev() {
+            let bit = size >> k & 1 != 0;
+            let bit = match k + 1 == length {
+                true => self.bits.bit(&mut self.top[kind][length as usize], bit),
+                false => self.bits.plain(1, u32::from(bit)) != 0,
+            };
+            size_out = size_out << 1 | u32::from(bit);
+        }
+        if negative { -(size_out as i32) } else { size_out as i32 }
+    }
+}

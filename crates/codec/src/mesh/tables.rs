@@ -1,0 +1,727 @@
+//! Contexts of tokens, and the frequency tables that belong to them.
+//!
+//! A context is the layer (frame 0, keys, depths 1 … 4), a class of what the neighbours were, and a class of
+//! what the same vertex was in the first two references. The encoder merges contexts to a few tables; map and
+//! tables are in the static part, coded by [`crate::entropy::range`] with [`Settling`] chances, so that a unit needs none of its own.
+//!
+//! | what | coding |
+//! |---|---|
+//! | number of tables − 1 | 5 bits |
+//! | map, contexts in order | "as the one before" in one bit, else 5 bits |
+//! | per table and token | bits of the frequency (0 … 13) in a tree whose model follows the same token of the table before and the smaller tokens of this one; then up to two bits below the highest one |
+//!
+//! The frequency of a table's most frequent token is what is left of 4096.
+
+use crate::Corrupt;
+use crate::entropy::range::{Decoder, Encoder, Settling};
+use crate::entropy::rans::{Frequencies, TOTAL};
+use crate::mesh::token::{ESCAPE, TOKENS};
+
+pub use crate::quantize::lattice::LAYERS;
+
+/// Classes of the neighbours' magnitudes.
+pub const NEAR: usize = 20;
+/// Classes of the references' magnitudes.
+pub const PAST: usize = 5;
+/// Number of contexts.
+pub const CONTEXTS: usize = LAYERS * NEAR * PAST;
+/// Most tables.
+pub const MAX_TABLES: usize = 32;
+
+/// Smallest sum of four neighbours' magnitudes of class 1, 2, … Part of the format.
+const NEAR_BOUNDS: [i32; NEAR - 1] =
+    [1, 2, 3, 5, 7, 9, 13, 17, 25, 33, 49, 81, 161, 321, 641, 1281, 2561, 5121, 10_241];
+/// Smallest magnitude in the references of class 1, 2, …
+const PAST_BOUNDS: [i32; PAST - 1] = [1, 3, 6, 13];
+
+/// Class of the sum of four neighbours' magnitudes.
+#[inline(always)]
+pub fn near(sum: i32) -> usize {
+    match NEAR_OF.get(sum as usize) {
+        Some(&class) => usize::from(class),
+        None => NEAR_BOUNDS.iter().filter(|b| sum >= **b).count(),
+    }
+}
+
+/// Class of the larger magnitude of the first two references.
+#[inline(always)]
+pub fn past(magnitude: i32) -> usize {
+    PAST_BOUNDS.iter().filter(|b| magnitude >= **b).count()
+}
+
+static NEAR_OF: [u8; 256] = near_classes();
+
+const fn near_classes() -> [u8; 256] {
+    let mut out = [0; 256];
+    let mut sum = 0;
+    while sum < 256 {
+        let mut class = 0;
+        while class < NEAR - 1 && sum as i32 >= NEAR_BOUNDS[class] {
+            class += 1;
+        }
+        out[sum] = class as u8;
+        sum += 1;
+    }
+    out
+}
+
+/// Low bits that a class of neighbours leaves raw.
+#[inline(always)]
+pub const fn shift(near: usize) -> u32 {
+    near.saturating_sub(11) as u32
+}
+
+/// Number of a context.
+#[inline(always)]
+pub const fn context(layer: usize, near: usize, past: usize) -> usize {
+    (layer * NEAR + near) * PAST + past
+}
+
+/// Class of the neighbours in a context.
+#[inline(always)]
+pub const fn near_of(context: usize) -> usize {
+    context / PAST % NEAR
+}
+
+/// Which context has which table, and the tables.
+#[derive(Debug, Clone)]
+pub struct Tables {
+    /// Table by context.
+    pub map: [u8; CONTEXTS],
+    /// Frequencies.
+    pub tables: Vec<Frequencies>,
+}
+
+impl Tables {
+    /// Bits of tokens with these tables, raw ones not counted.
+    #[cfg(feature = "encode")]
+    pub fn bits(&self, counts: &Counts) -> f64 {
+        let lengths = self.tables.iter().map(|t| {
+            let escape = 48.0 + bits_of(t[usize::from(ESCAPE)].max(1));
+            t.map(|f| if f == 0 { escape } else { bits_of(f) })
+        });
+        let lengths: Vec<[f64; TOKENS]> = lengths.collect();
+        let context = |(c, n): (usize, &[u32; TOKENS])| -> f64 {
+            let l = &lengths[usize::from(self.map[c])];
+            (0..TOKENS).filter(|&t| n[t] > 0).map(|t| f64::from(n[t]) * l[t]).sum()
+        };
+        counts.counts.iter().enumerate().map(context).sum()
+    }
+
+    /// Coded.
+    #[cfg(feature = "encode")]
+    pub fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let mut w = Encoder::new(&mut bytes);
+        put_plain(&mut w, self.tables.len() as u32 - 1, 5);
+        let (mut same, mut index) = ([Settling::default(); 4], [Settling::default(); 32]);
+        for (c, &table) in self.map.iter().enumerate() {
+            let (first, second) = guesses(&self.map, c);
+            w.code(&mut same[0], table != first);
+            if table != first {
+                if second != first {
+                    w.code(&mut same[1], table != second);
+                }
+                if second == first || table != second {
+                    put_tree(&mut w, &mut index, u32::from(table), 5);
+                }
+            }
+        }
+        let mut models = Lengths::new();
+        let mut before = [0; TOKENS];
+        for table in &self.tables {
+            let most = most_frequent(table);
+            put_tree(&mut w, &mut models.most, most as u32, 8);
+            let mut lengths = [0; TOKENS];
+            for (token, &f) in table.iter().enumerate() {
+                if token == most {
+                    lengths[token] = 12;
+                    continue;
+                }
+                let length = length(f);
+                let at = models.model(token, &lengths, &before);
+                put_tree(&mut w, &mut models.length[at], length, 4);
+                let extra = length.saturating_sub(1).min(MANTISSA);
+                let mantissa = (u32::from(f) >> (length.saturating_sub(1) - extra)) & ((1 << extra) - 1);
+                put_plain(&mut w, mantissa, extra);
+                lengths[token] = length as u8;
+            }
+            before = lengths;
+        }
+        w.finish_low();
+        bytes
+    }
+
+    /// Decoded; every byte must be needed.
+    pub fn decode(bytes: &[u8]) -> Result<Tables, Corrupt> {
+        let mut r = Decoder::new(bytes);
+        let count = take_plain(&mut r, 5) as usize + 1;
+        let mut map = [0; CONTEXTS];
+        let (mut same, mut index) = ([Settling::default(); 4], [Settling::default(); 32]);
+        for c in 0..CONTEXTS {
+            let (first, second) = guesses(&map, c);
+            map[c] = if !r.take(&mut same[0]) {
+                first
+            } else if second != first && !r.take(&mut same[1]) {
+                second
+            } else {
+                take_tree(&mut r, &mut index, 5) as u8
+            };
+            if usize::from(map[c]) >= count {
+                return Err(Corrupt("tables: a context without table"));
+            }
+        }
+        let mut tables = Vec::with_capacity(count);
+        let mut models = Lengths::new();
+        let mut before = [0; TOKENS];
+        for _ in 0..count {
+            let most = take_tree(&mut r, &mut models.most, 8) as usize;
+            if most >= TOKENS {
+                return Err(Corrupt("tables: unknown token"));
+            }
+            let mut lengths = [0; TOKENS];
+            let mut table = [0u16; TOKENS];
+            let mut left = TOTAL;
+            for token in 0..TOKENS {
+                if token == most {
+                    lengths[token] = 12;
+                    continue;
+                }
+                let at = models.model(token, &lengths, &before);
+                let length = take_tree(&mut r, &mut models.length[at], 4);
+                let extra = length.saturating_sub(1).min(MANTISSA);
+                let mantissa = take_plain(&mut r, extra);
+                let f = match length {
+                    0 => 0,
+                    1..=12 => (1 << extra | mantissa) << (length - 1 - extra),
+                    _ => return Err(Corrupt("tables: frequency too large")),
+                };
+                left = left
+                    .checked_sub(f)
+                    .filter(|left| *left > 0)
+                    .ok_or(Corrupt("tables: frequencies exceed their sum"))?;
+                table[token] = f as u16;
+                lengths[token] = length as u8;
+            }
+            table[most] = left as u16;
+            before = lengths;
+            tables.push(table);
+        }
+        if !r.finished() {
+            return Err(Corrupt("tables: bytes left over"));
+        }
+        Ok(Tables { map, tables })
+    }
+}
+
+/// `count` bits through a tree of 2^count chances, the highest first.
+#[cfg(feature = "encode")]
+fn put_tree(out: &mut Encoder, chances: &mut [Settling], value: u32, count: u32) {
+    let mut node = 1;
+    for bit in (0..count).rev() {
+        let one = value >> bit & 1;
+        out.code(&mut chances[node], one != 0);
+        node = 2 * node + one as usize;
+    }
+}
+
+/// `count` bits that are as likely 0 as 1, the highest first.
+#[cfg(feature = "encode")]
+fn put_plain(out: &mut Encoder, value: u32, count: u32) {
+    for bit in (0..count).rev() {
+        out.code(&mut Settling::default(), value >> bit & 1 != 0);
+    }
+}
+
+/// What [`put_tree`] wrote.
+fn take_tree(from: &mut Decoder, chances: &mut [Settling], count: u32) -> u32 {
+    let mut node = 1;
+    for _ in 0..count {
+        node = 2 * node + usize::from(from.take(&mut chances[node]));
+    }
+    node as u32 - (1 << count)
+}
+
+/// What [`put_plain`] wrote.
+fn take_plain(from: &mut Decoder, count: u32) -> u32 {
+    (0..count).fold(0, |v, _| v << 1 | u32::from(from.take(&mut Settling::default())))
+}
+
+/// Bits of a token of that frequency.
+#[cfg(feature = "encode")]
+fn bits_of(frequency: u16) -> f64 {
+    static BITS: std::sync::LazyLock<Vec<f64>> = std::sync::LazyLock::new(|| {
+        let bits = |f: u32| (f64::from(TOTAL) / f64::from(f.max(1))).log2();
+        (0..=TOTAL).map(bits).collect()
+    });
+    BITS[usize::from(frequency)]
+}
+
+/// Bits of a frequency's mantissa below the highest one.
+const MANTISSA: u32 = 2;
+
+#[cfg(feature = "encode")]
+fn length(f: u16) -> u32 {
+    u16::BITS - f.leading_zeros()
+}
+
+/// The two most likely tables of a context: those of the contexts that differ by one class.
+fn guesses(map: &[u8; CONTEXTS], c: usize) -> (u8, u8) {
+    let past = c % PAST;
+    let near = c / PAST % NEAR;
+    let up = |step: usize| c.checked_sub(step).map_or(0, |c| map[c]);
+    match (past > 0, near > 0) {
+        (true, _) => (up(1), up(PAST)),
+        (false, true) => (up(PAST), up(NEAR * PAST)),
+        (false, false) => (up(NEAR * PAST), up(1)),
+    }
+}
+
+/// The token whose frequency is what is left: the one that has too many bits to be coded, else the most
+/// frequent.
+#[cfg(feature = "encode")]
+fn most_frequent(table: &Frequencies) -> usize {
+    if let Some(token) = table.iter().position(|&f| f > 0 && short(f64::from(f)) != f) {
+        return token;
+    }
+    let mut most = 0;
+    for (token, f) in table.iter().enumerate() {
+        if *f > table[most] {
+            most = token;
+        }
+    }
+    most
+}
+
+struct Lengths {
+    most: [Settling; 256],
+    length: [[Settling; 16]; 64],
+}
+
+impl Lengths {
+    fn new() -> Lengths {
+        Lengths { most: [Settling::default(); 256], length: [[Settling::default(); 16]; 64] }
+    }
+
+    /// Model of a token's length: from the table before, and from smaller tokens of this one.
+    fn model(&self, token: usize, lengths: &[u8; TOKENS], before: &[u8; TOKENS]) -> usize {
+        let old = u32::from(before[token]);
+        if token == usize::from(ESCAPE) {
+            return old as usize;
+        }
+        let (mut sum, mut count) = (0, 0);
+        for step in [25, 5, 1] {
+            if !(token / step).is_multiple_of(5) {
+                sum += u32::from(lengths[token - step]);
+                count += 1;
+            }
+        }
+        let near = u32::checked_div(sum, count).unwrap_or(old);
+        16 + ((old + near).min(23) * 2 + u32::from(old > 0)) as usize
+    }
+}
+
+/// Counts by context and token; what tables are made of.
+#[cfg(feature = "encode")]
+#[derive(Debug, Clone)]
+pub struct Counts {
+    counts: Vec<[u32; TOKENS]>,
+}
+
+#[cfg(feature = "encode")]
+impl Default for Counts {
+    /// Nothing counted.
+    fn default() -> Counts {
+        Counts { counts: vec![[0; TOKENS]; CONTEXTS] }
+    }
+}
+
+#[cfg(feature = "encode")]
+impl Counts {
+    /// A token, so many times.
+    #[inline(always)]
+    pub fn add(&mut self, context: u16, token: u8, times: u32) {
+        self.counts[usize::from(context)][usize::from(token)] += times;
+    }
+
+    /// What others counted.
+    pub fn merge(&mut self, other: &Counts) {
+        for (a, b) in self.counts.iter_mut().zip(&other.counts) {
+            a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
+        }
+    }
+
+    /// Share of tokens that are 0.
+    pub fn zeros(&self) -> f64 {
+        let sum = |part: &[u32]| part.iter().map(|&n| f64::from(n)).sum::<f64>();
+        let all: f64 = self.counts.iter().map(|c| sum(c)).sum();
+        let zeros: f64 = self.counts.iter().map(|c| sum(&c[..1])).sum();
+        zeros / all.max(1.0)
+    }
+
+    /// What others counted, each so many times as to weigh `times`.
+    pub fn merge_weighted(&mut self, other: &Counts, times: f64) {
+        for (a, b) in self.counts.iter_mut().zip(&other.counts) {
+            for (a, b) in a.iter_mut().zip(b) {
+                *a = a.saturating_add((f64::from(*b) * times).round() as u32);
+            }
+        }
+    }
+
+    /// The best tables for these counts; `scale`: how many times as many tokens there will be. `most`: what a
+    /// token may have been counted as that was met only once, 0 where all was counted.
+    pub fn tables(&self, scale: f64, most: u32) -> Tables {
+        let mut map = [0u8; CONTEXTS];
+        let mut clusters: Vec<Cluster> = Vec::new();
+        for k in 0..=8 {
+            let members: Vec<usize> = (0..CONTEXTS)
+                .filter(|c| shift(near_of(*c)) == k)
+                .filter(|&c| self.counts[c].iter().any(|n| *n > 0))
+                .collect();
+            clusters.extend(self.cluster(&members, if k == 0 { 40 } else { 3 }));
+        }
+        if clusters.is_empty() {
+            clusters.push(Cluster::empty());
+        }
+        merge_clusters(&mut clusters, scale);
+        clusters.sort_by_key(|c| c.members.iter().min().copied());
+        for (t, cluster) in clusters.iter().enumerate() {
+            cluster.members.iter().for_each(|&c| map[c] = t as u8);
+        }
+        // Contexts that did not occur take the table that costs nothing to name.
+        for c in 0..CONTEXTS {
+            if self.counts[c].iter().all(|n| *n == 0) {
+                map[c] = guesses(&map, c).0;
+            }
+        }
+        let tables = clusters.iter().map(|c| normalise(&expected(c, &clusters, most)));
+        Tables { map, tables: tables.collect() }
+    }
+
+    /// Tables for these counts by the contexts of others: nearly as good where the counts are alike, and
+    /// quickly made.
+    pub fn tables_like(&self, known: &Tables, most: u32) -> Tables {
+        let mut clusters = vec![Cluster::empty(); known.tables.len()];
+        for (c, counts) in self.counts.iter().enumerate() {
+            clusters[usize::from(known.map[c])].take(c, counts);
+        }
+        let new = |(cluster, old): (&Cluster, &Frequencies)| match cluster.counts[..] {
+            [0, ..] if cluster.counts.iter().all(|n| *n == 0) => *old,
+            _ => normalise(&expected(cluster, &clusters, most)),
+        };
+        Tables { map: known.map, tables: clusters.iter().zip(&known.tables).map(new).collect() }
+    }
+
+    /// Lloyd's algorithm with code lengths as distance, from clusters of equal weight in order of the mean
+    /// token.
+    fn cluster(&self, members: &[usize], most: usize) -> Vec<Cluster> {
+        let sum = |c: usize| self.counts[c].iter().map(|&n| u64::from(n)).sum::<u64>();
+        let zero = |c: usize| f64::from(self.counts[c][0]) / sum(c).max(1) as f64;
+        let mut order = members.to_vec();
+        order.sort_by(|&a, &b| zero(a).total_cmp(&zero(b)));
+        let information = |c: usize| {
+            let n = &self.counts[c];
+            cost(n) + 1.0
+        };
+        let total: f64 = order.iter().map(|&c| information(c)).sum();
+        let mut clusters: Vec<Cluster> = Vec::new();
+        let mut done = 0.0;
+        for &c in &order {
+            if clusters.is_empty()
+                || done * most as f64 >= total * clusters.len() as f64 && clusters.len() < most
+            {
+                clusters.push(Cluster::empty());
+            }
+            if let Some(last) = clusters.last_mut() {
+                last.take(c, &self.counts[c]);
+            }
+            done += information(c);
+        }
+        for _ in 0..4 {
+            let lengths: Vec<[f32; TOKENS]> = clusters.iter().map(|c| c.lengths()).collect();
+            let mut next = vec![Cluster::empty(); clusters.len()];
+            for &c in &order {
+                let present: Vec<(usize, f32)> = self.counts[c]
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, n)| **n > 0)
+                    .map(|(t, n)| (t, *n as f32))
+                    .collect();
+                let bits = |l: &[f32; TOKENS]| present.iter().map(|&(t, n)| n * l[t]).sum::<f32>();
+                let mut best = (f32::MAX, 0);
+                for (i, l) in lengths.iter().enumerate() {
+                    let b = bits(l);
+                    if b < best.0 {
+                        best = (b, i);
+                    }
+                }
+                next[best.1].take(c, &self.counts[c]);
+            }
+            next.retain(|c| !c.members.is_empty());
+            clusters = next;
+        }
+        clusters
+    }
+}
+
+#[cfg(feature = "encode")]
+#[derive(Debug, Clone)]
+struct Cluster {
+    members: Vec<usize>,
+    counts: Box<[u32; TOKENS]>,
+    cost: f64,
+}
+
+#[cfg(feature = "encode")]
+impl Cluster {
+    #[cfg(feature = "encode")]
+    fn empty() -> Cluster {
+        Cluster { members: Vec::new(), counts: Box::new([0; TOKENS]), cost: 0.0 }
+    }
+
+    #[cfg(feature = "encode")]
+    fn take(&mut self, context: usize, counts: &[u32; TOKENS]) {
+        self.members.push(context);
+        self.counts.iter_mut().zip(counts).for_each(|(a, b)| *a += b);
+    }
+
+    #[cfg(feature = "encode")]
+    fn lengths(&self) -> [f32; TOKENS] {
+        let sum: f32 = self.counts.iter().map(|&n| n as f32 + 0.02).sum();
+        std::array::from_fn(|t| (sum / (self.counts[t] as f32 + 0.02)).log2())
+    }
+
+    #[cfg(feature = "encode")]
+    fn shift(&self) -> u32 {
+        self.members.first().map_or(0, |c| shift(c / PAST % NEAR))
+    }
+}
+
+#[cfg(feature = "encode")]
+fn x_log_x(n: u32) -> f64 {
+    match n {
+        0 | 1 => 0.0,
+        _ => f64::from(n) * f64::from(n).log2(),
+    }
+}
+
+/// Bits of the tokens with a table made for them.
+#[cfg(feature = "encode")]
+fn cost(counts: &[u32; TOKENS]) -> f64 {
+    let sum: u64 = counts.iter().map(|&n| u64::from(n)).sum();
+    sum as f64 * (sum.max(1) as f64).log2() - counts.iter().map(|&n| x_log_x(n)).sum::<f64>()
+}
+
+/// Bits of a table in the static part.
+#[cfg(feature = "encode")]
+fn table_bits(counts: &[u32; TOKENS]) -> f64 {
+    20.0 + 6.0 * counts.iter().filter(|n| **n > 0).count() as f64
+}
+
+/// Joins clusters of equal shift, the pair that costs least first, while that saves bits or there are too
+/// many.
+#[cfg(feature = "encode")]
+fn merge_clusters(clusters: &mut Vec<Cluster>, scale: f64) {
+    let price = |counts: &[u32; TOKENS]| scale * cost(counts) + table_bits(counts);
+    clusters.iter_mut().for_each(|c| c.cost = price(&c.counts));
+    let loss = |a: &Cluster, b: &Cluster| {
+        let both: [u32; TOKENS] = std::array::from_fn(|t| a.counts[t] + b.counts[t]);
+        price(&both) - a.cost - b.cost
+    };
+    let mut losses: Vec<(f64, usize, usize)> = Vec::new();
+    for i in 0..clusters.len() {
+        for j in 0..i {
+            if clusters[i].shift() == clusters[j].shift() {
+                losses.push((loss(&clusters[j], &clusters[i]), j, i));
+            }
+        }
+    }
+    let mut alive = clusters.len();
+    while let Some(&(least, a, b)) = losses.iter().min_by(|x, y| x.0.total_cmp(&y.0)) {
+        if least > 0.0 && alive <= MAX_TABLES - 4 {
+            break;
+        }
+        let taken = std::mem::replace(&mut clusters[b], Cluster::empty());
+        let into = &mut clusters[a];
+        into.members.extend(&taken.members);
+        into.counts.iter_mut().zip(taken.counts.iter()).for_each(|(a, b)| *a += b);
+        into.cost = price(&into.counts);
+        alive -= 1;
+        losses.retain(|l| l.1 != b && l.2 != b);
+        for l in &mut losses {
+            if l.1 == a || l.2 == a {
+                l.0 = loss(&clusters[l.1], &clusters[l.2]);
+            }
+        }
+    }
+    clusters.retain(|c| !c.members.is_empty());
+    if clusters.is_empty() {
+        clusters.push(Cluster::empty());
+    }
+}
+
+/// What will probably be counted: what was, and where that was only a part, a little of what other clusters
+/// of the same shift have: as much as was met only once.
+#[cfg(feature = "encode")]
+fn expected(cluster: &Cluster, all: &[Cluster], most: u32) -> [f64; TOKENS] {
+    let mut out = cluster.counts.map(f64::from);
+    if most == 0 {
+        return out;
+    }
+    let rare = cluster.counts.iter().filter(|n| **n <= most);
+    let once = f64::from(rare.sum::<u32>());
+    let others = all.iter().filter(|c| c.shift() == cluster.shift());
+    let mut elsewhere = [0.0; TOKENS];
+    for other in others {
+        for t in 0..TOKENS {
+            if cluster.counts[t] == 0 {
+                elsewhere[t] += f64::from(other.counts[t]);
+            }
+        }
+    }
+    let sum: f64 = elsewhere.iter().sum();
+    if sum > 0.0 {
+        for t in 0..TOKENS {
+            out[t] += (once + 0.5) * elsewhere[t] / sum;
+        }
+    }
+    out
+}
+
+/// Frequencies that can be coded, close to the counts; the escape always has one. Tokens so rare that even
+/// the smallest frequency would cost the others more than escapes do have none.
+#[cfg(feature = "encode")]
+fn normalise(counts: &[f64; TOKENS]) -> Frequencies {
+    let sum = counts.iter().sum::<f64>().max(1e-9);
+    let mut most = 0;
+    for (t, n) in counts.iter().enumerate() {
+        if *n > counts[most] {
+            most = t;
+        }
+    }
+    let rare = |n: f64| n * ESCAPE_BITS < sum / f64::from(TOTAL) * std::f64::consts::LOG2_E;
+    let mut out = [0u16; TOKENS];
+    let ideal = counts[most] / sum;
+    let mut scale = f64::from(TOTAL);
+    loop {
+        let mut left = i64::from(TOTAL);
+        for (t, &n) in counts.iter().enumerate() {
+            if t == most {
+                continue;
+            }
+            let f = match rare(n) {
+                true => u16::from(t == usize::from(ESCAPE)),
+                false => short(n / sum * scale),
+            };
+            out[t] = f;
+            left -= i64::from(f);
+        }
+        // Small frequencies are rounded up to 1: the others must make room.
+        if left as f64 >= 0.9 * ideal * f64::from(TOTAL) && left > 0 {
+            out[most] = left as u16;
+            break;
+        }
+        scale *= 0.97;
+    }
+    out
+}
+
+// Tuning: what an escape costs more than a rare token.
+#[cfg(feature = "encode")]
+const ESCAPE_BITS: f64 = 40.0;
+
+/// Nearest frequency with two bits below its highest one, at least 1.
+#[cfg(feature = "encode")]
+fn short(wanted: f64) -> u16 {
+    let f = wanted.round().clamp(1.0, 4000.0) as u16;
+    let drop = length(f).saturating_sub(1 + MANTISSA);
+    if drop == 0 {
+        return f;
+    }
+    let unit = f64::from(1u16 << drop);
+    ((wanted / unit).round() * unit) as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn counted(seed: u64, symbols: usize) -> Counts {
+        let mut counts = Counts::default();
+        let mut s = seed;
+        for _ in 0..symbols {
+            s = s.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            let c = (s >> 33) as usize % CONTEXTS;
+            let spread = 1 + (c / PAST % NEAR) as u64;
+            let token = (s >> 44) % 251 % (spread * spread).min(251);
+            counts.add(c as u16, token as u8, 1);
+        }
+        counts
+    }
+
+    #[test]
+    fn classes() {
+        assert_eq!([0, 1, 2, 3, 4, 5, 80, 81].map(near), [0, 1, 2, 3, 3, 4, 11, 12]);
+        assert_eq!([160, 161, 10_240, 10_241, 16_380].map(near), [12, 13, 18, 19, 19]);
+        assert_eq!([0, 1, 2, 3, 12, 13].map(past), [0, 1, 1, 2, 3, 4]);
+        assert_eq!([0, 11, 12, 19].map(shift), [0, 0, 1, 8]);
+    }
+
+    /// The default sets, as they were first written, are what is written of them.
+    #[test]
+    fn bytes_are_frozen() {
+        for coded in crate::mesh::defaults::coded() {
+            assert_eq!(Tables::decode(coded).unwrap().encode(), coded);
+        }
+    }
+
+    #[test]
+    fn tables_come_back() {
+        for (symbols, scale, most) in
+            [(0, 1.0, 0), (1, 1.0, 1), (300, 1.0, 0), (100_000, 1.0, 0), (20_000, 50.0, 1)]
+        {
+            let counts = counted(7, symbols);
+            let tables = counts.tables(scale, most);
+            for t in &tables.tables {
+                assert_eq!(t.iter().map(|&f| u32::from(f)).sum::<u32>(), TOTAL);
+                assert!(t[usize::from(ESCAPE)] > 0);
+            }
+            for c in 0..CONTEXTS {
+                for t in 0..TOKENS {
+                    let has = tables.tables[usize::from(tables.map[c])][t] > 0;
+                    // Only rare ones are left to the escape.
+                    assert!(has || counts.counts[c][t] < 10);
+                }
+            }
+            let bytes = tables.encode();
+            assert_eq!(bytes, tables.encode());
+            let back = Tables::decode(&bytes).unwrap();
+            assert_eq!((&back.map, &back.tables), (&tables.map, &tables.tables));
+            for cut in 0..bytes.len().min(300) {
+                let _ = Tables::decode(&bytes[..cut]);
+            }
+            for at in 0..bytes.len().min(300) {
+                for bit in 0..8 {
+                    let mut bad = bytes.clone();
+                    bad[at] ^= 1 << bit;
+                    if let Ok(t) = Tables::decode(&bad) {
+                        crate::mesh::shared::Shared::new(&t, 0);
+                        crate::mesh::shared::Shared::new(&t, usize::MAX);
+                    }
+                }
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            if let Ok(t) = Tables::decode(&bytes) {
+                for t in &t.tables {
+                    prop_assert_eq!(t.iter().map(|&f| u32::from(f)).sum::<u32>(), TOTAL);
+                }
+            }
+        }
+    }
+}

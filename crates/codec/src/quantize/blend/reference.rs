@@ -1,0 +1,43 @@
+//! The loop over vertices, as the compiler vectorises it.
+
+use crate::quantize::code::Word;
+
+#[inline(always)]
+pub(super) fn each_scalar<W: Word, F, const N: usize, const M: usize>(
+    from: &[W],
+    to: &[W],
+    out: &mut [[f32; M]],
+    convert: F,
+) where
+    F: Fn([u16; N], [u16; N]) -> [f32; M] + Copy,
+{
+    // A few at a time, plane by plane into the reach of one loop: that is what compilers vectorise.
+    const BLOCK: usize = 64;
+    let count = out.len();
+    for (block, out) in out.chunks_mut(BLOCK).enumerate() {
+        let first = block * BLOCK;
+        let gather = |levels: &[W]| -> [[u16; BLOCK]; N] {
+            let mut planes = [[0; BLOCK]; N];
+            for (k, plane) in planes.iter_mut().enumerate() {
+                let levels = &levels[k * count + first..][..out.len()];
+                for (to, level) in plane.iter_mut().zip(levels) {
+                    // The description allows at most 16 bits here, but the words of a damaged frame can hold
+                    // anything.
+                    *to = level.to_u32() as u16;
+                }
+            }
+            planes
+        };
+        let (a, b) = (gather(from), gather(to));
+        let mut values = [[0.0f32; BLOCK]; M];
+        for v in 0..BLOCK {
+            let value = convert(a.map(|plane| plane[v]), b.map(|plane| plane[v]));
+            for (plane, value) in values.iter_mut().zip(value) {
+                plane[v] = value;
+            }
+        }
+        for (v, out) in out.iter_mut().enumerate() {
+            *out = std::array::from_fn(|k| values[k][v]);
+        }
+    }
+}

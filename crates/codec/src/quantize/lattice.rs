@@ -1,0 +1,320 @@
+//! The fine unit, the steps of the layers, and the points of the residual lattice.
+//!
+//! Coordinates are whole multiples of a unit u; residuals are whole multiples q of a layer's step S, itself a
+//! whole number of units. All three components of q have one parity: a body-centred cubic lattice, whose
+//! farthest points lie S·√5/2 from it. An encoder that uses the even ones only has a cubic lattice, S·√3: the
+//! same stream and decoder.
+//!
+//! S is such that the farthest point lies at most the tolerance away, divided by what the layer's frames are
+//! worth as references: a finer step for frames that others refer to pays in all of those.
+//!
+//! The output is `rec as f32 * u + centre`, a multiplication and an addition in f32, never fused.
+
+use crate::quantize::fixed::Cell;
+use crate::simd::isa::Isa;
+use crate::simd::lanes::{self, Lanes, Task};
+
+/// Layers of frames, each with a step of its own: frame 0, keys, and the depths 1 … 4. Part of the format.
+pub const LAYERS: usize = 6;
+
+/// Lattice of the residuals; the decoder does not know it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lattice {
+    /// All even or all odd.
+    Centred,
+    /// All even.
+    Cubic,
+}
+
+/// Unit, middle and steps: what the decoder needs to know of the quantizer.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Grid {
+    /// Length of a unit.
+    pub unit: f32,
+    /// Position of the origin.
+    pub centre: [f32; 3],
+    /// Units of a half step by layer, see [`LAYERS`].
+    pub steps: [u16; LAYERS],
+}
+
+impl Grid {
+    /// Where a decoded vector lies.
+    #[inline(always)]
+    pub fn position(&self, rec: [i32; 3]) -> [f32; 3] {
+        [0, 1, 2].map(|k| rec[k] as f32 * self.unit + self.centre[k])
+    }
+
+    /// Writes where vertices lie, one after the other: the first `components` ≤ 3 of every `stride` numbers.
+    /// `places` says which cell is a vertex'.
+    pub fn positions<W: Cell>(
+        &self,
+        cells: &[[W; 4]],
+        places: &[u32],
+        [stride, components]: [usize; 2],
+        out: &mut [f32],
+    ) {
+        if (stride, components) == (3, 3) {
+            let count = places.len().min(out.len() / 3);
+            let (out, places) = (&mut out[..3 * count], &places[..count]);
+            let Some((&last, others)) = places.split_last() else {
+                return;
+            };
+            // A whole register at once: the next vertex overwrites the fourth number.
+            self.each(cells, others, |v, at| {
+                out[3 * v..3 * v + 4].copy_from_slice(&at);
+            });
+            let end = &mut out[3 * others.len()..];
+            return self.each(cells, &[last], |_, at| end.copy_from_slice(&at[..3]));
+        }
+        let places = &places[..places.len().min(out.len().div_ceil(stride.max(1)))];
+        self.each(cells, places, |v, at| {
+            let own = out[v * stride..].iter_mut().zip(at);
+            own.take(components).for_each(|(to, x)| *to = x);
+        });
+    }
+
+    /// The same in planes, of at most `N` vertices.
+    pub fn planes<W: Cell, const N: usize>(&self, cells: &[[W; 4]], places: &[u32], out: &mut [[f32; N]]) {
+        let places = &places[..places.len().min(N)];
+        match out {
+            [x, y, z, ..] => self.each(cells, places, |v, at| [x[v], y[v], z[v], _] = at),
+            _ => self.each(cells, places, |v, at| {
+                out.iter_mut().zip(at).for_each(|(to, x)| to[v] = x);
+            }),
+        }
+    }
+
+    /// Number of a vertex, and where it is; behind that, a zero.
+    fn each<W: Cell>(&self, cells: &[[W; 4]], places: &[u32], to: impl FnMut(usize, [f32; 4])) {
+        let task = Positions { grid: self, cells, places, to };
+        lanes::run(Isa::get(), task);
+    }
+}
+
+/// Vertices, one after the other, in the registers of an instruction set.
+struct Positions<'a, W, F> {
+    grid: &'a Grid,
+    cells: &'a [[W; 4]],
+    places: &'a [u32],
+    to: F,
+}
+
+impl<W: Cell, F: FnMut(usize, [f32; 4])> Task for Positions<'_, W, F> {
+    #[inline(always)]
+    fn run<L: Lanes>(mut self) {
+        let [x, y, z] = self.grid.centre;
+        let (centre, unit) = ([x, y, z, 0.0], self.grid.unit);
+        for (v, &place) in self.places.iter().enumerate() {
+            let cell = self.cells[place as usize];
+            let mut at = [0.0; 4];
+            for k in 0..4 {
+                at[k] = cell[k].get() as f32 * unit + centre[k];
+            }
+            (self.to)(v, at);
+        }
+    }
+}
+
+/// What the encoder chose.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Choice {
+    /// Lattice of the residuals.
+    pub lattice: Lattice,
+    /// How many times finer frame 0 is than the tolerance asks for, at least 1.
+    pub first: f32,
+    /// The same of keys.
+    pub key: f32,
+    /// The same of the deepest frames.
+    pub last: f32,
+    /// Bits that an error as large as the ball is worth, where residuals are chosen by their bits; 0: they
+    /// are not, zero is taken wherever it will do, and the nearest point elsewhere.
+    pub worth: f32,
+    /// Number of the fit of spatial weights, see [`crate::mesh::weights::FITS`].
+    pub fit: u8,
+}
+
+/// Box and tolerance.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Extent {
+    /// Smallest coordinates over all frames.
+    pub low: [f32; 3],
+    /// Largest coordinates over all frames.
+    pub high: [f32; 3],
+    /// Largest distance that is allowed between a position and its decoded f32.
+    pub radius: f64,
+    /// Axes that are not constant zero: 1, 2 or 3.
+    pub axes: u8,
+}
+
+impl Extent {
+    /// Its middle.
+    pub fn centre(&self) -> [f32; 3] {
+        [0, 1, 2].map(|k| ((f64::from(self.low[k]) + f64::from(self.high[k])) / 2.0) as f32)
+    }
+
+    /// Largest distance from the centre along an axis, and what decoding may add.
+    pub fn reach(&self) -> f64 {
+        let centre = self.centre();
+        let side = |k: usize| {
+            let c = f64::from(centre[k]);
+            (f64::from(self.high[k]) - c).max(c - f64::from(self.low[k]))
+        };
+        side(0).max(side(1)).max(side(2)) + 2.0 * self.radius
+    }
+
+    /// What the lattice may miss: the tolerance less the rounding of the output.
+    pub(crate) fn share(&self) -> f64 {
+        let centre = self.centre();
+        let mut sum = 0.0;
+        for k in 0..3 {
+            let c = f64::from(centre[k]);
+            let (low, high) = (f64::from(self.low[k]), f64::from(self.high[k]));
+            let offset = (high - c).max(c - low) + self.radius;
+            let value = low.abs().max(high.abs()) + self.radius;
+            // Half a unit in the last place for the product, another for the sum.
+            let rounding = (offset + value) * f64::from(f32::EPSILON) / 2.0 + f64::from(f32::MIN_POSITIVE);
+            sum += rounding * rounding;
+        }
+        self.radius - sum.sqrt()
+    }
+
+    /// Unit and steps; None if cells that reach to ±`reach` units cannot hold the box, or only at a waste.
+    pub fn grid(&self, choice: &Choice, reach: i32) -> Option<Grid> {
+        let share = self.share() * 0.9995;
+        let h = match choice.lattice {
+            Lattice::Centred => share * 2.0 / 5f64.sqrt(),
+            Lattice::Cubic => share / f64::from(self.axes.clamp(1, 3)).sqrt(),
+        };
+        let smallest = self.reach() / f64::from(reach);
+        let ratio = |layer: usize| {
+            let t = layer.saturating_sub(1) as f64 / (LAYERS - 2) as f64;
+            let (key, last) = (f64::from(choice.key), f64::from(choice.last));
+            match layer {
+                0 => f64::from(choice.first).max(1.0),
+                _ => (key + t * (last - key)).max(1.0),
+            }
+        };
+        let deepest = LAYERS - 1;
+        let most = (h / ratio(deepest) / smallest).floor().min(f64::from(FINEST));
+        if !(h > 0.0 && h.is_finite() && smallest > 0.0 && most >= 1.0) {
+            return None;
+        }
+        let mut best: Option<(f64, Grid)> = None;
+        // Finer units make finer predictions, so the largest number comes first.
+        for units in ((most as u16).div_ceil(2)..=most as u16).rev() {
+            let mut unit = (h / ratio(deepest) / f64::from(units)) as f32;
+            if f64::from(unit) * f64::from(units) > h / ratio(deepest) {
+                unit = unit.next_down();
+            }
+            if !unit.is_normal() || f64::from(unit) < smallest {
+                continue;
+            }
+            let wanted = |layer: usize| h / ratio(layer) / f64::from(unit);
+            let steps: [u16; LAYERS] = std::array::from_fn(|l| (wanted(l) * 1.000_001) as u16);
+            // A step of 1.000001 units too much must not pass: the largest is exact.
+            let steps = steps.map(|s| s.min(units).max(1));
+            let excess = |l: usize| (wanted(l) / f64::from(steps[l])).log2().abs();
+            let waste: f64 = (0..LAYERS).map(excess).sum::<f64>() / LAYERS as f64;
+            if steps.iter().enumerate().any(|(l, &s)| f64::from(s) > wanted(l) * 1.7) {
+                continue;
+            }
+            if best.as_ref().is_none_or(|b| waste < b.0 - 1e-3) {
+                let centre = self.centre();
+                best = Some((waste, Grid { unit, centre, steps }));
+            }
+        }
+        best.filter(|b| b.0 < MOST_WASTE).map(|b| b.1)
+    }
+}
+
+// Tuning.
+/// Most units of a step; finer ones gain nothing.
+const FINEST: u32 = 16;
+/// Bits per axis that whole steps may cost in i16; beyond, i32 is used.
+const MOST_WASTE: f64 = 0.3;
+
+/// Adding and subtracting rounds to the nearest integer, ties to even; exact below 2^22.
+const ROUND: f32 = 12_582_912.0;
+
+#[inline(always)]
+fn nearest_integer(x: f32) -> f32 {
+    (x + ROUND) - ROUND
+}
+
+#[inline(always)]
+fn square(v: [f32; 3]) -> f32 {
+    v[0] * v[0] + v[1] * v[1] + v[2] * v[2]
+}
+
+/// The lattice point nearest to `y`, which is in steps; |y| below 2^21.
+#[inline(always)]
+pub fn nearest(y: [f32; 3], lattice: Lattice) -> [i32; 3] {
+    let even = y.map(|v| 2.0 * nearest_integer(0.5 * v));
+    if lattice == Lattice::Cubic {
+        return even.map(|v| v as i32);
+    }
+    let odd = y.map(|v| 2.0 * nearest_integer(0.5 * v - 0.5) + 1.0);
+    let miss = |p: [f32; 3]| square([y[0] - p[0], y[1] - p[1], y[2] - p[2]]);
+    if miss(odd) < miss(even) { odd } else { even }.map(|v| v as i32)
+}
+
+/// The point with odd coordinates nearest to `y`.
+#[inline(always)]
+pub fn nearest_odd(y: [f32; 3]) -> [i32; 3] {
+    y.map(|v| (2.0 * nearest_integer(0.5 * v - 0.5) + 1.0) as i32)
+}
+
+/// The same in f64, for anything.
+pub fn nearest_exact(y: [f64; 3], lattice: Lattice) -> [i32; 3] {
+    let even = y.map(|v| 2.0 * (0.5 * v).round());
+    let odd = y.map(|v| 2.0 * (0.5 * v - 0.5).round() + 1.0);
+    let miss = |p: [f64; 3]| (0..3).map(|k| (y[k] - p[k]) * (y[k] - p[k])).sum::<f64>();
+    let best = if lattice == Lattice::Centred && miss(odd) < miss(even) { odd } else { even };
+    best.map(|v| v as i32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn extent(size: f32, at: f32, radius: f64) -> Extent {
+        Extent { low: [at, at, at], high: [at + size, at + size / 2.0, at], radius, axes: 3 }
+    }
+
+    const A: Choice =
+        Choice { lattice: Lattice::Centred, first: 2.0, key: 2.0, last: 1.0, worth: 0.0, fit: 0 };
+    const B: Choice = Choice { lattice: Lattice::Cubic, first: 1.0, key: 1.0, last: 1.0, worth: 0.0, fit: 0 };
+
+    #[test]
+    fn grids() {
+        let g = extent(1.0, 0.0, 1e-3).grid(&A, i16::REACH).unwrap();
+        assert_eq!(g.steps, [7, 7, 8, 9, 11, 14]);
+        let g = extent(1.0, 0.0, 1e-4).grid(&B, i16::REACH).unwrap();
+        assert_eq!(g.steps, [3; LAYERS]);
+        assert!(extent(1.0, 0.0, 1e-5).grid(&B, i16::REACH).is_none());
+        assert!(extent(1.0, 0.0, 1e-5).grid(&A, i32::REACH).is_some());
+        assert!(extent(1.0, 0.0, 4e-7).grid(&B, i32::REACH).is_some());
+        assert!(extent(1.0, 0.0, 1e-8).grid(&B, i32::REACH).is_none());
+        assert!(extent(1.0, 1e6, 1e-3).grid(&B, i32::REACH).is_none());
+        assert!(extent(0.0, 0.0, 0.0).grid(&B, i32::REACH).is_none());
+        assert!(extent(f32::NAN, 0.0, 1.0).grid(&B, i32::REACH).is_none());
+        assert!(extent(f32::MAX, f32::MIN, 1e-3).grid(&B, i32::REACH).is_none());
+        assert!(extent(0.0, 5.0, 1.0).grid(&A, i16::REACH).is_some());
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_farther_than_the_radius(y in [-50f32..50.0, -50f32..50.0, -50f32..50.0]) {
+            for (lattice, most) in [(Lattice::Centred, 5f32.sqrt() / 2.0), (Lattice::Cubic, 3f32.sqrt())] {
+                let q = nearest(y, lattice);
+                prop_assert!(q.iter().all(|v| (v ^ q[0]) & 1 == 0));
+                let miss = square([0, 1, 2].map(|k| y[k] - q[k] as f32)).sqrt();
+                prop_assert!(miss <= most + 1e-4);
+                let exact = nearest_exact(y.map(f64::from), lattice);
+                let other = square([0, 1, 2].map(|k| y[k] - exact[k] as f32)).sqrt();
+                prop_assert!((miss - other).abs() < 1e-4);
+            }
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! Tangent frames as quaternions whose sign carries the reflection. Bound: [`bound`], for normal and tangent.
+//! Used for meshes with normals and texture coordinates.
+//!
+//! The quaternion turns x into the tangent, z into the normal and y into `cross(normal, tangent)`. Negating
+//! all four components keeps the rotation, so the sign of w is free: it is positive where the bitangent is
+//! `cross(normal, tangent)` and negative where that is reflected. For this w must not be zero, so it is at
+//! least one level away from it; that level is part of the bound.
+//!
+//! ```text
+//! half       = 2^(bits−1) − 1                       quantized values 0 … 2·half, half is zero
+//! x, y, z, w = quantized − half                         in f32; divided by √(x² + y² + z² + w²)
+//! tangent    = (1 − 2(y² + z²), 2(xy + wz), 2(xz − wy))
+//! normal     = (2(xz + wy), 2(yz − wx), 1 − 2(x² + y²))
+//! sign       = w < 0 ? −1 : 1
+//! ```
+//!
+//! Credit: Ivo Zoltan Frey and Ivo Herzeg, "Spherical Skinning with Dual Quaternions and QTangents", 2011.
+
+use crate::simd::lanes::{Number, Vector, cross, dot, minus, times};
+
+/// Fewest and most bits per component. Part of the format.
+pub const BITS: std::ops::RangeInclusive<u32> = 6..=16;
+
+/// A tangent frame: unit normal, unit tangent, and the sign of the bitangent (`cross(normal, tangent)·sign`).
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[allow(missing_docs)]
+pub struct Frame {
+    pub normal: [f32; 3],
+    pub tangent: [f32; 3],
+    pub sign: f32,
+}
+
+/// Largest angle in degrees by which a normal or a tangent (made perpendicular to its normal) can turn.
+pub fn bound(bits: u32) -> f64 {
+    // Rounding moves x, y, z by half a level each and w by at most a whole one; the rotation is twice the
+    // angle between the quaternions. 2e-6 rad is more than the f32 arithmetic of the decoder can add.
+    let moved = 1.75f64.sqrt() / f64::from(half(bits));
+    (2.0 * moved.min(1.0).asin() + 2e-6).to_degrees()
+}
+
+/// Bits per component (6…16) so that normal and tangent come back within `degrees`; 16 where that is not
+/// reachable (see [`bound`]).
+pub fn bits_for(degrees: f64) -> u32 {
+    BITS.into_iter().find(|&bits| bound(bits) <= degrees).unwrap_or(*BITS.end())
+}
+
+/// Four levels x, y, z, w. The tangent is made perpendicular to the normal first; a frame that is none (zero
+/// or not finite) becomes one with the same normal where that is usable, else the identity.
+pub fn encode(frame: Frame, bits: u32) -> [u16; 4] {
+    let half = half(bits);
+    let mut q = quaternion(frame.normal.map(f64::from), frame.tangent.map(f64::from));
+    if q[3] < 0.0 {
+        q = q.map(|v| -v);
+    }
+    let mut levels = q.map(|v| (v * f64::from(half)).round() as i32);
+    levels[3] = levels[3].max(1);
+    let flip = if frame.sign < 0.0 { -1 } else { 1 };
+    levels.map(|l| (l * flip + half).clamp(0, 2 * half) as u16)
+}
+
+/// Levels of frames whose normal and tangent are unit vectors at right angles but for rounding: [`encode`] in
+/// f32, side by side, and not quite the same. Within [`bound`] and 10⁻⁶ rad.
+#[inline(always)]
+pub(crate) fn nearest<N: Number>([n, t]: [Vector<N>; 2], sign: N, bits: u32) -> [N; 4] {
+    let (zero, one) = (N::splat(0.0), N::splat(1.0));
+    let n = times(n, one / dot(n, n).sqrt());
+    let t = minus(t, times(n, dot(n, t)));
+    let b = cross(n, t);
+    // Of each pair of components the products with the others, and of each the square: all times four.
+    let (dx, dy, dz) = (t[0], b[1], n[2]);
+    let trace = dx + dy + dz;
+    let (wx, wy, wz) = (b[2] - n[1], n[0] - t[2], t[1] - b[0]);
+    let (yz, xz, xy) = (b[2] + n[1], n[0] + t[2], t[1] + b[0]);
+    // The largest square is near enough to 1 for a quotient.
+    let q = [xz, yz, one + dz - dx - dy, wz];
+    let q = pick(dz.less(dy), [xy, one + dy - dx - dz, yz, wy], q);
+    let x = N::both(dy.less(dx), dz.less(dx));
+    let q = pick(x, [one + dx - dy - dz, xy, xz, wx], q);
+    let q = pick(zero.less(trace), [wx, wy, wz, one + trace], q);
+    let length = (q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]).sqrt();
+    let half = N::splat(half(bits) as f32);
+    let scale = half / length;
+    let scale = N::select(q[3].less(zero), -scale, scale);
+    let flip = N::select(sign.less(zero), -one, one);
+    [
+        level((q[0] * scale).round() * flip, half),
+        level((q[1] * scale).round() * flip, half),
+        level((q[2] * scale).round() * flip, half),
+        level((q[3] * scale).round().max(one) * flip, half),
+    ]
+}
+
+#[inline(always)]
+fn pick<N: Number>(mask: N::Mask, yes: [N; 4], no: [N; 4]) -> [N; 4] {
+    [
+        N::select(mask, yes[0], no[0]),
+        N::select(mask, yes[1], no[1]),
+        N::select(mask, yes[2], no[2]),
+        N::select(mask, yes[3], no[3]),
+    ]
+}
+
+#[inline(always)]
+fn level<N: Number>(v: N, half: N) -> N {
+    (v + half).max(N::splat(0.0)).min(half + half)
+}
+
+/// The frame that [`encode`] meant. Levels beyond the last count as the last; all in the middle is the
+/// identity.
+#[inline]
+pub fn decode(levels: [u16; 4], bits: u32) -> Frame {
+    let q = centred(levels, bits);
+    frame(q, if q[3] < 0.0 { -1.0 } else { 1.0 })
+}
+
+/// The unit quaternion of some levels; its w is negative where the bitangent is reflected.
+#[inline]
+pub fn rotation(levels: [u16; 4], bits: u32) -> [f32; 4] {
+    let mut q = centred(levels, bits);
+    if q == [0.0; 4] {
+        q[3] = 1.0;
+    }
+    let length = (q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]).sqrt();
+    q.map(|v| v / length)
+}
+
+/// The quaternion of some levels, not normalised.
+#[inline(always)]
+pub(crate) fn centred(levels: [u16; 4], bits: u32) -> [f32; 4] {
+    let half = half(bits);
+    levels.map(|l| (i32::from(l).min(2 * half) - half) as f32)
+}
+
+/// The frame of a quaternion of any length; that of none is the identity. `sign` is that of the bitangent.
+#[inline(always)]
+pub fn frame(mut q: [f32; 4], sign: f32) -> Frame {
+    if q == [0.0; 4] {
+        q[3] = 1.0;
+    }
+    let length = (q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]).sqrt();
+    let [x, y, z, w] = q.map(|v| v / length);
+    Frame {
+        normal: [2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y)],
+        tangent: [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + w * z), 2.0 * (x * z - w * y)],
+        sign,
+    }
+}
+
+/// Level of zero; bits outside the allowed range count as the nearest allowed.
+#[inline]
+fn half(bits: u32) -> i32 {
+    (1 << (bits.clamp(*BITS.start(), *BITS.end()) - 1)) - 1
+}
+
+fn dot64(a: [f64; 3], b: [f64; 3]) -> f64 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
+
+fn cross64(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
+    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+}
+
+fn unit(a: [f64; 3]) -> Option<[f64; 3]> {
+    let length = dot64(a, a).sqrt();
+    (length.is_finite() && length > 1e-30).then(|| a.map(|v| v / length))
+}
+
+/// Unit quaternion of the rotation with columns tangent, cross64(normal, tangent), normal.
+fn quaternion(normal: [f64; 3], tangent: [f64; 3]) -> [f64; 4] {
+    let Some(n) = unit(normal) else {
+        return [0.0, 0.0, 0.0, 1.0];
+    };
+    let along = unit(tangent).unwrap_or([0.0; 3]);
+    let flat = std::array::from_fn(|k| along[k] - n[k] * dot64(n, along));
+    let t = if dot64(flat, flat) > 1e-12 { unit(flat) } else { None };
+    // Any perpendicular direction, made from the axis that is farthest from the normal.
+    let t = t.unwrap_or_else(|| {
+        let k = (0..3).min_by(|&i, &j| n[i].abs().total_cmp(&n[j].abs())).unwrap_or(0);
+        let mut axis = [0.0; 3];
+        axis[k] = 1.0;
+        unit(cross64(axis, n)).unwrap_or([1.0, 0.0, 0.0])
+    });
+    let b = cross64(n, t);
+    let trace = t[0] + b[1] + n[2];
+    let q = if trace > 0.0 {
+        [b[2] - n[1], n[0] - t[2], t[1] - b[0], 1.0 + trace]
+    } else if t[0] >= b[1] && t[0] >= n[2] {
+        [1.0 + t[0] - b[1] - n[2], t[1] + b[0], n[0] + t[2], b[2] - n[1]]
+    } else if b[1] >= n[2] {
+        [t[1] + b[0], 1.0 + b[1] - t[0] - n[2], b[2] + n[1], n[0] - t[2]]
+    } else {
+        [n[0] + t[2], b[2] + n[1], 1.0 + n[2] - t[0] - b[1], t[1] - b[0]]
+    };
+    let length = q.iter().map(|v| v * v).sum::<f64>().sqrt();
+    q.map(|v| v / length)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn angle(a: [f32; 3], b: [f64; 3]) -> f64 {
+        let a = a.map(f64::from);
+        let c = cross64(a, b);
+        dot64(c, c).sqrt().atan2(dot64(a, b)).to_degrees()
+    }
+
+    fn frame(q: [f64; 4], sign: f32) -> Option<Frame> {
+        let length = q.iter().map(|v| v * v).sum::<f64>().sqrt();
+        let [x, y, z, w] = (length > 1e-9).then(|| q.map(|v| v / length))?;
+        let n = [2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y)];
+        let t = [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + w * z), 2.0 * (x * z - w * y)];
+        Some(Frame { normal: n.map(|v| v as f32), tangent: t.map(|v| v as f32), sign })
+    }
+
+    /// Worst of normal and tangent, in degrees, against the frame made orthogonal.
+    fn error(f: Frame, bits: u32) -> f64 {
+        let back = decode(encode(f, bits), bits);
+        assert_eq!(back.sign, f.sign);
+        let n = unit(f.normal.map(f64::from)).unwrap();
+        let t = f.tangent.map(f64::from);
+        let t = unit(std::array::from_fn(|k| t[k] - n[k] * dot64(n, t))).unwrap();
+        angle(back.normal, n).max(angle(back.tangent, t))
+    }
+
+    #[test]
+    fn golden() {
+        let f = Frame { normal: [0.0, 0.0, 1.0], tangent: [1.0, 0.0, 0.0], sign: 1.0 };
+        assert_eq!(encode(f, 10), [511, 511, 511, 1022]);
+        assert_eq!(encode(Frame { sign: -1.0, ..f }, 10), [511, 511, 511, 0]);
+        let turned = Frame { tangent: [-1.0, 0.0, 0.0], ..f };
+        assert_eq!(encode(turned, 10), [511, 511, 1022, 512]);
+        assert_eq!(decode([511; 4], 10), f);
+    }
+
+    #[test]
+    fn bound_holds() {
+        let mut seed = 7u64;
+        let mut random = || {
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (seed >> 33) as f64 / (1u64 << 31) as f64 * 2.0 - 1.0
+        };
+        for bits in BITS {
+            let mut worst = 0.0f64;
+            for i in 0..20_000 {
+                let mut q = [random(), random(), random(), random()];
+                match i % 4 {
+                    0 => q[3] *= 1.0 / f64::from(half(bits)),
+                    1 => q = q.map(|v| (v * 1.6).round()),
+                    2 => q[3] = 0.5 / f64::from(half(bits)),
+                    _ => {}
+                }
+                let sign = if i % 2 == 0 { 1.0 } else { -1.0 };
+                if let Some(f) = frame(q, sign) {
+                    worst = worst.max(error(f, bits));
+                }
+            }
+            assert!(worst <= bound(bits), "{bits}: {worst} > {}", bound(bits));
+            assert!(worst > 0.5 * bound(bits), "{bits}: the bound is loose, {worst}");
+        }
+        assert_eq!(bits_for(1.0), 9);
+        assert_eq!(bits_for(1e-9), 16);
+        assert_eq!(bits_for(180.0), 6);
+    }
+
+    #[test]
+    fn the_short_way_is_within_the_bound_too() {
+        let mut seed = 5u64;
+        let mut random = || {
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (seed >> 33) as f64 / (1u64 << 31) as f64 * 2.0 - 1.0
+        };
+        for i in 0..200_000 {
+            let mut q = [random(), random(), random(), random()];
+            match i % 4 {
+                0 => q[3] *= 1e-5,
+                1 => q = q.map(|v| (v * 1.6).round()),
+                2 => q[i / 4 % 3] *= 1e-4,
+                _ => {}
+            }
+            let sign = if i % 2 == 0 { 1.0 } else { -1.0 };
+            let Some(f) = frame(q, sign) else { continue };
+            let levels = nearest([f.normal, f.tangent], sign, 16).map(|l| l as u16);
+            let back = decode(levels, 16);
+            assert_eq!(back.sign, sign);
+            let (n, t) = (f.normal.map(f64::from), f.tangent.map(f64::from));
+            let far = angle(back.normal, n).max(angle(back.tangent, t));
+            assert!(far <= bound(16) + 1e-6f64.to_degrees(), "{f:?} {far}");
+        }
+    }
+
+    #[test]
+    fn odd_frames_become_frames() {
+        let bad = [[0.0; 3], [f32::NAN; 3], [f32::INFINITY, 0.0, 0.0], [0.0, 0.0, 1.0], [1e-44, 0.0, 0.0]];
+        for normal in bad {
+            for tangent in bad {
+                for sign in [1.0, -1.0, 0.0, f32::NAN] {
+                    let back = decode(encode(Frame { normal, tangent, sign }, 10), 10);
+                    let (n, t) = (back.normal.map(f64::from), back.tangent.map(f64::from));
+                    assert!((dot64(n, n) - 1.0).abs() < 1e-5 && dot64(n, t).abs() < 1e-5);
+                    assert_eq!(back.sign, if sign < 0.0 { -1.0 } else { 1.0 });
+                }
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_levels_give_a_frame(levels: [u16; 4], bits in 0u32..40) {
+            let f = decode(levels, bits);
+            let (n, t) = (f.normal.map(f64::from), f.tangent.map(f64::from));
+            prop_assert!((dot64(n, n) - 1.0).abs() < 1e-4 && (dot64(t, t) - 1.0).abs() < 1e-4 && dot64(n, t).abs() < 1e-4);
+        }
+
+        #[test]
+        fn skewed_frames_keep_their_normal(n: [i8; 3], t: [i8; 3]) {
+            let f = Frame { normal: n.map(f32::from), tangent: t.map(f32::from), sign: -1.0 };
+            let (m, u) = (n.map(f64::from), t.map(f64::from));
+            let c = cross64(m, u);
+            if dot64(c, c) > 1e-3 * dot64(m, m) * dot64(u, u) {
+                prop_assert!(error(f, 12) <= bound(12));
+            }
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! Numbers that are equal all over a part of a mesh: temperature, viscosity, age. One to four numbers per
+//! group of vertices and frame, within the tolerance that the encoder measured. A group is a part that moves,
+//! or all vertices that always have the same numbers. They are a node's, so that what shows the same mesh may
+//! differ in them.
+//!
+//! *text*, *list* as in [`crate::record::description`]. A chunk holds, for each node that has any and none before it has
+//! said so, in order: a varint number of the node, a varint size, and so many bytes:
+//!
+//! | offset | size | name | meaning |
+//! |---|---|---|---|
+//! | 0 | list | `also` | varints: nodes that show the same mesh and have the same numbers, rising, each less the one before, the first less the node |
+//! | … | list | `attributes` | |
+//! | … | rest | `tracks` | as of a [clip](clip.md#scalar-tracks-and-markers) 0 with as many `samples` as the file has frames: without markers, a track without name for each group of each attribute, in order |
+//!
+//! An attribute:
+//!
+//! | offset | size | name | meaning |
+//! |---|---|---|---|
+//! | 0 | text | `name` | |
+//! | … | 1 | `form` | bits 0–1 numbers less 1 · bits 2–3 `of`: 0 the mesh, 1 its parts, 2 its vertices |
+//! | … | 1 … 5 or 0 | `groups` | not of the mesh, which is one group: varint, how many |
+//! | … | 1 … 5 each | `group` | of parts: for each bone that moves as it is (`rigid`) a varint, its group. Of vertices: for each a varint, zigzag of its group less the one before, at first less 0 |
+
+use crate::Corrupt;
+use crate::bytes::{Cursor, put_sized, put_varint};
+use crate::clip::scalars::{self, Extras, ScalarTrack};
+use crate::quantize::code::Word;
+
+/// Whose numbers an attribute has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Of {
+    /// One group: the mesh.
+    Mesh,
+    /// Group of each part.
+    Parts(Vec<u32>),
+    /// Group of each vertex.
+    Vertices(Vec<u32>),
+}
+
+/// One to four numbers per group and frame.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Attribute {
+    /// Name.
+    pub name: String,
+    /// Numbers of a group, 1 … 4.
+    pub components: usize,
+    /// The groups.
+    pub of: Of,
+    /// By group its numbers; all have as many components, and names that are empty.
+    pub tracks: Vec<ScalarTrack>,
+}
+
+/// Appends what the first of `nodes`, which rise, and the others have. There are `frames` numbers in what
+/// changes.
+#[cfg(feature = "encode")]
+pub fn encode(nodes: &[u32], attributes: &[Attribute], frames: u32, out: &mut Vec<u8>) {
+    put_varint(nodes.len().saturating_sub(1) as u32, out);
+    nodes.windows(2).for_each(|pair| put_varint(pair[1] - pair[0], out));
+    put_varint(attributes.len() as u32, out);
+    let mut all = Extras { samples: frames, ..Extras::default() };
+    for attribute in attributes {
+        put_sized(attribute.name.as_bytes(), out);
+        let of = match attribute.of {
+            Of::Mesh => 0,
+            Of::Parts(_) => 1,
+            Of::Vertices(_) => 2,
+        };
+        out.push((attribute.components - 1) as u8 & 3 | of << 2);
+        if of > 0 {
+            put_varint(attribute.tracks.len() as u32, out);
+        }
+        match &attribute.of {
+            Of::Mesh => {}
+            Of::Parts(groups) => groups.iter().for_each(|&g| put_varint(g, out)),
+            Of::Vertices(groups) => {
+                let mut before = 0;
+                for &group in groups {
+                    put_varint(group.wrapping_sub(before).zigzag(), out);
+                    before = group;
+                }
+            }
+        }
+        all.tracks.extend(attribute.tracks.iter().cloned());
+    }
+    scalars::encode(&all, out);
+}
+
+/// Reads all of `bytes`, of a node whose mesh has so many vertices and parts, in a file with so many frames:
+/// which nodes have the same, itself the first, and what.
+pub fn decode(
+    bytes: &[u8],
+    node: u32,
+    [vertices, parts]: [u32; 2],
+    frames: u32,
+) -> Result<(Vec<u32>, Vec<Attribute>), Corrupt> {
+    let mut cursor = Cursor::new(bytes);
+    let mut nodes = vec![node];
+    for _ in 0..cursor.varint()? {
+        let step = cursor.varint()?;
+        let next = nodes[nodes.len() - 1].checked_add(step).filter(|_| step > 0);
+        nodes.push(next.ok_or(Corrupt("nodes out of order"))?);
+    }
+    let mut attributes = Vec::new();
+    let mut groups_of = Vec::new();
+    for _ in 0..cursor.varint()? {
+        let size = cursor.varint()? as usize;
+        let name =
+            String::from_utf8(cursor.take(size)?.to_vec()).map_err(|_| Corrupt("a name is not UTF-8"))?;
+        let form = cursor.u8()?;
+        let groups = match form >> 2 {
+            0 => 1,
+            _ => cursor.varint()?,
+        };
+        // Each is read from a byte or more, so there is room for no more than the input has.
+        let mut list = |count: u32, from: fn(u32, u32) -> u32| {
+            let mut list = Vec::new();
+            let mut before = 0;
+            for _ in 0..count {
+                before = from(before, cursor.varint()?);
+                if before >= groups {
+                    return Err(Corrupt("a group that an attribute does not have"));
+                }
+                list.push(before);
+            }
+            Ok(list)
+        };
+        let of = match form >> 2 {
+            0 => Of::Mesh,
+            1 => Of::Parts(list(parts, |_, own| own)?),
+            2 => Of::Vertices(list(vertices, |before, step| before.wrapping_add(step.unzigzag()))?),
+            _ => return Err(Corrupt("an attribute of unknown groups")),
+        };
+        groups_of.push(groups as usize);
+        attributes.push(Attribute { name, components: usize::from(form & 3) + 1, of, tracks: Vec::new() });
+    }
+    let left = cursor.left();
+    let all = scalars::decode(cursor.take(left)?)?;
+    let named = all.tracks.iter().any(|track| !track.name.is_empty());
+    if all.clip != 0 || all.samples != frames || !all.markers.is_empty() || named {
+        return Err(Corrupt("tracks of attributes that are of something else"));
+    }
+    let mut tracks = all.tracks.into_iter();
+    for (attribute, groups) in attributes.iter_mut().zip(groups_of) {
+        attribute.tracks = tracks.by_ref().take(groups).collect();
+        let fits = |track: &ScalarTrack| track.components.len() == attribute.components;
+        if attribute.tracks.len() != groups || !attribute.tracks.iter().all(fits) {
+            return Err(Corrupt("tracks do not fit their attributes"));
+        }
+    }
+    match tracks.next() {
+        None => Ok((nodes, attributes)),
+        Some(_) => Err(Corrupt("more tracks than attributes have groups")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clip::scalars::Component;
+    use proptest::prelude::*;
+
+    const FRAMES: u32 = 6;
+
+    fn track(components: usize, seed: i32) -> ScalarTrack {
+        let component = |i: usize| match (seed as usize + i) % 3 {
+            0 => Component::Zero,
+            1 => Component::Constant(seed as f32 / 4.0),
+            _ => Component::Animated {
+                low: -1.0,
+                step: 0.25,
+                k: (0..FRAMES as i32).map(|k| k * seed).collect(),
+            },
+        };
+        ScalarTrack { name: String::new(), components: (0..components).map(component).collect() }
+    }
+
+    fn some(seed: i32) -> Vec<Attribute> {
+        let tracks = |components, count| (0..count).map(|t| track(components, t + seed)).collect();
+        vec![
+            Attribute { name: "age".into(), components: 1, of: Of::Mesh, tracks: tracks(1, 1) },
+            Attribute {
+                name: "heat".into(),
+                components: 3,
+                of: Of::Parts(vec![2, 0, 1]),
+                tracks: tracks(3, 3),
+            },
+            Attribute {
+                name: "é".into(),
+                components: 4,
+                of: Of::Vertices(vec![0, 0, 1, 1, 0]),
+                tracks: tracks(4, 2),
+            },
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+        #[test]
+        fn e11_attributes_come_back_and_damage_is_refused(seed in 0i32..9) {
+            let attributes = some(seed);
+            let mut bytes = Vec::new();
+            let nodes = vec![7, 8, 300];
+            encode(&nodes, &attributes, FRAMES, &mut bytes);
+            prop_assert_eq!(decode(&bytes, 7, [5, 3], FRAMES), Ok((nodes, attributes)));
+            for (sizes, frames) in [([4, 3], 6), ([6, 3], 6), ([5, 2], 6), ([5, 4], 6), ([5, 3], 7)] {
+                prop_assert!(decode(&bytes, 7, sizes, frames).is_err());
+            }
+            prop_assert!(decode(&bytes, u32::MAX, [5, 3], FRAMES).is_err());
+            for end in 0..bytes.len() {
+                prop_assert!(decode(&bytes[..end], 7, [5, 3], FRAMES).is_err());
+            }
+            for bit in 0..8 * bytes.len() {
+                let mut bytes = bytes.clone();
+                bytes[bit / 8] ^= 1 << (bit % 8);
+                for attribute in decode(&bytes, 7, [5, 3], FRAMES).into_iter().flat_map(|d| d.1) {
+                    attribute.tracks.iter().for_each(|t| { t.at(usize::MAX); });
+                }
+            }
+        }
+
+        #[test]
+        fn any_bytes_are_taken(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = decode(&bytes, 7, [5, 3], FRAMES);
+        }
+    }
+
+    #[test]
+    fn golden() {
+        let attribute = Attribute {
+            name: "t".into(),
+            components: 1,
+            of: Of::Vertices(vec![0, 1, 1]),
+            tracks: vec![track(1, 0), track(1, 4)],
+        };
+        let mut bytes = Vec::new();
+        encode(&[3, 5], &[attribute], 2, &mut bytes);
+        let wanted = [1, 2, 1, 1, b't', 8, 2, 0, 2, 0, 0, 2, 2, 0, 1, 0, 2, 0, 0, 0x80, 0x3F, 0];
+        assert_eq!(bytes[..wanted.len()], wanted);
+    }
+}

@@ -1,0 +1,9 @@
+//! What a file says of itself: its description, the way back to the source, attributes of parts, named ranges.
+
+pub mod attributes;
+mod description;
+pub mod ranges;
+pub mod source_faces;
+pub mod source_map;
+
+pub use description::*;

@@ -1,0 +1,210 @@
+//! Faces of the source out of triangles: what the triangles of one face enclose is that face. Lossless, but
+//! for where a face begins: it begins at its smallest point, and [`SourceMap::starts`] says how far on the
+//! source's begins. What encloses nothing stays in triangles; such faces, and those that have no triangles,
+//! are [`SourceMap::others`]. The compiler looks at what comes out to know what it has to say.
+//!
+//! ```text
+//! for each face, in order:
+//!     edges of its triangles that no other of them has the other way round
+//!     from the smallest point along them: one loop, if each point is the start of one edge and the loop comes back
+//! ```
+
+use crate::record::source_map::SourceMap;
+
+/// Faces one after the other.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SourceFaces {
+    /// Corners of each face.
+    pub counts: Vec<u32>,
+    /// Vertex of each corner, counter-clockwise.
+    pub vertices: Vec<u32>,
+    /// Source face of each.
+    pub faces: Vec<u32>,
+    /// A triangle of each; of `others` none, and its material instead.
+    pub of: Vec<FaceOf>,
+}
+
+/// What a face was made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FaceOf {
+    /// This triangle, and others of the same face.
+    Triangle(u32),
+    /// Nothing: it is one of [`SourceMap::others`], of this material.
+    Other(u32),
+}
+
+/// The faces that triangles tell, by number. `map` must fit the triangles.
+pub fn trace(indices: &[u32], map: &SourceMap) -> SourceFaces {
+    let (triangles, _) = indices.as_chunks::<3>();
+    let mut order: Vec<u32> = (0..triangles.len() as u32).collect();
+    order.sort_by_key(|&t| map.triangle_face[t as usize]);
+    let mut out = SourceFaces::default();
+    let mut scratch = Loop::default();
+    let face_of = |t: u32| map.triangle_face[t as usize];
+    for face in order.chunk_by(|&a, &b| face_of(a) == face_of(b)) {
+        let corners = face.iter().map(|&t| triangles[t as usize]);
+        if face.len() > 1 && scratch.trace(corners.clone(), &map.vertex_point) {
+            out.push(&scratch.corners, face_of(face[0]), FaceOf::Triangle(face[0]));
+        } else {
+            for (&t, corners) in face.iter().zip(corners) {
+                out.push(&corners, face_of(t), FaceOf::Triangle(t));
+            }
+        }
+    }
+    out
+}
+
+/// The faces of the source, each from its first corner on.
+pub fn source_faces(indices: &[u32], map: &SourceMap) -> SourceFaces {
+    let found = trace(indices, map);
+    let mut out = SourceFaces::default();
+    let mut others = map.others.iter().peekable();
+    let mut left_out = None;
+    let mut at = 0;
+    for (i, (&count, &face)) in found.counts.iter().zip(&found.faces).enumerate() {
+        let own = &found.vertices[at..at + count as usize];
+        at += own.len();
+        while let Some(other) = others.next_if(|o| o.face <= face) {
+            out.push(&other.vertices, other.face, FaceOf::Other(other.material));
+            left_out = Some(other.face);
+        }
+        if left_out == Some(face) {
+            continue;
+        }
+        let start = map.starts.get(i).copied().unwrap_or(0) % count;
+        let (before, from) = own.split_at(start as usize);
+        out.push(from, face, found.of[i]);
+        out.vertices.extend_from_slice(before);
+        if let Some(last) = out.counts.last_mut() {
+            *last = count;
+        }
+    }
+    for other in others {
+        out.push(&other.vertices, other.face, FaceOf::Other(other.material));
+    }
+    out
+}
+
+impl SourceFaces {
+    fn push(&mut self, vertices: &[u32], face: u32, of: FaceOf) {
+        self.counts.push(vertices.len() as u32);
+        self.vertices.extend_from_slice(vertices);
+        self.faces.push(face);
+        self.of.push(of);
+    }
+}
+
+/// The boundary of some triangles, in points, with a vertex for each corner.
+#[derive(Default)]
+struct Loop {
+    /// From point → to point, and the vertex at the start; sorted.
+    all: Vec<(u32, u32, u32)>,
+    /// Those that no triangle has the other way round.
+    edges: Vec<(u32, u32, u32)>,
+    corners: Vec<u32>,
+}
+
+impl Loop {
+    /// Fills `corners`; false where the boundary is not one simple loop.
+    fn trace(&mut self, triangles: impl Iterator<Item = [u32; 3]>, points: &[u32]) -> bool {
+        self.all.clear();
+        for corners in triangles {
+            for k in 0..3 {
+                let (a, b) = (corners[k], corners[(k + 1) % 3]);
+                let edge = (points[a as usize], points[b as usize], a);
+                self.all.push(edge);
+            }
+        }
+        self.all.sort_unstable();
+        self.edges.clear();
+        for &(from, to, vertex) in &self.all {
+            let back = self.all.partition_point(|e| (e.0, e.1) < (to, from));
+            if self.all.get(back).is_some_and(|e| (e.0, e.1) == (to, from)) {
+                continue;
+            }
+            if self.edges.last().is_some_and(|last| last.0 == from) {
+                return false;
+            }
+            self.edges.push((from, to, vertex));
+        }
+        self.corners.clear();
+        let Some(&(start, mut at, vertex)) = self.edges.first() else {
+            return false;
+        };
+        self.corners.push(vertex);
+        while at != start {
+            match self.edges.binary_search_by_key(&at, |e| e.0) {
+                Ok(next) if self.corners.len() < self.edges.len() => {
+                    self.corners.push(self.edges[next].2);
+                    at = self.edges[next].1;
+                }
+                _ => return false,
+            }
+        }
+        self.corners.len() == self.edges.len() && self.corners.len() >= 3
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::source_map::OtherFace;
+
+    fn map(points: &[u32], faces: &[u32]) -> SourceMap {
+        SourceMap {
+            points: 100,
+            corners: 100,
+            faces: 100,
+            vertex_point: points.to_vec(),
+            vertex_corner: vec![0; points.len()],
+            triangle_face: faces.to_vec(),
+            ..SourceMap::default()
+        }
+    }
+
+    #[test]
+    fn quads_and_pentagons_come_back() {
+        // A pentagon as a fan of three, a quad and a triangle, mixed up in the index buffer; vertices =
+        // points.
+        let indices = [0, 1, 2, 5, 6, 7, 0, 2, 3, 5, 7, 8, 0, 3, 4, 9, 10, 11];
+        let mut map = map(&(0..12).collect::<Vec<_>>(), &[7, 2, 7, 2, 7, 9]);
+        let faces = trace(&indices, &map);
+        assert_eq!(faces.counts, [4, 5, 3]);
+        assert_eq!(faces.vertices, [5, 6, 7, 8, 0, 1, 2, 3, 4, 9, 10, 11]);
+        assert_eq!(faces.of, [1, 0, 5].map(FaceOf::Triangle));
+        assert_eq!(faces, source_faces(&indices, &map));
+        // From the source's first corner on, and with faces that triangles do not tell.
+        map.starts = vec![1, 4, 2];
+        let other =
+            |face, vertices: &[u32]| OtherFace { face, material: face + 1, vertices: vertices.to_vec() };
+        map.others = vec![other(0, &[3, 4]), other(9, &[9, 10, 11, 10]), other(12, &[])];
+        let faces = source_faces(&indices, &map);
+        assert_eq!(faces.counts, [2, 4, 5, 4, 0]);
+        assert_eq!(faces.faces, [0, 2, 7, 9, 12]);
+        let corners = [3, 4, 6, 7, 8, 5, 4, 0, 1, 2, 3, 9, 10, 11, 10];
+        assert_eq!(faces.vertices, corners);
+        assert_eq!(faces.of[3], FaceOf::Other(10));
+    }
+
+    #[test]
+    fn split_vertices_are_joined_by_their_points() {
+        // Vertices 2 and 4 are the same point, seen by two triangles of one quad.
+        let indices = [0, 1, 2, 0, 4, 3];
+        let faces = trace(&indices, &map(&[10, 11, 12, 13, 12], &[0, 0]));
+        assert_eq!(faces.counts, [4]);
+        assert_eq!(faces.vertices, [0, 1, 4, 3]);
+    }
+
+    #[test]
+    fn what_is_no_loop_stays_triangles() {
+        // Two triangles of one face that touch in a point only, and a pair that covers itself both ways.
+        let indices = [0, 1, 2, 0, 3, 4, 5, 6, 7, 5, 7, 6];
+        let points: Vec<u32> = (0..8).collect();
+        let faces = trace(&indices, &map(&points, &[0, 0, 1, 1]));
+        assert_eq!(faces.counts, [3; 4]);
+        assert_eq!(faces.vertices, indices);
+        // Two loops that do not touch.
+        let faces = trace(&[0, 1, 2, 3, 4, 5], &map(&points, &[0, 0]));
+        assert_eq!(faces.counts, [3; 2]);
+    }
+}

@@ -1,0 +1,395 @@
+//! From vertices back to the source (PROMISE.md §1): strippable, counted apart. Lossless; read once, when
+//! somebody asks.
+//!
+//! | offset | size | name | meaning |
+//! |---|---|---|---|
+//! | 0 | 1 … 5 | `points` | varint, points of the source mesh |
+//! | … | 1 … 5 | `corners` | varint, sum of its face counts |
+//! | … | 1 … 5 | `faces` | varint |
+//! | … | 1 … 5 | `vertices` | varint, values of each of the next two arrays |
+//! | … | 1 … 5 | `triangles` | varint, values of the third array |
+//! | … | array | `vertex_point` | source point of each vertex |
+//! | … | array | `vertex_corner` | one source corner of each vertex; 2^32 − 1 = none |
+//! | … | array | `triangle_face` | source face of each triangle |
+//! | … | 1 or 0 | `flags` | left out where 0: bit 0, the source had no normals · bit 1, `starts` and `others` follow · bit 2, `frames` follows · bit 3, `runs` and `run_of` follow |
+//! | … | list or 0 | `starts` | of each face that the triangles tell how many of its corners come before the source's first: varint count; if not 0 a byte `width` and planes as below, of the values themselves |
+//! | … | list or 0 | `others` | faces of the source that cannot be found so, ascending: varints source face, material (its place in the mesh's list), corners, then the vertex of each corner |
+//! | … | list or 0 | `frames` | varint count, then a bit for each frame, the lowest first: whether the source had a sample of the mesh there |
+//! | … | list or 0 | `runs` | of a mesh whose faces change: varint size and that many bytes each, a map without `runs` |
+//! | … | list or 0 | `run_of` | varint per frame: 0, nothing is known of it; else one more than the number of its run |
+//!
+//! An array of n values is one byte `width` (1 … 4; an empty array has none) and `width` planes of n bytes, the lowest
+//! byte first, of zigzag(value − value before), wrapping 32 bits, the value before the first being 0.
+
+use crate::Corrupt;
+use crate::bytes::{Cursor, put_sized, put_varint};
+use crate::quantize::code::Word;
+
+/// Of one mesh with fixed topology.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SourceMap {
+    /// Points, corners and faces of the source mesh.
+    pub points: u32,
+    /// Sum of the face counts.
+    pub corners: u32,
+    /// Faces.
+    pub faces: u32,
+    /// Per vertex its source point.
+    pub vertex_point: Vec<u32>,
+    /// Per vertex one source corner (in the file's own order) whose attributes it has; u32::MAX for a point
+    /// without face.
+    pub vertex_corner: Vec<u32>,
+    /// Per triangle its source face.
+    pub triangle_face: Vec<u32>,
+    /// The source had no normals; what the file has was made.
+    pub made_normals: bool,
+    /// Per face that [`crate::record::source_faces::trace`] finds the place of the source's first corner in it.
+    /// Empty: 0 for all.
+    pub starts: Vec<u32>,
+    /// Faces that come back otherwise, in order.
+    pub others: Vec<OtherFace>,
+    /// Per frame whether the source had a sample of the mesh there. Empty: everywhere.
+    pub frames: Vec<bool>,
+    /// Of a mesh whose faces change: maps of frames, which have none themselves …
+    pub runs: Vec<SourceMap>,
+    /// … and per frame one more than the number of its map, or 0.
+    pub run_of: Vec<u32>,
+}
+
+impl SourceMap {
+    /// The map of a frame of a mesh whose faces change.
+    pub fn of_frame(&self, frame: usize) -> Option<&SourceMap> {
+        let run = self.run_of.get(frame)?.checked_sub(1)?;
+        self.runs.get(run as usize)
+    }
+}
+
+/// A face of the source that its triangles do not tell.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct OtherFace {
+    /// Its number in the source.
+    pub face: u32,
+    /// Its place in the list of the mesh's materials.
+    pub material: u32,
+    /// A vertex for each corner, counter-clockwise, the source's first corner first.
+    pub vertices: Vec<u32>,
+}
+
+/// Appends the map to `out` (delta + byte planes; the chunk is block-compressed by the caller).
+///
+/// Panics if the two vertex arrays differ in length.
+#[cfg(feature = "encode")]
+pub fn encode(map: &SourceMap, out: &mut Vec<u8>) {
+    assert_eq!(map.vertex_point.len(), map.vertex_corner.len(), "both are per vertex");
+    let count = |a: &[u32]| u32::try_from(a.len()).expect("fewer than 2^32 vertices and triangles");
+    for number in [map.points, map.corners, map.faces, count(&map.vertex_point), count(&map.triangle_face)] {
+        put_varint(number, out);
+    }
+    for array in [&map.vertex_point, &map.vertex_corner, &map.triangle_face] {
+        encode_array(array, out);
+    }
+    let faces = map.starts.iter().any(|s| *s > 0) || !map.others.is_empty();
+    let frames = map.frames.contains(&false);
+    let runs = !map.runs.is_empty();
+    let flags =
+        u8::from(map.made_normals) | u8::from(faces) << 1 | u8::from(frames) << 2 | u8::from(runs) << 3;
+    if flags == 0 {
+        return;
+    }
+    out.push(flags);
+    if faces {
+        put_varint(count(&map.starts), out);
+        encode_planes(&map.starts, out);
+        put_varint(map.others.len() as u32, out);
+        for other in &map.others {
+            put_varint(other.face, out);
+            put_varint(other.material, out);
+            put_varint(count(&other.vertices), out);
+            other.vertices.iter().for_each(|&v| put_varint(v, out));
+        }
+    }
+    if frames {
+        put_varint(map.frames.len() as u32, out);
+        let byte = |bits: &[bool]| bits.iter().rev().fold(0, |b, bit| b << 1 | u8::from(*bit));
+        out.extend(map.frames.chunks(8).map(byte));
+    }
+    if runs {
+        put_varint(map.runs.len() as u32, out);
+        let mut bytes = Vec::new();
+        for run in &map.runs {
+            bytes.clear();
+            encode(run, &mut bytes);
+            put_sized(&bytes, out);
+        }
+        put_varint(count(&map.run_of), out);
+        map.run_of.iter().for_each(|&run| put_varint(run, out));
+    }
+}
+
+#[cfg(feature = "encode")]
+fn encode_array(array: &[u32], out: &mut Vec<u8>) {
+    let mut before = 0;
+    let deltas: Vec<u32> =
+        array.iter().map(|&v| v.wrapping_sub(std::mem::replace(&mut before, v)).zigzag()).collect();
+    encode_planes(&deltas, out);
+}
+
+#[cfg(feature = "encode")]
+fn encode_planes(values: &[u32], out: &mut Vec<u8>) {
+    let Some(largest) = values.iter().max() else {
+        return;
+    };
+    let width = (u32::BITS - largest.leading_zeros()).div_ceil(8).max(1);
+    out.push(width as u8);
+    for plane in 0..width {
+        out.extend(values.iter().map(|d| (d >> (8 * plane)) as u8));
+    }
+}
+
+/// Reads the map that `bytes` is; returns the bytes used, which are all of a map that is whole. Allocates at
+/// most 40 bytes per byte of the input: it is read once, so it gives owned arrays instead of filling the
+/// caller's.
+pub fn decode(bytes: &[u8]) -> Result<(SourceMap, usize), Corrupt> {
+    decode_map(bytes, true)
+}
+
+/// The same; `whole`: it may have runs.
+fn decode_map(bytes: &[u8], whole: bool) -> Result<(SourceMap, usize), Corrupt> {
+    let mut c = Cursor::new(bytes);
+    let (points, corners, faces) = (c.varint()?, c.varint()?, c.varint()?);
+    let (vertices, triangles) = (c.varint()? as usize, c.varint()? as usize);
+    let mut map = SourceMap {
+        points,
+        corners,
+        faces,
+        vertex_point: decode_array(&mut c, vertices, |v| v < points)?,
+        vertex_corner: decode_array(&mut c, vertices, |v| v < corners || v == u32::MAX)?,
+        triangle_face: decode_array(&mut c, triangles, |v| v < faces)?,
+        ..SourceMap::default()
+    };
+    if c.left() == 0 {
+        return Ok((map, c.used()));
+    }
+    let flags = c.u8()?;
+    if !(1..=15).contains(&flags) {
+        return Err(Corrupt("source map: unknown flags"));
+    }
+    map.made_normals = flags & 1 != 0;
+    if flags & 2 != 0 {
+        let starts = c.varint()? as usize;
+        if starts > triangles {
+            return Err(Corrupt("source map: more faces than triangles"));
+        }
+        map.starts = decode_planes(&mut c, starts)?;
+        map.others = decode_others(&mut c, faces, vertices)?;
+    }
+    if flags & 4 != 0 {
+        let frames = c.varint()? as usize;
+        let bytes = c.take(frames.div_ceil(8))?;
+        map.frames = (0..frames).map(|f| bytes[f / 8] >> (f % 8) & 1 != 0).collect();
+    }
+    if flags & 8 != 0 {
+        if !whole {
+            return Err(Corrupt("source map: runs of a run"));
+        }
+        for _ in 0..c.varint()? {
+            let size = c.varint()? as usize;
+            let bytes = c.take(size)?;
+            let (run, used) = decode_map(bytes, false)?;
+            if used != size {
+                return Err(Corrupt("source map: bytes behind a run"));
+            }
+            map.runs.push(run);
+        }
+        let frames = c.varint()? as usize;
+        if frames > c.left() {
+            return Err(crate::bytes::SHORT);
+        }
+        for _ in 0..frames {
+            let run = c.varint()?;
+            if run as usize > map.runs.len() {
+                return Err(Corrupt("source map: a run that is none"));
+            }
+            map.run_of.push(run);
+        }
+    }
+    Ok((map, c.used()))
+}
+
+fn decode_others(c: &mut Cursor<'_>, faces: u32, vertices: usize) -> Result<Vec<OtherFace>, Corrupt> {
+    let count = c.varint()? as usize;
+    let mut others: Vec<OtherFace> = Vec::new();
+    for _ in 0..count {
+        let (face, material, corners) = (c.varint()?, c.varint()?, c.varint()? as usize);
+        let ascends = others.last().is_none_or(|last| face > last.face);
+        if face >= faces || !ascends || corners > c.left() {
+            return Err(Corrupt("source map: a face that is none"));
+        }
+        let corners = (0..corners).map(|_| match c.varint()? {
+            v if (v as usize) < vertices => Ok(v),
+            _ => Err(Corrupt("source map: number out of range")),
+        });
+        others.push(OtherFace { face, material, vertices: corners.collect::<Result<_, _>>()? });
+    }
+    Ok(others)
+}
+
+fn decode_array(
+    c: &mut Cursor<'_>,
+    count: usize,
+    allowed: impl Fn(u32) -> bool,
+) -> Result<Vec<u32>, Corrupt> {
+    let mut array = decode_planes(c, count)?;
+    let mut before = 0u32;
+    for value in &mut array {
+        before = before.wrapping_add(value.unzigzag());
+        if !allowed(before) {
+            return Err(Corrupt("source map: number out of range"));
+        }
+        *value = before;
+    }
+    Ok(array)
+}
+
+fn decode_planes(c: &mut Cursor<'_>, count: usize) -> Result<Vec<u32>, Corrupt> {
+    if count == 0 {
+        return Ok(Vec::new());
+    }
+    let width = usize::from(c.u8()?);
+    if !(1..=4).contains(&width) {
+        return Err(Corrupt("source map: width out of range"));
+    }
+    let planes = c.take(count.checked_mul(width).ok_or(crate::bytes::SHORT)?)?;
+    let mut array = vec![0u32; count];
+    for (p, plane) in planes.chunks_exact(count).enumerate() {
+        for (value, &byte) in array.iter_mut().zip(plane) {
+            *value |= u32::from(byte) << (8 * p);
+        }
+    }
+    Ok(array)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn round_trip(map: &SourceMap) -> Vec<u8> {
+        let (mut bytes, mut again) = (Vec::new(), Vec::new());
+        encode(map, &mut bytes);
+        encode(map, &mut again);
+        assert_eq!(bytes, again);
+        let (back, used) = decode(&bytes).unwrap();
+        assert_eq!((&back, used), (map, bytes.len()));
+        let plain = SourceMap {
+            made_normals: false,
+            starts: Vec::new(),
+            others: Vec::new(),
+            frames: Vec::new(),
+            runs: Vec::new(),
+            run_of: Vec::new(),
+            ..map.clone()
+        };
+        let mut short = Vec::new();
+        encode(&plain, &mut short);
+        for cut in 0..bytes.len() {
+            // Without what may be left out it is a map as well.
+            assert_eq!(decode(&bytes[..cut]).is_ok(), cut == short.len(), "{cut}");
+        }
+        bytes
+    }
+
+    #[test]
+    fn golden() {
+        assert_eq!(round_trip(&SourceMap::default()), [0; 5]);
+        let map = SourceMap {
+            points: 3,
+            corners: 300,
+            faces: 1,
+            vertex_point: vec![0, 2, 1],
+            vertex_corner: vec![0, 299, u32::MAX],
+            triangle_face: vec![0],
+            ..SourceMap::default()
+        };
+        let golden = [3, 0xAC, 2, 1, 3, 1, 1, 0, 4, 1, 2, 0, 0x56, 0x57, 0, 2, 2, 1, 0];
+        assert_eq!(round_trip(&map), golden);
+        // What says nothing is not there.
+        let silent = SourceMap { starts: vec![0], frames: vec![true; 9], ..map.clone() };
+        let mut bytes = Vec::new();
+        encode(&silent, &mut bytes);
+        assert_eq!(bytes, golden);
+        let more = SourceMap {
+            made_normals: true,
+            starts: vec![2],
+            others: vec![OtherFace { face: 0, material: 1, vertices: vec![2, 0] }],
+            frames: vec![true, false, true, true, true, true, true, true, true],
+            ..map
+        };
+        let tail = [7, 1, 1, 2, 1, 0, 1, 2, 2, 0, 9, 0xFD, 1];
+        assert_eq!(round_trip(&more)[golden.len()..], tail);
+        let changing = SourceMap {
+            runs: vec![SourceMap::default(), more.clone()],
+            run_of: vec![0, 2, 2, 1],
+            ..SourceMap::default()
+        };
+        let bytes = round_trip(&changing);
+        assert_eq!(bytes[..13], [0, 0, 0, 0, 0, 8, 2, 5, 0, 0, 0, 0, 0]);
+        assert_eq!(bytes[bytes.len() - 5..], [4, 0, 2, 2, 1]);
+        assert_eq!(changing.of_frame(1), Some(&more));
+        assert_eq!(changing.of_frame(0), None);
+        // Runs have no runs.
+        let deep = SourceMap { runs: vec![changing], run_of: vec![1], ..SourceMap::default() };
+        let mut bytes = Vec::new();
+        encode(&deep, &mut bytes);
+        assert!(decode(&bytes).is_err());
+    }
+
+    #[test]
+    fn damage() {
+        let map = SourceMap {
+            points: 40,
+            corners: 60,
+            faces: 20,
+            vertex_point: (0..40).collect(),
+            vertex_corner: (0..40).map(|v| v * 3 % 60).collect(),
+            triangle_face: (0..20).collect(),
+            made_normals: true,
+            starts: (0..20).map(|f| f % 3).collect(),
+            others: vec![OtherFace { face: 7, material: 0, vertices: vec![1, 39] }],
+            frames: vec![false, true],
+            ..SourceMap::default()
+        };
+        let bytes = round_trip(&map);
+        for at in 0..bytes.len() {
+            for value in 0..=255 {
+                let mut bad = bytes.clone();
+                bad[at] = value;
+                if let Ok((map, _)) = decode(&bad) {
+                    assert!(map.vertex_point.iter().all(|&p| p < map.points));
+                    let mut vertices = map.others.iter().flat_map(|o| &o.vertices);
+                    assert!(vertices.all(|&v| (v as usize) < map.vertex_point.len()));
+                }
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_map_comes_back(pairs in proptest::collection::vec((0u32..1 << 30, any::<u32>()), 0..40), faces in proptest::collection::vec(0u32..u32::MAX, 0..40)) {
+            round_trip(&SourceMap {
+                points: 1 << 30,
+                corners: u32::MAX,
+                faces: u32::MAX,
+                vertex_point: pairs.iter().map(|p| p.0).collect(),
+                vertex_corner: pairs.iter().map(|p| p.1).collect(),
+                triangle_face: faces,
+                ..SourceMap::default()
+            });
+        }
+
+        #[test]
+        fn any_bytes_are_safe(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let _ = decode(&bytes);
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! What kernels are written in: numbers, eight of them side by side, and points in memory.
+
+use std::ops::{Add, Div, Mul, Neg, Sub};
+
+/// Items that are computed side by side.
+pub(crate) const LANES: usize = 8;
+
+/// Numbers of eight items.
+pub(crate) type Row = [u32; LANES];
+
+/// Points of one kind, see [`Place`].
+#[derive(Clone, Copy)]
+#[allow(missing_docs)]
+pub enum Points<'a> {
+    Narrow(&'a [[i16; 4]]),
+    Wide(&'a [[i32; 4]]),
+}
+
+/// A decoded point: whole numbers, in units that are the same for all points of the mesh.
+pub trait Place: Copy {
+    /// What a difference is multiplied with: a power of two, so that squares of areas stay finite.
+    const UNIT: f32;
+    /// The same points.
+    fn kind(points: &[Self]) -> Points<'_>;
+    /// Its components.
+    fn wide(self) -> [i32; 4];
+
+    /// The vector from `other` to `self`, at most 2¹⁷ long in each component; what is beyond 32 bits wraps.
+    #[inline(always)]
+    fn minus(self, other: Self) -> [f32; 3] {
+        let (a, b) = (self.wide(), other.wide());
+        std::array::from_fn(|k| a[k].wrapping_sub(b[k]) as f32 * Self::UNIT)
+    }
+}
+
+impl Place for [i16; 4] {
+    const UNIT: f32 = 1.0;
+    #[inline(always)]
+    fn kind(points: &[Self]) -> Points<'_> {
+        Points::Narrow(points)
+    }
+    #[inline(always)]
+    fn wide(self) -> [i32; 4] {
+        self.map(i32::from)
+    }
+}
+
+impl Place for [i32; 4] {
+    const UNIT: f32 = 1.0 / 65536.0;
+    #[inline(always)]
+    fn kind(points: &[Self]) -> Points<'_> {
+        Points::Wide(points)
+    }
+    #[inline(always)]
+    fn wide(self) -> [i32; 4] {
+        self
+    }
+}
+
+/// One number or eight: formulas are written once for both.
+pub(crate) trait Number:
+    Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> + Neg<Output = Self>
+{
+    /// Which of them.
+    type Mask: Copy;
+
+    fn splat(x: f32) -> Self;
+    fn sqrt(self) -> Self;
+    fn abs(self) -> Self;
+    /// `self` where it is the smaller, `other` where not.
+    fn min(self, other: Self) -> Self;
+    /// `self` where it is the larger, `other` where not.
+    fn max(self, other: Self) -> Self;
+    /// The nearest whole number, the even one of two.
+    fn round(self) -> Self;
+    fn less(self, other: Self) -> Self::Mask;
+    fn both(a: Self::Mask, b: Self::Mask) -> Self::Mask;
+    fn all(mask: Self::Mask) -> bool;
+    /// `yes` where the mask says so.
+    fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
+}
+
+impl Number for f32 {
+    type Mask = bool;
+
+    #[inline(always)]
+    fn splat(x: f32) -> Self {
+        x
+    }
+    #[inline(always)]
+    fn sqrt(self) -> Self {
+        f32::sqrt(self)
+    }
+    #[inline(always)]
+    fn abs(self) -> Self {
+        f32::abs(self)
+    }
+    #[inline(always)]
+    fn min(self, other: Self) -> Self {
+        if self < other { self } else { other }
+    }
+    #[inline(always)]
+    fn max(self, other: Self) -> Self {
+        if self > other { self } else { other }
+    }
+    #[inline(always)]
+    fn round(self) -> Self {
+        self.round_ties_even()
+    }
+    #[inline(always)]
+    fn less(self, other: Self) -> bool {
+        self < other
+    }
+    #[inline(always)]
+    fn both(a: bool, b: bool) -> bool {
+        a && b
+    }
+    #[inline(always)]
+    fn all(mask: bool) -> bool {
+        mask
+    }
+    #[inline(always)]
+    fn select(mask: bool, yes: f32, no: f32) -> f32 {
+        if mask { yes } else { no }
+    }
+}
+
+/// Eight numbers, and how they are fetched and put back.
+pub(crate) trait Lanes: Number {
+    /// Eight whole numbers of 32 bits.
+    type Whole: Copy;
+
+    fn load(from: &[f32; LANES]) -> Self;
+    fn load_i16(from: &[i16; LANES]) -> Self;
+    /// Whole numbers from 0 to 65535.
+    fn words(self) -> [u16; LANES];
+    fn points<P: Place>(points: &[P], at: &Row) -> [Self::Whole; 3];
+    /// `a − b`, wrapping.
+    fn difference(a: Self::Whole, b: Self::Whole) -> Self;
+    fn vectors(list: &[[f32; 4]], at: &Row) -> [Self; 3];
+    fn load_vectors(list: &[[f32; 4]; LANES]) -> [Self; 3];
+    /// The fourth component becomes zero.
+    fn store_vectors(v: [Self; 3], list: &mut [[f32; 4]; LANES]);
+    /// Rounded to the nearest whole numbers, the even one of two, at most as large as i32 has them; NaN is 0.
+    /// The fourth component is 0.
+    fn whole_vectors(v: [Self; 3]) -> [[i32; 4]; LANES];
+    /// Low 16 bits of these.
+    fn short_vectors(v: [Self; 3]) -> [[i16; 4]; LANES];
+    /// Adds one vector after the other.
+    fn add_to(v: [Self; 3], list: &mut [[f32; 4]], at: &Row);
+    /// One vector of four per lane.
+    fn quaternions(v: [Self; 4]) -> [[f32; 4]; LANES];
+    /// Little-endian whole numbers.
+    fn le_i16(bytes: &[u8; 2 * LANES]) -> Self;
+    /// Little-endian whole numbers, rounded to f32.
+    fn le_i32(bytes: &[u8; 4 * LANES]) -> Self;
+    /// Little-endian.
+    fn le_f32(bytes: &[u8; 4 * LANES]) -> Self;
+    /// Whole numbers of two bits each, the lowest first.
+    fn pairs(bits: u16) -> Self;
+    /// Rows of eight bit fields, all one after the other from bit `first` on, less half their range; once
+    /// behind byte `at[0]` and once behind byte `at[1]` of `bytes`. Each field has the width that `widths`
+    /// gives to its four bits of `codes`; all are zeros where `bytes` ends earlier than sixteen bytes behind
+    /// them.
+    fn fields<const ROWS: usize>(
+        bytes: &[u8],
+        at: [usize; 2],
+        first: usize,
+        codes: [u32; ROWS],
+        widths: &Widths,
+    ) -> [[Self; 2]; ROWS];
+}
+
+/// Widths of bit fields by code, at most 25; that of code 0 is 0.
+pub(crate) struct Widths(pub(super) [u8; 16]);
+
+impl Widths {
+    /// Panics where one is too wide: for constants.
+    pub(crate) const fn new(widths: [u8; 16]) -> Widths {
+        let mut i = 0;
+        assert!(widths[0] == 0);
+        while i < 16 {
+            assert!(widths[i] <= 25);
+            i += 1;
+        }
+        Widths(widths)
+    }
+
+    #[inline(always)]
+    pub(crate) fn get(&self, code: u32) -> usize {
+        usize::from(self.0[code as usize & 15])
+    }
+}
+
+/// A kernel and its arguments. `run` is to be `#[inline(always)]`, as is all that it calls.
+pub(crate) trait Task {
+    fn run<L: Lanes>(self);
+}
+
+/// Whether sixteen bytes are behind the fields of both samples, which end at bit `end`.
+#[inline(always)]
+pub(super) fn room(bytes: &[u8], at: [usize; 2], end: usize) -> bool {
+    let latest = if at[0] < at[1] { at[1] } else { at[0] };
+    latest.saturating_add(end / 8 + 16) <= bytes.len()
+}
+
+#[inline(always)]
+pub(super) fn four(bytes: &[u8], at: usize) -> [u8; 4] {
+    [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]
+}
+
+/// A field of at most 25 bits from bit `first` behind byte `at` on, less half its range; 0 where `bytes` ends
+/// within four bytes of it.
+#[inline(always)]
+pub(crate) fn field(bytes: &[u8], at: usize, first: usize, width: usize) -> f32 {
+    let from = bytes.get(at + first / 8..);
+    let Some(window) = from.and_then(|rest| rest.first_chunk()) else {
+        return 0.0;
+    };
+    let bits = u32::from_le_bytes(*window) >> (first % 8);
+    let range = 1u32 << width;
+    ((bits & (range - 1)) as i32 - (range >> 1) as i32) as f32
+}

@@ -1,0 +1,508 @@
+//! Triangles of any shape to about one bit each: the order of triangles and points is free, and what they
+//! join is kept. Lossless. Used for frames of a mesh whose faces change.
+//!
+//! The region that was coded grows triangle by triangle. Its border is a set of half-edges, each with the one
+//! before and the one behind it; one of them is the *gate*, and what is coded is the point of the triangle
+//! behind it.
+//!
+//! ```text
+//! half-edge   3t + k: of triangle t, from its corner k to the next one. from, to: its points. count of a point: its triangles so far
+//! gate        g = a → b with p before it (from l) and n behind it (to r); the half-edge that the last triangle left at the gate's own start
+//!             as long as that is open, else the oldest that is. Open: on the border, not glued, not an edge. None open: a *seed*
+//! code        edge?   [count of a, at most 3][p edge][n edge]     there is no triangle: the gate stays on the border as an edge, and is none any more
+//!             left?   [count of a, at most 9][p edge]             l: the fan of a is complete
+//!             new?    [count of b, at most 9][n edge]             the next point that was not there yet
+//!             right?  [count of b, at most 9]                     r
+//!             near?   a point of the border: back? [1], then distance − 1 by `length`, at most 62
+//!             far     any other point: its distance back from the newest less 1, plain, as many bits as the newest number has
+//! triangle    (b, a, v), half-edges e₀ e₁ e₂, e₀ glued to the gate
+//! link        at h, the half-edge of the border that starts at v and was meant (left: p; right: behind n; far: the last one that came on the border
+//!             from v, if it is still there), unless v is a or b: p → e₁ → h and (before h) → e₂ → n. Without h: p → e₁ → e₂ → n
+//! zip         two half-edges of the border that follow each other and run from u to v and back to u are glued and leave the border, unless one is an
+//!             edge; then those on either side are looked at. Looked at: between e₁ and what is before it, then behind it; the same for e₂
+//! seed        three points, each: new?, else far; e₀ → e₁ → e₂ → e₀ is a border of its own
+//! distance    back 0, 1 …: from of the half-edge before p, and so on backwards; forth: to of the half-edge behind n, and so on
+//! material    of a triangle, if there are several: is it that of the triangle at the gate (before, for a seed)? else a plain number
+//! ```
+//!
+//! Points that no triangle has come last. So an even mesh costs what its points' numbers of triangles are
+//! worth. The coder is [`crate::entropy::range`]; its chances start from constants and go on learning from frame
+//! to frame of a unit.
+//!
+//! Credit: Stefan Gumhold and Wolfgang Straßer, *Real Time Compression of Triangle Mesh Connectivity*, 1998
+//! (the border and its operations); Costa Touma and Craig Gotsman, *Triangle Mesh Compression*, 1998 (fan by
+//! fan, the number of triangles as what is expected). Departures: adaptive binary decisions in place of
+//! operations and valences; border loops need not be told apart, so any triangles whatever can be coded.
+
+use crate::Corrupt;
+use crate::entropy::range::{Bits, Chance};
+
+// Part of the format, like everything here.
+const NEAR: u32 = 62;
+const COUNTS: usize = 10;
+/// Not on the border any more.
+const GONE: u32 = u32::MAX;
+
+/// What the coder of all frames of a unit has learnt.
+#[derive(Clone, Debug)]
+pub struct Contexts {
+    edge: [[[Chance; 2]; 2]; 4],
+    left: [[Chance; 2]; COUNTS],
+    new: [[Chance; 2]; COUNTS],
+    right: [Chance; COUNTS],
+    near: Chance,
+    back: Chance,
+    length: [Chance; 6],
+    seed: Chance,
+    material: Chance,
+}
+
+impl Default for Contexts {
+    fn default() -> Contexts {
+        let even = Chance::default();
+        Contexts {
+            edge: [[[even; 2]; 2]; 4],
+            left: [[even; 2]; COUNTS],
+            new: [[even; 2]; COUNTS],
+            right: [even; COUNTS],
+            near: even,
+            back: even,
+            length: [even; 6],
+            seed: even,
+            material: even,
+        }
+    }
+}
+
+/// Buffers, and what comes out. Their memory stays; within [`Work::reserve`] nothing is allocated.
+#[derive(Clone, Debug, Default)]
+pub struct Work {
+    /// Three points per triangle, in the order of coding.
+    pub corners: Vec<u32>,
+    /// Material of each triangle.
+    pub materials: Vec<u32>,
+    next: Vec<u32>,
+    before: Vec<u32>,
+    edge: Vec<bool>,
+    queue: Vec<u32>,
+    count: Vec<u8>,
+    /// Of each point a half-edge that came on the border with it as start.
+    at: Vec<u32>,
+}
+
+impl Work {
+    /// Makes room.
+    pub fn reserve(&mut self, points: usize, corners: usize) {
+        let more = |list: &mut Vec<u32>, size: usize| list.reserve(size.saturating_sub(list.len()));
+        for list in [&mut self.corners, &mut self.next, &mut self.before, &mut self.queue] {
+            more(list, corners);
+        }
+        more(&mut self.materials, corners / 3);
+        more(&mut self.at, points);
+        (self.edge).reserve(corners.saturating_sub(self.edge.len()));
+        (self.count).reserve(points.saturating_sub(self.count.len()));
+    }
+
+    fn reset(&mut self, points: usize, corners: usize) {
+        fn fill<T: Clone>(list: &mut Vec<T>, size: usize, value: T) {
+            list.clear();
+            list.resize(size, value);
+        }
+        fill(&mut self.corners, corners, 0);
+        fill(&mut self.materials, corners / 3, 0);
+        fill(&mut self.next, corners, GONE);
+        fill(&mut self.before, corners, GONE);
+        fill(&mut self.edge, corners, false);
+        fill(&mut self.count, points, 0);
+        fill(&mut self.at, points, GONE);
+        self.queue.clear();
+    }
+
+    fn from(&self, h: u32) -> u32 {
+        self.corners[h as usize]
+    }
+
+    fn to(&self, h: u32) -> u32 {
+        self.corners[(h - h % 3 + (h + 1) % 3) as usize]
+    }
+
+    fn on_border(&self, h: u32) -> bool {
+        self.next[h as usize] != GONE
+    }
+
+    /// Whether a gate can be here.
+    fn open(&self, h: u32) -> bool {
+        self.on_border(h) && !self.edge[h as usize]
+    }
+
+    fn join(&mut self, h: u32, then: u32) {
+        self.next[h as usize] = then;
+        self.before[then as usize] = h;
+    }
+
+    /// Glues `h` and what follows it, if they are the two sides of one edge, and what then meets.
+    fn zip(&mut self, mut h: u32) {
+        while self.open(h) {
+            let then = self.next[h as usize];
+            if then == h || self.edge[then as usize] || self.from(h) != self.to(then) {
+                return;
+            }
+            let (before, behind) = (self.before[h as usize], self.next[then as usize]);
+            self.next[h as usize] = GONE;
+            self.next[then as usize] = GONE;
+            if before == then {
+                return;
+            }
+            self.join(before, behind);
+            h = before;
+        }
+    }
+
+    /// Puts triangle `t`, whose corners are written, behind the gate; `meets` is the half-edge of the border
+    /// at its third point.
+    fn close(&mut self, gate: u32, t: u32, meets: Option<u32>) {
+        let (e1, e2) = (3 * t + 1, 3 * t + 2);
+        let (p, n) = (self.before[gate as usize], self.next[gate as usize]);
+        let v = self.from(e2);
+        let apart = v != self.from(gate) && v != self.to(gate);
+        let meets = meets.filter(|&h| apart && self.on_border(h) && self.from(h) == v);
+        let meets = meets.map(|h| (self.before[h as usize], h));
+        self.next[gate as usize] = GONE;
+        let (p, n) = if p == gate { (e2, e1) } else { (p, n) };
+        self.join(p, e1);
+        self.join(e1, e2);
+        self.join(e2, n);
+        if let Some((u, h)) = meets {
+            self.join(e1, h);
+            self.join(u, e2);
+        }
+        for e in [e1, e2] {
+            if self.on_border(e) {
+                self.zip(self.before[e as usize]);
+            }
+            if self.on_border(e) {
+                self.zip(e);
+            }
+        }
+    }
+}
+
+/// What is coded: an encoder's triangles, and what became of them.
+#[derive(Clone, Debug, Default)]
+pub struct Given<'a> {
+    triangles: &'a [[u32; 3]],
+    material: &'a [u32],
+    /// Half-edges by from and to.
+    half_edges: Vec<(u32, u32, u32)>,
+    done: Vec<bool>,
+    /// Number of each point; `u32::MAX` while it has none.
+    pub number: Vec<u32>,
+    /// Point of each number.
+    pub points: Vec<u32>,
+    /// Triangle of each coded one, and by how many corners it was turned.
+    pub order: Vec<(u32, u32)>,
+    first: usize,
+}
+
+impl<'a> Given<'a> {
+    /// Triangles of points below `points`; `material` is empty where there is but one.
+    pub fn new(triangles: &'a [[u32; 3]], material: &'a [u32], points: usize) -> Given<'a> {
+        let corner = |t: usize, k: usize| {
+            let [a, b] = [triangles[t][k], triangles[t][(k + 1) % 3]];
+            (a, b, (3 * t + k) as u32)
+        };
+        let all = (0..triangles.len()).flat_map(|t| [0, 1, 2].map(|k| corner(t, k)));
+        let mut half_edges: Vec<_> = all.collect();
+        half_edges.sort_unstable();
+        Given {
+            triangles,
+            material,
+            half_edges,
+            done: vec![false; triangles.len()],
+            number: vec![GONE; points],
+            points: Vec::with_capacity(points),
+            order: Vec::with_capacity(triangles.len()),
+            first: 0,
+        }
+    }
+
+    /// The first triangle that is left and has the half-edge between two numbered points, and how it is
+    /// turned.
+    fn behind(&self, from: u32, to: u32) -> Option<(u32, u32)> {
+        let (from, to) = (self.points[from as usize], self.points[to as usize]);
+        let at = self.half_edges.partition_point(|h| (h.0, h.1) < (from, to));
+        let equal = self.half_edges[at..].iter();
+        let mut equal = equal.take_while(|h| (h.0, h.1) == (from, to));
+        let left = equal.find(|h| !self.done[h.2 as usize / 3]);
+        left.map(|h| (h.2 / 3, h.2 % 3))
+    }
+
+    fn seed(&mut self) -> u32 {
+        while self.done[self.first] {
+            self.first += 1;
+        }
+        self.first as u32
+    }
+
+    fn take(&mut self, t: u32, turn: u32) {
+        self.done[t as usize] = true;
+        self.order.push((t, turn));
+    }
+
+    fn material(&self, t: u32) -> u32 {
+        self.material.get(t as usize).copied().unwrap_or(0)
+    }
+
+    fn add(&mut self, point: u32) {
+        self.number[point as usize] = self.points.len() as u32;
+        self.points.push(point);
+    }
+
+    /// Numbers the points that no triangle has.
+    fn rest(&mut self) {
+        for point in 0..self.number.len() as u32 {
+            if self.number[point as usize] == GONE {
+                self.add(point);
+            }
+        }
+    }
+}
+
+/// How much there is.
+#[derive(Clone, Copy, Debug)]
+pub struct Size {
+    /// Points, those without triangles included.
+    pub points: u32,
+    /// Triangles; three times as many fit into a u32.
+    pub triangles: u32,
+    /// Materials, at least 1.
+    pub materials: u32,
+}
+
+/// Bits of numbers up to `most`.
+fn width(most: u32) -> u32 {
+    32 - most.leading_zeros()
+}
+
+struct Coder<'a, B> {
+    bits: &'a mut B,
+    contexts: &'a mut Contexts,
+    work: &'a mut Work,
+    size: Size,
+    known: u32,
+}
+
+/// Reads or writes triangles: `given` is what is written; a reader has none. They are in `work` afterwards.
+pub fn code<B: Bits<Context = Chance>>(
+    bits: &mut B,
+    contexts: &mut Contexts,
+    size: Size,
+    work: &mut Work,
+    mut given: Option<&mut Given<'_>>,
+) -> Result<(), Corrupt> {
+    work.reset(size.points as usize, 3 * size.triangles as usize);
+    let mut coder = Coder { bits, contexts, work, size, known: 0 };
+    let (mut t, mut oldest, mut last) = (0, 0, None);
+    while t < size.triangles {
+        let mut gate = last.take().filter(|&h| coder.work.open(h));
+        while let (None, Some(&h)) = (gate, coder.work.queue.get(oldest)) {
+            oldest += 1;
+            gate = Some(h).filter(|&h| coder.work.open(h));
+        }
+        let done = match gate {
+            Some(gate) => coder.behind(gate, t, given.as_deref_mut())?,
+            None => coder.seed(t, given.as_deref_mut())?,
+        };
+        if done {
+            let e = [3 * t, 3 * t + 1, 3 * t + 2];
+            for h in e {
+                let from = coder.work.from(h) as usize;
+                coder.work.count[from] = coder.work.count[from].saturating_add(1);
+                if coder.work.open(h) {
+                    coder.work.at[from] = h;
+                    coder.work.queue.push(h);
+                }
+            }
+            last = Some(e[1]);
+            t += 1;
+        }
+    }
+    if let Some(given) = given {
+        given.rest();
+    }
+    Ok(())
+}
+
+impl<B: Bits<Context = Chance>> Coder<'_, B> {
+    fn new_point(&mut self) -> Result<u32, Corrupt> {
+        if self.known == self.size.points {
+            return Err(Corrupt("connectivity: more points than there are"));
+        }
+        self.known += 1;
+        Ok(self.known - 1)
+    }
+
+    fn far(&mut self, wanted: Option<u32>) -> Result<u32, Corrupt> {
+        let Some(newest) = self.known.checked_sub(1) else {
+            return Err(Corrupt("connectivity: a point before the first"));
+        };
+        let back = wanted.map_or(0, |v| newest - v);
+        let back = self.bits.plain(width(newest), back);
+        (newest.checked_sub(back)).ok_or(Corrupt("connectivity: a point before the first"))
+    }
+
+    /// Three points of their own.
+    fn seed(&mut self, t: u32, mut given: Option<&mut Given<'_>>) -> Result<bool, Corrupt> {
+        let source = given.as_deref_mut().map(Given::seed);
+        let from = t.checked_sub(1);
+        self.material(t, from, source, given.as_deref())?;
+        for k in 0..3 {
+            let point = match (&given, source) {
+                (Some(given), Some(source)) => Some(given.triangles[source as usize][k]),
+                _ => None,
+            };
+            let number = point.and_then(|p| given.as_ref().map(|g| g.number[p as usize]));
+            let new = (self.bits).bit(&mut self.contexts.seed, number == Some(GONE));
+            let v = if new {
+                if let (Some(given), Some(point)) = (given.as_deref_mut(), point) {
+                    given.add(point);
+                }
+                self.new_point()?
+            } else {
+                self.far(number)?
+            };
+            self.work.corners[3 * t as usize + k] = v;
+        }
+        if let (Some(given), Some(source)) = (given, source) {
+            given.take(source, 0);
+        }
+        for k in 0..3 {
+            self.work.join(3 * t + k, 3 * t + (k + 1) % 3);
+        }
+        Ok(true)
+    }
+
+    fn material(
+        &mut self,
+        t: u32,
+        from: Option<u32>,
+        source: Option<u32>,
+        given: Option<&Given<'_>>,
+    ) -> Result<(), Corrupt> {
+        if self.size.materials < 2 {
+            return Ok(());
+        }
+        let near = from.map_or(0, |f| self.work.materials[f as usize]);
+        let wanted = match (source, given) {
+            (Some(source), Some(given)) => given.material(source),
+            _ => near,
+        };
+        let other = (self.bits).bit(&mut self.contexts.material, wanted != near);
+        let is = match other {
+            true => self.bits.plain(width(self.size.materials - 1), wanted),
+            false => near,
+        };
+        if is >= self.size.materials {
+            return Err(Corrupt("connectivity: a material that is not there"));
+        }
+        self.work.materials[t as usize] = is;
+        Ok(())
+    }
+
+    /// The triangle behind a gate; false where there is none.
+    fn behind(&mut self, gate: u32, t: u32, mut given: Option<&mut Given<'_>>) -> Result<bool, Corrupt> {
+        let w = &mut *self.work;
+        let (a, b) = (w.from(gate), w.to(gate));
+        let (p, n) = (w.before[gate as usize], w.next[gate as usize]);
+        let (l, r) = (w.from(p), w.to(n));
+        let found = given.as_deref().map(|g| g.behind(b, a));
+        let point = |given: &Option<&mut Given<'_>>| {
+            let given = given.as_deref()?;
+            let (source, turn) = found??;
+            Some(given.triangles[source as usize][(turn as usize + 2) % 3])
+        };
+        let point = point(&given);
+        let number = point.and_then(|p| given.as_deref().map(|g| g.number[p as usize]));
+        let count = |v: u32, most: usize| usize::from(w.count[v as usize]).min(most);
+        let sides = [w.edge[p as usize], w.edge[n as usize]].map(usize::from);
+        let (ca, cb) = (count(a, COUNTS - 1), count(b, COUNTS - 1));
+        let (contexts, bits) = (&mut *self.contexts, &mut *self.bits);
+        let edge = &mut contexts.edge[ca.min(3)][sides[0]][sides[1]];
+        if bits.bit(edge, found == Some(None)) {
+            w.edge[gate as usize] = true;
+            return Ok(false);
+        }
+        let left = &mut contexts.left[ca][sides[0]];
+        let (v, meets) = if bits.bit(left, number == Some(l)) {
+            (l, Some(p))
+        } else if bits.bit(&mut contexts.new[cb][sides[1]], number == Some(GONE)) {
+            if let (Some(given), Some(point)) = (given.as_deref_mut(), point) {
+                given.add(point);
+            }
+            (self.new_point()?, None)
+        } else if bits.bit(&mut contexts.right[cb], number == Some(r)) {
+            (r, Some(w.next[n as usize]))
+        } else {
+            let near = number.and_then(|v| w.near(p, n, v));
+            if bits.bit(&mut contexts.near, near.is_some()) {
+                let (back, steps) = near.unwrap_or_default();
+                let back = bits.bit(&mut contexts.back, back);
+                let length = (steps + 1).ilog2();
+                let mut found = 0;
+                while found < 5 && bits.bit(&mut contexts.length[found as usize], found < length) {
+                    found += 1;
+                }
+                let rest = bits.plain(found, (steps + 1) & ((1 << found) - 1));
+                let steps = (1 << found | rest) - 1;
+                let h = w.walk(if back { p } else { n }, back, steps);
+                (w.from(h), Some(h))
+            } else {
+                let v = self.far(number)?;
+                (v, Some(self.work.at[v as usize]).filter(|&h| h != GONE))
+            }
+        };
+        let [c0, c1, c2] = [0, 1, 2].map(|k| 3 * t as usize + k);
+        (self.work.corners[c0], self.work.corners[c1]) = (b, a);
+        self.work.corners[c2] = v;
+        let source = found.flatten();
+        self.material(t, Some(gate / 3), source.map(|s| s.0), given.as_deref())?;
+        if let (Some(given), Some((source, turn))) = (given, source) {
+            given.take(source, turn);
+        }
+        self.work.close(gate, t, meets);
+        Ok(true)
+    }
+}
+
+impl Work {
+    /// The half-edge of the border that is `steps` away and starts at the point meant.
+    fn walk(&self, from: u32, back: bool, steps: u32) -> u32 {
+        let mut h = from;
+        if back {
+            for _ in 0..=steps {
+                h = self.before[h as usize];
+            }
+        } else {
+            // Behind n is what starts at r; the next one starts at the first point meant.
+            for _ in 0..steps + 2 {
+                h = self.next[h as usize];
+            }
+        }
+        h
+    }
+
+    /// Which way and how far a point lies on the border, if it is near.
+    fn near(&self, p: u32, n: u32, v: u32) -> Option<(bool, u32)> {
+        let (mut back, mut forth) = (self.walk(p, true, 0), self.walk(n, false, 0));
+        for steps in 0..=NEAR {
+            if self.from(back) == v {
+                return Some((true, steps));
+            }
+            if self.from(forth) == v {
+                return Some((false, steps));
+            }
+            (back, forth) = (self.before[back as usize], self.next[forth as usize]);
+        }
+        None
+    }
+}

@@ -1,0 +1,552 @@
+//! Levels of detail of a mesh to about two bits per triangle: a level says which vertex of the level before
+//! each vertex has become, and has its triangles from that. No vertex is added, so all levels move as the
+//! mesh does, and nothing is stored per frame. Lossless. Used where levels are asked for.
+//!
+//! | offset | size | name | meaning |
+//! |---|---|---|---|
+//! | 0 | 1 | `count` | levels beside the mesh itself, which is level 0: 1 … 7 |
+//! | 1 | 5 … 9 each | `levels` | varint, triangles: at most ¾ of those of the level before · f32, `error`: finite, at least that of the level before |
+//! | … | rest | `maps` | bits of the range coder, one coder for all levels, zero bytes at the end left out |
+//!
+//! ```text
+//! error      largest distance in the mesh's own space, in any frame, between level and mesh; a piece that is gone counts as the vertex that it has become
+//! used       vertices with a triangle in the level before (level 0: of the mesh)
+//! ring of v  the other corners of the triangles of v there, in the order of triangles and corners (next, next but one), each once, at most the first 16
+//! kept?      for each used vertex in order: 1 = gone          [of its ring, with smaller numbers: gone, at most 3][kept, at most 3]
+//! becomes    for each vertex that is gone in order: is it the first of its ring that is kept? the second? … then those that are gone    [gone][which, at most 7]
+//!            none of them: zigzag(what it becomes − v), wrapping 32 bits: how many bits it has, one by one (is it more than 0? 1? …) [which], then those below the top one, plain
+//! level      the triangles of the level before in their order, corners replaced by what they have become, and that by what it has become, until it is kept;
+//!            those with two equal corners are left out. A triangle keeps its material
+//! ```
+//!
+//! Chances begin even and go on learning from level to level.
+//!
+//! Credit: Hugues Hoppe, *Progressive meshes*, 1996: a coarse mesh and what collapses into what. Departures:
+//! whole levels instead of single collapses, from fine to coarse, because the fine mesh is there anyway;
+//! half-edge collapses only (Leif Kobbelt and others, 1998), so that vertices stay what they are.
+
+use crate::Corrupt;
+use crate::bytes::{Cursor, put_sized, put_varint};
+use crate::entropy::range::{Bits, Chance, Decoder, Encoder};
+use crate::quantize::code::Word;
+
+/// Levels beside the mesh itself. Part of the format, as are all constants here.
+pub const MOST: usize = 7;
+/// Corners of a ring that are looked at.
+const RING: usize = 16;
+/// Contexts by count and by place.
+const COUNTS: usize = 4;
+const PLACES: usize = 8;
+const NONE: u32 = u32::MAX;
+
+/// What is said of a level.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Level {
+    /// Triangles.
+    pub triangles: u32,
+    /// Largest distance to the mesh, in its own space, in any frame.
+    pub error: f32,
+}
+
+/// Levels of a mesh, the finest first, without the mesh itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Head {
+    levels: [Level; MOST],
+    count: usize,
+}
+
+impl Head {
+    /// Reads what is said of the levels of a mesh of so many indices; returns the bytes used.
+    pub fn decode(bytes: &[u8], indices: u32) -> Result<(Head, usize), Corrupt> {
+        let mut c = Cursor::new(bytes);
+        let mut head = Head { count: usize::from(c.u8()?), ..Head::default() };
+        if !(1..=MOST).contains(&head.count) {
+            return Err(Corrupt("levels of detail: none, or too many"));
+        }
+        let mut before = Level { triangles: indices / 3, error: 0.0 };
+        for level in &mut head.levels[..head.count] {
+            level.triangles = c.varint()?;
+            level.error = c.f32()?;
+            if !fewer(before.triangles, level.triangles) {
+                return Err(Corrupt("levels of detail: not fewer triangles"));
+            }
+            if !(level.error >= before.error && level.error.is_finite()) {
+                return Err(Corrupt("levels of detail: errors that do not grow"));
+            }
+            before = *level;
+        }
+        Ok((head, c.used()))
+    }
+
+    /// The levels.
+    pub fn levels(&self) -> &[Level] {
+        &self.levels[..self.count]
+    }
+}
+
+/// Whether a level of so many triangles may follow one of `before`.
+pub fn fewer(before: u32, triangles: u32) -> bool {
+    u64::from(triangles) * 4 <= u64::from(before) * 3 && triangles < before
+}
+
+#[derive(Default)]
+struct Contexts {
+    kept: [[Chance; COUNTS]; COUNTS],
+    becomes: [[Chance; PLACES]; 2],
+    length: [Chance; 32],
+}
+
+/// Buffers. Their memory stays; within [`Work::reserve`] a decoder allocates nothing.
+#[derive(Clone, Debug, Default)]
+pub struct Work {
+    /// Where the ring of a vertex begins in `rings`; those that are not used have none.
+    start: Vec<u32>,
+    rings: Vec<u32>,
+    /// What each vertex has become: itself where it is kept.
+    becomes: Vec<u32>,
+    gone: Vec<bool>,
+}
+
+impl Work {
+    /// Makes room.
+    pub fn reserve(&mut self, vertices: usize, indices: usize) {
+        let more = |list: &mut Vec<u32>, size: usize| list.reserve(size.saturating_sub(list.len()));
+        more(&mut self.start, vertices + 1);
+        more(&mut self.rings, 2 * indices);
+        more(&mut self.becomes, vertices);
+        self.gone.reserve(vertices.saturating_sub(self.gone.len()));
+    }
+
+    /// Bytes that it takes for so much.
+    pub fn bytes(vertices: u64, indices: u64) -> u64 {
+        9 * vertices + 8 * indices + 64
+    }
+
+    fn corners(&self, v: usize) -> &[u32] {
+        let ring = &self.rings[self.start[v] as usize..self.start[v + 1] as usize];
+        let end = ring.iter().take(RING).position(|&n| n == NONE);
+        &ring[..end.unwrap_or(ring.len().min(RING))]
+    }
+
+    fn used(&self, v: usize) -> bool {
+        self.start[v + 1] > self.start[v]
+    }
+
+    /// Finds the rings of a level's vertices.
+    fn rings(&mut self, indices: &[u32], vertices: usize) {
+        self.start.clear();
+        self.start.resize(vertices + 1, 0);
+        for &v in indices {
+            self.start[v as usize + 1] += 2;
+        }
+        for v in 0..vertices {
+            self.start[v + 1] += self.start[v];
+        }
+        self.rings.clear();
+        self.rings.resize(2 * indices.len(), NONE);
+        for t in indices.chunks_exact(3) {
+            for k in 0..3 {
+                let v = t[k] as usize;
+                let (from, to) = (self.start[v] as usize, self.start[v + 1] as usize);
+                let ring = &mut self.rings[from..to];
+                for n in [t[(k + 1) % 3], t[(k + 2) % 3]] {
+                    // The first sixteen, each once.
+                    let seen = ring.iter().take(RING).position(|&o| o == n || o == NONE);
+                    if let Some(at) = seen.filter(|_| n as usize != v) {
+                        ring[at] = n;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Reads or writes what has become of the vertices; a writer's are in `becomes`.
+    fn code<B: Bits<Context = Chance>>(
+        &mut self,
+        bits: &mut B,
+        contexts: &mut Contexts,
+        vertices: usize,
+    ) -> Result<(), Corrupt> {
+        self.gone.clear();
+        self.gone.resize(vertices, false);
+        for v in 0..vertices {
+            if !self.used(v) {
+                self.becomes[v] = v as u32;
+                continue;
+            }
+            let (mut gone, mut kept) = (0, 0);
+            for &n in self.corners(v) {
+                if (n as usize) < v {
+                    gone += usize::from(self.gone[n as usize]);
+                    kept += usize::from(!self.gone[n as usize]);
+                }
+            }
+            let chance = &mut contexts.kept[gone.min(COUNTS - 1)][kept.min(COUNTS - 1)];
+            self.gone[v] = bits.bit(chance, self.becomes[v] != v as u32);
+            if !self.gone[v] {
+                self.becomes[v] = v as u32;
+            }
+        }
+        for v in 0..vertices {
+            if !self.gone[v] {
+                continue;
+            }
+            let asked = self.becomes[v];
+            let mut found = None;
+            let mut place = 0;
+            'ring: for gone in [false, true] {
+                for i in 0..self.corners(v).len() {
+                    let n = self.corners(v)[i];
+                    if self.gone[n as usize] != gone {
+                        continue;
+                    }
+                    let chance = &mut contexts.becomes[usize::from(gone)][place.min(PLACES - 1)];
+                    place += 1;
+                    if bits.bit(chance, n == asked) {
+                        found = Some(n);
+                        break 'ring;
+                    }
+                }
+            }
+            let becomes = found.unwrap_or_else(|| far(bits, contexts, v as u32, asked));
+            if becomes as usize >= vertices {
+                return Err(Corrupt("levels of detail: a vertex out of range"));
+            }
+            self.becomes[v] = becomes;
+        }
+        self.follow(vertices)
+    }
+
+    /// Follows what became of vertices to what is kept. What leads in a circle is refused.
+    fn follow(&mut self, vertices: usize) -> Result<(), Corrupt> {
+        // Paths get halved as they are walked: in a forest that takes no more than log₂ steps per vertex, all
+        // in all.
+        let mut steps = 40 * (vertices as u64 + 1);
+        for v in 0..vertices {
+            let mut at = v;
+            while self.becomes[at] as usize != at {
+                let then = self.becomes[at] as usize;
+                self.becomes[at] = self.becomes[then];
+                at = self.becomes[at] as usize;
+                steps -= 1;
+                if steps == 0 {
+                    return Err(Corrupt("levels of detail: vertices that lead in a circle"));
+                }
+            }
+            self.becomes[v] = at as u32;
+        }
+        Ok(())
+    }
+
+    /// For an encoder: turns where vertices end into the step that each takes towards it, along its ring
+    /// where there is a way.
+    #[cfg(feature = "encode")]
+    fn steps(&mut self, ends: &[u32]) {
+        self.becomes.clear();
+        self.becomes.extend_from_slice(ends);
+        let vertices = ends.len();
+        let mut reached: Vec<bool> = (0..vertices).map(|v| ends[v] as usize == v).collect();
+        let mut left: Vec<usize> = (0..vertices).filter(|&v| !reached[v] && self.used(v)).collect();
+        // Kept ones first, then those from which a way is known already.
+        loop {
+            let mut now = Vec::new();
+            left.retain(|&v| {
+                let fits = |&&n: &&u32| reached[n as usize] && ends[n as usize] == ends[v];
+                let kept = |&&n: &&u32| n == ends[v];
+                let ring = self.corners(v);
+                let step = ring.iter().find(kept).or_else(|| ring.iter().find(fits));
+                if let Some(&n) = step {
+                    now.push((v, n));
+                }
+                step.is_none()
+            });
+            if now.is_empty() {
+                return;
+            }
+            for (v, n) in now {
+                self.becomes[v] = n;
+                reached[v] = true;
+            }
+        }
+    }
+}
+
+/// A vertex that is not on the ring of `v`.
+fn far<B: Bits<Context = Chance>>(bits: &mut B, contexts: &mut Contexts, v: u32, asked: u32) -> u32 {
+    let n = asked.wrapping_sub(v).zigzag();
+    let length = 32 - n.leading_zeros();
+    let mut more = contexts.length.iter_mut().zip(0..);
+    let length = more.find_map(|(chance, at)| (!bits.bit(chance, length > at)).then_some(at)).unwrap_or(32);
+    let n = match length {
+        0 => 0,
+        _ => bits.plain(length - 1, n) & ((1 << (length - 1)) - 1) | 1 << (length - 1),
+    };
+    v.wrapping_add(n.unzigzag())
+}
+
+/// The triangles that are left of `indices` when vertices have become others.
+pub fn collapse(indices: &[u32], becomes: &[u32]) -> impl Iterator<Item = [u32; 3]> {
+    let (triangles, _) = indices.as_chunks::<3>();
+    let moved = triangles.iter().map(|t| t.map(|v| becomes[v as usize]));
+    moved.filter(|[a, b, c]| a != b && b != c && c != a)
+}
+
+/// Appends levels to `out`: of each what is said of it, and by vertex of the mesh where it ends in the level,
+/// itself where it is kept. `indices` are the mesh's.
+///
+/// Panics where a level has not the triangles that it says.
+#[cfg(feature = "encode")]
+pub fn encode(indices: &[u32], vertices: u32, levels: &[(Level, Vec<u32>)], out: &mut Vec<u8>) {
+    out.push(levels.len() as u8);
+    for (level, _) in levels {
+        put_varint(level.triangles, out);
+        out.extend_from_slice(&level.error.to_le_bytes());
+    }
+    let (mut work, mut contexts) = (Work::default(), Contexts::default());
+    let mut coder = Encoder::new(out);
+    let mut before = indices.to_vec();
+    for (level, ends) in levels {
+        work.rings(&before, vertices as usize);
+        work.steps(ends);
+        let done = work.code(&mut coder, &mut contexts, vertices as usize);
+        assert!(done.is_ok(), "vertices end in what is kept");
+        before = collapse(&before, &work.becomes).flatten().collect();
+        assert_eq!(before.len(), 3 * level.triangles as usize);
+    }
+    coder.finish();
+}
+
+/// Reads levels: `made` is called with the number of each, from 1 on, what every vertex of the mesh of the
+/// level before has become, and must give the triangles of that level as it made them with [`collapse`]. All
+/// of `bytes` belongs to them.
+pub struct Reader<'a> {
+    decoder: Decoder<'a>,
+    contexts: Contexts,
+    head: Head,
+    next: usize,
+}
+
+impl<'a> Reader<'a> {
+    /// Of the mesh with so many indices.
+    pub fn new(bytes: &'a [u8], indices: u32) -> Result<Reader<'a>, Corrupt> {
+        let (head, used) = Head::decode(bytes, indices)?;
+        Ok(Reader { decoder: Decoder::new(&bytes[used..]), contexts: Contexts::default(), head, next: 0 })
+    }
+
+    /// The levels.
+    pub fn head(&self) -> &Head {
+        &self.head
+    }
+
+    /// The next level from the `indices` of the one before, all below `vertices`: what each vertex has become
+    /// goes to `becomes`, the triangles to `out`, which must have the room that [`Reader::head`] says.
+    pub fn level(
+        &mut self,
+        indices: &[u32],
+        work: &mut Work,
+        becomes: &mut [u32],
+        out: &mut [u32],
+    ) -> Result<(), Corrupt> {
+        let vertices = becomes.len();
+        work.rings(indices, vertices);
+        work.becomes.clear();
+        work.becomes.resize(vertices, 0);
+        work.code(&mut self.decoder, &mut self.contexts, vertices)?;
+        becomes.copy_from_slice(&work.becomes);
+        let (out, _) = out.as_chunks_mut::<3>();
+        let mut triangles = collapse(indices, becomes);
+        for (out, triangle) in out.iter_mut().zip(&mut triangles) {
+            *out = triangle;
+        }
+        let asked = self.head.levels().get(self.next).map(|l| l.triangles as usize);
+        self.next += 1;
+        let count = collapse(indices, becomes).count();
+        match asked == Some(count) && out.len() == count {
+            true => Ok(()),
+            false => Err(Corrupt("levels of detail: not as many triangles as said")),
+        }
+    }
+
+    /// Refuses bytes that were not needed.
+    pub fn finish(self) -> Result<(), Corrupt> {
+        self.decoder.finish()
+    }
+}
+
+/// Appends what is said of a mesh to a chunk of such.
+#[cfg(feature = "encode")]
+pub fn put_entry(mesh: u32, levels: &[u8], out: &mut Vec<u8>) {
+    put_varint(mesh, out);
+    put_sized(levels, out);
+}
+
+/// What a chunk says, mesh by mesh in rising order.
+pub struct Entries<'a> {
+    rest: &'a [u8],
+    least: u32,
+}
+
+impl<'a> Entries<'a> {
+    /// Of a chunk whose meshes are not below `least`.
+    pub fn new(content: &'a [u8], least: u32) -> Entries<'a> {
+        Entries { rest: content, least }
+    }
+
+    /// The next mesh and what is said of it; none at the end.
+    #[allow(clippy::should_implement_trait)]
+    pub fn next(&mut self) -> Result<Option<(u32, &'a [u8])>, Corrupt> {
+        if self.rest.is_empty() {
+            return Ok(None);
+        }
+        let mut c = Cursor::new(self.rest);
+        let mesh = c.varint()?;
+        if mesh < self.least {
+            return Err(Corrupt("meshes out of order"));
+        }
+        self.least = mesh.saturating_add(1);
+        let size = c.varint()? as usize;
+        let levels = c.take(size)?;
+        self.rest = &self.rest[c.used()..];
+        Ok(Some((mesh, levels)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A grid of n × n vertices, and levels of it that join columns and rows, two and two.
+    fn grid(n: u32, count: usize) -> (Vec<u32>, Vec<(Level, Vec<u32>)>) {
+        let mut indices = Vec::new();
+        for y in 0..n - 1 {
+            for x in 0..n - 1 {
+                let a = y * n + x;
+                indices.extend([a, a + 1, a + n + 1, a, a + n + 1, a + n]);
+            }
+        }
+        let (mut levels, mut before) = (Vec::new(), indices.clone());
+        for level in 1..=count as u32 {
+            let step = 1 << level;
+            let end = |v: u32| v / n / step * step * n + v % n / step * step;
+            let ends: Vec<u32> = (0..n * n).map(end).collect();
+            before = collapse(&before, &ends).flatten().collect();
+            let triangles = before.len() as u32 / 3;
+            let error = level as f32 * 0.5;
+            levels.push((Level { triangles, error }, ends));
+        }
+        (indices, levels)
+    }
+
+    /// A level, its triangles, and what vertices become.
+    type Read = (Level, Vec<u32>, Vec<u32>);
+
+    /// All levels of some bytes.
+    fn read(bytes: &[u8], indices: &[u32], vertices: u32) -> Result<Vec<Read>, Corrupt> {
+        let mut reader = Reader::new(bytes, indices.len() as u32)?;
+        let head = *reader.head();
+        let (mut work, mut before) = (Work::default(), indices.to_vec());
+        let mut out = Vec::new();
+        for level in head.levels() {
+            let mut becomes = vec![0; vertices as usize];
+            let mut next = vec![0; 3 * level.triangles as usize];
+            reader.level(&before, &mut work, &mut becomes, &mut next)?;
+            assert!(next.iter().all(|&v| v < vertices));
+            out.push((*level, next.clone(), becomes));
+            before = next;
+        }
+        reader.finish()?;
+        Ok(out)
+    }
+
+    #[test]
+    fn f08_levels_come_back_in_few_bits() {
+        let (indices, levels) = grid(65, 5);
+        let mut bytes = Vec::new();
+        encode(&indices, 65 * 65, &levels, &mut bytes);
+        let back = read(&bytes, &indices, 65 * 65).unwrap();
+        let mut before = indices;
+        for ((level, triangles, _), (given, ends)) in back.iter().zip(&levels) {
+            assert_eq!(level, given);
+            let want: Vec<u32> = collapse(&before, ends).flatten().collect();
+            assert_eq!(*triangles, want);
+            before = want;
+        }
+        let bits = 8.0 * bytes.len() as f64 / (65.0 * 65.0);
+        println!("{bits} bits per vertex for all levels");
+        assert!(bits < 3.0, "{bits}");
+        let mut again = Vec::new();
+        encode(&grid(65, 5).0, 65 * 65, &levels, &mut again);
+        assert_eq!(again, bytes);
+    }
+
+    #[test]
+    fn damage_is_refused_or_gives_triangles() {
+        let (indices, levels) = grid(9, 3);
+        let mut bytes = Vec::new();
+        encode(&indices, 81, &levels, &mut bytes);
+        for cut in 0..bytes.len() {
+            let _ = read(&bytes[..cut], &indices, 81);
+        }
+        for at in 0..bytes.len() {
+            for bit in 0..8 {
+                let mut bad = bytes.clone();
+                bad[at] ^= 1 << bit;
+                let _ = read(&bad, &indices, 81);
+            }
+        }
+        // What is said of levels must make sense.
+        for (at, value) in [(0, 0), (0, 8), (1, 127), (5, 0x7F)] {
+            let mut bad = bytes.clone();
+            bad[at] = value;
+            assert!(read(&bad, &indices, 81).is_err(), "{at}");
+        }
+        let mut bad = bytes;
+        bad.extend([0; 9]);
+        assert!(read(&bad, &indices, 81).is_err());
+    }
+
+    #[test]
+    fn entries_are_in_order() {
+        let mut chunk = Vec::new();
+        put_entry(3, &[1, 2], &mut chunk);
+        put_entry(4, &[], &mut chunk);
+        let all = |chunk: &[u8], least| -> Result<Vec<u32>, Corrupt> {
+            let (mut entries, mut out) = (Entries::new(chunk, least), Vec::new());
+            while let Some((mesh, _)) = entries.next()? {
+                out.push(mesh);
+            }
+            Ok(out)
+        };
+        assert_eq!(all(&chunk, 0), Ok(vec![3, 4]));
+        assert!(all(&chunk, 4).is_err());
+        assert!(all(&chunk[..2], 0).is_err());
+        put_entry(4, &[], &mut chunk);
+        assert!(all(&chunk, 0).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn any_triangles_and_ends_come_back(
+            triangles in prop::collection::vec([0u32..24, 0u32..24, 0u32..24], 4..60),
+            ends in prop::collection::vec(0u32..24, 24),
+            bytes in prop::collection::vec(any::<u8>(), 0..64),
+        ) {
+            let indices: Vec<u32> = triangles.as_flattened().to_vec();
+            // Vertices that end where nothing ends stay; of those used only.
+            let used = |v: u32| indices.contains(&v);
+            let end = |v: u32| if used(v) && ends[ends[v as usize] as usize] == ends[v as usize] { ends[v as usize] } else { v };
+            let stays = |v: u32| end(v) == v;
+            let ends: Vec<u32> = (0..24).map(|v| if stays(end(v)) { end(v) } else { v }).collect();
+            let left = collapse(&indices, &ends).count() as u32;
+            if fewer(triangles.len() as u32, left) {
+                let level = Level { triangles: left, error: 1.0 };
+                let mut out = Vec::new();
+                encode(&indices, 24, &[(level, ends.clone())], &mut out);
+                let back = read(&out, &indices, 24).unwrap();
+                prop_assert_eq!(&back[0].2, &ends);
+            }
+            let _ = read(&bytes, &indices, 24);
+        }
+    }
+}

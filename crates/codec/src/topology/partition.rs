@@ -1,0 +1,405 @@
+//! Which triangles are one polygon and which vertices share a normal: two partitions that are kept once per
+//! mesh. Lossless.
+//!
+//! Both are coded in the same way: items come in order, and each has a short list of *candidates*, classes of
+//! earlier items that touch it. One bit per candidate says whether the item joins it; after the last no, it
+//! begins a class of its own.
+//!
+//! ```text
+//! triangle t     over its edges 0 – 1, 1 – 2, 2 – 0: the face of the last triangle before t that has the edge
+//! vertex v       the groups of the four vertices before v at its point, the nearest first; then of those before v among the first
+//!                eight that lie beside v in its polygons: the next, the one before, in a quad the one across
+//!                the same candidate only once; at most six
+//! context        number of the candidate (0, 1, 2 …), how many items its class has (1, 2, 3 …), what the item before did (joined or not)
+//! ```
+//!
+//! A face that is a disc becomes one polygon, its rim; any other stays triangles.
+
+use crate::entropy::range::{Bits, Chance};
+use std::collections::HashMap;
+
+/// No item.
+const NONE: u32 = u32::MAX;
+const CANDIDATES: usize = 6;
+
+/// Polygons as their vertices, one after the other.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Polygons {
+    /// Vertices.
+    pub vertices: Vec<u32>,
+    /// Where each polygon ends.
+    pub ends: Vec<usize>,
+}
+
+impl Polygons {
+    /// The polygons one after the other.
+    pub fn iter(&self) -> impl Iterator<Item = &[u32]> {
+        let mut start = 0;
+        self.ends.iter().map(move |&end| {
+            let polygon = &self.vertices[start..end];
+            start = end;
+            polygon
+        })
+    }
+
+    /// `faces` says per triangle its face; triangles without vertices of their own are left out.
+    pub fn new(triangles: &[[u32; 3]], faces: &[u32]) -> Polygons {
+        let mut order: Vec<u32> = (0..triangles.len() as u32).collect();
+        order.sort_by_key(|&t| faces[t as usize]);
+        let mut runs: Vec<&[u32]> = order.chunk_by(|a, b| faces[*a as usize] == faces[*b as usize]).collect();
+        runs.sort_by_key(|run| run[0]);
+        let mut out = Polygons::default();
+        let mut edges = Vec::new();
+        for run in runs {
+            if run.len() > 1 && out.rim(triangles, run, &mut edges) {
+                continue;
+            }
+            for &t in run {
+                out.vertices.extend(triangles[t as usize]);
+                out.ends.push(out.vertices.len());
+            }
+        }
+        out
+    }
+
+    /// Adds the rim of a disc of triangles; false where it is none.
+    fn rim(&mut self, triangles: &[[u32; 3]], run: &[u32], edges: &mut Vec<(u32, u32)>) -> bool {
+        edges.clear();
+        for &t in run {
+            let [a, b, c] = triangles[t as usize];
+            edges.extend([(a, b), (b, c), (c, a)]);
+        }
+        let first = edges[0].0;
+        edges.sort_unstable();
+        // The rim: edges that no other triangle of the face runs the other way.
+        let rim: Vec<(u32, u32)> =
+            edges.iter().filter(|e| edges.binary_search(&(e.1, e.0)).is_err()).copied().collect();
+        let twice = |w: &[(u32, u32)]| w[0].0 == w[1].0;
+        // A disc without inner vertices has two more edges on its rim than triangles.
+        if rim.len() != run.len() + 2 || rim.windows(2).any(twice) {
+            return false;
+        }
+        let start = self.vertices.len();
+        let mut at = if rim.iter().any(|e| e.0 == first) { first } else { rim[0].0 };
+        let first = at;
+        for _ in 0..rim.len() {
+            self.vertices.push(at);
+            match rim.binary_search_by_key(&at, |e| e.0) {
+                Ok(i) => at = rim[i].1,
+                Err(_) => break,
+            }
+            if at == first {
+                break;
+            }
+        }
+        let whole = at == first && self.vertices.len() == start + rim.len();
+        if whole {
+            self.ends.push(self.vertices.len());
+        } else {
+            self.vertices.truncate(start);
+        }
+        whole
+    }
+}
+
+/// Contexts of one partition.
+struct Model {
+    chances: [[[Chance; 2]; 3]; CANDIDATES],
+    joined: bool,
+    /// Per class how many items it has.
+    sizes: Vec<u32>,
+}
+
+impl Model {
+    fn new() -> Model {
+        Model { chances: [[[Chance::default(); 2]; 3]; CANDIDATES], joined: false, sizes: Vec::new() }
+    }
+
+    /// Codes the class of the next item, `class` in an encoder.
+    fn item(&mut self, bits: &mut impl Bits<Context = Chance>, candidates: &[u32], class: u32) -> u32 {
+        let before = usize::from(self.joined);
+        for (i, &candidate) in candidates.iter().enumerate() {
+            let size = (self.sizes[candidate as usize] as usize).clamp(1, 3) - 1;
+            let chance = &mut self.chances[i][size][before];
+            // A one is the seldom bit of this coder: joining is the rule.
+            if !bits.bit(chance, candidate != class) {
+                self.sizes[candidate as usize] += 1;
+                self.joined = true;
+                return candidate;
+            }
+        }
+        self.joined = false;
+        self.sizes.push(1);
+        self.sizes.len() as u32 - 1
+    }
+}
+
+fn push(list: &mut [u32; CANDIDATES], count: &mut usize, class: u32) {
+    if *count < CANDIDATES && !list[..*count].contains(&class) {
+        list[*count] = class;
+        *count += 1;
+    }
+}
+
+/// Codes the face of each triangle. `wanted` are an encoder's faces, any numbers; the result has them from 0
+/// on in the order of their first triangle. Triangles that do not hang together by what was coded before have
+/// different faces in the result.
+pub(crate) fn faces(
+    bits: &mut impl Bits<Context = Chance>,
+    triangles: &[[u32; 3]],
+    wanted: Option<&[u32]>,
+) -> Vec<u32> {
+    let mut last: HashMap<(u32, u32), u32> = HashMap::new();
+    let mut model = Model::new();
+    let mut out: Vec<u32> = Vec::with_capacity(triangles.len());
+    for (t, triangle) in triangles.iter().enumerate() {
+        let (mut list, mut count) = ([NONE; CANDIDATES], 0);
+        let edges = [0, 1, 2].map(|k| {
+            let (a, b) = (triangle[k], triangle[(k + 1) % 3]);
+            (a.min(b), a.max(b))
+        });
+        let mut class = NONE;
+        for edge in edges {
+            if let Some(&other) = last.get(&edge) {
+                push(&mut list, &mut count, out[other as usize]);
+                if wanted.is_some_and(|w| w[other as usize] == w[t]) {
+                    class = out[other as usize];
+                }
+            }
+        }
+        out.push(model.item(bits, &list[..count], class));
+        for edge in edges {
+            last.insert(edge, t as u32);
+        }
+    }
+    out
+}
+
+/// Codes the group of each vertex. `wanted` are an encoder's groups, any numbers: vertices of one group share
+/// a normal in all frames. The result is at least as fine, numbered from 0 on in the order of their first
+/// vertex.
+pub(crate) fn groups(
+    bits: &mut impl Bits<Context = Chance>,
+    polygons: &Polygons,
+    point: &[u32],
+    wanted: Option<&[u32]>,
+) -> Vec<u32> {
+    let near = Near::new(polygons, point);
+    let mut model = Model::new();
+    let mut out: Vec<u32> = Vec::with_capacity(point.len());
+    for v in 0..point.len() {
+        let (mut list, mut count) = ([NONE; CANDIDATES], 0);
+        let mut class = NONE;
+        near.earlier(v as u32, |w| {
+            push(&mut list, &mut count, out[w as usize]);
+            if class == NONE
+                && list[..count].contains(&out[w as usize])
+                && wanted.is_some_and(|g| g[w as usize] == g[v])
+            {
+                class = out[w as usize];
+            }
+        });
+        out.push(model.item(bits, &list[..count], class));
+    }
+    out
+}
+
+/// Which vertices touch which.
+pub(crate) struct Near {
+    /// The vertex before at the same point.
+    same: Vec<u32>,
+    /// Up to eight vertices beside it in its polygons.
+    beside: Vec<[u32; 8]>,
+}
+
+impl Near {
+    pub(crate) fn new(polygons: &Polygons, point: &[u32]) -> Near {
+        let mut last = vec![NONE; point.len()];
+        let mut same = Vec::with_capacity(point.len());
+        for (v, p) in point.iter().enumerate() {
+            same.push(last[*p as usize]);
+            last[*p as usize] = v as u32;
+        }
+        let mut beside = vec![[NONE; 8]; point.len()];
+        for polygon in polygons.iter() {
+            for (i, v) in polygon.iter().enumerate() {
+                let slots = &mut beside[*v as usize];
+                let free = slots.iter().position(|s| *s == NONE).unwrap_or(8);
+                // The next, the one before, and in a quad the one across.
+                let others = [1, polygon.len() - 1, 2];
+                let others = &others[..polygon.len().clamp(3, 4) - 1 - usize::from(polygon.len() > 4)];
+                for (slot, ahead) in slots[free..].iter_mut().zip(others) {
+                    *slot = polygon[(i + ahead) % polygon.len()];
+                }
+            }
+        }
+        Near { same, beside }
+    }
+
+    /// Calls `each` with vertices before `v` that touch it: at most four of its point, then those beside it.
+    pub(crate) fn earlier(&self, v: u32, mut each: impl FnMut(u32)) {
+        let mut at = v;
+        for _ in 0..4 {
+            at = self.same[at as usize];
+            if at == NONE {
+                break;
+            }
+            each(at);
+        }
+        for &w in &self.beside[v as usize] {
+            if w < v {
+                each(w);
+            }
+        }
+    }
+}
+
+/// Finds which vertices share a normal in all frames; looks at one frame after the other.
+#[derive(Debug, Clone)]
+pub struct Sharing {
+    class: Vec<u32>,
+    /// The first vertex of each class.
+    first: Vec<u32>,
+}
+
+impl Sharing {
+    /// For vertices that share one at the start if they have the same `key`, e.g. all zero.
+    pub fn new(key: &[u32]) -> Sharing {
+        let mut out =
+            Sharing { class: vec![0; key.len()], first: if key.is_empty() { vec![] } else { vec![0] } };
+        out.refine(|v| [key[v], 0, 0]);
+        out
+    }
+
+    /// Parts vertices whose normals differ.
+    pub fn normals(&mut self, normals: &[[f32; 3]]) {
+        self.refine(|v| normals[v].map(|x| (x + 0.0).to_bits()));
+    }
+
+    fn refine(&mut self, key: impl Fn(usize) -> [u32; 3]) {
+        let class = &self.class;
+        let fits = |v: usize| key(v) == key(self.first[class[v] as usize] as usize);
+        if (0..class.len()).all(fits) {
+            return;
+        }
+        let mut found: HashMap<(u32, [u32; 3]), u32> = HashMap::new();
+        let mut first = Vec::new();
+        for v in 0..self.class.len() {
+            let slot = found.entry((self.class[v], key(v)));
+            self.class[v] = *slot.or_insert_with(|| {
+                first.push(v as u32);
+                first.len() as u32 - 1
+            });
+        }
+        self.first = first;
+    }
+
+    /// Class of each vertex.
+    pub fn classes(&self) -> &[u32] {
+        &self.class
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entropy::range::{Decoder, Encoder};
+    use proptest::prelude::*;
+
+    /// Two quads, a pentagon and a lone triangle, all in a strip.
+    const TRIANGLES: [[u32; 3]; 8] =
+        [[0, 1, 3], [1, 4, 3], [1, 2, 4], [2, 5, 4], [3, 4, 6], [4, 5, 6], [5, 7, 6], [6, 7, 8]];
+    const FACES: [u32; 8] = [4, 4, 9, 9, 0, 0, 0, 2];
+
+    #[test]
+    fn discs_become_polygons() {
+        let polygons = Polygons::new(&TRIANGLES, &FACES);
+        let list: Vec<&[u32]> = polygons.iter().collect();
+        let expected: [&[u32]; 4] = [&[0, 1, 4, 3], &[1, 2, 5, 4], &[3, 4, 5, 7, 6], &[6, 7, 8]];
+        assert_eq!(list, expected);
+    }
+
+    #[test]
+    fn what_is_no_disc_stays_triangles() {
+        // A fan with an inner vertex, two triangles that touch at a point, one twice, and one turned round.
+        let cases: [&[[u32; 3]]; 4] = [
+            &[[0, 1, 3], [1, 2, 3], [2, 0, 3]],
+            &[[0, 1, 2], [2, 3, 4]],
+            &[[0, 1, 2], [0, 1, 2]],
+            &[[0, 1, 2], [0, 1, 3]],
+        ];
+        for triangles in cases {
+            let polygons = Polygons::new(triangles, &vec![0; triangles.len()]);
+            assert_eq!(polygons.vertices, triangles.as_flattened());
+        }
+    }
+
+    fn both(triangles: &[[u32; 3]], wanted: &[u32], point: &[u32], normals: &[u32]) -> [Vec<u32>; 2] {
+        let mut bytes = Vec::new();
+        let mut bits = Encoder::new(&mut bytes);
+        let coded = faces(&mut bits, triangles, Some(wanted));
+        let polygons = Polygons::new(triangles, &coded);
+        let groups_coded = groups(&mut bits, &polygons, point, Some(normals));
+        bits.finish();
+        let mut bits = Decoder::new(&bytes);
+        assert_eq!(faces(&mut bits, triangles, None), coded);
+        assert_eq!(groups(&mut bits, &polygons, point, None), groups_coded);
+        bits.finish().unwrap();
+        [coded, groups_coded]
+    }
+
+    #[test]
+    fn partitions_come_back() {
+        let point = [0, 1, 2, 3, 4, 5, 6, 7, 7];
+        let [f, g] = both(&TRIANGLES, &FACES, &point, &[1, 1, 5, 5, 1, 5, 8, 3, 3]);
+        assert_eq!(f, [0, 0, 1, 1, 2, 2, 2, 3]);
+        // 0, 1 and 4 touch and share; 2 and 5 touch, 3 does not touch them.
+        assert_eq!(g, [0, 0, 1, 2, 0, 1, 3, 4, 4]);
+        assert_eq!(both(&[], &[], &[], &[]), [vec![], vec![]]);
+    }
+
+    #[test]
+    fn sharing_follows_all_frames() {
+        let mut sharing = Sharing::new(&[0, 0, 0, 1]);
+        assert_eq!(sharing.classes(), [0, 0, 0, 1]);
+        let (a, b) = ([0.0, 0.0, 1.0], [0.0, 1.0, 0.0]);
+        sharing.normals(&[a, [-0.0, 0.0, 1.0], a, a]);
+        assert_eq!(sharing.classes(), [0, 0, 0, 1]);
+        sharing.normals(&[a, b, b, b]);
+        assert_eq!(sharing.classes(), [0, 1, 1, 2]);
+        sharing.normals(&[a, a, b, b]);
+        assert_eq!(sharing.classes(), [0, 1, 2, 3]);
+        assert!(Sharing::new(&[]).classes().is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn coded_partitions_refine_the_wanted(
+            triangles in prop::collection::vec(prop::array::uniform3(0u32..9), 0..30),
+            wanted in prop::collection::vec(0u32..4, 30),
+            point in prop::collection::vec(0u32..5, 9),
+            normals in prop::collection::vec(0u32..3, 9),
+        ) {
+            let [f, g] = both(&triangles, &wanted[..triangles.len()], &point, &normals);
+            for (list, wanted) in [(&f, &wanted), (&g, &normals)] {
+                for i in 0..list.len() {
+                    for j in 0..i {
+                        prop_assert!(list[i] != list[j] || wanted[i] == wanted[j]);
+                    }
+                }
+            }
+        }
+
+        #[test]
+        fn any_bytes_give_partitions(
+            bytes in prop::collection::vec(any::<u8>(), 0..40),
+            triangles in prop::collection::vec(prop::array::uniform3(0u32..9), 0..30),
+            point in prop::collection::vec(0u32..5, 9),
+        ) {
+            let mut bits = Decoder::new(&bytes);
+            let f = faces(&mut bits, &triangles, None);
+            let polygons = Polygons::new(&triangles, &f);
+            prop_assert_eq!(groups(&mut bits, &polygons, &point, None).len(), 9);
+        }
+    }
+}

@@ -1,0 +1,668 @@
+//! Frames of a mesh whose faces change: what a unit holds of them. Lossless, but that the encoder chooses
+//! positions inside the error ball.
+//!
+//! ```text
+//! unit      varint size of the first string, the first string (soft/range.rs), and to the end the second one (clip/entropy.rs)
+//! first     for each frame of the unit: kind; for frames that are shown: source points; of kind 1: run, vertices, points, triangles, connectivity,
+//!           vertices of corners; then for each stream its weights
+//! second    for each frame and stream its residuals
+//! kind      0 hidden · 1 triangles of its own · 2 + i: triangles of the i-th frame that it may refer to
+//! number    ⌊log₂(n + 1)⌋ as so many ones and a zero [place], at most 31; its lower bits, plain
+//! ```
+//!
+//! *Points* are vertices of one position: a seam cannot open. They are what triangles are coded of
+//! ([`connectivity`]) and what has positions ([`values`]); everything else is of vertices. With as many
+//! points as vertices both are the same. Else follow, corner by corner in the order of coding:
+//!
+//! ```text
+//! first corner of a point    a new vertex
+//! other corners              another than the last vertex of the point? [was it so for the corner before][has the point several]
+//!                            new?; else the vertices of the point from the newest on: is it this one?, no more after 16, then its number, plain
+//! vertices without triangles a point of their own? else the number of the point, plain
+//! ```
+//!
+//! Frames of one *run* have the same triangles, in the same order: what frames of the run that one may refer
+//! to have decoded to predicts its values. Which run, says the frame that brings triangles; the others have
+//! it from the frame that they are taken from.
+//!
+//! Normals are predicted by the decoded positions: the sum over the triangles of a vertex of (b − a) × (c −
+//! a), in levels, as f32, by [`octahedral::encode`].
+
+pub mod values;
+
+use crate::Corrupt;
+use crate::bytes::{Cursor, put_varint};
+use crate::entropy::range::{self, Bits, Chance};
+use crate::entropy::symbols;
+use crate::quantize::code::Word;
+use crate::quantize::octahedral;
+use crate::topology::connectivity::{self, Size};
+use crate::topology::neighbours::Neighbours;
+use crate::values::Semantic;
+use values::{Basis, Wanted, Weights};
+
+pub use values::REFERENCES;
+
+// Part of the format.
+const WALKED: usize = 16;
+const MOST_GRAIN: u32 = 255;
+const MOST_WEIGHT: i32 = 1 << 16;
+const NONE: u32 = u32::MAX;
+
+/// A whole number, by its length.
+#[derive(Clone, Debug, Default)]
+struct Number([Chance; 32]);
+
+impl Number {
+    fn code<B: Bits<Context = Chance>>(&mut self, bits: &mut B, value: u32) -> u32 {
+        let value = value.min(u32::MAX - 1) + 1;
+        let mut length = 0;
+        while length < 31 && bits.bit(&mut self.0[length as usize], length < value.ilog2()) {
+            length += 1;
+        }
+        let rest = bits.plain(length, value & ((1 << length) - 1));
+        (1 << length | rest) - 1
+    }
+
+    fn signed<B: Bits<Context = Chance>>(&mut self, bits: &mut B, value: i32) -> i32 {
+        let n = self.code(bits, ((value << 1) ^ (value >> 31)) as u32);
+        (n >> 1) as i32 ^ -((n & 1) as i32)
+    }
+}
+
+/// What has been learnt in a unit.
+#[derive(Clone, Debug, Default)]
+struct Contexts {
+    connectivity: connectivity::Contexts,
+    kind: Number,
+    sizes: [Number; 5],
+    weights: [Number; 2],
+    grain: Number,
+    other: [[Chance; 2]; 2],
+    new: Chance,
+    this: Chance,
+    loose: Chance,
+}
+
+/// What a frame has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Head {
+    /// 0 hidden, 1 triangles of its own, 2 + i those of reference i.
+    pub kind: u32,
+    /// Of the source's mesh, 0 where it is hidden.
+    pub source_points: u32,
+    /// Which run this is. This and the rest is 0 unless the kind is 1.
+    pub run: u32,
+    /// How many there are.
+    pub vertices: u32,
+    /// How many different ones, at most as many.
+    pub points: u32,
+    /// How many there are.
+    pub triangles: u32,
+}
+
+/// Buffers of a decoder. Their memory stays; within [`Work::reserve`] nothing is allocated.
+#[derive(Clone, Debug, Default)]
+pub struct Work {
+    connectivity: connectivity::Work,
+    values: values::Work,
+    /// Of vertices, and of points where these are others.
+    neighbours: [Neighbours; 2],
+    /// Where the points have their first vertex; while connectivity is read, their last one.
+    vertex: Vec<u32>,
+    /// The vertex of the same point before each vertex.
+    sibling: Vec<u32>,
+    /// Indices of points.
+    corners: Vec<u32>,
+    normals: Vec<[i64; 3]>,
+    geometry: Vec<[i32; 2]>,
+    room: (usize, usize),
+}
+
+impl Work {
+    /// Makes room for so many vertices and indices.
+    pub fn reserve(&mut self, vertices: usize, indices: usize) {
+        let (had, want) = (self.room, (vertices, indices));
+        if want.0 <= had.0 && want.1 <= had.1 {
+            return;
+        }
+        self.room = (want.0.max(had.0), want.1.max(had.1));
+        let (vertices, indices) = self.room;
+        self.connectivity.reserve(vertices, indices);
+        self.values.reserve(vertices);
+        for neighbours in &mut self.neighbours {
+            neighbours.reserve(vertices, indices);
+        }
+        for (list, size) in
+            [(&mut self.vertex, vertices), (&mut self.sibling, vertices), (&mut self.corners, indices)]
+        {
+            list.reserve(size.saturating_sub(list.len()));
+        }
+        (self.normals).reserve(vertices.saturating_sub(self.normals.len()));
+        (self.geometry).reserve(vertices.saturating_sub(self.geometry.len()));
+    }
+
+    /// Bytes of the room for so many vertices and indices.
+    pub fn bytes(vertices: u64, indices: u64) -> u64 {
+        // By vertex: count, at, above, large, twice first, vertex, sibling, normals, geometry.
+        let by_vertex: u64 = 1 + 4 + 16 + 1 + 2 * 4 + 4 + 4 + 24 + 8;
+        // By index: corners, next, before, queue, edge, a third of a material, twice three of neighbours,
+        // corners.
+        let by_index: u64 = 4 * 4 + 1 + 2 + 2 * 12 + 4;
+        let vertices = vertices.saturating_mul(by_vertex);
+        vertices.saturating_add(indices.saturating_mul(by_index))
+    }
+
+    /// What lies around vertices and points of the triangles `indices`; `point` of each vertex is empty where
+    /// that is the same.
+    fn prepare(&mut self, indices: &[u32], vertices: usize, points: usize, point: &[u32]) {
+        let [of_vertices, of_points] = &mut self.neighbours;
+        of_vertices.fill(indices, vertices);
+        self.vertex.clear();
+        if point.is_empty() {
+            return;
+        }
+        self.corners.clear();
+        let corner = |&v: &u32| point[v as usize];
+        self.corners.extend(indices.iter().map(corner));
+        of_points.fill(&self.corners, points);
+        self.vertex.resize(points, NONE);
+        for (v, &p) in (0..).zip(point) {
+            let slot = &mut self.vertex[p as usize];
+            *slot = (*slot).min(v);
+        }
+    }
+}
+
+/// Where the triangles of a frame go.
+pub struct Triangles<'a> {
+    /// First index and number of indices of each material.
+    pub ranges: &'a mut [[u32; 2]],
+    /// Three vertices per triangle, materials one after the other.
+    pub indices: &'a mut [u32],
+    /// Point of each vertex; empty where there are as many of both.
+    pub point: &'a mut [u32],
+}
+
+/// An encoder's triangles.
+pub struct Topology<'a> {
+    given: connectivity::Given<'a>,
+    vertices: &'a [[u32; 3]],
+    point: &'a [u32],
+    number: Vec<u32>,
+    /// Old vertex of each new one.
+    pub order: Vec<u32>,
+}
+
+impl<'a> Topology<'a> {
+    /// `vertices` of each triangle, `points` likewise, `point` of each vertex; `material` of each triangle,
+    /// empty if there is one.
+    pub fn new(
+        vertices: &'a [[u32; 3]],
+        points: &'a [[u32; 3]],
+        point: &'a [u32],
+        point_count: usize,
+        material: &'a [u32],
+    ) -> Topology<'a> {
+        Topology {
+            given: connectivity::Given::new(points, material, point_count),
+            vertices,
+            point,
+            number: vec![NONE; point.len()],
+            order: Vec::with_capacity(point.len()),
+        }
+    }
+
+    /// Old vertex at a corner in the order of coding.
+    fn corner(&self, c: usize) -> u32 {
+        let (t, turn) = self.given.order[c / 3];
+        // A triangle behind a gate begins with the half-edge that it is found by.
+        self.vertices[t as usize][(c % 3 + turn as usize) % 3]
+    }
+}
+
+/// The parts that both directions share.
+struct Coder<B> {
+    bits: B,
+    contexts: Contexts,
+}
+
+impl<B: Bits<Context = Chance>> Coder<B> {
+    fn head(&mut self, head: Head) -> Head {
+        let (bits, contexts) = (&mut self.bits, &mut self.contexts);
+        let mut out = Head { kind: contexts.kind.code(bits, head.kind), ..Head::default() };
+        let [source, run, vertices, points, triangles] = &mut contexts.sizes;
+        if out.kind > 0 {
+            out.source_points = source.code(bits, head.source_points);
+        }
+        if out.kind == 1 {
+            out.run = run.code(bits, head.run);
+            out.vertices = vertices.code(bits, head.vertices);
+            let less = head.vertices.wrapping_sub(head.points);
+            out.points = out.vertices.wrapping_sub(points.code(bits, less));
+            out.triangles = triangles.code(bits, head.triangles);
+        }
+        out
+    }
+
+    /// The triangles of a frame that brings its own, and what lies around its vertices.
+    fn triangles(
+        &mut self,
+        head: Head,
+        work: &mut Work,
+        out: &mut Triangles<'_>,
+        mut given: Option<&mut Topology<'_>>,
+    ) -> Result<(), Corrupt> {
+        let size =
+            Size { points: head.points, triangles: head.triangles, materials: out.ranges.len() as u32 };
+        if size.materials == 0 && size.triangles > 0 {
+            return Err(Corrupt("triangles without a material"));
+        }
+        connectivity::code(
+            &mut self.bits,
+            &mut self.contexts.connectivity,
+            size,
+            &mut work.connectivity,
+            given.as_deref_mut().map(|g| &mut g.given),
+        )?;
+        if !out.point.is_empty() {
+            self.vertices(head, work, out.point, given)?;
+        } else if let Some(given) = given {
+            given.order.clone_from(&given.given.points);
+        }
+        // Materials one after the other.
+        let (corners, materials) = (&work.connectivity.corners, &work.connectivity.materials);
+        out.ranges.fill([0, 0]);
+        for &m in materials {
+            out.ranges[m as usize][1] += 3;
+        }
+        let mut first = 0;
+        for range in out.ranges.iter_mut() {
+            let count = range[1];
+            *range = [first, 0];
+            first += count;
+        }
+        for (triangle, &m) in corners.chunks_exact(3).zip(materials) {
+            let [first, count] = &mut out.ranges[m as usize];
+            let at = (*first + *count) as usize;
+            out.indices[at..at + 3].copy_from_slice(triangle);
+            *count += 3;
+        }
+        let (vertices, points) = (head.vertices as usize, head.points as usize);
+        work.prepare(out.indices, vertices, points, out.point);
+        Ok(())
+    }
+
+    /// Makes corners of points those of vertices.
+    fn vertices(
+        &mut self,
+        head: Head,
+        work: &mut Work,
+        point: &mut [u32],
+        mut given: Option<&mut Topology<'_>>,
+    ) -> Result<(), Corrupt> {
+        const MANY: Corrupt = Corrupt("more vertices than there are");
+        let (bits, contexts) = (&mut self.bits, &mut self.contexts);
+        let (newest, sibling) = (&mut work.vertex, &mut work.sibling);
+        newest.clear();
+        newest.resize(head.points as usize, NONE);
+        sibling.clear();
+        sibling.resize(head.vertices as usize, NONE);
+        let (mut known, mut used, mut before) = (0u32, 0u32, 0);
+        for c in 0..work.connectivity.corners.len() {
+            let p = work.connectivity.corners[c];
+            used = used.max(p + 1);
+            let old = given.as_deref().map(|g| g.corner(c));
+            let number = old.and_then(|v| given.as_deref().map(|g| g.number[v as usize]));
+            let last = newest[p as usize];
+            let several = last != NONE && sibling[last as usize] != NONE;
+            if c % 3 == 0 {
+                before = 0;
+            }
+            let other = last == NONE
+                || bits.bit(&mut contexts.other[before][usize::from(several)], number != Some(last));
+            let new =
+                last == NONE || other && (!several || bits.bit(&mut contexts.new, number == Some(NONE)));
+            let v = if new {
+                let v = known;
+                *point.get_mut(v as usize).ok_or(MANY)? = p;
+                sibling[v as usize] = last;
+                newest[p as usize] = v;
+                known += 1;
+                if let (Some(given), Some(old)) = (given.as_deref_mut(), old) {
+                    given.number[old as usize] = v;
+                    given.order.push(old);
+                }
+                v
+            } else if other {
+                // Those used last come first.
+                let (mut at, mut from) = (sibling[last as usize], last);
+                let mut left = WALKED;
+                while left > 0 && at != NONE && !bits.bit(&mut contexts.this, number == Some(at)) {
+                    (from, at) = (at, sibling[at as usize]);
+                    left -= 1;
+                }
+                if left > 0 && at != NONE {
+                    sibling[from as usize] = sibling[at as usize];
+                    sibling[at as usize] = last;
+                    newest[p as usize] = at;
+                    at
+                } else {
+                    let v = bits.plain(width(known - 1), number.unwrap_or(0));
+                    if v >= known || point[v as usize] != p {
+                        return Err(Corrupt("a vertex of another point"));
+                    }
+                    v
+                }
+            } else {
+                last
+            };
+            before = usize::from(other && last != NONE);
+            work.connectivity.corners[c] = v;
+        }
+        let mut loose = Vec::new();
+        if let Some(given) = given.as_deref_mut() {
+            loose.extend((0..given.number.len() as u32).filter(|&v| given.number[v as usize] == NONE));
+            loose.sort_by_key(|&v| given.given.number[given.point[v as usize] as usize]);
+        }
+        for (i, v) in (known..head.vertices).enumerate() {
+            let old = loose.get(i);
+            let wanted = old.and_then(|&v| {
+                let given = given.as_deref()?;
+                Some(given.given.number[given.point[v as usize] as usize])
+            });
+            let own = bits.bit(&mut contexts.loose, wanted == Some(used));
+            let p = match own {
+                true => used,
+                false => bits.plain(width(head.points), wanted.unwrap_or(0)),
+            };
+            used += u32::from(own);
+            if p >= used || used > head.points {
+                return Err(Corrupt("a vertex of a point that is not there"));
+            }
+            point[v as usize] = p;
+            if let (Some(given), Some(&old)) = (given.as_deref_mut(), old) {
+                given.order.push(old);
+            }
+        }
+        if used != head.points || known > head.vertices {
+            return Err(Corrupt("points without vertices"));
+        }
+        Ok(())
+    }
+
+    fn weights(&mut self, frames: usize, mut weights: Weights) -> Weights {
+        let (bits, contexts) = (&mut self.bits, &mut self.contexts);
+        let grain = contexts.grain.code(bits, weights.grain as u32 - 1);
+        weights.grain = grain.min(MOST_GRAIN) as i32 + 1;
+        for (i, weight) in weights.list(frames).enumerate() {
+            let number = &mut contexts.weights[usize::from(i < frames)];
+            // No sum of what they weigh leaves 64 bits, whatever a file says.
+            *weight = number.signed(bits, *weight).clamp(-MOST_WEIGHT, MOST_WEIGHT);
+        }
+        weights
+    }
+}
+
+/// Bits of numbers up to `most`.
+fn width(most: u32) -> u32 {
+    32 - most.leading_zeros()
+}
+
+/// What a stream is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Points, and predicts normals.
+    Positions,
+    /// Vertices, predicted by the geometry: [`Work::shade`] has been called.
+    Normals,
+    /// Vertices.
+    Others,
+}
+
+impl Kind {
+    /// Of what a stream means.
+    pub fn of(semantic: Semantic) -> Kind {
+        match semantic {
+            Semantic::Position => Kind::Positions,
+            Semantic::Normal => Kind::Normals,
+            _ => Kind::Others,
+        }
+    }
+}
+
+impl Work {
+    /// Before the values of a frame that has the triangles of another one, as [`Reader::triangles`] leaves
+    /// off.
+    pub fn same(&mut self, triangles: &Triangles<'_>, vertices: usize, points: usize) {
+        self.prepare(triangles.indices, vertices, points, triangles.point);
+    }
+
+    /// What the decoded positions, component-major, say of normals of `bits` bits. Indices are below the
+    /// number of vertices.
+    pub fn shade<W: Word>(&mut self, indices: &[u32], positions: &[W], bits: u32) {
+        let count = positions.len() / 3;
+        self.normals.clear();
+        self.normals.resize(count, [0; 3]);
+        let at = |v: u32| -> [i64; 3] {
+            std::array::from_fn(|k| i64::from(positions[k * count + v as usize].to_u32()))
+        };
+        for triangle in indices.chunks_exact(3) {
+            let [a, b, c] = [0, 1, 2].map(|k| at(triangle[k]));
+            let [u, w]: [[i64; 3]; 2] = [b, c].map(|p| std::array::from_fn(|k| p[k] - a[k]));
+            let cross: [i64; 3] = std::array::from_fn(|k| {
+                let (i, j) = ((k + 1) % 3, (k + 2) % 3);
+                (u[i].wrapping_mul(w[j])).wrapping_sub(u[j].wrapping_mul(w[i]))
+            });
+            for &v in triangle {
+                let sum = &mut self.normals[v as usize];
+                *sum = std::array::from_fn(|k| sum[k].wrapping_add(cross[k]));
+            }
+        }
+        self.geometry.clear();
+        let level = |n: &[i64; 3]| octahedral::encode(n.map(|x| x as f32), bits).map(i32::from);
+        self.geometry.extend(self.normals.iter().map(level));
+    }
+
+    /// What a stream is predicted from.
+    fn basis<'a, W>(&'a self, kind: Kind, frames: &'a [&'a [W]]) -> (Basis<'a, W>, bool) {
+        let points = kind == Kind::Positions && !self.vertex.is_empty();
+        let basis = Basis {
+            neighbours: &self.neighbours[usize::from(points)],
+            frames: match kind {
+                Kind::Normals => &[],
+                _ => frames,
+            },
+            vertex: if points { &self.vertex } else { &[] },
+            geometry: match kind {
+                Kind::Normals => &self.geometry,
+                _ => &[],
+            },
+            weights: Weights::ALONE,
+        };
+        (basis, points)
+    }
+}
+
+/// Gives every vertex the values of its point, in place: `out` begins with those of the points,
+/// component-major. No vertex has a point of a higher number.
+fn expand<W: Copy>(out: &mut [W], components: usize, points: usize, point: &[u32]) {
+    let vertices = point.len();
+    for k in (0..components).rev() {
+        for v in (0..vertices).rev() {
+            out[k * vertices + v] = out[k * points + point[v] as usize];
+        }
+    }
+}
+
+/// Reads a unit, front to back: for each frame its head, its triangles, its streams.
+pub struct Reader<'a> {
+    coder: Coder<range::Decoder<'a>>,
+    symbols: symbols::Decoder<'a>,
+}
+
+impl<'a> Reader<'a> {
+    /// Of the bytes that [`encode`] wrote.
+    pub fn new(bytes: &'a [u8]) -> Result<Reader<'a>, Corrupt> {
+        let mut cursor = Cursor::new(bytes);
+        let size = cursor.varint()?;
+        let first = cursor.take(size as usize)?;
+        let second = cursor.take(cursor.left())?;
+        Ok(Reader {
+            coder: Coder { bits: range::Decoder::new(first), contexts: Contexts::default() },
+            symbols: symbols::Decoder::new(second),
+        })
+    }
+
+    /// What the next frame has. The caller holds it against what it has room for.
+    pub fn head(&mut self) -> Head {
+        self.coder.head(Head::default())
+    }
+
+    /// The triangles of a frame of kind 1; `out` has exactly the room for them.
+    pub fn triangles(&mut self, head: Head, work: &mut Work, out: &mut Triangles<'_>) -> Result<(), Corrupt> {
+        let fits = out.indices.len() as u64 == 3 * u64::from(head.triangles)
+            && match out.point.len() {
+                0 => head.points == head.vertices,
+                n => n == head.vertices as usize && head.points < head.vertices,
+            };
+        if !fits {
+            return Err(Corrupt("triangles in no room of their size"));
+        }
+        self.coder.triangles(head, work, out, None)
+    }
+
+    /// A stream: of `out`, component-major, all vertices. `frames`: the same stream of the frames of its run,
+    /// at most [`REFERENCES`]. `point` as of the triangles.
+    pub fn stream<W: Word>(
+        &mut self,
+        kind: Kind,
+        components: usize,
+        frames: &[&[W]],
+        point: &[u32],
+        work: &mut Work,
+        out: &mut [W],
+    ) -> Result<(), Corrupt> {
+        let mut values = std::mem::take(&mut work.values);
+        let (basis, of_points) = work.basis(kind, frames);
+        let weights = (self.coder).weights(basis.frames.len(), Weights::ALONE);
+        let basis = Basis { weights, ..basis };
+        let count = match of_points {
+            true => work.vertex.len() * components,
+            false => out.len(),
+        };
+        let part = out.get_mut(..count).ok_or(Corrupt("more points than vertices"));
+        let done =
+            part.and_then(|part| values::decode(&mut self.symbols, basis, components, &mut values, part));
+        work.values = values;
+        done?;
+        if of_points {
+            expand(out, components, work.vertex.len(), point);
+        }
+        Ok(())
+    }
+
+    /// Refuses bytes that were not needed.
+    pub fn finish(self) -> Result<(), Corrupt> {
+        self.coder.bits.finish()?;
+        self.symbols.finish()
+    }
+}
+
+/// Writes a unit, as [`Reader`] reads it.
+#[cfg(feature = "encode")]
+pub struct Writer<'a> {
+    coder: Coder<range::Encoder<'a>>,
+    symbols: symbols::Encoder,
+}
+
+/// Appends a unit that `write` fills.
+#[cfg(feature = "encode")]
+pub fn encode<R, E>(out: &mut Vec<u8>, write: impl FnOnce(&mut Writer<'_>) -> Result<R, E>) -> Result<R, E> {
+    let mut first = Vec::new();
+    let mut writer = Writer {
+        coder: Coder { bits: range::Encoder::new(&mut first), contexts: Contexts::default() },
+        symbols: symbols::Encoder::default(),
+    };
+    let result = write(&mut writer)?;
+    let Writer { coder, symbols } = writer;
+    coder.bits.finish();
+    put_varint(first.len() as u32, out);
+    out.extend_from_slice(&first);
+    symbols.finish(out);
+    Ok(result)
+}
+
+/// Of the bytes of a unit those of the second string.
+pub fn value_bytes(unit: &[u8]) -> usize {
+    let mut cursor = Cursor::new(unit);
+    let first = cursor.varint().unwrap_or(0) as usize;
+    cursor.left().saturating_sub(first)
+}
+
+#[cfg(feature = "encode")]
+impl Writer<'_> {
+    /// What a frame has.
+    pub fn head(&mut self, head: Head) {
+        self.coder.head(head);
+    }
+
+    /// Its triangles; `out` is what a decoder gets of them, and `given.order` the order of vertices.
+    pub fn triangles(
+        &mut self,
+        head: Head,
+        work: &mut Work,
+        out: &mut Triangles<'_>,
+        given: &mut Topology<'_>,
+    ) -> Result<(), Corrupt> {
+        self.coder.triangles(head, work, out, Some(given))
+    }
+
+    /// A stream. `wanted` has levels of all vertices; those of one point are alike. Chosen levels replace
+    /// them. Returns what it is expected to take, in 2⁻⁸ bits.
+    #[cfg(feature = "encode")]
+    pub fn stream<W: Word>(
+        &mut self,
+        kind: Kind,
+        components: usize,
+        frames: &[&[W]],
+        point: &[u32],
+        work: &mut Work,
+        wanted: Wanted<'_, W>,
+    ) -> u64 {
+        let mut values = std::mem::take(&mut work.values);
+        let (basis, of_points) = work.basis(kind, frames);
+        let symbols = &mut self.symbols;
+        let coder = &mut self.coder;
+        let mut go = |wanted: Wanted<'_, W>| {
+            let fitted = Weights {
+                grain: wanted.grain.clamp(1, MOST_GRAIN + 1) as i32,
+                ..values::fit(basis, components, wanted.levels)
+            };
+            let weights = coder.weights(basis.frames.len(), fitted);
+            let basis = Basis { weights, ..basis };
+            values::encode(symbols, basis, components, &mut values, wanted)
+        };
+        let bits;
+        if of_points {
+            let points = work.vertex.len();
+            let vertices = point.len();
+            fn pick<T: Copy>(list: &[T], components: usize, vertices: usize, first: &[u32]) -> Vec<T> {
+                let plane = |k: usize| first.iter().map(move |&v| list[k * vertices + v as usize]);
+                (0..if list.is_empty() { 0 } else { components }).flat_map(plane).collect()
+            }
+            let mut levels = pick(wanted.levels, components, vertices, &work.vertex);
+            let offset = pick(wanted.offset, components, vertices, &work.vertex);
+            bits = go(Wanted { levels: &mut levels, offset: &offset, ..wanted });
+            wanted.levels[..levels.len()].copy_from_slice(&levels);
+            expand(wanted.levels, components, points, point);
+        } else {
+            bits = go(wanted);
+        }
+        work.values = values;
+        bits
+    }
+}
+
+#[cfg(test)]
+mod tests;

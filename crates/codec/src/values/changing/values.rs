@@ -1,0 +1,563 @@
+//! Values of a frame's vertices in the order of its triangles: predicted from those before, from other frames
+//! of the same triangles, or from the geometry; what is left by how large it was around. Lossless; the
+//! encoder chooses inside the error ball.
+//!
+//! ```text
+//! T        what other frames say: Σ wᵣ · valueᵣ, rounded, w in 2⁻⁸; 0 without frames
+//! above    value − T, per component
+//! P        what the vertices before say of `above`, by what is around a vertex (fluid/neighbours.rs):
+//!          triangles (b, c, a), m of them    (edge·Σ(b + c) + apex·Σa) / 64m, rounded down; edge and apex by m = 1 or more
+//!          neighbours, m of them             (whole·Σn) / 64m, rounded down
+//!          none                              the vertex before; 0 before the first
+//! residual (above − P) / grain, as an entropy symbol of its bucket: a frame that others refer to can be finer than they are
+//! σ of k   mean_k · (2 + 3·N + 3·W) / 8      mean_k of |residual of component k|, from one vertex to the next 1/16 of the way, starts at 16
+//!          N mean of how large the residuals of up to four vertices (b and c of the triangles, in order; neighbours; the one before) were
+//!          W how large those of this vertex's components before k are; 1 for the first
+//! how large Σ|residual| / Σ mean, in 2⁻⁵, at most 7.97
+//! ```
+//!
+//! A stream's head: the grain less 1, a number; for each frame that it may refer to w, then edge and apex for
+//! one triangle and for several, then whole: each zigzag, by the numbers of the range coder, and cut at ±2¹⁶.
+//! Everything wraps at 32 bits; a value is what is left in its word.
+//!
+//! Credit: Costa Touma and Craig Gotsman, *Triangle Mesh Compression*, 1998 (parallelograms); Daniel
+//! Cohen-Or, Rami Cohen and Revital Irony, *Multi-way geometry encoding*, 2002 (the mean of several).
+
+use crate::Corrupt;
+use crate::entropy::symbols::{Bucket, Decoder, Encoder};
+use crate::quantize::code::Word;
+use crate::topology::neighbours::{Around, Neighbours, SOURCES};
+
+/// Frames that one may refer to.
+pub const REFERENCES: usize = 4;
+/// 1 of the weights of vertices, of frames, and of how large residuals were.
+const UNIT: i32 = 64;
+const WHOLE: i32 = 256;
+const LARGE: u32 = 32;
+
+/// How a stream of a frame is predicted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Weights {
+    /// Of other frames.
+    pub frames: [i32; REFERENCES],
+    /// Edge and apex, of one triangle and of several.
+    pub triangles: [[i32; 2]; 2],
+    /// Of neighbours.
+    pub whole: i32,
+    /// Residuals are multiples of this, at least 1: how much coarser than its lattice a frame is.
+    pub grain: i32,
+}
+
+impl Weights {
+    /// Parallelograms, and nothing of other frames.
+    pub const ALONE: Weights =
+        Weights { frames: [0; REFERENCES], triangles: [[UNIT, -UNIT], [UNIT, -UNIT]], whole: UNIT, grain: 1 };
+
+    /// All but the grain, those of `frames` frames first.
+    pub fn list(&mut self, frames: usize) -> impl Iterator<Item = &mut i32> {
+        let triangles = self.triangles.iter_mut().flatten();
+        let own = triangles.chain(std::iter::once(&mut self.whole));
+        self.frames[..frames].iter_mut().chain(own)
+    }
+}
+
+/// Buffers. Their memory stays.
+#[derive(Clone, Debug, Default)]
+pub struct Work {
+    /// Values less what other frames say, vertex by vertex.
+    above: Vec<[i32; 4]>,
+    /// How large the residuals of each vertex were.
+    large: Vec<u8>,
+}
+
+impl Work {
+    /// Makes room.
+    pub fn reserve(&mut self, vertices: usize) {
+        (self.above).reserve(vertices.saturating_sub(self.above.len()));
+        (self.large).reserve(vertices.saturating_sub(self.large.len()));
+    }
+}
+
+/// What a stream is predicted from.
+#[derive(Clone, Copy)]
+pub struct Basis<'a, W> {
+    /// Of this frame's triangles.
+    pub neighbours: &'a Neighbours,
+    /// Other frames, component-major, as many vertices each.
+    pub frames: &'a [&'a [W]],
+    /// Which vertex of those each one here is; empty if they are the same.
+    pub vertex: &'a [u32],
+    /// What the geometry says; empty if nothing.
+    pub geometry: &'a [[i32; 2]],
+    /// Of all of them.
+    pub weights: Weights,
+}
+
+/// What stands for a value: read, or chosen.
+trait Side {
+    /// The residuals of vertex `v`; tables by [`Scale::bucket`].
+    fn value<const N: usize>(&mut self, v: usize, expected: &Expected<N>, scale: &Scale<N>) -> [i32; N];
+}
+
+/// What is said of a vertex: T, and P.
+#[derive(Clone, Copy)]
+struct Expected<const N: usize> {
+    frames: [i32; N],
+    above: [i32; N],
+}
+
+impl<const N: usize> Expected<N> {
+    #[inline]
+    fn level(&self, k: usize, residual: i32, grain: i32) -> i32 {
+        let expected = self.frames[k].wrapping_add(self.above[k]);
+        expected.wrapping_add(residual.wrapping_mul(grain))
+    }
+}
+
+/// How large residuals are expected to be.
+struct Scale<const N: usize> {
+    mean: [u32; N],
+    near: u32,
+}
+
+impl<const N: usize> Scale<N> {
+    /// For component `k`, after residuals whose sizes add up to `sum`.
+    #[inline]
+    fn bucket(&self, k: usize, sum: u32) -> Bucket {
+        let own = match k {
+            0 => LARGE,
+            _ => ratio(sum, self.mean[..k].iter().sum()),
+        };
+        let sigma = u64::from(self.mean[k]) * u64::from(2 * LARGE + 3 * self.near + 3 * own);
+        Bucket::fixed((sigma / u64::from(8 * LARGE)).min(1 << 28) as u32)
+    }
+
+    #[inline]
+    fn learn(&mut self, residual: &[i32; N]) -> u8 {
+        let sum = residual.iter().map(|r| size(*r)).sum();
+        let large = ratio(sum, self.mean.iter().sum());
+        for (mean, r) in self.mean.iter_mut().zip(residual) {
+            let at = i64::from(*mean);
+            *mean = (at + (((i64::from(size(*r)) << 8) - at) >> 4)).max(1) as u32;
+        }
+        large as u8
+    }
+}
+
+/// |r| as far as it counts.
+#[inline]
+fn size(r: i32) -> u32 {
+    r.unsigned_abs().min(1 << 20)
+}
+
+/// sum / mean in 2⁻⁵, at most 255; means in 2⁻⁸.
+#[inline]
+fn ratio(sum: u32, mean: u32) -> u32 {
+    ((u64::from(sum) << 13) / u64::from(mean.max(1))).min(255) as u32
+}
+
+/// Goes over all vertices.
+fn walk<W: Word, S: Side, const N: usize>(basis: Basis<'_, W>, count: usize, work: &mut Work, side: &mut S) {
+    work.above.clear();
+    work.above.resize(count, [0; 4]);
+    work.large.clear();
+    work.large.resize(count, LARGE as u8);
+    let mut scale = Scale { mean: [16 << 8; N], near: LARGE };
+    for v in 0..count {
+        let around = basis.neighbours.around(v as u32);
+        let mut expected =
+            Expected { frames: [0; N], above: predict::<N>(&work.above, v, &around, &basis.weights) };
+        for (k, out) in expected.frames.iter_mut().enumerate() {
+            *out = of_frames::<W, N>(&basis, k, v);
+        }
+        scale.near = near(&work.large, v, &around);
+        let residual = side.value(v, &expected, &scale);
+        let grain = basis.weights.grain;
+        for k in 0..N {
+            work.above[v][k] = expected.above[k].wrapping_add(residual[k].wrapping_mul(grain));
+        }
+        work.large[v] = scale.learn(&residual);
+    }
+}
+
+/// What other frames say.
+#[inline]
+fn of_frames<W: Word, const N: usize>(basis: &Basis<'_, W>, k: usize, v: usize) -> i32 {
+    if let (Some(says), true) = (basis.geometry.get(v), k < 2) {
+        return says[k];
+    }
+    let Some(first) = basis.frames.first() else {
+        return 0;
+    };
+    let at = basis.vertex.get(v).map_or(v, |v| *v as usize) + k * (first.len() / N);
+    let all = basis.frames.iter().zip(&basis.weights.frames);
+    let sum = all.fold(0i64, |sum, (frame, &w)| sum + i64::from(w) * i64::from(frame[at].to_u32()));
+    ((sum + i64::from(WHOLE / 2)) >> 8) as i32
+}
+
+#[inline]
+fn predict<const N: usize>(above: &[[i32; 4]], v: usize, around: &Around, weights: &Weights) -> [i32; N] {
+    let m = around.triangle_count;
+    if m > 0 {
+        let [edge, apex] = weights.triangles[usize::from(m > 1)].map(i64::from);
+        let mut sums = [0i64; N];
+        for &[b, c, a] in &around.triangles[..m] {
+            let [a, b, c] = [a, b, c].map(|x| &above[x as usize]);
+            for k in 0..N {
+                let sides = i64::from(b[k]) + i64::from(c[k]);
+                sums[k] += edge * sides + apex * i64::from(a[k]);
+            }
+        }
+        return sums.map(|s| s.div_euclid(i64::from(UNIT) * m as i64) as i32);
+    }
+    let m = around.neighbour_count;
+    if m > 0 {
+        let mut sums = [0i64; N];
+        for &n in &around.neighbours[..m] {
+            for k in 0..N {
+                sums[k] += i64::from(above[n as usize][k]);
+            }
+        }
+        let whole = i64::from(weights.whole);
+        return sums.map(|s| (whole * s).div_euclid(i64::from(UNIT) * m as i64) as i32);
+    }
+    std::array::from_fn(|k| if v > 0 { above[v - 1][k] } else { 0 })
+}
+
+/// The vertices whose residuals say how large one's are.
+#[inline]
+fn near(large: &[u8], v: usize, around: &Around) -> u32 {
+    let at = |n: u32| u32::from(large[n as usize]);
+    let m = around.triangle_count.min(SOURCES / 2);
+    if m > 0 {
+        let sum: u32 = around.triangles[..m].iter().map(|t| at(t[0]) + at(t[1])).sum();
+        return sum / (2 * m as u32);
+    }
+    let m = around.neighbour_count;
+    if m > 0 {
+        return around.neighbours[..m].iter().map(|&n| at(n)).sum::<u32>() / m as u32;
+    }
+    match v.checked_sub(1) {
+        Some(before) => u32::from(large[before]),
+        None => LARGE,
+    }
+}
+
+struct Reader<'a, 'b, W> {
+    symbols: &'a mut Decoder<'b>,
+    out: &'a mut [W],
+    count: usize,
+    grain: i32,
+}
+
+impl<W: Word> Side for Reader<'_, '_, W> {
+    #[inline]
+    fn value<const N: usize>(&mut self, v: usize, expected: &Expected<N>, scale: &Scale<N>) -> [i32; N] {
+        let mut sum = 0;
+        std::array::from_fn(|k| {
+            let residual = self.symbols.take(scale.bucket(k, sum));
+            sum += size(residual);
+            self.out[k * self.count + v] = W::wrap32(expected.level(k, residual, self.grain) as u32);
+            residual
+        })
+    }
+}
+
+/// Reads `components` (1 to 4) of as many vertices as `out` has.
+pub fn decode<W: Word>(
+    symbols: &mut Decoder<'_>,
+    basis: Basis<'_, W>,
+    components: usize,
+    work: &mut Work,
+    out: &mut [W],
+) -> Result<(), Corrupt> {
+    let count = out.len() / components.max(1);
+    let size = match basis.vertex {
+        [] => count,
+        map => map.iter().max().map_or(0, |m| *m as usize + 1),
+    };
+    let shape = basis.frames.first().map_or(0, |f| f.len());
+    let unlike = |f: &&[W]| f.len() != shape || shape < components * size;
+    if basis.frames.iter().any(unlike) {
+        return Err(Corrupt("frames of different shapes"));
+    }
+    let mut side = Reader { symbols, out, count, grain: basis.weights.grain };
+    match components {
+        1 => walk::<W, _, 1>(basis, count, work, &mut side),
+        2 => walk::<W, _, 2>(basis, count, work, &mut side),
+        3 => walk::<W, _, 3>(basis, count, work, &mut side),
+        4 => walk::<W, _, 4>(basis, count, work, &mut side),
+        _ => return Err(Corrupt("a stream of no or too many components")),
+    }
+    Ok(())
+}
+
+/// Levels to encode, and how far each vertex may be moved.
+pub struct Wanted<'a, W> {
+    /// Nearest levels, component-major. What was chosen, afterwards.
+    pub levels: &'a mut [W],
+    /// How far each value lies above its level, in steps; empty where nothing can be chosen.
+    pub offset: &'a [f32],
+    /// Largest distance from a value to what is chosen, in steps.
+    pub radius: f32,
+    /// Levels of each component.
+    pub most: [u32; 4],
+    /// See [`Weights::grain`]; 1 where nothing can be chosen.
+    pub grain: u32,
+}
+
+#[cfg(feature = "encode")]
+struct Writer<'a, 'b, W> {
+    symbols: &'a mut Encoder,
+    wanted: &'a mut Wanted<'b, W>,
+    count: usize,
+    grain: i32,
+    /// What symbols are expected to take, in 2⁻⁸ bits.
+    bits: u64,
+}
+
+#[cfg(feature = "encode")]
+impl<W: Word> Writer<'_, '_, W> {
+    /// Bits of a value, in 2⁻⁸.
+    #[cfg(feature = "encode")]
+    fn cost<const N: usize>(&self, residual: &[i32; N], scale: &Scale<N>) -> u32 {
+        let mut sum = 0;
+        let cost = |(k, &r): (usize, &i32)| {
+            let cost = scale.bucket(k, sum).cost(r);
+            sum += size(r);
+            cost
+        };
+        residual.iter().enumerate().map(cost).sum()
+    }
+
+    /// The residuals of the cheapest point in the ball, of those that they can reach.
+    #[cfg(feature = "encode")]
+    fn choose<const N: usize>(&self, v: usize, expected: &Expected<N>, scale: &Scale<N>) -> [i32; N] {
+        let grain = f64::from(self.grain);
+        let radius = f64::from(self.wanted.radius) / grain;
+        let at = |k: usize| k * self.count + v;
+        // From the prediction to the value, in grains.
+        let target: [f64; N] = std::array::from_fn(|k| {
+            let level = self.wanted.levels[at(k)].to_u32() as i32;
+            let whole = level.wrapping_sub(expected.level(k, 0, 1));
+            (f64::from(whole) + f64::from(self.wanted.offset[at(k)])) / grain
+        });
+        let inside = |k: usize, residual: i32| {
+            (0..self.wanted.most[k] as i32).contains(&expected.level(k, residual, self.grain))
+        };
+        // At most the four nearest of each axis; the nearest one always.
+        let nearest = target.map(|t| t.round() as i32);
+        let low: [i32; N] =
+            std::array::from_fn(|k| ((target[k] - radius).ceil() as i32).clamp(nearest[k] - 2, nearest[k]));
+        let high: [i32; N] =
+            std::array::from_fn(|k| ((target[k] + radius).floor() as i32).clamp(nearest[k], nearest[k] + 2));
+        let distance =
+            |point: &[i32; N]| -> f64 { (0..N).map(|k| (f64::from(point[k]) - target[k]).powi(2)).sum() };
+        let zero = [0; N];
+        if distance(&zero) <= radius * radius && (0..N).all(|k| inside(k, 0)) {
+            return zero;
+        }
+        let mut best = (nearest, u32::MAX, f64::INFINITY);
+        let mut point = low;
+        loop {
+            let distance = distance(&point);
+            if distance <= radius * radius && (0..N).all(|k| inside(k, point[k])) {
+                let cost = self.cost(&point, scale);
+                if (cost, distance) < (best.1, best.2) {
+                    best = (point, cost, distance);
+                }
+            }
+            let Some(k) = (0..N).find(|&k| point[k] < high[k]) else {
+                return best.0;
+            };
+            point[k] += 1;
+            point[..k].copy_from_slice(&low[..k]);
+        }
+    }
+}
+
+#[cfg(feature = "encode")]
+impl<W: Word> Side for Writer<'_, '_, W> {
+    fn value<const N: usize>(&mut self, v: usize, expected: &Expected<N>, scale: &Scale<N>) -> [i32; N] {
+        let at = |k: usize| k * self.count + v;
+        let residual: [i32; N] = match self.wanted.offset {
+            [] => std::array::from_fn(|k| {
+                (self.wanted.levels[at(k)].to_u32() as i32).wrapping_sub(expected.level(k, 0, 1))
+            }),
+            _ => self.choose(v, expected, scale),
+        };
+        let mut sum = 0;
+        for k in 0..N {
+            let level = expected.level(k, residual[k], self.grain);
+            self.wanted.levels[at(k)] = W::wrap32(level as u32);
+            let bucket = scale.bucket(k, sum);
+            self.bits += u64::from(bucket.cost(residual[k]));
+            self.symbols.put(bucket, residual[k]);
+            sum += size(residual[k]);
+        }
+        residual
+    }
+}
+
+/// Writes `components` of all vertices; what they are expected to take, in 2⁻⁸ bits.
+#[cfg(feature = "encode")]
+pub fn encode<W: Word>(
+    symbols: &mut Encoder,
+    basis: Basis<'_, W>,
+    components: usize,
+    work: &mut Work,
+    mut wanted: Wanted<'_, W>,
+) -> u64 {
+    let count = wanted.levels.len() / components;
+    let mut side = Writer { symbols, wanted: &mut wanted, count, grain: basis.weights.grain, bits: 0 };
+    match components {
+        1 => walk::<W, _, 1>(basis, count, work, &mut side),
+        2 => walk::<W, _, 2>(basis, count, work, &mut side),
+        3 => walk::<W, _, 3>(basis, count, work, &mut side),
+        _ => walk::<W, _, 4>(basis, count, work, &mut side),
+    }
+    side.bits
+}
+
+/// Weights that leave least of these values, by least squares.
+pub fn fit<W: Word>(basis: Basis<'_, W>, components: usize, levels: &[W]) -> Weights {
+    match components {
+        1 => fitted::<W, 1>(basis, levels),
+        2 => fitted::<W, 2>(basis, levels),
+        3 => fitted::<W, 3>(basis, levels),
+        _ => fitted::<W, 4>(basis, levels),
+    }
+}
+
+fn fitted<W: Word, const N: usize>(basis: Basis<'_, W>, levels: &[W]) -> Weights {
+    let Basis { neighbours, frames, .. } = basis;
+    let components = N;
+    let mut weights = Weights::ALONE;
+    let count = levels.len() / components;
+    let value = |list: &[W], k: usize, v: usize| {
+        let v = basis.vertex.get(v).map_or(v, |v| *v as usize);
+        f64::from(list[k * (list.len() / N) + v].to_u32())
+    };
+    let own_value = |k: usize, v: usize| f64::from(levels[k * count + v].to_u32());
+    // Frames first, what they do not say by vertices after.
+    let n = frames.len().min(REFERENCES);
+    let mut normal = [[0.0; REFERENCES + 1]; REFERENCES];
+    for k in 0..components {
+        // Weights of frames add up to about one: differences to the first frame need no constant.
+        for v in 0..count {
+            let row: [f64; REFERENCES + 1] = std::array::from_fn(|j| match j {
+                _ if j < n => value(frames[j], k, v),
+                REFERENCES => own_value(k, v),
+                _ => 0.0,
+            });
+            let base = if n > 0 { row[0] } else { 0.0 };
+            let row: [f64; REFERENCES + 1] = std::array::from_fn(|j| match j {
+                0 => 0.0,
+                _ if j < n || j == REFERENCES => row[j] - base,
+                _ => 0.0,
+            });
+            for i in 1..n {
+                for j in 0..=REFERENCES {
+                    normal[i][j] += row[i] * row[j];
+                }
+            }
+        }
+    }
+    if n > 0 {
+        let solved = solve(&normal, 1, n);
+        let mut rest = WHOLE;
+        for i in 1..n {
+            weights.frames[i] = ((solved[i] * f64::from(WHOLE)).round()).clamp(-2048.0, 2048.0) as i32;
+            rest -= weights.frames[i];
+        }
+        weights.frames[0] = rest;
+    }
+    let basis = Basis { weights, ..basis };
+    let says = n > 0 || !basis.geometry.is_empty();
+    let above = |k: usize, v: u32| {
+        let level = levels[k * count + v as usize].to_u32() as i32;
+        f64::from(level.wrapping_sub(of_frames::<W, N>(&basis, k, v as usize)))
+    };
+    let mut sums = [[0.0f64; 5]; 2];
+    let mut whole = [0.0f64; 2];
+    for v in 0..count as u32 {
+        let around = neighbours.around(v);
+        let m = around.triangle_count;
+        for k in 0..components {
+            let own = above(k, v);
+            if m == 0 {
+                let m = around.neighbour_count;
+                let sum: f64 = around.neighbours[..m].iter().map(|&n| above(k, n)).sum();
+                if m > 0 {
+                    let mean = sum / m as f64;
+                    whole[0] += mean * mean;
+                    whole[1] += mean * own;
+                }
+                continue;
+            }
+            let (mut e, mut a) = (0.0, 0.0);
+            for t in &around.triangles[..m] {
+                e += above(k, t[0]) + above(k, t[1]);
+                a += above(k, t[2]);
+            }
+            // Alone, values have no zero of their own: from the first of the edge.
+            let zero = if says { 0.0 } else { above(k, around.triangles[0][0]) };
+            let (e, a) = (e / m as f64 - 2.0 * zero, a / m as f64 - zero);
+            let own = own - zero;
+            let s = &mut sums[usize::from(m > 1)];
+            for (s, x) in s.iter_mut().zip([e * e, e * a, a * a, e * own, a * own]) {
+                *s += x;
+            }
+        }
+    }
+    for (s, out) in sums.iter().zip(&mut weights.triangles) {
+        let [ee, ea, aa, eo, ao] = *s;
+        if !says {
+            // 2·edge + apex = 1 keeps what is linear; one number is left. own = m + w·(m − a), m = e/2.
+            let (mm, ma, mo) = (ee / 4.0, ea / 2.0, eo / 2.0);
+            let (square, product) = (mm - 2.0 * ma + aa, mo - ao - mm + ma);
+            if square > 0.0 {
+                let w = (product / square * 32.0).round().clamp(-64.0, 64.0) as i32 * 2;
+                *out = [(UNIT + w) / 2, -w];
+            }
+            continue;
+        }
+        let det = ee * aa - ea * ea;
+        if det > 1e-9 * ee * aa {
+            let unit = f64::from(UNIT);
+            let round = |x: f64| (x * unit).round().clamp(-256.0, 256.0) as i32;
+            *out = [round((eo * aa - ao * ea) / det), round((ao * ee - eo * ea) / det)];
+        } else {
+            *out = [0, 0];
+        }
+    }
+    if says {
+        weights.whole = match whole[0] > 0.0 {
+            true => (whole[1] / whole[0] * f64::from(UNIT)).round().clamp(-128.0, 128.0) as i32,
+            false => 0,
+        };
+    }
+    weights
+}
+
+/// Solves rows and columns `from..to` of symmetric equations; what cannot be told is 0.
+fn solve(normal: &[[f64; REFERENCES + 1]; REFERENCES], from: usize, to: usize) -> [f64; REFERENCES] {
+    let mut m = *normal;
+    let scale = (from..to).map(|i| m[i][i]).fold(0.0, f64::max);
+    for i in from..to {
+        m[i][i] += 1e-7 * scale + 1e-9;
+    }
+    for i in from..to {
+        for j in from..to {
+            if i != j {
+                let factor = m[j][i] / m[i][i];
+                let row = m[i];
+                m[j].iter_mut().zip(row).for_each(|(x, y)| *x -= factor * y);
+            }
+        }
+    }
+    std::array::from_fn(|i| match i {
+        _ if i < from || i >= to => 0.0,
+        _ => m[i][REFERENCES] / m[i][i],
+    })
+}

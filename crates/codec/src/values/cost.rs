@@ -1,0 +1,145 @@
+//! What residuals are expected to take, for encoders that choose. Nothing of this is part of the format.
+
+use crate::quantize::code::Word;
+use crate::values::residual::{ALPHABETS, RADIUS, entropy, plane_cost, tokenize};
+
+/// What a residual vector is expected to take, in bits.
+pub(crate) struct Cost {
+    /// By n = d₀ + side·(d₁ + …), if vectors are going to be tokens.
+    tokens: Option<Box<[f32; 125]>>,
+    /// By component and |residual|, which stops at the last.
+    sizes: [[f32; SIZES]; 4],
+}
+
+const SIZES: usize = 128;
+
+impl Cost {
+    /// Before anything is known: small is good, zero is best.
+    pub(crate) fn guess() -> Cost {
+        Cost { tokens: None, sizes: [std::array::from_fn(|r| 2.0 * (1.0 + r as f32).log2()); 4] }
+    }
+
+    /// From residuals that were about right.
+    pub(crate) fn learn<W: Word>(residuals: &[W], components: usize) -> Cost {
+        let count = residuals.len() / components;
+        let alphabet = &ALPHABETS[components];
+        let (tokens, escaped) = tokenize(residuals, count, alphabet);
+        let far = escaped.len() / components;
+        if entropy(&tokens) + plane_cost(&escaped, far) < plane_cost(residuals, count) {
+            Cost::of_tokens(&tokens, components)
+        } else {
+            Cost::of_planes(residuals, count)
+        }
+    }
+
+    fn of_tokens(tokens: &[u8], components: usize) -> Cost {
+        let alphabet = &ALPHABETS[components];
+        // A token that was not seen is a third as likely as one that was seen once.
+        let mut histogram = [0.3f32; 126];
+        for &t in tokens {
+            histogram[usize::from(t)] += 1.0;
+        }
+        let sum: f32 = histogram.iter().sum();
+        let bits = |t: u8| (sum / histogram[usize::from(t)]).log2();
+        // An escaped vector takes its token and its bytes.
+        let escape = bits(alphabet.escape) / components as f32 + 4.0;
+        Cost {
+            tokens: Some(Box::new(std::array::from_fn(|n| bits(alphabet.token[n])))),
+            sizes: [std::array::from_fn(|r| escape + 2.0 * (1.0 + r as f32).log2()); 4],
+        }
+    }
+
+    fn of_planes<W: Word>(residuals: &[W], count: usize) -> Cost {
+        let mut cost = Cost::guess();
+        for (plane, sizes) in residuals.chunks_exact(count.max(1)).zip(&mut cost.sizes) {
+            let mut histogram = [0.0f32; SIZES];
+            for r in plane {
+                histogram[(r.signed().unsigned_abs() as usize).min(SIZES - 1)] += 1.0;
+            }
+            // Neighbours lend to each other, so that a rare size is no accident of this frame; ± share all
+            // but zero.
+            let smooth = |r: usize| {
+                let around = histogram[r.saturating_sub(1)] + histogram[(r + 1).min(SIZES - 1)];
+                0.05 + if r == 0 { histogram[0] } else { (histogram[r] + 0.5 * around) / 4.0 }
+            };
+            let sum: f32 = (0..SIZES).map(smooth).sum();
+            *sizes = std::array::from_fn(|r| (sum / smooth(r)).log2());
+        }
+        cost
+    }
+
+    #[inline(always)]
+    pub(crate) fn of<const N: usize>(&self, residual: &[i32; N]) -> f32 {
+        if let Some(tokens) = &self.tokens {
+            let (radius, side) = (RADIUS[N], 2 * RADIUS[N] + 1);
+            if residual.iter().all(|r| r.unsigned_abs() <= radius as u32) {
+                let n = residual.iter().rev().fold(0, |n, r| n * side + r + radius);
+                return tokens[n as usize];
+            }
+        }
+        let size = |k: usize| self.sizes[k][(residual[k].unsigned_abs() as usize).min(SIZES - 1)];
+        (0..N).map(size).sum()
+    }
+}
+
+/// Residuals that are counted one by one.
+const SMALL: usize = 64;
+
+/// Counts residual vectors of a sample to compare predictors by what they leave.
+pub(crate) struct Tally<const N: usize> {
+    tokens: [u32; 126],
+    /// By component and zigzag residual: the small ones each, larger ones by their number of bits.
+    sizes: [[u32; SMALL + 32]; N],
+    /// Bits below the highest one of larger residuals.
+    more: u32,
+}
+
+impl<const N: usize> Tally<N> {
+    pub(crate) fn new() -> Self {
+        Tally { tokens: [0; 126], sizes: [[0; SMALL + 32]; N], more: 0 }
+    }
+
+    #[inline(always)]
+    pub(crate) fn add(&mut self, residual: [i32; N]) {
+        let (radius, side) = (RADIUS[N], 2 * RADIUS[N] + 1);
+        let mut inside = true;
+        let mut n = 0i32;
+        for k in (0..N).rev() {
+            let r = residual[k];
+            let z = ((r << 1) ^ (r >> 31)) as u32;
+            let size = if z < SMALL as u32 {
+                z as usize
+            } else {
+                self.more += z.ilog2();
+                SMALL + z.ilog2() as usize
+            };
+            self.sizes[k][size] += 1;
+            inside &= r.unsigned_abs() <= radius as u32;
+            n = n.wrapping_mul(side).wrapping_add(r).wrapping_add(radius);
+        }
+        self.tokens[if inside { n as usize } else { 125 }] += 1;
+    }
+
+    /// About the bits of the cheaper layout, if this is the part `share` of a stream.
+    pub(crate) fn bits(&self, share: f64) -> f64 {
+        // Symbols, and the code of each kind, which a part need not pay alone; only zeros are nearly free.
+        let entropy = |histogram: &[u32], zero: usize| {
+            let sum = f64::from(histogram.iter().sum::<u32>());
+            if f64::from(histogram[zero]) == sum {
+                return 0.0;
+            }
+            let bits = |&n: &u32| f64::from(n) * (sum / f64::from(n)).log2() + 4.0 * share;
+            histogram.iter().filter(|n| **n > 0).map(bits).sum()
+        };
+        let planes: f64 = self.sizes.iter().map(|h| entropy(h, 0)).sum();
+        let escapes = f64::from(self.tokens[125]) * 4.0 * N as f64;
+        let tokens = entropy(&self.tokens, zero_token::<N>()) + escapes;
+        planes.min(tokens) + f64::from(self.more)
+    }
+}
+
+/// Number of the zero vector.
+fn zero_token<const N: usize>() -> usize {
+    let side = 2 * RADIUS[N] as usize + 1;
+    (0..N).fold(0, |n, _| n * side + RADIUS[N] as usize)
+}

@@ -1,0 +1,16 @@
+//! Values of vertices that are kept without a hierarchy of points: what stands still, and meshes whose faces
+//! change. Used by all presets.
+
+pub mod changing;
+#[cfg(feature = "encode")]
+pub(crate) mod cost;
+#[cfg(feature = "encode")]
+pub mod error_bound;
+pub mod parallelogram;
+pub mod residual;
+#[cfg(feature = "encode")]
+pub(crate) mod search;
+mod semantic;
+pub mod stream;
+
+pub use semantic::Semantic;

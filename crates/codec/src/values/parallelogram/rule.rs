@@ -1,0 +1,120 @@
+//! How a vertex is predicted from the three of its triangle.
+
+use crate::quantize::code::Word;
+
+/// Largest distance back. Part of the format.
+pub const LOOK_BACK: u32 = 4096;
+/// No triangle: the previous vertex predicts. Part of the format.
+pub const NONE: u16 = 0xFFFF;
+
+/// How a stream is predicted inside a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spatial {
+    /// P = C + B − A: positions, uvs.
+    Parallelogram,
+    /// P = (B + C) / 2: colours, QTangents, normals.
+    Average,
+}
+
+/// Weights of the three vertices, in 128ths: `P = (edge·(B + C) + apex·A + 64) >> 7`, as two's complement
+/// where differences are coded. 128 and −128 is the parallelogram, 64 and 0 the average; what is noisy wants
+/// to be averaged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct Weights {
+    pub edge: u8,
+    pub apex: i8,
+}
+
+impl Weights {
+    /// Nothing is predicted.
+    pub const ZERO: Weights = Weights { edge: 0, apex: 0 };
+}
+
+/// What is made of A, B and C.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rule {
+    /// As the kind of stream has it.
+    Usual(Spatial),
+    /// As the frame says.
+    Weighted(Weights),
+}
+
+impl From<Spatial> for Rule {
+    fn from(spatial: Spatial) -> Rule {
+        Rule::Usual(spatial)
+    }
+}
+
+/// A rule as code; generic functions are compiled for each. `signed`: the words are differences.
+pub(crate) trait Combine: Copy {
+    fn combine<W: Word>(self, a: W, b: W, c: W, signed: bool) -> W;
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct Parallelogram;
+
+impl Combine for Parallelogram {
+    #[inline(always)]
+    fn combine<W: Word>(self, a: W, b: W, c: W, _: bool) -> W {
+        b.wrapping_add(c).wrapping_sub(a)
+    }
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct Average;
+
+impl Combine for Average {
+    #[inline(always)]
+    fn combine<W: Word>(self, _: W, b: W, c: W, signed: bool) -> W {
+        b.mean(c, signed)
+    }
+}
+
+impl Combine for Weights {
+    #[inline(always)]
+    fn combine<W: Word>(self, a: W, b: W, c: W, signed: bool) -> W {
+        W::weighted(a, b, c, self.edge, self.apex, signed)
+    }
+}
+
+/// Runs `$body` with `$with` being the code of a rule.
+macro_rules! with_rule {
+    ($rule:expr, $with:ident => $body:expr) => {
+        match $rule {
+            $crate::values::parallelogram::Rule::Usual(
+                $crate::values::parallelogram::Spatial::Parallelogram,
+            ) => {
+                let $with = $crate::values::parallelogram::Parallelogram;
+                $body
+            }
+            $crate::values::parallelogram::Rule::Usual($crate::values::parallelogram::Spatial::Average) => {
+                let $with = $crate::values::parallelogram::Average;
+                $body
+            }
+            $crate::values::parallelogram::Rule::Weighted($with) => $body,
+        }
+    };
+}
+pub(crate) use with_rule;
+
+/// Prediction of `plane[v]` from what lies before it; None if the entry points outside. Where there is no
+/// triangle the vertex before predicts: under weights as one that is A, B and C.
+#[inline(always)]
+pub(crate) fn predict<W: Word, R: Combine>(
+    plane: &[W],
+    v: usize,
+    entry: [u16; 3],
+    rule: R,
+    signed: bool,
+) -> Option<W> {
+    let [a, b, c] = entry;
+    if a == NONE {
+        let Some(before) = v.checked_sub(1) else {
+            return Some(W::default());
+        };
+        return Some(rule.combine(plane[before], plane[before], plane[before], signed));
+    }
+    let at = |d: u16| v.checked_sub(usize::from(d)).map(|u| plane[u]);
+    Some(rule.combine(at(a)?, at(b)?, at(c)?, signed))
+}

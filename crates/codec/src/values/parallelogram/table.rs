@@ -1,0 +1,306 @@
+//! The triangle that each vertex is predicted from: choosing it, and keeping the choice.
+
+use super::rule::{LOOK_BACK, NONE, Parallelogram, predict};
+use crate::Corrupt;
+use crate::quantize::code::Word;
+
+/// Per vertex the distances back to A, B, C of the triangle it is predicted from; 0xFFFF in the first =
+/// previous vertex.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Table {
+    pub(super) entries: Vec<[u16; 3]>,
+    /// Whether an entry points outside, or farther back than it may.
+    pub(super) wild: bool,
+}
+
+impl Table {
+    /// Without entries: every vertex is predicted from the one before.
+    pub fn new() -> Table {
+        Table::default()
+    }
+
+    /// Without entries, and room for so many.
+    pub fn with_capacity(vertices: usize) -> Table {
+        Table { entries: Vec::with_capacity(vertices), wild: false }
+    }
+
+    fn clear(&mut self) {
+        self.entries.clear();
+        self.wild = false;
+    }
+
+    fn push(&mut self, entry: [u16; 3]) {
+        let most = self.entries.len().min(LOOK_BACK as usize);
+        let inside = |&d: &u16| (1..=most).contains(&usize::from(d));
+        self.wild |= entry[0] != NONE && !entry.iter().all(inside);
+        self.entries.push(entry);
+    }
+}
+
+impl std::ops::Deref for Table {
+    type Target = [[u16; 3]];
+    fn deref(&self) -> &[[u16; 3]] {
+        &self.entries
+    }
+}
+
+impl FromIterator<[u16; 3]> for Table {
+    fn from_iter<I: IntoIterator<Item = [u16; 3]>>(entries: I) -> Table {
+        let mut table = Table::new();
+        entries.into_iter().for_each(|entry| table.push(entry));
+        table
+    }
+}
+
+/// Most choices of a vertex, most triangles that are taken on one edge, and most corners that are searched
+/// for them (which bounds the work on hostile connectivity). Part of the format.
+pub(super) const MAX_CHOICES: usize = 32;
+
+pub(super) const MAX_FAN: usize = 4;
+
+pub(super) const MAX_LOOKED_AT: usize = 64;
+
+/// Corners by vertex, in index order.
+#[derive(Debug, Default)]
+pub(super) struct Corners {
+    /// First corner of each vertex in `corners`, and the end.
+    pub(super) first: Vec<u32>,
+    pub(super) corners: Vec<u32>,
+}
+
+impl Corners {
+    /// Triangles with indices that are out of range are left out.
+    fn fill(&mut self, indices: &[u32], vertices: usize) {
+        let triangles = indices.len() / 3;
+        let corner = |at: usize| (indices[at] as usize) < vertices;
+        let whole = |t: usize| corner(3 * t) && corner(3 * t + 1) && corner(3 * t + 2);
+        let (first, corners) = (&mut self.first, &mut self.corners);
+        first.clear();
+        first.resize(vertices + 2, 0);
+        for t in (0..triangles).filter(|&t| whole(t)) {
+            for k in 0..3 {
+                first[indices[3 * t + k] as usize + 2] += 1;
+            }
+        }
+        for v in 2..first.len() {
+            first[v] += first[v - 1];
+        }
+        corners.clear();
+        corners.resize(first.last().map_or(0, |&n| n as usize), 0);
+        for t in (0..triangles).filter(|&t| whole(t)) {
+            for k in 0..3 {
+                let slot = &mut first[indices[3 * t + k] as usize + 1];
+                corners[*slot as usize] = (3 * t + k) as u32;
+                *slot += 1;
+            }
+        }
+    }
+
+    fn of(&self, v: usize) -> &[u32] {
+        &self.corners[self.first[v] as usize..self.first[v + 1] as usize]
+    }
+
+    /// Calls `add` with the choices of vertex `v` in their order, without the vertex before, some more than
+    /// once, until it says false.
+    fn choices(&self, indices: &[u32], v: usize, add: &mut dyn FnMut([u16; 3]) -> bool) {
+        let back =
+            |u: u32| (v as u32).checked_sub(u).filter(|d| (1..=LOOK_BACK).contains(d)).map(|d| d as u16);
+        let sides = |&at: &u32| {
+            let t = at as usize / 3 * 3;
+            let k = at as usize % 3;
+            (indices[t + (k + 1) % 3], indices[t + (k + 2) % 3])
+        };
+        for (b, c) in self.of(v).iter().map(sides) {
+            let (Some(db), Some(dc)) = (back(b), back(c)) else {
+                continue;
+            };
+            // The triangles on the edge (b, c) are among the corners of either end: of the one with fewer.
+            let fan = |u: u32| self.of(u as usize);
+            let (around, other) = if fan(c).len() < fan(b).len() { (fan(c), b) } else { (fan(b), c) };
+            let across = around.iter().take(MAX_LOOKED_AT).filter_map(|at| {
+                let (x, y) = sides(at);
+                if x == other { Some(y) } else { (y == other).then_some(x) }
+            });
+            for a in across.filter(|&a| a as usize != v).take(MAX_FAN) {
+                if let Some(da) = back(a)
+                    && !add([da, db, dc])
+                {
+                    return;
+                }
+            }
+        }
+        for (b, c) in self.of(v).iter().map(sides) {
+            for d in [b, c].into_iter().filter_map(back) {
+                if !add([d; 3]) {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// The triangles that may predict each vertex, from connectivity alone.
+pub struct Choices {
+    /// First choice of each vertex in `list`, and the end.
+    pub(super) first: Vec<u32>,
+    pub(super) list: Vec<[u16; 3]>,
+}
+
+impl Choices {
+    /// Draws up the lists. Allocates in proportion to vertices and indices; indices that are out of range are
+    /// left out.
+    pub fn new(indices: &[u32], vertices: usize) -> Choices {
+        let mut corners = Corners::default();
+        corners.fill(indices, vertices);
+        let mut choices = Choices { first: Vec::with_capacity(vertices + 1), list: Vec::new() };
+        for v in 0..vertices {
+            let start = choices.list.len();
+            choices.first.push(start as u32);
+            let list = &mut choices.list;
+            corners.choices(indices, v, &mut |choice| {
+                if !list[start..].contains(&choice) {
+                    list.push(choice);
+                }
+                list.len() - start < MAX_CHOICES - 1
+            });
+            choices.list.push([NONE; 3]);
+        }
+        choices.first.push(choices.list.len() as u32);
+        choices
+    }
+
+    /// Choices of vertex `v`, never empty.
+    fn of(&self, v: usize) -> &[[u16; 3]] {
+        &self.list[self.first[v] as usize..self.first[v + 1] as usize]
+    }
+}
+
+/// Chooses for each vertex the adjacent triangle with the least L1 residual summed over `frames`
+/// (component-major, `components` × vertices each).
+///
+/// The first frame counts as coded by itself, every other one as coded by itself or by its difference to the
+/// first, whichever suits it. Without frames every vertex takes its first choice.
+#[cfg(feature = "encode")]
+pub fn build_table<W: Word>(indices: &[u32], vertices: usize, components: usize, frames: &[&[W]]) -> Table {
+    let choices = Choices::new(indices, vertices);
+    assert!(frames.iter().all(|f| f.len() == vertices * components), "all frames have one shape");
+    let first = choices_table(&choices, |_, _| 0);
+    let Some((base, later)) = frames.split_first() else {
+        return first;
+    };
+    let mut signals: Vec<Vec<W>> = vec![base.to_vec()];
+    for frame in later {
+        let difference: Vec<W> = frame.iter().zip(*base).map(|(&v, &b)| v.wrapping_sub(b)).collect();
+        let cost = |signal: &[W]| -> u64 {
+            (0..vertices).map(|v| miss(signal, components, vertices, v, first[v])).sum()
+        };
+        signals.push(if cost(&difference) <= cost(frame) { difference } else { frame.to_vec() });
+    }
+    choices_table(&choices, |v, choice| {
+        signals.iter().map(|signal| miss(signal, components, vertices, v, choice)).sum()
+    })
+}
+
+/// L1 residual of one vertex.
+#[cfg(feature = "encode")]
+pub(super) fn miss<W: Word>(
+    signal: &[W],
+    components: usize,
+    count: usize,
+    v: usize,
+    choice: [u16; 3],
+) -> u64 {
+    let plane = |k: usize| &signal[k * count..(k + 1) * count];
+    let of = |k: usize| {
+        let plane = plane(k);
+        let r = plane[v].wrapping_sub(predict(plane, v, choice, Parallelogram, false).unwrap_or_default());
+        u64::from(r.signed().unsigned_abs())
+    };
+    (0..components).map(of).sum()
+}
+
+/// The choice of least cost for every vertex; the first of several.
+#[cfg(feature = "encode")]
+pub(super) fn choices_table(choices: &Choices, cost: impl Fn(usize, [u16; 3]) -> u64) -> Table {
+    let best = |v: usize| {
+        let list = choices.of(v);
+        if list.len() == 1 {
+            return list[0];
+        }
+        *list.iter().min_by_key(|&&choice| cost(v, choice)).unwrap_or(&[NONE; 3])
+    };
+    (0..choices.first.len() - 1).map(best).collect()
+}
+
+/// The table that takes the first choice everywhere: from connectivity only, nothing is stored.
+pub fn derive_table(indices: &[u32], vertices: usize) -> Table {
+    let mut table = Table::with_capacity(vertices);
+    Deriver::default().derive(indices, vertices, &mut table);
+    table
+}
+
+/// Derives tables; keeps its memory between calls.
+#[derive(Debug, Default)]
+pub struct Deriver {
+    pub(super) corners: Corners,
+}
+
+impl Deriver {
+    /// With memory for so many vertices and indices: up to these, [`Deriver::derive`] allocates nothing.
+    pub fn with_capacity(vertices: usize, indices: usize) -> Deriver {
+        Deriver {
+            corners: Corners {
+                first: Vec::with_capacity(vertices + 2),
+                corners: Vec::with_capacity(indices),
+            },
+        }
+    }
+
+    /// As [`derive_table`]; `table` is replaced, its memory reused.
+    pub fn derive(&mut self, indices: &[u32], vertices: usize, table: &mut Table) {
+        self.corners.fill(indices, vertices);
+        table.clear();
+        for v in 0..vertices {
+            let mut first = [NONE; 3];
+            self.corners.choices(indices, v, &mut |choice| {
+                first = choice;
+                false
+            });
+            table.push(first);
+        }
+    }
+}
+
+/// Appends the table of a mesh to `out`. Panics if an entry is not among the choices that `indices` give, as
+/// those of [`build_table`] are.
+#[cfg(feature = "encode")]
+pub fn encode_table(table: &Table, indices: &[u32], out: &mut Vec<u8>) {
+    let choices = Choices::new(indices, table.len());
+    let number = |(v, entry): (usize, &[u16; 3])| {
+        choices.of(v).iter().position(|c| c == entry).expect("an entry of this connectivity") as u8
+    };
+    let numbers: Vec<u8> = table.iter().enumerate().map(number).collect();
+    if numbers.iter().all(|&n| n == 0) {
+        out.push(0);
+    } else {
+        out.push(1);
+        out.extend(numbers);
+    }
+}
+
+/// Reads the table of a mesh from the start of `bytes`; returns it and the bytes used. Read once at open;
+/// allocates in proportion to `vertices` and `indices`, which the caller has already.
+pub fn decode_table(bytes: &[u8], indices: &[u32], vertices: usize) -> Result<(Table, usize), Corrupt> {
+    let (&kind, rest) = bytes.split_first().ok_or(crate::bytes::SHORT)?;
+    match kind {
+        0 => Ok((derive_table(indices, vertices), 1)),
+        1 => {
+            let numbers = rest.get(..vertices).ok_or(crate::bytes::SHORT)?;
+            let choices = Choices::new(indices, vertices);
+            let entry = |(v, &n): (usize, &u8)| choices.of(v).get(usize::from(n)).copied();
+            let table: Option<Table> = numbers.iter().enumerate().map(entry).collect();
+            Ok((table.ok_or(Corrupt("table: no such choice"))?, 1 + vertices))
+        }
+        _ => Err(Corrupt("table: unknown kind")),
+    }
+}

@@ -1,0 +1,277 @@
+//! One stream (positions, uvs …) of one mesh in one frame: predictor + residuals. Lossless; the encoders that
+//! are given a [`Target`] first move the values inside their error ball to where they cost least.
+//!
+//! | offset | size | name | meaning |
+//! |---|---|---|---|
+//! | 0 | 1 | `predictor` | bits 0–1, the source: 0 nothing · 1 the base · 2 motion; bit 2: weights follow; others 0 |
+//! | 1 | 3 or 0 | `a`, `b`, `c` | only source 2: see [`crate::classic::motion`] |
+//! | … | 1 or 0 | `edge` | only with weights: u8, see [`crate::values::parallelogram`] |
+//! | … | 1 or 0 | `apex` | only with weights: i8 |
+//! | … | … | `residuals` | see [`crate::values::residual`] |
+//!
+//! ```text
+//! difference = residual + spatial prediction from the differences of the vertices before
+//! value      = difference + source                                                         both modulo the word
+//! ```
+//!
+//! The spatial prediction is [`crate::values::parallelogram`]: without weights the usual one of the stream
+//! (parallelogram or average), and none for source 2. Differences to a source are two's complement, without
+//! source they are plain values.
+//!
+//! The second line is plain vector arithmetic over whole frames; the first goes from vertex to vertex and is
+//! left out of between frames where it does not pay. A reader refuses a source that it does not have, so
+//! index frames never depend on anything but the base.
+
+#[cfg(feature = "encode")]
+use super::cost::Cost;
+#[cfg(feature = "encode")]
+use super::error_bound::{Basis, Target};
+use super::parallelogram::{self, Rule, Spatial, Table, Weights, with_rule};
+use super::residual;
+#[cfg(feature = "encode")]
+use super::search;
+use crate::Corrupt;
+use crate::bytes::Cursor;
+use crate::quantize::code::Word;
+
+// Part of the format.
+const SOURCE: u8 = 3;
+const NOTHING: u8 = 0;
+const BASE: u8 = 1;
+pub(crate) const MOTION: u8 = 2;
+pub(crate) const WEIGHTS: u8 = 4;
+
+/// What values may be predicted from where no frames are before or behind them.
+#[derive(Clone, Copy)]
+pub struct Known<'a, W> {
+    /// Values of the same stream that are known already, component-major with its shape.
+    pub base: Option<&'a [W]>,
+    /// Adjacent-triangle table (empty = every vertex from the previous one).
+    pub table: &'a Table,
+}
+
+/// Encodes `values` (component-major, `components × count`, 1 to 4 components) without reference to other
+/// frames but `base`; appends to `out`. Picks the smaller of: spatial prediction of the values, spatial
+/// prediction of the difference to `base`.
+#[cfg(feature = "encode")]
+pub fn encode_index<'a, W: Word>(
+    values: &[W],
+    components: usize,
+    spatial: Spatial,
+    known: impl Into<Known<'a, W>>,
+    out: &mut Vec<u8>,
+) {
+    let fixed = Fixed::new(values, components);
+    encode_index_within(
+        fixed.target(),
+        spatial,
+        known,
+        USUAL_EFFORT,
+        &mut vec![W::default(); values.len()],
+        out,
+    );
+}
+
+/// How an encoder goes about it.
+#[cfg(feature = "encode")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Work {
+    /// 1 … 9: how much is spent on size.
+    pub effort: u32,
+    /// Between frames do without prediction inside the frame and without runs, which go from vertex to vertex
+    /// and take most of the time that they take to decode.
+    pub quick: bool,
+}
+
+#[cfg(feature = "encode")]
+impl From<u32> for Work {
+    fn from(effort: u32) -> Work {
+        Work { effort, quick: false }
+    }
+}
+
+/// Effort of what is encoded once.
+#[cfg(feature = "encode")]
+const USUAL_EFFORT: u32 = 6;
+
+/// Values that may not be moved.
+#[cfg(feature = "encode")]
+pub(crate) struct Fixed<'a, W> {
+    values: &'a [W],
+    offset: Vec<f32>,
+    levels: [u32; 4],
+    components: usize,
+}
+
+#[cfg(feature = "encode")]
+impl<'a, W: Word> Fixed<'a, W> {
+    pub(crate) fn new(values: &'a [W], components: usize) -> Self {
+        assert!((1..=4).contains(&components), "1 to 4 components");
+        Fixed { values, offset: vec![0.0; values.len()], levels: [u32::MAX; 4], components }
+    }
+
+    pub(crate) fn target(&self) -> Target<'_, W> {
+        let levels = &self.levels[..self.components];
+        Target {
+            nearest: self.values,
+            offset: &self.offset,
+            levels,
+            radius: 0.0,
+            thorough: true,
+            welded: None,
+        }
+    }
+}
+
+/// As [`encode_index`], but moves the values inside their error ball to where they cost least; writes what it
+/// took to `chosen`, which is what decoding gives.
+#[cfg(feature = "encode")]
+pub fn encode_index_within<'a, W: Word>(
+    target: Target<'_, W>,
+    spatial: Spatial,
+    known: impl Into<Known<'a, W>>,
+    effort: u32,
+    chosen: &mut [W],
+    out: &mut Vec<u8>,
+) {
+    let known = known.into();
+    match target.levels.len() {
+        1 => index_within::<W, 1>(target, spatial, known, effort, chosen, out),
+        2 => index_within::<W, 2>(target, spatial, known, effort, chosen, out),
+        3 => index_within::<W, 3>(target, spatial, known, effort, chosen, out),
+        _ => index_within::<W, 4>(target, spatial, known, effort, chosen, out),
+    }
+}
+
+#[cfg(feature = "encode")]
+fn index_within<W: Word, const N: usize>(
+    target: Target<'_, W>,
+    spatial: Spatial,
+    known: Known<'_, W>,
+    effort: u32,
+    chosen: &mut [W],
+    out: &mut Vec<u8>,
+) {
+    let (alone, size) = search::index::<W, N>(target, None, spatial, known.table, effort);
+    let (rule, base) = match known.base {
+        None => (alone, None),
+        Some(base) => {
+            let (rule, other) = search::index::<W, N>(target, Some(base), spatial, known.table, effort);
+            if other <= size { (rule, Some(base)) } else { (alone, None) }
+        }
+    };
+    let kind = if base.is_some() { BASE } else { NOTHING };
+    match rule {
+        Rule::Usual(_) => out.push(kind),
+        Rule::Weighted(w) => out.extend([kind | WEIGHTS, w.edge, w.apex as u8]),
+    }
+    let zeros = vec![W::default(); if base.is_some() { 0 } else { chosen.len() }];
+    let source = base.unwrap_or(&zeros);
+    code::<W, N>(target, source, rule, base.is_some(), known.table, effort.into(), chosen, out);
+}
+
+/// Chooses the levels, in as many rounds as the effort is worth, and appends their residuals.
+#[cfg(feature = "encode")]
+#[allow(clippy::too_many_arguments)] // One call of each of the two functions above.
+pub(crate) fn code<W: Word, const N: usize>(
+    target: Target<'_, W>,
+    source: &[W],
+    rule: Rule,
+    signed: bool,
+    table: &Table,
+    work: Work,
+    chosen: &mut [W],
+    out: &mut Vec<u8>,
+) {
+    assert_eq!(chosen.len(), target.nearest.len(), "room for the chosen levels");
+    let mut residuals = vec![W::default(); chosen.len()];
+    if target.radius > 0.0 {
+        let rounds = match work.effort {
+            0..=4 => 1,
+            5..=6 => 2,
+            7..=8 => 3,
+            _ => 4,
+        };
+        let mut cost = Cost::guess();
+        for round in 0..rounds {
+            if round > 0 {
+                cost = Cost::learn(&residuals, N);
+            }
+            with_rule!(rule, rule => {
+                let basis = Basis { source, rule, signed, table };
+                target.choose::<_, N>(&cost, basis, chosen, &mut residuals);
+            });
+        }
+        for (c, &s) in chosen.iter_mut().zip(source) {
+            *c = c.wrapping_add(s);
+        }
+    } else {
+        let above: Vec<W> = target.nearest.iter().zip(source).map(|(&v, &s)| v.wrapping_sub(s)).collect();
+        parallelogram::residual(&above, N, rule, signed, table, &mut residuals);
+        chosen.copy_from_slice(target.nearest);
+    }
+    residual::encode(&residuals, N, !work.quick, out);
+}
+
+/// What a stream whose source is not there is refused with.
+pub(crate) const MISSING: Corrupt = Corrupt("stream: the frame it is predicted from is missing");
+
+/// Decodes what an encoder wrote at the start of `bytes`; `out.len() == components × count`. Returns the
+/// bytes used.
+pub fn decode<W: Word>(
+    bytes: &[u8],
+    components: usize,
+    spatial: Spatial,
+    known: Known<'_, W>,
+    out: &mut [W],
+) -> Result<usize, Corrupt> {
+    let mut c = Cursor::new(bytes);
+    let Predictor { source, weights, .. } = Predictor::read(&mut c)?;
+    // Before anything is written.
+    let base = match source {
+        NOTHING => &[],
+        BASE => known.base.filter(|b| b.len() == out.len()).ok_or(MISSING)?,
+        _ => return Err(MISSING),
+    };
+    let start = c.used();
+    let used = residual::decode(c.take(c.left())?, components, out)?;
+    let rule = weights.map_or(Rule::Usual(spatial), Rule::Weighted);
+    parallelogram::reconstruct(components, rule, source != NOTHING, known.table, out)?;
+    for (o, &b) in out.iter_mut().zip(base) {
+        *o = o.wrapping_add(b);
+    }
+    Ok(start + used)
+}
+
+/// Bytes that [`decode`] uses for `count` values of words of so many bytes, without decoding them.
+pub fn skip(bytes: &[u8], components: usize, count: usize, word: usize) -> Result<usize, Corrupt> {
+    let mut c = Cursor::new(bytes);
+    Predictor::read(&mut c)?;
+    let start = c.used();
+    Ok(start + residual::skip(c.take(c.left())?, components, count, word)?)
+}
+
+/// What a stream begins with.
+pub(crate) struct Predictor {
+    pub(crate) source: u8,
+    /// a, b, c of motion.
+    pub(crate) blend: [u8; 3],
+    pub(crate) weights: Option<Weights>,
+}
+
+impl Predictor {
+    pub(crate) fn read(c: &mut Cursor<'_>) -> Result<Predictor, Corrupt> {
+        let predictor = c.u8()?;
+        let source = predictor & SOURCE;
+        if predictor & !(SOURCE | WEIGHTS) != 0 || source > MOTION {
+            return Err(Corrupt("stream: unknown predictor"));
+        }
+        let blend = if source == MOTION { c.array()? } else { [0; 3] };
+        let mut weights = None;
+        if predictor & WEIGHTS != 0 {
+            let [edge, apex] = c.array()?;
+            weights = Some(Weights { edge, apex: apex as i8 });
+        }
+        Ok(Predictor { source, blend, weights })
+    }
+}
