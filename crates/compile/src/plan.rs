@@ -136,10 +136,7 @@ fn compile_meshes(
         let again = |baked: &[bool]| find_between(&content, &selected, &motion, Some(baked));
         between::settle(found, &nodes, placed.len(), again)
     })?;
-    if let Some(found) = &found {
-        log.pass("between", found.said(samples.len()));
-        log.remarks.extend(found.remark(options));
-    }
+    say_between(found.as_ref(), samples.len(), options, &mut log);
     // Tolerances → lattices; how fine normals want positions.
     let plans = pool.install(|| plan_meshes(&content, meshes, &nodes, &budgets, &meter, &mut log))?;
     memory_remark(&plans, options, &mut log);
@@ -210,7 +207,7 @@ fn find_between(
     motion: &Motion,
     baked: Option<&[bool]>,
 ) -> Result<Option<Between>, Error> {
-    between::frames(&between::Given {
+    between::frames(&between::Request {
         scene: content.scene,
         placed: content.placed,
         selected: &selected.meshes,
@@ -223,6 +220,13 @@ fn find_between(
         choice: content.options.between,
         add: content.options.fps.is_none() && baked.is_none(),
     })
+}
+
+fn say_between(found: Option<&Between>, samples: usize, options: &Options, log: &mut Log) {
+    if let Some(found) = found {
+        log.pass("between", found.said(samples));
+        log.remarks.extend(found.remark(options));
+    }
 }
 
 /// By mesh the first one that is the same.
@@ -248,7 +252,7 @@ fn remesh_faces(
     log: &mut Log,
 ) -> Result<Option<Outcome>, Error> {
     let options = content.options;
-    let given = remesh::Given {
+    let given = remesh::Request {
         scene: content.scene,
         placed: content.placed,
         selected,

@@ -220,7 +220,7 @@ impl<'a> File<'a> {
     /// What meshes show before they begin to move, and when they have come to rest.
     pub fn end_states(&mut self, coders: &[MeshCoder<'_>]) -> Result<(), Error> {
         for (m, coder) in coders.iter().enumerate() {
-            let (bytes, positions) = coder.ends();
+            let (bytes, positions) = coder.end_states();
             if !bytes.is_empty() {
                 let fill = |out: &mut Vec<u8>| out.extend_from_slice(&bytes);
                 self.end_states.add(m, fill, &mut self.compressor, &mut self.output)?;

@@ -190,5 +190,5 @@ pub fn joints(skin: &Skin, frames: &Frames<'_>) -> Option<Vec<u32>> {
     (alone as f64 > MOSTLY * all.len() as f64).then_some(all)
 }
 
-/// Of a rig whose joints are parts this many points hang on one joint alone.
+/// Joints of a rig are taken for rigid parts where at least this part of its points hang on one joint alone.
 const MOSTLY: f64 = 0.9;
