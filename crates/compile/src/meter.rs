@@ -5,8 +5,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 // Tuning: expected work in units that are about microseconds of a core; only their ratios matter.
-/// Expected work of a point in a frame: for one set of options, for a trial of how fine positions are, to code it in
-/// the end.
+/// Expected work of a point in a frame: for one set of options, for a trial of how fine positions are, to
+/// code it in the end.
 const SETTINGS: u64 = 11;
 const TRIAL: u64 = 8;
 const CODED: u64 = 8;

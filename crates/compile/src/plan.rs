@@ -1,7 +1,7 @@
 //! The list of passes, in the order in which they run: [`compile`] takes a scene to what is decided of it,
-//! [`prepare`] looks at one mesh, [`write`] makes the file. Each pass is a line here, with what it takes and gives,
-//! and a file elsewhere in this crate, or in `meshreel-process`, where that is about geometry alone. What a pass did
-//! is said by `--explain`.
+//! [`prepare`] looks at one mesh, [`write`] makes the file. Each pass is a line here, with what it takes and
+//! gives, and a file elsewhere in this crate, or in `meshreel-process`, where that is about geometry alone.
+//! What a pass did is said by `--explain`.
 
 use crate::mesh::budgets::{self, Flattening, Round};
 use crate::mesh::candidate::{self, Candidate};
@@ -329,7 +329,8 @@ fn analyse<'a>(
     Ok(meshes)
 }
 
-/// Flattens the tree; bakes what transforms cannot hold, and flattens again until nothing more needs to be baked.
+/// Flattens the tree; bakes what transforms cannot hold, and flattens again until nothing more needs to be
+/// baked.
 fn flatten_nodes<'a>(
     content: &Content<'a>,
     remeshed: &'a [Option<Remeshed>],
@@ -365,7 +366,8 @@ fn flatten_nodes<'a>(
     }
 }
 
-/// Looks at the frames of a mesh in which it moves; at all of them, where it does not stand still as expected.
+/// Looks at the frames of a mesh in which it moves; at all of them, where it does not stand still as
+/// expected.
 fn prepare_moving<'a>(
     content: &Content<'a>,
     remeshed: &'a [Option<Remeshed>],
@@ -406,8 +408,8 @@ fn memory_remark(plans: &Plans<'_>, options: &Options, log: &mut Log) {
     }
 }
 
-/// Chunks of skeletons and clips, what is said of these, and rigs that hold with them. With `--strict` remarks end
-/// it here, before anything is written.
+/// Chunks of skeletons and clips, what is said of these, and rigs that hold with them. With `--strict`
+/// remarks end it here, before anything is written.
 fn clips_and_rigs(
     content: &Content<'_>,
     plans: &Plans<'_>,

@@ -34,8 +34,8 @@ pub struct Chosen {
 
 /// Block compression makes curves at most this many times smaller.
 const PACKED: usize = 2;
-/// Moving keys off the samples leaves at most this many times fewer of them than inserting alone does; so a clip
-/// whose inserted keys are more than this many times too many cannot win.
+/// Moving keys off the samples leaves at most this many times fewer of them than inserting alone does; so a
+/// clip whose inserted keys are more than this many times too many cannot win.
 const SPARED: usize = 2;
 /// Bytes of a key.
 const KEY: usize = 10;

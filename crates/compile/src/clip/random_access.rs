@@ -32,8 +32,9 @@ pub fn compress(
     compress_layers(skeleton, clip, options, &[]).map(|(done, _)| done)
 }
 
-/// Compresses a clip as a whole and each of its layers alone: `layer_of` has the layer of each joint, none above those of its children.
-/// The first is the clip in one piece, made so that its layers can be taken out of it.
+/// Compresses a clip as a whole and each of its layers alone: `layer_of` has the layer of each joint, none
+/// above those of its children. The first is the clip in one piece, made so that its layers can be taken out
+/// of it.
 pub fn compress_layers(
     skeleton: &scene::Skeleton,
     clip: &scene::Clip,

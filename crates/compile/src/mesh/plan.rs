@@ -29,7 +29,8 @@ pub struct MeshPlan<'a> {
     pub asked: MethodChoice,
     /// What tells its parts.
     pub parts: PartsChoice,
-    /// Method before bones are tried: static, soft or fluid. The coder of a layered file may find a smaller one.
+    /// Method before bones are tried: static, soft or fluid. The coder of a layered file may find a smaller
+    /// one.
     pub method: Method,
     /// Its streams.
     pub streams: Vec<StreamRecord>,

@@ -1,5 +1,5 @@
-//! Positions of all frames of a mesh: bounds, whether they move, which points coincide, and where faces change, which
-//! frames have the same.
+//! Positions of all frames of a mesh: bounds, whether they move, which points coincide, and where faces
+//! change, which frames have the same.
 
 use crate::mesh::source::{Source, mend};
 use crate::{Error, MethodChoice};

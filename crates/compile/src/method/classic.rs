@@ -1,6 +1,6 @@
-//! Frames of the preset `classic`: index frames and the B-frames between them, predicted from frames before and
-//! after, and meshes whose faces change, each frame by itself. Everything is decoded again by the player's own
-//! functions and compared before it may be written.
+//! Frames of the preset `classic`: index frames and the B-frames between them, predicted from frames before
+//! and after, and meshes whose faces change, each frame by itself. Everything is decoded again by the
+//! player's own functions and compared before it may be written.
 
 use crate::mesh::evaluate::{Scratch, Want};
 use crate::mesh::fluid;

@@ -21,8 +21,8 @@ const TURN: f64 = 1.0;
 const TURN_OF_PIECES: f64 = 0.25;
 /// … and never finer than this part of the diagonal over all frames.
 pub const LEAST_PART: f64 = 1.0 / (1 << 18) as f64;
-/// With more points × frames than this nothing is tried: reading them all for each trial takes longer than it is
-/// worth.
+/// With more points × frames than this nothing is tried: reading them all for each trial takes longer than it
+/// is worth.
 const MOST_TRIED: usize = 1 << 22;
 /// Trials that are expected.
 pub const TRIALS: u64 = 5;

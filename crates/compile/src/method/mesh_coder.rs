@@ -92,8 +92,8 @@ pub fn ladder(options: &Options) -> Vec<Options> {
 
 /// Efforts that are tried; those between are seldom better than these, and often worse.
 const STEPS: [u32; 5] = [2, 5, 6, 7, 9];
-/// Meshes of more points × frames than this are too large for luck to decide which effort is best: up to the default
-/// effort only the one that was asked for is tried.
+/// Meshes of more points × frames than this are too large for luck to decide which effort is best: up to the
+/// default effort only the one that was asked for is tried.
 const MUCH: usize = 1 << 18;
 
 /// What a mesh has in units of which its own frames are only a part.

@@ -171,8 +171,8 @@ pub enum RigChoice {
     /// The mesh is kept as what frames show; bones may be made of the rig, but they are the mesh's own.
     #[default]
     Bake,
-    /// As [`RigChoice::Bake`], and beside it bind pose, weights and joints, so that clips and poses of a game can move
-    /// the mesh.
+    /// As [`RigChoice::Bake`], and beside it bind pose, weights and joints, so that clips and poses of a game
+    /// can move the mesh.
     Keep,
     /// These alone: in frames the mesh stands as it does at first.
     Only,

@@ -78,7 +78,8 @@ pub fn describe(
     }
 }
 
-/// `batches`: where its triangles, its static values, its source map and its end states are, as mesh number `m`.
+/// `batches`: where its triangles, its static values, its source map and its end states are, as mesh number
+/// `m`.
 fn mesh_record(
     plan: &MeshPlan<'_>,
     coder: Option<&MeshCoder<'_>>,

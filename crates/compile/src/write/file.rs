@@ -1,4 +1,5 @@
-//! A file while it is written: passes add chunks to it, in the order in which [`crate::plan::write`] lists them.
+//! A file while it is written: passes add chunks to it, in the order in which [`crate::plan::write`] lists
+//! them.
 
 use crate::mesh::streams::NOTHING;
 use crate::method::mesh_coder::MeshCoder;
@@ -112,8 +113,8 @@ impl<'a> File<'a> {
         }
     }
 
-    /// Triangles, static values and maps back to the source of meshes whose faces stay. They share chunks, which
-    /// are complete after [`File::extras`].
+    /// Triangles, static values and maps back to the source of meshes whose faces stay. They share chunks,
+    /// which are complete after [`File::extras`].
     pub fn static_data(&mut self, coders: &[MeshCoder<'_>]) -> Result<(), Error> {
         let (job, compressor, output) = (self.job, &mut self.compressor, &mut self.output);
         for (m, (plan, _)) in job.plans.iter().enumerate() {

@@ -1,9 +1,9 @@
 //! Transforms of moving nodes through the clip codec: each as coarse as the vertices below it allow.
 //!
 //! What a mesh is promised is shared between its vertices and the transforms above it, so that the sum of
-//! both is smallest ([`crate::nodes::budget::share`]). A node is coded after those above it and makes good what they miss. What is
-//! decoded is measured on every vertex in every frame that shows it; where the promise does not hold, the
-//! file keeps transforms as they are.
+//! both is smallest ([`crate::nodes::budget::share`]). A node is coded after those above it and makes good
+//! what they miss. What is decoded is measured on every vertex in every frame that shows it; where the
+//! promise does not hold, the file keeps transforms as they are.
 
 use crate::mesh::plan::MeshPlan;
 use crate::nodes::flatten::FlatNode;

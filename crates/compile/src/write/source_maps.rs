@@ -26,8 +26,8 @@ pub fn of_mesh(plan: &MeshPlan<'_>, times: &[f64]) -> SourceMap {
     }
 }
 
-/// The source map of a mesh whose faces change, once all of its frames have been coded; none where there is nothing
-/// to say.
+/// The source map of a mesh whose faces change, once all of its frames have been coded; none where there is
+/// nothing to say.
 pub fn of_changing(plan: &MeshPlan<'_>, times: &[f64], coder: Option<&MeshCoder<'_>>) -> Option<SourceMap> {
     if plan.prepared.fixed.is_some() {
         return None;

@@ -104,8 +104,8 @@ fn of_rest(points: usize, weights: f64, diagonal: f64, tolerance: f64) -> f64 {
     points as f64 * (3.0 * coordinate + (weights - 1.0).max(0.0) * WEIGHT)
 }
 
-/// Estimates the bits of a skin that is not finished. `scale`: what it will leave in the end, as a part of what it
-/// leaves now.
+/// Estimates the bits of a skin that is not finished. `scale`: what it will leave in the end, as a part of
+/// what it leaves now.
 pub fn of_fit(fit: &Fit, space: &Space, all: &Trajectories, tolerance: f64, scale: f64) -> Bits {
     let count = fit.vertices.len();
     // Frames that were left out cost as those that were not.

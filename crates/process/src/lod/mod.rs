@@ -1,5 +1,5 @@
-//! LOD levels that share the motion: fewer triangles between the same vertices, each level about half of the one
-//! before, and how far it is from the mesh in any frame.
+//! LOD levels that share the motion: fewer triangles between the same vertices, each level about half of the
+//! one before, and how far it is from the mesh in any frame.
 
 mod measure;
 mod simplify;
@@ -41,8 +41,8 @@ pub struct Mesh<'a, E> {
 
 /// The LOD levels of a mesh.
 pub struct Levels {
-    /// Of each, the finest first: by vertex which one it becomes there, itself where it stays; and the largest
-    /// distance to the mesh in any frame.
+    /// Of each, the finest first: by vertex which one it becomes there, itself where it stays; and the
+    /// largest distance to the mesh in any frame.
     pub levels: Vec<(Vec<u32>, f32)>,
     /// Triangles of the coarsest, or of the mesh.
     pub triangles: usize,
@@ -50,8 +50,8 @@ pub struct Levels {
     pub jumps: Option<usize>,
 }
 
-/// Makes at most so many levels; `may_follow`: whether a level of so many triangles (the second) may come after
-/// one of the first.
+/// Makes at most so many levels; `may_follow`: whether a level of so many triangles (the second) may come
+/// after one of the first.
 pub fn levels<E>(
     mesh: &Mesh<'_, E>,
     wanted: usize,

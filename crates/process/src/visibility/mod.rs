@@ -56,8 +56,9 @@ struct Placed<'a> {
     ends: [Vec<DVec3>; 2],
 }
 
-/// Finds by body and triangle the frames in which it can be seen, all of them where it is not wanted. `read` gives
-/// the points of a body in the world in a frame; frames come in order, all bodies of one after each other.
+/// Finds by body and triangle the frames in which it can be seen, all of them where it is not wanted. `read`
+/// gives the points of a body in the world in a frame; frames come in order, all bodies of one after each
+/// other.
 pub fn intervals<E>(
     bodies: &[Body<'_>],
     frames: u32,

@@ -34,8 +34,8 @@ const LEFT: f64 = 0.02;
 const MIXED: f64 = 0.25;
 /// Bones of a point, at most; number of bones where a skin is asked for that does not pay.
 const INFLUENCES: usize = 4;
-/// A skin is sought on while its estimate is below this many times the bytes of the soft codec; estimates before
-/// anything is coded are too high rather than too low.
+/// A skin is sought on while its estimate is below this many times the bytes of the soft codec; estimates
+/// before anything is coded are too high rather than too low.
 const WORTH: f64 = 1.5;
 /// Shares of the rest pose, weights and handles: for parts, for skins, the best guess first.
 const OF_PARTS: [[f64; 3]; 1] = [[0.5, 0.15, 0.15]];

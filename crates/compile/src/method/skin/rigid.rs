@@ -149,7 +149,8 @@ impl Rigid {
         })
     }
 
-    /// Codes transforms in 12 bytes each, whatever error that leaves: points that are too far off get a residual.
+    /// Codes transforms in 12 bytes each, whatever error that leaves: points that are too far off get a
+    /// residual.
     pub fn packed(
         model: &Model,
         rig: &Rig,

@@ -172,8 +172,8 @@ fn alike(transforms: &mut Vec<Vec<DAffine3>>, rest: &[DVec3], near: f64) -> Vec<
     out
 }
 
-/// Joint of each point that hangs on one alone, [`meshreel_process::parts::NONE`] for others; none where hardly any
-/// does.
+/// Joint of each point that hangs on one alone, [`meshreel_process::parts::NONE`] for others; none where
+/// hardly any does.
 pub fn joints(skin: &Skin, frames: &Frames<'_>) -> Option<Vec<u32>> {
     let k = skin.influences;
     let of = |p: u32| {
