@@ -17,6 +17,9 @@ const ALIKE: f64 = 1e-3;
 /// Numbers that the planes of all poses may take together; with more points poses are fewer.
 const PLANES: usize = 4 << 20;
 
+/// Reads positions of a frame.
+pub type Read<'a, E> = dyn Fn(usize, &mut Vec<[f32; 3]>) -> Result<(), E> + 'a;
+
 /// A mesh whose triangles are to become fewer.
 pub struct Mesh<'a, E> {
     /// Three vertices each.
@@ -36,7 +39,7 @@ pub struct Mesh<'a, E> {
     /// How far points may be off as decoded.
     pub radius: f64,
     /// Reads positions of a frame.
-    pub read: &'a dyn Fn(usize, &mut Vec<[f32; 3]>) -> Result<(), E>,
+    pub read: &'a Read<'a, E>,
 }
 
 /// The LOD levels of a mesh.

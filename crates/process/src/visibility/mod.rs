@@ -28,6 +28,9 @@ const NEAR: f64 = 0.02;
 /// Surfaces face each other if their normals are at least so much apart (cosine).
 const FACING: f64 = -0.5;
 
+/// Reads the points of a body (the second number) in a frame (the first), in the world.
+pub type Read<'a, E> = dyn FnMut(usize, usize, &mut Vec<DVec3>) -> Result<(), E> + 'a;
+
 /// A stretch of frames: the first, and the first one after it.
 pub type Interval = [u32; 2];
 
@@ -62,7 +65,7 @@ struct Placed<'a> {
 pub fn intervals<E>(
     bodies: &[Body<'_>],
     frames: u32,
-    read: &mut dyn FnMut(usize, usize, &mut Vec<DVec3>) -> Result<(), E>,
+    read: &mut Read<'_, E>,
 ) -> Result<Vec<Vec<Interval>>, E> {
     let (mut placed, mut pieces) = (Vec::new(), Vec::new());
     for body in bodies {
@@ -168,7 +171,7 @@ fn connected(triangles: &[[u32; 3]], point: &[u32]) -> (Vec<u32>, Vec<bool>) {
 fn phases<E>(
     bodies: &[Placed<'_>],
     frames: u32,
-    read: &mut dyn FnMut(usize, usize, &mut Vec<DVec3>) -> Result<(), E>,
+    read: &mut Read<'_, E>,
     pieces: &mut [Piece],
 ) -> Result<(), E> {
     let mut low = vec![DVec3::INFINITY; pieces.len()];
