@@ -26,7 +26,7 @@ use crate::select::{between, identical, lead, left_out, ranges, times};
 use crate::write::clips;
 use crate::write::extras::Extras;
 use crate::write::file::File;
-use crate::write::job::{Chunk, Job};
+use crate::write::job::Job;
 use crate::write::node_coder::NodeCoder;
 use crate::write::report::Written;
 use crate::{Error, MethodChoice, Options, Preset, RigChoice, Tolerance};
@@ -416,7 +416,7 @@ fn clips_and_rigs(
     budgets: &[Budget],
     output: &Output<'_>,
     log: &mut Log,
-) -> Result<(Vec<Chunk>, Vec<ClipReport>, Vec<candidates::Made>), Error> {
+) -> Result<clips::WithRigs, Error> {
     let Content { scene, options, times, .. } = *content;
     let wanted = candidates::candidates(scene, plans, budgets, times[0], options, &mut log.remarks)?;
     let (chunks, clips, rigs) = match scene.clips.is_empty() {

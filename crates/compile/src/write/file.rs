@@ -317,7 +317,7 @@ impl<'a> File<'a> {
         match std::mem::replace(&mut self.output, Output::Count { chunks: 0, bytes: 0 }) {
             Output::File(writer) => {
                 progress.update(Phase::Inspect, 0, 1);
-                let written = writer.complete(self.summary.clone())?;
+                let written = writer.complete(self.summary)?;
                 pool.install(|| publish(written, self.target, inspect, remarks))
             }
             Output::Count { bytes, .. } => Ok(bytes),
