@@ -273,7 +273,7 @@ fn measure(file: &Path, arguments: &Arguments) -> anyhow::Result<Row> {
     let clip_options =
         meshreel_compile::clip::ClipOptions { tolerance: arguments.tolerance, ..Default::default() };
     let in_memory =
-        meshreel_compile::clip::resident::compress(&scene.skeletons[0], &scene.clips[0], &clip_options)?;
+        meshreel_compile::clip::random_access::compress(&scene.skeletons[0], &scene.clips[0], &clip_options)?;
     let resident = RandomAccessClip::open(&reel.skeletons()?[0], &in_memory.bytes)?;
     same_everywhere(&scene.skeletons[0], &in_memory)?;
     Ok(Row {

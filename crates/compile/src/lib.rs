@@ -24,7 +24,7 @@ pub use options::{
 };
 pub use plan::compile;
 pub use report::{
-    Between, ClipReport, Detailed, Heaviest, Inspect, Measures, MeshReport, Phase, Progress, Report, Rest,
+    Between, ClipReport, Heaviest, Inspect, LodReport, Measures, MeshReport, Phase, Progress, Report, Rest,
     RigReport, Silent, Spikes, Tried,
 };
 

@@ -5,12 +5,12 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 // Tuning: expected work in units that are about microseconds of a core; only their ratios matter.
-/// Of a point in a frame: for one set of options, for a trial of how fine positions are, to code it in the
-/// end.
+/// Expected work of a point in a frame: for one set of options, for a trial of how fine positions are, to
+/// code it in the end.
 const SETTINGS: u64 = 11;
 const TRIAL: u64 = 8;
 const CODED: u64 = 8;
-/// Of a point, of which most starts look at so many, for a search for bones.
+/// Expected work of a point for a search for bones; most of its starts look at `LOOKED_AT` points only.
 const BONES: u64 = 30_000;
 const LOOKED_AT: u64 = 1_500;
 
@@ -28,7 +28,7 @@ pub struct Share<'a> {
     /// Points × frames.
     values: u64,
     left: AtomicU64,
-    /// Of that one search for bones, and what of the one that is under way is done.
+    /// Expected work of one search for bones, and how much of the one under way is done.
     bones: u64,
     sought: AtomicU64,
     now: Mutex<String>,

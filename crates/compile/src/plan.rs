@@ -1,7 +1,7 @@
 //! The list of passes, in the order in which they run: [`compile`] takes a scene to what is decided of it,
-//! [`prepare`] looks at one mesh, [`write`] makes the file. Each pass is a line here, with what it takes and gives,
-//! and a file elsewhere in this crate, or in `meshreel-process`, where that is about geometry alone. What a pass did
-//! is said by `--explain`.
+//! [`prepare`] looks at one mesh, [`write`] makes the file. Each pass is a line here, with what it takes and
+//! gives, and a file elsewhere in this crate, or in `meshreel-process`, where that is about geometry alone.
+//! What a pass did is said by `--explain`.
 
 use crate::mesh::budgets::{self, Flattening, Round};
 use crate::mesh::candidate::{self, Candidate};
@@ -26,7 +26,7 @@ use crate::select::{between, identical, lead, left_out, ranges, times};
 use crate::write::clips;
 use crate::write::extras::Extras;
 use crate::write::file::File;
-use crate::write::job::{Chunk, Job};
+use crate::write::job::Job;
 use crate::write::node_coder::NodeCoder;
 use crate::write::report::Written;
 use crate::{Error, MethodChoice, Options, Preset, RigChoice, Tolerance};
@@ -136,10 +136,7 @@ fn compile_meshes(
         let again = |baked: &[bool]| find_between(&content, &selected, &motion, Some(baked));
         between::settle(found, &nodes, placed.len(), again)
     })?;
-    if let Some(found) = &found {
-        log.pass("between", found.said(samples.len()));
-        log.remarks.extend(found.remark(options));
-    }
+    say_between(found.as_ref(), samples.len(), options, &mut log);
     // Tolerances → lattices; how fine normals want positions.
     let plans = pool.install(|| plan_meshes(&content, meshes, &nodes, &budgets, &meter, &mut log))?;
     memory_remark(&plans, options, &mut log);
@@ -210,7 +207,7 @@ fn find_between(
     motion: &Motion,
     baked: Option<&[bool]>,
 ) -> Result<Option<Between>, Error> {
-    between::frames(&between::Given {
+    between::frames(&between::Request {
         scene: content.scene,
         placed: content.placed,
         selected: &selected.meshes,
@@ -223,6 +220,13 @@ fn find_between(
         choice: content.options.between,
         add: content.options.fps.is_none() && baked.is_none(),
     })
+}
+
+fn say_between(found: Option<&Between>, samples: usize, options: &Options, log: &mut Log) {
+    if let Some(found) = found {
+        log.pass("between", found.said(samples));
+        log.remarks.extend(found.remark(options));
+    }
 }
 
 /// By mesh the first one that is the same.
@@ -248,7 +252,7 @@ fn remesh_faces(
     log: &mut Log,
 ) -> Result<Option<Outcome>, Error> {
     let options = content.options;
-    let given = remesh::Given {
+    let given = remesh::Request {
         scene: content.scene,
         placed: content.placed,
         selected,
@@ -325,7 +329,8 @@ fn analyse<'a>(
     Ok(meshes)
 }
 
-/// Flattens the tree; bakes what transforms cannot hold, and flattens again until nothing more needs to be baked.
+/// Flattens the tree; bakes what transforms cannot hold, and flattens again until nothing more needs to be
+/// baked.
 fn flatten_nodes<'a>(
     content: &Content<'a>,
     remeshed: &'a [Option<Remeshed>],
@@ -361,7 +366,8 @@ fn flatten_nodes<'a>(
     }
 }
 
-/// Looks at the frames of a mesh in which it moves; at all of them, where it does not stand still as expected.
+/// Looks at the frames of a mesh in which it moves; at all of them, where it does not stand still as
+/// expected.
 fn prepare_moving<'a>(
     content: &Content<'a>,
     remeshed: &'a [Option<Remeshed>],
@@ -402,15 +408,15 @@ fn memory_remark(plans: &Plans<'_>, options: &Options, log: &mut Log) {
     }
 }
 
-/// Chunks of skeletons and clips, what is said of these, and rigs that hold with them. With `--strict` remarks end
-/// it here, before anything is written.
+/// Chunks of skeletons and clips, what is said of these, and rigs that hold with them. With `--strict`
+/// remarks end it here, before anything is written.
 fn clips_and_rigs(
     content: &Content<'_>,
     plans: &Plans<'_>,
     budgets: &[Budget],
     output: &Output<'_>,
     log: &mut Log,
-) -> Result<(Vec<Chunk>, Vec<ClipReport>, Vec<candidates::Made>), Error> {
+) -> Result<clips::WithRigs, Error> {
     let Content { scene, options, times, .. } = *content;
     let wanted = candidates::candidates(scene, plans, budgets, times[0], options, &mut log.remarks)?;
     let (chunks, clips, rigs) = match scene.clips.is_empty() {

@@ -43,7 +43,7 @@ impl Progress for Silent {
 pub struct Report {
     /// Size of the file, source map included.
     pub file_bytes: u64,
-    /// Of that the source map.
+    /// How many of these the source map takes.
     pub source_map_bytes: u64,
     /// 12 bytes per source point and frame plus 40 per transform and sample.
     pub raw_bytes: u64,
@@ -125,9 +125,9 @@ pub struct Heaviest {
 /// Parts that stop moving.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rest {
-    /// So many …
+    /// Parts that come to rest …
     pub parts: usize,
-    /// … of the parts that move at all …
+    /// … of all that move at all …
     pub of: usize,
     /// … never move from this frame on …
     pub frame: usize,
@@ -140,7 +140,7 @@ pub struct Rest {
 /// Points that keep much of the residual.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spikes {
-    /// So many …
+    /// Points …
     pub points: usize,
     /// … of the points that have a residual …
     pub of: usize,
@@ -154,7 +154,7 @@ pub struct Spikes {
 /// bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NormalsDecide {
-    /// So many times.
+    /// How many times finer.
     pub finer: f64,
     /// Largest angle of normals.
     pub degrees: f64,
@@ -166,7 +166,7 @@ pub struct NormalsDecide {
 
 /// A level of detail.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Detailed {
+pub struct LodReport {
     /// Triangles.
     pub triangles: u32,
     /// Largest distance to the mesh in any frame, in its own space.
@@ -193,7 +193,7 @@ pub struct MeshReport {
     /// Vertices of a row and rows, where the mesh is a regular grid whose triangles are not stored.
     pub grid: Option<[u32; 2]>,
     /// Levels of detail beside the mesh itself.
-    pub details: Vec<Detailed>,
+    pub details: Vec<LodReport>,
     /// Bytes of these.
     pub detail_bytes: u64,
     /// Triangles that are left out in the first frame, in the last and in all, where some are.
@@ -232,7 +232,7 @@ pub struct MeshReport {
 pub struct Between {
     /// All frames.
     pub times: Vec<f64>,
-    /// So many of them are not the source's.
+    /// How many of them are not samples of the source.
     pub added: usize,
     /// The multiple of the tolerance that was aimed at …
     pub asked: f64,
@@ -240,7 +240,7 @@ pub struct Between {
     pub needed: usize,
     /// Largest distance between the source's frames, in tolerances, without what decoding adds.
     pub before: f64,
-    /// The same between all frames.
+    /// Largest distance between all frames, in tolerances, without what decoding adds.
     pub after: f64,
     /// The objects that were looked at, and whether their vertices were taken to be in world space.
     pub seen: Vec<(usize, bool)>,
@@ -306,7 +306,7 @@ pub struct LayerReport {
     pub joints: usize,
     /// Samples that it has.
     pub samples: usize,
-    /// Of these, without residuals; and the largest error at one.
+    /// How many of these have no residuals, and the largest error at one.
     pub stripped: (usize, f64),
     /// Bytes of its tiers.
     pub tiers: Vec<usize>,
@@ -326,7 +326,7 @@ pub struct ClipTried {
     pub bytes: Option<u64>,
     /// Largest error found, as decoded.
     pub max_error: f64,
-    /// Of animated sub-tracks: samples before, keys after. `None` for codec `sampled`.
+    /// Samples of animated sub-tracks before, and keys after; `None` for codec `sampled`.
     pub keys: Option<[usize; 2]>,
     /// It took so long.
     pub seconds: f64,

@@ -32,9 +32,10 @@ pub struct Chosen {
     pub layers: Option<LayeredClip>,
 }
 
-/// A curve's bytes are plain; a key in them can still be half of what it takes.
+/// Block compression makes curves at most this many times smaller.
 const PACKED: usize = 2;
-/// Of so many inserted keys at most all but one are left out again.
+/// Moving keys off the samples leaves at most this many times fewer of them than inserting alone does; so a
+/// clip whose inserted keys are more than this many times too many cannot win.
 const SPARED: usize = 2;
 /// Bytes of a key.
 const KEY: usize = 10;

@@ -10,7 +10,7 @@
 //! The decoder knows nothing of this: any k decodes. What is measured is what it will output, f32 and all.
 
 use super::axes;
-use super::truth::{Joints, Object, Truth, quaternion};
+use super::reference::{Joints, Object, Reference, quaternion};
 use glam::{DMat3, DQuat, DVec3};
 use meshreel_codec::clip::Rotation;
 use meshreel_codec::clip::entropy::{Activity, Bucket, Means};
@@ -24,7 +24,7 @@ use std::f64::consts::TAU;
 /// Everything that is the same for all samples.
 pub struct Loop<'a> {
     pub plan: &'a Plan,
-    pub truth: &'a Truth,
+    pub truth: &'a Reference,
     pub joints: &'a Joints,
     /// Square of the tolerance, a little less.
     pub limit: f64,
@@ -114,7 +114,7 @@ pub struct Frame {
 }
 
 impl<'a> Loop<'a> {
-    pub fn new(plan: &'a Plan, truth: &'a Truth, joints: &'a Joints, tolerance: f64) -> Loop<'a> {
+    pub fn new(plan: &'a Plan, truth: &'a Reference, joints: &'a Joints, tolerance: f64) -> Loop<'a> {
         let n = truth.joints;
         let mut groups: Vec<std::ops::Range<usize>> = vec![0..0; n];
         for (g, group) in plan.groups.iter().enumerate() {
@@ -164,7 +164,7 @@ impl<'a> Loop<'a> {
             groups,
             affected,
             aim,
-            still: plan.still().iter().map(super::truth::widen).collect(),
+            still: plan.still().iter().map(super::reference::widen).collect(),
             count: (0..n)
                 .map(|j| 2.0f64.powi(plan.header.fine.get(j).map_or(0, |f| i32::from(*f))))
                 .collect(),
@@ -175,7 +175,7 @@ impl<'a> Loop<'a> {
         }
     }
 
-    /// The same with other joints settled.
+    /// This loop with other joints already settled.
     pub fn with(self, given: Option<&'a Given>) -> Loop<'a> {
         Loop { given, ..self }
     }

@@ -1,7 +1,7 @@
 //! First pass: which sub-tracks are default, constant or animated, and how rotations turn.
 
 use super::axes;
-use super::truth::{Joints, Truth, narrow};
+use super::reference::{Joints, Reference, narrow};
 use glam::{DQuat, DVec3};
 use meshreel_codec::clip::{Rotation, SmallestThree, Vector};
 
@@ -21,7 +21,7 @@ pub struct Slack {
 }
 
 /// Decides for all joints. `tolerance` in units of length.
-pub fn kinds(truth: &Truth, joints: &Joints, tolerance: f64, slack: Slack) -> Kinds {
+pub fn kinds(truth: &Reference, joints: &Joints, tolerance: f64, slack: Slack) -> Kinds {
     let n = truth.joints;
     let fine = joints.fine();
     let mut reach: Vec<f64> = joints.shell.iter().map(|s| f64::from(*s)).collect();
@@ -53,7 +53,7 @@ pub fn kinds(truth: &Truth, joints: &Joints, tolerance: f64, slack: Slack) -> Ki
     kinds
 }
 
-fn rotation(truth: &Truth, j: usize, rest: [f32; 4], tolerance: f64, slack: Slack) -> Rotation {
+fn rotation(truth: &Reference, j: usize, rest: [f32; 4], tolerance: f64, slack: Slack) -> Rotation {
     let values: Vec<DQuat> = (0..truth.samples).map(|i| truth.local(i, j).rotation).collect();
     let near = slack.constant * tolerance;
     let all_near = |q: DQuat| {

@@ -10,7 +10,7 @@
 //!   rotation, so that turns do not add up.
 
 use super::fit::{self, Track};
-use super::truth::{Joints, Object, Truth, quaternion, worse};
+use super::reference::{Joints, Object, Reference, quaternion, worse};
 use crate::Error;
 use glam::{DQuat, DVec3};
 use meshreel_codec::clip::curve::{self, Curves, Head, Key, Kind, Knots, Part, Playhead, Range};
@@ -49,7 +49,7 @@ pub struct CurveOptions {
     /// Keys are only inserted; otherwise they are moved off the samples by least squares and left out again
     /// where fewer hold.
     pub plain: bool,
-    /// Of single joints, 0 for the general one; or none at all. Only for the guaranteed rule.
+    /// Tolerances of single joints, 0 for the general one; or none at all. Only for the guaranteed rule.
     pub tolerances: Vec<f64>,
     /// Gives up where it takes more keys than this; with `plain` already where the first sub-tracks take more
     /// than their part of it.
@@ -122,7 +122,7 @@ pub fn compress_curves(
         .skeleton()
         .check()
         .map_err(|e| Error::Unsupported { what: format!("skeleton {}: {}", skeleton.name, e.0) })?;
-    let truth = Truth::new(skeleton, clip);
+    let truth = Reference::new(skeleton, clip);
     let tolerance = match options.rule {
         Rule::Guaranteed => options.tolerance.max(truth.least()),
         Rule::Local { .. } => options.tolerance,
@@ -204,7 +204,7 @@ fn count_moving(track: &scene::Track) -> usize {
 }
 
 /// Largest error of what the bytes decode to.
-fn measure(bytes: &[u8], joints: &Joints, truth: &Truth) -> Result<f64, Error> {
+fn measure(bytes: &[u8], joints: &Joints, truth: &Reference) -> Result<f64, Error> {
     let skeleton = joints.skeleton();
     let curves = Curves::read(bytes, &skeleton)
         .map_err(|e| Error::Misuse { what: format!("curves do not read back: {}", e.0) })?;
@@ -235,7 +235,7 @@ struct Tree {
 }
 
 impl Tree {
-    fn new(truth: &Truth, joints: &Joints, tolerance: f64) -> Tree {
+    fn new(truth: &Reference, joints: &Joints, tolerance: f64) -> Tree {
         let n = truth.joints;
         let mut tree = Tree {
             depth: vec![0; n],
@@ -324,7 +324,7 @@ impl<'a> Fitted<'a> {
         }
     }
 
-    fn joint(&mut self, truth: &Truth, tree: &Tree, j: usize) {
+    fn joint(&mut self, truth: &Reference, tree: &Tree, j: usize) {
         let parent = self.joints.skeleton().parent(j);
         let above = |i: usize| parent.map_or(Object::IDENTITY, |p| self.object[p][i]);
         let above: Vec<Object> = (0..truth.samples).map(above).collect();
@@ -492,7 +492,7 @@ fn wider(range: Range) -> Range {
     }
 }
 
-/// Of the turn from one to the other, in radians.
+/// The angle of the turn from one rotation to the other, in radians.
 fn angle(a: DQuat, b: DQuat) -> f64 {
     let near = if a.dot(b) < 0.0 { -b } else { b };
     4.0 * ((a - near).length() / 2.0).min(1.0).asin()

@@ -2,8 +2,8 @@
 
 use super::curve::{CompressedCurves, CurveOptions, Rule, compress_curves};
 use super::fit::{Keys, Track};
+use super::reference::{Object, widen};
 use super::tests::{clip, skeleton, swing};
-use super::truth::{Object, widen};
 use glam::{DQuat, DVec3};
 use meshreel_codec::clip::curve::{Curves, Knots, Part, Playhead};
 use meshreel_codec::transform::Transform;

@@ -1,7 +1,7 @@
 //! All poses of a compressed clip, as a player has them at its samples.
 
 use super::choice::Chosen;
-use super::truth::Joints;
+use super::reference::Joints;
 use meshreel_codec::clip::curve::{Curves, Playhead};
 use meshreel_codec::clip::record::Codec;
 use meshreel_codec::clip::stored::{Scratch, Stored};

@@ -5,7 +5,7 @@
 //! that hangs from it.
 
 use super::layer::{Division, Part};
-use super::truth::Joints;
+use super::reference::Joints;
 use super::{ClipOptions, importance};
 use crate::options::globs::globs;
 use crate::options::{ClipChoice, LayerChoice, Strip};
@@ -53,7 +53,36 @@ pub fn division(
     }
     let joints = Joints::new(skeleton, clip.shell);
     let importance = importance::importance(&joints, &bias);
-    let mut layer_of = vec![0u8; n];
+    let mut layer_of = asked(skeleton, &layers, &importance, remarks)?;
+    for j in 0..n {
+        if let Some(name) = last(j).find_map(|over| over.layer.as_deref()) {
+            let Some(l) = layers.iter().position(|layer| layer.name == name) else {
+                return Err(Error::misuse(format!(
+                    "joint {}: there is no layer {name}; add a [[layer]] of that name",
+                    skeleton.joints[j].name
+                )));
+            };
+            layer_of[j] = l as u8;
+        }
+    }
+    lower(skeleton, &mut layer_of, remarks);
+    let part = |layer: &LayerChoice| Part {
+        name: layer.name.clone(),
+        rate: layer.rate,
+        strip: layer.strip,
+        tiers: layer.tiers,
+    };
+    Ok(Some(Division { layers: layers.iter().map(part).collect(), layer_of, stepped }))
+}
+
+/// By joint its layer, as importance, the source and globs of layers say.
+fn asked(
+    skeleton: &Skeleton,
+    layers: &[LayerChoice],
+    importance: &[f64],
+    remarks: &mut Vec<Remark>,
+) -> Result<Vec<u8>, Error> {
+    let mut layer_of = vec![0u8; skeleton.joints.len()];
     let mut put = |l: usize, which: &[bool]| {
         for (of, _) in layer_of.iter_mut().zip(which).filter(|(_, own)| **own) {
             *of = l as u8;
@@ -61,10 +90,10 @@ pub fn division(
     };
     for (l, layer) in layers.iter().enumerate() {
         if let Some(part) = layer.below {
-            put(l, &importance::below(&importance, part));
+            put(l, &importance::below(importance, part));
         }
         if let Some(share) = layer.share {
-            put(l, &importance::least(&importance, share));
+            put(l, &importance::least(importance, share));
         }
     }
     let number = |name: &str| layers.iter().position(|layer| layer.name == name);
@@ -76,30 +105,24 @@ pub fn division(
     for (l, layer) in layers.iter().enumerate() {
         let set = globs("joints of a layer", &layer.joints)?;
         let hits = |j: &usize| set.is_match(&skeleton.joints[*j].name) || set.is_match(skeleton.path(*j));
-        let hits: Vec<usize> = (0..n).filter(hits).collect();
+        let hits: Vec<usize> = (0..skeleton.joints.len()).filter(hits).collect();
         if hits.is_empty() && !layer.joints.is_empty() {
             remarks.push(Remark::new(&layer.name, format!("matches no joint of skeleton {}", skeleton.name)));
         }
         hits.into_iter().for_each(|j| layer_of[j] = l as u8);
     }
-    for j in 0..n {
-        if let Some(name) = last(j).find_map(|over| over.layer.as_deref()) {
-            let Some(l) = number(name) else {
-                return Err(Error::misuse(format!(
-                    "joint {}: there is no layer {name}; add a [[layer]] of that name",
-                    skeleton.joints[j].name
-                )));
-            };
-            layer_of[j] = l as u8;
-        }
-    }
-    let before = layer_of.clone();
-    for j in (0..n).rev() {
+    Ok(layer_of)
+}
+
+/// Brings each joint into the lowest layer of all that hangs from it.
+fn lower(skeleton: &Skeleton, layer_of: &mut [u8], remarks: &mut Vec<Remark>) {
+    let before = layer_of.to_vec();
+    for j in (0..layer_of.len()).rev() {
         if let Some(parent) = skeleton.joints[j].parent {
             layer_of[parent] = layer_of[parent].min(layer_of[j]);
         }
     }
-    let lifted: Vec<usize> = (0..n).filter(|&j| before[j] != layer_of[j]).collect();
+    let lifted: Vec<usize> = (0..layer_of.len()).filter(|&j| before[j] != layer_of[j]).collect();
     if let Some(&first) = lifted.first() {
         remarks.push(Remark::new(
             &skeleton.name,
@@ -110,13 +133,6 @@ pub fn division(
             ),
         ));
     }
-    let part = |layer: &LayerChoice| Part {
-        name: layer.name.clone(),
-        rate: layer.rate,
-        strip: layer.strip,
-        tiers: layer.tiers,
-    };
-    Ok(Some(Division { layers: layers.iter().map(part).collect(), layer_of, stepped }))
 }
 
 /// Nothing but the clip as it is.

@@ -12,7 +12,7 @@ use meshreel_codec::clip::curve::{Knots, Window, unit};
 
 /// A sub-track, and what may be done with it.
 pub struct Track<'a> {
-    /// Of each sample; rotations with neighbours on one side, see [`align`].
+    /// By sample its value; rotations with neighbours on one side, see [`align`].
     pub values: &'a [[f32; 4]],
     pub rotation: bool,
     pub knots: Knots,

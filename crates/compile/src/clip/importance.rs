@@ -11,7 +11,7 @@
 //! Credit: N. Frechette, ACL issue 392: total geodesic distance of what a joint moves, with a bias for
 //! animators.
 
-use super::truth::Joints;
+use super::reference::Joints;
 
 /// Importance of all joints, in units of length. `bias`: one per joint, 1 for none.
 pub fn importance(joints: &Joints, bias: &[f64]) -> Vec<f64> {

@@ -11,8 +11,8 @@
 
 use super::closed_loop::Given;
 use super::compact::{self, Kinds, Slack};
+use super::reference::{Joints, Object, Reference, widen, worse};
 use super::search::Work;
-use super::truth::{Joints, Object, Truth, widen, worse};
 use super::{ClipOptions, Pass, counts, tuning};
 use crate::Error;
 use crate::options::Strip;
@@ -152,7 +152,7 @@ pub fn compress(
         .skeleton()
         .check()
         .map_err(|e| Error::Unsupported { what: format!("skeleton {}: {}", skeleton.name, e.0) })?;
-    let truth = Truth::new(skeleton, clip);
+    let truth = Reference::new(skeleton, clip);
     let least = truth.least();
     let tolerance = options.tolerance.max(least);
     joints.weigh(tolerances, tolerance, least);
@@ -222,7 +222,7 @@ struct Job<'a> {
     options: &'a ClipOptions,
     division: &'a Division,
     joints: &'a Joints,
-    truth: &'a Truth,
+    truth: &'a Reference,
     tolerance: f64,
     kinds: Kinds,
     part: f64,
@@ -364,7 +364,7 @@ impl Job<'_> {
             Some((l, _)) => header.of_layer(l),
             None => header,
         };
-        let some = list.map(|list| Truth::new(self.skeleton, &subset(self.clip, list)));
+        let some = list.map(|list| Reference::new(self.skeleton, &subset(self.clip, list)));
         Pass {
             truth: some.as_ref().unwrap_or(self.truth),
             joints: self.joints,
@@ -436,7 +436,7 @@ impl Job<'_> {
     }
 }
 
-/// Those samples of a layer, in its numbers, that are in `changes`; the first and last are keys anyway.
+/// The samples of a layer, by its own numbers, that are in `changes`; the first and last are keys anyway.
 fn keys(changes: &[u32], list: Option<&[u32]>, count: u32) -> Vec<u32> {
     let own = |at: &u32| match list {
         Some(list) => list.binary_search(at).ok().map(|i| i as u32),

@@ -21,13 +21,14 @@ pub mod layer;
 #[cfg(test)]
 mod layer_tests;
 pub(crate) mod pieces;
-pub mod resident;
+pub mod random_access;
+pub use random_access as resident; // old path, goes when all is merged
+mod reference;
 pub mod scalars;
 mod search;
 mod strip;
 #[cfg(test)]
 mod tests;
-mod truth;
 pub(crate) mod wanted;
 
 use crate::Error;
@@ -42,10 +43,10 @@ use meshreel_codec::clip::{Header, Source, Split};
 use meshreel_codec::transform::Transform;
 use meshreel_scene as scene;
 use rayon::prelude::*;
+pub use reference::Joints;
+use reference::{Object, Reference, worse};
 use search::Work;
 use strip::Stripped;
-pub use truth::Joints;
-use truth::{Object, Truth, worse};
 
 /// How a clip is compressed.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -132,7 +133,7 @@ pub fn compress_each(
         .skeleton()
         .check()
         .map_err(|e| Error::Unsupported { what: format!("skeleton {}: {}", skeleton.name, e.0) })?;
-    let truth = Truth::new(skeleton, clip);
+    let truth = Reference::new(skeleton, clip);
     let least = truth.least();
     let tolerance = options.tolerance.max(least);
     joints.weigh(tolerances, tolerance, least);
@@ -189,7 +190,7 @@ fn check(skeleton: &scene::Skeleton, clip: &scene::Clip, options: &ClipOptions) 
 fn encode(
     clip: &scene::Clip,
     joints: &Joints,
-    truth: &Truth,
+    truth: &Reference,
     options: &ClipOptions,
     slack: Slack,
     (base, spread): (f64, u8),
@@ -263,7 +264,7 @@ fn counts(all: &[meshreel_codec::clip::Rotation]) -> [usize; 5] {
 
 /// What the residuals of a clip, or of a layer of it, are chosen from.
 struct Pass<'a> {
-    truth: &'a Truth,
+    truth: &'a Reference,
     joints: &'a Joints,
     given: Option<&'a Given>,
     strip: Strip,
@@ -412,7 +413,7 @@ fn starts_of(plan: &Plan, segments: &[Vec<Residuals>]) -> Vec<u8> {
 }
 
 /// Largest error of any joint at any sample, as decoded. `None` if it does not decode.
-fn measure(stored: &Stored, truth: &Truth, joints: &Joints) -> Option<f64> {
+fn measure(stored: &Stored, truth: &Reference, joints: &Joints) -> Option<f64> {
     let plan = &stored.plan;
     let n = truth.joints;
     let mut pose = vec![Transform::IDENTITY; n];

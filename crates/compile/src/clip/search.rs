@@ -14,7 +14,7 @@ pub struct Work {
 }
 
 impl Work {
-    /// Of `--effort` 1 … 9.
+    /// What `--effort` 1 … 9 asks for.
     pub fn of(effort: u8) -> Work {
         match effort {
             0..=2 => Work { tries: &[1.0], flips: 1 },

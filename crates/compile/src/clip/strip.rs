@@ -6,7 +6,7 @@ use super::cross;
 use crate::options::Strip;
 use meshreel_codec::clip::stored::CALM;
 
-/// The same for one clip.
+/// Which samples of one clip are stripped.
 pub enum Stripped {
     /// None.
     None,

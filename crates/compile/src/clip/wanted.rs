@@ -21,7 +21,7 @@ pub struct Wanted<'a> {
     pub options: ClipOptions,
     /// All of the scene, in order.
     pub skeletons: Vec<WantedSkeleton>,
-    /// Those that are left, in order.
+    /// The clips that are compiled, in order.
     pub clips: Vec<Cow<'a, Clip>>,
     /// The number of each in the scene.
     pub numbers: Vec<usize>,
@@ -42,7 +42,7 @@ pub struct WantedSkeleton {
 }
 
 impl<'a> Wanted<'a> {
-    /// Of a scene. Remarks on what matches nothing.
+    /// What is asked of the clips of a scene, with remarks on globs that match nothing.
     pub fn new(scene: &'a Scene, options: &Options, remarks: &mut Vec<Remark>) -> Result<Wanted<'a>, Error> {
         let clip_options = clip_options(scene, options)?;
         let mut skeletons = Vec::with_capacity(scene.skeletons.len());

@@ -1,5 +1,5 @@
-//! What the tree of nodes that is left makes of the source's transforms, what that leaves of the tolerance of each
-//! placement, and which must stand in world space for that.
+//! What the tree of nodes that is left makes of the source's transforms, what that leaves of the tolerance of
+//! each placement, and which must stand in world space for that.
 
 use crate::mesh::candidate::Candidate;
 use crate::mesh::prepared::diagonal;
@@ -128,8 +128,8 @@ impl<'a> Flattening<'a> {
         self.baked[i] && !alone
     }
 
-    /// Settles what a mesh is promised where it is placed. The object, and whether shear is why, where its vertices
-    /// have to stand in world space.
+    /// Settles what a mesh is promised where it is placed. The object, and whether shear is why, where its
+    /// vertices have to stand in world space.
     fn settle_mesh(
         &self,
         i: usize,

@@ -38,7 +38,8 @@ pub struct Group {
     pub placements: Vec<usize>,
 }
 
-/// Placed meshes that are the same and are asked for in the same way. `same`: by mesh the first that is equal.
+/// Placed meshes that are the same and are asked for in the same way. `same`: by mesh the first that is
+/// equal.
 pub fn groups(content: &Content<'_>, selected: &[bool], same: &[MeshId]) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     let mut slot = HashMap::new();
@@ -65,8 +66,8 @@ impl Group {
     }
 }
 
-/// Where the frames of a mesh come from. Hidden frames read the last frame shown before them, or the first one
-/// after. `matrices`: by frame, of a mesh that is baked to world space.
+/// Where the frames of a mesh come from. Hidden frames read the last frame shown before them, or the first
+/// one after. `matrices`: by frame, of a mesh that is baked to world space.
 pub fn source<'a>(
     content: &Content<'a>,
     remeshed: &'a [Option<Remeshed>],

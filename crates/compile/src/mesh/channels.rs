@@ -1,4 +1,5 @@
-//! Normals, uvs, colours and materials of a mesh: what is there in all frames, and which corners it tells apart.
+//! Normals, uvs, colours and materials of a mesh: what is there in all frames, and which corners it tells
+//! apart.
 
 use crate::Error;
 use crate::mesh::prepared::{Channels, Normals, Set};
@@ -11,7 +12,8 @@ use meshreel_process::materials::{self, Assignment, Material};
 use meshreel_process::split::{self, Splitter};
 use meshreel_scene::{Attribute, Mesh, Remark, sample};
 
-/// The faces of the first frame, and the classes of their corners so far: those of one class become one vertex.
+/// The faces of the first frame, and the classes of their corners so far: those of one class become one
+/// vertex.
 pub struct Corners {
     /// As the file has them.
     pub raw: sample::Faces,
@@ -41,8 +43,8 @@ impl Corners {
     }
 }
 
-/// Looks at normals, uvs and colours of all frames. Where faces stay, corners whose values differ in any frame are
-/// told apart.
+/// Looks at normals, uvs and colours of all frames. Where faces stay, corners whose values differ in any
+/// frame are told apart.
 pub fn channels(
     source: &Source<'_>,
     scan: &Scan,
@@ -89,7 +91,8 @@ pub fn channels(
     Ok(out)
 }
 
-/// Materials of a mesh whose faces change: ranges come per frame, in the order of all sets, faces in none last.
+/// Materials of a mesh whose faces change: ranges come per frame, in the order of all sets, faces in none
+/// last.
 pub fn changing_materials(source: &Source<'_>) -> Result<Vec<Material>, Error> {
     let sets = face_sets(source.mesh, source.first_time)?;
     // A face in each set and one beyond.

@@ -62,6 +62,19 @@ pub fn choose_streams(
             tolerance: options.normal_tolerance,
         });
     }
+    uv_streams(mesh, prepared, options, remarks, &mut out)?;
+    colour_streams(mesh, prepared, options, &mut out);
+    Ok(out)
+}
+
+fn uv_streams(
+    mesh: &Mesh,
+    prepared: &Prepared,
+    options: &Options,
+    remarks: &mut Vec<Remark>,
+    out: &mut Vec<StreamRecord>,
+) -> Result<(), Error> {
+    let (path, fluid) = (&mesh.path, prepared.fixed.is_none());
     for (i, set) in prepared.uvs.iter().enumerate() {
         let extents = [set.extent.component(0), set.extent.component(1)];
         let tolerance = uv_tolerance(&extents, options.uv_tolerance);
@@ -89,6 +102,11 @@ pub fn choose_streams(
             tolerance,
         ));
     }
+    Ok(())
+}
+
+fn colour_streams(mesh: &Mesh, prepared: &Prepared, options: &Options, out: &mut Vec<StreamRecord>) {
+    let fluid = prepared.fixed.is_none();
     for (i, set) in prepared.colours.iter().enumerate() {
         let levels = f64::from((1u32 << options.colour_bits) - 1);
         let mut axes = Vec::new();
@@ -110,7 +128,6 @@ pub fn choose_streams(
             tolerance,
         ));
     }
-    Ok(out)
 }
 
 /// Axes of one step on which every point of a box has a value that is at most `radius` away, rounding to f32
@@ -191,7 +208,7 @@ fn uv_tolerance(extents: &[(f32, f32)], asked: f64) -> f64 {
 mod tests {
     use super::*;
     use crate::mesh::prepared::Set;
-    use crate::mesh::streams::{Levels, VertexValues};
+    use crate::mesh::streams::{Quantized, VertexValues};
     use meshreel_process::extent::Extent;
     use meshreel_scene::{Attribute, Channel, Scope, Topology, Winding};
 
@@ -269,7 +286,7 @@ mod tests {
             ..VertexValues::default()
         };
         for record in &streams {
-            let mut levels = Levels::new(record.word);
+            let mut levels = Quantized::new(record.word);
             streams::quantize(record, &values, &mut levels);
             let error = streams::error(record, &levels, &values);
             assert!(error <= record.tolerance, "{record:?} {error}");

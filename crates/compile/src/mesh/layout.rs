@@ -107,8 +107,8 @@ pub fn orientation(
     Ok(orient(&triangles, &tangents.corners(values.vertices()), vertices))
 }
 
-/// The order of triangles and vertices: that of a regular grid, where they are one (which is noted in `fixed`), else
-/// the one that is predicted and drawn best.
+/// The order of triangles and vertices: that of a regular grid, where they are one (which is noted in
+/// `fixed`), else the one that is predicted and drawn best.
 pub fn order(
     fixed: &mut Fixed,
     oriented: &Oriented,
@@ -139,7 +139,8 @@ pub fn order(
     }
 }
 
-/// Puts triangles and vertices into their order. Returns by vertex the one that it was before it was oriented.
+/// Puts triangles and vertices into their order. Returns by vertex the one that it was before it was
+/// oriented.
 pub fn put_in_order(
     fixed: &mut Fixed,
     layout: Layout,
@@ -159,7 +160,8 @@ pub fn put_in_order(
     from
 }
 
-/// What the source map says of faces that triangles do not tell. `from`: by vertex the one that it was before.
+/// What the source map says of faces that triangles do not tell. `from`: by vertex the one that it was
+/// before.
 pub fn source_faces(
     source: &Source<'_>,
     fixed: &mut Fixed,

@@ -6,9 +6,9 @@ use crate::mesh::lattice::choose_streams;
 use crate::mesh::prepared::Prepared;
 use crate::mesh::skin_search::SkinSearch;
 use crate::mesh::source::Source;
-use crate::mesh::streams::{self, Levels, Typed, VertexValues};
+use crate::mesh::streams::{self, Quantized, Typed, VertexValues};
 use crate::report::NormalsDecide;
-use crate::{Error, MethodChoice, Options, PartsChoice, with_levels};
+use crate::{Error, MethodChoice, Options, PartsChoice, with_quantized};
 use meshreel_codec::{
     parallelogram::{self, Table},
     record::{Method, Semantic, StreamRecord},
@@ -29,7 +29,8 @@ pub struct MeshPlan<'a> {
     pub asked: MethodChoice,
     /// What tells its parts.
     pub parts: PartsChoice,
-    /// How it is kept; the coder of a layered file may find better.
+    /// Method before bones are tried: static, soft or fluid. The coder of a layered file may find a smaller
+    /// one.
     pub method: Method,
     /// Its streams.
     pub streams: Vec<StreamRecord>,
@@ -38,7 +39,7 @@ pub struct MeshPlan<'a> {
     /// True where the table is stored.
     pub has_table: bool,
     /// Per stream its values (static) or base (animated). Empty for fluid.
-    pub bases: Vec<Levels>,
+    pub bases: Vec<Quantized>,
     /// Largest distance of a decoded point in the mesh's own space.
     pub radius: f64,
     /// Normals are kept by themselves where they could be predicted from positions.
@@ -86,7 +87,7 @@ impl<'a> MeshPlan<'a> {
             .streams
             .iter()
             .map(|record| {
-                let mut levels = Levels::new(record.word);
+                let mut levels = Quantized::new(record.word);
                 streams::quantize(record, &values, &mut levels);
                 levels
             })
@@ -107,14 +108,14 @@ impl<'a> MeshPlan<'a> {
             for i in 1..LOOKS.min(frames) {
                 let frame = i * (frames - 1) / (LOOKS.min(frames) - 1).max(1);
                 fixed.evaluate(&self.source, &self.prepared, frame, Want::default(), scratch, &mut values)?;
-                let mut levels = Levels::new(self.streams[0].word);
+                let mut levels = Quantized::new(self.streams[0].word);
                 streams::quantize(&self.streams[0], &values, &mut levels);
                 looks.push(levels);
             }
         }
         // Without a stored table the decoder predicts from the previous vertex alone.
         self.has_table = true;
-        self.table = with_levels!(&looks[0], first => build(first, &looks, &fixed.indices, vertices));
+        self.table = with_quantized!(&looks[0], first => build(first, &looks, &fixed.indices, vertices));
         Ok(())
     }
 
@@ -139,7 +140,7 @@ impl<'a> MeshPlan<'a> {
     /// Appends the values or the base of a stream.
     pub fn encode_base(&self, stream: usize, out: &mut Vec<u8>) {
         let semantic = self.streams[stream].semantic;
-        with_levels!(&self.bases[stream], v => {
+        with_quantized!(&self.bases[stream], v => {
             stream::encode_index(v, semantic.components(), streams::spatial(semantic), self.alone(), out)
         });
     }
@@ -195,7 +196,7 @@ impl<'a> MeshPlan<'a> {
 /// Frames that the table is chosen over.
 const LOOKS: usize = 5;
 
-fn build<W: Typed>(_first: &[W], looks: &[Levels], indices: &[u32], vertices: usize) -> Table {
+fn build<W: Typed>(_first: &[W], looks: &[Quantized], indices: &[u32], vertices: usize) -> Table {
     let frames: Vec<&[W]> = looks.iter().filter_map(W::of).collect();
     parallelogram::build_table(indices, vertices, 3, &frames)
 }

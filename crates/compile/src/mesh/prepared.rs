@@ -49,7 +49,7 @@ pub struct Channels {
 pub struct Prepared {
     /// Over all frames, in the space the file keeps.
     pub extent: Extent<3>,
-    /// The same in object space (differs for baked meshes).
+    /// Bounds over all frames in object space (others than `extent` for baked meshes).
     pub object_extent: Extent<3>,
     /// Points: the most of any frame.
     pub points: usize,

@@ -1,5 +1,5 @@
-//! Positions of all frames of a mesh: bounds, whether they move, which points coincide, and where faces change, which
-//! frames have the same.
+//! Positions of all frames of a mesh: bounds, whether they move, which points coincide, and where faces
+//! change, which frames have the same.
 
 use crate::mesh::source::{Source, mend};
 use crate::{Error, MethodChoice};
@@ -19,7 +19,7 @@ pub struct Scan {
     pub weld: Option<Splitter>,
     /// Over all frames, in the space the file keeps.
     pub extent: Extent<3>,
-    /// The same in object space.
+    /// Bounds over all frames in object space, before a mesh is baked to world space.
     pub object_extent: Extent<3>,
     /// The most points of any frame.
     pub points: usize,

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct SkinSearch<'a> {
     /// What the mesh has of the work.
     pub share: Arc<Share<'a>>,
-    /// What was asked for.
+    /// The effort that was asked for.
     pub effort: u32,
     /// They are not sought, only whether they would be is told.
     only_tell: bool,
@@ -31,7 +31,7 @@ impl<'a> SkinSearch<'a> {
         }
     }
 
-    /// The same for a trial, in which they are not sought.
+    /// A copy for trials, in which no skins are sought and it is only noted whether they would be.
     pub fn telling(&self) -> SkinSearch<'a> {
         SkinSearch { only_tell: true, ..SkinSearch::new(self.effort, self.share.clone()) }
     }

@@ -33,10 +33,10 @@ impl VertexValues {
     }
 }
 
-/// Levels of one stream in one frame, component-major.
+/// Quantized values of one stream in one frame, component-major.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
-pub enum Levels {
+pub enum Quantized {
     U8(Vec<u8>),
     U16(Vec<u16>),
     U32(Vec<u32>),
@@ -44,12 +44,12 @@ pub enum Levels {
 
 /// Runs `$body` with `$v` bound to the vector inside, whatever its word.
 #[macro_export]
-macro_rules! with_levels {
+macro_rules! with_quantized {
     ($levels:expr, $v:ident => $body:expr) => {
         match $levels {
-            $crate::mesh::streams::Levels::U8($v) => $body,
-            $crate::mesh::streams::Levels::U16($v) => $body,
-            $crate::mesh::streams::Levels::U32($v) => $body,
+            $crate::mesh::streams::Quantized::U8($v) => $body,
+            $crate::mesh::streams::Quantized::U16($v) => $body,
+            $crate::mesh::streams::Quantized::U32($v) => $body,
         }
     };
 }
@@ -57,24 +57,24 @@ macro_rules! with_levels {
 /// Access to the vector of a word that is known from elsewhere.
 pub trait Typed: Word {
     /// The levels as this word; None for another one.
-    fn of(levels: &Levels) -> Option<&[Self]>;
+    fn of(levels: &Quantized) -> Option<&[Self]>;
 }
 
 macro_rules! typed {
     ($($t:ty, $variant:ident);*) => {$(
         impl Typed for $t {
-            fn of(levels: &Levels) -> Option<&[Self]> {
-                match levels { Levels::$variant(v) => Some(v), _ => None }
+            fn of(levels: &Quantized) -> Option<&[Self]> {
+                match levels { Quantized::$variant(v) => Some(v), _ => None }
             }
         }
     )*};
 }
 typed!(u8, U8; u16, U16; u32, U32);
 
-impl Levels {
+impl Quantized {
     /// Numbers of all components.
     pub fn len(&self) -> usize {
-        with_levels!(self, v => v.len())
+        with_quantized!(self, v => v.len())
     }
 
     /// True without numbers.
@@ -83,11 +83,11 @@ impl Levels {
     }
 
     /// None yet, in words of `word` bytes.
-    pub fn new(word: u8) -> Levels {
+    pub fn new(word: u8) -> Quantized {
         match word {
-            1 => Levels::U8(Vec::new()),
-            2 => Levels::U16(Vec::new()),
-            _ => Levels::U32(Vec::new()),
+            1 => Quantized::U8(Vec::new()),
+            2 => Quantized::U16(Vec::new()),
+            _ => Quantized::U32(Vec::new()),
         }
     }
 }
@@ -109,9 +109,9 @@ pub fn spatial(semantic: Semantic) -> Spatial {
     }
 }
 
-/// Levels of the stream `record` for `values`.
-pub fn quantize(record: &StreamRecord, values: &VertexValues, out: &mut Levels) {
-    with_levels!(out, v => fill(record, values, v));
+/// Quantized values of the stream `record` for `values`.
+pub fn quantize(record: &StreamRecord, values: &VertexValues, out: &mut Quantized) {
+    with_quantized!(out, v => fill(record, values, v));
 }
 
 fn fill<W: Typed>(record: &StreamRecord, values: &VertexValues, out: &mut Vec<W>) {
@@ -152,7 +152,7 @@ fn lattice<const N: usize, W: Typed>(axes: &[Axis], values: &[[f32; N]], out: &m
     }
 }
 
-/// How far each position lies above its level, in steps, component-major.
+/// How far each position lies above its quantized value, in steps, component-major.
 pub fn offsets<W: Typed>(record: &StreamRecord, positions: &[[f32; 3]], levels: &[W]) -> Vec<f32> {
     let count = positions.len();
     let mut out = Vec::with_capacity(levels.len());
@@ -179,8 +179,8 @@ fn planes<const N: usize, W: Typed>(count: usize, out: &mut Vec<W>, value: impl 
 
 /// Largest error of `levels` against `values`, in the unit of the stream's tolerance: distance for positions
 /// and uvs, degrees for normals, largest component for colours.
-pub fn error(record: &StreamRecord, levels: &Levels, values: &VertexValues) -> f64 {
-    with_levels!(levels, v => error_of(record, v, values))
+pub fn error(record: &StreamRecord, levels: &Quantized, values: &VertexValues) -> f64 {
+    with_quantized!(levels, v => error_of(record, v, values))
 }
 
 fn error_of<W: Typed>(record: &StreamRecord, levels: &[W], values: &VertexValues) -> f64 {
@@ -246,8 +246,8 @@ fn farthest<const N: usize, W: Typed>(axes: &[Axis], levels: &[W], values: &[[f3
 }
 
 /// Decoded bounds of a position stream: min xyz, max xyz; inverted infinities without vertices.
-pub fn bounds(record: &StreamRecord, levels: &Levels) -> [f32; 6] {
-    with_levels!(levels, v => {
+pub fn bounds(record: &StreamRecord, levels: &Quantized) -> [f32; 6] {
+    with_quantized!(levels, v => {
         let mut out = [f32::INFINITY, f32::INFINITY, f32::INFINITY, f32::NEG_INFINITY, f32::NEG_INFINITY, f32::NEG_INFINITY];
         let count = v.len() / 3;
         if count > 0 {

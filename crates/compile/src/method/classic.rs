@@ -1,13 +1,13 @@
-//! Frames of the preset `classic`: index frames and the B-frames between them, predicted from frames before and
-//! after, and meshes whose faces change, each frame by itself. Everything is decoded again by the player's own
-//! functions and compared before it may be written.
+//! Frames of the preset `classic`: index frames and the B-frames between them, predicted from frames before
+//! and after, and meshes whose faces change, each frame by itself. Everything is decoded again by the
+//! player's own functions and compared before it may be written.
 
 use crate::mesh::evaluate::{Scratch, Want};
 use crate::mesh::fluid;
 use crate::mesh::plan::MeshPlan;
 use crate::mesh::prepared::Fixed;
-use crate::mesh::streams::{self, Levels, NOTHING, Typed, VertexValues};
-use crate::{Error, Options, with_levels};
+use crate::mesh::streams::{self, NOTHING, Quantized, Typed, VertexValues};
+use crate::{Error, Options, with_quantized};
 use meshreel_codec::{
     ball::{self, Target},
     index, parallelogram,
@@ -20,7 +20,7 @@ use meshreel_codec::{
 pub struct Part {
     /// The payload.
     pub bytes: Vec<u8>,
-    /// Of that for positions.
+    /// Bytes of the payload that positions take.
     pub position_bytes: usize,
     /// Decoded bounds in the mesh's space, inverted where there is nothing.
     pub bounds: [f32; 6],
@@ -120,12 +120,12 @@ impl MeshPlan<'_> {
         index::encode(&evaluated.indices, out);
         let table = parallelogram::derive_table(&evaluated.indices, vertices);
         for record in &self.streams {
-            let mut levels = Levels::new(record.word);
+            let mut levels = Quantized::new(record.word);
             streams::quantize(record, &evaluated.values, &mut levels);
             let error = streams::error(record, &levels, &evaluated.values);
             self.keep_promise(record, error, frame)?;
             let start = out.len();
-            with_levels!(&levels, v => {
+            with_quantized!(&levels, v => {
                 let spatial = streams::spatial(record.semantic);
                 let refs = References { table: &table, ..self.alone() };
                 stream::encode_index(v, record.semantic.components(), spatial, refs, out);
@@ -148,10 +148,10 @@ impl MeshPlan<'_> {
 /// Frames that the coming ones refer to, of one stream.
 struct Track {
     stream: usize,
-    index_before: Levels,
-    index_after: Levels,
-    previous: Levels,
-    before_previous: Levels,
+    index_before: Quantized,
+    index_after: Quantized,
+    previous: Quantized,
+    before_previous: Quantized,
     /// Between frames coded so far in this group.
     coded: usize,
     /// Frames from one index frame to the next.
@@ -160,7 +160,7 @@ struct Track {
 
 impl Track {
     fn new(stream: usize, record: &StreamRecord, span: usize) -> Track {
-        let empty = || Levels::new(record.word);
+        let empty = || Quantized::new(record.word);
         Track {
             stream,
             index_before: empty(),
@@ -215,7 +215,7 @@ impl GroupCoder<'_, '_> {
         let mut tracks = std::mem::take(&mut self.tracks);
         for track in &mut tracks {
             let record = &self.plan.streams[track.stream];
-            let mut levels = Levels::new(record.word);
+            let mut levels = Quantized::new(record.word);
             streams::quantize(record, &self.values, &mut levels);
             self.finish(track.stream, &mut levels, Some(track), frame, &mut part)?;
             track.before_previous = std::mem::replace(&mut track.previous, levels);
@@ -229,14 +229,14 @@ impl GroupCoder<'_, '_> {
     fn finish(
         &self,
         number: usize,
-        levels: &mut Levels,
+        levels: &mut Quantized,
         between: Option<&Track>,
         frame: usize,
         part: &mut Part,
     ) -> Result<(), Error> {
         let record = &self.plan.streams[number];
         let start = part.bytes.len();
-        with_levels!(levels, v => self.code(number, v, between, frame, &mut part.bytes)?);
+        with_quantized!(levels, v => self.code(number, v, between, frame, &mut part.bytes)?);
         let error = streams::error(record, levels, &self.values);
         self.plan.keep_promise(record, error, frame)?;
         if record.semantic == Semantic::Position {

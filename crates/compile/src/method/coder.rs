@@ -59,7 +59,8 @@ pub trait Coder: Send + Sync {
     fn has_heights(&self) -> bool {
         false
     }
-    /// By point the rigid bone that moves it alone, or [`meshreel_process::parts::NONE`]; empty without bones.
+    /// By point the rigid bone that moves it alone, or [`meshreel_process::parts::NONE`]; empty without
+    /// bones.
     fn parts(&self) -> Vec<u32> {
         Vec::new()
     }

@@ -53,7 +53,7 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// Of a mesh of so many points.
+    /// The sample for a mesh of so many points: all segments of small ones, some of large ones.
     pub fn new(points: usize, schedule: Schedule, effort: u32) -> Sample {
         let effort = effort.clamp(1, 9) as usize - 1;
         let values = points as u64 * u64::from(schedule.frames());

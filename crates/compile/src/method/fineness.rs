@@ -17,15 +17,16 @@ use std::collections::HashSet;
 /// Positions that turn a triangle's normal by more than this part of what it may be turned cost more in
 /// corrections of normals than they save; measured on the corpus.
 const TURN: f64 = 1.0;
-/// The same of meshes of many pieces, which mostly move as they are, so that positions cost little.
+/// Like [`TURN`], of meshes of many pieces, which mostly move as they are, so that positions cost little.
 const TURN_OF_PIECES: f64 = 0.25;
 /// … and never finer than this part of the diagonal over all frames.
 pub const LEAST_PART: f64 = 1.0 / (1 << 18) as f64;
-/// Of more points × frames nothing is tried: reading them all for each trial takes longer than it is worth.
+/// With more points × frames than this nothing is tried: reading them all for each trial takes longer than it
+/// is worth.
 const MOST_TRIED: usize = 1 << 22;
 /// Trials that are expected.
 pub const TRIALS: u64 = 5;
-/// So many pieces are many.
+/// Meshes of at least so many pieces have [`TURN_OF_PIECES`].
 const PIECES: usize = 8;
 
 /// Trials do so much work, and there are none where less is asked for.
@@ -33,13 +34,13 @@ const WORK: u32 = 2;
 /// Around the guess so far is looked, unless what was tried on the way takes so many times the bytes of the
 /// best.
 const RANGE: [f64; 2] = [0.2, 3.0];
-/// Those that lie nearer together are one.
+/// Candidates for the error bound whose ratio is smaller than this count as one.
 const APART: f64 = 1.4;
 const HOPELESS: f64 = 1.03;
 /// Digits of the tolerances that people ask for. They are what is tried, so that who asks for a larger one
 /// gets what the smaller would have given.
 const DIGITS: [f64; 4] = [5.0, 3.0, 2.0, 1.0];
-/// Of meshes whose faces change: nothing is tried where less than this part of the diagonal is allowed.
+/// Meshes whose faces change are tried only where at least this part of the diagonal is allowed.
 const COARSE: f64 = 2e-3;
 /// What is allowed beyond so many times what is best for normals is said, and for which larger angle it would
 /// be different.

@@ -5,10 +5,10 @@
 use crate::mesh::evaluate::Scratch;
 use crate::mesh::fluid::{Laid, lay_out};
 use crate::mesh::plan::MeshPlan;
-use crate::mesh::streams::{self, Levels, NOTHING, Typed};
+use crate::mesh::streams::{self, NOTHING, Quantized, Typed};
 use crate::method::coder::Seen;
 use crate::method::payload::Payload;
-use crate::{Error, Options, with_levels};
+use crate::{Error, Options, with_quantized};
 use meshreel_codec::ball;
 use meshreel_codec::fluid::values::Wanted;
 use meshreel_codec::fluid::{self, Head, Kind, REFERENCES, Reader, Topology, Triangles, Work, Writer};
@@ -43,7 +43,7 @@ struct Order {
 struct Held {
     run: u32,
     order: Arc<Order>,
-    levels: Vec<Levels>,
+    levels: Vec<Quantized>,
 }
 
 /// Decoded frames by number.
@@ -79,7 +79,7 @@ pub struct FluidCoder<'a> {
 }
 
 impl<'a> FluidCoder<'a> {
-    /// Of a mesh without fixed topology.
+    /// The coder of a mesh whose faces change.
     pub fn new(plan: &'a MeshPlan<'a>, schedule: Schedule, options: &'a Options) -> Self {
         FluidCoder {
             plan,
@@ -264,14 +264,14 @@ impl<'a> FluidCoder<'a> {
         let mut cost = [0; 2];
         let mut all = Vec::new();
         for (s, record) in plan.streams.iter().enumerate() {
-            let mut levels = Levels::new(record.word);
+            let mut levels = Quantized::new(record.word);
             streams::quantize(record, &values, &mut levels);
             let kind = Kind::of(record.semantic);
             if kind == Kind::Normals {
                 shade(work, &order.indices, &all[0], record);
             }
             let position = record.semantic == Semantic::Position;
-            with_levels!(&mut levels, v => {
+            with_quantized!(&mut levels, v => {
                 let offset = match position {
                     true => streams::offsets(record, &values.positions, v),
                     false => Vec::new(),
@@ -375,7 +375,7 @@ impl<'a> FluidCoder<'a> {
         }
     }
 
-    /// The same in the order of a decoder.
+    /// Completes an order with vertices and triangles as a decoder will get them.
     fn complete(&self, order: Order, frame: u32) -> Result<Order, Error> {
         let mut nothing = Vec::new();
         let head = Head {
@@ -451,7 +451,7 @@ impl<'a> FluidCoder<'a> {
                 if Kind::of(record.semantic) == Kind::Normals {
                     shade(work, &order.indices, &held.0.levels[0], record);
                 }
-                with_levels!(&held.0.levels[s], v => {
+                with_quantized!(&held.0.levels[s], v => {
                     let mut out = v.clone();
                     out.fill(Default::default());
                     let frames = of_stream(&frames, s);
@@ -504,8 +504,8 @@ impl Back {
     }
 }
 
-fn shade(work: &mut Work, indices: &[u32], positions: &Levels, record: &StreamRecord) {
-    with_levels!(positions, v => work.shade(indices, v, u32::from(record.bits)));
+fn shade(work: &mut Work, indices: &[u32], positions: &Quantized, record: &StreamRecord) {
+    with_quantized!(positions, v => work.shade(indices, v, u32::from(record.bits)));
 }
 
 fn of_stream<'h, W: Typed>(frames: &[&'h Held], stream: usize) -> Vec<&'h [W]> {

@@ -13,7 +13,8 @@ use std::sync::Arc;
 
 /// Part of the tolerance that heights have; the plane has √(1 − 0.98²) ≈ 0.2 of it, at a right angle to that.
 const HEIGHTS: f64 = 0.98;
-/// The same of what the source may be off a plane, before that is rounded to cells.
+/// Part of the tolerance that the source may be off a plane, before the plane is rounded to fixed-point
+/// positions.
 const OFF: f64 = 0.1;
 
 /// Coded heights.

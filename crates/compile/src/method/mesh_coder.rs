@@ -55,7 +55,7 @@ pub struct Sources<'a> {
 }
 
 impl<'a> Sources<'a> {
-    /// Of meshes and the points of each.
+    /// Reads which frames the streams of all meshes have.
     pub fn new(plans: &'a [(MeshPlan<'a>, Vec<usize>)], points: &'a [Option<Points>]) -> Sources<'a> {
         let all = plans.iter().zip(points);
         let frames = all.map(|((plan, _), points)| frames(plan, points.as_ref())).collect();
@@ -90,15 +90,16 @@ pub fn ladder(options: &Options) -> Vec<Options> {
     }
 }
 
-/// Those between would seldom be better than these, and often worse.
+/// Efforts that are tried; those between are seldom better than these, and often worse.
 const STEPS: [u32; 5] = [2, 5, 6, 7, 9];
-/// Of so many points × frames luck is no part any more; up to the default the last step alone is taken then.
+/// Meshes of more points × frames than this are too large for luck to decide which effort is best: up to the
+/// default effort only the one that was asked for is tried.
 const MUCH: usize = 1 << 18;
 
 /// What a mesh has in units of which its own frames are only a part.
-struct Standing {
+struct LeadInOut {
     window: Window,
-    /// Of the file.
+    /// Frames and units of the file.
     file: Schedule,
     /// Boxes around what it shows before and after.
     bounds: [[f32; 6]; 2],
@@ -106,9 +107,9 @@ struct Standing {
     ends: Mutex<[Option<Payload>; 2]>,
 }
 
-impl Standing {
+impl LeadInOut {
     /// None where it is coded in all frames.
-    fn new(plan: &MeshPlan<'_>, file: Schedule) -> Result<Option<Standing>, Error> {
+    fn new(plan: &MeshPlan<'_>, file: Schedule) -> Result<Option<LeadInOut>, Error> {
         let Some([first, last]) = plan.source.moves else {
             return Ok(None);
         };
@@ -131,7 +132,7 @@ impl Standing {
                 }
             }
         }
-        Ok(Some(Standing { window, file, bounds, ends: Mutex::default() }))
+        Ok(Some(LeadInOut { window, file, bounds, ends: Mutex::default() }))
     }
 
     /// Payloads of units of the file, from those that are the mesh's own.
@@ -165,9 +166,9 @@ pub struct MeshCoder<'a> {
     plan: &'a MeshPlan<'a>,
     points: Option<&'a Points>,
     options: &'a Options,
-    /// Of its own frames.
+    /// Units of the frames in which the mesh moves.
     schedule: Schedule,
-    still: Option<Standing>,
+    still: Option<LeadInOut>,
     /// By stream its parts; none of streams kept as levels.
     cells: Vec<Vec<Box<dyn Coder + 'a>>>,
     /// By stream whether cells are 32 bits wide.
@@ -243,7 +244,7 @@ impl<'a> MeshCoder<'a> {
         options: &'a Options,
         found: &SkinSearch<'_>,
     ) -> Result<MeshCoder<'a>, Error> {
-        let still = Standing::new(plan, schedule)?;
+        let still = LeadInOut::new(plan, schedule)?;
         let schedule = still.as_ref().map_or(schedule, |s| s.file.within(s.window));
         let mut coder = MeshCoder {
             plan,
@@ -448,7 +449,7 @@ impl<'a> MeshCoder<'a> {
         position_bytes
     }
 
-    /// Of its own frames.
+    /// Units of the frames in which the mesh moves.
     pub fn schedule(&self) -> Schedule {
         self.schedule
     }
@@ -506,7 +507,7 @@ impl<'a> MeshCoder<'a> {
 
     /// What the mesh has in the frames at the ends of its own, where those are not all; how many bytes of it
     /// positions need.
-    pub fn ends(&self) -> (Vec<u8>, usize) {
+    pub fn end_states(&self) -> (Vec<u8>, usize) {
         let (mut bytes, mut positions) = (Vec::new(), 0);
         if let Some(still) = &self.still {
             let ends = still.ends.lock().unwrap_or_else(PoisonError::into_inner);

@@ -8,7 +8,7 @@ pub struct Payload {
     pub bytes: Vec<u8>,
     /// Animated attributes, where they are apart.
     pub attributes: Vec<u8>,
-    /// Of `bytes` for positions.
+    /// How many of `bytes` positions take.
     pub position_bytes: usize,
     /// By frame of the unit: decoded bounds and largest error.
     pub seen: Sights,

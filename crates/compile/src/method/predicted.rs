@@ -4,7 +4,7 @@
 use crate::mesh::evaluate::{Scratch, Want};
 use crate::mesh::plan::MeshPlan;
 use crate::mesh::prepared::{Fixed, Normals};
-use crate::mesh::streams::{self, Levels, VertexValues};
+use crate::mesh::streams::{self, Quantized, VertexValues};
 use crate::method::coder::{Coder, Decoded};
 use crate::method::points::Points;
 use crate::{Error, Options};
@@ -174,7 +174,7 @@ impl<'a> NormalCoder<'a> {
         let count = values.normals.len();
         let mut levels = vec![0; record.semantic.components() * count];
         decoder.levels(source.points, state, &mut work, u32::from(record.bits), &mut levels);
-        let error = streams::error(&record, &Levels::U16(levels), values);
+        let error = streams::error(&record, &Quantized::U16(levels), values);
         self.plan.keep_promise(&record, error, frame as usize)
     }
 }
@@ -188,8 +188,8 @@ fn evaluate(plan: &MeshPlan<'_>, fixed: &Fixed, frame: u32) -> Result<VertexValu
 }
 
 /// Decoded uvs of a set that stands still.
-fn still_uvs(record: &StreamRecord, base: &Levels) -> Vec<[f32; 2]> {
-    crate::with_levels!(base, levels => {
+fn still_uvs(record: &StreamRecord, base: &Quantized) -> Vec<[f32; 2]> {
+    crate::with_quantized!(base, levels => {
         let count = levels.len() / 2;
         let at = |k: usize, v: usize| record.axes[k].value(Word::to_u32(levels[k * count + v]));
         (0..count).map(|v| [at(0, v), at(1, v)]).collect()

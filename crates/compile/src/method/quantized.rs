@@ -4,8 +4,8 @@
 use crate::mesh::evaluate::{Scratch, Want};
 use crate::mesh::plan::MeshPlan;
 use crate::mesh::prepared::Fixed;
-use crate::mesh::streams::{self, Levels, Typed, VertexValues};
-use crate::{Error, Options, with_levels};
+use crate::mesh::streams::{self, Quantized, Typed, VertexValues};
+use crate::{Error, Options, with_quantized};
 use meshreel_codec::record::Semantic;
 use meshreel_codec::soft::schedule::{Schedule, Unit};
 use meshreel_codec::stream::{self, References};
@@ -21,10 +21,10 @@ pub struct LevelCoder<'a> {
 }
 
 /// One frame, quantized.
-struct Quantized {
+struct QuantizedFrame {
     frame: u32,
     /// By stream.
-    levels: Vec<Levels>,
+    levels: Vec<Quantized>,
     /// Error and box of the positions, where they are among the streams.
     seen: Option<(f64, [f32; 6])>,
 }
@@ -41,7 +41,7 @@ pub struct Coded {
 impl LevelCoder<'_> {
     /// Codes some units whose frames lie close together.
     pub fn units(&self, units: &[Unit]) -> Result<Vec<Coded>, Error> {
-        let mut held: Vec<Quantized> = Vec::new();
+        let mut held: Vec<QuantizedFrame> = Vec::new();
         let mut out = Vec::new();
         for &unit in units {
             let mut coded = Coded { bytes: vec![Vec::new(); self.streams.len()], seen: Vec::new() };
@@ -56,7 +56,7 @@ impl LevelCoder<'_> {
                 let Some(own) = find(frame) else { continue };
                 let [before, after] = references.map(|r| r.and_then(find));
                 for (i, out) in coded.bytes.iter_mut().enumerate() {
-                    with_levels!(&own.levels[i], v => self.code(i, v, [before, after], frame, out)?);
+                    with_quantized!(&own.levels[i], v => self.code(i, v, [before, after], frame, out)?);
                 }
                 if let Some((error, bounds)) = own.seen {
                     coded.seen.push((frame, error, bounds));
@@ -77,7 +77,7 @@ impl LevelCoder<'_> {
         [before, list.next().or(before)]
     }
 
-    fn quantize(&self, frame: u32) -> Result<Quantized, Error> {
+    fn quantize(&self, frame: u32) -> Result<QuantizedFrame, Error> {
         let plan = self.plan;
         let has = |wanted: &[Semantic]| {
             let mut semantics = self.streams.iter().map(|&s| plan.streams[s].semantic);
@@ -92,10 +92,10 @@ impl LevelCoder<'_> {
         let (source, prepared) = (&plan.source, &plan.prepared);
         let mut scratch = Scratch::default();
         (self.fixed).evaluate(source, prepared, frame as usize, want, &mut scratch, &mut values)?;
-        let mut out = Quantized { frame, levels: Vec::new(), seen: None };
+        let mut out = QuantizedFrame { frame, levels: Vec::new(), seen: None };
         for &s in &self.streams {
             let record = &plan.streams[s];
-            let mut levels = Levels::new(record.word);
+            let mut levels = Quantized::new(record.word);
             streams::quantize(record, &values, &mut levels);
             let error = streams::error(record, &levels, &values);
             plan.keep_promise(record, error, frame as usize)?;
@@ -111,7 +111,7 @@ impl LevelCoder<'_> {
         &self,
         i: usize,
         levels: &[W],
-        [before, after]: [Option<&Quantized>; 2],
+        [before, after]: [Option<&QuantizedFrame>; 2],
         frame: u32,
         out: &mut Vec<u8>,
     ) -> Result<(), Error> {

@@ -59,25 +59,7 @@ pub fn flatten(
             needed[parent] |= motion.local[i].inherits == Inherits::Always;
         }
     }
-    let mut work: Vec<Work> = (0..n)
-        .map(|i| Work {
-            parent: placed[i].parent.filter(|_| motion.local[i].inherits == Inherits::Always),
-            children: Vec::new(),
-            chain: vec![i],
-            state: motion.local[i],
-            world: motion.local[i].inherits == Inherits::Mixed,
-            gone: !needed[i],
-        })
-        .collect();
-    for i in 0..n {
-        if motion.local[i].inherits == Inherits::Mixed {
-            // Its world matrix moves if anything above it does; the scan of locals alone cannot tell.
-            work[i].state.animated = true;
-        }
-        if let (true, Some(parent)) = (needed[i], work[i].parent) {
-            work[parent].children.push(i);
-        }
-    }
+    let mut work = unmerged(placed, &needed, motion);
     // Still objects first, so that the children of what moves are known when it is looked at.
     for only_still in [true, false] {
         for i in 0..n {
@@ -126,6 +108,31 @@ pub fn flatten(
         });
     }
     nodes
+}
+
+/// All objects, of which those that are not needed are gone.
+fn unmerged(placed: &[Placed], needed: &[bool], motion: &Motion) -> Vec<Work> {
+    let n = placed.len();
+    let mut work: Vec<Work> = (0..n)
+        .map(|i| Work {
+            parent: placed[i].parent.filter(|_| motion.local[i].inherits == Inherits::Always),
+            children: Vec::new(),
+            chain: vec![i],
+            state: motion.local[i],
+            world: motion.local[i].inherits == Inherits::Mixed,
+            gone: !needed[i],
+        })
+        .collect();
+    for i in 0..n {
+        if motion.local[i].inherits == Inherits::Mixed {
+            // Its world matrix moves if anything above it does; the scan of locals alone cannot tell.
+            work[i].state.animated = true;
+        }
+        if let (true, Some(parent)) = (needed[i], work[i].parent) {
+            work[parent].children.push(i);
+        }
+    }
+    work
 }
 
 fn moves_in_world(placed: &[Placed], motion: &Motion, i: usize) -> bool {

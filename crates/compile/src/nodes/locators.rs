@@ -9,7 +9,7 @@ use meshreel_process::extent::{Extent, diagonal, usable};
 use meshreel_scene::{Mesh, Placed, Remark, Scene, locators, sample};
 use rayon::prelude::*;
 
-/// Of one locator.
+/// What one locator is promised.
 #[derive(Clone, Copy, Debug)]
 pub struct Promise {
     /// How far any point of its cube may be off in the world, as it was asked for.
@@ -51,7 +51,7 @@ pub fn diagonals(
     Ok((0..placed.len()).map(|i| mesh_of(i).map(|mesh| all[mesh])).collect())
 }
 
-/// Of all placed objects that are one.
+/// What each placed object is promised that is a locator; `found`: which ones are.
 pub fn promises(
     placed: &[Placed],
     found: &[bool],

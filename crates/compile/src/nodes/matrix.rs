@@ -48,7 +48,7 @@ pub fn corners(low: [f64; 3], high: [f64; 3]) -> Vec<[f64; 3]> {
     (0..8).map(corner).collect()
 }
 
-/// Of many points those that lie farthest in some direction: along axes, edges and diagonals of a cube.
+/// Thins many points out to those that lie farthest along the axes, edges or diagonals of a cube.
 pub fn outermost(points: &[[f64; 3]]) -> Vec<[f64; 3]> {
     if points.len() <= 8 {
         return points.to_vec();

@@ -1,4 +1,5 @@
-//! What is asked of the object at a path: the general options, or those of the last section whose glob matches.
+//! What is asked of the object at a path: the general options, or those of the last section whose glob
+//! matches.
 
 use crate::Error;
 use crate::options::globs::glob;

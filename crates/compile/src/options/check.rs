@@ -32,6 +32,51 @@ impl Options {
                 "--rig and --strip: rigs are checked by the source map; leave one of both out",
             ));
         }
+        self.check_parts()?;
+        self.check_remesh()?;
+        self.check_globs()?;
+        self.clips.check()?;
+        positive("--normal-tolerance", self.normal_tolerance)?;
+        positive("--uv-tolerance", self.uv_tolerance)?;
+        let (Tolerance::Absolute(t) | Tolerance::Relative(t)) = self.scalar_tolerance;
+        positive("--scalar-tolerance", t)?;
+        let within = |what: &str, v: usize, low: usize, high: usize| match (low..=high).contains(&v) {
+            true => Ok(()),
+            false => Err(Error::misuse(format!("{what} must be {low} to {high}, not {v}"))),
+        };
+        within("--colour-bits", self.colour_bits as usize, 1, 16)?;
+        within("--index-every", self.index_every(), 1, 64)?;
+        if self.preset != Preset::Classic && !self.index_every().is_multiple_of(16) {
+            return Err(Error::misuse(format!(
+                "--index-every must be a multiple of 16 with --preset {}, not {}",
+                self.preset.name(),
+                self.index_every()
+            )));
+        }
+        within("--lod", self.lod as usize, 0, meshreel_codec::detail::MOST)?;
+        self.check_meshes_only()?;
+        within("--effort", self.effort as usize, 1, 9)?;
+        if let Some(angle) = self.smooth_angle
+            && !(0.0..=180.0).contains(&angle)
+        {
+            return Err(Error::misuse(format!("--smooth-angle must be 0 to 180 degrees, not {angle}")));
+        }
+        if let Some(fps) = self.fps {
+            positive("--fps", fps)?;
+        }
+        let least = Options::LEAST_BETWEEN;
+        match self.between {
+            BetweenChoice::Within(multiple) if !(multiple >= least && multiple.is_finite()) => {
+                Err(Error::misuse(format!(
+                    "--between must be off, or tolerances from {least} on, not {multiple}"
+                )))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Parts, bones and how their transforms are kept.
+    fn check_parts(&self) -> Result<(), Error> {
         let methods = self.meshes.iter().filter_map(|over| over.method);
         let bones = |m: MethodChoice| matches!(m, MethodChoice::Rigid | MethodChoice::Skinned);
         if self.preset == Preset::Classic && self.transforms == TransformForm::Packed {
@@ -66,8 +111,11 @@ impl Options {
                 return Err(Error::misuse(format!("--parts attribute:{name:?} is no name")));
             }
         }
-        self.check_remesh()?;
-        // The options are stored one per line.
+        Ok(())
+    }
+
+    /// Globs are stored one per line.
+    fn check_globs(&self) -> Result<(), Error> {
         let joints = self.clips.joints.iter().map(|over| &over.glob);
         let sections = self.meshes.iter().map(|over| &over.glob).chain(joints);
         for glob in self.include.iter().chain(&self.exclude).chain(sections) {
@@ -75,25 +123,11 @@ impl Options {
                 return Err(Error::misuse(format!("a glob with a control character in it: {glob:?}")));
             }
         }
-        self.clips.check()?;
-        positive("--normal-tolerance", self.normal_tolerance)?;
-        positive("--uv-tolerance", self.uv_tolerance)?;
-        let (Tolerance::Absolute(t) | Tolerance::Relative(t)) = self.scalar_tolerance;
-        positive("--scalar-tolerance", t)?;
-        let within = |what: &str, v: usize, low: usize, high: usize| match (low..=high).contains(&v) {
-            true => Ok(()),
-            false => Err(Error::misuse(format!("{what} must be {low} to {high}, not {v}"))),
-        };
-        within("--colour-bits", self.colour_bits as usize, 1, 16)?;
-        within("--index-every", self.index_every(), 1, 64)?;
-        if self.preset != Preset::Classic && !self.index_every().is_multiple_of(16) {
-            return Err(Error::misuse(format!(
-                "--index-every must be a multiple of 16 with --preset {}, not {}",
-                self.preset.name(),
-                self.index_every()
-            )));
-        }
-        within("--lod", self.lod as usize, 0, meshreel_codec::detail::MOST as usize)?;
+        Ok(())
+    }
+
+    /// What only meshes have, and some presets.
+    fn check_meshes_only(&self) -> Result<(), Error> {
         if self.cull_hidden && self.clips_only {
             return Err(Error::misuse(
                 "--cull-hidden is for meshes, --clips-only leaves them out: leave one of them away",
@@ -114,24 +148,6 @@ impl Options {
                 "--lod is for meshes, --clips-only leaves them out: leave one of them away",
             ));
         }
-        within("--effort", self.effort as usize, 1, 9)?;
-        if let Some(angle) = self.smooth_angle
-            && !(0.0..=180.0).contains(&angle)
-        {
-            return Err(Error::misuse(format!("--smooth-angle must be 0 to 180 degrees, not {angle}")));
-        }
-        if let Some(fps) = self.fps {
-            positive("--fps", fps)?;
-        }
-        let least = Options::LEAST_BETWEEN;
-        match self.between {
-            BetweenChoice::Within(multiple) if !(multiple >= least && multiple.is_finite()) => {
-                Err(Error::misuse(format!(
-                    "--between must be off, or tolerances from {least} on, not {multiple}"
-                )))
-            }
-            _ => Ok(()),
-        }?;
         Ok(())
     }
 

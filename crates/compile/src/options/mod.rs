@@ -15,7 +15,7 @@ use meshreel_scene::sample::{Channels, FrameOptions, Range};
 pub enum Tolerance {
     /// In the file's length unit.
     Absolute(f64),
-    /// Of the diagonal of the mesh's bounds over its animation, as a fraction (0.01 % = 1e-4).
+    /// A fraction of the diagonal of the mesh's bounds over its animation (0.01 % = 1e-4).
     Relative(f64),
 }
 
@@ -72,7 +72,7 @@ pub struct ClipChoice {
     pub shell: Option<f64>,
     /// Overrides of single joints; later ones win.
     pub joints: Vec<JointOverride>,
-    /// Of codec `curve`.
+    /// How curves are made.
     pub curve: CurveChoice,
     /// Layers, the base first; none: clips are in one piece, unless their source names layers.
     pub layers: Vec<LayerChoice>,
@@ -171,7 +171,8 @@ pub enum RigChoice {
     /// The mesh is kept as what frames show; bones may be made of the rig, but they are the mesh's own.
     #[default]
     Bake,
-    /// The same, and beside it bind pose, weights and joints, so that clips and poses of a game can move it.
+    /// As [`RigChoice::Bake`], and beside it bind pose, weights and joints, so that clips and poses of a game
+    /// can move the mesh.
     Keep,
     /// These alone: in frames the mesh stands as it does at first.
     Only,
@@ -390,7 +391,7 @@ impl Options {
         self.index_every.unwrap_or(usual)
     }
 
-    /// The same in keys of a layered file.
+    /// Keys of a layered file from one restart to the next.
     pub fn restart(&self) -> u32 {
         (self.index_every() / 16).max(1) as u32
     }
@@ -419,7 +420,7 @@ pub enum Strip {
     /// None.
     #[default]
     None,
-    /// Those whose prediction is no farther from the source than this length.
+    /// Samples whose prediction is no farther from the source than this length.
     Error(f64),
     /// This part of all samples, 0 … 1: those whose prediction from their true neighbours is nearest.
     Share(f64),

@@ -16,11 +16,6 @@ impl Options {
         let mut line = |key: &str, value: String| {
             let _ = writeln!(text, "{key} = {value}");
         };
-        let tolerance = |t: Tolerance| match t {
-            Tolerance::Absolute(t) => format!("{t}"),
-            Tolerance::Relative(t) => format!("{t}*diagonal"),
-        };
-        let method = |m: MethodChoice| format!("{m:?}").to_lowercase();
         line("tolerance", tolerance(self.tolerance));
         line("normal-tolerance", format!("{}", self.normal_tolerance));
         line("uv-tolerance", format!("{}", self.uv_tolerance));
@@ -49,6 +44,13 @@ impl Options {
         if let Some(angle) = self.smooth_angle {
             line("smooth-angle", format!("{angle}"));
         }
+        self.frame_lines(&mut line);
+        self.selection_lines(&mut line);
+        self.clips.lines(&mut line);
+        text
+    }
+
+    fn frame_lines(&self, line: &mut dyn FnMut(&str, String)) {
         if self.cycle {
             line("cycle", "true".into());
         }
@@ -89,6 +91,9 @@ impl Options {
         if self.clips_only {
             line("clips-only", "true".into());
         }
+    }
+
+    fn selection_lines(&self, line: &mut dyn FnMut(&str, String)) {
         for glob in &self.include {
             line("include", glob.clone());
         }
@@ -107,9 +112,18 @@ impl Options {
                 line("mesh-remesh", format!("{remesh} {}", over.glob));
             }
         }
-        self.clips.lines(&mut line);
-        text
     }
+}
+
+fn tolerance(t: Tolerance) -> String {
+    match t {
+        Tolerance::Absolute(t) => format!("{t}"),
+        Tolerance::Relative(t) => format!("{t}*diagonal"),
+    }
+}
+
+fn method(m: MethodChoice) -> String {
+    format!("{m:?}").to_lowercase()
 }
 
 impl ClipChoice {
@@ -187,7 +201,7 @@ impl ClipChoice {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::{MeshOverride, MethodChoice};
+    use crate::options::MeshOverride;
 
     #[test]
     fn what_is_stored_says_everything_once() {

@@ -40,16 +40,16 @@ const STEP: f64 = 4.0;
 const SLACK: f64 = 0.98;
 
 /// What is looked at.
-pub struct Given<'a> {
+pub struct Request<'a> {
     /// The source.
     pub scene: &'a Scene,
     /// Its objects.
     pub placed: &'a [Placed],
-    /// Those whose meshes are compiled.
+    /// By object whether its mesh is compiled.
     pub selected: &'a [bool],
     /// Nodes without meshes that are kept.
     pub locators: &'a [bool],
-    /// Those whose vertices are in world space, where that is known; else it is foretold.
+    /// By object whether its vertices are in world space, where that is known; else it is foretold.
     pub baked: Option<&'a [bool]>,
     /// What moves, at `times`.
     pub motion: &'a Motion,
@@ -66,7 +66,7 @@ pub struct Given<'a> {
 }
 
 /// Looks between all frames. `None` where nothing bends.
-pub fn frames(given: &Given<'_>) -> Result<Option<Between>, Error> {
+pub fn frames(given: &Request<'_>) -> Result<Option<Between>, Error> {
     let (Some(items), Some(asked)) = (Items::new(given)?, given.choice.multiple()) else {
         return Ok(None);
     };
@@ -118,7 +118,7 @@ pub fn frames(given: &Given<'_>) -> Result<Option<Between>, Error> {
 
 /// Does `work` with the two frames of each pair, which is named by the second.
 fn each_pair<T: Send>(
-    given: &Given<'_>,
+    given: &Request<'_>,
     items: &Items,
     pairs: &[usize],
     work: impl Fn(&mut Eye<'_>, usize, &Pose, &Pose) -> Result<T, Error> + Sync,
@@ -182,7 +182,7 @@ struct Item {
     points: Points,
 }
 
-/// Of the mesh.
+/// The points of a mesh that are looked at.
 enum Points {
     /// Corners of a box around them, for they never move. Distance is convex.
     Still([DVec3; 8]),
@@ -200,8 +200,8 @@ struct Items {
 }
 
 impl Items {
-    fn new(given: &Given<'_>) -> Result<Option<Items>, Error> {
-        let Given { scene, placed, .. } = *given;
+    fn new(given: &Request<'_>) -> Result<Option<Items>, Error> {
+        let Request { scene, placed, .. } = *given;
         let bends = |i: &usize| {
             let mesh = scene.nodes[placed[*i].node].mesh;
             let rig = given.rigs && mesh.is_some_and(|mesh| rig::is_driven(&scene.meshes[mesh]));
@@ -251,7 +251,7 @@ impl Items {
     }
 
     /// Finds the nodes that the file will have.
-    fn flatten(&mut self, given: &Given<'_>, baked: &[bool]) {
+    fn flatten(&mut self, given: &Request<'_>, baked: &[bool]) {
         // How far locators reach changes no node.
         let reach = |&locator: &bool| locator.then_some(0.0);
         let locators: Vec<Option<f32>> = given.locators.iter().map(reach).collect();
@@ -278,7 +278,7 @@ impl Items {
     /// Objects whose transforms leave no room in their tolerance: their vertices will be in world space.
     fn without_room(
         &self,
-        given: &Given<'_>,
+        given: &Request<'_>,
         baked: &[bool],
         corners: &[[DVec3; 8]],
     ) -> Result<Vec<usize>, Error> {
@@ -304,8 +304,8 @@ impl Items {
     }
 
     /// Works out what each is promised (PROMISE.md §1), and the corners of a box around it.
-    fn resolve(&mut self, given: &Given<'_>) -> Result<Vec<[DVec3; 8]>, Error> {
-        let Given { scene, placed, .. } = *given;
+    fn resolve(&mut self, given: &Request<'_>) -> Result<Vec<[DVec3; 8]>, Error> {
+        let Request { scene, placed, .. } = *given;
         let empty = (DVec3::INFINITY, DVec3::NEG_INFINITY);
         let grow = |(low, high): (DVec3, DVec3), p: DVec3| (low.min(p), high.max(p));
         let join = |a: (DVec3, DVec3), b: (DVec3, DVec3)| (a.0.min(b.0), a.1.max(b.1));
@@ -459,13 +459,13 @@ struct Pose {
 
 /// One thread's view of the source.
 struct Eye<'a> {
-    given: &'a Given<'a>,
+    given: &'a Request<'a>,
     items: &'a Items,
     world: World<'a>,
 }
 
 impl<'a> Eye<'a> {
-    fn new(given: &'a Given<'a>, items: &'a Items) -> Result<Eye<'a>, Error> {
+    fn new(given: &'a Request<'a>, items: &'a Items) -> Result<Eye<'a>, Error> {
         Ok(Eye { given, items, world: World::new(given.scene, given.placed)? })
     }
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// there.
 const EXPORTERS_MARK: &str = "meshtype";
 
-/// Of the objects that are `kept`, and of those above them.
+/// Remarks on what a file cannot keep of the objects that are `kept`, and of those above them.
 pub fn remarks(
     scene: &Scene,
     placed: &[Placed],

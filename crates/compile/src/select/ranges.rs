@@ -4,7 +4,7 @@ use crate::{Options, RigChoice};
 use meshreel_codec::ranges::FrameRange;
 use meshreel_scene::{Remark, Scene, sample};
 
-/// Those of frames at `times`, with remarks on such as have none.
+/// Ranges of the frames at `times`, with remarks on those that no frame is left of.
 pub fn of_frames(
     scene: &Scene,
     times: &[f64],

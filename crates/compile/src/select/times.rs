@@ -32,8 +32,8 @@ pub fn of_frames(
     Ok(times)
 }
 
-/// Remarks where something else makes the animation longer than meshes do: that is a slip of an exporter, most of the
-/// time.
+/// Remarks where something else makes the animation longer than meshes do: that is a slip of an exporter,
+/// most of the time.
 fn longer_than_meshes(
     scene: &Scene,
     placed: &[Placed],

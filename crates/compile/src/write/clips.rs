@@ -70,7 +70,7 @@ pub fn chunks(
 /// Chunks of clips, what is said of these, and rigs that hold with them.
 pub type WithRigs = (Vec<Chunk>, Vec<ClipReport>, Vec<Made>);
 
-/// The same, and the rigs of `candidates` that hold with the clips.
+/// Compresses all clips of a scene, and the rigs of `candidates` that hold with them.
 pub fn chunks_and_rigs(
     scene: &Scene,
     options: &Options,

@@ -1,5 +1,6 @@
 //! The description of all nodes and meshes, which knows the largest of everything and is written last.
 
+use crate::mesh::plan::MeshPlan;
 use crate::method::mesh_coder::MeshCoder;
 use crate::nodes::motion::visibility;
 use crate::nodes::tracks::Tracks;
@@ -15,7 +16,7 @@ pub fn describe(
     job: &Job<'_>,
     coders: &[MeshCoder<'_>],
     tracks: &[u8],
-    [connectivity, values, maps, ends]: [&Batches; 4],
+    batches: [&Batches; 4],
     totals: &[Total],
 ) -> Description {
     let mut mesh_of = vec![None; job.placed.len()];
@@ -58,43 +59,7 @@ pub fn describe(
         .plans
         .iter()
         .enumerate()
-        .map(|(m, (plan, _))| {
-            let prepared = &plan.prepared;
-            let fixed = prepared.fixed.as_ref();
-            let ranges = |i: usize| fixed.and_then(|f| f.ranges.get(i)).copied().unwrap_or((0, 0));
-            let coder = coders.get(m);
-            let (codec, points) = coder.map_or((CODEC_CLASSIC, 0), MeshCoder::codec);
-            MeshRecord {
-                path: plan.path.clone(),
-                method: coder.map_or(plan.method, MeshCoder::method),
-                codec,
-                vertices: fixed.map_or(totals[m].vertices, |f| f.vertex_point.len()) as u32,
-                indices: fixed.map_or(totals[m].indices, |f| f.indices.len()) as u32,
-                source_points: prepared.points as u32,
-                points,
-                bounds: plan.bounds(),
-                connectivity: connectivity.locations[m],
-                values: values.locations[m],
-                source_map: maps.locations[m],
-                has_table: coder.map_or(plan.has_table, MeshCoder::has_table),
-                moves: plan.source.moves,
-                ends: ends.locations[m],
-                remeshed: plan.source.remeshed.map(|r| r.blended),
-                apart: coder.is_some_and(MeshCoder::is_apart),
-                streams: coder.map_or_else(|| plan.streams.clone(), MeshCoder::records),
-                materials: prepared
-                    .materials
-                    .iter()
-                    .enumerate()
-                    .map(|(i, material)| Material {
-                        id: material.id,
-                        name: material.name.clone(),
-                        first: ranges(i).0,
-                        count: ranges(i).1,
-                    })
-                    .collect(),
-            }
-        })
+        .map(|(m, (plan, _))| mesh_record(plan, coders.get(m), m, batches, &totals[m]))
         .collect();
     let between = (job.between).map_or(String::new(), |multiple| format!("between = {multiple}\n"));
     Description {
@@ -110,6 +75,51 @@ pub fn describe(
         tracks: tracks.to_vec(),
         nodes,
         meshes,
+    }
+}
+
+/// `batches`: where its triangles, its static values, its source map and its end states are, as mesh number
+/// `m`.
+fn mesh_record(
+    plan: &MeshPlan<'_>,
+    coder: Option<&MeshCoder<'_>>,
+    m: usize,
+    [connectivity, values, maps, ends]: [&Batches; 4],
+    totals: &Total,
+) -> MeshRecord {
+    let prepared = &plan.prepared;
+    let fixed = prepared.fixed.as_ref();
+    let ranges = |i: usize| fixed.and_then(|f| f.ranges.get(i)).copied().unwrap_or((0, 0));
+    let (codec, points) = coder.map_or((CODEC_CLASSIC, 0), MeshCoder::codec);
+    MeshRecord {
+        path: plan.path.clone(),
+        method: coder.map_or(plan.method, MeshCoder::method),
+        codec,
+        vertices: fixed.map_or(totals.vertices, |f| f.vertex_point.len()) as u32,
+        indices: fixed.map_or(totals.indices, |f| f.indices.len()) as u32,
+        source_points: prepared.points as u32,
+        points,
+        bounds: plan.bounds(),
+        connectivity: connectivity.locations[m],
+        values: values.locations[m],
+        source_map: maps.locations[m],
+        has_table: coder.map_or(plan.has_table, MeshCoder::has_table),
+        moves: plan.source.moves,
+        ends: ends.locations[m],
+        remeshed: plan.source.remeshed.map(|r| r.blended),
+        apart: coder.is_some_and(MeshCoder::is_apart),
+        streams: coder.map_or_else(|| plan.streams.clone(), MeshCoder::records),
+        materials: prepared
+            .materials
+            .iter()
+            .enumerate()
+            .map(|(i, material)| Material {
+                id: material.id,
+                name: material.name.clone(),
+                first: ranges(i).0,
+                count: ranges(i).1,
+            })
+            .collect(),
     }
 }
 

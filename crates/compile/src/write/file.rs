@@ -1,4 +1,5 @@
-//! A file while it is written: passes add chunks to it, in the order in which [`crate::plan::write`] lists them.
+//! A file while it is written: passes add chunks to it, in the order in which [`crate::plan::write`] lists
+//! them.
 
 use crate::mesh::streams::NOTHING;
 use crate::method::mesh_coder::MeshCoder;
@@ -110,8 +111,8 @@ impl<'a> File<'a> {
         }
     }
 
-    /// Triangles, static values and maps back to the source of meshes whose faces stay. They share chunks, which
-    /// are complete after [`File::extras`].
+    /// Triangles, static values and maps back to the source of meshes whose faces stay. They share chunks,
+    /// which are complete after [`File::extras`].
     pub fn static_data(&mut self, coders: &[MeshCoder<'_>]) -> Result<(), Error> {
         let (job, compressor, output) = (self.job, &mut self.compressor, &mut self.output);
         for (m, (plan, _)) in job.plans.iter().enumerate() {
@@ -218,7 +219,7 @@ impl<'a> File<'a> {
     /// What meshes show before they begin to move, and when they have come to rest.
     pub fn end_states(&mut self, coders: &[MeshCoder<'_>]) -> Result<(), Error> {
         for (m, coder) in coders.iter().enumerate() {
-            let (bytes, positions) = coder.ends();
+            let (bytes, positions) = coder.end_states();
             if !bytes.is_empty() {
                 let fill = |out: &mut Vec<u8>| out.extend_from_slice(&bytes);
                 self.end_states.add(m, fill, &mut self.compressor, &mut self.output)?;
@@ -314,7 +315,7 @@ impl<'a> File<'a> {
         match std::mem::replace(&mut self.output, Output::Count { chunks: 0, bytes: 0 }) {
             Output::File(writer) => {
                 progress.update(Phase::Inspect, 0, 1);
-                let written = writer.complete(self.summary.clone())?;
+                let written = writer.complete(self.summary)?;
                 pool.install(|| publish(written, self.target, inspect, remarks))
             }
             Output::Count { bytes, .. } => Ok(bytes),

@@ -15,11 +15,11 @@ pub struct Job<'a> {
     pub scene: &'a Scene,
     pub placed: &'a [Placed],
     pub times: &'a [f64],
-    /// How many of these are the source's.
+    /// How many of the frames are samples of the source.
     pub samples: usize,
     /// What is promised between frames, in tolerances, where the source says what is there.
     pub between: Option<f64>,
-    /// Named parts of these.
+    /// Named ranges of frames.
     pub ranges: Vec<FrameRange>,
     pub nodes: &'a [FlatNode],
     /// Unique meshes and where they are placed.

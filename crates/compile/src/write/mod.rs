@@ -1,4 +1,5 @@
-//! From what was decided to a file: static chunks, frames in parallel and in order, then what is known in the end.
+//! From what was decided to a file: static chunks, frames in parallel and in order, then what is known in the
+//! end.
 
 pub mod classic;
 pub mod clips;

@@ -1,9 +1,9 @@
 //! Transforms of moving nodes through the clip codec: each as coarse as the vertices below it allow.
 //!
 //! What a mesh is promised is shared between its vertices and the transforms above it, so that the sum of
-//! both is smallest ([`crate::nodes::budget::share`]). A node is coded after those above it and makes good what they miss. What is
-//! decoded is measured on every vertex in every frame that shows it; where the promise does not hold, the
-//! file keeps transforms as they are.
+//! both is smallest ([`crate::nodes::budget::share`]). A node is coded after those above it and makes good
+//! what they miss. What is decoded is measured on every vertex in every frame that shows it; where the
+//! promise does not hold, the file keeps transforms as they are.
 
 use crate::mesh::plan::MeshPlan;
 use crate::nodes::flatten::FlatNode;
@@ -12,7 +12,7 @@ use crate::nodes::search::{Found, Goal, Point, Room, search};
 use crate::nodes::tracks::Tracks;
 use crate::write::job::Job;
 use crate::write::node_frames::FrameInput;
-use crate::{Error, with_levels};
+use crate::{Error, with_quantized};
 use glam::DVec3;
 use meshreel_codec::clip::nodes::{self as codec, Around, Choice, Node, Nodes, Setup};
 use meshreel_codec::quantize;
@@ -32,7 +32,7 @@ const STILL: f64 = 0.01;
 const VERTICES: usize = 4096;
 /// Part of a limit that nodes above other moving ones are held to.
 const ABOVE: f64 = 0.5;
-/// How much farther off what nobody sees may be.
+/// Nodes that nobody sees in a frame may be this many times farther off.
 const HIDDEN: f64 = 32.0;
 /// Points of still meshes below a node that are looked at one by one.
 const POINTS: usize = 512;
@@ -46,11 +46,11 @@ struct Shape {
     always: bool,
     /// Decoded vertices, or the corners of their box; of a locator, of its cube.
     points: Vec<[f64; 3]>,
-    /// Those of them that lie outside.
+    /// The points that lie outermost.
     few: Vec<[f64; 3]>,
     /// How far transforms may move a point.
     limit: f64,
-    /// The same where floats of other transforms come on top.
+    /// How far transforms may move a point where rounding of other transforms comes on top.
     room: f64,
     /// The track that moves it, and what lies between.
     above: usize,
@@ -75,7 +75,7 @@ struct Coded {
     state: Vec<i32>,
     choices: Vec<Choice>,
     locals: Vec<Transform>,
-    /// Of the tracks.
+    /// By track its world matrix as decoded.
     worlds: Vec<Matrix>,
 }
 
@@ -628,7 +628,7 @@ fn points(plan: &MeshPlan<'_>) -> (Vec<[f64; 3]>, f64) {
     let few = plan.method == Method::Static && plan.bases.first().is_some_and(|b| b.len() <= 3 * VERTICES);
     if let (true, Some(base), Some(record)) = (few, plan.bases.first(), plan.streams.first()) {
         let mut values = vec![[0.0f32; 3]; base.len() / 3];
-        with_levels!(base, v => quantize::dequantize(&record.axes, v, values.as_flattened_mut()));
+        with_quantized!(base, v => quantize::dequantize(&record.axes, v, values.as_flattened_mut()));
         values.sort_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
         values.dedup();
         points.extend(values.iter().map(|v| v.map(f64::from)));

@@ -1,5 +1,5 @@
-//! The file that is written, or, on a dry run, only its size; chunks that many meshes share; and how a finished
-//! file gets its name.
+//! The file that is written, or, on a dry run, only its size; chunks that many meshes share; and how a
+//! finished file gets its name.
 
 use crate::Error;
 use crate::report::Inspect;

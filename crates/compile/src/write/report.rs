@@ -1,7 +1,7 @@
 //! What is said of a file that was written.
 
 use crate::method::mesh_coder::MeshCoder;
-use crate::report::{ClipReport, Detailed, MeshReport, Report, RigReport};
+use crate::report::{ClipReport, LodReport, MeshReport, Report, RigReport};
 use crate::write::extras::Extras;
 use crate::write::file::File;
 use crate::write::job::Job;
@@ -98,7 +98,7 @@ impl Written<'_> {
                 .map(|grid| [grid.shape.width, grid.shape.height]),
             vertices: self.description.meshes[m].vertices as usize,
             details: (lod.iter().flat_map(|own| &own.levels))
-                .map(|level| Detailed { triangles: level.triangles, error: level.error })
+                .map(|level| LodReport { triangles: level.triangles, error: level.error })
                 .collect(),
             detail_bytes: file.lods.stored[m].round() as u64,
             hidden: visibility.filter(|own| !own.bytes.is_empty()).map(|own| own.hidden),

@@ -5,7 +5,7 @@ use crate::mesh::prepared::Normals;
 use crate::method::mesh_coder::MeshCoder;
 use meshreel_codec::source_map::SourceMap;
 
-/// Of a mesh; of one whose faces change it says nothing of vertices.
+/// The source map of a mesh; for one whose faces change it has no vertices.
 pub fn of_mesh(plan: &MeshPlan<'_>, times: &[f64]) -> SourceMap {
     let made_normals = plan.prepared.normals == Normals::Made;
     let Some(fixed) = &plan.prepared.fixed else {
@@ -26,7 +26,8 @@ pub fn of_mesh(plan: &MeshPlan<'_>, times: &[f64]) -> SourceMap {
     }
 }
 
-/// Of a mesh whose faces change, once all of its frames have been coded; none where there is nothing to say.
+/// The source map of a mesh whose faces change, once all of its frames have been coded; none where there is
+/// nothing to say.
 pub fn of_changing(plan: &MeshPlan<'_>, times: &[f64], coder: Option<&MeshCoder<'_>>) -> Option<SourceMap> {
     if plan.prepared.fixed.is_some() {
         return None;

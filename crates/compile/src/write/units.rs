@@ -23,7 +23,7 @@ pub struct UnitOutput {
     pub alone: bool,
     pub bytes: Vec<u8>,
     pub raw: usize,
-    /// Of these for moving nodes.
+    /// How many of the bytes transforms of nodes take.
     pub nodes: usize,
     /// Frame and its box in the world.
     pub bounds: Vec<(u32, [f32; 6])>,

@@ -98,13 +98,14 @@ fn left(path: &[f64], tolerance: f64) -> f64 {
     alone.min(track(path, tolerance, true))
 }
 
-/// Rest pose and weights of so many points.
+/// Estimates the bits of the rest pose and the weights of so many points.
 fn of_rest(points: usize, weights: f64, diagonal: f64, tolerance: f64) -> f64 {
     let coordinate = (1.0 + 0.01 * diagonal / tolerance).log2() + LEAST;
     points as f64 * (3.0 * coordinate + (weights - 1.0).max(0.0) * WEIGHT)
 }
 
-/// Of a skin as it will be; `scale`: how large what it leaves will be, in parts of what it leaves now.
+/// Estimates the bits of a skin that is not finished. `scale`: what it will leave in the end, as a part of
+/// what it leaves now.
 pub fn of_fit(fit: &Fit, space: &Space, all: &Trajectories, tolerance: f64, scale: f64) -> Bits {
     let count = fit.vertices.len();
     // Frames that were left out cost as those that were not.
@@ -141,7 +142,7 @@ pub fn of_fit(fit: &Fit, space: &Space, all: &Trajectories, tolerance: f64, scal
     }
 }
 
-/// Of a skin as it is.
+/// Estimates the bits of a finished skin.
 pub fn of_skin(skin: &Skin, all: &Trajectories, tolerance: f64) -> Bits {
     let stride = all.points().div_ceil(POINTS).max(1);
     let chosen: Vec<usize> = (0..all.points()).step_by(stride).collect();

@@ -1,4 +1,5 @@
-//! The search for bones and weights: starts from samples of points, a race among them and among numbers of bones.
+//! The search for bones and weights: starts from samples of points, a race among them and among numbers of
+//! bones.
 
 use super::bits::{self, Bits};
 use super::fit::Fit;

@@ -49,8 +49,8 @@ impl Around {
         &self.list[self.start[p] as usize..self.start[p + 1] as usize]
     }
 
-    /// The same, but none of a point of very many: those of the points beside it are nearer, and to look at
-    /// all from each of them takes time that grows with the square of their number.
+    /// Triangles of a point, but none of a point of very many: those of the points beside it are nearer, and
+    /// to look at all from each of them takes time that grows with the square of their number.
     fn of_few(&self, point: u32) -> &[u32] {
         let all = self.of(point);
         if all.len() > HUB { &[] } else { all }

@@ -1,5 +1,5 @@
-//! LOD levels that share the motion: fewer triangles between the same vertices, each level about half of the one
-//! before, and how far it is from the mesh in any frame.
+//! LOD levels that share the motion: fewer triangles between the same vertices, each level about half of the
+//! one before, and how far it is from the mesh in any frame.
 
 mod measure;
 mod simplify;
@@ -16,6 +16,9 @@ const DISTANCES: usize = 2000;
 const ALIKE: f64 = 1e-3;
 /// Numbers that the planes of all poses may take together; with more points poses are fewer.
 const PLANES: usize = 4 << 20;
+
+/// Reads positions of a frame.
+pub type Read<'a, E> = dyn Fn(usize, &mut Vec<[f32; 3]>) -> Result<(), E> + 'a;
 
 /// A mesh whose triangles are to become fewer.
 pub struct Mesh<'a, E> {
@@ -36,13 +39,13 @@ pub struct Mesh<'a, E> {
     /// How far points may be off as decoded.
     pub radius: f64,
     /// Reads positions of a frame.
-    pub read: &'a dyn Fn(usize, &mut Vec<[f32; 3]>) -> Result<(), E>,
+    pub read: &'a Read<'a, E>,
 }
 
 /// The LOD levels of a mesh.
 pub struct Levels {
-    /// Of each, the finest first: by vertex which one it becomes there, itself where it stays; and the largest
-    /// distance to the mesh in any frame.
+    /// Of each, the finest first: by vertex which one it becomes there, itself where it stays; and the
+    /// largest distance to the mesh in any frame.
     pub levels: Vec<(Vec<u32>, f32)>,
     /// Triangles of the coarsest, or of the mesh.
     pub triangles: usize,
@@ -50,8 +53,8 @@ pub struct Levels {
     pub jumps: Option<usize>,
 }
 
-/// Makes at most so many levels; `may_follow`: whether a level of so many triangles (the second) may come after
-/// one of the first.
+/// Makes at most so many levels; `may_follow`: whether a level of so many triangles (the second) may come
+/// after one of the first.
 pub fn levels<E>(
     mesh: &Mesh<'_, E>,
     wanted: usize,

@@ -35,7 +35,7 @@ pub fn collapse(triangles: &[[u32; 3]], becomes: &[u32]) -> impl Iterator<Item =
 pub enum Keeps {
     /// Seams, borders, edges of materials, pieces.
     All,
-    /// The same, but values of vertices may jump where they did not.
+    /// Borders, edges of materials and pieces; values of vertices may jump where they did not.
     Edges,
     /// Nothing: borders shrink, small pieces vanish.
     Nothing,
@@ -68,7 +68,7 @@ fn cross(a: P, b: P) -> P {
 struct Quadric([f64; 10]);
 
 impl Quadric {
-    /// Of the plane with the unit normal `n` through `p`.
+    /// The quadric of the plane with the unit normal `n` through `p`.
     fn plane(n: P, p: P, weight: f64) -> Quadric {
         let d = -dot(n, p);
         let [x, y, z] = n;
@@ -116,7 +116,7 @@ pub struct Simplifier<'a> {
     pub count: usize,
     /// Triangles of each point. Those of a hub may be gone, up to half of them.
     around: Vec<Vec<u32>>,
-    /// Of a hub how many are.
+    /// By hub how many of its triangles are gone.
     gone: Vec<u32>,
     /// Vertices of each point that have not become others.
     members: Vec<Vec<u32>>,
@@ -354,7 +354,7 @@ impl<'a> Simplifier<'a> {
         free.then(|| self.targets_on_edges(from, to)).flatten()
     }
 
-    /// The same where borders and edges of materials are kept.
+    /// Where the vertices of a point may go while borders and edges of materials are kept.
     fn targets_on_edges(&self, from: u32, to: u32) -> Option<Vec<(u32, u32)>> {
         if self.is_hub(from) || self.is_hub(to) {
             return None;

@@ -141,7 +141,7 @@ fn best(cross: DMat3, size: f64, before: DQuat) -> (DQuat, f64) {
     (rotation, gain.sum())
 }
 
-/// Of a symmetric matrix, by Jacobi's rotations.
+/// The eigenvector of the largest eigenvalue of a symmetric matrix, by Jacobi's rotations.
 fn largest_eigenvector(mut a: [[f64; 4]; 4]) -> [f64; 4] {
     let mut v = [[0.0; 4]; 4];
     for (i, row) in v.iter_mut().enumerate() {

@@ -98,7 +98,7 @@ pub struct Settings {
 }
 
 /// What is known before.
-pub struct Given<'a> {
+pub struct Request<'a> {
     /// The source.
     pub scene: &'a Scene,
     /// Its objects.
@@ -130,7 +130,7 @@ pub fn window(frames: usize, asked: Option<usize>) -> usize {
 }
 
 /// Looks at every mesh that was asked for. None where nothing was changed.
-pub fn remesh(given: &Given<'_>, remarks: &mut Vec<Remark>) -> Result<Option<Outcome>, Error> {
+pub fn remesh(given: &Request<'_>, remarks: &mut Vec<Remark>) -> Result<Option<Outcome>, Error> {
     let mut placements: Vec<Vec<usize>> = vec![Vec::new(); given.scene.meshes.len()];
     for (i, place) in given.placed.iter().enumerate().filter(|(i, _)| given.selected[*i]) {
         if let Some(mesh) = given.scene.nodes[place.node].mesh {
@@ -170,7 +170,7 @@ struct Reach {
     world: Vec<f64>,
 }
 
-fn reaches(given: &Given<'_>, placements: &[Vec<usize>], wanted: &[MeshId]) -> Result<Vec<Reach>, Error> {
+fn reaches(given: &Request<'_>, placements: &[Vec<usize>], wanted: &[MeshId]) -> Result<Vec<Reach>, Error> {
     let mut out: Vec<Reach> = wanted
         .par_iter()
         .map(|&m| {
@@ -202,7 +202,7 @@ fn reaches(given: &Given<'_>, placements: &[Vec<usize>], wanted: &[MeshId]) -> R
 
 type Changed = (Option<(Mesh, Remeshed)>, Vec<Remark>);
 
-fn one(given: &Given<'_>, id: MeshId, placements: &[usize], reach: &Reach) -> Result<Changed, Error> {
+fn one(given: &Request<'_>, id: MeshId, placements: &[usize], reach: &Reach) -> Result<Changed, Error> {
     let mesh = &given.scene.meshes[id];
     let mut remarks = Vec::new();
     let mut say = |what: String| remarks.push(Remark::new(&mesh.path, what));

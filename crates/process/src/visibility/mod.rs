@@ -28,6 +28,9 @@ const NEAR: f64 = 0.02;
 /// Surfaces face each other if their normals are at least so much apart (cosine).
 const FACING: f64 = -0.5;
 
+/// Reads the points of a body (the second number) in a frame (the first), in the world.
+pub type Read<'a, E> = dyn FnMut(usize, usize, &mut Vec<DVec3>) -> Result<(), E> + 'a;
+
 /// A stretch of frames: the first, and the first one after it.
 pub type Interval = [u32; 2];
 
@@ -56,12 +59,13 @@ struct Placed<'a> {
     ends: [Vec<DVec3>; 2],
 }
 
-/// Finds by body and triangle the frames in which it can be seen, all of them where it is not wanted. `read` gives
-/// the points of a body in the world in a frame; frames come in order, all bodies of one after each other.
+/// Finds by body and triangle the frames in which it can be seen, all of them where it is not wanted. `read`
+/// gives the points of a body in the world in a frame; frames come in order, all bodies of one after each
+/// other.
 pub fn intervals<E>(
     bodies: &[Body<'_>],
     frames: u32,
-    read: &mut dyn FnMut(usize, usize, &mut Vec<DVec3>) -> Result<(), E>,
+    read: &mut Read<'_, E>,
 ) -> Result<Vec<Vec<Interval>>, E> {
     let (mut placed, mut pieces) = (Vec::new(), Vec::new());
     for body in bodies {
@@ -167,7 +171,7 @@ fn connected(triangles: &[[u32; 3]], point: &[u32]) -> (Vec<u32>, Vec<bool>) {
 fn phases<E>(
     bodies: &[Placed<'_>],
     frames: u32,
-    read: &mut dyn FnMut(usize, usize, &mut Vec<DVec3>) -> Result<(), E>,
+    read: &mut Read<'_, E>,
     pieces: &mut [Piece],
 ) -> Result<(), E> {
     let mut low = vec![DVec3::INFINITY; pieces.len()];

@@ -1,12 +1,12 @@
 //! Which method a mesh gets: candidates are made, coded on a sample of their frames, and the smallest wins.
 
-use super::given::{self, Given};
 use super::hints::hints;
 use super::model::Model;
 use super::posed::Shares;
 use super::positions::Positions;
 use super::residual::{Made, coder};
 use super::rigid::STILL;
+use super::source_rig::{self, Given};
 use crate::mesh::plan::MeshPlan;
 use crate::mesh::skin_search::SkinSearch;
 use crate::method::coder::Coder;
@@ -34,7 +34,8 @@ const LEFT: f64 = 0.02;
 const MIXED: f64 = 0.25;
 /// Bones of a point, at most; number of bones where a skin is asked for that does not pay.
 const INFLUENCES: usize = 4;
-/// How much more than the soft codec takes may a skin seem to take while it is sought.
+/// A skin is sought on while its estimate is below this many times the bytes of the soft codec; estimates
+/// before anything is coded are too high rather than too low.
 const WORTH: f64 = 1.5;
 /// Shares of the rest pose, weights and handles: for parts, for skins, the best guess first.
 const OF_PARTS: [[f64; 3]; 1] = [[0.5, 0.15, 0.15]];
@@ -144,7 +145,7 @@ pub fn choose<'a>(
     };
     let since = Instant::now();
     let given = match wants(MethodChoice::Skinned) {
-        true => given::rig(frames, &positions, extent.radius, options.memory / 4)?,
+        true => source_rig::rig(frames, &positions, extent.radius, options.memory / 4)?,
         false => Given::None,
     };
     if let Given::Other(points) = given {
@@ -163,7 +164,7 @@ pub fn choose<'a>(
     };
     // Of a rig whose points hang on one joint each, the joints may be parts.
     let groups = match (rig, &plan.source.mesh.skin) {
-        (true, Some(skin)) => given::joints(skin, frames),
+        (true, Some(skin)) => source_rig::joints(skin, frames),
         _ => None,
     };
     let mut left = 1.0;

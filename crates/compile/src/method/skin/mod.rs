@@ -10,7 +10,6 @@
 //! ```
 
 mod choice;
-mod given;
 mod handles;
 mod hints;
 mod measure;
@@ -20,6 +19,7 @@ mod positions;
 mod residual;
 mod rest;
 mod rigid;
+mod source_rig;
 mod still;
 
 pub use choice::{Chosen, HASTY, choose};

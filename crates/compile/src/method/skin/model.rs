@@ -16,7 +16,7 @@ pub struct Model {
     pub influences: Vec<Vec<(u32, f64)>>,
     /// By bone and frame how it moves what is at rest. In frame 0 not at all.
     pub rigid: Vec<Vec<Similarity>>,
-    /// The same of affine bones.
+    /// By affine bone and frame: from the rest pose to the frame.
     pub affine: Vec<Vec<DAffine3>>,
 }
 

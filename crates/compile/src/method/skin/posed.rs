@@ -54,7 +54,7 @@ pub struct Posed<'a> {
     pub skin: Skin,
     pub rigid: Option<Rigid>,
     pub affine: Option<Affine>,
-    /// Of rigid bones.
+    /// Rigid bones that come to rest.
     pub rest: Option<Rest>,
 }
 

@@ -63,7 +63,7 @@ impl<'a> Positions<'a> {
         &self.held
     }
 
-    /// Of something that is known of each frame, what is of those that are held.
+    /// Picks from a list with one entry per frame those of the frames whose positions are held in memory.
     pub fn of_looked<T: Clone>(&self, all: &[T]) -> Vec<T> {
         let own = self.looked.iter().filter_map(|&f| all.get(f as usize));
         own.cloned().collect()

@@ -149,7 +149,8 @@ impl Rigid {
         })
     }
 
-    /// The same in 12 bytes each, which does not care what it leaves: points that are off have a residual.
+    /// Codes transforms in 12 bytes each, whatever error that leaves: points that are too far off get a
+    /// residual.
     pub fn packed(
         model: &Model,
         rig: &Rig,
@@ -267,7 +268,7 @@ struct Bone<'a> {
     members: &'a [usize],
     /// Where they are at rest.
     rest: Vec<[f64; 3]>,
-    /// Those of them that are looked at one by one.
+    /// The points that are looked at one by one.
     chosen: Vec<usize>,
     room: f64,
 }

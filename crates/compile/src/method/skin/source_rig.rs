@@ -172,8 +172,8 @@ fn alike(transforms: &mut Vec<Vec<DAffine3>>, rest: &[DVec3], near: f64) -> Vec<
     out
 }
 
-/// Joint of each point that hangs on one alone, [`meshreel_process::parts::NONE`] for others; none where hardly any
-/// does.
+/// Joint of each point that hangs on one alone, [`meshreel_process::parts::NONE`] for others; none where
+/// hardly any does.
 pub fn joints(skin: &Skin, frames: &Frames<'_>) -> Option<Vec<u32>> {
     let k = skin.influences;
     let of = |p: u32| {
@@ -190,5 +190,5 @@ pub fn joints(skin: &Skin, frames: &Frames<'_>) -> Option<Vec<u32>> {
     (alone as f64 > MOSTLY * all.len() as f64).then_some(all)
 }
 
-/// Of a rig whose joints are parts this many points hang on one joint alone.
+/// Joints of a rig are taken for rigid parts where at least this part of its points hang on one joint alone.
 const MOSTLY: f64 = 0.9;

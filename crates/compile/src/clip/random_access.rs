@@ -6,7 +6,7 @@
 
 use super::closed_loop::{Loop, Place, Target};
 use super::compact::{self, Slack};
-use super::truth::{Joints, Object, Truth, worse};
+use super::reference::{Joints, Object, Reference, worse};
 use super::{ClipOptions, CompressedClip, search};
 use crate::Error;
 use glam::{DQuat, DVec3};
@@ -32,8 +32,9 @@ pub fn compress(
     compress_layers(skeleton, clip, options, &[]).map(|(done, _)| done)
 }
 
-/// The same, and each layer alone: `layer_of` has the layer of each joint, none above those of its children.
-/// The first is the clip in one piece, made so that its layers can be taken out of it.
+/// Compresses a clip as a whole and each of its layers alone: `layer_of` has the layer of each joint, none
+/// above those of its children. The first is the clip in one piece, made so that its layers can be taken out
+/// of it.
 pub fn compress_layers(
     skeleton: &scene::Skeleton,
     clip: &scene::Clip,
@@ -54,7 +55,7 @@ pub fn compress_layers(
         .skeleton()
         .check()
         .map_err(|e| Error::Unsupported { what: format!("skeleton {}: {}", skeleton.name, e.0) })?;
-    let truth = Truth::new(skeleton, clip);
+    let truth = Reference::new(skeleton, clip);
     joints.enlarge(&truth);
     let extent = truth.extent();
     let tolerance = options.tolerance.max(extent * 8.0 / f64::from(1u32 << 24));
@@ -75,7 +76,7 @@ pub fn compress_layers(
 fn encode(
     clip: &scene::Clip,
     joints: &Joints,
-    truth: &Truth,
+    truth: &Reference,
     tolerance: f64,
     extent: f64,
     slack: Slack,
@@ -233,7 +234,7 @@ fn origins(l: &Loop<'_>, samples: std::ops::Range<usize>) -> (Vec<Origin>, Vec<[
 }
 
 /// Largest error of any joint at any sample, as decoded.
-fn measure(resident: &Resident, truth: &Truth, joints: &Joints) -> f64 {
+fn measure(resident: &Resident, truth: &Reference, joints: &Joints) -> f64 {
     let n = truth.joints;
     let mut pose: Vec<Transform> = resident.plan.still().to_vec();
     let mut object = vec![Object::IDENTITY; n];

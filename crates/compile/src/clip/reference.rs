@@ -18,7 +18,7 @@ impl Object {
     pub const IDENTITY: Object =
         Object { rotation: DQuat::IDENTITY, matrix: DMat3::IDENTITY, origin: DVec3::ZERO };
 
-    /// Of a child with this local transform.
+    /// The object-space transform of a child with this local transform.
     pub fn child(&self, local: &scene::Qvv, scaled: bool) -> Object {
         let rotation = self.rotation * local.rotation;
         let matrix = match scaled {
@@ -82,7 +82,7 @@ impl Joints {
     }
 
     /// Takes in how joints are scaled in any sample: errors of their transforms are scaled with them.
-    pub fn enlarge(&mut self, truth: &Truth) {
+    pub fn enlarge(&mut self, truth: &Reference) {
         if !truth.scaled {
             return;
         }
@@ -111,7 +111,7 @@ impl Joints {
         }
     }
 
-    /// How many times an error of a joint counts.
+    /// By how much an error of a joint is multiplied before it is compared with the general tolerance.
     pub fn weight(&self, j: usize) -> f64 {
         self.weight.get(j).copied().unwrap_or(1.0)
     }
@@ -171,7 +171,7 @@ pub fn quaternion(q: [f32; 4]) -> DQuat {
 }
 
 /// All joints at all samples.
-pub struct Truth {
+pub struct Reference {
     pub joints: usize,
     pub samples: usize,
     /// True where some scale is not 1.
@@ -180,9 +180,9 @@ pub struct Truth {
     pub object: Vec<Object>,
 }
 
-impl Truth {
+impl Reference {
     /// `clip` must fit its skeleton.
-    pub fn new(skeleton: &scene::Skeleton, clip: &scene::Clip) -> Truth {
+    pub fn new(skeleton: &scene::Skeleton, clip: &scene::Clip) -> Reference {
         let joints = skeleton.joints.len();
         let mut local = Vec::with_capacity(joints * clip.samples);
         let mut object: Vec<Object> = Vec::with_capacity(joints * clip.samples);
@@ -198,7 +198,7 @@ impl Truth {
                 local.push(value);
             }
         }
-        Truth { joints, samples: clip.samples, scaled, local, object }
+        Reference { joints, samples: clip.samples, scaled, local, object }
     }
 
     pub fn local(&self, sample: usize, joint: usize) -> &scene::Qvv {
