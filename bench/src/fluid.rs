@@ -3,9 +3,10 @@
 
 use anyhow::{Context, anyhow};
 use meshreel_codec::Corrupt;
-use meshreel_codec::block::{Compressor, Format};
-use meshreel_codec::fluid::{self, Head, Topology, Triangles, Work};
-use meshreel_codec::index;
+use meshreel_codec::entropy::block::{Compressor, Format};
+use meshreel_codec::topology::index;
+use meshreel_codec::values::changing;
+use meshreel_codec::values::changing::{Head, Topology, Triangles, Work};
 use meshreel_process::order;
 use meshreel_scene::read::{ReadOptions, open};
 use meshreel_scene::{Mesh, sample};
@@ -108,7 +109,7 @@ fn triangles(mesh: &Mesh, time: f64) -> anyhow::Result<(Vec<[u32; 3]>, usize)> {
 fn border(frames: &[(Vec<[u32; 3]>, usize)]) -> Result<usize, Corrupt> {
     let mut bytes = Vec::new();
     let mut work = Work::default();
-    fluid::encode(&mut bytes, |writer| {
+    changing::encode(&mut bytes, |writer| {
         for (triangles, points) in frames {
             let point: Vec<u32> = (0..*points as u32).collect();
             let head = Head {

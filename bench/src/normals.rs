@@ -2,9 +2,9 @@
 //! here: evenly spread in the ball of the tolerance, which is somewhat worse than what the soft codec leaves.
 
 use anyhow::Context;
-use meshreel_codec::soft::normal::{Normals, Shape};
-use meshreel_codec::soft::normal_encode::{Encoder, Errors, Source, Wanted};
-use meshreel_codec::soft::partition::Sharing;
+use meshreel_codec::mesh::normals::encode::{Encoder, Errors, Source, Wanted};
+use meshreel_codec::mesh::normals::{Normals, Shape};
+use meshreel_codec::topology::partition::Sharing;
 use meshreel_compile::mesh::evaluate::{Scratch, Want};
 use meshreel_compile::mesh::source;
 use meshreel_compile::mesh::streams::VertexValues;

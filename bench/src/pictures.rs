@@ -5,9 +5,9 @@ use crate::baselines::Baselines;
 use crate::svg::{BLUE, GREEN, INK, ORANGE, PALE, Picture};
 use crate::{clip_sizes, soft};
 use anyhow::Context;
-use meshreel_codec::grid::Shape;
-use meshreel_codec::soft::hierarchy;
-use meshreel_codec::soft::schedule::Schedule;
+use meshreel_codec::mesh::hierarchy;
+use meshreel_codec::schedule::Schedule;
+use meshreel_codec::topology::grid::Shape;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 

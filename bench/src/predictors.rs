@@ -5,9 +5,9 @@
 
 use crate::soft::{Sequence, find};
 use anyhow::Context;
-use meshreel_codec::soft::hierarchy::{self, Hierarchy};
-use meshreel_codec::soft::schedule::Schedule;
-use meshreel_codec::soft::weights;
+use meshreel_codec::mesh::hierarchy::Hierarchy;
+use meshreel_codec::mesh::{hierarchy, weights};
+use meshreel_codec::schedule::Schedule;
 use std::path::PathBuf;
 
 #[derive(clap::Args)]

@@ -3,7 +3,7 @@
 use crate::machine::{self, PeakMemory};
 use anyhow::bail;
 use clap::ValueEnum;
-use meshreel_codec::block::Format;
+use meshreel_codec::entropy::block::Format;
 use meshreel_compile::{MethodChoice, Options, Silent, Tolerance, compile};
 use meshreel_scene::read::{self, ReadOptions};
 use meshreel_scene::sample::Channels;

@@ -4,11 +4,12 @@
 
 use crate::soft::{Sequence, find};
 use anyhow::{Context, bail};
-use meshreel_codec::soft::defaults::{self, SETS};
-use meshreel_codec::soft::encode::{Encoder, Options, Refused, Work};
-use meshreel_codec::soft::hierarchy::{self, Hierarchy};
-use meshreel_codec::soft::lattice::Extent;
-use meshreel_codec::soft::tables::{Counts, Tables};
+use meshreel_codec::mesh::defaults::SETS;
+use meshreel_codec::mesh::encode::{Encoder, Options, Refused, Work};
+use meshreel_codec::mesh::hierarchy::Hierarchy;
+use meshreel_codec::mesh::tables::{Counts, Tables};
+use meshreel_codec::mesh::{defaults, hierarchy};
+use meshreel_codec::quantize::lattice::Extent;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 

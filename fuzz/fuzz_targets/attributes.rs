@@ -2,7 +2,7 @@
 //! what was read is written and read again.
 #![no_main]
 use libfuzzer_sys::fuzz_target;
-use meshreel_codec::attributes::{Of, decode, encode};
+use meshreel_codec::record::attributes::{Of, decode, encode};
 
 fuzz_target!(|data: (u8, u8, u8, u8, &[u8])| {
     let (node, vertices, parts, frames, bytes) = data;

@@ -3,11 +3,12 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use meshreel_codec::soft::decode::{Static, Width, decode_unit, scratch_len};
-use meshreel_codec::soft::encode::{Encoder, Options, Source, Work};
-use meshreel_codec::soft::hierarchy::{self, Hierarchy};
-use meshreel_codec::soft::lattice::{Choice, Extent, Lattice};
-use meshreel_codec::soft::schedule::{Schedule, Unit};
+use meshreel_codec::mesh::decode::{Static, Width, decode_unit, scratch_len};
+use meshreel_codec::mesh::encode::{Encoder, Options, Source, Work};
+use meshreel_codec::mesh::hierarchy;
+use meshreel_codec::mesh::hierarchy::Hierarchy;
+use meshreel_codec::quantize::lattice::{Choice, Extent, Lattice};
+use meshreel_codec::schedule::{Schedule, Unit};
 use meshreel_fuzz::Numbers;
 
 struct Motion {

@@ -3,10 +3,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use meshreel_codec::clip::extras;
+use meshreel_codec::clip::random_access::Resident;
 use meshreel_codec::clip::record::{SkeletonRecord, decode_clip, decode_skeleton};
-use meshreel_codec::clip::resident::Resident;
-use meshreel_codec::clip::stored::{Scratch, Stored};
+use meshreel_codec::clip::scalars;
+use meshreel_codec::clip::streamed::{Scratch, Stored};
 use meshreel_codec::transform::Transform;
 
 fuzz_target!(|data: &[u8]| {
@@ -24,7 +24,7 @@ fuzz_target!(|data: &[u8]| {
             }
         }
     };
-    if let Ok(extras) = extras::decode(bytes) {
+    if let Ok(extras) = scalars::decode(bytes) {
         for track in &extras.tracks {
             track.at(extras.samples as usize / 2);
         }

@@ -2,7 +2,7 @@
 //! refused.
 #![no_main]
 use libfuzzer_sys::fuzz_target;
-use meshreel_codec::detail::{Entries, Reader, Work};
+use meshreel_codec::topology::lod::{Entries, Reader, Work};
 
 const VERTICES: usize = 200;
 

@@ -2,14 +2,15 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use meshreel_codec::grid::Shape;
-use meshreel_codec::height::{Flat, Plane};
-use meshreel_codec::soft::cell::Cell;
-use meshreel_codec::soft::decode::First;
-use meshreel_codec::soft::encode::{Encoder, Options, Source, Work};
-use meshreel_codec::soft::hierarchy::{self, Hierarchy};
-use meshreel_codec::soft::lattice::{Choice, Extent, Grid, Lattice};
-use meshreel_codec::soft::shared::Sets;
+use meshreel_codec::mesh::decode::First;
+use meshreel_codec::mesh::encode::{Encoder, Options, Source, Work};
+use meshreel_codec::mesh::height::{Flat, Plane};
+use meshreel_codec::mesh::hierarchy;
+use meshreel_codec::mesh::hierarchy::Hierarchy;
+use meshreel_codec::mesh::shared::Sets;
+use meshreel_codec::quantize::fixed::Cell;
+use meshreel_codec::quantize::lattice::{Choice, Extent, Grid, Lattice};
+use meshreel_codec::topology::grid::Shape;
 use meshreel_fuzz::Numbers;
 
 /// One frame of heights over a plane.

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use meshreel_codec::index;
+use meshreel_codec::topology::index;
 use meshreel_fuzz::Numbers;
 
 fuzz_target!(|data: &[u8]| {

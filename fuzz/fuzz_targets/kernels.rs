@@ -4,12 +4,12 @@
 
 use libfuzzer_sys::fuzz_target;
 use meshreel_codec::Corrupt;
-use meshreel_codec::isa::Isa;
-use meshreel_codec::soft::decode::{Static, Vector, decode_unit_with, scratch_len};
-use meshreel_codec::soft::encode::{Encoder, Options, Source, Work};
-use meshreel_codec::soft::hierarchy;
-use meshreel_codec::soft::lattice::{Choice, Extent, Lattice};
-use meshreel_codec::soft::schedule::{Schedule, Unit};
+use meshreel_codec::mesh::decode::{Static, Vector, decode_unit_with, scratch_len};
+use meshreel_codec::mesh::encode::{Encoder, Options, Source, Work};
+use meshreel_codec::mesh::hierarchy;
+use meshreel_codec::quantize::lattice::{Choice, Extent, Lattice};
+use meshreel_codec::schedule::{Schedule, Unit};
+use meshreel_codec::simd::isa::Isa;
 use std::sync::OnceLock;
 
 /// A waving grid of so many points on a side.

@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use meshreel_codec::clip::nodes::{Node, Nodes, Setup, encode_setup};
-use meshreel_codec::soft::schedule::Schedule;
+use meshreel_codec::schedule::Schedule;
 use meshreel_codec::transform::Transform;
 use std::collections::BTreeMap;
 

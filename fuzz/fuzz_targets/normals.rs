@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use meshreel_codec::soft::normal::{Normals, Shape};
+use meshreel_codec::mesh::normals::{Normals, Shape};
 use meshreel_fuzz::Numbers;
 
 fuzz_target!(|data: &[u8]| {

@@ -6,7 +6,9 @@ use libfuzzer_sys::fuzz_target;
 use meshreel::{Limits, Reel};
 use meshreel_check::verify;
 use meshreel_compile::{Error, Silent, compile};
-use meshreel_fuzz::{Numbers, file, options::options, scene::scene};
+use meshreel_fuzz::options::options;
+use meshreel_fuzz::scene::scene;
+use meshreel_fuzz::{Numbers, file};
 
 fuzz_target!(|data: &[u8]| {
     let mut numbers = Numbers(data);

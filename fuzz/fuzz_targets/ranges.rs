@@ -2,7 +2,7 @@
 //! as it was.
 #![no_main]
 use libfuzzer_sys::fuzz_target;
-use meshreel_codec::ranges::{decode, encode};
+use meshreel_codec::record::ranges::{decode, encode};
 
 fuzz_target!(|data: (u32, &[u8])| {
     let (frames, bytes) = data;

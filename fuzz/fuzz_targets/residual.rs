@@ -2,8 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use meshreel_codec::residual;
-use meshreel_codec::word::Word;
+use meshreel_codec::quantize::code::Word;
+use meshreel_codec::values::residual;
 use meshreel_fuzz::Numbers;
 
 fuzz_target!(|data: &[u8]| {

@@ -1,7 +1,7 @@
 //! Rigs: any bytes give joints and weights that sum up to 1, and move all vertices, or are refused.
 #![no_main]
 use libfuzzer_sys::fuzz_target;
-use meshreel_codec::rig::{Rows, decode};
+use meshreel_codec::mesh::rig::{Rows, decode};
 
 fuzz_target!(|data: (u8, &[u8])| {
     let (vertices, bytes) = data;

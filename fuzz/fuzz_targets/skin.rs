@@ -2,11 +2,11 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use meshreel_codec::entropy::range;
+use meshreel_codec::mesh::hierarchy;
+use meshreel_codec::mesh::shared::Sets;
+use meshreel_codec::mesh::skin::{Handles, Matrix, Skin, weights};
 use meshreel_codec::record::Bones;
-use meshreel_codec::skin::{Handles, Matrix, Skin, weights};
-use meshreel_codec::soft::hierarchy;
-use meshreel_codec::soft::range;
-use meshreel_codec::soft::shared::Sets;
 use meshreel_codec::transform::Transform;
 
 /// A strip of triangles.

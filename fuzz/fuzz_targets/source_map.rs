@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use meshreel_codec::source_map::{decode, encode};
+use meshreel_codec::record::source_map::{decode, encode};
 
 fuzz_target!(|data: &[u8]| {
     if let Ok((map, used)) = decode(data) {

@@ -2,8 +2,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use meshreel_codec::parallelogram::{Table, derive_table};
-use meshreel_codec::stream::{self, References, Spatial};
+use meshreel_codec::classic::stream;
+use meshreel_codec::classic::stream::{References, Spatial};
+use meshreel_codec::values::parallelogram::{Table, derive_table};
 use meshreel_fuzz::Numbers;
 
 fuzz_target!(|data: &[u8]| {

@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use meshreel_codec::parallelogram::{build_table, decode_table, encode_table};
+use meshreel_codec::values::parallelogram::{build_table, decode_table, encode_table};
 use meshreel_fuzz::Numbers;
 
 fuzz_target!(|data: &[u8]| {

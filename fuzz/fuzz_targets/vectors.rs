@@ -3,8 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use meshreel_codec::quantize::Axis;
-use meshreel_codec::{octahedral, qtangent};
+use meshreel_codec::quantize::{Axis, octahedral, qtangent};
 use meshreel_fuzz::Numbers;
 
 fuzz_target!(|data: &[u8]| {

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use meshreel_codec::weld;
+use meshreel_codec::topology::weld;
 use meshreel_fuzz::Numbers;
 
 fuzz_target!(|data: &[u8]| {

@@ -5,7 +5,7 @@
 use libfuzzer_sys::fuzzer_mutate;
 use meshreel::kind;
 use meshreel::record::{self, Coding, Description, Location, Method, Semantic, Visibility};
-use meshreel_codec::block::{Compressor, Decompressor, Format};
+use meshreel_codec::entropy::block::{Compressor, Decompressor, Format};
 
 use crate::reel::{Part, Parts};
 

@@ -1,7 +1,7 @@
 //! Options made from bytes. Shared with the tests of the command line, which have no fuzzer.
 
 use super::Numbers;
-use meshreel_codec::block::Format;
+use meshreel_codec::entropy::block::Format;
 use meshreel_compile::{MethodChoice, Options, PartsChoice, Preset, Tolerance, TransformForm};
 use meshreel_scene::sample::{Channels, Range};
 

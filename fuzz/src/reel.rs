@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use libfuzzer_sys::fuzzer_mutate;
 use meshreel::kind;
-use meshreel_codec::block::{Compressor, Decompressor, Format};
+use meshreel_codec::entropy::block::{Compressor, Decompressor, Format};
 use meshreel_format::{
     BOX_SIZE, CHUNK_ENTRY_FIELDS, CHUNK_ENTRY_SIZE, Field, HEADER_FIELDS, HEADER_SIZE, MAGIC, checksum,
 };

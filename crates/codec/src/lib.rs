@@ -26,30 +26,3 @@ pub mod transform;
 pub mod values;
 
 pub use bytes::{Corrupt, put_sized, take_sized};
-
-// Old paths, which go when all is merged.
-pub use classic::{motion, stream};
-pub use entropy::block;
-pub use mesh::{height, rig, skin};
-pub use quantize::code as word;
-pub use quantize::{blend, octahedral, qtangent};
-pub use record::{attributes, ranges, source_faces, source_map};
-pub use simd::isa;
-pub use topology::{grid, index, lod as detail, visibility as drawn, weld};
-#[cfg(feature = "encode")]
-pub use values::error_bound as ball;
-pub use values::{changing as fluid, parallelogram, residual};
-
-/// Old paths, which go when all is merged.
-pub mod soft {
-    pub use crate::entropy::{range, rans};
-    #[cfg(feature = "encode")]
-    pub use crate::mesh::encode;
-    #[cfg(feature = "encode")]
-    pub use crate::mesh::normals::encode as normal_encode;
-    pub use crate::mesh::normals::{self as normal, surface};
-    pub use crate::mesh::{decode, defaults, hierarchy, pack, shared, tables, token, weights};
-    pub use crate::quantize::{fixed as cell, lattice};
-    pub use crate::schedule;
-    pub use crate::topology::partition;
-}

@@ -2,7 +2,8 @@
 
 use crate::report::{Phase, Progress};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 
 // Tuning: expected work in units that are about microseconds of a core; only their ratios matter.
 /// Expected work of a point in a frame: for one set of options, for a trial of how fine positions are, to

@@ -30,7 +30,7 @@ use crate::write::job::Job;
 use crate::write::node_coder::NodeCoder;
 use crate::write::report::Written;
 use crate::{Error, MethodChoice, Options, Preset, RigChoice, Tolerance};
-use meshreel_codec::soft::schedule::Schedule;
+use meshreel_codec::schedule::Schedule;
 use meshreel_process::frame_set::FrameSet;
 use meshreel_process::remesh::{self, Outcome, Remeshed};
 use meshreel_scene::{MeshId, Remark, Scene, rig};

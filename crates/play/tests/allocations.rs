@@ -101,7 +101,7 @@ static COUNTING: Counting = Counting;
 
 /// Levels of the sample's first mesh: each second column of its grid goes, then each second row, and so on.
 fn levels(indices: &[u32], side: u32) -> Vec<u8> {
-    use meshreel_codec::detail::{Level, collapse, encode, put_entry};
+    use meshreel_codec::topology::lod::{Level, collapse, encode, put_entry};
     let (mut before, mut levels) = (indices.to_vec(), Vec::new());
     for (level, [x, y]) in (1..).zip([[2, 1], [2, 2], [4, 4]]) {
         let ends: Vec<u32> = (0..side * side).map(|v| v / side / y * y * side + v % side / x * x).collect();
@@ -190,7 +190,7 @@ fn f17_moving_a_mesh_by_its_rig_allocates_nothing() {
 
 #[test]
 fn decoding_allocates_nothing() {
-    use meshreel_codec::block::Format;
+    use meshreel_codec::entropy::block::Format;
     const FRAMES: usize = 14;
     let _alone = ALONE.lock();
     for fluid in [false, true] {
@@ -411,7 +411,7 @@ fn f16_playing_with_or_without_attributes_allocates_nothing() {
 
 #[test]
 fn playing_allocates_nothing_on_any_thread() {
-    use meshreel_codec::block::Format;
+    use meshreel_codec::entropy::block::Format;
     let _alone = ALONE.lock();
     // The harness may still be telling how the other test went.
     std::thread::sleep(std::time::Duration::from_millis(100));

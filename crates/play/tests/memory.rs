@@ -11,12 +11,14 @@ use meshreel::record::{
     Visibility,
 };
 use meshreel::{Error, FrameDecoder, Limits, Reel, Transform, kind};
-use meshreel_codec::block::{self, Compressor, Format};
-use meshreel_codec::soft::encode::{self, Encoder, Source, Work};
-use meshreel_codec::soft::hierarchy;
-use meshreel_codec::soft::lattice::Extent;
-use meshreel_codec::soft::schedule::{Schedule, Unit};
-use meshreel_codec::{index, put_sized, weld};
+use meshreel_codec::entropy::block;
+use meshreel_codec::entropy::block::{Compressor, Format};
+use meshreel_codec::mesh::encode::{Encoder, Source, Work};
+use meshreel_codec::mesh::{encode, hierarchy};
+use meshreel_codec::put_sized;
+use meshreel_codec::quantize::lattice::Extent;
+use meshreel_codec::schedule::{Schedule, Unit};
+use meshreel_codec::topology::{index, weld};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};

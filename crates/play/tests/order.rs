@@ -3,7 +3,7 @@
 use crate::common::faults::Random;
 use crate::common::{assert_shows, open, sample, sample_with, touch_everything};
 use meshreel::{FrameDecoder, FrameKind, QuantizedValues, Reel};
-use meshreel_codec::block::Format;
+use meshreel_codec::entropy::block::Format;
 
 const FRAMES: usize = 14;
 

@@ -3,7 +3,8 @@
 use crate::common::{Parts, clips, open, rigs, sample};
 use meshreel::clip::object_space;
 use meshreel::{BoneMatrix, Reel, Transform, kind};
-use meshreel_codec::ranges::{self, FrameRange};
+use meshreel_codec::record::ranges;
+use meshreel_codec::record::ranges::FrameRange;
 
 const JOINTS: usize = 6;
 

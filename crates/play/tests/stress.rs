@@ -12,7 +12,7 @@ use common::playing::{Digest, assert_same, oracle};
 use common::{golden, sample};
 use meshreel::policy::Switches;
 use meshreel::{Command, FileId, InstanceId, Options, Player, Repeat, Shown, Statistics};
-use meshreel_codec::block::Format;
+use meshreel_codec::entropy::block::Format;
 use std::sync::Arc;
 
 const FILES: usize = 110;

@@ -2,13 +2,13 @@
 //! engines upload.
 
 use crate::common::{Sample, open, sample};
-use meshreel::FrameKind;
 use meshreel::record::{NodeRecord, Semantic, Visibility};
 use meshreel::{
-    Attribute, Clock, Command, Error, Format, FrameDecoder, FrameView, Pace, Reel, Repeat, Timeline,
-    Transform, What,
+    Attribute, Clock, Command, Error, Format, FrameDecoder, FrameKind, FrameView, Pace, Reel, Repeat,
+    Timeline, Transform, What,
 };
-use meshreel_codec::{octahedral, qtangent, transform};
+use meshreel_codec::quantize::{octahedral, qtangent};
+use meshreel_codec::transform;
 use proptest::prelude::*;
 use std::sync::LazyLock;
 

@@ -5,8 +5,7 @@ use crate::support::Glb;
 use glam::{DMat4, DQuat, DVec3};
 use meshreel_scene::read::{ReadOptions, obj, sequence};
 use meshreel_scene::sample::{Faces, FrameOptions, World, faces_at, frame_times, positions_at};
-use meshreel_scene::write;
-use meshreel_scene::*;
+use meshreel_scene::{write, *};
 use std::path::{Path, PathBuf};
 
 struct Output(PathBuf, #[allow(dead_code)] Option<tempfile::TempDir>);

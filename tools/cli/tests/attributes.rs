@@ -5,7 +5,7 @@ use crate::flying::{Bricks, one_mesh};
 use crate::replaced::replaced;
 use meshreel::{FrameDecoder, Pair, PartAttribute, Reel, kind};
 use meshreel_check::verify;
-use meshreel_codec::block::Decompressor;
+use meshreel_codec::entropy::block::Decompressor;
 use meshreel_compile::{Options, PartsChoice, Preset, Silent, compile};
 use meshreel_scene::read::{self, ReadOptions};
 use meshreel_scene::{

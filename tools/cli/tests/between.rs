@@ -3,7 +3,8 @@
 
 use crate::given::{object, run};
 use glam::{Quat, Vec3};
-use meshreel_scene::{read, sample::positions_at};
+use meshreel_scene::read;
+use meshreel_scene::sample::positions_at;
 use serde_json::{Value, json};
 use std::path::Path;
 

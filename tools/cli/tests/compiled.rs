@@ -4,9 +4,8 @@ use std::f32::consts::TAU;
 use std::sync::Arc;
 
 use glam::{DMat4, DVec3};
-use meshreel::FrameKind;
-use meshreel::{FrameDecoder, Limits, Reel};
-use meshreel_codec::block::Format;
+use meshreel::{FrameDecoder, FrameKind, Limits, Reel};
+use meshreel_codec::entropy::block::Format;
 use meshreel_codec::record::{Method, Semantic, StreamRecord};
 use meshreel_compile::{Options, Preset, Silent, Tolerance, compile};
 use meshreel_scene::{

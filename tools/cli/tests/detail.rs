@@ -6,10 +6,9 @@ use crate::replaced::replaced;
 use meshreel::{FrameDecoder, Reel, kind};
 use meshreel_check::extract::{As, to_scene_at};
 use meshreel_check::verify;
-use meshreel_codec::block::Decompressor;
+use meshreel_codec::entropy::block::Decompressor;
 use meshreel_compile::{Error, Options, Preset, Report, Silent, Tolerance, compile};
-use meshreel_scene::Channel;
-use meshreel_scene::{FaceSet, Scene, sample};
+use meshreel_scene::{Channel, FaceSet, Scene, sample};
 use meshreel_testkit::{compiled, opened};
 
 fn options(lod: u32) -> Options {

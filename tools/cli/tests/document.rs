@@ -9,11 +9,11 @@ use std::sync::Arc;
 
 use crate::sample::{rich, small};
 use meshreel::{FrameDecoder, Limits, Reel};
-use meshreel_codec::block::Format;
-use meshreel_codec::isa::Isa;
-use meshreel_codec::soft::decode::{First, Static, decode_unit_with, scratch_len};
-use meshreel_codec::soft::hierarchy;
-use meshreel_codec::soft::schedule::{Schedule, Unit};
+use meshreel_codec::entropy::block::Format;
+use meshreel_codec::mesh::decode::{First, Static, decode_unit_with, scratch_len};
+use meshreel_codec::mesh::hierarchy;
+use meshreel_codec::schedule::{Schedule, Unit};
+use meshreel_codec::simd::isa::Isa;
 use meshreel_compile::{Options, Preset, Silent, compile};
 use meshreel_format::EMPTY_BOUNDS;
 use meshreel_scene::read;

@@ -2,13 +2,14 @@
 //! faces are predicted from each other. Regular grids: they are found, and nothing is stored of them.
 
 use meshreel::FrameDecoder;
-use meshreel_codec::block::Decompressor;
-use meshreel_codec::grid::Shape;
-use meshreel_codec::height::Flat;
+use meshreel_codec::entropy::block::Decompressor;
+use meshreel_codec::mesh::height::Flat;
+use meshreel_codec::mesh::hierarchy;
+use meshreel_codec::mesh::shared::Sets;
 use meshreel_codec::record::Coding;
-use meshreel_codec::soft::hierarchy;
-use meshreel_codec::soft::shared::Sets;
-use meshreel_codec::{take_sized, weld};
+use meshreel_codec::take_sized;
+use meshreel_codec::topology::grid::Shape;
+use meshreel_codec::topology::weld;
 use meshreel_compile::{MethodChoice, Options, Preset, Tolerance};
 use meshreel_scene::write::alembic;
 use meshreel_scene::{Attribute, Channel, Mesh, Node, NodeKind, Scene, Scope, TimeSampling, Topology, read};

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::sample::{rich, small};
 use meshreel::{FrameDecoder, Limits, Reel};
-use meshreel_codec::block::Format;
+use meshreel_codec::entropy::block::Format;
 use meshreel_compile::{Options, Preset, Silent, Tolerance, compile};
 use meshreel_format::checksum;
 use meshreel_scene::read;

@@ -127,9 +127,9 @@ fn g03_g07_layers_play_as_the_merged_clip_bit_for_bit() {
         assert_eq!(cosmetic(&clip), [3, 4, 7, 8]);
         let merged = clip.merged().unwrap().unwrap();
         let skeleton = clip.skeleton().clone();
-        let stored = meshreel_codec::clip::stored::Stored::open(&skeleton.skeleton(), &merged).unwrap();
+        let stored = meshreel_codec::clip::streamed::Stored::open(&skeleton.skeleton(), &merged).unwrap();
         let plan = &stored.plan;
-        let mut scratch = meshreel_codec::clip::stored::Scratch::new(plan);
+        let mut scratch = meshreel_codec::clip::streamed::Scratch::new(plan);
         let mut cursor = ClipCursor::new(&clip);
         let (mut got, mut want) = (vec![Transform::IDENTITY; 9], vec![Transform::IDENTITY; 9]);
         for i in 0..clip.samples() {
@@ -173,7 +173,7 @@ fn g04_g09_what_is_not_there_is_the_bind_pose_and_says_so() {
 #[test]
 fn g03_g04_layers_of_the_resident_form() {
     use meshreel::clip::RandomAccessClip;
-    use meshreel_compile::clip::{ClipOptions, resident};
+    use meshreel_compile::clip::{ClipOptions, random_access};
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
     compiled(at, PLAIN);
@@ -185,7 +185,7 @@ fn g03_g04_layers_of_the_resident_form() {
     let compress = |layer_of: &[u8]| {
         let (s, c) = (&scene.skeletons[0], &scene.clips[0]);
         let options = ClipOptions { tolerance: 0.01, ..ClipOptions::default() };
-        resident::compress_layers(s, c, &options, layer_of)
+        random_access::compress_layers(s, c, &options, layer_of)
     };
     let (whole, layers) = compress(&layer_of).unwrap();
     assert!(whole.max_error <= 0.01 && layers.len() == 2);

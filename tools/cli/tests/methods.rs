@@ -3,13 +3,13 @@
 use glam::{DAffine3, DMat4, DQuat, DVec3};
 use meshreel::{FrameDecoder, Limits, Reel};
 use meshreel_check::verify;
-use meshreel_codec::block::Decompressor;
-use meshreel_codec::grid::Shape;
+use meshreel_codec::entropy::block::Decompressor;
+use meshreel_codec::mesh::hierarchy;
+use meshreel_codec::mesh::shared::Sets;
+use meshreel_codec::mesh::skin::Skin;
 use meshreel_codec::record::{Coding, Method};
-use meshreel_codec::skin::Skin;
-use meshreel_codec::soft::hierarchy;
-use meshreel_codec::soft::shared::Sets;
-use meshreel_codec::weld;
+use meshreel_codec::topology::grid::Shape;
+use meshreel_codec::topology::weld;
 use meshreel_compile::{MethodChoice, Options, PartsChoice, Preset, Report, Silent, Tolerance, compile};
 use meshreel_scene::{
     Attribute, Channel, FaceSet, Mesh, Node, NodeKind, Scene, Scope, Skin as Skinning, TimeSampling, read,

@@ -7,8 +7,7 @@ use glam::DMat4;
 use meshreel::{Limits, Reel};
 use meshreel_check::{Report, reopen, verify};
 use meshreel_compile::{MethodChoice, Options, Preset, Silent, Tolerance, compile};
-use meshreel_scene::write;
-use meshreel_scene::{Channel, Mesh, Node, NodeKind, Scene, TimeSampling, Transform};
+use meshreel_scene::{Channel, Mesh, Node, NodeKind, Scene, TimeSampling, Transform, write};
 
 /// A scene of one mesh, which moves where there are several samples of points.
 fn scene(mut samples: Vec<Vec<[f32; 3]>>, faces: &[Vec<i32>]) -> Scene {

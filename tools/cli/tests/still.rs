@@ -4,7 +4,7 @@
 use crate::replaced::replaced;
 use meshreel::{Command, EndState, FrameDecoder, Limits, Options as PlayerOptions, Player, Reel};
 use meshreel_check::verify;
-use meshreel_codec::block::Format;
+use meshreel_codec::entropy::block::Format;
 use meshreel_codec::record::{Coding, Method};
 use meshreel_compile::{MethodChoice, Options, Preset, Report, Tolerance, TransformForm};
 use meshreel_scene::{Attribute, Channel, Mesh, Node, NodeKind, Scene, Scope, TimeSampling};

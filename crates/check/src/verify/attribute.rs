@@ -1,10 +1,8 @@
 //! Values of the source's attributes at corners and points.
 
 use crate::verify::polygons::NONE;
-use meshreel_scene::{
-    Attribute, Error, Mesh, Scope,
-    sample::{self, Mix, Values},
-};
+use meshreel_scene::sample::{self, Mix, Values};
+use meshreel_scene::{Attribute, Error, Mesh, Scope};
 
 /// An attribute of the source at one time.
 pub(crate) struct Sampled<const N: usize> {

@@ -13,8 +13,9 @@ use crate::verify::report::{beyond, larger};
 use crate::verify::survey::{Survey, apply};
 use glam::{DMat4, DQuat, DVec3};
 use meshreel::{FrameDecoder, Transform};
+use meshreel_scene::rig::is_driven;
 use meshreel_scene::sample::{self, World};
-use meshreel_scene::{Error, Mesh, rig::is_driven};
+use meshreel_scene::{Error, Mesh};
 use std::collections::HashSet;
 
 /// Places that are looked at. On a chord the middle is right, and the places beside it are not.

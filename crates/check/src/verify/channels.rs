@@ -4,10 +4,8 @@ use crate::asked::Asked;
 use crate::verify::attribute::{Sampled, is_constant, ulp};
 use crate::verify::report::Failures;
 use meshreel::record::{MeshRecord, Semantic, StreamRecord};
-use meshreel_scene::{
-    Attribute, Error, Mesh,
-    sample::{self, Mix},
-};
+use meshreel_scene::sample::{self, Mix};
+use meshreel_scene::{Attribute, Error, Mesh};
 
 /// What is compared beside positions.
 #[derive(Debug, Clone, Default)]

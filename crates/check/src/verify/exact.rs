@@ -377,7 +377,8 @@ fn first_number(name: &str) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use meshreel_scene::{Winding, sample::Faces};
+    use meshreel_scene::Winding;
+    use meshreel_scene::sample::Faces;
 
     /// A pentagon and a triangle that share points 1 and 2, clockwise.
     fn source() -> Polygons {

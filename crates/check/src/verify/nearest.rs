@@ -333,7 +333,8 @@ fn better(best: &mut Option<f64>, difference: Option<f64>, limit: f64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use meshreel_scene::{Winding, sample::Faces};
+    use meshreel_scene::Winding;
+    use meshreel_scene::sample::Faces;
 
     /// A pentagon and a triangle, counter-clockwise.
     fn polygons() -> Polygons {

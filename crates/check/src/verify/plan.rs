@@ -8,7 +8,8 @@ use super::survey::Survey;
 use crate::asked::Asked;
 use glam::DVec3;
 use meshreel::{FrameDecoder, MeshView, Reel, SourceMap, Transform};
-use meshreel_scene::{Mesh, MeshId, sample, sample::World};
+use meshreel_scene::sample::World;
+use meshreel_scene::{Mesh, MeshId, sample};
 use std::borrow::Cow;
 use std::collections::HashMap;
 

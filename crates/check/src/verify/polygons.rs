@@ -7,7 +7,8 @@
 //! normals per face.
 
 use glam::DVec3;
-use meshreel_scene::{Winding, sample::Faces};
+use meshreel_scene::Winding;
+use meshreel_scene::sample::Faces;
 
 /// Usable faces of a mesh at one time.
 #[derive(Debug, Clone, Default)]

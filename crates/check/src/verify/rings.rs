@@ -166,7 +166,8 @@ pub(crate) fn part_sides(polygons: &Polygons, join: &mut dyn FnMut(u32, u32)) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use meshreel_scene::{Winding, sample::Faces};
+    use meshreel_scene::Winding;
+    use meshreel_scene::sample::Faces;
 
     #[test]
     fn repeats_and_opposites() {

@@ -5,10 +5,8 @@ use crate::asked::{Asked, Tolerance};
 use crate::verify::attribute::ulp;
 use crate::verify::polygons::usable;
 use glam::{DMat4, DVec3};
-use meshreel_scene::{
-    Error, Mesh, MeshId, Placed, SAME_TIME, Scene, locators as nodes,
-    sample::{self, World, largest_scale},
-};
+use meshreel_scene::sample::{self, World, largest_scale};
+use meshreel_scene::{Error, Mesh, MeshId, Placed, SAME_TIME, Scene, locators as nodes};
 use rayon::prelude::*;
 use std::collections::{HashMap, HashSet};
 

@@ -5,7 +5,8 @@
 use crate::verify::channels::Normals;
 use crate::verify::plan::Unit;
 use crate::verify::survey::Survey;
-use meshreel::{SourceMap, source_faces::source_faces};
+use meshreel::SourceMap;
+use meshreel::source_faces::source_faces;
 use meshreel_scene::sample::Faces;
 use meshreel_scene::{Channel, Mesh, SAME_TIME, Winding};
 

@@ -8,11 +8,10 @@ use crate::Corrupt;
 use crate::bytes::Cursor;
 use crate::quantize::code::Word;
 use crate::values::parallelogram::{self, Rule, Table, Weights};
-use crate::values::residual;
-use crate::values::stream as values;
 #[cfg(feature = "encode")]
 use crate::values::stream::{Fixed, code};
 use crate::values::stream::{Known, MISSING, MOTION, Predictor, WEIGHTS};
+use crate::values::{residual, stream as values};
 
 #[cfg(feature = "encode")]
 pub use crate::values::error_bound::Target;

@@ -30,15 +30,6 @@ pub mod step;
 pub mod streamed;
 mod tracks;
 
-// Old paths, which go when all is merged.
-pub use crate::entropy::symbols as entropy;
-pub use crate::quantize::rotation;
-pub use header as side;
-pub use random_access as resident;
-pub use scalars as extras;
-pub use segments as ends;
-pub use streamed as stored;
-
 pub(crate) use tracks::fixed;
 pub use tracks::{
     Axis, Header, MAX_JOINTS, NONE, Rotation, SOURCES, Skeleton, SmallestThree, Source, Split, Vector,

@@ -280,10 +280,9 @@ mod native {
 #[cfg(any(test, not(feature = "native")))]
 mod pure {
     use super::Format;
-    use miniz_oxide::inflate::{
-        TINFLStatus,
-        core::{DecompressorOxide, decompress, inflate_flags::TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF},
-    };
+    use miniz_oxide::inflate::TINFLStatus;
+    use miniz_oxide::inflate::core::inflate_flags::TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF;
+    use miniz_oxide::inflate::core::{DecompressorOxide, decompress};
 
     pub(super) struct Decoder {
         deflate: Box<DecompressorOxide>,

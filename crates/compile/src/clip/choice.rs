@@ -7,8 +7,8 @@ use super::{ClipOptions, CurveOptions, Rule, compress_curves, compress_each};
 use crate::options::{ClipChoice, CodecChoice};
 use crate::report::ClipTried;
 use crate::{Error, Options};
-use meshreel_codec::block::{Compressor, Format};
 use meshreel_codec::clip::record::Codec;
+use meshreel_codec::entropy::block::{Compressor, Format};
 use meshreel_scene::Clip;
 use std::time::Instant;
 

@@ -5,10 +5,9 @@
 //! finest levels, each sample divided by how lively it is, with the noise that rounding will add.
 
 use super::closed_loop::{Loop, Target};
-use meshreel_codec::clip::entropy::start_code;
-use meshreel_codec::clip::schedule;
-use meshreel_codec::clip::stored::{Kind, STEP};
-use meshreel_codec::clip::{SOURCES, Source};
+use meshreel_codec::clip::streamed::{Kind, STEP};
+use meshreel_codec::clip::{SOURCES, Source, schedule};
+use meshreel_codec::entropy::symbols::start_code;
 
 /// How many components back a source may be.
 const WINDOW: usize = 192;

@@ -4,7 +4,7 @@ use super::choice::Chosen;
 use super::reference::Joints;
 use meshreel_codec::clip::curve::{Curves, Playhead};
 use meshreel_codec::clip::record::Codec;
-use meshreel_codec::clip::stored::{Scratch, Stored};
+use meshreel_codec::clip::streamed::{Scratch, Stored};
 use meshreel_codec::transform::Transform;
 
 /// Local transforms of all joints at each sample. `None` of a clip in layers, or where it does not decode.

@@ -17,8 +17,8 @@ use super::{ClipOptions, Pass, counts, tuning};
 use crate::Error;
 use crate::options::Strip;
 use meshreel_codec::clip::layer::{self, LayerRecord, LayerTable, Samples};
-use meshreel_codec::clip::stored::{self, Choices, Ends, Plan, STRIPPED, Scratch, Stored};
-use meshreel_codec::clip::{Header, Split};
+use meshreel_codec::clip::streamed::{Choices, Ends, Plan, STRIPPED, Scratch, Stored};
+use meshreel_codec::clip::{Header, Split, streamed};
 use meshreel_codec::transform::Transform;
 use meshreel_scene as scene;
 
@@ -74,7 +74,7 @@ pub struct LayeredClip {
 pub struct CompressedLayer {
     /// Header and what follows from it.
     pub plan: Plan,
-    /// Residuals, as [`stored::encode`] takes them.
+    /// Residuals, as [`streamed::encode`] takes them.
     pub choices: Choices,
     /// Samples without residuals, and the largest error at one.
     pub stripped: (usize, f64),
@@ -92,10 +92,10 @@ impl CompressedLayer {
             .map(|tier| {
                 let mut out = Vec::new();
                 if tier == 0 {
-                    stored::encode_head(&self.plan, &mut out);
-                    stored::encode_keys(&self.plan, keys, &mut out);
+                    streamed::encode_head(&self.plan, &mut out);
+                    streamed::encode_keys(&self.plan, keys, &mut out);
                 }
-                stored::encode_tier(&self.plan, tier, 0, segments, &mut out);
+                streamed::encode_tier(&self.plan, tier, 0, segments, &mut out);
                 out
             })
             .collect()
@@ -478,7 +478,7 @@ fn decode(skeleton: &meshreel_codec::clip::Skeleton<'_>, tiers: &[Vec<u8>]) -> O
         let upper = (ends.iter().zip(&tiers[1..])).map(|(ends, bytes)| ends.of(s, bytes));
         let parts = std::iter::once(first.segment(s)).chain(upper);
         let parts: Vec<&[u8]> = parts.collect::<Option<_>>()?;
-        stored::decode_segment(plan, first.keys(), s, &parts, &mut scratch).ok()?;
+        streamed::decode_segment(plan, first.keys(), s, &parts, &mut scratch).ok()?;
         for i in 1..plan.key(s + 1) - plan.key(s) {
             let at = plan.key(s) + i;
             plan.pose(scratch.sample(plan, i), &mut poses[at * n..][..n]);

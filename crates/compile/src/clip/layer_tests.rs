@@ -6,7 +6,7 @@ use super::{ClipOptions, importance};
 use crate::options::Strip;
 use glam::{DQuat, DVec3};
 use meshreel_codec::clip::layer::merge;
-use meshreel_codec::clip::stored::{STRIPPED, Scratch, Stored};
+use meshreel_codec::clip::streamed::{STRIPPED, Scratch, Stored};
 use meshreel_codec::transform::Transform;
 use meshreel_scene::{Clip, Qvv, Skeleton};
 

@@ -22,7 +22,6 @@ pub mod layer;
 mod layer_tests;
 pub(crate) mod pieces;
 pub mod random_access;
-pub use random_access as resident; // old path, goes when all is merged
 mod reference;
 pub mod scalars;
 mod search;
@@ -36,10 +35,10 @@ pub use crate::options::Strip;
 use closed_loop::{Frame, Given, Loop, Place};
 use compact::Slack;
 pub use curve::{CompressedCurves, CurveOptions, Rule, compress_curves};
-use meshreel_codec::clip::entropy::{Activity, Means, start_code};
 use meshreel_codec::clip::schedule::Taps;
-use meshreel_codec::clip::stored::{self, CALM, Choices, KEY_LEVEL, Plan, Residuals, Scratch, Stored};
-use meshreel_codec::clip::{Header, Source, Split};
+use meshreel_codec::clip::streamed::{CALM, Choices, KEY_LEVEL, Plan, Residuals, Scratch, Stored};
+use meshreel_codec::clip::{Header, Source, Split, streamed};
+use meshreel_codec::entropy::symbols::{Activity, Means, start_code};
 use meshreel_codec::transform::Transform;
 use meshreel_scene as scene;
 use rayon::prelude::*;
@@ -225,7 +224,7 @@ fn encode(
     let skeleton = joints.skeleton();
     let (plan, (keys, segments)) = pass.run(header)?;
     let mut bytes = Vec::new();
-    stored::encode(&plan, &keys, &segments, &mut bytes);
+    streamed::encode(&plan, &keys, &segments, &mut bytes);
     let stored = Stored::open(&skeleton, &bytes).ok()?;
     let max_error = measure(&stored, truth, joints)?;
     if max_error.is_nan() || max_error > tolerance {
@@ -233,7 +232,7 @@ fn encode(
     }
     let rotations = counts(&plan.header.rotations);
     let mut side = Vec::new();
-    meshreel_codec::clip::side::encode(&plan.header, &mut side);
+    meshreel_codec::clip::header::encode(&plan.header, &mut side);
     let finer = segments.iter().flatten().filter(|r| r.shift > 0).count();
     Some(CompressedClip {
         side_bytes: [side.len(), stored.head_bytes - side.len()],
@@ -370,7 +369,7 @@ fn segment(l: &Loop<'_>, s: usize, keys: &[i32], work: Work, stripped: &Stripped
         if stripped.has(l, &place, &mut frame) {
             predictions = place.predictions;
             words[step.sample * w..][..w].copy_from_slice(&frame.words);
-            out.push(Residuals { shift: stored::STRIPPED, k: vec![0; n] });
+            out.push(Residuals { shift: streamed::STRIPPED, k: vec![0; n] });
             continue;
         }
         if !search::solve(l, &place, &mut frame, &mut lambda, work) {
@@ -396,7 +395,7 @@ fn starts_of(plan: &Plan, segments: &[Vec<Residuals>]) -> Vec<u8> {
     let mut sums = vec![(0u64, 0u64); plan.components];
     for (s, samples) in segments.iter().enumerate() {
         for (step, residuals) in plan.steps_of(s).zip(samples) {
-            if step.level == 0 && residuals.shift != stored::STRIPPED {
+            if step.level == 0 && residuals.shift != streamed::STRIPPED {
                 for ((sum, count), k) in sums.iter_mut().zip(&residuals.k) {
                     *sum += u64::from(k.unsigned_abs());
                     *count += 1;

@@ -10,10 +10,10 @@ use super::reference::{Joints, Object, Reference, worse};
 use super::{ClipOptions, CompressedClip, search};
 use crate::Error;
 use glam::{DQuat, DVec3};
-use meshreel_codec::clip::entropy::Means;
-use meshreel_codec::clip::resident::{self, Origin, Resident, SEGMENT, Segment, UNIT};
-use meshreel_codec::clip::stored::{Kind, Plan};
-use meshreel_codec::clip::{Header, Source, Split};
+use meshreel_codec::clip::random_access::{Origin, Resident, SEGMENT, Segment, UNIT};
+use meshreel_codec::clip::streamed::{Kind, Plan};
+use meshreel_codec::clip::{Header, Source, Split, random_access};
+use meshreel_codec::entropy::symbols::Means;
 use meshreel_codec::transform::Transform;
 use meshreel_scene as scene;
 use rayon::prelude::*;
@@ -117,13 +117,13 @@ fn encode(
     let segments: Vec<Segment> =
         (0..count).into_par_iter().map(|s| segment(&loops, s)).collect::<Option<_>>()?;
     let plan = Plan::new(&skeleton, header).ok()?;
-    let bytes = resident::encode(&plan, &segments)?;
+    let bytes = random_access::encode(&plan, &segments)?;
     let max_error = measure(&Resident::open(&skeleton, &bytes).ok()?, truth, joints);
     let count = layer_of.iter().max().map_or(0, |most| *most + 1);
     let layers = (0..count)
         .map(|layer| {
-            let (plan, own) = resident::take_out(&skeleton, &plan, layer, &segments).ok()?;
-            resident::encode(&plan, &own)
+            let (plan, own) = random_access::take_out(&skeleton, &plan, layer, &segments).ok()?;
+            random_access::encode(&plan, &own)
         })
         .collect::<Option<Vec<_>>>()?;
     let done = CompressedClip {
@@ -180,7 +180,9 @@ fn origins(l: &Loop<'_>, samples: std::ops::Range<usize>) -> (Vec<Origin>, Vec<[
         };
         // A first guess to count from, then the middle of the range around it.
         let guess = match group.kind {
-            Kind::Free => resident::fixed(&Origin::rotation(l.truth.local(middle, j).rotation.to_array())),
+            Kind::Free => {
+                random_access::fixed(&Origin::rotation(l.truth.local(middle, j).rotation.to_array()))
+            }
             _ => {
                 let (wanted, _) = l.wanted(group, [0; 4], &target(middle));
                 group.apply([0; 4], wanted.map(|w| (w.round().clamp(-4e6, 4e6) as i64) * 32))
@@ -202,9 +204,9 @@ fn origins(l: &Loop<'_>, samples: std::ops::Range<usize>) -> (Vec<Origin>, Vec<[
                 });
                 let y = y.clamp_length_max(0.9);
                 let d = DQuat::from_xyzw(2.0 * y.x, 2.0 * y.y, 2.0 * y.z, 1.0 - y.length_squared());
-                let g = DQuat::from_array(meshreel_codec::clip::rotation::float(guess));
+                let g = DQuat::from_array(meshreel_codec::quantize::rotation::float(guess));
                 let origin = Origin::rotation((g * d).normalize().to_array());
-                (origin, resident::fixed(&origin))
+                (origin, random_access::fixed(&origin))
             }
             Kind::Translation | Kind::Scale => {
                 let at = [0, 1, 2].map(|i| (f64::from(guess[i]) / 32.0 + centre[i]).round());

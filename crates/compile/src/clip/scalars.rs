@@ -3,7 +3,8 @@
 
 use crate::report::Scalars;
 use crate::{Error, Tolerance};
-use meshreel_codec::clip::extras::{self, Component, Extras, MAX_VALUES, Marker, ScalarTrack};
+use meshreel_codec::clip::scalars;
+use meshreel_codec::clip::scalars::{Component, Extras, MAX_VALUES, Marker, ScalarTrack};
 use meshreel_scene as scene;
 
 /// Least tolerance, of a component's largest number: what f32 holds.
@@ -56,7 +57,7 @@ pub fn chunk(
     markers.sort_by(|a, b| a.time.total_cmp(&b.time));
     let extras = Extras { clip: number as u32, samples: clip.samples as u32, tracks, markers };
     let mut bytes = Vec::new();
-    extras::encode(&extras, &mut bytes);
+    scalars::encode(&extras, &mut bytes);
     scalars.bytes = bytes.len() as u64;
     Ok(Some((bytes, scalars)))
 }
@@ -149,7 +150,7 @@ mod tests {
             let values: Vec<[f64; 2]> = values.iter().map(|v| [v[0] * size + far, v[1]]).collect();
             let (bytes, scalars) = chunk(&clip(&values, &[1.5, 1.25]), 0, tolerance).unwrap().unwrap();
             prop_assert!(scalars.worst <= 1.0);
-            let back = extras::decode(&bytes).unwrap();
+            let back = scalars::decode(&bytes).unwrap();
             for c in 0..2 {
                 let column: Vec<f64> = values.iter().map(|v| v[c]).collect();
                 let allowed = resolve(&column, tolerance);

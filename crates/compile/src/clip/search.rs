@@ -2,7 +2,7 @@
 //! integers where there is none, finer steps as the last resort.
 
 use super::closed_loop::{Frame, Loop, Place};
-use meshreel_codec::clip::stored::MAX_SHIFT;
+use meshreel_codec::clip::streamed::MAX_SHIFT;
 
 /// How hard to look.
 #[derive(Clone, Copy, Debug)]

@@ -4,7 +4,7 @@
 use super::closed_loop::{Frame, Loop, Place};
 use super::cross;
 use crate::options::Strip;
-use meshreel_codec::clip::stored::CALM;
+use meshreel_codec::clip::streamed::CALM;
 
 /// Which samples of one clip are stripped.
 pub enum Stripped {
@@ -55,7 +55,7 @@ fn least(l: &Loop<'_>, share: f64) -> Vec<bool> {
     let words = cross::ideal(l);
     let mut frame = l.frame();
     let calm = vec![CALM; n];
-    let means = meshreel_codec::clip::entropy::Means::default();
+    let means = meshreel_codec::entropy::symbols::Means::default();
     let mut errors: Vec<(f64, usize)> = Vec::with_capacity(l.truth.samples);
     for s in 0..plan.segments() {
         let start = plan.key(s);

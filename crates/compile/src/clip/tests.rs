@@ -2,7 +2,7 @@
 
 use super::*;
 use glam::{DQuat, DVec3};
-use meshreel_codec::clip::resident::Resident;
+use meshreel_codec::clip::random_access::Resident;
 use meshreel_scene::{Clip, Joint, Qvv, Skeleton, SubTrack, Track};
 
 /// A chain of `n` joints, each with a side branch at every third.
@@ -298,7 +298,7 @@ fn every_truncation_is_refused_and_no_flip_panics() {
 
 fn resident_holds(skeleton: &Skeleton, clip: &Clip, tolerance: f64) -> CompressedClip {
     let options = ClipOptions { tolerance, ..ClipOptions::default() };
-    let done = resident::compress(skeleton, clip, &options).unwrap();
+    let done = crate::clip::random_access::compress(skeleton, clip, &options).unwrap();
     assert!(done.max_error <= tolerance, "{} > {tolerance}", done.max_error);
     done
 }
@@ -350,7 +350,7 @@ fn one_joint_of_the_resident_form_is_that_of_the_pose() {
 
 /// All bits of poses at samples and between, by every instruction set and joint by joint.
 fn is_the_same_everywhere(skeleton: &meshreel_codec::clip::Skeleton<'_>, bytes: &[u8]) {
-    use meshreel_codec::isa::Isa;
+    use meshreel_codec::simd::isa::Isa;
     let resident = Resident::open(skeleton, bytes).unwrap();
     let last = resident.plan.header.samples as usize - 1;
     let still = resident.plan.still();

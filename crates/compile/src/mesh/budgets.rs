@@ -14,10 +14,8 @@ use crate::report::Log;
 use crate::{Error, Tolerance};
 use meshreel_process::extent::ulp;
 use meshreel_process::trs::{error_over_box, rows};
-use meshreel_scene::{
-    Remark,
-    sample::{self, World},
-};
+use meshreel_scene::Remark;
+use meshreel_scene::sample::{self, World};
 
 /// What one look at the tree comes to.
 pub enum Round {

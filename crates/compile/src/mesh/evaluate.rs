@@ -10,7 +10,8 @@ use meshreel_process::attributes::Expand;
 use meshreel_process::extent::Extent;
 use meshreel_process::faces::Faces;
 use meshreel_process::normals;
-use meshreel_scene::{Attribute, sample, sample::Mix};
+use meshreel_scene::sample::Mix;
+use meshreel_scene::{Attribute, sample};
 
 /// Which values are wanted beside positions.
 #[derive(Clone, Copy, Debug, Default)]

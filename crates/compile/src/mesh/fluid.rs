@@ -7,7 +7,7 @@ use crate::mesh::source::Source;
 use crate::mesh::source_faces::{self, Corners};
 use crate::mesh::streams::VertexValues;
 use crate::{Error, Options};
-use meshreel_codec::source_map::SourceMap;
+use meshreel_codec::record::source_map::SourceMap;
 use meshreel_process::attributes::Expand;
 use meshreel_process::faces::{Faces, corner_faces, face_of};
 use meshreel_process::split::{self, Splitter};

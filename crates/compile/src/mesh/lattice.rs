@@ -3,11 +3,8 @@
 use crate::mesh::prepared::{Normals, Prepared};
 use crate::mesh::streams;
 use crate::{Error, Options, Preset};
-use meshreel_codec::{
-    octahedral, qtangent,
-    quantize::Axis,
-    record::{Coding, Semantic, StreamRecord},
-};
+use meshreel_codec::quantize::{Axis, octahedral, qtangent};
+use meshreel_codec::record::{Coding, Semantic, StreamRecord};
 use meshreel_process::extent::ulp;
 use meshreel_scene::{Mesh, Remark};
 

@@ -9,11 +9,11 @@ use crate::mesh::source::Source;
 use crate::mesh::streams::{self, Quantized, Typed, VertexValues};
 use crate::report::NormalsDecide;
 use crate::{Error, MethodChoice, Options, PartsChoice, with_quantized};
-use meshreel_codec::{
-    parallelogram::{self, Table},
-    record::{Method, Semantic, StreamRecord},
-    stream::{self, References},
-};
+use meshreel_codec::classic::stream;
+use meshreel_codec::classic::stream::References;
+use meshreel_codec::record::{Method, Semantic, StreamRecord};
+use meshreel_codec::values::parallelogram;
+use meshreel_codec::values::parallelogram::Table;
 use meshreel_process::frame_set::FrameSet;
 use std::sync::Arc;
 

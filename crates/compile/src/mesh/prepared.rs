@@ -1,8 +1,8 @@
 //! What the first pass over a mesh finds.
 
 use crate::mesh::scan::Scan;
-use meshreel_codec::grid::Grid;
-use meshreel_codec::source_map::OtherFace;
+use meshreel_codec::record::source_map::OtherFace;
+use meshreel_codec::topology::grid::Grid;
 use meshreel_process::extent::{self, Extent};
 use meshreel_process::faces::Faces;
 use meshreel_process::tangents::Tangents;
@@ -142,7 +142,7 @@ pub struct Fixed {
     pub ranges: Vec<(u32, u32)>,
     /// Per triangle its face in the file.
     pub triangle_face: Vec<u32>,
-    /// What [`meshreel_codec::source_map`] says of faces: where they begin, …
+    /// What [`meshreel_codec::record::source_map`] says of faces: where they begin, …
     pub starts: Vec<u32>,
     /// … and those that triangles do not tell.
     pub others: Vec<OtherFace>,

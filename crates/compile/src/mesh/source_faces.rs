@@ -1,8 +1,8 @@
 //! Where the faces of the source begin, and which of them their triangles do not tell: what `extract` needs
 //! to give the very same polygons.
 
-use meshreel_codec::source_faces::trace;
-use meshreel_codec::source_map::{OtherFace, SourceMap};
+use meshreel_codec::record::source_faces::trace;
+use meshreel_codec::record::source_map::{OtherFace, SourceMap};
 use meshreel_process::faces::Faces;
 
 /// Bytes of other faces that are kept, per vertex and index: beyond that they come back as far as their

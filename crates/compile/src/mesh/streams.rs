@@ -1,13 +1,10 @@
 //! Vertex values to levels: which streams a mesh has, on which lattice, and how far a level is from its value
 //!.
 
-use meshreel_codec::{
-    octahedral, qtangent,
-    quantize::Axis,
-    record::{Semantic, StreamRecord},
-    stream::Spatial,
-    word::Word,
-};
+use meshreel_codec::classic::stream::Spatial;
+use meshreel_codec::quantize::code::Word;
+use meshreel_codec::quantize::{Axis, octahedral, qtangent};
+use meshreel_codec::record::{Semantic, StreamRecord};
 use meshreel_process::tangents::Vertices;
 
 /// Values of all vertices in one frame.

@@ -8,12 +8,12 @@ use crate::mesh::plan::MeshPlan;
 use crate::mesh::prepared::Fixed;
 use crate::mesh::streams::{self, NOTHING, Quantized, Typed, VertexValues};
 use crate::{Error, Options, with_quantized};
-use meshreel_codec::{
-    ball::{self, Target},
-    index, parallelogram,
-    record::{Method, Semantic, StreamRecord},
-    stream::{self, References},
-};
+use meshreel_codec::classic::stream;
+use meshreel_codec::classic::stream::References;
+use meshreel_codec::record::{Method, Semantic, StreamRecord};
+use meshreel_codec::topology::index;
+use meshreel_codec::values::error_bound::Target;
+use meshreel_codec::values::{error_bound, parallelogram};
 
 /// One frame of one mesh.
 #[derive(Default)]
@@ -285,7 +285,7 @@ impl GroupCoder<'_, '_> {
                 nearest: &nearest,
                 offset: &offset,
                 levels: &counts,
-                radius: ball::radius(record.tolerance, &record.axes),
+                radius: error_bound::radius(record.tolerance, &record.axes),
                 thorough: effort > 2,
                 welded: self.fixed.weld.as_deref(),
             };

@@ -3,8 +3,8 @@
 use crate::Error;
 use crate::mesh::streams::NOTHING;
 use crate::report::Measures;
-use meshreel_codec::soft::cell::Cell;
-use meshreel_codec::soft::lattice::Grid;
+use meshreel_codec::quantize::fixed::Cell;
+use meshreel_codec::quantize::lattice::Grid;
 use std::collections::BTreeMap;
 
 /// What was measured of a decoded frame.

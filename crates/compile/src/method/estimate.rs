@@ -2,8 +2,8 @@
 
 use crate::method::coder::Coder;
 use crate::{Error, Options};
-use meshreel_codec::block::Compressor;
-use meshreel_codec::soft::schedule::Schedule;
+use meshreel_codec::entropy::block::Compressor;
+use meshreel_codec::schedule::Schedule;
 use rayon::prelude::*;
 
 // Tuning.

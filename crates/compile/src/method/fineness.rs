@@ -11,7 +11,7 @@ use crate::report::NormalsDecide;
 use crate::{Error, Options, TransformForm};
 use glam::Vec3;
 use meshreel_codec::record::Method;
-use meshreel_codec::soft::schedule::Schedule;
+use meshreel_codec::schedule::Schedule;
 use std::collections::HashSet;
 
 /// Positions that turn a triangle's normal by more than this part of what it may be turned cost more in

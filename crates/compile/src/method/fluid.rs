@@ -9,15 +9,16 @@ use crate::mesh::streams::{self, NOTHING, Quantized, Typed};
 use crate::method::coder::Seen;
 use crate::method::payload::Payload;
 use crate::{Error, Options, with_quantized};
-use meshreel_codec::ball;
-use meshreel_codec::fluid::values::Wanted;
-use meshreel_codec::fluid::{self, Head, Kind, REFERENCES, Reader, Topology, Triangles, Work, Writer};
+use meshreel_codec::record::source_map::SourceMap;
 use meshreel_codec::record::{Semantic, StreamRecord};
-use meshreel_codec::soft::schedule::{Schedule, Unit};
-use meshreel_codec::source_map::SourceMap;
+use meshreel_codec::schedule::{Schedule, Unit};
+use meshreel_codec::values::changing::values::Wanted;
+use meshreel_codec::values::changing::{Head, Kind, REFERENCES, Reader, Topology, Triangles, Work, Writer};
+use meshreel_codec::values::{changing, error_bound};
 use meshreel_codec::{Corrupt, put_sized};
 use std::collections::{BTreeMap, HashMap};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 /// Orders of runs that are kept while frames of them may come.
@@ -142,7 +143,7 @@ impl<'a> FluidCoder<'a> {
         let mut work = Work::default();
         let mut bytes = Vec::new();
         let mut expected = Vec::new();
-        let bits = fluid::encode(&mut bytes, |writer| -> Result<[u64; 2], Error> {
+        let bits = changing::encode(&mut bytes, |writer| -> Result<[u64; 2], Error> {
             let mut bits = [0; 2];
             for &frame in frames {
                 let coded = self.frame(frame, done, &mut work, writer, &mut payload)?;
@@ -171,7 +172,7 @@ impl<'a> FluidCoder<'a> {
         })?;
         // Of the bytes of values, by what symbols were expected to take.
         let share = bits[0] as f64 / bits[1].max(1) as f64;
-        payload.position_bytes = (fluid::value_bytes(&bytes) as f64 * share).round() as usize;
+        payload.position_bytes = (changing::value_bytes(&bytes) as f64 * share).round() as usize;
         put_sized(&bytes, &mut payload.bytes);
         Ok(payload)
     }
@@ -387,7 +388,7 @@ impl<'a> FluidCoder<'a> {
         let mut back = Back::new(head, self.plan.prepared.materials.len());
         let points = order.of_points();
         let mut given = order.topology(&points);
-        let coded = fluid::encode(&mut nothing, |writer| {
+        let coded = changing::encode(&mut nothing, |writer| {
             writer.triangles(head, &mut Work::default(), &mut back.triangles(), &mut given)
         });
         coded.map_err(|c| self.broken(frame, c))?;
@@ -528,7 +529,7 @@ fn stream<W: Typed>(
     let axes = &record.axes;
     let radius = match offset {
         [] => 0.0,
-        _ => ball::radius(record.tolerance, axes),
+        _ => error_bound::radius(record.tolerance, axes),
     };
     // The corners of a cell are this far from its middle; errors of frames that others refer to come again in
     // these.

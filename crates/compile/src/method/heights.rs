@@ -4,11 +4,12 @@
 use crate::Error;
 use crate::method::coder::Width;
 use crate::method::points::Frames;
-use meshreel_codec::height::{Flat, Plane};
+use meshreel_codec::mesh::encode;
+use meshreel_codec::mesh::encode::{Encoder, Options, Source, Work};
+use meshreel_codec::mesh::height::{Flat, Plane};
+use meshreel_codec::mesh::hierarchy::Hierarchy;
+use meshreel_codec::quantize::lattice::{Extent, Grid};
 use meshreel_codec::record::Semantic;
-use meshreel_codec::soft::encode::{self, Encoder, Options, Source, Work};
-use meshreel_codec::soft::hierarchy::Hierarchy;
-use meshreel_codec::soft::lattice::{Extent, Grid};
 use std::sync::Arc;
 
 /// Part of the tolerance that heights have; the plane has √(1 − 0.98²) ≈ 0.2 of it, at a right angle to that.

@@ -1,4 +1,4 @@
-//! Frames of a layered file (presets small and fast): the units of [`meshreel_codec::soft::schedule`]. Keys
+//! Frames of a layered file (presets small and fast): the units of [`meshreel_codec::schedule`]. Keys
 //! of a segment are coded one after the other, everything else side by side: meshes, segments, groups.
 
 use crate::mesh::plan::MeshPlan;
@@ -16,12 +16,13 @@ use crate::method::soft;
 use crate::report::{Measures, Tried};
 use crate::{Error, MethodChoice, Options, Preset};
 use meshreel_codec::put_sized;
+use meshreel_codec::record::source_map::SourceMap;
 use meshreel_codec::record::{
     Bones, CODEC_CLASSIC, CODEC_FAST, CODEC_SMALL, Coding, Method, Semantic, StreamRecord,
 };
-use meshreel_codec::soft::schedule::{INTERVAL, Schedule, Unit, Window};
-use meshreel_codec::source_map::SourceMap;
-use meshreel_codec::{parallelogram, weld};
+use meshreel_codec::schedule::{INTERVAL, Schedule, Unit, Window};
+use meshreel_codec::topology::weld;
+use meshreel_codec::values::parallelogram;
 use meshreel_scene::Remark;
 use rayon::prelude::*;
 use std::sync::{Mutex, PoisonError};

@@ -6,11 +6,11 @@ use crate::mesh::plan::MeshPlan;
 use crate::mesh::prepared::Fixed;
 use crate::mesh::source::Source;
 use crate::mesh::streams::VertexValues;
-use meshreel_codec::grid::Shape;
+use meshreel_codec::mesh::hierarchy::Hierarchy;
+use meshreel_codec::mesh::{encode, hierarchy};
+use meshreel_codec::quantize::lattice::Extent;
 use meshreel_codec::record::{Semantic, StreamRecord};
-use meshreel_codec::soft::encode;
-use meshreel_codec::soft::hierarchy::{self, Hierarchy};
-use meshreel_codec::soft::lattice::Extent;
+use meshreel_codec::topology::grid::Shape;
 use std::sync::{Mutex, PoisonError};
 
 /// The points of a mesh: vertices that coincide in every frame are one.

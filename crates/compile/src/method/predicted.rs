@@ -1,5 +1,5 @@
 //! Normals and tangent frames of a layered file: predicted from the decoded positions, see
-//! [`meshreel_codec::soft::normal`].
+//! [`meshreel_codec::mesh::normals`].
 
 use crate::mesh::evaluate::{Scratch, Want};
 use crate::mesh::plan::MeshPlan;
@@ -8,13 +8,13 @@ use crate::mesh::streams::{self, Quantized, VertexValues};
 use crate::method::coder::{Coder, Decoded};
 use crate::method::points::Points;
 use crate::{Error, Options};
+use meshreel_codec::mesh::normals::Shape;
+use meshreel_codec::mesh::normals::encode::{Encoder, Source, Wanted};
+use meshreel_codec::mesh::normals::surface::Place;
+use meshreel_codec::quantize::code::Word;
 use meshreel_codec::record::{Semantic, StreamRecord};
-use meshreel_codec::soft::normal::Shape;
-use meshreel_codec::soft::normal_encode::{Encoder, Source, Wanted};
-use meshreel_codec::soft::partition::Sharing;
-use meshreel_codec::soft::schedule::{Schedule, Unit};
-use meshreel_codec::soft::surface::Place;
-use meshreel_codec::word::Word;
+use meshreel_codec::schedule::{Schedule, Unit};
+use meshreel_codec::topology::partition::Sharing;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::{PoisonError, RwLock};

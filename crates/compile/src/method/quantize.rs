@@ -15,7 +15,7 @@ use crate::nodes::flatten::FlatNode;
 use crate::report::Log;
 use crate::{Error, MethodChoice, Preset, Tolerance};
 use meshreel_codec::record::{Method, StreamRecord};
-use meshreel_codec::soft::schedule::Schedule;
+use meshreel_codec::schedule::Schedule;
 use meshreel_process::extent::{self, ulp};
 use meshreel_scene::Remark;
 use rayon::prelude::*;

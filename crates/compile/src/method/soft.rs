@@ -5,11 +5,12 @@ use crate::method::coder::{Coder, Decoded, Group, Seen, Segment, Width, rounded,
 use crate::method::heights;
 use crate::method::points::{Frames, extent, levels};
 use crate::{Error, Options};
-use meshreel_codec::height::Flat;
-use meshreel_codec::soft::cell::Cell;
-use meshreel_codec::soft::encode::{self, Encoder, Refused, Work};
-use meshreel_codec::soft::lattice::Extent;
-use meshreel_codec::soft::schedule::Schedule;
+use meshreel_codec::mesh::encode;
+use meshreel_codec::mesh::encode::{Encoder, Refused, Work};
+use meshreel_codec::mesh::height::Flat;
+use meshreel_codec::quantize::fixed::Cell;
+use meshreel_codec::quantize::lattice::Extent;
+use meshreel_codec::schedule::Schedule;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError, RwLock};

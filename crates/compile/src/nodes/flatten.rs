@@ -8,7 +8,8 @@
 
 use crate::nodes::motion::{Inherits, Local, Motion};
 use glam::DMat4;
-use meshreel_scene::{Placed, sample::World};
+use meshreel_scene::Placed;
+use meshreel_scene::sample::World;
 use std::fmt::Write;
 
 /// A node that is left.

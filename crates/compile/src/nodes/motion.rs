@@ -6,10 +6,8 @@ use crate::Error;
 use glam::{DMat4, DVec3};
 use meshreel_codec::record::Visibility;
 use meshreel_process::frame_set::FrameSet;
-use meshreel_scene::{
-    Placed, Scene,
-    sample::{World, largest_scale},
-};
+use meshreel_scene::sample::{World, largest_scale};
+use meshreel_scene::{Placed, Scene};
 use rayon::prelude::*;
 
 /// Whether a node follows its parents.

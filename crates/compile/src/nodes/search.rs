@@ -9,10 +9,10 @@
 
 use crate::nodes::matrix::{Matrix, apply, product};
 use glam::{DMat3, DQuat, DVec3};
-use meshreel_codec::clip::entropy::Encoder;
 use meshreel_codec::clip::nodes::{Around, COMPONENTS, Choice, Expected, FINEST, RAW, Track};
-use meshreel_codec::clip::rotation;
-use meshreel_codec::clip::stored::{STEP, kappa};
+use meshreel_codec::clip::streamed::{STEP, kappa};
+use meshreel_codec::entropy::symbols::Encoder;
+use meshreel_codec::quantize::rotation;
 use meshreel_codec::transform::Transform;
 use meshreel_process::trs::Trs;
 

@@ -5,7 +5,8 @@ use crate::nodes::flatten::FlatNode;
 use crate::nodes::matrix::product;
 use meshreel_codec::transform::Transform;
 use meshreel_process::trs::{Trs, decompose};
-use meshreel_scene::{Placed, Scene, sample::World};
+use meshreel_scene::sample::World;
+use meshreel_scene::{Placed, Scene};
 
 /// The nodes that are left, frame by frame, as the player will see them: each matrix taken apart, rounded to
 /// f32 and multiplied up the tree again.

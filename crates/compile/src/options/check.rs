@@ -53,7 +53,7 @@ impl Options {
                 self.index_every()
             )));
         }
-        within("--lod", self.lod as usize, 0, meshreel_codec::detail::MOST)?;
+        within("--lod", self.lod as usize, 0, meshreel_codec::topology::lod::MOST)?;
         self.check_meshes_only()?;
         within("--effort", self.effort as usize, 1, 9)?;
         if let Some(angle) = self.smooth_angle

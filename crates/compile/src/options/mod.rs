@@ -5,9 +5,9 @@ mod check;
 pub mod globs;
 mod text;
 
-use meshreel_codec::block::Format;
+use meshreel_codec::classic::stream::Work;
 use meshreel_codec::clip::curve::Knots;
-use meshreel_codec::stream::Work;
+use meshreel_codec::entropy::block::Format;
 use meshreel_scene::sample::{Channels, FrameOptions, Range};
 
 /// A promised distance.

@@ -7,7 +7,8 @@ use crate::rig::candidates::{Built, Candidate, Made, ROUNDS, SHARES};
 use crate::{Error, Options, Phase, Progress};
 use meshreel_scene::{Clip, Remark};
 use rayon::prelude::*;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// An error that is larger than this part of what it was before has another reason.
 const HELPED: f64 = 0.9;

@@ -3,7 +3,7 @@
 
 use crate::Error;
 use crate::mesh::source::Source;
-use meshreel_codec::soft::schedule::{Schedule, Window};
+use meshreel_codec::schedule::{Schedule, Window};
 use meshreel_scene::{Attribute, Mesh, sample};
 
 /// What a mesh shows at a time, as far as it can change while its faces do not.

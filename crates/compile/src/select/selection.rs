@@ -4,8 +4,7 @@ use crate::options::globs::{glob, globs, hit};
 use crate::report::Log;
 use crate::{Error, Options, PartsChoice};
 use globset::GlobSet;
-use meshreel_scene::{Node, hierarchy};
-use meshreel_scene::{Placed, Remark, Scene};
+use meshreel_scene::{Node, Placed, Remark, Scene, hierarchy};
 
 /// `--include` and `--exclude`.
 pub struct Selection {

@@ -6,7 +6,7 @@ use crate::write::job::{Counted, Job};
 use crate::write::node_frames::{FrameInput, NodeFrames, same_bits, unit_bounds};
 use crate::write::output::check_size;
 use crate::{Error, pipeline};
-use meshreel_codec::block::{Compressor, Decompressor};
+use meshreel_codec::entropy::block::{Compressor, Decompressor};
 use meshreel_codec::transform::{self, Transform};
 use rayon::prelude::*;
 use std::sync::Arc;

@@ -12,16 +12,13 @@ use crate::write::node_coder::NodeCoder;
 use crate::write::output::{Batches, Output, check_size, publish};
 use crate::write::{source_maps, units};
 use crate::{Error, Preset};
-use meshreel_codec::{
-    block::Compressor,
-    detail::put_entry,
-    index, ranges,
-    record::{self, Description},
-    soft::schedule::Schedule,
-    source_map,
-};
-use meshreel_format::kind;
-use meshreel_format::{BOX_SIZE, CHUNK_ENTRY_SIZE, HEADER_SIZE, Summary, Writer, frame_table_size};
+use meshreel_codec::entropy::block::Compressor;
+use meshreel_codec::record;
+use meshreel_codec::record::{Description, ranges, source_map};
+use meshreel_codec::schedule::Schedule;
+use meshreel_codec::topology::index;
+use meshreel_codec::topology::lod::put_entry;
+use meshreel_format::{BOX_SIZE, CHUNK_ENTRY_SIZE, HEADER_SIZE, Summary, Writer, frame_table_size, kind};
 use meshreel_scene::Remark;
 use std::path::Path;
 

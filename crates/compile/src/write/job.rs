@@ -6,7 +6,7 @@ use crate::nodes::budget::Budget;
 use crate::nodes::flatten::FlatNode;
 use crate::nodes::motion::Motion;
 use crate::rig::candidates::Made;
-use meshreel_codec::ranges::FrameRange;
+use meshreel_codec::record::ranges::FrameRange;
 use meshreel_scene::{Placed, Scene};
 use std::sync::atomic::AtomicBool;
 

@@ -4,7 +4,7 @@ use crate::mesh::evaluate::Scratch;
 use crate::mesh::plan::MeshPlan;
 use crate::mesh::prepared::{Fixed, points};
 use crate::{Error, Options};
-use meshreel_codec::detail::{self, Level, collapse, fewer};
+use meshreel_codec::topology::lod::{Level, collapse, encode, fewer};
 use meshreel_process::lod;
 use meshreel_scene::Remark;
 
@@ -76,7 +76,7 @@ pub fn of_mesh(plan: &MeshPlan<'_>, options: &Options) -> Result<Lod, Error> {
         from = all;
     }
     if !coded.is_empty() {
-        detail::encode(&fixed.indices, point.len() as u32, &coded, &mut out.bytes);
+        encode(&fixed.indices, point.len() as u32, &coded, &mut out.bytes);
     }
     out.levels = coded.into_iter().map(|(level, _)| level).collect();
     Ok(out)

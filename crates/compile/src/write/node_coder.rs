@@ -17,7 +17,7 @@ use glam::DVec3;
 use meshreel_codec::clip::nodes::{self as codec, Around, Choice, Node, Nodes, Setup};
 use meshreel_codec::quantize;
 use meshreel_codec::record::Method;
-use meshreel_codec::soft::schedule::{Schedule, Unit};
+use meshreel_codec::schedule::{Schedule, Unit};
 use meshreel_codec::transform::Transform;
 use meshreel_process::trs::decompose;
 use rayon::prelude::*;

@@ -5,7 +5,8 @@ use crate::nodes::motion::visibility;
 use crate::nodes::tracks::Tracks;
 use crate::write::job::Job;
 use crate::{Error, Preset};
-use meshreel_codec::{record::Visibility, transform::Transform};
+use meshreel_codec::record::Visibility;
+use meshreel_codec::transform::Transform;
 use meshreel_process::trs::{Trs, rows};
 
 /// What a group's job needs to know of one frame.

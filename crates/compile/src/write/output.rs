@@ -3,7 +3,7 @@
 
 use crate::Error;
 use crate::report::Inspect;
-use meshreel_codec::block::Compressor;
+use meshreel_codec::entropy::block::Compressor;
 use meshreel_codec::record::Location;
 use meshreel_format::{CHUNK_ENTRY_SIZE, Complete, Writer, kind};
 use meshreel_scene::Remark;

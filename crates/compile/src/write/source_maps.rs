@@ -3,7 +3,7 @@
 use crate::mesh::plan::MeshPlan;
 use crate::mesh::prepared::Normals;
 use crate::method::mesh_coder::MeshCoder;
-use meshreel_codec::source_map::SourceMap;
+use meshreel_codec::record::source_map::SourceMap;
 
 /// The source map of a mesh; for one whose faces change it has no vertices.
 pub fn of_mesh(plan: &MeshPlan<'_>, times: &[f64]) -> SourceMap {

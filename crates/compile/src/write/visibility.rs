@@ -4,9 +4,11 @@ use crate::Error;
 use crate::mesh::prepared::points;
 use crate::write::job::Job;
 use glam::{DMat4, DVec3};
-use meshreel_codec::drawn::{self, Interval, key};
+use meshreel_codec::topology::visibility;
+use meshreel_codec::topology::visibility::{Interval, key};
 use meshreel_process::visibility::{Body, intervals};
-use meshreel_scene::{Remark, sample::World};
+use meshreel_scene::Remark;
+use meshreel_scene::sample::World;
 
 /// Triangle visibility of a mesh.
 #[derive(Default)]
@@ -82,9 +84,9 @@ fn encode(when: &[Interval], frames: u32, out: &mut Visibility) {
         intervals.partition_point(|&o| key(o, frames) < own) as u32
     };
     let which: Vec<u32> = when.iter().map(number).collect();
-    drawn::encode(&intervals, &which, frames, &mut out.bytes);
+    visibility::encode(&intervals, &which, frames, &mut out.bytes);
     let count = |f: &dyn Fn(Interval) -> bool| when.iter().filter(|i| f(**i)).count();
-    let gone = |f: u32| move |i: Interval| !drawn::is_drawn(i, f, f);
+    let gone = |f: u32| move |i: Interval| !visibility::is_drawn(i, f, f);
     out.hidden = [count(&gone(0)), count(&gone(frames - 1)), count(&|[from, to]| from >= to)];
 }
 

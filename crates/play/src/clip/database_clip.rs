@@ -8,7 +8,7 @@ use crate::Error;
 use meshreel_codec::clip::layer::segment;
 use meshreel_codec::clip::record::SkeletonRecord;
 use meshreel_codec::clip::schedule::MAX_TIERS;
-use meshreel_codec::clip::stored::Stored;
+use meshreel_codec::clip::streamed::Stored;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 

@@ -1,7 +1,7 @@
 //! Timed events of a clip: which markers a time step passes.
 
 use super::Repeats;
-use meshreel_codec::clip::extras::Marker;
+use meshreel_codec::clip::scalars::Marker;
 
 /// A marker that a step passes.
 #[derive(Clone, Copy, Debug, PartialEq)]

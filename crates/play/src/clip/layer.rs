@@ -11,7 +11,7 @@ use meshreel_codec::Corrupt;
 use meshreel_codec::clip::Skeleton;
 use meshreel_codec::clip::layer::{self, LayerTable, Piece};
 use meshreel_codec::clip::schedule::MAX_TIERS;
-use meshreel_codec::clip::stored::{Plan, Scratch, Stored, decode_keys, decode_segment, justified_words};
+use meshreel_codec::clip::streamed::{Plan, Scratch, Stored, decode_keys, decode_segment, justified_words};
 use meshreel_codec::transform::Transform;
 use std::path::Path;
 
@@ -483,7 +483,7 @@ impl Layered {
             .map(|tier| {
                 let mut out = Vec::new();
                 if tier == 0 {
-                    meshreel_codec::clip::stored::encode_head(plan, &mut out);
+                    meshreel_codec::clip::streamed::encode_head(plan, &mut out);
                     let keys = match layer.pieces[0].first() {
                         Some((_, first)) => &self.chunks[first.chunk as usize][first.offset as usize..],
                         None => self.base.key_bytes(),

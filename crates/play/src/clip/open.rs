@@ -5,12 +5,13 @@ use super::streamed::{Clip, Form, Shared};
 use crate::reel::open_file::Reel;
 use crate::{Error, error};
 use meshreel_codec::Corrupt;
-use meshreel_codec::block::Decompressor;
 use meshreel_codec::clip::curve::Curves;
-use meshreel_codec::clip::extras::{self, Extras};
 use meshreel_codec::clip::layer::{LayerTable, decode as decode_layers};
 use meshreel_codec::clip::record::{Codec, SkeletonRecord, decode_clip, decode_skeleton};
-use meshreel_codec::clip::stored::Stored;
+use meshreel_codec::clip::scalars;
+use meshreel_codec::clip::scalars::Extras;
+use meshreel_codec::clip::streamed::Stored;
+use meshreel_codec::entropy::block::Decompressor;
 use meshreel_format::kind;
 use std::path::Path;
 use std::sync::Arc;
@@ -72,7 +73,7 @@ impl Reel {
             .map(|chunk| {
                 let bytes = self.chunk(chunk, decompressor)?;
                 let at = || format!("scalar tracks in chunk {chunk}");
-                extras::decode(&bytes).map_err(|c| error::corrupt(self.path(), c, at()))
+                scalars::decode(&bytes).map_err(|c| error::corrupt(self.path(), c, at()))
             })
             .collect()
     }

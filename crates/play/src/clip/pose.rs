@@ -3,7 +3,7 @@
 
 use super::{Mask, Query};
 use crate::Error;
-use meshreel_codec::clip::resident::Sink;
+use meshreel_codec::clip::random_access::Sink;
 use meshreel_codec::transform::Transform;
 
 /// Memory of the caller's for a pose: `[Transform]`, [`Planes`], or `[Soa<N>]`.

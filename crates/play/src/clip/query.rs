@@ -1,7 +1,7 @@
 //! What is asked of a clip: a time, how samples around it are taken, and which joints.
 
+use meshreel_codec::clip::random_access::Parts;
 use meshreel_codec::clip::record::SkeletonRecord;
-use meshreel_codec::clip::resident::Parts;
 
 /// What happens at times outside the clip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use super::pose_source::PoseSource;
 use super::query::{Query, Repeats, locate};
 use super::streamed::Clip;
 use crate::Error;
-use meshreel_codec::clip::extras::{Marker, ScalarTrack};
+use meshreel_codec::clip::scalars::{Marker, ScalarTrack};
 
 impl Clip {
     /// Tracks of one to four numbers, such as the weights of morph targets.

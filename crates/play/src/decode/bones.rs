@@ -3,9 +3,9 @@
 use crate::reel::fixed_point::{Coded, FixedPoint};
 use crate::reel::frame::{Frame, part};
 use crate::reel::layout::BonesLayout;
-use meshreel_codec::skin::{Handles, Matrix, Skin};
-use meshreel_codec::soft::lattice::Grid;
-use meshreel_codec::soft::tables::LAYERS;
+use meshreel_codec::mesh::skin::{Handles, Matrix, Skin};
+use meshreel_codec::mesh::tables::LAYERS;
+use meshreel_codec::quantize::lattice::Grid;
 use meshreel_codec::transform::Transform;
 
 /// Bones of one mesh in one frame: a point is where its bones take its rest position, in the mesh's space.

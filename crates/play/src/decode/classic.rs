@@ -1,5 +1,5 @@
 //! Streams of the preset `classic`: component by component, each value predicted from its neighbours in the
-//! frame, from other frames, or from both, see [`meshreel_codec::stream`]. Static values, frames of meshes
+//! frame, from other frames, or from both, see [`meshreel_codec::classic::stream`]. Static values, frames of meshes
 //! with fixed topology, and meshes whose topology changes, of which each frame brings all of itself.
 
 use crate::reel::content::take;
@@ -7,11 +7,13 @@ use crate::reel::frame::part_mut;
 use crate::reel::layout::{MeshLayout, Place, Range};
 use crate::reel::quantized::{Held, QuantizedBuffer};
 use bytemuck::Pod;
-use meshreel_codec::parallelogram::{Deriver, Table};
+use meshreel_codec::Corrupt;
+use meshreel_codec::classic::stream;
+use meshreel_codec::classic::stream::{References, Spatial};
+use meshreel_codec::quantize::code::Word;
 use meshreel_codec::record::{MeshRecord, Semantic, StreamRecord};
-use meshreel_codec::stream::{References, Spatial};
-use meshreel_codec::word::Word;
-use meshreel_codec::{Corrupt, index, stream};
+use meshreel_codec::topology::index;
+use meshreel_codec::values::parallelogram::{Deriver, Table};
 
 /// How values of a kind are predicted within a frame. Part of the format.
 pub(crate) fn spatial(semantic: Semantic) -> Spatial {

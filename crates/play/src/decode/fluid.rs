@@ -6,10 +6,11 @@ use crate::reel::frame::{part, part_mut};
 use crate::reel::layout::{FluidLayout, MeshLayout, Place, Range};
 use crate::reel::order::Order;
 use bytemuck::Pod;
-use meshreel_codec::fluid::{Head, Kind, REFERENCES, Reader, Triangles};
+use meshreel_codec::quantize::code::Word;
 use meshreel_codec::record::{MeshRecord, StreamRecord};
-use meshreel_codec::word::Word;
-use meshreel_codec::{Corrupt, fluid, take_sized};
+use meshreel_codec::values::changing;
+use meshreel_codec::values::changing::{Head, Kind, REFERENCES, Reader, Triangles};
+use meshreel_codec::{Corrupt, take_sized};
 
 /// What a decoded frame says of its mesh.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -64,7 +65,7 @@ impl Unit<'_> {
         bytes: &[u8],
         decoded: &Decoded<'_>,
         out: &mut [&mut [u64]],
-        work: &mut fluid::Work,
+        work: &mut changing::Work,
     ) -> Result<usize, (usize, Corrupt)> {
         let (part, used) = take_sized(bytes).map_err(|c| (0, c))?;
         let record = self.record;
@@ -94,7 +95,7 @@ impl Unit<'_> {
         reader: &mut Reader<'_>,
         sources: &Sources<'_>,
         before: Counts,
-        work: &mut fluid::Work,
+        work: &mut changing::Work,
         out: &mut [u64],
     ) -> Result<Counts, Corrupt> {
         let places = self.layout.fluid.as_ref();
@@ -204,7 +205,7 @@ impl Unit<'_> {
         (stream, place): (&StreamRecord, Place),
         counts: &Counts,
         alike: &Sources<'_>,
-        work: &mut fluid::Work,
+        work: &mut changing::Work,
         out: &mut [u64],
     ) -> Result<(), Corrupt> {
         let places = self.layout.fluid.as_ref();
@@ -235,7 +236,7 @@ impl Unit<'_> {
         counts: &Counts,
         places: &FluidLayout,
         bits: u32,
-        work: &mut fluid::Work,
+        work: &mut changing::Work,
         out: &[u64],
     ) -> Result<(), Corrupt> {
         let place = self.layout.streams.first().copied().flatten();

@@ -155,7 +155,7 @@ impl Holding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use meshreel_codec::soft::schedule::Schedule;
+    use meshreel_codec::schedule::Schedule;
     use proptest::prelude::*;
 
     /// Goes to a frame; how many units that took.

@@ -2,8 +2,9 @@
 //! out.
 
 use crate::reel::layout::cell_parts;
+use meshreel_codec::classic::stream;
 use meshreel_codec::record::{Coding, MeshRecord, StreamRecord};
-use meshreel_codec::{Corrupt, stream, take_sized};
+use meshreel_codec::{Corrupt, take_sized};
 
 /// Decoded frames by number; none where it is not there.
 pub(crate) type Decoded<'a> = dyn Fn(usize) -> Option<&'a [u64]> + 'a;

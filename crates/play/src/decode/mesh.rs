@@ -11,9 +11,9 @@ use crate::reel::open_file::Reel;
 use crate::reel::quantized::{QuantizedBuffer, QuantizedValues};
 use crate::reel::statics::Statics;
 use crate::reel::visibility::{TriangleVisibility, VisibleRanges};
-use meshreel_codec::quantize::Axis;
+use meshreel_codec::quantize;
+use meshreel_codec::quantize::{Axis, octahedral, qtangent};
 use meshreel_codec::record::{MeshRecord, Method, Semantic};
-use meshreel_codec::{octahedral, qtangent, quantize};
 
 /// One mesh in one frame. Valid until the decoder moves on.
 #[derive(Clone, Copy)]

@@ -5,8 +5,8 @@ use crate::reel::frame::{part, part_mut};
 use crate::reel::layout::{MeshLayout, Place};
 use crate::reel::normals::Predicted;
 use crate::reel::order::Order;
-use meshreel_codec::soft::normal::Work;
-use meshreel_codec::soft::schedule::UNIT_FRAMES;
+use meshreel_codec::mesh::normals::Work;
+use meshreel_codec::schedule::UNIT_FRAMES;
 use meshreel_codec::{Corrupt, take_sized};
 
 /// Where the frames of a unit of a stream go.

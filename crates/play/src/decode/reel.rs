@@ -5,8 +5,8 @@ use crate::decode::mesh::MeshView;
 use crate::reel::lod::LodTriangles;
 use crate::reel::open_file::Reel;
 use crate::reel::statics::Statics;
-use meshreel_codec::grid;
 use meshreel_codec::record::Method;
+use meshreel_codec::topology::grid;
 use std::sync::Arc;
 
 impl Reel {

@@ -17,11 +17,12 @@ use crate::reel::quantized::Held;
 use crate::reel::statics::Statics;
 use crate::{Error, error};
 use bytemuck::Pod;
-use meshreel_codec::block::Decompressor;
+use meshreel_codec::classic::stream;
+use meshreel_codec::classic::stream::References as StreamReferences;
+use meshreel_codec::entropy::block::Decompressor;
+use meshreel_codec::quantize::code::Word;
 use meshreel_codec::record::{CODEC_CLASSIC, MeshRecord, Method, Semantic};
-use meshreel_codec::stream::References as StreamReferences;
-use meshreel_codec::word::Word;
-use meshreel_codec::{Corrupt, stream, transform};
+use meshreel_codec::{Corrupt, transform};
 use meshreel_format::ChunkEntry;
 
 /// What a decoding thread keeps from unit to unit. Nothing in it depends on the file.
@@ -31,7 +32,7 @@ pub(crate) struct Worker {
     /// For predictor tables of fluid meshes.
     pub tables: classic::Tables,
     /// Room for the tables of meshes with changing topology that are coded unit by unit.
-    pub fluid: meshreel_codec::fluid::Work,
+    pub fluid: meshreel_codec::values::changing::Work,
 }
 
 /// Called with each mesh, the chunk that it has bytes in, and how many of that, decompressed.

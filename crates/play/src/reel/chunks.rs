@@ -6,10 +6,9 @@
 use crate::Error;
 use crate::reel::layout::{cell_count, cell_parts, state_words};
 use crate::reel::order::Order;
-use meshreel_codec::block;
+use meshreel_codec::entropy::block;
 use meshreel_codec::record::{Coding, Description, MeshRecord, Method, StreamRecord};
-use meshreel_format::kind;
-use meshreel_format::{ChunkEntry, Reader};
+use meshreel_format::{ChunkEntry, Reader, kind};
 use std::path::Path;
 
 /// Tables of the soft codec, coded.

@@ -2,7 +2,7 @@
 
 use crate::{Error, error};
 use meshreel_codec::Corrupt;
-use meshreel_codec::block::Decompressor;
+use meshreel_codec::entropy::block::Decompressor;
 use meshreel_codec::record::Location;
 use meshreel_format::Reader;
 use std::path::Path;

@@ -4,7 +4,7 @@
 
 use crate::reel::order::Order;
 use meshreel_codec::record::MeshRecord;
-use meshreel_codec::soft::schedule::Window;
+use meshreel_codec::schedule::Window;
 use std::collections::HashMap;
 use std::sync::Arc;
 

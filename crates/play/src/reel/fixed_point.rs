@@ -3,10 +3,10 @@
 
 use crate::reel::frame::part;
 use crate::reel::layout::Place;
-use meshreel_codec::height::Flat;
-use meshreel_codec::skin::Skin;
-use meshreel_codec::soft::decode::{First, Static};
-use meshreel_codec::soft::lattice::Grid;
+use meshreel_codec::mesh::decode::{First, Static};
+use meshreel_codec::mesh::height::Flat;
+use meshreel_codec::mesh::skin::Skin;
+use meshreel_codec::quantize::lattice::Grid;
 use std::ops::Range;
 use std::sync::Arc;
 

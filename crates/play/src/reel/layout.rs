@@ -15,12 +15,12 @@
 
 use meshreel_codec::Corrupt;
 use meshreel_codec::clip::nodes::{Node, Nodes};
+use meshreel_codec::mesh::decode::scratch_len;
+use meshreel_codec::mesh::skin::handles::HANDLES;
+use meshreel_codec::mesh::skin::{Matrix, packed};
 use meshreel_codec::record::{
     Bones, Coding, Description, MeshRecord, Method, Semantic, StreamRecord, Visibility,
 };
-use meshreel_codec::skin::handles::HANDLES;
-use meshreel_codec::skin::{Matrix, packed};
-use meshreel_codec::soft::decode::scratch_len;
 use meshreel_codec::transform::Transform;
 
 /// 64-bit words per cache line: larger parts start at such a line.
@@ -89,7 +89,7 @@ pub(crate) struct MeshLayout {
     pub ranges: Vec<Range>,
 }
 
-/// What a frame has of bones besides the cells that they give, see [`meshreel_codec::skin`].
+/// What a frame has of bones besides the cells that they give, see [`meshreel_codec::mesh::skin`].
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BonesLayout {
     /// Transforms of rigid bones.

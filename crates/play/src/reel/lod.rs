@@ -3,8 +3,8 @@
 
 use crate::reel::layout::Range;
 use meshreel_codec::Corrupt;
-use meshreel_codec::detail::{Reader, Work};
 use meshreel_codec::record::MeshRecord;
+use meshreel_codec::topology::lod::{Reader, Work};
 
 /// A level of detail of a mesh. Its vertices are the mesh's, so one vertex buffer serves all levels.
 #[derive(Clone, Copy, Debug)]
@@ -63,7 +63,7 @@ impl LodLevel {
 /// most seven.
 pub(crate) fn bytes(mesh: &MeshRecord) -> u64 {
     let (vertices, indices) = (u64::from(mesh.vertices), u64::from(mesh.indices));
-    let most = meshreel_codec::detail::MOST as u64;
+    let most = meshreel_codec::topology::lod::MOST as u64;
     let own = 12 * indices + most * (4 * vertices + 8 * mesh.materials.len() as u64 + 96);
     own + Work::bytes(vertices, indices) + 4 * vertices
 }

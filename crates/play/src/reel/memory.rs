@@ -1,7 +1,7 @@
 //! What an open file takes while it is decoded: the sum of everything that is allocated, from the description
 //! and the tables alone, so that it can be held against [`crate::Limits`] before. Only tables of the soft
 //! codec that a file brings itself are counted when they are read
-//! ([`Sets`](meshreel_codec::soft::shared::Sets)): what shares them is not known before.
+//! ([`Sets`](meshreel_codec::mesh::shared::Sets)): what shares them is not known before.
 
 use crate::reel::end_states::MotionWindow;
 use crate::reel::fixed_point::FixedPoint;
@@ -13,14 +13,13 @@ use crate::reel::quantized::QuantizedBuffer;
 use crate::reel::statics::StaticMesh;
 use crate::reel::{lod, visibility};
 use meshreel_codec::clip::nodes::Track;
-use meshreel_codec::fluid::Work;
-use meshreel_codec::ranges::FrameRange;
+use meshreel_codec::mesh::decode::Static;
+use meshreel_codec::record::ranges::FrameRange;
 use meshreel_codec::record::{
     CODEC_CLASSIC, Coding, Description, Material, MeshRecord, Method, NodeRecord, StreamRecord,
 };
-use meshreel_codec::soft::decode::Static;
-use meshreel_format::kind;
-use meshreel_format::{ChunkEntry, FrameEntry, Reader};
+use meshreel_codec::values::changing::Work;
+use meshreel_format::{ChunkEntry, FrameEntry, Reader, kind};
 use std::collections::HashSet;
 
 /// Bytes of static data per fixed-point position: its place in the hierarchy, neighbours and their weights.

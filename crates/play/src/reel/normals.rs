@@ -2,10 +2,10 @@
 //! file is loaded, and the frames of a unit. In a decoded frame they are levels like any other normals.
 
 use crate::reel::fixed_point::FixedPoint;
+use meshreel_codec::mesh::decode::First;
+use meshreel_codec::mesh::normals::surface::Place as Place3;
+use meshreel_codec::mesh::normals::{Normals, Shape, Work};
 use meshreel_codec::record::Semantic;
-use meshreel_codec::soft::decode::First;
-use meshreel_codec::soft::normal::{Normals, Shape, Work};
-use meshreel_codec::soft::surface::Place as Place3;
 use meshreel_codec::{Corrupt, take_sized};
 use std::sync::{Mutex, PoisonError};
 

@@ -10,12 +10,13 @@ use crate::reel::open_file::{Reel, Shared};
 use crate::reel::order::Order;
 use crate::reel::{chunks, memory};
 use crate::{Error, error};
-use meshreel_codec::block::Decompressor;
-use meshreel_codec::ranges::FrameRange;
-use meshreel_codec::record::{Coding, Description, MeshRecord, Method, Refused, Semantic, StreamRecord};
-use meshreel_codec::{ranges, record};
-use meshreel_format::kind;
-use meshreel_format::{ChunkEntry, ReadAt, Reader};
+use meshreel_codec::entropy::block::Decompressor;
+use meshreel_codec::record;
+use meshreel_codec::record::ranges::FrameRange;
+use meshreel_codec::record::{
+    Coding, Description, MeshRecord, Method, Refused, Semantic, StreamRecord, ranges,
+};
+use meshreel_format::{ChunkEntry, ReadAt, Reader, kind};
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::atomic::AtomicU64;

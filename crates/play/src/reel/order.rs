@@ -2,9 +2,9 @@
 //!
 //! Serial files have a unit per frame. A between frame needs the frame before, the one before that if it is
 //! of the same group, and the index frames around. Layered files (presets `small` and `fast`) have the units
-//! of [`meshreel_codec::soft::schedule`].
+//! of [`meshreel_codec::schedule`].
 
-use meshreel_codec::soft::schedule::{Schedule, Unit};
+use meshreel_codec::schedule::{Schedule, Unit};
 
 /// A few frame numbers, at most as many as a unit has or needs.
 #[derive(Debug, Clone, Copy, Default)]

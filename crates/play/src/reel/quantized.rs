@@ -1,6 +1,6 @@
 //! Buffers of quantized components in the width that a stream has.
 
-use meshreel_codec::word::Word;
+use meshreel_codec::quantize::code::Word;
 
 /// Component-major levels of one stream: `components × vertices` words of 1, 2 or 4 bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,9 +3,8 @@
 use crate::reel::content::slice;
 use crate::reel::open_file::Reel;
 use crate::{Error, error};
-use meshreel_codec::record::Method;
-use meshreel_codec::source_map;
-use meshreel_codec::source_map::SourceMap;
+use meshreel_codec::record::source_map::SourceMap;
+use meshreel_codec::record::{Method, source_map};
 
 impl Reel {
     /// Where the vertices of a mesh come from; `None` where that was stripped or the mesh is fluid.

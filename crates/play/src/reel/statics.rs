@@ -6,8 +6,8 @@ use crate::reel::frame::Frame;
 use crate::reel::normals::Predicted;
 use crate::reel::quantized::QuantizedBuffer;
 use crate::reel::{lod, visibility};
-use meshreel_codec::parallelogram::Table;
 use meshreel_codec::record::StreamRecord;
+use meshreel_codec::values::parallelogram::Table;
 use meshreel_format::checksum;
 use std::sync::Arc;
 

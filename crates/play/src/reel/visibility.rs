@@ -3,9 +3,10 @@
 //! hundred numbers and allocates nothing.
 
 use crate::reel::layout::Range;
-use meshreel_codec::drawn::Interval;
+use meshreel_codec::Corrupt;
 use meshreel_codec::record::MeshRecord;
-use meshreel_codec::{Corrupt, drawn};
+use meshreel_codec::topology::visibility;
+use meshreel_codec::topology::visibility::Interval;
 
 /// Triangles that are drawn in the same frames and have the same material.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,8 +32,8 @@ impl TriangleVisibility {
         };
         let last = frames.saturating_sub(1);
         [
-            count(&|i| !drawn::is_drawn(i, 0, 0)),
-            count(&|i| !drawn::is_drawn(i, last, last)),
+            count(&|i| !visibility::is_drawn(i, 0, 0)),
+            count(&|i| !visibility::is_drawn(i, last, last)),
             count(&|[from, to]| from >= to),
         ]
     }
@@ -85,7 +86,7 @@ impl Iterator for VisibleRanges<'_> {
         let mut out: Option<Range> = None;
         while let [block, rest @ ..] = self.blocks {
             let wanted = self.material.is_none_or(|m| m == block.material);
-            if wanted && drawn::is_drawn(block.interval, self.first, self.second) {
+            if wanted && visibility::is_drawn(block.interval, self.first, self.second) {
                 match &mut out {
                     Some(range) if range.first + range.count == block.range.first => {
                         range.count += block.range.count;
@@ -116,9 +117,9 @@ pub(crate) fn read(
     frames: u32,
 ) -> Result<TriangleVisibility, Corrupt> {
     let (triangles, _) = indices.as_chunks::<3>();
-    let mut intervals = vec![[0; 2]; drawn::count(bytes, triangles.len() as u32)? as usize];
+    let mut intervals = vec![[0; 2]; visibility::count(bytes, triangles.len() as u32)? as usize];
     let mut which = vec![0; triangles.len()];
-    drawn::decode(bytes, frames, &mut intervals, &mut which)?;
+    visibility::decode(bytes, frames, &mut intervals, &mut which)?;
     // What is of no material comes last.
     let none = record.materials.len() as u32;
     let mut material = vec![none; triangles.len()];

@@ -9,7 +9,7 @@
 //! Credit: the unit is Christopher Horvath's, "Flicks", 2018.
 
 use crate::reel::open_file::Reel;
-use meshreel_codec::ranges::FrameRange;
+use meshreel_codec::record::ranges::FrameRange;
 use std::sync::Arc;
 
 /// Flicks in a second.

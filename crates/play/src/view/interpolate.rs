@@ -13,9 +13,9 @@
 use crate::decode::mesh::MeshView;
 use crate::reel::fixed_point::{BLOCK, Block};
 use crate::reel::quantized::QuantizedValues;
+use meshreel_codec::quantize::code::Word;
+use meshreel_codec::quantize::{blend, octahedral, qtangent};
 use meshreel_codec::transform::Transform;
-use meshreel_codec::word::Word;
-use meshreel_codec::{blend, octahedral, qtangent};
 use std::ops::Range;
 
 /// Zeros.

@@ -11,9 +11,9 @@
 use crate::Error;
 use crate::decode::decoder::FrameDecoder;
 use crate::decode::mesh::MeshView;
+use meshreel_codec::mesh::skin::packed::rotation;
+pub use meshreel_codec::mesh::skin::packed::{Bounds, Words};
 use meshreel_codec::record::Method;
-use meshreel_codec::skin::packed::rotation;
-pub use meshreel_codec::skin::packed::{Bounds, Words};
 use std::collections::HashMap;
 
 /// Parts of a group at most: the threads of the smallest wave.

@@ -5,11 +5,11 @@
 use crate::reel::open_file::Reel;
 use crate::time::demand::Pair;
 use crate::{Error, error};
-use meshreel_codec::attributes::Of;
-use meshreel_codec::block::Decompressor;
-use meshreel_codec::detail::Entries;
-use meshreel_codec::record::Method;
-use meshreel_codec::{Corrupt, attributes};
+use meshreel_codec::Corrupt;
+use meshreel_codec::entropy::block::Decompressor;
+use meshreel_codec::record::attributes::Of;
+use meshreel_codec::record::{Method, attributes};
+use meshreel_codec::topology::lod::Entries;
 use meshreel_format::kind;
 
 /// One to four numbers for each group of vertices of a mesh, in every frame.

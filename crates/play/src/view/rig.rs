@@ -5,11 +5,12 @@ use crate::clip::SkeletonRecord;
 use crate::decode::bones::BoneMatrix;
 use crate::reel::open_file::Reel;
 use crate::{Error, error};
-use meshreel_codec::block::Decompressor;
-use meshreel_codec::detail::Entries;
+use meshreel_codec::Corrupt;
+use meshreel_codec::entropy::block::Decompressor;
+use meshreel_codec::mesh::rig;
+use meshreel_codec::mesh::rig::Rig;
 use meshreel_codec::record::Method;
-use meshreel_codec::rig::Rig;
-use meshreel_codec::{Corrupt, rig};
+use meshreel_codec::topology::lod::Entries;
 use meshreel_format::kind;
 use std::sync::Arc;
 

@@ -18,9 +18,10 @@ use crate::decode::mesh::MeshView;
 use crate::reel::fixed_point::{BLOCK, Block};
 use crate::reel::quantized::QuantizedValues;
 use crate::view::interpolate::{EMPTY, Source, Tangents};
+use meshreel_codec::quantize;
+use meshreel_codec::quantize::blend;
+use meshreel_codec::quantize::code::Word;
 use meshreel_codec::record::{Semantic, StreamRecord};
-use meshreel_codec::word::Word;
-use meshreel_codec::{blend, quantize};
 use std::ops::Range;
 
 /// What is written of a vertex.
@@ -537,7 +538,7 @@ mod tests {
     fn a_quaternion_keeps_the_sign_of_the_bitangent() {
         for sign in [1.0, -1.0] {
             for rotation in [[1.0, 0.0, 0.0, 0.0], [0.0, 0.6, 0.0, 0.8], [0.0, 0.6, 0.0, -0.8]] {
-                let frame = meshreel_codec::qtangent::frame(rotation, sign);
+                let frame = meshreel_codec::quantize::qtangent::frame(rotation, sign);
                 let q = quaternion_shorts(&Tangents { rotation, frame });
                 assert_ne!(q[3], 0);
                 assert_eq!(q[3] < 0, sign < 0.0);

@@ -4,12 +4,14 @@ use super::Parts;
 use meshreel::clip::{ClipRecord, RandomAccessClip, SkeletonRecord};
 use meshreel::record::Description;
 use meshreel::{Transform, kind};
-use meshreel_codec::block::Format;
-use meshreel_codec::clip::extras::{self, Component, Extras, Marker, ScalarTrack};
+use meshreel_codec::clip::random_access::{Origin, SEGMENT, Segment};
 use meshreel_codec::clip::record::{encode_clip, encode_skeleton};
-use meshreel_codec::clip::resident::{self, Origin, SEGMENT, Segment};
-use meshreel_codec::clip::stored::{self, Kind, Plan, Residuals};
-use meshreel_codec::clip::{Axis, Header, Rotation, SmallestThree, Source, Split, Vector};
+use meshreel_codec::clip::scalars::{Component, Extras, Marker, ScalarTrack};
+use meshreel_codec::clip::streamed::{Kind, Plan, Residuals};
+use meshreel_codec::clip::{
+    Axis, Header, Rotation, SmallestThree, Source, Split, Vector, random_access, scalars, streamed,
+};
+use meshreel_codec::entropy::block::Format;
 use std::sync::Arc;
 
 /// Samples per second.
@@ -97,7 +99,7 @@ pub fn resident(joints: usize, samples: usize) -> RandomAccessClip {
             k: (0..count * plan.components).map(|i| random.next(3 + (i % 60) as i32)).collect(),
         });
     }
-    let bytes = resident::encode(&plan, &segments).unwrap();
+    let bytes = random_access::encode(&plan, &segments).unwrap();
     RandomAccessClip::open(&Arc::new(skeleton), &bytes).unwrap()
 }
 
@@ -141,7 +143,7 @@ pub fn file(joints: usize, samples: usize, extras: Option<&Extras>) -> Parts {
     let segments: Vec<Vec<Residuals>> =
         (0..plan.segments()).map(|s| plan.steps_of(s).map(|_| residuals(2)).collect()).collect();
     let (mut stored, mut clip, mut bones) = (Vec::new(), Vec::new(), Vec::new());
-    stored::encode(&plan, &keys, &segments, &mut stored);
+    streamed::encode(&plan, &keys, &segments, &mut stored);
     let record = ClipRecord {
         name: "test".into(),
         skeleton: 0,
@@ -154,7 +156,7 @@ pub fn file(joints: usize, samples: usize, extras: Option<&Extras>) -> Parts {
     let mut chunks = vec![(kind::SKELETON, bones), (kind::CLIP, clip)];
     if let Some(extras) = extras {
         let mut bytes = Vec::new();
-        extras::encode(extras, &mut bytes);
+        scalars::encode(extras, &mut bytes);
         chunks.push((kind::SCALARS, bytes));
     }
     Parts { description: Description::default(), chunks, frames: Vec::new(), format: Format::Zstd }

@@ -8,19 +8,22 @@ pub mod faults;
 pub mod playing;
 pub mod rigs;
 
-use meshreel::FrameKind;
 use meshreel::format::{Summary, Writer};
 use meshreel::record::{
     self, CODEC_CLASSIC, Coding, Description, Location, Material, MeshRecord, Method, NodeRecord, Semantic,
     StreamRecord, Visibility,
 };
-use meshreel::{FrameDecoder, Limits, Options, Reel, SourceMap, Transform, kind};
-use meshreel_codec::block::{Compressor, Format};
-use meshreel_codec::parallelogram::{self, Table};
+use meshreel::{FrameDecoder, FrameKind, Limits, Options, Reel, SourceMap, Transform, kind};
+use meshreel_codec::classic::stream;
+use meshreel_codec::classic::stream::{References, Spatial};
+use meshreel_codec::entropy::block::{Compressor, Format};
 use meshreel_codec::quantize::Axis;
-use meshreel_codec::stream::{self, References, Spatial};
-use meshreel_codec::word::Word;
-use meshreel_codec::{index, source_map, transform};
+use meshreel_codec::quantize::code::Word;
+use meshreel_codec::record::source_map;
+use meshreel_codec::topology::index;
+use meshreel_codec::transform;
+use meshreel_codec::values::parallelogram;
+use meshreel_codec::values::parallelogram::Table;
 use std::path::Path;
 use std::sync::Arc;
 

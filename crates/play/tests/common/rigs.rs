@@ -1,12 +1,13 @@
 //! A rig of a mesh of the sample, made straight through `codec`.
 
 use meshreel_codec::clip::space::Rows;
-use meshreel_codec::rig::{Parts, encode, triangles};
-use meshreel_codec::skin::weights::{self, Weights};
-use meshreel_codec::soft::encode::{Encoder, Options, Source, Work};
-use meshreel_codec::soft::hierarchy;
-use meshreel_codec::soft::lattice::Extent;
-use meshreel_codec::soft::range;
+use meshreel_codec::entropy::range;
+use meshreel_codec::mesh::encode::{Encoder, Options, Source, Work};
+use meshreel_codec::mesh::hierarchy;
+use meshreel_codec::mesh::rig::{Parts, encode, triangles};
+use meshreel_codec::mesh::skin::weights;
+use meshreel_codec::mesh::skin::weights::Weights;
+use meshreel_codec::quantize::lattice::Extent;
 
 struct Still<'a>(&'a [[f32; 3]]);
 
@@ -53,6 +54,6 @@ pub fn chunk(mesh: u32, vertices: u32, indices: &[u32], joints: u32) -> Vec<u8> 
     };
     let (mut own, mut out) = (Vec::new(), Vec::new());
     encode(&parts, &mut own);
-    meshreel_codec::detail::put_entry(mesh, &own, &mut out);
+    meshreel_codec::topology::lod::put_entry(mesh, &own, &mut out);
     out
 }

@@ -23,9 +23,10 @@ use crate::Error;
 use crate::extent::{Extent, usable};
 use crate::frame_set::FrameSet;
 use glam::DVec3;
+use meshreel_scene::sample::{Channels, World};
 use meshreel_scene::{
     Channel, FaceSet, Identity, Mesh, MeshId, Placed, Remark, Scene, Scope, Source, TimeSampling, Topology,
-    Winding, sample, sample::Channels, sample::World,
+    Winding, sample,
 };
 use rayon::prelude::*;
 use runs::{Found, Run, Wanted};

@@ -5,9 +5,8 @@
 //! lines, points, curves and surfaces are left out with a remark. Faces turn counter-clockwise.
 
 use super::lines::{Lines, Words, trim};
-use super::number;
 use super::shape::{self, BAD_FACE, NO_FACES, SMALL_FACE, Shape, Tally, Values};
-use super::{ReadOptions, points};
+use super::{ReadOptions, number, points};
 use crate::{Error, Remark, Scene, Scope, Topology};
 use std::collections::HashMap;
 use std::io::Read;

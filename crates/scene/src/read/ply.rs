@@ -7,10 +7,9 @@
 
 mod header;
 
-use super::ReadOptions;
 use super::lines::{Lines, Words};
-use super::number;
 use super::shape::{self, BAD_FACE, NO_FACES, SMALL_FACE, Shape, Tally, Values};
+use super::{ReadOptions, number};
 use crate::{Error, Remark, Scene, Scope};
 use header::{Element, Encoding, Kind, Property, Use, header};
 use std::io::Read;

@@ -9,7 +9,7 @@ use crate::cli::BenchArgs;
 use crate::output::{Failure, Output, one_line, table};
 use crate::{inputs, units};
 use meshreel::{Command, Event, FrameDecoder, FrameView, Limits, Options, Pace, Player, Reel, Statistics};
-use meshreel_codec::block::Decompressor;
+use meshreel_codec::entropy::block::Decompressor;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::hint::black_box;

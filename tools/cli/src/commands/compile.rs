@@ -1,8 +1,6 @@
 //! `meshreel compile`: inputs into one `.reel`, or each into its own in a directory.
 
-use super::rigs;
-use super::{clip, levels};
-use crate::advice;
+use super::{clip, levels, rigs};
 use crate::cli::{self, Block, CompileArgs, Method, Parts, UnitName};
 use crate::guard::guarded;
 use crate::inputs::{self, InputOptions};
@@ -11,18 +9,17 @@ use crate::options_file::{self, OptionsFile};
 use crate::output::{Class, Failure, Output, one_line, remarks_json, table};
 use crate::progress::{Files, Progress};
 use crate::targets::{self, Targets, reel_name};
-use crate::units;
 use crate::units::ratio;
-use meshreel_codec::block::Format;
+use crate::{advice, units};
 use meshreel_codec::clip::curve::Knots;
+use meshreel_codec::entropy::block::Format;
 use meshreel_compile::clip::Strip;
 use meshreel_compile::{
     Between, ClipChoice, CodecChoice, CurveChoice, JointOverride, LayerChoice, LocalRule, MeshOverride,
     MeshReport, MethodChoice, Options, PartsChoice, Preset, Report, RigChoice, Tolerance, TransformForm,
     Tried,
 };
-use meshreel_scene::Unit;
-use meshreel_scene::sample;
+use meshreel_scene::{Unit, sample};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

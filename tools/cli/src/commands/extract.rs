@@ -2,10 +2,9 @@
 
 use super::levels;
 use crate::cli::{Bones, ExtractArgs, NOT_BUILT};
-use crate::inputs;
 use crate::output::{Class, Failure, Output, remarks_json};
 use crate::progress::Progress;
-use crate::units;
+use crate::{inputs, units};
 use meshreel::{Limits, Reel};
 use meshreel_check::extract::{As, SkinError, skin_errors, to_scene_at};
 use meshreel_scene::{Remark, Scene, Unit, locators, write};

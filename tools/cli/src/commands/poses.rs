@@ -4,7 +4,7 @@ use crate::output::{Failure, one_line, table};
 use crate::units;
 use meshreel::clip::{Clip, ClipCursor, PoseSource, Query, RandomAccessClip, Repeats, Rounding};
 use meshreel::{Error, Reel, Transform};
-use meshreel_compile::clip::{ClipOptions, resident};
+use meshreel_compile::clip::{ClipOptions, random_access};
 use serde_json::{Value, json};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -184,7 +184,7 @@ pub fn measure(reel: &Reel, budget: Duration) -> Result<Vec<Speed>, Failure> {
         let random = best(budget, || stored(&mut times.iter().copied()))?;
         let options = ClipOptions { tolerance: clip.record().tolerance, ..ClipOptions::default() };
         let skeleton = clip.record().skeleton as usize;
-        let packed = resident::compress(&scene.skeletons[skeleton], source, &options);
+        let packed = random_access::compress(&scene.skeletons[skeleton], source, &options);
         let resident = match packed {
             Err(_) => None,
             Ok(packed) => {

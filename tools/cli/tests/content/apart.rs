@@ -9,7 +9,7 @@ use meshreel::{
     Command, Error, FrameDecoder, Limits, MeshView, Options as PlayerOptions, Player, Read, Reel, Repeat,
     Source, Statistics, kind,
 };
-use meshreel_codec::block::{Compressor, Decompressor, Format};
+use meshreel_codec::entropy::block::{Compressor, Decompressor, Format};
 use meshreel_compile::{Options, Preset};
 use meshreel_scene::{Mesh, Scene, Scope};
 use std::io;

@@ -1,7 +1,7 @@
 //! Files whose content is not what a compiler writes, behind checksums that hold.
 
 use meshreel::Reel;
-use meshreel_codec::block::{Compressor, Decompressor, Format};
+use meshreel_codec::entropy::block::{Compressor, Decompressor, Format};
 use meshreel_format::{Summary, Writer};
 
 /// The same file with another content of its only chunk of a kind; all checksums are right.

@@ -4,16 +4,17 @@
 use std::path::PathBuf;
 
 use meshreel::{FrameKind, kind};
-use meshreel_codec::block::{Compressor, Format};
-use meshreel_codec::parallelogram::{Table, build_table, derive_table, encode_table};
+use meshreel_codec::classic::stream::{References, Spatial, encode_between, encode_index};
+use meshreel_codec::entropy::block::{Compressor, Format};
 use meshreel_codec::quantize::Axis;
+use meshreel_codec::quantize::code::Word;
 use meshreel_codec::record::{
     self, CODEC_CLASSIC, Coding, Description, Location, Material, MeshRecord, Method, NodeRecord, Semantic,
     StreamRecord, Visibility,
 };
-use meshreel_codec::stream::{References, Spatial, encode_between, encode_index};
+use meshreel_codec::topology::index;
 use meshreel_codec::transform::{self, Transform};
-use meshreel_codec::{index, word::Word};
+use meshreel_codec::values::parallelogram::{Table, build_table, derive_table, encode_table};
 use meshreel_format::{EMPTY_BOUNDS, Summary, Writer};
 
 const BOX: [f32; 6] = [-1.0, -1.0, 0.0, 1.0, 1.0, 2.0];

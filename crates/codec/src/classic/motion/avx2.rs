@@ -13,8 +13,7 @@
 #![allow(unsafe_code)]
 
 use super::sources::Sources;
-use crate::quantize::code::Blend;
-use crate::quantize::code::Word;
+use crate::quantize::code::{Blend, Word};
 use crate::simd::isa::Avx2;
 use std::arch::x86_64::*;
 

@@ -2,8 +2,7 @@
 
 use super::spline::{Knots, unit};
 use crate::Corrupt;
-use crate::bytes::Cursor as Bytes;
-use crate::bytes::put_varint;
+use crate::bytes::{Cursor as Bytes, put_varint};
 use crate::clip::{NONE, Skeleton};
 use crate::transform::Transform;
 

@@ -9,8 +9,7 @@
 //! ```
 
 use crate::Corrupt;
-use crate::entropy::range::Encoder as Writer;
-use crate::entropy::range::{Bits, Counter};
+use crate::entropy::range::{Bits, Counter, Encoder as Writer};
 use crate::mesh::normals::surface::{arc_cosine, turn};
 use crate::mesh::normals::tangents::turned;
 use crate::mesh::normals::{Contexts, Draft, Normals, STRIDE, Shape, Work, level_near, width};

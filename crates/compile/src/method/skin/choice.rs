@@ -14,9 +14,9 @@ use crate::method::estimate::{Sample, size};
 use crate::method::points::{self, Frames};
 use crate::report::Tried;
 use crate::{Error, MethodChoice, Options, PartsChoice, TransformForm};
+use meshreel_codec::mesh::skin::MOST_BONES;
 use meshreel_codec::record::Method;
-use meshreel_codec::skin::MOST_BONES;
-use meshreel_codec::soft::schedule::Schedule;
+use meshreel_codec::schedule::Schedule;
 use meshreel_process::bones;
 use meshreel_process::parts::ids::given as given_parts;
 use meshreel_process::parts::{self, NONE, Trajectories};
@@ -348,7 +348,7 @@ fn make<'a>(
 ) -> Result<Option<Made<'a>>, Error> {
     match model.bones() {
         0 => Ok(None),
-        n if n > meshreel_codec::skin::MOST_BONES as usize => Ok(None),
+        n if n > meshreel_codec::mesh::skin::MOST_BONES as usize => Ok(None),
         _ => coder(model, frames, all, schedule, shares, options),
     }
 }

@@ -4,12 +4,13 @@ use super::model::Model;
 use super::still::{Given, box_of, broken, settings};
 use crate::method::coder::Width;
 use crate::{Error, Options};
-use meshreel_codec::skin::{self, Rig};
-use meshreel_codec::soft::decode::Static;
-use meshreel_codec::soft::encode::{Encoder, Work};
-use meshreel_codec::soft::hierarchy::Hierarchy;
-use meshreel_codec::soft::lattice::Extent;
-use meshreel_codec::soft::schedule::{Schedule, Unit};
+use meshreel_codec::mesh::decode::Static;
+use meshreel_codec::mesh::encode::{Encoder, Work};
+use meshreel_codec::mesh::hierarchy::Hierarchy;
+use meshreel_codec::mesh::skin;
+use meshreel_codec::mesh::skin::Rig;
+use meshreel_codec::quantize::lattice::Extent;
+use meshreel_codec::schedule::{Schedule, Unit};
 use std::collections::BTreeMap;
 
 /// Handles of affine bones, coded.

@@ -1,9 +1,9 @@
 //! What bones are to say of a mesh, before any of it is coded; and its weights as whole numbers.
 
 use glam::{DAffine3, DVec3};
-use meshreel_codec::skin::MOST_BONES;
-use meshreel_codec::skin::weights::{Influence, MOST_DEPTH, MOST_SHIFT, Weights};
-use meshreel_codec::soft::hierarchy::Hierarchy;
+use meshreel_codec::mesh::hierarchy::Hierarchy;
+use meshreel_codec::mesh::skin::MOST_BONES;
+use meshreel_codec::mesh::skin::weights::{Influence, MOST_DEPTH, MOST_SHIFT, Weights};
 use meshreel_process::bones;
 use meshreel_process::parts::{NONE, Parts, Similarity, Trajectories};
 use std::ops::Range;

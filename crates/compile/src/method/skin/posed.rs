@@ -9,13 +9,13 @@ use super::still::still;
 use crate::method::points::{self, Frames};
 use crate::report::Rest;
 use crate::{Error, Options, TransformForm};
+use meshreel_codec::mesh::decode::First;
+use meshreel_codec::mesh::hierarchy::Hierarchy;
+use meshreel_codec::mesh::skin::{Handles, Matrix, Rig, Skin, weights};
+use meshreel_codec::mesh::tables::LAYERS;
+use meshreel_codec::quantize::lattice::{Extent, Grid};
 use meshreel_codec::record::Bones;
-use meshreel_codec::skin::{Handles, Matrix, Rig, Skin, weights};
-use meshreel_codec::soft::decode::First;
-use meshreel_codec::soft::hierarchy::Hierarchy;
-use meshreel_codec::soft::lattice::{Extent, Grid};
-use meshreel_codec::soft::schedule::Schedule;
-use meshreel_codec::soft::tables::LAYERS;
+use meshreel_codec::schedule::Schedule;
 use rayon::prelude::*;
 
 // Tuning.

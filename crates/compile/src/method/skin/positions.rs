@@ -5,7 +5,7 @@ use super::model::Model;
 use crate::Error;
 use crate::method::points::Frames;
 use glam::{DAffine3, DVec3};
-use meshreel_codec::soft::encode::Source;
+use meshreel_codec::mesh::encode::Source;
 use meshreel_process::bones;
 use meshreel_process::parts::{Model as Freedom, Similarity, Sums, Trajectories};
 use rayon::prelude::*;

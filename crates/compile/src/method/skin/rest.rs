@@ -3,7 +3,7 @@
 use super::model::Model;
 use crate::report::Rest;
 use glam::DVec3;
-use meshreel_codec::skin::Rig;
+use meshreel_codec::mesh::skin::Rig;
 
 /// Parts that are at rest from some frame on: the frame from which most frames of parts could be left out.
 /// `near`: what counts as rest.

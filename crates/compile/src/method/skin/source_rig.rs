@@ -6,7 +6,7 @@ use crate::Error;
 use crate::mesh::source::Source;
 use crate::method::points::Frames;
 use glam::{DAffine3, DMat4, DVec3};
-use meshreel_codec::skin::MOST_BONES;
+use meshreel_codec::mesh::skin::MOST_BONES;
 use meshreel_process::bones::given;
 use meshreel_scene::{Skin, sample};
 

@@ -1,13 +1,13 @@
 //! One frame alone, and weights, as bytes.
 
 use crate::{Error, Options, Preset};
-use meshreel_codec::skin::weights;
-use meshreel_codec::soft::cell::Cell;
-use meshreel_codec::soft::decode;
-use meshreel_codec::soft::encode::{self, Encoder, Refused, Source, Work};
-use meshreel_codec::soft::hierarchy::Hierarchy;
-use meshreel_codec::soft::lattice::Extent;
-use meshreel_codec::soft::range;
+use meshreel_codec::entropy::range;
+use meshreel_codec::mesh::encode::{Encoder, Refused, Source, Work};
+use meshreel_codec::mesh::hierarchy::Hierarchy;
+use meshreel_codec::mesh::skin::weights;
+use meshreel_codec::mesh::{decode, encode};
+use meshreel_codec::quantize::fixed::Cell;
+use meshreel_codec::quantize::lattice::Extent;
 
 /// Positions of one frame, or what is given as them.
 pub struct Given<F>(pub F);

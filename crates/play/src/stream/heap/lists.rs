@@ -141,7 +141,8 @@ impl Heap {
 impl Heap {
     /// Every invariant of the lists.
     pub fn assert_sound(&self) {
-        use super::super::{sizes::GRANULE, sync::Ordering};
+        use super::super::sizes::GRANULE;
+        use super::super::sync::Ordering;
         use super::CLOSED;
         let (mut at, mut start, mut before, mut used, mut held) = (self.lowest, 0, NONE, 0, 0);
         let mut last_was_free = false;

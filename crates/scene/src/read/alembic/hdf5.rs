@@ -25,7 +25,8 @@ use hdf5_reader::BytesStorage;
 use hdf5_reader::messages::attribute::AttributeMessage;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 /// The layout's version since Alembic 1.0.

@@ -1,8 +1,7 @@
 //! Meshes: frames of equal topology make a *run*, which is one glTF mesh: its first frame as vertices, every
 //! other distinct frame as a morph target, and weights that are 1 for one target at a time.
 
-use super::bound::Bound;
-use super::bound::is_rig;
+use super::bound::{Bound, is_rig};
 use super::buffer::{Document, Use};
 use crate::read::identity;
 use crate::sample::{Faces, faces_at, follow, positions_at, topology_identity};
