@@ -34,12 +34,12 @@ pub(super) fn compare(
     let mut found: Vec<LayerReport> = layers.iter().map(LayerReport::of).collect();
     let mut cursor = ClipCursor::new(clip);
     let mut pose = vec![Transform::IDENTITY; n];
-    let mut truth = Vec::new();
+    let mut reference = Vec::new();
     let mut next = vec![0; layers.len()];
     for i in 0..samples {
         clip.sample_at(&mut cursor, i, &mut pose)?;
-        source.clip.pose(i, &mut truth);
-        metric.measure(&truth, &pose);
+        source.clip.pose(i, &mut reference);
+        metric.measure(&reference, &pose);
         let errors = metric.errors();
         let here: Vec<Option<bool>> = (layers.iter().zip(&mut next))
             .map(|(layer, next)| {
@@ -102,12 +102,12 @@ fn cost(
     pose: &mut [Transform],
 ) -> Result<(f64, f64), meshreel::Error> {
     let mut cursor = ClipCursor::new(clip);
-    let mut truth = Vec::new();
+    let mut reference = Vec::new();
     let (mut most, mut sum): (f64, f64) = (0.0, 0.0);
     for i in 0..clip.samples() {
         clip.sample_at(&mut cursor, i, pose)?;
-        source.clip.pose(i, &mut truth);
-        metric.measure(&truth, pose);
+        source.clip.pose(i, &mut reference);
+        metric.measure(&reference, pose);
         for error in metric.errors() {
             most = if beyond(error, most) { error } else { most };
             sum += error * error;

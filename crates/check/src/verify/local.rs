@@ -66,8 +66,8 @@ impl Local {
     }
 
     /// One sample; `metric` has measured it.
-    pub fn measure(&mut self, truth: &[Qvv], pose: &[Transform], metric: &Metric) {
-        for (j, (wanted, got)) in truth.iter().zip(pose).enumerate() {
+    pub fn measure(&mut self, reference: &[Qvv], pose: &[Transform], metric: &Metric) {
+        for (j, (wanted, got)) in reference.iter().zip(pose).enumerate() {
             let got = widen(got);
             let [above, decoded] =
                 [0, 1].map(|k| metric.parents[j].map_or(DQuat::IDENTITY, |p| self.turns[k][p]));
@@ -76,7 +76,7 @@ impl Local {
             let (mut rotation, mut translation) = (wanted.rotation, wanted.translation);
             if self.pinned[j] {
                 rotation = decoded.inverse() * self.turns[0][j];
-                let place = metric.truth[j].translation;
+                let place = metric.reference[j].translation;
                 translation = match metric.parents[j] {
                     Some(p) => metric.decoded[p].inverse().transform_point3(place),
                     None => place,

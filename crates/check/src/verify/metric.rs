@@ -11,7 +11,7 @@ pub(super) struct Metric {
     pub shells: Vec<f64>,
     /// Largest coordinate of any origin of the source.
     extent: f64,
-    pub truth: Vec<DAffine3>,
+    pub reference: Vec<DAffine3>,
     pub decoded: Vec<DAffine3>,
     worst: Vec<f64>,
 }
@@ -23,15 +23,15 @@ impl Metric {
             worst: vec![0.0; shells.len()],
             shells,
             extent: 0.0,
-            truth: Vec::new(),
+            reference: Vec::new(),
             decoded: Vec::new(),
         }
     }
 
     pub(super) fn measure(&mut self, local: &[Qvv], pose: &[Transform]) {
-        object_space(&self.parents, local.iter().copied(), &mut self.truth);
+        object_space(&self.parents, local.iter().copied(), &mut self.reference);
         object_space(&self.parents, pose.iter().map(widen), &mut self.decoded);
-        let joints = self.truth.iter().zip(&self.decoded).zip(&self.shells);
+        let joints = self.reference.iter().zip(&self.decoded).zip(&self.shells);
         for (((a, b), shell), worst) in joints.zip(&mut self.worst) {
             self.extent = self.extent.max(a.translation.abs().max_element());
             for axis in DVec3::AXES {

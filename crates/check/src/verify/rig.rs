@@ -192,9 +192,9 @@ impl<'a> Pair<'a> {
             for i in [clip.samples() / 2, 0] {
                 let mut pose = vec![Transform::IDENTITY; clip.joints()];
                 clip.sample_at(&mut cursor, i, &mut pose).map_err(error)?;
-                let mut truth = Vec::new();
-                source.pose(i, &mut truth);
-                ends.push((pose, truth));
+                let mut reference = Vec::new();
+                source.pose(i, &mut reference);
+                ends.push((pose, reference));
             }
         }
         let mut worst = 0.0;
@@ -202,8 +202,8 @@ impl<'a> Pair<'a> {
         for (a, b) in ends.iter().zip(ends.iter().skip(steps)).step_by(steps) {
             let mut pose = vec![Transform::IDENTITY; a.0.len()];
             blend(&a.0, &b.0, 0.5, &mut pose);
-            let truth: Vec<Qvv> = a.1.iter().zip(&b.1).map(|(a, b)| between(a, b)).collect();
-            let (most, _) = self.distances(&pose, &self.skinned(&truth));
+            let reference: Vec<Qvv> = a.1.iter().zip(&b.1).map(|(a, b)| between(a, b)).collect();
+            let (most, _) = self.distances(&pose, &self.skinned(&reference));
             if beyond(most, worst) {
                 worst = most;
             }
