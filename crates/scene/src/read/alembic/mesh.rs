@@ -20,10 +20,8 @@ pub fn read(
     is_subd: bool,
     remarks: &mut Vec<Remark>,
 ) -> Result<Result<Mesh, Fault>, Error> {
-    let named = |name: &str| properties.iter().find(|p| p.name == name);
-    let simple = |name: &str| named(name).filter(|p| p.kind != PropertyKind::Compound && p.samples > 0);
+    let simple = |name: &str| simple(properties, name);
     let (points, counts, indices) = (simple("P"), simple(".faceCounts"), simple(".faceIndices"));
-
     let positions = match points {
         None => Channel::constant(Vec::new()),
         Some(p) => match floats::<3, 3>(p.pod, false, 0.0).filter(|_| p.extent == 3) {
@@ -83,19 +81,34 @@ pub fn read(
         names: Vec::new(),
         skin: None,
     };
-    let mut reader =
+    let attributes =
         Attributes { place, first: sizes(|l| l.first), last: sizes(|l| l.last), mesh: &mut mesh, remarks };
-    if let Some(p) = named("uv") {
-        reader.param(p, true)?;
+    read_attributes(attributes, properties)?;
+    if let Some(points) = points {
+        follow_shown(place, points, &mut mesh)?;
     }
-    if let Some(p) = named("N") {
-        reader.param(p, true)?;
+    Ok(Ok(mesh))
+}
+
+/// A property that is no compound and has samples.
+fn simple<'p>(properties: &'p [PropertyHeader], name: &str) -> Option<&'p PropertyHeader> {
+    let named = properties.iter().find(|p| p.name == name);
+    named.filter(|p| p.kind != PropertyKind::Compound && p.samples > 0)
+}
+
+/// Uvs, normals and velocities of the schema, and everything in `.arbGeomParams`.
+fn read_attributes(mut reader: Attributes<'_>, properties: &[PropertyHeader]) -> Result<(), Error> {
+    let named = |name: &str| properties.iter().find(|p| p.name == name);
+    for name in ["uv", "N"] {
+        if let Some(p) = named(name) {
+            reader.param(p, true)?;
+        }
     }
-    if let Some(p) = simple(".velocities") {
+    if let Some(p) = simple(properties, ".velocities") {
         reader.velocities(p)?;
     }
     if let Some(more) = named(".arbGeomParams").filter(|p| p.kind == PropertyKind::Compound) {
-        match place.archive.properties(more.id) {
+        match reader.place.archive.properties(more.id) {
             Ok(list) => {
                 for p in &list {
                     reader.param(p, false)?;
@@ -104,10 +117,7 @@ pub fn read(
             Err(error) => reader.remark(".arbGeomParams", &broken(error)?),
         }
     }
-    if let Some(points) = points {
-        follow_shown(place, points, &mut mesh)?;
-    }
-    Ok(Ok(mesh))
+    Ok(())
 }
 
 /// Of a channel of so many samples at such times, other times, where it shall have some.
