@@ -109,13 +109,7 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), 
         remarks.push(Remark::new(&file, what));
     }
     if let (true, true, Played::First(first)) = (moved, disputed, played) {
-        let what = format!(
-            "{} animations: {}; what several of them move follows '{}' (--animation NAME or number takes another, --animation all has them one after the other)",
-            animations.len(),
-            listed(&animations),
-            animations[first].name
-        );
-        remarks.push(Remark::new(&file, what));
+        remarks.push(Remark::new(&file, disputed_animations(&animations, first)));
     }
     remark_left_out(&document, &file, &mut remarks);
     let asset = &root.asset;
@@ -145,6 +139,16 @@ fn check_references(document: &Document) -> Result<(), Error> {
         missing("skin", node.skin, root.skins.len())?;
     }
     Ok(())
+}
+
+/// Says that several animations move a node, and which one it follows.
+fn disputed_animations(animations: &[Animation], first: usize) -> String {
+    format!(
+        "{} animations: {}; what several of them move follows '{}' (--animation NAME or number takes another, --animation all has them one after the other)",
+        animations.len(),
+        listed(animations),
+        animations[first].name
+    )
 }
 
 /// Remarks on lights, cameras, extensions and extras that nothing is taken from.

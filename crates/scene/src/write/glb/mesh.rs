@@ -440,12 +440,14 @@ impl FirstFrame {
                 let point = self.faces.indices[corner as usize] as u32;
                 let mut class = plan.corners.as_ref().map_or(point, |c| c[corner as usize]);
                 // Each attribute divides the classes of those before it.
-                let uv = self.uvs.iter().map(|a| {
-                    pack(a.at(point as usize, face as usize, corner as usize).unwrap_or_default())
-                });
-                let colour = self.colours.iter().map(|a| {
-                    pack(a.at(point as usize, face as usize, corner as usize).unwrap_or([1.0; 4]))
-                });
+                let uv = self
+                    .uvs
+                    .iter()
+                    .map(|a| pack(a.at(point as usize, face as usize, corner as usize).unwrap_or_default()));
+                let colour = self
+                    .colours
+                    .iter()
+                    .map(|a| pack(a.at(point as usize, face as usize, corner as usize).unwrap_or([1.0; 4])));
                 for (value, classes) in uv.chain(colour).zip(&mut wide) {
                     let next = classes.len() as u32;
                     class = *classes.entry((class, value)).or_insert(next);
