@@ -60,8 +60,8 @@ pub struct Joint {
     /// Name of the layer that the file puts it in (glTF: the node's extras `layer`); `None` where it says
     /// nothing.
     pub layer: Option<String>,
-    /// How much more than its geometry says the file wants it to matter where joints are told apart by
-    /// importance (glTF: extras `bias`), finite; `None` where it says nothing.
+    /// Factor on the joint's importance where joints are told apart by that (glTF: extras `bias`), finite;
+    /// `None` where the file names none.
     pub bias: Option<f64>,
 }
 
@@ -101,7 +101,7 @@ impl Skeleton {
 pub struct SubTrack<T>(Vec<T>, bool);
 
 impl<T: Copy + PartialEq> SubTrack<T> {
-    /// Of all samples; equal ones are kept once. `None` without samples.
+    /// A sub-track of one value per sample; of equal values one is stored. `None` without samples.
     pub fn new(mut samples: Vec<T>) -> Option<SubTrack<T>> {
         let first = *samples.first()?;
         if samples.iter().all(|value| *value == first) {
@@ -110,12 +110,12 @@ impl<T: Copy + PartialEq> SubTrack<T> {
         Some(SubTrack(samples, false))
     }
 
-    /// The same always.
+    /// A sub-track that always has the same value.
     pub fn constant(value: T) -> SubTrack<T> {
         SubTrack(vec![value], false)
     }
 
-    /// The same, or where `held` such that each value stays until the next sample: nothing lies between them.
+    /// Makes it stepped where `held`: each value stays until the next sample, nothing lies between them.
     pub fn hold(mut self, held: bool) -> SubTrack<T> {
         self.1 = held && !self.is_constant();
         self
@@ -137,7 +137,7 @@ impl<T: Copy + PartialEq> SubTrack<T> {
     }
 }
 
-/// What one joint does.
+/// The animation of one joint, relative to its parent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Track {
     /// Unit quaternions; the sign means nothing.

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 /// Bytes of floats and indices that are kept.
 const KEPT: u64 = 256 << 20;
 
-/// What a channel is made of.
+/// The vertex stream that a channel is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Values {
     Positions,
@@ -31,7 +31,8 @@ impl Values {
         }
     }
 
-    /// What the streams of a record give, positions first; a QTangent gives normals.
+    /// Stream numbers of a record with the values that they hold, positions first; a QTangent stream holds
+    /// normals.
     pub fn of(record: &meshreel::record::MeshRecord) -> Vec<(usize, Values)> {
         let streams = record.streams.iter().enumerate();
         streams
@@ -168,7 +169,7 @@ impl Frames {
         Ok(bones.map_or(Vec::new(), |bones| bones.matrices()))
     }
 
-    /// What bones of a mesh do not change: gives `take` a look at it.
+    /// Calls `take` with the bones of a mesh: what is the same in all frames. None where it has no bones.
     pub fn rig<T>(&self, mesh: usize, take: impl FnOnce(BonesView<'_>) -> T) -> Option<T> {
         let state = self.lock();
         state.decoder.mesh(mesh).bones().map(take)

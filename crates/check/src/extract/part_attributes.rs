@@ -19,13 +19,15 @@ pub(super) fn fill(shared: &Shared, meshes: &mut [Mesh]) -> Result<(), Error> {
         };
         let order = shared.order(m)?;
         for attribute in &own.attributes {
-            mesh.numbers.extend(numbers(shared, m, order.as_deref().map(Vec::as_slice), attribute));
+            mesh.numbers.extend(part_attribute(shared, m, order.as_deref().map(Vec::as_slice), attribute));
         }
     }
     Ok(())
 }
 
-fn numbers(
+/// A part attribute of a mesh as an attribute of the scene: of points, or of the whole mesh. `order`: the
+/// vertex of each point. None where parts have no values, or none that the scene can have.
+fn part_attribute(
     shared: &Shared,
     mesh: usize,
     order: Option<&[u32]>,

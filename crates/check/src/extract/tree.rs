@@ -26,7 +26,7 @@ pub(super) struct Object {
     pub locator: Option<usize>,
 }
 
-/// Which of a record's transforms.
+/// A transform of a node record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Carried {
     /// Relative to the record's parent.
@@ -72,12 +72,12 @@ pub(super) fn rebuild(nodes: &[NodeRecord]) -> Vec<Object> {
             tree.remove_mesh(places[i]);
         }
         let path = tree.world_path(&paths[i]);
-        let still = is_still(nodes, i);
+        let in_place = is_identity_in_world(nodes, i);
         if locator {
-            tree.place_locator(&path, (!still).then_some(Carried::World(i)), i);
+            tree.place_locator(&path, (!in_place).then_some(Carried::World(i)), i);
             continue;
         }
-        tree.place_mesh(&path, (!still).then_some(Carried::World(i)), i);
+        tree.place_mesh(&path, (!in_place).then_some(Carried::World(i)), i);
     }
     tree.finish()
 }
@@ -87,8 +87,8 @@ fn is_identity(node: &NodeRecord) -> bool {
     !node.animated && node.rest == Transform::IDENTITY
 }
 
-/// The same, with all its parents'.
-fn is_still(nodes: &[NodeRecord], mut i: usize) -> bool {
+/// Whether the transforms of a node and of all its parents are the identity in all frames.
+fn is_identity_in_world(nodes: &[NodeRecord], mut i: usize) -> bool {
     loop {
         if !is_identity(&nodes[i]) {
             return false;

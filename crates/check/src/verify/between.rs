@@ -17,8 +17,8 @@ use meshreel_scene::sample::{self, World};
 use meshreel_scene::{Error, Mesh, rig::is_driven};
 use std::collections::HashSet;
 
-/// Parts of the way between two frames that are looked at. On a chord the middle is right, and the places beside
-/// it are not.
+/// Parts of the way between two frames that are looked at. On a chord the middle is right, and the places
+/// beside it are not.
 const PLACES: [f32; 3] = [0.25, 0.5, 0.75];
 
 impl Between {
@@ -104,8 +104,8 @@ impl Between {
         Ok(())
     }
 
-    /// Finds the largest distance between players and source at one moment. `worst`: by placement, the largest so
-    /// far.
+    /// Finds the largest distance between players and source at one moment. `worst`: by placement, the
+    /// largest so far.
     fn measure(
         &self,
         plan: &Plan<'_>,
@@ -197,7 +197,7 @@ impl Between {
 struct Moment<'a> {
     from: &'a Seen,
     to: &'a Seen,
-    /// How much of the way from one frame to the other is behind it, 0 to 1.
+    /// Position between the frames, 0 to 1.
     place: f32,
     /// Seconds of the source.
     time: f64,
@@ -268,8 +268,9 @@ fn worlds(plan: &Plan<'_>, from: &Seen, to: &Seen, place: f32) -> Vec<[[f64; 4];
     out.into_iter().map(rows).collect()
 }
 
-/// The transform that players show between two others: translation and scale are mixed linearly, rotations linearly
-/// by the shorter way and normalized; where one of the two is scaled to nothing, the first one holds.
+/// The transform that players show between two others: translation and scale are mixed linearly, rotations
+/// linearly by the shorter way and normalized; where one of the two is scaled to nothing, the first one
+/// holds.
 fn blend(from: &Transform, to: &Transform, place: f64) -> DMat4 {
     let vector = |v: [f32; 3]| DVec3::from_array(v.map(f64::from));
     let rotation = |t: &Transform| match DQuat::from_array(t.rotation.map(f64::from)) {

@@ -9,7 +9,7 @@ use meshreel_scene::{
     sample::{self, Mix},
 };
 
-/// What is compared beside positions.
+/// The vertex channels that are compared beside positions.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Channels {
     /// Whether the file has normals, and whether the source does (they are computed otherwise).
@@ -40,7 +40,7 @@ pub(crate) struct Set {
 /// Angles below this many degrees are beyond what normals of 16 bits per component hold.
 const FINEST_NORMAL: f64 = 0.02;
 
-/// What normals may be off, with the grain of f32 vectors.
+/// The allowed angle between normals, in degrees: the tolerance, and the rounding of f32 vectors.
 pub(crate) fn normal_limit(asked: &Asked) -> f64 {
     asked.normal_tolerance.max(FINEST_NORMAL) + 2e-4
 }
@@ -141,8 +141,8 @@ where
     Ok(Some(extent))
 }
 
-/// The uv or colour sets that the file must have. `tolerance`: from the extent of each component to the allowed
-/// difference.
+/// The uv or colour sets that the file must have. `tolerance`: from the extent of each component to the
+/// allowed difference.
 fn sets<const N: usize>(
     attributes: &[Attribute<[f32; N]>],
     semantic: Semantic,

@@ -8,7 +8,7 @@ use meshreel::Transform;
 use meshreel::clip::{Clip, ClipCursor, LayerInfo};
 use meshreel_scene::Skeleton;
 
-/// What a layered clip is held against.
+/// The source of a layered clip, and what was asked for it.
 pub(super) struct Source<'a> {
     pub skeleton: &'a Skeleton,
     pub clip: &'a meshreel_scene::Clip,
@@ -117,7 +117,7 @@ fn cost(
     Ok((most, (sum / count as f64).sqrt()))
 }
 
-/// What the file has other than what was asked for.
+/// Says in sentences where layers, rates, stripping and joints are not those that were asked for.
 fn as_asked(source: &Source<'_>, shells: &[f64], clip: &Clip, layers: &[LayerInfo]) -> Vec<String> {
     let mut broken = Vec::new();
     let clips = &source.asked.clips;

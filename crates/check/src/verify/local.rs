@@ -15,7 +15,7 @@ pub(super) struct Local {
     pinned: Vec<bool>,
     /// Turns of the source and of what is decoded, in object space.
     turns: [Vec<DQuat>; 2],
-    /// Of rotations, translations and scales, as lengths.
+    /// Largest errors of rotations, translations and scales, as lengths.
     pub errors: [f64; 3],
     /// The largest as a part of its tolerance, and the joint.
     pub worst: f64,
@@ -100,14 +100,14 @@ impl Local {
         }
     }
 
-    /// What does not hold.
+    /// A sentence about the worst joint.
     pub fn what(&self, skeleton: &Skeleton) -> String {
         let name = &skeleton.joints[self.joint].name;
         format!("joint {name}: an error of {} times its tolerance", self.worst)
     }
 }
 
-/// Of the turn from one to the other, in radians.
+/// The angle between two rotations, in radians.
 fn angle(a: DQuat, b: DQuat) -> f64 {
     let d = a.inverse() * b;
     let v: DVec3 = d.xyz();

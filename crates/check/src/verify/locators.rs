@@ -89,7 +89,7 @@ fn find(
     Ok(out)
 }
 
-/// Where it is in the file, and how far it may be off.
+/// Where a locator is in the file (number of its node), and how far it may be off, in world units.
 pub(crate) struct Place {
     pub node: usize,
     pub tolerance: f64,
@@ -130,7 +130,7 @@ pub(crate) fn match_nodes(survey: &Survey<'_>, reel: &Reel, failures: &mut Failu
     places
 }
 
-/// What was found of one.
+/// The errors of one locator over the frames compared.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Found {
     pub frames: usize,
@@ -193,7 +193,7 @@ pub(crate) fn compare(
     }
 }
 
-/// What is said of each.
+/// The report of each locator.
 pub(crate) fn reports(
     survey: &Survey<'_>,
     places: &[Option<Place>],

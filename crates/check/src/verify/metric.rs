@@ -1,4 +1,5 @@
-//! How far transforms are apart: points at the shell distance of each joint.
+//! The distance between two poses: the largest of three points at the shell distance of each joint, object
+//! space.
 
 use super::report::beyond;
 use glam::{DAffine3, DQuat, DVec3};
@@ -43,7 +44,7 @@ impl Metric {
         }
     }
 
-    /// What f32 can hold of the largest coordinate so far.
+    /// The smallest error that f32 can hold at the largest coordinate so far.
     pub(super) fn least(&self) -> f64 {
         self.extent * 4.0 / f64::from(1u32 << 24)
     }

@@ -18,7 +18,7 @@ const FACE_CANDIDATES: usize = 32;
 /// or what was found is kept.
 const CORNERS: usize = 4096;
 
-/// What a vertex can stand for.
+/// The points and corners of the source that a decoded vertex can stand for.
 #[derive(Default)]
 struct Near {
     /// The only point that it can stand for, if there is only one.
@@ -264,8 +264,8 @@ struct Rooms {
     of_face: Vec<(u32, u32)>,
     /// Triangles that each face still lacks.
     room: Vec<u32>,
-    /// Faces of triangles whose vertices all have many, and how many of them are known to be full: there may be
-    /// as many such triangles.
+    /// Faces of triangles whose vertices all have many, and how many of them are known to be full: there may
+    /// be as many such triangles.
     many: HashMap<[u32; 3], (Vec<u32>, usize)>,
     /// Corners of triangles follow each other as in their face.
     ascending: bool,
@@ -291,7 +291,8 @@ impl Rooms {
         Rooms { of_face, room, many: HashMap::new(), ascending }
     }
 
-    /// Finds a face for a triangle. `lists`: what its vertices can stand for. `certain`: that is one point each.
+    /// Finds a face for a triangle. `lists`: what its vertices can stand for. `certain`: that is one point
+    /// each.
     fn place(
         &mut self,
         vertices: [u32; 3],

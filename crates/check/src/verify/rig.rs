@@ -72,7 +72,7 @@ struct Pair<'a> {
     skin: &'a Skin,
     /// The source's point of each vertex.
     points: Vec<u32>,
-    /// What follows from what was asked for.
+    /// Allowed distance that follows from what was asked for, in the file's length unit.
     tolerance: f64,
 }
 

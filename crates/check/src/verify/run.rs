@@ -4,7 +4,7 @@ use super::channels::{Channels, Counterparts};
 use super::exact::{Exact, SourceFaces};
 use super::plan::{Between, Plan, Show, Unit};
 use super::polygons::Polygons;
-use super::report::{ClipReport, Failures, LevelReport, Matched, MeshReport, Report, Stats};
+use super::report::{ClipReport, Failures, LodReport, Matched, MeshReport, Report, Stats};
 use super::survey::Survey;
 use super::{channels, clip, exact, locators, lod, part_attributes, report, rig, way_back};
 use crate::asked::{Asked, Rigs};
@@ -86,7 +86,7 @@ fn finish(reel: &Reel, meshes: Vec<MeshReport>, clips: Vec<ClipReport>, failures
 fn mesh_reports(
     plan: &Plan<'_>,
     stats: &[Stats],
-    lods: &[Vec<LevelReport>],
+    lods: &[Vec<LodReport>],
     part_attributes: &[Option<f64>],
     broken: &[String],
 ) -> Vec<MeshReport> {
@@ -227,7 +227,7 @@ fn match_nodes(survey: &Survey<'_>, reel: &Reel, failures: &mut Failures) -> Vec
     shows
 }
 
-/// What meshes of the file are matched with meshes of the source by.
+/// Inputs of matching meshes of the file with meshes of the source.
 struct Matching<'a> {
     survey: &'a Survey<'a>,
     reel: &'a Reel,
@@ -237,8 +237,8 @@ struct Matching<'a> {
 }
 
 impl Matching<'_> {
-    /// Pairs of a mesh of the file and a mesh of the source, and everything about them that is the same in all
-    /// frames.
+    /// Pairs of a mesh of the file and a mesh of the source, and everything about them that is the same in
+    /// all frames.
     fn units(&self, shows: &mut [Option<Show>], failures: &mut Failures) -> Result<Vec<Unit>, Error> {
         let mut units = self.pairs(shows);
         let first = self.find_shown(shows, &mut units);
@@ -268,8 +268,8 @@ impl Matching<'_> {
         units
     }
 
-    /// Fills in the frames in which each pair is shown. Gives the first frame in which anything shows a mesh of
-    /// the file, by its record: there the compiler looked at its faces and creases.
+    /// Fills in the frames in which each pair is shown. Gives the first frame in which anything shows a mesh
+    /// of the file, by its record: there the compiler looked at its faces and creases.
     fn find_shown(&self, shows: &[Option<Show>], units: &mut [Unit]) -> HashMap<usize, usize> {
         let mut first: HashMap<usize, usize> = HashMap::new();
         for (i, frame) in self.frames.iter().enumerate() {
@@ -344,7 +344,7 @@ impl Matching<'_> {
         Ok(())
     }
 
-    /// What the source map says, if there is one, against the faces at `time`.
+    /// Checks the source map, if there is one, against the source's faces at `time` (seconds).
     fn look_through_map(
         &self,
         unit: &mut Unit,
@@ -401,8 +401,8 @@ struct WorldAt<'a> {
 }
 
 impl WorldAt<'_> {
-    /// Whether a placed node mirrors in a frame of the source. A transform that is none keeps the last good one,
-    /// also of frames in which nothing was shown.
+    /// Whether a placed node mirrors in a frame of the source. A transform that is none keeps the last good
+    /// one, also of frames in which nothing was shown.
     fn mirrors(&mut self, survey: &Survey<'_>, placed: usize, mut frame: usize) -> Result<bool, Error> {
         loop {
             let time = survey.times[frame];

@@ -62,7 +62,7 @@ impl<'a> Faces<'a> {
         self.within(p, f64::INFINITY)
     }
 
-    /// The same, or `best` where that is less.
+    /// Distance from `p` to the nearest triangle, or `best` where that is less; faster with a small `best`.
     pub fn within(&self, p: DVec3, mut best: f64) -> f64 {
         self.descend(1, p, &mut best);
         best

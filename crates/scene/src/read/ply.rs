@@ -23,7 +23,7 @@ pub fn open(path: &Path, _options: &ReadOptions) -> Result<(Scene, Vec<Remark>),
     let mut tally = Tally::default();
     let shape = parse(file, size, path, &mut tally)?;
     let remarks = tally.remarks(&path.display().to_string());
-    Ok((shape::still("ply", vec![shape], &shape::stem(path)), remarks))
+    Ok((shape::constant("ply", vec![shape], &shape::stem(path)), remarks))
 }
 
 /// Reads a PLY file of `size` bytes.
@@ -37,7 +37,7 @@ pub(crate) fn parse(input: impl Read, size: u64, path: &Path, tally: &mut Tally)
     Ok(body.finish())
 }
 
-/// What has been read.
+/// The elements that have been read.
 #[derive(Default)]
 struct Mesh {
     shape: Shape,

@@ -60,8 +60,8 @@ pub fn bends(scene: &Scene, placed: &[Placed], i: usize) -> bool {
     false
 }
 
-/// The last time that is before `time` when times are of 32 bits: what is there holds up to a step at `time`.
-/// More than a key may be moved to a uniform time.
+/// The last time, in seconds, that is before `time` when times are of 32 bits: a value there holds up to a
+/// step at `time`. It is further away than a key may be moved to a uniform time.
 pub fn just_before(time: f64) -> f64 {
     time - (5.0 * SAME_TIME).max(time.abs() * 4.0 * f64::from(f32::EPSILON))
 }

@@ -120,7 +120,7 @@ fn read_attributes(mut reader: Attributes<'_>, properties: &[PropertyHeader]) ->
     Ok(())
 }
 
-/// Of a channel of so many samples at such times, other times, where it shall have some.
+/// From the number of samples of a channel and their times to other times; none where its times are right.
 type Retime<'a> = dyn FnMut(usize, &Arc<TimeSampling>) -> Option<Arc<TimeSampling>> + 'a;
 
 /// Gives attributes the times of the samples that have points, where an exporter left them away for those
@@ -206,7 +206,7 @@ fn lengths<T: Clone + Send + Sync + 'static>(
     Ok(lengths)
 }
 
-/// What is wrong, where `error` is about the content of the file; other errors pass on.
+/// The sentence of an error about the file's content; other errors are returned as errors.
 fn broken(error: Error) -> Result<String, Error> {
     match error {
         Error::Malformed { what, .. } | Error::Unsupported { what, .. } => Ok(what),
@@ -350,7 +350,7 @@ impl Attributes<'_> {
     }
 }
 
-/// What attributes of faces are called that name materials, in lower case: Houdini's, and those of exporters.
+/// Names of face attributes that name materials, in lower case: Houdini's, and those of exporters.
 const MATERIALS: [&str; 5] =
     ["shop_materialpath", "materialpath", "material", "material_name", "shadinggroup"];
 
@@ -382,7 +382,7 @@ const MAX_NAMED: usize = 4096;
 struct ByFace(Attribute<Arc<str>>);
 
 impl ByFace {
-    /// What changes more often: who is named, or the names.
+    /// The sampling of indices or of names, whichever changes more often.
     fn sampling(&self) -> &Arc<TimeSampling> {
         match &self.0.indices {
             Some(indices) if indices.len() > 1 => indices.sampling(),

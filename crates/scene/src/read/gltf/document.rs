@@ -15,7 +15,7 @@ const MAX_OBJECTS: usize = 4_000_000;
 /// Most files beside the first.
 const MAX_BUFFERS: usize = 4096;
 
-/// What the file says, as far as it is used. Numbers that refer to others are not checked yet.
+/// The JSON of the file, as far as it is used. Indices into other lists are not checked yet.
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Root {
@@ -198,7 +198,7 @@ pub(super) struct SparsePart {
     pub buffer_view: usize,
     #[serde(default)]
     pub byte_offset: u64,
-    /// Of the indices only.
+    /// Type of the sparse indices; sparse values have none.
     #[serde(default)]
     pub component_type: u32,
 }

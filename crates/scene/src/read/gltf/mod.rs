@@ -225,7 +225,7 @@ fn chosen(document: &Document, tree: &Tree) -> Result<Vec<usize>, Error> {
     Ok(scene.nodes.clone())
 }
 
-/// What meshes follow.
+/// The animations that meshes and nodes follow.
 #[derive(Clone, Copy)]
 enum Played {
     /// This animation, and where it does nothing the first that does.

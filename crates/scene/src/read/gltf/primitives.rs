@@ -35,9 +35,9 @@ pub(super) struct Primitive {
     points: usize,
     pub faces: usize,
     pub material: Option<String>,
-    /// Number of its first point among the mesh's …
+    /// Number of its first point among the mesh's.
     first: usize,
-    /// … which are those of an earlier primitive.
+    /// Its points are those of an earlier primitive.
     shares: bool,
 }
 

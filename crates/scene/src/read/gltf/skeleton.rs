@@ -18,9 +18,9 @@ const MAX_SCALARS: usize = 1024;
 pub(super) struct Skeletons {
     /// Nodes of each, parents first.
     pub nodes: Vec<Vec<usize>>,
-    /// Which one a skin belongs to.
+    /// Number of the skeleton of each skin.
     pub of_skin: Vec<usize>,
-    /// Joint of a node, and its skeleton.
+    /// Skeleton of each node, and the joint there.
     pub of_node: Vec<Option<(usize, usize)>>,
     pub list: Vec<Skeleton>,
 }
@@ -301,7 +301,8 @@ fn mark_joints(tree: &Tree, joints: &[usize], marks: &mut [Mark]) {
     }
 }
 
-/// Marks what hangs below joints and shows nothing. `carries`: for each node whether something there is shown.
+/// Marks what hangs below joints and shows nothing. `carries`: for each node whether something there is
+/// shown.
 fn mark_below(tree: &Tree, carries: &[bool], marks: &mut [Mark]) {
     for &node in &tree.order {
         let above = tree.parents[node].map_or(Mark::None, |p| marks[p]);
@@ -312,8 +313,8 @@ fn mark_below(tree: &Tree, carries: &[bool], marks: &mut [Mark]) {
     }
 }
 
-/// The nodes of a skeleton, parents first, and for each node of the file its place among them. Those above all
-/// joints that are nothing but a name are left out.
+/// The nodes of a skeleton, parents first, and for each node of the file its place among them. Those above
+/// all joints that are nothing but a name are left out.
 fn marked_nodes(tree: &Tree, animations: &[Animation], marks: &[Mark]) -> (Vec<usize>, Vec<Option<usize>>) {
     let moves = |node: usize| (animations.iter()).any(|a| a.nodes.get(&node).is_some_and(|c| c.moves()));
     let mut nodes = Vec::new();

@@ -16,7 +16,7 @@ fn vector(v: DVec3) -> [f32; 3] {
     v.to_array().map(|v| v as f32)
 }
 
-/// What lies between samples.
+/// The interpolation between samples: stepped where values are held.
 fn how(held: bool) -> Interpolation {
     match held {
         true => Interpolation::Step,
@@ -142,8 +142,9 @@ impl Tree<'_> {
         Ok(())
     }
 
-    /// The channels of a node. `samples`: for rotation, translation and scale the accessor of key times and how
-    /// many samples are written; none where the node itself has the value. `unit`: metres per length unit.
+    /// The channels of a node. `samples`: for rotation, translation and scale the accessor of key times and
+    /// how many samples are written; none where the node itself has the value. `unit`: metres per length
+    /// unit.
     fn track(
         &mut self,
         node: Index<Node>,
@@ -189,8 +190,8 @@ impl Tree<'_> {
     }
 }
 
-/// The extras of an animation: markers as `events`, scalar tracks as `scalars`. `shift`: seconds that are taken
-/// from all times.
+/// The extras of an animation: markers as `events`, scalar tracks as `scalars`. `shift`: seconds that are
+/// taken from all times.
 fn markers_and_scalars(clip: &Clip, shift: f64) -> serde_json::Map<String, Value> {
     let mut out = serde_json::Map::new();
     if !clip.markers.is_empty() {

@@ -137,7 +137,7 @@ impl<'a> Meshes<'a> {
             let bound = Bound::new(mesh, &skin, time, &points, normals.as_deref_mut())?;
             self.influences(&bound, &mut attributes)?;
             first.frame.positions = skin.bind_positions.to_vec();
-            run.skin = Some((skin, bound.still));
+            run.skin = Some((skin, bound.has_fixed_joint));
         }
         let positions = first.frame.vertices(&list, &mut cleaned);
         attributes.insert(Valid(Semantic::Positions), self.document.floats(&positions, Use::Vertices, true)?);
@@ -248,8 +248,8 @@ impl<'a> Meshes<'a> {
         Ok(())
     }
 
-    /// Writes each distinct frame of a run but the first as a morph target. Gives for each frame the number of its
-    /// target, or none where it is like the first.
+    /// Writes each distinct frame of a run but the first as a morph target. Gives for each frame the number
+    /// of its target, or none where it is like the first.
     fn morph_targets(
         &mut self,
         mesh: &Mesh,
@@ -367,7 +367,7 @@ impl<'a> Meshes<'a> {
     }
 }
 
-/// Where a vertex takes its values from.
+/// A corner of a face, from which a vertex takes its values.
 #[derive(Clone, Copy)]
 struct Corner {
     point: u32,

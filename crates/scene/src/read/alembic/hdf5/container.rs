@@ -154,7 +154,7 @@ impl Container {
         guard(|| self.parse_group(address)).map_err(|e| convert(&self.path, e, at))
     }
 
-    /// Where the array at `address` keeps its payload.
+    /// Place and layout of the payload of the array at `address`.
     pub fn array(&self, address: u64, at: &str) -> Result<Data, Error> {
         guard(|| self.parse_array(address)).map_err(|e| convert(&self.path, e, at))
     }
@@ -220,7 +220,7 @@ impl Container {
         Ok(self.whole.get_or_init(|| file))
     }
 
-    /// More than any array can hold when unpacked.
+    /// An upper limit of the bytes of any unpacked array, by the length of the file.
     fn most_bytes(&self) -> u64 {
         let most = self.len().saturating_mul(MOST_TIMES);
         let deflated = self.len().saturating_mul(MOST_EXPANSION);
