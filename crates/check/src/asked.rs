@@ -55,12 +55,12 @@ pub(crate) struct Asked {
 /// What is asked of rigs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Rigs {
-    /// There are none.
+    /// No mesh has a rig.
     #[default]
     None,
-    /// There may be some.
+    /// Meshes may have rigs.
     Kept,
-    /// Each mesh that clips move has one, and stands in frames.
+    /// Each mesh that clips move has a rig, and does not move in frames.
     Only,
 }
 
@@ -91,8 +91,8 @@ pub(crate) struct AskedLayer {
     pub rate: Option<f64>,
     pub strip: Stripping,
     pub tiers: usize,
-    /// Which joints go into this layer because of their importance: those of less than this part of the largest
-    /// importance, and this part of all joints, the least important ones.
+    /// Which joints go into this layer because of their importance: those of less than this part of the
+    /// largest importance, and this part of all joints, the least important ones.
     automatic: [Option<f64>; 2],
     joints: Vec<GlobMatcher>,
 }
@@ -162,8 +162,8 @@ impl Clips {
         }
     }
 
-    /// The highest layer that each joint may be in, by number; in a lower one it comes back better. `shells`: the
-    /// shell distance of each joint. `names`: the names of the layers, the base first.
+    /// The highest layer that each joint may be in, by number; in a lower one it comes back better. `shells`:
+    /// the shell distance of each joint. `names`: the names of the layers, the base first.
     pub fn highest_layers(&self, skeleton: &Skeleton, shells: &[f64], names: &[&str]) -> Vec<usize> {
         let number = |name: &str| names.iter().position(|own| *own == name);
         let paths: Vec<String> = (0..skeleton.joints.len()).map(|j| skeleton.path(j)).collect();
@@ -207,7 +207,8 @@ impl Clips {
 }
 
 impl AskedLayer {
-    /// The largest importance with which a joint may be in this layer because of its importance; −1: no joint may.
+    /// The largest importance with which a joint may be in this layer because of its importance; −1: no joint
+    /// may.
     fn least(&self, matters: &[f64]) -> f64 {
         let [below, share] = self.automatic;
         let mut sorted = matters.to_vec();
@@ -224,9 +225,9 @@ impl AskedLayer {
     }
 }
 
-/// The importance of each joint: the lengths of the ways, along the bones of the rest pose, to the origins of all
-/// joints that it moves and to the three points where their error is measured, added up and multiplied by its
-/// bias; at least that of its children. `shells`: the shell distance of each joint.
+/// The importance of each joint: the lengths of the ways, along the bones of the rest pose, to the origins of
+/// all joints that it moves and to the three points where their error is measured, added up and multiplied by
+/// its bias; at least that of its children. `shells`: the shell distance of each joint.
 fn importance(skeleton: &Skeleton, shells: &[f64], biases: &[f64]) -> Vec<f64> {
     let n = skeleton.joints.len();
     let mut out = vec![0.0; n];
@@ -378,7 +379,7 @@ impl Asked {
     }
 }
 
-/// `/a/b/c`, `/a/b`, `/a`.
+/// A path and all paths above it: `/a/b/c`, `/a/b`, `/a`.
 fn ancestors(path: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(path), |p| p.rfind('/').filter(|&slash| slash > 0).map(|slash| &p[..slash]))
 }

@@ -17,7 +17,7 @@ pub const MAX_JOINTS: usize = 1 << 14;
 pub struct Qvv {
     /// Unit quaternion.
     pub rotation: DQuat,
-    /// In the unit of the scene.
+    /// In the length unit of the scene.
     pub translation: DVec3,
     /// Per axis, before the rotation.
     pub scale: DVec3,
@@ -30,10 +30,10 @@ impl Default for Qvv {
 }
 
 impl Qvv {
-    /// Changes nothing.
+    /// The transform that changes nothing.
     pub const IDENTITY: Qvv = Qvv { rotation: DQuat::IDENTITY, translation: DVec3::ZERO, scale: DVec3::ONE };
 
-    /// As a matrix.
+    /// The transform as a matrix: scale, then rotation, then translation.
     pub fn matrix(&self) -> DAffine3 {
         DAffine3::from_scale_rotation_translation(self.scale, self.rotation, self.translation)
     }
@@ -142,14 +142,14 @@ impl<T: Copy + PartialEq> SubTrack<T> {
 pub struct Track {
     /// Unit quaternions; the sign means nothing.
     pub rotation: SubTrack<DQuat>,
-    /// In the unit of the scene.
+    /// In the length unit of the scene.
     pub translation: SubTrack<DVec3>,
     /// Per axis.
     pub scale: SubTrack<DVec3>,
 }
 
 impl Track {
-    /// Stands still.
+    /// A track that does not move.
     pub fn constant(value: Qvv) -> Track {
         Track {
             rotation: SubTrack::constant(value.rotation),
@@ -199,9 +199,9 @@ pub struct Clip {
     pub samples: usize,
     /// One per joint, in the skeleton's order.
     pub tracks: Vec<Track>,
-    /// Sampled like the joints.
+    /// Scalar tracks, sampled like the joints.
     pub scalars: Vec<ScalarTrack>,
-    /// In the order of time.
+    /// Markers, in the order of time.
     pub markers: Vec<Marker>,
 }
 
@@ -221,7 +221,7 @@ impl ScalarTrack {
 }
 
 impl Clip {
-    /// From first to last sample, in seconds.
+    /// Time from first to last sample, in seconds.
     pub fn duration(&self) -> f64 {
         (self.samples - 1) as f64 / self.fps
     }

@@ -4,7 +4,7 @@ use crate::sample::MAX_FRAMES;
 use crate::{Error, SAME_TIME, TimeSampling};
 use std::path::Path;
 
-/// Uniform times.
+/// Sample times at a uniform rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Grid {
     pub start: f64,

@@ -85,7 +85,7 @@ impl Unit {
     }
 }
 
-/// What a node is.
+/// The type of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum NodeKind {
@@ -113,7 +113,7 @@ pub struct Node {
     pub path: String,
     /// The parent; `None` for children of the file's root.
     pub parent: Option<NodeId>,
-    /// What it is.
+    /// Its type.
     pub kind: NodeKind,
     /// Local transform, absent = identity.
     pub transform: Option<Transform>,
@@ -154,16 +154,17 @@ pub enum Topology {
     Heterogeneous,
 }
 
-/// Which way faces turn, seen from outside.
+/// The order of the corners of faces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Winding {
-    /// Alembic's.
+    /// Clockwise seen from outside: Alembic's.
     Clockwise,
-    /// glTF's, OBJ's, and that of everything this project writes but Alembic.
+    /// Counter-clockwise seen from outside: glTF's, OBJ's, and that of everything this project writes but
+    /// Alembic.
     CounterClockwise,
 }
 
-/// What an attribute's values are attached to.
+/// The elements of a mesh that an attribute has values for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// One value for the mesh.
@@ -323,7 +324,7 @@ impl TimeSampling {
 /// Says which samples are equal without reading them: equal identities in one channel mean equal data.
 pub type Identity = u128;
 
-/// Where the samples of a channel come from.
+/// The samples of a channel, read on demand.
 pub trait Source<T>: Send + Sync {
     /// Number of samples.
     fn len(&self) -> usize;

@@ -9,7 +9,7 @@ use meshreel::{BoneMatrix, BonesView, FrameDecoder, MeshView, Reel, SourceMap, T
 use meshreel_scene::Error;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// Bytes of floats and indices that are kept.
+/// Limit of the bytes of decoded floats and indices that are cached.
 const KEPT: u64 = 256 << 20;
 
 /// The vertex stream that a channel is made of.
@@ -48,7 +48,7 @@ impl Values {
             .collect()
     }
 
-    /// Reads them from a frame.
+    /// Reads the values from a decoded frame.
     fn read(self, mesh: MeshView<'_>, out: &mut Vec<f32>) -> Result<(), meshreel::Error> {
         out.clear();
         out.resize(self.components() * mesh.vertex_count(), 0.0);
@@ -72,7 +72,7 @@ pub(super) struct Shape {
     pub order: Vec<u32>,
 }
 
-/// Shared by all channels.
+/// The decoder of a file and the frames that it has decoded, shared by all channels.
 pub(super) struct Frames {
     reel: Reel,
     maps: Arc<Maps>,
@@ -92,7 +92,7 @@ struct State {
     kept: Vec<Option<Arc<Frame>>>,
 }
 
-/// One frame of all meshes that change.
+/// One decoded frame: the streams of all meshes that change.
 struct Frame {
     meshes: Vec<FrameMesh>,
 }
@@ -241,7 +241,7 @@ impl Frames {
 }
 
 impl State {
-    /// A frame that is kept; for large animations `None`, and the decoder shows it.
+    /// A frame of the cache; for large animations `None`, and the decoder shows the frame.
     fn frame(&mut self, frame: usize) -> Result<Option<Arc<Frame>>, Error> {
         if let Some(Some(kept)) = self.kept.get(frame) {
             return Ok(Some(kept.clone()));

@@ -6,7 +6,7 @@ use meshreel::record::Method;
 use meshreel::{Pair, PartAttribute};
 use meshreel_scene::{Attribute, Error, Identity, Mesh, Numbers, Scope, Source};
 
-/// Gives meshes the attributes of what shows them; none where that differs.
+/// Gives meshes the part attributes of the nodes that show them; none where these differ.
 pub(super) fn fill(shared: &Shared, meshes: &mut [Mesh]) -> Result<(), Error> {
     let reel = shared.frames.reel();
     let nodes = &reel.description().nodes;
@@ -71,7 +71,7 @@ fn part_attribute(
     })
 }
 
-/// The numbers of each point's group.
+/// The values of each point: those of its group.
 struct Looked {
     attribute: PartAttribute,
     groups: Vec<u32>,

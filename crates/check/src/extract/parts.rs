@@ -165,14 +165,14 @@ fn rest_points(
     number: usize,
     points: usize,
     order: Option<&[u32]>,
-) -> Option<Result<Vec<(u32, [f32; 3])>, String>> {
+) -> Option<Result<Vec<RestPoint>, String>> {
     let vertex = |p: usize| order.map_or(p, |o| o[p] as usize);
     shared.frames.rig(number, |rig| {
         if rig.rigid() < rig.count() {
             return Err("bones blend it".to_owned());
         }
         let coded = rig.with_residual();
-        let of = |p: usize| -> (u32, [f32; 3]) {
+        let of = |p: usize| -> RestPoint {
             let Some(&residual) = coded.get(vertex(p)) else {
                 return (LEFT, [0.0; 3]);
             };
@@ -187,15 +187,14 @@ fn rest_points(
     })
 }
 
+/// The part of a point and its position at rest, in the part's space.
+type RestPoint = (u32, [f32; 3]);
+
 /// A face: its number, its first corner and the one after its last.
 type FaceCorners = (usize, usize, usize);
 
 /// The faces of each part; those between parts belong to [`LEFT`].
-fn faces_by_part(
-    counts: &[i32],
-    corners: &[i32],
-    rest: &[(u32, [f32; 3])],
-) -> BTreeMap<u32, Vec<FaceCorners>> {
+fn faces_by_part(counts: &[i32], corners: &[i32], rest: &[RestPoint]) -> BTreeMap<u32, Vec<FaceCorners>> {
     let mut faces: BTreeMap<u32, Vec<FaceCorners>> = BTreeMap::new();
     let mut first = 0;
     for (face, &count) in counts.iter().enumerate() {

@@ -404,7 +404,7 @@ impl Attributes<'_> {
             .collect()
     }
 
-    /// None where the source had none.
+    /// The source's normals; none where it had none, and the file's were computed.
     fn normals(&self) -> Result<Option<Attribute<[f32; 3]>>, Error> {
         let made = self.shared.frames.reel().made_normals(self.mesh);
         if made.map_err(error)? {

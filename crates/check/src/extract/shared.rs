@@ -41,7 +41,7 @@ pub(super) struct Rigged {
     pub first: Option<Vec<DMat4>>,
 }
 
-/// A matrix as the scene has it.
+/// A matrix of the scene from one of the runtime, which has rows.
 pub(super) fn columns(rows: &BoneMatrix) -> DMat4 {
     let [x, y, z] = rows.map(|row| row.map(f64::from));
     DMat4::from_cols_array_2d(&[x, y, z, [0.0, 0.0, 0.0, 1.0]]).transpose()

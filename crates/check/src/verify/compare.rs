@@ -181,14 +181,14 @@ impl Attributes<'_> {
         }
     }
 
-    /// Face and point of a corner.
+    /// The face of a corner, and its point.
     fn place(&self, corner: u32) -> (u32, u32) {
         let get = |list: &[u32]| list.get(corner as usize).copied().unwrap_or(NONE);
         (get(&self.polygons.face), get(&self.polygons.point))
     }
 
-    /// Adds the largest difference of a channel to the figures of all visible placements, and a failure where it
-    /// is beyond the limit.
+    /// Adds the largest difference of a channel to the figures of all visible placements, and a failure where
+    /// it is beyond the limit.
     fn note(
         &self,
         visible: &[usize],

@@ -18,7 +18,7 @@ pub(super) struct Source<'a> {
     pub tolerances: &'a [Option<f64>],
 }
 
-/// Fills the errors of a report, and says what does not hold.
+/// Fills in the errors of a report; gives sentences about what does not hold.
 pub(super) fn compare(
     source: &Source<'_>,
     clip: &Clip,
@@ -94,7 +94,7 @@ pub(super) fn compare(
     Ok(broken)
 }
 
-/// Largest and root of the mean square error of all joints and samples.
+/// The largest error and the root of the mean square error of all joints at all samples.
 fn cost(
     source: &Source<'_>,
     clip: &Clip,

@@ -8,7 +8,7 @@ use glam::{DQuat, DVec3};
 use meshreel::Transform;
 use meshreel_scene::{Clip, Qvv, Skeleton};
 
-/// Largest errors so far.
+/// Limits of all sub-tracks, and the largest errors so far.
 pub(super) struct Local {
     limits: Vec<[f64; 3]>,
     bones: Vec<f64>,
@@ -17,7 +17,7 @@ pub(super) struct Local {
     turns: [Vec<DQuat>; 2],
     /// Largest errors of rotations, translations and scales, as lengths.
     pub errors: [f64; 3],
-    /// The largest as a part of its tolerance, and the joint.
+    /// The largest error in tolerances, and its joint.
     pub worst: f64,
     joint: usize,
 }
@@ -65,7 +65,7 @@ impl Local {
         }
     }
 
-    /// One sample; `metric` has measured it.
+    /// Measures one sample, after `metric` has.
     pub fn measure(&mut self, reference: &[Qvv], pose: &[Transform], metric: &Metric) {
         for (j, (wanted, got)) in reference.iter().zip(pose).enumerate() {
             let got = widen(got);

@@ -13,7 +13,8 @@ use meshreel_scene::Error;
 const FRAMES: usize = 6;
 const VERTICES: usize = 20_000;
 
-/// Checks the levels of all meshes; by mesh of the file what was found. `asked`: how many there may be.
+/// Checks the LOD levels of all meshes; a report of each level by mesh of the file. `asked`: how many there
+/// may be.
 pub(crate) fn check(
     reel: &Reel,
     asked: usize,

@@ -49,7 +49,7 @@ impl Metric {
         self.extent * 4.0 / f64::from(1u32 << 24)
     }
 
-    /// Errors of all joints since they were asked for last.
+    /// The largest error of each joint since the last call.
     pub(super) fn errors(&mut self) -> Vec<f64> {
         let fresh = vec![0.0; self.worst.len()];
         std::mem::replace(&mut self.worst, fresh)

@@ -12,7 +12,7 @@ use meshreel_scene::{Mesh, MeshId, sample, sample::World};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// All that is needed to compare a frame.
+/// Source, file and their correspondence: all that is needed to compare a frame.
 pub(crate) struct Plan<'a> {
     pub survey: &'a Survey<'a>,
     pub reel: &'a Reel,
@@ -51,14 +51,14 @@ pub(crate) struct Unit {
     pub baked: bool,
     /// Vertices are in mirrored world space, so that triangles turn the other way.
     pub flip: bool,
-    /// Re-meshed: distances are those from the other surface.
+    /// The mesh was re-meshed: distances are those from the other surface.
     pub surface: bool,
-    /// Already known to be wrong; nothing more is compared.
+    /// Its source map is known to be wrong; nothing more is compared.
     pub hopeless: bool,
     pub channels: Channels,
     /// The source's faces at `first`.
     pub faces: sample::Faces,
-    /// Through the source map; none: nearest points.
+    /// Correspondence by the source map; none: vertices are matched with the nearest points.
     pub exact: Option<Exact>,
     /// The source maps of single frames of a mesh whose faces change, for the way back.
     pub runs: Option<SourceMap>,

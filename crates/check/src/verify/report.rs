@@ -26,7 +26,7 @@ pub struct Report {
     pub more_failures: u64,
 }
 
-/// Failures that are kept as sentences.
+/// Limit of failures that are listed as sentences; more are only counted.
 pub const MAX_FAILURES: usize = 200;
 
 /// How vertices found their source.
@@ -159,11 +159,11 @@ pub struct ClipReport {
 pub struct RigReport {
     /// Path of the mesh.
     pub path: String,
-    /// Joints that it hangs on.
+    /// Joints of the skin.
     pub joints: usize,
-    /// Clips of its skeleton.
+    /// Clips of the skeleton.
     pub clips: usize,
-    /// Samples of these, in all of which all vertices were compared.
+    /// Samples of these clips; all vertices were compared in all of them.
     pub samples: usize,
     /// Largest distance allowed.
     pub tolerance: f64,
@@ -208,12 +208,12 @@ pub struct TierReport {
     pub without: Option<[f64; 2]>,
 }
 
-/// Something that does not hold.
+/// A promise that does not hold.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Failure {
     /// Path of the object; empty where it concerns the file.
     pub path: String,
-    /// Frame, where it is one of a frame.
+    /// Frame of the file, where it concerns one.
     pub frame: Option<usize>,
     /// A sentence.
     pub what: String,
@@ -299,12 +299,12 @@ impl Stats {
     }
 }
 
-/// Above a limit; what is not a number is beyond every limit.
+/// Whether a value is above a limit; NaN is beyond every limit.
 pub(crate) fn beyond(value: f64, limit: f64) -> bool {
     value.is_nan() || value > limit
 }
 
-/// The larger of two, where there are any.
+/// The larger of two values, of those that are there; NaN is larger than any number.
 pub(crate) fn larger(a: Option<f64>, b: Option<f64>) -> Option<f64> {
     match (a, b) {
         (Some(a), Some(b)) => Some(if beyond(b, a) { b } else { a }),

@@ -77,7 +77,7 @@ struct Pair<'a> {
 }
 
 impl<'a> Pair<'a> {
-    /// Or why there is nothing to compare with.
+    /// The pair, or a sentence about why there is nothing to compare with.
     fn new(
         plan: &'a Plan<'_>,
         rig: &'a MeshRig,
@@ -124,7 +124,7 @@ impl<'a> Pair<'a> {
         }))
     }
 
-    /// Gives what does not hold.
+    /// Compares; gives sentences about what does not hold.
     fn compare(&self, report: &mut RigReport) -> Result<Option<String>, Error> {
         report.clips = self.clips.len();
         report.tolerance = self.rig.tolerance().min(self.tolerance);
@@ -211,7 +211,7 @@ impl<'a> Pair<'a> {
         Ok(worst)
     }
 
-    /// Where the source's skin puts its points in a pose.
+    /// The source's points as its skin moves them in a pose.
     fn skinned(&self, pose: &[Qvv]) -> Vec<[f32; 3]> {
         let mut object: Vec<DAffine3> = Vec::with_capacity(pose.len());
         for (joint, local) in self.own.joints.iter().zip(pose) {

@@ -184,7 +184,7 @@ fn match_ranges(survey: &Survey<'_>, reel: &Reel, failures: &mut Failures) {
     }
 }
 
-/// Node of each placement, by path.
+/// The node of the file for each placement of the source, by path.
 fn match_nodes(survey: &Survey<'_>, reel: &Reel, failures: &mut Failures) -> Vec<Option<Show>> {
     let nodes = &reel.description().nodes;
     let mut by_path: HashMap<&str, usize> = HashMap::new();
@@ -419,7 +419,7 @@ impl WorldAt<'_> {
     }
 }
 
-/// Whether a mesh of the file may have other faces than the source.
+/// Failures of a mesh of the file that has other faces than the source, if it may not have them.
 fn remeshed<'p>(
     mesh: &meshreel_scene::Mesh,
     shown: &[f64],

@@ -79,7 +79,7 @@ impl<'a> Words<'a> {
         Some(&rest[start..end])
     }
 
-    /// What is left of the line.
+    /// The rest of the line.
     fn line(&mut self) -> &'a [u8] {
         let rest = &self.bytes[self.at..];
         let end = rest.iter().position(|b| *b == b'\n').unwrap_or(rest.len());

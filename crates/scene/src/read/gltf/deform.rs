@@ -9,7 +9,7 @@ use crate::{Channel, Driven, Error, Identity, Skin, Source, TimeSampling};
 use glam::{DAffine3, DMat3, DMat4, DVec3};
 use std::sync::Arc;
 
-/// How a mesh is moved on a node.
+/// The morph targets and the skin that move a mesh on a node.
 pub(super) struct Deformation {
     shape: Arc<Shape>,
     rig: Arc<Rig>,
@@ -21,7 +21,7 @@ pub(super) struct Deformation {
     samples: usize,
 }
 
-/// A skin at work.
+/// The skin of a mesh: its points in the bind pose, their influences, and the joints that move them.
 #[derive(Clone)]
 struct Bound {
     bind: Arc<[[f32; 3]]>,

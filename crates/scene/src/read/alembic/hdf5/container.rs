@@ -49,9 +49,9 @@ type Parsed<T> = Result<T, Hdf5Error>;
 /// An open HDF5 file.
 pub(super) struct Container {
     path: PathBuf,
-    /// For structure: cached in blocks, its use bounded.
+    /// Reader of the file's structure: cached in blocks, with a bound on all bytes read.
     structure: Arc<Bounded>,
-    /// For samples.
+    /// Reader of samples.
     raw: Arc<dyn Storage>,
     /// Where HDF5's addresses count from (behind a user block).
     base: u64,
@@ -68,7 +68,7 @@ pub(super) struct Container {
 pub(super) struct Group {
     /// Name and object address, in order of creation where the file tells it, else by name.
     pub links: Vec<(String, u64)>,
-    /// Likewise.
+    /// Attributes, in the order of the object's messages.
     pub attributes: Vec<AttributeMessage>,
     /// False where the address holds an array.
     pub is_group: bool,
