@@ -55,7 +55,7 @@ impl Sequence {
     pub fn file(&self) -> &str {
         self.file.as_deref().unwrap_or(&self.name)
     }
-    /// What is to be beaten.
+    /// The published figure to be beaten.
     pub fn baseline(&self, block: &str, tolerance: &str) -> Option<f64> {
         let row = match block {
             "deflate" => &self.deflate,

@@ -19,10 +19,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// What was measured of ACL.
+/// Bytes of each clip as ACL compresses it.
 const ACL: &str = include_str!("../definitions/acl_clips.csv");
-/// A pose in the caches, one that is not, and one joint: medians over the 40 clips on another, faster
-/// machine.
+/// ACL's nanoseconds for a pose in the caches, a pose that is not, and one joint: medians over the 40 clips on
+/// another, faster machine.
 const ACL_NANOSECONDS: [f64; 3] = [301.0, 1242.0, 23.0];
 
 #[derive(clap::Args)]
@@ -63,27 +63,21 @@ struct Row {
     compress: f64,
     /// Nanoseconds per pose, forward at 60 Hz through the stored form.
     play: f64,
-    /// The resident form: bytes, error, nanoseconds per pose and per joint at random times, all of it in the
-    /// caches.
+    /// Bytes of the resident form.
     resident: u64,
     resident_error: f64,
+    /// Nanoseconds per pose of the resident form at random times, all of it in the caches.
     pose: f64,
-    /// The same with nothing of it in the caches, and a copy of as many bytes as the pose has.
+    /// Nanoseconds per pose with nothing of it in the caches, and of copying as many bytes as the pose has.
     cold: [f64; 2],
+    /// Nanoseconds per joint of the resident form at random times, all of it in the caches.
     joint: f64,
     ok: bool,
     acl: Option<u64>,
 }
 
 pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
-    let acl: HashMap<&str, u64> = ACL
-        .lines()
-        .filter(|line| !line.starts_with('#'))
-        .filter_map(|line| {
-            let mut columns = line.split(',');
-            Some((columns.next()?, columns.next()?.parse().ok()?))
-        })
-        .collect();
+    let acl = acl_bytes();
     let files = files(&arguments.inputs)?;
     let mut rows = Vec::new();
     for file in files.iter().step_by(arguments.every.max(1)) {
@@ -92,100 +86,15 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
         row.acl = acl.get(&*name).copied();
         rows.push(row);
     }
-    let (raw, bytes) = (sum(&rows, |r| r.raw), sum(&rows, |r| r.bytes));
-    let with_acl: Vec<&Row> = rows.iter().filter(|r| r.acl.is_some()).collect();
-    let acl_bytes: u64 = with_acl.iter().filter_map(|r| r.acl).sum();
-    let own: u64 = with_acl.iter().map(|r| r.bytes).sum();
-    let most = |f: fn(&Row) -> f64| rows.iter().map(f).fold(0.0, f64::max);
-    let seconds: f64 = rows.iter().map(|r| r.compress).sum();
-    let median = |f: fn(&Row) -> f64| {
-        let mut values: Vec<f64> = rows.iter().map(f).collect();
-        values.sort_by(f64::total_cmp);
-        values.get(values.len() / 2).copied().unwrap_or(0.0)
-    };
-    let resident = sum(&rows, |r| r.resident);
-    let part = |r: &Row| r.acl.map_or(0.0, |acl| r.bytes as f64 / acl as f64);
-    let figures = [
-        ("raw_bytes", raw as f64),
-        ("bytes", bytes as f64),
-        ("file_bytes", sum(&rows, |r| r.file) as f64),
-        ("ratio", raw as f64 / bytes.max(1) as f64),
-        ("acl_bytes", acl_bytes as f64),
-        ("of_acl", own as f64 / acl_bytes.max(1) as f64),
-        ("largest_of_acl", rows.iter().map(part).fold(0.0, f64::max)),
-        ("max_error", most(|r| r.max_error)),
-        ("mid_error", most(|r| r.mid_error)),
-        ("ambiguous_pairs", sum(&rows, |r| r.ambiguous as u64) as f64),
-        ("compress_mb_per_s", raw as f64 / 1e6 / seconds),
-        ("play_ns_per_pose_median", median(|r| r.play)),
-        ("resident_bytes", resident as f64),
-        ("resident_ratio", raw as f64 / resident.max(1) as f64),
-        ("resident_max_error", most(|r| r.resident_error)),
-        ("resident_ns_per_pose_median", median(|r| r.pose)),
-        ("acl_ns_per_pose_median", ACL_NANOSECONDS[0]),
-        ("resident_cold_ns_per_pose_median", median(|r| r.cold[0])),
-        ("copied_cold_ns_per_pose_median", median(|r| r.cold[1])),
-        ("acl_cold_ns_per_pose_median", ACL_NANOSECONDS[1]),
-        ("resident_ns_per_joint_median", median(|r| r.joint)),
-        ("acl_ns_per_joint_median", ACL_NANOSECONDS[2]),
-    ];
+    let figures = figures(&rows);
     if arguments.json {
-        let clips: Vec<_> = rows.iter().map(Row::json).collect();
-        let mut value = serde_json::json!({ "clips": clips });
-        for (name, figure) in figures {
-            value[name] = figure.into();
-        }
-        println!("{value}");
+        print_json(&rows, &figures);
     } else {
-        println!(
-            "{:32} {:>6} {:>7} {:>9} {:>7} {:>9} {:>6} {:>9} {:>9} {:>6} {:>7}",
-            "clip",
-            "joints",
-            "samples",
-            "bytes",
-            "ratio",
-            "ACL",
-            "of it",
-            "error",
-            "between",
-            "MB/s",
-            "ns/pose"
-        );
-        for r in &rows {
-            println!(
-                "{:32} {:6} {:7} {:9} {:7.2} {:>9} {:>6} {:9.6} {:9.6} {:6.2} {:7.0}{}",
-                r.name,
-                r.joints,
-                r.samples,
-                r.bytes,
-                r.raw as f64 / r.bytes as f64,
-                r.acl.map_or("–".into(), |acl| acl.to_string()),
-                r.acl.map_or("–".into(), |_| format!("{:.3}", part(r))),
-                r.max_error,
-                r.mid_error,
-                r.raw as f64 / 1e6 / r.compress,
-                r.play,
-                if r.ok { "" } else { "  BROKEN" },
-            );
-        }
+        print_rows(&rows);
         for (name, figure) in figures {
             println!("{name:24} {figure:.4}");
         }
-    }
-    if !arguments.json {
-        println!("\nother systems on the 40 clips of the corpus, beside {} of ours:", rows.len());
-        println!("{:20} {:36} {:>8} {:>9} {:>9}", "", "", "asked cm", "ratio", "worst cm");
-        println!(
-            "{:20} {:36} {:8} {:9.2} {:9.4}",
-            "meshreel",
-            format!("effort {}, guaranteed", arguments.effort),
-            arguments.tolerance,
-            raw as f64 / bytes.max(1) as f64,
-            most(|r| r.max_error)
-        );
-        for b in clip_baselines()? {
-            println!("{:20} {:36} {:8} {:9.2} {:9.4}", b.system, b.setting, b.asked, b.ratio, b.worst);
-        }
+        print_baselines(&rows, arguments)?;
     }
     if arguments.record {
         let names: Vec<&str> = figures.iter().map(|(name, _)| *name).collect();
@@ -198,11 +107,121 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     Ok(rows.iter().all(|r| r.ok))
 }
 
+/// Bytes of each clip as ACL compresses it, by the name of its file.
+fn acl_bytes() -> HashMap<&'static str, u64> {
+    ACL.lines()
+        .filter(|line| !line.starts_with('#'))
+        .filter_map(|line| {
+            let mut columns = line.split(',');
+            Some((columns.next()?, columns.next()?.parse().ok()?))
+        })
+        .collect()
+}
+
+/// The figures of all clips together, by name.
+fn figures(rows: &[Row]) -> [(&'static str, f64); 22] {
+    let (raw, bytes) = (sum(rows, |r| r.raw), sum(rows, |r| r.bytes));
+    let with_acl: Vec<&Row> = rows.iter().filter(|r| r.acl.is_some()).collect();
+    let acl_bytes: u64 = with_acl.iter().filter_map(|r| r.acl).sum();
+    let own: u64 = with_acl.iter().map(|r| r.bytes).sum();
+    let seconds: f64 = rows.iter().map(|r| r.compress).sum();
+    let median = |f: fn(&Row) -> f64| {
+        let mut values: Vec<f64> = rows.iter().map(f).collect();
+        values.sort_by(f64::total_cmp);
+        values.get(values.len() / 2).copied().unwrap_or(0.0)
+    };
+    let resident = sum(rows, |r| r.resident);
+    [
+        ("raw_bytes", raw as f64),
+        ("bytes", bytes as f64),
+        ("file_bytes", sum(rows, |r| r.file) as f64),
+        ("ratio", raw as f64 / bytes.max(1) as f64),
+        ("acl_bytes", acl_bytes as f64),
+        ("of_acl", own as f64 / acl_bytes.max(1) as f64),
+        ("largest_of_acl", largest(rows, Row::of_acl)),
+        ("max_error", largest(rows, |r| r.max_error)),
+        ("mid_error", largest(rows, |r| r.mid_error)),
+        ("ambiguous_pairs", sum(rows, |r| r.ambiguous as u64) as f64),
+        ("compress_mb_per_s", raw as f64 / 1e6 / seconds),
+        ("play_ns_per_pose_median", median(|r| r.play)),
+        ("resident_bytes", resident as f64),
+        ("resident_ratio", raw as f64 / resident.max(1) as f64),
+        ("resident_max_error", largest(rows, |r| r.resident_error)),
+        ("resident_ns_per_pose_median", median(|r| r.pose)),
+        ("acl_ns_per_pose_median", ACL_NANOSECONDS[0]),
+        ("resident_cold_ns_per_pose_median", median(|r| r.cold[0])),
+        ("copied_cold_ns_per_pose_median", median(|r| r.cold[1])),
+        ("acl_cold_ns_per_pose_median", ACL_NANOSECONDS[1]),
+        ("resident_ns_per_joint_median", median(|r| r.joint)),
+        ("acl_ns_per_joint_median", ACL_NANOSECONDS[2]),
+    ]
+}
+
+fn print_json(rows: &[Row], figures: &[(&str, f64)]) {
+    let clips: Vec<_> = rows.iter().map(Row::json).collect();
+    let mut value = serde_json::json!({ "clips": clips });
+    for &(name, figure) in figures {
+        value[name] = figure.into();
+    }
+    println!("{value}");
+}
+
+fn print_rows(rows: &[Row]) {
+    println!(
+        "{:32} {:>6} {:>7} {:>9} {:>7} {:>9} {:>6} {:>9} {:>9} {:>6} {:>7}",
+        "clip", "joints", "samples", "bytes", "ratio", "ACL", "of it", "error", "between", "MB/s", "ns/pose"
+    );
+    for r in rows {
+        println!(
+            "{:32} {:6} {:7} {:9} {:7.2} {:>9} {:>6} {:9.6} {:9.6} {:6.2} {:7.0}{}",
+            r.name,
+            r.joints,
+            r.samples,
+            r.bytes,
+            r.raw as f64 / r.bytes as f64,
+            r.acl.map_or("–".into(), |acl| acl.to_string()),
+            r.acl.map_or("–".into(), |_| format!("{:.3}", r.of_acl())),
+            r.max_error,
+            r.mid_error,
+            r.raw as f64 / 1e6 / r.compress,
+            r.play,
+            if r.ok { "" } else { "  BROKEN" },
+        );
+    }
+}
+
+/// The published figures of other systems, beside the ones of these rows.
+fn print_baselines(rows: &[Row], arguments: &Arguments) -> anyhow::Result<()> {
+    println!("\nother systems on the 40 clips of the corpus, beside {} of ours:", rows.len());
+    println!("{:20} {:36} {:>8} {:>9} {:>9}", "", "", "asked cm", "ratio", "worst cm");
+    println!(
+        "{:20} {:36} {:8} {:9.2} {:9.4}",
+        "meshreel",
+        format!("effort {}, guaranteed", arguments.effort),
+        arguments.tolerance,
+        sum(rows, |r| r.raw) as f64 / sum(rows, |r| r.bytes).max(1) as f64,
+        largest(rows, |r| r.max_error)
+    );
+    for b in clip_baselines()? {
+        println!("{:20} {:36} {:8} {:9.2} {:9.4}", b.system, b.setting, b.asked, b.ratio, b.worst);
+    }
+    Ok(())
+}
+
+fn largest(rows: &[Row], f: impl Fn(&Row) -> f64) -> f64 {
+    rows.iter().map(f).fold(0.0, f64::max)
+}
+
 fn sum(rows: &[Row], f: impl Fn(&Row) -> u64) -> u64 {
     rows.iter().map(f).sum()
 }
 
 impl Row {
+    /// Bytes as a part of ACL's; 0 where ACL has none.
+    fn of_acl(&self) -> f64 {
+        self.acl.map_or(0.0, |acl| self.bytes as f64 / acl as f64)
+    }
+
     fn json(&self) -> serde_json::Value {
         serde_json::json!({
             "name": self.name, "joints": self.joints, "samples": self.samples, "raw_bytes": self.raw,
@@ -341,9 +360,10 @@ fn sample(clip: &RandomAccessClip) -> anyhow::Result<f64> {
     Ok(best * 1e9 / 1000.0)
 }
 
-/// The same where nothing of the clip is in the caches, as ACL's own benchmark does it: so many copies that
-/// two poses of each fill 33 MiB, at least 4000, each in pages of its own; one pose of each copy in turn. And
-/// what copying a pose out of each takes. Medians of several passes.
+/// Nanoseconds per pose of the resident form where nothing of the clip is in the caches, as ACL's own benchmark
+/// measures it: with as many copies of the clip as make two poses of each fill 33 MiB, at least 4000, each in
+/// pages of its own, one pose of each copy in turn. And nanoseconds per pose copied out of as many places.
+/// Medians of several passes.
 fn sample_cold(skeleton: &Arc<SkeletonRecord>, bytes: &[u8]) -> anyhow::Result<[f64; 2]> {
     const CACHE: usize = 33 << 20;
     const PAGES: usize = 4000;
@@ -392,7 +412,7 @@ fn same_everywhere(
     Ok(())
 }
 
-/// The same of single joints.
+/// Nanoseconds per single joint of the random-access form, best of several passes.
 fn sample_joint(clip: &RandomAccessClip) -> anyhow::Result<f64> {
     let mut best = f64::MAX;
     let mut sum = 0.0;

@@ -135,6 +135,19 @@ fn load(path: &Path, tolerance: f64) -> anyhow::Result<Vec<(String, Mesh)>> {
 }
 
 impl Mesh {
+    /// What the encoder gets of each frame.
+    fn sources(&self, tangents: bool) -> Vec<Source<'_, [i16; 4]>> {
+        let pairs = self.frames.iter().zip(&self.points);
+        pairs
+            .map(|(frame, points)| Source {
+                points,
+                uvs: &[],
+                normals: &frame.normals,
+                tangents: if tangents { &frame.tangents } else { &[] },
+            })
+            .collect()
+    }
+
     /// Makes decoded points and uvs.
     fn quantize(&mut self, tolerance: f64) {
         let (mut low, mut high) = ([f64::MAX; 3], [f64::MIN; 3]);
@@ -174,8 +187,11 @@ impl Mesh {
     }
 }
 
-/// Units of a sequence, as a soft file has them: their frames, and those that they may refer to.
-fn units(frames: usize) -> Vec<(Vec<usize>, Vec<usize>)> {
+/// The frames of a unit, and those that it may refer to.
+type UnitFrames = (Vec<usize>, Vec<usize>);
+
+/// Units of a sequence, as a soft file has them.
+fn units(frames: usize) -> Vec<UnitFrames> {
     let mut keys: Vec<usize> = (0..frames).step_by(16).collect();
     if keys.last() != Some(&(frames - 1)) {
         keys.push(frames - 1);
@@ -207,11 +223,60 @@ fn units(frames: usize) -> Vec<(Vec<usize>, Vec<usize>)> {
     out
 }
 
+/// Encodes and decodes the normals (and tangents) of a mesh, prints size, error and time, and says whether the
+/// angle was kept and the decoder had the encoder's states.
 fn measure(name: &str, mesh: &Mesh, tangents: bool, degrees: f64) -> anyhow::Result<bool> {
-    let mut sharing = Sharing::new(&vec![0; mesh.point.len()]);
-    mesh.frames.iter().for_each(|f| sharing.normals(&f.normals));
     let shape =
         Shape { triangles: &mesh.triangles, point: &mesh.point, uvs: if tangents { &mesh.uvs } else { &[] } };
+    let sources = mesh.sources(tangents);
+    let units = units(sources.len());
+    let coded = encode(mesh, shape, &sources, &units, tangents, degrees)?;
+    let normals = Normals::read(&coded.fixed, shape)?;
+    let (decoded, decode) = decode(&normals, &units, &coded)?;
+    let (worst, build) = build(&normals, mesh, &sources, &decoded, tangents);
+
+    let count = mesh.point.len();
+    let bits = |bytes: usize| 8.0 * bytes as f64 / (mesh.first.len() * sources.len()) as f64;
+    let each = |d: Duration| 1e6 * d.as_secs_f64() / (count * sources.len()) as f64;
+    let good = worst.normal <= degrees && worst.tangent <= degrees && coded.states == decoded;
+    println!(
+        "{name:<34} {count:>6} {:>6} {:>6} {:>4} {:>7.3} {:>7.3} {:>7.4} {:>7.4} {:>7.3} {:>7.4} {:>7.3}{}",
+        mesh.first.len(),
+        normals.groups(),
+        if tangents { "n, t" } else { "n" },
+        bits(coded.fixed.len() + coded.units.iter().map(Vec::len).sum::<usize>()),
+        bits(coded.fixed.len()),
+        worst.normal,
+        worst.tangent,
+        each(coded.time),
+        each(decode),
+        each(build * sources.len() as u32),
+        if good { "" } else { "   NOT MET" }
+    );
+    Ok(good)
+}
+
+/// A coded sequence of normals.
+struct Coded {
+    /// Bytes of the static part.
+    fixed: Vec<u8>,
+    /// Bytes of each unit.
+    units: Vec<Vec<u8>>,
+    /// The encoder's quantized state of each frame, which the decoder must arrive at.
+    states: Vec<Vec<i16>>,
+    time: Duration,
+}
+
+fn encode(
+    mesh: &Mesh,
+    shape: Shape<'_>,
+    sources: &[Source<'_, [i16; 4]>],
+    units: &[UnitFrames],
+    tangents: bool,
+    degrees: f64,
+) -> anyhow::Result<Coded> {
+    let mut sharing = Sharing::new(&vec![0; mesh.point.len()]);
+    mesh.frames.iter().for_each(|f| sharing.normals(&f.normals));
     let wanted = Wanted {
         groups: sharing.classes(),
         faces: &mesh.faces,
@@ -219,23 +284,13 @@ fn measure(name: &str, mesh: &Mesh, tangents: bool, degrees: f64) -> anyhow::Res
         degrees,
         frames: mesh.frames.len(),
     };
-    let pairs = mesh.frames.iter().zip(&mesh.points);
-    let sources: Vec<Source<'_, [i16; 4]>> = pairs
-        .map(|(frame, points)| Source {
-            points,
-            uvs: &[],
-            normals: &frame.normals,
-            tangents: if tangents { &frame.tangents } else { &[] },
-        })
-        .collect();
     let apart = sources.len().div_ceil(24).max(1);
     let samples: Vec<_> = sources.iter().copied().step_by(apart).collect();
     let start = Instant::now();
     let encoder = Encoder::new(shape, wanted, &samples)?;
-    let units = units(sources.len());
     let mut states = vec![Vec::new(); sources.len()];
     let mut coded = Vec::new();
-    for (frames, refs) in &units {
+    for (frames, refs) in units {
         let frames_of: Vec<_> = frames.iter().map(|f| sources[*f]).collect();
         let refs: Vec<&[i16]> = refs.iter().map(|r| &states[*r][..]).collect();
         let (mut new, mut bytes) = (Vec::new(), Vec::new());
@@ -245,12 +300,19 @@ fn measure(name: &str, mesh: &Mesh, tangents: bool, degrees: f64) -> anyhow::Res
         }
         coded.push(bytes);
     }
-    let encode = start.elapsed();
+    let time = start.elapsed();
+    Ok(Coded { fixed: encoder.static_bytes().to_vec(), units: coded, states, time })
+}
 
-    let normals = Normals::read(encoder.static_bytes(), shape)?;
-    let mut decoded = vec![vec![0; normals.state_len()]; sources.len()];
+/// The decoded state of each frame, and the time of all units.
+fn decode(
+    normals: &Normals,
+    units: &[UnitFrames],
+    coded: &Coded,
+) -> anyhow::Result<(Vec<Vec<i16>>, Duration)> {
+    let mut decoded = vec![vec![0; normals.state_len()]; coded.states.len()];
     let start = Instant::now();
-    for ((frames, refs), bytes) in units.iter().zip(&coded) {
+    for ((frames, refs), bytes) in units.iter().zip(&coded.units) {
         let mut out: Vec<Vec<i16>> = frames.iter().map(|f| std::mem::take(&mut decoded[*f])).collect();
         let refs: Vec<&[i16]> = refs.iter().map(|r| &decoded[*r][..]).collect();
         let mut slices: Vec<&mut [i16]> = out.iter_mut().map(Vec::as_mut_slice).collect();
@@ -259,15 +321,25 @@ fn measure(name: &str, mesh: &Mesh, tangents: bool, degrees: f64) -> anyhow::Res
             decoded[*frame] = state;
         }
     }
-    let decode = start.elapsed();
-    // The quickest frame: others may have had to share the machine.
-    let mut build = Duration::MAX;
+    Ok((decoded, start.elapsed()))
+}
+
+/// Builds the normals (and tangents) of every frame from decoded points and states: the largest errors, and the
+/// time of the quickest frame, because for others the machine may have had to be shared.
+fn build(
+    normals: &Normals,
+    mesh: &Mesh,
+    sources: &[Source<'_, [i16; 4]>],
+    decoded: &[Vec<i16>],
+    tangents: bool,
+) -> (Errors, Duration) {
+    let mut quickest = Duration::MAX;
     let mut work = normals.work();
     normals.set_uvs(&mesh.uvs, &mut work);
     let mut worst = Errors::default();
     let count = mesh.point.len();
     let (mut n, mut t) = (vec![[0.0; 3]; count], vec![[0.0; 4]; count]);
-    for (source, state) in sources.iter().zip(&decoded) {
+    for (source, state) in sources.iter().zip(decoded) {
         let start = Instant::now();
         let built = normals.build(source.points, state, &mut work);
         for v in 0..count {
@@ -278,7 +350,7 @@ fn measure(name: &str, mesh: &Mesh, tangents: bool, degrees: f64) -> anyhow::Res
                 t[v] = built.tangent(v);
             }
         }
-        build = build.min(start.elapsed());
+        quickest = quickest.min(start.elapsed());
         for v in 0..count {
             worst.normal = worst.normal.max(angle(n[v], source.normals[v]));
             if tangents {
@@ -287,25 +359,7 @@ fn measure(name: &str, mesh: &Mesh, tangents: bool, degrees: f64) -> anyhow::Res
             }
         }
     }
-    let bits = |bytes: usize| 8.0 * bytes as f64 / (mesh.first.len() * sources.len()) as f64;
-    let fixed = encoder.static_bytes().len();
-    let each = |d: Duration| 1e6 * d.as_secs_f64() / (count * sources.len()) as f64;
-    let good = worst.normal <= degrees && worst.tangent <= degrees && states == decoded;
-    println!(
-        "{name:<34} {count:>6} {:>6} {:>6} {:>4} {:>7.3} {:>7.3} {:>7.4} {:>7.4} {:>7.3} {:>7.4} {:>7.3}{}",
-        mesh.first.len(),
-        normals.groups(),
-        if tangents { "n, t" } else { "n" },
-        bits(fixed + coded.iter().map(Vec::len).sum::<usize>()),
-        bits(fixed),
-        worst.normal,
-        worst.tangent,
-        each(encode),
-        each(decode),
-        each(build * sources.len() as u32),
-        if good { "" } else { "   NOT MET" }
-    );
-    Ok(good)
+    (worst, quickest)
 }
 
 /// Degrees between two directions.

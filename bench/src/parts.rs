@@ -53,14 +53,34 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
 }
 
 fn measure(mesh: &Mesh, arguments: &Arguments) -> anyhow::Result<()> {
+    let all = trajectories(mesh, arguments.frames.unwrap_or(usize::MAX))?;
+    let tolerance = arguments.tolerance * all.diagonal();
+    if let Some(bones) = arguments.bones {
+        let request = skin::Request { seed: arguments.seed, ..skin::Request::new(bones, tolerance) };
+        let began = Instant::now();
+        let skin = skin::find(&all, &request).context("no skin")?;
+        print_skin(mesh, &all, &skin, began.elapsed().as_secs_f64());
+    } else if let Some(effort) = arguments.choose {
+        measure_choice(mesh, &all, tolerance, effort);
+    } else {
+        measure_parts(mesh, &all, &triangles(mesh)?, tolerance, arguments.motion_only);
+    }
+    Ok(())
+}
+
+/// Where the points of a mesh are in its first frames.
+fn trajectories(mesh: &Mesh, frames: usize) -> anyhow::Result<Trajectories> {
     let mut positions = Vec::new();
     let mut sample = Vec::new();
-    let frames = arguments.frames.unwrap_or(usize::MAX).min(mesh.positions.len());
-    for i in 0..frames {
+    for i in 0..frames.min(mesh.positions.len()) {
         mesh.positions.read(i, &mut sample)?;
         positions.extend_from_slice(&sample);
     }
-    let points = sample.len();
+    Ok(Trajectories::new(sample.len(), positions))
+}
+
+/// Points of the triangles of a mesh, three each; faces are cut into fans.
+fn triangles(mesh: &Mesh) -> anyhow::Result<Vec<u32>> {
     let (mut counts, mut corners) = (Vec::new(), Vec::new());
     mesh.face_counts.read(0, &mut counts)?;
     mesh.face_indices.read(0, &mut corners)?;
@@ -73,45 +93,42 @@ fn measure(mesh: &Mesh, arguments: &Arguments) -> anyhow::Result<()> {
         }
         start += count as usize;
     }
-    let all = Trajectories::new(points, positions);
-    let tolerance = arguments.tolerance * all.diagonal();
-    if let Some(bones) = arguments.bones {
-        let request = skin::Request { seed: arguments.seed, ..skin::Request::new(bones, tolerance) };
-        let began = Instant::now();
-        let skin = skin::find(&all, &request).context("no skin")?;
-        print_skin(mesh, &all, &skin, began.elapsed().as_secs_f64());
-        return Ok(());
-    }
-    if let Some(effort) = arguments.choose {
-        let began = Instant::now();
-        let Some(choice) = skin::choose(&all, tolerance, 4, effort, f64::INFINITY, &|_| ()) else {
-            println!("{:<40} {:>7} {:>6} no skin", mesh.path, points, all.frames());
-            return Ok(());
-        };
-        print_skin(mesh, &all, &choice.skin, began.elapsed().as_secs_f64());
-        let each = |bits: f64| bits / (points * all.frames()) as f64;
-        let bits = choice.bits;
-        println!(
-            "{:<40} bits per vertex and frame, estimated: {:.3} = bones {:.3} + rest and weights {:.3} + residual {:.3}; without {:.3}",
-            "",
-            each(bits.total()),
-            each(bits.bones),
-            each(bits.rest),
-            each(bits.residual),
-            each(bits.plain)
-        );
-        return Ok(());
-    }
+    Ok(triangles)
+}
+
+/// As many bones as make the smallest file, and the bits that they are estimated to take.
+fn measure_choice(mesh: &Mesh, all: &Trajectories, tolerance: f64, effort: u32) {
+    let began = Instant::now();
+    let Some(choice) = skin::choose(all, tolerance, 4, effort, f64::INFINITY, &|_| ()) else {
+        println!("{:<40} {:>7} {:>6} no skin", mesh.path, all.points(), all.frames());
+        return;
+    };
+    print_skin(mesh, all, &choice.skin, began.elapsed().as_secs_f64());
+    let each = |bits: f64| bits / (all.points() * all.frames()) as f64;
+    let bits = choice.bits;
+    println!(
+        "{:<40} bits per vertex and frame, estimated: {:.3} = bones {:.3} + rest and weights {:.3} + residual {:.3}; without {:.3}",
+        "",
+        each(bits.total()),
+        each(bits.bones),
+        each(bits.rest),
+        each(bits.residual),
+        each(bits.plain)
+    );
+}
+
+/// Rigid parts, beside the connected components: how many of these are one whole moving part.
+fn measure_parts(mesh: &Mesh, all: &Trajectories, triangles: &[u32], tolerance: f64, motion_only: bool) {
     let request = Request {
         tolerance,
         groups: &[],
         pieces_only: false,
-        triangles: if arguments.motion_only { &[] } else { &triangles },
+        triangles: if motion_only { &[] } else { triangles },
     };
     let began = Instant::now();
-    let parts = find(&all, &request);
+    let parts = find(all, &request);
     let seconds = began.elapsed().as_secs_f64();
-    let pieces = pieces(points, &triangles);
+    let pieces = pieces(all.points(), triangles);
     let mut sizes = vec![0; parts.len()];
     let mut left = 0;
     for &part in &parts.of {
@@ -128,7 +145,7 @@ fn measure(mesh: &Mesh, arguments: &Arguments) -> anyhow::Result<()> {
     println!(
         "{:<40} {:>7} {:>6} {:>7} {:>6} {:>7} {:>7} {:>7} {:>8.2}",
         mesh.path,
-        points,
+        all.points(),
         all.frames(),
         pieces.len(),
         parts.len() - 1,
@@ -137,7 +154,6 @@ fn measure(mesh: &Mesh, arguments: &Arguments) -> anyhow::Result<()> {
         left,
         seconds
     );
-    Ok(())
 }
 
 fn print_skin(mesh: &Mesh, all: &Trajectories, skin: &skin::Skin, seconds: f64) {

@@ -49,7 +49,7 @@ struct Row {
     block: &'static str,
     /// Bits per vertex and frame that positions need.
     bpvf: f64,
-    /// The same of the whole file but its source map: connectivity, names and tables counted.
+    /// Bits of the whole file but its source map: connectivity, names and tables counted.
     file_bpvf: f64,
     /// Bits per vertex of an index frame, and of one between.
     index_bits: f64,

@@ -39,7 +39,7 @@ struct Row {
     meshes: usize,
     frames: usize,
     triangles: usize,
-    /// Of the file, per mesh.
+    /// Bytes of the file per mesh.
     file_bytes: f64,
     /// As [`Reel::memory`] says, per mesh.
     memory_bytes: f64,

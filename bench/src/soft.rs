@@ -294,53 +294,12 @@ fn measure<W: Width>(s: &Sequence, tolerance: f64, options: Options, repeat: u32
 
     let hierarchy = hierarchy::build(s.points as u32, &s.triangles);
     let fixed = Static::decode(&coded.fixed, hierarchy, None)?;
-    let mut frames: Vec<Vec<Vector<W>>> = vec![vec![[W::default(); 4]; s.points]; s.frames as usize];
-    let mut scratch = vec![[W::default(); 4]; scratch_len(s.points)];
-    let (mut scalar, mut decoding, mut copying) = (0.0, 0.0, 0.0);
-    let schedule = coded.schedule;
-    let mut numbers: Vec<u32> = (0..schedule.units()).collect();
-    numbers.sort_by_key(|&n| !matches!(schedule.unit(n), Unit::Key(_)));
-    for number in numbers {
-        let unit = schedule.unit(number);
-        let list = schedule.frames_of(unit);
-        let mut out: Vec<Vec<Vector<W>>> =
-            list.iter().map(|&f| std::mem::take(&mut frames[f as usize])).collect();
-        let mut slices: Vec<&mut [Vector<W>]> = out.iter_mut().map(|o| &mut o[..]).collect();
-        let reference = |f: u32| frames.get(f as usize).map(|f| &f[..]);
-        let bytes = &coded.units[number as usize];
-        let (schedule, slices) = (&schedule, &mut slices[..]);
-        for (isa, time) in [(Isa::Scalar, &mut scalar), (Isa::get(), &mut decoding)] {
-            *time += best(repeat, || {
-                decode_unit_with(isa, &fixed, schedule, unit, bytes, &reference, slices, &mut scratch)
-            })
-            .with_context(|| format!("{unit:?}"))?;
-        }
-        let from = vec![[1f32; 3]; s.points * list.len()];
-        let mut to = from.clone();
-        copying += best(repeat, || {
-            to.copy_from_slice(std::hint::black_box(&from));
-            std::hint::black_box(&mut to);
-            Ok(())
-        })?;
-        for (&f, o) in list.iter().zip(out) {
-            frames[f as usize] = o;
-        }
-    }
-
-    let mut worst = 0.0f64;
-    for (f, frame) in frames.iter().enumerate() {
-        for (new, rec) in frame.iter().enumerate() {
-            let point = fixed.hierarchy.order[new] as usize;
-            let source = s.positions[f * s.points + point];
-            let at = fixed.grid.position([rec[0].get(), rec[1].get(), rec[2].get()]);
-            let d = [0, 1, 2].map(|k| f64::from(at[k]) - f64::from(source[k]));
-            worst = worst.max(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
-        }
-    }
-    let error = worst.sqrt() / extent.radius;
+    let (frames, seconds) = decode::<W>(s, &coded, &fixed, repeat)?;
+    let error = largest_error(s, &fixed, &frames) / extent.radius;
 
     let values = s.points as f64 * f64::from(s.frames);
     let bits = |bytes: usize| 8.0 * bytes as f64 / values;
+    let schedule = coded.schedule;
     let kind = |wanted: fn(Unit) -> bool| -> usize {
         let numbers = (0..schedule.units()).filter(|&n| wanted(schedule.unit(n)));
         numbers.map(|n| coded.units[n as usize].len()).sum()
@@ -367,13 +326,81 @@ fn measure<W: Width>(s: &Sequence, tolerance: f64, options: Options, repeat: u32
         bits(parts[4]),
         error,
         12e-6 * values / encoding,
-        12e-6 * values / scalar,
-        12e-6 * values / decoding,
-        12e-6 * values / copying,
+        12e-6 * values / seconds.scalar,
+        12e-6 * values / seconds.vector,
+        12e-6 * values / seconds.copy,
         coded.steps,
         if ok { "" } else { "   ERROR TOO LARGE" }
     );
     Ok(ok)
+}
+
+/// Seconds that all units of a sequence took, the best of several runs of each.
+#[derive(Default)]
+struct DecodeSeconds {
+    /// Decoding without vector instructions.
+    scalar: f64,
+    /// Decoding with the best ones of this machine.
+    vector: f64,
+    /// Copying as many f32 positions.
+    copy: f64,
+}
+
+/// The fixed-point positions of each frame, in the order of the hierarchy.
+fn decode<W: Width>(
+    s: &Sequence,
+    coded: &Coded,
+    fixed: &Static,
+    repeat: u32,
+) -> anyhow::Result<(Vec<Vec<Vector<W>>>, DecodeSeconds)> {
+    let mut frames: Vec<Vec<Vector<W>>> = vec![vec![[W::default(); 4]; s.points]; s.frames as usize];
+    let mut scratch = vec![[W::default(); 4]; scratch_len(s.points)];
+    let mut seconds = DecodeSeconds::default();
+    let schedule = &coded.schedule;
+    let mut numbers: Vec<u32> = (0..schedule.units()).collect();
+    numbers.sort_by_key(|&n| !matches!(schedule.unit(n), Unit::Key(_)));
+    for number in numbers {
+        let unit = schedule.unit(number);
+        let list = schedule.frames_of(unit);
+        let mut out: Vec<Vec<Vector<W>>> =
+            list.iter().map(|&f| std::mem::take(&mut frames[f as usize])).collect();
+        let mut slices: Vec<&mut [Vector<W>]> = out.iter_mut().map(|o| &mut o[..]).collect();
+        let reference = |f: u32| frames.get(f as usize).map(|f| &f[..]);
+        let bytes = &coded.units[number as usize];
+        let slices = &mut slices[..];
+        for (isa, time) in [(Isa::Scalar, &mut seconds.scalar), (Isa::get(), &mut seconds.vector)] {
+            *time += best(repeat, || {
+                decode_unit_with(isa, fixed, schedule, unit, bytes, &reference, slices, &mut scratch)
+            })
+            .with_context(|| format!("{unit:?}"))?;
+        }
+        let from = vec![[1f32; 3]; s.points * list.len()];
+        let mut to = from.clone();
+        seconds.copy += best(repeat, || {
+            to.copy_from_slice(std::hint::black_box(&from));
+            std::hint::black_box(&mut to);
+            Ok(())
+        })?;
+        for (&f, o) in list.iter().zip(out) {
+            frames[f as usize] = o;
+        }
+    }
+    Ok((frames, seconds))
+}
+
+/// The largest distance between source and decoded points, in the source's unit.
+fn largest_error<W: Width>(s: &Sequence, fixed: &Static, frames: &[Vec<Vector<W>>]) -> f64 {
+    let mut worst = 0.0f64;
+    for (f, frame) in frames.iter().enumerate() {
+        for (new, rec) in frame.iter().enumerate() {
+            let point = fixed.hierarchy.order[new] as usize;
+            let source = s.positions[f * s.points + point];
+            let at = fixed.grid.position([rec[0].get(), rec[1].get(), rec[2].get()]);
+            let d = [0, 1, 2].map(|k| f64::from(at[k]) - f64::from(source[k]));
+            worst = worst.max(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
+        }
+    }
+    worst.sqrt()
 }
 
 /// Bits per vertex and frame of a sequence, given as a path without ending.

@@ -15,28 +15,32 @@ pub(crate) enum Tolerance {
     Relative(f64),
 }
 
-/// The options.
+/// The options that change content, as the compiler stored them in the file.
 #[derive(Debug)]
 pub(crate) struct Asked {
     pub tolerance: Tolerance,
+    /// Allowed angle between normals, in degrees.
     pub normal_tolerance: f64,
+    /// Allowed distance between uvs, in texture widths.
     pub uv_tolerance: f64,
-    /// Of scalar tracks; relative to the range of each component.
+    /// Allowed error of scalar tracks; a relative one is a part of the range of each component.
     pub scalar_tolerance: Tolerance,
+    /// Bits per colour component.
     pub colour_bits: u32,
+    /// Edges that are folded by more than this many degrees are creases, where normals are computed.
     pub smooth_angle: Option<f64>,
     pub frames: FrameOptions,
     pub clips_only: bool,
-    /// Levels of detail beside the mesh itself.
+    /// How many LOD levels there are beside the mesh itself.
     pub lod: usize,
     /// Triangles may be left out where nobody can see them.
     pub cull_hidden: bool,
-    /// Animated attributes may be apart.
+    /// Animated vertex attributes may be in chunks of their own.
     pub attributes_apart: bool,
     /// What is asked of rigs of meshes.
     pub rig: Rigs,
-    /// How many tolerances players may be off between frames, where the source says what is there. Then there
-    /// may be frames between its samples.
+    /// Allowed distance of players from the source between two frames, in tolerances, where the source says
+    /// what is there. If it is given, the file may have frames between the source's samples.
     pub between: Option<f64>,
     include: Vec<GlobMatcher>,
     exclude: Vec<GlobMatcher>,
@@ -51,30 +55,30 @@ pub(crate) struct Asked {
 /// What is asked of rigs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Rigs {
-    /// There are none.
+    /// No mesh has a rig.
     #[default]
     None,
-    /// There may be some.
+    /// Meshes may have rigs.
     Kept,
-    /// Each mesh that clips move has one, and stands in frames.
+    /// Each mesh that clips move has a rig, and does not move in frames.
     Only,
 }
 
 /// What was asked of clips.
 #[derive(Debug, Default)]
 pub(crate) struct Clips {
-    /// Of joints that have none of their own.
+    /// Shell distance of joints that have none of their own, in the file's length unit.
     pub shell: Option<f64>,
-    /// Each sub-track by itself: tolerances of rotations, translations and scales, and whether they shrink up
-    /// the hierarchy.
+    /// The rule of sub-tracks, where each is held to a tolerance by itself: the tolerances of rotations,
+    /// translations and scales, and whether they shrink towards the root.
     pub local: Option<([Option<f64>; 3], bool)>,
     tolerances: Vec<(GlobMatcher, f64)>,
     shells: Vec<(GlobMatcher, f64)>,
     pinned: Vec<GlobMatcher>,
-    /// The base first; none: in one piece, unless the source names layers.
+    /// Clip layers, the base first. Without any a clip has no layers, unless the source names some.
     pub layers: Vec<AskedLayer>,
     joint_layers: Vec<(GlobMatcher, String)>,
-    /// How much joints matter, beyond what they move.
+    /// Factors on the importance of joints.
     biases: Vec<(GlobMatcher, f64)>,
     stepped: bool,
 }
@@ -87,7 +91,8 @@ pub(crate) struct AskedLayer {
     pub rate: Option<f64>,
     pub strip: Stripping,
     pub tiers: usize,
-    /// Joints that matter less than this part of the one that matters most, and so many of all.
+    /// Which joints go into this layer because of their importance: those of less than this part of the
+    /// largest importance, and this part of all joints, the least important ones.
     automatic: [Option<f64>; 2],
     joints: Vec<GlobMatcher>,
 }
@@ -97,13 +102,51 @@ pub(crate) struct AskedLayer {
 pub(crate) enum Stripping {
     #[default]
     None,
-    /// What is predicted so well.
+    /// Samples that are predicted with at most this error, in the file's length unit.
     Error(f64),
-    /// So many samples.
+    /// At most this part of all samples.
     Share(f64),
 }
 
 impl Clips {
+    /// Takes one option of clips; `None` where its value makes no sense.
+    fn set(&mut self, key: &str, value: &str) -> Option<()> {
+        match key {
+            "shell" => self.shell = Some(positive(value)?),
+            "joint-tolerance" => self.tolerances.push(joint(value)?),
+            "joint-shell" => self.shells.push(joint(value)?),
+            "joint-pinned" => self.pinned.push(glob(value)?),
+            "layer" => self.layers.push(layer(value)?),
+            // Numbers and the layer's name.
+            "layer-auto" => {
+                let (value, name) = value.rsplit_once(' ')?;
+                self.named_layer(name)?.automatic = automatic(value)?;
+            }
+            // The layer's name and a glob.
+            "layer-joints" => {
+                let (name, pattern) = value.split_once(' ')?;
+                self.named_layer(name)?.joints.push(glob(pattern)?);
+            }
+            "joint-layer" => {
+                let (name, pattern) = value.split_once(' ')?;
+                self.joint_layers.push((glob(pattern)?, name.into()));
+            }
+            "joint-bias" => {
+                let (value, pattern) = value.split_once(' ')?;
+                let bias = value.parse().ok().filter(|b: &f64| *b >= 0.0 && b.is_finite());
+                self.biases.push((glob(pattern)?, bias?));
+            }
+            "joint-stepped" => self.stepped = true,
+            "curve-local" => self.local = Some(local(value)?),
+            _ => {}
+        }
+        Some(())
+    }
+
+    fn named_layer(&mut self, name: &str) -> Option<&mut AskedLayer> {
+        self.layers.iter_mut().find(|layer| layer.name == name)
+    }
+
     /// Layer number `l`.
     pub fn layer(&self, l: usize) -> Option<&AskedLayer> {
         self.layers.get(l)
@@ -119,8 +162,8 @@ impl Clips {
         }
     }
 
-    /// The highest layers that joints may be in, by the names of layers; a lower one keeps a joint better.
-    /// `shells`: where their errors are measured.
+    /// The highest layer that each joint may be in, by number; in a lower one it comes back better. `shells`:
+    /// the shell distance of each joint. `names`: the names of the layers, the base first.
     pub fn highest_layers(&self, skeleton: &Skeleton, shells: &[f64], names: &[&str]) -> Vec<usize> {
         let number = |name: &str| names.iter().position(|own| *own == name);
         let paths: Vec<String> = (0..skeleton.joints.len()).map(|j| skeleton.path(j)).collect();
@@ -151,12 +194,12 @@ impl Clips {
         last(&self.shells, name, path)
     }
 
-    /// How much more than its geometry says a joint was to matter.
+    /// The factor on a joint's importance, if it was given one.
     pub fn bias(&self, name: &str, path: &str) -> Option<f64> {
         last(&self.biases, name, path)
     }
 
-    /// It was to stay in its place.
+    /// Whether a joint was to stay in its place.
     pub fn pinned(&self, name: &str, path: &str) -> bool {
         let hit = |glob: &GlobMatcher| glob.is_match(name) || glob.is_match(path);
         self.pinned.iter().any(hit)
@@ -164,7 +207,8 @@ impl Clips {
 }
 
 impl AskedLayer {
-    /// Joints that matter no more than this may be in this layer because of it; −1: none.
+    /// The largest importance with which a joint may be in this layer because of its importance; −1: no joint
+    /// may.
     fn least(&self, matters: &[f64]) -> f64 {
         let [below, share] = self.automatic;
         let mut sorted = matters.to_vec();
@@ -181,8 +225,9 @@ impl AskedLayer {
     }
 }
 
-/// How much each joint matters: the ways along the bones of the rest pose to the origins of all joints that
-/// it moves and to their three points of the error, times its bias; at least as much as its children.
+/// The importance of each joint: the lengths of the ways, along the bones of the rest pose, to the origins of
+/// all joints that it moves and to the three points where their error is measured, added up and multiplied by
+/// its bias; at least that of its children. `shells`: the shell distance of each joint.
 fn importance(skeleton: &Skeleton, shells: &[f64], biases: &[f64]) -> Vec<f64> {
     let n = skeleton.joints.len();
     let mut out = vec![0.0; n];
@@ -212,12 +257,9 @@ fn last(sections: &[(GlobMatcher, f64)], name: &str, path: &str) -> Option<f64> 
     later.find(|(glob, _)| glob.is_match(name) || glob.is_match(path)).map(|(_, value)| *value)
 }
 
-impl Asked {
-    /// Reads the text; the error says which line makes no sense. Keys that do not concern content are passed
-    /// over.
-    pub fn parse(text: &str) -> Result<Asked, String> {
-        let mut tolerance = None;
-        let mut asked = Asked {
+impl Default for Asked {
+    fn default() -> Asked {
+        Asked {
             tolerance: Tolerance::Relative(1e-4),
             normal_tolerance: 1.0,
             uv_tolerance: 1.0 / 4096.0,
@@ -239,99 +281,70 @@ impl Asked {
             remesh_blend: None,
             remeshes: Vec::new(),
             clips: Clips::default(),
-        };
+        }
+    }
+}
+
+impl Asked {
+    /// Reads the text; the error says which line makes no sense. Keys that do not concern content are passed
+    /// over.
+    pub fn parse(text: &str) -> Result<Asked, String> {
+        let mut asked = Asked::default();
+        let mut has_tolerance = false;
         for line in text.lines() {
             let bad = || format!("the file's options have the line {line:?}, which says nothing");
             let (key, value) = line.split_once(" = ").ok_or_else(bad)?;
-            match key {
-                "tolerance" => tolerance = Some(distance(value).ok_or_else(bad)?),
-                "normal-tolerance" => asked.normal_tolerance = positive(value).ok_or_else(bad)?,
-                "scalar-tolerance" => {
-                    asked.scalar_tolerance = scalar(value).ok_or_else(bad)?;
-                }
-                "uv-tolerance" => asked.uv_tolerance = positive(value).ok_or_else(bad)?,
-                "colour-bits" => {
-                    asked.colour_bits =
-                        value.parse().ok().filter(|bits| (1..=16).contains(bits)).ok_or_else(bad)?;
-                }
-                "channels" => {
-                    let has = |name: &str| value.split(',').any(|v| v == name);
-                    asked.frames.channels = Channels {
-                        normals: has("normals"),
-                        uvs: has("uvs"),
-                        colours: has("colours"),
-                        attributes: has("attributes"),
-                    };
-                }
-                "smooth-angle" => asked.smooth_angle = Some(value.parse().map_err(|_| bad())?),
-                "fps" => asked.frames.fps = Some(positive(value).ok_or_else(bad)?),
-                "range" => asked.frames.range = Some(range(value).ok_or_else(bad)?),
-                "clips-only" => asked.clips_only = value.parse().map_err(|_| bad())?,
-                "cull-hidden" => asked.cull_hidden = value.parse().map_err(|_| bad())?,
-                "attributes-apart" => {
-                    asked.attributes_apart = value.parse().map_err(|_| bad())?;
-                }
-                "rig" => {
-                    asked.rig = match value {
-                        "keep" => Rigs::Kept,
-                        "only" => Rigs::Only,
-                        _ => return Err(bad()),
-                    }
-                }
-                "between" => asked.between = Some(positive(value).ok_or_else(bad)?),
-                "lod" => asked.lod = value.parse().map_err(|_| bad())?,
-                "include" => asked.include.push(glob(value).ok_or_else(bad)?),
-                "exclude" => asked.exclude.push(glob(value).ok_or_else(bad)?),
-                "mesh-tolerance" => {
-                    let (value, pattern) = value.split_once(' ').ok_or_else(bad)?;
-                    let value = distance(value).ok_or_else(bad)?;
-                    asked.meshes.push((glob(pattern).ok_or_else(bad)?, value));
-                }
-                "cycle" => asked.cycle = value.parse().map_err(|_| bad())?,
-                "remesh" => asked.remesh = value.parse().map_err(|_| bad())?,
-                "remesh-blend" => asked.remesh_blend = Some(value.parse().map_err(|_| bad())?),
-                "mesh-remesh" => {
-                    let (value, pattern) = value.split_once(' ').ok_or_else(bad)?;
-                    let value = value.parse().map_err(|_| bad())?;
-                    asked.remeshes.push((glob(pattern).ok_or_else(bad)?, value));
-                }
-                "shell" => asked.clips.shell = Some(positive(value).ok_or_else(bad)?),
-                "joint-tolerance" => asked.clips.tolerances.push(joint(value).ok_or_else(bad)?),
-                "joint-shell" => asked.clips.shells.push(joint(value).ok_or_else(bad)?),
-                "joint-pinned" => asked.clips.pinned.push(glob(value).ok_or_else(bad)?),
-                "layer" => asked.clips.layers.push(layer(value).ok_or_else(bad)?),
-                "layer-auto" | "layer-joints" => {
-                    // Numbers and a name, or a name and a glob.
-                    let (first, last) = match key {
-                        "layer-auto" => value.rsplit_once(' ').map(|(value, name)| (name, value)),
-                        _ => value.split_once(' '),
-                    }
-                    .ok_or_else(bad)?;
-                    let mut all = asked.clips.layers.iter_mut();
-                    let layer = all.find(|layer| layer.name == first).ok_or_else(bad)?;
-                    match key {
-                        "layer-auto" => layer.automatic = automatic(last).ok_or_else(bad)?,
-                        _ => layer.joints.push(glob(last).ok_or_else(bad)?),
-                    }
-                }
-                "joint-layer" => {
-                    let (name, pattern) = value.split_once(' ').ok_or_else(bad)?;
-                    let pattern = glob(pattern).ok_or_else(bad)?;
-                    asked.clips.joint_layers.push((pattern, name.into()));
-                }
-                "joint-bias" => {
-                    let (value, pattern) = value.split_once(' ').ok_or_else(bad)?;
-                    let bias = value.parse().ok().filter(|b: &f64| *b >= 0.0 && b.is_finite());
-                    let pattern = glob(pattern).ok_or_else(bad)?;
-                    asked.clips.biases.push((pattern, bias.ok_or_else(bad)?));
-                }
-                "joint-stepped" => asked.clips.stepped = true,
-                "curve-local" => asked.clips.local = Some(local(value).ok_or_else(bad)?),
-                _ => {}
-            }
+            asked.set(key, value).ok_or_else(bad)?;
+            has_tolerance |= key == "tolerance";
         }
-        asked.tolerance = tolerance.ok_or("the file does not say what tolerance was asked for")?;
+        if !has_tolerance {
+            return Err("the file does not say what tolerance was asked for".into());
+        }
         Ok(asked)
+    }
+
+    /// Takes one option; `None` where its value makes no sense.
+    fn set(&mut self, key: &str, value: &str) -> Option<()> {
+        match key {
+            "tolerance" => self.tolerance = distance(value)?,
+            "normal-tolerance" => self.normal_tolerance = positive(value)?,
+            "scalar-tolerance" => self.scalar_tolerance = scalar(value)?,
+            "uv-tolerance" => self.uv_tolerance = positive(value)?,
+            "colour-bits" => self.colour_bits = value.parse().ok().filter(|b| (1..=16).contains(b))?,
+            "channels" => self.frames.channels = channels(value),
+            "smooth-angle" => self.smooth_angle = Some(value.parse().ok()?),
+            "fps" => self.frames.fps = Some(positive(value)?),
+            "range" => self.frames.range = Some(range(value)?),
+            "clips-only" => self.clips_only = value.parse().ok()?,
+            "cull-hidden" => self.cull_hidden = value.parse().ok()?,
+            "attributes-apart" => self.attributes_apart = value.parse().ok()?,
+            "rig" => {
+                self.rig = match value {
+                    "keep" => Rigs::Kept,
+                    "only" => Rigs::Only,
+                    _ => return None,
+                }
+            }
+            "between" => self.between = Some(positive(value)?),
+            "lod" => self.lod = value.parse().ok()?,
+            "include" => self.include.push(glob(value)?),
+            "exclude" => self.exclude.push(glob(value)?),
+            "mesh-tolerance" => {
+                let (value, pattern) = value.split_once(' ')?;
+                let value = distance(value)?;
+                self.meshes.push((glob(pattern)?, value));
+            }
+            "cycle" => self.cycle = value.parse().ok()?,
+            "remesh" => self.remesh = value.parse().ok()?,
+            "remesh-blend" => self.remesh_blend = Some(value.parse().ok()?),
+            "mesh-remesh" => {
+                let (value, pattern) = value.split_once(' ')?;
+                let value = value.parse().ok()?;
+                self.remeshes.push((glob(pattern)?, value));
+            }
+            _ => self.clips.set(key, value)?,
+        }
+        Some(())
     }
 
     /// Whether the object at `path` is compiled. A pattern that names a group means everything below it.
@@ -366,18 +379,18 @@ impl Asked {
     }
 }
 
-/// `/a/b/c`, `/a/b`, `/a`.
+/// A path and all paths above it: `/a/b/c`, `/a/b`, `/a`.
 fn ancestors(path: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(path), |p| p.rfind('/').filter(|&slash| slash > 0).map(|slash| &p[..slash]))
 }
 
-/// A value and a glob.
+/// Reads a value and a glob of joints.
 fn joint(text: &str) -> Option<(GlobMatcher, f64)> {
     let (value, pattern) = text.split_once(' ')?;
     Some((glob(pattern)?, positive(value)?))
 }
 
-/// Rate, stripping, tiers, name; "-" for none.
+/// Reads a clip layer: rate, stripping, tiers, name; "-" for none.
 fn layer(text: &str) -> Option<AskedLayer> {
     let mut words = text.split(' ');
     let rate = match words.next()? {
@@ -407,7 +420,7 @@ fn layer(text: &str) -> Option<AskedLayer> {
     })
 }
 
-/// Two numbers, "-" for none.
+/// Reads [`AskedLayer::automatic`]: two numbers, "-" for none.
 fn automatic(text: &str) -> Option<[Option<f64>; 2]> {
     let number = |text: &str| match text {
         "-" => Some(None),
@@ -417,7 +430,7 @@ fn automatic(text: &str) -> Option<[Option<f64>; 2]> {
     Some([number(below)?, number(share)?])
 }
 
-/// Three tolerances, "-" for the general one, and how they go up the hierarchy.
+/// Reads [`Clips::local`]: three tolerances, "-" for the general one, and how they go up the hierarchy.
 fn local(text: &str) -> Option<([Option<f64>; 3], bool)> {
     let mut words = text.split(' ');
     let mut parts = [None; 3];
@@ -431,6 +444,17 @@ fn local(text: &str) -> Option<([Option<f64>; 3], bool)> {
         ("adaptive", None) => Some((parts, true)),
         ("alike", None) => Some((parts, false)),
         _ => None,
+    }
+}
+
+/// Vertex channels by their names, with commas between.
+fn channels(text: &str) -> Channels {
+    let has = |name: &str| text.split(',').any(|v| v == name);
+    Channels {
+        normals: has("normals"),
+        uvs: has("uvs"),
+        colours: has("colours"),
+        attributes: has("attributes"),
     }
 }
 

@@ -6,7 +6,7 @@ use meshreel::{Error, FrameDecoder, Limits, Reel, Transform};
 use rayon::prelude::*;
 use std::path::Path;
 
-/// Frames that one decoder takes at least: finding into the middle of a file costs a few.
+/// Fewest frames of one decoder: to begin in the middle of a file costs a few.
 const FRAMES_AT_LEAST: usize = 64;
 
 /// Bytes that decoders side by side take at most, unless one alone takes more.

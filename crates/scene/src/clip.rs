@@ -17,7 +17,7 @@ pub const MAX_JOINTS: usize = 1 << 14;
 pub struct Qvv {
     /// Unit quaternion.
     pub rotation: DQuat,
-    /// In the unit of the scene.
+    /// In the length unit of the scene.
     pub translation: DVec3,
     /// Per axis, before the rotation.
     pub scale: DVec3,
@@ -30,10 +30,10 @@ impl Default for Qvv {
 }
 
 impl Qvv {
-    /// Changes nothing.
+    /// The transform that changes nothing.
     pub const IDENTITY: Qvv = Qvv { rotation: DQuat::IDENTITY, translation: DVec3::ZERO, scale: DVec3::ONE };
 
-    /// As a matrix.
+    /// The transform as a matrix: scale, then rotation, then translation.
     pub fn matrix(&self) -> DAffine3 {
         DAffine3::from_scale_rotation_translation(self.scale, self.rotation, self.translation)
     }
@@ -60,8 +60,8 @@ pub struct Joint {
     /// Name of the layer that the file puts it in (glTF: the node's extras `layer`); `None` where it says
     /// nothing.
     pub layer: Option<String>,
-    /// How much more than its geometry says the file wants it to matter where joints are told apart by
-    /// importance (glTF: extras `bias`), finite; `None` where it says nothing.
+    /// Factor on the joint's importance where joints are told apart by that (glTF: extras `bias`), finite;
+    /// `None` where the file names none.
     pub bias: Option<f64>,
 }
 
@@ -101,7 +101,7 @@ impl Skeleton {
 pub struct SubTrack<T>(Vec<T>, bool);
 
 impl<T: Copy + PartialEq> SubTrack<T> {
-    /// Of all samples; equal ones are kept once. `None` without samples.
+    /// A sub-track of one value per sample; of equal values one is stored. `None` without samples.
     pub fn new(mut samples: Vec<T>) -> Option<SubTrack<T>> {
         let first = *samples.first()?;
         if samples.iter().all(|value| *value == first) {
@@ -110,12 +110,12 @@ impl<T: Copy + PartialEq> SubTrack<T> {
         Some(SubTrack(samples, false))
     }
 
-    /// The same always.
+    /// A sub-track that always has the same value.
     pub fn constant(value: T) -> SubTrack<T> {
         SubTrack(vec![value], false)
     }
 
-    /// The same, or where `held` such that each value stays until the next sample: nothing lies between them.
+    /// Makes it stepped where `held`: each value stays until the next sample, nothing lies between them.
     pub fn hold(mut self, held: bool) -> SubTrack<T> {
         self.1 = held && !self.is_constant();
         self
@@ -137,19 +137,19 @@ impl<T: Copy + PartialEq> SubTrack<T> {
     }
 }
 
-/// What one joint does.
+/// The animation of one joint, relative to its parent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Track {
     /// Unit quaternions; the sign means nothing.
     pub rotation: SubTrack<DQuat>,
-    /// In the unit of the scene.
+    /// In the length unit of the scene.
     pub translation: SubTrack<DVec3>,
     /// Per axis.
     pub scale: SubTrack<DVec3>,
 }
 
 impl Track {
-    /// Stands still.
+    /// A track that does not move.
     pub fn constant(value: Qvv) -> Track {
         Track {
             rotation: SubTrack::constant(value.rotation),
@@ -199,14 +199,29 @@ pub struct Clip {
     pub samples: usize,
     /// One per joint, in the skeleton's order.
     pub tracks: Vec<Track>,
-    /// Sampled like the joints.
+    /// Scalar tracks, sampled like the joints.
     pub scalars: Vec<ScalarTrack>,
-    /// In the order of time.
+    /// Markers, in the order of time.
     pub markers: Vec<Marker>,
 }
 
+impl ScalarTrack {
+    /// Samples `first` to `last`; with a `step` each is so many samples of this track long.
+    fn portion(&self, first: usize, last: usize, step: Option<f64>) -> Option<ScalarTrack> {
+        let at = |i: usize| match step {
+            None => self.values.at(i),
+            Some(step) => {
+                let at = i as f64 * step;
+                let (left, part) = (at as usize, at.fract());
+                self.values.at(left).lerp(self.values.at(left + 1), part)
+            }
+        };
+        Some(ScalarTrack { values: SubTrack::new((first..=last).map(at).collect())?, ..self.clone() })
+    }
+}
+
 impl Clip {
-    /// From first to last sample, in seconds.
+    /// Time from first to last sample, in seconds.
     pub fn duration(&self) -> f64 {
         (self.samples - 1) as f64 / self.fps
     }
@@ -255,85 +270,24 @@ impl Clip {
         let rate = fps.unwrap_or(self.fps);
         let count = match fps {
             None => self.samples,
-            Some(fps) => {
-                let count = (self.duration() * fps + 1e-6).floor() + 1.0;
-                if !(fps.is_finite() && fps > 0.0 && count <= MAX_FRAMES as f64) {
-                    return Err(Error::misuse(format!(
-                        "--fps {fps}: gives no usable number of samples of clip {}",
-                        self.name
-                    )));
-                }
-                count as usize
-            }
+            Some(fps) => self.samples_at(fps)?,
         };
         let (first, last) = match range {
             None => (0, count - 1),
-            Some(Range::Frames(first, last)) => {
-                if first > last || first >= count {
-                    return Err(Error::misuse(format!(
-                        "--range {first}:{last}: clip {} has samples 0 to {}",
-                        self.name,
-                        count - 1
-                    )));
-                }
-                (first, last.min(count - 1))
-            }
-            Some(Range::Seconds(first, last)) => {
-                let time = |i: usize| self.start + i as f64 / rate;
-                let inside = |i: &usize| (first - SAME_TIME..=last + SAME_TIME).contains(&time(*i));
-                let start = (0..count).find(inside);
-                let end = (0..count).rev().find(inside);
-                match (start, end) {
-                    (Some(start), Some(end)) => (start, end),
-                    _ => {
-                        return Err(Error::misuse(format!(
-                            "--range {first}s:{last}s: clip {} runs from {} s to {} s and has no sample there",
-                            self.name,
-                            self.start,
-                            time(count - 1)
-                        )));
-                    }
-                }
-            }
+            Some(range) => self.samples_in(range, rate, count)?,
         };
         if fps.is_none_or(|fps| fps == self.fps) && (first, last) == (0, self.samples - 1) {
             return Ok(Cow::Borrowed(self));
         }
         // Samples of this clip to one of the new.
-        let step = self.fps / rate;
-        let tracks = self.tracks.iter().enumerate().map(|(j, track)| {
-            let values = |still: bool| match still {
-                true => first..=first,
-                false => first..=last,
-            };
-            let at = |i: usize| match fps {
-                None => track.at(i),
-                Some(_) => self.between(j, i as f64 * step),
-            };
-            let rotation = values(track.rotation.is_constant()).map(|i| at(i).rotation);
-            let translation = values(track.translation.is_constant()).map(|i| at(i).translation);
-            let scale = values(track.scale.is_constant()).map(|i| at(i).scale);
-            Some(Track {
-                rotation: SubTrack::new(rotation.collect())?.hold(track.rotation.1),
-                translation: SubTrack::new(translation.collect())?.hold(track.translation.1),
-                scale: SubTrack::new(scale.collect())?.hold(track.scale.1),
-            })
-        });
-        let tracks = tracks.collect::<Option<Vec<_>>>();
-        let scalars = self.scalars.iter().map(|track| {
-            let at = |i: usize| match fps {
-                None => track.values.at(i),
-                Some(_) => {
-                    let at = i as f64 * step;
-                    let (left, part) = (at as usize, at.fract());
-                    track.values.at(left).lerp(track.values.at(left + 1), part)
-                }
-            };
-            Some(ScalarTrack { values: SubTrack::new((first..=last).map(at).collect())?, ..track.clone() })
-        });
-        let scalars = scalars.collect::<Option<Vec<_>>>();
+        let step = fps.map(|fps| self.fps / fps);
+        let nothing = || Error::misuse("a clip without samples");
+        let tracks = (0..self.tracks.len()).map(|j| self.portion_of_track(j, first, last, step));
+        let tracks = tracks.collect::<Option<Vec<_>>>().ok_or_else(nothing)?;
+        let scalars = self.scalars.iter().map(|track| track.portion(first, last, step));
+        let scalars = scalars.collect::<Option<Vec<_>>>().ok_or_else(nothing)?;
         let time = |i: usize| self.start + i as f64 / rate;
-        let kept = |marker: &&Marker| {
+        let is_inside = |marker: &&Marker| {
             range.is_none() || (time(first) - SAME_TIME..=time(last) + SAME_TIME).contains(&marker.time)
         };
         Ok(Cow::Owned(Clip {
@@ -342,10 +296,72 @@ impl Clip {
             start: self.start + first as f64 / rate,
             fps: rate,
             samples: last - first + 1,
-            tracks: tracks.ok_or_else(|| Error::misuse("a clip without samples"))?,
-            scalars: scalars.ok_or_else(|| Error::misuse("a clip without samples"))?,
-            markers: self.markers.iter().filter(kept).cloned().collect(),
+            tracks,
+            scalars,
+            markers: self.markers.iter().filter(is_inside).cloned().collect(),
         }))
+    }
+
+    /// How many samples the clip has at another rate.
+    fn samples_at(&self, fps: f64) -> Result<usize, Error> {
+        let count = (self.duration() * fps + 1e-6).floor() + 1.0;
+        if !(fps.is_finite() && fps > 0.0 && count <= MAX_FRAMES as f64) {
+            return Err(Error::misuse(format!(
+                "--fps {fps}: gives no usable number of samples of clip {}",
+                self.name
+            )));
+        }
+        Ok(count as usize)
+    }
+
+    /// The first and the last sample of a range, of `count` samples at `rate` per second.
+    fn samples_in(&self, range: Range, rate: f64, count: usize) -> Result<(usize, usize), Error> {
+        match range {
+            Range::Frames(first, last) => {
+                if first > last || first >= count {
+                    return Err(Error::misuse(format!(
+                        "--range {first}:{last}: clip {} has samples 0 to {}",
+                        self.name,
+                        count - 1
+                    )));
+                }
+                Ok((first, last.min(count - 1)))
+            }
+            Range::Seconds(first, last) => {
+                let time = |i: usize| self.start + i as f64 / rate;
+                let inside = |i: &usize| (first - SAME_TIME..=last + SAME_TIME).contains(&time(*i));
+                match ((0..count).find(inside), (0..count).rev().find(inside)) {
+                    (Some(start), Some(end)) => Ok((start, end)),
+                    _ => Err(Error::misuse(format!(
+                        "--range {first}s:{last}s: clip {} runs from {} s to {} s and has no sample there",
+                        self.name,
+                        self.start,
+                        time(count - 1)
+                    ))),
+                }
+            }
+        }
+    }
+
+    /// Samples `first` to `last` of joint `j`; with a `step` each is so many samples of this clip long.
+    fn portion_of_track(&self, j: usize, first: usize, last: usize, step: Option<f64>) -> Option<Track> {
+        let track = &self.tracks[j];
+        let samples = |is_constant: bool| match is_constant {
+            true => first..=first,
+            false => first..=last,
+        };
+        let at = |i: usize| match step {
+            None => track.at(i),
+            Some(step) => self.between(j, i as f64 * step),
+        };
+        let rotation = samples(track.rotation.is_constant()).map(|i| at(i).rotation);
+        let translation = samples(track.translation.is_constant()).map(|i| at(i).translation);
+        let scale = samples(track.scale.is_constant()).map(|i| at(i).scale);
+        Some(Track {
+            rotation: SubTrack::new(rotation.collect())?.hold(track.rotation.1),
+            translation: SubTrack::new(translation.collect())?.hold(track.translation.1),
+            scale: SubTrack::new(scale.collect())?.hold(track.scale.1),
+        })
     }
 
     /// All local transforms half-way between samples `i` and `i + 1`: slerp and lerp.

@@ -4,7 +4,7 @@ use crate::sample::MAX_FRAMES;
 use crate::{Error, SAME_TIME, TimeSampling};
 use std::path::Path;
 
-/// Uniform times.
+/// Sample times at a uniform rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Grid {
     pub start: f64,
@@ -29,7 +29,7 @@ const RATES: [f64; 14] = [
     120.0,
     240.0,
 ];
-/// Keys are a sampled animation, not a drawn one, from this rate on.
+/// Rates of keys, per second, that say that an animation was sampled, not drawn: from this one …
 const BAKED: f64 = 9.999;
 /// … up to this one.
 const HIGHEST: f64 = 1000.0;
@@ -79,7 +79,7 @@ impl Grid {
     }
 }
 
-/// What a time may be off by: the format's are of 32 bits.
+/// How far a time may be off, in seconds: the file's times are of 32 bits.
 fn slack(time: f64) -> f64 {
     SAME_TIME.max(time.abs() * f64::from(f32::EPSILON))
 }

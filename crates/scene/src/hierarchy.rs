@@ -5,7 +5,7 @@ use crate::clip::{Clip, Joint, MAX_JOINTS, Qvv, Skeleton, SubTrack, Track};
 use crate::grid::Grid;
 use crate::model::BEFORE_STEP;
 use crate::sample::{World, transform_at};
-use crate::{Channel, Error, NodeKind, Placed, Remark, Scene, trs};
+use crate::{Channel, Error, NodeKind, Placed, Remark, Scene, Transform, trs};
 use glam::DMat4;
 use std::path::Path;
 
@@ -69,6 +69,51 @@ fn of_transforms(
             "there is neither a clip nor a transform that moves in the input (or none that --include and --exclude leave)",
         ));
     }
+    let grid = common_grid(scene, &placed, &joints, remarks)?;
+    let world = Worlds::new(scene, &placed, &joints, &grid)?;
+    let mut tracks = Vec::with_capacity(joints.len());
+    let mut list = Vec::with_capacity(joints.len());
+    for joint in &joints {
+        let place = &placed[joint.placed];
+        let transform = scene.nodes[place.node].transform.as_ref();
+        let values = local_samples(joint, &place.path, transform, &grid, &world, remarks)?;
+        list.push(Joint {
+            name: node_name(place),
+            parent: joint.parent,
+            rest: values[0],
+            ..Joint::default()
+        });
+        tracks.push(track(&values));
+    }
+    remarks.dedup();
+    let has_visibility = |place: &Placed| {
+        let visibility = scene.nodes[place.node].visibility.as_ref();
+        visibility.is_some_and(|channel| !channel.is_constant())
+    };
+    if joints.iter().any(|joint| has_visibility(&placed[joint.placed])) {
+        remarks.push(Remark::new("/", "a clip has no visibility; it was left out"));
+    }
+    let skeleton = Skeleton { name: "transforms".into(), joints: list };
+    let clip = Clip {
+        name: "transforms".into(),
+        skeleton: 0,
+        start: grid.start,
+        fps: grid.fps,
+        samples: grid.samples,
+        tracks,
+        scalars: Vec::new(),
+        markers: Vec::new(),
+    };
+    Ok((skeleton, clip))
+}
+
+/// The uniform sample times of all transforms that move.
+fn common_grid(
+    scene: &Scene,
+    placed: &[Placed],
+    joints: &[Chosen],
+    remarks: &mut Vec<Remark>,
+) -> Result<Grid, Error> {
     let mut keys = Vec::new();
     let mut moving = 0;
     for joint in joints.iter().filter(|joint| joint.moves) {
@@ -98,64 +143,44 @@ fn of_transforms(
             allowed: MAX_VALUES as u64,
         });
     }
-    let mut tracks = Vec::with_capacity(joints.len());
-    let world = Worlds::new(scene, &placed, &joints, &grid)?;
-    let mut list = Vec::with_capacity(joints.len());
-    for joint in &joints {
-        let place = &placed[joint.placed];
-        let node = &scene.nodes[place.node];
-        let samples = if joint.moves { grid.samples } else { 1 };
-        let mut values = Vec::with_capacity(samples);
-        let mut shear = 0usize;
-        for i in 0..samples {
-            let matrix = match (joint.detached, &node.transform) {
-                (true, _) => world.at(joint.placed, i),
-                (false, Some(transform)) => transform_at(transform, grid.time(i))?.0,
-                (false, None) => DMat4::IDENTITY,
-            };
-            if !matrix.is_finite() {
-                let what = "a transform that is no finite numbers was left out";
-                remarks.push(Remark::new(&place.path, what));
-                values.push(values.last().copied().unwrap_or(Qvv::IDENTITY));
-                continue;
-            }
-            values.push(trs::plain(&matrix).unwrap_or_else(|| {
-                shear += 1;
-                trs::nearest_plain(&matrix)
-            }));
+    Ok(grid)
+}
+
+/// The transform of a joint relative to its parent at every sample, or at one if it does not move. Shear and
+/// matrices that are not finite are left out, with a remark.
+fn local_samples(
+    joint: &Chosen,
+    path: &str,
+    transform: Option<&Transform>,
+    grid: &Grid,
+    world: &Worlds,
+    remarks: &mut Vec<Remark>,
+) -> Result<Vec<Qvv>, Error> {
+    let samples = if joint.moves { grid.samples } else { 1 };
+    let mut values = Vec::with_capacity(samples);
+    let mut shear = 0usize;
+    for i in 0..samples {
+        let matrix = match (joint.detached, transform) {
+            (true, _) => world.at(joint.placed, i),
+            (false, Some(transform)) => transform_at(transform, grid.time(i))?.0,
+            (false, None) => DMat4::IDENTITY,
+        };
+        if !matrix.is_finite() {
+            let what = "a transform that is no finite numbers was left out";
+            remarks.push(Remark::new(path, what));
+            values.push(values.last().copied().unwrap_or(Qvv::IDENTITY));
+            continue;
         }
-        if shear > 0 {
-            let what = "its transform is sheared, which a clip cannot hold; that was left out";
-            remarks.push(Remark::new(&place.path, what));
-        }
-        list.push(Joint {
-            name: node_name(place),
-            parent: joint.parent,
-            rest: values[0],
-            ..Joint::default()
-        });
-        tracks.push(track(&values));
+        values.push(trs::plain(&matrix).unwrap_or_else(|| {
+            shear += 1;
+            trs::nearest_plain(&matrix)
+        }));
     }
-    remarks.dedup();
-    let visible = |place: &Placed| {
-        let visibility = scene.nodes[place.node].visibility.as_ref();
-        visibility.is_some_and(|channel| !channel.is_constant())
-    };
-    if joints.iter().any(|joint| visible(&placed[joint.placed])) {
-        remarks.push(Remark::new("/", "a clip has no visibility; it was left out"));
+    if shear > 0 {
+        let what = "its transform is sheared, which a clip cannot hold; that was left out";
+        remarks.push(Remark::new(path, what));
     }
-    let skeleton = Skeleton { name: "transforms".into(), joints: list };
-    let clip = Clip {
-        name: "transforms".into(),
-        skeleton: 0,
-        start: grid.start,
-        fps: grid.fps,
-        samples: grid.samples,
-        tracks,
-        scalars: Vec::new(),
-        markers: Vec::new(),
-    };
-    Ok((skeleton, clip))
+    Ok(values)
 }
 
 /// The last part of the path: instances have names of their own.

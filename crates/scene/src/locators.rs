@@ -81,7 +81,8 @@ fn moves(transform: &Transform) -> bool {
     !transform.matrix.is_constant() || inherits.is_some_and(|channel| !channel.is_constant())
 }
 
-/// Of one that does not move. What cannot be read is none: whoever takes its place will say so.
+/// Whether a constant transform is the identity. One that cannot be read counts as none: whoever reads it
+/// next reports the error.
 fn is_identity(transform: &Transform) -> bool {
     let mut matrix = Vec::new();
     let channel = &transform.matrix;

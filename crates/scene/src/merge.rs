@@ -79,7 +79,7 @@ pub fn merge(scenes: Vec<Scene>) -> Result<(Scene, Vec<Remark>), Error> {
     Ok((merged, remarks))
 }
 
-/// What a file says of itself: the first that says it is believed.
+/// Merges format, unit, rate and metadata: the first file that names one decides.
 fn facts(merged: &mut Scene, scene: &Scene, remarks: &mut Vec<Remark>) {
     if merged.format.is_empty() {
         merged.format = scene.format;

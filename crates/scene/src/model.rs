@@ -97,7 +97,7 @@ impl Unit {
     }
 }
 
-/// What a node is.
+/// The type of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum NodeKind {
@@ -125,7 +125,7 @@ pub struct Node {
     pub path: String,
     /// The parent; `None` for children of the file's root.
     pub parent: Option<NodeId>,
-    /// What it is.
+    /// Its type.
     pub kind: NodeKind,
     /// Local transform, absent = identity.
     pub transform: Option<Transform>,
@@ -186,16 +186,17 @@ pub enum Topology {
     Heterogeneous,
 }
 
-/// Which way faces turn, seen from outside.
+/// The order of the corners of faces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Winding {
-    /// Alembic's.
+    /// Clockwise seen from outside: Alembic's.
     Clockwise,
-    /// glTF's, OBJ's, and that of everything this project writes but Alembic.
+    /// Counter-clockwise seen from outside: glTF's, OBJ's, and that of everything this project writes but
+    /// Alembic.
     CounterClockwise,
 }
 
-/// What an attribute's values are attached to.
+/// The elements of a mesh that an attribute has values for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// One value for the mesh.
@@ -306,10 +307,10 @@ pub struct Skin {
     pub joint: Arc<[u16]>,
     /// `influences` per point, not negative, summing up to 1 (or all 0: such points do not move).
     pub weight: Arc<[f32]>,
-    /// What takes `bind_positions` to where [`Mesh::positions`] are: at each sample of those a matrix for
-    /// each of `joints`.
+    /// The matrices that take `bind_positions` to [`Mesh::positions`]: at each sample of those one for each
+    /// of `joints`.
     pub pose: Channel<DMat4>,
-    /// Where clips of the skeleton take the points: number of the clip, and what it does.
+    /// How each clip of the skeleton moves the points: number of the clip, and the mesh as it moves it.
     pub driven: Vec<(usize, Arc<dyn Driven>)>,
 }
 
@@ -335,7 +336,7 @@ pub struct Attribute<T> {
 /// An attribute of one to four numbers per element.
 #[derive(Clone)]
 pub struct Numbers {
-    /// How many of the four are used, at least one; the others are 0.
+    /// Components per value, 1 to 4; the rest of the four are 0.
     pub components: usize,
     /// Name, scope and values.
     pub attribute: Attribute<[f32; 4]>,
@@ -391,7 +392,7 @@ impl TimeSampling {
 /// Says which samples are equal without reading them: equal identities in one channel mean equal data.
 pub type Identity = u128;
 
-/// Where the samples of a channel come from.
+/// The samples of a channel, read on demand.
 pub trait Source<T>: Send + Sync {
     /// Number of samples.
     fn len(&self) -> usize;
@@ -413,8 +414,8 @@ pub trait Source<T>: Send + Sync {
     fn bends(&self) -> bool {
         false
     }
-    /// What the file says is there between two samples, where the usual way from one to the other
-    /// ([`crate::sample`]) is not that. False: the usual way.
+    /// Writes the value at a time between two samples, where the file defines another way from one to the
+    /// other than the usual interpolation ([`crate::sample`]). False: the usual one holds.
     fn between(&self, _time: f64, _out: &mut Vec<T>) -> Result<bool, Error> {
         Ok(false)
     }
@@ -454,7 +455,7 @@ impl<T: Clone + Send + Sync + 'static> Channel<T> {
         }
         Channel { sampling: Arc::new(sampling), source: Arc::new(Memory(samples)) }
     }
-    /// The same samples at other times.
+    /// A channel of the same samples at other times.
     pub fn with_sampling(&self, sampling: Arc<TimeSampling>) -> Channel<T> {
         Channel { sampling, source: self.source.clone() }
     }

@@ -111,7 +111,7 @@ fn eigenvectors(mut s: DMat3) -> DMat3 {
     v
 }
 
-/// The same axes in the order and with the signs that are nearest to `near` and make a rotation.
+/// The axes `v` in the order and with the signs that are nearest to `near` and make a rotation.
 fn nearest(v: DMat3, near: DMat3) -> DMat3 {
     let mut best = (f64::NEG_INFINITY, v);
     for order in [[0, 1, 2], [1, 2, 0], [2, 0, 1], [0, 2, 1], [2, 1, 0], [1, 0, 2]] {

@@ -105,7 +105,8 @@ fn track(values: &[Qvv]) -> Track {
     }
 }
 
-/// The same with what the source holds between samples.
+/// The track, stepped where the source's values stay until the next sample. `held`: sorted numbers of stepped
+/// sub-tracks, three per joint.
 fn hold(track: Track, held: &[u32], joint: u32) -> Track {
     let is = |part: u32| held.binary_search(&(3 * joint + part)).is_ok();
     Track {

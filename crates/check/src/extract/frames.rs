@@ -9,10 +9,10 @@ use meshreel::{BoneMatrix, BonesView, FrameDecoder, MeshView, Reel, SourceMap, T
 use meshreel_scene::Error;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// Bytes of floats and indices that are kept.
+/// Limit of the bytes of decoded floats and indices that are cached.
 const KEPT: u64 = 256 << 20;
 
-/// What a channel is made of.
+/// The vertex stream that a channel is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Values {
     Positions,
@@ -31,7 +31,8 @@ impl Values {
         }
     }
 
-    /// What the streams of a record give, positions first; a QTangent gives normals.
+    /// Stream numbers of a record with the values that they hold, positions first; a QTangent stream holds
+    /// normals.
     pub fn of(record: &meshreel::record::MeshRecord) -> Vec<(usize, Values)> {
         let streams = record.streams.iter().enumerate();
         streams
@@ -47,7 +48,7 @@ impl Values {
             .collect()
     }
 
-    /// Reads them from a frame.
+    /// Reads the values from a decoded frame.
     fn read(self, mesh: MeshView<'_>, out: &mut Vec<f32>) -> Result<(), meshreel::Error> {
         out.clear();
         out.resize(self.components() * mesh.vertex_count(), 0.0);
@@ -71,7 +72,7 @@ pub(super) struct Shape {
     pub order: Vec<u32>,
 }
 
-/// Shared by all channels.
+/// The decoder of a file and the frames that it has decoded, shared by all channels.
 pub(super) struct Frames {
     reel: Reel,
     maps: Arc<Maps>,
@@ -91,7 +92,7 @@ struct State {
     kept: Vec<Option<Arc<Frame>>>,
 }
 
-/// One frame of all meshes that change.
+/// One decoded frame: the streams of all meshes that change.
 struct Frame {
     meshes: Vec<FrameMesh>,
 }
@@ -168,7 +169,7 @@ impl Frames {
         Ok(bones.map_or(Vec::new(), |bones| bones.matrices()))
     }
 
-    /// What bones of a mesh do not change: gives `take` a look at it.
+    /// Calls `take` with the bones of a mesh: what is the same in all frames. None where it has no bones.
     pub fn rig<T>(&self, mesh: usize, take: impl FnOnce(BonesView<'_>) -> T) -> Option<T> {
         let state = self.lock();
         state.decoder.mesh(mesh).bones().map(take)
@@ -240,7 +241,7 @@ impl Frames {
 }
 
 impl State {
-    /// A frame that is kept; for large animations `None`, and the decoder shows it.
+    /// A frame of the cache; for large animations `None`, and the decoder shows the frame.
     fn frame(&mut self, frame: usize) -> Result<Option<Arc<Frame>>, Error> {
         if let Some(Some(kept)) = self.kept.get(frame) {
             return Ok(Some(kept.clone()));

@@ -6,7 +6,7 @@ use meshreel::record::Method;
 use meshreel::{Pair, PartAttribute};
 use meshreel_scene::{Attribute, Error, Identity, Mesh, Numbers, Scope, Source};
 
-/// Gives meshes the attributes of what shows them; none where that differs.
+/// Gives meshes the part attributes of the nodes that show them; none where these differ.
 pub(super) fn fill(shared: &Shared, meshes: &mut [Mesh]) -> Result<(), Error> {
     let reel = shared.frames.reel();
     let nodes = &reel.description().nodes;
@@ -19,13 +19,15 @@ pub(super) fn fill(shared: &Shared, meshes: &mut [Mesh]) -> Result<(), Error> {
         };
         let order = shared.order(m)?;
         for attribute in &own.attributes {
-            mesh.numbers.extend(numbers(shared, m, order.as_deref().map(Vec::as_slice), attribute));
+            mesh.numbers.extend(part_attribute(shared, m, order.as_deref().map(Vec::as_slice), attribute));
         }
     }
     Ok(())
 }
 
-fn numbers(
+/// A part attribute of a mesh as an attribute of the scene: of points, or of the whole mesh. `order`: the
+/// vertex of each point. None where parts have no values, or none that the scene can have.
+fn part_attribute(
     shared: &Shared,
     mesh: usize,
     order: Option<&[u32]>,
@@ -69,7 +71,7 @@ fn numbers(
     })
 }
 
-/// The numbers of each point's group.
+/// The values of each point: those of its group.
 struct Looked {
     attribute: PartAttribute,
     groups: Vec<u32>,

@@ -1,4 +1,4 @@
-//! A mesh of rigid parts taken apart: each part a still mesh below a node that moves it.
+//! A mesh of rigid parts taken apart: each part becomes a constant mesh below a node that moves it.
 
 use super::shared::Shared;
 use glam::DMat4;
@@ -10,10 +10,10 @@ use meshreel_scene::{
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Matrices of all frames together, at most.
+/// Limit of part matrices that are made, of all parts and frames together.
 const MOST_MATRICES: usize = 1 << 22;
 
-/// What no part has: points that have a residual, or several bones, and faces between parts.
+/// The part of what belongs to none: points that have a residual, or several bones, and faces between parts.
 const LEFT: u32 = u32::MAX;
 
 /// Takes apart all meshes of `scene` that are nothing but rigid parts and points; others are remarked upon
@@ -105,11 +105,11 @@ fn leaf(parent: usize, path: String, mesh: usize, samples: usize) -> Node {
 struct Apart {
     parts: Vec<(u32, Mesh)>,
     left: Option<Mesh>,
-    /// By frame and part.
+    /// By frame and part, from rest to object space.
     matrices: Arc<Vec<Vec<BoneMatrix>>>,
 }
 
-/// Attributes of one kind, of all corners at first.
+/// Attributes of one kind: name, and a value for each corner.
 type Values<const N: usize> = Vec<(String, Vec<[f32; N]>)>;
 
 impl Apart {
@@ -124,83 +124,96 @@ impl Apart {
         mesh.positions.read(0, &mut points)?;
         mesh.face_counts.read(0, &mut counts)?;
         mesh.face_indices.read(0, &mut corners)?;
-        let vertex = |p: usize| order.map_or(p, |o| o[p] as usize);
-        let looked = shared.frames.rig(number, |rig| {
-            if rig.rigid() < rig.count() {
-                return Err("bones blend it".to_owned());
-            }
-            let coded = rig.with_residual();
-            let of = |p: usize| -> (u32, [f32; 3]) {
-                let Some(&residual) = coded.get(vertex(p)) else {
-                    return (LEFT, [0.0; 3]);
-                };
-                let mut own = rig.influences(vertex(p));
-                let part = match (own.next(), own.next()) {
-                    (Some((bone, _)), None) if !residual => bone as u32,
-                    _ => LEFT,
-                };
-                (part, rig.rest(vertex(p)))
-            };
-            Ok((0..points.len()).map(of).collect::<Vec<_>>())
-        });
-        let of = match looked {
+        let rest = match rest_points(shared, number, points.len(), order) {
             None => return Ok(Ok(None)),
             Some(Err(what)) => return Ok(Err(what)),
-            Some(Ok(of)) => of,
+            Some(Ok(rest)) => rest,
         };
-        let still =
+        let constant =
             mesh.uvs.iter().all(|a| a.values.len() < 2) && mesh.colours.iter().all(|a| a.values.len() < 2);
-        if !still {
+        if !constant {
             return Ok(Err("its uvs or colours move".into()));
         }
-        // Faces by part.
-        let mut faces: BTreeMap<u32, Vec<(usize, usize, usize)>> = BTreeMap::new();
-        let mut first = 0;
-        for (face, &count) in counts.iter().enumerate() {
-            let end = first + count.max(0) as usize;
-            let mut parts = corners[first..end].iter().map(|&c| of[c as usize].0);
-            let part = parts.next().unwrap_or(LEFT);
-            let part = if parts.all(|p| p == part) { part } else { LEFT };
-            faces.entry(part).or_default().push((face, first, end));
-            first = end;
-        }
-        let whole = Whole {
-            corners: &corners,
-            normals: mesh.normals.as_ref().map(|a| all(a, &corners)).transpose()?,
-            uvs: (mesh.uvs.iter()).map(|a| all(a, &corners)).collect::<Result<_, _>>()?,
-            colours: (mesh.colours.iter()).map(|a| all(a, &corners)).collect::<Result<_, _>>()?,
-            sets: sets(mesh)?,
-            mesh,
-        };
+        let faces = faces_by_part(&counts, &corners, &rest);
+        let whole = Whole::new(mesh, &corners)?;
         let frames = shared.samples(true);
         let parts = faces.keys().filter(|p| **p != LEFT).count();
         if parts * frames > MOST_MATRICES {
             return Ok(Err(format!("it has {parts} parts in {frames} frames")));
         }
         let matrices = (0..frames).map(|f| shared.frames.bones(f, number));
-        let mut out =
-            Apart { parts: Vec::new(), left: None, matrices: Arc::new(matrices.collect::<Result<_, _>>()?) };
-        for (part, list) in faces {
-            let (mut some, chosen) = whole.some(&list);
+        let matrices = Arc::new(matrices.collect::<Result<_, _>>()?);
+        let mut out = Apart { parts: Vec::new(), left: None, matrices };
+        for (part, faces) in faces {
+            let (some, chosen) = whole.some(&faces);
             match part {
-                LEFT => {
-                    let source = Chosen { all: mesh.positions.clone(), chosen };
-                    let times = mesh.positions.sampling().clone();
-                    some.positions = Channel::new(times, Arc::new(source));
-                    some.topology = mesh.topology;
-                    // Of frame 0: no bone says how they turn.
-                    some.normals = None;
-                    out.left = Some(some);
-                }
+                LEFT => out.left = Some(left_over(mesh, some, chosen)),
                 part => {
-                    let rest = chosen.iter().map(|&p| of[p as usize].1).collect();
-                    some.positions = Channel::constant(rest);
-                    out.parts.push((part, some));
+                    let positions = chosen.iter().map(|&p| rest[p as usize].1).collect();
+                    out.parts.push((part, Mesh { positions: Channel::constant(positions), ..some }));
                 }
             }
         }
         Ok(Ok(Some(out)))
     }
+}
+
+/// Part and rest position of each point of a mesh; points that have a residual or several bones belong to
+/// [`LEFT`]. `None` for a mesh that has no bones.
+fn rest_points(
+    shared: &Shared,
+    number: usize,
+    points: usize,
+    order: Option<&[u32]>,
+) -> Option<Result<Vec<RestPoint>, String>> {
+    let vertex = |p: usize| order.map_or(p, |o| o[p] as usize);
+    shared.frames.rig(number, |rig| {
+        if rig.rigid() < rig.count() {
+            return Err("bones blend it".to_owned());
+        }
+        let coded = rig.with_residual();
+        let of = |p: usize| -> RestPoint {
+            let Some(&residual) = coded.get(vertex(p)) else {
+                return (LEFT, [0.0; 3]);
+            };
+            let mut own = rig.influences(vertex(p));
+            let part = match (own.next(), own.next()) {
+                (Some((bone, _)), None) if !residual => bone as u32,
+                _ => LEFT,
+            };
+            (part, rig.rest(vertex(p)))
+        };
+        Ok((0..points).map(of).collect::<Vec<_>>())
+    })
+}
+
+/// The part of a point and its position at rest, in the part's space.
+type RestPoint = (u32, [f32; 3]);
+
+/// A face: its number, its first corner and the one after its last.
+type FaceCorners = (usize, usize, usize);
+
+/// The faces of each part; those between parts belong to [`LEFT`].
+fn faces_by_part(counts: &[i32], corners: &[i32], rest: &[RestPoint]) -> BTreeMap<u32, Vec<FaceCorners>> {
+    let mut faces: BTreeMap<u32, Vec<FaceCorners>> = BTreeMap::new();
+    let mut first = 0;
+    for (face, &count) in counts.iter().enumerate() {
+        let end = first + count.max(0) as usize;
+        let mut parts = corners[first..end].iter().map(|&c| rest[c as usize].0);
+        let part = parts.next().unwrap_or(LEFT);
+        let part = if parts.all(|p| p == part) { part } else { LEFT };
+        faces.entry(part).or_default().push((face, first, end));
+        first = end;
+    }
+    faces
+}
+
+/// What no part has stays a mesh whose points move. Its normals are those of frame 0, and no bone says how
+/// they turn, so it has none.
+fn left_over(mesh: &Mesh, some: Mesh, chosen: Vec<u32>) -> Mesh {
+    let source = Chosen { all: mesh.positions.clone(), chosen };
+    let times = mesh.positions.sampling().clone();
+    Mesh { positions: Channel::new(times, Arc::new(source)), topology: mesh.topology, normals: None, ..some }
 }
 
 /// Values of an attribute in its first sample, of all corners.
@@ -232,6 +245,7 @@ fn sets(mesh: &Mesh) -> Result<BTreeMap<i32, usize>, Error> {
     Ok(out)
 }
 
+/// The first sample of a mesh, its attributes spread over all corners.
 struct Whole<'a> {
     mesh: &'a Mesh,
     corners: &'a [i32],
@@ -241,9 +255,20 @@ struct Whole<'a> {
     sets: BTreeMap<i32, usize>,
 }
 
-impl Whole<'_> {
-    /// Some faces with all but their points, and which points these are.
-    fn some(&self, faces: &[(usize, usize, usize)]) -> (Mesh, Vec<u32>) {
+impl<'a> Whole<'a> {
+    fn new(mesh: &'a Mesh, corners: &'a [i32]) -> Result<Whole<'a>, Error> {
+        Ok(Whole {
+            corners,
+            normals: mesh.normals.as_ref().map(|a| all(a, corners)).transpose()?,
+            uvs: (mesh.uvs.iter()).map(|a| all(a, corners)).collect::<Result<_, _>>()?,
+            colours: (mesh.colours.iter()).map(|a| all(a, corners)).collect::<Result<_, _>>()?,
+            sets: sets(mesh)?,
+            mesh,
+        })
+    }
+
+    /// A mesh of some of the faces, positions still missing, and the numbers of its points in the whole mesh.
+    fn some(&self, faces: &[FaceCorners]) -> (Mesh, Vec<u32>) {
         let mut number = BTreeMap::new();
         let mut chosen = Vec::new();
         let (mut counts, mut corners) = (Vec::new(), Vec::new());
@@ -261,10 +286,7 @@ impl Whole<'_> {
                 }));
             }
         }
-        fn part<const N: usize>(
-            all: &(String, Vec<[f32; N]>),
-            faces: &[(usize, usize, usize)],
-        ) -> Attribute<[f32; N]> {
+        fn part<const N: usize>(all: &(String, Vec<[f32; N]>), faces: &[FaceCorners]) -> Attribute<[f32; N]> {
             let values = faces.iter().flat_map(|&(_, first, end)| &all.1[first..end]).copied();
             Attribute {
                 name: all.0.clone(),
@@ -293,7 +315,7 @@ impl Whole<'_> {
     }
 }
 
-/// Where a part is.
+/// The transform of a part in each frame.
 struct Part {
     matrices: Arc<Vec<Vec<BoneMatrix>>>,
     part: usize,
@@ -315,7 +337,7 @@ impl Source<DMat4> for Part {
     }
 }
 
-/// Some points of a mesh.
+/// The moving positions of some points of a mesh.
 struct Chosen {
     all: Channel<[f32; 3]>,
     chosen: Vec<u32>,

@@ -67,7 +67,7 @@ pub(super) fn skin(shared: &Shared, mesh: usize, points: &[usize]) -> Option<Arc
         weight: weight.into(),
         pose: match &rigged.first {
             Some(first) => Channel::constant(first.clone()),
-            None => Channel::in_memory((*shared.still).clone(), Vec::new()),
+            None => Channel::in_memory((*shared.constant).clone(), Vec::new()),
         },
         driven: Vec::new(),
     }))

@@ -21,13 +21,14 @@ pub fn to_scene(reel: &Reel) -> Result<Scene, Error> {
     Ok(to_scene_as(reel, As::Points)?.0)
 }
 
-/// The same, with bones as said, and what could not be done so. Skins have joints of their own.
+/// The decoded content as a scene, meshes that bones move as `bones` says, with remarks on those that cannot
+/// be so. Skins have joints of their own.
 pub fn to_scene_as(reel: &Reel, bones: As) -> Result<(Scene, Vec<Remark>), Error> {
     to_scene_at(reel, bones, 0)
 }
 
-/// The same at a level of detail: its triangles, and of the vertices those that they need. A mesh that has
-/// not so many levels is there at its last.
+/// The decoded content at LOD level `lod` (0: the meshes themselves): its triangles, and of the vertices
+/// those that they need. A mesh that has not so many levels is there at its last.
 pub fn to_scene_at(reel: &Reel, bones: As, lod: usize) -> Result<(Scene, Vec<Remark>), Error> {
     let shared = Shared {
         bones,
@@ -38,7 +39,7 @@ pub fn to_scene_at(reel: &Reel, bones: As, lod: usize) -> Result<(Scene, Vec<Rem
         },
         frames: Arc::new(Frames::new(reel)?),
         times: Arc::new(sampling(reel, |_| true)),
-        still: Arc::new(TimeSampling::Uniform { start: 0.0, step: 1.0 }),
+        constant: Arc::new(TimeSampling::Uniform { start: 0.0, step: 1.0 }),
     };
     let (skeletons, clips) = clip::clips(reel).map_err(error)?;
     let description = reel.description();
@@ -122,7 +123,7 @@ impl Shared {
         T: Clone + Send + Sync + 'static,
         S: Source<T> + 'static,
     {
-        let sampling = if changes { &self.times } else { &self.still };
+        let sampling = if changes { &self.times } else { &self.constant };
         Channel::new(sampling.clone(), Arc::new(source))
     }
 
@@ -179,8 +180,8 @@ impl Shared {
         }
     }
 
-    /// Triangles of a mesh at a level of detail that is not the mesh itself.
-    fn level(&self, mesh: usize) -> Result<Option<LodTriangles>, Error> {
+    /// Triangles of a mesh at an LOD level that is not the mesh itself.
+    fn lod_triangles(&self, mesh: usize) -> Result<Option<LodTriangles>, Error> {
         let reel = self.frames.reel();
         let last = reel.lods(mesh).map_err(error)? - 1;
         match self.lod.min(last) {
@@ -197,7 +198,7 @@ impl Shared {
         if record.method == Method::Fluid {
             return Ok(None);
         }
-        if let Some(level) = self.level(mesh)? {
+        if let Some(level) = self.lod_triangles(mesh)? {
             let mut used = level.indices;
             used.sort_unstable();
             used.dedup();
@@ -210,7 +211,7 @@ impl Shared {
     fn fixed_mesh(&self, mesh: usize) -> Result<Mesh, Error> {
         let reel = self.frames.reel();
         let record = &reel.description().meshes[mesh];
-        let level = self.level(mesh)?;
+        let level = self.lod_triangles(mesh)?;
         let (indices, ranges, map): (_, Vec<(u32, u32)>, _) = match &level {
             Some(level) => {
                 let ranges = level.materials.iter().map(|r| (r.first, r.count));
@@ -348,7 +349,7 @@ struct OwnSamples {
 struct Attributes<'a> {
     shared: &'a Shared,
     mesh: usize,
-    /// Of positions and normals.
+    /// The samples of positions and normals, where they are not the frames.
     own: Option<OwnSamples>,
     /// Vertex of each point, for attributes by point.
     order: Option<Arc<Vec<u32>>>,
@@ -403,7 +404,7 @@ impl Attributes<'_> {
             .collect()
     }
 
-    /// None where the source had none.
+    /// The source's normals; none where it had none, and the file's were computed.
     fn normals(&self) -> Result<Option<Attribute<[f32; 3]>>, Error> {
         let made = self.shared.frames.reel().made_normals(self.mesh);
         if made.map_err(error)? {
@@ -430,7 +431,7 @@ struct VertexValues {
     own: Option<Arc<Vec<usize>>>,
     /// Vertex of each point.
     order: Option<Arc<Vec<u32>>>,
-    /// Of a fluid mesh: in the order of the frame's points, not of its vertices.
+    /// Values are in the order of the frame's points, not of its vertices (fluid meshes).
     by_point: bool,
 }
 
@@ -470,7 +471,7 @@ impl<const N: usize> Source<[f32; N]> for VertexValues {
     }
 }
 
-/// What of a fluid mesh's shape.
+/// Which of the two index lists of a fluid mesh a channel reads.
 #[derive(Clone, Copy)]
 enum Part {
     Counts,

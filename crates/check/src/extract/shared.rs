@@ -1,4 +1,4 @@
-//! What all channels of a decoded scene share.
+//! Decoder, times and choices that all channels of a decoded scene share.
 
 use super::frames::Frames;
 use glam::DMat4;
@@ -17,20 +17,22 @@ pub enum As {
     Auto,
     /// With their bones as a skin, whatever that leaves out.
     Skins,
-    /// Rigid parts as still meshes below nodes that move; what is of no part as points.
+    /// Rigid parts as constant meshes below nodes that move; what is of no part as points.
     Parts,
 }
 
-/// What all channels share.
+/// Decoder, times and choices that all channels of a scene share.
 pub(super) struct Shared {
     pub bones: As,
-    /// Level of detail.
+    /// LOD level; 0 is the mesh itself.
     pub lod: usize,
-    /// Of meshes that clips move.
+    /// The rigs of meshes that clips move.
     pub rigs: Vec<Rigged>,
     pub frames: Arc<Frames>,
+    /// Times of the file's frames.
     pub times: Arc<TimeSampling>,
-    pub still: Arc<TimeSampling>,
+    /// The sampling of channels with one sample.
+    pub constant: Arc<TimeSampling>,
 }
 
 /// A rig, and what takes its bind pose to the first frame, where that is known.
@@ -39,7 +41,7 @@ pub(super) struct Rigged {
     pub first: Option<Vec<DMat4>>,
 }
 
-/// A matrix as the scene has it.
+/// A matrix of the scene from one of the runtime, which has rows.
 pub(super) fn columns(rows: &BoneMatrix) -> DMat4 {
     let [x, y, z] = rows.map(|row| row.map(f64::from));
     DMat4::from_cols_array_2d(&[x, y, z, [0.0, 0.0, 0.0, 1.0]]).transpose()

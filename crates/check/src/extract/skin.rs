@@ -76,7 +76,7 @@ impl Source<DMat4> for Pose {
     }
 }
 
-/// What a skin leaves out of a mesh.
+/// How far a mesh is off that comes back with a skin instead of its points.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SkinError {
     /// Path of the mesh.

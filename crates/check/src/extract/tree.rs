@@ -26,7 +26,7 @@ pub(super) struct Object {
     pub locator: Option<usize>,
 }
 
-/// Which of a record's transforms.
+/// A transform of a node record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Carried {
     /// Relative to the record's parent.
@@ -72,23 +72,23 @@ pub(super) fn rebuild(nodes: &[NodeRecord]) -> Vec<Object> {
             tree.remove_mesh(places[i]);
         }
         let path = tree.world_path(&paths[i]);
-        let still = is_still(nodes, i);
+        let in_place = is_identity_in_world(nodes, i);
         if locator {
-            tree.place_locator(&path, (!still).then_some(Carried::World(i)), i);
+            tree.place_locator(&path, (!in_place).then_some(Carried::World(i)), i);
             continue;
         }
-        tree.place_mesh(&path, (!still).then_some(Carried::World(i)), i);
+        tree.place_mesh(&path, (!in_place).then_some(Carried::World(i)), i);
     }
     tree.finish()
 }
 
-/// Whether a record moves nothing: its own transform.
+/// Whether the transform of a record is the identity in all frames.
 fn is_identity(node: &NodeRecord) -> bool {
     !node.animated && node.rest == Transform::IDENTITY
 }
 
-/// The same, with all its parents'.
-fn is_still(nodes: &[NodeRecord], mut i: usize) -> bool {
+/// Whether the transforms of a node and of all its parents are the identity in all frames.
+fn is_identity_in_world(nodes: &[NodeRecord], mut i: usize) -> bool {
     loop {
         if !is_identity(&nodes[i]) {
             return false;
@@ -100,7 +100,7 @@ fn is_still(nodes: &[NodeRecord], mut i: usize) -> bool {
     }
 }
 
-/// Absolute, without empty names.
+/// The absolute form of a path, without empty names.
 fn clean(path: &str, number: usize) -> String {
     let names: Vec<&str> = path.split('/').filter(|name| !name.is_empty()).collect();
     match names.is_empty() {
@@ -109,7 +109,7 @@ fn clean(path: &str, number: usize) -> String {
     }
 }
 
-/// The path above; empty for the root.
+/// The path of the parent; empty for the root.
 fn above(path: &str) -> &str {
     path.rfind('/').map_or("", |at| &path[..at])
 }
@@ -118,7 +118,7 @@ fn leaf(path: &str) -> &str {
     path.rfind('/').map_or(path, |at| &path[at + 1..])
 }
 
-/// All paths above, the nearest first.
+/// The paths of all parents, the nearest first.
 fn all_above(path: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(above(path)), |p| Some(above(p))).take_while(|p| !p.is_empty())
 }
@@ -234,7 +234,7 @@ impl Tree {
         self.objects.len() - 1
     }
 
-    /// `path`, or with a number behind where that is taken.
+    /// A free path: `path`, or with a number behind it where that is taken.
     fn free(&mut self, path: String) -> String {
         if !self.by_path.contains_key(&path) {
             return path;

@@ -18,7 +18,8 @@ use meshreel_scene::sample::{self, World};
 use meshreel_scene::{Error, Mesh};
 use std::collections::HashSet;
 
-/// Places that are looked at. On a chord the middle is right, and the places beside it are not.
+/// Parts of the way between two frames that are looked at. On a chord the middle is right, and the places
+/// beside it are not.
 const PLACES: [f32; 3] = [0.25, 0.5, 0.75];
 
 impl Between {
@@ -94,69 +95,89 @@ impl Between {
             return Ok(());
         };
         let mut worst: Vec<Option<f64>> = vec![None; self.placements.len()];
-        let mut points = Vec::new();
         for place in PLACES {
             let time = start + (end - start) * f64::from(place);
             world.evaluate(time)?;
-            let shown = worlds(plan, from, to, place);
-            for (u, unit) in plan.units.iter().enumerate().filter(|(u, _)| self.units[*u]) {
-                let (a, b) = (&from.positions[u], &to.positions[u]);
-                let Some(exact) = unit
-                    .exact
-                    .as_ref()
-                    .filter(|exact| a.len() == b.len() && a.len() == 3 * exact.vertex_point.len())
-                else {
+            let moment = Moment { from, to, place, time, shown: worlds(plan, from, to, place) };
+            self.measure(plan, world, &moment, &mut worst)?;
+        }
+        self.judge(plan, from.frame, &worst, found);
+        Ok(())
+    }
+
+    /// Finds the largest distance between players and source at one moment. `worst`: by placement, the
+    /// largest so far.
+    fn measure(
+        &self,
+        plan: &Plan<'_>,
+        world: &World<'_>,
+        moment: &Moment<'_>,
+        worst: &mut [Option<f64>],
+    ) -> Result<(), Error> {
+        let &Moment { from, to, place, time, ref shown } = moment;
+        let mut points = Vec::new();
+        for (u, unit) in plan.units.iter().enumerate().filter(|(u, _)| self.units[*u]) {
+            let (a, b) = (&from.positions[u], &to.positions[u]);
+            let Some(exact) = unit
+                .exact
+                .as_ref()
+                .filter(|exact| a.len() == b.len() && a.len() == 3 * exact.vertex_point.len())
+            else {
+                continue;
+            };
+            let mesh = &plan.survey.scene.meshes[unit.mesh];
+            let facts = plan.survey.meshes[unit.mesh].as_ref();
+            let constant = facts.and_then(|facts| facts.constant.as_deref());
+            let source = match constant {
+                Some(points) => points,
+                None => {
+                    let both = (&from.points[u], &to.points[u]);
+                    source_points(mesh, time, both, place, &mut points)?;
+                    &points
+                }
+            };
+            if source.len() != exact.polygons.points {
+                continue;
+            }
+            let deforms = plan.reel.description().meshes[unit.record].method.deforms();
+            for &p in &unit.placements {
+                let both = from.visible[p] && to.visible[p] && self.placements[p].is_some();
+                let Some(show) = plan.shows[p].as_ref().filter(|_| both) else {
                     continue;
                 };
-                let mesh = &plan.survey.scene.meshes[unit.mesh];
-                let facts = plan.survey.meshes[unit.mesh].as_ref();
-                let still = facts.and_then(|facts| facts.constant.as_deref());
-                let source = match still {
-                    Some(points) => points,
-                    None => {
-                        let both = (&from.points[u], &to.points[u]);
-                        source_points(mesh, time, both, place, &mut points)?;
-                        &points
-                    }
-                };
-                if source.len() != exact.polygons.points {
+                let matrix = &world.matrix[plan.survey.placements[p].placed];
+                if !matrix.is_finite() {
                     continue;
                 }
-                let deforms = plan.reel.description().meshes[unit.record].method.deforms();
-                for &p in &unit.placements {
-                    let both = from.visible[p] && to.visible[p] && self.placements[p].is_some();
-                    let Some(show) = plan.shows[p].as_ref().filter(|_| both) else {
-                        continue;
-                    };
-                    let matrix = &world.matrix[plan.survey.placements[p].placed];
-                    if !matrix.is_finite() {
-                        continue;
+                let shown = &shown[show.node];
+                let far = |(v, &point): (usize, &u32)| {
+                    let own = source[point as usize];
+                    if !usable(own) {
+                        return 0.0;
                     }
-                    let shown = &shown[show.node];
-                    let far = |(v, &point): (usize, &u32)| {
-                        let own = source[point as usize];
-                        if !usable(own) {
-                            return 0.0;
+                    let at = match deforms {
+                        true => {
+                            let blend = |k: usize| a[k] + (b[k] - a[k]) * place;
+                            let [x, y, z] = [3 * v, 3 * v + 1, 3 * v + 2].map(blend);
+                            DVec3::new(x.into(), y.into(), z.into())
                         }
-                        let at = match deforms {
-                            true => {
-                                let blend = |k: usize| a[k] + (b[k] - a[k]) * place;
-                                let [x, y, z] = [3 * v, 3 * v + 1, 3 * v + 2].map(blend);
-                                DVec3::new(x.into(), y.into(), z.into())
-                            }
-                            false => vector(a, v),
-                        };
-                        let right = matrix.transform_point3(DVec3::from_array(own.map(f64::from)));
-                        (apply(shown, at) - right).length()
+                        false => vector(a, v),
                     };
-                    let all = exact.vertex_point.iter().enumerate().map(far);
-                    let most = all.fold(0.0, |m, d| if beyond(d, m) { d } else { m });
-                    worst[p] = larger(worst[p], Some(most));
-                }
+                    let right = matrix.transform_point3(DVec3::from_array(own.map(f64::from)));
+                    (apply(shown, at) - right).length()
+                };
+                let all = exact.vertex_point.iter().enumerate().map(far);
+                let most = all.fold(0.0, |m, d| if beyond(d, m) { d } else { m });
+                worst[p] = larger(worst[p], Some(most));
             }
         }
-        for (p, worst) in worst.into_iter().enumerate() {
-            let Some(worst) = worst else { continue };
+        Ok(())
+    }
+
+    /// Adds the largest distances to the figures, and a failure where the file promises less.
+    fn judge(&self, plan: &Plan<'_>, frame: usize, worst: &[Option<f64>], found: &mut Found) {
+        for (p, worst) in worst.iter().enumerate() {
+            let Some(worst) = *worst else { continue };
             let stats = &mut found.stats[p];
             stats.between = larger(stats.between, Some(worst));
             let promised = plan.asked.between.filter(|_| self.placements[p] == Some(true));
@@ -167,11 +188,22 @@ impl Between {
                     "between this frame and the next players are {worst:e} away from the source, {multiple} times {:e} is allowed",
                     show.tolerance
                 );
-                fail(plan, found, p, from.frame, what);
+                fail(plan, found, p, frame, what);
             }
         }
-        Ok(())
     }
+}
+
+/// A moment between two frames.
+struct Moment<'a> {
+    from: &'a Seen,
+    to: &'a Seen,
+    /// Position between the frames, 0 to 1.
+    place: f32,
+    /// Seconds of the source.
+    time: f64,
+    /// By node of the file, object to world as players have them: rows of matrices.
+    shown: Vec<[[f64; 4]; 3]>,
 }
 
 /// The source's points: what it says itself, else on the line from one frame to the next.
@@ -195,7 +227,7 @@ fn source_points(
 }
 
 impl Seen {
-    /// Of a frame that is decoded, positions still missing.
+    /// What a decoded frame shows, positions still missing.
     pub fn new(plan: &Plan<'_>, decoder: &FrameDecoder, frame: usize) -> Seen {
         let nodes = plan.reel.description().nodes.len();
         let expected = plan.frames[frame];
@@ -237,8 +269,9 @@ fn worlds(plan: &Plan<'_>, from: &Seen, to: &Seen, place: f32) -> Vec<[[f64; 4];
     out.into_iter().map(rows).collect()
 }
 
-/// Between two transforms: translation and scale straight, rotations straight by the shorter way and made
-/// unit again; one that is scaled to nothing is not come from nor gone to.
+/// The transform that players show between two others: translation and scale are mixed linearly, rotations
+/// linearly by the shorter way and normalized; where one of the two is scaled to nothing, the first one
+/// holds.
 fn blend(from: &Transform, to: &Transform, place: f64) -> DMat4 {
     let vector = |v: [f32; 3]| DVec3::from_array(v.map(f64::from));
     let rotation = |t: &Transform| match DQuat::from_array(t.rotation.map(f64::from)) {

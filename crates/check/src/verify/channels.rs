@@ -7,7 +7,7 @@ use meshreel::record::{MeshRecord, Semantic, StreamRecord};
 use meshreel_scene::sample::{self, Mix};
 use meshreel_scene::{Attribute, Error, Mesh};
 
-/// What is compared beside positions.
+/// The vertex channels that are compared beside positions.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Channels {
     /// Whether the file has normals, and whether the source does (they are computed otherwise).
@@ -38,20 +38,28 @@ pub(crate) struct Set {
 /// Angles below this many degrees are beyond what normals of 16 bits per component hold.
 const FINEST_NORMAL: f64 = 0.02;
 
-/// What normals may be off, with the grain of f32 vectors.
+/// The allowed angle between normals, in degrees: the tolerance, and the rounding of f32 vectors.
 pub(crate) fn normal_limit(asked: &Asked) -> f64 {
     asked.normal_tolerance.max(FINEST_NORMAL) + 2e-4
 }
 
+/// A mesh of the source and its record in the file.
+pub(crate) struct Counterparts<'a> {
+    pub mesh: &'a Mesh,
+    pub record: &'a MeshRecord,
+    /// Times at which the mesh is shown, in seconds.
+    pub shown: &'a [f64],
+    /// Path of the mesh, for sentences about it.
+    pub path: &'a str,
+}
+
 /// Compares what the source has at the times it is shown with the streams of the record.
 pub(crate) fn find(
-    mesh: &Mesh,
-    record: &MeshRecord,
-    shown: &[f64],
+    pair: &Counterparts<'_>,
     asked: &Asked,
-    path: &str,
     failures: &mut Failures,
 ) -> Result<Channels, Error> {
+    let &Counterparts { mesh, record, shown, path } = pair;
     let mut out = Channels::default();
     let wanted = asked.frames.channels;
     let normals = |s: &&StreamRecord| matches!(s.semantic, Semantic::Normal | Semantic::QTangent);
@@ -77,23 +85,22 @@ pub(crate) fn find(
         None => {}
     }
     if wanted.uvs {
-        out.uvs = sets(&mesh.uvs, Semantic::Uv, mesh, record, shown, path, failures, |extent| {
+        out.uvs = sets(&mesh.uvs, Semantic::Uv, pair, failures, |extent| {
             let largest = extent.iter().flat_map(|(a, b)| [a.abs(), b.abs()]).fold(0.0, f32::max);
             asked.uv_tolerance.max(4.0 * ulp(f64::from(largest)))
         })?;
     }
     if wanted.colours {
-        let levels = f64::from((1u32 << asked.colour_bits) - 1);
+        let steps = f64::from((1u32 << asked.colour_bits) - 1);
         let tolerance = |extent: &[(f32, f32)]| {
             // 0 to 1, or the range of the values where it is larger.
             let off = extent.iter().map(|(low, high)| {
                 let (low, high) = (f64::from(low.min(0.0)), f64::from(high.max(1.0)));
-                0.5001 * (high - low) / levels + 3.0 * ulp(high.abs().max(low.abs()))
+                0.5001 * (high - low) / steps + 3.0 * ulp(high.abs().max(low.abs()))
             });
             off.fold(0.0, f64::max)
         };
-        let list = &mesh.colours;
-        out.colours = sets(list, Semantic::Colour, mesh, record, shown, path, failures, tolerance)?;
+        out.colours = sets(&mesh.colours, Semantic::Colour, pair, failures, tolerance)?;
     }
     Ok(out)
 }
@@ -109,9 +116,9 @@ where
 {
     let mut extent = vec![(f32::INFINITY, f32::NEG_INFINITY); N];
     let (mut faces, mut points) = (sample::Faces::default(), Vec::new());
-    let still =
+    let constant =
         mesh.positions.is_constant() && mesh.face_counts.is_constant() && mesh.face_indices.is_constant();
-    let once = is_constant(attribute) && still;
+    let once = is_constant(attribute) && constant;
     for &time in &shown[..if once { shown.len().min(1) } else { shown.len() }] {
         sample::faces_at(mesh, time, &mut faces)?;
         sample::positions_at(mesh, time, &mut points)?;
@@ -132,20 +139,19 @@ where
     Ok(Some(extent))
 }
 
-#[allow(clippy::too_many_arguments)]
+/// The uv or colour sets that the file must have. `tolerance`: from the extent of each component to the
+/// allowed difference.
 fn sets<const N: usize>(
     attributes: &[Attribute<[f32; N]>],
     semantic: Semantic,
-    mesh: &Mesh,
-    record: &MeshRecord,
-    shown: &[f64],
-    path: &str,
+    pair: &Counterparts<'_>,
     failures: &mut Failures,
     tolerance: impl Fn(&[(f32, f32)]) -> f64,
 ) -> Result<Vec<Set>, Error>
 where
     [f32; N]: Mix,
 {
+    let &Counterparts { mesh, record, shown, path } = pair;
     let kind = if semantic == Semantic::Uv { "uv" } else { "colour" };
     let mut streams = record.streams.iter().filter(|s| s.semantic == semantic);
     let mut out = Vec::new();

@@ -8,10 +8,10 @@ use crate::asked::{Asked, Tolerance};
 use meshreel::clip::{Clip, ClipCursor, PoseSource, Repeats, Rounding};
 use meshreel::{Reel, Transform};
 use meshreel_scene::hierarchy::TRANSFORMS;
-use meshreel_scene::{Scene, Unit};
+use meshreel_scene::{Joint, Scene, Skeleton, Unit};
 use rayon::prelude::*;
 
-/// Usual tolerance and shell distance, in metres.
+/// Tolerance and shell distance where none was asked for, in metres.
 const TOLERANCE: f64 = 0.000_1;
 const SHELL: f64 = 0.03;
 /// Turns between two samples from which on there is no telling what lies between, in radians.
@@ -55,7 +55,7 @@ pub(super) fn verify(scene: &Scene, reel: &Reel, asked: &Asked, failures: &mut F
             Ok(source) => {
                 let (mut report, mut broken) = compare(scene, &source, clip, &wanted);
                 let scalar = asked.scalar_tolerance;
-                riding(&source, clip, scalar, &mut report, &mut broken);
+                compare_scalars_and_markers(&source, clip, scalar, &mut report, &mut broken);
                 report.ok &= broken.is_empty();
                 (report, broken)
             }
@@ -89,152 +89,223 @@ pub(super) fn sources<'a>(
         .filter(|(_, clip)| scene.format == TRANSFORMS || asked.selects(&format!("/{}", clip.name)))
 }
 
-/// What all clips were asked to be.
+/// What was asked of all clips.
 struct Wanted<'a> {
+    /// Allowed distance, in the file's length unit.
     tolerance: f64,
+    /// Shell distance of joints that have none of their own, in the file's length unit.
     shell: f64,
     asked: &'a Asked,
 }
 
+/// Compares a clip with its source; gives also what does not hold, in sentences.
 fn compare(
     scene: &Scene,
     source: &meshreel_scene::Clip,
     clip: &Clip,
     wanted: &Wanted<'_>,
 ) -> (ClipReport, Vec<String>) {
-    let mut broken = Vec::new();
-    let asked = wanted.tolerance;
     let mut report = ClipReport {
         name: source.name.clone(),
         joints: source.tracks.len(),
         samples: source.samples,
         codec: clip.record().codec.name(),
-        tolerance: asked,
+        tolerance: wanted.tolerance,
         ..ClipReport::default()
     };
-    let skeleton = &scene.skeletons[source.skeleton];
-    let own = clip.skeleton();
-    let parent = |p: Option<usize>| p.map_or(u32::MAX, |p| p as u32);
-    let same = skeleton.joints.len() == own.parents.len()
-        && (skeleton.joints.iter().zip(&own.parents)).all(|(j, p)| parent(j.parent) == *p)
-        && (skeleton.joints.iter().zip(&own.names)).all(|(j, n)| j.name == *n);
-    let equal = |a: f64, b: f64| (a - b).abs() <= 1e-9 * a.abs().max(1e-9);
-    if !same
-        || source.samples != clip.samples()
-        || !equal(source.fps, clip.fps())
-        || !equal(source.start, clip.start())
-    {
-        broken.push("other joints, samples or times than the source has".into());
-        return (report, broken);
-    }
-    let clips = &wanted.asked.clips;
-    if clip.record().local != clips.local.is_some() {
-        broken.push("the file keeps another rule than the one that was asked for".into());
-        return (report, broken);
-    }
-    let paths: Vec<String> = (0..skeleton.joints.len()).map(|j| skeleton.path(j)).collect();
-    let joints = || skeleton.joints.iter().zip(&paths);
-    let shells: Vec<f64> =
-        joints().map(|(j, path)| clips.shell(&j.name, path).or(j.shell).unwrap_or(wanted.shell)).collect();
-    let tolerances: Vec<Option<f64>> = joints().map(|(j, path)| clips.tolerance(&j.name, path)).collect();
-    report.joint_tolerances = tolerances.iter().flatten().count();
-    let mut metric = Metric::new(skeleton, shells);
-    let mut local = clips.local.map(|(parts, adaptive)| {
-        let pinned = joints().map(|(j, path)| clips.pinned(&j.name, path));
-        Local::new(source, &metric, parts.map(|t| t.unwrap_or(asked)), adaptive, pinned.collect())
-    });
-    let layers = super::layer::Source {
-        skeleton,
-        clip: source,
-        asked: wanted.asked,
-        tolerance: asked,
-        tolerances: &tolerances,
-    };
-    let layered = clip.cosmetic_level(0).is_some() && !clip.layers().is_empty();
-    if layered {
-        match super::layer::compare(&layers, clip, &mut metric, &mut report) {
-            Ok(found) => broken.extend(found),
-            Err(error) => {
-                broken.push(error.to_string());
-                return (report, broken);
-            }
-        }
-    } else if wanted.asked.clips.divides(skeleton) {
-        broken.push("layers were asked for, and the clip is in one piece".into());
-    }
-    let mut cursor = ClipCursor::new(clip);
-    let mut pose = vec![Transform::IDENTITY; paths.len()];
-    let mut truth = Vec::new();
-    // Layers were measured already.
-    let measured = if layered { 0 } else { source.samples };
-    for i in 0..measured {
-        if let Err(error) = clip.sample_at(&mut cursor, i, &mut pose) {
-            broken.push(error.to_string());
-            return (report, broken);
-        }
-        source.pose(i, &mut truth);
-        metric.measure(&truth, &pose);
-        if let Some(local) = &mut local {
-            local.measure(&truth, &pose, &metric);
-        }
-    }
-    // What f32 can hold of the largest coordinate is all that can be promised.
-    let least = metric.least();
-    report.tolerance = asked.max(least);
-    let limits: Vec<f64> = (tolerances.iter()).map(|own| own.unwrap_or(asked).max(least)).collect();
-    if !layered {
-        (report.max_error, report.worst) = metric.taken(&limits);
-    }
-    for i in 1..source.samples {
-        let turns = source.tracks.iter().any(|t| {
-            let d = t.rotation.at(i - 1).inverse() * t.rotation.at(i);
-            2.0 * d.xyz().length().atan2(d.w.abs()) >= AMBIGUOUS
-        });
-        if turns {
-            report.ambiguous_pairs += 1;
-            continue;
-        }
-        let seconds = (i as f64 - 0.5) / clip.fps();
-        if clip.sample(&mut cursor, seconds, Repeats::Clamp, Rounding::None, &mut pose).is_ok() {
-            source.middle(i - 1, &mut truth);
-            metric.measure(&truth, &pose);
-        }
-    }
-    (report.mid_error, report.mid_worst) = metric.taken(&limits);
-    if let Some(local) = local {
-        report.tolerance = asked;
-        report.worst = local.worst;
-        report.local = Some(local.errors);
-        report.ok = local.worst <= 1.0;
-        if !report.ok {
-            broken.push(local.what(skeleton));
-        }
-        return (report, broken);
-    }
-    report.ok = report.worst <= 1.0 && broken.is_empty();
-    let own = own.tolerance.iter().copied().chain(std::iter::repeat(0.0));
-    let promised = own.map(|t| if t > 0.0 { t.max(least) } else { clip.record().tolerance });
-    for ((promised, limit), joint) in promised.zip(&limits).zip(&skeleton.joints) {
-        if promised > limit * (1.0 + 1e-9) {
-            broken.push(format!(
-                "joint {}: the file promises {promised:e} only, {limit:e} follows from what was asked for",
-                joint.name
-            ));
-            report.ok = false;
-            break;
-        }
-    }
-    if report.worst > 1.0 || report.worst.is_nan() {
-        broken.push(match report.joint_tolerances {
-            0 => format!("an error of {:e}, {:e} allowed", report.max_error, report.tolerance),
-            _ => format!("an error of {} times its joint's tolerance", report.worst),
-        });
+    let mut broken = Vec::new();
+    let comparison = Comparison::new(&scene.skeletons[source.skeleton], source, clip, wanted);
+    if let Err(what) = comparison.compare(&mut report, &mut broken) {
+        broken.push(what);
     }
     (report, broken)
 }
 
-/// Scalar tracks and markers.
-fn riding(
+/// A clip of the source and one of the file.
+struct Comparison<'a> {
+    skeleton: &'a Skeleton,
+    source: &'a meshreel_scene::Clip,
+    clip: &'a Clip,
+    wanted: &'a Wanted<'a>,
+    /// Path of each joint.
+    paths: Vec<String>,
+    /// The tolerance of each joint that has one of its own.
+    tolerances: Vec<Option<f64>>,
+}
+
+impl<'a> Comparison<'a> {
+    fn new(
+        skeleton: &'a Skeleton,
+        source: &'a meshreel_scene::Clip,
+        clip: &'a Clip,
+        wanted: &'a Wanted<'a>,
+    ) -> Comparison<'a> {
+        let paths: Vec<String> = (0..skeleton.joints.len()).map(|j| skeleton.path(j)).collect();
+        let joints = skeleton.joints.iter().zip(&paths);
+        let tolerances = joints.map(|(j, path)| wanted.asked.clips.tolerance(&j.name, path)).collect();
+        Comparison { skeleton, source, clip, wanted, paths, tolerances }
+    }
+
+    /// Fills the report. An error is a sentence about what made it impossible to go on.
+    fn compare(&self, report: &mut ClipReport, broken: &mut Vec<String>) -> Result<(), String> {
+        self.same_joints_and_times()?;
+        report.joint_tolerances = self.tolerances.iter().flatten().count();
+        let mut metric = Metric::new(self.skeleton, self.shells());
+        let mut local = self.local(&metric);
+        let is_layered = self.clip.cosmetic_level(0).is_some() && !self.clip.layers().is_empty();
+        if is_layered {
+            let layers = super::layer::Source {
+                skeleton: self.skeleton,
+                clip: self.source,
+                asked: self.wanted.asked,
+                tolerance: self.wanted.tolerance,
+                tolerances: &self.tolerances,
+            };
+            let found = super::layer::compare(&layers, self.clip, &mut metric, report);
+            broken.extend(found.map_err(|error| error.to_string())?);
+        } else {
+            if self.wanted.asked.clips.divides(self.skeleton) {
+                broken.push("layers were asked for, and the clip is in one piece".into());
+            }
+            self.measure_samples(&mut metric, local.as_mut())?;
+        }
+        // What f32 can hold of the largest coordinate is all that can be promised.
+        let least = metric.least();
+        let asked = self.wanted.tolerance;
+        report.tolerance = asked.max(least);
+        let limits: Vec<f64> = (self.tolerances.iter()).map(|own| own.unwrap_or(asked).max(least)).collect();
+        if !is_layered {
+            (report.max_error, report.worst) = metric.taken(&limits);
+        }
+        self.measure_middles(&mut metric, report);
+        (report.mid_error, report.mid_worst) = metric.taken(&limits);
+        match local {
+            Some(local) => self.judge_local(&local, report, broken),
+            None => self.judge(&limits, least, report, broken),
+        }
+        Ok(())
+    }
+
+    /// The file's clip has the joints, samples and times of the source's, and the rule that was asked for.
+    fn same_joints_and_times(&self) -> Result<(), String> {
+        let Comparison { source, clip, .. } = self;
+        let (joints, own) = (&self.skeleton.joints, clip.skeleton());
+        let parent = |p: Option<usize>| p.map_or(u32::MAX, |p| p as u32);
+        let same = joints.len() == own.parents.len()
+            && (joints.iter().zip(&own.parents)).all(|(j, p)| parent(j.parent) == *p)
+            && (joints.iter().zip(&own.names)).all(|(j, n)| j.name == *n);
+        let equal = |a: f64, b: f64| (a - b).abs() <= 1e-9 * a.abs().max(1e-9);
+        if !same
+            || source.samples != clip.samples()
+            || !equal(source.fps, clip.fps())
+            || !equal(source.start, clip.start())
+        {
+            return Err("other joints, samples or times than the source has".into());
+        }
+        if clip.record().local != self.wanted.asked.clips.local.is_some() {
+            return Err("the file keeps another rule than the one that was asked for".into());
+        }
+        Ok(())
+    }
+
+    fn joints(&self) -> impl Iterator<Item = (&Joint, &String)> {
+        self.skeleton.joints.iter().zip(&self.paths)
+    }
+
+    /// The shell distance of each joint, in the file's length unit.
+    fn shells(&self) -> Vec<f64> {
+        let clips = &self.wanted.asked.clips;
+        let shell = |(j, path): (&Joint, &String)| clips.shell(&j.name, path).or(j.shell);
+        self.joints().map(|joint| shell(joint).unwrap_or(self.wanted.shell)).collect()
+    }
+
+    /// The rule of sub-tracks, if it was asked for.
+    fn local(&self, metric: &Metric) -> Option<Local> {
+        let clips = &self.wanted.asked.clips;
+        clips.local.map(|(parts, adaptive)| {
+            let pinned = self.joints().map(|(j, path)| clips.pinned(&j.name, path));
+            let tolerances = parts.map(|t| t.unwrap_or(self.wanted.tolerance));
+            Local::new(self.source, metric, tolerances, adaptive, pinned.collect())
+        })
+    }
+
+    /// Measures every sample of a clip without layers; those of layers are measured layer by layer.
+    fn measure_samples(&self, metric: &mut Metric, mut local: Option<&mut Local>) -> Result<(), String> {
+        let mut cursor = ClipCursor::new(self.clip);
+        let mut pose = vec![Transform::IDENTITY; self.paths.len()];
+        let mut reference = Vec::new();
+        for i in 0..self.source.samples {
+            self.clip.sample_at(&mut cursor, i, &mut pose).map_err(|error| error.to_string())?;
+            self.source.pose(i, &mut reference);
+            metric.measure(&reference, &pose);
+            if let Some(local) = &mut local {
+                local.measure(&reference, &pose, metric);
+            }
+        }
+        Ok(())
+    }
+
+    /// Measures half-way between samples, where the turns are so small that there is no doubt about what lies
+    /// between; counts the others.
+    fn measure_middles(&self, metric: &mut Metric, report: &mut ClipReport) {
+        let Comparison { source, clip, .. } = self;
+        let mut cursor = ClipCursor::new(clip);
+        let mut pose = vec![Transform::IDENTITY; self.paths.len()];
+        let mut reference = Vec::new();
+        for i in 1..source.samples {
+            let turns = source.tracks.iter().any(|t| {
+                let d = t.rotation.at(i - 1).inverse() * t.rotation.at(i);
+                2.0 * d.xyz().length().atan2(d.w.abs()) >= AMBIGUOUS
+            });
+            if turns {
+                report.ambiguous_pairs += 1;
+                continue;
+            }
+            let seconds = (i as f64 - 0.5) / clip.fps();
+            if clip.sample(&mut cursor, seconds, Repeats::Clamp, Rounding::None, &mut pose).is_ok() {
+                source.middle(i - 1, &mut reference);
+                metric.measure(&reference, &pose);
+            }
+        }
+    }
+
+    fn judge_local(&self, local: &Local, report: &mut ClipReport, broken: &mut Vec<String>) {
+        report.tolerance = self.wanted.tolerance;
+        report.worst = local.worst;
+        report.local = Some(local.errors);
+        report.ok = local.worst <= 1.0;
+        if !report.ok {
+            broken.push(local.what(self.skeleton));
+        }
+    }
+
+    /// The errors are within the limits, and the file promises no less than them. `limits`: of each joint.
+    /// `least`: what f32 can hold.
+    fn judge(&self, limits: &[f64], least: f64, report: &mut ClipReport, broken: &mut Vec<String>) {
+        report.ok = report.worst <= 1.0 && broken.is_empty();
+        let own = self.clip.skeleton().tolerance.iter().copied().chain(std::iter::repeat(0.0));
+        let promised = own.map(|t| if t > 0.0 { t.max(least) } else { self.clip.record().tolerance });
+        for ((promised, limit), joint) in promised.zip(limits).zip(&self.skeleton.joints) {
+            if promised > limit * (1.0 + 1e-9) {
+                broken.push(format!(
+                    "joint {}: the file promises {promised:e} only, {limit:e} follows from what was asked for",
+                    joint.name
+                ));
+                report.ok = false;
+                break;
+            }
+        }
+        if report.worst > 1.0 || report.worst.is_nan() {
+            broken.push(match report.joint_tolerances {
+                0 => format!("an error of {:e}, {:e} allowed", report.max_error, report.tolerance),
+                _ => format!("an error of {} times its joint's tolerance", report.worst),
+            });
+        }
+    }
+}
+
+/// Compares scalar tracks and markers.
+fn compare_scalars_and_markers(
     source: &meshreel_scene::Clip,
     clip: &Clip,
     tolerance: Tolerance,

@@ -11,7 +11,7 @@ use glam::{DMat4, DVec3};
 use meshreel::record::Semantic;
 use meshreel_scene::{Attribute, Error, sample};
 
-/// What is compared with what.
+/// A mesh of the source and a mesh of the file in one frame, whose attributes are compared.
 pub(crate) struct Attributes<'b> {
     pub worker: &'b Worker<'b>,
     pub unit: &'b Unit,
@@ -21,12 +21,23 @@ pub(crate) struct Attributes<'b> {
     pub polygons: &'b Polygons,
     /// Smoothing group per corner, and how many, where normals are computed.
     pub groups: &'b (Vec<u32>, usize),
-    /// The same by the first frame of a run, which may say as well what is smooth.
+    /// Smoothing groups by the first frame of a run, which may say as well what is smooth.
     pub lead_groups: Option<&'b (Vec<u32>, usize)>,
 }
 
 /// Goes through all pairs of vertex and corner and gives the largest difference and its vertex.
 pub(crate) type Match<'m> = dyn FnMut(f64, &dyn Fn(u32, u32) -> Option<f64>) -> Option<(f64, u32)> + 'm;
+
+/// The largest difference of a channel.
+struct Largest<'a> {
+    /// The difference, and its vertex; None where nothing was compared.
+    worst: Option<(f64, u32)>,
+    limit: f64,
+    /// Name of the channel, for a sentence.
+    what: &'a str,
+    /// Unit of difference and limit, for a sentence.
+    unit: &'a str,
+}
 
 impl Attributes<'_> {
     /// Compares all channels that can have changed. `find` goes through the pairs.
@@ -37,7 +48,8 @@ impl Attributes<'_> {
         {
             let limit = normal_limit(self.worker.plan.asked);
             let worst = self.normals(normals, visible[0], limit, find)?;
-            self.note(visible, found, worst, limit, "normal", "°", |s| &mut s.normal);
+            let largest = Largest { worst, limit, what: "normal", unit: "°" };
+            self.note(visible, found, largest, |s| &mut s.normal);
         }
         let vertices = self.decoded.view.vertex_count();
         for set in &channels.uvs {
@@ -47,7 +59,8 @@ impl Attributes<'_> {
                 let right = self.sample(&self.source.mesh.uvs[set.source])?;
                 let distance = |d: [f64; 2]| (d[0] * d[0] + d[1] * d[1]).sqrt();
                 let worst = self.values(&right, &values, set.tolerance, find, distance);
-                self.note(visible, found, worst, set.tolerance, "uv", "", |s| &mut s.uv);
+                let largest = Largest { worst, limit: set.tolerance, what: "uv", unit: "" };
+                self.note(visible, found, largest, |s| &mut s.uv);
             }
         }
         for set in &channels.colours {
@@ -55,9 +68,10 @@ impl Attributes<'_> {
                 let mut values = vec![0.0; 4 * vertices];
                 self.decoded.view.colours_into(set.set, &mut values).map_err(error)?;
                 let right = self.sample(&self.source.mesh.colours[set.source])?;
-                let largest = |d: [f64; 4]| d.into_iter().fold(0.0, |m: f64, x| m.max(x.abs()));
-                let worst = self.values(&right, &values, set.tolerance, find, largest);
-                self.note(visible, found, worst, set.tolerance, "colour", "", |s| &mut s.colour);
+                let distance = |d: [f64; 4]| d.into_iter().fold(0.0, |m: f64, x| m.max(x.abs()));
+                let worst = self.values(&right, &values, set.tolerance, find, distance);
+                let largest = Largest { worst, limit: set.tolerance, what: "colour", unit: "" };
+                self.note(visible, found, largest, |s| &mut s.colour);
             }
         }
         Ok(())
@@ -167,24 +181,22 @@ impl Attributes<'_> {
         }
     }
 
-    /// Face and point of a corner.
+    /// The face of a corner, and its point.
     fn place(&self, corner: u32) -> (u32, u32) {
         let get = |list: &[u32]| list.get(corner as usize).copied().unwrap_or(NONE);
         (get(&self.polygons.face), get(&self.polygons.point))
     }
 
-    #[allow(clippy::too_many_arguments)]
+    /// Adds the largest difference of a channel to the figures of all visible placements, and a failure where
+    /// it is beyond the limit.
     fn note(
         &self,
         visible: &[usize],
         found: &mut Found,
-        worst: Option<(f64, u32)>,
-        limit: f64,
-        what: &str,
-        unit: &str,
+        largest: Largest<'_>,
         slot: impl Fn(&mut Stats) -> &mut Option<f64>,
     ) {
-        let Some((worst, vertex)) = worst else { return };
+        let Largest { worst: Some((worst, vertex)), limit, what, unit } = largest else { return };
         for &p in visible {
             let slot = slot(&mut found.stats[p]);
             *slot = larger(*slot, Some(worst));

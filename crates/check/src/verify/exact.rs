@@ -9,16 +9,17 @@ use meshreel::record::MeshRecord;
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 
-/// What follows from map and faces alone.
+/// What follows from source map and faces alone, the same in all frames.
 pub(crate) struct Exact {
+    /// The source's point of each vertex.
     pub vertex_point: Vec<u32>,
     pub polygons: Polygons,
     /// Smoothing group per corner, and how many, where normals are computed.
     pub groups: (Vec<u32>, usize),
     /// Vertices with the corners and faces whose attributes they must have.
     pub pairs: Vec<Pair>,
-    /// The same of faces that name a point twice, where nothing says which of its corners a vertex stands
-    /// for: one list for each vertex.
+    /// Vertices of faces that name a point twice, where nothing says which of its corners a vertex stands for:
+    /// one list of possible pairs for each such vertex.
     pub either: Vec<Vec<Pair>>,
     /// Vertices whose position must be bit-equal to an earlier one's.
     pub weld: Vec<(u32, u32)>,
@@ -32,20 +33,28 @@ pub(crate) struct Pair {
     pub face: u32,
 }
 
-/// Checks the map against the faces. `flip`: triangles must turn the other way (vertices in mirrored world
-/// space). `sets`: the source's sets of faces. None where the map is so wrong that nothing more can be
-/// compared.
-#[allow(clippy::too_many_arguments)]
+/// The source's side of a source map.
+pub(crate) struct SourceFaces<'a> {
+    pub polygons: Polygons,
+    /// Corners of all faces, usable or not.
+    pub corners: usize,
+    /// Points whose position is bit-equal to an earlier one's in all frames, and that one.
+    pub weld: &'a [(u32, u32)],
+    /// Triangles must turn the other way: vertices are in mirrored world space.
+    pub flip: bool,
+    /// Named sets of faces.
+    pub sets: &'a [(String, Vec<i32>)],
+}
+
+/// Checks the map against the source's faces. `indices`: the file's triangles. None where the map is so wrong
+/// that nothing more can be compared.
 pub(crate) fn build(
     map: SourceMap,
     indices: &[u32],
-    polygons: Polygons,
-    corners: usize,
-    weld: &[(u32, u32)],
-    flip: bool,
-    sets: &[(String, Vec<i32>)],
+    source: SourceFaces<'_>,
     fail: &mut dyn FnMut(String),
 ) -> Option<Exact> {
+    let SourceFaces { polygons, corners, weld, flip, sets } = source;
     let sizes = [
         ("points", map.points as usize, polygons.points),
         ("corners", map.corners as usize, corners),
@@ -165,7 +174,7 @@ fn faces(
     (pairs, either.into_iter().collect())
 }
 
-/// Where a face is in the file, and its pairs.
+/// Number of a usable face, and the range of its pairs.
 type Place = (usize, Range<usize>);
 
 /// Faces that are there, for those that repeat them.
@@ -174,7 +183,7 @@ struct Repeats<'a> {
     rings: Rings,
     /// Name of each face's set, where it is in one, as far as a face repeats another at all.
     set: HashMap<u32, &'a str>,
-    /// By ring and set the first face, where it is in the file, and its pairs.
+    /// By ring and set the first face, if it is in the file.
     first: HashMap<(u32, &'a str), Option<Place>>,
 }
 
@@ -381,9 +390,10 @@ mod tests {
     use meshreel_scene::sample::Faces;
 
     /// A pentagon and a triangle that share points 1 and 2, clockwise.
-    fn source() -> Polygons {
+    fn pentagon(flip: bool) -> SourceFaces<'static> {
         let raw = Faces { counts: vec![5, 3], indices: vec![0, 1, 2, 3, 4, 2, 1, 5] };
-        Polygons::new(&raw, 6, Winding::Clockwise)
+        let polygons = Polygons::new(&raw, 6, Winding::Clockwise);
+        SourceFaces { polygons, corners: 8, weld: &[(4, 0)], flip, sets: &[] }
     }
 
     fn map() -> (SourceMap, Vec<u32>) {
@@ -402,7 +412,7 @@ mod tests {
     fn problems(map: SourceMap, indices: &[u32], flip: bool) -> Vec<String> {
         let mut list = Vec::new();
         let mut fail = |what| list.push(what);
-        build(map, indices, source(), 8, &[(4, 0)], flip, &[], &mut fail);
+        build(map, indices, pentagon(flip), &mut fail);
         list
     }
 
@@ -410,7 +420,7 @@ mod tests {
     fn a_right_mesh_passes() {
         let (good, indices) = map();
         let mut fail = |what| panic!("{what}");
-        let exact = build(good, &indices, source(), 8, &[(4, 0)], false, &[], &mut fail).unwrap();
+        let exact = build(good, &indices, pentagon(false), &mut fail).unwrap();
         // Vertex 2 stands for two corners; points 4 and 0 are welded, and so are the two vertices of point 1.
         assert_eq!(exact.pairs.len(), 8);
         assert_eq!(exact.weld, [(4, 0), (6, 1)]);
@@ -432,7 +442,13 @@ mod tests {
         let polygons = Polygons::new(&raw, 3, Winding::CounterClockwise);
         let mut fail = |what: String| panic!("{what}");
         let indices = [0, 1, 2, 0, 0, 1];
-        let exact = build(map, &indices, polygons, 6, &[], false, &[], &mut fail).unwrap();
+        let exact = build(
+            map,
+            &indices,
+            SourceFaces { polygons, corners: 6, weld: &[], flip: false, sets: &[] },
+            &mut fail,
+        )
+        .unwrap();
         let corners: Vec<Vec<u32>> =
             (exact.either.iter()).map(|list| list.iter().map(|p| p.corner).collect()).collect();
         assert_eq!(corners, [[3, 4]]);
@@ -459,7 +475,9 @@ mod tests {
             let indices: Vec<u32> = faces.iter().flat_map(of).collect();
             let mut list = Vec::new();
             let mut fail = |what: String| list.push(what);
-            let exact = build(map, &indices, polygons(), 12, &[], false, &sets, &mut fail);
+            let source =
+                SourceFaces { polygons: polygons(), corners: 12, weld: &[], flip: false, sets: &sets };
+            let exact = build(map, &indices, source, &mut fail);
             (list, exact.unwrap().pairs)
         };
         let (list, pairs) = run(&[0, 1, 2]);

@@ -5,12 +5,12 @@ use crate::verify::channels::Normals;
 use crate::verify::compare::Attributes;
 use crate::verify::exact::Exact;
 use crate::verify::nearest::Pairing;
-use crate::verify::plan::{Decoded, Found, Plan, Seen, Source, Unit, Worker, fail};
+use crate::verify::plan::{Decoded, Found, Plan, Seen, Show, Source, Unit, Worker, fail};
 use crate::verify::polygons::{Polygons, usable};
 use crate::verify::report::{Failures, Stats, beyond};
 use crate::verify::survey::apply;
 use crate::verify::{locators, surface, way_back};
-use glam::DVec3;
+use glam::{DMat4, DVec3};
 use meshreel::{FrameDecoder, FrameKind};
 use meshreel_scene::sample::World;
 use meshreel_scene::{Error, sample};
@@ -114,6 +114,7 @@ impl<'a> Worker<'a> {
         })
     }
 
+    /// Decodes a frame and compares everything in it, and what is between it and the one before.
     fn frame(&mut self, frame: usize, found: &mut Found) -> Result<(), Error> {
         self.decoder.decode(frame).map_err(error)?;
         let plan = self.plan;
@@ -133,28 +134,7 @@ impl<'a> Worker<'a> {
         );
         let mut seen = (plan.between.any()).then(|| Seen::new(plan, &self.decoder, frame));
         for (u, unit) in plan.units.iter().enumerate() {
-            let mut visible = Vec::new();
-            for &p in &unit.placements {
-                let Some(show) = &plan.shows[p] else { continue };
-                let shown = self.decoder.visible(show.node);
-                match (plan.survey.placements[p].visible.get(expected), shown) {
-                    (true, true) => visible.push(p),
-                    (false, false) => {}
-                    (true, false) => {
-                        let mesh = &plan.survey.scene.meshes[unit.mesh];
-                        let mut points = Vec::new();
-                        sample::positions_at(mesh, time, &mut points)?;
-                        if !points.is_empty() {
-                            fail(plan, found, p, frame, "is hidden, but visible in the source".into());
-                        }
-                    }
-                    (false, true) => {
-                        if self.decoder.mesh(unit.record).vertex_count() > 0 {
-                            fail(plan, found, p, frame, "is shown, but hidden in the source".into());
-                        }
-                    }
-                }
-            }
+            let visible = self.visible(unit, frame, expected, found)?;
             if !visible.is_empty() && !unit.hopeless {
                 let (positions, points) = self.unit(unit, &visible, frame, time, found)?;
                 if let Some(seen) = &mut seen {
@@ -174,6 +154,41 @@ impl<'a> Worker<'a> {
             self.seen = Some(seen);
         }
         Ok(())
+    }
+
+    /// Placements of a mesh that are visible in the source and in the file; those that are in one of them only are
+    /// failures. `expected`: the frame of the source.
+    fn visible(
+        &self,
+        unit: &Unit,
+        frame: usize,
+        expected: usize,
+        found: &mut Found,
+    ) -> Result<Vec<usize>, Error> {
+        let plan = self.plan;
+        let mut visible = Vec::new();
+        for &p in &unit.placements {
+            let Some(show) = &plan.shows[p] else { continue };
+            let shown = self.decoder.visible(show.node);
+            match (plan.survey.placements[p].visible.get(expected), shown) {
+                (true, true) => visible.push(p),
+                (false, false) => {}
+                (true, false) => {
+                    let mesh = &plan.survey.scene.meshes[unit.mesh];
+                    let mut points = Vec::new();
+                    sample::positions_at(mesh, plan.survey.times[expected], &mut points)?;
+                    if !points.is_empty() {
+                        fail(plan, found, p, frame, "is hidden, but visible in the source".into());
+                    }
+                }
+                (false, true) => {
+                    if self.decoder.mesh(unit.record).vertex_count() > 0 {
+                        fail(plan, found, p, frame, "is shown, but hidden in the source".into());
+                    }
+                }
+            }
+        }
+        Ok(visible)
     }
 
     /// Compares one mesh, at all places where it is visible. Gives the decoded positions and, where they
@@ -210,12 +225,13 @@ impl<'a> Worker<'a> {
             return Ok(Default::default());
         }
         visible.iter().for_each(|&p| found.stats[p].frames += 1);
+        let mesh = MeshFrame { unit, visible, frame, source: &source, decoded: &decoded };
         match &unit.exact {
-            _ if unit.surface => self.surfaces(visible, frame, &source, &decoded, found),
-            Some(exact) => self.exact(unit, exact, visible, frame, &source, &decoded, found),
+            _ if unit.surface => self.surfaces(&mesh, found),
+            Some(exact) => self.exact(&mesh, exact, found),
             None => {
-                self.way_back(unit, visible[0], frame, &source, &decoded, found)?;
-                self.nearest(unit, visible, frame, &source, &decoded, found)
+                self.way_back(&mesh, found)?;
+                self.nearest(&mesh, found)
             }
         }?;
         let points = match source.points {
@@ -225,18 +241,20 @@ impl<'a> Worker<'a> {
         Ok((decoded.positions, points))
     }
 
+    /// Where a placement is in this frame; None where the source has no finite transform for it.
+    fn place(&self, placement: usize) -> Option<Place<'_>> {
+        let show = self.plan.shows[placement].as_ref()?;
+        let source = &self.world.matrix[self.plan.survey.placements[placement].placed];
+        let is_finite = source.is_finite();
+        is_finite.then(|| Place { show, source, decoded: self.decoder.world(show.node) })
+    }
+
     /// A frame's own map: points and faces as they come back.
-    fn way_back(
-        &self,
-        unit: &Unit,
-        here: usize,
-        frame: usize,
-        source: &Source<'_>,
-        decoded: &Decoded<'_>,
-        found: &mut Found,
-    ) -> Result<(), Error> {
+    fn way_back(&self, mesh: &MeshFrame<'_>, found: &mut Found) -> Result<(), Error> {
         let plan = self.plan;
-        let (Some(map), Some(show)) =
+        let &MeshFrame { unit, frame, source, decoded, .. } = mesh;
+        let here = mesh.visible[0];
+        let (Some(map), Some(_)) =
             (unit.runs.as_ref().and_then(|map| map.of_frame(frame)), &plan.shows[here])
         else {
             return Ok(());
@@ -256,19 +274,16 @@ impl<'a> Worker<'a> {
         if let Some(what) = way_back::faces(map, view.indices(), &faces, winding, unit.flip) {
             fail(plan, found, here, frame, what);
         }
-        let matrix = &self.world.matrix[plan.survey.placements[here].placed];
-        if !matrix.is_finite() {
+        let Some(place) = self.place(here) else {
             return Ok(());
-        }
-        let world = self.decoder.world(show.node);
+        };
         for (v, &p) in map.vertex_point.iter().enumerate() {
             let point = points[p as usize];
-            let right = matrix.transform_point3(DVec3::from_array(point.map(f64::from)));
-            let off = (apply(&world, decoded.position(v)) - right).length();
-            if usable(point) && beyond(off, show.tolerance) {
+            let off = (place.decoded(decoded, v) - place.source(point)).length();
+            if usable(point) && beyond(off, place.show.tolerance) {
                 let what = format!(
                     "point {p} comes back {off:e} off, {:e} is allowed: its map back to the source is wrong",
-                    show.tolerance
+                    place.show.tolerance
                 );
                 fail(plan, found, here, frame, what);
                 break;
@@ -277,144 +292,68 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    #[allow(clippy::too_many_arguments)]
-    fn exact(
-        &self,
-        unit: &Unit,
-        exact: &Exact,
-        visible: &[usize],
-        frame: usize,
-        source: &Source<'_>,
-        decoded: &Decoded<'_>,
-        found: &mut Found,
-    ) -> Result<(), Error> {
-        let plan = self.plan;
-        let here = visible[0];
-        if source.points.len() != exact.polygons.points {
-            let what = format!(
-                "{} points where the file has {}: a mesh that changes like this cannot be kept by its method",
-                source.points.len(),
-                exact.polygons.points
-            );
-            fail(plan, found, here, frame, what);
+    /// Compares a mesh with a source map: topology, welded points, positions, attributes.
+    fn exact(&self, mesh: &MeshFrame<'_>, exact: &Exact, found: &mut Found) -> Result<(), Error> {
+        if let Some(what) = changed_topology(mesh, exact)? {
+            fail(self.plan, found, mesh.visible[0], mesh.frame, what);
             return Ok(());
         }
-        if frame != unit.first
-            && !(source.mesh.face_counts.is_constant() && source.mesh.face_indices.is_constant())
-        {
-            let mut faces = sample::Faces::default();
-            sample::faces_at(source.mesh, source.time, &mut faces)?;
-            if faces != unit.faces {
-                fail(
-                    plan,
-                    found,
-                    here,
-                    frame,
-                    "the faces of the source have changed, the file's have not".into(),
-                );
-                return Ok(());
+        if let Some(what) = cracks(mesh.decoded, exact) {
+            fail(self.plan, found, mesh.visible[0], mesh.frame, what);
+        }
+        for &p in mesh.visible {
+            if let Some(place) = self.place(p) {
+                self.exact_positions(mesh, exact, p, &place, found);
             }
         }
-        let bits = |v: u32| [0, 1, 2].map(|k| decoded.positions[3 * v as usize + k].to_bits());
-        let cracks = exact.weld.iter().filter(|(v, earlier)| bits(*v) != bits(*earlier));
-        if let Some((v, earlier)) = cracks.clone().next() {
-            let what = format!(
-                "{} vertices have left points they belong to, such as vertex {v} of point {} and vertex {earlier} of point {}",
-                cracks.count(),
-                exact.vertex_point[*v as usize],
-                exact.vertex_point[*earlier as usize]
-            );
-            fail(plan, found, here, frame, what);
-        }
-        for &p in visible {
-            let Some(show) = &plan.shows[p] else { continue };
-            let matrix = &self.world.matrix[plan.survey.placements[p].placed];
-            if !matrix.is_finite() {
-                continue;
-            }
-            let world = self.decoder.world(show.node);
-            let stats = &mut found.stats[p];
-            let (mut worst, mut at) = (0.0f64, 0);
-            for (v, &point) in exact.vertex_point.iter().enumerate() {
-                let from = source.points[point as usize];
-                if !usable(from) {
-                    continue;
-                }
-                let right = matrix.transform_point3(DVec3::from_array(from.map(f64::from)));
-                let distance = (apply(&world, decoded.position(v)) - right).length();
-                stats.distance(distance);
-                if beyond(distance, worst) {
-                    (worst, at) = (distance, v);
-                }
-            }
-            if beyond(worst, show.tolerance) {
-                let what = format!(
-                    "vertex {at}, point {} of the source, is {worst:e} off, {:e} is allowed",
-                    exact.vertex_point[at], show.tolerance
-                );
-                fail(plan, found, p, frame, what);
-            }
-        }
-        let polygons = &exact.polygons;
-        let attributes = Attributes {
-            worker: self,
-            unit,
-            frame,
-            source,
-            decoded,
-            polygons,
-            groups: &exact.groups,
-            lead_groups: None,
-        };
-        attributes.compare(visible, found, &mut |_, difference| {
-            let mut worst: Option<(f64, u32)> = None;
-            for pair in &exact.pairs {
-                if let Some(d) = difference(pair.vertex, pair.corner)
-                    && worst.is_none_or(|(w, _)| beyond(d, w))
-                {
-                    worst = Some((d, pair.vertex));
-                }
-            }
-            for list in &exact.either {
-                // Where one has nothing to compare with, it may be the vertex's own.
-                let all = list.iter().map(|pair| difference(pair.vertex, pair.corner));
-                let all: Option<Vec<f64>> = all.collect();
-                let least = all.and_then(|all| all.into_iter().reduce(f64::min));
-                if let Some(d) = least
-                    && worst.is_none_or(|(w, _)| beyond(d, w))
-                {
-                    worst = Some((d, list[0].vertex));
-                }
-            }
-            worst
-        })
+        let attributes = mesh.attributes(self, &exact.polygons, &exact.groups, None);
+        attributes.compare(mesh.visible, found, &mut |_, difference| largest_of_pairs(exact, difference))
     }
 
-    fn surfaces(
+    /// Compares each vertex of a placement with its point.
+    fn exact_positions(
         &self,
-        visible: &[usize],
-        frame: usize,
-        source: &Source<'_>,
-        decoded: &Decoded<'_>,
+        mesh: &MeshFrame<'_>,
+        exact: &Exact,
+        placement: usize,
+        place: &Place<'_>,
         found: &mut Found,
-    ) -> Result<(), Error> {
-        let plan = self.plan;
+    ) {
+        let stats = &mut found.stats[placement];
+        let (mut worst, mut at) = (0.0f64, 0);
+        for (v, &point) in exact.vertex_point.iter().enumerate() {
+            let from = mesh.source.points[point as usize];
+            if !usable(from) {
+                continue;
+            }
+            let distance = (place.decoded(mesh.decoded, v) - place.source(from)).length();
+            stats.distance(distance);
+            if beyond(distance, worst) {
+                (worst, at) = (distance, v);
+            }
+        }
+        if beyond(worst, place.show.tolerance) {
+            let what = format!(
+                "vertex {at}, point {} of the source, is {worst:e} off, {:e} is allowed",
+                exact.vertex_point[at], place.show.tolerance
+            );
+            fail(self.plan, found, placement, mesh.frame, what);
+        }
+    }
+
+    /// Compares a re-meshed surface with the source's: each one's vertices and triangles with the nearest place on
+    /// the other.
+    fn surfaces(&self, mesh: &MeshFrame<'_>, found: &mut Found) -> Result<(), Error> {
+        let &MeshFrame { source, decoded, .. } = mesh;
         let mut faces = sample::Faces::default();
         sample::faces_at(source.mesh, source.time, &mut faces)?;
         let polygons = Polygons::new(&faces, source.points.len(), source.mesh.winding);
         let all_usable = source.points.iter().all(|p| usable(*p));
-        for &p in visible {
-            let Some(show) = &plan.shows[p] else { continue };
-            let matrix = &self.world.matrix[plan.survey.placements[p].placed];
-            if !matrix.is_finite() {
-                continue;
-            }
-            let world = self.decoder.world(show.node);
-            let right = source.points.iter();
-            let right: Vec<DVec3> =
-                right.map(|p| matrix.transform_point3(DVec3::from_array(p.map(f64::from)))).collect();
+        for &p in mesh.visible {
+            let Some(place) = self.place(p) else { continue };
+            let right: Vec<DVec3> = source.points.iter().map(|p| place.source(*p)).collect();
             let got: Vec<DVec3> =
-                (0..decoded.view.vertex_count()).map(|v| apply(&world, decoded.position(v))).collect();
+                (0..decoded.view.vertex_count()).map(|v| place.decoded(decoded, v)).collect();
             let (theirs, points) = surface::of_source(&polygons, &source.points, &right);
             let (ours, vertices) = surface::of_file(decoded.view.indices(), &got);
             let ways =
@@ -430,63 +369,38 @@ impl<'a> Worker<'a> {
                         worst = distance;
                     }
                 }
-                if beyond(worst, show.tolerance) {
+                if beyond(worst, place.show.tolerance) {
                     let what = format!(
                         "a {what} is {worst:e} from the other surface, {:e} is allowed",
-                        show.tolerance
+                        place.show.tolerance
                     );
-                    fail(plan, found, p, frame, what);
+                    fail(self.plan, found, p, mesh.frame, what);
                 }
             }
         }
         Ok(())
     }
 
-    fn nearest(
-        &self,
-        unit: &Unit,
-        visible: &[usize],
-        frame: usize,
-        source: &Source<'_>,
-        decoded: &Decoded<'_>,
-        found: &mut Found,
-    ) -> Result<(), Error> {
-        let plan = self.plan;
+    /// Compares a mesh without a source map, or with faces that change: nearest points, faces, attributes.
+    fn nearest(&self, mesh: &MeshFrame<'_>, found: &mut Found) -> Result<(), Error> {
+        let &MeshFrame { unit, source, decoded, .. } = mesh;
         let mut faces = sample::Faces::default();
         sample::faces_at(source.mesh, source.time, &mut faces)?;
         let polygons = Polygons::new(&faces, source.points.len(), source.mesh.winding);
         let indices = decoded.view.indices();
         let all_usable = source.points.iter().all(|p| usable(*p));
-        let (mut groups, mut lead_groups) = Default::default();
-        if unit.channels.normals == Some(Normals::Computed) {
-            groups = polygons.groups(&source.points, plan.asked.smooth_angle);
-            if let Some(&time) = unit.leads.get(&frame).filter(|t| **t != source.time) {
-                let mut points = Vec::new();
-                sample::positions_at(source.mesh, time, &mut points)?;
-                if points.len() == source.points.len() {
-                    lead_groups = Some(polygons.groups(&points, plan.asked.smooth_angle));
-                }
-            }
-        }
-        for &p in visible {
-            let Some(show) = &plan.shows[p] else { continue };
-            let matrix = &self.world.matrix[plan.survey.placements[p].placed];
-            if !matrix.is_finite() {
-                continue;
-            }
-            let world = self.decoder.world(show.node);
-            let right: Vec<[f64; 3]> = source
-                .points
-                .iter()
+        let (groups, lead_groups) = self.smoothing_groups(mesh, &polygons)?;
+        for &p in mesh.visible {
+            let Some(place) = self.place(p) else { continue };
+            let right: Vec<[f64; 3]> = (source.points.iter())
                 .map(|&q| match usable(q) {
-                    true => matrix.transform_point3(DVec3::from_array(q.map(f64::from))).to_array(),
+                    true => place.source(q).to_array(),
                     false => [f64::NAN; 3],
                 })
                 .collect();
-            let got: Vec<[f64; 3]> = (0..decoded.view.vertex_count())
-                .map(|v| apply(&world, decoded.position(v)).to_array())
-                .collect();
-            let pairing = Pairing::new(&right, &got, indices, &polygons, show.tolerance);
+            let got: Vec<[f64; 3]> =
+                (0..decoded.view.vertex_count()).map(|v| place.decoded(decoded, v).to_array()).collect();
+            let pairing = Pairing::new(&right, &got, indices, &polygons, place.show.tolerance);
             let [there, back] = pairing.distances();
             // Points that are not usable have vertices somewhere; what those are near to says nothing.
             let ways = [("vertex", there), ("point", back)];
@@ -497,30 +411,151 @@ impl<'a> Worker<'a> {
                 stats.max = stats.max.max(way.max);
                 if way.alone > 0 {
                     let what = format!("nothing to compare {} {what} positions with", way.alone);
-                    fail(plan, found, p, frame, what);
-                } else if beyond(way.max, show.tolerance) {
+                    fail(self.plan, found, p, mesh.frame, what);
+                } else if beyond(way.max, place.show.tolerance) {
                     let what = format!(
                         "{what} {} is {:e} from the nearest, {:e} is allowed",
-                        way.at, way.max, show.tolerance
+                        way.at, way.max, place.show.tolerance
                     );
-                    fail(plan, found, p, frame, what);
+                    fail(self.plan, found, p, mesh.frame, what);
                 }
             }
             if all_usable && let Err(what) = pairing.faces(indices, unit.flip) {
-                fail(plan, found, p, frame, what);
+                fail(self.plan, found, p, mesh.frame, what);
             }
-            let attributes = Attributes {
-                worker: self,
-                unit,
-                frame,
-                source,
-                decoded,
-                polygons: &polygons,
-                groups: &groups,
-                lead_groups: lead_groups.as_ref(),
-            };
+            let attributes = mesh.attributes(self, &polygons, &groups, lead_groups.as_ref());
             attributes.compare(&[p], found, &mut |limit, difference| pairing.attribute(limit, difference))?;
         }
         Ok(())
     }
+
+    /// Where normals are computed: smoothing groups by the points of this frame, and by those of the first frame
+    /// of its run if that is another.
+    fn smoothing_groups(
+        &self,
+        mesh: &MeshFrame<'_>,
+        polygons: &Polygons,
+    ) -> Result<(Groups, Option<Groups>), Error> {
+        let &MeshFrame { unit, source, .. } = mesh;
+        if unit.channels.normals != Some(Normals::Computed) {
+            return Ok(Default::default());
+        }
+        let angle = self.plan.asked.smooth_angle;
+        let groups = polygons.groups(&source.points, angle);
+        let mut lead_groups = None;
+        if let Some(&time) = unit.leads.get(&mesh.frame).filter(|t| **t != source.time) {
+            let mut points = Vec::new();
+            sample::positions_at(source.mesh, time, &mut points)?;
+            if points.len() == source.points.len() {
+                lead_groups = Some(polygons.groups(&points, angle));
+            }
+        }
+        Ok((groups, lead_groups))
+    }
+}
+
+/// Smoothing group per corner, and how many there are.
+type Groups = (Vec<u32>, usize);
+
+/// A mesh of the file and the mesh of the source that it stands for, in one frame.
+struct MeshFrame<'b> {
+    unit: &'b Unit,
+    /// Placements that are visible.
+    visible: &'b [usize],
+    frame: usize,
+    source: &'b Source<'b>,
+    decoded: &'b Decoded<'b>,
+}
+
+impl<'b> MeshFrame<'b> {
+    fn attributes(
+        &self,
+        worker: &'b Worker<'b>,
+        polygons: &'b Polygons,
+        groups: &'b Groups,
+        lead_groups: Option<&'b Groups>,
+    ) -> Attributes<'b> {
+        let &MeshFrame { unit, frame, source, decoded, .. } = self;
+        Attributes { worker, unit, frame, source, decoded, polygons, groups, lead_groups }
+    }
+}
+
+/// Where a placement is in one frame.
+struct Place<'b> {
+    show: &'b Show,
+    /// The source's transform from object to world space.
+    source: &'b DMat4,
+    /// The file's transform from object to world space, by rows.
+    decoded: [[f64; 4]; 3],
+}
+
+impl Place<'_> {
+    /// A point of the source in world space.
+    fn source(&self, point: [f32; 3]) -> DVec3 {
+        self.source.transform_point3(DVec3::from_array(point.map(f64::from)))
+    }
+
+    /// A decoded vertex in world space.
+    fn decoded(&self, mesh: &Decoded<'_>, vertex: usize) -> DVec3 {
+        apply(&self.decoded, mesh.position(vertex))
+    }
+}
+
+/// Says what has changed where the source has other points or faces than the file.
+fn changed_topology(mesh: &MeshFrame<'_>, exact: &Exact) -> Result<Option<String>, Error> {
+    let &MeshFrame { unit, source, .. } = mesh;
+    if source.points.len() != exact.polygons.points {
+        return Ok(Some(format!(
+            "{} points where the file has {}: a mesh that changes like this cannot be kept by its method",
+            source.points.len(),
+            exact.polygons.points
+        )));
+    }
+    let constant = source.mesh.face_counts.is_constant() && source.mesh.face_indices.is_constant();
+    if mesh.frame != unit.first && !constant {
+        let mut faces = sample::Faces::default();
+        sample::faces_at(source.mesh, source.time, &mut faces)?;
+        if faces != unit.faces {
+            return Ok(Some("the faces of the source have changed, the file's have not".into()));
+        }
+    }
+    Ok(None)
+}
+
+/// Says where vertices of welded points are not bit-equal.
+fn cracks(decoded: &Decoded<'_>, exact: &Exact) -> Option<String> {
+    let bits = |v: u32| [0, 1, 2].map(|k| decoded.positions[3 * v as usize + k].to_bits());
+    let cracks = exact.weld.iter().filter(|(v, earlier)| bits(*v) != bits(*earlier));
+    cracks.clone().next().map(|(v, earlier)| {
+        format!(
+            "{} vertices have left points they belong to, such as vertex {v} of point {} and vertex {earlier} of point {}",
+            cracks.count(),
+            exact.vertex_point[*v as usize],
+            exact.vertex_point[*earlier as usize]
+        )
+    })
+}
+
+/// The largest difference of all pairs of vertex and corner, and its vertex.
+fn largest_of_pairs(exact: &Exact, difference: &dyn Fn(u32, u32) -> Option<f64>) -> Option<(f64, u32)> {
+    let mut worst: Option<(f64, u32)> = None;
+    for pair in &exact.pairs {
+        if let Some(d) = difference(pair.vertex, pair.corner)
+            && worst.is_none_or(|(w, _)| beyond(d, w))
+        {
+            worst = Some((d, pair.vertex));
+        }
+    }
+    for list in &exact.either {
+        // Where one has nothing to compare with, it may be the vertex's own.
+        let all = list.iter().map(|pair| difference(pair.vertex, pair.corner));
+        let all: Option<Vec<f64>> = all.collect();
+        let least = all.and_then(|all| all.into_iter().reduce(f64::min));
+        if let Some(d) = least
+            && worst.is_none_or(|(w, _)| beyond(d, w))
+        {
+            worst = Some((d, list[0].vertex));
+        }
+    }
+    worst
 }

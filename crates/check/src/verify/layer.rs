@@ -8,7 +8,7 @@ use meshreel::Transform;
 use meshreel::clip::{Clip, ClipCursor, LayerInfo, PoseSource};
 use meshreel_scene::Skeleton;
 
-/// What a layered clip is held against.
+/// The source of a layered clip, and what was asked for it.
 pub(super) struct Source<'a> {
     pub skeleton: &'a Skeleton,
     pub clip: &'a meshreel_scene::Clip,
@@ -18,7 +18,7 @@ pub(super) struct Source<'a> {
     pub tolerances: &'a [Option<f64>],
 }
 
-/// Fills the errors of a report, and says what does not hold.
+/// Fills in the errors of a report; gives sentences about what does not hold.
 pub(super) fn compare(
     source: &Source<'_>,
     clip: &Clip,
@@ -34,12 +34,12 @@ pub(super) fn compare(
     let mut found: Vec<LayerReport> = layers.iter().map(LayerReport::of).collect();
     let mut cursor = ClipCursor::new(clip);
     let mut pose = vec![Transform::IDENTITY; n];
-    let mut truth = Vec::new();
+    let mut reference = Vec::new();
     let mut next = vec![0; layers.len()];
     for i in 0..samples {
         clip.sample_at(&mut cursor, i, &mut pose)?;
-        source.clip.pose(i, &mut truth);
-        metric.measure(&truth, &pose);
+        source.clip.pose(i, &mut reference);
+        metric.measure(&reference, &pose);
         let errors = metric.errors();
         let here: Vec<Option<bool>> = (layers.iter().zip(&mut next))
             .map(|(layer, next)| {
@@ -94,7 +94,7 @@ pub(super) fn compare(
     Ok(broken)
 }
 
-/// Largest and root of the mean square error of all joints and samples.
+/// The largest error and the root of the mean square error of all joints at all samples.
 fn cost(
     source: &Source<'_>,
     clip: &Clip,
@@ -102,12 +102,12 @@ fn cost(
     pose: &mut [Transform],
 ) -> Result<(f64, f64), meshreel::Error> {
     let mut cursor = ClipCursor::new(clip);
-    let mut truth = Vec::new();
+    let mut reference = Vec::new();
     let (mut most, mut sum): (f64, f64) = (0.0, 0.0);
     for i in 0..clip.samples() {
         clip.sample_at(&mut cursor, i, pose)?;
-        source.clip.pose(i, &mut truth);
-        metric.measure(&truth, pose);
+        source.clip.pose(i, &mut reference);
+        metric.measure(&reference, pose);
         for error in metric.errors() {
             most = if beyond(error, most) { error } else { most };
             sum += error * error;
@@ -117,7 +117,7 @@ fn cost(
     Ok((most, (sum / count as f64).sqrt()))
 }
 
-/// What the file has other than what was asked for.
+/// Says in sentences where layers, rates, stripping and joints are not those that were asked for.
 fn as_asked(source: &Source<'_>, shells: &[f64], clip: &Clip, layers: &[LayerInfo]) -> Vec<String> {
     let mut broken = Vec::new();
     let clips = &source.asked.clips;

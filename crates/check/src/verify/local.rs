@@ -8,16 +8,16 @@ use glam::{DQuat, DVec3};
 use meshreel::Transform;
 use meshreel_scene::{Clip, Qvv, Skeleton};
 
-/// Largest errors so far.
+/// Limits of all sub-tracks, and the largest errors so far.
 pub(super) struct Local {
     limits: Vec<[f64; 3]>,
     bones: Vec<f64>,
     pinned: Vec<bool>,
     /// Turns of the source and of what is decoded, in object space.
     turns: [Vec<DQuat>; 2],
-    /// Of rotations, translations and scales, as lengths.
+    /// Largest errors of rotations, translations and scales, as lengths.
     pub errors: [f64; 3],
-    /// The largest as a part of its tolerance, and the joint.
+    /// The largest error in tolerances, and its joint.
     pub worst: f64,
     joint: usize,
 }
@@ -65,9 +65,9 @@ impl Local {
         }
     }
 
-    /// One sample; `metric` has measured it.
-    pub fn measure(&mut self, truth: &[Qvv], pose: &[Transform], metric: &Metric) {
-        for (j, (wanted, got)) in truth.iter().zip(pose).enumerate() {
+    /// Measures one sample, after `metric` has.
+    pub fn measure(&mut self, reference: &[Qvv], pose: &[Transform], metric: &Metric) {
+        for (j, (wanted, got)) in reference.iter().zip(pose).enumerate() {
             let got = widen(got);
             let [above, decoded] =
                 [0, 1].map(|k| metric.parents[j].map_or(DQuat::IDENTITY, |p| self.turns[k][p]));
@@ -76,7 +76,7 @@ impl Local {
             let (mut rotation, mut translation) = (wanted.rotation, wanted.translation);
             if self.pinned[j] {
                 rotation = decoded.inverse() * self.turns[0][j];
-                let place = metric.truth[j].translation;
+                let place = metric.reference[j].translation;
                 translation = match metric.parents[j] {
                     Some(p) => metric.decoded[p].inverse().transform_point3(place),
                     None => place,
@@ -100,14 +100,14 @@ impl Local {
         }
     }
 
-    /// What does not hold.
+    /// A sentence about the worst joint.
     pub fn what(&self, skeleton: &Skeleton) -> String {
         let name = &skeleton.joints[self.joint].name;
         format!("joint {name}: an error of {} times its tolerance", self.worst)
     }
 }
 
-/// Of the turn from one to the other, in radians.
+/// The angle between two rotations, in radians.
 fn angle(a: DQuat, b: DQuat) -> f64 {
     let d = a.inverse() * b;
     let v: DVec3 = d.xyz();

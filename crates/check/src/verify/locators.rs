@@ -5,7 +5,7 @@
 use crate::asked::{Asked, Tolerance};
 use crate::verify::attribute::ulp;
 use crate::verify::report::{Failures, LocatorReport, beyond};
-use crate::verify::survey::{Bits, Locator, Survey, apply};
+use crate::verify::survey::{Bits, Locator, MeshSurvey, Survey, apply};
 use glam::{DMat4, DVec3};
 use meshreel::{FrameDecoder, Reel};
 use meshreel_scene::sample::{World, largest_scale};
@@ -14,12 +14,12 @@ use std::collections::HashMap;
 
 /// Goes through the source: its meshes and its locators. `there`: times of the file's frames.
 pub(crate) fn survey<'a>(scene: &'a Scene, asked: &Asked, there: &[f64]) -> Result<Survey<'a>, Error> {
-    let (mut survey, found, sizes) = Survey::of_meshes(scene, asked, there)?;
-    survey.locators = find(&survey, &found, &sizes, asked)?;
+    let MeshSurvey { mut survey, is_locator, sizes } = Survey::of_meshes(scene, asked, there)?;
+    survey.locators = find(&survey, &is_locator, &sizes, asked)?;
     Ok(survey)
 }
 
-/// All of them, with what each is promised. `sizes`: world diagonals of meshes, by placed object.
+/// All locators, with the tolerance of each. `sizes`: world diagonals of meshes, by placed object.
 fn find(
     survey: &Survey<'_>,
     found: &[bool],
@@ -89,13 +89,13 @@ fn find(
     Ok(out)
 }
 
-/// Where it is in the file, and how far it may be off.
+/// Where a locator is in the file (number of its node), and how far it may be off, in world units.
 pub(crate) struct Place {
     pub node: usize,
     pub tolerance: f64,
 }
 
-/// Node of each locator, by path.
+/// The node of the file for each locator of the source, by path.
 pub(crate) fn match_nodes(survey: &Survey<'_>, reel: &Reel, failures: &mut Failures) -> Vec<Option<Place>> {
     let nodes = &reel.description().nodes;
     let mut by_path: HashMap<&str, usize> = HashMap::new();
@@ -130,7 +130,7 @@ pub(crate) fn match_nodes(survey: &Survey<'_>, reel: &Reel, failures: &mut Failu
     places
 }
 
-/// What was found of one.
+/// The errors of one locator over the frames compared.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Found {
     pub frames: usize,
@@ -193,7 +193,7 @@ pub(crate) fn compare(
     }
 }
 
-/// What is said of each.
+/// The report of each locator.
 pub(crate) fn reports(
     survey: &Survey<'_>,
     places: &[Option<Place>],

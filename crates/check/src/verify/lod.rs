@@ -2,7 +2,7 @@
 //! they say.
 
 use crate::error::error;
-use crate::verify::report::{Failures, LevelReport};
+use crate::verify::report::{Failures, LodReport};
 use crate::verify::surface::Faces;
 use glam::DVec3;
 use meshreel::record::Method;
@@ -13,12 +13,13 @@ use meshreel_scene::Error;
 const FRAMES: usize = 6;
 const VERTICES: usize = 20_000;
 
-/// Checks the levels of all meshes; by mesh of the file what was found. `asked`: how many there may be.
+/// Checks the LOD levels of all meshes; a report of each level by mesh of the file. `asked`: how many there
+/// may be.
 pub(crate) fn check(
     reel: &Reel,
     asked: usize,
     failures: &mut Failures,
-) -> Result<Vec<Vec<LevelReport>>, Error> {
+) -> Result<Vec<Vec<LodReport>>, Error> {
     let meshes = &reel.description().meshes;
     let mut out = vec![Vec::new(); meshes.len()];
     let mut all: Vec<Vec<LodTriangles>> = Vec::new();
@@ -39,7 +40,7 @@ pub(crate) fn check(
                 failures.add(&record.path, None, || format!("level of detail {l}: {what}"));
             }
             before = level.indices.len();
-            out[m].push(LevelReport {
+            out[m].push(LodReport {
                 triangles: level.indices.len() / 3,
                 error: f64::from(level.error),
                 max_error: 0.0,
@@ -89,7 +90,8 @@ pub(crate) fn check(
     Ok(out)
 }
 
-/// What is wrong with a level after one of so many indices.
+/// Says what is wrong with the triangles of an LOD level. `before`: the number of indices of the finer level
+/// before it; `vertices`: of the mesh.
 fn structure(level: &LodTriangles, before: usize, vertices: u32) -> Option<&'static str> {
     let (triangles, rest) = level.indices.as_chunks::<3>();
     let sums: u64 = level.materials.iter().map(|r| u64::from(r.count)).sum();

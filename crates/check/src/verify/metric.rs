@@ -1,4 +1,5 @@
-//! How far transforms are apart: points at the shell distance of each joint.
+//! The distance between two poses: the largest of three points at the shell distance of each joint, object
+//! space.
 
 use super::report::beyond;
 use glam::{DAffine3, DQuat, DVec3};
@@ -11,7 +12,7 @@ pub(super) struct Metric {
     pub shells: Vec<f64>,
     /// Largest coordinate of any origin of the source.
     extent: f64,
-    pub truth: Vec<DAffine3>,
+    pub reference: Vec<DAffine3>,
     pub decoded: Vec<DAffine3>,
     worst: Vec<f64>,
 }
@@ -23,15 +24,15 @@ impl Metric {
             worst: vec![0.0; shells.len()],
             shells,
             extent: 0.0,
-            truth: Vec::new(),
+            reference: Vec::new(),
             decoded: Vec::new(),
         }
     }
 
     pub(super) fn measure(&mut self, local: &[Qvv], pose: &[Transform]) {
-        object_space(&self.parents, local.iter().copied(), &mut self.truth);
+        object_space(&self.parents, local.iter().copied(), &mut self.reference);
         object_space(&self.parents, pose.iter().map(widen), &mut self.decoded);
-        let joints = self.truth.iter().zip(&self.decoded).zip(&self.shells);
+        let joints = self.reference.iter().zip(&self.decoded).zip(&self.shells);
         for (((a, b), shell), worst) in joints.zip(&mut self.worst) {
             self.extent = self.extent.max(a.translation.abs().max_element());
             for axis in DVec3::AXES {
@@ -43,12 +44,12 @@ impl Metric {
         }
     }
 
-    /// What f32 can hold of the largest coordinate so far.
+    /// The smallest error that f32 can hold at the largest coordinate so far.
     pub(super) fn least(&self) -> f64 {
         self.extent * 4.0 / f64::from(1u32 << 24)
     }
 
-    /// Errors of all joints since they were asked for last.
+    /// The largest error of each joint since the last call.
     pub(super) fn errors(&mut self) -> Vec<f64> {
         let fresh = vec![0.0; self.worst.len()];
         std::mem::replace(&mut self.worst, fresh)

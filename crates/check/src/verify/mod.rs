@@ -35,9 +35,10 @@ mod survey;
 mod tree;
 mod way_back;
 
+pub use report::LodReport as LevelReport;
 pub use report::{
-    ClipReport, Failure, LayerReport, LevelReport, LocatorReport, MAX_FAILURES, Matched, MeshReport, Report,
+    ClipReport, Failure, LayerReport, LocatorReport, LodReport, MAX_FAILURES, Matched, MeshReport, Report,
     RigReport, TierReport,
 };
 pub use run::verify;
-pub use surface::distances;
+pub use surface::distances; // old path, goes when all is merged

@@ -11,19 +11,19 @@ use std::collections::HashMap;
 /// belongs to what.
 const CANDIDATES: usize = 256;
 
-/// The same for triangles, which have three vertices to choose for.
+/// Points that are looked at for each of the three vertices of a triangle.
 const FACE_CANDIDATES: usize = 32;
 
 /// Corners of faces that are looked at for one vertex or triangle one by one; beyond that it is not decided,
 /// or what was found is kept.
 const CORNERS: usize = 4096;
 
-/// What a vertex can stand for.
+/// The points and corners of the source that a decoded vertex can stand for.
 #[derive(Default)]
 struct Near {
-    /// Where it is one point, that.
+    /// The only point that it can stand for, if there is only one.
     point: Option<u32>,
-    /// Where it is several, face and corner of everything, sorted.
+    /// Where several points are possible: face and corner of everything there, sorted.
     corners: Vec<(u32, u32)>,
     points: usize,
     /// More points or corners than are looked at.
@@ -173,20 +173,9 @@ impl<'a> Pairing<'a> {
         if found > expected || found < expected && found < fewest() {
             return Err(format!("{found} triangles where the faces of the source give {expected}"));
         }
-        let turn = if flip { -self.polygons.turn } else { self.polygons.turn };
-        let mut of_face = vec![(0u32, 0u32); self.polygons.total];
-        let mut room = vec![0u32; self.polygons.total];
-        for face in &self.polygons.faces {
-            of_face[face.number as usize] = (face.first, face.count);
-            room[face.number as usize] = face.count - 2;
-        }
         // Of all points, one after the other; within one they are sorted already.
         let face = |&c: &u32| (self.polygons.face[c as usize], c);
         let sides: Vec<(u32, u32)> = self.corners.iter().map(face).collect();
-        let sides_of = |near: &'_ Near| match near.point {
-            Some(p) => self.first[p as usize] as usize..self.first[p as usize + 1] as usize,
-            None => 0..0,
-        };
         let mut near: Vec<Option<Near>> = Vec::new();
         near.resize_with(self.decoded.len(), || None);
         for &v in indices {
@@ -201,10 +190,9 @@ impl<'a> Pairing<'a> {
         };
         let certain = |t: &u32| corners(*t).iter().flatten().all(|n| n.points == 1);
         order.sort_by_key(|t| !certain(t));
+        let turn = if flip { -self.polygons.turn } else { self.polygons.turn };
+        let mut rooms = Rooms::new(self.polygons, turn > 0);
         let (mut wrong, mut example) = (0u64, u32::MAX);
-        // Faces of triangles whose vertices all have many, and how many of them are known to be full: there
-        // may be as many such triangles.
-        let mut many: HashMap<[u32; 3], (Vec<u32>, usize)> = HashMap::new();
         let mut passes = [order, Vec::new()];
         for pass in 0..2 {
             for t in std::mem::take(&mut passes[pass]) {
@@ -214,37 +202,12 @@ impl<'a> Pairing<'a> {
                 if a.undecided || b.undecided || c.undecided {
                     continue;
                 }
-                let first = 3 * t as usize;
-                let key: [u32; 3] = std::array::from_fn(|k| indices[first + k]);
-                let lists: [Sides<'_>; 3] = [a, b, c].map(|near| match near.point {
-                    Some(_) => &sides[sides_of(near)],
-                    None => &near.corners,
-                });
-                let fewest = lists.map(<[_]>::len);
-                let own;
-                let (faces, full) = match fewest.iter().min() {
-                    Some(&fewest) if fewest > FACE_CANDIDATES => {
-                        let list = || (common_faces(lists, turn > 0, &of_face), 0);
-                        let (faces, full) = many.entry(key).or_insert_with(list);
-                        while faces.get(*full).is_some_and(|f| room[*f as usize] == 0) {
-                            *full += 1;
-                        }
-                        (&*faces, *full)
-                    }
-                    _ => {
-                        own = common_faces(lists, turn > 0, &of_face);
-                        (&own, 0)
-                    }
-                };
-                if pass == 0 && (faces.len() > 1 || !certain(&t)) {
-                    passes[1].push(t);
-                    continue;
-                }
-                match faces[full..].iter().find(|f| room[**f as usize] > 0) {
-                    Some(&face) => room[face as usize] -= 1,
-                    // Full, but others may have been in the wrong one of several that were possible.
-                    None if faces.len() > 1 || !faces.is_empty() && !certain(&t) => {}
-                    None => {
+                let vertices = std::array::from_fn(|k| indices[3 * t as usize + k]);
+                let lists = [a, b, c].map(|near| self.sides_of(near, &sides));
+                match rooms.place(vertices, lists, certain(&t), pass == 0) {
+                    Placed::Fits => {}
+                    Placed::Later => passes[1].push(t),
+                    Placed::Nowhere => {
                         wrong += 1;
                         example = example.min(t);
                     }
@@ -254,6 +217,14 @@ impl<'a> Pairing<'a> {
         match wrong {
             0 => Ok(()),
             _ => Err(format!("{wrong} triangles match no face of the source, triangle {example} first")),
+        }
+    }
+
+    /// Face and corner of everything that a vertex can stand for. `sides`: those of all points.
+    fn sides_of<'s>(&self, near: &'s Near, sides: Sides<'s>) -> Sides<'s> {
+        match near.point {
+            Some(p) => &sides[self.first[p as usize] as usize..self.first[p as usize + 1] as usize],
+            None => &near.corners,
         }
     }
 
@@ -284,6 +255,80 @@ impl<'a> Pairing<'a> {
     fn corners_of(&self, point: u32) -> &[u32] {
         let p = point as usize;
         &self.corners[self.first[p] as usize..self.first[p + 1] as usize]
+    }
+}
+
+/// The room that faces of the source still have for triangles.
+struct Rooms {
+    /// First corner and number of corners of each face.
+    of_face: Vec<(u32, u32)>,
+    /// Triangles that each face still lacks.
+    room: Vec<u32>,
+    /// Faces of triangles whose vertices all have many, and how many of them are known to be full: there may
+    /// be as many such triangles.
+    many: HashMap<[u32; 3], (Vec<u32>, usize)>,
+    /// Corners of triangles follow each other as in their face.
+    ascending: bool,
+}
+
+/// What became of a triangle that was to be placed in a face.
+enum Placed {
+    /// There is a face for it, or there may be one.
+    Fits,
+    /// It has several choices and waits until triangles with one choice are placed.
+    Later,
+    Nowhere,
+}
+
+impl Rooms {
+    fn new(polygons: &Polygons, ascending: bool) -> Rooms {
+        let mut of_face = vec![(0u32, 0u32); polygons.total];
+        let mut room = vec![0u32; polygons.total];
+        for face in &polygons.faces {
+            of_face[face.number as usize] = (face.first, face.count);
+            room[face.number as usize] = face.count - 2;
+        }
+        Rooms { of_face, room, many: HashMap::new(), ascending }
+    }
+
+    /// Finds a face for a triangle. `lists`: what its vertices can stand for. `certain`: that is one point
+    /// each.
+    fn place(
+        &mut self,
+        vertices: [u32; 3],
+        lists: [Sides<'_>; 3],
+        certain: bool,
+        first_pass: bool,
+    ) -> Placed {
+        let Rooms { of_face, room, many, ascending } = self;
+        let fewest = lists.map(<[_]>::len);
+        let own;
+        let (faces, full) = match fewest.iter().min() {
+            Some(&fewest) if fewest > FACE_CANDIDATES => {
+                let list = || (common_faces(lists, *ascending, of_face), 0);
+                let (faces, full) = many.entry(vertices).or_insert_with(list);
+                while faces.get(*full).is_some_and(|f| room[*f as usize] == 0) {
+                    *full += 1;
+                }
+                (&*faces, *full)
+            }
+            _ => {
+                own = common_faces(lists, *ascending, of_face);
+                (&own, 0)
+            }
+        };
+        if first_pass && (faces.len() > 1 || !certain) {
+            return Placed::Later;
+        }
+        match faces[full..].iter().find(|f| room[**f as usize] > 0) {
+            Some(&face) => {
+                room[face as usize] -= 1;
+                Placed::Fits
+            }
+            // Full, but others may have been in the wrong one of several that were possible.
+            None if faces.len() > 1 || !faces.is_empty() && !certain => Placed::Fits,
+            None => Placed::Nowhere,
+        }
     }
 }
 

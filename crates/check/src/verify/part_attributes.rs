@@ -112,10 +112,11 @@ fn groups(
     Ok(Some(of_point))
 }
 
-/// Takes what all points have in a frame, or says what is wrong with it.
+/// Called with a frame and the source's values of all points there; an error is a sentence about what is
+/// wrong.
 type Take<'a> = dyn FnMut(usize, &[[f32; 4]]) -> Result<(), String> + 'a;
 
-/// By frame the values of the source, by point.
+/// Calls `take` for every frame with the values of the source, by point.
 fn each_frame(
     plan: &Plan<'_>,
     mesh: &Mesh,
@@ -150,7 +151,7 @@ fn each_frame(
     Ok(Ok(()))
 }
 
-/// Whether f32 has all the numbers.
+/// Whether f32 can hold all values of the source, and differences of them.
 fn finite(plan: &Plan<'_>, mesh: &Mesh, wanted: &Numbers) -> Result<bool, Error> {
     let fits = |v: &[f32; 4]| v.iter().all(|v| v.abs() <= f32::MAX / 4.0);
     let found = each_frame(plan, mesh, wanted, &mut |_, now| match now.iter().all(fits) {
@@ -160,7 +161,7 @@ fn finite(plan: &Plan<'_>, mesh: &Mesh, wanted: &Numbers) -> Result<bool, Error>
     Ok(found.is_ok())
 }
 
-/// The largest error, or what is wrong.
+/// The largest error of any value in any frame, or a sentence about what is wrong.
 fn compare(
     plan: &Plan<'_>,
     mesh: &Mesh,

@@ -13,7 +13,7 @@ use meshreel_scene::{Mesh, MeshId, sample};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// All that is needed to compare a frame.
+/// Source, file and their correspondence: all that is needed to compare a frame.
 pub(crate) struct Plan<'a> {
     pub survey: &'a Survey<'a>,
     pub reel: &'a Reel,
@@ -50,18 +50,18 @@ pub(crate) struct Unit {
     pub first: usize,
     /// Vertices are in world space.
     pub baked: bool,
-    /// … and mirrored there, so that triangles turn the other way.
+    /// Vertices are in mirrored world space, so that triangles turn the other way.
     pub flip: bool,
-    /// Re-meshed: distances are those from the other surface.
+    /// The mesh was re-meshed: distances are those from the other surface.
     pub surface: bool,
-    /// Already known to be wrong; nothing more is compared.
+    /// Its source map is known to be wrong; nothing more is compared.
     pub hopeless: bool,
     pub channels: Channels,
     /// The source's faces at `first`.
     pub faces: sample::Faces,
-    /// Through the source map; none: nearest points.
+    /// Correspondence by the source map; none: vertices are matched with the nearest points.
     pub exact: Option<Exact>,
-    /// Of a mesh whose faces change, maps of its frames, for the way back.
+    /// The source maps of single frames of a mesh whose faces change, for the way back.
     pub runs: Option<SourceMap>,
     /// By frame of the file, where there is no map and creases count, the time of the first frame of its run:
     /// frames one after the other with the same faces and as many points.
@@ -116,7 +116,7 @@ pub(crate) fn fail(plan: &Plan<'_>, found: &mut Found, placement: usize, frame: 
     found.failures.add(plan.survey.path(placement), Some(frame), || what);
 }
 
-/// What is looked at.
+/// What is compared between frames.
 pub(crate) struct Between {
     /// By placement, where it is looked at: whether the file promises something of it.
     pub placements: Vec<Option<bool>>,
@@ -126,13 +126,13 @@ pub(crate) struct Between {
     pub pairs: Vec<bool>,
 }
 
-/// What is kept of a frame until the next one is there.
+/// A frame as it was decoded and as the source has it, remembered until the next one is there.
 #[derive(Clone)]
 pub(crate) struct Seen {
     pub frame: usize,
     /// By placement.
     pub visible: Vec<bool>,
-    /// By node of the file.
+    /// By node of the file, relative to its parent.
     pub local: Vec<Transform>,
     /// By unit the decoded positions; empty where they are not looked at.
     pub positions: Vec<Vec<f32>>,

@@ -17,7 +17,7 @@ pub(crate) struct Polygons {
     pub faces: Vec<Polygon>,
     /// Point per corner of the file; [`NONE`] for corners of unusable faces.
     pub point: Vec<u32>,
-    /// Face number per corner; [`NONE`] likewise.
+    /// Face number per corner of the file; [`NONE`] for corners of unusable faces.
     pub face: Vec<u32>,
     /// Points of the mesh.
     pub points: usize,
@@ -35,7 +35,7 @@ pub(crate) struct Polygon {
     pub count: u32,
 }
 
-/// No point, no face.
+/// Stands for no point and no face.
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// Weighted unit normals that sum up to no more than this part of the sum of their weights cancel each other:
@@ -132,7 +132,7 @@ impl Polygons {
     }
 }
 
-/// Coordinates that mean something: finite, and small enough that distances are.
+/// Whether coordinates can be compared: finite, and so small that distances are finite.
 pub(crate) fn usable(p: [f32; 3]) -> bool {
     p.iter().all(|v| v.abs() <= 1e18)
 }

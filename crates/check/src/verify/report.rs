@@ -9,8 +9,8 @@ pub struct Report {
     pub ok: bool,
     /// Frames of the file.
     pub frames: usize,
-    /// How many tolerances players may be off between these, where the source says what is there; none:
-    /// nothing is promised of that.
+    /// Allowed distance of players from the source between frames, in tolerances, where the source says what
+    /// is there; none: nothing is promised of that.
     pub between: Option<f64>,
     /// One entry per placed mesh, in the order of the source's tree.
     pub meshes: Vec<MeshReport>,
@@ -26,7 +26,7 @@ pub struct Report {
     pub more_failures: u64,
 }
 
-/// Failures that are kept as sentences.
+/// Limit of failures that are listed as sentences; more are only counted.
 pub const MAX_FAILURES: usize = 200;
 
 /// How vertices found their source.
@@ -71,7 +71,7 @@ pub struct MeshReport {
     /// Largest distance, at three places between each two frames, of what a player shows and what the source
     /// has there; none where nothing moves but on lines, or where there is nothing to compare with.
     pub between_error: Option<f64>,
-    /// The same as a part of the tolerance.
+    /// `between_error` in tolerances.
     pub between_worst: Option<f64>,
     /// Largest angle between normals, degrees; none without normals.
     pub normal_max_deg: Option<f64>,
@@ -81,8 +81,8 @@ pub struct MeshReport {
     pub colour_max_error: Option<f64>,
     /// Largest error of a number of its attributes; none without.
     pub attribute_max_error: Option<f64>,
-    /// Its levels of detail beside the mesh itself.
-    pub levels: Vec<LevelReport>,
+    /// Its LOD levels beside the mesh itself.
+    pub levels: Vec<LodReport>,
     /// How vertices were matched.
     pub matched: Matched,
     /// Frames at the end that lead into the start; nothing is promised of them, and they were not compared.
@@ -106,14 +106,14 @@ pub struct LocatorReport {
     pub ok: bool,
 }
 
-/// A level of detail.
+/// An LOD level of a mesh.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct LevelReport {
+pub struct LodReport {
     /// Triangles.
     pub triangles: usize,
-    /// Largest distance to the mesh that it says, in the mesh's own space.
+    /// The largest distance from the mesh itself that the file says, in object space.
     pub error: f64,
-    /// Largest distance found of any vertex, in some frames.
+    /// The largest distance of any vertex that was found in the frames looked at, in object space.
     pub max_error: f64,
 }
 
@@ -128,7 +128,7 @@ pub struct ClipReport {
     pub samples: usize,
     /// Largest distance allowed, in the file's unit.
     pub tolerance: f64,
-    /// Which codec it is kept in.
+    /// Name of the codec that the clip is stored with.
     pub codec: &'static str,
     /// Largest distance of any of the metric's points at any sample.
     pub max_error: f64,
@@ -141,7 +141,7 @@ pub struct ClipReport {
     pub local: Option<[f64; 3]>,
     /// The largest distance half-way between samples.
     pub mid_error: f64,
-    /// The same as a part of the joint's tolerance.
+    /// The largest error half-way between samples, in tolerances of its joint.
     pub mid_worst: f64,
     /// Its layers, the base first; none where it is in one piece.
     pub layers: Vec<LayerReport>,
@@ -159,11 +159,11 @@ pub struct ClipReport {
 pub struct RigReport {
     /// Path of the mesh.
     pub path: String,
-    /// Joints that it hangs on.
+    /// Joints of the skin.
     pub joints: usize,
-    /// Clips of its skeleton.
+    /// Clips of the skeleton.
     pub clips: usize,
-    /// Samples of these, in all of which all vertices were compared.
+    /// Samples of these clips; all vertices were compared in all of them.
     pub samples: usize,
     /// Largest distance allowed.
     pub tolerance: f64,
@@ -208,12 +208,12 @@ pub struct TierReport {
     pub without: Option<[f64; 2]>,
 }
 
-/// Something that does not hold.
+/// A promise that does not hold.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Failure {
     /// Path of the object; empty where it concerns the file.
     pub path: String,
-    /// Frame, where it is one of a frame.
+    /// Frame of the file, where it concerns one.
     pub frame: Option<usize>,
     /// A sentence.
     pub what: String,
@@ -259,7 +259,7 @@ impl Failures {
     }
 }
 
-/// What is measured of one placed mesh.
+/// Errors of one placed mesh over the frames compared.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Stats {
     pub frames: usize,
@@ -299,12 +299,12 @@ impl Stats {
     }
 }
 
-/// Above a limit; what is not a number is beyond every limit.
+/// Whether a value is above a limit; NaN is beyond every limit.
 pub(crate) fn beyond(value: f64, limit: f64) -> bool {
     value.is_nan() || value > limit
 }
 
-/// The larger of two, where there are any.
+/// The larger of two values, of those that are there; NaN is larger than any number.
 pub(crate) fn larger(a: Option<f64>, b: Option<f64>) -> Option<f64> {
     match (a, b) {
         (Some(a), Some(b)) => Some(if beyond(b, a) { b } else { a }),

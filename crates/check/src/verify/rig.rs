@@ -72,12 +72,12 @@ struct Pair<'a> {
     skin: &'a Skin,
     /// The source's point of each vertex.
     points: Vec<u32>,
-    /// What follows from what was asked for.
+    /// Allowed distance that follows from what was asked for, in the file's length unit.
     tolerance: f64,
 }
 
 impl<'a> Pair<'a> {
-    /// Or why there is nothing to compare with.
+    /// The pair, or a sentence about why there is nothing to compare with.
     fn new(
         plan: &'a Plan<'_>,
         rig: &'a MeshRig,
@@ -124,7 +124,7 @@ impl<'a> Pair<'a> {
         }))
     }
 
-    /// Gives what does not hold.
+    /// Compares; gives sentences about what does not hold.
     fn compare(&self, report: &mut RigReport) -> Result<Option<String>, Error> {
         report.clips = self.clips.len();
         report.tolerance = self.rig.tolerance().min(self.tolerance);
@@ -192,9 +192,9 @@ impl<'a> Pair<'a> {
             for i in [clip.samples() / 2, 0] {
                 let mut pose = vec![Transform::IDENTITY; clip.joints()];
                 clip.sample_at(&mut cursor, i, &mut pose).map_err(error)?;
-                let mut truth = Vec::new();
-                source.pose(i, &mut truth);
-                ends.push((pose, truth));
+                let mut reference = Vec::new();
+                source.pose(i, &mut reference);
+                ends.push((pose, reference));
             }
         }
         let mut worst = 0.0;
@@ -202,8 +202,8 @@ impl<'a> Pair<'a> {
         for (a, b) in ends.iter().zip(ends.iter().skip(steps)).step_by(steps) {
             let mut pose = vec![Transform::IDENTITY; a.0.len()];
             blend(&a.0, &b.0, 0.5, &mut pose);
-            let truth: Vec<Qvv> = a.1.iter().zip(&b.1).map(|(a, b)| between(a, b)).collect();
-            let (most, _) = self.distances(&pose, &self.skinned(&truth));
+            let reference: Vec<Qvv> = a.1.iter().zip(&b.1).map(|(a, b)| between(a, b)).collect();
+            let (most, _) = self.distances(&pose, &self.skinned(&reference));
             if beyond(most, worst) {
                 worst = most;
             }
@@ -211,7 +211,7 @@ impl<'a> Pair<'a> {
         Ok(worst)
     }
 
-    /// Where the source's skin puts its points in a pose.
+    /// The source's points as its skin moves them in a pose.
     fn skinned(&self, pose: &[Qvv]) -> Vec<[f32; 3]> {
         let mut object: Vec<DAffine3> = Vec::with_capacity(pose.len());
         for (joint, local) in self.own.joints.iter().zip(pose) {

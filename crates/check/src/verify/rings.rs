@@ -74,72 +74,24 @@ pub(crate) fn ring(polygons: &Polygons, face: &Polygon) -> Option<(Vec<u32>, usi
     (sorted.len() == ring.len()).then_some((ring, start))
 }
 
-/// Corners that share a normal at points on which some face has both its sides: repeats of a face share all
-/// of theirs, and two faces share those at an edge that they walk in opposite directions unless they are each
-/// other's opposite. Elsewhere all corners of a point do. `join` is called with corners that belong together.
-/// False where no face has both sides.
+/// Joins corners that share a normal at points on which some face has both its sides: repeats of a face share
+/// all of theirs, and two faces share those at an edge that they walk in opposite directions unless they are
+/// each other's opposite. Elsewhere all corners of a point share one. `join` is called with corners that belong
+/// together. False where no face has both sides.
 pub(crate) fn part_sides(polygons: &Polygons, join: &mut dyn FnMut(u32, u32)) -> bool {
     let rings = Rings::new(polygons);
     if rings.opposite.iter().all(|&other| other == NONE) {
         return false;
     }
-    let two_sided = |ring: u32| ring != NONE && rings.opposite[ring as usize] != NONE;
-    let mut between = vec![false; polygons.points];
-    for (face, &ring) in polygons.faces.iter().zip(&rings.of) {
-        if two_sided(ring) {
-            let points = &polygons.point[face.corners()];
-            points.iter().for_each(|&p| between[p as usize] = true);
-        }
-    }
-    for faces in rings.faces.iter().filter(|faces| faces.len() > 1) {
-        let first = &polygons.faces[faces[0] as usize];
-        let start = |face| ring(polygons, face).map_or(0, |(_, start)| start as u32);
-        let corner = |face: &Polygon, start: u32, k: u32| face.first + (start + k) % face.count;
-        let first_start = start(first);
-        for &other in &faces[1..] {
-            let other = &polygons.faces[other as usize];
-            let other_start = start(other);
-            for k in 0..first.count {
-                join(corner(first, first_start, k), corner(other, other_start, k));
-            }
-        }
-    }
-    // By edge its walkers upwards and downwards: the ring (or a number of its own beyond), and the corners at
-    // both points.
-    type Walker = (u32, [u32; 2]);
-    let mut edges: HashMap<(u32, u32), [Vec<Walker>; 2]> = HashMap::new();
-    let mut corner_at = vec![NONE; polygons.points];
-    for (number, face) in polygons.faces.iter().enumerate() {
-        let shape = match rings.of[number] {
-            NONE => rings.faces.len() as u32 + number as u32,
-            // The smaller of the two sides stands for both.
-            ring => ring.min(rings.opposite[ring as usize]),
-        };
-        for k in 0..face.count {
-            let (c, d) = (face.first + k, face.first + (k + 1) % face.count);
-            let (a, b) = (polygons.point[c as usize], polygons.point[d as usize]);
-            if !between[a as usize] {
-                if corner_at[a as usize] == NONE {
-                    corner_at[a as usize] = c;
-                }
-                join(corner_at[a as usize], c);
-            }
-            if a != b && (between[a as usize] || between[b as usize]) {
-                let walkers = edges.entry((a.min(b), a.max(b))).or_default();
-                match a < b {
-                    true => walkers[0].push((shape, [c, d])),
-                    false => walkers[1].push((shape, [d, c])),
-                }
-            }
-        }
-    }
-    for ((a, b), mut walkers) in edges {
+    let between = rings.points_between_sides(polygons);
+    rings.join_repeats(polygons, join);
+    join_outside(polygons, &between, join);
+    for ((a, b), mut walkers) in rings.edges(polygons, &between) {
         for list in &mut walkers {
             // Repeats are joined already.
             list.sort_unstable();
             list.dedup_by_key(|w| w.0);
         }
-        let [up, down] = &walkers;
         let mut meet = |x: &Walker, y: &Walker| {
             for (k, point) in [a, b].into_iter().enumerate() {
                 if between[point as usize] {
@@ -147,20 +99,103 @@ pub(crate) fn part_sides(polygons: &Polygons, join: &mut dyn FnMut(u32, u32)) ->
                 }
             }
         };
-        if up.len().min(down.len()) < 3 {
-            for x in up {
-                for y in down.iter().filter(|y| y.0 != x.0) {
-                    meet(x, y);
-                }
+        meet_walkers(&walkers, &mut meet);
+    }
+    true
+}
+
+/// A face that walks an edge: its ring, by the smaller number of its two sides (or a number of its own beyond
+/// those of rings), and its corners at both points, that of the lower point first.
+type Walker = (u32, [u32; 2]);
+
+impl Rings {
+    /// By point: whether a face there has both its sides.
+    fn points_between_sides(&self, polygons: &Polygons) -> Vec<bool> {
+        let two_sided = |ring: u32| ring != NONE && self.opposite[ring as usize] != NONE;
+        let mut between = vec![false; polygons.points];
+        for (face, &ring) in polygons.faces.iter().zip(&self.of) {
+            if two_sided(ring) {
+                let points = &polygons.point[face.corners()];
+                points.iter().for_each(|&p| between[p as usize] = true);
             }
-        } else {
-            // Of three or more each way every one meets two, and all meet in the end.
-            for x in up.iter().chain(down) {
-                meet(x, &up[0]);
+        }
+        between
+    }
+
+    /// Joins the corners of faces that repeat each other.
+    fn join_repeats(&self, polygons: &Polygons, join: &mut dyn FnMut(u32, u32)) {
+        for faces in self.faces.iter().filter(|faces| faces.len() > 1) {
+            let first = &polygons.faces[faces[0] as usize];
+            let start = |face| ring(polygons, face).map_or(0, |(_, start)| start as u32);
+            let corner = |face: &Polygon, start: u32, k: u32| face.first + (start + k) % face.count;
+            let first_start = start(first);
+            for &other in &faces[1..] {
+                let other = &polygons.faces[other as usize];
+                let other_start = start(other);
+                for k in 0..first.count {
+                    join(corner(first, first_start, k), corner(other, other_start, k));
+                }
             }
         }
     }
-    true
+
+    /// By edge at points between two sides (the lower point first) the faces that walk it upwards and those that
+    /// walk it downwards.
+    fn edges(&self, polygons: &Polygons, between: &[bool]) -> HashMap<(u32, u32), [Vec<Walker>; 2]> {
+        let mut edges: HashMap<(u32, u32), [Vec<Walker>; 2]> = HashMap::new();
+        for (number, face) in polygons.faces.iter().enumerate() {
+            let shape = match self.of[number] {
+                NONE => self.faces.len() as u32 + number as u32,
+                // The smaller of the two sides stands for both.
+                ring => ring.min(self.opposite[ring as usize]),
+            };
+            for k in 0..face.count {
+                let (c, d) = (face.first + k, face.first + (k + 1) % face.count);
+                let (a, b) = (polygons.point[c as usize], polygons.point[d as usize]);
+                if a != b && (between[a as usize] || between[b as usize]) {
+                    let walkers = edges.entry((a.min(b), a.max(b))).or_default();
+                    match a < b {
+                        true => walkers[0].push((shape, [c, d])),
+                        false => walkers[1].push((shape, [d, c])),
+                    }
+                }
+            }
+        }
+        edges
+    }
+}
+
+/// Joins all corners of each point that is not between two sides.
+fn join_outside(polygons: &Polygons, between: &[bool], join: &mut dyn FnMut(u32, u32)) {
+    let mut corner_at = vec![NONE; polygons.points];
+    for face in &polygons.faces {
+        for c in face.first..face.first + face.count {
+            let a = polygons.point[c as usize] as usize;
+            if !between[a] {
+                if corner_at[a] == NONE {
+                    corner_at[a] = c;
+                }
+                join(corner_at[a], c);
+            }
+        }
+    }
+}
+
+/// Calls `meet` for pairs of different faces that walk an edge in opposite directions, so often that all are
+/// joined that belong together.
+fn meet_walkers([up, down]: &[Vec<Walker>; 2], meet: &mut dyn FnMut(&Walker, &Walker)) {
+    if up.len().min(down.len()) < 3 {
+        for x in up {
+            for y in down.iter().filter(|y| y.0 != x.0) {
+                meet(x, y);
+            }
+        }
+    } else {
+        // Of three or more each way every one meets two, and all meet in the end.
+        for x in up.iter().chain(down) {
+            meet(x, &up[0]);
+        }
+    }
 }
 
 #[cfg(test)]

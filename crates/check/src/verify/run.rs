@@ -1,17 +1,18 @@
 //! The passes of a verification.
 
-use super::channels::Channels;
-use super::exact::Exact;
+use super::channels::{Channels, Counterparts};
+use super::exact::{Exact, SourceFaces};
 use super::plan::{Between, Plan, Show, Unit};
 use super::polygons::Polygons;
-use super::report::{ClipReport, Failures, LevelReport, Matched, MeshReport, Report, Stats};
+use super::report::{ClipReport, Failures, LodReport, Matched, MeshReport, Report, Stats};
 use super::survey::Survey;
 use super::{channels, clip, exact, locators, lod, part_attributes, report, rig, way_back};
 use crate::asked::{Asked, Rigs};
 use crate::error::error;
-use meshreel::record::{MeshRecord, Method};
+use meshreel::record::Method;
 use meshreel::{Reel, kind};
-use meshreel_scene::{Error, MeshId, SAME_TIME, Scene, hierarchy, rig as rigged, sample};
+use meshreel_scene::sample::{self, World};
+use meshreel_scene::{Error, MeshId, SAME_TIME, Scene, hierarchy, rig as rigged};
 use std::collections::HashMap;
 
 /// Compares `reel` with `scene`. An `Err` says that something could not be read; whatever does not hold is in
@@ -44,7 +45,8 @@ pub fn verify(scene: &Scene, reel: &Reel, progress: &(dyn Fn(u64, u64) + Sync)) 
     let frames = match_frames(&survey, reel, &mut failures);
     match_ranges(&survey, reel, &mut failures);
     let mut shows = match_nodes(&survey, reel, &mut failures);
-    let units = match_meshes(&survey, reel, &asked, &frames, &mut shows, &mut failures)?;
+    let matching = Matching { survey: &survey, reel, asked: &asked, frames: &frames };
+    let units = matching.units(&mut shows, &mut failures)?;
     let places = locators::match_nodes(&survey, reel, &mut failures);
     let between = Between::new(&survey, &asked, &frames, &shows, &units);
     let plan = Plan { survey: &survey, reel, asked: &asked, frames, shows, places, units, between };
@@ -54,13 +56,13 @@ pub fn verify(scene: &Scene, reel: &Reel, progress: &(dyn Fn(u64, u64) + Sync)) 
     if !asked.attributes_apart && reel.chunk_bytes(kind::VERTEX_ATTRIBUTES) > 0 {
         failures.add("", None, || "has attributes apart, which was not asked for".into());
     }
-    let levels = lod::check(reel, asked.lod, &mut failures)?;
-    let numbers = part_attributes::check(&plan, &mut failures)?;
+    let lods = lod::check(reel, asked.lod, &mut failures)?;
+    let part_attributes = part_attributes::check(&plan, &mut failures)?;
     let rigs = rig::check(&plan, &asked, &mut failures)?;
     let (stats, locators, found) = plan.run(progress)?;
     let broken: Vec<String> = failures.list.iter().map(|f| f.path.clone()).collect();
     failures.append(found);
-    let meshes = mesh_reports(&plan, &stats, &levels, &numbers, &broken);
+    let meshes = mesh_reports(&plan, &stats, &lods, &part_attributes, &broken);
     let locators = locators::reports(&survey, &plan.places, &locators, &broken);
     let report = finish(reel, meshes, clips, failures);
     let ok = report.ok && rigs.iter().all(|rig| rig.ok) && locators.iter().all(|l| l.ok);
@@ -84,8 +86,8 @@ fn finish(reel: &Reel, meshes: Vec<MeshReport>, clips: Vec<ClipReport>, failures
 fn mesh_reports(
     plan: &Plan<'_>,
     stats: &[Stats],
-    levels: &[Vec<LevelReport>],
-    numbers: &[Option<f64>],
+    lods: &[Vec<LodReport>],
+    part_attributes: &[Option<f64>],
     broken: &[String],
 ) -> Vec<MeshReport> {
     let description = plan.reel.description();
@@ -116,8 +118,8 @@ fn mesh_reports(
                 normal_max_deg: stats.normal,
                 uv_max_error: stats.uv,
                 colour_max_error: stats.colour,
-                attribute_max_error: show.and_then(|s| numbers[s.record]),
-                levels: show.map_or(Vec::new(), |s| levels[s.record].clone()),
+                attribute_max_error: show.and_then(|s| part_attributes[s.record]),
+                levels: show.map_or(Vec::new(), |s| lods[s.record].clone()),
                 matched: match record.and_then(|r| r.remeshed) {
                     Some(_) => Matched::Surface,
                     None if by_map => Matched::Map,
@@ -182,7 +184,7 @@ fn match_ranges(survey: &Survey<'_>, reel: &Reel, failures: &mut Failures) {
     }
 }
 
-/// Node of each placement, by path.
+/// The node of the file for each placement of the source, by path.
 fn match_nodes(survey: &Survey<'_>, reel: &Reel, failures: &mut Failures) -> Vec<Option<Show>> {
     let nodes = &reel.description().nodes;
     let mut by_path: HashMap<&str, usize> = HashMap::new();
@@ -225,90 +227,104 @@ fn match_nodes(survey: &Survey<'_>, reel: &Reel, failures: &mut Failures) -> Vec
     shows
 }
 
-/// Pairs of a mesh of the file and a mesh of the source, and everything about them that is the same in all
-/// frames.
-fn match_meshes(
-    survey: &Survey<'_>,
-    reel: &Reel,
-    asked: &Asked,
-    frames: &[Option<usize>],
-    shows: &mut [Option<Show>],
-    failures: &mut Failures,
-) -> Result<Vec<Unit>, Error> {
-    let mut units: Vec<Unit> = Vec::new();
-    let mut number: HashMap<(usize, MeshId), usize> = HashMap::new();
-    for (i, show) in shows.iter_mut().enumerate() {
-        let Some(show) = show else { continue };
-        let mesh = survey.placements[i].mesh;
-        show.unit = *number.entry((show.record, mesh)).or_insert_with(|| {
-            units.push(Unit::new(show.record, mesh));
-            units.len() - 1
-        });
-        units[show.unit].placements.push(i);
-    }
-    // The first frame in which anything shows a mesh of the file: there its faces and creases were looked at.
-    let mut first: HashMap<usize, usize> = HashMap::new();
-    for (i, frame) in frames.iter().enumerate() {
-        let Some(frame) = *frame else { continue };
-        for (placement, show) in shows.iter().enumerate() {
-            let Some(show) = show.as_ref().filter(|_| survey.placements[placement].visible.get(frame)) else {
-                continue;
-            };
-            first.entry(show.record).or_insert(i);
-            let list = &mut units[show.unit].shown;
-            if list.last() != Some(&i) {
-                list.push(i);
+/// Inputs of matching meshes of the file with meshes of the source.
+struct Matching<'a> {
+    survey: &'a Survey<'a>,
+    reel: &'a Reel,
+    asked: &'a Asked,
+    /// Frame of the source for each frame of the file.
+    frames: &'a [Option<usize>],
+}
+
+impl Matching<'_> {
+    /// Pairs of a mesh of the file and a mesh of the source, and everything about them that is the same in
+    /// all frames.
+    fn units(&self, shows: &mut [Option<Show>], failures: &mut Failures) -> Result<Vec<Unit>, Error> {
+        let mut units = self.pairs(shows);
+        let first = self.find_shown(shows, &mut units);
+        let world = World::new(self.survey.scene, &self.survey.placed)?;
+        let mut world = WorldAt { world, time: None };
+        for unit in &mut units {
+            if let Some(&first) = first.get(&unit.record) {
+                self.look_at(unit, first, shows, &mut world, failures)?;
             }
         }
+        Ok(units)
     }
-    let mut world = sample::World::new(survey.scene, &survey.placed)?;
-    let mut at = None;
-    for unit in &mut units {
-        let Some(&first) = first.get(&unit.record) else {
-            continue;
+
+    /// Pairs with their placements; each placement gets the number of its pair.
+    fn pairs(&self, shows: &mut [Option<Show>]) -> Vec<Unit> {
+        let mut units: Vec<Unit> = Vec::new();
+        let mut number: HashMap<(usize, MeshId), usize> = HashMap::new();
+        for (i, show) in shows.iter_mut().enumerate() {
+            let Some(show) = show else { continue };
+            let mesh = self.survey.placements[i].mesh;
+            show.unit = *number.entry((show.record, mesh)).or_insert_with(|| {
+                units.push(Unit::new(show.record, mesh));
+                units.len() - 1
+            });
+            units[show.unit].placements.push(i);
+        }
+        units
+    }
+
+    /// Fills in the frames in which each pair is shown. Gives the first frame in which anything shows a mesh
+    /// of the file, by its record: there the compiler looked at its faces and creases.
+    fn find_shown(&self, shows: &[Option<Show>], units: &mut [Unit]) -> HashMap<usize, usize> {
+        let mut first: HashMap<usize, usize> = HashMap::new();
+        for (i, frame) in self.frames.iter().enumerate() {
+            let Some(frame) = *frame else { continue };
+            for (show, placement) in shows.iter().zip(&self.survey.placements) {
+                let Some(show) = show.as_ref().filter(|_| placement.visible.get(frame)) else {
+                    continue;
+                };
+                first.entry(show.record).or_insert(i);
+                let list = &mut units[show.unit].shown;
+                if list.last() != Some(&i) {
+                    list.push(i);
+                }
+            }
+        }
+        first
+    }
+
+    /// Fills in what is the same in all frames of a pair. `first`: the first frame that shows its record.
+    fn look_at(
+        &self,
+        unit: &mut Unit,
+        first: usize,
+        shows: &[Option<Show>],
+        world: &mut WorldAt<'_>,
+        failures: &mut Failures,
+    ) -> Result<(), Error> {
+        let Matching { survey, reel, asked, frames } = *self;
+        let Some(frame) = frames[first] else {
+            return Ok(());
         };
-        let Some(mut frame) = frames[first] else {
-            continue;
-        };
-        let time = survey.times[frame];
         unit.first = first;
         let path = survey.path(unit.placements[0]).to_owned();
         let record = &reel.description().meshes[unit.record];
         let mesh = &survey.scene.meshes[unit.mesh];
         let shown: Vec<f64> = unit.shown.iter().filter_map(|&i| frames[i]).map(|f| survey.times[f]).collect();
+        let pair = Counterparts { mesh, record, shown: &shown, path: &path };
         unit.surface = record.remeshed.is_some();
         if let Some(blended) = record.remeshed {
             let paths = unit.placements.iter().map(|&p| survey.path(p));
             remeshed(mesh, &shown, paths, blended, asked, reel.frame_count(), failures)?;
         } else {
-            unit.channels = channels::find(mesh, record, &shown, asked, &path, failures)?;
+            unit.channels = channels::find(&pair, asked, failures)?;
         }
         unit.baked = unit.placements.iter().any(|&p| shows[p].as_ref().is_some_and(|s| s.baked));
         if unit.baked {
             if unit.placements.len() > 1 {
                 failures.add(&path, None, || "is in world space, but shown more than once".into());
-                continue;
+                return Ok(());
             }
-            let placed = survey.placements[unit.placements[0]].placed;
-            // A transform that is none keeps the last good one, also of frames in which nothing was shown.
-            unit.flip = loop {
-                let time = survey.times[frame];
-                if at != Some(time) {
-                    world.evaluate(time)?;
-                    at = Some(time);
-                }
-                let matrix = &world.matrix[placed];
-                if matrix.is_finite() || frame == 0 {
-                    break matrix.is_finite() && matrix.determinant() < 0.0;
-                }
-                frame -= 1;
-            };
+            unit.flip = world.mirrors(survey, survey.placements[unit.placements[0]].placed, frame)?;
         }
         if record.method != Method::Fluid && !unit.surface {
-            unit.exact = look_through_map(survey, reel, asked, frames, unit, record, time, &path, failures)?;
+            unit.exact = self.look_through_map(unit, &pair, survey.times[frame], failures)?;
         }
-        let creased = asked.smooth_angle.is_some_and(|angle| angle < 180.0)
-            && unit.channels.normals == Some(channels::Normals::Computed);
         if record.method == Method::Fluid
             && !unit.surface
             && let Some(map) = reel.source_map(unit.record).map_err(error)?
@@ -318,16 +334,92 @@ fn match_meshes(
             }
             unit.runs = Some(map).filter(|map| !map.runs.is_empty());
         }
+        let creased = asked.smooth_angle.is_some_and(|angle| angle < 180.0)
+            && unit.channels.normals == Some(channels::Normals::Computed);
         if unit.exact.is_none() && creased {
             let times = unit.shown.clone();
             let times = (times.into_iter()).filter_map(|i| Some((i, survey.times[frames[i]?])));
             unit.find_leads(mesh, times)?;
         }
+        Ok(())
     }
-    Ok(units)
+
+    /// Checks the source map, if there is one, against the source's faces at `time` (seconds).
+    fn look_through_map(
+        &self,
+        unit: &mut Unit,
+        pair: &Counterparts<'_>,
+        time: f64,
+        failures: &mut Failures,
+    ) -> Result<Option<Exact>, Error> {
+        let Matching { survey, reel, asked, frames } = *self;
+        let &Counterparts { mesh, record, path, .. } = pair;
+        let Some(map) = reel.source_map(unit.record).map_err(error)? else {
+            return Ok(None);
+        };
+        let indices = reel.indices(unit.record).map_err(error)?;
+        let mut points = Vec::new();
+        sample::positions_at(mesh, time, &mut points)?;
+        sample::faces_at(mesh, time, &mut unit.faces)?;
+        let polygons = Polygons::new(&unit.faces, points.len(), mesh.winding);
+        let mut sets = Vec::new();
+        for set in &mesh.face_sets {
+            let mut list = Vec::new();
+            sample::held(&set.faces, mesh, time, &mut list)?;
+            sets.push((set.name.clone(), list));
+        }
+        exact::materials(record, &map.triangle_face, &sets, unit.faces.counts.len(), path, failures);
+        let weld = survey.meshes[unit.mesh].as_ref().map_or(&[][..], |f| &f.weld);
+        let corners = unit.faces.indices.len();
+        let sizes = map.vertex_point.len() == record.vertices as usize
+            && 3 * map.triangle_face.len() == indices.len();
+        let back = (sizes && map.faces as usize == unit.faces.counts.len())
+            .then(|| way_back::faces(&map, &indices, &unit.faces, mesh.winding, unit.flip));
+        let flags = way_back::flags(&map, survey, unit, frames);
+        for what in back.flatten().into_iter().chain(flags) {
+            failures.add(path, None, || what);
+        }
+        let mut fail = |what: String| failures.add(path, None, || what);
+        let source = SourceFaces { polygons, corners, weld, flip: unit.flip, sets: &sets };
+        let mut exact = exact::build(map, &indices, source, &mut fail);
+        // Why not has been said; nearest points would only repeat it less clearly.
+        unit.hopeless = exact.is_none();
+        if let Some(exact) = &mut exact
+            && unit.channels.normals == Some(channels::Normals::Computed)
+        {
+            exact.groups = exact.polygons.groups(&points, asked.smooth_angle);
+        }
+        Ok(exact)
+    }
 }
 
-/// Whether a mesh of the file may have other faces than the source.
+/// The transforms of the source, evaluated where they are not yet.
+struct WorldAt<'a> {
+    world: World<'a>,
+    /// Seconds that they are evaluated at.
+    time: Option<f64>,
+}
+
+impl WorldAt<'_> {
+    /// Whether a placed node mirrors in a frame of the source. A transform that is none keeps the last good
+    /// one, also of frames in which nothing was shown.
+    fn mirrors(&mut self, survey: &Survey<'_>, placed: usize, mut frame: usize) -> Result<bool, Error> {
+        loop {
+            let time = survey.times[frame];
+            if self.time != Some(time) {
+                self.world.evaluate(time)?;
+                self.time = Some(time);
+            }
+            let matrix = &self.world.matrix[placed];
+            if matrix.is_finite() || frame == 0 {
+                return Ok(matrix.is_finite() && matrix.determinant() < 0.0);
+            }
+            frame -= 1;
+        }
+    }
+}
+
+/// Failures of a mesh of the file that has other faces than the source, if it may not have them.
 fn remeshed<'p>(
     mesh: &meshreel_scene::Mesh,
     shown: &[f64],
@@ -356,57 +448,6 @@ fn remeshed<'p>(
         }
     }
     Ok(())
-}
-
-/// What the source map says, if there is one, against the faces at `time`.
-#[allow(clippy::too_many_arguments)]
-fn look_through_map(
-    survey: &Survey<'_>,
-    reel: &Reel,
-    asked: &Asked,
-    frames: &[Option<usize>],
-    unit: &mut Unit,
-    record: &MeshRecord,
-    time: f64,
-    path: &str,
-    failures: &mut Failures,
-) -> Result<Option<Exact>, Error> {
-    let Some(map) = reel.source_map(unit.record).map_err(error)? else {
-        return Ok(None);
-    };
-    let mesh = &survey.scene.meshes[unit.mesh];
-    let indices = reel.indices(unit.record).map_err(error)?;
-    let mut points = Vec::new();
-    sample::positions_at(mesh, time, &mut points)?;
-    sample::faces_at(mesh, time, &mut unit.faces)?;
-    let polygons = Polygons::new(&unit.faces, points.len(), mesh.winding);
-    let mut sets = Vec::new();
-    for set in &mesh.face_sets {
-        let mut list = Vec::new();
-        sample::held(&set.faces, mesh, time, &mut list)?;
-        sets.push((set.name.clone(), list));
-    }
-    exact::materials(record, &map.triangle_face, &sets, unit.faces.counts.len(), path, failures);
-    let weld = survey.meshes[unit.mesh].as_ref().map_or(&[][..], |f| &f.weld);
-    let corners = unit.faces.indices.len();
-    let sizes =
-        map.vertex_point.len() == record.vertices as usize && 3 * map.triangle_face.len() == indices.len();
-    let back = (sizes && map.faces as usize == unit.faces.counts.len())
-        .then(|| way_back::faces(&map, &indices, &unit.faces, mesh.winding, unit.flip));
-    let flags = way_back::flags(&map, survey, unit, frames);
-    for what in back.flatten().into_iter().chain(flags) {
-        failures.add(path, None, || what);
-    }
-    let mut fail = |what: String| failures.add(path, None, || what);
-    let mut exact = exact::build(map, &indices, polygons, corners, weld, unit.flip, &sets, &mut fail);
-    // Why not has been said; nearest points would only repeat it less clearly.
-    unit.hopeless = exact.is_none();
-    if let Some(exact) = &mut exact
-        && unit.channels.normals == Some(channels::Normals::Computed)
-    {
-        exact.groups = exact.polygons.groups(&points, asked.smooth_angle);
-    }
-    Ok(exact)
 }
 
 impl Unit {

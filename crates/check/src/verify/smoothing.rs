@@ -64,7 +64,8 @@ impl Polygons {
         (numbers, count)
     }
 
-    /// Numbers for sets of corners.
+    /// Numbers the sets of a union-find over corners: the number of each corner's set, and how many there
+    /// are.
     fn numbered(&self, mut group: Vec<u32>) -> (Vec<u32>, usize) {
         let mut count = 0;
         let mut number = vec![NONE; self.point.len()];

@@ -9,10 +9,10 @@ use crate::verify::polygons::{Polygons, usable};
 use glam::{DMat4, DVec3};
 use meshreel_scene::{Error, Mesh, sample};
 
-/// Faces of a leaf.
+/// Number of faces in a leaf.
 const LEAF: usize = 4;
 
-/// Faces by place.
+/// Faces in a bounding volume hierarchy, for distances.
 pub(crate) struct Faces<'a> {
     points: &'a [DVec3],
     /// Corners of all faces, one after the other.
@@ -62,7 +62,7 @@ impl<'a> Faces<'a> {
         self.within(p, f64::INFINITY)
     }
 
-    /// The same, or `best` where that is less.
+    /// Distance from `p` to the nearest triangle, or `best` where that is less; faster with a small `best`.
     pub fn within(&self, p: DVec3, mut best: f64) -> f64 {
         self.descend(1, p, &mut best);
         best
@@ -114,7 +114,7 @@ fn join(a: [DVec3; 2], b: [DVec3; 2]) -> [DVec3; 2] {
     [a[0].min(b[0]), a[1].max(b[1])]
 }
 
-/// 21 bits, two zeros between each and the next.
+/// Spreads 21 bits: two zeros between each and the next.
 fn spread(x: u64) -> u64 {
     (0..21).fold(0, |all, bit| all | (x >> bit & 1) << (3 * bit))
 }

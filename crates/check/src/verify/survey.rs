@@ -10,7 +10,7 @@ use meshreel_scene::{Error, Mesh, MeshId, Placed, SAME_TIME, Scene, locators as 
 use rayon::prelude::*;
 use std::collections::{HashMap, HashSet};
 
-/// The source as it has to come out.
+/// The source as the file must have it: frames, placements, tolerances.
 pub(crate) struct Survey<'a> {
     pub scene: &'a Scene,
     pub placed: Vec<Placed>,
@@ -33,7 +33,7 @@ pub(crate) struct Placement {
     pub tolerance: f64,
 }
 
-/// One bit per frame.
+/// A set of frames, one bit each.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Bits(Vec<u64>);
 
@@ -63,15 +63,19 @@ pub(crate) struct Facts {
     pub constant: Option<Vec<[f32; 3]>>,
 }
 
+/// A survey that has no locators yet.
+pub(crate) struct MeshSurvey<'a> {
+    pub survey: Survey<'a>,
+    /// By placed object.
+    pub is_locator: Vec<bool>,
+    /// By placed object the diagonal of its mesh in the world, where it has one.
+    pub sizes: Vec<Option<f64>>,
+}
+
 impl<'a> Survey<'a> {
-    /// `there`: times of the file's frames.
-    /// Without locators; beside it which objects are locators, and the size of each placed mesh in the world,
-    /// where it has one: [`super::locators::survey`].
-    pub fn of_meshes(
-        scene: &'a Scene,
-        asked: &Asked,
-        there: &[f64],
-    ) -> Result<(Survey<'a>, Vec<bool>, Vec<Option<f64>>), Error> {
+    /// Surveys the meshes; [`super::locators::survey`] adds the locators. `there`: times of the file's frames, in
+    /// seconds.
+    pub fn of_meshes(scene: &'a Scene, asked: &Asked, there: &[f64]) -> Result<MeshSurvey<'a>, Error> {
         let placed = scene.expand()?;
         let selected: Vec<bool> = placed
             .iter()
@@ -107,7 +111,7 @@ impl<'a> Survey<'a> {
             .collect::<Result<Vec<_>, Error>>()?;
         let mut survey = Survey { scene, placed, times, placements, meshes, locators: Vec::new() };
         let sizes = survey.resolve(asked)?;
-        Ok((survey, found, sizes))
+        Ok(MeshSurvey { survey, is_locator: found, sizes })
     }
 
     /// Goes through all frames once for visibility, scales and coordinates. Gives the size of each placed
@@ -219,7 +223,7 @@ fn with_between(scene: &Scene, own: Vec<f64>, there: &[f64]) -> Vec<f64> {
     all
 }
 
-/// Bits in which −0 is 0; none for what is no usable point.
+/// The bits of a point, −0 as 0; none for one that is not usable.
 fn bits(p: [f32; 3]) -> Option<[u32; 3]> {
     usable(p).then(|| p.map(|v| (v + 0.0).to_bits()))
 }
@@ -238,7 +242,7 @@ fn first_weld(points: &[[f32; 3]]) -> Vec<(u32, u32)> {
     weld
 }
 
-/// Keeps together what is still equal; what has parted from its first point may still be equal among itself.
+/// Divides sets of welded points in one more frame: points that are still bit-equal stay together.
 fn refine_weld(weld: &mut Vec<(u32, u32)>, points: &[[f32; 3]]) {
     let mut parted: HashMap<(u32, [u32; 3]), u32> = HashMap::new();
     weld.retain_mut(|(point, first)| {
@@ -254,7 +258,7 @@ fn refine_weld(weld: &mut Vec<(u32, u32)>, points: &[[f32; 3]]) {
     });
 }
 
-/// Rows of 3×4 times a point.
+/// A matrix of 3×4, by rows, times a point.
 pub(crate) fn apply(m: &[[f64; 4]; 3], p: DVec3) -> DVec3 {
     DVec3::from_array(m.map(|r| r[0] * p.x + r[1] * p.y + r[2] * p.z + r[3]))
 }
@@ -274,6 +278,19 @@ pub(crate) fn turn_normal(matrix: &DMat4, n: DVec3) -> Option<DVec3> {
     let columns = [cofactor.x_axis, cofactor.y_axis, cofactor.z_axis];
     let most = columns.map(DVec3::length).into_iter().fold(0.0, f64::max);
     turned.try_normalize().filter(|_| turned.length() > FLAT * most)
+}
+
+/// A locator of the source.
+pub(crate) struct Locator {
+    /// Index among all placed objects.
+    pub placed: usize,
+    pub visible: Bits,
+    /// Largest distance that was asked for, world units, and that f32 holds.
+    pub tolerance: f64,
+    /// Half an edge of its cube, in its own space.
+    pub reach: f64,
+    /// The most that translation, rotation and scale alone, in f32, are off from its transform.
+    pub least: f64,
 }
 
 #[cfg(test)]
@@ -301,17 +318,4 @@ mod tests {
         assert_eq!(turn_normal(&flat, DVec3::new(1.0, 0.0, 1e-9)), None);
         assert_eq!(turn_normal(&flat, DVec3::Z), Some(DVec3::Z));
     }
-}
-
-/// A locator of the source.
-pub(crate) struct Locator {
-    /// Index among all placed objects.
-    pub placed: usize,
-    pub visible: Bits,
-    /// Largest distance that was asked for, world units, and that f32 holds.
-    pub tolerance: f64,
-    /// Half an edge of its cube, in its own space.
-    pub reach: f64,
-    /// The most that translation, rotation and scale alone, in f32, are off from its transform.
-    pub least: f64,
 }

@@ -3,10 +3,10 @@
 
 use std::ops::Range;
 
-/// The tree. Points that are not finite are left out.
+/// A k-d tree of points; those that are not finite are left out.
 pub(crate) struct Tree {
     points: Vec<[f64; 3]>,
-    /// Number that each point had.
+    /// The number that each point of the tree had in the list.
     ids: Vec<u32>,
     /// Axis that the middle of each inner range splits; [`ONE_PLACE`] for ranges of equal points, which
     /// nothing splits.
@@ -15,7 +15,7 @@ pub(crate) struct Tree {
 
 const LEAF: usize = 8;
 
-/// No axis: all points of the range are equal.
+/// Stands for no axis: all points of the range are equal.
 const ONE_PLACE: u8 = 3;
 
 impl Tree {

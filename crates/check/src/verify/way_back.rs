@@ -126,7 +126,7 @@ pub(crate) fn flags(
         .map(|(frame, _)| format!("says that frame {frame} is a sample of the source, which has none there"))
 }
 
-/// Times of what makes points and normals move.
+/// Times of all samples that make points and normals move, in seconds.
 fn samples(mesh: &Mesh) -> Vec<f64> {
     fn of<T: Clone + Send + Sync + 'static>(channel: &Channel<T>) -> Vec<f64> {
         match channel.is_constant() {

@@ -17,7 +17,7 @@
 use super::ReadOptions;
 use super::lines::{is_space, trim};
 use super::positioned::PositionedFile;
-use crate::clip::{Clip, Joint, MAX_JOINTS, Skeleton, SubTrack, Track};
+use crate::clip::{Clip, Joint, MAX_JOINTS, Qvv, Skeleton, SubTrack, Track};
 use crate::{Error, Remark, Scene, Unit};
 use glam::{DQuat, DVec3};
 use std::path::Path;
@@ -79,7 +79,7 @@ impl<'a> Words<'a> {
         Some(&rest[start..end])
     }
 
-    /// What is left of the line.
+    /// The rest of the line.
     fn line(&mut self) -> &'a [u8] {
         let rest = &self.bytes[self.at..];
         let end = rest.iter().position(|b| *b == b'\n').unwrap_or(rest.len());
@@ -270,7 +270,7 @@ fn channels(words: &mut Words, node: &mut Node) -> Result<(), Error> {
     Ok(())
 }
 
-/// From behind the word MOTION on.
+/// Reads everything behind the word MOTION.
 fn motion(
     words: &mut Words,
     nodes: &[Node],
@@ -313,31 +313,34 @@ fn motion(
             "no joint has a channel; one sample was taken",
         ));
     }
+    let tracks = read_tracks(words, nodes, samples)?;
+    if words.next().is_some() {
+        remarks.push(Remark::new(
+            words.path.display().to_string(),
+            format!("more numbers than {frames} frames need; the rest was left out"),
+        ));
+    }
+    Ok(Clip {
+        name: name.into(),
+        skeleton: 0,
+        start: 0.0,
+        fps,
+        samples,
+        tracks,
+        scalars: Vec::new(),
+        markers: Vec::new(),
+    })
+}
+
+/// Reads the rows of numbers: one track per joint; what has no channels stays at rest.
+fn read_tracks(words: &mut Words, nodes: &[Node], samples: usize) -> Result<Vec<Track>, Error> {
     let mut rotations: Vec<Vec<DQuat>> = vec![Vec::new(); nodes.len()];
     let mut translations: Vec<Vec<DVec3>> = vec![Vec::new(); nodes.len()];
     let mut scales: Vec<Vec<DVec3>> = vec![Vec::new(); nodes.len()];
     let kinds: Vec<[bool; 3]> = nodes.iter().map(Node::kinds).collect();
     for sample in 0..samples {
         for (j, node) in nodes.iter().enumerate() {
-            let mut value = node.joint.rest;
-            for &channel in &node.channels {
-                let number = words.number("a value").map_err(|error| match error {
-                    Error::Malformed { path, what, at } => Error::Malformed {
-                        path,
-                        what: format!("{what} (frame {sample}, joint {})", node.joint.name),
-                        at,
-                    },
-                    other => other,
-                })?;
-                match channel {
-                    Channel::Position(axis) => value.translation[axis] = number,
-                    Channel::Scale(axis) => value.scale[axis] = number,
-                    Channel::Rotation(axis) => {
-                        let turn = DQuat::from_axis_angle(DVec3::AXES[axis], number.to_radians());
-                        value.rotation *= turn;
-                    }
-                }
-            }
+            let value = read_joint(words, node, sample)?;
             let [moves, turns, scaled] = kinds[j];
             if moves {
                 translations[j].push(value.translation);
@@ -350,12 +353,6 @@ fn motion(
             }
         }
     }
-    if words.next().is_some() {
-        remarks.push(Remark::new(
-            words.path.display().to_string(),
-            format!("more numbers than {frames} frames need; the rest was left out"),
-        ));
-    }
     let mut tracks = Vec::with_capacity(nodes.len());
     for (((node, rotation), translation), scale) in nodes.iter().zip(rotations).zip(translations).zip(scales)
     {
@@ -366,16 +363,32 @@ fn motion(
             scale: SubTrack::new(scale).unwrap_or(SubTrack::constant(rest.scale)),
         });
     }
-    Ok(Clip {
-        name: name.into(),
-        skeleton: 0,
-        start: 0.0,
-        fps,
-        samples,
-        tracks,
-        scalars: Vec::new(),
-        markers: Vec::new(),
-    })
+    Ok(tracks)
+}
+
+/// Reads the channels of a joint in one sample, rotations in degrees in the order of the channels.
+#[inline]
+fn read_joint(words: &mut Words, node: &Node, sample: usize) -> Result<Qvv, Error> {
+    let mut value = node.joint.rest;
+    for &channel in &node.channels {
+        let number = words.number("a value").map_err(|error| match error {
+            Error::Malformed { path, what, at } => Error::Malformed {
+                path,
+                what: format!("{what} (frame {sample}, joint {})", node.joint.name),
+                at,
+            },
+            other => other,
+        })?;
+        match channel {
+            Channel::Position(axis) => value.translation[axis] = number,
+            Channel::Scale(axis) => value.scale[axis] = number,
+            Channel::Rotation(axis) => {
+                let turn = DQuat::from_axis_angle(DVec3::AXES[axis], number.to_radians());
+                value.rotation *= turn;
+            }
+        }
+    }
+    Ok(value)
 }
 
 /// Frames per second. Files print six digits or so of the time: a whole rate that prints the same is meant.

@@ -17,7 +17,7 @@ pub(crate) struct Lines<R> {
     line: u64,
     /// Physical lines that the last logical line was joined from.
     joined: u64,
-    /// Where in the buffer the line given out last is.
+    /// Range in the buffer of the line that was returned last.
     last: (usize, usize),
     /// File offset of `buffer[0]`.
     base: u64,

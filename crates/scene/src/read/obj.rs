@@ -15,9 +15,9 @@ use std::path::Path;
 
 /// Most `o` statements in one file.
 const MAX_OBJECTS: usize = 100_000;
-/// What is wrong with a file of nothing.
+/// Error about a file without points.
 const NO_POINTS: &str = "no points: not an OBJ file, or an empty one";
-/// What is said of statements that nobody knows.
+/// Remark on unknown statements.
 const UNKNOWN: &str = "statements that are not known were left out";
 /// Index of a corner's attribute that is not given.
 const NONE: u32 = u32::MAX;
@@ -31,7 +31,7 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), 
         return Err(Error::malformed(path, NO_POINTS, "end of file"));
     }
     let mut remarks = tally.remarks(&path.display().to_string());
-    let mut scene = shape::still("obj", shapes, &shape::stem(path));
+    let mut scene = shape::constant("obj", shapes, &shape::stem(path));
     if let Some(cache) = &options.points {
         let cache = points::open(cache, options.source_fps, &mut remarks)?;
         let [mesh] = scene.meshes.as_mut_slice() else {
@@ -117,7 +117,7 @@ struct Pool {
     groups: Sets,
 }
 
-/// Where an object starts in each list.
+/// An object of the file: its first element in each list.
 #[derive(Default, Clone)]
 struct Object {
     name: Option<String>,
@@ -430,7 +430,7 @@ impl Pool {
     }
 }
 
-/// Which part of a pool an object takes.
+/// The values that an object takes of a list that all objects share.
 enum Picked {
     Range(Range<usize>),
     List(Vec<u32>),

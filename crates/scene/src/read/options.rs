@@ -1,4 +1,4 @@
-//! What readers are told.
+//! Options of readers.
 
 use std::path::PathBuf;
 

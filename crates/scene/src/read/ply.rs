@@ -22,7 +22,7 @@ pub fn open(path: &Path, _options: &ReadOptions) -> Result<(Scene, Vec<Remark>),
     let mut tally = Tally::default();
     let shape = parse(file, size, path, &mut tally)?;
     let remarks = tally.remarks(&path.display().to_string());
-    Ok((shape::still("ply", vec![shape], &shape::stem(path)), remarks))
+    Ok((shape::constant("ply", vec![shape], &shape::stem(path)), remarks))
 }
 
 /// Reads a PLY file of `size` bytes.
@@ -36,7 +36,7 @@ pub(crate) fn parse(input: impl Read, size: u64, path: &Path, tally: &mut Tally)
     Ok(body.finish())
 }
 
-/// What has been read.
+/// The elements that have been read.
 #[derive(Default)]
 struct Mesh {
     shape: Shape,
@@ -413,84 +413,86 @@ mod tests {
         property uchar red\nproperty ushort green\nproperty float blue\nproperty int quality\nelement odd 2\nproperty list uchar ushort stuff\n\
         property int n\nelement face 2\nproperty uchar flags\nproperty list uchar int vertex_indices\nproperty list uchar float texcoord\nend_header\n";
 
-    /// The same mesh in one of three encodings.
+    /// The values of each element of [`HEADER`], each with a letter for its type.
+    const ROWS: [&[(char, f64)]; 7] = [
+        &[
+            ('d', 0.5),
+            ('f', 1.0),
+            ('s', -2.0),
+            ('f', 0.0),
+            ('f', 0.0),
+            ('f', 1.0),
+            ('f', 0.0),
+            ('f', 0.25),
+            ('b', 255.0),
+            ('S', 65535.0),
+            ('f', 0.5),
+            ('i', -7.0),
+        ],
+        &[
+            ('d', 1.5),
+            ('f', 0.0),
+            ('s', 3.0),
+            ('f', 0.0),
+            ('f', 1.0),
+            ('f', 0.0),
+            ('f', 1.0),
+            ('f', 0.0),
+            ('b', 0.0),
+            ('S', 0.0),
+            ('f', 1.5),
+            ('i', 9.0),
+        ],
+        &[
+            ('d', 0.1),
+            ('f', 2.0),
+            ('s', 0.0),
+            ('f', 1.0),
+            ('f', 0.0),
+            ('f', 0.0),
+            ('f', 0.5),
+            ('f', 0.75),
+            ('b', 51.0),
+            ('S', 0.0),
+            ('f', 0.0),
+            ('i', 0.0),
+        ],
+        &[('b', 2.0), ('S', 1.0), ('S', 2.0), ('i', 3.0)],
+        &[('b', 0.0), ('i', 4.0)],
+        &[
+            ('b', 1.0),
+            ('b', 3.0),
+            ('i', 0.0),
+            ('i', 1.0),
+            ('i', 2.0),
+            ('b', 6.0),
+            ('f', 0.0),
+            ('f', 0.1),
+            ('f', 0.2),
+            ('f', 0.3),
+            ('f', 0.4),
+            ('f', 0.5),
+        ],
+        &[
+            ('b', 0.0),
+            ('b', 3.0),
+            ('i', 2.0),
+            ('i', 1.0),
+            ('i', 0.0),
+            ('b', 6.0),
+            ('f', 1.0),
+            ('f', 1.1),
+            ('f', 1.2),
+            ('f', 1.3),
+            ('f', 1.4),
+            ('f', 1.5),
+        ],
+    ];
+
+    /// The mesh of [`ROWS`] in one of three encodings.
     fn sample(encoding: &str) -> Vec<u8> {
         let mut out = format!("ply\nformat {encoding} 1.0\n{HEADER}").into_bytes();
-        let rows: [&[(char, f64)]; 7] = [
-            &[
-                ('d', 0.5),
-                ('f', 1.0),
-                ('s', -2.0),
-                ('f', 0.0),
-                ('f', 0.0),
-                ('f', 1.0),
-                ('f', 0.0),
-                ('f', 0.25),
-                ('b', 255.0),
-                ('S', 65535.0),
-                ('f', 0.5),
-                ('i', -7.0),
-            ],
-            &[
-                ('d', 1.5),
-                ('f', 0.0),
-                ('s', 3.0),
-                ('f', 0.0),
-                ('f', 1.0),
-                ('f', 0.0),
-                ('f', 1.0),
-                ('f', 0.0),
-                ('b', 0.0),
-                ('S', 0.0),
-                ('f', 1.5),
-                ('i', 9.0),
-            ],
-            &[
-                ('d', 0.1),
-                ('f', 2.0),
-                ('s', 0.0),
-                ('f', 1.0),
-                ('f', 0.0),
-                ('f', 0.0),
-                ('f', 0.5),
-                ('f', 0.75),
-                ('b', 51.0),
-                ('S', 0.0),
-                ('f', 0.0),
-                ('i', 0.0),
-            ],
-            &[('b', 2.0), ('S', 1.0), ('S', 2.0), ('i', 3.0)],
-            &[('b', 0.0), ('i', 4.0)],
-            &[
-                ('b', 1.0),
-                ('b', 3.0),
-                ('i', 0.0),
-                ('i', 1.0),
-                ('i', 2.0),
-                ('b', 6.0),
-                ('f', 0.0),
-                ('f', 0.1),
-                ('f', 0.2),
-                ('f', 0.3),
-                ('f', 0.4),
-                ('f', 0.5),
-            ],
-            &[
-                ('b', 0.0),
-                ('b', 3.0),
-                ('i', 2.0),
-                ('i', 1.0),
-                ('i', 0.0),
-                ('b', 6.0),
-                ('f', 1.0),
-                ('f', 1.1),
-                ('f', 1.2),
-                ('f', 1.3),
-                ('f', 1.4),
-                ('f', 1.5),
-            ],
-        ];
-        for row in rows {
+        for row in ROWS {
             for &(kind, value) in row {
                 if encoding == "ascii" {
                     out.extend(format!("{value} ").into_bytes());

@@ -56,7 +56,7 @@ pub(super) fn channel(
     })
 }
 
-/// Where the positions are.
+/// Offset and size of the positions in the file.
 pub(super) struct Layout {
     pub offset: u64,
     pub points: u64,

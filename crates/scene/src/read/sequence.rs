@@ -108,7 +108,7 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), 
 /// One object through all files.
 struct Object {
     name: String,
-    /// Where it is, in the order of the files; at least one.
+    /// The files that have it, in their order; at least one.
     present: Vec<Present>,
 }
 
@@ -120,7 +120,8 @@ struct Present {
 }
 
 impl Object {
-    /// What it is in `file`: where it is missing, what it was before, or what it becomes first.
+    /// The shape that counts in `file` and its place in `present`: the one in this file, else in the last
+    /// before it, else the first of all.
     fn at(&self, file: usize) -> (usize, &Present) {
         let i = self.present.partition_point(|p| p.file <= file).saturating_sub(1);
         (i, &self.present[i])

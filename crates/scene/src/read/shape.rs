@@ -194,14 +194,14 @@ pub(crate) fn scene(format: &'static str, nodes: Vec<Node>, meshes: Vec<Mesh>) -
 }
 
 /// A scene in which nothing moves.
-pub(crate) fn still(format: &'static str, shapes: Vec<Shape>, fallback: &str) -> Scene {
+pub(crate) fn constant(format: &'static str, shapes: Vec<Shape>, fallback: &str) -> Scene {
     let names = node_names(shapes.iter().map(|s| s.name.as_deref()), fallback);
     let nodes = names.iter().enumerate().map(|(i, name)| mesh_node(name, i, 1)).collect();
-    let meshes = shapes.into_iter().zip(&names).map(|(shape, name)| still_mesh(shape, name)).collect();
+    let meshes = shapes.into_iter().zip(&names).map(|(shape, name)| constant_mesh(shape, name)).collect();
     scene(format, nodes, meshes)
 }
 
-fn still_mesh(shape: Shape, name: &str) -> Mesh {
+fn constant_mesh(shape: Shape, name: &str) -> Mesh {
     fn attribute<T: Clone + Send + Sync + 'static>(name: &str, values: Values<T>) -> Attribute<T> {
         Attribute {
             name: name.into(),

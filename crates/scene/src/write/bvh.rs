@@ -157,7 +157,7 @@ fn angles(q: DQuat, [i, j, k]: [usize; 3]) -> DVec3 {
     }
 }
 
-/// The same rotation by angles that are nearer to `last`, so that curves do not jump.
+/// Angles of the same rotation that are nearer to `last`, so that curves do not jump.
 fn near(angles: DVec3, last: DVec3) -> DVec3 {
     let turns = |a: DVec3| a + ((last - a) / TAU).round() * TAU;
     let first = turns(angles);

@@ -135,12 +135,7 @@ impl Frame {
         if usable.broken > 0 {
             remarks.insert(Remark::new(path, "faces that refer to points that are not there were left out"));
         }
-        if mesh.uvs.len() > 1 {
-            remarks.insert(Remark::new(path, "OBJ holds one uv set; the others were left out"));
-        }
-        if !mesh.numbers.is_empty() || mesh.velocities.is_some() {
-            remarks.insert(Remark::new(path, "OBJ holds no attributes; they were left out"));
-        }
+        remark_left_out(mesh, path, remarks);
         let colours = mesh.colours.first().map(|a| PerCorner::read(a, mesh, time)).transpose()?;
         let colours = colours.filter(|c| {
             let whole = !c.splits() && mesh.colours.len() == 1;
@@ -160,40 +155,37 @@ impl Frame {
                 Some([r, g, b, _]) => line(out, "v", &[x, y, z, r, g, b]),
             }
         }
-
-        // Values per corner of the usable faces, each distinct one written once.
-        let uvs = mesh.uvs.first().map(|a| PerCorner::read(a, mesh, time)).transpose()?;
-        let normals = mesh.normals.as_ref().map(|a| PerCorner::read(a, mesh, time)).transpose()?;
-        let mut uv_list: Distinct<[f32; 2], [u32; 2]> = Distinct::new();
-        let mut normal_list: Distinct<[f32; 3], [u32; 3]> = Distinct::new();
-        let mut uv_corners = Vec::new();
-        let mut normal_corners = Vec::new();
-        for &(face, first, count) in &usable.list {
-            for corner in first..first + count {
-                let point = faces.indices[corner as usize] as usize;
-                if let Some(uvs) = &uvs {
-                    let value = uvs.at(point, face as usize, corner as usize).unwrap_or_default();
-                    uv_corners.push(uv_list.number(value.map(f32::to_bits), value));
-                }
-                if let Some(normals) = &normals {
-                    let value = normals.at(point, face as usize, corner as usize).unwrap_or_default();
-                    normal_corners.push(normal_list.number(value.map(f32::to_bits), value));
-                }
-            }
-        }
-        uv_list.list.iter().for_each(|v| line(out, "vt", v));
+        let corners = Corners::read(mesh, time, &faces, &usable.list)?;
+        corners.uvs.iter().for_each(|v| line(out, "vt", v));
         let turn = normal_matrix(matrix);
-        for n in &normal_list.list {
+        for n in &corners.normals {
             let n = (turn * DVec3::from_array(n.map(f64::from))).normalize_or_zero();
             line(out, "vn", &[n.x as f32, n.y as f32, n.z as f32]);
         }
-
         let sets = set_of_faces(mesh, &faces, time)?;
         // A mirroring transform turns faces round; so does the other winding.
         let reverse = (matrix.determinant() < 0.0) != (mesh.winding == Winding::Clockwise);
+        self.faces(mesh, &faces, &usable.list, &sets, &corners, reverse);
+        self.points += positions.len() as u32;
+        self.uvs += corners.uvs.len() as u32;
+        self.normals += corners.normals.len() as u32;
+        Ok(())
+    }
+
+    /// Writes the usable faces, those of each set in a row under its name.
+    fn faces(
+        &mut self,
+        mesh: &Mesh,
+        faces: &Faces,
+        usable: &[(u32, u32, u32)],
+        sets: &[Option<u32>],
+        corners: &Corners,
+        reverse: bool,
+    ) {
+        let out = &mut self.text;
         let mut current = None;
         let mut corner = 0;
-        for &(face, first, count) in &usable.list {
+        for &(face, first, count) in usable {
             let set = sets[face as usize];
             if !mesh.face_sets.is_empty() && current != Some(set) {
                 let name = set.map_or("none", |s| &mesh.face_sets[s as usize].name);
@@ -206,8 +198,8 @@ impl Frame {
                 let k = if reverse { (count - k) % count } else { k };
                 let point = self.points + 1 + faces.indices[(first + k) as usize] as u32;
                 let at = corner + k as usize;
-                let uv = uv_corners.get(at).map(|u| self.uvs + 1 + u);
-                let normal = normal_corners.get(at).map(|n| self.normals + 1 + n);
+                let uv = corners.uv_of.get(at).map(|u| self.uvs + 1 + u);
+                let normal = corners.normal_of.get(at).map(|n| self.normals + 1 + n);
                 let _ = match (uv, normal) {
                     (None, None) => write!(out, " {point}"),
                     (Some(uv), None) => write!(out, " {point}/{uv}"),
@@ -218,10 +210,49 @@ impl Frame {
             out.push('\n');
             corner += count as usize;
         }
-        self.points += positions.len() as u32;
-        self.uvs += uv_list.list.len() as u32;
-        self.normals += normal_list.list.len() as u32;
-        Ok(())
+    }
+}
+
+fn remark_left_out(mesh: &Mesh, path: &str, remarks: &mut BTreeSet<Remark>) {
+    if mesh.uvs.len() > 1 {
+        remarks.insert(Remark::new(path, "OBJ holds one uv set; the others were left out"));
+    }
+    if !mesh.numbers.is_empty() || mesh.velocities.is_some() {
+        remarks.insert(Remark::new(path, "OBJ holds no attributes; they were left out"));
+    }
+}
+
+/// Uvs and normals of the corners of usable faces, each distinct value once.
+struct Corners {
+    uvs: Vec<[f32; 2]>,
+    normals: Vec<[f32; 3]>,
+    /// Number of the uv of each corner; empty without uvs.
+    uv_of: Vec<u32>,
+    /// Number of the normal of each corner; empty without normals.
+    normal_of: Vec<u32>,
+}
+
+impl Corners {
+    fn read(mesh: &Mesh, time: f64, faces: &Faces, usable: &[(u32, u32, u32)]) -> Result<Corners, Error> {
+        let uvs = mesh.uvs.first().map(|a| PerCorner::read(a, mesh, time)).transpose()?;
+        let normals = mesh.normals.as_ref().map(|a| PerCorner::read(a, mesh, time)).transpose()?;
+        let mut uv_list: Distinct<[f32; 2], [u32; 2]> = Distinct::new();
+        let mut normal_list: Distinct<[f32; 3], [u32; 3]> = Distinct::new();
+        let (mut uv_of, mut normal_of) = (Vec::new(), Vec::new());
+        for &(face, first, count) in usable {
+            for corner in first..first + count {
+                let point = faces.indices[corner as usize] as usize;
+                if let Some(uvs) = &uvs {
+                    let value = uvs.at(point, face as usize, corner as usize).unwrap_or_default();
+                    uv_of.push(uv_list.number(value.map(f32::to_bits), value));
+                }
+                if let Some(normals) = &normals {
+                    let value = normals.at(point, face as usize, corner as usize).unwrap_or_default();
+                    normal_of.push(normal_list.number(value.map(f32::to_bits), value));
+                }
+            }
+        }
+        Ok(Corners { uvs: uv_list.list, normals: normal_list.list, uv_of, normal_of })
     }
 }
 

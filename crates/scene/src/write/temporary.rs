@@ -18,7 +18,7 @@ impl Temporary {
         Ok(Temporary(file))
     }
 
-    /// What the file will be.
+    /// The path that the file will have when it is complete.
     pub fn target(&self) -> &Path {
         self.0.target()
     }

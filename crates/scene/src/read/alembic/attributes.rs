@@ -15,11 +15,11 @@ pub struct Param {
     pub name: String,
     values: PropertyHeader,
     indices: Option<PropertyHeader>,
-    /// Of the parameter, and for an indexed one also of its values.
+    /// Metadata of the parameter, and of its values if it is indexed.
     meta: [MetaData; 2],
 }
 
-/// How many elements a mesh has at one of its samples.
+/// Number of points, faces and corners of a mesh at one of its samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
     pub points: usize,
@@ -93,7 +93,7 @@ impl Param {
         self.get("arrayExtent").is_none_or(|n| n == "1" || n == "0")
     }
 
-    /// What the metadata says the values belong to.
+    /// The scope of the values by their metadata.
     pub fn scope(&self) -> Option<Scope> {
         Some(match self.get("geoScope")? {
             "con" => Scope::Constant,

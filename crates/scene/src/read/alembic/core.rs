@@ -46,7 +46,7 @@ pub struct ObjectHeader {
     pub id: u64,
 }
 
-/// What a property is.
+/// The kind of a property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PropertyKind {
     /// Holds properties.
@@ -84,7 +84,7 @@ pub struct PropertyHeader {
 /// A container. Everything is bounds-checked: no call panics or allocates more than the file's size
 /// justifies.
 pub trait Archive: Send + Sync {
-    /// For messages.
+    /// Path of the file, for messages.
     fn path(&self) -> &std::path::Path;
     /// "alembic-ogawa" or "alembic-hdf5".
     fn format(&self) -> &'static str;

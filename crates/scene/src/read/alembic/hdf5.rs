@@ -85,7 +85,7 @@ struct Hdf5 {
     container: Container,
     meta: MetaData,
     samplings: Vec<Arc<TimeSampling>>,
-    /// What has been listed; a handle is an index. The top object is 0.
+    /// Objects and properties listed so far; a handle is an index. The top object is 0.
     nodes: RwLock<Vec<Arc<Node>>>,
     /// Held while something is listed: the groups met so far, none of which may be met again.
     listing: Mutex<HashSet<u64>>,

@@ -20,10 +20,8 @@ pub fn read(
     is_subd: bool,
     remarks: &mut Vec<Remark>,
 ) -> Result<Result<Mesh, Fault>, Error> {
-    let named = |name: &str| properties.iter().find(|p| p.name == name);
-    let simple = |name: &str| named(name).filter(|p| p.kind != PropertyKind::Compound && p.samples > 0);
+    let simple = |name: &str| simple(properties, name);
     let (points, counts, indices) = (simple("P"), simple(".faceCounts"), simple(".faceIndices"));
-
     let positions = match points {
         None => Channel::constant(Vec::new()),
         Some(p) => match floats::<3, 3>(p.pod, false, 0.0).filter(|_| p.extent == 3) {
@@ -83,19 +81,34 @@ pub fn read(
         names: Vec::new(),
         skin: None,
     };
-    let mut reader =
+    let attributes =
         Attributes { place, first: sizes(|l| l.first), last: sizes(|l| l.last), mesh: &mut mesh, remarks };
-    if let Some(p) = named("uv") {
-        reader.param(p, true)?;
+    read_attributes(attributes, properties)?;
+    if let Some(points) = points {
+        follow_shown(place, points, &mut mesh)?;
     }
-    if let Some(p) = named("N") {
-        reader.param(p, true)?;
+    Ok(Ok(mesh))
+}
+
+/// A property that is no compound and has samples.
+fn simple<'p>(properties: &'p [PropertyHeader], name: &str) -> Option<&'p PropertyHeader> {
+    let named = properties.iter().find(|p| p.name == name);
+    named.filter(|p| p.kind != PropertyKind::Compound && p.samples > 0)
+}
+
+/// Uvs, normals and velocities of the schema, and everything in `.arbGeomParams`.
+fn read_attributes(mut reader: Attributes<'_>, properties: &[PropertyHeader]) -> Result<(), Error> {
+    let named = |name: &str| properties.iter().find(|p| p.name == name);
+    for name in ["uv", "N"] {
+        if let Some(p) = named(name) {
+            reader.param(p, true)?;
+        }
     }
-    if let Some(p) = simple(".velocities") {
+    if let Some(p) = simple(properties, ".velocities") {
         reader.velocities(p)?;
     }
     if let Some(more) = named(".arbGeomParams").filter(|p| p.kind == PropertyKind::Compound) {
-        match place.archive.properties(more.id) {
+        match reader.place.archive.properties(more.id) {
             Ok(list) => {
                 for p in &list {
                     reader.param(p, false)?;
@@ -104,13 +117,10 @@ pub fn read(
             Err(error) => reader.remark(".arbGeomParams", &broken(error)?),
         }
     }
-    if let Some(points) = points {
-        follow_shown(place, points, &mut mesh)?;
-    }
-    Ok(Ok(mesh))
+    Ok(())
 }
 
-/// Of a channel of so many samples at such times, other times, where it shall have some.
+/// From the number of samples of a channel and their times to other times; none where its times are right.
 type Retime<'a> = dyn FnMut(usize, &Arc<TimeSampling>) -> Option<Arc<TimeSampling>> + 'a;
 
 /// Gives attributes the times of the samples that have points, where an exporter left them away for those
@@ -196,7 +206,7 @@ fn lengths<T: Clone + Send + Sync + 'static>(
     Ok(lengths)
 }
 
-/// What is wrong, where `error` is about the content of the file; other errors pass on.
+/// The sentence of an error about the file's content; other errors are returned as errors.
 fn broken(error: Error) -> Result<String, Error> {
     match error {
         Error::Malformed { what, .. } | Error::Unsupported { what, .. } => Ok(what),
@@ -340,7 +350,7 @@ impl Attributes<'_> {
     }
 }
 
-/// What attributes of faces are called that name materials, in lower case: Houdini's, and those of exporters.
+/// Names of face attributes that name materials, in lower case: Houdini's, and those of exporters.
 const MATERIALS: [&str; 5] =
     ["shop_materialpath", "materialpath", "material", "material_name", "shadinggroup"];
 
@@ -372,7 +382,7 @@ const MAX_NAMED: usize = 4096;
 struct ByFace(Attribute<Arc<str>>);
 
 impl ByFace {
-    /// What changes more often: who is named, or the names.
+    /// The sampling of indices or of names, whichever changes more often.
     fn sampling(&self) -> &Arc<TimeSampling> {
         match &self.0.indices {
             Some(indices) if indices.len() > 1 => indices.sampling(),

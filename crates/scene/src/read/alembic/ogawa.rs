@@ -37,7 +37,7 @@ pub struct Ogawa {
     properties: RwLock<Vec<Arc<Property>>>,
 }
 
-/// What reading samples needs to know of a property.
+/// Layout of a property, as reading its samples needs it.
 struct Property {
     group: Reference,
     is_array: bool,

@@ -8,12 +8,12 @@ use crate::{Error, FaceSet, Node, NodeId, NodeKind, Numbers, Remark, Scene};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// Deeper trees are cut off.
+/// Largest depth of a tree; deeper ones are cut off.
 const MAX_DEPTH: usize = 512;
 /// All paths of a scene together; a few long names can make many long paths.
 const MAX_PATH_BYTES: usize = 256 << 20;
 
-/// What an object is, by its schema.
+/// The kind of an object, by its schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Node(NodeKind),

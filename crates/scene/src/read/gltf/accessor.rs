@@ -38,7 +38,7 @@ impl Component {
         }
     }
 
-    /// As a number; normalized integers as what they stand for.
+    /// A component as a number; normalized integers as the fractions that they stand for.
     fn float(self, bytes: &[u8], normalized: bool) -> f32 {
         let part = |value: f32, largest: f32| match normalized {
             true => (value / largest).max(-1.0),
@@ -55,7 +55,7 @@ impl Component {
         }
     }
 
-    /// As a whole number; what is none is 0.
+    /// A component as an unsigned whole number; other types are 0.
     fn whole(self, bytes: &[u8]) -> u32 {
         match (self, bytes) {
             (Component::U8, &[a, ..]) => a.into(),

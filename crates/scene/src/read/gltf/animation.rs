@@ -28,7 +28,7 @@ enum How {
 /// Turns from one sample to the next beyond this are divided, in radians: half a turn can go either way, and
 /// whoever has two samples alone takes the shorter one.
 const FAR: f64 = 1.571;
-/// … into turns of at most this.
+/// Angle of the turns that far turns are divided into, at most, in radians.
 const DIVIDED: f64 = 0.786;
 
 /// Keys of one property of one node.
@@ -92,14 +92,14 @@ impl Curve {
         std::array::from_fn(|i| self.between(k, u, i))
     }
 
-    /// The same for any number of numbers.
+    /// Value at `time` of a curve of any width.
     pub fn fill(&self, time: f64, out: &mut Vec<f64>) {
         let (k, u) = self.locate(time);
         out.clear();
         out.extend((0..self.width).map(|i| self.between(k, u, i)));
     }
 
-    /// The same for rotations: a unit quaternion.
+    /// Value at `time` of a curve of rotations: a unit quaternion.
     pub fn rotation(&self, time: f64) -> DQuat {
         let (k, u) = self.locate(time);
         let value = |k: usize| unit(std::array::from_fn(|i| self.part(k, 1, i)));
@@ -206,7 +206,7 @@ pub(super) fn unit(q: [f64; 4]) -> DQuat {
     }
 }
 
-/// What moves a node.
+/// The animation curves of a node.
 #[derive(Clone, Default)]
 pub(super) struct Curves {
     pub translation: Option<Curve>,
@@ -216,7 +216,7 @@ pub(super) struct Curves {
 }
 
 impl Curves {
-    /// Those of the transform.
+    /// The curves that are there of translation, rotation and scale.
     pub fn of_transform(&self) -> impl Iterator<Item = &Curve> {
         [&self.translation, &self.rotation, &self.scale].into_iter().flatten()
     }

@@ -9,7 +9,7 @@ use crate::{Channel, Driven, Error, Identity, Skin, Source, TimeSampling};
 use glam::{DAffine3, DMat3, DMat4, DVec3};
 use std::sync::Arc;
 
-/// How a mesh is moved on a node.
+/// The morph targets and the skin that move a mesh on a node.
 pub(super) struct Deformation {
     shape: Arc<Shape>,
     rig: Arc<Rig>,
@@ -21,7 +21,7 @@ pub(super) struct Deformation {
     samples: usize,
 }
 
-/// A skin at work.
+/// The skin of a mesh: its points in the bind pose, their influences, and the joints that move them.
 #[derive(Clone)]
 struct Bound {
     bind: Arc<[[f32; 3]]>,
@@ -31,7 +31,7 @@ struct Bound {
     joints: Arc<Joints>,
 }
 
-/// What moves a skin.
+/// The joints of a skin and the poses that move them.
 struct Joints {
     rig: Arc<Rig>,
     posing: Posing,
@@ -57,7 +57,7 @@ impl Joints {
     }
 }
 
-/// The same at the samples of a mesh.
+/// The matrices of a skin's joints at the samples of a mesh.
 struct Posed {
     joints: Arc<Joints>,
     times: Arc<TimeSampling>,
@@ -101,12 +101,12 @@ pub(super) struct Binding<'a> {
     pub clips: Vec<(usize, Arc<Rig>)>,
 }
 
-/// What a node adds to a mesh.
+/// A node that shows a mesh, with the skin and the weights that it adds.
 pub(super) struct Placement<'a> {
     pub rig: &'a Arc<Rig>,
     pub node: usize,
     pub skin: Option<Binding<'a>>,
-    /// Of the morph targets, where nothing animates them.
+    /// Weights of the morph targets where no animation moves them.
     pub weights: Vec<f64>,
     /// Uniform times of the animation, and those of the weights' keys where they say everything.
     pub sampling: Option<(TimeSampling, usize)>,
@@ -124,13 +124,13 @@ impl Deformation {
         let weights = rig.takes.of_node(placement.node);
         let moves = (joints.as_ref()).is_some_and(|joints| joints.posing.moves(&rig.takes))
             || rig.takes.change(weights.flat_map(|c| &c.weights));
-        let still = || {
+        let constant = || {
             let sampling = TimeSampling::Uniform { start: 0.0, step: 1.0 };
             (sampling, 1)
         };
         let (times, samples) = match moves {
-            true => placement.sampling.unwrap_or_else(still),
-            false => still(),
+            true => placement.sampling.unwrap_or_else(constant),
+            false => constant(),
         };
         let times = Arc::new(times);
         let mut out = Deformation {

@@ -8,14 +8,14 @@ use std::fmt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-/// Largest JSON.
+/// Largest JSON, in bytes.
 const MAX_JSON: u64 = 1 << 30;
 /// Most objects in the JSON: one takes some hundred bytes of memory and only two of the file.
 const MAX_OBJECTS: usize = 4_000_000;
 /// Most files beside the first.
 const MAX_BUFFERS: usize = 4096;
 
-/// What the file says, as far as it is used. Numbers that refer to others are not checked yet.
+/// The JSON of the file, as far as it is used. Indices into other lists are not checked yet.
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Root {
@@ -96,13 +96,13 @@ pub(super) struct PrimitiveJson {
 pub(super) struct Accessors(Vec<(Box<str>, usize)>);
 
 impl Accessors {
-    /// The one of a name.
+    /// The accessor of the attribute with this name.
     pub fn get(&self, name: &str) -> Option<usize> {
         let at = self.0.binary_search_by(|(own, _)| (**own).cmp(name)).ok()?;
         Some(self.0[at].1)
     }
 
-    /// All of them.
+    /// All attributes: name and accessor.
     pub fn iter(&self) -> impl Iterator<Item = (&str, usize)> {
         self.0.iter().map(|(name, accessor)| (&**name, *accessor))
     }
@@ -198,7 +198,7 @@ pub(super) struct SparsePart {
     pub buffer_view: usize,
     #[serde(default)]
     pub byte_offset: u64,
-    /// Of the indices only.
+    /// Type of the sparse indices; sparse values have none.
     #[serde(default)]
     pub component_type: u32,
 }
@@ -232,7 +232,7 @@ enum Buffer {
     File { file: Arc<PositionedFile>, start: u64 },
     /// Out of a data URI.
     Memory(Vec<u8>),
-    /// Not to be had, and why.
+    /// A buffer that cannot be read, and why.
     Missing(String),
 }
 
@@ -434,7 +434,7 @@ pub(super) fn shown(name: &str) -> String {
     name.chars().take(80).collect::<String>().escape_debug().to_string()
 }
 
-/// `%20` and the like.
+/// Decodes `%20` and the like in a URI.
 fn unescape(uri: &str) -> Option<String> {
     let mut out = Vec::with_capacity(uri.len());
     let mut bytes = uri.bytes();

@@ -12,13 +12,13 @@ use std::sync::Arc;
 
 type Read<T> = Box<dyn Fn(&Shape, &mut Vec<T>) -> Result<(), Error> + Send + Sync>;
 
-/// Something that never changes, read when asked for.
-struct Still<T> {
+/// A channel of one sample, read when asked for.
+struct Constant<T> {
     shape: Arc<Shape>,
     read: Read<T>,
 }
 
-impl<T: Send + Sync> Source<T> for Still<T> {
+impl<T: Send + Sync> Source<T> for Constant<T> {
     fn len(&self) -> usize {
         1
     }
@@ -30,12 +30,12 @@ impl<T: Send + Sync> Source<T> for Still<T> {
     }
 }
 
-fn still<T: Clone + Send + Sync + 'static>(
+fn constant<T: Clone + Send + Sync + 'static>(
     shape: &Arc<Shape>,
     read: impl Fn(&Shape, &mut Vec<T>) -> Result<(), Error> + Send + Sync + 'static,
 ) -> Channel<T> {
     let sampling = TimeSampling::Uniform { start: 0.0, step: 1.0 };
-    let source = Still { shape: shape.clone(), read: Box::new(read) };
+    let source = Constant { shape: shape.clone(), read: Box::new(read) };
     Channel::new(Arc::new(sampling), Arc::new(source))
 }
 
@@ -46,9 +46,6 @@ pub(super) fn mesh(
     placement: Option<Placement<'_>>,
     remarks: &mut Vec<Remark>,
 ) -> Result<Mesh, Error> {
-    fn attribute<T>(name: String, values: Channel<T>) -> Attribute<T> {
-        Attribute { name, scope: Scope::Vertex, values, indices: None }
-    }
     let (moved, skin) = match placement {
         Some(placement) => {
             let remark = |what| remarks.push(Remark::new(path, what));
@@ -57,19 +54,71 @@ pub(super) fn mesh(
         }
         None => (None, None),
     };
-    let channel = |what: What, still: Channel<[f32; 3]>| match &moved {
+    let channel = |what: What, unmoved: Channel<[f32; 3]>| match &moved {
         Some(moved) => {
             let source = Arc::new(Moved(moved.clone(), what));
             Channel::new(moved.times.clone(), source)
         }
-        None => still,
+        None => unmoved,
     };
     let numbered = |name: &str, set: usize| match set {
         0 => name.to_string(),
         set => format!("{name}{set}"),
     };
-    let positions = channel(What::Positions, still(shape, Shape::positions));
-    let mut face_sets: Vec<FaceSet> = Vec::new();
+    let positions = channel(What::Positions, constant(shape, Shape::positions));
+    Ok(Mesh {
+        path: path.into(),
+        topology: match positions.len() {
+            0 | 1 => Topology::Constant,
+            _ => Topology::Homogeneous,
+        },
+        positions,
+        face_counts: constant(shape, |shape, out| {
+            out.clear();
+            out.resize(shape.faces, 3);
+            Ok(())
+        }),
+        face_indices: constant(shape, Shape::corners),
+        winding: Winding::CounterClockwise,
+        normals: shape.has_normals.then(|| {
+            let normals = channel(What::Normals, constant(shape, Shape::normals));
+            attribute(shape::NORMALS.into(), normals)
+        }),
+        uvs: (0..shape.uvs)
+            .map(|set| {
+                let values = constant(shape, move |shape: &Shape, out| shape.uvs(set, out));
+                attribute(numbered(shape::UVS, set), values)
+            })
+            .collect(),
+        colours: (0..shape.colours)
+            .map(|set| {
+                let values = constant(shape, move |shape: &Shape, out| shape.colours(set, out));
+                attribute(numbered(shape::COLOURS, set), values)
+            })
+            .collect(),
+        velocities: None,
+        face_sets: face_sets(shape),
+        other_attributes: (shape.integers.iter())
+            .map(|name| (name.clone(), "whole numbers, vertex".into()))
+            .chain((shape.numbers.iter()).map(|(name, n)| (name.clone(), format!("float x{n}, vertex"))))
+            .collect(),
+        integers: integers(shape),
+        numbers: numbers(shape),
+        names: Vec::new(),
+        is_subd: false,
+        skin,
+    })
+}
+
+/// Most materials of one mesh.
+const MAX_FACE_SETS: usize = 4096;
+
+fn attribute<T>(name: String, values: Channel<T>) -> Attribute<T> {
+    Attribute { name, scope: Scope::Vertex, values, indices: None }
+}
+
+/// The faces of each named material, of the first [`MAX_FACE_SETS`].
+fn face_sets(shape: &Arc<Shape>) -> Vec<FaceSet> {
     let mut named: Vec<&str> = Vec::new();
     for name in shape.primitives.iter().filter_map(|p| p.material.as_deref()) {
         if !named.contains(&name) {
@@ -79,9 +128,9 @@ pub(super) fn mesh(
             break;
         }
     }
-    for name in named {
+    let set = |name: &str| {
         let own = name.to_string();
-        let faces = still(shape, move |shape, out| {
+        let faces = constant(shape, move |shape, out| {
             out.clear();
             let mut first = 0;
             for primitive in &shape.primitives {
@@ -92,63 +141,31 @@ pub(super) fn mesh(
             }
             Ok(())
         });
-        face_sets.push(FaceSet { name: name.into(), faces });
-    }
-    Ok(Mesh {
-        path: path.into(),
-        topology: match positions.len() {
-            0 | 1 => Topology::Constant,
-            _ => Topology::Homogeneous,
-        },
-        positions,
-        face_counts: still(shape, |shape, out| {
-            out.clear();
-            out.resize(shape.faces, 3);
-            Ok(())
-        }),
-        face_indices: still(shape, Shape::corners),
-        winding: Winding::CounterClockwise,
-        normals: shape.has_normals.then(|| {
-            let normals = channel(What::Normals, still(shape, Shape::normals));
-            attribute(shape::NORMALS.into(), normals)
-        }),
-        uvs: (0..shape.uvs)
-            .map(|set| {
-                let values = still(shape, move |shape: &Shape, out| shape.uvs(set, out));
-                attribute(numbered(shape::UVS, set), values)
-            })
-            .collect(),
-        colours: (0..shape.colours)
-            .map(|set| {
-                let values = still(shape, move |shape: &Shape, out| shape.colours(set, out));
-                attribute(numbered(shape::COLOURS, set), values)
-            })
-            .collect(),
-        velocities: None,
-        face_sets,
-        other_attributes: (shape.integers.iter())
-            .map(|name| (name.clone(), "whole numbers, vertex".into()))
-            .chain((shape.numbers.iter()).map(|(name, n)| (name.clone(), format!("float x{n}, vertex"))))
-            .collect(),
-        integers: (shape.integers.iter())
-            .map(|name| {
-                let own = name.clone();
-                let values = still(shape, move |shape: &Shape, out| shape.integers(&own, out).map(|_| ()));
-                attribute(name.clone(), values)
-            })
-            .collect(),
-        numbers: (shape.numbers.iter())
-            .map(|(name, components)| {
-                let own = name.clone();
-                let values = still(shape, move |shape: &Shape, out| shape.numbers(&own, out));
-                Numbers { components: *components, attribute: attribute(name.clone(), values) }
-            })
-            .collect(),
-        names: Vec::new(),
-        is_subd: false,
-        skin,
-    })
+        FaceSet { name: name.into(), faces }
+    };
+    named.into_iter().map(set).collect()
 }
 
-/// Most materials of one mesh.
-const MAX_FACE_SETS: usize = 4096;
+/// Attributes of whole numbers that the application named.
+fn integers(shape: &Arc<Shape>) -> Vec<Attribute<i64>> {
+    let integers = shape.integers.iter();
+    integers
+        .map(|name| {
+            let own = name.clone();
+            let values = constant(shape, move |shape: &Shape, out| shape.integers(&own, out).map(|_| ()));
+            attribute(name.clone(), values)
+        })
+        .collect()
+}
+
+/// Other attributes that the application named.
+fn numbers(shape: &Arc<Shape>) -> Vec<Numbers> {
+    let numbers = shape.numbers.iter();
+    numbers
+        .map(|(name, components)| {
+            let own = name.clone();
+            let values = constant(shape, move |shape: &Shape, out| shape.numbers(&own, out));
+            Numbers { components: *components, attribute: attribute(name.clone(), values) }
+        })
+        .collect()
+}

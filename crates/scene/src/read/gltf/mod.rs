@@ -58,16 +58,7 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), 
     let tree = Tree::new(&document, &mut remarks)?;
     let root = &document.root;
     let file = path.display().to_string();
-    for (n, node) in root.nodes.iter().enumerate() {
-        let missing = |what: &str, number: Option<usize>, there: usize| match number {
-            Some(i) if i >= there => {
-                Err(document.wrong(format!("{what} {i} is not there"), format!("node {n}")))
-            }
-            _ => Ok(()),
-        };
-        missing("mesh", node.mesh, root.meshes.len())?;
-        missing("skin", node.skin, root.skins.len())?;
-    }
+    check_references(&document)?;
     let targets = |node: usize| {
         let mesh = root.nodes[node].mesh;
         let first = mesh.and_then(|m| root.meshes[m].primitives.first());
@@ -80,17 +71,7 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), 
     let all = bare && animations.iter().any(|a| !a.nodes.is_empty());
     let skeletons = Skeletons::new(&document, &tree, &animations, all, &mut remarks)?;
     let (clips, of_clip) = skeletons.clips(&document, &tree, &animations, fps, &mut remarks)?;
-    let (takes, disputed) = match played {
-        Played::All => (Takes::all(&animations, fps, &document)?, false),
-        _ => (None, false),
-    };
-    let (takes, disputed) = match takes {
-        Some(takes) => (takes, disputed),
-        None => {
-            let (take, disputed) = take(&animations, played, &skeletons);
-            (Takes::one(take, fps, &document)?, disputed)
-        }
-    };
+    let (takes, disputed) = takes(&animations, played, &skeletons, fps, &document)?;
     let ranges = match played {
         Played::All => takes.ranges(),
         _ => Vec::new(),
@@ -128,26 +109,9 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), 
         remarks.push(Remark::new(&file, what));
     }
     if let (true, true, Played::First(first)) = (moved, disputed, played) {
-        let what = format!(
-            "{} animations: {}; what several of them move follows '{}' (--animation NAME or number takes another, --animation all has them one after the other)",
-            animations.len(),
-            listed(&animations),
-            animations[first].name
-        );
-        remarks.push(Remark::new(&file, what));
+        remarks.push(Remark::new(&file, disputed_animations(&animations, first)));
     }
-    let lights = (root.extensions_used.iter()).any(|e| e == "KHR_lights_punctual");
-    let left =
-        [(root.cameras.is_empty(), "cameras", "lens values"), (!lights, "lights", "colours and intensities")];
-    for (_, whose, what) in left.iter().filter(|(none, _, _)| !none) {
-        let what = format!("{whose}: their transforms are kept as nodes, {what} are left out");
-        remarks.push(Remark::new(&file, what));
-    }
-    for extension in root.extensions_used.iter().filter(|e| !document::is_known(e)) {
-        let what = format!("what extension {} adds was left out", document::shown(extension));
-        remarks.push(Remark::new(&file, what));
-    }
-    remarks.extend(extras(&document));
+    remark_left_out(&document, &file, &mut remarks);
     let asset = &root.asset;
     for (key, value) in [("generator", &asset.generator), ("copyright", &asset.copyright)] {
         if let Some(value) = value {
@@ -159,6 +123,49 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), 
     scene.counts = scene.count()?;
     scene.counts.cameras = root.cameras.len();
     Ok((scene, remarks))
+}
+
+/// The meshes and skins of nodes are there.
+fn check_references(document: &Document) -> Result<(), Error> {
+    let root = &document.root;
+    for (n, node) in root.nodes.iter().enumerate() {
+        let missing = |what: &str, number: Option<usize>, there: usize| match number {
+            Some(i) if i >= there => {
+                Err(document.wrong(format!("{what} {i} is not there"), format!("node {n}")))
+            }
+            _ => Ok(()),
+        };
+        missing("mesh", node.mesh, root.meshes.len())?;
+        missing("skin", node.skin, root.skins.len())?;
+    }
+    Ok(())
+}
+
+/// Says that several animations move a node, and which one it follows.
+fn disputed_animations(animations: &[Animation], first: usize) -> String {
+    format!(
+        "{} animations: {}; what several of them move follows '{}' (--animation NAME or number takes another, --animation all has them one after the other)",
+        animations.len(),
+        listed(animations),
+        animations[first].name
+    )
+}
+
+/// Remarks on lights, cameras, extensions and extras that nothing is taken from.
+fn remark_left_out(document: &Document, file: &str, remarks: &mut Vec<Remark>) {
+    let root = &document.root;
+    let lights = (root.extensions_used.iter()).any(|e| e == "KHR_lights_punctual");
+    let left =
+        [(root.cameras.is_empty(), "cameras", "lens values"), (!lights, "lights", "colours and intensities")];
+    for (_, whose, what) in left.iter().filter(|(none, _, _)| !none) {
+        let what = format!("{whose}: their transforms are kept as nodes, {what} are left out");
+        remarks.push(Remark::new(file, what));
+    }
+    for extension in root.extensions_used.iter().filter(|e| !document::is_known(e)) {
+        let what = format!("what extension {} adds was left out", document::shown(extension));
+        remarks.push(Remark::new(file, what));
+    }
+    remarks.extend(extras(document));
 }
 
 /// Remarks on extras that nothing is taken from, by what they belong to.
@@ -218,7 +225,7 @@ fn chosen(document: &Document, tree: &Tree) -> Result<Vec<usize>, Error> {
     Ok(scene.nodes.clone())
 }
 
-/// What meshes follow.
+/// The animations that meshes and nodes follow.
 #[derive(Clone, Copy)]
 enum Played {
     /// This animation, and where it does nothing the first that does.
@@ -260,6 +267,23 @@ fn listed(animations: &[Animation]) -> String {
         list.push(format!("and {} more", animations.len() - SHOWN));
     }
     list.join(", ")
+}
+
+/// What moves meshes and nodes over time; and whether several animations would have moved one of them.
+fn takes(
+    animations: &[Animation],
+    played: Played,
+    skeletons: &Skeletons,
+    fps: f64,
+    document: &Arc<Document>,
+) -> Result<(Takes, bool), Error> {
+    if let Played::All = played
+        && let Some(takes) = Takes::all(animations, fps, document)?
+    {
+        return Ok((takes, false));
+    }
+    let (take, disputed) = take(animations, played, skeletons);
+    Ok((Takes::one(take, fps, document)?, disputed))
 }
 
 /// For each skeleton, and each other node, what moves it; and whether something else would have moved one of

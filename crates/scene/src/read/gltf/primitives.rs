@@ -35,9 +35,9 @@ pub(super) struct Primitive {
     points: usize,
     pub faces: usize,
     pub material: Option<String>,
-    /// Number of its first point among the mesh's …
+    /// Number of its first point among the mesh's.
     first: usize,
-    /// … which are those of an earlier primitive.
+    /// Its points are those of an earlier primitive.
     shares: bool,
 }
 
@@ -97,7 +97,6 @@ impl Shape {
     ) -> Result<Option<Shape>, Error> {
         let mesh = &document.root.meshes[number];
         let name = mesh.name.clone().unwrap_or(format!("mesh {number}"));
-        let at = |p: usize| format!("mesh {number}, primitive {p}");
         let mut out = Shape {
             document: document.clone(),
             primitives: Vec::new(),
@@ -112,9 +111,32 @@ impl Shape {
             integers: Vec::new(),
             numbers: Vec::new(),
         };
-        let shown = name.clone();
+        let mut remark = |count: usize, what: &str| {
+            if count > 0 {
+                remarks.push(Remark::new(&name, format!("{count} {what}")));
+            }
+        };
+        out.read_primitives(number, &mut remark)?;
+        if out.primitives.is_empty() {
+            return Ok(None);
+        }
+        out.compare_primitives(number, &mut remark)?;
+        out.find_own()?;
+        for attribute in out.left_out(&mesh.primitives) {
+            let what = format!(
+                "attribute {attribute} is none that is known, or not in all primitives with as many values as there are points; left out"
+            );
+            remarks.push(Remark::new(&name, what));
+        }
+        Ok(Some(out))
+    }
+
+    /// Reads all primitives of triangles. `remark` takes a count and what is so often the case.
+    fn read_primitives(&mut self, number: usize, remark: &mut dyn FnMut(usize, &str)) -> Result<(), Error> {
+        let document = self.document.clone();
+        let at = |p: usize| format!("mesh {number}, primitive {p}");
         let (mut lines, mut empty) = (0, 0);
-        for (p, primitive) in mesh.primitives.iter().enumerate() {
+        for (p, primitive) in document.root.meshes[number].primitives.iter().enumerate() {
             let mode = match primitive.mode {
                 None | Some(4) => Mode::Triangles,
                 Some(5) => Mode::Strip,
@@ -125,58 +147,58 @@ impl Shape {
                 }
                 Some(other) => return Err(document.wrong(format!("mode {other}"), at(p))),
             };
-            match read_primitive(document, primitive, mode).map_err(|e| within(e, &at(p)))? {
+            match read_primitive(&document, primitive, mode).map_err(|e| within(e, &at(p)))? {
                 None => empty += 1,
-                Some(primitive) => out.add(primitive)?,
+                Some(primitive) => self.add(primitive)?,
             }
         }
-        let mut remark = |count: usize, what: &str| {
-            if count > 0 {
-                remarks.push(Remark::new(&name, format!("{count} {what}")));
-            }
-        };
         remark(lines, "primitives of points or lines draw no faces and were left out");
         remark(empty, "primitives have no positions and were left out");
         // They were for the primitives.
-        out.blocks = HashMap::new();
-        if out.primitives.is_empty() {
-            return Ok(None);
-        }
-        let all = out.primitives.len();
-        let count = |has: &dyn Fn(&Primitive) -> bool| out.primitives.iter().filter(|p| has(p)).count();
+        self.blocks = HashMap::new();
+        Ok(())
+    }
+
+    /// Leaves out normals that some primitives lack, says where uvs are filled, and refuses different morph
+    /// targets.
+    fn compare_primitives(
+        &mut self,
+        number: usize,
+        remark: &mut dyn FnMut(usize, &str),
+    ) -> Result<(), Error> {
+        let all = self.primitives.len();
+        let count = |has: &dyn Fn(&Primitive) -> bool| self.primitives.iter().filter(|p| has(p)).count();
         let normals = count(&|p| p.normals.is_some());
-        out.has_normals = normals == all;
+        let short = count(&|p| p.uvs.len() < self.uvs || p.uvs.contains(&None));
+        self.has_normals = normals == all;
         if normals > 0 && normals < all {
             remark(all - normals, "primitives have no normals as the others have; all were left out");
         }
-        let uvs = out.uvs;
-        let short = count(&|p| p.uvs.len() < uvs || p.uvs.contains(&None));
         remark(short, "primitives lack uvs that others have; they are filled");
-        let targets = out.targets;
-        if out.primitives.iter().any(|p| p.targets.len() != targets) {
-            return Err(document.wrong("primitives of different morph targets", at(0)));
+        if self.primitives.iter().any(|p| p.targets.len() != self.targets) {
+            let place = format!("mesh {number}, primitive 0");
+            return Err(self.document.wrong("primitives of different morph targets", place));
         }
-        let own = out.primitives[0].own.iter();
+        Ok(())
+    }
+
+    /// Finds the attributes of the application's own that all primitives have, up to [`MAX_SETS`].
+    fn find_own(&mut self) -> Result<(), Error> {
+        let own = self.primitives[0].own.iter();
         for (name, components) in own.map(|o| (o.name.clone(), o.components)).collect::<Vec<_>>() {
             let same = |own: &Own| own.name == name && own.components == components;
-            if !out.primitives.iter().all(|p| p.own.iter().any(same))
-                || out.integers.len() + out.numbers.len() == MAX_SETS
+            if !self.primitives.iter().all(|p| p.own.iter().any(same))
+                || self.integers.len() + self.numbers.len() == MAX_SETS
             {
                 continue;
             }
-            if components == 1 && out.integers(&name, &mut Vec::new())? {
-                out.integers.push(name);
+            if components == 1 && self.integers(&name, &mut Vec::new())? {
+                self.integers.push(name);
             } else {
-                out.numbers.push((name, components));
+                self.numbers.push((name, components));
             }
         }
-        for name in out.left_out(&mesh.primitives) {
-            let what = format!(
-                "attribute {name} is none that is known, or not in all primitives with as many values as there are points; left out"
-            );
-            remarks.push(Remark::new(&shown, what));
-        }
-        Ok(Some(out))
+        Ok(())
     }
 
     /// Names of attributes that nothing is taken from.
@@ -455,66 +477,18 @@ fn within(error: Error, place: &str) -> Error {
     }
 }
 
+/// Checks the accessors of a primitive. None where it has no positions.
 fn read_primitive(document: &Document, json: &PrimitiveJson, mode: Mode) -> Result<Option<Primitive>, Error> {
-    let attribute = |name: &str| json.attributes.get(name);
-    let Some(positions) = attribute("POSITION") else {
+    let Some(positions) = json.attributes.get("POSITION") else {
         return Ok(None);
     };
     let points = document.values(positions, 3)?.count;
-    let fits = |accessor: usize, components: usize| -> Result<usize, Error> {
-        let count = document.values(accessor, components)?.count;
-        match count == points {
-            true => Ok(accessor),
-            false => {
-                let what = format!("{count} values for {points} points");
-                Err(document.wrong(what, format!("accessor {accessor}")))
-            }
-        }
-    };
-    let sets = |name: &str| -> Vec<Option<usize>> {
-        let mut all: Vec<_> = (0..MAX_SETS).map(|set| attribute(&format!("{name}_{set}"))).collect();
-        while all.last() == Some(&None) {
-            all.pop();
-        }
-        // There may be many primitives, and most have few sets.
-        all.shrink_to_fit();
-        all
-    };
-    let check = |all: Vec<Option<usize>>, components: usize| -> Result<Vec<Option<usize>>, Error> {
-        all.into_iter().map(|a| a.map(|a| fits(a, components)).transpose()).collect()
-    };
-    let colour = |accessor: usize| -> Result<(usize, usize), Error> {
-        let kind = document.root.accessors.get(accessor).map(|a| &*a.kind);
-        let components = if kind == Some("VEC3") { 3 } else { 4 };
-        Ok((fits(accessor, components)?, components))
-    };
-    let (joints, weights) = (sets("JOINTS"), sets("WEIGHTS"));
-    let both = joints.iter().zip(&weights).map_while(|(j, w)| Some(((*j)?, (*w)?)));
-    let mut bound = (Vec::new(), Vec::new());
-    for (j, w) in both {
-        bound.0.push(fits(j, 4)?);
-        bound.1.push(fits(w, 4)?);
-    }
-    let mut own = Vec::new();
-    for (name, accessor) in json.attributes.iter() {
-        let kind = document.root.accessors.get(accessor).map(|a| &*a.kind);
-        // What does not fit is of no use, and nobody has asked for it.
-        let components = match kind {
-            Some("SCALAR") => 1,
-            Some("VEC2") => 2,
-            Some("VEC3") => 3,
-            Some("VEC4") => 4,
-            _ => continue,
-        };
-        if let Some(name) = name.strip_prefix('_')
-            && let Ok(accessor) = fits(accessor, components)
-        {
-            own.push(Own { name: name.to_owned(), components, accessor });
-        }
-    }
+    let checked = Checked { document, json, points };
+    let (joints, weights) = checked.influences()?;
+    let own = checked.own();
     let mut targets = Vec::with_capacity(json.targets.len());
     for target in &json.targets {
-        let part = |name: &str| target.get(name).map(|a| fits(a, 3)).transpose();
+        let part = |name: &str| target.get(name).map(|a| checked.fits(a, 3)).transpose();
         targets.push([part("POSITION")?, part("NORMAL")?]);
     }
     let corners = match json.indices {
@@ -523,14 +497,11 @@ fn read_primitive(document: &Document, json: &PrimitiveJson, mode: Mode) -> Resu
     };
     Ok(Some(Primitive {
         positions,
-        normals: attribute("NORMAL").map(|a| fits(a, 3)).transpose()?,
-        uvs: check(sets("TEXCOORD"), 2)?,
-        colours: sets("COLOR")
-            .into_iter()
-            .map(|a| a.map(colour).transpose())
-            .collect::<Result<_, Error>>()?,
-        joints: bound.0,
-        weights: bound.1,
+        normals: json.attributes.get("NORMAL").map(|a| checked.fits(a, 3)).transpose()?,
+        uvs: checked.uvs()?,
+        colours: checked.colours()?,
+        joints,
+        weights,
         own,
         indices: json.indices,
         mode,
@@ -547,6 +518,89 @@ fn read_primitive(document: &Document, json: &PrimitiveJson, mode: Mode) -> Resu
         first: 0,
         shares: false,
     }))
+}
+
+/// The attributes of a primitive, each checked to have a value per point.
+struct Checked<'a> {
+    document: &'a Document,
+    json: &'a PrimitiveJson,
+    points: usize,
+}
+
+impl Checked<'_> {
+    /// The accessor, if it has as many values as there are points, of so many components.
+    fn fits(&self, accessor: usize, components: usize) -> Result<usize, Error> {
+        let count = self.document.values(accessor, components)?.count;
+        match count == self.points {
+            true => Ok(accessor),
+            false => {
+                let what = format!("{count} values for {} points", self.points);
+                Err(self.document.wrong(what, format!("accessor {accessor}")))
+            }
+        }
+    }
+
+    /// Accessors of `NAME_0`, `NAME_1` …, up to the last that is there.
+    fn sets(&self, name: &str) -> Vec<Option<usize>> {
+        let attribute = |set: usize| self.json.attributes.get(&format!("{name}_{set}"));
+        let mut all: Vec<_> = (0..MAX_SETS).map(attribute).collect();
+        while all.last() == Some(&None) {
+            all.pop();
+        }
+        // There may be many primitives, and most have few sets.
+        all.shrink_to_fit();
+        all
+    }
+
+    fn uvs(&self) -> Result<Vec<Option<usize>>, Error> {
+        let sets = self.sets("TEXCOORD").into_iter();
+        sets.map(|a| a.map(|a| self.fits(a, 2)).transpose()).collect()
+    }
+
+    /// Accessor and number of components of each colour set.
+    fn colours(&self) -> Result<Vec<Option<(usize, usize)>>, Error> {
+        let colour = |accessor: usize| -> Result<(usize, usize), Error> {
+            let components = if self.kind(accessor) == Some("VEC3") { 3 } else { 4 };
+            Ok((self.fits(accessor, components)?, components))
+        };
+        self.sets("COLOR").into_iter().map(|a| a.map(colour).transpose()).collect()
+    }
+
+    /// Joints and weights of the first sets that have both.
+    fn influences(&self) -> Result<(Vec<usize>, Vec<usize>), Error> {
+        let (joints, weights) = (self.sets("JOINTS"), self.sets("WEIGHTS"));
+        let both = joints.iter().zip(&weights).map_while(|(j, w)| Some(((*j)?, (*w)?)));
+        let mut bound = (Vec::new(), Vec::new());
+        for (j, w) in both {
+            bound.0.push(self.fits(j, 4)?);
+            bound.1.push(self.fits(w, 4)?);
+        }
+        Ok(bound)
+    }
+
+    /// Attributes that the application named. What does not fit is of no use, and nobody has asked for it.
+    fn own(&self) -> Vec<Own> {
+        let mut own = Vec::new();
+        for (name, accessor) in self.json.attributes.iter() {
+            let components = match self.kind(accessor) {
+                Some("SCALAR") => 1,
+                Some("VEC2") => 2,
+                Some("VEC3") => 3,
+                Some("VEC4") => 4,
+                _ => continue,
+            };
+            if let Some(name) = name.strip_prefix('_')
+                && let Ok(accessor) = self.fits(accessor, components)
+            {
+                own.push(Own { name: name.to_owned(), components, accessor });
+            }
+        }
+        own
+    }
+
+    fn kind(&self, accessor: usize) -> Option<&str> {
+        self.document.root.accessors.get(accessor).map(|a| &*a.kind)
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

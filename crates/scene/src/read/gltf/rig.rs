@@ -6,10 +6,10 @@ use crate::Identity;
 use crate::read::identity;
 use std::sync::Arc;
 
-/// What moves nodes.
+/// The node tree and the animations that move it.
 pub(super) struct Rig {
     pub tree: Arc<Tree>,
-    /// What is played: for each node the first animation that moves it, or all one after the other.
+    /// The animations that are played: for each node the first that moves it, or all one after the other.
     pub takes: Takes,
 }
 

@@ -18,9 +18,9 @@ const MAX_SCALARS: usize = 1024;
 pub(super) struct Skeletons {
     /// Nodes of each, parents first.
     pub nodes: Vec<Vec<usize>>,
-    /// Which one a skin belongs to.
+    /// Number of the skeleton of each skin.
     pub of_skin: Vec<usize>,
-    /// Joint of a node, and its skeleton.
+    /// Skeleton of each node, and the joint there.
     pub of_node: Vec<Option<(usize, usize)>>,
     pub list: Vec<Skeleton>,
 }
@@ -38,39 +38,7 @@ impl Skeletons {
     ) -> Result<Skeletons, Error> {
         let skins = &document.root.skins;
         let n = tree.parents.len();
-        // The first skin that has a node, and through it all skins that meet there.
-        let mut owner: Vec<Option<usize>> = vec![None; n];
-        let mut group: Vec<usize> = (0..skins.len()).collect();
-        for (s, skin) in skins.iter().enumerate() {
-            if skin.joints.is_empty() {
-                return Err(document.wrong("has no joints", format!("skin {s}")));
-            }
-            for &joint in &skin.joints {
-                if joint >= n {
-                    let what = format!("joint {joint} is not there");
-                    return Err(document.wrong(what, format!("skin {s}")));
-                }
-                match owner[joint] {
-                    None => owner[joint] = Some(s),
-                    Some(other) => {
-                        let (a, b) = (root_of(&mut group, s), root_of(&mut group, other));
-                        group[a.max(b)] = a.min(b);
-                    }
-                }
-            }
-        }
-        let mut number = vec![usize::MAX; skins.len()];
-        let mut of_skin = Vec::with_capacity(skins.len());
-        let mut firsts = Vec::new();
-        for s in 0..skins.len() {
-            let root = root_of(&mut group, s);
-            if number[root] == usize::MAX {
-                number[root] = firsts.len();
-                firsts.push(s);
-            }
-            of_skin.push(number[root]);
-        }
-        let moves = |node: usize| (animations.iter()).any(|a| a.nodes.get(&node).is_some_and(|c| c.moves()));
+        let Groups { has_skin, of_skin, firsts } = Groups::new(document, n)?;
         let mut out = Skeletons { nodes: Vec::new(), of_skin, of_node: vec![None; n], list: Vec::new() };
         let mut groups: Vec<(Option<String>, Vec<usize>)> =
             firsts.iter().map(|&s| (skins[s].name.clone(), Vec::new())).collect();
@@ -80,42 +48,16 @@ impl Skeletons {
         if groups.is_empty() && all {
             groups.push((None, tree.order.clone()));
         }
-        let carries = carries(document, tree, &owner);
-        let mut mark = vec![0u32; n];
+        let carries = carries(document, tree, &has_skin);
+        let mut marks = vec![Mark::None; n];
         for (g, (name, joints)) in groups.into_iter().enumerate() {
-            const ABOVE: u32 = 1;
-            const JOINT: u32 = 2;
-            const BELOW: u32 = 3;
-            mark.fill(0);
-            for &joint in &joints {
-                mark[joint] = JOINT;
-                let mut at = tree.parents[joint];
-                while let Some(node) = at.filter(|&node| mark[node] == 0) {
-                    mark[node] = ABOVE;
-                    at = tree.parents[node];
-                }
-            }
+            mark_joints(tree, &joints, &mut marks);
             // What hangs below joints and shows nothing (the socket of a weapon, the end of a finger) goes
             // where they go; without a clip of theirs it is a node as any other.
             if out.has_clips(document, g, &joints, animations) {
-                for &node in &tree.order {
-                    let above = tree.parents[node].map_or(0, |p| mark[p]);
-                    if mark[node] == 0 && above >= JOINT && !carries[node] {
-                        mark[node] = BELOW;
-                    }
-                }
+                mark_below(tree, &carries, &mut marks);
             }
-            let mut nodes = Vec::new();
-            let mut place = vec![None; n];
-            for &node in tree.order.iter().filter(|&&node| mark[node] != 0) {
-                let parent = tree.parents[node].and_then(|p| place[p]);
-                // Above all joints, and nothing but a name.
-                let idle = mark[node] == ABOVE && tree.is_identity(node) && !moves(node);
-                if parent.is_some() || !idle {
-                    place[node] = Some(nodes.len());
-                    nodes.push(node);
-                }
-            }
+            let (nodes, place) = marked_nodes(tree, animations, &marks);
             if nodes.len() > MAX_JOINTS {
                 return Err(Error::limit(&document.path, "joints", nodes.len() as u64, MAX_JOINTS as u64));
             }
@@ -129,21 +71,8 @@ impl Skeletons {
             for (j, &node) in nodes.iter().enumerate() {
                 out.of_node[node].get_or_insert((g, j));
             }
-            let joints = nodes.iter().map(|&node| {
-                let json = &document.root.nodes[node];
-                let extra = |key: &str| json.extras.get(key);
-                let number = |key: &str| extra(key).and_then(Value::as_f64);
-                Joint {
-                    name: json.name.clone().unwrap_or(format!("node {node}")),
-                    parent: tree.parents[node].and_then(|p| place[p]),
-                    rest: tree.rest(node),
-                    shell: number("shell").filter(|s| *s > 0.0 && *s < 1e15),
-                    rotation_order: None,
-                    ends: Vec::new(),
-                    layer: extra("layer").and_then(Value::as_str).map(str::to_owned),
-                    bias: number("bias"),
-                }
-            });
+            let parent = |node: usize| tree.parents[node].and_then(|p| place[p]);
+            let joints = nodes.iter().map(|&node| joint(document, tree, node, parent(node)));
             out.list.push(Skeleton { name, joints: joints.collect() });
             out.nodes.push(nodes);
         }
@@ -299,10 +228,128 @@ fn weight(curve: &Curve, i: usize, grid: &Grid) -> SubTrack<DVec4> {
     SubTrack::new([first].into_iter().chain(rest).collect()).unwrap_or(SubTrack::constant(first))
 }
 
-/// For each node whether it or something below it shows a mesh or is a joint.
-fn carries(document: &Document, tree: &Tree, owner: &[Option<usize>]) -> Vec<bool> {
-    let nodes = document.root.nodes.iter().zip(owner);
-    let mut carries: Vec<bool> = nodes.map(|(node, owner)| node.mesh.is_some() || owner.is_some()).collect();
+/// Skins that share joints, together.
+struct Groups {
+    /// For each node whether a skin has it as a joint.
+    has_skin: Vec<bool>,
+    /// The group of each skin.
+    of_skin: Vec<usize>,
+    /// The first skin of each group.
+    firsts: Vec<usize>,
+}
+
+impl Groups {
+    fn new(document: &Document, nodes: usize) -> Result<Groups, Error> {
+        let skins = &document.root.skins;
+        // The first skin that has a node, and through it all skins that meet there.
+        let mut owner: Vec<Option<usize>> = vec![None; nodes];
+        let mut group: Vec<usize> = (0..skins.len()).collect();
+        for (s, skin) in skins.iter().enumerate() {
+            if skin.joints.is_empty() {
+                return Err(document.wrong("has no joints", format!("skin {s}")));
+            }
+            for &joint in &skin.joints {
+                if joint >= nodes {
+                    let what = format!("joint {joint} is not there");
+                    return Err(document.wrong(what, format!("skin {s}")));
+                }
+                match owner[joint] {
+                    None => owner[joint] = Some(s),
+                    Some(other) => {
+                        let (a, b) = (root_of(&mut group, s), root_of(&mut group, other));
+                        group[a.max(b)] = a.min(b);
+                    }
+                }
+            }
+        }
+        let mut number = vec![usize::MAX; skins.len()];
+        let mut of_skin = Vec::with_capacity(skins.len());
+        let mut firsts = Vec::new();
+        for s in 0..skins.len() {
+            let root = root_of(&mut group, s);
+            if number[root] == usize::MAX {
+                number[root] = firsts.len();
+                firsts.push(s);
+            }
+            of_skin.push(number[root]);
+        }
+        Ok(Groups { has_skin: owner.iter().map(Option::is_some).collect(), of_skin, firsts })
+    }
+}
+
+/// What a node is to the joints of a skeleton.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mark {
+    None,
+    /// One of them is below it.
+    Above,
+    Joint,
+    /// It hangs below one of them and shows nothing.
+    Below,
+}
+
+/// Marks joints and what is above them.
+fn mark_joints(tree: &Tree, joints: &[usize], marks: &mut [Mark]) {
+    marks.fill(Mark::None);
+    for &joint in joints {
+        marks[joint] = Mark::Joint;
+        let mut at = tree.parents[joint];
+        while let Some(node) = at.filter(|&node| marks[node] == Mark::None) {
+            marks[node] = Mark::Above;
+            at = tree.parents[node];
+        }
+    }
+}
+
+/// Marks what hangs below joints and shows nothing. `carries`: for each node whether something there is
+/// shown.
+fn mark_below(tree: &Tree, carries: &[bool], marks: &mut [Mark]) {
+    for &node in &tree.order {
+        let above = tree.parents[node].map_or(Mark::None, |p| marks[p]);
+        let hangs = matches!(above, Mark::Joint | Mark::Below);
+        if marks[node] == Mark::None && hangs && !carries[node] {
+            marks[node] = Mark::Below;
+        }
+    }
+}
+
+/// The nodes of a skeleton, parents first, and for each node of the file its place among them. Those above
+/// all joints that are nothing but a name are left out.
+fn marked_nodes(tree: &Tree, animations: &[Animation], marks: &[Mark]) -> (Vec<usize>, Vec<Option<usize>>) {
+    let moves = |node: usize| (animations.iter()).any(|a| a.nodes.get(&node).is_some_and(|c| c.moves()));
+    let mut nodes = Vec::new();
+    let mut place = vec![None; marks.len()];
+    for &node in tree.order.iter().filter(|&&node| marks[node] != Mark::None) {
+        let parent = tree.parents[node].and_then(|p| place[p]);
+        let idle = marks[node] == Mark::Above && tree.is_identity(node) && !moves(node);
+        if parent.is_some() || !idle {
+            place[node] = Some(nodes.len());
+            nodes.push(node);
+        }
+    }
+    (nodes, place)
+}
+
+fn joint(document: &Document, tree: &Tree, node: usize, parent: Option<usize>) -> Joint {
+    let json = &document.root.nodes[node];
+    let extra = |key: &str| json.extras.get(key);
+    let number = |key: &str| extra(key).and_then(Value::as_f64);
+    Joint {
+        name: json.name.clone().unwrap_or(format!("node {node}")),
+        parent,
+        rest: tree.rest(node),
+        shell: number("shell").filter(|s| *s > 0.0 && *s < 1e15),
+        rotation_order: None,
+        ends: Vec::new(),
+        layer: extra("layer").and_then(Value::as_str).map(str::to_owned),
+        bias: number("bias"),
+    }
+}
+
+/// For each node whether it or something below it shows a mesh or is a joint of a skin.
+fn carries(document: &Document, tree: &Tree, has_skin: &[bool]) -> Vec<bool> {
+    let nodes = document.root.nodes.iter().zip(has_skin);
+    let mut carries: Vec<bool> = nodes.map(|(node, has_skin)| node.mesh.is_some() || *has_skin).collect();
     for &node in tree.order.iter().rev() {
         if let (true, Some(parent)) = (carries[node], tree.parents[node]) {
             carries[parent] = true;

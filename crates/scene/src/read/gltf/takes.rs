@@ -15,7 +15,7 @@ struct Take {
     animation: Animation,
     /// Its uniform times, and whether all keys are on them.
     grid: Option<(Grid, bool)>,
-    /// Of several: the number of its first frame and the time of that.
+    /// Number and time (seconds) of its first frame on the common timeline, if there are several animations.
     placed: Option<(usize, f64)>,
 }
 
@@ -112,7 +112,7 @@ impl Takes {
         Ok(Some(Takes { list, fps, samples: frames }))
     }
 
-    /// What counts at a time, and when that is in its own time.
+    /// The animation that is played at a time of the common timeline, and the time within it, in seconds.
     pub fn at(&self, time: f64) -> (&Animation, f64) {
         let begun = |take: &Take| {
             let begins = take.placed.map_or(f64::NEG_INFINITY, |(_, start)| start);
@@ -129,7 +129,7 @@ impl Takes {
         }
     }
 
-    /// What any of them has for a node.
+    /// The curves of a node in all animations.
     pub fn of_node(&self, node: usize) -> impl Iterator<Item = &Curves> {
         let takes = self.list.iter();
         takes.filter_map(move |take| take.animation.nodes.get(&node))
@@ -225,7 +225,7 @@ impl Takes {
         (times, sampled)
     }
 
-    /// What to call the parts of the timeline, where there are several.
+    /// Names of the parts of the timeline, if there are several.
     pub fn ranges(&self) -> Vec<NamedRange> {
         let range = |take: &Take| {
             let (grid, _) = take.grid?;

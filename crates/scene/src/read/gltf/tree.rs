@@ -18,7 +18,7 @@ pub(super) struct Tree {
 
 struct Rest {
     qvv: Qvv,
-    /// Where it is more than rotation, translation and scale.
+    /// The matrix at rest, if it is more than rotation, translation and scale.
     matrix: Option<DMat4>,
 }
 
@@ -119,7 +119,7 @@ impl Tree {
         out
     }
 
-    /// The same as a matrix, shear included.
+    /// The local matrix of a node at a time, shear included.
     pub fn matrix(&self, node: usize, animation: &Animation, time: f64) -> DAffine3 {
         match &self.rest[node].matrix {
             Some(matrix) if !self.moves(node, animation) => DAffine3::from_mat4(*matrix),

@@ -64,7 +64,7 @@ impl Type {
             _ => 0.0,
         }
     }
-    /// What a colour is divided by.
+    /// The value of a full colour component of this type; colours are divided by it.
     pub(super) fn full(self) -> f64 {
         match self {
             Type::U16 | Type::I16 => 65535.0,
@@ -93,7 +93,7 @@ pub(super) struct Property {
     pub(super) list: Option<Type>,
     pub(super) kind: Type,
     pub(super) role: Use,
-    /// What the file calls it, where nothing is taken from it.
+    /// Its name in the file, if nothing is read from it.
     pub(super) skipped: Option<String>,
 }
 
@@ -107,7 +107,7 @@ pub(super) enum Kind {
 
 pub(super) struct Element {
     pub(super) kind: Kind,
-    /// What the file calls it, where it is none of the others.
+    /// A property that has none of these meanings, with its name in the file.
     pub(super) skipped: Option<String>,
     pub(super) count: u64,
     pub(super) properties: Vec<Property>,

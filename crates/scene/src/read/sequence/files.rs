@@ -15,7 +15,7 @@ const CACHE_BYTES: usize = 128 << 20;
 const LEAST_FILES: usize = 4;
 const MOST_FILES: usize = 16;
 
-/// What is said of files of nothing.
+/// Remark on files without points.
 const EMPTY: &str = "files without points are frames in which nothing is shown";
 
 /// Length and time of last change: whether a file is still the one that was scanned.
@@ -38,7 +38,7 @@ fn load(kind: Kind, path: &Path, tally: &mut Tally) -> Result<(Vec<Shape>, Stamp
     Ok((shapes, (data.len(), data.modified().ok())))
 }
 
-/// What opening keeps of a file.
+/// Facts about one file of a sequence, gathered when the sequence is opened.
 pub(super) struct Scan {
     pub(super) names: Vec<Option<String>>,
     pub(super) prints: Vec<Print>,

@@ -1,6 +1,6 @@
 //! Which kind of files a sequence is of.
 
-/// What each file is.
+/// The format of each file of a sequence.
 #[derive(Clone, Copy)]
 pub(super) enum Kind {
     Obj,

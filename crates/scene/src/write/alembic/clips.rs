@@ -9,7 +9,7 @@ use crate::{Clip, Qvv, Remark, Skeleton, SubTrack, TimeSampling, Track};
 use glam::DMat4;
 use std::rc::Rc;
 
-/// What of the clips has no place in an archive.
+/// Remarks on parts of clips that have no place in an archive.
 pub(super) fn left_out(clips: &[Clip]) -> Vec<Remark> {
     let mut remarks = Vec::new();
     for clip in clips {
@@ -116,16 +116,17 @@ impl Moment {
     }
 }
 
-/// All samples of a joint; one where it stands still.
+/// All samples of a joint; one where it does not move.
 fn moments(track: &Track, clip: &Clip) -> Vec<Moment> {
     fn steps<T: Copy + PartialEq>(values: &SubTrack<T>, i: usize) -> bool {
         values.is_held() && values.at(i) != values.at(i - 1)
     }
-    let still = track.rotation.is_constant() && track.translation.is_constant() && track.scale.is_constant();
+    let constant =
+        track.rotation.is_constant() && track.translation.is_constant() && track.scale.is_constant();
     let mut out = vec![Moment::At(0)];
     // At rates at which there is no room for it, lines are as good.
     let room = BEFORE_STEP * clip.fps < 0.25;
-    for i in 1..if still { 1 } else { clip.samples } {
+    for i in 1..if constant { 1 } else { clip.samples } {
         let held = steps(&track.rotation, i) || steps(&track.translation, i) || steps(&track.scale, i);
         if held && room {
             out.push(Moment::Before(i));

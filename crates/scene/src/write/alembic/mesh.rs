@@ -183,7 +183,7 @@ fn array<'a, T: Element>(
     narrow(plan, name, meta, channel, faces, T::EXTENT)
 }
 
-/// The same, with the first `extent` numbers of each element.
+/// Writes an attribute of four numbers per element as one of the first `extent` numbers.
 fn narrow<'a, T: Element>(
     plan: &mut Plan<'a>,
     name: &str,

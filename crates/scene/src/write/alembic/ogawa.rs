@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::io::{BufWriter, Seek, SeekFrom, Write};
 use std::path::Path;
 
-/// What a group refers to its children by.
+/// Reference from a group to a child: its file offset, and a bit for data blocks.
 pub(super) type Reference = u64;
 /// A data block without bytes.
 pub(super) const NO_DATA: Reference = 1 << 63;

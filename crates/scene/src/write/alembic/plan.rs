@@ -64,8 +64,8 @@ impl<'a> Plan<'a> {
         object
     }
 
-    /// What `.xform` has beside `.inherits`, of so many samples of a time sampling: their matrices, and what
-    /// is equal for equal ones.
+    /// Plans the matrices of `.xform`: number of their time sampling and of their samples, the matrices, and
+    /// a number for each that is equal for equal ones.
     pub fn matrices(
         &mut self,
         (sampling, samples): (usize, usize),

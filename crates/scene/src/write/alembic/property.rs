@@ -39,7 +39,7 @@ pub(super) struct Leaf<'a> {
     pub written: Written,
 }
 
-/// What has been written of a leaf.
+/// The samples of a simple property that have been written.
 #[derive(Default)]
 pub(super) struct Written {
     /// Sample 0, then samples `first` and on.

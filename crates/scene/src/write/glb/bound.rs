@@ -1,4 +1,4 @@
-//! How vertices hang on joints.
+//! Joints and weights of the vertices of a mesh.
 
 use crate::sample::pose_at;
 use crate::{Error, Mesh, Skin};
@@ -12,16 +12,17 @@ pub(super) fn is_rig(skin: &Skin) -> bool {
 /// Joints and weights of four influences.
 type Set = (Vec<[u16; 4]>, Vec<[f32; 4]>);
 
-/// How vertices hang on joints.
+/// Joints and weights of the vertices of a mesh, four per set.
 pub(super) struct Bound {
     /// One per four influences.
     pub sets: Vec<Set>,
     /// Joint 0 is one that never moves, for vertices that hang on none; those of the skin follow.
-    pub still: bool,
+    pub has_fixed_joint: bool,
 }
 
 impl Bound {
-    /// Of vertices that are these points; their normals at `time` become those of the bind pose.
+    /// `points`: the point of each vertex; `normals`: of vertices at `time`, which become those of the bind
+    /// pose.
     pub fn new(
         mesh: &Mesh,
         skin: &Skin,
@@ -36,8 +37,8 @@ impl Bound {
             let weights = skin.weight.get(own).unwrap_or_default();
             (joints.iter().zip(weights)).filter(|(_, w)| **w > 0.0)
         };
-        let still = points.iter().any(|&p| of(p).next().is_none());
-        let first = u16::from(still);
+        let has_fixed_joint = points.iter().any(|&p| of(p).next().is_none());
+        let first = u16::from(has_fixed_joint);
         let most = points.iter().map(|&p| of(p).count()).max().unwrap_or(0);
         let mut sets: Vec<Set> = Vec::new();
         for set in 0..most.div_ceil(4).max(1) {
@@ -76,6 +77,6 @@ impl Bound {
                 }
             }
         }
-        Ok(Bound { sets, still })
+        Ok(Bound { sets, has_fixed_joint })
     }
 }

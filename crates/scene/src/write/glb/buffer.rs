@@ -33,7 +33,7 @@ pub(super) struct Document {
     /// The last bytes, not yet in the file.
     pending: Vec<u8>,
     bytes: Vec<u8>,
-    /// Of accessors that are times of keys, what they say.
+    /// Key times in seconds, by the number of their accessor.
     pub key_times: HashMap<usize, Vec<f32>>,
 }
 

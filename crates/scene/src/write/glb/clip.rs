@@ -4,7 +4,7 @@
 
 use super::buffer::Use;
 use super::tree::{Tree, extras, metres};
-use crate::{Clip, Error, Qvv, Remark, Scene};
+use crate::{Clip, Error, Qvv, Remark, Scene, Track};
 use glam::{DQuat, DVec3};
 use gltf_json::accessor::Accessor;
 use gltf_json::animation::{Interpolation, Property};
@@ -16,7 +16,7 @@ fn vector(v: DVec3) -> [f32; 3] {
     v.to_array().map(|v| v as f32)
 }
 
-/// What lies between samples.
+/// The interpolation between samples: stepped where values are held.
 fn how(held: bool) -> Interpolation {
     match held {
         true => Interpolation::Step,
@@ -96,7 +96,6 @@ impl Tree<'_> {
 
     /// An animation of `nodes`, the joints of its skeleton.
     pub(super) fn clip(&mut self, scene: &Scene, clip: &Clip, nodes: &[Index<Node>]) -> Result<(), Error> {
-        let unit = metres(scene.unit);
         let shift = clip.start.min(0.0);
         if shift < 0.0 {
             let what = format!("glTF's time begins at 0: it was moved by {} seconds", -shift);
@@ -113,7 +112,7 @@ impl Tree<'_> {
         // All samples, and one for what does not move.
         let whole = self.meshes.document.floats(&keys, Use::Animation, true)?;
         let mut first = None;
-        let still = clip.tracks.iter().all(|track| {
+        let is_constant = clip.tracks.iter().all(|track| {
             track.rotation.is_constant() && track.translation.is_constant() && track.scale.is_constant()
         });
         let written = written(scene, clip.skeleton);
@@ -132,51 +131,48 @@ impl Tree<'_> {
                     }
                 })
             };
-            let (r, t, s) = (&track.rotation, &track.translation, &track.scale);
             // Where nothing moves, one track still says how long that is.
-            let idle = still && j == 0;
-            let turned = samples(r.is_constant(), 0)?;
-            let moved = samples(t.is_constant() && !idle, 1)?;
-            let scaled = samples(s.is_constant(), 2)?;
-            if let Some((input, n)) = moved {
-                let values: Vec<_> = (0..n).map(|i| vector(t.at(i) * unit)).collect();
-                self.put(node, Property::Translation, input, &values, how(t.is_held()))?;
-            }
-            if let Some((input, n)) = turned {
-                let mut last = DQuat::IDENTITY;
-                let values: Vec<_> = (0..n)
-                    .map(|i| {
-                        let q = r.at(i);
-                        last = if last.dot(q) < 0.0 { -q } else { q };
-                        last.to_array().map(|v| v as f32)
-                    })
-                    .collect();
-                self.put(node, Property::Rotation, input, &values, how(r.is_held()))?;
-            }
-            if let Some((input, n)) = scaled {
-                let values: Vec<_> = (0..n).map(|i| vector(s.at(i))).collect();
-                self.put(node, Property::Scale, input, &values, how(s.is_held()))?;
-            }
+            let idle = is_constant && j == 0;
+            let rotation = samples(track.rotation.is_constant(), 0)?;
+            let translation = samples(track.translation.is_constant() && !idle, 1)?;
+            let scale = samples(track.scale.is_constant(), 2)?;
+            self.track(node, track, metres(scene.unit), [rotation, translation, scale])?;
         }
-        let mut more = serde_json::Map::new();
-        if !clip.markers.is_empty() {
-            let markers = clip.markers.iter();
-            let markers = markers.map(|m| json!({"name": m.name, "time": m.time - shift}));
-            more.insert("events".into(), markers.collect());
+        self.close_clip(scene, clip, extras(Value::Object(markers_and_scalars(clip, shift))));
+        Ok(())
+    }
+
+    /// The channels of a node. `samples`: for rotation, translation and scale the accessor of key times and
+    /// how many samples are written; none where the node itself has the value. `unit`: metres per length
+    /// unit.
+    fn track(
+        &mut self,
+        node: Index<Node>,
+        track: &Track,
+        unit: f64,
+        samples: [Option<(Index<Accessor>, usize)>; 3],
+    ) -> Result<(), Error> {
+        let (r, t, s) = (&track.rotation, &track.translation, &track.scale);
+        let [rotation, translation, scale] = samples;
+        if let Some((input, n)) = translation {
+            let values: Vec<_> = (0..n).map(|i| vector(t.at(i) * unit)).collect();
+            self.put(node, Property::Translation, input, &values, how(t.is_held()))?;
         }
-        if !clip.scalars.is_empty() {
-            let scalars = clip.scalars.iter().map(|track| {
-                let n = if track.values.is_constant() { 1 } else { clip.samples };
-                let values = (0..n).flat_map(|i| {
-                    let value = track.values.at(i).to_array();
-                    value.into_iter().take(track.components)
-                });
-                let values: Vec<f64> = values.collect();
-                json!({"name": track.name, "components": track.components, "values": values})
-            });
-            more.insert("scalars".into(), scalars.collect());
+        if let Some((input, n)) = rotation {
+            let mut last = DQuat::IDENTITY;
+            let values: Vec<_> = (0..n)
+                .map(|i| {
+                    let q = r.at(i);
+                    last = if last.dot(q) < 0.0 { -q } else { q };
+                    last.to_array().map(|v| v as f32)
+                })
+                .collect();
+            self.put(node, Property::Rotation, input, &values, how(r.is_held()))?;
         }
-        self.close_clip(scene, clip, extras(Value::Object(more)));
+        if let Some((input, n)) = scale {
+            let values: Vec<_> = (0..n).map(|i| vector(s.at(i))).collect();
+            self.put(node, Property::Scale, input, &values, how(s.is_held()))?;
+        }
         Ok(())
     }
 
@@ -192,4 +188,28 @@ impl Tree<'_> {
         self.channel(node, property, how, input, output);
         Ok(())
     }
+}
+
+/// The extras of an animation: markers as `events`, scalar tracks as `scalars`. `shift`: seconds that are
+/// taken from all times.
+fn markers_and_scalars(clip: &Clip, shift: f64) -> serde_json::Map<String, Value> {
+    let mut out = serde_json::Map::new();
+    if !clip.markers.is_empty() {
+        let markers = clip.markers.iter();
+        let markers = markers.map(|m| json!({"name": m.name, "time": m.time - shift}));
+        out.insert("events".into(), markers.collect());
+    }
+    if !clip.scalars.is_empty() {
+        let scalars = clip.scalars.iter().map(|track| {
+            let n = if track.values.is_constant() { 1 } else { clip.samples };
+            let values = (0..n).flat_map(|i| {
+                let value = track.values.at(i).to_array();
+                value.into_iter().take(track.components)
+            });
+            let values: Vec<f64> = values.collect();
+            json!({"name": track.name, "components": track.components, "values": values})
+        });
+        out.insert("scalars".into(), scalars.collect());
+    }
+    out
 }

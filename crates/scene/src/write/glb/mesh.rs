@@ -6,12 +6,12 @@ use super::buffer::{Document, Use};
 use crate::read::identity;
 use crate::sample::{Faces, faces_at, follow, positions_at, topology_identity};
 use crate::write::corners::{Distinct, PerCorner, set_of_faces};
-use crate::write::polygon::{triangulate, usable};
+use crate::write::polygon::{Usable, triangulate, usable};
 use crate::{Channel, Error, Identity, Mesh, Remark, Skin, Topology, Winding};
 use gltf_json::accessor::Accessor;
 use gltf_json::material::{Material, PbrBaseColorFactor, PbrMetallicRoughness, StrengthFactor};
 use gltf_json::mesh::{Mode, MorphTarget, Primitive, Semantic};
-use gltf_json::validation::Checked::Valid;
+use gltf_json::validation::Checked::{self, Valid};
 use gltf_json::{Index, material};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -24,14 +24,14 @@ pub(super) struct Run {
     pub mesh: Option<Index<gltf_json::Mesh>>,
     /// Times and weights, where it moves.
     pub weights: Option<(Index<Accessor>, Index<Accessor>)>,
-    /// What moves it instead, and whether the first joint is one for what stays.
+    /// The skin that moves it instead of weights, and whether its first joint is one for points that stay.
     pub skin: Option<(Arc<Skin>, bool)>,
 }
 
 /// Numbers of the different pairs of class and value.
 type Classes = HashMap<(u32, u128), u32>;
 
-/// What one look at all frames tells of a run.
+/// What is known of a run before it is written.
 struct Plan {
     first: usize,
     end: usize,
@@ -106,113 +106,88 @@ impl<'a> Meshes<'a> {
         !channel.is_empty() && (plan.first..plan.end).any(|f| at(f) != at(plan.first))
     }
 
+    /// Writes a run: vertices, what moves them, triangles.
     fn run(&mut self, mesh: &Mesh, plan: &Plan) -> Result<Run, Error> {
         let time = self.times[plan.first];
-        let mut frame = Frame::read(mesh, time)?;
-        let mut faces = Faces::default();
-        faces_at(mesh, time, &mut faces)?;
-        let uvs: Vec<_> =
-            mesh.uvs.iter().map(|a| PerCorner::read(a, mesh, time)).collect::<Result<_, _>>()?;
-        let colours: Vec<_> =
-            mesh.colours.iter().map(|a| PerCorner::read(a, mesh, time)).collect::<Result<_, _>>()?;
-        let uv_tracks = mesh.uvs.iter().map(|a| (&a.name, self.moves(&a.values, mesh, plan)));
-        let colour_tracks = mesh.colours.iter().map(|a| (&a.name, self.moves(&a.values, mesh, plan)));
-        let moving: Vec<_> = uv_tracks.chain(colour_tracks).filter(|t| t.1).collect();
-        for (name, _) in moving {
-            let what = format!("'{name}' moves, which glTF cannot hold: its first frame was taken");
-            self.remarks.insert(Remark::new(&mesh.path, what));
-        }
-        let usable = usable(&faces, frame.positions.len());
-        if usable.broken > 0 {
+        let mut first = FirstFrame::read(mesh, time)?;
+        self.remark_moving(mesh, plan);
+        if first.usable.broken > 0 {
             self.remark(mesh, "faces that refer to points that are not there were left out");
         }
-
-        // Vertices: corners that differ in anything. Of each, one corner to take its values from.
-        let splits = plan.corners.is_some()
-            || uvs.iter().any(PerCorner::splits)
-            || colours.iter().any(PerCorner::splits);
-        let mut distinct: Distinct<Corner, (u32, u32)> = Distinct::new();
-        let mut vertices: Vec<u32> = Vec::new();
-        if splits {
-            vertices = vec![u32::MAX; faces.indices.len()];
-            let mut wide: Vec<Classes> = vec![Classes::new(); uvs.len() + colours.len()];
-            for &(face, first, count) in &usable.list {
-                for corner in first..first + count {
-                    let point = faces.indices[corner as usize] as u32;
-                    let mut class = plan.corners.as_ref().map_or(point, |c| c[corner as usize]);
-                    // Each attribute divides the classes of those before it.
-                    let uv = uvs.iter().map(|a| {
-                        pack(a.at(point as usize, face as usize, corner as usize).unwrap_or_default())
-                    });
-                    let colour = colours.iter().map(|a| {
-                        pack(a.at(point as usize, face as usize, corner as usize).unwrap_or([1.0; 4]))
-                    });
-                    for (value, classes) in uv.chain(colour).zip(&mut wide) {
-                        let next = classes.len() as u32;
-                        class = *classes.entry((class, value)).or_insert(next);
-                    }
-                    vertices[corner as usize] =
-                        distinct.number((point, class), Corner { point, face, corner });
-                }
-            }
-        } else {
-            distinct.list =
-                (0..frame.positions.len() as u32).map(|point| Corner { point, face: 0, corner: 0 }).collect();
-        }
-        let list = distinct.list;
-
-        // Triangles by material; faces of none come first.
-        let sets = set_of_faces(mesh, &faces, time)?;
-        let mut parts: BTreeMap<Option<u32>, Vec<u32>> = BTreeMap::new();
-        let mut polygon = Vec::new();
-        for &(face, first, count) in &usable.list {
-            let part = parts.entry(sets[face as usize]).or_default();
-            let corners = first as usize..(first + count) as usize;
-            polygon.clear();
-            polygon.extend(faces.indices[corners.clone()].iter().map(|&i| frame.positions[i as usize]));
-            let vertex = |k: u32| {
-                let corner = corners.start + k as usize;
-                if splits { vertices[corner] } else { faces.indices[corner] as u32 }
-            };
-            triangulate(&polygon, |[a, b, c]| match mesh.winding {
-                Winding::CounterClockwise => part.extend([a, b, c].map(vertex)),
-                Winding::Clockwise => part.extend([a, c, b].map(vertex)),
-            });
-        }
-        let mut run = Run { first: plan.first, end: plan.end, mesh: None, weights: None, skin: None };
+        let mut vertices = first.vertices(plan);
+        let parts = first.triangles(mesh, time, &vertices)?;
         // A cloud of points is drawn as such.
-        let list = if parts.is_empty() && splits {
-            (0..frame.positions.len() as u32).map(Corner::of_point).collect()
-        } else {
-            list
-        };
+        if parts.is_empty() && vertices.of_corner.is_some() {
+            vertices.list = (0..first.frame.positions.len() as u32).map(Corner::of_point).collect();
+        }
+        let list = vertices.list;
+        let mut run = Run { first: plan.first, end: plan.end, mesh: None, weights: None, skin: None };
         if list.is_empty() {
             return Ok(run);
         }
 
-        let mut attributes = BTreeMap::new();
+        let mut attributes = Attributes::new();
         let mut cleaned = false;
-        let mut normals = frame.vertex_normals(&list);
-        if let Some(skin) = self.own_skin(mesh, frame.positions.len()) {
+        let mut normals = first.frame.vertex_normals(&list);
+        if let Some(skin) = self.own_skin(mesh, first.frame.positions.len()) {
             // How they were bound is not known where no pose is.
             normals = normals.filter(|_| !is_rig(&skin) || skin.pose.len() == 1);
             let points: Vec<u32> = list.iter().map(|c| c.point).collect();
             let bound = Bound::new(mesh, &skin, time, &points, normals.as_deref_mut())?;
-            for (set, (joints, weights)) in bound.sets.iter().enumerate() {
-                let joints = self.document.words(joints)?;
-                let weights = self.document.floats(weights, Use::Vertices, false)?;
-                attributes.insert(Valid(Semantic::Joints(set as u32)), joints);
-                attributes.insert(Valid(Semantic::Weights(set as u32)), weights);
-            }
-            frame.positions = skin.bind_positions.to_vec();
-            run.skin = Some((skin, bound.still));
+            self.influences(&bound, &mut attributes)?;
+            first.frame.positions = skin.bind_positions.to_vec();
+            run.skin = Some((skin, bound.has_fixed_joint));
         }
-        let positions = frame.vertices(&list, &mut cleaned);
+        let positions = first.frame.vertices(&list, &mut cleaned);
         attributes.insert(Valid(Semantic::Positions), self.document.floats(&positions, Use::Vertices, true)?);
         if let Some(normals) = &normals {
             attributes.insert(Valid(Semantic::Normals), self.document.floats(normals, Use::Vertices, false)?);
         }
-        for (set, uvs) in uvs.iter().enumerate() {
+        self.uvs_and_colours(&first, &list, &mut attributes)?;
+        self.own_attributes(mesh, plan, &list, &mut attributes)?;
+
+        let mut targets = Vec::new();
+        if run.skin.is_none() && (plan.moves || plan.normals_move) {
+            let base = Base { frame: &first.frame, positions: &positions, normals: normals.as_deref() };
+            let rows = self.morph_targets(mesh, plan, &list, &base, &mut targets, &mut cleaned)?;
+            let output = self.morph_weights(rows, targets.len())?;
+            run.weights = Some((self.input(plan.first, plan.end)?, output));
+        }
+        if cleaned {
+            self.remark(mesh, "positions that are no finite numbers were replaced");
+        }
+        run.mesh = Some(self.primitives(mesh, &parts, list.len(), attributes, targets)?);
+        Ok(run)
+    }
+
+    /// Says which uvs and colours move within a run.
+    fn remark_moving(&mut self, mesh: &Mesh, plan: &Plan) {
+        let uvs = mesh.uvs.iter().map(|a| (&a.name, self.moves(&a.values, mesh, plan)));
+        let colours = mesh.colours.iter().map(|a| (&a.name, self.moves(&a.values, mesh, plan)));
+        let moving: Vec<_> = uvs.chain(colours).filter(|t| t.1).collect();
+        for (name, _) in moving {
+            let what = format!("'{name}' moves, which glTF cannot hold: its first frame was taken");
+            self.remarks.insert(Remark::new(&mesh.path, what));
+        }
+    }
+
+    fn influences(&mut self, bound: &Bound, attributes: &mut Attributes) -> Result<(), Error> {
+        for (set, (joints, weights)) in bound.sets.iter().enumerate() {
+            let joints = self.document.words(joints)?;
+            let weights = self.document.floats(weights, Use::Vertices, false)?;
+            attributes.insert(Valid(Semantic::Joints(set as u32)), joints);
+            attributes.insert(Valid(Semantic::Weights(set as u32)), weights);
+        }
+        Ok(())
+    }
+
+    fn uvs_and_colours(
+        &mut self,
+        first: &FirstFrame,
+        list: &[Corner],
+        attributes: &mut Attributes,
+    ) -> Result<(), Error> {
+        for (set, uvs) in first.uvs.iter().enumerate() {
             // glTF's images have their origin at the top.
             let value = |c: &Corner| {
                 uvs.at(c.point as usize, c.face as usize, c.corner as usize)
@@ -224,7 +199,7 @@ impl<'a> Meshes<'a> {
                 self.document.floats(&values, Use::Vertices, false)?,
             );
         }
-        for (set, colours) in colours.iter().enumerate() {
+        for (set, colours) in first.colours.iter().enumerate() {
             let value = |c: &Corner| {
                 let colour =
                     colours.at(c.point as usize, c.face as usize, c.corner as usize).unwrap_or([1.0; 4]);
@@ -236,12 +211,22 @@ impl<'a> Meshes<'a> {
                 self.document.floats(&values, Use::Vertices, false)?,
             );
         }
+        Ok(())
+    }
 
+    /// Attributes that the application named, at the first frame; those of faces and corners are left out.
+    fn own_attributes(
+        &mut self,
+        mesh: &Mesh,
+        plan: &Plan,
+        list: &[Corner],
+        attributes: &mut Attributes,
+    ) -> Result<(), Error> {
         if mesh.velocities.is_some() {
             self.remark(mesh, "glTF holds no velocities; they were left out");
         }
         for numbers in &mesh.numbers {
-            let values = PerCorner::read(&numbers.attribute, mesh, time)?;
+            let values = PerCorner::read(&numbers.attribute, mesh, self.times[plan.first])?;
             let name = &numbers.attribute.name;
             if values.splits() {
                 let what =
@@ -259,49 +244,69 @@ impl<'a> Meshes<'a> {
             let name = name.trim_start_matches('_').to_owned();
             attributes.insert(Valid(Semantic::Extras(name)), accessor);
         }
+        Ok(())
+    }
 
-        let mut targets = Vec::new();
-        if run.skin.is_none() && (plan.moves || plan.normals_move) {
-            let mut rows = vec![None];
-            let mut known: HashMap<(Identity, Identity), Option<u32>> =
-                HashMap::from([(frame.identity(), None)]);
-            for f in plan.first + 1..plan.end {
-                frame = Frame::read(mesh, self.times[f])?;
-                let row = match known.get(&frame.identity()) {
-                    Some(row) => *row,
-                    None => {
-                        let deltas = difference(&frame.vertices(&list, &mut cleaned), &positions);
-                        let mut target = MorphTarget {
-                            positions: Some(self.document.deltas(&deltas)?),
-                            normals: None,
-                            tangents: None,
-                        };
-                        if plan.normals_move
-                            && let (Some(now), Some(base)) = (frame.vertex_normals(&list), &normals)
-                        {
-                            target.normals = Some(self.document.deltas(&difference(&now, base))?);
-                        }
-                        targets.push(target);
-                        let row = Some(targets.len() as u32 - 1);
-                        known.insert(frame.identity(), row);
-                        row
-                    }
-                };
-                rows.push(row);
-            }
-            let output = match self.weights.get(&rows) {
-                Some(output) => *output,
+    /// Writes each distinct frame of a run but the first as a morph target. Gives for each frame the number
+    /// of its target, or none where it is like the first.
+    fn morph_targets(
+        &mut self,
+        mesh: &Mesh,
+        plan: &Plan,
+        list: &[Corner],
+        base: &Base<'_>,
+        targets: &mut Vec<MorphTarget>,
+        cleaned: &mut bool,
+    ) -> Result<Vec<Option<u32>>, Error> {
+        let mut rows = vec![None];
+        let mut known: HashMap<(Identity, Identity), Option<u32>> =
+            HashMap::from([(base.frame.identity(), None)]);
+        for f in plan.first + 1..plan.end {
+            let frame = Frame::read(mesh, self.times[f])?;
+            let row = match known.get(&frame.identity()) {
+                Some(row) => *row,
                 None => {
-                    let output = self.document.one_hot(&rows, targets.len())?;
-                    self.weights.insert(rows, output);
-                    output
+                    let deltas = difference(&frame.vertices(list, cleaned), base.positions);
+                    let mut target = MorphTarget {
+                        positions: Some(self.document.deltas(&deltas)?),
+                        normals: None,
+                        tangents: None,
+                    };
+                    if plan.normals_move
+                        && let (Some(now), Some(base)) = (frame.vertex_normals(list), base.normals)
+                    {
+                        target.normals = Some(self.document.deltas(&difference(&now, base))?);
+                    }
+                    targets.push(target);
+                    let row = Some(targets.len() as u32 - 1);
+                    known.insert(frame.identity(), row);
+                    row
                 }
             };
-            run.weights = Some((self.input(plan.first, plan.end)?, output));
+            rows.push(row);
         }
-        if cleaned {
-            self.remark(mesh, "positions that are no finite numbers were replaced");
+        Ok(rows)
+    }
+
+    /// Weights of `targets` morph targets, 1 for the one of each row; equal ones are written once.
+    fn morph_weights(&mut self, rows: Vec<Option<u32>>, targets: usize) -> Result<Index<Accessor>, Error> {
+        if let Some(output) = self.weights.get(&rows) {
+            return Ok(*output);
         }
+        let output = self.document.one_hot(&rows, targets)?;
+        self.weights.insert(rows, output);
+        Ok(output)
+    }
+
+    /// Writes the mesh itself: a primitive per material, or one of points where there are no triangles.
+    fn primitives(
+        &mut self,
+        mesh: &Mesh,
+        parts: &Parts,
+        vertices: usize,
+        attributes: Attributes,
+        targets: Vec<MorphTarget>,
+    ) -> Result<Index<gltf_json::Mesh>, Error> {
         let weights = (!targets.is_empty()).then(|| vec![0.0; targets.len()]);
         let targets = (!targets.is_empty()).then_some(targets);
         let mut primitives = Vec::new();
@@ -314,9 +319,9 @@ impl<'a> Meshes<'a> {
             mode: Valid(mode),
             targets: targets.clone(),
         };
-        for (set, indices) in &parts {
+        for (set, indices) in parts {
             let material = set.map(|s| self.material(&mesh.face_sets[s as usize].name));
-            let indices = self.document.indices(indices, list.len())?;
+            let indices = self.document.indices(indices, vertices)?;
             primitives.push(primitive(Some(indices), material, Mode::Triangles));
         }
         if primitives.is_empty() {
@@ -325,8 +330,7 @@ impl<'a> Meshes<'a> {
         let name = mesh.path.rsplit('/').next().map(String::from);
         let mesh =
             gltf_json::Mesh { extensions: None, extras: Default::default(), name, primitives, weights };
-        run.mesh = Some(Index::push(&mut self.document.root.meshes, mesh));
-        Ok(run)
+        Ok(Index::push(&mut self.document.root.meshes, mesh))
     }
 
     /// The skin that moves all of a mesh of so many points: of joints of its own, or on a skeleton.
@@ -362,7 +366,7 @@ impl<'a> Meshes<'a> {
     }
 }
 
-/// Where a vertex takes its values from.
+/// A corner of a face, from which a vertex takes its values.
 #[derive(Clone, Copy)]
 struct Corner {
     point: u32,
@@ -376,7 +380,111 @@ impl Corner {
     }
 }
 
-/// What moves, at one time.
+/// Accessors of the vertices of a run.
+type Attributes = BTreeMap<Checked<Semantic>, Index<Accessor>>;
+
+/// Triangles of each face set, as vertices; those of faces in none come first.
+type Parts = BTreeMap<Option<u32>, Vec<u32>>;
+
+/// Vertices of a run.
+struct Vertices {
+    /// Where each takes its values from.
+    list: Vec<Corner>,
+    /// The vertex of each corner; none where points are the vertices.
+    of_corner: Option<Vec<u32>>,
+}
+
+/// What morph targets are relative to.
+struct Base<'a> {
+    frame: &'a Frame,
+    positions: &'a [[f32; 3]],
+    normals: Option<&'a [[f32; 3]]>,
+}
+
+/// The first frame of a run, with all that does not move in it.
+struct FirstFrame {
+    frame: Frame,
+    faces: Faces,
+    usable: Usable,
+    uvs: Vec<PerCorner<[f32; 2]>>,
+    colours: Vec<PerCorner<[f32; 4]>>,
+}
+
+impl FirstFrame {
+    fn read(mesh: &Mesh, time: f64) -> Result<FirstFrame, Error> {
+        let frame = Frame::read(mesh, time)?;
+        let mut faces = Faces::default();
+        faces_at(mesh, time, &mut faces)?;
+        let uvs = mesh.uvs.iter().map(|a| PerCorner::read(a, mesh, time)).collect::<Result<_, _>>()?;
+        let colours =
+            mesh.colours.iter().map(|a| PerCorner::read(a, mesh, time)).collect::<Result<_, _>>()?;
+        let usable = usable(&faces, frame.positions.len());
+        Ok(FirstFrame { frame, faces, usable, uvs, colours })
+    }
+
+    /// Corners that differ in anything are different vertices. Each takes its values from its first corner.
+    fn vertices(&self, plan: &Plan) -> Vertices {
+        let splits = plan.corners.is_some()
+            || self.uvs.iter().any(PerCorner::splits)
+            || self.colours.iter().any(PerCorner::splits);
+        if !splits {
+            let list = (0..self.frame.positions.len() as u32).map(Corner::of_point).collect();
+            return Vertices { list, of_corner: None };
+        }
+        let mut distinct: Distinct<Corner, (u32, u32)> = Distinct::new();
+        let mut vertices = vec![u32::MAX; self.faces.indices.len()];
+        let mut wide: Vec<Classes> = vec![Classes::new(); self.uvs.len() + self.colours.len()];
+        for &(face, first, count) in &self.usable.list {
+            for corner in first..first + count {
+                let point = self.faces.indices[corner as usize] as u32;
+                let mut class = plan.corners.as_ref().map_or(point, |c| c[corner as usize]);
+                // Each attribute divides the classes of those before it.
+                let uv = self
+                    .uvs
+                    .iter()
+                    .map(|a| pack(a.at(point as usize, face as usize, corner as usize).unwrap_or_default()));
+                let colour = self
+                    .colours
+                    .iter()
+                    .map(|a| pack(a.at(point as usize, face as usize, corner as usize).unwrap_or([1.0; 4])));
+                for (value, classes) in uv.chain(colour).zip(&mut wide) {
+                    let next = classes.len() as u32;
+                    class = *classes.entry((class, value)).or_insert(next);
+                }
+                vertices[corner as usize] = distinct.number((point, class), Corner { point, face, corner });
+            }
+        }
+        Vertices { list: distinct.list, of_corner: Some(vertices) }
+    }
+
+    /// Triangles of all usable faces, counter-clockwise.
+    fn triangles(&self, mesh: &Mesh, time: f64, vertices: &Vertices) -> Result<Parts, Error> {
+        let sets = set_of_faces(mesh, &self.faces, time)?;
+        let mut parts = Parts::new();
+        let mut polygon = Vec::new();
+        for &(face, first, count) in &self.usable.list {
+            let part = parts.entry(sets[face as usize]).or_default();
+            let corners = first as usize..(first + count) as usize;
+            polygon.clear();
+            let points = self.faces.indices[corners.clone()].iter();
+            polygon.extend(points.map(|&i| self.frame.positions[i as usize]));
+            let vertex = |k: u32| {
+                let corner = corners.start + k as usize;
+                match &vertices.of_corner {
+                    Some(vertices) => vertices[corner],
+                    None => self.faces.indices[corner] as u32,
+                }
+            };
+            triangulate(&polygon, |[a, b, c]| match mesh.winding {
+                Winding::CounterClockwise => part.extend([a, b, c].map(vertex)),
+                Winding::Clockwise => part.extend([a, c, b].map(vertex)),
+            });
+        }
+        Ok(parts)
+    }
+}
+
+/// Positions and normals at one time.
 struct Frame {
     positions: Vec<[f32; 3]>,
     normals: Option<PerCorner<[f32; 3]>>,
@@ -403,7 +511,7 @@ impl Frame {
         list.iter().map(vertex).collect()
     }
 
-    /// Of length 1, as glTF wants them.
+    /// Normals of vertices, of length 1, as glTF wants them.
     fn vertex_normals(&self, list: &[Corner]) -> Option<Vec<[f32; 3]>> {
         let normals = self.normals.as_ref()?;
         let normal = |c: &Corner| {
@@ -423,7 +531,7 @@ fn plan(mesh: &Mesh, times: &[f64]) -> Result<Vec<Plan>, Error> {
     let mut last_topology = None;
     let mut points = usize::MAX;
     let mut first_identity = (0, 0);
-    let still = mesh.positions.is_constant()
+    let constant = mesh.positions.is_constant()
         && mesh
             .normals
             .as_ref()
@@ -432,7 +540,7 @@ fn plan(mesh: &Mesh, times: &[f64]) -> Result<Vec<Plan>, Error> {
         let topology = topology_identity(mesh, time);
         let mut same = last_topology == Some(topology);
         if same
-            && still
+            && constant
             && let Some(plan) = plans.last_mut()
         {
             plan.end = f + 1;

@@ -23,6 +23,7 @@ use buffer::Document;
 use glam::DMat4;
 use gltf_json::{Index, Node};
 use mesh::{Meshes, Run};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
 use tree::Tree;
@@ -45,19 +46,7 @@ pub fn write(
     let facts = Facts::gather(scene, &placed, &times)?;
 
     let mut meshes = Meshes::new(Document::create(path)?, &times, &keys);
-    let mut used: Vec<MeshId> = placed.iter().filter_map(|p| scene.nodes[p.node].mesh).collect();
-    used.sort_unstable();
-    used.dedup();
-    let (total, mut done) = (used.len() * times.len(), 0);
-    let mut runs: HashMap<MeshId, Vec<Run>> = HashMap::new();
-    for id in used {
-        let mut step = || {
-            done += 1;
-            progress(done, total);
-        };
-        runs.insert(id, meshes.runs(&scene.meshes[id], &mut step)?);
-    }
-
+    let runs = write_meshes(&mut meshes, scene, &placed, progress)?;
     let mut tree = Tree {
         meshes,
         channels: Vec::new(),
@@ -67,62 +56,8 @@ pub fn write(
         waiting: Vec::new(),
     };
     let mut roots = Vec::new();
-    let parent_of_roots = match placed.is_empty() {
-        true => None,
-        false => tree.unit_node(scene.unit, &mut roots),
-    };
-    let world = World::new(scene, &placed)?;
-    // For each placed object the node that its children hang on.
-    let mut holders: Vec<Index<Node>> = Vec::with_capacity(placed.len());
-    let mut bearing = vec![false; placed.len()];
-    for parent in placed.iter().filter_map(|object| object.parent) {
-        bearing[parent] = true;
-    }
-    // Those that have got the mesh of an object below them.
-    let mut taken = vec![false; placed.len()];
-    for (i, object) in placed.iter().enumerate() {
-        let node = &scene.nodes[object.node];
-        let parent = object.parent.filter(|_| !facts.detached.contains_key(&i));
-        // A mesh is read back below its node: where the node above can have it, it has the same path again.
-        let above = parent.filter(|&p| {
-            let above = &scene.nodes[placed[p].node];
-            let named = |m: MeshId| scene.meshes[m].path.rsplit('/').next() == Some(&node.name);
-            node.transform.is_none()
-                && node.mesh.is_some_and(named)
-                && above.mesh.is_none()
-                && !bearing[i]
-                && !taken[p]
-                && facts.shown[&i] == [(0, true)]
-                && runs[&node.mesh.unwrap_or_default()].len() == 1
-        });
-        let holder = match above {
-            Some(p) => {
-                taken[p] = true;
-                holders[p]
-            }
-            None => {
-                let own = tree.node(&node.name);
-                tree.attach(parent.map(|p| holders[p]).or(parent_of_roots), own, &mut roots);
-                match facts.detached.get(&i) {
-                    Some(matrices) => tree.transform(own, matrices, &object.path)?,
-                    None if world.is_constant(i) => {
-                        tree.transform(own, &[world.local_at(i, times[0])?.0], &object.path)?
-                    }
-                    None => {
-                        let local = |&t: &f64| Ok(world.local_at(i, t)?.0);
-                        let matrices = times.iter().map(local).collect::<Result<Vec<_>, Error>>()?;
-                        tree.transform(own, &matrices, &object.path)?
-                    }
-                }
-            }
-        };
-        holders.push(holder);
-        if let Some(runs) = node.mesh.and_then(|m| runs.get(&m)) {
-            let mesh = node.mesh.map(|m| &scene.meshes[m]);
-            tree.place(holder, &node.name, runs, &facts.shown[&i], mesh)?;
-        }
-    }
-    if parent_of_roots.is_some() {
+    let has_unit_node = tree.objects(scene, &placed, &facts, &runs, &mut roots)?;
+    if has_unit_node {
         remarks.push(Remark::new(
             &file,
             "glTF's unit is the metre: everything hangs on a node that scales it so",
@@ -138,6 +73,101 @@ pub fn write(
         tree.clip(scene, clip, &skeletons[clip.skeleton])?;
     }
     tree.finish(roots, remarks)
+}
+
+/// Writes all meshes that are placed; `progress` is told how many meshes times frames of how many are done.
+fn write_meshes(
+    meshes: &mut Meshes<'_>,
+    scene: &Scene,
+    placed: &[Placed],
+    progress: &mut dyn FnMut(usize, usize),
+) -> Result<HashMap<MeshId, Vec<Run>>, Error> {
+    let mut used: Vec<MeshId> = placed.iter().filter_map(|p| scene.nodes[p.node].mesh).collect();
+    used.sort_unstable();
+    used.dedup();
+    let (total, mut done) = (used.len() * meshes.times.len(), 0);
+    let mut runs: HashMap<MeshId, Vec<Run>> = HashMap::new();
+    for id in used {
+        let mut step = || {
+            done += 1;
+            progress(done, total);
+        };
+        runs.insert(id, meshes.runs(&scene.meshes[id], &mut step)?);
+    }
+    Ok(runs)
+}
+
+impl Tree<'_> {
+    /// Writes a node for each placed object, with its transforms and its mesh; roots are added to `roots`. True
+    /// where they hang on a node that scales the scene's unit to metres.
+    fn objects(
+        &mut self,
+        scene: &Scene,
+        placed: &[Placed],
+        facts: &Facts,
+        runs: &HashMap<MeshId, Vec<Run>>,
+        roots: &mut Vec<Index<Node>>,
+    ) -> Result<bool, Error> {
+        let parent_of_roots = match placed.is_empty() {
+            true => None,
+            false => self.unit_node(scene.unit, roots),
+        };
+        let world = World::new(scene, placed)?;
+        // For each placed object the node that its children hang on.
+        let mut holders: Vec<Index<Node>> = Vec::with_capacity(placed.len());
+        let mut bearing = vec![false; placed.len()];
+        for parent in placed.iter().filter_map(|object| object.parent) {
+            bearing[parent] = true;
+        }
+        // Those that have got the mesh of an object below them.
+        let mut taken = vec![false; placed.len()];
+        for (i, object) in placed.iter().enumerate() {
+            let node = &scene.nodes[object.node];
+            let parent = object.parent.filter(|_| !facts.detached.contains_key(&i));
+            // A mesh is read back below its node: where the node above can have it, it has the same path again.
+            let above = parent.filter(|&p| {
+                let above = &scene.nodes[placed[p].node];
+                let named = |m: MeshId| scene.meshes[m].path.rsplit('/').next() == Some(&node.name);
+                node.transform.is_none()
+                    && node.mesh.is_some_and(named)
+                    && above.mesh.is_none()
+                    && !bearing[i]
+                    && !taken[p]
+                    && facts.shown[&i] == [(0, true)]
+                    && runs[&node.mesh.unwrap_or_default()].len() == 1
+            });
+            let holder = match above {
+                Some(p) => {
+                    taken[p] = true;
+                    holders[p]
+                }
+                None => {
+                    let own = self.node(&node.name);
+                    self.attach(parent.map(|p| holders[p]).or(parent_of_roots), own, roots);
+                    self.transform(own, &self.matrices(i, facts, &world)?, &object.path)?;
+                    own
+                }
+            };
+            holders.push(holder);
+            if let Some(runs) = node.mesh.and_then(|m| runs.get(&m)) {
+                let mesh = node.mesh.map(|m| &scene.meshes[m]);
+                self.place(holder, &node.name, runs, &facts.shown[&i], mesh)?;
+            }
+        }
+        Ok(parent_of_roots.is_some())
+    }
+
+    /// The transform of placed object `i` at all times, or at one if it does not move: in the world if it hangs on
+    /// no other, else relative to its parent.
+    fn matrices<'f>(&self, i: usize, facts: &'f Facts, world: &World<'_>) -> Result<Cow<'f, [DMat4]>, Error> {
+        let times = self.meshes.times;
+        if let Some(matrices) = facts.detached.get(&i) {
+            return Ok(Cow::Borrowed(matrices));
+        }
+        let times = if world.is_constant(i) { &times[..1] } else { times };
+        let matrices = times.iter().map(|&t| Ok(world.local_at(i, t)?.0));
+        Ok(Cow::Owned(matrices.collect::<Result<_, Error>>()?))
+    }
 }
 
 /// Frame times as f32, not below 0 and ascending as glTF demands, and the times they stand for.

@@ -17,7 +17,7 @@ use std::collections::HashMap;
 type Parts = HashMap<(usize, usize, usize, u32), Index<Accessor>>;
 
 impl Tree<'_> {
-    /// What was animated since the last animation becomes one for each of `ranges`, which begins at 0.
+    /// Makes one animation per range, beginning at 0 s, of the channels since the last animation.
     pub(super) fn close_ranges(&mut self, ranges: &[NamedRange]) -> Result<(), Error> {
         let frames = frame_ranges(ranges, self.meshes.times);
         let covered: usize = frames.iter().map(|(.., count)| count).sum();
@@ -46,8 +46,8 @@ impl Tree<'_> {
         Ok(())
     }
 
-    /// What was animated since the last animation is a clip. One that is a range as well, of the same name
-    /// and length, becomes one animation with it: of the mesh and the joints.
+    /// Makes an animation of the channels since the last one: a clip. Where a range has the same name and
+    /// length, both become one animation, of the mesh and the joints.
     pub(super) fn close_clip(&mut self, scene: &Scene, clip: &Clip, extras: Extras) {
         let fits = |range: &NamedRange| {
             range.name == clip.name

@@ -38,7 +38,7 @@ impl Tree<'_> {
             };
             let mut joints = Vec::with_capacity(nodes.len() + 1);
             let mut inverse: Vec<DAffine3> = Vec::with_capacity(nodes.len() + 1);
-            if waiting.still {
+            if waiting.has_fixed_joint {
                 let own = self.node("still");
                 self.attach(None, own, roots);
                 joints.push(own);

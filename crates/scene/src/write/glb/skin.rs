@@ -15,7 +15,7 @@ impl Tree<'_> {
         mesh: &Mesh,
         node: Index<Node>,
         skin: &Skin,
-        still: bool,
+        has_fixed_joint: bool,
     ) -> Result<(), Error> {
         let frames = self.meshes.times.len();
         let mut matrices: Vec<Vec<DMat4>> = vec![Vec::with_capacity(frames); skin.joints.len()];
@@ -27,7 +27,7 @@ impl Tree<'_> {
             }
         }
         let mut joints = Vec::with_capacity(matrices.len() + 1);
-        if still {
+        if has_fixed_joint {
             let own = self.node("still");
             self.attach(Some(node), own, &mut Vec::new());
             joints.push(own);

@@ -19,7 +19,7 @@ pub(super) struct Waiting {
     pub node: Index<Node>,
     pub skin: Arc<Skin>,
     /// Joint 0 is one that never moves.
-    pub still: bool,
+    pub has_fixed_joint: bool,
     pub name: String,
 }
 
@@ -198,15 +198,15 @@ impl Tree<'_> {
                 node
             };
             self.get(node).mesh = Some(mesh);
-            if let (Some((skin, still)), Some(source)) = (&run.skin, source) {
+            if let (Some((skin, has_fixed_joint)), Some(source)) = (&run.skin, source) {
                 match is_rig(skin) {
                     true => self.waiting.push(Waiting {
                         node,
                         skin: skin.clone(),
-                        still: *still,
+                        has_fixed_joint: *has_fixed_joint,
                         name: name.to_string(),
                     }),
-                    false => self.own_joints(source, node, skin, *still)?,
+                    false => self.own_joints(source, node, skin, *has_fixed_joint)?,
                 }
             }
             if let Some((input, output)) = run.weights {
@@ -242,7 +242,7 @@ impl Tree<'_> {
         Ok(())
     }
 
-    /// What was animated since the last one becomes an animation.
+    /// Makes an animation of the channels since the last one.
     pub fn close_animation(&mut self, name: &str, extras: gltf_json::Extras) {
         if !self.channels.is_empty() {
             self.animations.push(Animation {
@@ -278,7 +278,7 @@ pub(super) fn metres(unit: Option<Unit>) -> f64 {
     }
 }
 
-/// What stands in `extras`; nothing of an empty object.
+/// The JSON text of `extras`; none of an empty object.
 pub(super) fn extras(value: Value) -> Extras {
     match value.as_object().is_some_and(|map| !map.is_empty()) {
         true => RawValue::from_string(value.to_string()).ok(),

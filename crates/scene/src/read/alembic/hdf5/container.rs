@@ -50,9 +50,9 @@ type Parsed<T> = Result<T, Hdf5Error>;
 /// An open HDF5 file.
 pub(super) struct Container {
     path: PathBuf,
-    /// For structure: cached in blocks, its use bounded.
+    /// Reader of the file's structure: cached in blocks, with a bound on all bytes read.
     structure: Arc<Bounded>,
-    /// For samples.
+    /// Reader of samples.
     raw: Arc<dyn Storage>,
     /// Where HDF5's addresses count from (behind a user block).
     base: u64,
@@ -69,7 +69,7 @@ pub(super) struct Container {
 pub(super) struct Group {
     /// Name and object address, in order of creation where the file tells it, else by name.
     pub links: Vec<(String, u64)>,
-    /// Likewise.
+    /// Attributes, in the order of the object's messages.
     pub attributes: Vec<AttributeMessage>,
     /// False where the address holds an array.
     pub is_group: bool,
@@ -155,7 +155,7 @@ impl Container {
         guard(|| self.parse_group(address)).map_err(|e| convert(&self.path, e, at))
     }
 
-    /// Where the array at `address` keeps its payload.
+    /// Place and layout of the payload of the array at `address`.
     pub fn array(&self, address: u64, at: &str) -> Result<Data, Error> {
         guard(|| self.parse_array(address)).map_err(|e| convert(&self.path, e, at))
     }
@@ -221,7 +221,7 @@ impl Container {
         Ok(self.whole.get_or_init(|| file))
     }
 
-    /// More than any array can hold when unpacked.
+    /// An upper limit of the bytes of any unpacked array, by the length of the file.
     fn most_bytes(&self) -> u64 {
         let most = self.len().saturating_mul(MOST_TIMES);
         let deflated = self.len().saturating_mul(MOST_EXPANSION);

@@ -4,7 +4,7 @@
 use super::super::core::{MetaData, Pod, PropertyKind};
 use crate::TimeSampling;
 
-/// What is wrong with a record.
+/// A sentence about what is wrong with a record.
 pub type Fault = &'static str;
 
 /// Names longer than this are not names.

@@ -1,0 +1,380 @@
+//! Which times become frames: those at which something that is compiled changes, then a range or a rate.
+
+use super::values::{follow, numbers};
+use crate::{Attribute, Channel, Error, Mesh, NamedRange, Placed, SAME_TIME, Scene};
+
+/// Which attributes are compiled. Positions always are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct Channels {
+    pub normals: bool,
+    pub uvs: bool,
+    pub colours: bool,
+    /// [`numbers`], as far as they are equal all over a part.
+    pub attributes: bool,
+}
+
+impl Default for Channels {
+    fn default() -> Self {
+        Channels { normals: true, uvs: true, colours: true, attributes: true }
+    }
+}
+
+/// A part of the animation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Range {
+    /// Frames, both ends included.
+    Frames(usize, usize),
+    /// Seconds, both ends included.
+    Seconds(f64, f64),
+}
+
+/// How frame times are chosen.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct FrameOptions {
+    /// What is compiled.
+    pub channels: Channels,
+    /// Resample to this rate.
+    pub fps: Option<f64>,
+    /// Keep only these.
+    pub range: Option<Range>,
+}
+
+/// Largest number of frames.
+pub const MAX_FRAMES: usize = 1 << 24;
+
+/// Time of every output frame, in seconds, ascending: the superset of the sample times of everything that is
+/// compiled and really changes, times closer than [`SAME_TIME`] merged; then range, then rate. A scene in which
+/// nothing changes has one frame. PROMISE.md §4. `selected[i]` says whether `placed[i]`'s mesh is compiled.
+pub fn frame_times(
+    scene: &Scene,
+    placed: &[Placed],
+    selected: &[bool],
+    options: &FrameOptions,
+) -> Result<Vec<f64>, Error> {
+    let Needed { placed: needed, meshes } = Needed::find(scene, placed, selected);
+    let mut times = Vec::new();
+    for (place, _) in placed.iter().zip(&needed).filter(|(_, needed)| **needed) {
+        let node = &scene.nodes[place.node];
+        if let Some(transform) = &node.transform {
+            collect(&transform.matrix, &mut times)?;
+            if let Some(inherits) = &transform.inherits {
+                collect(inherits, &mut times)?;
+            }
+        }
+        if let Some(visibility) = &node.visibility {
+            collect(visibility, &mut times)?;
+        }
+    }
+    let mut fallback: Option<f64> = None;
+    for (mesh, _) in scene.meshes.iter().zip(&meshes).filter(|(_, used)| **used) {
+        if !mesh.positions.is_empty() {
+            let first = mesh.positions.time(0);
+            fallback = Some(fallback.map_or(first, |t: f64| t.min(first)));
+        }
+        collect_mesh(mesh, &options.channels, &mut times)?;
+    }
+    times.retain(|t| t.is_finite());
+    times.sort_by(f64::total_cmp);
+    times.dedup_by(|b, a| *b - *a < SAME_TIME);
+    if times.is_empty() {
+        times.push(fallback.filter(|t| t.is_finite()).unwrap_or(0.0));
+    }
+    if let Some(fps) = options.fps {
+        times = resample_ranges(&times, &scene.ranges, fps)?;
+    }
+    if let Some(range) = options.range {
+        cut(&mut times, range)?;
+    }
+    Ok(times)
+}
+
+/// Everything that the selected meshes depend on.
+struct Needed {
+    /// By placed object: it is selected or above one that is.
+    placed: Vec<bool>,
+    /// By mesh.
+    meshes: Vec<bool>,
+}
+
+impl Needed {
+    fn find(scene: &Scene, placed: &[Placed], selected: &[bool]) -> Needed {
+        let mut needed = vec![false; placed.len()];
+        let mut meshes = vec![false; scene.meshes.len()];
+        for (i, _) in placed.iter().enumerate().filter(|(i, _)| selected[*i]) {
+            let mut at = Some(i);
+            while let Some(j) = at.filter(|&j| !needed[j]) {
+                needed[j] = true;
+                at = placed[j].parent;
+            }
+            if let Some(mesh) = scene.nodes[placed[i].node].mesh {
+                meshes[mesh] = true;
+            }
+        }
+        Needed { placed: needed, meshes }
+    }
+}
+
+/// Adds the times at which a mesh changes in what is compiled of it.
+fn collect_mesh(mesh: &Mesh, channels: &Channels, times: &mut Vec<f64>) -> Result<(), Error> {
+    collect(&mesh.positions, times)?;
+    collect(&follow(&mesh.face_counts, mesh), times)?;
+    collect(&follow(&mesh.face_indices, mesh), times)?;
+    for set in &mesh.face_sets {
+        collect(&follow(&set.faces, mesh), times)?;
+    }
+    if let (true, Some(attribute)) = (channels.normals, &mesh.normals) {
+        collect_attribute(attribute, mesh, times)?;
+    }
+    if channels.uvs {
+        for attribute in &mesh.uvs {
+            collect_attribute(attribute, mesh, times)?;
+        }
+    }
+    if channels.colours {
+        for attribute in &mesh.colours {
+            collect_attribute(attribute, mesh, times)?;
+        }
+    }
+    if channels.attributes {
+        for numbers in numbers(mesh) {
+            collect_attribute(&numbers.attribute, mesh, times)?;
+        }
+    }
+    Ok(())
+}
+
+/// Leaves the times of a range.
+fn cut(times: &mut Vec<f64>, range: Range) -> Result<(), Error> {
+    match range {
+        Range::Frames(first, last) => {
+            if first > last || first >= times.len() {
+                return Err(Error::misuse(format!(
+                    "--range {first}:{last}: the animation has frames 0 to {}",
+                    times.len() - 1
+                )));
+            }
+            times.truncate(last.saturating_add(1));
+            times.drain(..first);
+        }
+        Range::Seconds(first, last) => {
+            let (start, end) = (times[0], times[times.len() - 1]);
+            times.retain(|&t| t >= first - SAME_TIME && t <= last + SAME_TIME);
+            if times.is_empty() {
+                return Err(Error::misuse(format!(
+                    "--range {first}s:{last}s: the animation runs from {start} s to {end} s"
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Times at another rate, each range by itself: there is nothing between one and the next.
+fn resample_ranges(times: &[f64], ranges: &[NamedRange], fps: f64) -> Result<Vec<f64>, Error> {
+    let mut out = Vec::new();
+    let mut left = times;
+    for range in ranges {
+        let before = left.partition_point(|t| *t < range.start - SAME_TIME);
+        let (own, rest) = left.split_at(before);
+        if !own.is_empty() {
+            out.extend(resample(own, fps)?);
+        }
+        left = rest;
+    }
+    if !left.is_empty() {
+        out.extend(resample(left, fps)?);
+    }
+    Ok(out)
+}
+
+/// The frames of each range, of those at `times`: the name of the range, its first frame, and how many it has.
+/// Ranges without frames are left out.
+pub fn frame_ranges(ranges: &[NamedRange], times: &[f64]) -> Vec<(String, usize, usize)> {
+    let frames = ranges.iter().map(|range| {
+        let first = times.partition_point(|t| *t < range.start - SAME_TIME);
+        let end = times.partition_point(|t| *t <= range.end + SAME_TIME);
+        (range.name.clone(), first, end.saturating_sub(first))
+    });
+    frames.filter(|(_, _, count)| *count > 0).collect()
+}
+
+fn resample(times: &[f64], fps: f64) -> Result<Vec<f64>, Error> {
+    let duration = times[times.len() - 1] - times[0];
+    let count = (duration * fps + 1e-6).floor() + 1.0;
+    if !(fps.is_finite() && fps > 0.0 && count <= MAX_FRAMES as f64) {
+        return Err(Error::misuse(format!(
+            "--fps {fps}: gives no usable number of frames over {duration} s"
+        )));
+    }
+    Ok((0..count as usize).map(|i| times[0] + i as f64 / fps).collect())
+}
+
+/// Adds the times of all samples of a channel that changes.
+fn collect<T: Clone + Send + Sync + 'static>(
+    channel: &Channel<T>,
+    times: &mut Vec<f64>,
+) -> Result<(), Error> {
+    match channel.len() > 1 && !channel.is_constant() {
+        true => add(channel, 0..channel.len(), times),
+        false => Ok(()),
+    }
+}
+
+/// Adds the times of samples that differ from the one before or behind: between two that are the same nothing
+/// changes.
+fn collect_changes<T: Clone + Send + Sync + 'static>(
+    channel: &Channel<T>,
+    times: &mut Vec<f64>,
+) -> Result<(), Error> {
+    let n = channel.len();
+    let differ = |i: usize| channel.identity(i) != channel.identity(i + 1);
+    let changes = (0..n).filter(|&i| i > 0 && differ(i - 1) || i + 1 < n && differ(i));
+    add(channel, changes, times)
+}
+
+fn add<T: Clone + Send + Sync + 'static>(
+    channel: &Channel<T>,
+    samples: impl Iterator<Item = usize>,
+    times: &mut Vec<f64>,
+) -> Result<(), Error> {
+    if times.len() + channel.len() > 4 * MAX_FRAMES {
+        // Many objects share times: merge before giving up.
+        times.sort_by(f64::total_cmp);
+        times.dedup_by(|b, a| *b - *a < SAME_TIME);
+    }
+    if times.len() + channel.len() > 8 * MAX_FRAMES {
+        return Err(Error::Limit {
+            path: Default::default(),
+            what: "frames".into(),
+            asked: (times.len() + channel.len()) as u64,
+            allowed: MAX_FRAMES as u64,
+        });
+    }
+    times.extend(samples.map(|i| channel.time(i)));
+    Ok(())
+}
+
+fn collect_attribute<T: Clone + Send + Sync + 'static>(
+    attribute: &Attribute<T>,
+    mesh: &Mesh,
+    times: &mut Vec<f64>,
+) -> Result<(), Error> {
+    collect_changes(&follow(&attribute.values, mesh), times)?;
+    if let Some(indices) = &attribute.indices {
+        collect_changes(&follow(indices, mesh), times)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::World;
+    use super::*;
+    use crate::{TimeSampling, Transform};
+    use glam::{DMat4, DVec3};
+
+    #[test]
+    fn rate_and_range() {
+        let times: Vec<f64> = (0..10).map(|i| i as f64 / 24.0).collect();
+        let twice = resample(&times, 48.0).unwrap();
+        assert_eq!(twice.len(), 19);
+        assert!(resample(&times, 0.0).is_err());
+    }
+
+    fn moving(sampling: TimeSampling, samples: usize) -> Channel<[f32; 3]> {
+        Channel::in_memory(sampling, (0..samples).map(|i| vec![[i as f32, 0.0, 0.0]; 3]).collect())
+    }
+
+    fn scene(positions: Channel<[f32; 3]>, matrix: Channel<DMat4>) -> Scene {
+        let node = |name: &str, parent: Option<usize>| crate::Node {
+            name: name.into(),
+            path: format!("/{name}"),
+            parent,
+            kind: crate::NodeKind::Xform,
+            transform: None,
+            visibility: None,
+            mesh: None,
+            instance_of: None,
+            samples: 1,
+            user_properties: Vec::new(),
+        };
+        let mut scene = Scene::default();
+        let transform = Transform { matrix, inherits: None };
+        scene.nodes.push(crate::Node { transform: Some(transform), ..node("top", None) });
+        scene.nodes.push(crate::Node {
+            mesh: Some(0),
+            kind: crate::NodeKind::PolyMesh,
+            ..node("mesh", Some(0))
+        });
+        scene.meshes.push(Mesh {
+            path: "/top/mesh".into(),
+            positions,
+            face_counts: Channel::constant(vec![3]),
+            face_indices: Channel::constant(vec![0, 1, 2]),
+            winding: crate::Winding::CounterClockwise,
+            topology: crate::Topology::Homogeneous,
+            normals: None,
+            uvs: Vec::new(),
+            colours: Vec::new(),
+            velocities: None,
+            face_sets: Vec::new(),
+            other_attributes: Vec::new(),
+            is_subd: false,
+            integers: Vec::new(),
+            numbers: Vec::new(),
+            names: Vec::new(),
+            skin: None,
+        });
+        scene
+    }
+
+    fn times(scene: &Scene, options: &FrameOptions) -> Vec<f64> {
+        let placed = scene.expand().unwrap();
+        frame_times(scene, &placed, &[false, true], options).unwrap()
+    }
+
+    #[test]
+    fn frames_are_the_superset_of_all_times_that_bring_change() {
+        // The mesh at 0, 1/4, 1/2 … s; its transform at 0, 1/3, 2/3, 1 s and a hair beside 1/2 s.
+        let step = 0.25;
+        let matrix =
+            |n: usize| (0..n).map(|i| vec![DMat4::from_translation(DVec3::X * i as f64)]).collect::<Vec<_>>();
+        let irregular = TimeSampling::Acyclic { times: vec![0.0, 1.0 / 3.0, 0.5 + 4e-6, 2.0 / 3.0, 1.0] };
+        let both = scene(
+            moving(TimeSampling::Uniform { start: 0.0, step }, 5),
+            Channel::in_memory(irregular.clone(), matrix(5)),
+        );
+        let expected = [0.0, 0.25, 1.0 / 3.0, 0.5, 2.0 / 3.0, 0.75, 1.0];
+        let found = times(&both, &FrameOptions::default());
+        assert_eq!(found.len(), expected.len());
+        assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < SAME_TIME), "{found:?}");
+        let placed = both.expand().unwrap();
+        let mut world = World::new(&both, &placed).unwrap();
+        world.evaluate(0.25).unwrap();
+        assert!((world.matrix[1].w_axis.x - 0.75).abs() < 1e-12, "a quarter lies at 3/4 of the first third");
+        // Samples that change nothing bring no frames.
+        struct Same(Channel<DMat4>);
+        impl crate::Source<DMat4> for Same {
+            fn len(&self) -> usize {
+                self.0.len()
+            }
+            fn identity(&self, _: usize) -> u128 {
+                7
+            }
+            fn read(&self, _: usize, out: &mut Vec<DMat4>) -> Result<(), Error> {
+                self.0.read(0, out)
+            }
+        }
+        let still = Channel::new(
+            irregular.into(),
+            std::sync::Arc::new(Same(both.nodes[0].transform.as_ref().unwrap().matrix.clone())),
+        );
+        let mesh_only = scene(moving(TimeSampling::Uniform { start: 0.0, step }, 5), still);
+        assert_eq!(times(&mesh_only, &FrameOptions::default()).len(), 5);
+        let range = FrameOptions { range: Some(Range::Frames(1, 3)), ..FrameOptions::default() };
+        assert_eq!(times(&mesh_only, &range), [0.25, 0.5, 0.75]);
+        let rate = FrameOptions { fps: Some(8.0), ..FrameOptions::default() };
+        assert_eq!(times(&mesh_only, &rate).len(), 9);
+    }
+}

@@ -1,0 +1,20 @@
+//! What the source is at a time: the one place that says how it is interpolated, which times become frames,
+//! and what is visible. Whoever compiles and whoever checks must mean the same source, so both ask here.
+//!
+//! * What a file says of the time between samples counts: joints that turn carry skins on curves, cubic keys
+//!   bend ([`Source::between`]).
+//! * Else positions, uvs, colours, normals: linear between samples of equal topology, else the earlier sample
+//!   holds.
+//! * Else transforms: translation and scale linear, rotation by slerp, where both samples are such; else
+//!   linear by element.
+//! * Visibility, topology, face sets: the earlier sample holds.
+mod frames;
+mod transforms;
+mod values;
+
+pub use frames::{Channels, FrameOptions, MAX_FRAMES, Range, frame_ranges, frame_times};
+pub use transforms::{World, bends, interpolate, is_step, just_before, largest_scale, transform_at};
+pub use values::{
+    Faces, Mix, Values, attribute_at, by_point, element_count, faces_at, fixed_topology, follow, held,
+    numbers, pose_at, positions_at, topology_identity,
+};

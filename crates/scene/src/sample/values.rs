@@ -1,0 +1,308 @@
+//! Positions, faces, attributes and poses of a mesh at a time.
+
+use crate::{Attribute, Channel, Error, Identity, Mesh, Numbers, Scope, Source, TimeSampling};
+use glam::DMat4;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// `channel`, but with the times of the mesh's positions where an exporter gave it sampling 0 (one sample per
+/// *second*) although it has a sample per frame.
+pub fn follow<T: Clone + Send + Sync + 'static>(channel: &Channel<T>, mesh: &Mesh) -> Channel<T> {
+    let identity = TimeSampling::Uniform { start: 0.0, step: 1.0 };
+    let positions = &mesh.positions;
+    if channel.len() > 1 && channel.len() == positions.len() && **channel.sampling() == identity {
+        channel.with_sampling(positions.sampling().clone())
+    } else {
+        channel.clone()
+    }
+}
+
+/// Faces of a mesh at a time, in the file's order and winding.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Faces {
+    /// Corners per face.
+    pub counts: Vec<i32>,
+    /// Point per corner.
+    pub indices: Vec<i32>,
+}
+
+/// Values of an attribute at a time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Values<T> {
+    /// Values or palette.
+    pub values: Vec<T>,
+    /// Indices into the palette, one per element, where there are any.
+    pub indices: Option<Vec<u32>>,
+}
+
+/// A value that can be mixed linearly.
+pub trait Mix: Copy + Send + Sync + 'static {
+    /// `a + (b − a)·f`, computed in f64.
+    fn mix(a: Self, b: Self, f: f64) -> Self;
+}
+
+impl<const N: usize> Mix for [f32; N] {
+    fn mix(a: Self, b: Self, f: f64) -> Self {
+        std::array::from_fn(|i| (f64::from(a[i]) + (f64::from(b[i]) - f64::from(a[i])) * f) as f32)
+    }
+}
+
+/// Number that says which topology a mesh has at `time`: equal numbers, equal faces.
+pub fn topology_identity(mesh: &Mesh, time: f64) -> (u128, u128) {
+    let of = |channel: &Channel<i32>| {
+        if channel.is_empty() {
+            return 0;
+        }
+        let channel = follow(channel, mesh);
+        channel.identity(channel.locate(time).0)
+    };
+    (of(&mesh.face_counts), of(&mesh.face_indices))
+}
+
+/// Faces at `time`.
+pub fn faces_at(mesh: &Mesh, time: f64, out: &mut Faces) -> Result<(), Error> {
+    held(&mesh.face_counts, mesh, time, &mut out.counts)?;
+    held(&mesh.face_indices, mesh, time, &mut out.indices)
+}
+
+/// The sample at or before `time`, of a channel that is never interpolated.
+pub fn held<T: Clone + Send + Sync + 'static>(
+    channel: &Channel<T>,
+    mesh: &Mesh,
+    time: f64,
+    out: &mut Vec<T>,
+) -> Result<(), Error> {
+    out.clear();
+    if channel.is_empty() {
+        return Ok(());
+    }
+    let channel = follow(channel, mesh);
+    channel.read(channel.locate(time).0, out)
+}
+
+/// Positions at `time`. Where a sample's number of points or the faces differ from the next one's, it holds.
+pub fn positions_at(mesh: &Mesh, time: f64, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
+    mixed(&mesh.positions, mesh, time, out)
+}
+
+/// Matrix of each joint of a mesh's skin at `time`; between samples as [`positions_at`] has it: what the file
+/// says, or blended as matrices are. False without a skin, or where its samples are not those of the points.
+pub fn pose_at(mesh: &Mesh, time: f64, out: &mut Vec<DMat4>) -> Result<bool, Error> {
+    out.clear();
+    let Some(skin) = &mesh.skin else {
+        return Ok(false);
+    };
+    if skin.pose.is_empty() || skin.pose.len() != mesh.positions.len() {
+        return Ok(false);
+    }
+    let (i, fraction) = mesh.positions.locate(time);
+    if fraction > 0.0 && skin.pose.between(time, out)? {
+        return Ok(out.len() == skin.joints.len());
+    }
+    skin.pose.read(i, out)?;
+    if fraction > 0.0 {
+        let mut next = Vec::new();
+        skin.pose.read(i + 1, &mut next)?;
+        for (m, next) in out.iter_mut().zip(next) {
+            *m = *m * (1.0 - fraction) + next * fraction;
+        }
+    }
+    Ok(out.len() == skin.joints.len())
+}
+
+/// An attribute at `time`.
+pub fn attribute_at<T: Mix>(
+    attribute: &Attribute<T>,
+    mesh: &Mesh,
+    time: f64,
+    out: &mut Values<T>,
+) -> Result<(), Error> {
+    let values = follow(&attribute.values, mesh);
+    match &attribute.indices {
+        None => {
+            out.indices = None;
+            mixed(&values, mesh, time, &mut out.values)
+        }
+        Some(indices) => {
+            let indices = follow(indices, mesh);
+            let list = out.indices.get_or_insert_default();
+            list.clear();
+            if indices.is_empty() || values.is_empty() {
+                out.values.clear();
+                return Ok(());
+            }
+            let (i, fraction) = indices.locate(time);
+            indices.read(i, list)?;
+            let steady = fraction == 0.0 || indices.identity(i) == indices.identity(i + 1);
+            if steady {
+                mixed(&values, mesh, time, &mut out.values)
+            } else {
+                values.read(values.locate(time).0, &mut out.values)
+            }
+        }
+    }
+}
+
+/// Attributes of one to four numbers, the first of each name; whole ones, too, which are NaN where f32 has no
+/// such number.
+pub fn numbers(mesh: &Mesh) -> Vec<Numbers> {
+    struct Whole(Channel<i64>);
+    impl Source<[f32; 4]> for Whole {
+        fn len(&self) -> usize {
+            self.0.len()
+        }
+        fn identity(&self, i: usize) -> Identity {
+            self.0.identity(i)
+        }
+        fn is_constant(&self) -> bool {
+            self.0.is_constant()
+        }
+        fn read(&self, i: usize, out: &mut Vec<[f32; 4]>) -> Result<(), Error> {
+            let mut values = Vec::new();
+            self.0.read(i, &mut values)?;
+            let number = |&v: &i64| match v.unsigned_abs() <= 1 << f32::MANTISSA_DIGITS {
+                true => [v as f32, 0.0, 0.0, 0.0],
+                false => [f32::NAN; 4],
+            };
+            out.clear();
+            out.extend(values.iter().map(number));
+            Ok(())
+        }
+    }
+    let whole = |attribute: &Attribute<i64>| Numbers {
+        components: 1,
+        attribute: Attribute {
+            name: attribute.name.clone(),
+            scope: attribute.scope,
+            values: Channel::new(
+                attribute.values.sampling().clone(),
+                Arc::new(Whole(attribute.values.clone())),
+            ),
+            indices: attribute.indices.clone(),
+        },
+    };
+    let all = (mesh.numbers.iter().cloned()).chain(mesh.integers.iter().map(whole));
+    let mut names = HashSet::new();
+    all.filter(|n| !n.attribute.values.is_empty() && names.insert(n.attribute.name.clone())).collect()
+}
+
+/// Values of an attribute (not one of the whole mesh) by point, or what is wrong with it; none where faces or
+/// corners of one point differ. Points without faces have 0.
+pub fn by_point(
+    scope: Scope,
+    faces: &Faces,
+    points: usize,
+    values: &Values<[f32; 4]>,
+) -> Result<Option<Vec<[f32; 4]>>, &'static str> {
+    let count = element_count(scope, points, faces);
+    let of = |i: usize| match &values.indices {
+        None => values.values.get(i).copied(),
+        Some(list) => values.values.get(*list.get(i)? as usize).copied(),
+    };
+    let there = values.indices.as_ref().map_or(values.values.len(), Vec::len);
+    if there != count {
+        return Err("has not as many values as there are elements");
+    }
+    const BEYOND: &str = "has indices beyond its values";
+    if matches!(scope, Scope::Varying | Scope::Vertex) {
+        let all = (0..points).map(|i| of(i).ok_or(BEYOND));
+        return all.collect::<Result<_, _>>().map(Some);
+    }
+    let mut out: Vec<Option<[f32; 4]>> = vec![None; points];
+    let mut corner = 0;
+    for (face, &size) in faces.counts.iter().enumerate() {
+        for _ in 0..size.max(0) {
+            let Some(&point) = faces.indices.get(corner) else {
+                break;
+            };
+            let value = of(if scope == Scope::Uniform { face } else { corner }).ok_or(BEYOND)?;
+            corner += 1;
+            let Some(own) = usize::try_from(point).ok().and_then(|p| out.get_mut(p)) else {
+                continue;
+            };
+            match own {
+                Some(other) if other.map(f32::to_bits) != value.map(f32::to_bits) => {
+                    return Ok(None);
+                }
+                _ => *own = Some(value),
+            }
+        }
+    }
+    let all = out.into_iter().map(Option::unwrap_or_default);
+    Ok(Some(all.collect()))
+}
+
+/// Number of values (through indices, if any) that `attribute` has at `time`, cheap only where it is
+/// constant.
+pub fn element_count(scope: Scope, points: usize, faces: &Faces) -> usize {
+    match scope {
+        Scope::Constant => 1,
+        Scope::Uniform => faces.counts.len(),
+        Scope::Varying | Scope::Vertex => points,
+        Scope::FaceVarying => faces.indices.len(),
+    }
+}
+
+fn mixed<T: Mix>(channel: &Channel<T>, mesh: &Mesh, time: f64, out: &mut Vec<T>) -> Result<(), Error> {
+    out.clear();
+    if channel.is_empty() {
+        return Ok(());
+    }
+    let (i, fraction) = channel.locate(time);
+    if fraction > 0.0 && channel.between(time, out)? {
+        return Ok(());
+    }
+    channel.read(i, out)?;
+    if fraction == 0.0 || channel.identity(i) == channel.identity(i + 1) {
+        return Ok(());
+    }
+    let (before, after) = (channel.time(i), channel.time(i + 1));
+    if topology_identity(mesh, before) != topology_identity(mesh, after) {
+        return Ok(());
+    }
+    let mut next = Vec::new();
+    channel.read(i + 1, &mut next)?;
+    if next.len() == out.len() {
+        for (a, b) in out.iter_mut().zip(&next) {
+            *a = T::mix(*a, *b, fraction);
+        }
+    }
+    Ok(())
+}
+
+/// True where the mesh's faces stay the same at all `times` (faces by identity, then by content).
+pub fn fixed_topology(mesh: &Mesh, times: &[f64]) -> Result<bool, Error> {
+    let (mut first, mut other) = (Faces::default(), Faces::default());
+    let Some(&start) = times.first() else {
+        return Ok(true);
+    };
+    faces_at(mesh, start, &mut first)?;
+    let mut same = topology_identity(mesh, start);
+    for &time in &times[1..] {
+        let identity = topology_identity(mesh, time);
+        if identity != same {
+            faces_at(mesh, time, &mut other)?;
+            if other != first {
+                return Ok(false);
+            }
+            same = identity;
+        }
+    }
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn locate_clamps_and_snaps() {
+        let sampling = TimeSampling::Uniform { start: 1.0, step: 0.5 };
+        let channel = Channel::in_memory(sampling, vec![vec![[0.0f32; 3]]; 4]);
+        assert_eq!(channel.locate(0.0), (0, 0.0));
+        assert_eq!(channel.locate(1.5 + 5e-6), (1, 0.0));
+        assert_eq!(channel.locate(9.0), (3, 0.0));
+        let (i, f) = channel.locate(1.75);
+        assert!(i == 1 && (f - 0.5).abs() < 1e-12);
+    }
+}
