@@ -35,7 +35,6 @@ mod survey;
 mod tree;
 mod way_back;
 
-pub use report::LodReport as LevelReport;
 pub use report::{
     ClipReport, Failure, LayerReport, LocatorReport, LodReport, MAX_FAILURES, Matched, MeshReport, Report,
     RigReport, TierReport,

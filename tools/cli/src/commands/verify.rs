@@ -7,7 +7,7 @@ use crate::progress::Progress;
 use crate::units;
 use meshreel::{Limits, Reel};
 use meshreel_check::MeshReport;
-use meshreel_check::verify::{ClipReport, LevelReport, LocatorReport, RigReport};
+use meshreel_check::verify::{ClipReport, LocatorReport, LodReport, RigReport};
 use meshreel_scene::Remark;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -370,7 +370,7 @@ fn rig_table(rigs: &[RigReport]) -> String {
 }
 
 fn levels_json(mesh: &MeshReport) -> Vec<Value> {
-    let level = |level: &LevelReport| json!({ "triangles": level.triangles, "error": level.error, "max_error": level.max_error });
+    let level = |level: &LodReport| json!({ "triangles": level.triangles, "error": level.error, "max_error": level.max_error });
     mesh.levels.iter().map(level).collect()
 }
 
