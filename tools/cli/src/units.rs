@@ -364,6 +364,14 @@ pub fn short(value: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_string() } else { text }
 }
 
+/// `raw` by `packed`, 0 where there is nothing.
+pub fn ratio(raw: u64, packed: u64) -> f64 {
+    match packed {
+        0 => 0.0,
+        packed => raw as f64 / packed as f64,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -447,13 +455,5 @@ mod tests {
         assert_eq!(short(0.000123), "0.000123");
         assert_eq!(short(1234.5678), "1235");
         assert_eq!(short(0.0), "0");
-    }
-}
-
-/// `raw` by `packed`, 0 where there is nothing.
-pub fn ratio(raw: u64, packed: u64) -> f64 {
-    match packed {
-        0 => 0.0,
-        packed => raw as f64 / packed as f64,
     }
 }

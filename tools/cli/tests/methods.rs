@@ -217,7 +217,7 @@ fn e05_a_bone_of_one_point_does_not_throw_others() {
 fn f17_a_rig_of_another_motion_is_remarked_upon_and_bones_are_sought() {
     let scene = bent_with_a_wrong_rig();
     let wanted = options(MethodChoice::Skinned);
-    let (reel, report) = verified(&scene, &wanted);
+    let (_, report) = verified(&scene, &wanted);
     let from: Vec<&str> = report.meshes[0].tried.iter().map(|t| &t.from[..]).collect();
     assert_eq!(from, ["motion"]);
     let said = report.remarks.iter().map(|r| r.to_string());
@@ -265,7 +265,7 @@ fn e12_f06_every_piece_of_a_wall_is_found_and_holds() {
     let input =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/inputs/c_wall_fracture_onemesh.abc");
     let (scene, _) = read::open(&input, &read::ReadOptions::default()).unwrap();
-    let (reel, report) = verified(&scene, &options(MethodChoice::Auto));
+    let (_, report) = verified(&scene, &options(MethodChoice::Auto));
     let mesh = &report.meshes[0];
     assert_eq!((&mesh.method[..], mesh.bones), ("rigid", [350, 0]));
     let (_, soft) = compiled(&scene, &options(MethodChoice::Soft));
@@ -344,7 +344,7 @@ fn tolerances_from_coarse_to_fine_hold() {
     let scene = mixed();
     for tolerance in [1e-2, 1e-3, 1e-5, 1e-6] {
         let options = Options { tolerance: Tolerance::Relative(tolerance), ..options(MethodChoice::Rigid) };
-        let (reel, _) = verified(&scene, &options);
+        let (_, _) = verified(&scene, &options);
     }
 }
 
@@ -795,7 +795,7 @@ fn a_single_frame_has_no_parts() {
         }
         mesh.positions = Channel::in_memory(times, frames);
         let wanted = Options { parts: piece(), ..options(MethodChoice::Auto) };
-        let (reel, report) = verified(&scene, &wanted);
+        let (_, report) = verified(&scene, &wanted);
         assert_eq!(report.meshes[0].method, ["static", "soft"][count - 1]);
     }
 }

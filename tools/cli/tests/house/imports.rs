@@ -170,7 +170,7 @@ impl Crate {
         }
         let of_tests: Vec<Place> = (modules.iter())
             .flat_map(|(place, module)| {
-                module.of_tests.iter().map(|name| [&place[..], &[name.clone()]].concat())
+                module.of_tests.iter().map(|name| [&place[..], std::slice::from_ref(name)].concat())
             })
             .collect();
         modules.retain(|place, _| !of_tests.iter().any(|other| place.starts_with(other)));
@@ -231,10 +231,10 @@ impl Crate {
             };
             let mut graph: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
             for (from, to) in &imports {
-                if let (Some(from), Some(to)) = (member(from), member(to)) {
-                    if from != to {
-                        graph.entry(from).or_default().insert(to);
-                    }
+                if let (Some(from), Some(to)) = (member(from), member(to))
+                    && from != to
+                {
+                    graph.entry(from).or_default().insert(to);
                 }
             }
             let circles = circles(graph);
