@@ -10,11 +10,8 @@ mod compare;
 mod curves;
 mod decode;
 mod digests;
-mod fluid;
 mod frames;
 mod machine;
-mod normals;
-mod parts;
 mod pictures;
 mod predictors;
 mod scenes;
@@ -42,8 +39,6 @@ enum Command {
     Sequences(sequences::Arguments),
     /// Size, speed and error of the soft codec alone.
     Soft(soft::Arguments),
-    /// Size of normals and tangents that are predicted from decoded points, and the time they take.
-    Normals(normals::Arguments),
     /// Bytes, error and speed of skeletal clips, beside ACL's.
     Clips(clips::Arguments),
     /// Keys and memory of skeletal clips in codec curve.
@@ -52,14 +47,10 @@ enum Command {
     Tables(tables::Arguments),
     /// What predictors that the soft codec does not have would save.
     Predictors(predictors::Arguments),
-    /// Rigid parts of meshes, found from motion.
-    Parts(parts::Arguments),
     /// What choosing the method by itself costs beside the best one.
     Choice(choice::Arguments),
     /// Writes moving meshes that no corpus has, to compare methods on.
     Scenes(scenes::Arguments),
-    /// Bits of triangles that change from frame to frame.
-    Fluid(fluid::Arguments),
     /// Draws the pictures of docs/METHODS.md.
     Pictures(pictures::Arguments),
     /// Speed of decoding, by stage.
@@ -79,15 +70,12 @@ fn main() -> std::process::ExitCode {
     let result = match Arguments::parse().command {
         Command::Sequences(arguments) => sequences::run(&arguments),
         Command::Soft(arguments) => soft::run(&arguments),
-        Command::Normals(arguments) => normals::run(&arguments),
         Command::Clips(arguments) => clips::run(&arguments),
         Command::Curves(arguments) => curves::run(&arguments),
         Command::Tables(arguments) => tables::run(&arguments),
         Command::Predictors(arguments) => predictors::run(&arguments),
-        Command::Parts(arguments) => parts::run(&arguments),
         Command::Choice(arguments) => choice::run(&arguments),
         Command::Scenes(arguments) => scenes::run(&arguments),
-        Command::Fluid(arguments) => fluid::run(&arguments),
         Command::Pictures(arguments) => pictures::run(&arguments),
         Command::Decode(arguments) => decode::run(&arguments),
         Command::Frames(arguments) => frames::run(&arguments),
