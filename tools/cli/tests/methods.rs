@@ -14,8 +14,7 @@ use meshreel_compile::{MethodChoice, Options, PartsChoice, Preset, Report, Silen
 use meshreel_scene::{
     Attribute, Channel, FaceSet, Mesh, Node, NodeKind, Scene, Scope, Skin as Skinning, TimeSampling, read,
 };
-use meshreel_testkit::{opened, verified};
-use std::path::Path;
+use meshreel_testkit::{bundled, opened, verified};
 use std::sync::Arc;
 
 const FRAMES: usize = 41;
@@ -262,8 +261,7 @@ fn holds(scene: &Scene, reel: &Reel) {
 
 #[test]
 fn e12_f06_every_piece_of_a_wall_is_found_and_holds() {
-    let input =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/inputs/c_wall_fracture_onemesh.abc");
+    let input = bundled("c_wall_fracture_onemesh.abc");
     let (scene, _) = read::open(&input, &read::ReadOptions::default()).unwrap();
     let (_, report) = verified(&scene, &options(MethodChoice::Auto));
     let mesh = &report.meshes[0];
