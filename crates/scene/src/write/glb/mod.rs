@@ -144,8 +144,7 @@ impl Tree<'_> {
                 None => {
                     let own = self.node(&node.name);
                     self.attach(parent.map(|p| holders[p]).or(parent_of_roots), own, roots);
-                    self.transform(own, &self.matrices(i, facts, &world)?, &object.path)?;
-                    own
+                    self.transform(own, &self.matrices(i, facts, &world)?, &object.path)?
                 }
             };
             holders.push(holder);
