@@ -1,6 +1,10 @@
-//! The table of options: every one once. From it come what the compiler takes ([`Options`]), what users may
-//! say ([`PartialOptions`]), how the two meanings of one key are read, merged, stored and found again, and the
-//! list from which a command line makes its arguments ([`TABLE`]).
+//! The table of options: every one once. From its rows come
+//!
+//! * [`PartialOptions`]: what users say, each perhaps not. Read from a command line or an options file, laid
+//!   over others, and put into
+//! * [`Options`]: what the compiler takes, with what is usual;
+//! * the lines in which a file stores these, written and read;
+//! * [`TABLE`]: keys and help, of which a command line makes its arguments.
 //!
 //! A row:
 //!
@@ -117,7 +121,7 @@ macro_rules! options {
             => $kept:ty = $default:expr $(, stored $place:literal $when:ident as $form:ty)?;
     )+ })+) => {
         /// Every option, in the order of help.
-        pub const TABLE: &[Description] = &[$($(Description {
+        pub static TABLE: &[Description] = &[$($(Description {
             key: $key,
             value: only(&[$($value)?]),
             takes: <$said as Said>::TAKES,
@@ -165,7 +169,8 @@ macro_rules! options {
             }
         }
 
-        /// Options of a compile. `Default` is what the command line does without flags.
+        /// Options of a compile. `Default` is what the command line does without flags. Angles are in degrees,
+        /// lengths in the unit of the input, memory in bytes, parts of a whole 0 to 1; no threads are all.
         #[derive(Clone, Debug, PartialEq)]
         pub struct Options {
             $($($(#[doc = $help])+ pub $field: $kept,)+)+
