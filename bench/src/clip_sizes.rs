@@ -5,7 +5,8 @@ use crate::baselines::{ClipBaseline, clip_baselines};
 use crate::clips::files;
 use crate::svg::{BLUE, GREEN, INK, ORANGE, Picture};
 use anyhow::{Context, bail};
-use meshreel_compile::{CodecChoice, Options, Silent, Tolerance};
+use meshreel_compile::Silent;
+use meshreel_options::{CodecChoice, Options, Tolerance};
 use meshreel_scene::Scene;
 use meshreel_scene::read::{self, ReadOptions};
 use std::fmt::Write;
@@ -31,7 +32,7 @@ pub fn measure(inputs: &[PathBuf], effort: u32) -> anyhow::Result<String> {
         for tolerance in TOLERANCES {
             let mut options =
                 Options { tolerance: Tolerance::Absolute(tolerance), effort, ..Options::default() };
-            options.clips.codec = codec;
+            options.codec = codec;
             // Curves of 48-bit rotations cannot hold every tolerance.
             let done: Vec<Option<[f64; 3]>> = (scenes.iter())
                 .map(|scene| {

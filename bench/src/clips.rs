@@ -12,7 +12,8 @@ use meshreel::clip::{ClipCursor, PoseSource, Query, RandomAccessClip, Repeats, R
 use meshreel::{Limits, Reel, Transform};
 use meshreel_codec::clip::random_access::Resident;
 use meshreel_codec::simd::isa::Isa;
-use meshreel_compile::{Options, Silent, Tolerance, compile};
+use meshreel_compile::{Silent, compile};
+use meshreel_options::{Options, Tolerance};
 use meshreel_scene::read::{self, ReadOptions};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

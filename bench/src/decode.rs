@@ -5,10 +5,9 @@
 use crate::machine;
 use crate::stages::{Row, measure};
 use anyhow::Context;
-use clap::ValueEnum;
-use meshreel_codec::entropy::block::Format;
 use meshreel_codec::simd::isa::Isa;
-use meshreel_compile::{MethodChoice, Options, Preset, Silent, Tolerance, compile};
+use meshreel_compile::{Silent, compile};
+use meshreel_options::{Block, MethodChoice, Options, Preset, Tolerance};
 use meshreel_scene::read::{self, ReadOptions};
 use meshreel_scene::sample::Channels;
 use std::path::{Path, PathBuf};
@@ -19,7 +18,7 @@ pub struct Arguments {
     #[arg(required = true)]
     files: Vec<PathBuf>,
     /// Block compressions that an .obj is compiled with.
-    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Block::Store, Block::Lz4hc, Block::Zstd])]
+    #[arg(long, value_delimiter = ',', default_values_t = [Block::Store, Block::Lz4hc, Block::Zstd])]
     block: Vec<Block>,
     /// Promised error as a fraction of the diagonal, for an .obj.
     #[arg(long, default_value_t = 1e-4)]
@@ -36,29 +35,6 @@ pub struct Arguments {
     /// Adds the figures to bench/record/MACHINE/DATE.csv.
     #[arg(long)]
     record: bool,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Block {
-    Store,
-    Deflate,
-    Lz4hc,
-    Zstd,
-}
-
-impl Block {
-    fn format(self) -> Format {
-        match self {
-            Block::Store => Format::Store,
-            Block::Deflate => Format::Deflate,
-            Block::Lz4hc => Format::Lz4,
-            Block::Zstd => Format::Zstd,
-        }
-    }
-    fn name(self) -> String {
-        let value = self.to_possible_value();
-        value.map_or_else(String::new, |v| v.get_name().to_owned())
-    }
 }
 
 const HEADER: &str = "bench,name,block,bits,decode_mb_per_s,block_stage,residual_stage,spatial_stage,motion_stage,plain,of_plain,dequantize,memcpy";
@@ -86,7 +62,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
             let mut row = measure(path, arguments.repeat.max(1))
                 .with_context(|| format!("decoding {}", file.display()))?;
             row.name = name.to_string();
-            row.block = if is_reel { "file".into() } else { block.name() };
+            row.block = if is_reel { "file".into() } else { block.to_string() };
             if !arguments.json {
                 print_row(&row);
             }
@@ -126,7 +102,7 @@ fn make(obj: &Path, target: &Path, block: Block, arguments: &Arguments) -> anyho
         channels: Channels { normals: false, uvs: false, colours: false, attributes: false },
         method: MethodChoice::Soft,
         effort: arguments.effort,
-        block: block.format(),
+        block,
         preset: Preset::Classic,
         ..Options::default()
     };

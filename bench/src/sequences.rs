@@ -1,12 +1,11 @@
 //! `sequences`: our bits per vertex and frame beside the table's.
 
 use crate::baselines::{Baselines, Sequence};
-use crate::speed::Method;
 use crate::{compare, machine};
 use anyhow::{Context, bail};
 use meshreel::{FrameKind, Limits, Reel};
-use meshreel_codec::entropy::block::Format;
-use meshreel_compile::{Options, Preset, Silent, Tolerance, compile};
+use meshreel_compile::{Silent, compile};
+use meshreel_options::{Block, MethodChoice, Options, Preset, Tolerance};
 use meshreel_scene::read::{self, ReadOptions};
 use meshreel_scene::sample::Channels;
 use serde::Serialize;
@@ -28,8 +27,8 @@ pub struct Arguments {
     #[arg(long, value_delimiter = ',', default_value = "1e-3,1e-4")]
     tolerance: Vec<String>,
     /// Method of all meshes.
-    #[arg(long, value_enum, default_value_t = Method::Soft)]
-    method: Method,
+    #[arg(long, default_value_t = MethodChoice::Soft)]
+    method: MethodChoice,
     /// How much work is spent on size, 1 to 9.
     #[arg(long, default_value_t = 9)]
     effort: u32,
@@ -65,11 +64,11 @@ struct Row {
 const HEADER: &str = "bench,sequence,tolerance,block,effort,bpvf,file_bpvf,baseline,max_error,mb_per_s";
 
 /// Name of a row, preset, block compression.
-const KINDS: [(&str, Preset, Format); 4] = [
-    ("deflate", Preset::Classic, Format::Deflate),
-    ("zstd", Preset::Classic, Format::Zstd),
-    ("small", Preset::Small, Format::Zstd),
-    ("fast", Preset::Fast, Format::Zstd),
+const KINDS: [(&str, Preset, Block); 4] = [
+    ("deflate", Preset::Classic, Block::Deflate),
+    ("zstd", Preset::Classic, Block::Zstd),
+    ("small", Preset::Small, Block::Zstd),
+    ("fast", Preset::Fast, Block::Zstd),
 ];
 
 /// False where a size or an error is not what it should be, or nothing was found.
@@ -96,7 +95,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
                 let options = Options {
                     tolerance: Tolerance::Relative(value),
                     channels: Channels { normals: false, uvs: false, colours: false, attributes: false },
-                    method: arguments.method.choice(),
+                    method: arguments.method,
                     effort: arguments.effort,
                     preset,
                     block: format,

@@ -3,8 +3,8 @@
 use crate::machine::{self, PeakMemory};
 use anyhow::bail;
 use clap::ValueEnum;
-use meshreel_codec::entropy::block::Format;
-use meshreel_compile::{MethodChoice, Options, Silent, Tolerance, compile};
+use meshreel_compile::{Silent, compile};
+use meshreel_options::{Block, MethodChoice, Options, Tolerance};
 use meshreel_scene::read::{self, ReadOptions};
 use meshreel_scene::sample::Channels;
 use std::path::PathBuf;
@@ -21,11 +21,11 @@ pub struct Arguments {
     #[arg(long, value_enum, default_value_t = What::Positions)]
     channels: What,
     /// Block compression.
-    #[arg(long, value_enum, default_value_t = Block::Zstd)]
+    #[arg(long, default_value_t = Block::Zstd)]
     block: Block,
     /// Method for all meshes.
-    #[arg(long, value_enum, default_value_t = Method::Auto)]
-    method: Method,
+    #[arg(long, default_value_t = MethodChoice::Auto)]
+    method: MethodChoice,
     /// Promised error as a fraction of each mesh's diagonal.
     #[arg(long, default_value_t = 1e-4)]
     tolerance: f64,
@@ -55,38 +55,6 @@ enum What {
     All,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Block {
-    Store,
-    Deflate,
-    Lz4hc,
-    Zstd,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Method {
-    Auto,
-    Static,
-    Rigid,
-    Skinned,
-    Soft,
-    Fluid,
-}
-
-impl Method {
-    /// As the compiler calls it.
-    pub fn choice(self) -> MethodChoice {
-        match self {
-            Method::Auto => MethodChoice::Auto,
-            Method::Static => MethodChoice::Static,
-            Method::Rigid => MethodChoice::Rigid,
-            Method::Skinned => MethodChoice::Skinned,
-            Method::Soft => MethodChoice::Soft,
-            Method::Fluid => MethodChoice::Fluid,
-        }
-    }
-}
-
 const HEADER: &str =
     "bench,input,channels,block,effort,memory_mb,jobs,raw_mb,file_mb,seconds,mb_per_s,peak_anon_mb";
 
@@ -96,13 +64,8 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     let options = Options {
         tolerance: Tolerance::Relative(arguments.tolerance),
         channels: Channels { normals: all, uvs: all, colours: all, attributes: all },
-        method: arguments.method.choice(),
-        block: match arguments.block {
-            Block::Store => Format::Store,
-            Block::Deflate => Format::Deflate,
-            Block::Lz4hc => Format::Lz4,
-            Block::Zstd => Format::Zstd,
-        },
+        method: arguments.method,
+        block: arguments.block,
         effort: arguments.effort,
         memory: arguments.memory << 20,
         jobs: arguments.jobs,
@@ -133,7 +96,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     let peak = peak.map(|bytes| 1e-6 * bytes as f64);
     let name = |v: Option<clap::builder::PossibleValue>| v.map(|v| v.get_name().to_owned());
     let channels = name(arguments.channels.to_possible_value()).unwrap_or_default();
-    let block = name(arguments.block.to_possible_value()).unwrap_or_default();
+    let block = arguments.block.name();
     let input = arguments.input.file_stem().unwrap_or_default().to_string_lossy();
     if arguments.json {
         let object = serde_json::json!({

@@ -1,8 +1,7 @@
 //! Options made from bytes. Shared with the tests of the command line, which have no fuzzer.
 
 use super::Numbers;
-use meshreel_codec::entropy::block::Format;
-use meshreel_compile::{MethodChoice, Options, PartsChoice, Preset, Tolerance, TransformForm};
+use meshreel_options::{Block, MethodChoice, Options, PartsChoice, Preset, Tolerance, TransformForm};
 use meshreel_scene::sample::{Channels, Range};
 
 /// Options that may stand together, of which half or so are the usual ones.
@@ -49,7 +48,7 @@ pub fn options(numbers: &mut Numbers) -> Options {
         },
         block: match layered {
             true => usual.block,
-            false => [Format::Store, Format::Lz4, Format::Zstd, Format::Deflate][numbers.below(4)],
+            false => [Block::Store, Block::Lz4hc, Block::Zstd, Block::Deflate][numbers.below(4)],
         },
         transforms: match numbers.below(4) {
             1 if layered => TransformForm::Packed,

@@ -1,19 +1,13 @@
-//! What the file says was asked of its compiler: the options that change content, one `key = value` per line.
-//! This is all that a checker takes from the file about what it should be; everything else comes from the
-//! source.
+//! What the file says was asked of its compiler, as a checker looks at it: by the paths of objects and joints.
+//! The options that the file holds are all that a checker takes from the file about what it should be;
+//! everything else comes from the source.
 
 use globset::{Glob, GlobMatcher};
-use meshreel_scene::sample::{Channels, FrameOptions, Range};
+use meshreel_options::{LayerChoice, Options, RigChoice};
+use meshreel_scene::sample::FrameOptions;
 use meshreel_scene::{Joint, Skeleton};
 
-/// A promised distance.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Tolerance {
-    /// In the file's length unit.
-    Absolute(f64),
-    /// As a part of the diagonal of the mesh's bounds.
-    Relative(f64),
-}
+pub(crate) use meshreel_options::{Strip as Stripping, Tolerance};
 
 /// The options that change content, as the compiler stored them in the file.
 #[derive(Debug)]
@@ -64,6 +58,16 @@ pub(crate) enum Rigs {
     Only,
 }
 
+impl From<RigChoice> for Rigs {
+    fn from(choice: RigChoice) -> Rigs {
+        match choice {
+            RigChoice::Bake => Rigs::None,
+            RigChoice::Keep => Rigs::Kept,
+            RigChoice::Only => Rigs::Only,
+        }
+    }
+}
+
 /// What was asked of clips.
 #[derive(Debug, Default)]
 pub(crate) struct Clips {
@@ -97,54 +101,29 @@ pub(crate) struct AskedLayer {
     joints: Vec<GlobMatcher>,
 }
 
-/// What a layer may leave out.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) enum Stripping {
-    #[default]
-    None,
-    /// Samples that are predicted with at most this error, in the file's length unit.
-    Error(f64),
-    /// At most this part of all samples.
-    Share(f64),
-}
-
 impl Clips {
-    /// Takes one option of clips; `None` where its value makes no sense.
-    fn set(&mut self, key: &str, value: &str) -> Option<()> {
-        match key {
-            "shell" => self.shell = Some(positive(value)?),
-            "joint-tolerance" => self.tolerances.push(joint(value)?),
-            "joint-shell" => self.shells.push(joint(value)?),
-            "joint-pinned" => self.pinned.push(glob(value)?),
-            "layer" => self.layers.push(layer(value)?),
-            // Numbers and the layer's name.
-            "layer-auto" => {
-                let (value, name) = value.rsplit_once(' ')?;
-                self.named_layer(name)?.automatic = automatic(value)?;
+    /// What the options say of clips.
+    fn new(options: &Options) -> Result<Clips, String> {
+        let mut clips = Clips {
+            shell: options.shell,
+            local: options.clips.curve.local.as_ref().map(|local| (local.tolerances, local.adaptive)),
+            layers: options.clips.layers.iter().map(AskedLayer::new).collect::<Result<_, _>>()?,
+            ..Clips::default()
+        };
+        for over in &options.clips.joints {
+            // Whichever joints these are.
+            if over.stepped {
+                clips.stepped = true;
+                continue;
             }
-            // The layer's name and a glob.
-            "layer-joints" => {
-                let (name, pattern) = value.split_once(' ')?;
-                self.named_layer(name)?.joints.push(glob(pattern)?);
-            }
-            "joint-layer" => {
-                let (name, pattern) = value.split_once(' ')?;
-                self.joint_layers.push((glob(pattern)?, name.into()));
-            }
-            "joint-bias" => {
-                let (value, pattern) = value.split_once(' ')?;
-                let bias = value.parse().ok().filter(|b: &f64| *b >= 0.0 && b.is_finite());
-                self.biases.push((glob(pattern)?, bias?));
-            }
-            "joint-stepped" => self.stepped = true,
-            "curve-local" => self.local = Some(local(value)?),
-            _ => {}
+            let glob = glob(&over.glob)?;
+            clips.tolerances.extend(over.tolerance.map(|tolerance| (glob.clone(), tolerance)));
+            clips.shells.extend(over.shell.map(|shell| (glob.clone(), shell)));
+            clips.biases.extend(over.bias.map(|bias| (glob.clone(), bias)));
+            clips.joint_layers.extend(over.layer.clone().map(|layer| (glob.clone(), layer)));
+            clips.pinned.extend(over.pinned.then_some(glob));
         }
-        Some(())
-    }
-
-    fn named_layer(&mut self, name: &str) -> Option<&mut AskedLayer> {
-        self.layers.iter_mut().find(|layer| layer.name == name)
+        Ok(clips)
     }
 
     /// Layer number `l`.
@@ -207,6 +186,17 @@ impl Clips {
 }
 
 impl AskedLayer {
+    fn new(layer: &LayerChoice) -> Result<AskedLayer, String> {
+        Ok(AskedLayer {
+            name: layer.name.clone(),
+            rate: layer.rate,
+            strip: layer.strip,
+            tiers: layer.tiers.into(),
+            automatic: [layer.below, layer.share],
+            joints: globs(&layer.joints)?,
+        })
+    }
+
     /// The largest importance with which a joint may be in this layer because of its importance; −1: no joint
     /// may.
     fn least(&self, matters: &[f64]) -> f64 {
@@ -257,94 +247,43 @@ fn last(sections: &[(GlobMatcher, f64)], name: &str, path: &str) -> Option<f64> 
     later.find(|(glob, _)| glob.is_match(name) || glob.is_match(path)).map(|(_, value)| *value)
 }
 
-impl Default for Asked {
-    fn default() -> Asked {
-        Asked {
-            tolerance: Tolerance::Relative(1e-4),
-            normal_tolerance: 1.0,
-            uv_tolerance: 1.0 / 4096.0,
-            scalar_tolerance: Tolerance::Relative(1e-4),
-            colour_bits: 8,
-            smooth_angle: None,
-            frames: FrameOptions::default(),
-            clips_only: false,
-            lod: 0,
-            cull_hidden: false,
-            attributes_apart: false,
-            rig: Rigs::default(),
-            between: None,
-            include: Vec::new(),
-            exclude: Vec::new(),
-            meshes: Vec::new(),
-            cycle: false,
-            remesh: false,
-            remesh_blend: None,
-            remeshes: Vec::new(),
-            clips: Clips::default(),
-        }
-    }
-}
-
 impl Asked {
     /// Reads the text; the error says which line makes no sense. Keys that do not concern content are passed
     /// over.
     pub fn parse(text: &str) -> Result<Asked, String> {
-        let mut asked = Asked::default();
-        let mut has_tolerance = false;
-        for line in text.lines() {
-            let bad = || format!("the file's options have the line {line:?}, which says nothing");
-            let (key, value) = line.split_once(" = ").ok_or_else(bad)?;
-            asked.set(key, value).ok_or_else(bad)?;
-            has_tolerance |= key == "tolerance";
-        }
-        if !has_tolerance {
-            return Err("the file does not say what tolerance was asked for".into());
-        }
-        Ok(asked)
-    }
-
-    /// Takes one option; `None` where its value makes no sense.
-    fn set(&mut self, key: &str, value: &str) -> Option<()> {
-        match key {
-            "tolerance" => self.tolerance = distance(value)?,
-            "normal-tolerance" => self.normal_tolerance = positive(value)?,
-            "scalar-tolerance" => self.scalar_tolerance = scalar(value)?,
-            "uv-tolerance" => self.uv_tolerance = positive(value)?,
-            "colour-bits" => self.colour_bits = value.parse().ok().filter(|b| (1..=16).contains(b))?,
-            "channels" => self.frames.channels = channels(value),
-            "smooth-angle" => self.smooth_angle = Some(value.parse().ok()?),
-            "fps" => self.frames.fps = Some(positive(value)?),
-            "range" => self.frames.range = Some(range(value)?),
-            "clips-only" => self.clips_only = value.parse().ok()?,
-            "cull-hidden" => self.cull_hidden = value.parse().ok()?,
-            "attributes-apart" => self.attributes_apart = value.parse().ok()?,
-            "rig" => {
-                self.rig = match value {
-                    "keep" => Rigs::Kept,
-                    "only" => Rigs::Only,
-                    _ => return None,
-                }
+        let options = Options::from_text(text).map_err(|error| error.to_string())?;
+        let (mut meshes, mut remeshes) = (Vec::new(), Vec::new());
+        for over in &options.meshes {
+            if let Some(tolerance) = over.tolerance {
+                meshes.push((glob(&over.glob)?, tolerance));
             }
-            "between" => self.between = Some(positive(value)?),
-            "lod" => self.lod = value.parse().ok()?,
-            "include" => self.include.push(glob(value)?),
-            "exclude" => self.exclude.push(glob(value)?),
-            "mesh-tolerance" => {
-                let (value, pattern) = value.split_once(' ')?;
-                let value = distance(value)?;
-                self.meshes.push((glob(pattern)?, value));
+            if let Some(remesh) = over.remesh {
+                remeshes.push((glob(&over.glob)?, remesh));
             }
-            "cycle" => self.cycle = value.parse().ok()?,
-            "remesh" => self.remesh = value.parse().ok()?,
-            "remesh-blend" => self.remesh_blend = Some(value.parse().ok()?),
-            "mesh-remesh" => {
-                let (value, pattern) = value.split_once(' ')?;
-                let value = value.parse().ok()?;
-                self.remeshes.push((glob(pattern)?, value));
-            }
-            _ => self.clips.set(key, value)?,
         }
-        Some(())
+        Ok(Asked {
+            tolerance: options.tolerance,
+            normal_tolerance: options.normal_tolerance,
+            uv_tolerance: options.uv_tolerance,
+            scalar_tolerance: options.scalar_tolerance,
+            colour_bits: options.colour_bits,
+            smooth_angle: options.smooth_angle,
+            frames: options.frame_options(),
+            clips_only: options.clips_only,
+            lod: options.lod as usize,
+            cull_hidden: options.cull_hidden,
+            attributes_apart: options.attributes_apart,
+            rig: options.rig.into(),
+            between: options.between.multiple(),
+            include: globs(&options.include)?,
+            exclude: globs(&options.exclude)?,
+            meshes,
+            cycle: options.cycle,
+            remesh: options.remesh,
+            remesh_blend: options.remesh_blend,
+            remeshes,
+            clips: Clips::new(&options)?,
+        })
     }
 
     /// Whether the object at `path` is compiled. A pattern that names a group means everything below it.
@@ -384,113 +323,18 @@ fn ancestors(path: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(path), |p| p.rfind('/').filter(|&slash| slash > 0).map(|slash| &p[..slash]))
 }
 
-/// Reads a value and a glob of joints.
-fn joint(text: &str) -> Option<(GlobMatcher, f64)> {
-    let (value, pattern) = text.split_once(' ')?;
-    Some((glob(pattern)?, positive(value)?))
+fn glob(text: &str) -> Result<GlobMatcher, String> {
+    Ok(Glob::new(text).map_err(|error| error.to_string())?.compile_matcher())
 }
 
-/// Reads a clip layer: rate, stripping, tiers, name; "-" for none.
-fn layer(text: &str) -> Option<AskedLayer> {
-    let mut words = text.split(' ');
-    let rate = match words.next()? {
-        "-" => None,
-        value => Some(positive(value)?),
-    };
-    let share = |text: &str| {
-        let v: f64 = text.parse().ok()?;
-        (v >= 0.0 && v.is_finite()).then_some(v)
-    };
-    let strip = match words.next()? {
-        "-" => Stripping::None,
-        value => match value.strip_suffix("*samples") {
-            Some(value) => Stripping::Share(share(value)?),
-            None => Stripping::Error(share(value)?),
-        },
-    };
-    let tiers = words.next()?.parse().ok()?;
-    let name = words.next()?.to_string();
-    words.next().is_none().then_some(AskedLayer {
-        name,
-        rate,
-        strip,
-        tiers,
-        automatic: [None; 2],
-        joints: Vec::new(),
-    })
-}
-
-/// Reads [`AskedLayer::automatic`]: two numbers, "-" for none.
-fn automatic(text: &str) -> Option<[Option<f64>; 2]> {
-    let number = |text: &str| match text {
-        "-" => Some(None),
-        value => value.parse().ok().filter(|v: &f64| *v >= 0.0).map(Some),
-    };
-    let (below, share) = text.split_once(' ')?;
-    Some([number(below)?, number(share)?])
-}
-
-/// Reads [`Clips::local`]: three tolerances, "-" for the general one, and how they go up the hierarchy.
-fn local(text: &str) -> Option<([Option<f64>; 3], bool)> {
-    let mut words = text.split(' ');
-    let mut parts = [None; 3];
-    for part in &mut parts {
-        *part = match words.next()? {
-            "-" => None,
-            value => Some(positive(value)?),
-        };
-    }
-    match (words.next()?, words.next()) {
-        ("adaptive", None) => Some((parts, true)),
-        ("alike", None) => Some((parts, false)),
-        _ => None,
-    }
-}
-
-/// Vertex channels by their names, with commas between.
-fn channels(text: &str) -> Channels {
-    let has = |name: &str| text.split(',').any(|v| v == name);
-    Channels {
-        normals: has("normals"),
-        uvs: has("uvs"),
-        colours: has("colours"),
-        attributes: has("attributes"),
-    }
-}
-
-fn positive(text: &str) -> Option<f64> {
-    text.parse().ok().filter(|v: &f64| v.is_finite() && *v > 0.0)
-}
-
-fn distance(text: &str) -> Option<Tolerance> {
-    match text.strip_suffix("*diagonal") {
-        Some(part) => positive(part).map(Tolerance::Relative),
-        None => positive(text).map(Tolerance::Absolute),
-    }
-}
-
-fn scalar(text: &str) -> Option<Tolerance> {
-    match text.strip_suffix("*range") {
-        Some(part) => positive(part).map(Tolerance::Relative),
-        None => positive(text).map(Tolerance::Absolute),
-    }
-}
-
-fn range(text: &str) -> Option<Range> {
-    let (first, last) = text.split_once(':')?;
-    match (first.strip_suffix('s'), last.strip_suffix('s')) {
-        (Some(first), Some(last)) => Some(Range::Seconds(first.parse().ok()?, last.parse().ok()?)),
-        _ => Some(Range::Frames(first.parse().ok()?, last.parse().ok()?)),
-    }
-}
-
-fn glob(text: &str) -> Option<GlobMatcher> {
-    Some(Glob::new(text).ok()?.compile_matcher())
+fn globs(texts: &[String]) -> Result<Vec<GlobMatcher>, String> {
+    texts.iter().map(|text| glob(text)).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use meshreel_scene::sample::Range;
 
     #[test]
     fn a_full_set_of_options() {

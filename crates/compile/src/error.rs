@@ -58,6 +58,12 @@ pub enum Error {
     },
 }
 
+impl From<meshreel_options::Error> for Error {
+    fn from(error: meshreel_options::Error) -> Error {
+        Error::misuse(error.to_string())
+    }
+}
+
 impl From<meshreel_process::Error> for Error {
     fn from(error: meshreel_process::Error) -> Error {
         match error {

@@ -1,14 +1,14 @@
-//! Scenes into `.reel` files. The passes, in order, are listed in [`plan`]; `Options` say what is promised,
+//! Scenes into `.reel` files. The passes, in order, are listed in [`plan`]; what is promised say `meshreel_options`,
 //! [`Report`] what came out. Before a frame is written it is decoded again by the functions the player uses,
 //! and measured.
 
 pub mod clip;
+mod codec_terms;
 pub mod error;
 pub mod mesh;
 mod meter;
 mod method;
 mod nodes;
-pub mod options;
 pub mod pipeline;
 pub mod plan;
 pub mod report;
@@ -18,10 +18,6 @@ mod write;
 
 pub use error::Error;
 pub use meshreel_process::remesh::Remeshed;
-pub use options::{
-    BetweenChoice, ClipChoice, CodecChoice, CurveChoice, JointOverride, LayerChoice, LocalRule, MeshOverride,
-    MethodChoice, Options, PartsChoice, Preset, RigChoice, Tolerance, TransformForm,
-};
 pub use plan::compile;
 pub use report::{
     Between, ClipReport, Heaviest, Inspect, LodReport, Measures, MeshReport, Phase, Progress, Report, Rest,

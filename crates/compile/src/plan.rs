@@ -3,6 +3,7 @@
 //! gives, and a file elsewhere in this crate, or in `meshreel-process`, where that is about geometry alone.
 //! What a pass did is said by `--explain`.
 
+use crate::Error;
 use crate::mesh::budgets::{self, Flattening, Round};
 use crate::mesh::candidate::{self, Candidate};
 use crate::mesh::channels::{self, Corners};
@@ -18,7 +19,6 @@ use crate::nodes::content::Content;
 use crate::nodes::flatten::{self, FlatNode};
 use crate::nodes::locators;
 use crate::nodes::motion::{self, Motion};
-use crate::options::by_path::ByPath;
 use crate::report::{Between, ClipReport, Inspect, Log, Phase, Progress, Report};
 use crate::rig::candidates;
 use crate::select::selection::{self, Selected};
@@ -29,8 +29,9 @@ use crate::write::file::File;
 use crate::write::job::Job;
 use crate::write::node_coder::NodeCoder;
 use crate::write::report::Written;
-use crate::{Error, MethodChoice, Options, Preset, RigChoice, Tolerance};
 use meshreel_codec::schedule::Schedule;
+use meshreel_options::by_path::ByPath;
+use meshreel_options::{MethodChoice, Options, Preset, RigChoice, Tolerance};
 use meshreel_process::frame_set::FrameSet;
 use meshreel_process::remesh::{self, Outcome, Remeshed};
 use meshreel_scene::{MeshId, Remark, Scene, rig};

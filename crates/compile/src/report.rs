@@ -70,7 +70,7 @@ pub struct Report {
 
 impl Report {
     /// The passes that take triangles away, and what each did.
-    pub(crate) fn of_triangles(&self, options: &crate::Options) -> Vec<(String, String)> {
+    pub(crate) fn of_triangles(&self, options: &meshreel_options::Options) -> Vec<(String, String)> {
         let mut out = Vec::new();
         if options.lod > 0 {
             let levels: usize = self.meshes.iter().map(|mesh| mesh.details.len()).sum();

@@ -3,14 +3,14 @@
 mod advice;
 mod cli;
 mod commands;
+mod content;
 mod counting;
 mod guard;
-mod inputs;
 mod memory;
-mod options_file;
 mod output;
 mod picture;
 mod progress;
+mod reels;
 mod signals;
 mod targets;
 mod units;

@@ -147,6 +147,29 @@ impl From<meshreel::Error> for Failure {
     }
 }
 
+impl From<meshreel_options::Error> for Failure {
+    fn from(error: meshreel_options::Error) -> Failure {
+        Failure::usage(error.to_string())
+    }
+}
+
+impl From<meshreel_inputs::Error> for Failure {
+    fn from(error: meshreel_inputs::Error) -> Failure {
+        use meshreel_inputs::Error;
+        let line = error.to_string();
+        match error {
+            Error::Io { path, source } => Failure::io(&path, &source),
+            Error::Unsupported { path, what } => {
+                Failure::new(Class::Unsupported, what, Some(path.display().to_string()))
+            }
+            Error::Misuse { what } => Failure::usage(what),
+            Error::Scene { path: Some(path), source } => Failure::from(source).or_at(&path),
+            Error::Scene { path: None, source } => source.into(),
+            _ => Failure::new(Class::Malformed, line, None),
+        }
+    }
+}
+
 impl From<meshreel_compile::Error> for Failure {
     fn from(error: meshreel_compile::Error) -> Failure {
         use meshreel_compile::Error;

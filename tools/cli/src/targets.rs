@@ -1,8 +1,7 @@
-//! Which files are compiled, and into which: quoted globs, one `.reel` per input or one of all, names where
-//! none is given.
+//! Into which files inputs are compiled: one `.reel` per input or one of all, names where none is given.
 
-use crate::output::{Class, Failure};
-use meshreel_scene::read::sequence;
+use crate::output::Failure;
+use meshreel_inputs::is_point_cache;
 use std::path::{Path, PathBuf};
 
 /// What becomes of the inputs.
@@ -40,27 +39,6 @@ impl Targets {
     }
 }
 
-/// The inputs that `given` names, where quoted globs, and those of shells that expand none, stand for all
-/// files that match, by name. Sequences stay as they are.
-pub fn expand(given: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
-    let mut out = Vec::with_capacity(given.len());
-    for path in given {
-        let text = path.to_string_lossy();
-        if !text.contains(['*', '?', '[']) || path.exists() || sequence::is_pattern(path) {
-            out.push(path.clone());
-            continue;
-        }
-        let wrong = |e: glob::PatternError| Failure::usage(format!("{text}: {e}"));
-        let mut found: Vec<PathBuf> = glob::glob(&text).map_err(wrong)?.flatten().collect();
-        if found.is_empty() {
-            return Err(Failure::new(Class::Io, "no file matches (check the name)", Some(text.into_owned())));
-        }
-        found.sort();
-        out.extend(found);
-    }
-    Ok(out)
-}
-
 /// `dir/frame.####.obj` → `dir/frame.reel`.
 pub fn beside(input: &Path) -> PathBuf {
     input.with_file_name(reel_name(input))
@@ -77,11 +55,6 @@ pub fn reel_name(input: &Path) -> PathBuf {
 fn is_directory(path: &Path) -> bool {
     let text = path.as_os_str().to_string_lossy();
     text.ends_with('/') || text.ends_with(std::path::MAIN_SEPARATOR) || path.is_dir()
-}
-
-fn is_point_cache(path: &Path) -> bool {
-    let extension = path.extension().and_then(|e| e.to_str());
-    extension.is_some_and(|e| e.eq_ignore_ascii_case("pc2") || e.eq_ignore_ascii_case("mdd"))
 }
 
 #[cfg(test)]

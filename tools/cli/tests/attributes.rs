@@ -6,7 +6,8 @@ use crate::replaced::replaced;
 use meshreel::{FrameDecoder, Pair, PartAttribute, Reel, kind};
 use meshreel_check::verify;
 use meshreel_codec::entropy::block::Decompressor;
-use meshreel_compile::{Options, PartsChoice, Preset, Silent, compile};
+use meshreel_compile::{Silent, compile};
+use meshreel_options::{Options, PartsChoice, Preset};
 use meshreel_scene::read::{self, ReadOptions};
 use meshreel_scene::{
     Attribute, Channel, Mesh, Numbers, Scene, Scope, TimeSampling, Topology, sample, write,

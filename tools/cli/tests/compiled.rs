@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use glam::{DMat4, DVec3};
 use meshreel::{FrameDecoder, FrameKind, Limits, Reel};
-use meshreel_codec::entropy::block::Format;
 use meshreel_codec::record::{Method, Semantic, StreamRecord};
-use meshreel_compile::{Options, Preset, Silent, Tolerance, compile};
+use meshreel_compile::{Silent, compile};
+use meshreel_options::{Block, Options, Preset, Tolerance};
 use meshreel_scene::{
     Attribute, Channel, Error, Mesh, Node, NodeKind, Scene, Scope, Source, TimeSampling, Topology, Transform,
 };
@@ -499,7 +499,7 @@ fn transforms_cost_only_what_moves() {
         });
         let meshes =
             (0..count).map(|n| mesh(&format!("/n{n}/m"), 3, Channel::constant(wave(3, 0.0)))).collect();
-        let options = Options { preset: Preset::Classic, block: Format::Store, ..Options::default() };
+        let options = Options { preset: Preset::Classic, block: Block::Store, ..Options::default() };
         compiled(&scene(nodes.collect(), meshes), &options).frame_bytes()
     };
     let raw = 40 * count as u64 * 40;

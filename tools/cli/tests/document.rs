@@ -14,8 +14,9 @@ use meshreel_codec::mesh::decode::{First, Static, decode_unit_with, scratch_len}
 use meshreel_codec::mesh::hierarchy;
 use meshreel_codec::schedule::{Schedule, Unit};
 use meshreel_codec::simd::isa::Isa;
-use meshreel_compile::{Options, Preset, Silent, compile};
+use meshreel_compile::{Silent, compile};
 use meshreel_format::EMPTY_BOUNDS;
+use meshreel_options::{Block, Options, Preset};
 use meshreel_scene::read;
 use meshreel_scene::sample::Range;
 use serde_json::Value;
@@ -123,7 +124,7 @@ fn compiled(name: &str, (preset, apart): (Preset, bool), last: usize, path: &Pat
     let scene = read::open(&input, &read::ReadOptions::default()).unwrap().0;
     let options = Options {
         preset,
-        block: Format::Deflate,
+        block: Block::Deflate,
         range: Some(Range::Frames(0, last)),
         attributes_apart: apart,
         ..Options::default()

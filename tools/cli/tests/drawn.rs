@@ -5,7 +5,7 @@ use crate::flying::{Bricks, one_mesh};
 use crate::replaced::replaced;
 use meshreel::{FrameDecoder, FrameView, Limits, Pace, Range, Reel, kind};
 use meshreel_codec::entropy::block::Decompressor;
-use meshreel_compile::{Options, Preset, Tolerance};
+use meshreel_options::{Options, Preset, Tolerance};
 use meshreel_scene::Scene;
 use meshreel_testkit::verified;
 use std::sync::Arc;

@@ -10,7 +10,7 @@ use meshreel_codec::record::Coding;
 use meshreel_codec::take_sized;
 use meshreel_codec::topology::grid::Shape;
 use meshreel_codec::topology::weld;
-use meshreel_compile::{MethodChoice, Options, Preset, Tolerance};
+use meshreel_options::{MethodChoice, Options, Preset, Tolerance};
 use meshreel_scene::write::alembic;
 use meshreel_scene::{Attribute, Channel, Mesh, Node, NodeKind, Scene, Scope, TimeSampling, Topology, read};
 use meshreel_testkit::{compiled, corpus_if_thorough, opened, verified};

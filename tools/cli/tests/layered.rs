@@ -9,8 +9,9 @@ use std::sync::Arc;
 use meshreel::record::Coding;
 use meshreel::{FrameDecoder, FrameKind, Limits, Reel};
 use meshreel_check::verify;
-use meshreel_compile::{Options, Preset, Silent, Tolerance, compile};
+use meshreel_compile::{Silent, compile};
 use meshreel_format::checksum;
+use meshreel_options::{Options, Preset, Tolerance};
 use meshreel_scene::sample::Range;
 use meshreel_scene::{Scene, read};
 

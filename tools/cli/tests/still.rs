@@ -4,9 +4,9 @@
 use crate::replaced::replaced;
 use meshreel::{Command, EndState, FrameDecoder, Limits, Options as PlayerOptions, Player, Reel};
 use meshreel_check::verify;
-use meshreel_codec::entropy::block::Format;
 use meshreel_codec::record::{Coding, Method};
-use meshreel_compile::{MethodChoice, Options, Preset, Report, Tolerance, TransformForm};
+use meshreel_compile::Report;
+use meshreel_options::{Block, MethodChoice, Options, Preset, Tolerance, TransformForm};
 use meshreel_scene::{Attribute, Channel, Mesh, Node, NodeKind, Scene, Scope, TimeSampling};
 use meshreel_testkit::{compiled, opened, python};
 use std::path::Path;
@@ -391,7 +391,7 @@ fn e06_damaged_end_states_are_refused() {
 #[test]
 fn e06_a_decoder_made_from_the_document_agrees() {
     let Some(python) = python() else { return };
-    let options = Options { block: Format::Deflate, ..options(Preset::Small) };
+    let options = Options { block: Block::Deflate, ..options(Preset::Small) };
     let meshes = vec![sheet("/a", [130, 180]), sheet("/b", [0, 50]), sea("/c", [130, 180])];
     let (bytes, _) = compiled(&scene(meshes), &options);
     let coding = opened(bytes.clone()).description().meshes[2].streams[0].coding;

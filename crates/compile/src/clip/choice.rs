@@ -4,11 +4,13 @@
 use super::layer::{self, CompressedLayer, Division, LayeredClip};
 use super::wanted::WantedSkeleton;
 use super::{ClipOptions, CurveOptions, Rule, compress_curves, compress_each};
-use crate::options::{ClipChoice, CodecChoice};
+use crate::Error;
+use crate::codec_terms::{block_format, knots};
 use crate::report::ClipTried;
-use crate::{Error, Options};
 use meshreel_codec::clip::record::Codec;
 use meshreel_codec::entropy::block::{Compressor, Format};
+use meshreel_options::Options;
+use meshreel_options::{ClipChoice, CodecChoice};
 use meshreel_scene::Clip;
 use std::time::Instant;
 
@@ -53,7 +55,7 @@ pub fn choose(
     let choice = &options.clips;
     let mut tried = Vec::new();
     let mut best = None;
-    if choice.codec != CodecChoice::Curve {
+    if options.codec != CodecChoice::Curve {
         let start = Instant::now();
         let done = compress_each(&wanted.skeleton, clip, clip_options, &wanted.tolerances)?;
         tried.push(ClipTried {
@@ -75,7 +77,7 @@ pub fn choose(
         });
     }
     let fits = clip.samples <= meshreel_codec::clip::curve::MAX_SAMPLES as usize;
-    if choice.codec == CodecChoice::Curve || (choice.codec == CodecChoice::Auto && fits) {
+    if options.codec == CodecChoice::Curve || (options.codec == CodecChoice::Auto && fits) {
         let start = Instant::now();
         let most = match &best {
             Some(best) => best.bytes.len() * PACKED / KEY,
@@ -90,7 +92,7 @@ pub fn choose(
             _ => compress(&curves)?,
         };
         let holds = done.holds && !done.gave_up;
-        let bytes = packed(&done.bytes, options.block, options.effort).len();
+        let bytes = packed(&done.bytes, block_format(options.block), options.effort).len();
         tried.push(ClipTried {
             codec: Codec::Curve,
             bytes: holds.then_some(bytes as u64),
@@ -99,7 +101,7 @@ pub fn choose(
             seconds: start.elapsed().as_secs_f64(),
         });
         let local = choice.curve.local.is_some();
-        if choice.codec == CodecChoice::Curve && !holds {
+        if options.codec == CodecChoice::Curve && !holds {
             return Err(Error::Unsupported {
                 what: format!(
                     "clip {}: curves of {}-bit rotations cannot hold a tolerance of {}{}; give a larger --tolerance{}",
@@ -189,7 +191,7 @@ fn curves(
             },
         },
         shell: clip_options.shell,
-        knots: curve.knots,
+        knots: knots(curve.knots),
         short: curve.short,
         plain: curve.plain,
         tolerances: wanted.tolerances.clone(),

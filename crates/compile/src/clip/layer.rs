@@ -15,11 +15,11 @@ use super::reference::{Joints, Object, Reference, widen, worse};
 use super::search::Work;
 use super::{ClipOptions, Pass, counts, tuning};
 use crate::Error;
-use crate::options::Strip;
 use meshreel_codec::clip::layer::{self, LayerRecord, LayerTable, Samples};
 use meshreel_codec::clip::streamed::{Choices, Ends, Plan, STRIPPED, Scratch, Stored};
 use meshreel_codec::clip::{Header, Split, streamed};
 use meshreel_codec::transform::Transform;
+use meshreel_options::Strip;
 use meshreel_scene as scene;
 
 /// How a clip is divided.

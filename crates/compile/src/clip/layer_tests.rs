@@ -3,11 +3,11 @@
 use super::layer::{Division, LayeredClip, Part, compress};
 use super::tests::{clip, skeleton, swing};
 use super::{ClipOptions, importance};
-use crate::options::Strip;
 use glam::{DQuat, DVec3};
 use meshreel_codec::clip::layer::merge;
 use meshreel_codec::clip::streamed::{STRIPPED, Scratch, Stored};
 use meshreel_codec::transform::Transform;
+use meshreel_options::Strip;
 use meshreel_scene::{Clip, Qvv, Skeleton};
 
 /// The chain's last third, and all side branches, are cosmetic.

@@ -31,7 +31,6 @@ mod tests;
 pub(crate) mod wanted;
 
 use crate::Error;
-pub use crate::options::Strip;
 use closed_loop::{Frame, Given, Loop, Place};
 use compact::Slack;
 pub use curve::{CompressedCurves, CurveOptions, Rule, compress_curves};
@@ -40,6 +39,7 @@ use meshreel_codec::clip::streamed::{CALM, Choices, KEY_LEVEL, Plan, Residuals, 
 use meshreel_codec::clip::{Header, Source, Split, streamed};
 use meshreel_codec::entropy::symbols::{Activity, Means, start_code};
 use meshreel_codec::transform::Transform;
+use meshreel_options::Strip;
 use meshreel_scene as scene;
 use rayon::prelude::*;
 pub use reference::Joints;
@@ -283,7 +283,7 @@ impl Pass<'_> {
         (header.starts, header.sources) = cross::analyse(&self.over(&plan), self.with_sources);
         let mut plan = Plan::new(&skeleton, header).ok()?;
         let l = self.over(&plan);
-        let stripped = self.strip.of(&l);
+        let stripped = Stripped::new(self.strip, &l);
         let (keys, segments) = choose(&l, self.work, &stripped)?;
         plan.header.starts = starts_of(&plan, &segments);
         Some((plan, (keys, segments)))

@@ -1,10 +1,11 @@
 //! Scalar tracks and markers: what rides along in a clip. Each number at each sample within its tolerance,
 //! measured with the decoder's own function.
 
+use crate::Error;
 use crate::report::Scalars;
-use crate::{Error, Tolerance};
 use meshreel_codec::clip::scalars;
 use meshreel_codec::clip::scalars::{Component, Extras, MAX_VALUES, Marker, ScalarTrack};
+use meshreel_options::Tolerance;
 use meshreel_scene as scene;
 
 /// Least tolerance, of a component's largest number: what f32 holds.

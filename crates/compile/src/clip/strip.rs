@@ -3,8 +3,8 @@
 
 use super::closed_loop::{Frame, Loop, Place};
 use super::cross;
-use crate::options::Strip;
 use meshreel_codec::clip::streamed::CALM;
+use meshreel_options::Strip;
 
 /// Which samples of one clip are stripped.
 pub enum Stripped {
@@ -16,18 +16,16 @@ pub enum Stripped {
     Listed(Vec<bool>),
 }
 
-impl Strip {
-    /// For the clip of `l`.
-    pub fn of(self, l: &Loop<'_>) -> Stripped {
-        match self {
+impl Stripped {
+    /// What is asked for, of the clip of `l`.
+    pub fn new(asked: Strip, l: &Loop<'_>) -> Stripped {
+        match asked {
             Strip::None => Stripped::None,
             Strip::Error(error) => Stripped::Error(error * error),
             Strip::Share(share) => Stripped::Listed(least(l, share)),
         }
     }
-}
 
-impl Stripped {
     /// Whether the sample at `place` goes without residuals; then `frame` is what the decoder will have of
     /// it.
     pub fn has(&self, l: &Loop<'_>, place: &Place<'_>, frame: &mut Frame) -> bool {

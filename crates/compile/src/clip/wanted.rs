@@ -4,9 +4,10 @@
 use super::ClipOptions;
 use super::division::division;
 use super::layer::Division;
-use crate::options::globs::{globs, hit};
-use crate::{Error, Options, Tolerance};
+use crate::Error;
 use globset::GlobSet;
+use meshreel_options::globs::{globs, hit};
+use meshreel_options::{Options, Tolerance};
 use meshreel_scene::hierarchy::TRANSFORMS;
 use meshreel_scene::{Clip, Remark, Scene, Skeleton, Unit};
 use std::borrow::Cow;
@@ -135,7 +136,7 @@ fn clip_options(scene: &Scene, options: &Options) -> Result<ClipOptions, Error> 
     };
     Ok(ClipOptions {
         tolerance,
-        shell: options.clips.shell.unwrap_or(SHELL / unit),
+        shell: options.shell.unwrap_or(SHELL / unit),
         effort: options.effort as u8,
         // Restarts at least so often.
         restart: options.index_every.map_or(7, |n| n.max(2).ilog2().min(7) as u8),

@@ -1,10 +1,11 @@
 //! Which streams a mesh has, and on which lattices their values lie.
 
+use crate::Error;
 use crate::mesh::prepared::{Normals, Prepared};
 use crate::mesh::streams;
-use crate::{Error, Options, Preset};
 use meshreel_codec::quantize::{Axis, octahedral, qtangent};
 use meshreel_codec::record::{Coding, Semantic, StreamRecord};
+use meshreel_options::{Options, Preset};
 use meshreel_process::extent::ulp;
 use meshreel_scene::{Mesh, Remark};
 

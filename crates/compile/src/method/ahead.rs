@@ -4,7 +4,7 @@ use crate::mesh::candidate::Candidate;
 use crate::mesh::prepared::Normals;
 use crate::meter::Ahead;
 use crate::method::{fineness, mesh_coder, skin};
-use crate::{MethodChoice, Options, Preset};
+use meshreel_options::{MethodChoice, Options, Preset};
 
 /// What is likely to be tried; nothing for what stands still.
 pub fn ahead(candidate: &Candidate<'_>, options: &Options) -> Ahead {

@@ -2,18 +2,20 @@
 //! and after, and meshes whose faces change, each frame by itself. Everything is decoded again by the
 //! player's own functions and compared before it may be written.
 
+use crate::codec_terms::work;
 use crate::mesh::evaluate::{Scratch, Want};
 use crate::mesh::fluid;
 use crate::mesh::plan::MeshPlan;
 use crate::mesh::prepared::Fixed;
 use crate::mesh::streams::{self, NOTHING, Quantized, Typed, VertexValues};
-use crate::{Error, Options, with_quantized};
+use crate::{Error, with_quantized};
 use meshreel_codec::classic::stream;
 use meshreel_codec::classic::stream::References;
 use meshreel_codec::record::{Method, Semantic, StreamRecord};
 use meshreel_codec::topology::index;
 use meshreel_codec::values::error_bound::Target;
 use meshreel_codec::values::{error_bound, parallelogram};
+use meshreel_options::Options;
 
 /// One frame of one mesh.
 #[derive(Default)]
@@ -275,7 +277,7 @@ impl GroupCoder<'_, '_> {
             },
         };
         let start = out.len();
-        let work = self.options.work();
+        let work = work(self.options);
         let effort = work.effort;
         if record.semantic == Semantic::Position {
             let nearest = levels.to_vec();

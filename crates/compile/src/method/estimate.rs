@@ -1,9 +1,11 @@
 //! About how many bytes something takes: what is stored once, and a sample of its segments.
 
+use crate::Error;
+use crate::codec_terms::block_format;
 use crate::method::coder::Coder;
-use crate::{Error, Options};
 use meshreel_codec::entropy::block::Compressor;
 use meshreel_codec::schedule::Schedule;
+use meshreel_options::Options;
 use rayon::prelude::*;
 
 // Tuning.
@@ -80,7 +82,7 @@ pub fn size<C: InSegments + ?Sized>(
     options: &Options,
 ) -> Result<u64, Error> {
     // Blocks shrink what skins say of bones more than what soft units hold.
-    let shrink = || Compressor::new(options.block, options.effort);
+    let shrink = || Compressor::new(block_format(options.block), options.effort);
     let stored = |shrink: &mut Compressor, bytes: &[u8]| -> u64 {
         let mut out = Vec::new();
         shrink.compress(bytes, &mut out);

@@ -8,7 +8,7 @@ use crate::mesh::plan::MeshPlan;
 use crate::mesh::streams::{self, NOTHING, Quantized, Typed};
 use crate::method::coder::Seen;
 use crate::method::payload::Payload;
-use crate::{Error, Options, with_quantized};
+use crate::{Error, with_quantized};
 use meshreel_codec::record::source_map::SourceMap;
 use meshreel_codec::record::{Semantic, StreamRecord};
 use meshreel_codec::schedule::{Schedule, Unit};
@@ -16,6 +16,7 @@ use meshreel_codec::values::changing::values::Wanted;
 use meshreel_codec::values::changing::{Head, Kind, REFERENCES, Reader, Topology, Triangles, Work, Writer};
 use meshreel_codec::values::{changing, error_bound};
 use meshreel_codec::{Corrupt, put_sized};
+use meshreel_options::Options;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU32};
@@ -104,7 +105,7 @@ impl<'a> FluidCoder<'a> {
 
     /// Notes of the frame's map back to the source, where these are wanted.
     fn note_source(&self, frame: u32, run: u32, laid: &Laid, order: &Order) {
-        if self.options.strip || !self.options.full_source_map {
+        if self.options.strip || self.options.short_source_map {
             return;
         }
         let lock = || self.maps.lock().unwrap_or_else(PoisonError::into_inner);

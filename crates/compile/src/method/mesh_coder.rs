@@ -1,6 +1,7 @@
 //! Frames of a layered file (presets small and fast): the units of [`meshreel_codec::schedule`]. Keys
 //! of a segment are coded one after the other, everything else side by side: meshes, segments, groups.
 
+use crate::Error;
 use crate::mesh::plan::MeshPlan;
 use crate::mesh::skin_search::SkinSearch;
 use crate::mesh::streams::NOTHING;
@@ -14,7 +15,6 @@ use crate::method::quantized::{Coded, LevelCoder};
 use crate::method::skin::{self, Chosen};
 use crate::method::soft;
 use crate::report::{Measures, Tried};
-use crate::{Error, MethodChoice, Options, Preset};
 use meshreel_codec::put_sized;
 use meshreel_codec::record::source_map::SourceMap;
 use meshreel_codec::record::{
@@ -23,6 +23,7 @@ use meshreel_codec::record::{
 use meshreel_codec::schedule::{INTERVAL, Schedule, Unit, Window};
 use meshreel_codec::topology::weld;
 use meshreel_codec::values::parallelogram;
+use meshreel_options::{MethodChoice, Options, Preset};
 use meshreel_scene::Remark;
 use rayon::prelude::*;
 use std::sync::{Mutex, PoisonError};

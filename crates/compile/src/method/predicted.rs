@@ -1,13 +1,13 @@
 //! Normals and tangent frames of a layered file: predicted from the decoded positions, see
 //! [`meshreel_codec::mesh::normals`].
 
+use crate::Error;
 use crate::mesh::evaluate::{Scratch, Want};
 use crate::mesh::plan::MeshPlan;
 use crate::mesh::prepared::{Fixed, Normals};
 use crate::mesh::streams::{self, Quantized, VertexValues};
 use crate::method::coder::{Coder, Decoded};
 use crate::method::points::Points;
-use crate::{Error, Options};
 use meshreel_codec::mesh::normals::Shape;
 use meshreel_codec::mesh::normals::encode::{Encoder, Source, Wanted};
 use meshreel_codec::mesh::normals::surface::Place;
@@ -15,6 +15,7 @@ use meshreel_codec::quantize::code::Word;
 use meshreel_codec::record::{Semantic, StreamRecord};
 use meshreel_codec::schedule::{Schedule, Unit};
 use meshreel_codec::topology::partition::Sharing;
+use meshreel_options::Options;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::{PoisonError, RwLock};

@@ -5,11 +5,12 @@ use crate::mesh::evaluate::{Scratch, Want};
 use crate::mesh::plan::MeshPlan;
 use crate::mesh::prepared::Fixed;
 use crate::mesh::streams::{self, Quantized, Typed, VertexValues};
-use crate::{Error, Options, with_quantized};
+use crate::{Error, with_quantized};
 use meshreel_codec::classic::stream;
 use meshreel_codec::classic::stream::References;
 use meshreel_codec::record::Semantic;
 use meshreel_codec::schedule::{Schedule, Unit};
+use meshreel_options::Options;
 
 /// The coder of a mesh's streams of levels.
 pub struct LevelCoder<'a> {

@@ -12,13 +12,14 @@
 //! Distances go down with the square of n, so the first guess at n mostly holds. What a player does is worked
 //! out from the source's own frames; what decoding adds, at most one tolerance, is left room for.
 
+use crate::Error;
 use crate::nodes::budget::{LEAST_ROOM, no_room};
 use crate::nodes::flatten::{FlatNode, flatten};
 use crate::nodes::motion::Motion;
 use crate::nodes::tracks::Tracks;
 use crate::report::Between;
-use crate::{BetweenChoice, Error, Options, Tolerance};
 use glam::{DMat4, DVec3};
+use meshreel_options::{BetweenChoice, Options, Tolerance};
 use meshreel_process::extent::ulp;
 use meshreel_process::trs::{Trs, align, decompose, error_over_box, rows};
 use meshreel_scene::sample::{self, World, is_step, just_before, largest_scale};

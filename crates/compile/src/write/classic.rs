@@ -1,5 +1,6 @@
 //! Frames of the preset `classic`, group by group: from one index frame to the next.
 
+use crate::codec_terms::block_format;
 use crate::method::classic::Part;
 use crate::report::{Phase, Progress};
 use crate::write::job::{Counted, Job};
@@ -116,7 +117,7 @@ fn encode_group(job: &Job<'_>, group: GroupInput) -> Result<Vec<FrameOutput>, Er
         .par_iter()
         .enumerate()
         .map_init(
-            || (Compressor::new(job.options.block, job.options.effort), Decompressor::new()),
+            || (Compressor::new(block_format(job.options.block), job.options.effort), Decompressor::new()),
             |(compressor, decompressor), (i, input)| {
                 let frame = group.first + i;
                 let mut content = input.visible.clone();

@@ -4,17 +4,19 @@ use crate::clip::choice::packed;
 use crate::clip::layer::LayeredClip;
 use crate::clip::pieces::pack;
 use crate::clip::wanted::Wanted;
+use crate::codec_terms::block_format;
 use crate::mesh::streams::NOTHING;
 use crate::report::{ClipReport, LayerReport};
 use crate::rig::candidates::{Candidate, Made};
 use crate::write::job::Chunk;
-use crate::{Error, Inspect, Options, Progress, Report};
+use crate::{Error, Inspect, Progress, Report};
 use meshreel_codec::clip::layer;
 use meshreel_codec::clip::record::{ClipRecord, Codec, SkeletonRecord, encode_clip, encode_skeleton};
 use meshreel_codec::entropy::block::{Compressor, Format};
 use meshreel_codec::record::Description;
 use meshreel_format::kind::{CLIP, DESCRIPTION, LAYERS, SCALARS, SKELETON, TIERS};
 use meshreel_format::{CHUNK_ENTRY_SIZE, HEADER_SIZE, Summary, Writer, frame_table_size};
+use meshreel_options::Options;
 use meshreel_scene::{Clip, Joint, Remark, Scene, Track, Unit};
 use std::path::Path;
 
@@ -106,7 +108,7 @@ pub fn chunks_and_rigs(
         };
         let mut bytes = Vec::new();
         encode_skeleton(&record, &mut bytes);
-        block(SKELETON, &bytes, options.block);
+        block(SKELETON, &bytes, block_format(options.block));
     }
     let mut reports = Vec::new();
     let layered: Vec<(u32, &LayeredClip)> =
@@ -149,7 +151,7 @@ pub fn chunks_and_rigs(
                 block(CLIP, &bytes, Format::Store);
                 compressed.bytes.len()
             }
-            Codec::Curve => block(CLIP, &bytes, options.block),
+            Codec::Curve => block(CLIP, &bytes, block_format(options.block)),
         };
         // Names of layers aside, all of a table is needed for playing.
         let size = match tables.iter().find(|(of, ..)| *of == c) {
@@ -160,7 +162,7 @@ pub fn chunks_and_rigs(
         let (bytes, scalars) = extras.unwrap_or_default();
         if !bytes.is_empty() {
             crate::write::output::check_size("scalar tracks of one clip", bytes.len())?;
-            block(SCALARS, &bytes, options.block);
+            block(SCALARS, &bytes, block_format(options.block));
         }
         reports.push(ClipReport {
             name: clip.name.clone(),
@@ -179,7 +181,7 @@ pub fn chunks_and_rigs(
         });
     }
     for (_, table, _) in &tables {
-        block(LAYERS, table, options.block);
+        block(LAYERS, table, block_format(options.block));
     }
     for piece in pieces {
         // As it is read: what is streamed is decoded where it lies.
@@ -217,7 +219,7 @@ pub fn write(
     let mut raw = Vec::new();
     meshreel_codec::record::encode(&description, &mut raw);
     let mut packed = Vec::new();
-    Compressor::new(options.block, options.effort).compress_bounded(&raw, &mut packed);
+    Compressor::new(block_format(options.block), options.effort).compress_bounded(&raw, &mut packed);
     let raw_bytes = clips.iter().map(|clip| clip.raw_bytes).sum();
     let file_bytes = if options.dry_run {
         let stored: usize = chunks.iter().map(|(.., bytes)| bytes.len() + CHUNK_ENTRY_SIZE).sum();

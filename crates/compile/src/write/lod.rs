@@ -1,10 +1,11 @@
 //! LOD levels of a mesh as the file has them.
 
+use crate::Error;
 use crate::mesh::evaluate::Scratch;
 use crate::mesh::plan::MeshPlan;
 use crate::mesh::prepared::{Fixed, points};
-use crate::{Error, Options};
 use meshreel_codec::topology::lod::{Level, collapse, encode, fewer};
+use meshreel_options::Options;
 use meshreel_process::lod;
 use meshreel_scene::Remark;
 

@@ -2,6 +2,7 @@
 //! compressed and decompressed again.
 
 use crate::Error;
+use crate::codec_terms::block_format;
 use crate::mesh::streams::NOTHING;
 use crate::method::mesh_coder::MeshCoder;
 use crate::method::payload::Payload;
@@ -191,7 +192,7 @@ struct Packer {
 impl Packer {
     fn new(job: &Job<'_>) -> Packer {
         Packer {
-            shrink: Compressor::new(job.options.block, job.options.effort),
+            shrink: Compressor::new(block_format(job.options.block), job.options.effort),
             store: Compressor::new(Format::Store, 1),
             check: Decompressor::new(),
         }

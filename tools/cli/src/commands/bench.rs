@@ -7,7 +7,7 @@
 use super::poses::{self, Speed, best};
 use crate::cli::BenchArgs;
 use crate::output::{Failure, Output, one_line, table};
-use crate::{inputs, units};
+use crate::{reels, units};
 use meshreel::{Command, Event, FrameDecoder, FrameView, Limits, Options, Pace, Player, Reel, Statistics};
 use meshreel_codec::entropy::block::Decompressor;
 use serde_json::{Value, json};
@@ -31,7 +31,7 @@ pub fn run(arguments: &BenchArgs, output: Output) -> Result<ExitCode, Failure> {
         let what = format!("--seconds must be from 0 to {LONGEST}");
         return Err(Failure::usage(what));
     }
-    inputs::expect_reel(&arguments.file)?;
+    reels::expect_reel(&arguments.file)?;
     let mut bytes = Vec::new();
     meshreel_files::open(&arguments.file)
         .and_then(|mut file| file.read_to_end(&mut bytes))

@@ -6,8 +6,6 @@ use super::extract::Kind;
 use super::verify;
 use crate::cli::DemoArgs;
 use crate::guard::guarded;
-use crate::inputs::{self, InputOptions};
-use crate::options_file::OptionsFile;
 use crate::output::{Class, Failure, Output, say, table};
 use crate::picture::frames::{self, Decoded};
 use crate::picture::render::guess_up;
@@ -15,6 +13,8 @@ use crate::picture::sheet::{Column, Sheet, compose};
 use crate::progress::Progress;
 use crate::units;
 use meshreel::{Limits, Reel};
+use meshreel_inputs::{self as inputs, InputOptions};
+use meshreel_options::OptionSet;
 use meshreel_scene::sample::World;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -96,8 +96,8 @@ fn one(file: &Path, arguments: &DemoArgs, output: Output) -> Result<Shown, Failu
     let name = name_of(file);
     let at = |extension: &str| arguments.output.join(format!("{name}.{extension}"));
     let (reel_path, extracted, sheet) = (at("reel"), at("abc"), at("png"));
-    let mut wanted = OptionsFile::default();
-    wanted.content.tolerance.push(arguments.tolerance.into());
+    let mut wanted = OptionSet::default();
+    wanted.general.tolerance.push(arguments.tolerance.into());
     let quiet = Output {
         flags: crate::cli::OutputFlags {
             // Remarks on bundled files are known; --verbose shows them.

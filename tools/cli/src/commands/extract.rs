@@ -4,7 +4,7 @@ use super::levels;
 use crate::cli::{Bones, ExtractArgs, NOT_BUILT};
 use crate::output::{Class, Failure, Output, remarks_json};
 use crate::progress::Progress;
-use crate::{inputs, units};
+use crate::{reels, units};
 use meshreel::{Limits, Reel};
 use meshreel_check::extract::{As, SkinError, skin_errors, to_scene_at};
 use meshreel_scene::{Remark, Scene, Unit, locators, write};
@@ -17,7 +17,7 @@ use std::time::Instant;
 pub fn run(arguments: &ExtractArgs, output: Output) -> Result<ExitCode, Failure> {
     let start = Instant::now();
     let kind = Kind::of(&arguments.output)?;
-    if !inputs::is_reel(&arguments.file) && arguments.file.exists() {
+    if !reels::is_reel(&arguments.file) && arguments.file.exists() {
         return Err(Failure::new(
             Class::Malformed,
             "not a .reel; 'meshreel compile' makes one of a source file",

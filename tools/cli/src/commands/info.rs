@@ -8,12 +8,13 @@ use super::rigs;
 use super::scene_info::{SceneInfo, Wanted};
 use crate::advice::{self, Advice};
 use crate::cli::InfoArgs;
-use crate::inputs::{self, InputOptions};
 use crate::output::{Failure, Output, one_line, table};
+use crate::reels;
 use crate::units;
 use crate::units::ratio;
 use meshreel::record::{Coding, Location, Method, NodeRecord, Semantic, StreamRecord, Visibility};
 use meshreel::{FrameDecoder, FrameKind, Limits, Reel, kind};
+use meshreel_inputs::{self as inputs, InputOptions};
 use serde::Serialize;
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -25,7 +26,7 @@ const MEASURED_BYTES: u64 = 64 << 20;
 /// Runs the verb.
 pub fn run(arguments: &InfoArgs, output: Output) -> Result<ExitCode, Failure> {
     let wanted = Wanted { tree: arguments.tree, streams: arguments.streams, frames: arguments.frames };
-    if inputs::is_reel(&arguments.file) {
+    if reels::is_reel(&arguments.file) {
         let reel = Reel::open(&arguments.file, &Limits::default())?;
         let info = ReelInfo::new(&reel, wanted)?;
         output.result(&info, false, || info.text(wanted))?;

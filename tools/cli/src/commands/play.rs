@@ -5,7 +5,7 @@ use crate::commands::bench::limits;
 use crate::commands::live::{Live, Named};
 use crate::commands::poses::Poses;
 use crate::output::{Class, Failure, Output, one_line, say, table};
-use crate::{counting, inputs, memory, units};
+use crate::{counting, memory, reels, units};
 use meshreel::record::{Semantic, StreamRecord, Visibility};
 use meshreel::{
     Command, Event, FileId, FrameDecoder, InstanceId, Limits, MeshView, Options, Player, QuantizedValues,
@@ -81,7 +81,7 @@ fn check_arguments(arguments: &PlayArgs) -> Result<(), Failure> {
         return Err(Failure::usage(what));
     }
     for path in &arguments.files {
-        inputs::expect_reel(path)?;
+        reels::expect_reel(path)?;
     }
     Ok(())
 }

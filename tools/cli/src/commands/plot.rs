@@ -1,16 +1,18 @@
 //! `meshreel plot`: what a joint or a point does over time, source against decoded, and the error below.
 
 use crate::cli::PlotArgs;
-use crate::inputs::{self, InputOptions};
 use crate::output::{Failure, Output, remarks_json};
 use crate::picture::chart::{COLOURS, Look, Panel, Series, draw};
 use crate::picture::frames;
+use crate::reels;
 use crate::units;
 use glam::{DAffine3, DQuat, DVec3};
 use meshreel::clip::{Clip, ClipCursor, PoseSource, Repeats, Rounding};
 use meshreel::record::{Method, NodeRecord};
 use meshreel::{FrameDecoder, Limits, Reel, Transform};
-use meshreel_scene::sample::{self, World};
+use meshreel_inputs::{self as inputs, InputOptions};
+use meshreel_options::Span;
+use meshreel_scene::sample::World;
 use meshreel_scene::{Qvv, Remark, Scene};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -21,7 +23,7 @@ const MOST: usize = 20_000;
 
 /// Runs the verb.
 pub fn run(arguments: &PlotArgs, output: Output) -> Result<ExitCode, Failure> {
-    inputs::expect_reel(&arguments.file)?;
+    reels::expect_reel(&arguments.file)?;
     let target = match &arguments.output {
         Some(path) => path.clone(),
         None => arguments.file.with_extension("png"),
@@ -204,10 +206,7 @@ fn source_clip(reel: &Reel, scene: &Scene, clip: &Clip) -> Result<meshreel_scene
     let Some(source) = found else {
         return Err(Failure::usage(format!("the source has no clip {}", clip.name())));
     };
-    let range = super::verify::stored::<units::Range>(reel, "range").map(|range| match range {
-        units::Range::Frames(first, last) => sample::Range::Frames(first, last),
-        units::Range::Seconds(first, last) => sample::Range::Seconds(first, last),
-    });
+    let range = super::verify::stored::<Span>(reel, "range").map(|span| span.0);
     let source = source.portion(super::verify::stored(reel, "fps"), range)?;
     if source.tracks.len() != clip.joints() || source.samples != clip.samples() {
         return Err(Failure::usage(format!(

@@ -1,13 +1,14 @@
 //! `meshreel verify`: a `.reel` against its source, read again.
 
 use crate::cli::VerifyArgs;
-use crate::inputs::{self, InputOptions};
 use crate::output::{Class, Failure, Output, one_line, remarks_json, table};
 use crate::progress::Progress;
+use crate::reels;
 use crate::units;
 use meshreel::{Limits, Reel};
 use meshreel_check::MeshReport;
 use meshreel_check::verify::{ClipReport, LocatorReport, LodReport, RigReport};
+use meshreel_inputs::{self as inputs, InputOptions};
 use meshreel_scene::Remark;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -23,7 +24,7 @@ pub fn run(arguments: &VerifyArgs, output: Output) -> Result<ExitCode, Failure> 
     let Some((reel, inputs)) = arguments.files.split_last() else {
         return Err(Failure::usage("name the source files, then the .reel"));
     };
-    if !inputs::is_reel(reel) {
+    if !reels::is_reel(reel) {
         return Err(Failure::usage(format!(
             "{}: the last file must be the .reel, the ones before it the source",
             reel.display()

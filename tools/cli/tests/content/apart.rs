@@ -10,7 +10,7 @@ use meshreel::{
     Source, Statistics, kind,
 };
 use meshreel_codec::entropy::block::{Compressor, Decompressor, Format};
-use meshreel_compile::{Options, Preset};
+use meshreel_options::{Options, Preset};
 use meshreel_scene::{Mesh, Scene, Scope};
 use std::io;
 use std::sync::{Arc, Mutex};

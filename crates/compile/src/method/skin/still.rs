@@ -1,6 +1,6 @@
 //! One frame alone, and weights, as bytes.
 
-use crate::{Error, Options, Preset};
+use crate::Error;
 use meshreel_codec::entropy::range;
 use meshreel_codec::mesh::encode::{Encoder, Refused, Source, Work};
 use meshreel_codec::mesh::hierarchy::Hierarchy;
@@ -8,6 +8,7 @@ use meshreel_codec::mesh::skin::weights;
 use meshreel_codec::mesh::{decode, encode};
 use meshreel_codec::quantize::fixed::Cell;
 use meshreel_codec::quantize::lattice::Extent;
+use meshreel_options::{Options, Preset};
 
 /// Positions of one frame, or what is given as them.
 pub struct Given<F>(pub F);

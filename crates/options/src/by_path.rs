@@ -2,8 +2,11 @@
 //! matches.
 
 use crate::Error;
-use crate::options::globs::glob;
-use crate::options::{MeshOverride, MethodChoice, Options, PartsChoice, Tolerance};
+use crate::choices::{MethodChoice, PartsChoice};
+use crate::globs::glob;
+use crate::sections::MeshOverride;
+use crate::table::Options;
+use crate::units::Tolerance;
 use globset::GlobMatcher;
 
 /// Options by path.

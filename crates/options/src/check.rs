@@ -1,10 +1,22 @@
 //! Options that make no sense, or not together, are refused before anything is read.
 
 use crate::Error;
-use crate::options::{
-    BetweenChoice, ClipChoice, CodecChoice, JointOverride, MethodChoice, Options, PartsChoice, Preset,
-    RigChoice, Strip, Tolerance, TransformForm,
+use crate::choices::{
+    BetweenChoice, CodecChoice, MethodChoice, PartsChoice, Preset, RigChoice, TransformForm,
 };
+use crate::sections::{ClipChoice, JointOverride, Strip};
+use crate::table::{Options, bounds};
+use crate::units::Tolerance;
+
+/// Refuses a number that is not within the bounds of its key; `least`: where it may be less.
+fn within(key: &str, number: usize, least: Option<i64>) -> Result<(), Error> {
+    let (low, high) = bounds(key).unwrap_or((0, i64::MAX));
+    let low = least.unwrap_or(low);
+    match i64::try_from(number).is_ok_and(|number| (low..=high).contains(&number)) {
+        true => Ok(()),
+        false => Err(Error::misuse(format!("--{key} must be {low} to {high}, not {number}"))),
+    }
+}
 
 impl Options {
     /// Refuses what makes no sense.
@@ -35,17 +47,13 @@ impl Options {
         self.check_parts()?;
         self.check_remesh()?;
         self.check_globs()?;
-        self.clips.check()?;
+        self.clips.check(self.codec, self.shell)?;
         positive("--normal-tolerance", self.normal_tolerance)?;
         positive("--uv-tolerance", self.uv_tolerance)?;
         let (Tolerance::Absolute(t) | Tolerance::Relative(t)) = self.scalar_tolerance;
         positive("--scalar-tolerance", t)?;
-        let within = |what: &str, v: usize, low: usize, high: usize| match (low..=high).contains(&v) {
-            true => Ok(()),
-            false => Err(Error::misuse(format!("{what} must be {low} to {high}, not {v}"))),
-        };
-        within("--colour-bits", self.colour_bits as usize, 1, 16)?;
-        within("--index-every", self.index_every(), 1, 64)?;
+        within("colour-bits", self.colour_bits as usize, None)?;
+        within("index-every", self.index_every(), None)?;
         if self.preset != Preset::Classic && !self.index_every().is_multiple_of(16) {
             return Err(Error::misuse(format!(
                 "--index-every must be a multiple of 16 with --preset {}, not {}",
@@ -53,9 +61,10 @@ impl Options {
                 self.index_every()
             )));
         }
-        within("--lod", self.lod as usize, 0, meshreel_codec::topology::lod::MOST)?;
+        // None is what is usual, and nothing that can be said.
+        within("lod", self.lod as usize, Some(0))?;
         self.check_meshes_only()?;
-        within("--effort", self.effort as usize, 1, 9)?;
+        within("effort", self.effort as usize, None)?;
         if let Some(angle) = self.smooth_angle
             && !(0.0..=180.0).contains(&angle)
         {
@@ -64,7 +73,7 @@ impl Options {
         if let Some(fps) = self.fps {
             positive("--fps", fps)?;
         }
-        let least = Options::LEAST_BETWEEN;
+        let least = BetweenChoice::LEAST;
         match self.between {
             BetweenChoice::Within(multiple) if !(multiple >= least && multiple.is_finite()) => {
                 Err(Error::misuse(format!(
@@ -100,7 +109,7 @@ impl Options {
                 ));
             }
             if let Some(method) = method.filter(|m| !matches!(m, MethodChoice::Auto) && !bones(*m)) {
-                let name = format!("{method:?}").to_lowercase();
+                let name = method.name();
                 return Err(Error::misuse(format!(
                     "--parts says what is rigid, --method {name} has no parts: leave one of them away"
                 )));
@@ -174,26 +183,26 @@ impl Options {
 }
 
 impl ClipChoice {
-    fn check(&self) -> Result<(), Error> {
+    fn check(&self, codec: CodecChoice, shell: Option<f64>) -> Result<(), Error> {
         let length = |what: &str, v: Option<f64>| match v {
             Some(v) if !(v > 1e-15 && v < 1e15) => {
                 Err(Error::misuse(format!("{what} must be a length above zero, not {v}")))
             }
             _ => Ok(()),
         };
-        length("--shell", self.shell)?;
+        length("--shell", shell)?;
         for over in &self.joints {
             length("the tolerance of a joint section", over.tolerance)?;
             length("the shell of a joint section", over.shell)?;
         }
-        self.check_layers()?;
+        self.check_layers(codec)?;
         let pinned = self.joints.iter().any(|over| over.pinned);
         match &self.curve.local {
             None if pinned => Err(Error::misuse(
                 "pinned joints are for the local rule of curves; add rule = \"local\" to [curve], or give them a smaller tolerance",
             )),
             None => Ok(()),
-            Some(_) if self.codec != CodecChoice::Curve => Err(Error::misuse(
+            Some(_) if codec != CodecChoice::Curve => Err(Error::misuse(
                 "the local rule is for --codec curve alone: it promises other things than codec sampled",
             )),
             Some(_) if self.joints.iter().any(|over| over.tolerance.is_some()) => Err(Error::misuse(
@@ -207,10 +216,10 @@ impl ClipChoice {
         }
     }
 
-    fn check_layers(&self) -> Result<(), Error> {
+    fn check_layers(&self, codec: CodecChoice) -> Result<(), Error> {
         let wrong = |name: &str, what: String| Err(Error::misuse(format!("layer {name:?}: {what}")));
         let divided = !self.layers.is_empty() || self.joints.iter().any(|over| over.stepped);
-        if divided && self.codec == CodecChoice::Curve {
+        if divided && codec == CodecChoice::Curve {
             return Err(Error::misuse("layers are for codec sampled; leave --codec curve out"));
         }
         for (l, layer) in self.layers.iter().enumerate() {
@@ -260,7 +269,7 @@ impl ClipChoice {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::MeshOverride;
+    use crate::sections::MeshOverride;
 
     #[test]
     fn nonsense_is_refused() {

@@ -1,12 +1,18 @@
 //! Opening inputs: which files are what, several merged into one scene, those of later versions refused by
 //! name.
 
-use crate::cli::{NOT_BUILT, Rate};
-use crate::output::{Class, Failure};
+use crate::Error;
+use meshreel_options::Rate;
 use meshreel_scene::read::{self, ReadOptions};
 use meshreel_scene::{Remark, Scene};
-use std::io::Read;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+
+/// Extensions of inputs; nothing that is compiled is written under such a name.
+pub const EXTENSIONS: [&str; 8] = ["abc", "obj", "ply", "pc2", "mdd", "glb", "gltf", "bvh"];
+
+/// Extensions of point caches.
+const POINT_CACHES: [&str; 2] = ["pc2", "mdd"];
 
 /// Kinds of inputs that a later version reads.
 const LATER: [&str; 4] = ["usd", "usda", "usdc", "usdz"];
@@ -23,7 +29,7 @@ pub struct InputOptions {
 }
 
 /// Opens all `paths` and merges them by node path. `-` is not a file.
-pub fn open(paths: &[PathBuf], options: &InputOptions) -> Result<(Scene, Vec<Remark>), Failure> {
+pub fn open(paths: &[PathBuf], options: &InputOptions) -> Result<(Scene, Vec<Remark>), Error> {
     let mut read_options = ReadOptions::default();
     read_options.points.clone_from(&options.points);
     read_options.animation.clone_from(&options.animation);
@@ -36,26 +42,27 @@ pub fn open(paths: &[PathBuf], options: &InputOptions) -> Result<(Scene, Vec<Rem
     for path in paths {
         refuse_missing(path)?;
         refuse_later(path)?;
-        let (scene, more) = read::open(path, &read_options).map_err(|e| Failure::from(e).or_at(path))?;
+        let (scene, more) = read::open(path, &read_options)
+            .map_err(|source| Error::Scene { path: Some(path.clone()), source })?;
         scenes.push(scene);
         remarks.extend(more);
     }
     if scenes.len() == 1 {
         return Ok((scenes.remove(0), remarks));
     }
-    let (scene, more) = meshreel_scene::merge::merge(scenes)?;
+    let (scene, more) =
+        meshreel_scene::merge::merge(scenes).map_err(|source| Error::Scene { path: None, source })?;
     remarks.extend(more);
     Ok((scene, remarks))
 }
 
 /// A point cache among the inputs is the same as `--points`.
-fn take_points<'a>(paths: &'a [PathBuf], options: &mut ReadOptions) -> Result<Vec<&'a PathBuf>, Failure> {
-    let (caches, others): (Vec<_>, Vec<_>) =
-        paths.iter().partition(|path| has_extension(path, &["pc2", "mdd"]));
+fn take_points<'a>(paths: &'a [PathBuf], options: &mut ReadOptions) -> Result<Vec<&'a PathBuf>, Error> {
+    let (caches, others): (Vec<_>, Vec<_>) = paths.iter().partition(|path| is_point_cache(path));
     if let Some(cache) = caches.first() {
         let meshes = others.iter().filter(|path| has_extension(path, &["obj"])).count();
         if caches.len() + usize::from(options.points.is_some()) > 1 || meshes != 1 {
-            return Err(Failure::usage(format!(
+            return Err(Error::misuse(format!(
                 "{}: a point cache goes with one .obj, as in 'body.obj --points body.pc2'",
                 cache.display()
             )));
@@ -65,64 +72,35 @@ fn take_points<'a>(paths: &'a [PathBuf], options: &mut ReadOptions) -> Result<Ve
     Ok(others)
 }
 
+/// Whether a path names positions of a mesh over time, which go with that mesh.
+pub fn is_point_cache(path: &Path) -> bool {
+    has_extension(path, &POINT_CACHES)
+}
+
 fn has_extension(path: &Path, extensions: &[&str]) -> bool {
     let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
     extensions.iter().any(|known| extension.eq_ignore_ascii_case(known))
 }
 
 /// Readers tell kinds by name; a file that is not there shall not be called one of the wrong kind.
-fn refuse_missing(path: &Path) -> Result<(), Failure> {
+fn refuse_missing(path: &Path) -> Result<(), Error> {
     match std::fs::metadata(path) {
-        Ok(metadata) if metadata.is_dir() => Err(Failure::new(
-            Class::Io,
-            "is a directory; name a file, or a sequence such as 'frame.####.obj'",
-            Some(path.display().to_string()),
-        )),
+        Ok(metadata) if metadata.is_dir() => {
+            let what = "is a directory; name a file, or a sequence such as 'frame.####.obj'";
+            Err(Error::io(path, std::io::Error::new(ErrorKind::IsADirectory, what)))
+        }
         Err(_) if read::sequence::is_pattern(path) => Ok(()),
-        Err(error) => Err(Failure::io(path, &error)),
+        Err(error) => Err(Error::io(path, error)),
         Ok(_) => Ok(()),
     }
 }
 
-fn refuse_later(path: &Path) -> Result<(), Failure> {
+fn refuse_later(path: &Path) -> Result<(), Error> {
     if has_extension(path, &LATER) {
-        return Err(Failure::new(
-            Class::Unsupported,
-            format!(
-                "this kind of file is {NOT_BUILT}; export Alembic (.abc), glTF (.glb) or an .obj sequence instead"
-            ),
-            Some(path.display().to_string()),
-        ));
+        let what = "this kind of file is not built yet in this version; export Alembic (.abc), glTF (.glb) or an .obj sequence instead";
+        return Err(Error::Unsupported { path: path.to_path_buf(), what: what.into() });
     }
     Ok(())
-}
-
-/// Whether `path` is one of our own files, by its first bytes (or by its name where it cannot be read).
-pub fn is_reel(path: &Path) -> bool {
-    let magic = meshreel::format::MAGIC;
-    let mut first = [0u8; 8];
-    let read = meshreel_files::open(path).and_then(|mut file| file.read_exact(&mut first));
-    match read {
-        Ok(()) => first == magic || has_reel_name(path),
-        Err(_) => has_reel_name(path),
-    }
-}
-
-/// Refuses what is not one of our own files, before it is opened as one.
-pub fn expect_reel(path: &Path) -> Result<(), Failure> {
-    match path.exists() {
-        true if is_reel(path) => Ok(()),
-        true => Err(Failure::new(
-            Class::Malformed,
-            "not a .reel; 'meshreel compile' makes one of a source file",
-            Some(path.display().to_string()),
-        )),
-        false => Err(Failure::io(path, &std::io::ErrorKind::NotFound.into())),
-    }
-}
-
-fn has_reel_name(path: &Path) -> bool {
-    path.extension().is_some_and(|e| e.eq_ignore_ascii_case("reel"))
 }
 
 /// Bytes of the files behind `paths` that exist; a sequence pattern counts as what its first file has.

@@ -1,0 +1,13 @@
+//! What a person names becomes a scene and options: files, quoted globs and sequences, point caches beside
+//! their meshes, several inputs as one, options files. Nothing here prints, and nothing knows what a scene is
+//! compiled into.
+
+mod error;
+mod expand;
+mod open;
+mod options_file;
+
+pub use error::Error;
+pub use expand::expand;
+pub use open::{EXTENSIONS, InputOptions, file_bytes, is_point_cache, open};
+pub use options_file::read_options;

@@ -1,0 +1,340 @@
+//! Values that are one of several: words, and what goes with some of them.
+
+use crate::units::deserialize_from_text;
+use meshreel_scene::Unit;
+use meshreel_scene::sample::Channels;
+use serde::{Deserialize, Deserializer};
+use std::fmt;
+use std::str::FromStr;
+
+/// A closed list of words: its type, what an error calls one of them, and each with its meaning.
+macro_rules! words {
+    (
+        $(#[$doc:meta])* $name:ident, $noun:literal:
+        $($(#[$about:meta])* $variant:ident = $word:literal,)+
+    ) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub enum $name { $($(#[$about])* $variant),+ }
+
+        impl $name {
+            /// As on the command line.
+            pub fn name(self) -> &'static str {
+                match self { $($name::$variant => $word),+ }
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = String;
+            fn from_str(text: &str) -> Result<$name, String> {
+                let words = [$($word),+].join(", ");
+                match text {
+                    $($word => Ok($name::$variant),)+
+                    _ => Err(format!("'{text}' is no {}: give one of: {words}", $noun)),
+                }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.name())
+            }
+        }
+
+        deserialize_from_text!($name);
+    };
+}
+
+words!(
+    /// Method asked for.
+    MethodChoice, "method":
+    /// The one that takes fewest bytes.
+    #[default]
+    Auto = "auto",
+    /// Nothing moves.
+    Static = "static",
+    /// Parts that move as one.
+    Rigid = "rigid",
+    /// Bones with weights.
+    Skinned = "skinned",
+    /// Each point by itself, predicted by its neighbours in time and space.
+    Soft = "soft",
+    /// Faces that change.
+    Fluid = "fluid",
+);
+words!(
+    /// How transforms of rigid parts are kept.
+    TransformForm, "form of transforms":
+    /// As a clip: the fewest bytes.
+    #[default]
+    Clip = "clip",
+    /// 12 bytes each, as a graphics card may read them; what they leave is residual.
+    Packed = "packed",
+);
+words!(
+    /// What becomes of the rig of a mesh that the source skins.
+    RigChoice, "way to treat rigs":
+    /// The mesh is kept as what frames show; bones may be made of the rig, but they are the mesh's own.
+    #[default]
+    Bake = "bake",
+    /// As [`RigChoice::Bake`], and beside it bind pose, weights and joints, so that clips and poses of a game
+    /// can move the mesh.
+    Keep = "keep",
+    /// These alone: in frames the mesh stands as it does at first.
+    Only = "only",
+);
+words!(
+    /// Codec of clips.
+    CodecChoice, "codec":
+    /// The one that takes fewer bytes.
+    #[default]
+    Auto = "auto",
+    /// Uniform samples.
+    Sampled = "sampled",
+    /// Keys and splines.
+    Curve = "curve",
+);
+words!(
+    /// How moving points are kept.
+    Preset, "preset":
+    /// Fewest bytes.
+    #[default]
+    Small = "small",
+    /// Fastest decoding.
+    Fast = "fast",
+    /// The source system's predictors and block compression.
+    Classic = "classic",
+);
+words!(
+    /// Block compression.
+    Block, "block compression":
+    /// None.
+    Store = "store",
+    /// Deflate, at the effort that is asked for.
+    Deflate = "deflate",
+    /// LZ4, packed by its slower and better compressor.
+    Lz4hc = "lz4hc",
+    /// Zstandard.
+    #[default]
+    Zstd = "zstd",
+);
+words!(
+    /// Spacing of a curve's knots.
+    Spacing, "spacing of knots":
+    /// All alike, whatever the times.
+    Uniform = "uniform",
+    /// As far as the times.
+    Chordal = "chordal",
+    /// The square root of that: between the two, no cusps.
+    #[default]
+    Centripetal = "centripetal",
+);
+words!(
+    /// How a curve's keys are found.
+    Keys, "way to find keys":
+    /// Moved off the samples and left out where that takes fewer.
+    #[default]
+    Fitted = "fitted",
+    /// Only inserted.
+    Inserted = "inserted",
+);
+words!(
+    /// What a curve's tolerance means.
+    Rule, "rule of curves":
+    /// Every point of every joint is within it.
+    #[default]
+    Guaranteed = "guaranteed",
+    /// Each sub-track by itself is.
+    Local = "local",
+);
+words!(
+    /// A length unit.
+    UnitName, "unit":
+    /// Metres.
+    #[default]
+    Metre = "m",
+    /// Centimetres.
+    Centimetre = "cm",
+    /// Millimetres.
+    Millimetre = "mm",
+    /// Inches.
+    Inch = "in",
+);
+
+impl From<UnitName> for Unit {
+    fn from(name: UnitName) -> Unit {
+        match name {
+            UnitName::Metre => Unit::Metre,
+            UnitName::Centimetre => Unit::Centimetre,
+            UnitName::Millimetre => Unit::Millimetre,
+            UnitName::Inch => Unit::Inch,
+        }
+    }
+}
+
+/// What says which points of a mesh move as one part. A hint in any case: what does not move as it says is
+/// looked at again.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum PartsChoice {
+    /// Whole numbers on faces or points that agree with the motion, or else named sets of faces that do; then
+    /// as [`PartsChoice::Analyse`].
+    #[default]
+    Auto,
+    /// The whole numbers of this name.
+    Attribute(String),
+    /// Connected pieces, and nothing else.
+    Connected,
+    /// Connected pieces where they move as one, then motion alone.
+    Analyse,
+}
+
+impl FromStr for PartsChoice {
+    type Err = String;
+    fn from_str(text: &str) -> Result<PartsChoice, String> {
+        match (text, text.strip_prefix("attribute:")) {
+            ("auto", _) => Ok(PartsChoice::Auto),
+            ("connected", _) => Ok(PartsChoice::Connected),
+            ("analyse" | "analyze", _) => Ok(PartsChoice::Analyse),
+            (_, Some(name)) if !name.is_empty() => Ok(PartsChoice::Attribute(name.into())),
+            _ => Err(format!("'{text}' tells no parts: give attribute:NAME, connected, analyse or auto")),
+        }
+    }
+}
+
+impl fmt::Display for PartsChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PartsChoice::Auto => f.write_str("auto"),
+            PartsChoice::Attribute(name) => write!(f, "attribute:{name}"),
+            PartsChoice::Connected => f.write_str("connected"),
+            PartsChoice::Analyse => f.write_str("analyse"),
+        }
+    }
+}
+
+/// Whether frames are added where the source, between its samples, is too far from what players show.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum BetweenChoice {
+    /// Where it is more than four tolerances, but no more than make three times the source's frames.
+    #[default]
+    Auto,
+    /// Where it is more than so many, at least [`BetweenChoice::LEAST`].
+    Within(f64),
+    /// None.
+    Off,
+}
+
+impl BetweenChoice {
+    /// One tolerance is what decoding takes.
+    pub const LEAST: f64 = 1.5;
+
+    /// Tolerances.
+    pub fn multiple(self) -> Option<f64> {
+        match self {
+            BetweenChoice::Auto => Some(4.0),
+            BetweenChoice::Within(multiple) => Some(multiple),
+            BetweenChoice::Off => None,
+        }
+    }
+}
+
+impl FromStr for BetweenChoice {
+    type Err = String;
+    fn from_str(text: &str) -> Result<BetweenChoice, String> {
+        let least = BetweenChoice::LEAST;
+        match (text, text.parse::<f64>()) {
+            ("auto", _) => Ok(BetweenChoice::Auto),
+            ("off", _) | (_, Ok(0.0)) => Ok(BetweenChoice::Off),
+            (_, Ok(multiple)) if multiple >= least && multiple.is_finite() => {
+                Ok(BetweenChoice::Within(multiple))
+            }
+            _ => Err(format!(
+                "'{text}' says nothing of the time between frames: give a number of tolerances from {least} on, auto or off"
+            )),
+        }
+    }
+}
+
+impl fmt::Display for BetweenChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BetweenChoice::Auto => f.write_str("auto"),
+            BetweenChoice::Within(multiple) => write!(f, "{multiple}"),
+            BetweenChoice::Off => f.write_str("off"),
+        }
+    }
+}
+
+/// The vertex channels to keep, by their names with commas between.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ChannelList(pub Channels);
+
+/// Positions alone.
+const NO_CHANNELS: Channels = Channels { normals: false, uvs: false, colours: false, attributes: false };
+
+impl FromStr for ChannelList {
+    type Err = String;
+    fn from_str(text: &str) -> Result<ChannelList, String> {
+        let mut channels = NO_CHANNELS;
+        for name in text.split(',').map(str::trim) {
+            match name {
+                "all" => channels = Channels { normals: true, uvs: true, colours: true, attributes: true },
+                "positions" => {}
+                "normals" => channels.normals = true,
+                "uvs" => channels.uvs = true,
+                "colours" | "colors" => channels.colours = true,
+                "attributes" => channels.attributes = true,
+                _ => {
+                    return Err(format!(
+                        "'{name}' is no channel: give all, or a list of positions, normals, uvs, colours, attributes"
+                    ));
+                }
+            }
+        }
+        Ok(ChannelList(channels))
+    }
+}
+
+impl fmt::Display for ChannelList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut names = vec!["positions"];
+        names.extend(self.0.normals.then_some("normals"));
+        names.extend(self.0.uvs.then_some("uvs"));
+        names.extend(self.0.colours.then_some("colours"));
+        names.extend(self.0.attributes.then_some("attributes"));
+        f.write_str(&names.join(","))
+    }
+}
+
+deserialize_from_text!(PartsChoice, BetweenChoice, ChannelList);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_and_lists() {
+        assert_eq!("soft".parse(), Ok(MethodChoice::Soft));
+        assert_eq!("rigid".parse(), Ok(MethodChoice::Rigid));
+        assert!("stiff".parse::<MethodChoice>().unwrap_err().contains("rigid"));
+        assert_eq!("small".parse(), Ok(Preset::Small));
+        assert!("tiny".parse::<Preset>().unwrap_err().contains("fast"));
+        assert!("zip".parse::<Block>().unwrap_err().contains("zstd"));
+        let only = "positions,uvs".parse::<ChannelList>().unwrap().0;
+        assert!(only.uvs && !only.normals && !only.colours);
+        assert!("positions,weights".parse::<ChannelList>().is_err());
+    }
+
+    #[test]
+    fn printed_values_parse_again() {
+        for text in ["auto", "attribute:group id", "connected", "analyse"] {
+            assert_eq!(text.parse::<PartsChoice>().unwrap().to_string(), text);
+        }
+        for text in ["auto", "2.5", "off"] {
+            assert_eq!(text.parse::<BetweenChoice>().unwrap().to_string(), text);
+        }
+        for text in ["positions", "positions,normals,uvs,colours,attributes"] {
+            assert_eq!(text.parse::<ChannelList>().unwrap().to_string(), text);
+        }
+    }
+}

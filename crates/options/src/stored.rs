@@ -1,0 +1,290 @@
+//! How values are written into a file's options, and read from there. Part of the format: what is written
+//! changes bytes of files, what is read is hostile.
+//!
+//! The reader of a file checks by these what the compiler promised. So a value that a promise depends on must
+//! make sense. What only says how the bytes came about, such as the method or the effort ([`Perhaps`]), is
+//! passed over where it is not understood: the compiler may have been a later one.
+
+use crate::choices::{BetweenChoice, Block, ChannelList};
+use crate::said::Bounds;
+use crate::units::{Span, Tolerance};
+use meshreel_scene::sample::{Channels, Range};
+use std::fmt::Display;
+use std::marker::PhantomData;
+use std::str::FromStr;
+
+/// A form in which values are stored. f64 prints shortest and reads back exactly.
+pub trait Form<K> {
+    /// The values of the lines that say this.
+    fn write(kept: &K) -> Vec<String>;
+    /// Takes the value of one line; `None` where it makes no sense.
+    fn read(kept: &mut K, text: &str, bounds: Bounds) -> Option<()>;
+}
+
+/// What is there, if anything is.
+trait Maybe: Sized {
+    type Inner;
+    fn inner(&self) -> Option<&Self::Inner>;
+    fn of(inner: Self::Inner) -> Self;
+}
+
+macro_rules! maybe {
+    ($($kind:ty),+) => {$(
+        impl Maybe for $kind {
+            type Inner = $kind;
+            fn inner(&self) -> Option<&$kind> {
+                Some(self)
+            }
+            fn of(inner: $kind) -> Self {
+                inner
+            }
+        }
+    )+};
+}
+maybe!(f64, u32);
+
+impl<T> Maybe for Option<T> {
+    type Inner = T;
+    fn inner(&self) -> Option<&T> {
+        self.as_ref()
+    }
+    fn of(inner: T) -> Self {
+        Some(inner)
+    }
+}
+
+fn print<K: Maybe<Inner: Display>>(kept: &K) -> Vec<String> {
+    kept.inner().map(ToString::to_string).into_iter().collect()
+}
+
+/// A number above zero.
+pub struct Positive;
+
+impl<K: Maybe<Inner = f64>> Form<K> for Positive {
+    fn write(kept: &K) -> Vec<String> {
+        print(kept)
+    }
+    fn read(kept: &mut K, text: &str, _: Bounds) -> Option<()> {
+        *kept = K::of(positive(text)?);
+        Some(())
+    }
+}
+
+/// Any number.
+pub struct Number;
+
+impl<K: Maybe<Inner: Display + FromStr>> Form<K> for Number {
+    fn write(kept: &K) -> Vec<String> {
+        print(kept)
+    }
+    fn read(kept: &mut K, text: &str, _: Bounds) -> Option<()> {
+        *kept = K::of(text.parse().ok()?);
+        Some(())
+    }
+}
+
+/// A whole number within its bounds.
+pub struct Within;
+
+impl Form<u32> for Within {
+    fn write(kept: &u32) -> Vec<String> {
+        vec![kept.to_string()]
+    }
+    fn read(kept: &mut u32, text: &str, bounds: Bounds) -> Option<()> {
+        let within = |number: i64| bounds.is_none_or(|(least, most)| (least..=most).contains(&number));
+        *kept = text.parse().ok().filter(|number: &u32| within((*number).into()))?;
+        Some(())
+    }
+}
+
+/// A tolerance; a relative one as a part of each mesh's diagonal.
+pub struct OfDiagonal;
+
+impl Form<Tolerance> for OfDiagonal {
+    fn write(kept: &Tolerance) -> Vec<String> {
+        vec![tolerance(*kept, "*diagonal")]
+    }
+    fn read(kept: &mut Tolerance, text: &str, _: Bounds) -> Option<()> {
+        *kept = read_tolerance(text, "*diagonal")?;
+        Some(())
+    }
+}
+
+/// A tolerance; a relative one as a part of each component's range.
+pub struct OfRange;
+
+impl Form<Tolerance> for OfRange {
+    fn write(kept: &Tolerance) -> Vec<String> {
+        vec![tolerance(*kept, "*range")]
+    }
+    fn read(kept: &mut Tolerance, text: &str, _: Bounds) -> Option<()> {
+        *kept = read_tolerance(text, "*range")?;
+        Some(())
+    }
+}
+
+/// `true` or `false`.
+pub struct Flag;
+
+impl Form<bool> for Flag {
+    fn write(kept: &bool) -> Vec<String> {
+        vec![kept.to_string()]
+    }
+    fn read(kept: &mut bool, text: &str, _: Bounds) -> Option<()> {
+        *kept = text.parse().ok()?;
+        Some(())
+    }
+}
+
+/// One of several words.
+pub struct Word;
+
+impl<K: Display + FromStr> Form<K> for Word {
+    fn write(kept: &K) -> Vec<String> {
+        vec![kept.to_string()]
+    }
+    fn read(kept: &mut K, text: &str, _: Bounds) -> Option<()> {
+        *kept = text.parse().ok()?;
+        Some(())
+    }
+}
+
+/// Another form, but what is usual is never said.
+pub struct Unusual<F>(PhantomData<F>);
+
+impl<K: Default + PartialEq, F: Form<K>> Form<K> for Unusual<F> {
+    fn write(kept: &K) -> Vec<String> {
+        F::write(kept)
+    }
+    fn read(kept: &mut K, text: &str, bounds: Bounds) -> Option<()> {
+        F::read(kept, text, bounds)?;
+        (*kept != K::default()).then_some(())
+    }
+}
+
+/// Another form, and what is not understood is passed over.
+pub struct Perhaps<F>(PhantomData<F>);
+
+impl<K, F: Form<K>> Form<K> for Perhaps<F> {
+    fn write(kept: &K) -> Vec<String> {
+        F::write(kept)
+    }
+    fn read(kept: &mut K, text: &str, bounds: Bounds) -> Option<()> {
+        let _ = F::read(kept, text, bounds);
+        Some(())
+    }
+}
+
+/// Any text without line breaks.
+pub struct Text;
+
+impl Form<Option<String>> for Text {
+    fn write(kept: &Option<String>) -> Vec<String> {
+        kept.iter().cloned().collect()
+    }
+    fn read(kept: &mut Option<String>, text: &str, _: Bounds) -> Option<()> {
+        *kept = Some(text.into());
+        Some(())
+    }
+}
+
+/// Globs, one in a line.
+pub struct Globs;
+
+impl Form<Vec<String>> for Globs {
+    fn write(kept: &Vec<String>) -> Vec<String> {
+        kept.clone()
+    }
+    fn read(kept: &mut Vec<String>, text: &str, _: Bounds) -> Option<()> {
+        kept.push(glob(text)?);
+        Some(())
+    }
+}
+
+/// Names of channels with commas between; names of later ones are passed over.
+pub struct Names;
+
+impl Form<Channels> for Names {
+    fn write(kept: &Channels) -> Vec<String> {
+        vec![ChannelList(*kept).to_string()]
+    }
+    fn read(kept: &mut Channels, text: &str, _: Bounds) -> Option<()> {
+        let has = |name: &str| text.split(',').any(|v| v == name);
+        *kept = Channels {
+            normals: has("normals"),
+            uvs: has("uvs"),
+            colours: has("colours"),
+            attributes: has("attributes"),
+        };
+        Some(())
+    }
+}
+
+/// Frames or seconds, the first and the last.
+pub struct Ends;
+
+impl Form<Option<Range>> for Ends {
+    fn write(kept: &Option<Range>) -> Vec<String> {
+        kept.iter().map(|range| Span(*range).to_string()).collect()
+    }
+    fn read(kept: &mut Option<Range>, text: &str, _: Bounds) -> Option<()> {
+        let (first, last) = text.split_once(':')?;
+        *kept = Some(match (first.strip_suffix('s'), last.strip_suffix('s')) {
+            (Some(first), Some(last)) => Range::Seconds(first.parse().ok()?, last.parse().ok()?),
+            _ => Range::Frames(first.parse().ok()?, last.parse().ok()?),
+        });
+        Some(())
+    }
+}
+
+/// How many tolerances players may be off between frames.
+pub struct Multiple;
+
+impl Form<BetweenChoice> for Multiple {
+    fn write(kept: &BetweenChoice) -> Vec<String> {
+        kept.multiple().map(|multiple| multiple.to_string()).into_iter().collect()
+    }
+    fn read(kept: &mut BetweenChoice, text: &str, _: Bounds) -> Option<()> {
+        *kept = BetweenChoice::Within(positive(text)?);
+        Some(())
+    }
+}
+
+/// Block compression; of LZ4 the format, whatever compressor made it.
+pub struct BlockFormat;
+
+impl Form<Block> for BlockFormat {
+    fn write(kept: &Block) -> Vec<String> {
+        vec![if *kept == Block::Lz4hc { "lz4".into() } else { kept.to_string() }]
+    }
+    fn read(kept: &mut Block, text: &str, _: Bounds) -> Option<()> {
+        *kept = if text == "lz4" { Block::Lz4hc } else { text.parse().ok()? };
+        Some(())
+    }
+}
+
+/// Writes a tolerance; `part`: what stands behind a relative one.
+pub fn tolerance(tolerance: Tolerance, part: &str) -> String {
+    match tolerance {
+        Tolerance::Absolute(length) => format!("{length}"),
+        Tolerance::Relative(relative) => format!("{relative}{part}"),
+    }
+}
+
+/// Reads what [`tolerance`] writes.
+pub fn read_tolerance(text: &str, part: &str) -> Option<Tolerance> {
+    match text.strip_suffix(part) {
+        Some(relative) => positive(relative).map(Tolerance::Relative),
+        None => positive(text).map(Tolerance::Absolute),
+    }
+}
+
+/// Reads a finite number above zero.
+pub fn positive(text: &str) -> Option<f64> {
+    text.parse().ok().filter(|v: &f64| v.is_finite() && *v > 0.0)
+}
+
+/// A glob, if it is one.
+pub fn glob(text: &str) -> Option<String> {
+    globset::Glob::new(text).is_ok().then(|| text.into())
+}

@@ -1,0 +1,423 @@
+//! The table of options: every one once. From its rows come
+//!
+//! * [`PartialOptions`]: what users say, each perhaps not. Read from a command line or an options file, laid
+//!   over others, and put into
+//! * [`Options`]: what the compiler takes, with what is usual;
+//! * the lines in which a file stores these, written and read;
+//! * [`TABLE`]: keys and help, of which a command line makes its arguments.
+//!
+//! A row:
+//!
+//! ```text
+//! /// Help, as the command line prints it.
+//! field: what users say = "key" "VALUE" in 1..=9 without "other-key", hidden
+//!     => what the compiler takes = its default, stored PLACE WHEN as FORM;
+//! ```
+//!
+//! * `in`: least and most of a number; `without`: keys that must not stand beside it on the command line;
+//!   `hidden`: not shown in help.
+//! * `stored`: its line in the options that a file holds. PLACE is the line's place among the others and, since
+//!   it decides the bytes of files, frozen. WHEN: `always`, `changed` (where it is not the default), `classic`
+//!   (with that preset) or `never` (somebody else writes it; it is read). FORM is a type of [`crate::stored`].
+//!   An option that is not stored changes how a run goes, not what a player sees, or follows from the source.
+
+use crate::Error;
+use crate::choices::{
+    BetweenChoice, Block, ChannelList, CodecChoice, MethodChoice, PartsChoice, Preset, RigChoice,
+    TransformForm, UnitName,
+};
+use crate::said::{Bounds, Each, Put, Said, Takes};
+use crate::sections::{ClipChoice, MeshOverride};
+use crate::stored::{
+    BlockFormat, Ends, Flag, Form, Globs, Multiple, Names, Number, OfDiagonal, OfRange, Perhaps, Positive,
+    Text, Unusual, Within, Word,
+};
+use crate::units::{Angle, Distance, Length, Rate, Ratio, Size, Span, Tolerance, ToleranceFor};
+use meshreel_scene::Unit;
+use meshreel_scene::sample::{Channels, Range};
+use serde::Deserialize;
+
+/// What there is to know of an option without knowing its type.
+pub struct Description {
+    /// As on the command line, without the dashes, and in an options file.
+    pub key: &'static str,
+    /// What stands for its value in help.
+    pub value: Option<&'static str>,
+    /// What it takes.
+    pub takes: Takes,
+    /// Under which it stands in help.
+    pub heading: &'static str,
+    /// Lines of the help text, which is one sentence or several.
+    help: &'static [&'static str],
+    /// It is not shown in help.
+    pub hidden: bool,
+    /// Keys that must not stand beside it on one command line.
+    pub without: &'static [&'static str],
+    /// The least and the most that a number may be.
+    pub bounds: Bounds,
+    check: fn(&str) -> Result<(), String>,
+}
+
+impl Description {
+    /// Help in one line.
+    pub fn help(&self) -> String {
+        let lines: Vec<&str> = self.help.iter().map(|line| line.trim()).collect();
+        lines.join(" ")
+    }
+
+    /// Whether this is a value that the option takes; the error says what is.
+    pub fn check(&self, text: &str) -> Result<(), String> {
+        (self.check)(text)
+    }
+}
+
+/// The least and the most that the number of a key may be.
+pub fn bounds(key: &str) -> Bounds {
+    TABLE.iter().find(|option| option.key == key).and_then(|option| option.bounds)
+}
+
+/// What stands in a row, if it does.
+const fn only<T: Copy>(what: &[T]) -> Option<T> {
+    match what {
+        [one] => Some(*one),
+        _ => None,
+    }
+}
+
+/// Refuses a number beyond its bounds.
+fn within(key: &str, value: Option<i64>, least: i64, most: i64) -> Result<(), String> {
+    match value {
+        Some(value) if !(least..=most).contains(&value) => {
+            Err(format!("{key} = {value}: give {least} to {most}"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Writes lines of stored options: the place of each among the others, its key and its value.
+pub(crate) type Line<'a> = &'a mut dyn FnMut(u32, &str, String);
+
+/// Whether an option is stored.
+macro_rules! is_stored {
+    (always $field:ident $options:ident $usual:ident) => {
+        true
+    };
+    (changed $field:ident $options:ident $usual:ident) => {
+        $options.$field != $usual.$field
+    };
+    (classic $field:ident $options:ident $usual:ident) => {
+        $options.preset == Preset::Classic
+    };
+    (never $field:ident $options:ident $usual:ident) => {
+        false
+    };
+}
+
+macro_rules! options {
+    ($($heading:literal { $(
+        $(#[doc = $help:literal])+
+        $field:ident: $said:ty = $key:literal $($value:literal)? $(in $least:literal..=$most:literal)?
+            $(without $($other:literal)+)? $(, $hidden:ident)?
+            => $kept:ty = $default:expr $(, stored $place:literal $when:ident as $form:ty)?;
+    )+ })+) => {
+        /// Every option, in the order of help.
+        pub static TABLE: &[Description] = &[$($(Description {
+            key: $key,
+            value: only(&[$($value)?]),
+            takes: <$said as Said>::TAKES,
+            heading: $heading,
+            help: &[$($help),+],
+            hidden: only::<&str>(&[$(stringify!($hidden))?]).is_some(),
+            without: &[$($($other),+)?],
+            bounds: only(&[$(($least, $most))?]),
+            check: |text| <$said>::default().say(text, only(&[$(($least, $most))?])),
+        },)+)+];
+
+        /// What users may say, on the command line or in an options file; each perhaps not.
+        #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+        #[serde(deny_unknown_fields, default)]
+        pub struct PartialOptions {
+            $($($(#[doc = $help])+ #[serde(rename = $key)] pub $field: $said,)+)+
+        }
+
+        impl PartialOptions {
+            /// Takes the value of a key as it is written on the command line; of a key without one, `true`.
+            pub fn say(&mut self, key: &str, text: &str) -> Result<(), String> {
+                match key {
+                    $($($key => self.$field.say(text, bounds(key)),)+)+
+                    _ => Err(format!("'{key}' is no option")),
+                }
+            }
+
+            /// What all of these say, and `lower` where they say nothing.
+            pub fn over(self, mut lower: PartialOptions) -> PartialOptions {
+                // One is there to take the other back.
+                lower.short_source_map &= !self.full_source_map;
+                PartialOptions { $($($field: self.$field.over(lower.$field),)+)+ }
+            }
+
+            /// Refuses numbers beyond their bounds, which files may have.
+            pub(crate) fn check_bounds(&self) -> Result<(), String> {
+                $($($(within($key, self.$field.map(i64::from), $least, $most)?;)?)+)+
+                Ok(())
+            }
+
+            /// Puts all that was said into `options`, in the length unit of a file.
+            pub(crate) fn put(&self, options: &mut Options, unit: Option<Unit>) -> Result<(), Error> {
+                $($(self.$field.put(&mut options.$field, unit)?;)+)+
+                Ok(())
+            }
+        }
+
+        /// Options of a compile. `Default` is what the command line does without flags. Angles are in degrees,
+        /// lengths in the unit of the input, memory in bytes, parts of a whole 0 to 1; no threads are all.
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct Options {
+            $($($(#[doc = $help])+ pub $field: $kept,)+)+
+            /// What is asked of some meshes only; later ones win.
+            pub meshes: Vec<MeshOverride>,
+            /// What is asked of some joints only, of layers and of curves.
+            pub clips: ClipChoice,
+        }
+
+        impl Default for Options {
+            fn default() -> Self {
+                Options {
+                    $($($field: $default,)+)+
+                    meshes: Vec::new(),
+                    clips: ClipChoice::default(),
+                }
+            }
+        }
+
+        impl Options {
+            /// The lines of the table's options.
+            pub(crate) fn write_lines(&self, line: Line<'_>) {
+                let usual = Options::default();
+                $($($(if is_stored!($when $field self usual) {
+                    for value in <$form as Form<$kept>>::write(&self.$field) {
+                        line($place, $key, value);
+                    }
+                })?)+)+
+            }
+
+            /// Takes a line, if it is one of the table's; else gives nothing. `Some(None)`: its value makes no
+            /// sense.
+            pub(crate) fn read_line(&mut self, key: &str, text: &str) -> Option<Option<()>> {
+                match key {
+                    $($($($key => {
+                        Some(<$form as Form<$kept>>::read(&mut self.$field, text, bounds(key)))
+                    })?)+)+
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+options! {
+    "The promise" {
+        /// Largest distance, in world space, between source and decoded positions: a percentage of each mesh's
+        /// size, a length in the file's unit or one with its own (0.5mm, 1cm) [default: 0.01%]. Of clips: of
+        /// points at the shell distance of any joint, a length [default: 0.01 cm]. Repeatable with a glob, for
+        /// some joints ('*Hand*=0.05') or meshes ('/hero/**=0.1%')
+        tolerance: Each<ToleranceFor> = "tolerance" "[GLOB=]T"
+            => Tolerance = Tolerance::Relative(1e-4), stored 1 always as OfDiagonal;
+        /// Clips: how far from each joint its error is measured, in the file's unit [default: 3 cm]
+        shell: Option<Length> = "shell" "LENGTH"
+            => Option<f64> = None, stored 30 changed as Positive;
+        /// Largest angle between source and decoded normals [default: 1deg]
+        normal_tolerance: Option<Angle> = "normal-tolerance" "ANGLE"
+            => f64 = 1.0, stored 2 always as Positive;
+        /// Largest distance between source and decoded texture coordinates [default: 1/4096]
+        uv_tolerance: Option<Ratio> = "uv-tolerance" "RATIO"
+            => f64 = 1.0 / 4096.0, stored 3 always as Positive;
+        /// Largest error of scalar tracks and attributes: a percentage of each component's range, or a number
+        /// [default: 0.01%]
+        scalar_tolerance: Option<Distance> = "scalar-tolerance" "T"
+            => Tolerance = Tolerance::Relative(1e-4), stored 4 changed as OfRange;
+        /// Bits per colour component, 1 to 16 [default: 8]
+        colour_bits: Option<u8> = "colour-bits" "N" in 1..=16
+            => u32 = 8, stored 5 always as Within;
+    }
+    "Content" {
+        /// What to keep: all, or a list of positions, normals, uvs, colours, attributes [default: all]; tangents
+        /// come with normals and uvs, attributes are other numbers that are equal all over a part
+        channels: Option<ChannelList> = "channels" "LIST"
+            => Channels = Channels::default(), stored 6 always as Names;
+        /// Only nodes whose path matches (repeatable; * within a name, ** across names)
+        include: Vec<String> = "include" "GLOB"
+            => Vec<String> = Vec::new(), stored 25 changed as Globs;
+        /// Without nodes whose path matches (repeatable)
+        exclude: Vec<String> = "exclude" "GLOB"
+            => Vec<String> = Vec::new(), stored 26 changed as Globs;
+        /// Part of the animation: frames counted from 0 (10:20) or seconds (0.5s:2s), both ends included
+        range: Option<Span> = "range" "A:B"
+            => Option<Range> = None, stored 17 changed as Ends;
+        /// Resample to this many frames per second [default: the source's own sample times]
+        fps: Option<Rate> = "fps" "F"
+            => Option<f64> = None, stored 16 changed as Positive;
+        /// Add frames where the source, between its samples, is farther than K tolerances from what players show
+        /// there: they put points on lines, joints of a glTF file carry them on curves. Or off: frames as the
+        /// source has them, and nothing is promised of the time between. With --fps none are added [default:
+        /// auto, which is 4, but more where that would make more than three times as many frames]
+        between: Option<BetweenChoice> = "between" "K|auto|off"
+            => BetweenChoice = BetweenChoice::Auto, stored 34 never as Multiple;
+        /// Frames per second of inputs that carry no rate [default: 30]
+        source_fps: Option<Rate> = "source-fps" "F"
+            => Option<f64> = None, stored 18 changed as Perhaps<Number>;
+        /// Which animation of a glTF file moves its meshes, or all: one after the other on one timeline, as named
+        /// ranges. Those of skeletons are all kept as clips in any case [default: the first that moves something]
+        animation: Option<String> = "animation" "NAME|N|all"
+            => Option<String> = None, stored 19 changed as Text;
+        /// Rigs of skinned meshes: bake (a mesh is what frames show), keep (beside that its bind pose, weights
+        /// and joints, so that any clip of its skeleton, or a blend of clips, can move it, and extract gives it
+        /// back as one character) or only (these without frames: far smaller, but the mesh stands still unless
+        /// somebody moves it by a clip) [default: bake]
+        rig: Option<RigChoice> = "rig" "RIG"
+            => RigChoice = RigChoice::Bake, stored 20 changed as Unusual<Word>;
+        /// Length unit of inputs that carry none: m, cm, mm or in
+        unit: Option<UnitName> = "unit" "UNIT"
+            => Option<Unit> = None;
+        /// Edges sharper than this stay hard where normals have to be made [default: all smooth]
+        smooth_angle: Option<Angle> = "smooth-angle" "ANGLE"
+            => Option<f64> = None, stored 12 changed as Number;
+        /// The animation is a closed cycle, also where the last frame differs from the first
+        cycle: bool = "cycle"
+            => bool = false, stored 13 changed as Flag;
+        /// Meshes whose faces change get fixed ones as far as the tolerance allows, and are then as cheap as soft
+        /// ones. Promised is the distance of vertices from the other surface, both ways; texture coordinates and
+        /// colours are left out
+        remesh: bool = "remesh"
+            => bool = false, stored 14 changed as Flag;
+        /// With --remesh and --cycle: so many frames at the end are blended into the start [default: an eighth of
+        /// them]
+        remesh_blend: Option<u32> = "remesh-blend" "FRAMES"
+            => Option<usize> = None, stored 15 changed as Number;
+        /// Levels of detail of each mesh beside the mesh itself, 1 to 7: each has about half the triangles of the
+        /// one before, between the same vertices, and says how far it is from the mesh in any frame [default:
+        /// none]
+        lod: Option<u8> = "lod" "N" in 1..=7
+            => u32 = 0, stored 21 changed as Number;
+        /// Leave out, while they cannot be seen, triangles between pieces that stand together before they break
+        /// apart, and on the side that they lie on in the end. In flight everything is drawn
+        cull_hidden: bool = "cull-hidden"
+            => bool = false, stored 22 changed as Flag;
+        /// Keep animated normals, tangents, uvs and colours of meshes of fixed topology in pieces of their own: a
+        /// player that leaves them out neither reads nor decodes them (play --no-attributes); otherwise nothing
+        /// changes but a little size
+        attributes_apart: bool = "attributes-apart"
+            => bool = false, stored 23 changed as Flag;
+        /// Without meshes: the clips of the input or, where it has none, its moving transforms as one clip
+        clips_only: bool = "clips-only"
+            => bool = false, stored 24 changed as Flag;
+        /// Keep no source map of meshes whose faces change, where it takes about as much as the mesh: extract
+        /// then gives back their triangles, in an order of their own
+        short_source_map: bool = "short-source-map" without "strip"
+            => bool = false;
+        /// The usual: the source map of meshes whose faces change is kept, too
+        full_source_map: bool = "full-source-map" without "strip" "short-source-map", hidden
+            => bool = false;
+        /// Leave out the source map (smaller file; verify then matches by nearest points)
+        strip: bool = "strip"
+            => bool = false;
+    }
+    "Compression" {
+        /// How meshes are kept: auto, static, rigid, skinned, soft or fluid [default: auto]
+        method: Option<MethodChoice> = "method" "METHOD"
+            => MethodChoice = MethodChoice::Auto, stored 7 always as Perhaps<Word>;
+        /// Transforms of rigid parts: clip (fewest bytes) or packed (12 bytes each, as a graphics card reads
+        /// them) [default: clip]
+        transforms: Option<TransformForm> = "transforms" "FORM"
+            => TransformForm = TransformForm::Clip, stored 8 changed as Perhaps<Word>;
+        /// What tells the parts of a mesh that move as one: attribute:NAME (whole numbers on faces or points),
+        /// connected (pieces, nothing else), analyse (pieces and motion alone) or auto (any whole numbers or sets
+        /// of faces that agree with the motion, then as analyse). All are hints: what does not move as they say
+        /// is looked at again [default: auto]
+        parts: Option<PartsChoice> = "parts" "PARTS"
+            => PartsChoice = PartsChoice::Auto;
+        /// How clips are kept: sampled (uniform samples), curve (keys and splines) or auto (the smaller of the
+        /// two) [default: auto]
+        codec: Option<CodecChoice> = "codec" "CODEC"
+            => CodecChoice = CodecChoice::Auto, stored 29 changed as Perhaps<Word>;
+        /// What matters most: small (fewest bytes), fast (fastest decoding) or classic (the source system's
+        /// predictors, with --block) [default: small]
+        preset: Option<Preset> = "preset" "PRESET"
+            => Preset = Preset::Small, stored 9 always as Perhaps<Word>;
+        /// Block compression of the classic preset: store, deflate, lz4hc or zstd [default: zstd]
+        block: Option<Block> = "block" "BLOCK"
+            => Block = Block::Zstd, stored 10 classic as Perhaps<BlockFormat>;
+        /// Index frames at most this many frames apart, 1 to 64: closer seeks faster, wider is smaller. With
+        /// --preset small a multiple of 16; clips restart at the power of two below [default: 16 for classic, 64
+        /// else, 128 for clips]
+        index_every: Option<u32> = "index-every" "N" in 1..=64
+            => Option<usize> = None, stored 11 always as Perhaps<Number>;
+        /// How much work to put into size, 1 to 9. With --preset classic and deflate or zstd, 7 and more also
+        /// trade speed of decoding for it: frames take about twice as long [default: 5]
+        effort: Option<u8> = "effort" "N" in 1..=9
+            => u32 = 5, stored 27 always as Perhaps<Number>;
+    }
+    "Running" {
+        /// Threads [default: all cores]; the file does not depend on it
+        jobs: Option<u32> = "jobs" "N" in 1..=4096
+            => usize = 0;
+        /// Memory to keep frames in, such as 256MB or 1GiB [default: 512MiB]
+        memory: Option<Size> = "memory" "SIZE"
+            => u64 = 512 << 20;
+        /// Make remarks an error, before anything is written
+        strict: bool = "strict"
+            => bool = false;
+        /// Print the passes and the flattened tree
+        explain: bool = "explain"
+            => bool = false;
+        /// Do everything but write nothing
+        dry_run: bool = "dry-run"
+            => bool = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_the_names_of_fields_and_all_different() {
+        let mut keys: Vec<&str> = TABLE.iter().map(|option| option.key).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        assert_eq!(keys.len(), TABLE.len());
+        let fields = format!("{:?}", PartialOptions::default());
+        for option in TABLE {
+            assert!(fields.contains(&format!("{}: ", option.key.replace('-', "_"))), "{}", option.key);
+            assert!(option.without.iter().all(|key| keys.contains(key)), "{}", option.key);
+            assert!(!option.help().is_empty() && !option.help().ends_with('.'), "{}", option.key);
+            assert_eq!(option.value.is_none(), option.takes == Takes::Nothing, "{}", option.key);
+        }
+    }
+
+    #[test]
+    fn a_value_is_taken_or_refused_with_what_to_give() {
+        let mut said = PartialOptions::default();
+        said.say("effort", "9").unwrap();
+        said.say("cull-hidden", "true").unwrap();
+        said.say("include", "/a").unwrap();
+        said.say("include", "/b").unwrap();
+        assert_eq!((said.effort, said.cull_hidden, said.include.len()), (Some(9), true, 2));
+        assert_eq!(said.say("effort", "10"), Err("10 is not in 1..=9".into()));
+        assert!(said.say("efort", "1").is_err());
+        let fps = TABLE.iter().find(|option| option.key == "fps").unwrap();
+        assert!(fps.check("24").is_ok() && fps.check("0").unwrap_err().contains("frame rate"));
+    }
+
+    #[test]
+    fn the_command_line_wins() {
+        let upper = PartialOptions { block: Some(Block::Store), ..PartialOptions::default() };
+        let lower = PartialOptions { block: Some(Block::Zstd), effort: Some(9), ..PartialOptions::default() };
+        let merged = upper.over(lower);
+        assert_eq!((merged.block, merged.effort), (Some(Block::Store), Some(9)));
+        let upper = PartialOptions { full_source_map: true, ..PartialOptions::default() };
+        let lower = PartialOptions { short_source_map: true, ..PartialOptions::default() };
+        assert!(!upper.over(lower.clone()).short_source_map);
+        assert!(PartialOptions::default().over(lower).short_source_map);
+    }
+}

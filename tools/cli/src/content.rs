@@ -1,0 +1,110 @@
+//! The options of the table as arguments of the command line.
+
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use meshreel_options::{Description, PartialOptions, TABLE, Takes};
+
+/// Options that change what is written, or how it is worked out: those of the table. The same keys may stand
+/// in an options file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Content(pub PartialOptions);
+
+impl Args for Content {
+    fn augment_args(command: Command) -> Command {
+        command.args(TABLE.iter().map(argument))
+    }
+    fn augment_args_for_update(command: Command) -> Command {
+        Content::augment_args(command)
+    }
+}
+
+impl FromArgMatches for Content {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Content, clap::Error> {
+        let mut content = Content::default();
+        content.update_from_arg_matches(matches)?;
+        Ok(content)
+    }
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        for option in TABLE {
+            let said: Vec<&str> = match option.takes {
+                Takes::Nothing => matches.get_flag(option.key).then_some("true").into_iter().collect(),
+                _ => matches.get_many::<String>(option.key).into_iter().flatten().map(|s| &s[..]).collect(),
+            };
+            for text in said {
+                let wrong = |what| clap::Error::raw(clap::error::ErrorKind::ValueValidation, what);
+                self.0.say(option.key, text).map_err(wrong)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The argument of an option.
+fn argument(option: &'static Description) -> Arg {
+    let argument = Arg::new(option.key)
+        .long(option.key)
+        .help(option.help())
+        .help_heading(option.heading)
+        .hide(option.hidden)
+        .conflicts_with_all(option.without);
+    match option.takes {
+        Takes::Nothing => return argument.action(ArgAction::SetTrue),
+        Takes::One => argument.action(ArgAction::Set),
+        Takes::Many => argument.action(ArgAction::Append),
+    }
+    .value_name(option.value.unwrap_or(option.key))
+    .value_parser(|text: &str| option.check(text).map(|()| text.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use meshreel_options::OptionSet;
+
+    /// A value that every option of the table takes.
+    fn value(option: &Description) -> &'static str {
+        let values = [
+            "1", "1deg", "1:2", "uvs", "24", "m", "keep", "soft", "packed", "curve", "small", "zstd", "auto",
+        ];
+        values.into_iter().find(|value| option.check(value).is_ok()).expect(option.key)
+    }
+
+    #[test]
+    fn every_key_is_an_argument_and_one_of_a_file() {
+        for option in TABLE {
+            let flag = option.takes == Takes::Nothing;
+            let value = if flag { "true" } else { value(option) };
+            let command = Content::augment_args(Command::new("test"));
+            let long = format!("--{}", option.key);
+            let line = if flag { vec!["test", &long] } else { vec!["test", &long, value] };
+            let matches = command.try_get_matches_from(line).expect(option.key);
+            let said = Content::from_arg_matches(&matches).expect(option.key).0;
+            assert_ne!(said, PartialOptions::default(), "{}", option.key);
+            let of_file = match (flag, value.parse::<f64>(), option.takes) {
+                (true, ..) | (_, Ok(_), Takes::One) => value.to_string(),
+                (.., Takes::Many) => format!("[\"{value}\"]"),
+                _ => format!("\"{value}\""),
+            };
+            let text = match option.key {
+                // A name that is a number.
+                "animation" => format!("animation = \"{value}\""),
+                key => format!("{key} = {of_file}"),
+            };
+            assert_eq!(OptionSet::parse(&text).expect(&text).general, said, "{text}");
+        }
+    }
+
+    #[test]
+    fn wrong_values_are_refused_with_what_to_give() {
+        let refused = |line: &[&str]| {
+            let command = Content::augment_args(Command::new("test"));
+            command.try_get_matches_from([&["test"], line].concat()).unwrap_err().to_string()
+        };
+        assert!(
+            refused(&["--effort", "12"])
+                .contains("invalid value '12' for '--effort <N>': 12 is not in 1..=9")
+        );
+        assert!(refused(&["--fps", "0"]).contains("for '--fps <F>': '0' is no frame rate"));
+        assert!(refused(&["--strip", "--short-source-map"]).contains("cannot be used with"));
+        assert!(refused(&["--fps", "1", "--fps", "2"]).contains("cannot be used multiple times"));
+    }
+}

@@ -1,0 +1,33 @@
+//! Our own files, told from others.
+
+use crate::output::{Class, Failure};
+use std::io::Read;
+use std::path::Path;
+
+/// Whether `path` is one of our own files, by its first bytes (or by its name where it cannot be read).
+pub fn is_reel(path: &Path) -> bool {
+    let magic = meshreel::format::MAGIC;
+    let mut first = [0u8; 8];
+    let read = meshreel_files::open(path).and_then(|mut file| file.read_exact(&mut first));
+    match read {
+        Ok(()) => first == magic || has_reel_name(path),
+        Err(_) => has_reel_name(path),
+    }
+}
+
+/// Refuses what is not one of our own files, before it is opened as one.
+pub fn expect_reel(path: &Path) -> Result<(), Failure> {
+    match path.exists() {
+        true if is_reel(path) => Ok(()),
+        true => Err(Failure::new(
+            Class::Malformed,
+            "not a .reel; 'meshreel compile' makes one of a source file",
+            Some(path.display().to_string()),
+        )),
+        false => Err(Failure::io(path, &std::io::ErrorKind::NotFound.into())),
+    }
+}
+
+fn has_reel_name(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e.eq_ignore_ascii_case("reel"))
+}
