@@ -2,7 +2,7 @@
 
 use anyhow::{Context, bail};
 use meshreel_codec::Corrupt;
-use meshreel_codec::mesh::decode::{Static, Vector, Width, decode_unit_with, scratch_len};
+use meshreel_codec::mesh::decode::{CodedUnit, Static, Vector, Width, decode_unit_with, scratch_len};
 use meshreel_codec::mesh::encode::{Encoder, Options, Refused, Source, Work};
 use meshreel_codec::mesh::hierarchy;
 use meshreel_codec::quantize::lattice::{Choice, Extent, Lattice};
@@ -366,13 +366,12 @@ fn decode<W: Width>(
             list.iter().map(|&f| std::mem::take(&mut frames[f as usize])).collect();
         let mut slices: Vec<&mut [Vector<W>]> = out.iter_mut().map(|o| &mut o[..]).collect();
         let reference = |f: u32| frames.get(f as usize).map(|f| &f[..]);
-        let bytes = &coded.units[number as usize];
+        let unit_bytes = CodedUnit { schedule, unit, bytes: &coded.units[number as usize] };
         let slices = &mut slices[..];
         for (isa, time) in [(Isa::Scalar, &mut seconds.scalar), (Isa::get(), &mut seconds.vector)] {
-            *time += best(repeat, || {
-                decode_unit_with(isa, fixed, schedule, unit, bytes, &reference, slices, &mut scratch)
-            })
-            .with_context(|| format!("{unit:?}"))?;
+            *time +=
+                best(repeat, || decode_unit_with(isa, fixed, unit_bytes, &reference, slices, &mut scratch))
+                    .with_context(|| format!("{unit:?}"))?;
         }
         let from = vec![[1f32; 3]; s.points * list.len()];
         let mut to = from.clone();

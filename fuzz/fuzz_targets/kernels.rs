@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use meshreel_codec::Corrupt;
-use meshreel_codec::mesh::decode::{Static, Vector, decode_unit_with, scratch_len};
+use meshreel_codec::mesh::decode::{CodedUnit, Static, Vector, decode_unit_with, scratch_len};
 use meshreel_codec::mesh::encode::{Encoder, Options, Source, Work};
 use meshreel_codec::mesh::hierarchy;
 use meshreel_codec::quantize::lattice::{Choice, Extent, Lattice};
@@ -97,8 +97,8 @@ fn decode(file: &File, isa: Isa, unit: Unit, bytes: &[u8]) -> Result<Vec<Vec<Vec
     let mut slices: Vec<&mut [Vector<i16>]> = out.iter_mut().map(|o| &mut o[..]).collect();
     let mut scratch = vec![[9; 4]; scratch_len(points)];
     let find = |frame: u32| file.frames.get(frame as usize).map(|f| &f[..]);
-    let (coded, schedule) = (&file.coded, &file.schedule);
-    decode_unit_with(isa, coded, schedule, unit, bytes, &find, &mut slices, &mut scratch)?;
+    let coded = CodedUnit { schedule: &file.schedule, unit, bytes };
+    decode_unit_with(isa, &file.coded, coded, &find, &mut slices, &mut scratch)?;
     Ok(out)
 }
 

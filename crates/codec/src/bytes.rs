@@ -28,8 +28,7 @@ pub fn put_sized(bytes: &[u8], out: &mut Vec<u8>) {
 /// What [`put_sized`] wrote at the start of `bytes`, and the bytes used in all.
 pub fn take_sized(bytes: &[u8]) -> Result<(&[u8], usize), Corrupt> {
     let mut c = Cursor::new(bytes);
-    let size = c.varint()?;
-    let part = c.take(size as usize)?;
+    let part = c.sized()?;
     Ok((part, c.used()))
 }
 
@@ -63,6 +62,12 @@ impl<'a> Cursor<'a> {
         let (taken, rest) = self.rest.split_at_checked(count).ok_or(SHORT)?;
         self.rest = rest;
         Ok(taken)
+    }
+
+    /// Bytes with their number before them, as [`put_sized`] writes them.
+    pub(crate) fn sized(&mut self) -> Result<&'a [u8], Corrupt> {
+        let size = self.varint()?;
+        self.take(size as usize)
     }
 
     pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], Corrupt> {

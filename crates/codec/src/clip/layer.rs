@@ -235,6 +235,7 @@ pub fn take_out(
 /// All layers of a clip as one clip of one tier, whose poses are those of the layers together. `parts`: of
 /// each layer the bytes of its tiers, the first of which begins with the header. All must have the same
 /// samples; then layers that were taken out of one clip give that clip again.
+#[cfg(feature = "encode")]
 pub fn merge(skeleton: &Skeleton<'_>, layer_of: &[u8], parts: &[Vec<&[u8]>]) -> Result<Vec<u8>, Corrupt> {
     let n = skeleton.parents.len();
     if layer_of.len() != n || layer_of.iter().any(|l| usize::from(*l) >= parts.len()) {
@@ -242,88 +243,111 @@ pub fn merge(skeleton: &Skeleton<'_>, layer_of: &[u8], parts: &[Vec<&[u8]>]) -> 
     }
     let parts =
         (parts.iter()).map(|tiers| streamed::choices(skeleton, tiers)).collect::<Result<Vec<_>, _>>()?;
-    let Some(((first, _), others)) = parts.split_first() else {
-        return Err(Corrupt("a clip without layers"));
-    };
-    let same = |a: &Header, b: &Header| {
-        let key = |h: &Header| {
-            let (base, fps) = (h.base.to_bits(), h.fps.to_bits());
-            (h.samples, fps, base, h.spread, h.log)
-        };
-        key(a) == key(b) && a.split.keys == b.split.keys
-    };
-    if !(others.iter()).all(|(plan, _)| same(&first.header, &plan.header)) {
-        return Err(Corrupt("layers of different samples or steps"));
-    }
-    let mut header = Header {
-        rotations: vec![Rotation::Default; n],
-        translations: vec![Vector::Default; n],
-        scales: vec![Vector::Default; n],
-        sources: Vec::new(),
-        starts: Vec::new(),
-        split: Split { layers: layer_of.to_vec(), tiers: 0, keys: first.header.split.keys.clone() },
-        ..first.header.clone()
-    };
-    // Where each component comes from.
-    let mut from: Vec<(usize, usize)> = Vec::new();
-    let mut next = vec![0; parts.len()];
-    for (j, &layer) in layer_of.iter().enumerate() {
-        let layer = usize::from(layer);
-        let own = &parts[layer].0.header;
-        header.rotations[j] = own.rotations[j];
-        header.translations[j] = own.translations[j];
-        header.scales[j] = own.scales[j];
-        for _ in 0..own.components_of(j) {
-            from.push((layer, next[layer]));
-            next[layer] += 1;
-        }
-    }
-    if (parts.iter().zip(&next)).any(|((plan, _), next)| plan.components != *next) {
-        return Err(Corrupt("a layer that has joints of another one"));
-    }
-    for &(layer, c) in &from {
-        let own = &parts[layer].0.header;
-        header.starts.push(own.starts[c]);
-        header.sources.push(own.sources[c].map(|s| match s.weight {
-            0 => s,
-            _ => Source {
-                component: (from.iter()).position(|at| *at == (layer, s.component as usize)).unwrap_or(0)
-                    as u32,
-                weight: s.weight,
-            },
-        }));
-    }
-    let plan = Plan::new(skeleton, header)?;
-    let joined = |samples: &[&Residuals]| -> Result<Residuals, Corrupt> {
-        // Steps of all are as fine as those of the finest; where some are stripped and others are not, zeros
-        // say the same.
-        let shift = samples.iter().map(|r| r.shift).max().unwrap_or(0);
-        let finer = |r: &Residuals, k: i32| match r.shift {
-            STRIPPED => 0,
-            own => i64::from(k) << (shift - own),
-        };
-        let k =
-            (from.iter()).map(|&(layer, c)| finer(samples[layer], samples[layer].k[c])).collect::<Vec<_>>();
-        match k.iter().all(|k| k.unsigned_abs() < 1 << 28) {
-            true => Ok(Residuals { shift, k: k.iter().map(|&k| k as i32).collect() }),
-            false => Err(Corrupt("a residual that is too large")),
-        }
-    };
+    let merged = Merged::new(layer_of, &parts)?;
+    let plan = Plan::new(skeleton, merged.header)?;
     let keys = (0..plan.keys())
-        .map(|i| joined(&parts.iter().map(|(_, c)| &c.0[i]).collect::<Vec<_>>()))
+        .map(|i| joined(&merged.from, parts.iter().map(|(_, c)| &c.0[i]).collect()))
         .collect::<Result<Vec<_>, _>>()?;
-    let segments = (0..plan.segments())
-        .map(|s| {
-            let count = parts[0].1.1[s].len();
-            (0..count).map(|i| joined(&parts.iter().map(|(_, c)| &c.1[s][i]).collect::<Vec<_>>())).collect()
-        })
-        .collect::<Result<Vec<Vec<_>>, _>>()?;
+    let samples_of = |s: usize| {
+        let count = parts[0].1.1[s].len();
+        (0..count)
+            .map(|i| joined(&merged.from, parts.iter().map(|(_, c)| &c.1[s][i]).collect()))
+            .collect::<Result<Vec<_>, _>>()
+    };
+    let segments = (0..plan.segments()).map(samples_of).collect::<Result<Vec<_>, _>>()?;
     let mut out = Vec::new();
     streamed::encode(&plan, &keys, &segments, &mut out);
     Ok(out)
 }
 
-/// A header as [`header::encode`] writes it: how the first tier of a stored form begins, after its size.
+/// The header of the clip that layers are merged into, and where its components come from.
+#[cfg(feature = "encode")]
+struct Merged {
+    header: Header,
+    /// Per component: its layer, and its number there.
+    from: Vec<(usize, usize)>,
+}
+
+#[cfg(feature = "encode")]
+impl Merged {
+    /// Takes from each of `parts`, the layers, the sub-tracks of the joints that `layer_of` says are in it.
+    fn new(layer_of: &[u8], parts: &[(Plan, Choices)]) -> Result<Merged, Corrupt> {
+        let Some(((first, _), others)) = parts.split_first() else {
+            return Err(Corrupt("a clip without layers"));
+        };
+        if !(others.iter()).all(|(plan, _)| same_samples(&first.header, &plan.header)) {
+            return Err(Corrupt("layers of different samples or steps"));
+        }
+        let n = layer_of.len();
+        let mut header = Header {
+            rotations: vec![Rotation::Default; n],
+            translations: vec![Vector::Default; n],
+            scales: vec![Vector::Default; n],
+            sources: Vec::new(),
+            starts: Vec::new(),
+            split: Split { layers: layer_of.to_vec(), tiers: 0, keys: first.header.split.keys.clone() },
+            ..first.header.clone()
+        };
+        let mut from: Vec<(usize, usize)> = Vec::new();
+        let mut next = vec![0; parts.len()];
+        for (j, &layer) in layer_of.iter().enumerate() {
+            let layer = usize::from(layer);
+            let own = &parts[layer].0.header;
+            header.rotations[j] = own.rotations[j];
+            header.translations[j] = own.translations[j];
+            header.scales[j] = own.scales[j];
+            for _ in 0..own.components_of(j) {
+                from.push((layer, next[layer]));
+                next[layer] += 1;
+            }
+        }
+        if (parts.iter().zip(&next)).any(|((plan, _), next)| plan.components != *next) {
+            return Err(Corrupt("a layer that has joints of another one"));
+        }
+        for &(layer, c) in &from {
+            let own = &parts[layer].0.header;
+            let number = |component: u32| {
+                let at = from.iter().position(|at| *at == (layer, component as usize));
+                at.unwrap_or(0) as u32
+            };
+            header.starts.push(own.starts[c]);
+            header.sources.push(own.sources[c].map(|s| match s.weight {
+                0 => s,
+                _ => Source { component: number(s.component), weight: s.weight },
+            }));
+        }
+        Ok(Merged { header, from })
+    }
+}
+
+/// Whether the layers with these headers have the same samples, keys and steps.
+#[cfg(feature = "encode")]
+fn same_samples(a: &Header, b: &Header) -> bool {
+    let key = |h: &Header| {
+        let (base, fps) = (h.base.to_bits(), h.fps.to_bits());
+        (h.samples, fps, base, h.spread, h.log)
+    };
+    key(a) == key(b) && a.split.keys == b.split.keys
+}
+
+/// The residuals of one sample, from those that each layer has of it (`samples`). Steps of all are as fine as
+/// those of the finest layer; where some are stripped and others are not, zeros say the same.
+#[cfg(feature = "encode")]
+fn joined(from: &[(usize, usize)], samples: Vec<&Residuals>) -> Result<Residuals, Corrupt> {
+    let shift = samples.iter().map(|r| r.shift).max().unwrap_or(0);
+    let finer = |r: &Residuals, k: i32| match r.shift {
+        STRIPPED => 0,
+        own => i64::from(k) << (shift - own),
+    };
+    let k = (from.iter()).map(|&(layer, c)| finer(samples[layer], samples[layer].k[c])).collect::<Vec<_>>();
+    match k.iter().all(|k| k.unsigned_abs() < 1 << 28) {
+        true => Ok(Residuals { shift, k: k.iter().map(|&k| k as i32).collect() }),
+        false => Err(Corrupt("a residual that is too large")),
+    }
+}
+
+/// A header as [`header::encode`] writes it: how the first tier of the streamed form begins, after its size.
+#[cfg(feature = "encode")]
 pub fn header_bytes(header: &Header) -> Vec<u8> {
     let mut bytes = Vec::new();
     header::encode(header, &mut bytes);
@@ -357,6 +381,7 @@ pub fn cut(bytes: &[u8], head: usize, segments: usize, most: usize) -> Result<Ve
 }
 
 /// Appends segments with their sizes before them.
+#[cfg(feature = "encode")]
 pub fn join<'a>(segments: impl Iterator<Item = &'a [u8]> + Clone, out: &mut Vec<u8>) {
     (segments.clone()).for_each(|segment| put_varint(segment.len() as u32, out));
     segments.for_each(|segment| out.extend_from_slice(segment));

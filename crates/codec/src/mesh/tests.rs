@@ -1,7 +1,7 @@
 //! Whole sequences, through encoder and decoder.
 
 use crate::Corrupt;
-use crate::mesh::decode::{Static, Vector, Width, decode_unit_with, scratch_len};
+use crate::mesh::decode::{CodedUnit, Static, Vector, Width, decode_unit_with, scratch_len};
 use crate::mesh::encode::{Encoder, Options, Refused, Source, Work};
 use crate::mesh::hierarchy::{self, Hierarchy};
 use crate::quantize::lattice::{Choice, Extent, Grid, Lattice};
@@ -131,8 +131,8 @@ fn decode_one<W: Width>(
         let mut out = vec![vec![[W::wrap(77); 4]; fixed.points()]; list.len()];
         let mut slices: Vec<&mut [Vector<W>]> = out.iter_mut().map(|o| &mut o[..]).collect();
         let mut scratch = vec![[W::wrap(99); 4]; scratch_len(fixed.points())];
-        let (schedule, slices) = (&file.schedule, &mut slices[..]);
-        decode_unit_with(isa, fixed, schedule, unit, bytes, &reference, slices, &mut scratch)?;
+        let coded = CodedUnit { schedule: &file.schedule, unit, bytes };
+        decode_unit_with(isa, fixed, coded, &reference, &mut slices, &mut scratch)?;
         Ok(out)
     });
     let out: Result<_, Corrupt> = by_kernel.next().expect("the reference");

@@ -540,14 +540,7 @@ fn decode_node(c: &mut Cursor<'_>, at: u32, mesh_count: u32) -> Result<NodeRecor
 
 fn decode_mesh(c: &mut Cursor<'_>) -> Result<MeshRecord, Refused> {
     let path = text(c)?;
-    let method = match c.u8()? {
-        0 => Method::Static,
-        1 => Method::Soft,
-        2 => Method::Rigid,
-        3 => Method::Skinned,
-        4 => Method::Fluid,
-        id => return Err(Refused::Unknown { what: "method", id }),
-    };
+    let method = decode_method(c)?;
     let codec = c.u8()?;
     if codec > CODEC_FAST {
         return Err(Refused::Unknown { what: "codec", id: codec });
@@ -574,29 +567,12 @@ fn decode_mesh(c: &mut Cursor<'_>) -> Result<MeshRecord, Refused> {
         *value = finite(c)?;
     }
     let (connectivity, values, source_map) = (location(c)?, location(c)?, location(c)?);
-    let (mut moves, mut ends) = (None, Location::default());
-    if flags & 2 != 0 {
-        let [first, last] = [c.varint()?, c.varint()?];
-        if first >= last {
-            return Err(Corrupt("description: a mesh stops before it moves").into());
-        }
-        (moves, ends) = (Some([first, last]), location(c)?);
-    }
-    let streams = list(c, MIN_STREAM, |c, _| decode_stream(c))?;
-    if streams.first().is_some_and(|s| s.semantic != Semantic::Position)
-        || streams.iter().skip(1).any(|s| s.semantic == Semantic::Position)
-    {
-        return Err(Corrupt("description: positions are the first stream").into());
-    }
-    let materials = list(c, MIN_MATERIAL, |c, _| {
-        let (id, name, first, count) = (c.varint()?, text(c)?, c.varint()?, c.varint()?);
-        let inside = first.checked_add(count).is_some_and(|end| end <= indices);
-        // A fluid mesh has its ranges per frame.
-        if first % 3 != 0 || count % 3 != 0 || !inside && method != Method::Fluid {
-            return Err(Corrupt("description: material outside the indices"));
-        }
-        Ok(Material { id, name, first, count })
-    })?;
+    let (moves, ends) = match flags & 2 {
+        0 => (None, Location::default()),
+        _ => (Some(decode_moves(c)?), location(c)?),
+    };
+    let streams = decode_streams(c)?;
+    let materials = list(c, MIN_MATERIAL, |c, _| decode_material(c, method, indices))?;
     let mesh = MeshRecord {
         path,
         method,
@@ -621,6 +597,48 @@ fn decode_mesh(c: &mut Cursor<'_>) -> Result<MeshRecord, Refused> {
         return Err(Corrupt("description: nothing to be apart").into());
     }
     Ok(mesh)
+}
+
+fn decode_method(c: &mut Cursor<'_>) -> Result<Method, Refused> {
+    Ok(match c.u8()? {
+        0 => Method::Static,
+        1 => Method::Soft,
+        2 => Method::Rigid,
+        3 => Method::Skinned,
+        4 => Method::Fluid,
+        id => return Err(Refused::Unknown { what: "method", id }),
+    })
+}
+
+/// See [`MeshRecord::moves`].
+fn decode_moves(c: &mut Cursor<'_>) -> Result<[u32; 2], Corrupt> {
+    let [first, last] = [c.varint()?, c.varint()?];
+    match first < last {
+        true => Ok([first, last]),
+        false => Err(Corrupt("description: a mesh stops before it moves")),
+    }
+}
+
+/// A material of a mesh that has `indices`.
+fn decode_material(c: &mut Cursor<'_>, method: Method, indices: u32) -> Result<Material, Corrupt> {
+    let (id, name, first, count) = (c.varint()?, text(c)?, c.varint()?, c.varint()?);
+    let inside = first.checked_add(count).is_some_and(|end| end <= indices);
+    // A fluid mesh has its ranges per frame.
+    if first % 3 != 0 || count % 3 != 0 || !inside && method != Method::Fluid {
+        return Err(Corrupt("description: material outside the indices"));
+    }
+    Ok(Material { id, name, first, count })
+}
+
+/// The streams of a mesh, of which the first is that of positions.
+fn decode_streams(c: &mut Cursor<'_>) -> Result<Vec<StreamRecord>, Corrupt> {
+    let streams = list(c, MIN_STREAM, |c, _| decode_stream(c))?;
+    if streams.first().is_some_and(|s| s.semantic != Semantic::Position)
+        || streams.iter().skip(1).any(|s| s.semantic == Semantic::Position)
+    {
+        return Err(Corrupt("description: positions are the first stream"));
+    }
+    Ok(streams)
 }
 
 fn decode_stream(c: &mut Cursor<'_>) -> Result<StreamRecord, Corrupt> {

@@ -8,8 +8,7 @@ use crate::reel::frame::{part, part_mut};
 use crate::reel::layout::{BonesLayout, Place};
 use crate::reel::order::Order;
 use bytemuck::Pod;
-use meshreel_codec::mesh::decode;
-use meshreel_codec::mesh::decode::{Static, Width};
+use meshreel_codec::mesh::decode::{self, CodedUnit, Static, Width};
 use meshreel_codec::mesh::height::Flat;
 use meshreel_codec::mesh::skin::{Handles, Matrix, Skin};
 use meshreel_codec::schedule::UNIT_FRAMES;
@@ -160,9 +159,8 @@ impl Unit<'_> {
             *frame = &mut part_mut(out, place)[range.clone()];
         }
         let (scratch, _) = scratch_of(scratch, decode::scratch_len(range.len()));
-        let unit = units[self.unit];
-        let frames = &mut frames[..count];
-        decode::decode_unit(coded, schedule, unit, bytes, &reference, frames, scratch)
+        let unit = CodedUnit { schedule, unit: units[self.unit], bytes };
+        decode::decode_unit(coded, unit, &reference, &mut frames[..count], scratch)
     }
 }
 

@@ -12,6 +12,7 @@ pub(crate) mod coding;
 mod frame;
 mod group;
 mod output;
+mod search;
 mod settings;
 mod temporal;
 
@@ -26,8 +27,9 @@ use crate::put_sized;
 use crate::quantize::fixed::Cell;
 use crate::quantize::lattice::{Choice, Extent, Grid};
 use crate::schedule::{Schedule, Unit};
-use group::{Common, Model, Part, Trial, USUAL_EFFORT, table_bits};
+use group::{Common, Model, Part, Setup};
 pub use group::{Each, Options, Refused, Source, Watch, Work};
+use search::{Trial, USUAL_EFFORT, table_bits};
 use std::sync::Arc;
 
 /// A mesh whose static part is made.
@@ -128,6 +130,10 @@ impl<'a, W: Cell> Encoder<'a, W> {
         &self.common.schedule
     }
 
+    fn setup(&self) -> Setup<'_, W> {
+        Setup { model: &self.model, coding: Some(&self.coding) }
+    }
+
     /// Codes the keys of a segment. `each` gets the key, its unit's bytes (none for key 0) and the decoded
     /// frame.
     pub fn segment(&self, segment: u32, work: &mut Work<W>, each: Each<W, Vec<u8>>) -> Result<(), Refused> {
@@ -139,7 +145,7 @@ impl<'a, W: Cell> Encoder<'a, W> {
             };
             each(key, bytes, frame);
         };
-        self.common.segment(&self.model, Some(&self.coding), keys, work, &mut sink)
+        self.common.segment(self.setup(), keys, work, &mut sink)
     }
 
     /// Codes a group: the bytes of its units Inner and Last, empty where the unit has no frames. `key` gives
@@ -152,8 +158,7 @@ impl<'a, W: Cell> Encoder<'a, W> {
         work: &mut Work<W>,
         watch: &mut Watch<'_, W>,
     ) -> Result<[Vec<u8>; 2], Refused> {
-        let coding = Some(&*self.coding);
-        let sinks = (self.common).group(&self.model, coding, group, Part::All, key, work, watch)?;
+        let sinks = self.common.group(self.setup(), group, Part::All, key, work, watch)?;
         let units = [Unit::Inner(group), Unit::Last(group)];
         let empty = units.map(|u| self.common.schedule.frames_of(u).is_empty());
         let mut at = 0;

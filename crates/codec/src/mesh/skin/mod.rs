@@ -176,6 +176,65 @@ pub struct Skin {
     pub first: First,
 }
 
+/// Points at rest and their weights, with which a static part begins.
+fn read_rig(c: &mut Cursor<'_>, bones: Bones, hierarchy: &Hierarchy) -> Result<Rig, Corrupt> {
+    let count = bones.rigid + bones.affine;
+    let depth = u32::from(c.u8()?);
+    let rest = decode::still(c.sized()?, hierarchy)?;
+    let decoder = range::Decoder::new(c.sized()?);
+    let (weights, decoder) = weights::code(decoder, hierarchy, count, depth, None)?;
+    decoder.finish()?;
+    let rig = Rig::new(rest, &weights, count, &hierarchy.order);
+    match rig.coded.len() == bones.coded as usize {
+        true => Ok(rig),
+        false => Err(Corrupt("skin: another number of residuals")),
+    }
+}
+
+/// How rigid bones are kept, if there are any: as moving nodes, or packed.
+fn read_rigid(c: &mut Cursor<'_>, bones: Bones, rig: &Rig) -> Result<(Nodes, Option<Packed>), Corrupt> {
+    let rigid = bones.rigid as usize;
+    let (mut nodes, mut packed) = (Nodes::default(), None);
+    if bones.packed() {
+        packed = Some(Packed::decode(c.sized()?, &rig.regions[..rigid])?);
+    } else if rigid > 0 {
+        nodes = Nodes::new(&rig.nodes(rigid), c.sized()?)?;
+    }
+    match nodes.words == bones.words as usize {
+        true => Ok((nodes, packed)),
+        false => Err(Corrupt("skin: another number of words")),
+    }
+}
+
+/// The static part of the handles of affine bones, if there are any.
+fn read_handles(
+    c: &mut Cursor<'_>,
+    bones: Bones,
+    rig: &Rig,
+    sets: &mut Sets,
+) -> Result<Option<Static>, Corrupt> {
+    if bones.affine == 0 {
+        return Ok(None);
+    }
+    let levels = handles::levels(&rig.regions[bones.rigid as usize..]);
+    let coded = Static::decode_sharing(c.sized()?, levels, None, sets)?;
+    match matches!(coded.first, First::Wide(_)) == bones.wide {
+        true => Ok(Some(coded)),
+        false => Err(Corrupt("skin: handles of another width")),
+    }
+}
+
+/// Unit and centre of positions of which none has a residual: all that is left of a static part.
+fn read_grid(bytes: &[u8]) -> Result<Grid, Corrupt> {
+    let mut c = Cursor::new(bytes);
+    let (unit, centre) = (c.f32()?, [c.f32()?, c.f32()?, c.f32()?]);
+    let finite = centre.iter().all(|v| v.is_finite());
+    match c.left() == 0 && finite && unit.is_normal() {
+        true => Ok(Grid { unit, centre, steps: [1; LAYERS] }),
+        false => Err(Corrupt("skin: a grid that is none")),
+    }
+}
+
 /// Handles of all affine bones, in either width.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs)]
@@ -201,42 +260,9 @@ impl Skin {
             return Err(Corrupt("skin: a number of bones that cannot be"));
         }
         let mut c = Cursor::new(bytes);
-        let sized = |c: &mut Cursor<'_>| -> Result<Vec<u8>, Corrupt> {
-            let size = c.varint()? as usize;
-            Ok(c.take(size)?.to_vec())
-        };
-        let depth = u32::from(c.u8()?);
-        let rest = sized(&mut c)?;
-        let rest = decode::still(&rest, hierarchy)?;
-        let own = sized(&mut c)?;
-        let decoder = range::Decoder::new(&own);
-        let (weights, decoder) = weights::code(decoder, hierarchy, count as u32, depth, None)?;
-        decoder.finish()?;
-        let rig = Rig::new(rest, &weights, count as u32, &hierarchy.order);
-        if rig.coded.len() != bones.coded as usize {
-            return Err(Corrupt("skin: another number of residuals"));
-        }
-        let (mut nodes, mut packed) = (Nodes::default(), None);
-        let rigid = bones.rigid as usize;
-        if bones.packed() {
-            packed = Some(Packed::decode(&sized(&mut c)?, &rig.regions[..rigid])?);
-        } else if rigid > 0 {
-            nodes = Nodes::new(&rig.nodes(rigid), &sized(&mut c)?)?;
-        }
-        if nodes.words != bones.words as usize {
-            return Err(Corrupt("skin: another number of words"));
-        }
-        let handles = match bones.affine {
-            0 => None,
-            _ => {
-                let levels = handles::levels(&rig.regions[rigid..]);
-                let coded = Static::decode_sharing(&sized(&mut c)?, levels, None, sets)?;
-                if matches!(coded.first, First::Wide(_)) != bones.wide {
-                    return Err(Corrupt("skin: handles of another width"));
-                }
-                Some(coded)
-            }
-        };
+        let rig = read_rig(&mut c, bones, hierarchy)?;
+        let (nodes, packed) = read_rigid(&mut c, bones, &rig)?;
+        let handles = read_handles(&mut c, bones, &rig, sets)?;
         let mut skin = Skin {
             bones,
             grid: Grid { unit: 1.0, centre: [0.0; 3], steps: [1; LAYERS] },
@@ -249,39 +275,44 @@ impl Skin {
         };
         let rest = c.take(c.left())?;
         let mut matrices = vec![Matrix::default(); count as usize + 1];
+        match bones.coded {
+            0 => skin.grid = read_grid(rest)?,
+            _ => skin.grid = decode::grid(rest)?,
+        }
+        skin.first_matrices(&mut matrices);
         if bones.coded > 0 {
-            skin.grid = decode::grid(rest)?;
-            skin.first_matrices(&mut matrices);
             let levels = coded_levels(&skin.rig.coded, hierarchy, triangles);
-            // In the order of the residual's own levels.
-            let coded = &mut skin.rig.coded;
-            *coded = levels.order.iter().map(|&p| coded[p as usize]).collect();
-            let outside: Vec<[i32; 3]> = (skin.rig.coded.iter())
-                .map(|&v| {
-                    let at = skin.rig.place(v as usize, &matrices);
-                    at.map(|x| x.round_ties_even() as i32)
-                })
-                .collect();
-            let residual = Static::decode_sharing(rest, levels, Some(&outside), sets)?;
+            let residual = skin.read_residual(rest, levels, &matrices, sets)?;
             if matches!(residual.first, First::Wide(_)) != wide {
-                return Err(Corrupt("skin: cells of another width"));
+                return Err(Corrupt("skin: a residual of another width than positions"));
             }
             skin.residual = Some(residual);
-        } else {
-            let mut c = Cursor::new(rest);
-            skin.grid.unit = c.f32()?;
-            skin.grid.centre = [c.f32()?, c.f32()?, c.f32()?];
-            let finite = skin.grid.centre.iter().all(|v| v.is_finite());
-            if c.left() > 0 || !finite || !skin.grid.unit.is_normal() {
-                return Err(Corrupt("skin: a grid that is none"));
-            }
-            skin.first_matrices(&mut matrices);
         }
         skin.first = match wide {
             false => First::Narrow(skin.first_cells::<i16>(&matrices)),
             true => First::Wide(skin.first_cells::<i32>(&matrices)),
         };
         Ok(skin)
+    }
+
+    /// The static part of the residual, whose points have the hierarchy `levels` and are moved by `matrices`
+    /// in frame 0. Numbers the points that have a residual as the hierarchy does.
+    fn read_residual(
+        &mut self,
+        bytes: &[u8],
+        levels: Hierarchy,
+        matrices: &[Matrix],
+        sets: &mut Sets,
+    ) -> Result<Static, Corrupt> {
+        let coded = &mut self.rig.coded;
+        *coded = levels.order.iter().map(|&p| coded[p as usize]).collect();
+        let outside: Vec<[i32; 3]> = (self.rig.coded.iter())
+            .map(|&v| {
+                let at = self.rig.place(v as usize, matrices);
+                at.map(|x| x.round_ties_even() as i32)
+            })
+            .collect();
+        Static::decode_sharing(bytes, levels, Some(&outside), sets)
     }
 
     /// Numbers points, and with them cells, by their bones: what is fastest to play. Returns the new number

@@ -221,6 +221,13 @@ impl<'a> Topology<'a> {
     }
 }
 
+/// How many vertices and points triangles have.
+#[derive(Clone, Copy)]
+struct Found {
+    vertices: u32,
+    points: u32,
+}
+
 /// The parts that both directions share.
 struct Coder<B> {
     bits: B,
@@ -301,6 +308,18 @@ impl<B: Bits<Context = Chance>> Coder<B> {
         point: &mut [u32],
         mut given: Option<&mut Topology<'_>>,
     ) -> Result<(), Corrupt> {
+        let found = self.corners(head, work, point, given.as_deref_mut())?;
+        self.loose(head, found, point, given)
+    }
+
+    /// The vertices of triangles, corner by corner.
+    fn corners(
+        &mut self,
+        head: Head,
+        work: &mut Work,
+        point: &mut [u32],
+        mut given: Option<&mut Topology<'_>>,
+    ) -> Result<Found, Corrupt> {
         const MANY: Corrupt = Corrupt("more vertices than there are");
         let (bits, contexts) = (&mut self.bits, &mut self.contexts);
         let (newest, sibling) = (&mut work.vertex, &mut work.sibling);
@@ -360,6 +379,19 @@ impl<B: Bits<Context = Chance>> Coder<B> {
             before = usize::from(other && last != NONE);
             work.connectivity.corners[c] = v;
         }
+        Ok(Found { vertices: known, points: used })
+    }
+
+    /// The points of vertices without triangles; `found` are those that triangles have.
+    fn loose(
+        &mut self,
+        head: Head,
+        found: Found,
+        point: &mut [u32],
+        mut given: Option<&mut Topology<'_>>,
+    ) -> Result<(), Corrupt> {
+        let (bits, contexts) = (&mut self.bits, &mut self.contexts);
+        let Found { vertices: known, points: mut used } = found;
         let mut loose = Vec::new();
         if let Some(given) = given.as_deref_mut() {
             loose.extend((0..given.number.len() as u32).filter(|&v| given.number[v as usize] == NONE));

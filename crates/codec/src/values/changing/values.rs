@@ -420,6 +420,7 @@ pub fn encode<W: Word>(
 }
 
 /// Weights that leave least of these values, by least squares.
+#[cfg(feature = "encode")]
 pub fn fit<W: Word>(basis: Basis<'_, W>, components: usize, levels: &[W]) -> Weights {
     match components {
         1 => fitted::<W, 1>(basis, levels),
@@ -429,31 +430,53 @@ pub fn fit<W: Word>(basis: Basis<'_, W>, components: usize, levels: &[W]) -> Wei
     }
 }
 
+/// Frames first; what they do not say, by vertices after.
+#[cfg(feature = "encode")]
 fn fitted<W: Word, const N: usize>(basis: Basis<'_, W>, levels: &[W]) -> Weights {
-    let Basis { neighbours, frames, .. } = basis;
-    let components = N;
-    let mut weights = Weights::ALONE;
-    let count = levels.len() / components;
+    let mut weights = Weights { frames: fitted_frames::<W, N>(&basis, levels), ..Weights::ALONE };
+    let basis = Basis { weights, ..basis };
+    // Alone, values have no zero of their own.
+    let alone = basis.frames.is_empty() && basis.geometry.is_empty();
+    let sums = surface_sums::<W, N>(&basis, levels, alone);
+    for (s, out) in sums.triangles.iter().zip(&mut weights.triangles) {
+        match alone {
+            true => *out = affine_weights(*s).unwrap_or(*out),
+            false => *out = free_weights(*s),
+        }
+    }
+    if !alone {
+        let [square, product] = sums.whole;
+        weights.whole = match square > 0.0 {
+            true => (product / square * f64::from(UNIT)).round().clamp(-128.0, 128.0) as i32,
+            false => 0,
+        };
+    }
+    weights
+}
+
+/// Weights of frames; without frames those of [`Weights::ALONE`]. They add up to about one: differences to
+/// the first frame need no constant.
+#[cfg(feature = "encode")]
+fn fitted_frames<W: Word, const N: usize>(basis: &Basis<'_, W>, levels: &[W]) -> [i32; REFERENCES] {
+    let frames = basis.frames;
+    let mut out = Weights::ALONE.frames;
+    let n = frames.len().min(REFERENCES);
+    if n == 0 {
+        return out;
+    }
+    let count = levels.len() / N;
     let value = |list: &[W], k: usize, v: usize| {
         let v = basis.vertex.get(v).map_or(v, |v| *v as usize);
         f64::from(list[k * (list.len() / N) + v].to_u32())
     };
-    let own_value = |k: usize, v: usize| f64::from(levels[k * count + v].to_u32());
-    // Frames first, what they do not say by vertices after.
-    let n = frames.len().min(REFERENCES);
     let mut normal = [[0.0; REFERENCES + 1]; REFERENCES];
-    for k in 0..components {
-        // Weights of frames add up to about one: differences to the first frame need no constant.
+    for k in 0..N {
         for v in 0..count {
-            let row: [f64; REFERENCES + 1] = std::array::from_fn(|j| match j {
-                _ if j < n => value(frames[j], k, v),
-                REFERENCES => own_value(k, v),
-                _ => 0.0,
-            });
-            let base = if n > 0 { row[0] } else { 0.0 };
+            let base = value(frames[0], k, v);
             let row: [f64; REFERENCES + 1] = std::array::from_fn(|j| match j {
                 0 => 0.0,
-                _ if j < n || j == REFERENCES => row[j] - base,
+                _ if j < n => value(frames[j], k, v) - base,
+                REFERENCES => f64::from(levels[k * count + v].to_u32()) - base,
                 _ => 0.0,
             });
             for i in 1..n {
@@ -463,35 +486,47 @@ fn fitted<W: Word, const N: usize>(basis: Basis<'_, W>, levels: &[W]) -> Weights
             }
         }
     }
-    if n > 0 {
-        let solved = solve(&normal, 1, n);
-        let mut rest = WHOLE;
-        for i in 1..n {
-            weights.frames[i] = ((solved[i] * f64::from(WHOLE)).round()).clamp(-2048.0, 2048.0) as i32;
-            rest -= weights.frames[i];
-        }
-        weights.frames[0] = rest;
+    let solved = solve(&normal, 1, n);
+    let mut rest = WHOLE;
+    for i in 1..n {
+        out[i] = ((solved[i] * f64::from(WHOLE)).round()).clamp(-2048.0, 2048.0) as i32;
+        rest -= out[i];
     }
-    let basis = Basis { weights, ..basis };
-    let says = n > 0 || !basis.geometry.is_empty();
+    out[0] = rest;
+    out
+}
+
+/// Sums of products over all vertices, of which weights of the surface are solved.
+#[cfg(feature = "encode")]
+#[derive(Default)]
+struct SurfaceSums {
+    /// With one triangle and with several: e², e·a, a², e·value, a·value of edge e and apex a.
+    triangles: [[f64; 5]; 2],
+    /// Without triangles: m², m·value of the neighbours' mean m.
+    whole: [f64; 2],
+}
+
+/// Of what frames leave. `alone`: counted from the first vertex of the edge.
+#[cfg(feature = "encode")]
+fn surface_sums<W: Word, const N: usize>(basis: &Basis<'_, W>, levels: &[W], alone: bool) -> SurfaceSums {
+    let count = levels.len() / N;
     let above = |k: usize, v: u32| {
         let level = levels[k * count + v as usize].to_u32() as i32;
-        f64::from(level.wrapping_sub(of_frames::<W, N>(&basis, k, v as usize)))
+        f64::from(level.wrapping_sub(of_frames::<W, N>(basis, k, v as usize)))
     };
-    let mut sums = [[0.0f64; 5]; 2];
-    let mut whole = [0.0f64; 2];
+    let mut sums = SurfaceSums::default();
     for v in 0..count as u32 {
-        let around = neighbours.around(v);
+        let around = basis.neighbours.around(v);
         let m = around.triangle_count;
-        for k in 0..components {
+        for k in 0..N {
             let own = above(k, v);
             if m == 0 {
                 let m = around.neighbour_count;
                 let sum: f64 = around.neighbours[..m].iter().map(|&n| above(k, n)).sum();
                 if m > 0 {
                     let mean = sum / m as f64;
-                    whole[0] += mean * mean;
-                    whole[1] += mean * own;
+                    sums.whole[0] += mean * mean;
+                    sums.whole[1] += mean * own;
                 }
                 continue;
             }
@@ -500,47 +535,42 @@ fn fitted<W: Word, const N: usize>(basis: Basis<'_, W>, levels: &[W]) -> Weights
                 e += above(k, t[0]) + above(k, t[1]);
                 a += above(k, t[2]);
             }
-            // Alone, values have no zero of their own: from the first of the edge.
-            let zero = if says { 0.0 } else { above(k, around.triangles[0][0]) };
+            let zero = if alone { above(k, around.triangles[0][0]) } else { 0.0 };
             let (e, a) = (e / m as f64 - 2.0 * zero, a / m as f64 - zero);
             let own = own - zero;
-            let s = &mut sums[usize::from(m > 1)];
+            let s = &mut sums.triangles[usize::from(m > 1)];
             for (s, x) in s.iter_mut().zip([e * e, e * a, a * a, e * own, a * own]) {
                 *s += x;
             }
         }
     }
-    for (s, out) in sums.iter().zip(&mut weights.triangles) {
-        let [ee, ea, aa, eo, ao] = *s;
-        if !says {
-            // 2·edge + apex = 1 keeps what is linear; one number is left. own = m + w·(m − a), m = e/2.
-            let (mm, ma, mo) = (ee / 4.0, ea / 2.0, eo / 2.0);
-            let (square, product) = (mm - 2.0 * ma + aa, mo - ao - mm + ma);
-            if square > 0.0 {
-                let w = (product / square * 32.0).round().clamp(-64.0, 64.0) as i32 * 2;
-                *out = [(UNIT + w) / 2, -w];
-            }
-            continue;
-        }
-        let det = ee * aa - ea * ea;
-        if det > 1e-9 * ee * aa {
-            let unit = f64::from(UNIT);
-            let round = |x: f64| (x * unit).round().clamp(-256.0, 256.0) as i32;
-            *out = [round((eo * aa - ao * ea) / det), round((ao * ee - eo * ea) / det)];
-        } else {
-            *out = [0, 0];
-        }
+    sums
+}
+
+/// Weights of edge and apex that keep what is linear: 2·edge + apex = 1, so that one number is left.
+/// value = m + w·(m − a), m = e/2.
+#[cfg(feature = "encode")]
+fn affine_weights([ee, ea, aa, eo, ao]: [f64; 5]) -> Option<[i32; 2]> {
+    let (mm, ma, mo) = (ee / 4.0, ea / 2.0, eo / 2.0);
+    let (square, product) = (mm - 2.0 * ma + aa, mo - ao - mm + ma);
+    let w = (product / square * 32.0).round().clamp(-64.0, 64.0) as i32 * 2;
+    (square > 0.0).then_some([(UNIT + w) / 2, -w])
+}
+
+/// Weights of edge and apex, each by itself.
+#[cfg(feature = "encode")]
+fn free_weights([ee, ea, aa, eo, ao]: [f64; 5]) -> [i32; 2] {
+    let det = ee * aa - ea * ea;
+    let unit = f64::from(UNIT);
+    let round = |x: f64| (x * unit).round().clamp(-256.0, 256.0) as i32;
+    match det > 1e-9 * ee * aa {
+        true => [round((eo * aa - ao * ea) / det), round((ao * ee - eo * ea) / det)],
+        false => [0, 0],
     }
-    if says {
-        weights.whole = match whole[0] > 0.0 {
-            true => (whole[1] / whole[0] * f64::from(UNIT)).round().clamp(-128.0, 128.0) as i32,
-            false => 0,
-        };
-    }
-    weights
 }
 
 /// Solves rows and columns `from..to` of symmetric equations; what cannot be told is 0.
+#[cfg(feature = "encode")]
 fn solve(normal: &[[f64; REFERENCES + 1]; REFERENCES], from: usize, to: usize) -> [f64; REFERENCES] {
     let mut m = *normal;
     let scale = (from..to).map(|i| m[i][i]).fold(0.0, f64::max);
