@@ -17,7 +17,9 @@
 
 use crate::Corrupt;
 use crate::clip::{Axis, Header, MAX_JOINTS, Rotation, SOURCES, SmallestThree, Source, Split, Vector};
-use crate::entropy::range::{Bits, Chance, Decoder, Encoder};
+#[cfg(feature = "encode")]
+use crate::entropy::range::Encoder;
+use crate::entropy::range::{Bits, Chance, Decoder};
 
 /// Contexts of the adaptive numbers.
 struct Contexts {
@@ -255,6 +257,7 @@ impl<B: Bits<Context = Chance>> Side<B> {
 }
 
 /// Appends `header`, whose parts must be in their ranges and of the right number.
+#[cfg(feature = "encode")]
 pub fn encode(header: &Header, out: &mut Vec<u8>) {
     let mut side = Side { bits: Encoder::new(out), contexts: Contexts::new(), most_keys: usize::MAX };
     let written = side.header(header.rotations.len(), header);

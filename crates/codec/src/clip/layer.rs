@@ -21,7 +21,9 @@
 use crate::Corrupt;
 use crate::bytes::{Cursor, put_varint};
 pub use crate::bytes::{put_sized, take_sized};
-use crate::clip::streamed::{self, Choices, Ends, Plan, Residuals, STRIPPED};
+use crate::clip::streamed::{self, Ends, Plan, STRIPPED};
+#[cfg(feature = "encode")]
+use crate::clip::streamed::{Choices, Residuals};
 pub use crate::clip::tracks::components;
 use crate::clip::{Header, Rotation, Skeleton, Source, Split, Vector, header, schedule};
 

@@ -29,6 +29,7 @@ pub mod space;
 pub mod step;
 pub mod streamed;
 mod tracks;
+pub mod words;
 
 pub(crate) use tracks::fixed;
 pub use tracks::{

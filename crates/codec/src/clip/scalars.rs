@@ -27,7 +27,9 @@
 
 use crate::Corrupt;
 use crate::bytes::{Cursor, put_sized, put_varint};
-use crate::entropy::symbols::{Bucket, Decoder, Encoder};
+#[cfg(feature = "encode")]
+use crate::entropy::symbols::Encoder;
+use crate::entropy::symbols::{Bucket, Decoder};
 
 /// Most values of all animated components, so that a few bytes cannot ask for all memory.
 pub const MAX_VALUES: usize = 1 << 24;

@@ -154,6 +154,7 @@ impl Default for Chance {
 }
 
 /// Writes bits.
+#[cfg(feature = "encode")]
 pub struct Encoder<'a> {
     low: u64,
     range: u32,
@@ -165,6 +166,7 @@ pub struct Encoder<'a> {
     start: usize,
 }
 
+#[cfg(feature = "encode")]
 impl<'a> Encoder<'a> {
     /// Appends to `out`.
     pub fn new(out: &'a mut Vec<u8>) -> Self {
@@ -229,6 +231,7 @@ impl<'a> Encoder<'a> {
     }
 }
 
+#[cfg(feature = "encode")]
 impl Bits for Encoder<'_> {
     type Context = Chance;
 

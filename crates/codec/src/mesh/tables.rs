@@ -13,7 +13,9 @@
 //! The frequency of a table's most frequent token is what is left of 4096.
 
 use crate::Corrupt;
-use crate::entropy::range::{Decoder, Encoder, Settling};
+#[cfg(feature = "encode")]
+use crate::entropy::range::Encoder;
+use crate::entropy::range::{Decoder, Settling};
 use crate::entropy::rans::{Frequencies, TOTAL};
 use crate::mesh::token::{ESCAPE, TOKENS};
 
@@ -78,6 +80,7 @@ pub const fn context(layer: usize, near: usize, past: usize) -> usize {
 }
 
 /// Class of the neighbours in a context.
+#[cfg(feature = "encode")]
 #[inline(always)]
 pub const fn near_of(context: usize) -> usize {
     context / PAST % NEAR

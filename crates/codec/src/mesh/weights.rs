@@ -66,6 +66,7 @@ pub struct Weights {
 /// Weights by the first of [`FITS`], from the decoded first frame in the hierarchy's order and in fine units.
 ///
 /// Panics unless there is one position per point.
+#[cfg(feature = "encode")]
 pub fn solve(h: &Hierarchy, frame0: &[[i32; 3]]) -> Weights {
     solve_as(h, frame0, FITS[0])
 }

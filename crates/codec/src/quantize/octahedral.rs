@@ -26,6 +26,7 @@ use crate::simd::lanes::{Number, Vector};
 pub const BITS: std::ops::RangeInclusive<u32> = 2..=16;
 
 /// Largest angle in degrees between a unit vector and what comes back, with `bits` per axis.
+#[cfg(feature = "encode")]
 pub fn bound(bits: u32) -> f64 {
     // 5e-7 rad is more than the f32 arithmetic of the decoder can add.
     (std::f64::consts::SQRT_2 / f64::from(half(bits)) + 5e-7).to_degrees()
@@ -33,6 +34,7 @@ pub fn bound(bits: u32) -> f64 {
 
 /// Bits per axis (2…16) so that every unit vector comes back within `degrees`; 16 where that is not reachable
 /// (see [`bound`]).
+#[cfg(feature = "encode")]
 pub fn bits_for(degrees: f64) -> u32 {
     BITS.into_iter().find(|&bits| bound(bits) <= degrees).unwrap_or(*BITS.end())
 }

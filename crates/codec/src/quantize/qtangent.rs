@@ -31,6 +31,7 @@ pub struct Frame {
 }
 
 /// Largest angle in degrees by which a normal or a tangent (made perpendicular to its normal) can turn.
+#[cfg(feature = "encode")]
 pub fn bound(bits: u32) -> f64 {
     // Rounding moves x, y, z by half a level each and w by at most a whole one; the rotation is twice the
     // angle between the quaternions. 2e-6 rad is more than the f32 arithmetic of the decoder can add.
@@ -40,12 +41,14 @@ pub fn bound(bits: u32) -> f64 {
 
 /// Bits per component (6…16) so that normal and tangent come back within `degrees`; 16 where that is not
 /// reachable (see [`bound`]).
+#[cfg(feature = "encode")]
 pub fn bits_for(degrees: f64) -> u32 {
     BITS.into_iter().find(|&bits| bound(bits) <= degrees).unwrap_or(*BITS.end())
 }
 
 /// Four levels x, y, z, w. The tangent is made perpendicular to the normal first; a frame that is none (zero
 /// or not finite) becomes one with the same normal where that is usable, else the identity.
+#[cfg(feature = "encode")]
 pub fn encode(frame: Frame, bits: u32) -> [u16; 4] {
     let half = half(bits);
     let mut q = quaternion(frame.normal.map(f64::from), frame.tangent.map(f64::from));
@@ -152,20 +155,24 @@ fn half(bits: u32) -> i32 {
     (1 << (bits.clamp(*BITS.start(), *BITS.end()) - 1)) - 1
 }
 
+#[cfg(feature = "encode")]
 fn dot64(a: [f64; 3], b: [f64; 3]) -> f64 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
+#[cfg(feature = "encode")]
 fn cross64(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
+#[cfg(feature = "encode")]
 fn unit(a: [f64; 3]) -> Option<[f64; 3]> {
     let length = dot64(a, a).sqrt();
     (length.is_finite() && length > 1e-30).then(|| a.map(|v| v / length))
 }
 
 /// Unit quaternion of the rotation with columns tangent, cross64(normal, tangent), normal.
+#[cfg(feature = "encode")]
 fn quaternion(normal: [f64; 3], tangent: [f64; 3]) -> [f64; 4] {
     let Some(n) = unit(normal) else {
         return [0.0, 0.0, 0.0, 1.0];

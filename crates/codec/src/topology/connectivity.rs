@@ -206,6 +206,7 @@ pub struct Given<'a> {
 
 impl<'a> Given<'a> {
     /// Triangles of points below `points`; `material` is empty where there is but one.
+    #[cfg(feature = "encode")]
     pub fn new(triangles: &'a [[u32; 3]], material: &'a [u32], points: usize) -> Given<'a> {
         let corner = |t: usize, k: usize| {
             let [a, b] = [triangles[t][k], triangles[t][(k + 1) % 3]];

@@ -20,7 +20,9 @@
 
 use crate::Corrupt;
 use crate::bytes::{Cursor, put_varint};
-use crate::entropy::range::{Bits, Chance, Decoder, Encoder};
+#[cfg(feature = "encode")]
+use crate::entropy::range::Encoder;
+use crate::entropy::range::{Bits, Chance, Decoder};
 
 /// Columns of cells in a strip. Part of the format.
 const STRIP: u32 = 14;
@@ -41,6 +43,7 @@ pub struct Shape {
 }
 
 /// A mesh that is a grid.
+#[cfg(feature = "encode")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grid {
     /// Its shape.
@@ -127,6 +130,7 @@ fn triangles<T: Copy>([a, b, c, d]: [T; 4], cut: bool, reversed: bool) -> [[T; 3
     both.map(|[x, y, z]| if reversed { [x, z, y] } else { [x, y, z] })
 }
 
+#[cfg(feature = "encode")]
 impl Grid {
     /// Finds out whether `given` are the triangles of a grid whose vertices are numbered row by row.
     pub fn find(given: &[[u32; 3]], vertices: usize) -> Option<Grid> {

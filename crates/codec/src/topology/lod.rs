@@ -27,7 +27,9 @@
 
 use crate::Corrupt;
 use crate::bytes::{Cursor, put_sized, put_varint};
-use crate::entropy::range::{Bits, Chance, Decoder, Encoder};
+#[cfg(feature = "encode")]
+use crate::entropy::range::Encoder;
+use crate::entropy::range::{Bits, Chance, Decoder};
 use crate::quantize::code::Word;
 
 /// Levels beside the mesh itself. Part of the format, as are all constants here.

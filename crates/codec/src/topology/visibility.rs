@@ -23,7 +23,9 @@
 
 use crate::Corrupt;
 use crate::bytes::{Cursor, put_varint};
-use crate::entropy::range::{Bits, Chance, Decoder, Encoder};
+#[cfg(feature = "encode")]
+use crate::entropy::range::Encoder;
+use crate::entropy::range::{Bits, Chance, Decoder};
 
 /// Intervals that are remembered. Part of the format.
 const RECENT: usize = 4;

@@ -476,6 +476,7 @@ impl Layered {
     }
 
     /// The bytes of the tiers of a layer, put together again.
+    #[cfg(feature = "encode")]
     fn tiers(&self, l: usize) -> Vec<Vec<u8>> {
         let layer = &self.set.layers[l];
         let plan = &layer.plan;
@@ -507,7 +508,8 @@ impl Layered {
         layer::segment(bytes, piece.segments as usize, at)
     }
 
-    /// All layers as one clip of one tier, in the stored form.
+    /// All layers as one clip of one tier, in the streamed form.
+    #[cfg(feature = "encode")]
     pub fn merged(&self, skeleton: &Skeleton<'_>) -> Result<Vec<u8>, Corrupt> {
         let tiers: Vec<Vec<Vec<u8>>> = (0..self.set.layers.len()).map(|l| self.tiers(l)).collect();
         let parts: Vec<Vec<&[u8]>> = (tiers.iter()).map(|t| t.iter().map(Vec::as_slice).collect()).collect();

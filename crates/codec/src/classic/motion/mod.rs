@@ -38,6 +38,7 @@ mod sources;
 pub use sources::Sources;
 
 /// `out = values − prediction`. Panics unless all lengths are equal.
+#[cfg(feature = "encode")]
 pub fn residual<W: Word>(values: &[W], sources: Sources<'_, W>, by: Blend, out: &mut [W]) {
     assert_eq!(values.len(), out.len());
     each(sources, by, out, values, |value, _, predicted| value.wrapping_sub(predicted));
@@ -64,6 +65,7 @@ fn reconstruct_on<W: Word>(isa: Isa, sources: Sources<'_, W>, by: Blend, values:
 }
 
 /// `out = prediction`. Panics unless all lengths are equal.
+#[cfg(feature = "encode")]
 pub fn predict<W: Word>(sources: Sources<'_, W>, by: Blend, out: &mut [W]) {
     out.fill(W::default());
     reconstruct(sources, by, out);

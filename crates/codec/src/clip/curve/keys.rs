@@ -216,6 +216,7 @@ impl Head {
 
 /// Sorts keys by the time at which they are needed: those of a track by time, and key n + 2 as soon as key n
 /// is passed.
+#[cfg(feature = "encode")]
 pub fn sort_by_need(keys: &mut Vec<Key>) {
     keys.sort_unstable_by_key(|key| (key.joint, key.part, key.time));
     let before = |i: usize| -> u16 {
@@ -230,6 +231,7 @@ pub fn sort_by_need(keys: &mut Vec<Key>) {
 
 /// Appends a clip; keys in any order. Animated sub-tracks must have a key at the first and one at the last
 /// sample.
+#[cfg(feature = "encode")]
 pub fn encode(head: &Head, keys: &[Key], out: &mut Vec<u8>) {
     let knots = head.knots as u8;
     out.push(knots | u8::from(head.short) << 2);

@@ -22,6 +22,7 @@ const ENDS: usize = 1;
 const KINDS: [Kind; 5] = [Kind::Free, Kind::TwoAxes, Kind::Hinge, Kind::Translation, Kind::Scale];
 
 /// Where the values of a sub-track count from.
+#[cfg(feature = "encode")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Origin {
     /// Vectors: in units of length, or of scale.
@@ -32,6 +33,7 @@ pub enum Origin {
     Rotation(u8, [i16; 3]),
 }
 
+#[cfg(feature = "encode")]
 impl Origin {
     /// The nearest to a unit quaternion x y z w.
     pub fn rotation(q: [f64; 4]) -> Origin {
@@ -66,9 +68,11 @@ impl Origin {
 }
 
 /// 2¹⁴·√2.
+#[cfg(feature = "encode")]
 const PART: f64 = 16_384.0 * std::f64::consts::SQRT_2;
 
 /// A segment before it is packed.
+#[cfg(feature = "encode")]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Segment {
     /// Steps in 128ths.
@@ -517,6 +521,7 @@ fn constants(plan: &Plan, group: &Group) -> Vec<f32> {
 }
 
 /// The same as an i32 quaternion, for the encoder's prediction.
+#[cfg(feature = "encode")]
 pub fn fixed(origin: &Origin) -> rotation::Quaternion {
     origin.float().map(|v| (v * f64::from(rotation::ONE)).round() as i32)
 }

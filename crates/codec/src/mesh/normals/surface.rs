@@ -114,6 +114,7 @@ impl Surface {
     }
 
     /// Number of points that a frame must have.
+    #[cfg(feature = "encode")]
     pub fn points(&self) -> usize {
         self.points
     }
@@ -145,6 +146,7 @@ impl Surface {
 
     /// Two unit vectors that make a right-handed frame with the normal `n` of group `g` and turn with the
     /// surface.
+    #[cfg(feature = "encode")]
     #[inline]
     pub fn frame<P: Place>(&self, points: &[P], g: usize, n: [f32; 3]) -> [[f32; 3]; 2] {
         let [own, other] = self.anchors[g];

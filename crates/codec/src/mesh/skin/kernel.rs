@@ -196,6 +196,7 @@ impl Rig {
     }
 
     /// Whether bones move the same points in the same way, to the bit.
+    #[cfg(feature = "encode")]
     pub fn moves_as(&self, other: &Rig) -> bool {
         self.rest == other.rest
             && self.regions == other.regions
@@ -226,6 +227,7 @@ impl Rig {
     }
 
     /// Whole units of where all points are: the reference of [`Rig::pose`].
+    #[cfg(feature = "encode")]
     pub fn places(&self, matrices: &[Matrix], mut each: impl FnMut(usize, [i32; 3])) {
         for v in 0..self.rest.len() {
             let at = self.place(v, matrices);

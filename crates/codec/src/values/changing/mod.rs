@@ -39,7 +39,9 @@ use crate::quantize::octahedral;
 use crate::topology::connectivity::{self, Size};
 use crate::topology::neighbours::Neighbours;
 use crate::values::Semantic;
-use values::{Basis, Wanted, Weights};
+#[cfg(feature = "encode")]
+use values::Wanted;
+use values::{Basis, Weights};
 
 pub use values::REFERENCES;
 
@@ -197,6 +199,7 @@ pub struct Topology<'a> {
 impl<'a> Topology<'a> {
     /// `vertices` of each triangle, `points` likewise, `point` of each vertex; `material` of each triangle,
     /// empty if there is one.
+    #[cfg(feature = "encode")]
     pub fn new(
         vertices: &'a [[u32; 3]],
         points: &'a [[u32; 3]],
@@ -626,6 +629,7 @@ pub fn encode<R, E>(out: &mut Vec<u8>, write: impl FnOnce(&mut Writer<'_>) -> Re
 }
 
 /// Of the bytes of a unit those of the second string.
+#[cfg(feature = "encode")]
 pub fn value_bytes(unit: &[u8]) -> usize {
     let mut cursor = Cursor::new(unit);
     let first = cursor.varint().unwrap_or(0) as usize;

@@ -24,7 +24,9 @@
 //! Cohen-Or, Rami Cohen and Revital Irony, *Multi-way geometry encoding*, 2002 (the mean of several).
 
 use crate::Corrupt;
-use crate::entropy::symbols::{Bucket, Decoder, Encoder};
+#[cfg(feature = "encode")]
+use crate::entropy::symbols::Encoder;
+use crate::entropy::symbols::{Bucket, Decoder};
 use crate::quantize::code::Word;
 use crate::topology::neighbours::{Around, Neighbours, SOURCES};
 
@@ -293,6 +295,7 @@ pub fn decode<W: Word>(
 }
 
 /// Levels to encode, and how far each vertex may be moved.
+#[cfg(feature = "encode")]
 pub struct Wanted<'a, W> {
     /// Nearest levels, component-major. What was chosen, afterwards.
     pub levels: &'a mut [W],
