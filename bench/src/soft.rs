@@ -116,7 +116,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
 
 fn parse_choice(text: &str) -> anyhow::Result<Choice> {
     let parts: Vec<&str> = text.split(',').collect();
-    let [lattice, key, last, first, worth, fit] = parts[..] else {
+    let [lattice, key, last, first, error_weight, fit] = parts[..] else {
         bail!("a choice has six parts");
     };
     Ok(Choice {
@@ -128,7 +128,7 @@ fn parse_choice(text: &str) -> anyhow::Result<Choice> {
         key: key.parse()?,
         last: last.parse()?,
         first: first.parse()?,
-        worth: worth.parse()?,
+        error_weight: error_weight.parse()?,
         fit: fit.parse::<u8>()?.min(7),
     })
 }
@@ -250,8 +250,8 @@ fn encode<W: Width>(s: &Sequence, extent: Extent, options: Options) -> anyhow::R
             None => &[],
         };
         let [inner, last] = encoder.group(group, &key, &mut work, &mut |_, _, _| {})?;
-        units[schedule.number(Unit::Inner(group)) as usize] = inner;
-        units[schedule.number(Unit::Last(group)) as usize] = last;
+        units[schedule.number(Unit::LowerLayers(group)) as usize] = inner;
+        units[schedule.number(Unit::TopLayer(group)) as usize] = last;
     }
     Ok(Coded { fixed: encoder.static_bytes().to_vec(), units, schedule, steps: describe(&encoder) })
 }
@@ -262,7 +262,7 @@ fn describe<W: Width>(encoder: &Encoder<W>) -> String {
     let steps = encoder.grid().steps;
     format!(
         "{:?} {:.2} {:.2} {:.2} {} {} {steps:?} {tables} tables {bytes} B set {set}",
-        c.lattice, c.key, c.last, c.first, c.worth, c.fit
+        c.lattice, c.key, c.last, c.first, c.error_weight, c.fit
     )
 }
 
@@ -308,8 +308,8 @@ fn measure<W: Width>(s: &Sequence, tolerance: f64, options: Options, repeat: u32
     let parts = [
         coded.fixed.len(),
         kind(|u| matches!(u, Unit::Key(_))),
-        kind(|u| matches!(u, Unit::Inner(_))),
-        kind(|u| matches!(u, Unit::Last(_))),
+        kind(|u| matches!(u, Unit::LowerLayers(_))),
+        kind(|u| matches!(u, Unit::TopLayer(_))),
         over,
     ];
     let ok = error <= 1.0;

@@ -25,7 +25,8 @@ pub fn put_sized(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(bytes);
 }
 
-/// What [`put_sized`] wrote at the start of `bytes`, and the bytes used in all.
+/// Takes the bytes that [`put_sized`] wrote from the start of `bytes`; also returns how many bytes that used
+/// in all.
 pub fn take_sized(bytes: &[u8]) -> Result<(&[u8], usize), Corrupt> {
     let mut c = Cursor::new(bytes);
     let part = c.sized()?;
@@ -40,7 +41,7 @@ pub(crate) struct Cursor<'a> {
     length: usize,
 }
 
-/// What a cursor answers at the end of its input.
+/// The error of every read beyond the end of the input.
 pub(crate) const SHORT: Corrupt = Corrupt("payload ends early");
 
 impl<'a> Cursor<'a> {

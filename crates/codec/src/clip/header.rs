@@ -56,7 +56,8 @@ struct Side<B> {
     most_keys: usize,
 }
 
-/// What stands in the place of `log` in a clip that is divided.
+/// The number that says in the place of `log` that a clip is divided into layers or tiers, or has keys of its
+/// own.
 const DIVIDED: u32 = 7;
 
 /// A number below 2^count by a tree of adaptive bits, highest first.

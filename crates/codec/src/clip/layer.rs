@@ -81,7 +81,7 @@ pub struct LayerRecord {
 
 /// Part of a tier of a layer, in a chunk that may come and go.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Piece {
+pub struct TierPart {
     /// Layer.
     pub layer: u8,
     /// Tier.
@@ -106,7 +106,7 @@ pub struct LayerTable {
     /// The first is the base.
     pub layers: Vec<LayerRecord>,
     /// Where everything is that does not stand with the base.
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<TierPart>,
     /// Per joint: its layer.
     pub layer_of: Vec<u8>,
     /// Per joint: between two samples it has the value of the first.
@@ -184,7 +184,7 @@ pub fn decode(bytes: &[u8]) -> Result<LayerTable, Corrupt> {
     }
     for _ in 0..count_of_pieces {
         let [layer, tier] = cursor.array()?;
-        let piece = Piece {
+        let piece = TierPart {
             layer,
             tier,
             chunk: cursor.varint()?,
@@ -192,7 +192,7 @@ pub fn decode(bytes: &[u8]) -> Result<LayerTable, Corrupt> {
             size: cursor.varint()?,
             segments: cursor.varint()?,
         };
-        let place = |p: &Piece| (p.layer, p.tier);
+        let place = |p: &TierPart| (p.layer, p.tier);
         let ordered = table.pieces.last().is_none_or(|last| place(last) <= place(&piece));
         let sane = usize::from(layer) < count && u32::from(tier) < schedule::MAX_TIERS;
         // A size takes a byte.
@@ -435,8 +435,8 @@ mod tests {
                 },
             ],
             pieces: vec![
-                Piece { layer: 0, tier: 1, chunk: 2, offset: 300, size: 70, segments: 8 },
-                Piece { layer: 1, segments: 8, size: 9, ..Piece::default() },
+                TierPart { layer: 0, tier: 1, chunk: 2, offset: 300, size: 70, segments: 8 },
+                TierPart { layer: 1, segments: 8, size: 9, ..TierPart::default() },
             ],
             layer_of: vec![0, 1, 1, 0],
             stepped: vec![false, true, false, false],

@@ -20,6 +20,7 @@ pub mod layer;
 mod node;
 pub mod nodes;
 mod plan;
+mod prediction;
 pub mod random_access;
 pub mod record;
 pub mod scalars;
@@ -29,7 +30,6 @@ pub mod space;
 pub mod step;
 pub mod streamed;
 mod tracks;
-pub mod words;
 
 pub(crate) use tracks::fixed;
 pub use tracks::{

@@ -36,8 +36,8 @@ use crate::Corrupt;
 use crate::clip::fixed;
 pub use crate::clip::node::{Node, boxes};
 use crate::clip::node::{turned, usable};
+use crate::clip::prediction::{STEP, Sources, cut, kappa, moved, turned as turned_words};
 use crate::clip::schedule::weights;
-use crate::clip::words::{STEP, Sources, cut, kappa, moved, turned as turned_words};
 use crate::entropy::range::{self, Bits, Chance};
 #[cfg(feature = "encode")]
 use crate::entropy::symbols::Encoder;
@@ -57,12 +57,12 @@ pub const RAW: u8 = 7;
 pub const EVEN_CODE: u8 = 128;
 /// Steps of rotations lie within these, in radians, as in `step`.
 const ROTATION_STEP: [f64; 2] = [5e-7, 0.5];
-/// What a raw transform counts as for those that follow it.
+/// The mean of |κ| that frames after a raw transform see in it.
 const RAW_ACTIVITY: u32 = 1 << 12;
 /// Fourth roots of two.
 const QUARTERS: [f64; 4] = [1.0, 1.189_207_115_002_721, std::f64::consts::SQRT_2, 1.681_792_830_507_429];
 
-/// What is said of a moving node.
+/// Which parts of a moving node move, and how finely each is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setup {
     /// Whether translation, rotation, scale move.
@@ -78,7 +78,7 @@ pub struct Setup {
 pub struct Track {
     /// Number of the node.
     pub node: usize,
-    /// What is said of it.
+    /// Which parts of it move, and how finely.
     pub setup: Setup,
     /// First word; the last one holds what contexts are taken from.
     pub word: usize,
@@ -326,7 +326,7 @@ impl Nodes {
     }
 }
 
-/// What was chosen for a node in a frame.
+/// The class and the residuals of a node in one frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Choice {
     /// See the head of this file.
@@ -463,7 +463,7 @@ const EXPECTED: [[[[u32; 4]; 2]; 2]; 6] = [
     [[[140_000, 0, 0, 0], [110_000, 0, 0, 32]], [[140_000, 0, 0, 0], [110_000, 0, 0, 32]]],
 ];
 
-/// What is expected of a node in a frame.
+/// How large the residuals of a node are expected to be in one frame, from what surrounds it.
 pub struct Expected {
     level: usize,
     around: [u32; 2],
@@ -545,7 +545,7 @@ impl Track {
         })
     }
 
-    /// The same without its transform; returns its class.
+    /// As [`Track::code`], but without the transform; returns the node's class.
     fn read<S: Symbols>(
         &self,
         around: &Around<'_>,

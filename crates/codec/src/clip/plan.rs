@@ -2,20 +2,20 @@
 //! where each component lies.
 
 use crate::Corrupt;
+use crate::clip::prediction::{STEP, Sources, moved, swung, turned};
 use crate::clip::schedule::{self, Step, Taps};
 use crate::clip::step::{Steps, steps};
-use crate::clip::words::{STEP, Sources, moved, swung, turned};
 use crate::clip::{Header, Rotation, Skeleton, Vector, fixed};
 use crate::entropy::symbols::{Activity, Bucket, Means};
 use crate::quantize::rotation::{self, Quaternion};
 use crate::transform::Transform;
 
 /// Most words of all keys together, so that a few bytes cannot ask for all memory.
-pub const MAX_KEY_WORDS: usize = 1 << 26;
+pub const MAX_KEY_VALUES: usize = 1 << 26;
 
 /// Most words of keys that so many bytes can be of: keys that say nothing take next to no bytes, but not less
 /// than that.
-pub const fn justified_words(bytes: usize) -> usize {
+pub const fn justified_values(bytes: usize) -> usize {
     (1 << 20) + bytes.saturating_mul(256)
 }
 
@@ -25,7 +25,7 @@ pub const MAX_LISTED_KEYS: u32 = 1 << 18;
 /// Level of keys in `entropy`.
 pub const KEY_LEVEL: usize = 7;
 
-/// What an animated sub-track is made of.
+/// The kind of an animated sub-track: how many words and components each sample has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Three words and components.
@@ -45,7 +45,7 @@ pub enum Kind {
 pub struct Group {
     /// The joint.
     pub joint: usize,
-    /// What it is.
+    /// Translation, scale, or the form of rotation.
     pub kind: Kind,
     /// First component, and how many.
     pub component: usize,
@@ -250,7 +250,7 @@ impl Plan {
     }
 
     /// Words of what the first key is predicted from.
-    pub fn rest_words(&self) -> &[i32] {
+    pub fn rest_values(&self) -> &[i32] {
         &self.rest
     }
 
@@ -268,7 +268,7 @@ impl Plan {
         activity.bucket(means, c, level, group.own, [around[0][c], around[1][c]])
     }
 
-    /// What other components say of component `c`, given κ of all before it.
+    /// The part of κ of component `c` that follows from its sources, given κ of all components before it.
     #[inline]
     pub fn cross(&self, c: usize, kappa: &[i64]) -> i64 {
         let [a, b] = self.header.sources[c];
@@ -284,9 +284,9 @@ impl Plan {
 }
 
 impl Group {
-    /// What a step of each component turns by in fact: steps are rounded to integers, which tells where they
-    /// are small and many. Free: vectors of 4·tan(φ/4), in the joint's axes; angles: the first of each row,
-    /// in radians.
+    /// The turn that one step of each component really is: steps are rounded to integers, which tells where
+    /// they are small and many. Free: vectors of 4·tan(φ/4), in the joint's axes; angles: the first of each
+    /// row, in radians.
     #[cfg(feature = "encode")]
     pub fn turned_by(&self) -> [[f64; 3]; 3] {
         let unit = match self.kind {

@@ -67,7 +67,7 @@ impl SkeletonRecord {
     }
 }
 
-/// How a clip is kept. The numbers are part of the format.
+/// The codec of a clip. The numbers are part of the format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Codec {
@@ -88,14 +88,14 @@ impl Codec {
     }
 }
 
-/// What a clip's chunk says before the stored form.
+/// The head of a clip's chunk, before its samples.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClipRecord {
     /// Name.
     pub name: String,
     /// Number among the file's skeletons.
     pub skeleton: u32,
-    /// What the bytes behind the record are.
+    /// The codec of the bytes behind the record.
     pub codec: Codec,
     /// The tolerance is that of each sub-track by itself: nothing is promised in object space.
     pub local: bool,
@@ -238,7 +238,7 @@ pub fn encode_clip(clip: &ClipRecord, stored: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(stored);
 }
 
-/// What a clip's chunk says, and its stored form.
+/// The head of a clip's chunk, and the bytes of its samples.
 pub fn decode_clip(bytes: &[u8]) -> Result<(ClipRecord, &[u8]), Corrupt> {
     let mut cursor = Cursor::new(bytes);
     let (name, skeleton) = (text(&mut cursor)?, cursor.varint()?);

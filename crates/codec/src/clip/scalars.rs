@@ -48,7 +48,7 @@ pub struct Marker {
 pub enum Component {
     /// 0 always.
     Zero,
-    /// The same always.
+    /// One value in all samples.
     Constant(f32),
     /// Steps from `low`.
     Animated {
@@ -75,7 +75,7 @@ impl Component {
     }
 }
 
-/// What is decoded. Part of the format.
+/// The decoded value of code `k`. Part of the format.
 #[inline]
 pub fn value(low: f32, step: f32, k: i32) -> f32 {
     (f64::from(low) + f64::from(step) * f64::from(k)) as f32
@@ -103,7 +103,7 @@ impl ScalarTrack {
 
 /// All that rides along in one clip.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Extras {
+pub struct ScalarsRecord {
     /// Number of the clip.
     pub clip: u32,
     /// Samples of the clip.
@@ -114,7 +114,7 @@ pub struct Extras {
     pub markers: Vec<Marker>,
 }
 
-/// What is expected of the next residual.
+/// The state from which the next residual of a track is predicted.
 struct Walk {
     order: u8,
     mean: u32,
@@ -167,7 +167,7 @@ fn order(k: &[i32]) -> u8 {
 
 /// Appends a chunk. Tracks have one to four components, animated ones `samples` numbers each.
 #[cfg(feature = "encode")]
-pub fn encode(extras: &Extras, out: &mut Vec<u8>) {
+pub fn encode(extras: &ScalarsRecord, out: &mut Vec<u8>) {
     put_varint(extras.clip, out);
     put_varint(extras.samples, out);
     put_varint(extras.tracks.len() as u32, out);
@@ -222,9 +222,10 @@ fn finite(cursor: &mut Cursor<'_>) -> Result<f32, Corrupt> {
 }
 
 /// Reads all of `bytes`.
-pub fn decode(bytes: &[u8]) -> Result<Extras, Corrupt> {
+pub fn decode(bytes: &[u8]) -> Result<ScalarsRecord, Corrupt> {
     let mut cursor = Cursor::new(bytes);
-    let mut extras = Extras { clip: cursor.varint()?, samples: cursor.varint()?, ..Extras::default() };
+    let mut extras =
+        ScalarsRecord { clip: cursor.varint()?, samples: cursor.varint()?, ..ScalarsRecord::default() };
     // Of each animated component its order, in the order of the residuals.
     let mut orders = Vec::new();
     for _ in 0..cursor.varint()? {
@@ -302,14 +303,14 @@ mod tests {
         ]
     }
 
-    fn any_extras() -> impl Strategy<Value = Extras> {
+    fn any_extras() -> impl Strategy<Value = ScalarsRecord> {
         let track = prop::collection::vec(component(), 1..5)
             .prop_map(|components| ScalarTrack { name: "blink".into(), components });
         let times = prop::collection::vec(-5f64..5.0, 0..5);
         (prop::collection::vec(track, 0..4), times).prop_map(|(tracks, mut times)| {
             times.sort_by(f64::total_cmp);
             let marker = |time: f64| Marker { name: format!("at {time}"), time };
-            Extras { clip: 3, samples: 20, tracks, markers: times.into_iter().map(marker).collect() }
+            ScalarsRecord { clip: 3, samples: 20, tracks, markers: times.into_iter().map(marker).collect() }
         })
     }
 
@@ -341,7 +342,7 @@ mod tests {
 
     #[test]
     fn golden() {
-        let extras = Extras {
+        let extras = ScalarsRecord {
             clip: 0,
             samples: 3,
             tracks: vec![ScalarTrack {
@@ -367,10 +368,10 @@ mod tests {
             let mut bytes = Vec::new();
             let components = vec![component];
             encode(
-                &Extras {
+                &ScalarsRecord {
                     samples: 1000,
                     tracks: vec![ScalarTrack { name: String::new(), components }],
-                    ..Extras::default()
+                    ..ScalarsRecord::default()
                 },
                 &mut bytes,
             );

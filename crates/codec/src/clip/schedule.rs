@@ -23,14 +23,14 @@ pub fn tier(level: u32, more: u8) -> u32 {
     u32::from(more).saturating_sub(level)
 }
 
-/// What a sample is predicted from.
+/// The samples that one is predicted from, and their weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Taps {
     /// Sample numbers within the segment: left, right, outer ones.
     pub at: [usize; TAPS],
     /// In 2⁻¹⁶; their sum is 2¹⁶.
     pub weight: [i32; TAPS],
-    /// How many there are.
+    /// Number of samples; the others of the arrays are 0.
     pub count: usize,
 }
 
@@ -41,7 +41,7 @@ pub struct Step {
     pub sample: usize,
     /// log2 of the distance to the neighbours.
     pub level: u32,
-    /// What it is predicted from.
+    /// The samples that it is predicted from.
     pub taps: Taps,
 }
 

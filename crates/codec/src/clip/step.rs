@@ -113,7 +113,7 @@ fn steps_of_one(skeleton: &Skeleton<'_>, header: &Header) -> Vec<Steps> {
     (0..skeleton.parents.len()).map(|j| levers.steps(skeleton, header, j)).collect()
 }
 
-/// What the turn of a joint moves, per joint.
+/// How far the turn of each joint reaches, and the points that it moves.
 struct Levers {
     /// Longest chain below.
     reach: Vec<f64>,

@@ -11,7 +11,7 @@ pub const MAX_JOINTS: usize = 1 << 14;
 /// Most components that one is predicted from.
 pub const SOURCES: usize = 2;
 
-/// What the decoder must know of a skeleton. All three have one entry per joint.
+/// The part of a skeleton that decoders need. All three lists have one entry per joint.
 #[derive(Clone, Copy, Debug)]
 pub struct Skeleton<'a> {
     /// Parent of each joint, a smaller number, or [`NONE`].
@@ -220,7 +220,7 @@ pub struct Header {
     pub split: Split,
 }
 
-/// How a clip is divided, beyond segments.
+/// The layers and tiers of a clip, and its keys beyond the regular ones.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Split {
     /// Layer of each joint, at most that of its children, below [`super::layer::MAX_LAYERS`]; empty: all joints are

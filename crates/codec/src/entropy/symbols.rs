@@ -158,7 +158,7 @@ const fn cost_of(f: u64) -> u16 {
     (12 * 256 - log) as u16
 }
 
-/// What the means of a component start from: half octaves, 0 … 31.
+/// The first mean of a component, from its code: half octaves, 0 … 31.
 pub fn start_mean(code: u8) -> u32 {
     let half = if code & 1 != 0 { 362 } else { 256 };
     // 2^(code/2 − 4) in 2⁻⁸.
@@ -213,7 +213,7 @@ fn ratio(k: i32, mean: u32) -> u32 {
     ((n << 14) / mean.max(16)).min(4 * UNIT)
 }
 
-/// What was seen of the sample that is being coded.
+/// How large the residuals of the present sample were so far, compared with their means.
 #[derive(Clone, Debug, Default)]
 pub struct Activity {
     /// Ratio of each component.
@@ -429,7 +429,7 @@ impl<'a> Decoder<'a> {
         self.few(bits)
     }
 
-    /// The same of at most 12.
+    /// As `even`, for at most 12 bits.
     #[inline(always)]
     fn few(&mut self, bits: u32) -> u32 {
         let value = self.state & ((1 << bits) - 1);

@@ -21,7 +21,7 @@ use crate::bytes::Cursor;
 use crate::mesh::decode::{self, First, Static};
 use crate::mesh::hierarchy::Hierarchy;
 use crate::mesh::shared::Sets;
-use crate::quantize::fixed::Cell;
+use crate::quantize::fixed::FixedPoint;
 use crate::quantize::lattice::Grid;
 use crate::topology::grid::Shape;
 
@@ -61,7 +61,7 @@ impl Plane {
     }
 
     /// Its cells on a grid. None where they lie beyond what cells hold.
-    pub fn cells<W: Cell>(&self, places: &[[u32; 2]], order: &[u32], grid: &Grid) -> Option<Flat> {
+    pub fn cells<W: FixedPoint>(&self, places: &[[u32; 2]], order: &[u32], grid: &Grid) -> Option<Flat> {
         let cell = |&point: &u32| {
             let (at, mut out) = (self.at(*places.get(point as usize)?), [0; 3]);
             for (k, _) in self.others() {
@@ -86,7 +86,7 @@ impl Plane {
 
 impl Flat {
     /// Puts the plane into cells whose heights were decoded.
-    pub fn lay<W: Cell>(&self, cells: &mut [[W; 4]]) {
+    pub fn lay<W: FixedPoint>(&self, cells: &mut [[W; 4]]) {
         let [a, b] = [(self.axis + 1) % 3, (self.axis + 2) % 3];
         for (cell, base) in cells.iter_mut().zip(&self.base) {
             (cell[a], cell[b]) = (W::wrap(base[a]), W::wrap(base[b]));

@@ -3,7 +3,7 @@
 //! All arithmetic wraps at the width of the cell, so that encoder and decoder agree whatever the content.
 
 /// A component of a decoded vector, in units of the mesh. Everything is two's complement and wraps.
-pub trait Cell: Copy + Default + PartialEq + Eq + std::fmt::Debug + Send + Sync + 'static {
+pub trait FixedPoint: Copy + Default + PartialEq + Eq + std::fmt::Debug + Send + Sync + 'static {
     /// Bits of a component; an escaped component takes as many in the file.
     const BITS: u32;
     /// Largest absolute value that a coordinate may have.
@@ -20,13 +20,13 @@ pub trait Cell: Copy + Default + PartialEq + Eq + std::fmt::Debug + Send + Sync 
     fn blend(references: [Self; 4], coefficients: [i16; 4]) -> Self;
     /// `((Σ w·n >> 6)·ρ + 512) >> 10`.
     fn weigh(neighbours: [Self; 4], weights: [i16; 4], rho: i32) -> Self;
-    /// The same of four components, of which the last one means nothing.
+    /// [`FixedPoint::weigh`] of four components, of which the last one means nothing.
     fn weigh_all(neighbours: [[Self; 4]; 4], weights: [i16; 4], rho: i32) -> [Self; 4];
 }
 
 macro_rules! cell {
     ($($t:ty, $wide:ty, $reach:expr;)*) => {$(
-        impl Cell for $t {
+        impl FixedPoint for $t {
             const BITS: u32 = <$t>::BITS;
             const REACH: i32 = $reach;
             #[inline(always)]
@@ -53,7 +53,7 @@ macro_rules! cell {
             fn weigh_all(n: [[Self; 4]; 4], w: [i16; 4], rho: i32) -> [Self; 4] {
                 let mut out = [0; 4];
                 for k in 0..4 {
-                    out[k] = <$t as Cell>::weigh([n[0][k], n[1][k], n[2][k], n[3][k]], w, rho);
+                    out[k] = <$t as FixedPoint>::weigh([n[0][k], n[1][k], n[2][k], n[3][k]], w, rho);
                 }
                 out
             }

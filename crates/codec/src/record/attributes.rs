@@ -23,8 +23,8 @@
 
 use crate::Corrupt;
 use crate::bytes::{Cursor, put_sized, put_varint};
-use crate::clip::scalars::{self, Extras, ScalarTrack};
-use crate::quantize::code::Word;
+use crate::clip::scalars::{self, ScalarTrack, ScalarsRecord};
+use crate::quantize::code::Code;
 
 /// Whose numbers an attribute has.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,7 +57,7 @@ pub fn encode(nodes: &[u32], attributes: &[Attribute], frames: u32, out: &mut Ve
     put_varint(nodes.len().saturating_sub(1) as u32, out);
     nodes.windows(2).for_each(|pair| put_varint(pair[1] - pair[0], out));
     put_varint(attributes.len() as u32, out);
-    let mut all = Extras { samples: frames, ..Extras::default() };
+    let mut all = ScalarsRecord { samples: frames, ..ScalarsRecord::default() };
     for attribute in attributes {
         put_sized(attribute.name.as_bytes(), out);
         let of = match attribute.of {

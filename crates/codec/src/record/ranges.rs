@@ -19,7 +19,7 @@ pub struct FrameRange {
     pub name: String,
     /// The first frame.
     pub first: u32,
-    /// How many they are, at least one.
+    /// Number of frames, at least one.
     pub frames: u32,
 }
 

@@ -23,7 +23,7 @@
 
 use crate::Corrupt;
 use crate::bytes::{Cursor, put_sized, put_varint};
-use crate::quantize::code::Word;
+use crate::quantize::code::Code;
 
 /// Of one mesh with fixed topology.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -153,7 +153,7 @@ pub fn decode(bytes: &[u8]) -> Result<(SourceMap, usize), Corrupt> {
     decode_map(bytes, true)
 }
 
-/// The same; `whole`: it may have runs.
+/// Reads one map; `whole`: it may have runs.
 fn decode_map(bytes: &[u8], whole: bool) -> Result<(SourceMap, usize), Corrupt> {
     let mut c = Cursor::new(bytes);
     let (points, corners, faces) = (c.varint()?, c.varint()?, c.varint()?);

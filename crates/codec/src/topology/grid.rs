@@ -26,7 +26,7 @@ use crate::entropy::range::{Bits, Chance, Decoder};
 
 /// Columns of cells in a strip. Part of the format.
 const STRIP: u32 = 14;
-/// What begins a grid. Part of the format.
+/// The bytes with which a grid begins. Part of the format.
 pub const MARKER: [u8; 5] = [0xFF, 0xFF, 0xFF, 0xFF, 0x0F];
 
 /// The shape of a grid.

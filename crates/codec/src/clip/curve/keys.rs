@@ -57,7 +57,7 @@ pub struct Key {
     pub payload: u64,
 }
 
-/// What a clip says before its keys.
+/// Everything of a clip in the curve form but its keys.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Head {
     /// Spacing of knots.
@@ -77,7 +77,7 @@ pub struct Head {
 /// A clip of keys, checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curves {
-    /// What stands before the keys.
+    /// Everything but the keys.
     pub head: Head,
     /// Sorted by need.
     pub(super) keys: Vec<Key>,
@@ -449,7 +449,7 @@ pub(super) const SNAPSHOT_KEYS: usize = 256;
 
 pub(super) const SNAPSHOT_PER_TRACK: usize = 8;
 
-/// What a playhead knows when it is at a place of the block: built when a clip is read, so it costs nothing
+/// The last keys of each sub-track at one place of the block. Built when a clip is read, so it costs nothing
 /// in the file and nothing can be wrong with it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Snapshot {

@@ -264,8 +264,8 @@ pub fn take_out(
 /// A clip in memory, ready to be sampled. Nothing is unpacked but constants: what it takes is what was
 /// stored.
 #[derive(Clone, Debug)]
-pub struct Resident {
-    /// What follows from header and skeleton.
+pub struct RandomAccess {
+    /// Sub-tracks and steps, from header and skeleton.
     pub plan: Plan,
     /// Segments and the tail.
     pub(super) bytes: Vec<u8>,
@@ -302,9 +302,9 @@ pub(super) struct Block {
     pub(super) row: usize,
 }
 
-impl Resident {
+impl RandomAccess {
     /// Reads what [`encode`] wrote, and checks all of its segments.
-    pub fn open(skeleton: &Skeleton<'_>, bytes: &[u8]) -> Result<Resident, Corrupt> {
+    pub fn open(skeleton: &Skeleton<'_>, bytes: &[u8]) -> Result<RandomAccess, Corrupt> {
         skeleton.check()?;
         let packed = bytes.len();
         let mut cursor = Cursor::new(bytes);
@@ -326,7 +326,7 @@ impl Resident {
         if !whole || !starts.is_sorted() {
             return Err(Corrupt("ends of a clip's segments do not fit"));
         }
-        let mut resident = Resident {
+        let mut resident = RandomAccess {
             blocks: Vec::new(),
             rows: Vec::new(),
             of_joint: vec![[crate::clip::NONE; 3]; skeleton.parents.len()],
@@ -488,7 +488,7 @@ fn total<const ROWS: usize>(codes: [u32; ROWS]) -> usize {
     codes.into_iter().map(sum_of_widths).sum()
 }
 
-/// What [`sample`] needs of a sub-track beside its components, in the order of its rows.
+/// The constants of a sub-track that [`sample`] reads beside its components, in the order of its rows.
 fn constants(plan: &Plan, group: &Group) -> Vec<f32> {
     let steps = &plan.steps[group.joint];
     let turn = |c: usize| (steps.rotation[c] / std::f64::consts::TAU) as f32;
@@ -520,7 +520,7 @@ fn constants(plan: &Plan, group: &Group) -> Vec<f32> {
     out
 }
 
-/// The same as an i32 quaternion, for the encoder's prediction.
+/// The origin of a rotation as a quaternion of i32, for the encoder's prediction.
 #[cfg(feature = "encode")]
 pub fn fixed(origin: &Origin) -> rotation::Quaternion {
     origin.float().map(|v| (v * f64::from(rotation::ONE)).round() as i32)

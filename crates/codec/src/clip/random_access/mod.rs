@@ -21,7 +21,7 @@ mod sample;
 
 #[cfg(feature = "encode")]
 pub use form::{Origin, Segment, fixed};
-pub use form::{Resident, SEGMENT, UNIT};
+pub use form::{RandomAccess, SEGMENT, UNIT};
 #[cfg(feature = "encode")]
 pub use form::{encode, take_out};
 pub use sample::{Parts, Sink};

@@ -25,10 +25,12 @@ mod residuals;
 
 use crate::Corrupt;
 use crate::bytes::Cursor;
-pub use crate::clip::plan::{Group, KEY_LEVEL, Kind, MAX_KEY_WORDS, MAX_LISTED_KEYS, Plan, justified_words};
+pub use crate::clip::plan::{
+    Group, KEY_LEVEL, Kind, MAX_KEY_VALUES, MAX_LISTED_KEYS, Plan, justified_values,
+};
+pub use crate::clip::prediction::{STEP, kappa};
 use crate::clip::schedule::{self, Taps};
 pub use crate::clip::segments::Ends;
-pub use crate::clip::words::{STEP, kappa};
 use crate::clip::{Skeleton, header};
 use crate::entropy::symbols::{Activity, Bucket, Decoder, Means, Symbols};
 #[cfg(feature = "encode")]
@@ -47,12 +49,12 @@ pub const CALM: u8 = 64;
 
 /// An opened clip: its plan, its keys, and where its segments are.
 #[derive(Clone, Debug)]
-pub struct Stored {
-    /// What follows from header and skeleton.
+pub struct StreamedClip {
+    /// Sub-tracks and steps, from header and skeleton.
     pub plan: Plan,
     /// Words of all keys.
     keys: Vec<i32>,
-    /// What [`encode_keys`] wrote.
+    /// The keys as they are in the file, with their size.
     key_bytes: Vec<u8>,
     /// Sizes and segments.
     segments: Vec<u8>,
@@ -74,18 +76,18 @@ pub struct Scratch {
     stripped: Vec<bool>,
 }
 
-impl Stored {
+impl StreamedClip {
     /// Reads what [`encode`] wrote: header and keys; segments when they are asked for.
-    pub fn open(skeleton: &Skeleton<'_>, bytes: &[u8]) -> Result<Stored, Corrupt> {
-        let (plan, size) = Stored::head(skeleton, bytes)?;
+    pub fn open(skeleton: &Skeleton<'_>, bytes: &[u8]) -> Result<StreamedClip, Corrupt> {
+        let (plan, size) = StreamedClip::head(skeleton, bytes)?;
         // The size of a segment takes a byte.
         if plan.segments() > bytes.len() {
             return Err(Corrupt("sizes of a clip's segments end early"));
         }
-        if plan.keys() * plan.words > justified_words(bytes.len()) {
+        if plan.keys() * plan.words > justified_values(bytes.len()) {
             return Err(Corrupt("more keys than the bytes of a clip justify"));
         }
-        let mut stored = Stored {
+        let mut stored = StreamedClip {
             keys: vec![0; plan.keys() * plan.words],
             key_bytes: Vec::new(),
             segments: Vec::new(),
@@ -109,14 +111,14 @@ impl Stored {
         let size = cursor.varint()? as usize;
         let header = header::decode(cursor.take(size)?, skeleton.parents.len())?;
         let plan = Plan::new(skeleton, header)?;
-        if plan.keys().saturating_mul(plan.words) > MAX_KEY_WORDS {
+        if plan.keys().saturating_mul(plan.words) > MAX_KEY_VALUES {
             return Err(Corrupt("a clip with more keys than a reader takes"));
         }
         Ok((plan, cursor.used()))
     }
 
     /// Words of key `i`.
-    pub fn key_words(&self, i: usize) -> &[i32] {
+    pub fn key_values(&self, i: usize) -> &[i32] {
         &self.keys[i * self.plan.words..][..self.plan.words]
     }
 
@@ -159,7 +161,7 @@ pub fn decode_keys(plan: &Plan, bytes: &[u8], keys: &mut [i32]) -> Result<usize,
     decode_keys_with(plan, bytes, keys, &mut Scratch::default())
 }
 
-/// The same with the caller's memory.
+/// [`decode_keys`] in the caller's memory.
 pub fn decode_keys_with(
     plan: &Plan,
     bytes: &[u8],
@@ -305,7 +307,8 @@ struct Place<'a> {
     around: [&'a [u8]; 2],
 }
 
-/// What the samples of a segment that were coded so far say of the next one.
+/// Statistics of the samples of a segment that were coded so far, from which the tables of the next one
+/// follow.
 #[derive(Clone, Debug, Default)]
 struct Contexts {
     means: Means,

@@ -1,6 +1,6 @@
 //! Residuals of a clip in the streamed form: writing them, and taking them out of its bytes again.
 
-use super::{CALM, Contexts, Ends, KEY_LEVEL, Place, Plan, STRIPPED, Stored};
+use super::{CALM, Contexts, Ends, KEY_LEVEL, Place, Plan, STRIPPED, StreamedClip};
 use crate::Corrupt;
 use crate::bytes::{put_sized, put_varint, take_sized};
 use crate::clip::{Skeleton, header, schedule};
@@ -89,7 +89,7 @@ pub fn choices(skeleton: &Skeleton<'_>, tiers: &[&[u8]]) -> Result<(Plan, Choice
     let Some(&first) = tiers.first() else {
         return Err(Corrupt("a clip without bytes"));
     };
-    let stored = Stored::open(skeleton, first)?;
+    let stored = StreamedClip::open(skeleton, first)?;
     let plan = &stored.plan;
     let more = plan.header.split.tiers;
     if tiers.len() != plan.tiers() {

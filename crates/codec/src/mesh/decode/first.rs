@@ -8,7 +8,7 @@ use crate::mesh::hierarchy::Hierarchy;
 use crate::mesh::shared::{Sets, Shared};
 use crate::mesh::tables::{self, LAYERS, NEAR};
 use crate::mesh::weights::{self, FITS};
-use crate::quantize::fixed::Cell;
+use crate::quantize::fixed::FixedPoint;
 use crate::quantize::lattice::Grid;
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub enum First {
     Wide(Vec<Vector<i32>>),
 }
 
-/// What all units of a mesh need; made once.
+/// The static part of a mesh, decoded: everything that its units need. Made once.
 #[derive(Debug, Clone)]
 pub struct Static {
     /// Unit, middle, steps.
@@ -62,7 +62,7 @@ impl Static {
         Static::read(bytes, hierarchy, outside, true, &mut Sets::default())
     }
 
-    /// The same of a part whose tables others may have too.
+    /// [`Static::decode`] with tables that may be shared by other meshes.
     pub fn decode_sharing(
         bytes: &[u8],
         hierarchy: Hierarchy,
@@ -148,7 +148,7 @@ pub fn is_wide(bytes: &[u8]) -> Result<bool, Corrupt> {
     Ok(Cursor::new(bytes).u8()? & WIDE != 0)
 }
 
-/// What a static part begins with: flags, unit, centre, steps.
+/// Flags, unit, centre and steps, with which a static part begins.
 pub(in crate::mesh) fn head(c: &mut Cursor<'_>) -> Result<(u8, Grid), Corrupt> {
     let flags = c.u8()?;
     let grid = Grid {
@@ -182,13 +182,13 @@ pub fn still(bytes: &[u8], hierarchy: &Hierarchy) -> Result<Vec<[f32; 3]>, Corru
     })
 }
 
-pub(in crate::mesh) fn placed<W: Cell>(grid: &Grid, cells: &[Vector<W>]) -> Vec<[f32; 3]> {
+pub(in crate::mesh) fn placed<W: FixedPoint>(grid: &Grid, cells: &[Vector<W>]) -> Vec<[f32; 3]> {
     let of = |c: &Vector<W>| grid.position([c[0].get(), c[1].get(), c[2].get()]);
     cells.iter().map(of).collect()
 }
 
 /// Positions of frame 0, in units.
-pub(in crate::mesh) fn positions<W: Cell>(
+pub(in crate::mesh) fn positions<W: FixedPoint>(
     first: &[Vector<W>],
     outside: Option<&[[i32; 3]]>,
 ) -> Vec<[i32; 3]> {
@@ -200,7 +200,7 @@ pub(in crate::mesh) fn positions<W: Cell>(
 }
 
 /// Neighbours and weights from frame 0, missing neighbours filled.
-pub(in crate::mesh) fn solve<W: Cell>(
+pub(in crate::mesh) fn solve<W: FixedPoint>(
     hierarchy: &Hierarchy,
     first: &[Vector<W>],
     outside: Option<&[[i32; 3]]>,
@@ -218,7 +218,7 @@ pub(in crate::mesh) fn solve<W: Cell>(
 }
 
 /// Mean of a ring, rounded to nearest.
-pub(in crate::mesh) fn ring_mean<W: Cell>(ring: &[u32], frame: &[Vector<W>]) -> [W; 3] {
+pub(in crate::mesh) fn ring_mean<W: FixedPoint>(ring: &[u32], frame: &[Vector<W>]) -> [W; 3] {
     let count = ring.len().max(1) as i64;
     [0, 1, 2].map(|k| {
         let sum: i64 = ring.iter().map(|&n| i64::from(frame[n as usize][k].get())).sum();
@@ -227,7 +227,7 @@ pub(in crate::mesh) fn ring_mean<W: Cell>(ring: &[u32], frame: &[Vector<W>]) -> 
 }
 
 /// The magnitudes that frame 0 takes its context from.
-pub(in crate::mesh) fn ring_context<W: Cell>(ring: &[u32], frame: &[Vector<W>]) -> usize {
+pub(in crate::mesh) fn ring_context<W: FixedPoint>(ring: &[u32], frame: &[Vector<W>]) -> usize {
     if ring.is_empty() {
         return tables::context(0, NEAR - 1, 0);
     }
@@ -236,7 +236,10 @@ pub(in crate::mesh) fn ring_context<W: Cell>(ring: &[u32], frame: &[Vector<W>]) 
     tables::context(0, tables::near(sum), 0)
 }
 
-pub(in crate::mesh) fn first_frame<W: Cell>(s: &Static, bytes: &[u8]) -> Result<Vec<Vector<W>>, Corrupt> {
+pub(in crate::mesh) fn first_frame<W: FixedPoint>(
+    s: &Static,
+    bytes: &[u8],
+) -> Result<Vec<Vector<W>>, Corrupt> {
     let mut body = Body::new(bytes, blocks::count(&s.hierarchy), |_| Ok(()))?;
     let mut out: Vec<Vector<W>> = vec![[W::default(); 4]; s.points()];
     let step = i32::from(s.grid.steps[0]);

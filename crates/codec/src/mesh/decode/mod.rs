@@ -53,7 +53,7 @@ mod unit;
 use crate::Corrupt;
 use crate::mesh::blocks::{self, BUNDLE};
 use crate::mesh::tables::LAYERS;
-use crate::quantize::fixed::Cell;
+use crate::quantize::fixed::FixedPoint;
 use crate::schedule::{REFERENCES, Schedule, UNIT_FRAMES, Unit};
 use crate::simd::isa::Isa;
 
@@ -68,7 +68,7 @@ pub(in crate::mesh) use unit::{FIRST_RHO, MAX_COEFFICIENT, MAX_LEVELS, ORDER, ad
 pub use unit::{Head, Vector};
 
 /// Cells that a decoder can choose between at run time.
-pub trait Width: Cell {
+pub trait Width: FixedPoint {
     /// Frame 0, if it has this width.
     fn first(s: &Static) -> Option<&[Vector<Self>]>;
 
@@ -239,7 +239,7 @@ pub(super) fn layer(schedule: &Schedule, frame: u32) -> usize {
 /// Temporal prediction of a whole frame; the fourth component is not used.
 #[cfg(feature = "encode")]
 #[inline(always)]
-pub(super) fn blend<W: Cell>(
+pub(super) fn blend<W: FixedPoint>(
     references: [&[Vector<W>]; REFERENCES],
     coefficients: [i16; REFERENCES],
     out: &mut [Vector<W>],

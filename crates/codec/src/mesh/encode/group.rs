@@ -4,9 +4,9 @@ use crate::mesh::decode::{self, Vector};
 use crate::mesh::encode::coding::Coding;
 use crate::mesh::encode::frame::{Job, Setting, Target, fraction};
 use crate::mesh::encode::output::Sink;
-use crate::mesh::encode::temporal::{self, Detail, Sample, Scale};
+use crate::mesh::encode::temporal::{self, Sample, Scale, SpatialResidual};
 use crate::mesh::hierarchy::Hierarchy;
-use crate::quantize::fixed::Cell;
+use crate::quantize::fixed::FixedPoint;
 use crate::quantize::lattice::{Choice, Extent, Grid};
 use crate::schedule::{REFERENCES, Schedule, Unit};
 use std::ops::Range;
@@ -41,7 +41,7 @@ impl<T: Source + ?Sized> Source for &T {
     }
 }
 
-/// What the caller wants.
+/// How a mesh is to be encoded.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
     /// Work spent on size, 1 … 9.
@@ -82,11 +82,11 @@ pub struct Work<W> {
     pub(super) points: Vec<[f32; 3]>,
     pub(super) target: Target,
     pub(super) innovation: Vec<Vector<W>>,
-    pub(super) details: [Detail; REFERENCES + 1],
+    pub(super) details: [SpatialResidual; REFERENCES + 1],
     pub(super) frames: Vec<Vec<Vector<W>>>,
 }
 
-impl<W: Cell> Default for Work<W> {
+impl<W: FixedPoint> Default for Work<W> {
     fn default() -> Self {
         Work {
             points: Vec::new(),
@@ -112,7 +112,7 @@ pub(super) struct Model<W> {
     pub(super) sample: Sample,
 }
 
-/// What frames are coded with.
+/// The model and the tables with which frames are coded.
 pub(super) struct Setup<'m, W> {
     pub(super) model: &'m Model<W>,
     /// Tables that tell what tokens cost, where there are any yet.
@@ -127,7 +127,7 @@ impl<W> Clone for Setup<'_, W> {
 
 impl<W> Copy for Setup<'_, W> {}
 
-/// What does not change with the settings.
+/// The mesh and its frames: everything that does not change with the settings.
 pub(super) struct Common<'a> {
     pub(super) hierarchy: Hierarchy,
     pub(super) schedule: Schedule,
@@ -149,7 +149,7 @@ const RHO_SAMPLE: [usize; 9] = [64, 64, 96, 128, 160, 256, 400, 600, 1000];
 /// Rounds in which temporal weights are fitted, by effort.
 const FIT_ROUNDS: [u32; 9] = [2, 2, 2, 3, 3, 4, 5, 5, 6];
 
-/// What simulations take the mean square of a corrected vertex' error for, as a part of the squared error
+/// The mean square of a corrected vertex' error that simulations assume, as a part of the squared error
 /// bound.
 const NOISE: f32 = 2.0;
 
@@ -172,7 +172,7 @@ impl Common<'_> {
         self.hierarchy.order.len()
     }
 
-    pub(super) fn load<W: Cell>(&self, frame: u32, grid: &Grid, work: &mut Work<W>) -> Coded {
+    pub(super) fn load<W: FixedPoint>(&self, frame: u32, grid: &Grid, work: &mut Work<W>) -> Coded {
         let points = self.points();
         work.points.resize(points, [0.0; 3]);
         self.source.positions(frame, &mut work.points);
@@ -198,7 +198,7 @@ impl Common<'_> {
     }
 
     /// Codes frame 0. `coding`: tables that tell what tokens cost.
-    pub(super) fn model<W: Cell>(
+    pub(super) fn model<W: FixedPoint>(
         &self,
         choice: Choice,
         coding: Option<&Coding>,
@@ -251,7 +251,7 @@ impl Common<'_> {
             grid: model.grid,
             choice: model.choice,
             radius: self.extent.radius,
-            share: self.extent.share(),
+            lattice_bound: self.extent.lattice_bound(),
             hierarchy: &self.hierarchy,
             neighbours: &model.neighbours,
             rho_sample: RHO_SAMPLE[self.effort()],
@@ -260,7 +260,7 @@ impl Common<'_> {
     }
 
     /// Codes a frame from its references.
-    fn frame<'r, W: Cell>(
+    fn frame<'r, W: FixedPoint>(
         &self,
         Setup { model, coding }: Setup<'_, W>,
         frame: u32,
@@ -285,7 +285,7 @@ impl Common<'_> {
     }
 
     /// The temporal weights that are likely to cost least.
-    fn weigh<W: Cell>(
+    fn weigh<W: FixedPoint>(
         &self,
         model: &Model<W>,
         frame: u32,
@@ -304,8 +304,8 @@ impl Common<'_> {
         for (detail, slice) in details.iter_mut().zip(slices).take(list.len()) {
             model.sample.decoded(slice, near, weights, detail);
         }
-        let details: Vec<&Detail> = details[..list.len()].iter().collect();
-        let scale = Scale { ball: self.setting(model).ball::<W>(), noise: NOISE };
+        let details: Vec<&SpatialResidual> = details[..list.len()].iter().collect();
+        let scale = Scale { bound: self.setting(model).bound::<W>(), noise: NOISE };
         let times: Vec<f64> = list.iter().map(|&f| f64::from(f)).collect();
         let smooth = temporal::lagrange(f64::from(frame), &times);
         let linear = match layer {
@@ -327,7 +327,7 @@ impl Common<'_> {
     }
 
     /// Codes the keys of a segment up to `end`, which are then called one after the other.
-    pub(super) fn segment<W: Cell>(
+    pub(super) fn segment<W: FixedPoint>(
         &self,
         setup: Setup<'_, W>,
         keys: Range<u32>,
@@ -360,7 +360,7 @@ impl Common<'_> {
 
     /// One of a group's deepest frames that lies between others, and those that it needs.
     pub(super) fn sample_of(&self, group: u32) -> Vec<u32> {
-        let last = self.schedule.frames_of(Unit::Last(group));
+        let last = self.schedule.frames_of(Unit::TopLayer(group));
         let mut out: Vec<u32> = last.get(last.len() * 5 / 16).copied().into_iter().collect();
         let mut at = 0;
         while at < out.len() {
@@ -375,7 +375,7 @@ impl Common<'_> {
     }
 
     /// Codes the frames of a group.
-    pub(super) fn group<'r, W: Cell>(
+    pub(super) fn group<'r, W: FixedPoint>(
         &self,
         setup: Setup<'_, W>,
         group: u32,
@@ -391,7 +391,7 @@ impl Common<'_> {
             list.retain(|f| part.as_ref().is_none_or(|part| part.contains(f)));
             list
         };
-        let (inner, last) = (frames(Unit::Inner(group)), frames(Unit::Last(group)));
+        let (inner, last) = (frames(Unit::LowerLayers(group)), frames(Unit::TopLayer(group)));
         let mut frames = std::mem::take(&mut work.frames);
         frames.resize(inner.len() + 1, Vec::new());
         for (at, &frame) in inner.iter().chain(last.iter()).enumerate() {

@@ -7,11 +7,11 @@ use crate::mesh::encode::frame::fraction;
 use crate::mesh::encode::group::{Coded, Common, Model, Part, Refused, Setup, Work};
 use crate::mesh::encode::output::Sink;
 use crate::mesh::encode::settings::{FIRST_MOVE, LAST_MOVE, MOVES, STARTS, moved};
-use crate::mesh::encode::temporal::{self, Detail, Sample, Scale};
+use crate::mesh::encode::temporal::{self, Sample, Scale, SpatialResidual};
 use crate::mesh::hierarchy::Hierarchy;
 use crate::mesh::tables::{Counts, LAYERS, Tables};
 use crate::mesh::weights::{self, FITS};
-use crate::quantize::fixed::Cell;
+use crate::quantize::fixed::FixedPoint;
 use crate::quantize::lattice::{Choice, Lattice};
 use crate::schedule::Unit;
 use std::sync::Arc;
@@ -20,8 +20,8 @@ use std::sync::Arc;
 pub(super) const USUAL_EFFORT: u32 = 5;
 
 // Tuning, by effort.
-/// What all trials of settings may code, as a part of the file; and what a frame counts, at once and for each
-/// bit per vertex.
+/// The work that all trials of settings may take, as a part of the frames of the file; the two numbers after
+/// it say what a frame counts for, at once and for each bit per vertex.
 const TRIALS: [f64; 9] = [0.0, 0.1, 0.2, 0.4, 0.75, 1.5, 2.5, 3.5, 5.0];
 
 const FRAME_WORK: f64 = 0.5;
@@ -42,9 +42,9 @@ const LEARNED: [u32; 9] = [1, 1, 1, 1, 1, 1, 1, 2, 2];
 /// Frames by which the fit of spatial weights is chosen.
 const FIT_FRAMES: [u32; 9] = [2, 4, 4, 4, 4, 8, 12, 16, 24];
 
-/// What simulations that choose the fit of spatial weights take the mean square of a corrected vertex' error
-/// for, as a part of the squared error bound; and that bound, as a part of the real one, since much is
-/// corrected that would not have to be.
+/// The mean square of a corrected vertex' error that the choice of the fit of spatial weights assumes, as a
+/// part of the squared error bound; and that bound, as a part of the real one, since much is corrected that
+/// would not have to be.
 const FIT_NOISE: f32 = 0.45;
 const FIT_BOUND: f32 = 0.5;
 
@@ -54,7 +54,7 @@ const MOST_DEFAULT_BITS: f64 = (1 << 20) as f64;
 /// Of the states of a unit, on top of their information.
 const STATE_BITS: f64 = 200.0;
 
-/// What coding a sample of groups showed.
+/// The result of coding a sample of the groups.
 pub(super) struct Trial {
     /// Bits of the whole file, as far as the sample tells.
     pub(super) bits: f64,
@@ -72,7 +72,7 @@ struct Tally {
     plain: f64,
     packed: f64,
     frames: u32,
-    /// How often those counted that stand for most.
+    /// The largest number of frames that one coded frame stood for.
     most: u32,
     coded: usize,
 }
@@ -100,7 +100,7 @@ impl Tally {
     }
 }
 
-/// What a sample of a file took.
+/// The tokens and bits of a sample of a file's frames.
 #[derive(Default)]
 struct Sampled {
     /// Frame 0.
@@ -126,7 +126,7 @@ impl<W> KnownKeys<W> {
     }
 }
 
-/// What is left to be tried, and what was best.
+/// The state of the search for settings: the best so far, and the work that is left.
 struct Search<W> {
     best: Option<(Model<W>, Trial)>,
     /// Frames that may still be coded.
@@ -135,7 +135,7 @@ struct Search<W> {
 
 impl Common<'_> {
     /// Tries settings on a sample, then learns the tables of the best.
-    pub(super) fn choose<W: Cell>(&self, work: &mut Work<W>) -> Result<(Model<W>, Trial), Refused> {
+    pub(super) fn choose<W: FixedPoint>(&self, work: &mut Work<W>) -> Result<(Model<W>, Trial), Refused> {
         let effort = self.effort();
         let mut search = Search { best: None, left: TRIALS[effort] * f64::from(self.schedule.frames()) };
         match self.options.choice {
@@ -181,7 +181,7 @@ impl Common<'_> {
     }
 
     /// Tries a setting; true if it is the best.
-    fn attempt<W: Cell>(
+    fn attempt<W: FixedPoint>(
         &self,
         choice: Choice,
         search: &mut Search<W>,
@@ -216,7 +216,7 @@ impl Common<'_> {
     }
 
     /// From starts to what no move makes better.
-    fn search<W: Cell>(&self, search: &mut Search<W>, work: &mut Work<W>) -> Result<(), Refused> {
+    fn search<W: FixedPoint>(&self, search: &mut Search<W>, work: &mut Work<W>) -> Result<(), Refused> {
         let allowed = |c: &Choice| c.lattice == Lattice::Cubic || self.extent.axes == 3;
         let fit = self.best_fit(STARTS[0].1, work)?;
         let frames = self.schedule.frames();
@@ -259,7 +259,7 @@ impl Common<'_> {
     }
 
     /// The fit of spatial weights that is likely to cost least, by frames of the source.
-    fn best_fit<W: Cell>(&self, choice: Choice, work: &mut Work<W>) -> Result<u8, Refused> {
+    fn best_fit<W: FixedPoint>(&self, choice: Choice, work: &mut Work<W>) -> Result<u8, Refused> {
         let model = match self.model(choice, None, work) {
             Err(Refused::TooFine) => return Ok(0),
             other => other?,
@@ -275,7 +275,7 @@ impl Common<'_> {
             (w, sample)
         });
         let scale = 1.0 / (1u32 << fraction::<W>()) as f32;
-        let ball = self.setting(&model).ball::<W>();
+        let bound = self.setting(&model).bound::<W>();
         let mut costs = [0.0; FITS.len()];
         let count = FIT_FRAMES[self.effort()];
         for n in 0..count {
@@ -299,8 +299,8 @@ impl Common<'_> {
                     sample.source(source, scale, &w.neighbours, &w.weights, detail);
                 }
                 let [own, references @ ..] = &work.details;
-                let references: Vec<&Detail> = references.iter().take(list.len()).collect();
-                let scale = Scale { ball: FIT_BOUND * ball, noise: FIT_NOISE };
+                let references: Vec<&SpatialResidual> = references.iter().take(list.len()).collect();
+                let scale = Scale { bound: FIT_BOUND * bound, noise: FIT_NOISE };
                 let fitted = sample.fit(own, &references, smooth, scale, 2);
                 let weights = temporal::rounded(fitted, list.len());
                 *cost += sample.cost(own, &references, weights, scale);
@@ -317,7 +317,7 @@ impl Common<'_> {
 
     /// Codes a part of the groups, of each a sample of its frames. `coding`: tables that tell what tokens
     /// cost. `learn`: contexts are joined anew.
-    pub(super) fn trial<W: Cell>(
+    pub(super) fn trial<W: FixedPoint>(
         &self,
         model: &Model<W>,
         coding: Option<&Coding>,
@@ -347,7 +347,7 @@ impl Common<'_> {
 
     /// Codes the keys that the frames of `group` refer to, as far as they are not `known`. Keys that were
     /// coded before count once.
-    fn code_keys<W: Cell>(
+    fn code_keys<W: FixedPoint>(
         &self,
         setup: Setup<'_, W>,
         group: u32,
@@ -381,7 +381,7 @@ impl Common<'_> {
     /// By layer: for how many frames of a group one of its sample stands.
     fn times(&self, group: u32) -> [u32; LAYERS] {
         let (mut of_layer, mut coded) = ([0u32; LAYERS], [0u32; LAYERS]);
-        for unit in [Unit::Inner(group), Unit::Last(group)] {
+        for unit in [Unit::LowerLayers(group), Unit::TopLayer(group)] {
             for &frame in self.schedule.frames_of(unit).iter() {
                 of_layer[decode::layer(&self.schedule, frame)] += 1;
             }

@@ -112,7 +112,7 @@ pub(in crate::mesh) use contexts::level_near;
 use contexts::{CLASSES, EVEN_LEVEL, Numbers, level_of, moved, strides};
 pub(in crate::mesh) use contexts::{Contexts, STRIDE, level};
 
-/// What both sides know of a mesh.
+/// The mesh as encoder and decoder both know it.
 #[derive(Debug, Clone, Copy)]
 pub struct Shape<'a> {
     /// Vertices of each triangle.
@@ -606,7 +606,7 @@ pub(in crate::mesh) fn width(most: usize) -> u32 {
     most.checked_ilog2().map_or(0, |b| b + 1)
 }
 
-/// What the layout is made from: all of it in an encoder, the flags in a decoder.
+/// The input of the layout: all of it in an encoder, the flags in a decoder.
 pub(in crate::mesh) struct Draft<'a> {
     pub faces: Option<&'a [u32]>,
     pub groups: Option<&'a [u32]>,

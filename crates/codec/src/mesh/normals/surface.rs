@@ -29,7 +29,7 @@ use std::f32::consts::{PI, TAU};
 /// Where a group without faces looks.
 pub const UP: [f32; 3] = [0.0, 0.0, 1.0];
 
-/// What stays the same in all frames.
+/// The triangles and groups of a mesh, arranged for computing normals; the same in all frames.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Surface {
     /// Polygons of up to [`SIDES`] corners, eight at a time: a row of points for each corner, then a row of
@@ -153,7 +153,7 @@ impl Surface {
         frame(points[other as usize].minus(points[own as usize]), n)
     }
 
-    /// The same for eight groups; numbers beyond the last group count as the last.
+    /// Tangent frames of eight groups; numbers beyond the last group count as the last.
     #[inline(always)]
     pub(in crate::mesh) fn frames<L: Lanes, P: Place>(
         &self,

@@ -48,14 +48,14 @@ use crate::mesh::decode::{self, First, Static, Vector, Width};
 use crate::mesh::hierarchy::{self, Hierarchy};
 use crate::mesh::shared::Sets;
 use crate::mesh::tables::LAYERS;
-use crate::quantize::fixed::Cell;
+use crate::quantize::fixed::FixedPoint;
 use crate::quantize::lattice::Grid;
 use crate::transform::Transform;
 use handles::{HANDLES, affine};
 pub use kernel::{Matrix, Region, Rig};
 use packed::Packed;
 
-/// What moves the points of a mesh, with what decoders must know of it before they read it.
+/// The bones of a mesh, with the numbers that decoders must know before they read it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Bones {
     /// Bones that turn, move and scale.
@@ -107,7 +107,7 @@ pub fn coded_levels(coded: &[u32], hierarchy: &Hierarchy, triangles: &[u32]) -> 
     hierarchy::build(coded.len() as u32, &own)
 }
 
-/// What an encoder puts together.
+/// The parts of which an encoder makes the static part.
 #[cfg(feature = "encode")]
 #[derive(Clone, Copy, Debug)]
 pub struct Parts<'a> {
@@ -158,7 +158,7 @@ pub fn put_part(bytes: &[u8], out: &mut Vec<u8>) {
 /// A rig and what decodes its frames; made once.
 #[derive(Clone, Debug)]
 pub struct Skin {
-    /// What there is.
+    /// The numbers of bones and residuals.
     pub bones: Bones,
     /// Of the cells.
     pub grid: Grid,
@@ -191,7 +191,7 @@ fn read_rig(c: &mut Cursor<'_>, bones: Bones, hierarchy: &Hierarchy) -> Result<R
     }
 }
 
-/// How rigid bones are kept, if there are any: as moving nodes, or packed.
+/// The rigid bones, if there are any: as moving nodes, or packed.
 fn read_rigid(c: &mut Cursor<'_>, bones: Bones, rig: &Rig) -> Result<(Nodes, Option<Packed>), Corrupt> {
     let rigid = bones.rigid as usize;
     let (mut nodes, mut packed) = (Nodes::default(), None);
@@ -289,8 +289,8 @@ impl Skin {
             skin.residual = Some(residual);
         }
         skin.first = match wide {
-            false => First::Narrow(skin.first_cells::<i16>(&matrices)),
-            true => First::Wide(skin.first_cells::<i32>(&matrices)),
+            false => First::Narrow(skin.first_positions::<i16>(&matrices)),
+            true => First::Wide(skin.first_positions::<i32>(&matrices)),
         };
         Ok(skin)
     }
@@ -347,7 +347,7 @@ impl Skin {
         }
     }
 
-    fn first_cells<W: Width>(&self, matrices: &[Matrix]) -> Vec<Vector<W>> {
+    fn first_positions<W: Width>(&self, matrices: &[Matrix]) -> Vec<Vector<W>> {
         let mut out = vec![[W::default(); 4]; self.rig.rest.len()];
         let residual = self.residual.as_ref().and_then(W::first);
         self.compose(matrices, residual.unwrap_or_default(), &mut out);
@@ -389,7 +389,7 @@ impl Skin {
     }
 
     /// Cells of a frame, from its matrices and residuals.
-    pub fn compose<W: Cell>(&self, matrices: &[Matrix], residual: &[Vector<W>], out: &mut [Vector<W>]) {
+    pub fn compose<W: FixedPoint>(&self, matrices: &[Matrix], residual: &[Vector<W>], out: &mut [Vector<W>]) {
         self.rig.pose(Isa::get(), matrices, out);
         for (&v, r) in self.rig.coded.iter().zip(residual) {
             let cell = &mut out[v as usize];

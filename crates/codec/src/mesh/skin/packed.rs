@@ -59,7 +59,7 @@ pub struct Bounds {
     pub size: [f32; 3],
 }
 
-/// What a frame says before its transforms.
+/// The head of a frame of packed transforms.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Frame {
     /// First bone that has a transform.
@@ -70,7 +70,7 @@ pub struct Frame {
     pub bounds: Bounds,
 }
 
-/// What all frames have in common.
+/// The regions and ranges that all frames of packed transforms share.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Packed {
     /// The largest scale.
@@ -185,7 +185,7 @@ impl Packed {
         put_words(&words, out);
     }
 
-    /// What a frame says, and its transforms; `bytes` is moved on.
+    /// The head of a frame, and its transforms; `bytes` is moved on.
     pub fn frame<'a>(
         &self,
         bytes: &mut &'a [u8],

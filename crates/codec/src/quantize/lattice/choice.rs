@@ -11,20 +11,20 @@ pub enum Lattice {
     Cubic,
 }
 
-/// What the encoder chose.
+/// Lattice, steps and weights that an encoder chose for a mesh.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Choice {
     /// Lattice of the residuals.
     pub lattice: Lattice,
-    /// How many times finer frame 0 is than the tolerance asks for, at least 1.
+    /// The number of times that frame 0 is finer than the tolerance asks for, at least 1.
     pub first: f32,
-    /// The same of keys.
+    /// The number of times that keys are finer.
     pub key: f32,
-    /// The same of the deepest frames.
+    /// The number of times that the deepest frames are finer.
     pub last: f32,
     /// Bits that an error as large as the ball is worth, where residuals are chosen by their bits; 0: they
     /// are not, zero is taken wherever it will do, and the nearest point elsewhere.
-    pub worth: f32,
+    pub error_weight: f32,
     /// Number of the fit of spatial weights, see [`crate::mesh::weights::FITS`].
     pub fit: u8,
 }
@@ -58,8 +58,8 @@ impl Extent {
         side(0).max(side(1)).max(side(2)) + 2.0 * self.radius
     }
 
-    /// What the lattice may miss: the tolerance less the rounding of the output.
-    pub(crate) fn share(&self) -> f64 {
+    /// The error that the lattice may make: the tolerance less the rounding of the output.
+    pub(crate) fn lattice_bound(&self) -> f64 {
         let centre = self.centre();
         let mut sum = 0.0;
         for k in 0..3 {
@@ -76,10 +76,10 @@ impl Extent {
 
     /// Unit and steps; None if cells that reach to ±`reach` units cannot hold the box, or only at a waste.
     pub fn grid(&self, choice: &Choice, reach: i32) -> Option<Grid> {
-        let share = self.share() * 0.9995;
+        let lattice_bound = self.lattice_bound() * 0.9995;
         let h = match choice.lattice {
-            Lattice::Centred => share * 2.0 / 5f64.sqrt(),
-            Lattice::Cubic => share / f64::from(self.axes.clamp(1, 3)).sqrt(),
+            Lattice::Centred => lattice_bound * 2.0 / 5f64.sqrt(),
+            Lattice::Cubic => lattice_bound / f64::from(self.axes.clamp(1, 3)).sqrt(),
         };
         let smallest = self.reach() / f64::from(reach);
         let ratio = |layer: usize| {
@@ -160,7 +160,7 @@ pub fn nearest_odd(y: [f32; 3]) -> [i32; 3] {
     y.map(|v| (2.0 * nearest_integer(0.5 * v - 0.5) + 1.0) as i32)
 }
 
-/// The same in f64, for anything.
+/// [`nearest`] in f64, for numbers of any size.
 pub fn nearest_exact(y: [f64; 3], lattice: Lattice) -> [i32; 3] {
     let even = y.map(|v| 2.0 * (0.5 * v).round());
     let odd = y.map(|v| 2.0 * (0.5 * v - 0.5).round() + 1.0);
@@ -172,7 +172,7 @@ pub fn nearest_exact(y: [f64; 3], lattice: Lattice) -> [i32; 3] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::quantize::fixed::Cell;
+    use crate::quantize::fixed::FixedPoint;
     use proptest::prelude::*;
 
     fn extent(size: f32, at: f32, radius: f64) -> Extent {
@@ -180,8 +180,9 @@ mod tests {
     }
 
     const A: Choice =
-        Choice { lattice: Lattice::Centred, first: 2.0, key: 2.0, last: 1.0, worth: 0.0, fit: 0 };
-    const B: Choice = Choice { lattice: Lattice::Cubic, first: 1.0, key: 1.0, last: 1.0, worth: 0.0, fit: 0 };
+        Choice { lattice: Lattice::Centred, first: 2.0, key: 2.0, last: 1.0, error_weight: 0.0, fit: 0 };
+    const B: Choice =
+        Choice { lattice: Lattice::Cubic, first: 1.0, key: 1.0, last: 1.0, error_weight: 0.0, fit: 0 };
 
     #[test]
     fn grids() {

@@ -13,7 +13,7 @@
 #[cfg(feature = "encode")]
 mod choice;
 
-use crate::quantize::fixed::Cell;
+use crate::quantize::fixed::FixedPoint;
 use crate::simd::isa::Isa;
 use crate::simd::lanes::{self, Lanes, Task};
 
@@ -43,7 +43,7 @@ impl Grid {
 
     /// Writes where vertices lie, one after the other: the first `components` ≤ 3 of every `stride` numbers.
     /// `places` says which cell is a vertex'.
-    pub fn positions<W: Cell>(
+    pub fn positions<W: FixedPoint>(
         &self,
         cells: &[[W; 4]],
         places: &[u32],
@@ -70,8 +70,13 @@ impl Grid {
         });
     }
 
-    /// The same in planes, of at most `N` vertices.
-    pub fn planes<W: Cell, const N: usize>(&self, cells: &[[W; 4]], places: &[u32], out: &mut [[f32; N]]) {
+    /// Writes where at most `N` vertices lie, as planes.
+    pub fn planes<W: FixedPoint, const N: usize>(
+        &self,
+        cells: &[[W; 4]],
+        places: &[u32],
+        out: &mut [[f32; N]],
+    ) {
         let places = &places[..places.len().min(N)];
         match out {
             [x, y, z, ..] => self.each(cells, places, |v, at| [x[v], y[v], z[v], _] = at),
@@ -82,7 +87,7 @@ impl Grid {
     }
 
     /// Number of a vertex, and where it is; behind that, a zero.
-    fn each<W: Cell>(&self, cells: &[[W; 4]], places: &[u32], to: impl FnMut(usize, [f32; 4])) {
+    fn each<W: FixedPoint>(&self, cells: &[[W; 4]], places: &[u32], to: impl FnMut(usize, [f32; 4])) {
         let task = Positions { grid: self, cells, places, to };
         lanes::run(Isa::get(), task);
     }
@@ -96,7 +101,7 @@ struct Positions<'a, W, F> {
     to: F,
 }
 
-impl<W: Cell, F: FnMut(usize, [f32; 4])> Task for Positions<'_, W, F> {
+impl<W: FixedPoint, F: FnMut(usize, [f32; 4])> Task for Positions<'_, W, F> {
     #[inline(always)]
     fn run<L: Lanes>(mut self) {
         let [x, y, z] = self.grid.centre;

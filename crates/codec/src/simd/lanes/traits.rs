@@ -18,9 +18,9 @@ pub enum Points<'a> {
 
 /// A decoded point: whole numbers, in units that are the same for all points of the mesh.
 pub trait Place: Copy {
-    /// What a difference is multiplied with: a power of two, so that squares of areas stay finite.
+    /// The factor of differences: a power of two, so that squares of areas stay finite.
     const UNIT: f32;
-    /// The same points.
+    /// These points by the width of their components.
     fn kind(points: &[Self]) -> Points<'_>;
     /// Its components.
     fn wide(self) -> [i32; 4];

@@ -34,7 +34,7 @@ use crate::Corrupt;
 use crate::bytes::{Cursor, put_varint};
 use crate::entropy::range::{self, Bits, Chance};
 use crate::entropy::symbols;
-use crate::quantize::code::Word;
+use crate::quantize::code::Code;
 use crate::quantize::octahedral;
 use crate::topology::connectivity::{self, Size};
 use crate::topology::neighbours::Neighbours;
@@ -72,7 +72,7 @@ impl Number {
     }
 }
 
-/// What has been learnt in a unit.
+/// The statistics that were learnt in a unit.
 #[derive(Clone, Debug, Default)]
 struct Contexts {
     connectivity: connectivity::Contexts,
@@ -86,7 +86,7 @@ struct Contexts {
     loose: Chance,
 }
 
-/// What a frame has.
+/// The kind of a frame, and how many of each it has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Head {
     /// 0 hidden, 1 triangles of its own, 2 + i those of reference i.
@@ -97,7 +97,7 @@ pub struct Head {
     pub run: u32,
     /// How many there are.
     pub vertices: u32,
-    /// How many different ones, at most as many.
+    /// Number of points, at most that of vertices.
     pub points: u32,
     /// How many there are.
     pub triangles: u32,
@@ -155,8 +155,8 @@ impl Work {
         vertices.saturating_add(indices.saturating_mul(by_index))
     }
 
-    /// What lies around vertices and points of the triangles `indices`; `point` of each vertex is empty where
-    /// that is the same.
+    /// Prepares the neighbours of vertices and points for the triangles `indices`; `point` of each vertex is
+    /// empty where that is the same.
     fn prepare(&mut self, indices: &[u32], vertices: usize, points: usize, point: &[u32]) {
         let [of_vertices, of_points] = &mut self.neighbours;
         of_vertices.fill(indices, vertices);
@@ -224,7 +224,7 @@ impl<'a> Topology<'a> {
     }
 }
 
-/// How many vertices and points triangles have.
+/// The numbers of vertices and points that triangles have.
 #[derive(Clone, Copy)]
 struct Found {
     vertices: u32,
@@ -444,7 +444,7 @@ fn width(most: u32) -> u32 {
     32 - most.leading_zeros()
 }
 
-/// What a stream is of.
+/// The prediction that suits a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Points, and predicts normals.
@@ -473,9 +473,9 @@ impl Work {
         self.prepare(triangles.indices, vertices, points, triangles.point);
     }
 
-    /// What the decoded positions, component-major, say of normals of `bits` bits. Indices are below the
+    /// Predicts normals of `bits` bits from the decoded positions, component-major. Indices are below the
     /// number of vertices.
-    pub fn shade<W: Word>(&mut self, indices: &[u32], positions: &[W], bits: u32) {
+    pub fn shade<W: Code>(&mut self, indices: &[u32], positions: &[W], bits: u32) {
         let count = positions.len() / 3;
         self.normals.clear();
         self.normals.resize(count, [0; 3]);
@@ -495,11 +495,11 @@ impl Work {
             }
         }
         self.geometry.clear();
-        let level = |n: &[i64; 3]| octahedral::encode(n.map(|x| x as f32), bits).map(i32::from);
-        self.geometry.extend(self.normals.iter().map(level));
+        let code = |n: &[i64; 3]| octahedral::encode(n.map(|x| x as f32), bits).map(i32::from);
+        self.geometry.extend(self.normals.iter().map(code));
     }
 
-    /// What a stream is predicted from.
+    /// The values that a stream is predicted from, and whether it is one of points.
     fn basis<'a, W>(&'a self, kind: Kind, frames: &'a [&'a [W]]) -> (Basis<'a, W>, bool) {
         let points = kind == Kind::Positions && !self.vertex.is_empty();
         let basis = Basis {
@@ -549,7 +549,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// What the next frame has. The caller holds it against what it has room for.
+    /// The head of the next frame. The caller holds it against what it has room for.
     pub fn head(&mut self) -> Head {
         self.coder.head(Head::default())
     }
@@ -569,7 +569,7 @@ impl<'a> Reader<'a> {
 
     /// A stream: of `out`, component-major, all vertices. `frames`: the same stream of the frames of its run,
     /// at most [`REFERENCES`]. `point` as of the triangles.
-    pub fn stream<W: Word>(
+    pub fn stream<W: Code>(
         &mut self,
         kind: Kind,
         components: usize,
@@ -654,10 +654,10 @@ impl Writer<'_> {
         self.coder.triangles(head, work, out, Some(given))
     }
 
-    /// A stream. `wanted` has levels of all vertices; those of one point are alike. Chosen levels replace
+    /// A stream. `wanted` has codes of all vertices; those of one point are alike. Chosen codes replace
     /// them. Returns what it is expected to take, in 2⁻⁸ bits.
     #[cfg(feature = "encode")]
-    pub fn stream<W: Word>(
+    pub fn stream<W: Code>(
         &mut self,
         kind: Kind,
         components: usize,
@@ -673,7 +673,7 @@ impl Writer<'_> {
         let mut go = |wanted: Wanted<'_, W>| {
             let fitted = Weights {
                 grain: wanted.grain.clamp(1, MOST_GRAIN + 1) as i32,
-                ..values::fit(basis, components, wanted.levels)
+                ..values::fit(basis, components, wanted.codes)
             };
             let weights = coder.weights(basis.frames.len(), fitted);
             let basis = Basis { weights, ..basis };
@@ -687,11 +687,11 @@ impl Writer<'_> {
                 let plane = |k: usize| first.iter().map(move |&v| list[k * vertices + v as usize]);
                 (0..if list.is_empty() { 0 } else { components }).flat_map(plane).collect()
             }
-            let mut levels = pick(wanted.levels, components, vertices, &work.vertex);
+            let mut codes = pick(wanted.codes, components, vertices, &work.vertex);
             let offset = pick(wanted.offset, components, vertices, &work.vertex);
-            bits = go(Wanted { levels: &mut levels, offset: &offset, ..wanted });
-            wanted.levels[..levels.len()].copy_from_slice(&levels);
-            expand(wanted.levels, components, points, point);
+            bits = go(Wanted { codes: &mut codes, offset: &offset, ..wanted });
+            wanted.codes[..codes.len()].copy_from_slice(&codes);
+            expand(wanted.codes, components, points, point);
         } else {
             bits = go(wanted);
         }

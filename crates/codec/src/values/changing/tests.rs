@@ -97,7 +97,7 @@ impl Shape {
     }
 }
 
-/// What a decoder gets of a frame.
+/// A decoded frame.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Frame {
     head: Head,
@@ -176,7 +176,7 @@ fn write_positions(
     }
     let nearest = frame.positions.clone();
     let wanted =
-        Wanted { levels: &mut frame.positions, offset: &offset, radius, most: [axes[0].levels; 4], grain: 1 };
+        Wanted { codes: &mut frame.positions, offset: &offset, radius, most: [axes[0].codes; 4], grain: 1 };
     writer.stream(Kind::Positions, 3, &[], &frame.point, work, wanted);
     for v in 0..count {
         let off = (0..3).map(|k| {
@@ -217,7 +217,7 @@ fn write_frame(
     if normals {
         work.shade(&frame.indices, &frame.positions, 8);
         frame.normals = (0..2 * given.order.len()).map(|i| (i * i % 251) as u8).collect();
-        let wanted = Wanted { levels: &mut frame.normals, offset: &[], radius: 0.0, most: [0; 4], grain: 1 };
+        let wanted = Wanted { codes: &mut frame.normals, offset: &[], radius: 0.0, most: [0; 4], grain: 1 };
         writer.stream(Kind::Normals, 2, &[], &frame.point, work, wanted);
     }
     Ok(frame)
@@ -393,7 +393,7 @@ fn frames_of_a_run_cost_what_moves() {
     let axes = Shape::axes();
     let moved = |t: f32| -> Vec<u16> {
         let wave = |p: &[f32; 3], k: usize| p[k] + 0.02 * t * (3.0 * p[(k + 1) % 3]).sin();
-        let plane = |k: usize| places.iter().map(move |p| axes[k].level(wave(p, k)) as u16);
+        let plane = |k: usize| places.iter().map(move |p| axes[k].code(wave(p, k)) as u16);
         (0..3).flat_map(plane).collect()
     };
     let mut work = Work::default();
@@ -412,11 +412,11 @@ fn frames_of_a_run_cost_what_moves() {
         let mut given = Topology::new(&triangles, &triangles, &point, count, &[]);
         writer.head(head);
         writer.triangles(head, &mut work, &mut frame.triangles(), &mut given)?;
-        let ordered = |levels: Vec<u16>| -> Vec<u16> {
+        let ordered = |codes: Vec<u16>| -> Vec<u16> {
             let order = &given.order;
             (0..3)
                 .flat_map(|k| order.iter().map(move |&v| k * count + v as usize))
-                .map(|i| levels[i])
+                .map(|i| codes[i])
                 .collect()
         };
         let mut all: Vec<Vec<u16>> = Vec::new();
@@ -426,12 +426,12 @@ fn frames_of_a_run_cost_what_moves() {
                 writer.head(Head { kind: 2, source_points: 3, ..Head::default() });
                 work.same(&frame.triangles(), count, count);
             }
-            let mut levels = ordered(moved(t));
+            let mut codes = ordered(moved(t));
             let before = all.clone();
             let frames: Vec<&[u16]> = before.iter().map(Vec::as_slice).collect();
-            let wanted = Wanted { levels: &mut levels, offset: &[], radius: 0.0, most: [0; 4], grain: 1 };
+            let wanted = Wanted { codes: &mut codes, offset: &[], radius: 0.0, most: [0; 4], grain: 1 };
             bits[i] = writer.stream(Kind::Positions, 3, &frames, &[], &mut work, wanted);
-            all.push(levels);
+            all.push(codes);
         }
         Ok((frame, all, bits))
     });

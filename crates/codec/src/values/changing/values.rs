@@ -27,7 +27,7 @@ use crate::Corrupt;
 #[cfg(feature = "encode")]
 use crate::entropy::symbols::Encoder;
 use crate::entropy::symbols::{Bucket, Decoder};
-use crate::quantize::code::Word;
+use crate::quantize::code::Code;
 use crate::topology::neighbours::{Around, Neighbours, SOURCES};
 
 /// Frames that one may refer to.
@@ -37,7 +37,7 @@ const UNIT: i32 = 64;
 const WHOLE: i32 = 256;
 const LARGE: u32 = 32;
 
-/// How a stream of a frame is predicted.
+/// The weights by which a stream of a frame is predicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Weights {
     /// Of other frames.
@@ -68,7 +68,7 @@ impl Weights {
 pub struct Work {
     /// Values less what other frames say, vertex by vertex.
     above: Vec<[i32; 4]>,
-    /// How large the residuals of each vertex were.
+    /// The sizes of each vertex' residuals.
     large: Vec<u8>,
 }
 
@@ -80,7 +80,7 @@ impl Work {
     }
 }
 
-/// What a stream is predicted from.
+/// The values that a stream is predicted from, with their weights.
 #[derive(Clone, Copy)]
 pub struct Basis<'a, W> {
     /// Of this frame's triangles.
@@ -89,19 +89,19 @@ pub struct Basis<'a, W> {
     pub frames: &'a [&'a [W]],
     /// Which vertex of those each one here is; empty if they are the same.
     pub vertex: &'a [u32],
-    /// What the geometry says; empty if nothing.
+    /// Normals that follow from the geometry; empty where they predict nothing.
     pub geometry: &'a [[i32; 2]],
     /// Of all of them.
     pub weights: Weights,
 }
 
-/// What stands for a value: read, or chosen.
+/// One direction: residuals are read, or chosen and written.
 trait Side {
     /// The residuals of vertex `v`; tables by [`Scale::bucket`].
     fn value<const N: usize>(&mut self, v: usize, expected: &Expected<N>, scale: &Scale<N>) -> [i32; N];
 }
 
-/// What is said of a vertex: T, and P.
+/// The prediction of a vertex: T from other frames, and P from the surface.
 #[derive(Clone, Copy)]
 struct Expected<const N: usize> {
     frames: [i32; N],
@@ -110,13 +110,13 @@ struct Expected<const N: usize> {
 
 impl<const N: usize> Expected<N> {
     #[inline]
-    fn level(&self, k: usize, residual: i32, grain: i32) -> i32 {
+    fn code(&self, k: usize, residual: i32, grain: i32) -> i32 {
         let expected = self.frames[k].wrapping_add(self.above[k]);
         expected.wrapping_add(residual.wrapping_mul(grain))
     }
 }
 
-/// How large residuals are expected to be.
+/// The sizes that residuals are expected to have.
 struct Scale<const N: usize> {
     mean: [u32; N],
     near: u32,
@@ -159,7 +159,7 @@ fn ratio(sum: u32, mean: u32) -> u32 {
 }
 
 /// Goes over all vertices.
-fn walk<W: Word, S: Side, const N: usize>(basis: Basis<'_, W>, count: usize, work: &mut Work, side: &mut S) {
+fn walk<W: Code, S: Side, const N: usize>(basis: Basis<'_, W>, count: usize, work: &mut Work, side: &mut S) {
     work.above.clear();
     work.above.resize(count, [0; 4]);
     work.large.clear();
@@ -182,9 +182,9 @@ fn walk<W: Word, S: Side, const N: usize>(basis: Basis<'_, W>, count: usize, wor
     }
 }
 
-/// What other frames say.
+/// The prediction from other frames, or from the geometry.
 #[inline]
-fn of_frames<W: Word, const N: usize>(basis: &Basis<'_, W>, k: usize, v: usize) -> i32 {
+fn of_frames<W: Code, const N: usize>(basis: &Basis<'_, W>, k: usize, v: usize) -> i32 {
     if let (Some(says), true) = (basis.geometry.get(v), k < 2) {
         return says[k];
     }
@@ -252,21 +252,21 @@ struct Reader<'a, 'b, W> {
     grain: i32,
 }
 
-impl<W: Word> Side for Reader<'_, '_, W> {
+impl<W: Code> Side for Reader<'_, '_, W> {
     #[inline]
     fn value<const N: usize>(&mut self, v: usize, expected: &Expected<N>, scale: &Scale<N>) -> [i32; N] {
         let mut sum = 0;
         std::array::from_fn(|k| {
             let residual = self.symbols.take(scale.bucket(k, sum));
             sum += size(residual);
-            self.out[k * self.count + v] = W::wrap32(expected.level(k, residual, self.grain) as u32);
+            self.out[k * self.count + v] = W::wrap32(expected.code(k, residual, self.grain) as u32);
             residual
         })
     }
 }
 
 /// Reads `components` (1 to 4) of as many vertices as `out` has.
-pub fn decode<W: Word>(
+pub fn decode<W: Code>(
     symbols: &mut Decoder<'_>,
     basis: Basis<'_, W>,
     components: usize,
@@ -294,16 +294,16 @@ pub fn decode<W: Word>(
     Ok(())
 }
 
-/// Levels to encode, and how far each vertex may be moved.
+/// Codes to encode, and how far each vertex may be moved.
 #[cfg(feature = "encode")]
 pub struct Wanted<'a, W> {
-    /// Nearest levels, component-major. What was chosen, afterwards.
-    pub levels: &'a mut [W],
-    /// How far each value lies above its level, in steps; empty where nothing can be chosen.
+    /// Nearest codes, component-major. What was chosen, afterwards.
+    pub codes: &'a mut [W],
+    /// The distance from each value's code to the value, in steps; empty where nothing can be chosen.
     pub offset: &'a [f32],
     /// Largest distance from a value to what is chosen, in steps.
     pub radius: f32,
-    /// Levels of each component.
+    /// Codes of each component.
     pub most: [u32; 4],
     /// See [`Weights::grain`]; 1 where nothing can be chosen.
     pub grain: u32,
@@ -315,12 +315,12 @@ struct Writer<'a, 'b, W> {
     wanted: &'a mut Wanted<'b, W>,
     count: usize,
     grain: i32,
-    /// What symbols are expected to take, in 2⁻⁸ bits.
+    /// The bits that symbols are expected to take, in 2⁻⁸.
     bits: u64,
 }
 
 #[cfg(feature = "encode")]
-impl<W: Word> Writer<'_, '_, W> {
+impl<W: Code> Writer<'_, '_, W> {
     /// Bits of a value, in 2⁻⁸.
     #[cfg(feature = "encode")]
     fn cost<const N: usize>(&self, residual: &[i32; N], scale: &Scale<N>) -> u32 {
@@ -341,12 +341,12 @@ impl<W: Word> Writer<'_, '_, W> {
         let at = |k: usize| k * self.count + v;
         // From the prediction to the value, in grains.
         let target: [f64; N] = std::array::from_fn(|k| {
-            let level = self.wanted.levels[at(k)].to_u32() as i32;
-            let whole = level.wrapping_sub(expected.level(k, 0, 1));
+            let code = self.wanted.codes[at(k)].to_u32() as i32;
+            let whole = code.wrapping_sub(expected.code(k, 0, 1));
             (f64::from(whole) + f64::from(self.wanted.offset[at(k)])) / grain
         });
         let inside = |k: usize, residual: i32| {
-            (0..self.wanted.most[k] as i32).contains(&expected.level(k, residual, self.grain))
+            (0..self.wanted.most[k] as i32).contains(&expected.code(k, residual, self.grain))
         };
         // At most the four nearest of each axis; the nearest one always.
         let nearest = target.map(|t| t.round() as i32);
@@ -380,19 +380,19 @@ impl<W: Word> Writer<'_, '_, W> {
 }
 
 #[cfg(feature = "encode")]
-impl<W: Word> Side for Writer<'_, '_, W> {
+impl<W: Code> Side for Writer<'_, '_, W> {
     fn value<const N: usize>(&mut self, v: usize, expected: &Expected<N>, scale: &Scale<N>) -> [i32; N] {
         let at = |k: usize| k * self.count + v;
         let residual: [i32; N] = match self.wanted.offset {
             [] => std::array::from_fn(|k| {
-                (self.wanted.levels[at(k)].to_u32() as i32).wrapping_sub(expected.level(k, 0, 1))
+                (self.wanted.codes[at(k)].to_u32() as i32).wrapping_sub(expected.code(k, 0, 1))
             }),
             _ => self.choose(v, expected, scale),
         };
         let mut sum = 0;
         for k in 0..N {
-            let level = expected.level(k, residual[k], self.grain);
-            self.wanted.levels[at(k)] = W::wrap32(level as u32);
+            let code = expected.code(k, residual[k], self.grain);
+            self.wanted.codes[at(k)] = W::wrap32(code as u32);
             let bucket = scale.bucket(k, sum);
             self.bits += u64::from(bucket.cost(residual[k]));
             self.symbols.put(bucket, residual[k]);
@@ -404,14 +404,14 @@ impl<W: Word> Side for Writer<'_, '_, W> {
 
 /// Writes `components` of all vertices; what they are expected to take, in 2⁻⁸ bits.
 #[cfg(feature = "encode")]
-pub fn encode<W: Word>(
+pub fn encode<W: Code>(
     symbols: &mut Encoder,
     basis: Basis<'_, W>,
     components: usize,
     work: &mut Work,
     mut wanted: Wanted<'_, W>,
 ) -> u64 {
-    let count = wanted.levels.len() / components;
+    let count = wanted.codes.len() / components;
     let mut side = Writer { symbols, wanted: &mut wanted, count, grain: basis.weights.grain, bits: 0 };
     match components {
         1 => walk::<W, _, 1>(basis, count, work, &mut side),
@@ -424,23 +424,23 @@ pub fn encode<W: Word>(
 
 /// Weights that leave least of these values, by least squares.
 #[cfg(feature = "encode")]
-pub fn fit<W: Word>(basis: Basis<'_, W>, components: usize, levels: &[W]) -> Weights {
+pub fn fit<W: Code>(basis: Basis<'_, W>, components: usize, codes: &[W]) -> Weights {
     match components {
-        1 => fitted::<W, 1>(basis, levels),
-        2 => fitted::<W, 2>(basis, levels),
-        3 => fitted::<W, 3>(basis, levels),
-        _ => fitted::<W, 4>(basis, levels),
+        1 => fitted::<W, 1>(basis, codes),
+        2 => fitted::<W, 2>(basis, codes),
+        3 => fitted::<W, 3>(basis, codes),
+        _ => fitted::<W, 4>(basis, codes),
     }
 }
 
 /// Frames first; what they do not say, by vertices after.
 #[cfg(feature = "encode")]
-fn fitted<W: Word, const N: usize>(basis: Basis<'_, W>, levels: &[W]) -> Weights {
-    let mut weights = Weights { frames: fitted_frames::<W, N>(&basis, levels), ..Weights::ALONE };
+fn fitted<W: Code, const N: usize>(basis: Basis<'_, W>, codes: &[W]) -> Weights {
+    let mut weights = Weights { frames: fitted_frames::<W, N>(&basis, codes), ..Weights::ALONE };
     let basis = Basis { weights, ..basis };
     // Alone, values have no zero of their own.
     let alone = basis.frames.is_empty() && basis.geometry.is_empty();
-    let sums = surface_sums::<W, N>(&basis, levels, alone);
+    let sums = surface_sums::<W, N>(&basis, codes, alone);
     for (s, out) in sums.triangles.iter().zip(&mut weights.triangles) {
         match alone {
             true => *out = affine_weights(*s).unwrap_or(*out),
@@ -460,14 +460,14 @@ fn fitted<W: Word, const N: usize>(basis: Basis<'_, W>, levels: &[W]) -> Weights
 /// Weights of frames; without frames those of [`Weights::ALONE`]. They add up to about one: differences to
 /// the first frame need no constant.
 #[cfg(feature = "encode")]
-fn fitted_frames<W: Word, const N: usize>(basis: &Basis<'_, W>, levels: &[W]) -> [i32; REFERENCES] {
+fn fitted_frames<W: Code, const N: usize>(basis: &Basis<'_, W>, codes: &[W]) -> [i32; REFERENCES] {
     let frames = basis.frames;
     let mut out = Weights::ALONE.frames;
     let n = frames.len().min(REFERENCES);
     if n == 0 {
         return out;
     }
-    let count = levels.len() / N;
+    let count = codes.len() / N;
     let value = |list: &[W], k: usize, v: usize| {
         let v = basis.vertex.get(v).map_or(v, |v| *v as usize);
         f64::from(list[k * (list.len() / N) + v].to_u32())
@@ -479,7 +479,7 @@ fn fitted_frames<W: Word, const N: usize>(basis: &Basis<'_, W>, levels: &[W]) ->
             let row: [f64; REFERENCES + 1] = std::array::from_fn(|j| match j {
                 0 => 0.0,
                 _ if j < n => value(frames[j], k, v) - base,
-                REFERENCES => f64::from(levels[k * count + v].to_u32()) - base,
+                REFERENCES => f64::from(codes[k * count + v].to_u32()) - base,
                 _ => 0.0,
             });
             for i in 1..n {
@@ -511,11 +511,11 @@ struct SurfaceSums {
 
 /// Of what frames leave. `alone`: counted from the first vertex of the edge.
 #[cfg(feature = "encode")]
-fn surface_sums<W: Word, const N: usize>(basis: &Basis<'_, W>, levels: &[W], alone: bool) -> SurfaceSums {
-    let count = levels.len() / N;
+fn surface_sums<W: Code, const N: usize>(basis: &Basis<'_, W>, codes: &[W], alone: bool) -> SurfaceSums {
+    let count = codes.len() / N;
     let above = |k: usize, v: u32| {
-        let level = levels[k * count + v as usize].to_u32() as i32;
-        f64::from(level.wrapping_sub(of_frames::<W, N>(basis, k, v as usize)))
+        let code = codes[k * count + v as usize].to_u32() as i32;
+        f64::from(code.wrapping_sub(of_frames::<W, N>(basis, k, v as usize)))
     };
     let mut sums = SurfaceSums::default();
     for v in 0..count as u32 {
