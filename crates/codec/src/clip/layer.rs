@@ -147,19 +147,19 @@ pub fn decode(bytes: &[u8]) -> Result<LayerTable, Corrupt> {
     let mut table = LayerTable { clip: cursor.varint()?, samples: cursor.varint()?, ..LayerTable::default() };
     let count = cursor.varint()? as usize;
     if !(1..=MAX_LAYERS).contains(&count) || table.samples == 0 {
-        return Err(Corrupt("too many layers, or none"));
+        return Err(Corrupt("clip layers: too many, or none"));
     }
     for i in 0..count {
         let size = cursor.varint()? as usize;
         let name = cursor.take(size)?.to_vec();
-        let name = String::from_utf8(name).map_err(|_| Corrupt("a name is not UTF-8"))?;
+        let name = String::from_utf8(name).map_err(|_| Corrupt("clip layers: a name is not UTF-8"))?;
         let step = cursor.f64()?;
         if step != 0.0 && !(step >= 1.0 && step < f64::from(u32::MAX)) {
-            return Err(Corrupt("a layer's rate is out of range"));
+            return Err(Corrupt("clip layers: a layer's rate is out of range"));
         }
         let more = cursor.varint()? as usize;
         if more > cursor.left() {
-            return Err(Corrupt("a layer's samples end early"));
+            return Err(Corrupt("clip layers: a layer's samples end early"));
         }
         let mut extra = Vec::with_capacity(more);
         let mut last = 0u32;
@@ -167,20 +167,20 @@ pub fn decode(bytes: &[u8]) -> Result<LayerTable, Corrupt> {
             let gap = cursor.varint()?;
             match last.checked_add(gap) {
                 Some(at) if gap > 0 && at < table.samples => last = at,
-                _ => return Err(Corrupt("a layer's samples are out of order")),
+                _ => return Err(Corrupt("clip layers: a layer's samples are out of order")),
             }
             extra.push(last);
         }
         let size = cursor.varint()? as usize;
         let header = cursor.take(size)?.to_vec();
         if (i == 0) != header.is_empty() {
-            return Err(Corrupt("a layer without a header, or a base with two"));
+            return Err(Corrupt("clip layers: a layer without a header, or a base with two"));
         }
         table.layers.push(LayerRecord { name, samples: Samples { step, extra }, header });
     }
     let count_of_pieces = cursor.varint()? as usize;
     if count_of_pieces > cursor.left() / 6 {
-        return Err(Corrupt("pieces of a clip end early"));
+        return Err(Corrupt("clip layers: parts of tiers end early"));
     }
     for _ in 0..count_of_pieces {
         let [layer, tier] = cursor.array()?;
@@ -197,7 +197,9 @@ pub fn decode(bytes: &[u8]) -> Result<LayerTable, Corrupt> {
         let sane = usize::from(layer) < count && u32::from(tier) < schedule::MAX_TIERS;
         // A size takes a byte.
         if !ordered || !sane || (layer, tier) == (0, 0) || piece.segments > piece.size {
-            return Err(Corrupt("a piece of a clip that is none"));
+            return Err(Corrupt(
+                "clip layers: a part of a tier out of order, too small, or of a tier that is not there",
+            ));
         }
         table.pieces.push(piece);
     }
@@ -205,7 +207,7 @@ pub fn decode(bytes: &[u8]) -> Result<LayerTable, Corrupt> {
     for &byte in cursor.take(left)? {
         let layer = byte & !STEPPED;
         if usize::from(layer) >= count {
-            return Err(Corrupt("a joint of a layer that is not there"));
+            return Err(Corrupt("clip layers: a joint of a layer that is not there"));
         }
         table.layer_of.push(layer);
         table.stepped.push(byte & STEPPED != 0);
@@ -241,7 +243,7 @@ pub fn take_out(
 pub fn merge(skeleton: &Skeleton<'_>, layer_of: &[u8], parts: &[Vec<&[u8]>]) -> Result<Vec<u8>, Corrupt> {
     let n = skeleton.parents.len();
     if layer_of.len() != n || layer_of.iter().any(|l| usize::from(*l) >= parts.len()) {
-        return Err(Corrupt("a joint of a layer that is not there"));
+        return Err(Corrupt("clip layers: a joint of a layer that is not there"));
     }
     let parts =
         (parts.iter()).map(|tiers| streamed::choices(skeleton, tiers)).collect::<Result<Vec<_>, _>>()?;
@@ -344,7 +346,7 @@ fn joined(from: &[(usize, usize)], samples: Vec<&Residuals>) -> Result<Residuals
     let k = (from.iter()).map(|&(layer, c)| finer(samples[layer], samples[layer].k[c])).collect::<Vec<_>>();
     match k.iter().all(|k| k.unsigned_abs() < 1 << 28) {
         true => Ok(Residuals { shift, k: k.iter().map(|&k| k as i32).collect() }),
-        false => Err(Corrupt("a residual that is too large")),
+        false => Err(Corrupt("clip layers: a residual that is too large")),
     }
 }
 

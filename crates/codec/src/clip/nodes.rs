@@ -243,7 +243,7 @@ impl Nodes {
         let mut coder = Settings::new(range::Decoder::new(setup));
         let base = f32::from_bits(coder.bits.plain(32, 0));
         if !(base > 1e-30 && base < 1e30) {
-            return Err(Corrupt("steps of nodes out of range"));
+            return Err(Corrupt("nodes: steps out of range"));
         }
         let space = boxes(nodes);
         let mut out = Nodes::default();
@@ -638,7 +638,7 @@ impl Track {
         let raw = &mut choice.raw;
         let mut all = raw.rotation.iter_mut().chain(&mut raw.translation).chain(&mut raw.scale);
         if !all.all(number) {
-            return Err(Corrupt("nodes: a transform that is none"));
+            return Err(Corrupt("nodes: a transform that is not finite"));
         }
         self.keep(self.words_of(raw), words);
         words[self.words - 1] = (RAW_ACTIVITY | RAW_ACTIVITY << 16) as i32;

@@ -108,7 +108,7 @@ impl Plan {
     pub fn new(skeleton: &Skeleton<'_>, header: Header) -> Result<Plan, Corrupt> {
         let joints = skeleton.parents.len();
         if header.rotations.len() != joints {
-            return Err(Corrupt("wrong number of joints"));
+            return Err(Corrupt("clip header: another number of joints than the skeleton has"));
         }
         let regular = schedule::keys(header.samples, u32::from(header.log));
         if !header.split.keys.is_empty() && regular > MAX_LISTED_KEYS {

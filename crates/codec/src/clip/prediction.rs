@@ -3,12 +3,9 @@
 //! ([`super::nodes`]); these differ in the steps that a word counts, and in what they expect. Exact: integers
 //! only.
 //!
-//! ```text
-//! κ          32·k / 2^shift + what other components' κ say of it, cut at ±2²⁸; 32 is a step
-//! vector     per axis Σ weight · word >> 16, then + κ, cut at ±2³¹
-//! angle      word of the first + (Σ weight · difference to the first >> 16), then + κ · turn >> 13; wraps
-//! rotation   `rotation::mixed`, then `rotation::turned` by κ · turn >> 11
-//! ```
+//! A *word* is 32 bits of a track in a sample: a component of a vector or an angle in 2⁻⁵ steps, or one of
+//! four of a quaternion. Vectors and rotations are predicted as weighted sums, angles as the first one and the
+//! weighted sum of differences to it; what is coded, κ in 2⁻⁵ steps, then moves them on.
 
 use crate::quantize::rotation::{self, Quaternion};
 

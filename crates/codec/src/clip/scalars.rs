@@ -211,13 +211,13 @@ pub fn encode(extras: &ScalarsRecord, out: &mut Vec<u8>) {
 fn text(cursor: &mut Cursor<'_>) -> Result<String, Corrupt> {
     let size = cursor.varint()? as usize;
     let bytes = cursor.take(size)?;
-    String::from_utf8(bytes.to_vec()).map_err(|_| Corrupt("a name is not UTF-8"))
+    String::from_utf8(bytes.to_vec()).map_err(|_| Corrupt("scalar tracks: a name is not UTF-8"))
 }
 
 fn finite(cursor: &mut Cursor<'_>) -> Result<f32, Corrupt> {
     match cursor.f32()? {
         v if v.is_finite() => Ok(v),
-        _ => Err(Corrupt("a number of a scalar track is none")),
+        _ => Err(Corrupt("scalar tracks: a number that is not finite")),
     }
 }
 
@@ -235,14 +235,14 @@ pub fn decode(bytes: &[u8]) -> Result<ScalarsRecord, Corrupt> {
         for i in 0..4 {
             components.push(match kinds >> (2 * i) & 3 {
                 0 if i > 0 && kinds >> (2 * i) == 0 => break,
-                0 => return Err(Corrupt("a scalar track without a component")),
+                0 => return Err(Corrupt("scalar tracks: a track without a component")),
                 1 => Component::Zero,
                 2 => Component::Constant(finite(&mut cursor)?),
                 _ => {
                     let (low, step) = (finite(&mut cursor)?, finite(&mut cursor)?);
                     let order = cursor.u8()?;
                     if step <= 0.0 || !(1..=2).contains(&order) {
-                        return Err(Corrupt("a scalar track without steps"));
+                        return Err(Corrupt("scalar tracks: a track without steps"));
                     }
                     orders.push(order);
                     let k = Vec::new();
@@ -257,13 +257,13 @@ pub fn decode(bytes: &[u8]) -> Result<ScalarsRecord, Corrupt> {
         let time = cursor.f64()?;
         let ordered = extras.markers.last().is_none_or(|before| before.time <= time);
         if !time.is_finite() || !ordered {
-            return Err(Corrupt("a marker's time is none, or not in order"));
+            return Err(Corrupt("scalar tracks: a marker's time is not finite, or not in order"));
         }
         extras.markers.push(Marker { name, time });
     }
     let samples = extras.samples as usize;
     if samples.saturating_mul(orders.len()) > MAX_VALUES {
-        return Err(Corrupt("scalar tracks with more values than a reader takes"));
+        return Err(Corrupt("scalar tracks: more values than a reader takes"));
     }
     let left = cursor.left();
     let mut decoder = Decoder::new(cursor.take(left)?);

@@ -34,11 +34,11 @@ impl Skeleton<'_> {
     pub fn check(&self) -> Result<(), crate::Corrupt> {
         let n = self.parents.len();
         if n > MAX_JOINTS || self.rest.len() != n || self.shell.len() != n {
-            return Err(crate::Corrupt("wrong number of joints"));
+            return Err(crate::Corrupt("skeleton: wrong number of joints"));
         }
         let ordered = |(j, &p): (usize, &u32)| p == NONE || (p as usize) < j;
         if !self.parents.iter().enumerate().all(ordered) {
-            return Err(crate::Corrupt("a joint stands before its parent"));
+            return Err(crate::Corrupt("skeleton: a joint stands before its parent"));
         }
         let fits = |v: &f32| v.abs() <= 1e18;
         let sane = |t: &Transform| {
@@ -46,10 +46,12 @@ impl Skeleton<'_> {
             (n - 1.0).abs() < 1e-3 && t.translation.iter().chain(&t.scale).all(fits)
         };
         if !self.rest.iter().all(sane) {
-            return Err(crate::Corrupt("a rest pose that is none"));
+            return Err(crate::Corrupt(
+                "skeleton: a rest pose that is not finite, or whose rotation is not of unit length",
+            ));
         }
         if !self.shell.iter().all(|s| *s > 1e-18 && *s < 1e18) {
-            return Err(crate::Corrupt("a shell distance that is none"));
+            return Err(crate::Corrupt("skeleton: a shell distance that is out of range"));
         }
         Ok(())
     }

@@ -109,7 +109,7 @@ impl Flat {
         let finite = sides.as_flattened().iter().all(|v| v.is_finite());
         let points = u64::from(shape.width) * u64::from(shape.height);
         if axis > 2 || !finite || shape.closed || points != hierarchy.order.len() as u64 {
-            return Err(Corrupt("heights: not those of a grid"));
+            return Err(Corrupt("heights: an axis, a plane or points that are not those of a grid"));
         }
         let rest = c.take(c.left())?;
         let (plane, grid) = (Plane { axis, sides }, decode::grid(rest)?);
@@ -118,7 +118,7 @@ impl Flat {
             false => plane.cells::<i16>(&places, order, &grid),
             true => plane.cells::<i32>(&places, order, &grid),
         };
-        let flat = flat.ok_or(Corrupt("heights: a plane beyond the cells"))?;
+        let flat = flat.ok_or(Corrupt("heights: a plane beyond fixed-point positions"))?;
         let mut made = Static::decode_sharing(rest, hierarchy, Some(&flat.base), sets)?;
         match &mut made.first {
             First::Narrow(first) => flat.lay(first),

@@ -2,7 +2,7 @@
 //! contexts.
 //!
 //! What follows the heads of a unit of kind 2, in the order of bundles, levels, blocks and frames
-//! (`soft/bundle.rs`):
+//! (`mesh/decode/bundle.rs`):
 //!
 //! | size | name | meaning |
 //! |---|---|---|

@@ -152,7 +152,7 @@ pub fn decode(bytes: &[u8], vertices: u32, indices: &[u32]) -> Result<Rig, Corru
         for value in rows.as_flattened_mut() {
             *value = c.f32()?;
             if !value.is_finite() {
-                return Err(Corrupt("rig: a matrix that is none"));
+                return Err(Corrupt("rig: a matrix that is not finite"));
             }
         }
         rig.inverse.push(rows);

@@ -594,7 +594,7 @@ fn decode_mesh(c: &mut Cursor<'_>) -> Result<MeshRecord, Refused> {
         materials,
     };
     if mesh.apart && !mesh.has_attributes() {
-        return Err(Corrupt("description: nothing to be apart").into());
+        return Err(Corrupt("description: vertex attributes apart, but none that is animated").into());
     }
     Ok(mesh)
 }
@@ -661,7 +661,7 @@ fn decode_stream(c: &mut Cursor<'_>) -> Result<StreamRecord, Corrupt> {
     };
     let animated = flags & 1 != 0;
     if coding != Coding::Quantized && !animated {
-        return Err(Corrupt("description: a still stream is kept as levels"));
+        return Err(Corrupt("description: a stream that does not change is not kept as quantized values"));
     }
     let fits = match (coding, semantic) {
         (Coding::Quantized, _) => true,
@@ -670,7 +670,7 @@ fn decode_stream(c: &mut Cursor<'_>) -> Result<StreamRecord, Corrupt> {
         (Coding::Predicted, _) => matches!(semantic, Semantic::Normal | Semantic::QTangent),
     };
     if !fits {
-        return Err(Corrupt("description: a stream cannot be kept so"));
+        return Err(Corrupt("description: a coding that does not suit the stream"));
     }
     if !matches!(word, 1 | 2 | 4) || u32::from(most) > 8 * u32::from(word) {
         return Err(Corrupt("description: bits do not fit their word"));
@@ -757,7 +757,7 @@ fn text(c: &mut Cursor<'_>) -> Result<String, Corrupt> {
 fn location(c: &mut Cursor<'_>) -> Result<Location, Corrupt> {
     let (chunk, offset, size) = (c.varint()?, c.varint()?, c.varint()?);
     if offset.checked_add(size).is_none() {
-        return Err(Corrupt("description: place beyond 4 GiB"));
+        return Err(Corrupt("description: a location beyond 4 GiB"));
     }
     Ok(Location { chunk, offset, size })
 }

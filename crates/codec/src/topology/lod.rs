@@ -403,7 +403,7 @@ impl<'a> Entries<'a> {
         let mut c = Cursor::new(self.rest);
         let mesh = c.varint()?;
         if mesh < self.least {
-            return Err(Corrupt("meshes out of order"));
+            return Err(Corrupt("levels of detail: meshes out of order"));
         }
         self.least = mesh.saturating_add(1);
         let size = c.varint()? as usize;

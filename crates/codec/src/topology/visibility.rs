@@ -99,7 +99,7 @@ pub fn count(bytes: &[u8], triangles: u32) -> Result<u32, Corrupt> {
     let count = Cursor::new(bytes).varint()?;
     match (1..=triangles).contains(&count) {
         true => Ok(count),
-        false => Err(Corrupt("drawn: no intervals, or more than triangles")),
+        false => Err(Corrupt("triangle visibility: no intervals, or more than triangles")),
     }
 }
 
@@ -112,16 +112,16 @@ pub fn decode(
 ) -> Result<(), Corrupt> {
     let mut c = Cursor::new(bytes);
     if c.varint()? as usize != intervals.len() {
-        return Err(Corrupt("drawn: another number of intervals"));
+        return Err(Corrupt("triangle visibility: another number of intervals"));
     }
     let mut before = None;
     for interval in intervals.iter_mut() {
         let (from, rest) = (c.varint()?, c.varint()?);
         let to = frames.checked_sub(rest).filter(|_| from <= frames);
-        *interval = [from, to.ok_or(Corrupt("drawn: frames that are not there"))?];
+        *interval = [from, to.ok_or(Corrupt("triangle visibility: frames that are not there"))?];
         let own = Some(key(*interval, frames));
         if own <= before {
-            return Err(Corrupt("drawn: intervals out of order"));
+            return Err(Corrupt("triangle visibility: intervals out of order"));
         }
         before = own;
     }
@@ -131,7 +131,7 @@ pub fn decode(
     for own in which.iter_mut() {
         *own = coder.code(&mut bits, 0);
         if *own >= count {
-            return Err(Corrupt("drawn: an interval that is not there"));
+            return Err(Corrupt("triangle visibility: an interval that is not there"));
         }
     }
     bits.finish()

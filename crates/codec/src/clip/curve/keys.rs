@@ -291,7 +291,7 @@ impl Curves {
         let [fps, start] = [c.f64()?, c.f64()?];
         let timed = fps > 0.0 && fps <= 1e6 && start.abs() <= 1e12;
         if !(1..=MAX_SAMPLES).contains(&samples) || !timed {
-            return Err(Corrupt("curves: number or time of samples"));
+            return Err(Corrupt("curves: number or time of samples out of range"));
         }
         let joints = skeleton.parents.len();
         let codes = c.take((6 * joints).div_ceil(8))?;
@@ -382,7 +382,7 @@ impl Curves {
                 _ => key.time <= times[1],
             };
             if wrong || u32::from(key.time) >= self.head.samples {
-                return Err(Corrupt("curves: times of keys"));
+                return Err(Corrupt("curves: times of keys out of order, or behind the clip"));
             }
             let need = if *count < 2 { 0 } else { times[0] };
             let order = (need, key.time, key.joint, key.part);
@@ -432,7 +432,7 @@ fn vector(c: &mut Bytes<'_>) -> Result<[f32; 3], Corrupt> {
     let v = [c.f32()?, c.f32()?, c.f32()?];
     match v.iter().all(|v| v.abs() <= 1e18) {
         true => Ok(v),
-        false => Err(Corrupt("curves: a vector that is none")),
+        false => Err(Corrupt("curves: a vector that is not a number up to 10^18")),
     }
 }
 
@@ -440,7 +440,7 @@ fn range(c: &mut Bytes<'_>) -> Result<Range, Corrupt> {
     let (low, size) = (vector(c)?, vector(c)?);
     match size.iter().all(|v| *v >= 0.0) {
         true => Ok(Range { low, size }),
-        false => Err(Corrupt("curves: a range that is none")),
+        false => Err(Corrupt("curves: a range of negative size")),
     }
 }
 

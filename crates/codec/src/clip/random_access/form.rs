@@ -407,7 +407,7 @@ impl RandomAccess {
                 let origins = &self.bytes[start + block.origins..][..12 * block.lanes];
                 let fits = |b: &[u8; 4]| f32::from_le_bytes(*b).abs() <= 1e18;
                 if !origins.as_chunks().0.iter().all(fits) {
-                    return Err(Corrupt("an origin of a clip's segment that is none"));
+                    return Err(Corrupt("a segment of a clip has an origin beyond 10^18"));
                 }
             }
         }

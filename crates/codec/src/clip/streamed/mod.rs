@@ -125,7 +125,7 @@ impl StreamedClip {
     /// Decodes segment `s`; [`Scratch::sample`] then gives its samples, keys included. Of a clip of several
     /// tiers this is the first.
     pub fn decode(&self, s: usize, scratch: &mut Scratch) -> Result<(), Corrupt> {
-        let bytes = (self.ends.of(s, &self.segments)).ok_or(Corrupt("no such segment"))?;
+        let bytes = (self.ends.of(s, &self.segments)).ok_or(Corrupt("clip: no such segment"))?;
         decode_segment(&self.plan, &self.keys, s, &[bytes], scratch)
     }
 
@@ -208,7 +208,7 @@ pub fn decode_segment(
     let (w, n) = (plan.words, plan.components);
     let ends = keys.get(s * w..(s + 2) * w);
     let (Some(ends), true) = (ends, s < plan.segments()) else {
-        return Err(Corrupt("no such segment"));
+        return Err(Corrupt("clip: no such segment"));
     };
     let more = plan.header.split.tiers;
     let length = plan.key(s + 1) - plan.key(s);
@@ -253,7 +253,7 @@ pub fn decode_segment(
     // What no level of this segment is in must say nothing.
     match tiers.iter().skip(tier as usize + 1).all(|b| b.is_empty()) {
         true => Ok(()),
-        false => Err(Corrupt("a tier without samples that has bytes")),
+        false => Err(Corrupt("clip: a tier without samples that has bytes")),
     }
 }
 
@@ -322,7 +322,7 @@ impl Contexts {
         self.activity.start(plan.components);
         match i8::try_from(symbols.symbol(Bucket::fixed(SHIFT_SIGMA), i32::from(shift))) {
             Ok(shift) if (STRIPPED..=MAX_SHIFT).contains(&shift) => Ok(shift),
-            _ => Err(Corrupt("steps of a sample out of range")),
+            _ => Err(Corrupt("clip: steps of a sample out of range")),
         }
     }
 

@@ -157,14 +157,14 @@ pub(in crate::mesh) fn head(c: &mut Cursor<'_>) -> Result<(u8, Grid), Corrupt> {
         steps: {
             let mut steps = [0; LAYERS];
             for s in &mut steps {
-                *s = u16::try_from(c.varint()?).map_err(|_| Corrupt("step too large"))?;
+                *s = u16::try_from(c.varint()?).map_err(|_| Corrupt("static part: step too large"))?;
             }
             steps
         },
     };
     match grid.unit.is_finite() && grid.centre.iter().all(|c| c.is_finite()) {
         true => Ok((flags, grid)),
-        false => Err(Corrupt("static part: not a number")),
+        false => Err(Corrupt("static part: unit or centre is not a number")),
     }
 }
 

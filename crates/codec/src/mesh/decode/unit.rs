@@ -72,7 +72,7 @@ impl Head {
             if r.take(1) == 0 {
                 rho = r.take(3) as u8;
                 if rho > 4 {
-                    return Err(Corrupt("unit: part too large"));
+                    return Err(Corrupt("unit: ρ too large"));
                 }
             }
             head.rho[level] = rho;

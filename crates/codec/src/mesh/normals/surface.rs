@@ -56,10 +56,10 @@ impl Surface {
         let count = |list: &[u32]| list.iter().max().map_or(0, |m| *m as usize + 1);
         let (points, groups) = (count(point), count(group));
         if point.len() != group.len() || points > point.len() || groups > group.len() {
-            return Err(Corrupt("points or groups that do not fit the vertices"));
+            return Err(Corrupt("normals: points or groups that do not fit the vertices"));
         }
         if polygons.iter().any(|v| *v as usize >= point.len()) {
-            return Err(Corrupt("a polygon of vertices that are not there"));
+            return Err(Corrupt("normals: a polygon of vertices that are not there"));
         }
         let mut out = Surface { anchors: vec![[0; 2]; groups], points, ..Surface::default() };
         for (g, p) in group.iter().zip(point) {
@@ -69,7 +69,8 @@ impl Surface {
         let corner = |v: &u32| [point[*v as usize], group[*v as usize]];
         let mut start = 0;
         for &end in ends {
-            let vertices = polygons.get(start..end).ok_or(Corrupt("polygon ends"))?;
+            let vertices =
+                polygons.get(start..end).ok_or(Corrupt("normals: ends of polygons out of order"))?;
             start = end;
             match vertices.len() {
                 0..3 => {}

@@ -58,7 +58,7 @@ impl Tangents {
     ) -> Result<Tangents, Corrupt> {
         let count = point.len();
         if [group.len(), uvs.len(), signs.len()] != [count; 3] {
-            return Err(Corrupt("tangents without uvs"));
+            return Err(Corrupt("normals: tangents without uvs"));
         }
         let key = |v: u32| {
             let v = v as usize;

@@ -231,7 +231,7 @@ fn read_grid(bytes: &[u8]) -> Result<Grid, Corrupt> {
     let finite = centre.iter().all(|v| v.is_finite());
     match c.left() == 0 && finite && unit.is_normal() {
         true => Ok(Grid { unit, centre, steps: [1; LAYERS] }),
-        false => Err(Corrupt("skin: a grid that is none")),
+        false => Err(Corrupt("skin: unit or centre is not finite")),
     }
 }
 

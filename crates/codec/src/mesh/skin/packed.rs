@@ -105,7 +105,7 @@ impl Bounds {
         let (low, size) = (three()?, three()?);
         match low.iter().chain(&size).all(|v| v.is_finite()) {
             true => Ok(Bounds { low, size }),
-            false => Err(Corrupt("packed transforms: bounds that are none")),
+            false => Err(Corrupt("packed transforms: bounds that are not finite")),
         }
     }
 
@@ -128,7 +128,7 @@ impl Packed {
         let mut c = Cursor::new(bytes);
         let scale = c.f32()?;
         if !(scale > 0.0 && scale.is_finite()) {
-            return Err(Corrupt("packed transforms: a scale that is none"));
+            return Err(Corrupt("packed transforms: a scale that is not above zero"));
         }
         let bounds = Bounds::take(&mut c)?;
         let ends: Vec<Words> = words(c.take(c.left())?)?.collect();
@@ -301,7 +301,7 @@ pub fn rotation(word: u32) -> [f64; 4] {
 fn words(bytes: &[u8]) -> Result<impl Iterator<Item = Words> + use<'_>, Corrupt> {
     let (words, rest) = bytes.as_chunks::<SIZE>();
     if !rest.is_empty() {
-        return Err(Corrupt("packed transforms: a part of one"));
+        return Err(Corrupt("packed transforms: the last one is cut short"));
     }
     Ok(words.iter().map(|w| {
         let (each, _) = w.as_chunks::<4>();

@@ -2,7 +2,7 @@
 //! positions inside the error ball.
 //!
 //! ```text
-//! unit      varint size of the first string, the first string (soft/range.rs), and to the end the second one (clip/entropy.rs)
+//! unit      varint size of the first string, the first string (entropy/range.rs), and to the end the second one (entropy/symbols.rs)
 //! first     for each frame of the unit: kind; for frames that are shown: source points; of kind 1: run, vertices, points, triangles, connectivity,
 //!           vertices of corners; then for each stream its weights
 //! second    for each frame and stream its residuals
@@ -266,7 +266,7 @@ impl<B: Bits<Context = Chance>> Coder<B> {
         let size =
             Size { points: head.points, triangles: head.triangles, materials: out.ranges.len() as u32 };
         if size.materials == 0 && size.triangles > 0 {
-            return Err(Corrupt("triangles without a material"));
+            return Err(Corrupt("changing faces: triangles without a material"));
         }
         connectivity::code(
             &mut self.bits,
@@ -323,7 +323,7 @@ impl<B: Bits<Context = Chance>> Coder<B> {
         point: &mut [u32],
         mut given: Option<&mut Topology<'_>>,
     ) -> Result<Found, Corrupt> {
-        const MANY: Corrupt = Corrupt("more vertices than there are");
+        const MANY: Corrupt = Corrupt("changing faces: more vertices than there are");
         let (bits, contexts) = (&mut self.bits, &mut self.contexts);
         let (newest, sibling) = (&mut work.vertex, &mut work.sibling);
         newest.clear();
@@ -372,7 +372,7 @@ impl<B: Bits<Context = Chance>> Coder<B> {
                 } else {
                     let v = bits.plain(width(known - 1), number.unwrap_or(0));
                     if v >= known || point[v as usize] != p {
-                        return Err(Corrupt("a vertex of another point"));
+                        return Err(Corrupt("changing faces: a vertex of another point"));
                     }
                     v
                 }
@@ -413,7 +413,7 @@ impl<B: Bits<Context = Chance>> Coder<B> {
             };
             used += u32::from(own);
             if p >= used || used > head.points {
-                return Err(Corrupt("a vertex of a point that is not there"));
+                return Err(Corrupt("changing faces: a vertex of a point that is not there"));
             }
             point[v as usize] = p;
             if let (Some(given), Some(&old)) = (given.as_deref_mut(), old) {
@@ -421,7 +421,7 @@ impl<B: Bits<Context = Chance>> Coder<B> {
             }
         }
         if used != head.points || known > head.vertices {
-            return Err(Corrupt("points without vertices"));
+            return Err(Corrupt("changing faces: points without vertices"));
         }
         Ok(())
     }
@@ -562,7 +562,7 @@ impl<'a> Reader<'a> {
                 n => n == head.vertices as usize && head.points < head.vertices,
             };
         if !fits {
-            return Err(Corrupt("triangles in no room of their size"));
+            return Err(Corrupt("changing faces: buffers of another size than the triangles"));
         }
         self.coder.triangles(head, work, out, None)
     }
@@ -586,7 +586,7 @@ impl<'a> Reader<'a> {
             true => work.vertex.len() * components,
             false => out.len(),
         };
-        let part = out.get_mut(..count).ok_or(Corrupt("more points than vertices"));
+        let part = out.get_mut(..count).ok_or(Corrupt("changing faces: more points than vertices"));
         let done =
             part.and_then(|part| values::decode(&mut self.symbols, basis, components, &mut values, part));
         work.values = values;

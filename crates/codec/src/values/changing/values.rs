@@ -281,7 +281,7 @@ pub fn decode<W: Code>(
     let shape = basis.frames.first().map_or(0, |f| f.len());
     let unlike = |f: &&[W]| f.len() != shape || shape < components * size;
     if basis.frames.iter().any(unlike) {
-        return Err(Corrupt("frames of different shapes"));
+        return Err(Corrupt("changing faces: frames of different shapes"));
     }
     let mut side = Reader { symbols, out, count, grain: basis.weights.grain };
     match components {
@@ -289,7 +289,7 @@ pub fn decode<W: Code>(
         2 => walk::<W, _, 2>(basis, count, work, &mut side),
         3 => walk::<W, _, 3>(basis, count, work, &mut side),
         4 => walk::<W, _, 4>(basis, count, work, &mut side),
-        _ => return Err(Corrupt("a stream of no or too many components")),
+        _ => return Err(Corrupt("changing faces: a stream of no or too many components")),
     }
     Ok(())
 }
