@@ -110,10 +110,7 @@ fn check(bytes: &[u8], hierarchy: &Hierarchy, shape: &Shape) -> bool {
         return false;
     };
     assert_eq!(flat.base.len(), hierarchy.order.len());
-    match &coded.first {
-        First::Narrow(first) => lies(&flat, first),
-        First::Wide(first) => lies(&flat, first),
-    }
+    meshreel_codec::each_width!(&coded.first, first => lies(&flat, first));
     true
 }
 

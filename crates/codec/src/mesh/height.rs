@@ -18,12 +18,13 @@
 
 use crate::Corrupt;
 use crate::bytes::Cursor;
-use crate::mesh::decode::{self, First, Static};
+use crate::mesh::decode::{self, Static};
 use crate::mesh::hierarchy::Hierarchy;
 use crate::mesh::shared::Sets;
 use crate::quantize::fixed::FixedPoint;
 use crate::quantize::lattice::Grid;
 use crate::topology::grid::Shape;
+use crate::{each_width, for_width};
 
 /// Where the points of a grid are but for their heights.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -114,16 +115,10 @@ impl Flat {
         let rest = c.take(c.left())?;
         let (plane, grid) = (Plane { axis, sides }, decode::grid(rest)?);
         let (places, order) = (shape.places(), &hierarchy.order);
-        let flat = match decode::is_wide(rest)? {
-            false => plane.cells::<i16>(&places, order, &grid),
-            true => plane.cells::<i32>(&places, order, &grid),
-        };
+        let flat = for_width!(decode::is_wide(rest)?, W => plane.cells::<W>(&places, order, &grid));
         let flat = flat.ok_or(Corrupt("heights: a plane beyond fixed-point positions"))?;
         let mut made = Static::decode_sharing(rest, hierarchy, Some(&flat.base), sets)?;
-        match &mut made.first {
-            First::Narrow(first) => flat.lay(first),
-            First::Wide(first) => flat.lay(first),
-        }
+        each_width!(&mut made.first, first => flat.lay(first));
         Ok((made, flat))
     }
 }

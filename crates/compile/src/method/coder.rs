@@ -3,6 +3,7 @@
 use crate::Error;
 use crate::mesh::streams::NOTHING;
 use crate::report::Measures;
+use meshreel_codec::ByWidth;
 use meshreel_codec::quantize::fixed::FixedPoint;
 use meshreel_codec::quantize::lattice::Grid;
 use std::collections::BTreeMap;
@@ -20,10 +21,7 @@ pub struct Seen {
 pub type Sights = Vec<(u32, Seen)>;
 
 /// Decoded frames by number, in the order of cells.
-pub enum Decoded {
-    Narrow(BTreeMap<u32, Vec<[i16; 4]>>),
-    Wide(BTreeMap<u32, Vec<[i32; 4]>>),
-}
+pub type Decoded = ByWidth<BTreeMap<u32, Vec<[i16; 4]>>, BTreeMap<u32, Vec<[i32; 4]>>>;
 
 /// The keys of a segment.
 pub struct Segment {

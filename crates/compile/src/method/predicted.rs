@@ -8,6 +8,7 @@ use crate::mesh::streams::{self, Quantized, VertexValues};
 use crate::method::coder::{Coder, Decoded};
 use crate::method::points::Points;
 use crate::{Error, Options};
+use meshreel_codec::each_width;
 use meshreel_codec::mesh::normals::Shape;
 use meshreel_codec::mesh::normals::encode::{Encoder, Source, Wanted};
 use meshreel_codec::mesh::normals::surface::Place;
@@ -110,10 +111,7 @@ impl<'a> NormalCoder<'a> {
 
     /// The bytes of some units, in order, of frames whose positions are decoded.
     pub fn units(&self, units: &[Unit], decoded: &Decoded) -> Result<Vec<Vec<u8>>, Error> {
-        match decoded {
-            Decoded::Narrow(frames) => self.units_of(units, frames),
-            Decoded::Wide(frames) => self.units_of(units, frames),
-        }
+        each_width!(decoded, frames => self.units_of(units, frames))
     }
 
     fn units_of<P: Place>(
@@ -240,10 +238,7 @@ impl Candidate<'_> {
             .par_iter()
             .map(|&frame| evaluate(self.plan, self.fixed, frame))
             .collect::<Result<_, Error>>()?;
-        match positions.sample(&frames)? {
-            Decoded::Narrow(decoded) => self.made(shape, wanted, &decoded, &values),
-            Decoded::Wide(decoded) => self.made(shape, wanted, &decoded, &values),
-        }
+        each_width!(positions.sample(&frames)?, decoded => self.made(shape, wanted, &decoded, &values))
     }
 
     fn made<P: Place>(

@@ -14,7 +14,7 @@ use crate::reel::statics::{StaticMesh, Statics};
 use crate::reel::{lod, visibility};
 use crate::{Error, error};
 use meshreel_codec::entropy::block::Decompressor;
-use meshreel_codec::mesh::decode::{First, Static};
+use meshreel_codec::mesh::decode::Static;
 use meshreel_codec::mesh::height::Flat;
 use meshreel_codec::mesh::hierarchy;
 use meshreel_codec::mesh::hierarchy::Hierarchy;
@@ -238,7 +238,7 @@ impl CellReader<'_> {
                     Coded::Soft(Box::new(Static::decode_sharing(part, levels, None, sets)?))
                 }
             };
-            let wide = matches!(coded.first(), First::Wide(_));
+            let wide = coded.first().is_wide();
             if wide != (stream.word == 4) {
                 return Err(Corrupt("cells of another width than the description says"));
             }

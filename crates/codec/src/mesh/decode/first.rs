@@ -10,16 +10,12 @@ use crate::mesh::tables::{self, LAYERS, NEAR};
 use crate::mesh::weights::{self, FITS};
 use crate::quantize::fixed::FixedPoint;
 use crate::quantize::lattice::Grid;
+use crate::width::OwnedPoints;
+use crate::{each_width, for_width};
 use std::sync::Arc;
 
 /// Frame 0 in one of the two widths.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum First {
-    /// Cells are i16.
-    Narrow(Vec<Vector<i16>>),
-    /// Cells are i32.
-    Wide(Vec<Vector<i32>>),
-}
+pub type First = OwnedPoints;
 
 /// The static part of a mesh, decoded: everything that its units need. Made once.
 #[derive(Debug, Clone)]
@@ -104,27 +100,30 @@ impl Static {
         if outside.is_some_and(|o| o.len() != out.points()) {
             return Err(Corrupt("static part: another number of points outside"));
         }
-        if flags & WIDE == 0 {
-            let first = first_frame::<i16>(&out, rest)?;
-            if more {
-                (out.neighbours, out.weights) = solve(&out.hierarchy, &first, outside, fit);
+        for_width!(flags & WIDE != 0, W => out.read_first::<W>(rest, outside, more.then_some(fit))?);
+        #[cfg(target_arch = "x86_64")]
+        if more && !out.first.is_wide() {
+            out.plan = super::plan::Plan::new(&out.neighbours, &out.weights, &out.tables);
+            if out.plan.is_some() {
+                (out.neighbours, out.weights) = Default::default();
             }
-            out.first = First::Narrow(first);
-            #[cfg(target_arch = "x86_64")]
-            if more {
-                out.plan = super::plan::Plan::new(&out.neighbours, &out.weights, &out.tables);
-                if out.plan.is_some() {
-                    (out.neighbours, out.weights) = Default::default();
-                }
-            }
-        } else {
-            let first = first_frame::<i32>(&out, rest)?;
-            if more {
-                (out.neighbours, out.weights) = solve(&out.hierarchy, &first, outside, fit);
-            }
-            out.first = First::Wide(first);
         }
         Ok(out)
+    }
+
+    /// Reads frame 0, and solves the weights if they are to be fitted.
+    fn read_first<W: FixedPoint>(
+        &mut self,
+        bytes: &[u8],
+        outside: Option<&[[i32; 3]]>,
+        fit: Option<usize>,
+    ) -> Result<(), Corrupt> {
+        let first = first_frame::<W>(self, bytes)?;
+        if let Some(fit) = fit {
+            (self.neighbours, self.weights) = solve(&self.hierarchy, &first, outside, fit);
+        }
+        self.first = W::owned(first);
+        Ok(())
     }
 
     /// Number of points.
@@ -176,10 +175,7 @@ pub(crate) fn grid(bytes: &[u8]) -> Result<Grid, Corrupt> {
 /// Positions of frame 0 alone, in the hierarchy's order.
 pub fn still(bytes: &[u8], hierarchy: &Hierarchy) -> Result<Vec<[f32; 3]>, Corrupt> {
     let s = Static::read(bytes, hierarchy.clone(), None, false, &mut Sets::default())?;
-    Ok(match &s.first {
-        First::Narrow(first) => placed(&s.grid, first),
-        First::Wide(first) => placed(&s.grid, first),
-    })
+    Ok(each_width!(&s.first, first => placed(&s.grid, first)))
 }
 
 pub(in crate::mesh) fn placed<W: FixedPoint>(grid: &Grid, cells: &[Vector<W>]) -> Vec<[f32; 3]> {

@@ -70,7 +70,9 @@ pub use unit::{Head, Vector};
 /// Cells that a decoder can choose between at run time.
 pub trait Width: FixedPoint {
     /// Frame 0, if it has this width.
-    fn first(s: &Static) -> Option<&[Vector<Self>]>;
+    fn first(s: &Static) -> Option<&[Vector<Self>]> {
+        Self::lent(s.first.lent())
+    }
 
     /// Decodes the frames of a bundle with the kernel for this machine and width.
     fn decode_bundle(
@@ -86,13 +88,6 @@ pub trait Width: FixedPoint {
 }
 
 impl Width for i16 {
-    fn first(s: &Static) -> Option<&[Vector<i16>]> {
-        match &s.first {
-            First::Narrow(f) => Some(f),
-            First::Wide(_) => None,
-        }
-    }
-
     #[cfg(target_arch = "x86_64")]
     fn decode_bundle(
         isa: Isa,
@@ -116,14 +111,7 @@ impl Width for i16 {
     }
 }
 
-impl Width for i32 {
-    fn first(s: &Static) -> Option<&[Vector<i32>]> {
-        match &s.first {
-            First::Narrow(_) => None,
-            First::Wide(f) => Some(f),
-        }
-    }
-}
+impl Width for i32 {}
 
 /// The bytes of a unit, and which frames they hold.
 #[derive(Clone, Copy, Debug)]

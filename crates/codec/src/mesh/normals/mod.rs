@@ -97,6 +97,7 @@ pub(crate) mod tangents;
 
 use crate::Corrupt;
 use crate::bytes::Cursor;
+use crate::each_width;
 use crate::entropy::range::{Bits, Chance, Decoder};
 use crate::mesh::normals::surface::{Surface, directions, turn};
 use crate::mesh::normals::tangents::{Slopes, Tangents, turned};
@@ -410,12 +411,9 @@ impl Normals {
         let (states, turns) = state.split_at(2 * self.groups());
         let states = states.as_chunks().0;
         self.directions(isa, points, states, &mut work.normals);
-        match points {
-            Points::Narrow(points) => {
-                lanes::run(isa, Vertices { normals: self, points, turns, work, levels })
-            }
-            Points::Wide(points) => lanes::run(isa, Vertices { normals: self, points, turns, work, levels }),
-        }
+        each_width!(points, points => {
+            lanes::run(isa, Vertices { normals: self, points, turns, work, levels })
+        })
     }
 
     /// Normals of all groups, [`Surface::slots`] of them, with their states; without states the predicted
@@ -427,10 +425,7 @@ impl Normals {
         states: &[[i16; 2]],
         out: &mut [[f32; 4]],
     ) {
-        match points {
-            Points::Narrow(points) => lanes::run(isa, Groups { normals: self, points, states, out }),
-            Points::Wide(points) => lanes::run(isa, Groups { normals: self, points, states, out }),
-        }
+        each_width!(points, points => lanes::run(isa, Groups { normals: self, points, states, out }))
     }
 
     /// The normal that `state` means where `n` is predicted.

@@ -51,6 +51,8 @@ use crate::mesh::tables::LAYERS;
 use crate::quantize::fixed::FixedPoint;
 use crate::quantize::lattice::Grid;
 use crate::transform::Transform;
+use crate::width::Points;
+use crate::{each_width, for_width};
 use handles::{HANDLES, affine};
 pub use kernel::{Matrix, Region, Rig};
 use packed::Packed;
@@ -218,7 +220,7 @@ fn read_handles(
     }
     let levels = handles::levels(&rig.regions[bones.rigid as usize..]);
     let coded = Static::decode_sharing(c.sized()?, levels, None, sets)?;
-    match matches!(coded.first, First::Wide(_)) == bones.wide {
+    match coded.first.is_wide() == bones.wide {
         true => Ok(Some(coded)),
         false => Err(Corrupt("skin: handles of another width")),
     }
@@ -235,14 +237,8 @@ fn read_grid(bytes: &[u8]) -> Result<Grid, Corrupt> {
     }
 }
 
-/// Handles of all affine bones, in either width.
-#[derive(Clone, Copy, Debug)]
-#[allow(missing_docs)]
-pub enum Handles<'a> {
-    None,
-    Narrow(&'a [Vector<i16>]),
-    Wide(&'a [Vector<i32>]),
-}
+/// Handles of all affine bones; `None` without affine bones.
+pub type Handles<'a> = Option<Points<'a>>;
 
 impl Skin {
     /// Decodes the static part of a mesh whose points have these levels of detail, and triangles. Cells are
@@ -283,15 +279,12 @@ impl Skin {
         if bones.coded > 0 {
             let levels = coded_levels(&skin.rig.coded, hierarchy, triangles);
             let residual = skin.read_residual(rest, levels, &matrices, sets)?;
-            if matches!(residual.first, First::Wide(_)) != wide {
+            if residual.first.is_wide() != wide {
                 return Err(Corrupt("skin: a residual of another width than positions"));
             }
             skin.residual = Some(residual);
         }
-        skin.first = match wide {
-            false => First::Narrow(skin.first_positions::<i16>(&matrices)),
-            true => First::Wide(skin.first_positions::<i32>(&matrices)),
-        };
+        skin.first = for_width!(wide, W => W::owned(skin.first_positions::<W>(&matrices)));
         Ok(skin)
     }
 
@@ -326,10 +319,7 @@ impl Skin {
             out
         }
         let numbers = self.rig.number_by_bones();
-        self.first = match &self.first {
-            First::Narrow(cells) => First::Narrow(moved(cells, &numbers)),
-            First::Wide(cells) => First::Wide(moved(cells, &numbers)),
-        };
+        self.first = each_width!(&self.first, first => FixedPoint::owned(moved(first, &numbers)));
         numbers
     }
 
@@ -340,11 +330,7 @@ impl Skin {
 
     /// Handles of frame 0.
     pub fn first_handles(&self) -> Handles<'_> {
-        match self.handles.as_ref().map(|h| &h.first) {
-            None => Handles::None,
-            Some(First::Narrow(first)) => Handles::Narrow(first),
-            Some(First::Wide(first)) => Handles::Wide(first),
-        }
+        self.handles.as_ref().map(|handles| handles.first.lent())
     }
 
     fn first_positions<W: Width>(&self, matrices: &[Matrix]) -> Vec<Vector<W>> {
@@ -370,12 +356,10 @@ impl Skin {
                     *to = v;
                 }
             };
-            match handles {
-                Handles::None => {}
-                Handles::Narrow(cells) => (cells.iter().enumerate())
-                    .for_each(|(i, c)| at(i, coded.grid.position([c[0].into(), c[1].into(), c[2].into()]))),
-                Handles::Wide(cells) => (cells.iter().enumerate())
-                    .for_each(|(i, c)| at(i, coded.grid.position([c[0], c[1], c[2]]))),
+            if let Some(handles) = handles {
+                each_width!(handles, points => for (i, p) in points.iter().enumerate() {
+                    at(i, coded.grid.position([p[0].get(), p[1].get(), p[2].get()]));
+                });
             }
             let regions = &self.rig.regions[rigid..];
             for (out, region) in out[rigid..].iter_mut().zip(regions) {

@@ -4,6 +4,7 @@ use super::model::Model;
 use super::still::{Given, box_of, broken, settings};
 use crate::method::coder::Width;
 use crate::{Error, Options};
+use meshreel_codec::ByWidth;
 use meshreel_codec::mesh::decode::Static;
 use meshreel_codec::mesh::encode::{Encoder, Work};
 use meshreel_codec::mesh::hierarchy::Hierarchy;
@@ -22,10 +23,7 @@ pub struct Affine {
 }
 
 /// Decoded handles, by frame.
-pub enum HandleFrames {
-    Narrow(Vec<Vec<[i16; 4]>>),
-    Wide(Vec<Vec<[i32; 4]>>),
-}
+pub type HandleFrames = ByWidth<Vec<Vec<[i16; 4]>>, Vec<Vec<[i32; 4]>>>;
 
 /// Codes affine bones as four points each.
 pub fn affine(
