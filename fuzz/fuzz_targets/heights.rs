@@ -2,7 +2,6 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use meshreel_codec::mesh::decode::First;
 use meshreel_codec::mesh::encode::{Encoder, Options, Source, Work};
 use meshreel_codec::mesh::height::{Flat, Plane};
 use meshreel_codec::mesh::hierarchy;
