@@ -1,5 +1,5 @@
-//! What a clip says of its joints: the skeleton, which parts of each transform move and how, and from what each
-//! component is predicted.
+//! What a clip says of its joints: the skeleton, which parts of each transform move and how, and from what
+//! each component is predicted.
 
 use crate::quantize::rotation::{self, Quaternion};
 use crate::transform::Transform;
@@ -225,11 +225,11 @@ pub struct Header {
 /// The layers and tiers of a clip, and its keys beyond the regular ones.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Split {
-    /// Layer of each joint, at most that of its children, below [`super::layer::MAX_LAYERS`]; empty: all joints are
-    /// of one. Steps of a joint are then those that it has where all joints of other layers stand in the rest
-    /// pose, so that a layer can be taken out.
+    /// Layer of each joint, at most that of its children, below [`super::layer::MAX_LAYERS`]; empty: all
+    /// joints are of one. Steps of a joint are then those that it has where all joints of other layers stand
+    /// in the rest pose, so that a layer can be taken out.
     pub layers: Vec<u8>,
-    /// Tiers after the first, below [`schedule::MAX_TIERS`].
+    /// Tiers after the first, below [`super::schedule::MAX_TIERS`].
     pub tiers: u8,
     /// Samples that are keys though they are no regular ones, rising, between the first sample and the last.
     pub keys: Vec<u32>,

@@ -1,5 +1,6 @@
 //! Poses and single joints of the resident form. Formulas are written once, over one number or eight
-//! ([`crate::simd::lanes`]): a pose is computed eight sub-tracks at a time, a joint by itself, with the same bits.
+//! ([`crate::simd::lanes`]): a pose is computed eight sub-tracks at a time, a joint by itself, with the same
+//! bits.
 
 use super::form::{Block, RandomAccess, SEGMENT, TAIL, UNIT, WIDTHS, chunk, sum_of_widths, word};
 use crate::clip::NONE;
@@ -79,14 +80,15 @@ struct Place<'a> {
 impl RandomAccess {
     /// Local transforms of all joints between two samples; a part of 0 is the left and of 1 the right one to
     /// the bit. Within a segment components are interpolated, else rotations (normalised, the short way) and
-    /// vectors. Sub-tracks that are not animated are left alone: fill `out` from [`super::Plan::still`].
+    /// vectors. Sub-tracks that are not animated are left alone: fill `out` from
+    /// [`Plan::still`](crate::clip::streamed::Plan::still).
     #[inline]
     pub fn pose(&self, left: usize, right: usize, parts: impl Parts, out: &mut (impl Sink + ?Sized)) {
         self.pose_on(Isa::get(), left, right, parts, out);
     }
 
-    /// Fetches what [`RandomAccess::pose`] of these samples will read, if it is not in the caches: to be called
-    /// before what else there is to do.
+    /// Fetches what [`RandomAccess::pose`] of these samples will read, if it is not in the caches: to be
+    /// called before what else there is to do.
     #[inline]
     pub fn fetch(&self, left: usize, right: usize) {
         let isa = Isa::get();
