@@ -2,7 +2,7 @@
 
 use anyhow::{Context, bail};
 use meshreel_codec::Corrupt;
-use meshreel_codec::mesh::decode::{Static, Vector, Width, decode_unit_with, scratch_len};
+use meshreel_codec::mesh::decode::{CodedUnit, Static, Vector, Width, decode_unit_with, scratch_len};
 use meshreel_codec::mesh::encode::{Encoder, Options, Refused, Source, Work};
 use meshreel_codec::mesh::hierarchy;
 use meshreel_codec::quantize::lattice::{Choice, Extent, Lattice};
@@ -116,7 +116,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
 
 fn parse_choice(text: &str) -> anyhow::Result<Choice> {
     let parts: Vec<&str> = text.split(',').collect();
-    let [lattice, key, last, first, worth, fit] = parts[..] else {
+    let [lattice, key, last, first, error_weight, fit] = parts[..] else {
         bail!("a choice has six parts");
     };
     Ok(Choice {
@@ -128,7 +128,7 @@ fn parse_choice(text: &str) -> anyhow::Result<Choice> {
         key: key.parse()?,
         last: last.parse()?,
         first: first.parse()?,
-        worth: worth.parse()?,
+        error_weight: error_weight.parse()?,
         fit: fit.parse::<u8>()?.min(7),
     })
 }
@@ -250,8 +250,8 @@ fn encode<W: Width>(s: &Sequence, extent: Extent, options: Options) -> anyhow::R
             None => &[],
         };
         let [inner, last] = encoder.group(group, &key, &mut work, &mut |_, _, _| {})?;
-        units[schedule.number(Unit::Inner(group)) as usize] = inner;
-        units[schedule.number(Unit::Last(group)) as usize] = last;
+        units[schedule.number(Unit::LowerLayers(group)) as usize] = inner;
+        units[schedule.number(Unit::TopLayer(group)) as usize] = last;
     }
     Ok(Coded { fixed: encoder.static_bytes().to_vec(), units, schedule, steps: describe(&encoder) })
 }
@@ -262,7 +262,7 @@ fn describe<W: Width>(encoder: &Encoder<W>) -> String {
     let steps = encoder.grid().steps;
     format!(
         "{:?} {:.2} {:.2} {:.2} {} {} {steps:?} {tables} tables {bytes} B set {set}",
-        c.lattice, c.key, c.last, c.first, c.worth, c.fit
+        c.lattice, c.key, c.last, c.first, c.error_weight, c.fit
     )
 }
 
@@ -308,8 +308,8 @@ fn measure<W: Width>(s: &Sequence, tolerance: f64, options: Options, repeat: u32
     let parts = [
         coded.fixed.len(),
         kind(|u| matches!(u, Unit::Key(_))),
-        kind(|u| matches!(u, Unit::Inner(_))),
-        kind(|u| matches!(u, Unit::Last(_))),
+        kind(|u| matches!(u, Unit::LowerLayers(_))),
+        kind(|u| matches!(u, Unit::TopLayer(_))),
         over,
     ];
     let ok = error <= 1.0;
@@ -366,13 +366,12 @@ fn decode<W: Width>(
             list.iter().map(|&f| std::mem::take(&mut frames[f as usize])).collect();
         let mut slices: Vec<&mut [Vector<W>]> = out.iter_mut().map(|o| &mut o[..]).collect();
         let reference = |f: u32| frames.get(f as usize).map(|f| &f[..]);
-        let bytes = &coded.units[number as usize];
+        let unit_bytes = CodedUnit { schedule, unit, bytes: &coded.units[number as usize] };
         let slices = &mut slices[..];
         for (isa, time) in [(Isa::Scalar, &mut seconds.scalar), (Isa::get(), &mut seconds.vector)] {
-            *time += best(repeat, || {
-                decode_unit_with(isa, fixed, schedule, unit, bytes, &reference, slices, &mut scratch)
-            })
-            .with_context(|| format!("{unit:?}"))?;
+            *time +=
+                best(repeat, || decode_unit_with(isa, fixed, unit_bytes, &reference, slices, &mut scratch))
+                    .with_context(|| format!("{unit:?}"))?;
         }
         let from = vec![[1f32; 3]; s.points * list.len()];
         let mut to = from.clone();

@@ -8,7 +8,7 @@ use meshreel_codec::classic::stream::References;
 use meshreel_codec::classic::{motion, stream};
 use meshreel_codec::entropy::block::Decompressor;
 use meshreel_codec::quantize;
-use meshreel_codec::quantize::code::Word;
+use meshreel_codec::quantize::code::Code;
 use meshreel_codec::values::parallelogram::{Rule, Spatial, Table, Weights};
 use meshreel_codec::values::{parallelogram, residual};
 use serde::Serialize;
@@ -56,7 +56,7 @@ pub fn measure(path: &Path, repeat: usize) -> anyhow::Result<Row> {
         bail!("only files with positions alone are measured");
     };
     let still = |n: &NodeRecord| !n.animated && n.visibility != Visibility::Animated;
-    if mesh.streams[0].coding != Coding::Cells || !reel.description().nodes.iter().all(still) {
+    if mesh.streams[0].coding != Coding::FixedPoint || !reel.description().nodes.iter().all(still) {
         bail!("only soft meshes under nodes that stand still are measured");
     }
     match stream.word {
@@ -101,7 +101,7 @@ struct Parts {
 /// Buffers for two index frames and three between them, as the player has.
 const BUFFERS: usize = 5;
 
-impl<'a, W: Word> Bench<'a, W> {
+impl<'a, W: Code> Bench<'a, W> {
     fn new(reel: &'a Reel, mesh: &MeshRecord, stream: &'a StreamRecord) -> anyhow::Result<Self> {
         let vertices = mesh.vertices as usize;
         let mut block = Vec::new();

@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use meshreel_codec::mesh::decode::{Static, Width, decode_unit, scratch_len};
+use meshreel_codec::mesh::decode::{CodedUnit, Static, Width, decode_unit, scratch_len};
 use meshreel_codec::mesh::encode::{Encoder, Options, Source, Work};
 use meshreel_codec::mesh::hierarchy;
 use meshreel_codec::mesh::hierarchy::Hierarchy;
@@ -91,7 +91,7 @@ fn round_trip<W: Width>(
             first: 1.3,
             key: 1.0 + (effort % 3) as f32,
             last: 1.0,
-            worth: (effort % 5) as f32,
+            error_weight: (effort % 5) as f32,
             fit: (effort % 8) as u8,
         }),
         ..Options::default()
@@ -119,7 +119,7 @@ fn round_trip<W: Width>(
         };
         let [inner, last] = encoder.group(group, &key, &mut work, watch).expect("the same");
         seen.into_iter().for_each(|(frame, decoded)| frames[frame as usize] = decoded);
-        units.extend([(Unit::Inner(group), inner), (Unit::Last(group), last)]);
+        units.extend([(Unit::LowerLayers(group), inner), (Unit::TopLayer(group), last)]);
     }
     let mut scratch = vec![[W::default(); 4]; scratch_len(points)];
     for (unit, bytes) in units {
@@ -127,7 +127,7 @@ fn round_trip<W: Width>(
         let mut out = vec![vec![[W::default(); 4]; points]; list.len()];
         let mut slices: Vec<&mut [[W; 4]]> = out.iter_mut().map(|o| &mut o[..]).collect();
         let find = |frame: u32| Some(&frames[frame as usize][..]);
-        decode_unit(&coded, &schedule, unit, &bytes, &find, &mut slices, &mut scratch)
+        decode_unit(&coded, CodedUnit { schedule: &schedule, unit, bytes: &bytes }, &find, &mut slices, &mut scratch)
             .expect("what was encoded");
         for (out, &frame) in out.iter().zip(list.iter()) {
             assert!(*out == frames[frame as usize], "the decoder is the encoder's");
@@ -149,5 +149,5 @@ fn hostile<W: Width>(coded: &Static, schedule: &Schedule, unit: Unit, bytes: &[u
     let mut slices: Vec<&mut [[W; 4]]> = out.iter_mut().map(|o| &mut o[..]).collect();
     let mut scratch = vec![[W::default(); 4]; scratch_len(points)];
     let find = |_: u32| Some(&frame[..]);
-    let _ = decode_unit(coded, schedule, unit, bytes, &find, &mut slices, &mut scratch);
+    let _ = decode_unit(coded, CodedUnit { schedule, unit, bytes }, &find, &mut slices, &mut scratch);
 }

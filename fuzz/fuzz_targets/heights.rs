@@ -2,13 +2,12 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use meshreel_codec::mesh::decode::First;
 use meshreel_codec::mesh::encode::{Encoder, Options, Source, Work};
 use meshreel_codec::mesh::height::{Flat, Plane};
 use meshreel_codec::mesh::hierarchy;
 use meshreel_codec::mesh::hierarchy::Hierarchy;
 use meshreel_codec::mesh::shared::Sets;
-use meshreel_codec::quantize::fixed::Cell;
+use meshreel_codec::quantize::fixed::FixedPoint;
 use meshreel_codec::quantize::lattice::{Choice, Extent, Grid, Lattice};
 use meshreel_codec::topology::grid::Shape;
 use meshreel_fuzz::Numbers;
@@ -93,7 +92,7 @@ fn encoded(hierarchy: &Hierarchy, field: &Field<'_>) -> Option<Vec<u8>> {
     };
     let options = Options {
         effort: 1,
-        choice: Some(Choice { lattice: Lattice::Cubic, first: 1.0, key: 1.0, last: 1.0, worth: 0.0, fit: 0 }),
+        choice: Some(Choice { lattice: Lattice::Cubic, first: 1.0, key: 1.0, last: 1.0, error_weight: 0.0, fit: 0 }),
         ..Options::default()
     };
     let mut work = Work::<i16>::default();
@@ -110,14 +109,11 @@ fn check(bytes: &[u8], hierarchy: &Hierarchy, shape: &Shape) -> bool {
         return false;
     };
     assert_eq!(flat.base.len(), hierarchy.order.len());
-    match &coded.first {
-        First::Narrow(first) => lies(&flat, first),
-        First::Wide(first) => lies(&flat, first),
-    }
+    meshreel_codec::each_width!(&coded.first, first => lies(&flat, first));
     true
 }
 
-fn lies<W: Cell>(flat: &Flat, cells: &[[W; 4]]) {
+fn lies<W: FixedPoint>(flat: &Flat, cells: &[[W; 4]]) {
     for (cell, base) in cells.iter().zip(&flat.base) {
         for k in (0..3).filter(|&k| k != flat.axis) {
             assert!(cell[k].get() == base[k] && base[k].abs() <= W::REACH);

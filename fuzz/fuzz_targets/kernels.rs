@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use meshreel_codec::Corrupt;
-use meshreel_codec::mesh::decode::{Static, Vector, decode_unit_with, scratch_len};
+use meshreel_codec::mesh::decode::{CodedUnit, Static, Vector, decode_unit_with, scratch_len};
 use meshreel_codec::mesh::encode::{Encoder, Options, Source, Work};
 use meshreel_codec::mesh::hierarchy;
 use meshreel_codec::quantize::lattice::{Choice, Extent, Lattice};
@@ -60,7 +60,7 @@ fn encode(radius: f64, packed: bool) -> File {
             first: 1.0,
             key: 2.0,
             last: 1.0,
-            worth: 0.0,
+            error_weight: 0.0,
             fit: 0,
         }),
         ..Options::default()
@@ -84,8 +84,8 @@ fn encode(radius: f64, packed: bool) -> File {
             seen.push((frame, decoded.to_vec()));
         };
         let [inner, last] = encoder.group(group, &key, &mut work, &mut watch).unwrap();
-        units[schedule.number(Unit::Inner(group)) as usize] = inner;
-        units[schedule.number(Unit::Last(group)) as usize] = last;
+        units[schedule.number(Unit::LowerLayers(group)) as usize] = inner;
+        units[schedule.number(Unit::TopLayer(group)) as usize] = last;
         seen.into_iter().for_each(|(f, d)| frames[f as usize] = d);
     }
     File { coded: Static::decode(encoder.static_bytes(), hierarchy, None).unwrap(), schedule, units, frames }
@@ -97,8 +97,8 @@ fn decode(file: &File, isa: Isa, unit: Unit, bytes: &[u8]) -> Result<Vec<Vec<Vec
     let mut slices: Vec<&mut [Vector<i16>]> = out.iter_mut().map(|o| &mut o[..]).collect();
     let mut scratch = vec![[9; 4]; scratch_len(points)];
     let find = |frame: u32| file.frames.get(frame as usize).map(|f| &f[..]);
-    let (coded, schedule) = (&file.coded, &file.schedule);
-    decode_unit_with(isa, coded, schedule, unit, bytes, &find, &mut slices, &mut scratch)?;
+    let coded = CodedUnit { schedule: &file.schedule, unit, bytes };
+    decode_unit_with(isa, &file.coded, coded, &find, &mut slices, &mut scratch)?;
     Ok(out)
 }
 

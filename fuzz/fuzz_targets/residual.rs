@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use meshreel_codec::quantize::code::Word;
+use meshreel_codec::quantize::code::Code;
 use meshreel_codec::values::residual;
 use meshreel_fuzz::Numbers;
 
@@ -19,7 +19,7 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-fn check<W: Word + std::fmt::Debug + PartialEq>(
+fn check<W: Code + std::fmt::Debug + PartialEq>(
     bytes: &[u8],
     components: usize,
     count: usize,

@@ -24,7 +24,7 @@ fuzz_target!(|data: &[u8]| {
         && value >= low
         && value <= high
     {
-        let back = axis.value(axis.level(value));
+        let back = axis.value(axis.code(value));
         assert!(back.is_finite());
     }
 });

@@ -462,7 +462,7 @@ fn stream(stream: &mut record::StreamRecord, random: &mut Random) {
     match random.below(12) {
         0 => stream.animated ^= true,
         1 => {
-            let all = [Coding::Levels, Coding::Cells, Coding::Predicted, Coding::Bones, Coding::Heights];
+            let all = [Coding::Quantized, Coding::FixedPoint, Coding::Predicted, Coding::Bones, Coding::Heights];
             stream.coding = all[random.below(5)];
         }
         2 => stream.word = [1, 2, 4][random.below(3)],
@@ -471,7 +471,7 @@ fn stream(stream: &mut record::StreamRecord, random: &mut Random) {
             let at = random.below(stream.axes.len());
             let axis = &mut stream.axes[at];
             match random.below(3) {
-                0 => axis.levels = small(axis.levels, random),
+                0 => axis.codes = small(axis.codes, random),
                 1 => axis.step = [0.0, 1e30, 1e-40, -1.0][random.below(4)],
                 _ => axis.min = [0.0, 1e30, -1e30][random.below(3)],
             }

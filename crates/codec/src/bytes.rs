@@ -25,11 +25,11 @@ pub fn put_sized(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(bytes);
 }
 
-/// What [`put_sized`] wrote at the start of `bytes`, and the bytes used in all.
+/// Takes the bytes that [`put_sized`] wrote from the start of `bytes`; also returns how many bytes that used
+/// in all.
 pub fn take_sized(bytes: &[u8]) -> Result<(&[u8], usize), Corrupt> {
     let mut c = Cursor::new(bytes);
-    let size = c.varint()?;
-    let part = c.take(size as usize)?;
+    let part = c.sized()?;
     Ok((part, c.used()))
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct Cursor<'a> {
     length: usize,
 }
 
-/// What a cursor answers at the end of its input.
+/// The error of every read beyond the end of the input.
 pub(crate) const SHORT: Corrupt = Corrupt("payload ends early");
 
 impl<'a> Cursor<'a> {
@@ -63,6 +63,12 @@ impl<'a> Cursor<'a> {
         let (taken, rest) = self.rest.split_at_checked(count).ok_or(SHORT)?;
         self.rest = rest;
         Ok(taken)
+    }
+
+    /// Bytes with their number before them, as [`put_sized`] writes them.
+    pub(crate) fn sized(&mut self) -> Result<&'a [u8], Corrupt> {
+        let size = self.varint()?;
+        self.take(size as usize)
     }
 
     pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], Corrupt> {

@@ -1,6 +1,6 @@
 //! Numbers to bytes and back. One file per algorithm, both directions, the scalar reference first.
 //!
-//! Folders, the lowest first; a module imports from its own folder and from those before it: bytes, simd,
+//! Folders, the lowest first; a module imports from its own folder and from those before it: bytes, width, simd,
 //! entropy, quantize, topology, schedule, transform, values, clip, mesh, classic, record.
 //!
 //! Encoders need the feature `encode`; without it there are decoders alone, and no C code.
@@ -24,5 +24,7 @@ pub mod simd;
 pub mod topology;
 pub mod transform;
 pub mod values;
+mod width;
 
 pub use bytes::{Corrupt, put_sized, take_sized};
+pub use width::{ByWidth, OwnedPoints, Points};

@@ -16,7 +16,7 @@
 
 use crate::Corrupt;
 use crate::bytes::Cursor;
-use crate::quantize::code::Word;
+use crate::quantize::code::Code;
 
 /// Rotation (x, y, z, w; unit), translation, scale: `point ↦ rotation·(scale∘point) + translation`, column
 /// vectors.

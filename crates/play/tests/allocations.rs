@@ -101,14 +101,14 @@ static COUNTING: Counting = Counting;
 
 /// Levels of the sample's first mesh: each second column of its grid goes, then each second row, and so on.
 fn levels(indices: &[u32], side: u32) -> Vec<u8> {
-    use meshreel_codec::topology::lod::{Level, collapse, encode, put_entry};
+    use meshreel_codec::topology::lod::{LodLevel, collapse, encode, put_entry};
     let (mut before, mut levels) = (indices.to_vec(), Vec::new());
     for (level, [x, y]) in (1..).zip([[2, 1], [2, 2], [4, 4]]) {
         let ends: Vec<u32> = (0..side * side).map(|v| v / side / y * y * side + v % side / x * x).collect();
         before = collapse(&before, &ends).flatten().collect();
         let triangles = before.len() as u32 / 3;
         let error = level as f32;
-        levels.push((Level { triangles, error }, ends));
+        levels.push((LodLevel { triangles, error }, ends));
     }
     let (mut own, mut out) = (Vec::new(), Vec::new());
     encode(indices, side * side, &levels, &mut own);

@@ -273,7 +273,7 @@ fn apply(parts: &mut Parts, change: &Change) {
         13 => {
             let axis = stream.axes.first_mut();
             let Some(axis) = axis else { return };
-            (axis.levels, axis.step) = (value, f32::from_bits(value));
+            (axis.codes, axis.step) = (value, f32::from_bits(value));
         }
         14 => stream.set = value as u8,
         15 => stream.semantic = Semantic::Colour,

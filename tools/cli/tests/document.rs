@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::sample::{rich, small};
 use meshreel::{FrameDecoder, Limits, Reel};
 use meshreel_codec::entropy::block::Format;
-use meshreel_codec::mesh::decode::{First, Static, decode_unit_with, scratch_len};
+use meshreel_codec::mesh::decode::{CodedUnit, First, Static, decode_unit_with, scratch_len};
 use meshreel_codec::mesh::hierarchy;
 use meshreel_codec::schedule::{Schedule, Unit};
 use meshreel_codec::simd::isa::Isa;
@@ -102,8 +102,8 @@ fn worked_example_of_cells() {
     let schedule = Schedule::new(3, 4);
     let units = [
         (Unit::Key(1), "cells key", 2),
-        (Unit::Last(0), "cells last", 1),
-        (Unit::Last(0), "cells packed", 1),
+        (Unit::TopLayer(0), "cells last", 1),
+        (Unit::TopLayer(0), "cells packed", 1),
     ];
     for (unit, name, frame) in units {
         assert_eq!(schedule.frames_of(unit)[..], [frame as u32]);
@@ -112,7 +112,8 @@ fn worked_example_of_cells() {
             let mut scratch = vec![[0; 4]; scratch_len(4)];
             let reference = |f: u32| Some(&frames[f as usize][..]);
             let (bytes, out_of) = (documented(name), &mut [&mut out[..]]);
-            decode_unit_with(isa, &coded, &schedule, unit, &bytes, &reference, out_of, &mut scratch).unwrap();
+            let unit = CodedUnit { schedule: &schedule, unit, bytes: &bytes };
+            decode_unit_with(isa, &coded, unit, &reference, out_of, &mut scratch).unwrap();
             assert_eq!(out, frames[frame], "{name}");
         }
     }

@@ -2,7 +2,7 @@
 //! [`crate::values::search`]. Nothing of this is part of the format.
 
 use super::motion::{self, Blend, Sources};
-use crate::quantize::code::Word;
+use crate::quantize::code::Code;
 use crate::values::error_bound::Target;
 use crate::values::parallelogram::{Table, Weights};
 use crate::values::search::{ROUNDS, STARTS, Sample, Walk, least, weights};
@@ -10,7 +10,7 @@ use crate::values::stream::Work;
 
 /// Factors and weights for a between frame. `start` is the frame's place between its index frames, in 256ths;
 /// `moving` says whether there is a frame before the previous one. No weights where decoding shall be quick.
-pub(crate) fn between<W: Word, const N: usize>(
+pub(crate) fn b_frame<W: Code, const N: usize>(
     target: Target<'_, W>,
     sources: Sources<'_, W>,
     table: &Table,
@@ -98,13 +98,13 @@ mod tests {
                 let target = Target {
                     nearest: &values,
                     offset: &offset,
-                    levels: &[65536],
+                    codes: &[65536],
                     radius: 0.0,
                     thorough: true,
                     welded: None,
                 };
                 if effort > 4 || want == Blend::DELTA {
-                    let found = between::<u16, 1>(target, sources, &table, true, 48, effort.into());
+                    let found = b_frame::<u16, 1>(target, sources, &table, true, 48, effort.into());
                     assert_eq!(found, (want, Weights::ZERO), "{effort}");
                 }
             }

@@ -6,7 +6,7 @@ use super::motion::{self, Blend, Sources};
 use super::search;
 use crate::Corrupt;
 use crate::bytes::Cursor;
-use crate::quantize::code::Word;
+use crate::quantize::code::Code;
 use crate::values::parallelogram::{self, Rule, Table, Weights};
 #[cfg(feature = "encode")]
 use crate::values::stream::{Fixed, code};
@@ -38,7 +38,7 @@ pub struct References<'a, W> {
     pub table: &'a Table,
 }
 
-impl<'a, W: Word> References<'a, W> {
+impl<'a, W: Code> References<'a, W> {
     /// For an index frame.
     pub fn index(base: Option<&'a [W]>, table: &'a Table) -> References<'a, W> {
         References {
@@ -73,7 +73,7 @@ impl<'a, W> From<References<'a, W>> for Known<'a, W> {
 ///
 /// Panics if the frame before or an index frame is missing or has another shape.
 #[cfg(feature = "encode")]
-pub fn encode_between<W: Word>(
+pub fn encode_b_frame<W: Code>(
     values: &[W],
     components: usize,
     refs: References<'_, W>,
@@ -81,16 +81,16 @@ pub fn encode_between<W: Word>(
     out: &mut Vec<u8>,
 ) {
     let fixed = Fixed::new(values, components);
-    encode_between_within(fixed.target(), refs, 128, work, &mut vec![W::default(); values.len()], out);
+    encode_b_frame_within(fixed.target(), refs, 128, work, &mut vec![W::default(); values.len()], out);
 }
 
-/// As [`encode_between`], but moves the values inside their error ball to where they cost least; writes what
+/// As [`encode_b_frame`], but moves the values inside their error ball to where they cost least; writes what
 /// it took to `chosen`, which is what decoding gives. `start` is where the search for b begins: 256ths of the
 /// way from the index frame before to the one after, at which the frame lies.
 ///
 /// Panics if the frame before or an index frame is missing or has another shape.
 #[cfg(feature = "encode")]
-pub fn encode_between_within<W: Word>(
+pub fn encode_b_frame_within<W: Code>(
     target: Target<'_, W>,
     refs: References<'_, W>,
     start: u8,
@@ -99,16 +99,16 @@ pub fn encode_between_within<W: Word>(
     out: &mut Vec<u8>,
 ) {
     let work = work.into();
-    match target.levels.len() {
-        1 => between_within::<W, 1>(target, refs, start, work, chosen, out),
-        2 => between_within::<W, 2>(target, refs, start, work, chosen, out),
-        3 => between_within::<W, 3>(target, refs, start, work, chosen, out),
-        _ => between_within::<W, 4>(target, refs, start, work, chosen, out),
+    match target.codes.len() {
+        1 => b_frame_within::<W, 1>(target, refs, start, work, chosen, out),
+        2 => b_frame_within::<W, 2>(target, refs, start, work, chosen, out),
+        3 => b_frame_within::<W, 3>(target, refs, start, work, chosen, out),
+        _ => b_frame_within::<W, 4>(target, refs, start, work, chosen, out),
     }
 }
 
 #[cfg(feature = "encode")]
-fn between_within<W: Word, const N: usize>(
+fn b_frame_within<W: Code, const N: usize>(
     target: Target<'_, W>,
     refs: References<'_, W>,
     start: u8,
@@ -118,7 +118,7 @@ fn between_within<W: Word, const N: usize>(
 ) {
     let sources = refs.sources().expect("a between frame has a frame before and index frames around");
     let moving = refs.before_previous.is_some();
-    let (by, weights) = search::between::<W, N>(target, sources, refs.table, moving, start, work);
+    let (by, weights) = search::b_frame::<W, N>(target, sources, refs.table, moving, start, work);
     if weights == Weights::ZERO {
         out.extend([MOTION, by.a, by.b, by.c]);
     } else {
@@ -131,7 +131,7 @@ fn between_within<W: Word, const N: usize>(
 
 /// Decodes what an encoder wrote at the start of `bytes`; `out.len() == components × count`. Returns the
 /// bytes used.
-pub fn decode<W: Word>(
+pub fn decode<W: Code>(
     bytes: &[u8],
     components: usize,
     spatial: Spatial,
@@ -191,7 +191,7 @@ mod tests {
             index_after: Some(&values),
             ..References::index(None, &table)
         };
-        encode_between(&values, 2, refs, 5, &mut bytes);
+        encode_b_frame(&values, 2, refs, 5, &mut bytes);
         assert_eq!(bytes, [2, 0, 0, 128, 0]);
     }
 
@@ -215,8 +215,8 @@ mod tests {
                         encode_index(&frames[t], 3, Spatial::Parallelogram, index, &mut bytes);
                         encode_index(&frames[t], 3, Spatial::Parallelogram, index, &mut again);
                     } else {
-                        encode_between(&frames[t], 3, refs, effort, &mut bytes);
-                        encode_between(&frames[t], 3, refs, effort, &mut again);
+                        encode_b_frame(&frames[t], 3, refs, effort, &mut bytes);
+                        encode_b_frame(&frames[t], 3, refs, effort, &mut again);
                     }
                     assert_eq!(bytes, again);
                     let used = bytes.len() - 1;
@@ -265,7 +265,7 @@ mod tests {
                 let target = Target {
                     nearest: &nearest,
                     offset: &offset,
-                    levels: &axes.map(|a| a.levels),
+                    codes: &axes.map(|a| a.codes),
                     radius,
                     thorough: effort > 2,
                     welded: Some(&welded),
@@ -291,8 +291,8 @@ mod tests {
                     );
                     encode_index(&nearest, 3, Spatial::Parallelogram, refs, &mut plain);
                 } else {
-                    encode_between_within(target, refs, (t * 64) as u8, effort, &mut chosen, &mut bytes);
-                    encode_between(&nearest, 3, refs, effort, &mut plain);
+                    encode_b_frame_within(target, refs, (t * 64) as u8, effort, &mut chosen, &mut bytes);
+                    encode_b_frame(&nearest, 3, refs, effort, &mut plain);
                     assert!(bytes.len() <= plain.len() + 8, "{effort} {t}");
                 }
                 let mut back = vec![0; 3 * count];

@@ -17,7 +17,9 @@
 
 use crate::Corrupt;
 use crate::clip::{Axis, Header, MAX_JOINTS, Rotation, SOURCES, SmallestThree, Source, Split, Vector};
-use crate::entropy::range::{Bits, Chance, Decoder, Encoder};
+#[cfg(feature = "encode")]
+use crate::entropy::range::Encoder;
+use crate::entropy::range::{Bits, Chance, Decoder};
 
 /// Contexts of the adaptive numbers.
 struct Contexts {
@@ -54,7 +56,8 @@ struct Side<B> {
     most_keys: usize,
 }
 
-/// What stands in the place of `log` in a clip that is divided.
+/// The number that says in the place of `log` that a clip is divided into layers or tiers, or has keys of its
+/// own.
 const DIVIDED: u32 = 7;
 
 /// A number below 2^count by a tree of adaptive bits, highest first.
@@ -110,7 +113,7 @@ impl<B: Bits<Context = Chance>> Side<B> {
             2 => Rotation::Hinge { rest: self.quaternion(q), axis: self.axis(a) },
             3 => Rotation::TwoAxes { rest: self.quaternion(q), first: self.axis(a), second: self.axis(b) },
             4 => Rotation::Free,
-            _ => return Err(Corrupt("unknown kind of a rotation sub-track")),
+            _ => return Err(Corrupt("clip header: unknown kind of a rotation sub-track")),
         })
     }
 
@@ -131,11 +134,13 @@ impl<B: Bits<Context = Chance>> Side<B> {
                 // So that lengths stay finite.
                 match value.iter().all(|v| v.abs() <= 1e18) {
                     true => Ok(Vector::Constant(value)),
-                    false => Err(Corrupt("a constant sub-track that is no number")),
+                    false => {
+                        Err(Corrupt("clip header: a constant sub-track that is not a number up to 10^18"))
+                    }
                 }
             }
             2 => Ok(Vector::Animated),
-            _ => Err(Corrupt("unknown kind of a sub-track")),
+            _ => Err(Corrupt("clip header: unknown kind of a sub-track")),
         }
     }
 
@@ -153,7 +158,9 @@ impl<B: Bits<Context = Chance>> Side<B> {
             tree(&mut self.bits, &mut self.contexts.weight, 7, (i32::from(source.weight) + 64) as u32);
         let component = (component as u32).checked_sub(distance);
         match (component, weight) {
-            (None, _) | (_, 0 | 64) => Err(Corrupt("a source that is none")),
+            (None, _) | (_, 0 | 64) => {
+                Err(Corrupt("clip header: a component predicted from one that does not stand before it"))
+            }
             (Some(component), weight) => Ok(Source { component, weight: (weight as i32 - 64) as i8 }),
         }
     }
@@ -174,7 +181,7 @@ impl<B: Bits<Context = Chance>> Side<B> {
         }
         let count = self.sized(given.keys.len() as u32) as usize;
         if count > self.most_keys {
-            return Err(Corrupt("more keys than there are bytes for"));
+            return Err(Corrupt("clip header: more keys than there are bytes for"));
         }
         let mut last = 0;
         for i in 0..count {
@@ -182,7 +189,7 @@ impl<B: Bits<Context = Chance>> Side<B> {
             let key = self.sized(gap).checked_add(last);
             match key {
                 Some(key) if key > last && key < samples - 1 => split.keys.push(key),
-                _ => return Err(Corrupt("keys of a clip out of order")),
+                _ => return Err(Corrupt("clip header: keys out of order")),
             }
             last = key.unwrap_or(last);
         }
@@ -214,10 +221,10 @@ impl<B: Bits<Context = Chance>> Side<B> {
         }
         h.log = code as u8 + 1;
         if h.samples == 0 || !(h.fps > 0.0 && h.fps.is_finite() && h.start.is_finite()) {
-            return Err(Corrupt("a clip without samples or without a rate"));
+            return Err(Corrupt("clip header: no samples, or no rate"));
         }
         if !(h.base > 1e-18 && h.base < 1e18) || u32::from(h.log) > crate::clip::schedule::MAX_LOG {
-            return Err(Corrupt("steps or segments of a clip out of range"));
+            return Err(Corrupt("clip header: steps or segments out of range"));
         }
         if divided {
             h.split = self.split(joints, h.samples, &given.split)?;
@@ -255,6 +262,7 @@ impl<B: Bits<Context = Chance>> Side<B> {
 }
 
 /// Appends `header`, whose parts must be in their ranges and of the right number.
+#[cfg(feature = "encode")]
 pub fn encode(header: &Header, out: &mut Vec<u8>) {
     let mut side = Side { bits: Encoder::new(out), contexts: Contexts::new(), most_keys: usize::MAX };
     let written = side.header(header.rotations.len(), header);
@@ -265,7 +273,7 @@ pub fn encode(header: &Header, out: &mut Vec<u8>) {
 /// Reads all of `bytes`. What is returned is in its ranges, and of the size that so many joints justify.
 pub fn decode(bytes: &[u8], joints: usize) -> Result<Header, Corrupt> {
     if joints > MAX_JOINTS {
-        return Err(Corrupt("wrong number of joints"));
+        return Err(Corrupt("clip header: too many joints"));
     }
     let nothing = Header {
         samples: 0,

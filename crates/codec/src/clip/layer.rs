@@ -21,7 +21,9 @@
 use crate::Corrupt;
 use crate::bytes::{Cursor, put_varint};
 pub use crate::bytes::{put_sized, take_sized};
-use crate::clip::streamed::{self, Choices, Ends, Plan, Residuals, STRIPPED};
+use crate::clip::streamed::{self, Ends, Plan, STRIPPED};
+#[cfg(feature = "encode")]
+use crate::clip::streamed::{Choices, Residuals};
 pub use crate::clip::tracks::components;
 use crate::clip::{Header, Rotation, Skeleton, Source, Split, Vector, header, schedule};
 
@@ -73,13 +75,13 @@ pub struct LayerRecord {
     pub name: String,
     /// Which samples it has.
     pub samples: Samples,
-    /// Of all but the first: its stored form's header, as [`side`] writes it.
+    /// Of all but the first: the header of its streamed form, as [`header`](crate::clip::header) writes it.
     pub header: Vec<u8>,
 }
 
 /// Part of a tier of a layer, in a chunk that may come and go.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Piece {
+pub struct TierPart {
     /// Layer.
     pub layer: u8,
     /// Tier.
@@ -104,7 +106,7 @@ pub struct LayerTable {
     /// The first is the base.
     pub layers: Vec<LayerRecord>,
     /// Where everything is that does not stand with the base.
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<TierPart>,
     /// Per joint: its layer.
     pub layer_of: Vec<u8>,
     /// Per joint: between two samples it has the value of the first.
@@ -145,19 +147,19 @@ pub fn decode(bytes: &[u8]) -> Result<LayerTable, Corrupt> {
     let mut table = LayerTable { clip: cursor.varint()?, samples: cursor.varint()?, ..LayerTable::default() };
     let count = cursor.varint()? as usize;
     if !(1..=MAX_LAYERS).contains(&count) || table.samples == 0 {
-        return Err(Corrupt("too many layers, or none"));
+        return Err(Corrupt("clip layers: too many, or none"));
     }
     for i in 0..count {
         let size = cursor.varint()? as usize;
         let name = cursor.take(size)?.to_vec();
-        let name = String::from_utf8(name).map_err(|_| Corrupt("a name is not UTF-8"))?;
+        let name = String::from_utf8(name).map_err(|_| Corrupt("clip layers: a name is not UTF-8"))?;
         let step = cursor.f64()?;
         if step != 0.0 && !(step >= 1.0 && step < f64::from(u32::MAX)) {
-            return Err(Corrupt("a layer's rate is out of range"));
+            return Err(Corrupt("clip layers: a layer's rate is out of range"));
         }
         let more = cursor.varint()? as usize;
         if more > cursor.left() {
-            return Err(Corrupt("a layer's samples end early"));
+            return Err(Corrupt("clip layers: a layer's samples end early"));
         }
         let mut extra = Vec::with_capacity(more);
         let mut last = 0u32;
@@ -165,24 +167,24 @@ pub fn decode(bytes: &[u8]) -> Result<LayerTable, Corrupt> {
             let gap = cursor.varint()?;
             match last.checked_add(gap) {
                 Some(at) if gap > 0 && at < table.samples => last = at,
-                _ => return Err(Corrupt("a layer's samples are out of order")),
+                _ => return Err(Corrupt("clip layers: a layer's samples are out of order")),
             }
             extra.push(last);
         }
         let size = cursor.varint()? as usize;
         let header = cursor.take(size)?.to_vec();
         if (i == 0) != header.is_empty() {
-            return Err(Corrupt("a layer without a header, or a base with two"));
+            return Err(Corrupt("clip layers: a layer without a header, or a base with two"));
         }
         table.layers.push(LayerRecord { name, samples: Samples { step, extra }, header });
     }
     let count_of_pieces = cursor.varint()? as usize;
     if count_of_pieces > cursor.left() / 6 {
-        return Err(Corrupt("pieces of a clip end early"));
+        return Err(Corrupt("clip layers: parts of tiers end early"));
     }
     for _ in 0..count_of_pieces {
         let [layer, tier] = cursor.array()?;
-        let piece = Piece {
+        let piece = TierPart {
             layer,
             tier,
             chunk: cursor.varint()?,
@@ -190,12 +192,14 @@ pub fn decode(bytes: &[u8]) -> Result<LayerTable, Corrupt> {
             size: cursor.varint()?,
             segments: cursor.varint()?,
         };
-        let place = |p: &Piece| (p.layer, p.tier);
+        let place = |p: &TierPart| (p.layer, p.tier);
         let ordered = table.pieces.last().is_none_or(|last| place(last) <= place(&piece));
         let sane = usize::from(layer) < count && u32::from(tier) < schedule::MAX_TIERS;
         // A size takes a byte.
         if !ordered || !sane || (layer, tier) == (0, 0) || piece.segments > piece.size {
-            return Err(Corrupt("a piece of a clip that is none"));
+            return Err(Corrupt(
+                "clip layers: a part of a tier out of order, too small, or of a tier that is not there",
+            ));
         }
         table.pieces.push(piece);
     }
@@ -203,7 +207,7 @@ pub fn decode(bytes: &[u8]) -> Result<LayerTable, Corrupt> {
     for &byte in cursor.take(left)? {
         let layer = byte & !STEPPED;
         if usize::from(layer) >= count {
-            return Err(Corrupt("a joint of a layer that is not there"));
+            return Err(Corrupt("clip layers: a joint of a layer that is not there"));
         }
         table.layer_of.push(layer);
         table.stepped.push(byte & STEPPED != 0);
@@ -235,95 +239,119 @@ pub fn take_out(
 /// All layers of a clip as one clip of one tier, whose poses are those of the layers together. `parts`: of
 /// each layer the bytes of its tiers, the first of which begins with the header. All must have the same
 /// samples; then layers that were taken out of one clip give that clip again.
+#[cfg(feature = "encode")]
 pub fn merge(skeleton: &Skeleton<'_>, layer_of: &[u8], parts: &[Vec<&[u8]>]) -> Result<Vec<u8>, Corrupt> {
     let n = skeleton.parents.len();
     if layer_of.len() != n || layer_of.iter().any(|l| usize::from(*l) >= parts.len()) {
-        return Err(Corrupt("a joint of a layer that is not there"));
+        return Err(Corrupt("clip layers: a joint of a layer that is not there"));
     }
     let parts =
         (parts.iter()).map(|tiers| streamed::choices(skeleton, tiers)).collect::<Result<Vec<_>, _>>()?;
-    let Some(((first, _), others)) = parts.split_first() else {
-        return Err(Corrupt("a clip without layers"));
-    };
-    let same = |a: &Header, b: &Header| {
-        let key = |h: &Header| {
-            let (base, fps) = (h.base.to_bits(), h.fps.to_bits());
-            (h.samples, fps, base, h.spread, h.log)
-        };
-        key(a) == key(b) && a.split.keys == b.split.keys
-    };
-    if !(others.iter()).all(|(plan, _)| same(&first.header, &plan.header)) {
-        return Err(Corrupt("layers of different samples or steps"));
-    }
-    let mut header = Header {
-        rotations: vec![Rotation::Default; n],
-        translations: vec![Vector::Default; n],
-        scales: vec![Vector::Default; n],
-        sources: Vec::new(),
-        starts: Vec::new(),
-        split: Split { layers: layer_of.to_vec(), tiers: 0, keys: first.header.split.keys.clone() },
-        ..first.header.clone()
-    };
-    // Where each component comes from.
-    let mut from: Vec<(usize, usize)> = Vec::new();
-    let mut next = vec![0; parts.len()];
-    for (j, &layer) in layer_of.iter().enumerate() {
-        let layer = usize::from(layer);
-        let own = &parts[layer].0.header;
-        header.rotations[j] = own.rotations[j];
-        header.translations[j] = own.translations[j];
-        header.scales[j] = own.scales[j];
-        for _ in 0..own.components_of(j) {
-            from.push((layer, next[layer]));
-            next[layer] += 1;
-        }
-    }
-    if (parts.iter().zip(&next)).any(|((plan, _), next)| plan.components != *next) {
-        return Err(Corrupt("a layer that has joints of another one"));
-    }
-    for &(layer, c) in &from {
-        let own = &parts[layer].0.header;
-        header.starts.push(own.starts[c]);
-        header.sources.push(own.sources[c].map(|s| match s.weight {
-            0 => s,
-            _ => Source {
-                component: (from.iter()).position(|at| *at == (layer, s.component as usize)).unwrap_or(0)
-                    as u32,
-                weight: s.weight,
-            },
-        }));
-    }
-    let plan = Plan::new(skeleton, header)?;
-    let joined = |samples: &[&Residuals]| -> Result<Residuals, Corrupt> {
-        // Steps of all are as fine as those of the finest; where some are stripped and others are not, zeros
-        // say the same.
-        let shift = samples.iter().map(|r| r.shift).max().unwrap_or(0);
-        let finer = |r: &Residuals, k: i32| match r.shift {
-            STRIPPED => 0,
-            own => i64::from(k) << (shift - own),
-        };
-        let k =
-            (from.iter()).map(|&(layer, c)| finer(samples[layer], samples[layer].k[c])).collect::<Vec<_>>();
-        match k.iter().all(|k| k.unsigned_abs() < 1 << 28) {
-            true => Ok(Residuals { shift, k: k.iter().map(|&k| k as i32).collect() }),
-            false => Err(Corrupt("a residual that is too large")),
-        }
-    };
+    let merged = Merged::new(layer_of, &parts)?;
+    let plan = Plan::new(skeleton, merged.header)?;
     let keys = (0..plan.keys())
-        .map(|i| joined(&parts.iter().map(|(_, c)| &c.0[i]).collect::<Vec<_>>()))
+        .map(|i| joined(&merged.from, parts.iter().map(|(_, c)| &c.0[i]).collect()))
         .collect::<Result<Vec<_>, _>>()?;
-    let segments = (0..plan.segments())
-        .map(|s| {
-            let count = parts[0].1.1[s].len();
-            (0..count).map(|i| joined(&parts.iter().map(|(_, c)| &c.1[s][i]).collect::<Vec<_>>())).collect()
-        })
-        .collect::<Result<Vec<Vec<_>>, _>>()?;
+    let samples_of = |s: usize| {
+        let count = parts[0].1.1[s].len();
+        (0..count)
+            .map(|i| joined(&merged.from, parts.iter().map(|(_, c)| &c.1[s][i]).collect()))
+            .collect::<Result<Vec<_>, _>>()
+    };
+    let segments = (0..plan.segments()).map(samples_of).collect::<Result<Vec<_>, _>>()?;
     let mut out = Vec::new();
     streamed::encode(&plan, &keys, &segments, &mut out);
     Ok(out)
 }
 
-/// A header as [`header::encode`] writes it: how the first tier of a stored form begins, after its size.
+/// The header of the clip that layers are merged into, and where its components come from.
+#[cfg(feature = "encode")]
+struct Merged {
+    header: Header,
+    /// Per component: its layer, and its number there.
+    from: Vec<(usize, usize)>,
+}
+
+#[cfg(feature = "encode")]
+impl Merged {
+    /// Takes from each of `parts`, the layers, the sub-tracks of the joints that `layer_of` says are in it.
+    fn new(layer_of: &[u8], parts: &[(Plan, Choices)]) -> Result<Merged, Corrupt> {
+        let Some(((first, _), others)) = parts.split_first() else {
+            return Err(Corrupt("a clip without layers"));
+        };
+        if !(others.iter()).all(|(plan, _)| same_samples(&first.header, &plan.header)) {
+            return Err(Corrupt("layers of different samples or steps"));
+        }
+        let n = layer_of.len();
+        let mut header = Header {
+            rotations: vec![Rotation::Default; n],
+            translations: vec![Vector::Default; n],
+            scales: vec![Vector::Default; n],
+            sources: Vec::new(),
+            starts: Vec::new(),
+            split: Split { layers: layer_of.to_vec(), tiers: 0, keys: first.header.split.keys.clone() },
+            ..first.header.clone()
+        };
+        let mut from: Vec<(usize, usize)> = Vec::new();
+        let mut next = vec![0; parts.len()];
+        for (j, &layer) in layer_of.iter().enumerate() {
+            let layer = usize::from(layer);
+            let own = &parts[layer].0.header;
+            header.rotations[j] = own.rotations[j];
+            header.translations[j] = own.translations[j];
+            header.scales[j] = own.scales[j];
+            for _ in 0..own.components_of(j) {
+                from.push((layer, next[layer]));
+                next[layer] += 1;
+            }
+        }
+        if (parts.iter().zip(&next)).any(|((plan, _), next)| plan.components != *next) {
+            return Err(Corrupt("a layer that has joints of another one"));
+        }
+        for &(layer, c) in &from {
+            let own = &parts[layer].0.header;
+            let number = |component: u32| {
+                let at = from.iter().position(|at| *at == (layer, component as usize));
+                at.unwrap_or(0) as u32
+            };
+            header.starts.push(own.starts[c]);
+            header.sources.push(own.sources[c].map(|s| match s.weight {
+                0 => s,
+                _ => Source { component: number(s.component), weight: s.weight },
+            }));
+        }
+        Ok(Merged { header, from })
+    }
+}
+
+/// Whether the layers with these headers have the same samples, keys and steps.
+#[cfg(feature = "encode")]
+fn same_samples(a: &Header, b: &Header) -> bool {
+    let key = |h: &Header| {
+        let (base, fps) = (h.base.to_bits(), h.fps.to_bits());
+        (h.samples, fps, base, h.spread, h.log)
+    };
+    key(a) == key(b) && a.split.keys == b.split.keys
+}
+
+/// The residuals of one sample, from those that each layer has of it (`samples`). Steps of all are as fine as
+/// those of the finest layer; where some are stripped and others are not, zeros say the same.
+#[cfg(feature = "encode")]
+fn joined(from: &[(usize, usize)], samples: Vec<&Residuals>) -> Result<Residuals, Corrupt> {
+    let shift = samples.iter().map(|r| r.shift).max().unwrap_or(0);
+    let finer = |r: &Residuals, k: i32| match r.shift {
+        STRIPPED => 0,
+        own => i64::from(k) << (shift - own),
+    };
+    let k = (from.iter()).map(|&(layer, c)| finer(samples[layer], samples[layer].k[c])).collect::<Vec<_>>();
+    match k.iter().all(|k| k.unsigned_abs() < 1 << 28) {
+        true => Ok(Residuals { shift, k: k.iter().map(|&k| k as i32).collect() }),
+        false => Err(Corrupt("clip layers: a residual that is too large")),
+    }
+}
+
+/// A header as [`header::encode`] writes it: how the first tier of the streamed form begins, after its size.
+#[cfg(feature = "encode")]
 pub fn header_bytes(header: &Header) -> Vec<u8> {
     let mut bytes = Vec::new();
     header::encode(header, &mut bytes);
@@ -357,6 +385,7 @@ pub fn cut(bytes: &[u8], head: usize, segments: usize, most: usize) -> Result<Ve
 }
 
 /// Appends segments with their sizes before them.
+#[cfg(feature = "encode")]
 pub fn join<'a>(segments: impl Iterator<Item = &'a [u8]> + Clone, out: &mut Vec<u8>) {
     (segments.clone()).for_each(|segment| put_varint(segment.len() as u32, out));
     segments.for_each(|segment| out.extend_from_slice(segment));
@@ -408,8 +437,8 @@ mod tests {
                 },
             ],
             pieces: vec![
-                Piece { layer: 0, tier: 1, chunk: 2, offset: 300, size: 70, segments: 8 },
-                Piece { layer: 1, segments: 8, size: 9, ..Piece::default() },
+                TierPart { layer: 0, tier: 1, chunk: 2, offset: 300, size: 70, segments: 8 },
+                TierPart { layer: 1, segments: 8, size: 9, ..TierPart::default() },
             ],
             layer_of: vec![0, 1, 1, 0],
             stepped: vec![false, true, false, false],

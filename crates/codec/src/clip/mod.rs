@@ -20,6 +20,7 @@ pub mod layer;
 mod node;
 pub mod nodes;
 mod plan;
+mod prediction;
 pub mod random_access;
 pub mod record;
 pub mod scalars;

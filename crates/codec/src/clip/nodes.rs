@@ -36,9 +36,12 @@ use crate::Corrupt;
 use crate::clip::fixed;
 pub use crate::clip::node::{Node, boxes};
 use crate::clip::node::{turned, usable};
-use crate::clip::streamed::{STEP, kappa};
+use crate::clip::prediction::{STEP, Sources, cut, kappa, moved, turned as turned_words};
+use crate::clip::schedule::weights;
 use crate::entropy::range::{self, Bits, Chance};
-use crate::entropy::symbols::{Bucket, Decoder, Encoder};
+#[cfg(feature = "encode")]
+use crate::entropy::symbols::Encoder;
+use crate::entropy::symbols::{Bucket, Decoder, Symbols};
 use crate::quantize::rotation::{self, Quaternion};
 use crate::schedule::{Schedule, Unit};
 use crate::transform::Transform;
@@ -54,12 +57,12 @@ pub const RAW: u8 = 7;
 pub const EVEN_CODE: u8 = 128;
 /// Steps of rotations lie within these, in radians, as in `step`.
 const ROTATION_STEP: [f64; 2] = [5e-7, 0.5];
-/// What a raw transform counts as for those that follow it.
+/// The mean of |κ| that frames after a raw transform see in it.
 const RAW_ACTIVITY: u32 = 1 << 12;
 /// Fourth roots of two.
 const QUARTERS: [f64; 4] = [1.0, 1.189_207_115_002_721, std::f64::consts::SQRT_2, 1.681_792_830_507_429];
 
-/// What is said of a moving node.
+/// Which parts of a moving node move, and how finely each is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setup {
     /// Whether translation, rotation, scale move.
@@ -75,7 +78,7 @@ pub struct Setup {
 pub struct Track {
     /// Number of the node.
     pub node: usize,
-    /// What is said of it.
+    /// Which parts of it move, and how finely.
     pub setup: Setup,
     /// First word; the last one holds what contexts are taken from.
     pub word: usize,
@@ -175,6 +178,7 @@ impl Track {
 
     /// Where coordinate `v` of the pivot lies along axis `k`, in steps: as the words of translation, but in
     /// whole steps and not rounded.
+    #[cfg(feature = "encode")]
     pub fn along(&self, k: usize, v: f64) -> f64 {
         (v - self.origin[k]) / self.step
     }
@@ -239,7 +243,7 @@ impl Nodes {
         let mut coder = Settings::new(range::Decoder::new(setup));
         let base = f32::from_bits(coder.bits.plain(32, 0));
         if !(base > 1e-30 && base < 1e30) {
-            return Err(Corrupt("steps of nodes out of range"));
+            return Err(Corrupt("nodes: steps out of range"));
         }
         let space = boxes(nodes);
         let mut out = Nodes::default();
@@ -261,6 +265,7 @@ impl Nodes {
     }
 
     /// One of them alone.
+    #[cfg(feature = "encode")]
     pub fn single(&self, track: usize) -> Nodes {
         let own = Track { word: 0, ..self.tracks[track] };
         let first = self.tracks[track].word;
@@ -321,7 +326,7 @@ impl Nodes {
     }
 }
 
-/// What was chosen for a node in a frame.
+/// The class and the residuals of a node in one frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Choice {
     /// See the head of this file.
@@ -422,84 +427,28 @@ impl<'a> Around<'a> {
     pub fn predict(&self, track: &Track) -> [i32; 10] {
         let mut out = [0; 10];
         let [t, r, s] = track.setup.moves;
-        // Loops over arrays, not maps of them: these are not inlined everywhere, and a node takes less time
-        // than its calls would.
-        let mut own = [&[][..]; 4];
-        for (own, state) in own.iter_mut().zip(&self.states) {
-            *own = &state[track.word..track.word + track.words - 1];
+        let mut words = [&[][..]; 4];
+        for (words, state) in words.iter_mut().zip(&self.states) {
+            *words = &state[track.word..track.word + track.words - 1];
         }
-        let vector = |word: usize, out: &mut [i32; 10]| {
-            for k in word..word + 3 {
-                let mut sum = 0;
-                for (own, &weight) in own.iter().zip(&self.weights) {
-                    sum += i64::from(weight) * i64::from(own[k]);
-                }
-                out[k] = (sum >> 16).clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32;
-            }
-        };
+        let around = Sources { words, weights: self.weights, count: 4 };
         let mut word = 0;
         if t {
-            vector(word, &mut out);
+            for (k, out) in out[..3].iter_mut().enumerate() {
+                *out = cut(around.vector(k));
+            }
             word += 3;
         }
         if r {
-            let mut q = [rotation::IDENTITY; 4];
-            for (q, own) in q.iter_mut().zip(&own) {
-                q.copy_from_slice(&own[word..word + 4]);
-            }
-            let mixed = rotation::mixed(&q, &self.weights);
-            out[word..word + 4].copy_from_slice(&mixed);
+            out[word..word + 4].copy_from_slice(&around.rotation(word));
             word += 4;
         }
         if s {
-            vector(word, &mut out);
+            for k in word..word + 3 {
+                out[k] = cut(around.vector(k));
+            }
         }
         out
-    }
-}
-
-/// Weights of the polynomial through samples at these distances, in 2⁻¹⁶, rounded towards zero; the rest goes
-/// to the first.
-fn weights(at: &[i64]) -> [i32; 4] {
-    let mut out = [0; 4];
-    for i in 0..at.len() {
-        let (mut above, mut below) = (1i64, 1i64);
-        for j in (0..at.len()).filter(|&j| j != i) {
-            above *= -at[j];
-            below *= at[i] - at[j];
-        }
-        out[i] = ((above << 16) / below) as i32;
-    }
-    out[0] += (1 << 16) - out.iter().sum::<i32>();
-    out
-}
-
-/// Takes symbols in either direction.
-pub trait Symbols {
-    /// Codes `k`, which a decoder ignores, and returns it.
-    fn symbol(&mut self, bucket: Bucket, k: i32) -> i32;
-    /// 32 bits of even chance.
-    fn word(&mut self, value: u32) -> u32;
-}
-
-impl Symbols for Encoder {
-    fn symbol(&mut self, bucket: Bucket, k: i32) -> i32 {
-        self.put(bucket, k);
-        k
-    }
-    fn word(&mut self, value: u32) -> u32 {
-        self.even(value, 32);
-        value
-    }
-}
-
-impl Symbols for Decoder<'_> {
-    #[inline]
-    fn symbol(&mut self, bucket: Bucket, _: i32) -> i32 {
-        self.take(bucket)
-    }
-    fn word(&mut self, _: u32) -> u32 {
-        self.even(32)
     }
 }
 
@@ -514,7 +463,7 @@ const EXPECTED: [[[[u32; 4]; 2]; 2]; 6] = [
     [[[140_000, 0, 0, 0], [110_000, 0, 0, 32]], [[140_000, 0, 0, 0], [110_000, 0, 0, 32]]],
 ];
 
-/// What is expected of a node in a frame.
+/// How large the residuals of a node are expected to be in one frame, from what surrounds it.
 pub struct Expected {
     level: usize,
     around: [u32; 2],
@@ -582,6 +531,7 @@ const PARTS: [u64; 9] = [0, 65536, 32768, 21846, 16384, 13108, 10923, 9363, 8192
 impl Track {
     /// Codes a node in a frame: `choice` is given to an encoder, and filled by a decoder. Writes its words,
     /// and returns its transform.
+    #[cfg(feature = "encode")]
     pub fn code<S: Symbols>(
         &self,
         around: &Around<'_>,
@@ -595,7 +545,7 @@ impl Track {
         })
     }
 
-    /// The same without its transform; returns its class.
+    /// As [`Track::code`], but without the transform; returns the node's class.
     fn read<S: Symbols>(
         &self,
         around: &Around<'_>,
@@ -655,18 +605,17 @@ impl Track {
             *sum += own.iter().map(|k| k.unsigned_abs()).sum::<u64>();
             *count += 3;
             if part == 1 {
-                let mut y = [0; 3];
+                let mut turn = [0; 3];
                 for i in 0..3 {
-                    y[i] = (own[i] * self.turn[i]) >> 11;
+                    turn[i] = own[i] * self.turn[i];
                 }
                 let mut q = rotation::IDENTITY;
                 q.copy_from_slice(&prediction[word..word + 4]);
-                words[word..word + 4].copy_from_slice(&rotation::turned(q, y));
+                words[word..word + 4].copy_from_slice(&turned_words(q, turn));
                 word += 4;
             } else {
                 for i in 0..3 {
-                    let moved = i64::from(prediction[word + i]) + own[i];
-                    words[word + i] = moved.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32;
+                    words[word + i] = moved(prediction[word + i], own[i]);
                 }
                 word += 3;
             }
@@ -689,7 +638,7 @@ impl Track {
         let raw = &mut choice.raw;
         let mut all = raw.rotation.iter_mut().chain(&mut raw.translation).chain(&mut raw.scale);
         if !all.all(number) {
-            return Err(Corrupt("nodes: a transform that is none"));
+            return Err(Corrupt("nodes: a transform that is not finite"));
         }
         self.keep(self.words_of(raw), words);
         words[self.words - 1] = (RAW_ACTIVITY | RAW_ACTIVITY << 16) as i32;

@@ -1,6 +1,8 @@
-//! What the header and the skeleton of a clip make of each joint: the sub-tracks that are coded, their steps and\nwhere each component lies.
+//! What the header and the skeleton of a clip make of each joint: the sub-tracks that are coded, their steps and
+//! where each component lies.
 
 use crate::Corrupt;
+use crate::clip::prediction::{STEP, Sources, moved, swung, turned};
 use crate::clip::schedule::{self, Step, Taps};
 use crate::clip::step::{Steps, steps};
 use crate::clip::{Header, Rotation, Skeleton, Vector, fixed};
@@ -9,11 +11,11 @@ use crate::quantize::rotation::{self, Quaternion};
 use crate::transform::Transform;
 
 /// Most words of all keys together, so that a few bytes cannot ask for all memory.
-pub const MAX_KEY_WORDS: usize = 1 << 26;
+pub const MAX_KEY_VALUES: usize = 1 << 26;
 
 /// Most words of keys that so many bytes can be of: keys that say nothing take next to no bytes, but not less
 /// than that.
-pub const fn justified_words(bytes: usize) -> usize {
+pub const fn justified_values(bytes: usize) -> usize {
     (1 << 20) + bytes.saturating_mul(256)
 }
 
@@ -23,12 +25,7 @@ pub const MAX_LISTED_KEYS: u32 = 1 << 18;
 /// Level of keys in `entropy`.
 pub const KEY_LEVEL: usize = 7;
 
-/// κ of one step.
-pub const STEP: i64 = 32;
-
-pub(super) const MAX_KAPPA: i64 = 1 << 28;
-
-/// What an animated sub-track is made of.
+/// The kind of an animated sub-track: how many words and components each sample has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Three words and components.
@@ -48,7 +45,7 @@ pub enum Kind {
 pub struct Group {
     /// The joint.
     pub joint: usize,
-    /// What it is.
+    /// Translation, scale, or the form of rotation.
     pub kind: Kind,
     /// First component, and how many.
     pub component: usize,
@@ -111,7 +108,7 @@ impl Plan {
     pub fn new(skeleton: &Skeleton<'_>, header: Header) -> Result<Plan, Corrupt> {
         let joints = skeleton.parents.len();
         if header.rotations.len() != joints {
-            return Err(Corrupt("wrong number of joints"));
+            return Err(Corrupt("clip header: another number of joints than the skeleton has"));
         }
         let regular = schedule::keys(header.samples, u32::from(header.log));
         if !header.split.keys.is_empty() && regular > MAX_LISTED_KEYS {
@@ -253,7 +250,7 @@ impl Plan {
     }
 
     /// Words of what the first key is predicted from.
-    pub fn rest_words(&self) -> &[i32] {
+    pub fn rest_values(&self) -> &[i32] {
         &self.rest
     }
 
@@ -271,7 +268,7 @@ impl Plan {
         activity.bucket(means, c, level, group.own, [around[0][c], around[1][c]])
     }
 
-    /// What other components say of component `c`, given κ of all before it.
+    /// The part of κ of component `c` that follows from its sources, given κ of all components before it.
     #[inline]
     pub fn cross(&self, c: usize, kappa: &[i64]) -> i64 {
         let [a, b] = self.header.sources[c];
@@ -286,16 +283,10 @@ impl Plan {
     }
 }
 
-/// κ of residual `k`.
-#[inline]
-pub fn kappa(k: i32, shift: u8, cross: i64) -> i64 {
-    (i64::from(k) * (STEP >> shift) + cross).clamp(-MAX_KAPPA, MAX_KAPPA)
-}
-
 impl Group {
-    /// What a step of each component turns by in fact: steps are rounded to integers, which tells where they
-    /// are small and many. Free: vectors of 4·tan(φ/4), in the joint's axes; angles: the first of each row,
-    /// in radians.
+    /// The turn that one step of each component really is: steps are rounded to integers, which tells where
+    /// they are small and many. Free: vectors of 4·tan(φ/4), in the joint's axes; angles: the first of each
+    /// row, in radians.
     #[cfg(feature = "encode")]
     pub fn turned_by(&self) -> [[f64; 3]; 3] {
         let unit = match self.kind {
@@ -308,34 +299,15 @@ impl Group {
     /// Prediction of this sub-track from samples around; `words` holds samples of `stride` words.
     #[inline]
     pub fn predict(&self, words: &[i32], stride: usize, taps: &Taps) -> [i32; 4] {
-        let at = |tap: usize| &words[taps.at[tap] * stride + self.word..][..self.words];
+        let at = |tap: usize| &words[tap * stride + self.word..][..self.words];
+        let [a, b, c, d] = taps.at;
+        let around = Sources { words: [at(a), at(b), at(c), at(d)], weights: taps.weight, count: taps.count };
         match self.kind {
-            Kind::Free => {
-                let mut q = [rotation::IDENTITY; 4];
-                for (tap, q) in q[..taps.count].iter_mut().enumerate() {
-                    q.copy_from_slice(at(tap));
-                }
-                rotation::mixed(&q[..taps.count], &taps.weight[..taps.count])
-            }
-            Kind::Hinge | Kind::TwoAxes => {
-                let mut out = [0; 4];
-                for w in 0..self.words {
-                    let base = at(0)[w];
-                    let sum: i64 = (1..taps.count)
-                        .map(|tap| i64::from(taps.weight[tap]) * i64::from(at(tap)[w].wrapping_sub(base)))
-                        .sum();
-                    out[w] = base.wrapping_add((sum >> 16) as i32);
-                }
-                out
-            }
+            Kind::Free => around.rotation(0),
+            Kind::Hinge => [around.angle(0), 0, 0, 0],
+            Kind::TwoAxes => [around.angle(0), around.angle(1), 0, 0],
             Kind::Translation | Kind::Scale => {
-                let mut out = [0; 4];
-                for w in 0..3 {
-                    let sum: i64 =
-                        (0..taps.count).map(|tap| i64::from(taps.weight[tap]) * i64::from(at(tap)[w])).sum();
-                    out[w] = (sum >> 16) as i32;
-                }
-                out
+                [around.vector(0) as i32, around.vector(1) as i32, around.vector(2) as i32, 0]
             }
         }
     }
@@ -346,22 +318,20 @@ impl Group {
         match self.kind {
             Kind::Free => {
                 let [a, b, c] = &self.turn;
-                let along = |i: usize| (kappa[0] * a[i] + kappa[1] * b[i] + kappa[2] * c[i]) >> 11;
-                rotation::turned(prediction, [along(0), along(1), along(2)])
+                let along = |i: usize| kappa[0] * a[i] + kappa[1] * b[i] + kappa[2] * c[i];
+                turned(prediction, [along(0), along(1), along(2)])
             }
             Kind::Hinge | Kind::TwoAxes => {
                 let mut out = prediction;
                 for w in 0..self.words {
-                    let turn = kappa[w].wrapping_mul(self.turn[w][0]) >> 13;
-                    out[w] = out[w].wrapping_add(turn as i32);
+                    out[w] = swung(out[w], kappa[w], self.turn[w][0]);
                 }
                 out
             }
             Kind::Translation | Kind::Scale => {
                 let mut out = prediction;
                 for w in 0..3 {
-                    let sum = i64::from(out[w]) + kappa[w];
-                    out[w] = sum.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32;
+                    out[w] = moved(out[w], kappa[w]);
                 }
                 out
             }

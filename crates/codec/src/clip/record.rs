@@ -67,7 +67,7 @@ impl SkeletonRecord {
     }
 }
 
-/// How a clip is kept. The numbers are part of the format.
+/// The codec of a clip. The numbers are part of the format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Codec {
@@ -88,14 +88,14 @@ impl Codec {
     }
 }
 
-/// What a clip's chunk says before the stored form.
+/// The head of a clip's chunk, before its samples.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClipRecord {
     /// Name.
     pub name: String,
     /// Number among the file's skeletons.
     pub skeleton: u32,
-    /// What the bytes behind the record are.
+    /// The codec of the bytes behind the record.
     pub codec: Codec,
     /// The tolerance is that of each sub-track by itself: nothing is promised in object space.
     pub local: bool,
@@ -152,7 +152,7 @@ pub fn encode_skeleton(skeleton: &SkeletonRecord, out: &mut Vec<u8>) {
 fn text(cursor: &mut Cursor<'_>) -> Result<String, Corrupt> {
     let size = cursor.varint()? as usize;
     let bytes = cursor.take(size)?;
-    String::from_utf8(bytes.to_vec()).map_err(|_| Corrupt("a name is not UTF-8"))
+    String::from_utf8(bytes.to_vec()).map_err(|_| Corrupt("clip or skeleton: a name is not UTF-8"))
 }
 
 fn floats<const N: usize>(cursor: &mut Cursor<'_>) -> Result<[f32; N], Corrupt> {
@@ -160,7 +160,7 @@ fn floats<const N: usize>(cursor: &mut Cursor<'_>) -> Result<[f32; N], Corrupt> 
     for v in &mut out {
         *v = cursor.f32()?;
         if !v.is_finite() {
-            return Err(Corrupt("a number of a skeleton is none"));
+            return Err(Corrupt("skeleton: a number that is not finite"));
         }
     }
     Ok(out)
@@ -172,7 +172,7 @@ pub fn decode_skeleton(bytes: &[u8]) -> Result<SkeletonRecord, Corrupt> {
     let mut skeleton = SkeletonRecord { name: text(&mut cursor)?, ..SkeletonRecord::default() };
     let joints = cursor.varint()? as usize;
     if joints > MAX_JOINTS {
-        return Err(Corrupt("a skeleton with too many joints"));
+        return Err(Corrupt("skeleton: too many joints"));
     }
     for _ in 0..joints {
         skeleton.names.push(text(&mut cursor)?);
@@ -180,7 +180,7 @@ pub fn decode_skeleton(bytes: &[u8]) -> Result<SkeletonRecord, Corrupt> {
         let mut rest = Transform::IDENTITY;
         let flags = cursor.u8()?;
         if flags > 7 {
-            return Err(Corrupt("unknown flags of a joint"));
+            return Err(Corrupt("skeleton: unknown flags of a joint"));
         }
         let turned = flags & 1 != 0;
         if turned {
@@ -201,22 +201,22 @@ pub fn decode_skeleton(bytes: &[u8]) -> Result<SkeletonRecord, Corrupt> {
             0 => 0,
             _ => match cursor.u8()? {
                 order @ 0..=5 => order + 1,
-                _ => return Err(Corrupt("an order of axes that is none")),
+                _ => return Err(Corrupt("skeleton: unknown order of axes")),
             },
         });
         let ends = cursor.varint()? as usize;
         if ends > cursor.left() / 12 {
-            return Err(Corrupt("ends of a joint end early"));
+            return Err(Corrupt("skeleton: ends of a joint are cut short"));
         }
         let ends: Result<Vec<_>, Corrupt> = (0..ends).map(|_| floats(&mut cursor)).collect();
         skeleton.ends.push(ends?);
     }
     if cursor.left() > 0 {
-        return Err(Corrupt("bytes behind the end of a skeleton"));
+        return Err(Corrupt("skeleton: bytes left over"));
     }
     let sane = |t: &f64| *t == 0.0 || (*t > 1e-30 && *t < 1e18);
     if !skeleton.tolerance.iter().all(sane) {
-        return Err(Corrupt("a joint's tolerance that is none"));
+        return Err(Corrupt("skeleton: a joint's tolerance is out of range"));
     }
     skeleton.skeleton().check()?;
     Ok(skeleton)
@@ -238,7 +238,7 @@ pub fn encode_clip(clip: &ClipRecord, stored: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(stored);
 }
 
-/// What a clip's chunk says, and its stored form.
+/// The head of a clip's chunk, and the bytes of its samples.
 pub fn decode_clip(bytes: &[u8]) -> Result<(ClipRecord, &[u8]), Corrupt> {
     let mut cursor = Cursor::new(bytes);
     let (name, skeleton) = (text(&mut cursor)?, cursor.varint()?);
@@ -249,7 +249,7 @@ pub fn decode_clip(bytes: &[u8]) -> Result<(ClipRecord, &[u8]), Corrupt> {
         codec: match flags & 3 {
             0 => Codec::Sampled,
             1 => Codec::Curve,
-            _ => return Err(Corrupt("unknown codec of a clip")),
+            _ => return Err(Corrupt("clip: unknown codec")),
         },
         local: flags & 4 != 0,
         asked: f64::from_le_bytes(cursor.array()?),
@@ -257,13 +257,13 @@ pub fn decode_clip(bytes: &[u8]) -> Result<(ClipRecord, &[u8]), Corrupt> {
         held: Vec::new(),
     };
     if flags > 15 {
-        return Err(Corrupt("unknown flags of a clip"));
+        return Err(Corrupt("clip: unknown flags"));
     }
     if flags & 8 != 0 {
         for _ in 0..cursor.varint()? {
             let track = cursor.varint()?;
             if track >= 3 * MAX_JOINTS as u32 || clip.held.last().is_some_and(|last| track <= *last) {
-                return Err(Corrupt("a sub-track that is none"));
+                return Err(Corrupt("clip: a held sub-track that is not there, or out of order"));
             }
             clip.held.push(track);
         }
@@ -273,7 +273,7 @@ pub fn decode_clip(bytes: &[u8]) -> Result<(ClipRecord, &[u8]), Corrupt> {
         && clip.tolerance.is_finite()
         && clip.tolerance >= clip.asked)
     {
-        return Err(Corrupt("a clip without a tolerance"));
+        return Err(Corrupt("clip: no tolerance"));
     }
     let left = cursor.left();
     Ok((clip, cursor.take(left)?))

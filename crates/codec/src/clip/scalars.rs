@@ -27,7 +27,9 @@
 
 use crate::Corrupt;
 use crate::bytes::{Cursor, put_sized, put_varint};
-use crate::entropy::symbols::{Bucket, Decoder, Encoder};
+#[cfg(feature = "encode")]
+use crate::entropy::symbols::Encoder;
+use crate::entropy::symbols::{Bucket, Decoder};
 
 /// Most values of all animated components, so that a few bytes cannot ask for all memory.
 pub const MAX_VALUES: usize = 1 << 24;
@@ -46,7 +48,7 @@ pub struct Marker {
 pub enum Component {
     /// 0 always.
     Zero,
-    /// The same always.
+    /// One value in all samples.
     Constant(f32),
     /// Steps from `low`.
     Animated {
@@ -73,7 +75,7 @@ impl Component {
     }
 }
 
-/// What is decoded. Part of the format.
+/// The decoded value of code `k`. Part of the format.
 #[inline]
 pub fn value(low: f32, step: f32, k: i32) -> f32 {
     (f64::from(low) + f64::from(step) * f64::from(k)) as f32
@@ -101,7 +103,7 @@ impl ScalarTrack {
 
 /// All that rides along in one clip.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Extras {
+pub struct ScalarsRecord {
     /// Number of the clip.
     pub clip: u32,
     /// Samples of the clip.
@@ -112,7 +114,7 @@ pub struct Extras {
     pub markers: Vec<Marker>,
 }
 
-/// What is expected of the next residual.
+/// The state from which the next residual of a track is predicted.
 struct Walk {
     order: u8,
     mean: u32,
@@ -165,7 +167,7 @@ fn order(k: &[i32]) -> u8 {
 
 /// Appends a chunk. Tracks have one to four components, animated ones `samples` numbers each.
 #[cfg(feature = "encode")]
-pub fn encode(extras: &Extras, out: &mut Vec<u8>) {
+pub fn encode(extras: &ScalarsRecord, out: &mut Vec<u8>) {
     put_varint(extras.clip, out);
     put_varint(extras.samples, out);
     put_varint(extras.tracks.len() as u32, out);
@@ -209,20 +211,21 @@ pub fn encode(extras: &Extras, out: &mut Vec<u8>) {
 fn text(cursor: &mut Cursor<'_>) -> Result<String, Corrupt> {
     let size = cursor.varint()? as usize;
     let bytes = cursor.take(size)?;
-    String::from_utf8(bytes.to_vec()).map_err(|_| Corrupt("a name is not UTF-8"))
+    String::from_utf8(bytes.to_vec()).map_err(|_| Corrupt("scalar tracks: a name is not UTF-8"))
 }
 
 fn finite(cursor: &mut Cursor<'_>) -> Result<f32, Corrupt> {
     match cursor.f32()? {
         v if v.is_finite() => Ok(v),
-        _ => Err(Corrupt("a number of a scalar track is none")),
+        _ => Err(Corrupt("scalar tracks: a number that is not finite")),
     }
 }
 
 /// Reads all of `bytes`.
-pub fn decode(bytes: &[u8]) -> Result<Extras, Corrupt> {
+pub fn decode(bytes: &[u8]) -> Result<ScalarsRecord, Corrupt> {
     let mut cursor = Cursor::new(bytes);
-    let mut extras = Extras { clip: cursor.varint()?, samples: cursor.varint()?, ..Extras::default() };
+    let mut extras =
+        ScalarsRecord { clip: cursor.varint()?, samples: cursor.varint()?, ..ScalarsRecord::default() };
     // Of each animated component its order, in the order of the residuals.
     let mut orders = Vec::new();
     for _ in 0..cursor.varint()? {
@@ -232,14 +235,14 @@ pub fn decode(bytes: &[u8]) -> Result<Extras, Corrupt> {
         for i in 0..4 {
             components.push(match kinds >> (2 * i) & 3 {
                 0 if i > 0 && kinds >> (2 * i) == 0 => break,
-                0 => return Err(Corrupt("a scalar track without a component")),
+                0 => return Err(Corrupt("scalar tracks: a track without a component")),
                 1 => Component::Zero,
                 2 => Component::Constant(finite(&mut cursor)?),
                 _ => {
                     let (low, step) = (finite(&mut cursor)?, finite(&mut cursor)?);
                     let order = cursor.u8()?;
                     if step <= 0.0 || !(1..=2).contains(&order) {
-                        return Err(Corrupt("a scalar track without steps"));
+                        return Err(Corrupt("scalar tracks: a track without steps"));
                     }
                     orders.push(order);
                     let k = Vec::new();
@@ -254,13 +257,13 @@ pub fn decode(bytes: &[u8]) -> Result<Extras, Corrupt> {
         let time = cursor.f64()?;
         let ordered = extras.markers.last().is_none_or(|before| before.time <= time);
         if !time.is_finite() || !ordered {
-            return Err(Corrupt("a marker's time is none, or not in order"));
+            return Err(Corrupt("scalar tracks: a marker's time is not finite, or not in order"));
         }
         extras.markers.push(Marker { name, time });
     }
     let samples = extras.samples as usize;
     if samples.saturating_mul(orders.len()) > MAX_VALUES {
-        return Err(Corrupt("scalar tracks with more values than a reader takes"));
+        return Err(Corrupt("scalar tracks: more values than a reader takes"));
     }
     let left = cursor.left();
     let mut decoder = Decoder::new(cursor.take(left)?);
@@ -300,14 +303,14 @@ mod tests {
         ]
     }
 
-    fn any_extras() -> impl Strategy<Value = Extras> {
+    fn any_extras() -> impl Strategy<Value = ScalarsRecord> {
         let track = prop::collection::vec(component(), 1..5)
             .prop_map(|components| ScalarTrack { name: "blink".into(), components });
         let times = prop::collection::vec(-5f64..5.0, 0..5);
         (prop::collection::vec(track, 0..4), times).prop_map(|(tracks, mut times)| {
             times.sort_by(f64::total_cmp);
             let marker = |time: f64| Marker { name: format!("at {time}"), time };
-            Extras { clip: 3, samples: 20, tracks, markers: times.into_iter().map(marker).collect() }
+            ScalarsRecord { clip: 3, samples: 20, tracks, markers: times.into_iter().map(marker).collect() }
         })
     }
 
@@ -339,7 +342,7 @@ mod tests {
 
     #[test]
     fn golden() {
-        let extras = Extras {
+        let extras = ScalarsRecord {
             clip: 0,
             samples: 3,
             tracks: vec![ScalarTrack {
@@ -365,10 +368,10 @@ mod tests {
             let mut bytes = Vec::new();
             let components = vec![component];
             encode(
-                &Extras {
+                &ScalarsRecord {
                     samples: 1000,
                     tracks: vec![ScalarTrack { name: String::new(), components }],
-                    ..Extras::default()
+                    ..ScalarsRecord::default()
                 },
                 &mut bytes,
             );

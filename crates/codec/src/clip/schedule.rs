@@ -23,14 +23,14 @@ pub fn tier(level: u32, more: u8) -> u32 {
     u32::from(more).saturating_sub(level)
 }
 
-/// What a sample is predicted from.
+/// The samples that one is predicted from, and their weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Taps {
     /// Sample numbers within the segment: left, right, outer ones.
     pub at: [usize; TAPS],
     /// In 2⁻¹⁶; their sum is 2¹⁶.
     pub weight: [i32; TAPS],
-    /// How many there are.
+    /// Number of samples; the others of the arrays are 0.
     pub count: usize,
 }
 
@@ -41,7 +41,7 @@ pub struct Step {
     pub sample: usize,
     /// log2 of the distance to the neighbours.
     pub level: u32,
-    /// What it is predicted from.
+    /// The samples that it is predicted from.
     pub taps: Taps,
 }
 
@@ -81,20 +81,29 @@ pub fn taps(t: usize, h: usize, length: usize) -> Taps {
         at[count] = far;
         count += 1;
     }
-    let mut weight = [0; TAPS];
-    let position = |i: usize| at[i] as i64 - t as i64;
-    for i in 0..count {
-        let (mut above, mut below) = (1i64, 1i64);
-        for j in (0..count).filter(|&j| j != i) {
-            above *= -position(j);
-            below *= position(i) - position(j);
-        }
-        // |position| < 2⁹, so that the product of three and 16 bits fits. Rounded towards zero.
-        weight[i] = ((above << 16) / below) as i32;
+    let mut distances = [0; TAPS];
+    for (distance, &at) in distances.iter_mut().zip(&at[..count]) {
+        *distance = at as i64 - t as i64;
     }
-    // What rounding took away goes to the left neighbour.
-    weight[0] += (1 << 16) - weight.iter().sum::<i32>();
+    let weight = weights(&distances[..count]);
     Taps { at, weight, count }
+}
+
+/// Weights of the polynomial through at most [`TAPS`] samples at these distances, below 2⁹: in 2⁻¹⁶, rounded
+/// towards zero; what rounding took away goes to the first.
+pub(super) fn weights(distances: &[i64]) -> [i32; TAPS] {
+    let mut out = [0; TAPS];
+    for (i, own) in distances.iter().enumerate() {
+        let (mut above, mut below) = (1i64, 1i64);
+        for other in distances.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, other)| other) {
+            above *= -other;
+            below *= own - other;
+        }
+        // The product of three distances and 16 bits fits.
+        out[i] = ((above << 16) / below) as i32;
+    }
+    out[0] += (1 << 16) - out.iter().sum::<i32>();
+    out
 }
 
 #[cfg(test)]

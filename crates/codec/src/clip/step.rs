@@ -107,96 +107,111 @@ pub fn steps(skeleton: &Skeleton<'_>, header: &Header) -> Vec<Steps> {
     steps
 }
 
-/// The same where there are no layers.
+/// Steps of all joints, where none of them is in a layer of its own.
 fn steps_of_one(skeleton: &Skeleton<'_>, header: &Header) -> Vec<Steps> {
-    let n = skeleton.parents.len();
-    let origin = |j: usize| match header.translations[j] {
-        Vector::Default | Vector::Animated => skeleton.rest[j].translation.map(f64::from),
-        Vector::Constant(v) => v.map(f64::from),
-    };
-    let mut reach: Vec<f64> = skeleton.shell.iter().map(|s| f64::from(*s)).collect();
-    let mut points: Vec<Vec<[f64; 3]>> = skeleton
-        .shell
-        .iter()
-        .map(|&s| {
-            let s = f64::from(s);
-            vec![[s, 0.0, 0.0], [0.0, s, 0.0], [0.0, 0.0, s]]
-        })
-        .collect();
-    for j in (0..n).rev() {
-        let Some(parent) = skeleton.parent(j) else {
-            continue;
+    let levers = Levers::new(skeleton, header);
+    (0..skeleton.parents.len()).map(|j| levers.steps(skeleton, header, j)).collect()
+}
+
+/// How far the turn of each joint reaches, and the points that it moves.
+struct Levers {
+    /// Longest chain below.
+    reach: Vec<f64>,
+    /// Lever points in the joint's own space, at most [`MAX_POINTS`] of those from below.
+    points: Vec<Vec<[f64; 3]>>,
+}
+
+impl Levers {
+    /// From the leaves to the roots.
+    fn new(skeleton: &Skeleton<'_>, header: &Header) -> Levers {
+        let origin = |j: usize| match header.translations[j] {
+            Vector::Default | Vector::Animated => skeleton.rest[j].translation.map(f64::from),
+            Vector::Constant(v) => v.map(f64::from),
         };
-        let offset = origin(j);
-        let far = length(offset) + reach[j];
-        reach[parent] = reach[parent].max(far);
-        let rest = match &header.rotations[j] {
-            Rotation::Free => None,
-            Rotation::Default => Some(skeleton.rest[j].rotation.map(f64::from)),
-            Rotation::Constant(q) => Some(q.float()),
-            Rotation::Hinge { rest, .. } | Rotation::TwoAxes { rest, .. } => Some(rest.float()),
+        let mut reach: Vec<f64> = skeleton.shell.iter().map(|s| f64::from(*s)).collect();
+        let of_shell = |&s: &f64| vec![[s, 0.0, 0.0], [0.0, s, 0.0], [0.0, 0.0, s]];
+        let mut points: Vec<Vec<[f64; 3]>> = reach.iter().map(of_shell).collect();
+        for j in (0..skeleton.parents.len()).rev() {
+            let Some(parent) = skeleton.parent(j) else {
+                continue;
+            };
+            let offset = origin(j);
+            let far = length(offset) + reach[j];
+            reach[parent] = reach[parent].max(far);
+            let rest = match &header.rotations[j] {
+                Rotation::Free => None,
+                Rotation::Default => Some(skeleton.rest[j].rotation.map(f64::from)),
+                Rotation::Constant(q) => Some(q.float()),
+                Rotation::Hinge { rest, .. } | Rotation::TwoAxes { rest, .. } => Some(rest.float()),
+            };
+            let below = std::mem::take(&mut points[j]);
+            let above = &mut points[parent];
+            above.push(offset);
+            if let Some(rest) = rest {
+                for p in &below {
+                    let p = rotate(rest, *p);
+                    above.push([p[0] + offset[0], p[1] + offset[1], p[2] + offset[2]]);
+                }
+            }
+            above.truncate(MAX_POINTS);
+            points[j] = below;
+        }
+        Levers { reach, points }
+    }
+
+    /// Axes and steps of joint `j`.
+    fn steps(&self, skeleton: &Skeleton<'_>, header: &Header, j: usize) -> Steps {
+        let (points, reach) = (&self.points[j], self.reach[j]);
+        let (metric, sum) = moments(points);
+        let least = f64::from(skeleton.shell[j]) * (2.0f64 / 3.0).sqrt();
+        let arm = |axis: [f64; 3]| {
+            let far = points.iter().map(|p| length(cross(axis, *p)));
+            far.fold(least, f64::max)
         };
-        let below = std::mem::take(&mut points[j]);
-        let above = &mut points[parent];
-        above.push(offset);
-        if let Some(rest) = rest {
-            for p in &below {
-                let p = rotate(rest, *p);
-                above.push([p[0] + offset[0], p[1] + offset[1], p[2] + offset[2]]);
+        let eta = u32::from(header.spread).min(15);
+        let base = f64::from(header.base) * half_octaves(header.fine.get(j).copied().unwrap_or(0));
+        let step = |lever: f64| base / (power(lever, 16 - eta) * power(reach, eta));
+        let mut axes = eigenvectors(metric);
+        match &header.rotations[j] {
+            Rotation::Hinge { axis, .. } => axes[0] = axis.float(),
+            Rotation::TwoAxes { first, second, .. } => {
+                axes[0] = first.float();
+                axes[1] = second.float();
+            }
+            _ => {}
+        }
+        let lever = axes.map(arm);
+        let [low, high] = ROTATION_STEP;
+        let far = points.iter().map(|p| length(*p)).fold(least, f64::max);
+        Steps {
+            axes,
+            rotation: lever.map(|l| step(l).clamp(low, high)),
+            lever,
+            metric,
+            sum,
+            points: points.len(),
+            translation: base,
+            scale: step(far),
+            reach,
+        }
+    }
+}
+
+/// `A` of the lever points (see the head of this file), and their sum.
+fn moments(points: &[[f64; 3]]) -> ([[f64; 3]; 3], [f64; 3]) {
+    let mut metric = [[0.0; 3]; 3];
+    let mut sum = [0.0; 3];
+    for p in points {
+        let square = p[0] * p[0] + p[1] * p[1] + p[2] * p[2];
+        for r in 0..3 {
+            sum[r] += p[r];
+            for c in 0..3 {
+                let diagonal = if r == c { square } else { 0.0 };
+                metric[r][c] += diagonal - p[r] * p[c];
             }
         }
-        above.truncate(MAX_POINTS);
-        points[j] = below;
     }
-    let eta = u32::from(header.spread).min(15);
-    let base = f64::from(header.base);
-    (0..n)
-        .map(|j| {
-            let mut metric = [[0.0; 3]; 3];
-            let mut sum = [0.0; 3];
-            for p in &points[j] {
-                let square = p[0] * p[0] + p[1] * p[1] + p[2] * p[2];
-                for r in 0..3 {
-                    sum[r] += p[r];
-                    for c in 0..3 {
-                        let diagonal = if r == c { square } else { 0.0 };
-                        metric[r][c] += diagonal - p[r] * p[c];
-                    }
-                }
-            }
-            let shell = f64::from(skeleton.shell[j]);
-            let least = shell * (2.0f64 / 3.0).sqrt();
-            let arm = |axis: [f64; 3]| {
-                let far = points[j].iter().map(|p| length(cross(axis, *p)));
-                far.fold(least, f64::max)
-            };
-            let base = base * half_octaves(header.fine.get(j).copied().unwrap_or(0));
-            let step = |lever: f64| base / (power(lever, 16 - eta) * power(reach[j], eta));
-            let mut axes = eigenvectors(metric);
-            match &header.rotations[j] {
-                Rotation::Hinge { axis, .. } => axes[0] = axis.float(),
-                Rotation::TwoAxes { first, second, .. } => {
-                    axes[0] = first.float();
-                    axes[1] = second.float();
-                }
-                _ => {}
-            }
-            let lever = axes.map(arm);
-            let [low, high] = ROTATION_STEP;
-            let far = points[j].iter().map(|p| length(*p)).fold(least, f64::max);
-            Steps {
-                axes,
-                rotation: lever.map(|l| step(l).clamp(low, high)),
-                lever,
-                metric,
-                sum,
-                points: points[j].len(),
-                translation: base,
-                scale: step(far),
-                reach: reach[j],
-            }
-        })
-        .collect()
+    (metric, sum)
 }
 
 /// Eigenvectors of a symmetric matrix: 12 sweeps of Jacobi's rotations. Where nothing is to be turned the

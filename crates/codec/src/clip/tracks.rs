@@ -1,5 +1,5 @@
-//! What a clip says of its joints: the skeleton, which parts of each transform move and how, and from what each
-//! component is predicted.
+//! What a clip says of its joints: the skeleton, which parts of each transform move and how, and from what
+//! each component is predicted.
 
 use crate::quantize::rotation::{self, Quaternion};
 use crate::transform::Transform;
@@ -11,7 +11,7 @@ pub const MAX_JOINTS: usize = 1 << 14;
 /// Most components that one is predicted from.
 pub const SOURCES: usize = 2;
 
-/// What the decoder must know of a skeleton. All three have one entry per joint.
+/// The part of a skeleton that decoders need. All three lists have one entry per joint.
 #[derive(Clone, Copy, Debug)]
 pub struct Skeleton<'a> {
     /// Parent of each joint, a smaller number, or [`NONE`].
@@ -34,11 +34,11 @@ impl Skeleton<'_> {
     pub fn check(&self) -> Result<(), crate::Corrupt> {
         let n = self.parents.len();
         if n > MAX_JOINTS || self.rest.len() != n || self.shell.len() != n {
-            return Err(crate::Corrupt("wrong number of joints"));
+            return Err(crate::Corrupt("skeleton: wrong number of joints"));
         }
         let ordered = |(j, &p): (usize, &u32)| p == NONE || (p as usize) < j;
         if !self.parents.iter().enumerate().all(ordered) {
-            return Err(crate::Corrupt("a joint stands before its parent"));
+            return Err(crate::Corrupt("skeleton: a joint stands before its parent"));
         }
         let fits = |v: &f32| v.abs() <= 1e18;
         let sane = |t: &Transform| {
@@ -46,10 +46,12 @@ impl Skeleton<'_> {
             (n - 1.0).abs() < 1e-3 && t.translation.iter().chain(&t.scale).all(fits)
         };
         if !self.rest.iter().all(sane) {
-            return Err(crate::Corrupt("a rest pose that is none"));
+            return Err(crate::Corrupt(
+                "skeleton: a rest pose that is not finite, or whose rotation is not of unit length",
+            ));
         }
         if !self.shell.iter().all(|s| *s > 1e-18 && *s < 1e18) {
-            return Err(crate::Corrupt("a shell distance that is none"));
+            return Err(crate::Corrupt("skeleton: a shell distance that is out of range"));
         }
         Ok(())
     }
@@ -220,14 +222,14 @@ pub struct Header {
     pub split: Split,
 }
 
-/// How a clip is divided, beyond segments.
+/// The layers and tiers of a clip, and its keys beyond the regular ones.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Split {
-    /// Layer of each joint, at most that of its children, below [`super::layer::MAX_LAYERS`]; empty: all joints are
-    /// of one. Steps of a joint are then those that it has where all joints of other layers stand in the rest
-    /// pose, so that a layer can be taken out.
+    /// Layer of each joint, at most that of its children, below [`super::layer::MAX_LAYERS`]; empty: all
+    /// joints are of one. Steps of a joint are then those that it has where all joints of other layers stand
+    /// in the rest pose, so that a layer can be taken out.
     pub layers: Vec<u8>,
-    /// Tiers after the first, below [`schedule::MAX_TIERS`].
+    /// Tiers after the first, below [`super::schedule::MAX_TIERS`].
     pub tiers: u8,
     /// Samples that are keys though they are no regular ones, rising, between the first sample and the last.
     pub keys: Vec<u32>,

@@ -194,7 +194,8 @@ mod native {
             }
         }
 
-        /// The same, within [`most_content`](super::most_content): content that shrinks to less is stored.
+        /// Compresses as [`Compressor::compress`], but stores content that would shrink to less than
+        /// [`most_content`](super::most_content) allows.
         pub fn compress_bounded(&mut self, input: &[u8], out: &mut Vec<u8>) {
             let start = out.len();
             self.compress(input, out);

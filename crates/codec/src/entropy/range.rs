@@ -55,7 +55,7 @@ impl Chance {
         ((u32::from(self.fast) + u32::from(self.slow)) >> 1) as u16
     }
 
-    /// What a bit takes now, in bits.
+    /// The bits that `bit` takes at its present chance.
     #[cfg(feature = "encode")]
     pub fn cost(self, bit: bool) -> f64 {
         let zero = f64::from(self.zero()) / 32768.0;
@@ -85,7 +85,7 @@ impl Probability for Chance {
 #[derive(Debug, Clone, Copy)]
 pub struct Settling {
     zero: u16,
-    /// How often it has moved, at most 6.
+    /// Number of bits that were seen, at most 6.
     used: u8,
 }
 
@@ -113,7 +113,7 @@ impl Probability for Settling {
 
 /// Takes bits, in either direction: a model is written once and runs as encoder, decoder, or count.
 pub trait Bits {
-    /// What is known of a bit: a [`Chance`], or how often it was what.
+    /// The statistics of a bit: a [`Chance`], or how often it was 0 and 1.
     type Context: Copy + Default;
 
     /// Codes `bit` (which a decoder ignores) and returns it.
@@ -154,6 +154,7 @@ impl Default for Chance {
 }
 
 /// Writes bits.
+#[cfg(feature = "encode")]
 pub struct Encoder<'a> {
     low: u64,
     range: u32,
@@ -165,6 +166,7 @@ pub struct Encoder<'a> {
     start: usize,
 }
 
+#[cfg(feature = "encode")]
 impl<'a> Encoder<'a> {
     /// Appends to `out`.
     pub fn new(out: &'a mut Vec<u8>) -> Self {
@@ -229,6 +231,7 @@ impl<'a> Encoder<'a> {
     }
 }
 
+#[cfg(feature = "encode")]
 impl Bits for Encoder<'_> {
     type Context = Chance;
 

@@ -81,7 +81,7 @@ impl Decoder<'_> {
     }
 }
 
-/// What the encoder needs of a table: start and frequency by token.
+/// A table as the encoder needs it: start and frequency by token.
 #[cfg(feature = "encode")]
 pub type Starts = [(u16, u16); TOKENS];
 

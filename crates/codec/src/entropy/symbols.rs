@@ -106,6 +106,7 @@ impl Bucket {
     }
 
     /// Bits that `k` takes, in 2⁻⁸: for the encoder's choices.
+    #[cfg(feature = "encode")]
     pub fn cost(self, k: i32) -> u32 {
         let n = k.unsigned_abs() >> self.low;
         let symbol = (n as usize).min(SYMBOLS - 1);
@@ -121,6 +122,7 @@ impl Bucket {
 }
 
 /// −log₂(f/4096) in 2⁻⁸, to a bit: only the encoder's choices depend on it.
+#[cfg(feature = "encode")]
 static COSTS: [[u16; SYMBOLS]; 24] = {
     let mut out = [[0; SYMBOLS]; 24];
     let mut b = 0;
@@ -135,6 +137,7 @@ static COSTS: [[u16; SYMBOLS]; 24] = {
     out
 };
 
+#[cfg(feature = "encode")]
 const fn cost_of(f: u64) -> u16 {
     // log₂ by squaring: eight bits behind the point.
     let mut x = f << 32;
@@ -155,7 +158,7 @@ const fn cost_of(f: u64) -> u16 {
     (12 * 256 - log) as u16
 }
 
-/// What the means of a component start from: half octaves, 0 … 31.
+/// The first mean of a component, from its code: half octaves, 0 … 31.
 pub fn start_mean(code: u8) -> u32 {
     let half = if code & 1 != 0 { 362 } else { 256 };
     // 2^(code/2 − 4) in 2⁻⁸.
@@ -163,6 +166,7 @@ pub fn start_mean(code: u8) -> u32 {
 }
 
 /// The code whose mean is nearest to `mean` (of |k|, at the finest level).
+#[cfg(feature = "encode")]
 pub fn start_code(mean: f64) -> u8 {
     ((mean.max(1e-9).log2() + 4.0) * 2.0).round().clamp(0.0, 31.0) as u8
 }
@@ -209,7 +213,7 @@ fn ratio(k: i32, mean: u32) -> u32 {
     ((n << 14) / mean.max(16)).min(4 * UNIT)
 }
 
-/// What was seen of the sample that is being coded.
+/// How large the residuals of the present sample were so far, compared with their means.
 #[derive(Clone, Debug, Default)]
 pub struct Activity {
     /// Ratio of each component.
@@ -276,14 +280,17 @@ impl Activity {
 }
 
 /// Collects symbols; they are written backwards.
+#[cfg(feature = "encode")]
 #[derive(Default)]
 pub struct Encoder {
     /// Start and frequency; or, where the top bit is set, a value and its even bits.
     pushed: Vec<(u16, u16)>,
 }
 
+#[cfg(feature = "encode")]
 const EVEN: u16 = 1 << 15;
 
+#[cfg(feature = "encode")]
 impl Encoder {
     /// Adds `k`.
     pub fn put(&mut self, bucket: Bucket, k: i32) {
@@ -422,7 +429,7 @@ impl<'a> Decoder<'a> {
         self.few(bits)
     }
 
-    /// The same of at most 12.
+    /// As `even`, for at most 12 bits.
     #[inline(always)]
     fn few(&mut self, bits: u32) -> u32 {
         let value = self.state & ((1 << bits) - 1);
@@ -438,6 +445,36 @@ impl<'a> Decoder<'a> {
         } else {
             Err(Corrupt("residuals of a clip do not end where their bytes do"))
         }
+    }
+}
+
+/// Symbols in either direction.
+pub trait Symbols {
+    /// Codes `k`, which a decoder ignores, and returns it.
+    fn symbol(&mut self, bucket: Bucket, k: i32) -> i32;
+    /// 32 bits of even chance.
+    fn word(&mut self, value: u32) -> u32;
+}
+
+#[cfg(feature = "encode")]
+impl Symbols for Encoder {
+    fn symbol(&mut self, bucket: Bucket, k: i32) -> i32 {
+        self.put(bucket, k);
+        k
+    }
+    fn word(&mut self, value: u32) -> u32 {
+        self.even(value, 32);
+        value
+    }
+}
+
+impl Symbols for Decoder<'_> {
+    #[inline]
+    fn symbol(&mut self, bucket: Bucket, _: i32) -> i32 {
+        self.take(bucket)
+    }
+    fn word(&mut self, _: u32) -> u32 {
+        self.even(32)
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::entropy::rans::Slots;
 use crate::mesh::tables::{self, CONTEXTS, LAYERS, NEAR, PAST};
 
-/// What the kernels look contexts up in: depends on the tables alone.
+/// The tables in which kernels look contexts up. They depend on the tables of tokens alone.
 #[derive(Debug)]
 pub struct Contexts {
     /// Per layer, by class of neighbours (of a float's leading bits) and of references: table · 4096 | shift
@@ -41,7 +41,7 @@ impl Contexts {
     }
 }
 
-/// What contexts are looked up in: bytes.
+/// Bytes in which contexts are looked up.
 #[derive(Debug, Clone)]
 pub struct Lookup {
     /// By leading bits of a sum: number of the first context with this class of neighbours, and its shift.
@@ -53,7 +53,7 @@ pub struct Lookup {
     pub(in crate::mesh) zeros: [u16; 32],
 }
 
-/// What stands for it where there are no tokens.
+/// The lookup of units without tokens.
 pub(in crate::mesh) static NO_LOOKUP: Lookup =
     Lookup { near: [0; 128], shift: [0; 128], tables: [[0; 128]; LAYERS], zeros: [0; 32] };
 

@@ -32,7 +32,7 @@ pub fn set(number: u8) -> Result<Tables, Corrupt> {
     Tables::decode(bytes.ok_or(NO_SET)?)
 }
 
-pub(super) const NO_SET: Corrupt = Corrupt("no default set of tables has this number");
+pub(super) const NO_SET: Corrupt = Corrupt("tables: no default set has this number");
 
 #[cfg(test)]
 mod tests {

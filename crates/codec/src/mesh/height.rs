@@ -18,12 +18,13 @@
 
 use crate::Corrupt;
 use crate::bytes::Cursor;
-use crate::mesh::decode::{self, First, Static};
+use crate::mesh::decode::{self, Static};
 use crate::mesh::hierarchy::Hierarchy;
 use crate::mesh::shared::Sets;
-use crate::quantize::fixed::Cell;
+use crate::quantize::fixed::FixedPoint;
 use crate::quantize::lattice::Grid;
 use crate::topology::grid::Shape;
+use crate::{each_width, for_width};
 
 /// Where the points of a grid are but for their heights.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -61,7 +62,7 @@ impl Plane {
     }
 
     /// Its cells on a grid. None where they lie beyond what cells hold.
-    pub fn cells<W: Cell>(&self, places: &[[u32; 2]], order: &[u32], grid: &Grid) -> Option<Flat> {
+    pub fn cells<W: FixedPoint>(&self, places: &[[u32; 2]], order: &[u32], grid: &Grid) -> Option<Flat> {
         let cell = |&point: &u32| {
             let (at, mut out) = (self.at(*places.get(point as usize)?), [0; 3]);
             for (k, _) in self.others() {
@@ -86,7 +87,7 @@ impl Plane {
 
 impl Flat {
     /// Puts the plane into cells whose heights were decoded.
-    pub fn lay<W: Cell>(&self, cells: &mut [[W; 4]]) {
+    pub fn lay<W: FixedPoint>(&self, cells: &mut [[W; 4]]) {
         let [a, b] = [(self.axis + 1) % 3, (self.axis + 2) % 3];
         for (cell, base) in cells.iter_mut().zip(&self.base) {
             (cell[a], cell[b]) = (W::wrap(base[a]), W::wrap(base[b]));
@@ -109,21 +110,15 @@ impl Flat {
         let finite = sides.as_flattened().iter().all(|v| v.is_finite());
         let points = u64::from(shape.width) * u64::from(shape.height);
         if axis > 2 || !finite || shape.closed || points != hierarchy.order.len() as u64 {
-            return Err(Corrupt("heights: not those of a grid"));
+            return Err(Corrupt("heights: an axis, a plane or points that are not those of a grid"));
         }
         let rest = c.take(c.left())?;
         let (plane, grid) = (Plane { axis, sides }, decode::grid(rest)?);
         let (places, order) = (shape.places(), &hierarchy.order);
-        let flat = match decode::is_wide(rest)? {
-            false => plane.cells::<i16>(&places, order, &grid),
-            true => plane.cells::<i32>(&places, order, &grid),
-        };
-        let flat = flat.ok_or(Corrupt("heights: a plane beyond the cells"))?;
+        let flat = for_width!(decode::is_wide(rest)?, W => plane.cells::<W>(&places, order, &grid));
+        let flat = flat.ok_or(Corrupt("heights: a plane beyond fixed-point positions"))?;
         let mut made = Static::decode_sharing(rest, hierarchy, Some(&flat.base), sets)?;
-        match &mut made.first {
-            First::Narrow(first) => flat.lay(first),
-            First::Wide(first) => flat.lay(first),
-        }
+        each_width!(&mut made.first, first => flat.lay(first));
         Ok((made, flat))
     }
 }

@@ -2,7 +2,7 @@
 //! contexts.
 //!
 //! What follows the heads of a unit of kind 2, in the order of bundles, levels, blocks and frames
-//! (`soft/bundle.rs`):
+//! (`mesh/decode/bundle.rs`):
 //!
 //! | size | name | meaning |
 //! |---|---|---|
@@ -114,7 +114,7 @@ impl Packer {
     }
 }
 
-/// How a block that is not all zero is packed, and the width of its fields.
+/// The packing of a block that is not all zero, and the width of its fields.
 #[cfg(feature = "encode")]
 enum Form {
     Sparse(u32),

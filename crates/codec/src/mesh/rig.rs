@@ -35,12 +35,12 @@ use crate::clip::space::times;
 use crate::entropy::range;
 use crate::mesh::skin::weights::{self, Weights};
 use crate::mesh::{decode, hierarchy};
-use crate::quantize::code::Word;
+use crate::quantize::code::Code;
 use crate::topology::weld;
 
 const IDENTITY: Rows = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]];
 
-/// What an encoder writes.
+/// The parts of a rig that an encoder writes.
 #[cfg(feature = "encode")]
 pub struct Parts<'a> {
     /// Number of the skeleton.
@@ -152,7 +152,7 @@ pub fn decode(bytes: &[u8], vertices: u32, indices: &[u32]) -> Result<Rig, Corru
         for value in rows.as_flattened_mut() {
             *value = c.f32()?;
             if !value.is_finite() {
-                return Err(Corrupt("rig: a matrix that is none"));
+                return Err(Corrupt("rig: a matrix that is not finite"));
             }
         }
         rig.inverse.push(rows);
@@ -223,8 +223,8 @@ impl Rig {
         pulls.map(|pull| (pull.joint as usize, pull.weight))
     }
 
-    /// What takes the bind pose to a pose, by joint of the rig: `object` are object-space matrices of the
-    /// skeleton's joints; those that it does not have are the identity.
+    /// The matrices that take the bind pose to a pose, by joint of the rig: `object` are object-space
+    /// matrices of the skeleton's joints; those that it does not have are the identity.
     pub fn matrices(&self, object: &[Rows], out: &mut [Rows]) {
         let joints = self.joints.iter().zip(&self.inverse);
         for ((&joint, inverse), out) in joints.zip(out) {

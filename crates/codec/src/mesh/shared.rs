@@ -38,7 +38,7 @@ pub(super) enum Form {
 #[derive(Debug)]
 pub(super) struct Ready {
     pub slots: Box<[Slots]>,
-    /// What the kernels look contexts up in.
+    /// The tables in which kernels look contexts up.
     #[cfg(target_arch = "x86_64")]
     pub contexts: Contexts,
 }
@@ -116,7 +116,7 @@ impl Shared {
         (size_of::<Shared>() + 32 + each) as u64
     }
 
-    /// What the kernels need; none where tokens are searched.
+    /// The tables for kernels; none where tokens are searched.
     #[cfg(target_arch = "x86_64")]
     pub(super) fn ready(&self) -> Option<&Ready> {
         match &self.form {
@@ -164,7 +164,7 @@ impl Sets {
         self.bytes
     }
 
-    /// What they would have taken, if that was more than allowed and refused.
+    /// The bytes that the tables would have taken, if that was more than allowed and refused.
     pub fn refused(&self) -> Option<u64> {
         self.refused
     }

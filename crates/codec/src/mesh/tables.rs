@@ -13,7 +13,9 @@
 //! The frequency of a table's most frequent token is what is left of 4096.
 
 use crate::Corrupt;
-use crate::entropy::range::{Decoder, Encoder, Settling};
+#[cfg(feature = "encode")]
+use crate::entropy::range::Encoder;
+use crate::entropy::range::{Decoder, Settling};
 use crate::entropy::rans::{Frequencies, TOTAL};
 use crate::mesh::token::{ESCAPE, TOKENS};
 
@@ -78,6 +80,7 @@ pub const fn context(layer: usize, near: usize, past: usize) -> usize {
 }
 
 /// Class of the neighbours in a context.
+#[cfg(feature = "encode")]
 #[inline(always)]
 pub const fn near_of(context: usize) -> usize {
     context / PAST % NEAR
@@ -233,7 +236,7 @@ fn put_plain(out: &mut Encoder, value: u32, count: u32) {
     }
 }
 
-/// What [`put_tree`] wrote.
+/// Reads what [`put_tree`] wrote.
 fn take_tree(from: &mut Decoder, chances: &mut [Settling], count: u32) -> u32 {
     let mut node = 1;
     for _ in 0..count {
@@ -242,7 +245,7 @@ fn take_tree(from: &mut Decoder, chances: &mut [Settling], count: u32) -> u32 {
     node as u32 - (1 << count)
 }
 
-/// What [`put_plain`] wrote.
+/// Reads what [`put_plain`] wrote.
 fn take_plain(from: &mut Decoder, count: u32) -> u32 {
     (0..count).fold(0, |v, _| v << 1 | u32::from(from.take(&mut Settling::default())))
 }
@@ -344,7 +347,7 @@ impl Counts {
         self.counts[usize::from(context)][usize::from(token)] += times;
     }
 
-    /// What others counted.
+    /// Adds the counts of another part of the frames.
     pub fn merge(&mut self, other: &Counts) {
         for (a, b) in self.counts.iter_mut().zip(&other.counts) {
             a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
@@ -359,7 +362,7 @@ impl Counts {
         zeros / all.max(1.0)
     }
 
-    /// What others counted, each so many times as to weigh `times`.
+    /// Adds the counts of others, each so many times as to weigh `times`.
     pub fn merge_weighted(&mut self, other: &Counts, times: f64) {
         for (a, b) in self.counts.iter_mut().zip(&other.counts) {
             for (a, b) in a.iter_mut().zip(b) {
@@ -560,8 +563,8 @@ fn merge_clusters(clusters: &mut Vec<Cluster>, scale: f64) {
     }
 }
 
-/// What will probably be counted: what was, and where that was only a part, a little of what other clusters
-/// of the same shift have: as much as was met only once.
+/// The counts to expect of the whole file: those of the sample, and where that was only a part, a little of
+/// what other clusters of the same shift have: as much as was met only once.
 #[cfg(feature = "encode")]
 fn expected(cluster: &Cluster, all: &[Cluster], most: u32) -> [f64; TOKENS] {
     let mut out = cluster.counts.map(f64::from);

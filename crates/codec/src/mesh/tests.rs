@@ -1,7 +1,7 @@
 //! Whole sequences, through encoder and decoder.
 
 use crate::Corrupt;
-use crate::mesh::decode::{Static, Vector, Width, decode_unit_with, scratch_len};
+use crate::mesh::decode::{CodedUnit, Static, Vector, Width, decode_unit_with, scratch_len};
 use crate::mesh::encode::{Encoder, Options, Refused, Source, Work};
 use crate::mesh::hierarchy::{self, Hierarchy};
 use crate::quantize::lattice::{Choice, Extent, Grid, Lattice};
@@ -107,8 +107,8 @@ fn encode<W: Width>(s: &Cloth, radius: f64, options: Options) -> Result<File, Re
     for group in 0..schedule.groups() {
         let key = |frame: u32| &keys[schedule.key_of(frame).unwrap() as usize][..];
         let [inner, last] = encoder.group(group, &key, &mut work, &mut |_, _, _| {})?;
-        units[schedule.number(Unit::Inner(group)) as usize] = inner;
-        units[schedule.number(Unit::Last(group)) as usize] = last;
+        units[schedule.number(Unit::LowerLayers(group)) as usize] = inner;
+        units[schedule.number(Unit::TopLayer(group)) as usize] = last;
     }
     Ok(File { fixed: encoder.static_bytes().to_vec(), schedule, units })
 }
@@ -131,8 +131,8 @@ fn decode_one<W: Width>(
         let mut out = vec![vec![[W::wrap(77); 4]; fixed.points()]; list.len()];
         let mut slices: Vec<&mut [Vector<W>]> = out.iter_mut().map(|o| &mut o[..]).collect();
         let mut scratch = vec![[W::wrap(99); 4]; scratch_len(fixed.points())];
-        let (schedule, slices) = (&file.schedule, &mut slices[..]);
-        decode_unit_with(isa, fixed, schedule, unit, bytes, &reference, slices, &mut scratch)?;
+        let coded = CodedUnit { schedule: &file.schedule, unit, bytes };
+        decode_unit_with(isa, fixed, coded, &reference, &mut slices, &mut scratch)?;
         Ok(out)
     });
     let out: Result<_, Corrupt> = by_kernel.next().expect("the reference");
@@ -248,7 +248,7 @@ fn every_lattice() {
             first: last,
             key,
             last,
-            worth: 4.0 * (key - 1.0).min(1.0),
+            error_weight: 4.0 * (key - 1.0).min(1.0),
             fit: (4.0 * last) as u8 & 7,
         });
         let options = Options { choice, ..Options::default() };

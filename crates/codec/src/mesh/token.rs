@@ -65,7 +65,7 @@ pub fn split(q: [i32; 3], k: u32, width: u32) -> (u8, u128, u32) {
     (ESCAPE, raw(0) | raw(1) | raw(2), 3 * width)
 }
 
-/// The same; `None` where it takes the escape.
+/// Token and raw bits of a vector; `None` where it takes the escape.
 #[cfg(feature = "encode")]
 #[inline(always)]
 pub fn plain(q: [i32; 3], k: u32) -> Option<(u8, u64, u32)> {

@@ -22,12 +22,12 @@
 
 use crate::mesh::hierarchy::Hierarchy;
 
-/// How the weights of a mesh are fitted.
+/// The parameters with which the spatial weights of a mesh are fitted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Fit {
     /// Plain weights fall with this power of the distance, 2 or 3.
     pub falloff: u32,
-    /// What keeps slopes small, as a part of the sum of plain weights.
+    /// The ridge of the fit, which keeps slopes small, as a part of the sum of plain weights.
     pub ridge: f64,
 }
 
@@ -66,6 +66,7 @@ pub struct Weights {
 /// Weights by the first of [`FITS`], from the decoded first frame in the hierarchy's order and in fine units.
 ///
 /// Panics unless there is one position per point.
+#[cfg(feature = "encode")]
 pub fn solve(h: &Hierarchy, frame0: &[[i32; 3]]) -> Weights {
     solve_as(h, frame0, FITS[0])
 }

@@ -21,7 +21,7 @@ impl Blend {
 /// 16-bit words need, `i64` serves 32-bit ones) and wrapped to the word, so that every residual is
 /// reversible. Prediction from other frames is the exception: in 16-bit words every stage of it is wrapped,
 /// so that kernels need no wider ones.
-pub trait Word:
+pub trait Code:
     Copy + Default + Eq + Ord + std::hash::Hash + std::fmt::Debug + Send + Sync + 'static
 {
     /// Bytes in memory and, unpredicted, on disk.
@@ -32,7 +32,7 @@ pub trait Word:
     fn to_u32(self) -> u32;
     /// Low bits of `value`.
     fn wrap(value: i64) -> Self;
-    /// Low bits of `value`; cheaper than [`Word::wrap`] in loops that should vectorise.
+    /// Low bits of `value`; cheaper than [`Code::wrap`] in loops that should vectorise.
     fn wrap32(value: u32) -> Self;
     /// Addition modulo 2^bits.
     fn wrapping_add(self, other: Self) -> Self;
@@ -42,7 +42,7 @@ pub trait Word:
     fn signed(self) -> i32;
     /// Two's complement to small numbers: 0, −1, 1, −2 … become 0, 1, 2, 3 …
     fn zigzag(self) -> Self;
-    /// Inverse of [`Word::zigzag`].
+    /// Inverse of [`Code::zigzag`].
     fn unzigzag(self) -> Self;
     /// Floor of the mean of two words read as two's complement (`signed`) or as unsigned numbers.
     fn mean(self, other: Self, signed: bool) -> Self;
@@ -50,16 +50,16 @@ pub trait Word:
     /// numbers.
     fn weighted(a: Self, b: Self, c: Self, edge: u8, apex: i8, signed: bool) -> Self;
     /// The words as 16-bit ones, if that is what they are: for kernels that are written for these.
-    fn words16(words: &[Self]) -> Option<&[u16]>;
-    /// As [`Word::words16`].
-    fn words16_mut(words: &mut [Self]) -> Option<&mut [u16]>;
+    fn codes16(words: &[Self]) -> Option<&[u16]>;
+    /// As [`Code::codes16`].
+    fn codes16_mut(words: &mut [Self]) -> Option<&mut [u16]>;
     /// The prediction of a between frame, see [`crate::classic::motion`].
     fn between(previous: Self, before: Self, index_before: Self, index_after: Self, by: Blend) -> Self;
 }
 
 macro_rules! word {
     ($($t:ty, $signed:ty, $wide:ty { $($own:tt)* })*) => {$(
-        impl Word for $t {
+        impl Code for $t {
             const BYTES: usize = std::mem::size_of::<$t>();
             #[inline(always)]
             fn to_i64(self) -> i64 { i64::from(self) }
@@ -98,10 +98,10 @@ macro_rules! word {
 }
 word! {
     u8, i8, i32 {
-        fn words16(_: &[Self]) -> Option<&[u16]> {
+        fn codes16(_: &[Self]) -> Option<&[u16]> {
             None
         }
-        fn words16_mut(_: &mut [Self]) -> Option<&mut [u16]> {
+        fn codes16_mut(_: &mut [Self]) -> Option<&mut [u16]> {
             None
         }
         #[inline(always)]
@@ -115,10 +115,10 @@ word! {
         }
     }
     u16, i16, i32 {
-        fn words16(words: &[Self]) -> Option<&[u16]> {
+        fn codes16(words: &[Self]) -> Option<&[u16]> {
             Some(words)
         }
-        fn words16_mut(words: &mut [Self]) -> Option<&mut [u16]> {
+        fn codes16_mut(words: &mut [Self]) -> Option<&mut [u16]> {
             Some(words)
         }
         #[inline(always)]
@@ -134,10 +134,10 @@ word! {
         }
     }
     u32, i32, i64 {
-        fn words16(_: &[Self]) -> Option<&[u16]> {
+        fn codes16(_: &[Self]) -> Option<&[u16]> {
             None
         }
-        fn words16_mut(_: &mut [Self]) -> Option<&mut [u16]> {
+        fn codes16_mut(_: &mut [Self]) -> Option<&mut [u16]> {
             None
         }
         #[inline(always)]

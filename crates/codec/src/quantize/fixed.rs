@@ -2,8 +2,10 @@
 //!
 //! All arithmetic wraps at the width of the cell, so that encoder and decoder agree whatever the content.
 
+use crate::width::{ByWidth, OwnedPoints, Points};
+
 /// A component of a decoded vector, in units of the mesh. Everything is two's complement and wraps.
-pub trait Cell: Copy + Default + PartialEq + Eq + std::fmt::Debug + Send + Sync + 'static {
+pub trait FixedPoint: Copy + Default + PartialEq + Eq + std::fmt::Debug + Send + Sync + 'static {
     /// Bits of a component; an escaped component takes as many in the file.
     const BITS: u32;
     /// Largest absolute value that a coordinate may have.
@@ -12,6 +14,10 @@ pub trait Cell: Copy + Default + PartialEq + Eq + std::fmt::Debug + Send + Sync 
     fn wrap(value: i32) -> Self;
     /// Vectors of 16 bits.
     fn of_short(vector: [i16; 4]) -> [Self; 4];
+    /// Points of this width.
+    fn owned(points: Vec<[Self; 4]>) -> OwnedPoints;
+    /// Points, if they are of this width.
+    fn lent(points: Points<'_>) -> Option<&[[Self; 4]]>;
     /// The value.
     fn get(self) -> i32;
     /// Sum that wraps.
@@ -20,19 +26,26 @@ pub trait Cell: Copy + Default + PartialEq + Eq + std::fmt::Debug + Send + Sync 
     fn blend(references: [Self; 4], coefficients: [i16; 4]) -> Self;
     /// `((Σ w·n >> 6)·ρ + 512) >> 10`.
     fn weigh(neighbours: [Self; 4], weights: [i16; 4], rho: i32) -> Self;
-    /// The same of four components, of which the last one means nothing.
+    /// [`FixedPoint::weigh`] of four components, of which the last one means nothing.
     fn weigh_all(neighbours: [[Self; 4]; 4], weights: [i16; 4], rho: i32) -> [Self; 4];
 }
 
 macro_rules! cell {
-    ($($t:ty, $wide:ty, $reach:expr;)*) => {$(
-        impl Cell for $t {
+    ($($t:ty, $wide:ty, $reach:expr, $own:ident;)*) => {$(
+        impl FixedPoint for $t {
             const BITS: u32 = <$t>::BITS;
             const REACH: i32 = $reach;
             #[inline(always)]
             fn wrap(value: i32) -> Self { value as $t }
             #[inline(always)]
             fn of_short(v: [i16; 4]) -> [Self; 4] { [v[0].into(), v[1].into(), v[2].into(), v[3].into()] }
+            fn owned(points: Vec<[Self; 4]>) -> OwnedPoints { ByWidth::$own(points) }
+            fn lent(points: Points<'_>) -> Option<&[[Self; 4]]> {
+                match points {
+                    ByWidth::$own(points) => Some(points),
+                    _ => None,
+                }
+            }
             #[inline(always)]
             fn get(self) -> i32 { self as i32 }
             #[inline(always)]
@@ -53,7 +66,7 @@ macro_rules! cell {
             fn weigh_all(n: [[Self; 4]; 4], w: [i16; 4], rho: i32) -> [Self; 4] {
                 let mut out = [0; 4];
                 for k in 0..4 {
-                    out[k] = <$t as Cell>::weigh([n[0][k], n[1][k], n[2][k], n[3][k]], w, rho);
+                    out[k] = <$t as FixedPoint>::weigh([n[0][k], n[1][k], n[2][k], n[3][k]], w, rho);
                 }
                 out
             }
@@ -61,8 +74,8 @@ macro_rules! cell {
     )*};
 }
 cell! {
-    i16, i32, 31_000;
-    i32, i64, (1 << 24) - 4096;
+    i16, i32, 31_000, Narrow;
+    i32, i64, (1 << 24) - 4096, Wide;
 }
 
 #[cfg(test)]

@@ -10,4 +10,4 @@ pub mod qtangent;
 pub mod rotation;
 pub mod scalar;
 
-pub use scalar::{Axis, MAX_LEVELS, blend, dequantize};
+pub use scalar::{Axis, MAX_CODES, blend, dequantize};

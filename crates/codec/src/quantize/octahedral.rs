@@ -26,6 +26,7 @@ use crate::simd::lanes::{Number, Vector};
 pub const BITS: std::ops::RangeInclusive<u32> = 2..=16;
 
 /// Largest angle in degrees between a unit vector and what comes back, with `bits` per axis.
+#[cfg(feature = "encode")]
 pub fn bound(bits: u32) -> f64 {
     // 5e-7 rad is more than the f32 arithmetic of the decoder can add.
     (std::f64::consts::SQRT_2 / f64::from(half(bits)) + 5e-7).to_degrees()
@@ -33,11 +34,12 @@ pub fn bound(bits: u32) -> f64 {
 
 /// Bits per axis (2…16) so that every unit vector comes back within `degrees`; 16 where that is not reachable
 /// (see [`bound`]).
+#[cfg(feature = "encode")]
 pub fn bits_for(degrees: f64) -> u32 {
     BITS.into_iter().find(|&bits| bound(bits) <= degrees).unwrap_or(*BITS.end())
 }
 
-/// The best of the neighbouring levels, by angle. Zero or non-finite input gives +z.
+/// The best of the neighbouring codes, by angle. Zero or non-finite input gives +z.
 pub fn encode(normal: [f32; 3], bits: u32) -> [u16; 2] {
     let half = half(bits);
     let n = normal.map(f64::from);
@@ -55,17 +57,17 @@ pub fn encode(normal: [f32; 3], bits: u32) -> [u16; 2] {
     let floor = |v: f64| ((v + 1.0) * scale).floor().clamp(0.0, 2.0 * scale - 1.0) as u16;
     let (u, v) = (floor(x), floor(y));
     let mut best = ([0; 2], f64::INFINITY);
-    for levels in [[u, v], [u + 1, v], [u, v + 1], [u + 1, v + 1]] {
-        let d = decode(levels, bits).map(f64::from);
+    for codes in [[u, v], [u + 1, v], [u, v + 1], [u + 1, v + 1]] {
+        let d = decode(codes, bits).map(f64::from);
         let miss: f64 = (0..3).map(|k| (d[k] - n[k]) * (d[k] - n[k])).sum();
         if miss < best.1 {
-            best = (levels, miss);
+            best = (codes, miss);
         }
     }
     best.0
 }
 
-/// Levels of unit vectors, rounded in each axis, in f32 and side by side: at most half as far off again as
+/// Codes of unit vectors, rounded in each axis, in f32 and side by side: at most half as far off again as
 /// [`encode`].
 #[inline(always)]
 pub(crate) fn nearest<N: Number>(n: Vector<N>, bits: u32) -> [N; 2] {
@@ -77,20 +79,20 @@ pub(crate) fn nearest<N: Number>(n: Vector<N>, bits: u32) -> [N; 2] {
     let u = N::select(x.less(zero), -u, u);
     let v = N::select(y.less(zero), -v, v);
     let half = N::splat(half(bits) as f32);
-    [level(N::select(below, u, x), half), level(N::select(below, v, y), half)]
+    [code(N::select(below, u, x), half), code(N::select(below, v, y), half)]
 }
 
 #[inline(always)]
-fn level<N: Number>(v: N, half: N) -> N {
+fn code<N: Number>(v: N, half: N) -> N {
     ((v * half).round() + half).max(N::splat(0.0)).min(half + half)
 }
 
-/// Unit vector. Levels beyond the last count as the last.
+/// Unit vector. Codes beyond the last count as the last.
 #[inline]
-pub fn decode(levels: [u16; 2], bits: u32) -> [f32; 3] {
+pub fn decode(codes: [u16; 2], bits: u32) -> [f32; 3] {
     let half = half(bits);
-    let unit = |level: u16| (i32::from(level).min(2 * half) - half) as f32 / half as f32;
-    let (mut x, mut y) = (unit(levels[0]), unit(levels[1]));
+    let unit = |code: u16| (i32::from(code).min(2 * half) - half) as f32 / half as f32;
+    let (mut x, mut y) = (unit(codes[0]), unit(codes[1]));
     let z = 1.0 - x.abs() - y.abs();
     if z < 0.0 {
         let sign = |v: f32| if v < 0.0 { -1.0f32 } else { 1.0 };

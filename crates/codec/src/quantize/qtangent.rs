@@ -31,6 +31,7 @@ pub struct Frame {
 }
 
 /// Largest angle in degrees by which a normal or a tangent (made perpendicular to its normal) can turn.
+#[cfg(feature = "encode")]
 pub fn bound(bits: u32) -> f64 {
     // Rounding moves x, y, z by half a level each and w by at most a whole one; the rotation is twice the
     // angle between the quaternions. 2e-6 rad is more than the f32 arithmetic of the decoder can add.
@@ -40,25 +41,27 @@ pub fn bound(bits: u32) -> f64 {
 
 /// Bits per component (6…16) so that normal and tangent come back within `degrees`; 16 where that is not
 /// reachable (see [`bound`]).
+#[cfg(feature = "encode")]
 pub fn bits_for(degrees: f64) -> u32 {
     BITS.into_iter().find(|&bits| bound(bits) <= degrees).unwrap_or(*BITS.end())
 }
 
-/// Four levels x, y, z, w. The tangent is made perpendicular to the normal first; a frame that is none (zero
+/// Four codes x, y, z, w. The tangent is made perpendicular to the normal first; a frame that is none (zero
 /// or not finite) becomes one with the same normal where that is usable, else the identity.
+#[cfg(feature = "encode")]
 pub fn encode(frame: Frame, bits: u32) -> [u16; 4] {
     let half = half(bits);
     let mut q = quaternion(frame.normal.map(f64::from), frame.tangent.map(f64::from));
     if q[3] < 0.0 {
         q = q.map(|v| -v);
     }
-    let mut levels = q.map(|v| (v * f64::from(half)).round() as i32);
-    levels[3] = levels[3].max(1);
+    let mut codes = q.map(|v| (v * f64::from(half)).round() as i32);
+    codes[3] = codes[3].max(1);
     let flip = if frame.sign < 0.0 { -1 } else { 1 };
-    levels.map(|l| (l * flip + half).clamp(0, 2 * half) as u16)
+    codes.map(|l| (l * flip + half).clamp(0, 2 * half) as u16)
 }
 
-/// Levels of frames whose normal and tangent are unit vectors at right angles but for rounding: [`encode`] in
+/// Codes of frames whose normal and tangent are unit vectors at right angles but for rounding: [`encode`] in
 /// f32, side by side, and not quite the same. Within [`bound`] and 10⁻⁶ rad.
 #[inline(always)]
 pub(crate) fn nearest<N: Number>([n, t]: [Vector<N>; 2], sign: N, bits: u32) -> [N; 4] {
@@ -83,10 +86,10 @@ pub(crate) fn nearest<N: Number>([n, t]: [Vector<N>; 2], sign: N, bits: u32) -> 
     let scale = N::select(q[3].less(zero), -scale, scale);
     let flip = N::select(sign.less(zero), -one, one);
     [
-        level((q[0] * scale).round() * flip, half),
-        level((q[1] * scale).round() * flip, half),
-        level((q[2] * scale).round() * flip, half),
-        level((q[3] * scale).round().max(one) * flip, half),
+        code((q[0] * scale).round() * flip, half),
+        code((q[1] * scale).round() * flip, half),
+        code((q[2] * scale).round() * flip, half),
+        code((q[3] * scale).round().max(one) * flip, half),
     ]
 }
 
@@ -101,22 +104,22 @@ fn pick<N: Number>(mask: N::Mask, yes: [N; 4], no: [N; 4]) -> [N; 4] {
 }
 
 #[inline(always)]
-fn level<N: Number>(v: N, half: N) -> N {
+fn code<N: Number>(v: N, half: N) -> N {
     (v + half).max(N::splat(0.0)).min(half + half)
 }
 
-/// The frame that [`encode`] meant. Levels beyond the last count as the last; all in the middle is the
+/// The frame that [`encode`] meant. Codes beyond the last count as the last; all in the middle is the
 /// identity.
 #[inline]
-pub fn decode(levels: [u16; 4], bits: u32) -> Frame {
-    let q = centred(levels, bits);
+pub fn decode(codes: [u16; 4], bits: u32) -> Frame {
+    let q = centred(codes, bits);
     frame(q, if q[3] < 0.0 { -1.0 } else { 1.0 })
 }
 
-/// The unit quaternion of some levels; its w is negative where the bitangent is reflected.
+/// The unit quaternion of some codes; its w is negative where the bitangent is reflected.
 #[inline]
-pub fn rotation(levels: [u16; 4], bits: u32) -> [f32; 4] {
-    let mut q = centred(levels, bits);
+pub fn rotation(codes: [u16; 4], bits: u32) -> [f32; 4] {
+    let mut q = centred(codes, bits);
     if q == [0.0; 4] {
         q[3] = 1.0;
     }
@@ -124,11 +127,11 @@ pub fn rotation(levels: [u16; 4], bits: u32) -> [f32; 4] {
     q.map(|v| v / length)
 }
 
-/// The quaternion of some levels, not normalised.
+/// The quaternion of some codes, not normalised.
 #[inline(always)]
-pub(crate) fn centred(levels: [u16; 4], bits: u32) -> [f32; 4] {
+pub(crate) fn centred(codes: [u16; 4], bits: u32) -> [f32; 4] {
     let half = half(bits);
-    levels.map(|l| (i32::from(l).min(2 * half) - half) as f32)
+    codes.map(|l| (i32::from(l).min(2 * half) - half) as f32)
 }
 
 /// The frame of a quaternion of any length; that of none is the identity. `sign` is that of the bitangent.
@@ -152,20 +155,24 @@ fn half(bits: u32) -> i32 {
     (1 << (bits.clamp(*BITS.start(), *BITS.end()) - 1)) - 1
 }
 
+#[cfg(feature = "encode")]
 fn dot64(a: [f64; 3], b: [f64; 3]) -> f64 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
+#[cfg(feature = "encode")]
 fn cross64(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
+#[cfg(feature = "encode")]
 fn unit(a: [f64; 3]) -> Option<[f64; 3]> {
     let length = dot64(a, a).sqrt();
     (length.is_finite() && length > 1e-30).then(|| a.map(|v| v / length))
 }
 
 /// Unit quaternion of the rotation with columns tangent, cross64(normal, tangent), normal.
+#[cfg(feature = "encode")]
 fn quaternion(normal: [f64; 3], tangent: [f64; 3]) -> [f64; 4] {
     let Some(n) = unit(normal) else {
         return [0.0, 0.0, 0.0, 1.0];
@@ -281,8 +288,8 @@ mod tests {
             }
             let sign = if i % 2 == 0 { 1.0 } else { -1.0 };
             let Some(f) = frame(q, sign) else { continue };
-            let levels = nearest([f.normal, f.tangent], sign, 16).map(|l| l as u16);
-            let back = decode(levels, 16);
+            let codes = nearest([f.normal, f.tangent], sign, 16).map(|l| l as u16);
+            let back = decode(codes, 16);
             assert_eq!(back.sign, sign);
             let (n, t) = (f.normal.map(f64::from), f.tangent.map(f64::from));
             let far = angle(back.normal, n).max(angle(back.tangent, t));
@@ -307,8 +314,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_levels_give_a_frame(levels: [u16; 4], bits in 0u32..40) {
-            let f = decode(levels, bits);
+        fn any_levels_give_a_frame(codes: [u16; 4], bits in 0u32..40) {
+            let f = decode(codes, bits);
             let (n, t) = (f.normal.map(f64::from), f.tangent.map(f64::from));
             prop_assert!((dot64(n, n) - 1.0).abs() < 1e-4 && (dot64(t, t) - 1.0).abs() < 1e-4 && dot64(n, t).abs() < 1e-4);
         }

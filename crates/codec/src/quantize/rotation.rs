@@ -118,13 +118,6 @@ fn dot(a: Quaternion, b: Quaternion) -> i64 {
     at(0) + at(1) + at(2) + at(3)
 }
 
-/// From `from` on by a 2⁻ᵏ-th of what lies between `before` and it (k = `shift`).
-pub fn extrapolated(before: Quaternion, from: Quaternion, shift: u32) -> Quaternion {
-    let one = 1 << 16;
-    let part = one >> shift;
-    mixed(&[from, before], &[one + part, -part])
-}
-
 /// Sine and cosine of half the angle `turn`·2π/2³², by polynomials that are exact to 1e-11: no function of
 /// the platform.
 #[inline]

@@ -23,8 +23,8 @@
 
 use crate::Corrupt;
 use crate::bytes::{Cursor, put_sized, put_varint};
-use crate::clip::scalars::{self, Extras, ScalarTrack};
-use crate::quantize::code::Word;
+use crate::clip::scalars::{self, ScalarTrack, ScalarsRecord};
+use crate::quantize::code::Code;
 
 /// Whose numbers an attribute has.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,7 +57,7 @@ pub fn encode(nodes: &[u32], attributes: &[Attribute], frames: u32, out: &mut Ve
     put_varint(nodes.len().saturating_sub(1) as u32, out);
     nodes.windows(2).for_each(|pair| put_varint(pair[1] - pair[0], out));
     put_varint(attributes.len() as u32, out);
-    let mut all = Extras { samples: frames, ..Extras::default() };
+    let mut all = ScalarsRecord { samples: frames, ..ScalarsRecord::default() };
     for attribute in attributes {
         put_sized(attribute.name.as_bytes(), out);
         let of = match attribute.of {
@@ -98,14 +98,14 @@ pub fn decode(
     for _ in 0..cursor.varint()? {
         let step = cursor.varint()?;
         let next = nodes[nodes.len() - 1].checked_add(step).filter(|_| step > 0);
-        nodes.push(next.ok_or(Corrupt("nodes out of order"))?);
+        nodes.push(next.ok_or(Corrupt("part attributes: nodes out of order"))?);
     }
     let mut attributes = Vec::new();
     let mut groups_of = Vec::new();
     for _ in 0..cursor.varint()? {
         let size = cursor.varint()? as usize;
-        let name =
-            String::from_utf8(cursor.take(size)?.to_vec()).map_err(|_| Corrupt("a name is not UTF-8"))?;
+        let name = String::from_utf8(cursor.take(size)?.to_vec())
+            .map_err(|_| Corrupt("part attributes: a name is not UTF-8"))?;
         let form = cursor.u8()?;
         let groups = match form >> 2 {
             0 => 1,
@@ -118,7 +118,7 @@ pub fn decode(
             for _ in 0..count {
                 before = from(before, cursor.varint()?);
                 if before >= groups {
-                    return Err(Corrupt("a group that an attribute does not have"));
+                    return Err(Corrupt("part attributes: a group that an attribute does not have"));
                 }
                 list.push(before);
             }
@@ -128,7 +128,7 @@ pub fn decode(
             0 => Of::Mesh,
             1 => Of::Parts(list(parts, |_, own| own)?),
             2 => Of::Vertices(list(vertices, |before, step| before.wrapping_add(step.unzigzag()))?),
-            _ => return Err(Corrupt("an attribute of unknown groups")),
+            _ => return Err(Corrupt("part attributes: an attribute of unknown groups")),
         };
         groups_of.push(groups as usize);
         attributes.push(Attribute { name, components: usize::from(form & 3) + 1, of, tracks: Vec::new() });
@@ -137,19 +137,19 @@ pub fn decode(
     let all = scalars::decode(cursor.take(left)?)?;
     let named = all.tracks.iter().any(|track| !track.name.is_empty());
     if all.clip != 0 || all.samples != frames || !all.markers.is_empty() || named {
-        return Err(Corrupt("tracks of attributes that are of something else"));
+        return Err(Corrupt("part attributes: tracks of something else"));
     }
     let mut tracks = all.tracks.into_iter();
     for (attribute, groups) in attributes.iter_mut().zip(groups_of) {
         attribute.tracks = tracks.by_ref().take(groups).collect();
         let fits = |track: &ScalarTrack| track.components.len() == attribute.components;
         if attribute.tracks.len() != groups || !attribute.tracks.iter().all(fits) {
-            return Err(Corrupt("tracks do not fit their attributes"));
+            return Err(Corrupt("part attributes: tracks that do not fit"));
         }
     }
     match tracks.next() {
         None => Ok((nodes, attributes)),
-        Some(_) => Err(Corrupt("more tracks than attributes have groups")),
+        Some(_) => Err(Corrupt("part attributes: more tracks than groups")),
     }
 }
 

@@ -71,13 +71,13 @@
 
 use crate::Corrupt;
 use crate::bytes::{Cursor, put_sized, put_varint};
-use crate::quantize::scalar::{Axis, MAX_LEVELS};
+use crate::quantize::scalar::{Axis, MAX_CODES};
 use crate::transform::Transform;
 
 pub use crate::mesh::skin::Bones;
 pub use crate::values::Semantic;
 
-/// What the description chunk says.
+/// Everything in the description chunk: nodes, meshes, and where their chunks lie.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Description {
     /// Program and version that wrote the file.
@@ -137,7 +137,7 @@ pub enum Visibility {
     Animated = 2,
 }
 
-/// How a mesh is kept. The numbers are part of the format.
+/// The method of a mesh. The numbers are part of the format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 #[allow(missing_docs)]
@@ -146,7 +146,7 @@ pub enum Method {
     Soft = 1,
     /// Soft, in front of which parts of the mesh move as they are.
     Rigid = 2,
-    /// The same with several bones per point.
+    /// Points are moved by several bones each.
     Skinned = 3,
     Fluid = 4,
 }
@@ -179,7 +179,7 @@ pub struct Location {
 pub struct MeshRecord {
     /// Path of the (first) source mesh.
     pub path: String,
-    /// How it is kept.
+    /// Its method.
     pub method: Method,
     /// Codec of its frame payloads.
     pub codec: u8,
@@ -190,7 +190,7 @@ pub struct MeshRecord {
     /// Points of the source mesh; for fluid the largest count.
     pub source_points: u32,
     /// Points of the soft codec: vertices that always coincide are one. 0 where no stream is kept as
-    /// [`Coding::Cells`].
+    /// [`Coding::FixedPoint`].
     pub points: u32,
     /// Object-space bounds over all frames: min xyz, max xyz.
     pub bounds: [f32; 6],
@@ -206,8 +206,8 @@ pub struct MeshRecord {
     /// Up to the first of these frames it stands still, and from the second on; none where it moves from
     /// first to last, or never.
     pub moves: Option<[u32; 2]>,
-    /// What it has in the first and the last frame of its [`crate::schedule::Window`], where frames lie
-    /// outside of that: each a varint size and so many bytes.
+    /// The values of its streams in the first and the last frame of its [`crate::schedule::Window`], where
+    /// frames lie outside of that: each a varint size and so many bytes.
     pub ends: Location,
     /// Its faces are not those of the source, which changed: its surface is near the source's, its vertices
     /// are others. So many frames at the end of the animation lead into the start, and are not near it.
@@ -234,15 +234,15 @@ impl MeshRecord {
     }
 }
 
-/// How the frames of a stream are kept. The numbers are part of the format.
+/// The coding of a stream's frames. The numbers are part of the format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(u8)]
 pub enum Coding {
     /// Levels of a lattice, [`crate::classic::stream`].
     #[default]
-    Levels = 0,
+    Quantized = 0,
     /// Cells of the soft codec, [`crate::mesh`]; `word` is 2 or 4 bytes per component.
-    Cells = 1,
+    FixedPoint = 1,
     /// Normals or tangent frames predicted from the decoded positions.
     Predicted = 2,
     /// Cells that bones predict, [`crate::mesh::skin`].
@@ -253,15 +253,15 @@ pub enum Coding {
 
 impl Coding {
     /// Frames hold cells.
-    pub fn has_cells(self) -> bool {
-        matches!(self, Coding::Cells | Coding::Bones | Coding::Heights)
+    pub fn has_fixed_point(self) -> bool {
+        matches!(self, Coding::FixedPoint | Coding::Bones | Coding::Heights)
     }
 }
 
 /// One vertex channel.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StreamRecord {
-    /// What it means.
+    /// Position, normal, uv and so on.
     pub semantic: Semantic,
     /// Number of the uv or colour set.
     pub set: u8,
@@ -269,7 +269,7 @@ pub struct StreamRecord {
     pub name: String,
     /// Per frame, or once.
     pub animated: bool,
-    /// How frames are kept.
+    /// The coding of its frames.
     pub coding: Coding,
     /// Bytes of a word: 1, 2 or 4.
     pub word: u8,
@@ -280,7 +280,7 @@ pub struct StreamRecord {
     /// Numbers that a frame keeps for what is predicted from it, see [`crate::mesh::normals`]; 0 for other
     /// codings.
     pub states: u32,
-    /// What moves it; nothing for other codings.
+    /// The bones that move it; nothing for other codings.
     pub bones: Bones,
     /// Promised error of this stream: positions in object units, normals in degrees, uvs in uv units, colours
     /// in value.
@@ -388,7 +388,7 @@ fn encode_mesh(mesh: &MeshRecord, out: &mut Vec<u8>) {
         put_text(&stream.name, out);
         for axis in &stream.axes {
             put_floats(&[axis.min, axis.step], out);
-            out.extend_from_slice(&axis.levels.to_le_bytes());
+            out.extend_from_slice(&axis.codes.to_le_bytes());
         }
         if stream.coding == Coding::Predicted {
             put_varint(stream.states, out);
@@ -540,14 +540,7 @@ fn decode_node(c: &mut Cursor<'_>, at: u32, mesh_count: u32) -> Result<NodeRecor
 
 fn decode_mesh(c: &mut Cursor<'_>) -> Result<MeshRecord, Refused> {
     let path = text(c)?;
-    let method = match c.u8()? {
-        0 => Method::Static,
-        1 => Method::Soft,
-        2 => Method::Rigid,
-        3 => Method::Skinned,
-        4 => Method::Fluid,
-        id => return Err(Refused::Unknown { what: "method", id }),
-    };
+    let method = decode_method(c)?;
     let codec = c.u8()?;
     if codec > CODEC_FAST {
         return Err(Refused::Unknown { what: "codec", id: codec });
@@ -574,29 +567,12 @@ fn decode_mesh(c: &mut Cursor<'_>) -> Result<MeshRecord, Refused> {
         *value = finite(c)?;
     }
     let (connectivity, values, source_map) = (location(c)?, location(c)?, location(c)?);
-    let (mut moves, mut ends) = (None, Location::default());
-    if flags & 2 != 0 {
-        let [first, last] = [c.varint()?, c.varint()?];
-        if first >= last {
-            return Err(Corrupt("description: a mesh stops before it moves").into());
-        }
-        (moves, ends) = (Some([first, last]), location(c)?);
-    }
-    let streams = list(c, MIN_STREAM, |c, _| decode_stream(c))?;
-    if streams.first().is_some_and(|s| s.semantic != Semantic::Position)
-        || streams.iter().skip(1).any(|s| s.semantic == Semantic::Position)
-    {
-        return Err(Corrupt("description: positions are the first stream").into());
-    }
-    let materials = list(c, MIN_MATERIAL, |c, _| {
-        let (id, name, first, count) = (c.varint()?, text(c)?, c.varint()?, c.varint()?);
-        let inside = first.checked_add(count).is_some_and(|end| end <= indices);
-        // A fluid mesh has its ranges per frame.
-        if first % 3 != 0 || count % 3 != 0 || !inside && method != Method::Fluid {
-            return Err(Corrupt("description: material outside the indices"));
-        }
-        Ok(Material { id, name, first, count })
-    })?;
+    let (moves, ends) = match flags & 2 {
+        0 => (None, Location::default()),
+        _ => (Some(decode_moves(c)?), location(c)?),
+    };
+    let streams = decode_streams(c)?;
+    let materials = list(c, MIN_MATERIAL, |c, _| decode_material(c, method, indices))?;
     let mesh = MeshRecord {
         path,
         method,
@@ -618,9 +594,51 @@ fn decode_mesh(c: &mut Cursor<'_>) -> Result<MeshRecord, Refused> {
         materials,
     };
     if mesh.apart && !mesh.has_attributes() {
-        return Err(Corrupt("description: nothing to be apart").into());
+        return Err(Corrupt("description: vertex attributes apart, but none that is animated").into());
     }
     Ok(mesh)
+}
+
+fn decode_method(c: &mut Cursor<'_>) -> Result<Method, Refused> {
+    Ok(match c.u8()? {
+        0 => Method::Static,
+        1 => Method::Soft,
+        2 => Method::Rigid,
+        3 => Method::Skinned,
+        4 => Method::Fluid,
+        id => return Err(Refused::Unknown { what: "method", id }),
+    })
+}
+
+/// See [`MeshRecord::moves`].
+fn decode_moves(c: &mut Cursor<'_>) -> Result<[u32; 2], Corrupt> {
+    let [first, last] = [c.varint()?, c.varint()?];
+    match first < last {
+        true => Ok([first, last]),
+        false => Err(Corrupt("description: a mesh stops before it moves")),
+    }
+}
+
+/// A material of a mesh that has `indices`.
+fn decode_material(c: &mut Cursor<'_>, method: Method, indices: u32) -> Result<Material, Corrupt> {
+    let (id, name, first, count) = (c.varint()?, text(c)?, c.varint()?, c.varint()?);
+    let inside = first.checked_add(count).is_some_and(|end| end <= indices);
+    // A fluid mesh has its ranges per frame.
+    if first % 3 != 0 || count % 3 != 0 || !inside && method != Method::Fluid {
+        return Err(Corrupt("description: material outside the indices"));
+    }
+    Ok(Material { id, name, first, count })
+}
+
+/// The streams of a mesh, of which the first is that of positions.
+fn decode_streams(c: &mut Cursor<'_>) -> Result<Vec<StreamRecord>, Corrupt> {
+    let streams = list(c, MIN_STREAM, |c, _| decode_stream(c))?;
+    if streams.first().is_some_and(|s| s.semantic != Semantic::Position)
+        || streams.iter().skip(1).any(|s| s.semantic == Semantic::Position)
+    {
+        return Err(Corrupt("description: positions are the first stream"));
+    }
+    Ok(streams)
 }
 
 fn decode_stream(c: &mut Cursor<'_>) -> Result<StreamRecord, Corrupt> {
@@ -634,25 +652,25 @@ fn decode_stream(c: &mut Cursor<'_>) -> Result<StreamRecord, Corrupt> {
     };
     let (set, flags, word, most) = (c.u8()?, c.u8()?, c.u8()?, c.u8()?);
     let coding = match flags >> 1 {
-        0 => Coding::Levels,
-        1 => Coding::Cells,
+        0 => Coding::Quantized,
+        1 => Coding::FixedPoint,
         2 => Coding::Predicted,
         3 => Coding::Bones,
         4 => Coding::Heights,
         _ => return Err(Corrupt("description: unknown stream flag")),
     };
     let animated = flags & 1 != 0;
-    if coding != Coding::Levels && !animated {
-        return Err(Corrupt("description: a still stream is kept as levels"));
+    if coding != Coding::Quantized && !animated {
+        return Err(Corrupt("description: a stream that does not change is not kept as quantized values"));
     }
     let fits = match (coding, semantic) {
-        (Coding::Levels, _) => true,
-        (Coding::Cells, _) => semantic.has_axes() && word > 1,
+        (Coding::Quantized, _) => true,
+        (Coding::FixedPoint, _) => semantic.has_axes() && word > 1,
         (Coding::Bones | Coding::Heights, _) => semantic == Semantic::Position && word > 1,
         (Coding::Predicted, _) => matches!(semantic, Semantic::Normal | Semantic::QTangent),
     };
     if !fits {
-        return Err(Corrupt("description: a stream cannot be kept so"));
+        return Err(Corrupt("description: a coding that does not suit the stream"));
     }
     if !matches!(word, 1 | 2 | 4) || u32::from(most) > 8 * u32::from(word) {
         return Err(Corrupt("description: bits do not fit their word"));
@@ -660,7 +678,7 @@ fn decode_stream(c: &mut Cursor<'_>) -> Result<StreamRecord, Corrupt> {
     let allowed = match semantic {
         Semantic::Normal => crate::quantize::octahedral::BITS,
         Semantic::QTangent => crate::quantize::qtangent::BITS,
-        _ if coding.has_cells() => 0..=0,
+        _ if coding.has_fixed_point() => 0..=0,
         _ => 0..=24,
     };
     if !allowed.contains(&u32::from(most)) {
@@ -668,11 +686,11 @@ fn decode_stream(c: &mut Cursor<'_>) -> Result<StreamRecord, Corrupt> {
     }
     let name = text(c)?;
     let mut axes = Vec::new();
-    if semantic.has_axes() && coding == Coding::Levels {
+    if semantic.has_axes() && coding == Coding::Quantized {
         for _ in 0..semantic.components() {
-            let axis = Axis { min: finite(c)?, step: finite(c)?, levels: u32::from_le_bytes(c.array()?) };
-            let usable = (1..=MAX_LEVELS).contains(&axis.levels) && axis.step >= 0.0;
-            if !usable || axis.bits() > u32::from(most) || !axis.value(axis.levels - 1).is_finite() {
+            let axis = Axis { min: finite(c)?, step: finite(c)?, codes: u32::from_le_bytes(c.array()?) };
+            let usable = (1..=MAX_CODES).contains(&axis.codes) && axis.step >= 0.0;
+            if !usable || axis.bits() > u32::from(most) || !axis.value(axis.codes - 1).is_finite() {
                 return Err(Corrupt("description: impossible axis"));
             }
             axes.push(axis);
@@ -739,7 +757,7 @@ fn text(c: &mut Cursor<'_>) -> Result<String, Corrupt> {
 fn location(c: &mut Cursor<'_>) -> Result<Location, Corrupt> {
     let (chunk, offset, size) = (c.varint()?, c.varint()?, c.varint()?);
     if offset.checked_add(size).is_none() {
-        return Err(Corrupt("description: place beyond 4 GiB"));
+        return Err(Corrupt("description: a location beyond 4 GiB"));
     }
     Ok(Location { chunk, offset, size })
 }

@@ -19,7 +19,7 @@ pub struct FrameRange {
     pub name: String,
     /// The first frame.
     pub first: u32,
-    /// How many they are, at least one.
+    /// Number of frames, at least one.
     pub frames: u32,
 }
 
@@ -56,20 +56,20 @@ pub fn decode(bytes: &[u8], frames: u32) -> Result<Vec<FrameRange>, Corrupt> {
     let mut end = 0u32;
     for _ in 0..cursor.varint()? {
         let size = cursor.varint()? as usize;
-        let name =
-            String::from_utf8(cursor.take(size)?.to_vec()).map_err(|_| Corrupt("a name is not UTF-8"))?;
+        let name = String::from_utf8(cursor.take(size)?.to_vec())
+            .map_err(|_| Corrupt("ranges: a name is not UTF-8"))?;
         let (gap, own) = (cursor.varint()?, cursor.varint()?);
         let first = end.checked_add(gap);
         let behind = first.and_then(|first| first.checked_add(own));
         let (Some(first), Some(behind)) = (first, behind.filter(|b| own > 0 && *b <= frames)) else {
-            return Err(Corrupt("a range without frames, or of frames that are not there"));
+            return Err(Corrupt("ranges: one without frames, or of frames that are not there"));
         };
         end = behind;
         ranges.push(FrameRange { name, first, frames: own });
     }
     match cursor.left() {
         0 => Ok(ranges),
-        _ => Err(Corrupt("bytes behind the ranges")),
+        _ => Err(Corrupt("ranges: bytes left over")),
     }
 }
 

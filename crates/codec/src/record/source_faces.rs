@@ -24,7 +24,7 @@ pub struct SourceFaces {
     pub of: Vec<FaceOf>,
 }
 
-/// What a face was made of.
+/// Which polygon of the source a triangle was made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FaceOf {
     /// This triangle, and others of the same face.

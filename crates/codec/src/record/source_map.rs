@@ -23,7 +23,7 @@
 
 use crate::Corrupt;
 use crate::bytes::{Cursor, put_sized, put_varint};
-use crate::quantize::code::Word;
+use crate::quantize::code::Code;
 
 /// Of one mesh with fixed topology.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -153,7 +153,7 @@ pub fn decode(bytes: &[u8]) -> Result<(SourceMap, usize), Corrupt> {
     decode_map(bytes, true)
 }
 
-/// The same; `whole`: it may have runs.
+/// Reads one map; `whole`: it may have runs.
 fn decode_map(bytes: &[u8], whole: bool) -> Result<(SourceMap, usize), Corrupt> {
     let mut c = Cursor::new(bytes);
     let (points, corners, faces) = (c.varint()?, c.varint()?, c.varint()?);
@@ -208,7 +208,7 @@ fn decode_map(bytes: &[u8], whole: bool) -> Result<(SourceMap, usize), Corrupt> 
         for _ in 0..frames {
             let run = c.varint()?;
             if run as usize > map.runs.len() {
-                return Err(Corrupt("source map: a run that is none"));
+                return Err(Corrupt("source map: a frame of a run that is not there"));
             }
             map.run_of.push(run);
         }
@@ -223,7 +223,9 @@ fn decode_others(c: &mut Cursor<'_>, faces: u32, vertices: usize) -> Result<Vec<
         let (face, material, corners) = (c.varint()?, c.varint()?, c.varint()? as usize);
         let ascends = others.last().is_none_or(|last| face > last.face);
         if face >= faces || !ascends || corners > c.left() {
-            return Err(Corrupt("source map: a face that is none"));
+            return Err(Corrupt(
+                "source map: a face that is not there or out of order, or corners that end early",
+            ));
         }
         let corners = (0..corners).map(|_| match c.varint()? {
             v if (v as usize) < vertices => Ok(v),

@@ -43,7 +43,7 @@ const COUNTS: usize = 10;
 /// Not on the border any more.
 const GONE: u32 = u32::MAX;
 
-/// What the coder of all frames of a unit has learnt.
+/// The statistics that the coder of a unit's frames has learnt.
 #[derive(Clone, Debug)]
 pub struct Contexts {
     edge: [[[Chance; 2]; 2]; 4],
@@ -187,7 +187,7 @@ impl Work {
     }
 }
 
-/// What is coded: an encoder's triangles, and what became of them.
+/// An encoder's triangles, and the order in which they were coded.
 #[derive(Clone, Debug, Default)]
 pub struct Given<'a> {
     triangles: &'a [[u32; 3]],
@@ -206,6 +206,7 @@ pub struct Given<'a> {
 
 impl<'a> Given<'a> {
     /// Triangles of points below `points`; `material` is empty where there is but one.
+    #[cfg(feature = "encode")]
     pub fn new(triangles: &'a [[u32; 3]], material: &'a [u32], points: usize) -> Given<'a> {
         let corner = |t: usize, k: usize| {
             let [a, b] = [triangles[t][k], triangles[t][(k + 1) % 3]];
@@ -268,7 +269,7 @@ impl<'a> Given<'a> {
     }
 }
 
-/// How much there is.
+/// The numbers of points, triangles and materials.
 #[derive(Clone, Copy, Debug)]
 pub struct Size {
     /// Points, those without triangles included.

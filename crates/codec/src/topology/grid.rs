@@ -20,11 +20,13 @@
 
 use crate::Corrupt;
 use crate::bytes::{Cursor, put_varint};
-use crate::entropy::range::{Bits, Chance, Decoder, Encoder};
+#[cfg(feature = "encode")]
+use crate::entropy::range::Encoder;
+use crate::entropy::range::{Bits, Chance, Decoder};
 
 /// Columns of cells in a strip. Part of the format.
 const STRIP: u32 = 14;
-/// What begins a grid. Part of the format.
+/// The bytes with which a grid begins. Part of the format.
 pub const MARKER: [u8; 5] = [0xFF, 0xFF, 0xFF, 0xFF, 0x0F];
 
 /// The shape of a grid.
@@ -41,6 +43,7 @@ pub struct Shape {
 }
 
 /// A mesh that is a grid.
+#[cfg(feature = "encode")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grid {
     /// Its shape.
@@ -127,6 +130,7 @@ fn triangles<T: Copy>([a, b, c, d]: [T; 4], cut: bool, reversed: bool) -> [[T; 3
     both.map(|[x, y, z]| if reversed { [x, z, y] } else { [x, y, z] })
 }
 
+#[cfg(feature = "encode")]
 impl Grid {
     /// Finds out whether `given` are the triangles of a grid whose vertices are numbered row by row.
     pub fn find(given: &[[u32; 3]], vertices: usize) -> Option<Grid> {

@@ -25,7 +25,7 @@
 
 use crate::Corrupt;
 use crate::bytes::{Cursor, put_varint};
-use crate::quantize::code::Word;
+use crate::quantize::code::Code;
 use crate::topology::grid;
 
 /// Edges and vertices that are remembered. Part of the format.
@@ -34,7 +34,7 @@ const REMEMBERED: usize = 16;
 const NEXT: u8 = 0;
 const FAR: u8 = REMEMBERED as u8 + 1;
 
-/// What encoder and decoder both remember.
+/// The recent edges and vertices that encoder and decoder both remember.
 struct State {
     edges: [[u32; 2]; REMEMBERED],
     recent: [u32; REMEMBERED],

@@ -27,8 +27,10 @@
 
 use crate::Corrupt;
 use crate::bytes::{Cursor, put_sized, put_varint};
-use crate::entropy::range::{Bits, Chance, Decoder, Encoder};
-use crate::quantize::code::Word;
+#[cfg(feature = "encode")]
+use crate::entropy::range::Encoder;
+use crate::entropy::range::{Bits, Chance, Decoder};
+use crate::quantize::code::Code;
 
 /// Levels beside the mesh itself. Part of the format, as are all constants here.
 pub const MOST: usize = 7;
@@ -39,9 +41,9 @@ const COUNTS: usize = 4;
 const PLACES: usize = 8;
 const NONE: u32 = u32::MAX;
 
-/// What is said of a level.
+/// The size and the error of a LOD level.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Level {
+pub struct LodLevel {
     /// Triangles.
     pub triangles: u32,
     /// Largest distance to the mesh, in its own space, in any frame.
@@ -51,7 +53,7 @@ pub struct Level {
 /// Levels of a mesh, the finest first, without the mesh itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Head {
-    levels: [Level; MOST],
+    levels: [LodLevel; MOST],
     count: usize,
 }
 
@@ -63,7 +65,7 @@ impl Head {
         if !(1..=MOST).contains(&head.count) {
             return Err(Corrupt("levels of detail: none, or too many"));
         }
-        let mut before = Level { triangles: indices / 3, error: 0.0 };
+        let mut before = LodLevel { triangles: indices / 3, error: 0.0 };
         for level in &mut head.levels[..head.count] {
             level.triangles = c.varint()?;
             level.error = c.f32()?;
@@ -79,7 +81,7 @@ impl Head {
     }
 
     /// The levels.
-    pub fn levels(&self) -> &[Level] {
+    pub fn levels(&self) -> &[LodLevel] {
         &self.levels[..self.count]
     }
 }
@@ -102,7 +104,7 @@ pub struct Work {
     /// Where the ring of a vertex begins in `rings`; those that are not used have none.
     start: Vec<u32>,
     rings: Vec<u32>,
-    /// What each vertex has become: itself where it is kept.
+    /// The vertex that each one has become: itself where it is kept.
     becomes: Vec<u32>,
     gone: Vec<bool>,
 }
@@ -296,7 +298,7 @@ pub fn collapse(indices: &[u32], becomes: &[u32]) -> impl Iterator<Item = [u32; 
 ///
 /// Panics where a level has not the triangles that it says.
 #[cfg(feature = "encode")]
-pub fn encode(indices: &[u32], vertices: u32, levels: &[(Level, Vec<u32>)], out: &mut Vec<u8>) {
+pub fn encode(indices: &[u32], vertices: u32, levels: &[(LodLevel, Vec<u32>)], out: &mut Vec<u8>) {
     out.push(levels.len() as u8);
     for (level, _) in levels {
         put_varint(level.triangles, out);
@@ -380,7 +382,7 @@ pub fn put_entry(mesh: u32, levels: &[u8], out: &mut Vec<u8>) {
     put_sized(levels, out);
 }
 
-/// What a chunk says, mesh by mesh in rising order.
+/// The entries of a chunk, mesh by mesh in rising order.
 pub struct Entries<'a> {
     rest: &'a [u8],
     least: u32,
@@ -401,7 +403,7 @@ impl<'a> Entries<'a> {
         let mut c = Cursor::new(self.rest);
         let mesh = c.varint()?;
         if mesh < self.least {
-            return Err(Corrupt("meshes out of order"));
+            return Err(Corrupt("levels of detail: meshes out of order"));
         }
         self.least = mesh.saturating_add(1);
         let size = c.varint()? as usize;
@@ -417,7 +419,7 @@ mod tests {
     use proptest::prelude::*;
 
     /// A grid of n × n vertices, and levels of it that join columns and rows, two and two.
-    fn grid(n: u32, count: usize) -> (Vec<u32>, Vec<(Level, Vec<u32>)>) {
+    fn grid(n: u32, count: usize) -> (Vec<u32>, Vec<(LodLevel, Vec<u32>)>) {
         let mut indices = Vec::new();
         for y in 0..n - 1 {
             for x in 0..n - 1 {
@@ -433,13 +435,13 @@ mod tests {
             before = collapse(&before, &ends).flatten().collect();
             let triangles = before.len() as u32 / 3;
             let error = level as f32 * 0.5;
-            levels.push((Level { triangles, error }, ends));
+            levels.push((LodLevel { triangles, error }, ends));
         }
         (indices, levels)
     }
 
     /// A level, its triangles, and what vertices become.
-    type Read = (Level, Vec<u32>, Vec<u32>);
+    type Read = (LodLevel, Vec<u32>, Vec<u32>);
 
     /// All levels of some bytes.
     fn read(bytes: &[u8], indices: &[u32], vertices: u32) -> Result<Vec<Read>, Corrupt> {
@@ -540,7 +542,7 @@ mod tests {
             let ends: Vec<u32> = (0..24).map(|v| if stays(end(v)) { end(v) } else { v }).collect();
             let left = collapse(&indices, &ends).count() as u32;
             if fewer(triangles.len() as u32, left) {
-                let level = Level { triangles: left, error: 1.0 };
+                let level = LodLevel { triangles: left, error: 1.0 };
                 let mut out = Vec::new();
                 encode(&indices, 24, &[(level, ends.clone())], &mut out);
                 let back = read(&out, &indices, 24).unwrap();

@@ -93,7 +93,7 @@ impl Neighbours {
         &all[..all.len().min(MOST)]
     }
 
-    /// What is around `v` and below it.
+    /// The triangles and vertices around `v` whose vertices are all below it.
     #[inline]
     pub fn around(&self, v: u32) -> Around {
         let mut out = Around::default();

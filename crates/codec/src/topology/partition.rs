@@ -255,6 +255,7 @@ impl Near {
 }
 
 /// Finds which vertices share a normal in all frames; looks at one frame after the other.
+#[cfg(feature = "encode")]
 #[derive(Debug, Clone)]
 pub struct Sharing {
     class: Vec<u32>,
@@ -262,6 +263,7 @@ pub struct Sharing {
     first: Vec<u32>,
 }
 
+#[cfg(feature = "encode")]
 impl Sharing {
     /// For vertices that share one at the start if they have the same `key`, e.g. all zero.
     pub fn new(key: &[u32]) -> Sharing {

@@ -23,7 +23,9 @@
 
 use crate::Corrupt;
 use crate::bytes::{Cursor, put_varint};
-use crate::entropy::range::{Bits, Chance, Decoder, Encoder};
+#[cfg(feature = "encode")]
+use crate::entropy::range::Encoder;
+use crate::entropy::range::{Bits, Chance, Decoder};
 
 /// Intervals that are remembered. Part of the format.
 const RECENT: usize = 4;
@@ -45,7 +47,7 @@ pub fn key(interval: Interval, frames: u32) -> (u8, u32, u32) {
 
 /// Whether something is drawn between two frames, the first being the one that is shown where it is not
 /// between; second < first in the seam of a loop.
-pub fn is_drawn([from, to]: Interval, first: u32, second: u32) -> bool {
+pub fn is_visible([from, to]: Interval, first: u32, second: u32) -> bool {
     second < first || from <= second && first < to
 }
 
@@ -92,12 +94,12 @@ pub fn encode(intervals: &[Interval], which: &[u32], frames: u32, out: &mut Vec<
     bits.finish();
 }
 
-/// How many intervals there are, of a mesh of so many triangles.
+/// The number of intervals of a mesh of so many triangles.
 pub fn count(bytes: &[u8], triangles: u32) -> Result<u32, Corrupt> {
     let count = Cursor::new(bytes).varint()?;
     match (1..=triangles).contains(&count) {
         true => Ok(count),
-        false => Err(Corrupt("drawn: no intervals, or more than triangles")),
+        false => Err(Corrupt("triangle visibility: no intervals, or more than triangles")),
     }
 }
 
@@ -110,16 +112,16 @@ pub fn decode(
 ) -> Result<(), Corrupt> {
     let mut c = Cursor::new(bytes);
     if c.varint()? as usize != intervals.len() {
-        return Err(Corrupt("drawn: another number of intervals"));
+        return Err(Corrupt("triangle visibility: another number of intervals"));
     }
     let mut before = None;
     for interval in intervals.iter_mut() {
         let (from, rest) = (c.varint()?, c.varint()?);
         let to = frames.checked_sub(rest).filter(|_| from <= frames);
-        *interval = [from, to.ok_or(Corrupt("drawn: frames that are not there"))?];
+        *interval = [from, to.ok_or(Corrupt("triangle visibility: frames that are not there"))?];
         let own = Some(key(*interval, frames));
         if own <= before {
-            return Err(Corrupt("drawn: intervals out of order"));
+            return Err(Corrupt("triangle visibility: intervals out of order"));
         }
         before = own;
     }
@@ -129,7 +131,7 @@ pub fn decode(
     for own in which.iter_mut() {
         *own = coder.code(&mut bits, 0);
         if *own >= count {
-            return Err(Corrupt("drawn: an interval that is not there"));
+            return Err(Corrupt("triangle visibility: an interval that is not there"));
         }
     }
     bits.finish()
@@ -201,9 +203,9 @@ mod tests {
             (20, 21, false),
             (29, 0, true),
         ] {
-            assert_eq!(is_drawn(own, first, second), drawn, "{first} {second}");
+            assert_eq!(is_visible(own, first, second), drawn, "{first} {second}");
         }
-        assert!(!is_drawn([30, 0], 3, 4));
+        assert!(!is_visible([30, 0], 3, 4));
     }
 
     proptest! {

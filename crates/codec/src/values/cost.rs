@@ -1,9 +1,9 @@
 //! What residuals are expected to take, for encoders that choose. Nothing of this is part of the format.
 
-use crate::quantize::code::Word;
+use crate::quantize::code::Code;
 use crate::values::residual::{ALPHABETS, RADIUS, entropy, plane_cost, tokenize};
 
-/// What a residual vector is expected to take, in bits.
+/// The bits that residual vectors are expected to take.
 pub(crate) struct Cost {
     /// By n = d₀ + side·(d₁ + …), if vectors are going to be tokens.
     tokens: Option<Box<[f32; 125]>>,
@@ -20,7 +20,7 @@ impl Cost {
     }
 
     /// From residuals that were about right.
-    pub(crate) fn learn<W: Word>(residuals: &[W], components: usize) -> Cost {
+    pub(crate) fn learn<W: Code>(residuals: &[W], components: usize) -> Cost {
         let count = residuals.len() / components;
         let alphabet = &ALPHABETS[components];
         let (tokens, escaped) = tokenize(residuals, count, alphabet);
@@ -49,7 +49,7 @@ impl Cost {
         }
     }
 
-    fn of_planes<W: Word>(residuals: &[W], count: usize) -> Cost {
+    fn of_planes<W: Code>(residuals: &[W], count: usize) -> Cost {
         let mut cost = Cost::guess();
         for (plane, sizes) in residuals.chunks_exact(count.max(1)).zip(&mut cost.sizes) {
             let mut histogram = [0.0f32; SIZES];

@@ -15,7 +15,7 @@
 //! The choice is made inside the coding loop: what is chosen is what later vertices and frames are predicted
 //! from. It is made again with the costs that the first round has shown.
 
-use crate::quantize::code::Word;
+use crate::quantize::code::Code;
 use crate::quantize::scalar::Axis;
 use crate::values::cost::Cost;
 use crate::values::parallelogram::{Combine, NONE, Table, predict};
@@ -25,17 +25,17 @@ use crate::values::parallelogram::{Combine, NONE, Table, predict};
 pub struct Target<'a, W> {
     /// Nearest level of each component, see [`crate::quantize::scalar::Axis::locate`].
     pub nearest: &'a [W],
-    /// How far the value lies above it, in steps.
+    /// The distance from the code to the value, in steps.
     pub offset: &'a [f32],
-    /// Number of levels of each component; there are as many components as this is long, at most 4.
-    pub levels: &'a [u32],
+    /// Number of codes of each component; there are as many components as this is long, at most 4.
+    pub codes: &'a [u32],
     /// Largest Euclidean distance from the value to what is chosen, in steps, see [`radius`]; all components
     /// have the same step (or one level only). Where no level is inside, the nearest one is taken.
     pub radius: f32,
     /// Looks at all points in the ball, not only at the prediction and the nearest: smaller, but takes twice
     /// as long.
     pub thorough: bool,
-    /// For each vertex the first one, at most itself, that must get the same levels; None: all are
+    /// For each vertex the first one, at most itself, that must get the same codes; None: all are
     /// independent. Both must have the same values.
     pub welded: Option<&'a [u32]>,
 }
@@ -54,7 +54,7 @@ pub fn radius(tolerance: f64, axes: &[Axis]) -> f32 {
     ((tolerance - slack) / step * (1.0 - 1e-6)).clamp(0.0, 1e6) as f32
 }
 
-/// What a vertex is predicted from: `source`, and by `rule` from what its neighbours lie above theirs.
+/// The prediction of a vertex: `source`, and by `rule` from what its neighbours lie above theirs.
 #[derive(Clone, Copy)]
 pub(crate) struct Basis<'a, W, R> {
     pub(crate) source: &'a [W],
@@ -64,19 +64,19 @@ pub(crate) struct Basis<'a, W, R> {
     pub(crate) table: &'a Table,
 }
 
-impl<W: Word> Target<'_, W> {
+impl<W: Code> Target<'_, W> {
     /// Number of vertices. Panics if the parts do not fit together.
     pub(crate) fn count(&self) -> usize {
-        let components = self.levels.len();
+        let components = self.codes.len();
         assert!((1..=4).contains(&components), "1 to 4 components");
         let count = self.nearest.len() / components;
         assert_eq!(self.nearest.len(), count * components, "whole vectors");
-        assert_eq!(self.offset.len(), self.nearest.len(), "an offset per level");
+        assert_eq!(self.offset.len(), self.nearest.len(), "an offset per code");
         assert!(self.welded.is_none_or(|w| w.len() == count), "a representative per vertex");
         count
     }
 
-    /// Chooses levels, vertex after vertex; writes them less the source (`above`), and the residuals.
+    /// Chooses codes, vertex after vertex; writes them less the source (`above`), and the residuals.
     pub(crate) fn choose<R: Combine, const N: usize>(
         &self,
         cost: &Cost,
@@ -86,7 +86,7 @@ impl<W: Word> Target<'_, W> {
     ) {
         let count = self.count();
         let limit = self.radius * self.radius;
-        let levels: [i32; N] = std::array::from_fn(|k| self.levels[k] as i32);
+        let codes: [i32; N] = std::array::from_fn(|k| self.codes[k] as i32);
         let above = planes_mut::<W, N>(above, count);
         let residuals = planes_mut::<W, N>(residuals, count);
         let source = planes::<W, N>(basis.source, count);
@@ -111,7 +111,7 @@ impl<W: Word> Target<'_, W> {
                     nearest: std::array::from_fn(|k| nearest[k][v].to_u32() as i32),
                     offset: std::array::from_fn(|k| offset[k][v]),
                     miss: std::array::from_fn(|k| spatial[k].wrapping_sub(above[k][v]).signed()),
-                    levels,
+                    codes,
                     limit,
                 };
                 let moved = around.cheapest(cost, self.thorough);
@@ -145,7 +145,7 @@ struct Around<const N: usize> {
     offset: [f32; N],
     /// The prediction.
     miss: [i32; N],
-    levels: [i32; N],
+    codes: [i32; N],
     limit: f32,
 }
 
@@ -166,7 +166,7 @@ impl<const N: usize> Around<N> {
 
     #[inline(always)]
     fn exists(&self, point: &[i32; N]) -> bool {
-        (0..N).all(|k| (0..self.levels[k]).contains(&self.nearest[k].wrapping_add(point[k])))
+        (0..N).all(|k| (0..self.codes[k]).contains(&self.nearest[k].wrapping_add(point[k])))
     }
 
     fn search(&self, cost: &Cost) -> [i32; N] {
@@ -176,7 +176,7 @@ impl<const N: usize> Around<N> {
             ((self.offset[k] - radius).ceil() as i32).clamp(-4, 0).max(-self.nearest[k])
         });
         let high: [i32; N] = std::array::from_fn(|k| {
-            ((self.offset[k] + radius).floor() as i32).clamp(0, 4).min(self.levels[k] - 1 - self.nearest[k])
+            ((self.offset[k] + radius).floor() as i32).clamp(0, 4).min(self.codes[k] - 1 - self.nearest[k])
         });
         let mut best = ([0; N], f32::INFINITY, f32::INFINITY);
         let mut point = low;
@@ -204,8 +204,8 @@ mod tests {
     use crate::values::parallelogram::Weights;
     use proptest::prelude::*;
 
-    fn target<'a>(nearest: &'a [u16], offset: &'a [f32], levels: &'a [u32], radius: f32) -> Target<'a, u16> {
-        Target { nearest, offset, levels, radius, thorough: true, welded: None }
+    fn target<'a>(nearest: &'a [u16], offset: &'a [f32], codes: &'a [u32], radius: f32) -> Target<'a, u16> {
+        Target { nearest, offset, codes, radius, thorough: true, welded: None }
     }
 
     fn run<const N: usize>(t: Target<'_, u16>, source: &[u16], cost: &Cost) -> (Vec<u16>, Vec<u16>) {

@@ -13,7 +13,7 @@
 use super::cost::Tally;
 use super::error_bound::Target;
 use super::parallelogram::{NONE, Rule, Spatial, Table, Weights};
-use crate::quantize::code::Word;
+use crate::quantize::code::Code;
 
 /// Vertices of the sample, by effort.
 const SAMPLE: [usize; 10] = [96, 96, 160, 256, 320, 448, 768, 1024, 2048, 6144];
@@ -41,18 +41,18 @@ pub(crate) const STARTS: [Weights; 5] = [
     Weights { edge: 28, apex: 6 },
 ];
 
-/// What the search looks at: the sampled vertices and their A, B, C, one after the other, component-major.
+/// The sample that the search looks at: vertices and their A, B, C, one after the other, component-major.
 pub(crate) struct Sample<'a, W, const N: usize> {
     /// Numbers of the vertices: all v, all A, all B, all C.
     at: Vec<usize>,
     target: Target<'a, W>,
-    /// Nearest levels.
+    /// Nearest codes.
     pub(crate) values: Vec<W>,
-    /// Nearest levels less what they are predicted from, for the source at hand.
+    /// Nearest codes less what they are predicted from, for the source at hand.
     pub(crate) above: Vec<W>,
 }
 
-impl<'a, W: Word, const N: usize> Sample<'a, W, N> {
+impl<'a, W: Code, const N: usize> Sample<'a, W, N> {
     pub(crate) fn new(target: Target<'a, W>, table: &Table, effort: u32) -> Self {
         let count = target.count();
         let wanted = SAMPLE[effort.min(9) as usize];
@@ -112,7 +112,7 @@ impl<'a, W: Word, const N: usize> Sample<'a, W, N> {
 
 /// Weights for a stream that is predicted from `source`, and what the whole stream is expected to take, in
 /// bits.
-pub(crate) fn index<W: Word, const N: usize>(
+pub(crate) fn index<W: Code, const N: usize>(
     target: Target<'_, W>,
     source: Option<&[W]>,
     usual: Spatial,

@@ -1,6 +1,6 @@
 //! What the values of a stream mean: positions, normals, tangent frames, texture coordinates, colours.
 
-/// What a stream means. The numbers are part of the format.
+/// The meaning of a stream's values. The numbers are part of the format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Semantic {

@@ -32,7 +32,7 @@ use super::residual;
 use super::search;
 use crate::Corrupt;
 use crate::bytes::Cursor;
-use crate::quantize::code::Word;
+use crate::quantize::code::Code;
 
 // Part of the format.
 const SOURCE: u8 = 3;
@@ -41,7 +41,7 @@ const BASE: u8 = 1;
 pub(crate) const MOTION: u8 = 2;
 pub(crate) const WEIGHTS: u8 = 4;
 
-/// What values may be predicted from where no frames are before or behind them.
+/// The values from which others may be predicted where no frames are before or behind them.
 #[derive(Clone, Copy)]
 pub struct Known<'a, W> {
     /// Values of the same stream that are known already, component-major with its shape.
@@ -54,7 +54,7 @@ pub struct Known<'a, W> {
 /// frames but `base`; appends to `out`. Picks the smaller of: spatial prediction of the values, spatial
 /// prediction of the difference to `base`.
 #[cfg(feature = "encode")]
-pub fn encode_index<'a, W: Word>(
+pub fn encode_index<'a, W: Code>(
     values: &[W],
     components: usize,
     spatial: Spatial,
@@ -72,7 +72,7 @@ pub fn encode_index<'a, W: Word>(
     );
 }
 
-/// How an encoder goes about it.
+/// The work that an encoder spends on a stream.
 #[cfg(feature = "encode")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Work {
@@ -99,23 +99,23 @@ const USUAL_EFFORT: u32 = 6;
 pub(crate) struct Fixed<'a, W> {
     values: &'a [W],
     offset: Vec<f32>,
-    levels: [u32; 4],
+    codes: [u32; 4],
     components: usize,
 }
 
 #[cfg(feature = "encode")]
-impl<'a, W: Word> Fixed<'a, W> {
+impl<'a, W: Code> Fixed<'a, W> {
     pub(crate) fn new(values: &'a [W], components: usize) -> Self {
         assert!((1..=4).contains(&components), "1 to 4 components");
-        Fixed { values, offset: vec![0.0; values.len()], levels: [u32::MAX; 4], components }
+        Fixed { values, offset: vec![0.0; values.len()], codes: [u32::MAX; 4], components }
     }
 
     pub(crate) fn target(&self) -> Target<'_, W> {
-        let levels = &self.levels[..self.components];
+        let codes = &self.codes[..self.components];
         Target {
             nearest: self.values,
             offset: &self.offset,
-            levels,
+            codes,
             radius: 0.0,
             thorough: true,
             welded: None,
@@ -126,7 +126,7 @@ impl<'a, W: Word> Fixed<'a, W> {
 /// As [`encode_index`], but moves the values inside their error ball to where they cost least; writes what it
 /// took to `chosen`, which is what decoding gives.
 #[cfg(feature = "encode")]
-pub fn encode_index_within<'a, W: Word>(
+pub fn encode_index_within<'a, W: Code>(
     target: Target<'_, W>,
     spatial: Spatial,
     known: impl Into<Known<'a, W>>,
@@ -135,7 +135,7 @@ pub fn encode_index_within<'a, W: Word>(
     out: &mut Vec<u8>,
 ) {
     let known = known.into();
-    match target.levels.len() {
+    match target.codes.len() {
         1 => index_within::<W, 1>(target, spatial, known, effort, chosen, out),
         2 => index_within::<W, 2>(target, spatial, known, effort, chosen, out),
         3 => index_within::<W, 3>(target, spatial, known, effort, chosen, out),
@@ -144,7 +144,7 @@ pub fn encode_index_within<'a, W: Word>(
 }
 
 #[cfg(feature = "encode")]
-fn index_within<W: Word, const N: usize>(
+fn index_within<W: Code, const N: usize>(
     target: Target<'_, W>,
     spatial: Spatial,
     known: Known<'_, W>,
@@ -170,10 +170,10 @@ fn index_within<W: Word, const N: usize>(
     code::<W, N>(target, source, rule, base.is_some(), known.table, effort.into(), chosen, out);
 }
 
-/// Chooses the levels, in as many rounds as the effort is worth, and appends their residuals.
+/// Chooses the codes, in as many rounds as the effort is worth, and appends their residuals.
 #[cfg(feature = "encode")]
 #[allow(clippy::too_many_arguments)] // One call of each of the two functions above.
-pub(crate) fn code<W: Word, const N: usize>(
+pub(crate) fn code<W: Code, const N: usize>(
     target: Target<'_, W>,
     source: &[W],
     rule: Rule,
@@ -183,7 +183,7 @@ pub(crate) fn code<W: Word, const N: usize>(
     chosen: &mut [W],
     out: &mut Vec<u8>,
 ) {
-    assert_eq!(chosen.len(), target.nearest.len(), "room for the chosen levels");
+    assert_eq!(chosen.len(), target.nearest.len(), "room for the chosen codes");
     let mut residuals = vec![W::default(); chosen.len()];
     if target.radius > 0.0 {
         let rounds = match work.effort {
@@ -213,12 +213,12 @@ pub(crate) fn code<W: Word, const N: usize>(
     residual::encode(&residuals, N, !work.quick, out);
 }
 
-/// What a stream whose source is not there is refused with.
+/// The error of a stream whose source frame is missing.
 pub(crate) const MISSING: Corrupt = Corrupt("stream: the frame it is predicted from is missing");
 
 /// Decodes what an encoder wrote at the start of `bytes`; `out.len() == components × count`. Returns the
 /// bytes used.
-pub fn decode<W: Word>(
+pub fn decode<W: Code>(
     bytes: &[u8],
     components: usize,
     spatial: Spatial,
@@ -251,7 +251,7 @@ pub fn skip(bytes: &[u8], components: usize, count: usize, word: usize) -> Resul
     Ok(start + residual::skip(c.take(c.left())?, components, count, word)?)
 }
 
-/// What a stream begins with.
+/// The head of a stream: how it is predicted.
 pub(crate) struct Predictor {
     pub(crate) source: u8,
     /// a, b, c of motion.

@@ -4,7 +4,7 @@
 
 use super::layer::LayeredClip;
 use crate::Error;
-use meshreel_codec::clip::layer::{LayerTable, Piece, cut};
+use meshreel_codec::clip::layer::{LayerTable, TierPart, cut};
 
 /// Bytes that a chunk is filled to.
 const CHUNK: usize = 32 << 10;
@@ -50,7 +50,7 @@ pub fn pack(clips: &[(u32, &LayeredClip)]) -> Result<(Vec<Vec<u8>>, Vec<LayerTab
                     let Some(to) = chunks.last_mut() else {
                         continue;
                     };
-                    tables[c].pieces.push(Piece {
+                    tables[c].pieces.push(TierPart {
                         layer: l as u8,
                         tier: t as u8,
                         chunk,

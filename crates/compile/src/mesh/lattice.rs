@@ -48,7 +48,7 @@ pub fn choose_streams(
             semantic,
             set: 0,
             name: String::new(),
-            coding: Coding::Levels,
+            coding: Coding::Quantized,
             animated: fluid
                 || prepared.normals_animated
                 || prepared.tangents && (prepared.moving || prepared.uvs[0].animated),
@@ -182,7 +182,7 @@ fn lattice(
         set,
         name,
         animated,
-        coding: Coding::Levels,
+        coding: Coding::Quantized,
         word: streams::word_for(bits),
         bits: bits as u8,
         axes,
@@ -294,8 +294,8 @@ mod tests {
             streams[2].tolerance > options.uv_tolerance && remarks.len() == 1,
             "far from zero f32 is coarser, and that is said"
         );
-        assert_eq!((streams[3].word, streams[3].axes[0].levels), (1, 256), "colours of 0 to 1 are bytes");
-        assert_eq!((streams[3].axes[2].min, streams[3].axes[2].levels), (-1.0, 256));
+        assert_eq!((streams[3].word, streams[3].axes[0].codes), (1, 256), "colours of 0 to 1 are bytes");
+        assert_eq!((streams[3].axes[2].min, streams[3].axes[2].codes), (-1.0, 256));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!.
 
 use meshreel_codec::classic::stream::Spatial;
-use meshreel_codec::quantize::code::Word;
+use meshreel_codec::quantize::code::Code;
 use meshreel_codec::quantize::{Axis, octahedral, qtangent};
 use meshreel_codec::record::{Semantic, StreamRecord};
 use meshreel_process::tangents::Vertices;
@@ -52,7 +52,7 @@ macro_rules! with_quantized {
 }
 
 /// Access to the vector of a word that is known from elsewhere.
-pub trait Typed: Word {
+pub trait Typed: Code {
     /// The levels as this word; None for another one.
     fn of(levels: &Quantized) -> Option<&[Self]>;
 }
@@ -137,11 +137,11 @@ fn lattice<const N: usize, W: Typed>(axes: &[Axis], values: &[[f32; N]], out: &m
     out.clear();
     out.reserve(N * values.len());
     for (k, axis) in axes.iter().enumerate() {
-        // `Axis::level` without its last ulp: what that could cost is in the slack, and everything is
+        // `Axis::code` without its last ulp: what that could cost is in the slack, and everything is
         // measured. Equal values give equal levels, which is all that keeps cracks shut.
         let (min, scale) =
             (f64::from(axis.min), if axis.step > 0.0 { 1.0 / f64::from(axis.step) } else { 0.0 });
-        let last = f64::from(axis.levels.saturating_sub(1));
+        let last = f64::from(axis.codes.saturating_sub(1));
         out.extend(values.iter().map(|value| {
             let level = ((f64::from(value[k]) - min) * scale + 0.5).clamp(0.0, last);
             W::wrap32(level as u32)

@@ -3,7 +3,8 @@
 use crate::Error;
 use crate::mesh::streams::NOTHING;
 use crate::report::Measures;
-use meshreel_codec::quantize::fixed::Cell;
+use meshreel_codec::ByWidth;
+use meshreel_codec::quantize::fixed::FixedPoint;
 use meshreel_codec::quantize::lattice::Grid;
 use std::collections::BTreeMap;
 
@@ -20,10 +21,7 @@ pub struct Seen {
 pub type Sights = Vec<(u32, Seen)>;
 
 /// Decoded frames by number, in the order of cells.
-pub enum Decoded {
-    Narrow(BTreeMap<u32, Vec<[i16; 4]>>),
-    Wide(BTreeMap<u32, Vec<[i32; 4]>>),
-}
+pub type Decoded = ByWidth<BTreeMap<u32, Vec<[i16; 4]>>, BTreeMap<u32, Vec<[i32; 4]>>>;
 
 /// The keys of a segment.
 pub struct Segment {
@@ -34,7 +32,7 @@ pub struct Segment {
 
 /// The frames of a group.
 pub struct Group {
-    /// Units Inner and Last.
+    /// Units LowerLayers and TopLayer.
     pub units: [Vec<u8>; 2],
     pub seen: Sights,
     pub decoded: Decoded,
@@ -51,7 +49,7 @@ pub trait Coder: Send + Sync {
     /// Codes the keys of a segment and keeps them for [`Coder::group`]; hands out the decoded frames only if
     /// `keep`.
     fn segment(&self, segment: u32, keep: bool) -> Result<Segment, Error>;
-    /// Codes the units Inner and Last of a group, whose keys have been coded; the same.
+    /// Codes the units LowerLayers and TopLayer of a group, whose keys have been coded; the same.
     fn group(&self, group: u32, keep: bool) -> Result<Group, Error>;
     /// Keys before this one are not needed any more.
     fn forget(&self, before: u32);
@@ -71,7 +69,7 @@ pub trait Coder: Send + Sync {
 }
 
 /// Cells that can be coded on several threads.
-pub trait Width: Cell + Send + Sync {
+pub trait Width: FixedPoint + Send + Sync {
     /// Frames of this width.
     fn decoded(frames: BTreeMap<u32, Vec<[Self; 4]>>) -> Decoded;
 }
@@ -89,7 +87,7 @@ impl Width for i32 {
 }
 
 /// Measures the cells of a frame against its source. `order`: point of each cell.
-pub fn seen<W: Cell>(grid: &Grid, order: &[u32], points: &[[f32; 3]], decoded: &[[W; 4]]) -> Seen {
+pub fn seen<W: FixedPoint>(grid: &Grid, order: &[u32], points: &[[f32; 3]], decoded: &[[W; 4]]) -> Seen {
     let (mut bounds, mut most) = (NOTHING, 0.0f64);
     for (cell, &point) in decoded.iter().zip(order) {
         let value = grid.position([cell[0].get(), cell[1].get(), cell[2].get()]);
@@ -107,7 +105,7 @@ pub fn seen<W: Cell>(grid: &Grid, order: &[u32], points: &[[f32; 3]], decoded: &
 }
 
 /// Cells of points on a lattice that is off as much as decoding may be.
-pub fn rounded<W: Cell>(grid: &Grid, radius: f64, order: &[u32], points: &[[f32; 3]]) -> Vec<[W; 4]> {
+pub fn rounded<W: FixedPoint>(grid: &Grid, radius: f64, order: &[u32], points: &[[f32; 3]]) -> Vec<[W; 4]> {
     let step = radius * 2.0 / 3f64.sqrt();
     let cell = |&point: &u32| {
         let at = |k: usize| {

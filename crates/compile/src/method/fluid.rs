@@ -278,7 +278,7 @@ impl<'a> FluidCoder<'a> {
                     true => streams::offsets(record, &values.positions, v),
                     false => Vec::new(),
                 };
-                let leaf = !self.is_run(frame) || matches!(self.schedule.unit_of(frame), Unit::Last(_));
+                let leaf = !self.is_run(frame) || matches!(self.schedule.unit_of(frame), Unit::TopLayer(_));
                 let bits = stream(record, s, &frames, (&offset, leaf), v, &order, work, writer);
                 cost[0] += u64::from(position) * bits;
                 cost[1] += bits;
@@ -536,11 +536,11 @@ fn stream<W: Typed>(
     // these.
     let coarsest = (f64::from(radius) * 2.0 / 3f64.sqrt()) as u32;
     let wanted = Wanted {
-        levels,
+        codes: levels,
         offset,
         radius,
         grain: if leaf { coarsest } else { coarsest / 2 }.max(1),
-        most: std::array::from_fn(|k| axes.get(k).map_or(0, |a| a.levels)),
+        most: std::array::from_fn(|k| axes.get(k).map_or(0, |a| a.codes)),
     };
     let kind = Kind::of(record.semantic);
     let components = record.semantic.components();

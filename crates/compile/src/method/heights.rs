@@ -4,6 +4,7 @@
 use crate::Error;
 use crate::method::coder::Width;
 use crate::method::points::Frames;
+use meshreel_codec::for_width;
 use meshreel_codec::mesh::encode;
 use meshreel_codec::mesh::encode::{Encoder, Options, Source, Work};
 use meshreel_codec::mesh::height::{Flat, Plane};
@@ -38,10 +39,7 @@ struct Heights<'a> {
 
 impl Heights<'_> {
     fn flat(&self, grid: &Grid) -> Option<Flat> {
-        match self.narrow {
-            true => self.plane.cells::<i16>(&self.places, &self.order, grid),
-            false => self.plane.cells::<i32>(&self.places, &self.order, grid),
-        }
+        for_width!(!self.narrow, W => self.plane.cells::<W>(&self.places, &self.order, grid))
     }
 }
 

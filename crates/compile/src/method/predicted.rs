@@ -8,10 +8,13 @@ use crate::mesh::prepared::{Fixed, Normals};
 use crate::mesh::streams::{self, Quantized, VertexValues};
 use crate::method::coder::{Coder, Decoded};
 use crate::method::points::Points;
+use crate::Error;
+use meshreel_options::Options;
+use meshreel_codec::each_width;
 use meshreel_codec::mesh::normals::Shape;
 use meshreel_codec::mesh::normals::encode::{Encoder, Source, Wanted};
 use meshreel_codec::mesh::normals::surface::Place;
-use meshreel_codec::quantize::code::Word;
+use meshreel_codec::quantize::code::Code;
 use meshreel_codec::record::{Semantic, StreamRecord};
 use meshreel_codec::schedule::{Schedule, Unit};
 use meshreel_codec::topology::partition::Sharing;
@@ -111,10 +114,7 @@ impl<'a> NormalCoder<'a> {
 
     /// The bytes of some units, in order, of frames whose positions are decoded.
     pub fn units(&self, units: &[Unit], decoded: &Decoded) -> Result<Vec<Vec<u8>>, Error> {
-        match decoded {
-            Decoded::Narrow(frames) => self.units_of(units, frames),
-            Decoded::Wide(frames) => self.units_of(units, frames),
-        }
+        each_width!(decoded, frames => self.units_of(units, frames))
     }
 
     fn units_of<P: Place>(
@@ -192,7 +192,7 @@ fn evaluate(plan: &MeshPlan<'_>, fixed: &Fixed, frame: u32) -> Result<VertexValu
 fn still_uvs(record: &StreamRecord, base: &Quantized) -> Vec<[f32; 2]> {
     crate::with_quantized!(base, levels => {
         let count = levels.len() / 2;
-        let at = |k: usize, v: usize| record.axes[k].value(Word::to_u32(levels[k * count + v]));
+        let at = |k: usize, v: usize| record.axes[k].value(Code::to_u32(levels[k * count + v]));
         (0..count).map(|v| [at(0, v), at(1, v)]).collect()
     })
 }
@@ -241,10 +241,7 @@ impl Candidate<'_> {
             .par_iter()
             .map(|&frame| evaluate(self.plan, self.fixed, frame))
             .collect::<Result<_, Error>>()?;
-        match positions.sample(&frames)? {
-            Decoded::Narrow(decoded) => self.made(shape, wanted, &decoded, &values),
-            Decoded::Wide(decoded) => self.made(shape, wanted, &decoded, &values),
-        }
+        each_width!(positions.sample(&frames)?, decoded => self.made(shape, wanted, &decoded, &values))
     }
 
     fn made<P: Place>(

@@ -8,7 +8,7 @@ use crate::method::points::{Frames, extent, levels};
 use meshreel_codec::mesh::encode;
 use meshreel_codec::mesh::encode::{Encoder, Refused, Work};
 use meshreel_codec::mesh::height::Flat;
-use meshreel_codec::quantize::fixed::Cell;
+use meshreel_codec::quantize::fixed::FixedPoint;
 use meshreel_codec::quantize::lattice::Extent;
 use meshreel_codec::schedule::Schedule;
 use meshreel_options::Options;
@@ -84,7 +84,7 @@ struct Track<'a, W> {
     works: Mutex<Vec<Work<W>>>,
 }
 
-impl<W: Cell> Track<'_, W> {
+impl<W: FixedPoint> Track<'_, W> {
     /// What the player has of a decoded frame.
     fn laid<'c>(&self, cells: &'c [[W; 4]]) -> Cow<'c, [[W; 4]]> {
         let mut cells = Cow::Borrowed(cells);

@@ -4,8 +4,9 @@ use crate::Error;
 use crate::mesh::evaluate::Scratch;
 use crate::mesh::plan::MeshPlan;
 use crate::mesh::prepared::{Fixed, points};
-use meshreel_codec::topology::lod::{Level, collapse, encode, fewer};
+use meshreel_codec::topology::lod::{LodLevel, collapse, encode, fewer};
 use meshreel_options::Options;
+use crate::Error;
 use meshreel_process::lod;
 use meshreel_scene::Remark;
 
@@ -13,7 +14,7 @@ use meshreel_scene::Remark;
 #[derive(Default)]
 pub struct Lod {
     /// Of each level its size and error.
-    pub levels: Vec<Level>,
+    pub levels: Vec<LodLevel>,
     /// Bytes of the levels.
     pub bytes: Vec<u8>,
     /// What the user should know.
@@ -72,7 +73,7 @@ pub fn of_mesh(plan: &MeshPlan<'_>, options: &Options) -> Result<Lod, Error> {
             .map(|(v, &f)| if f as usize == v { all[v] } else { v as u32 })
             .collect();
         indices = collapse(&indices, &step).flatten().collect();
-        let level = Level { triangles: indices.len() as u32 / 3, error };
+        let level = LodLevel { triangles: indices.len() as u32 / 3, error };
         coded.push((level, step));
         from = all;
     }

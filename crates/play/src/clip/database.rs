@@ -38,7 +38,7 @@ use crate::{Error, error};
 use meshreel_codec::Corrupt;
 use meshreel_codec::clip::layer::check_segments;
 use meshreel_codec::clip::record::decode_clip;
-use meshreel_codec::clip::streamed::{Scratch, Stored, decode_keys_with};
+use meshreel_codec::clip::streamed::{Scratch, StreamedClip, decode_keys_with};
 use meshreel_codec::entropy::block::Decompressor;
 use meshreel_format::{FileSource, ReadAt, kind};
 use std::path::Path;
@@ -548,7 +548,7 @@ fn open(reel: &Reel) -> Result<(Fixed, Vec<Chunk>), Error> {
                 path.display()
             )));
         };
-        let base = Stored::open(&skeleton.skeleton(), stored).map_err(at)?;
+        let base = StreamedClip::open(&skeleton.skeleton(), stored).map_err(at)?;
         let set = LayerSet::new(
             &skeleton.skeleton(),
             tables.swap_remove(i),
@@ -576,7 +576,7 @@ fn open(reel: &Reel) -> Result<(Fixed, Vec<Chunk>), Error> {
 fn pieces_in(
     entry: &Entry,
     i: usize,
-) -> impl Iterator<Item = (usize, bool, &meshreel_codec::clip::layer::Piece)> {
+) -> impl Iterator<Item = (usize, bool, &meshreel_codec::clip::layer::TierPart)> {
     (entry.set.layers.iter().enumerate()).flat_map(move |(l, layer)| {
         let tiers = layer.pieces.iter();
         tiers.flat_map(move |pieces| {

@@ -9,9 +9,11 @@ use super::query::{Query, Repeats, Rounding, locate};
 use crate::{Error, error};
 use meshreel_codec::Corrupt;
 use meshreel_codec::clip::Skeleton;
-use meshreel_codec::clip::layer::{self, LayerTable, Piece};
+use meshreel_codec::clip::layer::{self, LayerTable, TierPart};
 use meshreel_codec::clip::schedule::MAX_TIERS;
-use meshreel_codec::clip::streamed::{Plan, Scratch, Stored, decode_keys, decode_segment, justified_words};
+use meshreel_codec::clip::streamed::{
+    Plan, Scratch, StreamedClip, decode_keys, decode_segment, justified_values,
+};
 use meshreel_codec::transform::Transform;
 use std::path::Path;
 
@@ -33,7 +35,7 @@ pub(crate) struct LayerPlan {
     /// Bytes of its header.
     pub header_bytes: usize,
     /// Per tier: its pieces, and the first segment of each. The base's first tier has none.
-    pub pieces: Vec<Vec<(u32, Piece)>>,
+    pub pieces: Vec<Vec<(u32, TierPart)>>,
 }
 
 /// What is there of a layer.
@@ -88,7 +90,7 @@ impl LayerSet {
                 _ => {
                     let mut sized = Vec::new();
                     meshreel_codec::clip::layer::put_sized(&record.header, &mut sized);
-                    let (plan, used) = Stored::head(skeleton, &sized)?;
+                    let (plan, used) = StreamedClip::head(skeleton, &sized)?;
                     if used != sized.len() {
                         return Err(Corrupt("bytes behind the header of a layer"));
                     }
@@ -101,7 +103,7 @@ impl LayerSet {
             {
                 return Err(Corrupt("a layer with other samples than its own"));
             }
-            let mut pieces: Vec<Vec<(u32, Piece)>> = vec![Vec::new(); plan.tiers()];
+            let mut pieces: Vec<Vec<(u32, TierPart)>> = vec![Vec::new(); plan.tiers()];
             let own = table.pieces.iter().filter(|p| usize::from(p.layer) == l);
             for piece in own {
                 let end = piece.offset.checked_add(piece.size);
@@ -117,11 +119,11 @@ impl LayerSet {
                 tier.push((first, *piece));
             }
             let size = pieces.iter().flatten().map(|(_, p)| p.size as usize).sum();
-            if l > 0 && plan.keys() * plan.words > justified_words(size) {
+            if l > 0 && plan.keys() * plan.words > justified_values(size) {
                 return Err(Corrupt("more keys than the bytes of a layer justify"));
             }
             let segments =
-                |tier: &[(u32, Piece)]| -> u64 { tier.iter().map(|(_, p)| u64::from(p.segments)).sum() };
+                |tier: &[(u32, TierPart)]| -> u64 { tier.iter().map(|(_, p)| u64::from(p.segments)).sum() };
             let whole = |t: usize| segments(&pieces[t]) == plan.segments() as u64;
             if !(usize::from(l == 0)..plan.tiers()).all(whole) {
                 return Err(Corrupt("a layer with other segments than its own"));
@@ -368,7 +370,7 @@ impl LayerPlan {
     }
 
     /// The piece of a tier that has segment `s`, and the segment's number in it.
-    pub fn piece(&self, tier: usize, s: usize) -> Option<(&Piece, usize)> {
+    pub fn piece(&self, tier: usize, s: usize) -> Option<(&TierPart, usize)> {
         let pieces = self.pieces.get(tier)?;
         let i = pieces.partition_point(|(first, _)| *first as usize <= s);
         let (first, piece) = pieces.get(i.checked_sub(1)?)?;
@@ -378,7 +380,7 @@ impl LayerPlan {
 }
 
 /// The part of a piece that holds segments: behind the keys, which the very first piece of a layer has.
-pub(crate) fn segments_of<'a>(piece: &Piece, first: bool, bytes: &'a [u8]) -> Option<&'a [u8]> {
+pub(crate) fn segments_of<'a>(piece: &TierPart, first: bool, bytes: &'a [u8]) -> Option<&'a [u8]> {
     let bytes = bytes.get(piece.offset as usize..)?.get(..piece.size as usize)?;
     match first && piece.layer > 0 && piece.tier == 0 {
         true => {
@@ -392,7 +394,7 @@ pub(crate) fn segments_of<'a>(piece: &Piece, first: bool, bytes: &'a [u8]) -> Op
 /// A clip in layers, all of whose file is in memory.
 pub(crate) struct Layered {
     pub set: LayerSet,
-    base: Stored,
+    base: StreamedClip,
     /// Words of the keys of all other layers.
     keys: Vec<Vec<i32>>,
     chunks: Vec<std::sync::Arc<Vec<u8>>>,
@@ -410,7 +412,7 @@ impl Layered {
     pub fn new(
         skeleton: &Skeleton<'_>,
         table: LayerTable,
-        base: Stored,
+        base: StreamedClip,
         chunks: &[std::sync::Arc<Vec<u8>>],
         room: &mut [(u32, u32)],
     ) -> Result<Layered, Corrupt> {
@@ -476,6 +478,7 @@ impl Layered {
     }
 
     /// The bytes of the tiers of a layer, put together again.
+    #[cfg(feature = "encode")]
     fn tiers(&self, l: usize) -> Vec<Vec<u8>> {
         let layer = &self.set.layers[l];
         let plan = &layer.plan;
@@ -507,7 +510,8 @@ impl Layered {
         layer::segment(bytes, piece.segments as usize, at)
     }
 
-    /// All layers as one clip of one tier, in the stored form.
+    /// All layers as one clip of one tier, in the streamed form.
+    #[cfg(feature = "encode")]
     pub fn merged(&self, skeleton: &Skeleton<'_>) -> Result<Vec<u8>, Corrupt> {
         let tiers: Vec<Vec<Vec<u8>>> = (0..self.set.layers.len()).map(|l| self.tiers(l)).collect();
         let parts: Vec<Vec<&[u8]>> = (tiers.iter()).map(|t| t.iter().map(Vec::as_slice).collect()).collect();
@@ -538,7 +542,7 @@ pub struct LayerInfo {
 
 impl Layered {
     /// The base's first tier.
-    pub fn base(&self) -> &Stored {
+    pub fn base(&self) -> &StreamedClip {
         &self.base
     }
 

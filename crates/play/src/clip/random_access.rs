@@ -7,7 +7,7 @@ use super::pose::{JointPose, Masked, Pose, check, put_all};
 use super::pose_source::PoseSource;
 use super::query::Query;
 use crate::{Error, error};
-use meshreel_codec::clip::random_access::{Parts, Resident};
+use meshreel_codec::clip::random_access::{Parts, RandomAccess};
 use meshreel_codec::clip::record::SkeletonRecord;
 use meshreel_codec::clip::{Rotation, Vector};
 use std::path::Path;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct RandomAccessClip {
     skeleton: Arc<SkeletonRecord>,
-    resident: Arc<Resident>,
+    resident: Arc<RandomAccess>,
     /// Layers over it.
     over: Arc<[Layer]>,
 }
@@ -25,7 +25,7 @@ pub struct RandomAccessClip {
 /// A layer, which may be away.
 #[derive(Clone, Debug)]
 struct Layer {
-    resident: Option<Arc<Resident>>,
+    resident: Option<Arc<RandomAccess>>,
     /// Joints that have anything in it.
     joints: Arc<[u32]>,
 }
@@ -33,7 +33,7 @@ struct Layer {
 impl RandomAccessClip {
     /// From the bytes of the random-access form; all of them are checked. Errors name the place "(memory)".
     pub fn open(skeleton: &Arc<SkeletonRecord>, bytes: &[u8]) -> Result<RandomAccessClip, Error> {
-        let resident = Resident::open(&skeleton.skeleton(), bytes)
+        let resident = RandomAccess::open(&skeleton.skeleton(), bytes)
             .map_err(|c| error::corrupt(Path::new("(memory)"), c, "a resident clip"))?;
         Ok(RandomAccessClip { skeleton: skeleton.clone(), resident: Arc::new(resident), over: Arc::new([]) })
     }
@@ -149,7 +149,7 @@ impl PoseSource for RandomAccessClip {
 }
 
 /// Joints of which a layer says anything.
-fn own_joints(resident: &Resident) -> Vec<u32> {
+fn own_joints(resident: &RandomAccess) -> Vec<u32> {
     let header = &resident.plan.header;
     let says = |j: &usize| {
         header.rotations[*j] != Rotation::Default

@@ -7,11 +7,11 @@ use super::pose_source::{PoseSource, check_joint};
 use super::query::Query;
 use crate::{Error, error};
 use meshreel_codec::Corrupt;
-use meshreel_codec::clip::curve::{self, Curves, Playhead};
+use meshreel_codec::clip::curve::{Curves, Playhead};
 use meshreel_codec::clip::random_access::Parts;
-use meshreel_codec::clip::record::{ClipRecord, Codec, SkeletonRecord};
-use meshreel_codec::clip::scalars::Extras;
-use meshreel_codec::clip::streamed::{Scratch, Stored};
+use meshreel_codec::clip::record::{ClipRecord, SkeletonRecord};
+use meshreel_codec::clip::scalars::ScalarsRecord;
+use meshreel_codec::clip::streamed::{Scratch, StreamedClip};
 use meshreel_codec::transform::Transform;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -31,13 +31,13 @@ pub(super) struct Shared {
     pub form: Form,
     pub bytes: usize,
     pub file_bytes: usize,
-    pub extras: Extras,
+    pub extras: ScalarsRecord,
 }
 
 /// What the bytes of a clip are. There is one per clip.
 #[allow(clippy::large_enum_variant)]
 pub(super) enum Form {
-    Sampled(Stored),
+    Sampled(StreamedClip),
     Curve(Curves),
     Layers(Box<Layered>),
 }
@@ -57,6 +57,7 @@ impl Clip {
     /// rotation, three times 16 a vector, nothing searched for, so that it can be done when a game loads.
     /// Rotations are within 10⁻⁴ rad, vectors within a 2¹⁷th of the clip's range. Misuse where the poses are
     /// no whole samples, more than 65,536, or not finite.
+    #[cfg(feature = "encode")]
     pub fn quantized(
         skeleton: &Arc<SkeletonRecord>,
         name: &str,
@@ -65,14 +66,15 @@ impl Clip {
     ) -> Result<Clip, Error> {
         let wrong = |c: Corrupt| Error::misuse(format!("clip {name}: {}", c.0));
         skeleton.skeleton().check().map_err(wrong)?;
-        let curves = curve::quantized(&skeleton.skeleton(), poses, fps, 0.0).map_err(wrong)?;
+        let curves =
+            meshreel_codec::clip::curve::quantized(&skeleton.skeleton(), poses, fps, 0.0).map_err(wrong)?;
         let bytes = curves.memory();
         Ok(Clip {
             shared: Arc::new(Shared {
                 path: "(memory)".into(),
                 record: ClipRecord {
                     name: name.into(),
-                    codec: Codec::Curve,
+                    codec: meshreel_codec::clip::record::Codec::Curve,
                     local: true,
                     ..ClipRecord::default()
                 },
@@ -80,7 +82,7 @@ impl Clip {
                 form: Form::Curve(curves),
                 bytes,
                 file_bytes: 0,
-                extras: Extras::default(),
+                extras: ScalarsRecord::default(),
             }),
             tiers: Arc::new([]),
         })
@@ -109,7 +111,7 @@ impl Clip {
 
     /// Side information and residuals of codec `sampled`, for tools that print what is in a clip; of a clip
     /// in layers its base.
-    pub fn stored(&self) -> Option<&Stored> {
+    pub fn stored(&self) -> Option<&StreamedClip> {
         match &self.shared.form {
             Form::Sampled(stored) => Some(stored),
             Form::Layers(layers) => Some(layers.base()),
@@ -156,8 +158,9 @@ impl Clip {
         Clip { shared: self.shared.clone(), tiers: tiers.into() }
     }
 
-    /// All layers as one clip of codec `sampled`, in the stored form: the same poses, in one piece that
+    /// All layers as one clip of codec `sampled`, in the streamed form: the same poses, in one piece that
     /// cannot be taken apart while it plays. `None` where there are no layers.
+    #[cfg(feature = "encode")]
     pub fn merged(&self) -> Option<Result<Vec<u8>, Error>> {
         let Form::Layers(layers) = &self.shared.form else {
             return None;
@@ -231,7 +234,7 @@ impl Clip {
     /// A sample of the stored form; `decoded` is the segment that the scratch holds.
     fn decode(
         &self,
-        stored: &Stored,
+        stored: &StreamedClip,
         sample: usize,
         decoded: &mut Option<usize>,
         scratch: &mut Scratch,
@@ -240,7 +243,7 @@ impl Clip {
         let plan = &stored.plan;
         let length = 1usize << plan.header.log;
         if sample.is_multiple_of(length) || sample + 1 == self.samples() {
-            plan.pose(stored.key_words(sample.div_ceil(length)), pose);
+            plan.pose(stored.key_values(sample.div_ceil(length)), pose);
             return Ok(());
         }
         let segment = sample / length;
@@ -374,8 +377,8 @@ impl ClipCursor {
 
 #[cfg(test)]
 mod tests {
-    use super::super::query::{Repeats, Rounding};
     use super::*;
+    use crate::clip::{Repeats, Rounding};
 
     /// Two joints that turn and move.
     fn poses(samples: usize) -> Vec<Transform> {
@@ -405,7 +408,8 @@ mod tests {
     fn d03_quantized_when_it_is_loaded() {
         let poses = poses(200);
         let clip = Clip::quantized(&skeleton(), "walk", &poses, 30.0).unwrap();
-        // Animated: two rotations and two translations; with 16 bytes for a rotation and 12 for a vector they were 2 · 28 · 200.
+        // Animated: two rotations and two translations; with 16 bytes for a rotation and 12 for a vector they
+        // were 2 · 28 · 200.
         assert!(clip.stored_bytes() < 2 * 28 * 200 * 10 / 13, "{}", clip.stored_bytes());
         let mut cursor = ClipCursor::new(&clip);
         let mut pose = vec![Transform::IDENTITY; 2];

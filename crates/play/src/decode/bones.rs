@@ -1,9 +1,9 @@
 //! Bones of a mesh that parts or bones move, for those who want to move it themselves.
 
-use crate::reel::fixed_point::{Coded, FixedPoint};
+use crate::reel::fixed_point::{Coded, FixedPoint, handles_in};
 use crate::reel::frame::{Frame, part};
 use crate::reel::layout::BonesLayout;
-use meshreel_codec::mesh::skin::{Handles, Matrix, Skin};
+use meshreel_codec::mesh::skin::{Matrix, Skin};
 use meshreel_codec::mesh::tables::LAYERS;
 use meshreel_codec::quantize::lattice::Grid;
 use meshreel_codec::transform::Transform;
@@ -99,11 +99,7 @@ impl<'a> BonesView<'a> {
             }
             Some((frame, places)) => {
                 let transforms: &[Transform] = part(frame.words, places.transforms);
-                let handles = match (self.skin.bones.affine, self.skin.bones.wide) {
-                    (0, _) => Handles::None,
-                    (_, false) => Handles::Narrow(part(frame.words, places.handles)),
-                    (_, true) => Handles::Wide(part(frame.words, places.handles)),
-                };
+                let handles = handles_in(self.skin, frame.words, places.handles);
                 self.skin.matrices(&grid, transforms, handles, &mut out);
             }
         }

@@ -3,18 +3,17 @@
 use crate::decode::input::Decoded;
 use crate::decode::node_transforms;
 use crate::reel::content::take;
-use crate::reel::fixed_point::{Coded, FixedPoint};
+use crate::reel::fixed_point::{Coded, FixedPoint, handles_in};
 use crate::reel::frame::{part, part_mut};
 use crate::reel::layout::{BonesLayout, Place};
 use crate::reel::order::Order;
 use bytemuck::Pod;
-use meshreel_codec::mesh::decode;
-use meshreel_codec::mesh::decode::{Static, Width};
+use meshreel_codec::mesh::decode::{self, CodedUnit, Static, Width};
 use meshreel_codec::mesh::height::Flat;
-use meshreel_codec::mesh::skin::{Handles, Matrix, Skin};
+use meshreel_codec::mesh::skin::{Matrix, Skin};
 use meshreel_codec::schedule::UNIT_FRAMES;
 use meshreel_codec::transform::Transform;
-use meshreel_codec::{Corrupt, take_sized};
+use meshreel_codec::{Corrupt, for_width, take_sized};
 use std::ops::Range;
 
 /// Where the frames of a unit of a stream go.
@@ -63,10 +62,7 @@ impl Unit<'_> {
 
     /// Puts the plane of a height field into a frame.
     fn lay(&self, flat: &Flat, frame: &mut [u64]) {
-        match self.place.size {
-            8 => flat.lay::<i16>(part_mut(frame, self.place)),
-            _ => flat.lay::<i32>(part_mut(frame, self.place)),
-        }
+        for_width!(self.place.size != 8, W => flat.lay::<W>(part_mut(frame, self.place)));
     }
 
     /// Bones, residuals, and the cells that they make.
@@ -113,10 +109,7 @@ impl Unit<'_> {
         let count = (skin.bones.rigid + skin.bones.affine) as usize + 1;
         let (matrices, _) = scratch_of::<Matrix>(scratch, count);
         for frame in out {
-            match self.place.size {
-                8 => compose::<i16>(skin, &places, self.place, matrices, frame),
-                _ => compose::<i32>(skin, &places, self.place, matrices, frame),
-            }
+            for_width!(self.place.size != 8, W => compose::<W>(skin, &places, self.place, matrices, frame));
         }
         Ok(())
     }
@@ -131,10 +124,9 @@ impl Unit<'_> {
         scratch: &mut [u64],
         out: &mut [&mut [u64]],
     ) -> Result<(), Corrupt> {
-        match place.size {
-            8 => self.read_part::<i16>(coded, (place, range), bytes, decoded, scratch, out),
-            _ => self.read_part::<i32>(coded, (place, range), bytes, decoded, scratch, out),
-        }
+        for_width!(place.size != 8, W => {
+            self.read_part::<W>(coded, (place, range), bytes, decoded, scratch, out)
+        })
     }
 
     fn read_part<W: Width + Pod>(
@@ -160,9 +152,8 @@ impl Unit<'_> {
             *frame = &mut part_mut(out, place)[range.clone()];
         }
         let (scratch, _) = scratch_of(scratch, decode::scratch_len(range.len()));
-        let unit = units[self.unit];
-        let frames = &mut frames[..count];
-        decode::decode_unit(coded, schedule, unit, bytes, &reference, frames, scratch)
+        let unit = CodedUnit { schedule, unit: units[self.unit], bytes };
+        decode::decode_unit(coded, unit, &reference, &mut frames[..count], scratch)
     }
 }
 
@@ -178,11 +169,7 @@ fn compose<W: Width + Pod>(
     let (before, behind) = frame.split_at_mut(places.transforms.at);
     let of = |place: Place| Place { at: place.at - places.transforms.at, ..place };
     let transforms: &[Transform] = part(behind, of(places.transforms));
-    let handles = match (skin.bones.affine, skin.bones.wide) {
-        (0, _) => Handles::None,
-        (_, false) => Handles::Narrow(part(behind, of(places.handles))),
-        (_, true) => Handles::Wide(part(behind, of(places.handles))),
-    };
+    let handles = handles_in(skin, behind, of(places.handles));
     skin.matrices(&skin.grid, transforms, handles, matrices);
     let residual = part(behind, of(places.residual));
     skin.compose::<W>(matrices, residual, part_mut(before, place));

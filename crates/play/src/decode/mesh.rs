@@ -226,7 +226,7 @@ impl<'a> MeshView<'a> {
         vertices: std::ops::Range<usize>,
         out: &mut Block,
     ) -> bool {
-        let is = self.record.streams[stream].coding.has_cells();
+        let is = self.record.streams[stream].coding.has_fixed_point();
         if is {
             fixed_point::planes_into(&self.cells[stream], self.cells(stream), vertices, out);
         }
@@ -236,14 +236,14 @@ impl<'a> MeshView<'a> {
     /// Smallest u and v of a stream, and the sizes of their ranges, where those are known.
     pub(crate) fn uv_range(&self, stream: usize) -> Option<[f32; 4]> {
         let record = &self.record.streams[stream];
-        if record.coding.has_cells() {
+        if record.coding.has_fixed_point() {
             let [low, high] = fixed_point::range(&self.cells[stream])?;
             return Some([low[0], low[1], high[0] - low[0], high[1] - low[1]]);
         }
         let [u, v] = &record.axes[..] else {
             return None;
         };
-        let size = |axis: &Axis| axis.value(axis.levels.max(1) - 1) - axis.min;
+        let size = |axis: &Axis| axis.value(axis.codes.max(1) - 1) - axis.min;
         Some([u.min, v.min, size(u), size(v)])
     }
 
@@ -271,7 +271,7 @@ impl<'a> MeshView<'a> {
     fn lattice_into(&self, semantic: Semantic, set: u8, name: &str, out: &mut [f32]) -> Result<(), Error> {
         let stream = self.stream(semantic, set, name)?;
         self.check(out, semantic.components(), name)?;
-        if self.record.streams[stream].coding.has_cells() {
+        if self.record.streams[stream].coding.has_fixed_point() {
             let components = semantic.components();
             fixed_point::positions_into(&self.cells[stream], self.cells(stream), components, out);
             return Ok(());

@@ -14,7 +14,7 @@ use crate::reel::statics::{StaticMesh, Statics};
 use crate::reel::{lod, visibility};
 use crate::{Error, error};
 use meshreel_codec::entropy::block::Decompressor;
-use meshreel_codec::mesh::decode::{First, Static};
+use meshreel_codec::mesh::decode::Static;
 use meshreel_codec::mesh::height::Flat;
 use meshreel_codec::mesh::hierarchy;
 use meshreel_codec::mesh::hierarchy::Hierarchy;
@@ -94,9 +94,9 @@ fn read_values(
 ) -> Result<(), Corrupt> {
     let vertices = record.vertices as usize;
     let mut used = 0;
-    let has_cells = record.streams.iter().any(|s| s.coding.has_cells());
+    let has_fixed_point = record.streams.iter().any(|s| s.coding.has_fixed_point());
     let mut points = Vec::new();
-    if has_cells {
+    if has_fixed_point {
         points.resize(vertices, 0);
         used += weld::decode(bytes, record.points, &mut points)?;
     }
@@ -121,20 +121,20 @@ fn read_values(
     for (s, stream) in record.streams.iter().enumerate() {
         let rest = after(bytes, used);
         let mut parts = Vec::new();
-        if stream.coding.has_cells() {
+        if stream.coding.has_fixed_point() {
             parts.reserve_exact(cell_parts(stream));
         }
         let mut words = QuantizedBuffer::zeroed(1, 0);
         match stream.coding {
             _ if record.is_attribute(s) && !attributes => used += skip(record, stream, rest, 1)?,
-            Coding::Cells | Coding::Bones | Coding::Heights => {
+            Coding::FixedPoint | Coding::Bones | Coding::Heights => {
                 used += cells.read(record, stream, rest, &mut parts)?
             }
             Coding::Predicted => {
                 predicted.push((s, rest));
                 used += take_sized(rest)?.1;
             }
-            Coding::Levels => {
+            Coding::Quantized => {
                 words = QuantizedBuffer::zeroed(stream.word, stream.semantic.components() * vertices);
                 used += match words {
                     QuantizedBuffer::U8(_) => read_static::<u8>(stream, rest, &mesh.table, &mut words)?,
@@ -238,7 +238,7 @@ impl CellReader<'_> {
                     Coded::Soft(Box::new(Static::decode_sharing(part, levels, None, sets)?))
                 }
             };
-            let wide = matches!(coded.first(), First::Wide(_));
+            let wide = coded.first().is_wide();
             if wide != (stream.word == 4) {
                 return Err(Corrupt("cells of another width than the description says"));
             }

@@ -173,8 +173,10 @@ fn once(mesh: &MeshRecord, stream: &StreamRecord) -> u64 {
     let (vertices, indices) = (u64::from(mesh.vertices), u64::from(mesh.indices));
     let cells = |cells: u64| HEAD + TABLES + HEADS + CELL * cells;
     match stream.coding {
-        Coding::Levels => HEAD + vertices * (levels(stream) + 2),
-        Coding::Cells | Coding::Heights => cell_parts(stream) as u64 * cells(cell_count(mesh, stream) as u64),
+        Coding::Quantized => HEAD + vertices * (levels(stream) + 2),
+        Coding::FixedPoint | Coding::Heights => {
+            cell_parts(stream) as u64 * cells(cell_count(mesh, stream) as u64)
+        }
         Coding::Bones => {
             let b = stream.bones;
             let points = cell_count(mesh, stream) as u64;
@@ -193,8 +195,8 @@ fn repeated(mesh: &MeshRecord, stream: &StreamRecord) -> (u64, u64) {
     let vertices = u64::from(mesh.vertices);
     let cells = |cells: u64| (CELL + 1) * cells + HEADS.min(16 + cells);
     match stream.coding {
-        Coding::Levels => (HEAD + vertices * (levels(stream) + 2), HEAD),
-        Coding::Cells | Coding::Heights => {
+        Coding::Quantized => (HEAD + vertices * (levels(stream) + 2), HEAD),
+        Coding::FixedPoint | Coding::Heights => {
             let parts = cell_parts(stream) as u64;
             let frame = cells(cell_count(mesh, stream) as u64);
             (parts * frame, parts * 2 * HEAD)

@@ -5,8 +5,9 @@ use crate::reel::frame::part;
 use crate::reel::layout::Place;
 use meshreel_codec::mesh::decode::{First, Static};
 use meshreel_codec::mesh::height::Flat;
-use meshreel_codec::mesh::skin::Skin;
+use meshreel_codec::mesh::skin::{Handles, Skin};
 use meshreel_codec::quantize::lattice::Grid;
+use meshreel_codec::{Points, each_width, for_width};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -69,10 +70,7 @@ pub(crate) fn positions_into(
         };
         let (grid, places) = (cells.coded.grid(), &cells.places[..]);
         let shape = [components, (components - 3 * i).min(3)];
-        match cells.of(i, of_frame) {
-            Found::Narrow(found) => grid.positions(found, places, shape, out),
-            Found::Wide(found) => grid.positions(found, places, shape, out),
-        }
+        each_width!(cells.of(i, of_frame), found => grid.positions(found, places, shape, out));
     }
 }
 
@@ -86,10 +84,7 @@ pub(crate) fn planes_into(
     for (i, cells) in parts.iter().enumerate() {
         let planes = &mut out[3 * i..];
         let places = cells.places.get(vertices.clone()).unwrap_or(&[]);
-        match cells.of(i, of_frame) {
-            Found::Narrow(found) => cells.coded.grid().planes(found, places, planes),
-            Found::Wide(found) => cells.coded.grid().planes(found, places, planes),
-        }
+        each_width!(cells.of(i, of_frame), found => cells.coded.grid().planes(found, places, planes));
     }
 }
 
@@ -97,28 +92,27 @@ pub(crate) fn planes_into(
 pub(crate) fn range(parts: &[FixedPoint]) -> Option<[[f32; 3]; 2]> {
     let cells = parts.first()?;
     let ends = [i32::from(i16::MIN), i32::from(i16::MAX)];
-    match cells.coded.first() {
-        First::Narrow(_) => Some(ends.map(|end| cells.coded.grid().position([end; 3]))),
-        First::Wide(_) => None,
-    }
-}
-
-/// Fixed-point positions of a stream, or of one half of it, in one frame.
-enum Found<'a> {
-    Narrow(&'a [[i16; 4]]),
-    Wide(&'a [[i32; 4]]),
+    let narrow = !cells.coded.first().is_wide();
+    narrow.then(|| ends.map(|end| cells.coded.grid().position([end; 3])))
 }
 
 impl FixedPoint {
     /// Part number `i` of its stream, in a frame or in the first.
-    fn of<'a>(&'a self, i: usize, of_frame: Option<(&'a [u64], Place)>) -> Found<'a> {
+    fn of<'a>(&'a self, i: usize, of_frame: Option<(&'a [u64], Place)>) -> Points<'a> {
         let points = self.coded.points();
         let range = i * points..(i + 1) * points;
-        match (of_frame, self.coded.first()) {
-            (Some((words, place)), First::Narrow(_)) => Found::Narrow(&part(words, place)[range]),
-            (Some((words, place)), First::Wide(_)) => Found::Wide(&part(words, place)[range]),
-            (None, First::Narrow(first)) => Found::Narrow(first),
-            (None, First::Wide(first)) => Found::Wide(first),
+        let first = self.coded.first();
+        match of_frame {
+            Some((words, place)) => for_width!(first.is_wide(), W => {
+                Points::from(&part::<[W; 4]>(words, place)[range])
+            }),
+            None => first.lent(),
         }
     }
+}
+
+/// The handles of affine bones in the words of a frame.
+pub(crate) fn handles_in<'a>(skin: &Skin, words: &'a [u64], place: Place) -> Handles<'a> {
+    let there = skin.bones.affine > 0;
+    there.then(|| for_width!(skin.bones.wide, W => Points::from(part::<[W; 4]>(words, place))))
 }

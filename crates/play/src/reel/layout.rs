@@ -195,7 +195,7 @@ impl Shelf {
     fn stream(&mut self, mesh: &MeshRecord, stream: &StreamRecord) -> Place {
         let word = usize::from(stream.word);
         match stream.coding {
-            Coding::Cells | Coding::Bones | Coding::Heights => {
+            Coding::FixedPoint | Coding::Bones | Coding::Heights => {
                 self.place(4 * word, cell_parts(stream) * cell_count(mesh, stream))
             }
             _ => self.place(word, stream.semantic.components() * mesh.vertices as usize),
@@ -231,7 +231,7 @@ impl Layout {
             .flat_map(|mesh| (mesh.streams.iter().enumerate()).map(move |(s, stream)| (mesh, s, stream)))
             .filter(|(mesh, s, _)| attributes || !mesh.is_attribute(*s))
             .map(|(mesh, _, stream)| (mesh, stream));
-        let cells = streams.filter(|(_, stream)| stream.coding.has_cells());
+        let cells = streams.filter(|(_, stream)| stream.coding.has_fixed_point());
         let scratch = cells.map(|(mesh, stream)| cell_scratch(mesh, stream));
         Ok(Layout {
             bits: visible,

@@ -2,7 +2,7 @@
 //! file is loaded, and the frames of a unit. In a decoded frame they are levels like any other normals.
 
 use crate::reel::fixed_point::FixedPoint;
-use meshreel_codec::mesh::decode::First;
+use meshreel_codec::each_width;
 use meshreel_codec::mesh::normals::surface::Place as Place3;
 use meshreel_codec::mesh::normals::{Normals, Shape, Work};
 use meshreel_codec::record::Semantic;
@@ -63,10 +63,8 @@ impl Predicted {
     pub fn first(&self, positions: &FixedPoint) -> Vec<u16> {
         let mut levels = vec![0; self.semantic.components() * self.coded.vertices()];
         let mut work = self.work();
-        match positions.coded.first() {
-            First::Narrow(cells) => self.write(cells, self.coded.base(), &mut work, &mut levels),
-            First::Wide(cells) => self.write(cells, self.coded.base(), &mut work, &mut levels),
-        }
+        let first = positions.coded.first();
+        each_width!(first, cells => self.write(cells, self.coded.base(), &mut work, &mut levels));
         self.put_back(work);
         levels
     }

@@ -13,7 +13,7 @@
 #![allow(unsafe_code)]
 
 use super::sources::Sources;
-use crate::quantize::code::{Blend, Word};
+use crate::quantize::code::{Blend, Code};
 use crate::simd::isa::Avx2;
 use std::arch::x86_64::*;
 
@@ -77,6 +77,6 @@ fn add<const MODE: u8>(sources: Sources<'_, u16>, by: Blend, values: &mut [u16])
         unsafe { _mm256_storeu_si256(values.as_mut_ptr().add(at).cast(), sum) };
     }
     for at in count / LANES * LANES..count {
-        values[at] = Word::wrapping_add(values[at], sources.predict(at, by));
+        values[at] = Code::wrapping_add(values[at], sources.predict(at, by));
     }
 }

@@ -26,7 +26,7 @@
 //! Departures: every stage rounds instead of truncating and is not wrapped before the next; a and c are kept
 //! apart; the search measures what is going to be stored.
 
-use crate::quantize::code::Word;
+use crate::quantize::code::Code;
 use crate::simd::isa::Isa;
 
 pub use crate::quantize::code::Blend;
@@ -38,22 +38,23 @@ mod sources;
 pub use sources::Sources;
 
 /// `out = values − prediction`. Panics unless all lengths are equal.
-pub fn residual<W: Word>(values: &[W], sources: Sources<'_, W>, by: Blend, out: &mut [W]) {
+#[cfg(feature = "encode")]
+pub fn residual<W: Code>(values: &[W], sources: Sources<'_, W>, by: Blend, out: &mut [W]) {
     assert_eq!(values.len(), out.len());
     each(sources, by, out, values, |value, _, predicted| value.wrapping_sub(predicted));
 }
 
 /// `values = residuals + prediction`, in place. Panics unless all lengths are equal.
-pub fn reconstruct<W: Word>(sources: Sources<'_, W>, by: Blend, values: &mut [W]) {
+pub fn reconstruct<W: Code>(sources: Sources<'_, W>, by: Blend, values: &mut [W]) {
     reconstruct_on(Isa::get(), sources, by, values);
 }
 
-fn reconstruct_on<W: Word>(isa: Isa, sources: Sources<'_, W>, by: Blend, values: &mut [W]) {
+fn reconstruct_on<W: Code>(isa: Isa, sources: Sources<'_, W>, by: Blend, values: &mut [W]) {
     assert!(sources.are(values.len()), "all frames have one shape");
     match isa {
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx2(avx2) if W::words16(values).is_some() => {
-            if let (Some(sources), Some(values)) = (sources.words16(), W::words16_mut(values)) {
+        Isa::Avx2(avx2) if W::codes16(values).is_some() => {
+            if let (Some(sources), Some(values)) = (sources.codes16(), W::codes16_mut(values)) {
                 avx2::reconstruct(avx2, sources, by, values);
             }
         }
@@ -64,14 +65,15 @@ fn reconstruct_on<W: Word>(isa: Isa, sources: Sources<'_, W>, by: Blend, values:
 }
 
 /// `out = prediction`. Panics unless all lengths are equal.
-pub fn predict<W: Word>(sources: Sources<'_, W>, by: Blend, out: &mut [W]) {
+#[cfg(feature = "encode")]
+pub fn predict<W: Code>(sources: Sources<'_, W>, by: Blend, out: &mut [W]) {
     out.fill(W::default());
     reconstruct(sources, by, out);
 }
 
 /// One pass over all frames. The special cases read fewer of them, and give what the full formula gives.
 #[inline(always)]
-fn each<W: Word>(s: Sources<'_, W>, by: Blend, out: &mut [W], other: &[W], f: impl Fn(W, W, W) -> W + Copy) {
+fn each<W: Code>(s: Sources<'_, W>, by: Blend, out: &mut [W], other: &[W], f: impl Fn(W, W, W) -> W + Copy) {
     assert!(s.are(out.len()), "all frames have one shape");
     match by {
         Blend { a: 0, c: 128, .. } => {
@@ -119,7 +121,7 @@ mod tests {
         assert_eq!(of(128, 128, 64), [110, 1, 65535]);
     }
 
-    fn check<W: Word>(values: &[W], f: &[Vec<W>; 4], by: Blend) {
+    fn check<W: Code>(values: &[W], f: &[Vec<W>; 4], by: Blend) {
         let s = sources(f);
         let mut r = vec![W::default(); values.len()];
         residual(values, s, by, &mut r);

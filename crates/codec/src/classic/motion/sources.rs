@@ -1,6 +1,6 @@
 //! The four frames that a B-frame is predicted from.
 
-use crate::quantize::code::{Blend, Word};
+use crate::quantize::code::{Blend, Code};
 
 /// The four frames of the prediction, all of one length.
 #[derive(Debug, Clone, Copy)]
@@ -12,7 +12,7 @@ pub struct Sources<'a, W> {
     pub index_after: &'a [W],
 }
 
-impl<W: Word> Sources<'_, W> {
+impl<W: Code> Sources<'_, W> {
     /// Whether all frames have `count` values.
     pub fn are(&self, count: usize) -> bool {
         [self.previous, self.before_previous, self.index_before, self.index_after]
@@ -20,14 +20,14 @@ impl<W: Word> Sources<'_, W> {
             .all(|s| s.len() == count)
     }
 
-    /// The same frames, if their words are of 16 bits.
+    /// These frames as 16-bit codes, if that is what they are.
     #[cfg(target_arch = "x86_64")]
-    pub(super) fn words16(&self) -> Option<Sources<'_, u16>> {
+    pub(super) fn codes16(&self) -> Option<Sources<'_, u16>> {
         Some(Sources {
-            previous: W::words16(self.previous)?,
-            before_previous: W::words16(self.before_previous)?,
-            index_before: W::words16(self.index_before)?,
-            index_after: W::words16(self.index_after)?,
+            previous: W::codes16(self.previous)?,
+            before_previous: W::codes16(self.before_previous)?,
+            index_before: W::codes16(self.index_before)?,
+            index_after: W::codes16(self.index_after)?,
         })
     }
 

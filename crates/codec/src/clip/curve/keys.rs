@@ -57,7 +57,7 @@ pub struct Key {
     pub payload: u64,
 }
 
-/// What a clip says before its keys.
+/// Everything of a clip in the curve form but its keys.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Head {
     /// Spacing of knots.
@@ -77,7 +77,7 @@ pub struct Head {
 /// A clip of keys, checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curves {
-    /// What stands before the keys.
+    /// Everything but the keys.
     pub head: Head,
     /// Sorted by need.
     pub(super) keys: Vec<Key>,
@@ -216,6 +216,7 @@ impl Head {
 
 /// Sorts keys by the time at which they are needed: those of a track by time, and key n + 2 as soon as key n
 /// is passed.
+#[cfg(feature = "encode")]
 pub fn sort_by_need(keys: &mut Vec<Key>) {
     keys.sort_unstable_by_key(|key| (key.joint, key.part, key.time));
     let before = |i: usize| -> u16 {
@@ -230,6 +231,7 @@ pub fn sort_by_need(keys: &mut Vec<Key>) {
 
 /// Appends a clip; keys in any order. Animated sub-tracks must have a key at the first and one at the last
 /// sample.
+#[cfg(feature = "encode")]
 pub fn encode(head: &Head, keys: &[Key], out: &mut Vec<u8>) {
     let knots = head.knots as u8;
     out.push(knots | u8::from(head.short) << 2);
@@ -289,7 +291,7 @@ impl Curves {
         let [fps, start] = [c.f64()?, c.f64()?];
         let timed = fps > 0.0 && fps <= 1e6 && start.abs() <= 1e12;
         if !(1..=MAX_SAMPLES).contains(&samples) || !timed {
-            return Err(Corrupt("curves: number or time of samples"));
+            return Err(Corrupt("curves: number or time of samples out of range"));
         }
         let joints = skeleton.parents.len();
         let codes = c.take((6 * joints).div_ceil(8))?;
@@ -380,7 +382,7 @@ impl Curves {
                 _ => key.time <= times[1],
             };
             if wrong || u32::from(key.time) >= self.head.samples {
-                return Err(Corrupt("curves: times of keys"));
+                return Err(Corrupt("curves: times of keys out of order, or behind the clip"));
             }
             let need = if *count < 2 { 0 } else { times[0] };
             let order = (need, key.time, key.joint, key.part);
@@ -430,7 +432,7 @@ fn vector(c: &mut Bytes<'_>) -> Result<[f32; 3], Corrupt> {
     let v = [c.f32()?, c.f32()?, c.f32()?];
     match v.iter().all(|v| v.abs() <= 1e18) {
         true => Ok(v),
-        false => Err(Corrupt("curves: a vector that is none")),
+        false => Err(Corrupt("curves: a vector that is not a number up to 10^18")),
     }
 }
 
@@ -438,7 +440,7 @@ fn range(c: &mut Bytes<'_>) -> Result<Range, Corrupt> {
     let (low, size) = (vector(c)?, vector(c)?);
     match size.iter().all(|v| *v >= 0.0) {
         true => Ok(Range { low, size }),
-        false => Err(Corrupt("curves: a range that is none")),
+        false => Err(Corrupt("curves: a range of negative size")),
     }
 }
 
@@ -447,7 +449,7 @@ pub(super) const SNAPSHOT_KEYS: usize = 256;
 
 pub(super) const SNAPSHOT_PER_TRACK: usize = 8;
 
-/// What a playhead knows when it is at a place of the block: built when a clip is read, so it costs nothing
+/// The last keys of each sub-track at one place of the block. Built when a clip is read, so it costs nothing
 /// in the file and nothing can be wrong with it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Snapshot {

@@ -19,14 +19,14 @@ pub fn quantized(
     let joints = skeleton.parents.len();
     let samples = poses.len() / joints.max(1);
     if samples == 0 || samples * joints != poses.len() || samples > MAX_SAMPLES as usize {
-        return Err(Corrupt("curves: number of poses"));
+        return Err(Corrupt("curves: not as many poses as whole samples, or too many"));
     }
     let sane = |t: &Transform| {
         let square: f32 = t.rotation.iter().map(|v| v * v).sum();
         square > 1e-12 && square < 1e12 && t.translation.iter().chain(&t.scale).all(|v| v.abs() <= 1e18)
     };
     if !poses.iter().all(sane) {
-        return Err(Corrupt("curves: a transform that is none"));
+        return Err(Corrupt("curves: a transform that is not finite"));
     }
     let mut head = Head {
         knots: Knots::default(),

@@ -35,6 +35,7 @@
 //! class of Catmull-Rom splines*, 1988.
 
 mod keys;
+#[cfg(feature = "encode")]
 mod load;
 mod play;
 mod spline;
@@ -42,9 +43,12 @@ mod spline;
 mod tests;
 
 pub use keys::{
-    Curves, Head, Key, Kind, MAX_SAMPLES, PARTS, Part, Range, encode, of_rotation32, of_rotation48,
-    rotation32, rotation48, sort_by_need,
+    Curves, Head, Key, Kind, MAX_SAMPLES, PARTS, Part, Range, of_rotation32, of_rotation48, rotation32,
+    rotation48,
 };
+#[cfg(feature = "encode")]
+pub use keys::{encode, sort_by_need};
+#[cfg(feature = "encode")]
 pub use load::quantized;
 pub use play::Playhead;
 pub use spline::{Knots, Window, unit};

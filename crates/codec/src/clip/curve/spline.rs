@@ -1,7 +1,7 @@
 //! Catmull-Rom between four keys, with knots that follow the keys' times. See the module's head for the
 //! formulas.
 
-/// How far apart the knots of keys are.
+/// The distance of the knots of two keys, which decides how a spline bends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[repr(u8)]
 pub enum Knots {
@@ -68,7 +68,7 @@ impl Window {
     }
 }
 
-/// What the outer segment and both together count for.
+/// Weights of the slope over the outer segment, and of that over both segments together, in a tangent.
 #[inline]
 fn weights(knots: Knots, outer: f32, d1: f32) -> [f32; 2] {
     let d = knots.apart(outer);

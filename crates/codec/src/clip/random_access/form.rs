@@ -22,6 +22,7 @@ const ENDS: usize = 1;
 const KINDS: [Kind; 5] = [Kind::Free, Kind::TwoAxes, Kind::Hinge, Kind::Translation, Kind::Scale];
 
 /// Where the values of a sub-track count from.
+#[cfg(feature = "encode")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Origin {
     /// Vectors: in units of length, or of scale.
@@ -32,6 +33,7 @@ pub enum Origin {
     Rotation(u8, [i16; 3]),
 }
 
+#[cfg(feature = "encode")]
 impl Origin {
     /// The nearest to a unit quaternion x y z w.
     pub fn rotation(q: [f64; 4]) -> Origin {
@@ -66,9 +68,11 @@ impl Origin {
 }
 
 /// 2¹⁴·√2.
+#[cfg(feature = "encode")]
 const PART: f64 = 16_384.0 * std::f64::consts::SQRT_2;
 
 /// A segment before it is packed.
+#[cfg(feature = "encode")]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Segment {
     /// Steps in 128ths.
@@ -260,8 +264,8 @@ pub fn take_out(
 /// A clip in memory, ready to be sampled. Nothing is unpacked but constants: what it takes is what was
 /// stored.
 #[derive(Clone, Debug)]
-pub struct Resident {
-    /// What follows from header and skeleton.
+pub struct RandomAccess {
+    /// Sub-tracks and steps, from header and skeleton.
     pub plan: Plan,
     /// Segments and the tail.
     pub(super) bytes: Vec<u8>,
@@ -298,9 +302,9 @@ pub(super) struct Block {
     pub(super) row: usize,
 }
 
-impl Resident {
+impl RandomAccess {
     /// Reads what [`encode`] wrote, and checks all of its segments.
-    pub fn open(skeleton: &Skeleton<'_>, bytes: &[u8]) -> Result<Resident, Corrupt> {
+    pub fn open(skeleton: &Skeleton<'_>, bytes: &[u8]) -> Result<RandomAccess, Corrupt> {
         skeleton.check()?;
         let packed = bytes.len();
         let mut cursor = Cursor::new(bytes);
@@ -322,7 +326,7 @@ impl Resident {
         if !whole || !starts.is_sorted() {
             return Err(Corrupt("ends of a clip's segments do not fit"));
         }
-        let mut resident = Resident {
+        let mut resident = RandomAccess {
             blocks: Vec::new(),
             rows: Vec::new(),
             of_joint: vec![[crate::clip::NONE; 3]; skeleton.parents.len()],
@@ -403,7 +407,7 @@ impl Resident {
                 let origins = &self.bytes[start + block.origins..][..12 * block.lanes];
                 let fits = |b: &[u8; 4]| f32::from_le_bytes(*b).abs() <= 1e18;
                 if !origins.as_chunks().0.iter().all(fits) {
-                    return Err(Corrupt("an origin of a clip's segment that is none"));
+                    return Err(Corrupt("a segment of a clip has an origin beyond 10^18"));
                 }
             }
         }
@@ -484,7 +488,7 @@ fn total<const ROWS: usize>(codes: [u32; ROWS]) -> usize {
     codes.into_iter().map(sum_of_widths).sum()
 }
 
-/// What [`sample`] needs of a sub-track beside its components, in the order of its rows.
+/// The constants of a sub-track that [`sample`] reads beside its components, in the order of its rows.
 fn constants(plan: &Plan, group: &Group) -> Vec<f32> {
     let steps = &plan.steps[group.joint];
     let turn = |c: usize| (steps.rotation[c] / std::f64::consts::TAU) as f32;
@@ -516,7 +520,8 @@ fn constants(plan: &Plan, group: &Group) -> Vec<f32> {
     out
 }
 
-/// The same as an i32 quaternion, for the encoder's prediction.
+/// The origin of a rotation as a quaternion of i32, for the encoder's prediction.
+#[cfg(feature = "encode")]
 pub fn fixed(origin: &Origin) -> rotation::Quaternion {
     origin.float().map(|v| (v * f64::from(rotation::ONE)).round() as i32)
 }

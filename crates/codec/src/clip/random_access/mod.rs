@@ -19,7 +19,9 @@
 mod form;
 mod sample;
 
-pub use form::{Origin, Resident, SEGMENT, Segment, UNIT, fixed};
+#[cfg(feature = "encode")]
+pub use form::{Origin, Segment, fixed};
+pub use form::{RandomAccess, SEGMENT, UNIT};
 #[cfg(feature = "encode")]
 pub use form::{encode, take_out};
 pub use sample::{Parts, Sink};

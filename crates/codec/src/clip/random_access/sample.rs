@@ -1,7 +1,8 @@
 //! Poses and single joints of the resident form. Formulas are written once, over one number or eight
-//! ([`crate::simd::lanes`]): a pose is computed eight sub-tracks at a time, a joint by itself, with the same bits.
+//! ([`crate::simd::lanes`]): a pose is computed eight sub-tracks at a time, a joint by itself, with the same
+//! bits.
 
-use super::form::{Block, Resident, SEGMENT, TAIL, UNIT, WIDTHS, chunk, sum_of_widths, word};
+use super::form::{Block, RandomAccess, SEGMENT, TAIL, UNIT, WIDTHS, chunk, sum_of_widths, word};
 use crate::clip::NONE;
 use crate::clip::streamed::Kind;
 use crate::simd::isa::Isa;
@@ -46,7 +47,7 @@ impl Sink for [Transform] {
     }
 }
 
-/// How far each joint is on the way from the left to the right sample, 0 … 1.
+/// The place of each joint on the way from the left to the right sample, 0 … 1.
 pub trait Parts: Copy {
     /// Where it is the same for all.
     fn all(self) -> Option<f32>;
@@ -76,17 +77,18 @@ struct Place<'a> {
     scale: f32,
 }
 
-impl Resident {
+impl RandomAccess {
     /// Local transforms of all joints between two samples; a part of 0 is the left and of 1 the right one to
     /// the bit. Within a segment components are interpolated, else rotations (normalised, the short way) and
-    /// vectors. Sub-tracks that are not animated are left alone: fill `out` from [`super::Plan::still`].
+    /// vectors. Sub-tracks that are not animated are left alone: fill `out` from
+    /// [`Plan::still`](crate::clip::streamed::Plan::still).
     #[inline]
     pub fn pose(&self, left: usize, right: usize, parts: impl Parts, out: &mut (impl Sink + ?Sized)) {
         self.pose_on(Isa::get(), left, right, parts, out);
     }
 
-    /// Fetches what [`Resident::pose`] of these samples will read, if it is not in the caches: to be called
-    /// before what else there is to do.
+    /// Fetches what [`RandomAccess::pose`] of these samples will read, if it is not in the caches: to be
+    /// called before what else there is to do.
     #[inline]
     pub fn fetch(&self, left: usize, right: usize) {
         let isa = Isa::get();
@@ -108,7 +110,7 @@ impl Resident {
         }
     }
 
-    /// [`Resident::pose`] by a given instruction set.
+    /// [`RandomAccess::pose`] by a given instruction set.
     #[inline]
     pub fn pose_on(
         &self,
@@ -124,7 +126,7 @@ impl Resident {
         lanes::run(isa, Sampling { resident: self, left, right, parts, out });
     }
 
-    /// The same of one joint.
+    /// Interpolates one joint between two samples.
     pub fn joint(&self, left: usize, right: usize, part: f32, joint: usize, out: &mut Transform) {
         let Some((left, right)) = self.places(left, right) else {
             return;
@@ -258,7 +260,7 @@ impl Resident {
 }
 
 struct Sampling<'a, P, S: ?Sized> {
-    resident: &'a Resident,
+    resident: &'a RandomAccess,
     left: Place<'a>,
     right: Option<Place<'a>>,
     parts: P,

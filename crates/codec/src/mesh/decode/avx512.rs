@@ -33,7 +33,7 @@ use std::arch::x86_64::*;
 
 /// Vectors of half a block.
 const HALF: usize = BLOCK / 2;
-/// The same of double words, pairs of words of two vectors.
+/// The mask of the first three of each four double words, which are pairs of words of two vectors.
 const PAIRS: __mmask16 = 0x7777;
 /// The low byte of double words.
 const LOW_BYTES: __mmask64 = 0x1111_1111_1111_1111;
@@ -125,7 +125,7 @@ unsafe fn run(
 /// More points than that have more innovations than fit beside the rest into a cache of 2 MiB.
 const FAR: usize = 20_000;
 
-/// What a level has in common.
+/// The values that all blocks of a level share.
 struct Place {
     root: bool,
     /// Whether neighbours are likely to be outside the second cache.
@@ -358,7 +358,7 @@ impl<'a> Kernel<'a> {
     }
 
     kernel! {
-    /// The same where there is one frame.
+    /// Prediction in a unit of one frame.
     unsafe fn predict_one<const KIND: u8, const WHOLE: bool>(
         &self,
         place: &Place,
@@ -501,7 +501,7 @@ fn weighted(
 }
 
 kernel! {
-/// What [`rounded`] expects sums to start from.
+/// The number from which [`rounded`] expects sums to start.
 fn half<const WHOLE: bool>() -> __m512i {
     match WHOLE {
         true => _mm512_maskz_set1_epi32(PAIRS, 2048),

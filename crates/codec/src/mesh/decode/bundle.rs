@@ -13,7 +13,7 @@ use super::first::Static;
 use super::unit::{Body, Head, Vector, add};
 use crate::mesh::blocks::{BUNDLE, blocks};
 use crate::mesh::tables;
-use crate::quantize::fixed::Cell;
+use crate::quantize::fixed::FixedPoint;
 use crate::schedule::REFERENCES;
 
 /// The frames of a unit, and what they are predicted from.
@@ -48,7 +48,7 @@ pub enum Reference<'a, W> {
 }
 
 /// Decodes a bundle into `out`; the reference.
-pub(super) fn decode_scalar<W: Cell>(
+pub(super) fn decode_scalar<W: FixedPoint>(
     s: &Static,
     bundle: &Bundle<W>,
     body: &mut Body,
@@ -94,7 +94,7 @@ pub(super) fn decode_scalar<W: Cell>(
 
 /// Temporal prediction of a vertex.
 #[inline(always)]
-fn blend<W: Cell>(references: [Vector<W>; REFERENCES], coefficients: [i16; REFERENCES]) -> [W; 3] {
+fn blend<W: FixedPoint>(references: [Vector<W>; REFERENCES], coefficients: [i16; REFERENCES]) -> [W; 3] {
     [0, 1, 2].map(|k| W::blend(references.map(|r| r[k]), coefficients))
 }
 

@@ -8,20 +8,16 @@ use crate::mesh::hierarchy::Hierarchy;
 use crate::mesh::shared::{Sets, Shared};
 use crate::mesh::tables::{self, LAYERS, NEAR};
 use crate::mesh::weights::{self, FITS};
-use crate::quantize::fixed::Cell;
+use crate::quantize::fixed::FixedPoint;
 use crate::quantize::lattice::Grid;
+use crate::width::OwnedPoints;
+use crate::{each_width, for_width};
 use std::sync::Arc;
 
 /// Frame 0 in one of the two widths.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum First {
-    /// Cells are i16.
-    Narrow(Vec<Vector<i16>>),
-    /// Cells are i32.
-    Wide(Vec<Vector<i32>>),
-}
+pub type First = OwnedPoints;
 
-/// What all units of a mesh need; made once.
+/// The static part of a mesh, decoded: everything that its units need. Made once.
 #[derive(Debug, Clone)]
 pub struct Static {
     /// Unit, middle, steps.
@@ -62,7 +58,7 @@ impl Static {
         Static::read(bytes, hierarchy, outside, true, &mut Sets::default())
     }
 
-    /// The same of a part whose tables others may have too.
+    /// [`Static::decode`] with tables that may be shared by other meshes.
     pub fn decode_sharing(
         bytes: &[u8],
         hierarchy: Hierarchy,
@@ -104,27 +100,30 @@ impl Static {
         if outside.is_some_and(|o| o.len() != out.points()) {
             return Err(Corrupt("static part: another number of points outside"));
         }
-        if flags & WIDE == 0 {
-            let first = first_frame::<i16>(&out, rest)?;
-            if more {
-                (out.neighbours, out.weights) = solve(&out.hierarchy, &first, outside, fit);
+        for_width!(flags & WIDE != 0, W => out.read_first::<W>(rest, outside, more.then_some(fit))?);
+        #[cfg(target_arch = "x86_64")]
+        if more && !out.first.is_wide() {
+            out.plan = super::plan::Plan::new(&out.neighbours, &out.weights, &out.tables);
+            if out.plan.is_some() {
+                (out.neighbours, out.weights) = Default::default();
             }
-            out.first = First::Narrow(first);
-            #[cfg(target_arch = "x86_64")]
-            if more {
-                out.plan = super::plan::Plan::new(&out.neighbours, &out.weights, &out.tables);
-                if out.plan.is_some() {
-                    (out.neighbours, out.weights) = Default::default();
-                }
-            }
-        } else {
-            let first = first_frame::<i32>(&out, rest)?;
-            if more {
-                (out.neighbours, out.weights) = solve(&out.hierarchy, &first, outside, fit);
-            }
-            out.first = First::Wide(first);
         }
         Ok(out)
+    }
+
+    /// Reads frame 0, and solves the weights if they are to be fitted.
+    fn read_first<W: FixedPoint>(
+        &mut self,
+        bytes: &[u8],
+        outside: Option<&[[i32; 3]]>,
+        fit: Option<usize>,
+    ) -> Result<(), Corrupt> {
+        let first = first_frame::<W>(self, bytes)?;
+        if let Some(fit) = fit {
+            (self.neighbours, self.weights) = solve(&self.hierarchy, &first, outside, fit);
+        }
+        self.first = W::owned(first);
+        Ok(())
     }
 
     /// Number of points.
@@ -148,7 +147,7 @@ pub fn is_wide(bytes: &[u8]) -> Result<bool, Corrupt> {
     Ok(Cursor::new(bytes).u8()? & WIDE != 0)
 }
 
-/// What a static part begins with: flags, unit, centre, steps.
+/// Flags, unit, centre and steps, with which a static part begins.
 pub(in crate::mesh) fn head(c: &mut Cursor<'_>) -> Result<(u8, Grid), Corrupt> {
     let flags = c.u8()?;
     let grid = Grid {
@@ -157,14 +156,14 @@ pub(in crate::mesh) fn head(c: &mut Cursor<'_>) -> Result<(u8, Grid), Corrupt> {
         steps: {
             let mut steps = [0; LAYERS];
             for s in &mut steps {
-                *s = u16::try_from(c.varint()?).map_err(|_| Corrupt("step too large"))?;
+                *s = u16::try_from(c.varint()?).map_err(|_| Corrupt("static part: step too large"))?;
             }
             steps
         },
     };
     match grid.unit.is_finite() && grid.centre.iter().all(|c| c.is_finite()) {
         true => Ok((flags, grid)),
-        false => Err(Corrupt("static part: not a number")),
+        false => Err(Corrupt("static part: unit or centre is not a number")),
     }
 }
 
@@ -176,19 +175,16 @@ pub(crate) fn grid(bytes: &[u8]) -> Result<Grid, Corrupt> {
 /// Positions of frame 0 alone, in the hierarchy's order.
 pub fn still(bytes: &[u8], hierarchy: &Hierarchy) -> Result<Vec<[f32; 3]>, Corrupt> {
     let s = Static::read(bytes, hierarchy.clone(), None, false, &mut Sets::default())?;
-    Ok(match &s.first {
-        First::Narrow(first) => placed(&s.grid, first),
-        First::Wide(first) => placed(&s.grid, first),
-    })
+    Ok(each_width!(&s.first, first => placed(&s.grid, first)))
 }
 
-pub(in crate::mesh) fn placed<W: Cell>(grid: &Grid, cells: &[Vector<W>]) -> Vec<[f32; 3]> {
+pub(in crate::mesh) fn placed<W: FixedPoint>(grid: &Grid, cells: &[Vector<W>]) -> Vec<[f32; 3]> {
     let of = |c: &Vector<W>| grid.position([c[0].get(), c[1].get(), c[2].get()]);
     cells.iter().map(of).collect()
 }
 
 /// Positions of frame 0, in units.
-pub(in crate::mesh) fn positions<W: Cell>(
+pub(in crate::mesh) fn positions<W: FixedPoint>(
     first: &[Vector<W>],
     outside: Option<&[[i32; 3]]>,
 ) -> Vec<[i32; 3]> {
@@ -200,7 +196,7 @@ pub(in crate::mesh) fn positions<W: Cell>(
 }
 
 /// Neighbours and weights from frame 0, missing neighbours filled.
-pub(in crate::mesh) fn solve<W: Cell>(
+pub(in crate::mesh) fn solve<W: FixedPoint>(
     hierarchy: &Hierarchy,
     first: &[Vector<W>],
     outside: Option<&[[i32; 3]]>,
@@ -218,7 +214,7 @@ pub(in crate::mesh) fn solve<W: Cell>(
 }
 
 /// Mean of a ring, rounded to nearest.
-pub(in crate::mesh) fn ring_mean<W: Cell>(ring: &[u32], frame: &[Vector<W>]) -> [W; 3] {
+pub(in crate::mesh) fn ring_mean<W: FixedPoint>(ring: &[u32], frame: &[Vector<W>]) -> [W; 3] {
     let count = ring.len().max(1) as i64;
     [0, 1, 2].map(|k| {
         let sum: i64 = ring.iter().map(|&n| i64::from(frame[n as usize][k].get())).sum();
@@ -227,7 +223,7 @@ pub(in crate::mesh) fn ring_mean<W: Cell>(ring: &[u32], frame: &[Vector<W>]) -> 
 }
 
 /// The magnitudes that frame 0 takes its context from.
-pub(in crate::mesh) fn ring_context<W: Cell>(ring: &[u32], frame: &[Vector<W>]) -> usize {
+pub(in crate::mesh) fn ring_context<W: FixedPoint>(ring: &[u32], frame: &[Vector<W>]) -> usize {
     if ring.is_empty() {
         return tables::context(0, NEAR - 1, 0);
     }
@@ -236,7 +232,10 @@ pub(in crate::mesh) fn ring_context<W: Cell>(ring: &[u32], frame: &[Vector<W>]) 
     tables::context(0, tables::near(sum), 0)
 }
 
-pub(in crate::mesh) fn first_frame<W: Cell>(s: &Static, bytes: &[u8]) -> Result<Vec<Vector<W>>, Corrupt> {
+pub(in crate::mesh) fn first_frame<W: FixedPoint>(
+    s: &Static,
+    bytes: &[u8],
+) -> Result<Vec<Vector<W>>, Corrupt> {
     let mut body = Body::new(bytes, blocks::count(&s.hierarchy), |_| Ok(()))?;
     let mut out: Vec<Vector<W>> = vec![[W::default(); 4]; s.points()];
     let step = i32::from(s.grid.steps[0]);

@@ -53,7 +53,7 @@ mod unit;
 use crate::Corrupt;
 use crate::mesh::blocks::{self, BUNDLE};
 use crate::mesh::tables::LAYERS;
-use crate::quantize::fixed::Cell;
+use crate::quantize::fixed::FixedPoint;
 use crate::schedule::{REFERENCES, Schedule, UNIT_FRAMES, Unit};
 use crate::simd::isa::Isa;
 
@@ -68,9 +68,11 @@ pub(in crate::mesh) use unit::{FIRST_RHO, MAX_COEFFICIENT, MAX_LEVELS, ORDER, ad
 pub use unit::{Head, Vector};
 
 /// Cells that a decoder can choose between at run time.
-pub trait Width: Cell {
+pub trait Width: FixedPoint {
     /// Frame 0, if it has this width.
-    fn first(s: &Static) -> Option<&[Vector<Self>]>;
+    fn first(s: &Static) -> Option<&[Vector<Self>]> {
+        Self::lent(s.first.lent())
+    }
 
     /// Decodes the frames of a bundle with the kernel for this machine and width.
     fn decode_bundle(
@@ -86,13 +88,6 @@ pub trait Width: Cell {
 }
 
 impl Width for i16 {
-    fn first(s: &Static) -> Option<&[Vector<i16>]> {
-        match &s.first {
-            First::Narrow(f) => Some(f),
-            First::Wide(_) => None,
-        }
-    }
-
     #[cfg(target_arch = "x86_64")]
     fn decode_bundle(
         isa: Isa,
@@ -116,50 +111,47 @@ impl Width for i16 {
     }
 }
 
-impl Width for i32 {
-    fn first(s: &Static) -> Option<&[Vector<i32>]> {
-        match &s.first {
-            First::Narrow(_) => None,
-            First::Wide(f) => Some(f),
-        }
-    }
+impl Width for i32 {}
+
+/// The bytes of a unit, and which frames they hold.
+#[derive(Clone, Copy, Debug)]
+pub struct CodedUnit<'a> {
+    /// Of the file.
+    pub schedule: &'a Schedule,
+    /// Which of its units.
+    pub unit: Unit,
+    /// All of the unit's bytes.
+    pub bytes: &'a [u8],
 }
 
 /// Decodes a unit into `out`, one slice per frame of [`Schedule::frames_of`], each as long as there are
 /// points.
 ///
 /// `reference` gives the decoded frames of [`Schedule::needs`]; `scratch` has at least [`scratch_len`]
-/// vectors. Nothing is
-/// allocated.
-/// Key 0 has no bytes: it is copied. After an error `out` holds anything.
+/// vectors. Nothing is allocated. Key 0 has no bytes: it is copied. After an error `out` holds anything.
 pub fn decode_unit<'r, W: Width>(
     s: &Static,
-    schedule: &Schedule,
-    unit: Unit,
-    bytes: &[u8],
+    coded: CodedUnit<'_>,
     reference: &dyn Fn(u32) -> Option<&'r [Vector<W>]>,
     out: &mut [&mut [Vector<W>]],
     scratch: &mut [Vector<W>],
 ) -> Result<(), Corrupt> {
-    let isa = Isa::get();
-    decode_unit_with(isa, s, schedule, unit, bytes, reference, out, scratch)
+    decode_unit_with(Isa::get(), s, coded, reference, out, scratch)
 }
 
 /// [`decode_unit`] with the kernels of one of [`Isa::all`]. The result is the same.
-#[allow(clippy::too_many_arguments)]
 pub fn decode_unit_with<'r, W: Width>(
     isa: Isa,
     s: &Static,
-    schedule: &Schedule,
-    unit: Unit,
-    bytes: &[u8],
+    coded: CodedUnit<'_>,
     reference: &dyn Fn(u32) -> Option<&'r [Vector<W>]>,
     out: &mut [&mut [Vector<W>]],
     scratch: &mut [Vector<W>],
 ) -> Result<(), Corrupt> {
+    let CodedUnit { schedule, unit, bytes } = coded;
     let frames = schedule.frames_of(unit);
     let points = s.points();
-    let first = W::first(s).ok_or(Corrupt("unit: cells of another width"))?;
+    let first = W::first(s).ok_or(Corrupt("unit: fixed-point positions of another width"))?;
     if frames.len() != out.len()
         || out.iter().any(|o| o.len() != points)
         || scratch.len() < scratch_len(points)
@@ -167,7 +159,7 @@ pub fn decode_unit_with<'r, W: Width>(
         return Err(Corrupt("unit: buffers of another size"));
     }
     if s.hierarchy.levels() > MAX_LEVELS {
-        return Err(Corrupt("unit: too many levels"));
+        return Err(Corrupt("unit: too many levels of the hierarchy"));
     }
     if frames.is_empty() || unit == Unit::Key(0) {
         out.iter_mut().for_each(|o| o.copy_from_slice(first));
@@ -185,29 +177,43 @@ pub fn decode_unit_with<'r, W: Width>(
         }
         Ok(())
     })?;
-    let mut layers = [0; BUNDLE];
-    let mut all = [[Reference::Known(first); REFERENCES]; BUNDLE];
+    let mut bundle = Bundle {
+        layers: [0; BUNDLE],
+        heads: &heads[..frames.len()],
+        references: [[Reference::Known(first); REFERENCES]; BUNDLE],
+    };
     for (at, &frame) in frames.iter().enumerate() {
-        layers[at] = layer(schedule, frame);
-        let references = schedule.references(frame);
-        for (k, reference_k) in all[at].iter_mut().enumerate() {
+        bundle.layers[at] = layer(schedule, frame);
+        let list = schedule.references(frame);
+        for (k, found) in bundle.references[at].iter_mut().enumerate() {
             // References that a frame lacks have coefficient 0.
-            let number = references[if k < references.len() { k } else { 0 }];
-            let inside = frames[..at].iter().position(|&f| f == number);
-            *reference_k = match inside {
-                Some(i) => Reference::Inside(i),
-                None if number == 0 => Reference::Known(first),
-                None => match reference(number) {
-                    Some(frame) if frame.len() == points => Reference::Known(frame),
-                    Some(_) => return Err(Corrupt("unit: buffers of another size")),
-                    None => return Err(Corrupt("unit: a frame it needs is missing")),
-                },
-            };
+            let number = list[if k < list.len() { k } else { 0 }];
+            *found = find(number, &frames[..at], first, reference)?;
         }
     }
-    let bundle = Bundle { layers, heads: &heads[..frames.len()], references: all };
     W::decode_bundle(isa, s, &bundle, &mut body, out, scratch);
     body.finish()
+}
+
+/// Where frame `number` is: among those of the same unit that stand `before`, or decoded earlier; frame 0 is
+/// `first`.
+fn find<'a, 'r: 'a, W>(
+    number: u32,
+    before: &[u32],
+    first: &'a [Vector<W>],
+    reference: &dyn Fn(u32) -> Option<&'r [Vector<W>]>,
+) -> Result<Reference<'a, W>, Corrupt> {
+    if let Some(i) = before.iter().position(|&f| f == number) {
+        return Ok(Reference::Inside(i));
+    }
+    if number == 0 {
+        return Ok(Reference::Known(first));
+    }
+    match reference(number) {
+        Some(frame) if frame.len() == first.len() => Ok(Reference::Known(frame)),
+        Some(_) => Err(Corrupt("unit: buffers of another size")),
+        None => Err(Corrupt("unit: a frame it needs is missing")),
+    }
 }
 
 /// Layer of a frame: 0 for frame 0, 1 for keys, 1 + depth for others.
@@ -221,7 +227,7 @@ pub(super) fn layer(schedule: &Schedule, frame: u32) -> usize {
 /// Temporal prediction of a whole frame; the fourth component is not used.
 #[cfg(feature = "encode")]
 #[inline(always)]
-pub(super) fn blend<W: Cell>(
+pub(super) fn blend<W: FixedPoint>(
     references: [&[Vector<W>]; REFERENCES],
     coefficients: [i16; REFERENCES],
     out: &mut [Vector<W>],

@@ -3,7 +3,7 @@
 use crate::mesh::blocks::{BLOCK, BUNDLE};
 use crate::mesh::shared::Shared;
 
-/// What the kernels need of a mesh, arranged for them. Neighbours are known to be points.
+/// Neighbours and weights of a mesh, arranged for the kernels. Neighbours are known to be points.
 #[derive(Debug, Clone, Default)]
 pub struct Plan {
     /// By point, and zeros for a block more: where four neighbours are among lines, each in a list of its

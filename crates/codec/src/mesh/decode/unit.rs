@@ -8,7 +8,7 @@ use crate::mesh::pack::{self, Unpacker};
 use crate::mesh::shared::{Form, Shared};
 use crate::mesh::tables::{self, NEAR};
 use crate::mesh::token::{self, BitReader, ESCAPE, RAW_BITS};
-use crate::quantize::fixed::Cell;
+use crate::quantize::fixed::FixedPoint;
 use crate::schedule::REFERENCES;
 
 /// A decoded vector: x, y, z and the magnitude of its residual.
@@ -16,7 +16,7 @@ pub type Vector<W> = [W; 4];
 
 /// `p + S·q`, with the magnitude of q.
 #[inline(always)]
-pub(in crate::mesh) fn add<W: Cell>(p: [W; 3], q: [i32; 3], step: i32) -> Vector<W> {
+pub(in crate::mesh) fn add<W: FixedPoint>(p: [W; 3], q: [i32; 3], step: i32) -> Vector<W> {
     let axis = |k: usize| p[k].plus(W::wrap(q[k].wrapping_mul(step)));
     [axis(0), axis(1), axis(2), W::wrap(token::magnitude(q))]
 }
@@ -72,7 +72,7 @@ impl Head {
             if r.take(1) == 0 {
                 rho = r.take(3) as u8;
                 if rho > 4 {
-                    return Err(Corrupt("unit: part too large"));
+                    return Err(Corrupt("unit: ρ too large"));
                 }
             }
             head.rho[level] = rho;
@@ -141,7 +141,7 @@ impl<'a> Body<'a> {
     }
 
     /// Begins a block of `count` vertices.
-    pub(in crate::mesh) fn start<W: Cell>(&mut self, count: usize) {
+    pub(in crate::mesh) fn start<W: FixedPoint>(&mut self, count: usize) {
         if let Source::Packed(packed) = &mut self.source {
             self.block = packed.block(count.min(BLOCK), W::BITS);
         }
@@ -149,7 +149,7 @@ impl<'a> Body<'a> {
 
     /// Residual of the vertex at place `at` of its level.
     #[inline(always)]
-    pub(in crate::mesh) fn vertex<W: Cell>(
+    pub(in crate::mesh) fn vertex<W: FixedPoint>(
         &mut self,
         shared: &Shared,
         at: usize,

@@ -4,7 +4,7 @@ use crate::entropy::rans::{self, Frequencies, Starts};
 use crate::mesh::defaults::{SETS, set};
 use crate::mesh::tables::{self, CONTEXTS, Tables};
 use crate::mesh::token::{ESCAPE, RAW_BITS};
-use crate::quantize::fixed::Cell;
+use crate::quantize::fixed::FixedPoint;
 use std::sync::{Arc, OnceLock};
 
 /// All sets, ready to code with.
@@ -26,7 +26,7 @@ pub struct Coding {
     pub(in crate::mesh) cost_of: [u16; CONTEXTS],
 }
 
-/// What tokens cost by a table and a shift.
+/// Bits of each token, by table and shift.
 #[derive(Clone)]
 pub(in crate::mesh) struct Costs {
     /// Bits with raw ones by parity and classes, of which 5 is beyond any token: 216·p + 36·x + 6·y + z. What
@@ -89,7 +89,7 @@ impl Coding {
 }
 
 #[inline(always)]
-pub(in crate::mesh) fn wrapped<W: Cell>(q: i32) -> i32 {
+pub(in crate::mesh) fn wrapped<W: FixedPoint>(q: i32) -> i32 {
     W::wrap(q).get()
 }
 

@@ -9,21 +9,21 @@ use crate::mesh::hierarchy::Hierarchy;
 use crate::mesh::pack;
 use crate::mesh::tables::{self, LAYERS};
 use crate::mesh::token::{self, BitWriter};
-use crate::quantize::fixed::Cell;
+use crate::quantize::fixed::FixedPoint;
 use crate::quantize::lattice::{self, Choice, Grid, Lattice};
 use crate::schedule::REFERENCES;
 use crate::simd::isa::Isa;
 use crate::simd::lanes::{self, Lanes, Task};
 use std::ops::Range;
 
-/// What coding a frame needs and does not change.
+/// Everything about a mesh that coding one of its frames reads.
 pub struct Setting<'a> {
     pub grid: Grid,
     pub choice: Choice,
     /// Largest allowed distance, in the unit of the positions.
     pub radius: f64,
     /// The lattice's share of it.
-    pub share: f64,
+    pub lattice_bound: f64,
     pub hierarchy: &'a Hierarchy,
     pub neighbours: &'a [[u32; 4]],
     /// Vertices of a level by which its ρ is chosen.
@@ -36,20 +36,20 @@ pub struct Setting<'a> {
 pub struct Target {
     /// Positions.
     pub source: Vec<[f32; 3]>,
-    /// What is coded, in 1/256 (i32: 1/64) units: position less what is predicted from outside.
+    /// Positions less what is predicted from outside, in 1/256 (i32: 1/64) units.
     pub fixed: Vec<[i32; 3]>,
-    /// What is predicted from outside, in units; empty if nothing is.
+    /// Predictions from outside (bones, parts), in units; empty if there are none.
     pub outside: Vec<[i32; 3]>,
 }
 
 /// Bits of a target's fraction.
-pub const fn fraction<W: Cell>() -> u32 {
+pub const fn fraction<W: FixedPoint>() -> u32 {
     if W::BITS == 16 { 8 } else { 6 }
 }
 
 impl Target {
     /// Fills `fixed` from the others. False if a position is not finite or lies outside the grid.
-    pub fn prepare<W: Cell>(&mut self, grid: &Grid) -> bool {
+    pub fn prepare<W: FixedPoint>(&mut self, grid: &Grid) -> bool {
         let mut fits = true;
         let width = std::marker::PhantomData::<W>;
         lanes::run(Isa::get(), Prepare(self, grid, &mut fits, width));
@@ -60,7 +60,7 @@ impl Target {
 /// [`Target::prepare`].
 struct Prepare<'a, W>(&'a mut Target, &'a Grid, &'a mut bool, std::marker::PhantomData<W>);
 
-impl<W: Cell> Task for Prepare<'_, W> {
+impl<W: FixedPoint> Task for Prepare<'_, W> {
     #[inline(always)]
     fn run<L: Lanes>(self) {
         let Prepare(target, grid, fits, _) = self;
@@ -94,21 +94,21 @@ pub struct Job<'a, W> {
 
 /// Tuning: what errors are worth in frame 0, of which the spatial weights are made, in keys and in the
 /// deepest frames.
-const FIRST_WORTH: f32 = 6.0;
-const KEY_WORTH: f32 = 1.6;
-const LAST_WORTH: f32 = 0.55;
+const FIRST_ERROR_WEIGHT: f32 = 6.0;
+const KEY_ERROR_WEIGHT: f32 = 1.6;
+const LAST_ERROR_WEIGHT: f32 = 0.55;
 /// Tuning: the bits that a change of ρ must save.
 const RHO_CHANGE: f32 = 6.0;
 
 impl Setting<'_> {
     /// Radius of the ball in which zero will do, in units.
-    pub fn ball<W: Cell>(&self) -> f32 {
+    pub fn bound<W: FixedPoint>(&self) -> f32 {
         let fixed = 3f64.sqrt() / f64::from(2u32 << fraction::<W>());
-        (self.share / f64::from(self.grid.unit) * 0.9999 - fixed).max(0.0) as f32
+        (self.lattice_bound / f64::from(self.grid.unit) * 0.9999 - fixed).max(0.0) as f32
     }
 
     /// Codes a frame that has references. False if a vertex cannot be brought within the radius.
-    pub fn code<W: Cell>(
+    pub fn code<W: FixedPoint>(
         &self,
         job: &Job<W>,
         coding: Option<&Coding>,
@@ -124,7 +124,7 @@ impl Setting<'_> {
 
     /// Coded innovations around a vertex.
     #[inline(always)]
-    fn near<W: Cell>(&self, v: usize, innovation: &[Vector<W>]) -> [Vector<W>; 4] {
+    fn near<W: FixedPoint>(&self, v: usize, innovation: &[Vector<W>]) -> [Vector<W>; 4] {
         let [a, b, c, d] = self.neighbours[v];
         [innovation[a as usize], innovation[b as usize], innovation[c as usize], innovation[d as usize]]
     }
@@ -132,7 +132,7 @@ impl Setting<'_> {
     /// Tokens of a block.
     #[allow(clippy::too_many_arguments)]
     #[inline(always)]
-    fn token_block<W: Cell>(
+    fn token_block<W: FixedPoint>(
         &self,
         job: &Job<W>,
         quantizer: &Quantizer<W>,
@@ -175,7 +175,7 @@ impl Setting<'_> {
     /// Residuals of a block that are to be packed together.
     #[allow(clippy::too_many_arguments)]
     #[inline(always)]
-    fn pack_block<W: Cell>(
+    fn pack_block<W: FixedPoint>(
         &self,
         job: &Job<W>,
         quantizer: &Quantizer<W>,
@@ -212,7 +212,7 @@ impl Setting<'_> {
     }
 
     /// Codes frame 0.
-    pub fn code_first<W: Cell>(
+    pub fn code_first<W: FixedPoint>(
         &self,
         target: &Target,
         coding: Option<&Coding>,
@@ -226,7 +226,7 @@ impl Setting<'_> {
     }
 
     #[inline(always)]
-    fn choose_rho<W: Cell>(
+    fn choose_rho<W: FixedPoint>(
         &self,
         job: &Job<W>,
         level: Range<usize>,
@@ -235,8 +235,8 @@ impl Setting<'_> {
         innovation: &[Vector<W>],
     ) -> u8 {
         let stride = level.len().div_ceil(self.rho_sample).max(1);
-        let ball = self.ball::<W>();
-        let inverse = 1.0 / (ball * ball);
+        let bound = self.bound::<W>();
+        let inverse = 1.0 / (bound * bound);
         let scale = 1.0 / (1u32 << fraction::<W>()) as f32;
         // Of each ρ the product of all factors, as a mantissa and its exponent.
         let mut products = [1f32; 8];
@@ -286,7 +286,7 @@ const RHOS: [f32; 8] = [0.0, 0.25, 0.5, 0.75, 1.0, 0.0, 0.0, 0.0];
 const RHO_COUNT: usize = 5;
 
 #[inline(always)]
-fn sum_of<W: Cell>(t: Vector<W>, p: Vector<W>) -> [W; 3] {
+fn sum_of<W: FixedPoint>(t: Vector<W>, p: Vector<W>) -> [W; 3] {
     [t[0].plus(p[0]), t[1].plus(p[1]), t[2].plus(p[2])]
 }
 
@@ -301,7 +301,7 @@ struct Code<'a, W> {
     good: &'a mut bool,
 }
 
-impl<W: Cell> Task for Code<'_, W> {
+impl<W: FixedPoint> Task for Code<'_, W> {
     #[inline(always)]
     fn run<L: Lanes>(self) {
         let Code { setting, job, coding, out, innovation, sink, good } = self;
@@ -345,7 +345,7 @@ struct CodeFirst<'a, W> {
     good: &'a mut bool,
 }
 
-impl<W: Cell> Task for CodeFirst<'_, W> {
+impl<W: FixedPoint> Task for CodeFirst<'_, W> {
     #[inline(always)]
     fn run<L: Lanes>(self) {
         let CodeFirst { setting, target, coding, out, sink, good } = self;
@@ -382,13 +382,13 @@ fn put_coefficients<W>(job: &Job<W>, out: &mut BitWriter) {
     }
 }
 
-/// What errors in a layer are worth, as a part of the setting's: more where others refer to it.
-fn worth_of(layer: usize) -> f32 {
+/// The factor of [`Choice::error_weight`] in a layer: larger where other frames refer to it.
+fn layer_error_weight(layer: usize) -> f32 {
     if layer == 0 {
-        return FIRST_WORTH;
+        return FIRST_ERROR_WEIGHT;
     }
     let depth = (layer - 1) as f32 / (LAYERS - 2) as f32;
-    KEY_WORTH + depth * (LAST_WORTH - KEY_WORTH)
+    KEY_ERROR_WEIGHT + depth * (LAST_ERROR_WEIGHT - KEY_ERROR_WEIGHT)
 }
 
 #[inline(always)]
@@ -415,34 +415,34 @@ struct Quantizer<'a, W> {
     lattice: Lattice,
     step: i32,
     /// Square of the ball within which zero will do, in units.
-    ball: f32,
+    square_bound: f32,
     inverse: f32,
     scale: f32,
     /// Square of the radius.
     radius: f64,
     coding: Option<&'a Coding>,
-    worth: f32,
-    /// The same, of an error of one unit.
-    worth_of_error: f32,
+    error_weight: f32,
+    /// Bits that the square of an error of one unit counts for.
+    bits_per_square: f32,
     width: std::marker::PhantomData<W>,
 }
 
-impl<'a, W: Cell> Quantizer<'a, W> {
+impl<'a, W: FixedPoint> Quantizer<'a, W> {
     fn new(setting: &Setting, layer: usize, coding: Option<&'a Coding>) -> Self {
         let step = i32::from(setting.grid.steps[layer]);
-        let ball = setting.ball::<W>();
-        let worth = setting.choice.worth * worth_of(layer);
+        let bound = setting.bound::<W>();
+        let error_weight = setting.choice.error_weight * layer_error_weight(layer);
         Quantizer {
             grid: setting.grid,
             lattice: setting.choice.lattice,
             step,
-            ball: ball * ball,
+            square_bound: bound * bound,
             inverse: 1.0 / step as f32,
             scale: 1.0 / (1u32 << fraction::<W>()) as f32,
             radius: setting.radius * setting.radius,
             coding,
-            worth,
-            worth_of_error: worth / (ball * ball),
+            error_weight,
+            bits_per_square: error_weight / (bound * bound),
             width: std::marker::PhantomData,
         }
     }
@@ -469,12 +469,12 @@ impl<'a, W: Cell> Quantizer<'a, W> {
     fn chosen(&self, e: [f32; 3], context: usize) -> [i32; 3] {
         match self.costs_of(context) {
             Some(costs) => self.cheapest(e, costs, tables::shift(tables::near_of(context))),
-            None if square(e) > self.ball => self.nearest(e),
+            None if square(e) > self.square_bound => self.nearest(e),
             None => [0; 3],
         }
     }
 
-    /// What a prediction misses, in units.
+    /// The difference between a vertex and its prediction, in units.
     #[inline(always)]
     fn error(&self, target: &Target, v: usize, base: [W; 3]) -> [f32; 3] {
         let fixed = target.fixed[v];
@@ -499,7 +499,7 @@ impl<'a, W: Cell> Quantizer<'a, W> {
         // Errors that small are exact, and the ball is so much smaller than the radius that it holds whatever
         // is rounded.
         let exact = e[0].abs().max(e[1].abs()).max(e[2].abs()) < 1024.0;
-        if exact && square(left) <= self.ball || self.holds(target, v, base, q) {
+        if exact && square(left) <= self.square_bound || self.holds(target, v, base, q) {
             debug_assert!(self.holds(target, v, base, q));
             return (q, true);
         }
@@ -519,7 +519,7 @@ impl<'a, W: Cell> Quantizer<'a, W> {
         let mut filled = 0;
         let mut width = 0;
         for (i, &e) in errors.iter().enumerate() {
-            if square(e) > self.ball {
+            if square(e) > self.square_bound {
                 out[i] = self.nearest(e);
                 filled += 1;
                 width = width.max(pack::width(out[i]));
@@ -563,7 +563,7 @@ impl<'a, W: Cell> Quantizer<'a, W> {
     fn within(&self, e: [f32; 3], width: u32) -> Option<[i32; 3]> {
         let y = e.map(|e| e * self.inverse);
         let bound = 1 << (width - 1);
-        let mut best = (None, self.ball);
+        let mut best = (None, self.square_bound);
         let odd = (self.lattice == Lattice::Centred).then(|| lattice::nearest_odd(y));
         for q in [Some(lattice::nearest(y, Lattice::Cubic)), odd].into_iter().flatten() {
             let p = q[0] & 1;
@@ -579,7 +579,7 @@ impl<'a, W: Cell> Quantizer<'a, W> {
     /// Bits of tokens in a context, if residuals are chosen by their bits.
     #[inline(always)]
     fn costs_of(&self, context: usize) -> Option<&'a Costs> {
-        let coding = self.coding.filter(|_| self.worth > 0.0)?;
+        let coding = self.coding.filter(|_| self.error_weight > 0.0)?;
         Some(&coding.costs[usize::from(coding.cost_of[context])])
     }
 
@@ -589,8 +589,8 @@ impl<'a, W: Cell> Quantizer<'a, W> {
     fn cheapest(&self, e: [f32; 3], costs: &Costs, k: u32) -> [i32; 3] {
         let square = square(e);
         let mut best = ([0; 3], f32::MAX);
-        if square <= self.ball {
-            best.1 = costs.bits[0] + self.worth_of_error * square;
+        if square <= self.square_bound {
+            best.1 = costs.bits[0] + self.bits_per_square * square;
             if best.1 <= costs.least {
                 return best.0;
             }
@@ -634,8 +634,8 @@ impl<'a, W: Cell> Quantizer<'a, W> {
             let at = [n & 1, n >> 1 & 1, n >> 2];
             let square = squares[0][at[0]] + squares[1][at[1]] + squares[2][at[2]];
             let place = parity + places[0][at[0]] + places[1][at[1]] + places[2][at[2]];
-            let cost = costs.bits[(place as usize).min(COSTS - 1)] + self.worth_of_error * square;
-            all[n] = if square > self.ball { f32::MAX } else { cost };
+            let cost = costs.bits[(place as usize).min(COSTS - 1)] + self.bits_per_square * square;
+            all[n] = if square > self.square_bound { f32::MAX } else { cost };
         }
         for (n, &cost) in all.iter().enumerate() {
             if cost < best.1 {

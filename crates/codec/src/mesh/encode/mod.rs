@@ -3,7 +3,7 @@
 //! ```text
 //! Encoder::new     codes frame 0, tries settings on a sample of groups, makes the tables: the static part
 //! segment(s)       the keys of a segment, one after the other; segments are independent
-//! group(g)         the units Inner(g) and Last(g), from the decoded keys g − 1 … g + 2; groups are independent
+//! group(g)         the units LowerLayers(g) and TopLayer(g), from the decoded keys g − 1 … g + 2; groups are independent
 //! ```
 //!
 //! Frames are asked for when they are needed and never kept, so memory does not grow with their number.
@@ -12,6 +12,7 @@ pub(crate) mod coding;
 mod frame;
 mod group;
 mod output;
+mod search;
 mod settings;
 mod temporal;
 
@@ -23,11 +24,12 @@ use crate::mesh::encode::output::Sink;
 use crate::mesh::hierarchy::Hierarchy;
 use crate::mesh::tables::Counts;
 use crate::put_sized;
-use crate::quantize::fixed::Cell;
+use crate::quantize::fixed::FixedPoint;
 use crate::quantize::lattice::{Choice, Extent, Grid};
 use crate::schedule::{Schedule, Unit};
-use group::{Common, Model, Part, Trial, USUAL_EFFORT, table_bits};
+use group::{Common, Model, Part, Setup};
 pub use group::{Each, Options, Refused, Source, Watch, Work};
+use search::{Trial, USUAL_EFFORT, table_bits};
 use std::sync::Arc;
 
 /// A mesh whose static part is made.
@@ -40,7 +42,7 @@ pub struct Encoder<'a, W> {
     static_bytes: Vec<u8>,
 }
 
-impl<'a, W: Cell> Encoder<'a, W> {
+impl<'a, W: FixedPoint> Encoder<'a, W> {
     /// Makes the static part of a mesh of `frames` frames within `extent`.
     pub fn new(
         hierarchy: Hierarchy,
@@ -53,7 +55,7 @@ impl<'a, W: Cell> Encoder<'a, W> {
         Self::owning(hierarchy, frames, extent, options, Arc::new(source), work)
     }
 
-    /// The same of a source that nobody else needs.
+    /// [`Encoder::new`] of a source that nobody else needs.
     pub fn owning(
         hierarchy: Hierarchy,
         frames: u32,
@@ -128,6 +130,10 @@ impl<'a, W: Cell> Encoder<'a, W> {
         &self.common.schedule
     }
 
+    fn setup(&self) -> Setup<'_, W> {
+        Setup { model: &self.model, coding: Some(&self.coding) }
+    }
+
     /// Codes the keys of a segment. `each` gets the key, its unit's bytes (none for key 0) and the decoded
     /// frame.
     pub fn segment(&self, segment: u32, work: &mut Work<W>, each: Each<W, Vec<u8>>) -> Result<(), Refused> {
@@ -139,10 +145,10 @@ impl<'a, W: Cell> Encoder<'a, W> {
             };
             each(key, bytes, frame);
         };
-        self.common.segment(&self.model, Some(&self.coding), keys, work, &mut sink)
+        self.common.segment(self.setup(), keys, work, &mut sink)
     }
 
-    /// Codes a group: the bytes of its units Inner and Last, empty where the unit has no frames. `key` gives
+    /// Codes a group: the bytes of its units LowerLayers and TopLayer, empty where the unit has no frames. `key` gives
     /// the decoded frame of a key, by its frame number: keys `group − 1` … `group + 2`, where they exist.
     /// `watch` sees each decoded frame.
     pub fn group<'r>(
@@ -152,9 +158,8 @@ impl<'a, W: Cell> Encoder<'a, W> {
         work: &mut Work<W>,
         watch: &mut Watch<'_, W>,
     ) -> Result<[Vec<u8>; 2], Refused> {
-        let coding = Some(&*self.coding);
-        let sinks = (self.common).group(&self.model, coding, group, Part::All, key, work, watch)?;
-        let units = [Unit::Inner(group), Unit::Last(group)];
+        let sinks = self.common.group(self.setup(), group, Part::All, key, work, watch)?;
+        let units = [Unit::LowerLayers(group), Unit::TopLayer(group)];
         let empty = units.map(|u| self.common.schedule.frames_of(u).is_empty());
         let mut at = 0;
         Ok(sinks.map(|sink| {
@@ -167,7 +172,7 @@ impl<'a, W: Cell> Encoder<'a, W> {
     }
 }
 
-fn put_static<W: Cell>(model: &Model<W>, coding: &Coding, out: &mut Vec<u8>) {
+fn put_static<W: FixedPoint>(model: &Model<W>, coding: &Coding, out: &mut Vec<u8>) {
     let grid = &model.grid;
     let wide = if W::BITS == 32 { decode::WIDE } else { 0 };
     out.push(wide | model.choice.fit << decode::FIT_SHIFT | coding.set << decode::SET_SHIFT);

@@ -7,7 +7,7 @@ use crate::mesh::hierarchy::Hierarchy;
 use crate::mesh::pack::{self, Packer};
 use crate::mesh::token::{self, BitWriter, ESCAPE, RAW_BITS};
 use crate::mesh::{blocks, tables};
-use crate::quantize::fixed::Cell;
+use crate::quantize::fixed::FixedPoint;
 use std::ops::Range;
 
 /// Tokens and raw bits of a unit before they are coded.
@@ -24,7 +24,7 @@ pub struct Sink {
     pub layers: Vec<usize>,
     /// Raw bits of an escape.
     pub escape: u32,
-    /// What the decoder sees as residuals, frame by frame, where they are to be packed.
+    /// Residuals as the decoder sees them, frame by frame, where they are to be packed.
     pub residuals: Option<Vec<[i32; 3]>>,
 }
 
@@ -41,7 +41,7 @@ impl Sink {
 
     /// Appends the residual of a vertex; what the decoder sees of it.
     #[inline(always)]
-    pub fn put_token<W: Cell>(&mut self, q: [i32; 3], context: usize) -> [i32; 3] {
+    pub fn put_token<W: FixedPoint>(&mut self, q: [i32; 3], context: usize) -> [i32; 3] {
         let k = tables::shift(tables::near_of(context));
         self.escape = 3 * W::BITS;
         let (token, raw) = match token::plain(q, k) {

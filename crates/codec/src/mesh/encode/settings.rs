@@ -6,11 +6,17 @@ use std::ops::Range;
 
 /// Settings from which a search starts, and the bits per vertex and frame at which they may be good.
 pub const STARTS: [(Range<f64>, Choice); 3] = [
-    (0.0..2.2, Choice { lattice: Lattice::Centred, first: 4.0, key: 1.3, last: 1.1, worth: 9.0, fit: 0 }),
-    (0.0..2.2, Choice { lattice: Lattice::Cubic, first: 4.0, key: 1.3, last: 1.1, worth: 10.0, fit: 0 }),
+    (
+        0.0..2.2,
+        Choice { lattice: Lattice::Centred, first: 4.0, key: 1.3, last: 1.1, error_weight: 9.0, fit: 0 },
+    ),
+    (
+        0.0..2.2,
+        Choice { lattice: Lattice::Cubic, first: 4.0, key: 1.3, last: 1.1, error_weight: 10.0, fit: 0 },
+    ),
     (
         1.7..f64::MAX,
-        Choice { lattice: Lattice::Centred, first: 4.0, key: 1.05, last: 1.1, worth: 4.0, fit: 0 },
+        Choice { lattice: Lattice::Centred, first: 4.0, key: 1.05, last: 1.1, error_weight: 4.0, fit: 0 },
     ),
 ];
 
@@ -33,9 +39,9 @@ pub fn moved(now: Choice, number: u32, size: f32) -> Choice {
         2 => next.fit = FIT_MOVES[usize::from(now.fit)][1],
         3 => next.last = now.last * size.sqrt(),
         4 => next.key = now.key * size,
-        5 => next.worth = now.worth * size,
+        5 => next.error_weight = now.error_weight * size,
         6 => next.key = (now.key / size).max(1.0),
-        7 => next.worth = now.worth / size,
+        7 => next.error_weight = now.error_weight / size,
         8 => next.first = now.first * size * size,
         9 => next.last = (now.last / size.sqrt()).max(1.0),
         10 => next.fit = FIT_MOVES[usize::from(now.fit)][2],

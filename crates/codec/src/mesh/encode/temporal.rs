@@ -11,14 +11,14 @@
 //! or are lost anyway.
 
 use crate::mesh::decode::{MAX_COEFFICIENT, Vector};
-use crate::quantize::fixed::Cell;
+use crate::quantize::fixed::FixedPoint;
 use crate::schedule::REFERENCES;
 use crate::simd::isa::Isa;
 use crate::simd::lanes::{self, Lanes, Task};
 
 /// One frame at the sampled vertices, in units: x, y and z of the four neighbours times their weights, and
 /// the vertex itself.
-pub type Detail = Vec<[f32; 16]>;
+pub type SpatialResidual = Vec<[f32; 16]>;
 
 /// The vertices at which frames are compared.
 #[derive(Debug, Clone, Default)]
@@ -38,26 +38,26 @@ impl Sample {
         }
     }
 
-    /// Detail of a decoded frame.
-    pub fn decoded<W: Cell>(
+    /// SpatialResidual of a decoded frame.
+    pub fn decoded<W: FixedPoint>(
         &self,
         frame: &[Vector<W>],
         neighbours: &[[u32; 4]],
         weights: &[[i16; 4]],
-        out: &mut Detail,
+        out: &mut SpatialResidual,
     ) {
         let value = |v: u32, k: usize| frame[v as usize][k].get() as f32;
         self.detail(neighbours, weights, value, out);
     }
 
-    /// Detail of the source, which is in `1/scale` units.
+    /// SpatialResidual of the source, which is in `1/scale` units.
     pub fn source(
         &self,
         frame: &[[i32; 3]],
         scale: f32,
         neighbours: &[[u32; 4]],
         weights: &[[i16; 4]],
-        out: &mut Detail,
+        out: &mut SpatialResidual,
     ) {
         let value = |v: u32, k: usize| frame[v as usize][k] as f32 * scale;
         self.detail(neighbours, weights, value, out);
@@ -69,7 +69,7 @@ impl Sample {
         neighbours: &[[u32; 4]],
         weights: &[[i16; 4]],
         value: impl Fn(u32, usize) -> f32,
-        out: &mut Detail,
+        out: &mut SpatialResidual,
     ) {
         out.clear();
         out.extend(self.vertices.iter().map(|&v| {
@@ -89,7 +89,7 @@ impl Sample {
     }
 }
 
-/// Where the vertex itself is in a [`Detail`].
+/// Where the vertex itself is in a [`SpatialResidual`].
 const OWN: usize = 12;
 
 /// Weights of Lagrange's interpolation at `time` through `times`.
@@ -119,11 +119,11 @@ pub fn rounded(weights: [f64; REFERENCES], count: usize) -> [i16; REFERENCES] {
     out
 }
 
-/// What the simulation knows of the quantizer.
+/// The quantizer as the simulation sees it.
 #[derive(Debug, Clone, Copy)]
 pub struct Scale {
     /// Radius of the ball in which zero will do, in units.
-    pub ball: f32,
+    pub bound: f32,
     /// Mean square of the error of a corrected vertex, as a part of the ball's.
     pub noise: f32,
 }
@@ -148,11 +148,11 @@ fn errors(
 
 /// 1 for each neighbour whose error lies outside the ball, which will be corrected.
 #[inline(always)]
-fn corrected(e: &[f32; 16], squares: &[f32; 4], ball: f32) -> [f32; 4] {
+fn corrected(e: &[f32; 16], squares: &[f32; 4], bound: f32) -> [f32; 4] {
     let mut part = [0.0; 4];
     for n in 0..4 {
         let square = e[n] * e[n] + e[4 + n] * e[4 + n] + e[8 + n] * e[8 + n];
-        part[n] = if square > ball * squares[n] { 1.0 } else { 0.0 };
+        part[n] = if square > bound * squares[n] { 1.0 } else { 0.0 };
     }
     part
 }
@@ -176,7 +176,7 @@ fn dot(a: [f32; 3], b: [f32; 3]) -> f32 {
 }
 
 /// As many references as there may be; those that are not there weigh nothing.
-fn slices<'a>(references: &[&'a Detail]) -> [&'a [[f32; 16]]; REFERENCES] {
+fn slices<'a>(references: &[&'a SpatialResidual]) -> [&'a [[f32; 16]]; REFERENCES] {
     std::array::from_fn(|r| &references[if r < references.len() { r } else { 0 }][..])
 }
 
@@ -193,14 +193,14 @@ struct Cost<'a> {
 impl Task for Cost<'_> {
     #[inline(always)]
     fn run<L: Lanes>(self) {
-        let ball = self.scale.ball * self.scale.ball;
-        let inverse = 1.0 / ball;
+        let bound = self.scale.bound * self.scale.bound;
+        let inverse = 1.0 / bound;
         let mut sum = 0.0;
         let mut product = 1.0f32;
         for (i, t) in self.target.iter().enumerate() {
             let squares = &self.sample.squares[i];
             let e = errors(t, &self.references, i, self.weights);
-            let part = corrected(&e, squares, ball);
+            let part = corrected(&e, squares, bound);
             let left = filtered(&e, part);
             let noise =
                 (part[0] * squares[0] + part[1] * squares[1]) + (part[2] * squares[2] + part[3] * squares[3]);
@@ -225,7 +225,7 @@ struct Round<'a> {
     target: &'a [[f32; 16]],
     references: [&'a [[f32; 16]]; REFERENCES],
     weights: [f32; REFERENCES],
-    ball: f32,
+    bound: f32,
     sums: &'a mut [[f64; 4]; 3],
 }
 
@@ -235,11 +235,11 @@ impl Task for Round<'_> {
         let m = self.sums;
         for (i, t) in self.target.iter().enumerate() {
             let e = errors(t, &self.references, i, self.weights);
-            let part = corrected(&e, &self.sample.squares[i], self.ball);
+            let part = corrected(&e, &self.sample.squares[i], self.bound);
             let left = filtered(&e, part);
             let first = filtered(&self.references[0][i], part);
             let own = filtered(t, part);
-            let x = dot(left, left) / self.ball;
+            let x = dot(left, left) / self.bound;
             let weight = x.min(1.0 / x);
             let mut d = [[0.0f32; 3]; 4];
             for r in 0..REFERENCES - 1 {
@@ -264,8 +264,8 @@ impl Sample {
     /// About the bits that these weights leave.
     pub fn cost(
         &self,
-        target: &Detail,
-        references: &[&Detail],
+        target: &SpatialResidual,
+        references: &[&SpatialResidual],
         weights: [i16; REFERENCES],
         scale: Scale,
     ) -> f32 {
@@ -285,8 +285,8 @@ impl Sample {
     /// The fit, from the weights `start`.
     pub fn fit(
         &self,
-        target: &Detail,
-        references: &[&Detail],
+        target: &SpatialResidual,
+        references: &[&SpatialResidual],
         start: [f64; REFERENCES],
         scale: Scale,
         rounds: u32,
@@ -296,7 +296,7 @@ impl Sample {
         if free == 0 || target.is_empty() {
             return [1.0, 0.0, 0.0, 0.0];
         }
-        let ball = (scale.ball * scale.ball).max(f32::MIN_POSITIVE);
+        let bound = (scale.bound * scale.bound).max(f32::MIN_POSITIVE);
         for _ in 0..rounds {
             let mut m = [[0.0f64; 4]; 3];
             let round = Round {
@@ -304,7 +304,7 @@ impl Sample {
                 target,
                 references: slices(references),
                 weights: w.map(|w| w as f32),
-                ball,
+                bound,
                 sums: &mut m,
             };
             lanes::run(Isa::get(), round);
@@ -372,17 +372,17 @@ mod tests {
             let n = (v * 15 + k + seed * 10_009).wrapping_mul(2_654_435_761);
             ((n ^ n >> 15).wrapping_mul(2_246_822_519) >> 16) as f32 / 100.0
         };
-        let frame = |seed: u32| -> Detail {
+        let frame = |seed: u32| -> SpatialResidual {
             let at = |v: u32| std::array::from_fn(|n| noise(v, n as u32, seed));
             (0..200).map(at).collect()
         };
         let r = [frame(1), frame(2), frame(3), frame(4)];
         let want = [0.7f32, 0.5, -0.1, -0.1];
         let blend = |v: usize, n: usize| (0..4).map(|i| want[i] * r[i][v][n]).sum();
-        let target: Detail = (0..200).map(|v| std::array::from_fn(|n| blend(v, n))).collect();
-        let r: Vec<&Detail> = r.iter().collect();
+        let target: SpatialResidual = (0..200).map(|v| std::array::from_fn(|n| blend(v, n))).collect();
+        let r: Vec<&SpatialResidual> = r.iter().collect();
         let sample = Sample::new(0..200, &[[1024; 4]; 200]);
-        let scale = Scale { ball: 1.1, noise: 0.0 };
+        let scale = Scale { bound: 1.1, noise: 0.0 };
         let w = sample.fit(&target, &r, lagrange(1.0, &[0.0, 2.0, -2.0, 4.0]), scale, 5);
         for k in 0..4 {
             assert!((w[k] - f64::from(want[k])).abs() < 1e-3, "{w:?}");

@@ -89,7 +89,7 @@ fn components(points: u32, triangles: &[[u32; 3]]) -> Vec<u32> {
     parent
 }
 
-/// What is left of the mesh before a round, in a numbering of its own without gaps.
+/// The mesh before a round, in a numbering of its own without gaps.
 struct Mesh {
     /// Point of each vertex, ascending.
     names: Vec<u32>,
@@ -348,7 +348,7 @@ impl Mesh {
     }
 }
 
-/// What the rounds removed.
+/// The points that each round removed.
 struct Levels {
     rounds: Vec<Vec<u32>>,
     /// Rings of all rounds; up to `points_end` points, from there on vertices of the present round.

@@ -57,7 +57,7 @@ impl<C: Copy> Contexts<C> {
     }
 }
 
-/// How many strides lie between two values.
+/// The number of strides from one value to another.
 #[inline]
 pub(super) fn strides(from: i16, to: i16) -> i16 {
     ((i32::from(to) - i32::from(from)) / i32::from(STRIDE)) as i16

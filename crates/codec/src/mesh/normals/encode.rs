@@ -16,7 +16,7 @@ use crate::mesh::normals::{Contexts, Draft, Normals, STRIDE, Shape, Work, level_
 use crate::simd::isa::Isa;
 use crate::simd::lanes::{Place, cross, dot};
 
-/// What is wanted of the normals of a mesh.
+/// The normals and tangents that are to be kept, and how exactly.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted<'a> {
     /// Per vertex a number that those share whose normals are equal in all frames.
@@ -66,8 +66,8 @@ pub struct Errors {
 /// Step of the lattices, as a part of the tolerance. A correction is a multiple of three: what is left is at
 /// most √½ of the tolerance for a state, and half of it for a turn, so that both together keep it.
 const STEP: f64 = 1.0 / 3.0;
-/// What is left of the tolerance for the f32 arithmetic of whoever measures again.
-const SLACK: f64 = 1e-4;
+/// The part of the tolerance that is left to the f32 arithmetic of whoever measures again.
+const MARGIN: f64 = 1e-4;
 
 impl Encoder {
     /// Finds what is kept once. `samples` are some frames, spread over all.
@@ -96,7 +96,7 @@ impl Encoder {
         for (v, g) in normals.group.iter().enumerate() {
             members[*g as usize].push(v as u32);
         }
-        let chord = 2.0 * f64::sin((degrees * (1.0 - SLACK)).to_radians() / 2.0);
+        let chord = 2.0 * f64::sin((degrees * (1.0 - MARGIN)).to_radians() / 2.0);
         let mut out =
             Encoder { normals, bytes: Vec::new(), members, uvs: shape.uvs.to_vec(), limit: chord * chord };
         out.negate(samples);
@@ -262,7 +262,7 @@ impl Encoder {
         Ok(())
     }
 
-    /// What is kept once per mesh.
+    /// The static part: everything that is kept once per mesh.
     pub fn static_bytes(&self) -> &[u8] {
         &self.bytes
     }

@@ -8,11 +8,11 @@
 //! are those of the frame they are predicted from, which costs hundredths of a bit.
 //!
 //! ```text
-//! group      vertices that share a normal in all frames (soft/partition.rs); its predicted normal n: soft/surface.rs
+//! group      vertices that share a normal in all frames (topology/partition.rs); its predicted normal n: mesh/normals/surface.rs
 //! state      x, y in steps s, e₁ e₂ the frame that turns with the surface: r = √(x² + y²), a = s·r
 //!            normal = n·cos a + (x·e₁ + y·e₂)/r · sin a. The map keeps distances from its middle and shortens the others, so a lattice
 //!            covers all directions as well as it covers those near n; 32767 steps reach the opposite pole down to 0.02°
-//! turn       z in steps of another angle: the predicted tangent (soft/tangent.rs, with the decoded normal) turned about the normal
+//! turn       z in steps of another angle: the predicted tangent (mesh/normals/tangents.rs, with the decoded normal) turned about the normal
 //! base       a state and a turn for each group and vertex, kept once: what an artist's normals, bent polygons and rounded uvs
 //!            are off at all times
 //! ```
@@ -36,7 +36,7 @@
 //! past       1 if the reference differs from the base here, 0 if not, 2 where the reference is the base
 //! ```
 //!
-//! Items *touch* as in soft/partition.rs, the first ones found count; the *mate* is the first that has the
+//! Items *touch* as in topology/partition.rs, the first ones found count; the *mate* is the first that has the
 //! same group.
 //!
 //! # Levels
@@ -62,14 +62,14 @@
 //! | 5 | 4 | turn step | of turns, radians, f32; 0 without tangents |
 //! | 9 | … | range coded | faces if kept; groups; signs of vertices with tangents; class and base of each group; class and turn of each vertex with tangents; starting chances |
 //!
-//! The faces, groups and signs are those of soft/partition.rs; a sign is one bit, whether it is not that of
+//! The faces, groups and signs are those of topology/partition.rs; a sign is one bit, whether it is not that of
 //! the uv area of the vertex's first triangle that has one, its context what the vertex before did. A class
 //! is as many ones as it is high, at most three, in the contexts of the class before (at most 2); then one
 //! bit, in the context of the class, for groups and vertices apart, whether the base is not what is expected:
 //! 0 for groups, the mate's for turns; then numbers. A starting chance is one bit, whether it is not even,
 //! then eight plain ones.
 //!
-//! A unit is one range coded string (soft/range.rs): for each frame its reference, its groups, its vertices.
+//! A unit is one range coded string (entropy/range.rs): for each frame its reference, its groups, its vertices.
 //! It is empty where all is as predicted.
 //!
 //! # How it is used
@@ -97,6 +97,7 @@ pub(crate) mod tangents;
 
 use crate::Corrupt;
 use crate::bytes::Cursor;
+use crate::each_width;
 use crate::entropy::range::{Bits, Chance, Decoder};
 use crate::mesh::normals::surface::{Surface, directions, turn};
 use crate::mesh::normals::tangents::{Slopes, Tangents, turned};
@@ -112,7 +113,7 @@ pub(in crate::mesh) use contexts::level_near;
 use contexts::{CLASSES, EVEN_LEVEL, Numbers, level_of, moved, strides};
 pub(in crate::mesh) use contexts::{Contexts, STRIDE, level};
 
-/// What both sides know of a mesh.
+/// The mesh as encoder and decoder both know it.
 #[derive(Debug, Clone, Copy)]
 pub struct Shape<'a> {
     /// Vertices of each triangle.
@@ -169,7 +170,7 @@ impl Normals {
         let tangents = flags & 1 != 0;
         let usable = |s: f32| s > 0.0 && s <= 4.0;
         if flags > 7 || !usable(steps[0]) || (tangents && !usable(steps[1])) {
-            return Err(Corrupt("head of the normals"));
+            return Err(Corrupt("normals: flags or steps out of range"));
         }
         let mut bits = Decoder::new(&bytes[HEAD..]);
         let draft = Draft {
@@ -299,10 +300,12 @@ impl Normals {
             let from: Option<&[i16]> = match number.checked_sub(1) {
                 None => None,
                 Some(i) if i < refs.len() => Some(refs[i]),
-                Some(i) => Some(done.get(i - refs.len()).ok_or(Corrupt("reference"))?),
+                Some(i) => Some(
+                    done.get(i - refs.len()).ok_or(Corrupt("normals: a frame refers to one behind it"))?,
+                ),
             };
             if state.len() != self.base.len() || from.is_some_and(|s| s.len() != state.len()) {
-                return Err(Corrupt("states of another length"));
+                return Err(Corrupt("normals: states of another length"));
             }
             self.frame(&mut bits, &mut chances, from, state);
         }
@@ -408,12 +411,9 @@ impl Normals {
         let (states, turns) = state.split_at(2 * self.groups());
         let states = states.as_chunks().0;
         self.directions(isa, points, states, &mut work.normals);
-        match points {
-            Points::Narrow(points) => {
-                lanes::run(isa, Vertices { normals: self, points, turns, work, levels })
-            }
-            Points::Wide(points) => lanes::run(isa, Vertices { normals: self, points, turns, work, levels }),
-        }
+        each_width!(points, points => {
+            lanes::run(isa, Vertices { normals: self, points, turns, work, levels })
+        })
     }
 
     /// Normals of all groups, [`Surface::slots`] of them, with their states; without states the predicted
@@ -425,10 +425,7 @@ impl Normals {
         states: &[[i16; 2]],
         out: &mut [[f32; 4]],
     ) {
-        match points {
-            Points::Narrow(points) => lanes::run(isa, Groups { normals: self, points, states, out }),
-            Points::Wide(points) => lanes::run(isa, Groups { normals: self, points, states, out }),
-        }
+        each_width!(points, points => lanes::run(isa, Groups { normals: self, points, states, out }))
     }
 
     /// The normal that `state` means where `n` is predicted.
@@ -606,7 +603,7 @@ pub(in crate::mesh) fn width(most: usize) -> u32 {
     most.checked_ilog2().map_or(0, |b| b + 1)
 }
 
-/// What the layout is made from: all of it in an encoder, the flags in a decoder.
+/// The input of the layout: all of it in an encoder, the flags in a decoder.
 pub(in crate::mesh) struct Draft<'a> {
     pub faces: Option<&'a [u32]>,
     pub groups: Option<&'a [u32]>,
@@ -629,7 +626,7 @@ impl Draft<'_> {
         let count = point.len();
         let points = point.iter().max().map_or(0, |m| *m as usize + 1);
         if points > count || triangles.as_flattened().iter().any(|v| *v as usize >= count) {
-            return Err(Corrupt("triangles that do not fit their vertices"));
+            return Err(Corrupt("normals: triangles that do not fit their vertices"));
         }
         let faces = match self.polygons {
             true => partition::faces(bits, triangles, self.faces),
@@ -705,7 +702,7 @@ fn signs(
     wanted: Option<&[f32]>,
 ) -> Result<Vec<f32>, Corrupt> {
     if shape.uvs.len() != shape.point.len() {
-        return Err(Corrupt("tangents without uvs"));
+        return Err(Corrupt("normals: tangents without uvs"));
     }
     let mut out = vec![0.0f32; shape.point.len()];
     for t in shape.triangles {

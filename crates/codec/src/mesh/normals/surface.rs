@@ -29,7 +29,7 @@ use std::f32::consts::{PI, TAU};
 /// Where a group without faces looks.
 pub const UP: [f32; 3] = [0.0, 0.0, 1.0];
 
-/// What stays the same in all frames.
+/// The triangles and groups of a mesh, arranged for computing normals; the same in all frames.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Surface {
     /// Polygons of up to [`SIDES`] corners, eight at a time: a row of points for each corner, then a row of
@@ -56,10 +56,10 @@ impl Surface {
         let count = |list: &[u32]| list.iter().max().map_or(0, |m| *m as usize + 1);
         let (points, groups) = (count(point), count(group));
         if point.len() != group.len() || points > point.len() || groups > group.len() {
-            return Err(Corrupt("points or groups that do not fit the vertices"));
+            return Err(Corrupt("normals: points or groups that do not fit the vertices"));
         }
         if polygons.iter().any(|v| *v as usize >= point.len()) {
-            return Err(Corrupt("a polygon of vertices that are not there"));
+            return Err(Corrupt("normals: a polygon of vertices that are not there"));
         }
         let mut out = Surface { anchors: vec![[0; 2]; groups], points, ..Surface::default() };
         for (g, p) in group.iter().zip(point) {
@@ -69,7 +69,8 @@ impl Surface {
         let corner = |v: &u32| [point[*v as usize], group[*v as usize]];
         let mut start = 0;
         for &end in ends {
-            let vertices = polygons.get(start..end).ok_or(Corrupt("polygon ends"))?;
+            let vertices =
+                polygons.get(start..end).ok_or(Corrupt("normals: ends of polygons out of order"))?;
             start = end;
             match vertices.len() {
                 0..3 => {}
@@ -114,6 +115,7 @@ impl Surface {
     }
 
     /// Number of points that a frame must have.
+    #[cfg(feature = "encode")]
     pub fn points(&self) -> usize {
         self.points
     }
@@ -145,13 +147,14 @@ impl Surface {
 
     /// Two unit vectors that make a right-handed frame with the normal `n` of group `g` and turn with the
     /// surface.
+    #[cfg(feature = "encode")]
     #[inline]
     pub fn frame<P: Place>(&self, points: &[P], g: usize, n: [f32; 3]) -> [[f32; 3]; 2] {
         let [own, other] = self.anchors[g];
         frame(points[other as usize].minus(points[own as usize]), n)
     }
 
-    /// The same for eight groups; numbers beyond the last group count as the last.
+    /// Tangent frames of eight groups; numbers beyond the last group count as the last.
     #[inline(always)]
     pub(in crate::mesh) fn frames<L: Lanes, P: Place>(
         &self,

@@ -37,14 +37,14 @@ pub struct Tangents {
     /// A corner of each of eight classes: the points after and before it. Where there is none both are that
     /// of the class.
     places: Vec<[Row; 2]>,
-    /// The same corners: each its vertex and those after and before it; of the same vertex where there is
-    /// none.
+    /// These corners as vertices: each its vertex and those after and before it; of the same vertex where
+    /// there is none.
     corners: Vec<[Row; 3]>,
     /// Per vertex +1 or −1.
     signs: Vec<f32>,
 }
 
-/// What the uvs say at each corner, in the order of the corners.
+/// The slopes of the uvs at each corner, in the order of the corners.
 pub type Slopes = Vec<[[f32; LANES]; 2]>;
 
 impl Tangents {
@@ -58,7 +58,7 @@ impl Tangents {
     ) -> Result<Tangents, Corrupt> {
         let count = point.len();
         if [group.len(), uvs.len(), signs.len()] != [count; 3] {
-            return Err(Corrupt("tangents without uvs"));
+            return Err(Corrupt("normals: tangents without uvs"));
         }
         let key = |v: u32| {
             let v = v as usize;
@@ -222,7 +222,8 @@ impl Tangents {
     }
 }
 
-/// What a corner adds, from the vectors to the points after and before it.
+/// The part of a vertex' tangent that comes from one corner, given the vectors to the points after and before
+/// it.
 #[inline(always)]
 fn share<N: Number>(after: Vector<N>, before: Vector<N>, slopes: [N; 2], n: Vector<N>) -> Vector<N> {
     let e = minus(after, times(n, dot(after, n)));

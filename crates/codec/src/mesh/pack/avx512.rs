@@ -20,7 +20,7 @@ pub struct Fields<'a> {
     bit: usize,
 }
 
-/// How the words of eight vertices are found: by the width of fields and the bit of the first byte that they
+/// Where the words of eight vertices lie: by the width of fields and the bit of the first byte that they
 /// begin with.
 #[repr(C, align(64))]
 struct Deal {

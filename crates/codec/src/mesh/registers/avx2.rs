@@ -97,7 +97,7 @@ impl<'a> Padded<'a> {
     }
 }
 
-/// What a block of one frame is, in the order of `ORDER`: 16 values of 16 bits each.
+/// Residuals of a block of one frame, in the order of `ORDER`: 16 values of 16 bits each.
 pub(in crate::mesh) struct Residual {
     pub(in crate::mesh) x: __m256i,
     pub(in crate::mesh) y: __m256i,

@@ -4,7 +4,7 @@
 use crate::clip::nodes::Node;
 use crate::mesh::decode::Vector;
 use crate::mesh::skin::weights::{self, Weights};
-use crate::quantize::fixed::Cell;
+use crate::quantize::fixed::FixedPoint;
 use crate::simd::isa::Isa;
 use crate::simd::lanes::{self, LANES, Lanes, Task};
 use crate::transform::Transform;
@@ -65,7 +65,7 @@ pub struct Rig {
     pulls: Vec<Pull>,
     /// By number of bones, from one on.
     groups: [Groups; weights::MOST],
-    /// The same, from two on.
+    /// Points that have their bones for themselves, by the number of bones from two on.
     loners: [Loners; weights::MOST - 1],
     /// Points of both are numbered one after the other.
     numbered: bool,
@@ -196,6 +196,7 @@ impl Rig {
     }
 
     /// Whether bones move the same points in the same way, to the bit.
+    #[cfg(feature = "encode")]
     pub fn moves_as(&self, other: &Rig) -> bool {
         self.rest == other.rest
             && self.regions == other.regions
@@ -226,6 +227,7 @@ impl Rig {
     }
 
     /// Whole units of where all points are: the reference of [`Rig::pose`].
+    #[cfg(feature = "encode")]
     pub fn places(&self, matrices: &[Matrix], mut each: impl FnMut(usize, [i32; 3])) {
         for v in 0..self.rest.len() {
             let at = self.place(v, matrices);
@@ -233,8 +235,8 @@ impl Rig {
         }
     }
 
-    /// The same as cells.
-    pub fn pose<W: Cell>(&self, isa: Isa, matrices: &[Matrix], out: &mut [Vector<W>]) {
+    /// Points as fixed-point positions.
+    pub fn pose<W: FixedPoint>(&self, isa: Isa, matrices: &[Matrix], out: &mut [Vector<W>]) {
         let task = Pose { rig: self, matrices, out };
         lanes::run(isa, task);
     }
@@ -270,7 +272,7 @@ struct Pose<'a, W> {
     out: &'a mut [Vector<W>],
 }
 
-impl<W: Cell> Task for Pose<'_, W> {
+impl<W: FixedPoint> Task for Pose<'_, W> {
     #[inline(always)]
     fn run<L: Lanes>(mut self) {
         self.group::<L, 1>();
@@ -291,7 +293,7 @@ impl<W: Cell> Task for Pose<'_, W> {
     }
 }
 
-impl<W: Cell> Pose<'_, W> {
+impl<W: FixedPoint> Pose<'_, W> {
     /// Points that have `N` bones, the same as others. No closures: these must end up in one function.
     #[inline(always)]
     fn group<L: Lanes, const N: usize>(&mut self) {

@@ -48,14 +48,16 @@ use crate::mesh::decode::{self, First, Static, Vector, Width};
 use crate::mesh::hierarchy::{self, Hierarchy};
 use crate::mesh::shared::Sets;
 use crate::mesh::tables::LAYERS;
-use crate::quantize::fixed::Cell;
+use crate::quantize::fixed::FixedPoint;
 use crate::quantize::lattice::Grid;
 use crate::transform::Transform;
+use crate::width::Points;
+use crate::{each_width, for_width};
 use handles::{HANDLES, affine};
 pub use kernel::{Matrix, Region, Rig};
 use packed::Packed;
 
-/// What moves the points of a mesh, with what decoders must know of it before they read it.
+/// The bones of a mesh, with the numbers that decoders must know before they read it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Bones {
     /// Bones that turn, move and scale.
@@ -107,7 +109,7 @@ pub fn coded_levels(coded: &[u32], hierarchy: &Hierarchy, triangles: &[u32]) -> 
     hierarchy::build(coded.len() as u32, &own)
 }
 
-/// What an encoder puts together.
+/// The parts of which an encoder makes the static part.
 #[cfg(feature = "encode")]
 #[derive(Clone, Copy, Debug)]
 pub struct Parts<'a> {
@@ -158,7 +160,7 @@ pub fn put_part(bytes: &[u8], out: &mut Vec<u8>) {
 /// A rig and what decodes its frames; made once.
 #[derive(Clone, Debug)]
 pub struct Skin {
-    /// What there is.
+    /// The numbers of bones and residuals.
     pub bones: Bones,
     /// Of the cells.
     pub grid: Grid,
@@ -176,14 +178,67 @@ pub struct Skin {
     pub first: First,
 }
 
-/// Handles of all affine bones, in either width.
-#[derive(Clone, Copy, Debug)]
-#[allow(missing_docs)]
-pub enum Handles<'a> {
-    None,
-    Narrow(&'a [Vector<i16>]),
-    Wide(&'a [Vector<i32>]),
+/// Points at rest and their weights, with which a static part begins.
+fn read_rig(c: &mut Cursor<'_>, bones: Bones, hierarchy: &Hierarchy) -> Result<Rig, Corrupt> {
+    let count = bones.rigid + bones.affine;
+    let depth = u32::from(c.u8()?);
+    let rest = decode::still(c.sized()?, hierarchy)?;
+    let decoder = range::Decoder::new(c.sized()?);
+    let (weights, decoder) = weights::code(decoder, hierarchy, count, depth, None)?;
+    decoder.finish()?;
+    let rig = Rig::new(rest, &weights, count, &hierarchy.order);
+    match rig.coded.len() == bones.coded as usize {
+        true => Ok(rig),
+        false => Err(Corrupt("skin: another number of residuals")),
+    }
 }
+
+/// The rigid bones, if there are any: as moving nodes, or packed.
+fn read_rigid(c: &mut Cursor<'_>, bones: Bones, rig: &Rig) -> Result<(Nodes, Option<Packed>), Corrupt> {
+    let rigid = bones.rigid as usize;
+    let (mut nodes, mut packed) = (Nodes::default(), None);
+    if bones.packed() {
+        packed = Some(Packed::decode(c.sized()?, &rig.regions[..rigid])?);
+    } else if rigid > 0 {
+        nodes = Nodes::new(&rig.nodes(rigid), c.sized()?)?;
+    }
+    match nodes.words == bones.words as usize {
+        true => Ok((nodes, packed)),
+        false => Err(Corrupt("skin: another number of words")),
+    }
+}
+
+/// The static part of the handles of affine bones, if there are any.
+fn read_handles(
+    c: &mut Cursor<'_>,
+    bones: Bones,
+    rig: &Rig,
+    sets: &mut Sets,
+) -> Result<Option<Static>, Corrupt> {
+    if bones.affine == 0 {
+        return Ok(None);
+    }
+    let levels = handles::levels(&rig.regions[bones.rigid as usize..]);
+    let coded = Static::decode_sharing(c.sized()?, levels, None, sets)?;
+    match coded.first.is_wide() == bones.wide {
+        true => Ok(Some(coded)),
+        false => Err(Corrupt("skin: handles of another width")),
+    }
+}
+
+/// Unit and centre of positions of which none has a residual: all that is left of a static part.
+fn read_grid(bytes: &[u8]) -> Result<Grid, Corrupt> {
+    let mut c = Cursor::new(bytes);
+    let (unit, centre) = (c.f32()?, [c.f32()?, c.f32()?, c.f32()?]);
+    let finite = centre.iter().all(|v| v.is_finite());
+    match c.left() == 0 && finite && unit.is_normal() {
+        true => Ok(Grid { unit, centre, steps: [1; LAYERS] }),
+        false => Err(Corrupt("skin: unit or centre is not finite")),
+    }
+}
+
+/// Handles of all affine bones; `None` without affine bones.
+pub type Handles<'a> = Option<Points<'a>>;
 
 impl Skin {
     /// Decodes the static part of a mesh whose points have these levels of detail, and triangles. Cells are
@@ -201,42 +256,9 @@ impl Skin {
             return Err(Corrupt("skin: a number of bones that cannot be"));
         }
         let mut c = Cursor::new(bytes);
-        let sized = |c: &mut Cursor<'_>| -> Result<Vec<u8>, Corrupt> {
-            let size = c.varint()? as usize;
-            Ok(c.take(size)?.to_vec())
-        };
-        let depth = u32::from(c.u8()?);
-        let rest = sized(&mut c)?;
-        let rest = decode::still(&rest, hierarchy)?;
-        let own = sized(&mut c)?;
-        let decoder = range::Decoder::new(&own);
-        let (weights, decoder) = weights::code(decoder, hierarchy, count as u32, depth, None)?;
-        decoder.finish()?;
-        let rig = Rig::new(rest, &weights, count as u32, &hierarchy.order);
-        if rig.coded.len() != bones.coded as usize {
-            return Err(Corrupt("skin: another number of residuals"));
-        }
-        let (mut nodes, mut packed) = (Nodes::default(), None);
-        let rigid = bones.rigid as usize;
-        if bones.packed() {
-            packed = Some(Packed::decode(&sized(&mut c)?, &rig.regions[..rigid])?);
-        } else if rigid > 0 {
-            nodes = Nodes::new(&rig.nodes(rigid), &sized(&mut c)?)?;
-        }
-        if nodes.words != bones.words as usize {
-            return Err(Corrupt("skin: another number of words"));
-        }
-        let handles = match bones.affine {
-            0 => None,
-            _ => {
-                let levels = handles::levels(&rig.regions[rigid..]);
-                let coded = Static::decode_sharing(&sized(&mut c)?, levels, None, sets)?;
-                if matches!(coded.first, First::Wide(_)) != bones.wide {
-                    return Err(Corrupt("skin: handles of another width"));
-                }
-                Some(coded)
-            }
-        };
+        let rig = read_rig(&mut c, bones, hierarchy)?;
+        let (nodes, packed) = read_rigid(&mut c, bones, &rig)?;
+        let handles = read_handles(&mut c, bones, &rig, sets)?;
         let mut skin = Skin {
             bones,
             grid: Grid { unit: 1.0, centre: [0.0; 3], steps: [1; LAYERS] },
@@ -249,39 +271,41 @@ impl Skin {
         };
         let rest = c.take(c.left())?;
         let mut matrices = vec![Matrix::default(); count as usize + 1];
+        match bones.coded {
+            0 => skin.grid = read_grid(rest)?,
+            _ => skin.grid = decode::grid(rest)?,
+        }
+        skin.first_matrices(&mut matrices);
         if bones.coded > 0 {
-            skin.grid = decode::grid(rest)?;
-            skin.first_matrices(&mut matrices);
             let levels = coded_levels(&skin.rig.coded, hierarchy, triangles);
-            // In the order of the residual's own levels.
-            let coded = &mut skin.rig.coded;
-            *coded = levels.order.iter().map(|&p| coded[p as usize]).collect();
-            let outside: Vec<[i32; 3]> = (skin.rig.coded.iter())
-                .map(|&v| {
-                    let at = skin.rig.place(v as usize, &matrices);
-                    at.map(|x| x.round_ties_even() as i32)
-                })
-                .collect();
-            let residual = Static::decode_sharing(rest, levels, Some(&outside), sets)?;
-            if matches!(residual.first, First::Wide(_)) != wide {
-                return Err(Corrupt("skin: cells of another width"));
+            let residual = skin.read_residual(rest, levels, &matrices, sets)?;
+            if residual.first.is_wide() != wide {
+                return Err(Corrupt("skin: a residual of another width than positions"));
             }
             skin.residual = Some(residual);
-        } else {
-            let mut c = Cursor::new(rest);
-            skin.grid.unit = c.f32()?;
-            skin.grid.centre = [c.f32()?, c.f32()?, c.f32()?];
-            let finite = skin.grid.centre.iter().all(|v| v.is_finite());
-            if c.left() > 0 || !finite || !skin.grid.unit.is_normal() {
-                return Err(Corrupt("skin: a grid that is none"));
-            }
-            skin.first_matrices(&mut matrices);
         }
-        skin.first = match wide {
-            false => First::Narrow(skin.first_cells::<i16>(&matrices)),
-            true => First::Wide(skin.first_cells::<i32>(&matrices)),
-        };
+        skin.first = for_width!(wide, W => W::owned(skin.first_positions::<W>(&matrices)));
         Ok(skin)
+    }
+
+    /// The static part of the residual, whose points have the hierarchy `levels` and are moved by `matrices`
+    /// in frame 0. Numbers the points that have a residual as the hierarchy does.
+    fn read_residual(
+        &mut self,
+        bytes: &[u8],
+        levels: Hierarchy,
+        matrices: &[Matrix],
+        sets: &mut Sets,
+    ) -> Result<Static, Corrupt> {
+        let coded = &mut self.rig.coded;
+        *coded = levels.order.iter().map(|&p| coded[p as usize]).collect();
+        let outside: Vec<[i32; 3]> = (self.rig.coded.iter())
+            .map(|&v| {
+                let at = self.rig.place(v as usize, matrices);
+                at.map(|x| x.round_ties_even() as i32)
+            })
+            .collect();
+        Static::decode_sharing(bytes, levels, Some(&outside), sets)
     }
 
     /// Numbers points, and with them cells, by their bones: what is fastest to play. Returns the new number
@@ -295,10 +319,7 @@ impl Skin {
             out
         }
         let numbers = self.rig.number_by_bones();
-        self.first = match &self.first {
-            First::Narrow(cells) => First::Narrow(moved(cells, &numbers)),
-            First::Wide(cells) => First::Wide(moved(cells, &numbers)),
-        };
+        self.first = each_width!(&self.first, first => FixedPoint::owned(moved(first, &numbers)));
         numbers
     }
 
@@ -309,14 +330,10 @@ impl Skin {
 
     /// Handles of frame 0.
     pub fn first_handles(&self) -> Handles<'_> {
-        match self.handles.as_ref().map(|h| &h.first) {
-            None => Handles::None,
-            Some(First::Narrow(first)) => Handles::Narrow(first),
-            Some(First::Wide(first)) => Handles::Wide(first),
-        }
+        self.handles.as_ref().map(|handles| handles.first.lent())
     }
 
-    fn first_cells<W: Width>(&self, matrices: &[Matrix]) -> Vec<Vector<W>> {
+    fn first_positions<W: Width>(&self, matrices: &[Matrix]) -> Vec<Vector<W>> {
         let mut out = vec![[W::default(); 4]; self.rig.rest.len()];
         let residual = self.residual.as_ref().and_then(W::first);
         self.compose(matrices, residual.unwrap_or_default(), &mut out);
@@ -339,12 +356,10 @@ impl Skin {
                     *to = v;
                 }
             };
-            match handles {
-                Handles::None => {}
-                Handles::Narrow(cells) => (cells.iter().enumerate())
-                    .for_each(|(i, c)| at(i, coded.grid.position([c[0].into(), c[1].into(), c[2].into()]))),
-                Handles::Wide(cells) => (cells.iter().enumerate())
-                    .for_each(|(i, c)| at(i, coded.grid.position([c[0], c[1], c[2]]))),
+            if let Some(handles) = handles {
+                each_width!(handles, points => for (i, p) in points.iter().enumerate() {
+                    at(i, coded.grid.position([p[0].get(), p[1].get(), p[2].get()]));
+                });
             }
             let regions = &self.rig.regions[rigid..];
             for (out, region) in out[rigid..].iter_mut().zip(regions) {
@@ -358,7 +373,7 @@ impl Skin {
     }
 
     /// Cells of a frame, from its matrices and residuals.
-    pub fn compose<W: Cell>(&self, matrices: &[Matrix], residual: &[Vector<W>], out: &mut [Vector<W>]) {
+    pub fn compose<W: FixedPoint>(&self, matrices: &[Matrix], residual: &[Vector<W>], out: &mut [Vector<W>]) {
         self.rig.pose(Isa::get(), matrices, out);
         for (&v, r) in self.rig.coded.iter().zip(residual) {
             let cell = &mut out[v as usize];

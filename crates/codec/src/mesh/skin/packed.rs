@@ -59,7 +59,7 @@ pub struct Bounds {
     pub size: [f32; 3],
 }
 
-/// What a frame says before its transforms.
+/// The head of a frame of packed transforms.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Frame {
     /// First bone that has a transform.
@@ -70,7 +70,7 @@ pub struct Frame {
     pub bounds: Bounds,
 }
 
-/// What all frames have in common.
+/// The regions and ranges that all frames of packed transforms share.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Packed {
     /// The largest scale.
@@ -105,7 +105,7 @@ impl Bounds {
         let (low, size) = (three()?, three()?);
         match low.iter().chain(&size).all(|v| v.is_finite()) {
             true => Ok(Bounds { low, size }),
-            false => Err(Corrupt("packed transforms: bounds that are none")),
+            false => Err(Corrupt("packed transforms: bounds that are not finite")),
         }
     }
 
@@ -128,7 +128,7 @@ impl Packed {
         let mut c = Cursor::new(bytes);
         let scale = c.f32()?;
         if !(scale > 0.0 && scale.is_finite()) {
-            return Err(Corrupt("packed transforms: a scale that is none"));
+            return Err(Corrupt("packed transforms: a scale that is not above zero"));
         }
         let bounds = Bounds::take(&mut c)?;
         let ends: Vec<Words> = words(c.take(c.left())?)?.collect();
@@ -185,7 +185,7 @@ impl Packed {
         put_words(&words, out);
     }
 
-    /// What a frame says, and its transforms; `bytes` is moved on.
+    /// The head of a frame, and its transforms; `bytes` is moved on.
     pub fn frame<'a>(
         &self,
         bytes: &mut &'a [u8],
@@ -301,7 +301,7 @@ pub fn rotation(word: u32) -> [f64; 4] {
 fn words(bytes: &[u8]) -> Result<impl Iterator<Item = Words> + use<'_>, Corrupt> {
     let (words, rest) = bytes.as_chunks::<SIZE>();
     if !rest.is_empty() {
-        return Err(Corrupt("packed transforms: a part of one"));
+        return Err(Corrupt("packed transforms: the last one is cut short"));
     }
     Ok(words.iter().map(|w| {
         let (each, _) = w.as_chunks::<4>();

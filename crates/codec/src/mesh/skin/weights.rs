@@ -94,19 +94,7 @@ pub fn code<B: Bits<Context = Chance>>(
     if depth > MOST_DEPTH || bones > 1 << 16 {
         return Err(Corrupt("weights: out of range"));
     }
-    let even = Chance::default();
-    let mut coder = Coder {
-        bits,
-        coded: [even; 4],
-        is: [even; 128],
-        more: [even; 4],
-        new: even,
-        shift: [[even; 8]; 9],
-        zero: [even; 16],
-        sign: [even; 2],
-        length: [[even; 16]; 16],
-        top: [[even; 16]; 16],
-    };
+    let mut coder = Coder::new(bits);
     let points = hierarchy.order.len();
     let mut out = Weights::new(depth);
     out.starts.reserve(points);
@@ -124,74 +112,36 @@ pub fn code<B: Bits<Context = Chance>>(
         let found = around(&out, ring, &mut candidates);
         let candidates = &candidates[..found];
         let total: u32 = (ring.len() as u32) << depth;
-        let mut list = [(0u16, 0u16); MOST];
-        let mut shares = [0u32; MOST];
-        let mut count = 0;
-        let has = |bone: u16| own.is_some_and(|own| own.iter().any(|i| i.0 == bone));
-        for (place, &(bone, sum)) in candidates.iter().enumerate() {
-            if count == MOST {
-                break;
-            }
-            let share = (u64::from(sum) * 8 / u64::from(total.max(1))).min(7) as usize;
-            let context = &mut coder.is[share + 8 * place.min(3) + 32 * count.min(3)];
-            if coder.bits.bit(context, has(bone)) {
-                (list[count], shares[count]) = ((bone, 0), sum);
-                count += 1;
-            }
-        }
-        let mut extra = own.into_iter().flatten().map(|i| i.0).filter(|&bone| {
-            let known = |c: &Candidate| c.0 == bone;
-            !candidates.iter().any(known)
-        });
-        while count < MOST {
-            let wanted = extra.next();
-            if !(coder.bits).bit(&mut coder.more[count.min(3)], wanted.is_some()) {
-                break;
-            }
-            let new = (coder.bits).bit(&mut coder.new, wanted.is_some_and(|b| u32::from(b) == next));
-            let bone = match new {
-                true => next,
-                false => {
-                    let width = 32 - bones.saturating_sub(1).leading_zeros();
-                    (coder.bits).plain(width, wanted.map_or(0, u32::from))
-                }
-            };
-            let twice = list[..count].iter().any(|i| u32::from(i.0) == bone);
-            if bone >= bones || twice {
-                return Err(Corrupt("weights: a bone that cannot be"));
-            }
-            list[count] = (bone as u16, 0);
-            count += 1;
-        }
-        for &(bone, _) in &list[..count] {
+        let mut point = Point::default();
+        coder.candidates(candidates, total, own, &mut point);
+        coder.others(candidates, bones, next, own, &mut point)?;
+        for &(bone, _) in &point.list[..point.count] {
             next = next.max(u32::from(bone) + 1);
         }
-        let coded = match count {
-            0 => true,
-            _ => {
-                let some = ring.iter().filter(|&&n| out.coded.get(n as usize) == Some(&true));
-                let context = match some.count() {
-                    0 => 0,
-                    n if n == ring.len() => 3,
-                    1 => 1,
-                    _ => 2,
-                };
-                let own = given.is_some_and(|g| g.coded[v]);
-                coder.bits.bit(&mut coder.coded[context], own)
-            }
-        };
-        match count {
+        let coded =
+            point.count == 0 || coder.has_residual(ring, &out.coded, given.is_some_and(|g| g.coded[v]));
+        match point.count {
             0 => {}
-            1 => list[0].1 = 1 << depth,
+            1 => point.list[0].1 = 1 << depth,
             _ => {
                 let near = ring.first().and_then(|&n| shifts.get(n as usize));
                 let near = near.copied().unwrap_or(8);
-                shifts[v] = coder.values(depth, near, own, &mut list[..count], &shares, total)?;
+                shifts[v] = coder.values(depth, near, own, &mut point, total)?;
             }
         }
-        out.push(&list[..count], coded);
+        out.push(&point.list[..point.count], coded);
     }
     Ok((out, coder.bits))
+}
+
+/// The bones of the point that is being coded.
+#[derive(Default)]
+struct Point {
+    /// Bones, and their weights once they are known.
+    list: [Influence; MOST],
+    /// Per bone: the sum of its weights around.
+    shares: [u32; MOST],
+    count: usize,
 }
 
 /// Bones of the points around, those with most weight first.
@@ -215,16 +165,102 @@ fn around(done: &Weights, ring: &[u32], out: &mut [Candidate; CANDIDATES]) -> us
 }
 
 impl<B: Bits<Context = Chance>> Coder<B> {
+    fn new(bits: B) -> Coder<B> {
+        let even = Chance::default();
+        Coder {
+            bits,
+            coded: [even; 4],
+            is: [even; 128],
+            more: [even; 4],
+            new: even,
+            shift: [[even; 8]; 9],
+            zero: [even; 16],
+            sign: [even; 2],
+            length: [[even; 16]; 16],
+            top: [[even; 16]; 16],
+        }
+    }
+
+    /// Which of the candidates a point has; `own` are the bones of a point that is written.
+    fn candidates(
+        &mut self,
+        candidates: &[Candidate],
+        total: u32,
+        own: Option<&[Influence]>,
+        point: &mut Point,
+    ) {
+        let has = |bone: u16| own.is_some_and(|own| own.iter().any(|i| i.0 == bone));
+        for (place, &(bone, sum)) in candidates.iter().enumerate() {
+            if point.count == MOST {
+                break;
+            }
+            let share = (u64::from(sum) * 8 / u64::from(total.max(1))).min(7) as usize;
+            let context = &mut self.is[share + 8 * place.min(3) + 32 * point.count.min(3)];
+            if self.bits.bit(context, has(bone)) {
+                (point.list[point.count], point.shares[point.count]) = ((bone, 0), sum);
+                point.count += 1;
+            }
+        }
+    }
+
+    /// The bones of a point that are no candidates; `next` is the first number that no point had.
+    fn others(
+        &mut self,
+        candidates: &[Candidate],
+        bones: u32,
+        next: u32,
+        own: Option<&[Influence]>,
+        point: &mut Point,
+    ) -> Result<(), Corrupt> {
+        let mut extra = own.into_iter().flatten().map(|i| i.0).filter(|&bone| {
+            let known = |c: &Candidate| c.0 == bone;
+            !candidates.iter().any(known)
+        });
+        while point.count < MOST {
+            let wanted = extra.next();
+            if !self.bits.bit(&mut self.more[point.count.min(3)], wanted.is_some()) {
+                break;
+            }
+            let new = self.bits.bit(&mut self.new, wanted.is_some_and(|b| u32::from(b) == next));
+            let bone = match new {
+                true => next,
+                false => {
+                    let width = 32 - bones.saturating_sub(1).leading_zeros();
+                    self.bits.plain(width, wanted.map_or(0, u32::from))
+                }
+            };
+            let twice = point.list[..point.count].iter().any(|i| u32::from(i.0) == bone);
+            if bone >= bones || twice {
+                return Err(Corrupt("weights: a bone that cannot be"));
+            }
+            point.list[point.count] = (bone as u16, 0);
+            point.count += 1;
+        }
+        Ok(())
+    }
+
+    /// Whether a point has a residual; `coded`: which of the points before have one.
+    fn has_residual(&mut self, ring: &[u32], coded: &[bool], own: bool) -> bool {
+        let some = ring.iter().filter(|&&n| coded.get(n as usize) == Some(&true));
+        let context = match some.count() {
+            0 => 0,
+            n if n == ring.len() => 3,
+            1 => 1,
+            _ => 2,
+        };
+        self.bits.bit(&mut self.coded[context], own)
+    }
+
     /// Weights of two or more bones; returns their shift.
     fn values(
         &mut self,
         depth: u32,
         near: u8,
         own: Option<&[Influence]>,
-        list: &mut [Influence],
-        shares: &[u32; MOST],
+        point: &mut Point,
         total: u32,
     ) -> Result<u8, Corrupt> {
+        let (list, shares) = (&mut point.list[..point.count], &point.shares);
         let most = MOST_SHIFT.min(depth.saturating_sub(3));
         let all = own.into_iter().flatten();
         let wanted = all.fold(most, |s, i| s.min(u32::from(i.1).trailing_zeros()));

@@ -2,11 +2,11 @@
 
 #![allow(unsafe_code)]
 
-use crate::quantize::code::Word;
+use crate::quantize::code::Code;
 use crate::simd::isa::Avx2;
 
 /// See [`super::reference::each_scalar`].
-pub(super) fn each<W: Word, F, const N: usize, const M: usize>(
+pub(super) fn each<W: Code, F, const N: usize, const M: usize>(
     _: Avx2,
     from: &[W],
     to: &[W],
@@ -16,7 +16,7 @@ pub(super) fn each<W: Word, F, const N: usize, const M: usize>(
     F: Fn([u16; N], [u16; N]) -> [f32; M] + Copy,
 {
     #[target_feature(enable = "avx2")]
-    fn wide<W: Word, F, const N: usize, const M: usize>(
+    fn wide<W: Code, F, const N: usize, const M: usize>(
         from: &[W],
         to: &[W],
         out: &mut [[f32; M]],

@@ -12,7 +12,7 @@
 //! At t = 0 they are what the first frame has, but for rounding. Every operation is rounded to f32 and none
 //! fused, so all machines give the same bits.
 
-use crate::quantize::code::Word;
+use crate::quantize::code::Code;
 use crate::quantize::{octahedral, qtangent};
 use crate::simd::isa::Isa;
 use reference::each_scalar;
@@ -21,11 +21,11 @@ use reference::each_scalar;
 mod avx2;
 mod reference;
 
-/// Unit normals of QTangents, xyz per vertex. `from` and `to` hold 4 levels per vertex, component-major,
+/// Unit normals of QTangents, xyz per vertex. `from` and `to` hold 4 codes per vertex, component-major,
 /// `bits` each; 8- or 16-bit words. `t` is 0 at `from`, 1 at `to`.
 ///
-/// Panics unless there are 4 levels per 3 floats.
-pub fn qtangent_normals<W: Word>(bits: u32, from: &[W], to: &[W], t: f32, out: &mut [f32]) {
+/// Panics unless there are 4 codes per 3 floats.
+pub fn qtangent_normals<W: Code>(bits: u32, from: &[W], to: &[W], t: f32, out: &mut [f32]) {
     let turn = Turn::new(bits, t);
     each::<W, _, 4, 3>(Isa::get(), from, to, out, move |a, b| turn.between(a, b).normal);
 }
@@ -33,8 +33,8 @@ pub fn qtangent_normals<W: Word>(bits: u32, from: &[W], to: &[W], t: f32, out: &
 /// Unit tangents of QTangents, xyzw per vertex; w is the sign of the bitangent `cross(normal, tangent)·w`.
 /// The rest as [`qtangent_normals`].
 ///
-/// Panics unless there are 4 levels per 4 floats.
-pub fn qtangent_tangents<W: Word>(bits: u32, from: &[W], to: &[W], t: f32, out: &mut [f32]) {
+/// Panics unless there are 4 codes per 4 floats.
+pub fn qtangent_tangents<W: Code>(bits: u32, from: &[W], to: &[W], t: f32, out: &mut [f32]) {
     let turn = Turn::new(bits, t);
     each::<W, _, 4, 4>(Isa::get(), from, to, out, move |a, b| {
         let frame = turn.between(a, b);
@@ -43,15 +43,15 @@ pub fn qtangent_tangents<W: Word>(bits: u32, from: &[W], to: &[W], t: f32, out: 
     });
 }
 
-/// Unit normals of octahedral levels, xyz per vertex. `from` and `to` hold 2 levels per vertex,
+/// Unit normals of octahedral codes, xyz per vertex. `from` and `to` hold 2 codes per vertex,
 /// component-major, `bits` each; 8- or 16-bit words. `t` is 0 at `from`, 1 at `to`.
 ///
-/// Panics unless there are 2 levels per 3 floats.
-pub fn octahedral_normals<W: Word>(bits: u32, from: &[W], to: &[W], t: f32, out: &mut [f32]) {
+/// Panics unless there are 2 codes per 3 floats.
+pub fn octahedral_normals<W: Code>(bits: u32, from: &[W], to: &[W], t: f32, out: &mut [f32]) {
     each::<W, _, 2, 3>(Isa::get(), from, to, out, move |a, b| direction(bits, t, a, b));
 }
 
-/// What is the same for all QTangents.
+/// The constants of a blend that are the same for all QTangents.
 #[derive(Clone, Copy)]
 struct Turn {
     bits: u32,
@@ -98,8 +98,8 @@ fn unit<const N: usize>(a: [f32; N], b: [f32; N], t: f32) -> [f32; N] {
     std::array::from_fn(|k| if stays { a[k] } else { between[k] / length })
 }
 
-/// `convert` on the `N` levels that each vertex has in the two frames.
-fn each<W: Word, F, const N: usize, const M: usize>(
+/// `convert` on the `N` codes that each vertex has in the two frames.
+fn each<W: Code, F, const N: usize, const M: usize>(
     isa: Isa,
     from: &[W],
     to: &[W],
@@ -109,8 +109,8 @@ fn each<W: Word, F, const N: usize, const M: usize>(
     F: Fn([u16; N], [u16; N]) -> [f32; M] + Copy,
 {
     let (out, rest) = out.as_chunks_mut::<M>();
-    let fits = |levels: &[W]| rest.is_empty() && levels.len() == N * out.len();
-    assert!(fits(from) && fits(to), "as many levels as floats");
+    let fits = |codes: &[W]| rest.is_empty() && codes.len() == N * out.len();
+    assert!(fits(from) && fits(to), "as many codes as floats");
     match isa {
         #[cfg(target_arch = "x86_64")]
         Isa::Avx2(avx2) => avx2::each(avx2, from, to, out, convert),
@@ -165,7 +165,7 @@ mod tests {
             t in 0.0f32..1.0,
             bits in 6u32..=16,
         ) {
-            let of = |levels: [u16; 4]| levels.map(|l| l >> (16 - bits));
+            let of = |codes: [u16; 4]| codes.map(|l| l >> (16 - bits));
             let (a, b): (Vec<_>, Vec<_>) = rows.iter().map(|r| (of(r.0), of(r.1))).unzip();
             let (from, to) = (planes(&a), planes(&b));
             let count = rows.len();

@@ -1,9 +1,9 @@
 //! The loop over vertices, as the compiler vectorises it.
 
-use crate::quantize::code::Word;
+use crate::quantize::code::Code;
 
 #[inline(always)]
-pub(super) fn each_scalar<W: Word, F, const N: usize, const M: usize>(
+pub(super) fn each_scalar<W: Code, F, const N: usize, const M: usize>(
     from: &[W],
     to: &[W],
     out: &mut [[f32; M]],
@@ -16,14 +16,14 @@ pub(super) fn each_scalar<W: Word, F, const N: usize, const M: usize>(
     let count = out.len();
     for (block, out) in out.chunks_mut(BLOCK).enumerate() {
         let first = block * BLOCK;
-        let gather = |levels: &[W]| -> [[u16; BLOCK]; N] {
+        let gather = |codes: &[W]| -> [[u16; BLOCK]; N] {
             let mut planes = [[0; BLOCK]; N];
             for (k, plane) in planes.iter_mut().enumerate() {
-                let levels = &levels[k * count + first..][..out.len()];
-                for (to, level) in plane.iter_mut().zip(levels) {
+                let codes = &codes[k * count + first..][..out.len()];
+                for (to, code) in plane.iter_mut().zip(codes) {
                     // The description allows at most 16 bits here, but the words of a damaged frame can hold
                     // anything.
-                    *to = level.to_u32() as u16;
+                    *to = code.to_u32() as u16;
                 }
             }
             planes

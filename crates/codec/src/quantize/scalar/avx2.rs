@@ -4,30 +4,30 @@
 #![allow(unsafe_code)]
 
 use super::axis::Axis;
-use crate::quantize::code::Word;
+use crate::quantize::code::Code;
 use crate::simd::isa::Avx2;
 use std::arch::x86_64::*;
 
 /// See [`super::dequantize`].
-pub(super) fn dequantize<W: Word>(avx2: Avx2, axes: &[Axis], levels: &[W], out: &mut [f32]) {
+pub(super) fn dequantize<W: Code>(avx2: Avx2, axes: &[Axis], codes: &[W], out: &mut [f32]) {
     #[target_feature(enable = "avx2")]
-    fn wide<W: Word>(axes: &[Axis], levels: &[W], out: &mut [f32]) {
-        super::axis::dequantize_scalar(axes, levels, out);
+    fn wide<W: Code>(axes: &[Axis], codes: &[W], out: &mut [f32]) {
+        super::axis::dequantize_scalar(axes, codes, out);
     }
-    match (axes, W::words16(levels)) {
-        ([x, y, z], Some(levels)) => three(avx2, [*x, *y, *z], &[levels], None, out),
+    match (axes, W::codes16(codes)) {
+        ([x, y, z], Some(codes)) => three(avx2, [*x, *y, *z], &[codes], None, out),
         // SAFETY: the argument proves that the machine has AVX2.
-        _ => unsafe { wide(axes, levels, out) },
+        _ => unsafe { wide(axes, codes, out) },
     }
 }
 
 /// See [`super::blend`].
-pub(super) fn blend<W: Word>(avx2: Avx2, axes: &[Axis], from: &[W], to: &[W], t: f32, out: &mut [f32]) {
+pub(super) fn blend<W: Code>(avx2: Avx2, axes: &[Axis], from: &[W], to: &[W], t: f32, out: &mut [f32]) {
     #[target_feature(enable = "avx2")]
-    fn wide<W: Word>(axes: &[Axis], from: &[W], to: &[W], t: f32, out: &mut [f32]) {
+    fn wide<W: Code>(axes: &[Axis], from: &[W], to: &[W], t: f32, out: &mut [f32]) {
         super::axis::blend_scalar(axes, from, to, t, out);
     }
-    match (axes, W::words16(from), W::words16(to)) {
+    match (axes, W::codes16(from), W::codes16(to)) {
         ([x, y, z], Some(from), Some(to)) => {
             three(avx2, [*x, *y, *z], &[from, to], Some(t), out);
         }
@@ -36,7 +36,7 @@ pub(super) fn blend<W: Word>(avx2: Avx2, axes: &[Axis], from: &[W], to: &[W], t:
     }
 }
 
-/// Levels of one frame, or of two and the way `t` between them, to xyz of each vertex.
+/// Codes of one frame, or of two and the way `t` between them, to xyz of each vertex.
 fn three(_: Avx2, axes: [Axis; 3], frames: &[&[u16]], t: Option<f32>, out: &mut [f32]) {
     // SAFETY: the argument proves that the machine has AVX2.
     unsafe {
@@ -56,11 +56,11 @@ fn weave<const BLEND: bool>(axes: [Axis; 3], from: &[u16], to: &[u16], t: f32, o
     let way = _mm256_set1_ps(t);
     let whole = count / 8 * 8;
     for v in (0..whole).step_by(8) {
-        let value = |k: usize, levels: &[u16]| {
+        let value = |k: usize, codes: &[u16]| {
             // SAFETY: 8 words of the plane from `v` on are inside.
-            let words = unsafe { _mm_loadu_si128(levels.as_ptr().add(k * count + v).cast()) };
-            let level = _mm256_cvtepi32_ps(_mm256_cvtepu16_epi32(words));
-            _mm256_add_ps(min[k], _mm256_mul_ps(level, step[k]))
+            let words = unsafe { _mm_loadu_si128(codes.as_ptr().add(k * count + v).cast()) };
+            let code = _mm256_cvtepi32_ps(_mm256_cvtepu16_epi32(words));
+            _mm256_add_ps(min[k], _mm256_mul_ps(code, step[k]))
         };
         let component = |k: usize| {
             let a = value(k, from);

@@ -1,33 +1,33 @@
 //! One axis of a lattice, and the loops over values.
 
-use crate::quantize::code::Word;
+use crate::quantize::code::Code;
 
-/// Most levels of an axis. Every level is exact in f32. Part of the format.
-pub const MAX_LEVELS: u32 = 1 << 24;
+/// Most codes of an axis. Every level is exact in f32. Part of the format.
+pub const MAX_CODES: u32 = 1 << 24;
 
 /// One axis of a lattice.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Axis {
     /// Value of level 0.
     pub min: f32,
-    /// Distance of two levels; 0 where the axis has one level.
+    /// Distance of two codes; 0 where the axis has one level.
     pub step: f32,
-    /// Number of levels, at least 1, at most 2^24.
-    pub levels: u32,
+    /// Number of codes, at least 1, at most 2^24.
+    pub codes: u32,
 }
 
 impl Axis {
-    /// Axis over `low..=high` with levels at most `step` apart. None where more than 2^24 levels would be
+    /// Axis over `low..=high` with codes at most `step` apart. None where more than 2^24 codes would be
     /// needed, or where a bound or the step is not a number.
     ///
-    /// Axes made with the same `step` have the same distance of levels, so that a ball in space is one in the
+    /// Axes made with the same `step` have the same distance of codes, so that a ball in space is one in the
     /// lattice.
     pub fn new(low: f32, high: f32, step: f64) -> Option<Axis> {
         if !(low.is_finite() && high.is_finite() && low <= high) {
             return None;
         }
         if low == high {
-            return Some(Axis { min: low, step: 0.0, levels: 1 });
+            return Some(Axis { min: low, step: 0.0, codes: 1 });
         }
         if !(step.is_finite() && step > 0.0) {
             return None;
@@ -37,16 +37,16 @@ impl Axis {
             rounded = rounded.next_down();
         }
         let steps = ((f64::from(high) - f64::from(low)) / f64::from(rounded)).ceil();
-        if rounded.is_subnormal() || rounded == 0.0 || steps >= f64::from(MAX_LEVELS) {
+        if rounded.is_subnormal() || rounded == 0.0 || steps >= f64::from(MAX_CODES) {
             return None;
         }
-        let axis = Axis { min: low, step: rounded, levels: steps as u32 + 1 };
-        axis.value(axis.levels - 1).is_finite().then_some(axis)
+        let axis = Axis { min: low, step: rounded, codes: steps as u32 + 1 };
+        axis.value(axis.codes - 1).is_finite().then_some(axis)
     }
 
     /// Axis whose values are all exact: the step is the largest power of two that is at most `step`, and
     /// every value a multiple of it. The ends are rounded, so that up to half a step of the range lies
-    /// outside. None where f32 cannot hold that, or where more than 2^24 levels would be needed.
+    /// outside. None where f32 cannot hold that, or where more than 2^24 codes would be needed.
     pub fn exact(low: f32, high: f32, step: f64) -> Option<Axis> {
         if !(low.is_finite() && high.is_finite() && low < high) {
             return Axis::new(low, high, step);
@@ -58,18 +58,14 @@ impl Axis {
         // Ties go inwards.
         let first = (f64::from(low) / step + 0.5).floor();
         let last = (f64::from(high) / step - 0.5).ceil().max(first);
-        let most = f64::from(MAX_LEVELS);
+        let most = f64::from(MAX_CODES);
         let held = first.abs() <= most && last.abs() <= most && last - first < most;
-        held.then(|| Axis {
-            min: (first * step) as f32,
-            step: step as f32,
-            levels: (last - first) as u32 + 1,
-        })
+        held.then(|| Axis { min: (first * step) as f32, step: step as f32, codes: (last - first) as u32 + 1 })
     }
 
     /// Nearest level, measured on what [`Axis::value`] gives; values outside are clamped, NaN gives 0.
     #[cfg(feature = "encode")]
-    pub fn level(&self, value: f32) -> u32 {
+    pub fn code(&self, value: f32) -> u32 {
         self.locate(f64::from(value)).0
     }
 
@@ -77,33 +73,33 @@ impl Axis {
     /// the lower level. A value that is not finite is at level 0, offset 0.
     #[cfg(feature = "encode")]
     pub fn locate(&self, value: f64) -> (u32, f32) {
-        if self.levels <= 1 || self.step == 0.0 || !value.is_finite() {
+        if self.codes <= 1 || self.step == 0.0 || !value.is_finite() {
             return (0, 0.0);
         }
-        let top = self.levels - 1;
+        let top = self.codes - 1;
         let step = f64::from(self.step);
         let guess = ((value - f64::from(self.min)) / step).clamp(0.0, f64::from(top));
-        let mut level = (guess + 0.5) as u32;
-        let mut miss = value - f64::from(self.value(level));
+        let mut code = (guess + 0.5) as u32;
+        let mut miss = value - f64::from(self.value(code));
         // The guess is exact but for the f32 rounding of `value`, which can favour a neighbour.
-        if miss > 0.0 && level < top {
-            let other = value - f64::from(self.value(level + 1));
+        if miss > 0.0 && code < top {
+            let other = value - f64::from(self.value(code + 1));
             if other.abs() < miss.abs() {
-                (level, miss) = (level + 1, other);
+                (code, miss) = (code + 1, other);
             }
-        } else if miss < 0.0 && level > 0 {
-            let other = value - f64::from(self.value(level - 1));
+        } else if miss < 0.0 && code > 0 {
+            let other = value - f64::from(self.value(code - 1));
             if other.abs() <= miss.abs() {
-                (level, miss) = (level - 1, other);
+                (code, miss) = (code - 1, other);
             }
         }
-        (level, (miss / step) as f32)
+        (code, (miss / step) as f32)
     }
 
     /// `min + level as f32 * step`: a multiplication and an addition in f32, never fused: frozen.
     #[inline(always)]
-    pub fn value(&self, level: u32) -> f32 {
-        self.min + level as f32 * self.step
+    pub fn value(&self, code: u32) -> f32 {
+        self.min + code as f32 * self.step
     }
 
     /// Most that [`Axis::value`] can differ from `min + level·step` without rounding.
@@ -115,7 +111,7 @@ impl Axis {
             return 0.0;
         }
         // Half a unit in the last place for the product, another for the sum.
-        let reach = f64::from(self.step) * f64::from(self.levels - 1);
+        let reach = f64::from(self.step) * f64::from(self.codes - 1);
         let largest = f64::from(self.min).abs().max((f64::from(self.min) + reach).abs());
         (reach + largest) * f64::from(f32::EPSILON) * 0.5 + f64::from(f32::MIN_POSITIVE)
     }
@@ -128,23 +124,23 @@ impl Axis {
         self.step.is_normal()
             && self.step.to_bits() & 0x7f_ffff == 0
             && multiple.fract() == 0.0
-            && multiple.abs() <= f64::from(MAX_LEVELS)
-            && (multiple + f64::from(self.levels - 1)).abs() <= f64::from(MAX_LEVELS)
+            && multiple.abs() <= f64::from(MAX_CODES)
+            && (multiple + f64::from(self.codes - 1)).abs() <= f64::from(MAX_CODES)
     }
 
     /// Bits of the largest level.
     pub fn bits(&self) -> u32 {
-        u32::BITS - self.levels.saturating_sub(1).leading_zeros()
+        u32::BITS - self.codes.saturating_sub(1).leading_zeros()
     }
 }
 
 #[inline(always)]
-pub(super) fn dequantize_scalar<W: Word>(axes: &[Axis], levels: &[W], out: &mut [f32]) {
-    each(axes, out, |axis, at| axis.value(levels[at].to_u32()));
+pub(super) fn dequantize_scalar<W: Code>(axes: &[Axis], codes: &[W], out: &mut [f32]) {
+    each(axes, out, |axis, at| axis.value(codes[at].to_u32()));
 }
 
 #[inline(always)]
-pub(super) fn blend_scalar<W: Word>(axes: &[Axis], from: &[W], to: &[W], t: f32, out: &mut [f32]) {
+pub(super) fn blend_scalar<W: Code>(axes: &[Axis], from: &[W], to: &[W], t: f32, out: &mut [f32]) {
     each(axes, out, |axis, at| {
         let (a, b) = (axis.value(from[at].to_u32()), axis.value(to[at].to_u32()));
         a + (b - a) * t

@@ -15,41 +15,41 @@
 //! The value is one f32 multiplication and one f32 addition, each rounded (never fused), of the level
 //! converted to f32; this is frozen, so that every decoder gives the same bits.
 
-use crate::quantize::code::Word;
+use crate::quantize::code::Code;
 use crate::simd::isa::Isa;
 use axis::{blend_scalar, dequantize_scalar};
 
-pub use axis::{Axis, MAX_LEVELS};
+pub use axis::{Axis, MAX_CODES};
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 mod axis;
 
-/// Component-major levels to interleaved floats: `out[v·n + k] = axes[k].value(levels[k·count + v])`.
+/// Component-major codes to interleaved floats: `out[v·n + k] = axes[k].value(codes[k·count + v])`.
 ///
-/// Panics if the lengths of `levels` and `out` differ or are no multiple of the number of axes.
-pub fn dequantize<W: Word>(axes: &[Axis], levels: &[W], out: &mut [f32]) {
-    dequantize_on(Isa::get(), axes, levels, out);
+/// Panics if the lengths of `codes` and `out` differ or are no multiple of the number of axes.
+pub fn dequantize<W: Code>(axes: &[Axis], codes: &[W], out: &mut [f32]) {
+    dequantize_on(Isa::get(), axes, codes, out);
 }
 
-fn dequantize_on<W: Word>(isa: Isa, axes: &[Axis], levels: &[W], out: &mut [f32]) {
-    check(axes, levels, out);
+fn dequantize_on<W: Code>(isa: Isa, axes: &[Axis], codes: &[W], out: &mut [f32]) {
+    check(axes, codes, out);
     match isa {
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx2(avx2) => avx2::dequantize(avx2, axes, levels, out),
-        _ => dequantize_scalar(axes, levels, out),
+        Isa::Avx2(avx2) => avx2::dequantize(avx2, axes, codes, out),
+        _ => dequantize_scalar(axes, codes, out),
     }
 }
 
-/// Two frames' levels to interleaved floats between them: `a + (b − a)·t` of their values a and b, every
+/// Two frames' codes to interleaved floats between them: `a + (b − a)·t` of their values a and b, every
 /// operation rounded to f32. `t` is 0 at `from` and 1 at `to`.
 ///
-/// Panics if the lengths of the levels and `out` differ or are no multiple of the number of axes.
-pub fn blend<W: Word>(axes: &[Axis], from: &[W], to: &[W], t: f32, out: &mut [f32]) {
+/// Panics if the lengths of the codes and `out` differ or are no multiple of the number of axes.
+pub fn blend<W: Code>(axes: &[Axis], from: &[W], to: &[W], t: f32, out: &mut [f32]) {
     blend_on(Isa::get(), axes, from, to, t, out);
 }
 
-fn blend_on<W: Word>(isa: Isa, axes: &[Axis], from: &[W], to: &[W], t: f32, out: &mut [f32]) {
+fn blend_on<W: Code>(isa: Isa, axes: &[Axis], from: &[W], to: &[W], t: f32, out: &mut [f32]) {
     check(axes, from, out);
     check(axes, to, out);
     match isa {
@@ -59,10 +59,10 @@ fn blend_on<W: Word>(isa: Isa, axes: &[Axis], from: &[W], to: &[W], t: f32, out:
     }
 }
 
-fn check<W: Word>(axes: &[Axis], levels: &[W], out: &[f32]) {
-    assert_eq!(levels.len(), out.len(), "one float per level");
-    assert!(levels.is_empty() || !axes.is_empty(), "levels without axes");
-    assert_eq!(levels.len() % axes.len().max(1), 0, "whole vectors");
+fn check<W: Code>(axes: &[Axis], codes: &[W], out: &[f32]) {
+    assert_eq!(codes.len(), out.len(), "one float per code");
+    assert!(codes.is_empty() || !axes.is_empty(), "codes without axes");
+    assert_eq!(codes.len() % axes.len().max(1), 0, "whole vectors");
 }
 
 #[cfg(test)]
@@ -72,23 +72,23 @@ mod tests {
 
     #[test]
     fn edges() {
-        assert_eq!(Axis::new(1.0, 1.0, 0.0), Some(Axis { min: 1.0, step: 0.0, levels: 1 }));
+        assert_eq!(Axis::new(1.0, 1.0, 0.0), Some(Axis { min: 1.0, step: 0.0, codes: 1 }));
         assert_eq!(Axis::new(0.0, 1.0, 0.0), None);
         assert_eq!(Axis::new(0.0, f32::NAN, 1.0), None);
         assert_eq!(Axis::new(2.0, 1.0, 1.0), None);
         assert_eq!(Axis::new(0.0, 1.0, f64::INFINITY), None);
-        assert_eq!(Axis::new(f32::MIN, f32::MAX, 1e37).map(|a| a.levels), None);
+        assert_eq!(Axis::new(f32::MIN, f32::MAX, 1e37).map(|a| a.codes), None);
         assert_eq!(Axis::new(0.0, 16_777_216.0, 1.0), None);
         let most = Axis::new(0.0, 16_777_215.0, 1.0).unwrap();
-        assert_eq!((most.levels, most.bits()), (MAX_LEVELS, 24));
-        assert_eq!(most.level(16_777_215.0), MAX_LEVELS - 1);
+        assert_eq!((most.codes, most.bits()), (MAX_CODES, 24));
+        assert_eq!(most.code(16_777_215.0), MAX_CODES - 1);
         assert_eq!(Axis::new(0.0, 1.0, 0.5).unwrap().bits(), 2);
-        assert_eq!(Axis::new(0.0, 1.0, 5.0).unwrap(), Axis { min: 0.0, step: 5.0, levels: 2 });
+        assert_eq!(Axis::new(0.0, 1.0, 5.0).unwrap(), Axis { min: 0.0, step: 5.0, codes: 2 });
         let a = Axis::new(-1.0, 1.0, 0.1).unwrap();
-        assert_eq!(a.level(f32::NAN), 0);
-        assert_eq!(a.level(f32::INFINITY), 0);
-        assert_eq!(a.level(-9.0), 0);
-        assert_eq!(a.level(9.0), a.levels - 1);
+        assert_eq!(a.code(f32::NAN), 0);
+        assert_eq!(a.code(f32::INFINITY), 0);
+        assert_eq!(a.code(-9.0), 0);
+        assert_eq!(a.code(9.0), a.codes - 1);
         dequantize::<u16>(&[], &[], &mut []);
     }
 
@@ -99,35 +99,35 @@ mod tests {
             let Some(a) = Axis::new(low, low + size, step) else { return Ok(()) };
             prop_assert!(f64::from(a.step) <= step);
             let value = (f64::from(low) + t * f64::from(size)).min(f64::from(low + size));
-            let (level, offset) = a.locate(value);
-            let miss = value - f64::from(a.value(level));
-            for other in [level.saturating_sub(1), (level + 1).min(a.levels - 1)] {
+            let (code, offset) = a.locate(value);
+            let miss = value - f64::from(a.value(code));
+            for other in [code.saturating_sub(1), (code + 1).min(a.codes - 1)] {
                 prop_assert!(miss.abs() <= (value - f64::from(a.value(other))).abs());
             }
             let slack = 1e-7 * f64::from(low.abs().max((low + size).abs()));
-            let exact = f64::from(a.min) + f64::from(level) * f64::from(a.step);
-            prop_assert!((f64::from(a.value(level)) - exact).abs() <= a.rounding());
+            let exact = f64::from(a.min) + f64::from(code) * f64::from(a.step);
+            prop_assert!((f64::from(a.value(code)) - exact).abs() <= a.rounding());
             prop_assert!(miss.abs() <= 0.5 * f64::from(a.step) + slack);
             prop_assert!((f64::from(offset) * f64::from(a.step) - miss).abs() <= 1e-6 * f64::from(a.step) + slack);
         }
 
         #[test]
-        fn dequantize_is_value(levels in proptest::collection::vec(any::<u16>(), 0..160), n in 1usize..5, t in -0.5f32..1.5) {
-            let count = levels.len() / n;
-            let levels = &levels[..count * n];
-            let axes: Vec<Axis> = (0..n).map(|k| Axis { min: k as f32 - 1.3, step: 0.1 + k as f32, levels: 65536 }).collect();
-            let narrow: Vec<u8> = levels.iter().map(|&l| l as u8).collect();
-            let other: Vec<u16> = levels.iter().rev().copied().collect();
+        fn dequantize_is_value(codes in proptest::collection::vec(any::<u16>(), 0..160), n in 1usize..5, t in -0.5f32..1.5) {
+            let count = codes.len() / n;
+            let codes = &codes[..count * n];
+            let axes: Vec<Axis> = (0..n).map(|k| Axis { min: k as f32 - 1.3, step: 0.1 + k as f32, codes: 65536 }).collect();
+            let narrow: Vec<u8> = codes.iter().map(|&l| l as u8).collect();
+            let other: Vec<u16> = codes.iter().rev().copied().collect();
             for isa in Isa::all() {
-                let mut out = [(); 3].map(|_| vec![0.0; levels.len()]);
-                dequantize_on(isa, &axes, levels, &mut out[0]);
+                let mut out = [(); 3].map(|_| vec![0.0; codes.len()]);
+                dequantize_on(isa, &axes, codes, &mut out[0]);
                 dequantize_on(isa, &axes, &narrow, &mut out[1]);
-                blend_on(isa, &axes, levels, &other, t, &mut out[2]);
+                blend_on(isa, &axes, codes, &other, t, &mut out[2]);
                 for v in 0..count {
                     for k in 0..n {
                         let (at, to) = (k * count + v, v * n + k);
-                        let value = |level: u16| axes[k].value(level.into());
-                        let (a, b) = (value(levels[at]), value(other[at]));
+                        let value = |code: u16| axes[k].value(code.into());
+                        let (a, b) = (value(codes[at]), value(other[at]));
                         prop_assert_eq!(out[0][to].to_bits(), a.to_bits());
                         prop_assert_eq!(out[1][to].to_bits(), value(narrow[at].into()).to_bits());
                         prop_assert_eq!(out[2][to].to_bits(), (a + (b - a) * t).to_bits());

@@ -4,13 +4,13 @@ use crate::record::description::*;
 use proptest::prelude::*;
 
 fn sample() -> Description {
-    let axis = Axis { min: -1.0, step: 0.01, levels: 201 };
+    let axis = Axis { min: -1.0, step: 0.01, codes: 201 };
     let stream = |semantic: Semantic, animated, word, bits| StreamRecord {
         semantic,
         set: 0,
         name: "map1".into(),
         animated,
-        coding: Coding::Levels,
+        coding: Coding::Quantized,
         word,
         bits,
         axes: if semantic.has_axes() { vec![axis; semantic.components()] } else { vec![] },
@@ -138,7 +138,7 @@ fn refuses_what_cannot_be() {
         |d| d.meshes[0].values.size = u32::MAX,
         |d| d.meshes[0].streams[0].word = 3,
         |d| d.meshes[0].streams[0].bits = 7,
-        |d| d.meshes[0].streams[0].axes[0].levels = 0,
+        |d| d.meshes[0].streams[0].axes[0].codes = 0,
         |d| d.meshes[0].materials[1].count = 303,
         |d| d.meshes[0].streams.swap(0, 1),
     ];

@@ -1,5 +1,6 @@
 //! What kernels are written in: numbers, eight of them side by side, and points in memory.
 
+pub use crate::width::Points;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 /// Items that are computed side by side.
@@ -8,19 +9,11 @@ pub(crate) const LANES: usize = 8;
 /// Numbers of eight items.
 pub(crate) type Row = [u32; LANES];
 
-/// Points of one kind, see [`Place`].
-#[derive(Clone, Copy)]
-#[allow(missing_docs)]
-pub enum Points<'a> {
-    Narrow(&'a [[i16; 4]]),
-    Wide(&'a [[i32; 4]]),
-}
-
 /// A decoded point: whole numbers, in units that are the same for all points of the mesh.
 pub trait Place: Copy {
-    /// What a difference is multiplied with: a power of two, so that squares of areas stay finite.
+    /// The factor of differences: a power of two, so that squares of areas stay finite.
     const UNIT: f32;
-    /// The same points.
+    /// These points by the width of their components.
     fn kind(points: &[Self]) -> Points<'_>;
     /// Its components.
     fn wide(self) -> [i32; 4];

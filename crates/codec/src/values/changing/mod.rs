@@ -2,7 +2,7 @@
 //! positions inside the error ball.
 //!
 //! ```text
-//! unit      varint size of the first string, the first string (soft/range.rs), and to the end the second one (clip/entropy.rs)
+//! unit      varint size of the first string, the first string (entropy/range.rs), and to the end the second one (entropy/symbols.rs)
 //! first     for each frame of the unit: kind; for frames that are shown: source points; of kind 1: run, vertices, points, triangles, connectivity,
 //!           vertices of corners; then for each stream its weights
 //! second    for each frame and stream its residuals
@@ -34,12 +34,14 @@ use crate::Corrupt;
 use crate::bytes::{Cursor, put_varint};
 use crate::entropy::range::{self, Bits, Chance};
 use crate::entropy::symbols;
-use crate::quantize::code::Word;
+use crate::quantize::code::Code;
 use crate::quantize::octahedral;
 use crate::topology::connectivity::{self, Size};
 use crate::topology::neighbours::Neighbours;
 use crate::values::Semantic;
-use values::{Basis, Wanted, Weights};
+#[cfg(feature = "encode")]
+use values::Wanted;
+use values::{Basis, Weights};
 
 pub use values::REFERENCES;
 
@@ -70,7 +72,7 @@ impl Number {
     }
 }
 
-/// What has been learnt in a unit.
+/// The statistics that were learnt in a unit.
 #[derive(Clone, Debug, Default)]
 struct Contexts {
     connectivity: connectivity::Contexts,
@@ -84,7 +86,7 @@ struct Contexts {
     loose: Chance,
 }
 
-/// What a frame has.
+/// The kind of a frame, and how many of each it has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Head {
     /// 0 hidden, 1 triangles of its own, 2 + i those of reference i.
@@ -95,7 +97,7 @@ pub struct Head {
     pub run: u32,
     /// How many there are.
     pub vertices: u32,
-    /// How many different ones, at most as many.
+    /// Number of points, at most that of vertices.
     pub points: u32,
     /// How many there are.
     pub triangles: u32,
@@ -153,8 +155,8 @@ impl Work {
         vertices.saturating_add(indices.saturating_mul(by_index))
     }
 
-    /// What lies around vertices and points of the triangles `indices`; `point` of each vertex is empty where
-    /// that is the same.
+    /// Prepares the neighbours of vertices and points for the triangles `indices`; `point` of each vertex is
+    /// empty where that is the same.
     fn prepare(&mut self, indices: &[u32], vertices: usize, points: usize, point: &[u32]) {
         let [of_vertices, of_points] = &mut self.neighbours;
         of_vertices.fill(indices, vertices);
@@ -197,6 +199,7 @@ pub struct Topology<'a> {
 impl<'a> Topology<'a> {
     /// `vertices` of each triangle, `points` likewise, `point` of each vertex; `material` of each triangle,
     /// empty if there is one.
+    #[cfg(feature = "encode")]
     pub fn new(
         vertices: &'a [[u32; 3]],
         points: &'a [[u32; 3]],
@@ -219,6 +222,13 @@ impl<'a> Topology<'a> {
         // A triangle behind a gate begins with the half-edge that it is found by.
         self.vertices[t as usize][(c % 3 + turn as usize) % 3]
     }
+}
+
+/// The numbers of vertices and points that triangles have.
+#[derive(Clone, Copy)]
+struct Found {
+    vertices: u32,
+    points: u32,
 }
 
 /// The parts that both directions share.
@@ -256,7 +266,7 @@ impl<B: Bits<Context = Chance>> Coder<B> {
         let size =
             Size { points: head.points, triangles: head.triangles, materials: out.ranges.len() as u32 };
         if size.materials == 0 && size.triangles > 0 {
-            return Err(Corrupt("triangles without a material"));
+            return Err(Corrupt("changing faces: triangles without a material"));
         }
         connectivity::code(
             &mut self.bits,
@@ -301,7 +311,19 @@ impl<B: Bits<Context = Chance>> Coder<B> {
         point: &mut [u32],
         mut given: Option<&mut Topology<'_>>,
     ) -> Result<(), Corrupt> {
-        const MANY: Corrupt = Corrupt("more vertices than there are");
+        let found = self.corners(head, work, point, given.as_deref_mut())?;
+        self.loose(head, found, point, given)
+    }
+
+    /// The vertices of triangles, corner by corner.
+    fn corners(
+        &mut self,
+        head: Head,
+        work: &mut Work,
+        point: &mut [u32],
+        mut given: Option<&mut Topology<'_>>,
+    ) -> Result<Found, Corrupt> {
+        const MANY: Corrupt = Corrupt("changing faces: more vertices than there are");
         let (bits, contexts) = (&mut self.bits, &mut self.contexts);
         let (newest, sibling) = (&mut work.vertex, &mut work.sibling);
         newest.clear();
@@ -350,7 +372,7 @@ impl<B: Bits<Context = Chance>> Coder<B> {
                 } else {
                     let v = bits.plain(width(known - 1), number.unwrap_or(0));
                     if v >= known || point[v as usize] != p {
-                        return Err(Corrupt("a vertex of another point"));
+                        return Err(Corrupt("changing faces: a vertex of another point"));
                     }
                     v
                 }
@@ -360,6 +382,19 @@ impl<B: Bits<Context = Chance>> Coder<B> {
             before = usize::from(other && last != NONE);
             work.connectivity.corners[c] = v;
         }
+        Ok(Found { vertices: known, points: used })
+    }
+
+    /// The points of vertices without triangles; `found` are those that triangles have.
+    fn loose(
+        &mut self,
+        head: Head,
+        found: Found,
+        point: &mut [u32],
+        mut given: Option<&mut Topology<'_>>,
+    ) -> Result<(), Corrupt> {
+        let (bits, contexts) = (&mut self.bits, &mut self.contexts);
+        let Found { vertices: known, points: mut used } = found;
         let mut loose = Vec::new();
         if let Some(given) = given.as_deref_mut() {
             loose.extend((0..given.number.len() as u32).filter(|&v| given.number[v as usize] == NONE));
@@ -378,7 +413,7 @@ impl<B: Bits<Context = Chance>> Coder<B> {
             };
             used += u32::from(own);
             if p >= used || used > head.points {
-                return Err(Corrupt("a vertex of a point that is not there"));
+                return Err(Corrupt("changing faces: a vertex of a point that is not there"));
             }
             point[v as usize] = p;
             if let (Some(given), Some(&old)) = (given.as_deref_mut(), old) {
@@ -386,7 +421,7 @@ impl<B: Bits<Context = Chance>> Coder<B> {
             }
         }
         if used != head.points || known > head.vertices {
-            return Err(Corrupt("points without vertices"));
+            return Err(Corrupt("changing faces: points without vertices"));
         }
         Ok(())
     }
@@ -409,7 +444,7 @@ fn width(most: u32) -> u32 {
     32 - most.leading_zeros()
 }
 
-/// What a stream is of.
+/// The prediction that suits a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Points, and predicts normals.
@@ -438,9 +473,9 @@ impl Work {
         self.prepare(triangles.indices, vertices, points, triangles.point);
     }
 
-    /// What the decoded positions, component-major, say of normals of `bits` bits. Indices are below the
+    /// Predicts normals of `bits` bits from the decoded positions, component-major. Indices are below the
     /// number of vertices.
-    pub fn shade<W: Word>(&mut self, indices: &[u32], positions: &[W], bits: u32) {
+    pub fn shade<W: Code>(&mut self, indices: &[u32], positions: &[W], bits: u32) {
         let count = positions.len() / 3;
         self.normals.clear();
         self.normals.resize(count, [0; 3]);
@@ -460,11 +495,11 @@ impl Work {
             }
         }
         self.geometry.clear();
-        let level = |n: &[i64; 3]| octahedral::encode(n.map(|x| x as f32), bits).map(i32::from);
-        self.geometry.extend(self.normals.iter().map(level));
+        let code = |n: &[i64; 3]| octahedral::encode(n.map(|x| x as f32), bits).map(i32::from);
+        self.geometry.extend(self.normals.iter().map(code));
     }
 
-    /// What a stream is predicted from.
+    /// The values that a stream is predicted from, and whether it is one of points.
     fn basis<'a, W>(&'a self, kind: Kind, frames: &'a [&'a [W]]) -> (Basis<'a, W>, bool) {
         let points = kind == Kind::Positions && !self.vertex.is_empty();
         let basis = Basis {
@@ -514,7 +549,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// What the next frame has. The caller holds it against what it has room for.
+    /// The head of the next frame. The caller holds it against what it has room for.
     pub fn head(&mut self) -> Head {
         self.coder.head(Head::default())
     }
@@ -527,14 +562,14 @@ impl<'a> Reader<'a> {
                 n => n == head.vertices as usize && head.points < head.vertices,
             };
         if !fits {
-            return Err(Corrupt("triangles in no room of their size"));
+            return Err(Corrupt("changing faces: buffers of another size than the triangles"));
         }
         self.coder.triangles(head, work, out, None)
     }
 
     /// A stream: of `out`, component-major, all vertices. `frames`: the same stream of the frames of its run,
     /// at most [`REFERENCES`]. `point` as of the triangles.
-    pub fn stream<W: Word>(
+    pub fn stream<W: Code>(
         &mut self,
         kind: Kind,
         components: usize,
@@ -551,7 +586,7 @@ impl<'a> Reader<'a> {
             true => work.vertex.len() * components,
             false => out.len(),
         };
-        let part = out.get_mut(..count).ok_or(Corrupt("more points than vertices"));
+        let part = out.get_mut(..count).ok_or(Corrupt("changing faces: more points than vertices"));
         let done =
             part.and_then(|part| values::decode(&mut self.symbols, basis, components, &mut values, part));
         work.values = values;
@@ -594,6 +629,7 @@ pub fn encode<R, E>(out: &mut Vec<u8>, write: impl FnOnce(&mut Writer<'_>) -> Re
 }
 
 /// Of the bytes of a unit those of the second string.
+#[cfg(feature = "encode")]
 pub fn value_bytes(unit: &[u8]) -> usize {
     let mut cursor = Cursor::new(unit);
     let first = cursor.varint().unwrap_or(0) as usize;
@@ -618,10 +654,10 @@ impl Writer<'_> {
         self.coder.triangles(head, work, out, Some(given))
     }
 
-    /// A stream. `wanted` has levels of all vertices; those of one point are alike. Chosen levels replace
+    /// A stream. `wanted` has codes of all vertices; those of one point are alike. Chosen codes replace
     /// them. Returns what it is expected to take, in 2⁻⁸ bits.
     #[cfg(feature = "encode")]
-    pub fn stream<W: Word>(
+    pub fn stream<W: Code>(
         &mut self,
         kind: Kind,
         components: usize,
@@ -637,7 +673,7 @@ impl Writer<'_> {
         let mut go = |wanted: Wanted<'_, W>| {
             let fitted = Weights {
                 grain: wanted.grain.clamp(1, MOST_GRAIN + 1) as i32,
-                ..values::fit(basis, components, wanted.levels)
+                ..values::fit(basis, components, wanted.codes)
             };
             let weights = coder.weights(basis.frames.len(), fitted);
             let basis = Basis { weights, ..basis };
@@ -651,11 +687,11 @@ impl Writer<'_> {
                 let plane = |k: usize| first.iter().map(move |&v| list[k * vertices + v as usize]);
                 (0..if list.is_empty() { 0 } else { components }).flat_map(plane).collect()
             }
-            let mut levels = pick(wanted.levels, components, vertices, &work.vertex);
+            let mut codes = pick(wanted.codes, components, vertices, &work.vertex);
             let offset = pick(wanted.offset, components, vertices, &work.vertex);
-            bits = go(Wanted { levels: &mut levels, offset: &offset, ..wanted });
-            wanted.levels[..levels.len()].copy_from_slice(&levels);
-            expand(wanted.levels, components, points, point);
+            bits = go(Wanted { codes: &mut codes, offset: &offset, ..wanted });
+            wanted.codes[..codes.len()].copy_from_slice(&codes);
+            expand(wanted.codes, components, points, point);
         } else {
             bits = go(wanted);
         }

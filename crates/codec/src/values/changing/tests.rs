@@ -97,7 +97,7 @@ impl Shape {
     }
 }
 
-/// What a decoder gets of a frame.
+/// A decoded frame.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Frame {
     head: Head,
@@ -126,92 +126,111 @@ impl Frame {
     }
 }
 
-/// Encodes frames that each bring their triangles; what decodes must be equal. Returns bytes, frames, and
-/// bytes of the first string.
+/// Triangles each from their least corner on, in order.
+fn sorted(list: Vec<[u32; 3]>) -> Vec<[u32; 3]> {
+    let turned = list.into_iter().map(|t| {
+        let least = (0..3).min_by_key(|&k| (t[k], t[(k + 1) % 3])).unwrap();
+        [0, 1, 2].map(|k| t[(least + k) % 3])
+    });
+    let mut all: Vec<_> = turned.collect();
+    all.sort_unstable();
+    all
+}
+
+/// A decoder's triangles are those of the shape in another order, and so are the points of vertices.
+fn assert_same_triangles(shape: &Shape, frame: &Frame, order: &[u32]) {
+    for (m, range) in frame.ranges.iter().enumerate() {
+        let part = &frame.indices[range[0] as usize..][..range[1] as usize];
+        let back = part.as_chunks().0.iter();
+        let back = back.map(|t: &[u32; 3]| t.map(|v| order[v as usize]));
+        let of = |t: &usize| shape.material.get(*t).is_none_or(|x| *x as usize == m);
+        let want = (0..shape.triangles.len()).filter(of).map(|t| shape.triangles[t]);
+        assert_eq!(sorted(back.collect()), sorted(want.collect()));
+    }
+    for (v, &p) in frame.point.iter().enumerate() {
+        let first = frame.point.iter().position(|q| *q == p).unwrap();
+        let [a, b] = [v, first].map(|v| shape.point[order[v] as usize]);
+        assert_eq!(a, b);
+    }
+}
+
+/// Writes the positions of a shape; those that are chosen lie within the radius.
+fn write_positions(
+    writer: &mut Writer<'_>,
+    shape: &Shape,
+    order: &[u32],
+    frame: &mut Frame,
+    work: &mut Work,
+) {
+    let axes = Shape::axes();
+    let radius = error_bound::radius(2e-3, &axes);
+    let count = order.len();
+    let mut offset = vec![0.0; 3 * count];
+    for (v, &old) in order.iter().enumerate() {
+        let place = shape.places[shape.point[old as usize] as usize];
+        for k in 0..3 {
+            let (value, off) = axes[k].locate(f64::from(place[k]));
+            frame.positions[k * count + v] = value as u16;
+            offset[k * count + v] = off;
+        }
+    }
+    let nearest = frame.positions.clone();
+    let wanted =
+        Wanted { codes: &mut frame.positions, offset: &offset, radius, most: [axes[0].codes; 4], grain: 1 };
+    writer.stream(Kind::Positions, 3, &[], &frame.point, work, wanted);
+    for v in 0..count {
+        let off = (0..3).map(|k| {
+            let at = k * count + v;
+            let moved = f64::from(frame.positions[at]) - f64::from(nearest[at]);
+            (moved - f64::from(offset[at])).powi(2)
+        });
+        let far = off.sum::<f64>().sqrt();
+        assert!(far <= f64::from(radius).max(0.9), "{far}");
+    }
+}
+
+/// Writes a shape as the next frame of a unit; what a decoder will get of it.
+fn write_frame(
+    writer: &mut Writer<'_>,
+    shape: &Shape,
+    number: usize,
+    normals: bool,
+    work: &mut Work,
+) -> Result<Frame, Corrupt> {
+    let points: Vec<[u32; 3]> =
+        (shape.triangles.iter()).map(|t| t.map(|v| shape.point[v as usize])).collect();
+    let head = Head {
+        kind: 1,
+        source_points: 7,
+        run: number as u32,
+        vertices: shape.point.len() as u32,
+        points: shape.places.len() as u32,
+        triangles: shape.triangles.len() as u32,
+    };
+    writer.head(head);
+    let mut frame = Frame::empty(head, shape.materials);
+    let mut given =
+        Topology::new(&shape.triangles, &points, &shape.point, shape.places.len(), &shape.material);
+    writer.triangles(head, work, &mut frame.triangles(), &mut given)?;
+    assert_same_triangles(shape, &frame, &given.order);
+    write_positions(writer, shape, &given.order, &mut frame, work);
+    if normals {
+        work.shade(&frame.indices, &frame.positions, 8);
+        frame.normals = (0..2 * given.order.len()).map(|i| (i * i % 251) as u8).collect();
+        let wanted = Wanted { codes: &mut frame.normals, offset: &[], radius: 0.0, most: [0; 4], grain: 1 };
+        writer.stream(Kind::Normals, 2, &[], &frame.point, work, wanted);
+    }
+    Ok(frame)
+}
+
+/// Encodes frames that each bring their triangles. Returns bytes, what must be decoded, and bytes of the
+/// first string.
 fn encode_all(shapes: &[Shape], normals: bool) -> (Vec<u8>, Vec<Frame>, usize) {
     let mut out = Vec::new();
     let mut work = Work::default();
     let frames = encode(&mut out, |writer| -> Result<Vec<Frame>, Corrupt> {
-        let mut frames = Vec::new();
-        for shape in shapes {
-            let points: Vec<[u32; 3]> =
-                (shape.triangles.iter()).map(|t| t.map(|v| shape.point[v as usize])).collect();
-            let head = Head {
-                kind: 1,
-                source_points: 7,
-                run: frames.len() as u32,
-                vertices: shape.point.len() as u32,
-                points: shape.places.len() as u32,
-                triangles: shape.triangles.len() as u32,
-            };
-            writer.head(head);
-            let mut frame = Frame::empty(head, shape.materials);
-            let mut given =
-                Topology::new(&shape.triangles, &points, &shape.point, shape.places.len(), &shape.material);
-            writer.triangles(head, &mut work, &mut frame.triangles(), &mut given)?;
-            // The same triangles, in another order.
-            let sorted = |list: Vec<[u32; 3]>| {
-                let turned = list.into_iter().map(|t| {
-                    let least = (0..3).min_by_key(|&k| (t[k], t[(k + 1) % 3])).unwrap();
-                    [0, 1, 2].map(|k| t[(least + k) % 3])
-                });
-                let mut all: Vec<_> = turned.collect();
-                all.sort_unstable();
-                all
-            };
-            for (m, range) in frame.ranges.iter().enumerate() {
-                let part = &frame.indices[range[0] as usize..][..range[1] as usize];
-                let back = part.as_chunks().0.iter();
-                let back = back.map(|t: &[u32; 3]| t.map(|v| given.order[v as usize]));
-                let of = |t: &usize| shape.material.get(*t).is_none_or(|x| *x as usize == m);
-                let want = (0..shape.triangles.len()).filter(of).map(|t| shape.triangles[t]);
-                assert_eq!(sorted(back.collect()), sorted(want.collect()));
-            }
-            for (v, &p) in frame.point.iter().enumerate() {
-                let first = frame.point.iter().position(|q| *q == p).unwrap();
-                let [a, b] = [v, first].map(|v| shape.point[given.order[v] as usize]);
-                assert_eq!(a, b);
-            }
-            let axes = Shape::axes();
-            let radius = error_bound::radius(2e-3, &axes);
-            let count = given.order.len();
-            let mut offset = vec![0.0; 3 * count];
-            for (v, &old) in given.order.iter().enumerate() {
-                let place = shape.places[shape.point[old as usize] as usize];
-                for k in 0..3 {
-                    let (level, off) = axes[k].locate(f64::from(place[k]));
-                    frame.positions[k * count + v] = level as u16;
-                    offset[k * count + v] = off;
-                }
-            }
-            let nearest = frame.positions.clone();
-            let wanted = Wanted {
-                levels: &mut frame.positions,
-                offset: &offset,
-                radius,
-                most: [axes[0].levels; 4],
-                grain: 1,
-            };
-            writer.stream(Kind::Positions, 3, &[], &frame.point, &mut work, wanted);
-            for v in 0..count {
-                let off = (0..3).map(|k| {
-                    let at = k * count + v;
-                    let moved = f64::from(frame.positions[at]) - f64::from(nearest[at]);
-                    (moved - f64::from(offset[at])).powi(2)
-                });
-                let far = off.sum::<f64>().sqrt();
-                assert!(far <= f64::from(radius).max(0.9), "{far}");
-            }
-            if normals {
-                work.shade(&frame.indices, &frame.positions, 8);
-                frame.normals = (0..2 * count).map(|i| (i * i % 251) as u8).collect();
-                let wanted =
-                    Wanted { levels: &mut frame.normals, offset: &[], radius: 0.0, most: [0; 4], grain: 1 };
-                writer.stream(Kind::Normals, 2, &[], &frame.point, &mut work, wanted);
-            }
-            frames.push(frame);
-        }
-        Ok(frames)
+        let frames = shapes.iter().enumerate();
+        frames.map(|(n, shape)| write_frame(writer, shape, n, normals, &mut work)).collect()
     });
     let first = Cursor::new(&out).varint().unwrap() as usize;
     (out, frames.unwrap(), first)
@@ -374,7 +393,7 @@ fn frames_of_a_run_cost_what_moves() {
     let axes = Shape::axes();
     let moved = |t: f32| -> Vec<u16> {
         let wave = |p: &[f32; 3], k: usize| p[k] + 0.02 * t * (3.0 * p[(k + 1) % 3]).sin();
-        let plane = |k: usize| places.iter().map(move |p| axes[k].level(wave(p, k)) as u16);
+        let plane = |k: usize| places.iter().map(move |p| axes[k].code(wave(p, k)) as u16);
         (0..3).flat_map(plane).collect()
     };
     let mut work = Work::default();
@@ -393,11 +412,11 @@ fn frames_of_a_run_cost_what_moves() {
         let mut given = Topology::new(&triangles, &triangles, &point, count, &[]);
         writer.head(head);
         writer.triangles(head, &mut work, &mut frame.triangles(), &mut given)?;
-        let ordered = |levels: Vec<u16>| -> Vec<u16> {
+        let ordered = |codes: Vec<u16>| -> Vec<u16> {
             let order = &given.order;
             (0..3)
                 .flat_map(|k| order.iter().map(move |&v| k * count + v as usize))
-                .map(|i| levels[i])
+                .map(|i| codes[i])
                 .collect()
         };
         let mut all: Vec<Vec<u16>> = Vec::new();
@@ -407,12 +426,12 @@ fn frames_of_a_run_cost_what_moves() {
                 writer.head(Head { kind: 2, source_points: 3, ..Head::default() });
                 work.same(&frame.triangles(), count, count);
             }
-            let mut levels = ordered(moved(t));
+            let mut codes = ordered(moved(t));
             let before = all.clone();
             let frames: Vec<&[u16]> = before.iter().map(Vec::as_slice).collect();
-            let wanted = Wanted { levels: &mut levels, offset: &[], radius: 0.0, most: [0; 4], grain: 1 };
+            let wanted = Wanted { codes: &mut codes, offset: &[], radius: 0.0, most: [0; 4], grain: 1 };
             bits[i] = writer.stream(Kind::Positions, 3, &frames, &[], &mut work, wanted);
-            all.push(levels);
+            all.push(codes);
         }
         Ok((frame, all, bits))
     });

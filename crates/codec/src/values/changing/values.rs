@@ -24,8 +24,10 @@
 //! Cohen-Or, Rami Cohen and Revital Irony, *Multi-way geometry encoding*, 2002 (the mean of several).
 
 use crate::Corrupt;
-use crate::entropy::symbols::{Bucket, Decoder, Encoder};
-use crate::quantize::code::Word;
+#[cfg(feature = "encode")]
+use crate::entropy::symbols::Encoder;
+use crate::entropy::symbols::{Bucket, Decoder};
+use crate::quantize::code::Code;
 use crate::topology::neighbours::{Around, Neighbours, SOURCES};
 
 /// Frames that one may refer to.
@@ -35,7 +37,7 @@ const UNIT: i32 = 64;
 const WHOLE: i32 = 256;
 const LARGE: u32 = 32;
 
-/// How a stream of a frame is predicted.
+/// The weights by which a stream of a frame is predicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Weights {
     /// Of other frames.
@@ -66,7 +68,7 @@ impl Weights {
 pub struct Work {
     /// Values less what other frames say, vertex by vertex.
     above: Vec<[i32; 4]>,
-    /// How large the residuals of each vertex were.
+    /// The sizes of each vertex' residuals.
     large: Vec<u8>,
 }
 
@@ -78,7 +80,7 @@ impl Work {
     }
 }
 
-/// What a stream is predicted from.
+/// The values that a stream is predicted from, with their weights.
 #[derive(Clone, Copy)]
 pub struct Basis<'a, W> {
     /// Of this frame's triangles.
@@ -87,19 +89,19 @@ pub struct Basis<'a, W> {
     pub frames: &'a [&'a [W]],
     /// Which vertex of those each one here is; empty if they are the same.
     pub vertex: &'a [u32],
-    /// What the geometry says; empty if nothing.
+    /// Normals that follow from the geometry; empty where they predict nothing.
     pub geometry: &'a [[i32; 2]],
     /// Of all of them.
     pub weights: Weights,
 }
 
-/// What stands for a value: read, or chosen.
+/// One direction: residuals are read, or chosen and written.
 trait Side {
     /// The residuals of vertex `v`; tables by [`Scale::bucket`].
     fn value<const N: usize>(&mut self, v: usize, expected: &Expected<N>, scale: &Scale<N>) -> [i32; N];
 }
 
-/// What is said of a vertex: T, and P.
+/// The prediction of a vertex: T from other frames, and P from the surface.
 #[derive(Clone, Copy)]
 struct Expected<const N: usize> {
     frames: [i32; N],
@@ -108,13 +110,13 @@ struct Expected<const N: usize> {
 
 impl<const N: usize> Expected<N> {
     #[inline]
-    fn level(&self, k: usize, residual: i32, grain: i32) -> i32 {
+    fn code(&self, k: usize, residual: i32, grain: i32) -> i32 {
         let expected = self.frames[k].wrapping_add(self.above[k]);
         expected.wrapping_add(residual.wrapping_mul(grain))
     }
 }
 
-/// How large residuals are expected to be.
+/// The sizes that residuals are expected to have.
 struct Scale<const N: usize> {
     mean: [u32; N],
     near: u32,
@@ -157,7 +159,7 @@ fn ratio(sum: u32, mean: u32) -> u32 {
 }
 
 /// Goes over all vertices.
-fn walk<W: Word, S: Side, const N: usize>(basis: Basis<'_, W>, count: usize, work: &mut Work, side: &mut S) {
+fn walk<W: Code, S: Side, const N: usize>(basis: Basis<'_, W>, count: usize, work: &mut Work, side: &mut S) {
     work.above.clear();
     work.above.resize(count, [0; 4]);
     work.large.clear();
@@ -180,9 +182,9 @@ fn walk<W: Word, S: Side, const N: usize>(basis: Basis<'_, W>, count: usize, wor
     }
 }
 
-/// What other frames say.
+/// The prediction from other frames, or from the geometry.
 #[inline]
-fn of_frames<W: Word, const N: usize>(basis: &Basis<'_, W>, k: usize, v: usize) -> i32 {
+fn of_frames<W: Code, const N: usize>(basis: &Basis<'_, W>, k: usize, v: usize) -> i32 {
     if let (Some(says), true) = (basis.geometry.get(v), k < 2) {
         return says[k];
     }
@@ -250,21 +252,21 @@ struct Reader<'a, 'b, W> {
     grain: i32,
 }
 
-impl<W: Word> Side for Reader<'_, '_, W> {
+impl<W: Code> Side for Reader<'_, '_, W> {
     #[inline]
     fn value<const N: usize>(&mut self, v: usize, expected: &Expected<N>, scale: &Scale<N>) -> [i32; N] {
         let mut sum = 0;
         std::array::from_fn(|k| {
             let residual = self.symbols.take(scale.bucket(k, sum));
             sum += size(residual);
-            self.out[k * self.count + v] = W::wrap32(expected.level(k, residual, self.grain) as u32);
+            self.out[k * self.count + v] = W::wrap32(expected.code(k, residual, self.grain) as u32);
             residual
         })
     }
 }
 
 /// Reads `components` (1 to 4) of as many vertices as `out` has.
-pub fn decode<W: Word>(
+pub fn decode<W: Code>(
     symbols: &mut Decoder<'_>,
     basis: Basis<'_, W>,
     components: usize,
@@ -279,7 +281,7 @@ pub fn decode<W: Word>(
     let shape = basis.frames.first().map_or(0, |f| f.len());
     let unlike = |f: &&[W]| f.len() != shape || shape < components * size;
     if basis.frames.iter().any(unlike) {
-        return Err(Corrupt("frames of different shapes"));
+        return Err(Corrupt("changing faces: frames of different shapes"));
     }
     let mut side = Reader { symbols, out, count, grain: basis.weights.grain };
     match components {
@@ -287,20 +289,21 @@ pub fn decode<W: Word>(
         2 => walk::<W, _, 2>(basis, count, work, &mut side),
         3 => walk::<W, _, 3>(basis, count, work, &mut side),
         4 => walk::<W, _, 4>(basis, count, work, &mut side),
-        _ => return Err(Corrupt("a stream of no or too many components")),
+        _ => return Err(Corrupt("changing faces: a stream of no or too many components")),
     }
     Ok(())
 }
 
-/// Levels to encode, and how far each vertex may be moved.
+/// Codes to encode, and how far each vertex may be moved.
+#[cfg(feature = "encode")]
 pub struct Wanted<'a, W> {
-    /// Nearest levels, component-major. What was chosen, afterwards.
-    pub levels: &'a mut [W],
-    /// How far each value lies above its level, in steps; empty where nothing can be chosen.
+    /// Nearest codes, component-major. What was chosen, afterwards.
+    pub codes: &'a mut [W],
+    /// The distance from each value's code to the value, in steps; empty where nothing can be chosen.
     pub offset: &'a [f32],
     /// Largest distance from a value to what is chosen, in steps.
     pub radius: f32,
-    /// Levels of each component.
+    /// Codes of each component.
     pub most: [u32; 4],
     /// See [`Weights::grain`]; 1 where nothing can be chosen.
     pub grain: u32,
@@ -312,12 +315,12 @@ struct Writer<'a, 'b, W> {
     wanted: &'a mut Wanted<'b, W>,
     count: usize,
     grain: i32,
-    /// What symbols are expected to take, in 2⁻⁸ bits.
+    /// The bits that symbols are expected to take, in 2⁻⁸.
     bits: u64,
 }
 
 #[cfg(feature = "encode")]
-impl<W: Word> Writer<'_, '_, W> {
+impl<W: Code> Writer<'_, '_, W> {
     /// Bits of a value, in 2⁻⁸.
     #[cfg(feature = "encode")]
     fn cost<const N: usize>(&self, residual: &[i32; N], scale: &Scale<N>) -> u32 {
@@ -338,12 +341,12 @@ impl<W: Word> Writer<'_, '_, W> {
         let at = |k: usize| k * self.count + v;
         // From the prediction to the value, in grains.
         let target: [f64; N] = std::array::from_fn(|k| {
-            let level = self.wanted.levels[at(k)].to_u32() as i32;
-            let whole = level.wrapping_sub(expected.level(k, 0, 1));
+            let code = self.wanted.codes[at(k)].to_u32() as i32;
+            let whole = code.wrapping_sub(expected.code(k, 0, 1));
             (f64::from(whole) + f64::from(self.wanted.offset[at(k)])) / grain
         });
         let inside = |k: usize, residual: i32| {
-            (0..self.wanted.most[k] as i32).contains(&expected.level(k, residual, self.grain))
+            (0..self.wanted.most[k] as i32).contains(&expected.code(k, residual, self.grain))
         };
         // At most the four nearest of each axis; the nearest one always.
         let nearest = target.map(|t| t.round() as i32);
@@ -377,19 +380,19 @@ impl<W: Word> Writer<'_, '_, W> {
 }
 
 #[cfg(feature = "encode")]
-impl<W: Word> Side for Writer<'_, '_, W> {
+impl<W: Code> Side for Writer<'_, '_, W> {
     fn value<const N: usize>(&mut self, v: usize, expected: &Expected<N>, scale: &Scale<N>) -> [i32; N] {
         let at = |k: usize| k * self.count + v;
         let residual: [i32; N] = match self.wanted.offset {
             [] => std::array::from_fn(|k| {
-                (self.wanted.levels[at(k)].to_u32() as i32).wrapping_sub(expected.level(k, 0, 1))
+                (self.wanted.codes[at(k)].to_u32() as i32).wrapping_sub(expected.code(k, 0, 1))
             }),
             _ => self.choose(v, expected, scale),
         };
         let mut sum = 0;
         for k in 0..N {
-            let level = expected.level(k, residual[k], self.grain);
-            self.wanted.levels[at(k)] = W::wrap32(level as u32);
+            let code = expected.code(k, residual[k], self.grain);
+            self.wanted.codes[at(k)] = W::wrap32(code as u32);
             let bucket = scale.bucket(k, sum);
             self.bits += u64::from(bucket.cost(residual[k]));
             self.symbols.put(bucket, residual[k]);
@@ -401,14 +404,14 @@ impl<W: Word> Side for Writer<'_, '_, W> {
 
 /// Writes `components` of all vertices; what they are expected to take, in 2⁻⁸ bits.
 #[cfg(feature = "encode")]
-pub fn encode<W: Word>(
+pub fn encode<W: Code>(
     symbols: &mut Encoder,
     basis: Basis<'_, W>,
     components: usize,
     work: &mut Work,
     mut wanted: Wanted<'_, W>,
 ) -> u64 {
-    let count = wanted.levels.len() / components;
+    let count = wanted.codes.len() / components;
     let mut side = Writer { symbols, wanted: &mut wanted, count, grain: basis.weights.grain, bits: 0 };
     match components {
         1 => walk::<W, _, 1>(basis, count, work, &mut side),
@@ -420,40 +423,63 @@ pub fn encode<W: Word>(
 }
 
 /// Weights that leave least of these values, by least squares.
-pub fn fit<W: Word>(basis: Basis<'_, W>, components: usize, levels: &[W]) -> Weights {
+#[cfg(feature = "encode")]
+pub fn fit<W: Code>(basis: Basis<'_, W>, components: usize, codes: &[W]) -> Weights {
     match components {
-        1 => fitted::<W, 1>(basis, levels),
-        2 => fitted::<W, 2>(basis, levels),
-        3 => fitted::<W, 3>(basis, levels),
-        _ => fitted::<W, 4>(basis, levels),
+        1 => fitted::<W, 1>(basis, codes),
+        2 => fitted::<W, 2>(basis, codes),
+        3 => fitted::<W, 3>(basis, codes),
+        _ => fitted::<W, 4>(basis, codes),
     }
 }
 
-fn fitted<W: Word, const N: usize>(basis: Basis<'_, W>, levels: &[W]) -> Weights {
-    let Basis { neighbours, frames, .. } = basis;
-    let components = N;
-    let mut weights = Weights::ALONE;
-    let count = levels.len() / components;
+/// Frames first; what they do not say, by vertices after.
+#[cfg(feature = "encode")]
+fn fitted<W: Code, const N: usize>(basis: Basis<'_, W>, codes: &[W]) -> Weights {
+    let mut weights = Weights { frames: fitted_frames::<W, N>(&basis, codes), ..Weights::ALONE };
+    let basis = Basis { weights, ..basis };
+    // Alone, values have no zero of their own.
+    let alone = basis.frames.is_empty() && basis.geometry.is_empty();
+    let sums = surface_sums::<W, N>(&basis, codes, alone);
+    for (s, out) in sums.triangles.iter().zip(&mut weights.triangles) {
+        match alone {
+            true => *out = affine_weights(*s).unwrap_or(*out),
+            false => *out = free_weights(*s),
+        }
+    }
+    if !alone {
+        let [square, product] = sums.whole;
+        weights.whole = match square > 0.0 {
+            true => (product / square * f64::from(UNIT)).round().clamp(-128.0, 128.0) as i32,
+            false => 0,
+        };
+    }
+    weights
+}
+
+/// Weights of frames; without frames those of [`Weights::ALONE`]. They add up to about one: differences to
+/// the first frame need no constant.
+#[cfg(feature = "encode")]
+fn fitted_frames<W: Code, const N: usize>(basis: &Basis<'_, W>, codes: &[W]) -> [i32; REFERENCES] {
+    let frames = basis.frames;
+    let mut out = Weights::ALONE.frames;
+    let n = frames.len().min(REFERENCES);
+    if n == 0 {
+        return out;
+    }
+    let count = codes.len() / N;
     let value = |list: &[W], k: usize, v: usize| {
         let v = basis.vertex.get(v).map_or(v, |v| *v as usize);
         f64::from(list[k * (list.len() / N) + v].to_u32())
     };
-    let own_value = |k: usize, v: usize| f64::from(levels[k * count + v].to_u32());
-    // Frames first, what they do not say by vertices after.
-    let n = frames.len().min(REFERENCES);
     let mut normal = [[0.0; REFERENCES + 1]; REFERENCES];
-    for k in 0..components {
-        // Weights of frames add up to about one: differences to the first frame need no constant.
+    for k in 0..N {
         for v in 0..count {
-            let row: [f64; REFERENCES + 1] = std::array::from_fn(|j| match j {
-                _ if j < n => value(frames[j], k, v),
-                REFERENCES => own_value(k, v),
-                _ => 0.0,
-            });
-            let base = if n > 0 { row[0] } else { 0.0 };
+            let base = value(frames[0], k, v);
             let row: [f64; REFERENCES + 1] = std::array::from_fn(|j| match j {
                 0 => 0.0,
-                _ if j < n || j == REFERENCES => row[j] - base,
+                _ if j < n => value(frames[j], k, v) - base,
+                REFERENCES => f64::from(codes[k * count + v].to_u32()) - base,
                 _ => 0.0,
             });
             for i in 1..n {
@@ -463,35 +489,47 @@ fn fitted<W: Word, const N: usize>(basis: Basis<'_, W>, levels: &[W]) -> Weights
             }
         }
     }
-    if n > 0 {
-        let solved = solve(&normal, 1, n);
-        let mut rest = WHOLE;
-        for i in 1..n {
-            weights.frames[i] = ((solved[i] * f64::from(WHOLE)).round()).clamp(-2048.0, 2048.0) as i32;
-            rest -= weights.frames[i];
-        }
-        weights.frames[0] = rest;
+    let solved = solve(&normal, 1, n);
+    let mut rest = WHOLE;
+    for i in 1..n {
+        out[i] = ((solved[i] * f64::from(WHOLE)).round()).clamp(-2048.0, 2048.0) as i32;
+        rest -= out[i];
     }
-    let basis = Basis { weights, ..basis };
-    let says = n > 0 || !basis.geometry.is_empty();
+    out[0] = rest;
+    out
+}
+
+/// Sums of products over all vertices, of which weights of the surface are solved.
+#[cfg(feature = "encode")]
+#[derive(Default)]
+struct SurfaceSums {
+    /// With one triangle and with several: e², e·a, a², e·value, a·value of edge e and apex a.
+    triangles: [[f64; 5]; 2],
+    /// Without triangles: m², m·value of the neighbours' mean m.
+    whole: [f64; 2],
+}
+
+/// Of what frames leave. `alone`: counted from the first vertex of the edge.
+#[cfg(feature = "encode")]
+fn surface_sums<W: Code, const N: usize>(basis: &Basis<'_, W>, codes: &[W], alone: bool) -> SurfaceSums {
+    let count = codes.len() / N;
     let above = |k: usize, v: u32| {
-        let level = levels[k * count + v as usize].to_u32() as i32;
-        f64::from(level.wrapping_sub(of_frames::<W, N>(&basis, k, v as usize)))
+        let code = codes[k * count + v as usize].to_u32() as i32;
+        f64::from(code.wrapping_sub(of_frames::<W, N>(basis, k, v as usize)))
     };
-    let mut sums = [[0.0f64; 5]; 2];
-    let mut whole = [0.0f64; 2];
+    let mut sums = SurfaceSums::default();
     for v in 0..count as u32 {
-        let around = neighbours.around(v);
+        let around = basis.neighbours.around(v);
         let m = around.triangle_count;
-        for k in 0..components {
+        for k in 0..N {
             let own = above(k, v);
             if m == 0 {
                 let m = around.neighbour_count;
                 let sum: f64 = around.neighbours[..m].iter().map(|&n| above(k, n)).sum();
                 if m > 0 {
                     let mean = sum / m as f64;
-                    whole[0] += mean * mean;
-                    whole[1] += mean * own;
+                    sums.whole[0] += mean * mean;
+                    sums.whole[1] += mean * own;
                 }
                 continue;
             }
@@ -500,47 +538,42 @@ fn fitted<W: Word, const N: usize>(basis: Basis<'_, W>, levels: &[W]) -> Weights
                 e += above(k, t[0]) + above(k, t[1]);
                 a += above(k, t[2]);
             }
-            // Alone, values have no zero of their own: from the first of the edge.
-            let zero = if says { 0.0 } else { above(k, around.triangles[0][0]) };
+            let zero = if alone { above(k, around.triangles[0][0]) } else { 0.0 };
             let (e, a) = (e / m as f64 - 2.0 * zero, a / m as f64 - zero);
             let own = own - zero;
-            let s = &mut sums[usize::from(m > 1)];
+            let s = &mut sums.triangles[usize::from(m > 1)];
             for (s, x) in s.iter_mut().zip([e * e, e * a, a * a, e * own, a * own]) {
                 *s += x;
             }
         }
     }
-    for (s, out) in sums.iter().zip(&mut weights.triangles) {
-        let [ee, ea, aa, eo, ao] = *s;
-        if !says {
-            // 2·edge + apex = 1 keeps what is linear; one number is left. own = m + w·(m − a), m = e/2.
-            let (mm, ma, mo) = (ee / 4.0, ea / 2.0, eo / 2.0);
-            let (square, product) = (mm - 2.0 * ma + aa, mo - ao - mm + ma);
-            if square > 0.0 {
-                let w = (product / square * 32.0).round().clamp(-64.0, 64.0) as i32 * 2;
-                *out = [(UNIT + w) / 2, -w];
-            }
-            continue;
-        }
-        let det = ee * aa - ea * ea;
-        if det > 1e-9 * ee * aa {
-            let unit = f64::from(UNIT);
-            let round = |x: f64| (x * unit).round().clamp(-256.0, 256.0) as i32;
-            *out = [round((eo * aa - ao * ea) / det), round((ao * ee - eo * ea) / det)];
-        } else {
-            *out = [0, 0];
-        }
+    sums
+}
+
+/// Weights of edge and apex that keep what is linear: 2·edge + apex = 1, so that one number is left.
+/// value = m + w·(m − a), m = e/2.
+#[cfg(feature = "encode")]
+fn affine_weights([ee, ea, aa, eo, ao]: [f64; 5]) -> Option<[i32; 2]> {
+    let (mm, ma, mo) = (ee / 4.0, ea / 2.0, eo / 2.0);
+    let (square, product) = (mm - 2.0 * ma + aa, mo - ao - mm + ma);
+    let w = (product / square * 32.0).round().clamp(-64.0, 64.0) as i32 * 2;
+    (square > 0.0).then_some([(UNIT + w) / 2, -w])
+}
+
+/// Weights of edge and apex, each by itself.
+#[cfg(feature = "encode")]
+fn free_weights([ee, ea, aa, eo, ao]: [f64; 5]) -> [i32; 2] {
+    let det = ee * aa - ea * ea;
+    let unit = f64::from(UNIT);
+    let round = |x: f64| (x * unit).round().clamp(-256.0, 256.0) as i32;
+    match det > 1e-9 * ee * aa {
+        true => [round((eo * aa - ao * ea) / det), round((ao * ee - eo * ea) / det)],
+        false => [0, 0],
     }
-    if says {
-        weights.whole = match whole[0] > 0.0 {
-            true => (whole[1] / whole[0] * f64::from(UNIT)).round().clamp(-128.0, 128.0) as i32,
-            false => 0,
-        };
-    }
-    weights
 }
 
 /// Solves rows and columns `from..to` of symmetric equations; what cannot be told is 0.
+#[cfg(feature = "encode")]
 fn solve(normal: &[[f64; REFERENCES + 1]; REFERENCES], from: usize, to: usize) -> [f64; REFERENCES] {
     let mut m = *normal;
     let scale = (from..to).map(|i| m[i][i]).fold(0.0, f64::max);

@@ -38,7 +38,7 @@
 //! no triangle does.
 
 use crate::Corrupt;
-use crate::quantize::code::Word;
+use crate::quantize::code::Code;
 use crate::simd::isa::Isa;
 
 #[cfg(target_arch = "x86_64")]
@@ -55,7 +55,7 @@ pub use table::{build_table, encode_table};
 /// `out = values − prediction`, both component-major. `signed`: the values are differences. An empty table
 /// predicts every vertex from the one before. Panics if lengths disagree or the table points outside.
 #[cfg(feature = "encode")]
-pub fn residual<W: Word>(
+pub fn residual<W: Code>(
     values: &[W],
     components: usize,
     rule: impl Into<Rule>,
@@ -79,7 +79,7 @@ pub fn residual<W: Word>(
 
 /// `values = residuals + prediction`, in place, vertex after vertex; 1 to 4 components. Fails if the table
 /// points outside.
-pub fn reconstruct<W: Word>(
+pub fn reconstruct<W: Code>(
     components: usize,
     rule: impl Into<Rule>,
     signed: bool,
@@ -89,7 +89,7 @@ pub fn reconstruct<W: Word>(
     reconstruct_on(Isa::get(), components, rule, signed, table, values)
 }
 
-fn reconstruct_on<W: Word>(
+fn reconstruct_on<W: Code>(
     isa: Isa,
     components: usize,
     rule: impl Into<Rule>,
@@ -107,7 +107,7 @@ fn reconstruct_on<W: Word>(
     let rule = rule.into();
     #[cfg(target_arch = "x86_64")]
     if let (Isa::Avx2(avx2), false, false) = (isa, table.is_empty(), table.wild)
-        && let Some(values) = W::words16_mut(values)
+        && let Some(values) = W::codes16_mut(values)
     {
         match components {
             1 => avx2::reconstruct::<1>(avx2, rule, signed, table, values),
@@ -139,7 +139,7 @@ fn reconstruct_on<W: Word>(
 }
 
 /// All components of a vertex together: each waits for its own last result only.
-fn reconstruct_planes<W: Word, R: Combine, const N: usize>(
+fn reconstruct_planes<W: Code, R: Combine, const N: usize>(
     rule: R,
     signed: bool,
     table: &Table,

@@ -1,13 +1,13 @@
 //! How a vertex is predicted from the three of its triangle.
 
-use crate::quantize::code::Word;
+use crate::quantize::code::Code;
 
 /// Largest distance back. Part of the format.
 pub const LOOK_BACK: u32 = 4096;
 /// No triangle: the previous vertex predicts. Part of the format.
 pub const NONE: u16 = 0xFFFF;
 
-/// How a stream is predicted inside a frame.
+/// The spatial prediction of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spatial {
     /// P = C + B − A: positions, uvs.
@@ -31,7 +31,7 @@ impl Weights {
     pub const ZERO: Weights = Weights { edge: 0, apex: 0 };
 }
 
-/// What is made of A, B and C.
+/// The prediction that is made of the neighbours A, B and C.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rule {
     /// As the kind of stream has it.
@@ -48,7 +48,7 @@ impl From<Spatial> for Rule {
 
 /// A rule as code; generic functions are compiled for each. `signed`: the words are differences.
 pub(crate) trait Combine: Copy {
-    fn combine<W: Word>(self, a: W, b: W, c: W, signed: bool) -> W;
+    fn combine<W: Code>(self, a: W, b: W, c: W, signed: bool) -> W;
 }
 
 #[derive(Clone, Copy)]
@@ -56,7 +56,7 @@ pub(crate) struct Parallelogram;
 
 impl Combine for Parallelogram {
     #[inline(always)]
-    fn combine<W: Word>(self, a: W, b: W, c: W, _: bool) -> W {
+    fn combine<W: Code>(self, a: W, b: W, c: W, _: bool) -> W {
         b.wrapping_add(c).wrapping_sub(a)
     }
 }
@@ -66,14 +66,14 @@ pub(crate) struct Average;
 
 impl Combine for Average {
     #[inline(always)]
-    fn combine<W: Word>(self, _: W, b: W, c: W, signed: bool) -> W {
+    fn combine<W: Code>(self, _: W, b: W, c: W, signed: bool) -> W {
         b.mean(c, signed)
     }
 }
 
 impl Combine for Weights {
     #[inline(always)]
-    fn combine<W: Word>(self, a: W, b: W, c: W, signed: bool) -> W {
+    fn combine<W: Code>(self, a: W, b: W, c: W, signed: bool) -> W {
         W::weighted(a, b, c, self.edge, self.apex, signed)
     }
 }
@@ -101,7 +101,7 @@ pub(crate) use with_rule;
 /// Prediction of `plane[v]` from what lies before it; None if the entry points outside. Where there is no
 /// triangle the vertex before predicts: under weights as one that is A, B and C.
 #[inline(always)]
-pub(crate) fn predict<W: Word, R: Combine>(
+pub(crate) fn predict<W: Code, R: Combine>(
     plane: &[W],
     v: usize,
     entry: [u16; 3],

@@ -2,7 +2,7 @@
 
 use super::rule::{LOOK_BACK, NONE, Parallelogram, predict};
 use crate::Corrupt;
-use crate::quantize::code::Word;
+use crate::quantize::code::Code;
 
 /// Per vertex the distances back to A, B, C of the triangle it is predicted from; 0xFFFF in the first =
 /// previous vertex.
@@ -181,7 +181,7 @@ impl Choices {
 /// The first frame counts as coded by itself, every other one as coded by itself or by its difference to the
 /// first, whichever suits it. Without frames every vertex takes its first choice.
 #[cfg(feature = "encode")]
-pub fn build_table<W: Word>(indices: &[u32], vertices: usize, components: usize, frames: &[&[W]]) -> Table {
+pub fn build_table<W: Code>(indices: &[u32], vertices: usize, components: usize, frames: &[&[W]]) -> Table {
     let choices = Choices::new(indices, vertices);
     assert!(frames.iter().all(|f| f.len() == vertices * components), "all frames have one shape");
     let first = choices_table(&choices, |_, _| 0);
@@ -203,7 +203,7 @@ pub fn build_table<W: Word>(indices: &[u32], vertices: usize, components: usize,
 
 /// L1 residual of one vertex.
 #[cfg(feature = "encode")]
-pub(super) fn miss<W: Word>(
+pub(super) fn miss<W: Code>(
     signal: &[W],
     components: usize,
     count: usize,

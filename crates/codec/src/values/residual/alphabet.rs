@@ -1,6 +1,6 @@
 //! Residual vectors as tokens of a byte: the alphabets; and words from their byte planes.
 
-use crate::quantize::code::Word;
+use crate::quantize::code::Code;
 
 /// Largest |residual| of a token, by the number of components.
 pub(crate) const RADIUS: [i32; 5] = [0, 62, 5, 2, 1];
@@ -98,7 +98,7 @@ pub(super) const fn square(n: usize, components: usize) -> i32 {
 
 /// Residuals from their byte planes, lowest first; those that are missing are empty, and above the others.
 #[inline(always)]
-pub(super) fn join<W: Word>(planes: [&[u8]; 4], out: &mut [W]) {
+pub(super) fn join<W: Code>(planes: [&[u8]; 4], out: &mut [W]) {
     let word = |bytes: [u8; 4]| W::wrap32(u32::from_le_bytes(bytes)).unzigzag();
     match planes {
         [[], ..] => out.fill(W::default()),

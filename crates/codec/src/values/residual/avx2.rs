@@ -7,7 +7,7 @@
 #![allow(unsafe_code)]
 
 use super::alphabet::Alphabet;
-use crate::quantize::code::Word;
+use crate::quantize::code::Code;
 use crate::simd::isa::Avx2;
 use std::arch::x86_64::*;
 
@@ -17,9 +17,9 @@ const LANES: usize = 32;
 const PARTS: usize = 8;
 
 /// See [`super::alphabet::join`].
-pub(super) fn join<W: Word>(_: Avx2, planes: [&[u8]; 4], out: &mut [W]) {
+pub(super) fn join<W: Code>(_: Avx2, planes: [&[u8]; 4], out: &mut [W]) {
     #[target_feature(enable = "avx2")]
-    fn wide<W: Word>(planes: [&[u8]; 4], out: &mut [W]) {
+    fn wide<W: Code>(planes: [&[u8]; 4], out: &mut [W]) {
         super::alphabet::join(planes, out);
     }
     // SAFETY: the argument proves that the machine has AVX2.

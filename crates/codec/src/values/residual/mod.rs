@@ -45,7 +45,7 @@
 
 use crate::Corrupt;
 use crate::bytes::{Cursor, put_varint};
-use crate::quantize::code::Word;
+use crate::quantize::code::Code;
 use crate::simd::isa::Isa;
 use alphabet::{join, lengths, run_length};
 
@@ -67,7 +67,7 @@ static LENGTHS: [[u16; 256]; 5] = [lengths(0), lengths(1), lengths(2), lengths(3
 /// Appends `residuals` (component-major) to `out`; returns the bytes that block compression is expected to
 /// need. Panics if they are no whole vectors.
 #[cfg(feature = "encode")]
-pub fn encode<W: Word>(residuals: &[W], components: usize, runs: bool, out: &mut Vec<u8>) -> f64 {
+pub fn encode<W: Code>(residuals: &[W], components: usize, runs: bool, out: &mut Vec<u8>) -> f64 {
     let count = residuals.len() / components.max(1);
     assert_eq!(count * components, residuals.len(), "whole vectors");
     if residuals.iter().all(|&r| r == W::default()) {
@@ -100,7 +100,7 @@ pub fn encode<W: Word>(residuals: &[W], components: usize, runs: bool, out: &mut
 
 /// Token of every vector, and the vectors that are escaped, component-major.
 #[cfg(feature = "encode")]
-pub(crate) fn tokenize<W: Word>(residuals: &[W], count: usize, alphabet: &Alphabet) -> (Vec<u8>, Vec<W>) {
+pub(crate) fn tokenize<W: Code>(residuals: &[W], count: usize, alphabet: &Alphabet) -> (Vec<u8>, Vec<W>) {
     let (radius, side) = (alphabet.radius, alphabet.side);
     let mut numbers = vec![0u8; count];
     let mut inside = vec![true; count];
@@ -147,7 +147,7 @@ fn run_codes(tokens: &[u8], escape: u8) -> Vec<u8> {
 }
 
 #[cfg(feature = "encode")]
-fn put_tokens<W: Word>(layout: u8, codes: &[u8], escaped: &[W], components: usize, out: &mut Vec<u8>) {
+fn put_tokens<W: Code>(layout: u8, codes: &[u8], escaped: &[W], components: usize, out: &mut Vec<u8>) {
     let escapes = escaped.len() / components;
     let size = |n: usize| u32::try_from(n).expect("fewer than 2^32 vertices");
     out.push(layout);
@@ -162,7 +162,7 @@ fn put_tokens<W: Word>(layout: u8, codes: &[u8], escaped: &[W], components: usiz
 
 /// Appends and returns the bytes that the values of each component need.
 #[cfg(feature = "encode")]
-fn put_widths<W: Word>(residuals: &[W], components: usize, count: usize, out: &mut Vec<u8>) -> Vec<u8> {
+fn put_widths<W: Code>(residuals: &[W], components: usize, count: usize, out: &mut Vec<u8>) -> Vec<u8> {
     let width = |k: usize| {
         let all = residuals[k * count..(k + 1) * count].iter().fold(0, |all, r| all | r.zigzag().to_u32());
         (u32::BITS - all.leading_zeros()).div_ceil(8) as u8
@@ -173,7 +173,7 @@ fn put_widths<W: Word>(residuals: &[W], components: usize, count: usize, out: &m
 }
 
 #[cfg(feature = "encode")]
-fn put_planes<W: Word>(residuals: &[W], count: usize, widths: &[u8], out: &mut Vec<u8>) {
+fn put_planes<W: Code>(residuals: &[W], count: usize, widths: &[u8], out: &mut Vec<u8>) {
     for byte in 0..W::BYTES as u8 {
         for (k, _) in widths.iter().enumerate().filter(|(_, w)| **w > byte) {
             let plane = &residuals[k * count..(k + 1) * count];
@@ -184,7 +184,7 @@ fn put_planes<W: Word>(residuals: &[W], count: usize, widths: &[u8], out: &mut V
 
 /// Bytes that an ideal order-0 coder needs for each plane by itself.
 #[cfg(feature = "encode")]
-pub(crate) fn plane_cost<W: Word>(residuals: &[W], count: usize) -> f64 {
+pub(crate) fn plane_cost<W: Code>(residuals: &[W], count: usize) -> f64 {
     let mut cost = 0.0;
     for plane in residuals.chunks_exact(count.max(1)) {
         let mut histograms = [[0u32; 256]; 4];
@@ -225,11 +225,11 @@ fn histogram_cost(histogram: &[u32; 256]) -> f64 {
 }
 
 /// Decodes `out.len() / components` vectors from the start of `bytes`; returns the bytes used.
-pub fn decode<W: Word>(bytes: &[u8], components: usize, out: &mut [W]) -> Result<usize, Corrupt> {
+pub fn decode<W: Code>(bytes: &[u8], components: usize, out: &mut [W]) -> Result<usize, Corrupt> {
     decode_on(Isa::get(), bytes, components, out)
 }
 
-fn decode_on<W: Word>(isa: Isa, bytes: &[u8], components: usize, out: &mut [W]) -> Result<usize, Corrupt> {
+fn decode_on<W: Code>(isa: Isa, bytes: &[u8], components: usize, out: &mut [W]) -> Result<usize, Corrupt> {
     let count = out.len() / components.max(1);
     if count * components != out.len() {
         return Err(Corrupt("residuals: no whole vectors"));
@@ -300,7 +300,7 @@ fn widths<'a>(c: &mut Cursor<'a>, components: usize, word: usize) -> Result<&'a 
     Ok(widths)
 }
 
-fn decode_planes<W: Word>(
+fn decode_planes<W: Code>(
     isa: Isa,
     c: &mut Cursor<'_>,
     components: usize,
@@ -361,7 +361,7 @@ struct Vectors<'a, W> {
 /// Vectors that are made at a time.
 const BLOCK: usize = 4096;
 
-impl<W: Word> Vectors<'_, W> {
+impl<W: Code> Vectors<'_, W> {
     /// Runs become tokens, block by block.
     fn runs(&mut self, codes: &[u8]) -> Result<(), Corrupt> {
         let mut tokens = [0u8; BLOCK];
@@ -405,7 +405,7 @@ impl<W: Word> Vectors<'_, W> {
     fn block(&mut self, start: usize, tokens: &[u8]) -> Result<(), Corrupt> {
         let (done, mut largest) = match self.isa {
             #[cfg(target_arch = "x86_64")]
-            Isa::Avx2(avx2) => match W::words16_mut(self.out) {
+            Isa::Avx2(avx2) => match W::codes16_mut(self.out) {
                 Some(out) => avx2::tokens(avx2, self.alphabet, start, tokens, self.count, out),
                 None => (0, 0),
             },
@@ -489,7 +489,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn round_trip<W: Word>(residuals: &[W], components: usize) -> Vec<u8> {
+    fn round_trip<W: Code>(residuals: &[W], components: usize) -> Vec<u8> {
         let (mut bytes, mut again) = (vec![1], vec![1]);
         encode(residuals, components, true, &mut bytes);
         encode(residuals, components, true, &mut again);
@@ -507,7 +507,7 @@ mod tests {
     }
 
     /// Every truncation is refused; no change of a byte panics.
-    fn damage<W: Word>(residuals: &[W], components: usize) {
+    fn damage<W: Code>(residuals: &[W], components: usize) {
         let bytes = round_trip(residuals, components);
         let mut out = vec![W::default(); residuals.len()];
         for cut in 0..bytes.len() {

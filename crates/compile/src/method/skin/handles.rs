@@ -4,6 +4,9 @@ use super::model::Model;
 use super::still::{Given, box_of, broken, settings};
 use crate::Error;
 use crate::method::coder::Width;
+use crate::Error;
+use meshreel_options::Options;
+use meshreel_codec::ByWidth;
 use meshreel_codec::mesh::decode::Static;
 use meshreel_codec::mesh::encode::{Encoder, Work};
 use meshreel_codec::mesh::hierarchy::Hierarchy;
@@ -23,10 +26,7 @@ pub struct Affine {
 }
 
 /// Decoded handles, by frame.
-pub enum HandleFrames {
-    Narrow(Vec<Vec<[i16; 4]>>),
-    Wide(Vec<Vec<[i32; 4]>>),
-}
+pub type HandleFrames = ByWidth<Vec<Vec<[i16; 4]>>, Vec<Vec<[i32; 4]>>>;
 
 /// Codes affine bones as four points each.
 pub fn affine(
@@ -97,7 +97,7 @@ fn handles<W: Width>(
             seen.push((frame, cells.to_vec()));
         };
         let bytes = encoder.group(group, &find, &mut work, watch).map_err(refused)?;
-        for (unit, bytes) in [Unit::Inner(group), Unit::Last(group)].into_iter().zip(bytes) {
+        for (unit, bytes) in [Unit::LowerLayers(group), Unit::TopLayer(group)].into_iter().zip(bytes) {
             units.insert(schedule.number(unit), bytes);
         }
         for (frame, cells) in seen {

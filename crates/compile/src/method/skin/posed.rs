@@ -1,6 +1,6 @@
 //! A rest pose and bones as they are decoded: all but the residual.
 
-use super::handles::{self, Affine, HandleFrames};
+use super::handles::{self, Affine};
 use super::model::Model;
 use super::positions::Positions;
 use super::rest;
@@ -11,12 +11,13 @@ use crate::method::points::{self, Frames};
 use crate::report::Rest;
 use meshreel_codec::mesh::decode::First;
 use meshreel_codec::mesh::hierarchy::Hierarchy;
-use meshreel_codec::mesh::skin::{Handles, Matrix, Rig, Skin, weights};
+use meshreel_codec::mesh::skin::{Matrix, Rig, Skin, weights};
 use meshreel_codec::mesh::tables::LAYERS;
 use meshreel_codec::quantize::lattice::{Extent, Grid};
 use meshreel_codec::record::Bones;
 use meshreel_codec::schedule::Schedule;
 use meshreel_options::{Options, TransformForm};
+use meshreel_codec::{Points, each_width};
 use rayon::prelude::*;
 
 // Tuning.
@@ -105,7 +106,7 @@ impl<'a> Posed<'a> {
         let bones = Bones {
             rigid: model.rigid.len() as u32,
             affine: model.affine.len() as u32,
-            wide: affine.as_ref().is_some_and(|a| matches!(a.frames, HandleFrames::Wide(_))),
+            wide: affine.as_ref().is_some_and(|a| a.frames.is_wide()),
             words: rigid.as_ref().map_or(0, |r| r.nodes.words as u32),
             coded: 0,
         };
@@ -138,11 +139,8 @@ impl<'a> Posed<'a> {
     pub fn matrices(&self, frame: u32, grid: &Grid) -> Vec<Matrix> {
         let at = frame as usize;
         let transforms = self.rigid.as_ref().map(|r| &r.transforms[at][..]);
-        let handles = match self.affine.as_ref().map(|a| &a.frames) {
-            None => Handles::None,
-            Some(HandleFrames::Narrow(frames)) => Handles::Narrow(&frames[at]),
-            Some(HandleFrames::Wide(frames)) => Handles::Wide(&frames[at]),
-        };
+        let affine = self.affine.as_ref();
+        let handles = affine.map(|a| each_width!(&a.frames, frames => Points::from(&frames[at][..])));
         let mut out = vec![Matrix::default(); self.skin.rig.bones() + 1];
         let transforms = transforms.unwrap_or_default();
         self.skin.matrices(grid, transforms, handles, &mut out);

@@ -6,7 +6,7 @@ use meshreel_codec::mesh::encode::{Encoder, Refused, Source, Work};
 use meshreel_codec::mesh::hierarchy::Hierarchy;
 use meshreel_codec::mesh::skin::weights;
 use meshreel_codec::mesh::{decode, encode};
-use meshreel_codec::quantize::fixed::Cell;
+use meshreel_codec::quantize::fixed::FixedPoint;
 use meshreel_codec::quantize::lattice::Extent;
 use meshreel_options::{Options, Preset};
 
@@ -48,7 +48,7 @@ pub fn still(
     let extent = box_of(positions, radius);
     let source = Given(|_, out: &mut [[f32; 3]]| out.copy_from_slice(positions));
     let settings = settings(options);
-    fn bytes<W: Cell>(
+    fn bytes<W: FixedPoint>(
         levels: Hierarchy,
         extent: Extent,
         settings: encode::Options,

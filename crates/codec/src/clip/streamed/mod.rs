@@ -20,180 +20,41 @@
 //! A segment needs the keys at both its ends and nothing else, a tier those before it. Samples of a tier that
 //! is not there are their predictions. Keys are few; a reader decodes all of them when it opens the clip.
 
+#[cfg(feature = "encode")]
+mod residuals;
+
 use crate::Corrupt;
-use crate::bytes::{Cursor, put_sized, put_varint};
+use crate::bytes::Cursor;
 pub use crate::clip::plan::{
-    Group, KEY_LEVEL, Kind, MAX_KEY_WORDS, MAX_LISTED_KEYS, Plan, STEP, justified_words, kappa,
+    Group, KEY_LEVEL, Kind, MAX_KEY_VALUES, MAX_LISTED_KEYS, Plan, justified_values,
 };
+pub use crate::clip::prediction::{STEP, kappa};
 use crate::clip::schedule::{self, Taps};
 pub use crate::clip::segments::Ends;
 use crate::clip::{Skeleton, header};
-use crate::entropy::symbols::{Activity, Bucket, Decoder, Encoder, Means};
+use crate::entropy::symbols::{Activity, Bucket, Decoder, Means, Symbols};
+#[cfg(feature = "encode")]
+pub use residuals::{Choices, Residuals, choices, encode, encode_head, encode_keys, encode_tier};
 
 /// Largest shift: steps are at least a 32nd. Part of the format, like everything in this file.
 pub const MAX_SHIFT: i8 = 5;
 /// The shift of a sample that has no residuals.
 pub const STRIPPED: i8 = -1;
 
-/// Residuals of one sample.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Residuals {
-    /// Steps are 2^shift times as fine; [`STRIPPED`]: the sample is its prediction.
-    pub shift: i8,
-    /// One per component, |k| < 2²⁸.
-    pub k: Vec<i32>,
-}
-
 /// σ of shifts.
 const SHIFT_SIGMA: u32 = 16;
-
-/// Writes a clip of one tier. `keys`: residuals of all keys; `segments`: of the samples between, in the order
-/// of [`Plan::steps_of`].
-pub fn encode(plan: &Plan, keys: &[Residuals], segments: &[Vec<Residuals>], out: &mut Vec<u8>) {
-    encode_head(plan, out);
-    encode_keys(plan, keys, out);
-    encode_tier(plan, 0, 0, segments, out);
-}
-
-/// Appends the header with its size: how the first tier begins.
-pub fn encode_head(plan: &Plan, out: &mut Vec<u8>) {
-    let mut bytes = Vec::new();
-    header::encode(&plan.header, &mut bytes);
-    put_sized(&bytes, out);
-}
-
-/// Appends the keys with their size: what follows the header.
-pub fn encode_keys(plan: &Plan, keys: &[Residuals], out: &mut Vec<u8>) {
-    let mut walk = Walk::new(plan);
-    let mut encoder = Encoder::default();
-    let calm = vec![CALM; plan.components];
-    for key in keys {
-        walk.put(KEY_LEVEL, [&calm, &calm], key, Some(&mut encoder));
-    }
-    let mut bytes = Vec::new();
-    encoder.finish(&mut bytes);
-    put_sized(&bytes, out);
-}
-
-/// Appends a tier of the segments from number `first` on: their sizes, and segments.
-pub fn encode_tier(plan: &Plan, tier: u32, first: usize, segments: &[Vec<Residuals>], out: &mut Vec<u8>) {
-    let mut all = Vec::new();
-    for (s, samples) in segments.iter().enumerate() {
-        let start = all.len();
-        encode_segment(plan, first + s, tier, samples, &mut all);
-        put_varint((all.len() - start) as u32, out);
-    }
-    out.extend_from_slice(&all);
-}
-
-/// What the symbols of a sample depend on.
-struct Walk<'a> {
-    plan: &'a Plan,
-    means: Means,
-    activity: Activity,
-}
-
-impl<'a> Walk<'a> {
-    fn new(plan: &'a Plan) -> Walk<'a> {
-        let mut means = Means::default();
-        means.reset(&plan.header.starts);
-        Walk { plan, means, activity: Activity::default() }
-    }
-
-    /// Learns from a sample and, with an encoder, writes it.
-    fn put(
-        &mut self,
-        level: usize,
-        around: [&[u8]; 2],
-        residuals: &Residuals,
-        mut encoder: Option<&mut Encoder>,
-    ) {
-        if let Some(encoder) = &mut encoder {
-            encoder.put(Bucket::fixed(SHIFT_SIGMA), i32::from(residuals.shift));
-        }
-        self.activity.start(self.plan.components);
-        if residuals.shift == STRIPPED {
-            return;
-        }
-        for group in &self.plan.groups {
-            self.activity.group(group.parent);
-            for c in group.component..group.component + group.components {
-                let k = residuals.k[c];
-                if let Some(encoder) = &mut encoder {
-                    let bucket = self.plan.bucket(&self.activity, &self.means, c, level, group, around);
-                    encoder.put(bucket, k);
-                }
-                self.activity.put(&self.means, c, level, k);
-                self.means.learn(c, level, k);
-            }
-        }
-    }
-
-    /// Reads a sample's residuals.
-    fn take(
-        &mut self,
-        level: usize,
-        around: [&[u8]; 2],
-        decoder: &mut Decoder<'_>,
-    ) -> Result<Residuals, Corrupt> {
-        let shift = take_shift(decoder)?;
-        let mut k = vec![0; self.plan.components];
-        self.activity.start(self.plan.components);
-        if shift == STRIPPED {
-            return Ok(Residuals { shift, k });
-        }
-        for group in &self.plan.groups {
-            self.activity.group(group.parent);
-            let own = &mut k[group.component..group.component + group.components];
-            for (c, k) in (group.component..).zip(own) {
-                let bucket = self.plan.bucket(&self.activity, &self.means, c, level, group, around);
-                *k = decoder.take(bucket);
-                self.activity.put(&self.means, c, level, *k);
-                self.means.learn(c, level, *k);
-            }
-        }
-        Ok(Residuals { shift, k })
-    }
-}
-
-fn take_shift(decoder: &mut Decoder<'_>) -> Result<i8, Corrupt> {
-    match i8::try_from(decoder.take(Bucket::fixed(SHIFT_SIGMA))) {
-        Ok(shift) if (STRIPPED..=MAX_SHIFT).contains(&shift) => Ok(shift),
-        _ => Err(Corrupt("steps of a sample out of range")),
-    }
-}
 
 /// Ratio 1: of what is not known.
 pub const CALM: u8 = 64;
 
-fn encode_segment(plan: &Plan, segment: usize, tier: u32, samples: &[Residuals], out: &mut Vec<u8>) {
-    let mut walk = Walk::new(plan);
-    let mut encoder = Encoder::default();
-    let n = plan.components;
-    let more = plan.header.split.tiers;
-    let length = plan.key(segment + 1) - plan.key(segment);
-    let mut ratios = vec![CALM; (length + 1) * n];
-    for (step, residuals) in plan.steps_of(segment).zip(samples) {
-        let own = schedule::tier(step.level, more);
-        if own > tier {
-            break;
-        }
-        let [left, right] = [step.taps.at[0], step.taps.at[1]].map(|t| &ratios[t * n..t * n + n]);
-        let encoder = (own == tier).then_some(&mut encoder);
-        walk.put(step.level as usize, [left, right], residuals, encoder);
-        ratios[step.sample * n..][..n].copy_from_slice(&walk.activity.ratio);
-    }
-    encoder.finish(out);
-}
-
 /// An opened clip: its plan, its keys, and where its segments are.
 #[derive(Clone, Debug)]
-pub struct Stored {
-    /// What follows from header and skeleton.
+pub struct StreamedClip {
+    /// Sub-tracks and steps, from header and skeleton.
     pub plan: Plan,
     /// Words of all keys.
     keys: Vec<i32>,
-    /// What [`encode_keys`] wrote.
+    /// The keys as they are in the file, with their size.
     key_bytes: Vec<u8>,
     /// Sizes and segments.
     segments: Vec<u8>,
@@ -209,25 +70,24 @@ pub struct Scratch {
     ratios: Vec<u8>,
     calm: Vec<u8>,
     fresh: Vec<i32>,
-    means: Means,
-    activity: Activity,
+    contexts: Contexts,
     kappa: Vec<i64>,
     /// Per sample: it has no residuals.
     stripped: Vec<bool>,
 }
 
-impl Stored {
+impl StreamedClip {
     /// Reads what [`encode`] wrote: header and keys; segments when they are asked for.
-    pub fn open(skeleton: &Skeleton<'_>, bytes: &[u8]) -> Result<Stored, Corrupt> {
-        let (plan, size) = Stored::head(skeleton, bytes)?;
+    pub fn open(skeleton: &Skeleton<'_>, bytes: &[u8]) -> Result<StreamedClip, Corrupt> {
+        let (plan, size) = StreamedClip::head(skeleton, bytes)?;
         // The size of a segment takes a byte.
         if plan.segments() > bytes.len() {
             return Err(Corrupt("sizes of a clip's segments end early"));
         }
-        if plan.keys() * plan.words > justified_words(bytes.len()) {
+        if plan.keys() * plan.words > justified_values(bytes.len()) {
             return Err(Corrupt("more keys than the bytes of a clip justify"));
         }
-        let mut stored = Stored {
+        let mut stored = StreamedClip {
             keys: vec![0; plan.keys() * plan.words],
             key_bytes: Vec::new(),
             segments: Vec::new(),
@@ -251,21 +111,21 @@ impl Stored {
         let size = cursor.varint()? as usize;
         let header = header::decode(cursor.take(size)?, skeleton.parents.len())?;
         let plan = Plan::new(skeleton, header)?;
-        if plan.keys().saturating_mul(plan.words) > MAX_KEY_WORDS {
+        if plan.keys().saturating_mul(plan.words) > MAX_KEY_VALUES {
             return Err(Corrupt("a clip with more keys than a reader takes"));
         }
         Ok((plan, cursor.used()))
     }
 
     /// Words of key `i`.
-    pub fn key_words(&self, i: usize) -> &[i32] {
+    pub fn key_values(&self, i: usize) -> &[i32] {
         &self.keys[i * self.plan.words..][..self.plan.words]
     }
 
     /// Decodes segment `s`; [`Scratch::sample`] then gives its samples, keys included. Of a clip of several
     /// tiers this is the first.
     pub fn decode(&self, s: usize, scratch: &mut Scratch) -> Result<(), Corrupt> {
-        let bytes = (self.ends.of(s, &self.segments)).ok_or(Corrupt("no such segment"))?;
+        let bytes = (self.ends.of(s, &self.segments)).ok_or(Corrupt("clip: no such segment"))?;
         decode_segment(&self.plan, &self.keys, s, &[bytes], scratch)
     }
 
@@ -301,7 +161,7 @@ pub fn decode_keys(plan: &Plan, bytes: &[u8], keys: &mut [i32]) -> Result<usize,
     decode_keys_with(plan, bytes, keys, &mut Scratch::default())
 }
 
-/// The same with the caller's memory.
+/// [`decode_keys`] in the caller's memory.
 pub fn decode_keys_with(
     plan: &Plan,
     bytes: &[u8],
@@ -323,11 +183,8 @@ pub fn decode_keys_with(
         sample(
             plan,
             Some(&mut decoder),
-            &mut scratch.means,
-            &mut scratch.activity,
-            &mut scratch.kappa,
-            KEY_LEVEL,
-            [&scratch.calm, &scratch.calm],
+            (&mut scratch.contexts, &mut scratch.kappa),
+            Place { level: KEY_LEVEL, around: [&scratch.calm, &scratch.calm] },
             &scratch.words,
             &taps,
             key,
@@ -351,7 +208,7 @@ pub fn decode_segment(
     let (w, n) = (plan.words, plan.components);
     let ends = keys.get(s * w..(s + 2) * w);
     let (Some(ends), true) = (ends, s < plan.segments()) else {
-        return Err(Corrupt("no such segment"));
+        return Err(Corrupt("clip: no such segment"));
     };
     let more = plan.header.split.tiers;
     let length = plan.key(s + 1) - plan.key(s);
@@ -375,11 +232,8 @@ pub fn decode_segment(
             sample(
                 plan,
                 decoder.as_mut(),
-                &mut scratch.means,
-                &mut scratch.activity,
-                &mut scratch.kappa,
-                step.level as usize,
-                around,
+                (&mut scratch.contexts, &mut scratch.kappa),
+                Place { level: step.level as usize, around },
                 &scratch.words,
                 &step.taps,
                 &mut fresh,
@@ -391,7 +245,7 @@ pub fn decode_segment(
             Err(_) => break,
         }
         scratch.words[step.sample * w..][..w].copy_from_slice(&fresh);
-        scratch.ratios[step.sample * n..][..n].copy_from_slice(&scratch.activity.ratio);
+        scratch.ratios[step.sample * n..][..n].copy_from_slice(&scratch.contexts.activity.ratio);
     }
     scratch.fresh = fresh;
     result?;
@@ -399,56 +253,8 @@ pub fn decode_segment(
     // What no level of this segment is in must say nothing.
     match tiers.iter().skip(tier as usize + 1).all(|b| b.is_empty()) {
         true => Ok(()),
-        false => Err(Corrupt("a tier without samples that has bytes")),
+        false => Err(Corrupt("clip: a tier without samples that has bytes")),
     }
-}
-
-/// Residuals of a clip of one tier: of all keys, and of the samples of all segments. What [`encode`] was
-/// given.
-pub type Choices = (Vec<Residuals>, Vec<Vec<Residuals>>);
-
-/// Takes residuals out of a clip again. `tiers`: the bytes of all tiers, the first with header and keys.
-pub fn choices(skeleton: &Skeleton<'_>, tiers: &[&[u8]]) -> Result<(Plan, Choices), Corrupt> {
-    let Some(&first) = tiers.first() else {
-        return Err(Corrupt("a clip without bytes"));
-    };
-    let stored = Stored::open(skeleton, first)?;
-    let plan = &stored.plan;
-    let more = plan.header.split.tiers;
-    if tiers.len() != plan.tiers() {
-        return Err(Corrupt("a clip without all of its tiers"));
-    }
-    let ends =
-        (tiers[1..].iter()).map(|bytes| Ends::read(plan.segments(), bytes)).collect::<Result<Vec<_>, _>>()?;
-    let n = plan.components;
-    let (key_bytes, _) = crate::bytes::take_sized(&stored.key_bytes)?;
-    let mut decoder = Decoder::new(key_bytes);
-    let mut walk = Walk::new(plan);
-    let calm = vec![CALM; n];
-    let keys = (0..plan.keys())
-        .map(|_| walk.take(KEY_LEVEL, [&calm, &calm], &mut decoder))
-        .collect::<Result<Vec<_>, _>>()?;
-    let mut segments = Vec::with_capacity(plan.segments());
-    for s in 0..plan.segments() {
-        let upper = (ends.iter().zip(&tiers[1..])).map(|(ends, bytes)| ends.of(s, bytes));
-        let mut decoders: Vec<Decoder<'_>> = std::iter::once(stored.segment(s))
-            .chain(upper)
-            .map(|bytes| Decoder::new(bytes.unwrap_or(&[])))
-            .collect();
-        let mut walk = Walk::new(plan);
-        let length = plan.key(s + 1) - plan.key(s);
-        let mut ratios = vec![CALM; (length + 1) * n];
-        let mut samples = Vec::with_capacity(length);
-        for step in plan.steps_of(s) {
-            let around = [step.taps.at[0], step.taps.at[1]].map(|t| &ratios[t * n..t * n + n]);
-            let decoder = &mut decoders[schedule::tier(step.level, more) as usize];
-            samples.push(walk.take(step.level as usize, around, decoder)?);
-            ratios[step.sample * n..][..n].copy_from_slice(&walk.activity.ratio);
-        }
-        decoders.iter().try_for_each(Decoder::finish)?;
-        segments.push(samples);
-    }
-    Ok((stored.plan, (keys, segments)))
 }
 
 impl Scratch {
@@ -463,7 +269,7 @@ impl Scratch {
     pub fn make_room(&mut self, plan: &Plan) {
         let longest = (1 << plan.header.log).min(plan.header.samples as usize - 1);
         self.start(plan, longest.max(1));
-        self.activity.start(plan.components);
+        self.contexts.activity.start(plan.components);
     }
 
     fn start(&mut self, plan: &Plan, length: usize) {
@@ -479,7 +285,7 @@ impl Scratch {
         self.kappa.resize(plan.components, 0);
         self.stripped.clear();
         self.stripped.resize(length + 1, false);
-        self.means.reset(&plan.header.starts);
+        self.contexts.means.reset(&plan.header.starts);
     }
 
     /// Whether sample `i` of the segment that was decoded last is its prediction alone.
@@ -493,27 +299,72 @@ impl Scratch {
     }
 }
 
-/// One sample into `out`; whether it has residuals.
-#[allow(clippy::too_many_arguments)]
+/// Where a sample stands, for what is expected of it.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    level: usize,
+    /// Per component: how large residuals were in the samples left and right, as [`Activity`] has it.
+    around: [&'a [u8]; 2],
+}
+
+/// Statistics of the samples of a segment that were coded so far, from which the tables of the next one
+/// follow.
+#[derive(Clone, Debug, Default)]
+struct Contexts {
+    means: Means,
+    activity: Activity,
+}
+
+impl Contexts {
+    /// Begins a sample: codes its shift.
+    #[inline(always)]
+    fn start<S: Symbols>(&mut self, plan: &Plan, symbols: &mut S, shift: i8) -> Result<i8, Corrupt> {
+        self.activity.start(plan.components);
+        match i8::try_from(symbols.symbol(Bucket::fixed(SHIFT_SIGMA), i32::from(shift))) {
+            Ok(shift) if (STRIPPED..=MAX_SHIFT).contains(&shift) => Ok(shift),
+            _ => Err(Corrupt("clip: steps of a sample out of range")),
+        }
+    }
+
+    /// Codes the residuals `k` of a sub-track, which are given to an encoder, and filled by a decoder.
+    #[inline(always)]
+    fn code<S: Symbols>(
+        &mut self,
+        plan: &Plan,
+        group: &Group,
+        place: Place<'_>,
+        symbols: &mut S,
+        k: &mut [i32],
+    ) {
+        let Place { level, around } = place;
+        self.activity.group(group.parent);
+        for (c, k) in (group.component..).zip(k) {
+            let bucket = plan.bucket(&self.activity, &self.means, c, level, group, around);
+            *k = symbols.symbol(bucket, *k);
+            self.activity.put(&self.means, c, level, *k);
+            self.means.learn(c, level, *k);
+        }
+    }
+}
+
+/// Words of a sample into `out`, predicted from samples of `words`; whether it has residuals. `kappas` has
+/// room for one per component.
 fn sample(
     plan: &Plan,
     decoder: Option<&mut Decoder<'_>>,
-    means: &mut Means,
-    activity: &mut Activity,
-    kappas: &mut [i64],
-    level: usize,
-    around: [&[u8]; 2],
+    (contexts, kappas): (&mut Contexts, &mut [i64]),
+    place: Place<'_>,
     words: &[i32],
     taps: &Taps,
     out: &mut [i32],
 ) -> Result<bool, Corrupt> {
-    activity.start(plan.components);
     // A stripped sample and one of a tier that is not there are their predictions.
     let coded = match decoder {
-        Some(decoder) => Some((take_shift(decoder)?, decoder)),
+        Some(decoder) => Some((contexts.start(plan, decoder, 0)?, decoder)),
         None => None,
     };
     let Some((shift, decoder)) = coded.filter(|(shift, _)| *shift != STRIPPED) else {
+        contexts.activity.start(plan.components);
         for group in &plan.groups {
             let value = group.apply(group.predict(words, plan.words, taps), [0; 3]);
             out[group.word..group.word + group.words].copy_from_slice(&value[..group.words]);
@@ -521,15 +372,11 @@ fn sample(
         return Ok(false);
     };
     for group in &plan.groups {
-        let mut own = [0; 3];
-        activity.group(group.parent);
+        let (mut k, mut own) = ([0; 3], [0; 3]);
+        contexts.code(plan, group, place, decoder, &mut k[..group.components]);
         for i in 0..group.components {
             let c = group.component + i;
-            let bucket = plan.bucket(activity, means, c, level, group, around);
-            let k = decoder.take(bucket);
-            activity.put(means, c, level, k);
-            means.learn(c, level, k);
-            let value = kappa(k, shift.unsigned_abs(), plan.cross(c, kappas));
+            let value = kappa(k[i], shift.unsigned_abs(), plan.cross(c, kappas));
             kappas[c] = value;
             own[i] = value;
         }

@@ -1,21 +1,6 @@
-//! The fine unit, the steps of the layers, and the points of the residual lattice.
-//!
-//! Coordinates are whole multiples of a unit u; residuals are whole multiples q of a layer's step S, itself a
-//! whole number of units. All three components of q have one parity: a body-centred cubic lattice, whose
-//! farthest points lie S·√5/2 from it. An encoder that uses the even ones only has a cubic lattice, S·√3: the
-//! same stream and decoder.
-//!
-//! S is such that the farthest point lies at most the tolerance away, divided by what the layer's frames are
-//! worth as references: a finer step for frames that others refer to pays in all of those.
-//!
-//! The output is `rec as f32 * u + centre`, a multiplication and an addition in f32, never fused.
+//! The encoder's side of the lattice: unit and steps from box and tolerance, and the nearest points.
 
-use crate::quantize::fixed::Cell;
-use crate::simd::isa::Isa;
-use crate::simd::lanes::{self, Lanes, Task};
-
-/// Layers of frames, each with a step of its own: frame 0, keys, and the depths 1 … 4. Part of the format.
-pub const LAYERS: usize = 6;
+use super::{Grid, LAYERS};
 
 /// Lattice of the residuals; the decoder does not know it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,109 +11,20 @@ pub enum Lattice {
     Cubic,
 }
 
-/// Unit, middle and steps: what the decoder needs to know of the quantizer.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Grid {
-    /// Length of a unit.
-    pub unit: f32,
-    /// Position of the origin.
-    pub centre: [f32; 3],
-    /// Units of a half step by layer, see [`LAYERS`].
-    pub steps: [u16; LAYERS],
-}
-
-impl Grid {
-    /// Where a decoded vector lies.
-    #[inline(always)]
-    pub fn position(&self, rec: [i32; 3]) -> [f32; 3] {
-        [0, 1, 2].map(|k| rec[k] as f32 * self.unit + self.centre[k])
-    }
-
-    /// Writes where vertices lie, one after the other: the first `components` ≤ 3 of every `stride` numbers.
-    /// `places` says which cell is a vertex'.
-    pub fn positions<W: Cell>(
-        &self,
-        cells: &[[W; 4]],
-        places: &[u32],
-        [stride, components]: [usize; 2],
-        out: &mut [f32],
-    ) {
-        if (stride, components) == (3, 3) {
-            let count = places.len().min(out.len() / 3);
-            let (out, places) = (&mut out[..3 * count], &places[..count]);
-            let Some((&last, others)) = places.split_last() else {
-                return;
-            };
-            // A whole register at once: the next vertex overwrites the fourth number.
-            self.each(cells, others, |v, at| {
-                out[3 * v..3 * v + 4].copy_from_slice(&at);
-            });
-            let end = &mut out[3 * others.len()..];
-            return self.each(cells, &[last], |_, at| end.copy_from_slice(&at[..3]));
-        }
-        let places = &places[..places.len().min(out.len().div_ceil(stride.max(1)))];
-        self.each(cells, places, |v, at| {
-            let own = out[v * stride..].iter_mut().zip(at);
-            own.take(components).for_each(|(to, x)| *to = x);
-        });
-    }
-
-    /// The same in planes, of at most `N` vertices.
-    pub fn planes<W: Cell, const N: usize>(&self, cells: &[[W; 4]], places: &[u32], out: &mut [[f32; N]]) {
-        let places = &places[..places.len().min(N)];
-        match out {
-            [x, y, z, ..] => self.each(cells, places, |v, at| [x[v], y[v], z[v], _] = at),
-            _ => self.each(cells, places, |v, at| {
-                out.iter_mut().zip(at).for_each(|(to, x)| to[v] = x);
-            }),
-        }
-    }
-
-    /// Number of a vertex, and where it is; behind that, a zero.
-    fn each<W: Cell>(&self, cells: &[[W; 4]], places: &[u32], to: impl FnMut(usize, [f32; 4])) {
-        let task = Positions { grid: self, cells, places, to };
-        lanes::run(Isa::get(), task);
-    }
-}
-
-/// Vertices, one after the other, in the registers of an instruction set.
-struct Positions<'a, W, F> {
-    grid: &'a Grid,
-    cells: &'a [[W; 4]],
-    places: &'a [u32],
-    to: F,
-}
-
-impl<W: Cell, F: FnMut(usize, [f32; 4])> Task for Positions<'_, W, F> {
-    #[inline(always)]
-    fn run<L: Lanes>(mut self) {
-        let [x, y, z] = self.grid.centre;
-        let (centre, unit) = ([x, y, z, 0.0], self.grid.unit);
-        for (v, &place) in self.places.iter().enumerate() {
-            let cell = self.cells[place as usize];
-            let mut at = [0.0; 4];
-            for k in 0..4 {
-                at[k] = cell[k].get() as f32 * unit + centre[k];
-            }
-            (self.to)(v, at);
-        }
-    }
-}
-
-/// What the encoder chose.
+/// Lattice, steps and weights that an encoder chose for a mesh.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Choice {
     /// Lattice of the residuals.
     pub lattice: Lattice,
-    /// How many times finer frame 0 is than the tolerance asks for, at least 1.
+    /// The number of times that frame 0 is finer than the tolerance asks for, at least 1.
     pub first: f32,
-    /// The same of keys.
+    /// The number of times that keys are finer.
     pub key: f32,
-    /// The same of the deepest frames.
+    /// The number of times that the deepest frames are finer.
     pub last: f32,
     /// Bits that an error as large as the ball is worth, where residuals are chosen by their bits; 0: they
     /// are not, zero is taken wherever it will do, and the nearest point elsewhere.
-    pub worth: f32,
+    pub error_weight: f32,
     /// Number of the fit of spatial weights, see [`crate::mesh::weights::FITS`].
     pub fit: u8,
 }
@@ -162,8 +58,8 @@ impl Extent {
         side(0).max(side(1)).max(side(2)) + 2.0 * self.radius
     }
 
-    /// What the lattice may miss: the tolerance less the rounding of the output.
-    pub(crate) fn share(&self) -> f64 {
+    /// The error that the lattice may make: the tolerance less the rounding of the output.
+    pub(crate) fn lattice_bound(&self) -> f64 {
         let centre = self.centre();
         let mut sum = 0.0;
         for k in 0..3 {
@@ -180,10 +76,10 @@ impl Extent {
 
     /// Unit and steps; None if cells that reach to ±`reach` units cannot hold the box, or only at a waste.
     pub fn grid(&self, choice: &Choice, reach: i32) -> Option<Grid> {
-        let share = self.share() * 0.9995;
+        let lattice_bound = self.lattice_bound() * 0.9995;
         let h = match choice.lattice {
-            Lattice::Centred => share * 2.0 / 5f64.sqrt(),
-            Lattice::Cubic => share / f64::from(self.axes.clamp(1, 3)).sqrt(),
+            Lattice::Centred => lattice_bound * 2.0 / 5f64.sqrt(),
+            Lattice::Cubic => lattice_bound / f64::from(self.axes.clamp(1, 3)).sqrt(),
         };
         let smallest = self.reach() / f64::from(reach);
         let ratio = |layer: usize| {
@@ -264,7 +160,7 @@ pub fn nearest_odd(y: [f32; 3]) -> [i32; 3] {
     y.map(|v| (2.0 * nearest_integer(0.5 * v - 0.5) + 1.0) as i32)
 }
 
-/// The same in f64, for anything.
+/// [`nearest`] in f64, for numbers of any size.
 pub fn nearest_exact(y: [f64; 3], lattice: Lattice) -> [i32; 3] {
     let even = y.map(|v| 2.0 * (0.5 * v).round());
     let odd = y.map(|v| 2.0 * (0.5 * v - 0.5).round() + 1.0);
@@ -276,6 +172,7 @@ pub fn nearest_exact(y: [f64; 3], lattice: Lattice) -> [i32; 3] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::quantize::fixed::FixedPoint;
     use proptest::prelude::*;
 
     fn extent(size: f32, at: f32, radius: f64) -> Extent {
@@ -283,8 +180,9 @@ mod tests {
     }
 
     const A: Choice =
-        Choice { lattice: Lattice::Centred, first: 2.0, key: 2.0, last: 1.0, worth: 0.0, fit: 0 };
-    const B: Choice = Choice { lattice: Lattice::Cubic, first: 1.0, key: 1.0, last: 1.0, worth: 0.0, fit: 0 };
+        Choice { lattice: Lattice::Centred, first: 2.0, key: 2.0, last: 1.0, error_weight: 0.0, fit: 0 };
+    const B: Choice =
+        Choice { lattice: Lattice::Cubic, first: 1.0, key: 1.0, last: 1.0, error_weight: 0.0, fit: 0 };
 
     #[test]
     fn grids() {

@@ -1,0 +1,180 @@
+//! Residuals of a clip in the streamed form: writing them, and taking them out of its bytes again.
+
+use super::{CALM, Contexts, Ends, KEY_LEVEL, Place, Plan, STRIPPED, StreamedClip};
+use crate::Corrupt;
+use crate::bytes::{put_sized, put_varint, take_sized};
+use crate::clip::{Skeleton, header, schedule};
+use crate::entropy::symbols::{Bucket, Decoder, Encoder, Symbols};
+
+/// Residuals of one sample.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Residuals {
+    /// Steps are 2^shift times as fine; [`STRIPPED`]: the sample is its prediction.
+    pub shift: i8,
+    /// One per component, |k| < 2²⁸.
+    pub k: Vec<i32>,
+}
+
+/// Writes a clip of one tier. `keys`: residuals of all keys; `segments`: of the samples between, in the order
+/// of [`Plan::steps_of`].
+pub fn encode(plan: &Plan, keys: &[Residuals], segments: &[Vec<Residuals>], out: &mut Vec<u8>) {
+    encode_head(plan, out);
+    encode_keys(plan, keys, out);
+    encode_tier(plan, 0, 0, segments, out);
+}
+
+/// Appends the header with its size: how the first tier begins.
+pub fn encode_head(plan: &Plan, out: &mut Vec<u8>) {
+    let mut bytes = Vec::new();
+    header::encode(&plan.header, &mut bytes);
+    put_sized(&bytes, out);
+}
+
+/// Appends the keys with their size: what follows the header.
+pub fn encode_keys(plan: &Plan, keys: &[Residuals], out: &mut Vec<u8>) {
+    let mut walk = Walk::new(plan);
+    let mut encoder = Encoder::default();
+    let calm = vec![CALM; plan.components];
+    for key in keys {
+        let place = Place { level: KEY_LEVEL, around: [&calm, &calm] };
+        walk.code(place, &mut key.clone(), &mut encoder).expect("shifts in their range");
+    }
+    let mut bytes = Vec::new();
+    encoder.finish(&mut bytes);
+    put_sized(&bytes, out);
+}
+
+/// Appends a tier of the segments from number `first` on: their sizes, and segments.
+pub fn encode_tier(plan: &Plan, tier: u32, first: usize, segments: &[Vec<Residuals>], out: &mut Vec<u8>) {
+    let mut all = Vec::new();
+    for (s, samples) in segments.iter().enumerate() {
+        let start = all.len();
+        encode_segment(plan, first + s, tier, samples, &mut all);
+        put_varint((all.len() - start) as u32, out);
+    }
+    out.extend_from_slice(&all);
+}
+
+fn encode_segment(plan: &Plan, segment: usize, tier: u32, samples: &[Residuals], out: &mut Vec<u8>) {
+    let mut walk = Walk::new(plan);
+    let mut encoder = Encoder::default();
+    let n = plan.components;
+    let more = plan.header.split.tiers;
+    let length = plan.key(segment + 1) - plan.key(segment);
+    let mut ratios = vec![CALM; (length + 1) * n];
+    for (step, residuals) in plan.steps_of(segment).zip(samples) {
+        let own = schedule::tier(step.level, more);
+        if own > tier {
+            break;
+        }
+        let around = [step.taps.at[0], step.taps.at[1]].map(|t| &ratios[t * n..t * n + n]);
+        let place = Place { level: step.level as usize, around };
+        let mut residuals = residuals.clone();
+        let coded = match own == tier {
+            true => walk.code(place, &mut residuals, &mut encoder),
+            false => walk.code(place, &mut residuals, &mut Elsewhere),
+        };
+        coded.expect("shifts in their range");
+        ratios[step.sample * n..][..n].copy_from_slice(&walk.contexts.activity.ratio);
+    }
+    encoder.finish(out);
+}
+
+/// Residuals of a clip of one tier: of all keys, and of the samples of all segments. What [`encode`] was
+/// given.
+pub type Choices = (Vec<Residuals>, Vec<Vec<Residuals>>);
+
+/// Takes residuals out of a clip again. `tiers`: the bytes of all tiers, the first with header and keys.
+pub fn choices(skeleton: &Skeleton<'_>, tiers: &[&[u8]]) -> Result<(Plan, Choices), Corrupt> {
+    let Some(&first) = tiers.first() else {
+        return Err(Corrupt("a clip without bytes"));
+    };
+    let stored = StreamedClip::open(skeleton, first)?;
+    let plan = &stored.plan;
+    let more = plan.header.split.tiers;
+    if tiers.len() != plan.tiers() {
+        return Err(Corrupt("a clip without all of its tiers"));
+    }
+    let ends =
+        (tiers[1..].iter()).map(|bytes| Ends::read(plan.segments(), bytes)).collect::<Result<Vec<_>, _>>()?;
+    let n = plan.components;
+    let (key_bytes, _) = take_sized(&stored.key_bytes)?;
+    let mut decoder = Decoder::new(key_bytes);
+    let mut walk = Walk::new(plan);
+    let calm = vec![CALM; n];
+    let keys = (0..plan.keys())
+        .map(|_| walk.take(Place { level: KEY_LEVEL, around: [&calm, &calm] }, &mut decoder))
+        .collect::<Result<Vec<_>, _>>()?;
+    let mut segments = Vec::with_capacity(plan.segments());
+    for s in 0..plan.segments() {
+        let upper = (ends.iter().zip(&tiers[1..])).map(|(ends, bytes)| ends.of(s, bytes));
+        let mut decoders: Vec<Decoder<'_>> = std::iter::once(stored.segment(s))
+            .chain(upper)
+            .map(|bytes| Decoder::new(bytes.unwrap_or(&[])))
+            .collect();
+        let mut walk = Walk::new(plan);
+        let length = plan.key(s + 1) - plan.key(s);
+        let mut ratios = vec![CALM; (length + 1) * n];
+        let mut samples = Vec::with_capacity(length);
+        for step in plan.steps_of(s) {
+            let around = [step.taps.at[0], step.taps.at[1]].map(|t| &ratios[t * n..t * n + n]);
+            let decoder = &mut decoders[schedule::tier(step.level, more) as usize];
+            samples.push(walk.take(Place { level: step.level as usize, around }, decoder)?);
+            ratios[step.sample * n..][..n].copy_from_slice(&walk.contexts.activity.ratio);
+        }
+        decoders.iter().try_for_each(Decoder::finish)?;
+        segments.push(samples);
+    }
+    Ok((stored.plan, (keys, segments)))
+}
+
+/// Goes through samples in either direction.
+struct Walk<'a> {
+    plan: &'a Plan,
+    contexts: Contexts,
+}
+
+impl<'a> Walk<'a> {
+    fn new(plan: &'a Plan) -> Walk<'a> {
+        let mut contexts = Contexts::default();
+        contexts.means.reset(&plan.header.starts);
+        Walk { plan, contexts }
+    }
+
+    /// Codes a sample: its residuals are given to an encoder, and filled by a decoder.
+    fn code<S: Symbols>(
+        &mut self,
+        place: Place<'_>,
+        residuals: &mut Residuals,
+        symbols: &mut S,
+    ) -> Result<(), Corrupt> {
+        residuals.shift = self.contexts.start(self.plan, symbols, residuals.shift)?;
+        if residuals.shift == STRIPPED {
+            return Ok(());
+        }
+        for group in &self.plan.groups {
+            let own = &mut residuals.k[group.component..group.component + group.components];
+            self.contexts.code(self.plan, group, place, symbols, own);
+        }
+        Ok(())
+    }
+
+    /// Reads a sample.
+    fn take(&mut self, place: Place<'_>, decoder: &mut Decoder<'_>) -> Result<Residuals, Corrupt> {
+        let mut residuals = Residuals { shift: 0, k: vec![0; self.plan.components] };
+        self.code(place, &mut residuals, decoder)?;
+        Ok(residuals)
+    }
+}
+
+/// Takes symbols of samples that are written elsewhere, so that contexts learn from them.
+struct Elsewhere;
+
+impl Symbols for Elsewhere {
+    fn symbol(&mut self, _: Bucket, k: i32) -> i32 {
+        k
+    }
+    fn word(&mut self, value: u32) -> u32 {
+        value
+    }
+}

@@ -1,0 +1,118 @@
+//! The fine unit, the steps of the layers, and the points of the residual lattice.
+//!
+//! Coordinates are whole multiples of a unit u; residuals are whole multiples q of a layer's step S, itself a
+//! whole number of units. All three components of q have one parity: a body-centred cubic lattice, whose
+//! farthest points lie S·√5/2 from it. An encoder that uses the even ones only has a cubic lattice, S·√3: the
+//! same stream and decoder.
+//!
+//! S is such that the farthest point lies at most the tolerance away, divided by what the layer's frames are
+//! worth as references: a finer step for frames that others refer to pays in all of those.
+//!
+//! The output is `rec as f32 * u + centre`, a multiplication and an addition in f32, never fused.
+
+#[cfg(feature = "encode")]
+mod choice;
+
+use crate::quantize::fixed::FixedPoint;
+use crate::simd::isa::Isa;
+use crate::simd::lanes::{self, Lanes, Task};
+
+#[cfg(feature = "encode")]
+pub use choice::{Choice, Extent, Lattice, nearest, nearest_exact, nearest_odd};
+
+/// Layers of frames, each with a step of its own: frame 0, keys, and the depths 1 … 4. Part of the format.
+pub const LAYERS: usize = 6;
+
+/// Unit, middle and steps: what the decoder needs to know of the quantizer.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Grid {
+    /// Length of a unit.
+    pub unit: f32,
+    /// Position of the origin.
+    pub centre: [f32; 3],
+    /// Units of a half step by layer, see [`LAYERS`].
+    pub steps: [u16; LAYERS],
+}
+
+impl Grid {
+    /// Where a decoded vector lies.
+    #[inline(always)]
+    pub fn position(&self, rec: [i32; 3]) -> [f32; 3] {
+        [0, 1, 2].map(|k| rec[k] as f32 * self.unit + self.centre[k])
+    }
+
+    /// Writes where vertices lie, one after the other: the first `components` ≤ 3 of every `stride` numbers.
+    /// `places` says which cell is a vertex'.
+    pub fn positions<W: FixedPoint>(
+        &self,
+        cells: &[[W; 4]],
+        places: &[u32],
+        [stride, components]: [usize; 2],
+        out: &mut [f32],
+    ) {
+        if (stride, components) == (3, 3) {
+            let count = places.len().min(out.len() / 3);
+            let (out, places) = (&mut out[..3 * count], &places[..count]);
+            let Some((&last, others)) = places.split_last() else {
+                return;
+            };
+            // A whole register at once: the next vertex overwrites the fourth number.
+            self.each(cells, others, |v, at| {
+                out[3 * v..3 * v + 4].copy_from_slice(&at);
+            });
+            let end = &mut out[3 * others.len()..];
+            return self.each(cells, &[last], |_, at| end.copy_from_slice(&at[..3]));
+        }
+        let places = &places[..places.len().min(out.len().div_ceil(stride.max(1)))];
+        self.each(cells, places, |v, at| {
+            let own = out[v * stride..].iter_mut().zip(at);
+            own.take(components).for_each(|(to, x)| *to = x);
+        });
+    }
+
+    /// Writes where at most `N` vertices lie, as planes.
+    pub fn planes<W: FixedPoint, const N: usize>(
+        &self,
+        cells: &[[W; 4]],
+        places: &[u32],
+        out: &mut [[f32; N]],
+    ) {
+        let places = &places[..places.len().min(N)];
+        match out {
+            [x, y, z, ..] => self.each(cells, places, |v, at| [x[v], y[v], z[v], _] = at),
+            _ => self.each(cells, places, |v, at| {
+                out.iter_mut().zip(at).for_each(|(to, x)| to[v] = x);
+            }),
+        }
+    }
+
+    /// Number of a vertex, and where it is; behind that, a zero.
+    fn each<W: FixedPoint>(&self, cells: &[[W; 4]], places: &[u32], to: impl FnMut(usize, [f32; 4])) {
+        let task = Positions { grid: self, cells, places, to };
+        lanes::run(Isa::get(), task);
+    }
+}
+
+/// Vertices, one after the other, in the registers of an instruction set.
+struct Positions<'a, W, F> {
+    grid: &'a Grid,
+    cells: &'a [[W; 4]],
+    places: &'a [u32],
+    to: F,
+}
+
+impl<W: FixedPoint, F: FnMut(usize, [f32; 4])> Task for Positions<'_, W, F> {
+    #[inline(always)]
+    fn run<L: Lanes>(mut self) {
+        let [x, y, z] = self.grid.centre;
+        let (centre, unit) = ([x, y, z, 0.0], self.grid.unit);
+        for (v, &place) in self.places.iter().enumerate() {
+            let cell = self.cells[place as usize];
+            let mut at = [0.0; 4];
+            for k in 0..4 {
+                at[k] = cell[k].get() as f32 * unit + centre[k];
+            }
+            (self.to)(v, at);
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Two widths of fixed-point positions, 16 and 32 bits: which of them a mesh has is known at run time only.
+//! Code that is the same for both is written once, with [`for_width`](crate::for_width) where the width is
+//! known, and [`each_width`](crate::each_width) where there are values of it.
+
+/// One thing in either width.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ByWidth<N, W> {
+    /// Of 16 bits.
+    Narrow(N),
+    /// Of 32 bits.
+    Wide(W),
+}
+
+/// Decoded points, x y z and one number more, in either width.
+pub type Points<'a> = ByWidth<&'a [[i16; 4]], &'a [[i32; 4]]>;
+
+/// Decoded points of a frame, in either width.
+pub type OwnedPoints = ByWidth<Vec<[i16; 4]>, Vec<[i32; 4]>>;
+
+impl<N, W> ByWidth<N, W> {
+    /// Whether it is of 32 bits.
+    pub fn is_wide(&self) -> bool {
+        matches!(self, ByWidth::Wide(_))
+    }
+}
+
+impl OwnedPoints {
+    /// The same points, lent.
+    pub fn lent(&self) -> Points<'_> {
+        match self {
+            ByWidth::Narrow(points) => ByWidth::Narrow(points),
+            ByWidth::Wide(points) => ByWidth::Wide(points),
+        }
+    }
+}
+
+impl<'a> From<&'a [[i16; 4]]> for Points<'a> {
+    fn from(points: &'a [[i16; 4]]) -> Self {
+        ByWidth::Narrow(points)
+    }
+}
+
+impl<'a> From<&'a [[i32; 4]]> for Points<'a> {
+    fn from(points: &'a [[i32; 4]]) -> Self {
+        ByWidth::Wide(points)
+    }
+}
+
+/// Evaluates an expression for what is in a [`ByWidth`](crate::ByWidth), in whichever width it is.
+#[macro_export]
+macro_rules! each_width {
+    ($value:expr, $name:ident => $body:expr) => {
+        match $value {
+            $crate::ByWidth::Narrow($name) => $body,
+            $crate::ByWidth::Wide($name) => $body,
+        }
+    };
+}
+
+/// Evaluates an expression in which a type stands for `i32` if `wide`, else for `i16`.
+#[macro_export]
+macro_rules! for_width {
+    ($wide:expr, $type:ident => $body:expr) => {
+        if $wide {
+            type $type = i32;
+            $body
+        } else {
+            type $type = i16;
+            $body
+        }
+    };
+}
