@@ -2,6 +2,7 @@
 
 use super::shared::Shared;
 use crate::error::error;
+use crate::skinning::vertex_group;
 use meshreel::record::Method;
 use meshreel::{Pair, PartAttribute};
 use meshreel_scene::{Attribute, Error, Identity, Mesh, Numbers, Scope, Source};
@@ -34,11 +35,10 @@ fn part_attribute(
     attribute: &PartAttribute,
 ) -> Option<Numbers> {
     let record = &shared.frames.reel().description().meshes[mesh];
+    let vertices = 0..record.vertices as usize;
     let of_vertex: Option<Vec<u32>> = match (attribute.of_parts(), attribute.of_vertices()) {
-        (Some(groups), _) => shared.frames.rig(mesh, |rig| {
-            let part = |v| rig.influences(v).next().map(|(part, _)| part);
-            let group = |v| part(v).and_then(|p| groups.get(p)).copied();
-            (0..record.vertices as usize).map(group).collect::<Option<_>>()
+        (Some(_), _) => shared.frames.rig(mesh, |bones| {
+            vertices.map(|v| vertex_group(attribute, Some(&bones), v)).collect::<Option<_>>()
         })?,
         (_, Some(groups)) => Some(groups.to_vec()),
         _ => None,

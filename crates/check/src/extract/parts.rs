@@ -1,6 +1,7 @@
 //! A mesh of rigid parts taken apart: each part becomes a constant mesh below a node that moves it.
 
 use super::shared::Shared;
+use crate::double;
 use glam::DMat4;
 use meshreel::BoneMatrix;
 use meshreel_scene::{
@@ -332,7 +333,7 @@ impl Source<DMat4> for Part {
     }
     fn read(&self, i: usize, out: &mut Vec<DMat4>) -> Result<(), Error> {
         out.clear();
-        out.extend(self.matrices[i].get(self.part).map(super::shared::columns));
+        out.extend(self.matrices[i].get(self.part).map(double::matrix));
         Ok(())
     }
 }

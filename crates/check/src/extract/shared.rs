@@ -2,7 +2,7 @@
 
 use super::frames::Frames;
 use glam::DMat4;
-use meshreel::{BoneMatrix, MeshRig};
+use meshreel::MeshRig;
 use meshreel_scene::TimeSampling;
 use std::sync::Arc;
 
@@ -39,10 +39,4 @@ pub(super) struct Shared {
 pub(super) struct Rigged {
     pub rig: MeshRig,
     pub first: Option<Vec<DMat4>>,
-}
-
-/// A matrix of the scene from one of the runtime, which has rows.
-pub(super) fn columns(rows: &BoneMatrix) -> DMat4 {
-    let [x, y, z] = rows.map(|row| row.map(f64::from));
-    DMat4::from_cols_array_2d(&[x, y, z, [0.0, 0.0, 0.0, 1.0]]).transpose()
 }

@@ -1,8 +1,10 @@
 //! Bones of a decoded mesh as a skin.
 
 use super::frames::Frames;
-use super::shared::{As, Shared, columns};
-use glam::{DMat4, DVec3};
+use super::shared::{As, Shared};
+use crate::double;
+use crate::skinning::{Influences, skinned_point};
+use glam::DMat4;
 use meshreel_scene::{Error, Identity, Scene, Skin, Source, sample};
 use std::sync::Arc;
 
@@ -30,24 +32,15 @@ pub(super) fn skin(shared: &Shared, mesh: usize, order: Option<&[u32]>) -> Optio
         if !asked || rig.count() * samples > MOST_MATRICES || !points.iter().all(|&v| plain(v)) {
             return None;
         }
-        let own = |v: usize| rig.influences(v);
-        let influences = points.iter().map(|&v| own(v).count()).max()?.max(1);
-        let mut joint = vec![0; points.len() * influences];
-        let mut weight = vec![0.0; points.len() * influences];
-        for (i, &v) in points.iter().enumerate() {
-            for (k, (own, part)) in own(v).enumerate() {
-                joint[i * influences + k] = own as u16;
-                weight[i * influences + k] = part;
-            }
-        }
+        let influences = Influences::new(&points, |v| rig.influences(v))?;
         let skin = Skin {
             skeleton: None,
             joints: (0..rig.count()).collect(),
             inverse_bind: vec![DMat4::IDENTITY; rig.count()],
             bind_positions: points.iter().map(|&v| rig.rest(v)).collect(),
-            influences,
-            joint: joint.into(),
-            weight: weight.into(),
+            influences: influences.count,
+            joint: influences.joint.into(),
+            weight: influences.weight.into(),
             driven: Vec::new(),
             pose: shared.channel(samples > 1, Pose { frames: shared.frames.clone(), mesh, samples }),
         };
@@ -71,7 +64,7 @@ impl Source<DMat4> for Pose {
     }
     fn read(&self, i: usize, out: &mut Vec<DMat4>) -> Result<(), Error> {
         out.clear();
-        out.extend(self.frames.bones(i, self.mesh)?.iter().map(columns));
+        out.extend(self.frames.bones(i, self.mesh)?.iter().map(double::matrix));
         Ok(())
     }
 }
@@ -99,20 +92,8 @@ pub fn skin_errors(scene: &Scene) -> Result<Vec<SkinError>, Error> {
             let time = mesh.positions.time(i);
             sample::positions_at(mesh, time, &mut points)?;
             sample::pose_at(mesh, time, &mut pose)?;
-            let k = skin.influences;
             for (p, point) in points.iter().enumerate() {
-                let bound = DVec3::from_array(skin.bind_positions[p].map(f64::from));
-                let own = p * k..(p + 1) * k;
-                let pairs = skin.joint[own.clone()].iter().zip(&skin.weight[own]);
-                let mut sum = DVec3::ZERO;
-                let mut all = 0.0;
-                for (&joint, &w) in pairs.filter(|(_, w)| **w > 0.0) {
-                    let m = pose[usize::from(joint)];
-                    sum += m.transform_point3(bound) * f64::from(w);
-                    all += f64::from(w);
-                }
-                let at = if all > 0.0 { sum } else { bound };
-                most = most.max((at - DVec3::from_array(point.map(f64::from))).length());
+                most = most.max((skinned_point(skin, &pose, p) - double::vector(*point)).length());
             }
         }
         out.push(SkinError { path: mesh.path.clone(), joints: skin.joints.len(), most });

@@ -1,5 +1,6 @@
 //! Normals, uvs and colours of a mesh in one frame, whichever way vertices and corners were matched.
 
+use crate::double;
 use crate::error::error;
 use crate::verify::attribute::{self, Sampled};
 use crate::verify::channels::{Normals, normal_limit};
@@ -157,7 +158,7 @@ impl Attributes<'_> {
                 Ok(find(limit, &|vertex, corner| {
                     let (face, point) = self.place(corner);
                     let n = right.at(corner, face, point)?;
-                    difference(vertex, DVec3::from_array(n.map(f64::from)).try_normalize()?)
+                    difference(vertex, double::vector(n).try_normalize()?)
                 }))
             }
             _ => {

@@ -1,5 +1,6 @@
 //! Second pass: every frame decoded and compared.
 
+use crate::double;
 use crate::error::error;
 use crate::verify::channels::Normals;
 use crate::verify::compare::Attributes;
@@ -492,7 +493,7 @@ struct Place<'b> {
 impl Place<'_> {
     /// A point of the source in world space.
     fn source(&self, point: [f32; 3]) -> DVec3 {
-        self.source.transform_point3(DVec3::from_array(point.map(f64::from)))
+        self.source.transform_point3(double::vector(point))
     }
 
     /// A decoded vertex in world space.

@@ -3,6 +3,7 @@
 use super::report::Failures;
 use crate::asked::Tolerance;
 use crate::error::error;
+use crate::skinning::vertex_group;
 use crate::verify::plan::Plan;
 use meshreel::record::Method;
 use meshreel::{FrameDecoder, Pair, PartAttribute};
@@ -87,7 +88,7 @@ fn groups(
     };
     let points = map.vertex_point.iter().map(|&p| p as usize);
     let mut of_point: Vec<(usize, usize)> = match (attribute.of_parts(), attribute.of_vertices()) {
-        (Some(groups), _) => {
+        (Some(_), _) => {
             let decoder = match decoder {
                 Some(decoder) => decoder,
                 None => decoder.insert(FrameDecoder::new(plan.reel).map_err(error)?),
@@ -97,11 +98,7 @@ fn groups(
             }
             let view = decoder.mesh(record);
             let bones = view.bones();
-            let part = |v: usize| bones.as_ref()?.influences(v).next();
-            let group = |v: usize| {
-                let part = part(v).map(|(part, _)| part);
-                part.and_then(|p| groups.get(p)).map_or(usize::MAX, |&g| g as usize)
-            };
+            let group = |v| vertex_group(attribute, bones.as_ref(), v).map_or(usize::MAX, |g| g as usize);
             points.enumerate().map(|(v, p)| (p, group(v))).collect()
         }
         (_, Some(groups)) => points.zip(groups.iter().map(|&g| g as usize)).collect(),

@@ -1,9 +1,10 @@
 //! What a check found.
 
+use serde::Serialize;
 use std::fmt;
 
 /// Outcome of [`crate::verify::verify`]. Keys of `verify --json` are the names of these fields.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Report {
     /// Nothing failed.
     pub ok: bool,
@@ -30,7 +31,8 @@ pub struct Report {
 pub const MAX_FAILURES: usize = 200;
 
 /// How vertices found their source.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Matched {
     /// By the file's source map.
     Map,
@@ -52,7 +54,7 @@ impl Matched {
 }
 
 /// A placed mesh.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MeshReport {
     /// Path of the object that shows it.
     pub path: String,
@@ -92,7 +94,7 @@ pub struct MeshReport {
 }
 
 /// A node without a mesh.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct LocatorReport {
     /// Path of the object.
     pub path: String,
@@ -107,7 +109,7 @@ pub struct LocatorReport {
 }
 
 /// An LOD level of a mesh.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct LodReport {
     /// Triangles.
     pub triangles: usize,
@@ -117,8 +119,19 @@ pub struct LodReport {
     pub max_error: f64,
 }
 
+/// What the tolerance of a clip is promised of.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ClipPromise {
+    /// Every point of the metric, in object space.
+    #[default]
+    Guaranteed,
+    /// Each rotation, translation and scale by itself; nothing is promised of points in object space.
+    Local,
+}
+
 /// A clip.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct ClipReport {
     /// Name.
     pub name: String,
@@ -136,9 +149,12 @@ pub struct ClipReport {
     pub worst: f64,
     /// Joints with a tolerance of their own.
     pub joint_tolerances: usize,
-    /// Local rule: the largest error of any rotation, translation and scale by itself, as lengths. Then
-    /// nothing is promised of `max_error`.
-    pub local: Option<[f64; 3]>,
+    /// What the tolerance is promised of.
+    #[serde(rename = "rule")]
+    pub promise: ClipPromise,
+    /// With [`ClipPromise::Local`] the largest error of any rotation, translation and scale by itself, as
+    /// lengths.
+    pub local_errors: Option<[f64; 3]>,
     /// The largest distance half-way between samples.
     pub mid_error: f64,
     /// The largest error half-way between samples, in tolerances of its joint.
@@ -155,7 +171,7 @@ pub struct ClipReport {
 }
 
 /// The rig of a mesh.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct RigReport {
     /// Path of the mesh.
     pub path: String,
@@ -178,7 +194,7 @@ pub struct RigReport {
 }
 
 /// A layer of a clip.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct LayerReport {
     /// Name.
     pub name: String,
@@ -199,17 +215,19 @@ pub struct LayerReport {
 }
 
 /// A tier of a layer.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct TierReport {
     /// Bytes.
     pub bytes: usize,
-    /// Largest and root mean square error of all joints at all samples while this tier, and those after it,
-    /// are missing. None for what is always there.
-    pub without: Option<[f64; 2]>,
+    /// Largest error of all joints at all samples while this tier, and those after it, are missing; none for
+    /// the tier that is always there.
+    pub max_error_without: Option<f64>,
+    /// The same as the root of the mean square.
+    pub rms_error_without: Option<f64>,
 }
 
 /// A promise that does not hold.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Failure {
     /// Path of the object; empty where it concerns the file.
     pub path: String,

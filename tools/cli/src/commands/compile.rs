@@ -429,7 +429,7 @@ fn each_for_itself(job: &Job, inputs: &[PathBuf], directory: Option<&Path>) -> R
             format!("{failed} of {} files failed", inputs.len()),
             directory.map(|directory| directory.display().to_string()),
         );
-        value["error"] = failure.json();
+        value["error"] = json!(failure.json());
     }
     job.output.result(&value, true, || {
         if rows.len() > SHOWN_FILES && !job.output.flags.verbose {

@@ -66,7 +66,7 @@ pub fn run(arguments: &DemoArgs, output: Output) -> Result<ExitCode, Failure> {
     if failed > 0 {
         let what = format!("{failed} of {} files failed", files.len());
         let at = Some(directory.display().to_string());
-        value["error"] = Failure::new(Class::Check, what, at).json();
+        value["error"] = json!(Failure::new(Class::Check, what, at).json());
     }
     output.result(&value, true, || {
         let header = [
