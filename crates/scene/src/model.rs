@@ -29,7 +29,7 @@ pub struct Scene {
     /// Parts of the timeline with a name, one after the other: animations that were put together. Nothing is
     /// interpolated from the end of one to the next.
     pub ranges: Vec<NamedRange>,
-    /// What the file says about itself (application, date, description …), as key and value.
+    /// Metadata of the file (application, date, description …), as key and value.
     pub metadata: Vec<(String, String)>,
     /// File kind for `info`: "alembic-ogawa", "alembic-hdf5", "obj", "ply" …
     pub format: &'static str,
@@ -248,7 +248,8 @@ pub struct Mesh {
     /// Attributes that are a text each: names of parts, of materials. Not kept in a file; they tell what
     /// belongs together.
     pub names: Vec<Attribute<Arc<str>>>,
-    /// What moves the points, where the file says it; `positions` and `normals` have it applied already.
+    /// The skin that moves the points, where the file says it; `positions` and `normals` have it applied
+    /// already.
     pub skin: Option<Arc<Skin>>,
 }
 

@@ -19,6 +19,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("meshreel-process", &["meshreel-scene"]),
     ("meshreel-compile", &["meshreel-scene", "meshreel-process", "meshreel-codec", "meshreel-format"]),
     ("meshreel", &["meshreel-codec", "meshreel-format"]),
+    ("meshreel-runtime-test", &["meshreel", "meshreel-format"]),
     ("meshreel-check", &["meshreel-scene", "meshreel", "meshreel-format"]),
     (
         "meshreel-cli",
@@ -38,7 +39,7 @@ const ARROWS: &[(&str, &[&str])] = &[
 const FREE: &[&str] = &["meshreel-bench", "meshreel-testkit"];
 
 /// Packages that only tests may import.
-const FOR_TESTS: &[&str] = &["meshreel-testkit"];
+const FOR_TESTS: &[&str] = &["meshreel-testkit", "meshreel-runtime-test"];
 
 /// Where unsafe code may stand, apart from the files of `codec` that are named after an instruction set.
 const UNSAFE_FILES: &[&str] = &[

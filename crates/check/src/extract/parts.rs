@@ -209,8 +209,8 @@ fn faces_by_part(counts: &[i32], corners: &[i32], rest: &[RestPoint]) -> BTreeMa
     faces
 }
 
-/// What no part has stays a mesh whose points move. Its normals are those of frame 0, and no bone says how
-/// they turn, so it has none.
+/// The mesh of all points that are in no part, which move one by one. It has no normals: those at hand are of
+/// frame 0, and no bone says how they turn.
 fn left_over(mesh: &Mesh, some: Mesh, chosen: Vec<u32>) -> Mesh {
     let source = Chosen { all: mesh.positions.clone(), chosen };
     let times = mesh.positions.sampling().clone();

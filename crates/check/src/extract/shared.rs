@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// How meshes that bones move come back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum As {
-    /// As points, frame by frame: what is decoded.
+    /// As the decoded points, frame by frame.
     Points,
     /// On their skeleton where the file has their rig, so that its clips move them; with their bones as a
     /// skin where these alone keep the promise; else as points.

@@ -228,7 +228,7 @@ fn source_points(
 }
 
 impl Seen {
-    /// What a decoded frame shows, positions still missing.
+    /// A decoded frame: visibility and transforms, positions still missing.
     pub fn new(plan: &Plan<'_>, decoder: &FrameDecoder, frame: usize) -> Seen {
         let nodes = plan.reel.description().nodes.len();
         let expected = plan.frames[frame];

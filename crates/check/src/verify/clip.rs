@@ -89,7 +89,7 @@ pub(super) fn sources<'a>(
         .filter(|(_, clip)| scene.format == TRANSFORMS || asked.selects(&format!("/{}", clip.name)))
 }
 
-/// What was asked of all clips.
+/// The options of the file that concern clips.
 struct Wanted<'a> {
     /// Allowed distance, in the file's length unit.
     tolerance: f64,

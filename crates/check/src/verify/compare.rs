@@ -78,8 +78,8 @@ impl Attributes<'_> {
         Ok(())
     }
 
-    /// What never changes is compared once. Nearest points are found anew in each frame, so there nothing is
-    /// skipped.
+    /// Whether a channel is to be compared in this frame: one that never changes is compared once. Without a
+    /// source map nearest points are found anew in each frame, so there nothing is skipped.
     fn is_due(&self, changes: bool) -> bool {
         changes || self.unit.exact.is_none() || self.unit.shown.first() == Some(&self.frame)
     }

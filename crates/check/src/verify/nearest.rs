@@ -23,7 +23,7 @@ const CORNERS: usize = 4096;
 struct Near {
     /// The only point that it can stand for, if there is only one.
     point: Option<u32>,
-    /// Where several points are possible: face and corner of everything there, sorted.
+    /// Face and corner of all possible points, sorted, where several are possible.
     corners: Vec<(u32, u32)>,
     points: usize,
     /// More points or corners than are looked at.
@@ -271,11 +271,11 @@ struct Rooms {
     ascending: bool,
 }
 
-/// What became of a triangle that was to be placed in a face.
+/// The outcome of placing a triangle in a face.
 enum Placed {
     /// There is a face for it, or there may be one.
     Fits,
-    /// It has several choices and waits until triangles with one choice are placed.
+    /// The triangle has several choices and waits until triangles with one choice are placed.
     Later,
     Nowhere,
 }

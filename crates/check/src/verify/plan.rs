@@ -28,7 +28,7 @@ pub(crate) struct Plan<'a> {
     pub between: Between,
 }
 
-/// Where a placement is in the file.
+/// Node, mesh and tolerance of a placement in the file.
 pub(crate) struct Show {
     pub node: usize,
     pub record: usize,
@@ -116,7 +116,7 @@ pub(crate) fn fail(plan: &Plan<'_>, found: &mut Found, placement: usize, frame: 
     found.failures.add(plan.survey.path(placement), Some(frame), || what);
 }
 
-/// What is compared between frames.
+/// The placements and pairs of frames that are compared between frames.
 pub(crate) struct Between {
     /// By placement, where it is looked at: whether the file promises something of it.
     pub placements: Vec<Option<bool>>,

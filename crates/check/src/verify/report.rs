@@ -21,9 +21,9 @@ pub struct Report {
     pub clips: Vec<ClipReport>,
     /// One entry per rig of the file.
     pub rigs: Vec<RigReport>,
-    /// What failed, by frame; the first [`MAX_FAILURES`] of them.
+    /// The first [`MAX_FAILURES`] failures, by frame.
     pub failures: Vec<Failure>,
-    /// How many failures are not listed.
+    /// Failures that are not in the list.
     pub more_failures: u64,
 }
 
@@ -58,7 +58,8 @@ impl Matched {
 pub struct MeshReport {
     /// Path of the object that shows it.
     pub path: String,
-    /// "static", "soft" or "fluid".
+    /// Name of the method: static, rigid, skinned, soft or fluid; "missing" where the mesh is not in the
+    /// file.
     pub method: &'static str,
     /// Vertices; for fluid the most of any frame.
     pub vertices: usize,
@@ -81,7 +82,7 @@ pub struct MeshReport {
     pub uv_max_error: Option<f64>,
     /// Largest difference of a colour component; none without.
     pub colour_max_error: Option<f64>,
-    /// Largest error of a number of its attributes; none without.
+    /// Largest error of a value of its part attributes; none without.
     pub attribute_max_error: Option<f64>,
     /// Its LOD levels beside the mesh itself.
     pub levels: Vec<LodReport>,
@@ -119,7 +120,7 @@ pub struct LodReport {
     pub max_error: f64,
 }
 
-/// What the tolerance of a clip is promised of.
+/// Of what the tolerance of a clip is promised.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ClipPromise {
@@ -149,7 +150,7 @@ pub struct ClipReport {
     pub worst: f64,
     /// Joints with a tolerance of their own.
     pub joint_tolerances: usize,
-    /// What the tolerance is promised of.
+    /// Of which points the tolerance is promised.
     #[serde(rename = "rule")]
     pub promise: ClipPromise,
     /// With [`ClipPromise::Local`] the largest error of any rotation, translation and scale by itself, as
@@ -217,12 +218,12 @@ pub struct LayerReport {
 /// A tier of a layer.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct TierReport {
-    /// Bytes.
+    /// Bytes of the tier in the file.
     pub bytes: usize,
     /// Largest error of all joints at all samples while this tier, and those after it, are missing; none for
     /// the tier that is always there.
     pub max_error_without: Option<f64>,
-    /// The same as the root of the mean square.
+    /// Root of the mean square of these errors.
     pub rms_error_without: Option<f64>,
 }
 

@@ -18,7 +18,7 @@ pub enum Additive {
 }
 
 impl Additive {
-    /// What lies on a base and leaves it as it is.
+    /// The transform that changes nothing when it is added to a base.
     pub fn identity(self) -> Transform {
         Transform {
             scale: match self {

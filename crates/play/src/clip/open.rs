@@ -67,7 +67,7 @@ impl Reel {
         }
     }
 
-    /// What rides along in clips.
+    /// The scalar tracks and markers of all clips.
     fn extras(&self, decompressor: &mut Decompressor) -> Result<Vec<Extras>, Error> {
         self.chunks_of(kind::SCALARS)
             .map(|chunk| {

@@ -20,7 +20,7 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct Clip {
     pub(super) shared: Arc<Shared>,
-    /// How many tiers of each layer are played; all of layers beyond the end of the list.
+    /// The number of tiers of each layer that are played; all of layers beyond the end of the list.
     pub(super) tiers: Arc<[usize]>,
 }
 
@@ -34,7 +34,7 @@ pub(super) struct Shared {
     pub extras: Extras,
 }
 
-/// What the bytes of a clip are. There is one per clip.
+/// The form that a clip has in the file. There is one per clip.
 #[allow(clippy::large_enum_variant)]
 pub(super) enum Form {
     Sampled(Stored),
@@ -86,7 +86,7 @@ impl Clip {
         })
     }
 
-    /// What its chunk says: promised tolerance and so on.
+    /// The clip's record in the file: its name, codec and promised tolerance.
     pub fn record(&self) -> &ClipRecord {
         &self.shared.record
     }
@@ -96,7 +96,7 @@ impl Clip {
         self.timing().2
     }
 
-    /// Bytes of the stored form, or of the curves.
+    /// Bytes of the streamed form, or of the curves, in memory.
     pub fn stored_bytes(&self) -> usize {
         self.shared.bytes
     }
@@ -142,7 +142,7 @@ impl Clip {
         Ok(())
     }
 
-    /// What is in each layer; nothing where there are none.
+    /// Joints, samples and sizes of each layer; nothing where there are none.
     pub fn layers(&self) -> Vec<LayerInfo> {
         match &self.shared.form {
             Form::Layers(layers) => layers.infos(),
@@ -339,7 +339,7 @@ pub struct ClipCursor {
     sample: [Option<usize>; 2],
 }
 
-/// What was decoded last.
+/// The part of a clip that was decoded last.
 #[derive(Debug)]
 enum Place {
     /// A segment, and what it decoded to.

@@ -77,7 +77,7 @@ impl<'a> BonesView<'a> {
         Some(self.places.iter().map(|&p| cells[p as usize]).collect())
     }
 
-    /// Where a vertex is at rest. Panics where there is no such vertex.
+    /// The position of a vertex at rest. Panics where there is no such vertex.
     pub fn rest(&self, vertex: usize) -> [f32; 3] {
         self.skin.rig.rest[self.places[vertex] as usize]
     }

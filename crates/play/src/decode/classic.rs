@@ -42,8 +42,8 @@ pub(crate) fn read_static<W: Held>(
     stream::decode(bytes, components, spatial(record.semantic), refs, W::of_mut(out))
 }
 
-/// What makes the predictor table of a frame. Its memory is that of the largest frame of the largest mesh it
-/// has met.
+/// Makes the predictor table of a frame. Its memory is that of the largest frame of the largest mesh it has
+/// met.
 #[derive(Default)]
 pub(crate) struct Tables {
     table: Table,

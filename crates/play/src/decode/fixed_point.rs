@@ -17,12 +17,12 @@ use meshreel_codec::transform::Transform;
 use meshreel_codec::{Corrupt, take_sized};
 use std::ops::Range;
 
-/// Where the frames of a unit of a stream go.
+/// A unit of one stream, and the place in a frame that its frames are written to.
 pub(crate) struct Unit<'a> {
     pub order: &'a Order,
     pub unit: usize,
     pub place: Place,
-    /// What bones have besides.
+    /// The places of transforms, handles and residuals, of a mesh that bones move.
     pub bones: Option<BonesLayout>,
 }
 
@@ -69,7 +69,7 @@ impl Unit<'_> {
         }
     }
 
-    /// Bones, residuals, and the cells that they make.
+    /// Reads bones and residuals, and makes fixed-point positions of them.
     fn read_skin(
         &self,
         skin: &Skin,
@@ -121,7 +121,7 @@ impl Unit<'_> {
         Ok(())
     }
 
-    /// Frames of the cells of one static part.
+    /// Reads the frames of one set of fixed-point positions, narrow or wide.
     fn read_cells(
         &self,
         coded: &Static,
@@ -166,7 +166,7 @@ impl Unit<'_> {
     }
 }
 
-/// Cells of a frame from its bones and residuals.
+/// Makes the fixed-point positions of a frame from its bones and residuals.
 fn compose<W: Width + Pod>(
     skin: &Skin,
     places: &BonesLayout,

@@ -12,7 +12,7 @@ use meshreel_codec::values::changing;
 use meshreel_codec::values::changing::{Head, Kind, REFERENCES, Reader, Triangles};
 use meshreel_codec::{Corrupt, take_sized};
 
-/// What a decoded frame says of its mesh.
+/// How many vertices, indices and points a decoded frame has of its mesh.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Counts {
     vertices: u32,
@@ -156,7 +156,7 @@ impl Unit<'_> {
         Ok(counts)
     }
 
-    /// What a frame with triangles of its own is said to have, held against the description.
+    /// The counts of a frame with triangles of its own, held against the description.
     fn own(&self, head: Head) -> Result<Counts, Corrupt> {
         let record = self.record;
         let indices = u64::from(head.triangles) * 3;
@@ -181,7 +181,7 @@ impl Unit<'_> {
         })
     }
 
-    /// Where the triangles of a frame lie.
+    /// The parts of a frame's buffer that its triangles are written to.
     fn places<'o>(&self, counts: &Counts, places: &FluidLayout, out: &'o mut [u64]) -> Triangles<'o> {
         // They lie one behind the other.
         let behind = |place: Place, at: usize| Place { at: place.at - at, ..place };
@@ -230,7 +230,7 @@ impl Unit<'_> {
         reader.stream(kind, components, &frames[..count], point, work, &mut out[..size])
     }
 
-    /// What the positions, which come first, say of normals.
+    /// Predicts the normals of a frame from its positions, which come first.
     fn shade(
         &self,
         counts: &Counts,

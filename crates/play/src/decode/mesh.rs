@@ -19,7 +19,7 @@ use meshreel_codec::record::{MeshRecord, Method, Semantic};
 #[derive(Clone, Copy)]
 pub struct MeshView<'a> {
     record: &'a MeshRecord,
-    /// It has those of its attributes that are animated.
+    /// Whether animated vertex attributes are decoded.
     attributes: bool,
     vertices: u32,
     source_points: u32,
@@ -75,19 +75,19 @@ impl<'a> MeshView<'a> {
         view
     }
 
-    /// What rigid bones keep of the frame.
+    /// The state of the rigid bones in this frame, see [`BonesView`]; none where there are none.
     pub(crate) fn bone_words(&self) -> Option<&'a [u32]> {
         let (mesh, frame) = self.frame?;
         frame.bone_words(mesh)
     }
 
-    /// Where it stands, if nothing is decoded of it in this frame: what was made of its vertices the last
-    /// time holds still.
+    /// The end state that the mesh is in, if nothing of it is decoded in this frame: what was made of its
+    /// vertices the last time is still right.
     pub fn end_state(&self) -> Option<EndState> {
         self.end_state
     }
 
-    /// What the description says.
+    /// The mesh's record in the description.
     pub fn record(&self) -> &'a MeshRecord {
         self.record
     }
@@ -112,13 +112,15 @@ impl<'a> MeshView<'a> {
     pub fn materials(&self) -> &'a [Range] {
         self.materials
     }
-    /// The triangles in the order of [`MeshView::drawn`]; [`MeshView::indices`] where all are always drawn.
+    /// The triangles in the order of [`MeshView::drawn`]; equal to [`MeshView::indices`] where all are always
+    /// visible.
     pub fn drawn_indices(&self) -> &'a [u32] {
         self.culled.map_or(self.indices, |culled| &culled.indices)
     }
-    /// Ranges of [`MeshView::drawn_indices`] that are drawn between two frames (the same number twice: in
-    /// one; the second below the first: in the seam of a loop), of one material or of all. What is left out
-    /// nobody can see from outside: it lies between pieces that stand together, or that have come to rest.
+    /// The ranges of [`MeshView::drawn_indices`] that are visible between two frames (the same number twice:
+    /// in one; the second below the first: in the seam of a loop), of one material or of all. The other
+    /// triangles cannot be seen from outside: they lie between parts that stand together, or that have come
+    /// to rest.
     pub fn drawn(&self, frames: [u32; 2], material: Option<usize>) -> VisibleRanges<'a> {
         match (self.culled, material) {
             (Some(culled), _) => VisibleRanges::of(culled, frames, material),
@@ -126,12 +128,12 @@ impl<'a> MeshView<'a> {
             (None, None) => VisibleRanges::whole(Range { first: 0, count: self.indices.len() as u32 }),
         }
     }
-    /// Levels of detail, the mesh itself, level 0, being one. Each has fewer triangles between the same
-    /// vertices.
+    /// The number of LOD levels, the mesh itself, level 0, being one. Each has fewer triangles between the
+    /// same vertices.
     pub fn lods(&self) -> usize {
         1 + self.details.len()
     }
-    /// A level of detail; of those that there are the last where `level` is beyond them.
+    /// An LOD level; the last one where `level` is beyond it.
     pub fn lod(&self, level: usize) -> Lod<'a> {
         let coarser = level.min(self.details.len()).checked_sub(1);
         coarser
@@ -154,9 +156,9 @@ impl<'a> MeshView<'a> {
         self.find(Semantic::QTangent, 0).is_some()
     }
 
-    /// Levels of stream `stream` of the record as they are kept, component-major, for a GPU to dequantize;
-    /// what they mean is in `record().streams[stream]`. None of a stream of cells, or of one that is left
-    /// out. Panics where there is no such stream.
+    /// Quantized values of stream `stream` of the record as they are in memory, component-major, for a GPU to
+    /// dequantize; what they mean is in `record().streams[stream]`. None of a fixed-point stream, or of one
+    /// that is left out. Panics where there is no such stream.
     pub fn quantized(&self, stream: usize) -> QuantizedValues<'a> {
         let of_frame = self.frame.and_then(|(mesh, frame)| frame.stream(mesh, stream));
         let components = self.record.streams[stream].semantic.components();
@@ -164,7 +166,7 @@ impl<'a> MeshView<'a> {
         levels.map_or(QuantizedValues::U8(&[]), |levels| levels.first(components * self.vertex_count()))
     }
 
-    /// What moves the positions, of a mesh that parts or bones move.
+    /// The bones that move the positions; none of a mesh that parts and bones do not move.
     pub fn bones(&self) -> Option<BonesView<'a>> {
         let stream = self.find(Semantic::Position, 0)?;
         let of_frame = self.frame.and_then(|(mesh, frame)| {
@@ -213,13 +215,14 @@ impl<'a> MeshView<'a> {
         })
     }
 
-    /// Where the cells of a stream of cells are in the frame.
+    /// The buffer and place of a stream of fixed-point positions in the frame.
     fn cells(&self, stream: usize) -> Option<(&'a [u64], Place)> {
         let (mesh, frame) = self.frame?;
         frame.cells(mesh, stream)
     }
 
-    /// Values of some vertices in planes, of a stream of cells; false for one of levels.
+    /// Writes values of some vertices in planes, of a fixed-point stream; false for a stream of quantized
+    /// values.
     pub(crate) fn cells_into(
         &self,
         stream: usize,

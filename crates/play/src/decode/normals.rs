@@ -9,7 +9,7 @@ use meshreel_codec::mesh::normals::Work;
 use meshreel_codec::schedule::UNIT_FRAMES;
 use meshreel_codec::{Corrupt, take_sized};
 
-/// Where the frames of a unit of a stream go.
+/// A unit of one stream of predicted normals, and the place in a frame that its frames are written to.
 pub(crate) struct Unit<'a> {
     pub order: &'a Order,
     pub unit: usize,

@@ -178,16 +178,16 @@ fn first_uvs(record: &MeshRecord, mesh: &StaticMesh) -> Result<Vec<[f32; 2]>, Co
     Ok(uvs)
 }
 
-/// What cells stand on.
+/// The points or vertices of fixed-point streams: their hierarchy and triangles.
 struct Domain {
     hierarchy: Hierarchy,
     triangles: Vec<u32>,
-    /// Where a vertex is among the cells.
+    /// The place of each vertex in the order of the hierarchy.
     places: Arc<Vec<u32>>,
 }
 
-/// Reads streams of cells. Those of points and those of vertices have levels of detail of their own, made
-/// once.
+/// Reads the static part of fixed-point streams. Those of points and those of vertices have a hierarchy each,
+/// made once.
 struct CellReader<'a> {
     sets: &'a mut Sets,
     indices: &'a [u32],

@@ -25,7 +25,7 @@ use meshreel_codec::record::{CODEC_CLASSIC, MeshRecord, Method, Semantic};
 use meshreel_codec::{Corrupt, transform};
 use meshreel_format::ChunkEntry;
 
-/// What a decoding thread keeps from unit to unit. Nothing in it depends on the file.
+/// The memory that a decoding thread reuses from unit to unit. Nothing in it depends on the file.
 #[derive(Default)]
 pub(crate) struct Worker {
     pub decompressor: Decompressor,
@@ -67,11 +67,11 @@ impl MotionWindow {
 /// Which streams there are bytes of.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Tier {
-    /// All but attributes that are apart.
+    /// All but vertex attributes that are apart.
     First,
-    /// Those.
+    /// The vertex attributes that are apart.
     Second,
-    /// All.
+    /// All streams.
     Both,
 }
 

@@ -15,15 +15,15 @@ use std::path::Path;
 const TABLES: u64 = 16 << 10;
 /// Numbers before what there is one of per vertex, triangle or point.
 const HEAD: u64 = 64;
-/// Bytes of a cell, in frame 0 or another one: a token, and an escape of three words.
+/// Most bytes of a fixed-point position, in frame 0 or another one: a token, and an escape of three words.
 const CELL: u64 = 16;
-/// Most bytes of the heads of a frame, beside a cell each.
+/// Most bytes of the heads of a frame, beside one for each position.
 const HEADS: u64 = 80;
 /// A transform, or its words.
 const TRANSFORM: u64 = 64;
 /// Bytes of faces that triangles do not tell, per vertex and index.
 const OTHER_FACES: u64 = 4;
-/// What an item may take of what its size follows from.
+/// A chunk may be so many times as large as the sizes of its items say.
 const SLACK: u64 = 2;
 
 /// The most bytes that chunks of each kind may decode to, as the counts of the description say.
@@ -35,7 +35,7 @@ struct Most {
     ends: u64,
     detail: u64,
     drawn: u64,
-    /// What each frame of a unit adds, and what each unit has once.
+    /// Bytes that each frame of a unit adds, and below those that each unit has once.
     frame: u64,
     unit: u64,
     /// Frames of the file.
@@ -168,7 +168,7 @@ fn levels(stream: &StreamRecord) -> u64 {
     stream.semantic.components() as u64 * u64::from(stream.word)
 }
 
-/// What a stream has once.
+/// Most bytes that a stream has once, in the static data.
 fn once(mesh: &MeshRecord, stream: &StreamRecord) -> u64 {
     let (vertices, indices) = (u64::from(mesh.vertices), u64::from(mesh.indices));
     let cells = |cells: u64| HEAD + TABLES + HEADS + CELL * cells;
@@ -188,7 +188,7 @@ fn once(mesh: &MeshRecord, stream: &StreamRecord) -> u64 {
     }
 }
 
-/// What an animated stream has per frame, and per unit besides.
+/// Most bytes that an animated stream has per frame, and per unit besides.
 fn repeated(mesh: &MeshRecord, stream: &StreamRecord) -> (u64, u64) {
     let vertices = u64::from(mesh.vertices);
     let cells = |cells: u64| (CELL + 1) * cells + HEADS.min(16 + cells);

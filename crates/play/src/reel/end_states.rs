@@ -8,12 +8,12 @@ use meshreel_codec::schedule::Window;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Where a mesh stands that does not move.
+/// Which of its two ends a mesh shows while it does not move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EndState {
-    /// As in the first frame.
+    /// The mesh is as in the first frame.
     Start,
-    /// As in the last frame.
+    /// The mesh is as in the last frame.
     End,
 }
 
@@ -25,12 +25,12 @@ pub(crate) struct MotionWindow {
     pub window: Window,
     /// How the window's own frames, counted from 0, are decoded; shared by meshes that move in the same ones.
     pub order: Arc<Order>,
-    /// Whether it stands still before, and after.
+    /// Whether there are frames before the window, and after it.
     still: [bool; 2],
 }
 
 impl EndState {
-    /// How a frame's buffer says it.
+    /// The byte by which a frame's buffer names an end state; 0 for none.
     pub(crate) fn byte(still: Option<EndState>) -> u8 {
         still.map_or(0, |still| 1 + still as u8)
     }
@@ -53,7 +53,7 @@ impl MotionWindow {
         })
     }
 
-    /// Where it stands in a frame of the file, if it does not move.
+    /// The end state that the mesh is in, in a frame of the file; none where it moves.
     pub fn at(&self, frame: u32) -> Option<EndState> {
         if self.still[0] && frame <= self.window.start {
             Some(EndState::Start)
@@ -77,7 +77,7 @@ impl MotionWindow {
         self.at(frame).is_none().then_some(place as usize)
     }
 
-    /// Units of the ends that there are.
+    /// The window's units that hold its end states, of those that there are.
     pub(crate) fn ends(&self) -> impl Iterator<Item = (EndState, usize)> + use<> {
         let frames = [(EndState::Start, 0), (EndState::End, self.window.end - self.window.start)];
         let (still, order) = (self.still, &self.order);

@@ -16,7 +16,8 @@ pub(crate) const BLOCK: usize = 128;
 /// Up to four components of up to [`BLOCK`] vertices.
 pub(crate) type Block = [[f32; BLOCK]; 4];
 
-/// What decodes a stream of fixed-point positions.
+/// The decoder of a stream of fixed-point positions: of points that move freely, or of points that bones
+/// move.
 pub(crate) enum Coded {
     Soft(Box<Static>),
     Skin(Box<Skin>),
@@ -49,7 +50,7 @@ impl Coded {
 /// A stream, or one half of it (colours are kept as rgb and alpha).
 pub(crate) struct FixedPoint {
     pub coded: Coded,
-    /// What takes the place of all but heights.
+    /// Of a height field the two coordinates that do not move.
     pub flat: Option<Flat>,
     /// The point of each vertex: points lie in the order of the hierarchy, or of bones.
     pub places: Arc<Vec<u32>>,

@@ -36,14 +36,14 @@ pub struct Range {
     pub count: u32,
 }
 
-/// Where a list of numbers lies in a frame.
+/// The place of a list of numbers in a frame's buffer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place {
     /// First 64-bit word.
     pub at: usize,
-    /// Bytes of a number.
+    /// Bytes of one number.
     pub size: usize,
-    /// Numbers.
+    /// How many numbers there are.
     pub len: usize,
 }
 
@@ -54,13 +54,13 @@ impl Place {
     }
 }
 
-/// Where everything is in a frame; derived from the description.
+/// The places of all values in a frame's buffer; derived from the description.
 pub(crate) struct Layout {
     /// Per node its visibility bit, where that is animated.
     pub bits: Vec<Option<u32>>,
     /// The bits, as bytes.
     pub visibility: Place,
-    /// A byte for each mesh, where some mesh stands still for a while.
+    /// A byte for each mesh, which names its end state; nothing where no mesh has one.
     pub still: Place,
     /// Per node its number among the animated transforms.
     pub numbers: Vec<Option<u32>>,
@@ -72,16 +72,16 @@ pub(crate) struct Layout {
     pub meshes: Vec<MeshLayout>,
     /// 64-bit words of a frame.
     pub words: usize,
-    /// 64-bit words that decoding a unit needs besides its raw bytes: the largest stream of cells, once.
+    /// 64-bit words that decoding a unit needs besides its raw bytes: the largest fixed-point stream, once.
     pub scratch: usize,
 }
 
 pub(crate) struct MeshLayout {
-    /// Per stream where its levels are; none where it is static.
+    /// Per stream the place of its quantized values; none where it is static.
     pub streams: Vec<Option<Place>>,
-    /// What positions that bones predict have besides.
+    /// Places of transforms, handles and residuals, of a mesh that bones move.
     pub bones: Option<BonesLayout>,
-    /// What a fluid mesh has besides.
+    /// Places of counts, triangles and materials, of a fluid mesh.
     pub fluid: Option<FluidLayout>,
     /// Per stream of predicted normals the numbers that frames predict theirs from.
     pub states: Vec<Option<Place>>,
@@ -89,16 +89,17 @@ pub(crate) struct MeshLayout {
     pub ranges: Vec<Range>,
 }
 
-/// What a frame has of bones besides the cells that they give, see [`meshreel_codec::mesh::skin`].
+/// Places of the bones of a mesh in a frame, besides the positions that they give, see
+/// [`meshreel_codec::mesh::skin`].
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BonesLayout {
     /// Transforms of rigid bones.
     pub transforms: Place,
     /// What other frames predict these from, or what they are made of.
     pub states: Place,
-    /// Cells of the handles of affine bones.
+    /// Fixed-point positions of the handles of affine bones.
     pub handles: Place,
-    /// Cells of the residual.
+    /// Fixed-point residuals.
     pub residual: Place,
 }
 
@@ -106,15 +107,16 @@ pub(crate) struct BonesLayout {
 pub(crate) struct FluidLayout {
     /// u32: vertices, indices, source points, points and run of this frame, see [`crate::decode::fluid`].
     pub counts: Place,
-    /// [`Range`]s.
+    /// [`Range`]s of indices, one for each material.
     pub materials: Place,
-    /// u32.
+    /// u32: three per triangle.
     pub indices: Place,
     /// u32: point of each vertex, where vertices can share one.
     pub point: Place,
 }
 
-/// Cells that one frame of a stream has, in each of its parts: positions are of points, the rest of vertices.
+/// Fixed-point positions of one frame of a stream, in each of its parts: positions are of points, the rest of
+/// vertices.
 pub(crate) fn cell_count(mesh: &MeshRecord, stream: &StreamRecord) -> usize {
     match stream.semantic {
         Semantic::Position => mesh.points as usize,
@@ -122,12 +124,12 @@ pub(crate) fn cell_count(mesh: &MeshRecord, stream: &StreamRecord) -> usize {
     }
 }
 
-/// A cell holds three numbers: colours take two.
+/// Parts of a fixed-point stream, of three components each: colours have two.
 pub(crate) fn cell_parts(stream: &StreamRecord) -> usize {
     stream.semantic.components().div_ceil(3)
 }
 
-/// 64-bit words that decoding a unit of a stream of cells needs.
+/// 64-bit words that decoding a unit of a fixed-point stream needs.
 fn cell_scratch(mesh: &MeshRecord, stream: &StreamRecord) -> usize {
     let words = |cells: usize, word: u8| scratch_len(cells) * usize::from(word) / 2;
     if stream.coding != Coding::Bones {
@@ -157,7 +159,7 @@ pub(crate) fn matrix_words(bones: &Bones) -> usize {
     (bones.rigid as usize + bones.affine as usize + 1) * size_of::<Matrix>() / 8
 }
 
-/// What follows from the description; none where transforms are kept as they are.
+/// The decoder of node transforms; none where they are stored unpacked.
 fn node_tracks(description: &Description) -> Result<Option<Nodes>, Corrupt> {
     if description.tracks.is_empty() {
         return Ok(None);

@@ -43,7 +43,7 @@ const MAKING_CELL: u64 = 256;
 const MAKING_INDEX: u64 = 32;
 /// Contexts of the decompressors: one that decodes, one that reads static data.
 const DECOMPRESSORS: u64 = 2 * (192 << 10);
-/// What allocators add to what is asked for.
+/// Bytes that an allocator adds to each allocation.
 const ALLOCATION: u64 = 16;
 
 /// A sum that does not wrap.
@@ -106,14 +106,14 @@ pub(crate) fn of_ranges(reader: &Reader) -> u64 {
     raw / 3 * (2 * size_of::<FrameRange>() as u64 + ALLOCATION) + 2 * raw
 }
 
-/// What a file is made of, as far as memory is concerned.
+/// All of a file that decides how much memory it takes.
 pub(crate) struct Parts<'a> {
     pub description: &'a Description,
     pub reader: &'a Reader,
     pub layout: &'a Layout,
     pub order: &'a Order,
     pub own: &'a [Option<MotionWindow>],
-    /// Bytes of the lists of these.
+    /// Bytes of the lists in `own`.
     pub own_bytes: u64,
     pub limits: &'a Limits,
     /// Whether there are chunks of these kinds.
@@ -239,7 +239,7 @@ impl Parts<'_> {
         }
     }
 
-    /// What is needed for a while to make the static data of a mesh.
+    /// Counts the memory that is needed for a while to make the static data of a mesh.
     fn making(&self, mesh: &MeshRecord) -> u64 {
         let mut sum = Sum::default();
         let (vertices, indices) = (u64::from(mesh.vertices), u64::from(mesh.indices));

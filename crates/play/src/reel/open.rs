@@ -148,8 +148,8 @@ fn find_units(reader: &Reader, restart: u32) -> Result<(Vec<u32>, Order), Error>
     order.map(|order| (units, order)).map_err(|what| Error::malformed(reader.path(), what, "the tables"))
 }
 
-/// Where some mesh has its attributes apart, every unit has a chunk of them behind it, and there are no
-/// others.
+/// Checks that every unit has a chunk of vertex attributes behind it, and that there are no others, where
+/// some mesh has its vertex attributes apart.
 fn check_attributes(reader: &Reader, units: &[u32], apart: bool) -> Result<(), Error> {
     let is = |chunk: &ChunkEntry| chunk.kind == kind::VERTEX_ATTRIBUTES;
     let count = reader.chunks().iter().filter(|c| is(c)).count();
@@ -161,7 +161,7 @@ fn check_attributes(reader: &Reader, units: &[u32], apart: bool) -> Result<(), E
     Err(Error::malformed(reader.path(), what, "the chunk table"))
 }
 
-/// What a mesh says, against the chunk table and itself.
+/// Checks a mesh's record against the chunk table and against itself.
 fn check_mesh(path: &Path, mesh: &MeshRecord, chunks: &[ChunkEntry], layered: bool) -> Result<(), Error> {
     let wrong = |what: &str| Err(Error::malformed(path, what, format!("mesh {}", mesh.path)));
     if !mesh.indices.is_multiple_of(3) {

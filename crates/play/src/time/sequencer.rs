@@ -41,7 +41,7 @@ pub enum Start {
     Never,
 }
 
-/// What is left of a clip when it is over.
+/// What stays of a clip when it is over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum End {
     /// Nothing: it is hidden, and its buffers are free.
@@ -89,7 +89,7 @@ pub struct Clip {
     pub leave: Option<Leave>,
     /// Seconds before its start at which streaming begins (pre-roll), where the start is known so early.
     pub stream_before: f64,
-    /// What is left of it.
+    /// What stays of the clip when it is over.
     pub end: End,
     /// Numbers to be told when the position passes these seconds of animation, in their order.
     pub events: Vec<(f64, u32)>,
@@ -157,29 +157,30 @@ pub struct Action {
     /// Seconds after the tick began in which it happened. Negative after a jump to a time at which it was
     /// over already: then the clip plays since so many seconds.
     pub delay: f64,
-    /// What.
+    /// What happened.
     pub what: What,
 }
 
-/// See [`Action`].
+/// What can happen to a clip in a sequence, see [`Action`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum What {
     /// Its static data and first frames will be needed.
     Stream,
-    /// It begins to play.
+    /// The clip begins to play.
     Start,
-    /// It begins play number so and so, counted from 0, without an end state.
+    /// The clip begins to play once more, without an end state between: number of this play, counted from 0.
     Turn(u32),
     /// The position passed this event.
     Event(u32),
-    /// It is over; what is left is in [`Clip::end`].
+    /// The clip is over; [`Clip::end`] says what stays of it.
     End,
-    /// It is as if it had never been: after a jump.
+    /// After a jump: the clip is as if it had never been.
     Remove,
 }
 
 impl Action {
-    /// What to tell the player's instance of the clip, in this order, before the tick in which it happened.
+    /// The commands for the player's instance of the clip, in this order, before the tick in which the action
+    /// happened.
     pub fn commands(&self, clip: &Clip) -> impl Iterator<Item = Command> + use<> {
         let begin = if clip.rate < 0.0 { clip.to } else { clip.from };
         let repeat = match (clip.plays, clip.repeat) {
@@ -210,21 +211,21 @@ impl Action {
     }
 }
 
-/// Where a clip is.
+/// The stage of its life that a clip is in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stage {
-    /// Not started, or as if.
+    /// Not started yet, or taken back by a jump.
     #[default]
     Idle,
     /// Not started, but streaming already.
     Streaming,
-    /// Playing.
+    /// The clip plays.
     Playing,
     /// Over; [`Clip::end`] is what is shown.
     Ended,
 }
 
-/// What is shown of a clip.
+/// What is shown of a clip at a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
     /// Nothing.
@@ -248,7 +249,7 @@ struct Part {
     events: Vec<(i64, u32)>,
 }
 
-/// What changes while a clip is played.
+/// The state of one clip of the sequence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Run {
     /// Never [`Stage::Streaming`].
@@ -288,9 +289,9 @@ pub struct Sequencer {
     runs: Vec<Run>,
     /// Flicks since the beginning.
     now: i64,
-    /// Where the present tick began.
+    /// Flicks at which the present tick began.
     tick: i64,
-    /// What was before a jump.
+    /// The states before a jump.
     before: Vec<Run>,
 }
 
@@ -335,7 +336,7 @@ impl Sequencer {
     pub fn find(&self, name: &str) -> Option<usize> {
         self.parts.iter().position(|part| part.clip.name == name)
     }
-    /// Where a clip is. Panics where there is none.
+    /// The stage that a clip is in. Panics where there is none.
     pub fn stage(&self, clip: usize) -> Stage {
         match self.runs[clip] {
             Run { stage: Stage::Idle, streams: true, .. } => Stage::Streaming,
@@ -538,7 +539,7 @@ impl Part {
         self.events.get(next).copied()
     }
 
-    /// What happens next.
+    /// Time and kind of the next action of a clip.
     fn next(&self, run: &Run, clip: usize) -> Option<(i64, Kind, usize)> {
         if run.stage == Stage::Playing {
             return Some(self.next_of_play(run, clip));

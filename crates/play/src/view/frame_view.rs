@@ -337,7 +337,7 @@ impl<'a> MeshFrame<'a> {
     pub fn number(&self) -> usize {
         self.mesh
     }
-    /// What the description says.
+    /// The mesh's record in the description.
     pub fn record(&self) -> &'a MeshRecord {
         self.vertices.first.record()
     }

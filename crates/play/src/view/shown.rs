@@ -32,7 +32,7 @@ impl Shown {
     pub fn pair(&self) -> Pair {
         self.pair
     }
-    /// All of it, to be drawn: blended, placed, with velocities.
+    /// Both frames as one view for drawing: blended, placed, with velocities.
     pub fn view(&self) -> FrameView<'_> {
         let frames = [self.first().frame, self.second().frame].map(Some);
         FrameView::new(

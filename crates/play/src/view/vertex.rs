@@ -24,7 +24,7 @@ use meshreel_codec::quantize::code::Word;
 use meshreel_codec::record::{Semantic, StreamRecord};
 use std::ops::Range;
 
-/// What is written of a vertex.
+/// A value of a vertex that can be written into a vertex buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum What {
@@ -38,7 +38,7 @@ pub enum What {
 }
 
 impl What {
-    /// Every format that it can be written in, the plain one first: all others are refused as misuse.
+    /// Every format that the value can be written in, the plain one first: all others are refused as misuse.
     pub const fn formats(self) -> &'static [Format] {
         match self {
             What::Position => &[Format::F32x3, Format::F32x4, Format::U16x4],
@@ -52,7 +52,7 @@ impl What {
     }
 }
 
-/// In which numbers.
+/// The numbers that a value is written in: kind, bits, and how many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Format {
@@ -71,7 +71,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Bytes.
+    /// Bytes of one value.
     pub const fn size(self) -> usize {
         match self {
             Format::I8x2 => 2,
@@ -86,9 +86,9 @@ impl Format {
 /// An attribute of a vertex buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Attribute {
-    /// What.
+    /// The value.
     pub what: What,
-    /// In which numbers.
+    /// The numbers that it is written in.
     pub format: Format,
     /// Bytes from the start of a vertex.
     pub offset: usize,
@@ -371,13 +371,13 @@ impl Vertices<'_> {
     }
 }
 
-/// What an attribute can be written as instead.
+/// The error for a value in a format that it has not, with those that it has.
 fn unwritable(what: What, format: Format) -> Error {
     let known: Vec<String> = what.formats().iter().map(|f| format!("{f:?}")).collect();
     Error::misuse(format!("{what:?} cannot be written as {format:?}, but as {}", known.join(", ")))
 }
 
-/// Where a block of vertices goes.
+/// The bytes of a vertex buffer that one attribute of a block of vertices is written to.
 struct Target<'a> {
     bytes: &'a mut [u8],
     stride: usize,

@@ -32,7 +32,7 @@ pub enum Range {
 /// How frame times are chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FrameOptions {
-    /// What is compiled.
+    /// The channels that are compiled, and therefore add frames.
     pub channels: Channels,
     /// Resample to this rate.
     pub fps: Option<f64>,

@@ -12,7 +12,7 @@ pub struct AttributeInfo {
     components: usize,
     /// Groups that have numbers of their own.
     groups: usize,
-    /// What a group is of: "mesh", "parts" or "vertices".
+    /// What a group belongs to: "mesh", "parts" or "vertices".
     of: &'static str,
     /// Paths of the nodes that have it.
     nodes: Vec<String>,
@@ -39,7 +39,7 @@ pub fn infos(reel: &Reel) -> Result<Vec<AttributeInfo>, meshreel::Error> {
     Ok(out)
 }
 
-/// As a table of at most so many; nothing where there are none.
+/// A table of at most `most` attributes; nothing where there are none.
 pub fn text(all: &[AttributeInfo], most: usize) -> String {
     let row = |a: &AttributeInfo| {
         let more = match a.nodes.len() {

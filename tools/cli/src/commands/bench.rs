@@ -62,7 +62,7 @@ struct Bench<'a> {
     /// The chunks that bring the frames.
     blocks: Vec<Vec<u8>>,
     raw: Vec<u8>,
-    /// As large as all positions of the largest frame.
+    /// Buffers of the size of all positions of the largest frame.
     floats: [Vec<f32>; 2],
     /// Points of all frames.
     points: u64,

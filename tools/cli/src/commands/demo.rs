@@ -84,7 +84,7 @@ pub fn run(arguments: &DemoArgs, output: Output) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(u8::from(failed > 0)))
 }
 
-/// What came of a file.
+/// The outcome for one file.
 struct Shown {
     ok: bool,
     row: Vec<String>,

@@ -101,7 +101,7 @@ fn bones_for(arguments: &ExtractArgs, kind: Kind) -> Result<As, Failure> {
     })
 }
 
-/// What a file of this kind cannot say.
+/// Remarks on what a file of this kind cannot say.
 fn left_out(reel: &Reel, scene: &Scene, (kind, bones): (Kind, As), name: &str) -> Vec<Remark> {
     let mut remarks = Vec::new();
     if matches!(bones, As::Points | As::Parts)
@@ -127,7 +127,7 @@ fn skin_remark(skin: &SkinError) -> Remark {
     Remark::new(&skin.path, format!("as a skin it is up to {most} away from its decoded points"))
 }
 
-/// What is written.
+/// The kind of file that is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// `.abc`.

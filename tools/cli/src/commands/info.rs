@@ -81,7 +81,7 @@ struct ReelInfo {
     frame_table: Option<Vec<FrameInfo>>,
 }
 
-/// Where a file's bytes are.
+/// The sizes of the parts of a file.
 #[derive(Serialize)]
 struct Bytes {
     description: u64,
@@ -124,7 +124,7 @@ struct MeshInfo {
     grid: Option<[u32; 2]>,
     /// Only heights over a plane are stored of its positions.
     heights: bool,
-    /// It stands still up to the first of these frames, and from the second on.
+    /// First and last frame in which the mesh moves; before and after it stands still.
     moves: Option<[u32; 2]>,
     /// Its faces are not the source's.
     remeshed: bool,
@@ -305,7 +305,7 @@ impl ReelInfo {
         out
     }
 
-    /// What there is to say of the file as a whole, a line each.
+    /// Facts about the file as a whole, a line each.
     fn fields(&self) -> String {
         let mut out = String::new();
         let _ = writeln!(out, "{}", self.file);
@@ -521,7 +521,7 @@ fn frame_lines(frames: &[FrameInfo]) -> String {
     table(&["frame", "seconds", "<kind", "bytes", "unpacked"], &rows)
 }
 
-/// What there is to say of sizes without decoding frames.
+/// Advice on sizes that needs no decoded frames.
 fn advice_on(reel: &Reel, sizes: Option<&[u64]>) -> Vec<Advice> {
     let description = reel.description();
     let moving = description.nodes.iter().filter(|node| node.animated).count();

@@ -98,7 +98,7 @@ fn options(arguments: &PlayArgs) -> Options {
     }
 }
 
-/// What a plain decode of every frame of a file gives, as a number per frame.
+/// A digest of each frame of a file by a plain decode.
 type Plain = Vec<u64>;
 
 fn plain(files: &[PathBuf], limits: &Limits) -> Result<Vec<Plain>, Failure> {
@@ -164,7 +164,7 @@ thread_local! {
 struct Digest([u64; 4]);
 
 impl Digest {
-    /// What has no levels, as floats.
+    /// Adds the floats of a stream that has no quantized values.
     fn add_values(&mut self, mesh: &MeshView<'_>, stream: &StreamRecord) {
         FLOATS.with_borrow_mut(|floats| {
             let count = stream.semantic.components() * mesh.vertex_count();
@@ -217,7 +217,7 @@ struct Session {
     refused: Vec<BTreeSet<InstanceId>>,
     /// What the first of them needed, and what was left.
     short: Option<(u64, u64)>,
-    /// Of each instance its file.
+    /// The file of each instance.
     file_of: BTreeMap<InstanceId, usize>,
     allocations: Option<u64>,
     checked: u64,

@@ -81,7 +81,7 @@ pub fn run(arguments: &PlotArgs, output: Output) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is drawn.
+/// The curves that are drawn, with their titles.
 struct Plot {
     title: String,
     subtitle: String,
@@ -327,7 +327,7 @@ fn unit(reel: &Reel) -> &'static str {
     }
 }
 
-/// How many frames or samples are looked at for what moves farthest.
+/// Frames or samples that are looked at to find what moves farthest.
 const LOOKED: usize = 16;
 
 /// Of the mesh named, or of all whose faces never change, the point that moves farthest in the world: the
@@ -489,7 +489,7 @@ fn of_vertex(reel: &Reel, scene: Option<&Scene>, point: usize, mesh: Option<&str
     Ok(path_plot(title, unit(reel), tolerance, &Course { decoded, wanted, errors }))
 }
 
-/// Where a point goes, in world space: decoded and in the source, by time; and how far these are apart.
+/// The way of a point in world space, decoded and in the source, by time; and how far the two are apart.
 struct Course {
     decoded: Vec<(f64, Qvv)>,
     wanted: Vec<(f64, Qvv)>,

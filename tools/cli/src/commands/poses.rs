@@ -18,9 +18,9 @@ pub struct Poses {
     playing: Vec<Playing>,
     /// Poses that were sampled.
     pub poses: u64,
-    /// Of these compared with what a fresh cursor gives, and different.
+    /// Poses that were compared with those of a fresh cursor.
     pub checked: u64,
-    /// See `checked`.
+    /// Compared poses that differ.
     pub wrong: u64,
 }
 
@@ -60,7 +60,7 @@ impl Poses {
         durations.fold(0.0, f64::max)
     }
 
-    /// Where a run at this rate begins: backwards from the end.
+    /// Sets the places at which a run at this rate begins: backwards it is the end.
     pub fn start(&mut self, rate: f64) {
         for p in self.playing.iter_mut().filter(|p| rate < 0.0 && p.at == 0.0) {
             p.at = p.clip.duration();

@@ -97,7 +97,7 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// What `--tree`, `--streams` and `--frames` ask for.
+/// The parts of the output that `--tree`, `--streams` and `--frames` ask for.
 #[derive(Clone, Copy, Default)]
 #[allow(missing_docs)]
 pub struct Wanted {

@@ -293,7 +293,7 @@ fn locator_table(locators: &[LocatorReport], most: usize) -> String {
     table(&["locator", "frames", "tolerance", "max error", "<check"], &rows)
 }
 
-/// What players show between frames, beside the source: a length, and in tolerances.
+/// The largest distance of players from the source between frames: as a length, and in tolerances.
 fn between(mesh: &MeshReport) -> String {
     match mesh.between_error.zip(mesh.between_worst) {
         Some((error, worst)) => format!("{} ({worst:.1} T)", units::short(error)),

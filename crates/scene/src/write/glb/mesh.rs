@@ -31,7 +31,7 @@ pub(super) struct Run {
 /// Numbers of the different pairs of class and value.
 type Classes = HashMap<(u32, u128), u32>;
 
-/// What is known of a run before it is written.
+/// Facts about a run of frames that must be known before it is written.
 struct Plan {
     first: usize,
     end: usize,
@@ -388,13 +388,13 @@ type Parts = BTreeMap<Option<u32>, Vec<u32>>;
 
 /// Vertices of a run.
 struct Vertices {
-    /// Where each takes its values from.
+    /// The corner that each vertex takes its values from.
     list: Vec<Corner>,
     /// The vertex of each corner; none where points are the vertices.
     of_corner: Option<Vec<u32>>,
 }
 
-/// What morph targets are relative to.
+/// The values that morph targets are relative to.
 struct Base<'a> {
     frame: &'a Frame,
     positions: &'a [[f32; 3]],
