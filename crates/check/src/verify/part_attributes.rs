@@ -6,8 +6,8 @@ use crate::error::error;
 use crate::skinning::vertex_group;
 use crate::verify::plan::Plan;
 use meshreel::record::Method;
-use meshreel::{FrameDecoder, Pair, PartAttribute};
-use meshreel_scene::{Error, Mesh, Numbers, Scope, sample};
+use meshreel::{FrameDecoder, FramePair, PartAttribute};
+use meshreel_scene::{CustomAttribute, Error, Mesh, Scope, sample};
 use std::collections::HashMap;
 
 /// Checks the attributes of all nodes. Returns by mesh of the file the largest error of any number, where
@@ -16,7 +16,7 @@ pub(crate) fn check(plan: &Plan<'_>, failures: &mut Failures) -> Result<Vec<Opti
     let (reel, survey) = (plan.reel, plan.survey);
     let meshes = &reel.description().meshes;
     let mut worst = vec![None; meshes.len()];
-    let all = reel.all_attributes().map_err(error)?;
+    let all = reel.all_part_attributes().map_err(error)?;
     let mut of_node = HashMap::new();
     for own in &all {
         of_node.extend(own.nodes.iter().map(|&n| (n as usize, &own.attributes)));
@@ -45,7 +45,7 @@ pub(crate) fn check(plan: &Plan<'_>, failures: &mut Failures) -> Result<Vec<Opti
         }
         done.insert((source, show.record), own);
         let mesh = &survey.scene.meshes[source];
-        let numbers = sample::numbers(mesh);
+        let numbers = sample::custom_attributes(mesh);
         for wanted in numbers.iter().filter(|n| n.attribute.scope == Scope::Constant) {
             let name = &wanted.attribute.name;
             if !own.iter().any(|a| a.name() == name) && finite(plan, mesh, wanted)? {
@@ -117,7 +117,7 @@ type Take<'a> = dyn FnMut(usize, &[[f32; 4]]) -> Result<(), String> + 'a;
 fn each_frame(
     plan: &Plan<'_>,
     mesh: &Mesh,
-    wanted: &Numbers,
+    wanted: &CustomAttribute,
     take: &mut Take<'_>,
 ) -> Result<Result<(), String>, Error> {
     let (mut faces, mut values) = (sample::Faces::default(), sample::Values::default());
@@ -149,7 +149,7 @@ fn each_frame(
 }
 
 /// Whether f32 can hold all values of the source, and differences of them.
-fn finite(plan: &Plan<'_>, mesh: &Mesh, wanted: &Numbers) -> Result<bool, Error> {
+fn finite(plan: &Plan<'_>, mesh: &Mesh, wanted: &CustomAttribute) -> Result<bool, Error> {
     let fits = |v: &[f32; 4]| v.iter().all(|v| v.abs() <= f32::MAX / 4.0);
     let found = each_frame(plan, mesh, wanted, &mut |_, now| match now.iter().all(fits) {
         true => Ok(()),
@@ -162,7 +162,7 @@ fn finite(plan: &Plan<'_>, mesh: &Mesh, wanted: &Numbers) -> Result<bool, Error>
 fn compare(
     plan: &Plan<'_>,
     mesh: &Mesh,
-    wanted: &Numbers,
+    wanted: &CustomAttribute,
     attribute: &PartAttribute,
     of_point: &[(usize, usize)],
 ) -> Result<Result<f64, String>, Error> {
@@ -179,7 +179,7 @@ fn compare(
             if group >= attribute.groups() {
                 return Err(format!("point {point} is in no group"));
             }
-            let decoded = attribute.at(group, Pair::still(frame as u32));
+            let decoded = attribute.at(group, FramePair::single(frame as u32));
             for c in 0..attribute.components() {
                 let (v, (low, high, worst)) = (f64::from(value[c]), &mut seen[c]);
                 (*low, *high) = (low.min(v), high.max(v));

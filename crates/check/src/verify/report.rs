@@ -85,7 +85,8 @@ pub struct MeshReport {
     /// Largest error of a value of its part attributes; none without.
     pub attribute_max_error: Option<f64>,
     /// Its LOD levels beside the mesh itself.
-    pub levels: Vec<LodReport>,
+    #[serde(rename = "levels")]
+    pub lods: Vec<LodReport>,
     /// How vertices were matched.
     pub matched: Matched,
     /// Frames at the end that lead into the start; nothing is promised of them, and they were not compared.

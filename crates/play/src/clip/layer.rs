@@ -543,14 +543,14 @@ impl Layered {
     }
 
     /// Bytes of the pieces that can be streamed, without the table that lists them.
-    pub fn piece_bytes(&self) -> usize {
+    pub fn tier_bytes(&self) -> usize {
         self.set.table.pieces.iter().map(|p| p.size as usize).sum()
     }
 
     /// Bytes of everything but the base's first tier.
     pub fn upper_bytes(&self) -> usize {
         let headers = self.set.layers[1..].iter().map(|l| l.header_bytes);
-        headers.sum::<usize>() + self.piece_bytes()
+        headers.sum::<usize>() + self.tier_bytes()
     }
 
     /// Joints, samples and sizes of each layer.

@@ -154,7 +154,7 @@ impl Clip {
                         let skeleton = skeleton.skeleton();
                         let layers = Layered::new(&skeleton, table, stored, chunks, room)?;
                         size += layers.upper_bytes();
-                        pieces = layers.piece_bytes();
+                        pieces = layers.tier_bytes();
                         Form::Layers(Box::new(layers))
                     }
                 }

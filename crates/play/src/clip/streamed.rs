@@ -97,7 +97,7 @@ impl Clip {
     }
 
     /// Bytes of the streamed form, or of the curves, in memory.
-    pub fn stored_bytes(&self) -> usize {
+    pub fn form_bytes(&self) -> usize {
         self.shared.bytes
     }
 
@@ -109,7 +109,7 @@ impl Clip {
 
     /// Side information and residuals of codec `sampled`, for tools that print what is in a clip; of a clip
     /// in layers its base.
-    pub fn stored(&self) -> Option<&Stored> {
+    pub fn streamed(&self) -> Option<&Stored> {
         match &self.shared.form {
             Form::Sampled(stored) => Some(stored),
             Form::Layers(layers) => Some(layers.base()),

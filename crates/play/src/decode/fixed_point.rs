@@ -43,15 +43,15 @@ impl Unit<'_> {
         out: &mut [&mut [u64]],
     ) -> Result<usize, Corrupt> {
         let mut rest = bytes;
-        for (i, cells) in parts.iter().enumerate() {
+        for (i, part) in parts.iter().enumerate() {
             let (unit, used) = take_sized(rest)?;
             take(&mut rest, used)?;
-            match &cells.coded {
+            match &part.coded {
                 Coded::Soft(coded) => {
                     let points = coded.points();
                     let range = i * points..(i + 1) * points;
-                    self.read_cells(coded, (self.place, range), unit, decoded, scratch, out)?;
-                    if let Some(flat) = &cells.flat {
+                    self.read_fixed_point(coded, (self.place, range), unit, decoded, scratch, out)?;
+                    if let Some(flat) = &part.flat {
                         out.iter_mut().for_each(|frame| self.lay(flat, frame));
                     }
                 }
@@ -99,7 +99,7 @@ impl Unit<'_> {
         let mut part = |bytes: &mut &[u8], coded: &Static, place: Place, out: &mut [&mut [u64]]| {
             let (unit, used) = take_sized(bytes)?;
             take(bytes, used)?;
-            self.read_cells(coded, (place, 0..coded.points()), unit, decoded, scratch, out)
+            self.read_fixed_point(coded, (place, 0..coded.points()), unit, decoded, scratch, out)
         };
         if let Some(handles) = &skin.handles {
             part(&mut bytes, handles, places.handles, out)?;
@@ -122,7 +122,7 @@ impl Unit<'_> {
     }
 
     /// Reads the frames of one set of fixed-point positions, narrow or wide.
-    fn read_cells(
+    fn read_fixed_point(
         &self,
         coded: &Static,
         (place, range): (Place, Range<usize>),
@@ -146,7 +146,7 @@ impl Unit<'_> {
         scratch: &mut [u64],
         out: &mut [&mut [u64]],
     ) -> Result<(), Corrupt> {
-        const NOT_LAYERED: Corrupt = Corrupt("cells in a file without layers");
+        const NOT_LAYERED: Corrupt = Corrupt("fixed-point positions in a file without temporal layers");
         let Order::Layered { schedule, units, .. } = self.order else {
             return Err(NOT_LAYERED);
         };

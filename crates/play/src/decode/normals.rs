@@ -27,7 +27,7 @@ impl Unit<'_> {
         decoded: &Decoded<'_>,
         out: &mut [&mut [u64]],
     ) -> Result<usize, Corrupt> {
-        const NOT_LAYERED: Corrupt = Corrupt("predicted normals without cells");
+        const NOT_LAYERED: Corrupt = Corrupt("predicted normals without fixed-point positions");
         let (unit, used) = take_sized(bytes)?;
         let Order::Layered { schedule, units, .. } = self.order else {
             return Err(NOT_LAYERED);

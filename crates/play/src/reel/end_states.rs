@@ -26,13 +26,13 @@ pub(crate) struct MotionWindow {
     /// How the window's own frames, counted from 0, are decoded; shared by meshes that move in the same ones.
     pub order: Arc<Order>,
     /// Whether there are frames before the window, and after it.
-    still: [bool; 2],
+    holds: [bool; 2],
 }
 
 impl EndState {
     /// The byte by which a frame's buffer names an end state; 0 for none.
-    pub(crate) fn byte(still: Option<EndState>) -> u8 {
-        still.map_or(0, |still| 1 + still as u8)
+    pub(crate) fn byte(state: Option<EndState>) -> u8 {
+        state.map_or(0, |state| 1 + state as u8)
     }
 }
 
@@ -43,21 +43,21 @@ impl MotionWindow {
             return None;
         };
         let window = schedule.window(first, last);
-        let still = [window.start > 0, window.end + 1 < schedule.frames()];
-        still.contains(&true).then(|| MotionWindow {
+        let holds = [window.start > 0, window.end + 1 < schedule.frames()];
+        holds.contains(&true).then(|| MotionWindow {
             window,
             order: (windows.entry([window.start, window.end]))
                 .or_insert_with(|| Arc::new(Order::layered(schedule.within(window))))
                 .clone(),
-            still,
+            holds,
         })
     }
 
     /// The end state that the mesh is in, in a frame of the file; none where it moves.
     pub fn at(&self, frame: u32) -> Option<EndState> {
-        if self.still[0] && frame <= self.window.start {
+        if self.holds[0] && frame <= self.window.start {
             Some(EndState::Start)
-        } else if self.still[1] && frame >= self.window.end {
+        } else if self.holds[1] && frame >= self.window.end {
             Some(EndState::End)
         } else {
             None
@@ -78,10 +78,10 @@ impl MotionWindow {
     }
 
     /// The window's units that hold its end states, of those that there are.
-    pub(crate) fn ends(&self) -> impl Iterator<Item = (EndState, usize)> + use<> {
+    pub(crate) fn end_units(&self) -> impl Iterator<Item = (EndState, usize)> + use<> {
         let frames = [(EndState::Start, 0), (EndState::End, self.window.end - self.window.start)];
-        let (still, order) = (self.still, &self.order);
+        let (holds, order) = (self.holds, &self.order);
         let units = frames.map(|(end, frame)| (end, order.unit_of(frame as usize)));
-        units.into_iter().filter(move |(end, _)| still[*end as usize])
+        units.into_iter().filter(move |(end, _)| holds[*end as usize])
     }
 }

@@ -57,20 +57,20 @@ pub(crate) struct FixedPoint {
 }
 
 /// Writes the first `components` numbers of each vertex, as floats. `of_frame`: the buffer of a frame and
-/// where the stream's cells are in it; without one, the first frame.
+/// where the stream is in it; without one, the first frame.
 pub(crate) fn positions_into(
     parts: &[FixedPoint],
     of_frame: Option<(&[u64], Place)>,
     components: usize,
     out: &mut [f32],
 ) {
-    for (i, cells) in parts.iter().enumerate() {
+    for (i, part) in parts.iter().enumerate() {
         let Some(out) = out.get_mut(3 * i..) else {
             return;
         };
-        let (grid, places) = (cells.coded.grid(), &cells.places[..]);
+        let (grid, places) = (part.coded.grid(), &part.places[..]);
         let shape = [components, (components - 3 * i).min(3)];
-        match cells.of(i, of_frame) {
+        match part.of(i, of_frame) {
             Found::Narrow(found) => grid.positions(found, places, shape, out),
             Found::Wide(found) => grid.positions(found, places, shape, out),
         }
@@ -84,22 +84,22 @@ pub(crate) fn planes_into(
     vertices: Range<usize>,
     out: &mut Block,
 ) {
-    for (i, cells) in parts.iter().enumerate() {
+    for (i, part) in parts.iter().enumerate() {
         let planes = &mut out[3 * i..];
-        let places = cells.places.get(vertices.clone()).unwrap_or(&[]);
-        match cells.of(i, of_frame) {
-            Found::Narrow(found) => cells.coded.grid().planes(found, places, planes),
-            Found::Wide(found) => cells.coded.grid().planes(found, places, planes),
+        let places = part.places.get(vertices.clone()).unwrap_or(&[]);
+        match part.of(i, of_frame) {
+            Found::Narrow(found) => part.coded.grid().planes(found, places, planes),
+            Found::Wide(found) => part.coded.grid().planes(found, places, planes),
         }
     }
 }
 
-/// The smallest and the largest value that a stream can have; none for wide cells, whose range says nothing.
+/// The smallest and the largest value that a stream can have; none for wide positions, whose range says nothing.
 pub(crate) fn range(parts: &[FixedPoint]) -> Option<[[f32; 3]; 2]> {
-    let cells = parts.first()?;
+    let part = parts.first()?;
     let ends = [i32::from(i16::MIN), i32::from(i16::MAX)];
-    match cells.coded.first() {
-        First::Narrow(_) => Some(ends.map(|end| cells.coded.grid().position([end; 3]))),
+    match part.coded.first() {
+        First::Narrow(_) => Some(ends.map(|end| part.coded.grid().position([end; 3]))),
         First::Wide(_) => None,
     }
 }

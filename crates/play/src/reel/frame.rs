@@ -27,7 +27,7 @@ pub(crate) fn part_mut<T: Pod>(words: &mut [u64], place: Place) -> &mut [T] {
 }
 
 /// The quantized values at a place: numbers of 1, 2 or 4 bytes.
-pub(crate) fn levels(words: &[u64], place: Place) -> QuantizedValues<'_> {
+pub(crate) fn quantized(words: &[u64], place: Place) -> QuantizedValues<'_> {
     match place.size {
         1 => QuantizedValues::U8(part(words, place)),
         2 => QuantizedValues::U16(part(words, place)),
@@ -51,11 +51,11 @@ impl<'a> Frame<'a> {
     /// The quantized values of a stream of a mesh, where the frame has it.
     pub fn stream(&self, mesh: usize, stream: usize) -> Option<QuantizedValues<'a>> {
         let place = self.layout.meshes[mesh].streams[stream]?;
-        Some(levels(self.words, place))
+        Some(quantized(self.words, place))
     }
 
     /// The buffer of a fixed-point stream and its place there, where the frame has it.
-    pub fn cells(&self, mesh: usize, stream: usize) -> Option<(&'a [u64], Place)> {
+    pub fn fixed_point(&self, mesh: usize, stream: usize) -> Option<(&'a [u64], Place)> {
         let place = self.layout.meshes[mesh].streams[stream]?;
         Some((self.words, place))
     }
@@ -97,7 +97,7 @@ pub(crate) struct FluidFrame<'a> {
 impl<'a> Frame<'a> {
     /// The end state that a mesh is in, in this frame; none where it moves.
     pub fn end_state(&self, mesh: usize) -> Option<EndState> {
-        let all: &[u8] = part(self.words, self.layout.still);
+        let all: &[u8] = part(self.words, self.layout.end_states);
         match all.get(mesh) {
             Some(1) => Some(EndState::Start),
             Some(2) => Some(EndState::End),

@@ -6,7 +6,7 @@
 //! | part | content |
 //! |---|---|
 //! | visibility | a bit for each node whose visibility is animated |
-//! | still | where a mesh stands still, a byte for each mesh: 1 as at the start, 2 as at the end |
+//! | end states | where a mesh stands still, a byte for each mesh: 1 as at the start, 2 as at the end |
 //! | transforms | [`Transform`]s of the animated nodes |
 //! | states | where transforms are coded as a clip, what other frames are predicted from |
 //! | streams | per animated stream of a mesh with fixed topology, its levels |
@@ -61,9 +61,9 @@ pub(crate) struct Layout {
     /// The bits, as bytes.
     pub visibility: Place,
     /// A byte for each mesh, which names its end state; nothing where no mesh has one.
-    pub still: Place,
+    pub end_states: Place,
     /// Per node its number among the animated transforms.
-    pub numbers: Vec<Option<u32>>,
+    pub transform_numbers: Vec<Option<u32>>,
     /// The animated transforms.
     pub transforms: Place,
     /// How transforms are coded, if not as they are, and the state of that.
@@ -117,7 +117,7 @@ pub(crate) struct FluidLayout {
 
 /// Fixed-point positions of one frame of a stream, in each of its parts: positions are of points, the rest of
 /// vertices.
-pub(crate) fn cell_count(mesh: &MeshRecord, stream: &StreamRecord) -> usize {
+pub(crate) fn fixed_point_count(mesh: &MeshRecord, stream: &StreamRecord) -> usize {
     match stream.semantic {
         Semantic::Position => mesh.points as usize,
         _ => mesh.vertices as usize,
@@ -125,15 +125,15 @@ pub(crate) fn cell_count(mesh: &MeshRecord, stream: &StreamRecord) -> usize {
 }
 
 /// Parts of a fixed-point stream, of three components each: colours have two.
-pub(crate) fn cell_parts(stream: &StreamRecord) -> usize {
+pub(crate) fn fixed_point_parts(stream: &StreamRecord) -> usize {
     stream.semantic.components().div_ceil(3)
 }
 
 /// 64-bit words that decoding a unit of a fixed-point stream needs.
-fn cell_scratch(mesh: &MeshRecord, stream: &StreamRecord) -> usize {
-    let words = |cells: usize, word: u8| scratch_len(cells) * usize::from(word) / 2;
+fn fixed_point_scratch(mesh: &MeshRecord, stream: &StreamRecord) -> usize {
+    let words = |points: usize, word: u8| scratch_len(points) * usize::from(word) / 2;
     if stream.coding != Coding::Bones {
-        return words(cell_count(mesh, stream), stream.word);
+        return words(fixed_point_count(mesh, stream), stream.word);
     }
     let bones = stream.bones;
     let residual = words(bones.coded as usize, stream.word);
@@ -198,7 +198,7 @@ impl Shelf {
         let word = usize::from(stream.word);
         match stream.coding {
             Coding::Cells | Coding::Bones | Coding::Heights => {
-                self.place(4 * word, cell_parts(stream) * cell_count(mesh, stream))
+                self.place(4 * word, fixed_point_parts(stream) * fixed_point_count(mesh, stream))
             }
             _ => self.place(word, stream.semantic.components() * mesh.vertices as usize),
         }
@@ -221,10 +221,10 @@ impl Layout {
         let nodes = &description.nodes;
         let visible =
             (nodes.iter()).map(|n| number(&mut bits, n.visibility == Visibility::Animated)).collect();
-        let numbers = (nodes.iter()).map(|n| number(&mut animated, n.animated)).collect();
+        let transform_numbers = (nodes.iter()).map(|n| number(&mut animated, n.animated)).collect();
         let visibility = shelf.place(1, bits.div_ceil(8) as usize);
-        let still = description.meshes.iter().any(|m| m.moves.is_some());
-        let still = shelf.place(1, if still { description.meshes.len() } else { 0 });
+        let any_at_rest = description.meshes.iter().any(|m| m.moves.is_some());
+        let end_states = shelf.place(1, if any_at_rest { description.meshes.len() } else { 0 });
         let transforms = shelf.place(size_of::<Transform>(), animated as usize);
         let states = shelf.place(size_of::<i32>(), coded.as_ref().map_or(0, |n| n.words));
         let meshes =
@@ -233,13 +233,13 @@ impl Layout {
             .flat_map(|mesh| (mesh.streams.iter().enumerate()).map(move |(s, stream)| (mesh, s, stream)))
             .filter(|(mesh, s, _)| attributes || !mesh.is_attribute(*s))
             .map(|(mesh, _, stream)| (mesh, stream));
-        let cells = streams.filter(|(_, stream)| stream.coding.has_cells());
-        let scratch = cells.map(|(mesh, stream)| cell_scratch(mesh, stream));
+        let fixed_point = streams.filter(|(_, stream)| stream.coding.has_cells());
+        let scratch = fixed_point.map(|(mesh, stream)| fixed_point_scratch(mesh, stream));
         Ok(Layout {
             bits: visible,
             visibility,
-            still,
-            numbers,
+            end_states,
+            transform_numbers,
             transforms,
             nodes: coded,
             states,
@@ -277,7 +277,7 @@ impl MeshLayout {
                     kept.then(|| shelf.place(2, s.states as usize))
                 })
                 .collect(),
-            // After the cells, which are made of them.
+            // After the positions, which are made of them.
             bones: bones.map(|(bones, word)| BonesLayout {
                 transforms: shelf.place(size_of::<Transform>(), bones.rigid as usize),
                 states: shelf.place(size_of::<u32>(), state_words(&bones)),

@@ -64,14 +64,20 @@ impl Predicted {
         let mut levels = vec![0; self.semantic.components() * self.coded.vertices()];
         let mut work = self.work();
         match positions.coded.first() {
-            First::Narrow(cells) => self.write(cells, self.coded.base(), &mut work, &mut levels),
-            First::Wide(cells) => self.write(cells, self.coded.base(), &mut work, &mut levels),
+            First::Narrow(positions) => self.write(positions, self.coded.base(), &mut work, &mut levels),
+            First::Wide(positions) => self.write(positions, self.coded.base(), &mut work, &mut levels),
         }
         self.put_back(work);
         levels
     }
 
-    pub(crate) fn write<P: Place3>(&self, cells: &[P], state: &[i16], work: &mut Work, levels: &mut [u16]) {
-        self.coded.levels(cells, state, work, self.bits, levels);
+    pub(crate) fn write<P: Place3>(
+        &self,
+        positions: &[P],
+        state: &[i16],
+        work: &mut Work,
+        levels: &mut [u16],
+    ) {
+        self.coded.levels(positions, state, work, self.bits, levels);
     }
 }

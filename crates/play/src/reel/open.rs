@@ -75,8 +75,8 @@ impl Reel {
             own: &own,
             own_bytes,
             limits,
-            detailed: has(kind::LOD),
-            culled: has(kind::VISIBILITY),
+            lods: has(kind::LOD),
+            triangle_visibility: has(kind::VISIBILITY),
         };
         let memory = memory.bytes();
         if memory > limits.max_memory {
@@ -176,21 +176,21 @@ fn check_mesh(path: &Path, mesh: &MeshRecord, chunks: &[ChunkEntry], layered: bo
     let mut seen = [[false; 256]; 5];
     for stream in &mesh.streams {
         let components = stream.semantic.components();
-        let cells = stream.coding.has_cells();
+        let fixed_point = stream.coding.has_cells();
         if stream.coding == Coding::Predicted {
             let still = |s: &StreamRecord| s.semantic == Semantic::Uv && s.set == 0 && !s.animated;
-            let cells = mesh.streams[0].coding.has_cells();
+            let fixed_point = mesh.streams[0].coding.has_cells();
             let uvs = stream.semantic == Semantic::Normal || mesh.streams.iter().any(still);
             let states = u64::from(stream.states) <= 3 * u64::from(mesh.vertices);
             let places = mesh.method.deforms() && layered && stream.word == 2;
-            if !(cells && uvs && states && places) {
+            if !(fixed_point && uvs && states && places) {
                 return wrong("normals that cannot be predicted");
             }
         }
-        if cells && !(mesh.method.deforms() && layered) {
-            return wrong("cells where there can be none");
+        if fixed_point && !(mesh.method.deforms() && layered) {
+            return wrong("fixed-point positions where there can be none");
         }
-        let lattice = stream.semantic.has_axes() && !cells;
+        let lattice = stream.semantic.has_axes() && !fixed_point;
         if !matches!(stream.word, 1 | 2 | 4) {
             return wrong("a word is not 1, 2 or 4 bytes");
         }

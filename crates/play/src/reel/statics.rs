@@ -18,7 +18,7 @@ pub(crate) struct Statics {
     pub meshes: Vec<Arc<StaticMesh>>,
     /// A frame's buffer of the meshes that do not move at their start, and one of those at their end; empty
     /// where there are none.
-    pub ends: Arc<[Vec<u64>; 2]>,
+    pub end_states: Arc<[Vec<u64>; 2]>,
 }
 
 /// Static data of one mesh; empty for fluid ones.
@@ -28,15 +28,15 @@ pub(crate) struct StaticMesh {
     pub made_of: MadeOf,
     pub indices: Vec<u32>,
     /// LOD levels beside the mesh itself.
-    pub details: Vec<lod::LodLevel>,
+    pub lods: Vec<lod::LodLevel>,
     /// Its triangles by when they are drawn, where not all always are.
-    pub culled: Option<visibility::TriangleVisibility>,
+    pub visibility: Option<visibility::TriangleVisibility>,
     pub table: Table,
     /// Per stream its values (static) or those of the first frame (animated). Nothing for fixed-point
     /// streams.
     pub streams: Vec<QuantizedBuffer>,
     /// Per fixed-point stream its parts.
-    pub cells: Vec<Vec<FixedPoint>>,
+    pub fixed_point: Vec<Vec<FixedPoint>>,
     /// Per stream of predicted normals what predicts them.
     pub normals: Vec<Option<Box<Predicted>>>,
 }
@@ -49,7 +49,7 @@ pub(crate) struct MadeOf {
     pub streams: Vec<StreamRecord>,
     pub connectivity: Vec<u8>,
     pub values: Vec<u8>,
-    pub details: Vec<u8>,
+    pub lods: Vec<u8>,
     pub drawn: Vec<u8>,
 }
 
@@ -66,7 +66,7 @@ impl<'a> Frame<'a> {
     pub fn of(self, statics: &'a Statics, mesh: usize) -> Frame<'a> {
         match self.end_state(mesh) {
             None => self,
-            Some(still) => Frame { words: &statics.ends[still as usize], ..self },
+            Some(still) => Frame { words: &statics.end_states[still as usize], ..self },
         }
     }
 }

@@ -12,7 +12,7 @@
 
 use crate::stream::scheduler::{Scheduler, scratch_bytes};
 use crate::time::clock::{Clock, Command, Pace};
-use crate::time::demand::{Demand, Pair};
+use crate::time::demand::{Demand, FramePair};
 
 /// One more player of a file.
 pub(crate) struct Instance {
@@ -26,7 +26,7 @@ pub(crate) struct Instance {
     pub waiting: bool,
     pub demand: Demand,
     pub pace: Pace,
-    pub shown: Option<(Pair, Pace)>,
+    pub shown: Option<(FramePair, Pace)>,
     /// The jump whose first frame was shown.
     pub arrived: Option<u32>,
     /// The jump that it is at, and when its first frame is late.

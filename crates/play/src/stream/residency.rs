@@ -18,7 +18,7 @@ use crate::stream::heap::{Block, Heap};
 use crate::stream::io::Source;
 use crate::stream::loaded::Loaded;
 use crate::time::clock::Pace;
-use crate::time::demand::{Demand, Pair, Span};
+use crate::time::demand::{Demand, FramePair, Span};
 use std::sync::Arc;
 
 /// Reads of one stream that are in flight or in memory.
@@ -222,7 +222,7 @@ impl Stream {
         (self.frames.get(frame as usize)).is_some_and(|f| f.state == State::Decoded)
     }
 
-    pub fn has_pair(&self, pair: Pair) -> bool {
+    pub fn has_pair(&self, pair: FramePair) -> bool {
         self.is_decoded(pair.first) && self.is_decoded(pair.second)
     }
 
@@ -246,7 +246,7 @@ impl Stream {
         now: u64,
         due: u64,
         demand: &Demand,
-        shown: Option<(Pair, Pace)>,
+        shown: Option<(FramePair, Pace)>,
     ) {
         for frame in shown.iter().flat_map(|(p, _)| [p.first, p.second]) {
             if self.is_decoded(frame) {

@@ -14,7 +14,7 @@
 //! ping-pong the same on twice the length, whose second half is the way back
 //! ```
 
-use crate::time::demand::{Demand, Pair, Span};
+use crate::time::demand::{Demand, FramePair, Span};
 use crate::time::timeline::{FRACTION, PER_SECOND, Timeline, flicks, rate_parts, seconds};
 
 /// Longest tick in seconds; a longer one is cut, so that no product overflows.
@@ -601,7 +601,7 @@ impl Clock {
 
     /// What is shown, and the flicks from the first frame to the second. On a frame, and moving, its
     /// neighbour is named as well: that is where it goes, and what its velocity is made from.
-    fn pair(&self, place: &Place, course: &Course) -> (Pair, i64) {
+    fn pair(&self, place: &Place, course: &Course) -> (FramePair, i64) {
         let blend = if self.now.interpolate { place.blend } else { 0.0 };
         let (second, span) = match (place.blend > 0.0, self.moves()) {
             (true, moves) if blend > 0.0 || moves => (place.ceil, place.span),
@@ -609,7 +609,7 @@ impl Clock {
             _ => (place.floor, 0),
         };
         let [first, second] = [place.floor, second].map(|i| self.walked.frame(i));
-        (Pair { first, second, blend }, span)
+        (FramePair { first, second, blend }, span)
     }
 
     /// The frame that follows the one at `place` in the direction of play, and the flicks to it; itself at an

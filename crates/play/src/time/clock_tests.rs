@@ -265,7 +265,7 @@ fn streaming_elsewhere() {
     let mut clock = clock(&timeline, &[Command::Play, Command::StreamAt(3.0)]);
     clock.advance(0.05);
     let demand = clock.demand();
-    assert_eq!(demand.now, Some(Pair { first: 0, second: 1, blend: 0.5 }));
+    assert_eq!(demand.now, Some(FramePair { first: 0, second: 1, blend: 0.5 }));
     assert_eq!(demand.spans().len(), 2);
     assert_eq!((demand.spans()[0].from, demand.spans()[1].from), (2, 30));
     assert_eq!(demand.spans()[1].in_seconds, 0.0);

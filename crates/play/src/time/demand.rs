@@ -10,7 +10,7 @@ pub const SPANS: usize = 4;
 
 /// The two frames that are shown, and the position between them.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Pair {
+pub struct FramePair {
     /// The frame at `blend` = 0.
     pub first: u32,
     /// The frame at `blend` = 1; equal to `first` where the time lies on a frame or nothing is interpolated.
@@ -19,10 +19,10 @@ pub struct Pair {
     pub blend: f32,
 }
 
-impl Pair {
+impl FramePair {
     /// The pair of one frame alone.
-    pub fn still(frame: u32) -> Pair {
-        Pair { first: frame, second: frame, blend: 0.0 }
+    pub fn single(frame: u32) -> FramePair {
+        FramePair { first: frame, second: frame, blend: 0.0 }
     }
 }
 
@@ -46,7 +46,7 @@ pub struct Span {
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Demand {
     /// What should be shown now; nothing while the instance is hidden, stopped or represented by a stand-in.
-    pub now: Option<Pair>,
+    pub now: Option<FramePair>,
     /// What will be wanted next, most urgent first, as far ahead as the clock cares to look; streams cut it
     /// at their own horizon. The frames of `now` need not be repeated. Where streaming runs ahead of playing
     /// at another place (pre-roll), that place is simply a span. The first `spans_used` count.

@@ -158,12 +158,12 @@ pub struct Action {
     /// over already: then the clip plays since so many seconds.
     pub delay: f64,
     /// What happened.
-    pub what: What,
+    pub kind: ActionKind,
 }
 
 /// What can happen to a clip in a sequence, see [`Action`].
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum What {
+pub enum ActionKind {
     /// Its static data and first frames will be needed.
     Stream,
     /// The clip begins to play.
@@ -189,9 +189,9 @@ impl Action {
             (_, repeat) => repeat,
         };
         let none = [None; 8];
-        let commands = match self.what {
-            What::Stream => [Some(Command::StreamAt(begin)), None, None, None, None, None, None, None],
-            What::Start => [
+        let commands = match self.kind {
+            ActionKind::Stream => [Some(Command::StreamAt(begin)), None, None, None, None, None, None, None],
+            ActionKind::Start => [
                 Some(Command::StreamHere),
                 Some(Command::Range(clip.from, clip.to)),
                 Some(Command::Rate(clip.rate)),
@@ -201,11 +201,13 @@ impl Action {
                 Some(Command::GoTo(begin)),
                 Some(Command::Play),
             ],
-            What::End if clip.end == End::Hold => {
+            ActionKind::End if clip.end == End::Hold => {
                 [Some(Command::Pause), None, None, None, None, None, None, None]
             }
-            What::End | What::Remove => [Some(Command::Stop), None, None, None, None, None, None, None],
-            What::Turn(_) | What::Event(_) => none,
+            ActionKind::End | ActionKind::Remove => {
+                [Some(Command::Stop), None, None, None, None, None, None, None]
+            }
+            ActionKind::Turn(_) | ActionKind::Event(_) => none,
         };
         commands.into_iter().flatten()
     }
@@ -417,18 +419,18 @@ impl Sequencer {
         for clip in 0..self.parts.len() {
             let was = (self.before[clip].stage, self.before[clip].streams);
             let is = self.stage(clip);
-            let what = match is {
-                Stage::Playing => What::Start,
-                Stage::Streaming => What::Stream,
-                Stage::Ended => What::End,
+            let kind = match is {
+                Stage::Playing => ActionKind::Start,
+                Stage::Streaming => ActionKind::Stream,
+                Stage::Ended => ActionKind::End,
                 Stage::Idle if was == (Stage::Idle, false) => continue,
-                Stage::Idle => What::Remove,
+                Stage::Idle => ActionKind::Remove,
             };
             let since = match is {
                 Stage::Playing => self.runs[clip].began,
                 _ => self.now,
             };
-            say(Action { clip, at: seconds(since), delay: seconds(since - self.now), what });
+            say(Action { clip, at: seconds(since), delay: seconds(since - self.now), kind });
         }
     }
 
@@ -438,8 +440,8 @@ impl Sequencer {
         while let Some((at, kind, clip)) = self.earliest().filter(|next| next.0 <= target) {
             // What was signalled is due in the moment of the signal, which has passed.
             self.now = at.max(self.now);
-            let what = self.happen(kind, clip);
-            say(Action { clip, at: seconds(self.now), delay: seconds(self.now - self.tick), what });
+            let kind = self.happen(kind, clip);
+            say(Action { clip, at: seconds(self.now), delay: seconds(self.now - self.tick), kind });
         }
         self.now = target;
     }
@@ -449,32 +451,32 @@ impl Sequencer {
         (0..self.parts.len()).filter_map(of).min()
     }
 
-    fn happen(&mut self, kind: Kind, clip: usize) -> What {
+    fn happen(&mut self, kind: Kind, clip: usize) -> ActionKind {
         let now = self.now;
         let (part, run) = (&self.parts[clip], &mut self.runs[clip]);
         match kind {
             Kind::Stream => {
                 run.streams = true;
-                What::Stream
+                ActionKind::Stream
             }
             Kind::Start => {
                 *run = Run { stage: Stage::Playing, began: now, plays: part.clip.plays, ..Run::default() };
-                What::Start
+                ActionKind::Start
             }
             Kind::Event => {
                 let number = part.event(run).map_or(0, |event| event.1);
                 run.event += 1;
-                What::Event(number)
+                ActionKind::Event(number)
             }
             Kind::Turn => {
                 (run.play, run.event) = (run.play + 1, 0);
-                What::Turn(run.play)
+                ActionKind::Turn(run.play)
             }
             Kind::End => {
                 (run.stage, run.over) = (Stage::Ended, now);
                 let end = part.clip.end;
                 self.follow(clip, end);
-                What::End
+                ActionKind::End
             }
         }
     }

@@ -135,7 +135,7 @@ fn load(view: &MeshView<'_>, stream: usize, vertices: Range<usize>, out: &mut Bl
             }
         }
     }
-    if view.cells_into(stream, vertices.clone(), out) {
+    if view.fixed_point_into(stream, vertices.clone(), out) {
         return;
     }
     match view.quantized(stream) {

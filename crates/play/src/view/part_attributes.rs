@@ -3,7 +3,7 @@
 //! returned, ask it in every frame.
 
 use crate::reel::open_file::Reel;
-use crate::time::demand::Pair;
+use crate::time::demand::FramePair;
 use crate::{Error, error};
 use meshreel_codec::Corrupt;
 use meshreel_codec::entropy::block::Decompressor;
@@ -53,7 +53,7 @@ impl PartAttribute {
 
     /// The numbers of a group between two frames, as everything is between frames: on a straight line. Those
     /// that it does not have are 0, as are all of a group that is not there. Allocates nothing.
-    pub fn at(&self, group: usize, pair: Pair) -> [f32; 4] {
+    pub fn at(&self, group: usize, pair: FramePair) -> [f32; 4] {
         let Some(track) = self.inner.tracks.get(group) else {
             return [0.0; 4];
         };
@@ -67,7 +67,7 @@ impl PartAttribute {
 
     /// The numbers of all groups, in order, as far as there is room in `out`: a table for a shader. Allocates
     /// nothing.
-    pub fn table(&self, pair: Pair, out: &mut [[f32; 4]]) {
+    pub fn table(&self, pair: FramePair, out: &mut [[f32; 4]]) {
         for (group, out) in (0..self.groups()).zip(out) {
             *out = self.at(group, pair);
         }
@@ -77,7 +77,7 @@ impl PartAttribute {
 /// Nodes that show one mesh, rising, and what they have.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)]
-pub struct NodeAttributes {
+pub struct NodePartAttributes {
     pub nodes: Vec<u32>,
     pub attributes: Vec<PartAttribute>,
 }
@@ -99,11 +99,11 @@ impl Reel {
     }
 
     /// Attributes of all nodes that have any, in the order of the file.
-    pub fn all_attributes(&self) -> Result<Vec<NodeAttributes>, Error> {
+    pub fn all_part_attributes(&self) -> Result<Vec<NodePartAttributes>, Error> {
         let mut out = Vec::new();
         self.each_attribute(&mut |nodes, all| {
             let attributes = all.into_iter().map(|inner| PartAttribute { inner });
-            out.push(NodeAttributes { nodes, attributes: attributes.collect() });
+            out.push(NodePartAttributes { nodes, attributes: attributes.collect() });
         })?;
         Ok(out)
     }

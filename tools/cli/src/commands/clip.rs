@@ -229,7 +229,7 @@ pub fn infos(reel: &Reel) -> Result<Vec<ClipInfo>, Failure> {
                 .map(|m| MarkerInfo { name: m.name.clone(), time: m.time })
                 .collect(),
         };
-        if let Some(stored) = clip.stored() {
+        if let Some(stored) = clip.streamed() {
             let header = &stored.plan.header;
             info.restart = Some(1 << header.log);
             info.rotations = Kinds::rotations(&header.rotations);

@@ -594,7 +594,7 @@ fn mesh_infos(reel: &Reel, frames: usize, bytes: Option<&[u64]>) -> Result<Vec<M
     let grids: Vec<Option<[u32; 2]>> =
         (0..reel.description().meshes.len()).map(|m| reel.grid(m)).collect::<Result<_, _>>()?;
     let hidden: Vec<Option<[usize; 3]>> =
-        (0..grids.len()).map(|m| reel.hidden(m)).collect::<Result<_, _>>()?;
+        (0..grids.len()).map(|m| reel.hidden_triangles(m)).collect::<Result<_, _>>()?;
     let levels: Vec<Vec<Level>> = (0..grids.len()).map(|m| levels::of(reel, m)).collect::<Result<_, _>>()?;
     let mut promised: Vec<Option<f64>> = vec![None; grids.len()];
     for node in &reel.description().nodes {

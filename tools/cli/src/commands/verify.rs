@@ -328,7 +328,7 @@ fn rig_table(rigs: &[RigReport]) -> String {
 fn level_table<'a>(meshes: impl Iterator<Item = &'a meshreel_check::MeshReport>) -> String {
     let mut rows = Vec::new();
     for mesh in meshes {
-        for (l, level) in mesh.levels.iter().enumerate() {
+        for (l, level) in mesh.lods.iter().enumerate() {
             rows.push(vec![
                 if l == 0 { one_line(&mesh.path) } else { String::new() },
                 (l + 1).to_string(),

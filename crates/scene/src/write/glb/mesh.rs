@@ -225,7 +225,7 @@ impl<'a> Meshes<'a> {
         if mesh.velocities.is_some() {
             self.remark(mesh, "glTF holds no velocities; they were left out");
         }
-        for numbers in &mesh.numbers {
+        for numbers in &mesh.custom_attributes {
             let values = PerCorner::read(&numbers.attribute, mesh, self.times[plan.first])?;
             let name = &numbers.attribute.name;
             if values.splits() {
