@@ -88,7 +88,7 @@ fn show(decoder: &FrameDecoder) -> u64 {
         }
         all.extend(view.indices().iter().flat_map(|i| i.to_le_bytes()));
         for frame in 0..decoder.reel().frame_count().min(20) as u32 {
-            for range in view.drawn([frame, frame + 1], None) {
+            for range in view.visible_ranges([frame, frame + 1], None) {
                 assert!((range.first + range.count) as usize <= view.indices_by_visibility().len());
             }
         }

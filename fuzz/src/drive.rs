@@ -13,7 +13,7 @@ use meshreel::packed::{PackedRig, PackedSequence};
 use meshreel::record::Semantic;
 use meshreel::{
     Attribute, Command, DecodedFrame, Format, FrameDecoder, FrameView, Job, Limits, MeshView, Options, Pace,
-    Player, Pool, Read, Reel, Repeat, Shown, Source, Statistics, Token, Transform, What,
+    Player, Pool, Read, Reel, Repeat, Shown, Source, Statistics, Token, Transform, VertexChannel,
 };
 use meshreel_check::extract::{As, to_scene_at};
 use meshreel_check::verify;
@@ -335,13 +335,13 @@ fn show(view: FrameView<'_>, random: &mut Random) {
         let (from, to) = (random.below(vertices + 1), random.below(vertices + 1));
         let range = from.min(to)..from.max(to);
         for what in [
-            What::Position,
-            What::Normal,
-            What::Tangent,
-            What::TangentFrame,
-            What::Uv(0),
-            What::Colour(0),
-            What::Velocity,
+            VertexChannel::Position,
+            VertexChannel::Normal,
+            VertexChannel::Tangent,
+            VertexChannel::TangentFrame,
+            VertexChannel::Uv(0),
+            VertexChannel::Colour(0),
+            VertexChannel::Velocity,
         ] {
             let format = FORMATS[random.below(FORMATS.len())];
             let stride = format.size() + 4 * random.below(3);
