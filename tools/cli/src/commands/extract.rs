@@ -1,6 +1,6 @@
 //! `meshreel extract`: a `.reel` back as Alembic, glTF, BVH, an OBJ file or a sequence of them.
 
-use super::levels;
+use super::lod;
 use crate::cli::{Bones, ExtractArgs, NOT_BUILT};
 use crate::output::{Class, Failure, Output, remarks_json};
 use crate::progress::Progress;
@@ -29,7 +29,7 @@ pub fn run(arguments: &ExtractArgs, output: Output) -> Result<ExitCode, Failure>
     let progress = Progress::new(output, &name);
     let bones = bones_for(arguments, kind)?;
     let level = usize::from(arguments.lod);
-    let most = levels::most(&reel)?;
+    let most = lod::most(&reel)?;
     if level > most {
         return Err(Failure::usage(match most {
             0 => format!(

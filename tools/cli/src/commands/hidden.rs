@@ -1,6 +1,6 @@
 //! `meshreel plot --hidden`: what is drawn of a file compiled with --cull-hidden, and what is left out.
 
-use super::levels::{TILE, name};
+use super::lod::{TILE, name};
 use crate::output::{Failure, Output};
 use crate::picture::frames::apply;
 use crate::picture::grid::Grid;

@@ -2,7 +2,7 @@
 
 use super::attributes::{self, AttributeInfo};
 use super::joints::{self, SkeletonInfo};
-use super::levels::{self, Level};
+use super::lod::{self, LodInfo};
 use super::ranges::{RangeInfo, range_lines};
 use super::rigs;
 use super::scene_info::{SceneInfo, Wanted};
@@ -145,7 +145,7 @@ struct MeshInfo {
     bytes: Option<u64>,
     /// Triangles and errors of all levels of detail, the mesh itself first; none where it has no others.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    levels: Vec<Level>,
+    levels: Vec<LodInfo>,
     /// Triangles that are left out in the first frame, in the last, and in all.
     #[serde(skip_serializing_if = "Option::is_none")]
     hidden_triangles: Option<[usize; 3]>,
@@ -278,10 +278,10 @@ impl ReelInfo {
                 .meshes
                 .iter()
                 .filter_map(|m| Some((&m.path[..], m.triangles as usize, m.hidden_triangles?)));
-            out.push_str(&levels::hidden_table(culled.take(24)));
+            out.push_str(&lod::hidden_table(culled.take(24)));
             let detailed = self.meshes.iter().filter(|mesh| !mesh.levels.is_empty());
             let detailed = detailed.map(|mesh| (&mesh.path[..], mesh.levels.clone()));
-            out.push_str(&levels::table(detailed.take(24)));
+            out.push_str(&lod::table(detailed.take(24)));
             let most = if wanted.streams { usize::MAX } else { 24 };
             out.push_str(&attributes::text(&self.attributes, most));
         }
@@ -595,7 +595,7 @@ fn mesh_infos(reel: &Reel, frames: usize, bytes: Option<&[u64]>) -> Result<Vec<M
         (0..reel.description().meshes.len()).map(|m| reel.grid(m)).collect::<Result<_, _>>()?;
     let hidden: Vec<Option<[usize; 3]>> =
         (0..grids.len()).map(|m| reel.hidden_triangles(m)).collect::<Result<_, _>>()?;
-    let levels: Vec<Vec<Level>> = (0..grids.len()).map(|m| levels::of(reel, m)).collect::<Result<_, _>>()?;
+    let levels: Vec<Vec<LodInfo>> = (0..grids.len()).map(|m| lod::of(reel, m)).collect::<Result<_, _>>()?;
     let mut promised: Vec<Option<f64>> = vec![None; grids.len()];
     for node in &reel.description().nodes {
         if let Some(of_mesh) = node.mesh.and_then(|m| promised.get_mut(m as usize)) {

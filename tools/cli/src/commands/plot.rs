@@ -37,7 +37,7 @@ pub fn run(arguments: &PlotArgs, output: Output) -> Result<ExitCode, Failure> {
         return super::hidden::draw(&reel, &target, output);
     }
     if arguments.levels {
-        return super::levels::draw(&reel, &target, output);
+        return super::lod::draw(&reel, &target, output);
     }
     let (scene, remarks) = match arguments.source.is_empty() {
         true => (None, Vec::new()),
