@@ -371,3 +371,87 @@ impl ClipCursor {
         self.sample.swap(0, 1);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clip::{Repeats, Rounding};
+
+    /// Two joints that turn and move.
+    fn poses(samples: usize) -> Vec<Transform> {
+        let at = |i: usize, joint: usize| {
+            let angle = (i as f32 * 0.37 + joint as f32).sin() * 1.4;
+            Transform {
+                rotation: [angle.sin() * 0.6, 0.0, angle.sin() * 0.8, angle.cos()],
+                translation: [joint as f32 * i as f32, 2.0, -(i as f32)],
+                scale: [1.0; 3],
+            }
+        };
+        (0..samples).flat_map(|i| [at(i, 0), at(i, 1)]).collect()
+    }
+
+    fn skeleton() -> Arc<SkeletonRecord> {
+        Arc::new(SkeletonRecord {
+            parents: vec![u32::MAX, 0],
+            names: vec!["hips".into(), "knee".into()],
+            rest: vec![Transform::IDENTITY; 2],
+            shell: vec![3.0; 2],
+            ends: vec![Vec::new(); 2],
+            ..SkeletonRecord::default()
+        })
+    }
+
+    #[test]
+    fn d03_quantized_when_it_is_loaded() {
+        let poses = poses(200);
+        let clip = Clip::quantized(&skeleton(), "walk", &poses, 30.0).unwrap();
+        // Animated: two rotations and two translations; with 16 bytes for a rotation and 12 for a vector they
+        // were 2 · 28 · 200.
+        assert!(clip.form_bytes() < 2 * 28 * 200 * 10 / 13, "{}", clip.form_bytes());
+        let mut cursor = ClipCursor::new(&clip);
+        let mut pose = vec![Transform::IDENTITY; 2];
+        // Forward, back, and jumping.
+        for i in (0..200).chain((0..200).rev()).chain((0..200).map(|i| i * 77 % 200)) {
+            clip.sample_at(&mut cursor, i, &mut pose).unwrap();
+            for (got, want) in pose.iter().zip(&poses[2 * i..]) {
+                let near = |sign: f32| {
+                    let pairs = got.rotation.iter().zip(want.rotation);
+                    pairs.map(|(a, b)| (a - sign * b).abs()).fold(0.0, f32::max) < 5e-5
+                };
+                assert!(near(1.0) || near(-1.0), "{i}");
+                for k in 0..3 {
+                    assert!((got.translation[k] - want.translation[k]).abs() < 200.0 / 65535.0);
+                }
+            }
+        }
+        let refused = |poses: &[Transform], fps| Clip::quantized(&skeleton(), "x", poses, fps).is_err();
+        assert!(refused(&poses[..3], 30.0) && refused(&[], 30.0) && refused(&poses, 0.0));
+        let mut bad = poses.clone();
+        bad[3].rotation = [0.0; 4];
+        assert!(refused(&bad, 30.0));
+        bad[3] = poses[3];
+        bad[4].translation[1] = f32::NAN;
+        assert!(refused(&bad, 30.0));
+    }
+
+    #[test]
+    fn poses_between_samples_do_not_depend_on_the_way_there() {
+        let clip = Clip::quantized(&skeleton(), "walk", &poses(90), 30.0).unwrap();
+        let times: Vec<f64> = (0..400).map(|i| f64::from(i * 7919 % 400) * 0.0078 - 0.05).collect();
+        let mut sorted = times.clone();
+        sorted.sort_by(f64::total_cmp);
+        let back: Vec<f64> = sorted.iter().rev().copied().collect();
+        for repeats in [Repeats::Clamp, Repeats::Wrap] {
+            for order in [&times, &sorted, &back] {
+                let mut cursor = ClipCursor::new(&clip);
+                for seconds in order {
+                    let mut poses = [[Transform::IDENTITY; 2]; 2];
+                    clip.sample(&mut cursor, *seconds, repeats, Rounding::None, &mut poses[0]).unwrap();
+                    let mut fresh = ClipCursor::new(&clip);
+                    clip.sample(&mut fresh, *seconds, repeats, Rounding::None, &mut poses[1]).unwrap();
+                    assert_eq!(poses[0], poses[1], "{seconds}");
+                }
+            }
+        }
+    }
+}
