@@ -15,8 +15,8 @@ pub(crate) fn rig_matrices(rig: &MeshRig, skeleton: &SkeletonRecord, pose: &[Tra
     matrices
 }
 
-/// Where a skin puts a point: the weighted mean of what its joints' matrices make of the bind position. A point
-/// without weights stays there.
+/// The position of a point that a skin moves: the weighted mean of what its joints' matrices make of the bind
+/// position. A point without weights stays there.
 pub(crate) fn skinned_point(skin: &Skin, matrices: &[DMat4], point: usize) -> DVec3 {
     let bind = vector(skin.bind_positions[point]);
     let own = point * skin.influences..(point + 1) * skin.influences;

@@ -690,9 +690,9 @@ impl Player {
 
     // What comes out.
 
-    /// What an instance shows: the two decoded frames around its time. It can be kept over ticks and sent to
-    /// other threads; as long as it lives, its memory is not used for anything else. None while there is
-    /// nothing yet, for a hidden or stopped instance, and where drawing is switched off.
+    /// The two decoded frames around an instance's time. They can be kept over ticks and sent to other
+    /// threads; as long as they live, their memory is not used for anything else. None where nothing of it is
+    /// in memory yet.
     pub fn frame(&self, instance: InstanceId) -> Option<Shown> {
         let instance = self.get(instance).filter(|_| self.switches.drawing)?;
         let (pair, pace) = instance.shown?;

@@ -84,7 +84,7 @@ impl Skeleton {
         names.join("/")
     }
 
-    /// The same in another unit of length: everything `factor` times as long.
+    /// The skeleton in another unit of length: everything `factor` times as long.
     pub fn scaled(&self, factor: f64) -> Skeleton {
         let mut out = self.clone();
         for joint in &mut out.joints {
@@ -226,7 +226,7 @@ impl Clip {
         (self.samples - 1) as f64 / self.fps
     }
 
-    /// The same in another unit of length: everything `factor` times as long.
+    /// The clip in another unit of length: everything `factor` times as long.
     pub fn scaled(&self, factor: f64) -> Clip {
         let mut out = self.clone();
         for track in &mut out.tracks {

@@ -14,7 +14,8 @@ use std::sync::Arc;
 /// Limit of part matrices that are made, of all parts and frames together.
 const MOST_MATRICES: usize = 1 << 22;
 
-/// The part of what belongs to none: points that have a residual, or several bones, and faces between parts.
+/// The number of points and faces that are in no part: points with a residual or several bones, and faces
+/// between parts.
 const LEFT: u32 = u32::MAX;
 
 /// Takes apart all meshes of `scene` that are nothing but rigid parts and points; others are remarked upon

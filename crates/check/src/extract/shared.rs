@@ -35,7 +35,7 @@ pub(super) struct Shared {
     pub constant: Arc<TimeSampling>,
 }
 
-/// A rig, and what takes its bind pose to the first frame, where that is known.
+/// A rig, and the matrices from its bind pose to the first frame, where that is known.
 pub(super) struct Rigged {
     pub rig: MeshRig,
     pub first: Option<Vec<DMat4>>,

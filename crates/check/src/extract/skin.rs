@@ -69,14 +69,14 @@ impl Source<DMat4> for Pose {
     }
 }
 
-/// How far a mesh is off that comes back with a skin instead of its points.
+/// The distance of a mesh that comes back with a skin from its decoded points.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SkinError {
     /// Path of the mesh.
     pub path: String,
     /// Its joints.
     pub joints: usize,
-    /// Largest distance from the decoded points in any frame, in the mesh's space.
+    /// The largest distance in any frame, in the mesh's space.
     pub most: f64,
 }
 

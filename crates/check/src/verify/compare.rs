@@ -182,7 +182,7 @@ impl Attributes<'_> {
         }
     }
 
-    /// The face of a corner, and its point.
+    /// The face and the point of a corner.
     fn place(&self, corner: u32) -> (u32, u32) {
         let get = |list: &[u32]| list.get(corner as usize).copied().unwrap_or(NONE);
         (get(&self.polygons.face), get(&self.polygons.point))

@@ -212,7 +212,7 @@ pub struct LayerReport {
     pub strip_error: f64,
     /// Largest error at samples of the source that the layer does not have.
     pub between: f64,
-    /// Its tiers.
+    /// The layer's tiers.
     pub tiers: Vec<TierReport>,
 }
 
@@ -251,7 +251,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Failures while they are collected.
+/// The list of failures while it is collected.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Failures {
     pub list: Vec<Failure>,

@@ -69,7 +69,7 @@ pub struct Part {
     pub tier: u8,
 }
 
-/// How many chunks and bytes of a part are in memory.
+/// Chunks and bytes of a part, and how many of them are in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PartState {
     /// Chunks that it has.
@@ -285,7 +285,7 @@ impl Database {
         parts
     }
 
-    /// How much of a part is in memory, of one clip or of all.
+    /// The state of a part, of one clip or of all.
     pub fn state(&self, part: Part, clip: Option<usize>) -> PartState {
         let mut state = PartState::default();
         for chunk in self.chunks.iter().filter(|c| c.is(part, clip)) {
@@ -564,7 +564,11 @@ fn open(reel: &Reel) -> Result<(Fixed, Vec<Chunk>), Error> {
         let part = Part { layer: piece.layer, tier: piece.tier };
         let own = &mut chunks[piece.chunk as usize].part;
         if std::mem::replace(&mut seen[piece.chunk as usize], true) && *own != part {
-            return Err(error::corrupt(path, Corrupt("a chunk of several tiers"), "pieces of clips"));
+            return Err(error::corrupt(
+                path,
+                Corrupt("a chunk with pieces of several tiers"),
+                "pieces of clips",
+            ));
         }
         *own = part;
     }
@@ -613,7 +617,7 @@ fn learn(
             let plan = &fixed.clips[clip].set.layers[l].plan;
             *there = decode_keys_with(plan, bytes, words, scratch).is_ok();
             if !*there {
-                return Err(Corrupt("keys of a layer"));
+                return Err(Corrupt("a layer whose keys are damaged"));
             }
         }
     }

@@ -518,7 +518,7 @@ impl Layered {
 /// Joints, samples and sizes of a layer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LayerInfo {
-    /// Name.
+    /// The layer's name.
     pub name: String,
     /// Numbers of its joints.
     pub joints: Vec<u32>,

@@ -159,7 +159,7 @@ impl Clip {
                     }
                 }
             }
-            Codec::Curve if layers.is_some() => return Err(Corrupt("layers of curves")),
+            Codec::Curve if layers.is_some() => return Err(Corrupt("layers of a clip in codec curve")),
             Codec::Curve => Form::Curve(Curves::read(bytes, &skeleton.skeleton())?),
         };
         let samples = match &form {

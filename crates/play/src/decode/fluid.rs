@@ -12,7 +12,7 @@ use meshreel_codec::values::changing;
 use meshreel_codec::values::changing::{Head, Kind, REFERENCES, Reader, Triangles};
 use meshreel_codec::{Corrupt, take_sized};
 
-/// How many vertices, indices and points a decoded frame has of its mesh.
+/// The numbers of vertices, indices and points that a decoded frame has of its mesh.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Counts {
     vertices: u32,
@@ -99,7 +99,7 @@ impl Unit<'_> {
         out: &mut [u64],
     ) -> Result<Counts, Corrupt> {
         let places = self.layout.fluid.as_ref();
-        let places = places.ok_or(Corrupt("no place for a mesh"))?;
+        let places = places.ok_or(Corrupt("frames of a mesh that the description does not animate"))?;
         Counts::default().write(places, out);
         part_mut::<Range>(out, places.materials).fill(Range::default());
         let head = reader.head();
@@ -145,7 +145,7 @@ impl Unit<'_> {
             *slot = Some(words);
         }
         for (stream, place) in self.record.streams.iter().zip(&self.layout.streams) {
-            let place = place.ok_or(Corrupt("no place for a mesh"))?;
+            let place = place.ok_or(Corrupt("frames of a mesh that the description does not animate"))?;
             match place.size {
                 1 => self.stream::<u8>(reader, (stream, place), &counts, &alike, work, out)?,
                 2 => self.stream::<u16>(reader, (stream, place), &counts, &alike, work, out)?,
@@ -209,7 +209,7 @@ impl Unit<'_> {
         out: &mut [u64],
     ) -> Result<(), Corrupt> {
         let places = self.layout.fluid.as_ref();
-        let places = places.ok_or(Corrupt("no place for a mesh"))?;
+        let places = places.ok_or(Corrupt("frames of a mesh that the description does not animate"))?;
         let kind = Kind::of(stream.semantic);
         if kind == Kind::Normals {
             self.shade(counts, places, u32::from(stream.bits), work, out)?;
@@ -240,7 +240,7 @@ impl Unit<'_> {
         out: &[u64],
     ) -> Result<(), Corrupt> {
         let place = self.layout.streams.first().copied().flatten();
-        let place = place.ok_or(Corrupt("no place for a mesh"))?;
+        let place = place.ok_or(Corrupt("frames of a mesh that the description does not animate"))?;
         let indices = &part::<u32>(out, places.indices)[..counts.indices as usize];
         let size = 3 * counts.vertices as usize;
         match place.size {

@@ -13,7 +13,7 @@ pub(crate) struct Holding {
     plan: Vec<usize>,
 }
 
-/// How much a held frame is needed, in the order in which slots are given up.
+/// The need for a held frame, in the order in which slots are given up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Need {
     /// By nothing in the plan, as far as is known.

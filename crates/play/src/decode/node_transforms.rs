@@ -26,7 +26,7 @@ pub(crate) fn read(
     out: &mut [&mut [u64]],
 ) -> Result<usize, Corrupt> {
     let Order::Layered { schedule, units, .. } = order else {
-        return Err(Corrupt("coded transforms in a file without layers"));
+        return Err(Corrupt("coded transforms in a file without temporal layers"));
     };
     let (coded, used) = take_sized(bytes)?;
     let count = out.len();

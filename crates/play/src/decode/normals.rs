@@ -38,7 +38,8 @@ impl Unit<'_> {
         let near = schedule.near(units[self.unit]);
         let mut earlier: [&[i16]; 12] = [&[]; 12];
         for (states_of, &frame) in earlier.iter_mut().zip(near.iter()) {
-            let words = decoded(frame as usize).ok_or(Corrupt("a frame it needs is missing"))?;
+            let words =
+                decoded(frame as usize).ok_or(Corrupt("a frame that it is predicted from is missing"))?;
             *states_of = part(words, states);
         }
         let count = out.len();

@@ -167,7 +167,7 @@ fn read_values(
 fn first_uvs(record: &MeshRecord, mesh: &StaticMesh) -> Result<Vec<[f32; 2]>, Corrupt> {
     let first = |s: &StreamRecord| s.semantic == Semantic::Uv && s.set == 0 && !s.animated;
     let at = record.streams.iter().position(first);
-    let at = at.ok_or(Corrupt("predicted tangents without still uvs"))?;
+    let at = at.ok_or(Corrupt("predicted tangents without uvs that do not change"))?;
     let mut uvs = vec![[0.0; 2]; record.vertices as usize];
     let (axes, out) = (&record.streams[at].axes[..], uvs.as_flattened_mut());
     match &mesh.streams[at] {
@@ -288,7 +288,7 @@ pub(crate) fn load_lods(reel: &Reel, meshes: &mut [StaticMesh]) -> Result<(), Er
         while let Some((m, levels)) = entries.next().map_err(damaged)? {
             let record = reel.description().meshes.get(m as usize);
             let Some(record) = record.filter(|record| record.method != Method::Fluid) else {
-                return Err(damaged(Corrupt("levels of detail of no mesh")));
+                return Err(damaged(Corrupt("LOD levels of a mesh that is not there")));
             };
             least = m + 1;
             let mesh = &mut meshes[m as usize];
@@ -313,7 +313,7 @@ pub(crate) fn load_visibility(reel: &Reel, meshes: &mut [StaticMesh]) -> Result<
         while let Some((m, bytes)) = entries.next().map_err(damaged)? {
             let record = reel.description().meshes.get(m as usize);
             let Some(record) = record.filter(|record| record.method != Method::Fluid) else {
-                return Err(damaged(Corrupt("drawn: no such mesh")));
+                return Err(damaged(Corrupt("triangle visibility of a mesh that is not there")));
             };
             least = m + 1;
             let mesh = &mut meshes[m as usize];

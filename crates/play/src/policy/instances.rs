@@ -82,7 +82,8 @@ impl Default for Policy {
     }
 }
 
-/// What the scene knows of an instance in this tick: the input of [`Policy::judge`].
+/// Distance and visibility of an instance in this tick, as the scene knows them: the input of
+/// [`Policy::judge`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Situation {
     /// From the eye to it, in the scene's unit. Below 0 counts as 0, NaN as infinitely far.

@@ -14,13 +14,13 @@ pub(crate) struct Frame<'a> {
     pub words: &'a [u64],
 }
 
-/// The numbers at a place.
+/// The list of numbers at a place.
 pub(crate) fn part<T: Pod>(words: &[u64], place: Place) -> &[T] {
     let words = &words[place.at..place.at + place.words()];
     &bytemuck::cast_slice(words)[..place.len]
 }
 
-/// The numbers at a place, for writing.
+/// The list of numbers at a place, for writing.
 pub(crate) fn part_mut<T: Pod>(words: &mut [u64], place: Place) -> &mut [T] {
     let words = &mut words[place.at..place.at + place.words()];
     &mut bytemuck::cast_slice_mut(words)[..place.len]

@@ -43,7 +43,7 @@ pub(crate) struct Place {
     pub at: usize,
     /// Bytes of one number.
     pub size: usize,
-    /// How many numbers there are.
+    /// The number of numbers in the list.
     pub len: usize,
 }
 
@@ -95,7 +95,7 @@ pub(crate) struct MeshLayout {
 pub(crate) struct BonesLayout {
     /// Transforms of rigid bones.
     pub transforms: Place,
-    /// What other frames predict these from, or what they are made of.
+    /// The words that transforms of other frames are predicted from, or that packed transforms are made of.
     pub states: Place,
     /// Fixed-point positions of the handles of affine bones.
     pub handles: Place,

@@ -171,7 +171,7 @@ fn check_mesh(path: &Path, mesh: &MeshRecord, chunks: &[ChunkEntry], layered: bo
         return wrong("positions are not its first stream");
     }
     if mesh.apart && !layered {
-        return wrong("attributes apart in a file without layers");
+        return wrong("vertex attributes apart in a file without temporal layers");
     }
     let mut seen = [[false; 256]; 5];
     for stream in &mesh.streams {
@@ -192,7 +192,7 @@ fn check_mesh(path: &Path, mesh: &MeshRecord, chunks: &[ChunkEntry], layered: bo
         }
         let lattice = stream.semantic.has_axes() && !fixed_point;
         if !matches!(stream.word, 1 | 2 | 4) {
-            return wrong("a word is not 1, 2 or 4 bytes");
+            return wrong("the numbers of a stream are not of 1, 2 or 4 bytes");
         }
         if stream.axes.len() != if lattice { components } else { 0 } {
             return wrong("a lattice does not fit its stream");
@@ -207,11 +207,11 @@ fn check_mesh(path: &Path, mesh: &MeshRecord, chunks: &[ChunkEntry], layered: bo
         }
         let sets = matches!(stream.semantic, Semantic::Uv | Semantic::Colour);
         if !sets && stream.set != 0 {
-            return wrong("a set of something that has no sets");
+            return wrong("a stream that can have no sets has a set number");
         }
         let seen = &mut seen[stream.semantic as usize][usize::from(stream.set)];
         if std::mem::replace(seen, true) {
-            return wrong("two streams mean the same");
+            return wrong("two streams have the same semantic and set");
         }
         if stream.animated && mesh.method == Method::Static {
             return wrong("a static mesh with an animated stream");
@@ -251,10 +251,10 @@ fn own_frames(
         return Ok(None);
     };
     let Order::Layered { schedule, .. } = order else {
-        return wrong("it stands still in a file without layers");
+        return wrong("it has end states in a file without temporal layers");
     };
     if last >= schedule.frames() || !mesh.method.deforms() {
-        return wrong("it stands still in frames that there are not");
+        return wrong("it has end states in frames that the file has not");
     }
     let own = MotionWindow::new(mesh, order, windows);
     let end = u64::from(mesh.ends.offset) + u64::from(mesh.ends.size);

@@ -1,6 +1,6 @@
 //! What the heap tells about itself, as plain data.
 
-/// What happened in the heap since the player was made.
+/// Counts of events in the heap since the player was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct HeapCounters {
     /// Blocks given out.

@@ -20,7 +20,7 @@ use crate::time::timeline::{FRACTION, PER_SECOND, Timeline, flicks, rate_parts, 
 /// Longest tick in seconds; a longer one is cut, so that no product overflows.
 const LONGEST_TICK: f64 = 1e6;
 
-/// What a clock does at the ends of the range that it plays.
+/// Behaviour of a clock at the ends of the range that it plays.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Repeat {
     /// Stays at the last frame (played backwards: at the first), and says [`Clock::ended`].
@@ -167,7 +167,7 @@ fn patience(pre_roll: i64) -> i64 {
     pre_roll.saturating_mul(2).saturating_add(flicks(0.5))
 }
 
-/// What the position does at an end of the range.
+/// Behaviour of the position at an end of the range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Turn {
     Stop,
@@ -258,7 +258,7 @@ impl Clock {
     pub fn patience(&self) -> f64 {
         seconds(patience(self.now.pre_roll))
     }
-    /// What the clock does at the ends of the range.
+    /// The behaviour at the ends of the range.
     pub fn repeat(&self) -> Repeat {
         self.now.repeat
     }

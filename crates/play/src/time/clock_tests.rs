@@ -505,8 +505,8 @@ fn timelines() -> impl Strategy<Value = Timeline> {
 }
 
 proptest! {
-    /// Whatever is commanded, the position is in the file, the pair around it, and what is asked for exists,
-    /// in order, and each frame of a lane once.
+    /// After any commands the position is in the file and the pair around it, and what is demanded exists, in
+    /// order, and each frame of a lane once.
     #[test]
     fn any_commands_and_ticks(
         timeline in timelines(),

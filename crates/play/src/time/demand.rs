@@ -45,7 +45,8 @@ pub struct Span {
 /// The frames that one instance wants in this tick.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Demand {
-    /// What should be shown now; nothing while the instance is hidden, stopped or represented by a stand-in.
+    /// The frames that should be shown now; nothing while the instance is hidden, stopped or represented by a
+    /// stand-in.
     pub now: Option<FramePair>,
     /// What will be wanted next, most urgent first, as far ahead as the clock cares to look; streams cut it
     /// at their own horizon. The frames of `now` need not be repeated. Where streaming runs ahead of playing

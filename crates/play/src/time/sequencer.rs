@@ -41,7 +41,7 @@ pub enum Start {
     Never,
 }
 
-/// What stays of a clip when it is over.
+/// The picture that stays of a clip when it is over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum End {
     /// Nothing: it is hidden, and its buffers are free.
@@ -89,7 +89,7 @@ pub struct Clip {
     pub leave: Option<Leave>,
     /// Seconds before its start at which streaming begins (pre-roll), where the start is known so early.
     pub stream_before: f64,
-    /// What stays of the clip when it is over.
+    /// The picture that stays of the clip when it is over.
     pub end: End,
     /// Numbers to be told when the position passes these seconds of animation, in their order.
     pub events: Vec<(f64, u32)>,
@@ -157,11 +157,11 @@ pub struct Action {
     /// Seconds after the tick began in which it happened. Negative after a jump to a time at which it was
     /// over already: then the clip plays since so many seconds.
     pub delay: f64,
-    /// What happened.
+    /// The kind of action.
     pub kind: ActionKind,
 }
 
-/// What can happen to a clip in a sequence, see [`Action`].
+/// The kinds of action in a sequence, see [`Action`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ActionKind {
     /// Its static data and first frames will be needed.
@@ -227,7 +227,7 @@ pub enum Stage {
     Ended,
 }
 
-/// What is shown of a clip at a moment.
+/// The picture of a clip at a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
     /// Nothing.
@@ -346,7 +346,7 @@ impl Sequencer {
         }
     }
 
-    /// What is shown of a clip. Panics where there is none.
+    /// The picture of a clip now. Panics where there is none.
     pub fn shown(&self, clip: usize) -> Shown {
         match (self.runs[clip].stage, self.parts[clip].clip.end) {
             (Stage::Idle | Stage::Streaming, _) => Shown::Nothing,

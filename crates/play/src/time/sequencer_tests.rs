@@ -349,8 +349,8 @@ fn clips() -> impl Strategy<Value = Vec<Clip>> {
     })
 }
 
-/// What a sequencer says and is after these waits in milliseconds, each followed by a signal, in ticks of
-/// `tick`.
+/// The actions of a sequencer and its state after these waits in milliseconds, each followed by a signal, in
+/// ticks of `tick`.
 fn played(clips: &[Clip], waits: &[(u32, u32)], tick: u32) -> (Vec<Action>, Vec<String>) {
     let mut sequencer = sequence(clips.to_vec());
     let mut said = Vec::new();

@@ -123,7 +123,7 @@ impl Reel {
             let mut entries = Entries::new(&content, least);
             while let Some((node, bytes)) = entries.next().map_err(damaged)? {
                 let mesh_of = |n: u32| description.nodes.get(n as usize).and_then(|n| n.mesh);
-                let mesh = mesh_of(node).ok_or(Corrupt("attributes of no mesh"));
+                let mesh = mesh_of(node).ok_or(Corrupt("part attributes of a mesh that is not there"));
                 let mesh = mesh.map_err(damaged)?;
                 least = node + 1;
                 let record = &description.meshes[mesh as usize];
@@ -140,7 +140,9 @@ impl Reel {
                     match own {
                         Some(own @ false) => *own = true,
                         _ => {
-                            return Err(damaged(Corrupt("attributes of a node twice, or of another mesh")));
+                            return Err(damaged(Corrupt(
+                                "part attributes of a node twice, or of another mesh",
+                            )));
                         }
                     }
                 }
