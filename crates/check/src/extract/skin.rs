@@ -6,6 +6,7 @@ use crate::double;
 use crate::skinning::{Influences, skinned_point};
 use glam::DMat4;
 use meshreel_scene::{Error, Identity, Scene, Skin, Source, sample};
+use serde::Serialize;
 use std::sync::Arc;
 
 /// Matrices of all frames together, at most: what writers hold.
@@ -70,13 +71,14 @@ impl Source<DMat4> for Pose {
 }
 
 /// The distance of a mesh that comes back with a skin from its decoded points.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SkinError {
     /// Path of the mesh.
     pub path: String,
     /// Its joints.
     pub joints: usize,
     /// The largest distance in any frame, in the mesh's space.
+    #[serde(rename = "max_distance")]
     pub most: f64,
 }
 

@@ -2,7 +2,7 @@
 
 use crate::cli::PlotArgs;
 use crate::inputs::{self, InputOptions};
-use crate::output::{Failure, Output, remarks_json};
+use crate::output::{Failure, Output, RemarkJson, remarks_json};
 use crate::picture::chart::{COLOURS, Look, Panel, Series, draw};
 use crate::picture::frames;
 use crate::units;
@@ -12,7 +12,7 @@ use meshreel::record::{Method, NodeRecord};
 use meshreel::{FrameDecoder, Limits, Reel, Transform};
 use meshreel_scene::sample::{self, World};
 use meshreel_scene::{Qvv, Remark, Scene};
-use serde_json::{Value, json};
+use serde::Serialize;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -93,14 +93,33 @@ struct Plot {
 }
 
 impl Plot {
-    fn json(&self, target: &Path, remarks: &[Remark]) -> Value {
-        json!({
-            "output": target.display().to_string(), "title": self.title, "samples": self.samples,
-            "start": self.times[0], "end": self.times[1],
-            "max_error": self.error.map(|e| e.0), "tolerance": self.error.map(|e| e.1),
-            "remarks": remarks_json(remarks),
-        })
+    fn json<'a>(&'a self, target: &Path, remarks: &[Remark]) -> PlotJson<'a> {
+        PlotJson {
+            output: target.display().to_string(),
+            title: &self.title,
+            samples: self.samples,
+            start: self.times[0],
+            end: self.times[1],
+            max_error: self.error.map(|e| e.0),
+            tolerance: self.error.map(|e| e.1),
+            remarks: remarks_json(remarks),
+        }
     }
+}
+
+/// A drawn plot, as `--json` prints it.
+#[derive(Serialize)]
+struct PlotJson<'a> {
+    output: String,
+    title: &'a str,
+    samples: usize,
+    /// Seconds.
+    start: f64,
+    end: f64,
+    /// Largest error, where there is a source.
+    max_error: Option<f64>,
+    tolerance: Option<f64>,
+    remarks: Vec<RemarkJson>,
 }
 
 /// The one with such a name, or the only one.
