@@ -209,7 +209,7 @@ fn look(mesh: MeshView<'_>, out: &mut DefaultHasher) {
         keep(4 * vertices, &|to| mesh.colours_into(set, to).is_ok());
     }
     for (i, stream) in mesh.record().streams.iter().enumerate() {
-        if !stream.coding.has_cells() {
+        if !stream.coding.has_fixed_point() {
             let _ = mesh.quantized(i);
         }
     }
@@ -359,7 +359,7 @@ fn show(view: FrameView<'_>, random: &mut Random) {
         let _ = (mesh.uv_range(0), mesh.blends(), mesh.bounds());
         let _ = mesh.is_animated(Semantic::Uv, 0);
         for stream in 0..mesh.record().streams.len() {
-            if !mesh.record().streams[stream].coding.has_cells() {
+            if !mesh.record().streams[stream].coding.has_fixed_point() {
                 let _ = mesh.quantized(stream);
             }
         }

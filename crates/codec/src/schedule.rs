@@ -127,8 +127,8 @@ impl Schedule {
         let inside = (window.start..=window.end).contains(&frame);
         inside.then(|| match unit {
             Unit::Key(i) => Unit::Key(i - earlier),
-            Unit::Inner(g) => Unit::Inner(g - earlier),
-            Unit::Last(g) => Unit::Last(g - earlier),
+            Unit::LowerLayers(g) => Unit::LowerLayers(g - earlier),
+            Unit::TopLayer(g) => Unit::TopLayer(g - earlier),
         })
     }
 
@@ -200,8 +200,8 @@ impl Schedule {
     pub fn number(&self, unit: Unit) -> u32 {
         match unit {
             Unit::Key(i) => 3 * i,
-            Unit::Inner(g) => 3 * g + 1,
-            Unit::Last(g) => 3 * g + 2,
+            Unit::LowerLayers(g) => 3 * g + 1,
+            Unit::TopLayer(g) => 3 * g + 2,
         }
     }
 
@@ -209,8 +209,8 @@ impl Schedule {
     pub fn unit(&self, number: u32) -> Unit {
         match number % 3 {
             0 => Unit::Key(number / 3),
-            1 => Unit::Inner(number / 3),
-            _ => Unit::Last(number / 3),
+            1 => Unit::LowerLayers(number / 3),
+            _ => Unit::TopLayer(number / 3),
         }
     }
 
@@ -219,7 +219,7 @@ impl Schedule {
         let schedule = *self;
         let groups = (0..schedule.groups()).flat_map(|g| {
             let ahead = (g == 0).then_some(Unit::Key(1));
-            let units = [Unit::Key(g + 2), Unit::Inner(g), Unit::Last(g)];
+            let units = [Unit::Key(g + 2), Unit::LowerLayers(g), Unit::TopLayer(g)];
             ahead.into_iter().chain(units)
         });
         let all = std::iter::once(Unit::Key(0)).chain(groups);
@@ -232,7 +232,11 @@ impl Schedule {
             return Unit::Key(key);
         }
         let group = self.group_of(frame);
-        if self.depth(frame) == self.deepest(group) { Unit::Last(group) } else { Unit::Inner(group) }
+        if self.depth(frame) == self.deepest(group) {
+            Unit::TopLayer(group)
+        } else {
+            Unit::LowerLayers(group)
+        }
     }
 
     /// Depth of a frame, 0 for keys.
@@ -275,8 +279,8 @@ impl Schedule {
                 }
                 return out;
             }
-            Unit::Inner(g) => (g, false),
-            Unit::Last(g) => (g, true),
+            Unit::LowerLayers(g) => (g, false),
+            Unit::TopLayer(g) => (g, true),
         };
         if group >= self.groups() {
             return out;
@@ -332,7 +336,7 @@ impl Schedule {
         let needs = self.needs(unit);
         match unit {
             Unit::Key(_) => needs.iter().take(1).filter(|&&f| f > 0).for_each(|&f| out.push(f)),
-            Unit::Inner(g) | Unit::Last(g) => {
+            Unit::LowerLayers(g) | Unit::TopLayer(g) => {
                 let (start, end) = (self.key_frame(g), self.key_frame(g.saturating_add(1)));
                 let own = needs.iter().filter(|&&f| (start..=end).contains(&f));
                 own.for_each(|&f| out.push(f));
@@ -341,7 +345,7 @@ impl Schedule {
         out
     }
 
-    /// The frames that must be decoded before a unit: keys, and for [`Unit::Last`] frames of the same group.
+    /// The frames that must be decoded before a unit: keys, and for [`Unit::TopLayer`] frames of the same group.
     pub fn needs(&self, unit: Unit) -> Frames {
         let inside = self.frames_of(unit);
         let mut out = Frames::default();
@@ -402,14 +406,14 @@ mod tests {
         let s = Schedule::new(40, 4);
         assert_eq!((s.keys(), s.groups(), s.units()), (4, 3, 12));
         assert_eq!([0, 1, 2, 3].map(|k| s.key_frame(k)), [0, 16, 32, 39]);
-        assert_eq!(*s.frames_of(Unit::Inner(1)), [24, 20, 28, 18, 22, 26, 30]);
-        assert_eq!(*s.frames_of(Unit::Last(1)), [17, 19, 21, 23, 25, 27, 29, 31]);
+        assert_eq!(*s.frames_of(Unit::LowerLayers(1)), [24, 20, 28, 18, 22, 26, 30]);
+        assert_eq!(*s.frames_of(Unit::TopLayer(1)), [17, 19, 21, 23, 25, 27, 29, 31]);
         assert_eq!(*s.references(24), [16, 32, 0, 39]);
         assert_eq!(*s.references(20), [16, 24, 0, 32]);
         assert_eq!(*s.references(21), [20, 22, 18, 24]);
         assert_eq!(*s.references(16), [0]);
         assert_eq!(*s.references(39), [32, 16, 0]);
-        assert_eq!(*s.needs(Unit::Inner(1)), [16, 32, 0, 39]);
+        assert_eq!(*s.needs(Unit::LowerLayers(1)), [16, 32, 0, 39]);
         assert!(s.references(0).is_empty());
     }
 
@@ -424,7 +428,7 @@ mod tests {
                     let unit = s.unit(number);
                     assert_eq!(s.number(unit), number);
                     let list = s.frames_of(unit);
-                    let most = if matches!(unit, Unit::Inner(_)) { 7 } else { 8 };
+                    let most = if matches!(unit, Unit::LowerLayers(_)) { 7 } else { 8 };
                     assert!(list.len() <= most);
                     for &f in list.iter() {
                         assert_eq!(s.unit_of(f), unit, "{frames} {f}");
@@ -463,6 +467,6 @@ mod tests {
         let f = u32::MAX - 1;
         assert_eq!(s.unit_of(f), Unit::Key(s.keys() - 1));
         assert!(s.references(f - 1).len() > 1);
-        assert!(s.frames_of(Unit::Inner(u32::MAX)).is_empty());
+        assert!(s.frames_of(Unit::LowerLayers(u32::MAX)).is_empty());
     }
 }

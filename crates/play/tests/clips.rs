@@ -317,7 +317,7 @@ fn e11_scalars_and_events_ride_along() {
 
 #[test]
 fn scalars_of_another_clip_are_refused() {
-    type Change = fn(&mut meshreel_codec::clip::scalars::Extras);
+    type Change = fn(&mut meshreel_codec::clip::scalars::ScalarsRecord);
     let changes: [Change; 2] = [|e| e.clip = 1, |e| *e = extras(39)];
     for change in changes {
         let mut other = extras(40);

@@ -101,8 +101,8 @@ fn worked_example_of_cells() {
     let schedule = Schedule::new(3, 4);
     let units = [
         (Unit::Key(1), "cells key", 2),
-        (Unit::Last(0), "cells last", 1),
-        (Unit::Last(0), "cells packed", 1),
+        (Unit::TopLayer(0), "cells last", 1),
+        (Unit::TopLayer(0), "cells packed", 1),
     ];
     for (unit, name, frame) in units {
         assert_eq!(schedule.frames_of(unit)[..], [frame as u32]);

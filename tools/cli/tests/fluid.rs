@@ -271,7 +271,7 @@ fn e13_of_height_fields_one_coordinate_is_kept() {
                 // What moves aside needs all three.
                 let (reel, other) = verified(&field(axis, 0.4), &wanted);
                 let stream = &reel.description().meshes[0].streams[0];
-                assert_eq!(stream.coding, Coding::Cells);
+                assert_eq!(stream.coding, Coding::FixedPoint);
                 assert!(report.meshes[0].position_bytes < other.meshes[0].position_bytes);
             }
         }

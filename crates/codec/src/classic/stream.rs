@@ -73,7 +73,7 @@ impl<'a, W> From<References<'a, W>> for Known<'a, W> {
 ///
 /// Panics if the frame before or an index frame is missing or has another shape.
 #[cfg(feature = "encode")]
-pub fn encode_between<W: Word>(
+pub fn encode_b_frame<W: Word>(
     values: &[W],
     components: usize,
     refs: References<'_, W>,
@@ -81,16 +81,16 @@ pub fn encode_between<W: Word>(
     out: &mut Vec<u8>,
 ) {
     let fixed = Fixed::new(values, components);
-    encode_between_within(fixed.target(), refs, 128, work, &mut vec![W::default(); values.len()], out);
+    encode_b_frame_within(fixed.target(), refs, 128, work, &mut vec![W::default(); values.len()], out);
 }
 
-/// As [`encode_between`], but moves the values inside their error ball to where they cost least; writes what
+/// As [`encode_b_frame`], but moves the values inside their error ball to where they cost least; writes what
 /// it took to `chosen`, which is what decoding gives. `start` is where the search for b begins: 256ths of the
 /// way from the index frame before to the one after, at which the frame lies.
 ///
 /// Panics if the frame before or an index frame is missing or has another shape.
 #[cfg(feature = "encode")]
-pub fn encode_between_within<W: Word>(
+pub fn encode_b_frame_within<W: Word>(
     target: Target<'_, W>,
     refs: References<'_, W>,
     start: u8,
@@ -100,15 +100,15 @@ pub fn encode_between_within<W: Word>(
 ) {
     let work = work.into();
     match target.levels.len() {
-        1 => between_within::<W, 1>(target, refs, start, work, chosen, out),
-        2 => between_within::<W, 2>(target, refs, start, work, chosen, out),
-        3 => between_within::<W, 3>(target, refs, start, work, chosen, out),
-        _ => between_within::<W, 4>(target, refs, start, work, chosen, out),
+        1 => b_frame_within::<W, 1>(target, refs, start, work, chosen, out),
+        2 => b_frame_within::<W, 2>(target, refs, start, work, chosen, out),
+        3 => b_frame_within::<W, 3>(target, refs, start, work, chosen, out),
+        _ => b_frame_within::<W, 4>(target, refs, start, work, chosen, out),
     }
 }
 
 #[cfg(feature = "encode")]
-fn between_within<W: Word, const N: usize>(
+fn b_frame_within<W: Word, const N: usize>(
     target: Target<'_, W>,
     refs: References<'_, W>,
     start: u8,
@@ -191,7 +191,7 @@ mod tests {
             index_after: Some(&values),
             ..References::index(None, &table)
         };
-        encode_between(&values, 2, refs, 5, &mut bytes);
+        encode_b_frame(&values, 2, refs, 5, &mut bytes);
         assert_eq!(bytes, [2, 0, 0, 128, 0]);
     }
 
@@ -215,8 +215,8 @@ mod tests {
                         encode_index(&frames[t], 3, Spatial::Parallelogram, index, &mut bytes);
                         encode_index(&frames[t], 3, Spatial::Parallelogram, index, &mut again);
                     } else {
-                        encode_between(&frames[t], 3, refs, effort, &mut bytes);
-                        encode_between(&frames[t], 3, refs, effort, &mut again);
+                        encode_b_frame(&frames[t], 3, refs, effort, &mut bytes);
+                        encode_b_frame(&frames[t], 3, refs, effort, &mut again);
                     }
                     assert_eq!(bytes, again);
                     let used = bytes.len() - 1;
@@ -291,8 +291,8 @@ mod tests {
                     );
                     encode_index(&nearest, 3, Spatial::Parallelogram, refs, &mut plain);
                 } else {
-                    encode_between_within(target, refs, (t * 64) as u8, effort, &mut chosen, &mut bytes);
-                    encode_between(&nearest, 3, refs, effort, &mut plain);
+                    encode_b_frame_within(target, refs, (t * 64) as u8, effort, &mut chosen, &mut bytes);
+                    encode_b_frame(&nearest, 3, refs, effort, &mut plain);
                     assert!(bytes.len() <= plain.len() + 8, "{effort} {t}");
                 }
                 let mut back = vec![0; 3 * count];

@@ -9,11 +9,11 @@ use crate::quantize::rotation::{self, Quaternion};
 use crate::transform::Transform;
 
 /// Most words of all keys together, so that a few bytes cannot ask for all memory.
-pub const MAX_KEY_WORDS: usize = 1 << 26;
+pub const MAX_KEY_VALUES: usize = 1 << 26;
 
 /// Most words of keys that so many bytes can be of: keys that say nothing take next to no bytes, but not less
 /// than that.
-pub const fn justified_words(bytes: usize) -> usize {
+pub const fn justified_values(bytes: usize) -> usize {
     (1 << 20) + bytes.saturating_mul(256)
 }
 
@@ -253,7 +253,7 @@ impl Plan {
     }
 
     /// Words of what the first key is predicted from.
-    pub fn rest_words(&self) -> &[i32] {
+    pub fn rest_values(&self) -> &[i32] {
         &self.rest
     }
 

@@ -23,7 +23,7 @@
 use crate::Corrupt;
 use crate::bytes::{Cursor, put_sized, put_varint};
 pub use crate::clip::plan::{
-    Group, KEY_LEVEL, Kind, MAX_KEY_WORDS, MAX_LISTED_KEYS, Plan, STEP, justified_words, kappa,
+    Group, KEY_LEVEL, Kind, MAX_KEY_VALUES, MAX_LISTED_KEYS, Plan, STEP, justified_values, kappa,
 };
 use crate::clip::schedule::{self, Taps};
 pub use crate::clip::segments::Ends;
@@ -224,7 +224,7 @@ impl Stored {
         if plan.segments() > bytes.len() {
             return Err(Corrupt("sizes of a clip's segments end early"));
         }
-        if plan.keys() * plan.words > justified_words(bytes.len()) {
+        if plan.keys() * plan.words > justified_values(bytes.len()) {
             return Err(Corrupt("more keys than the bytes of a clip justify"));
         }
         let mut stored = Stored {
@@ -251,14 +251,14 @@ impl Stored {
         let size = cursor.varint()? as usize;
         let header = header::decode(cursor.take(size)?, skeleton.parents.len())?;
         let plan = Plan::new(skeleton, header)?;
-        if plan.keys().saturating_mul(plan.words) > MAX_KEY_WORDS {
+        if plan.keys().saturating_mul(plan.words) > MAX_KEY_VALUES {
             return Err(Corrupt("a clip with more keys than a reader takes"));
         }
         Ok((plan, cursor.used()))
     }
 
     /// Words of key `i`.
-    pub fn key_words(&self, i: usize) -> &[i32] {
+    pub fn key_values(&self, i: usize) -> &[i32] {
         &self.keys[i * self.plan.words..][..self.plan.words]
     }
 

@@ -107,8 +107,8 @@ fn encode<W: Width>(s: &Cloth, radius: f64, options: Options) -> Result<File, Re
     for group in 0..schedule.groups() {
         let key = |frame: u32| &keys[schedule.key_of(frame).unwrap() as usize][..];
         let [inner, last] = encoder.group(group, &key, &mut work, &mut |_, _, _| {})?;
-        units[schedule.number(Unit::Inner(group)) as usize] = inner;
-        units[schedule.number(Unit::Last(group)) as usize] = last;
+        units[schedule.number(Unit::LowerLayers(group)) as usize] = inner;
+        units[schedule.number(Unit::TopLayer(group)) as usize] = last;
     }
     Ok(File { fixed: encoder.static_bytes().to_vec(), schedule, units })
 }

@@ -50,9 +50,9 @@ pub trait Word:
     /// numbers.
     fn weighted(a: Self, b: Self, c: Self, edge: u8, apex: i8, signed: bool) -> Self;
     /// The words as 16-bit ones, if that is what they are: for kernels that are written for these.
-    fn words16(words: &[Self]) -> Option<&[u16]>;
-    /// As [`Word::words16`].
-    fn words16_mut(words: &mut [Self]) -> Option<&mut [u16]>;
+    fn codes16(words: &[Self]) -> Option<&[u16]>;
+    /// As [`Word::codes16`].
+    fn codes16_mut(words: &mut [Self]) -> Option<&mut [u16]>;
     /// The prediction of a between frame, see [`crate::classic::motion`].
     fn between(previous: Self, before: Self, index_before: Self, index_after: Self, by: Blend) -> Self;
 }
@@ -98,10 +98,10 @@ macro_rules! word {
 }
 word! {
     u8, i8, i32 {
-        fn words16(_: &[Self]) -> Option<&[u16]> {
+        fn codes16(_: &[Self]) -> Option<&[u16]> {
             None
         }
-        fn words16_mut(_: &mut [Self]) -> Option<&mut [u16]> {
+        fn codes16_mut(_: &mut [Self]) -> Option<&mut [u16]> {
             None
         }
         #[inline(always)]
@@ -115,10 +115,10 @@ word! {
         }
     }
     u16, i16, i32 {
-        fn words16(words: &[Self]) -> Option<&[u16]> {
+        fn codes16(words: &[Self]) -> Option<&[u16]> {
             Some(words)
         }
-        fn words16_mut(words: &mut [Self]) -> Option<&mut [u16]> {
+        fn codes16_mut(words: &mut [Self]) -> Option<&mut [u16]> {
             Some(words)
         }
         #[inline(always)]
@@ -134,10 +134,10 @@ word! {
         }
     }
     u32, i32, i64 {
-        fn words16(_: &[Self]) -> Option<&[u16]> {
+        fn codes16(_: &[Self]) -> Option<&[u16]> {
             None
         }
-        fn words16_mut(_: &mut [Self]) -> Option<&mut [u16]> {
+        fn codes16_mut(_: &mut [Self]) -> Option<&mut [u16]> {
             None
         }
         #[inline(always)]

@@ -190,7 +190,7 @@ pub struct MeshRecord {
     /// Points of the source mesh; for fluid the largest count.
     pub source_points: u32,
     /// Points of the soft codec: vertices that always coincide are one. 0 where no stream is kept as
-    /// [`Coding::Cells`].
+    /// [`Coding::FixedPoint`].
     pub points: u32,
     /// Object-space bounds over all frames: min xyz, max xyz.
     pub bounds: [f32; 6],
@@ -253,8 +253,8 @@ pub enum Coding {
 
 impl Coding {
     /// Frames hold cells.
-    pub fn has_cells(self) -> bool {
-        matches!(self, Coding::Cells | Coding::Bones | Coding::Heights)
+    pub fn has_fixed_point(self) -> bool {
+        matches!(self, Coding::FixedPoint | Coding::Bones | Coding::Heights)
     }
 }
 
@@ -634,20 +634,20 @@ fn decode_stream(c: &mut Cursor<'_>) -> Result<StreamRecord, Corrupt> {
     };
     let (set, flags, word, most) = (c.u8()?, c.u8()?, c.u8()?, c.u8()?);
     let coding = match flags >> 1 {
-        0 => Coding::Levels,
-        1 => Coding::Cells,
+        0 => Coding::Quantized,
+        1 => Coding::FixedPoint,
         2 => Coding::Predicted,
         3 => Coding::Bones,
         4 => Coding::Heights,
         _ => return Err(Corrupt("description: unknown stream flag")),
     };
     let animated = flags & 1 != 0;
-    if coding != Coding::Levels && !animated {
+    if coding != Coding::Quantized && !animated {
         return Err(Corrupt("description: a still stream is kept as levels"));
     }
     let fits = match (coding, semantic) {
-        (Coding::Levels, _) => true,
-        (Coding::Cells, _) => semantic.has_axes() && word > 1,
+        (Coding::Quantized, _) => true,
+        (Coding::FixedPoint, _) => semantic.has_axes() && word > 1,
         (Coding::Bones | Coding::Heights, _) => semantic == Semantic::Position && word > 1,
         (Coding::Predicted, _) => matches!(semantic, Semantic::Normal | Semantic::QTangent),
     };
@@ -660,7 +660,7 @@ fn decode_stream(c: &mut Cursor<'_>) -> Result<StreamRecord, Corrupt> {
     let allowed = match semantic {
         Semantic::Normal => crate::quantize::octahedral::BITS,
         Semantic::QTangent => crate::quantize::qtangent::BITS,
-        _ if coding.has_cells() => 0..=0,
+        _ if coding.has_fixed_point() => 0..=0,
         _ => 0..=24,
     };
     if !allowed.contains(&u32::from(most)) {
@@ -668,7 +668,7 @@ fn decode_stream(c: &mut Cursor<'_>) -> Result<StreamRecord, Corrupt> {
     }
     let name = text(c)?;
     let mut axes = Vec::new();
-    if semantic.has_axes() && coding == Coding::Levels {
+    if semantic.has_axes() && coding == Coding::Quantized {
         for _ in 0..semantic.components() {
             let axis = Axis { min: finite(c)?, step: finite(c)?, levels: u32::from_le_bytes(c.array()?) };
             let usable = (1..=MAX_LEVELS).contains(&axis.levels) && axis.step >= 0.0;

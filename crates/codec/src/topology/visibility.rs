@@ -45,7 +45,7 @@ pub fn key(interval: Interval, frames: u32) -> (u8, u32, u32) {
 
 /// Whether something is drawn between two frames, the first being the one that is shown where it is not
 /// between; second < first in the seam of a loop.
-pub fn is_drawn([from, to]: Interval, first: u32, second: u32) -> bool {
+pub fn is_visible([from, to]: Interval, first: u32, second: u32) -> bool {
     second < first || from <= second && first < to
 }
 
@@ -201,9 +201,9 @@ mod tests {
             (20, 21, false),
             (29, 0, true),
         ] {
-            assert_eq!(is_drawn(own, first, second), drawn, "{first} {second}");
+            assert_eq!(is_visible(own, first, second), drawn, "{first} {second}");
         }
-        assert!(!is_drawn([30, 0], 3, 4));
+        assert!(!is_visible([30, 0], 3, 4));
     }
 
     proptest! {

@@ -20,7 +20,7 @@ const NOISE: f64 = 0.2;
 pub fn ideal(l: &Loop<'_>) -> Vec<i32> {
     let plan = l.plan;
     let mut out = Vec::with_capacity(plan.words * l.truth.samples);
-    let mut last = plan.rest_words().to_vec();
+    let mut last = plan.rest_values().to_vec();
     for i in 0..l.truth.samples {
         for group in &plan.groups {
             let mut prediction = [0; 4];

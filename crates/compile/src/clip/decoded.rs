@@ -20,7 +20,7 @@ pub fn poses(joints: &Joints, done: &Chosen) -> Option<Vec<Vec<Transform>>> {
             let plan = &stored.plan;
             let mut out = vec![empty; plan.header.samples as usize];
             for i in 0..plan.keys() {
-                plan.pose(stored.key_words(i), out.get_mut(plan.key(i))?);
+                plan.pose(stored.key_values(i), out.get_mut(plan.key(i))?);
             }
             let mut scratch = Scratch::default();
             for s in 0..plan.segments() {

@@ -472,7 +472,7 @@ fn decode(skeleton: &meshreel_codec::clip::Skeleton<'_>, tiers: &[Vec<u8>]) -> O
     let mut poses = vec![Transform::IDENTITY; n * plan.header.samples as usize];
     let mut scratch = Scratch::new(plan);
     for i in 0..plan.keys() {
-        plan.pose(first.key_words(i), &mut poses[plan.key(i) * n..][..n]);
+        plan.pose(first.key_values(i), &mut poses[plan.key(i) * n..][..n]);
     }
     for s in 0..plan.segments() {
         let upper = (ends.iter().zip(&tiers[1..])).map(|(ends, bytes)| ends.of(s, bytes));

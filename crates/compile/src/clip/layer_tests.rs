@@ -40,7 +40,7 @@ fn poses(done: &LayeredClip, bytes: &[u8]) -> Vec<Vec<Transform>> {
     let mut scratch = Scratch::new(plan);
     let mut out = vec![plan.still().to_vec(); plan.header.samples as usize];
     for i in 0..plan.keys() {
-        plan.pose(stored.key_words(i), &mut out[plan.key(i)]);
+        plan.pose(stored.key_values(i), &mut out[plan.key(i)]);
     }
     for s in 0..plan.segments() {
         stored.decode(s, &mut scratch).unwrap();

@@ -301,8 +301,8 @@ fn choose(l: &Loop<'_>, work: Work, stripped: &Stripped) -> Option<Choices> {
     let mut means = Means::default();
     means.reset(&plan.header.starts);
     let mut keys = Vec::with_capacity(plan.keys());
-    let mut key_words: Vec<i32> = Vec::with_capacity(plan.keys() * w);
-    let mut last = plan.rest_words().to_vec();
+    let mut key_values: Vec<i32> = Vec::with_capacity(plan.keys() * w);
+    let mut last = plan.rest_values().to_vec();
     let mut frame = l.frame();
     let mut lambda = search::FIRST_LAMBDA;
     let taps = Taps { at: [0; 4], weight: [1 << 16, 0, 0, 0], count: 1 };
@@ -322,12 +322,12 @@ fn choose(l: &Loop<'_>, work: Work, stripped: &Stripped) -> Option<Choices> {
         predictions = place.predictions;
         learn(&mut means, KEY_LEVEL, &frame);
         last.copy_from_slice(&frame.words);
-        key_words.extend_from_slice(&frame.words);
+        key_values.extend_from_slice(&frame.words);
         keys.push(residuals(&frame));
     }
     let segments: Option<Vec<_>> = (0..plan.segments())
         .into_par_iter()
-        .map(|s| segment(l, s, &key_words[s * w..(s + 2) * w], work, stripped))
+        .map(|s| segment(l, s, &key_values[s * w..(s + 2) * w], work, stripped))
         .collect();
     Some((keys, segments?))
 }
@@ -423,7 +423,7 @@ fn measure(stored: &Stored, truth: &Reference, joints: &Joints) -> Option<f64> {
         worst = worse(worst, truth.error(sample, joints, &pose, &mut object));
     };
     for i in 0..plan.keys() {
-        check(stored.key_words(i), plan.key(i));
+        check(stored.key_values(i), plan.key(i));
     }
     let mut scratch = Scratch::default();
     for s in 0..plan.segments() {

@@ -47,7 +47,7 @@ pub fn choose_streams(
             semantic,
             set: 0,
             name: String::new(),
-            coding: Coding::Levels,
+            coding: Coding::Quantized,
             animated: fluid
                 || prepared.normals_animated
                 || prepared.tangents && (prepared.moving || prepared.uvs[0].animated),
@@ -181,7 +181,7 @@ fn lattice(
         set,
         name,
         animated,
-        coding: Coding::Levels,
+        coding: Coding::Quantized,
         word: streams::word_for(bits),
         bits: bits as u8,
         axes,

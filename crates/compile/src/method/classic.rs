@@ -293,13 +293,13 @@ impl GroupCoder<'_, '_> {
                 None => stream::encode_index_within(target, spatial, refs, effort, levels, out),
                 Some(track) => {
                     let way = 256 * (track.coded + 1) / track.span.max(1);
-                    stream::encode_between_within(target, refs, way.min(255) as u8, work, levels, out);
+                    stream::encode_b_frame_within(target, refs, way.min(255) as u8, work, levels, out);
                 }
             }
         } else {
             match between {
                 None => stream::encode_index(levels, components, spatial, refs, out),
-                Some(_) => stream::encode_between(levels, components, refs, work, out),
+                Some(_) => stream::encode_b_frame(levels, components, refs, work, out),
             }
         }
         let mut back = vec![W::default(); levels.len()];

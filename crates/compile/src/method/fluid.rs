@@ -277,7 +277,7 @@ impl<'a> FluidCoder<'a> {
                     true => streams::offsets(record, &values.positions, v),
                     false => Vec::new(),
                 };
-                let leaf = !self.is_run(frame) || matches!(self.schedule.unit_of(frame), Unit::Last(_));
+                let leaf = !self.is_run(frame) || matches!(self.schedule.unit_of(frame), Unit::TopLayer(_));
                 let bits = stream(record, s, &frames, (&offset, leaf), v, &order, work, writer);
                 cost[0] += u64::from(position) * bits;
                 cost[1] += bits;

@@ -374,7 +374,7 @@ impl<'a> MeshCoder<'a> {
         self.normals.iter().any(Option::is_some)
     }
 
-    fn has_cells(&self) -> bool {
+    fn has_fixed_point(&self) -> bool {
         self.cells.iter().any(|parts| !parts.is_empty())
     }
 
@@ -393,7 +393,7 @@ impl<'a> MeshCoder<'a> {
             let coding = match bones {
                 Some(_) => Coding::Bones,
                 None if heights => Coding::Heights,
-                None => Coding::Cells,
+                None => Coding::FixedPoint,
             };
             StreamRecord {
                 coding,
@@ -411,7 +411,7 @@ impl<'a> MeshCoder<'a> {
     pub fn codec(&self) -> (u8, u32) {
         let fast = self.options.preset == Preset::Fast;
         let codec = if fast { CODEC_FAST } else { CODEC_SMALL };
-        match (&self.fluid, self.has_cells(), self.points) {
+        match (&self.fluid, self.has_fixed_point(), self.points) {
             (Some(fluid), ..) => (codec, fluid.points()),
             (_, true, Some(points)) => (codec, points.vertex.len() as u32),
             _ => (CODEC_CLASSIC, 0),
@@ -428,7 +428,7 @@ impl<'a> MeshCoder<'a> {
     pub fn encode_values(&self, out: &mut Vec<u8>) -> usize {
         let start = out.len();
         let mut position_bytes = 0;
-        if let (true, Some(points)) = (self.has_cells(), self.points) {
+        if let (true, Some(points)) = (self.has_fixed_point(), self.points) {
             weld::encode(&points.of, out);
         }
         if let (true, Some(fixed)) = (self.has_table(), &self.plan.prepared.fixed) {
@@ -496,9 +496,9 @@ impl<'a> MeshCoder<'a> {
         let Some(still) = &self.still else {
             return self.own_group(group);
         };
-        let units = [Unit::Inner(group), Unit::Last(group)];
+        let units = [Unit::LowerLayers(group), Unit::TopLayer(group)];
         let own = units.map(|u| still.file.unit_within(still.window, u));
-        let ([Some(Unit::Inner(g)), _] | [_, Some(Unit::Last(g))]) = own else {
+        let ([Some(Unit::LowerLayers(g)), _] | [_, Some(Unit::TopLayer(g))]) = own else {
             return Ok(still.place(&units, Vec::new()));
         };
         let coded = self.own_group(g)?.into_iter().zip(own);
@@ -521,7 +521,7 @@ impl<'a> MeshCoder<'a> {
     }
 
     fn own_group(&self, group: u32) -> Result<Vec<Payload>, Error> {
-        let units = [Unit::Inner(group), Unit::Last(group)];
+        let units = [Unit::LowerLayers(group), Unit::TopLayer(group)];
         let mut parts: Vec<Vec<Part>> = Vec::new();
         let mut decoded = None;
         for stream in &self.cells {

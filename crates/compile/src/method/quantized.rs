@@ -132,7 +132,7 @@ impl LevelCoder<'_> {
             None => stream::encode_index(levels, components, spatial, references, out),
             Some(_) => {
                 let effort = self.options.effort;
-                stream::encode_between(levels, components, references, effort, out);
+                stream::encode_b_frame(levels, components, references, effort, out);
             }
         }
         let mut back = vec![W::default(); levels.len()];

@@ -38,7 +38,7 @@ use crate::{Error, error};
 use meshreel_codec::Corrupt;
 use meshreel_codec::clip::layer::check_segments;
 use meshreel_codec::clip::record::decode_clip;
-use meshreel_codec::clip::streamed::{Scratch, Stored, decode_keys_with};
+use meshreel_codec::clip::streamed::{Scratch, StreamedClip, decode_keys_with};
 use meshreel_codec::entropy::block::Decompressor;
 use meshreel_format::{FileSource, ReadAt, kind};
 use std::path::Path;
@@ -548,7 +548,7 @@ fn open(reel: &Reel) -> Result<(Fixed, Vec<Chunk>), Error> {
                 path.display()
             )));
         };
-        let base = Stored::open(&skeleton.skeleton(), stored).map_err(at)?;
+        let base = StreamedClip::open(&skeleton.skeleton(), stored).map_err(at)?;
         let set = LayerSet::new(
             &skeleton.skeleton(),
             tables.swap_remove(i),

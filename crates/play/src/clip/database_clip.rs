@@ -8,7 +8,7 @@ use crate::Error;
 use meshreel_codec::clip::layer::segment;
 use meshreel_codec::clip::record::SkeletonRecord;
 use meshreel_codec::clip::schedule::MAX_TIERS;
-use meshreel_codec::clip::streamed::Stored;
+use meshreel_codec::clip::streamed::StreamedClip;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
@@ -22,7 +22,7 @@ pub(super) struct Entry {
     pub name: String,
     pub skeleton: Arc<SkeletonRecord>,
     pub set: LayerSet,
-    pub base: Stored,
+    pub base: StreamedClip,
 }
 
 /// The chunks that are in memory, as samplers see them.

@@ -11,7 +11,9 @@ use meshreel_codec::Corrupt;
 use meshreel_codec::clip::Skeleton;
 use meshreel_codec::clip::layer::{self, LayerTable, Piece};
 use meshreel_codec::clip::schedule::MAX_TIERS;
-use meshreel_codec::clip::streamed::{Plan, Scratch, Stored, decode_keys, decode_segment, justified_words};
+use meshreel_codec::clip::streamed::{
+    Plan, Scratch, StreamedClip, decode_keys, decode_segment, justified_values,
+};
 use meshreel_codec::transform::Transform;
 use std::path::Path;
 
@@ -88,7 +90,7 @@ impl LayerSet {
                 _ => {
                     let mut sized = Vec::new();
                     meshreel_codec::clip::layer::put_sized(&record.header, &mut sized);
-                    let (plan, used) = Stored::head(skeleton, &sized)?;
+                    let (plan, used) = StreamedClip::head(skeleton, &sized)?;
                     if used != sized.len() {
                         return Err(Corrupt("bytes behind the header of a layer"));
                     }
@@ -117,7 +119,7 @@ impl LayerSet {
                 tier.push((first, *piece));
             }
             let size = pieces.iter().flatten().map(|(_, p)| p.size as usize).sum();
-            if l > 0 && plan.keys() * plan.words > justified_words(size) {
+            if l > 0 && plan.keys() * plan.words > justified_values(size) {
                 return Err(Corrupt("more keys than the bytes of a layer justify"));
             }
             let segments =
@@ -392,7 +394,7 @@ pub(crate) fn segments_of<'a>(piece: &Piece, first: bool, bytes: &'a [u8]) -> Op
 /// A clip in layers, all of whose file is in memory.
 pub(crate) struct Layered {
     pub set: LayerSet,
-    base: Stored,
+    base: StreamedClip,
     /// Words of the keys of all other layers.
     keys: Vec<Vec<i32>>,
     chunks: Vec<std::sync::Arc<Vec<u8>>>,
@@ -410,7 +412,7 @@ impl Layered {
     pub fn new(
         skeleton: &Skeleton<'_>,
         table: LayerTable,
-        base: Stored,
+        base: StreamedClip,
         chunks: &[std::sync::Arc<Vec<u8>>],
         room: &mut [(u32, u32)],
     ) -> Result<Layered, Corrupt> {
@@ -538,7 +540,7 @@ pub struct LayerInfo {
 
 impl Layered {
     /// The base's first tier.
-    pub fn base(&self) -> &Stored {
+    pub fn base(&self) -> &StreamedClip {
         &self.base
     }
 

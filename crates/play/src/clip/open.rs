@@ -9,8 +9,8 @@ use meshreel_codec::clip::curve::Curves;
 use meshreel_codec::clip::layer::{LayerTable, decode as decode_layers};
 use meshreel_codec::clip::record::{Codec, SkeletonRecord, decode_clip, decode_skeleton};
 use meshreel_codec::clip::scalars;
-use meshreel_codec::clip::scalars::Extras;
-use meshreel_codec::clip::streamed::Stored;
+use meshreel_codec::clip::scalars::ScalarsRecord;
+use meshreel_codec::clip::streamed::StreamedClip;
 use meshreel_codec::entropy::block::Decompressor;
 use meshreel_format::kind;
 use std::path::Path;
@@ -68,7 +68,7 @@ impl Reel {
     }
 
     /// The scalar tracks and markers of all clips.
-    fn extras(&self, decompressor: &mut Decompressor) -> Result<Vec<Extras>, Error> {
+    fn extras(&self, decompressor: &mut Decompressor) -> Result<Vec<ScalarsRecord>, Error> {
         self.chunks_of(kind::SCALARS)
             .map(|chunk| {
                 let bytes = self.chunk(chunk, decompressor)?;
@@ -134,7 +134,7 @@ impl Clip {
         packed: usize,
         skeletons: &[Arc<SkeletonRecord>],
         layers: Option<OwnLayers<'_>>,
-        extras: Extras,
+        extras: ScalarsRecord,
     ) -> Result<Clip, Corrupt> {
         let all = bytes.len();
         let (record, bytes) = decode_clip(bytes)?;
@@ -144,7 +144,7 @@ impl Clip {
         let (mut size, mut pieces) = (bytes.len(), 0);
         let form = match record.codec {
             Codec::Sampled => {
-                let stored = Stored::open(&skeleton.skeleton(), bytes)?;
+                let stored = StreamedClip::open(&skeleton.skeleton(), bytes)?;
                 match layers {
                     None if stored.plan.tiers() > 1 => {
                         return Err(Corrupt("a clip whose other tiers are not there"));

@@ -10,8 +10,8 @@ use meshreel_codec::Corrupt;
 use meshreel_codec::clip::curve::{self, Curves, Playhead};
 use meshreel_codec::clip::random_access::Parts;
 use meshreel_codec::clip::record::{ClipRecord, Codec, SkeletonRecord};
-use meshreel_codec::clip::scalars::Extras;
-use meshreel_codec::clip::streamed::{Scratch, Stored};
+use meshreel_codec::clip::scalars::ScalarsRecord;
+use meshreel_codec::clip::streamed::{Scratch, StreamedClip};
 use meshreel_codec::transform::Transform;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -31,13 +31,13 @@ pub(super) struct Shared {
     pub form: Form,
     pub bytes: usize,
     pub file_bytes: usize,
-    pub extras: Extras,
+    pub extras: ScalarsRecord,
 }
 
 /// The form that a clip has in the file. There is one per clip.
 #[allow(clippy::large_enum_variant)]
 pub(super) enum Form {
-    Sampled(Stored),
+    Sampled(StreamedClip),
     Curve(Curves),
     Layers(Box<Layered>),
 }
@@ -109,7 +109,7 @@ impl Clip {
 
     /// Side information and residuals of codec `sampled`, for tools that print what is in a clip; of a clip
     /// in layers its base.
-    pub fn streamed(&self) -> Option<&Stored> {
+    pub fn streamed(&self) -> Option<&StreamedClip> {
         match &self.shared.form {
             Form::Sampled(stored) => Some(stored),
             Form::Layers(layers) => Some(layers.base()),
@@ -231,7 +231,7 @@ impl Clip {
     /// A sample of the stored form; `decoded` is the segment that the scratch holds.
     fn decode(
         &self,
-        stored: &Stored,
+        stored: &StreamedClip,
         sample: usize,
         decoded: &mut Option<usize>,
         scratch: &mut Scratch,
@@ -240,7 +240,7 @@ impl Clip {
         let plan = &stored.plan;
         let length = 1usize << plan.header.log;
         if sample.is_multiple_of(length) || sample + 1 == self.samples() {
-            plan.pose(stored.key_words(sample.div_ceil(length)), pose);
+            plan.pose(stored.key_values(sample.div_ceil(length)), pose);
             return Ok(());
         }
         let segment = sample / length;

@@ -10,7 +10,7 @@ use bytemuck::Pod;
 use meshreel_codec::Corrupt;
 use meshreel_codec::classic::stream;
 use meshreel_codec::classic::stream::{References, Spatial};
-use meshreel_codec::quantize::code::Word;
+use meshreel_codec::quantize::code::Code;
 use meshreel_codec::record::{MeshRecord, Semantic, StreamRecord};
 use meshreel_codec::topology::index;
 use meshreel_codec::values::parallelogram::{Deriver, Table};
@@ -121,7 +121,7 @@ pub(crate) fn read_mesh(
 }
 
 /// Reads a stream of a frame that is predicted from no other.
-fn read_whole<W: Word + Pod>(
+fn read_whole<W: Code + Pod>(
     semantic: Semantic,
     bytes: &[u8],
     vertices: u32,

@@ -6,7 +6,7 @@ use crate::reel::frame::{part, part_mut};
 use crate::reel::layout::{FluidLayout, MeshLayout, Place, Range};
 use crate::reel::order::Order;
 use bytemuck::Pod;
-use meshreel_codec::quantize::code::Word;
+use meshreel_codec::quantize::code::Code;
 use meshreel_codec::record::{MeshRecord, StreamRecord};
 use meshreel_codec::values::changing;
 use meshreel_codec::values::changing::{Head, Kind, REFERENCES, Reader, Triangles};
@@ -199,7 +199,7 @@ impl Unit<'_> {
         }
     }
 
-    fn stream<W: Word + Pod>(
+    fn stream<W: Code + Pod>(
         &self,
         reader: &mut Reader<'_>,
         (stream, place): (&StreamRecord, Place),

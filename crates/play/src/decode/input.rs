@@ -17,9 +17,9 @@ pub(crate) fn skip(
     frames: usize,
 ) -> Result<usize, Corrupt> {
     let (parts, levels) = match stream.coding {
-        Coding::Levels => (0, frames),
+        Coding::Quantized => (0, frames),
         Coding::Predicted => (1, 0),
-        Coding::Cells | Coding::Bones | Coding::Heights => (fixed_point_parts(stream), 0),
+        Coding::FixedPoint | Coding::Bones | Coding::Heights => (fixed_point_parts(stream), 0),
     };
     let (vertices, word) = (mesh.vertices as usize, usize::from(stream.word));
     let mut used = 0;

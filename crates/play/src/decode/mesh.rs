@@ -229,7 +229,7 @@ impl<'a> MeshView<'a> {
         vertices: std::ops::Range<usize>,
         out: &mut Block,
     ) -> bool {
-        let is = self.record.streams[stream].coding.has_cells();
+        let is = self.record.streams[stream].coding.has_fixed_point();
         if is {
             fixed_point::planes_into(&self.fixed_point[stream], self.fixed_point(stream), vertices, out);
         }
@@ -239,7 +239,7 @@ impl<'a> MeshView<'a> {
     /// Smallest u and v of a stream, and the sizes of their ranges, where those are known.
     pub(crate) fn uv_range(&self, stream: usize) -> Option<[f32; 4]> {
         let record = &self.record.streams[stream];
-        if record.coding.has_cells() {
+        if record.coding.has_fixed_point() {
             let [low, high] = fixed_point::range(&self.fixed_point[stream])?;
             return Some([low[0], low[1], high[0] - low[0], high[1] - low[1]]);
         }
@@ -274,7 +274,7 @@ impl<'a> MeshView<'a> {
     fn lattice_into(&self, semantic: Semantic, set: u8, name: &str, out: &mut [f32]) -> Result<(), Error> {
         let stream = self.stream(semantic, set, name)?;
         self.check(out, semantic.components(), name)?;
-        if self.record.streams[stream].coding.has_cells() {
+        if self.record.streams[stream].coding.has_fixed_point() {
             let components = semantic.components();
             fixed_point::positions_into(&self.fixed_point[stream], self.fixed_point(stream), components, out);
             return Ok(());

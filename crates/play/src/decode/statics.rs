@@ -94,9 +94,9 @@ fn read_values(
 ) -> Result<(), Corrupt> {
     let vertices = record.vertices as usize;
     let mut used = 0;
-    let has_cells = record.streams.iter().any(|s| s.coding.has_cells());
+    let has_fixed_point = record.streams.iter().any(|s| s.coding.has_fixed_point());
     let mut points = Vec::new();
-    if has_cells {
+    if has_fixed_point {
         points.resize(vertices, 0);
         used += weld::decode(bytes, record.points, &mut points)?;
     }
@@ -121,20 +121,20 @@ fn read_values(
     for (s, stream) in record.streams.iter().enumerate() {
         let rest = after(bytes, used);
         let mut parts = Vec::new();
-        if stream.coding.has_cells() {
+        if stream.coding.has_fixed_point() {
             parts.reserve_exact(fixed_point_parts(stream));
         }
         let mut words = QuantizedBuffer::zeroed(1, 0);
         match stream.coding {
             _ if record.is_attribute(s) && !attributes => used += skip(record, stream, rest, 1)?,
-            Coding::Cells | Coding::Bones | Coding::Heights => {
+            Coding::FixedPoint | Coding::Bones | Coding::Heights => {
                 used += fixed_point.read(record, stream, rest, &mut parts)?
             }
             Coding::Predicted => {
                 predicted.push((s, rest));
                 used += take_sized(rest)?.1;
             }
-            Coding::Levels => {
+            Coding::Quantized => {
                 words = QuantizedBuffer::zeroed(stream.word, stream.semantic.components() * vertices);
                 used += match words {
                     QuantizedBuffer::U8(_) => read_static::<u8>(stream, rest, &mesh.table, &mut words)?,

@@ -20,7 +20,7 @@ use bytemuck::Pod;
 use meshreel_codec::classic::stream;
 use meshreel_codec::classic::stream::References as StreamReferences;
 use meshreel_codec::entropy::block::Decompressor;
-use meshreel_codec::quantize::code::Word;
+use meshreel_codec::quantize::code::Code;
 use meshreel_codec::record::{CODEC_CLASSIC, MeshRecord, Method, Semantic};
 use meshreel_codec::{Corrupt, transform};
 use meshreel_format::ChunkEntry;
@@ -333,7 +333,7 @@ impl<'a, 'd> Job<'a, 'd> {
             used.and_then(|used| take(bytes, used)).map_err(|c| name(c, 0))?;
             return Ok(());
         }
-        if record.streams[stream].coding.has_cells() {
+        if record.streams[stream].coding.has_fixed_point() {
             let unit = fixed_point::Unit {
                 order: part.order,
                 unit: part.unit,
@@ -357,7 +357,7 @@ impl<'a, 'd> Job<'a, 'd> {
     }
 
     /// One frame of a stream of the preset `classic`.
-    fn read_classic<W: Held + Word + Pod>(
+    fn read_classic<W: Held + Code + Pod>(
         &self,
         (mesh, stream): (usize, usize),
         part: &Part<'_, '_>,

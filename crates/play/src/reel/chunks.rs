@@ -173,8 +173,8 @@ fn once(mesh: &MeshRecord, stream: &StreamRecord) -> u64 {
     let (vertices, indices) = (u64::from(mesh.vertices), u64::from(mesh.indices));
     let positions = |points: u64| HEAD + TABLES + HEADS + POSITION * points;
     match stream.coding {
-        Coding::Levels => HEAD + vertices * (levels(stream) + 2),
-        Coding::Cells | Coding::Heights => {
+        Coding::Quantized => HEAD + vertices * (levels(stream) + 2),
+        Coding::FixedPoint | Coding::Heights => {
             fixed_point_parts(stream) as u64 * positions(fixed_point_count(mesh, stream) as u64)
         }
         Coding::Bones => {
@@ -195,8 +195,8 @@ fn repeated(mesh: &MeshRecord, stream: &StreamRecord) -> (u64, u64) {
     let vertices = u64::from(mesh.vertices);
     let positions = |points: u64| (POSITION + 1) * points + HEADS.min(16 + points);
     match stream.coding {
-        Coding::Levels => (HEAD + vertices * (levels(stream) + 2), HEAD),
-        Coding::Cells | Coding::Heights => {
+        Coding::Quantized => (HEAD + vertices * (levels(stream) + 2), HEAD),
+        Coding::FixedPoint | Coding::Heights => {
             let parts = fixed_point_parts(stream) as u64;
             let frame = positions(fixed_point_count(mesh, stream) as u64);
             (parts * frame, parts * 2 * HEAD)

@@ -197,7 +197,7 @@ impl Shelf {
     fn stream(&mut self, mesh: &MeshRecord, stream: &StreamRecord) -> Place {
         let word = usize::from(stream.word);
         match stream.coding {
-            Coding::Cells | Coding::Bones | Coding::Heights => {
+            Coding::FixedPoint | Coding::Bones | Coding::Heights => {
                 self.place(4 * word, fixed_point_parts(stream) * fixed_point_count(mesh, stream))
             }
             _ => self.place(word, stream.semantic.components() * mesh.vertices as usize),
@@ -233,7 +233,7 @@ impl Layout {
             .flat_map(|mesh| (mesh.streams.iter().enumerate()).map(move |(s, stream)| (mesh, s, stream)))
             .filter(|(mesh, s, _)| attributes || !mesh.is_attribute(*s))
             .map(|(mesh, _, stream)| (mesh, stream));
-        let fixed_point = streams.filter(|(_, stream)| stream.coding.has_cells());
+        let fixed_point = streams.filter(|(_, stream)| stream.coding.has_fixed_point());
         let scratch = fixed_point.map(|(mesh, stream)| fixed_point_scratch(mesh, stream));
         Ok(Layout {
             bits: visible,

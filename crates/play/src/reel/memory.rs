@@ -204,7 +204,7 @@ impl Parts<'_> {
             sum.add(1, size_of::<Static>() as u64 + PART);
         };
         match stream.coding {
-            Coding::Levels => {
+            Coding::Quantized => {
                 sum.add(vertices * stream.semantic.components() as u64, word);
             }
             Coding::Predicted => {
@@ -215,7 +215,7 @@ impl Parts<'_> {
                 sum.list::<Predicted>(1);
                 sum.add(1, NORMALS);
             }
-            Coding::Cells | Coding::Heights => {
+            Coding::FixedPoint | Coding::Heights => {
                 sum.list::<FixedPoint>(fixed_point_parts(stream));
                 for _ in 0..fixed_point_parts(stream) {
                     part(sum, fixed_point_count(mesh, stream) as u64, CELL);
@@ -251,7 +251,7 @@ impl Parts<'_> {
             let choices = (32 * vertices).min(6 * indices + vertices);
             sum.add(1, 4 * indices + 8 * vertices + 3 * 6 * choices);
         }
-        let fixed_point = |s: &StreamRecord| s.coding.has_cells() || s.coding == Coding::Predicted;
+        let fixed_point = |s: &StreamRecord| s.coding.has_fixed_point() || s.coding == Coding::Predicted;
         if mesh.streams.iter().any(fixed_point) {
             sum.add(vertices, MAKING_CELL);
             sum.add(indices, MAKING_INDEX);

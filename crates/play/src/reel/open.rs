@@ -176,10 +176,10 @@ fn check_mesh(path: &Path, mesh: &MeshRecord, chunks: &[ChunkEntry], layered: bo
     let mut seen = [[false; 256]; 5];
     for stream in &mesh.streams {
         let components = stream.semantic.components();
-        let fixed_point = stream.coding.has_cells();
+        let fixed_point = stream.coding.has_fixed_point();
         if stream.coding == Coding::Predicted {
             let still = |s: &StreamRecord| s.semantic == Semantic::Uv && s.set == 0 && !s.animated;
-            let fixed_point = mesh.streams[0].coding.has_cells();
+            let fixed_point = mesh.streams[0].coding.has_fixed_point();
             let uvs = stream.semantic == Semantic::Normal || mesh.streams.iter().any(still);
             let states = u64::from(stream.states) <= 3 * u64::from(mesh.vertices);
             let places = mesh.method.deforms() && layered && stream.word == 2;

@@ -1,6 +1,6 @@
 //! Buffers of quantized components in the width that a stream has.
 
-use meshreel_codec::quantize::code::Word;
+use meshreel_codec::quantize::code::Code;
 
 /// Component-major levels of one stream: `components × vertices` words of 1, 2 or 4 bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,7 +72,7 @@ impl QuantizedBuffer {
 
 /// A word that [`QuantizedBuffer`] can hold. The slices are empty where the width is another; widths are fixed when a
 /// decoder is made, so that does not happen.
-pub(crate) trait Held: Word {
+pub(crate) trait Held: Code {
     fn of(words: &QuantizedBuffer) -> &[Self];
     fn of_mut(words: &mut QuantizedBuffer) -> &mut [Self];
 }

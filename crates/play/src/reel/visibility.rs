@@ -32,8 +32,8 @@ impl TriangleVisibility {
         };
         let last = frames.saturating_sub(1);
         [
-            count(&|i| !visibility::is_drawn(i, 0, 0)),
-            count(&|i| !visibility::is_drawn(i, last, last)),
+            count(&|i| !visibility::is_visible(i, 0, 0)),
+            count(&|i| !visibility::is_visible(i, last, last)),
             count(&|[from, to]| from >= to),
         ]
     }
@@ -86,7 +86,7 @@ impl Iterator for VisibleRanges<'_> {
         let mut out: Option<Range> = None;
         while let [block, rest @ ..] = self.blocks {
             let wanted = self.material.is_none_or(|m| m == block.material);
-            if wanted && visibility::is_drawn(block.interval, self.first, self.second) {
+            if wanted && visibility::is_visible(block.interval, self.first, self.second) {
                 match &mut out {
                     Some(range) if range.first + range.count == block.range.first => {
                         range.count += block.range.count;

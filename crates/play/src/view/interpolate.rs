@@ -13,7 +13,7 @@
 use crate::decode::mesh::MeshView;
 use crate::reel::fixed_point::{BLOCK, Block};
 use crate::reel::quantized::QuantizedValues;
-use meshreel_codec::quantize::code::Word;
+use meshreel_codec::quantize::code::Code;
 use meshreel_codec::quantize::{blend, octahedral, qtangent};
 use meshreel_codec::transform::Transform;
 use std::ops::Range;
@@ -119,7 +119,7 @@ impl Tangents {
 
 /// Positions, texture coordinates or colours of some vertices.
 fn load(view: &MeshView<'_>, stream: usize, vertices: Range<usize>, out: &mut Block) {
-    fn planes<W: Word>(
+    fn planes<W: Code>(
         view: &MeshView<'_>,
         stream: usize,
         levels: &[W],

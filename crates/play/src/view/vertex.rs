@@ -20,7 +20,7 @@ use crate::reel::quantized::QuantizedValues;
 use crate::view::interpolate::{EMPTY, Source, Tangents};
 use meshreel_codec::quantize;
 use meshreel_codec::quantize::blend;
-use meshreel_codec::quantize::code::Word;
+use meshreel_codec::quantize::code::Code;
 use meshreel_codec::record::{Semantic, StreamRecord};
 use std::ops::Range;
 
@@ -174,7 +174,7 @@ impl Vertices<'_> {
         })
     }
 
-    fn blend_whole<W: Word>(
+    fn blend_whole<W: Code>(
         &self,
         what: VertexChannel,
         record: &StreamRecord,

@@ -6,7 +6,7 @@ use meshreel::record::Description;
 use meshreel::{Transform, kind};
 use meshreel_codec::clip::random_access::{Origin, SEGMENT, Segment};
 use meshreel_codec::clip::record::{encode_clip, encode_skeleton};
-use meshreel_codec::clip::scalars::{Component, Extras, Marker, ScalarTrack};
+use meshreel_codec::clip::scalars::{Component, Marker, ScalarTrack, ScalarsRecord};
 use meshreel_codec::clip::streamed::{Kind, Plan, Residuals};
 use meshreel_codec::clip::{
     Axis, Header, Rotation, SmallestThree, Source, Split, Vector, random_access, scalars, streamed,
@@ -104,9 +104,9 @@ pub fn resident(joints: usize, samples: usize) -> RandomAccessClip {
 }
 
 /// What rides along in [`file`].
-pub fn extras(samples: usize) -> Extras {
+pub fn extras(samples: usize) -> ScalarsRecord {
     let marker = |(name, time): (&str, f64)| Marker { name: name.into(), time };
-    Extras {
+    ScalarsRecord {
         clip: 0,
         samples: samples as u32,
         tracks: vec![
@@ -133,7 +133,7 @@ pub fn extras(samples: usize) -> Extras {
 }
 
 /// A file of one clip in the stored form.
-pub fn file(joints: usize, samples: usize, extras: Option<&Extras>) -> Parts {
+pub fn file(joints: usize, samples: usize, extras: Option<&ScalarsRecord>) -> Parts {
     let skeleton = skeleton(joints);
     let plan = plan(&skeleton, samples);
     let mut random = Random(7 + joints as u64);

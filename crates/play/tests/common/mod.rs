@@ -18,7 +18,7 @@ use meshreel_codec::classic::stream;
 use meshreel_codec::classic::stream::{References, Spatial};
 use meshreel_codec::entropy::block::{Compressor, Format};
 use meshreel_codec::quantize::Axis;
-use meshreel_codec::quantize::code::Word;
+use meshreel_codec::quantize::code::Code;
 use meshreel_codec::record::source_map;
 use meshreel_codec::topology::index;
 use meshreel_codec::transform;
@@ -204,7 +204,7 @@ fn stream_record(semantic: Semantic, set: u8, animated: bool, word: u8, bits: u8
         set,
         name: format!("{semantic:?}{set}"),
         animated,
-        coding: Coding::Levels,
+        coding: Coding::Quantized,
         word,
         bits,
         axes: vec![axis; axes],
@@ -258,7 +258,7 @@ fn wave(stream: &StreamRecord, n: u32, frame: usize, seed: u32) -> Vec<u32> {
     out
 }
 
-fn narrow<W: Word>(levels: &[u32]) -> Vec<W> {
+fn narrow<W: Code>(levels: &[u32]) -> Vec<W> {
     levels.iter().map(|&l| W::wrap(i64::from(l))).collect()
 }
 
@@ -273,7 +273,7 @@ fn spatial(semantic: Semantic) -> Spatial {
 /// after.
 type Around<'a> = [Option<&'a [u32]>; 5];
 
-fn encode_as<W: Word>(
+fn encode_as<W: Code>(
     record: &StreamRecord,
     levels: &[u32],
     around: Around<'_>,
@@ -287,7 +287,7 @@ fn encode_as<W: Word>(
     let components = record.semantic.components();
     let values = narrow::<W>(levels);
     if previous.is_some() {
-        stream::encode_between(&values, components, references, 5, out);
+        stream::encode_b_frame(&values, components, references, 5, out);
     } else {
         let spatial = spatial(record.semantic);
         stream::encode_index(&values, components, spatial, references, out);

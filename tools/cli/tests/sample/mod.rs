@@ -4,10 +4,10 @@
 use std::path::PathBuf;
 
 use meshreel::{FrameKind, kind};
-use meshreel_codec::classic::stream::{References, Spatial, encode_between, encode_index};
+use meshreel_codec::classic::stream::{References, Spatial, encode_b_frame, encode_index};
 use meshreel_codec::entropy::block::{Compressor, Format};
 use meshreel_codec::quantize::Axis;
-use meshreel_codec::quantize::code::Word;
+use meshreel_codec::quantize::code::Code;
 use meshreel_codec::record::{
     self, CODEC_CLASSIC, Coding, Description, Location, Material, MeshRecord, Method, NodeRecord, Semantic,
     StreamRecord, Visibility,
@@ -83,7 +83,7 @@ fn stream_record(semantic: Semantic, animated: bool, word: u8, bits: u8) -> Stre
         set: 0,
         name: String::new(),
         animated,
-        coding: Coding::Levels,
+        coding: Coding::Quantized,
         word,
         bits,
         axes: match semantic.has_axes() {
@@ -169,7 +169,7 @@ impl Stream {
         }
     }
 
-    fn base_as<W: Word>(&self, word: fn(u32) -> W, table: &Table, out: &mut Vec<u8>) {
+    fn base_as<W: Code>(&self, word: fn(u32) -> W, table: &Table, out: &mut Vec<u8>) {
         let values: Vec<W> = self.frames[0].iter().map(|&v| word(v)).collect();
         let semantic = self.record.semantic;
         let refs = References::index(None, table);
@@ -184,7 +184,7 @@ impl Stream {
         }
     }
 
-    fn frame_as<W: Word>(
+    fn frame_as<W: Code>(
         &self,
         word: fn(u32) -> W,
         i: usize,
@@ -214,7 +214,7 @@ impl Stream {
             index_after: Some(&last_values),
             table,
         };
-        encode_between(&values(i), k, refs, 5, out);
+        encode_b_frame(&values(i), k, refs, 5, out);
     }
 }
 

@@ -52,8 +52,8 @@ fn reconstruct_on<W: Word>(isa: Isa, sources: Sources<'_, W>, by: Blend, values:
     assert!(sources.are(values.len()), "all frames have one shape");
     match isa {
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx2(avx2) if W::words16(values).is_some() => {
-            if let (Some(sources), Some(values)) = (sources.words16(), W::words16_mut(values)) {
+        Isa::Avx2(avx2) if W::codes16(values).is_some() => {
+            if let (Some(sources), Some(values)) = (sources.codes16(), W::codes16_mut(values)) {
                 avx2::reconstruct(avx2, sources, by, values);
             }
         }

@@ -22,12 +22,12 @@ impl<W: Word> Sources<'_, W> {
 
     /// The same frames, if their words are of 16 bits.
     #[cfg(target_arch = "x86_64")]
-    pub(super) fn words16(&self) -> Option<Sources<'_, u16>> {
+    pub(super) fn codes16(&self) -> Option<Sources<'_, u16>> {
         Some(Sources {
-            previous: W::words16(self.previous)?,
-            before_previous: W::words16(self.before_previous)?,
-            index_before: W::words16(self.index_before)?,
-            index_after: W::words16(self.index_after)?,
+            previous: W::codes16(self.previous)?,
+            before_previous: W::codes16(self.before_previous)?,
+            index_before: W::codes16(self.index_before)?,
+            index_after: W::codes16(self.index_after)?,
         })
     }
 

@@ -94,9 +94,9 @@ pub struct Job<'a, W> {
 
 /// Tuning: what errors are worth in frame 0, of which the spatial weights are made, in keys and in the
 /// deepest frames.
-const FIRST_WORTH: f32 = 6.0;
-const KEY_WORTH: f32 = 1.6;
-const LAST_WORTH: f32 = 0.55;
+const FIRST_ERROR_WEIGHT: f32 = 6.0;
+const KEY_ERROR_WEIGHT: f32 = 1.6;
+const LAST_ERROR_WEIGHT: f32 = 0.55;
 /// Tuning: the bits that a change of ρ must save.
 const RHO_CHANGE: f32 = 6.0;
 
@@ -383,12 +383,12 @@ fn put_coefficients<W>(job: &Job<W>, out: &mut BitWriter) {
 }
 
 /// What errors in a layer are worth, as a part of the setting's: more where others refer to it.
-fn worth_of(layer: usize) -> f32 {
+fn layer_error_weight(layer: usize) -> f32 {
     if layer == 0 {
-        return FIRST_WORTH;
+        return FIRST_ERROR_WEIGHT;
     }
     let depth = (layer - 1) as f32 / (LAYERS - 2) as f32;
-    KEY_WORTH + depth * (LAST_WORTH - KEY_WORTH)
+    KEY_ERROR_WEIGHT + depth * (LAST_ERROR_WEIGHT - KEY_ERROR_WEIGHT)
 }
 
 #[inline(always)]
@@ -423,7 +423,7 @@ struct Quantizer<'a, W> {
     coding: Option<&'a Coding>,
     worth: f32,
     /// The same, of an error of one unit.
-    worth_of_error: f32,
+    bits_per_square: f32,
     width: std::marker::PhantomData<W>,
 }
 
@@ -431,7 +431,7 @@ impl<'a, W: Cell> Quantizer<'a, W> {
     fn new(setting: &Setting, layer: usize, coding: Option<&'a Coding>) -> Self {
         let step = i32::from(setting.grid.steps[layer]);
         let ball = setting.ball::<W>();
-        let worth = setting.choice.worth * worth_of(layer);
+        let worth = setting.choice.worth * layer_error_weight(layer);
         Quantizer {
             grid: setting.grid,
             lattice: setting.choice.lattice,
@@ -442,7 +442,7 @@ impl<'a, W: Cell> Quantizer<'a, W> {
             radius: setting.radius * setting.radius,
             coding,
             worth,
-            worth_of_error: worth / (ball * ball),
+            bits_per_square: worth / (ball * ball),
             width: std::marker::PhantomData,
         }
     }
@@ -590,7 +590,7 @@ impl<'a, W: Cell> Quantizer<'a, W> {
         let square = square(e);
         let mut best = ([0; 3], f32::MAX);
         if square <= self.ball {
-            best.1 = costs.bits[0] + self.worth_of_error * square;
+            best.1 = costs.bits[0] + self.bits_per_square * square;
             if best.1 <= costs.least {
                 return best.0;
             }
@@ -634,7 +634,7 @@ impl<'a, W: Cell> Quantizer<'a, W> {
             let at = [n & 1, n >> 1 & 1, n >> 2];
             let square = squares[0][at[0]] + squares[1][at[1]] + squares[2][at[2]];
             let place = parity + places[0][at[0]] + places[1][at[1]] + places[2][at[2]];
-            let cost = costs.bits[(place as usize).min(COSTS - 1)] + self.worth_of_error * square;
+            let cost = costs.bits[(place as usize).min(COSTS - 1)] + self.bits_per_square * square;
             all[n] = if square > self.ball { f32::MAX } else { cost };
         }
         for (n, &cost) in all.iter().enumerate() {

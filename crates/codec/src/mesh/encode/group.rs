@@ -346,7 +346,7 @@ impl Common<'_> {
 
     /// One of a group's deepest frames that lies between others, and those that it needs.
     fn sample_of(&self, group: u32) -> Vec<u32> {
-        let last = self.schedule.frames_of(Unit::Last(group));
+        let last = self.schedule.frames_of(Unit::TopLayer(group));
         let mut out: Vec<u32> = last.get(last.len() * 5 / 16).copied().into_iter().collect();
         let mut at = 0;
         while at < out.len() {
@@ -379,7 +379,7 @@ impl Common<'_> {
             list.retain(|f| part.as_ref().is_none_or(|part| part.contains(f)));
             list
         };
-        let (inner, last) = (frames(Unit::Inner(group)), frames(Unit::Last(group)));
+        let (inner, last) = (frames(Unit::LowerLayers(group)), frames(Unit::TopLayer(group)));
         let mut frames = std::mem::take(&mut work.frames);
         frames.resize(inner.len() + 1, Vec::new());
         for (at, &frame) in inner.iter().chain(last.iter()).enumerate() {
@@ -732,7 +732,7 @@ impl Common<'_> {
                 found.map_or(&model.first[..], |k| &k.1[..])
             };
             let (mut of_layer, mut coded) = ([0u32; LAYERS], [0u32; LAYERS]);
-            for unit in [Unit::Inner(group), Unit::Last(group)] {
+            for unit in [Unit::LowerLayers(group), Unit::TopLayer(group)] {
                 for &frame in self.schedule.frames_of(unit).iter() {
                     of_layer[decode::layer(&self.schedule, frame)] += 1;
                 }

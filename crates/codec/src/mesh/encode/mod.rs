@@ -154,7 +154,7 @@ impl<'a, W: Cell> Encoder<'a, W> {
     ) -> Result<[Vec<u8>; 2], Refused> {
         let coding = Some(&*self.coding);
         let sinks = (self.common).group(&self.model, coding, group, Part::All, key, work, watch)?;
-        let units = [Unit::Inner(group), Unit::Last(group)];
+        let units = [Unit::LowerLayers(group), Unit::TopLayer(group)];
         let empty = units.map(|u| self.common.schedule.frames_of(u).is_empty());
         let mut at = 0;
         Ok(sinks.map(|sink| {

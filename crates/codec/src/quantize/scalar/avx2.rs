@@ -14,7 +14,7 @@ pub(super) fn dequantize<W: Word>(avx2: Avx2, axes: &[Axis], levels: &[W], out: 
     fn wide<W: Word>(axes: &[Axis], levels: &[W], out: &mut [f32]) {
         super::axis::dequantize_scalar(axes, levels, out);
     }
-    match (axes, W::words16(levels)) {
+    match (axes, W::codes16(levels)) {
         ([x, y, z], Some(levels)) => three(avx2, [*x, *y, *z], &[levels], None, out),
         // SAFETY: the argument proves that the machine has AVX2.
         _ => unsafe { wide(axes, levels, out) },
@@ -27,7 +27,7 @@ pub(super) fn blend<W: Word>(avx2: Avx2, axes: &[Axis], from: &[W], to: &[W], t:
     fn wide<W: Word>(axes: &[Axis], from: &[W], to: &[W], t: f32, out: &mut [f32]) {
         super::axis::blend_scalar(axes, from, to, t, out);
     }
-    match (axes, W::words16(from), W::words16(to)) {
+    match (axes, W::codes16(from), W::codes16(to)) {
         ([x, y, z], Some(from), Some(to)) => {
             three(avx2, [*x, *y, *z], &[from, to], Some(t), out);
         }

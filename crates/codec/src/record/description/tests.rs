@@ -10,7 +10,7 @@ fn sample() -> Description {
         set: 0,
         name: "map1".into(),
         animated,
-        coding: Coding::Levels,
+        coding: Coding::Quantized,
         word,
         bits,
         axes: if semantic.has_axes() { vec![axis; semantic.components()] } else { vec![] },

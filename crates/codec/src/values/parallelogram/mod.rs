@@ -107,7 +107,7 @@ fn reconstruct_on<W: Word>(
     let rule = rule.into();
     #[cfg(target_arch = "x86_64")]
     if let (Isa::Avx2(avx2), false, false) = (isa, table.is_empty(), table.wild)
-        && let Some(values) = W::words16_mut(values)
+        && let Some(values) = W::codes16_mut(values)
     {
         match components {
             1 => avx2::reconstruct::<1>(avx2, rule, signed, table, values),

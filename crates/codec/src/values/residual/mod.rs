@@ -405,7 +405,7 @@ impl<W: Word> Vectors<'_, W> {
     fn block(&mut self, start: usize, tokens: &[u8]) -> Result<(), Corrupt> {
         let (done, mut largest) = match self.isa {
             #[cfg(target_arch = "x86_64")]
-            Isa::Avx2(avx2) => match W::words16_mut(self.out) {
+            Isa::Avx2(avx2) => match W::codes16_mut(self.out) {
                 Some(out) => avx2::tokens(avx2, self.alphabet, start, tokens, self.count, out),
                 None => (0, 0),
             },

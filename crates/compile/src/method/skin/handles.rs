@@ -96,7 +96,7 @@ fn handles<W: Width>(
             seen.push((frame, cells.to_vec()));
         };
         let bytes = encoder.group(group, &find, &mut work, watch).map_err(refused)?;
-        for (unit, bytes) in [Unit::Inner(group), Unit::Last(group)].into_iter().zip(bytes) {
+        for (unit, bytes) in [Unit::LowerLayers(group), Unit::TopLayer(group)].into_iter().zip(bytes) {
             units.insert(schedule.number(unit), bytes);
         }
         for (frame, cells) in seen {

@@ -306,7 +306,7 @@ impl<W: Width> Coder for SkinCoder<'_, W> {
 
     fn group(&self, group: u32, keep: bool) -> Result<Group, Error> {
         let schedule = self.posed.schedule;
-        let both = [Unit::Inner(group), Unit::Last(group)];
+        let both = [Unit::LowerLayers(group), Unit::TopLayer(group)];
         let mut residuals: Vec<(u32, Vec<[W; 4]>)> = Vec::new();
         let mut bytes = [Vec::new(), Vec::new()];
         match &self.encoder {
