@@ -186,12 +186,12 @@ fn shown(path: &Path) -> anyhow::Result<u64> {
             }
         }
     }
-    for of_node in reel.all_attributes()? {
+    for of_node in reel.all_part_attributes()? {
         sum.integers(&of_node.nodes);
         for attribute in &of_node.attributes {
             let mut table = vec![[0f32; 4]; attribute.groups()];
             for frame in 0..reel.frame_count() as u32 {
-                attribute.table(meshreel::Pair::still(frame), &mut table);
+                attribute.table(meshreel::FramePair::single(frame), &mut table);
                 sum.floats(table.as_flattened());
             }
         }
@@ -224,8 +224,8 @@ fn of_view(view: &FrameView<'_>, sum: &mut Sum) {
         sum.add(view.world(node).concat().into_iter().flat_map(f64::to_le_bytes));
         let Some(mesh) = view.mesh(node) else { continue };
         sum.integers(mesh.indices());
-        sum.integers(mesh.drawn_indices());
-        for range in mesh.drawn(None) {
+        sum.integers(mesh.indices_by_visibility());
+        for range in mesh.visible_ranges(None) {
             sum.integers(&[range.first, range.count]);
         }
         let n = mesh.vertex_count();

@@ -212,7 +212,7 @@ fn scene(count: usize, frames: usize, triangles: usize) -> Scene {
             other_attributes: Vec::new(),
             is_subd: false,
             integers: Vec::new(),
-            numbers: Vec::new(),
+            custom_attributes: Vec::new(),
             names: Vec::new(),
             skin: None,
         });

@@ -18,8 +18,8 @@ pub struct Arguments {
     #[arg(long)]
     points: Option<PathBuf>,
     /// What is compiled: positions, or everything there is.
-    #[arg(long, value_enum, default_value_t = What::Positions)]
-    channels: What,
+    #[arg(long, value_enum, default_value_t = VertexChannel::Positions)]
+    channels: VertexChannel,
     /// Block compression.
     #[arg(long, default_value_t = Block::Zstd)]
     block: Block,
@@ -50,7 +50,7 @@ pub struct Arguments {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum What {
+enum VertexChannel {
     Positions,
     All,
 }
@@ -60,7 +60,7 @@ const HEADER: &str =
 
 /// Always true where the compile worked: speed has no right and wrong.
 pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
-    let all = arguments.channels == What::All;
+    let all = arguments.channels == VertexChannel::All;
     let options = Options {
         tolerance: Tolerance::Relative(arguments.tolerance),
         channels: Channels { normals: all, uvs: all, colours: all, attributes: all },

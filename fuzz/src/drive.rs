@@ -13,7 +13,7 @@ use meshreel::packed::{PackedRig, PackedSequence};
 use meshreel::record::Semantic;
 use meshreel::{
     Attribute, Command, DecodedFrame, Format, FrameDecoder, FrameView, Job, Limits, MeshView, Options, Pace,
-    Player, Pool, Read, Reel, Repeat, Shown, Source, Statistics, Token, Transform, What,
+    Player, Pool, Read, Reel, Repeat, Shown, Source, Statistics, Token, Transform, VertexChannel,
 };
 use meshreel_check::extract::{As, to_scene_at};
 use meshreel_check::verify;
@@ -189,9 +189,9 @@ fn look(mesh: MeshView<'_>, out: &mut DefaultHasher) {
         assert!(lod.becomes.iter().all(|&v| (v as usize) < vertices));
         assert!(level == 0 || lod.becomes.len() == vertices);
     }
-    check(mesh.drawn_indices(), &[]);
-    for range in mesh.drawn([0, 1], None) {
-        assert!(range.first as usize + range.count as usize <= mesh.drawn_indices().len());
+    check(mesh.indices_by_visibility(), &[]);
+    for range in mesh.visible_ranges([0, 1], None) {
+        assert!(range.first as usize + range.count as usize <= mesh.indices_by_visibility().len());
     }
     let mut values = vec![0.0; 4 * vertices];
     let (three, two) = (3 * vertices, 2 * vertices);
@@ -335,13 +335,13 @@ fn show(view: FrameView<'_>, random: &mut Random) {
         let (from, to) = (random.below(vertices + 1), random.below(vertices + 1));
         let range = from.min(to)..from.max(to);
         for what in [
-            What::Position,
-            What::Normal,
-            What::Tangent,
-            What::TangentFrame,
-            What::Uv(0),
-            What::Colour(0),
-            What::Velocity,
+            VertexChannel::Position,
+            VertexChannel::Normal,
+            VertexChannel::Tangent,
+            VertexChannel::TangentFrame,
+            VertexChannel::Uv(0),
+            VertexChannel::Colour(0),
+            VertexChannel::Velocity,
         ] {
             let format = FORMATS[random.below(FORMATS.len())];
             let stride = format.size() + 4 * random.below(3);
@@ -352,8 +352,8 @@ fn show(view: FrameView<'_>, random: &mut Random) {
         for (material, range) in mesh.materials().iter().enumerate().take(4) {
             let mut small = vec![0; range.count as usize];
             let _ = mesh.material_indices_u16_into(material, &mut small);
-            for range in mesh.drawn(Some(material)) {
-                assert!(range.first as usize + range.count as usize <= mesh.drawn_indices().len());
+            for range in mesh.visible_ranges(Some(material)) {
+                assert!(range.first as usize + range.count as usize <= mesh.indices_by_visibility().len());
             }
         }
         let _ = (mesh.uv_range(0), mesh.blends(), mesh.bounds());
@@ -371,12 +371,12 @@ fn tables(reel: &Reel) {
     for mesh in 0..reel.description().meshes.len().min(64) {
         let _ = reel.indices(mesh);
         let _ = reel.source_map(mesh);
-        let _ = (reel.hidden(mesh), reel.grid(mesh));
+        let _ = (reel.hidden_triangles(mesh), reel.grid(mesh));
         for level in 0..reel.lods(mesh).unwrap_or(0).min(8) {
             let _ = reel.lod(mesh, level);
         }
     }
-    let _ = reel.all_attributes();
+    let _ = reel.all_part_attributes();
 }
 
 // Clips.

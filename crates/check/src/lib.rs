@@ -1,9 +1,11 @@
 //! Proves a file against its source, and turns it back into a scene.
 
 mod asked;
+mod double;
 mod error;
 pub mod extract;
 mod reopen;
+mod skinning;
 pub mod verify;
 
 pub use extract::to_scene;

@@ -17,10 +17,10 @@ const RESERVED: Field = Field::new("reserved", 18, 2);
 /// The fields of an entry in order.
 pub const CHUNK_ENTRY_FIELDS: &[Field] = &[CHECKSUM, SIZE, RAW_SIZE, KIND, RESERVED];
 
-/// Where one chunk lies. Its index is its place in the table.
+/// Kind, place and size of one chunk. Its index is its place in the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChunkEntry {
-    /// What it holds; opaque here.
+    /// The chunk kind; opaque to this crate.
     pub kind: u16,
     /// Bytes from the start of the file.
     pub offset: u64,

@@ -25,7 +25,7 @@ pub enum Error {
         path: PathBuf,
         /// What is wrong.
         what: String,
-        /// Where: a byte offset, a chunk, or a frame with its mesh and stream.
+        /// The place: a byte offset, a chunk, or a frame with its mesh and stream.
         at: String,
     },
     /// Valid, but from a newer writer or with something that this build leaves out.
@@ -43,9 +43,9 @@ pub enum Error {
         path: PathBuf,
         /// Which limit.
         what: String,
-        /// What the file wants.
+        /// The amount that the file wants.
         asked: u64,
-        /// What is allowed.
+        /// The amount that the limits allow.
         allowed: u64,
     },
     /// The caller is wrong, not the file.

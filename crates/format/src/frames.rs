@@ -17,7 +17,7 @@ const PARTS: f64 = 255.0;
 /// The box of nothing: what a frame has in which nothing is shown.
 pub const EMPTY_BOUNDS: [f32; 6] =
     [f32::INFINITY, f32::INFINITY, f32::INFINITY, f32::NEG_INFINITY, f32::NEG_INFINITY, f32::NEG_INFINITY];
-/// The same in the table.
+/// The bytes of an empty box in the table.
 const EMPTY_BOX: [u8; BOX_SIZE] = [255, 255, 255, 0, 0, 0];
 
 /// When one frame is shown, and where its content is in space.

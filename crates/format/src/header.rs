@@ -59,7 +59,7 @@ pub fn checksum(bytes: &[u8]) -> u64 {
     xxhash_rust::xxh3::xxh3_64(bytes)
 }
 
-/// What the writer is told at the end, about the whole animation.
+/// Facts about the whole animation, which the writer is told at the end.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Summary {
     /// World-space box of everything shown in any frame; or [`crate::EMPTY_BOUNDS`].
@@ -84,11 +84,11 @@ pub struct Header {
     pub raw_bytes: u64,
     /// Entries in the table of frames.
     pub frame_count: u64,
-    /// Where that table lies, in bytes from the start of the file.
+    /// Offset of the frame table, in bytes from the start of the file.
     pub frame_table: u64,
     /// Entries in the table of chunks.
     pub chunk_count: u64,
-    /// Where that table lies.
+    /// Offset of the chunk table, in bytes from the start of the file.
     pub chunk_table: u64,
     /// World-space box of everything shown in any frame.
     pub bounds: [f32; 6],

@@ -3,11 +3,11 @@
 
 // Part of the format. A number is never used again for something else.
 
-/// What a file holds: options, nodes, meshes, streams, materials. One per file.
+/// Description of the file: options, nodes, meshes, streams, materials. One per file.
 pub const DESCRIPTION: u16 = 1;
 /// Triangles of meshes, by the indices of their vertices.
 pub const CONNECTIVITY: u16 = 2;
-/// What is kept once of streams: values that stand still, bases of those that move, predictor tables.
+/// Values of streams that are stored once: of static streams, bases of animated ones, predictor tables.
 pub const VALUES: u16 = 3;
 /// The way from vertices back to the source's points and corners; may be left out.
 pub const SOURCE_MAP: u16 = 4;

@@ -13,7 +13,7 @@ use crate::frames::{self, FrameEntry};
 use crate::header::{HEADER_SIZE, Header, Refused, check_magic, checksum};
 use crate::source::{FileSource, ReadAt};
 
-/// What a reader is willing to allocate. The defaults suit a workstation.
+/// Limits of what a reader may allocate. The defaults suit a workstation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of one chunk, both in the file and decompressed.
@@ -68,7 +68,7 @@ impl Reader {
         Ok(Reader { source, path: path.into(), header, frames, chunks })
     }
 
-    /// What the header says.
+    /// The file's header.
     pub fn header(&self) -> &Header {
         &self.header
     }
@@ -93,7 +93,7 @@ impl Reader {
         self.read_chunk_into(i, out)
     }
 
-    /// The same into a buffer of exactly the chunk's size.
+    /// Reads a chunk like [`Reader::read_chunk`], into a buffer of exactly its size.
     pub fn read_chunk_into(&self, i: usize, out: &mut [u8]) -> Result<(), Error> {
         let entry = self.chunk(i)?;
         if out.len() != entry.size as usize {
@@ -120,7 +120,7 @@ impl Reader {
         ))
     }
 
-    /// Where the bytes come from.
+    /// The source of the bytes.
     pub fn source(&self) -> &Arc<dyn ReadAt> {
         &self.source
     }

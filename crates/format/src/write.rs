@@ -40,7 +40,7 @@ pub struct Writer {
 pub struct Complete(Writer);
 
 impl Complete {
-    /// Where it lies until it is published.
+    /// The path of the temporary file, until it is published.
     pub fn path(&self) -> &Path {
         self.0.temporary.path()
     }

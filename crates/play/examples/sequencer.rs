@@ -4,7 +4,7 @@
 //! The sequencer says what happens when; instances are made when a clip begins to stream and removed when it
 //! is over, so that nothing is kept of what has fallen.
 
-use meshreel::sequencer::{Action, Clip, End, Leave, Sequencer, Start, What, stagger};
+use meshreel::sequencer::{Action, ActionKind, Clip, End, Leave, Sequencer, Start, stagger};
 use meshreel::{Error, Event, FileId, InstanceId, Options, Player, Timeline};
 use std::path::Path;
 
@@ -37,7 +37,7 @@ pub fn play(tower: impl AsRef<Path>, flag: impl AsRef<Path>, dt: f64) -> Result<
         for action in actions.drain(..) {
             let clip = scene.clip(action.clip);
             obey(&mut player, files, clip, &action, &mut instances[action.clip]);
-            lines.push(format!("{:6.3} s  {}: {}", action.at, clip.name, tell(clip, action.what)));
+            lines.push(format!("{:6.3} s  {}: {}", action.at, clip.name, tell(clip, action.kind)));
         }
         if before < 1.0 && scene.time() >= 1.0 {
             scene.signal(FLAG_DOWN);
@@ -78,16 +78,16 @@ fn obey(
     for command in action.commands(clip) {
         player.command(created, command);
     }
-    let over = matches!(action.what, What::End | What::Remove) && clip.end != End::Hold;
+    let over = matches!(action.kind, ActionKind::End | ActionKind::Remove) && clip.end != End::Hold;
     if over && let Some(instance) = instance.take() {
         player.remove(instance);
     }
 }
 
-fn tell(clip: &Clip, what: What) -> String {
+fn tell(clip: &Clip, what: ActionKind) -> String {
     match (what, clip.end) {
-        (What::End, End::Mesh(mesh)) => format!("over, mesh {mesh} takes its place"),
-        (What::End, _) => "over".into(),
+        (ActionKind::End, End::Mesh(mesh)) => format!("over, mesh {mesh} takes its place"),
+        (ActionKind::End, _) => "over".into(),
         (what, _) => format!("{what:?}"),
     }
 }

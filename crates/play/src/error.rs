@@ -4,7 +4,7 @@ use crate::Error;
 use meshreel_codec::Corrupt;
 use std::path::Path;
 
-/// What a decoder said about the bytes of `path` at `at`.
+/// The error for bytes of the file `path` that a decoder refused; `at` names the place.
 pub(crate) fn corrupt(path: &Path, corrupt: Corrupt, at: impl Into<String>) -> Error {
     Error::malformed(path, corrupt.0, at)
 }

@@ -48,17 +48,18 @@ const LEAST_REACH: f32 = 0.2;
 /// Longest tick that counts, in seconds.
 const LONGEST_TICK: f64 = 3600.0;
 
-/// What happened to a file, told once.
+/// Something that happened to a file or an instance; each is told once.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Event {
-    /// It can be played.
+    /// The file is open and can be played.
     Opened(FileId),
-    /// It is open and has no frames: [`Player::frame`] never shows anything of it. It holds clips alone,
-    /// which [`Reel::clips`](crate::Reel::clips) gives and [`clip::Clip::sample`](crate::clip::Clip::sample)
-    /// samples. Follows [`Event::Opened`].
+    /// The file is open and has no frames: [`Player::frame`] never shows anything of it. It holds clips
+    /// alone, which [`Reel::clips`](crate::Reel::clips) gives and
+    /// [`clip::Clip::sample`](crate::clip::Clip::sample) samples. Follows [`Event::Opened`].
     NoFrames(FileId),
-    /// It cannot. Where it was open and had been given up while hidden, that is tried again.
+    /// The file could not be opened. Where it was open before and had been given up while hidden, that is
+    /// tried again.
     OpenFailed(FileId, Error),
     /// Reads fail. Its instances keep what they show; it is tried again, less and less often.
     ReadFailed(FileId, std::io::Error),
@@ -70,7 +71,7 @@ pub enum Event {
     /// ([`Player::set_priority`]). It is not served, and shows nothing but what happens to be in memory,
     /// until there is room.
     Refused {
-        /// Which.
+        /// The instance that was refused.
         instance: InstanceId,
         /// Bytes of the heap that it needs.
         needed: u64,
@@ -90,7 +91,8 @@ struct File {
     timeline: Option<Timeline>,
     /// When an instance was visible last.
     seen: u64,
-    /// It was open, and then could not be opened again: told, and tried again then.
+    /// The tick at which opening is tried again, of a file that was open before and could not be opened
+    /// again.
     again_at: Option<u64>,
 }
 
@@ -312,8 +314,9 @@ impl Player {
         }
     }
 
-    /// Where the heap has no room for all instances, those of higher priority are served first, then those
-    /// that were served before, then the older ones. 0 until something else is said.
+    /// Sets the priority of an instance. Where the heap has no room for all instances, those of higher
+    /// priority are served first, then those that were served before, then the older ones. 0 unless it is
+    /// set.
     pub fn set_priority(&mut self, instance: InstanceId, priority: i32) {
         if let Some(instance) = self.get_mut(instance)
             && std::mem::replace(&mut instance.priority, priority) != priority
@@ -361,7 +364,7 @@ impl Player {
         Some(&stream.file.reel)
     }
 
-    /// What a file is called in errors.
+    /// The name by which errors call a file: its path, or what it was opened as.
     pub fn name(&self, file: FileId) -> Option<&Path> {
         Some(&self.files[self.file_number(file)?].path)
     }
@@ -373,7 +376,7 @@ impl Player {
         self.scheduler.jobs_on = switches.jobs;
     }
 
-    /// What happened since it was last asked; the oldest first.
+    /// The next event that was not given yet, the oldest first.
     pub fn next_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
@@ -410,7 +413,7 @@ impl Player {
         self.pick();
     }
 
-    /// Where there are no threads, the tick does it all.
+    /// Runs all jobs within the tick, of a player without threads.
     fn work_here(&mut self) {
         loop {
             let read = self.reads.run_all();
@@ -609,7 +612,7 @@ impl Player {
         }
     }
 
-    /// What each instance shows from now on.
+    /// Chooses the frames that each instance shows from now on.
     fn pick(&mut self) {
         for instance in self.instances.iter_mut().flatten() {
             let (Some(pair), jump) = (instance.demand.now, instance.demand.jump) else {
@@ -687,9 +690,9 @@ impl Player {
 
     // What comes out.
 
-    /// What an instance shows: the two decoded frames around its time. It can be kept over ticks and sent to
-    /// other threads; as long as it lives, its memory is not used for anything else. None while there is
-    /// nothing yet, for a hidden or stopped instance, and where drawing is switched off.
+    /// The two decoded frames around an instance's time. They can be kept over ticks and sent to other
+    /// threads; as long as they live, their memory is not used for anything else. None where nothing of it is
+    /// in memory yet.
     pub fn frame(&self, instance: InstanceId) -> Option<Shown> {
         let instance = self.get(instance).filter(|_| self.switches.drawing)?;
         let (pair, pace) = instance.shown?;

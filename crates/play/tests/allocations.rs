@@ -282,16 +282,16 @@ fn clips_allocate_nothing() {
 
 #[test]
 fn showing_allocates_nothing() {
-    use meshreel::{Attribute, Clock, Format, FrameView, Timeline, What};
+    use meshreel::{Attribute, Clock, Format, FrameView, Timeline, VertexChannel};
     let _alone = ALONE.lock();
     let reel = open(sample(14, false).parts.write()).unwrap();
     let mut decoders = [0, 1].map(|_| FrameDecoder::new(&reel).unwrap());
     let mut clock = Clock::new(&Timeline::of(&reel));
     let attributes = [
-        (What::Position, Format::U16x4, 0),
-        (What::TangentFrame, Format::I16x4, 8),
-        (What::Uv(0), Format::F16x2, 16),
-        (What::Velocity, Format::F16x4, 20),
+        (VertexChannel::Position, Format::U16x4, 0),
+        (VertexChannel::TangentFrame, Format::I16x4, 8),
+        (VertexChannel::Uv(0), Format::F16x2, 16),
+        (VertexChannel::Velocity, Format::F16x4, 20),
     ]
     .map(|(what, format, offset)| Attribute { what, format, offset });
     let vertices = decoders[0].mesh(0).vertex_count();

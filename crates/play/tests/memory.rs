@@ -364,10 +364,10 @@ fn everything(bytes: &Arc<Vec<u8>>) -> Result<(), Error> {
     for mesh in 0..reel.description().meshes.len() {
         note(reel.source_map(mesh).map(|_| ()));
         note(reel.lods(mesh).map(|_| ()));
-        note(reel.hidden(mesh).map(|_| ()));
+        note(reel.hidden_triangles(mesh).map(|_| ()));
         note(reel.grid(mesh).map(|_| ()));
     }
-    note(reel.all_attributes().map(|_| ()));
+    note(reel.all_part_attributes().map(|_| ()));
     note(reel.skeletons().map(|_| ()));
     note(reel.clips().map(|_| ()));
     note(

@@ -5,7 +5,7 @@ use crate::common::{Sample, open, sample};
 use meshreel::record::{NodeRecord, Semantic, Visibility};
 use meshreel::{
     Attribute, Clock, Command, Error, Format, FrameDecoder, FrameKind, FrameView, Pace, Reel, Repeat,
-    Timeline, Transform, What,
+    Timeline, Transform, VertexChannel,
 };
 use meshreel_codec::quantize::{octahedral, qtangent};
 use meshreel_codec::transform;
@@ -337,17 +337,17 @@ fn near(a: &[f32], b: &[f32], by: f32) {
 fn packed_vertices_mean_the_same() {
     let layout = |what, format, offset| Attribute { what, format, offset };
     let attributes = [
-        layout(What::Position, Format::U16x4, 4),
-        layout(What::Normal, Format::I8x2, 12),
-        layout(What::Normal, Format::I16x2, 16),
-        layout(What::Tangent, Format::I8x4, 20),
-        layout(What::Tangent, Format::I16x4, 24),
-        layout(What::TangentFrame, Format::I16x4, 32),
-        layout(What::Uv(0), Format::U16x2, 40),
-        layout(What::Uv(1), Format::F16x2, 44),
-        layout(What::Colour(0), Format::U8x4, 48),
-        layout(What::Velocity, Format::F16x4, 52),
-        layout(What::Position, Format::F32x4, 60),
+        layout(VertexChannel::Position, Format::U16x4, 4),
+        layout(VertexChannel::Normal, Format::I8x2, 12),
+        layout(VertexChannel::Normal, Format::I16x2, 16),
+        layout(VertexChannel::Tangent, Format::I8x4, 20),
+        layout(VertexChannel::Tangent, Format::I16x4, 24),
+        layout(VertexChannel::TangentFrame, Format::I16x4, 32),
+        layout(VertexChannel::Uv(0), Format::U16x2, 40),
+        layout(VertexChannel::Uv(1), Format::F16x2, 44),
+        layout(VertexChannel::Colour(0), Format::U8x4, 48),
+        layout(VertexChannel::Velocity, Format::F16x4, 52),
+        layout(VertexChannel::Position, Format::F32x4, 60),
     ];
     const STRIDE: usize = 77;
     for blend in [0.0, 0.4] {
@@ -416,7 +416,7 @@ fn half(bytes: &[u8]) -> f32 {
 
 #[test]
 fn ranges_are_partial_updates() {
-    let position = [Attribute { what: What::Position, format: Format::F32x3, offset: 2 }];
+    let position = [Attribute { what: VertexChannel::Position, format: Format::F32x3, offset: 2 }];
     with([2, 3], 0.7, PACE, |view| {
         let mesh = view.mesh(CLOTH).unwrap();
         let count = mesh.vertex_count();
@@ -445,7 +445,7 @@ fn wrong_buffers_are_misuse() {
             let attribute = Attribute { what, format, offset };
             mesh.write(&[attribute], stride, range, &mut vec![0; bytes])
         };
-        let (position, triple) = (What::Position, Format::F32x3);
+        let (position, triple) = (VertexChannel::Position, Format::F32x3);
         is_misuse(write(position, triple, 5, 16, 0..1, 16), "does not fit into a vertex");
         is_misuse(write(position, triple, usize::MAX, 16, 0..1, 16), "does not fit");
         is_misuse(write(position, Format::I8x2, 0, 16, 0..1, 16), "cannot be written as I8x2");
@@ -453,13 +453,13 @@ fn wrong_buffers_are_misuse() {
         use Format::*;
         let all = [F32x2, F32x3, F32x4, F16x2, F16x4, U8x4, U16x2, U16x4, I8x2, I8x4, I16x2, I16x4];
         let whats = [
-            What::Position,
-            What::Normal,
-            What::Tangent,
-            What::TangentFrame,
-            What::Uv(0),
-            What::Colour(0),
-            What::Velocity,
+            VertexChannel::Position,
+            VertexChannel::Normal,
+            VertexChannel::Tangent,
+            VertexChannel::TangentFrame,
+            VertexChannel::Uv(0),
+            VertexChannel::Colour(0),
+            VertexChannel::Velocity,
         ];
         for what in whats {
             for format in all {

@@ -84,7 +84,7 @@ impl Skeleton {
         names.join("/")
     }
 
-    /// The same in another unit of length: everything `factor` times as long.
+    /// The skeleton in another unit of length: everything `factor` times as long.
     pub fn scaled(&self, factor: f64) -> Skeleton {
         let mut out = self.clone();
         for joint in &mut out.joints {
@@ -169,7 +169,7 @@ impl Track {
 pub struct ScalarTrack {
     /// Name as in the file.
     pub name: String,
-    /// How many numbers a sample has, 1 … 4.
+    /// Numbers of one sample, 1 … 4.
     pub components: usize,
     /// One per sample of the clip; components beyond the number are 0.
     pub values: SubTrack<DVec4>,
@@ -226,7 +226,7 @@ impl Clip {
         (self.samples - 1) as f64 / self.fps
     }
 
-    /// The same in another unit of length: everything `factor` times as long.
+    /// The clip in another unit of length: everything `factor` times as long.
     pub fn scaled(&self, factor: f64) -> Clip {
         let mut out = self.clone();
         for track in &mut out.tracks {
@@ -302,7 +302,7 @@ impl Clip {
         }))
     }
 
-    /// How many samples the clip has at another rate.
+    /// The number of samples that the clip has at another rate.
     fn samples_at(&self, fps: f64) -> Result<usize, Error> {
         let count = (self.duration() * fps + 1e-6).floor() + 1.0;
         if !(fps.is_finite() && fps > 0.0 && count <= MAX_FRAMES as f64) {

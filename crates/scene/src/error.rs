@@ -21,7 +21,7 @@ pub enum Error {
         path: PathBuf,
         /// What is wrong.
         what: String,
-        /// Where: a node path, a byte offset or a line.
+        /// The place: a node path, a byte offset or a line.
         at: String,
     },
     /// Valid, but something this library does not do.
@@ -39,9 +39,9 @@ pub enum Error {
         path: PathBuf,
         /// Which limit.
         what: String,
-        /// What the file wants.
+        /// The amount that the file wants.
         asked: u64,
-        /// What is allowed.
+        /// The amount that the limits allow.
         allowed: u64,
     },
     /// The caller is wrong, not the file.

@@ -284,7 +284,7 @@ mod tests {
             other_attributes: vec![],
             is_subd: false,
             integers: Vec::new(),
-            numbers: Vec::new(),
+            custom_attributes: Vec::new(),
             names: Vec::new(),
             skin: None,
         }

@@ -29,7 +29,7 @@ pub struct Scene {
     /// Parts of the timeline with a name, one after the other: animations that were put together. Nothing is
     /// interpolated from the end of one to the next.
     pub ranges: Vec<NamedRange>,
-    /// What the file says about itself (application, date, description …), as key and value.
+    /// Metadata of the file (application, date, description …), as key and value.
     pub metadata: Vec<(String, String)>,
     /// File kind for `info`: "alembic-ogawa", "alembic-hdf5", "obj", "ply" …
     pub format: &'static str,
@@ -243,12 +243,13 @@ pub struct Mesh {
     /// Attributes that are one whole number each: ids of parts, of materials. Not kept in a file; they tell
     /// what belongs together.
     pub integers: Vec<Attribute<i64>>,
-    /// Other numbers that somebody attached: temperature, viscosity, age.
-    pub numbers: Vec<Numbers>,
+    /// Numbers that somebody attached: temperature, viscosity, age.
+    pub custom_attributes: Vec<CustomAttribute>,
     /// Attributes that are a text each: names of parts, of materials. Not kept in a file; they tell what
     /// belongs together.
     pub names: Vec<Attribute<Arc<str>>>,
-    /// What moves the points, where the file says it; `positions` and `normals` have it applied already.
+    /// The skin that moves the points, where the file says it; `positions` and `normals` have it applied
+    /// already.
     pub skin: Option<Arc<Skin>>,
 }
 
@@ -281,7 +282,7 @@ impl Mesh {
             other_attributes: Vec::new(),
             is_subd: false,
             integers: Vec::new(),
-            numbers: Vec::new(),
+            custom_attributes: Vec::new(),
             names: Vec::new(),
             skin: None,
         }
@@ -333,9 +334,9 @@ pub struct Attribute<T> {
     pub indices: Option<Channel<u32>>,
 }
 
-/// An attribute of one to four numbers per element.
+/// A custom attribute: one to four numbers per element that somebody attached.
 #[derive(Clone)]
-pub struct Numbers {
+pub struct CustomAttribute {
     /// Components per value, 1 to 4; the rest of the four are 0.
     pub components: usize,
     /// Name, scope and values.

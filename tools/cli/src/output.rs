@@ -4,7 +4,7 @@
 use crate::cli::{Cli, OutputFlags};
 use clap::CommandFactory;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
@@ -23,7 +23,8 @@ pub struct Failure {
 }
 
 /// Classes of failures.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 #[allow(missing_docs)]
 pub enum Class {
     Io,
@@ -76,22 +77,13 @@ impl Failure {
         }
     }
     /// The value under the key `error`.
-    pub fn json(&self) -> Value {
-        let class = match self.class {
-            Class::Io => "io",
-            Class::Malformed => "malformed",
-            Class::Unsupported => "unsupported",
-            Class::Limit => "limit",
-            Class::Usage => "usage",
-            Class::Strict => "strict",
-            Class::Check => "check",
-            Class::Defect => "defect",
-        };
-        let mut error = json!({ "class": class, "what": one_line(&self.what), "where": self.at });
-        if !self.remarks.is_empty() {
-            error["remarks"] = remarks_json(&self.remarks);
+    pub fn json(&self) -> FailureJson {
+        FailureJson {
+            class: self.class,
+            what: one_line(&self.what),
+            at: self.at.clone(),
+            remarks: remarks_json(&self.remarks),
         }
-        error
     }
     /// 2 for wrong usage, 1 for everything else.
     pub fn exit_code(&self) -> u8 {
@@ -194,9 +186,29 @@ impl From<meshreel_compile::Error> for Failure {
     }
 }
 
+/// A failure as `--json` prints it.
+#[derive(Debug, Serialize)]
+pub struct FailureJson {
+    class: Class,
+    what: String,
+    #[serde(rename = "where")]
+    at: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    remarks: Vec<RemarkJson>,
+}
+
+/// A remark as `--json` prints it.
+#[derive(Debug, Serialize)]
+pub struct RemarkJson {
+    node: String,
+    what: String,
+}
+
 /// Remarks as JSON.
-pub fn remarks_json(remarks: &[meshreel_scene::Remark]) -> Value {
-    remarks.iter().map(|remark| json!({ "node": remark.node, "what": remark.what })).collect()
+pub fn remarks_json(remarks: &[meshreel_scene::Remark]) -> Vec<RemarkJson> {
+    let one =
+        |remark: &meshreel_scene::Remark| RemarkJson { node: remark.node.clone(), what: remark.what.clone() };
+    remarks.iter().map(one).collect()
 }
 
 /// `text` with line breaks and other control characters replaced: names in files can hold anything.

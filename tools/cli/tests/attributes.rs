@@ -3,14 +3,14 @@
 
 use crate::flying::{Bricks, one_mesh};
 use crate::replaced::replaced;
-use meshreel::{FrameDecoder, Pair, PartAttribute, Reel, kind};
+use meshreel::{FrameDecoder, FramePair, PartAttribute, Reel, kind};
 use meshreel_check::verify;
 use meshreel_codec::entropy::block::Decompressor;
 use meshreel_compile::{Silent, compile};
 use meshreel_options::{Options, PartsChoice, Preset};
 use meshreel_scene::read::{self, ReadOptions};
 use meshreel_scene::{
-    Attribute, Channel, Mesh, Numbers, Scene, Scope, TimeSampling, Topology, sample, write,
+    Attribute, Channel, CustomAttribute, Mesh, Scene, Scope, TimeSampling, Topology, sample, write,
 };
 use meshreel_testkit::{opened, verified};
 use std::sync::Arc;
@@ -25,8 +25,8 @@ fn every_frame() -> TimeSampling {
     TimeSampling::Uniform { start: 0.0, step: 1.0 / 24.0 }
 }
 
-fn numbers(name: &str, scope: Scope, components: usize, samples: Vec<Vec<[f32; 4]>>) -> Numbers {
-    Numbers {
+fn numbers(name: &str, scope: Scope, components: usize, samples: Vec<Vec<[f32; 4]>>) -> CustomAttribute {
+    CustomAttribute {
         components,
         attribute: Attribute {
             name: name.into(),
@@ -69,7 +69,7 @@ fn wall() -> Scene {
     let tint = |b: usize, _: usize| [b as f32 / 8.0, 0.5, 1.0 / (1.0 + b as f32), 0.0];
     let wind = |_: usize, f: usize| [f as f32, -(f as f32), 0.0, 1.0];
     let rough = (0..BRICKS * points + 4).map(|p| [(p as f32 * 1.7).sin(), 0.0, 0.0, 0.0]);
-    mesh.numbers = vec![
+    mesh.custom_attributes = vec![
         numbers("heat", Scope::Uniform, 1, all(&hot, faces, 1)),
         numbers("tint", Scope::Vertex, 3, all(&tint, points, 4)),
         numbers("same", Scope::FaceVarying, 1, all(&hot, 4 * faces, 4)),
@@ -137,7 +137,7 @@ fn e11_numbers_of_parts_are_looked_up() {
         // The range of all, in all frames: a ten-thousandth of that.
         let tolerance = 1e-4 * 620.0;
         for frame in 0..reel.frame_count() {
-            let still = Pair::still(frame as u32);
+            let still = FramePair::single(frame as u32);
             for brick in 0..=BRICKS {
                 let [value, rest @ ..] = hot.at(of_heat[brick], still);
                 assert!((value - heat(brick, frame)).abs() <= tolerance && rest == [0.0; 3]);
@@ -149,7 +149,7 @@ fn e11_numbers_of_parts_are_looked_up() {
             assert!((x - frame).abs() < 0.01 && (y + frame).abs() < 0.01 && (z, w) == (0.0, 1.0));
         }
         // On straight lines between frames, as everything is.
-        let half = Pair { first: 12, second: 13, blend: 0.25 };
+        let half = FramePair { first: 12, second: 13, blend: 0.25 };
         let mut table = vec![[0.0; 4]; hot.groups()];
         hot.table(half, &mut table);
         for brick in 0..=BRICKS {
@@ -169,7 +169,7 @@ fn e11_on_request_only() {
     };
     let (with, report) = verified(&scene, &options(Preset::Small));
     let (reel, _) = verified(&scene, &without);
-    assert!(reel.all_attributes().unwrap().is_empty());
+    assert!(reel.all_part_attributes().unwrap().is_empty());
     assert!(reel.attributes(0).unwrap().is_empty());
     let more = with.file_bytes() - reel.file_bytes();
     assert!(more.abs_diff(report.meshes[0].attribute_bytes) < 64, "{more}");
@@ -178,11 +178,16 @@ fn e11_on_request_only() {
     let others = verify(&Bricks::wall(3, 2).scene(), &with, &|_, _| ()).unwrap();
     assert!(!others.ok);
     let mut colder = wall();
-    colder.meshes[0].numbers[3] = numbers("wind", Scope::Constant, 4, vec![vec![[0.0; 4]]]);
+    colder.meshes[0].custom_attributes[3] = numbers("wind", Scope::Constant, 4, vec![vec![[0.0; 4]]]);
     let checked = verify(&colder, &with, &|_, _| ()).unwrap();
     assert!(!checked.ok && checked.failures[0].what.contains("wind"), "{checked:?}");
     let mut more = wall();
-    more.meshes[0].numbers.push(numbers("new", Scope::Constant, 1, vec![vec![[1.0, 0.0, 0.0, 0.0]]]));
+    more.meshes[0].custom_attributes.push(numbers(
+        "new",
+        Scope::Constant,
+        1,
+        vec![vec![[1.0, 0.0, 0.0, 0.0]]],
+    ));
     let checked = verify(&more, &with, &|_, _| ()).unwrap();
     assert!(!checked.ok && checked.failures[0].what.contains("new is missing"), "{checked:?}");
 }
@@ -202,7 +207,7 @@ fn squares(ages: &[f32]) -> Scene {
         let (mut node, mut mesh) = (one.nodes.remove(0), one.meshes.remove(0));
         (node.name, node.path, node.mesh) = (format!("m{i}"), format!("/m{i}"), Some(i));
         mesh.path = node.path.clone();
-        mesh.numbers = vec![numbers("age", Scope::Constant, 1, vec![vec![[age, 0.0, 0.0, 0.0]]])];
+        mesh.custom_attributes = vec![numbers("age", Scope::Constant, 1, vec![vec![[age, 0.0, 0.0, 0.0]]])];
         scene.nodes.push(node);
         scene.meshes.push(mesh);
     }
@@ -215,7 +220,7 @@ fn e11_what_shows_one_mesh_may_differ_in_numbers() {
     assert_eq!(reel.description().meshes.len(), 1);
     for (node, age) in [1.0, 2.0, 2.0, 9.0].into_iter().enumerate() {
         let all = reel.attributes(node).unwrap();
-        assert_eq!(named(&all, "age").at(0, Pair::still(0)), [age, 0.0, 0.0, 0.0]);
+        assert_eq!(named(&all, "age").at(0, FramePair::single(0)), [age, 0.0, 0.0, 0.0]);
         assert!(all[0].of_parts().is_none() && all[0].of_vertices().is_none());
     }
     // Instances of one mesh say it once.
@@ -226,22 +231,22 @@ fn e11_what_shows_one_mesh_may_differ_in_numbers() {
         scene.nodes.push(more);
     }
     let (reel, _) = verified(&scene, &options(Preset::Small));
-    let all = reel.all_attributes().unwrap();
+    let all = reel.all_part_attributes().unwrap();
     let nodes: Vec<usize> = all.iter().map(|own| own.nodes.len()).collect();
     assert_eq!(nodes, [39, 1]);
-    assert_eq!(named(&reel.attributes(39).unwrap(), "age").at(0, Pair::still(0))[0], 4.0);
+    assert_eq!(named(&reel.attributes(39).unwrap(), "age").at(0, FramePair::single(0))[0], 4.0);
 }
 
 #[test]
 fn e11_numbers_alone_make_frames() {
     let mut scene = squares(&[0.0]);
     let samples = (0..20).map(|i| vec![[(i * i) as f32, 0.0, 0.0, 0.0]]).collect();
-    scene.meshes[0].numbers = vec![numbers("age", Scope::Constant, 1, samples)];
+    scene.meshes[0].custom_attributes = vec![numbers("age", Scope::Constant, 1, samples)];
     let (reel, _) = verified(&scene, &options(Preset::Small));
     assert_eq!(reel.frame_count(), 20);
     let all = reel.attributes(0).unwrap();
     for frame in 0..20u32 {
-        let [age, ..] = named(&all, "age").at(0, Pair::still(frame));
+        let [age, ..] = named(&all, "age").at(0, FramePair::single(frame));
         assert!((age - (frame * frame) as f32).abs() <= 1e-4 * 361.0);
     }
 }
@@ -260,7 +265,7 @@ fn e11_faces_that_change_keep_numbers_of_the_whole() {
     mesh.face_counts = Channel::in_memory(every_frame(), counts);
     mesh.face_indices = Channel::in_memory(every_frame(), corners);
     let one = |v: f32| [v, 0.0, 0.0, 0.0];
-    mesh.numbers = vec![
+    mesh.custom_attributes = vec![
         numbers("age", Scope::Constant, 1, (0..36).map(|f| vec![one(f as f32)]).collect()),
         numbers("part", Scope::Vertex, 1, vec![vec![one(3.0); 52]]),
     ];
@@ -268,7 +273,7 @@ fn e11_faces_that_change_keep_numbers_of_the_whole() {
     assert_eq!(report.meshes[0].method, "fluid");
     let all = reel.attributes(0).unwrap();
     assert_eq!(all.len(), 1);
-    assert!((all[0].at(0, Pair::still(35))[0] - 35.0).abs() < 0.01);
+    assert!((all[0].at(0, FramePair::single(35))[0] - 35.0).abs() < 0.01);
 }
 
 #[test]
@@ -279,7 +284,7 @@ fn f01_scopes_come_through_alembic() {
     write::alembic::write(&path, &scene, &mut |_, _| ()).unwrap();
     let (back, _) = read::open(&path, &ReadOptions::default()).unwrap();
     let of = |mesh: &Mesh| -> Vec<(String, Scope, usize)> {
-        let all = mesh.numbers.iter().filter(|n| n.attribute.name != "empty");
+        let all = mesh.custom_attributes.iter().filter(|n| n.attribute.name != "empty");
         all.map(|n| (n.attribute.name.clone(), n.attribute.scope, n.components)).collect()
     };
     assert_eq!(of(&back.meshes[0]), of(&scene.meshes[0]));
@@ -290,7 +295,7 @@ fn f01_scopes_come_through_alembic() {
     let hot = named(&all, "heat");
     let of_heat = groups(&reel, hot);
     for brick in 0..=BRICKS {
-        let [value, ..] = hot.at(of_heat[brick], Pair::still(20));
+        let [value, ..] = hot.at(of_heat[brick], FramePair::single(20));
         assert!((value - heat(brick, 20)).abs() <= 0.062, "{value}");
     }
 }
@@ -299,7 +304,7 @@ fn f01_scopes_come_through_alembic() {
 fn f01_names_tell_parts() {
     let mut scene = wall();
     let mesh = &mut scene.meshes[0];
-    (mesh.integers, mesh.numbers) = (Vec::new(), Vec::new());
+    (mesh.integers, mesh.custom_attributes) = (Vec::new(), Vec::new());
     let name = |b: usize| Arc::from(format!("brick {b}"));
     let points = (0..BRICKS).flat_map(|b| vec![name(b); Bricks::POINTS as usize]);
     mesh.names = vec![Attribute {
@@ -311,7 +316,7 @@ fn f01_names_tell_parts() {
     let named = |name: &str| Options { parts: PartsChoice::Attribute(name.into()), ..options(Preset::Small) };
     let (reel, report) = verified(&scene, &named("name"));
     assert_eq!(report.meshes[0].bones, [BRICKS + 1, 0]);
-    assert!(reel.all_attributes().unwrap().is_empty());
+    assert!(reel.all_part_attributes().unwrap().is_empty());
     let from: Vec<&str> = (report.meshes[0].tried.iter()).map(|t| &t.from[..]).collect();
     assert!(from.iter().any(|f| f.contains("'name'")), "{from:?}");
     let dir = tempfile::tempdir().unwrap();
@@ -331,8 +336,8 @@ fn e11_numbers_come_back_out() {
     let scene = wall();
     let (reel, _) = verified(&scene, &options(Preset::Small));
     let back = meshreel_check::to_scene(&reel).unwrap();
-    let all = sample::numbers(&scene.meshes[0]);
-    for own in &back.meshes[0].numbers {
+    let all = sample::custom_attributes(&scene.meshes[0]);
+    for own in &back.meshes[0].custom_attributes {
         let wanted = all.iter().find(|n| n.attribute.name == own.attribute.name).unwrap();
         assert_eq!(own.components, wanted.components);
         let (mut faces, mut values, mut other) = Default::default();
@@ -351,7 +356,7 @@ fn e11_numbers_come_back_out() {
             }
         }
     }
-    assert_eq!(back.meshes[0].numbers.len(), 5);
+    assert_eq!(back.meshes[0].custom_attributes.len(), 5);
 }
 
 #[test]
@@ -364,13 +369,13 @@ fn e11_damage_is_refused() {
     Decompressor::new().decompress(&packed, &mut content).unwrap();
     let check = |content: &[u8], must_fail: bool| {
         let damaged = opened(with_attributes(&reel, content));
-        match damaged.all_attributes() {
+        match damaged.all_part_attributes() {
             Err(error) => assert!(matches!(error, meshreel::Error::Malformed { .. }), "{error}"),
             Ok(all) => {
                 assert!(!must_fail);
                 for attribute in all.iter().flat_map(|own| &own.attributes) {
                     let mut table = vec![[0.0; 4]; attribute.groups()];
-                    attribute.table(Pair::still(u32::MAX), &mut table);
+                    attribute.table(FramePair::single(u32::MAX), &mut table);
                 }
             }
         }

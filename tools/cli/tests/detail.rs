@@ -21,7 +21,7 @@ fn holds(scene: &Scene, options: &Options) -> (Reel, Report) {
     let reel = opened(bytes);
     let checked = verify(scene, &reel, &|_, _| ()).unwrap();
     assert!(checked.ok, "{checked:?}");
-    assert_eq!(checked.meshes[0].levels.len(), report.meshes[0].details.len());
+    assert_eq!(checked.meshes[0].lods.len(), report.meshes[0].details.len());
     (reel, report)
 }
 

@@ -45,7 +45,7 @@ fn bricks_of(reel: &Reel) -> usize {
 }
 
 fn drawn(decoder: &FrameDecoder, mesh: usize, frames: [u32; 2]) -> Vec<Range> {
-    decoder.mesh(mesh).drawn(frames, None).collect()
+    decoder.mesh(mesh).visible_ranges(frames, None).collect()
 }
 
 fn triangles(ranges: &[Range]) -> usize {
@@ -97,8 +97,8 @@ fn nothing_seen_is_missing(reel: &Reel, frame: usize) -> usize {
             let p = at[v as usize].map(f64::from);
             world.map(|[a, b, c, d]| a * p[0] + b * p[1] + c * p[2] + d)
         };
-        let ranges: Vec<Range> = mesh.drawn([frame as u32; 2], None).collect();
-        for (i, t) in (0..).zip(mesh.drawn_indices().as_chunks::<3>().0) {
+        let ranges: Vec<Range> = mesh.visible_ranges([frame as u32; 2], None).collect();
+        for (i, t) in (0..).zip(mesh.indices_by_visibility().as_chunks::<3>().0) {
             let inside = |r: &Range| (r.first..r.first + r.count).contains(&(3 * i));
             let t = t.map(place);
             match ranges.iter().any(inside) {
@@ -234,17 +234,17 @@ fn f14_without_the_option_all_is_drawn() {
     let mut decoder = FrameDecoder::new(&reel).unwrap();
     decoder.decode(0).unwrap();
     let mesh = decoder.mesh(bricks_of(&reel));
-    let whole: Vec<Range> = mesh.drawn([0, 0], None).collect();
+    let whole: Vec<Range> = mesh.visible_ranges([0, 0], None).collect();
     let count = mesh.indices().len() as u32;
     assert_eq!(whole, [Range { first: 0, count }]);
-    assert_eq!(mesh.drawn_indices(), mesh.indices());
+    assert_eq!(mesh.indices_by_visibility(), mesh.indices());
     // With it, the mesh is the same; threads change nothing.
     let (culled, _) = verified(&scene, &options());
     assert_eq!(culled.indices(0).unwrap(), reel.indices(0).unwrap());
     let mut own: Vec<[u32; 3]> = mesh.indices().as_chunks::<3>().0.to_vec();
     let other = FrameDecoder::new(&culled).unwrap();
     let view = other.mesh(bricks_of(&culled));
-    let mut there: Vec<[u32; 3]> = view.drawn_indices().as_chunks::<3>().0.to_vec();
+    let mut there: Vec<[u32; 3]> = view.indices_by_visibility().as_chunks::<3>().0.to_vec();
     own.sort_unstable();
     there.sort_unstable();
     assert_eq!(own, there);
@@ -259,13 +259,13 @@ fn f14_without_the_option_all_is_drawn() {
         (culled.description().nodes.iter()).position(|n| n.mesh == Some(bricks_of(&culled) as u32)).unwrap();
     let between = FrameView::between(&decoders[0], &decoders[1], 0.5, pace).unwrap();
     let mesh = between.mesh(node).unwrap();
-    let all: Vec<Range> = mesh.drawn(None).collect();
-    assert_eq!(triangles(&all) * 3, mesh.drawn_indices().len());
+    let all: Vec<Range> = mesh.visible_ranges(None).collect();
+    assert_eq!(triangles(&all) * 3, mesh.indices_by_visibility().len());
     decoders[1].decode(STANDS - 2).unwrap();
     let still = FrameView::between(&decoders[1], &decoders[0], 0.5, pace).unwrap();
-    let fewer: Vec<Range> = still.mesh(node).unwrap().drawn(None).collect();
+    let fewer: Vec<Range> = still.mesh(node).unwrap().visible_ranges(None).collect();
     assert!(triangles(&fewer) < triangles(&all));
-    let of_material: Vec<Range> = still.mesh(node).unwrap().drawn(Some(0)).collect();
+    let of_material: Vec<Range> = still.mesh(node).unwrap().visible_ranges(Some(0)).collect();
     assert_eq!(of_material, fewer);
 }
 
@@ -284,9 +284,9 @@ fn f14_damage_is_refused_or_draws_triangles() {
             Ok(decoder) => {
                 let mesh = decoder.mesh(bricks_of(&reel));
                 for frame in 0..reel.frame_count() as u32 {
-                    for range in mesh.drawn([frame; 2], None) {
+                    for range in mesh.visible_ranges([frame; 2], None) {
                         let end = (range.first + range.count) as usize;
-                        assert!(end <= mesh.drawn_indices().len() && range.count % 3 == 0);
+                        assert!(end <= mesh.indices_by_visibility().len() && range.count % 3 == 0);
                     }
                 }
             }

@@ -3,7 +3,7 @@
 use crate::cli::common::{Run, run};
 use meshreel_scene::read::{ReadOptions, open};
 use meshreel_scene::{
-    Attribute, Channel, FaceSet, Mesh, Node, NodeKind, Numbers, Scene, Scope, TimeSampling, Topology,
+    Attribute, Channel, CustomAttribute, FaceSet, Mesh, Node, NodeKind, Scene, Scope, TimeSampling, Topology,
     Winding, write,
 };
 use std::path::Path;
@@ -378,7 +378,7 @@ fn a_glb_has_each_point_once_and_attributes() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let mut mesh = sheet("/a", 3, 1);
-    mesh.numbers = vec![Numbers {
+    mesh.custom_attributes = vec![CustomAttribute {
         components: 2,
         attribute: Attribute {
             name: "heat".into(),
@@ -398,7 +398,7 @@ fn a_glb_has_each_point_once_and_attributes() {
     assert!(primitives[0]["attributes"].get("NORMAL").is_none());
     let back = &read(folder, "back.glb").meshes[0];
     assert_eq!(sample(&back.positions, 0).len(), 25);
-    assert_eq!(sample(&back.numbers[0].attribute.values, 0)[7][..2], [3.5, 2.0]);
+    assert_eq!(sample(&back.custom_attributes[0].attribute.values, 0)[7][..2], [3.5, 2.0]);
     let set = sample(&back.face_sets[0].faces, 0).len();
     assert!(set > 0 && set < sample(&back.face_counts, 0).len());
 }

@@ -4,10 +4,8 @@
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use crate::sample::{rich, small};
-use meshreel::{FrameDecoder, Limits, Reel};
 use meshreel_codec::entropy::block::Format;
 use meshreel_compile::{Silent, compile};
 use meshreel_format::checksum;
@@ -60,41 +58,8 @@ fn layered(name: &str, input: &str, preset: Preset) -> Vec<u8> {
     fs::read(path).unwrap()
 }
 
-/// Everything that a file shows, as one number.
 fn digest(bytes: Vec<u8>) -> u64 {
-    let reel = Reel::from_source(Arc::new(bytes), &Limits::default()).unwrap();
-    let mut decoder = FrameDecoder::new(&reel).unwrap();
-    let mut all = Vec::new();
-    for frame in 0..reel.frame_count() {
-        decoder.decode(frame).unwrap();
-        all.extend(reel.time(frame).to_le_bytes());
-        for node in 0..reel.description().nodes.len() {
-            all.push(u8::from(decoder.visible(node)));
-            for number in decoder.world(node).concat() {
-                all.extend(number.to_le_bytes());
-            }
-        }
-        for mesh in 0..reel.description().meshes.len() {
-            let view = decoder.mesh(mesh);
-            let n = view.vertex_count();
-            for index in view.indices() {
-                all.extend(index.to_le_bytes());
-            }
-            let mut add = |components: usize, read: &dyn Fn(&mut [f32]) -> bool| {
-                let mut out = vec![0.0; components * n];
-                all.push(u8::from(read(&mut out)));
-                for number in out {
-                    all.extend(number.to_le_bytes());
-                }
-            };
-            add(3, &|out| view.positions_into(out).is_ok());
-            add(3, &|out| view.normals_into(out).is_ok());
-            add(4, &|out| view.tangents_into(out).is_ok());
-            add(2, &|out| view.uvs_into(0, out).is_ok());
-            add(4, &|out| view.colours_into(0, out).is_ok());
-        }
-    }
-    checksum(&all)
+    meshreel_runtime_test::digest(bytes).unwrap()
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Clips of a file as those of a scene, for writing them back.
 
 use crate::asked::Asked;
-use glam::{DQuat, DVec3, DVec4};
+use crate::double;
+use glam::{DVec3, DVec4};
 use meshreel::clip::{ClipCursor, PoseSource, SkeletonRecord};
 use meshreel::{Reel, Transform};
 use meshreel_scene::{Clip, Joint, Marker, Qvv, ScalarTrack, Skeleton, SubTrack, Track};
@@ -36,7 +37,7 @@ pub fn clips(reel: &Reel) -> Result<(Vec<Skeleton>, Vec<Clip>), meshreel::Error>
         for i in 0..clip.samples() {
             clip.sample_at(&mut cursor, i, &mut pose)?;
             for (values, local) in values.iter_mut().zip(&pose) {
-                values.push(widen(local));
+                values.push(double::qvv(local));
             }
         }
         out.push(Clip {
@@ -72,10 +73,10 @@ fn skeleton(record: &SkeletonRecord) -> Skeleton {
     let joints = (0..record.parents.len()).map(|j| Joint {
         name: record.names[j].clone(),
         parent: (record.parents[j] != u32::MAX).then_some(record.parents[j] as usize),
-        rest: widen(&record.rest[j]),
+        rest: double::qvv(&record.rest[j]),
         shell: Some(f64::from(record.shell[j])),
         rotation_order: rotation_order(record.orders.get(j).copied().unwrap_or(0)),
-        ends: (record.ends[j].iter()).map(|e| DVec3::from_array(e.map(f64::from))).collect(),
+        ends: (record.ends[j].iter()).map(|e| double::vector(*e)).collect(),
         ..Joint::default()
     });
     Skeleton { name: record.name.clone(), joints: joints.collect() }
@@ -113,13 +114,5 @@ fn hold(track: Track, held: &[u32], joint: u32) -> Track {
         rotation: track.rotation.hold(is(0)),
         translation: track.translation.hold(is(1)),
         scale: track.scale.hold(is(2)),
-    }
-}
-
-fn widen(t: &Transform) -> Qvv {
-    Qvv {
-        rotation: DQuat::from_array(t.rotation.map(f64::from)).normalize(),
-        translation: DVec3::from_array(t.translation.map(f64::from)),
-        scale: DVec3::from_array(t.scale.map(f64::from)),
     }
 }

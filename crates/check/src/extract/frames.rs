@@ -2,7 +2,7 @@
 //! has been decoded, so that a writer may go mesh by mesh; of a large one there is a decoder, which is quick
 //! going forward.
 
-use super::polygons::{self, Polygons};
+use super::faces::{self, Faces};
 use crate::error::error;
 use meshreel::record::{MeshRecord, Method, Semantic, Visibility};
 use meshreel::{BoneMatrix, BonesView, FrameDecoder, MeshView, Reel, SourceMap, Transform};
@@ -65,7 +65,7 @@ impl Values {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Shape {
     /// Faces; their corners are vertices.
-    pub faces: Polygons,
+    pub faces: Faces,
     /// Point of each corner.
     pub points: Vec<i32>,
     /// Vertex of each point.
@@ -118,7 +118,7 @@ impl Frames {
         let kept = if bytes_of(reel) <= KEPT { frames } else { 0 };
         let records = reel.description().meshes.iter().enumerate();
         let map = |(m, record): (usize, &MeshRecord)| match record.method {
-            Method::Fluid => reel.notes_of_source(m),
+            Method::Fluid => reel.full_source_map(m),
             _ => Ok(None),
         };
         let maps: Maps = records.map(map).collect::<Result<_, _>>().map_err(error)?;
@@ -281,13 +281,13 @@ fn shape_of(mesh: MeshView<'_>, map: Option<&SourceMap>) -> Shape {
         |map: &&SourceMap| map.vertex_point.len() == vertices && 3 * map.triangle_face.len() == indices.len();
     let (faces, of_vertex, points) = match map.filter(fits) {
         Some(map) => {
-            let faces = polygons::rebuild(indices, &ranges, map);
+            let faces = faces::rebuild(indices, &ranges, map);
             (faces, &map.vertex_point[..], map.points as usize)
         }
         None => {
             let welded = mesh.fluid_points();
             let points = welded.iter().max().map_or(vertices, |most| *most as usize + 1);
-            (polygons::triangles(indices, &ranges), welded, points)
+            (faces::triangles(indices, &ranges), welded, points)
         }
     };
     let point = |v: u32| of_vertex.get(v as usize).copied().unwrap_or(v);

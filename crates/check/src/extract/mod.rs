@@ -5,15 +5,15 @@
 //! read.
 
 mod clip;
+mod faces;
 mod frames;
+mod objects;
 mod part_attributes;
 mod parts;
-mod polygons;
 mod rig;
 mod scene;
 mod shared;
 mod skin;
-mod tree;
 
 pub use scene::{to_scene, to_scene_as, to_scene_at};
 pub use shared::As;

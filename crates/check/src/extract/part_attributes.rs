@@ -2,15 +2,16 @@
 
 use super::shared::Shared;
 use crate::error::error;
+use crate::skinning::vertex_group;
 use meshreel::record::Method;
-use meshreel::{Pair, PartAttribute};
-use meshreel_scene::{Attribute, Error, Identity, Mesh, Numbers, Scope, Source};
+use meshreel::{FramePair, PartAttribute};
+use meshreel_scene::{Attribute, CustomAttribute, Error, Identity, Mesh, Scope, Source};
 
 /// Gives meshes the part attributes of the nodes that show them; none where these differ.
 pub(super) fn fill(shared: &Shared, meshes: &mut [Mesh]) -> Result<(), Error> {
     let reel = shared.frames.reel();
     let nodes = &reel.description().nodes;
-    let all = reel.all_attributes().map_err(error)?;
+    let all = reel.all_part_attributes().map_err(error)?;
     for (m, mesh) in meshes.iter_mut().enumerate() {
         let shown: Vec<u32> =
             (0u32..).zip(nodes).filter(|(_, node)| node.mesh == Some(m as u32)).map(|(n, _)| n).collect();
@@ -19,7 +20,12 @@ pub(super) fn fill(shared: &Shared, meshes: &mut [Mesh]) -> Result<(), Error> {
         };
         let order = shared.order(m)?;
         for attribute in &own.attributes {
-            mesh.numbers.extend(part_attribute(shared, m, order.as_deref().map(Vec::as_slice), attribute));
+            mesh.custom_attributes.extend(part_attribute(
+                shared,
+                m,
+                order.as_deref().map(Vec::as_slice),
+                attribute,
+            ));
         }
     }
     Ok(())
@@ -32,13 +38,12 @@ fn part_attribute(
     mesh: usize,
     order: Option<&[u32]>,
     attribute: &PartAttribute,
-) -> Option<Numbers> {
+) -> Option<CustomAttribute> {
     let record = &shared.frames.reel().description().meshes[mesh];
+    let vertices = 0..record.vertices as usize;
     let of_vertex: Option<Vec<u32>> = match (attribute.of_parts(), attribute.of_vertices()) {
-        (Some(groups), _) => shared.frames.rig(mesh, |rig| {
-            let part = |v| rig.influences(v).next().map(|(part, _)| part);
-            let group = |v| part(v).and_then(|p| groups.get(p)).copied();
-            (0..record.vertices as usize).map(group).collect::<Option<_>>()
+        (Some(_), _) => shared.frames.rig(mesh, |bones| {
+            vertices.map(|v| vertex_group(attribute, Some(&bones), v)).collect::<Option<_>>()
         })?,
         (_, Some(groups)) => Some(groups.to_vec()),
         _ => None,
@@ -57,10 +62,10 @@ fn part_attribute(
         None => (Scope::Constant, vec![0]),
     };
     let samples = shared.samples(true);
-    let at = |group: usize, i: usize| attribute.at(group, Pair::still(i as u32));
+    let at = |group: usize, i: usize| attribute.at(group, FramePair::single(i as u32));
     let changes = (0..attribute.groups()).any(|g| (1..samples).any(|i| at(g, i) != at(g, 0)));
     let source = Looked { attribute: attribute.clone(), groups, samples: shared.samples(changes) };
-    Some(Numbers {
+    Some(CustomAttribute {
         components: attribute.components(),
         attribute: Attribute {
             name: attribute.name().to_owned(),
@@ -89,7 +94,7 @@ impl Source<[f32; 4]> for Looked {
 
     fn read(&self, i: usize, out: &mut Vec<[f32; 4]>) -> Result<(), Error> {
         let mut table = vec![[0.0; 4]; self.attribute.groups()];
-        self.attribute.table(Pair::still(i as u32), &mut table);
+        self.attribute.table(FramePair::single(i as u32), &mut table);
         out.clear();
         let of = |&g: &u32| table.get(g as usize).copied().unwrap_or_default();
         out.extend(self.groups.iter().map(of));

@@ -1,6 +1,7 @@
 //! A mesh of rigid parts taken apart: each part becomes a constant mesh below a node that moves it.
 
 use super::shared::Shared;
+use crate::double;
 use glam::DMat4;
 use meshreel::BoneMatrix;
 use meshreel_scene::{
@@ -13,7 +14,8 @@ use std::sync::Arc;
 /// Limit of part matrices that are made, of all parts and frames together.
 const MOST_MATRICES: usize = 1 << 22;
 
-/// The part of what belongs to none: points that have a residual, or several bones, and faces between parts.
+/// The number of points and faces that are in no part: points with a residual or several bones, and faces
+/// between parts.
 const LEFT: u32 = u32::MAX;
 
 /// Takes apart all meshes of `scene` that are nothing but rigid parts and points; others are remarked upon
@@ -208,8 +210,8 @@ fn faces_by_part(counts: &[i32], corners: &[i32], rest: &[RestPoint]) -> BTreeMa
     faces
 }
 
-/// What no part has stays a mesh whose points move. Its normals are those of frame 0, and no bone says how
-/// they turn, so it has none.
+/// The mesh of all points that are in no part, which move one by one. It has no normals: those at hand are of
+/// frame 0, and no bone says how they turn.
 fn left_over(mesh: &Mesh, some: Mesh, chosen: Vec<u32>) -> Mesh {
     let source = Chosen { all: mesh.positions.clone(), chosen };
     let times = mesh.positions.sampling().clone();
@@ -332,7 +334,7 @@ impl Source<DMat4> for Part {
     }
     fn read(&self, i: usize, out: &mut Vec<DMat4>) -> Result<(), Error> {
         out.clear();
-        out.extend(self.matrices[i].get(self.part).map(super::shared::columns));
+        out.extend(self.matrices[i].get(self.part).map(double::matrix));
         Ok(())
     }
 }

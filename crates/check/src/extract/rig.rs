@@ -1,9 +1,11 @@
 //! Rigs of a decoded file as skins on its skeletons.
 
-use super::shared::{As, Rigged, Shared, columns};
+use super::shared::{As, Rigged, Shared};
+use crate::double;
 use crate::error::error;
-use meshreel::clip::{ClipCursor, PoseSource, object_space};
-use meshreel::{BoneMatrix, Reel, Transform};
+use crate::skinning::{Influences, rig_matrices};
+use meshreel::clip::{ClipCursor, PoseSource};
+use meshreel::{Reel, Transform};
 use meshreel_scene::{Channel, Error, Skin};
 use std::sync::Arc;
 
@@ -27,11 +29,8 @@ pub(super) fn all(reel: &Reel) -> Result<Vec<Rigged>, Error> {
                 let mut pose = vec![Transform::IDENTITY; clip.joints()];
                 let mut cursor = ClipCursor::new(clip);
                 clip.sample_at(&mut cursor, sample, &mut pose).map_err(error)?;
-                let mut object = vec![BoneMatrix::default(); pose.len()];
-                object_space(&skeletons[rig.skeleton()].parents, &pose, &mut object);
-                let mut matrices = vec![BoneMatrix::default(); rig.joints().len()];
-                rig.matrices(&object, &mut matrices);
-                Some(matrices.iter().map(columns).collect())
+                let matrices = rig_matrices(&rig, &skeletons[rig.skeleton()], &pose);
+                Some(matrices.iter().map(double::matrix).collect())
             }
         };
         out.push(Rigged { rig, first });
@@ -47,24 +46,15 @@ pub(super) fn skin(shared: &Shared, mesh: usize, points: &[usize]) -> Option<Arc
     if points.iter().any(|&v| v >= rig.vertices()) {
         return None;
     }
-    let own = |v: usize| rig.influences(v);
-    let influences = points.iter().map(|&v| own(v).count()).max()?.max(1);
-    let mut joint = vec![0; points.len() * influences];
-    let mut weight = vec![0.0; points.len() * influences];
-    for (i, &v) in points.iter().enumerate() {
-        for (k, (j, w)) in own(v).enumerate() {
-            joint[i * influences + k] = j as u16;
-            weight[i * influences + k] = w;
-        }
-    }
+    let influences = Influences::new(points, |v| rig.influences(v))?;
     Some(Arc::new(Skin {
         skeleton: Some(rig.skeleton()),
         joints: rig.joints().iter().map(|j| *j as usize).collect(),
-        inverse_bind: rig.inverse_bind().iter().map(columns).collect(),
+        inverse_bind: rig.inverse_bind().iter().map(double::matrix).collect(),
         bind_positions: points.iter().map(|&v| rig.bind_position(v)).collect(),
-        influences,
-        joint: joint.into(),
-        weight: weight.into(),
+        influences: influences.count,
+        joint: influences.joint.into(),
+        weight: influences.weight.into(),
         pose: match &rigged.first {
             Some(first) => Channel::constant(first.clone()),
             None => Channel::in_memory((*shared.constant).clone(), Vec::new()),

@@ -1,14 +1,15 @@
 //! Nodes, meshes and their channels.
 
+use super::faces::{self, Faces};
 use super::frames::{Frames, Values};
-use super::polygons::Polygons;
+use super::objects::{self, Carried, Object};
 use super::shared::{As, Shared};
-use super::tree::{Carried, Object};
-use super::{clip, part_attributes, parts, polygons, rig, skin, tree};
+use super::{clip, part_attributes, parts, rig, skin};
+use crate::double;
 use crate::error::error;
 use glam::DMat4;
 use meshreel::record::{MeshRecord, Method, Visibility};
-use meshreel::{LodTriangles, Reel, SourceMap, Transform as Trs};
+use meshreel::{LodTriangles, Reel, SourceMap};
 use meshreel_scene::{
     Attribute, Channel, Counts, Error, FaceSet, Identity, Mesh, NamedRange, Node, NodeKind, Remark,
     SAME_TIME, Scene, Scope, Source, TimeSampling, Topology, Transform, Unit, Winding,
@@ -46,7 +47,7 @@ pub fn to_scene_at(reel: &Reel, bones: As, lod: usize) -> Result<(Scene, Vec<Rem
     let mut meshes: Vec<Mesh> =
         (0..description.meshes.len()).map(|m| shared.mesh(m)).collect::<Result<_, _>>()?;
     part_attributes::fill(&shared, &mut meshes)?;
-    let objects = tree::rebuild(&description.nodes);
+    let objects = objects::rebuild(&description.nodes);
     let nodes: Vec<Node> = (0..objects.len()).map(|i| shared.node(&objects, i)).collect();
     let count = |kind: NodeKind| nodes.iter().filter(|n| n.kind == kind).count();
     let shown = nodes.iter().filter_map(|n| n.mesh);
@@ -205,7 +206,7 @@ impl Shared {
             return Ok(Some(Arc::new(used)));
         }
         let map = reel.source_map(mesh).map_err(error)?;
-        Ok(map.map(|map| Arc::new(polygons::point_vertices(record, &map))))
+        Ok(map.map(|map| Arc::new(faces::point_vertices(record, &map))))
     }
 
     fn fixed_mesh(&self, mesh: usize) -> Result<Mesh, Error> {
@@ -223,9 +224,9 @@ impl Shared {
                 reel.source_map(mesh).map_err(error)?,
             ),
         };
-        let polygons = match &map {
-            Some(map) => polygons::rebuild(&indices, &ranges, map),
-            None => polygons::triangles(&indices, &ranges),
+        let faces = match &map {
+            Some(map) => faces::rebuild(&indices, &ranges, map),
+            None => faces::triangles(&indices, &ranges),
         };
         // Vertex of each point, and point of each vertex: the identity (nothing) without a map.
         let order = self.order(mesh)?;
@@ -236,10 +237,10 @@ impl Shared {
         };
         let alone = |o: &Arc<Vec<u32>>| (0..record.vertices).all(|v| o[point(v) as usize] == v);
         let split = level.is_none() && order.as_ref().is_some_and(|o| !alone(o));
-        let corners: Vec<i32> = polygons.vertices.iter().map(|&v| point(v) as i32).collect();
-        let face_sets = face_sets(record, &polygons);
+        let corners: Vec<i32> = faces.vertices.iter().map(|&v| point(v) as i32).collect();
+        let face_sets = face_sets(record, &faces);
         let skin = skin::skin(self, mesh, order.as_deref().map(Vec::as_slice));
-        let corner_vertices = split.then(|| Channel::constant(polygons.vertices.clone()));
+        let corner_vertices = split.then(|| Channel::constant(faces.vertices.clone()));
         let attributes = Attributes {
             shared: self,
             mesh,
@@ -253,7 +254,7 @@ impl Shared {
         Ok(Mesh {
             path: record.path.clone(),
             positions: attributes.channel(Values::Positions, animated, order),
-            face_counts: Channel::constant(polygons.counts),
+            face_counts: Channel::constant(faces.counts),
             face_indices: Channel::constant(corners),
             winding: Winding::CounterClockwise,
             topology: if animated { Topology::Homogeneous } else { Topology::Constant },
@@ -265,7 +266,7 @@ impl Shared {
             other_attributes: Vec::new(),
             is_subd: false,
             integers: Vec::new(),
-            numbers: Vec::new(),
+            custom_attributes: Vec::new(),
             names: Vec::new(),
             skin,
         })
@@ -313,7 +314,7 @@ impl Shared {
             other_attributes: Vec::new(),
             is_subd: false,
             integers: Vec::new(),
-            numbers: Vec::new(),
+            custom_attributes: Vec::new(),
             names: Vec::new(),
             skin: None,
         })
@@ -326,9 +327,9 @@ fn is_animated(record: &MeshRecord) -> bool {
 }
 
 /// The materials that have a name, as sets of faces.
-fn face_sets(record: &MeshRecord, polygons: &Polygons) -> Vec<FaceSet> {
+fn face_sets(record: &MeshRecord, all: &Faces) -> Vec<FaceSet> {
     let mut faces = vec![Vec::new(); record.materials.len()];
-    for (face, material) in polygons.materials.iter().enumerate() {
+    for (face, material) in all.materials.iter().enumerate() {
         if let Some(material) = material {
             faces[*material as usize].push(face as i32);
         }
@@ -592,14 +593,9 @@ impl Source<DMat4> for Matrices {
         for &r in &self.chain {
             let record = &records[r];
             let moved = if record.animated { self.frames.tracks()?.transforms[r].get(i) } else { None };
-            product *= matrix(moved.unwrap_or(&record.rest));
+            product *= double::affine(&moved.unwrap_or(&record.rest).matrix());
         }
         out.push(product);
         Ok(())
     }
-}
-
-fn matrix(transform: &Trs) -> DMat4 {
-    let [x, y, z] = transform.matrix();
-    DMat4::from_cols_array_2d(&[x, y, z, [0.0, 0.0, 0.0, 1.0]]).transpose()
 }

@@ -2,14 +2,14 @@
 
 use super::frames::Frames;
 use glam::DMat4;
-use meshreel::{BoneMatrix, MeshRig};
+use meshreel::MeshRig;
 use meshreel_scene::TimeSampling;
 use std::sync::Arc;
 
 /// How meshes that bones move come back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum As {
-    /// As points, frame by frame: what is decoded.
+    /// As the decoded points, frame by frame.
     Points,
     /// On their skeleton where the file has their rig, so that its clips move them; with their bones as a
     /// skin where these alone keep the promise; else as points.
@@ -35,14 +35,8 @@ pub(super) struct Shared {
     pub constant: Arc<TimeSampling>,
 }
 
-/// A rig, and what takes its bind pose to the first frame, where that is known.
+/// A rig, and the matrices from its bind pose to the first frame, where that is known.
 pub(super) struct Rigged {
     pub rig: MeshRig,
     pub first: Option<Vec<DMat4>>,
-}
-
-/// A matrix of the scene from one of the runtime, which has rows.
-pub(super) fn columns(rows: &BoneMatrix) -> DMat4 {
-    let [x, y, z] = rows.map(|row| row.map(f64::from));
-    DMat4::from_cols_array_2d(&[x, y, z, [0.0, 0.0, 0.0, 1.0]]).transpose()
 }

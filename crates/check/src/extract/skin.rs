@@ -1,9 +1,12 @@
 //! Bones of a decoded mesh as a skin.
 
 use super::frames::Frames;
-use super::shared::{As, Shared, columns};
-use glam::{DMat4, DVec3};
+use super::shared::{As, Shared};
+use crate::double;
+use crate::skinning::{Influences, skinned_point};
+use glam::DMat4;
 use meshreel_scene::{Error, Identity, Scene, Skin, Source, sample};
+use serde::Serialize;
 use std::sync::Arc;
 
 /// Matrices of all frames together, at most: what writers hold.
@@ -30,24 +33,15 @@ pub(super) fn skin(shared: &Shared, mesh: usize, order: Option<&[u32]>) -> Optio
         if !asked || rig.count() * samples > MOST_MATRICES || !points.iter().all(|&v| plain(v)) {
             return None;
         }
-        let own = |v: usize| rig.influences(v);
-        let influences = points.iter().map(|&v| own(v).count()).max()?.max(1);
-        let mut joint = vec![0; points.len() * influences];
-        let mut weight = vec![0.0; points.len() * influences];
-        for (i, &v) in points.iter().enumerate() {
-            for (k, (own, part)) in own(v).enumerate() {
-                joint[i * influences + k] = own as u16;
-                weight[i * influences + k] = part;
-            }
-        }
+        let influences = Influences::new(&points, |v| rig.influences(v))?;
         let skin = Skin {
             skeleton: None,
             joints: (0..rig.count()).collect(),
             inverse_bind: vec![DMat4::IDENTITY; rig.count()],
             bind_positions: points.iter().map(|&v| rig.rest(v)).collect(),
-            influences,
-            joint: joint.into(),
-            weight: weight.into(),
+            influences: influences.count,
+            joint: influences.joint.into(),
+            weight: influences.weight.into(),
             driven: Vec::new(),
             pose: shared.channel(samples > 1, Pose { frames: shared.frames.clone(), mesh, samples }),
         };
@@ -71,19 +65,20 @@ impl Source<DMat4> for Pose {
     }
     fn read(&self, i: usize, out: &mut Vec<DMat4>) -> Result<(), Error> {
         out.clear();
-        out.extend(self.frames.bones(i, self.mesh)?.iter().map(columns));
+        out.extend(self.frames.bones(i, self.mesh)?.iter().map(double::matrix));
         Ok(())
     }
 }
 
-/// How far a mesh is off that comes back with a skin instead of its points.
-#[derive(Clone, Debug, PartialEq)]
+/// The distance of a mesh that comes back with a skin from its decoded points.
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SkinError {
     /// Path of the mesh.
     pub path: String,
     /// Its joints.
     pub joints: usize,
-    /// Largest distance from the decoded points in any frame, in the mesh's space.
+    /// The largest distance in any frame, in the mesh's space.
+    #[serde(rename = "max_distance")]
     pub most: f64,
 }
 
@@ -99,20 +94,8 @@ pub fn skin_errors(scene: &Scene) -> Result<Vec<SkinError>, Error> {
             let time = mesh.positions.time(i);
             sample::positions_at(mesh, time, &mut points)?;
             sample::pose_at(mesh, time, &mut pose)?;
-            let k = skin.influences;
             for (p, point) in points.iter().enumerate() {
-                let bound = DVec3::from_array(skin.bind_positions[p].map(f64::from));
-                let own = p * k..(p + 1) * k;
-                let pairs = skin.joint[own.clone()].iter().zip(&skin.weight[own]);
-                let mut sum = DVec3::ZERO;
-                let mut all = 0.0;
-                for (&joint, &w) in pairs.filter(|(_, w)| **w > 0.0) {
-                    let m = pose[usize::from(joint)];
-                    sum += m.transform_point3(bound) * f64::from(w);
-                    all += f64::from(w);
-                }
-                let at = if all > 0.0 { sum } else { bound };
-                most = most.max((at - DVec3::from_array(point.map(f64::from))).length());
+                most = most.max((skinned_point(skin, &pose, p) - double::vector(*point)).length());
             }
         }
         out.push(SkinError { path: mesh.path.clone(), joints: skin.joints.len(), most });

@@ -7,6 +7,7 @@
 //! have no source map, and what is hidden in one of the two frames.
 
 use crate::asked::{Asked, Rigs};
+use crate::double;
 use crate::verify::plan::{Between, Found, Plan, Seen, Show, Unit, fail, vector};
 use crate::verify::polygons::usable;
 use crate::verify::report::{beyond, larger};
@@ -163,7 +164,7 @@ impl Between {
                         }
                         false => vector(a, v),
                     };
-                    let right = matrix.transform_point3(DVec3::from_array(own.map(f64::from)));
+                    let right = matrix.transform_point3(double::vector(own));
                     (apply(shown, at) - right).length()
                 };
                 let all = exact.vertex_point.iter().enumerate().map(far);
@@ -227,7 +228,7 @@ fn source_points(
 }
 
 impl Seen {
-    /// What a decoded frame shows, positions still missing.
+    /// A decoded frame: visibility and transforms, positions still missing.
     pub fn new(plan: &Plan<'_>, decoder: &FrameDecoder, frame: usize) -> Seen {
         let nodes = plan.reel.description().nodes.len();
         let expected = plan.frames[frame];
@@ -273,7 +274,6 @@ fn worlds(plan: &Plan<'_>, from: &Seen, to: &Seen, place: f32) -> Vec<[[f64; 4];
 /// linearly by the shorter way and normalized; where one of the two is scaled to nothing, the first one
 /// holds.
 fn blend(from: &Transform, to: &Transform, place: f64) -> DMat4 {
-    let vector = |v: [f32; 3]| DVec3::from_array(v.map(f64::from));
     let rotation = |t: &Transform| match DQuat::from_array(t.rotation.map(f64::from)) {
         q if q.length_squared() > 0.0 && q.is_finite() => q.normalize(),
         _ => DQuat::IDENTITY,
@@ -283,12 +283,12 @@ fn blend(from: &Transform, to: &Transform, place: f64) -> DMat4 {
     let near = if a.dot(b) < 0.0 { -b } else { b };
     let turned = a * (1.0 - place) + near * place;
     DMat4::from_scale_rotation_translation(
-        vector(from.scale).lerp(vector(to.scale), place),
+        double::vector(from.scale).lerp(double::vector(to.scale), place),
         match turned.length_squared() > 1e-12 {
             true => turned.normalize(),
             false => a,
         },
-        vector(from.translation).lerp(vector(to.translation), place),
+        double::vector(from.translation).lerp(double::vector(to.translation), place),
     )
 }
 

@@ -3,7 +3,7 @@
 
 use super::local::Local;
 use super::metric::Metric;
-use super::report::{ClipReport, Failures};
+use super::report::{ClipPromise, ClipReport, Failures};
 use crate::asked::{Asked, Tolerance};
 use meshreel::clip::{Clip, ClipCursor, PoseSource, Repeats, Rounding};
 use meshreel::{Reel, Transform};
@@ -89,7 +89,7 @@ pub(super) fn sources<'a>(
         .filter(|(_, clip)| scene.format == TRANSFORMS || asked.selects(&format!("/{}", clip.name)))
 }
 
-/// What was asked of all clips.
+/// The options of the file that concern clips.
 struct Wanted<'a> {
     /// Allowed distance, in the file's length unit.
     tolerance: f64,
@@ -272,7 +272,8 @@ impl<'a> Comparison<'a> {
     fn judge_local(&self, local: &Local, report: &mut ClipReport, broken: &mut Vec<String>) {
         report.tolerance = self.wanted.tolerance;
         report.worst = local.worst;
-        report.local = Some(local.errors);
+        report.promise = ClipPromise::Local;
+        report.local_errors = Some(local.errors);
         report.ok = local.worst <= 1.0;
         if !report.ok {
             broken.push(local.what(self.skeleton));

@@ -1,5 +1,6 @@
 //! Normals, uvs and colours of a mesh in one frame, whichever way vertices and corners were matched.
 
+use crate::double;
 use crate::error::error;
 use crate::verify::attribute::{self, Sampled};
 use crate::verify::channels::{Normals, normal_limit};
@@ -77,8 +78,8 @@ impl Attributes<'_> {
         Ok(())
     }
 
-    /// What never changes is compared once. Nearest points are found anew in each frame, so there nothing is
-    /// skipped.
+    /// Whether a channel is to be compared in this frame: one that never changes is compared once. Without a
+    /// source map nearest points are found anew in each frame, so there nothing is skipped.
     fn is_due(&self, changes: bool) -> bool {
         changes || self.unit.exact.is_none() || self.unit.shown.first() == Some(&self.frame)
     }
@@ -157,7 +158,7 @@ impl Attributes<'_> {
                 Ok(find(limit, &|vertex, corner| {
                     let (face, point) = self.place(corner);
                     let n = right.at(corner, face, point)?;
-                    difference(vertex, DVec3::from_array(n.map(f64::from)).try_normalize()?)
+                    difference(vertex, double::vector(n).try_normalize()?)
                 }))
             }
             _ => {
@@ -181,7 +182,7 @@ impl Attributes<'_> {
         }
     }
 
-    /// The face of a corner, and its point.
+    /// The face and the point of a corner.
     fn place(&self, corner: u32) -> (u32, u32) {
         let get = |list: &[u32]| list.get(corner as usize).copied().unwrap_or(NONE);
         (get(&self.polygons.face), get(&self.polygons.point))

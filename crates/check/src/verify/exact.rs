@@ -9,7 +9,8 @@ use meshreel::record::MeshRecord;
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 
-/// What follows from source map and faces alone, the same in all frames.
+/// The correspondence of vertices and source that follows from source map and faces alone, the same in all
+/// frames.
 pub(crate) struct Exact {
     /// The source's point of each vertex.
     pub vertex_point: Vec<u32>,

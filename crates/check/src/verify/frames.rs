@@ -1,5 +1,6 @@
 //! Second pass: every frame decoded and compared.
 
+use crate::double;
 use crate::error::error;
 use crate::verify::channels::Normals;
 use crate::verify::compare::Attributes;
@@ -241,7 +242,7 @@ impl<'a> Worker<'a> {
         Ok((decoded.positions, points))
     }
 
-    /// Where a placement is in this frame; None where the source has no finite transform for it.
+    /// Transforms of a placement in this frame; None where the source has no finite transform for it.
     fn place(&self, placement: usize) -> Option<Place<'_>> {
         let show = self.plan.shows[placement].as_ref()?;
         let source = &self.world.matrix[self.plan.survey.placements[placement].placed];
@@ -429,8 +430,8 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// Where normals are computed: smoothing groups by the points of this frame, and by those of the first frame
-    /// of its run if that is another.
+    /// Smoothing groups for normals that are computed: by the points of this frame, and by those of the first
+    /// frame of its run if that is another.
     fn smoothing_groups(
         &self,
         mesh: &MeshFrame<'_>,
@@ -480,7 +481,7 @@ impl<'b> MeshFrame<'b> {
     }
 }
 
-/// Where a placement is in one frame.
+/// A placement in one frame: its transforms in the source and in the file.
 struct Place<'b> {
     show: &'b Show,
     /// The source's transform from object to world space.
@@ -492,7 +493,7 @@ struct Place<'b> {
 impl Place<'_> {
     /// A point of the source in world space.
     fn source(&self, point: [f32; 3]) -> DVec3 {
-        self.source.transform_point3(DVec3::from_array(point.map(f64::from)))
+        self.source.transform_point3(double::vector(point))
     }
 
     /// A decoded vertex in world space.

@@ -87,7 +87,9 @@ pub(super) fn compare(
             let mut tiers = vec![usize::MAX; layers.len()];
             tiers[l] = there;
             let (max_error, rms_error) = cost(source, &clip.with_tiers(&tiers), metric, &mut pose)?;
-            found[l].tiers[there].without = Some([max_error, rms_error]);
+            let tier = &mut found[l].tiers[there];
+            tier.max_error_without = Some(max_error);
+            tier.rms_error_without = Some(rms_error);
         }
     }
     report.layers = found;
@@ -174,7 +176,7 @@ impl LayerReport {
             joints: layer.joints.len(),
             samples: layer.samples.len(),
             stripped: layer.stripped.iter().filter(|s| **s).count(),
-            tiers: (layer.tiers.iter()).map(|&bytes| TierReport { bytes, without: None }).collect(),
+            tiers: (layer.tiers.iter()).map(|&bytes| TierReport { bytes, ..TierReport::default() }).collect(),
             ..LayerReport::default()
         }
     }

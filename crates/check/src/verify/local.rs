@@ -2,8 +2,9 @@
 //! times the bone; half, a third … of it for joints that carry others, where that was asked for. Pinned
 //! joints are compared with their place among the decoded joints above them.
 
-use super::metric::{Metric, widen};
+use super::metric::Metric;
 use super::report::beyond;
+use crate::double;
 use glam::{DQuat, DVec3};
 use meshreel::Transform;
 use meshreel_scene::{Clip, Qvv, Skeleton};
@@ -68,7 +69,7 @@ impl Local {
     /// Measures one sample, after `metric` has.
     pub fn measure(&mut self, reference: &[Qvv], pose: &[Transform], metric: &Metric) {
         for (j, (wanted, got)) in reference.iter().zip(pose).enumerate() {
-            let got = widen(got);
+            let got = double::qvv(got);
             let [above, decoded] =
                 [0, 1].map(|k| metric.parents[j].map_or(DQuat::IDENTITY, |p| self.turns[k][p]));
             self.turns[0][j] = above * wanted.rotation;

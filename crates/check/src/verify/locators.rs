@@ -89,7 +89,7 @@ fn find(
     Ok(out)
 }
 
-/// Where a locator is in the file (number of its node), and how far it may be off, in world units.
+/// The node of a locator in the file, and how far it may be off, in world units.
 pub(crate) struct Place {
     pub node: usize,
     pub tolerance: f64,

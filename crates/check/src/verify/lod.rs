@@ -1,6 +1,7 @@
 //! Levels of detail: that they are triangles of their mesh, fewer from level to level, and as near to it as
 //! they say.
 
+use crate::double;
 use crate::error::error;
 use crate::verify::report::{Failures, LodReport};
 use crate::verify::surface::Faces;
@@ -113,7 +114,7 @@ fn structure(level: &LodTriangles, before: usize, vertices: u32) -> Option<&'sta
 /// The vertex farthest from a level, and how far: 1.01 times the level's error for all that are farther.
 fn farthest(indices: &[u32], level: &LodTriangles, at: &[[f32; 3]]) -> (f64, u32) {
     let reach = f64::from(level.error) * 1.01;
-    let points: Vec<DVec3> = (at.iter()).map(|p| DVec3::from_array(p.map(f64::from))).collect();
+    let points: Vec<DVec3> = (at.iter()).map(|p| double::vector(*p)).collect();
     let triangles = level.indices.len() / 3;
     let faces = Faces::new(&points, level.indices.clone(), std::iter::repeat_n(3, triangles));
     let mut used: Vec<u32> = indices.to_vec();

@@ -2,7 +2,8 @@
 //! space.
 
 use super::report::beyond;
-use glam::{DAffine3, DQuat, DVec3};
+use crate::double;
+use glam::{DAffine3, DVec3};
 use meshreel::Transform;
 use meshreel_scene::Qvv;
 
@@ -30,8 +31,8 @@ impl Metric {
     }
 
     pub(super) fn measure(&mut self, local: &[Qvv], pose: &[Transform]) {
-        object_space(&self.parents, local.iter().copied(), &mut self.reference);
-        object_space(&self.parents, pose.iter().map(widen), &mut self.decoded);
+        double::object_space(self.parents.iter().copied(), local.iter().copied(), &mut self.reference);
+        double::object_space(self.parents.iter().copied(), pose.iter().map(double::qvv), &mut self.decoded);
         let joints = self.reference.iter().zip(&self.decoded).zip(&self.shells);
         for (((a, b), shell), worst) in joints.zip(&mut self.worst) {
             self.extent = self.extent.max(a.translation.abs().max_element());
@@ -62,21 +63,5 @@ impl Metric {
         let found = (self.worst.iter().copied().fold(0.0, larger), parts.fold(0.0, larger));
         self.worst.fill(0.0);
         found
-    }
-}
-
-pub(super) fn widen(t: &Transform) -> Qvv {
-    Qvv {
-        rotation: DQuat::from_array(t.rotation.map(f64::from)).normalize(),
-        translation: DVec3::from_array(t.translation.map(f64::from)),
-        scale: DVec3::from_array(t.scale.map(f64::from)),
-    }
-}
-
-fn object_space(parents: &[Option<usize>], local: impl Iterator<Item = Qvv>, out: &mut Vec<DAffine3>) {
-    out.clear();
-    for (parent, local) in parents.iter().zip(local) {
-        let parent = parent.map_or(DAffine3::IDENTITY, |p| out[p]);
-        out.push(parent * local.matrix());
     }
 }

@@ -16,6 +16,7 @@ mod clip;
 mod compare;
 mod exact;
 mod frames;
+mod kd_tree;
 mod layer;
 mod local;
 mod locators;
@@ -32,12 +33,11 @@ mod run;
 mod smoothing;
 mod surface;
 mod survey;
-mod tree;
 mod way_back;
 
 pub use report::{
-    ClipReport, Failure, LayerReport, LocatorReport, LodReport, MAX_FAILURES, Matched, MeshReport, Report,
-    RigReport, TierReport,
+    ClipPromise, ClipReport, Failure, LayerReport, LocatorReport, LodReport, MAX_FAILURES, Matched,
+    MeshReport, Report, RigReport, TierReport,
 };
 pub use run::verify;
 pub use surface::distances;

@@ -1,10 +1,10 @@
 //! A mesh without a source map, or with faces that change: vertices are matched with the nearest points, both
 //! ways, frame by frame. Where several points are within the tolerance, any of them will do: ties never fail.
 
+use crate::verify::kd_tree::KdTree;
 use crate::verify::polygons::{NONE, Polygons};
 use crate::verify::report::beyond;
 use crate::verify::rings::Rings;
-use crate::verify::tree::Tree;
 use std::collections::HashMap;
 
 /// Points that are looked at for one vertex. Where more lie within the tolerance it is not decided what
@@ -23,7 +23,7 @@ const CORNERS: usize = 4096;
 struct Near {
     /// The only point that it can stand for, if there is only one.
     point: Option<u32>,
-    /// Where several points are possible: face and corner of everything there, sorted.
+    /// Face and corner of all possible points, sorted, where several are possible.
     corners: Vec<(u32, u32)>,
     points: usize,
     /// More points or corners than are looked at.
@@ -37,8 +37,8 @@ type Sides<'a> = &'a [(u32, u32)];
 pub(crate) struct Pairing<'a> {
     pub source: &'a [[f64; 3]],
     pub decoded: &'a [[f64; 3]],
-    source_tree: Tree,
-    decoded_tree: Tree,
+    source_tree: KdTree,
+    decoded_tree: KdTree,
     polygons: &'a Polygons,
     /// Decoded vertices that a triangle uses: the others have no corner to agree with. None where points of
     /// the source are not usable: nobody knows where their vertices are.
@@ -89,8 +89,8 @@ impl<'a> Pairing<'a> {
         Pairing {
             source,
             decoded,
-            source_tree: Tree::new(source),
-            decoded_tree: Tree::new(decoded),
+            source_tree: KdTree::new(source),
+            decoded_tree: KdTree::new(decoded),
             polygons,
             used: used_vertices,
             first,
@@ -101,7 +101,7 @@ impl<'a> Pairing<'a> {
 
     /// From each decoded vertex to the source, and from each point of the source to the decoded mesh.
     pub fn distances(&self) -> [Distances; 2] {
-        let one_way = |from: &[[f64; 3]], to: &Tree| {
+        let one_way = |from: &[[f64; 3]], to: &KdTree| {
             let mut out = Distances::default();
             for (i, p) in from.iter().enumerate().filter(|(_, p)| p.iter().all(|v| v.is_finite())) {
                 match to.nearest(*p) {
@@ -271,11 +271,11 @@ struct Rooms {
     ascending: bool,
 }
 
-/// What became of a triangle that was to be placed in a face.
+/// The outcome of placing a triangle in a face.
 enum Placed {
     /// There is a face for it, or there may be one.
     Fits,
-    /// It has several choices and waits until triangles with one choice are placed.
+    /// The triangle has several choices and waits until triangles with one choice are placed.
     Later,
     Nowhere,
 }

@@ -3,10 +3,11 @@
 use super::report::Failures;
 use crate::asked::Tolerance;
 use crate::error::error;
+use crate::skinning::vertex_group;
 use crate::verify::plan::Plan;
 use meshreel::record::Method;
-use meshreel::{FrameDecoder, Pair, PartAttribute};
-use meshreel_scene::{Error, Mesh, Numbers, Scope, sample};
+use meshreel::{FrameDecoder, FramePair, PartAttribute};
+use meshreel_scene::{CustomAttribute, Error, Mesh, Scope, sample};
 use std::collections::HashMap;
 
 /// Checks the attributes of all nodes. Returns by mesh of the file the largest error of any number, where
@@ -15,7 +16,7 @@ pub(crate) fn check(plan: &Plan<'_>, failures: &mut Failures) -> Result<Vec<Opti
     let (reel, survey) = (plan.reel, plan.survey);
     let meshes = &reel.description().meshes;
     let mut worst = vec![None; meshes.len()];
-    let all = reel.all_attributes().map_err(error)?;
+    let all = reel.all_part_attributes().map_err(error)?;
     let mut of_node = HashMap::new();
     for own in &all {
         of_node.extend(own.nodes.iter().map(|&n| (n as usize, &own.attributes)));
@@ -44,7 +45,7 @@ pub(crate) fn check(plan: &Plan<'_>, failures: &mut Failures) -> Result<Vec<Opti
         }
         done.insert((source, show.record), own);
         let mesh = &survey.scene.meshes[source];
-        let numbers = sample::numbers(mesh);
+        let numbers = sample::custom_attributes(mesh);
         for wanted in numbers.iter().filter(|n| n.attribute.scope == Scope::Constant) {
             let name = &wanted.attribute.name;
             if !own.iter().any(|a| a.name() == name) && finite(plan, mesh, wanted)? {
@@ -87,7 +88,7 @@ fn groups(
     };
     let points = map.vertex_point.iter().map(|&p| p as usize);
     let mut of_point: Vec<(usize, usize)> = match (attribute.of_parts(), attribute.of_vertices()) {
-        (Some(groups), _) => {
+        (Some(_), _) => {
             let decoder = match decoder {
                 Some(decoder) => decoder,
                 None => decoder.insert(FrameDecoder::new(plan.reel).map_err(error)?),
@@ -97,11 +98,7 @@ fn groups(
             }
             let view = decoder.mesh(record);
             let bones = view.bones();
-            let part = |v: usize| bones.as_ref()?.influences(v).next();
-            let group = |v: usize| {
-                let part = part(v).map(|(part, _)| part);
-                part.and_then(|p| groups.get(p)).map_or(usize::MAX, |&g| g as usize)
-            };
+            let group = |v| vertex_group(attribute, bones.as_ref(), v).map_or(usize::MAX, |g| g as usize);
             points.enumerate().map(|(v, p)| (p, group(v))).collect()
         }
         (_, Some(groups)) => points.zip(groups.iter().map(|&g| g as usize)).collect(),
@@ -120,7 +117,7 @@ type Take<'a> = dyn FnMut(usize, &[[f32; 4]]) -> Result<(), String> + 'a;
 fn each_frame(
     plan: &Plan<'_>,
     mesh: &Mesh,
-    wanted: &Numbers,
+    wanted: &CustomAttribute,
     take: &mut Take<'_>,
 ) -> Result<Result<(), String>, Error> {
     let (mut faces, mut values) = (sample::Faces::default(), sample::Values::default());
@@ -152,7 +149,7 @@ fn each_frame(
 }
 
 /// Whether f32 can hold all values of the source, and differences of them.
-fn finite(plan: &Plan<'_>, mesh: &Mesh, wanted: &Numbers) -> Result<bool, Error> {
+fn finite(plan: &Plan<'_>, mesh: &Mesh, wanted: &CustomAttribute) -> Result<bool, Error> {
     let fits = |v: &[f32; 4]| v.iter().all(|v| v.abs() <= f32::MAX / 4.0);
     let found = each_frame(plan, mesh, wanted, &mut |_, now| match now.iter().all(fits) {
         true => Ok(()),
@@ -165,7 +162,7 @@ fn finite(plan: &Plan<'_>, mesh: &Mesh, wanted: &Numbers) -> Result<bool, Error>
 fn compare(
     plan: &Plan<'_>,
     mesh: &Mesh,
-    wanted: &Numbers,
+    wanted: &CustomAttribute,
     attribute: &PartAttribute,
     of_point: &[(usize, usize)],
 ) -> Result<Result<f64, String>, Error> {
@@ -182,7 +179,7 @@ fn compare(
             if group >= attribute.groups() {
                 return Err(format!("point {point} is in no group"));
             }
-            let decoded = attribute.at(group, Pair::still(frame as u32));
+            let decoded = attribute.at(group, FramePair::single(frame as u32));
             for c in 0..attribute.components() {
                 let (v, (low, high, worst)) = (f64::from(value[c]), &mut seen[c]);
                 (*low, *high) = (low.min(v), high.max(v));

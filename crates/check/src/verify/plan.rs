@@ -28,7 +28,7 @@ pub(crate) struct Plan<'a> {
     pub between: Between,
 }
 
-/// Where a placement is in the file.
+/// Node, mesh and tolerance of a placement in the file.
 pub(crate) struct Show {
     pub node: usize,
     pub record: usize,
@@ -52,9 +52,9 @@ pub(crate) struct Unit {
     pub baked: bool,
     /// Vertices are in mirrored world space, so that triangles turn the other way.
     pub flip: bool,
-    /// The mesh was re-meshed: distances are those from the other surface.
+    /// Whether the mesh was re-meshed, so that distances are those from the other surface.
     pub surface: bool,
-    /// Its source map is known to be wrong; nothing more is compared.
+    /// Whether its source map is wrong; then nothing more is compared.
     pub hopeless: bool,
     pub channels: Channels,
     /// The source's faces at `first`.
@@ -63,8 +63,8 @@ pub(crate) struct Unit {
     pub exact: Option<Exact>,
     /// The source maps of single frames of a mesh whose faces change, for the way back.
     pub runs: Option<SourceMap>,
-    /// By frame of the file, where there is no map and creases count, the time of the first frame of its run:
-    /// frames one after the other with the same faces and as many points.
+    /// By frame of the file the time of the first frame of its run, where creases count and there is no map.
+    /// A run is frames one after the other with the same faces and as many points.
     pub leads: HashMap<usize, f64>,
 }
 
@@ -72,8 +72,7 @@ pub(crate) struct Found {
     pub stats: Vec<Stats>,
     pub locators: Vec<locators::Found>,
     pub failures: Failures,
-    /// The first frame and the last one, where they count for what is between them and the frames of other
-    /// jobs.
+    /// The first frame and the last one of this job, for comparing between them and the frames of other jobs.
     pub ends: [Option<Seen>; 2],
 }
 
@@ -82,7 +81,7 @@ pub(crate) struct Worker<'a> {
     pub plan: &'a Plan<'a>,
     pub decoder: FrameDecoder,
     pub world: World<'a>,
-    /// The frame before this one.
+    /// The frame that was compared before this one.
     pub seen: Option<Seen>,
 }
 
@@ -116,7 +115,7 @@ pub(crate) fn fail(plan: &Plan<'_>, found: &mut Found, placement: usize, frame: 
     found.failures.add(plan.survey.path(placement), Some(frame), || what);
 }
 
-/// What is compared between frames.
+/// The placements and pairs of frames that are compared between frames.
 pub(crate) struct Between {
     /// By placement, where it is looked at: whether the file promises something of it.
     pub placements: Vec<Option<bool>>,

@@ -6,6 +6,7 @@
 //! the list. Smooth normals are angle-weighted (G. Thürmer, C. Wüthrich, 1998) on polygons, with Newell
 //! normals per face.
 
+use crate::double;
 use glam::DVec3;
 use meshreel_scene::Winding;
 use meshreel_scene::sample::Faces;
@@ -147,7 +148,7 @@ fn inner_angle(before: DVec3, after: DVec3, n: DVec3) -> f64 {
 }
 
 fn place(positions: &[[f32; 3]], point: u32) -> DVec3 {
-    DVec3::from_array(positions[point as usize].map(f64::from))
+    double::vector(positions[point as usize])
 }
 
 #[cfg(test)]

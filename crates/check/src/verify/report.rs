@@ -1,9 +1,10 @@
 //! What a check found.
 
+use serde::Serialize;
 use std::fmt;
 
 /// Outcome of [`crate::verify::verify`]. Keys of `verify --json` are the names of these fields.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Report {
     /// Nothing failed.
     pub ok: bool,
@@ -20,9 +21,9 @@ pub struct Report {
     pub clips: Vec<ClipReport>,
     /// One entry per rig of the file.
     pub rigs: Vec<RigReport>,
-    /// What failed, by frame; the first [`MAX_FAILURES`] of them.
+    /// The first [`MAX_FAILURES`] failures, by frame.
     pub failures: Vec<Failure>,
-    /// How many failures are not listed.
+    /// Failures that are not in the list.
     pub more_failures: u64,
 }
 
@@ -30,7 +31,8 @@ pub struct Report {
 pub const MAX_FAILURES: usize = 200;
 
 /// How vertices found their source.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Matched {
     /// By the file's source map.
     Map,
@@ -52,11 +54,12 @@ impl Matched {
 }
 
 /// A placed mesh.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MeshReport {
     /// Path of the object that shows it.
     pub path: String,
-    /// "static", "soft" or "fluid".
+    /// Name of the method: static, rigid, skinned, soft or fluid; "missing" where the mesh is not in the
+    /// file.
     pub method: &'static str,
     /// Vertices; for fluid the most of any frame.
     pub vertices: usize,
@@ -79,10 +82,11 @@ pub struct MeshReport {
     pub uv_max_error: Option<f64>,
     /// Largest difference of a colour component; none without.
     pub colour_max_error: Option<f64>,
-    /// Largest error of a number of its attributes; none without.
+    /// Largest error of a value of its part attributes; none without.
     pub attribute_max_error: Option<f64>,
     /// Its LOD levels beside the mesh itself.
-    pub levels: Vec<LodReport>,
+    #[serde(rename = "levels")]
+    pub lods: Vec<LodReport>,
     /// How vertices were matched.
     pub matched: Matched,
     /// Frames at the end that lead into the start; nothing is promised of them, and they were not compared.
@@ -92,7 +96,7 @@ pub struct MeshReport {
 }
 
 /// A node without a mesh.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct LocatorReport {
     /// Path of the object.
     pub path: String,
@@ -107,7 +111,7 @@ pub struct LocatorReport {
 }
 
 /// An LOD level of a mesh.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct LodReport {
     /// Triangles.
     pub triangles: usize,
@@ -117,8 +121,19 @@ pub struct LodReport {
     pub max_error: f64,
 }
 
+/// Of what the tolerance of a clip is promised.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ClipPromise {
+    /// Every point of the metric, in object space.
+    #[default]
+    Guaranteed,
+    /// Each rotation, translation and scale by itself; nothing is promised of points in object space.
+    Local,
+}
+
 /// A clip.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct ClipReport {
     /// Name.
     pub name: String,
@@ -136,9 +151,12 @@ pub struct ClipReport {
     pub worst: f64,
     /// Joints with a tolerance of their own.
     pub joint_tolerances: usize,
-    /// Local rule: the largest error of any rotation, translation and scale by itself, as lengths. Then
-    /// nothing is promised of `max_error`.
-    pub local: Option<[f64; 3]>,
+    /// Of which points the tolerance is promised.
+    #[serde(rename = "rule")]
+    pub promise: ClipPromise,
+    /// With [`ClipPromise::Local`] the largest error of any rotation, translation and scale by itself, as
+    /// lengths.
+    pub local_errors: Option<[f64; 3]>,
     /// The largest distance half-way between samples.
     pub mid_error: f64,
     /// The largest error half-way between samples, in tolerances of its joint.
@@ -155,7 +173,7 @@ pub struct ClipReport {
 }
 
 /// The rig of a mesh.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct RigReport {
     /// Path of the mesh.
     pub path: String,
@@ -178,7 +196,7 @@ pub struct RigReport {
 }
 
 /// A layer of a clip.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct LayerReport {
     /// Name.
     pub name: String,
@@ -194,22 +212,24 @@ pub struct LayerReport {
     pub strip_error: f64,
     /// Largest error at samples of the source that the layer does not have.
     pub between: f64,
-    /// Its tiers.
+    /// The layer's tiers.
     pub tiers: Vec<TierReport>,
 }
 
 /// A tier of a layer.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct TierReport {
-    /// Bytes.
+    /// Bytes of the tier in the file.
     pub bytes: usize,
-    /// Largest and root mean square error of all joints at all samples while this tier, and those after it,
-    /// are missing. None for what is always there.
-    pub without: Option<[f64; 2]>,
+    /// Largest error of all joints at all samples while this tier, and those after it, are missing; none for
+    /// the tier that is always there.
+    pub max_error_without: Option<f64>,
+    /// Root of the mean square of these errors.
+    pub rms_error_without: Option<f64>,
 }
 
 /// A promise that does not hold.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Failure {
     /// Path of the object; empty where it concerns the file.
     pub path: String,
@@ -231,7 +251,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Failures while they are collected.
+/// The list of failures while it is collected.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Failures {
     pub list: Vec<Failure>,

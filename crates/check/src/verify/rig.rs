@@ -5,11 +5,13 @@
 use super::clip::sources;
 use super::report::{Failures, RigReport, beyond};
 use crate::asked::{Asked, Rigs};
+use crate::double;
 use crate::error::error;
+use crate::skinning::{rig_matrices, skinned_point};
 use crate::verify::plan::Plan;
-use glam::{DAffine3, DMat3, DMat4, DQuat, DVec3};
-use meshreel::clip::{Clip, ClipCursor, PoseSource, SkeletonRecord, blend, object_space};
-use meshreel::{BoneMatrix, MeshRig, Transform, kind};
+use glam::{DMat4, DQuat};
+use meshreel::clip::{Clip, ClipCursor, PoseSource, SkeletonRecord, blend};
+use meshreel::{MeshRig, Transform, kind};
 use meshreel_scene::rig::is_driven;
 use meshreel_scene::{Driven, Error, Qvv, Skeleton, Skin};
 use rayon::prelude::*;
@@ -163,16 +165,13 @@ impl<'a> Pair<'a> {
 
     /// Largest distance of vertices from points, and the sum of squares.
     fn distances(&self, pose: &[Transform], wanted: &[[f32; 3]]) -> (f64, f64) {
-        let mut object = vec![BoneMatrix::default(); pose.len()];
-        let mut matrices = vec![BoneMatrix::default(); self.rig.joints().len()];
+        let matrices = rig_matrices(self.rig, self.skeleton, pose);
         let mut out = vec![[0.0; 3]; self.rig.vertices()];
-        object_space(&self.skeleton.parents, pose, &mut object);
-        self.rig.matrices(&object, &mut matrices);
         self.rig.positions(&matrices, &mut out);
         let (mut most, mut sum) = (0.0, 0.0);
         for (&point, got) in self.points.iter().zip(&out) {
             let off = match wanted.get(point as usize) {
-                Some(want) => vector(*got).distance(vector(*want)),
+                Some(want) => double::vector(*got).distance(double::vector(*want)),
                 None => f64::NAN,
             };
             if beyond(off, most) {
@@ -213,30 +212,14 @@ impl<'a> Pair<'a> {
 
     /// The source's points as its skin moves them in a pose.
     fn skinned(&self, pose: &[Qvv]) -> Vec<[f32; 3]> {
-        let mut object: Vec<DAffine3> = Vec::with_capacity(pose.len());
-        for (joint, local) in self.own.joints.iter().zip(pose) {
-            let above = joint.parent.map_or(DAffine3::IDENTITY, |p| object[p]);
-            object.push(above * local.matrix());
-        }
+        let mut object = Vec::with_capacity(pose.len());
+        let parents = self.own.joints.iter().map(|joint| joint.parent);
+        double::object_space(parents, pose.iter().copied(), &mut object);
         let joints = self.skin.joints.iter().zip(&self.skin.inverse_bind);
-        let matrix = |(joint, inverse): (&usize, &DMat4)| object[*joint] * DAffine3::from_mat4(*inverse);
-        let matrices: Vec<DAffine3> = joints.map(matrix).collect();
-        let k = self.skin.influences.max(1);
-        let influences = self.skin.joint.chunks(k).zip(self.skin.weight.chunks(k));
-        let point = |(bind, (joints, weights)): (&[f32; 3], (&[u16], &[f32]))| {
-            let bind = vector(*bind);
-            let mut sum = DAffine3::from_mat3_translation(DMat3::ZERO, DVec3::ZERO);
-            let mut any = false;
-            for (&joint, &weight) in joints.iter().zip(weights).filter(|(_, w)| **w > 0.0) {
-                let m = &matrices[usize::from(joint)];
-                sum.matrix3 += m.matrix3 * f64::from(weight);
-                sum.translation += m.translation * f64::from(weight);
-                any = true;
-            }
-            let at = if any { sum.transform_point3(bind) } else { bind };
-            at.to_array().map(|v| v as f32)
-        };
-        (self.skin.bind_positions.iter().zip(influences)).map(point).collect()
+        let matrices: Vec<DMat4> =
+            joints.map(|(&joint, inverse)| DMat4::from(object[joint]) * *inverse).collect();
+        let point = |p| skinned_point(self.skin, &matrices, p).to_array().map(|v| v as f32);
+        (0..self.skin.bind_positions.len()).map(point).collect()
     }
 }
 
@@ -261,8 +244,4 @@ fn poses(clip: &Clip) -> Result<Vec<Vec<Transform>>, meshreel::Error> {
             Ok(pose)
         })
         .collect()
-}
-
-fn vector(p: [f32; 3]) -> DVec3 {
-    DVec3::from_array(p.map(f64::from))
 }

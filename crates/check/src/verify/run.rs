@@ -119,7 +119,7 @@ fn mesh_reports(
                 uv_max_error: stats.uv,
                 colour_max_error: stats.colour,
                 attribute_max_error: show.and_then(|s| part_attributes[s.record]),
-                levels: show.map_or(Vec::new(), |s| lods[s.record].clone()),
+                lods: show.map_or(Vec::new(), |s| lods[s.record].clone()),
                 matched: match record.and_then(|r| r.remeshed) {
                     Some(_) => Matched::Surface,
                     None if by_map => Matched::Map,

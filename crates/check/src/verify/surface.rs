@@ -5,6 +5,7 @@
 //! the nearest one takes a few dozen tests. A triangle is exact. Of a quad either way to cut it counts, of
 //! larger faces their plane, and as far as their corners are off that, is allowed.
 
+use crate::double;
 use crate::verify::polygons::{Polygons, usable};
 use glam::{DMat4, DVec3};
 use meshreel_scene::{Error, Mesh, sample};
@@ -203,8 +204,7 @@ pub fn distances(mesh: &Mesh, time: f64, matrix: &DMat4, points: &[DVec3]) -> Re
     sample::positions_at(mesh, time, &mut raw)?;
     let polygons = Polygons::new(&faces, raw.len(), mesh.winding);
     let world = raw.iter();
-    let world: Vec<DVec3> =
-        world.map(|p| matrix.transform_point3(DVec3::from_array(p.map(f64::from)))).collect();
+    let world: Vec<DVec3> = world.map(|p| matrix.transform_point3(double::vector(*p))).collect();
     let (faces, _) = of_source(&polygons, &raw, &world);
     Ok(points.iter().map(|p| faces.distance(*p)).collect())
 }

@@ -52,7 +52,7 @@ impl Bits {
     }
 }
 
-/// A source mesh over all frames.
+/// Box, welded points and constant positions of a source mesh, over all frames.
 pub(crate) struct Facts {
     low: [f32; 3],
     high: [f32; 3],
@@ -289,7 +289,7 @@ pub(crate) struct Locator {
     pub tolerance: f64,
     /// Half an edge of its cube, in its own space.
     pub reach: f64,
-    /// The most that translation, rotation and scale alone, in f32, are off from its transform.
+    /// The distance that translation, rotation and scale alone, in f32, are off from its transform at most.
     pub least: f64,
 }
 

@@ -10,14 +10,14 @@ use meshreel::source_faces::source_faces;
 use meshreel_scene::sample::Faces;
 use meshreel_scene::{Channel, Mesh, SAME_TIME, Winding};
 
-/// Most bytes that faces of the source may take which triangles do not tell, per vertex and index, before
-/// they may be left out (PROMISE.md), and what each takes.
+/// Faces of the source that triangles do not tell may be left out (PROMISE.md) where they take more than so
+/// many bytes per vertex and index; and the bytes that each face and corner takes.
 const MOST: usize = 4;
 const OF_FACE: usize = 15;
 const OF_CORNER: usize = 5;
 
-/// Faces as `extract` gives them, against the source's. `flip`: triangles turn the other way. Says what is
-/// wrong, if anything is.
+/// Compares faces as `extract` gives them with the source's. `flip`: triangles turn the other way. Says what
+/// is wrong, if anything is.
 pub(crate) fn faces(
     map: &SourceMap,
     indices: &[u32],
@@ -74,7 +74,8 @@ pub(crate) fn faces(
     })
 }
 
-/// Whether the map says right whether there were normals, and which frames are samples of the source.
+/// Compares two notes of the map with the source: whether it had normals, and which frames are its samples.
+/// Says what is wrong, if anything is.
 pub(crate) fn flags(
     map: &SourceMap,
     survey: &Survey<'_>,

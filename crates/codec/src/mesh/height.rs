@@ -16,7 +16,6 @@
 //! Cells of units are decoded as if there were no plane. What comes out along the others is then replaced by
 //! these numbers.
 
-use crate::Corrupt;
 use crate::bytes::Cursor;
 use crate::mesh::decode::{self, Static};
 use crate::mesh::hierarchy::Hierarchy;
@@ -24,7 +23,7 @@ use crate::mesh::shared::Sets;
 use crate::quantize::fixed::FixedPoint;
 use crate::quantize::lattice::Grid;
 use crate::topology::grid::Shape;
-use crate::{each_width, for_width};
+use crate::{Corrupt, each_width, for_width};
 
 /// Where the points of a grid are but for their heights.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -9,8 +9,7 @@ use crate::codec_terms::{block_format, knots};
 use crate::report::ClipTried;
 use meshreel_codec::clip::record::Codec;
 use meshreel_codec::entropy::block::{Compressor, Format};
-use meshreel_options::Options;
-use meshreel_options::{ClipChoice, CodecChoice};
+use meshreel_options::{ClipChoice, CodecChoice, Options};
 use meshreel_scene::Clip;
 use std::time::Instant;
 

@@ -9,9 +9,8 @@ use super::reference::Joints;
 use super::{ClipOptions, importance};
 use crate::Error;
 use meshreel_codec::clip::layer::MAX_LAYERS;
-use meshreel_options::Options;
 use meshreel_options::globs::globs;
-use meshreel_options::{ClipChoice, LayerChoice, Strip};
+use meshreel_options::{ClipChoice, LayerChoice, Options, Strip};
 use meshreel_scene::{Remark, Skeleton};
 
 /// How clips of `skeleton` are divided; `None`: not at all.

@@ -4,9 +4,8 @@
 use crate::Error;
 use crate::report::Scalars;
 use meshreel_codec::clip::scalars;
-use meshreel_codec::clip::scalars::{Component, ScalarsRecord, MAX_VALUES, Marker, ScalarTrack};
-use meshreel_options::Tolerance;
 use meshreel_codec::clip::scalars::{Component, MAX_VALUES, Marker, ScalarTrack, ScalarsRecord};
+use meshreel_options::Tolerance;
 use meshreel_scene as scene;
 
 /// Least tolerance, of a component's largest number: what f32 holds.

@@ -237,7 +237,7 @@ mod tests {
             other_attributes: Vec::new(),
             is_subd: false,
             integers: Vec::new(),
-            numbers: Vec::new(),
+            custom_attributes: Vec::new(),
             names: Vec::new(),
             skin: None,
         }

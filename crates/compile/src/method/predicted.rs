@@ -8,8 +8,6 @@ use crate::mesh::prepared::{Fixed, Normals};
 use crate::mesh::streams::{self, Quantized, VertexValues};
 use crate::method::coder::{Coder, Decoded};
 use crate::method::points::Points;
-use crate::Error;
-use meshreel_options::Options;
 use meshreel_codec::each_width;
 use meshreel_codec::mesh::normals::Shape;
 use meshreel_codec::mesh::normals::encode::{Encoder, Source, Wanted};

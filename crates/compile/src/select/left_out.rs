@@ -49,7 +49,7 @@ pub fn remarks(
         let own = node.user_properties.iter().map(|(name, _)| name);
         for name in own.filter(|name| *name != EXPORTERS_MARK) {
             let meshes = below.get(&id).into_iter().flatten();
-            let numbers = meshes.flat_map(|&mesh| &scene.meshes[mesh].numbers);
+            let numbers = meshes.flat_map(|&mesh| &scene.meshes[mesh].custom_attributes);
             if !numbers.into_iter().any(|n| n.attribute.name == *name) {
                 let what = format!("user property {name} is not kept; left out");
                 out.push(Remark::new(&node.path, what));
@@ -67,7 +67,7 @@ fn of_mesh(mesh: &Mesh, options: &Options, out: &mut Vec<Remark>) -> Result<(), 
     }
     for (name, kind) in &mesh.other_attributes {
         let is = |other: &str| other == name;
-        let numbers = mesh.numbers.iter().any(|n| is(&n.attribute.name));
+        let numbers = mesh.custom_attributes.iter().any(|n| is(&n.attribute.name));
         if numbers || mesh.integers.iter().any(|a| is(&a.name)) {
             continue;
         }

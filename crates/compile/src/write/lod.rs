@@ -6,7 +6,6 @@ use crate::mesh::plan::MeshPlan;
 use crate::mesh::prepared::{Fixed, points};
 use meshreel_codec::topology::lod::{LodLevel, collapse, encode, fewer};
 use meshreel_options::Options;
-use crate::Error;
 use meshreel_process::lod;
 use meshreel_scene::Remark;
 

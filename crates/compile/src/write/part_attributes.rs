@@ -12,7 +12,7 @@ use meshreel_codec::clip::scalars::{MAX_VALUES, ScalarTrack};
 use meshreel_codec::record::attributes::{Attribute, Of, encode};
 use meshreel_options::{PartsChoice, Tolerance};
 use meshreel_process::parts::NONE;
-use meshreel_scene::{Mesh, MeshId, Numbers, Remark, Scope, sample};
+use meshreel_scene::{CustomAttribute, Mesh, MeshId, Remark, Scope, sample};
 use std::collections::{BTreeMap, HashMap};
 
 /// Most groups of an attribute, and of how many points a group has to be on average if there are more than a
@@ -76,7 +76,7 @@ fn of_mesh(
     let plan = &job.plans[m].0;
     let mut kept = PartAttributes { nodes, mesh: m, ..PartAttributes::default() };
     let mut out = Vec::new();
-    for numbers in sample::numbers(mesh) {
+    for numbers in sample::custom_attributes(mesh) {
         match attribute(job, plan, coder, mesh, &numbers)? {
             Ok(attribute) => {
                 let groups = attribute.tracks.len();
@@ -113,7 +113,7 @@ fn attribute(
     plan: &MeshPlan<'_>,
     coder: Option<&MeshCoder<'_>>,
     mesh: &Mesh,
-    numbers: &Numbers,
+    numbers: &CustomAttribute,
 ) -> Result<Result<Attribute, String>, Error> {
     let components = numbers.components.clamp(1, 4);
     let mut reader = Reader::new(mesh, numbers);
@@ -183,7 +183,7 @@ type Moment = ((u128, u128), [(usize, f64); 2]);
 /// Reads an attribute by point; that of a whole mesh as of one point.
 struct Reader<'a> {
     mesh: &'a Mesh,
-    numbers: &'a Numbers,
+    numbers: &'a CustomAttribute,
     at: Option<Moment>,
     faces: sample::Faces,
     positions: usize,
@@ -192,7 +192,7 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn new(mesh: &'a Mesh, numbers: &'a Numbers) -> Reader<'a> {
+    fn new(mesh: &'a Mesh, numbers: &'a CustomAttribute) -> Reader<'a> {
         Reader {
             mesh,
             numbers,

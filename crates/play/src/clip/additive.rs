@@ -18,7 +18,7 @@ pub enum Additive {
 }
 
 impl Additive {
-    /// What lies on a base and leaves it as it is.
+    /// The transform that changes nothing when it is added to a base.
     pub fn identity(self) -> Transform {
         Transform {
             scale: match self {
@@ -49,9 +49,8 @@ impl Additive {
         }
     }
 
-    /// What must lie on `base` so that it becomes `pose`, joint by joint: samples of an additive clip from
-    /// those of two others. Where the base's scale is 0 there is no such scale, and the additive one is that
-    /// of the identity. All slices are of one length.
+    /// Writes what must be added to `base` so that it becomes `pose`, joint by joint: samples of an additive
+    /// clip from those of two others.
     pub fn difference(self, base: &[Transform], pose: &[Transform], out: &mut [Transform]) {
         for ((base, pose), out) in base.iter().zip(pose).zip(out) {
             *out = self.off(base, pose);

@@ -69,7 +69,7 @@ pub struct Part {
     pub tier: u8,
 }
 
-/// How much of a part is there.
+/// Chunks and bytes of a part, and how many of them are in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PartState {
     /// Chunks that it has.
@@ -86,13 +86,13 @@ pub struct PartState {
 }
 
 impl PartState {
-    /// All of it is there.
+    /// Whether all chunks are in memory.
     pub fn is_there(&self) -> bool {
         self.there == self.chunks
     }
 }
 
-/// What a tick did.
+/// What one call of [`Database::tick`] did.
 #[derive(Clone, Debug, Default)]
 pub struct Ticked {
     /// Chunks that are there now and were not before.
@@ -139,7 +139,7 @@ pub struct Database {
     chunks: Vec<Chunk>,
     /// Memory of free slots.
     free: Vec<(u32, Vec<u64>)>,
-    /// What was checked and waits to be handed over: chunk, slot, memory.
+    /// Chunks that were checked and wait to be handed over: chunk, slot, memory.
     ready: Vec<(usize, u32, Vec<u64>)>,
     slot_bytes: usize,
     slots: usize,
@@ -285,7 +285,7 @@ impl Database {
         parts
     }
 
-    /// How much of a part is there, of one clip or of all.
+    /// The state of a part, of one clip or of all.
     pub fn state(&self, part: Part, clip: Option<usize>) -> PartState {
         let mut state = PartState::default();
         for chunk in self.chunks.iter().filter(|c| c.is(part, clip)) {
@@ -564,7 +564,11 @@ fn open(reel: &Reel) -> Result<(Fixed, Vec<Chunk>), Error> {
         let part = Part { layer: piece.layer, tier: piece.tier };
         let own = &mut chunks[piece.chunk as usize].part;
         if std::mem::replace(&mut seen[piece.chunk as usize], true) && *own != part {
-            return Err(error::corrupt(path, Corrupt("a chunk of several tiers"), "pieces of clips"));
+            return Err(error::corrupt(
+                path,
+                Corrupt("a chunk with pieces of several tiers"),
+                "pieces of clips",
+            ));
         }
         *own = part;
     }
@@ -572,7 +576,7 @@ fn open(reel: &Reel) -> Result<(Fixed, Vec<Chunk>), Error> {
     Ok((fixed, chunks))
 }
 
-/// What of chunk `i` is of a clip: which layer, whether a piece is its tier's first, and the piece.
+/// The pieces of a clip in chunk `i`: for each its layer, whether it is its tier's first, and the piece.
 fn pieces_in(
     entry: &Entry,
     i: usize,
@@ -613,7 +617,7 @@ fn learn(
             let plan = &fixed.clips[clip].set.layers[l].plan;
             *there = decode_keys_with(plan, bytes, words, scratch).is_ok();
             if !*there {
-                return Err(Corrupt("keys of a layer"));
+                return Err(Corrupt("a layer whose keys are damaged"));
             }
         }
     }

@@ -12,7 +12,7 @@ use meshreel_codec::clip::streamed::StreamedClip;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
-/// What never changes.
+/// The part of a database that never changes after it was opened.
 pub(super) struct Fixed {
     pub path: PathBuf,
     pub clips: Vec<Entry>,
@@ -25,7 +25,7 @@ pub(super) struct Entry {
     pub base: StreamedClip,
 }
 
-/// What samplers see.
+/// The chunks that are in memory, as samplers see them.
 pub(super) struct Published {
     /// Per chunk: its bytes as words, where it is there.
     pub chunks: Vec<Option<Vec<u64>>>,
@@ -55,7 +55,7 @@ pub struct DatabaseCursor {
     layers: Vec<LayerCursor>,
 }
 
-/// What is there of one layer.
+/// One layer of a clip, with the chunks of it that are in memory.
 struct There<'a> {
     entry: &'a Entry,
     published: &'a Published,

@@ -17,7 +17,7 @@ use meshreel_codec::clip::streamed::{
 use meshreel_codec::transform::Transform;
 use std::path::Path;
 
-/// What follows from a table and the headers of its layers.
+/// The layers of a clip: their table, and what follows from it and their headers.
 pub(crate) struct LayerSet {
     pub table: LayerTable,
     pub layers: Vec<LayerPlan>,
@@ -38,13 +38,13 @@ pub(crate) struct LayerPlan {
     pub pieces: Vec<Vec<(u32, TierPart)>>,
 }
 
-/// What is there of a layer.
+/// The bytes of one layer that are in memory.
 pub(crate) trait Have {
     /// Words of all keys; `None`: the layer is not there.
     fn keys(&self) -> Option<&[i32]>;
     /// The bytes of segment `s`, tier by tier, as far as there are any without a gap; and how many.
     fn segment<'a>(&'a self, s: usize, out: &mut [&'a [u8]; MAX_TIERS as usize]) -> usize;
-    /// How many tiers [`Have::segment`] would give.
+    /// The number of tiers that [`Have::segment`] would give.
     fn tiers(&self, s: usize) -> usize;
 }
 
@@ -52,15 +52,15 @@ pub(crate) trait Have {
 #[derive(Debug, Default)]
 pub(crate) struct LayerCursor {
     scratch: Scratch,
-    /// What the scratch holds: segment, and how many tiers it was decoded from.
+    /// The segment that was decoded into the scratch, and the number of tiers it was decoded from.
     segment: Option<(usize, usize)>,
     pose: [Vec<Transform>; 2],
     sample: [Option<(usize, usize)>; 2],
-    /// How far it is from the first pose to the second; none where the layer is not there.
+    /// The position between the first pose and the second, 0 to 1; none where the layer is not there.
     part: Option<f64>,
 }
 
-/// Where a clip's time falls: between two of its samples.
+/// The two samples around a time of a clip, and the position between them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spot {
     left: usize,
@@ -161,7 +161,7 @@ impl LayerSet {
             .collect()
     }
 
-    /// Where `seconds` falls.
+    /// The samples around `seconds`.
     fn spot(&self, seconds: f64, repeats: Repeats) -> Spot {
         let (left, right, part) = locate(self.samples(), self.fps, seconds, repeats);
         Spot { left, right, part }
@@ -519,10 +519,10 @@ impl Layered {
     }
 }
 
-/// What is in a layer.
+/// Joints, samples and sizes of a layer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LayerInfo {
-    /// Name.
+    /// The layer's name.
     pub name: String,
     /// Numbers of its joints.
     pub joints: Vec<u32>,
@@ -547,17 +547,17 @@ impl Layered {
     }
 
     /// Bytes of the pieces that can be streamed, without the table that lists them.
-    pub fn piece_bytes(&self) -> usize {
+    pub fn tier_bytes(&self) -> usize {
         self.set.table.pieces.iter().map(|p| p.size as usize).sum()
     }
 
     /// Bytes of everything but the base's first tier.
     pub fn upper_bytes(&self) -> usize {
         let headers = self.set.layers[1..].iter().map(|l| l.header_bytes);
-        headers.sum::<usize>() + self.piece_bytes()
+        headers.sum::<usize>() + self.tier_bytes()
     }
 
-    /// What is in each layer.
+    /// Joints, samples and sizes of each layer.
     pub fn infos(&self) -> Vec<LayerInfo> {
         (0..self.set.layers.len()).map(|l| self.info(l)).collect()
     }
@@ -632,7 +632,7 @@ impl Have for Loaded<'_> {
     }
 }
 
-/// What went wrong in a clip's layers, for people.
+/// The error for a clip whose layers are damaged.
 pub(crate) fn broken(path: &Path, name: &str, c: Corrupt) -> Error {
     error::corrupt(path, c, format!("layers of clip {name}"))
 }

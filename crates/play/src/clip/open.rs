@@ -67,7 +67,7 @@ impl Reel {
         }
     }
 
-    /// What rides along in clips.
+    /// The scalar tracks and markers of all clips.
     fn extras(&self, decompressor: &mut Decompressor) -> Result<Vec<ScalarsRecord>, Error> {
         self.chunks_of(kind::SCALARS)
             .map(|chunk| {
@@ -154,12 +154,12 @@ impl Clip {
                         let skeleton = skeleton.skeleton();
                         let layers = Layered::new(&skeleton, table, stored, chunks, room)?;
                         size += layers.upper_bytes();
-                        pieces = layers.piece_bytes();
+                        pieces = layers.tier_bytes();
                         Form::Layers(Box::new(layers))
                     }
                 }
             }
-            Codec::Curve if layers.is_some() => return Err(Corrupt("layers of curves")),
+            Codec::Curve if layers.is_some() => return Err(Corrupt("layers of a clip in codec curve")),
             Codec::Curve => Form::Curve(Curves::read(bytes, &skeleton.skeleton())?),
         };
         let samples = match &form {

@@ -3,7 +3,7 @@
 use meshreel_codec::clip::random_access::Parts;
 use meshreel_codec::clip::record::SkeletonRecord;
 
-/// What happens at times outside the clip.
+/// How times outside the clip are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repeats {
     /// The first or last sample stands.
@@ -12,7 +12,7 @@ pub enum Repeats {
     Wrap,
 }
 
-/// What happens between samples.
+/// How times between samples are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rounding {
     /// Normalised linear interpolation of rotations, linear of the rest.
@@ -38,12 +38,12 @@ pub enum Rounding {
 pub struct Query<'a> {
     /// Seconds after the first sample.
     pub seconds: f64,
-    /// What happens outside the clip.
+    /// How times outside the clip are taken.
     pub repeats: Repeats,
-    /// What happens between samples.
+    /// How times between samples are taken.
     pub rounding: Rounding,
-    /// What happens between samples, joint by joint; joints beyond the end of it are taken as `rounding`
-    /// says.
+    /// How times between samples are taken, joint by joint; for joints beyond the end of the list `rounding`
+    /// holds.
     pub roundings: &'a [Rounding],
     /// The joints that are wanted; all where there is none. The others' transforms are left as they are.
     pub mask: Option<&'a Mask>,
@@ -193,7 +193,7 @@ impl Mask {
         }
     }
 
-    /// How many there are.
+    /// The number of joints.
     pub fn count(&self) -> usize {
         self.joints.iter().filter(|wanted| **wanted).count()
     }

@@ -12,10 +12,10 @@ use super::query::Repeats;
 use crate::Error;
 use meshreel_codec::transform::Transform;
 
-/// What of a joint's motion is the character's.
+/// Which part of a joint's motion is the character's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Extract {
-    /// All of it.
+    /// The whole motion.
     All,
     /// Along the ground and about the vertical axis, a unit vector; what is left, height and tilt, stays with
     /// the joint.
@@ -67,7 +67,7 @@ impl Rigid {
         Rigid { translation, ..back }
     }
 
-    /// selfⁿ.
+    /// The transform applied `n` times; its inverse for negative `n`.
     fn power(&self, n: i64) -> Rigid {
         let mut base = if n < 0 { self.inverse() } else { *self };
         let (mut out, mut n) = (Rigid::IDENTITY, n.unsigned_abs());
@@ -122,8 +122,8 @@ impl Extract {
         }
     }
 
-    /// What stays with the joint when the character has its motion: R⁻¹ · `joint`, where R is the character's
-    /// part of it. Put it in the joint's place in the pose.
+    /// The transform that stays with the joint when the character has its motion: R⁻¹ · `joint`, where R is
+    /// the character's part of it. Put it in the joint's place in the pose.
     pub fn in_place(self, joint: &Transform) -> Transform {
         let whole = Extract::All.of(joint);
         let rest = self.of(joint).inverse().then(&whole);

@@ -20,7 +20,7 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct Clip {
     pub(super) shared: Arc<Shared>,
-    /// How many tiers of each layer are played; all of layers beyond the end of the list.
+    /// The number of tiers of each layer that are played; all of layers beyond the end of the list.
     pub(super) tiers: Arc<[usize]>,
 }
 
@@ -34,7 +34,7 @@ pub(super) struct Shared {
     pub extras: ScalarsRecord,
 }
 
-/// What the bytes of a clip are. There is one per clip.
+/// The form that a clip has in the file. There is one per clip.
 #[allow(clippy::large_enum_variant)]
 pub(super) enum Form {
     Sampled(StreamedClip),
@@ -88,7 +88,7 @@ impl Clip {
         })
     }
 
-    /// What its chunk says: promised tolerance and so on.
+    /// The clip's record in the file: its name, codec and promised tolerance.
     pub fn record(&self) -> &ClipRecord {
         &self.shared.record
     }
@@ -98,8 +98,8 @@ impl Clip {
         self.timing().2
     }
 
-    /// Bytes of the stored form, or of the curves.
-    pub fn stored_bytes(&self) -> usize {
+    /// Bytes of the streamed form, or of the curves, in memory.
+    pub fn form_bytes(&self) -> usize {
         self.shared.bytes
     }
 
@@ -111,7 +111,7 @@ impl Clip {
 
     /// Side information and residuals of codec `sampled`, for tools that print what is in a clip; of a clip
     /// in layers its base.
-    pub fn stored(&self) -> Option<&StreamedClip> {
+    pub fn streamed(&self) -> Option<&StreamedClip> {
         match &self.shared.form {
             Form::Sampled(stored) => Some(stored),
             Form::Layers(layers) => Some(layers.base()),
@@ -144,7 +144,7 @@ impl Clip {
         Ok(())
     }
 
-    /// What is in each layer; nothing where there are none.
+    /// Joints, samples and sizes of each layer; nothing where there are none.
     pub fn layers(&self) -> Vec<LayerInfo> {
         match &self.shared.form {
             Form::Layers(layers) => layers.infos(),
@@ -342,7 +342,7 @@ pub struct ClipCursor {
     sample: [Option<usize>; 2],
 }
 
-/// What was decoded last.
+/// The part of a clip that was decoded last.
 #[derive(Debug)]
 enum Place {
     /// A segment, and what it decoded to.
@@ -410,7 +410,7 @@ mod tests {
         let clip = Clip::quantized(&skeleton(), "walk", &poses, 30.0).unwrap();
         // Animated: two rotations and two translations; with 16 bytes for a rotation and 12 for a vector they
         // were 2 · 28 · 200.
-        assert!(clip.stored_bytes() < 2 * 28 * 200 * 10 / 13, "{}", clip.stored_bytes());
+        assert!(clip.form_bytes() < 2 * 28 * 200 * 10 / 13, "{}", clip.form_bytes());
         let mut cursor = ClipCursor::new(&clip);
         let mut pose = vec![Transform::IDENTITY; 2];
         // Forward, back, and jumping.

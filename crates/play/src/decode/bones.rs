@@ -9,7 +9,7 @@ use meshreel_codec::quantize::lattice::Grid;
 use meshreel_codec::transform::Transform;
 
 /// Bones of one mesh in one frame: a point is where its bones take its rest position, in the mesh's space.
-/// What the decoder gives is rounded to the cells of the stream besides, and corrected where a point has a
+/// What the decoder gives is rounded to the fixed-point positions of the stream besides, and corrected where a point has a
 /// residual.
 #[derive(Clone, Copy)]
 pub struct BonesView<'a> {
@@ -27,9 +27,9 @@ impl<'a> BonesView<'a> {
         parts: &'a [FixedPoint],
         frame: Option<(Frame<'a>, BonesLayout)>,
     ) -> Option<BonesView<'a>> {
-        let cells = parts.first()?;
-        match &cells.coded {
-            Coded::Skin(skin) => Some(BonesView { skin, places: &cells.places, frame }),
+        let part = parts.first()?;
+        match &part.coded {
+            Coded::Skin(skin) => Some(BonesView { skin, places: &part.places, frame }),
             Coded::Soft(_) => None,
         }
     }
@@ -52,11 +52,11 @@ impl<'a> BonesView<'a> {
 
     /// By vertex whether it has such a residual. Allocates.
     pub fn with_residual(&self) -> Vec<bool> {
-        let mut cells = vec![false; self.skin.rig.rest.len()];
-        for &cell in &self.skin.rig.coded {
-            cells[cell as usize] = true;
+        let mut points = vec![false; self.skin.rig.rest.len()];
+        for &point in &self.skin.rig.coded {
+            points[point as usize] = true;
         }
-        self.places.iter().map(|&p| cells[p as usize]).collect()
+        self.places.iter().map(|&p| points[p as usize]).collect()
     }
 
     /// How far each vertex is from where bones alone would put it, in the mesh's space; none without a frame.
@@ -70,14 +70,14 @@ impl<'a> BonesView<'a> {
             8 => part(frame.words, places.residual).iter().map(narrow).collect(),
             _ => part(frame.words, places.residual).iter().map(wide).collect(),
         };
-        let mut cells = vec![0.0; self.skin.rig.rest.len()];
-        for (&cell, length) in self.skin.rig.coded.iter().zip(lengths) {
-            cells[cell as usize] = length * self.skin.grid.unit;
+        let mut points = vec![0.0; self.skin.rig.rest.len()];
+        for (&point, length) in self.skin.rig.coded.iter().zip(lengths) {
+            points[point as usize] = length * self.skin.grid.unit;
         }
-        Some(self.places.iter().map(|&p| cells[p as usize]).collect())
+        Some(self.places.iter().map(|&p| points[p as usize]).collect())
     }
 
-    /// Where a vertex is at rest. Panics where there is no such vertex.
+    /// The position of a vertex at rest. Panics where there is no such vertex.
     pub fn rest(&self, vertex: usize) -> [f32; 3] {
         self.skin.rig.rest[self.places[vertex] as usize]
     }

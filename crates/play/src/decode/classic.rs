@@ -42,8 +42,8 @@ pub(crate) fn read_static<W: Held>(
     stream::decode(bytes, components, spatial(record.semantic), refs, W::of_mut(out))
 }
 
-/// What makes the predictor table of a frame. Its memory is that of the largest frame of the largest mesh it
-/// has met.
+/// Makes the predictor table of a frame. Its memory is that of the largest frame of the largest mesh it has
+/// met.
 #[derive(Default)]
 pub(crate) struct Tables {
     table: Table,
@@ -73,7 +73,7 @@ pub(crate) fn read_mesh(
     out: &mut [u64],
     scratch: &mut Tables,
 ) -> Result<usize, Corrupt> {
-    const NO_PLACE: Corrupt = Corrupt("no place for a mesh");
+    const NO_PLACE: Corrupt = Corrupt("frames of a mesh that the description does not animate");
     let places = layout.fluid.as_ref().ok_or(NO_PLACE)?;
     part_mut::<u32>(out, places.counts).fill(0);
     let ranges: &mut [Range] = part_mut(out, places.materials);
@@ -82,7 +82,7 @@ pub(crate) fn read_mesh(
     match take(&mut rest, 1)? {
         [0] => return Ok(1),
         [1] => {}
-        _ => return Err(Corrupt("neither shown nor hidden")),
+        _ => return Err(Corrupt("a visibility that is neither 0 nor 1")),
     }
     let counts = [read_u32(&mut rest)?, read_u32(&mut rest)?, read_u32(&mut rest)?];
     let [vertices, index_count, source_points] = counts;

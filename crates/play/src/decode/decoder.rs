@@ -122,7 +122,7 @@ impl FrameDecoder {
     /// Transform of a node relative to its parent. Panics where there is no such node.
     pub fn transform(&self, node: usize) -> Transform {
         let rest = self.reel.description().nodes[node].rest;
-        let number = self.reel.layout().numbers[node];
+        let number = self.reel.layout().transform_numbers[node];
         let of_frame = number.zip(self.shown());
         of_frame.map_or(rest, |(number, frame)| frame.transforms()[number as usize])
     }

@@ -16,7 +16,7 @@ pub(crate) fn load(reel: &Reel, statics: &Statics) -> Result<[Vec<u64>; 2], Erro
         (0..meshes.len()).filter(|&m| own(m).is_some()).map(|m| (Some(meshes[m].ends.chunk), m)).collect();
     let mut ends = [Vec::new(), Vec::new()];
     for (_, mesh) in &wanted {
-        for (end, _) in own(*mesh).iter().flat_map(|own| own.ends()) {
+        for (end, _) in own(*mesh).iter().flat_map(|own| own.end_units()) {
             ends[end as usize].resize(reel.frame_words(), 0);
         }
     }
@@ -27,7 +27,7 @@ pub(crate) fn load(reel: &Reel, statics: &Statics) -> Result<[Vec<u64>; 2], Erro
         let corrupt = |c: Corrupt| error::corrupt(reel.path(), c, at());
         let mut bytes = crate::reel::content::slice(reel.path(), content, record.ends, at)?;
         let Some(own) = own(mesh) else { return Ok(()) };
-        for (end, number) in own.ends() {
+        for (end, number) in own.end_units() {
             let (unit, used) = take_sized(bytes).map_err(corrupt)?;
             take(&mut bytes, used).map_err(corrupt)?;
             let out = &mut [&mut ends[end as usize][..]];

@@ -16,12 +16,12 @@ use meshreel_codec::transform::Transform;
 use meshreel_codec::{Corrupt, for_width, take_sized};
 use std::ops::Range;
 
-/// Where the frames of a unit of a stream go.
+/// A unit of one stream, and the place in a frame that its frames are written to.
 pub(crate) struct Unit<'a> {
     pub order: &'a Order,
     pub unit: usize,
     pub place: Place,
-    /// What bones have besides.
+    /// The places of transforms, handles and residuals, of a mesh that bones move.
     pub bones: Option<BonesLayout>,
 }
 
@@ -42,15 +42,15 @@ impl Unit<'_> {
         out: &mut [&mut [u64]],
     ) -> Result<usize, Corrupt> {
         let mut rest = bytes;
-        for (i, cells) in parts.iter().enumerate() {
+        for (i, part) in parts.iter().enumerate() {
             let (unit, used) = take_sized(rest)?;
             take(&mut rest, used)?;
-            match &cells.coded {
+            match &part.coded {
                 Coded::Soft(coded) => {
                     let points = coded.points();
                     let range = i * points..(i + 1) * points;
-                    self.read_cells(coded, (self.place, range), unit, decoded, scratch, out)?;
-                    if let Some(flat) = &cells.flat {
+                    self.read_fixed_point(coded, (self.place, range), unit, decoded, scratch, out)?;
+                    if let Some(flat) = &part.flat {
                         out.iter_mut().for_each(|frame| self.lay(flat, frame));
                     }
                 }
@@ -65,7 +65,7 @@ impl Unit<'_> {
         for_width!(self.place.size != 8, W => flat.lay::<W>(part_mut(frame, self.place)));
     }
 
-    /// Bones, residuals, and the cells that they make.
+    /// Reads bones and residuals, and makes fixed-point positions of them.
     fn read_skin(
         &self,
         skin: &Skin,
@@ -95,7 +95,7 @@ impl Unit<'_> {
         let mut part = |bytes: &mut &[u8], coded: &Static, place: Place, out: &mut [&mut [u64]]| {
             let (unit, used) = take_sized(bytes)?;
             take(bytes, used)?;
-            self.read_cells(coded, (place, 0..coded.points()), unit, decoded, scratch, out)
+            self.read_fixed_point(coded, (place, 0..coded.points()), unit, decoded, scratch, out)
         };
         if let Some(handles) = &skin.handles {
             part(&mut bytes, handles, places.handles, out)?;
@@ -114,8 +114,8 @@ impl Unit<'_> {
         Ok(())
     }
 
-    /// Frames of the cells of one static part.
-    fn read_cells(
+    /// Reads the frames of one set of fixed-point positions, narrow or wide.
+    fn read_fixed_point(
         &self,
         coded: &Static,
         (place, range): (Place, Range<usize>),
@@ -138,7 +138,7 @@ impl Unit<'_> {
         scratch: &mut [u64],
         out: &mut [&mut [u64]],
     ) -> Result<(), Corrupt> {
-        const NOT_LAYERED: Corrupt = Corrupt("cells in a file without layers");
+        const NOT_LAYERED: Corrupt = Corrupt("fixed-point positions in a file without temporal layers");
         let Order::Layered { schedule, units, .. } = self.order else {
             return Err(NOT_LAYERED);
         };
@@ -157,7 +157,7 @@ impl Unit<'_> {
     }
 }
 
-/// Cells of a frame from its bones and residuals.
+/// Makes the fixed-point positions of a frame from its bones and residuals.
 fn compose<W: Width + Pod>(
     skin: &Skin,
     places: &BonesLayout,

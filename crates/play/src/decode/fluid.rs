@@ -12,7 +12,7 @@ use meshreel_codec::values::changing;
 use meshreel_codec::values::changing::{Head, Kind, REFERENCES, Reader, Triangles};
 use meshreel_codec::{Corrupt, take_sized};
 
-/// What a decoded frame says of its mesh.
+/// The numbers of vertices, indices and points that a decoded frame has of its mesh.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Counts {
     vertices: u32,
@@ -99,7 +99,7 @@ impl Unit<'_> {
         out: &mut [u64],
     ) -> Result<Counts, Corrupt> {
         let places = self.layout.fluid.as_ref();
-        let places = places.ok_or(Corrupt("no place for a mesh"))?;
+        let places = places.ok_or(Corrupt("frames of a mesh that the description does not animate"))?;
         Counts::default().write(places, out);
         part_mut::<Range>(out, places.materials).fill(Range::default());
         let head = reader.head();
@@ -145,7 +145,7 @@ impl Unit<'_> {
             *slot = Some(words);
         }
         for (stream, place) in self.record.streams.iter().zip(&self.layout.streams) {
-            let place = place.ok_or(Corrupt("no place for a mesh"))?;
+            let place = place.ok_or(Corrupt("frames of a mesh that the description does not animate"))?;
             match place.size {
                 1 => self.stream::<u8>(reader, (stream, place), &counts, &alike, work, out)?,
                 2 => self.stream::<u16>(reader, (stream, place), &counts, &alike, work, out)?,
@@ -156,7 +156,7 @@ impl Unit<'_> {
         Ok(counts)
     }
 
-    /// What a frame with triangles of its own is said to have, held against the description.
+    /// The counts of a frame with triangles of its own, held against the description.
     fn own(&self, head: Head) -> Result<Counts, Corrupt> {
         let record = self.record;
         let indices = u64::from(head.triangles) * 3;
@@ -181,7 +181,7 @@ impl Unit<'_> {
         })
     }
 
-    /// Where the triangles of a frame lie.
+    /// The parts of a frame's buffer that its triangles are written to.
     fn places<'o>(&self, counts: &Counts, places: &FluidLayout, out: &'o mut [u64]) -> Triangles<'o> {
         // They lie one behind the other.
         let behind = |place: Place, at: usize| Place { at: place.at - at, ..place };
@@ -209,7 +209,7 @@ impl Unit<'_> {
         out: &mut [u64],
     ) -> Result<(), Corrupt> {
         let places = self.layout.fluid.as_ref();
-        let places = places.ok_or(Corrupt("no place for a mesh"))?;
+        let places = places.ok_or(Corrupt("frames of a mesh that the description does not animate"))?;
         let kind = Kind::of(stream.semantic);
         if kind == Kind::Normals {
             self.shade(counts, places, u32::from(stream.bits), work, out)?;
@@ -230,7 +230,7 @@ impl Unit<'_> {
         reader.stream(kind, components, &frames[..count], point, work, &mut out[..size])
     }
 
-    /// What the positions, which come first, say of normals.
+    /// Predicts the normals of a frame from its positions, which come first.
     fn shade(
         &self,
         counts: &Counts,
@@ -240,7 +240,7 @@ impl Unit<'_> {
         out: &[u64],
     ) -> Result<(), Corrupt> {
         let place = self.layout.streams.first().copied().flatten();
-        let place = place.ok_or(Corrupt("no place for a mesh"))?;
+        let place = place.ok_or(Corrupt("frames of a mesh that the description does not animate"))?;
         let indices = &part::<u32>(out, places.indices)[..counts.indices as usize];
         let size = 3 * counts.vertices as usize;
         match place.size {

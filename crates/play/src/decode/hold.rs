@@ -7,13 +7,13 @@ use crate::reel::order::{Frames, Order};
 pub(crate) struct Holding {
     /// Per slot the frame that it holds.
     frames: Vec<Option<usize>>,
-    /// How much that is needed.
+    /// Per slot, how much the frame in it is needed.
     needed: Vec<Need>,
     /// Units still to be decoded, the next one last: each waits for the one behind it.
     plan: Vec<usize>,
 }
 
-/// How much a held frame is needed, in the order in which slots are given up.
+/// The need for a held frame, in the order in which slots are given up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Need {
     /// By nothing in the plan, as far as is known.
@@ -24,10 +24,10 @@ enum Need {
     Now,
 }
 
-/// What leads to a frame.
+/// The next step on the way to a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// It is held, in this slot.
+    /// The frame is held already, in this slot.
     Held(usize),
     /// This unit is to be decoded; all that it needs is held.
     Decode(usize),
@@ -50,27 +50,13 @@ impl Holding {
         self.frames.iter().position(|held| *held == Some(frame))
     }
 
-    /// The way to another frame begins.
+    /// Forgets the plan: another frame is wanted.
     pub fn begin(&mut self) {
         self.plan.clear();
     }
 
-    /// What to do next to reach `target`: down from its unit to one that has all it needs, and back up. After
+    /// The next step to reach `target`: down from its unit to one that has all it needs, and back up. After
     /// [`Step::Decode`], [`Holding::take`] and, if that went well, [`Holding::put`] follow.
-    ///
-    /// Each unit is decoded with all it needs ([`Holding::take`] keeps that), and none twice on the way,
-    /// whatever was held before:
-    ///
-    /// * *Chains* (serial frames between two index frames, keys of a segment): unit k needs k − 1 and k − 2,
-    ///   and in serial files the two index frames around. Once it is decoded, k and k − 1 are held. The plan
-    ///   goes down through missing frames only, so it cannot pass below k + 1: from there both needs are
-    ///   held, and from k + 2 there is only k + 1. Units of a chain are so decoded in rising order until the
-    ///   one that was asked for.
-    /// * *Index frames* are looked for before the chain. From then on every unit of the plan needs both of
-    ///   them.
-    /// * *Groups*: the plan begins with the unit that was asked for and, for the last layer of a group, the
-    ///   layer above it. What these two need is never given up, see [`Holding::take`]; each key that they
-    ///   miss ends a chain of keys.
     pub fn next(&mut self, order: &Order, target: usize) -> Step {
         loop {
             if let Some(slot) = self.slot(target) {

@@ -1,7 +1,7 @@
 //! What readers of the parts of a unit share: frames that were decoded before, and passing over what is left
 //! out.
 
-use crate::reel::layout::cell_parts;
+use crate::reel::layout::fixed_point_parts;
 use meshreel_codec::classic::stream;
 use meshreel_codec::record::{Coding, MeshRecord, StreamRecord};
 use meshreel_codec::{Corrupt, take_sized};
@@ -19,7 +19,7 @@ pub(crate) fn skip(
     let (parts, levels) = match stream.coding {
         Coding::Quantized => (0, frames),
         Coding::Predicted => (1, 0),
-        Coding::FixedPoint | Coding::Bones | Coding::Heights => (cell_parts(stream), 0),
+        Coding::FixedPoint | Coding::Bones | Coding::Heights => (fixed_point_parts(stream), 0),
     };
     let (vertices, word) = (mesh.vertices as usize, usize::from(stream.word));
     let mut used = 0;

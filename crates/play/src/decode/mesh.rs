@@ -19,19 +19,19 @@ use meshreel_codec::record::{MeshRecord, Method, Semantic};
 #[derive(Clone, Copy)]
 pub struct MeshView<'a> {
     record: &'a MeshRecord,
-    /// It has those of its attributes that are animated.
+    /// Whether animated vertex attributes are decoded.
     attributes: bool,
     vertices: u32,
     source_points: u32,
     points: &'a [u32],
     indices: &'a [u32],
     materials: &'a [Range],
-    details: &'a [LodLevel],
-    culled: Option<&'a TriangleVisibility>,
+    lods: &'a [LodLevel],
+    visibility: Option<&'a TriangleVisibility>,
     /// Static streams, and the first frame's of animated ones.
     fixed: &'a [QuantizedBuffer],
-    /// Per stream of cells its parts.
-    cells: &'a [Vec<FixedPoint>],
+    /// Per fixed-point stream its parts.
+    fixed_point: &'a [Vec<FixedPoint>],
     /// The mesh's number, and the frame that has its animated streams.
     frame: Option<(usize, Frame<'a>)>,
     end_state: Option<EndState>,
@@ -57,10 +57,10 @@ impl<'a> MeshView<'a> {
             points: &[],
             indices: &fixed.indices,
             materials: &reel.layout().meshes[mesh].ranges,
-            details: &fixed.details,
-            culled: fixed.culled.as_ref(),
+            lods: &fixed.lods,
+            visibility: fixed.visibility.as_ref(),
             fixed: &fixed.streams,
-            cells: &fixed.cells,
+            fixed_point: &fixed.fixed_point,
             frame: frame.map(|frame| (mesh, frame)),
             end_state,
         };
@@ -75,19 +75,19 @@ impl<'a> MeshView<'a> {
         view
     }
 
-    /// What rigid bones keep of the frame.
+    /// The state of the rigid bones in this frame, see [`BonesView`]; none where there are none.
     pub(crate) fn bone_words(&self) -> Option<&'a [u32]> {
         let (mesh, frame) = self.frame?;
         frame.bone_words(mesh)
     }
 
-    /// Where it stands, if nothing is decoded of it in this frame: what was made of its vertices the last
-    /// time holds still.
+    /// The end state that the mesh is in, if nothing of it is decoded in this frame: what was made of its
+    /// vertices the last time is still right.
     pub fn end_state(&self) -> Option<EndState> {
         self.end_state
     }
 
-    /// What the description says.
+    /// The mesh's record in the description.
     pub fn record(&self) -> &'a MeshRecord {
         self.record
     }
@@ -112,31 +112,33 @@ impl<'a> MeshView<'a> {
     pub fn materials(&self) -> &'a [Range] {
         self.materials
     }
-    /// The triangles in the order of [`MeshView::drawn`]; [`MeshView::indices`] where all are always drawn.
-    pub fn drawn_indices(&self) -> &'a [u32] {
-        self.culled.map_or(self.indices, |culled| &culled.indices)
+    /// The triangles in the order of [`MeshView::visible_ranges`]; equal to [`MeshView::indices`] where all are always
+    /// visible.
+    pub fn indices_by_visibility(&self) -> &'a [u32] {
+        self.visibility.map_or(self.indices, |visibility| &visibility.indices)
     }
-    /// Ranges of [`MeshView::drawn_indices`] that are drawn between two frames (the same number twice: in
-    /// one; the second below the first: in the seam of a loop), of one material or of all. What is left out
-    /// nobody can see from outside: it lies between pieces that stand together, or that have come to rest.
-    pub fn drawn(&self, frames: [u32; 2], material: Option<usize>) -> VisibleRanges<'a> {
-        match (self.culled, material) {
-            (Some(culled), _) => VisibleRanges::of(culled, frames, material),
+    /// The ranges of [`MeshView::indices_by_visibility`] that are visible between two frames (the same number twice:
+    /// in one; the second below the first: in the seam of a loop), of one material or of all. The other
+    /// triangles cannot be seen from outside: they lie between parts that stand together, or that have come
+    /// to rest.
+    pub fn visible_ranges(&self, frames: [u32; 2], material: Option<usize>) -> VisibleRanges<'a> {
+        match (self.visibility, material) {
+            (Some(visibility), _) => VisibleRanges::of(visibility, frames, material),
             (None, Some(m)) => VisibleRanges::whole(self.materials.get(m).copied().unwrap_or_default()),
             (None, None) => VisibleRanges::whole(Range { first: 0, count: self.indices.len() as u32 }),
         }
     }
-    /// Levels of detail, the mesh itself, level 0, being one. Each has fewer triangles between the same
-    /// vertices.
+    /// The number of LOD levels, the mesh itself, level 0, being one. Each has fewer triangles between the
+    /// same vertices.
     pub fn lods(&self) -> usize {
-        1 + self.details.len()
+        1 + self.lods.len()
     }
-    /// A level of detail; of those that there are the last where `level` is beyond them.
+    /// An LOD level; the last one where `level` is beyond it.
     pub fn lod(&self, level: usize) -> Lod<'a> {
-        let coarser = level.min(self.details.len()).checked_sub(1);
+        let coarser = level.min(self.lods.len()).checked_sub(1);
         coarser
             .map_or(Lod { indices: self.indices, materials: self.materials, error: 0.0, becomes: &[] }, |l| {
-                self.details[l].lod()
+                self.lods[l].lod()
             })
     }
     /// Number of a stream in the record; none of one that is left out ([`crate::Limits::attributes`]).
@@ -154,9 +156,9 @@ impl<'a> MeshView<'a> {
         self.find(Semantic::QTangent, 0).is_some()
     }
 
-    /// Levels of stream `stream` of the record as they are kept, component-major, for a GPU to dequantize;
-    /// what they mean is in `record().streams[stream]`. None of a stream of cells, or of one that is left
-    /// out. Panics where there is no such stream.
+    /// Quantized values of stream `stream` of the record as they are in memory, component-major, for a GPU to
+    /// dequantize; what they mean is in `record().streams[stream]`. None of a fixed-point stream, or of one
+    /// that is left out. Panics where there is no such stream.
     pub fn quantized(&self, stream: usize) -> QuantizedValues<'a> {
         let of_frame = self.frame.and_then(|(mesh, frame)| frame.stream(mesh, stream));
         let components = self.record.streams[stream].semantic.components();
@@ -164,14 +166,14 @@ impl<'a> MeshView<'a> {
         levels.map_or(QuantizedValues::U8(&[]), |levels| levels.first(components * self.vertex_count()))
     }
 
-    /// What moves the positions, of a mesh that parts or bones move.
+    /// The bones that move the positions; none of a mesh that parts and bones do not move.
     pub fn bones(&self) -> Option<BonesView<'a>> {
         let stream = self.find(Semantic::Position, 0)?;
         let of_frame = self.frame.and_then(|(mesh, frame)| {
             let bones = frame.layout.meshes[mesh].bones?;
-            frame.cells(mesh, stream).map(|_| (frame, bones))
+            frame.fixed_point(mesh, stream).map(|_| (frame, bones))
         });
-        BonesView::new(self.cells.get(stream)?, of_frame)
+        BonesView::new(self.fixed_point.get(stream)?, of_frame)
     }
 
     /// Object-space positions, xyz per vertex.
@@ -213,14 +215,15 @@ impl<'a> MeshView<'a> {
         })
     }
 
-    /// Where the cells of a stream of cells are in the frame.
-    fn cells(&self, stream: usize) -> Option<(&'a [u64], Place)> {
+    /// The buffer and place of a stream of fixed-point positions in the frame.
+    fn fixed_point(&self, stream: usize) -> Option<(&'a [u64], Place)> {
         let (mesh, frame) = self.frame?;
-        frame.cells(mesh, stream)
+        frame.fixed_point(mesh, stream)
     }
 
-    /// Values of some vertices in planes, of a stream of cells; false for one of levels.
-    pub(crate) fn cells_into(
+    /// Writes values of some vertices in planes, of a fixed-point stream; false for a stream of quantized
+    /// values.
+    pub(crate) fn fixed_point_into(
         &self,
         stream: usize,
         vertices: std::ops::Range<usize>,
@@ -228,7 +231,7 @@ impl<'a> MeshView<'a> {
     ) -> bool {
         let is = self.record.streams[stream].coding.has_fixed_point();
         if is {
-            fixed_point::planes_into(&self.cells[stream], self.cells(stream), vertices, out);
+            fixed_point::planes_into(&self.fixed_point[stream], self.fixed_point(stream), vertices, out);
         }
         is
     }
@@ -237,7 +240,7 @@ impl<'a> MeshView<'a> {
     pub(crate) fn uv_range(&self, stream: usize) -> Option<[f32; 4]> {
         let record = &self.record.streams[stream];
         if record.coding.has_fixed_point() {
-            let [low, high] = fixed_point::range(&self.cells[stream])?;
+            let [low, high] = fixed_point::range(&self.fixed_point[stream])?;
             return Some([low[0], low[1], high[0] - low[0], high[1] - low[1]]);
         }
         let [u, v] = &record.axes[..] else {
@@ -273,7 +276,7 @@ impl<'a> MeshView<'a> {
         self.check(out, semantic.components(), name)?;
         if self.record.streams[stream].coding.has_fixed_point() {
             let components = semantic.components();
-            fixed_point::positions_into(&self.cells[stream], self.cells(stream), components, out);
+            fixed_point::positions_into(&self.fixed_point[stream], self.fixed_point(stream), components, out);
             return Ok(());
         }
         let axes: &[Axis] = &self.record.streams[stream].axes;

@@ -26,7 +26,7 @@ pub(crate) fn read(
     out: &mut [&mut [u64]],
 ) -> Result<usize, Corrupt> {
     let Order::Layered { schedule, units, .. } = order else {
-        return Err(Corrupt("coded transforms in a file without layers"));
+        return Err(Corrupt("coded transforms in a file without temporal layers"));
     };
     let (coded, used) = take_sized(bytes)?;
     let count = out.len();
@@ -49,17 +49,17 @@ pub(crate) fn read(
 /// Moving nodes whose transforms are coded as a clip, for tools.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MovingNodes {
-    /// How many there are.
+    /// The number of moving nodes.
     pub count: usize,
-    /// How many of them have a translation, a rotation, a scale that moves.
+    /// The number of nodes whose translation moves, whose rotation does, and whose scale does.
     pub moves: [usize; 3],
-    /// Bytes of their transforms in all frames, and of what is said of them.
+    /// Bytes of their transforms in all frames, and of the tables that decoding them needs.
     pub bytes: u64,
 }
 
 impl Reel {
-    /// What moving nodes take; none where nothing moves, or transforms are kept as they are. Reads all
-    /// frames.
+    /// Counts moving nodes and their bytes; none where nothing moves, or where transforms are stored
+    /// unpacked. Reads all frames.
     pub fn moving_nodes(&self) -> Result<Option<MovingNodes>, Error> {
         let Some(nodes) = &self.layout().nodes else {
             return Ok(None);

@@ -9,7 +9,7 @@ use meshreel_codec::mesh::normals::Work;
 use meshreel_codec::schedule::UNIT_FRAMES;
 use meshreel_codec::{Corrupt, take_sized};
 
-/// Where the frames of a unit of a stream go.
+/// A unit of one stream of predicted normals, and the place in a frame that its frames are written to.
 pub(crate) struct Unit<'a> {
     pub order: &'a Order,
     pub unit: usize,
@@ -27,7 +27,7 @@ impl Unit<'_> {
         decoded: &Decoded<'_>,
         out: &mut [&mut [u64]],
     ) -> Result<usize, Corrupt> {
-        const NOT_LAYERED: Corrupt = Corrupt("predicted normals without cells");
+        const NOT_LAYERED: Corrupt = Corrupt("predicted normals without fixed-point positions");
         let (unit, used) = take_sized(bytes)?;
         let Order::Layered { schedule, units, .. } = self.order else {
             return Err(NOT_LAYERED);
@@ -38,7 +38,8 @@ impl Unit<'_> {
         let near = schedule.near(units[self.unit]);
         let mut earlier: [&[i16]; 12] = [&[]; 12];
         for (states_of, &frame) in earlier.iter_mut().zip(near.iter()) {
-            let words = decoded(frame as usize).ok_or(Corrupt("a frame it needs is missing"))?;
+            let words =
+                decoded(frame as usize).ok_or(Corrupt("a frame that it is predicted from is missing"))?;
             *states_of = part(words, states);
         }
         let count = out.len();

@@ -22,7 +22,7 @@ impl Reel {
         let record = self.mesh_record(mesh)?;
         let statics = self.statics()?;
         let own = &statics.meshes[mesh];
-        if record.method == Method::Fluid || level > own.details.len() {
+        if record.method == Method::Fluid || level > own.lods.len() {
             return Ok(None);
         }
         let view = MeshView::new(self, &statics, mesh, None);
@@ -31,18 +31,18 @@ impl Reel {
 
     /// Triangles of a mesh that are left out in the first frame, in the last, and in all; none where all are
     /// always drawn.
-    pub fn hidden(&self, mesh: usize) -> Result<Option<[usize; 3]>, Error> {
+    pub fn hidden_triangles(&self, mesh: usize) -> Result<Option<[usize; 3]>, Error> {
         self.mesh_record(mesh)?;
         let statics = self.statics()?;
         let frames = self.frame_count() as u32;
-        let culled = statics.meshes[mesh].culled.as_ref();
-        Ok(culled.map(|culled| culled.hidden(frames)))
+        let visibility = statics.meshes[mesh].visibility.as_ref();
+        Ok(visibility.map(|visibility| visibility.hidden(frames)))
     }
 
     /// Levels of detail of a mesh, the mesh itself being one.
     pub fn lods(&self, mesh: usize) -> Result<usize, Error> {
         self.mesh_record(mesh)?;
-        Ok(1 + self.statics()?.meshes[mesh].details.len())
+        Ok(1 + self.statics()?.meshes[mesh].lods.len())
     }
 
     /// Vertices of a row and rows of a mesh whose triangles are not stored, because they are those of a

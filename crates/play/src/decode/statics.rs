@@ -6,7 +6,7 @@ use crate::decode::end_states;
 use crate::decode::input::skip;
 use crate::reel::content::slice;
 use crate::reel::fixed_point::{Coded, FixedPoint};
-use crate::reel::layout::cell_parts;
+use crate::reel::layout::fixed_point_parts;
 use crate::reel::normals::Predicted;
 use crate::reel::open_file::Reel;
 use crate::reel::quantized::QuantizedBuffer;
@@ -66,8 +66,8 @@ impl Statics {
         load_lods(reel, &mut meshes)?;
         load_visibility(reel, &mut meshes)?;
         let mut statics =
-            Statics { meshes: meshes.into_iter().map(Arc::new).collect(), ends: Arc::default() };
-        statics.ends = Arc::new(end_states::load(reel, &statics)?);
+            Statics { meshes: meshes.into_iter().map(Arc::new).collect(), end_states: Arc::default() };
+        statics.end_states = Arc::new(end_states::load(reel, &statics)?);
         Ok(statics)
     }
 }
@@ -105,7 +105,7 @@ fn read_values(
         mesh.table = table;
         used += size;
     }
-    let mut cells = CellReader {
+    let mut fixed_point = FixedPointReader {
         sets,
         indices: &mesh.indices,
         points: &points,
@@ -116,19 +116,19 @@ fn read_values(
     let mut predicted = Vec::new();
     // Exactly: there may be very many meshes.
     mesh.streams.reserve_exact(record.streams.len());
-    mesh.cells.reserve_exact(record.streams.len());
+    mesh.fixed_point.reserve_exact(record.streams.len());
     mesh.normals.reserve_exact(record.streams.len());
     for (s, stream) in record.streams.iter().enumerate() {
         let rest = after(bytes, used);
         let mut parts = Vec::new();
         if stream.coding.has_fixed_point() {
-            parts.reserve_exact(cell_parts(stream));
+            parts.reserve_exact(fixed_point_parts(stream));
         }
         let mut words = QuantizedBuffer::zeroed(1, 0);
         match stream.coding {
             _ if record.is_attribute(s) && !attributes => used += skip(record, stream, rest, 1)?,
             Coding::FixedPoint | Coding::Bones | Coding::Heights => {
-                used += cells.read(record, stream, rest, &mut parts)?
+                used += fixed_point.read(record, stream, rest, &mut parts)?
             }
             Coding::Predicted => {
                 predicted.push((s, rest));
@@ -144,13 +144,13 @@ fn read_values(
             }
         }
         mesh.streams.push(words);
-        mesh.cells.push(parts);
+        mesh.fixed_point.push(parts);
         mesh.normals.push(None);
     }
     for (s, rest) in predicted {
         let stream = &record.streams[s];
-        let positions = mesh.cells.first().and_then(|parts| parts.first());
-        let positions = positions.ok_or(Corrupt("predicted normals without cells"))?;
+        let positions = mesh.fixed_point.first().and_then(|parts| parts.first());
+        let positions = positions.ok_or(Corrupt("predicted normals without fixed-point positions"))?;
         let uvs = match stream.semantic {
             Semantic::QTangent => first_uvs(record, mesh)?,
             _ => Vec::new(),
@@ -167,7 +167,7 @@ fn read_values(
 fn first_uvs(record: &MeshRecord, mesh: &StaticMesh) -> Result<Vec<[f32; 2]>, Corrupt> {
     let first = |s: &StreamRecord| s.semantic == Semantic::Uv && s.set == 0 && !s.animated;
     let at = record.streams.iter().position(first);
-    let at = at.ok_or(Corrupt("predicted tangents without still uvs"))?;
+    let at = at.ok_or(Corrupt("predicted tangents without uvs that do not change"))?;
     let mut uvs = vec![[0.0; 2]; record.vertices as usize];
     let (axes, out) = (&record.streams[at].axes[..], uvs.as_flattened_mut());
     match &mesh.streams[at] {
@@ -178,17 +178,17 @@ fn first_uvs(record: &MeshRecord, mesh: &StaticMesh) -> Result<Vec<[f32; 2]>, Co
     Ok(uvs)
 }
 
-/// What cells stand on.
+/// The points or vertices of fixed-point streams: their hierarchy and triangles.
 struct Domain {
     hierarchy: Hierarchy,
     triangles: Vec<u32>,
-    /// Where a vertex is among the cells.
+    /// The place of each vertex in the order of the hierarchy.
     places: Arc<Vec<u32>>,
 }
 
-/// Reads streams of cells. Those of points and those of vertices have levels of detail of their own, made
-/// once.
-struct CellReader<'a> {
+/// Reads the static part of fixed-point streams. Those of points and those of vertices have a hierarchy each,
+/// made once.
+struct FixedPointReader<'a> {
     sets: &'a mut Sets,
     indices: &'a [u32],
     /// Point of each vertex.
@@ -198,7 +198,7 @@ struct CellReader<'a> {
     domains: [Option<Domain>; 2],
 }
 
-impl CellReader<'_> {
+impl FixedPointReader<'_> {
     fn read(
         &mut self,
         record: &MeshRecord,
@@ -214,7 +214,7 @@ impl CellReader<'_> {
         };
         let sets = &mut *self.sets;
         let mut used = 0;
-        for _ in 0..cell_parts(stream) {
+        for _ in 0..fixed_point_parts(stream) {
             let (part, size) = take_sized(after(bytes, used))?;
             let (mut flat, mut places) = (None, places.clone());
             let coded = match stream.coding {
@@ -240,7 +240,7 @@ impl CellReader<'_> {
             };
             let wide = coded.first().is_wide();
             if wide != (stream.word == 4) {
-                return Err(Corrupt("cells of another width than the description says"));
+                return Err(Corrupt("fixed-point positions of another width than the description says"));
             }
             out.push(FixedPoint { coded, flat, places });
             used += size;
@@ -288,14 +288,14 @@ pub(crate) fn load_lods(reel: &Reel, meshes: &mut [StaticMesh]) -> Result<(), Er
         while let Some((m, levels)) = entries.next().map_err(damaged)? {
             let record = reel.description().meshes.get(m as usize);
             let Some(record) = record.filter(|record| record.method != Method::Fluid) else {
-                return Err(damaged(Corrupt("levels of detail of no mesh")));
+                return Err(damaged(Corrupt("LOD levels of a mesh that is not there")));
             };
             least = m + 1;
             let mesh = &mut meshes[m as usize];
             let at = || format!("levels of detail of mesh {}", record.path);
-            mesh.details = lod::read(record, &mesh.indices, levels)
+            mesh.lods = lod::read(record, &mesh.indices, levels)
                 .map_err(|what| error::corrupt(reel.path(), what, at()))?;
-            mesh.made_of.details = levels.to_vec();
+            mesh.made_of.lods = levels.to_vec();
         }
     }
     Ok(())
@@ -313,14 +313,14 @@ pub(crate) fn load_visibility(reel: &Reel, meshes: &mut [StaticMesh]) -> Result<
         while let Some((m, bytes)) = entries.next().map_err(damaged)? {
             let record = reel.description().meshes.get(m as usize);
             let Some(record) = record.filter(|record| record.method != Method::Fluid) else {
-                return Err(damaged(Corrupt("drawn: no such mesh")));
+                return Err(damaged(Corrupt("triangle visibility of a mesh that is not there")));
             };
             least = m + 1;
             let mesh = &mut meshes[m as usize];
             let at = || format!("what is drawn of mesh {}", record.path);
-            let culled = visibility::read(record, &mesh.indices, bytes, reel.frame_count() as u32)
+            let visibility = visibility::read(record, &mesh.indices, bytes, reel.frame_count() as u32)
                 .map_err(|what| error::corrupt(reel.path(), what, at()))?;
-            mesh.culled = Some(culled);
+            mesh.visibility = Some(visibility);
             mesh.made_of.drawn = bytes.to_vec();
         }
     }

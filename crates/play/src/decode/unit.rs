@@ -25,7 +25,7 @@ use meshreel_codec::record::{CODEC_CLASSIC, MeshRecord, Method, Semantic};
 use meshreel_codec::{Corrupt, transform};
 use meshreel_format::ChunkEntry;
 
-/// What a decoding thread keeps from unit to unit. Nothing in it depends on the file.
+/// The memory that a decoding thread reuses from unit to unit. Nothing in it depends on the file.
 #[derive(Default)]
 pub(crate) struct Worker {
     pub decompressor: Decompressor,
@@ -58,7 +58,7 @@ impl MotionWindow {
     ) -> Option<&'a [u64]> {
         let frame = frame + self.window.start as usize;
         match self.at(frame as u32) {
-            Some(still) => Some(&statics.ends[still as usize]),
+            Some(still) => Some(&statics.end_states[still as usize]),
             None => decoded(frame),
         }
     }
@@ -67,11 +67,11 @@ impl MotionWindow {
 /// Which streams there are bytes of.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Tier {
-    /// All but attributes that are apart.
+    /// All but vertex attributes that are apart.
     First,
-    /// Those.
+    /// The vertex attributes that are apart.
     Second,
-    /// All.
+    /// All streams.
     Both,
 }
 
@@ -268,7 +268,7 @@ impl<'a, 'd> Job<'a, 'd> {
         let visibility: &mut [u8] = part_mut(out, layout.visibility);
         let bits = take(bytes, visibility.len());
         visibility.copy_from_slice(bits.map_err(|c| self.corrupt(at, c, "visibility"))?);
-        let still: &mut [u8] = part_mut(out, layout.still);
+        let still: &mut [u8] = part_mut(out, layout.end_states);
         for (mesh, still) in still.iter_mut().enumerate() {
             let own = self.reel.own(mesh);
             *still = EndState::byte(own.and_then(|own| own.at(self.frames[at])));
@@ -340,7 +340,7 @@ impl<'a, 'd> Job<'a, 'd> {
                 place,
                 bones: self.reel.layout().meshes[mesh].bones,
             };
-            let parts = &self.statics.meshes[mesh].cells[stream];
+            let parts = &self.statics.meshes[mesh].fixed_point[stream];
             let used = unit.read(parts, bytes, part.decoded, scratch, out);
             used.and_then(|used| take(bytes, used)).map_err(|c| name(c, 0))?;
             return Ok(());

@@ -14,7 +14,7 @@ pub struct Placed {
 pub struct Group<'a> {
     /// Which mesh.
     pub mesh: u64,
-    /// Where it is drawn, in the order in which it was given.
+    /// The places of the instances, in the order in which they were given.
     pub placed: &'a [Placed],
     /// Enough for one instanced draw; otherwise each is drawn alone.
     pub instanced: bool,
@@ -66,7 +66,7 @@ fn arrange(draws: &mut [Placed], order: &mut [u32]) {
     }
 }
 
-/// What a debug view draws.
+/// Which instances a debug view draws.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Filter {
     /// All meshes.

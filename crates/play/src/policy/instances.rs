@@ -55,10 +55,10 @@ impl Default for Switches {
     }
 }
 
-/// What holds for one instance. Distances are those of [`Situation::distance`].
+/// How one instance is drawn and streamed by its distance, which is [`Situation::distance`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Policy {
-    /// What is drawn instead.
+    /// Meshes that are drawn instead of the animation.
     pub stand_ins: StandIns,
     /// Beyond it a stand-in is drawn, where there is one.
     pub stand_in_beyond: f32,
@@ -82,7 +82,8 @@ impl Default for Policy {
     }
 }
 
-/// What the scene knows of an instance.
+/// Distance and visibility of an instance in this tick, as the scene knows them: the input of
+/// [`Policy::judge`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Situation {
     /// From the eye to it, in the scene's unit. Below 0 counts as 0, NaN as infinitely far.
@@ -93,10 +94,10 @@ pub struct Situation {
     pub ready: bool,
 }
 
-/// What is drawn.
+/// What is drawn of an instance in this tick.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Draw {
-    /// Nothing.
+    /// Nothing is drawn.
     #[default]
     Nothing,
     /// The cache, at a level of detail.
@@ -105,13 +106,13 @@ pub enum Draw {
     StandIn(u32),
 }
 
-/// What follows for one instance. Kept by the caller from one tick to the next: it remembers on which side of
-/// each distance the instance was.
+/// The outcome of [`Policy::judge`] for one instance. Kept by the caller from one tick to the next: it
+/// remembers on which side of each distance the instance was.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Verdict {
-    /// What to draw.
+    /// What is to be drawn in this tick.
     pub draw: Draw,
-    /// It is to be streamed. Where this is false it demands nothing.
+    /// The instance is to be streamed. Where this is false it demands nothing.
     pub stream: bool,
     far: bool,
     near: bool,
@@ -146,7 +147,8 @@ impl Policy {
 }
 
 impl Verdict {
-    /// What to tell the clock of an instance that does not play, so that its beginning is there when it does.
+    /// The command for the clock of an instance that does not play, so that its beginning is in memory when
+    /// it does.
     pub fn command(&self, was: &Verdict, clock: &Clock) -> Option<Command> {
         match (was.stream, self.stream) {
             (false, true) if clock.stopped() => Some(Command::StreamAt(clock.position())),

@@ -5,9 +5,9 @@
 /// border.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LodDistances {
-    /// Where level `i` ends, ascending; levels without end are ∞.
+    /// The distance at which level `i` ends, ascending; ∞ for levels without an end.
     pub ends: [f32; LodDistances::MOST - 1],
-    /// Share of a distance, 0.1 for a tenth.
+    /// The part of a distance by which one must come back nearer: 0.1 for a tenth.
     pub margin: f32,
 }
 
@@ -57,7 +57,7 @@ impl LodDistances {
     }
 }
 
-/// What the eye sees: what a length becomes in the picture.
+/// The eye: how large a length appears in the picture.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lens {
     /// Vertical angle of view, radians, less than π.

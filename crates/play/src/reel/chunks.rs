@@ -4,7 +4,7 @@
 //! encoder writes is allowed.
 
 use crate::Error;
-use crate::reel::layout::{cell_count, cell_parts, state_words};
+use crate::reel::layout::{fixed_point_count, fixed_point_parts, state_words};
 use crate::reel::order::Order;
 use meshreel_codec::entropy::block;
 use meshreel_codec::record::{Coding, Description, MeshRecord, Method, StreamRecord};
@@ -15,16 +15,16 @@ use std::path::Path;
 const TABLES: u64 = 16 << 10;
 /// Numbers before what there is one of per vertex, triangle or point.
 const HEAD: u64 = 64;
-/// Bytes of a cell, in frame 0 or another one: a token, and an escape of three words.
-const CELL: u64 = 16;
-/// Most bytes of the heads of a frame, beside a cell each.
+/// Most bytes of a fixed-point position, in frame 0 or another one: a token, and an escape of three words.
+const POSITION: u64 = 16;
+/// Most bytes of the heads of a frame, beside one for each position.
 const HEADS: u64 = 80;
 /// A transform, or its words.
 const TRANSFORM: u64 = 64;
 /// Bytes of faces that triangles do not tell, per vertex and index.
 const OTHER_FACES: u64 = 4;
-/// What an item may take of what its size follows from.
-const SLACK: u64 = 2;
+/// A chunk may be so many times as large as the sizes of its items say.
+const AT_MOST_TIMES: u64 = 2;
 
 /// The most bytes that chunks of each kind may decode to, as the counts of the description say.
 #[derive(Default)]
@@ -32,10 +32,10 @@ struct Most {
     connectivity: u64,
     values: u64,
     source_map: u64,
-    ends: u64,
-    detail: u64,
-    drawn: u64,
-    /// What each frame of a unit adds, and what each unit has once.
+    end_states: u64,
+    lod: u64,
+    visibility: u64,
+    /// Bytes that each frame of a unit adds, and below those that each unit has once.
     frame: u64,
     unit: u64,
     /// Frames of the file.
@@ -58,9 +58,9 @@ pub(crate) fn check(
             kind::CONNECTIVITY => most.connectivity,
             kind::VALUES => most.values,
             kind::SOURCE_MAP => most.source_map,
-            kind::END_STATES => most.ends,
-            kind::LOD => most.detail,
-            kind::VISIBILITY => most.drawn,
+            kind::END_STATES => most.end_states,
+            kind::LOD => most.lod,
+            kind::VISIBILITY => most.visibility,
             kind::INDEX | kind::BETWEEN => {
                 debug_assert_eq!(units.get(unit).copied(), Some(c as u32));
                 of_unit = frames(unit);
@@ -76,7 +76,7 @@ pub(crate) fn check(
         };
         // What so few bytes may hold in any case does no harm.
         let any = block::most_content(chunk.size as usize) as u64;
-        let allowed = allowed.saturating_mul(SLACK).saturating_add(any);
+        let allowed = allowed.saturating_mul(AT_MOST_TIMES).saturating_add(any);
         if u64::from(chunk.raw_size) > allowed {
             return Err(refused(reader.path(), c, chunk, allowed));
         }
@@ -135,15 +135,15 @@ impl Most {
         self.frame += frame;
         self.unit += unit;
         // Two frames, each a unit of its own.
-        self.ends += 2 * (frame + unit);
+        self.end_states += 2 * (frame + unit);
         // Three arrays of up to four planes, another for faces, a bit per frame, and faces that are no
         // triangles.
         self.source_map += HEAD + 8 * vertices + 8 * indices / 3;
         self.source_map += self.frames.div_ceil(8) + OTHER_FACES * (vertices + indices);
         // Seven levels: who is gone, and what has become of it, plain at worst.
-        self.detail += HEAD + 7 * (16 + 8 * vertices);
+        self.lod += HEAD + 7 * (16 + 8 * vertices);
         // As many intervals as triangles at most, and which each has.
-        self.drawn += HEAD + 15 * indices / 3;
+        self.visibility += HEAD + 15 * indices / 3;
     }
 
     /// A mesh whose triangles come with its frames.
@@ -168,44 +168,44 @@ fn levels(stream: &StreamRecord) -> u64 {
     stream.semantic.components() as u64 * u64::from(stream.word)
 }
 
-/// What a stream has once.
+/// Most bytes that a stream has once, in the static data.
 fn once(mesh: &MeshRecord, stream: &StreamRecord) -> u64 {
     let (vertices, indices) = (u64::from(mesh.vertices), u64::from(mesh.indices));
-    let cells = |cells: u64| HEAD + TABLES + HEADS + CELL * cells;
+    let positions = |points: u64| HEAD + TABLES + HEADS + POSITION * points;
     match stream.coding {
         Coding::Quantized => HEAD + vertices * (levels(stream) + 2),
         Coding::FixedPoint | Coding::Heights => {
-            cell_parts(stream) as u64 * cells(cell_count(mesh, stream) as u64)
+            fixed_point_parts(stream) as u64 * positions(fixed_point_count(mesh, stream) as u64)
         }
         Coding::Bones => {
             let b = stream.bones;
-            let points = cell_count(mesh, stream) as u64;
+            let points = fixed_point_count(mesh, stream) as u64;
             let bones = u64::from(b.rigid) + u64::from(b.affine);
             // The rest pose; eight bones and weights per point; what is said of bones; handles; residuals.
             let weights = 32 * points + 2 * TRANSFORM * bones;
-            cells(points) + weights + cells(4 * u64::from(b.affine)) + cells(b.coded.into())
+            positions(points) + weights + positions(4 * u64::from(b.affine)) + positions(b.coded.into())
         }
         // Faces, groups, signs, classes, bases and starting chances.
         Coding::Predicted => TABLES + 16 * vertices + 8 * indices + 8 * u64::from(stream.states),
     }
 }
 
-/// What an animated stream has per frame, and per unit besides.
+/// Most bytes that an animated stream has per frame, and per unit besides.
 fn repeated(mesh: &MeshRecord, stream: &StreamRecord) -> (u64, u64) {
     let vertices = u64::from(mesh.vertices);
-    let cells = |cells: u64| (CELL + 1) * cells + HEADS.min(16 + cells);
+    let positions = |points: u64| (POSITION + 1) * points + HEADS.min(16 + points);
     match stream.coding {
         Coding::Quantized => (HEAD + vertices * (levels(stream) + 2), HEAD),
         Coding::FixedPoint | Coding::Heights => {
-            let parts = cell_parts(stream) as u64;
-            let frame = cells(cell_count(mesh, stream) as u64);
+            let parts = fixed_point_parts(stream) as u64;
+            let frame = positions(fixed_point_count(mesh, stream) as u64);
             (parts * frame, parts * 2 * HEAD)
         }
         Coding::Bones => {
             let b = stream.bones;
             let words = 8 * state_words(&b) as u64;
             let bones = TRANSFORM * u64::from(b.rigid) + words;
-            let frame = bones + cells(4 * u64::from(b.affine)) + cells(b.coded.into());
+            let frame = bones + positions(4 * u64::from(b.affine)) + positions(b.coded.into());
             (HEAD + frame, 6 * HEAD)
         }
         Coding::Predicted => (HEAD + 8 * u64::from(stream.states), HEAD),

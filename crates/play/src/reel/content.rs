@@ -37,7 +37,7 @@ pub(crate) fn read_chunk(
     reader.read_chunk(chunk, &mut bytes)?;
     let raw_size = Decompressor::raw_size(&bytes).map_err(|c| error::corrupt(path, c, at()))?;
     if raw_size != entry.raw_size as usize {
-        return Err(Error::malformed(path, "block and directory disagree on the size", at()));
+        return Err(Error::malformed(path, "block and chunk table disagree on the size", at()));
     }
     let mut raw = vec![0; raw_size];
     decompressor.decompress(&bytes, &mut raw).map_err(|c| error::corrupt(path, c, at()))?;

@@ -8,12 +8,12 @@ use meshreel_codec::schedule::Window;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Where a mesh stands that does not move.
+/// Which of its two ends a mesh shows while it does not move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EndState {
-    /// As in the first frame.
+    /// The mesh is as in the first frame.
     Start,
-    /// As in the last frame.
+    /// The mesh is as in the last frame.
     End,
 }
 
@@ -25,14 +25,14 @@ pub(crate) struct MotionWindow {
     pub window: Window,
     /// How the window's own frames, counted from 0, are decoded; shared by meshes that move in the same ones.
     pub order: Arc<Order>,
-    /// Whether it stands still before, and after.
-    still: [bool; 2],
+    /// Whether there are frames before the window, and after it.
+    holds: [bool; 2],
 }
 
 impl EndState {
-    /// How a frame's buffer says it.
-    pub(crate) fn byte(still: Option<EndState>) -> u8 {
-        still.map_or(0, |still| 1 + still as u8)
+    /// The byte by which a frame's buffer names an end state; 0 for none.
+    pub(crate) fn byte(state: Option<EndState>) -> u8 {
+        state.map_or(0, |state| 1 + state as u8)
     }
 }
 
@@ -43,21 +43,21 @@ impl MotionWindow {
             return None;
         };
         let window = schedule.window(first, last);
-        let still = [window.start > 0, window.end + 1 < schedule.frames()];
-        still.contains(&true).then(|| MotionWindow {
+        let holds = [window.start > 0, window.end + 1 < schedule.frames()];
+        holds.contains(&true).then(|| MotionWindow {
             window,
             order: (windows.entry([window.start, window.end]))
                 .or_insert_with(|| Arc::new(Order::layered(schedule.within(window))))
                 .clone(),
-            still,
+            holds,
         })
     }
 
-    /// Where it stands in a frame of the file, if it does not move.
+    /// The end state that the mesh is in, in a frame of the file; none where it moves.
     pub fn at(&self, frame: u32) -> Option<EndState> {
-        if self.still[0] && frame <= self.window.start {
+        if self.holds[0] && frame <= self.window.start {
             Some(EndState::Start)
-        } else if self.still[1] && frame >= self.window.end {
+        } else if self.holds[1] && frame >= self.window.end {
             Some(EndState::End)
         } else {
             None
@@ -77,11 +77,11 @@ impl MotionWindow {
         self.at(frame).is_none().then_some(place as usize)
     }
 
-    /// Units of the ends that there are.
-    pub(crate) fn ends(&self) -> impl Iterator<Item = (EndState, usize)> + use<> {
+    /// The window's units that hold its end states, of those that there are.
+    pub(crate) fn end_units(&self) -> impl Iterator<Item = (EndState, usize)> + use<> {
         let frames = [(EndState::Start, 0), (EndState::End, self.window.end - self.window.start)];
-        let (still, order) = (self.still, &self.order);
+        let (holds, order) = (self.holds, &self.order);
         let units = frames.map(|(end, frame)| (end, order.unit_of(frame as usize)));
-        units.into_iter().filter(move |(end, _)| still[*end as usize])
+        units.into_iter().filter(move |(end, _)| holds[*end as usize])
     }
 }

@@ -17,7 +17,8 @@ pub(crate) const BLOCK: usize = 128;
 /// Up to four components of up to [`BLOCK`] vertices.
 pub(crate) type Block = [[f32; BLOCK]; 4];
 
-/// What decodes a stream of fixed-point positions.
+/// The decoder of a stream of fixed-point positions: of points that move freely, or of points that bones
+/// move.
 pub(crate) enum Coded {
     Soft(Box<Static>),
     Skin(Box<Skin>),
@@ -50,27 +51,27 @@ impl Coded {
 /// A stream, or one half of it (colours are kept as rgb and alpha).
 pub(crate) struct FixedPoint {
     pub coded: Coded,
-    /// What takes the place of all but heights.
+    /// Of a height field the two coordinates that do not move.
     pub flat: Option<Flat>,
     /// The point of each vertex: points lie in the order of the hierarchy, or of bones.
     pub places: Arc<Vec<u32>>,
 }
 
 /// Writes the first `components` numbers of each vertex, as floats. `of_frame`: the buffer of a frame and
-/// where the stream's cells are in it; without one, the first frame.
+/// where the stream is in it; without one, the first frame.
 pub(crate) fn positions_into(
     parts: &[FixedPoint],
     of_frame: Option<(&[u64], Place)>,
     components: usize,
     out: &mut [f32],
 ) {
-    for (i, cells) in parts.iter().enumerate() {
+    for (i, part) in parts.iter().enumerate() {
         let Some(out) = out.get_mut(3 * i..) else {
             return;
         };
-        let (grid, places) = (cells.coded.grid(), &cells.places[..]);
+        let (grid, places) = (part.coded.grid(), &part.places[..]);
         let shape = [components, (components - 3 * i).min(3)];
-        each_width!(cells.of(i, of_frame), found => grid.positions(found, places, shape, out));
+        each_width!(part.of(i, of_frame), found => grid.positions(found, places, shape, out));
     }
 }
 
@@ -81,19 +82,19 @@ pub(crate) fn planes_into(
     vertices: Range<usize>,
     out: &mut Block,
 ) {
-    for (i, cells) in parts.iter().enumerate() {
+    for (i, part) in parts.iter().enumerate() {
         let planes = &mut out[3 * i..];
-        let places = cells.places.get(vertices.clone()).unwrap_or(&[]);
-        each_width!(cells.of(i, of_frame), found => cells.coded.grid().planes(found, places, planes));
+        let places = part.places.get(vertices.clone()).unwrap_or(&[]);
+        each_width!(part.of(i, of_frame), found => part.coded.grid().planes(found, places, planes));
     }
 }
 
-/// The smallest and the largest value that a stream can have; none for wide cells, whose range says nothing.
+/// The smallest and the largest value that a stream can have; none for wide positions, whose range says nothing.
 pub(crate) fn range(parts: &[FixedPoint]) -> Option<[[f32; 3]; 2]> {
-    let cells = parts.first()?;
+    let part = parts.first()?;
     let ends = [i32::from(i16::MIN), i32::from(i16::MAX)];
-    let narrow = !cells.coded.first().is_wide();
-    narrow.then(|| ends.map(|end| cells.coded.grid().position([end; 3])))
+    let narrow = !part.coded.first().is_wide();
+    narrow.then(|| ends.map(|end| part.coded.grid().position([end; 3])))
 }
 
 impl FixedPoint {

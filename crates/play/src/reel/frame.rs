@@ -10,24 +10,24 @@ use meshreel_codec::transform::Transform;
 #[derive(Clone, Copy)]
 pub(crate) struct Frame<'a> {
     pub layout: &'a Layout,
-    /// `layout.words` of them.
+    /// The frame's buffer: `layout.words` 64-bit words.
     pub words: &'a [u64],
 }
 
-/// The numbers at a place.
+/// The list of numbers at a place.
 pub(crate) fn part<T: Pod>(words: &[u64], place: Place) -> &[T] {
     let words = &words[place.at..place.at + place.words()];
     &bytemuck::cast_slice(words)[..place.len]
 }
 
-/// The numbers at a place, for writing.
+/// The list of numbers at a place, for writing.
 pub(crate) fn part_mut<T: Pod>(words: &mut [u64], place: Place) -> &mut [T] {
     let words = &mut words[place.at..place.at + place.words()];
     &mut bytemuck::cast_slice_mut(words)[..place.len]
 }
 
-/// The levels of a stream: words of 1, 2 or 4 bytes.
-pub(crate) fn levels(words: &[u64], place: Place) -> QuantizedValues<'_> {
+/// The quantized values at a place: numbers of 1, 2 or 4 bytes.
+pub(crate) fn quantized(words: &[u64], place: Place) -> QuantizedValues<'_> {
     match place.size {
         1 => QuantizedValues::U8(part(words, place)),
         2 => QuantizedValues::U16(part(words, place)),
@@ -48,25 +48,25 @@ impl<'a> Frame<'a> {
         part(self.words, self.layout.transforms)
     }
 
-    /// The levels of a stream of a mesh, where the frame has it.
+    /// The quantized values of a stream of a mesh, where the frame has it.
     pub fn stream(&self, mesh: usize, stream: usize) -> Option<QuantizedValues<'a>> {
         let place = self.layout.meshes[mesh].streams[stream]?;
-        Some(levels(self.words, place))
+        Some(quantized(self.words, place))
     }
 
-    /// The buffer of a stream of cells and where they lie in it, where the frame has it.
-    pub fn cells(&self, mesh: usize, stream: usize) -> Option<(&'a [u64], Place)> {
+    /// The buffer of a fixed-point stream and its place there, where the frame has it.
+    pub fn fixed_point(&self, mesh: usize, stream: usize) -> Option<(&'a [u64], Place)> {
         let place = self.layout.meshes[mesh].streams[stream]?;
         Some((self.words, place))
     }
 
-    /// What rigid bones of a mesh keep of the frame.
+    /// The state of the rigid bones of a mesh in this frame.
     pub fn bone_words(&self, mesh: usize) -> Option<&'a [u32]> {
         let bones = self.layout.meshes[mesh].bones?;
         Some(part(self.words, bones.states))
     }
 
-    /// What a fluid mesh has in this frame.
+    /// Counts, triangles and materials of a fluid mesh in this frame.
     pub fn fluid(&self, mesh: usize) -> Option<FluidFrame<'a>> {
         let fluid = self.layout.meshes[mesh].fluid.as_ref()?;
         let counts: &[u32] = part(self.words, fluid.counts);
@@ -95,9 +95,9 @@ pub(crate) struct FluidFrame<'a> {
 }
 
 impl<'a> Frame<'a> {
-    /// Where a mesh stands in this frame, if it does not move.
+    /// The end state that a mesh is in, in this frame; none where it moves.
     pub fn end_state(&self, mesh: usize) -> Option<EndState> {
-        let all: &[u8] = part(self.words, self.layout.still);
+        let all: &[u8] = part(self.words, self.layout.end_states);
         match all.get(mesh) {
             Some(1) => Some(EndState::Start),
             Some(2) => Some(EndState::End),

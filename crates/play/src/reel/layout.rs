@@ -6,7 +6,7 @@
 //! | part | content |
 //! |---|---|
 //! | visibility | a bit for each node whose visibility is animated |
-//! | still | where a mesh stands still, a byte for each mesh: 1 as at the start, 2 as at the end |
+//! | end states | where a mesh stands still, a byte for each mesh: 1 as at the start, 2 as at the end |
 //! | transforms | [`Transform`]s of the animated nodes |
 //! | states | where transforms are coded as a clip, what other frames are predicted from |
 //! | streams | per animated stream of a mesh with fixed topology, its levels |
@@ -36,14 +36,14 @@ pub struct Range {
     pub count: u32,
 }
 
-/// Where a list of numbers lies in a frame.
+/// The place of a list of numbers in a frame's buffer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place {
     /// First 64-bit word.
     pub at: usize,
-    /// Bytes of a number.
+    /// Bytes of one number.
     pub size: usize,
-    /// Numbers.
+    /// The number of numbers in the list.
     pub len: usize,
 }
 
@@ -54,16 +54,16 @@ impl Place {
     }
 }
 
-/// Where everything is in a frame; derived from the description.
+/// The places of all values in a frame's buffer; derived from the description.
 pub(crate) struct Layout {
     /// Per node its visibility bit, where that is animated.
     pub bits: Vec<Option<u32>>,
     /// The bits, as bytes.
     pub visibility: Place,
-    /// A byte for each mesh, where some mesh stands still for a while.
-    pub still: Place,
+    /// A byte for each mesh, which names its end state; nothing where no mesh has one.
+    pub end_states: Place,
     /// Per node its number among the animated transforms.
-    pub numbers: Vec<Option<u32>>,
+    pub transform_numbers: Vec<Option<u32>>,
     /// The animated transforms.
     pub transforms: Place,
     /// How transforms are coded, if not as they are, and the state of that.
@@ -72,16 +72,16 @@ pub(crate) struct Layout {
     pub meshes: Vec<MeshLayout>,
     /// 64-bit words of a frame.
     pub words: usize,
-    /// 64-bit words that decoding a unit needs besides its raw bytes: the largest stream of cells, once.
+    /// 64-bit words that decoding a unit needs besides its raw bytes: the largest fixed-point stream, once.
     pub scratch: usize,
 }
 
 pub(crate) struct MeshLayout {
-    /// Per stream where its levels are; none where it is static.
+    /// Per stream the place of its quantized values; none where it is static.
     pub streams: Vec<Option<Place>>,
-    /// What positions that bones predict have besides.
+    /// Places of transforms, handles and residuals, of a mesh that bones move.
     pub bones: Option<BonesLayout>,
-    /// What a fluid mesh has besides.
+    /// Places of counts, triangles and materials, of a fluid mesh.
     pub fluid: Option<FluidLayout>,
     /// Per stream of predicted normals the numbers that frames predict theirs from.
     pub states: Vec<Option<Place>>,
@@ -89,16 +89,17 @@ pub(crate) struct MeshLayout {
     pub ranges: Vec<Range>,
 }
 
-/// What a frame has of bones besides the cells that they give, see [`meshreel_codec::mesh::skin`].
+/// Places of the bones of a mesh in a frame, besides the positions that they give, see
+/// [`meshreel_codec::mesh::skin`].
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BonesLayout {
     /// Transforms of rigid bones.
     pub transforms: Place,
-    /// What other frames predict these from, or what they are made of.
+    /// The words that transforms of other frames are predicted from, or that packed transforms are made of.
     pub states: Place,
-    /// Cells of the handles of affine bones.
+    /// Fixed-point positions of the handles of affine bones.
     pub handles: Place,
-    /// Cells of the residual.
+    /// Fixed-point residuals.
     pub residual: Place,
 }
 
@@ -106,32 +107,33 @@ pub(crate) struct BonesLayout {
 pub(crate) struct FluidLayout {
     /// u32: vertices, indices, source points, points and run of this frame, see [`crate::decode::fluid`].
     pub counts: Place,
-    /// [`Range`]s.
+    /// [`Range`]s of indices, one for each material.
     pub materials: Place,
-    /// u32.
+    /// u32: three per triangle.
     pub indices: Place,
     /// u32: point of each vertex, where vertices can share one.
     pub point: Place,
 }
 
-/// Cells that one frame of a stream has, in each of its parts: positions are of points, the rest of vertices.
-pub(crate) fn cell_count(mesh: &MeshRecord, stream: &StreamRecord) -> usize {
+/// Fixed-point positions of one frame of a stream, in each of its parts: positions are of points, the rest of
+/// vertices.
+pub(crate) fn fixed_point_count(mesh: &MeshRecord, stream: &StreamRecord) -> usize {
     match stream.semantic {
         Semantic::Position => mesh.points as usize,
         _ => mesh.vertices as usize,
     }
 }
 
-/// A cell holds three numbers: colours take two.
-pub(crate) fn cell_parts(stream: &StreamRecord) -> usize {
+/// Parts of a fixed-point stream, of three components each: colours have two.
+pub(crate) fn fixed_point_parts(stream: &StreamRecord) -> usize {
     stream.semantic.components().div_ceil(3)
 }
 
-/// 64-bit words that decoding a unit of a stream of cells needs.
-fn cell_scratch(mesh: &MeshRecord, stream: &StreamRecord) -> usize {
-    let words = |cells: usize, word: u8| scratch_len(cells) * usize::from(word) / 2;
+/// 64-bit words that decoding a unit of a fixed-point stream needs.
+fn fixed_point_scratch(mesh: &MeshRecord, stream: &StreamRecord) -> usize {
+    let words = |points: usize, word: u8| scratch_len(points) * usize::from(word) / 2;
     if stream.coding != Coding::Bones {
-        return words(cell_count(mesh, stream), stream.word);
+        return words(fixed_point_count(mesh, stream), stream.word);
     }
     let bones = stream.bones;
     let residual = words(bones.coded as usize, stream.word);
@@ -157,7 +159,7 @@ pub(crate) fn matrix_words(bones: &Bones) -> usize {
     (bones.rigid as usize + bones.affine as usize + 1) * size_of::<Matrix>() / 8
 }
 
-/// What follows from the description; none where transforms are kept as they are.
+/// The decoder of node transforms; none where they are stored unpacked.
 fn node_tracks(description: &Description) -> Result<Option<Nodes>, Corrupt> {
     if description.tracks.is_empty() {
         return Ok(None);
@@ -196,7 +198,7 @@ impl Shelf {
         let word = usize::from(stream.word);
         match stream.coding {
             Coding::FixedPoint | Coding::Bones | Coding::Heights => {
-                self.place(4 * word, cell_parts(stream) * cell_count(mesh, stream))
+                self.place(4 * word, fixed_point_parts(stream) * fixed_point_count(mesh, stream))
             }
             _ => self.place(word, stream.semantic.components() * mesh.vertices as usize),
         }
@@ -219,10 +221,10 @@ impl Layout {
         let nodes = &description.nodes;
         let visible =
             (nodes.iter()).map(|n| number(&mut bits, n.visibility == Visibility::Animated)).collect();
-        let numbers = (nodes.iter()).map(|n| number(&mut animated, n.animated)).collect();
+        let transform_numbers = (nodes.iter()).map(|n| number(&mut animated, n.animated)).collect();
         let visibility = shelf.place(1, bits.div_ceil(8) as usize);
-        let still = description.meshes.iter().any(|m| m.moves.is_some());
-        let still = shelf.place(1, if still { description.meshes.len() } else { 0 });
+        let any_at_rest = description.meshes.iter().any(|m| m.moves.is_some());
+        let end_states = shelf.place(1, if any_at_rest { description.meshes.len() } else { 0 });
         let transforms = shelf.place(size_of::<Transform>(), animated as usize);
         let states = shelf.place(size_of::<i32>(), coded.as_ref().map_or(0, |n| n.words));
         let meshes =
@@ -231,13 +233,13 @@ impl Layout {
             .flat_map(|mesh| (mesh.streams.iter().enumerate()).map(move |(s, stream)| (mesh, s, stream)))
             .filter(|(mesh, s, _)| attributes || !mesh.is_attribute(*s))
             .map(|(mesh, _, stream)| (mesh, stream));
-        let cells = streams.filter(|(_, stream)| stream.coding.has_fixed_point());
-        let scratch = cells.map(|(mesh, stream)| cell_scratch(mesh, stream));
+        let fixed_point = streams.filter(|(_, stream)| stream.coding.has_fixed_point());
+        let scratch = fixed_point.map(|(mesh, stream)| fixed_point_scratch(mesh, stream));
         Ok(Layout {
             bits: visible,
             visibility,
-            still,
-            numbers,
+            end_states,
+            transform_numbers,
             transforms,
             nodes: coded,
             states,
@@ -275,7 +277,7 @@ impl MeshLayout {
                     kept.then(|| shelf.place(2, s.states as usize))
                 })
                 .collect(),
-            // After the cells, which are made of them.
+            // After the positions, which are made of them.
             bones: bones.map(|(bones, word)| BonesLayout {
                 transforms: shelf.place(size_of::<Transform>(), bones.rigid as usize),
                 states: shelf.place(size_of::<u32>(), state_words(&bones)),

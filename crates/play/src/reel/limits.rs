@@ -1,6 +1,7 @@
 //! What a file may ask for: held against its tables and its description before anything is allocated.
 
-/// What a file may ask for. The defaults hold any sane asset; a server that opens strangers' files sets less.
+/// Limits of what a file may make the runtime allocate. The defaults hold any sane asset; a server that opens
+/// strangers' files sets less.
 #[derive(Debug, Clone)]
 pub struct Limits {
     /// Chunks and frames.

@@ -23,7 +23,7 @@ pub struct Lod<'a> {
     pub becomes: &'a [u32],
 }
 
-/// The same, kept: for tools.
+/// An LOD level with lists of its own: for tools.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(missing_docs)]
 pub struct LodTriangles {

@@ -5,7 +5,9 @@
 
 use crate::reel::end_states::MotionWindow;
 use crate::reel::fixed_point::FixedPoint;
-use crate::reel::layout::{Layout, MeshLayout, Place, Range, cell_count, cell_parts, state_words};
+use crate::reel::layout::{
+    Layout, MeshLayout, Place, Range, fixed_point_count, fixed_point_parts, state_words,
+};
 use crate::reel::limits::Limits;
 use crate::reel::normals::Predicted;
 use crate::reel::order::Order;
@@ -43,7 +45,7 @@ const MAKING_CELL: u64 = 256;
 const MAKING_INDEX: u64 = 32;
 /// Contexts of the decompressors: one that decodes, one that reads static data.
 const DECOMPRESSORS: u64 = 2 * (192 << 10);
-/// What allocators add to what is asked for.
+/// Bytes that an allocator adds to each allocation.
 const ALLOCATION: u64 = 16;
 
 /// A sum that does not wrap.
@@ -106,19 +108,19 @@ pub(crate) fn of_ranges(reader: &Reader) -> u64 {
     raw / 3 * (2 * size_of::<FrameRange>() as u64 + ALLOCATION) + 2 * raw
 }
 
-/// What a file is made of, as far as memory is concerned.
+/// All of a file that decides how much memory it takes.
 pub(crate) struct Parts<'a> {
     pub description: &'a Description,
     pub reader: &'a Reader,
     pub layout: &'a Layout,
     pub order: &'a Order,
     pub own: &'a [Option<MotionWindow>],
-    /// Bytes of the lists of these.
+    /// Bytes of the lists in `own`.
     pub own_bytes: u64,
     pub limits: &'a Limits,
     /// Whether there are chunks of these kinds.
-    pub detailed: bool,
-    pub culled: bool,
+    pub lods: bool,
+    pub triangle_visibility: bool,
 }
 
 impl Parts<'_> {
@@ -174,10 +176,10 @@ impl Parts<'_> {
         sum.add(1, of_streams(&mesh.streams));
         sum.add(indices, 4);
         sum.add(1, ALLOCATION);
-        if self.detailed {
+        if self.lods {
             sum.add(1, lod::bytes(mesh));
         }
-        if self.culled {
+        if self.triangle_visibility {
             sum.add(1, visibility::bytes(mesh));
         }
         if mesh.has_table {
@@ -197,8 +199,8 @@ impl Parts<'_> {
     fn stream(&self, mesh: &MeshRecord, stream: &StreamRecord, sum: &mut Sum) {
         let (vertices, indices) = (u64::from(mesh.vertices), u64::from(mesh.indices));
         let word = u64::from(stream.word);
-        let part = |sum: &mut Sum, cells: u64, each: u64| {
-            sum.add(cells, each + 4 * word);
+        let part = |sum: &mut Sum, points: u64, each: u64| {
+            sum.add(points, each + 4 * word);
             sum.add(1, size_of::<Static>() as u64 + PART);
         };
         match stream.coding {
@@ -214,9 +216,9 @@ impl Parts<'_> {
                 sum.add(1, NORMALS);
             }
             Coding::FixedPoint | Coding::Heights => {
-                sum.list::<FixedPoint>(cell_parts(stream));
-                for _ in 0..cell_parts(stream) {
-                    part(sum, cell_count(mesh, stream) as u64, CELL);
+                sum.list::<FixedPoint>(fixed_point_parts(stream));
+                for _ in 0..fixed_point_parts(stream) {
+                    part(sum, fixed_point_count(mesh, stream) as u64, CELL);
                 }
                 // Where vertices are among them; the plane of heights.
                 sum.add(vertices, 4);
@@ -227,7 +229,7 @@ impl Parts<'_> {
             Coding::Bones => {
                 let b = stream.bones;
                 sum.list::<FixedPoint>(1);
-                part(sum, cell_count(mesh, stream) as u64, RIG_CELL);
+                part(sum, fixed_point_count(mesh, stream) as u64, RIG_CELL);
                 part(sum, u64::from(b.coded), CELL);
                 part(sum, 4 * u64::from(b.affine), CELL + 8);
                 sum.add(u64::from(b.rigid) + u64::from(b.affine), BONE);
@@ -239,7 +241,7 @@ impl Parts<'_> {
         }
     }
 
-    /// What is needed for a while to make the static data of a mesh.
+    /// Counts the memory that is needed for a while to make the static data of a mesh.
     fn making(&self, mesh: &MeshRecord) -> u64 {
         let mut sum = Sum::default();
         let (vertices, indices) = (u64::from(mesh.vertices), u64::from(mesh.indices));
@@ -249,8 +251,8 @@ impl Parts<'_> {
             let choices = (32 * vertices).min(6 * indices + vertices);
             sum.add(1, 4 * indices + 8 * vertices + 3 * 6 * choices);
         }
-        let cells = |s: &StreamRecord| s.coding.has_fixed_point() || s.coding == Coding::Predicted;
-        if mesh.streams.iter().any(cells) {
+        let fixed_point = |s: &StreamRecord| s.coding.has_fixed_point() || s.coding == Coding::Predicted;
+        if mesh.streams.iter().any(fixed_point) {
             sum.add(vertices, MAKING_CELL);
             sum.add(indices, MAKING_INDEX);
         }

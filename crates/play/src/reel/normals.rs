@@ -2,11 +2,10 @@
 //! file is loaded, and the frames of a unit. In a decoded frame they are levels like any other normals.
 
 use crate::reel::fixed_point::FixedPoint;
-use meshreel_codec::each_width;
 use meshreel_codec::mesh::normals::surface::Place as Place3;
 use meshreel_codec::mesh::normals::{Normals, Shape, Work};
 use meshreel_codec::record::Semantic;
-use meshreel_codec::{Corrupt, take_sized};
+use meshreel_codec::{Corrupt, each_width, take_sized};
 use std::sync::{Mutex, PoisonError};
 
 /// A stream of predicted normals, or of tangent frames.
@@ -69,7 +68,13 @@ impl Predicted {
         levels
     }
 
-    pub(crate) fn write<P: Place3>(&self, cells: &[P], state: &[i16], work: &mut Work, levels: &mut [u16]) {
-        self.coded.levels(cells, state, work, self.bits, levels);
+    pub(crate) fn write<P: Place3>(
+        &self,
+        positions: &[P],
+        state: &[i16],
+        work: &mut Work,
+        levels: &mut [u16],
+    ) {
+        self.coded.levels(positions, state, work, self.bits, levels);
     }
 }

@@ -75,8 +75,8 @@ impl Reel {
             own: &own,
             own_bytes,
             limits,
-            detailed: has(kind::LOD),
-            culled: has(kind::VISIBILITY),
+            lods: has(kind::LOD),
+            triangle_visibility: has(kind::VISIBILITY),
         };
         let memory = memory.bytes();
         if memory > limits.max_memory {
@@ -148,8 +148,8 @@ fn find_units(reader: &Reader, restart: u32) -> Result<(Vec<u32>, Order), Error>
     order.map(|order| (units, order)).map_err(|what| Error::malformed(reader.path(), what, "the tables"))
 }
 
-/// Where some mesh has its attributes apart, every unit has a chunk of them behind it, and there are no
-/// others.
+/// Checks that every unit has a chunk of vertex attributes behind it, and that there are no others, where
+/// some mesh has its vertex attributes apart.
 fn check_attributes(reader: &Reader, units: &[u32], apart: bool) -> Result<(), Error> {
     let is = |chunk: &ChunkEntry| chunk.kind == kind::VERTEX_ATTRIBUTES;
     let count = reader.chunks().iter().filter(|c| is(c)).count();
@@ -161,7 +161,7 @@ fn check_attributes(reader: &Reader, units: &[u32], apart: bool) -> Result<(), E
     Err(Error::malformed(reader.path(), what, "the chunk table"))
 }
 
-/// What a mesh says, against the chunk table and itself.
+/// Checks a mesh's record against the chunk table and against itself.
 fn check_mesh(path: &Path, mesh: &MeshRecord, chunks: &[ChunkEntry], layered: bool) -> Result<(), Error> {
     let wrong = |what: &str| Err(Error::malformed(path, what, format!("mesh {}", mesh.path)));
     if !mesh.indices.is_multiple_of(3) {
@@ -171,28 +171,28 @@ fn check_mesh(path: &Path, mesh: &MeshRecord, chunks: &[ChunkEntry], layered: bo
         return wrong("positions are not its first stream");
     }
     if mesh.apart && !layered {
-        return wrong("attributes apart in a file without layers");
+        return wrong("vertex attributes apart in a file without temporal layers");
     }
     let mut seen = [[false; 256]; 5];
     for stream in &mesh.streams {
         let components = stream.semantic.components();
-        let cells = stream.coding.has_fixed_point();
+        let fixed_point = stream.coding.has_fixed_point();
         if stream.coding == Coding::Predicted {
             let still = |s: &StreamRecord| s.semantic == Semantic::Uv && s.set == 0 && !s.animated;
-            let cells = mesh.streams[0].coding.has_fixed_point();
+            let fixed_point = mesh.streams[0].coding.has_fixed_point();
             let uvs = stream.semantic == Semantic::Normal || mesh.streams.iter().any(still);
             let states = u64::from(stream.states) <= 3 * u64::from(mesh.vertices);
             let places = mesh.method.deforms() && layered && stream.word == 2;
-            if !(cells && uvs && states && places) {
+            if !(fixed_point && uvs && states && places) {
                 return wrong("normals that cannot be predicted");
             }
         }
-        if cells && !(mesh.method.deforms() && layered) {
-            return wrong("cells where there can be none");
+        if fixed_point && !(mesh.method.deforms() && layered) {
+            return wrong("fixed-point positions where there can be none");
         }
-        let lattice = stream.semantic.has_axes() && !cells;
+        let lattice = stream.semantic.has_axes() && !fixed_point;
         if !matches!(stream.word, 1 | 2 | 4) {
-            return wrong("a word is not 1, 2 or 4 bytes");
+            return wrong("the numbers of a stream are not of 1, 2 or 4 bytes");
         }
         if stream.axes.len() != if lattice { components } else { 0 } {
             return wrong("a lattice does not fit its stream");
@@ -207,11 +207,11 @@ fn check_mesh(path: &Path, mesh: &MeshRecord, chunks: &[ChunkEntry], layered: bo
         }
         let sets = matches!(stream.semantic, Semantic::Uv | Semantic::Colour);
         if !sets && stream.set != 0 {
-            return wrong("a set of something that has no sets");
+            return wrong("a stream that can have no sets has a set number");
         }
         let seen = &mut seen[stream.semantic as usize][usize::from(stream.set)];
         if std::mem::replace(seen, true) {
-            return wrong("two streams mean the same");
+            return wrong("two streams have the same semantic and set");
         }
         if stream.animated && mesh.method == Method::Static {
             return wrong("a static mesh with an animated stream");
@@ -251,10 +251,10 @@ fn own_frames(
         return Ok(None);
     };
     let Order::Layered { schedule, .. } = order else {
-        return wrong("it stands still in a file without layers");
+        return wrong("it has end states in a file without temporal layers");
     };
     if last >= schedule.frames() || !mesh.method.deforms() {
-        return wrong("it stands still in frames that there are not");
+        return wrong("it has end states in frames that the file has not");
     }
     let own = MotionWindow::new(mesh, order, windows);
     let end = u64::from(mesh.ends.offset) + u64::from(mesh.ends.size);

@@ -29,13 +29,13 @@ pub struct Reel {
     shared: Arc<Shared>,
 }
 
-/// What is wrong with static data, and where.
+/// Damaged static data: what is wrong, and the place.
 pub(super) struct Broken {
     what: String,
     at: String,
 }
 
-/// What clones of a [`Reel`] share.
+/// The open file that clones of a [`Reel`] share.
 pub(super) struct Shared {
     pub reader: Reader,
     pub description: Description,
@@ -46,13 +46,13 @@ pub(super) struct Shared {
     pub own: Vec<Option<MotionWindow>>,
     /// Named parts of the animation.
     pub ranges: Vec<FrameRange>,
-    /// All but tables.
+    /// Bytes that the open file takes, without predictor tables.
     pub memory: u64,
-    /// [`Limits::max_memory`].
+    /// [`Limits::max_memory`] of the limits it was opened with.
     pub max_memory: u64,
     /// Bytes of tables, once they have been read.
     pub tables: AtomicU64,
-    /// [`Limits::attributes`].
+    /// [`Limits::attributes`] of the limits it was opened with.
     pub attributes: bool,
     /// Units have attributes behind them.
     pub apart: bool,
@@ -63,7 +63,7 @@ pub(super) struct Shared {
 }
 
 impl Reel {
-    /// What was opened and checked.
+    /// A reel of what was opened and checked.
     pub(super) fn new(shared: Shared) -> Reel {
         Reel { shared: Arc::new(shared) }
     }
@@ -182,7 +182,7 @@ impl Reel {
         self.shared.max_memory - self.shared.memory
     }
 
-    /// What they take.
+    /// Notes the bytes that predictor tables take.
     pub(crate) fn set_tables(&self, bytes: u64) {
         self.shared.tables.store(bytes, Ordering::Relaxed);
     }
@@ -199,7 +199,7 @@ impl Reel {
         &self.shared.units
     }
 
-    /// Where things are in a decoded frame.
+    /// The places of all values in a decoded frame.
     pub(crate) fn layout(&self) -> &Layout {
         &self.shared.layout
     }

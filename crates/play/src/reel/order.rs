@@ -223,7 +223,7 @@ impl Order {
     }
 }
 
-/// What a frame is predicted from.
+/// The frames that a frame is predicted from.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct References {
     pub previous: Option<u32>,

@@ -7,24 +7,25 @@ use meshreel_codec::record::source_map::SourceMap;
 use meshreel_codec::record::{Method, source_map};
 
 impl Reel {
-    /// Where the vertices of a mesh come from; `None` where that was stripped or the mesh is fluid.
+    /// The source map of a mesh: from its vertices to the source's points, corners and faces. `None` where it
+    /// was stripped or the mesh is fluid.
     pub fn source_map(&self, mesh: usize) -> Result<Option<SourceMap>, Error> {
         match self.mesh_record(mesh)?.method {
             Method::Fluid => Ok(None),
-            _ => self.notes_of_source(mesh),
+            _ => self.full_source_map(mesh),
         }
     }
 
     /// Whether the source had no normals, so that those of a mesh were made; false where nothing says so
     /// (stripped).
     pub fn made_normals(&self, mesh: usize) -> Result<bool, Error> {
-        let map = self.notes_of_source(mesh)?;
+        let map = self.full_source_map(mesh)?;
         Ok(map.is_some_and(|map| map.made_normals))
     }
 
-    /// The map of any mesh, `None` where that was stripped; that of a fluid one says nothing of vertices but
-    /// by frame ([`SourceMap::of_frame`]).
-    pub fn notes_of_source(&self, mesh: usize) -> Result<Option<SourceMap>, Error> {
+    /// The source map of any mesh, `None` where it was stripped. That of a fluid mesh says nothing of
+    /// vertices except by frame ([`SourceMap::of_frame`]).
+    pub fn full_source_map(&self, mesh: usize) -> Result<Option<SourceMap>, Error> {
         let record = self.mesh_record(mesh)?;
         if record.source_map.size == 0 {
             return Ok(None);

@@ -16,31 +16,32 @@ use std::sync::Arc;
 pub(crate) struct Statics {
     /// Equal meshes of several files of a player are one and the same.
     pub meshes: Vec<Arc<StaticMesh>>,
-    /// A frame of those that stand still at their start, and one of those at their end; empty where there are
-    /// none.
-    pub ends: Arc<[Vec<u64>; 2]>,
+    /// A frame's buffer of the meshes that do not move at their start, and one of those at their end; empty
+    /// where there are none.
+    pub end_states: Arc<[Vec<u64>; 2]>,
 }
 
 /// Static data of one mesh; empty for fluid ones.
 #[derive(Default)]
 pub(crate) struct StaticMesh {
-    /// What it was made of, by which equal meshes of other files are found.
+    /// The bytes it was made of, by which equal meshes of other files are found.
     pub made_of: MadeOf,
     pub indices: Vec<u32>,
-    /// Levels of detail beside the mesh itself.
-    pub details: Vec<lod::LodLevel>,
+    /// LOD levels beside the mesh itself.
+    pub lods: Vec<lod::LodLevel>,
     /// Its triangles by when they are drawn, where not all always are.
-    pub culled: Option<visibility::TriangleVisibility>,
+    pub visibility: Option<visibility::TriangleVisibility>,
     pub table: Table,
-    /// Per stream its values (static) or those of the first frame (animated). Nothing for cells.
+    /// Per stream its values (static) or those of the first frame (animated). Nothing for fixed-point
+    /// streams.
     pub streams: Vec<QuantizedBuffer>,
-    /// Per stream of cells its parts.
-    pub cells: Vec<Vec<FixedPoint>>,
+    /// Per fixed-point stream its parts.
+    pub fixed_point: Vec<Vec<FixedPoint>>,
     /// Per stream of predicted normals what predicts them.
     pub normals: Vec<Option<Box<Predicted>>>,
 }
 
-/// What determines all that a [`StaticMesh`] holds.
+/// The bytes and counts that determine all that a [`StaticMesh`] holds.
 #[derive(Default, PartialEq)]
 pub(crate) struct MadeOf {
     /// Vertices, points, and whether there is a table.
@@ -48,7 +49,7 @@ pub(crate) struct MadeOf {
     pub streams: Vec<StreamRecord>,
     pub connectivity: Vec<u8>,
     pub values: Vec<u8>,
-    pub details: Vec<u8>,
+    pub lods: Vec<u8>,
     pub drawn: Vec<u8>,
 }
 
@@ -61,11 +62,11 @@ impl MadeOf {
 }
 
 impl<'a> Frame<'a> {
-    /// The frame that has what this one shows of a mesh.
+    /// The buffer that holds a mesh as this frame shows it: this one, or that of the mesh's end state.
     pub fn of(self, statics: &'a Statics, mesh: usize) -> Frame<'a> {
         match self.end_state(mesh) {
             None => self,
-            Some(still) => Frame { words: &statics.ends[still as usize], ..self },
+            Some(still) => Frame { words: &statics.end_states[still as usize], ..self },
         }
     }
 }

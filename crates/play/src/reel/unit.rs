@@ -45,7 +45,7 @@ impl Reel {
         self.unit_chunk(unit).size as usize + behind as usize
     }
 
-    /// Where these end.
+    /// The byte of the file after a unit.
     pub(crate) fn unit_end(&self, unit: usize) -> u64 {
         self.unit_chunk(unit).offset + self.unit_size(unit) as u64
     }

@@ -62,12 +62,12 @@ impl<'a> VisibleRanges<'a> {
     }
 
     pub(crate) fn of(
-        culled: &'a TriangleVisibility,
+        visibility: &'a TriangleVisibility,
         [first, second]: [u32; 2],
         material: Option<usize>,
     ) -> VisibleRanges<'a> {
         VisibleRanges {
-            blocks: &culled.blocks,
+            blocks: &visibility.blocks,
             first,
             second,
             material: material.map(|m| m as u32),

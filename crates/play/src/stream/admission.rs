@@ -12,7 +12,7 @@
 
 use crate::stream::scheduler::{Scheduler, scratch_bytes};
 use crate::time::clock::{Clock, Command, Pace};
-use crate::time::demand::{Demand, Pair};
+use crate::time::demand::{Demand, FramePair};
 
 /// One more player of a file.
 pub(crate) struct Instance {
@@ -26,7 +26,7 @@ pub(crate) struct Instance {
     pub waiting: bool,
     pub demand: Demand,
     pub pace: Pace,
-    pub shown: Option<(Pair, Pace)>,
+    pub shown: Option<(FramePair, Pace)>,
     /// The jump whose first frame was shown.
     pub arrived: Option<u32>,
     /// The jump that it is at, and when its first frame is late.
@@ -36,9 +36,9 @@ pub(crate) struct Instance {
     pub seek_wait_ticks: u64,
     pub priority: i32,
     pub admitted: bool,
-    /// What was told last.
+    /// Whether the last event about this instance was [`crate::Event::Refused`].
     pub told_refused: bool,
-    /// Where it is refused, bytes that it needs and that were left.
+    /// Of a refused instance the bytes that it needs, and those that were left.
     pub short: Option<(u64, u64)>,
 }
 
@@ -72,7 +72,7 @@ impl Instance {
     }
 }
 
-/// See the file's head.
+/// Decides which instances the heap can serve.
 #[derive(Default)]
 pub(crate) struct Admission {
     /// Places of instances by priority, then age.

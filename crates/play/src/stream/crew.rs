@@ -38,7 +38,7 @@ impl<T> Ord for Turn<T> {
     }
 }
 
-/// What is to be done.
+/// The jobs that wait for a thread.
 struct Queue<T> {
     turns: Mutex<Turns<T>>,
     filled: Condvar,

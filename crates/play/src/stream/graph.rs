@@ -94,7 +94,7 @@ impl Graph {
         self.node(node).waits.fetch_sub(1, Ordering::AcqRel) == 1
     }
 
-    /// It shall do nothing when its turn comes.
+    /// Makes a node do nothing when its turn comes.
     pub fn cancel(&self, node: u32) {
         self.node(node).flags.fetch_or(CANCELLED, Ordering::Relaxed);
     }

@@ -234,7 +234,7 @@ impl Drop for WriteGuard {
     }
 }
 
-/// What a block is to the heap.
+/// The state of a slot of the heap's table, and of its block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Use {
     /// The slot names nothing.
@@ -293,7 +293,7 @@ pub(crate) struct Heap {
     condemned: List,
     /// First in the order of addresses.
     lowest: u32,
-    /// Where sliding goes on.
+    /// The block at which sliding goes on in the next tick.
     cursor: u32,
     used_granules: u64,
     held_granules: u64,
@@ -345,7 +345,7 @@ impl Heap {
         Some(heap)
     }
 
-    /// What threads share.
+    /// The part of the heap that other threads see.
     pub fn memory(&self) -> &Memory {
         &self.memory
     }
@@ -656,7 +656,8 @@ impl Heap {
         true
     }
 
-    /// Where every slot names something: evicts until one is free. Two neighbours that merge give one back.
+    /// Evicts blocks until a slot is free, when every slot names something: two neighbours that merge give
+    /// one back.
     fn spare_a_slot(&mut self, evicted: &mut impl FnMut(u64)) {
         for rank in 0..RANKS {
             let mut at = self.spare[rank].first;

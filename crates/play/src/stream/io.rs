@@ -16,7 +16,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 /// Between two looks at whether a read is still wanted.
 const PIECE: usize = 256 << 10;
 
-/// Where a file's bytes come from.
+/// Reads the bytes of a file, asynchronously.
 pub trait Source: Send + Sync {
     /// Length in bytes; constant while it is open.
     fn size(&self) -> u64;
@@ -57,7 +57,7 @@ enum Done {
     Slot(Arc<Mailbox>, u32),
 }
 
-/// Where reads end that are looked after by slot: a database's.
+/// Collects the reads of a database when they end, by slot.
 pub(crate) struct Mailbox(Vec<Post>);
 
 #[derive(Default)]
@@ -87,7 +87,7 @@ impl Mailbox {
         Some(Token(post.token.load(Ordering::Relaxed)))
     }
 
-    /// What came back.
+    /// Takes the outcome of the read of a slot, if it has ended.
     pub fn take(&self, slot: u32) -> Option<(io::Result<usize>, Vec<u64>)> {
         let post = self.0.get(slot as usize)?;
         let mut ended = post.ended.lock().unwrap_or_else(PoisonError::into_inner);
@@ -151,7 +151,7 @@ impl Read {
     pub fn token(&self) -> Token {
         self.token
     }
-    /// Where to read, in bytes from the start.
+    /// The first byte to read, from the start of the file.
     pub fn offset(&self) -> u64 {
         self.offset
     }

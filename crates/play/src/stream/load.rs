@@ -15,10 +15,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What was opened and what its bytes are read from, or why not.
+/// An opened file and the source of its bytes, or why it could not be opened.
 pub(crate) type Opened = Result<(Arc<Loaded>, Arc<dyn Source>), Error>;
 
-/// Where results are left for the tick.
+/// Opened files by number and generation, until the next tick takes them.
 pub(crate) type Inbox = Arc<Mutex<Vec<((u32, u32), Opened)>>>;
 
 /// A file to be opened.

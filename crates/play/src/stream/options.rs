@@ -30,20 +30,20 @@ pub struct Options {
     pub decode_ahead: f32,
     /// A read is issued as soon as something is missing so many seconds ahead. Default 1.
     pub least_read_ahead: f32,
-    /// It then brings what is wanted up to so many seconds ahead. Default 4.
+    /// Seconds ahead for which reads are made at most, then for all that is wanted in them. Default 4.
     pub most_read_ahead: f32,
     /// Seconds without a visible instance after which a file's static data is given up too. Default 5.
     pub unload_after: f32,
     /// Bytes beside the heap that a file may take to be opened and to keep its static data; a file that asks
     /// for more is refused. 0, the default: what goes with the heap, four times as much and 16 MiB.
     pub file_memory: u64,
-    /// What a file may ask for, and whether animated attributes are left out. What is beyond `file_memory` is
-    /// cut to it, see [`Options::file_limits`].
+    /// Limits of the files that are opened, and whether animated vertex attributes are left out. What is
+    /// beyond `file_memory` is cut to it, see [`Options::file_limits`].
     pub limits: Limits,
 }
 
 impl Options {
-    /// What each file is opened with: `limits`, as far as `file_memory` allows it.
+    /// The limits with which each file is opened: `limits`, as far as `file_memory` allows it.
     pub fn file_limits(&self) -> Limits {
         let memory = match self.file_memory {
             0 => (self.heap as u64).saturating_mul(4).saturating_add(16 << 20),
@@ -59,7 +59,7 @@ impl Options {
         limits
     }
 
-    /// What no player can be made of.
+    /// Refuses options that no player can be made of.
     pub(crate) fn check(&self) -> Result<(), Error> {
         for (name, threads) in [("threads", self.threads), ("read_threads", self.read_threads)] {
             if threads > MOST_THREADS {

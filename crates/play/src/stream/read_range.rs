@@ -17,7 +17,7 @@ pub(crate) fn unit_end(stream: &Stream, place: u32) -> u64 {
     stream.file.reel.unit_end(unit as usize)
 }
 
-/// What is missing behind a read that was cut because of attributes.
+/// The units that are missing behind a read that was cut because of vertex attributes.
 pub(crate) fn rest_of(stream: &Stream, missing: Missing, last: u32) -> Option<Missing> {
     let wanted = |place: &u32| {
         let unit = &stream.units[stream.file.order[*place as usize] as usize];

@@ -1,6 +1,6 @@
 //! What the heap tells about itself, as plain data.
 
-/// What happened so far.
+/// Counts of events in the heap since the player was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct HeapCounters {
     /// Blocks given out.
@@ -20,9 +20,9 @@ pub struct HeapCounters {
 pub struct Region {
     /// Bytes from the start.
     pub start: u64,
-    /// Bytes.
+    /// Bytes of the region.
     pub size: u64,
-    /// What it is used for.
+    /// What the region is used for.
     pub state: RegionState,
     /// Who it belongs to: the number of the file, or `u32::MAX` for nobody's.
     pub owner: u32,

@@ -18,7 +18,7 @@ use crate::stream::heap::{Block, Heap};
 use crate::stream::io::Source;
 use crate::stream::loaded::Loaded;
 use crate::time::clock::Pace;
-use crate::time::demand::{Demand, Pair, Span};
+use crate::time::demand::{Demand, FramePair, Span};
 use std::sync::Arc;
 
 /// Reads of one stream that are in flight or in memory.
@@ -68,7 +68,7 @@ pub(crate) enum State {
 pub(crate) struct Frame {
     pub block: Option<Block>,
     pub state: State,
-    /// Held because it is wanted; in the list of those.
+    /// Held because it is wanted; then it is in the list of wanted frames.
     pub kept: bool,
     pub wanted: u32,
     pub due: u64,
@@ -100,7 +100,7 @@ pub(crate) struct Horizons {
     pub read: u64,
 }
 
-/// What is missing and most urgent, as a range of places in the order of units.
+/// The units that are missing most urgently, as a range of places in the order of units.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Missing {
     pub due: u64,
@@ -135,7 +135,7 @@ pub struct StreamCounters {
 
 pub(crate) struct Stream {
     pub file: Arc<Loaded>,
-    /// Where its bytes come from.
+    /// The source of its bytes.
     pub source: Arc<dyn Source>,
     pub number: u32,
     pub units: Vec<Unit>,
@@ -148,9 +148,9 @@ pub(crate) struct Stream {
     pub launch: Vec<(u32, u64)>,
     pub missing: Option<Missing>,
     pub epoch: u32,
-    /// Every frame is to stay.
+    /// Every frame stays in memory once it is there.
     pub resident: bool,
-    /// It was to be so when it was opened.
+    /// Whether every frame was to stay in memory when the file was opened.
     pub planned_resident: bool,
     resident_next: usize,
     /// An instance of it is among those that the heap can serve.
@@ -222,7 +222,7 @@ impl Stream {
         (self.frames.get(frame as usize)).is_some_and(|f| f.state == State::Decoded)
     }
 
-    pub fn has_pair(&self, pair: Pair) -> bool {
+    pub fn has_pair(&self, pair: FramePair) -> bool {
         self.is_decoded(pair.first) && self.is_decoded(pair.second)
     }
 
@@ -239,14 +239,14 @@ impl Stream {
         self.farthest = 0;
     }
 
-    /// What an instance shows and should show.
+    /// Marks the frames that an instance shows and those that it should show.
     pub fn plan_now(
         &mut self,
         heap: &mut Heap,
         now: u64,
         due: u64,
         demand: &Demand,
-        shown: Option<(Pair, Pace)>,
+        shown: Option<(FramePair, Pace)>,
     ) {
         for frame in shown.iter().flat_map(|(p, _)| [p.first, p.second]) {
             if self.is_decoded(frame) {
@@ -262,7 +262,7 @@ impl Stream {
         self.active |= demand.spans_used > 0;
     }
 
-    /// What an instance will want next, as far as it is to be decoded already.
+    /// Marks the frames that an instance will want next, as far as they are to be decoded already.
     pub fn plan_next(&mut self, heap: &mut Heap, now: u64, demand: &Demand, horizon: u64) {
         let file = self.file.clone();
         for span in demand.spans() {
@@ -271,8 +271,8 @@ impl Stream {
         }
     }
 
-    /// What comes after that, as far as it is to be read already. Not in every tick, as it changes little:
-    /// only where something is missing, or in turn.
+    /// Marks the units after those, as far as they are to be read already. Not in every tick, as it changes
+    /// little: only where something is missing, or in turn.
     pub fn plan_reads(&mut self, now: u64, demand: &Demand, horizons: Horizons) {
         self.walked |=
             self.missing.is_some() || (self.epoch.wrapping_add(self.number)).is_multiple_of(READ_TURN);

@@ -60,7 +60,7 @@ pub(crate) fn scratch_bytes(benches: usize, words: usize) -> u64 {
     }
 }
 
-/// What a node is for.
+/// The purpose of a node of the job graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Node {
     Free,
@@ -76,7 +76,7 @@ pub(crate) enum Incident {
     Recovered(u32),
 }
 
-/// See the file's head.
+/// Decides which reads and decodes run when, for all streams of a player.
 pub(crate) struct Scheduler {
     pub heap: Heap,
     pub work: Arc<Work>,
@@ -722,7 +722,7 @@ impl Scheduler {
 
 enum Launched {
     Yes,
-    /// What it waits for is not even on its way.
+    /// A frame that it needs is not even on its way.
     NotYet,
     NoRoom,
 }

@@ -27,7 +27,7 @@ impl Library {
                 mesh.clone()
             })
         };
-        Statics { meshes: statics.meshes.iter().map(share).collect(), ends: statics.ends.clone() }
+        Statics { meshes: statics.meshes.iter().map(share).collect(), end_states: statics.end_states.clone() }
     }
 }
 
@@ -38,7 +38,7 @@ mod tests {
     fn statics(values: &[u8]) -> Statics {
         let mut mesh = StaticMesh::default();
         mesh.made_of.values = values.to_vec();
-        Statics { meshes: vec![Arc::new(mesh)], ends: Arc::default() }
+        Statics { meshes: vec![Arc::new(mesh)], end_states: Arc::default() }
     }
 
     #[test]
@@ -50,7 +50,7 @@ mod tests {
         assert!(Arc::ptr_eq(&a.meshes[0], &b.meshes[0]));
         assert!(!Arc::ptr_eq(&a.meshes[0], &c.meshes[0]));
         drop((a, b, c));
-        library.share(&Statics { meshes: Vec::new(), ends: Arc::default() });
+        library.share(&Statics { meshes: Vec::new(), end_states: Arc::default() });
         assert!(library.meshes.lock().unwrap().is_empty());
     }
 }

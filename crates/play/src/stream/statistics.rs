@@ -20,7 +20,7 @@ pub struct Statistics {
     pub heap_used: u64,
     /// Bytes of it that are wanted or in use; the others can go at any moment.
     pub heap_held: u64,
-    /// What happened in it.
+    /// Counts of events in the heap.
     pub heap: HeapCounters,
     /// Every piece of it, in the order of addresses.
     pub regions: Vec<Region>,

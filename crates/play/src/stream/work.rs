@@ -62,7 +62,7 @@ impl Drop for Job {
     }
 }
 
-/// See the file's head.
+/// The jobs of a player: what their graph, tasks and threads share.
 pub(crate) struct Work {
     pub memory: Memory,
     pub graph: Graph,
@@ -75,7 +75,7 @@ pub(crate) struct Work {
     ended: Mutex<Vec<u32>>,
     pool: OnceLock<Arc<dyn Pool>>,
     own: Weak<Work>,
-    /// What each thread needs, handed out to whoever runs a job.
+    /// The memory that jobs need, one for each thread, lent to whoever runs a job.
     benches: Mutex<Vec<Bench>>,
     bench_free: Condvar,
     /// Scratch of each bench; replaced by larger ones as files ask for it.
@@ -102,7 +102,7 @@ impl Drop for Lent<'_> {
     }
 }
 
-/// What a node does and how it ended.
+/// The job of a node, and how it ended.
 #[derive(Default)]
 pub(crate) struct Task {
     pub file: Option<Arc<Loaded>>,

@@ -14,13 +14,13 @@
 //! ping-pong the same on twice the length, whose second half is the way back
 //! ```
 
-use crate::time::demand::{Demand, Pair, Span};
+use crate::time::demand::{Demand, FramePair, Span};
 use crate::time::timeline::{FRACTION, PER_SECOND, Timeline, flicks, rate_parts, seconds};
 
 /// Longest tick in seconds; a longer one is cut, so that no product overflows.
 const LONGEST_TICK: f64 = 1e6;
 
-/// What happens at the ends of what is played.
+/// Behaviour of a clock at the ends of the range that it plays.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Repeat {
     /// Stays at the last frame (played backwards: at the first), and says [`Clock::ended`].
@@ -36,8 +36,8 @@ pub enum Repeat {
     PingPong,
 }
 
-/// What a clock can be told. Times are seconds of animation from the first frame; what lies outside is cut,
-/// and a command with NaN does nothing.
+/// A command for a clock. Times are seconds of animation from the first frame; what lies outside is cut, and
+/// a command with NaN does nothing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Command {
     /// Goes on, or starts; starts anew after the end.
@@ -48,21 +48,21 @@ pub enum Command {
     Stop,
     /// Back to the start, playing or not as before.
     Reset,
-    /// Jumps.
+    /// Jumps to a time.
     GoTo(f64),
     /// Jumps to a frame.
     GoToFrame(usize),
     /// Seconds of animation per second: 1 as it was made, negative backwards, 0 stands. At most 65,536 either
     /// way.
     Rate(f64),
-    /// What happens at the ends.
+    /// Sets what the clock does at the ends of the range.
     Repeat(Repeat),
     /// Plays only from one time to another.
     Range(f64, f64),
     /// Plays only from one frame to another, both included.
     Frames(usize, usize),
-    /// Where `Stop`, `Reset` and the first `Play` put the position. Without it the beginning of the range or,
-    /// played backwards, its end.
+    /// Sets the position for `Stop`, `Reset` and the first `Play`. Without it that is the beginning of the
+    /// range or, played backwards, its end.
     StartAt(f64),
     /// Seconds to pass before the position moves, for a start within a tick; negative, seconds that have
     /// passed already and are made up for when it moves. Used up by that, not cut to the file.
@@ -82,7 +82,7 @@ pub enum Command {
     HalfRate(bool),
 }
 
-/// What a tick did.
+/// What one tick did to a clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Moved {
     /// Seconds from the first frame.
@@ -117,7 +117,7 @@ struct Settings {
     /// In parts of 2^-32.
     rate: i64,
     repeat: Repeat,
-    /// Flicks.
+    /// First and last time of the range, in flicks.
     range: [i64; 2],
     start: Option<i64>,
     delay: i64,
@@ -127,7 +127,7 @@ struct Settings {
     half_rate: bool,
 }
 
-/// Where the position is put by a command.
+/// The position that a command asks for.
 #[derive(Clone, Copy, Debug)]
 enum Target {
     At(i64),
@@ -143,7 +143,7 @@ pub struct Clock {
     /// The frames that are shown: all of them, or every second.
     walked: Timeline,
     now: Settings,
-    /// What `now` becomes at the next tick.
+    /// The settings that hold from the next tick on.
     next: Settings,
     target: Option<Target>,
     /// Flicks with [`FRACTION`] bits of fraction.
@@ -151,9 +151,9 @@ pub struct Clock {
     /// On the way back of ping-pong.
     back: bool,
     waiting: bool,
-    /// What the pre-roll asks for is there.
+    /// Whether all frames of the pre-roll are in memory.
     filled: bool,
-    /// Flicks for which it still waits for more than the picture.
+    /// Flicks for which it still waits for the pre-roll after the first picture is there.
     patience: i64,
     ended: bool,
     /// Starts and jumps so far.
@@ -167,7 +167,7 @@ fn patience(pre_roll: i64) -> i64 {
     pre_roll.saturating_mul(2).saturating_add(flicks(0.5))
 }
 
-/// What happens at the end of a range.
+/// Behaviour of the position at an end of the range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Turn {
     Stop,
@@ -184,7 +184,7 @@ struct Place {
     blend: f32,
 }
 
-/// Where a range begins and ends, and what lies between its end and its beginning.
+/// The ends of a range, and how its end leads to its beginning.
 #[derive(Clone, Copy)]
 struct Course {
     begin: i64,
@@ -258,7 +258,7 @@ impl Clock {
     pub fn patience(&self) -> f64 {
         seconds(patience(self.now.pre_roll))
     }
-    /// What happens at the ends.
+    /// The behaviour at the ends of the range.
     pub fn repeat(&self) -> Repeat {
         self.now.repeat
     }
@@ -601,7 +601,7 @@ impl Clock {
 
     /// What is shown, and the flicks from the first frame to the second. On a frame, and moving, its
     /// neighbour is named as well: that is where it goes, and what its velocity is made from.
-    fn pair(&self, place: &Place, course: &Course) -> (Pair, i64) {
+    fn pair(&self, place: &Place, course: &Course) -> (FramePair, i64) {
         let blend = if self.now.interpolate { place.blend } else { 0.0 };
         let (second, span) = match (place.blend > 0.0, self.moves()) {
             (true, moves) if blend > 0.0 || moves => (place.ceil, place.span),
@@ -609,7 +609,7 @@ impl Clock {
             _ => (place.floor, 0),
         };
         let [first, second] = [place.floor, second].map(|i| self.walked.frame(i));
-        (Pair { first, second, blend }, span)
+        (FramePair { first, second, blend }, span)
     }
 
     /// The frame that follows the one at `place` in the direction of play, and the flicks to it; itself at an

@@ -265,7 +265,7 @@ fn streaming_elsewhere() {
     let mut clock = clock(&timeline, &[Command::Play, Command::StreamAt(3.0)]);
     clock.advance(0.05);
     let demand = clock.demand();
-    assert_eq!(demand.now, Some(Pair { first: 0, second: 1, blend: 0.5 }));
+    assert_eq!(demand.now, Some(FramePair { first: 0, second: 1, blend: 0.5 }));
     assert_eq!(demand.spans().len(), 2);
     assert_eq!((demand.spans()[0].from, demand.spans()[1].from), (2, 30));
     assert_eq!(demand.spans()[1].in_seconds, 0.0);
@@ -505,8 +505,8 @@ fn timelines() -> impl Strategy<Value = Timeline> {
 }
 
 proptest! {
-    /// Whatever is commanded, the position is in the file, the pair around it, and what is asked for exists,
-    /// in order, and each frame of a lane once.
+    /// After any commands the position is in the file and the pair around it, and what is demanded exists, in
+    /// order, and each frame of a lane once.
     #[test]
     fn any_commands_and_ticks(
         timeline in timelines(),

@@ -8,9 +8,9 @@
 /// Most spans of a demand: up to the end, after the seam, and once more after a short loop or a turn.
 pub const SPANS: usize = 4;
 
-/// Two frames and how far between them: what is shown.
+/// The two frames that are shown, and the position between them.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Pair {
+pub struct FramePair {
     /// The frame at `blend` = 0.
     pub first: u32,
     /// The frame at `blend` = 1; equal to `first` where the time lies on a frame or nothing is interpolated.
@@ -19,10 +19,10 @@ pub struct Pair {
     pub blend: f32,
 }
 
-impl Pair {
-    /// One frame alone.
-    pub fn still(frame: u32) -> Pair {
-        Pair { first: frame, second: frame, blend: 0.0 }
+impl FramePair {
+    /// The pair of one frame alone.
+    pub fn single(frame: u32) -> FramePair {
+        FramePair { first: frame, second: frame, blend: 0.0 }
     }
 }
 
@@ -42,16 +42,17 @@ pub struct Span {
     pub rate: f32,
 }
 
-/// What one instance wants in this tick.
+/// The frames that one instance wants in this tick.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Demand {
-    /// What should be shown now; nothing while the instance is hidden, stopped or represented by a stand-in.
-    pub now: Option<Pair>,
+    /// The frames that should be shown now; nothing while the instance is hidden, stopped or represented by a
+    /// stand-in.
+    pub now: Option<FramePair>,
     /// What will be wanted next, most urgent first, as far ahead as the clock cares to look; streams cut it
     /// at their own horizon. The frames of `now` need not be repeated. Where streaming runs ahead of playing
     /// at another place (pre-roll), that place is simply a span. The first `spans_used` count.
     pub spans: [Span; SPANS],
-    /// How many of `spans` count.
+    /// The number of `spans` that count.
     pub spans_used: u8,
     /// Changes with every start and jump. From a change until `now` is shown for the first time ticks without
     /// it count as waiting for the jump and not as missed.

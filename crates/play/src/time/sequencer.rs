@@ -41,7 +41,7 @@ pub enum Start {
     Never,
 }
 
-/// What is left of a clip when it is over.
+/// The picture that stays of a clip when it is over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum End {
     /// Nothing: it is hidden, and its buffers are free.
@@ -89,7 +89,7 @@ pub struct Clip {
     pub leave: Option<Leave>,
     /// Seconds before its start at which streaming begins (pre-roll), where the start is known so early.
     pub stream_before: f64,
-    /// What is left of it.
+    /// The picture that stays of the clip when it is over.
     pub end: End,
     /// Numbers to be told when the position passes these seconds of animation, in their order.
     pub events: Vec<(f64, u32)>,
@@ -157,29 +157,30 @@ pub struct Action {
     /// Seconds after the tick began in which it happened. Negative after a jump to a time at which it was
     /// over already: then the clip plays since so many seconds.
     pub delay: f64,
-    /// What.
-    pub what: What,
+    /// The kind of action.
+    pub kind: ActionKind,
 }
 
-/// See [`Action`].
+/// The kinds of action in a sequence, see [`Action`].
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum What {
+pub enum ActionKind {
     /// Its static data and first frames will be needed.
     Stream,
-    /// It begins to play.
+    /// The clip begins to play.
     Start,
-    /// It begins play number so and so, counted from 0, without an end state.
+    /// The clip begins to play once more, without an end state between: number of this play, counted from 0.
     Turn(u32),
     /// The position passed this event.
     Event(u32),
-    /// It is over; what is left is in [`Clip::end`].
+    /// The clip is over; [`Clip::end`] says what stays of it.
     End,
-    /// It is as if it had never been: after a jump.
+    /// After a jump: the clip is as if it had never been.
     Remove,
 }
 
 impl Action {
-    /// What to tell the player's instance of the clip, in this order, before the tick in which it happened.
+    /// The commands for the player's instance of the clip, in this order, before the tick in which the action
+    /// happened.
     pub fn commands(&self, clip: &Clip) -> impl Iterator<Item = Command> + use<> {
         let begin = if clip.rate < 0.0 { clip.to } else { clip.from };
         let repeat = match (clip.plays, clip.repeat) {
@@ -188,9 +189,9 @@ impl Action {
             (_, repeat) => repeat,
         };
         let none = [None; 8];
-        let commands = match self.what {
-            What::Stream => [Some(Command::StreamAt(begin)), None, None, None, None, None, None, None],
-            What::Start => [
+        let commands = match self.kind {
+            ActionKind::Stream => [Some(Command::StreamAt(begin)), None, None, None, None, None, None, None],
+            ActionKind::Start => [
                 Some(Command::StreamHere),
                 Some(Command::Range(clip.from, clip.to)),
                 Some(Command::Rate(clip.rate)),
@@ -200,31 +201,33 @@ impl Action {
                 Some(Command::GoTo(begin)),
                 Some(Command::Play),
             ],
-            What::End if clip.end == End::Hold => {
+            ActionKind::End if clip.end == End::Hold => {
                 [Some(Command::Pause), None, None, None, None, None, None, None]
             }
-            What::End | What::Remove => [Some(Command::Stop), None, None, None, None, None, None, None],
-            What::Turn(_) | What::Event(_) => none,
+            ActionKind::End | ActionKind::Remove => {
+                [Some(Command::Stop), None, None, None, None, None, None, None]
+            }
+            ActionKind::Turn(_) | ActionKind::Event(_) => none,
         };
         commands.into_iter().flatten()
     }
 }
 
-/// Where a clip is.
+/// The stage of its life that a clip is in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stage {
-    /// Not started, or as if.
+    /// Not started yet, or taken back by a jump.
     #[default]
     Idle,
     /// Not started, but streaming already.
     Streaming,
-    /// Playing.
+    /// The clip plays.
     Playing,
     /// Over; [`Clip::end`] is what is shown.
     Ended,
 }
 
-/// What is shown of a clip.
+/// The picture of a clip at a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
     /// Nothing.
@@ -248,7 +251,7 @@ struct Part {
     events: Vec<(i64, u32)>,
 }
 
-/// What changes while a clip is played.
+/// The state of one clip of the sequence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Run {
     /// Never [`Stage::Streaming`].
@@ -288,9 +291,9 @@ pub struct Sequencer {
     runs: Vec<Run>,
     /// Flicks since the beginning.
     now: i64,
-    /// Where the present tick began.
+    /// Flicks at which the present tick began.
     tick: i64,
-    /// What was before a jump.
+    /// The states before a jump.
     before: Vec<Run>,
 }
 
@@ -335,7 +338,7 @@ impl Sequencer {
     pub fn find(&self, name: &str) -> Option<usize> {
         self.parts.iter().position(|part| part.clip.name == name)
     }
-    /// Where a clip is. Panics where there is none.
+    /// The stage that a clip is in. Panics where there is none.
     pub fn stage(&self, clip: usize) -> Stage {
         match self.runs[clip] {
             Run { stage: Stage::Idle, streams: true, .. } => Stage::Streaming,
@@ -343,7 +346,7 @@ impl Sequencer {
         }
     }
 
-    /// What is shown of a clip. Panics where there is none.
+    /// The picture of a clip now. Panics where there is none.
     pub fn shown(&self, clip: usize) -> Shown {
         match (self.runs[clip].stage, self.parts[clip].clip.end) {
             (Stage::Idle | Stage::Streaming, _) => Shown::Nothing,
@@ -416,18 +419,18 @@ impl Sequencer {
         for clip in 0..self.parts.len() {
             let was = (self.before[clip].stage, self.before[clip].streams);
             let is = self.stage(clip);
-            let what = match is {
-                Stage::Playing => What::Start,
-                Stage::Streaming => What::Stream,
-                Stage::Ended => What::End,
+            let kind = match is {
+                Stage::Playing => ActionKind::Start,
+                Stage::Streaming => ActionKind::Stream,
+                Stage::Ended => ActionKind::End,
                 Stage::Idle if was == (Stage::Idle, false) => continue,
-                Stage::Idle => What::Remove,
+                Stage::Idle => ActionKind::Remove,
             };
             let since = match is {
                 Stage::Playing => self.runs[clip].began,
                 _ => self.now,
             };
-            say(Action { clip, at: seconds(since), delay: seconds(since - self.now), what });
+            say(Action { clip, at: seconds(since), delay: seconds(since - self.now), kind });
         }
     }
 
@@ -437,8 +440,8 @@ impl Sequencer {
         while let Some((at, kind, clip)) = self.earliest().filter(|next| next.0 <= target) {
             // What was signalled is due in the moment of the signal, which has passed.
             self.now = at.max(self.now);
-            let what = self.happen(kind, clip);
-            say(Action { clip, at: seconds(self.now), delay: seconds(self.now - self.tick), what });
+            let kind = self.happen(kind, clip);
+            say(Action { clip, at: seconds(self.now), delay: seconds(self.now - self.tick), kind });
         }
         self.now = target;
     }
@@ -448,32 +451,32 @@ impl Sequencer {
         (0..self.parts.len()).filter_map(of).min()
     }
 
-    fn happen(&mut self, kind: Kind, clip: usize) -> What {
+    fn happen(&mut self, kind: Kind, clip: usize) -> ActionKind {
         let now = self.now;
         let (part, run) = (&self.parts[clip], &mut self.runs[clip]);
         match kind {
             Kind::Stream => {
                 run.streams = true;
-                What::Stream
+                ActionKind::Stream
             }
             Kind::Start => {
                 *run = Run { stage: Stage::Playing, began: now, plays: part.clip.plays, ..Run::default() };
-                What::Start
+                ActionKind::Start
             }
             Kind::Event => {
                 let number = part.event(run).map_or(0, |event| event.1);
                 run.event += 1;
-                What::Event(number)
+                ActionKind::Event(number)
             }
             Kind::Turn => {
                 (run.play, run.event) = (run.play + 1, 0);
-                What::Turn(run.play)
+                ActionKind::Turn(run.play)
             }
             Kind::End => {
                 (run.stage, run.over) = (Stage::Ended, now);
                 let end = part.clip.end;
                 self.follow(clip, end);
-                What::End
+                ActionKind::End
             }
         }
     }
@@ -538,7 +541,7 @@ impl Part {
         self.events.get(next).copied()
     }
 
-    /// What happens next.
+    /// Time and kind of the next action of a clip.
     fn next(&self, run: &Run, clip: usize) -> Option<(i64, Kind, usize)> {
         if run.stage == Stage::Playing {
             return Some(self.next_of_play(run, clip));

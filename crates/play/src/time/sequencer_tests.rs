@@ -19,7 +19,7 @@ fn log(sequencer: &mut Sequencer, until: f64, step: f64) -> Vec<String> {
         sequencer.tick(step, |action| actions.push(action));
     }
     let name = |action: &Action| sequencer.clip(action.clip).name.clone();
-    (actions.iter()).map(|a| format!("{:.2} {} {:?}", a.at, name(a), a.what)).collect()
+    (actions.iter()).map(|a| format!("{:.2} {} {:?}", a.at, name(a), a.kind)).collect()
 }
 
 fn sequence(clips: Vec<Clip>) -> Sequencer {
@@ -67,7 +67,7 @@ fn loops_never_visit_end_states() {
     let mut sequencer = sequence(vec![flag.clone()]);
     let mut ends = 0;
     for _ in 0..10_000 {
-        sequencer.tick(0.037, |action| ends += usize::from(action.what == What::End));
+        sequencer.tick(0.037, |action| ends += usize::from(action.kind == ActionKind::End));
         assert_eq!(sequencer.shown(0), Shown::Cache);
     }
     assert_eq!(ends, 0, "not one in 370 cycles");
@@ -98,7 +98,7 @@ fn starts_are_staggered() {
     let mut most = 0;
     for _ in 0..300 {
         let mut starts = 0;
-        sequencer.tick(0.01, |action| starts += usize::from(action.what == What::Start));
+        sequencer.tick(0.01, |action| starts += usize::from(action.kind == ActionKind::Start));
         most = starts.max(most);
     }
     assert_eq!(most, 1, "no tick begins two");
@@ -272,14 +272,14 @@ fn jumps_say_what_to_change() {
     let mut sequencer = sequence(vec![first, swing, clip("third", Start::After(0, 0.0))]);
     let mut jump = |time: f64| {
         let mut said = Vec::new();
-        sequencer.go_to(time, |a| said.push((a.clip, a.what, a.delay)));
+        sequencer.go_to(time, |a| said.push((a.clip, a.kind, a.delay)));
         (said, sequencer.position(1))
     };
     let (said, position) = jump(2.0);
-    let want = [(0, What::End, 0.0), (1, What::Start, -1.75), (2, What::Start, -0.5)];
+    let want = [(0, ActionKind::End, 0.0), (1, ActionKind::Start, -1.75), (2, ActionKind::Start, -0.5)];
     assert_eq!((said, position), (want.to_vec(), 0.25));
     let (said, _) = jump(0.75);
-    let want = [(0, What::Start, -0.25), (1, What::Start, -0.5), (2, What::Remove, 0.0)];
+    let want = [(0, ActionKind::Start, -0.25), (1, ActionKind::Start, -0.5), (2, ActionKind::Remove, 0.0)];
     assert_eq!(said, want);
     assert_eq!(jump(0.0).0.len(), 2);
     assert_eq!(jump(f64::NAN).0, []);
@@ -349,8 +349,8 @@ fn clips() -> impl Strategy<Value = Vec<Clip>> {
     })
 }
 
-/// What a sequencer says and is after these waits in milliseconds, each followed by a signal, in ticks of
-/// `tick`.
+/// The actions of a sequencer and its state after these waits in milliseconds, each followed by a signal, in
+/// ticks of `tick`.
 fn played(clips: &[Clip], waits: &[(u32, u32)], tick: u32) -> (Vec<Action>, Vec<String>) {
     let mut sequencer = sequence(clips.to_vec());
     let mut said = Vec::new();

@@ -47,7 +47,7 @@ pub struct Timeline {
     period: i64,
     /// Seconds of the first frame in the file.
     start: f64,
-    /// What is left when every second frame is left out, where they can be.
+    /// The times of every second frame, where the others can be left out.
     half: Option<Arc<[i64]>>,
     /// Times are those of frame 0, `step`, 2·`step` …, and of the last one.
     step: u32,

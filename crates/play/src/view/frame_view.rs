@@ -18,9 +18,9 @@ use crate::reel::quantized::QuantizedValues;
 use crate::reel::statics::Statics;
 use crate::reel::visibility::VisibleRanges;
 use crate::time::clock::Pace;
-use crate::time::demand::Pair;
+use crate::time::demand::FramePair;
 use crate::view::interpolate::{self, is_nothing};
-use crate::view::vertex::{Attribute, Format, Vertices, What};
+use crate::view::vertex::{Attribute, Format, VertexChannel, Vertices};
 use meshreel_codec::record::{MeshRecord, Method, Semantic, Visibility};
 use meshreel_codec::transform::Transform;
 
@@ -35,7 +35,7 @@ pub struct FrameView<'a> {
     statics: &'a Statics,
     first: Option<Frame<'a>>,
     second: Option<Frame<'a>>,
-    pair: Pair,
+    pair: FramePair,
     pace: Pace,
 }
 
@@ -44,7 +44,7 @@ impl<'a> FrameView<'a> {
         reel: &'a Reel,
         statics: &'a Statics,
         frames: [Option<Frame<'a>>; 2],
-        pair: Pair,
+        pair: FramePair,
         pace: Pace,
     ) -> FrameView<'a> {
         FrameView {
@@ -74,7 +74,7 @@ impl<'a> FrameView<'a> {
         if !(0.0..1.0).contains(&blend) {
             return Err(Error::misuse("a blend is at least 0 and less than 1"));
         }
-        let pair = Pair { first: from as u32, second: to as u32, blend };
+        let pair = FramePair { first: from as u32, second: to as u32, blend };
         let frames = [first.shown(), second.shown()];
         Ok(FrameView::new(first.reel(), first.statics(), frames, pair, pace))
     }
@@ -84,7 +84,7 @@ impl<'a> FrameView<'a> {
         self.reel
     }
     /// Which frames, and how far between them.
-    pub fn pair(&self) -> Pair {
+    pub fn pair(&self) -> FramePair {
         self.pair
     }
     /// World bounds of all that is shown: min xyz, max xyz; min is larger than max where that is nothing.
@@ -114,7 +114,7 @@ impl<'a> FrameView<'a> {
 
     fn local_in(&self, frame: Option<Frame<'a>>, node: usize) -> Transform {
         let rest = self.reel.description().nodes[node].rest;
-        let number = self.reel.layout().numbers[node];
+        let number = self.reel.layout().transform_numbers[node];
         let of_frame = number.zip(frame);
         of_frame.map_or(rest, |(number, frame)| frame.transforms()[number as usize])
     }
@@ -337,7 +337,7 @@ impl<'a> MeshFrame<'a> {
     pub fn number(&self) -> usize {
         self.mesh
     }
-    /// What the description says.
+    /// The mesh's record in the description.
     pub fn record(&self) -> &'a MeshRecord {
         self.vertices.first.record()
     }
@@ -390,16 +390,16 @@ impl<'a> MeshFrame<'a> {
     pub fn lod(&self, level: usize) -> Lod<'a> {
         self.vertices.first.lod(level)
     }
-    /// The triangles in the order of [`MeshFrame::drawn`]: the same in all frames of a mesh that is not
+    /// The triangles in the order of [`MeshFrame::visible_ranges`]: the same in all frames of a mesh that is not
     /// fluid.
-    pub fn drawn_indices(&self) -> &'a [u32] {
-        self.vertices.first.drawn_indices()
+    pub fn indices_by_visibility(&self) -> &'a [u32] {
+        self.vertices.first.indices_by_visibility()
     }
-    /// Ranges of [`MeshFrame::drawn_indices`] that are drawn at this moment, of one material or of all; one
+    /// Ranges of [`MeshFrame::indices_by_visibility`] that are drawn at this moment, of one material or of all; one
     /// where nothing is left out. What is left out nobody can see from outside. It changes only where pieces
     /// leave or come to rest, and nothing is allocated.
-    pub fn drawn(&self, material: Option<usize>) -> VisibleRanges<'a> {
-        self.vertices.first.drawn(self.frames, material)
+    pub fn visible_ranges(&self, material: Option<usize>) -> VisibleRanges<'a> {
+        self.vertices.first.visible_ranges(self.frames, material)
     }
     /// The indices of one material.
     pub fn material_indices(&self, material: usize) -> Result<&'a [u32], Error> {
@@ -451,35 +451,35 @@ impl<'a> MeshFrame<'a> {
 
     /// Object-space positions, xyz per vertex.
     pub fn positions_into(&self, out: &mut [f32]) -> Result<(), Error> {
-        self.floats(What::Position, Format::F32x3, out)
+        self.floats(VertexChannel::Position, Format::F32x3, out)
     }
     /// Unit normals, xyz per vertex.
     pub fn normals_into(&self, out: &mut [f32]) -> Result<(), Error> {
-        self.floats(What::Normal, Format::F32x3, out)
+        self.floats(VertexChannel::Normal, Format::F32x3, out)
     }
     /// Unit tangents, xyzw per vertex; w is the sign of the bitangent `cross(normal, tangent)·w`.
     pub fn tangents_into(&self, out: &mut [f32]) -> Result<(), Error> {
-        self.floats(What::Tangent, Format::F32x4, out)
+        self.floats(VertexChannel::Tangent, Format::F32x4, out)
     }
     /// Texture coordinates, uv per vertex.
     pub fn uvs_into(&self, set: u8, out: &mut [f32]) -> Result<(), Error> {
-        self.floats(What::Uv(set), Format::F32x2, out)
+        self.floats(VertexChannel::Uv(set), Format::F32x2, out)
     }
     /// Colours, rgba per vertex.
     pub fn colours_into(&self, set: u8, out: &mut [f32]) -> Result<(), Error> {
-        self.floats(What::Colour(set), Format::F32x4, out)
+        self.floats(VertexChannel::Colour(set), Format::F32x4, out)
     }
     /// How each vertex moves in object space, xyz per second. 0 where nothing moves, or the mesh is not there
     /// in both frames.
     pub fn velocities_into(&self, out: &mut [f32]) -> Result<(), Error> {
-        self.floats(What::Velocity, Format::F32x3, out)
+        self.floats(VertexChannel::Velocity, Format::F32x3, out)
     }
 
-    fn floats(&self, what: What, format: Format, out: &mut [f32]) -> Result<(), Error> {
+    fn floats(&self, what: VertexChannel, format: Format, out: &mut [f32]) -> Result<(), Error> {
         self.vertices.write_floats(what, format, out)
     }
 
-    /// Levels of a stream of the record as they are kept (none of a stream of cells), in the first frame and,
+    /// Quantized values of a stream of the record as they are in memory (none of a fixed-point stream), in the first frame and,
     /// where it is blended, in the second: for a GPU that dequantizes and blends. Nothing is copied. Panics
     /// where there is no such stream.
     pub fn quantized(&self, stream: usize) -> (QuantizedValues<'a>, Option<QuantizedValues<'a>>) {

@@ -18,7 +18,7 @@ use meshreel_codec::quantize::{blend, octahedral, qtangent};
 use meshreel_codec::transform::Transform;
 use std::ops::Range;
 
-/// Zeros.
+/// A block of zeros.
 pub(crate) const EMPTY: Block = [[0.0; BLOCK]; 4];
 
 /// A stream of a mesh in one frame or between two.
@@ -47,7 +47,7 @@ impl Source<'_> {
         lerp(out, &to, self.blend);
     }
 
-    /// What the values change by until the second frame; zeros without one.
+    /// Writes the difference of the values to those of the second frame; zeros without one.
     pub fn difference(&self, vertices: Range<usize>, out: &mut Block) {
         let animated = self.first.record().streams[self.stream].animated;
         let Some(second) = self.second.filter(|_| animated) else {
@@ -135,7 +135,7 @@ fn load(view: &MeshView<'_>, stream: usize, vertices: Range<usize>, out: &mut Bl
             }
         }
     }
-    if view.cells_into(stream, vertices.clone(), out) {
+    if view.fixed_point_into(stream, vertices.clone(), out) {
         return;
     }
     match view.quantized(stream) {
@@ -229,7 +229,7 @@ pub(crate) fn is_nothing(transform: &Transform) -> bool {
     transform.scale == [0.0; 3]
 }
 
-/// What a matrix changes by in a second.
+/// The change of a matrix per second.
 pub(crate) fn matrix_velocity(from: &[[f64; 4]; 3], to: &[[f64; 4]; 3], per_second: f64) -> [[f64; 4]; 3] {
     std::array::from_fn(|r| std::array::from_fn(|c| (to[r][c] - from[r][c]) * per_second))
 }

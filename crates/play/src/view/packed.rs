@@ -47,14 +47,14 @@ pub struct PackedGroup {
     pub spare: u32,
 }
 
-/// What one frame has.
+/// The packed transforms of one frame.
 #[derive(Clone, Copy, Debug)]
 pub struct PackedFrame<'a> {
-    /// Parts below have stopped: they stand as in [`PackedRig::ends`].
+    /// Parts with a number below this have stopped: they are as [`PackedRig::ends`] says.
     pub left: usize,
-    /// Parts from here on have not moved yet.
+    /// Parts from this number on have not moved yet.
     pub right: usize,
-    /// The box that places are fractions of.
+    /// The box that the places of transforms are fractions of.
     pub bounds: Bounds,
     /// Transforms of the parts from `left` to `right`, which move in this frame.
     pub transforms: &'a [Words],
@@ -76,32 +76,32 @@ pub struct PackedOffset {
 /// All frames in one buffer, beside each other.
 #[derive(Clone, Debug, Default)]
 pub struct PackedSequence {
-    /// Where each frame begins in `transforms`.
+    /// Per frame the place of its transforms.
     pub offsets: Vec<PackedOffset>,
     /// Packed transforms of all frames, one after the other.
     pub transforms: Vec<Words>,
 }
 
-/// What all frames have in common.
+/// Vertices, triangles and parts of a mesh with packed transforms, which all frames have in common.
 #[derive(Clone, Debug, Default)]
 pub struct PackedRig {
-    /// In groups; a vertex is there once in each group that draws it.
+    /// Vertices in groups; one is there once in each group that draws it.
     pub vertices: Vec<PackedVertex>,
     /// By vertex: its number in the mesh, where its other attributes are.
     pub sources: Vec<u32>,
     /// Three per triangle, from the group's first vertex on.
     pub indices: Vec<u16>,
-    /// What is drawn at once.
+    /// Groups of at most 64 parts, each drawn at once.
     pub groups: Vec<PackedGroup>,
     /// Parts of the groups, one group after the other.
     pub parts: Vec<u16>,
-    /// By part: where its middle is at rest.
+    /// By part its middle at rest.
     pub middles: Vec<[f32; 3]>,
-    /// By part: where it stands once it has stopped.
+    /// By part its packed transform once it has stopped.
     pub ends: Vec<Words>,
-    /// What these are parts of.
+    /// The box that the places of `ends` are fractions of.
     pub end_bounds: Bounds,
-    /// The largest scale.
+    /// The largest scale of any part in any frame.
     pub scale: f32,
     /// Points that parts alone leave farther off than the tolerance: in frames of a decoder they have a
     /// residual.
@@ -184,7 +184,7 @@ impl PackedRig {
         Ok(out)
     }
 
-    /// Where the vertices are in a frame, in the mesh's space: the reference of a shader, in f32 as there.
+    /// Writes the vertices of a frame in the mesh's space: the reference of a shader, in f32 as there.
     pub fn pose(&self, frame: &PackedFrame<'_>, out: &mut [[f32; 3]]) {
         for group in &self.groups {
             let parts = &self.parts[group.first_part as usize..][..group.parts as usize];

@@ -3,7 +3,7 @@
 //! returned, ask it in every frame.
 
 use crate::reel::open_file::Reel;
-use crate::time::demand::Pair;
+use crate::time::demand::FramePair;
 use crate::{Error, error};
 use meshreel_codec::Corrupt;
 use meshreel_codec::entropy::block::Decompressor;
@@ -53,7 +53,7 @@ impl PartAttribute {
 
     /// The numbers of a group between two frames, as everything is between frames: on a straight line. Those
     /// that it does not have are 0, as are all of a group that is not there. Allocates nothing.
-    pub fn at(&self, group: usize, pair: Pair) -> [f32; 4] {
+    pub fn at(&self, group: usize, pair: FramePair) -> [f32; 4] {
         let Some(track) = self.inner.tracks.get(group) else {
             return [0.0; 4];
         };
@@ -67,7 +67,7 @@ impl PartAttribute {
 
     /// The numbers of all groups, in order, as far as there is room in `out`: a table for a shader. Allocates
     /// nothing.
-    pub fn table(&self, pair: Pair, out: &mut [[f32; 4]]) {
+    pub fn table(&self, pair: FramePair, out: &mut [[f32; 4]]) {
         for (group, out) in (0..self.groups()).zip(out) {
             *out = self.at(group, pair);
         }
@@ -77,7 +77,7 @@ impl PartAttribute {
 /// Nodes that show one mesh, rising, and what they have.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)]
-pub struct NodeAttributes {
+pub struct NodePartAttributes {
     pub nodes: Vec<u32>,
     pub attributes: Vec<PartAttribute>,
 }
@@ -99,11 +99,11 @@ impl Reel {
     }
 
     /// Attributes of all nodes that have any, in the order of the file.
-    pub fn all_attributes(&self) -> Result<Vec<NodeAttributes>, Error> {
+    pub fn all_part_attributes(&self) -> Result<Vec<NodePartAttributes>, Error> {
         let mut out = Vec::new();
         self.each_attribute(&mut |nodes, all| {
             let attributes = all.into_iter().map(|inner| PartAttribute { inner });
-            out.push(NodeAttributes { nodes, attributes: attributes.collect() });
+            out.push(NodePartAttributes { nodes, attributes: attributes.collect() });
         })?;
         Ok(out)
     }
@@ -123,7 +123,7 @@ impl Reel {
             let mut entries = Entries::new(&content, least);
             while let Some((node, bytes)) = entries.next().map_err(damaged)? {
                 let mesh_of = |n: u32| description.nodes.get(n as usize).and_then(|n| n.mesh);
-                let mesh = mesh_of(node).ok_or(Corrupt("attributes of no mesh"));
+                let mesh = mesh_of(node).ok_or(Corrupt("part attributes of a mesh that is not there"));
                 let mesh = mesh.map_err(damaged)?;
                 least = node + 1;
                 let record = &description.meshes[mesh as usize];
@@ -140,7 +140,9 @@ impl Reel {
                     match own {
                         Some(own @ false) => *own = true,
                         _ => {
-                            return Err(damaged(Corrupt("attributes of a node twice, or of another mesh")));
+                            return Err(damaged(Corrupt(
+                                "part attributes of a node twice, or of another mesh",
+                            )));
                         }
                     }
                 }

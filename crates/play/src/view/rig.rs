@@ -64,7 +64,7 @@ impl MeshRig {
         &self.rig.joints
     }
 
-    /// What takes the bind pose to the space of each of these joints.
+    /// Per joint the matrix from the bind pose to the joint's space.
     pub fn inverse_bind(&self) -> &[BoneMatrix] {
         &self.rig.inverse
     }
@@ -74,7 +74,7 @@ impl MeshRig {
         self.rig.point_of.len()
     }
 
-    /// Where a vertex is in the bind pose. Panics where there is no such vertex.
+    /// The position of a vertex in the bind pose. Panics where there is no such vertex.
     pub fn bind_position(&self, vertex: usize) -> [f32; 3] {
         self.rig.bind[self.rig.point_of[vertex] as usize]
     }
@@ -110,7 +110,7 @@ impl MeshRig {
         self.rig.matrices(object, out);
     }
 
-    /// Where these matrices put the vertices, as far as there is room in `out`.
+    /// Writes the vertices as these matrices move them, as far as there is room in `out`.
     pub fn positions(&self, matrices: &[BoneMatrix], out: &mut [[f32; 3]]) {
         self.rig.positions(matrices, out);
     }

@@ -6,7 +6,7 @@ use crate::reel::open_file::Reel;
 use crate::stream::heap::ReadGuard;
 use crate::stream::loaded::Loaded;
 use crate::time::clock::Pace;
-use crate::time::demand::Pair;
+use crate::time::demand::FramePair;
 use crate::view::frame_view::FrameView;
 use meshreel_codec::record::Visibility;
 use meshreel_codec::transform::Transform;
@@ -18,7 +18,7 @@ pub struct Shown {
     pub(crate) file: Arc<Loaded>,
     pub(crate) first: ReadGuard,
     pub(crate) second: ReadGuard,
-    pub(crate) pair: Pair,
+    pub(crate) pair: FramePair,
     pub(crate) pace: Pace,
     pub(crate) late: bool,
 }
@@ -29,10 +29,10 @@ impl Shown {
         &self.file.reel
     }
     /// The frames, and how far between them.
-    pub fn pair(&self) -> Pair {
+    pub fn pair(&self) -> FramePair {
         self.pair
     }
-    /// All of it, to be drawn: blended, placed, with velocities.
+    /// Both frames as one view for drawing: blended, placed, with velocities.
     pub fn view(&self) -> FrameView<'_> {
         let frames = [self.first().frame, self.second().frame].map(Some);
         FrameView::new(
@@ -50,14 +50,14 @@ impl Shown {
     }
     /// The frame at blend 0.
     pub fn first(&self) -> DecodedFrame<'_> {
-        self.still(&self.first)
+        self.decoded(&self.first)
     }
     /// The frame at blend 1.
     pub fn second(&self) -> DecodedFrame<'_> {
-        self.still(&self.second)
+        self.decoded(&self.second)
     }
 
-    fn still<'a>(&'a self, words: &'a [u64]) -> DecodedFrame<'a> {
+    fn decoded<'a>(&'a self, words: &'a [u64]) -> DecodedFrame<'a> {
         let reel = &self.file.reel;
         DecodedFrame {
             file: &self.file,
@@ -93,7 +93,7 @@ impl<'a> DecodedFrame<'a> {
 
     /// Transform of a node relative to its parent. Panics where there is no such node.
     pub fn transform(&self, node: usize) -> Transform {
-        match self.file.reel.layout().numbers[node] {
+        match self.file.reel.layout().transform_numbers[node] {
             Some(number) => self.frame.transforms()[number as usize],
             None => self.file.reel.description().nodes[node].rest,
         }

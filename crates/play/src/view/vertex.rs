@@ -24,10 +24,10 @@ use meshreel_codec::quantize::code::Code;
 use meshreel_codec::record::{Semantic, StreamRecord};
 use std::ops::Range;
 
-/// What is written of a vertex.
+/// A value of a vertex that can be written into a vertex buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
-pub enum What {
+pub enum VertexChannel {
     Position,
     Normal,
     Tangent,
@@ -37,22 +37,22 @@ pub enum What {
     Velocity,
 }
 
-impl What {
-    /// Every format that it can be written in, the plain one first: all others are refused as misuse.
+impl VertexChannel {
+    /// Every format that the value can be written in, the plain one first: all others are refused as misuse.
     pub const fn formats(self) -> &'static [Format] {
         match self {
-            What::Position => &[Format::F32x3, Format::F32x4, Format::U16x4],
-            What::Normal => &[Format::F32x3, Format::I8x2, Format::I16x2],
-            What::Tangent => &[Format::F32x4, Format::I8x4, Format::I16x4],
-            What::TangentFrame => &[Format::I16x4],
-            What::Uv(_) => &[Format::F32x2, Format::F16x2, Format::U16x2],
-            What::Colour(_) => &[Format::U8x4, Format::F32x4],
-            What::Velocity => &[Format::F32x3, Format::F16x4],
+            VertexChannel::Position => &[Format::F32x3, Format::F32x4, Format::U16x4],
+            VertexChannel::Normal => &[Format::F32x3, Format::I8x2, Format::I16x2],
+            VertexChannel::Tangent => &[Format::F32x4, Format::I8x4, Format::I16x4],
+            VertexChannel::TangentFrame => &[Format::I16x4],
+            VertexChannel::Uv(_) => &[Format::F32x2, Format::F16x2, Format::U16x2],
+            VertexChannel::Colour(_) => &[Format::U8x4, Format::F32x4],
+            VertexChannel::Velocity => &[Format::F32x3, Format::F16x4],
         }
     }
 }
 
-/// In which numbers.
+/// The numbers that a value is written in: kind, bits, and how many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Format {
@@ -71,7 +71,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Bytes.
+    /// Bytes of one value.
     pub const fn size(self) -> usize {
         match self {
             Format::I8x2 => 2,
@@ -86,9 +86,9 @@ impl Format {
 /// An attribute of a vertex buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Attribute {
-    /// What.
-    pub what: What,
-    /// In which numbers.
+    /// The value.
+    pub what: VertexChannel,
+    /// The numbers that it is written in.
     pub format: Format,
     /// Bytes from the start of a vertex.
     pub offset: usize,
@@ -128,7 +128,7 @@ impl Vertices<'_> {
     }
 
     /// All vertices of an attribute as floats, one after the other.
-    pub fn write_floats(&self, what: What, format: Format, out: &mut [f32]) -> Result<(), Error> {
+    pub fn write_floats(&self, what: VertexChannel, format: Format, out: &mut [f32]) -> Result<(), Error> {
         let attribute = Attribute { what, format, offset: 0 };
         let vertices = 0..self.first.vertex_count();
         self.check(&[attribute], format.size(), &vertices, size_of_val(out))?;
@@ -146,20 +146,20 @@ impl Vertices<'_> {
 
     /// Writes an attribute by kernels of the codec, which take all vertices at once; false for one that they
     /// do not know.
-    fn write_whole(&self, what: What, out: &mut [f32]) -> Result<bool, Error> {
-        if what == What::Velocity {
+    fn write_whole(&self, what: VertexChannel, out: &mut [f32]) -> Result<bool, Error> {
+        if what == VertexChannel::Velocity {
             return Ok(false);
         }
         let stream = self.stream(what)?;
         let record = &self.first.record().streams[stream];
         let Some(second) = self.second.filter(|_| self.blend > 0.0 && record.animated) else {
             match what {
-                What::Position => self.first.positions_into(out)?,
-                What::Normal => self.first.normals_into(out)?,
-                What::Tangent => self.first.tangents_into(out)?,
-                What::Uv(set) => self.first.uvs_into(set, out)?,
-                What::Colour(set) => self.first.colours_into(set, out)?,
-                What::TangentFrame | What::Velocity => return Ok(false),
+                VertexChannel::Position => self.first.positions_into(out)?,
+                VertexChannel::Normal => self.first.normals_into(out)?,
+                VertexChannel::Tangent => self.first.tangents_into(out)?,
+                VertexChannel::Uv(set) => self.first.uvs_into(set, out)?,
+                VertexChannel::Colour(set) => self.first.colours_into(set, out)?,
+                VertexChannel::TangentFrame | VertexChannel::Velocity => return Ok(false),
             }
             return Ok(true);
         };
@@ -176,22 +176,22 @@ impl Vertices<'_> {
 
     fn blend_whole<W: Code>(
         &self,
-        what: What,
+        what: VertexChannel,
         record: &StreamRecord,
         from: &[W],
         to: &[W],
         out: &mut [f32],
     ) -> bool {
-        // Streams of cells have no levels.
+        // Fixed-point streams have no quantized values.
         let levels = record.semantic.components() * self.first.vertex_count();
         if from.len() != levels || to.len() != levels || levels == 0 {
             return false;
         }
         let (bits, t) = (u32::from(record.bits), self.blend);
         match (what, record.semantic) {
-            (What::Normal, Semantic::QTangent) => blend::qtangent_normals(bits, from, to, t, out),
-            (What::Normal, _) => blend::octahedral_normals(bits, from, to, t, out),
-            (What::Tangent, _) => blend::qtangent_tangents(bits, from, to, t, out),
+            (VertexChannel::Normal, Semantic::QTangent) => blend::qtangent_normals(bits, from, to, t, out),
+            (VertexChannel::Normal, _) => blend::octahedral_normals(bits, from, to, t, out),
+            (VertexChannel::Tangent, _) => blend::qtangent_tangents(bits, from, to, t, out),
             _ => quantize::blend(&record.axes, from, to, t, out),
         }
         true
@@ -229,14 +229,14 @@ impl Vertices<'_> {
     }
 
     /// The stream that has an attribute.
-    fn stream(&self, what: What) -> Result<usize, Error> {
+    fn stream(&self, what: VertexChannel) -> Result<usize, Error> {
         let (semantic, set, name) = match what {
-            What::Position | What::Velocity => (Semantic::Position, 0, "positions"),
-            What::Normal if self.first.has_tangents() => (Semantic::QTangent, 0, "normals"),
-            What::Normal => (Semantic::Normal, 0, "normals"),
-            What::Tangent | What::TangentFrame => (Semantic::QTangent, 0, "tangents"),
-            What::Uv(set) => (Semantic::Uv, set, "uvs"),
-            What::Colour(set) => (Semantic::Colour, set, "colours"),
+            VertexChannel::Position | VertexChannel::Velocity => (Semantic::Position, 0, "positions"),
+            VertexChannel::Normal if self.first.has_tangents() => (Semantic::QTangent, 0, "normals"),
+            VertexChannel::Normal => (Semantic::Normal, 0, "normals"),
+            VertexChannel::Tangent | VertexChannel::TangentFrame => (Semantic::QTangent, 0, "tangents"),
+            VertexChannel::Uv(set) => (Semantic::Uv, set, "uvs"),
+            VertexChannel::Colour(set) => (Semantic::Colour, set, "colours"),
         };
         self.first.stream(semantic, set, name)
     }
@@ -250,10 +250,11 @@ impl Vertices<'_> {
     ) -> Result<(), Error> {
         let source = Source { first: &self.first, second: self.second.as_ref(), stream, blend: self.blend };
         match attribute.what {
-            What::Position | What::Uv(_) | What::Colour(_) | What::Velocity => {
-                self.write_values(attribute, source, vertices, target)
-            }
-            What::Normal | What::Tangent | What::TangentFrame => {
+            VertexChannel::Position
+            | VertexChannel::Uv(_)
+            | VertexChannel::Colour(_)
+            | VertexChannel::Velocity => self.write_values(attribute, source, vertices, target),
+            VertexChannel::Normal | VertexChannel::Tangent | VertexChannel::TangentFrame => {
                 self.write_directions(attribute, source, vertices, target)
             }
         }
@@ -270,16 +271,16 @@ impl Vertices<'_> {
         let count = vertices.len();
         let mut block = EMPTY;
         match (attribute.what, attribute.format) {
-            (What::Position, Format::F32x3) => {
+            (VertexChannel::Position, Format::F32x3) => {
                 source.values(vertices, &mut block);
                 target.floats::<3>(&block, count);
             }
-            (What::Position, Format::F32x4) => {
+            (VertexChannel::Position, Format::F32x4) => {
                 source.values(vertices, &mut block);
                 block[3] = [1.0; BLOCK];
                 target.floats::<4>(&block, count);
             }
-            (What::Position, Format::U16x4) => {
+            (VertexChannel::Position, Format::U16x4) => {
                 source.values(vertices, &mut block);
                 let bounds = self.first.record().bounds;
                 for k in 0..3 {
@@ -288,15 +289,15 @@ impl Vertices<'_> {
                 block[3] = [1.0; BLOCK];
                 target.unorms::<4>(&block, count);
             }
-            (What::Uv(_), Format::F32x2) => {
+            (VertexChannel::Uv(_), Format::F32x2) => {
                 source.values(vertices, &mut block);
                 target.floats::<2>(&block, count);
             }
-            (What::Uv(_), Format::F16x2) => {
+            (VertexChannel::Uv(_), Format::F16x2) => {
                 source.values(vertices, &mut block);
                 target.halves::<2>(&block, count);
             }
-            (What::Uv(_), Format::U16x2) => {
+            (VertexChannel::Uv(_), Format::U16x2) => {
                 source.values(vertices, &mut block);
                 let Some([u, v, width, height]) = self.first.uv_range(source.stream) else {
                     let path = &self.first.record().path;
@@ -306,15 +307,15 @@ impl Vertices<'_> {
                 normalise(&mut block[1], v, v + height);
                 target.unorms::<2>(&block, count);
             }
-            (What::Colour(_), Format::F32x4) => {
+            (VertexChannel::Colour(_), Format::F32x4) => {
                 source.values(vertices, &mut block);
                 target.floats::<4>(&block, count);
             }
-            (What::Colour(_), Format::U8x4) => {
+            (VertexChannel::Colour(_), Format::U8x4) => {
                 source.values(vertices, &mut block);
                 target.bytes(&block, count);
             }
-            (What::Velocity, Format::F32x3 | Format::F16x4) => {
+            (VertexChannel::Velocity, Format::F32x3 | Format::F16x4) => {
                 source.difference(vertices, &mut block);
                 for plane in &mut block {
                     plane.iter_mut().for_each(|v| *v *= self.per_second);
@@ -339,7 +340,7 @@ impl Vertices<'_> {
     ) -> Result<(), Error> {
         let count = vertices.len();
         match (attribute.what, attribute.format) {
-            (What::Normal, Format::F32x3 | Format::I8x2 | Format::I16x2) => {
+            (VertexChannel::Normal, Format::F32x3 | Format::I8x2 | Format::I16x2) => {
                 let mut block = EMPTY;
                 let record = &self.first.record().streams[source.stream];
                 if record.semantic == Semantic::QTangent {
@@ -355,12 +356,12 @@ impl Vertices<'_> {
                     target.normal(i, normal, attribute.format);
                 }
             }
-            (What::Tangent, Format::F32x4 | Format::I8x4 | Format::I16x4) => {
+            (VertexChannel::Tangent, Format::F32x4 | Format::I8x4 | Format::I16x4) => {
                 source.frames(vertices, &mut |i, tangents| {
                     target.tangent(i, &tangents, attribute.format);
                 });
             }
-            (What::TangentFrame, Format::I16x4) => {
+            (VertexChannel::TangentFrame, Format::I16x4) => {
                 source.frames(vertices, &mut |i, tangents| {
                     target.put_shorts(i, quaternion_shorts(&tangents));
                 });
@@ -371,13 +372,13 @@ impl Vertices<'_> {
     }
 }
 
-/// What an attribute can be written as instead.
-fn unwritable(what: What, format: Format) -> Error {
+/// The error for a value in a format that it has not, with those that it has.
+fn unwritable(what: VertexChannel, format: Format) -> Error {
     let known: Vec<String> = what.formats().iter().map(|f| format!("{f:?}")).collect();
     Error::misuse(format!("{what:?} cannot be written as {format:?}, but as {}", known.join(", ")))
 }
 
-/// Where a block of vertices goes.
+/// The bytes of a vertex buffer that one attribute of a block of vertices is written to.
 struct Target<'a> {
     bytes: &'a mut [u8],
     stride: usize,

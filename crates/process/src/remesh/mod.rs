@@ -571,7 +571,10 @@ fn replace(mesh: &Mesh, runs: Vec<Run>, shown: &[usize], times: &[f64], same: &[
         other_attributes: Vec::new(),
         is_subd: mesh.is_subd,
         integers: Vec::new(),
-        numbers: (mesh.numbers.iter()).filter(|n| n.attribute.scope == Scope::Constant).cloned().collect(),
+        custom_attributes: (mesh.custom_attributes.iter())
+            .filter(|n| n.attribute.scope == Scope::Constant)
+            .cloned()
+            .collect(),
         names: Vec::new(),
         skin: None,
     }

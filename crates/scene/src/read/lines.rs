@@ -158,7 +158,7 @@ impl<'a> Iterator for Words<'a> {
     }
 }
 
-/// What separates words.
+/// Whether a byte separates words.
 #[inline]
 pub(crate) fn is_space(b: u8) -> bool {
     matches!(b, b' ' | b'\t' | b'\r' | 0x0b | 0x0c)

@@ -229,7 +229,7 @@ fn constant_mesh(shape: Shape, name: &str) -> Mesh {
         other_attributes: Vec::new(),
         is_subd: false,
         integers: Vec::new(),
-        numbers: Vec::new(),
+        custom_attributes: Vec::new(),
         names: Vec::new(),
         skin: None,
     }

@@ -1,6 +1,6 @@
 //! Which times become frames: those at which something that is compiled changes, then a range or a rate.
 
-use super::values::{follow, numbers};
+use super::values::{custom_attributes, follow};
 use crate::{Attribute, Channel, Error, Mesh, NamedRange, Placed, SAME_TIME, Scene};
 
 /// Which attributes are compiled. Positions always are.
@@ -32,7 +32,7 @@ pub enum Range {
 /// How frame times are chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FrameOptions {
-    /// What is compiled.
+    /// The channels that are compiled, and therefore add frames.
     pub channels: Channels,
     /// Resample to this rate.
     pub fps: Option<f64>,
@@ -137,8 +137,8 @@ fn collect_mesh(mesh: &Mesh, channels: &Channels, times: &mut Vec<f64>) -> Resul
         }
     }
     if channels.attributes {
-        for numbers in numbers(mesh) {
-            collect_attribute(&numbers.attribute, mesh, times)?;
+        for custom in custom_attributes(mesh) {
+            collect_attribute(&custom.attribute, mesh, times)?;
         }
     }
     Ok(())
@@ -322,7 +322,7 @@ mod tests {
             other_attributes: Vec::new(),
             is_subd: false,
             integers: Vec::new(),
-            numbers: Vec::new(),
+            custom_attributes: Vec::new(),
             names: Vec::new(),
             skin: None,
         });

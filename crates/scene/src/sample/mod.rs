@@ -15,6 +15,6 @@ mod values;
 pub use frames::{Channels, FrameOptions, MAX_FRAMES, Range, frame_ranges, frame_times};
 pub use transforms::{World, bends, interpolate, is_step, just_before, largest_scale, transform_at};
 pub use values::{
-    Faces, Mix, Values, attribute_at, by_point, element_count, faces_at, fixed_topology, follow, held,
-    numbers, pose_at, positions_at, topology_identity,
+    Faces, Mix, Values, attribute_at, by_point, custom_attributes, element_count, faces_at, fixed_topology,
+    follow, held, pose_at, positions_at, topology_identity,
 };

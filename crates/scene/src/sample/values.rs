@@ -1,6 +1,6 @@
 //! Positions, faces, attributes and poses of a mesh at a time.
 
-use crate::{Attribute, Channel, Error, Identity, Mesh, Numbers, Scope, Source, TimeSampling};
+use crate::{Attribute, Channel, CustomAttribute, Error, Identity, Mesh, Scope, Source, TimeSampling};
 use glam::DMat4;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -143,9 +143,9 @@ pub fn attribute_at<T: Mix>(
     }
 }
 
-/// Attributes of one to four numbers, the first of each name; whole ones, too, which are NaN where f32 has no
-/// such number.
-pub fn numbers(mesh: &Mesh) -> Vec<Numbers> {
+/// The custom attributes of a mesh, the first of each name; those of whole numbers, too, which are NaN where f32 has
+/// no such number.
+pub fn custom_attributes(mesh: &Mesh) -> Vec<CustomAttribute> {
     struct Whole(Channel<i64>);
     impl Source<[f32; 4]> for Whole {
         fn len(&self) -> usize {
@@ -169,7 +169,7 @@ pub fn numbers(mesh: &Mesh) -> Vec<Numbers> {
             Ok(())
         }
     }
-    let whole = |attribute: &Attribute<i64>| Numbers {
+    let whole = |attribute: &Attribute<i64>| CustomAttribute {
         components: 1,
         attribute: Attribute {
             name: attribute.name.clone(),
@@ -181,7 +181,7 @@ pub fn numbers(mesh: &Mesh) -> Vec<Numbers> {
             indices: attribute.indices.clone(),
         },
     };
-    let all = (mesh.numbers.iter().cloned()).chain(mesh.integers.iter().map(whole));
+    let all = (mesh.custom_attributes.iter().cloned()).chain(mesh.integers.iter().map(whole));
     let mut names = HashSet::new();
     all.filter(|n| !n.attribute.values.is_empty() && names.insert(n.attribute.name.clone())).collect()
 }

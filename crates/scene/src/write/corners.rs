@@ -57,7 +57,7 @@ pub(crate) struct Distinct<T, K> {
 }
 
 impl<T, K: std::hash::Hash + Eq> Distinct<T, K> {
-    /// Empty.
+    /// A list without values.
     pub fn new() -> Distinct<T, K> {
         Distinct { numbers: HashMap::new(), list: Vec::new() }
     }

@@ -217,7 +217,7 @@ fn remark_left_out(mesh: &Mesh, path: &str, remarks: &mut BTreeSet<Remark>) {
     if mesh.uvs.len() > 1 {
         remarks.insert(Remark::new(path, "OBJ holds one uv set; the others were left out"));
     }
-    if !mesh.numbers.is_empty() || mesh.velocities.is_some() {
+    if !mesh.custom_attributes.is_empty() || mesh.velocities.is_some() {
         remarks.insert(Remark::new(path, "OBJ holds no attributes; they were left out"));
     }
 }

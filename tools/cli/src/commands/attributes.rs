@@ -1,7 +1,7 @@
 //! Attributes of parts, as `info` shows them.
 
 use crate::output::{one_line, table};
-use meshreel::{NodeAttributes, Reel};
+use meshreel::{NodePartAttributes, Reel};
 use serde::Serialize;
 
 /// An attribute of some nodes.
@@ -12,7 +12,7 @@ pub struct AttributeInfo {
     components: usize,
     /// Groups that have numbers of their own.
     groups: usize,
-    /// What a group is of: "mesh", "parts" or "vertices".
+    /// What a group belongs to: "mesh", "parts" or "vertices".
     of: &'static str,
     /// Paths of the nodes that have it.
     nodes: Vec<String>,
@@ -21,7 +21,7 @@ pub struct AttributeInfo {
 /// All attributes of a file.
 pub fn infos(reel: &Reel) -> Result<Vec<AttributeInfo>, meshreel::Error> {
     let mut out = Vec::new();
-    for NodeAttributes { nodes, attributes } in reel.all_attributes()? {
+    for NodePartAttributes { nodes, attributes } in reel.all_part_attributes()? {
         let path = |&n: &u32| reel.description().nodes[n as usize].path.clone();
         let nodes: Vec<String> = nodes.iter().map(path).collect();
         out.extend(attributes.iter().map(|attribute| AttributeInfo {
@@ -39,7 +39,7 @@ pub fn infos(reel: &Reel) -> Result<Vec<AttributeInfo>, meshreel::Error> {
     Ok(out)
 }
 
-/// As a table of at most so many; nothing where there are none.
+/// A table of at most `most` attributes; nothing where there are none.
 pub fn text(all: &[AttributeInfo], most: usize) -> String {
     let row = |a: &AttributeInfo| {
         let more = match a.nodes.len() {

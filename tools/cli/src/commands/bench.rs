@@ -10,7 +10,7 @@ use crate::output::{Failure, Output, one_line, table};
 use crate::{reels, units};
 use meshreel::{Command, Event, FrameDecoder, FrameView, Limits, Options, Pace, Player, Reel, Statistics};
 use meshreel_codec::entropy::block::Decompressor;
-use serde_json::{Value, json};
+use serde::Serialize;
 use std::collections::BTreeSet;
 use std::hint::black_box;
 use std::io::Read;
@@ -44,17 +44,17 @@ pub fn run(arguments: &BenchArgs, output: Output) -> Result<ExitCode, Failure> {
     let budget = Duration::from_secs_f64(arguments.seconds.max(0.01));
     let mut report = Bench::new(&reel, bytes).map_err(in_file)?.measure(budget).map_err(in_file)?;
     report.clips = poses::measure(&reel, budget)?;
-    let name = arguments.file.display().to_string();
-    output.result(&report.json(&name), false, || report.text(&name))?;
+    report.file = arguments.file.display().to_string();
+    output.result(&report, false, || report.text())?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// What a file may ask for, with or without animated attributes.
+/// The default limits of files, with or without animated vertex attributes.
 pub fn limits(attributes: bool) -> Limits {
     Limits { attributes, ..Limits::default() }
 }
 
-/// What the stages share.
+/// The file, its decoder and the buffers that all stages work on.
 struct Bench<'a> {
     reel: &'a Reel,
     bytes: Arc<Vec<u8>>,
@@ -62,7 +62,7 @@ struct Bench<'a> {
     /// The chunks that bring the frames.
     blocks: Vec<Vec<u8>>,
     raw: Vec<u8>,
-    /// As large as all positions of the largest frame.
+    /// Buffers of the size of all positions of the largest frame.
     floats: [Vec<f32>; 2],
     /// Points of all frames.
     points: u64,
@@ -103,7 +103,9 @@ impl<'a> Bench<'a> {
     fn measure(mut self, budget: Duration) -> Result<Report, meshreel::Error> {
         let frames = self.reel.frame_count();
         let mut stages = Vec::new();
-        let mut stage = |name, seconds: f64| stages.push((name, seconds));
+        let raw_position_bytes = 12 * self.points;
+        let mut stage =
+            |name, seconds: f64| stages.push(Stage::new(name, seconds, raw_position_bytes, frames));
         if frames > 0 {
             let copied = best(budget, || {
                 for _ in 0..frames {
@@ -143,7 +145,7 @@ impl<'a> Bench<'a> {
             stage("positions to f32", best(budget, || self.positions(frames))?);
             stage("interpolated to f32", self.interpolated(budget, frames)?);
         }
-        Ok(Report { frames, points: self.points, stages, clips: Vec::new() })
+        Ok(Report { file: String::new(), frames, raw_position_bytes, stages, clips: Vec::new() })
     }
 
     fn decode(&mut self, order: Vec<usize>) -> Result<(), meshreel::Error> {
@@ -220,55 +222,60 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// Seconds of each stage for all frames.
+/// How long each stage takes, as `--json` prints it.
+#[derive(Serialize)]
 struct Report {
+    file: String,
     frames: usize,
-    points: u64,
-    stages: Vec<(&'static str, f64)>,
+    /// 12 bytes for each source point of each frame.
+    raw_position_bytes: u64,
+    stages: Vec<Stage>,
     clips: Vec<Speed>,
 }
 
+/// A stage of decoding.
+#[derive(Serialize)]
+struct Stage {
+    name: &'static str,
+    /// For all frames.
+    seconds: f64,
+    /// Megabytes of raw positions.
+    mb_per_second: f64,
+    frames_per_second: f64,
+}
+
+impl Stage {
+    fn new(name: &'static str, seconds: f64, raw_position_bytes: u64, frames: usize) -> Stage {
+        let at_least = seconds.max(1e-9);
+        Stage {
+            name,
+            seconds,
+            mb_per_second: raw_position_bytes as f64 / 1e6 / at_least,
+            frames_per_second: frames as f64 / at_least,
+        }
+    }
+}
+
 impl Report {
-    fn raw_bytes(&self) -> u64 {
-        12 * self.points
-    }
-
-    fn per_second(&self, seconds: f64) -> (f64, f64) {
-        let seconds = seconds.max(1e-9);
-        (self.raw_bytes() as f64 / 1e6 / seconds, self.frames as f64 / seconds)
-    }
-
-    fn json(&self, name: &str) -> Value {
-        let stages: Vec<Value> = (self.stages.iter())
-            .map(|(stage, seconds)| {
-                let (megabytes, frames) = self.per_second(*seconds);
-                json!({ "name": stage, "seconds": seconds, "mb_per_second": megabytes, "frames_per_second": frames })
-            })
-            .collect();
-        json!({ "file": name, "frames": self.frames, "raw_position_bytes": self.raw_bytes(), "stages": stages,
-            "clips": self.clips.iter().map(Speed::json).collect::<Vec<_>>() })
-    }
-
-    fn text(&self, name: &str) -> String {
+    fn text(&self) -> String {
         let rows: Vec<Vec<String>> = (self.stages.iter())
-            .map(|(stage, seconds)| {
-                let (megabytes, frames) = self.per_second(*seconds);
-                let each = seconds * 1e3 / self.frames as f64;
+            .map(|stage| {
+                let each = stage.seconds * 1e3 / self.frames as f64;
                 vec![
-                    stage.to_string(),
-                    format!("{megabytes:.0}"),
+                    stage.name.to_string(),
+                    format!("{:.0}", stage.mb_per_second),
                     format!("{each:.3}"),
-                    format!("{frames:.0}"),
+                    format!("{:.0}", stage.frames_per_second),
                 ]
             })
             .collect();
         let mut text = match self.frames {
-            0 => format!("{}\n", one_line(name)),
+            0 => format!("{}\n", one_line(&self.file)),
             _ => format!(
                 "{}: {} frames, {} of raw positions; one core, best of several passes\n\n{}",
-                one_line(name),
+                one_line(&self.file),
                 self.frames,
-                units::bytes(self.raw_bytes()),
+                units::bytes(self.raw_position_bytes),
                 table(&["stage", "MB/s of raw positions", "ms per frame", "frames/s"], &rows)
             ),
         };

@@ -88,7 +88,7 @@ impl Layer {
     }
 }
 
-/// Numbers that ride along.
+/// A scalar track.
 #[derive(Serialize)]
 struct ScalarInfo {
     name: String,
@@ -114,7 +114,7 @@ fn scalar_info(track: &ScalarTrack) -> ScalarInfo {
     }
 }
 
-/// Of codec `curve`.
+/// Keys of a clip in codec `curve`.
 #[derive(Serialize)]
 struct Keys {
     keys: usize,
@@ -123,7 +123,7 @@ struct Keys {
     rotation_bits: u32,
 }
 
-/// How many sub-tracks are of which kind.
+/// Numbers of sub-tracks, by kind.
 #[derive(Serialize, Default)]
 struct Kinds {
     default: usize,
@@ -229,7 +229,7 @@ pub fn infos(reel: &Reel) -> Result<Vec<ClipInfo>, Failure> {
                 .map(|m| MarkerInfo { name: m.name.clone(), time: m.time })
                 .collect(),
         };
-        if let Some(stored) = clip.stored() {
+        if let Some(stored) = clip.streamed() {
             let header = &stored.plan.header;
             info.restart = Some(1 << header.log);
             info.rotations = Kinds::rotations(&header.rotations);

@@ -1,6 +1,6 @@
 //! `meshreel compile`: inputs into one `.reel`, or each into its own in a directory.
 
-use super::{clip, levels, rigs};
+use super::{clip, lod, rigs};
 use crate::cli::CompileArgs;
 use crate::guard::guarded;
 use crate::memory::Watch;
@@ -168,7 +168,7 @@ impl Done {
                     value["attribute_bytes"] = json!(mesh.attribute_bytes);
                 }
                 if !mesh.details.is_empty() {
-                    value["levels"] = levels::json(&levels::compiled(mesh));
+                    value["levels"] = lod::json(&lod::compiled(mesh));
                     value["level_bytes"] = json!(mesh.detail_bytes);
                 }
                 if self.explain {
@@ -228,10 +228,10 @@ impl Done {
         out.push_str(&mesh_table(&meshes, most));
         out.push_str(&normals_decide(&report.meshes));
         let culled = (meshes.iter()).filter_map(|m| Some((&m.path[..], m.triangles, m.hidden?)));
-        out.push_str(&levels::hidden_table(culled.take(most)));
+        out.push_str(&lod::hidden_table(culled.take(most)));
         let detailed = meshes.iter().filter(|mesh| !mesh.details.is_empty());
-        let detailed = detailed.map(|mesh| (&mesh.path[..], levels::compiled(mesh)));
-        out.push_str(&levels::table(detailed.take(most)));
+        let detailed = detailed.map(|mesh| (&mesh.path[..], lod::compiled(mesh)));
+        out.push_str(&lod::table(detailed.take(most)));
         out.push_str(&rigs::compiled_table(&report.rigs));
         out.push_str(&clip::compiled_table(&report.clips, most));
         out
@@ -411,7 +411,7 @@ fn each_for_itself(job: &Job, inputs: &[PathBuf], directory: Option<&Path>) -> R
             format!("{failed} of {} files failed", inputs.len()),
             directory.map(|directory| directory.display().to_string()),
         );
-        value["error"] = failure.json();
+        value["error"] = json!(failure.json());
     }
     job.output.result(&value, true, || {
         if rows.len() > SHOWN_FILES && !job.output.flags.verbose {

@@ -6,7 +6,7 @@ use super::extract::Kind;
 use super::verify;
 use crate::cli::DemoArgs;
 use crate::guard::guarded;
-use crate::output::{Class, Failure, Output, say, table};
+use crate::output::{Class, Failure, FailureJson, Output, say, table};
 use crate::picture::frames::{self, Decoded};
 use crate::picture::render::guess_up;
 use crate::picture::sheet::{Column, Sheet, compose};
@@ -16,7 +16,7 @@ use meshreel::{Limits, Reel};
 use meshreel_inputs::{self as inputs, InputOptions};
 use meshreel_options::OptionSet;
 use meshreel_scene::sample::World;
-use serde_json::{Value, json};
+use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -47,27 +47,27 @@ pub fn run(arguments: &DemoArgs, output: Output) -> Result<ExitCode, Failure> {
             Ok(shown) => {
                 failed += usize::from(!shown.ok);
                 rows.push(shown.row);
-                results.push(shown.json);
+                results.push(FileResult::Done(shown.json));
             }
             Err(failure) => {
                 failed += 1;
                 let failure = failure.or_at(file);
                 say(&format!("error: {}", failure.line()));
                 rows.push(vec![name_of(file), "failed".into()]);
-                results.push(json!({ "input": file.display().to_string(), "error": failure.json() }));
+                let input = file.display().to_string();
+                results.push(FileResult::Failed { input, error: failure.json() });
             }
         }
     }
-    let mut value = json!({
-        "output": directory.display().to_string(),
-        "ok": failed == 0,
-        "files": results,
-    });
-    if failed > 0 {
-        let what = format!("{failed} of {} files failed", files.len());
-        let at = Some(directory.display().to_string());
-        value["error"] = Failure::new(Class::Check, what, at).json();
-    }
+    let value = DemoResult {
+        output: directory.display().to_string(),
+        ok: failed == 0,
+        files: results,
+        error: (failed > 0).then(|| {
+            let what = format!("{failed} of {} files failed", files.len());
+            Failure::new(Class::Check, what, Some(directory.display().to_string())).json()
+        }),
+    };
     output.result(&value, true, || {
         let header = [
             "file", "frames", "source", "raw", "reel", "ratio", "tolerance", "max error", "<check", "seconds",
@@ -84,11 +84,48 @@ pub fn run(arguments: &DemoArgs, output: Output) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(u8::from(failed > 0)))
 }
 
-/// What came of a file.
+/// The outcome of all files, as `--json` prints it.
+#[derive(Serialize)]
+struct DemoResult {
+    output: String,
+    ok: bool,
+    files: Vec<FileResult>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<FailureJson>,
+}
+
+/// The outcome of one file, as `--json` prints it.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum FileResult {
+    Done(FileReport),
+    Failed { input: String, error: FailureJson },
+}
+
+/// Names, sizes and errors of one file.
+#[derive(Serialize)]
+struct FileReport {
+    input: String,
+    reel: String,
+    extracted: String,
+    sheet: String,
+    source_bytes: u64,
+    raw_bytes: u64,
+    reel_bytes: u64,
+    source_map_bytes: u64,
+    ratio: f64,
+    frames: usize,
+    tolerance: f64,
+    max_error: f64,
+    ok: bool,
+    seconds: f64,
+}
+
+/// The outcome for one file: a row of the table, and its report.
 struct Shown {
     ok: bool,
     row: Vec<String>,
-    json: Value,
+    json: FileReport,
 }
 
 /// Compiles, verifies, extracts and draws one file.
@@ -137,22 +174,22 @@ fn one(file: &Path, arguments: &DemoArgs, output: Output) -> Result<Shown, Failu
             if verified.ok() { "ok" } else { "BROKEN" }.to_string(),
             format!("{:.2}", done.seconds),
         ],
-        json: json!({
-            "input": file.display().to_string(),
-            "reel": reel_path.display().to_string(),
-            "extracted": extracted.display().to_string(),
-            "sheet": sheet.display().to_string(),
-            "source_bytes": source_bytes,
-            "raw_bytes": report.raw_bytes,
-            "reel_bytes": done.counted_bytes(),
-            "source_map_bytes": report.source_map_bytes,
-            "ratio": ratio,
-            "frames": report.frames,
-            "tolerance": tolerance,
-            "max_error": max_error,
-            "ok": verified.ok(),
-            "seconds": done.seconds,
-        }),
+        json: FileReport {
+            input: file.display().to_string(),
+            reel: reel_path.display().to_string(),
+            extracted: extracted.display().to_string(),
+            sheet: sheet.display().to_string(),
+            source_bytes,
+            raw_bytes: report.raw_bytes,
+            reel_bytes: done.counted_bytes(),
+            source_map_bytes: report.source_map_bytes,
+            ratio,
+            frames: report.frames,
+            tolerance,
+            max_error,
+            ok: verified.ok(),
+            seconds: done.seconds,
+        },
     })
 }
 

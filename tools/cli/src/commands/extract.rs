@@ -1,14 +1,14 @@
 //! `meshreel extract`: a `.reel` back as Alembic, glTF, BVH, an OBJ file or a sequence of them.
 
-use super::levels;
+use super::lod;
 use crate::cli::{Bones, ExtractArgs, NOT_BUILT};
-use crate::output::{Class, Failure, Output, remarks_json};
+use crate::output::{Class, Failure, Output, RemarkJson, remarks_json};
 use crate::progress::Progress;
 use crate::{reels, units};
 use meshreel::{Limits, Reel};
 use meshreel_check::extract::{As, SkinError, skin_errors, to_scene_at};
 use meshreel_scene::{Remark, Scene, Unit, locators, write};
-use serde_json::json;
+use serde::Serialize;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -29,7 +29,7 @@ pub fn run(arguments: &ExtractArgs, output: Output) -> Result<ExitCode, Failure>
     let progress = Progress::new(output, &name);
     let bones = bones_for(arguments, kind)?;
     let level = usize::from(arguments.lod);
-    let most = levels::most(&reel)?;
+    let most = lod::most(&reel)?;
     if level > most {
         return Err(Failure::usage(match most {
             0 => format!(
@@ -51,20 +51,18 @@ pub fn run(arguments: &ExtractArgs, output: Output) -> Result<ExitCode, Failure>
     output.remarks(&remarks);
     let seconds = start.elapsed().as_secs_f64();
     let bytes = written_bytes(&arguments.output);
-    let value = json!({
-        "output": arguments.output.display().to_string(),
-        "kind": kind.name(),
-        "frames": times.len(),
-        "meshes": scene.counts.meshes,
-        "level": level,
-        "clips": scene.clips.len(),
-        "skins": skins.iter().map(|skin| json!({
-            "path": skin.path, "joints": skin.joints, "max_distance": skin.most,
-        })).collect::<Vec<_>>(),
-        "bytes": bytes,
-        "seconds": seconds,
-        "remarks": remarks_json(&remarks),
-    });
+    let value = Extracted {
+        output: arguments.output.display().to_string(),
+        kind: kind.name(),
+        frames: times.len(),
+        meshes: scene.counts.meshes,
+        level,
+        clips: scene.clips.len(),
+        skins: &skins,
+        bytes,
+        seconds,
+        remarks: remarks_json(&remarks),
+    };
     output.result(&value, true, || {
         format!(
             "{}: {}, {}, {}, {} in {seconds:.2} s",
@@ -76,6 +74,22 @@ pub fn run(arguments: &ExtractArgs, output: Output) -> Result<ExitCode, Failure>
         )
     })?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What was written, as `--json` prints it.
+#[derive(Serialize)]
+struct Extracted<'a> {
+    output: String,
+    kind: &'static str,
+    frames: usize,
+    meshes: usize,
+    /// LOD level.
+    level: usize,
+    clips: usize,
+    skins: &'a [SkinError],
+    bytes: u64,
+    seconds: f64,
+    remarks: Vec<RemarkJson>,
 }
 
 /// How meshes that bones move are written, if that kind of file can hold it.
@@ -101,7 +115,7 @@ fn bones_for(arguments: &ExtractArgs, kind: Kind) -> Result<As, Failure> {
     })
 }
 
-/// What a file of this kind cannot say.
+/// Remarks on what a file of this kind cannot say.
 fn left_out(reel: &Reel, scene: &Scene, (kind, bones): (Kind, As), name: &str) -> Vec<Remark> {
     let mut remarks = Vec::new();
     if matches!(bones, As::Points | As::Parts)
@@ -127,7 +141,7 @@ fn skin_remark(skin: &SkinError) -> Remark {
     Remark::new(&skin.path, format!("as a skin it is up to {most} away from its decoded points"))
 }
 
-/// What is written.
+/// The kind of file that is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// `.abc`.

@@ -1,6 +1,6 @@
 //! `meshreel plot --hidden`: what is drawn of a file compiled with --cull-hidden, and what is left out.
 
-use super::levels::{TILE, name};
+use super::lod::{TILE, name};
 use crate::output::{Failure, Output};
 use crate::picture::frames::apply;
 use crate::picture::grid::Grid;
@@ -18,7 +18,7 @@ use std::process::ExitCode;
 pub fn draw(reel: &Reel, target: &Path, output: Output) -> Result<ExitCode, Failure> {
     let mut any = false;
     for mesh in 0..reel.description().meshes.len() {
-        any |= reel.hidden(mesh)?.is_some();
+        any |= reel.hidden_triangles(mesh)?.is_some();
     }
     if !any {
         return Err(Failure::usage(
@@ -62,9 +62,9 @@ fn surfaces(reel: &Reel, decoder: &FrameDecoder, frame: usize) -> Result<[Vec<Su
         positions.resize(3 * view.vertex_count(), 0.0f32);
         view.positions_into(&mut positions)?;
         let world = decoder.world(node);
-        let ranges: Vec<Range> = view.drawn([frame as u32; 2], None).collect();
+        let ranges: Vec<Range> = view.visible_ranges([frame as u32; 2], None).collect();
         let inside = |i: u32| ranges.iter().any(|r| (r.first..r.first + r.count).contains(&i));
-        let all = (0u32..).zip(view.drawn_indices().as_chunks::<3>().0);
+        let all = (0u32..).zip(view.indices_by_visibility().as_chunks::<3>().0);
         let (shown, hidden): (Vec<_>, Vec<_>) = all.partition(|(t, _)| inside(3 * t));
         for (out, (triangles, colour)) in
             (out.iter_mut()).zip([(shown, clay()), (hidden, to_linear([214, 60, 48]))])

@@ -2,16 +2,15 @@
 
 use super::attributes::{self, AttributeInfo};
 use super::joints::{self, SkeletonInfo};
-use super::levels::{self, Level};
+use super::lod::{self, LodInfo};
 use super::ranges::{RangeInfo, range_lines};
 use super::rigs;
 use super::scene_info::{SceneInfo, Wanted};
 use crate::advice::{self, Advice};
 use crate::cli::InfoArgs;
 use crate::output::{Failure, Output, one_line, table};
-use crate::reels;
-use crate::units;
 use crate::units::ratio;
+use crate::{reels, units};
 use meshreel::record::{Coding, Location, Method, NodeRecord, Semantic, StreamRecord, Visibility};
 use meshreel::{FrameDecoder, FrameKind, Limits, Reel, kind};
 use meshreel_inputs::{self as inputs, InputOptions};
@@ -82,7 +81,7 @@ struct ReelInfo {
     frame_table: Option<Vec<FrameInfo>>,
 }
 
-/// Where a file's bytes are.
+/// The sizes of the parts of a file.
 #[derive(Serialize)]
 struct Bytes {
     description: u64,
@@ -125,7 +124,7 @@ struct MeshInfo {
     grid: Option<[u32; 2]>,
     /// Only heights over a plane are stored of its positions.
     heights: bool,
-    /// It stands still up to the first of these frames, and from the second on.
+    /// First and last frame in which the mesh moves; before and after it stands still.
     moves: Option<[u32; 2]>,
     /// Its faces are not the source's.
     remeshed: bool,
@@ -146,7 +145,7 @@ struct MeshInfo {
     bytes: Option<u64>,
     /// Triangles and errors of all levels of detail, the mesh itself first; none where it has no others.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    levels: Vec<Level>,
+    levels: Vec<LodInfo>,
     /// Triangles that are left out in the first frame, in the last, and in all.
     #[serde(skip_serializing_if = "Option::is_none")]
     hidden_triangles: Option<[usize; 3]>,
@@ -279,10 +278,10 @@ impl ReelInfo {
                 .meshes
                 .iter()
                 .filter_map(|m| Some((&m.path[..], m.triangles as usize, m.hidden_triangles?)));
-            out.push_str(&levels::hidden_table(culled.take(24)));
+            out.push_str(&lod::hidden_table(culled.take(24)));
             let detailed = self.meshes.iter().filter(|mesh| !mesh.levels.is_empty());
             let detailed = detailed.map(|mesh| (&mesh.path[..], mesh.levels.clone()));
-            out.push_str(&levels::table(detailed.take(24)));
+            out.push_str(&lod::table(detailed.take(24)));
             let most = if wanted.streams { usize::MAX } else { 24 };
             out.push_str(&attributes::text(&self.attributes, most));
         }
@@ -306,7 +305,7 @@ impl ReelInfo {
         out
     }
 
-    /// What there is to say of the file as a whole, a line each.
+    /// Facts about the file as a whole, a line each.
     fn fields(&self) -> String {
         let mut out = String::new();
         let _ = writeln!(out, "{}", self.file);
@@ -522,7 +521,7 @@ fn frame_lines(frames: &[FrameInfo]) -> String {
     table(&["frame", "seconds", "<kind", "bytes", "unpacked"], &rows)
 }
 
-/// What there is to say of sizes without decoding frames.
+/// Advice on sizes that needs no decoded frames.
 fn advice_on(reel: &Reel, sizes: Option<&[u64]>) -> Vec<Advice> {
     let description = reel.description();
     let moving = description.nodes.iter().filter(|node| node.animated).count();
@@ -595,8 +594,8 @@ fn mesh_infos(reel: &Reel, frames: usize, bytes: Option<&[u64]>) -> Result<Vec<M
     let grids: Vec<Option<[u32; 2]>> =
         (0..reel.description().meshes.len()).map(|m| reel.grid(m)).collect::<Result<_, _>>()?;
     let hidden: Vec<Option<[usize; 3]>> =
-        (0..grids.len()).map(|m| reel.hidden(m)).collect::<Result<_, _>>()?;
-    let levels: Vec<Vec<Level>> = (0..grids.len()).map(|m| levels::of(reel, m)).collect::<Result<_, _>>()?;
+        (0..grids.len()).map(|m| reel.hidden_triangles(m)).collect::<Result<_, _>>()?;
+    let levels: Vec<Vec<LodInfo>> = (0..grids.len()).map(|m| lod::of(reel, m)).collect::<Result<_, _>>()?;
     let mut promised: Vec<Option<f64>> = vec![None; grids.len()];
     for node in &reel.description().nodes {
         if let Some(of_mesh) = node.mesh.and_then(|m| promised.get_mut(m as usize)) {

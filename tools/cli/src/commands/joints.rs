@@ -49,7 +49,7 @@ pub fn of_scene(scene: &Scene) -> Vec<SkeletonInfo> {
     scene.skeletons.iter().map(info).collect()
 }
 
-/// As trees, children below their parents.
+/// Skeletons as trees, children below their parents.
 pub fn text(skeletons: &[SkeletonInfo]) -> String {
     let mut out = String::new();
     for skeleton in skeletons {

@@ -105,7 +105,7 @@ fn mixed(bones: impl Iterator<Item = (usize, f32)>) -> [f32; 3] {
     if whole > 0.0 { sum } else { clay() }
 }
 
-/// Of a bone: numbers next to each other are far apart on the wheel of colours.
+/// The colour of a bone: those of neighbouring numbers are far apart on the wheel of colours.
 pub fn colour(bone: usize) -> [f32; 3] {
     let hue = (bone as f64 * 0.618_033_988_749_895).fract() * 6.0;
     let pale = [0.35, 0.5, 0.2][bone % 3];

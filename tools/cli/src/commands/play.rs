@@ -3,7 +3,7 @@
 use crate::cli::PlayArgs;
 use crate::commands::bench::limits;
 use crate::commands::live::{Live, Named};
-use crate::commands::poses::Poses;
+use crate::commands::poses::{PlayedClip, Poses};
 use crate::output::{Class, Failure, Output, one_line, say, table};
 use crate::{counting, memory, reels, units};
 use meshreel::record::{Semantic, StreamRecord, Visibility};
@@ -11,7 +11,7 @@ use meshreel::{
     Command, Event, FileId, FrameDecoder, InstanceId, Limits, MeshView, Options, Player, QuantizedValues,
     Reel, Repeat, Shown, Statistics, Transform,
 };
-use serde_json::{Value, json};
+use serde::Serialize;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -43,11 +43,11 @@ pub fn run(arguments: &PlayArgs, output: Output) -> Result<ExitCode, Failure> {
     let mut session = Session::open(arguments, plain)?;
     session.play(arguments, output)?;
     let report = session.end(arguments, watch.stop());
-    for line in &report.incidents {
+    for line in &report.errors {
         say(&format!("error: {}", one_line(line)));
     }
-    output.result(&report.json(), true, || report.text(arguments))?;
-    let well = report.incidents.is_empty() && report.wrong_frames + report.wrong_poses == 0;
+    output.result(&report, true, || report.text(arguments))?;
+    let well = report.errors.is_empty() && report.wrong_frames + report.wrong_poses == 0;
     Ok(ExitCode::from(u8::from(!well)))
 }
 
@@ -98,7 +98,7 @@ fn options(arguments: &PlayArgs) -> Options {
     }
 }
 
-/// What a plain decode of every frame of a file gives, as a number per frame.
+/// A digest of each frame of a file by a plain decode.
 type Plain = Vec<u64>;
 
 fn plain(files: &[PathBuf], limits: &Limits) -> Result<Vec<Plain>, Failure> {
@@ -164,7 +164,7 @@ thread_local! {
 struct Digest([u64; 4]);
 
 impl Digest {
-    /// What has no levels, as floats.
+    /// Adds the floats of a stream that has no quantized values.
     fn add_values(&mut self, mesh: &MeshView<'_>, stream: &StreamRecord) {
         FLOATS.with_borrow_mut(|floats| {
             let count = stream.semantic.components() * mesh.vertex_count();
@@ -217,7 +217,7 @@ struct Session {
     refused: Vec<BTreeSet<InstanceId>>,
     /// What the first of them needed, and what was left.
     short: Option<(u64, u64)>,
-    /// Of each instance its file.
+    /// The file of each instance.
     file_of: BTreeMap<InstanceId, usize>,
     allocations: Option<u64>,
     checked: u64,
@@ -438,7 +438,7 @@ impl Session {
                 bytes_read: counters.bytes_read,
                 frames_decoded: counters.frames_decoded,
                 resident: found.is_some_and(|s| s.resident),
-                refused: refused.len(),
+                refused_instances: refused.len(),
             }
         });
         let streams: Vec<StreamReport> = streams.collect();
@@ -450,8 +450,11 @@ impl Session {
             ticks: self.tick_ms.len() as u64,
             instances: self.instances.len(),
             seconds: self.seconds,
+            refused_instances: streams.iter().map(|s| s.refused_instances).sum(),
+            refused_at_end: self.statistics.refused,
             missed_frames: missed,
             seek_wait_ticks: waited,
+            bytes_read: streams.iter().map(|s| s.bytes_read).sum(),
             heap_bytes: self.statistics.heap_bytes,
             heap_peak_bytes: self.statistics.heap.peak_bytes,
             heap_failures: self.statistics.heap.failures,
@@ -459,16 +462,15 @@ impl Session {
             allocations_after_warmup: self.allocations.unwrap_or(0),
             tick_ms: percentiles(&mut self.tick_ms),
             poses: self.poses.poses,
-            checked_poses: self.poses.checked,
+            checked_poses: arguments.check.then_some(self.poses.checked),
             wrong_poses: self.poses.wrong,
-            clips: self.poses.json(&self.names),
+            clips: self.poses.reports(&self.names),
             clip_text: self.poses.text(),
             checked_frames: arguments.check.then_some(self.checked),
             wrong_frames: self.wrong,
-            refused_now: self.statistics.refused,
             short: self.short,
             streams,
-            incidents: self.incidents,
+            errors: self.incidents,
         }
     }
 
@@ -515,43 +517,62 @@ impl Seeks {
 }
 
 /// Half, nearly all, and the worst, in milliseconds.
-fn percentiles(values: &mut [f64]) -> [f64; 3] {
+fn percentiles(values: &mut [f64]) -> Percentiles {
     values.sort_by(f64::total_cmp);
     let at = |part: f64| {
         let place = (values.len() as f64 * part).ceil() as usize;
         values.get(place.clamp(1, values.len().max(1)) - 1).copied().unwrap_or(0.0)
     };
-    [at(0.5), at(0.99), at(1.0)]
+    Percentiles { p50: at(0.5), p99: at(0.99), max: at(1.0) }
 }
 
-/// How it went.
+/// How a run went, as `--json` prints it.
+#[derive(Serialize)]
 struct Report {
     ticks: u64,
     instances: usize,
     seconds: f64,
+    /// Instances for which the heap had no room at some time.
+    refused_instances: usize,
+    /// Instances without room at the end.
+    refused_at_end: usize,
     missed_frames: u64,
     seek_wait_ticks: u64,
+    bytes_read: u64,
     heap_bytes: u64,
     heap_peak_bytes: u64,
     heap_failures: u64,
     peak_anon_bytes: Option<u64>,
     allocations_after_warmup: u64,
-    tick_ms: [f64; 3],
+    tick_ms: Percentiles,
+    /// Frames that were compared with a plain decode (`--check`), and those of them that differ.
     checked_frames: Option<u64>,
     wrong_frames: u64,
     poses: u64,
-    checked_poses: u64,
+    clips: Vec<PlayedClip>,
+    /// Poses that were compared with those of fresh cursors (`--check`), and those of them that differ.
+    checked_poses: Option<u64>,
     wrong_poses: u64,
-    clips: Vec<Value>,
-    clip_text: String,
-    /// Instances without room at the end.
-    refused_now: usize,
-    /// What the first that was refused needed, and what was left.
-    short: Option<(u64, u64)>,
     streams: Vec<StreamReport>,
-    incidents: Vec<String>,
+    /// Damaged files, reads that failed, checks without anything to check.
+    errors: Vec<String>,
+    #[serde(skip)]
+    clip_text: String,
+    /// Bytes that the first refused instance needed, and that were left.
+    #[serde(skip)]
+    short: Option<(u64, u64)>,
 }
 
+/// Times of ticks in milliseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+struct Percentiles {
+    p50: f64,
+    p99: f64,
+    max: f64,
+}
+
+/// How a file was streamed.
+#[derive(Serialize)]
 struct StreamReport {
     name: String,
     missed: u64,
@@ -560,48 +581,13 @@ struct StreamReport {
     reads: u64,
     bytes_read: u64,
     frames_decoded: u64,
+    /// All of it is in memory, nothing is read while it plays.
     resident: bool,
     /// Instances for which the heap had no room at some time.
-    refused: usize,
+    refused_instances: usize,
 }
 
 impl Report {
-    fn bytes_read(&self) -> u64 {
-        self.streams.iter().map(|s| s.bytes_read).sum()
-    }
-
-    /// Instances for which the heap had no room at some time.
-    fn refused(&self) -> usize {
-        self.streams.iter().map(|s| s.refused).sum()
-    }
-
-    fn json(&self) -> Value {
-        let [p50, p99, max] = self.tick_ms;
-        let streams: Vec<Value> = (self.streams.iter())
-            .map(|s| {
-                json!({
-                    "name": s.name, "missed": s.missed, "seek_wait_ticks": s.seek_wait_ticks, "aborts": s.aborts,
-                    "reads": s.reads, "bytes_read": s.bytes_read, "frames_decoded": s.frames_decoded,
-                    "resident": s.resident, "refused_instances": s.refused,
-                })
-            })
-            .collect();
-        json!({
-            "ticks": self.ticks, "instances": self.instances, "seconds": self.seconds,
-            "refused_instances": self.refused(), "refused_at_end": self.refused_now,
-            "missed_frames": self.missed_frames, "seek_wait_ticks": self.seek_wait_ticks,
-            "bytes_read": self.bytes_read(), "heap_bytes": self.heap_bytes,
-            "heap_peak_bytes": self.heap_peak_bytes, "heap_failures": self.heap_failures,
-            "peak_anon_bytes": self.peak_anon_bytes,
-            "allocations_after_warmup": self.allocations_after_warmup,
-            "tick_ms": { "p50": p50, "p99": p99, "max": max },
-            "checked_frames": self.checked_frames, "wrong_frames": self.wrong_frames,
-            "poses": self.poses, "clips": self.clips,
-            "checked_poses": self.checked_frames.map(|_| self.checked_poses), "wrong_poses": self.wrong_poses,
-            "streams": streams, "errors": self.incidents,
-        })
-    }
-
     fn text(&self, arguments: &PlayArgs) -> String {
         let rows: Vec<Vec<String>> = (self.streams.iter())
             .map(|s| {
@@ -619,7 +605,7 @@ impl Report {
             .collect();
         let header = ["file", "missed", "waited", "aborts", "reads", "read", "decoded", "<played from"];
         let mut text = table(&header, &rows);
-        let [p50, p99, max] = self.tick_ms;
+        let Percentiles { p50, p99, max } = self.tick_ms;
         text += &format!(
             "\n{} ticks in {:.1} s at {} per second, {} instances: {} frames missed, {} ticks waited after starts and seeks\n",
             self.ticks, self.seconds, arguments.fps, self.instances, self.missed_frames, self.seek_wait_ticks
@@ -637,9 +623,9 @@ impl Report {
         if let Some((needed, left)) = self.short {
             text += &format!(
                 "{} of {} instances found no room in the heap, {} of them to the end: the first needed {}, of which {} were left (--heap)\n",
-                self.refused(),
+                self.refused_instances,
                 self.instances,
-                self.refused_now,
+                self.refused_at_end,
                 units::bytes(needed),
                 units::bytes(left)
             );
@@ -647,10 +633,10 @@ impl Report {
         if let Some(checked) = self.checked_frames {
             text += &format!("{checked} frames compared with a plain decode, {} differ\n", self.wrong_frames);
         }
-        if self.checked_poses > 0 {
+        if let Some(checked) = self.checked_poses.filter(|checked| *checked > 0) {
             text += &format!(
-                "{} poses compared with those of fresh cursors, {} differ\n",
-                self.checked_poses, self.wrong_poses
+                "{checked} poses compared with those of fresh cursors, {} differ\n",
+                self.wrong_poses
             );
         }
         text
@@ -663,10 +649,10 @@ mod tests {
 
     #[test]
     fn percentiles_of_few() {
-        assert_eq!(percentiles(&mut []), [0.0; 3]);
-        assert_eq!(percentiles(&mut [2.0]), [2.0; 3]);
+        assert_eq!(percentiles(&mut []), Percentiles::default());
+        assert_eq!(percentiles(&mut [2.0]), Percentiles { p50: 2.0, p99: 2.0, max: 2.0 });
         let mut hundred: Vec<f64> = (1..=100).rev().map(f64::from).collect();
-        assert_eq!(percentiles(&mut hundred), [50.0, 99.0, 100.0]);
+        assert_eq!(percentiles(&mut hundred), Percentiles { p50: 50.0, p99: 99.0, max: 100.0 });
     }
 
     #[test]

@@ -1,11 +1,10 @@
 //! `meshreel plot`: what a joint or a point does over time, source against decoded, and the error below.
 
 use crate::cli::PlotArgs;
-use crate::output::{Failure, Output, remarks_json};
+use crate::output::{Failure, Output, RemarkJson, remarks_json};
 use crate::picture::chart::{COLOURS, Look, Panel, Series, draw};
 use crate::picture::frames;
-use crate::reels;
-use crate::units;
+use crate::{reels, units};
 use glam::{DAffine3, DQuat, DVec3};
 use meshreel::clip::{Clip, ClipCursor, PoseSource, Repeats, Rounding};
 use meshreel::record::{Method, NodeRecord};
@@ -14,7 +13,7 @@ use meshreel_inputs::{self as inputs, InputOptions};
 use meshreel_options::Span;
 use meshreel_scene::sample::World;
 use meshreel_scene::{Qvv, Remark, Scene};
-use serde_json::{Value, json};
+use serde::Serialize;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -39,7 +38,7 @@ pub fn run(arguments: &PlotArgs, output: Output) -> Result<ExitCode, Failure> {
         return super::hidden::draw(&reel, &target, output);
     }
     if arguments.levels {
-        return super::levels::draw(&reel, &target, output);
+        return super::lod::draw(&reel, &target, output);
     }
     let (scene, remarks) = match arguments.source.is_empty() {
         true => (None, Vec::new()),
@@ -83,7 +82,7 @@ pub fn run(arguments: &PlotArgs, output: Output) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is drawn.
+/// The curves that are drawn, with their titles.
 struct Plot {
     title: String,
     subtitle: String,
@@ -95,14 +94,33 @@ struct Plot {
 }
 
 impl Plot {
-    fn json(&self, target: &Path, remarks: &[Remark]) -> Value {
-        json!({
-            "output": target.display().to_string(), "title": self.title, "samples": self.samples,
-            "start": self.times[0], "end": self.times[1],
-            "max_error": self.error.map(|e| e.0), "tolerance": self.error.map(|e| e.1),
-            "remarks": remarks_json(remarks),
-        })
+    fn json<'a>(&'a self, target: &Path, remarks: &[Remark]) -> PlotJson<'a> {
+        PlotJson {
+            output: target.display().to_string(),
+            title: &self.title,
+            samples: self.samples,
+            start: self.times[0],
+            end: self.times[1],
+            max_error: self.error.map(|e| e.0),
+            tolerance: self.error.map(|e| e.1),
+            remarks: remarks_json(remarks),
+        }
     }
+}
+
+/// A drawn plot, as `--json` prints it.
+#[derive(Serialize)]
+struct PlotJson<'a> {
+    output: String,
+    title: &'a str,
+    samples: usize,
+    /// Seconds.
+    start: f64,
+    end: f64,
+    /// Largest error, where there is a source.
+    max_error: Option<f64>,
+    tolerance: Option<f64>,
+    remarks: Vec<RemarkJson>,
 }
 
 /// The one with such a name, or the only one.
@@ -326,7 +344,7 @@ fn unit(reel: &Reel) -> &'static str {
     }
 }
 
-/// How many frames or samples are looked at for what moves farthest.
+/// Frames or samples that are looked at to find what moves farthest.
 const LOOKED: usize = 16;
 
 /// Of the mesh named, or of all whose faces never change, the point that moves farthest in the world: the
@@ -488,7 +506,7 @@ fn of_vertex(reel: &Reel, scene: Option<&Scene>, point: usize, mesh: Option<&str
     Ok(path_plot(title, unit(reel), tolerance, &Course { decoded, wanted, errors }))
 }
 
-/// Where a point goes, in world space: decoded and in the source, by time; and how far these are apart.
+/// The way of a point in world space, decoded and in the source, by time; and how far the two are apart.
 struct Course {
     decoded: Vec<(f64, Qvv)>,
     wanted: Vec<(f64, Qvv)>,

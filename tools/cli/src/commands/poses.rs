@@ -4,8 +4,8 @@ use crate::output::{Failure, one_line, table};
 use crate::units;
 use meshreel::clip::{Clip, ClipCursor, PoseSource, Query, RandomAccessClip, Repeats, Rounding};
 use meshreel::{Error, Reel, Transform};
-use meshreel_compile::clip::{ClipOptions, random_access};
-use serde_json::{Value, json};
+use meshreel_compile::clip::{ClipOptions, random_access as compressor};
+use serde::Serialize;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
@@ -18,9 +18,9 @@ pub struct Poses {
     playing: Vec<Playing>,
     /// Poses that were sampled.
     pub poses: u64,
-    /// Of these compared with what a fresh cursor gives, and different.
+    /// Poses that were compared with those of a fresh cursor.
     pub checked: u64,
-    /// See `checked`.
+    /// Compared poses that differ.
     pub wrong: u64,
 }
 
@@ -60,7 +60,7 @@ impl Poses {
         durations.fold(0.0, f64::max)
     }
 
-    /// Where a run at this rate begins: backwards from the end.
+    /// Sets the places at which a run at this rate begins: backwards it is the end.
     pub fn start(&mut self, rate: f64) {
         for p in self.playing.iter_mut().filter(|p| rate < 0.0 && p.at == 0.0) {
             p.at = p.clip.duration();
@@ -109,17 +109,18 @@ impl Poses {
         self.playing.iter().all(ended)
     }
 
-    /// One object per clip; `names` are those of the files.
-    pub fn json(&self, names: &[String]) -> Vec<Value> {
-        (self.playing.iter())
-            .map(|p| {
-                json!({
-                    "file": names[p.file], "name": p.clip.name(), "codec": p.clip.record().codec.name(),
-                    "joints": p.clip.joints(), "samples": p.clip.samples(), "poses": p.poses,
-                    "bytes": p.clip.file_bytes(),
-                })
-            })
-            .collect()
+    /// A report on each clip; `names` are those of the files.
+    pub fn reports(&self, names: &[String]) -> Vec<PlayedClip> {
+        let report = |p: &Playing| PlayedClip {
+            file: names[p.file].clone(),
+            name: p.clip.name().into(),
+            codec: p.clip.record().codec.name(),
+            joints: p.clip.joints(),
+            samples: p.clip.samples(),
+            poses: p.poses,
+            bytes: p.clip.file_bytes(),
+        };
+        self.playing.iter().map(report).collect()
     }
 
     /// One line, if there are any.
@@ -131,20 +132,45 @@ impl Poses {
     }
 }
 
-/// What a pose of a clip takes, in nanoseconds.
+/// A clip that was played, as `play --json` prints it.
+#[derive(Serialize)]
+pub struct PlayedClip {
+    file: String,
+    name: String,
+    codec: &'static str,
+    joints: usize,
+    samples: usize,
+    /// Poses that were sampled.
+    poses: u64,
+    /// Bytes of the clip in the file.
+    bytes: usize,
+}
+
+/// How long one pose of a clip takes, in nanoseconds.
+#[derive(Serialize)]
 pub struct Speed {
     name: String,
     codec: &'static str,
     joints: usize,
     bytes: usize,
-    /// Through the stored form, at 60 Hz from the first sample to the last.
+    /// As the clip is in the file, at 60 Hz from the first sample to the last.
+    #[serde(rename = "forward_ns")]
     forward: f64,
-    /// The same from the last to the first.
+    /// As the clip is in the file, at 60 Hz from the last sample to the first.
+    #[serde(rename = "backward_ns")]
     backward: f64,
-    /// Through the stored form, at random times.
+    /// As the clip is in the file, at random times.
+    #[serde(rename = "random_ns")]
     random: f64,
-    /// The resident form at random times: bytes, a pose, one joint. None where it cannot hold the tolerance.
-    resident: Option<[f64; 3]>,
+    /// Bytes of the random-access form of the clip; none where that form cannot hold the tolerance.
+    #[serde(rename = "resident_bytes")]
+    random_access_bytes: Option<u64>,
+    /// A pose out of the random-access form, at random times.
+    #[serde(rename = "resident_ns")]
+    random_access_pose: Option<f64>,
+    /// One joint out of the random-access form, at random times.
+    #[serde(rename = "joint_ns")]
+    random_access_joint: Option<f64>,
 }
 
 /// Times that look random but are the same every time, as parts of the whole.
@@ -184,14 +210,14 @@ pub fn measure(reel: &Reel, budget: Duration) -> Result<Vec<Speed>, Failure> {
         let random = best(budget, || stored(&mut times.iter().copied()))?;
         let options = ClipOptions { tolerance: clip.record().tolerance, ..ClipOptions::default() };
         let skeleton = clip.record().skeleton as usize;
-        let packed = random_access::compress(&scene.skeletons[skeleton], source, &options);
-        let resident = match packed {
+        let packed = compressor::compress(&scene.skeletons[skeleton], source, &options);
+        let random_access = match packed {
             Err(_) => None,
             Ok(packed) => {
-                let resident = RandomAccessClip::open(&skeletons[skeleton], &packed.bytes)?;
+                let clip = RandomAccessClip::open(&skeletons[skeleton], &packed.bytes)?;
                 let whole = best(budget, || {
                     for seconds in &times {
-                        resident.sample(&mut (), *seconds, Repeats::Clamp, Rounding::None, &mut pose)?;
+                        clip.sample(&mut (), *seconds, Repeats::Clamp, Rounding::None, &mut pose)?;
                         black_box(&mut pose);
                     }
                     Ok(())
@@ -199,11 +225,11 @@ pub fn measure(reel: &Reel, budget: Duration) -> Result<Vec<Speed>, Failure> {
                 let joint = best(budget, || {
                     for (i, seconds) in times.iter().enumerate() {
                         let joint = i * 7 % clip.joints();
-                        black_box(resident.joint(&mut (), joint, &Query::at(*seconds))?);
+                        black_box(clip.joint(&mut (), joint, &Query::at(*seconds))?);
                     }
                     Ok(())
                 })?;
-                Some([packed.bytes.len() as f64, each(whole, times.len()), each(joint, times.len())])
+                Some((packed.bytes.len() as u64, each(whole, times.len()), each(joint, times.len())))
             }
         };
         speeds.push(Speed {
@@ -214,7 +240,9 @@ pub fn measure(reel: &Reel, budget: Duration) -> Result<Vec<Speed>, Failure> {
             forward: each(forward, ticks),
             backward: each(backward, ticks),
             random: each(random, times.len()),
-            resident,
+            random_access_bytes: random_access.map(|r| r.0),
+            random_access_pose: random_access.map(|r| r.1),
+            random_access_joint: random_access.map(|r| r.2),
         });
     }
     Ok(speeds)
@@ -234,23 +262,11 @@ pub fn best(budget: Duration, mut pass: impl FnMut() -> Result<(), Error>) -> Re
     Ok(best)
 }
 
-impl Speed {
-    /// Nanoseconds by name.
-    pub fn json(&self) -> Value {
-        json!({
-            "name": self.name, "codec": self.codec, "joints": self.joints, "bytes": self.bytes,
-            "forward_ns": self.forward, "backward_ns": self.backward, "random_ns": self.random,
-            "resident_bytes": self.resident.map(|r| r[0] as u64),
-            "resident_ns": self.resident.map(|r| r[1]), "joint_ns": self.resident.map(|r| r[2]),
-        })
-    }
-}
-
 /// As a table for people.
 pub fn speed_table(speeds: &[Speed]) -> String {
     let rows: Vec<Vec<String>> = (speeds.iter())
         .map(|s| {
-            let of = |i: usize| s.resident.map_or("–".into(), |r| format!("{:.0}", r[i]));
+            let optional = |ns: Option<f64>| ns.map_or("–".into(), |ns| format!("{ns:.0}"));
             vec![
                 one_line(&s.name),
                 s.codec.into(),
@@ -259,9 +275,9 @@ pub fn speed_table(speeds: &[Speed]) -> String {
                 format!("{:.0}", s.forward),
                 format!("{:.0}", s.backward),
                 format!("{:.0}", s.random),
-                s.resident.map_or("–".into(), |r| units::bytes(r[0] as u64)),
-                of(1),
-                of(2),
+                s.random_access_bytes.map_or("–".into(), units::bytes),
+                optional(s.random_access_pose),
+                optional(s.random_access_joint),
             ]
         })
         .collect();

@@ -15,7 +15,7 @@ pub struct RangeInfo {
 }
 
 impl RangeInfo {
-    /// Of so many frames from `first` on.
+    /// The range of `frames` frames from `first` on.
     pub fn new(name: &str, first: usize, frames: usize, time: impl Fn(usize) -> f64) -> RangeInfo {
         RangeInfo {
             name: name.into(),

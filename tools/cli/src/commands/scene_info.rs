@@ -2,7 +2,7 @@
 
 use super::joints::{self, SkeletonInfo};
 use super::ranges::{RangeInfo, range_lines};
-use crate::output::{Failure, table};
+use crate::output::{Failure, RemarkJson, remarks_json, table};
 use crate::units;
 use meshreel_scene::sample::{FrameOptions, frame_ranges, frame_times};
 use meshreel_scene::{Attribute, Channel, Mesh, NodeKind, Placed, Scene, Scope, Topology, Unit};
@@ -35,7 +35,7 @@ pub struct SceneInfo {
     skeletons: Vec<SkeletonInfo>,
     #[serde(skip_serializing_if = "Option::is_none")]
     times: Option<Vec<f64>>,
-    remarks: serde_json::Value,
+    remarks: Vec<RemarkJson>,
 }
 
 #[derive(Serialize)]
@@ -97,7 +97,7 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// What `--tree`, `--streams` and `--frames` ask for.
+/// The parts of the output that `--tree`, `--streams` and `--frames` ask for.
 #[derive(Clone, Copy, Default)]
 #[allow(missing_docs)]
 pub struct Wanted {
@@ -149,7 +149,7 @@ impl SceneInfo {
             clips: super::clip::sources(scene),
             skeletons: joints::of_scene(scene),
             times: wanted.frames.then_some(times),
-            remarks: crate::output::remarks_json(remarks),
+            remarks: remarks_json(remarks),
         })
     }
 

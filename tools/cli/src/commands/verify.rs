@@ -1,16 +1,15 @@
 //! `meshreel verify`: a `.reel` against its source, read again.
 
 use crate::cli::VerifyArgs;
-use crate::output::{Class, Failure, Output, one_line, remarks_json, table};
+use crate::output::{Class, Failure, FailureJson, Output, RemarkJson, one_line, remarks_json, table};
 use crate::progress::Progress;
-use crate::reels;
-use crate::units;
+use crate::{reels, units};
 use meshreel::{Limits, Reel};
 use meshreel_check::MeshReport;
-use meshreel_check::verify::{ClipReport, LocatorReport, LodReport, RigReport};
+use meshreel_check::verify::{ClipPromise, ClipReport, LocatorReport, RigReport};
 use meshreel_inputs::{self as inputs, InputOptions};
 use meshreel_scene::Remark;
-use serde_json::{Value, json};
+use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
@@ -48,6 +47,18 @@ pub fn run(arguments: &VerifyArgs, output: Output) -> Result<ExitCode, Failure> 
         false if output.flags.quiet && !output.flags.json => Err(verified.failure().or_at(reel)),
         false => Ok(ExitCode::FAILURE),
     }
+}
+
+/// As `--json` prints it.
+#[derive(Serialize)]
+struct VerifiedJson<'a> {
+    #[serde(flatten)]
+    report: &'a meshreel_check::Report,
+    seconds: f64,
+    remarks: Vec<RemarkJson>,
+    /// The first failure, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<FailureJson>,
 }
 
 /// Outcome of a check.
@@ -110,49 +121,13 @@ impl Verified {
     }
 
     /// The object of PROMISE.md §5.
-    fn json(&self, seconds: f64) -> Value {
-        let report = &self.report;
-        let meshes: Vec<Value> = report
-            .meshes
-            .iter()
-            .map(|mesh| {
-                json!({
-                    "path": mesh.path, "method": mesh.method, "vertices": mesh.vertices, "frames": mesh.frames,
-                    "tolerance": mesh.tolerance, "max_error": mesh.max_error, "rms_error": mesh.rms_error,
-                    "between_error": mesh.between_error, "between_worst": mesh.between_worst,
-                    "normal_max_deg": mesh.normal_max_deg, "uv_max_error": mesh.uv_max_error,
-                    "colour_max_error": mesh.colour_max_error, "attribute_max_error": mesh.attribute_max_error, "matched": mesh.matched.name(), "blended": mesh.blended, "ok": mesh.ok,
-                    "levels": levels_json(mesh),
-                })
-            })
-            .collect();
-        let clips: Vec<Value> = (report.clips.iter())
-            .map(|clip| {
-                json!({
-                    "name": clip.name, "joints": clip.joints, "samples": clip.samples, "codec": clip.codec,
-                    "rule": if clip.local.is_some() { "local" } else { "guaranteed" },
-                    "tolerance": clip.tolerance, "max_error": clip.max_error, "worst": clip.worst,
-                    "joint_tolerances": clip.joint_tolerances, "local_errors": clip.local,
-                    "mid_error": clip.mid_error, "scalar_error": clip.scalar_error, "mid_worst": clip.mid_worst,
-                    "ambiguous_pairs": clip.ambiguous_pairs, "ok": clip.ok, "layers": layers_json(clip),
-                })
-            })
-            .collect();
-        let failures: Vec<Value> = report
-            .failures
-            .iter()
-            .map(|failure| json!({ "path": failure.path, "frame": failure.frame, "what": failure.what }))
-            .collect();
-        let mut value = json!({
-            "ok": report.ok, "frames": report.frames, "between": report.between, "meshes": meshes, "clips": clips, "rigs": rigs_json(&report.rigs),
-            "locators": locators_json(&report.locators),
-            "failures": failures, "more_failures": report.more_failures,
-            "seconds": seconds, "remarks": remarks_json(&self.remarks),
-        });
-        if !report.ok {
-            value["error"] = self.failure().json();
+    fn json(&self, seconds: f64) -> VerifiedJson<'_> {
+        VerifiedJson {
+            report: &self.report,
+            seconds,
+            remarks: remarks_json(&self.remarks),
+            error: (!self.report.ok).then(|| self.failure().json()),
         }
-        value
     }
 
     /// The first thing that does not hold, as an error.
@@ -188,7 +163,7 @@ impl Verified {
         out.push_str(&rig_table(&report.rigs));
         out.push_str(&level_table(meshes.iter().copied().take(most)));
         out.push_str(&layer_table(&report.clips));
-        if report.clips.iter().any(|clip| clip.local.is_some()) {
+        if report.clips.iter().any(|clip| clip.promise == ClipPromise::Local) {
             out.push_str("tolerances per sub-track: each rotation, translation and scale by itself; nothing is promised of points in object space\n");
         }
         let shown = if verbose { usize::MAX } else { 10 };
@@ -263,9 +238,9 @@ fn clip_table(clips: &[ClipReport], most: usize) -> String {
             clip.joints.to_string(),
             units::count(clip.samples as u64),
             clip.codec.to_string(),
-            match clip.local {
-                Some(_) => format!("{} per sub-track", units::short(clip.tolerance)),
-                None => units::short(clip.tolerance),
+            match clip.promise {
+                ClipPromise::Local => format!("{} per sub-track", units::short(clip.tolerance)),
+                ClipPromise::Guaranteed => units::short(clip.tolerance),
             },
             units::short(clip.max_error),
             format!("{:.1} %", 100.0 * clip.worst),
@@ -293,16 +268,6 @@ fn clip_table(clips: &[ClipReport], most: usize) -> String {
     }
 }
 
-fn locators_json(locators: &[LocatorReport]) -> Vec<Value> {
-    (locators.iter())
-        .map(|l| {
-            json!({
-                "path": l.path, "frames": l.frames, "tolerance": l.tolerance, "max_error": l.max_error, "ok": l.ok,
-            })
-        })
-        .collect()
-}
-
 /// Locators, broken ones first, then those nearest to their tolerance.
 fn locator_table(locators: &[LocatorReport], most: usize) -> String {
     if locators.is_empty() {
@@ -328,23 +293,12 @@ fn locator_table(locators: &[LocatorReport], most: usize) -> String {
     table(&["locator", "frames", "tolerance", "max error", "<check"], &rows)
 }
 
-/// What players show between frames, beside the source: a length, and in tolerances.
+/// The largest distance of players from the source between frames: as a length, and in tolerances.
 fn between(mesh: &MeshReport) -> String {
     match mesh.between_error.zip(mesh.between_worst) {
         Some((error, worst)) => format!("{} ({worst:.1} T)", units::short(error)),
         None => "–".to_string(),
     }
-}
-
-fn rigs_json(rigs: &[RigReport]) -> Vec<Value> {
-    (rigs.iter())
-        .map(|rig| {
-            json!({
-                "path": rig.path, "joints": rig.joints, "clips": rig.clips, "samples": rig.samples, "tolerance": rig.tolerance,
-                "max_error": rig.max_error, "rms_error": rig.rms_error, "blend_error": rig.blend_error, "ok": rig.ok,
-            })
-        })
-        .collect()
 }
 
 /// Rigs, driven by all samples of all clips of their skeletons.
@@ -370,16 +324,11 @@ fn rig_table(rigs: &[RigReport]) -> String {
     table(&head, &rows.collect::<Vec<_>>())
 }
 
-fn levels_json(mesh: &MeshReport) -> Vec<Value> {
-    let level = |level: &LodReport| json!({ "triangles": level.triangles, "error": level.error, "max_error": level.max_error });
-    mesh.levels.iter().map(level).collect()
-}
-
 /// Levels of detail, what they say of their distance, and what was found.
 fn level_table<'a>(meshes: impl Iterator<Item = &'a meshreel_check::MeshReport>) -> String {
     let mut rows = Vec::new();
     for mesh in meshes {
-        for (l, level) in mesh.levels.iter().enumerate() {
+        for (l, level) in mesh.lods.iter().enumerate() {
             rows.push(vec![
                 if l == 0 { one_line(&mesh.path) } else { String::new() },
                 (l + 1).to_string(),
@@ -395,24 +344,6 @@ fn level_table<'a>(meshes: impl Iterator<Item = &'a meshreel_check::MeshReport>)
     }
 }
 
-fn layers_json(clip: &ClipReport) -> Vec<Value> {
-    (clip.layers.iter())
-        .map(|layer| {
-            let tiers: Vec<Value> = (layer.tiers.iter())
-                .map(|tier| {
-                    json!({ "bytes": tier.bytes, "max_error_without": tier.without.map(|e| e[0]),
-                        "rms_error_without": tier.without.map(|e| e[1]) })
-                })
-                .collect();
-            json!({
-                "name": layer.name, "joints": layer.joints, "samples": layer.samples, "stripped": layer.stripped,
-                "max_error": layer.max_error, "strip_error": layer.strip_error, "between": layer.between,
-                "tiers": tiers,
-            })
-        })
-        .collect()
-}
-
 /// Layers and tiers, and what it costs when they are missing.
 fn layer_table(clips: &[ClipReport]) -> String {
     let mut rows = Vec::new();
@@ -420,10 +351,7 @@ fn layer_table(clips: &[ClipReport]) -> String {
         for layer in &clip.layers {
             for (t, tier) in layer.tiers.iter().enumerate() {
                 let first = |text: String| if t == 0 { text } else { String::new() };
-                let without = |i: usize| match tier.without {
-                    Some(errors) => units::short(errors[i]),
-                    None => "–".into(),
-                };
+                let optional = |error: Option<f64>| error.map_or("–".into(), units::short);
                 rows.push(vec![
                     first(one_line(&clip.name)),
                     first(one_line(&layer.name)),
@@ -434,8 +362,8 @@ fn layer_table(clips: &[ClipReport]) -> String {
                     first(units::short(layer.between)),
                     t.to_string(),
                     units::bytes(tier.bytes as u64),
-                    without(0),
-                    without(1),
+                    optional(tier.max_error_without),
+                    optional(tier.rms_error_without),
                 ]);
             }
         }

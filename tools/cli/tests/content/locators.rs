@@ -9,7 +9,7 @@ use meshreel_compile::Error;
 use meshreel_options::{Options, Preset, Tolerance};
 use meshreel_scene::read::{ReadOptions, open};
 use meshreel_scene::sample::World;
-use meshreel_scene::{Attribute, Channel, FaceSet, NodeKind, Numbers, Scene, Scope, write};
+use meshreel_scene::{Attribute, Channel, CustomAttribute, FaceSet, NodeKind, Scene, Scope, write};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
@@ -371,17 +371,17 @@ fn what_is_left_out_has_a_remark() {
         attribute_of("mat", Scope::Uniform, text(&["red"; 6])),
     ];
     mesh.face_sets = vec![FaceSet { name: "red".into(), faces: channel(vec![vec![0, 1, 2, 3, 4, 5]]) }];
-    let numbers = |name: &str, values: Vec<[f32; 4]>| Numbers {
+    let numbers = |name: &str, values: Vec<[f32; 4]>| CustomAttribute {
         components: 1,
         attribute: attribute(name, Scope::Vertex, vec![values]),
     };
     let differ: Vec<[f32; 4]> = (0..8).map(|i| [i as f32 * 0.37, 0.0, 0.0, 0.0]).collect();
-    mesh.numbers = vec![numbers("age", vec![[2.0, 0.0, 0.0, 0.0]; 8])];
+    mesh.custom_attributes = vec![numbers("age", vec![[2.0, 0.0, 0.0, 0.0]; 8])];
     let mut other = sheet(12, FRAMES);
     let differ: Vec<[f32; 4]> = (0..169).map(|i| [differ[i % 8][0] + i as f32, 0.0, 0.0, 0.0]).collect();
-    other.numbers = vec![numbers("heat", differ)];
+    other.custom_attributes = vec![numbers("heat", differ)];
     other.other_attributes = vec![("heat".into(), "float32, vertex".into())];
-    mesh.numbers.push(numbers("heat", vec![[2.0, 0.0, 0.0, 0.0]; 8]));
+    mesh.custom_attributes.push(numbers("heat", vec![[2.0, 0.0, 0.0, 0.0]; 8]));
     tree.mesh(Some(top), "cube", mesh);
     tree.mesh(Some(top), "sheet", other);
     tree.0.nodes[top].user_properties = vec![("owner".into(), "string = x".into())];

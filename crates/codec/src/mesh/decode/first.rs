@@ -1,7 +1,6 @@
 //! What is kept once of a mesh: the static part, with frame 0.
 
 use super::unit::{Body, Vector, add};
-use crate::Corrupt;
 use crate::bytes::Cursor;
 use crate::mesh::blocks::{self, BLOCK};
 use crate::mesh::hierarchy::Hierarchy;
@@ -11,7 +10,7 @@ use crate::mesh::weights::{self, FITS};
 use crate::quantize::fixed::FixedPoint;
 use crate::quantize::lattice::Grid;
 use crate::width::OwnedPoints;
-use crate::{each_width, for_width};
+use crate::{Corrupt, each_width, for_width};
 use std::sync::Arc;
 
 /// Frame 0 in one of the two widths.

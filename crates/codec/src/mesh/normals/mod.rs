@@ -95,9 +95,7 @@ pub mod encode;
 pub mod surface;
 pub(crate) mod tangents;
 
-use crate::Corrupt;
 use crate::bytes::Cursor;
-use crate::each_width;
 use crate::entropy::range::{Bits, Chance, Decoder};
 use crate::mesh::normals::surface::{Surface, directions, turn};
 use crate::mesh::normals::tangents::{Slopes, Tangents, turned};
@@ -108,6 +106,7 @@ use crate::simd::lanes::{
 };
 use crate::topology::partition;
 use crate::topology::partition::{Near, Polygons};
+use crate::{Corrupt, each_width};
 #[cfg(feature = "encode")]
 pub(in crate::mesh) use contexts::level_near;
 use contexts::{CLASSES, EVEN_LEVEL, Numbers, level_of, moved, strides};

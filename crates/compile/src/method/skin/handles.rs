@@ -4,8 +4,6 @@ use super::model::Model;
 use super::still::{Given, box_of, broken, settings};
 use crate::Error;
 use crate::method::coder::Width;
-use crate::Error;
-use meshreel_options::Options;
 use meshreel_codec::ByWidth;
 use meshreel_codec::mesh::decode::Static;
 use meshreel_codec::mesh::encode::{Encoder, Work};

@@ -16,8 +16,8 @@ use meshreel_codec::mesh::tables::LAYERS;
 use meshreel_codec::quantize::lattice::{Extent, Grid};
 use meshreel_codec::record::Bones;
 use meshreel_codec::schedule::Schedule;
-use meshreel_options::{Options, TransformForm};
 use meshreel_codec::{Points, each_width};
+use meshreel_options::{Options, TransformForm};
 use rayon::prelude::*;
 
 // Tuning.

@@ -3,7 +3,7 @@
 
 use super::channel::{Decode, Place, f64s, floats, i64s, read_bytes, size_of, texts, u32s, wide};
 use super::core::{MetaData, Pod, PropertyHeader, PropertyKind};
-use crate::{Attribute, Error, Numbers, Scope};
+use crate::{Attribute, CustomAttribute, Error, Scope};
 use std::sync::Arc;
 
 /// Values longer than this are not shown.
@@ -257,14 +257,14 @@ pub fn type_name(header: &PropertyHeader) -> String {
 }
 
 /// Numbers of a compound of properties that are one to four floats each, for the whole object.
-pub fn numbers(place: &Place, compound: u64) -> Result<Vec<Numbers>, Error> {
+pub fn custom_attributes(place: &Place, compound: u64) -> Result<Vec<CustomAttribute>, Error> {
     let mut list = Vec::new();
     for property in place.archive.properties(compound)? {
         let single = property.kind == PropertyKind::Scalar && property.samples > 0;
         let Some(decode) = wide(property.pod, property.extent).filter(|_| single) else {
             continue;
         };
-        list.push(Numbers {
+        list.push(CustomAttribute {
             components: property.extent,
             attribute: Attribute {
                 name: property.name.clone(),

@@ -29,7 +29,7 @@ struct Stored<T> {
     name: Box<str>,
     property: u64,
     samples: usize,
-    /// As in [`PropertyHeader::changed`].
+    /// The first and the last sample that differ from the one before, see [`PropertyHeader::changed`].
     changed: (usize, usize),
     decode: Decode<T>,
 }

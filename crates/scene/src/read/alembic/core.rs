@@ -24,7 +24,7 @@ pub enum Pod {
     WString,
 }
 
-/// `key=value;key=value`.
+/// Metadata of an object or property, in the archive's form `key=value;key=value`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MetaData(pub String);
 

@@ -1,10 +1,10 @@
 //! PolyMesh and SubD: points, faces and what hangs on them.
 
-use super::attributes::{Param, Sizes, describe, numbers};
+use super::attributes::{Param, Sizes, custom_attributes, describe};
 use super::channel::{Place, floats, i32s, size_of};
 use super::core::{PropertyHeader, PropertyKind};
 use crate::{
-    Attribute, Channel, Error, FaceSet, Identity, Mesh, Numbers, Remark, Scope, Source, TimeSampling,
+    Attribute, Channel, CustomAttribute, Error, FaceSet, Identity, Mesh, Remark, Scope, Source, TimeSampling,
     Topology, Winding,
 };
 use std::collections::HashSet;
@@ -77,7 +77,7 @@ pub fn read(
         other_attributes: Vec::new(),
         is_subd,
         integers: Vec::new(),
-        numbers: Vec::new(),
+        custom_attributes: Vec::new(),
         names: Vec::new(),
         skin: None,
     };
@@ -287,7 +287,7 @@ impl Attributes<'_> {
                 && let Ok(Ok((attribute, None))) = param.attribute(self.place, decode, self.first, self.last)
             {
                 let components = extent;
-                self.mesh.numbers.push(Numbers { components, attribute });
+                self.mesh.custom_attributes.push(CustomAttribute { components, attribute });
             }
             if let Some(decode) = param.texts()
                 && let Ok(Ok((attribute, None))) = param.attribute(self.place, decode, self.first, self.last)
@@ -461,10 +461,13 @@ pub fn user_properties(
 
 /// User properties that are numbers, of an object as a whole. What cannot be read was said by
 /// [`user_properties`].
-pub fn user_numbers(place: &Place, properties: &[PropertyHeader]) -> Result<Vec<Numbers>, Error> {
+pub fn user_custom_attributes(
+    place: &Place,
+    properties: &[PropertyHeader],
+) -> Result<Vec<CustomAttribute>, Error> {
     let user = (properties.iter()).find(|p| p.name == ".userProperties" && p.kind == PropertyKind::Compound);
     let Some(user) = user else {
         return Ok(Vec::new());
     };
-    numbers(place, user.id).or_else(|error| broken(error).map(|_| Vec::new()))
+    custom_attributes(place, user.id).or_else(|error| broken(error).map(|_| Vec::new()))
 }

@@ -4,7 +4,7 @@
 use super::channel::{Place, i32s, numbers, read_bytes, size_of};
 use super::core::{Archive, MetaData, ObjectHeader, PropertyHeader, PropertyKind};
 use super::{instance, mesh, xform};
-use crate::{Error, FaceSet, Node, NodeId, NodeKind, Numbers, Remark, Scene};
+use crate::{CustomAttribute, Error, FaceSet, Node, NodeId, NodeKind, Remark, Scene};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ pub fn read(archive: Arc<dyn Archive>) -> Result<(Scene, Vec<Remark>), Error> {
         instances: Vec::new(),
         seen: HashSet::new(),
         path_bytes: 0,
-        numbers: HashMap::new(),
+        custom_attributes: HashMap::new(),
     };
     walk.run()?;
     let Walk { mut scene, mut remarks, instances, .. } = walk;
@@ -97,7 +97,7 @@ struct Walk {
     seen: HashSet<u64>,
     path_bytes: usize,
     /// Numbers among the user properties of transforms.
-    numbers: HashMap<NodeId, Vec<Numbers>>,
+    custom_attributes: HashMap<NodeId, Vec<CustomAttribute>>,
 }
 
 /// An object that is still to be read.
@@ -289,12 +289,12 @@ impl Walk {
         node.kind = kind;
         self.remark_kind(&place.path, kind);
         node.user_properties = mesh::user_properties(place, &properties, &mut self.remarks)?;
-        let mut numbers = mesh::user_numbers(place, &properties)?;
+        let mut numbers = mesh::user_custom_attributes(place, &properties)?;
         match node.mesh {
             // What a mesh does not say itself its transform may say.
             Some(mesh) => {
-                let above = node.parent.and_then(|parent| self.numbers.get(&parent));
-                let numbers_of = &mut self.scene.meshes[mesh].numbers;
+                let above = node.parent.and_then(|parent| self.custom_attributes.get(&parent));
+                let numbers_of = &mut self.scene.meshes[mesh].custom_attributes;
                 for more in numbers.drain(..).chain(above.into_iter().flatten().cloned()) {
                     let name = &more.attribute.name;
                     if !numbers_of.iter().any(|n| n.attribute.name == *name) {
@@ -303,7 +303,7 @@ impl Walk {
                 }
             }
             None if kind == NodeKind::Xform && !numbers.is_empty() => {
-                self.numbers.insert(self.scene.nodes.len(), numbers);
+                self.custom_attributes.insert(self.scene.nodes.len(), numbers);
             }
             None => {}
         }

@@ -344,7 +344,7 @@ fn f01_attributes_of_all_kinds() {
     assert_eq!(pieces, [7, -7, 7, 0]);
     // Other numbers, those of the object among them; what an attribute says stands before what a user
     // property says.
-    let numbers: Vec<(&str, Scope, usize, usize, [f32; 4])> = (mesh.numbers.iter())
+    let numbers: Vec<(&str, Scope, usize, usize, [f32; 4])> = (mesh.custom_attributes.iter())
         .map(|n| {
             let (attribute, mut values) = (&n.attribute, Vec::new());
             let last = attribute.values.len() - 1;

@@ -72,7 +72,7 @@ fn local_matrix(ops: &[Op], mut values: &[f64]) -> DMat4 {
     matrix
 }
 
-/// What is wrong with a transform that is taken for the identity.
+/// Why a transform is taken for the identity.
 pub type Fault = &'static str;
 
 /// The transform in the compound with `properties`; `None` for one that is always the identity.

@@ -157,7 +157,7 @@ impl Document {
         })
     }
 
-    /// Where `count` values of `size` bytes are, after checking that they lie within view and buffer.
+    /// The first byte of `count` values of `size` bytes, after checking that they lie within view and buffer.
     fn place(
         &self,
         view: usize,
@@ -200,13 +200,13 @@ impl Document {
 }
 
 impl Values<'_> {
-    /// As floats, `N` being the number of components.
+    /// The values as floats, `N` being the number of components.
     pub fn floats<const N: usize>(&self) -> Result<Vec<[f32; N]>, Error> {
         let (component, normalized) = (self.component, self.normalized);
         self.read(|bytes| component.float(bytes, normalized))
     }
 
-    /// As whole numbers.
+    /// The values as whole numbers, `N` being the number of components.
     pub fn integers<const N: usize>(&self) -> Result<Vec<[u32; N]>, Error> {
         if !matches!(self.component, Component::U8 | Component::U16 | Component::U32) {
             let what = "its values are no whole numbers";

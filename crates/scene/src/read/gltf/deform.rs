@@ -271,8 +271,8 @@ impl Deformation {
     }
 }
 
-/// What normals are multiplied with: the inverse transpose times the determinant's size, which is there for
-/// every matrix.
+/// The matrix that normals are multiplied with: the inverse transpose times the size of the determinant,
+/// which exists for every matrix.
 fn cofactors(m: &DMat3) -> DMat3 {
     let (x, y, z) = (m.x_axis, m.y_axis, m.z_axis);
     let sign = if m.determinant() < 0.0 { -1.0 } else { 1.0 };

@@ -380,7 +380,7 @@ fn chunks(file: &PositionedFile) -> Result<(Vec<u8>, Binary), Error> {
     }
 }
 
-/// What a buffer's URI names, and its length.
+/// Opens the buffer that a URI names, and gives its length.
 fn resource(path: &Path, uri: &str, buffer: usize) -> Result<(Buffer, u64), Error> {
     let at = format!("buffer {buffer}");
     if let Some(data) = uri.strip_prefix("data:") {

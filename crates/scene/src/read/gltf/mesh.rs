@@ -5,7 +5,7 @@ use super::deform::{Deformation, Moved, Placement, What};
 use super::primitives::Shape;
 use crate::read::shape;
 use crate::{
-    Attribute, Channel, Error, FaceSet, Identity, Mesh, Numbers, Remark, Scope, Source, TimeSampling,
+    Attribute, Channel, CustomAttribute, Error, FaceSet, Identity, Mesh, Remark, Scope, Source, TimeSampling,
     Topology, Winding,
 };
 use std::sync::Arc;
@@ -100,10 +100,13 @@ pub(super) fn mesh(
         face_sets: face_sets(shape),
         other_attributes: (shape.integers.iter())
             .map(|name| (name.clone(), "whole numbers, vertex".into()))
-            .chain((shape.numbers.iter()).map(|(name, n)| (name.clone(), format!("float x{n}, vertex"))))
+            .chain(
+                (shape.custom_attributes.iter())
+                    .map(|(name, n)| (name.clone(), format!("float x{n}, vertex"))),
+            )
             .collect(),
         integers: integers(shape),
-        numbers: numbers(shape),
+        custom_attributes: custom_attributes(shape),
         names: Vec::new(),
         is_subd: false,
         skin,
@@ -159,13 +162,13 @@ fn integers(shape: &Arc<Shape>) -> Vec<Attribute<i64>> {
 }
 
 /// Other attributes that the application named.
-fn numbers(shape: &Arc<Shape>) -> Vec<Numbers> {
-    let numbers = shape.numbers.iter();
+fn custom_attributes(shape: &Arc<Shape>) -> Vec<CustomAttribute> {
+    let numbers = shape.custom_attributes.iter();
     numbers
         .map(|(name, components)| {
             let own = name.clone();
-            let values = constant(shape, move |shape: &Shape, out| shape.numbers(&own, out));
-            Numbers { components: *components, attribute: attribute(name.clone(), values) }
+            let values = constant(shape, move |shape: &Shape, out| shape.custom_values(&own, out));
+            CustomAttribute { components: *components, attribute: attribute(name.clone(), values) }
         })
         .collect()
 }

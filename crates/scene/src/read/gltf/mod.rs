@@ -269,7 +269,7 @@ fn listed(animations: &[Animation]) -> String {
     list.join(", ")
 }
 
-/// What moves meshes and nodes over time; and whether several animations would have moved one of them.
+/// The animation that moves meshes and nodes; and whether several animations would have moved one of them.
 fn takes(
     animations: &[Animation],
     played: Played,
@@ -483,7 +483,7 @@ impl<'a> Builder<'a> {
         Some(Transform { matrix: Channel::new(sampling, Arc::new(source)), inherits: None })
     }
 
-    /// Where curves of a node are sampled.
+    /// The times at which curves of a node are sampled.
     fn times(
         &mut self,
         node: usize,

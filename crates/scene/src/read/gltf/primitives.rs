@@ -85,7 +85,7 @@ pub(super) struct Shape {
     /// Names of whole numbers that all primitives have.
     pub integers: Vec<String>,
     /// Names of other numbers that all primitives have, and how many they are.
-    pub numbers: Vec<(String, usize)>,
+    pub custom_attributes: Vec<(String, usize)>,
 }
 
 impl Shape {
@@ -109,7 +109,7 @@ impl Shape {
             targets: 0,
             influences: 0,
             integers: Vec::new(),
-            numbers: Vec::new(),
+            custom_attributes: Vec::new(),
         };
         let mut remark = |count: usize, what: &str| {
             if count > 0 {
@@ -188,14 +188,14 @@ impl Shape {
         for (name, components) in own.map(|o| (o.name.clone(), o.components)).collect::<Vec<_>>() {
             let same = |own: &Own| own.name == name && own.components == components;
             if !self.primitives.iter().all(|p| p.own.iter().any(same))
-                || self.integers.len() + self.numbers.len() == MAX_SETS
+                || self.integers.len() + self.custom_attributes.len() == MAX_SETS
             {
                 continue;
             }
             if components == 1 && self.integers(&name, &mut Vec::new())? {
                 self.integers.push(name);
             } else {
-                self.numbers.push((name, components));
+                self.custom_attributes.push((name, components));
             }
         }
         Ok(())
@@ -214,7 +214,7 @@ impl Shape {
                 || set.is_some_and(|set| set < MAX_SETS)
                 || own.is_some_and(|own| {
                     self.integers.iter().any(|name| name == own)
-                        || self.numbers.iter().any(|(name, _)| name == own)
+                        || self.custom_attributes.iter().any(|(name, _)| name == own)
                 })
         };
         let mut out = BTreeSet::new();
@@ -344,7 +344,7 @@ impl Shape {
     }
 
     /// Up to four numbers per point; the missing ones are 0.
-    pub fn numbers(&self, name: &str, out: &mut Vec<[f32; 4]>) -> Result<(), Error> {
+    pub fn custom_values(&self, name: &str, out: &mut Vec<[f32; 4]>) -> Result<(), Error> {
         fn wide<const N: usize>(values: Vec<[f32; N]>, out: &mut Vec<[f32; 4]>) {
             let value = |v: [f32; N]| std::array::from_fn(|i| v.get(i).copied().unwrap_or(0.0));
             out.extend(values.into_iter().map(value));

@@ -277,14 +277,14 @@ impl Groups {
     }
 }
 
-/// What a node is to the joints of a skeleton.
+/// The relation of a node to the joints of a skeleton.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mark {
     None,
     /// One of them is below it.
     Above,
     Joint,
-    /// It hangs below one of them and shows nothing.
+    /// The node hangs below a joint and shows nothing.
     Below,
 }
 

@@ -74,7 +74,7 @@ impl Type {
     }
 }
 
-/// What a property means; a number is the place in the element's row.
+/// The meaning of a property; a number is the place in the element's row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Use {
     Skip,

@@ -40,7 +40,7 @@ pub(super) fn add_mesh<'a>(plan: &mut Plan<'a>, mesh: &'a Mesh, parent: usize, n
         let name = free(&mut names, &colours.name);
         others.extend(attribute(plan, colours, &name, ("rgba", 4), &faces));
     }
-    for numbers in &mesh.numbers {
+    for numbers in &mesh.custom_attributes {
         let name = free(&mut names, &numbers.attribute.name);
         let form = ("", numbers.components);
         others.extend(attribute(plan, &numbers.attribute, &name, form, &faces));

@@ -72,7 +72,7 @@ fn scene(winding: Winding) -> Scene {
         other_attributes: Vec::new(),
         is_subd: false,
         integers: Vec::new(),
-        numbers: Vec::new(),
+        custom_attributes: Vec::new(),
         names: Vec::new(),
         skin: None,
     };

@@ -17,7 +17,7 @@ const MOST_BYTES: u64 = u32::MAX as u64 - (256 << 20);
 /// Bytes that are written at once.
 const FLUSH: usize = 1 << 20;
 
-/// What an accessor's values are for.
+/// The purpose of an accessor's values.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Use {
     Vertices,

@@ -31,7 +31,7 @@ pub(super) struct Run {
 /// Numbers of the different pairs of class and value.
 type Classes = HashMap<(u32, u128), u32>;
 
-/// What is known of a run before it is written.
+/// Facts about a run of frames that must be known before it is written.
 struct Plan {
     first: usize,
     end: usize,
@@ -225,7 +225,7 @@ impl<'a> Meshes<'a> {
         if mesh.velocities.is_some() {
             self.remark(mesh, "glTF holds no velocities; they were left out");
         }
-        for numbers in &mesh.numbers {
+        for numbers in &mesh.custom_attributes {
             let values = PerCorner::read(&numbers.attribute, mesh, self.times[plan.first])?;
             let name = &numbers.attribute.name;
             if values.splits() {
@@ -388,13 +388,13 @@ type Parts = BTreeMap<Option<u32>, Vec<u32>>;
 
 /// Vertices of a run.
 struct Vertices {
-    /// Where each takes its values from.
+    /// The corner that each vertex takes its values from.
     list: Vec<Corner>,
     /// The vertex of each corner; none where points are the vertices.
     of_corner: Option<Vec<u32>>,
 }
 
-/// What morph targets are relative to.
+/// The values that morph targets are relative to.
 struct Base<'a> {
     frame: &'a Frame,
     positions: &'a [[f32; 3]],

@@ -198,7 +198,7 @@ fn key_times(times: &[f64], file: &str, remarks: &mut Vec<Remark>) -> Result<(Ve
     Ok((kept, keys))
 }
 
-/// What must be known of all frames before nodes can be written.
+/// Facts about all frames that must be known before nodes can be written.
 struct Facts {
     /// World matrices of the objects that ignore their parents' transforms at some time.
     detached: HashMap<usize, Vec<DMat4>>,

@@ -54,7 +54,7 @@ pub(super) struct Container {
     structure: Arc<Bounded>,
     /// Reader of samples.
     raw: Arc<dyn Storage>,
-    /// Where HDF5's addresses count from (behind a user block).
+    /// The byte that HDF5's addresses count from (behind a user block).
     base: u64,
     offset_size: u8,
     length_size: u8,

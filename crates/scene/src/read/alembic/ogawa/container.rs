@@ -24,7 +24,7 @@ const STRUCTURE_FLOOR: u64 = 4 << 20;
 /// Group tables and small samples come with one read of this many bytes.
 const SPECULATIVE: usize = 256;
 
-/// Where a node is and which kind it is.
+/// Place and kind of a node of the archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reference(u64);
 

@@ -20,7 +20,7 @@ pub const TILE: [usize; 2] = [300, 240];
 
 /// A level of detail of a mesh.
 #[derive(Clone, Copy, Serialize)]
-pub struct Level {
+pub struct LodInfo {
     /// Triangles.
     pub triangles: usize,
     /// Largest distance to the mesh in any frame, in its own space.
@@ -28,13 +28,13 @@ pub struct Level {
 }
 
 /// All levels of a mesh of a file, the mesh itself first; nothing where it has no others.
-pub fn of(reel: &Reel, mesh: usize) -> Result<Vec<Level>, meshreel::Error> {
+pub fn of(reel: &Reel, mesh: usize) -> Result<Vec<LodInfo>, meshreel::Error> {
     let count = reel.lods(mesh)?;
     let mut out = Vec::new();
     for level in (0..count).filter(|_| count > 1) {
         out.extend(
             reel.lod(mesh, level)?
-                .map(|lod| Level { triangles: lod.indices.len() / 3, error: lod.error.into() }),
+                .map(|lod| LodInfo { triangles: lod.indices.len() / 3, error: lod.error.into() }),
         );
     }
     Ok(out)
@@ -50,22 +50,22 @@ pub fn most(reel: &Reel) -> Result<usize, meshreel::Error> {
 }
 
 /// The same of a mesh that was compiled.
-pub fn compiled(mesh: &MeshReport) -> Vec<Level> {
-    let itself = Level { triangles: mesh.triangles, error: 0.0 };
+pub fn compiled(mesh: &MeshReport) -> Vec<LodInfo> {
+    let itself = LodInfo { triangles: mesh.triangles, error: 0.0 };
     let others = mesh
         .details
         .iter()
-        .map(|level| Level { triangles: level.triangles as usize, error: level.error.into() });
+        .map(|level| LodInfo { triangles: level.triangles as usize, error: level.error.into() });
     std::iter::once(itself).chain(others).collect()
 }
 
 /// As `--json` prints them.
-pub fn json(levels: &[Level]) -> Value {
+pub fn json(levels: &[LodInfo]) -> Value {
     json!(levels)
 }
 
 /// A row for each mesh: triangles and error of each level. Nothing where there are none.
-pub fn table<'a>(meshes: impl Iterator<Item = (&'a str, Vec<Level>)>) -> String {
+pub fn table<'a>(meshes: impl Iterator<Item = (&'a str, Vec<LodInfo>)>) -> String {
     let mut rows = Vec::new();
     for (path, levels) in meshes {
         for (l, level) in levels.iter().enumerate() {

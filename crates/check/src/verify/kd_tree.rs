@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 /// A k-d tree of points; those that are not finite are left out.
-pub(crate) struct Tree {
+pub(crate) struct KdTree {
     points: Vec<[f64; 3]>,
     /// The number that each point of the tree had in the list.
     ids: Vec<u32>,
@@ -18,8 +18,8 @@ const LEAF: usize = 8;
 /// Stands for no axis: all points of the range are equal.
 const ONE_PLACE: u8 = 3;
 
-impl Tree {
-    pub fn new(points: &[[f64; 3]]) -> Tree {
+impl KdTree {
+    pub fn new(points: &[[f64; 3]]) -> KdTree {
         let mut order: Vec<u32> =
             (0..points.len() as u32).filter(|&i| points[i as usize].iter().all(|v| v.is_finite())).collect();
         let mut axis = vec![0; order.len()];
@@ -51,7 +51,7 @@ impl Tree {
             stack.push((low, low + middle));
             stack.push((low + middle + 1, high));
         }
-        Tree { points: order.iter().map(|&i| points[i as usize]).collect(), ids: order, axis }
+        KdTree { points: order.iter().map(|&i| points[i as usize]).collect(), ids: order, axis }
     }
 
     /// Distance to the nearest point and its number; none in an empty tree and for a point that is not
@@ -157,7 +157,7 @@ mod tests {
     fn agrees_with_looking_at_all() {
         for (n, step) in [(0, 0.1), (1, 0.1), (9, 0.1), (500, 0.25), (2000, 1e-6)] {
             let points = cloud(n, step);
-            let tree = Tree::new(&points);
+            let tree = KdTree::new(&points);
             for p in cloud(50, 1e-6) {
                 let expected = points.iter().map(|q| distance(p, *q)).reduce(f64::min);
                 assert_eq!(tree.nearest(p).map(|(d, _)| d), expected.map(f64::sqrt));
@@ -182,7 +182,7 @@ mod tests {
     fn a_million_equal_points_and_nan() {
         let mut points = vec![[1.0; 3]; 1_000_000];
         points[5] = [f64::NAN; 3];
-        let tree = Tree::new(&points);
+        let tree = KdTree::new(&points);
         assert_eq!(tree.nearest([0.0; 3]).unwrap().0, 3f64.sqrt());
         assert!(tree.nearest([f64::NAN; 3]).is_none());
         let mut seen = 0;

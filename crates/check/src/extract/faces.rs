@@ -6,7 +6,7 @@ use meshreel::source_faces::{FaceOf, source_faces};
 
 /// Faces of a mesh. Corners refer to vertices and to points; the two are the same without a source map.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Polygons {
+pub(super) struct Faces {
     /// Corners of each face.
     pub counts: Vec<i32>,
     /// Vertex of each corner, faces one after the other, counter-clockwise.
@@ -16,9 +16,9 @@ pub(super) struct Polygons {
 }
 
 /// The triangles as they are. `ranges` = first index and number of indices of each material.
-pub(super) fn triangles(indices: &[u32], ranges: &[(u32, u32)]) -> Polygons {
+pub(super) fn triangles(indices: &[u32], ranges: &[(u32, u32)]) -> Faces {
     let count = indices.len() / 3;
-    Polygons {
+    Faces {
         counts: vec![3; count],
         vertices: indices[..3 * count].to_vec(),
         materials: triangle_materials(count, ranges),
@@ -26,14 +26,14 @@ pub(super) fn triangles(indices: &[u32], ranges: &[(u32, u32)]) -> Polygons {
 }
 
 /// The faces of the source, in its order and from its first corners on.
-pub(super) fn rebuild(indices: &[u32], ranges: &[(u32, u32)], map: &SourceMap) -> Polygons {
+pub(super) fn rebuild(indices: &[u32], ranges: &[(u32, u32)], map: &SourceMap) -> Faces {
     let materials = triangle_materials(indices.len() / 3, ranges);
     let faces = source_faces(indices, map);
     let material = |of: &FaceOf| match *of {
         FaceOf::Triangle(t) => materials.get(t as usize).copied().flatten(),
         FaceOf::Other(material) => Some(material).filter(|m| (*m as usize) < ranges.len()),
     };
-    Polygons {
+    Faces {
         counts: faces.counts.iter().map(|&n| n as i32).collect(),
         materials: faces.of.iter().map(material).collect(),
         vertices: faces.vertices,

@@ -1,0 +1,43 @@
+//! Values of the runtime, which are f32, as the f64 types that sources and comparisons use.
+
+use glam::{DAffine3, DMat4, DQuat, DVec3};
+use meshreel::{BoneMatrix, Transform};
+use meshreel_scene::Qvv;
+
+/// A point or direction.
+pub(crate) fn vector(v: [f32; 3]) -> DVec3 {
+    DVec3::from_array(v.map(f64::from))
+}
+
+/// A transform, its rotation made of length 1 again.
+pub(crate) fn qvv(t: &Transform) -> Qvv {
+    Qvv {
+        rotation: DQuat::from_array(t.rotation.map(f64::from)).normalize(),
+        translation: vector(t.translation),
+        scale: vector(t.scale),
+    }
+}
+
+/// A matrix of the scene from one of the runtime, which has rows.
+pub(crate) fn matrix(rows: &BoneMatrix) -> DMat4 {
+    affine(&rows.map(|row| row.map(f64::from)))
+}
+
+/// A matrix of the scene from the three rows of an affine one.
+pub(crate) fn affine(rows: &[[f64; 4]; 3]) -> DMat4 {
+    let [x, y, z] = *rows;
+    DMat4::from_cols_array_2d(&[x, y, z, [0.0, 0.0, 0.0, 1.0]]).transpose()
+}
+
+/// Matrices of all joints in object space from their local transforms. Parents stand before children.
+pub(crate) fn object_space(
+    parents: impl Iterator<Item = Option<usize>>,
+    local: impl Iterator<Item = Qvv>,
+    out: &mut Vec<DAffine3>,
+) {
+    out.clear();
+    for (parent, local) in parents.zip(local) {
+        let parent = parent.map_or(DAffine3::IDENTITY, |p| out[p]);
+        out.push(parent * local.matrix());
+    }
+}

@@ -1,0 +1,77 @@
+//! What skins and rigs do to points, for comparing (`verify`) and for writing (`extract`).
+
+use crate::double::vector;
+use glam::{DMat4, DVec3};
+use meshreel::clip::{SkeletonRecord, object_space};
+use meshreel::{BoneMatrix, BonesView, MeshRig, PartAttribute, Transform};
+use meshreel_scene::Skin;
+
+/// The matrices of a rig's joints, from bind pose to object space, in a pose of its skeleton.
+pub(crate) fn rig_matrices(rig: &MeshRig, skeleton: &SkeletonRecord, pose: &[Transform]) -> Vec<BoneMatrix> {
+    let mut object = vec![BoneMatrix::default(); pose.len()];
+    object_space(&skeleton.parents, pose, &mut object);
+    let mut matrices = vec![BoneMatrix::default(); rig.joints().len()];
+    rig.matrices(&object, &mut matrices);
+    matrices
+}
+
+/// The position of a point that a skin moves: the weighted mean of what its joints' matrices make of the bind
+/// position. A point without weights stays there.
+pub(crate) fn skinned_point(skin: &Skin, matrices: &[DMat4], point: usize) -> DVec3 {
+    let bind = vector(skin.bind_positions[point]);
+    let own = point * skin.influences..(point + 1) * skin.influences;
+    let pairs = skin.joint[own.clone()].iter().zip(&skin.weight[own]);
+    let mut sum = DVec3::ZERO;
+    let mut any = false;
+    for (&joint, &weight) in pairs.filter(|(_, weight)| **weight > 0.0) {
+        sum += matrices[usize::from(joint)].transform_point3(bind) * f64::from(weight);
+        any = true;
+    }
+    if any { sum } else { bind }
+}
+
+/// Joints and weights of points in the form of [`Skin`]: as many for each point as the one with the most has.
+pub(crate) struct Influences {
+    /// Influences of each point, at least one.
+    pub count: usize,
+    /// `count` per point: number of the joint.
+    pub joint: Vec<u16>,
+    /// `count` per point.
+    pub weight: Vec<f32>,
+}
+
+impl Influences {
+    /// Collects the joints and weights that `of` gives for each of the `vertices`; none without vertices.
+    pub fn new<I>(vertices: &[usize], of: impl Fn(usize) -> I) -> Option<Influences>
+    where
+        I: Iterator<Item = (usize, f32)>,
+    {
+        let count = vertices.iter().map(|&v| of(v).count()).max()?.max(1);
+        let mut joint = vec![0; vertices.len() * count];
+        let mut weight = vec![0.0; vertices.len() * count];
+        for (i, &v) in vertices.iter().enumerate() {
+            for (k, (j, w)) in of(v).enumerate() {
+                joint[i * count + k] = j as u16;
+                weight[i * count + k] = w;
+            }
+        }
+        Some(Influences { count, joint, weight })
+    }
+}
+
+/// The group of a part attribute that a vertex belongs to: that of its part, or its own. None where the
+/// attribute has one value for the whole mesh, or nothing says which part the vertex belongs to.
+pub(crate) fn vertex_group(
+    attribute: &PartAttribute,
+    bones: Option<&BonesView<'_>>,
+    vertex: usize,
+) -> Option<u32> {
+    match (attribute.of_parts(), attribute.of_vertices()) {
+        (Some(groups), _) => {
+            let (part, _) = bones?.influences(vertex).next()?;
+            groups.get(part).copied()
+        }
+        (None, Some(groups)) => groups.get(vertex).copied(),
+        (None, None) => None,
+    }
+}
