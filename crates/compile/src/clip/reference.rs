@@ -82,22 +82,22 @@ impl Joints {
     }
 
     /// Takes in how joints are scaled in any sample: errors of their transforms are scaled with them.
-    pub fn enlarge(&mut self, truth: &Reference) {
-        if !truth.scaled {
+    pub fn enlarge(&mut self, reference: &Reference) {
+        if !reference.scaled {
             return;
         }
         let own = |j: usize| {
             let scale = |i: usize| {
-                let m = &truth.object(i, j).matrix;
+                let m = &reference.object(i, j).matrix;
                 let longest = m.x_axis.length_squared().max(m.y_axis.length_squared());
                 longest.max(m.z_axis.length_squared()).sqrt()
             };
-            (0..truth.samples).map(scale).fold(0.0, f64::max)
+            (0..reference.samples).map(scale).fold(0.0, f64::max)
         };
-        let own: Vec<f64> = (0..truth.joints).map(own).collect();
+        let own: Vec<f64> = (0..reference.joints).map(own).collect();
         // A turn of the joint moves what hangs on it, its translation itself, in its parent's space.
         let parent = |j: usize| own.get(self.parents[j] as usize).copied().unwrap_or(1.0);
-        self.enlarged = (0..truth.joints).map(|j| own[j].max(parent(j))).collect();
+        self.enlarged = (0..reference.joints).map(|j| own[j].max(parent(j))).collect();
     }
 
     /// Gives joints tolerances of their own, 0 for the general one; `least` is what f32 can hold.

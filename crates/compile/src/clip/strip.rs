@@ -1,7 +1,7 @@
 //! Stripping: samples that keep no residuals, because their prediction is near enough or because they matter
 //! least. Keys are never stripped.
 
-use super::closed_loop::{Frame, Loop, Place};
+use super::closed_loop::{ClosedLoop, SampleChoices, SampleContext};
 use super::cross;
 use crate::options::Strip;
 use meshreel_codec::clip::streamed::CALM;
@@ -18,7 +18,7 @@ pub enum Stripped {
 
 impl Strip {
     /// For the clip of `l`.
-    pub fn of(self, l: &Loop<'_>) -> Stripped {
+    pub fn of(self, l: &ClosedLoop<'_>) -> Stripped {
         match self {
             Strip::None => Stripped::None,
             Strip::Error(error) => Stripped::Error(error * error),
@@ -30,7 +30,7 @@ impl Strip {
 impl Stripped {
     /// Whether the sample at `place` goes without residuals; then `frame` is what the decoder will have of
     /// it.
-    pub fn has(&self, l: &Loop<'_>, place: &Place<'_>, frame: &mut Frame) -> bool {
+    pub fn has(&self, l: &ClosedLoop<'_>, place: &SampleContext<'_>, frame: &mut SampleChoices) -> bool {
         match self {
             Stripped::None => false,
             Stripped::Listed(list) => {
@@ -49,18 +49,18 @@ impl Stripped {
 }
 
 /// The least important samples, by how far each is from its prediction when all others are true.
-fn least(l: &Loop<'_>, share: f64) -> Vec<bool> {
+fn least(l: &ClosedLoop<'_>, share: f64) -> Vec<bool> {
     let plan = l.plan;
     let (w, n) = (plan.words, plan.components);
     let words = cross::ideal(l);
     let mut frame = l.frame();
     let calm = vec![CALM; n];
     let means = meshreel_codec::entropy::symbols::Means::default();
-    let mut errors: Vec<(f64, usize)> = Vec::with_capacity(l.truth.samples);
+    let mut errors: Vec<(f64, usize)> = Vec::with_capacity(l.reference.samples);
     for s in 0..plan.segments() {
         let start = plan.key(s);
         for step in plan.steps_of(s) {
-            let mut place = Place {
+            let mut place = SampleContext {
                 sample: start + step.sample,
                 level: step.level as usize,
                 means: &means,
@@ -74,8 +74,8 @@ fn least(l: &Loop<'_>, share: f64) -> Vec<bool> {
         }
     }
     errors.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    let count = (share.clamp(0.0, 1.0) * l.truth.samples as f64) as usize;
-    let mut list = vec![false; l.truth.samples];
+    let count = (share.clamp(0.0, 1.0) * l.reference.samples as f64) as usize;
+    let mut list = vec![false; l.reference.samples];
     for (_, sample) in errors.iter().take(count) {
         list[*sample] = true;
     }
