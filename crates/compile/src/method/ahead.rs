@@ -3,7 +3,7 @@
 use crate::mesh::candidate::Candidate;
 use crate::mesh::prepared::Normals;
 use crate::meter::Ahead;
-use crate::method::{fineness, mesh_coder, skin};
+use crate::method::{mesh_coder, precision, skin};
 use crate::{MethodChoice, Options, Preset};
 
 /// What is likely to be tried; nothing for what stands still.
@@ -24,7 +24,7 @@ pub fn ahead(candidate: &Candidate<'_>, options: &Options) -> Ahead {
     let blends = matches!(candidate.method, MethodChoice::Auto | MethodChoice::Skinned);
     Ahead {
         options: mesh_coder::ladder(options).len() as u64,
-        trials: if predicted { fineness::TRIALS } else { 0 },
+        trials: if predicted { precision::TRIALS } else { 0 },
         bones: blends && options.effort >= skin::HASTY && fixed.grid.is_none(),
         ..ahead
     }

@@ -8,7 +8,7 @@ use crate::mesh::prepared::Normals;
 use crate::mesh::skin_search::SkinSearch;
 use crate::meter::{Meter, Share};
 use crate::method::ahead::ahead;
-use crate::method::fineness::{self, Allowed};
+use crate::method::precision::{self, Allowed};
 use crate::nodes::budget::{Budget, LEAST_ULPS, share};
 use crate::nodes::content::Content;
 use crate::nodes::flatten::FlatNode;
@@ -95,7 +95,7 @@ impl Planner<'_, '_> {
         if let (Some(fixed), true) = (&prepared.fixed, options.preset != Preset::Classic) {
             let predicted = prepared.normals != Normals::None && prepared.normals_animated;
             let finest =
-                if predicted { fineness::for_normals(fixed, options.normal_tolerance) } else { None };
+                if predicted { precision::for_normals(fixed, options.normal_tolerance) } else { None };
             radius = radius.min(finest.unwrap_or(radius).max(least));
             allowed.guess = radius;
         }
@@ -124,7 +124,7 @@ impl Planner<'_, '_> {
         plan.finish(plan.source.times.len(), &mut Scratch::default())?;
         if options.preset != Preset::Classic {
             let schedule = Schedule::new(self.content.times.len() as u32, options.restart());
-            fineness::choose(&mut plan, allowed, schedule, options)?;
+            precision::choose_precision(&mut plan, allowed, schedule, options)?;
         }
         Ok((plan, candidate.placements))
     }
@@ -156,7 +156,7 @@ impl Planner<'_, '_> {
         let diagonal = extent::diagonal(&prepared.extent).max(f64::from(f32::MIN_POSITIVE));
         radius = radius.min(diagonal) * 0.9999;
         // Edges may be nothing beside the way that a mesh goes.
-        let least = (LEAST_ULPS * ulp(object_reach)).max(diagonal * fineness::LEAST_PART);
+        let least = (LEAST_ULPS * ulp(object_reach)).max(diagonal * precision::LEAST_PART);
         let path = &self.content.placed[candidate.placements[0]].path;
         let asked = match self.content.by_path.tolerance(path) {
             Tolerance::Absolute(t) => t,
