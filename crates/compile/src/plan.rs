@@ -23,7 +23,7 @@ use crate::report::{Between, ClipReport, Inspect, Log, Phase, Progress, Report};
 use crate::rig::candidates;
 use crate::select::selection::{self, Selected};
 use crate::select::{between, identical, lead, left_out, ranges, times};
-use crate::write::clips;
+use crate::write::clips::{self, CompiledClips};
 use crate::write::extras::Extras;
 use crate::write::file::File;
 use crate::write::job::Job;
@@ -141,7 +141,8 @@ fn compile_meshes(
     let plans = pool.install(|| plan_meshes(&content, meshes, &nodes, &budgets, &meter, &mut log))?;
     memory_remark(&plans, options, &mut log);
     // Skeletons, clips, rigs → chunks.
-    let (clip_chunks, clips, rigs) = clips_and_rigs(&content, &plans, &budgets, output, &mut log)?;
+    let clips = compress_clips(&content, &plans, &budgets, output, &mut log)?;
+    let CompiledClips { chunks: clip_chunks, reports: clips, rigs } = clips;
     let mut job = Job {
         clip_chunks,
         rigs,
@@ -408,30 +409,30 @@ fn memory_remark(plans: &Plans<'_>, options: &Options, log: &mut Log) {
     }
 }
 
-/// Chunks of skeletons and clips, what is said of these, and rigs that hold with them. With `--strict`
-/// remarks end it here, before anything is written.
-fn clips_and_rigs(
+/// Compresses the clips, and the rigs that hold with them. With `--strict` remarks end it here, before
+/// anything is written.
+fn compress_clips(
     content: &Content<'_>,
     plans: &Plans<'_>,
     budgets: &[Budget],
     output: &Output<'_>,
     log: &mut Log,
-) -> Result<clips::WithRigs, Error> {
+) -> Result<CompiledClips, Error> {
     let Content { scene, options, times, .. } = *content;
     let wanted = candidates::candidates(scene, plans, budgets, times[0], options, &mut log.remarks)?;
-    let (chunks, clips, rigs) = match scene.clips.is_empty() {
-        true => Default::default(),
+    let clips = match scene.clips.is_empty() {
+        true => CompiledClips::default(),
         false => output
             .pool
-            .install(|| clips::chunks_and_rigs(scene, options, &wanted, &mut log.remarks, output.progress))?,
+            .install(|| clips::compile_clips(scene, options, &wanted, &mut log.remarks, output.progress))?,
     };
     if options.strict && !log.remarks.is_empty() {
         return Err(Error::Strict { remarks: std::mem::take(&mut log.remarks) });
     }
     if options.rig == RigChoice::Only {
-        candidates::none_missing(plans, &rigs, &log.remarks)?;
+        candidates::none_missing(plans, &clips.rigs, &log.remarks)?;
     }
-    Ok((chunks, clips, rigs))
+    Ok(clips)
 }
 
 /// Writes the file, pass by pass, and reports.

@@ -294,7 +294,7 @@ pub struct ClipReport {
     /// Its layers, the base first; none where it is in one piece.
     pub layers: Vec<LayerReport>,
     /// What rides along.
-    pub scalars: Scalars,
+    pub scalars: ScalarReport,
 }
 
 /// What became of a layer.
@@ -334,7 +334,7 @@ pub struct ClipTried {
 
 /// What became of the scalar tracks of a clip.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Scalars {
+pub struct ScalarReport {
     /// Tracks.
     pub tracks: usize,
     /// Markers.

@@ -20,7 +20,7 @@ pub mod importance;
 pub mod layer;
 #[cfg(test)]
 mod layer_tests;
-pub(crate) mod pieces;
+
 pub mod random_access;
 mod reference;
 pub mod scalars;
@@ -28,6 +28,7 @@ mod search;
 mod strip;
 #[cfg(test)]
 mod tests;
+pub(crate) mod tier_chunks;
 pub(crate) mod wanted;
 
 use crate::Error;

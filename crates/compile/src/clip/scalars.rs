@@ -1,7 +1,7 @@
 //! Scalar tracks and markers: what rides along in a clip. Each number at each sample within its tolerance,
 //! measured with the decoder's own function.
 
-use crate::report::Scalars;
+use crate::report::ScalarReport;
 use crate::{Error, Tolerance};
 use meshreel_codec::clip::scalars;
 use meshreel_codec::clip::scalars::{Component, Extras, MAX_VALUES, Marker, ScalarTrack};
@@ -15,12 +15,12 @@ pub fn chunk(
     clip: &scene::Clip,
     number: usize,
     tolerance: Tolerance,
-) -> Result<Option<(Vec<u8>, Scalars)>, Error> {
+) -> Result<Option<(Vec<u8>, ScalarReport)>, Error> {
     if clip.scalars.is_empty() && clip.markers.is_empty() {
         return Ok(None);
     }
     let mut scalars =
-        Scalars { tracks: clip.scalars.len(), markers: clip.markers.len(), ..Scalars::default() };
+        ScalarReport { tracks: clip.scalars.len(), markers: clip.markers.len(), ..ScalarReport::default() };
     let animated = (clip.scalars.iter()).filter(|track| !track.values.is_constant());
     let values: usize = animated.map(|track| track.components).sum();
     if values.saturating_mul(clip.samples) > MAX_VALUES {
