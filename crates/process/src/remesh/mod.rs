@@ -34,12 +34,12 @@ use std::sync::Arc;
 use surface::Surface;
 
 /// Part of the tolerance that may be spent on the fixed mesh.
-const SHARE: f64 = 0.5;
+const SPENT: f64 = 0.5;
 
 /// Frames of a loop that are blended if the user does not say how many: this part of all.
 const BLENDED: usize = 8;
 
-/// What became of a mesh.
+/// A mesh that was re-meshed: how far it is from the source, and how much of it has fixed faces.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Remeshed {
     /// Largest distance of its points from the source's surface, and of the source's points from its own;
@@ -148,7 +148,7 @@ pub fn remesh(given: &Request<'_>, remarks: &mut Vec<Remark>) -> Result<Option<O
     let done: Vec<Changed> = wanted
         .par_iter()
         .zip(&reach)
-        .map(|(&mesh, reach)| one(given, mesh, &placements[mesh], reach))
+        .map(|(&mesh, reach)| remesh_mesh(given, mesh, &placements[mesh], reach))
         .collect::<Result<_, Error>>()?;
     if done.iter().all(|(changed, said)| changed.is_none() && said.is_empty()) {
         let path = &given.scene.meshes[wanted[0]].path;
@@ -201,9 +201,16 @@ fn reaches(given: &Request<'_>, placements: &[Vec<usize>], wanted: &[MeshId]) ->
     Ok(out)
 }
 
+/// A mesh with fixed faces and what became of it, if it has any; and remarks.
 type Changed = (Option<(Mesh, Remeshed)>, Vec<Remark>);
 
-fn one(given: &Request<'_>, id: MeshId, placements: &[usize], reach: &Reach) -> Result<Changed, Error> {
+/// Gives a mesh whose faces change fixed ones, where they hold enough of its frames.
+fn remesh_mesh(
+    given: &Request<'_>,
+    id: MeshId,
+    placements: &[usize],
+    reach: &Reach,
+) -> Result<Changed, Error> {
     let mesh = &given.scene.meshes[id];
     let mut remarks = Vec::new();
     let mut say = |what: String| remarks.push(Remark::new(&mesh.path, what));
@@ -214,6 +221,57 @@ fn one(given: &Request<'_>, id: MeshId, placements: &[usize], reach: &Reach) -> 
     if times.len() < 2 || sample::fixed_topology(mesh, &times)? && steady(mesh, &times)? {
         return Ok((None, remarks));
     }
+    let Some(limit) = distance_limit(given, placements, reach) else {
+        say("is not re-meshed: its tolerance or its transform leaves no room for that".into());
+        return Ok((None, remarks));
+    };
+    let same: Vec<bool> = (0..times.len()).map(|k| k > 0 && equal(mesh, times[k - 1], times[k])).collect();
+    let read = |frame: usize| Surface::read(mesh, times[frame]);
+    let settings = given.settings;
+    let source_points = count_points(mesh, &times)?;
+    let effort = u64::from(settings.effort);
+    let mut found = runs::find(&Wanted {
+        frames: times.len(),
+        read: &read,
+        same: &same,
+        limit,
+        // Each frame several times, with meshes that are finer than it.
+        work: source_points * 6 * (1 + effort),
+        rounds: 1 + settings.effort / 2,
+        memory: settings.memory,
+    })?;
+    let frames: usize = found.runs.iter().map(|run| run.points.len()).sum();
+    if let Some(why) = too_few_frames(frames, times.len(), &found, limit) {
+        say(why);
+        return Ok((None, remarks));
+    }
+    let mut blended = 0;
+    if settings.cycle {
+        let window = window(times.len(), settings.blend);
+        let always = shown.len() == given.times.len();
+        match blend::blend(&mut found.runs, &read, &times, mesh, limit, window, always)? {
+            Ok(count) => blended = count,
+            Err(why) => say(format!("the end is not blended into the start: {why}")),
+        }
+    }
+    let what = Remeshed {
+        spent: limit,
+        extent: reach.extent,
+        source_points,
+        blended: blended as u32,
+        runs: found.runs.len(),
+        frames,
+        own: times.len() - frames,
+        points: found.runs.iter().map(|run| run.template.points.len()).max().unwrap_or(0),
+    };
+    remarks.extend(outcome_remarks(given, mesh, &what, &found, &shown));
+    let mesh = replace(mesh, found.runs, &shown, given.times, &same);
+    Ok((Some((mesh, what)), remarks))
+}
+
+/// The largest distance that the fixed mesh may have from the source, in object space: a part of the tolerance
+/// that is tightest. None where an object's tolerance leaves nothing for that, or its transform is broken.
+fn distance_limit(given: &Request<'_>, placements: &[usize], reach: &Reach) -> Option<f64> {
     let sides = [0, 1, 2].map(|k| reach.extent.component(k)).map(|(low, high)| [low, high]);
     let object = sides.as_flattened().iter().fold(0.0f64, |m, v| m.max(f64::from(v.abs())));
     let size = sides.map(|[low, high]| f64::from(high) - f64::from(low));
@@ -227,102 +285,77 @@ fn one(given: &Request<'_>, id: MeshId, placements: &[usize], reach: &Reach) -> 
         if given.broken[i] || tolerance < least {
             limit = 0.0;
         } else if scale > 0.0 {
-            limit = limit.min(SHARE * tolerance / scale);
+            limit = limit.min(SPENT * tolerance / scale);
         }
     }
-    if !(limit > 0.0 && limit.is_finite()) {
-        say("is not re-meshed: its tolerance or its transform leaves no room for that".into());
-        return Ok((None, remarks));
+    (limit > 0.0 && limit.is_finite()).then_some(limit)
+}
+
+/// Points of the source, summed over these times.
+fn count_points(mesh: &Mesh, times: &[f64]) -> Result<u64, Error> {
+    let mut count = 0u64;
+    let mut points = Vec::new();
+    for &time in times {
+        sample::positions_at(mesh, time, &mut points)?;
+        count += points.len() as u64;
     }
-    let same: Vec<bool> = (0..times.len()).map(|k| k > 0 && equal(mesh, times[k - 1], times[k])).collect();
-    let read = |frame: usize| Surface::read(mesh, times[frame]);
-    let settings = given.settings;
-    let mut points = 0u64;
-    let mut list = Vec::new();
-    for &time in &times {
-        sample::positions_at(mesh, time, &mut list)?;
-        points += list.len() as u64;
-    }
-    let effort = u64::from(settings.effort);
-    let mut found = runs::find(&Wanted {
-        frames: times.len(),
-        read: &read,
-        same: &same,
-        limit,
-        // Each frame several times, with meshes that are finer than it.
-        work: points * 6 * (1 + effort),
-        rounds: 1 + settings.effort / 2,
-        memory: settings.memory,
-    })?;
-    let frames: usize = found.runs.iter().map(|run| run.points.len()).sum();
+    Ok(count)
+}
+
+/// Why a mesh is not re-meshed, where fixed faces hold less than half of its frames: the others would pay for
+/// them with their part of the tolerance.
+fn too_few_frames(frames: usize, all: usize, found: &Found, limit: f64) -> Option<String> {
     if frames == 0 {
-        say(format!("is not re-meshed: {}", why_not(&found, limit)));
-        return Ok((None, remarks));
+        return Some(format!("is not re-meshed: {}", why_not(found, limit)));
     }
-    if 2 * frames < times.len() {
-        // The others would pay for it with their part of the tolerance.
-        say(format!(
-            "is not re-meshed: fixed faces would hold {frames} of {} frames only; {}",
-            times.len(),
-            why_not(&found, limit)
-        ));
-        return Ok((None, remarks));
-    }
-    let mut blended = 0;
-    if settings.cycle {
-        match blend::blend(
-            &mut found.runs,
-            &read,
-            &times,
-            mesh,
-            limit,
-            window(times.len(), settings.blend),
-            shown.len() == given.times.len(),
-        )? {
-            Ok(count) => blended = count,
-            Err(why) => say(format!("the end is not blended into the start: {why}")),
-        }
-    }
-    let what = Remeshed {
-        spent: limit,
-        extent: reach.extent,
-        source_points: points,
-        blended: blended as u32,
-        runs: found.runs.len(),
-        frames,
-        own: times.len() - frames,
-        points: found.runs.iter().map(|run| run.template.points.len()).max().unwrap_or(0),
-    };
+    (2 * frames < all).then(|| {
+        format!(
+            "is not re-meshed: fixed faces would hold {frames} of {all} frames only; {}",
+            why_not(found, limit)
+        )
+    })
+}
+
+/// Remarks on a mesh that was re-meshed.
+fn outcome_remarks(
+    given: &Request<'_>,
+    mesh: &Mesh,
+    what: &Remeshed,
+    found: &Found,
+    shown: &[usize],
+) -> Vec<Remark> {
+    let mut remarks = Vec::new();
+    let mut say = |what: String| remarks.push(Remark::new(&mesh.path, what));
     // Where one mesh carries all, there is nothing to say.
     if what.runs > 1 || what.own > 0 {
-        say(sentence(&what, &found, &shown));
+        say(sentence(what, found, shown));
     }
     if what.own > 0 {
         say(format!(
             "{} of {} frames keep their own faces: {}",
             what.own,
-            times.len(),
-            why_not(&found, limit)
+            what.own + what.frames,
+            why_not(found, what.spent)
         ));
     }
-    if blended > 0 {
+    if what.blended > 0 {
         let last = given.times.len() - 1;
         say(format!(
             "frames {} to {last} are blended into the start; nothing is promised of their distance from the source",
-            last + 1 - blended
+            last + 1 - what.blended as usize
         ));
     }
+    let channels = given.settings.channels;
     let dropped = [
-        (mesh.normals.is_some() && settings.channels.normals, "its own normals (new ones are made)"),
-        (!mesh.uvs.is_empty() && settings.channels.uvs, "texture coordinates"),
-        (!mesh.colours.is_empty() && settings.channels.colours, "colours"),
+        (mesh.normals.is_some() && channels.normals, "its own normals (new ones are made)"),
+        (!mesh.uvs.is_empty() && channels.uvs, "texture coordinates"),
+        (!mesh.colours.is_empty() && channels.colours, "colours"),
     ];
     let dropped: Vec<&str> = dropped.iter().filter(|d| d.0).map(|d| d.1).collect();
     if !dropped.is_empty() {
         say(format!("re-meshed without {}", dropped.join(" and ")));
     }
-    let mesh = replace(mesh, found.runs, &shown, given.times, &same);
-    Ok((Some((mesh, what)), remarks))
+    remarks
 }
 
 fn sentence(what: &Remeshed, found: &Found, shown: &[usize]) -> String {
