@@ -205,7 +205,7 @@ impl EncodeSource<'_> {
         work: SearchEffort,
     ) -> Option<CompressedClip> {
         let &EncodeSource { joints, reference, tolerance, .. } = self;
-        let choice = ResidualChoice {
+        let residuals = ResidualChoice {
             reference,
             joints,
             settled: None,
@@ -214,7 +214,7 @@ impl EncodeSource<'_> {
             work,
             with_sources: options.effort > 1,
         };
-        let (plan, (keys, segments)) = choice.choose(self.header(options, within, (base, spread)))?;
+        let (plan, (keys, segments)) = residuals.choose(self.header(options, within, (base, spread)))?;
         let mut bytes = Vec::new();
         streamed::encode(&plan, &keys, &segments, &mut bytes);
         let skeleton = joints.skeleton();
