@@ -189,7 +189,7 @@ fn complete(
     mut log: Log,
 ) -> Report {
     log.pass("write", format!("{} frames, {} bytes", job.times.len(), report.file_bytes));
-    log.passes.extend(report.of_triangles(job.options));
+    log.passes.extend(report.mesh_passes(job.options));
     report.clips.extend(clips);
     report.between = between;
     report.tree = flatten::print(job.nodes, job.placed);
@@ -277,8 +277,7 @@ fn remesh_faces(
     let mut remarks = Vec::new();
     let outcome = remesh::remesh(&given, &mut remarks)?;
     log.remarks.append(&mut remarks);
-    let said = outcome.iter().flat_map(Outcome::sentences);
-    log.passes.extend(said.map(|what| ("remesh".into(), what)));
+    outcome.iter().flat_map(Outcome::sentences).for_each(|what| log.pass("remesh", what));
     Ok(outcome)
 }
 

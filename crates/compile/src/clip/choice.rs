@@ -83,7 +83,8 @@ fn try_sampled(
     let attempt = ClipTried {
         codec: Codec::Sampled,
         bytes: Some(done.bytes.len() as u64),
-        max_error: done.max_error,
+        max_error: Some(done.max_error),
+        samples: None,
         keys: None,
         seconds: start.elapsed().as_secs_f64(),
     };
@@ -129,8 +130,9 @@ fn try_curve(
     let attempt = ClipTried {
         codec: Codec::Curve,
         bytes: holds.then_some(bytes as u64),
-        max_error: done.max_error,
-        keys: (!done.gave_up).then_some([done.samples, done.keys]),
+        max_error: holds.then_some(done.max_error),
+        samples: (!done.gave_up).then_some(done.samples),
+        keys: (!done.gave_up).then_some(done.keys),
         seconds: start.elapsed().as_secs_f64(),
     };
     if choice.codec == CodecChoice::Curve && !holds {
@@ -185,7 +187,8 @@ fn in_layers(
         tried: vec![ClipTried {
             codec: Codec::Sampled,
             bytes: Some(all as u64),
-            max_error: done.max_error,
+            max_error: Some(done.max_error),
+            samples: None,
             keys: None,
             seconds: start.elapsed().as_secs_f64(),
         }],

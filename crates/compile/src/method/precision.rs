@@ -98,6 +98,7 @@ pub fn choose_precision(
         degrees: options.normal_tolerance,
         larger: LARGER,
         part: bytes_larger,
+        bytes_then: None,
     };
     if plan.prepared.points * schedule.frames() as usize > MOST_TRIED {
         plan.normals_decide = (most > guess * WORTH_SAYING && !fluid).then(|| decided(None, guess));

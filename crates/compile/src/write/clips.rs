@@ -5,9 +5,10 @@ use crate::clip::layer::LayeredClip;
 use crate::clip::tier_chunks::pack_tiers;
 use crate::clip::wanted::{Wanted, WantedSkeleton};
 use crate::mesh::streams::NOTHING;
-use crate::report::{ClipReport, LayerReport, ScalarReport};
+use crate::report::{ClipReport, ClipTried, KeyCounts, LayerReport, PassReport, ScalarReport};
 use crate::rig::candidates::{Candidate, Made};
 use crate::write::job::Chunk;
+use crate::write::output::ratio;
 use crate::{Error, Inspect, Options, Progress, Report};
 use meshreel_codec::clip::layer::{self, LayerTable};
 use meshreel_codec::clip::record::{ClipRecord, Codec, SkeletonRecord, encode_clip, encode_skeleton};
@@ -30,7 +31,8 @@ impl LayerReport {
                     name: record.name.clone(),
                     joints: clip.table.layer_of.iter().filter(own).count(),
                     samples: layer.plan.header.samples as usize,
-                    stripped: layer.stripped,
+                    stripped: layer.stripped.0,
+                    strip_error: layer.stripped.1,
                     tiers,
                     header_bytes: header,
                     max_error: layer.max_error,
@@ -118,17 +120,21 @@ pub fn compile_clips(
             None => bytes,
         };
         let scalars = chunks.add_scalars(clip, c as usize)?;
+        let bytes = (bytes + CHUNK_ENTRY_SIZE) as u64;
+        let own = compressed.tried.iter().find(|tried| tried.codec == compressed.codec);
         reports.push(ClipReport {
             name: clip.name.clone(),
             joints: clip.tracks.len(),
             samples: clip.samples,
             raw_bytes: clip.raw_bytes(),
-            bytes: (bytes + CHUNK_ENTRY_SIZE) as u64,
+            bytes,
+            ratio: ratio(clip.raw_bytes(), bytes),
             tolerance: compressed.tolerance,
             max_error: compressed.max_error,
             rotations: compressed.rotations,
             codec: compressed.codec,
             local: compressed.local,
+            keys: own.and_then(ClipTried::key_counts),
             tried: compressed.tried.clone(),
             layers: compressed.layers.as_ref().map_or(Vec::new(), LayerReport::all),
             scalars,
@@ -283,12 +289,11 @@ pub fn write(
                 clip.name
             ),
             Codec::Curve => {
-                let keys = clip.tried.iter().find_map(|tried| tried.keys);
-                let [before, after] = keys.unwrap_or_default();
-                format!("{}: curve; {after} keys of {before} samples", clip.name)
+                let KeyCounts { samples, keys } = clip.keys.unwrap_or_default();
+                format!("{}: curve; {keys} keys of {samples} samples", clip.name)
             }
         }
     };
-    let passes = clips.iter().map(|c| ("clip".to_string(), kinds(c)));
+    let passes = clips.iter().map(|c| PassReport { pass: "clip".into(), what: kinds(c) });
     Ok(Report { file_bytes, raw_bytes, passes: passes.collect(), remarks, clips, ..Report::default() })
 }

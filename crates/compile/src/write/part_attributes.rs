@@ -6,6 +6,7 @@ use crate::clip::scalars;
 use crate::mesh::plan::MeshPlan;
 use crate::mesh::prepared::Fixed;
 use crate::method::mesh_coder::MeshCoder;
+use crate::report::PartAttributeReport;
 use crate::write::job::Job;
 use crate::{Error, PartsChoice, Tolerance};
 use meshreel_codec::clip::scalars::{MAX_VALUES, ScalarTrack};
@@ -29,8 +30,8 @@ pub struct PartAttributes {
     pub mesh: usize,
     /// The chunk's bytes for them.
     pub bytes: Vec<u8>,
-    /// Names, and numbers and groups of each.
-    pub attributes: Vec<(String, usize, usize)>,
+    /// A report of each.
+    pub attributes: Vec<PartAttributeReport>,
     /// Attributes that are left out, and why.
     pub remarks: Vec<Remark>,
 }
@@ -79,7 +80,9 @@ fn of_mesh(
         match attribute(job, plan, coder, mesh, &numbers)? {
             Ok(attribute) => {
                 let groups = attribute.tracks.len();
-                (kept.attributes).push((attribute.name.clone(), attribute.components, groups));
+                let name = attribute.name.clone();
+                let components = attribute.components;
+                kept.attributes.push(PartAttributeReport { name, components, groups });
                 out.push(attribute);
             }
             // What tells the parts has done what it is for.

@@ -2,6 +2,7 @@
 
 use crate::Error;
 use crate::mesh::prepared::points;
+use crate::report::HiddenTriangles;
 use crate::write::job::Job;
 use glam::{DMat4, DVec3};
 use meshreel_codec::topology::visibility;
@@ -16,7 +17,7 @@ pub struct Visibility {
     /// Bytes; none where all is always drawn.
     pub bytes: Vec<u8>,
     /// Triangles that are left out in the first frame, in the last, and in all frames.
-    pub hidden: [usize; 3],
+    pub hidden: HiddenTriangles,
     /// What the user should know.
     pub remarks: Vec<Remark>,
 }
@@ -87,7 +88,11 @@ fn encode(when: &[Interval], frames: u32, out: &mut Visibility) {
     visibility::encode(&intervals, &which, frames, &mut out.bytes);
     let count = |f: &dyn Fn(Interval) -> bool| when.iter().filter(|i| f(**i)).count();
     let gone = |f: u32| move |i: Interval| !visibility::is_drawn(i, f, f);
-    out.hidden = [count(&gone(0)), count(&gone(frames - 1)), count(&|[from, to]| from >= to)];
+    out.hidden = HiddenTriangles {
+        first_frame: count(&gone(0)),
+        last_frame: count(&gone(frames - 1)),
+        all_frames: count(&|[from, to]| from >= to),
+    };
 }
 
 /// Points of a mesh at a placement, in the world in a frame.

@@ -76,7 +76,8 @@ impl<'a> Trial<'a> {
             tried: Tried {
                 method,
                 from: from.into(),
-                bones: [bones.rigid as usize, bones.affine as usize],
+                parts: bones.rigid as usize,
+                bones: bones.affine as usize,
                 residual: bones.coded as usize,
                 bytes,
                 taken: false,
