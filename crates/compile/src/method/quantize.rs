@@ -13,7 +13,7 @@ use crate::nodes::budget::{Budget, LEAST_ULPS, share};
 use crate::nodes::content::Content;
 use crate::nodes::flatten::FlatNode;
 use crate::report::Log;
-use crate::{Error, MethodChoice, Preset, Tolerance};
+use crate::{Error, MethodChoice, Options, Preset, Tolerance};
 use meshreel_codec::record::{Method, StreamRecord};
 use meshreel_codec::schedule::Schedule;
 use meshreel_process::extent::{self, ulp};
@@ -24,7 +24,7 @@ use std::sync::Arc;
 /// Meshes with everything decided, and the objects that show each.
 pub type Plans<'a> = Vec<(MeshPlan<'a>, Vec<usize>)>;
 
-/// Plans all meshes.
+/// Decides how fine the values of each mesh are, and quantizes what does not change.
 pub fn plan_meshes<'a>(
     content: &Content<'a>,
     meshes: Vec<Candidate<'a>>,
@@ -57,9 +57,29 @@ pub fn plan_meshes<'a>(
         log.remarks.extend(remarks);
         out.push((plan, placements));
     }
-    let levels: u64 = out.iter().map(|(p, _)| u64::from(p.streams[0].bits)).max().unwrap_or(0);
-    log.pass("quantize", format!("{} meshes, positions in up to {levels} bits per axis", out.len()));
+    let bits: u64 = out.iter().map(|(p, _)| u64::from(p.streams[0].bits)).max().unwrap_or(0);
+    log.pass("quantize", format!("{} meshes, positions in up to {bits} bits per axis", out.len()));
+    remark_on_memory(out.len(), content.options, log);
     Ok(out)
+}
+
+/// Bytes that each mesh keeps while a scene is compiled, besides its points: what small meshes were measured
+/// to take.
+const MESH_BYTES: u64 = 23_000;
+
+/// A remark where the meshes take more memory than they should.
+fn remark_on_memory(meshes: usize, options: &Options, log: &mut Log) {
+    let held = meshes as u64 * MESH_BYTES;
+    if held > options.memory {
+        log.remark(
+            "/",
+            format!(
+                "{meshes} meshes keep about {} MB while they are compiled, more than the {} MB of --memory; fewer at a time (--include) keep less",
+                held.div_ceil(1_000_000),
+                options.memory / 1_000_000,
+            ),
+        );
+    }
 }
 
 /// By object whether it moves as a whole: coded transforms take a part of what it is promised.

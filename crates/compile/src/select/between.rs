@@ -13,11 +13,13 @@
 //! out from the source's own frames; what decoding adds, at most one tolerance, is left room for.
 
 use crate::nodes::budget::{LEAST_ROOM, no_room};
+use crate::nodes::content::Content;
 use crate::nodes::flatten::{FlatNode, flatten};
 use crate::nodes::motion::Motion;
 use crate::nodes::tracks::Tracks;
-use crate::report::Between;
-use crate::{BetweenChoice, Error, Options, Tolerance};
+use crate::report::{Between, Log};
+use crate::select::selection::Selected;
+use crate::{BetweenChoice, Error, Options, RigChoice, Tolerance};
 use glam::{DMat4, DVec3};
 use meshreel_process::extent::ulp;
 use meshreel_process::trs::{Trs, align, decompose, error_over_box, rows};
@@ -37,36 +39,67 @@ const MOST_TIMES: usize = 3;
 /// A step goes so many times as far as what is as long and right before it.
 const STEP: f64 = 4.0;
 /// Room for rounding.
-const SLACK: f64 = 0.98;
+const MARGIN: f64 = 0.98;
 
-/// What is looked at.
-pub struct Request<'a> {
+/// The objects and times between which is looked.
+struct Request<'a> {
     /// The source.
-    pub scene: &'a Scene,
+    scene: &'a Scene,
     /// Its objects.
-    pub placed: &'a [Placed],
+    placed: &'a [Placed],
     /// By object whether its mesh is compiled.
-    pub selected: &'a [bool],
+    selected: &'a [bool],
     /// Nodes without meshes that are kept.
-    pub locators: &'a [bool],
+    locators: &'a [bool],
     /// By object whether its vertices are in world space, where that is known; else it is foretold.
-    pub baked: Option<&'a [bool]>,
+    baked: Option<&'a [bool]>,
     /// What moves, at `times`.
-    pub motion: &'a Motion,
+    motion: &'a Motion,
     /// Samples.
-    pub times: &'a [f64],
+    times: &'a [f64],
     /// By path.
-    pub tolerance: &'a (dyn Fn(&str) -> Tolerance + Sync),
+    tolerance: &'a (dyn Fn(&str) -> Tolerance + Sync),
     /// Meshes with a rig that clips can move need no frames.
-    pub rigs: bool,
+    rigs: bool,
     /// What is asked for.
-    pub choice: BetweenChoice,
+    choice: BetweenChoice,
     /// Whether frames may be added.
-    pub add: bool,
+    add: bool,
+}
+
+/// Looks between the frames of `content`, and adds frames where the source bends away from what players show.
+/// With `baked`, which says whose vertices are in world space, it only looks. `None` where nothing bends.
+pub fn find(
+    content: &Content<'_>,
+    selected: &Selected,
+    motion: &Motion,
+    baked: Option<&[bool]>,
+) -> Result<Option<Between>, Error> {
+    frames(&Request {
+        scene: content.scene,
+        placed: content.placed,
+        selected: &selected.meshes,
+        locators: &selected.locators,
+        baked,
+        motion,
+        times: content.times,
+        tolerance: &|path| content.by_path.tolerance(path),
+        rigs: content.options.rig == RigChoice::Keep,
+        choice: content.options.between,
+        add: content.options.fps.is_none() && baked.is_none(),
+    })
+}
+
+/// Notes what was found for `--explain`, and remarks where it is more than was asked for.
+pub fn report(found: Option<&Between>, samples: usize, options: &Options, log: &mut Log) {
+    if let Some(found) = found {
+        log.pass("between", found.said(samples));
+        log.remarks.extend(found.remark(options));
+    }
 }
 
 /// Looks between all frames. `None` where nothing bends.
-pub fn frames(given: &Request<'_>) -> Result<Option<Between>, Error> {
+fn frames(given: &Request<'_>) -> Result<Option<Between>, Error> {
     let (Some(items), Some(asked)) = (Items::new(given)?, given.choice.multiple()) else {
         return Ok(None);
     };
@@ -148,7 +181,7 @@ fn each_pair<T: Send>(
 
 /// What players may be off before anything is coded, where a multiple of the tolerance is asked for.
 fn allowed(multiple: f64) -> f64 {
-    (multiple - 1.0) * SLACK
+    (multiple - 1.0) * MARGIN
 }
 
 /// What was seen between two frames.
@@ -397,7 +430,7 @@ impl Between {
     /// The multiple of the tolerance that holds between frames: what was asked for, or more where frames
     /// could not be brought so near.
     pub fn held(&self) -> f64 {
-        let reached = self.after / SLACK + 1.0;
+        let reached = self.after / MARGIN + 1.0;
         match reached > self.asked * (1.0 + 1e-9) {
             true => (reached * 1000.0).ceil() / 1000.0,
             false => self.asked,
@@ -409,8 +442,8 @@ impl Between {
         options.fps.is_none().then(|| self.held())
     }
 
-    /// For the list of passes.
-    pub fn said(&self, samples: usize) -> String {
+    /// The sentence that `--explain` prints.
+    fn said(&self, samples: usize) -> String {
         let (before, after) = (self.before, self.after);
         match self.added {
             0 => format!("up to {before:.1} tolerances off between {samples} frames"),
@@ -420,8 +453,8 @@ impl Between {
         }
     }
 
-    /// Where it does not hold.
-    pub fn remark(&self, options: &Options) -> Option<Remark> {
+    /// A remark where it is more than was asked for.
+    fn remark(&self, options: &Options) -> Option<Remark> {
         let asked = options.between.multiple()?;
         let held = self.held();
         if held <= asked {

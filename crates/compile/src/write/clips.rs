@@ -5,11 +5,14 @@ use crate::clip::layer::LayeredClip;
 use crate::clip::tier_chunks::pack_tiers;
 use crate::clip::wanted::{Wanted, WantedSkeleton};
 use crate::mesh::streams::NOTHING;
-use crate::report::{ClipReport, ClipTried, KeyCounts, LayerReport, PassReport, ScalarReport};
-use crate::rig::candidates::{Candidate, Made};
+use crate::method::quantize::Plans;
+use crate::nodes::budget::Budget;
+use crate::nodes::content::Content;
+use crate::report::{ClipReport, ClipTried, KeyCounts, LayerReport, Log, PassReport, ScalarReport};
+use crate::rig::candidates::{self, Candidate, Made};
 use crate::write::job::Chunk;
 use crate::write::output::ratio;
-use crate::{Error, Inspect, Options, Progress, Report};
+use crate::{Error, Inspect, Options, Progress, Report, RigChoice};
 use meshreel_codec::clip::layer::{self, LayerTable};
 use meshreel_codec::clip::record::{ClipRecord, Codec, SkeletonRecord, encode_clip, encode_skeleton};
 use meshreel_codec::entropy::block::{Compressor, Format};
@@ -81,7 +84,7 @@ pub struct CompiledClips {
 }
 
 /// Compresses all clips of a scene, and the rigs of `candidates` that hold with them.
-pub fn compile_clips(
+fn compile_clips(
     scene: &Scene,
     options: &Options,
     candidates: &[Candidate<'_>],
@@ -236,6 +239,31 @@ impl ClipChunks<'_> {
         }
         Ok(report)
     }
+}
+
+/// Compresses the clips of a scene with meshes, and the rigs of its meshes that hold with them. With
+/// `--strict` remarks end it here, before anything is written.
+pub fn compile_clips_and_rigs(
+    content: &Content<'_>,
+    plans: &Plans<'_>,
+    budgets: &[Budget],
+    pool: &rayon::ThreadPool,
+    progress: &dyn Progress,
+    log: &mut Log,
+) -> Result<CompiledClips, Error> {
+    let Content { scene, options, times, .. } = *content;
+    let wanted = candidates::candidates(scene, plans, budgets, times[0], options, &mut log.remarks)?;
+    let clips = match scene.clips.is_empty() {
+        true => CompiledClips::default(),
+        false => pool.install(|| compile_clips(scene, options, &wanted, &mut log.remarks, progress))?,
+    };
+    if options.strict && !log.remarks.is_empty() {
+        return Err(Error::Strict { remarks: std::mem::take(&mut log.remarks) });
+    }
+    if options.rig == RigChoice::Only {
+        candidates::none_missing(plans, &clips.rigs, &log.remarks)?;
+    }
+    Ok(clips)
 }
 
 /// A file of clips alone.
