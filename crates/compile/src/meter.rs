@@ -23,7 +23,7 @@ pub struct Meter<'a> {
 }
 
 /// What a mesh has of the work.
-pub struct Share<'a> {
+pub struct MeshWork<'a> {
     meter: &'a Meter<'a>,
     path: String,
     /// Points × frames.
@@ -37,7 +37,7 @@ pub struct Share<'a> {
 
 /// What is ahead of a mesh.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Ahead {
+pub struct ExpectedWork {
     /// Points, and frames in which they move.
     pub points: u64,
     #[allow(missing_docs)]
@@ -57,13 +57,13 @@ impl<'a> Meter<'a> {
     }
 
     /// Adds the work of a mesh; frames are coded after all of it.
-    pub fn share(&'a self, path: &str, ahead: Ahead) -> Share<'a> {
+    pub fn add_mesh(&'a self, path: &str, ahead: ExpectedWork) -> MeshWork<'a> {
         let values = ahead.points * ahead.frames;
         let bones = BONES * ahead.points.min(LOOKED_AT);
         let settings = values * (SETTINGS * ahead.options + TRIAL * ahead.trials);
         let own = settings + if ahead.bones { bones } else { 0 };
         self.total.fetch_add(own + CODED * values, Relaxed);
-        Share {
+        MeshWork {
             meter: self,
             path: path.into(),
             values,
@@ -75,7 +75,7 @@ impl<'a> Meter<'a> {
     }
 }
 
-impl Share<'_> {
+impl MeshWork<'_> {
     /// What is being tried from now on.
     pub fn trying(&self, what: &str) {
         if self.values == 0 {

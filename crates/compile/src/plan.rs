@@ -184,7 +184,11 @@ fn compile_meshes(
 }
 
 /// Writes the file; where coded transforms do not keep the promise, once more, with exact ones.
-fn write_or_fall_back_to_exact(job: &mut Job<'_>, output: &Output<'_>, log: &mut Log) -> Result<Report, Error> {
+fn write_or_fall_back_to_exact(
+    job: &mut Job<'_>,
+    output: &Output<'_>,
+    log: &mut Log,
+) -> Result<Report, Error> {
     let Output { target, pool, inspect, progress } = *output;
     match write(job, target, pool, inspect, progress) {
         Err(_) if job.loose.load(Ordering::Relaxed) => {
@@ -316,7 +320,7 @@ fn prepare_moving<'a>(
     let mut source = candidate::source(content, remeshed, mesh, shown, matrices.clone());
     if options.preset != Preset::Classic && method != MethodChoice::Fluid {
         let schedule = Schedule::new(content.times.len() as u32, options.restart());
-        lead::trim(&mut source, schedule)?;
+        lead::trim_lead_in_and_out(&mut source, schedule)?;
     }
     let prepared = prepare(&source, method, options, remarks)?;
     if source.moves.is_none() || prepared.fixed.is_some() && prepared.is_animated() {
@@ -342,7 +346,7 @@ pub fn write(
     // What was decided → an open file.
     let mut file = File::create(job, target)?;
     // Plans → points, where vertices coincide, and the frames of their streams.
-    let points: Vec<_> = job.plans.iter().map(|(plan, _)| mesh_coder::points(plan)).collect();
+    let points: Vec<_> = job.plans.iter().map(|(plan, _)| mesh_coder::mesh_points(plan)).collect();
     let sources = Sources::new(&job.plans, &points);
     // These → by mesh the method and the settings that take the fewest bytes.
     let ladder = mesh_coder::ladder(job.options);

@@ -247,7 +247,7 @@ fn weld(frame: Vertices<'_>, hash: Folded) -> Vec<u32> {
     (0..count)
         .map(|v| {
             let own = key(v);
-            let mut at = hash.words(own) as usize & mask;
+            let mut at = hash.hash(own) as usize & mask;
             loop {
                 match table[at] {
                     NONE => {

@@ -2,7 +2,7 @@
 //! for.
 
 use super::layer::{self, CompressedLayer, Division, LayeredClip};
-use super::wanted::WantedSkeleton;
+use super::requested::RequestedSkeleton;
 use super::{ClipOptions, CompressedCurves, CurveOptions, Rule, compress_curves, compress_each};
 use crate::options::{ClipChoice, CodecChoice};
 use crate::report::ClipTried;
@@ -43,7 +43,7 @@ const KEY_BYTES: usize = 10;
 
 /// Compresses `clip` by the codec that is asked for, or by the smaller one.
 pub fn choose(
-    wanted: &WantedSkeleton,
+    wanted: &RequestedSkeleton,
     clip: &Clip,
     clip_options: &ClipOptions,
     options: &Options,
@@ -74,7 +74,7 @@ pub fn choose(
 
 /// The clip in codec `sampled`, and what is said of the attempt.
 fn try_sampled(
-    wanted: &WantedSkeleton,
+    wanted: &RequestedSkeleton,
     clip: &Clip,
     clip_options: &ClipOptions,
 ) -> Result<(Chosen, ClipTried), Error> {
@@ -104,7 +104,7 @@ fn try_sampled(
 /// The clip in codec `curve`, if it holds the tolerance and takes fewer bytes than `sampled`, and what is said
 /// of the attempt. Fails where curves alone are asked for and cannot hold the tolerance.
 fn try_curve(
-    wanted: &WantedSkeleton,
+    wanted: &RequestedSkeleton,
     clip: &Clip,
     clip_options: &ClipOptions,
     options: &Options,
@@ -168,7 +168,7 @@ fn curves_cannot_hold(clip: &Clip, choice: &ClipChoice, done: &CompressedCurves)
 
 /// A clip divided into layers, which are always of codec `sampled`.
 fn in_layers(
-    wanted: &WantedSkeleton,
+    wanted: &RequestedSkeleton,
     clip: &Clip,
     clip_options: &ClipOptions,
     division: &Division,
@@ -205,7 +205,7 @@ pub fn packed(bytes: &[u8], format: Format, effort: u32) -> Vec<u8> {
 
 /// What the options of a compilation say of the keys of curves; more than `most` of them are too many.
 fn curve_options(
-    wanted: &WantedSkeleton,
+    wanted: &RequestedSkeleton,
     clip_options: &ClipOptions,
     choice: &ClipChoice,
     most: usize,

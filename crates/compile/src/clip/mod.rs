@@ -23,13 +23,13 @@ mod layer_tests;
 
 pub mod random_access;
 mod reference;
+pub(crate) mod requested;
 pub mod scalars;
 mod search;
 mod strip;
 #[cfg(test)]
 mod tests;
 pub(crate) mod tier_chunks;
-pub(crate) mod wanted;
 
 use crate::Error;
 pub use crate::options::Strip;

@@ -3,7 +3,7 @@
 
 use crate::mesh::candidate::Candidate;
 use crate::mesh::prepared::diagonal;
-use crate::nodes::budget::{Budget, LEAST_ROOM, no_room};
+use crate::nodes::budget::{Budget, LEAST_LEFT, leaves_too_little};
 use crate::nodes::content::Content;
 use crate::nodes::flatten::{self, FlatNode};
 use crate::nodes::locators::{self, Promise};
@@ -166,9 +166,9 @@ impl<'a> Flattening<'a> {
         }
         // World matrices in f64 may lead where the bounds of a frame, f32, cannot follow.
         let beyond = budget.reach > f64::from(f32::MAX);
-        let share = if diagonal > 0.0 { LEAST_ROOM } else { 0.0 };
+        let share = if diagonal > 0.0 { LEAST_LEFT } else { 0.0 };
         let (error, scale) = (budget.transform_error, budget.scale);
-        let bake = beyond || no_room(budget.tolerance, error, scale, object_reach, share);
+        let bake = beyond || leaves_too_little(budget.tolerance, error, scale, object_reach, share);
         bake.then_some((i, budget.transform_error > 0.2 * budget.tolerance && !beyond))
     }
 

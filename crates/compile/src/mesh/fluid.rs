@@ -234,7 +234,8 @@ impl FrameLayout {
         let corners =
             Corners { vertex: &self.corner_vertex, of: &of(&self.parted), material: &self.face_material };
         let raw = (&self.raw.counts[..], &self.raw.indices[..]);
-        (map.starts, map.others) = source_faces::find((&map, indices), &self.faces, raw, self.flip, corners);
+        (map.starts, map.others) =
+            source_faces::find_source_faces((&map, indices), &self.faces, raw, self.flip, corners);
         map
     }
 

@@ -186,7 +186,7 @@ pub fn source_faces(
         ..SourceMap::default()
     };
     let made = (&map, &fixed.indices[..]);
-    (fixed.starts, fixed.others) = source_faces::find(made, &fixed.faces, raw, flip, corners);
+    (fixed.starts, fixed.others) = source_faces::find_source_faces(made, &fixed.faces, raw, flip, corners);
 }
 
 /// Groups of triangles that share a tangent.

@@ -153,7 +153,7 @@ pub struct Fixed {
 }
 
 /// Numbers without gaps for vertices that coincide in all frames.
-pub fn points(fixed: &Fixed) -> Vec<u32> {
+pub fn welded_points(fixed: &Fixed) -> Vec<u32> {
     let count = fixed.vertex_point.len();
     let Some(weld) = &fixed.weld else {
         return (0..count as u32).collect();

@@ -22,7 +22,7 @@ pub struct Corners<'a> {
 /// `starts` and `others` of the source map of a mesh, of which vertices and triangles are known, with its
 /// triangles. Then the usable faces, and counts and points of all faces; `flip`: they turn the other way than
 /// the triangles do.
-pub fn find(
+pub fn find_source_faces(
     (map, indices_now): (&SourceMap, &[u32]),
     faces: &Faces,
     (counts, indices): (&[i32], &[i32]),

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// What was measured of a decoded frame.
 #[derive(Clone, Copy, Debug)]
-pub struct Seen {
+pub struct FrameMeasure {
     /// Box of the decoded values.
     pub bounds: [f32; 6],
     /// Largest distance to the source.
@@ -17,7 +17,7 @@ pub struct Seen {
 }
 
 /// What was seen, by frame.
-pub type Sights = Vec<(u32, Seen)>;
+pub type FrameMeasures = Vec<(u32, FrameMeasure)>;
 
 /// Decoded frames by number, in the order of cells.
 pub enum Decoded {
@@ -28,7 +28,7 @@ pub enum Decoded {
 /// The keys of a segment.
 pub struct Segment {
     /// Per key its unit and what was seen.
-    pub keys: Vec<(u32, Vec<u8>, Seen)>,
+    pub keys: Vec<(u32, Vec<u8>, FrameMeasure)>,
     pub decoded: Decoded,
 }
 
@@ -36,7 +36,7 @@ pub struct Segment {
 pub struct Group {
     /// Units Inner and Last.
     pub units: [Vec<u8>; 2],
-    pub seen: Sights,
+    pub seen: FrameMeasures,
     pub decoded: Decoded,
 }
 
@@ -59,7 +59,7 @@ pub trait Coder: Send + Sync {
     fn has_heights(&self) -> bool {
         false
     }
-    /// By point the rigid bone that moves it alone, or [`meshreel_process::parts::NONE`]; empty without
+    /// By point the rigid bone that moves it alone, or [`meshreel_process::parts::NO_PART`]; empty without
     /// bones.
     fn parts(&self) -> Vec<u32> {
         Vec::new()
@@ -89,7 +89,12 @@ impl Width for i32 {
 }
 
 /// Measures the cells of a frame against its source. `order`: point of each cell.
-pub fn seen<W: Cell>(grid: &Grid, order: &[u32], points: &[[f32; 3]], decoded: &[[W; 4]]) -> Seen {
+pub fn measure_frame<W: Cell>(
+    grid: &Grid,
+    order: &[u32],
+    points: &[[f32; 3]],
+    decoded: &[[W; 4]],
+) -> FrameMeasure {
     let (mut bounds, mut most) = (NOTHING, 0.0f64);
     for (cell, &point) in decoded.iter().zip(order) {
         let value = grid.position([cell[0].get(), cell[1].get(), cell[2].get()]);
@@ -103,7 +108,7 @@ pub fn seen<W: Cell>(grid: &Grid, order: &[u32], points: &[[f32; 3]], decoded: &
         }
         most = most.max(square);
     }
-    Seen { bounds, error: most.sqrt() }
+    FrameMeasure { bounds, error: most.sqrt() }
 }
 
 /// Cells of points on a lattice that is off as much as decoding may be.

@@ -6,7 +6,7 @@ use crate::mesh::evaluate::Scratch;
 use crate::mesh::fluid::{FrameLayout, lay_out};
 use crate::mesh::plan::MeshPlan;
 use crate::mesh::streams::{self, NOTHING, Quantized, Typed, VertexValues};
-use crate::method::coder::Seen;
+use crate::method::coder::FrameMeasure;
 use crate::method::payload::Payload;
 use crate::{Error, Options, with_quantized};
 use meshreel_codec::record::source_map::SourceMap;
@@ -63,7 +63,7 @@ struct CodedFrame {
 /// expected to take, in 2⁻⁸ bits.
 struct CodedStreams {
     streams: Vec<Quantized>,
-    seen: Seen,
+    seen: FrameMeasure,
     bits: [u64; 2],
 }
 
@@ -216,7 +216,7 @@ impl<'a> FluidCoder<'a> {
         let plan = self.plan;
         if !plan.shown.contains(frame as usize) {
             writer.head(Head::default());
-            payload.seen.push((frame, Seen { bounds: NOTHING, error: 0.0 }));
+            payload.seen.push((frame, FrameMeasure { bounds: NOTHING, error: 0.0 }));
             return Ok(None);
         }
         let mut scratch = Scratch::default();
@@ -308,7 +308,7 @@ impl<'a> FluidCoder<'a> {
     ) -> Result<CodedStreams, Error> {
         let plan = self.plan;
         let leaf = !self.is_run(frame) || matches!(self.schedule.unit_of(frame), Unit::Last(_));
-        let mut seen = Seen { bounds: NOTHING, error: 0.0 };
+        let mut seen = FrameMeasure { bounds: NOTHING, error: 0.0 };
         let mut bits = [0; 2];
         let mut all = Vec::new();
         for (s, record) in plan.streams.iter().enumerate() {
@@ -334,7 +334,7 @@ impl<'a> FluidCoder<'a> {
             let error = streams::error(record, &quantized, values);
             plan.keep_promise(record, error, frame as usize)?;
             if position {
-                seen = Seen { bounds: streams::bounds(record, &quantized), error };
+                seen = FrameMeasure { bounds: streams::bounds(record, &quantized), error };
             }
             all.push(quantized);
         }

@@ -1,16 +1,16 @@
-//! Frames of a layered file (presets small and fast): the units of [`meshreel_codec::schedule`]. Keys
+//! PointFrames of a layered file (presets small and fast): the units of [`meshreel_codec::schedule`]. Keys
 //! of a segment are coded one after the other, everything else side by side: meshes, segments, groups.
 
 use crate::mesh::plan::MeshPlan;
 use crate::mesh::skin_search::SkinSearch;
 use crate::mesh::streams::NOTHING;
-use crate::method::coder::{Coder, Decoded, Seen, Sights, Width};
+use crate::method::coder::{Coder, Decoded, FrameMeasure, FrameMeasures, Width};
 use crate::method::estimate::{InSegments, Sample, size};
 use crate::method::fluid::FluidCoder;
 use crate::method::payload::Payload;
-use crate::method::points::{self, Frames, Points};
+use crate::method::points::{self, MeshPoints, PointFrames};
 use crate::method::predicted::NormalCoder;
-use crate::method::quantized::{Coded, LevelCoder};
+use crate::method::quantized::{Coded, QuantizedCoder};
 use crate::method::skin::{self, Chosen};
 use crate::method::soft;
 use crate::report::{Measures, Tried};
@@ -28,22 +28,22 @@ use rayon::prelude::*;
 use std::sync::{Mutex, PoisonError};
 
 /// A part of a stream, unit by unit.
-type Part = Vec<(Vec<u8>, Sights)>;
+type Part = Vec<(Vec<u8>, FrameMeasures)>;
 
 /// What the coders of a mesh borrow: its points, and by stream of cells its parts.
-pub fn points(plan: &MeshPlan<'_>) -> Option<Points> {
+pub fn mesh_points(plan: &MeshPlan<'_>) -> Option<MeshPoints> {
     let fixed = plan.prepared.fixed.as_ref()?;
-    (plan.method == Method::Soft).then(|| Points::new(fixed))
+    (plan.method == Method::Soft).then(|| MeshPoints::new(fixed))
 }
 
 /// By stream the frames of its parts, for those that can be cells.
-pub fn frames<'a>(plan: &'a MeshPlan<'a>, points: Option<&'a Points>) -> Vec<Vec<Frames<'a>>> {
+pub fn mesh_frames<'a>(plan: &'a MeshPlan<'a>, points: Option<&'a MeshPoints>) -> Vec<Vec<PointFrames<'a>>> {
     let (Some(fixed), Some(points)) = (&plan.prepared.fixed, points) else {
         return Vec::new();
     };
     let can = |record: &StreamRecord| record.animated && record.semantic.has_axes();
     let of = |record| match can(record) {
-        true => points::frames(plan, fixed, points, record),
+        true => points::point_frames(plan, fixed, points, record),
         false => Vec::new(),
     };
     plan.streams.iter().map(of).collect()
@@ -51,15 +51,15 @@ pub fn frames<'a>(plan: &'a MeshPlan<'a>, points: Option<&'a Points>) -> Vec<Vec
 
 /// What the coders of all meshes borrow.
 pub struct Sources<'a> {
-    points: &'a [Option<Points>],
-    frames: Vec<Vec<Vec<Frames<'a>>>>,
+    points: &'a [Option<MeshPoints>],
+    frames: Vec<Vec<Vec<PointFrames<'a>>>>,
 }
 
 impl<'a> Sources<'a> {
     /// Reads which frames the streams of all meshes have.
-    pub fn new(plans: &'a [(MeshPlan<'a>, Vec<usize>)], points: &'a [Option<Points>]) -> Sources<'a> {
+    pub fn new(plans: &'a [(MeshPlan<'a>, Vec<usize>)], points: &'a [Option<MeshPoints>]) -> Sources<'a> {
         let all = plans.iter().zip(points);
-        let frames = all.map(|((plan, _), points)| frames(plan, points.as_ref())).collect();
+        let frames = all.map(|((plan, _), points)| mesh_frames(plan, points.as_ref())).collect();
         Sources { points, frames }
     }
 
@@ -100,7 +100,7 @@ const MUCH: usize = 1 << 18;
 /// What a mesh has in units of which its own frames are only a part.
 struct LeadInOut {
     window: Window,
-    /// Frames and units of the file.
+    /// PointFrames and units of the file.
     file: Schedule,
     /// Boxes around what it shows before and after.
     bounds: [[f32; 6]; 2],
@@ -144,7 +144,7 @@ impl LeadInOut {
             let inside = self.file.unit_within(self.window, unit);
             let Some(mut payload) = inside.and_then(|_| own.next()) else {
                 let bounds = self.bounds[usize::from(frames.first().is_some_and(|&f| f > end))];
-                let seen = |&frame: &u32| (frame, Seen { bounds, error: 0.0 });
+                let seen = |&frame: &u32| (frame, FrameMeasure { bounds, error: 0.0 });
                 return Payload { seen: frames.iter().map(seen).collect(), ..Payload::default() };
             };
             payload.seen.iter_mut().for_each(|(frame, _)| *frame += start);
@@ -165,7 +165,7 @@ impl LeadInOut {
 /// The coders of a mesh.
 pub struct MeshCoder<'a> {
     plan: &'a MeshPlan<'a>,
-    points: Option<&'a Points>,
+    points: Option<&'a MeshPoints>,
     options: &'a Options,
     /// Units of the frames in which the mesh moves.
     schedule: Schedule,
@@ -176,8 +176,8 @@ pub struct MeshCoder<'a> {
     wide: Vec<bool>,
     /// By stream what predicts it from the positions.
     normals: Vec<Option<NormalCoder<'a>>>,
-    levels: Option<LevelCoder<'a>>,
-    /// Frames with triangles of their own.
+    levels: Option<QuantizedCoder<'a>>,
+    /// PointFrames with triangles of their own.
     fluid: Option<FluidCoder<'a>>,
     /// What moves positions, and the method that this is.
     bones: Option<(Bones, Method)>,
@@ -193,13 +193,13 @@ impl<'a> MeshCoder<'a> {
     /// need not be for the normals that are predicted from them.
     pub fn smallest(
         plan: &'a MeshPlan<'a>,
-        points: Option<&'a Points>,
-        frames: &'a [Vec<Frames<'a>>],
+        points: Option<&'a MeshPoints>,
+        frames: &'a [Vec<PointFrames<'a>>],
         schedule: Schedule,
         ladder: &'a [Options],
     ) -> Result<MeshCoder<'a>, Error> {
-        let share = &plan.found.share;
-        share.trying("settings");
+        let work = &plan.found.work;
+        work.trying("settings");
         let new = |options| MeshCoder::new(plan, points, frames, schedule, options, &plan.found);
         let moves = plan.method == Method::Soft && plan.streams[0].animated;
         let values = plan.prepared.points * schedule.frames() as usize;
@@ -212,35 +212,35 @@ impl<'a> MeshCoder<'a> {
         };
         if !moves || below.is_empty() {
             let coder = new(own);
-            share.finish();
+            work.finish();
             return coder;
         }
         let size = |coder: &MeshCoder<'_>| {
             let sample = Sample::new(plan.prepared.points, coder.schedule, own.effort);
             let bytes = size(coder, coder.schedule, sample, own);
-            share.settled();
+            work.settled();
             bytes
         };
         let mut best = new(own).and_then(|coder| Ok((size(&coder)?, coder)));
-        share.sought(1.0);
+        work.sought(1.0);
         // The more work first: of equals it is taken.
         for options in below.iter().rev() {
-            share.trying("settings");
+            work.trying("settings");
             let Ok(coder) = new(options) else { continue };
             let bytes = size(&coder)?;
             if best.as_ref().map_or(true, |best| bytes < best.0) {
                 best = Ok((bytes, coder));
             }
         }
-        share.finish();
+        work.finish();
         best.map(|best| best.1)
     }
 
     /// Chooses settings and codes what is static: most of the work of a short animation.
     pub fn new(
         plan: &'a MeshPlan<'a>,
-        points: Option<&'a Points>,
-        frames: &'a [Vec<Frames<'a>>],
+        points: Option<&'a MeshPoints>,
+        frames: &'a [Vec<PointFrames<'a>>],
         schedule: Schedule,
         options: &'a Options,
         found: &SkinSearch<'_>,
@@ -282,7 +282,7 @@ impl<'a> MeshCoder<'a> {
         }
         if let (Some(fixed), Method::Soft) = (&plan.prepared.fixed, plan.method) {
             let left = |&s: &usize| plan.streams[s].animated && coder.is_levels(s);
-            coder.levels = Some(LevelCoder {
+            coder.levels = Some(QuantizedCoder {
                 plan,
                 fixed,
                 streams: (0..plan.streams.len()).filter(left).collect(),
@@ -294,7 +294,7 @@ impl<'a> MeshCoder<'a> {
     }
 
     /// Bones in place of the soft codec alone, where they are smaller.
-    fn choose(&mut self, frames: &'a [Vec<Frames<'a>>], found: &SkinSearch<'_>) -> Result<(), Error> {
+    fn choose(&mut self, frames: &'a [Vec<PointFrames<'a>>], found: &SkinSearch<'_>) -> Result<(), Error> {
         let Some([positions]) = frames.first().map(Vec::as_slice) else {
             return Ok(());
         };
@@ -335,7 +335,7 @@ impl<'a> MeshCoder<'a> {
         positions.map_or(Measures::default(), |coder| coder.measures())
     }
 
-    /// By vertex the part that moves it as it is, or [`meshreel_process::parts::NONE`]; empty without parts.
+    /// By vertex the part that moves it as it is, or [`meshreel_process::parts::NO_PART`]; empty without parts.
     pub fn parts(&self) -> Vec<u32> {
         let positions = self.cells.first().and_then(|parts| parts.first());
         let of_point = positions.map_or(Vec::new(), |coder| coder.parts());
@@ -623,12 +623,12 @@ impl<'a> MeshCoder<'a> {
                 }
             }
             for &(frame, error, bounds) in &levels.seen {
-                payload.seen.push((frame, Seen { bounds, error }));
+                payload.seen.push((frame, FrameMeasure { bounds, error }));
             }
             if payload.seen.is_empty() && self.plan.prepared.fixed.is_some() {
                 // Positions that stand still.
                 let bounds = self.plan.static_bounds();
-                let seen = Seen { bounds, error: 0.0 };
+                let seen = FrameMeasure { bounds, error: 0.0 };
                 payload.seen = frames.iter().map(|&f| (f, seen)).collect();
             }
             out.push(payload);
@@ -668,7 +668,7 @@ fn contents(payloads: Vec<Payload>) -> Vec<Vec<u8>> {
 
 #[allow(clippy::type_complexity)]
 fn coders<'a, W: Width>(
-    parts: &'a [Frames<'a>],
+    parts: &'a [PointFrames<'a>],
     count: usize,
     options: &Options,
 ) -> Result<Option<Vec<Box<dyn Coder + 'a>>>, Error> {

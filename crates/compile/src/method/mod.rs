@@ -1,9 +1,9 @@
 //! How a mesh is kept: methods make coders, which are compared by the bytes that they take.
 
-pub mod ahead;
 pub mod classic;
 pub mod coder;
 pub mod estimate;
+pub mod expected_work;
 pub mod fluid;
 pub mod heights;
 pub mod mesh_coder;

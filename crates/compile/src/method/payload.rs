@@ -1,6 +1,6 @@
 //! What one mesh has in one unit.
 
-use crate::method::coder::Sights;
+use crate::method::coder::FrameMeasures;
 
 /// What one mesh has in one unit.
 #[derive(Default)]
@@ -11,7 +11,7 @@ pub struct Payload {
     /// How many of `bytes` positions take.
     pub position_bytes: usize,
     /// By frame of the unit: decoded bounds and largest error.
-    pub seen: Sights,
+    pub seen: FrameMeasures,
     /// Vertices and indices, where they change per frame.
     pub vertices: usize,
     pub indices: usize,

@@ -106,7 +106,7 @@ pub fn choose_precision(
     }
     let search = plan.found.clone();
     let found = search.telling();
-    search.share.trying("how fine normals want positions");
+    search.work.trying("how fine normals want positions");
     let trials = Trials {
         schedule,
         options: Options { effort: WORK, strict: false, ..options.clone() },
@@ -117,7 +117,7 @@ pub fn choose_precision(
         return plan.refine(guess, false, options);
     };
     // A trial knows nothing of skins: where one is better, the guess is good.
-    if found.wanted() && skinned(plan, schedule, options, &search)? {
+    if found.were_likely() && skinned(plan, schedule, options, &search)? {
         plan.normals_decide = (most > guess * WORTH_SAYING).then(|| decided(None, guess));
         return Ok(());
     }
@@ -172,7 +172,7 @@ impl Trials<'_> {
     /// About how many bytes the mesh takes; none where that cannot be told.
     fn bytes(&self, plan: &mut MeshPlan<'_>, radius: f64, normals_stored: bool) -> Option<u64> {
         let bytes = bytes_with(plan, radius, normals_stored, self.schedule, &self.options, self.found);
-        self.found.share.weighed();
+        self.found.work.weighed();
         bytes
     }
 
@@ -230,8 +230,8 @@ fn skinned(
 ) -> Result<bool, Error> {
     plan.refine(plan.radius, false, options)?;
     let ladder = mesh_coder::ladder(options);
-    let (points, own) = (mesh_coder::points(plan), ladder.last().unwrap_or(options));
-    let frames = mesh_coder::frames(plan, points.as_ref());
+    let (points, own) = (mesh_coder::mesh_points(plan), ladder.last().unwrap_or(options));
+    let frames = mesh_coder::mesh_frames(plan, points.as_ref());
     let coder = MeshCoder::new(plan, points.as_ref(), &frames, schedule, own, found);
     Ok(coder.is_ok_and(|coder| coder.method() == Method::Skinned))
 }
@@ -246,8 +246,8 @@ fn bytes_with(
     found: &SkinSearch<'_>,
 ) -> Option<u64> {
     plan.refine(radius, normals_stored, options).ok()?;
-    let points = mesh_coder::points(plan);
-    let frames = mesh_coder::frames(plan, points.as_ref());
+    let points = mesh_coder::mesh_points(plan);
+    let frames = mesh_coder::mesh_frames(plan, points.as_ref());
     let coder = MeshCoder::new(plan, points.as_ref(), &frames, schedule, options, found).ok()?;
     let sample = Sample::new(plan.prepared.points, coder.schedule(), options.effort);
     size(&coder, coder.schedule(), sample, options).ok()

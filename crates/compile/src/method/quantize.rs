@@ -6,10 +6,10 @@ use crate::mesh::lattice::choose_streams;
 use crate::mesh::plan::MeshPlan;
 use crate::mesh::prepared::Normals;
 use crate::mesh::skin_search::SkinSearch;
-use crate::meter::{Meter, Share};
-use crate::method::ahead::ahead;
+use crate::meter::{MeshWork, Meter};
+use crate::method::expected_work::expected_work;
 use crate::method::precision::{self, Allowed};
-use crate::nodes::budget::{Budget, LEAST_ULPS, share};
+use crate::nodes::budget::{Budget, LEAST_ULPS, transform_part};
 use crate::nodes::content::Content;
 use crate::nodes::flatten::FlatNode;
 use crate::report::Log;
@@ -40,7 +40,7 @@ pub fn plan_meshes<'a>(
         .filter(|m| !m.placements.is_empty())
         .map(|candidate| {
             let path = &candidate.source.mesh.path;
-            let share = meter.share(path, ahead(&candidate, content.options));
+            let share = meter.add_mesh(path, expected_work(&candidate, content.options));
             (candidate, share)
         })
         .collect();
@@ -105,7 +105,7 @@ impl Planner<'_, '_> {
     fn plan<'a>(
         &self,
         candidate: Candidate<'a>,
-        search: Share<'a>,
+        search: MeshWork<'a>,
         remarks: &mut Vec<Remark>,
     ) -> Result<(MeshPlan<'a>, Vec<usize>), Error> {
         let options = self.content.options;
@@ -157,7 +157,7 @@ impl Planner<'_, '_> {
             (false, Some(fixed)) => 3 * fixed.vertex_point.len() as u64,
             _ => 3 * prepared.points_total,
         };
-        let share = share(moved * self.content.times.len(), coordinates);
+        let part = transform_part(moved * self.content.times.len(), coordinates);
         let object_reach = (0..3).flat_map(|k| <[f32; 2]>::from(prepared.object_extent.component(k)));
         let object_reach = object_reach.fold(0.0f64, |m, v| m.max(f64::from(v).abs()));
         let mut radius = f64::INFINITY;
@@ -166,7 +166,7 @@ impl Planner<'_, '_> {
             let mut room = budget.tolerance - budget.transform_error;
             if self.moving[i] {
                 // Not less than rounding needs: of transforms, then of vertices.
-                let own = share.max((budget.transform_error / room).min(0.75));
+                let own = part.max((budget.transform_error / room).min(0.75));
                 let least = budget.scale * LEAST_ULPS * ulp(object_reach);
                 room = (room * (1.0 - own)).max(least.min(room));
             }

@@ -12,7 +12,7 @@ use meshreel_codec::record::Semantic;
 use meshreel_codec::schedule::{Schedule, Unit};
 
 /// The coder of a mesh's streams of levels.
-pub struct LevelCoder<'a> {
+pub struct QuantizedCoder<'a> {
     pub plan: &'a MeshPlan<'a>,
     pub fixed: &'a Fixed,
     /// Numbers of the streams.
@@ -39,7 +39,7 @@ pub struct Coded {
     pub seen: Vec<(u32, f64, [f32; 6])>,
 }
 
-impl LevelCoder<'_> {
+impl QuantizedCoder<'_> {
     /// Codes some units whose frames lie close together.
     pub fn units(&self, units: &[Unit]) -> Result<Vec<Coded>, Error> {
         let mut held: Vec<QuantizedFrame> = Vec::new();

@@ -94,7 +94,7 @@ impl Workspace {
 }
 
 /// Chooses.
-pub fn search(goal: &TransformGoal<'_>, room: &mut Workspace) -> CodedTransform {
+pub fn find_transform(goal: &TransformGoal<'_>, room: &mut Workspace) -> CodedTransform {
     let track = goal.track;
     let n = track.components();
     let prediction = goal.around.predict(track);

@@ -16,7 +16,7 @@ use crate::clip::Joints;
 use crate::clip::choice::Chosen;
 use crate::clip::decoded::poses;
 use crate::mesh::plan::MeshPlan;
-use crate::method::skin::{Model, coded_weights, still};
+use crate::method::skin::{Model, coded_weights, encode_single_frame};
 use crate::nodes::budget::Budget;
 use crate::report::RigReport;
 use crate::{Error, Options, RigChoice};
@@ -33,7 +33,7 @@ use std::sync::Arc;
 
 /// Parts of the tolerance that the bind pose and the weights may take: errors rarely add up, so the first are
 /// tried first.
-pub const SHARES: [[f64; 2]; 2] = [[0.5, 0.25], [0.2, 0.1]];
+pub const BUDGETS: [[f64; 2]; 2] = [[0.5, 0.25], [0.2, 0.1]];
 /// Tolerance of clips over that of the mesh, at first; and by how much it shrinks at most and at least.
 const CLIPS: f64 = 0.35;
 const SHRINKS: [f64; 2] = [0.2, 0.7];
@@ -46,7 +46,7 @@ const NEARER: f64 = 0.57;
 const POSES: usize = 48;
 
 /// A rig as it is written.
-pub struct Made {
+pub struct EncodedRig {
     /// Mesh of the file.
     pub mesh: usize,
     /// Its entry.
@@ -82,7 +82,7 @@ pub struct Demand {
 }
 
 /// The meshes whose rigs are to be kept, with remarks on those that have one that cannot be.
-pub fn candidates<'a>(
+pub fn rig_candidates<'a>(
     scene: &Scene,
     plans: &'a [(MeshPlan<'_>, Vec<usize>)],
     budgets: &[Budget],
@@ -164,7 +164,7 @@ pub fn candidates<'a>(
 /// Where rigs are all that there is of how a mesh moves, none may be missing.
 pub fn none_missing(
     plans: &[(MeshPlan<'_>, Vec<usize>)],
-    made: &[Made],
+    made: &[EncodedRig],
     remarks: &[Remark],
 ) -> Result<(), Error> {
     for (mesh, (plan, _)) in plans.iter().enumerate() {
@@ -299,7 +299,7 @@ impl Candidate<'_> {
         let corners = rig::triangles(self.indices, &self.point_of);
         let levels = hierarchy::build(bind.len() as u32, &corners);
         let radius = bind_share * self.tolerance / scale;
-        let Some((bind_bytes, _)) = still(&bind, radius, &levels, options)? else {
+        let Some((bind_bytes, _)) = encode_single_frame(&bind, radius, &levels, options)? else {
             return Ok(None);
         };
         let influences = self.points.iter().map(|&p| {
@@ -405,7 +405,7 @@ impl<'a> Built<'a> {
 
     /// The largest distance of any vertex from the source's at any sample of a clip: number `number` of the
     /// source, `clip` as it is asked for, `done` as it is coded.
-    pub fn measure(
+    pub fn largest_error(
         &self,
         joints: &Joints,
         (number, clip): (usize, &Clip),
@@ -458,7 +458,7 @@ impl<'a> Built<'a> {
 
     /// The entry of the file. `clips` are those of the skeleton: number in the file, number in the source,
     /// and what they are.
-    pub fn finish(self, clips: &[(usize, usize, &Clip)], error: f64) -> Result<Made, Error> {
+    pub fn finish(self, clips: &[(usize, usize, &Clip)], error: f64) -> Result<EncodedRig, Error> {
         let mut first = None;
         let mut points = Vec::new();
         for (own, number, clip) in clips {
@@ -474,7 +474,7 @@ impl<'a> Built<'a> {
                 }
             }
         }
-        Ok(Made {
+        Ok(EncodedRig {
             mesh: self.candidate.mesh,
             bytes: self.bytes(first, self.candidate.tolerance, error),
             report: RigReport {

@@ -2,8 +2,8 @@
 
 use crate::clip::Joints;
 use crate::clip::choice::{Chosen, choose};
-use crate::clip::wanted::Wanted;
-use crate::rig::candidates::{Built, Candidate, Made, ROUNDS, SHARES};
+use crate::clip::requested::RequestedClips;
+use crate::rig::candidates::{BUDGETS, Built, Candidate, EncodedRig, ROUNDS};
 use crate::{Error, Options, Phase, Progress};
 use meshreel_scene::{Clip, Remark};
 use rayon::prelude::*;
@@ -16,12 +16,12 @@ const HELPED: f64 = 0.9;
 /// Compresses all clips, and the rigs of `candidates` that hold with them; clips become finer where rigs need
 /// it. Gives clips in the order of `wanted`.
 pub fn compress(
-    wanted: &mut Wanted<'_>,
+    wanted: &mut RequestedClips<'_>,
     candidates: &[Candidate<'_>],
     options: &Options,
     remarks: &mut Vec<Remark>,
     progress: &dyn Progress,
-) -> Result<(Vec<Chosen>, Vec<Made>), Error> {
+) -> Result<(Vec<Chosen>, Vec<EncodedRig>), Error> {
     let usual: Vec<Vec<Option<f64>>> =
         (wanted.skeletons.iter()).map(|own| own.skeleton.joints.iter().map(|j| j.shell).collect()).collect();
     let mut done: Vec<Option<Chosen>> = wanted.clips.iter().map(|_| None).collect();
@@ -45,7 +45,7 @@ pub fn compress(
 
 /// Builds the rigs that can be kept, and measures each with the clips as they are; remarks on the others.
 fn build_rigs<'c>(
-    wanted: &Wanted<'_>,
+    wanted: &RequestedClips<'_>,
     candidates: &'c [Candidate<'_>],
     options: &Options,
     remarks: &mut Vec<Remark>,
@@ -79,7 +79,7 @@ fn build_rigs<'c>(
 /// Makes clips finer where rigs do not hold with them, as far as that helps; `errors` of the rigs follow.
 /// Gives which skeletons are affected.
 fn make_finer(
-    wanted: &mut Wanted<'_>,
+    wanted: &mut RequestedClips<'_>,
     rigs: &[Built<'_>],
     errors: &mut Vec<f64>,
     options: &Options,
@@ -119,7 +119,7 @@ fn make_finer(
 
 /// Tightens tolerances and shell distances of skeletons whose clips, as fine as their metric wants them, do not
 /// do for a rig; which skeletons these are.
-fn tighten_to_demand(wanted: &mut Wanted<'_>, rigs: &[Built<'_>], errors: &[f64]) -> Vec<bool> {
+fn tighten_to_demand(wanted: &mut RequestedClips<'_>, rigs: &[Built<'_>], errors: &[f64]) -> Vec<bool> {
     let mut which = vec![false; wanted.skeletons.len()];
     for (rig, _) in (rigs.iter().zip(errors)).filter(|(rig, error)| !rig.holds(**error)) {
         let s = rig.candidate().skeleton();
@@ -143,13 +143,13 @@ fn tighten_to_demand(wanted: &mut Wanted<'_>, rigs: &[Built<'_>], errors: &[f64]
 /// Finishes the rigs that hold, and says which do not; by skeleton whether only such have asked for finer
 /// clips. `finer`: skeletons whose clips have become finer.
 fn keep_rigs(
-    wanted: &Wanted<'_>,
+    wanted: &RequestedClips<'_>,
     (rigs, errors): (Vec<Built<'_>>, Vec<f64>),
     finer: &[bool],
     options: &Options,
     remarks: &mut Vec<Remark>,
     done: &[Option<Chosen>],
-) -> Result<(Vec<Made>, Vec<bool>), Error> {
+) -> Result<(Vec<EncodedRig>, Vec<bool>), Error> {
     let mut made = Vec::new();
     let mut held = vec![false; wanted.skeletons.len()];
     let mut given_up = vec![false; wanted.skeletons.len()];
@@ -176,9 +176,9 @@ fn keep_rigs(
     Ok((made, plain))
 }
 
-/// The rig with the largest shares that hold with these clips, else with the smallest; and its error.
+/// The rig with the largest budget that hold with these clips, else with the smallest; and its error.
 fn coarsest<'c>(
-    wanted: &Wanted<'_>,
+    wanted: &RequestedClips<'_>,
     candidate: &'c Candidate<'_>,
     options: &Options,
     done: &[Option<Chosen>],
@@ -187,9 +187,9 @@ fn coarsest<'c>(
     let clips = own_clips(wanted, s);
     let clips: Vec<&Clip> = clips.iter().map(|(.., clip)| *clip).collect();
     let mut last = None;
-    for shares in SHARES {
+    for budget in BUDGETS {
         let skeleton = &wanted.skeletons[s].skeleton;
-        let Some(rig) = candidate.build(skeleton, &clips, shares, options)? else {
+        let Some(rig) = candidate.build(skeleton, &clips, budget, options)? else {
             break;
         };
         let rigs = [rig];
@@ -205,7 +205,7 @@ fn coarsest<'c>(
 }
 
 /// Clips of a skeleton: number in the file, number in the source, and the clip.
-fn own_clips<'w>(wanted: &'w Wanted<'_>, skeleton: usize) -> Vec<(usize, usize, &'w Clip)> {
+fn own_clips<'w>(wanted: &'w RequestedClips<'_>, skeleton: usize) -> Vec<(usize, usize, &'w Clip)> {
     (wanted.clips.iter().zip(&wanted.numbers).enumerate())
         .filter(|(_, (clip, _))| clip.skeleton == skeleton)
         .map(|(own, (clip, number))| (own, *number, clip.as_ref()))
@@ -214,7 +214,7 @@ fn own_clips<'w>(wanted: &'w Wanted<'_>, skeleton: usize) -> Vec<(usize, usize, 
 
 /// Compresses the clips of the skeletons that `which` marks.
 fn compress_some(
-    wanted: &Wanted<'_>,
+    wanted: &RequestedClips<'_>,
     which: &[bool],
     options: &Options,
     progress: Option<&dyn Progress>,
@@ -236,14 +236,18 @@ fn compress_some(
 }
 
 /// The largest error of each rig over all clips of its skeleton, in units of length.
-fn measured(wanted: &Wanted<'_>, rigs: &[Built<'_>], done: &[Option<Chosen>]) -> Result<Vec<f64>, Error> {
+fn measured(
+    wanted: &RequestedClips<'_>,
+    rigs: &[Built<'_>],
+    done: &[Option<Chosen>],
+) -> Result<Vec<f64>, Error> {
     let worst = |rig: &Built<'_>| {
         let s = rig.candidate().skeleton();
         let joints = Joints::new(&wanted.skeletons[s].skeleton, wanted.options.shell);
         let mut worst = 0.0f64;
         for (own, number, clip) in own_clips(wanted, s) {
             if let Some(done) = &done[own] {
-                let error = rig.measure(&joints, (number, clip), done)?;
+                let error = rig.largest_error(&joints, (number, clip), done)?;
                 worst = if error <= worst { worst } else { error };
             }
         }

@@ -12,7 +12,7 @@
 //! Distances go down with the square of n, so the first guess at n mostly holds. What a player does is worked
 //! out from the source's own frames; what decoding adds, at most one tolerance, is left room for.
 
-use crate::nodes::budget::{LEAST_ROOM, no_room};
+use crate::nodes::budget::{LEAST_LEFT, leaves_too_little};
 use crate::nodes::content::Content;
 use crate::nodes::flatten::{FlatNode, flatten};
 use crate::nodes::motion::Motion;
@@ -330,7 +330,7 @@ impl Items {
         }
         let tight = |(item, error): &(&Item, f64)| {
             let (scale, reach) = (item.scale, item.reach);
-            !baked[item.placed] && no_room(item.tolerance, *error, scale, reach, LEAST_ROOM)
+            !baked[item.placed] && leaves_too_little(item.tolerance, *error, scale, reach, LEAST_LEFT)
         };
         let all = self.list.iter().zip(errors).filter(tight);
         Ok(all.map(|(item, _)| item.placed).collect())

@@ -2,14 +2,14 @@
 
 use crate::clip::choice::{Chosen, packed};
 use crate::clip::layer::LayeredClip;
+use crate::clip::requested::{RequestedClips, RequestedSkeleton};
 use crate::clip::tier_chunks::pack_tiers;
-use crate::clip::wanted::{Wanted, WantedSkeleton};
 use crate::mesh::streams::NOTHING;
 use crate::method::quantize::Plans;
 use crate::nodes::budget::Budget;
 use crate::nodes::content::Content;
 use crate::report::{ClipReport, ClipTried, KeyCounts, LayerReport, Log, PassReport, ScalarReport};
-use crate::rig::candidates::{self, Candidate, Made};
+use crate::rig::candidates::{self, Candidate, EncodedRig};
 use crate::write::job::Chunk;
 use crate::write::output::ratio;
 use crate::{Error, Inspect, Options, Progress, Report, RigChoice};
@@ -80,7 +80,7 @@ pub struct CompiledClips {
     /// A report of each clip.
     pub reports: Vec<ClipReport>,
     /// The rigs that hold with these clips.
-    pub rigs: Vec<Made>,
+    pub rigs: Vec<EncodedRig>,
 }
 
 /// Compresses all clips of a scene, and the rigs of `candidates` that hold with them.
@@ -91,7 +91,7 @@ fn compile_clips(
     remarks: &mut Vec<Remark>,
     progress: &dyn Progress,
 ) -> Result<CompiledClips, Error> {
-    let mut wanted = Wanted::new(scene, options, remarks)?;
+    let mut wanted = RequestedClips::new(scene, options, remarks)?;
     let (compressed, rigs) =
         crate::rig::clips::compress(&mut wanted, candidates, options, remarks, progress)?;
     let mut chunks = ClipChunks { options, chunks: Vec::new() };
@@ -154,7 +154,7 @@ fn compile_clips(
 }
 
 /// The record of a skeleton; joints without a shell distance of their own get `shell`.
-fn skeleton_record(wanted: &WantedSkeleton, shell: f64) -> SkeletonRecord {
+fn skeleton_record(wanted: &RequestedSkeleton, shell: f64) -> SkeletonRecord {
     let skeleton = &wanted.skeleton;
     let joints = crate::clip::Joints::new(skeleton, shell);
     SkeletonRecord {
@@ -252,7 +252,7 @@ pub fn compile_clips_and_rigs(
     log: &mut Log,
 ) -> Result<CompiledClips, Error> {
     let Content { scene, options, times, .. } = *content;
-    let wanted = candidates::candidates(scene, plans, budgets, times[0], options, &mut log.remarks)?;
+    let wanted = candidates::rig_candidates(scene, plans, budgets, times[0], options, &mut log.remarks)?;
     let clips = match scene.clips.is_empty() {
         true => CompiledClips::default(),
         false => pool.install(|| compile_clips(scene, options, &wanted, &mut log.remarks, progress))?,

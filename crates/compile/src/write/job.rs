@@ -5,7 +5,7 @@ use crate::mesh::plan::MeshPlan;
 use crate::nodes::budget::Budget;
 use crate::nodes::flatten::FlatNode;
 use crate::nodes::motion::Motion;
-use crate::rig::candidates::Made;
+use crate::rig::candidates::EncodedRig;
 use meshreel_codec::record::ranges::FrameRange;
 use meshreel_scene::{Placed, Scene};
 use std::sync::atomic::AtomicBool;
@@ -33,7 +33,7 @@ pub struct Job<'a> {
     /// Skeletons and clips, ready to be written.
     pub clip_chunks: Vec<Chunk>,
     /// Rigs that are kept, in the order of their meshes.
-    pub rigs: Vec<Made>,
+    pub rigs: Vec<EncodedRig>,
     /// 40 bytes per joint and sample of these.
     pub clip_raw_bytes: u64,
     /// Transforms are kept as they are.

@@ -2,7 +2,7 @@
 
 use crate::mesh::evaluate::Scratch;
 use crate::mesh::plan::MeshPlan;
-use crate::mesh::prepared::{Fixed, points};
+use crate::mesh::prepared::{Fixed, welded_points};
 use crate::{Error, Options};
 use meshreel_codec::topology::lod::{Level, collapse, encode, fewer};
 use meshreel_process::lod;
@@ -20,15 +20,15 @@ pub struct Lod {
 }
 
 /// Makes the levels of a mesh, at most as many as are asked for.
-pub fn of_mesh(plan: &MeshPlan<'_>, options: &Options) -> Result<Lod, Error> {
+pub fn levels_of_mesh(plan: &MeshPlan<'_>, options: &Options) -> Result<Lod, Error> {
     let mut out = Lod::default();
     let mut remark = |what: String| out.remarks.push(Remark::new(&plan.path, what));
     let Some(fixed) = &plan.prepared.fixed else {
         remark("its faces change, so it has no levels of detail".into());
         return Ok(out);
     };
-    let point = points(fixed);
-    let made = lod::levels(
+    let point = welded_points(fixed);
+    let made = lod::make_levels(
         &lod::Mesh {
             triangles: fixed.indices.as_chunks().0,
             material: &materials(fixed),

@@ -1,13 +1,13 @@
 //! Transforms of moving nodes through the clip codec: each as coarse as the vertices below it allow.
 //!
 //! What a mesh is promised is shared between its vertices and the transforms above it, so that the sum of
-//! both is smallest ([`crate::nodes::budget::share`]). A node is coded after those above it and makes good
+//! both is smallest ([`crate::nodes::budget::transform_part`]). A node is coded after those above it and makes good
 //! what they miss. What is decoded is measured on every vertex in every frame that shows it; where the
 //! promise does not hold, the file keeps transforms as they are.
 
 use crate::Error;
 use crate::nodes::matrix::{IDENTITY, Matrix, apply, corners, farthest, inverse, product, whole};
-use crate::nodes::search::{CodedTransform, Point, TransformGoal, Workspace, search};
+use crate::nodes::search::{CodedTransform, Point, TransformGoal, Workspace, find_transform};
 use crate::nodes::tracks::Tracks;
 use crate::write::job::Job;
 use crate::write::node_frames::FrameInput;
@@ -370,7 +370,7 @@ impl<'a> NodeCoder<'a> {
             measure: &measure,
             hidden: looked.hidden,
         };
-        search(&goal, workspace)
+        find_transform(&goal, workspace)
     }
 
     /// The local transform that a track is aimed at, below the decoded `above`: what the parent misses is made

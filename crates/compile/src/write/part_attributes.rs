@@ -11,7 +11,7 @@ use crate::write::job::Job;
 use crate::{Error, PartsChoice, Tolerance};
 use meshreel_codec::clip::scalars::{MAX_VALUES, ScalarTrack};
 use meshreel_codec::record::attributes::{Attribute, Of, encode};
-use meshreel_process::parts::NONE;
+use meshreel_process::parts::NO_PART;
 use meshreel_scene::{Mesh, MeshId, Numbers, Remark, Scope, sample};
 use std::collections::{BTreeMap, HashMap};
 
@@ -37,7 +37,7 @@ pub struct PartAttributes {
 }
 
 /// What all nodes have, in their order.
-pub fn all(job: &Job<'_>, coders: &[MeshCoder<'_>]) -> Result<Vec<PartAttributes>, Error> {
+pub fn collect(job: &Job<'_>, coders: &[MeshCoder<'_>]) -> Result<Vec<PartAttributes>, Error> {
     if !job.options.channels.attributes {
         return Ok(Vec::new());
     }
@@ -297,20 +297,20 @@ fn by_part(fixed: &Fixed, coder: Option<&MeshCoder<'_>>, group: Vec<u32>) -> (Of
         of_vertex.push(own);
     }
     let parts = coder.map_or(Vec::new(), MeshCoder::parts);
-    let count = parts.iter().filter(|&&p| p != NONE).max();
+    let count = parts.iter().filter(|&&p| p != NO_PART).max();
     let count = coder.map_or(0, |c| c.bones()[0]).max(count.map_or(0, |p| *p as usize + 1));
-    let mut of_part = vec![NONE; count];
+    let mut of_part = vec![NO_PART; count];
     let one_each = parts.len() == of_vertex.len()
         && parts.iter().zip(&of_vertex).all(|(&part, &group)| {
             of_part.get_mut(part as usize).is_some_and(|own| {
-                let same = *own == NONE || *own == group;
+                let same = *own == NO_PART || *own == group;
                 *own = group;
                 same
             })
         });
     match one_each && count > 0 {
         true => {
-            let of_part = of_part.iter().map(|&g| if g == NONE { 0 } else { g });
+            let of_part = of_part.iter().map(|&g| if g == NO_PART { 0 } else { g });
             (Of::Parts(of_part.collect()), first)
         }
         false => (Of::Vertices(of_vertex), first),

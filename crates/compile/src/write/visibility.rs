@@ -1,7 +1,7 @@
 //! Triangle visibility as the file has it: in which frames each triangle is drawn.
 
 use crate::Error;
-use crate::mesh::prepared::points;
+use crate::mesh::prepared::welded_points;
 use crate::report::HiddenTriangles;
 use crate::write::job::Job;
 use glam::{DMat4, DVec3};
@@ -23,7 +23,7 @@ pub struct Visibility {
 }
 
 /// Finds what is hidden of all meshes.
-pub fn all(job: &Job<'_>) -> Result<Vec<Visibility>, Error> {
+pub fn find_hidden(job: &Job<'_>) -> Result<Vec<Visibility>, Error> {
     let mut out: Vec<Visibility> = Vec::new();
     out.resize_with(job.plans.len(), Visibility::default);
     let frames = job.times.len() as u32;
@@ -39,7 +39,7 @@ pub fn all(job: &Job<'_>) -> Result<Vec<Visibility>, Error> {
             bodies.push(Body {
                 triangles: fixed.indices.as_chunks().0,
                 vertex_point: &fixed.vertex_point,
-                point: points(fixed),
+                point: welded_points(fixed),
                 still: job.tolerances[placement].tolerance,
                 visible: &job.motion.visible[placement],
                 wanted: placements.len() == 1,

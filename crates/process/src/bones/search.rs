@@ -5,7 +5,7 @@ use super::bits::{self, Bits};
 use super::fit::Fit;
 use super::skin::{Request, Skin};
 use super::space::{DIMENSIONS, Space};
-use super::vertex::MOST;
+use super::vertex::MOST_INFLUENCES;
 use crate::parts::Trajectories;
 use glam::DVec3;
 use std::cell::Cell;
@@ -45,7 +45,7 @@ pub fn find(all: &Trajectories, request: &Request) -> Option<Skin> {
 /// counted, as captured bodies have and cloth, may be either: then the answer is `rich`.
 pub fn likely(all: &Trajectories, rich: bool) -> bool {
     let chosen: Vec<u32> = (sample(all.points(), LOOK, 1).into_iter()).map(|p| p as u32).collect();
-    let some = all.of(&chosen);
+    let some = all.subset(&chosen);
     let size = some.diagonal();
     let rank = |part: f64| Space::new(&some, size * part).map_or(0, |space| space.rank());
     let (coarse, fine) = (rank(1e-4), rank(1e-5));
@@ -236,8 +236,8 @@ impl Ground<'_> {
         }
         let mut fit = Fit::new(&self.space, &self.rest, &sample);
         fit.start(bones)?;
-        fit.alternate(ROUNDS, MOST)?;
-        fit.steps(steps, MOST)?;
+        fit.alternate(ROUNDS, MOST_INFLUENCES)?;
+        fit.steps(steps, MOST_INFLUENCES)?;
         Some(Begun { fit, sample })
     }
 
@@ -249,17 +249,17 @@ impl Ground<'_> {
         let wanted = request.sample.min(points);
         if sample.len() < wanted {
             let more = self::sample(points, wanted, request.seed ^ sample.len() as u64);
-            fit = fit.lift(&self.space, &self.rest, &sample, &more, MOST);
+            fit = fit.lift(&self.space, &self.rest, &sample, &more, MOST_INFLUENCES);
             sample = more;
         }
-        let most = request.influences.clamp(1, MOST);
-        let (few, stages) = (most, MOST - most);
+        let most = request.influences.clamp(1, MOST_INFLUENCES);
+        let (few, stages) = (most, MOST_INFLUENCES - most);
         let work = stages * (request.steps[1] + 2) + request.steps[2];
-        for most in (few..MOST).rev() {
+        for most in (few..MOST_INFLUENCES).rev() {
             fit.limit(most);
             fit.alternate(2, most)?;
             fit.steps(request.steps[1], most)?;
-            told(((MOST - most) * (request.steps[1] + 2)) as f64 / work as f64);
+            told(((MOST_INFLUENCES - most) * (request.steps[1] + 2)) as f64 / work as f64);
         }
         fit.steps(request.steps[2], most)?;
         if sample.len() < points {

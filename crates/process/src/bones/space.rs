@@ -97,7 +97,7 @@ impl Space {
     }
 
     /// Coordinates of a point.
-    pub fn of(&self, p: usize) -> &[f64] {
+    pub fn coordinates(&self, p: usize) -> &[f64] {
         &self.coordinates[p * self.dimensions..][..self.dimensions]
     }
 

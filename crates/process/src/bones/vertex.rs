@@ -5,14 +5,14 @@ use super::linear::{add_scaled, dot, solve};
 use super::space::DIMENSIONS;
 
 /// Weights of a point while bones are sought, at most.
-pub const MOST: usize = 8;
+pub const MOST_INFLUENCES: usize = 8;
 
 /// Bones that are tried in an exchange.
 const PULLS: usize = 3;
 /// Bones that are looked at together, at most.
-const CORRAL: usize = MOST + 4;
+const CORRAL: usize = MOST_INFLUENCES + 4;
 /// Unknowns of a point: three coordinates and all weights but one.
-const SYSTEM: usize = 3 + MOST - 1;
+const SYSTEM: usize = 3 + MOST_INFLUENCES - 1;
 
 /// A point of the skin.
 #[derive(Clone, Copy, Debug, Default)]
@@ -22,9 +22,9 @@ pub struct Vertex {
     /// How many bones move it.
     pub count: usize,
     /// Which, and how much; weights are ≥ 0 and their sum is 1.
-    pub bones: [usize; MOST],
+    pub bones: [usize; MOST_INFLUENCES],
     /// See `bones`.
-    pub weights: [f64; MOST],
+    pub weights: [f64; MOST_INFLUENCES],
 }
 
 impl Vertex {
@@ -48,8 +48,8 @@ impl Vertex {
     }
 
     pub fn set(&mut self, influences: &[(usize, f64)]) {
-        self.count = influences.len().min(MOST);
-        for (i, &(bone, weight)) in influences.iter().take(MOST).enumerate() {
+        self.count = influences.len().min(MOST_INFLUENCES);
+        for (i, &(bone, weight)) in influences.iter().take(MOST_INFLUENCES).enumerate() {
             (self.bones[i], self.weights[i]) = (bone, weight);
         }
     }
@@ -367,7 +367,7 @@ pub fn settle(bones: &Bones, vertex: &mut Vertex, target: &[f64], rounds: usize,
             return;
         }
         // What the first bone gives is what the others take.
-        let mut change = [0.0; MOST];
+        let mut change = [0.0; MOST_INFLUENCES];
         change[1..vertex.count].copy_from_slice(&b[3..m]);
         change[0] = -b[3..m].iter().sum::<f64>();
         let mut step = 1.0f64;

@@ -43,7 +43,7 @@ pub struct Mesh<'a, E> {
 }
 
 /// The LOD levels of a mesh.
-pub struct Levels {
+pub struct LodLevels {
     /// Of each, the finest first: by vertex which one it becomes there, itself where it stays; and the
     /// largest distance to the mesh in any frame.
     pub levels: Vec<(Vec<u32>, f32)>,
@@ -55,11 +55,11 @@ pub struct Levels {
 
 /// Makes at most so many levels; `may_follow`: whether a level of so many triangles (the second) may come
 /// after one of the first.
-pub fn levels<E>(
+pub fn make_levels<E>(
     mesh: &Mesh<'_, E>,
     wanted: usize,
     may_follow: impl Fn(usize, usize) -> bool,
-) -> Result<Levels, E> {
+) -> Result<LodLevels, E> {
     let Mesh { triangles, material, point, looks, .. } = *mesh;
     let poses = poses(mesh)?;
     let shape = Shape { triangles, material, point, poses: &poses, looks };
@@ -82,7 +82,7 @@ pub fn levels<E>(
         ends.push(all);
     }
     let errors = errors(mesh, &poses, &ends)?;
-    Ok(Levels { levels: ends.into_iter().zip(errors).collect(), triangles: before, jumps })
+    Ok(LodLevels { levels: ends.into_iter().zip(errors).collect(), triangles: before, jumps })
 }
 
 /// Poses that differ most, by pose and point. What tells them apart are distances between points of one or

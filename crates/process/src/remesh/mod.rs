@@ -29,14 +29,14 @@ use meshreel_scene::{
     Winding, sample,
 };
 use rayon::prelude::*;
-use runs::{Found, Run, Wanted};
+use runs::{FoundRuns, Run, RunRequest};
 use std::sync::Arc;
 use surface::Surface;
 
 /// Part of the tolerance that may be spent on the fixed mesh.
 const SPENT: f64 = 0.5;
 
-/// Frames of a loop that are blended if the user does not say how many: this part of all.
+/// RemeshedFrames of a loop that are blended if the user does not say how many: this part of all.
 const BLENDED: usize = 8;
 
 /// A mesh that was re-meshed: how far it is from the source, and how much of it has fixed faces.
@@ -49,13 +49,13 @@ pub struct Remeshed {
     pub extent: Extent<3>,
     /// Points of the source, summed over frames.
     pub source_points: u64,
-    /// Frames at the end that are blended into the start; nothing is promised of them.
+    /// RemeshedFrames at the end that are blended into the start; nothing is promised of them.
     pub blended: u32,
     /// Runs of fixed faces.
     pub runs: usize,
-    /// Frames of them.
+    /// RemeshedFrames of them.
     pub frames: usize,
-    /// Frames that keep their own faces.
+    /// RemeshedFrames that keep their own faces.
     pub own: usize,
     /// Points: the most of any run.
     pub points: usize,
@@ -123,7 +123,7 @@ pub struct Request<'a> {
     pub settings: Settings,
 }
 
-/// Frames at the end of `frames` that a loop blends, as asked or the usual part. `verify` works it out in the
+/// RemeshedFrames at the end of `frames` that a loop blends, as asked or the usual part. `verify` works it out in the
 /// same way.
 pub fn window(frames: usize, asked: Option<usize>) -> usize {
     let most = frames.saturating_sub(2);
@@ -230,7 +230,7 @@ fn remesh_mesh(
     let settings = given.settings;
     let source_points = count_points(mesh, &times)?;
     let effort = u64::from(settings.effort);
-    let mut found = runs::find(&Wanted {
+    let mut found = runs::find_runs(&RunRequest {
         frames: times.len(),
         read: &read,
         same: &same,
@@ -304,7 +304,7 @@ fn count_points(mesh: &Mesh, times: &[f64]) -> Result<u64, Error> {
 
 /// Why a mesh is not re-meshed, where fixed faces hold less than half of its frames: the others would pay for
 /// them with their part of the tolerance.
-fn too_few_frames(frames: usize, all: usize, found: &Found, limit: f64) -> Option<String> {
+fn too_few_frames(frames: usize, all: usize, found: &FoundRuns, limit: f64) -> Option<String> {
     if frames == 0 {
         return Some(format!("is not re-meshed: {}", why_not(found, limit)));
     }
@@ -321,7 +321,7 @@ fn outcome_remarks(
     given: &Request<'_>,
     mesh: &Mesh,
     what: &Remeshed,
-    found: &Found,
+    found: &FoundRuns,
     shown: &[usize],
 ) -> Vec<Remark> {
     let mut remarks = Vec::new();
@@ -358,7 +358,7 @@ fn outcome_remarks(
     remarks
 }
 
-fn sentence(what: &Remeshed, found: &Found, shown: &[usize]) -> String {
+fn sentence(what: &Remeshed, found: &FoundRuns, shown: &[usize]) -> String {
     let spans: Vec<String> = (found.runs.iter().take(4))
         .map(|run| {
             let last = run.first + run.points.len() - 1;
@@ -377,7 +377,7 @@ fn sentence(what: &Remeshed, found: &Found, shown: &[usize]) -> String {
     )
 }
 
-fn why_not(found: &Found, limit: f64) -> String {
+fn why_not(found: &FoundRuns, limit: f64) -> String {
     match (found.cut, found.needed) {
         (true, _) => "the work that --effort allows was done before".into(),
         (_, Some(needed)) => format!(
@@ -413,7 +413,7 @@ fn equal(mesh: &Mesh, a: f64, b: f64) -> bool {
 
 /// Where a frame's mesh comes from.
 #[derive(Clone, Copy)]
-enum Place {
+enum FrameSource {
     /// The source at this time.
     Own(f64),
     /// A run, and a frame of it.
@@ -421,20 +421,20 @@ enum Place {
 }
 
 /// The changed mesh, frame by frame.
-struct Frames {
+struct RemeshedFrames {
     mesh: Mesh,
     runs: Vec<Run>,
-    places: Vec<Place>,
+    places: Vec<FrameSource>,
     /// First frame that has the same points.
     first: Vec<usize>,
 }
 
-impl Frames {
+impl RemeshedFrames {
     /// Equal where faces are.
     fn faces(&self, i: usize) -> Identity {
         match self.places[i] {
-            Place::Run(run, _) => 1 << 64 | run as Identity,
-            Place::Own(_) => self.first[i] as Identity,
+            FrameSource::Run(run, _) => 1 << 64 | run as Identity,
+            FrameSource::Own(_) => self.first[i] as Identity,
         }
     }
 
@@ -447,8 +447,8 @@ impl Frames {
     ) -> Result<(), meshreel_scene::Error> {
         out.clear();
         match self.places[i] {
-            Place::Own(time) => read(&self.mesh, time, out),
-            Place::Run(run, _) => {
+            FrameSource::Own(time) => read(&self.mesh, time, out),
+            FrameSource::Run(run, _) => {
                 make(&self.runs[run], out);
                 Ok(())
             }
@@ -456,11 +456,11 @@ impl Frames {
     }
 }
 
-struct Positions(Arc<Frames>);
-struct Counts(Arc<Frames>);
-struct Corners(Arc<Frames>);
+struct Positions(Arc<RemeshedFrames>);
+struct Counts(Arc<RemeshedFrames>);
+struct Corners(Arc<RemeshedFrames>);
 /// A set of faces, and by run its triangles.
-struct Set(Arc<Frames>, usize, Vec<Vec<i32>>);
+struct Set(Arc<RemeshedFrames>, usize, Vec<Vec<i32>>);
 
 impl Source<[f32; 3]> for Positions {
     fn len(&self) -> usize {
@@ -471,8 +471,8 @@ impl Source<[f32; 3]> for Positions {
     }
     fn read(&self, i: usize, out: &mut Vec<[f32; 3]>) -> Result<(), meshreel_scene::Error> {
         match self.0.places[i] {
-            Place::Own(time) => sample::positions_at(&self.0.mesh, time, out),
-            Place::Run(run, frame) => {
+            FrameSource::Own(time) => sample::positions_at(&self.0.mesh, time, out),
+            FrameSource::Run(run, frame) => {
                 out.clone_from(&self.0.runs[run].points[frame]);
                 Ok(())
             }
@@ -523,11 +523,11 @@ impl Source<i32> for Set {
     }
     fn read(&self, i: usize, out: &mut Vec<i32>) -> Result<(), meshreel_scene::Error> {
         match self.0.places[i] {
-            Place::Own(time) => {
+            FrameSource::Own(time) => {
                 let mesh = &self.0.mesh;
                 sample::held(&mesh.face_sets[self.1].faces, mesh, time, out)
             }
-            Place::Run(run, _) => {
+            FrameSource::Run(run, _) => {
                 out.clone_from(&self.2[run]);
                 Ok(())
             }
@@ -537,24 +537,26 @@ impl Source<i32> for Set {
 
 /// `mesh` with the faces and points of `runs`; in all other frames it is what it was.
 fn replace(mesh: &Mesh, runs: Vec<Run>, shown: &[usize], times: &[f64], same: &[bool]) -> Mesh {
-    let mut of_shown: Vec<Place> = shown.iter().map(|&f| Place::Own(times[f])).collect();
+    let mut of_shown: Vec<FrameSource> = shown.iter().map(|&f| FrameSource::Own(times[f])).collect();
     for (r, run) in runs.iter().enumerate() {
         for k in 0..run.points.len() {
-            of_shown[run.first + k] = Place::Run(r, k);
+            of_shown[run.first + k] = FrameSource::Run(r, k);
         }
     }
     let mut first_shown: Vec<usize> = (0..shown.len()).collect();
     for k in 1..shown.len() {
         let goes_on = match (of_shown[k - 1], of_shown[k]) {
-            (Place::Own(_), Place::Own(_)) => same[k],
-            (Place::Run(a, i), Place::Run(b, j)) => a == b && runs[a].points[i] == runs[b].points[j],
+            (FrameSource::Own(_), FrameSource::Own(_)) => same[k],
+            (FrameSource::Run(a, i), FrameSource::Run(b, j)) => {
+                a == b && runs[a].points[i] == runs[b].points[j]
+            }
             _ => false,
         };
         if goes_on {
             first_shown[k] = first_shown[k - 1];
         }
     }
-    // Frames that are not shown have what was shown last, or will be first.
+    // RemeshedFrames that are not shown have what was shown last, or will be first.
     let mut at = 0;
     let (mut places, mut first) = (Vec::new(), Vec::new());
     for frame in 0..times.len() {
@@ -581,7 +583,7 @@ fn replace(mesh: &Mesh, runs: Vec<Run>, shown: &[usize], times: &[f64], same: &[
         .collect();
     let whole = runs.len() == 1 && runs[0].points.len() == shown.len();
     let names: Vec<String> = mesh.face_sets.iter().map(|set| set.name.clone()).collect();
-    let frames = Arc::new(Frames { mesh: mesh.clone(), runs, places, first });
+    let frames = Arc::new(RemeshedFrames { mesh: mesh.clone(), runs, places, first });
     let sampling = Arc::new(TimeSampling::Acyclic { times: times.to_vec() });
     let faces = |source: Arc<dyn Source<i32>>| Channel::new(sampling.clone(), source);
     Mesh {

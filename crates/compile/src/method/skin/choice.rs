@@ -2,24 +2,24 @@
 
 use super::hints::hints;
 use super::model::Model;
-use super::posed::Shares;
+use super::posed::ErrorBudget;
 use super::positions::Positions;
-use super::residual::{Made, coder};
-use super::rigid::STILL;
+use super::residual::{SkinnedMesh, coder};
+use super::rigid::STILL_PART;
 use super::source_rig;
 use crate::mesh::plan::MeshPlan;
 use crate::mesh::skin_search::SkinSearch;
 use crate::method::coder::Coder;
 use crate::method::estimate::{Sample, size};
-use crate::method::points::{self, Frames};
+use crate::method::points::{self, PointFrames};
 use crate::report::Tried;
 use crate::{Error, MethodChoice, Options, PartsChoice, TransformForm};
 use meshreel_codec::mesh::skin::MOST_BONES;
 use meshreel_codec::record::Method;
 use meshreel_codec::schedule::Schedule;
 use meshreel_process::bones;
-use meshreel_process::parts::ids::{Hint, given as given_parts};
-use meshreel_process::parts::{self, NONE, Trajectories};
+use meshreel_process::parts::ids::{Hint, find_with_hints};
+use meshreel_process::parts::{self, NO_PART, Trajectories};
 use meshreel_scene::Remark;
 use std::time::Instant;
 
@@ -60,14 +60,14 @@ const NEAR: f64 = 1.2;
 /// A method that was tried, and the coder that it made; none for soft, which has its coder already.
 struct Trial<'a> {
     tried: Tried,
-    made: Option<Made<'a>>,
+    made: Option<SkinnedMesh<'a>>,
 }
 
 impl<'a> Trial<'a> {
     fn new(
         method: &'static str,
         from: &str,
-        made: Option<Made<'a>>,
+        made: Option<SkinnedMesh<'a>>,
         bytes: Option<u64>,
         since: Instant,
     ) -> Trial<'a> {
@@ -92,7 +92,7 @@ impl<'a> Trial<'a> {
 #[derive(Default)]
 pub struct Chosen<'a> {
     /// Bones, where they are smaller or asked for; none for the method soft.
-    pub made: Option<Made<'a>>,
+    pub made: Option<SkinnedMesh<'a>>,
     /// Every method that was tried, for `--explain`.
     pub tried: Vec<Tried>,
     /// Remarks for the user.
@@ -102,7 +102,7 @@ pub struct Chosen<'a> {
 /// Chooses among methods: bones, where they are smaller or asked for.
 pub fn choose<'a>(
     plan: &MeshPlan<'_>,
-    frames: &'a Frames<'a>,
+    frames: &'a PointFrames<'a>,
     soft: &dyn Coder,
     schedule: Schedule,
     options: &Options,
@@ -162,7 +162,7 @@ pub fn choose<'a>(
 }
 
 /// Takes what the smallest trial made; reports of all trials, the smallest marked as taken.
-fn smallest(mut trials: Vec<Trial<'_>>) -> (Option<Made<'_>>, Vec<Tried>) {
+fn smallest(mut trials: Vec<Trial<'_>>) -> (Option<SkinnedMesh<'_>>, Vec<Tried>) {
     let bytes = |trial: &Trial<'_>| trial.tried.bytes;
     let best = (0..trials.len()).filter(|&i| bytes(&trials[i]).is_some());
     let best = best.min_by_key(|&i| bytes(&trials[i]));
@@ -176,7 +176,7 @@ fn smallest(mut trials: Vec<Trial<'_>>) -> (Option<Made<'_>>, Vec<Tried>) {
 /// Trials of rigs, parts and bones on one mesh.
 struct MethodSearch<'s, 'a> {
     plan: &'s MeshPlan<'s>,
-    frames: &'a Frames<'a>,
+    frames: &'a PointFrames<'a>,
     schedule: Schedule,
     options: &'s Options,
     found: &'s SkinSearch<'s>,
@@ -218,7 +218,7 @@ impl MethodSearch<'_, '_> {
 
     /// Completes a model with the motion in all frames, points that stand still excepted.
     fn complete(&self, model: Model) -> Result<Model, Error> {
-        self.positions.complete(model, self.radius * STILL)
+        self.positions.complete(model, self.radius * STILL_PART)
     }
 
     /// Codes a model on the sample, and adds it to the trials; gives its bytes, none where it cannot hold the
@@ -231,12 +231,12 @@ impl MethodSearch<'_, '_> {
         since: Instant,
     ) -> Result<Option<u64>, Error> {
         let (schedule, options) = (self.schedule, self.options);
-        let try_shares = |shares| {
-            let made = make(model, self.frames, &self.positions, schedule, shares, options)?;
+        let try_budget = |budget| {
+            let made = make(model, self.frames, &self.positions, schedule, budget, options)?;
             let bytes = (made.as_ref()).map(|made| size(&*made.coder, schedule, self.sample, options));
             Ok::<_, Error>((made, bytes.transpose()?))
         };
-        let (made, bytes) = best_shares(model, options.effort, try_shares)?;
+        let (made, bytes) = best_budget(model, options.effort, try_budget)?;
         self.trials.push(Trial::new(method, from, made, bytes, since));
         Ok(bytes)
     }
@@ -251,7 +251,7 @@ impl MethodSearch<'_, '_> {
         let moves = match rig {
             source_rig::Rig::None => false,
             source_rig::Rig::Other(points) => {
-                let all = self.positions.looked().points();
+                let all = self.positions.held().points();
                 self.remark(format!(
                     "its rig does not move it as it moves ({points} of {all} points are elsewhere); bones are sought in its motion"
                 ));
@@ -278,7 +278,7 @@ impl MethodSearch<'_, '_> {
             return Ok(nothing);
         }
         let since = Instant::now();
-        self.found.share.trying("parts");
+        self.found.work.trying("parts");
         let (parts, from) = self.find_parts(rig)?;
         if parts.len() > MOST_BONES as usize {
             self.remark(format!(
@@ -287,8 +287,8 @@ impl MethodSearch<'_, '_> {
             ));
         }
         let without: Vec<u32> =
-            (0u32..).zip(&parts.of).filter_map(|(p, &part)| (part == NONE).then_some(p)).collect();
-        let all = self.positions.looked();
+            (0u32..).zip(&parts.of).filter_map(|(p, &part)| (part == NO_PART).then_some(p)).collect();
+        let all = self.positions.held();
         let left = without.len() as f64 / all.points() as f64;
         if 1.0 - left <= COVERED && asked != MethodChoice::Rigid {
             return Ok(AfterParts { left, mixed: None });
@@ -296,7 +296,7 @@ impl MethodSearch<'_, '_> {
         let model = self.complete(Model::of_parts(all, &parts))?;
         let model = match self.options.transforms {
             TransformForm::Clip => model,
-            TransformForm::Packed => model.by_time(self.radius * STILL),
+            TransformForm::Packed => model.by_time(self.radius * STILL_PART),
         };
         let bytes = self.add_model("rigid", &from, &model, since)?;
         let pays = bytes.is_some_and(|bytes| self.soft_bytes.is_some_and(|soft| bytes < soft));
@@ -307,19 +307,19 @@ impl MethodSearch<'_, '_> {
     /// Parts of the rig's joints, of an attribute, of connected pieces or of the motion, and which of these.
     fn find_parts(&mut self, rig: &SourceRig) -> Result<(parts::Parts, String), Error> {
         let (plan, groups) = (self.plan, &rig.joints);
-        let (_, triangles) = points::levels(self.frames);
+        let (_, triangles) = points::build_hierarchy(self.frames);
         let hints = match groups {
             Some(_) => Vec::new(),
             None => hints(self.frames, &plan.parts, &plan.path, self.remarks)?,
         };
-        let all = self.positions.looked();
+        let all = self.positions.held();
         let request = parts::Request {
             tolerance: (all.diagonal() * FOLLOWS).min(self.radius * OF_TOLERANCE),
             groups: groups.as_deref().unwrap_or_default(),
             triangles: &triangles,
             pieces_only: plan.parts == PartsChoice::Connected,
         };
-        let found = given_parts(all, &request, &hints);
+        let found = find_with_hints(all, &request, &hints);
         let used = found.used.map(|i| &hints[i]);
         if let (PartsChoice::Attribute(name), [hint]) = (&plan.parts, &hints[..])
             && let Some(what) = broken_parts(name, hint, used.is_some(), found.parts.broken_groups.len())
@@ -344,13 +344,13 @@ impl MethodSearch<'_, '_> {
         }
         if let Some((parts, without)) = parts.mixed {
             let since = Instant::now();
-            if let Some(choice) = self.find_skin(&self.positions.looked().of(&without)) {
+            if let Some(choice) = self.find_skin(&self.positions.held().subset(&without)) {
                 let model = self.complete(parts.and_skin(&choice.skin, &without))?;
                 self.add_model("skinned", MOTION, &model, since)?;
             }
         }
         let since = Instant::now();
-        let all = self.positions.looked();
+        let all = self.positions.held();
         let skin = match (self.find_skin(all), asked) {
             (Some(choice), _) => Some(choice.skin),
             // It was asked for.
@@ -380,7 +380,7 @@ impl MethodSearch<'_, '_> {
             || asked == MethodChoice::Skinned
             || found.effort >= HASTY && bones::likely(of, rich);
         let effort = SEARCHES[self.options.effort.clamp(1, 9) as usize - 1];
-        let told = |part| found.share.sought(part);
+        let told = |part| found.work.sought(part);
         let choose = || bones::choose(of, self.radius, INFLUENCES, effort, limit, &told);
         hopeful.then(|| found.once(effort, of.points(), choose)).flatten()
     }
@@ -403,10 +403,10 @@ fn broken_parts(name: &str, hint: &Hint, used: bool, broken: usize) -> Option<St
 
 /// Codes a model with each division of the tolerance that is worth trying at this effort, and takes the one
 /// with the fewest bytes.
-fn best_shares<'a>(
+fn best_budget<'a>(
     model: &Model,
     effort: u32,
-    mut make: impl FnMut(Shares) -> Result<Coded<'a>, Error>,
+    mut make: impl FnMut(ErrorBudget) -> Result<Coded<'a>, Error>,
 ) -> Result<Coded<'a>, Error> {
     let list = match (model.affine.is_empty(), effort) {
         (true, _) => &OF_PARTS[..],
@@ -415,7 +415,7 @@ fn best_shares<'a>(
     };
     let mut best = (None, None);
     for &[rest, weights, handles] in list {
-        let own = make(Shares { rest, weights, handles })?;
+        let own = make(ErrorBudget { rest, weights, handles })?;
         let less = |bytes: u64| best.1.is_none_or(|least| bytes < least);
         if own.1.is_some_and(less) {
             best = own;
@@ -425,7 +425,7 @@ fn best_shares<'a>(
 }
 
 /// The coder of a model, and about how many bytes it takes; none where it cannot hold the tolerance.
-type Coded<'a> = (Option<Made<'a>>, Option<u64>);
+type Coded<'a> = (Option<SkinnedMesh<'a>>, Option<u64>);
 
 /// Codes whole what lies near the best on a sample, so that nothing is taken that is larger than soft, or
 /// than another, by more than a sample can tell.
@@ -463,20 +463,20 @@ const PIECES: &str = "connected pieces";
 /// The coder of a model; none where it has no bones or too many, or cannot hold the tolerance.
 fn make<'a>(
     model: &Model,
-    frames: &'a Frames<'a>,
+    frames: &'a PointFrames<'a>,
     all: &Positions<'_>,
     schedule: Schedule,
-    shares: Shares,
+    budget: ErrorBudget,
     options: &Options,
-) -> Result<Option<Made<'a>>, Error> {
+) -> Result<Option<SkinnedMesh<'a>>, Error> {
     match model.bones() {
         0 => Ok(None),
         n if n > meshreel_codec::mesh::skin::MOST_BONES as usize => Ok(None),
-        _ => coder(model, frames, all, schedule, shares, options),
+        _ => coder(model, frames, all, schedule, budget, options),
     }
 }
 
-impl Made<'_> {
+impl SkinnedMesh<'_> {
     /// The method that the file names.
     pub fn method(&self) -> Method {
         match self.blends || self.bones.affine > 0 {

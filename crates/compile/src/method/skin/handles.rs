@@ -1,7 +1,7 @@
 //! Affine bones as four points each, through the soft codec.
 
 use super::model::Model;
-use super::still::{Given, box_of, broken, settings};
+use super::single_frame::{FrameSource, box_of, broken, settings};
 use crate::method::coder::Width;
 use crate::{Error, Options};
 use meshreel_codec::mesh::decode::Static;
@@ -74,7 +74,7 @@ fn handles<W: Width>(
     extent: Extent,
     options: &Options,
 ) -> Result<Option<CodedFrames<W>>, Error> {
-    let source = Given(|frame: u32, out: &mut [[f32; 3]]| out.copy_from_slice(&all[frame as usize]));
+    let source = FrameSource(|frame: u32, out: &mut [[f32; 3]]| out.copy_from_slice(&all[frame as usize]));
     let mut work = Work::<W>::default();
     let frames = schedule.frames();
     let made = Encoder::new(levels.clone(), frames, extent, settings(options), &source, &mut work);

@@ -1,9 +1,9 @@
 //! Ids of parts that the source of a mesh has: whole numbers or names on faces, points or corners, and named
 //! sets of faces.
 
-use crate::method::points::Frames;
+use crate::method::points::PointFrames;
 use crate::{Error, PartsChoice};
-use meshreel_process::parts::NONE;
+use meshreel_process::parts::NO_PART;
 use meshreel_process::parts::ids::Hint;
 use meshreel_scene::{Attribute, Mesh, Remark, Scope, sample};
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ const LOOKS: usize = 64;
 
 /// What says which points are a part, by point of the stream. Remarks are on attributes that were named.
 pub fn hints(
-    frames: &Frames<'_>,
+    frames: &PointFrames<'_>,
     wanted: &PartsChoice,
     path: &str,
     remarks: &mut Vec<Remark>,
@@ -34,7 +34,7 @@ pub fn hints(
     let shape = Shape {
         points: frames.count_of_source(),
         counts: faces.counts.iter().map(|&c| c.max(0) as u32).collect(),
-        corners: (faces.indices.iter()).map(|&i| u32::try_from(i).unwrap_or(NONE)).collect(),
+        corners: (faces.indices.iter()).map(|&i| u32::try_from(i).unwrap_or(NO_PART)).collect(),
     };
     let mut out = Vec::new();
     let whole = mesh.integers.iter().filter(|a| named(&a.name));
@@ -68,7 +68,7 @@ pub fn hints(
     }
     // By point of the stream.
     for hint in &mut out {
-        let of = |p: u32| hint.groups.get(p as usize).copied().unwrap_or(NONE);
+        let of = |p: u32| hint.groups.get(p as usize).copied().unwrap_or(NO_PART);
         hint.groups = frames.source_points().map(of).collect();
     }
     Ok(out)

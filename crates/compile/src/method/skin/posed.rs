@@ -5,8 +5,8 @@ use super::model::Model;
 use super::positions::Positions;
 use super::rest;
 use super::rigid::{self, Rigid};
-use super::still::still;
-use crate::method::points::{self, Frames};
+use super::single_frame::encode_single_frame;
+use crate::method::points::{self, PointFrames};
 use crate::report::Rest;
 use crate::{Error, Options, TransformForm};
 use meshreel_codec::mesh::decode::First;
@@ -19,7 +19,7 @@ use meshreel_codec::schedule::Schedule;
 use rayon::prelude::*;
 
 // Tuning.
-/// Frames in which weights are tried.
+/// PointFrames in which weights are tried.
 const FRAMES: usize = 16;
 
 /// Units of a grid that no residual needs: at most this part of the tolerance.
@@ -32,7 +32,7 @@ const FARTHEST: f32 = 16_777_216.0;
 /// Parts of the tolerance that some of what places a point may take. Errors rarely add up, and points where
 /// they do get a residual: together they may well be more than all of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Shares {
+pub struct ErrorBudget {
     /// The rest pose.
     pub rest: f64,
     /// Weights.
@@ -43,7 +43,7 @@ pub struct Shares {
 
 /// All but the residual.
 pub struct Posed<'a> {
-    pub frames: &'a Frames<'a>,
+    pub frames: &'a PointFrames<'a>,
     pub schedule: Schedule,
     pub extent: Extent,
     pub hierarchy: Hierarchy,
@@ -62,31 +62,33 @@ impl<'a> Posed<'a> {
     /// None where a tolerance cannot be held so.
     pub fn new(
         model: &Model,
-        frames: &'a Frames<'a>,
+        frames: &'a PointFrames<'a>,
         all: &Positions<'_>,
         schedule: Schedule,
-        shares: Shares,
+        budget: ErrorBudget,
         options: &Options,
     ) -> Result<Option<Posed<'a>>, Error> {
         let Some(extent) = points::extent(frames) else {
             return Ok(None);
         };
-        let (hierarchy, triangles) = points::levels(frames);
+        let (hierarchy, triangles) = points::build_hierarchy(frames);
         let radius = extent.radius;
-        let Some((rest_bytes, rest)) = still(&model.rest, radius * shares.rest, &hierarchy, options)? else {
+        let Some((rest_bytes, rest)) =
+            encode_single_frame(&model.rest, radius * budget.rest, &hierarchy, options)?
+        else {
             return Ok(None);
         };
-        let count = all.frames();
+        let count = all.frame_count();
         let stride = count.div_ceil(FRAMES).max(1);
         let looked: Vec<usize> = (0..count).step_by(stride).collect();
-        let weights = model.weights(&hierarchy, &looked, radius * shares.weights);
+        let weights = model.weights(&hierarchy, &looked, radius * budget.weights);
         let count = model.bones() as u32;
         let rig = Rig::new(rest, &weights, count, &hierarchy.order);
         let rigid = match model.rigid.len() {
             0 => None,
             _ if options.transforms == TransformForm::Packed => {
-                let still = radius * rigid::STILL;
-                Some(Rigid::packed(model, &rig, &hierarchy, all, schedule, still)?)
+                let near = radius * rigid::STILL_PART;
+                Some(Rigid::packed(model, &rig, &hierarchy, all, schedule, near)?)
             }
             _ => {
                 let room = radius * (1.0 - UNIT);
@@ -96,7 +98,7 @@ impl<'a> Posed<'a> {
         let rest = rest::rest(model, &rig, radius);
         let affine = match model.affine.len() {
             0 => None,
-            _ => match handles::affine(model, &rig, schedule, radius * shares.handles, options)? {
+            _ => match handles::affine(model, &rig, schedule, radius * budget.handles, options)? {
                 Some(affine) => Some(affine),
                 None => return Ok(None),
             },
@@ -181,7 +183,7 @@ impl<'a> Posed<'a> {
             a.iter_mut().zip(&b).for_each(|(a, b)| *a |= b);
             Some(a)
         };
-        (0..all.frames() as u32)
+        (0..all.frame_count() as u32)
             .into_par_iter()
             .fold(
                 || (Vec::new(), none()),

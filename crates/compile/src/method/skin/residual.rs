@@ -3,11 +3,11 @@
 
 use super::measure;
 use super::model::Model;
-use super::posed::{Posed, Shares};
+use super::posed::{ErrorBudget, Posed};
 use super::positions::Positions;
-use super::still::{broken, coded_weights, settings};
-use crate::method::coder::{self, Coder, Decoded, Group, Seen, Segment, Width};
-use crate::method::points::Frames;
+use super::single_frame::{broken, coded_weights, settings};
+use crate::method::coder::{self, Coder, Decoded, FrameMeasure, Group, Segment, Width};
+use crate::method::points::PointFrames;
 use crate::report::Measures;
 use crate::{Error, Options};
 use meshreel_codec::mesh::encode::{Encoder, Refused, Source, Work};
@@ -25,7 +25,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 const ROUNDS: usize = 6;
 
 /// A mesh that bones move, ready to be coded.
-pub struct Made<'a> {
+pub struct SkinnedMesh<'a> {
     /// Codes its frames.
     pub coder: Box<dyn Coder + 'a>,
     /// Numbers of bones, and of points that have a residual.
@@ -42,7 +42,7 @@ struct FittedResidual<'a, W> {
     grid: Grid,
     /// None where bones alone hold the tolerance.
     encoder: Option<Encoder<'a, W>>,
-    /// Points that have a residual, in its order.
+    /// MeshPoints that have a residual, in its order.
     cells: Vec<u32>,
     work: Work<W>,
 }
@@ -263,7 +263,7 @@ impl<W: Width> SkinCoder<'_, W> {
         frame: u32,
         residual: &[[W; 4]],
         points: &[[f32; 3]],
-    ) -> Result<(Vec<[W; 4]>, Seen), Error> {
+    ) -> Result<(Vec<[W; 4]>, FrameMeasure), Error> {
         let matrices = self.posed.matrices(frame, &self.grid);
         let mut out = vec![[W::default(); 4]; self.order.len()];
         self.skin.compose(&matrices, residual, &mut out);
@@ -275,7 +275,7 @@ impl<W: Width> SkinCoder<'_, W> {
                 *bits += size(x) + size(y) + size(z);
             }
         }
-        let seen = coder::seen(&self.grid, &self.order, points, &out);
+        let seen = coder::measure_frame(&self.grid, &self.order, points, &out);
         match seen.error <= self.posed.extent.radius {
             true => Ok((out, seen)),
             false => Err(broken(&format!(
@@ -394,7 +394,7 @@ impl<W: Width> Coder for SkinCoder<'_, W> {
 
     fn parts(&self) -> Vec<u32> {
         let (rig, rigid) = (&self.posed.skin.rig, self.posed.skin.bones.rigid as usize);
-        let mut parts = vec![meshreel_process::parts::NONE; self.order().len()];
+        let mut parts = vec![meshreel_process::parts::NO_PART; self.order().len()];
         for (cell, &point) in self.order().iter().enumerate() {
             let mut own = rig.influences(cell);
             if let (Some((bone, _)), None) = (own.next(), own.next())
@@ -408,31 +408,31 @@ impl<W: Width> Coder for SkinCoder<'_, W> {
 
     fn measures(&self) -> Measures {
         let bits = self.bits.lock().unwrap_or_else(PoisonError::into_inner);
-        measure::all(&self.posed, &self.cells, &bits)
+        measure::measure_bones(&self.posed, &self.cells, &bits)
     }
 }
 
 /// Makes the coder of a model; none where it cannot hold the tolerance.
 pub fn coder<'a>(
     model: &Model,
-    frames: &'a Frames<'a>,
+    frames: &'a PointFrames<'a>,
     all: &Positions<'_>,
     schedule: Schedule,
-    shares: Shares,
+    budget: ErrorBudget,
     options: &Options,
-) -> Result<Option<Made<'a>>, Error> {
-    let Some(posed) = Posed::new(model, frames, all, schedule, shares, options)? else {
+) -> Result<Option<SkinnedMesh<'a>>, Error> {
+    let Some(posed) = Posed::new(model, frames, all, schedule, budget, options)? else {
         return Ok(None);
     };
     let blends = model.blends();
     let posed = match posed.coder::<i16>(all, options)? {
         Ok((coder, bones)) => {
-            return Ok(Some(Made { coder: Box::new(coder), bones, wide: false, blends }));
+            return Ok(Some(SkinnedMesh { coder: Box::new(coder), bones, wide: false, blends }));
         }
         Err(posed) => posed,
     };
     Ok(match posed.coder::<i32>(all, options)? {
-        Ok((coder, bones)) => Some(Made { coder: Box::new(coder), bones, wide: true, blends }),
+        Ok((coder, bones)) => Some(SkinnedMesh { coder: Box::new(coder), bones, wide: true, blends }),
         Err(_) => None,
     })
 }

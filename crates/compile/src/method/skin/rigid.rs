@@ -4,7 +4,7 @@ use super::model::Model;
 use super::positions::{Block, Positions};
 use crate::Error;
 use crate::nodes::matrix::{IDENTITY, Matrix, apply, outermost};
-use crate::nodes::search::{CodedTransform, Point, TransformGoal, Workspace, search};
+use crate::nodes::search::{CodedTransform, Point, TransformGoal, Workspace, find_transform};
 use glam::DVec3;
 use meshreel_codec::clip::nodes::{self as codec, Around, Choice, Nodes, Setup};
 use meshreel_codec::mesh::hierarchy::Hierarchy;
@@ -20,8 +20,8 @@ use std::collections::BTreeMap;
 /// Step of a translation, as a part of what points may be off.
 const STEP: f64 = 0.9;
 /// What moves by less than this part of it stands still.
-pub const STILL: f64 = 0.01;
-/// Points of a bone that are looked at one by one; of more, those that lie outside.
+pub const STILL_PART: f64 = 0.01;
+/// MeshPoints of a bone that are looked at one by one; of more, those that lie outside.
 const POINTS: usize = 96;
 
 /// Coded rigid bones.
@@ -243,7 +243,7 @@ fn moves(model: &Model, rig: &Rig, bone: usize, room: f64) -> [bool; 3] {
     let middle = DVec3::from_array(region.middle);
     let [x, y, z, far @ ..] = region.bounds.map(f64::from);
     let radius = (DVec3::from_array(far) - DVec3::new(x, y, z)).length() * 0.5;
-    let still = room * STILL;
+    let still = room * STILL_PART;
     let mut most = [0.0f64; 3];
     for s in &model.rigid[bone] {
         let (turn, shift) = s.matrix();
@@ -374,6 +374,6 @@ impl Bone<'_> {
             measure: &measure,
             hidden: false,
         };
-        search(&goal, space)
+        find_transform(&goal, space)
     }
 }

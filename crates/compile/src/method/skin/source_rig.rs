@@ -4,10 +4,10 @@ use super::model::Model;
 use super::positions::Positions;
 use crate::Error;
 use crate::mesh::source::Source;
-use crate::method::points::Frames;
+use crate::method::points::PointFrames;
 use glam::{DAffine3, DMat4, DVec3};
 use meshreel_codec::mesh::skin::MOST_BONES;
-use meshreel_process::bones::given;
+use meshreel_process::bones::source_rig;
 use meshreel_scene::{Skin, sample};
 
 /// Joints that move the mesh alike within this part of the tolerance are one bone.
@@ -31,12 +31,12 @@ pub enum Rig {
 
 /// Takes the rig of a mesh. `tolerance`: in units of length. `memory`: bytes that matrices may take.
 pub fn read(
-    frames: &Frames<'_>,
+    frames: &PointFrames<'_>,
     positions: &Positions<'_>,
     tolerance: f64,
     memory: u64,
 ) -> Result<Rig, Error> {
-    let (source, all) = (frames.source(), positions.looked());
+    let (source, all) = (frames.source(), positions.held());
     let Some(skin) = &source.mesh.skin else {
         return Ok(Rig::None);
     };
@@ -49,11 +49,11 @@ pub fn read(
     let Some(used) = UsedJoints::new(skin, &of_points) else {
         return Ok(Rig::None);
     };
-    let bytes = 2 * used.joints.len() * positions.frames() * size_of::<DAffine3>();
+    let bytes = 2 * used.joints.len() * positions.frame_count() * size_of::<DAffine3>();
     if used.joints.is_empty() || used.joints.len() > MOST_BONES as usize || bytes as u64 > memory {
         return Ok(Rig::None);
     }
-    let Some(mut transforms) = motions(source, positions.frames(), &used.joints)? else {
+    let Some(mut transforms) = motions(source, positions.frame_count(), &used.joints)? else {
         return Ok(Rig::None);
     };
     let scale = move_scale_to_rest(&mut transforms);
@@ -71,9 +71,9 @@ pub fn read(
             own.filter_map(|(joint, w)| Some((bone_of[used.number[joint]? as usize], w))).collect()
         })
         .collect();
-    let rig = given::Rig { rest: &rest, weights: &weights, bones: transforms.len() };
-    let looked: Vec<Vec<DAffine3>> = (transforms.iter()).map(|own| positions.of_looked(own)).collect();
-    let Some(checked) = given::check(all, &rig, &looked) else {
+    let rig = source_rig::Rig { rest: &rest, weights: &weights, bones: transforms.len() };
+    let looked: Vec<Vec<DAffine3>> = (transforms.iter()).map(|own| positions.pick_held(own)).collect();
+    let Some(checked) = source_rig::with_motions(all, &rig, &looked) else {
         return Ok(Rig::None);
     };
     let near = tolerance.max(all.diagonal() * NEAR);
@@ -190,9 +190,9 @@ fn join_alike(transforms: &mut Vec<Vec<DAffine3>>, rest: &[DVec3], near: f64) ->
     out
 }
 
-/// Joint of each point that hangs on one alone, [`meshreel_process::parts::NONE`] for others; none where
+/// Joint of each point that hangs on one alone, [`meshreel_process::parts::NO_PART`] for others; none where
 /// hardly any does.
-pub fn joints(skin: &Skin, frames: &Frames<'_>) -> Option<Vec<u32>> {
+pub fn joints(skin: &Skin, frames: &PointFrames<'_>) -> Option<Vec<u32>> {
     let k = skin.influences;
     let of = |p: u32| {
         let p = p as usize;
@@ -200,11 +200,11 @@ pub fn joints(skin: &Skin, frames: &Frames<'_>) -> Option<Vec<u32>> {
         let mut own = (0..).zip(weights).filter(|(_, w)| **w > 0.0);
         match (own.next(), own.next()) {
             (Some((i, _)), None) => skin.joint[p * k + i as usize].into(),
-            _ => meshreel_process::parts::NONE,
+            _ => meshreel_process::parts::NO_PART,
         }
     };
     let all: Vec<u32> = frames.source_points().map(of).collect();
-    let alone = all.iter().filter(|j| **j != meshreel_process::parts::NONE).count();
+    let alone = all.iter().filter(|j| **j != meshreel_process::parts::NO_PART).count();
     (alone as f64 > MOSTLY * all.len() as f64).then_some(all)
 }
 

@@ -10,9 +10,9 @@ use meshreel_codec::quantize::fixed::Cell;
 use meshreel_codec::quantize::lattice::Extent;
 
 /// Positions of one frame, or what is given as them.
-pub struct Given<F>(pub F);
+pub struct FrameSource<F>(pub F);
 
-impl<F: Fn(u32, &mut [[f32; 3]]) + Sync> Source for Given<F> {
+impl<F: Fn(u32, &mut [[f32; 3]]) + Sync> Source for FrameSource<F> {
     fn positions(&self, frame: u32, out: &mut [[f32; 3]]) {
         (self.0)(frame, out);
     }
@@ -35,17 +35,17 @@ pub fn settings(options: &Options) -> encode::Options {
 }
 
 /// Bytes of one frame, and what they decode to.
-pub type Still = (Vec<u8>, Vec<[f32; 3]>);
+pub type CodedFrame = (Vec<u8>, Vec<[f32; 3]>);
 
 /// One frame alone, within a radius: its static part, and what it decodes to.
-pub fn still(
+pub fn encode_single_frame(
     positions: &[[f32; 3]],
     radius: f64,
     hierarchy: &Hierarchy,
     options: &Options,
-) -> Result<Option<Still>, Error> {
+) -> Result<Option<CodedFrame>, Error> {
     let extent = box_of(positions, radius);
-    let source = Given(|_, out: &mut [[f32; 3]]| out.copy_from_slice(positions));
+    let source = FrameSource(|_, out: &mut [[f32; 3]]| out.copy_from_slice(positions));
     let settings = settings(options);
     fn bytes<W: Cell>(
         levels: Hierarchy,

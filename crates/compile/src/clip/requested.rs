@@ -16,11 +16,11 @@ const TOLERANCE: f64 = 0.000_1;
 const SHELL: f64 = 0.03;
 
 /// Clips and skeletons as they are compiled.
-pub struct Wanted<'a> {
+pub struct RequestedClips<'a> {
     /// In the file's unit.
     pub options: ClipOptions,
     /// All of the scene, in order.
-    pub skeletons: Vec<WantedSkeleton>,
+    pub skeletons: Vec<RequestedSkeleton>,
     /// The clips that are compiled, in order.
     pub clips: Vec<Cow<'a, Clip>>,
     /// The number of each in the scene.
@@ -28,7 +28,7 @@ pub struct Wanted<'a> {
 }
 
 /// A skeleton, and what is asked of its joints.
-pub struct WantedSkeleton {
+pub struct RequestedSkeleton {
     /// With the shell distances that were asked for.
     pub skeleton: Skeleton,
     /// Tolerances of single joints, one for each, 0 for the general one; or none at all.
@@ -41,9 +41,13 @@ pub struct WantedSkeleton {
     pub most: f64,
 }
 
-impl<'a> Wanted<'a> {
+impl<'a> RequestedClips<'a> {
     /// What is asked of the clips of a scene, with remarks on globs that match nothing.
-    pub fn new(scene: &'a Scene, options: &Options, remarks: &mut Vec<Remark>) -> Result<Wanted<'a>, Error> {
+    pub fn new(
+        scene: &'a Scene,
+        options: &Options,
+        remarks: &mut Vec<Remark>,
+    ) -> Result<RequestedClips<'a>, Error> {
         let clip_options = clip_options(scene, options)?;
         let mut skeletons = Vec::with_capacity(scene.skeletons.len());
         let mut used = vec![false; options.clips.joints.len()];
@@ -53,7 +57,7 @@ impl<'a> Wanted<'a> {
             if skeleton.joints.is_empty() {
                 return Err(Error::Unsupported { what: format!("skeleton {} has no joints", skeleton.name) });
             }
-            let mut wanted = WantedSkeleton {
+            let mut wanted = RequestedSkeleton {
                 skeleton: skeleton.clone(),
                 tolerances: Vec::new(),
                 pinned: Vec::new(),
@@ -106,7 +110,7 @@ impl<'a> Wanted<'a> {
                 ),
             });
         }
-        Ok(Wanted { options: clip_options, skeletons, clips, numbers })
+        Ok(RequestedClips { options: clip_options, skeletons, clips, numbers })
     }
 
     /// What is asked of the clips of a skeleton.
