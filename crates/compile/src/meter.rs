@@ -15,14 +15,14 @@ const CODED: u64 = 8;
 const BONES: u64 = 30_000;
 const LOOKED_AT: u64 = 1_500;
 
-/// Tells how far the search is.
+/// Adds up the work of all meshes, and tells how far it is.
 pub struct Meter<'a> {
     progress: &'a dyn Progress,
     total: AtomicU64,
     done: AtomicU64,
 }
 
-/// What a mesh has of the work.
+/// The work on one mesh: what is expected, and what is left.
 pub struct MeshWork<'a> {
     meter: &'a Meter<'a>,
     path: String,
@@ -35,7 +35,7 @@ pub struct MeshWork<'a> {
     now: Mutex<String>,
 }
 
-/// What is ahead of a mesh.
+/// The work that is expected of a mesh.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ExpectedWork {
     /// Points, and frames in which they move.
@@ -76,7 +76,7 @@ impl<'a> Meter<'a> {
 }
 
 impl MeshWork<'_> {
-    /// What is being tried from now on.
+    /// Says what is tried from now on.
     pub fn trying(&self, what: &str) {
         if self.values == 0 {
             return;

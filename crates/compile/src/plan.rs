@@ -386,7 +386,8 @@ pub fn write(
     Ok(written.report(bytes, remarks))
 }
 
-/// What there is to know of a mesh before tolerances come into it, pass by pass.
+/// Looks at one mesh in all frames, before tolerances come into it: the passes, each with what it takes →
+/// gives.
 pub fn prepare(
     source: &Source<'_>,
     method: MethodChoice,

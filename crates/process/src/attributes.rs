@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct Elements {
     /// Faces of the file.
     pub faces: usize,
-    /// Points.
+    /// Points of the file.
     pub points: usize,
     /// Corners of the file.
     pub corners: usize,
@@ -67,7 +67,7 @@ impl<'a, T: Copy + Default> Expand<'a, T> {
         }
     }
 
-    /// How often [`Expand::at`] had to take the default.
+    /// Number of elements for which [`Expand::at`] had to take the default value.
     pub fn bad(&self) -> u64 {
         self.bad.load(Ordering::Relaxed)
     }

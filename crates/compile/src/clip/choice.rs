@@ -203,7 +203,8 @@ pub fn packed(bytes: &[u8], format: Format, effort: u32) -> Vec<u8> {
     out
 }
 
-/// What the options of a compilation say of the keys of curves; more than `most` of them are too many.
+/// The settings of curves that follow from the options of a compilation; a clip with more than `most` keys is
+/// given up.
 fn curve_options(
     wanted: &RequestedSkeleton,
     clip_options: &ClipOptions,

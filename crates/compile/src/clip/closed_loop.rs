@@ -21,7 +21,7 @@ use meshreel_scene::Qvv;
 use std::collections::HashMap;
 use std::f64::consts::TAU;
 
-/// Everything that is the same for all samples.
+/// The closed loop of one clip: whatever is the same for all of its samples.
 pub struct ClosedLoop<'a> {
     pub plan: &'a Plan,
     pub reference: &'a Reference,
@@ -42,7 +42,7 @@ pub struct ClosedLoop<'a> {
     /// By a group's first component, where steps are so small that their rounding counts: what takes them to
     /// steps as they are decoded.
     rounded: HashMap<usize, DMat3>,
-    /// What other layers have settled.
+    /// Joints of other layers, whose transforms are chosen already.
     pub settled: Option<&'a SettledJoints>,
 }
 
@@ -74,7 +74,7 @@ fn rounded(group: &Group, plan: &Plan) -> Option<DMat3> {
     back.is_finite().then_some(back)
 }
 
-/// Joints that are not coded now.
+/// The joints of other layers while one layer is coded.
 #[derive(Clone, Debug, Default)]
 pub struct SettledJoints {
     /// Per joint: it is coded now; the errors of others do not count.
@@ -89,11 +89,11 @@ pub struct SampleContext<'a> {
     pub level: usize,
     pub means: &'a Means,
     pub around: [&'a [u8]; 2],
-    /// Per group.
+    /// The prediction of each group of components.
     pub predictions: Vec<[i32; 4]>,
 }
 
-/// Choices for one sample, and what they lead to.
+/// The residuals that are chosen for one sample, and the decoded pose that they lead to.
 #[derive(Clone, Default)]
 pub struct SampleChoices {
     pub shift: i8,
@@ -108,7 +108,7 @@ pub struct SampleChoices {
     pub object: Vec<Object>,
     /// Square of the error per joint, as often as it counts.
     pub error: Vec<f64>,
-    /// Per joint.
+    /// The Lagrange multiplier of each joint: what a bit counts against its error.
     pub lambda: Vec<f64>,
     pub activity: Activity,
 }
@@ -208,14 +208,14 @@ impl<'a> ClosedLoop<'a> {
                 let group = &self.plan.groups[g];
                 let words = group.apply(place.predictions[g], [0; 3]);
                 frame.words[group.word..group.word + group.words].copy_from_slice(&words[..group.words]);
-                self.put(group, &words[..group.words], &mut local);
+                self.set_sub_track(group, &words[..group.words], &mut local);
             }
-            self.place(place.sample, frame, j, &local);
+            self.set_object(place.sample, frame, j, &local);
         }
     }
 
     /// Sets a sub-track as it is decoded.
-    fn put(&self, group: &Group, words: &[i32], local: &mut Qvv) {
+    fn set_sub_track(&self, group: &Group, words: &[i32], local: &mut Qvv) {
         let vector = |words| DVec3::from_array(self.plan.vector(group, words).map(f64::from));
         match group.kind {
             Kind::Translation => local.translation = vector(words),
@@ -224,8 +224,8 @@ impl<'a> ClosedLoop<'a> {
         }
     }
 
-    /// Joint `j` of the sample in object space, and how far that is from the reference.
-    fn place(&self, sample: usize, frame: &mut SampleChoices, j: usize, local: &Qvv) {
+    /// Joint `j` of the sample in object space, and how far that is from the source's.
+    fn set_object(&self, sample: usize, frame: &mut SampleChoices, j: usize, local: &Qvv) {
         let parent = self.joints.parents[j] as usize;
         let parent = match parent < j {
             true => frame.object[parent],
@@ -267,7 +267,7 @@ impl<'a> ClosedLoop<'a> {
     }
 
     /// Chooses for all joints. Symbols' tables are worked out on the way.
-    pub fn run(&self, place: &SampleContext<'_>, frame: &mut SampleChoices) {
+    pub fn choose_all(&self, place: &SampleContext<'_>, frame: &mut SampleChoices) {
         frame.activity.start(self.plan.components);
         for j in 0..self.reference.joints {
             self.joint::<true>(place, frame, j);
@@ -275,7 +275,7 @@ impl<'a> ClosedLoop<'a> {
     }
 
     /// Chooses again for these joints only; tables stay.
-    pub fn rerun(&self, place: &SampleContext<'_>, frame: &mut SampleChoices, joints: &[u32]) {
+    pub fn choose_again(&self, place: &SampleContext<'_>, frame: &mut SampleChoices, joints: &[u32]) {
         for &j in joints {
             self.joint::<false>(place, frame, j as usize);
         }
@@ -309,19 +309,19 @@ impl<'a> ClosedLoop<'a> {
             if TABLES {
                 frame.activity.group(group.parent);
             }
-            let (mut wanted, coupling) = self.wanted(group, prediction, &target);
+            let (mut wanted, coupling) = self.wanted_residuals(group, prediction, &target);
             if let Some(rounded) = self.rounded.get(&group.component) {
                 wanted = (*rounded * DVec3::from_array(wanted)).to_array();
             }
             self.choose::<TABLES>(place, frame, group, prediction, wanted, coupling);
-            self.put(group, &frame.words[group.word..group.word + group.words], &mut local);
+            self.set_sub_track(group, &frame.words[group.word..group.word + group.words], &mut local);
         }
-        self.place(place.sample, frame, j, &local);
+        self.set_object(place.sample, frame, j, &local);
     }
 
     /// Components in steps, from the prediction to the target; and how much of the first one's rounding the
     /// second makes good.
-    pub fn wanted(&self, group: &Group, prediction: [i32; 4], target: &Target) -> ([f64; 3], f64) {
+    pub fn wanted_residuals(&self, group: &Group, prediction: [i32; 4], target: &Target) -> ([f64; 3], f64) {
         let steps = &self.plan.steps[group.joint];
         match (target, &self.plan.header.rotations[group.joint]) {
             (Target::Vector(v), _) => {
@@ -435,7 +435,7 @@ impl<'a> ClosedLoop<'a> {
         frame.words[group.word..group.word + group.words].copy_from_slice(&words[..group.words]);
     }
 
-    /// What depends on joint `j`, itself included.
+    /// The joints that depend on joint `j`, itself included, rising.
     pub fn affected(&self, j: usize) -> std::borrow::Cow<'_, [u32]> {
         match self.affected.get(j) {
             Some(list) => list.into(),
@@ -458,7 +458,7 @@ impl<'a> ClosedLoop<'a> {
     }
 }
 
-/// What a sub-track shall be.
+/// The value that a sub-track is aimed at.
 pub enum Target {
     Vector(DVec3),
     Rotation(DQuat),

@@ -13,8 +13,8 @@ pub struct Kinds {
     pub scales: Vec<Vector>,
 }
 
-/// How far a sub-track may be from one value and still be constant, and a rotation from its axes: as parts of
-/// the tolerance.
+/// Tolerances of compacting, as parts of the clip's tolerance: a sub-track that stays this near to one value
+/// is constant, a rotation that stays this near to one or two axes is a hinge or turns about two axes.
 #[derive(Clone, Copy)]
 pub struct CompactTolerances {
     pub constant: f64,

@@ -9,7 +9,7 @@ use meshreel_codec::clip::streamed::{Kind, STEP};
 use meshreel_codec::clip::{SOURCES, Source, schedule};
 use meshreel_codec::entropy::symbols::start_code;
 
-/// How many components back a source may be.
+/// A component may be predicted from one that is at most this many components before it.
 const WINDOW: usize = 192;
 /// Bits that a source must save; it costs about 14.
 const GAIN: f64 = 22.0;
@@ -25,7 +25,7 @@ pub fn ideal(l: &ClosedLoop<'_>) -> Vec<i32> {
         for group in &plan.groups {
             let mut prediction = [0; 4];
             prediction[..group.words].copy_from_slice(&last[group.word..group.word + group.words]);
-            let (wanted, _) = l.wanted(group, prediction, &target(l, group.kind, i, group.joint));
+            let (wanted, _) = l.wanted_residuals(group, prediction, &target(l, group.kind, i, group.joint));
             let kappa = wanted.map(|w| (w.clamp(-4e6, 4e6) * STEP as f64).round() as i64);
             let words = group.apply(prediction, kappa);
             last[group.word..group.word + group.words].copy_from_slice(&words[..group.words]);
@@ -57,7 +57,7 @@ pub fn residuals(l: &ClosedLoop<'_>) -> (Vec<f32>, Vec<usize>) {
             for group in &plan.groups {
                 let prediction = group.predict(words, plan.words, &step.taps);
                 let target = target(l, group.kind, start + step.sample, group.joint);
-                let (wanted, _) = l.wanted(group, prediction, &target);
+                let (wanted, _) = l.wanted_residuals(group, prediction, &target);
                 out.extend(wanted[..group.components].iter().map(|w| w.clamp(-1e6, 1e6) as f32));
             }
             levels.push(step.level as usize);

@@ -13,7 +13,7 @@ use crate::{Error, Options};
 use meshreel_codec::clip::layer::MAX_LAYERS;
 use meshreel_scene::{Remark, Skeleton};
 
-/// How clips of `skeleton` are divided; `None`: not at all.
+/// The division of the clips of `skeleton` into layers; none where nothing asks for one.
 pub fn division(
     skeleton: &Skeleton,
     clip: &ClipOptions,

@@ -16,9 +16,9 @@ pub struct Track<'a> {
     pub values: &'a [[f32; 4]],
     pub rotation: bool,
     pub knots: Knots,
-    /// What is left of a value when it is stored.
+    /// Gives a value as it is decoded after it was stored.
     pub stored: &'a dyn Fn([f32; 4]) -> [f32; 4],
-    /// How far a value is off at a sample; 1 is just allowed.
+    /// Gives the error of a value at a sample, as a part of what is allowed.
     pub off: &'a dyn Fn(usize, [f32; 4]) -> f64,
     /// Gives up with more keys than this.
     pub most: usize,

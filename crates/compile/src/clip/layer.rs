@@ -22,7 +22,7 @@ use meshreel_codec::clip::{Header, Split, streamed};
 use meshreel_codec::transform::Transform;
 use meshreel_scene as scene;
 
-/// How a clip is divided.
+/// The division of a clip into layers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Division {
     /// The base first. At least one, at most [`layer::MAX_LAYERS`].
@@ -36,11 +36,11 @@ pub struct Division {
 /// A layer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
-    /// Name.
+    /// Name of the layer.
     pub name: String,
     /// Samples per second; the clip's where it is not lower.
     pub rate: Option<f64>,
-    /// What goes without residuals.
+    /// Which samples keep no residuals.
     pub strip: Strip,
     /// Number of tiers, 1 … 8.
     pub tiers: u8,
@@ -55,13 +55,13 @@ impl Default for Part {
 /// A clip in layers.
 #[derive(Clone, Debug)]
 pub struct LayeredClip {
-    /// What is in which layer; the clip's number is 0.
+    /// The layer table as it is stored, with 0 as the number of the clip.
     pub table: LayerTable,
-    /// In order.
+    /// The layers, the base first.
     pub layers: Vec<CompressedLayer>,
-    /// What the decoder needs of the skeleton.
+    /// The skeleton as the decoder gets it.
     pub joints: Joints,
-    /// What is promised.
+    /// The tolerance that is promised, in units of length.
     pub tolerance: f64,
     /// Largest error of any layer at the samples that it keeps.
     pub max_error: f64,
@@ -127,7 +127,7 @@ impl Decoded {
     }
 }
 
-/// What a player shows between two samples.
+/// The transform that a player shows between two samples.
 fn between(a: &scene::Qvv, b: &scene::Qvv, part: f64) -> scene::Qvv {
     let near = if a.rotation.dot(b.rotation) < 0.0 { -b.rotation } else { b.rotation };
     scene::Qvv {
@@ -158,7 +158,7 @@ pub fn compress(
     joints.weigh(tolerances, tolerance, least);
     joints.enlarge(&reference);
     for (constant, axes, part) in super::STRICTER {
-        let job = Job {
+        let attempt = Attempt {
             skeleton,
             clip,
             options,
@@ -169,7 +169,7 @@ pub fn compress(
             kinds: compact::kinds(&reference, &joints, tolerance, CompactTolerances { constant, axes }),
             part,
         };
-        if let Some(done) = job.run() {
+        if let Some(done) = attempt.compress() {
             return Ok(done);
         }
     }
@@ -215,8 +215,8 @@ fn check(skeleton: &scene::Skeleton, clip: &scene::Clip, division: &Division) ->
     Ok(())
 }
 
-/// What all passes share.
-struct Job<'a> {
+/// A clip that is compressed in layers, and the settings of one attempt.
+struct Attempt<'a> {
     skeleton: &'a scene::Skeleton,
     clip: &'a scene::Clip,
     options: &'a ClipOptions,
@@ -228,8 +228,8 @@ struct Job<'a> {
     part: f64,
 }
 
-impl Job<'_> {
-    fn run(&self) -> Option<LayeredClip> {
+impl Attempt<'_> {
+    fn compress(&self) -> Option<LayeredClip> {
         let division = self.division;
         let all = &division.layers;
         let samples: Vec<Samples> = (0..all.len()).map(|l| self.samples(l)).collect();
@@ -244,7 +244,7 @@ impl Job<'_> {
             tiers: 0,
             keys: keys(&changes, lists[0].as_deref(), count),
         };
-        let (plan, choices) = self.pass(lists[0].as_deref(), split, &all[0], None)?;
+        let (plan, choices) = self.choose_residuals(lists[0].as_deref(), split, &all[0], None)?;
         let mut layers: Vec<CompressedLayer> = Vec::with_capacity(all.len());
         let mut decoded: Vec<Decoded> = Vec::with_capacity(all.len());
         let mut max_error = 0.0;
@@ -258,7 +258,7 @@ impl Job<'_> {
                 let changes = self.changes(&|j| usize::from(division.layer_of[j]) == l);
                 let split =
                     Split { layers: division.layer_of.clone(), tiers: 0, keys: keys(&changes, list, count) };
-                self.pass(list, split, &all[l], Some((l as u8, &settled)))?
+                self.choose_residuals(list, split, &all[l], Some((l as u8, &settled)))?
             };
             own.header.split.tiers = all[l].tiers - 1;
             let mut layer = CompressedLayer {
@@ -336,7 +336,7 @@ impl Job<'_> {
     }
 
     /// Residuals of a clip of these samples: of all joints, or of one layer where the others are settled.
-    fn pass(
+    fn choose_residuals(
         &self,
         list: Option<&[u32]>,
         split: Split,

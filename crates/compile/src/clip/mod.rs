@@ -48,7 +48,7 @@ use reference::{Object, Reference, worse};
 use search::SearchEffort;
 use strip::Stripped;
 
-/// How a clip is compressed.
+/// Settings of the codec `sampled`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClipOptions {
     /// Largest distance of any of the metric's points at any sample, in units of length.
@@ -62,7 +62,7 @@ pub struct ClipOptions {
 }
 
 impl Default for ClipOptions {
-    /// In centimetres.
+    /// The usual settings, lengths in centimetres.
     fn default() -> Self {
         ClipOptions { tolerance: 0.01, shell: 3.0, effort: 5, restart: 7 }
     }
@@ -73,9 +73,9 @@ impl Default for ClipOptions {
 pub struct CompressedClip {
     /// The stored form: everything that playing needs but names, parents and rest pose.
     pub bytes: Vec<u8>,
-    /// What the decoder needs of the skeleton.
+    /// The skeleton as the decoder gets it.
     pub joints: Joints,
-    /// What is promised: what was asked for, unless f32 cannot hold it.
+    /// The tolerance that is promised: the one asked for, unless f32 cannot hold it.
     pub tolerance: f64,
     /// Largest error found, decoded from `bytes`.
     pub max_error: f64,
@@ -104,7 +104,7 @@ fn tuning(ratio: f64, work: SearchEffort) -> (f64, u8) {
 const STRICTER: [(f64, f64, f64); 5] =
     [(0.02, 0.06, 1.0), (0.0, 0.005, 0.5), (0.0, 0.0, 0.12), (0.0, 0.0, 0.01), (0.0, 0.0, 0.001)];
 
-/// A pool of one thread, for measuring.
+/// A thread pool of one thread, for measuring speed.
 pub fn one_thread() -> Result<rayon::ThreadPool, Error> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
     pool.map_err(|e| Error::Misuse { what: e.to_string() })
@@ -299,7 +299,7 @@ impl ResidualChoice<'_> {
         (header.starts, header.sources) = cross::analyse(&self.over(&plan), self.with_sources);
         let mut plan = Plan::new(&skeleton, header).ok()?;
         let l = self.over(&plan);
-        let stripped = self.strip.of(&l);
+        let stripped = Stripped::new(self.strip, &l);
         let (keys, segments) = choose(&l, self.work, &stripped)?;
         plan.header.starts = starts_of(&plan, &segments);
         Some((plan, (keys, segments)))

@@ -185,13 +185,13 @@ fn origins(l: &ClosedLoop<'_>, samples: std::ops::Range<usize>) -> (Vec<Origin>,
                 random_access::fixed(&Origin::rotation(l.reference.local(middle, j).rotation.to_array()))
             }
             _ => {
-                let (wanted, _) = l.wanted(group, [0; 4], &target(middle));
+                let (wanted, _) = l.wanted_residuals(group, [0; 4], &target(middle));
                 group.apply([0; 4], wanted.map(|w| (w.round().clamp(-4e6, 4e6) as i64) * 32))
             }
         };
         let (mut low, mut high) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
         for sample in samples.clone() {
-            let (wanted, _) = l.wanted(group, guess, &target(sample));
+            let (wanted, _) = l.wanted_residuals(group, guess, &target(sample));
             for i in 0..3 {
                 low[i] = low[i].min(wanted[i]);
                 high[i] = high[i].max(wanted[i]);

@@ -15,7 +15,7 @@ use std::borrow::Cow;
 const TOLERANCE: f64 = 0.000_1;
 const SHELL: f64 = 0.03;
 
-/// Clips and skeletons as they are compiled.
+/// The clips that are compiled, and all skeletons, with what is asked of them.
 pub struct RequestedClips<'a> {
     /// In the file's unit.
     pub options: ClipOptions,
@@ -37,12 +37,13 @@ pub struct RequestedSkeleton {
     pub pinned: Vec<usize>,
     /// Layers of its clips.
     pub division: Option<Division>,
-    /// What rigs allow.
+    /// The largest tolerance that rigs on the skeleton allow its clips.
     pub most: f64,
 }
 
 impl<'a> RequestedClips<'a> {
-    /// What is asked of the clips of a scene, with remarks on globs that match nothing.
+    /// The clips of a scene that are compiled, and what is asked of them; remarks on globs that match
+    /// nothing.
     pub fn new(
         scene: &'a Scene,
         options: &Options,
@@ -113,7 +114,7 @@ impl<'a> RequestedClips<'a> {
         Ok(RequestedClips { options: clip_options, skeletons, clips, numbers })
     }
 
-    /// What is asked of the clips of a skeleton.
+    /// The settings for the clips of a skeleton.
     pub fn options_of(&self, skeleton: usize) -> ClipOptions {
         ClipOptions { tolerance: self.options.tolerance.min(self.skeletons[skeleton].most), ..self.options }
     }

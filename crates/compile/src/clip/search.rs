@@ -4,7 +4,7 @@
 use super::closed_loop::{ClosedLoop, SampleChoices, SampleContext};
 use meshreel_codec::clip::streamed::MAX_SHIFT;
 
-/// How hard to look.
+/// How much the search tries for each sample.
 #[derive(Clone, Copy, Debug)]
 pub struct SearchEffort {
     /// λ that are tried, as multiples of the one that was best last.
@@ -14,7 +14,7 @@ pub struct SearchEffort {
 }
 
 impl SearchEffort {
-    /// What `--effort` 1 … 9 asks for.
+    /// The search of an `--effort` of 1 … 9.
     pub fn new(effort: u8) -> SearchEffort {
         match effort {
             0..=2 => SearchEffort { tries: &[1.0], flips: 1 },
@@ -29,7 +29,7 @@ impl SearchEffort {
 pub const FIRST_LAMBDA: f64 = 0.1 / 256.0;
 /// λ below this is none.
 const LEAST_LAMBDA: f64 = 0.004 / 256.0;
-/// What a violation leaves of λ on the chain above it.
+/// A violated limit multiplies λ on the chain of joints above it by this.
 const SHRINK: f64 = 0.4;
 
 /// Chooses for the sample at `place`; `lambda` is carried from sample to sample. False if it cannot be made
@@ -82,8 +82,8 @@ pub fn attempt<const TABLES: bool>(
     frame.flipped.fill(false);
     let mut left = flips;
     match TABLES {
-        true => l.run(place, frame),
-        false => l.rerun(place, frame, &l.all),
+        true => l.choose_all(place, frame),
+        false => l.choose_again(place, frame, &l.all),
     }
     // Each round takes λ from a chain or uses up a flip.
     for _ in 0..200 {
@@ -97,7 +97,7 @@ pub fn attempt<const TABLES: bool>(
                 *own = if *own * SHRINK < LEAST_LAMBDA { 0.0 } else { *own * SHRINK };
                 top = j;
             }
-            l.rerun(place, frame, &l.affected(top));
+            l.choose_again(place, frame, &l.affected(top));
         } else if left == 0 || !flip(l, place, frame, worst) {
             return false;
         } else {
@@ -144,7 +144,7 @@ fn flip(l: &ClosedLoop<'_>, place: &SampleContext<'_>, frame: &mut SampleChoices
             }
             spare.clone_from(frame);
             spare.flipped[c] = true;
-            l.rerun(place, &mut spare, &affected);
+            l.choose_again(place, &mut spare, &affected);
             let after = most(&spare);
             if after < best.as_ref().map_or(before * (1.0 - 1e-9), |(least, _)| *least) {
                 match &mut best {

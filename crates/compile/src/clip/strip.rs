@@ -8,21 +8,21 @@ use meshreel_codec::clip::streamed::CALM;
 
 /// Which samples of one clip are stripped.
 pub enum Stripped {
-    /// None.
+    /// No sample is stripped.
     None,
-    /// Square of the error that is allowed.
+    /// Samples whose prediction is this near are stripped: the square of the distance.
     Error(f64),
-    /// Per sample.
+    /// Samples are marked one by one.
     Listed(Vec<bool>),
 }
 
-impl Strip {
-    /// For the clip of `l`.
-    pub fn of(self, l: &ClosedLoop<'_>) -> Stripped {
-        match self {
+impl Stripped {
+    /// The samples of the clip of `l` that are stripped as asked.
+    pub fn new(asked: Strip, l: &ClosedLoop<'_>) -> Stripped {
+        match asked {
             Strip::None => Stripped::None,
             Strip::Error(error) => Stripped::Error(error * error),
-            Strip::Share(share) => Stripped::Listed(least(l, share)),
+            Strip::Share(part) => Stripped::Listed(least_important(l, part)),
         }
     }
 }
@@ -48,8 +48,8 @@ impl Stripped {
     }
 }
 
-/// The least important samples, by how far each is from its prediction when all others are true.
-fn least(l: &ClosedLoop<'_>, share: f64) -> Vec<bool> {
+/// The least important samples, by how far each is from its prediction when all others are exact.
+fn least_important(l: &ClosedLoop<'_>, part: f64) -> Vec<bool> {
     let plan = l.plan;
     let (w, n) = (plan.words, plan.components);
     let words = cross::ideal(l);
@@ -74,7 +74,7 @@ fn least(l: &ClosedLoop<'_>, share: f64) -> Vec<bool> {
         }
     }
     errors.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    let count = (share.clamp(0.0, 1.0) * l.reference.samples as f64) as usize;
+    let count = (part.clamp(0.0, 1.0) * l.reference.samples as f64) as usize;
     let mut list = vec![false; l.reference.samples];
     for (_, sample) in errors.iter().take(count) {
         list[*sample] = true;

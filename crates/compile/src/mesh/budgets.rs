@@ -17,7 +17,7 @@ use meshreel_process::trs::{error_over_box, rows};
 use meshreel_scene::Remark;
 use meshreel_scene::sample::{self, World};
 
-/// What one look at the tree comes to.
+/// The outcome of flattening the tree once.
 pub enum Round {
     /// Nothing more needs to be baked.
     Settled(Vec<FlatNode>, Vec<Budget>),
@@ -33,7 +33,7 @@ pub struct Flattening<'a> {
     selected: &'a [bool],
     locators: &'a [bool],
     promises: Vec<Option<Promise>>,
-    /// How far locators reach.
+    /// By object half the side of the cube that stands for a locator.
     reach: Vec<Option<f32>>,
     locator_remarks: Vec<Remark>,
     /// By object whether it stands in world space.
@@ -218,7 +218,8 @@ pub fn world_matrices(
     Ok(out)
 }
 
-/// How far the decoded transforms are from the source's, over the whole mesh and all frames.
+/// By object the budget, with the largest distance of decoded transforms from the source's, over the whole
+/// mesh and all frames.
 fn measure_transforms(
     content: &Content<'_>,
     nodes: &[FlatNode],

@@ -47,7 +47,7 @@ pub struct FrameLayout {
     pub points: usize,
     /// Face of each triangle.
     triangle_face: Vec<u32>,
-    /// What the source's faces are.
+    /// The faces of the source, bad ones included.
     raw: sample::Faces,
     face_material: Vec<u32>,
     /// By corner of the source the vertex that it had, and by vertex which of those it was, before tangents
@@ -207,7 +207,7 @@ fn wanted(prepared: &Prepared) -> Want {
 }
 
 impl FrameLayout {
-    /// What leads from vertices in `order`, which `indices` name, back to the source.
+    /// The source map of the vertices in `order`, whose triangles are `indices`.
     pub fn source_map(&self, order: &[u32], indices: &[u32]) -> SourceMap {
         let turned = |t: [u32; 3]| {
             let first = (0..3).min_by_key(|&k| t[k]).unwrap_or(0);

@@ -283,9 +283,9 @@ mod tests {
             ..VertexValues::default()
         };
         for record in &streams {
-            let mut levels = Quantized::new(record.word);
-            streams::quantize(record, &values, &mut levels);
-            let error = streams::error(record, &levels, &values);
+            let mut quantized = Quantized::new(record.word);
+            streams::quantize(record, &values, &mut quantized);
+            let error = streams::error(record, &quantized, &values);
             assert!(error <= record.tolerance, "{record:?} {error}");
         }
         assert_eq!(streams[1].tolerance, options.uv_tolerance);

@@ -160,8 +160,8 @@ pub fn put_in_order(
     from
 }
 
-/// What the source map says of faces that triangles do not tell. `from`: by vertex the one that it was
-/// before.
+/// Adds to the source map those faces of the source that triangles do not tell. `from`: by vertex the one
+/// that it was before ordering.
 pub fn source_faces(
     source: &Source<'_>,
     fixed: &mut Fixed,

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Skins that were sought for a mesh, by effort and number of points: what takes most of the time is done
 /// once.
 pub struct SkinSearch<'a> {
-    /// What the mesh has of the work.
+    /// The mesh's part of the work, for the progress that is shown.
     pub work: Arc<MeshWork<'a>>,
     /// The effort that was asked for.
     pub effort: u32,

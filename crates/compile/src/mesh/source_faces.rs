@@ -9,7 +9,7 @@ use meshreel_process::faces::Faces;
 /// triangles tell.
 const MOST: usize = 4;
 
-/// What is known of the corners of the file.
+/// The vertices at the corners of the source's faces.
 pub struct Corners<'a> {
     /// Vertex of each corner of a usable face, before triangles were put into order.
     pub vertex: &'a [u32],

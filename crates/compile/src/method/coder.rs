@@ -7,7 +7,7 @@ use meshreel_codec::quantize::fixed::Cell;
 use meshreel_codec::quantize::lattice::Grid;
 use std::collections::BTreeMap;
 
-/// What was measured of a decoded frame.
+/// The box and the error of a decoded frame.
 #[derive(Clone, Copy, Debug)]
 pub struct FrameMeasure {
     /// Box of the decoded values.
@@ -16,7 +16,7 @@ pub struct FrameMeasure {
     pub error: f64,
 }
 
-/// What was seen, by frame.
+/// Frames with their measures.
 pub type FrameMeasures = Vec<(u32, FrameMeasure)>;
 
 /// Decoded frames by number, in the order of cells.
@@ -27,7 +27,7 @@ pub enum Decoded {
 
 /// The keys of a segment.
 pub struct Segment {
-    /// Per key its unit and what was seen.
+    /// By key its unit, and the measure of the decoded frame.
     pub keys: Vec<(u32, Vec<u8>, FrameMeasure)>,
     pub decoded: Decoded,
 }
@@ -42,20 +42,21 @@ pub struct Group {
 
 /// The encoder of a stream.
 pub trait Coder: Send + Sync {
-    /// What is stored once.
+    /// The static part, which is stored once.
     fn static_bytes(&self) -> &[u8];
     /// Point of each cell.
     fn order(&self) -> &[u32];
-    /// About what some frames will be when decoded.
+    /// Some frames about as they will be when decoded.
     fn sample(&self, frames: &[u32]) -> Result<Decoded, Error>;
     /// Codes the keys of a segment and keeps them for [`Coder::group`]; hands out the decoded frames only if
     /// `keep`.
     fn segment(&self, segment: u32, keep: bool) -> Result<Segment, Error>;
-    /// Codes the units Inner and Last of a group, whose keys have been coded; the same.
+    /// Codes the units Inner and Last of a group whose keys have been coded; hands out the decoded frames
+    /// only if `keep`.
     fn group(&self, group: u32, keep: bool) -> Result<Group, Error>;
     /// Keys before this one are not needed any more.
     fn forget(&self, before: u32);
-    /// Only heights over a plane are coded.
+    /// Whether only heights over a plane are coded.
     fn has_heights(&self) -> bool {
         false
     }
@@ -64,7 +65,7 @@ pub trait Coder: Send + Sync {
     fn parts(&self) -> Vec<u32> {
         Vec::new()
     }
-    /// What was seen of bones, once all is coded.
+    /// What bones and residuals take, once all frames are coded.
     fn measures(&self) -> Measures {
         Measures::default()
     }

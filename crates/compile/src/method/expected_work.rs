@@ -6,7 +6,7 @@ use crate::meter::ExpectedWork;
 use crate::method::{mesh_coder, precision, skin};
 use crate::{MethodChoice, Options, Preset};
 
-/// What is likely to be tried; nothing for what stands still.
+/// The work that is expected of a mesh; none for one that stands still.
 pub fn expected_work(candidate: &Candidate<'_>, options: &Options) -> ExpectedWork {
     let (source, prepared) = (&candidate.source, &candidate.prepared);
     let frames = match (prepared.moving, source.moves) {

@@ -55,12 +55,12 @@ struct CodedFrame {
     frame: Arc<DecodedFrame>,
     head: Head,
     references: References,
-    /// What positions, and what all streams, are expected to take, in 2⁻⁸ bits.
+    /// Expected sizes of positions, and of all streams, in 2⁻⁸ bits.
     bits: [u64; 2],
 }
 
-/// All streams of a frame as decoded, what positions say of it, and what positions and all streams are
-/// expected to take, in 2⁻⁸ bits.
+/// All streams of a frame as decoded, the measure of its positions, and expected sizes of positions and of
+/// all streams, in 2⁻⁸ bits.
 struct CodedStreams {
     streams: Vec<Quantized>,
     seen: FrameMeasure,
@@ -392,7 +392,7 @@ impl<'a> FluidCoder<'a> {
         Ok(order)
     }
 
-    /// What the triangles of a frame join.
+    /// The triangles of a frame, and the points that they join.
     fn ordered(&self, frame: u32, laid: &FrameLayout, scratch: &Scratch) -> FrameOrder {
         let lead = self.plan.prepared.runs[frame as usize];
         let weld = self.plan.prepared.run_welds.get(&lead);
@@ -564,12 +564,12 @@ fn shade(work: &mut Work, indices: &[u32], positions: &Quantized, record: &Strea
 
 /// One stream of frames.
 fn stream_of<'f, W: Typed>(frames: &[&'f DecodedFrame], stream: usize) -> Vec<&'f [W]> {
-    let values = frames.iter().filter_map(|frame| W::of(&frame.streams[stream]));
+    let values = frames.iter().filter_map(|frame| W::values(&frame.streams[stream]));
     values.take(REFERENCES).collect()
 }
 
-/// What a stream's values may become: `offset` tells how far positions are from the middles of their cells,
-/// nothing for other streams; no frame refers to a `leaf`.
+/// The values of a stream, and how far they may be changed. `offset`: how far positions are from their
+/// quantized values, empty for other streams. `leaf`: no frame refers to this one.
 fn wanted<'v, W: Typed>(
     record: &StreamRecord,
     values: &'v mut [W],

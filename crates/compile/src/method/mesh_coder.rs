@@ -30,7 +30,8 @@ use std::sync::{Mutex, PoisonError};
 /// A part of a stream, unit by unit.
 type Part = Vec<(Vec<u8>, FrameMeasures)>;
 
-/// What the coders of a mesh borrow: its points, and by stream of cells its parts.
+/// The points of a mesh whose streams are kept as fixed-point values, which its coders borrow; none for
+/// others.
 pub fn mesh_points(plan: &MeshPlan<'_>) -> Option<MeshPoints> {
     let fixed = plan.prepared.fixed.as_ref()?;
     (plan.method == Method::Soft).then(|| MeshPoints::new(fixed))
@@ -49,7 +50,7 @@ pub fn mesh_frames<'a>(plan: &'a MeshPlan<'a>, points: Option<&'a MeshPoints>) -
     plan.streams.iter().map(of).collect()
 }
 
-/// What the coders of all meshes borrow.
+/// Points and frames of all meshes, which their coders borrow.
 pub struct Sources<'a> {
     points: &'a [Option<MeshPoints>],
     frames: Vec<Vec<Vec<PointFrames<'a>>>>,
@@ -97,14 +98,15 @@ const STEPS: [u32; 5] = [2, 5, 6, 7, 9];
 /// default effort only the one that was asked for is tried.
 const MUCH: usize = 1 << 18;
 
-/// What a mesh has in units of which its own frames are only a part.
+/// The frames of a mesh that stands still at the start or at the end, for units that reach beyond its own
+/// frames.
 struct LeadInOut {
     window: Window,
     /// PointFrames and units of the file.
     file: Schedule,
     /// Boxes around what it shows before and after.
     bounds: [[f32; 6]; 2],
-    /// What it has in its first and its last frame, where it is the same before, or after.
+    /// Its payloads in its first and its last frame, where it stands still before, or after.
     ends: Mutex<[Option<Payload>; 2]>,
 }
 
@@ -179,11 +181,11 @@ pub struct MeshCoder<'a> {
     levels: Option<QuantizedCoder<'a>>,
     /// PointFrames with triangles of their own.
     fluid: Option<FluidCoder<'a>>,
-    /// What moves positions, and the method that this is.
+    /// The bones that move positions, and the method that this is.
     bones: Option<(Bones, Method)>,
-    /// What was tried.
+    /// Methods that were tried, for `--explain`.
     pub tried: Vec<Tried>,
-    /// What the user should know.
+    /// Remarks for the user.
     pub remarks: Vec<Remark>,
 }
 
@@ -329,7 +331,7 @@ impl<'a> MeshCoder<'a> {
         Ok(())
     }
 
-    /// What was seen of bones, once all is coded.
+    /// What bones and residuals take, once all frames are coded.
     pub fn measures(&self) -> Measures {
         let positions = self.cells.first().and_then(|parts| parts.first());
         positions.map_or(Measures::default(), |coder| coder.measures())
@@ -351,7 +353,7 @@ impl<'a> MeshCoder<'a> {
         [bones.rigid as usize, bones.affine as usize]
     }
 
-    /// How the mesh is kept.
+    /// The method that the file names.
     pub fn method(&self) -> Method {
         self.bones.map_or(self.plan.method, |b| b.1)
     }
@@ -506,8 +508,8 @@ impl<'a> MeshCoder<'a> {
         Ok(still.place(&units, own.collect()))
     }
 
-    /// What the mesh has in the frames at the ends of its own, where those are not all; how many bytes of it
-    /// positions need.
+    /// The end states of the mesh as bytes, where it stands still at the start or at the end; and how many of
+    /// them positions need.
     pub fn end_states(&self) -> (Vec<u8>, usize) {
         let (mut bytes, mut positions) = (Vec::new(), 0);
         if let Some(still) = &self.still {

@@ -46,9 +46,9 @@ pub struct PointFrames<'a> {
     pub fixed: &'a Fixed,
     pub points: &'a MeshPoints,
     pub record: &'a StreamRecord,
-    /// First component.
+    /// Number of the stream's component that comes first.
     first: usize,
-    /// What went wrong while a frame was read; the encoder cannot carry it.
+    /// The first error while a frame was read, which the encoder cannot carry.
     failed: Mutex<Option<Error>>,
 }
 
@@ -91,7 +91,7 @@ impl<'a> PointFrames<'a> {
         (apart && !grid.shape.closed).then_some(&grid.shape)
     }
 
-    /// What they are.
+    /// The kind of values of the stream.
     pub fn semantic(&self) -> Semantic {
         self.record.semantic
     }
@@ -112,7 +112,7 @@ impl<'a> PointFrames<'a> {
         (self.points.vertex.iter()).map(|&v| vertex_point[v as usize])
     }
 
-    /// What [`PointFrames::read`] said, if it failed.
+    /// The error of reading, if a frame could not be read.
     pub fn check(&self) -> Result<(), Error> {
         let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
         failed.take().map_or(Ok(()), Err)
@@ -147,7 +147,7 @@ pub fn point_frames<'a>(
         .collect()
 }
 
-/// Levels of detail, and the triangles that they were made from.
+/// The hierarchy of a stream's points, and the triangles that it was made from.
 pub fn build_hierarchy(frames: &PointFrames<'_>) -> (Hierarchy, Vec<u32>) {
     let indices = &frames.fixed.indices;
     let (count, triangles) = match frames.record.semantic {

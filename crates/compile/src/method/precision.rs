@@ -154,7 +154,7 @@ fn has_a_choice(plan: &MeshPlan<'_>, allowed: Allowed, schedule: Schedule, optio
 #[derive(Clone, Copy)]
 struct Trial {
     bytes: u64,
-    /// How far positions may be off.
+    /// The error bound of positions.
     radius: f64,
     /// Normals are stored as they are, not predicted from positions.
     normals_stored: bool,

@@ -92,7 +92,7 @@ impl<'a> NormalCoder<'a> {
         }))
     }
 
-    /// What is stored once.
+    /// The static part, which is stored once.
     pub fn static_bytes(&self) -> &[u8] {
         self.encoder.static_bytes()
     }

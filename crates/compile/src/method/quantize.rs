@@ -186,7 +186,7 @@ impl Planner<'_, '_> {
     }
 }
 
-/// How a mesh is kept, unless its coder finds better.
+/// The method of a mesh before its coder has tried others.
 fn method(fixed: bool, streams: &[StreamRecord], asked: MethodChoice, path: &str) -> Result<Method, Error> {
     let animated = fixed && streams.iter().any(|s| s.animated);
     match (fixed, animated) {

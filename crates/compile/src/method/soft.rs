@@ -84,7 +84,7 @@ struct Track<'a, W> {
 }
 
 impl<W: Cell> Track<'_, W> {
-    /// What the player has of a decoded frame.
+    /// The fixed-point positions of a decoded frame as the player has them.
     fn laid<'c>(&self, cells: &'c [[W; 4]]) -> Cow<'c, [[W; 4]]> {
         let mut cells = Cow::Borrowed(cells);
         if let Some(flat) = &self.flat {

@@ -2,12 +2,12 @@
 
 use meshreel_process::extent::ulp;
 
-/// What a placement was promised and what its transforms take of it.
+/// The tolerance of a placement, and what its transforms take of it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Budget {
     /// Resolved tolerance, world units, without what is spent.
     pub tolerance: f64,
-    /// What fixed faces have taken of it.
+    /// The part of the tolerance that re-meshing has taken.
     pub spent: f64,
     /// Largest distance that the f32 transforms alone, or f32 world positions, move any point.
     pub transform_error: f64,
@@ -17,7 +17,7 @@ pub struct Budget {
     pub reach: f64,
 }
 
-/// Part of the tolerance that transforms must leave to vertices; with less, baking them takes fewer bytes.
+/// The part of the tolerance that transforms must leave to vertices; with less, baking takes fewer bytes.
 pub const LEAST_LEFT: f64 = 0.4;
 
 /// Units in the last place of an object's largest coordinate that must be left to its vertices: half the

@@ -26,7 +26,7 @@ pub struct Point {
     pub at: [f64; 3],
     /// Where it should be in the world.
     pub goal: [f64; 3],
-    /// How far it may be from there.
+    /// The largest distance from there that is allowed.
     pub limit: f64,
 }
 
@@ -63,7 +63,7 @@ pub struct CodedTransform {
 #[derive(Default)]
 pub struct Workspace {
     error: [Vec<f64>; 3],
-    /// What a step of each component adds.
+    /// What one step of each component adds to the error of each point.
     step: [[Vec<f64>; 3]; COMPONENTS],
 }
 
@@ -93,7 +93,7 @@ impl Workspace {
     }
 }
 
-/// Chooses.
+/// Chooses the residuals with the fewest bits that keep all points within their limits.
 pub fn find_transform(goal: &TransformGoal<'_>, room: &mut Workspace) -> CodedTransform {
     let track = goal.track;
     let n = track.components();
@@ -157,7 +157,7 @@ fn raw(goal: &TransformGoal<'_>) -> CodedTransform {
     }
 }
 
-/// What the decoder makes of a choice.
+/// A choice as the decoder decodes it.
 fn finish(goal: &TransformGoal<'_>, prediction: &[i32; 10], mut choice: Choice) -> CodedTransform {
     let track = goal.track;
     let mut words = [0; 11];

@@ -37,7 +37,7 @@ pub const BUDGETS: [[f64; 2]; 2] = [[0.5, 0.25], [0.2, 0.1]];
 /// Tolerance of clips over that of the mesh, at first; and by how much it shrinks at most and at least.
 const CLIPS: f64 = 0.35;
 const SHRINKS: [f64; 2] = [0.2, 0.7];
-/// How often it may shrink.
+/// Rounds in which the tolerance of clips may shrink.
 pub const ROUNDS: usize = 6;
 /// Where the metric reaches farther out than was asked for, errors at the distance that was asked for can be
 /// √3 times as large.
@@ -49,9 +49,9 @@ const POSES: usize = 48;
 pub struct EncodedRig {
     /// Mesh of the file.
     pub mesh: usize,
-    /// Its entry.
+    /// Its entry in the chunk of rigs.
     pub bytes: Vec<u8>,
-    /// Without bytes.
+    /// The report, in which the bytes in the file are still missing.
     pub report: RigReport,
 }
 
@@ -72,10 +72,10 @@ pub struct Candidate<'a> {
     points: Vec<usize>,
 }
 
-/// What rigs ask of the clips of a skeleton.
+/// The tolerance and shell distances that a rig needs of the clips of its skeleton.
 #[derive(Clone, Debug)]
 pub struct Demand {
-    /// At most.
+    /// The largest tolerance, in units of length.
     pub tolerance: f64,
     /// Distances of the metric's points, by joint, at least.
     pub shells: Vec<f64>,
@@ -194,8 +194,8 @@ impl Candidate<'_> {
         self.skeleton
     }
 
-    /// What its rig asks of the clips of the skeleton, at first; `shell`: by joint what was asked for,
-    /// `tolerance`: at most.
+    /// What the rig needs of the clips of its skeleton, at first. `shells`: by joint the distance that was
+    /// asked for; `tolerance`: the largest allowed.
     pub fn demand(&self, shells: &[f64], tolerance: f64) -> Demand {
         let mut out = Demand { tolerance: tolerance.min(CLIPS * self.tolerance), shells: shells.to_vec() };
         for &p in &self.points {
@@ -369,7 +369,7 @@ pub struct Built<'a> {
     bind: Vec<u8>,
     depth: u32,
     weights: Vec<u8>,
-    /// As decoded.
+    /// The rig as decoded.
     rig: Rig,
 }
 
@@ -397,7 +397,7 @@ impl<'a> Built<'a> {
         out
     }
 
-    /// What moves the mesh as a clip of the source does, by its number there.
+    /// The source's motion of the mesh by a clip, given by its number there.
     fn driver(&self, clip: usize) -> Option<&Arc<dyn Driven>> {
         let mut own = self.candidate.skin.driven.iter();
         own.find(|(number, _)| *number == clip).map(|(_, d)| d)
@@ -450,7 +450,7 @@ impl<'a> Built<'a> {
         error <= self.candidate.tolerance
     }
 
-    /// What clips have to be coded to, where the error was so large with this tolerance.
+    /// The tolerance that clips need, where the error was so large with this one.
     pub fn finer(&self, tolerance: f64, error: f64) -> f64 {
         let [least, most] = SHRINKS;
         tolerance * (0.8 * self.candidate.tolerance / error).clamp(least, most)

@@ -45,7 +45,7 @@ const MARGIN: f64 = 0.98;
 struct Request<'a> {
     /// The source.
     scene: &'a Scene,
-    /// Its objects.
+    /// Its placed objects.
     placed: &'a [Placed],
     /// By object whether its mesh is compiled.
     selected: &'a [bool],
@@ -53,15 +53,15 @@ struct Request<'a> {
     locators: &'a [bool],
     /// By object whether its vertices are in world space, where that is known; else it is foretold.
     baked: Option<&'a [bool]>,
-    /// What moves, at `times`.
+    /// The motion of objects at `times`.
     motion: &'a Motion,
-    /// Samples.
+    /// Seconds of the frames between which is looked.
     times: &'a [f64],
-    /// By path.
+    /// The tolerance of the object at a path.
     tolerance: &'a (dyn Fn(&str) -> Tolerance + Sync),
     /// Meshes with a rig that clips can move need no frames.
     rigs: bool,
-    /// What is asked for.
+    /// The multiple of the tolerance that was asked for.
     choice: BetweenChoice,
     /// Whether frames may be added.
     add: bool,
@@ -179,19 +179,20 @@ fn each_pair<T: Send>(
     Ok(parts.into_iter().flatten().collect())
 }
 
-/// What players may be off before anything is coded, where a multiple of the tolerance is asked for.
+/// The distance, in tolerances, that players may be off before anything is coded, where a multiple of the
+/// tolerance is asked for.
 fn allowed(multiple: f64) -> f64 {
     (multiple - 1.0) * MARGIN
 }
 
-/// What was seen between two frames.
+/// How far players are off between two frames.
 #[derive(Clone, Copy, Default)]
 struct Pair {
-    /// How far off it is.
+    /// The largest distance between the frames, in tolerances.
     whole: f64,
     /// Something changes at once at the second.
     step: bool,
-    /// How far off it is up to right before that.
+    /// The largest distance up to right before that step, in tolerances.
     off: f64,
 }
 
@@ -406,7 +407,7 @@ impl Items {
     }
 }
 
-/// What was found, looked at again where other vertices than was foretold came to be in world space.
+/// Corrects what was found, where other vertices than foretold came to be in world space.
 pub fn settle(
     found: Option<Between>,
     nodes: &[FlatNode],
@@ -437,7 +438,8 @@ impl Between {
         }
     }
 
-    /// What the file promises; nothing where frames were chosen by their rate.
+    /// The multiple of the tolerance that the file promises between frames; none where frames were chosen by
+    /// their rate.
     pub fn stored(&self, options: &Options) -> Option<f64> {
         options.fps.is_none().then(|| self.held())
     }
@@ -522,7 +524,7 @@ impl<'a> Eye<'a> {
         })
     }
 
-    /// What is between two frames.
+    /// Looks between two frames.
     fn look(&mut self, from: &Pose, to: &Pose, allowed: f64) -> Result<Pair, Error> {
         let whole = self.off(from, to, f64::INFINITY)?;
         let mut pair = Pair { whole, step: false, off: whole };
@@ -680,7 +682,7 @@ fn vector(p: &[f32; 3]) -> DVec3 {
     DVec3::from_array(p.map(f64::from))
 }
 
-/// As a player goes from one transform of a node to the next.
+/// The transform that a player shows between two transforms of a node.
 fn blend(a: &DMat4, b: &DMat4, place: f64) -> DMat4 {
     if a == b {
         return *a;

@@ -6,7 +6,7 @@ use crate::mesh::source::Source;
 use meshreel_codec::schedule::{Schedule, Window};
 use meshreel_scene::{Attribute, Mesh, sample};
 
-/// What a mesh shows at a time, as far as it can change while its faces do not.
+/// All values of a mesh at one time that can change while its faces do not.
 #[derive(Default, PartialEq)]
 struct Look {
     points: Vec<[f32; 3]>,

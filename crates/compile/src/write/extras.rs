@@ -44,7 +44,7 @@ impl Extras {
         Ok(Extras { lods, visibility, attributes })
     }
 
-    /// What the user should know of a mesh.
+    /// Remarks on a mesh.
     pub fn remarks(&self, mesh: usize) -> Vec<Remark> {
         let visibility = self.visibility.get(mesh).into_iter().flat_map(|own| own.remarks.clone());
         let lods = self.lods.get(mesh).into_iter().flat_map(|own| own.remarks.clone());

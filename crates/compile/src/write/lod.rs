@@ -8,14 +8,14 @@ use meshreel_codec::topology::lod::{Level, collapse, encode, fewer};
 use meshreel_process::lod;
 use meshreel_scene::Remark;
 
-/// The levels of a mesh, as they are encoded, and the bytes.
+/// The LOD levels of a mesh, encoded.
 #[derive(Default)]
 pub struct Lod {
-    /// Of each level its size and error.
+    /// The size and error of each level.
     pub levels: Vec<Level>,
     /// Bytes of the levels.
     pub bytes: Vec<u8>,
-    /// What the user should know.
+    /// Remarks for the user.
     pub remarks: Vec<Remark>,
 }
 

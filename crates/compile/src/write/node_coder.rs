@@ -23,7 +23,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 /// Step of a translation, as a part of what a node's points may be off.
 const STEP: f64 = 0.9;
-/// What moves by less than this part of what points may be off stands still.
+/// A node whose points move by less than this part of their limit stands still.
 const STILL: f64 = 0.01;
 /// Nodes above other moving ones are held to this part of a limit.
 const ABOVE: f64 = 0.5;
@@ -108,12 +108,12 @@ fn described_nodes(job: &Job<'_>, rest: &[Transform]) -> Vec<Node> {
         .collect()
 }
 
-/// How one node moves over all frames.
+/// The motion of one node over all frames.
 #[derive(Clone, Copy, Default)]
 struct NodeMotion {
     /// The largest distances from the first frame: of translation, rotation (as an angle), scale.
     farthest: [f64; 3],
-    /// How unevenly the origin and the middle of the box move: the sums of their accelerations.
+    /// The sums of the accelerations of the origin and of the middle of the box: how unevenly these move.
     uneven: [f64; 2],
 }
 
@@ -151,8 +151,8 @@ impl NodeMotion {
         Ok(motions)
     }
 
-    /// What is coded of the node: `limit` is how far its points may be off, `steps` that over the smallest
-    /// limit of all nodes.
+    /// Which components of the node are coded, and how finely. `limit`: how far its points may be off;
+    /// `steps`: that over the smallest limit of all nodes.
     fn setup(&self, bounds: &[f64; 6], limit: f64, steps: f64) -> Setup {
         // By how much points move that are as far from the origin as any is.
         let reach = bounds.iter().fold(0.0f64, |most, side| most.max(side.abs()));
@@ -581,7 +581,7 @@ fn broken(frame: u32) -> Error {
     }
 }
 
-/// How far a transform is from the first one: its translation, the angle (for small ones), its scale.
+/// The distances of a transform from the first one: in translation, in angle (for small ones), in scale.
 fn moved(first: &Transform, now: &Transform) -> [f64; 3] {
     let far = |a: &[f32], b: &[f32]| {
         let far = a.iter().zip(b).map(|(a, b)| f64::from(a - b).powi(2));

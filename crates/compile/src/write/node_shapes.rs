@@ -24,9 +24,9 @@ pub struct Shape {
     pub points: Vec<[f64; 3]>,
     /// The points that lie outermost.
     pub few: Vec<[f64; 3]>,
-    /// How far transforms may move a point.
+    /// The largest distance by which transforms may move a point.
     pub limit: f64,
-    /// How far transforms may move a point where rounding of other transforms comes on top.
+    /// That distance where rounding of other transforms comes on top.
     pub room: f64,
     /// The track that moves it.
     pub above: usize,

@@ -21,7 +21,7 @@ const MOST_GROUPS: usize = 65_535;
 const FEW_GROUPS: usize = 64;
 const POINTS_OF_A_GROUP: usize = 2;
 
-/// What some nodes that show one mesh have.
+/// The part attributes that some nodes showing one mesh have.
 #[derive(Default)]
 pub struct PartAttributes {
     /// Nodes of the file, rising.
@@ -36,7 +36,7 @@ pub struct PartAttributes {
     pub remarks: Vec<Remark>,
 }
 
-/// What all nodes have, in their order.
+/// The part attributes of all nodes, in their order.
 pub fn collect(job: &Job<'_>, coders: &[MeshCoder<'_>]) -> Result<Vec<PartAttributes>, Error> {
     if !job.options.channels.attributes {
         return Ok(Vec::new());

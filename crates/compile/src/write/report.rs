@@ -13,24 +13,24 @@ use crate::write::output::ratio;
 use meshreel_codec::record::Description;
 use meshreel_scene::Remark;
 
-/// All that a report tells.
+/// Everything from which the report of a file is made.
 pub struct Written<'a> {
-    /// What was decided.
+    /// The decisions of the passes before writing.
     pub job: &'a Job<'a>,
-    /// What was counted.
+    /// The file, with the sizes that were counted.
     pub file: &'a File<'a>,
-    /// How meshes were coded; none with the preset classic.
+    /// The coders of meshes; none with the preset classic.
     pub coders: &'a [MeshCoder<'a>],
-    /// How transforms were coded.
+    /// The coder of transforms, if any node moves.
     pub nodes: Option<&'a NodeCoder<'a>>,
-    /// What was made beside frames.
+    /// LOD levels, triangle visibility and part attributes.
     pub extras: &'a Extras,
-    /// What the file says of itself.
+    /// The description that the file holds.
     pub description: &'a Description,
 }
 
 impl Written<'_> {
-    /// The report.
+    /// The report of the finished file.
     pub fn report(&self, file_bytes: u64, remarks: Vec<Remark>) -> Report {
         let (job, file) = (self.job, self.file);
         let mut report = Report {

@@ -29,7 +29,7 @@ pub struct UnitOutput {
     pub nodes: usize,
     /// Each frame with the box in the world around everything that it shows.
     pub bounds: Vec<(u32, [f32; 6])>,
-    /// What is counted of each mesh.
+    /// Sizes and errors of each mesh.
     pub parts: Vec<Counted>,
     /// The unit of vertex attributes behind it, where these are in units of their own.
     pub attributes: Option<Attributes>,
@@ -41,7 +41,7 @@ pub struct Attributes {
     pub bytes: Vec<u8>,
     /// Bytes before compression.
     pub raw: usize,
-    /// What is counted of each mesh.
+    /// Sizes and errors of each mesh.
     pub parts: Vec<Counted>,
 }
 
@@ -138,7 +138,7 @@ fn number(unit: Unit) -> (u32, u8) {
     }
 }
 
-/// How many segments are worked on side by side.
+/// The number of segments that are worked on side by side.
 fn segments_at_once(job: &Job<'_>, schedule: Schedule, threads: usize) -> u32 {
     let mut per_segment = 1u64 << 16;
     for (plan, _) in &job.plans {

@@ -18,7 +18,7 @@ pub struct Visibility {
     pub bytes: Vec<u8>,
     /// Triangles that are left out in the first frame, in the last, and in all frames.
     pub hidden: HiddenTriangles,
-    /// What the user should know.
+    /// Remarks for the user.
     pub remarks: Vec<Remark>,
 }
 

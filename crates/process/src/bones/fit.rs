@@ -16,7 +16,7 @@ const ROUNDS: usize = 6;
 const SPLIT: usize = 16;
 /// Steps of a point that follows the bones.
 const FOLLOW: usize = 3;
-/// What a first step leaves may be this many times too much for others to be taken.
+/// Further steps are taken only if the first one leaves at most this many times too much.
 const HOPE: f64 = 4.0;
 /// Coordinates that say which points move alike.
 const ALIKE: usize = 12;
@@ -75,7 +75,7 @@ impl Fit {
         self.points().error(&self.bones)
     }
 
-    /// What is left of a point's trajectory.
+    /// The difference between a point's trajectory and what its bones make of it.
     pub fn residual(&self, i: usize) -> [f64; DIMENSIONS] {
         let mut residual = [0.0; DIMENSIONS];
         let out = &mut residual[..self.dimensions];

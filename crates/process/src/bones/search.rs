@@ -21,7 +21,8 @@ const COUNTS: [usize; 12] = [2, 3, 4, 6, 9, 13, 18, 24, 30, 38, 48, 60];
 const FIRST: usize = 7;
 /// Rounds of alternating.
 const ROUNDS: usize = 12;
-/// What few weights leave in the end, in parts of what 8 leave after a few steps: for estimates of bits.
+/// For estimates of bits: the error that few weights leave in the end, over the error that 8 weights leave
+/// after a few steps.
 const FEWER: f64 = 1.3;
 
 /// Finds a skin. `None` where there is nothing to find: no motion, one frame, fewer than four points per
@@ -65,7 +66,7 @@ const STEEP: usize = 17;
 pub struct Choice {
     /// The skin.
     pub skin: Skin,
-    /// What it may take: an estimate before anything is coded.
+    /// The bits that it may take: an estimate before anything is coded.
     pub bits: Bits,
 }
 
@@ -202,10 +203,11 @@ const BEGUN: f64 = 0.7;
 
 /// A skin that leaves more than this part of what prediction in time leaves is none.
 const PLAIN: f64 = 0.5;
-/// How much more than that may be what is expected of the most bones, when fewer are tried.
+/// Fewer bones are tried on only while the most bones are expected to leave at most this many times
+/// [`PLAIN`].
 const HOPE: f64 = 1.2;
 
-/// What all starts stand on.
+/// The points and their coordinates, which all starts share.
 struct Ground<'a> {
     all: &'a Trajectories,
     space: Space,

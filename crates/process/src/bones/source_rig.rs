@@ -18,7 +18,7 @@ pub struct Rig<'a> {
     pub bones: usize,
 }
 
-/// What a rig does.
+/// A rig of the source that was compared with the motion of the points.
 #[derive(Clone, Debug)]
 pub struct CheckedRig {
     /// The skin, with weights as [`Skin`] has them.

@@ -101,8 +101,8 @@ impl Space {
         &self.coordinates[p * self.dimensions..][..self.dimensions]
     }
 
-    /// What coordinates stand for, in the frames that were looked at: x, y, z of the first, …; less the mean
-    /// of all points.
+    /// Coordinates as a trajectory in the frames that were looked at: x, y, z of the first frame, then of the
+    /// next; less the mean of all points.
     pub fn expand(&self, coordinates: &[f64]) -> Vec<f64> {
         let mut out = vec![0.0; self.rows];
         for (axis, &c) in self.basis.iter().zip(coordinates) {

@@ -19,11 +19,11 @@ const SYSTEM: usize = 3 + MOST_INFLUENCES - 1;
 pub struct Vertex {
     /// In the rest pose; 1 behind it.
     pub rest: [f64; 4],
-    /// How many bones move it.
+    /// Number of bones that move it.
     pub count: usize,
-    /// Which, and how much; weights are ≥ 0 and their sum is 1.
+    /// The bones that move it, the first `count` of these; their weights are ≥ 0 and sum to 1.
     pub bones: [usize; MOST_INFLUENCES],
-    /// See `bones`.
+    /// The weights of `bones`.
     pub weights: [f64; MOST_INFLUENCES],
 }
 
@@ -96,7 +96,7 @@ impl Bones {
         dot(residual, residual)
     }
 
-    /// What is left of a trajectory.
+    /// Writes to `out` the difference between a trajectory and what bones make of the vertex.
     pub fn residual(&self, vertex: &Vertex, target: &[f64], out: &mut [f64]) {
         out.copy_from_slice(target);
         for (bone, weight) in vertex.influences() {

@@ -33,7 +33,7 @@ const ROUNDS: usize = 8;
 /// Draws from the neighbours of a point where all together do not fit.
 const DRAWS: usize = 3;
 
-/// What is asked for.
+/// The settings of a search for parts.
 #[derive(Clone, Debug, Default)]
 pub struct Request<'a> {
     /// Largest distance from where the transform says, for every point in every frame.
@@ -47,7 +47,7 @@ pub struct Request<'a> {
     pub pieces_only: bool,
 }
 
-/// What was found.
+/// The parts of a mesh, each with its motion.
 #[derive(Clone, Debug, Default)]
 pub struct Parts {
     /// Part of each point, or [`NO_PART`].
@@ -118,8 +118,8 @@ pub fn find_parts(all: &Trajectories, request: &Request<'_>) -> Parts {
     search.parts
 }
 
-/// How far groups agree with the motion: of the points that move and are in a group of at least three, the
-/// part whose group moves as one. 0 if there are no such points.
+/// The part of the points that move as their groups say: of those that move and are in a group of at least
+/// three, those whose group moves as one. 0 if there are no such points.
 pub fn agreement(all: &Trajectories, groups: &[u32], tolerance: f64) -> f64 {
     let mut search = Search {
         all,
@@ -376,7 +376,7 @@ impl Search<'_> {
         (best.len() >= LEAST && self.width(&best) >= WIDTH * self.tolerance).then_some(best)
     }
 
-    /// How far a set reaches across its longest direction: 0 on a line.
+    /// The width of a set of points across its longest direction: 0 on a line.
     fn width(&self, members: &[u32]) -> f64 {
         let centre = members.iter().map(|&p| self.all.at(0, p)).sum::<DVec3>() / members.len() as f64;
         let off = |p: &u32| self.all.at(0, *p) - centre;
@@ -519,7 +519,7 @@ impl Search<'_> {
         }
     }
 
-    /// What is left over but follows a part that touches it, as far as the tolerance goes.
+    /// Gives points that are left over to a part that touches them, if they follow it within the tolerance.
     fn adopt(&mut self, triangles: &[u32]) {
         let matrices: Vec<Vec<Matrix>> = self.parts.transforms.iter().map(|f| matrices(f)).collect();
         loop {

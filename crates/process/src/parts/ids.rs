@@ -64,7 +64,7 @@ fn number(numbers: &mut BTreeMap<i64, u32>, value: i64) -> u32 {
     *numbers.entry(value).or_insert(next)
 }
 
-/// What hints led to.
+/// Parts that were found with hints.
 #[derive(Clone, Debug)]
 pub struct HintedParts {
     /// The parts; their `broken_groups` are of the hint that was used.

@@ -65,12 +65,12 @@ pub struct Remeshed {
 pub struct Outcome {
     /// The scene.
     pub scene: Scene,
-    /// By number of mesh.
+    /// By mesh what became of it, if it was re-meshed.
     pub meshes: Vec<Option<Remeshed>>,
 }
 
 impl Outcome {
-    /// What became of each mesh, for `--explain`.
+    /// A sentence on each mesh that was re-meshed, for `--explain`.
     pub fn sentences(&self) -> impl Iterator<Item = String> {
         let all = self.scene.meshes.iter().zip(&self.meshes);
         all.filter_map(|(mesh, what)| {
@@ -83,26 +83,26 @@ impl Outcome {
     }
 }
 
-/// What is asked of all meshes.
+/// The settings for all meshes.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
     /// 1 … 9: how much work is spent.
     pub effort: u32,
     /// Bytes of working memory aimed at.
     pub memory: u64,
-    /// The animation is a closed cycle, …
+    /// The animation is a closed cycle.
     pub cycle: bool,
-    /// … at whose end so many frames are blended into its start; none: the usual part.
+    /// Frames at the end of a cycle that are blended into its start; none: the usual part of all frames.
     pub blend: Option<usize>,
-    /// What is compiled beside positions; it gets lost here, which is said.
+    /// Channels that are compiled beside positions; they get lost here, which remarks say.
     pub channels: Channels,
 }
 
-/// What is known before.
+/// A scene, what is known of its objects, and what is asked of them.
 pub struct Request<'a> {
     /// The source.
     pub scene: &'a Scene,
-    /// Its objects.
+    /// Its placed objects.
     pub placed: &'a [Placed],
     /// Whether that object's mesh is compiled.
     pub selected: &'a [bool],
@@ -119,7 +119,7 @@ pub struct Request<'a> {
     pub tolerance: &'a (dyn Fn(&str, f64) -> f64 + Sync),
     /// Whether the object at a path was asked for.
     pub asked: &'a (dyn Fn(&str) -> bool + Sync),
-    /// Everything else.
+    /// The settings for all meshes.
     pub settings: Settings,
 }
 

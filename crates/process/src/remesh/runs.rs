@@ -12,13 +12,13 @@ use std::sync::Arc;
 pub struct Run {
     /// Its first frame, as a number into those that are looked at.
     pub first: usize,
-    /// Its faces.
+    /// The fixed mesh that its frames share.
     pub template: Template,
     /// Where its vertices are in each of its frames.
     pub points: RunPositions,
 }
 
-/// What was found.
+/// The runs that were found.
 #[derive(Default)]
 pub struct FoundRuns {
     /// In the order of frames; those that are in none keep their own faces.
@@ -30,7 +30,7 @@ pub struct FoundRuns {
     pub cut: bool,
 }
 
-/// What is looked for.
+/// The frames in which runs are sought, and what is allowed.
 pub struct RunRequest<'a> {
     /// Number of frames.
     pub frames: usize,
@@ -43,7 +43,7 @@ pub struct RunRequest<'a> {
     pub limit: f64,
     /// Points that may be moved by a frame or compared with it, all together.
     pub work: u64,
-    /// How often a mesh may be refined.
+    /// Rounds in which a mesh may be refined.
     pub rounds: u32,
     /// Bytes of surfaces that may be kept, and of points that can be held.
     pub memory: u64,
@@ -52,11 +52,11 @@ pub struct RunRequest<'a> {
 /// A fixed mesh may have this many times the points of the frame it is of.
 const MOST_POINTS: usize = 8;
 
-/// … and this many in any case.
+/// Points that a fixed mesh may have in any case.
 const ALWAYS_POINTS: usize = 4000;
 
-/// As many frames share a mesh as make up for its size: its points are at most this part of those that the
-/// source has in them.
+/// A mesh is shared by so many frames that they make up for its size: its points are at most this part of
+/// those that the source has in these frames.
 const WORTH: f64 = 0.3;
 
 /// Bytes that a triangle of a surface takes, roughly.

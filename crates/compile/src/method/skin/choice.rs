@@ -24,9 +24,9 @@ use meshreel_scene::Remark;
 use std::time::Instant;
 
 // Tuning.
-/// A point follows a part that moves it to within this part of the diagonal …
+/// A point follows a part that moves it to within this part of the diagonal.
 const FOLLOWS: f64 = 1e-5;
-/// … and within this part of the tolerance.
+/// A point that follows a part is also within this part of the tolerance.
 const OF_TOLERANCE: f64 = 0.25;
 /// Parts are tried where they have at least this part of the points.
 const COVERED: f64 = 0.05;
@@ -41,9 +41,9 @@ const USUAL: usize = 24;
 /// The search for a skin goes on while its estimated bytes are below this many times those of the method soft;
 /// estimates before anything is coded are rather too high than too low.
 const WORTH: f64 = 1.5;
-/// How the tolerance is divided with parts: among the rest pose, weights and handles.
+/// Error budgets of parts: parts of the tolerance for the rest pose, weights and handles.
 const OF_PARTS: [[f64; 3]; 1] = [[0.5, 0.15, 0.15]];
-/// How the tolerance may be divided with skins, the best guess first.
+/// Error budgets of skins, the best guess first.
 const OF_SKINS: [[f64; 3]; 3] = [[0.39, 0.45, 0.75], [0.6, 0.6, 0.9], [0.3, 0.37, 0.5]];
 /// Effort from which several divisions are tried.
 const SEVERAL: u32 = 3;
@@ -183,9 +183,9 @@ struct MethodSearch<'s, 'a> {
     positions: Positions<'a>,
     /// The frames by which trials are compared.
     sample: Sample,
-    /// How far positions may be off.
+    /// The error bound of positions.
     radius: f64,
-    /// What the method soft takes, where it was tried.
+    /// About how many bytes the method soft takes, where it was tried.
     soft_bytes: Option<u64>,
     trials: Vec<Trial<'a>>,
     remarks: &'s mut Vec<Remark>,
@@ -199,7 +199,7 @@ struct SourceRig {
     joints: Option<Vec<u32>>,
 }
 
-/// What parts leave for bones.
+/// The points that are left for bones after parts were tried.
 struct AfterParts {
     /// The part of all points that no part has.
     left: f64,
@@ -386,7 +386,7 @@ impl MethodSearch<'_, '_> {
     }
 }
 
-/// What the user should know of parts by an attribute that do not move as one: some of them, or most.
+/// A remark on parts by an attribute of which some, or most, do not move as one.
 fn broken_parts(name: &str, hint: &Hint, used: bool, broken: usize) -> Option<String> {
     match (used, broken) {
         (true, 0) => None,

@@ -14,7 +14,8 @@ const MOST: usize = 16;
 /// Samples of an attribute that are compared, at most; of more so many, spread evenly.
 const LOOKS: usize = 64;
 
-/// What says which points are a part, by point of the stream. Remarks are on attributes that were named.
+/// Attributes and face sets that may tell which points are a part, by point of the stream. Remarks are on
+/// attributes that were named.
 pub fn hints(
     frames: &PointFrames<'_>,
     wanted: &PartsChoice,

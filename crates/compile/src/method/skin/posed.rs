@@ -29,19 +29,19 @@ const UNIT: f64 = 0.12;
 /// fit 32 bits.
 const FARTHEST: f32 = 16_777_216.0;
 
-/// Parts of the tolerance that some of what places a point may take. Errors rarely add up, and points where
-/// they do get a residual: together they may well be more than all of it.
+/// Parts of the tolerance that may be spent on each of the things that place a point. Errors rarely add up,
+/// and points where they do get a residual: together the parts may well be more than 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ErrorBudget {
     /// The rest pose.
     pub rest: f64,
-    /// Weights.
+    /// The weights of points.
     pub weights: f64,
     /// Handles of affine bones.
     pub handles: f64,
 }
 
-/// All but the residual.
+/// A mesh posed by bones, as decoded but for the residual.
 pub struct Posed<'a> {
     pub frames: &'a PointFrames<'a>,
     pub schedule: Schedule,

@@ -91,12 +91,12 @@ impl<'a> Positions<'a> {
         }
     }
 
-    /// What reading said, if it failed.
+    /// The error of reading, if a frame could not be read.
     pub fn check(&self) -> Result<(), Error> {
         self.frames.check()
     }
 
-    /// How many frames of a [`Block`] there is room for.
+    /// The number of frames of a [`Block`] that memory has room for.
     pub fn block(&self) -> usize {
         self.looked.len()
     }
@@ -192,7 +192,7 @@ impl<'a> Positions<'a> {
         Ok(())
     }
 
-    /// What is of frames that are held, and of the others, in the order of frames.
+    /// Joins values of frames that are held with values of the others, in the order of frames.
     fn woven<T: Clone>(&self, looked: &[T], left: &[T]) -> Vec<T> {
         let (mut looked, mut left) = (looked.iter(), left.iter());
         let of = |frame: u32| match self.looked.binary_search(&frame) {

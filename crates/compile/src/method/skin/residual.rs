@@ -47,7 +47,7 @@ struct FittedResidual<'a, W> {
     work: Work<W>,
 }
 
-/// What was made, or the mesh again where values of this width cannot hold the tolerance.
+/// Either what was made, or the mesh given back because values of this width cannot hold the tolerance.
 type OrPosed<'a, T> = Result<Result<T, Posed<'a>>, Error>;
 
 /// Gives a mesh back that nobody else uses.
@@ -219,7 +219,7 @@ impl Source for Residual<'_> {
 struct SkinCoder<'a, W> {
     static_bytes: Vec<u8>,
     grid: Grid,
-    /// As decoded.
+    /// The static part as decoded.
     skin: Skin,
     order: Vec<u32>,
     encoder: Option<Encoder<'a, W>>,

@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 
 /// Step of a translation, as a part of what points may be off.
 const STEP: f64 = 0.9;
-/// What moves by less than this part of it stands still.
+/// A part that moves by less than this part of the tolerance stands still.
 pub const STILL_PART: f64 = 0.01;
 /// MeshPoints of a bone that are looked at one by one; of more, those that lie outside.
 const POINTS: usize = 96;
@@ -38,7 +38,7 @@ pub struct Rigid {
     pub bits: Vec<u64>,
 }
 
-/// What one bone was coded to.
+/// The coded transforms of one bone.
 #[derive(Default)]
 struct Track {
     frames: BTreeMap<u32, CodedTransform>,

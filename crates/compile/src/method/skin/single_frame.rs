@@ -9,7 +9,7 @@ use meshreel_codec::mesh::{decode, encode};
 use meshreel_codec::quantize::fixed::Cell;
 use meshreel_codec::quantize::lattice::Extent;
 
-/// Positions of one frame, or what is given as them.
+/// A function that gives the positions of a frame, as a source of the mesh encoder.
 pub struct FrameSource<F>(pub F);
 
 impl<F: Fn(u32, &mut [[f32; 3]]) + Sync> Source for FrameSource<F> {
@@ -23,7 +23,7 @@ pub fn broken(what: &str) -> Error {
     Error::Promise { what: format!("bones: {what}"), target: Default::default() }
 }
 
-/// What the soft codec is asked for.
+/// The settings of the mesh encoder for these options.
 pub fn settings(options: &Options) -> encode::Options {
     encode::Options {
         effort: options.effort,
@@ -34,10 +34,10 @@ pub fn settings(options: &Options) -> encode::Options {
     }
 }
 
-/// Bytes of one frame, and what they decode to.
+/// The bytes of one frame, and the positions that they decode to.
 pub type CodedFrame = (Vec<u8>, Vec<[f32; 3]>);
 
-/// One frame alone, within a radius: its static part, and what it decodes to.
+/// Encodes one frame alone within `radius`; none where that is too fine.
 pub fn encode_single_frame(
     positions: &[[f32; 3]],
     radius: f64,
@@ -76,7 +76,7 @@ pub fn box_of(positions: &[[f32; 3]], radius: f64) -> Extent {
     extent
 }
 
-/// Bytes of weights, and what they decode to.
+/// Weights as bytes.
 pub fn coded_weights(weights: &weights::Weights, levels: &Hierarchy, bones: u32) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
     let out = range::Encoder::new(&mut bytes);
