@@ -2,7 +2,7 @@
 
 use anyhow::Context;
 use meshreel_process::bones as skin;
-use meshreel_process::parts::{NONE, Request, Trajectories, find};
+use meshreel_process::parts::{NO_PART, Request, Trajectories, find_parts};
 use meshreel_scene::read::{ReadOptions, open};
 use meshreel_scene::{Mesh, Topology};
 use std::collections::BTreeMap;
@@ -126,21 +126,21 @@ fn measure_parts(mesh: &Mesh, all: &Trajectories, triangles: &[u32], tolerance: 
         triangles: if motion_only { &[] } else { triangles },
     };
     let began = Instant::now();
-    let parts = find(all, &request);
+    let parts = find_parts(all, &request);
     let seconds = began.elapsed().as_secs_f64();
     let pieces = pieces(all.points(), triangles);
     let mut sizes = vec![0; parts.len()];
     let mut left = 0;
     for &part in &parts.of {
         match part {
-            NONE => left += 1,
+            NO_PART => left += 1,
             part => sizes[part as usize] += 1,
         }
     }
     let exact = pieces.values().filter(|members| {
         let part = parts.of[members[0] as usize];
         let one = members.iter().all(|&p| parts.of[p as usize] == part);
-        part != NONE && part != 0 && one && sizes[part as usize] == members.len()
+        part != NO_PART && part != 0 && one && sizes[part as usize] == members.len()
     });
     println!(
         "{:<40} {:>7} {:>6} {:>7} {:>6} {:>7} {:>7} {:>7} {:>8.2}",
