@@ -51,7 +51,7 @@ pub struct ExpectedWork {
 }
 
 impl<'a> Meter<'a> {
-    /// Nothing is ahead yet.
+    /// A meter without any work yet.
     pub fn new(progress: &'a dyn Progress) -> Meter<'a> {
         Meter { progress, total: AtomicU64::new(0), done: AtomicU64::new(0) }
     }

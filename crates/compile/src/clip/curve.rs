@@ -36,7 +36,7 @@ pub enum Rule {
 /// Settings by which a clip is turned into curves.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CurveOptions {
-    /// In units of length.
+    /// The tolerance that is asked for, in units of length.
     pub tolerance: f64,
     /// What the tolerance bounds.
     pub rule: Rule,

@@ -135,7 +135,7 @@ fn lower(skeleton: &Skeleton, layer_of: &mut [u8], remarks: &mut Vec<Remark>) {
     }
 }
 
-/// Nothing but the clip as it is.
+/// Whether a layer is the clip as it is: no rate, no stripping, no tiers of its own.
 fn is_plain(layer: &LayerChoice) -> bool {
     layer.rate.is_none() && layer.strip == Strip::None && layer.tiers == 1
 }

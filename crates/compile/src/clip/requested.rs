@@ -17,7 +17,7 @@ const SHELL: f64 = 0.03;
 
 /// The clips that are compiled, and all skeletons, with what is asked of them.
 pub struct RequestedClips<'a> {
-    /// In the file's unit.
+    /// The settings for all clips, lengths in the file's unit.
     pub options: ClipOptions,
     /// All of the scene, in order.
     pub skeletons: Vec<RequestedSkeleton>,

@@ -23,7 +23,7 @@ pub struct Set<const N: usize> {
 /// Where normals come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Normals {
-    /// Not compiled.
+    /// Normals are not compiled.
     None,
     /// The file's.
     File,

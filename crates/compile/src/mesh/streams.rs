@@ -80,7 +80,7 @@ impl Quantized {
         self.len() == 0
     }
 
-    /// None yet, in words of `word` bytes.
+    /// No values yet; each will have `word` bytes.
     pub fn new(word: u8) -> Quantized {
         match word {
             1 => Quantized::U8(Vec::new()),

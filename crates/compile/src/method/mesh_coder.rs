@@ -111,7 +111,7 @@ struct LeadInOut {
 }
 
 impl LeadInOut {
-    /// None where it is coded in all frames.
+    /// Frames at the start and the end in which it stands still; none where it is coded in all frames.
     fn new(plan: &MeshPlan<'_>, file: Schedule) -> Result<Option<LeadInOut>, Error> {
         let Some([first, last]) = plan.source.moves else {
             return Ok(None);

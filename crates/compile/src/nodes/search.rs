@@ -22,7 +22,7 @@ const FLIPS: usize = 8;
 /// A point that a node moves.
 #[derive(Clone, Copy, Debug)]
 pub struct Point {
-    /// In the node's space.
+    /// The point in the node's space.
     pub at: [f64; 3],
     /// Where it should be in the world.
     pub goal: [f64; 3],

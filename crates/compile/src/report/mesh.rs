@@ -204,7 +204,7 @@ pub struct Measures {
 /// A part that takes many bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Heaviest {
-    /// Its number.
+    /// Number of the part.
     pub part: usize,
     /// A point of the source that is of it.
     pub point: u32,
@@ -215,27 +215,27 @@ pub struct Heaviest {
 /// Parts that stop moving.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rest {
-    /// Parts that come to rest …
+    /// Number of parts that come to rest.
     pub parts: usize,
-    /// … of all that move at all …
+    /// Number of all parts that move at all.
     pub of: usize,
-    /// … never move from this frame on …
+    /// Frame from which on the parts that come to rest never move.
     pub frame: usize,
-    /// … which is at this time, in seconds from the first frame …
+    /// Time of that frame, in seconds from the first one.
     pub time: f64,
-    /// … and of all frames of these parts this share could be left out.
+    /// Part of all frames of moving parts that could be left out.
     pub share: f64,
 }
 
 /// Points that keep much of the residual.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spikes {
-    /// Points …
+    /// Number of points that keep much of the residual.
     pub points: usize,
-    /// … of the points that have a residual …
+    /// Number of all points that have a residual.
     pub of: usize,
-    /// … keep this share of it.
+    /// Part of the residual that these points keep.
     pub share: f64,
-    /// One of them, in the source.
+    /// Number of one of these points in the source.
     pub point: u32,
 }

@@ -17,7 +17,7 @@ const SYSTEM: usize = 3 + MOST_INFLUENCES - 1;
 /// A point of the skin.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Vertex {
-    /// In the rest pose; 1 behind it.
+    /// Its place in the rest pose, followed by 1.
     pub rest: [f64; 4],
     /// Number of bones that move it.
     pub count: usize,

@@ -279,7 +279,7 @@ pub struct Fit {
 const HOPELESS: f64 = 16.0;
 
 impl Fit {
-    /// Nothing is too far, nothing is folded.
+    /// Whether no point is too far away and no triangle is folded over.
     pub fn holds(&self, limit: f64) -> bool {
         self.folded == 0 && self.worst <= limit
     }

@@ -59,7 +59,7 @@ pub struct Posed<'a> {
 }
 
 impl<'a> Posed<'a> {
-    /// None where a tolerance cannot be held so.
+    /// Encodes the rest pose, weights and bones of a model; none where a tolerance cannot be held so.
     pub fn new(
         model: &Model,
         frames: &'a PointFrames<'a>,
