@@ -2,7 +2,8 @@
 
 use crate::clips;
 use anyhow::Context;
-use meshreel_compile::{MethodChoice, Options, Silent, Tolerance, compile};
+use meshreel_compile::{Silent, compile};
+use meshreel_options::{MethodChoice, Options, Tolerance};
 use meshreel_scene::Scene;
 use meshreel_scene::read::{ReadOptions, open};
 use meshreel_scene::sample::Channels;

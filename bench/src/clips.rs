@@ -10,9 +10,10 @@ use crate::machine;
 use anyhow::{Context, bail};
 use meshreel::clip::{ClipCursor, PoseSource, Query, RandomAccessClip, Repeats, Rounding, SkeletonRecord};
 use meshreel::{Limits, Reel, Transform};
-use meshreel_codec::clip::random_access::Resident;
+use meshreel_codec::clip::random_access::RandomAccess;
 use meshreel_codec::simd::isa::Isa;
-use meshreel_compile::{Options, Silent, Tolerance, compile};
+use meshreel_compile::{Silent, compile};
+use meshreel_options::{Options, Tolerance};
 use meshreel_scene::read::{self, ReadOptions};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -399,7 +400,7 @@ fn same_everywhere(
     skeleton: &meshreel_scene::Skeleton,
     clip: &meshreel_compile::clip::CompressedClip,
 ) -> anyhow::Result<()> {
-    let resident = Resident::open(&clip.joints.skeleton(), &clip.bytes)?;
+    let resident = RandomAccess::open(&clip.joints.skeleton(), &clip.bytes)?;
     let mut poses = [(); 2].map(|()| resident.plan.still().to_vec());
     for left in 0..resident.plan.header.samples as usize {
         let right = (left + 1) % resident.plan.header.samples as usize;

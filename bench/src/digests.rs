@@ -186,7 +186,7 @@ fn shown(path: &Path) -> anyhow::Result<u64> {
             }
         }
     }
-    for of_node in reel.all_attributes()? {
+    for of_node in reel.all_part_attributes()? {
         sum.integers(&of_node.nodes);
         for attribute in &of_node.attributes {
             let mut table = vec![[0f32; 4]; attribute.groups()];
@@ -224,7 +224,7 @@ fn of_view(view: &FrameView<'_>, sum: &mut Sum) {
         sum.add(view.world(node).concat().into_iter().flat_map(f64::to_le_bytes));
         let Some(mesh) = view.mesh(node) else { continue };
         sum.integers(mesh.indices());
-        sum.integers(mesh.drawn_indices());
+        sum.integers(mesh.indices_by_visibility());
         for range in mesh.drawn(None) {
             sum.integers(&[range.first, range.count]);
         }

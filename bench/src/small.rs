@@ -5,7 +5,8 @@
 use crate::machine::{self, PeakMemory};
 use anyhow::Context;
 use meshreel::{FrameDecoder, Limits, Reel};
-use meshreel_compile::{Preset, Silent, compile};
+use meshreel_compile::{Silent, compile};
+use meshreel_options::Preset;
 use meshreel_scene::{Channel, Mesh, Node, NodeKind, Scene, TimeSampling, Topology, Winding, write};
 use serde::Serialize;
 use std::hint::black_box;
@@ -100,7 +101,7 @@ fn measure(arguments: &Arguments) -> anyhow::Result<Row> {
         if arguments.folder.is_some() {
             write::alembic::write(&folder.join("small.abc"), &scene, &mut |_, _| {})?;
         }
-        let options = meshreel_compile::Options {
+        let options = meshreel_options::Options {
             preset: Preset::Small,
             memory: arguments.memory << 20,
             ..Default::default()

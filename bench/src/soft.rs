@@ -250,8 +250,8 @@ fn encode<W: Width>(s: &Sequence, extent: Extent, options: Options) -> anyhow::R
             None => &[],
         };
         let [inner, last] = encoder.group(group, &key, &mut work, &mut |_, _, _| {})?;
-        units[schedule.number(Unit::Inner(group)) as usize] = inner;
-        units[schedule.number(Unit::Last(group)) as usize] = last;
+        units[schedule.number(Unit::LowerLayers(group)) as usize] = inner;
+        units[schedule.number(Unit::TopLayer(group)) as usize] = last;
     }
     Ok(Coded { fixed: encoder.static_bytes().to_vec(), units, schedule, steps: describe(&encoder) })
 }
@@ -308,8 +308,8 @@ fn measure<W: Width>(s: &Sequence, tolerance: f64, options: Options, repeat: u32
     let parts = [
         coded.fixed.len(),
         kind(|u| matches!(u, Unit::Key(_))),
-        kind(|u| matches!(u, Unit::Inner(_))),
-        kind(|u| matches!(u, Unit::Last(_))),
+        kind(|u| matches!(u, Unit::LowerLayers(_))),
+        kind(|u| matches!(u, Unit::TopLayer(_))),
         over,
     ];
     let ok = error <= 1.0;

@@ -56,7 +56,7 @@ pub fn measure(path: &Path, repeat: usize) -> anyhow::Result<Row> {
         bail!("only files with positions alone are measured");
     };
     let still = |n: &NodeRecord| !n.animated && n.visibility != Visibility::Animated;
-    if mesh.streams[0].coding != Coding::Cells || !reel.description().nodes.iter().all(still) {
+    if mesh.streams[0].coding != Coding::FixedPoint || !reel.description().nodes.iter().all(still) {
         bail!("only soft meshes under nodes that stand still are measured");
     }
     match stream.word {

@@ -119,7 +119,7 @@ fn round_trip<W: Width>(
         };
         let [inner, last] = encoder.group(group, &key, &mut work, watch).expect("the same");
         seen.into_iter().for_each(|(frame, decoded)| frames[frame as usize] = decoded);
-        units.extend([(Unit::Inner(group), inner), (Unit::Last(group), last)]);
+        units.extend([(Unit::LowerLayers(group), inner), (Unit::TopLayer(group), last)]);
     }
     let mut scratch = vec![[W::default(); 4]; scratch_len(points)];
     for (unit, bytes) in units {

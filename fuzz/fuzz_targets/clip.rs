@@ -3,10 +3,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use meshreel_codec::clip::random_access::Resident;
+use meshreel_codec::clip::random_access::RandomAccess;
 use meshreel_codec::clip::record::{SkeletonRecord, decode_clip, decode_skeleton};
 use meshreel_codec::clip::scalars;
-use meshreel_codec::clip::streamed::{Scratch, Stored};
+use meshreel_codec::clip::streamed::{Scratch, StreamedClip};
 use meshreel_codec::transform::Transform;
 
 fuzz_target!(|data: &[u8]| {
@@ -30,7 +30,7 @@ fuzz_target!(|data: &[u8]| {
         }
     }
     let bytes = decode_clip(bytes).map_or(bytes, |(_, stored)| stored);
-    if let Ok(resident) = Resident::open(&skeleton.skeleton(), bytes) {
+    if let Ok(resident) = RandomAccess::open(&skeleton.skeleton(), bytes) {
         let mut pose = resident.plan.still().to_vec();
         let mut joint = Transform::IDENTITY;
         let last = resident.plan.header.samples as usize;
@@ -39,7 +39,7 @@ fuzz_target!(|data: &[u8]| {
             resident.joint(i, i, 0.0, i % pose.len().max(1), &mut joint);
         }
     }
-    let Ok(stored) = Stored::open(&skeleton.skeleton(), bytes) else {
+    let Ok(stored) = StreamedClip::open(&skeleton.skeleton(), bytes) else {
         return;
     };
     let plan = &stored.plan;

@@ -1,7 +1,7 @@
 //! Which triangles are drawn when: any bytes give intervals of frames that are there, or are refused.
 #![no_main]
 use libfuzzer_sys::fuzz_target;
-use meshreel_codec::topology::visibility::{count, decode, is_drawn};
+use meshreel_codec::topology::visibility::{count, decode, is_visible};
 
 fuzz_target!(|data: (u8, u16, &[u8])| {
     let (frames, triangles, bytes) = data;
@@ -18,6 +18,6 @@ fuzz_target!(|data: (u8, u16, &[u8])| {
         let interval = intervals[own as usize];
         assert!(interval.iter().all(|&f| f <= frames));
         // The seam of a loop shows everything.
-        assert!(is_drawn(interval, 1, 0));
+        assert!(is_visible(interval, 1, 0));
     }
 });

@@ -84,8 +84,8 @@ fn encode(radius: f64, packed: bool) -> File {
             seen.push((frame, decoded.to_vec()));
         };
         let [inner, last] = encoder.group(group, &key, &mut work, &mut watch).unwrap();
-        units[schedule.number(Unit::Inner(group)) as usize] = inner;
-        units[schedule.number(Unit::Last(group)) as usize] = last;
+        units[schedule.number(Unit::LowerLayers(group)) as usize] = inner;
+        units[schedule.number(Unit::TopLayer(group)) as usize] = last;
         seen.into_iter().for_each(|(f, d)| frames[f as usize] = d);
     }
     File { coded: Static::decode(encoder.static_bytes(), hierarchy, None).unwrap(), schedule, units, frames }

@@ -42,7 +42,7 @@ fuzz_target!(|data: &[u8]| {
     check(&bytes, components, spatial, refs(&own), &values);
     if flags & 0b11_0100 == 0b11_0100 {
         bytes.clear();
-        stream::encode_between(&values, components, refs(&own), 1, &mut bytes);
+        stream::encode_b_frame(&values, components, refs(&own), 1, &mut bytes);
         check(&bytes, components, spatial, refs(&own), &values);
     }
 });

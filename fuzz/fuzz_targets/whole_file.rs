@@ -37,7 +37,7 @@ fuzz_target!(|data: &[u8]| {
         let _ = reel.indices(mesh);
         let _ = reel.source_map(mesh);
     }
-    let _ = reel.all_attributes();
+    let _ = reel.all_part_attributes();
     let Ok(mut decoder) = FrameDecoder::new(&reel) else {
         return;
     };
@@ -89,7 +89,7 @@ fn show(decoder: &FrameDecoder) -> u64 {
         all.extend(view.indices().iter().flat_map(|i| i.to_le_bytes()));
         for frame in 0..decoder.reel().frame_count().min(20) as u32 {
             for range in view.drawn([frame, frame + 1], None) {
-                assert!((range.first + range.count) as usize <= view.drawn_indices().len());
+                assert!((range.first + range.count) as usize <= view.indices_by_visibility().len());
             }
         }
         for level in 1..view.lods() {

@@ -189,9 +189,9 @@ fn look(mesh: MeshView<'_>, out: &mut DefaultHasher) {
         assert!(lod.becomes.iter().all(|&v| (v as usize) < vertices));
         assert!(level == 0 || lod.becomes.len() == vertices);
     }
-    check(mesh.drawn_indices(), &[]);
+    check(mesh.indices_by_visibility(), &[]);
     for range in mesh.drawn([0, 1], None) {
-        assert!(range.first as usize + range.count as usize <= mesh.drawn_indices().len());
+        assert!(range.first as usize + range.count as usize <= mesh.indices_by_visibility().len());
     }
     let mut values = vec![0.0; 4 * vertices];
     let (three, two) = (3 * vertices, 2 * vertices);
@@ -209,7 +209,7 @@ fn look(mesh: MeshView<'_>, out: &mut DefaultHasher) {
         keep(4 * vertices, &|to| mesh.colours_into(set, to).is_ok());
     }
     for (i, stream) in mesh.record().streams.iter().enumerate() {
-        if !stream.coding.has_cells() {
+        if !stream.coding.has_fixed_point() {
             let _ = mesh.quantized(i);
         }
     }
@@ -353,13 +353,13 @@ fn show(view: FrameView<'_>, random: &mut Random) {
             let mut small = vec![0; range.count as usize];
             let _ = mesh.material_indices_u16_into(material, &mut small);
             for range in mesh.drawn(Some(material)) {
-                assert!(range.first as usize + range.count as usize <= mesh.drawn_indices().len());
+                assert!(range.first as usize + range.count as usize <= mesh.indices_by_visibility().len());
             }
         }
         let _ = (mesh.uv_range(0), mesh.blends(), mesh.bounds());
         let _ = mesh.is_animated(Semantic::Uv, 0);
         for stream in 0..mesh.record().streams.len() {
-            if !mesh.record().streams[stream].coding.has_cells() {
+            if !mesh.record().streams[stream].coding.has_fixed_point() {
                 let _ = mesh.quantized(stream);
             }
         }
@@ -376,7 +376,7 @@ fn tables(reel: &Reel) {
             let _ = reel.lod(mesh, level);
         }
     }
-    let _ = reel.all_attributes();
+    let _ = reel.all_part_attributes();
 }
 
 // Clips.

@@ -19,7 +19,7 @@ pub fn reopen(path: &Path) -> Result<(), Box<dyn std::error::Error + Send + Sync
     for mesh in 0..reel.description().meshes.len() {
         reel.source_map(mesh)?;
     }
-    reel.all_attributes()?;
+    reel.all_part_attributes()?;
     reel.rigs()?;
     reel.clips()?.par_iter().try_for_each(samples)?;
     let frames = reel.frame_count();

@@ -23,6 +23,7 @@
 //! cull        triangles that nobody can see → intervals of visibility                        write/visibility
 //! ```
 
+use crate::Error;
 use crate::mesh::budgets::{self, Flattening, Round};
 use crate::mesh::candidate::{self, Candidate};
 use crate::mesh::channels::{self, Corners};
@@ -39,7 +40,6 @@ use crate::nodes::content::Content;
 use crate::nodes::flatten::{self, FlatNode};
 use crate::nodes::locators;
 use crate::nodes::motion::{self, Motion};
-use crate::options::by_path::ByPath;
 use crate::report::{Between, ClipReport, Inspect, Log, Phase, Progress, Report};
 use crate::select::selection::{self, Selected};
 use crate::select::{between, identical, lead, left_out, ranges, times};
@@ -49,8 +49,9 @@ use crate::write::file::File;
 use crate::write::job::Job;
 use crate::write::node_coder::NodeCoder;
 use crate::write::report::Written;
-use crate::{Error, MethodChoice, Options, Preset, RigChoice};
 use meshreel_codec::schedule::Schedule;
+use meshreel_options::by_path::ByPath;
+use meshreel_options::{MethodChoice, Options, Preset, RigChoice};
 use meshreel_process::frame_set::FrameSet;
 use meshreel_process::remesh::Remeshed;
 use meshreel_scene::{MeshId, Remark, Scene, rig};

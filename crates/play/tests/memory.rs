@@ -133,7 +133,7 @@ impl Strip {
         for group in 0..schedule.groups() {
             let key = |frame: u32| &keys[&frame][..];
             let units = encoder.group(group, &key, work, &mut |_, _, _| {}).unwrap();
-            for (unit, bytes) in [Unit::Inner(group), Unit::Last(group)].into_iter().zip(units) {
+            for (unit, bytes) in [Unit::LowerLayers(group), Unit::TopLayer(group)].into_iter().zip(units) {
                 coded.insert(schedule.number(unit), bytes);
             }
         }
@@ -198,7 +198,7 @@ fn chunks(meshes: &[(&Strip, &Coded, usize)]) -> Vec<(u16, Vec<u8>)> {
                 set: 0,
                 name: String::new(),
                 animated: true,
-                coding: Coding::Cells,
+                coding: Coding::FixedPoint,
                 word: 2,
                 bits: 0,
                 axes: Vec::new(),
@@ -367,7 +367,7 @@ fn everything(bytes: &Arc<Vec<u8>>) -> Result<(), Error> {
         note(reel.hidden(mesh).map(|_| ()));
         note(reel.grid(mesh).map(|_| ()));
     }
-    note(reel.all_attributes().map(|_| ()));
+    note(reel.all_part_attributes().map(|_| ()));
     note(reel.skeletons().map(|_| ()));
     note(reel.clips().map(|_| ()));
     note(

@@ -2,7 +2,8 @@
 
 use meshreel::{Limits, Reel};
 use meshreel_check::verify;
-use meshreel_compile::{Options, Report, Silent, compile};
+use meshreel_compile::{Report, Silent, compile};
+use meshreel_options::Options;
 use meshreel_scene::Scene;
 use std::sync::Arc;
 

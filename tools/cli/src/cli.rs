@@ -7,7 +7,7 @@ use crate::units::{
     Angle, Length, Range, Ratio, Size, Tolerance, ToleranceFor, deserialize_from_text, one_or_more,
 };
 use clap::{Args, Parser, Subcommand};
-use meshreel_compile::BetweenChoice;
+use meshreel_options::BetweenChoice;
 use serde::{Deserialize, Deserializer};
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -466,7 +466,7 @@ pub struct Between(pub BetweenChoice);
 impl FromStr for Between {
     type Err = String;
     fn from_str(text: &str) -> Result<Between, String> {
-        let least = meshreel_compile::Options::LEAST_BETWEEN;
+        let least = meshreel_options::Options::LEAST_BETWEEN;
         match (text, text.parse::<f64>()) {
             ("auto", _) => Ok(Between(BetweenChoice::Auto)),
             ("off", _) | (_, Ok(0.0)) => Ok(Between(BetweenChoice::Off)),

@@ -6,7 +6,8 @@ use crate::replaced::replaced;
 use meshreel::{FrameDecoder, Pair, PartAttribute, Reel, kind};
 use meshreel_check::verify;
 use meshreel_codec::entropy::block::Decompressor;
-use meshreel_compile::{Options, PartsChoice, Preset, Silent, compile};
+use meshreel_compile::{Silent, compile};
+use meshreel_options::{Options, PartsChoice, Preset};
 use meshreel_scene::read::{self, ReadOptions};
 use meshreel_scene::{
     Attribute, Channel, Mesh, Numbers, Scene, Scope, TimeSampling, Topology, sample, write,
@@ -169,7 +170,7 @@ fn e11_on_request_only() {
     };
     let (with, report) = verified(&scene, &options(Preset::Small));
     let (reel, _) = verified(&scene, &without);
-    assert!(reel.all_attributes().unwrap().is_empty());
+    assert!(reel.all_part_attributes().unwrap().is_empty());
     assert!(reel.attributes(0).unwrap().is_empty());
     let more = with.file_bytes() - reel.file_bytes();
     assert!(more.abs_diff(report.meshes[0].part_attributes.as_ref().unwrap().bytes) < 64, "{more}");
@@ -226,7 +227,7 @@ fn e11_what_shows_one_mesh_may_differ_in_numbers() {
         scene.nodes.push(more);
     }
     let (reel, _) = verified(&scene, &options(Preset::Small));
-    let all = reel.all_attributes().unwrap();
+    let all = reel.all_part_attributes().unwrap();
     let nodes: Vec<usize> = all.iter().map(|own| own.nodes.len()).collect();
     assert_eq!(nodes, [39, 1]);
     assert_eq!(named(&reel.attributes(39).unwrap(), "age").at(0, Pair::still(0))[0], 4.0);
@@ -311,7 +312,7 @@ fn f01_names_tell_parts() {
     let named = |name: &str| Options { parts: PartsChoice::Attribute(name.into()), ..options(Preset::Small) };
     let (reel, report) = verified(&scene, &named("name"));
     assert_eq!((report.meshes[0].parts, report.meshes[0].bones), (BRICKS + 1, 0));
-    assert!(reel.all_attributes().unwrap().is_empty());
+    assert!(reel.all_part_attributes().unwrap().is_empty());
     let from: Vec<&str> = (report.meshes[0].tried.iter()).map(|t| &t.from[..]).collect();
     assert!(from.iter().any(|f| f.contains("'name'")), "{from:?}");
     let dir = tempfile::tempdir().unwrap();
@@ -364,7 +365,7 @@ fn e11_damage_is_refused() {
     Decompressor::new().decompress(&packed, &mut content).unwrap();
     let check = |content: &[u8], must_fail: bool| {
         let damaged = opened(with_attributes(&reel, content));
-        match damaged.all_attributes() {
+        match damaged.all_part_attributes() {
             Err(error) => assert!(matches!(error, meshreel::Error::Malformed { .. }), "{error}"),
             Ok(all) => {
                 assert!(!must_fail);

@@ -7,7 +7,8 @@ use glam::{DMat4, DVec3};
 use meshreel::{FrameDecoder, FrameKind, Limits, Reel};
 use meshreel_codec::entropy::block::Format;
 use meshreel_codec::record::{Method, Semantic, StreamRecord};
-use meshreel_compile::{Options, Preset, Silent, Tolerance, compile};
+use meshreel_compile::{Silent, compile};
+use meshreel_options::{Options, Preset, Tolerance};
 use meshreel_scene::{
     Attribute, Channel, Error, Mesh, Node, NodeKind, Scene, Scope, Source, TimeSampling, Topology, Transform,
 };

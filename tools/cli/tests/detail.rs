@@ -7,7 +7,8 @@ use meshreel::{FrameDecoder, Reel, kind};
 use meshreel_check::extract::{As, to_scene_at};
 use meshreel_check::verify;
 use meshreel_codec::entropy::block::Decompressor;
-use meshreel_compile::{Error, Options, Preset, Report, Silent, Tolerance, compile};
+use meshreel_compile::{Error, Report, Silent, compile};
+use meshreel_options::{Options, Preset, Tolerance};
 use meshreel_scene::{Channel, FaceSet, Scene, sample};
 use meshreel_testkit::{compiled, opened};
 
@@ -270,7 +271,7 @@ fn f08_wrong_uses_are_named() {
     assert!(misuse(clips).contains("--clips-only"));
     // Faces that change have no levels; what is too small for so many has fewer.
     let mut scene = tube(3);
-    let forced = Options { method: meshreel_compile::MethodChoice::Fluid, ..options(2) };
+    let forced = Options { method: meshreel_options::MethodChoice::Fluid, ..options(2) };
     let (bytes, report) = compiled(&scene, &forced);
     let said = |report: &Report, what: &str| report.remarks.iter().any(|r| r.what.contains(what));
     assert!(said(&report, "its faces change"), "{:?}", report.remarks);

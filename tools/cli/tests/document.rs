@@ -14,8 +14,9 @@ use meshreel_codec::mesh::decode::{First, Static, decode_unit_with, scratch_len}
 use meshreel_codec::mesh::hierarchy;
 use meshreel_codec::schedule::{Schedule, Unit};
 use meshreel_codec::simd::isa::Isa;
-use meshreel_compile::{Options, Preset, Silent, compile};
+use meshreel_compile::{Silent, compile};
 use meshreel_format::EMPTY_BOUNDS;
+use meshreel_options::{Options, Preset};
 use meshreel_scene::read;
 use meshreel_scene::sample::Range;
 use serde_json::Value;
@@ -101,8 +102,8 @@ fn worked_example_of_cells() {
     let schedule = Schedule::new(3, 4);
     let units = [
         (Unit::Key(1), "cells key", 2),
-        (Unit::Last(0), "cells last", 1),
-        (Unit::Last(0), "cells packed", 1),
+        (Unit::TopLayer(0), "cells last", 1),
+        (Unit::TopLayer(0), "cells packed", 1),
     ];
     for (unit, name, frame) in units {
         assert_eq!(schedule.frames_of(unit)[..], [frame as u32]);

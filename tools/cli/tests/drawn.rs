@@ -5,7 +5,7 @@ use crate::flying::{Bricks, one_mesh};
 use crate::replaced::replaced;
 use meshreel::{FrameDecoder, FrameView, Limits, Pace, Range, Reel, kind};
 use meshreel_codec::entropy::block::Decompressor;
-use meshreel_compile::{Options, Preset, Tolerance};
+use meshreel_options::{Options, Preset, Tolerance};
 use meshreel_scene::Scene;
 use meshreel_testkit::verified;
 use std::sync::Arc;
@@ -98,7 +98,7 @@ fn nothing_seen_is_missing(reel: &Reel, frame: usize) -> usize {
             world.map(|[a, b, c, d]| a * p[0] + b * p[1] + c * p[2] + d)
         };
         let ranges: Vec<Range> = mesh.drawn([frame as u32; 2], None).collect();
-        for (i, t) in (0..).zip(mesh.drawn_indices().as_chunks::<3>().0) {
+        for (i, t) in (0..).zip(mesh.indices_by_visibility().as_chunks::<3>().0) {
             let inside = |r: &Range| (r.first..r.first + r.count).contains(&(3 * i));
             let t = t.map(place);
             match ranges.iter().any(inside) {
@@ -238,14 +238,14 @@ fn f14_without_the_option_all_is_drawn() {
     let whole: Vec<Range> = mesh.drawn([0, 0], None).collect();
     let count = mesh.indices().len() as u32;
     assert_eq!(whole, [Range { first: 0, count }]);
-    assert_eq!(mesh.drawn_indices(), mesh.indices());
+    assert_eq!(mesh.indices_by_visibility(), mesh.indices());
     // With it, the mesh is the same; threads change nothing.
     let (culled, _) = verified(&scene, &options());
     assert_eq!(culled.indices(0).unwrap(), reel.indices(0).unwrap());
     let mut own: Vec<[u32; 3]> = mesh.indices().as_chunks::<3>().0.to_vec();
     let other = FrameDecoder::new(&culled).unwrap();
     let view = other.mesh(bricks_of(&culled));
-    let mut there: Vec<[u32; 3]> = view.drawn_indices().as_chunks::<3>().0.to_vec();
+    let mut there: Vec<[u32; 3]> = view.indices_by_visibility().as_chunks::<3>().0.to_vec();
     own.sort_unstable();
     there.sort_unstable();
     assert_eq!(own, there);
@@ -261,7 +261,7 @@ fn f14_without_the_option_all_is_drawn() {
     let between = FrameView::between(&decoders[0], &decoders[1], 0.5, pace).unwrap();
     let mesh = between.mesh(node).unwrap();
     let all: Vec<Range> = mesh.drawn(None).collect();
-    assert_eq!(triangles(&all) * 3, mesh.drawn_indices().len());
+    assert_eq!(triangles(&all) * 3, mesh.indices_by_visibility().len());
     decoders[1].decode(STANDS - 2).unwrap();
     let still = FrameView::between(&decoders[1], &decoders[0], 0.5, pace).unwrap();
     let fewer: Vec<Range> = still.mesh(node).unwrap().drawn(None).collect();
@@ -287,7 +287,7 @@ fn f14_damage_is_refused_or_draws_triangles() {
                 for frame in 0..reel.frame_count() as u32 {
                     for range in mesh.drawn([frame; 2], None) {
                         let end = (range.first + range.count) as usize;
-                        assert!(end <= mesh.drawn_indices().len() && range.count % 3 == 0);
+                        assert!(end <= mesh.indices_by_visibility().len() && range.count % 3 == 0);
                     }
                 }
             }

@@ -10,7 +10,7 @@ use meshreel_codec::record::Coding;
 use meshreel_codec::take_sized;
 use meshreel_codec::topology::grid::Shape;
 use meshreel_codec::topology::weld;
-use meshreel_compile::{MethodChoice, Options, Preset, Tolerance};
+use meshreel_options::{MethodChoice, Options, Preset, Tolerance};
 use meshreel_scene::write::alembic;
 use meshreel_scene::{Attribute, Channel, Mesh, Node, NodeKind, Scene, Scope, TimeSampling, Topology, read};
 use meshreel_testkit::{compiled, corpus_if_thorough, opened, verified};
@@ -271,7 +271,7 @@ fn e13_of_height_fields_one_coordinate_is_kept() {
                 // What moves aside needs all three.
                 let (reel, other) = verified(&field(axis, 0.4), &wanted);
                 let stream = &reel.description().meshes[0].streams[0];
-                assert_eq!(stream.coding, Coding::Cells);
+                assert_eq!(stream.coding, Coding::FixedPoint);
                 assert!(report.meshes[0].position_bytes < other.meshes[0].position_bytes);
             }
         }

@@ -9,8 +9,9 @@ use std::sync::Arc;
 use crate::sample::{rich, small};
 use meshreel::{FrameDecoder, Limits, Reel};
 use meshreel_codec::entropy::block::Format;
-use meshreel_compile::{Options, Preset, Silent, Tolerance, compile};
+use meshreel_compile::{Silent, compile};
 use meshreel_format::checksum;
+use meshreel_options::{Options, Preset, Tolerance};
 use meshreel_scene::read;
 use meshreel_scene::sample::Range;
 

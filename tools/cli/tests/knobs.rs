@@ -2,7 +2,7 @@
 
 use crate::cli::common::{corpus, run};
 use crate::content::build::{alone, holds, mesh};
-use meshreel_compile::{Options, Tolerance};
+use meshreel_options::{Options, Tolerance};
 use meshreel_scene::Scene;
 use meshreel_scene::write::alembic;
 use serde_json::Value;

@@ -9,8 +9,9 @@ use std::sync::Arc;
 use meshreel::record::Coding;
 use meshreel::{FrameDecoder, FrameKind, Limits, Reel};
 use meshreel_check::verify;
-use meshreel_compile::{Options, Preset, Silent, Tolerance, compile};
+use meshreel_compile::{Silent, compile};
 use meshreel_format::checksum;
+use meshreel_options::{Options, Preset, Tolerance};
 use meshreel_scene::sample::Range;
 use meshreel_scene::{Scene, read};
 
@@ -190,7 +191,7 @@ fn moving_points_are_cells_and_keys_restart() {
     for every in [16, 32, 64] {
         let reel = compiled(&scene, &Options { index_every: Some(every), ..options(70) });
         let positions = &reel.description().meshes[0].streams[0];
-        assert_eq!(positions.coding, Coding::Cells);
+        assert_eq!(positions.coding, Coding::FixedPoint);
         let alone = |f: &usize| reel.frame_kind(*f) == FrameKind::Index;
         let at: Vec<usize> = (0..reel.frame_count()).filter(alone).collect();
         assert!(at.windows(2).all(|w| w[1] - w[0] <= every), "{at:?}");

@@ -127,7 +127,8 @@ fn g03_g07_layers_play_as_the_merged_clip_bit_for_bit() {
         assert_eq!(cosmetic(&clip), [3, 4, 7, 8]);
         let merged = clip.merged().unwrap().unwrap();
         let skeleton = clip.skeleton().clone();
-        let stored = meshreel_codec::clip::streamed::Stored::open(&skeleton.skeleton(), &merged).unwrap();
+        let stored =
+            meshreel_codec::clip::streamed::StreamedClip::open(&skeleton.skeleton(), &merged).unwrap();
         let plan = &stored.plan;
         let mut scratch = meshreel_codec::clip::streamed::Scratch::new(plan);
         let mut cursor = ClipCursor::new(&clip);
@@ -135,7 +136,7 @@ fn g03_g07_layers_play_as_the_merged_clip_bit_for_bit() {
         for i in 0..clip.samples() {
             clip.sample_at(&mut cursor, i, &mut got).unwrap();
             match plan.place(i) {
-                Ok(key) => plan.pose(stored.key_words(key), &mut want),
+                Ok(key) => plan.pose(stored.key_values(key), &mut want),
                 Err((s, at)) => {
                     stored.decode(s, &mut scratch).unwrap();
                     plan.pose(scratch.sample(plan, at), &mut want);

@@ -10,7 +10,8 @@ use meshreel_codec::mesh::skin::Skin;
 use meshreel_codec::record::{Coding, Method};
 use meshreel_codec::topology::grid::Shape;
 use meshreel_codec::topology::weld;
-use meshreel_compile::{MethodChoice, Options, PartsChoice, Preset, Report, Silent, Tolerance, compile};
+use meshreel_compile::{Report, Silent, compile};
+use meshreel_options::{MethodChoice, Options, PartsChoice, Preset, Tolerance};
 use meshreel_scene::{
     Attribute, Channel, FaceSet, Mesh, Node, NodeKind, Scene, Scope, Skin as Skinning, TimeSampling, read,
 };
@@ -436,7 +437,7 @@ fn e08_e12_e17_e18_packed_transforms_are_read_as_they_are() {
     use meshreel::packed::{GROUP_PARTS, PackedRig, PackedSequence};
     let scene = arriving(150);
     let options = Options {
-        transforms: meshreel_compile::TransformForm::Packed,
+        transforms: meshreel_options::TransformForm::Packed,
         tolerance: Tolerance::Relative(1e-3),
         ..options(MethodChoice::Rigid)
     };

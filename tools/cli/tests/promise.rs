@@ -5,7 +5,8 @@
 use glam::{DMat4, DQuat, DVec3};
 use meshreel::{Limits, Reel};
 use meshreel_check::{Matched, Report, verify};
-use meshreel_compile::{Options, Preset, Silent, compile};
+use meshreel_compile::{Silent, compile};
+use meshreel_options::{Options, Preset};
 use meshreel_scene::{
     Attribute, Channel, FaceSet, Mesh, Node, NodeKind, Scene, Scope, TimeSampling, Transform, Winding,
 };
@@ -241,7 +242,7 @@ fn what_is_compiled_holds() {
     let plan = plan();
     for tolerance in [1e-5, 1e-4, 1e-2] {
         let options =
-            Options { tolerance: meshreel_compile::Tolerance::Relative(tolerance), ..Options::default() };
+            Options { tolerance: meshreel_options::Tolerance::Relative(tolerance), ..Options::default() };
         let report = check(&plan, &compiled(&plan, &options));
         holds(&report);
         assert_eq!(report.frames, FRAMES);
@@ -262,7 +263,7 @@ fn what_is_compiled_holds() {
 
 #[test]
 fn every_option_holds() {
-    use meshreel_compile::{MeshOverride, MethodChoice, Tolerance};
+    use meshreel_options::{MeshOverride, MethodChoice, Tolerance};
     use meshreel_scene::sample::{Channels, Range};
     let plan = plan();
     let base = Options::default();

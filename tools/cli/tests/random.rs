@@ -15,7 +15,8 @@ mod shape;
 
 use meshreel::{Limits, Reel};
 use meshreel_check::{reopen, verify};
-use meshreel_compile::{Error, Options, Silent, compile};
+use meshreel_compile::{Error, Silent, compile};
+use meshreel_options::Options;
 use meshreel_scene::{Channel, Scene, Scope};
 use numbers::Numbers;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -4,7 +4,8 @@
 use glam::{DQuat, DVec3};
 use meshreel::{FrameDecoder, Reel};
 use meshreel_check::{Matched, verify};
-use meshreel_compile::{MeshOverride, MethodChoice, Options, Preset, Report, Silent, Tolerance, compile};
+use meshreel_compile::{Report, Silent, compile};
+use meshreel_options::{MeshOverride, MethodChoice, Options, Preset, Tolerance};
 use meshreel_scene::{Channel, FaceSet, Mesh, Node, NodeKind, Scene, TimeSampling, read};
 use meshreel_testkit::{compiled, corpus_if_thorough, opened};
 use std::collections::HashMap;

@@ -6,7 +6,8 @@ use crate::cli::common::run;
 use glam::DMat4;
 use meshreel::{Limits, Reel};
 use meshreel_check::{Report, reopen, verify};
-use meshreel_compile::{MethodChoice, Options, Preset, Silent, Tolerance, compile};
+use meshreel_compile::{Silent, compile};
+use meshreel_options::{MethodChoice, Options, Preset, Tolerance};
 use meshreel_scene::{Channel, Mesh, Node, NodeKind, Scene, TimeSampling, Transform, write};
 
 /// A scene of one mesh, which moves where there are several samples of points.

@@ -6,7 +6,8 @@ use meshreel::{Command, EndState, FrameDecoder, Limits, Options as PlayerOptions
 use meshreel_check::verify;
 use meshreel_codec::entropy::block::Format;
 use meshreel_codec::record::{Coding, Method};
-use meshreel_compile::{MethodChoice, Options, Preset, Report, Tolerance, TransformForm};
+use meshreel_compile::Report;
+use meshreel_options::{MethodChoice, Options, Preset, Tolerance, TransformForm};
 use meshreel_scene::{Attribute, Channel, Mesh, Node, NodeKind, Scene, Scope, TimeSampling};
 use meshreel_testkit::{compiled, opened, python};
 use std::path::Path;

@@ -118,7 +118,7 @@ impl Frames {
         let kept = if bytes_of(reel) <= KEPT { frames } else { 0 };
         let records = reel.description().meshes.iter().enumerate();
         let map = |(m, record): (usize, &MeshRecord)| match record.method {
-            Method::Fluid => reel.notes_of_source(m),
+            Method::Fluid => reel.full_source_map(m),
             _ => Ok(None),
         };
         let maps: Maps = records.map(map).collect::<Result<_, _>>().map_err(error)?;

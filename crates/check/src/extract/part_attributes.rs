@@ -10,7 +10,7 @@ use meshreel_scene::{Attribute, Error, Identity, Mesh, Numbers, Scope, Source};
 pub(super) fn fill(shared: &Shared, meshes: &mut [Mesh]) -> Result<(), Error> {
     let reel = shared.frames.reel();
     let nodes = &reel.description().nodes;
-    let all = reel.all_attributes().map_err(error)?;
+    let all = reel.all_part_attributes().map_err(error)?;
     for (m, mesh) in meshes.iter_mut().enumerate() {
         let shown: Vec<u32> =
             (0u32..).zip(nodes).filter(|(_, node)| node.mesh == Some(m as u32)).map(|(n, _)| n).collect();

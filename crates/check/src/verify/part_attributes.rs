@@ -15,7 +15,7 @@ pub(crate) fn check(plan: &Plan<'_>, failures: &mut Failures) -> Result<Vec<Opti
     let (reel, survey) = (plan.reel, plan.survey);
     let meshes = &reel.description().meshes;
     let mut worst = vec![None; meshes.len()];
-    let all = reel.all_attributes().map_err(error)?;
+    let all = reel.all_part_attributes().map_err(error)?;
     let mut of_node = HashMap::new();
     for own in &all {
         of_node.extend(own.nodes.iter().map(|&n| (n as usize, &own.attributes)));

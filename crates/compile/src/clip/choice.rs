@@ -4,11 +4,11 @@
 use super::layer::{self, CompressedLayer, Division, LayeredClip};
 use super::requested::RequestedSkeleton;
 use super::{ClipOptions, CompressedCurves, CurveOptions, Rule, compress_curves, compress_each};
-use crate::options::{ClipChoice, CodecChoice};
+use crate::Error;
 use crate::report::ClipTried;
-use crate::{Error, Options};
 use meshreel_codec::clip::record::Codec;
 use meshreel_codec::entropy::block::{Compressor, Format};
+use meshreel_options::{ClipChoice, CodecChoice, Options};
 use meshreel_scene::Clip;
 use std::time::Instant;
 

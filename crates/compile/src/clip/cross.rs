@@ -20,7 +20,7 @@ const NOISE: f64 = 0.2;
 pub fn ideal(l: &ClosedLoop<'_>) -> Vec<i32> {
     let plan = l.plan;
     let mut out = Vec::with_capacity(plan.words * l.reference.samples);
-    let mut last = plan.rest_words().to_vec();
+    let mut last = plan.rest_values().to_vec();
     for i in 0..l.reference.samples {
         for group in &plan.groups {
             let mut prediction = [0; 4];

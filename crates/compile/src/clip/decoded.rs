@@ -4,7 +4,7 @@ use super::choice::Chosen;
 use super::reference::Joints;
 use meshreel_codec::clip::curve::{Curves, Playhead};
 use meshreel_codec::clip::record::Codec;
-use meshreel_codec::clip::streamed::{Scratch, Stored};
+use meshreel_codec::clip::streamed::{Scratch, StreamedClip};
 use meshreel_codec::transform::Transform;
 
 /// Local transforms of all joints at each sample. `None` of a clip in layers, or where it does not decode.
@@ -16,11 +16,11 @@ pub fn poses(joints: &Joints, done: &Chosen) -> Option<Vec<Vec<Transform>>> {
     let empty = vec![Transform::IDENTITY; joints.parents.len()];
     match done.codec {
         Codec::Sampled => {
-            let stored = Stored::open(&skeleton, &done.bytes).ok()?;
+            let stored = StreamedClip::open(&skeleton, &done.bytes).ok()?;
             let plan = &stored.plan;
             let mut out = vec![empty; plan.header.samples as usize];
             for i in 0..plan.keys() {
-                plan.pose(stored.key_words(i), out.get_mut(plan.key(i))?);
+                plan.pose(stored.key_values(i), out.get_mut(plan.key(i))?);
             }
             let mut scratch = Scratch::default();
             for s in 0..plan.segments() {

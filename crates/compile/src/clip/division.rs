@@ -7,10 +7,10 @@
 use super::layer::{Division, Part};
 use super::reference::Joints;
 use super::{ClipOptions, importance};
-use crate::options::globs::globs;
-use crate::options::{ClipChoice, LayerChoice, Strip};
-use crate::{Error, Options};
+use crate::Error;
 use meshreel_codec::clip::layer::MAX_LAYERS;
+use meshreel_options::globs::globs;
+use meshreel_options::{ClipChoice, LayerChoice, Options, Strip};
 use meshreel_scene::{Remark, Skeleton};
 
 /// The division of the clips of `skeleton` into layers; none where nothing asks for one.

@@ -15,11 +15,11 @@ use super::reference::{Joints, Object, Reference, widen, worse};
 use super::search::SearchEffort;
 use super::{ClipOptions, ResidualChoice, counts, tuning};
 use crate::Error;
-use crate::options::Strip;
 use meshreel_codec::clip::layer::{self, LayerRecord, LayerTable, Samples};
-use meshreel_codec::clip::streamed::{Choices, Ends, Plan, STRIPPED, Scratch, Stored};
+use meshreel_codec::clip::streamed::{Choices, Ends, Plan, STRIPPED, Scratch, StreamedClip};
 use meshreel_codec::clip::{Header, Split, streamed};
 use meshreel_codec::transform::Transform;
+use meshreel_options::Strip;
 use meshreel_scene as scene;
 
 /// The division of a clip into layers.
@@ -469,7 +469,7 @@ fn subset(clip: &scene::Clip, list: &[u32]) -> scene::Clip {
 
 /// All poses of a layer, from its bytes.
 fn decode(skeleton: &meshreel_codec::clip::Skeleton<'_>, tiers: &[Vec<u8>]) -> Option<Vec<Transform>> {
-    let first = Stored::open(skeleton, &tiers[0]).ok()?;
+    let first = StreamedClip::open(skeleton, &tiers[0]).ok()?;
     let plan = &first.plan;
     let n = skeleton.parents.len();
     let ends = (tiers[1..].iter())
@@ -478,7 +478,7 @@ fn decode(skeleton: &meshreel_codec::clip::Skeleton<'_>, tiers: &[Vec<u8>]) -> O
     let mut poses = vec![Transform::IDENTITY; n * plan.header.samples as usize];
     let mut scratch = Scratch::new(plan);
     for i in 0..plan.keys() {
-        plan.pose(first.key_words(i), &mut poses[plan.key(i) * n..][..n]);
+        plan.pose(first.key_values(i), &mut poses[plan.key(i) * n..][..n]);
     }
     for s in 0..plan.segments() {
         let upper = (ends.iter().zip(&tiers[1..])).map(|(ends, bytes)| ends.of(s, bytes));

@@ -3,11 +3,11 @@
 use super::layer::{Division, LayeredClip, Part, compress};
 use super::tests::{clip, skeleton, swing};
 use super::{ClipOptions, importance};
-use crate::options::Strip;
 use glam::{DQuat, DVec3};
 use meshreel_codec::clip::layer::merge;
-use meshreel_codec::clip::streamed::{STRIPPED, Scratch, Stored};
+use meshreel_codec::clip::streamed::{STRIPPED, Scratch, StreamedClip};
 use meshreel_codec::transform::Transform;
+use meshreel_options::Strip;
 use meshreel_scene::{Clip, Qvv, Skeleton};
 
 /// The chain's last third, and all side branches, are cosmetic.
@@ -35,12 +35,12 @@ fn layered(s: &Skeleton, c: &Clip, division: &Division) -> LayeredClip {
 /// Poses of all samples of a clip of one tier.
 fn poses(done: &LayeredClip, bytes: &[u8]) -> Vec<Vec<Transform>> {
     let skeleton = done.joints.skeleton();
-    let stored = Stored::open(&skeleton, bytes).unwrap();
+    let stored = StreamedClip::open(&skeleton, bytes).unwrap();
     let plan = &stored.plan;
     let mut scratch = Scratch::new(plan);
     let mut out = vec![plan.still().to_vec(); plan.header.samples as usize];
     for i in 0..plan.keys() {
-        plan.pose(stored.key_words(i), &mut out[plan.key(i)]);
+        plan.pose(stored.key_values(i), &mut out[plan.key(i)]);
     }
     for s in 0..plan.segments() {
         stored.decode(s, &mut scratch).unwrap();

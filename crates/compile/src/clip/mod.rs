@@ -32,15 +32,15 @@ mod tests;
 pub(crate) mod tier_chunks;
 
 use crate::Error;
-pub use crate::options::Strip;
 use closed_loop::{ClosedLoop, SampleChoices, SampleContext, SettledJoints};
 use compact::CompactTolerances;
 pub use curve::{CompressedCurves, CurveOptions, Rule, compress_curves};
 use meshreel_codec::clip::schedule::Taps;
-use meshreel_codec::clip::streamed::{CALM, Choices, KEY_LEVEL, Plan, Residuals, Scratch, Stored};
+use meshreel_codec::clip::streamed::{CALM, Choices, KEY_LEVEL, Plan, Residuals, Scratch, StreamedClip};
 use meshreel_codec::clip::{Header, Source, Split, streamed};
 use meshreel_codec::entropy::symbols::{Activity, Means, start_code};
 use meshreel_codec::transform::Transform;
+pub use meshreel_options::Strip;
 use meshreel_scene as scene;
 use rayon::prelude::*;
 pub use reference::Joints;
@@ -218,7 +218,7 @@ impl EncodeSource<'_> {
         let mut bytes = Vec::new();
         streamed::encode(&plan, &keys, &segments, &mut bytes);
         let skeleton = joints.skeleton();
-        let stored = Stored::open(&skeleton, &bytes).ok()?;
+        let stored = StreamedClip::open(&skeleton, &bytes).ok()?;
         let max_error = measure(&stored, reference, joints)?;
         if max_error.is_nan() || max_error > tolerance {
             return None;
@@ -317,8 +317,8 @@ fn choose(l: &ClosedLoop<'_>, work: SearchEffort, stripped: &Stripped) -> Option
     let mut means = Means::default();
     means.reset(&plan.header.starts);
     let mut keys = Vec::with_capacity(plan.keys());
-    let mut key_words: Vec<i32> = Vec::with_capacity(plan.keys() * w);
-    let mut last = plan.rest_words().to_vec();
+    let mut key_values: Vec<i32> = Vec::with_capacity(plan.keys() * w);
+    let mut last = plan.rest_values().to_vec();
     let mut frame = l.frame();
     let mut lambda = search::FIRST_LAMBDA;
     let taps = Taps { at: [0; 4], weight: [1 << 16, 0, 0, 0], count: 1 };
@@ -338,12 +338,12 @@ fn choose(l: &ClosedLoop<'_>, work: SearchEffort, stripped: &Stripped) -> Option
         predictions = place.predictions;
         learn(&mut means, KEY_LEVEL, &frame);
         last.copy_from_slice(&frame.words);
-        key_words.extend_from_slice(&frame.words);
+        key_values.extend_from_slice(&frame.words);
         keys.push(residuals(&frame));
     }
     let segments: Option<Vec<_>> = (0..plan.segments())
         .into_par_iter()
-        .map(|s| segment(l, s, &key_words[s * w..(s + 2) * w], work, stripped))
+        .map(|s| segment(l, s, &key_values[s * w..(s + 2) * w], work, stripped))
         .collect();
     Some((keys, segments?))
 }
@@ -434,7 +434,7 @@ fn starts_of(plan: &Plan, segments: &[Vec<Residuals>]) -> Vec<u8> {
 }
 
 /// Largest error of any joint at any sample, as decoded. `None` if it does not decode.
-fn measure(stored: &Stored, reference: &Reference, joints: &Joints) -> Option<f64> {
+fn measure(stored: &StreamedClip, reference: &Reference, joints: &Joints) -> Option<f64> {
     let plan = &stored.plan;
     let n = reference.joints;
     let mut pose = vec![Transform::IDENTITY; n];
@@ -445,7 +445,7 @@ fn measure(stored: &Stored, reference: &Reference, joints: &Joints) -> Option<f6
         worst = worse(worst, reference.error(sample, joints, &pose, &mut object));
     };
     for i in 0..plan.keys() {
-        check(stored.key_words(i), plan.key(i));
+        check(stored.key_values(i), plan.key(i));
     }
     let mut scratch = Scratch::default();
     for s in 0..plan.segments() {

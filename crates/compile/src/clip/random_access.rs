@@ -10,7 +10,7 @@ use super::reference::{Joints, Object, Reference, worse};
 use super::{ClipOptions, CompressedClip, search};
 use crate::Error;
 use glam::{DQuat, DVec3};
-use meshreel_codec::clip::random_access::{Origin, Resident, SEGMENT, Segment, UNIT};
+use meshreel_codec::clip::random_access::{Origin, RandomAccess, SEGMENT, Segment, UNIT};
 use meshreel_codec::clip::streamed::{Kind, Plan};
 use meshreel_codec::clip::{Header, Source, Split, random_access};
 use meshreel_codec::entropy::symbols::Means;
@@ -119,7 +119,7 @@ fn encode(
         (0..count).into_par_iter().map(|s| segment(&loops, s)).collect::<Option<_>>()?;
     let plan = Plan::new(&skeleton, header).ok()?;
     let bytes = random_access::encode(&plan, &segments)?;
-    let max_error = measure(&Resident::open(&skeleton, &bytes).ok()?, reference, joints);
+    let max_error = measure(&RandomAccess::open(&skeleton, &bytes).ok()?, reference, joints);
     let count = layer_of.iter().max().map_or(0, |most| *most + 1);
     let layers = (0..count)
         .map(|layer| {
@@ -237,7 +237,7 @@ fn origins(l: &ClosedLoop<'_>, samples: std::ops::Range<usize>) -> (Vec<Origin>,
 }
 
 /// Largest error of any joint at any sample, as decoded.
-fn measure(resident: &Resident, reference: &Reference, joints: &Joints) -> f64 {
+fn measure(resident: &RandomAccess, reference: &Reference, joints: &Joints) -> f64 {
     let n = reference.joints;
     let mut pose: Vec<Transform> = resident.plan.still().to_vec();
     let mut object = vec![Object::IDENTITY; n];

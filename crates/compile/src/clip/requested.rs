@@ -4,9 +4,10 @@
 use super::ClipOptions;
 use super::division::division;
 use super::layer::Division;
-use crate::options::globs::{globs, hit};
-use crate::{Error, Options, Tolerance};
+use crate::Error;
 use globset::GlobSet;
+use meshreel_options::globs::{globs, hit};
+use meshreel_options::{Options, Tolerance};
 use meshreel_scene::hierarchy::TRANSFORMS;
 use meshreel_scene::{Clip, Remark, Scene, Skeleton, Unit};
 use std::borrow::Cow;

@@ -1,10 +1,11 @@
 //! Scalar tracks and markers: what rides along in a clip. Each number at each sample within its tolerance,
 //! measured with the decoder's own function.
 
+use crate::Error;
 use crate::report::ScalarReport;
-use crate::{Error, Tolerance};
 use meshreel_codec::clip::scalars;
-use meshreel_codec::clip::scalars::{Component, Extras, MAX_VALUES, Marker, ScalarTrack};
+use meshreel_codec::clip::scalars::{Component, MAX_VALUES, Marker, ScalarTrack, ScalarsRecord};
+use meshreel_options::Tolerance;
 use meshreel_scene as scene;
 
 /// Least tolerance, of a component's largest number: what f32 holds.
@@ -55,7 +56,7 @@ pub fn chunk(
         });
     }
     markers.sort_by(|a, b| a.time.total_cmp(&b.time));
-    let extras = Extras { clip: number as u32, samples: clip.samples as u32, tracks, markers };
+    let extras = ScalarsRecord { clip: number as u32, samples: clip.samples as u32, tracks, markers };
     let mut bytes = Vec::new();
     scalars::encode(&extras, &mut bytes);
     scalars.bytes = bytes.len() as u64;

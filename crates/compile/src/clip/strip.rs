@@ -3,8 +3,8 @@
 
 use super::closed_loop::{ClosedLoop, SampleChoices, SampleContext};
 use super::cross;
-use crate::options::Strip;
 use meshreel_codec::clip::streamed::CALM;
+use meshreel_options::Strip;
 
 /// Which samples of one clip are stripped.
 pub enum Stripped {

@@ -2,7 +2,7 @@
 
 use super::*;
 use glam::{DQuat, DVec3};
-use meshreel_codec::clip::random_access::Resident;
+use meshreel_codec::clip::random_access::RandomAccess;
 use meshreel_scene::{Clip, Joint, Qvv, Skeleton, SubTrack, Track};
 
 /// A chain of `n` joints, each with a side branch at every third.
@@ -261,7 +261,7 @@ fn margins_shrink_up_the_hierarchy() {
     }
     let c = clip(&s, 60, |j, i| swing(&s, j, i));
     let done = holds(&s, &c, 0.01);
-    let stored = Stored::open(&done.joints.skeleton(), &done.bytes).unwrap();
+    let stored = StreamedClip::open(&done.joints.skeleton(), &done.bytes).unwrap();
     let finest: Vec<f64> = (stored.plan.steps.iter()).map(|s| s.rotation[0].min(s.rotation[1])).collect();
     assert!(finest.windows(2).all(|w| w[0] <= w[1]), "{finest:?}");
     assert!(finest[0] < finest[4] / 3.0);
@@ -279,7 +279,7 @@ fn every_truncation_is_refused_and_no_flip_panics() {
     let skeleton = done.joints.skeleton();
     let mut scratch = Scratch::default();
     let mut decode = |bytes: &[u8]| -> Result<(), meshreel_codec::Corrupt> {
-        let stored = Stored::open(&skeleton, bytes)?;
+        let stored = StreamedClip::open(&skeleton, bytes)?;
         for s in 0..stored.plan.segments().min(8) {
             stored.decode(s, &mut scratch)?;
         }
@@ -336,7 +336,7 @@ fn one_joint_of_the_resident_form_is_that_of_the_pose() {
         ..swing(&s, j, i)
     });
     let done = resident_holds(&s, &c, 0.05);
-    let resident = Resident::open(&done.joints.skeleton(), &done.bytes).unwrap();
+    let resident = RandomAccess::open(&done.joints.skeleton(), &done.bytes).unwrap();
     let mut pose = resident.plan.still().to_vec();
     for (sample, part) in [(0, 0.0), (3, 0.25), (15, 0.0), (15, 0.5), (17, 0.75), (31, 1.0), (39, 0.0)] {
         resident.pose(sample, (sample + 1).min(39), part, &mut pose[..]);
@@ -351,7 +351,7 @@ fn one_joint_of_the_resident_form_is_that_of_the_pose() {
 /// All bits of poses at samples and between, by every instruction set and joint by joint.
 fn is_the_same_everywhere(skeleton: &meshreel_codec::clip::Skeleton<'_>, bytes: &[u8]) {
     use meshreel_codec::simd::isa::Isa;
-    let resident = Resident::open(skeleton, bytes).unwrap();
+    let resident = RandomAccess::open(skeleton, bytes).unwrap();
     let last = resident.plan.header.samples as usize - 1;
     let still = resident.plan.still();
     let pose = |isa: Isa, left: usize, right: usize, part: f32| {
@@ -403,7 +403,7 @@ fn every_truncation_of_the_resident_form_is_refused_and_no_flip_panics() {
     let done = resident_holds(&s, &c, 0.5);
     let skeleton = done.joints.skeleton();
     let decode = |bytes: &[u8]| -> Result<(), meshreel_codec::Corrupt> {
-        let resident = Resident::open(&skeleton, bytes)?;
+        let resident = RandomAccess::open(&skeleton, bytes)?;
         let mut pose = resident.plan.still().to_vec();
         for sample in 0..(resident.plan.header.samples as usize).min(100) {
             resident.pose(sample, sample, 0.5, &mut pose[..]);

@@ -1,6 +1,7 @@
 //! What the tree of nodes that is left makes of the source's transforms, what that leaves of the tolerance of
 //! each placement, and which must stand in world space for that.
 
+use crate::Error;
 use crate::mesh::candidate::Candidate;
 use crate::mesh::prepared::diagonal;
 use crate::nodes::budget::{Budget, LEAST_LEFT, leaves_too_little};
@@ -11,7 +12,7 @@ use crate::nodes::matrix::transform_box;
 use crate::nodes::motion::{self, Motion};
 use crate::nodes::tracks::Tracks;
 use crate::report::Log;
-use crate::{Error, Tolerance};
+use meshreel_options::Tolerance;
 use meshreel_process::extent::ulp;
 use meshreel_process::trs::{error_over_box, rows};
 use meshreel_scene::Remark;

@@ -1,10 +1,10 @@
 //! Unique meshes on their way: where each is shown, and what was found of it.
 
-use crate::MethodChoice;
 use crate::mesh::prepared::Prepared;
 use crate::mesh::source::Source;
 use crate::nodes::content::Content;
 use crate::nodes::motion::Motion;
+use meshreel_options::MethodChoice;
 use meshreel_process::frame_set::FrameSet;
 use meshreel_process::remesh::Remeshed;
 use meshreel_scene::MeshId;

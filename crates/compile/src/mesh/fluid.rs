@@ -1,13 +1,14 @@
 //! Frames of a mesh whose faces change: each is triangulated, split and laid out for itself.
 
+use crate::Error;
 use crate::mesh::channels::face_sets;
 use crate::mesh::evaluate::{Origin, Scratch, Want, fill};
 use crate::mesh::prepared::{Normals, Prepared};
 use crate::mesh::source::Source;
 use crate::mesh::source_faces::{self, Corners};
 use crate::mesh::streams::VertexValues;
-use crate::{Error, Options};
 use meshreel_codec::record::source_map::SourceMap;
+use meshreel_options::Options;
 use meshreel_process::attributes::Expand;
 use meshreel_process::faces::{Faces, corner_faces, face_of};
 use meshreel_process::split::{self, Splitter};

@@ -1,10 +1,11 @@
 //! Which streams a mesh has, and on which lattices their values lie.
 
+use crate::Error;
 use crate::mesh::prepared::{Normals, Prepared};
 use crate::mesh::streams;
-use crate::{Error, Options, Preset};
 use meshreel_codec::quantize::{Axis, octahedral, qtangent};
 use meshreel_codec::record::{Coding, Semantic, StreamRecord};
+use meshreel_options::{Options, Preset};
 use meshreel_process::extent::ulp;
 use meshreel_scene::{Mesh, Remark};
 
@@ -47,7 +48,7 @@ pub fn choose_streams(
             semantic,
             set: 0,
             name: String::new(),
-            coding: Coding::Levels,
+            coding: Coding::Quantized,
             animated: fluid
                 || prepared.normals_animated
                 || prepared.tangents && (prepared.moving || prepared.uvs[0].animated),
@@ -181,7 +182,7 @@ fn lattice(
         set,
         name,
         animated,
-        coding: Coding::Levels,
+        coding: Coding::Quantized,
         word: streams::word_for(bits),
         bits: bits as u8,
         axes,

@@ -1,13 +1,14 @@
 //! Triangles, vertices and their order, of a mesh whose faces stay.
 
+use crate::Error;
 use crate::mesh::channels::Corners;
 use crate::mesh::prepared::{Fixed, Normals, Prepared};
 use crate::mesh::scan::Scan;
 use crate::mesh::source::Source;
 use crate::mesh::source_faces;
-use crate::{Error, Options, Preset};
 use meshreel_codec::record::source_map::SourceMap;
 use meshreel_codec::topology::grid::Grid;
+use meshreel_options::{Options, Preset};
 use meshreel_process::faces::face_of;
 use meshreel_process::materials::Assignment;
 use meshreel_process::order::{self, Layout};

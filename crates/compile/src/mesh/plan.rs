@@ -8,12 +8,13 @@ use crate::mesh::skin_search::SkinSearch;
 use crate::mesh::source::Source;
 use crate::mesh::streams::{self, Quantized, Typed, VertexValues};
 use crate::report::NormalsDecide;
-use crate::{Error, MethodChoice, Options, PartsChoice, with_quantized};
+use crate::{Error, with_quantized};
 use meshreel_codec::classic::stream;
 use meshreel_codec::classic::stream::References;
 use meshreel_codec::record::{Method, Semantic, StreamRecord};
 use meshreel_codec::values::parallelogram;
 use meshreel_codec::values::parallelogram::Table;
+use meshreel_options::{MethodChoice, Options, PartsChoice};
 use meshreel_process::frame_set::FrameSet;
 use std::sync::Arc;
 

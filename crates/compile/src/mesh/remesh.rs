@@ -1,9 +1,10 @@
 //! Re-meshing of a scene (`--remesh`): what `process` needs to know of it, from what is compiled.
 
+use crate::Error;
 use crate::nodes::content::Content;
 use crate::nodes::motion::Motion;
 use crate::report::Log;
-use crate::{Error, Tolerance};
+use meshreel_options::Tolerance;
 use meshreel_process::remesh::{self, Outcome};
 
 /// Another scene, in which the faces of meshes stay, where that was asked for and possible.

@@ -1,8 +1,9 @@
 //! Positions of all frames of a mesh: bounds, whether they move, which points coincide, and where faces
 //! change, which frames have the same.
 
+use crate::Error;
 use crate::mesh::source::{Source, mend};
-use crate::{Error, MethodChoice};
+use meshreel_options::MethodChoice;
 use meshreel_process::extent::{Extent, LARGEST, usable};
 use meshreel_process::split::{self, Splitter};
 use meshreel_scene::{Mesh, Remark, sample};

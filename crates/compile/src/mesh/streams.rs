@@ -3,7 +3,7 @@
 //!.
 
 use meshreel_codec::classic::stream::Spatial;
-use meshreel_codec::quantize::code::Word;
+use meshreel_codec::quantize::code::Code;
 use meshreel_codec::quantize::{Axis, octahedral, qtangent};
 use meshreel_codec::record::{Semantic, StreamRecord};
 use meshreel_process::tangents::Vertices;
@@ -53,7 +53,7 @@ macro_rules! with_quantized {
 }
 
 /// Access to the vector of a word that is known from elsewhere.
-pub trait Typed: Word {
+pub trait Typed: Code {
     /// The quantized values as this word; none for another one.
     fn values(quantized: &Quantized) -> Option<&[Self]>;
 }

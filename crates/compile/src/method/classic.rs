@@ -7,13 +7,14 @@ use crate::mesh::fluid;
 use crate::mesh::plan::MeshPlan;
 use crate::mesh::prepared::Fixed;
 use crate::mesh::streams::{self, NOTHING, Quantized, Typed, VertexValues};
-use crate::{Error, Options, with_quantized};
+use crate::{Error, with_quantized};
 use meshreel_codec::classic::stream;
 use meshreel_codec::classic::stream::References;
 use meshreel_codec::record::{Method, Semantic, StreamRecord};
 use meshreel_codec::topology::index;
 use meshreel_codec::values::error_bound::Target;
 use meshreel_codec::values::{error_bound, parallelogram};
+use meshreel_options::Options;
 
 /// One frame of one mesh.
 #[derive(Default)]
@@ -293,13 +294,13 @@ impl GroupCoder<'_, '_> {
                 None => stream::encode_index_within(target, spatial, refs, effort, quantized, out),
                 Some(track) => {
                     let way = 256 * (track.coded + 1) / track.span.max(1);
-                    stream::encode_between_within(target, refs, way.min(255) as u8, work, quantized, out);
+                    stream::encode_b_frame_within(target, refs, way.min(255) as u8, work, quantized, out);
                 }
             }
         } else {
             match between {
                 None => stream::encode_index(quantized, components, spatial, refs, out),
-                Some(_) => stream::encode_between(quantized, components, refs, work, out),
+                Some(_) => stream::encode_b_frame(quantized, components, refs, work, out),
             }
         }
         let mut back = vec![W::default(); quantized.len()];

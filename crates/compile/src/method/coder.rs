@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::mesh::streams::NOTHING;
 use crate::report::Measures;
-use meshreel_codec::quantize::fixed::Cell;
+use meshreel_codec::quantize::fixed::FixedPoint;
 use meshreel_codec::quantize::lattice::Grid;
 use std::collections::BTreeMap;
 
@@ -72,7 +72,7 @@ pub trait Coder: Send + Sync {
 }
 
 /// Cells that can be coded on several threads.
-pub trait Width: Cell + Send + Sync {
+pub trait Width: FixedPoint + Send + Sync {
     /// Frames of this width.
     fn decoded(frames: BTreeMap<u32, Vec<[Self; 4]>>) -> Decoded;
 }
@@ -90,7 +90,7 @@ impl Width for i32 {
 }
 
 /// Measures the cells of a frame against its source. `order`: point of each cell.
-pub fn measure_frame<W: Cell>(
+pub fn measure_frame<W: FixedPoint>(
     grid: &Grid,
     order: &[u32],
     points: &[[f32; 3]],
@@ -113,7 +113,7 @@ pub fn measure_frame<W: Cell>(
 }
 
 /// Cells of points on a lattice that is off as much as decoding may be.
-pub fn rounded<W: Cell>(grid: &Grid, radius: f64, order: &[u32], points: &[[f32; 3]]) -> Vec<[W; 4]> {
+pub fn rounded<W: FixedPoint>(grid: &Grid, radius: f64, order: &[u32], points: &[[f32; 3]]) -> Vec<[W; 4]> {
     let step = radius * 2.0 / 3f64.sqrt();
     let cell = |&point: &u32| {
         let at = |k: usize| {

@@ -1,9 +1,10 @@
 //! About how many bytes something takes: what is stored once, and a sample of its segments.
 
+use crate::Error;
 use crate::method::coder::Coder;
-use crate::{Error, Options};
 use meshreel_codec::entropy::block::Compressor;
 use meshreel_codec::schedule::Schedule;
+use meshreel_options::Options;
 use rayon::prelude::*;
 
 // Tuning.

@@ -4,7 +4,7 @@ use crate::mesh::candidate::Candidate;
 use crate::mesh::prepared::Normals;
 use crate::meter::ExpectedWork;
 use crate::method::{mesh_coder, precision, skin};
-use crate::{MethodChoice, Options, Preset};
+use meshreel_options::{MethodChoice, Options, Preset};
 
 /// The work that is expected of a mesh; none for one that stands still.
 pub fn expected_work(candidate: &Candidate<'_>, options: &Options) -> ExpectedWork {

@@ -8,7 +8,7 @@ use crate::mesh::plan::MeshPlan;
 use crate::mesh::streams::{self, NOTHING, Quantized, Typed, VertexValues};
 use crate::method::coder::FrameMeasure;
 use crate::method::payload::Payload;
-use crate::{Error, Options, with_quantized};
+use crate::{Error, with_quantized};
 use meshreel_codec::record::source_map::SourceMap;
 use meshreel_codec::record::{Semantic, StreamRecord};
 use meshreel_codec::schedule::{Schedule, Unit};
@@ -16,6 +16,7 @@ use meshreel_codec::values::changing::values::Wanted;
 use meshreel_codec::values::changing::{Head, Kind, REFERENCES, Reader, Topology, Triangles, Work, Writer};
 use meshreel_codec::values::{changing, error_bound};
 use meshreel_codec::{Corrupt, put_sized};
+use meshreel_options::Options;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU32};
@@ -307,7 +308,7 @@ impl<'a> FluidCoder<'a> {
         writer: &mut Writer<'_>,
     ) -> Result<CodedStreams, Error> {
         let plan = self.plan;
-        let leaf = !self.is_run(frame) || matches!(self.schedule.unit_of(frame), Unit::Last(_));
+        let leaf = !self.is_run(frame) || matches!(self.schedule.unit_of(frame), Unit::TopLayer(_));
         let mut seen = FrameMeasure { bounds: NOTHING, error: 0.0 };
         let mut bits = [0; 2];
         let mut all = Vec::new();

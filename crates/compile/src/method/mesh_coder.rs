@@ -1,6 +1,7 @@
 //! PointFrames of a layered file (presets small and fast): the units of [`meshreel_codec::schedule`]. Keys
 //! of a segment are coded one after the other, everything else side by side: meshes, segments, groups.
 
+use crate::Error;
 use crate::mesh::plan::MeshPlan;
 use crate::mesh::skin_search::SkinSearch;
 use crate::mesh::streams::NOTHING;
@@ -14,7 +15,6 @@ use crate::method::quantized::{Coded, QuantizedCoder};
 use crate::method::skin::{self, Chosen};
 use crate::method::soft;
 use crate::report::{Measures, Tried};
-use crate::{Error, MethodChoice, Options, Preset};
 use meshreel_codec::put_sized;
 use meshreel_codec::record::source_map::SourceMap;
 use meshreel_codec::record::{
@@ -23,6 +23,7 @@ use meshreel_codec::record::{
 use meshreel_codec::schedule::{INTERVAL, Schedule, Unit, Window};
 use meshreel_codec::topology::weld;
 use meshreel_codec::values::parallelogram;
+use meshreel_options::{MethodChoice, Options, Preset};
 use meshreel_scene::Remark;
 use rayon::prelude::*;
 use std::sync::{Mutex, PoisonError};
@@ -376,7 +377,7 @@ impl<'a> MeshCoder<'a> {
         self.normals.iter().any(Option::is_some)
     }
 
-    fn has_cells(&self) -> bool {
+    fn has_fixed_point(&self) -> bool {
         self.cells.iter().any(|parts| !parts.is_empty())
     }
 
@@ -395,7 +396,7 @@ impl<'a> MeshCoder<'a> {
             let coding = match bones {
                 Some(_) => Coding::Bones,
                 None if heights => Coding::Heights,
-                None => Coding::Cells,
+                None => Coding::FixedPoint,
             };
             StreamRecord {
                 coding,
@@ -413,7 +414,7 @@ impl<'a> MeshCoder<'a> {
     pub fn codec(&self) -> (u8, u32) {
         let fast = self.options.preset == Preset::Fast;
         let codec = if fast { CODEC_FAST } else { CODEC_SMALL };
-        match (&self.fluid, self.has_cells(), self.points) {
+        match (&self.fluid, self.has_fixed_point(), self.points) {
             (Some(fluid), ..) => (codec, fluid.points()),
             (_, true, Some(points)) => (codec, points.vertex.len() as u32),
             _ => (CODEC_CLASSIC, 0),
@@ -430,7 +431,7 @@ impl<'a> MeshCoder<'a> {
     pub fn encode_values(&self, out: &mut Vec<u8>) -> usize {
         let start = out.len();
         let mut position_bytes = 0;
-        if let (true, Some(points)) = (self.has_cells(), self.points) {
+        if let (true, Some(points)) = (self.has_fixed_point(), self.points) {
             weld::encode(&points.of, out);
         }
         if let (true, Some(fixed)) = (self.has_table(), &self.plan.prepared.fixed) {
@@ -498,9 +499,9 @@ impl<'a> MeshCoder<'a> {
         let Some(still) = &self.still else {
             return self.own_group(group);
         };
-        let units = [Unit::Inner(group), Unit::Last(group)];
+        let units = [Unit::LowerLayers(group), Unit::TopLayer(group)];
         let own = units.map(|u| still.file.unit_within(still.window, u));
-        let ([Some(Unit::Inner(g)), _] | [_, Some(Unit::Last(g))]) = own else {
+        let ([Some(Unit::LowerLayers(g)), _] | [_, Some(Unit::TopLayer(g))]) = own else {
             return Ok(still.place(&units, Vec::new()));
         };
         let coded = self.own_group(g)?.into_iter().zip(own);
@@ -523,7 +524,7 @@ impl<'a> MeshCoder<'a> {
     }
 
     fn own_group(&self, group: u32) -> Result<Vec<Payload>, Error> {
-        let units = [Unit::Inner(group), Unit::Last(group)];
+        let units = [Unit::LowerLayers(group), Unit::TopLayer(group)];
         let mut parts: Vec<Vec<Part>> = Vec::new();
         let mut decoded = None;
         for stream in &self.cells {

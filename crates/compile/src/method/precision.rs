@@ -2,16 +2,17 @@
 //! corrections of normals than they save: a first guess follows from the length of edges, and around it what
 //! takes the fewest bytes is sought.
 
+use crate::Error;
 use crate::mesh::plan::MeshPlan;
 use crate::mesh::prepared::{Fixed, Normals};
 use crate::mesh::skin_search::SkinSearch;
 use crate::method::estimate::{Sample, size};
 use crate::method::mesh_coder::{self, MeshCoder};
 use crate::report::NormalsDecide;
-use crate::{Error, Options, TransformForm};
 use glam::Vec3;
 use meshreel_codec::record::Method;
 use meshreel_codec::schedule::Schedule;
+use meshreel_options::{Options, TransformForm};
 use std::collections::HashSet;
 
 /// Positions that turn a triangle's normal by more than this part of its tolerance cost more in corrections of

@@ -1,20 +1,21 @@
 //! Normals and tangent frames of a layered file: predicted from the decoded positions, see
 //! [`meshreel_codec::mesh::normals`].
 
+use crate::Error;
 use crate::mesh::evaluate::{Scratch, Want};
 use crate::mesh::plan::MeshPlan;
 use crate::mesh::prepared::{Fixed, Normals};
 use crate::mesh::streams::{self, Quantized, VertexValues};
 use crate::method::coder::{Coder, Decoded};
 use crate::method::points::MeshPoints;
-use crate::{Error, Options};
 use meshreel_codec::mesh::normals::Shape;
 use meshreel_codec::mesh::normals::encode::{Encoder, Source, Wanted};
 use meshreel_codec::mesh::normals::surface::Place;
-use meshreel_codec::quantize::code::Word;
+use meshreel_codec::quantize::code::Code;
 use meshreel_codec::record::{Semantic, StreamRecord};
 use meshreel_codec::schedule::{Schedule, Unit};
 use meshreel_codec::topology::partition::Sharing;
+use meshreel_options::Options;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::{PoisonError, RwLock};
@@ -191,7 +192,7 @@ fn evaluate(plan: &MeshPlan<'_>, fixed: &Fixed, frame: u32) -> Result<VertexValu
 fn still_uvs(record: &StreamRecord, base: &Quantized) -> Vec<[f32; 2]> {
     crate::with_quantized!(base, levels => {
         let count = levels.len() / 2;
-        let at = |k: usize, v: usize| record.axes[k].value(Word::to_u32(levels[k * count + v]));
+        let at = |k: usize, v: usize| record.axes[k].value(Code::to_u32(levels[k * count + v]));
         (0..count).map(|v| [at(0, v), at(1, v)]).collect()
     })
 }

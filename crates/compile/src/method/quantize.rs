@@ -1,5 +1,6 @@
 //! Tolerances to lattices: how fine the values of each mesh are, and its first frame quantized.
 
+use crate::Error;
 use crate::mesh::candidate::Candidate;
 use crate::mesh::evaluate::Scratch;
 use crate::mesh::lattice::choose_streams;
@@ -13,9 +14,9 @@ use crate::nodes::budget::{Budget, LEAST_ULPS, transform_part};
 use crate::nodes::content::Content;
 use crate::nodes::flatten::FlatNode;
 use crate::report::Log;
-use crate::{Error, MethodChoice, Options, Preset, Tolerance};
 use meshreel_codec::record::{Method, StreamRecord};
 use meshreel_codec::schedule::Schedule;
+use meshreel_options::{MethodChoice, Options, Preset, Tolerance};
 use meshreel_process::extent::{self, ulp};
 use meshreel_scene::Remark;
 use rayon::prelude::*;

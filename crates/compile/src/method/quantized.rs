@@ -6,11 +6,12 @@ use crate::mesh::evaluate::{Scratch, Want};
 use crate::mesh::plan::MeshPlan;
 use crate::mesh::prepared::Fixed;
 use crate::mesh::streams::{self, Quantized, Typed, VertexValues};
-use crate::{Error, Options, with_quantized};
+use crate::{Error, with_quantized};
 use meshreel_codec::classic::stream;
 use meshreel_codec::classic::stream::References;
 use meshreel_codec::record::Semantic;
 use meshreel_codec::schedule::{Schedule, Unit};
+use meshreel_options::Options;
 
 /// The coder of a mesh's streams of quantized values.
 pub struct QuantizedCoder<'a> {
@@ -133,7 +134,7 @@ impl QuantizedCoder<'_> {
             None => stream::encode_index(quantized, components, spatial, references, out),
             Some(_) => {
                 let effort = self.options.effort;
-                stream::encode_between(quantized, components, references, effort, out);
+                stream::encode_b_frame(quantized, components, references, effort, out);
             }
         }
         let mut back = vec![W::default(); quantized.len()];

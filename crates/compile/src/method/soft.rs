@@ -1,16 +1,17 @@
 //! Streams kept as cells of the soft codec: where their frames come from, and the encoder of a stream
 //! whatever its width.
 
+use crate::Error;
 use crate::method::coder::{Coder, Decoded, FrameMeasure, Group, Segment, Width, measure_frame, rounded};
 use crate::method::heights;
 use crate::method::points::{PointFrames, build_hierarchy, extent};
-use crate::{Error, Options};
 use meshreel_codec::mesh::encode;
 use meshreel_codec::mesh::encode::{Encoder, Refused, Work};
 use meshreel_codec::mesh::height::Flat;
-use meshreel_codec::quantize::fixed::Cell;
+use meshreel_codec::quantize::fixed::FixedPoint;
 use meshreel_codec::quantize::lattice::Extent;
 use meshreel_codec::schedule::Schedule;
+use meshreel_options::Options;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError, RwLock};
@@ -25,7 +26,7 @@ pub fn coder<'a, W: Width>(
     let (hierarchy, _) = build_hierarchy(frames);
     let settings = encode::Options {
         effort: options.effort,
-        packed: options.preset == crate::Preset::Fast,
+        packed: options.preset == meshreel_options::Preset::Fast,
         restart: options.restart(),
         choice: None,
         own_tables: false,
@@ -83,7 +84,7 @@ struct Track<'a, W> {
     works: Mutex<Vec<Work<W>>>,
 }
 
-impl<W: Cell> Track<'_, W> {
+impl<W: FixedPoint> Track<'_, W> {
     /// The fixed-point positions of a decoded frame as the player has them.
     fn laid<'c>(&self, cells: &'c [[W; 4]]) -> Cow<'c, [[W; 4]]> {
         let mut cells = Cow::Borrowed(cells);

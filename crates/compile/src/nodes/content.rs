@@ -1,7 +1,7 @@
 //! What is compiled: what nearly every pass needs to know.
 
-use crate::Options;
-use crate::options::by_path::ByPath;
+use meshreel_options::Options;
+use meshreel_options::by_path::ByPath;
 use meshreel_scene::{Placed, Scene};
 
 /// A scene, its objects, the frames that are compiled, and what is asked.

@@ -2,9 +2,10 @@
 //! large as the smallest mesh that is near it in the tree: what is attached to it is as exact as what it
 //! belongs to, where it is and which way it looks.
 
+use crate::Error;
 use crate::nodes::budget::Budget;
 use crate::nodes::motion::Motion;
-use crate::{Error, Tolerance};
+use meshreel_options::Tolerance;
 use meshreel_process::extent::{Extent, diagonal, usable};
 use meshreel_scene::{Mesh, Placed, Remark, Scene, locators, sample};
 use rayon::prelude::*;

@@ -7,7 +7,7 @@ use meshreel_codec::clip::curve::Knots;
 use meshreel_scene::sample::Range;
 
 impl Options {
-    /// Everything that changes content, one `key = value` per line, keys as on the command line. Stored in
+    /// Everything that changes content, one `key = value` per line, keys as on the command line. StreamedClip in
     /// the file, so that a checker needs nothing else, but what holds between frames, which follows from the
     /// source, too. f64 prints shortest and reads back exactly.
     pub fn to_text(&self) -> String {

@@ -39,7 +39,7 @@ pub struct Report {
 
 impl Report {
     /// What passes over finished meshes did: LOD levels, part attributes, triangle visibility.
-    pub(crate) fn mesh_passes(&self, options: &crate::Options) -> Vec<PassReport> {
+    pub(crate) fn mesh_passes(&self, options: &meshreel_options::Options) -> Vec<PassReport> {
         let mut out = Vec::new();
         let mut pass = |name: &str, what| out.push(PassReport { pass: name.into(), what });
         if options.lod > 0 {

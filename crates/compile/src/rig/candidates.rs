@@ -12,6 +12,7 @@
 //! A rig that cannot be brought so near is left out with a remark: a mesh with morph targets, or with joints
 //! that are sheared.
 
+use crate::Error;
 use crate::clip::Joints;
 use crate::clip::choice::Chosen;
 use crate::clip::decoded::poses;
@@ -19,13 +20,13 @@ use crate::mesh::plan::MeshPlan;
 use crate::method::skin::{Model, coded_weights, encode_single_frame};
 use crate::nodes::budget::Budget;
 use crate::report::RigReport;
-use crate::{Error, Options, RigChoice};
 use glam::{DAffine3, DMat4, DVec3};
 use meshreel_codec::clip::space::{Rows, object_space};
 use meshreel_codec::mesh::rig::{Parts, Rig};
 use meshreel_codec::mesh::skin::weights::{MOST, Weights};
 use meshreel_codec::mesh::{hierarchy, rig};
 use meshreel_codec::transform::Transform;
+use meshreel_options::{Options, RigChoice};
 use meshreel_scene::{Clip, Driven, Qvv, Remark, Scene, Skeleton, Skin, sample};
 use rayon::prelude::*;
 use std::collections::HashMap;

@@ -12,6 +12,7 @@
 //! Distances go down with the square of n, so the first guess at n mostly holds. What a player does is worked
 //! out from the source's own frames; what decoding adds, at most one tolerance, is left room for.
 
+use crate::Error;
 use crate::nodes::budget::{LEAST_LEFT, leaves_too_little};
 use crate::nodes::content::Content;
 use crate::nodes::flatten::{FlatNode, flatten};
@@ -19,8 +20,8 @@ use crate::nodes::motion::Motion;
 use crate::nodes::tracks::Tracks;
 use crate::report::{Between, Log};
 use crate::select::selection::Selected;
-use crate::{BetweenChoice, Error, Options, RigChoice, Tolerance};
 use glam::{DMat4, DVec3};
+use meshreel_options::{BetweenChoice, Options, RigChoice, Tolerance};
 use meshreel_process::extent::ulp;
 use meshreel_process::trs::{Trs, align, decompose, error_over_box, rows};
 use meshreel_scene::sample::{self, World, is_step, just_before, largest_scale};

@@ -2,7 +2,8 @@
 //! that may be kept are another matter: what cannot be said of them before all frames are seen,
 //! [`crate::write::part_attributes`] says.
 
-use crate::{Error, Options, PartsChoice};
+use crate::Error;
+use meshreel_options::{Options, PartsChoice};
 use meshreel_scene::{Attribute, Mesh, MeshId, NodeId, Placed, Remark, Scene, Scope};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;

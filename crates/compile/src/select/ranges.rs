@@ -1,7 +1,7 @@
 //! Named ranges of frames, as the file has them: animations that the source has one after the other.
 
-use crate::{Options, RigChoice};
 use meshreel_codec::record::ranges::FrameRange;
+use meshreel_options::{Options, RigChoice};
 use meshreel_scene::{Remark, Scene, sample};
 
 /// Ranges of the frames at `times`, with remarks on those that no frame is left of.

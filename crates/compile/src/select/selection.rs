@@ -1,9 +1,10 @@
 //! Which objects are compiled, told by globs over the paths of their nodes.
 
-use crate::options::globs::{glob, globs, hit};
+use crate::Error;
 use crate::report::Log;
-use crate::{Error, Options, PartsChoice};
 use globset::GlobSet;
+use meshreel_options::globs::{glob, globs, hit};
+use meshreel_options::{Options, PartsChoice};
 use meshreel_scene::{Node, Placed, Remark, Scene, hierarchy};
 
 /// `--include` and `--exclude`.

@@ -1,8 +1,9 @@
 //! The times of frames.
 
+use crate::Error;
 use crate::report::Log;
 use crate::select::selection::Selected;
-use crate::{Error, Options};
+use meshreel_options::Options;
 use meshreel_scene::sample::{self, Channels};
 use meshreel_scene::{Placed, SAME_TIME, Scene};
 

@@ -12,13 +12,14 @@ use crate::report::{ClipReport, ClipTried, KeyCounts, LayerReport, Log, PassRepo
 use crate::rig::candidates::{self, Candidate, EncodedRig};
 use crate::write::job::Chunk;
 use crate::write::output::ratio;
-use crate::{Error, Inspect, Options, Progress, Report, RigChoice};
+use crate::{Error, Inspect, Progress, Report};
 use meshreel_codec::clip::layer::{self, LayerTable};
 use meshreel_codec::clip::record::{ClipRecord, Codec, SkeletonRecord, encode_clip, encode_skeleton};
 use meshreel_codec::entropy::block::{Compressor, Format};
 use meshreel_codec::record::Description;
 use meshreel_format::kind::{CLIP, DESCRIPTION, LAYERS, SCALARS, SKELETON, TIERS};
 use meshreel_format::{CHUNK_ENTRY_SIZE, HEADER_SIZE, Summary, Writer, frame_table_size};
+use meshreel_options::{Options, RigChoice};
 use meshreel_scene::{Clip, Joint, Remark, Scene, Track, Unit};
 use std::path::Path;
 

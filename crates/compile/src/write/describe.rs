@@ -1,14 +1,15 @@
 //! The description of all nodes and meshes, which knows the largest of everything and is written last.
 
+use crate::Error;
 use crate::mesh::plan::MeshPlan;
 use crate::method::mesh_coder::MeshCoder;
 use crate::nodes::motion::visibility;
 use crate::nodes::tracks::Tracks;
 use crate::write::job::{Job, Total};
 use crate::write::output::Batches;
-use crate::{Error, Preset};
 use meshreel_codec::record::{CODEC_CLASSIC, Description, Material, MeshRecord, NodeRecord, Visibility};
 use meshreel_codec::transform::Transform;
+use meshreel_options::Preset;
 use meshreel_scene::Unit;
 
 /// Describes a file whose chunks are written.

@@ -1,6 +1,7 @@
 //! A file while it is written: passes add chunks to it, in the order in which [`crate::plan::write`] lists
 //! them.
 
+use crate::Error;
 use crate::mesh::streams::NOTHING;
 use crate::method::mesh_coder::MeshCoder;
 use crate::report::{Inspect, Phase, Progress};
@@ -11,7 +12,6 @@ use crate::write::job::{Counted, Job, Total};
 use crate::write::node_coder::NodeCoder;
 use crate::write::output::{Batches, Output, check_size, publish};
 use crate::write::{source_maps, units};
-use crate::{Error, Preset};
 use meshreel_codec::entropy::block::Compressor;
 use meshreel_codec::record;
 use meshreel_codec::record::{Description, ranges, source_map};
@@ -19,6 +19,7 @@ use meshreel_codec::schedule::Schedule;
 use meshreel_codec::topology::index;
 use meshreel_codec::topology::lod::put_entry;
 use meshreel_format::{BOX_SIZE, CHUNK_ENTRY_SIZE, HEADER_SIZE, Summary, Writer, frame_table_size, kind};
+use meshreel_options::Preset;
 use meshreel_scene::Remark;
 use std::path::Path;
 

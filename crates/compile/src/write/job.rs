@@ -1,12 +1,12 @@
 //! Everything that the passes before writing decided.
 
-use crate::Options;
 use crate::mesh::plan::MeshPlan;
 use crate::nodes::budget::Budget;
 use crate::nodes::flatten::FlatNode;
 use crate::nodes::motion::Motion;
 use crate::rig::candidates::EncodedRig;
 use meshreel_codec::record::ranges::FrameRange;
+use meshreel_options::Options;
 use meshreel_scene::{Placed, Scene};
 use std::sync::atomic::AtomicBool;
 

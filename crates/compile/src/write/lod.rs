@@ -1,10 +1,11 @@
 //! LOD levels of a mesh as the file has them.
 
+use crate::Error;
 use crate::mesh::evaluate::Scratch;
 use crate::mesh::plan::MeshPlan;
 use crate::mesh::prepared::{Fixed, welded_points};
-use crate::{Error, Options};
-use meshreel_codec::topology::lod::{Level, collapse, encode, fewer};
+use meshreel_codec::topology::lod::{LodLevel, collapse, encode, fewer};
+use meshreel_options::Options;
 use meshreel_process::lod;
 use meshreel_scene::Remark;
 
@@ -12,7 +13,7 @@ use meshreel_scene::Remark;
 #[derive(Default)]
 pub struct Lod {
     /// The size and error of each level.
-    pub levels: Vec<Level>,
+    pub levels: Vec<LodLevel>,
     /// Bytes of the levels.
     pub bytes: Vec<u8>,
     /// Remarks for the user.
@@ -71,7 +72,7 @@ pub fn levels_of_mesh(plan: &MeshPlan<'_>, options: &Options) -> Result<Lod, Err
             .map(|(v, &f)| if f as usize == v { all[v] } else { v as u32 })
             .collect();
         indices = collapse(&indices, &step).flatten().collect();
-        let level = Level { triangles: indices.len() as u32 / 3, error };
+        let level = LodLevel { triangles: indices.len() as u32 / 3, error };
         coded.push((level, step));
         from = all;
     }

@@ -271,7 +271,7 @@ impl<'a> NodeCoder<'a> {
         let keys: Vec<u32> = (self.keys..self.schedule.keys()).take_while(there).collect();
         let mut units: Vec<Unit> = keys.iter().map(|&key| Unit::Key(key)).collect();
         for g in self.groups..groups {
-            units.extend([Unit::Inner(g), Unit::Last(g)]);
+            units.extend([Unit::LowerLayers(g), Unit::TopLayer(g)]);
         }
         let n = self.nodes.tracks.len();
         let frames: Vec<u32> =

@@ -1,12 +1,13 @@
 //! Visibility and transforms of all nodes, frame after frame, as writing takes them.
 
+use crate::Error;
 use crate::nodes::matrix::transform_box;
 use crate::nodes::motion::visibility;
 use crate::nodes::tracks::Tracks;
 use crate::write::job::Job;
-use crate::{Error, Preset};
 use meshreel_codec::record::Visibility;
 use meshreel_codec::transform::Transform;
+use meshreel_options::Preset;
 use meshreel_process::trs::{Trs, rows};
 
 /// Visibility and transforms of all nodes in one frame.

@@ -2,15 +2,16 @@
 //! group is a part that moves as it is, where the numbers of each such part are one; else all vertices whose
 //! numbers are the same in every frame. What differs from point to point is no such thing and is left out.
 
+use crate::Error;
 use crate::clip::scalars;
 use crate::mesh::plan::MeshPlan;
 use crate::mesh::prepared::Fixed;
 use crate::method::mesh_coder::MeshCoder;
 use crate::report::PartAttributeReport;
 use crate::write::job::Job;
-use crate::{Error, PartsChoice, Tolerance};
 use meshreel_codec::clip::scalars::{MAX_VALUES, ScalarTrack};
 use meshreel_codec::record::attributes::{Attribute, Of, encode};
+use meshreel_options::{PartsChoice, Tolerance};
 use meshreel_process::parts::NO_PART;
 use meshreel_scene::{Mesh, MeshId, Numbers, Remark, Scope, sample};
 use std::collections::{BTreeMap, HashMap};

@@ -133,8 +133,8 @@ pub fn encode(
 fn number(unit: Unit) -> (u32, u8) {
     match unit {
         Unit::Key(i) => (i, 0),
-        Unit::Inner(g) => (g, 1),
-        Unit::Last(g) => (g, 2),
+        Unit::LowerLayers(g) => (g, 1),
+        Unit::TopLayer(g) => (g, 2),
     }
 }
 
@@ -176,7 +176,7 @@ fn run(
     for ((task, _), mesh) in jobs.iter().zip(coded) {
         let units: Vec<Unit> = match task {
             Task::Segment(s) => schedule.segment(*s).map(Unit::Key).collect(),
-            Task::Group(g) => vec![Unit::Inner(*g), Unit::Last(*g)],
+            Task::Group(g) => vec![Unit::LowerLayers(*g), Unit::TopLayer(*g)],
         };
         for (unit, payload) in units.into_iter().zip(mesh) {
             payloads.entry(number(unit)).or_default().push(payload);

@@ -87,7 +87,7 @@ fn encode(when: &[Interval], frames: u32, out: &mut Visibility) {
     let which: Vec<u32> = when.iter().map(number).collect();
     visibility::encode(&intervals, &which, frames, &mut out.bytes);
     let count = |f: &dyn Fn(Interval) -> bool| when.iter().filter(|i| f(**i)).count();
-    let gone = |f: u32| move |i: Interval| !visibility::is_drawn(i, f, f);
+    let gone = |f: u32| move |i: Interval| !visibility::is_visible(i, f, f);
     out.hidden = HiddenTriangles {
         first_frame: count(&gone(0)),
         last_frame: count(&gone(frames - 1)),

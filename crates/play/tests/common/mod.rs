@@ -204,7 +204,7 @@ fn stream_record(semantic: Semantic, set: u8, animated: bool, word: u8, bits: u8
         set,
         name: format!("{semantic:?}{set}"),
         animated,
-        coding: Coding::Levels,
+        coding: Coding::Quantized,
         word,
         bits,
         axes: vec![axis; axes],
@@ -287,7 +287,7 @@ fn encode_as<W: Word>(
     let components = record.semantic.components();
     let values = narrow::<W>(levels);
     if previous.is_some() {
-        stream::encode_between(&values, components, references, 5, out);
+        stream::encode_b_frame(&values, components, references, 5, out);
     } else {
         let spatial = spatial(record.semantic);
         stream::encode_index(&values, components, spatial, references, out);

@@ -18,7 +18,7 @@ impl Digest {
             self.0.extend(range.count.to_le_bytes());
         }
         for (stream, record) in mesh.record().streams.iter().enumerate() {
-            if record.coding.has_cells() {
+            if record.coding.has_fixed_point() {
                 let mut out = vec![0.0; record.semantic.components() * mesh.vertex_count()];
                 let written = match record.semantic {
                     Semantic::Uv => mesh.uvs_into(record.set, &mut out),

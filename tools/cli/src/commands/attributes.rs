@@ -1,7 +1,7 @@
 //! Attributes of parts, as `info` shows them.
 
 use crate::output::{one_line, table};
-use meshreel::{NodeAttributes, Reel};
+use meshreel::{NodePartAttributes, Reel};
 use serde::Serialize;
 
 /// An attribute of some nodes.
@@ -21,7 +21,7 @@ pub struct AttributeInfo {
 /// All attributes of a file.
 pub fn infos(reel: &Reel) -> Result<Vec<AttributeInfo>, meshreel::Error> {
     let mut out = Vec::new();
-    for NodeAttributes { nodes, attributes } in reel.all_attributes()? {
+    for NodePartAttributes { nodes, attributes } in reel.all_part_attributes()? {
         let path = |&n: &u32| reel.description().nodes[n as usize].path.clone();
         let nodes: Vec<String> = nodes.iter().map(path).collect();
         out.extend(attributes.iter().map(|attribute| AttributeInfo {

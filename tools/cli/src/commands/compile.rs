@@ -14,7 +14,7 @@ use crate::units::ratio;
 use meshreel_codec::clip::curve::Knots;
 use meshreel_codec::entropy::block::Format;
 use meshreel_compile::clip::Strip;
-use meshreel_compile::{
+use meshreel_options::{
     ClipChoice, CodecChoice, CurveChoice, JointOverride, LayerChoice, LocalRule, MeshOverride, MethodChoice,
     Options, PartsChoice, Preset, RigChoice, Tolerance, TransformForm,
 };

@@ -64,7 +64,7 @@ fn surfaces(reel: &Reel, decoder: &FrameDecoder, frame: usize) -> Result<[Vec<Su
         let world = decoder.world(node);
         let ranges: Vec<Range> = view.drawn([frame as u32; 2], None).collect();
         let inside = |i: u32| ranges.iter().any(|r| (r.first..r.first + r.count).contains(&i));
-        let all = (0u32..).zip(view.drawn_indices().as_chunks::<3>().0);
+        let all = (0u32..).zip(view.indices_by_visibility().as_chunks::<3>().0);
         let (shown, hidden): (Vec<_>, Vec<_>) = all.partition(|(t, _)| inside(3 * t));
         for (out, (triangles, colour)) in
             (out.iter_mut()).zip([(shown, clay()), (hidden, to_linear([214, 60, 48]))])

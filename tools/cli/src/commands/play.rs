@@ -142,7 +142,7 @@ fn digest<'a>(
             digest.add(&[range.first, range.count], |v| v);
         }
         for (stream, of) in record.streams.iter().enumerate() {
-            if of.coding.has_cells() {
+            if of.coding.has_fixed_point() {
                 digest.add_values(&mesh, of);
                 continue;
             }

@@ -10,7 +10,7 @@ use meshreel::{
     Source, Statistics, kind,
 };
 use meshreel_codec::entropy::block::{Compressor, Decompressor, Format};
-use meshreel_compile::{Options, Preset};
+use meshreel_options::{Options, Preset};
 use meshreel_scene::{Mesh, Scene, Scope};
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -156,7 +156,7 @@ fn f16_attributes_apart_change_nothing_that_is_shown() {
         let [plain, apart] = [false, true].map(|apart| holds(&scene(), &options(preset, apart)));
         let streams = |m: usize| &apart.reel.description().meshes[m].streams;
         let codings: Vec<Coding> = (0..4).flat_map(streams).map(|s| s.coding).collect();
-        for coding in [Coding::Cells, Coding::Predicted, Coding::Levels] {
+        for coding in [Coding::FixedPoint, Coding::Predicted, Coding::Quantized] {
             assert!(codings.contains(&coding), "{coding:?} is tried");
         }
         assert!(apart.reel.description().meshes[1].ends.size > 0, "an end state is tried");

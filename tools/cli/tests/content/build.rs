@@ -3,7 +3,8 @@
 use glam::{DMat4, DQuat, DVec3};
 use meshreel::{FrameDecoder, Limits, Reel};
 use meshreel_check::verify;
-use meshreel_compile::{Error, Options, Silent, compile};
+use meshreel_compile::{Error, Silent, compile};
+use meshreel_options::Options;
 use meshreel_scene::{
     Attribute, Channel, Mesh, Node, NodeKind, Scene, Scope, TimeSampling, Topology, Transform, Winding,
 };

@@ -7,7 +7,8 @@ mod locators;
 
 use build::*;
 use glam::{DMat4, DQuat, DVec3};
-use meshreel_compile::{Error, MethodChoice, Options, Preset, Tolerance};
+use meshreel_compile::Error;
+use meshreel_options::{MethodChoice, Options, Preset, Tolerance};
 use meshreel_scene::sample::Range;
 use meshreel_scene::{Attribute, Channel, FaceSet, Mesh, Scene, Scope, TimeSampling};
 

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use meshreel::{FrameKind, kind};
-use meshreel_codec::classic::stream::{References, Spatial, encode_between, encode_index};
+use meshreel_codec::classic::stream::{References, Spatial, encode_b_frame, encode_index};
 use meshreel_codec::entropy::block::{Compressor, Format};
 use meshreel_codec::quantize::Axis;
 use meshreel_codec::quantize::code::Word;
@@ -83,7 +83,7 @@ fn stream_record(semantic: Semantic, animated: bool, word: u8, bits: u8) -> Stre
         set: 0,
         name: String::new(),
         animated,
-        coding: Coding::Levels,
+        coding: Coding::Quantized,
         word,
         bits,
         axes: match semantic.has_axes() {
@@ -214,7 +214,7 @@ impl Stream {
             index_after: Some(&last_values),
             table,
         };
-        encode_between(&values(i), k, refs, 5, out);
+        encode_b_frame(&values(i), k, refs, 5, out);
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::model::Model;
 use super::single_frame::{FrameSource, box_of, broken, settings};
+use crate::Error;
 use crate::method::coder::Width;
-use crate::{Error, Options};
 use meshreel_codec::mesh::decode::Static;
 use meshreel_codec::mesh::encode::{Encoder, Work};
 use meshreel_codec::mesh::hierarchy::Hierarchy;
@@ -11,6 +11,7 @@ use meshreel_codec::mesh::skin;
 use meshreel_codec::mesh::skin::Rig;
 use meshreel_codec::quantize::lattice::Extent;
 use meshreel_codec::schedule::{Schedule, Unit};
+use meshreel_options::Options;
 use std::collections::BTreeMap;
 
 /// Handles of affine bones, coded.
@@ -96,7 +97,7 @@ fn handles<W: Width>(
             seen.push((frame, cells.to_vec()));
         };
         let bytes = encoder.group(group, &find, &mut work, watch).map_err(refused)?;
-        for (unit, bytes) in [Unit::Inner(group), Unit::Last(group)].into_iter().zip(bytes) {
+        for (unit, bytes) in [Unit::LowerLayers(group), Unit::TopLayer(group)].into_iter().zip(bytes) {
             units.insert(schedule.number(unit), bytes);
         }
         for (frame, cells) in seen {

@@ -1,8 +1,9 @@
 //! Ids of parts that the source of a mesh has: whole numbers or names on faces, points or corners, and named
 //! sets of faces.
 
+use crate::Error;
 use crate::method::points::PointFrames;
-use crate::{Error, PartsChoice};
+use meshreel_options::PartsChoice;
 use meshreel_process::parts::NO_PART;
 use meshreel_process::parts::ids::Hint;
 use meshreel_scene::{Attribute, Mesh, Remark, Scope, sample};

@@ -6,9 +6,9 @@ use super::positions::Positions;
 use super::rest;
 use super::rigid::{self, Rigid};
 use super::single_frame::encode_single_frame;
+use crate::Error;
 use crate::method::points::{self, PointFrames};
 use crate::report::Rest;
-use crate::{Error, Options, TransformForm};
 use meshreel_codec::mesh::decode::First;
 use meshreel_codec::mesh::hierarchy::Hierarchy;
 use meshreel_codec::mesh::skin::{Handles, Matrix, Rig, Skin, weights};
@@ -16,6 +16,7 @@ use meshreel_codec::mesh::tables::LAYERS;
 use meshreel_codec::quantize::lattice::{Extent, Grid};
 use meshreel_codec::record::Bones;
 use meshreel_codec::schedule::Schedule;
+use meshreel_options::{Options, TransformForm};
 use rayon::prelude::*;
 
 // Tuning.

@@ -6,10 +6,10 @@ use super::model::Model;
 use super::posed::{ErrorBudget, Posed};
 use super::positions::Positions;
 use super::single_frame::{broken, coded_weights, settings};
+use crate::Error;
 use crate::method::coder::{self, Coder, Decoded, FrameMeasure, Group, Segment, Width};
 use crate::method::points::PointFrames;
 use crate::report::Measures;
-use crate::{Error, Options};
 use meshreel_codec::mesh::encode::{Encoder, Refused, Source, Work};
 use meshreel_codec::mesh::shared::Sets;
 use meshreel_codec::mesh::skin;
@@ -18,6 +18,7 @@ use meshreel_codec::put_sized;
 use meshreel_codec::quantize::lattice::Grid;
 use meshreel_codec::record::Bones;
 use meshreel_codec::schedule::{Schedule, Unit};
+use meshreel_options::Options;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
@@ -341,7 +342,7 @@ impl<W: Width> Coder for SkinCoder<'_, W> {
 
     fn group(&self, group: u32, keep: bool) -> Result<Group, Error> {
         let schedule = self.posed.schedule;
-        let both = [Unit::Inner(group), Unit::Last(group)];
+        let both = [Unit::LowerLayers(group), Unit::TopLayer(group)];
         let mut residuals: Vec<(u32, Vec<[W; 4]>)> = Vec::new();
         let mut bytes = [Vec::new(), Vec::new()];
         match &self.encoder {

@@ -1,13 +1,14 @@
 //! One frame alone, and weights, as bytes.
 
-use crate::{Error, Options, Preset};
+use crate::Error;
 use meshreel_codec::entropy::range;
 use meshreel_codec::mesh::encode::{Encoder, Refused, Source, Work};
 use meshreel_codec::mesh::hierarchy::Hierarchy;
 use meshreel_codec::mesh::skin::weights;
 use meshreel_codec::mesh::{decode, encode};
-use meshreel_codec::quantize::fixed::Cell;
+use meshreel_codec::quantize::fixed::FixedPoint;
 use meshreel_codec::quantize::lattice::Extent;
+use meshreel_options::{Options, Preset};
 
 /// A function that gives the positions of a frame, as a source of the mesh encoder.
 pub struct FrameSource<F>(pub F);
@@ -47,7 +48,7 @@ pub fn encode_single_frame(
     let extent = box_of(positions, radius);
     let source = FrameSource(|_, out: &mut [[f32; 3]]| out.copy_from_slice(positions));
     let settings = settings(options);
-    fn bytes<W: Cell>(
+    fn bytes<W: FixedPoint>(
         levels: Hierarchy,
         extent: Extent,
         settings: encode::Options,

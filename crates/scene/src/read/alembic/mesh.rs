@@ -461,7 +461,7 @@ pub fn user_properties(
 
 /// User properties that are numbers, of an object as a whole. What cannot be read was said by
 /// [`user_properties`].
-pub fn user_numbers(place: &Place, properties: &[PropertyHeader]) -> Result<Vec<Numbers>, Error> {
+pub fn user_custom_attributes(place: &Place, properties: &[PropertyHeader]) -> Result<Vec<Numbers>, Error> {
     let user = (properties.iter()).find(|p| p.name == ".userProperties" && p.kind == PropertyKind::Compound);
     let Some(user) = user else {
         return Ok(Vec::new());

@@ -289,7 +289,7 @@ impl Walk {
         node.kind = kind;
         self.remark_kind(&place.path, kind);
         node.user_properties = mesh::user_properties(place, &properties, &mut self.remarks)?;
-        let mut numbers = mesh::user_numbers(place, &properties)?;
+        let mut numbers = mesh::user_custom_attributes(place, &properties)?;
         match node.mesh {
             // What a mesh does not say itself its transform may say.
             Some(mesh) => {
