@@ -15,17 +15,17 @@ pub enum Error {
     /// The content cannot be kept as asked.
     #[error("not supported: {what}")]
     Unsupported {
-        /// What, and what to do instead.
+        /// The thing that cannot be kept, and what to do instead.
         what: String,
     },
     /// More than a file can hold.
     #[error("{what}: {asked} asked, {allowed} allowed")]
     Limit {
-        /// Which limit.
+        /// Name of what is limited.
         what: String,
-        /// What the content wants.
+        /// The number that the content needs.
         asked: u64,
-        /// What is allowed.
+        /// The largest number allowed.
         allowed: u64,
     },
     /// Remarks, with `--strict`.
@@ -42,10 +42,10 @@ pub enum Error {
         /// The target that was left alone.
         target: PathBuf,
     },
-    /// What was written does not open, or does not decode. It never got its name.
+    /// The finished file does not open, or does not decode; it never got its name.
     #[error("the finished file was refused when it was opened again, {} is as it was: {source}", target.display())]
     Refused {
-        /// What the caller's [`crate::Inspect`] says.
+        /// The error of the caller's [`crate::Inspect`].
         source: Box<dyn std::error::Error + Send + Sync>,
         /// The target that was left alone.
         target: PathBuf,
@@ -53,7 +53,7 @@ pub enum Error {
     /// The caller is wrong, not the content.
     #[error("{what}")]
     Misuse {
-        /// What to do instead.
+        /// What is wrong with the call, and what to do instead.
         what: String,
     },
 }

@@ -20,7 +20,8 @@ pub use error::Error;
 pub use meshreel_process::remesh::Remeshed;
 pub use plan::compile;
 pub use report::{
-    Between, ClipReport, Heaviest, Inspect, LodReport, Measures, MeshReport, Phase, Progress, Report, Rest,
+    Between, ClipReport, Heaviest, HiddenReport, HiddenTriangles, Inspect, LodReport, LodReports, Measures,
+    MeshReport, PartAttributeReport, PartAttributeReports, PassReport, Phase, Progress, Report, Rest,
     RigReport, Silent, Spikes, Tried,
 };
 

@@ -15,15 +15,15 @@ const CODED: u64 = 8;
 const BONES: u64 = 30_000;
 const LOOKED_AT: u64 = 1_500;
 
-/// Tells how far the search is.
+/// Adds up the work of all meshes, and tells how far it is.
 pub struct Meter<'a> {
     progress: &'a dyn Progress,
     total: AtomicU64,
     done: AtomicU64,
 }
 
-/// What a mesh has of the work.
-pub struct Share<'a> {
+/// The work on one mesh: what is expected, and what is left.
+pub struct MeshWork<'a> {
     meter: &'a Meter<'a>,
     path: String,
     /// Points × frames.
@@ -35,9 +35,9 @@ pub struct Share<'a> {
     now: Mutex<String>,
 }
 
-/// What is ahead of a mesh.
+/// The work that is expected of a mesh.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Ahead {
+pub struct ExpectedWork {
     /// Points, and frames in which they move.
     pub points: u64,
     #[allow(missing_docs)]
@@ -51,19 +51,19 @@ pub struct Ahead {
 }
 
 impl<'a> Meter<'a> {
-    /// Nothing is ahead yet.
+    /// A meter without any work yet.
     pub fn new(progress: &'a dyn Progress) -> Meter<'a> {
         Meter { progress, total: AtomicU64::new(0), done: AtomicU64::new(0) }
     }
 
     /// Adds the work of a mesh; frames are coded after all of it.
-    pub fn share(&'a self, path: &str, ahead: Ahead) -> Share<'a> {
+    pub fn add_mesh(&'a self, path: &str, ahead: ExpectedWork) -> MeshWork<'a> {
         let values = ahead.points * ahead.frames;
         let bones = BONES * ahead.points.min(LOOKED_AT);
         let settings = values * (SETTINGS * ahead.options + TRIAL * ahead.trials);
         let own = settings + if ahead.bones { bones } else { 0 };
         self.total.fetch_add(own + CODED * values, Relaxed);
-        Share {
+        MeshWork {
             meter: self,
             path: path.into(),
             values,
@@ -75,8 +75,8 @@ impl<'a> Meter<'a> {
     }
 }
 
-impl Share<'_> {
-    /// What is being tried from now on.
+impl MeshWork<'_> {
+    /// Says what is tried from now on.
     pub fn trying(&self, what: &str) {
         if self.values == 0 {
             return;

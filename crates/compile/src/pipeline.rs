@@ -50,7 +50,7 @@ impl<T, E> Drop for Guard<'_, T, E> {
 /// Takes inputs from `produce` (called on this thread, `None` = no more), runs `work` on `pool`, and gives
 /// the results to `consume` in input order on a thread of its own. At most `window` inputs are between being
 /// produced and consumed. The first error in input order is returned.
-pub fn run<I: Send, T: Send, E: Send>(
+pub fn run_in_order<I: Send, T: Send, E: Send>(
     pool: &rayon::ThreadPool,
     window: usize,
     mut produce: impl FnMut() -> Result<Option<I>, E>,
@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn order_is_kept_and_the_window_holds() {
         let (mut n, flying, most, mut seen) = (0, AtomicUsize::new(0), AtomicUsize::new(0), Vec::new());
-        run::<usize, usize, ()>(
+        run_in_order::<usize, usize, ()>(
             &pool(),
             4,
             || {
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn the_first_error_in_order_wins_and_nothing_hangs() {
         let mut n = 0;
-        let result = run::<usize, usize, usize>(
+        let result = run_in_order::<usize, usize, usize>(
             &pool(),
             4,
             || {
@@ -162,7 +162,7 @@ mod tests {
         );
         assert_eq!(result, Err(7));
         let mut n = 0;
-        let produced = run::<usize, usize, usize>(
+        let produced = run_in_order::<usize, usize, usize>(
             &pool(),
             2,
             || {
@@ -173,14 +173,14 @@ mod tests {
             |_| Ok(()),
         );
         assert_eq!(produced, Err(50));
-        assert_eq!(run::<usize, usize, usize>(&pool(), 2, || Ok(Some(1)), Ok, |_| Err(9)), Err(9));
+        assert_eq!(run_in_order::<usize, usize, usize>(&pool(), 2, || Ok(Some(1)), Ok, |_| Err(9)), Err(9));
     }
 
     #[test]
     fn a_panic_is_passed_on() {
         let mut n = 0;
         let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            run::<usize, usize, ()>(
+            run_in_order::<usize, usize, ()>(
                 &pool(),
                 2,
                 || {

@@ -1,7 +1,27 @@
-//! The list of passes, in the order in which they run: [`compile`] takes a scene to what is decided of it,
-//! [`prepare`] looks at one mesh, [`write`] makes the file. Each pass is a line here, with what it takes and
-//! gives, and a file elsewhere in this crate, or in `meshreel-process`, where that is about geometry alone.
-//! What a pass did is said by `--explain`.
+//! The list of passes, in the order in which they run. [`compile`] takes a scene to what is decided of it,
+//! [`prepare`] looks at one mesh, [`write`] makes the file: each pass is a line there, with what it takes and
+//! gives, and a file elsewhere in this crate, or in `meshreel-process` where it is about geometry alone. What a
+//! pass did is said by `--explain`, under the name in the first column.
+//!
+//! ```text
+//! --explain   takes → gives                                                                  file
+//! clip        skeletons and clips → a file of clips, where there are no meshes               write/clips
+//! select      paths, --include, --exclude → objects that are compiled                        select/selection
+//! times       samples, --fps, --range → seconds of each frame                                select/times
+//! between     curves between samples → frames that are added                                 select/between
+//! ranges      animations one after the other → named ranges of frames                        select/ranges
+//! remesh      faces that change → fixed faces, in another scene                              mesh/remesh
+//! identical   meshes → those that are different                                              select/identical
+//! analyse     all frames of each mesh → bounds, triangles, vertices, what moves (`prepare`)  mesh/
+//! flatten     objects → nodes of the file, tolerances, meshes baked to world space           nodes/flatten, mesh/budgets
+//! quantize    tolerances → lattices, first frames in quantized values                        method/quantize
+//! clip        skeletons, clips, rigs → chunks                                                write/clips, rig/
+//! nodes       transforms that cannot be coded → transforms as they are                       write/node_coder
+//! write       all of this → the file (`write`)                                               write/
+//! detail      triangles → LOD levels                                                         write/lod
+//! attributes  attributes that are equal all over a part → part attributes                    write/part_attributes
+//! cull        triangles that nobody can see → intervals of visibility                        write/visibility
+//! ```
 
 use crate::Error;
 use crate::mesh::budgets::{self, Flattening, Round};
@@ -9,21 +29,21 @@ use crate::mesh::candidate::{self, Candidate};
 use crate::mesh::channels::{self, Corners};
 use crate::mesh::layout;
 use crate::mesh::prepared::Prepared;
+use crate::mesh::remesh::remesh_faces;
 use crate::mesh::scan::Scan;
 use crate::mesh::source::Source;
 use crate::meter::Meter;
 use crate::method::mesh_coder::{self, Sources};
-use crate::method::quantize::{Plans, plan_meshes};
+use crate::method::quantize::plan_meshes;
 use crate::nodes::budget::Budget;
 use crate::nodes::content::Content;
 use crate::nodes::flatten::{self, FlatNode};
 use crate::nodes::locators;
 use crate::nodes::motion::{self, Motion};
 use crate::report::{Between, ClipReport, Inspect, Log, Phase, Progress, Report};
-use crate::rig::candidates;
 use crate::select::selection::{self, Selected};
 use crate::select::{between, identical, lead, left_out, ranges, times};
-use crate::write::clips;
+use crate::write::clips::{self, CompiledClips};
 use crate::write::extras::Extras;
 use crate::write::file::File;
 use crate::write::job::Job;
@@ -32,17 +52,14 @@ use crate::write::report::Written;
 use meshreel_codec::schedule::Schedule;
 use meshreel_options::by_path::ByPath;
 use meshreel_options::{MethodChoice, Options, Preset, RigChoice, Tolerance};
+use meshreel_options::{MethodChoice, Options, Preset, RigChoice};
 use meshreel_process::frame_set::FrameSet;
-use meshreel_process::remesh::{self, Outcome, Remeshed};
+use meshreel_process::remesh::Remeshed;
 use meshreel_scene::{MeshId, Remark, Scene, rig};
 use rayon::prelude::*;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
-
-/// Bytes that each mesh keeps while a scene is compiled, besides its points: what small meshes were measured
-/// to take.
-const MESH: u64 = 23_000;
 
 /// Compiles `scene` into `target`. `remarks` are those of the reader; the report has them and its own. The
 /// target is replaced only when everything is written, has kept its promise, and `inspect` does not refuse
@@ -87,7 +104,7 @@ struct Output<'a> {
     progress: &'a dyn Progress,
 }
 
-/// The passes over a scene with meshes.
+/// The passes over a scene with meshes, each with what it takes → gives.
 fn compile_meshes(
     scene: &Scene,
     options: &Options,
@@ -102,12 +119,12 @@ fn compile_meshes(
     let selected = selection::select(scene, placed, options, &mut log)?;
     log.remarks.extend(left_out::remarks(scene, placed, &selected.any, options)?);
     // Samples → times of frames.
-    let samples = times::of_frames(scene, placed, &selected, options, &mut log)?;
+    let samples = times::frame_times(scene, placed, &selected, options, &mut log)?;
     // Transforms in all frames → what moves, and what is visible when.
     let mut motion = pool.install(|| motion::scan(scene, placed, &selected.any, &samples))?;
     let content = Content { scene, placed, times: &samples, options, by_path };
     // Curves between samples → frames that are added.
-    let found = pool.install(|| find_between(&content, &selected, &motion, None))?;
+    let found = pool.install(|| between::find(&content, &selected, &motion, None))?;
     let added = found.as_ref().filter(|found| found.added > 0);
     let times = added.map_or_else(|| samples.clone(), |found| found.times.clone());
     if added.is_some() {
@@ -115,8 +132,8 @@ fn compile_meshes(
     }
     let content = Content { times: &times, ..content };
     // Animations one after the other → named ranges of frames.
-    let ranges = ranges::of_frames(scene, &times, options, &mut log.remarks);
-    ranges::said(&ranges).into_iter().for_each(|said| log.pass("ranges", said));
+    let ranges = ranges::frame_ranges(scene, &times, options, &mut log.remarks);
+    ranges::sentence(&ranges).into_iter().for_each(|sentence| log.pass("ranges", sentence));
     // Meshes near locators → how large these are taken to be.
     let both = [&selected.meshes[..], &selected.locators];
     let diagonals = pool.install(|| locators::diagonals(scene, placed, both, &times))?;
@@ -125,7 +142,7 @@ fn compile_meshes(
     let (scene, remeshed) = outcome.as_ref().map_or((scene, &[][..]), |o| (&o.scene, &o.meshes));
     let content = Content { scene, ..content };
     // Meshes → those that are different; where each is shown; what there is to know of it (`prepare`).
-    let same = unique(&content, &selected.meshes, &mut log)?;
+    let same = identical::first_equal(&content, &selected.meshes, &mut log)?;
     let mut meshes =
         pool.install(|| analyse(&content, remeshed, &selected, &same, (&motion, progress), &mut log))?;
     // Objects → nodes of the file, what each is promised, and meshes baked to world space.
@@ -133,16 +150,17 @@ fn compile_meshes(
         let flattening = Flattening::new(content, both, &diagonals, &motion, &meshes);
         flatten_nodes(&content, remeshed, flattening, &motion, &mut meshes, &mut log)
     })?;
+    // Baked meshes → what is between frames in world space.
     let found = pool.install(|| {
-        let again = |baked: &[bool]| find_between(&content, &selected, &motion, Some(baked));
+        let again = |baked: &[bool]| between::find(&content, &selected, &motion, Some(baked));
         between::settle(found, &nodes, placed.len(), again)
     })?;
-    say_between(found.as_ref(), samples.len(), options, &mut log);
+    between::report(found.as_ref(), samples.len(), options, &mut log);
     // Tolerances → lattices; how fine normals want positions.
     let plans = pool.install(|| plan_meshes(&content, meshes, &nodes, &budgets, &meter, &mut log))?;
-    memory_remark(&plans, options, &mut log);
     // Skeletons, clips, rigs → chunks.
-    let (clip_chunks, clips, rigs) = clips_and_rigs(&content, &plans, &budgets, output, &mut log)?;
+    let clips = clips::compile_clips_and_rigs(&content, &plans, &budgets, pool, progress, &mut log)?;
+    let CompiledClips { chunks: clip_chunks, reports: clips, rigs } = clips;
     let mut job = Job {
         clip_chunks,
         rigs,
@@ -162,13 +180,17 @@ fn compile_meshes(
         exact: false,
         loose: Default::default(),
     };
-    // All of this → the file (`write`).
-    let report = write_exact_if_loose(&mut job, output, &mut log)?;
-    Ok(complete(report, &job, clips, found, log))
+    // What was decided → the file (`write`).
+    let report = write_or_fall_back_to_exact(&mut job, output, &mut log)?;
+    Ok(complete_report(report, &job, clips, found, log))
 }
 
 /// Writes the file; where coded transforms do not keep the promise, once more, with exact ones.
-fn write_exact_if_loose(job: &mut Job<'_>, output: &Output<'_>, log: &mut Log) -> Result<Report, Error> {
+fn write_or_fall_back_to_exact(
+    job: &mut Job<'_>,
+    output: &Output<'_>,
+    log: &mut Log,
+) -> Result<Report, Error> {
     let Output { target, pool, inspect, progress } = *output;
     match write(job, target, pool, inspect, progress) {
         Err(_) if job.loose.load(Ordering::Relaxed) => {
@@ -181,7 +203,7 @@ fn write_exact_if_loose(job: &mut Job<'_>, output: &Output<'_>, log: &mut Log) -
 }
 
 /// Adds to a report what passes before writing said.
-fn complete(
+fn complete_report(
     mut report: Report,
     job: &Job<'_>,
     clips: Vec<ClipReport>,
@@ -189,7 +211,7 @@ fn complete(
     mut log: Log,
 ) -> Report {
     log.pass("write", format!("{} frames, {} bytes", job.times.len(), report.file_bytes));
-    log.passes.extend(report.of_triangles(job.options));
+    log.passes.extend(report.mesh_passes(job.options));
     report.clips.extend(clips);
     report.between = between;
     report.tree = flatten::print(job.nodes, job.placed);
@@ -199,87 +221,6 @@ fn complete(
     report.remarks = log.remarks;
     report.passes = log.passes;
     report
-}
-
-/// What is between samples, and frames where it bends away. `baked`: only looks.
-fn find_between(
-    content: &Content<'_>,
-    selected: &Selected,
-    motion: &Motion,
-    baked: Option<&[bool]>,
-) -> Result<Option<Between>, Error> {
-    between::frames(&between::Request {
-        scene: content.scene,
-        placed: content.placed,
-        selected: &selected.meshes,
-        locators: &selected.locators,
-        baked,
-        motion,
-        times: content.times,
-        tolerance: &|path| content.by_path.tolerance(path),
-        rigs: content.options.rig == RigChoice::Keep,
-        choice: content.options.between,
-        add: content.options.fps.is_none() && baked.is_none(),
-    })
-}
-
-fn say_between(found: Option<&Between>, samples: usize, options: &Options, log: &mut Log) {
-    if let Some(found) = found {
-        log.pass("between", found.said(samples));
-        log.remarks.extend(found.remark(options));
-    }
-}
-
-/// By mesh the first one that is the same.
-fn unique(content: &Content<'_>, selected: &[bool], log: &mut Log) -> Result<Vec<MeshId>, Error> {
-    let mut used = vec![false; content.scene.meshes.len()];
-    for (place, _) in content.placed.iter().zip(selected).filter(|(_, s)| **s) {
-        if let Some(mesh) = content.scene.nodes[place.node].mesh {
-            used[mesh] = true;
-        }
-    }
-    let same = identical::find(content.scene, &used)?;
-    let unique = same.iter().enumerate().filter(|(i, s)| used[*i] && *i == **s).count();
-    let all = used.iter().filter(|u| **u).count();
-    log.pass("identical", format!("{unique} different meshes of {all}"));
-    Ok(same)
-}
-
-/// Another scene, in which faces stay, where that was asked for and possible.
-fn remesh_faces(
-    content: &Content<'_>,
-    selected: &[bool],
-    motion: &Motion,
-    log: &mut Log,
-) -> Result<Option<Outcome>, Error> {
-    let options = content.options;
-    let given = remesh::Request {
-        scene: content.scene,
-        placed: content.placed,
-        selected,
-        times: content.times,
-        visible: &motion.visible,
-        largest_scale: &motion.largest_scale,
-        broken: &motion.broken,
-        tolerance: &|path, diagonal| match content.by_path.tolerance(path) {
-            Tolerance::Absolute(t) => t,
-            Tolerance::Relative(part) => part * diagonal,
-        },
-        asked: &|path| content.by_path.remesh(path),
-        settings: remesh::Settings {
-            effort: options.effort,
-            memory: options.memory,
-            cycle: options.cycle,
-            blend: options.remesh_blend,
-            channels: options.channels,
-        },
-    };
-    let mut remarks = Vec::new();
-    let outcome = remesh::remesh(&given, &mut remarks)?;
-    log.remarks.append(&mut remarks);
-    let said = outcome.iter().flat_map(Outcome::sentences);
-    log.passes.extend(said.map(|what| ("remesh".into(), what)));
-    Ok(outcome)
 }
 
 /// Looks at all frames of each different mesh.
@@ -326,7 +267,7 @@ fn analyse<'a>(
         }
         meshes.push(candidate);
     }
-    log.pass("analyse", candidate::said(&meshes));
+    log.pass("analyse", candidate::sentence(&meshes));
     Ok(meshes)
 }
 
@@ -381,7 +322,7 @@ fn prepare_moving<'a>(
     let mut source = candidate::source(content, remeshed, mesh, shown, matrices.clone());
     if options.preset != Preset::Classic && method != MethodChoice::Fluid {
         let schedule = Schedule::new(content.times.len() as u32, options.restart());
-        lead::trim(&mut source, schedule)?;
+        lead::trim_lead_in_and_out(&mut source, schedule)?;
     }
     let prepared = prepare(&source, method, options, remarks)?;
     if source.moves.is_none() || prepared.fixed.is_some() && prepared.is_animated() {
@@ -392,47 +333,6 @@ fn prepare_moving<'a>(
     let source = candidate::source(content, remeshed, mesh, shown, matrices);
     let prepared = prepare(&source, method, options, remarks)?;
     Ok((source, prepared))
-}
-
-fn memory_remark(plans: &Plans<'_>, options: &Options, log: &mut Log) {
-    let held = plans.len() as u64 * MESH;
-    if held > options.memory {
-        log.remark(
-            "/",
-            format!(
-                "{} meshes keep about {} MB while they are compiled, more than the {} MB of --memory; fewer at a time (--include) keep less",
-                plans.len(),
-                held.div_ceil(1_000_000),
-                options.memory / 1_000_000,
-            ),
-        );
-    }
-}
-
-/// Chunks of skeletons and clips, what is said of these, and rigs that hold with them. With `--strict`
-/// remarks end it here, before anything is written.
-fn clips_and_rigs(
-    content: &Content<'_>,
-    plans: &Plans<'_>,
-    budgets: &[Budget],
-    output: &Output<'_>,
-    log: &mut Log,
-) -> Result<clips::WithRigs, Error> {
-    let Content { scene, options, times, .. } = *content;
-    let wanted = candidates::candidates(scene, plans, budgets, times[0], options, &mut log.remarks)?;
-    let (chunks, clips, rigs) = match scene.clips.is_empty() {
-        true => Default::default(),
-        false => output
-            .pool
-            .install(|| clips::chunks_and_rigs(scene, options, &wanted, &mut log.remarks, output.progress))?,
-    };
-    if options.strict && !log.remarks.is_empty() {
-        return Err(Error::Strict { remarks: std::mem::take(&mut log.remarks) });
-    }
-    if options.rig == RigChoice::Only {
-        candidates::none_missing(plans, &rigs, &log.remarks)?;
-    }
-    Ok((chunks, clips, rigs))
 }
 
 /// Writes the file, pass by pass, and reports.
@@ -448,7 +348,7 @@ pub fn write(
     // What was decided → an open file.
     let mut file = File::create(job, target)?;
     // Plans → points, where vertices coincide, and the frames of their streams.
-    let points: Vec<_> = job.plans.iter().map(|(plan, _)| mesh_coder::points(plan)).collect();
+    let points: Vec<_> = job.plans.iter().map(|(plan, _)| mesh_coder::mesh_points(plan)).collect();
     let sources = Sources::new(&job.plans, &points);
     // These → by mesh the method and the settings that take the fewest bytes.
     let ladder = mesh_coder::ladder(job.options);
@@ -488,7 +388,8 @@ pub fn write(
     Ok(written.report(bytes, remarks))
 }
 
-/// What there is to know of a mesh before tolerances come into it, pass by pass.
+/// Looks at one mesh in all frames, before tolerances come into it: the passes, each with what it takes →
+/// gives.
 pub fn prepare(
     source: &Source<'_>,
     method: MethodChoice,

@@ -18,29 +18,29 @@ fn clip(joints: usize, samples: usize) -> Clip {
 
 /// A clip in both forms.
 enum Both {
-    Stored(Clip, Box<std::cell::RefCell<ClipCursor>>),
-    Resident(RandomAccessClip),
+    StreamedClip(Clip, Box<std::cell::RefCell<ClipCursor>>),
+    RandomAccess(RandomAccessClip),
 }
 
 impl Both {
     fn of(joints: usize, samples: usize) -> [Both; 2] {
         let clip = clip(joints, samples);
         let cursor = Box::new(ClipCursor::new(&clip).into());
-        [Both::Stored(clip, cursor), Both::Resident(resident(joints, samples))]
+        [Both::StreamedClip(clip, cursor), Both::RandomAccess(resident(joints, samples))]
     }
 
     fn fill(&self, query: &Query<'_>, pose: &mut (impl meshreel::clip::Pose + ?Sized)) {
         match self {
-            Both::Stored(clip, cursor) => clip.pose(&mut cursor.borrow_mut(), query, pose),
-            Both::Resident(clip) => clip.pose(&mut (), query, pose),
+            Both::StreamedClip(clip, cursor) => clip.pose(&mut cursor.borrow_mut(), query, pose),
+            Both::RandomAccess(clip) => clip.pose(&mut (), query, pose),
         }
         .unwrap();
     }
 
     fn joints(&self) -> usize {
         match self {
-            Both::Stored(clip, _) => clip.joints(),
-            Both::Resident(clip) => clip.joints(),
+            Both::StreamedClip(clip, _) => clip.joints(),
+            Both::RandomAccess(clip) => clip.joints(),
         }
     }
 
@@ -52,8 +52,8 @@ impl Both {
 
     fn joint(&self, joint: usize, query: &Query<'_>) -> Transform {
         match self {
-            Both::Stored(clip, cursor) => clip.joint(&mut cursor.borrow_mut(), joint, query),
-            Both::Resident(clip) => clip.joint(&mut (), joint, query),
+            Both::StreamedClip(clip, cursor) => clip.joint(&mut cursor.borrow_mut(), joint, query),
+            Both::RandomAccess(clip) => clip.joint(&mut (), joint, query),
         }
         .unwrap()
         .local
@@ -61,10 +61,10 @@ impl Both {
 
     fn root_motion(&self, times: (f64, f64), repeats: Repeats) -> Transform {
         match self {
-            Both::Stored(clip, cursor) => {
+            Both::StreamedClip(clip, cursor) => {
                 clip.root_motion(&mut cursor.borrow_mut(), 0, times, repeats, Extract::All)
             }
-            Both::Resident(clip) => clip.root_motion(&mut (), 0, times, repeats, Extract::All),
+            Both::RandomAccess(clip) => clip.root_motion(&mut (), 0, times, repeats, Extract::All),
         }
         .unwrap()
     }
@@ -265,12 +265,12 @@ fn wrong_usage_is_said() {
         let mut small = [ODD; 7];
         let query = Query::at(0.0);
         let answer = match &clip {
-            Both::Stored(clip, cursor) => {
+            Both::StreamedClip(clip, cursor) => {
                 assert!(clip.joint(&mut cursor.borrow_mut(), 8, &query).is_err());
                 assert!(clip.scalar(2, &query).is_err());
                 clip.pose(&mut cursor.borrow_mut(), &query, &mut small[..])
             }
-            Both::Resident(clip) => {
+            Both::RandomAccess(clip) => {
                 assert!(clip.joint(&mut (), 8, &query).is_err());
                 clip.pose(&mut (), &query, &mut small[..])
             }

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct Elements {
     /// Faces of the file.
     pub faces: usize,
-    /// Points.
+    /// Points of the file.
     pub points: usize,
     /// Corners of the file.
     pub corners: usize,
@@ -19,7 +19,7 @@ pub struct Elements {
 
 impl Elements {
     /// Elements that have a value in `scope`.
-    pub fn of(&self, scope: Scope) -> usize {
+    pub fn count(&self, scope: Scope) -> usize {
         match scope {
             Scope::Constant => 1,
             Scope::Uniform => self.faces,
@@ -67,7 +67,7 @@ impl<'a, T: Copy + Default> Expand<'a, T> {
         }
     }
 
-    /// How often [`Expand::at`] had to take the default.
+    /// Number of elements for which [`Expand::at`] had to take the default value.
     pub fn bad(&self) -> u64 {
         self.bad.load(Ordering::Relaxed)
     }
@@ -80,7 +80,7 @@ impl<'a, T: Copy + Default> Expand<'a, T> {
     /// Whether there are as many values, or indices, as the scope asks for. More than that is as wrong as
     /// fewer: the values then belong to something else. `Err` is a sentence for a remark.
     pub fn check(&self, elements: Elements) -> Result<(), String> {
-        let need = elements.of(self.scope);
+        let need = elements.count(self.scope);
         let (have, what) = match self.indices {
             Some(indices) => (indices.len(), "indices"),
             None => (self.values.len(), "values"),
@@ -120,11 +120,11 @@ mod tests {
             (Scope::Varying, 103),
             (Scope::FaceVarying, 105),
         ] {
-            let plain = Expand::new(scope, &values[..ALL.of(scope)], None);
+            let plain = Expand::new(scope, &values[..ALL.count(scope)], None);
             assert_eq!(plain.at(5, 1, 3), expected);
             assert_eq!(plain.check(ALL), Ok(()));
             let palette: Vec<u32> = values.iter().rev().copied().collect();
-            let indices: Vec<u32> = (0..ALL.of(scope) as u32).map(|i| 5 - i).collect();
+            let indices: Vec<u32> = (0..ALL.count(scope) as u32).map(|i| 5 - i).collect();
             let indexed = Expand::new(scope, &palette, Some(&indices));
             assert_eq!(indexed.at(5, 1, 3), expected);
             assert_eq!(indexed.check(ALL), Ok(()));

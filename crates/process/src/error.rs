@@ -10,11 +10,11 @@ pub enum Error {
     /// More than the caller allows.
     #[error("{what}: {asked} asked, {allowed} allowed")]
     Limit {
-        /// Which limit.
+        /// Name of what is limited.
         what: String,
-        /// What the content wants.
+        /// The number that the content needs.
         asked: u64,
-        /// What is allowed.
+        /// The largest number allowed.
         allowed: u64,
     },
 }

@@ -11,9 +11,9 @@ pub fn usable(p: &[f32; 3]) -> bool {
 /// Lowest and highest value per component.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Extent<const N: usize> {
-    /// Lowest.
+    /// Lowest value of each component.
     pub low: [f32; N],
-    /// Highest.
+    /// Highest value of each component.
     pub high: [f32; N],
 }
 

@@ -63,7 +63,7 @@ pub struct Faces {
     pub corner_point: Vec<u32>,
     /// Points of the mesh.
     pub points: usize,
-    /// What was left out.
+    /// Numbers of faces that were left out.
     pub dropped: Dropped,
 }
 

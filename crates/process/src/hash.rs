@@ -15,7 +15,7 @@ impl Folded {
 
     /// Hash of some words.
     #[inline]
-    pub fn words<const K: usize>(&self, words: [u32; K]) -> u64 {
+    pub fn hash<const K: usize>(&self, words: [u32; K]) -> u64 {
         let mut state = *self;
         for pair in words.chunks(2) {
             let high = pair.get(1).map_or(1, |&w| u64::from(w));
@@ -75,7 +75,7 @@ mod tests {
     #[test]
     fn small_numbers_spread() {
         let hash = Folded::new();
-        let low: HashSet<u64> = (0..4096u32).map(|i| hash.words([i, 0, i / 7]) & 0xFFFF).collect();
+        let low: HashSet<u64> = (0..4096u32).map(|i| hash.hash([i, 0, i / 7]) & 0xFFFF).collect();
         // 4096 random picks of 65536 leave about 3970 different ones.
         assert!(low.len() > 3700, "{}", low.len());
     }

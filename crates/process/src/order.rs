@@ -9,7 +9,7 @@
 //! of more than `MOST` triangles is therefore shown to it as several, each with some of them in the order of
 //! the file, so that work stays in proportion to the triangles.
 
-/// How indices, triangles and vertices are laid out.
+/// The order of triangles and vertices, and the indices that follow.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Layout {
     /// Three new vertex numbers per triangle, materials one after the other.
@@ -145,7 +145,7 @@ fn part_hubs(indices: &mut [u32], global: &mut Vec<u32>) {
     }
 }
 
-/// The same triangle, turned so that its smallest vertex comes first.
+/// A triangle turned so that its smallest vertex comes first.
 fn smallest_first(t: [u32; 3]) -> [u32; 3] {
     let k = (0..3).min_by_key(|&k| t[k]).unwrap_or(0);
     [t[k], t[(k + 1) % 3], t[(k + 2) % 3]]

@@ -15,7 +15,7 @@ pub struct Doubles {
     /// Such faces, those on the same points one after the other, repeats next to each other, each in the
     /// order of the file.
     list: Vec<Double>,
-    /// How many faces stand on the same points, along the list.
+    /// Numbers of faces that stand on the same points, along the list.
     sizes: Vec<usize>,
 }
 
@@ -126,7 +126,7 @@ fn double(faces: &Faces, face: u32) -> Option<Double> {
     Some(Double { face, start: start as u32, backward: own[(start + n - 1) % n] < own[(start + 1) % n] })
 }
 
-/// How many points a face has, and which, in canonical order.
+/// The number of points of a face, then the points, in canonical order.
 fn points<'a>(faces: &'a Faces, double: &'a Double) -> impl Iterator<Item = u32> + 'a {
     let face = &faces.list[double.face as usize];
     let point = |k| faces.corner_point[double.corner(face, k) as usize];

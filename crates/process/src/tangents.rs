@@ -54,7 +54,7 @@ struct Groups {
     signs: Vec<f32>,
 }
 
-/// What a triangle can say about tangents.
+/// Whether a triangle gives a tangent, and of which orientation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
     /// Two of its positions are equal. Takes a tangent from a neighbour, gives none.
@@ -247,7 +247,7 @@ fn weld(frame: Vertices<'_>, hash: Folded) -> Vec<u32> {
     (0..count)
         .map(|v| {
             let own = key(v);
-            let mut at = hash.words(own) as usize & mask;
+            let mut at = hash.hash(own) as usize & mask;
             loop {
                 match table[at] {
                     NONE => {
@@ -470,7 +470,7 @@ mod tests {
         }
     }
 
-    /// What the crate gives: per corner tangent and sign, none where it gives none.
+    /// The reference implementation: by corner tangent and sign, none where it gives none.
     fn oracle(mesh: &Mesh) -> Vec<Option<[f32; 4]>> {
         struct Geometry<'a>(&'a Mesh, Vec<Option<[f32; 4]>>);
         impl bevy_mikktspace::Geometry for Geometry<'_> {

@@ -44,7 +44,7 @@ pub fn triangulate(positions: &[[f32; 3]], counts: &[i32], indices: &[i32], wind
     triangulate_faces(positions, &Faces::new(counts, indices, positions.len()), winding)
 }
 
-/// The same for faces that have been read already. `positions` must be those the faces were checked against.
+/// Triangulates faces that have been read already. `positions` must be those the faces were checked against.
 pub fn triangulate_faces(positions: &[[f32; 3]], faces: &Faces, winding: Winding) -> Triangles {
     let total = faces.triangles();
     let mut out = Triangles {

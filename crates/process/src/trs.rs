@@ -21,7 +21,7 @@ pub struct Trs {
 }
 
 impl Trs {
-    /// Changes nothing.
+    /// The identity.
     pub const IDENTITY: Trs = Trs { rotation: DQuat::IDENTITY, translation: DVec3::ZERO, scale: DVec3::ONE };
 
     /// The matrix it stands for.

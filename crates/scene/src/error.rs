@@ -76,7 +76,7 @@ impl Error {
 }
 
 /// Something in the content that the user should know and that stopped nothing. `--strict` makes it an error.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 pub struct Remark {
     /// The node's path, or the file where it concerns the whole of it.
     pub node: String,

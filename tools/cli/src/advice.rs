@@ -129,7 +129,7 @@ fn mesh(mesh: &MeshReport) -> Vec<Advice> {
     let mut say = |about, text| out.push(Advice::new(about, &mesh.path, text));
     let measures = &mesh.measures;
     if let Some(heaviest) = measures.heaviest {
-        let parts = mesh.bones[0];
+        let parts = mesh.parts;
         let even = TIMES / parts.max(1) as f64;
         if parts >= SEVERAL && heaviest.share >= PART.max(even) {
             say(
@@ -175,7 +175,7 @@ fn mesh(mesh: &MeshReport) -> Vec<Advice> {
 pub fn of_report(report: &Report) -> Vec<Advice> {
     let nodes: usize =
         (report.clips.iter()).filter(|clip| clip.name == "nodes").map(|clip| clip.joints).sum();
-    let bones: usize = report.meshes.iter().map(|m| m.bones[0] + m.bones[1]).sum();
+    let bones: usize = report.meshes.iter().map(|m| m.parts + m.bones).sum();
     let mut out = limits(Totals {
         transforms: nodes + bones,
         frames: report.frames,

@@ -123,9 +123,10 @@ fn e11_numbers_of_parts_are_looked_up() {
         let said: Vec<&str> = (report.remarks.iter()).map(|r| &r.what[..]).collect();
         assert!(said.iter().any(|s| s.contains("attribute broken") && s.contains("or none")), "{said:?}");
         assert!(said.iter().any(|s| s.contains("attribute empty") && s.contains("no value")), "{said:?}");
-        let kept: Vec<usize> = report.meshes[0].attributes.iter().map(|a| a.2).collect();
+        let own = report.meshes[0].part_attributes.as_ref().unwrap();
+        let kept: Vec<usize> = own.attributes.iter().map(|a| a.groups).collect();
         assert_eq!(kept, [BRICKS + 1, BRICKS + 1, BRICKS + 1, 1, BRICKS + 1]);
-        assert!(report.meshes[0].attribute_bytes > 0);
+        assert!(own.bytes > 0);
         let hot = named(&all, "heat");
         assert_eq!(hot.of_parts().is_some(), preset != Preset::Classic, "{preset:?}");
         assert_eq!((hot.components(), named(&all, "tint").components()), (1, 3));
@@ -172,7 +173,7 @@ fn e11_on_request_only() {
     assert!(reel.all_part_attributes().unwrap().is_empty());
     assert!(reel.attributes(0).unwrap().is_empty());
     let more = with.file_bytes() - reel.file_bytes();
-    assert!(more.abs_diff(report.meshes[0].attribute_bytes) < 64, "{more}");
+    assert!(more.abs_diff(report.meshes[0].part_attributes.as_ref().unwrap().bytes) < 64, "{more}");
     assert!(matches!(reel.attributes(7), Err(meshreel::Error::Misuse { .. })));
     // The checker knows what was asked for.
     let others = verify(&Bricks::wall(3, 2).scene(), &with, &|_, _| ()).unwrap();
@@ -315,7 +316,7 @@ fn f01_names_tell_parts() {
     }];
     let named = |name: &str| Options { parts: PartsChoice::Attribute(name.into()), ..options(Preset::Small) };
     let (reel, report) = verified(&scene, &named("name"));
-    assert_eq!(report.meshes[0].bones, [BRICKS + 1, 0]);
+    assert_eq!((report.meshes[0].parts, report.meshes[0].bones), (BRICKS + 1, 0));
     assert!(reel.all_part_attributes().unwrap().is_empty());
     let from: Vec<&str> = (report.meshes[0].tried.iter()).map(|t| &t.from[..]).collect();
     assert!(from.iter().any(|f| f.contains("'name'")), "{from:?}");

@@ -21,7 +21,7 @@ fn holds(scene: &Scene, options: &Options) -> (Reel, Report) {
     let reel = opened(bytes);
     let checked = verify(scene, &reel, &|_, _| ()).unwrap();
     assert!(checked.ok, "{checked:?}");
-    assert_eq!(checked.meshes[0].lods.len(), report.meshes[0].details.len());
+    assert_eq!(checked.meshes[0].lods.len(), report.meshes[0].lod_levels().len());
     (reel, report)
 }
 
@@ -116,7 +116,7 @@ fn f08_levels_hold_their_error_in_every_frame() {
         let wanted = Options { preset, ..options(4) };
         let scene = tube(FRAMES);
         let (reel, report) = holds(&scene, &wanted);
-        let details = &report.meshes[0].details;
+        let details = report.meshes[0].lod_levels();
         assert_eq!((details.len(), reel.lods(0).unwrap()), (4, 5));
         let mut decoder = FrameDecoder::new(&reel).unwrap();
         let indices = reel.indices(0).unwrap();
@@ -152,7 +152,7 @@ fn f08_levels_cost_only_their_triangles() {
     let scene = tube(9);
     let (plain, _) = compiled(&scene, &options(0));
     let (with, report) = compiled(&scene, &options(5));
-    let triangles: u32 = report.meshes[0].details.iter().map(|d| d.triangles).sum();
+    let triangles: u32 = report.meshes[0].lod_levels().iter().map(|d| d.triangles).sum();
     let more = with.len() - plain.len();
     println!("{more} bytes for {triangles} triangles");
     assert!(more < triangles as usize / 2, "{more} {triangles}");
@@ -177,7 +177,7 @@ fn f08_parts_stay_apart() {
     // another, at any level.
     let scene = Bricks::wall(3, 2).scene();
     let (reel, report) = holds(&scene, &options(7));
-    assert!(report.meshes[0].details.len() >= 5);
+    assert!(report.meshes[0].lod_levels().len() >= 5);
     let map = reel.source_map(0).unwrap().unwrap();
     let piece = |v: u32| map.vertex_point[v as usize] / Bricks::POINTS;
     let mut gone = Vec::new();
@@ -193,7 +193,7 @@ fn f08_parts_stay_apart() {
         gone.push(6 - left.len());
     }
     // Pieces go at last, and what is said is at least their size.
-    let last = report.meshes[0].details.last().unwrap();
+    let last = report.meshes[0].lod_levels().last().unwrap();
     if gone.last() > Some(&0) {
         assert!(last.error > 1.0, "{gone:?} {last:?}");
     }
@@ -208,7 +208,7 @@ fn f08_materials_and_seams_stay() {
     scene.meshes[0].face_sets =
         vec![FaceSet { name: "half".into(), faces: Channel::constant((0..faces / 2).collect()) }];
     let (reel, report) = holds(&scene, &options(3));
-    assert_eq!(report.meshes[0].details.len(), 3);
+    assert_eq!(report.meshes[0].lod_levels().len(), 3);
     let mut decoder = FrameDecoder::new(&reel).unwrap();
     decoder.decode(2).unwrap();
     let mesh = decoder.mesh(0);

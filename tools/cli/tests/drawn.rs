@@ -148,7 +148,8 @@ fn f14_a_wall_stands_bursts_and_lies() {
         let all = 6 * SIDE * wide * high;
         // Where bricks meet both sides are hidden, and what stands or lies on the ground.
         let between = 2 * SIDE * ((wide - 1) * high + wide * (high - 1));
-        let hidden = report.meshes[bricks].hidden.unwrap();
+        let hidden = report.meshes[bricks].hidden.unwrap().triangles;
+        let hidden = [hidden.first_frame, hidden.last_frame, hidden.all_frames];
         assert_eq!(hidden, [between + SIDE * wide, SIDE * wide * high, 0]);
         let decoder = FrameDecoder::new(&reel).unwrap();
         let count = |a: usize, b: usize| all - triangles(&drawn(&decoder, bricks, [a as u32, b as u32]));

@@ -77,24 +77,6 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
 
 /// Functions that are yet to be divided. Whoever touches one divides it; none may be added.
 const TO_BE_DIVIDED: &[(&str, &str)] = &[
-    ("crates/compile/src/clip/choice.rs", "choose"),
-    ("crates/compile/src/clip/curve.rs", "compress_curves"),
-    ("crates/compile/src/clip/mod.rs", "encode"),
-    ("crates/compile/src/mesh/fluid.rs", "lay_out"),
-    ("crates/compile/src/method/fineness.rs", "choose"),
-    ("crates/compile/src/method/fluid.rs", "frame"),
-    ("crates/compile/src/method/fluid.rs", "stream"),
-    ("crates/compile/src/method/skin/choice.rs", "choose"),
-    ("crates/compile/src/method/skin/residual.rs", "coder"),
-    ("crates/compile/src/method/skin/source_rig.rs", "rig"),
-    ("crates/compile/src/rig/clips.rs", "compress"),
-    ("crates/compile/src/write/clips.rs", "chunks_and_rigs"),
-    ("crates/compile/src/write/node_coder.rs", "new"),
-    ("crates/compile/src/write/node_coder.rs", "code_frame"),
-    ("crates/compile/src/write/units.rs", "pack"),
-    ("crates/play/examples/crowd.rs", "main"),
-    ("crates/process/src/bones/search.rs", "choose"),
-    ("crates/process/src/remesh/mod.rs", "one"),
 ];
 
 /// Names that are yet to be replaced: file, name. None may be added.

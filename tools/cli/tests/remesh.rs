@@ -238,7 +238,7 @@ fn f15_a_body_meshed_anew_in_each_frame_is_soft() {
     assert_eq!(mesh.method, "soft", "{:?}", report.remarks);
     assert_eq!((remeshed.runs, remeshed.frames, remeshed.own), (1, 24, 0));
     assert!(report.remarks.is_empty(), "{:?}", report.remarks);
-    assert!(report.passes.iter().any(|(pass, _)| pass == "remesh"));
+    assert!(report.passes.iter().any(|p| p.pass == "remesh"));
     assert_eq!(reel.description().meshes[0].remeshed, Some(0));
     assert_eq!(reel.description().meshes[0].source_map.size, 0);
     // Triangles keep their shape: none is turned over, or drawn out to a multiple.

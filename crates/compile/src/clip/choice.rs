@@ -2,10 +2,12 @@
 //! for.
 
 use super::layer::{self, CompressedLayer, Division, LayeredClip};
-use super::wanted::WantedSkeleton;
+use super::wanted::RequestedSkeleton;
 use super::{ClipOptions, CurveOptions, Rule, compress_curves, compress_each};
 use crate::Error;
 use crate::codec_terms::{block_format, knots};
+use super::requested::RequestedSkeleton;
+use super::{ClipOptions, CompressedCurves, CurveOptions, Rule, compress_curves, compress_each};
 use crate::report::ClipTried;
 use meshreel_codec::clip::record::Codec;
 use meshreel_codec::entropy::block::{Compressor, Format};
@@ -13,37 +15,38 @@ use meshreel_options::{ClipChoice, CodecChoice, Options};
 use meshreel_scene::Clip;
 use std::time::Instant;
 
-/// A clip as it is written.
+/// A compressed clip in the codec that was chosen for it.
 pub struct Chosen {
-    /// What its bytes are.
+    /// The codec of `bytes`.
     pub codec: Codec,
-    /// The local rule: nothing is promised in object space.
+    /// Whether the tolerance holds for each sub-track on its own (the local rule of curves) instead of in
+    /// object space.
     pub local: bool,
-    /// Stored form or curves.
+    /// The clip in the streamed form or as curves; of a clip in layers the first tier of its base layer.
     pub bytes: Vec<u8>,
-    /// Promised.
+    /// The tolerance that is promised, in units of length.
     pub tolerance: f64,
-    /// Largest error found, as decoded.
+    /// The largest error of the decoded clip, in units of length.
     pub max_error: f64,
-    /// Rotation sub-tracks of codec `sampled`: default, constant, hinge, two axes, free.
+    /// Numbers of rotation sub-tracks in codec `sampled`: default, constant, hinge, two axes, free.
     pub rotations: [usize; 5],
-    /// All that was tried, the chosen one among it.
+    /// Every codec that was tried, the chosen one among them, for `--explain`.
     pub tried: Vec<ClipTried>,
-    /// Its layers; then `bytes` are the base's first tier.
+    /// The layers that the clip is divided into, where it is.
     pub layers: Option<LayeredClip>,
 }
 
-/// Block compression makes curves at most this many times smaller.
-const PACKED: usize = 2;
-/// Moving keys off the samples leaves at most this many times fewer of them than inserting alone does; so a
-/// clip whose inserted keys are more than this many times too many cannot win.
-const SPARED: usize = 2;
-/// Bytes of a key.
-const KEY: usize = 10;
+/// Block compression makes the bytes of curves at most this many times fewer.
+const LARGEST_PACKING: usize = 2;
+/// Moving keys off the samples makes their number at most this many times smaller than inserting alone does;
+/// so a clip with more inserted keys than this many times too many cannot win.
+const LARGEST_SAVING: usize = 2;
+/// Bytes of a key before block compression.
+const KEY_BYTES: usize = 10;
 
 /// Compresses `clip` by the codec that is asked for, or by the smaller one.
 pub fn choose(
-    wanted: &WantedSkeleton,
+    wanted: &RequestedSkeleton,
     clip: &Clip,
     clip_options: &ClipOptions,
     options: &Options,
@@ -51,83 +54,19 @@ pub fn choose(
     if let Some(division) = &wanted.division {
         return in_layers(wanted, clip, clip_options, division);
     }
-    let choice = &options.clips;
+    let asked = options.clips.codec;
     let mut tried = Vec::new();
     let mut best = None;
-    if options.codec != CodecChoice::Curve {
-        let start = Instant::now();
-        let done = compress_each(&wanted.skeleton, clip, clip_options, &wanted.tolerances)?;
-        tried.push(ClipTried {
-            codec: Codec::Sampled,
-            bytes: Some(done.bytes.len() as u64),
-            max_error: done.max_error,
-            keys: None,
-            seconds: start.elapsed().as_secs_f64(),
-        });
-        best = Some(Chosen {
-            codec: Codec::Sampled,
-            local: false,
-            bytes: done.bytes,
-            tolerance: done.tolerance,
-            max_error: done.max_error,
-            rotations: done.rotations,
-            tried: Vec::new(),
-            layers: None,
-        });
+    if asked != CodecChoice::Curve {
+        let (sampled, attempt) = try_sampled(wanted, clip, clip_options)?;
+        tried.push(attempt);
+        best = Some(sampled);
     }
     let fits = clip.samples <= meshreel_codec::clip::curve::MAX_SAMPLES as usize;
-    if options.codec == CodecChoice::Curve || (options.codec == CodecChoice::Auto && fits) {
-        let start = Instant::now();
-        let most = match &best {
-            Some(best) => best.bytes.len() * PACKED / KEY,
-            None => usize::MAX,
-        };
-        let curves = curves(wanted, clip_options, choice, most);
-        // Whether it is worth while is seen without moving keys.
-        let probe = CurveOptions { plain: true, most: most.saturating_mul(SPARED), ..curves.clone() };
-        let compress = |options| compress_curves(&wanted.skeleton, clip, options);
-        let done = match best.is_some().then(|| compress(&probe)).transpose()? {
-            Some(probe) if probe.gave_up => probe,
-            _ => compress(&curves)?,
-        };
-        let holds = done.holds && !done.gave_up;
-        let bytes = packed(&done.bytes, block_format(options.block), options.effort).len();
-        tried.push(ClipTried {
-            codec: Codec::Curve,
-            bytes: holds.then_some(bytes as u64),
-            max_error: done.max_error,
-            keys: (!done.gave_up).then_some([done.samples, done.keys]),
-            seconds: start.elapsed().as_secs_f64(),
-        });
-        let local = choice.curve.local.is_some();
-        if options.codec == CodecChoice::Curve && !holds {
-            return Err(Error::Unsupported {
-                what: format!(
-                    "clip {}: curves of {}-bit rotations cannot hold a tolerance of {}{}; give a larger --tolerance{}",
-                    clip.name,
-                    if choice.curve.short { 32 } else { 48 },
-                    done.tolerance,
-                    if local {
-                        " for each sub-track".into()
-                    } else {
-                        format!(" ({} is left)", done.max_error)
-                    },
-                    if local { "" } else { ", or --codec auto" },
-                ),
-            });
-        }
-        if holds && best.as_ref().is_none_or(|best| bytes < best.bytes.len()) {
-            best = Some(Chosen {
-                codec: Codec::Curve,
-                local,
-                bytes: done.bytes,
-                tolerance: done.tolerance,
-                max_error: done.max_error,
-                rotations: [0; 5],
-                tried: Vec::new(),
-                layers: None,
-            });
-        }
+    if asked == CodecChoice::Curve || (asked == CodecChoice::Auto && fits) {
+        let (curve, attempt) = try_curve(wanted, clip, clip_options, options, best.as_ref())?;
+        tried.push(attempt);
+        best = curve.or(best);
     }
     let Some(mut chosen) = best else {
         return Err(Error::misuse("no codec for clips"));
@@ -136,9 +75,103 @@ pub fn choose(
     Ok(chosen)
 }
 
-/// Layers are of codec `sampled`.
+/// The clip in codec `sampled`, and what is said of the attempt.
+fn try_sampled(
+    wanted: &RequestedSkeleton,
+    clip: &Clip,
+    clip_options: &ClipOptions,
+) -> Result<(Chosen, ClipTried), Error> {
+    let start = Instant::now();
+    let done = compress_each(&wanted.skeleton, clip, clip_options, &wanted.tolerances)?;
+    let attempt = ClipTried {
+        codec: Codec::Sampled,
+        bytes: Some(done.bytes.len() as u64),
+        max_error: Some(done.max_error),
+        samples: None,
+        keys: None,
+        seconds: start.elapsed().as_secs_f64(),
+    };
+    let sampled = Chosen {
+        codec: Codec::Sampled,
+        local: false,
+        bytes: done.bytes,
+        tolerance: done.tolerance,
+        max_error: done.max_error,
+        rotations: done.rotations,
+        tried: Vec::new(),
+        layers: None,
+    };
+    Ok((sampled, attempt))
+}
+
+/// The clip in codec `curve`, if it holds the tolerance and takes fewer bytes than `sampled`, and what is said
+/// of the attempt. Fails where curves alone are asked for and cannot hold the tolerance.
+fn try_curve(
+    wanted: &RequestedSkeleton,
+    clip: &Clip,
+    clip_options: &ClipOptions,
+    options: &Options,
+    sampled: Option<&Chosen>,
+) -> Result<(Option<Chosen>, ClipTried), Error> {
+    let choice = &options.clips;
+    let start = Instant::now();
+    let most_keys = match sampled {
+        Some(sampled) => sampled.bytes.len() * LARGEST_PACKING / KEY_BYTES,
+        None => usize::MAX,
+    };
+    let curves = curve_options(wanted, clip_options, choice, most_keys);
+    // Inserting keys alone is quick, and shows whether moving them off the samples could still win.
+    let probe =
+        CurveOptions { plain: true, most: most_keys.saturating_mul(LARGEST_SAVING), ..curves.clone() };
+    let compress = |options| compress_curves(&wanted.skeleton, clip, options);
+    let done = match sampled.is_some().then(|| compress(&probe)).transpose()? {
+        Some(probe) if probe.gave_up => probe,
+        _ => compress(&curves)?,
+    };
+    let holds = done.holds && !done.gave_up;
+    let bytes = packed(&done.bytes, options.block, options.effort).len();
+    let attempt = ClipTried {
+        codec: Codec::Curve,
+        bytes: holds.then_some(bytes as u64),
+        max_error: holds.then_some(done.max_error),
+        samples: (!done.gave_up).then_some(done.samples),
+        keys: (!done.gave_up).then_some(done.keys),
+        seconds: start.elapsed().as_secs_f64(),
+    };
+    if choice.codec == CodecChoice::Curve && !holds {
+        return Err(curves_cannot_hold(clip, choice, &done));
+    }
+    let smaller = holds && sampled.is_none_or(|sampled| bytes < sampled.bytes.len());
+    let curve = smaller.then_some(Chosen {
+        codec: Codec::Curve,
+        local: choice.curve.local.is_some(),
+        bytes: done.bytes,
+        tolerance: done.tolerance,
+        max_error: done.max_error,
+        rotations: [0; 5],
+        tried: Vec::new(),
+        layers: None,
+    });
+    Ok((curve, attempt))
+}
+
+fn curves_cannot_hold(clip: &Clip, choice: &ClipChoice, done: &CompressedCurves) -> Error {
+    let local = choice.curve.local.is_some();
+    Error::Unsupported {
+        what: format!(
+            "clip {}: curves of {}-bit rotations cannot hold a tolerance of {}{}; give a larger --tolerance{}",
+            clip.name,
+            if choice.curve.short { 32 } else { 48 },
+            done.tolerance,
+            if local { " for each sub-track".into() } else { format!(" ({} is left)", done.max_error) },
+            if local { "" } else { ", or --codec auto" },
+        ),
+    }
+}
+
+/// A clip divided into layers, which are always of codec `sampled`.
 fn in_layers(
-    wanted: &WantedSkeleton,
+    wanted: &RequestedSkeleton,
     clip: &Clip,
     clip_options: &ClipOptions,
     division: &Division,
@@ -157,7 +190,8 @@ fn in_layers(
         tried: vec![ClipTried {
             codec: Codec::Sampled,
             bytes: Some(all as u64),
-            max_error: done.max_error,
+            max_error: Some(done.max_error),
+            samples: None,
             keys: None,
             seconds: start.elapsed().as_secs_f64(),
         }],
@@ -165,15 +199,17 @@ fn in_layers(
     })
 }
 
-/// The bytes of a chunk.
+/// `bytes` after block compression, as a chunk holds them.
 pub fn packed(bytes: &[u8], format: Format, effort: u32) -> Vec<u8> {
     let mut out = Vec::new();
     Compressor::new(format, effort).compress_bounded(bytes, &mut out);
     out
 }
 
-fn curves(
-    wanted: &WantedSkeleton,
+/// The settings of curves that follow from the options of a compilation; a clip with more than `most` keys is
+/// given up.
+fn curve_options(
+    wanted: &RequestedSkeleton,
     clip_options: &ClipOptions,
     choice: &ClipChoice,
     most: usize,

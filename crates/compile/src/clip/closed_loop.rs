@@ -21,10 +21,10 @@ use meshreel_scene::Qvv;
 use std::collections::HashMap;
 use std::f64::consts::TAU;
 
-/// Everything that is the same for all samples.
-pub struct Loop<'a> {
+/// The closed loop of one clip: whatever is the same for all of its samples.
+pub struct ClosedLoop<'a> {
     pub plan: &'a Plan,
-    pub truth: &'a Reference,
+    pub reference: &'a Reference,
     pub joints: &'a Joints,
     /// Square of the tolerance, a little less.
     pub limit: f64,
@@ -42,8 +42,8 @@ pub struct Loop<'a> {
     /// By a group's first component, where steps are so small that their rounding counts: what takes them to
     /// steps as they are decoded.
     rounded: HashMap<usize, DMat3>,
-    /// What other layers have settled.
-    pub given: Option<&'a Given>,
+    /// Joints of other layers, whose transforms are chosen already.
+    pub settled: Option<&'a SettledJoints>,
 }
 
 /// Steps of rotations below this, in radians, are so few units of the decoder that their rounding counts.
@@ -74,9 +74,9 @@ fn rounded(group: &Group, plan: &Plan) -> Option<DMat3> {
     back.is_finite().then_some(back)
 }
 
-/// Joints that are not coded now.
+/// The joints of other layers while one layer is coded.
 #[derive(Clone, Debug, Default)]
-pub struct Given {
+pub struct SettledJoints {
     /// Per joint: it is coded now; the errors of others do not count.
     pub own: Vec<bool>,
     /// Local transforms of the others, sample by sample.
@@ -84,18 +84,18 @@ pub struct Given {
 }
 
 /// The sample that is being coded.
-pub struct Place<'a> {
+pub struct SampleContext<'a> {
     pub sample: usize,
     pub level: usize,
     pub means: &'a Means,
     pub around: [&'a [u8]; 2],
-    /// Per group.
+    /// The prediction of each group of components.
     pub predictions: Vec<[i32; 4]>,
 }
 
-/// Choices for one sample, and what they lead to.
+/// The residuals that are chosen for one sample, and the decoded pose that they lead to.
 #[derive(Clone, Default)]
-pub struct Frame {
+pub struct SampleChoices {
     pub shift: i8,
     pub k: Vec<i32>,
     pub kappa: Vec<i64>,
@@ -108,14 +108,19 @@ pub struct Frame {
     pub object: Vec<Object>,
     /// Square of the error per joint, as often as it counts.
     pub error: Vec<f64>,
-    /// Per joint.
+    /// The Lagrange multiplier of each joint: what a bit counts against its error.
     pub lambda: Vec<f64>,
     pub activity: Activity,
 }
 
-impl<'a> Loop<'a> {
-    pub fn new(plan: &'a Plan, truth: &'a Reference, joints: &'a Joints, tolerance: f64) -> Loop<'a> {
-        let n = truth.joints;
+impl<'a> ClosedLoop<'a> {
+    pub fn new(
+        plan: &'a Plan,
+        reference: &'a Reference,
+        joints: &'a Joints,
+        tolerance: f64,
+    ) -> ClosedLoop<'a> {
+        let n = reference.joints;
         let mut groups: Vec<std::ops::Range<usize>> = vec![0..0; n];
         for (g, group) in plan.groups.iter().enumerate() {
             let range = &mut groups[group.joint];
@@ -154,9 +159,9 @@ impl<'a> Loop<'a> {
                 (m.inverse(), DVec3::from_array(s.sum))
             })
             .collect();
-        Loop {
+        ClosedLoop {
             plan,
-            truth,
+            reference,
             joints,
             // What verification computes differs from this by less.
             limit: (tolerance * (1.0 - 1e-6)).powi(2),
@@ -171,46 +176,46 @@ impl<'a> Loop<'a> {
             rounded: (plan.groups.iter())
                 .filter_map(|group| Some((group.component, rounded(group, plan)?)))
                 .collect(),
-            given: None,
+            settled: None,
         }
     }
 
     /// This loop with other joints already settled.
-    pub fn with(self, given: Option<&'a Given>) -> Loop<'a> {
-        Loop { given, ..self }
+    pub fn with_settled(self, settled: Option<&'a SettledJoints>) -> ClosedLoop<'a> {
+        ClosedLoop { settled, ..self }
     }
 
     /// Whether joint `j` is coded now.
     fn own(&self, j: usize) -> bool {
-        self.given.is_none_or(|given| given.own[j])
+        self.settled.is_none_or(|settled| settled.own[j])
     }
 
     /// The local transform of joint `j` before anything is decoded.
     fn before(&self, sample: usize, j: usize) -> Qvv {
-        match self.given {
-            Some(given) if !given.own[j] => given.local[sample * self.truth.joints + j],
+        match self.settled {
+            Some(settled) if !settled.own[j] => settled.local[sample * self.reference.joints + j],
             _ => self.still[j],
         }
     }
 
     /// The sample at `place` as its prediction: no residuals.
-    pub fn predicted(&self, place: &Place<'_>, frame: &mut Frame) {
+    pub fn predicted(&self, place: &SampleContext<'_>, frame: &mut SampleChoices) {
         frame.k.fill(0);
         frame.kappa.fill(0);
-        for j in 0..self.truth.joints {
+        for j in 0..self.reference.joints {
             let mut local = self.before(place.sample, j);
             for g in self.groups[j].clone() {
                 let group = &self.plan.groups[g];
                 let words = group.apply(place.predictions[g], [0; 3]);
                 frame.words[group.word..group.word + group.words].copy_from_slice(&words[..group.words]);
-                self.put(group, &words[..group.words], &mut local);
+                self.set_sub_track(group, &words[..group.words], &mut local);
             }
-            self.place(place.sample, frame, j, &local);
+            self.set_object(place.sample, frame, j, &local);
         }
     }
 
     /// Sets a sub-track as it is decoded.
-    fn put(&self, group: &Group, words: &[i32], local: &mut Qvv) {
+    fn set_sub_track(&self, group: &Group, words: &[i32], local: &mut Qvv) {
         let vector = |words| DVec3::from_array(self.plan.vector(group, words).map(f64::from));
         match group.kind {
             Kind::Translation => local.translation = vector(words),
@@ -219,19 +224,19 @@ impl<'a> Loop<'a> {
         }
     }
 
-    /// Joint `j` of the sample in object space, and how far that is from the truth.
-    fn place(&self, sample: usize, frame: &mut Frame, j: usize, local: &Qvv) {
+    /// Joint `j` of the sample in object space, and how far that is from the source's.
+    fn set_object(&self, sample: usize, frame: &mut SampleChoices, j: usize, local: &Qvv) {
         let parent = self.joints.parents[j] as usize;
         let parent = match parent < j {
             true => frame.object[parent],
             false => Object::IDENTITY,
         };
-        let object = parent.child(local, self.truth.scaled);
+        let object = parent.child(local, self.reference.scaled);
         frame.error[j] = match self.own(j) {
             true => {
                 let weight = self.joints.weight(j);
                 let shell = f64::from(self.joints.shell[j]);
-                object.distance(self.truth.object(sample, j), shell) * weight * weight
+                object.distance(self.reference.object(sample, j), shell) * weight * weight
             }
             false => 0.0,
         };
@@ -239,9 +244,9 @@ impl<'a> Loop<'a> {
     }
 
     /// A frame without choices.
-    pub fn frame(&self) -> Frame {
-        let (n, c) = (self.truth.joints, self.plan.components);
-        Frame {
+    pub fn frame(&self) -> SampleChoices {
+        let (n, c) = (self.reference.joints, self.plan.components);
+        SampleChoices {
             k: vec![0; c],
             kappa: vec![0; c],
             side: vec![1; c],
@@ -251,7 +256,7 @@ impl<'a> Loop<'a> {
             object: vec![Object::IDENTITY; n],
             error: vec![0.0; n],
             lambda: vec![0.0; n],
-            ..Frame::default()
+            ..SampleChoices::default()
         }
     }
 
@@ -262,60 +267,61 @@ impl<'a> Loop<'a> {
     }
 
     /// Chooses for all joints. Symbols' tables are worked out on the way.
-    pub fn run(&self, place: &Place<'_>, frame: &mut Frame) {
+    pub fn choose_all(&self, place: &SampleContext<'_>, frame: &mut SampleChoices) {
         frame.activity.start(self.plan.components);
-        for j in 0..self.truth.joints {
+        for j in 0..self.reference.joints {
             self.joint::<true>(place, frame, j);
         }
     }
 
     /// Chooses again for these joints only; tables stay.
-    pub fn rerun(&self, place: &Place<'_>, frame: &mut Frame, joints: &[u32]) {
+    pub fn choose_again(&self, place: &SampleContext<'_>, frame: &mut SampleChoices, joints: &[u32]) {
         for &j in joints {
             self.joint::<false>(place, frame, j as usize);
         }
     }
 
-    fn joint<const TABLES: bool>(&self, place: &Place<'_>, frame: &mut Frame, j: usize) {
+    fn joint<const TABLES: bool>(&self, place: &SampleContext<'_>, frame: &mut SampleChoices, j: usize) {
         let parent = self.joints.parents[j] as usize;
         let parent = if parent < j { frame.object[parent] } else { Object::IDENTITY };
-        let truth = self.truth.object(place.sample, j);
+        let reference = self.reference.object(place.sample, j);
         let mut local = self.before(place.sample, j);
         for g in self.groups[j].clone() {
             let group = &self.plan.groups[g];
             let prediction = place.predictions[g];
             let target = match group.kind {
-                Kind::Translation => {
-                    Target::Vector(parent.own_space(self.truth.scaled) * (truth.origin - parent.origin))
-                }
-                Kind::Scale => Target::Vector(self.truth.local(place.sample, j).scale),
+                Kind::Translation => Target::Vector(
+                    parent.own_space(self.reference.scaled) * (reference.origin - parent.origin),
+                ),
+                Kind::Scale => Target::Vector(self.reference.local(place.sample, j).scale),
                 _ => {
                     let origin = parent.matrix * local.translation + parent.origin;
-                    let p = truth.own_space(self.truth.scaled) * (origin - truth.origin);
+                    let p = reference.own_space(self.reference.scaled) * (origin - reference.origin);
                     let (inverse, sum) = &self.aim[j];
                     let phi = -(*inverse * sum.cross(p));
                     // Aiming is for small errors; a bone that cannot be saved keeps its own direction.
                     let phi = if phi.length_squared() < 0.01 { phi } else { DVec3::ZERO };
-                    let aimed = truth.rotation * DQuat::from_xyzw(phi.x / 2.0, phi.y / 2.0, phi.z / 2.0, 1.0);
+                    let aimed =
+                        reference.rotation * DQuat::from_xyzw(phi.x / 2.0, phi.y / 2.0, phi.z / 2.0, 1.0);
                     Target::Rotation(parent.rotation.inverse() * aimed.normalize())
                 }
             };
             if TABLES {
                 frame.activity.group(group.parent);
             }
-            let (mut wanted, coupling) = self.wanted(group, prediction, &target);
+            let (mut wanted, coupling) = self.wanted_residuals(group, prediction, &target);
             if let Some(rounded) = self.rounded.get(&group.component) {
                 wanted = (*rounded * DVec3::from_array(wanted)).to_array();
             }
             self.choose::<TABLES>(place, frame, group, prediction, wanted, coupling);
-            self.put(group, &frame.words[group.word..group.word + group.words], &mut local);
+            self.set_sub_track(group, &frame.words[group.word..group.word + group.words], &mut local);
         }
-        self.place(place.sample, frame, j, &local);
+        self.set_object(place.sample, frame, j, &local);
     }
 
     /// Components in steps, from the prediction to the target; and how much of the first one's rounding the
     /// second makes good.
-    pub fn wanted(&self, group: &Group, prediction: [i32; 4], target: &Target) -> ([f64; 3], f64) {
+    pub fn wanted_residuals(&self, group: &Group, prediction: [i32; 4], target: &Target) -> ([f64; 3], f64) {
         let steps = &self.plan.steps[group.joint];
         match (target, &self.plan.header.rotations[group.joint]) {
             (Target::Vector(v), _) => {
@@ -373,8 +379,8 @@ impl<'a> Loop<'a> {
 
     fn choose<const TABLES: bool>(
         &self,
-        place: &Place<'_>,
-        frame: &mut Frame,
+        place: &SampleContext<'_>,
+        frame: &mut SampleChoices,
         group: &Group,
         prediction: [i32; 4],
         mut wanted: [f64; 3],
@@ -429,16 +435,16 @@ impl<'a> Loop<'a> {
         frame.words[group.word..group.word + group.words].copy_from_slice(&words[..group.words]);
     }
 
-    /// What depends on joint `j`, itself included.
+    /// The joints that depend on joint `j`, itself included, rising.
     pub fn affected(&self, j: usize) -> std::borrow::Cow<'_, [u32]> {
         match self.affected.get(j) {
             Some(list) => list.into(),
-            None => (j as u32..self.truth.joints as u32).collect::<Vec<_>>().into(),
+            None => (j as u32..self.reference.joints as u32).collect::<Vec<_>>().into(),
         }
     }
 
     /// Bits of all residuals, in 2⁻⁸.
-    pub fn cost(&self, frame: &Frame) -> u64 {
+    pub fn cost(&self, frame: &SampleChoices) -> u64 {
         (frame.k.iter().zip(&frame.bucket)).map(|(k, bucket)| u64::from(bucket.cost(*k))).sum()
     }
 
@@ -452,7 +458,7 @@ impl<'a> Loop<'a> {
     }
 }
 
-/// What a sub-track shall be.
+/// The value that a sub-track is aimed at.
 pub enum Target {
     Vector(DVec3),
     Rotation(DQuat),

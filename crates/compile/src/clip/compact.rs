@@ -1,4 +1,5 @@
-//! First pass: which sub-tracks are default, constant or animated, and how rotations turn.
+//! Compacting, as ACL calls it: which sub-tracks are default, constant or animated, and about which axes
+//! rotations turn.
 
 use super::axes;
 use super::reference::{Joints, Reference, narrow};
@@ -12,24 +13,25 @@ pub struct Kinds {
     pub scales: Vec<Vector>,
 }
 
-/// How far a sub-track may be from one value and still be constant, and a rotation from its axes: as parts of
-/// the tolerance.
+/// Tolerances of compacting, as parts of the clip's tolerance: a sub-track that stays this near to one value
+/// is constant, a rotation that stays this near to one or two axes is a hinge or turns about two axes.
 #[derive(Clone, Copy)]
-pub struct Slack {
+pub struct CompactTolerances {
     pub constant: f64,
     pub axes: f64,
 }
 
-/// Decides for all joints. `tolerance` in units of length.
-pub fn kinds(truth: &Reference, joints: &Joints, tolerance: f64, slack: Slack) -> Kinds {
-    let n = truth.joints;
+/// Decides what the sub-tracks of all joints are. `tolerance` in units of length.
+pub fn kinds(reference: &Reference, joints: &Joints, tolerance: f64, within: CompactTolerances) -> Kinds {
+    let n = reference.joints;
     let fine = joints.fine();
     let mut reach: Vec<f64> = joints.shell.iter().map(|s| f64::from(*s)).collect();
     for j in (0..n).rev() {
         let parent = joints.parents[j] as usize;
         if parent < j {
-            let offset =
-                (0..truth.samples).map(|i| truth.local(i, j).translation.length()).fold(0.0, f64::max);
+            let offset = (0..reference.samples)
+                .map(|i| reference.local(i, j).translation.length())
+                .fold(0.0, f64::max);
             reach[parent] = reach[parent].max(offset + reach[j]);
         }
     }
@@ -41,11 +43,11 @@ pub fn kinds(truth: &Reference, joints: &Joints, tolerance: f64, slack: Slack) -
     for j in 0..n {
         // Of joints that are kept finer, less.
         let tolerance = tolerance * 0.5f64.powf(fine.get(j).map_or(0.0, |f| f64::from(*f) / 2.0));
-        let near = slack.constant * tolerance;
+        let near = within.constant * tolerance;
         let rest = &joints.rest[j];
-        kinds.rotations.push(rotation(truth, j, rest.rotation, tolerance / reach[j], slack));
+        kinds.rotations.push(rotation(reference, j, rest.rotation, tolerance / reach[j], within));
         let track = |f: fn(&meshreel_scene::Qvv) -> DVec3| {
-            (0..truth.samples).map(|i| f(truth.local(i, j))).collect::<Vec<_>>()
+            (0..reference.samples).map(|i| f(reference.local(i, j))).collect::<Vec<_>>()
         };
         kinds.translations.push(vector(&track(|q| q.translation), rest.translation, near));
         kinds.scales.push(vector(&track(|q| q.scale), rest.scale, near / reach[j]));
@@ -53,9 +55,15 @@ pub fn kinds(truth: &Reference, joints: &Joints, tolerance: f64, slack: Slack) -
     kinds
 }
 
-fn rotation(truth: &Reference, j: usize, rest: [f32; 4], tolerance: f64, slack: Slack) -> Rotation {
-    let values: Vec<DQuat> = (0..truth.samples).map(|i| truth.local(i, j).rotation).collect();
-    let near = slack.constant * tolerance;
+fn rotation(
+    reference: &Reference,
+    j: usize,
+    rest: [f32; 4],
+    tolerance: f64,
+    within: CompactTolerances,
+) -> Rotation {
+    let values: Vec<DQuat> = (0..reference.samples).map(|i| reference.local(i, j).rotation).collect();
+    let near = within.constant * tolerance;
     let all_near = |q: DQuat| {
         let q = q.inverse();
         values.iter().all(|v| axes::angle(q * *v) <= near)
@@ -66,11 +74,11 @@ fn rotation(truth: &Reference, j: usize, rest: [f32; 4], tolerance: f64, slack: 
         return Rotation::Default;
     }
     let middle = SmallestThree::new(values[values.len() / 2].to_array());
-    if all_near(DQuat::from_array(middle.float())) || truth.samples == 1 && slack.constant > 0.0 {
+    if all_near(DQuat::from_array(middle.float())) || reference.samples == 1 && within.constant > 0.0 {
         return Rotation::Constant(middle);
     }
-    match slack.axes > 0.0 {
-        true => axes::fit(&values, slack.axes * tolerance),
+    match within.axes > 0.0 {
+        true => axes::fit(&values, within.axes * tolerance),
         false => Rotation::Free,
     }
 }

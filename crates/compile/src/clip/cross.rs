@@ -4,12 +4,12 @@
 //! A thumb follows its hand, a spine bends as one. Weights are those of least squares over samples of the two
 //! finest levels, each sample divided by how lively it is, with the noise that rounding will add.
 
-use super::closed_loop::{Loop, Target};
+use super::closed_loop::{ClosedLoop, Target};
 use meshreel_codec::clip::streamed::{Kind, STEP};
 use meshreel_codec::clip::{SOURCES, Source, schedule};
 use meshreel_codec::entropy::symbols::start_code;
 
-/// How many components back a source may be.
+/// A component may be predicted from one that is at most this many components before it.
 const WINDOW: usize = 192;
 /// Bits that a source must save; it costs about 14.
 const GAIN: f64 = 22.0;
@@ -17,15 +17,15 @@ const GAIN: f64 = 22.0;
 const NOISE: f64 = 0.2;
 
 /// Words of the true samples, per sample.
-pub fn ideal(l: &Loop<'_>) -> Vec<i32> {
+pub fn ideal(l: &ClosedLoop<'_>) -> Vec<i32> {
     let plan = l.plan;
-    let mut out = Vec::with_capacity(plan.words * l.truth.samples);
+    let mut out = Vec::with_capacity(plan.words * l.reference.samples);
     let mut last = plan.rest_values().to_vec();
-    for i in 0..l.truth.samples {
+    for i in 0..l.reference.samples {
         for group in &plan.groups {
             let mut prediction = [0; 4];
             prediction[..group.words].copy_from_slice(&last[group.word..group.word + group.words]);
-            let (wanted, _) = l.wanted(group, prediction, &target(l, group.kind, i, group.joint));
+            let (wanted, _) = l.wanted_residuals(group, prediction, &target(l, group.kind, i, group.joint));
             let kappa = wanted.map(|w| (w.clamp(-4e6, 4e6) * STEP as f64).round() as i64);
             let words = group.apply(prediction, kappa);
             last[group.word..group.word + group.words].copy_from_slice(&words[..group.words]);
@@ -35,8 +35,8 @@ pub fn ideal(l: &Loop<'_>) -> Vec<i32> {
     out
 }
 
-fn target(l: &Loop<'_>, kind: Kind, sample: usize, joint: usize) -> Target {
-    let local = l.truth.local(sample, joint);
+fn target(l: &ClosedLoop<'_>, kind: Kind, sample: usize, joint: usize) -> Target {
+    let local = l.reference.local(sample, joint);
     match kind {
         Kind::Translation => Target::Vector(local.translation),
         Kind::Scale => Target::Vector(local.scale),
@@ -45,7 +45,7 @@ fn target(l: &Loop<'_>, kind: Kind, sample: usize, joint: usize) -> Target {
 }
 
 /// Residuals of the finest levels in steps, sample by sample, and which level each is of.
-pub fn residuals(l: &Loop<'_>) -> (Vec<f32>, Vec<usize>) {
+pub fn residuals(l: &ClosedLoop<'_>) -> (Vec<f32>, Vec<usize>) {
     let plan = l.plan;
     let ideal = ideal(l);
     let (mut out, mut levels) = (Vec::new(), Vec::new());
@@ -57,7 +57,7 @@ pub fn residuals(l: &Loop<'_>) -> (Vec<f32>, Vec<usize>) {
             for group in &plan.groups {
                 let prediction = group.predict(words, plan.words, &step.taps);
                 let target = target(l, group.kind, start + step.sample, group.joint);
-                let (wanted, _) = l.wanted(group, prediction, &target);
+                let (wanted, _) = l.wanted_residuals(group, prediction, &target);
                 out.extend(wanted[..group.components].iter().map(|w| w.clamp(-1e6, 1e6) as f32));
             }
             levels.push(step.level as usize);
@@ -67,7 +67,7 @@ pub fn residuals(l: &Loop<'_>) -> (Vec<f32>, Vec<usize>) {
 }
 
 /// Starts and sources of all components.
-pub fn analyse(l: &Loop<'_>, with_sources: bool) -> (Vec<u8>, Vec<[Source; SOURCES]>) {
+pub fn analyse(l: &ClosedLoop<'_>, with_sources: bool) -> (Vec<u8>, Vec<[Source; SOURCES]>) {
     let n = l.plan.components;
     let (mut rows, levels) = residuals(l);
     let count = levels.len();
@@ -108,7 +108,7 @@ pub fn analyse(l: &Loop<'_>, with_sources: bool) -> (Vec<u8>, Vec<[Source; SOURC
         .flat_map(|(j, &layer)| std::iter::repeat_n(layer, l.plan.header.components_of(j)))
         .collect();
     // What is coded are two thirds of all samples' worth: the finest levels hold three quarters of them.
-    let bits = |before: f64, after: f64| 0.5 * l.truth.samples as f64 * (before / after).log2();
+    let bits = |before: f64, after: f64| 0.5 * l.reference.samples as f64 * (before / after).log2();
     for c in 1..n {
         let mut left = column(c).to_vec();
         let mut variance = squares[c];

@@ -4,9 +4,9 @@
 //!
 //! * *Local*, after Riot: each sub-track on its own, a turn counts as far as it moves the end of the bone,
 //!   and the tolerance shrinks up the hierarchy, 1, ½, ⅓. Nothing is promised in object space; pinned joints
-//!   are aimed at their true place.
+//!   are aimed at their place in the source.
 //! * *Guaranteed*: the metric's points of a joint and the origins of its children, in object space, over the
-//!   decoded parents, are never farther off than the joint's share of the tolerance. A child aims at its true
+//!   decoded parents, are never farther off than the joint's part of the tolerance. A child aims at its source
 //!   rotation, so that turns do not add up.
 
 use super::fit::{self, Track};
@@ -17,7 +17,7 @@ use meshreel_codec::clip::curve::{self, Curves, Head, Key, Kind, Knots, Part, Pl
 use meshreel_codec::transform::Transform;
 use meshreel_scene as scene;
 
-/// How far the decoded clip may be off.
+/// The metric by which the tolerance of a clip of curves is meant.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Rule {
     /// All points of the metric at all samples.
@@ -26,19 +26,19 @@ pub enum Rule {
     Local {
         /// Factors of the tolerance for rotations, translations and scales.
         parts: [f64; 3],
-        /// It shrinks up the hierarchy.
+        /// Whether the tolerance shrinks up the hierarchy: 1, ½, ⅓ … from the leaves.
         adaptive: bool,
         /// Joints whose local transform is recomputed against the compressed ancestors.
         pinned: Vec<usize>,
     },
 }
 
-/// How a clip is made into keys.
+/// Settings by which a clip is turned into curves.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CurveOptions {
-    /// In units of length.
+    /// The tolerance that is asked for, in units of length.
     pub tolerance: f64,
-    /// What it means.
+    /// What the tolerance bounds.
     pub rule: Rule,
     /// Distance of the metric's points from joints that have none of their own.
     pub shell: f64,
@@ -51,8 +51,8 @@ pub struct CurveOptions {
     pub plain: bool,
     /// Tolerances of single joints, 0 for the general one; or none at all. Only for the guaranteed rule.
     pub tolerances: Vec<f64>,
-    /// Gives up where it takes more keys than this; with `plain` already where the first sub-tracks take more
-    /// than their part of it.
+    /// The clip is given up when it takes more keys than this; with `plain` already when the first sub-tracks
+    /// take more than their part of it.
     pub most: usize,
 }
 
@@ -71,27 +71,27 @@ impl Default for CurveOptions {
     }
 }
 
-/// A clip of keys.
+/// A clip as keys, encoded, and how well it holds.
 #[derive(Clone, Debug)]
 pub struct CompressedCurves {
-    /// See [`curve`].
+    /// The encoded clip, laid out as [`curve`] says.
     pub bytes: Vec<u8>,
-    /// What the decoder needs of the skeleton.
+    /// The skeleton as the decoder gets it.
     pub joints: Joints,
-    /// Samples of animated sub-tracks, before.
+    /// Samples of animated sub-tracks in the source.
     pub samples: usize,
-    /// Keys, after.
+    /// Keys that stand for them.
     pub keys: usize,
     /// Bytes of the animated sub-tracks with 16 for a rotation and 12 for a vector.
     pub raw_bytes: usize,
-    /// Guaranteed: what is promised, what was asked for unless f32 cannot hold it.
+    /// The tolerance that is promised: the one asked for, unless f32 cannot hold it (guaranteed rule).
     pub tolerance: f64,
     /// Largest error in object space, decoded from `bytes`; of a joint with a tolerance of its own as a part
     /// of that, times `tolerance`.
     pub max_error: f64,
     /// Every sub-track keeps its tolerance; otherwise 16 (or 10) bits are too few somewhere.
     pub holds: bool,
-    /// Keys had become too many: nothing else says anything.
+    /// The clip took too many keys and was given up; the other fields mean nothing then.
     pub gave_up: bool,
 }
 
@@ -101,6 +101,43 @@ pub fn compress_curves(
     clip: &scene::Clip,
     options: &CurveOptions,
 ) -> Result<CompressedCurves, Error> {
+    check(skeleton, clip, options)?;
+    let mut joints = Joints::new(skeleton, options.shell);
+    joints
+        .skeleton()
+        .check()
+        .map_err(|e| Error::Unsupported { what: format!("skeleton {}: {}", skeleton.name, e.0) })?;
+    let reference = Reference::new(skeleton, clip);
+    let tolerance = match options.rule {
+        Rule::Guaranteed => options.tolerance.max(reference.least()),
+        Rule::Local { .. } => options.tolerance,
+    };
+    joints.weigh(&options.tolerances, tolerance, reference.least());
+    joints.enlarge(&reference);
+    let options = &CurveOptions { tolerance, ..options.clone() };
+    let tree = Tree::new(&reference, &joints, tolerance);
+    // How the tolerance is divided along a chain: the best exponent depends on the clip.
+    let exponents: &[f64] = match (&options.rule, options.plain) {
+        (Rule::Guaranteed, false) => &[0.5, 1.0],
+        _ => &[1.0],
+    };
+    let all = exponents.iter().map(|&exponent| {
+        let mut fitted = Fitted::new(clip, &joints, options, exponent);
+        fitted.all_joints(clip, &reference, &tree);
+        fitted
+    });
+    let best = all.min_by_key(|fitted| (fitted.gave_up, !fitted.holds, fitted.keys.len()));
+    let Some(Fitted { head, keys, holds, gave_up, .. }) = best else {
+        return Err(Error::Misuse { what: "no way to divide the tolerance".into() });
+    };
+    match gave_up {
+        true => Ok(CompressedCurves::given_up(joints, keys.len(), tolerance)),
+        false => encode_curves((&head, &keys), holds, options, joints, &reference),
+    }
+}
+
+/// Refuses a clip that is too long for curves, or does not fit its skeleton.
+fn check(skeleton: &scene::Skeleton, clip: &scene::Clip, options: &CurveOptions) -> Result<(), Error> {
     if clip.samples == 0 || clip.samples > curve::MAX_SAMPLES as usize {
         return Err(Error::Unsupported {
             what: format!(
@@ -116,52 +153,43 @@ pub fn compress_curves(
         shell: options.shell,
         ..super::ClipOptions::default()
     };
-    super::check(skeleton, clip, &asked)?;
-    let mut joints = Joints::new(skeleton, options.shell);
-    joints
-        .skeleton()
-        .check()
-        .map_err(|e| Error::Unsupported { what: format!("skeleton {}: {}", skeleton.name, e.0) })?;
-    let truth = Reference::new(skeleton, clip);
-    let tolerance = match options.rule {
-        Rule::Guaranteed => options.tolerance.max(truth.least()),
-        Rule::Local { .. } => options.tolerance,
-    };
-    joints.weigh(&options.tolerances, tolerance, truth.least());
-    joints.enlarge(&truth);
-    let options = &CurveOptions { tolerance, ..options.clone() };
-    let tree = Tree::new(&truth, &joints, tolerance);
-    // How the tolerance is shared along a chain: the best depends on the clip.
-    let shares: &[f64] = match (&options.rule, options.plain) {
-        (Rule::Guaranteed, false) => &[0.5, 1.0],
-        _ => &[1.0],
-    };
-    let all_moving = clip.tracks.iter().map(count_moving).sum::<usize>().max(1);
-    let all = shares.iter().map(|&share| {
-        let mut fitted = Fitted::new(clip, &joints, options, share);
-        let mut moving = 0;
-        for (j, track) in clip.tracks.iter().enumerate() {
-            fitted.joint(&truth, &tree, j);
-            moving += count_moving(track);
-            let part = match options.plain {
-                true => AHEAD * moving.max(FIRST) as f64 / all_moving as f64,
-                false => 1.0,
-            };
-            fitted.gave_up = fitted.keys.len() as f64 > options.most as f64 * part.min(1.0);
-            if fitted.gave_up {
-                break;
-            }
-        }
-        fitted
-    });
-    let best = all.min_by_key(|fitted| (fitted.gave_up, !fitted.holds, fitted.keys.len()));
-    let Some(fitted) = best else {
-        return Err(Error::Misuse { what: "no share of the tolerance".into() });
-    };
-    if fitted.gave_up {
-        return Ok(CompressedCurves {
+    super::check(skeleton, clip, &asked)
+}
+
+/// Keys as bytes, which are decoded again and measured.
+fn encode_curves(
+    (head, keys): (&Head, &[Key]),
+    holds: bool,
+    options: &CurveOptions,
+    joints: Joints,
+    reference: &Reference,
+) -> Result<CompressedCurves, Error> {
+    let mut bytes = Vec::new();
+    curve::encode(head, keys, &mut bytes);
+    let max_error = measure(&bytes, &joints, reference)?;
+    let kinds = head.kinds.as_flattened();
+    let animated = |kind: &&Kind| matches!(kind, Kind::Animated(_));
+    let count = kinds.iter().filter(animated).count();
+    let rotations = kinds.iter().step_by(3).filter(animated).count();
+    Ok(CompressedCurves {
+        samples: count * reference.samples,
+        raw_bytes: reference.samples * (16 * rotations + 12 * (count - rotations)),
+        keys: keys.len(),
+        holds: holds && (options.rule != Rule::Guaranteed || max_error <= options.tolerance),
+        bytes,
+        joints,
+        tolerance: options.tolerance,
+        max_error,
+        gave_up: false,
+    })
+}
+
+impl CompressedCurves {
+    /// What remains of a clip that took too many keys.
+    fn given_up(joints: Joints, keys: usize, tolerance: f64) -> CompressedCurves {
+        CompressedCurves {
             bytes: Vec::new(),
-            keys: fitted.keys.len(),
+            keys,
             joints,
             samples: 0,
             raw_bytes: 0,
@@ -169,74 +197,57 @@ pub fn compress_curves(
             max_error: f64::INFINITY,
             holds: false,
             gave_up: true,
-        });
+        }
     }
-    let mut bytes = Vec::new();
-    curve::encode(&fitted.head, &fitted.keys, &mut bytes);
-    let max_error = measure(&bytes, &joints, &truth)?;
-    let kinds = fitted.head.kinds.as_flattened();
-    let animated = |kind: &&Kind| matches!(kind, Kind::Animated(_));
-    let count = kinds.iter().filter(animated).count();
-    let rotations = kinds.iter().step_by(3).filter(animated).count();
-    Ok(CompressedCurves {
-        samples: count * truth.samples,
-        raw_bytes: truth.samples * (16 * rotations + 12 * (count - rotations)),
-        keys: fitted.keys.len(),
-        holds: fitted.holds && (options.rule != Rule::Guaranteed || max_error <= options.tolerance),
-        bytes,
-        joints,
-        tolerance,
-        max_error,
-        gave_up: false,
-    })
 }
 
-/// The first sub-tracks, those near the root, may take this many times their part of all keys before a clip
-/// is given up; so many at least are looked at.
+/// With keys inserted alone, sub-tracks near the root may take this many times their part of all keys before
+/// the clip is given up.
 const AHEAD: f64 = 1.5;
+/// Sub-tracks that are made at least before a clip is given up.
 const FIRST: usize = 4;
 
-/// Sub-tracks that change.
+/// The number of sub-tracks that change.
 fn count_moving(track: &scene::Track) -> usize {
     usize::from(!track.rotation.is_constant())
         + usize::from(!track.translation.is_constant())
         + usize::from(!track.scale.is_constant())
 }
 
-/// Largest error of what the bytes decode to.
-fn measure(bytes: &[u8], joints: &Joints, truth: &Reference) -> Result<f64, Error> {
+/// The largest error in object space of the clip that the bytes decode to.
+fn measure(bytes: &[u8], joints: &Joints, reference: &Reference) -> Result<f64, Error> {
     let skeleton = joints.skeleton();
     let curves = Curves::read(bytes, &skeleton)
         .map_err(|e| Error::Misuse { what: format!("curves do not read back: {}", e.0) })?;
     let mut playhead = Playhead::new(&curves);
-    let mut pose = vec![Transform::IDENTITY; truth.joints];
-    let mut object = vec![Object::IDENTITY; truth.joints];
+    let mut pose = vec![Transform::IDENTITY; reference.joints];
+    let mut object = vec![Object::IDENTITY; reference.joints];
     let mut worst = 0.0f64;
-    for sample in 0..truth.samples {
+    for sample in 0..reference.samples {
         playhead.pose(&curves, &skeleton, sample as f32, &mut pose);
-        worst = worse(worst, truth.error(sample, joints, &pose, &mut object));
+        worst = worse(worst, reference.error(sample, joints, &pose, &mut object));
     }
     Ok(worst.sqrt())
 }
 
-/// What the hierarchy says about each joint.
+/// Values of each joint that follow from its place in the hierarchy.
 struct Tree {
-    /// Joints above it.
+    /// Number of joints above it.
     depth: Vec<usize>,
-    /// Joints on the longest way down.
+    /// Number of joints on the longest way down.
     height: Vec<usize>,
     /// Points in its own space that it moves: those of the metric, and its children's origins.
     levers: Vec<Vec<DVec3>>,
     /// Length of the longest of the bones to its children; without children the shell distance.
     bone: Vec<f64>,
-    /// Of itself and what it carries: tolerances, and how many joints from the root on share each; only those
-    /// that may be the tightest.
+    /// Tolerances of itself and of the joints below it, each with the number of joints from the root down to
+    /// it; only those that may be the tightest.
     shared: Vec<Vec<(f64, f64)>>,
 }
 
 impl Tree {
-    fn new(truth: &Reference, joints: &Joints, tolerance: f64) -> Tree {
-        let n = truth.joints;
+    fn new(reference: &Reference, joints: &Joints, tolerance: f64) -> Tree {
+        let n = reference.joints;
         let mut tree = Tree {
             depth: vec![0; n],
             height: vec![0; n],
@@ -255,7 +266,7 @@ impl Tree {
             };
             tree.depth[j] = tree.depth[parent] + 1;
             // Where the child is farthest from its parent.
-            let origins = (0..truth.samples).map(|i| truth.local(i, j).translation);
+            let origins = (0..reference.samples).map(|i| reference.local(i, j).translation);
             let far = origins.fold(DVec3::ZERO, |far, at| match at.length() > far.length() {
                 true => at,
                 false => far,
@@ -281,7 +292,8 @@ impl Tree {
     }
 }
 
-/// Adds what is not looser than anything that is there already; drops what has become so.
+/// Adds a tolerance unless one of the list is as tight for as many joints; removes those for which the new one
+/// is.
 fn add(all: &mut Vec<(f64, f64)>, (tolerance, count): (f64, f64)) {
     if all.iter().any(|(t, c)| *t <= tolerance && *c >= count) {
         return;
@@ -290,11 +302,12 @@ fn add(all: &mut Vec<(f64, f64)>, (tolerance, count): (f64, f64)) {
     all.push((tolerance, count));
 }
 
-/// The joints so far.
+/// The sub-tracks of the joints that have been made so far.
 struct Fitted<'a> {
     joints: &'a Joints,
     options: &'a CurveOptions,
-    share: f64,
+    /// Power by which a joint's part of the tolerance of a chain grows with its depth.
+    exponent: f64,
     head: Head,
     keys: Vec<Key>,
     /// Decoded object transforms, per joint all samples.
@@ -304,11 +317,11 @@ struct Fitted<'a> {
 }
 
 impl<'a> Fitted<'a> {
-    fn new(clip: &scene::Clip, joints: &'a Joints, options: &'a CurveOptions, share: f64) -> Fitted<'a> {
+    fn new(clip: &scene::Clip, joints: &'a Joints, options: &'a CurveOptions, exponent: f64) -> Fitted<'a> {
         Fitted {
             joints,
             options,
-            share,
+            exponent,
             head: Head {
                 knots: options.knots,
                 short: options.short,
@@ -324,29 +337,48 @@ impl<'a> Fitted<'a> {
         }
     }
 
-    fn joint(&mut self, truth: &Reference, tree: &Tree, j: usize) {
+    /// Makes the sub-tracks of all joints, parents first; gives up when they take too many keys.
+    fn all_joints(&mut self, clip: &scene::Clip, reference: &Reference, tree: &Tree) {
+        let all_moving = clip.tracks.iter().map(count_moving).sum::<usize>().max(1);
+        let mut moving = 0;
+        for (j, track) in clip.tracks.iter().enumerate() {
+            self.joint(reference, tree, j);
+            moving += count_moving(track);
+            let part = match self.options.plain {
+                true => AHEAD * moving.max(FIRST) as f64 / all_moving as f64,
+                false => 1.0,
+            };
+            self.gave_up = self.keys.len() as f64 > self.options.most as f64 * part.min(1.0);
+            if self.gave_up {
+                break;
+            }
+        }
+    }
+
+    /// Makes the sub-tracks of a joint whose ancestors are made.
+    fn joint(&mut self, reference: &Reference, tree: &Tree, j: usize) {
         let parent = self.joints.skeleton().parent(j);
         let above = |i: usize| parent.map_or(Object::IDENTITY, |p| self.object[p][i]);
-        let above: Vec<Object> = (0..truth.samples).map(above).collect();
+        let above: Vec<Object> = (0..reference.samples).map(above).collect();
         let rest = &self.joints.rest[j];
         let (tolerances, pinned) = self.tolerances(tree, j);
         let lever = tree.bone[j].max(f64::from(self.joints.shell[j]));
         // Vectors first: the rotation then makes up for what they are off.
         let mut kinds = [Kind::Default; 3];
-        let mut local: Vec<scene::Qvv> = (0..truth.samples).map(|i| *truth.local(i, j)).collect();
+        let mut local: Vec<scene::Qvv> = (0..reference.samples).map(|i| *reference.local(i, j)).collect();
         for (part, scale) in [(Part::Scale, lever), (Part::Translation, 1.0)] {
             let aimed = |i: usize| -> DVec3 {
                 match (part, pinned) {
                     (Part::Scale, _) => local[i].scale,
                     (_, false) => local[i].translation,
                     (_, true) => {
-                        let origin = truth.object(i, j).origin - above[i].origin;
+                        let origin = reference.object(i, j).origin - above[i].origin;
                         above[i].matrix.inverse() * origin
                     }
                 }
             };
             let values: Vec<[f32; 4]> =
-                (0..truth.samples).map(|i| aimed(i).as_vec3().extend(0.0).to_array()).collect();
+                (0..reference.samples).map(|i| aimed(i).as_vec3().extend(0.0).to_array()).collect();
             let rest = match part {
                 Part::Scale => rest.scale,
                 _ => rest.translation,
@@ -369,10 +401,11 @@ impl<'a> Fitted<'a> {
         }
         let aims = pinned || self.options.rule == Rule::Guaranteed;
         let aimed = |i: usize| match aims {
-            true => above[i].rotation.inverse() * truth.object(i, j).rotation,
+            true => above[i].rotation.inverse() * reference.object(i, j).rotation,
             false => local[i].rotation,
         };
-        let mut values: Vec<[f32; 4]> = (0..truth.samples).map(|i| aimed(i).as_quat().to_array()).collect();
+        let mut values: Vec<[f32; 4]> =
+            (0..reference.samples).map(|i| aimed(i).as_quat().to_array()).collect();
         fit::align(&mut values);
         let limit = tolerances[0];
         let levers = &tree.levers[j];
@@ -382,8 +415,8 @@ impl<'a> Fitted<'a> {
             if self.options.rule != Rule::Guaranteed {
                 return bone * angle(q, quaternion(values[i])) / limit;
             }
-            let decoded = above[i].child(&scene::Qvv { rotation: q, ..local[i] }, truth.scaled);
-            let wanted = truth.object(i, j);
+            let decoded = above[i].child(&scene::Qvv { rotation: q, ..local[i] }, reference.scaled);
+            let wanted = reference.object(i, j);
             let (moved, origin) = (decoded.matrix - wanted.matrix, decoded.origin - wanted.origin);
             let far = levers.iter().map(|p| (origin + moved * *p).length_squared());
             far.fold(0.0, f64::max).sqrt() / limit
@@ -392,7 +425,7 @@ impl<'a> Fitted<'a> {
         kinds[0] = kind;
         let object = (local.iter_mut().zip(decoded).zip(&above)).map(|((local, q), above)| {
             local.rotation = quaternion(q);
-            above.child(local, truth.scaled)
+            above.child(local, reference.scaled)
         });
         let object = object.collect();
         self.object.push(object);
@@ -409,7 +442,7 @@ impl<'a> Fitted<'a> {
                 let above = (tree.depth[j] + 1) as f64;
                 let shared = tree.shared[j].iter();
                 let own = shared
-                    .map(|(tolerance, count)| tolerance * (above / count).powf(self.share))
+                    .map(|(tolerance, count)| tolerance * (above / count).powf(self.exponent))
                     .fold(f64::INFINITY, f64::min);
                 // The rounding of the player's own arithmetic.
                 let all = 0.999 * own;
@@ -424,8 +457,8 @@ impl<'a> Fitted<'a> {
         }
     }
 
-    /// Makes a sub-track, and gives its decoded values. `off` is 1 where a value is just as far off as it may
-    /// be.
+    /// Makes a sub-track, and gives its decoded values. `off` gives the error of a value at a sample as a part
+    /// of what is allowed.
     fn track(
         &mut self,
         (joint, part): (usize, Part),
@@ -481,9 +514,10 @@ impl<'a> Fitted<'a> {
     }
 }
 
-/// What stays within this part of its tolerance does not move.
+/// A sub-track that stays within this part of its tolerance is constant.
 const STILL: f64 = 0.25;
 
+/// A range with a margin of a 64th of its size at both ends.
 fn wider(range: Range) -> Range {
     let margin = range.size.map(|s| s / 64.0);
     Range {

@@ -13,7 +13,7 @@ use meshreel_options::globs::globs;
 use meshreel_options::{ClipChoice, LayerChoice, Options, Strip};
 use meshreel_scene::{Remark, Skeleton};
 
-/// How clips of `skeleton` are divided; `None`: not at all.
+/// The division of the clips of `skeleton` into layers; none where nothing asks for one.
 pub fn division(
     skeleton: &Skeleton,
     clip: &ClipOptions,
@@ -135,7 +135,7 @@ fn lower(skeleton: &Skeleton, layer_of: &mut [u8], remarks: &mut Vec<Remark>) {
     }
 }
 
-/// Nothing but the clip as it is.
+/// Whether a layer is the clip as it is: no rate, no stripping, no tiers of its own.
 fn is_plain(layer: &LayerChoice) -> bool {
     layer.rate.is_none() && layer.strip == Strip::None && layer.tiers == 1
 }

@@ -16,9 +16,9 @@ pub struct Track<'a> {
     pub values: &'a [[f32; 4]],
     pub rotation: bool,
     pub knots: Knots,
-    /// What is left of a value when it is stored.
+    /// Gives a value as it is decoded after it was stored.
     pub stored: &'a dyn Fn([f32; 4]) -> [f32; 4],
-    /// How far a value is off at a sample; 1 is just allowed.
+    /// Gives the error of a value at a sample, as a part of what is allowed.
     pub off: &'a dyn Fn(usize, [f32; 4]) -> f64,
     /// Gives up with more keys than this.
     pub most: usize,
@@ -250,7 +250,7 @@ impl Track<'_> {
         Some(values.into_iter().map(|v| if self.rotation { unit(v) } else { v }).collect())
     }
 
-    /// Stored rotations have any sign: that of the sample's side.
+    /// StreamedClip rotations have any sign: that of the sample's side.
     fn side(&self, value: [f32; 4], sample: usize) -> f64 {
         let dot: f32 = (0..4).map(|k| value[k] * self.values[sample][k]).sum();
         if self.rotation && dot < 0.0 { -1.0 } else { 1.0 }

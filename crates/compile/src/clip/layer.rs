@@ -9,11 +9,11 @@
 //! A layer is promised at the samples that it has and that are not stripped. What stepped joints are before
 //! and after they change are keys, so that no tier and no rate blurs them.
 
-use super::closed_loop::Given;
-use super::compact::{self, Kinds, Slack};
+use super::closed_loop::SettledJoints;
+use super::compact::{self, CompactTolerances, Kinds};
 use super::reference::{Joints, Object, Reference, widen, worse};
-use super::search::Work;
-use super::{ClipOptions, Pass, counts, tuning};
+use super::search::SearchEffort;
+use super::{ClipOptions, ResidualChoice, counts, tuning};
 use crate::Error;
 use meshreel_codec::clip::layer::{self, LayerRecord, LayerTable, Samples};
 use meshreel_codec::clip::streamed::{Choices, Ends, Plan, STRIPPED, Scratch, StreamedClip};
@@ -22,7 +22,7 @@ use meshreel_codec::transform::Transform;
 use meshreel_options::Strip;
 use meshreel_scene as scene;
 
-/// How a clip is divided.
+/// The division of a clip into layers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Division {
     /// The base first. At least one, at most [`layer::MAX_LAYERS`].
@@ -36,11 +36,11 @@ pub struct Division {
 /// A layer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
-    /// Name.
+    /// Name of the layer.
     pub name: String,
     /// Samples per second; the clip's where it is not lower.
     pub rate: Option<f64>,
-    /// What goes without residuals.
+    /// Which samples keep no residuals.
     pub strip: Strip,
     /// Number of tiers, 1 … 8.
     pub tiers: u8,
@@ -55,13 +55,13 @@ impl Default for Part {
 /// A clip in layers.
 #[derive(Clone, Debug)]
 pub struct LayeredClip {
-    /// What is in which layer; the clip's number is 0.
+    /// The layer table as it is stored, with 0 as the number of the clip.
     pub table: LayerTable,
-    /// In order.
+    /// The layers, the base first.
     pub layers: Vec<CompressedLayer>,
-    /// What the decoder needs of the skeleton.
+    /// The skeleton as the decoder gets it.
     pub joints: Joints,
-    /// What is promised.
+    /// The tolerance that is promised, in units of length.
     pub tolerance: f64,
     /// Largest error of any layer at the samples that it keeps.
     pub max_error: f64,
@@ -127,7 +127,7 @@ impl Decoded {
     }
 }
 
-/// What a player shows between two samples.
+/// The transform that a player shows between two samples.
 fn between(a: &scene::Qvv, b: &scene::Qvv, part: f64) -> scene::Qvv {
     let near = if a.rotation.dot(b.rotation) < 0.0 { -b.rotation } else { b.rotation };
     scene::Qvv {
@@ -152,24 +152,24 @@ pub fn compress(
         .skeleton()
         .check()
         .map_err(|e| Error::Unsupported { what: format!("skeleton {}: {}", skeleton.name, e.0) })?;
-    let truth = Reference::new(skeleton, clip);
-    let least = truth.least();
+    let reference = Reference::new(skeleton, clip);
+    let least = reference.least();
     let tolerance = options.tolerance.max(least);
     joints.weigh(tolerances, tolerance, least);
-    joints.enlarge(&truth);
-    for (constant, axes, part) in super::SLACKS {
-        let job = Job {
+    joints.enlarge(&reference);
+    for (constant, axes, part) in super::STRICTER {
+        let attempt = Attempt {
             skeleton,
             clip,
             options,
             division,
             joints: &joints,
-            truth: &truth,
+            reference: &reference,
             tolerance,
-            kinds: compact::kinds(&truth, &joints, tolerance, Slack { constant, axes }),
+            kinds: compact::kinds(&reference, &joints, tolerance, CompactTolerances { constant, axes }),
             part,
         };
-        if let Some(done) = job.run() {
+        if let Some(done) = attempt.compress() {
             return Ok(done);
         }
     }
@@ -215,21 +215,21 @@ fn check(skeleton: &scene::Skeleton, clip: &scene::Clip, division: &Division) ->
     Ok(())
 }
 
-/// What all passes share.
-struct Job<'a> {
+/// A clip that is compressed in layers, and the settings of one attempt.
+struct Attempt<'a> {
     skeleton: &'a scene::Skeleton,
     clip: &'a scene::Clip,
     options: &'a ClipOptions,
     division: &'a Division,
     joints: &'a Joints,
-    truth: &'a Reference,
+    reference: &'a Reference,
     tolerance: f64,
     kinds: Kinds,
     part: f64,
 }
 
-impl Job<'_> {
-    fn run(&self) -> Option<LayeredClip> {
+impl Attempt<'_> {
+    fn compress(&self) -> Option<LayeredClip> {
         let division = self.division;
         let all = &division.layers;
         let samples: Vec<Samples> = (0..all.len()).map(|l| self.samples(l)).collect();
@@ -244,13 +244,13 @@ impl Job<'_> {
             tiers: 0,
             keys: keys(&changes, lists[0].as_deref(), count),
         };
-        let (plan, choices) = self.pass(lists[0].as_deref(), split, &all[0], None)?;
+        let (plan, choices) = self.choose_residuals(lists[0].as_deref(), split, &all[0], None)?;
         let mut layers: Vec<CompressedLayer> = Vec::with_capacity(all.len());
         let mut decoded: Vec<Decoded> = Vec::with_capacity(all.len());
         let mut max_error = 0.0;
         for l in 0..all.len() {
             let list = lists[l].as_deref();
-            let given = self.given(l, list, &decoded);
+            let settled = self.settled(l, list, &decoded);
             let (mut own, choices) = if together[l] {
                 let parts = (&choices.0[..], &choices.1[..]);
                 layer::take_out(&self.joints.skeleton(), &plan, l as u8, parts).ok()?
@@ -258,7 +258,7 @@ impl Job<'_> {
                 let changes = self.changes(&|j| usize::from(division.layer_of[j]) == l);
                 let split =
                     Split { layers: division.layer_of.clone(), tiers: 0, keys: keys(&changes, list, count) };
-                self.pass(list, split, &all[l], Some((l as u8, &given)))?
+                self.choose_residuals(list, split, &all[l], Some((l as u8, &settled)))?
             };
             own.header.split.tiers = all[l].tiers - 1;
             let mut layer = CompressedLayer {
@@ -269,7 +269,7 @@ impl Job<'_> {
                 taken_out: together[l],
             };
             let poses = decode(&self.joints.skeleton(), &layer.tiers())?;
-            self.measure(&mut layer, list, &given, &poses);
+            self.measure(&mut layer, list, &settled, &poses);
             if layer.max_error.is_nan() || layer.max_error > self.tolerance {
                 return None;
             }
@@ -307,11 +307,11 @@ impl Job<'_> {
 
     /// Samples before and at which stepped joints change, rising.
     fn changes(&self, of: &dyn Fn(usize) -> bool) -> Vec<u32> {
-        let stepped = (0..self.truth.joints).filter(|&j| self.division.stepped[j] && of(j));
+        let stepped = (0..self.reference.joints).filter(|&j| self.division.stepped[j] && of(j));
         let stepped: Vec<usize> = stepped.collect();
         let mut out = Vec::new();
-        for i in 1..self.truth.samples {
-            let changes = |&j: &usize| self.truth.local(i, j) != self.truth.local(i - 1, j);
+        for i in 1..self.reference.samples {
+            let changes = |&j: &usize| self.reference.local(i, j) != self.reference.local(i - 1, j);
             if stepped.iter().any(changes) {
                 out.extend([i as u32 - 1, i as u32]);
             }
@@ -335,15 +335,15 @@ impl Job<'_> {
         }
     }
 
-    /// Residuals of a clip of these samples: of all joints, or of one layer where the others are given.
-    fn pass(
+    /// Residuals of a clip of these samples: of all joints, or of one layer where the others are settled.
+    fn choose_residuals(
         &self,
         list: Option<&[u32]>,
         split: Split,
         part: &Part,
-        alone: Option<(u8, &Given)>,
+        alone: Option<(u8, &SettledJoints)>,
     ) -> Option<(Plan, Choices)> {
-        let work = Work::of(self.options.effort);
+        let work = SearchEffort::new(self.options.effort);
         let (c, spread) = tuning(self.tolerance / self.options.shell, work);
         let header = Header {
             samples: list.map_or(self.clip.samples, <[u32]>::len) as u32,
@@ -365,22 +365,22 @@ impl Job<'_> {
             None => header,
         };
         let some = list.map(|list| Reference::new(self.skeleton, &subset(self.clip, list)));
-        Pass {
-            truth: some.as_ref().unwrap_or(self.truth),
+        ResidualChoice {
+            reference: some.as_ref().unwrap_or(self.reference),
             joints: self.joints,
-            given: alone.map(|(_, given)| given),
+            settled: alone.map(|(_, settled)| settled),
             strip: part.strip,
             tolerance: self.tolerance,
             work,
             with_sources: self.options.effort > 1,
         }
-        .run(header)
+        .choose(header)
     }
 
     /// All but layer `l` at its samples: layers before it as they are decoded, others in the rest pose.
-    fn given(&self, l: usize, list: Option<&[u32]>, decoded: &[Decoded]) -> Given {
-        let (n, division) = (self.truth.joints, self.division);
-        let count = list.map_or(self.truth.samples, <[u32]>::len);
+    fn settled(&self, l: usize, list: Option<&[u32]>, decoded: &[Decoded]) -> SettledJoints {
+        let (n, division) = (self.reference.joints, self.division);
+        let count = list.map_or(self.reference.samples, <[u32]>::len);
         let mut local = Vec::with_capacity(n * count);
         for i in 0..count {
             let at = list.map_or(i as u32, |list| list[i]);
@@ -392,13 +392,19 @@ impl Job<'_> {
             }
         }
         let own = |of: &u8| usize::from(*of) == l;
-        Given { own: division.layer_of.iter().map(own).collect(), local }
+        SettledJoints { own: division.layer_of.iter().map(own).collect(), local }
     }
 
     /// Errors of a layer at the samples that it has.
-    fn measure(&self, layer: &mut CompressedLayer, list: Option<&[u32]>, given: &Given, poses: &[Transform]) {
-        let n = self.truth.joints;
-        let count = list.map_or(self.truth.samples, <[u32]>::len);
+    fn measure(
+        &self,
+        layer: &mut CompressedLayer,
+        list: Option<&[u32]>,
+        settled: &SettledJoints,
+        poses: &[Transform],
+    ) {
+        let n = self.reference.joints;
+        let count = list.map_or(self.reference.samples, <[u32]>::len);
         let mut stripped = vec![false; count];
         for (s, samples) in layer.choices.1.iter().enumerate() {
             for (step, residuals) in layer.plan.steps_of(s).zip(samples) {
@@ -410,16 +416,16 @@ impl Job<'_> {
             let at = list.map_or(i, |list| list[i] as usize);
             let mut worst: f64 = 0.0;
             for j in 0..n {
-                let local = match given.own[j] {
+                let local = match settled.own[j] {
                     true => widen(&poses[i * n + j]),
-                    false => given.local[i * n + j],
+                    false => settled.local[i * n + j],
                 };
                 let parent = self.joints.parents[j] as usize;
                 let parent = if parent < j { object[parent] } else { Object::IDENTITY };
-                object[j] = parent.child(&local, self.truth.scaled);
-                if given.own[j] {
+                object[j] = parent.child(&local, self.reference.scaled);
+                if settled.own[j] {
                     let shell = f64::from(self.joints.shell[j]);
-                    let square = object[j].distance(self.truth.object(at, j), shell);
+                    let square = object[j].distance(self.reference.object(at, j), shell);
                     let weight = self.joints.weight(j);
                     worst = worse(worst, square * weight * weight);
                 }

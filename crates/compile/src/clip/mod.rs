@@ -20,19 +20,21 @@ pub mod importance;
 pub mod layer;
 #[cfg(test)]
 mod layer_tests;
-pub(crate) mod pieces;
+
 pub mod random_access;
 mod reference;
+pub(crate) mod requested;
 pub mod scalars;
 mod search;
 mod strip;
 #[cfg(test)]
 mod tests;
-pub(crate) mod wanted;
+pub(crate) mod tier_chunks;
 
 use crate::Error;
 use closed_loop::{Frame, Given, Loop, Place};
-use compact::Slack;
+use compact::CompactTolerances;
+use closed_loop::{ClosedLoop, SampleChoices, SampleContext, SettledJoints};
 pub use curve::{CompressedCurves, CurveOptions, Rule, compress_curves};
 use meshreel_codec::clip::schedule::Taps;
 use meshreel_codec::clip::streamed::{CALM, Choices, KEY_LEVEL, Plan, Residuals, Scratch, StreamedClip};
@@ -40,14 +42,15 @@ use meshreel_codec::clip::{Header, Source, Split, streamed};
 use meshreel_codec::entropy::symbols::{Activity, Means, start_code};
 use meshreel_codec::transform::Transform;
 use meshreel_options::Strip;
+pub use meshreel_options::Strip;
 use meshreel_scene as scene;
 use rayon::prelude::*;
 pub use reference::Joints;
 use reference::{Object, Reference, worse};
-use search::Work;
+use search::SearchEffort;
 use strip::Stripped;
 
-/// How a clip is compressed.
+/// Settings of the codec `sampled`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClipOptions {
     /// Largest distance of any of the metric's points at any sample, in units of length.
@@ -61,7 +64,7 @@ pub struct ClipOptions {
 }
 
 impl Default for ClipOptions {
-    /// In centimetres.
+    /// The usual settings, lengths in centimetres.
     fn default() -> Self {
         ClipOptions { tolerance: 0.01, shell: 3.0, effort: 5, restart: 7 }
     }
@@ -72,9 +75,9 @@ impl Default for ClipOptions {
 pub struct CompressedClip {
     /// The stored form: everything that playing needs but names, parents and rest pose.
     pub bytes: Vec<u8>,
-    /// What the decoder needs of the skeleton.
+    /// The skeleton as the decoder gets it.
     pub joints: Joints,
-    /// What is promised: what was asked for, unless f32 cannot hold it.
+    /// The tolerance that is promised: the one asked for, unless f32 cannot hold it.
     pub tolerance: f64,
     /// Largest error found, decoded from `bytes`.
     pub max_error: f64,
@@ -88,7 +91,7 @@ pub struct CompressedClip {
 
 /// Base step over tolerance, and η in 16ths, for tolerances around a thousandth, a hundredth and a tenth of
 /// the shell.
-fn tuning(ratio: f64, work: Work) -> (f64, u8) {
+fn tuning(ratio: f64, work: SearchEffort) -> (f64, u8) {
     let plain = if work.flips <= 1 { 0.85 } else { 1.0 };
     let (c, spread) = match ratio {
         r if r < 0.01 => (1.1, 5),
@@ -98,12 +101,12 @@ fn tuning(ratio: f64, work: Work) -> (f64, u8) {
     (c * plain, spread)
 }
 
-/// How near to constant and to its axes a sub-track must be, as parts of the tolerance, and how coarse steps
-/// are. Where the usual choices cannot hold the tolerance, stricter ones are tried.
-const SLACKS: [(f64, f64, f64); 5] =
+/// How near to constant and to its axes a sub-track must be ([`CompactTolerances`]), and steps as a part of the
+/// usual ones. Where the first settings cannot hold the tolerance, the stricter ones behind them are tried.
+const STRICTER: [(f64, f64, f64); 5] =
     [(0.02, 0.06, 1.0), (0.0, 0.005, 0.5), (0.0, 0.0, 0.12), (0.0, 0.0, 0.01), (0.0, 0.0, 0.001)];
 
-/// A pool of one thread, for measuring.
+/// A thread pool of one thread, for measuring speed.
 pub fn one_thread() -> Result<rayon::ThreadPool, Error> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
     pool.map_err(|e| Error::Misuse { what: e.to_string() })
@@ -118,8 +121,8 @@ pub fn compress(
     compress_each(skeleton, clip, options, &[])
 }
 
-/// The same with tolerances of single joints: one for each, 0 for the general one; or none at all. Errors of
-/// such a joint are given as parts of its tolerance, times the general one.
+/// Compresses `clip` with a tolerance for each joint, 0 for the general one; or with none at all. Errors of a
+/// joint with a tolerance of its own are given as parts of that, times the general one.
 pub fn compress_each(
     skeleton: &scene::Skeleton,
     clip: &scene::Clip,
@@ -132,17 +135,18 @@ pub fn compress_each(
         .skeleton()
         .check()
         .map_err(|e| Error::Unsupported { what: format!("skeleton {}: {}", skeleton.name, e.0) })?;
-    let truth = Reference::new(skeleton, clip);
-    let least = truth.least();
+    let reference = Reference::new(skeleton, clip);
+    let least = reference.least();
     let tolerance = options.tolerance.max(least);
     joints.weigh(tolerances, tolerance, least);
-    joints.enlarge(&truth);
-    let work = Work::of(options.effort);
+    joints.enlarge(&reference);
+    let work = SearchEffort::new(options.effort);
     let (c, spread) = tuning(tolerance / options.shell, work);
-    for (constant, axes, part) in SLACKS {
-        let slack = Slack { constant, axes };
+    let source = EncodeSource { clip, joints: &joints, reference: &reference, tolerance };
+    for (constant, axes, part) in STRICTER {
+        let within = CompactTolerances { constant, axes };
         let base = c * part * tolerance;
-        if let Some(done) = encode(clip, &joints, &truth, options, slack, (base, spread), tolerance, work) {
+        if let Some(done) = source.encode(options, within, (base, spread), work) {
             return Ok(done);
         }
     }
@@ -184,65 +188,77 @@ fn check(skeleton: &scene::Skeleton, clip: &scene::Clip, options: &ClipOptions) 
     Ok(())
 }
 
-/// One pass over everything; `None` if some sample does not fit.
-#[allow(clippy::too_many_arguments)]
-fn encode(
-    clip: &scene::Clip,
-    joints: &Joints,
-    truth: &Reference,
-    options: &ClipOptions,
-    slack: Slack,
-    (base, spread): (f64, u8),
+/// A clip that is compressed, its skeleton, and the tolerance that holds, in units of length.
+struct EncodeSource<'a> {
+    clip: &'a scene::Clip,
+    joints: &'a Joints,
+    reference: &'a Reference,
     tolerance: f64,
-    work: Work,
-) -> Option<CompressedClip> {
-    let kinds = compact::kinds(truth, joints, tolerance, slack);
-    let header = Header {
-        samples: clip.samples as u32,
-        fps: clip.fps,
-        start: clip.start,
-        base: base as f32,
-        spread,
-        log: options.restart.clamp(1, 7),
-        fine: joints.fine(),
-        rotations: kinds.rotations,
-        translations: kinds.translations,
-        scales: kinds.scales,
-        sources: Vec::new(),
-        starts: Vec::new(),
-        split: Split::default(),
-    };
-    let pass = Pass {
-        truth,
-        joints,
-        given: None,
-        strip: Strip::None,
-        tolerance,
-        work,
-        with_sources: options.effort > 1,
-    };
-    let skeleton = joints.skeleton();
-    let (plan, (keys, segments)) = pass.run(header)?;
-    let mut bytes = Vec::new();
-    streamed::encode(&plan, &keys, &segments, &mut bytes);
-    let stored = StreamedClip::open(&skeleton, &bytes).ok()?;
-    let max_error = measure(&stored, truth, joints)?;
-    if max_error.is_nan() || max_error > tolerance {
-        return None;
+}
+
+impl EncodeSource<'_> {
+    /// Compresses the clip once, with steps derived from `base` and `spread`; `None` if the tolerance cannot be
+    /// held with these settings at some sample.
+    fn encode(
+        &self,
+        options: &ClipOptions,
+        within: CompactTolerances,
+        (base, spread): (f64, u8),
+        work: SearchEffort,
+    ) -> Option<CompressedClip> {
+        let &EncodeSource { joints, reference, tolerance, .. } = self;
+        let residuals = ResidualChoice {
+            reference,
+            joints,
+            settled: None,
+            strip: Strip::None,
+            tolerance,
+            work,
+            with_sources: options.effort > 1,
+        };
+        let (plan, (keys, segments)) = residuals.choose(self.header(options, within, (base, spread)))?;
+        let mut bytes = Vec::new();
+        streamed::encode(&plan, &keys, &segments, &mut bytes);
+        let skeleton = joints.skeleton();
+        let stored = StreamedClip::open(&skeleton, &bytes).ok()?;
+        let max_error = measure(&stored, reference, joints)?;
+        if max_error.is_nan() || max_error > tolerance {
+            return None;
+        }
+        let rotations = counts(&plan.header.rotations);
+        let mut side = Vec::new();
+        meshreel_codec::clip::header::encode(&plan.header, &mut side);
+        let finer = segments.iter().flatten().filter(|r| r.shift > 0).count();
+        Some(CompressedClip {
+            side_bytes: [side.len(), stored.head_bytes - side.len()],
+            bytes,
+            joints: joints.clone(),
+            tolerance,
+            max_error,
+            rotations,
+            finer,
+        })
     }
-    let rotations = counts(&plan.header.rotations);
-    let mut side = Vec::new();
-    meshreel_codec::clip::header::encode(&plan.header, &mut side);
-    let finer = segments.iter().flatten().filter(|r| r.shift > 0).count();
-    Some(CompressedClip {
-        side_bytes: [side.len(), stored.head_bytes - side.len()],
-        bytes,
-        joints: joints.clone(),
-        tolerance,
-        max_error,
-        rotations,
-        finer,
-    })
+
+    /// The header of the clip, without sources and starts, which follow from the residuals.
+    fn header(&self, options: &ClipOptions, within: CompactTolerances, (base, spread): (f64, u8)) -> Header {
+        let kinds = compact::kinds(self.reference, self.joints, self.tolerance, within);
+        Header {
+            samples: self.clip.samples as u32,
+            fps: self.clip.fps,
+            start: self.clip.start,
+            base: base as f32,
+            spread,
+            log: options.restart.clamp(1, 7),
+            fine: self.joints.fine(),
+            rotations: kinds.rotations,
+            translations: kinds.translations,
+            scales: kinds.scales,
+            sources: Vec::new(),
+            starts: Vec::new(),
+            split: Split::default(),
+        }
+    }
 }
 
 /// Rotation sub-tracks by kind.
@@ -261,20 +277,22 @@ fn counts(all: &[meshreel_codec::clip::Rotation]) -> [usize; 5] {
     rotations
 }
 
-/// What the residuals of a clip, or of a layer of it, are chosen from.
-struct Pass<'a> {
-    truth: &'a Reference,
+/// The choice of all residuals of a clip, or of a layer of it: the source, the tolerance, and how hard to look.
+struct ResidualChoice<'a> {
+    reference: &'a Reference,
     joints: &'a Joints,
-    given: Option<&'a Given>,
+    /// Joints of other layers, which are chosen already.
+    settled: Option<&'a SettledJoints>,
     strip: Strip,
     tolerance: f64,
-    work: Work,
+    work: SearchEffort,
     with_sources: bool,
 }
 
-impl Pass<'_> {
-    /// Sources, starts and residuals for a header that has none yet. `None` if some sample does not fit.
-    fn run(&self, mut header: Header) -> Option<(Plan, Choices)> {
+impl ResidualChoice<'_> {
+    /// Chooses sources, starts and residuals for a header that has none yet. `None` if the tolerance cannot be
+    /// held at some sample.
+    fn choose(&self, mut header: Header) -> Option<(Plan, Choices)> {
         let n = header.components();
         header.sources = vec![[Source::default(); 2]; n];
         header.starts = vec![8; n];
@@ -289,12 +307,12 @@ impl Pass<'_> {
         Some((plan, (keys, segments)))
     }
 
-    fn over<'a>(&'a self, plan: &'a Plan) -> Loop<'a> {
-        Loop::new(plan, self.truth, self.joints, self.tolerance).with(self.given)
+    fn over<'a>(&'a self, plan: &'a Plan) -> ClosedLoop<'a> {
+        ClosedLoop::new(plan, self.reference, self.joints, self.tolerance).with_settled(self.settled)
     }
 }
 
-fn choose(l: &Loop<'_>, work: Work, stripped: &Stripped) -> Option<Choices> {
+fn choose(l: &ClosedLoop<'_>, work: SearchEffort, stripped: &Stripped) -> Option<Choices> {
     let plan = l.plan;
     let w = plan.words;
     let calm = vec![CALM; plan.components];
@@ -309,7 +327,7 @@ fn choose(l: &Loop<'_>, work: Work, stripped: &Stripped) -> Option<Choices> {
     let mut predictions = Vec::new();
     for i in 0..plan.keys() {
         l.predict(&last, &taps, &mut predictions);
-        let place = Place {
+        let place = SampleContext {
             sample: plan.key(i),
             level: KEY_LEVEL,
             means: &means,
@@ -332,17 +350,23 @@ fn choose(l: &Loop<'_>, work: Work, stripped: &Stripped) -> Option<Choices> {
     Some((keys, segments?))
 }
 
-fn learn(means: &mut Means, level: usize, frame: &Frame) {
+fn learn(means: &mut Means, level: usize, frame: &SampleChoices) {
     for (c, &k) in frame.k.iter().enumerate() {
         means.learn(c, level, k);
     }
 }
 
-fn residuals(frame: &Frame) -> Residuals {
+fn residuals(frame: &SampleChoices) -> Residuals {
     Residuals { shift: frame.shift, k: frame.k.clone() }
 }
 
-fn segment(l: &Loop<'_>, s: usize, keys: &[i32], work: Work, stripped: &Stripped) -> Option<Vec<Residuals>> {
+fn segment(
+    l: &ClosedLoop<'_>,
+    s: usize,
+    keys: &[i32],
+    work: SearchEffort,
+    stripped: &Stripped,
+) -> Option<Vec<Residuals>> {
     let plan = l.plan;
     let (w, n) = (plan.words, plan.components);
     let start = plan.key(s);
@@ -359,7 +383,7 @@ fn segment(l: &Loop<'_>, s: usize, keys: &[i32], work: Work, stripped: &Stripped
     let mut out = Vec::with_capacity(length.saturating_sub(1));
     for step in plan.steps_of(s) {
         l.predict(&words, &step.taps, &mut predictions);
-        let place = Place {
+        let place = SampleContext {
             sample: start + step.sample,
             level: step.level as usize,
             means: &means,
@@ -412,15 +436,15 @@ fn starts_of(plan: &Plan, segments: &[Vec<Residuals>]) -> Vec<u8> {
 }
 
 /// Largest error of any joint at any sample, as decoded. `None` if it does not decode.
-fn measure(stored: &StreamedClip, truth: &Reference, joints: &Joints) -> Option<f64> {
+fn measure(stored: &StreamedClip, reference: &Reference, joints: &Joints) -> Option<f64> {
     let plan = &stored.plan;
-    let n = truth.joints;
+    let n = reference.joints;
     let mut pose = vec![Transform::IDENTITY; n];
     let mut object = vec![Object::IDENTITY; n];
     let mut worst: f64 = 0.0;
     let mut check = |words: &[i32], sample: usize| {
         plan.pose(words, &mut pose);
-        worst = worse(worst, truth.error(sample, joints, &pose, &mut object));
+        worst = worse(worst, reference.error(sample, joints, &pose, &mut object));
     };
     for i in 0..plan.keys() {
         check(stored.key_values(i), plan.key(i));

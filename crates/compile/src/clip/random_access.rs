@@ -4,8 +4,8 @@
 //! Kinds of sub-tracks, steps and closed loop are those of the stored form; a segment takes the coarsest
 //! steps with which each of its samples fits.
 
-use super::closed_loop::{Loop, Place, Target};
-use super::compact::{self, Slack};
+use super::closed_loop::{ClosedLoop, SampleContext, Target};
+use super::compact::{self, CompactTolerances};
 use super::reference::{Joints, Object, Reference, worse};
 use super::{ClipOptions, CompressedClip, search};
 use crate::Error;
@@ -55,13 +55,13 @@ pub fn compress_layers(
         .skeleton()
         .check()
         .map_err(|e| Error::Unsupported { what: format!("skeleton {}: {}", skeleton.name, e.0) })?;
-    let truth = Reference::new(skeleton, clip);
-    joints.enlarge(&truth);
-    let extent = truth.extent();
+    let reference = Reference::new(skeleton, clip);
+    joints.enlarge(&reference);
+    let extent = reference.extent();
     let tolerance = options.tolerance.max(extent * 8.0 / f64::from(1u32 << 24));
-    for slack in [(0.02, 0.06), (0.0, 0.005), (0.0, 0.0)] {
-        let slack = Slack { constant: slack.0, axes: slack.1 };
-        if let Some(done) = encode(clip, &joints, &truth, tolerance, extent, slack, layer_of) {
+    for (constant, axes) in [(0.02, 0.06), (0.0, 0.005), (0.0, 0.0)] {
+        let within = CompactTolerances { constant, axes };
+        if let Some(done) = encode(clip, &joints, &reference, tolerance, extent, within, layer_of) {
             return Ok(done);
         }
     }
@@ -76,13 +76,13 @@ pub fn compress_layers(
 fn encode(
     clip: &scene::Clip,
     joints: &Joints,
-    truth: &Reference,
+    reference: &Reference,
     tolerance: f64,
     extent: f64,
-    slack: Slack,
+    within: CompactTolerances,
     layer_of: &[u8],
 ) -> Option<(CompressedClip, Vec<Vec<u8>>)> {
-    let kinds = compact::kinds(truth, joints, tolerance, slack);
+    let kinds = compact::kinds(reference, joints, tolerance, within);
     let mut header = Header {
         samples: clip.samples as u32,
         fps: clip.fps,
@@ -112,13 +112,14 @@ fn encode(
             Plan::new(&skeleton, header).ok()
         })
         .collect::<Option<_>>()?;
-    let loops: Vec<Loop<'_>> = (plans.iter()).map(|plan| Loop::new(plan, truth, joints, inner)).collect();
+    let loops: Vec<ClosedLoop<'_>> =
+        (plans.iter()).map(|plan| ClosedLoop::new(plan, reference, joints, inner)).collect();
     let count = clip.samples.div_ceil(SEGMENT);
     let segments: Vec<Segment> =
         (0..count).into_par_iter().map(|s| segment(&loops, s)).collect::<Option<_>>()?;
     let plan = Plan::new(&skeleton, header).ok()?;
     let bytes = random_access::encode(&plan, &segments)?;
-    let max_error = measure(&RandomAccess::open(&skeleton, &bytes).ok()?, truth, joints);
+    let max_error = measure(&RandomAccess::open(&skeleton, &bytes).ok()?, reference, joints);
     let count = layer_of.iter().max().map_or(0, |most| *most + 1);
     let layers = (0..count)
         .map(|layer| {
@@ -138,15 +139,15 @@ fn encode(
     (max_error <= tolerance).then_some((done, layers))
 }
 
-fn segment(loops: &[Loop<'_>], s: usize) -> Option<Segment> {
-    let last = loops.first()?.truth.samples;
+fn segment(loops: &[ClosedLoop<'_>], s: usize) -> Option<Segment> {
+    let last = loops.first()?.reference.samples;
     let samples = s * SEGMENT..((s + 1) * SEGMENT).min(last);
     let means = Means::default();
     for (l, &factor) in loops.iter().zip(&FACTORS) {
         let plan = l.plan;
         let (origins, predictions) = origins(l, samples.clone());
         let mut k = Vec::with_capacity(samples.len() * plan.components);
-        let mut place = Place { sample: 0, level: 0, means: &means, around: [&[], &[]], predictions };
+        let mut place = SampleContext { sample: 0, level: 0, means: &means, around: [&[], &[]], predictions };
         let mut frame = l.frame();
         let fits = samples.clone().all(|sample| {
             place.sample = sample;
@@ -162,7 +163,7 @@ fn segment(loops: &[Loop<'_>], s: usize) -> Option<Segment> {
 }
 
 /// Where the sub-tracks of a segment count from: the middle of what they do; and the same as words.
-fn origins(l: &Loop<'_>, samples: std::ops::Range<usize>) -> (Vec<Origin>, Vec<[i32; 4]>) {
+fn origins(l: &ClosedLoop<'_>, samples: std::ops::Range<usize>) -> (Vec<Origin>, Vec<[i32; 4]>) {
     let plan = l.plan;
     let middle = samples.start + samples.len() / 2;
     let mut origins = Vec::with_capacity(plan.groups.len());
@@ -171,7 +172,7 @@ fn origins(l: &Loop<'_>, samples: std::ops::Range<usize>) -> (Vec<Origin>, Vec<[
         let j = group.joint;
         let steps = &plan.steps[j];
         let target = |sample: usize| {
-            let local = l.truth.local(sample, j);
+            let local = l.reference.local(sample, j);
             match group.kind {
                 Kind::Translation => Target::Vector(local.translation),
                 Kind::Scale => Target::Vector(local.scale),
@@ -181,16 +182,16 @@ fn origins(l: &Loop<'_>, samples: std::ops::Range<usize>) -> (Vec<Origin>, Vec<[
         // A first guess to count from, then the middle of the range around it.
         let guess = match group.kind {
             Kind::Free => {
-                random_access::fixed(&Origin::rotation(l.truth.local(middle, j).rotation.to_array()))
+                random_access::fixed(&Origin::rotation(l.reference.local(middle, j).rotation.to_array()))
             }
             _ => {
-                let (wanted, _) = l.wanted(group, [0; 4], &target(middle));
+                let (wanted, _) = l.wanted_residuals(group, [0; 4], &target(middle));
                 group.apply([0; 4], wanted.map(|w| (w.round().clamp(-4e6, 4e6) as i64) * 32))
             }
         };
         let (mut low, mut high) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
         for sample in samples.clone() {
-            let (wanted, _) = l.wanted(group, guess, &target(sample));
+            let (wanted, _) = l.wanted_residuals(group, guess, &target(sample));
             for i in 0..3 {
                 low[i] = low[i].min(wanted[i]);
                 high[i] = high[i].max(wanted[i]);
@@ -236,14 +237,14 @@ fn origins(l: &Loop<'_>, samples: std::ops::Range<usize>) -> (Vec<Origin>, Vec<[
 }
 
 /// Largest error of any joint at any sample, as decoded.
-fn measure(resident: &RandomAccess, truth: &Reference, joints: &Joints) -> f64 {
-    let n = truth.joints;
+fn measure(resident: &RandomAccess, reference: &Reference, joints: &Joints) -> f64 {
+    let n = reference.joints;
     let mut pose: Vec<Transform> = resident.plan.still().to_vec();
     let mut object = vec![Object::IDENTITY; n];
     let mut worst: f64 = 0.0;
-    for sample in 0..truth.samples {
+    for sample in 0..reference.samples {
         resident.pose(sample, sample, 0.0, &mut pose[..]);
-        worst = worse(worst, truth.error(sample, joints, &pose, &mut object));
+        worst = worse(worst, reference.error(sample, joints, &pose, &mut object));
     }
     worst.sqrt()
 }

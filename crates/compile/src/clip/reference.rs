@@ -57,14 +57,14 @@ const DOWN: f64 = 0.7;
 pub struct Joints {
     /// Parents, or the codec's `NONE`.
     pub parents: Vec<u32>,
-    /// Default poses.
+    /// Transforms of the rest pose.
     pub rest: Vec<Transform>,
-    /// Shell distances.
+    /// Shell distances, in units of length.
     pub shell: Vec<f32>,
     /// The tolerance over each joint's own: an error counts so many times. Empty where all are 1.
     pub weight: Vec<f64>,
-    /// How much larger an error of a joint's local transform is in object space, where something is scaled;
-    /// else empty.
+    /// The factor by which scales above a joint enlarge an error of its local transform in object space;
+    /// empty where nothing is scaled.
     pub enlarged: Vec<f64>,
 }
 
@@ -82,22 +82,22 @@ impl Joints {
     }
 
     /// Takes in how joints are scaled in any sample: errors of their transforms are scaled with them.
-    pub fn enlarge(&mut self, truth: &Reference) {
-        if !truth.scaled {
+    pub fn enlarge(&mut self, reference: &Reference) {
+        if !reference.scaled {
             return;
         }
         let own = |j: usize| {
             let scale = |i: usize| {
-                let m = &truth.object(i, j).matrix;
+                let m = &reference.object(i, j).matrix;
                 let longest = m.x_axis.length_squared().max(m.y_axis.length_squared());
                 longest.max(m.z_axis.length_squared()).sqrt()
             };
-            (0..truth.samples).map(scale).fold(0.0, f64::max)
+            (0..reference.samples).map(scale).fold(0.0, f64::max)
         };
-        let own: Vec<f64> = (0..truth.joints).map(own).collect();
+        let own: Vec<f64> = (0..reference.joints).map(own).collect();
         // A turn of the joint moves what hangs on it, its translation itself, in its parent's space.
         let parent = |j: usize| own.get(self.parents[j] as usize).copied().unwrap_or(1.0);
-        self.enlarged = (0..truth.joints).map(|j| own[j].max(parent(j))).collect();
+        self.enlarged = (0..reference.joints).map(|j| own[j].max(parent(j))).collect();
     }
 
     /// Gives joints tolerances of their own, 0 for the general one; `least` is what f32 can hold.
@@ -141,13 +141,13 @@ impl Joints {
         }
     }
 
-    /// Borrowed.
+    /// These arrays as the codec's skeleton.
     pub fn skeleton(&self) -> Skeleton<'_> {
         Skeleton { parents: &self.parents, rest: &self.rest, shell: &self.shell }
     }
 }
 
-/// To f32.
+/// A transform rounded to f32.
 pub fn narrow(q: &scene::Qvv) -> Transform {
     Transform {
         rotation: q.rotation.to_array().map(|v| v as f32),
@@ -156,7 +156,7 @@ pub fn narrow(q: &scene::Qvv) -> Transform {
     }
 }
 
-/// From f32, the rotation of unit length again.
+/// A transform in f64, its rotation made unit length again.
 pub fn widen(t: &Transform) -> scene::Qvv {
     scene::Qvv {
         rotation: quaternion(t.rotation),
@@ -165,12 +165,12 @@ pub fn widen(t: &Transform) -> scene::Qvv {
     }
 }
 
-/// From f32, of unit length again.
+/// A quaternion in f64, made unit length again.
 pub fn quaternion(q: [f32; 4]) -> DQuat {
     DQuat::from_array(q.map(f64::from)).normalize()
 }
 
-/// All joints at all samples.
+/// The source clip as decoded poses are compared with it: transforms of all joints at all samples.
 pub struct Reference {
     pub joints: usize,
     pub samples: usize,

@@ -2,7 +2,7 @@
 //! measured with the decoder's own function.
 
 use crate::Error;
-use crate::report::Scalars;
+use crate::report::ScalarReport;
 use meshreel_codec::clip::scalars;
 use meshreel_codec::clip::scalars::{Component, MAX_VALUES, Marker, ScalarTrack, ScalarsRecord};
 use meshreel_options::Tolerance;
@@ -16,12 +16,12 @@ pub fn chunk(
     clip: &scene::Clip,
     number: usize,
     tolerance: Tolerance,
-) -> Result<Option<(Vec<u8>, Scalars)>, Error> {
+) -> Result<Option<(Vec<u8>, ScalarReport)>, Error> {
     if clip.scalars.is_empty() && clip.markers.is_empty() {
         return Ok(None);
     }
     let mut scalars =
-        Scalars { tracks: clip.scalars.len(), markers: clip.markers.len(), ..Scalars::default() };
+        ScalarReport { tracks: clip.scalars.len(), markers: clip.markers.len(), ..ScalarReport::default() };
     let animated = (clip.scalars.iter()).filter(|track| !track.values.is_constant());
     let values: usize = animated.map(|track| track.components).sum();
     if values.saturating_mul(clip.samples) > MAX_VALUES {

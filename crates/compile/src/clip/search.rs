@@ -1,26 +1,26 @@
 //! Makes a sample fit its tolerance with as few bits as can be found: λ where there is room, second-nearest
 //! integers where there is none, finer steps as the last resort.
 
-use super::closed_loop::{Frame, Loop, Place};
+use super::closed_loop::{ClosedLoop, SampleChoices, SampleContext};
 use meshreel_codec::clip::streamed::MAX_SHIFT;
 
-/// How hard to look.
+/// How much the search tries for each sample.
 #[derive(Clone, Copy, Debug)]
-pub struct Work {
+pub struct SearchEffort {
     /// λ that are tried, as multiples of the one that was best last.
     pub tries: &'static [f64],
     /// Second-nearest integers per sample.
     pub flips: usize,
 }
 
-impl Work {
-    /// What `--effort` 1 … 9 asks for.
-    pub fn of(effort: u8) -> Work {
+impl SearchEffort {
+    /// The search of an `--effort` of 1 … 9.
+    pub fn new(effort: u8) -> SearchEffort {
         match effort {
-            0..=2 => Work { tries: &[1.0], flips: 1 },
-            3..=6 => Work { tries: &[1.0], flips: 4 },
-            7..=8 => Work { tries: &[2.0, 1.0, 0.5], flips: 6 },
-            _ => Work { tries: &[4.0, 2.0, 1.0, 0.5, 0.2, 0.0], flips: 8 },
+            0..=2 => SearchEffort { tries: &[1.0], flips: 1 },
+            3..=6 => SearchEffort { tries: &[1.0], flips: 4 },
+            7..=8 => SearchEffort { tries: &[2.0, 1.0, 0.5], flips: 6 },
+            _ => SearchEffort { tries: &[4.0, 2.0, 1.0, 0.5, 0.2, 0.0], flips: 8 },
         }
     }
 }
@@ -29,12 +29,18 @@ impl Work {
 pub const FIRST_LAMBDA: f64 = 0.1 / 256.0;
 /// λ below this is none.
 const LEAST_LAMBDA: f64 = 0.004 / 256.0;
-/// What a violation leaves of λ on the chain above it.
+/// A violated limit multiplies λ on the chain of joints above it by this.
 const SHRINK: f64 = 0.4;
 
 /// Chooses for the sample at `place`; `lambda` is carried from sample to sample. False if it cannot be made
 /// to fit.
-pub fn solve(l: &Loop<'_>, place: &Place<'_>, frame: &mut Frame, lambda: &mut f64, work: Work) -> bool {
+pub fn solve(
+    l: &ClosedLoop<'_>,
+    place: &SampleContext<'_>,
+    frame: &mut SampleChoices,
+    lambda: &mut f64,
+    work: SearchEffort,
+) -> bool {
     let mut spare = frame.clone();
     for shift in 0..=MAX_SHIFT {
         let mut best: Option<(u64, f64)> = None;
@@ -66,9 +72,9 @@ pub fn solve(l: &Loop<'_>, place: &Place<'_>, frame: &mut Frame, lambda: &mut f6
 
 /// From one λ for all. `TABLES`: which symbols' tables there are is worked out on the way.
 pub fn attempt<const TABLES: bool>(
-    l: &Loop<'_>,
-    place: &Place<'_>,
-    frame: &mut Frame,
+    l: &ClosedLoop<'_>,
+    place: &SampleContext<'_>,
+    frame: &mut SampleChoices,
     lambda: f64,
     flips: usize,
 ) -> bool {
@@ -76,8 +82,8 @@ pub fn attempt<const TABLES: bool>(
     frame.flipped.fill(false);
     let mut left = flips;
     match TABLES {
-        true => l.run(place, frame),
-        false => l.rerun(place, frame, &l.all),
+        true => l.choose_all(place, frame),
+        false => l.choose_again(place, frame, &l.all),
     }
     // Each round takes λ from a chain or uses up a flip.
     for _ in 0..200 {
@@ -91,7 +97,7 @@ pub fn attempt<const TABLES: bool>(
                 *own = if *own * SHRINK < LEAST_LAMBDA { 0.0 } else { *own * SHRINK };
                 top = j;
             }
-            l.rerun(place, frame, &l.affected(top));
+            l.choose_again(place, frame, &l.affected(top));
         } else if left == 0 || !flip(l, place, frame, worst) {
             return false;
         } else {
@@ -102,7 +108,7 @@ pub fn attempt<const TABLES: bool>(
 }
 
 /// The joint whose error is largest, if that is too large.
-fn violation(l: &Loop<'_>, frame: &Frame) -> Option<usize> {
+fn violation(l: &ClosedLoop<'_>, frame: &SampleChoices) -> Option<usize> {
     let worst = (0..frame.error.len()).fold(0, |worst, j| {
         match frame.error[j] > frame.error[worst] || frame.error[j].is_nan() {
             true => j,
@@ -113,7 +119,7 @@ fn violation(l: &Loop<'_>, frame: &Frame) -> Option<usize> {
     (error.is_nan() || *error > l.limit).then_some(worst)
 }
 
-fn chain<'a>(l: &'a Loop<'_>, from: usize) -> impl Iterator<Item = usize> + 'a {
+fn chain<'a>(l: &'a ClosedLoop<'_>, from: usize) -> impl Iterator<Item = usize> + 'a {
     std::iter::successors(Some(from), |&j| {
         let parent = l.joints.parents[j] as usize;
         (parent < j).then_some(parent)
@@ -121,10 +127,10 @@ fn chain<'a>(l: &'a Loop<'_>, from: usize) -> impl Iterator<Item = usize> + 'a {
 }
 
 /// Takes the second-nearest integer of that component above `worst` that helps most. False if none does.
-fn flip(l: &Loop<'_>, place: &Place<'_>, frame: &mut Frame, worst: usize) -> bool {
-    let most = |frame: &Frame| frame.error.iter().copied().fold(0.0, f64::max);
+fn flip(l: &ClosedLoop<'_>, place: &SampleContext<'_>, frame: &mut SampleChoices, worst: usize) -> bool {
+    let most = |frame: &SampleChoices| frame.error.iter().copied().fold(0.0, f64::max);
     let before = most(frame);
-    let mut best: Option<(f64, Frame)> = None;
+    let mut best: Option<(f64, SampleChoices)> = None;
     let mut spare = frame.clone();
     for j in chain(l, worst) {
         let components = l.components(j);
@@ -138,7 +144,7 @@ fn flip(l: &Loop<'_>, place: &Place<'_>, frame: &mut Frame, worst: usize) -> boo
             }
             spare.clone_from(frame);
             spare.flipped[c] = true;
-            l.rerun(place, &mut spare, &affected);
+            l.choose_again(place, &mut spare, &affected);
             let after = most(&spare);
             if after < best.as_ref().map_or(before * (1.0 - 1e-9), |(least, _)| *least) {
                 match &mut best {

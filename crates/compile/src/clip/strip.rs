@@ -1,34 +1,34 @@
 //! Stripping: samples that keep no residuals, because their prediction is near enough or because they matter
 //! least. Keys are never stripped.
 
-use super::closed_loop::{Frame, Loop, Place};
+use super::closed_loop::{ClosedLoop, SampleChoices, SampleContext};
 use super::cross;
 use meshreel_codec::clip::streamed::CALM;
 use meshreel_options::Strip;
 
 /// Which samples of one clip are stripped.
 pub enum Stripped {
-    /// None.
+    /// No sample is stripped.
     None,
-    /// Square of the error that is allowed.
+    /// Samples whose prediction is this near are stripped: the square of the distance.
     Error(f64),
-    /// Per sample.
+    /// Samples are marked one by one.
     Listed(Vec<bool>),
 }
 
 impl Stripped {
-    /// What is asked for, of the clip of `l`.
-    pub fn new(asked: Strip, l: &Loop<'_>) -> Stripped {
+    /// The samples of the clip of `l` that are stripped as asked.
+    pub fn new(asked: Strip, l: &ClosedLoop<'_>) -> Stripped {
         match asked {
             Strip::None => Stripped::None,
             Strip::Error(error) => Stripped::Error(error * error),
-            Strip::Share(share) => Stripped::Listed(least(l, share)),
+            Strip::Share(part) => Stripped::Listed(least_important(l, part)),
         }
     }
 
     /// Whether the sample at `place` goes without residuals; then `frame` is what the decoder will have of
     /// it.
-    pub fn has(&self, l: &Loop<'_>, place: &Place<'_>, frame: &mut Frame) -> bool {
+    pub fn has(&self, l: &ClosedLoop<'_>, place: &SampleContext<'_>, frame: &mut SampleChoices) -> bool {
         match self {
             Stripped::None => false,
             Stripped::Listed(list) => {
@@ -46,19 +46,19 @@ impl Stripped {
     }
 }
 
-/// The least important samples, by how far each is from its prediction when all others are true.
-fn least(l: &Loop<'_>, share: f64) -> Vec<bool> {
+/// The least important samples, by how far each is from its prediction when all others are exact.
+fn least_important(l: &ClosedLoop<'_>, part: f64) -> Vec<bool> {
     let plan = l.plan;
     let (w, n) = (plan.words, plan.components);
     let words = cross::ideal(l);
     let mut frame = l.frame();
     let calm = vec![CALM; n];
     let means = meshreel_codec::entropy::symbols::Means::default();
-    let mut errors: Vec<(f64, usize)> = Vec::with_capacity(l.truth.samples);
+    let mut errors: Vec<(f64, usize)> = Vec::with_capacity(l.reference.samples);
     for s in 0..plan.segments() {
         let start = plan.key(s);
         for step in plan.steps_of(s) {
-            let mut place = Place {
+            let mut place = SampleContext {
                 sample: start + step.sample,
                 level: step.level as usize,
                 means: &means,
@@ -72,8 +72,8 @@ fn least(l: &Loop<'_>, share: f64) -> Vec<bool> {
         }
     }
     errors.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    let count = (share.clamp(0.0, 1.0) * l.truth.samples as f64) as usize;
-    let mut list = vec![false; l.truth.samples];
+    let count = (part.clamp(0.0, 1.0) * l.reference.samples as f64) as usize;
+    let mut list = vec![false; l.reference.samples];
     for (_, sample) in errors.iter().take(count) {
         list[*sample] = true;
     }

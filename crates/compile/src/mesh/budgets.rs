@@ -4,7 +4,7 @@
 use crate::Error;
 use crate::mesh::candidate::Candidate;
 use crate::mesh::prepared::diagonal;
-use crate::nodes::budget::{Budget, LEAST_ROOM, no_room};
+use crate::nodes::budget::{Budget, LEAST_LEFT, leaves_too_little};
 use crate::nodes::content::Content;
 use crate::nodes::flatten::{self, FlatNode};
 use crate::nodes::locators::{self, Promise};
@@ -18,7 +18,7 @@ use meshreel_process::trs::{error_over_box, rows};
 use meshreel_scene::Remark;
 use meshreel_scene::sample::{self, World};
 
-/// What one look at the tree comes to.
+/// The outcome of flattening the tree once.
 pub enum Round {
     /// Nothing more needs to be baked.
     Settled(Vec<FlatNode>, Vec<Budget>),
@@ -34,7 +34,7 @@ pub struct Flattening<'a> {
     selected: &'a [bool],
     locators: &'a [bool],
     promises: Vec<Option<Promise>>,
-    /// How far locators reach.
+    /// By object half the side of the cube that stands for a locator.
     reach: Vec<Option<f32>>,
     locator_remarks: Vec<Remark>,
     /// By object whether it stands in world space.
@@ -167,9 +167,9 @@ impl<'a> Flattening<'a> {
         }
         // World matrices in f64 may lead where the bounds of a frame, f32, cannot follow.
         let beyond = budget.reach > f64::from(f32::MAX);
-        let share = if diagonal > 0.0 { LEAST_ROOM } else { 0.0 };
+        let share = if diagonal > 0.0 { LEAST_LEFT } else { 0.0 };
         let (error, scale) = (budget.transform_error, budget.scale);
-        let bake = beyond || no_room(budget.tolerance, error, scale, object_reach, share);
+        let bake = beyond || leaves_too_little(budget.tolerance, error, scale, object_reach, share);
         bake.then_some((i, budget.transform_error > 0.2 * budget.tolerance && !beyond))
     }
 
@@ -219,7 +219,8 @@ pub fn world_matrices(
     Ok(out)
 }
 
-/// How far the decoded transforms are from the source's, over the whole mesh and all frames.
+/// By object the budget, with the largest distance of decoded transforms from the source's, over the whole
+/// mesh and all frames.
 fn measure_transforms(
     content: &Content<'_>,
     nodes: &[FlatNode],

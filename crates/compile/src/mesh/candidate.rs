@@ -101,8 +101,8 @@ pub fn source<'a>(
     }
 }
 
-/// What `--explain` says of all of them.
-pub fn said(meshes: &[Candidate<'_>]) -> String {
+/// The sentence of `--explain` on all meshes.
+pub fn sentence(meshes: &[Candidate<'_>]) -> String {
     let count = |f: fn(&Prepared) -> bool| meshes.iter().filter(|m| f(&m.prepared)).count();
     format!(
         "{} meshes: {} still, {} deforming, {} with changing faces",

@@ -15,7 +15,7 @@ use meshreel_scene::{Attribute, Mesh, Remark, sample};
 /// The faces of the first frame, and the classes of their corners so far: those of one class become one
 /// vertex.
 pub struct Corners {
-    /// As the file has them.
+    /// Faces as the source has them, bad ones included.
     pub raw: sample::Faces,
     /// Those that can be used.
     pub faces: Faces,

@@ -20,12 +20,12 @@ pub struct Want {
     pub normals: bool,
     /// UVs (tangents need the first set anyway).
     pub uvs: bool,
-    /// Colours.
+    /// Colours of all sets.
     pub colours: bool,
 }
 
 impl Want {
-    /// Everything.
+    /// All channels that are compiled.
     pub fn all() -> Want {
         Want { normals: true, uvs: true, colours: true }
     }
@@ -55,8 +55,8 @@ impl Scratch {
     }
 }
 
-/// What each vertex is in the source: its point, one corner of the file and that corner's face (u32::MAX:
-/// none).
+/// Where each vertex comes from in the source: its point, one corner of the file, and that corner's face
+/// (u32::MAX: none).
 #[derive(Clone, Copy)]
 #[allow(missing_docs)]
 pub struct Origin<'a> {

@@ -31,7 +31,7 @@ pub struct FluidFrame {
 }
 
 /// Triangles and vertices of a frame, in the order of the source.
-pub struct Laid {
+pub struct FrameLayout {
     /// Vertices of each triangle.
     pub triangles: Vec<[u32; 3]>,
     /// Number of each triangle's material among the mesh's.
@@ -48,7 +48,7 @@ pub struct Laid {
     pub points: usize,
     /// Face of each triangle.
     triangle_face: Vec<u32>,
-    /// What the source's faces are.
+    /// The faces of the source, bad ones included.
     raw: sample::Faces,
     face_material: Vec<u32>,
     /// By corner of the source the vertex that it had, and by vertex which of those it was, before tangents
@@ -86,7 +86,7 @@ pub fn lay_out(
     (lead, frame): (usize, usize),
     options: &Options,
     scratch: &mut Scratch,
-) -> Result<Laid, Error> {
+) -> Result<FrameLayout, Error> {
     let mesh = source.mesh;
     let time = source.times[frame];
     scratch.read(source, lead, &[])?;
@@ -94,22 +94,11 @@ pub fn lay_out(
     sample::faces_at(mesh, time, &mut raw)?;
     let faces = Faces::new(&raw.counts, &raw.indices, scratch.points().len());
     let corner_face = corner_faces(&faces);
-    let mut splitter = Splitter::new(&faces.corner_point);
-    for set in &prepared.uvs {
-        refine(&mut splitter, &mesh.uvs[set.source], source, time, &corner_face)?;
-    }
-    for set in &prepared.colours {
-        refine(&mut splitter, &mesh.colours[set.source], source, time, &corner_face)?;
-    }
-    let mut groups = normals::Groups::default();
-    match (prepared.normals, &mesh.normals) {
-        (Normals::File, Some(attribute)) => refine(&mut splitter, attribute, source, time, &corner_face)?,
-        (Normals::Made, _) => {
-            groups = normals::smooth_groups(scratch.object(), &faces, options.smooth_angle);
-            splitter.refine(|c| [groups.corner[c as usize]]);
-        }
-        _ => {}
-    }
+    let groups = match prepared.normals {
+        Normals::Made => normals::smooth_groups(scratch.object(), &faces, options.smooth_angle),
+        _ => normals::Groups::default(),
+    };
+    let splitter = corner_splits(source, prepared, time, (&faces, &corner_face), &groups)?;
     let mut triangles = triangulate::triangulate_faces(scratch.object(), &faces, mesh.winding);
     if source.mirrored() {
         triangles.corners.iter_mut().for_each(|t| t.swap(1, 2));
@@ -118,58 +107,29 @@ pub fn lay_out(
         scratch.read(source, frame, &[])?;
     }
     let split = splitter.finish(&faces.corner_point, faces.points);
+    let face = face_of(&split.vertex_corner, &corner_face);
+    let origin = Origin {
+        point: &split.vertex_point,
+        corner: &split.vertex_corner,
+        face: &face,
+        faces: &faces,
+        groups: &groups,
+    };
     let by_vertex: Vec<[u32; 3]> =
         triangles.corners.iter().map(|t| t.map(|c| split.corner_vertex[c as usize])).collect();
-    let face = face_of(&split.vertex_corner, &corner_face);
-    let mut oriented = Oriented {
-        triangles: by_vertex,
-        vertex: (0..split.vertex_point.len() as u32).collect(),
-        signs: Vec::new(),
-    };
-    if prepared.tangents {
-        let origin = Origin {
-            point: &split.vertex_point,
-            corner: &split.vertex_corner,
-            face: &face,
-            faces: &faces,
-            groups: &groups,
-        };
-        let mut values = VertexValues::default();
-        fill(source, prepared, frame, wanted(prepared), scratch, origin, &mut values)?;
-        let tangents = Tangents::new(oriented.triangles.clone(), values.vertices());
-        oriented =
-            orient(&oriented.triangles, &tangents.corners(values.vertices()), split.vertex_point.len());
-    }
-    let sets = face_sets(mesh, time)?;
-    let assignment =
-        materials::assign(sets.iter().map(|(n, f)| (n.as_str(), f.as_slice())), raw.counts.len());
-    // Numbers of this frame's materials among the mesh's.
-    let number: Vec<u32> = assignment
-        .materials
-        .iter()
-        .map(|m| {
-            prepared
-                .materials
-                .iter()
-                .position(|all| all.name == m.name)
-                .unwrap_or(prepared.materials.len() - 1) as u32
-        })
-        .collect();
-    let material =
-        triangles.faces.iter().map(|&f| number[assignment.face_material[f as usize] as usize]).collect();
-    let face_material = (assignment.face_material.iter()).map(|&m| number[m as usize]);
-    let face_material = face_material.collect();
+    let oriented = split_for_tangents(source, prepared, frame, by_vertex, origin, scratch)?;
+    let face_material = face_materials(source, prepared, time, raw.counts.len())?;
     let of = |list: &[u32]| -> Vec<u32> {
         let vertices = oriented.vertex.iter();
         vertices.map(|&v| list[v as usize]).collect()
     };
-    Ok(Laid {
+    Ok(FrameLayout {
         point: of(&split.vertex_point),
         corner: of(&split.vertex_corner),
         face: of(&face),
         sign: oriented.signs,
         triangles: oriented.triangles,
-        material,
+        material: triangles.faces.iter().map(|&f| face_material[f as usize]).collect(),
         faces,
         groups,
         points: scratch.points().len(),
@@ -182,12 +142,73 @@ pub fn lay_out(
     })
 }
 
+/// Splits points into vertices where corners differ in uvs, colours or normals.
+fn corner_splits(
+    source: &Source<'_>,
+    prepared: &Prepared,
+    time: f64,
+    (faces, corner_face): (&Faces, &[u32]),
+    groups: &normals::Groups,
+) -> Result<Splitter, Error> {
+    let mesh = source.mesh;
+    let mut splitter = Splitter::new(&faces.corner_point);
+    for set in &prepared.uvs {
+        refine(&mut splitter, &mesh.uvs[set.source], source, time, corner_face)?;
+    }
+    for set in &prepared.colours {
+        refine(&mut splitter, &mesh.colours[set.source], source, time, corner_face)?;
+    }
+    match (prepared.normals, &mesh.normals) {
+        (Normals::File, Some(attribute)) => refine(&mut splitter, attribute, source, time, corner_face)?,
+        (Normals::Made, _) => {
+            splitter.refine(|c| [groups.corner[c as usize]]);
+        }
+        _ => {}
+    }
+    Ok(splitter)
+}
+
+/// Triangles of vertices that are split once more where the bitangents of their corners differ in sign, if
+/// tangents are kept.
+fn split_for_tangents(
+    source: &Source<'_>,
+    prepared: &Prepared,
+    frame: usize,
+    triangles: Vec<[u32; 3]>,
+    origin: Origin<'_>,
+    scratch: &Scratch,
+) -> Result<Oriented, Error> {
+    let vertices = origin.point.len();
+    if !prepared.tangents {
+        return Ok(Oriented { triangles, vertex: (0..vertices as u32).collect(), signs: Vec::new() });
+    }
+    let mut values = VertexValues::default();
+    fill(source, prepared, frame, wanted(prepared), scratch, origin, &mut values)?;
+    let tangents = Tangents::new(triangles.clone(), values.vertices());
+    Ok(orient(&triangles, &tangents.corners(values.vertices()), vertices))
+}
+
+/// By face of the source the number of its material among those of the mesh.
+fn face_materials(
+    source: &Source<'_>,
+    prepared: &Prepared,
+    time: f64,
+    faces: usize,
+) -> Result<Vec<u32>, Error> {
+    let sets = face_sets(source.mesh, time)?;
+    let assignment = materials::assign(sets.iter().map(|(n, f)| (n.as_str(), f.as_slice())), faces);
+    let known = &prepared.materials;
+    let number = |name: &str| known.iter().position(|all| all.name == name).unwrap_or(known.len() - 1) as u32;
+    let numbers: Vec<u32> = assignment.materials.iter().map(|m| number(&m.name)).collect();
+    Ok(assignment.face_material.iter().map(|&m| numbers[m as usize]).collect())
+}
+
 fn wanted(prepared: &Prepared) -> Want {
     Want { normals: prepared.normals != Normals::None, uvs: true, colours: true }
 }
 
-impl Laid {
-    /// What leads from vertices in `order`, which `indices` name, back to the source.
+impl FrameLayout {
+    /// The source map of the vertices in `order`, whose triangles are `indices`.
     pub fn source_map(&self, order: &[u32], indices: &[u32]) -> SourceMap {
         let turned = |t: [u32; 3]| {
             let first = (0..3).min_by_key(|&k| t[k]).unwrap_or(0);
@@ -214,7 +235,8 @@ impl Laid {
         let corners =
             Corners { vertex: &self.corner_vertex, of: &of(&self.parted), material: &self.face_material };
         let raw = (&self.raw.counts[..], &self.raw.indices[..]);
-        (map.starts, map.others) = source_faces::find((&map, indices), &self.faces, raw, self.flip, corners);
+        (map.starts, map.others) =
+            source_faces::find_source_faces((&map, indices), &self.faces, raw, self.flip, corners);
         map
     }
 

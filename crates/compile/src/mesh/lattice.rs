@@ -115,7 +115,7 @@ fn colour_streams(mesh: &Mesh, prepared: &Prepared, options: &Options, out: &mut
             let (low, high) = (low.min(0.0), high.max(1.0));
             let step = (f64::from(high) - f64::from(low)) / levels;
             axes.push(Axis::new(low, high, step * (1.0 + 1e-6)).unwrap_or_default());
-            tolerance = tolerance.max(step * 0.5 + slack(&[(low, high)], 2.0) + step * 1e-5);
+            tolerance = tolerance.max(step * 0.5 + rounding_margin(&[(low, high)], 2.0) + step * 1e-5);
         }
         out.push(lattice(
             Semantic::Colour,
@@ -152,7 +152,7 @@ fn axes_within<const N: usize>(extents: [(f32, f32); N], radius: f64) -> Option<
 /// f32 holds no such lattice well.
 fn finer(axes: &[Axis], extents: [(f32, f32); 3], radius: f64) -> Option<Vec<Axis>> {
     let step = axes.iter().fold(0.0, |s, a| f64::max(s, a.step.into())) * FINER;
-    if step == 0.0 || step < slack(&extents, 8.0) {
+    if step == 0.0 || step < rounding_margin(&extents, 8.0) {
         return None;
     }
     let widened = |&(low, high): &(f32, f32)| match low < high {
@@ -193,13 +193,13 @@ fn lattice(
 }
 
 /// `ulps` units in the last place of the largest of the values.
-fn slack(extents: &[(f32, f32)], ulps: f64) -> f64 {
+fn rounding_margin(extents: &[(f32, f32)], ulps: f64) -> f64 {
     let largest = extents.iter().fold(0.0f32, |m, (l, h)| m.max(l.abs()).max(h.abs()));
     ulps * ulp(f64::from(largest))
 }
 
 fn uv_tolerance(extents: &[(f32, f32)], asked: f64) -> f64 {
-    asked.max(slack(extents, 4.0))
+    asked.max(rounding_margin(extents, 4.0))
 }
 
 #[cfg(test)]
@@ -284,9 +284,9 @@ mod tests {
             ..VertexValues::default()
         };
         for record in &streams {
-            let mut levels = Quantized::new(record.word);
-            streams::quantize(record, &values, &mut levels);
-            let error = streams::error(record, &levels, &values);
+            let mut quantized = Quantized::new(record.word);
+            streams::quantize(record, &values, &mut quantized);
+            let error = streams::error(record, &quantized, &values);
             assert!(error <= record.tolerance, "{record:?} {error}");
         }
         assert_eq!(streams[1].tolerance, options.uv_tolerance);

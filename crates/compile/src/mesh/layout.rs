@@ -161,8 +161,8 @@ pub fn put_in_order(
     from
 }
 
-/// What the source map says of faces that triangles do not tell. `from`: by vertex the one that it was
-/// before.
+/// Adds to the source map those faces of the source that triangles do not tell. `from`: by vertex the one
+/// that it was before ordering.
 pub fn source_faces(
     source: &Source<'_>,
     fixed: &mut Fixed,
@@ -187,7 +187,7 @@ pub fn source_faces(
         ..SourceMap::default()
     };
     let made = (&map, &fixed.indices[..]);
-    (fixed.starts, fixed.others) = source_faces::find(made, &fixed.faces, raw, flip, corners);
+    (fixed.starts, fixed.others) = source_faces::find_source_faces(made, &fixed.faces, raw, flip, corners);
 }
 
 /// Groups of triangles that share a tangent.

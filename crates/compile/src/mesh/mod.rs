@@ -10,6 +10,7 @@ pub mod lattice;
 pub mod layout;
 pub mod plan;
 pub mod prepared;
+pub mod remesh;
 pub mod scan;
 pub mod skin_search;
 pub mod source;

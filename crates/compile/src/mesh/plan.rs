@@ -24,16 +24,16 @@ pub struct MeshPlan<'a> {
     pub path: String,
     /// Where its frames come from.
     pub source: Source<'a>,
-    /// What the first pass found.
+    /// The outcome of `prepare`.
     pub prepared: Prepared,
-    /// What was asked for.
+    /// The method that was asked for.
     pub asked: MethodChoice,
-    /// What tells its parts.
+    /// How its parts are told, as it was asked for.
     pub parts: PartsChoice,
     /// Method before bones are tried: static, soft or fluid. The coder of a layered file may find a smaller
     /// one.
     pub method: Method,
-    /// Its streams.
+    /// The records of its streams, positions first.
     pub streams: Vec<StreamRecord>,
     /// Adjacent-triangle table; the derived one where none is stored.
     pub table: Table,
@@ -88,16 +88,16 @@ impl<'a> MeshPlan<'a> {
             .streams
             .iter()
             .map(|record| {
-                let mut levels = Quantized::new(record.word);
-                streams::quantize(record, &values, &mut levels);
-                levels
+                let mut quantized = Quantized::new(record.word);
+                streams::quantize(record, &values, &mut quantized);
+                quantized
             })
             .collect();
         self.static_error = self
             .streams
             .iter()
             .zip(&self.bases)
-            .map(|(record, levels)| streams::error(record, levels, &values))
+            .map(|(record, quantized)| streams::error(record, quantized, &values))
             .collect();
         for (record, error) in self.streams.iter().zip(&self.static_error) {
             self.keep_promise(record, *error, 0)?;
@@ -109,9 +109,9 @@ impl<'a> MeshPlan<'a> {
             for i in 1..LOOKS.min(frames) {
                 let frame = i * (frames - 1) / (LOOKS.min(frames) - 1).max(1);
                 fixed.evaluate(&self.source, &self.prepared, frame, Want::default(), scratch, &mut values)?;
-                let mut levels = Quantized::new(self.streams[0].word);
-                streams::quantize(&self.streams[0], &values, &mut levels);
-                looks.push(levels);
+                let mut quantized = Quantized::new(self.streams[0].word);
+                streams::quantize(&self.streams[0], &values, &mut quantized);
+                looks.push(quantized);
             }
         }
         // Without a stored table the decoder predicts from the previous vertex alone.
@@ -182,7 +182,7 @@ impl<'a> MeshPlan<'a> {
         streams::bounds(&self.streams[0], &self.bases[0])
     }
 
-    /// What is decoded is not what was encoded.
+    /// An error of a stream that does not decode to what was encoded.
     pub fn broken(&self, record: &StreamRecord, frame: usize) -> Error {
         Error::Promise {
             what: format!(
@@ -198,6 +198,6 @@ impl<'a> MeshPlan<'a> {
 const LOOKS: usize = 5;
 
 fn build<W: Typed>(_first: &[W], looks: &[Quantized], indices: &[u32], vertices: usize) -> Table {
-    let frames: Vec<&[W]> = looks.iter().filter_map(W::of).collect();
+    let frames: Vec<&[W]> = looks.iter().filter_map(W::values).collect();
     parallelogram::build_table(indices, vertices, 3, &frames)
 }

@@ -23,7 +23,7 @@ pub struct Set<const N: usize> {
 /// Where normals come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Normals {
-    /// Not compiled.
+    /// Normals are not compiled.
     None,
     /// The file's.
     File,
@@ -31,7 +31,7 @@ pub enum Normals {
     Made,
 }
 
-/// What is compiled beside positions.
+/// The channels of a mesh that are compiled beside positions.
 pub struct Channels {
     /// Where normals come from.
     pub normals: Normals,
@@ -45,7 +45,8 @@ pub struct Channels {
     pub colours: Vec<Set<4>>,
 }
 
-/// What the pass found.
+/// A mesh after it was looked at in all frames (`prepare`): bounds, channels, and the layout of its triangles
+/// where faces stay.
 pub struct Prepared {
     /// Over all frames, in the space the file keeps.
     pub extent: Extent<3>,
@@ -80,7 +81,7 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// What is known of positions and channels; no materials and no layout yet.
+    /// A mesh of which positions and channels are known, but not yet materials and layout.
     pub fn new(scan: &Scan, channels: Channels) -> Prepared {
         Prepared {
             extent: scan.extent,
@@ -124,11 +125,11 @@ pub struct Fixed {
     pub face_count: usize,
     /// Smoothing groups, where normals are made.
     pub groups: normals::Groups,
-    /// Per vertex its point …
+    /// By vertex its point.
     pub vertex_point: Vec<u32>,
-    /// … a corner of the file (u32::MAX for points without faces) …
+    /// By vertex a corner of the file, u32::MAX for points without faces.
     pub vertex_corner: Vec<u32>,
-    /// … and the face of that corner.
+    /// By vertex the face of that corner.
     pub vertex_face: Vec<u32>,
     /// Sign of the bitangent per vertex, that of the first frame.
     pub vertex_sign: Vec<f32>,
@@ -136,15 +137,15 @@ pub struct Fixed {
     pub tangents: Option<Tangents>,
     /// Three vertices per triangle, counter-clockwise.
     pub indices: Vec<u32>,
-    /// What the triangles follow from, where they are those of a regular grid.
+    /// The grid from which the triangles follow, where vertices are a regular one.
     pub grid: Option<Grid>,
     /// First index and number of indices per material.
     pub ranges: Vec<(u32, u32)>,
     /// Per triangle its face in the file.
     pub triangle_face: Vec<u32>,
-    /// What [`meshreel_codec::record::source_map`] says of faces: where they begin, …
+    /// For the source map ([`meshreel_codec::record::source_map`]): where faces begin.
     pub starts: Vec<u32>,
-    /// … and those that triangles do not tell.
+    /// For the source map: faces that triangles do not tell.
     pub others: Vec<OtherFace>,
     /// Per vertex the first vertex whose position is bit-equal in all frames; None where all differ.
     pub weld: Option<Vec<u32>>,
@@ -152,8 +153,8 @@ pub struct Fixed {
     pub first_points: Vec<[f32; 3]>,
 }
 
-/// Numbers without gaps for vertices that coincide in all frames.
-pub fn points(fixed: &Fixed) -> Vec<u32> {
+/// By vertex the number of its point, without gaps: vertices that coincide in all frames have one.
+pub fn welded_points(fixed: &Fixed) -> Vec<u32> {
     let count = fixed.vertex_point.len();
     let Some(weld) = &fixed.weld else {
         return (0..count as u32).collect();

@@ -9,7 +9,7 @@ use meshreel_process::split::{self, Splitter};
 use meshreel_scene::{Mesh, Remark, sample};
 use std::collections::BTreeMap;
 
-/// What positions say.
+/// Everything that follows from the positions of a mesh in all frames.
 #[derive(Default)]
 pub struct Scan {
     /// Faces, and the number of points, stay.

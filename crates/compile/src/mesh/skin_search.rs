@@ -1,6 +1,6 @@
 //! The search for skins of one mesh, of which what takes most of the time is done once.
 
-use crate::meter::Share;
+use crate::meter::MeshWork;
 use meshreel_process::bones::Choice;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Skins that were sought for a mesh, by effort and number of points: what takes most of the time is done
 /// once.
 pub struct SkinSearch<'a> {
-    /// What the mesh has of the work.
-    pub share: Arc<Share<'a>>,
+    /// The mesh's part of the work, for the progress that is shown.
+    pub work: Arc<MeshWork<'a>>,
     /// The effort that was asked for.
     pub effort: u32,
     /// They are not sought, only whether they would be is told.
@@ -21,23 +21,17 @@ pub struct SkinSearch<'a> {
 
 impl<'a> SkinSearch<'a> {
     /// Nothing yet. Skins are sought if the effort is worth it.
-    pub fn new(effort: u32, share: Arc<Share<'a>>) -> SkinSearch<'a> {
-        SkinSearch {
-            share,
-            effort,
-            only_tell: false,
-            wanted: AtomicBool::new(false),
-            skins: Mutex::default(),
-        }
+    pub fn new(effort: u32, work: Arc<MeshWork<'a>>) -> SkinSearch<'a> {
+        SkinSearch { work, effort, only_tell: false, wanted: AtomicBool::new(false), skins: Mutex::default() }
     }
 
     /// A copy for trials, in which no skins are sought and it is only noted whether they would be.
     pub fn telling(&self) -> SkinSearch<'a> {
-        SkinSearch { only_tell: true, ..SkinSearch::new(self.effort, self.share.clone()) }
+        SkinSearch { only_tell: true, ..SkinSearch::new(self.effort, self.work.clone()) }
     }
 
     /// Whether skins were likely enough to be sought.
-    pub fn wanted(&self) -> bool {
+    pub fn were_likely(&self) -> bool {
         self.wanted.load(Ordering::Relaxed)
     }
 
@@ -52,11 +46,11 @@ impl<'a> SkinSearch<'a> {
             return found.clone();
         }
         if !lock().is_empty() {
-            self.share.seek_again();
+            self.work.seek_again();
         }
-        self.share.trying("bones");
+        self.work.trying("bones");
         let found = seek();
-        self.share.sought(1.0);
+        self.work.sought(1.0);
         lock().insert((effort, points), found.clone());
         found
     }

@@ -18,7 +18,7 @@ pub struct Source<'a> {
     pub matrices: Option<Vec<DMat4>>,
     /// Time of the first frame of the animation, read as the others.
     pub first_time: f64,
-    /// What is compiled beside positions.
+    /// Normals are compiled.
     pub normals: bool,
     #[allow(missing_docs)]
     pub uvs: bool,
@@ -30,10 +30,10 @@ pub struct Source<'a> {
     pub start: usize,
     /// Up to the first of these frames of the animation it stands still, and from the second on.
     pub moves: Option<[u32; 2]>,
-    /// What takes the place of points of its first frame that are not finite: those of the animation's first
-    /// one, where that is another.
+    /// Points that replace those of its first frame that are not finite: the points of the animation's first
+    /// frame, where that is another.
     pub fallback: Vec<[f32; 3]>,
-    /// What was done to its faces.
+    /// The fixed faces that it has got, if it was re-meshed.
     pub remeshed: Option<&'a Remeshed>,
 }
 

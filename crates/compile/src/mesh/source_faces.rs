@@ -9,7 +9,7 @@ use meshreel_process::faces::Faces;
 /// triangles tell.
 const MOST: usize = 4;
 
-/// What is known of the corners of the file.
+/// The vertices at the corners of the source's faces.
 pub struct Corners<'a> {
     /// Vertex of each corner of a usable face, before triangles were put into order.
     pub vertex: &'a [u32],
@@ -22,7 +22,7 @@ pub struct Corners<'a> {
 /// `starts` and `others` of the source map of a mesh, of which vertices and triangles are known, with its
 /// triangles. Then the usable faces, and counts and points of all faces; `flip`: they turn the other way than
 /// the triangles do.
-pub fn find(
+pub fn find_source_faces(
     (map, indices_now): (&SourceMap, &[u32]),
     faces: &Faces,
     (counts, indices): (&[i32], &[i32]),

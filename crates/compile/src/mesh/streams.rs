@@ -1,4 +1,5 @@
-//! Vertex values to levels: which streams a mesh has, on which lattice, and how far a level is from its value
+//! Vertex values to quantized values: which streams a mesh has, on which lattice, and how far these are from
+//! their values
 //!.
 
 use meshreel_codec::classic::stream::Spatial;
@@ -20,7 +21,7 @@ pub struct VertexValues {
 }
 
 impl VertexValues {
-    /// What tangents are made from.
+    /// The values from which tangents are made.
     pub fn vertices(&self) -> Vertices<'_> {
         Vertices {
             positions: &self.positions,
@@ -42,8 +43,8 @@ pub enum Quantized {
 /// Runs `$body` with `$v` bound to the vector inside, whatever its word.
 #[macro_export]
 macro_rules! with_quantized {
-    ($levels:expr, $v:ident => $body:expr) => {
-        match $levels {
+    ($quantized:expr, $v:ident => $body:expr) => {
+        match $quantized {
             $crate::mesh::streams::Quantized::U8($v) => $body,
             $crate::mesh::streams::Quantized::U16($v) => $body,
             $crate::mesh::streams::Quantized::U32($v) => $body,
@@ -53,15 +54,15 @@ macro_rules! with_quantized {
 
 /// Access to the vector of a word that is known from elsewhere.
 pub trait Typed: Code {
-    /// The levels as this word; None for another one.
-    fn of(levels: &Quantized) -> Option<&[Self]>;
+    /// The quantized values as this word; none for another one.
+    fn values(quantized: &Quantized) -> Option<&[Self]>;
 }
 
 macro_rules! typed {
     ($($t:ty, $variant:ident);*) => {$(
         impl Typed for $t {
-            fn of(levels: &Quantized) -> Option<&[Self]> {
-                match levels { Quantized::$variant(v) => Some(v), _ => None }
+            fn values(quantized: &Quantized) -> Option<&[Self]> {
+                match quantized { Quantized::$variant(v) => Some(v), _ => None }
             }
         }
     )*};
@@ -79,7 +80,7 @@ impl Quantized {
         self.len() == 0
     }
 
-    /// None yet, in words of `word` bytes.
+    /// No values yet; each will have `word` bytes.
     pub fn new(word: u8) -> Quantized {
         match word {
             1 => Quantized::U8(Vec::new()),
@@ -98,7 +99,7 @@ pub fn word_for(bits: u32) -> u8 {
     }
 }
 
-/// How a stream is predicted inside a frame.
+/// The prediction of a stream inside a frame.
 pub fn spatial(semantic: Semantic) -> Spatial {
     match semantic {
         Semantic::Position | Semantic::Uv => Spatial::Parallelogram,
@@ -139,6 +140,8 @@ fn lattice<const N: usize, W: Typed>(axes: &[Axis], values: &[[f32; N]], out: &m
     for (k, axis) in axes.iter().enumerate() {
         // `Axis::code` without its last ulp: what that could cost is in the slack, and everything is
         // measured. Equal values give equal levels, which is all that keeps cracks shut.
+        // `Axis::level` without its last ulp: what that could cost is in the slack, and everything is
+        // measured. Equal values give equal quantized values, which is all that keeps cracks shut.
         let (min, scale) =
             (f64::from(axis.min), if axis.step > 0.0 { 1.0 / f64::from(axis.step) } else { 0.0 });
         let last = f64::from(axis.codes.saturating_sub(1));
@@ -149,14 +152,14 @@ fn lattice<const N: usize, W: Typed>(axes: &[Axis], values: &[[f32; N]], out: &m
     }
 }
 
-/// How far each position lies above its quantized value, in steps, component-major.
-pub fn offsets<W: Typed>(record: &StreamRecord, positions: &[[f32; 3]], levels: &[W]) -> Vec<f32> {
+/// The distance of each position above its quantized value, in steps, component-major.
+pub fn offsets<W: Typed>(record: &StreamRecord, positions: &[[f32; 3]], quantized: &[W]) -> Vec<f32> {
     let count = positions.len();
-    let mut out = Vec::with_capacity(levels.len());
+    let mut out = Vec::with_capacity(quantized.len());
     for (k, axis) in record.axes.iter().enumerate() {
         let (min, scale) =
             (f64::from(axis.min), if axis.step > 0.0 { 1.0 / f64::from(axis.step) } else { 0.0 });
-        let plane = &levels[k * count..(k + 1) * count];
+        let plane = &quantized[k * count..(k + 1) * count];
         out.extend(positions.iter().zip(plane).map(|(position, level)| {
             ((f64::from(position[k]) - min) * scale - f64::from(level.to_u32())) as f32
         }));
@@ -174,25 +177,25 @@ fn planes<const N: usize, W: Typed>(count: usize, out: &mut Vec<W>, value: impl 
     }
 }
 
-/// Largest error of `levels` against `values`, in the unit of the stream's tolerance: distance for positions
-/// and uvs, degrees for normals, largest component for colours.
-pub fn error(record: &StreamRecord, levels: &Quantized, values: &VertexValues) -> f64 {
-    with_quantized!(levels, v => error_of(record, v, values))
+/// Largest error of `quantized` against `values`, in the unit of the stream's tolerance: distance for
+/// positions and uvs, degrees for normals, largest component for colours.
+pub fn error(record: &StreamRecord, quantized: &Quantized, values: &VertexValues) -> f64 {
+    with_quantized!(quantized, v => error_of(record, v, values))
 }
 
-fn error_of<W: Typed>(record: &StreamRecord, levels: &[W], values: &VertexValues) -> f64 {
+fn error_of<W: Typed>(record: &StreamRecord, quantized: &[W], values: &VertexValues) -> f64 {
     let set = usize::from(record.set);
     let bits = u32::from(record.bits);
     match record.semantic {
-        Semantic::Position => farthest(&record.axes, levels, &values.positions),
-        Semantic::Uv => farthest(&record.axes, levels, &values.uvs[set]),
+        Semantic::Position => farthest(&record.axes, quantized, &values.positions),
+        Semantic::Uv => farthest(&record.axes, quantized, &values.uvs[set]),
         Semantic::Colour => {
             let values = &values.colours[set];
             let count = values.len();
             let mut most = 0.0f64;
             for (k, axis) in record.axes.iter().enumerate() {
                 for (v, value) in values.iter().enumerate() {
-                    let back = axis.value(levels[k * count + v].to_u32());
+                    let back = axis.value(quantized[k * count + v].to_u32());
                     most = most.max((f64::from(back) - f64::from(value[k])).abs());
                 }
             }
@@ -200,14 +203,14 @@ fn error_of<W: Typed>(record: &StreamRecord, levels: &[W], values: &VertexValues
         }
         Semantic::Normal => {
             let count = values.normals.len();
-            let at = |v: usize, k: usize| levels[k * count + v].to_u32() as u16;
+            let at = |v: usize, k: usize| quantized[k * count + v].to_u32() as u16;
             degrees((0..count).fold(0.0, |most, v| {
                 chord(octahedral::decode([at(v, 0), at(v, 1)], bits), values.normals[v]).max(most)
             }))
         }
         Semantic::QTangent => {
             let count = values.normals.len();
-            let at = |v: usize, k: usize| levels[k * count + v].to_u32() as u16;
+            let at = |v: usize, k: usize| quantized[k * count + v].to_u32() as u16;
             degrees((0..count).fold(0.0, |most: f64, v| {
                 let back = qtangent::decode([at(v, 0), at(v, 1), at(v, 2), at(v, 3)], bits);
                 let [x, y, z, _] = values.tangents[v];
@@ -227,9 +230,9 @@ fn degrees(chord: f64) -> f64 {
     2.0 * (chord.sqrt() / 2.0).min(1.0).asin().to_degrees()
 }
 
-fn farthest<const N: usize, W: Typed>(axes: &[Axis], levels: &[W], values: &[[f32; N]]) -> f64 {
+fn farthest<const N: usize, W: Typed>(axes: &[Axis], quantized: &[W], values: &[[f32; N]]) -> f64 {
     let count = values.len();
-    let planes: [&[W]; N] = std::array::from_fn(|k| &levels[k * count..(k + 1) * count]);
+    let planes: [&[W]; N] = std::array::from_fn(|k| &quantized[k * count..(k + 1) * count]);
     let mut most = 0.0f64;
     for (v, value) in values.iter().enumerate() {
         let mut square = 0.0;
@@ -243,8 +246,8 @@ fn farthest<const N: usize, W: Typed>(axes: &[Axis], levels: &[W], values: &[[f3
 }
 
 /// Decoded bounds of a position stream: min xyz, max xyz; inverted infinities without vertices.
-pub fn bounds(record: &StreamRecord, levels: &Quantized) -> [f32; 6] {
-    with_quantized!(levels, v => {
+pub fn bounds(record: &StreamRecord, quantized: &Quantized) -> [f32; 6] {
+    with_quantized!(quantized, v => {
         let mut out = [f32::INFINITY, f32::INFINITY, f32::INFINITY, f32::NEG_INFINITY, f32::NEG_INFINITY, f32::NEG_INFINITY];
         let count = v.len() / 3;
         if count > 0 {

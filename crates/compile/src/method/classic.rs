@@ -122,12 +122,12 @@ impl MeshPlan<'_> {
         index::encode(&evaluated.indices, out);
         let table = parallelogram::derive_table(&evaluated.indices, vertices);
         for record in &self.streams {
-            let mut levels = Quantized::new(record.word);
-            streams::quantize(record, &evaluated.values, &mut levels);
-            let error = streams::error(record, &levels, &evaluated.values);
+            let mut quantized = Quantized::new(record.word);
+            streams::quantize(record, &evaluated.values, &mut quantized);
+            let error = streams::error(record, &quantized, &evaluated.values);
             self.keep_promise(record, error, frame)?;
             let start = out.len();
-            with_quantized!(&levels, v => {
+            with_quantized!(&quantized, v => {
                 let spatial = streams::spatial(record.semantic);
                 let refs = References { table: &table, ..self.alone() };
                 stream::encode_index(v, record.semantic.components(), spatial, refs, out);
@@ -140,7 +140,7 @@ impl MeshPlan<'_> {
             if record.semantic == Semantic::Position {
                 part.position_bytes = out.len() - start;
                 part.error = error;
-                part.bounds = streams::bounds(record, &levels);
+                part.bounds = streams::bounds(record, &quantized);
             }
         }
         Ok(part)
@@ -217,34 +217,34 @@ impl GroupCoder<'_, '_> {
         let mut tracks = std::mem::take(&mut self.tracks);
         for track in &mut tracks {
             let record = &self.plan.streams[track.stream];
-            let mut levels = Quantized::new(record.word);
-            streams::quantize(record, &self.values, &mut levels);
-            self.finish(track.stream, &mut levels, Some(track), frame, &mut part)?;
-            track.before_previous = std::mem::replace(&mut track.previous, levels);
+            let mut quantized = Quantized::new(record.word);
+            streams::quantize(record, &self.values, &mut quantized);
+            self.finish(track.stream, &mut quantized, Some(track), frame, &mut part)?;
+            track.before_previous = std::mem::replace(&mut track.previous, quantized);
             track.coded += 1;
         }
         self.tracks = tracks;
         Ok(part)
     }
 
-    /// Encodes `levels`, decodes them again and measures.
+    /// Encodes `quantized`, decodes them again and measures.
     fn finish(
         &self,
         number: usize,
-        levels: &mut Quantized,
+        quantized: &mut Quantized,
         between: Option<&Track>,
         frame: usize,
         part: &mut Part,
     ) -> Result<(), Error> {
         let record = &self.plan.streams[number];
         let start = part.bytes.len();
-        with_quantized!(levels, v => self.code(number, v, between, frame, &mut part.bytes)?);
-        let error = streams::error(record, levels, &self.values);
+        with_quantized!(quantized, v => self.code(number, v, between, frame, &mut part.bytes)?);
+        let error = streams::error(record, quantized, &self.values);
         self.plan.keep_promise(record, error, frame)?;
         if record.semantic == Semantic::Position {
             part.position_bytes = part.bytes.len() - start;
             part.error = error;
-            part.bounds = streams::bounds(record, levels);
+            part.bounds = streams::bounds(record, quantized);
         }
         Ok(())
     }
@@ -252,7 +252,7 @@ impl GroupCoder<'_, '_> {
     fn code<W: Typed>(
         &self,
         number: usize,
-        levels: &mut [W],
+        quantized: &mut [W],
         between: Option<&Track>,
         frame: usize,
         out: &mut Vec<u8>,
@@ -260,18 +260,18 @@ impl GroupCoder<'_, '_> {
         let record = &self.plan.streams[number];
         let components = record.semantic.components();
         let spatial = streams::spatial(record.semantic);
-        let base = W::of(&self.plan.bases[number]);
+        let base = W::values(&self.plan.bases[number]);
         let refs = match between {
             None => References { base, ..self.plan.alone() },
             Some(track) => References {
                 base,
-                index_before: W::of(&track.index_before),
-                index_after: W::of(&track.index_after),
-                previous: W::of(if track.coded == 0 { &track.index_before } else { &track.previous }),
+                index_before: W::values(&track.index_before),
+                index_after: W::values(&track.index_after),
+                previous: W::values(if track.coded == 0 { &track.index_before } else { &track.previous }),
                 before_previous: match track.coded {
                     0 => None,
-                    1 => W::of(&track.index_before),
-                    _ => W::of(&track.before_previous),
+                    1 => W::values(&track.index_before),
+                    _ => W::values(&track.before_previous),
                 },
                 table: &self.plan.table,
             },
@@ -280,7 +280,7 @@ impl GroupCoder<'_, '_> {
         let work = work(self.options);
         let effort = work.effort;
         if record.semantic == Semantic::Position {
-            let nearest = levels.to_vec();
+            let nearest = quantized.to_vec();
             let offset = streams::offsets(record, &self.values.positions, &nearest);
             let counts: Vec<u32> = record.axes.iter().map(|axis| axis.codes).collect();
             let target = Target {
@@ -292,21 +292,21 @@ impl GroupCoder<'_, '_> {
                 welded: self.fixed.weld.as_deref(),
             };
             match between {
-                None => stream::encode_index_within(target, spatial, refs, effort, levels, out),
+                None => stream::encode_index_within(target, spatial, refs, effort, quantized, out),
                 Some(track) => {
                     let way = 256 * (track.coded + 1) / track.span.max(1);
-                    stream::encode_b_frame_within(target, refs, way.min(255) as u8, work, levels, out);
+                    stream::encode_b_frame_within(target, refs, way.min(255) as u8, work, quantized, out);
                 }
             }
         } else {
             match between {
-                None => stream::encode_index(levels, components, spatial, refs, out),
-                Some(_) => stream::encode_b_frame(levels, components, refs, work, out),
+                None => stream::encode_index(quantized, components, spatial, refs, out),
+                Some(_) => stream::encode_b_frame(quantized, components, refs, work, out),
             }
         }
-        let mut back = vec![W::default(); levels.len()];
+        let mut back = vec![W::default(); quantized.len()];
         let used = stream::decode(&out[start..], components, spatial, refs, &mut back);
-        if used != Ok(out.len() - start) || back != levels {
+        if used != Ok(out.len() - start) || back != quantized {
             return Err(self.plan.broken(record, frame));
         }
         Ok(())

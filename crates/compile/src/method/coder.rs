@@ -8,25 +8,25 @@ use meshreel_codec::quantize::fixed::FixedPoint;
 use meshreel_codec::quantize::lattice::Grid;
 use std::collections::BTreeMap;
 
-/// What was measured of a decoded frame.
+/// The box and the error of a decoded frame.
 #[derive(Clone, Copy, Debug)]
-pub struct Seen {
+pub struct FrameMeasure {
     /// Box of the decoded values.
     pub bounds: [f32; 6],
     /// Largest distance to the source.
     pub error: f64,
 }
 
-/// What was seen, by frame.
-pub type Sights = Vec<(u32, Seen)>;
+/// Frames with their measures.
+pub type FrameMeasures = Vec<(u32, FrameMeasure)>;
 
 /// Decoded frames by number, in the order of cells.
 pub type Decoded = ByWidth<BTreeMap<u32, Vec<[i16; 4]>>, BTreeMap<u32, Vec<[i32; 4]>>>;
 
 /// The keys of a segment.
 pub struct Segment {
-    /// Per key its unit and what was seen.
-    pub keys: Vec<(u32, Vec<u8>, Seen)>,
+    /// By key its unit, and the measure of the decoded frame.
+    pub keys: Vec<(u32, Vec<u8>, FrameMeasure)>,
     pub decoded: Decoded,
 }
 
@@ -34,35 +34,37 @@ pub struct Segment {
 pub struct Group {
     /// Units LowerLayers and TopLayer.
     pub units: [Vec<u8>; 2],
-    pub seen: Sights,
+    pub seen: FrameMeasures,
     pub decoded: Decoded,
 }
 
 /// The encoder of a stream.
 pub trait Coder: Send + Sync {
-    /// What is stored once.
+    /// The static part, which is stored once.
     fn static_bytes(&self) -> &[u8];
     /// Point of each cell.
     fn order(&self) -> &[u32];
-    /// About what some frames will be when decoded.
+    /// Some frames about as they will be when decoded.
     fn sample(&self, frames: &[u32]) -> Result<Decoded, Error>;
     /// Codes the keys of a segment and keeps them for [`Coder::group`]; hands out the decoded frames only if
     /// `keep`.
     fn segment(&self, segment: u32, keep: bool) -> Result<Segment, Error>;
     /// Codes the units LowerLayers and TopLayer of a group, whose keys have been coded; the same.
+    /// Codes the units Inner and Last of a group whose keys have been coded; hands out the decoded frames
+    /// only if `keep`.
     fn group(&self, group: u32, keep: bool) -> Result<Group, Error>;
     /// Keys before this one are not needed any more.
     fn forget(&self, before: u32);
-    /// Only heights over a plane are coded.
+    /// Whether only heights over a plane are coded.
     fn has_heights(&self) -> bool {
         false
     }
-    /// By point the rigid bone that moves it alone, or [`meshreel_process::parts::NONE`]; empty without
+    /// By point the rigid bone that moves it alone, or [`meshreel_process::parts::NO_PART`]; empty without
     /// bones.
     fn parts(&self) -> Vec<u32> {
         Vec::new()
     }
-    /// What was seen of bones, once all is coded.
+    /// What bones and residuals take, once all frames are coded.
     fn measures(&self) -> Measures {
         Measures::default()
     }
@@ -87,7 +89,12 @@ impl Width for i32 {
 }
 
 /// Measures the cells of a frame against its source. `order`: point of each cell.
-pub fn seen<W: FixedPoint>(grid: &Grid, order: &[u32], points: &[[f32; 3]], decoded: &[[W; 4]]) -> Seen {
+pub fn measure_frame<W: FixedPoint>(
+    grid: &Grid,
+    order: &[u32],
+    points: &[[f32; 3]],
+    decoded: &[[W; 4]],
+) -> FrameMeasure {
     let (mut bounds, mut most) = (NOTHING, 0.0f64);
     for (cell, &point) in decoded.iter().zip(order) {
         let value = grid.position([cell[0].get(), cell[1].get(), cell[2].get()]);
@@ -101,7 +108,7 @@ pub fn seen<W: FixedPoint>(grid: &Grid, order: &[u32], points: &[[f32; 3]], deco
         }
         most = most.max(square);
     }
-    Seen { bounds, error: most.sqrt() }
+    FrameMeasure { bounds, error: most.sqrt() }
 }
 
 /// Cells of points on a lattice that is off as much as decoding may be.

@@ -15,9 +15,9 @@ const SEGMENTS: [u32; 9] = [1, 1, 1, 2, 2, 2, 3, 4, 6];
 const FEW: u32 = 8;
 const WHOLE: [u64; 9] = [1 << 19, 1 << 19, 1 << 20, 1 << 21, 1 << 22, 1 << 22, 1 << 23, 1 << 24, 1 << 25];
 
-/// What is coded in segments of keys, and groups of the frames between them.
+/// Something that is coded in segments of keys, and groups of the frames between them.
 pub trait InSegments: Sync {
-    /// What is stored once.
+    /// The static part, which is stored once.
     fn once(&self) -> Vec<u8>;
     /// The units of the keys of a segment.
     fn keys(&self, segment: u32) -> Result<Vec<Vec<u8>>, Error>;
@@ -46,7 +46,7 @@ impl InSegments for dyn Coder + '_ {
     }
 }
 
-/// How many segments a trial codes.
+/// The segments that a trial codes.
 #[derive(Clone, Copy)]
 pub struct Sample {
     segments: u32,

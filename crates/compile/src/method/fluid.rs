@@ -3,10 +3,10 @@
 //! again before it counts.
 
 use crate::mesh::evaluate::Scratch;
-use crate::mesh::fluid::{Laid, lay_out};
+use crate::mesh::fluid::{FrameLayout, lay_out};
 use crate::mesh::plan::MeshPlan;
-use crate::mesh::streams::{self, NOTHING, Quantized, Typed};
-use crate::method::coder::Seen;
+use crate::mesh::streams::{self, NOTHING, Quantized, Typed, VertexValues};
+use crate::method::coder::FrameMeasure;
 use crate::method::payload::Payload;
 use crate::{Error, with_quantized};
 use meshreel_codec::record::source_map::SourceMap;
@@ -22,12 +22,12 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-/// Orders of runs that are kept while frames of them may come.
+/// How many runs' orders are kept while frames of them may come.
 const RUNS_KEPT: usize = 32;
 
 /// Triangles of a frame as the source has them, and as a decoder gets them.
 #[derive(Default)]
-struct Order {
+struct FrameOrder {
     triangles: Vec<[u32; 3]>,
     material: Vec<u32>,
     /// Point of each vertex, vertices of one position having one.
@@ -41,24 +41,39 @@ struct Order {
     new_point: Vec<u32>,
 }
 
-/// A decoded frame.
-struct Held {
+/// A decoded frame, which others may refer to.
+pub(crate) struct DecodedFrame {
     run: u32,
-    order: Arc<Order>,
-    levels: Vec<Quantized>,
+    order: Arc<FrameOrder>,
+    streams: Vec<Quantized>,
 }
 
 /// Decoded frames by number.
-pub(crate) type Frames = BTreeMap<u32, Arc<HeldFrame>>;
-/// What other frames refer to.
-pub(crate) struct HeldFrame(Held);
+pub(crate) type DecodedFrames = BTreeMap<u32, Arc<DecodedFrame>>;
+
+/// A frame that was coded, and what a decoder has to get from its bytes.
+struct CodedFrame {
+    frame: Arc<DecodedFrame>,
+    head: Head,
+    references: References,
+    /// Expected sizes of positions, and of all streams, in 2⁻⁸ bits.
+    bits: [u64; 2],
+}
+
+/// All streams of a frame as decoded, the measure of its positions, and expected sizes of positions and of
+/// all streams, in 2⁻⁸ bits.
+struct CodedStreams {
+    streams: Vec<Quantized>,
+    seen: FrameMeasure,
+    bits: [u64; 2],
+}
 
 /// Bytes of maps back to the source that are kept of one mesh; where they are more, there is none of it.
 const MOST_MAPS: usize = 256 << 20;
 
-/// Maps back to the source, by run; and of frames the runs.
+/// SourceMaps back to the source, by run; and of frames the runs.
 #[derive(Default)]
-struct Maps {
+struct SourceMaps {
     by_run: BTreeMap<u32, SourceMap>,
     of_frame: BTreeMap<u32, u32>,
     bytes: usize,
@@ -70,11 +85,11 @@ pub struct FluidCoder<'a> {
     options: &'a Options,
     schedule: Schedule,
     /// Keys that have been coded.
-    keys: RwLock<Frames>,
+    keys: RwLock<DecodedFrames>,
     /// Orders of runs, by their first frames.
-    runs: Mutex<BTreeMap<u32, Arc<Order>>>,
-    /// Maps back to the source by run, and the run of each frame.
-    maps: Mutex<Maps>,
+    runs: Mutex<BTreeMap<u32, Arc<FrameOrder>>>,
+    /// SourceMaps back to the source by run, and the run of each frame.
+    maps: Mutex<SourceMaps>,
     /// Most points of any frame, and whether any frame has fewer than vertices.
     points: AtomicU32,
     split: AtomicBool,
@@ -104,7 +119,7 @@ impl<'a> FluidCoder<'a> {
     }
 
     /// Notes of the frame's map back to the source, where these are wanted.
-    fn note_source(&self, frame: u32, run: u32, laid: &Laid, order: &Order) {
+    fn note_source(&self, frame: u32, run: u32, laid: &FrameLayout, order: &FrameOrder) {
         if self.options.strip || self.options.short_source_map {
             return;
         }
@@ -138,31 +153,25 @@ impl<'a> FluidCoder<'a> {
         *held = held.split_off(&frame);
     }
 
-    /// Codes a unit. `done`: frames of units that are coded with it, and where its own go.
-    pub(crate) fn unit(&self, frames: &[u32], done: &mut Frames) -> Result<Payload, Error> {
+    /// Codes a unit. `done`: frames of units that are coded with it, to which its own are added.
+    pub(crate) fn unit(&self, frames: &[u32], done: &mut DecodedFrames) -> Result<Payload, Error> {
         let mut payload = Payload::default();
         let mut work = Work::default();
         let mut bytes = Vec::new();
         let mut expected = Vec::new();
-        let bits = changing::encode(&mut bytes, |writer| -> Result<[u64; 2], Error> {
-            let mut bits = [0; 2];
+        changing::encode(&mut bytes, |writer| {
             for &frame in frames {
-                let coded = self.frame(frame, done, &mut work, writer, &mut payload)?;
-                expected.push(coded.map(|(held, head, sources, cost)| {
-                    bits = [bits[0] + cost[0], bits[1] + cost[1]];
-                    let held = Arc::new(HeldFrame(held));
-                    if self.is_run(frame) {
-                        done.insert(frame, held.clone());
-                        if self.schedule.key_of(frame).is_some() {
-                            let keys = self.keys.write();
-                            let mut keys = keys.unwrap_or_else(PoisonError::into_inner);
-                            keys.insert(frame, held.clone());
-                        }
+                let coded = self.encode_frame(frame, done, &mut work, writer, &mut payload)?;
+                if let Some(coded) = coded.as_ref().filter(|_| self.is_run(frame)) {
+                    done.insert(frame, coded.frame.clone());
+                    if self.schedule.key_of(frame).is_some() {
+                        let mut keys = self.keys.write().unwrap_or_else(PoisonError::into_inner);
+                        keys.insert(frame, coded.frame.clone());
                     }
-                    (held, head, sources)
-                }));
+                }
+                expected.push(coded);
             }
-            Ok(bits)
+            Ok::<_, Error>(())
         })?;
         self.check(&bytes, &expected, &mut work).map_err(|corrupt| Error::Promise {
             what: format!(
@@ -172,12 +181,14 @@ impl<'a> FluidCoder<'a> {
             target: Default::default(),
         })?;
         // Of the bytes of values, by what symbols were expected to take.
-        let share = bits[0] as f64 / bits[1].max(1) as f64;
-        payload.position_bytes = (changing::value_bytes(&bytes) as f64 * share).round() as usize;
+        let bits = |k: usize| expected.iter().flatten().map(|coded| coded.bits[k]).sum::<u64>();
+        let part = bits(0) as f64 / bits(1).max(1) as f64;
+        payload.position_bytes = (changing::value_bytes(&bytes) as f64 * part).round() as usize;
         put_sized(&bytes, &mut payload.bytes);
         Ok(payload)
     }
 
+    /// Whether a frame has the triangles of one beside it.
     fn is_run(&self, frame: u32) -> bool {
         let runs = &self.plan.prepared.runs;
         let lead = runs[frame as usize];
@@ -185,72 +196,41 @@ impl<'a> FluidCoder<'a> {
         same(frame.checked_sub(1).and_then(|f| runs.get(f as usize))) || same(runs.get(frame as usize + 1))
     }
 
-    /// Frames that one may refer to, as the player has them.
-    fn sources(&self, frame: u32, done: &Frames) -> Sources {
+    /// DecodedFrames that one may refer to, as the player has them.
+    fn references(&self, frame: u32, done: &DecodedFrames) -> References {
         let key = self.schedule.key_of(frame).is_some();
-        let held = self.keys.read().unwrap_or_else(PoisonError::into_inner);
+        let keys = self.keys.read().unwrap_or_else(PoisonError::into_inner);
         let references = self.schedule.references(frame);
         let list = references.iter().filter(|&&r| !(key && r == 0));
-        list.map(|r| done.get(r).or_else(|| held.get(r)).cloned()).collect()
+        list.map(|r| done.get(r).or_else(|| keys.get(r)).cloned()).collect()
     }
 
-    #[allow(clippy::type_complexity)]
-    fn frame(
+    /// Writes a frame: its head, its triangles, then each stream; none where the mesh is not shown.
+    fn encode_frame(
         &self,
         frame: u32,
-        done: &Frames,
+        done: &DecodedFrames,
         work: &mut Work,
         writer: &mut Writer<'_>,
         payload: &mut Payload,
-    ) -> Result<Option<(Held, Head, Sources, [u64; 2])>, Error> {
+    ) -> Result<Option<CodedFrame>, Error> {
         let plan = self.plan;
         if !plan.shown.contains(frame as usize) {
             writer.head(Head::default());
-            payload.seen.push((frame, Seen { bounds: NOTHING, error: 0.0 }));
+            payload.seen.push((frame, FrameMeasure { bounds: NOTHING, error: 0.0 }));
             return Ok(None);
         }
         let mut scratch = Scratch::default();
         let laid = self.laid(frame, &mut scratch)?;
         let (run, order) = self.order(frame, &laid, &scratch)?;
         self.note_source(frame, run, &laid, &order);
-        let counted = |n: usize| {
-            u32::try_from(n).map_err(|_| Error::Limit {
-                what: format!("{}: vertices of frame {frame}", plan.path),
-                asked: n as u64,
-                allowed: u64::from(u32::MAX),
-            })
-        };
-        let mut head = Head {
-            kind: 1,
-            source_points: counted(laid.points)?,
-            run,
-            vertices: counted(order.vertices.len())?,
-            points: counted(order.points)?,
-            triangles: counted(order.indices.len())? / 3,
-        };
-        let sources = self.sources(frame, done);
-        let alike = |held: &Arc<HeldFrame>| held.0.run == run;
-        let same = sources.iter().position(|s| s.as_ref().is_some_and(alike));
-        if let Some(at) = same {
-            head.kind = 2 + at as u32;
-        }
+        let references = self.references(frame, done);
+        let of_run: Vec<&DecodedFrame> =
+            references.iter().flatten().filter(|other| other.run == run).map(|other| &**other).collect();
+        let same = references.iter().position(|other| other.as_ref().is_some_and(|other| other.run == run));
+        let head = self.head(frame, (run, same), laid.points, &order)?;
         writer.head(head);
-        let mut back = Back::new(head, plan.prepared.materials.len());
-        match same {
-            Some(_) => {
-                let triangles = back.triangles();
-                triangles.ranges.copy_from_slice(&order.ranges);
-                triangles.indices.copy_from_slice(&order.indices);
-                triangles.point.copy_from_slice(&order.new_point);
-                work.same(&triangles, order.vertices.len(), order.points);
-            }
-            None => {
-                let points = order.of_points();
-                let mut given = order.topology(&points);
-                let done = writer.triangles(head, work, &mut back.triangles(), &mut given);
-                done.map_err(|c| self.broken(frame, c))?;
-            }
-        }
+        self.encode_triangles(frame, head, &order, work, writer)?;
         self.points.fetch_max(head.points, Relaxed);
         self.split.fetch_or(head.points != head.vertices, Relaxed);
         let values = laid.values(
@@ -261,43 +241,109 @@ impl<'a> FluidCoder<'a> {
             &order.indices,
             &scratch,
         )?;
-        let frames: Vec<&Held> =
-            (sources.iter().flatten()).filter(|held| alike(held)).map(|held| &held.0).collect();
-        let mut cost = [0; 2];
+        let coded = self.encode_streams(frame, (&values, &order), &of_run, work, writer)?;
+        payload.seen.push((frame, coded.seen));
+        payload.vertices = payload.vertices.max(order.vertices.len());
+        payload.indices = payload.indices.max(order.indices.len());
+        let frame = Arc::new(DecodedFrame { run, order, streams: coded.streams });
+        Ok(Some(CodedFrame { frame, head, references, bits: coded.bits }))
+    }
+
+    /// The head of a frame of `run`; `same` is the number of the reference that has the same triangles.
+    fn head(
+        &self,
+        frame: u32,
+        (run, same): (u32, Option<usize>),
+        source_points: usize,
+        order: &FrameOrder,
+    ) -> Result<Head, Error> {
+        let counted = |n: usize| {
+            u32::try_from(n).map_err(|_| Error::Limit {
+                what: format!("{}: vertices of frame {frame}", self.plan.path),
+                asked: n as u64,
+                allowed: u64::from(u32::MAX),
+            })
+        };
+        Ok(Head {
+            kind: same.map_or(1, |at| 2 + at as u32),
+            source_points: counted(source_points)?,
+            run,
+            vertices: counted(order.vertices.len())?,
+            points: counted(order.points)?,
+            triangles: counted(order.indices.len())? / 3,
+        })
+    }
+
+    /// Writes the triangles of a frame, unless a reference has them, and makes `work` ready for its streams.
+    fn encode_triangles(
+        &self,
+        frame: u32,
+        head: Head,
+        order: &FrameOrder,
+        work: &mut Work,
+        writer: &mut Writer<'_>,
+    ) -> Result<(), Error> {
+        let mut back = DecodedTriangles::new(head, self.plan.prepared.materials.len());
+        if head.kind == 1 {
+            let points = order.of_points();
+            let mut topology = order.topology(&points);
+            let done = writer.triangles(head, work, &mut back.triangles(), &mut topology);
+            return done.map_err(|c| self.broken(frame, c));
+        }
+        let triangles = back.triangles();
+        triangles.ranges.copy_from_slice(&order.ranges);
+        triangles.indices.copy_from_slice(&order.indices);
+        triangles.point.copy_from_slice(&order.new_point);
+        work.same(&triangles, order.vertices.len(), order.points);
+        Ok(())
+    }
+
+    /// Quantizes and writes all streams of a frame, predicted from frames of the same run.
+    fn encode_streams(
+        &self,
+        frame: u32,
+        (values, order): (&VertexValues, &FrameOrder),
+        of_run: &[&DecodedFrame],
+        work: &mut Work,
+        writer: &mut Writer<'_>,
+    ) -> Result<CodedStreams, Error> {
+        let plan = self.plan;
+        let leaf = !self.is_run(frame) || matches!(self.schedule.unit_of(frame), Unit::TopLayer(_));
+        let mut seen = FrameMeasure { bounds: NOTHING, error: 0.0 };
+        let mut bits = [0; 2];
         let mut all = Vec::new();
         for (s, record) in plan.streams.iter().enumerate() {
-            let mut levels = Quantized::new(record.word);
-            streams::quantize(record, &values, &mut levels);
-            let kind = Kind::of(record.semantic);
-            if kind == Kind::Normals {
+            let mut quantized = Quantized::new(record.word);
+            streams::quantize(record, values, &mut quantized);
+            if Kind::of(record.semantic) == Kind::Normals {
                 shade(work, &order.indices, &all[0], record);
             }
             let position = record.semantic == Semantic::Position;
-            with_quantized!(&mut levels, v => {
+            with_quantized!(&mut quantized, v => {
                 let offset = match position {
                     true => streams::offsets(record, &values.positions, v),
                     false => Vec::new(),
                 };
-                let leaf = !self.is_run(frame) || matches!(self.schedule.unit_of(frame), Unit::TopLayer(_));
-                let bits = stream(record, s, &frames, (&offset, leaf), v, &order, work, writer);
-                cost[0] += u64::from(position) * bits;
-                cost[1] += bits;
+                let references = stream_of(of_run, s);
+                let wanted = wanted(record, v, &offset, leaf);
+                let kind = Kind::of(record.semantic);
+                let components = record.semantic.components();
+                let taken = writer.stream(kind, components, &references, &order.new_point, work, wanted);
+                bits[0] += u64::from(position) * taken;
+                bits[1] += taken;
             });
-            let error = streams::error(record, &levels, &values);
+            let error = streams::error(record, &quantized, values);
             plan.keep_promise(record, error, frame as usize)?;
             if position {
-                let bounds = streams::bounds(record, &levels);
-                payload.seen.push((frame, Seen { bounds, error }));
+                seen = FrameMeasure { bounds: streams::bounds(record, &quantized), error };
             }
-            all.push(levels);
+            all.push(quantized);
         }
-        payload.vertices = payload.vertices.max(order.vertices.len());
-        payload.indices = payload.indices.max(order.indices.len());
-        let held = Held { run, order, levels: all };
-        Ok(Some((held, head, sources, cost)))
+        Ok(CodedStreams { streams: all, seen, bits })
     }
 
-    fn laid(&self, frame: u32, scratch: &mut Scratch) -> Result<Laid, Error> {
+    /// Triangles and vertices of a frame, its points in `scratch`.
+    fn laid(&self, frame: u32, scratch: &mut Scratch) -> Result<FrameLayout, Error> {
         let plan = self.plan;
         let lead = plan.prepared.runs[frame as usize] as usize;
         let frames = (lead, frame as usize);
@@ -305,7 +351,12 @@ impl<'a> FluidCoder<'a> {
     }
 
     /// The run that a frame belongs to, and the order of that; `scratch` has its points.
-    fn order(&self, frame: u32, laid: &Laid, scratch: &Scratch) -> Result<(u32, Arc<Order>), Error> {
+    fn order(
+        &self,
+        frame: u32,
+        laid: &FrameLayout,
+        scratch: &Scratch,
+    ) -> Result<(u32, Arc<FrameOrder>), Error> {
         let lead = self.plan.prepared.runs[frame as usize];
         let own = self.ordered(frame, laid, scratch);
         if !self.is_run(frame) {
@@ -322,8 +373,8 @@ impl<'a> FluidCoder<'a> {
     }
 
     /// The order of the first frame of a run.
-    fn lead(&self, lead: u32) -> Result<Arc<Order>, Error> {
-        let held = |runs: &Mutex<BTreeMap<_, Arc<Order>>>| {
+    fn lead(&self, lead: u32) -> Result<Arc<FrameOrder>, Error> {
+        let held = |runs: &Mutex<BTreeMap<_, Arc<FrameOrder>>>| {
             let runs = runs.lock().unwrap_or_else(PoisonError::into_inner);
             runs.get(&lead).cloned()
         };
@@ -342,8 +393,8 @@ impl<'a> FluidCoder<'a> {
         Ok(order)
     }
 
-    /// What the triangles of a frame join.
-    fn ordered(&self, frame: u32, laid: &Laid, scratch: &Scratch) -> Order {
+    /// The triangles of a frame, and the points that they join.
+    fn ordered(&self, frame: u32, laid: &FrameLayout, scratch: &Scratch) -> FrameOrder {
         let lead = self.plan.prepared.runs[frame as usize];
         let weld = self.plan.prepared.run_welds.get(&lead);
         let alone = !self.is_run(frame);
@@ -368,17 +419,17 @@ impl<'a> FluidCoder<'a> {
             *slot
         };
         let point = laid.point.iter().map(dense).collect();
-        Order {
+        FrameOrder {
             triangles: laid.triangles.clone(),
             material: laid.material.clone(),
             point,
             points: points as usize,
-            ..Order::default()
+            ..FrameOrder::default()
         }
     }
 
     /// Completes an order with vertices and triangles as a decoder will get them.
-    fn complete(&self, order: Order, frame: u32) -> Result<Order, Error> {
+    fn complete(&self, order: FrameOrder, frame: u32) -> Result<FrameOrder, Error> {
         let mut nothing = Vec::new();
         let head = Head {
             vertices: order.point.len() as u32,
@@ -386,7 +437,7 @@ impl<'a> FluidCoder<'a> {
             triangles: order.triangles.len() as u32,
             ..Head::default()
         };
-        let mut back = Back::new(head, self.plan.prepared.materials.len());
+        let mut back = DecodedTriangles::new(head, self.plan.prepared.materials.len());
         let points = order.of_points();
         let mut given = order.topology(&points);
         let coded = changing::encode(&mut nothing, |writer| {
@@ -394,7 +445,13 @@ impl<'a> FluidCoder<'a> {
         });
         coded.map_err(|c| self.broken(frame, c))?;
         let vertices = given.order;
-        Ok(Order { vertices, ranges: back.ranges, indices: back.indices, new_point: back.point, ..order })
+        Ok(FrameOrder {
+            vertices,
+            ranges: back.ranges,
+            indices: back.indices,
+            new_point: back.point,
+            ..order
+        })
     }
 
     fn broken(&self, frame: u32, corrupt: Corrupt) -> Error {
@@ -405,25 +462,20 @@ impl<'a> FluidCoder<'a> {
     }
 
     /// Decodes a unit as the player does.
-    fn check(
-        &self,
-        bytes: &[u8],
-        expected: &[Option<(Arc<HeldFrame>, Head, Sources)>],
-        work: &mut Work,
-    ) -> Result<(), Corrupt> {
+    fn check(&self, bytes: &[u8], expected: &[Option<CodedFrame>], work: &mut Work) -> Result<(), Corrupt> {
         const OTHER: Corrupt = Corrupt("other values");
         let mut reader = Reader::new(bytes)?;
         for frame in expected {
             let head = reader.head();
-            let Some((held, wanted, sources)) = frame else {
+            let Some(CodedFrame { frame, head: wanted, references, .. }) = frame else {
                 if head.kind != 0 {
                     return Err(OTHER);
                 }
                 continue;
             };
-            let order = &held.0.order;
+            let order = &frame.order;
             let shape = Head { kind: head.kind, ..*wanted };
-            let mut back = Back::new(shape, order.ranges.len());
+            let mut back = DecodedTriangles::new(shape, order.ranges.len());
             if head.kind == 1 {
                 reader.triangles(head, work, &mut back.triangles())?;
                 let same = back.ranges == order.ranges
@@ -433,9 +485,8 @@ impl<'a> FluidCoder<'a> {
                     return Err(OTHER);
                 }
             } else {
-                let source = sources.get((head.kind as usize).wrapping_sub(2));
-                let source = source.and_then(Option::as_ref).ok_or(OTHER)?;
-                let from = &source.0.order;
+                let reference = references.get((head.kind as usize).wrapping_sub(2));
+                let from = &reference.and_then(Option::as_ref).ok_or(OTHER)?.order;
                 let same = from.ranges == order.ranges
                     && from.indices == order.indices
                     && from.new_point == order.new_point;
@@ -447,19 +498,19 @@ impl<'a> FluidCoder<'a> {
                 back.point.clone_from(&from.new_point);
                 work.same(&back.triangles(), order.vertices.len(), order.points);
             }
-            let run = |held: &&Arc<HeldFrame>| held.0.run == wanted.run;
-            let frames: Vec<&Held> = (sources.iter().flatten()).filter(run).map(|held| &held.0).collect();
+            let same_run = references.iter().flatten().filter(|other| other.run == wanted.run);
+            let of_run: Vec<&DecodedFrame> = same_run.map(|other| &**other).collect();
             for (s, record) in self.plan.streams.iter().enumerate() {
                 if Kind::of(record.semantic) == Kind::Normals {
-                    shade(work, &order.indices, &held.0.levels[0], record);
+                    shade(work, &order.indices, &frame.streams[0], record);
                 }
-                with_quantized!(&held.0.levels[s], v => {
+                with_quantized!(&frame.streams[s], v => {
                     let mut out = v.clone();
                     out.fill(Default::default());
-                    let frames = of_stream(&frames, s);
+                    let references = stream_of(&of_run, s);
                     let kind = Kind::of(record.semantic);
                     let components = record.semantic.components();
-                    reader.stream(kind, components, &frames, &back.point, work, &mut out)?;
+                    reader.stream(kind, components, &references, &back.point, work, &mut out)?;
                     if out != *v {
                         return Err(OTHER);
                     }
@@ -470,10 +521,12 @@ impl<'a> FluidCoder<'a> {
     }
 }
 
-/// Frames that one may refer to; none where it has nothing of a run.
-type Sources = Vec<Option<Arc<HeldFrame>>>;
+/// DecodedFrames that one may refer to, in the order in which its head counts them; none for those that are in no
+/// run.
+type References = Vec<Option<Arc<DecodedFrame>>>;
 
-impl Order {
+impl FrameOrder {
+    /// Points of each triangle.
     fn of_points(&self) -> Vec<[u32; 3]> {
         let points = |t: &[u32; 3]| t.map(|v| self.point[v as usize]);
         self.triangles.iter().map(points).collect()
@@ -484,17 +537,17 @@ impl Order {
     }
 }
 
-/// Where a decoder puts triangles.
-struct Back {
+/// The triangles of a frame as a decoder puts them out.
+struct DecodedTriangles {
     ranges: Vec<[u32; 2]>,
     indices: Vec<u32>,
     point: Vec<u32>,
 }
 
-impl Back {
-    fn new(head: Head, materials: usize) -> Back {
+impl DecodedTriangles {
+    fn new(head: Head, materials: usize) -> DecodedTriangles {
         let split = head.points != head.vertices;
-        Back {
+        DecodedTriangles {
             ranges: vec![[0; 2]; materials],
             indices: vec![0; 3 * head.triangles as usize],
             point: vec![0; if split { head.vertices as usize } else { 0 }],
@@ -510,23 +563,20 @@ fn shade(work: &mut Work, indices: &[u32], positions: &Quantized, record: &Strea
     with_quantized!(positions, v => work.shade(indices, v, u32::from(record.bits)));
 }
 
-fn of_stream<'h, W: Typed>(frames: &[&'h Held], stream: usize) -> Vec<&'h [W]> {
-    let levels = frames.iter().filter_map(|held| W::of(&held.levels[stream]));
-    levels.take(REFERENCES).collect()
+/// One stream of frames.
+fn stream_of<'f, W: Typed>(frames: &[&'f DecodedFrame], stream: usize) -> Vec<&'f [W]> {
+    let values = frames.iter().filter_map(|frame| W::values(&frame.streams[stream]));
+    values.take(REFERENCES).collect()
 }
 
-/// Writes a stream; what it is expected to take, in 2⁻⁸ bits.
-#[allow(clippy::too_many_arguments)] // One stream of one frame, and where it goes.
-fn stream<W: Typed>(
+/// The values of a stream, and how far they may be changed. `offset`: how far positions are from their
+/// quantized values, empty for other streams. `leaf`: no frame refers to this one.
+fn wanted<'v, W: Typed>(
     record: &StreamRecord,
-    stream: usize,
-    frames: &[&Held],
-    (offset, leaf): (&[f32], bool),
-    levels: &mut [W],
-    order: &Order,
-    work: &mut Work,
-    writer: &mut Writer<'_>,
-) -> u64 {
+    values: &'v mut [W],
+    offset: &'v [f32],
+    leaf: bool,
+) -> Wanted<'v, W> {
     let axes = &record.axes;
     let radius = match offset {
         [] => 0.0,
@@ -535,15 +585,11 @@ fn stream<W: Typed>(
     // The corners of a cell are this far from its middle; errors of frames that others refer to come again in
     // these.
     let coarsest = (f64::from(radius) * 2.0 / 3f64.sqrt()) as u32;
-    let wanted = Wanted {
-        codes: levels,
+    Wanted {
+        codes: values,
         offset,
         radius,
         grain: if leaf { coarsest } else { coarsest / 2 }.max(1),
         most: std::array::from_fn(|k| axes.get(k).map_or(0, |a| a.codes)),
-    };
-    let kind = Kind::of(record.semantic);
-    let components = record.semantic.components();
-    let frames = of_stream(frames, stream);
-    writer.stream(kind, components, &frames, &order.new_point, work, wanted)
+    }
 }

@@ -5,6 +5,7 @@ use crate::Error;
 use crate::method::coder::Width;
 use crate::method::points::Frames;
 use meshreel_codec::for_width;
+use crate::method::points::PointFrames;
 use meshreel_codec::mesh::encode;
 use meshreel_codec::mesh::encode::{Encoder, Options, Source, Work};
 use meshreel_codec::mesh::height::{Flat, Plane};
@@ -20,7 +21,7 @@ const HEIGHTS: f64 = 0.98;
 const OFF: f64 = 0.1;
 
 /// Coded heights.
-pub struct Made<'a, W> {
+pub struct CodedHeights<'a, W> {
     pub encoder: Encoder<'a, W>,
     pub static_bytes: Vec<u8>,
     pub flat: Flat,
@@ -28,7 +29,7 @@ pub struct Made<'a, W> {
 
 /// A height field as the encoder of cells sees it.
 struct Heights<'a> {
-    frames: &'a Frames<'a>,
+    frames: &'a PointFrames<'a>,
     plane: Plane,
     /// Column and row of each point.
     places: Vec<[u32; 2]>,
@@ -63,14 +64,14 @@ impl Source for Heights<'_> {
 
 /// The coder of a height field; none where a mesh is none, or cells of that width cannot hold it.
 pub fn coder<'a, W: Width>(
-    frames: &'a Frames<'a>,
+    frames: &'a PointFrames<'a>,
     hierarchy: &Hierarchy,
     count: usize,
     extent: Extent,
     options: Options,
     work: &mut Work<W>,
-) -> Result<Option<Made<'a, W>>, Error> {
-    let Some((plane, places, off)) = find(frames, count, extent.radius)? else {
+) -> Result<Option<CodedHeights<'a, W>>, Error> {
+    let Some((plane, places, off)) = find_plane(frames, count, extent.radius)? else {
         return Ok(None);
     };
     let source =
@@ -90,13 +91,13 @@ pub fn coder<'a, W: Width>(
     }
     let mut static_bytes = Vec::new();
     plane.encode(encoder.static_bytes(), &mut static_bytes);
-    Ok(Some(Made { encoder, static_bytes, flat }))
+    Ok(Some(CodedHeights { encoder, static_bytes, flat }))
 }
 
 /// A plane, column and row of every point, and how far these are from the source at most.
-type Found = (Plane, Vec<[u32; 2]>, f64);
+type PlaneFit = (Plane, Vec<[u32; 2]>, f64);
 
-fn find(frames: &Frames<'_>, count: usize, radius: f64) -> Result<Option<Found>, Error> {
+fn find_plane(frames: &PointFrames<'_>, count: usize, radius: f64) -> Result<Option<PlaneFit>, Error> {
     let Some(shape) = frames.grid().filter(|_| frames.semantic() == Semantic::Position) else {
         return Ok(None);
     };

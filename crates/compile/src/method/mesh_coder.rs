@@ -1,17 +1,17 @@
-//! Frames of a layered file (presets small and fast): the units of [`meshreel_codec::schedule`]. Keys
+//! PointFrames of a layered file (presets small and fast): the units of [`meshreel_codec::schedule`]. Keys
 //! of a segment are coded one after the other, everything else side by side: meshes, segments, groups.
 
 use crate::Error;
 use crate::mesh::plan::MeshPlan;
 use crate::mesh::skin_search::SkinSearch;
 use crate::mesh::streams::NOTHING;
-use crate::method::coder::{Coder, Decoded, Seen, Sights, Width};
+use crate::method::coder::{Coder, Decoded, FrameMeasure, FrameMeasures, Width};
 use crate::method::estimate::{InSegments, Sample, size};
 use crate::method::fluid::FluidCoder;
 use crate::method::payload::Payload;
-use crate::method::points::{self, Frames, Points};
+use crate::method::points::{self, MeshPoints, PointFrames};
 use crate::method::predicted::NormalCoder;
-use crate::method::quantized::{Coded, LevelCoder};
+use crate::method::quantized::{Coded, QuantizedCoder};
 use crate::method::skin::{self, Chosen};
 use crate::method::soft;
 use crate::report::{Measures, Tried};
@@ -29,38 +29,39 @@ use rayon::prelude::*;
 use std::sync::{Mutex, PoisonError};
 
 /// A part of a stream, unit by unit.
-type Part = Vec<(Vec<u8>, Sights)>;
+type Part = Vec<(Vec<u8>, FrameMeasures)>;
 
-/// What the coders of a mesh borrow: its points, and by stream of cells its parts.
-pub fn points(plan: &MeshPlan<'_>) -> Option<Points> {
+/// The points of a mesh whose streams are kept as fixed-point values, which its coders borrow; none for
+/// others.
+pub fn mesh_points(plan: &MeshPlan<'_>) -> Option<MeshPoints> {
     let fixed = plan.prepared.fixed.as_ref()?;
-    (plan.method == Method::Soft).then(|| Points::new(fixed))
+    (plan.method == Method::Soft).then(|| MeshPoints::new(fixed))
 }
 
 /// By stream the frames of its parts, for those that can be cells.
-pub fn frames<'a>(plan: &'a MeshPlan<'a>, points: Option<&'a Points>) -> Vec<Vec<Frames<'a>>> {
+pub fn mesh_frames<'a>(plan: &'a MeshPlan<'a>, points: Option<&'a MeshPoints>) -> Vec<Vec<PointFrames<'a>>> {
     let (Some(fixed), Some(points)) = (&plan.prepared.fixed, points) else {
         return Vec::new();
     };
     let can = |record: &StreamRecord| record.animated && record.semantic.has_axes();
     let of = |record| match can(record) {
-        true => points::frames(plan, fixed, points, record),
+        true => points::point_frames(plan, fixed, points, record),
         false => Vec::new(),
     };
     plan.streams.iter().map(of).collect()
 }
 
-/// What the coders of all meshes borrow.
+/// Points and frames of all meshes, which their coders borrow.
 pub struct Sources<'a> {
-    points: &'a [Option<Points>],
-    frames: Vec<Vec<Vec<Frames<'a>>>>,
+    points: &'a [Option<MeshPoints>],
+    frames: Vec<Vec<Vec<PointFrames<'a>>>>,
 }
 
 impl<'a> Sources<'a> {
     /// Reads which frames the streams of all meshes have.
-    pub fn new(plans: &'a [(MeshPlan<'a>, Vec<usize>)], points: &'a [Option<Points>]) -> Sources<'a> {
+    pub fn new(plans: &'a [(MeshPlan<'a>, Vec<usize>)], points: &'a [Option<MeshPoints>]) -> Sources<'a> {
         let all = plans.iter().zip(points);
-        let frames = all.map(|((plan, _), points)| frames(plan, points.as_ref())).collect();
+        let frames = all.map(|((plan, _), points)| mesh_frames(plan, points.as_ref())).collect();
         Sources { points, frames }
     }
 
@@ -98,19 +99,20 @@ const STEPS: [u32; 5] = [2, 5, 6, 7, 9];
 /// default effort only the one that was asked for is tried.
 const MUCH: usize = 1 << 18;
 
-/// What a mesh has in units of which its own frames are only a part.
+/// The frames of a mesh that stands still at the start or at the end, for units that reach beyond its own
+/// frames.
 struct LeadInOut {
     window: Window,
-    /// Frames and units of the file.
+    /// PointFrames and units of the file.
     file: Schedule,
     /// Boxes around what it shows before and after.
     bounds: [[f32; 6]; 2],
-    /// What it has in its first and its last frame, where it is the same before, or after.
+    /// Its payloads in its first and its last frame, where it stands still before, or after.
     ends: Mutex<[Option<Payload>; 2]>,
 }
 
 impl LeadInOut {
-    /// None where it is coded in all frames.
+    /// Frames at the start and the end in which it stands still; none where it is coded in all frames.
     fn new(plan: &MeshPlan<'_>, file: Schedule) -> Result<Option<LeadInOut>, Error> {
         let Some([first, last]) = plan.source.moves else {
             return Ok(None);
@@ -145,7 +147,7 @@ impl LeadInOut {
             let inside = self.file.unit_within(self.window, unit);
             let Some(mut payload) = inside.and_then(|_| own.next()) else {
                 let bounds = self.bounds[usize::from(frames.first().is_some_and(|&f| f > end))];
-                let seen = |&frame: &u32| (frame, Seen { bounds, error: 0.0 });
+                let seen = |&frame: &u32| (frame, FrameMeasure { bounds, error: 0.0 });
                 return Payload { seen: frames.iter().map(seen).collect(), ..Payload::default() };
             };
             payload.seen.iter_mut().for_each(|(frame, _)| *frame += start);
@@ -166,7 +168,7 @@ impl LeadInOut {
 /// The coders of a mesh.
 pub struct MeshCoder<'a> {
     plan: &'a MeshPlan<'a>,
-    points: Option<&'a Points>,
+    points: Option<&'a MeshPoints>,
     options: &'a Options,
     /// Units of the frames in which the mesh moves.
     schedule: Schedule,
@@ -177,14 +179,14 @@ pub struct MeshCoder<'a> {
     wide: Vec<bool>,
     /// By stream what predicts it from the positions.
     normals: Vec<Option<NormalCoder<'a>>>,
-    levels: Option<LevelCoder<'a>>,
-    /// Frames with triangles of their own.
+    levels: Option<QuantizedCoder<'a>>,
+    /// PointFrames with triangles of their own.
     fluid: Option<FluidCoder<'a>>,
-    /// What moves positions, and the method that this is.
+    /// The bones that move positions, and the method that this is.
     bones: Option<(Bones, Method)>,
-    /// What was tried.
+    /// Methods that were tried, for `--explain`.
     pub tried: Vec<Tried>,
-    /// What the user should know.
+    /// Remarks for the user.
     pub remarks: Vec<Remark>,
 }
 
@@ -194,13 +196,13 @@ impl<'a> MeshCoder<'a> {
     /// need not be for the normals that are predicted from them.
     pub fn smallest(
         plan: &'a MeshPlan<'a>,
-        points: Option<&'a Points>,
-        frames: &'a [Vec<Frames<'a>>],
+        points: Option<&'a MeshPoints>,
+        frames: &'a [Vec<PointFrames<'a>>],
         schedule: Schedule,
         ladder: &'a [Options],
     ) -> Result<MeshCoder<'a>, Error> {
-        let share = &plan.found.share;
-        share.trying("settings");
+        let work = &plan.found.work;
+        work.trying("settings");
         let new = |options| MeshCoder::new(plan, points, frames, schedule, options, &plan.found);
         let moves = plan.method == Method::Soft && plan.streams[0].animated;
         let values = plan.prepared.points * schedule.frames() as usize;
@@ -213,35 +215,35 @@ impl<'a> MeshCoder<'a> {
         };
         if !moves || below.is_empty() {
             let coder = new(own);
-            share.finish();
+            work.finish();
             return coder;
         }
         let size = |coder: &MeshCoder<'_>| {
             let sample = Sample::new(plan.prepared.points, coder.schedule, own.effort);
             let bytes = size(coder, coder.schedule, sample, own);
-            share.settled();
+            work.settled();
             bytes
         };
         let mut best = new(own).and_then(|coder| Ok((size(&coder)?, coder)));
-        share.sought(1.0);
+        work.sought(1.0);
         // The more work first: of equals it is taken.
         for options in below.iter().rev() {
-            share.trying("settings");
+            work.trying("settings");
             let Ok(coder) = new(options) else { continue };
             let bytes = size(&coder)?;
             if best.as_ref().map_or(true, |best| bytes < best.0) {
                 best = Ok((bytes, coder));
             }
         }
-        share.finish();
+        work.finish();
         best.map(|best| best.1)
     }
 
     /// Chooses settings and codes what is static: most of the work of a short animation.
     pub fn new(
         plan: &'a MeshPlan<'a>,
-        points: Option<&'a Points>,
-        frames: &'a [Vec<Frames<'a>>],
+        points: Option<&'a MeshPoints>,
+        frames: &'a [Vec<PointFrames<'a>>],
         schedule: Schedule,
         options: &'a Options,
         found: &SkinSearch<'_>,
@@ -283,7 +285,7 @@ impl<'a> MeshCoder<'a> {
         }
         if let (Some(fixed), Method::Soft) = (&plan.prepared.fixed, plan.method) {
             let left = |&s: &usize| plan.streams[s].animated && coder.is_levels(s);
-            coder.levels = Some(LevelCoder {
+            coder.levels = Some(QuantizedCoder {
                 plan,
                 fixed,
                 streams: (0..plan.streams.len()).filter(left).collect(),
@@ -295,7 +297,7 @@ impl<'a> MeshCoder<'a> {
     }
 
     /// Bones in place of the soft codec alone, where they are smaller.
-    fn choose(&mut self, frames: &'a [Vec<Frames<'a>>], found: &SkinSearch<'_>) -> Result<(), Error> {
+    fn choose(&mut self, frames: &'a [Vec<PointFrames<'a>>], found: &SkinSearch<'_>) -> Result<(), Error> {
         let Some([positions]) = frames.first().map(Vec::as_slice) else {
             return Ok(());
         };
@@ -330,13 +332,13 @@ impl<'a> MeshCoder<'a> {
         Ok(())
     }
 
-    /// What was seen of bones, once all is coded.
+    /// What bones and residuals take, once all frames are coded.
     pub fn measures(&self) -> Measures {
         let positions = self.cells.first().and_then(|parts| parts.first());
         positions.map_or(Measures::default(), |coder| coder.measures())
     }
 
-    /// By vertex the part that moves it as it is, or [`meshreel_process::parts::NONE`]; empty without parts.
+    /// By vertex the part that moves it as it is, or [`meshreel_process::parts::NO_PART`]; empty without parts.
     pub fn parts(&self) -> Vec<u32> {
         let positions = self.cells.first().and_then(|parts| parts.first());
         let of_point = positions.map_or(Vec::new(), |coder| coder.parts());
@@ -352,7 +354,7 @@ impl<'a> MeshCoder<'a> {
         [bones.rigid as usize, bones.affine as usize]
     }
 
-    /// How the mesh is kept.
+    /// The method that the file names.
     pub fn method(&self) -> Method {
         self.bones.map_or(self.plan.method, |b| b.1)
     }
@@ -507,8 +509,8 @@ impl<'a> MeshCoder<'a> {
         Ok(still.place(&units, own.collect()))
     }
 
-    /// What the mesh has in the frames at the ends of its own, where those are not all; how many bytes of it
-    /// positions need.
+    /// The end states of the mesh as bytes, where it stands still at the start or at the end; and how many of
+    /// them positions need.
     pub fn end_states(&self) -> (Vec<u8>, usize) {
         let (mut bytes, mut positions) = (Vec::new(), 0);
         if let Some(still) = &self.still {
@@ -624,12 +626,12 @@ impl<'a> MeshCoder<'a> {
                 }
             }
             for &(frame, error, bounds) in &levels.seen {
-                payload.seen.push((frame, Seen { bounds, error }));
+                payload.seen.push((frame, FrameMeasure { bounds, error }));
             }
             if payload.seen.is_empty() && self.plan.prepared.fixed.is_some() {
                 // Positions that stand still.
                 let bounds = self.plan.static_bounds();
-                let seen = Seen { bounds, error: 0.0 };
+                let seen = FrameMeasure { bounds, error: 0.0 };
                 payload.seen = frames.iter().map(|&f| (f, seen)).collect();
             }
             out.push(payload);
@@ -669,7 +671,7 @@ fn contents(payloads: Vec<Payload>) -> Vec<Vec<u8>> {
 
 #[allow(clippy::type_complexity)]
 fn coders<'a, W: Width>(
-    parts: &'a [Frames<'a>],
+    parts: &'a [PointFrames<'a>],
     count: usize,
     options: &Options,
 ) -> Result<Option<Vec<Box<dyn Coder + 'a>>>, Error> {

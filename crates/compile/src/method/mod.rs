@@ -1,15 +1,15 @@
 //! How a mesh is kept: methods make coders, which are compared by the bytes that they take.
 
-pub mod ahead;
 pub mod classic;
 pub mod coder;
 pub mod estimate;
-pub mod fineness;
+pub mod expected_work;
 pub mod fluid;
 pub mod heights;
 pub mod mesh_coder;
 pub mod payload;
 pub mod points;
+pub mod precision;
 pub mod predicted;
 pub mod quantize;
 pub mod quantized;

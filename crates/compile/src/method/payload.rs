@@ -1,17 +1,17 @@
 //! What one mesh has in one unit.
 
-use crate::method::coder::Sights;
+use crate::method::coder::FrameMeasures;
 
-/// What one mesh has in one unit.
+/// The bytes of one mesh in one unit, and what is measured of them.
 #[derive(Default)]
 pub struct Payload {
     pub bytes: Vec<u8>,
     /// Animated attributes, where they are apart.
     pub attributes: Vec<u8>,
-    /// How many of `bytes` positions take.
+    /// Bytes of these that positions take.
     pub position_bytes: usize,
     /// By frame of the unit: decoded bounds and largest error.
-    pub seen: Sights,
+    pub seen: FrameMeasures,
     /// Vertices and indices, where they change per frame.
     pub vertices: usize,
     pub indices: usize,

@@ -14,19 +14,19 @@ use meshreel_codec::topology::grid::Shape;
 use std::sync::{Mutex, PoisonError};
 
 /// The points of a mesh: vertices that coincide in every frame are one.
-pub struct Points {
+pub struct MeshPoints {
     /// Point of each vertex, numbered by first vertices.
     pub of: Vec<u32>,
     /// First vertex of each point.
     pub vertex: Vec<u32>,
 }
 
-impl Points {
+impl MeshPoints {
     /// The points of a mesh with fixed topology.
-    pub fn new(fixed: &Fixed) -> Points {
+    pub fn new(fixed: &Fixed) -> MeshPoints {
         let vertices = fixed.vertex_point.len() as u32;
         let first = |v: u32| fixed.weld.as_ref().map_or(v, |weld| weld[v as usize]);
-        let mut points = Points { of: vec![0; vertices as usize], vertex: Vec::new() };
+        let mut points = MeshPoints { of: vec![0; vertices as usize], vertex: Vec::new() };
         for v in 0..vertices {
             points.of[v as usize] = match first(v) {
                 own if own == v => {
@@ -40,19 +40,19 @@ impl Points {
     }
 }
 
-/// Frames of one stream, or of one half of it, as 3-vectors.
-pub struct Frames<'a> {
+/// PointFrames of one stream, or of one half of it, as 3-vectors.
+pub struct PointFrames<'a> {
     pub plan: &'a MeshPlan<'a>,
     pub fixed: &'a Fixed,
-    pub points: &'a Points,
+    pub points: &'a MeshPoints,
     pub record: &'a StreamRecord,
-    /// First component.
+    /// Number of the stream's component that comes first.
     first: usize,
-    /// What went wrong while a frame was read; the encoder cannot carry it.
+    /// The first error while a frame was read, which the encoder cannot carry.
     failed: Mutex<Option<Error>>,
 }
 
-impl<'a> Frames<'a> {
+impl<'a> PointFrames<'a> {
     /// Whether vertices are a regular grid.
     pub fn is_grid(&self) -> bool {
         self.fixed.grid.is_some()
@@ -91,7 +91,7 @@ impl<'a> Frames<'a> {
         (apart && !grid.shape.closed).then_some(&grid.shape)
     }
 
-    /// What they are.
+    /// The kind of values of the stream.
     pub fn semantic(&self) -> Semantic {
         self.record.semantic
     }
@@ -101,7 +101,7 @@ impl<'a> Frames<'a> {
         &self.plan.source
     }
 
-    /// Points of the source.
+    /// MeshPoints of the source.
     pub fn count_of_source(&self) -> usize {
         self.plan.prepared.points
     }
@@ -112,7 +112,7 @@ impl<'a> Frames<'a> {
         (self.points.vertex.iter()).map(|&v| vertex_point[v as usize])
     }
 
-    /// What [`Frames::read`] said, if it failed.
+    /// The error of reading, if a frame could not be read.
     pub fn check(&self) -> Result<(), Error> {
         let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
         failed.take().map_or(Ok(()), Err)
@@ -125,7 +125,7 @@ fn copy<const N: usize>(values: &[[f32; N]], first: usize, out: &mut [[f32; 3]])
     }
 }
 
-impl encode::Source for Frames<'_> {
+impl encode::Source for PointFrames<'_> {
     fn positions(&self, frame: u32, out: &mut [[f32; 3]]) {
         if let Err(error) = self.read(frame, out) {
             out.fill([0.0; 3]);
@@ -135,20 +135,20 @@ impl encode::Source for Frames<'_> {
 }
 
 /// Makes the frames of a stream's parts ready: positions and uvs are one, colours two.
-pub fn frames<'a>(
+pub fn point_frames<'a>(
     plan: &'a MeshPlan<'a>,
     fixed: &'a Fixed,
-    points: &'a Points,
+    points: &'a MeshPoints,
     record: &'a StreamRecord,
-) -> Vec<Frames<'a>> {
+) -> Vec<PointFrames<'a>> {
     let parts = record.semantic.components().div_ceil(3);
     (0..parts)
-        .map(|i| Frames { plan, fixed, points, record, first: 3 * i, failed: Mutex::default() })
+        .map(|i| PointFrames { plan, fixed, points, record, first: 3 * i, failed: Mutex::default() })
         .collect()
 }
 
-/// Levels of detail, and the triangles that they were made from.
-pub fn levels(frames: &Frames<'_>) -> (Hierarchy, Vec<u32>) {
+/// The hierarchy of a stream's points, and the triangles that it was made from.
+pub fn build_hierarchy(frames: &PointFrames<'_>) -> (Hierarchy, Vec<u32>) {
     let indices = &frames.fixed.indices;
     let (count, triangles) = match frames.record.semantic {
         Semantic::Position => {
@@ -163,7 +163,7 @@ pub fn levels(frames: &Frames<'_>) -> (Hierarchy, Vec<u32>) {
 }
 
 /// The box and the tolerance of a part.
-pub fn extent(frames: &Frames<'_>) -> Option<Extent> {
+pub fn extent(frames: &PointFrames<'_>) -> Option<Extent> {
     let (plan, record) = (frames.plan, frames.record);
     let set = usize::from(record.set);
     let side = |k: usize| match record.semantic {

@@ -9,6 +9,7 @@ use crate::mesh::streams::{self, Quantized, VertexValues};
 use crate::method::coder::{Coder, Decoded};
 use crate::method::points::Points;
 use meshreel_codec::each_width;
+use crate::method::points::MeshPoints;
 use meshreel_codec::mesh::normals::Shape;
 use meshreel_codec::mesh::normals::encode::{Encoder, Source, Wanted};
 use meshreel_codec::mesh::normals::surface::Place;
@@ -27,9 +28,9 @@ const BITS: u32 = 16;
 const ROUNDING: f64 = 0.02;
 /// Finer tolerances are kept as levels.
 const LEAST: f64 = 0.1;
-/// Frames that are looked at to choose what is kept once.
+/// PointFrames that are looked at to choose what is kept once.
 const SAMPLES: usize = 24;
-/// Frames evaluated side by side while vertices that share their normals are found.
+/// PointFrames evaluated side by side while vertices that share their normals are found.
 const BATCH: usize = 16;
 
 /// The coder of a stream of normals or tangent frames.
@@ -47,7 +48,7 @@ impl<'a> NormalCoder<'a> {
     /// None where the stream is not of this kind, or is better kept as levels.
     pub fn new(
         plan: &'a MeshPlan<'a>,
-        points: &Points,
+        points: &MeshPoints,
         positions: &dyn Coder,
         stream: usize,
         schedule: Schedule,
@@ -94,7 +95,7 @@ impl<'a> NormalCoder<'a> {
         }))
     }
 
-    /// What is stored once.
+    /// The static part, which is stored once.
     pub fn static_bytes(&self) -> &[u8] {
         self.encoder.static_bytes()
     }

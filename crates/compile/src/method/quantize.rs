@@ -7,16 +7,17 @@ use crate::mesh::lattice::choose_streams;
 use crate::mesh::plan::MeshPlan;
 use crate::mesh::prepared::Normals;
 use crate::mesh::skin_search::SkinSearch;
-use crate::meter::{Meter, Share};
-use crate::method::ahead::ahead;
-use crate::method::fineness::{self, Allowed};
-use crate::nodes::budget::{Budget, LEAST_ULPS, share};
+use crate::meter::{MeshWork, Meter};
+use crate::method::expected_work::expected_work;
+use crate::method::precision::{self, Allowed};
+use crate::nodes::budget::{Budget, LEAST_ULPS, transform_part};
 use crate::nodes::content::Content;
 use crate::nodes::flatten::FlatNode;
 use crate::report::Log;
 use meshreel_codec::record::{Method, StreamRecord};
 use meshreel_codec::schedule::Schedule;
 use meshreel_options::{MethodChoice, Preset, Tolerance};
+use meshreel_options::{MethodChoice, Options, Preset, Tolerance};
 use meshreel_process::extent::{self, ulp};
 use meshreel_scene::Remark;
 use rayon::prelude::*;
@@ -25,7 +26,7 @@ use std::sync::Arc;
 /// Meshes with everything decided, and the objects that show each.
 pub type Plans<'a> = Vec<(MeshPlan<'a>, Vec<usize>)>;
 
-/// Plans all meshes.
+/// Decides how fine the values of each mesh are, and quantizes what does not change.
 pub fn plan_meshes<'a>(
     content: &Content<'a>,
     meshes: Vec<Candidate<'a>>,
@@ -41,7 +42,7 @@ pub fn plan_meshes<'a>(
         .filter(|m| !m.placements.is_empty())
         .map(|candidate| {
             let path = &candidate.source.mesh.path;
-            let share = meter.share(path, ahead(&candidate, content.options));
+            let share = meter.add_mesh(path, expected_work(&candidate, content.options));
             (candidate, share)
         })
         .collect();
@@ -58,9 +59,29 @@ pub fn plan_meshes<'a>(
         log.remarks.extend(remarks);
         out.push((plan, placements));
     }
-    let levels: u64 = out.iter().map(|(p, _)| u64::from(p.streams[0].bits)).max().unwrap_or(0);
-    log.pass("quantize", format!("{} meshes, positions in up to {levels} bits per axis", out.len()));
+    let bits: u64 = out.iter().map(|(p, _)| u64::from(p.streams[0].bits)).max().unwrap_or(0);
+    log.pass("quantize", format!("{} meshes, positions in up to {bits} bits per axis", out.len()));
+    remark_on_memory(out.len(), content.options, log);
     Ok(out)
+}
+
+/// Bytes that each mesh keeps while a scene is compiled, besides its points: what small meshes were measured
+/// to take.
+const MESH_BYTES: u64 = 23_000;
+
+/// A remark where the meshes take more memory than they should.
+fn remark_on_memory(meshes: usize, options: &Options, log: &mut Log) {
+    let held = meshes as u64 * MESH_BYTES;
+    if held > options.memory {
+        log.remark(
+            "/",
+            format!(
+                "{meshes} meshes keep about {} MB while they are compiled, more than the {} MB of --memory; fewer at a time (--include) keep less",
+                held.div_ceil(1_000_000),
+                options.memory / 1_000_000,
+            ),
+        );
+    }
 }
 
 /// By object whether it moves as a whole: coded transforms take a part of what it is promised.
@@ -86,7 +107,7 @@ impl Planner<'_, '_> {
     fn plan<'a>(
         &self,
         candidate: Candidate<'a>,
-        search: Share<'a>,
+        search: MeshWork<'a>,
         remarks: &mut Vec<Remark>,
     ) -> Result<(MeshPlan<'a>, Vec<usize>), Error> {
         let options = self.content.options;
@@ -96,7 +117,7 @@ impl Planner<'_, '_> {
         if let (Some(fixed), true) = (&prepared.fixed, options.preset != Preset::Classic) {
             let predicted = prepared.normals != Normals::None && prepared.normals_animated;
             let finest =
-                if predicted { fineness::for_normals(fixed, options.normal_tolerance) } else { None };
+                if predicted { precision::for_normals(fixed, options.normal_tolerance) } else { None };
             radius = radius.min(finest.unwrap_or(radius).max(least));
             allowed.guess = radius;
         }
@@ -125,7 +146,7 @@ impl Planner<'_, '_> {
         plan.finish(plan.source.times.len(), &mut Scratch::default())?;
         if options.preset != Preset::Classic {
             let schedule = Schedule::new(self.content.times.len() as u32, options.restart());
-            fineness::choose(&mut plan, allowed, schedule, options)?;
+            precision::choose_precision(&mut plan, allowed, schedule, options)?;
         }
         Ok((plan, candidate.placements))
     }
@@ -138,7 +159,7 @@ impl Planner<'_, '_> {
             (false, Some(fixed)) => 3 * fixed.vertex_point.len() as u64,
             _ => 3 * prepared.points_total,
         };
-        let share = share(moved * self.content.times.len(), coordinates);
+        let part = transform_part(moved * self.content.times.len(), coordinates);
         let object_reach = (0..3).flat_map(|k| <[f32; 2]>::from(prepared.object_extent.component(k)));
         let object_reach = object_reach.fold(0.0f64, |m, v| m.max(f64::from(v).abs()));
         let mut radius = f64::INFINITY;
@@ -147,7 +168,7 @@ impl Planner<'_, '_> {
             let mut room = budget.tolerance - budget.transform_error;
             if self.moving[i] {
                 // Not less than rounding needs: of transforms, then of vertices.
-                let own = share.max((budget.transform_error / room).min(0.75));
+                let own = part.max((budget.transform_error / room).min(0.75));
                 let least = budget.scale * LEAST_ULPS * ulp(object_reach);
                 room = (room * (1.0 - own)).max(least.min(room));
             }
@@ -157,7 +178,7 @@ impl Planner<'_, '_> {
         let diagonal = extent::diagonal(&prepared.extent).max(f64::from(f32::MIN_POSITIVE));
         radius = radius.min(diagonal) * 0.9999;
         // Edges may be nothing beside the way that a mesh goes.
-        let least = (LEAST_ULPS * ulp(object_reach)).max(diagonal * fineness::LEAST_PART);
+        let least = (LEAST_ULPS * ulp(object_reach)).max(diagonal * precision::LEAST_PART);
         let path = &self.content.placed[candidate.placements[0]].path;
         let asked = match self.content.by_path.tolerance(path) {
             Tolerance::Absolute(t) => t,
@@ -167,7 +188,7 @@ impl Planner<'_, '_> {
     }
 }
 
-/// How a mesh is kept, unless its coder finds better.
+/// The method of a mesh before its coder has tried others.
 fn method(fixed: bool, streams: &[StreamRecord], asked: MethodChoice, path: &str) -> Result<Method, Error> {
     let animated = fixed && streams.iter().any(|s| s.animated);
     match (fixed, animated) {

@@ -1,4 +1,5 @@
-//! Streams kept as levels in a layered file: normals, and positions whose tolerance is too fine for cells.
+//! Streams kept as quantized values in layered files: normals, and positions whose tolerance is too fine for
+//! fixed-point ones.
 //! Each frame is predicted between the nearest decoded frames on both sides.
 
 use crate::mesh::evaluate::{Scratch, Want};
@@ -12,8 +13,8 @@ use meshreel_codec::record::Semantic;
 use meshreel_codec::schedule::{Schedule, Unit};
 use meshreel_options::Options;
 
-/// The coder of a mesh's streams of levels.
-pub struct LevelCoder<'a> {
+/// The coder of a mesh's streams of quantized values.
+pub struct QuantizedCoder<'a> {
     pub plan: &'a MeshPlan<'a>,
     pub fixed: &'a Fixed,
     /// Numbers of the streams.
@@ -25,8 +26,8 @@ pub struct LevelCoder<'a> {
 /// One frame, quantized.
 struct QuantizedFrame {
     frame: u32,
-    /// By stream.
-    levels: Vec<Quantized>,
+    /// Quantized values by stream.
+    streams: Vec<Quantized>,
     /// Error and box of the positions, where they are among the streams.
     seen: Option<(f64, [f32; 6])>,
 }
@@ -40,7 +41,7 @@ pub struct Coded {
     pub seen: Vec<(u32, f64, [f32; 6])>,
 }
 
-impl LevelCoder<'_> {
+impl QuantizedCoder<'_> {
     /// Codes some units whose frames lie close together.
     pub fn units(&self, units: &[Unit]) -> Result<Vec<Coded>, Error> {
         let mut held: Vec<QuantizedFrame> = Vec::new();
@@ -58,7 +59,7 @@ impl LevelCoder<'_> {
                 let Some(own) = find(frame) else { continue };
                 let [before, after] = references.map(|r| r.and_then(find));
                 for (i, out) in coded.bytes.iter_mut().enumerate() {
-                    with_quantized!(&own.levels[i], v => self.code(i, v, [before, after], frame, out)?);
+                    with_quantized!(&own.streams[i], v => self.code(i, v, [before, after], frame, out)?);
                 }
                 if let Some((error, bounds)) = own.seen {
                     coded.seen.push((frame, error, bounds));
@@ -94,17 +95,17 @@ impl LevelCoder<'_> {
         let (source, prepared) = (&plan.source, &plan.prepared);
         let mut scratch = Scratch::default();
         (self.fixed).evaluate(source, prepared, frame as usize, want, &mut scratch, &mut values)?;
-        let mut out = QuantizedFrame { frame, levels: Vec::new(), seen: None };
+        let mut out = QuantizedFrame { frame, streams: Vec::new(), seen: None };
         for &s in &self.streams {
             let record = &plan.streams[s];
-            let mut levels = Quantized::new(record.word);
-            streams::quantize(record, &values, &mut levels);
-            let error = streams::error(record, &levels, &values);
+            let mut quantized = Quantized::new(record.word);
+            streams::quantize(record, &values, &mut quantized);
+            let error = streams::error(record, &quantized, &values);
             plan.keep_promise(record, error, frame as usize)?;
             if record.semantic == Semantic::Position {
-                out.seen = Some((error, streams::bounds(record, &levels)));
+                out.seen = Some((error, streams::bounds(record, &quantized)));
             }
-            out.levels.push(levels);
+            out.streams.push(quantized);
         }
         Ok(out)
     }
@@ -112,7 +113,7 @@ impl LevelCoder<'_> {
     fn code<W: Typed>(
         &self,
         i: usize,
-        levels: &[W],
+        quantized: &[W],
         [before, after]: [Option<&QuantizedFrame>; 2],
         frame: u32,
         out: &mut Vec<u8>,
@@ -121,24 +122,24 @@ impl LevelCoder<'_> {
         let record = &self.plan.streams[s];
         let components = record.semantic.components();
         let spatial = streams::spatial(record.semantic);
-        let [before, after] = [before, after].map(|q| q.and_then(|q| W::of(&q.levels[i])));
+        let [before, after] = [before, after].map(|q| q.and_then(|q| W::values(&q.streams[i])));
         let references = References {
             previous: before,
             index_before: before,
             index_after: after,
-            ..References::index(W::of(&self.plan.bases[s]), &self.plan.table)
+            ..References::index(W::values(&self.plan.bases[s]), &self.plan.table)
         };
         let start = out.len();
         match before {
-            None => stream::encode_index(levels, components, spatial, references, out),
+            None => stream::encode_index(quantized, components, spatial, references, out),
             Some(_) => {
                 let effort = self.options.effort;
-                stream::encode_b_frame(levels, components, references, effort, out);
+                stream::encode_b_frame(quantized, components, references, effort, out);
             }
         }
-        let mut back = vec![W::default(); levels.len()];
+        let mut back = vec![W::default(); quantized.len()];
         let used = stream::decode(&out[start..], components, spatial, references, &mut back);
-        if used != Ok(out.len() - start) || back != levels {
+        if used != Ok(out.len() - start) || back != quantized {
             return Err(self.plan.broken(record, frame as usize));
         }
         Ok(())

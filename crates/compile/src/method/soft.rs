@@ -5,6 +5,8 @@ use crate::Error;
 use crate::method::coder::{Coder, Decoded, Group, Seen, Segment, Width, rounded, seen};
 use crate::method::heights;
 use crate::method::points::{Frames, extent, levels};
+use crate::method::coder::{Coder, Decoded, FrameMeasure, Group, Segment, Width, measure_frame, rounded};
+use crate::method::points::{PointFrames, build_hierarchy, extent};
 use meshreel_codec::mesh::encode;
 use meshreel_codec::mesh::encode::{Encoder, Refused, Work};
 use meshreel_codec::mesh::height::Flat;
@@ -18,12 +20,12 @@ use std::sync::{Mutex, PoisonError, RwLock};
 
 /// Makes the encoder of a part; `None` where cells of that width cannot hold the tolerance.
 pub fn coder<'a, W: Width>(
-    frames: &'a Frames<'a>,
+    frames: &'a PointFrames<'a>,
     count: usize,
     options: &Options,
 ) -> Result<Option<Box<dyn Coder + 'a>>, Error> {
     let (plan, record) = (frames.plan, frames.record);
-    let (hierarchy, _) = levels(frames);
+    let (hierarchy, _) = build_hierarchy(frames);
     let settings = encode::Options {
         effort: options.effort,
         packed: options.preset == meshreel_options::Preset::Fast,
@@ -71,7 +73,7 @@ pub fn coder<'a, W: Width>(
 
 struct Track<'a, W> {
     encoder: Encoder<'a, W>,
-    frames: &'a Frames<'a>,
+    frames: &'a PointFrames<'a>,
     extent: Extent,
     /// Point of each cell.
     order: Vec<u32>,
@@ -86,6 +88,7 @@ struct Track<'a, W> {
 
 impl<W: FixedPoint> Track<'_, W> {
     /// What the player has of a decoded frame.
+    /// The fixed-point positions of a decoded frame as the player has them.
     fn laid<'c>(&self, cells: &'c [[W; 4]]) -> Cow<'c, [[W; 4]]> {
         let mut cells = Cow::Borrowed(cells);
         if let Some(flat) = &self.flat {
@@ -107,12 +110,12 @@ impl<W: FixedPoint> Track<'_, W> {
     }
 
     /// Measures a decoded frame against its source.
-    fn see(&self, points: &[[f32; 3]], decoded: &[[W; 4]]) -> Seen {
-        seen(self.encoder.grid(), &self.order, points, decoded)
+    fn see(&self, points: &[[f32; 3]], decoded: &[[W; 4]]) -> FrameMeasure {
+        measure_frame(self.encoder.grid(), &self.order, points, decoded)
     }
 
     /// The encoder has checked every point; a frame that is off all the same must never be written.
-    fn keep_promise(&self, frame: u32, seen: &Seen) -> Result<(), Error> {
+    fn keep_promise(&self, frame: u32, seen: &FrameMeasure) -> Result<(), Error> {
         if seen.error <= self.extent.radius {
             return Ok(());
         }

@@ -9,12 +9,12 @@ use meshreel_scene::{Placed, Scene};
 pub struct Content<'a> {
     /// The scene.
     pub scene: &'a Scene,
-    /// Its objects.
+    /// The placed objects of the scene.
     pub placed: &'a [Placed],
     /// Seconds of each frame.
     pub times: &'a [f64],
-    /// What is asked of everything.
+    /// The options for everything.
     pub options: &'a Options,
-    /// What is asked of single objects.
+    /// The options for single objects, by their paths.
     pub by_path: &'a ByPath<'a>,
 }

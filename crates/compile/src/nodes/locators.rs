@@ -10,10 +10,10 @@ use meshreel_process::extent::{Extent, diagonal, usable};
 use meshreel_scene::{Mesh, Placed, Remark, Scene, locators, sample};
 use rayon::prelude::*;
 
-/// What one locator is promised.
+/// The promise for one locator.
 #[derive(Clone, Copy, Debug)]
 pub struct Promise {
-    /// How far any point of its cube may be off in the world, as it was asked for.
+    /// The tolerance of any point of its cube in the world, as it was asked for.
     pub tolerance: f64,
     /// Half an edge of its cube, in its own space.
     pub reach: f32,
@@ -52,7 +52,7 @@ pub fn diagonals(
     Ok((0..placed.len()).map(|i| mesh_of(i).map(|mesh| all[mesh])).collect())
 }
 
-/// What each placed object is promised that is a locator; `found`: which ones are.
+/// By placed object its promise, if it is a locator; `found`: which ones are.
 pub fn promises(
     placed: &[Placed],
     found: &[bool],

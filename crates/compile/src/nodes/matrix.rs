@@ -6,7 +6,7 @@ use meshreel_process::trs::rows;
 /// Rows of 3×4.
 pub type Matrix = [[f64; 4]; 3];
 
-/// Changes nothing.
+/// The identity.
 pub const IDENTITY: Matrix = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]];
 
 /// A point moved.
@@ -20,7 +20,7 @@ pub fn whole(m: &Matrix) -> DMat4 {
     DMat4::from_cols_array_2d(&[column(0, 0.0), column(1, 0.0), column(2, 0.0), column(3, 1.0)])
 }
 
-/// What leads back; none where there is no way.
+/// The inverse of a matrix; none of a singular one.
 pub fn inverse(m: &Matrix) -> Option<Matrix> {
     if *m == IDENTITY {
         return Some(IDENTITY);

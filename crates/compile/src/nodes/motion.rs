@@ -20,10 +20,10 @@ pub enum Inherits {
     Mixed,
 }
 
-/// What one placed object's local transform does over all frames.
+/// How the local transform of one placed object behaves over all frames.
 #[derive(Clone, Copy, Debug)]
 pub struct Local {
-    /// It changes.
+    /// It changes between frames.
     pub animated: bool,
     /// Translation, rotation and scale say it exactly: no shear, nothing degenerate.
     pub pure: bool,

@@ -22,16 +22,16 @@ const FLIPS: usize = 8;
 /// A point that a node moves.
 #[derive(Clone, Copy, Debug)]
 pub struct Point {
-    /// In the node's space.
+    /// The point in the node's space.
     pub at: [f64; 3],
     /// Where it should be in the world.
     pub goal: [f64; 3],
-    /// How far it may be from there.
+    /// The largest distance from there that is allowed.
     pub limit: f64,
 }
 
-/// What is asked of a node in a frame.
-pub struct Goal<'a> {
+/// The transform that is sought for a node in a frame, and how candidates are measured.
+pub struct TransformGoal<'a> {
     pub track: &'a Track,
     pub around: &'a Around<'a>,
     /// Decoded world matrix of the parent.
@@ -43,16 +43,16 @@ pub struct Goal<'a> {
     pub target: Trs,
     /// Points that stand for all.
     pub points: &'a [Point],
-    /// Largest error, as a part of the limit, that a decoded world matrix leaves on all points; what none of
-    /// them is.
+    /// Gives the largest error, as a part of the limit, that a decoded world matrix leaves on all points, those
+    /// among them that are not in `points`.
     pub measure: &'a dyn Fn(&Matrix) -> f64,
     /// Nobody sees it: its errors are no failure.
     pub hidden: bool,
 }
 
-/// What came of it.
+/// The transform that was found, as residuals and as decoded.
 #[derive(Clone, Copy)]
-pub struct Found {
+pub struct CodedTransform {
     pub choice: Choice,
     pub words: [i32; 11],
     pub local: Transform,
@@ -61,13 +61,13 @@ pub struct Found {
 
 /// Errors of all points, in parts of their limits, one component after the other.
 #[derive(Default)]
-pub struct Room {
+pub struct Workspace {
     error: [Vec<f64>; 3],
-    /// What a step of each component adds.
+    /// What one step of each component adds to the error of each point.
     step: [[Vec<f64>; 3]; COMPONENTS],
 }
 
-impl Room {
+impl Workspace {
     fn clear(&mut self) {
         self.error.iter_mut().for_each(Vec::clear);
         self.step.iter_mut().flatten().for_each(Vec::clear);
@@ -93,8 +93,8 @@ impl Room {
     }
 }
 
-/// Chooses.
-pub fn search(goal: &Goal<'_>, room: &mut Room) -> Found {
+/// Chooses the residuals with the fewest bits that keep all points within their limits.
+pub fn find_transform(goal: &TransformGoal<'_>, room: &mut Workspace) -> CodedTransform {
     let track = goal.track;
     let n = track.components();
     let prediction = goal.around.predict(track);
@@ -137,7 +137,7 @@ pub fn search(goal: &Goal<'_>, room: &mut Room) -> Found {
 }
 
 /// The transform as it is: the one that makes good what the parent misses, or the source's own.
-fn raw(goal: &Goal<'_>) -> Found {
+fn raw(goal: &TransformGoal<'_>) -> CodedTransform {
     let of = |raw: Transform| {
         let choice = Choice { class: RAW, raw, ..Choice::default() };
         finish(goal, &[0; 10], choice)
@@ -157,8 +157,8 @@ fn raw(goal: &Goal<'_>) -> Found {
     }
 }
 
-/// What the decoder makes of a choice.
-fn finish(goal: &Goal<'_>, prediction: &[i32; 10], mut choice: Choice) -> Found {
+/// A choice as the decoder decodes it.
+fn finish(goal: &TransformGoal<'_>, prediction: &[i32; 10], mut choice: Choice) -> CodedTransform {
     let track = goal.track;
     let mut words = [0; 11];
     let local = match choice.class {
@@ -178,11 +178,11 @@ fn finish(goal: &Goal<'_>, prediction: &[i32; 10], mut choice: Choice) -> Found 
             track.transform(&words[..track.words - 1])
         }
     };
-    Found { choice, words, local, world: product(goal.above, &local.matrix()) }
+    CodedTransform { choice, words, local, world: product(goal.above, &local.matrix()) }
 }
 
 /// Components in steps, from the prediction to the target.
-fn wanted(goal: &Goal<'_>, prediction: &[i32; 10]) -> [f64; COMPONENTS] {
+fn wanted(goal: &TransformGoal<'_>, prediction: &[i32; 10]) -> [f64; COMPONENTS] {
     let (track, t) = (goal.track, &goal.target);
     let mut out = [0.0; COMPONENTS];
     let [moves_t, moves_r, moves_s] = track.setup.moves;
@@ -216,7 +216,7 @@ fn wanted(goal: &Goal<'_>, prediction: &[i32; 10]) -> [f64; COMPONENTS] {
 }
 
 /// Errors of the points at k = 0 (before anything is added), and what steps do to them.
-fn lay_out(goal: &Goal<'_>, wanted: &[f64; COMPONENTS], fine: f64, room: &mut Room) {
+fn lay_out(goal: &TransformGoal<'_>, wanted: &[f64; COMPONENTS], fine: f64, room: &mut Workspace) {
     let (track, t) = (goal.track, &goal.target);
     let a = goal.above;
     let above = DMat3::from_cols_array(&[
@@ -268,8 +268,8 @@ fn lay_out(goal: &Goal<'_>, wanted: &[f64; COMPONENTS], fine: f64, room: &mut Ro
 
 /// Residuals whose largest error is below `limit`, if there are any: those with few bits.
 fn choose(
-    goal: &Goal<'_>,
-    room: &mut Room,
+    goal: &TransformGoal<'_>,
+    room: &mut Workspace,
     x: &[f64; COMPONENTS],
     n: usize,
     fine: u8,

@@ -17,7 +17,7 @@ use crate::clip::Joints;
 use crate::clip::choice::Chosen;
 use crate::clip::decoded::poses;
 use crate::mesh::plan::MeshPlan;
-use crate::method::skin::{Model, coded_weights, still};
+use crate::method::skin::{Model, coded_weights, encode_single_frame};
 use crate::nodes::budget::Budget;
 use crate::report::RigReport;
 use glam::{DAffine3, DMat4, DVec3};
@@ -34,11 +34,11 @@ use std::sync::Arc;
 
 /// Parts of the tolerance that the bind pose and the weights may take: errors rarely add up, so the first are
 /// tried first.
-pub const SHARES: [[f64; 2]; 2] = [[0.5, 0.25], [0.2, 0.1]];
+pub const BUDGETS: [[f64; 2]; 2] = [[0.5, 0.25], [0.2, 0.1]];
 /// Tolerance of clips over that of the mesh, at first; and by how much it shrinks at most and at least.
 const CLIPS: f64 = 0.35;
 const SHRINKS: [f64; 2] = [0.2, 0.7];
-/// How often it may shrink.
+/// Rounds in which the tolerance of clips may shrink.
 pub const ROUNDS: usize = 6;
 /// Where the metric reaches farther out than was asked for, errors at the distance that was asked for can be
 /// √3 times as large.
@@ -47,12 +47,12 @@ const NEARER: f64 = 0.57;
 const POSES: usize = 48;
 
 /// A rig as it is written.
-pub struct Made {
+pub struct EncodedRig {
     /// Mesh of the file.
     pub mesh: usize,
-    /// Its entry.
+    /// Its entry in the chunk of rigs.
     pub bytes: Vec<u8>,
-    /// Without bytes.
+    /// The report, in which the bytes in the file are still missing.
     pub report: RigReport,
 }
 
@@ -73,17 +73,17 @@ pub struct Candidate<'a> {
     points: Vec<usize>,
 }
 
-/// What rigs ask of the clips of a skeleton.
+/// The tolerance and shell distances that a rig needs of the clips of its skeleton.
 #[derive(Clone, Debug)]
 pub struct Demand {
-    /// At most.
+    /// The largest tolerance, in units of length.
     pub tolerance: f64,
     /// Distances of the metric's points, by joint, at least.
     pub shells: Vec<f64>,
 }
 
 /// The meshes whose rigs are to be kept, with remarks on those that have one that cannot be.
-pub fn candidates<'a>(
+pub fn rig_candidates<'a>(
     scene: &Scene,
     plans: &'a [(MeshPlan<'_>, Vec<usize>)],
     budgets: &[Budget],
@@ -165,7 +165,7 @@ pub fn candidates<'a>(
 /// Where rigs are all that there is of how a mesh moves, none may be missing.
 pub fn none_missing(
     plans: &[(MeshPlan<'_>, Vec<usize>)],
-    made: &[Made],
+    made: &[EncodedRig],
     remarks: &[Remark],
 ) -> Result<(), Error> {
     for (mesh, (plan, _)) in plans.iter().enumerate() {
@@ -195,8 +195,8 @@ impl Candidate<'_> {
         self.skeleton
     }
 
-    /// What its rig asks of the clips of the skeleton, at first; `shell`: by joint what was asked for,
-    /// `tolerance`: at most.
+    /// What the rig needs of the clips of its skeleton, at first. `shells`: by joint the distance that was
+    /// asked for; `tolerance`: the largest allowed.
     pub fn demand(&self, shells: &[f64], tolerance: f64) -> Demand {
         let mut out = Demand { tolerance: tolerance.min(CLIPS * self.tolerance), shells: shells.to_vec() };
         for &p in &self.points {
@@ -300,7 +300,7 @@ impl Candidate<'_> {
         let corners = rig::triangles(self.indices, &self.point_of);
         let levels = hierarchy::build(bind.len() as u32, &corners);
         let radius = bind_share * self.tolerance / scale;
-        let Some((bind_bytes, _)) = still(&bind, radius, &levels, options)? else {
+        let Some((bind_bytes, _)) = encode_single_frame(&bind, radius, &levels, options)? else {
             return Ok(None);
         };
         let influences = self.points.iter().map(|&p| {
@@ -370,7 +370,7 @@ pub struct Built<'a> {
     bind: Vec<u8>,
     depth: u32,
     weights: Vec<u8>,
-    /// As decoded.
+    /// The rig as decoded.
     rig: Rig,
 }
 
@@ -398,7 +398,7 @@ impl<'a> Built<'a> {
         out
     }
 
-    /// What moves the mesh as a clip of the source does, by its number there.
+    /// The source's motion of the mesh by a clip, given by its number there.
     fn driver(&self, clip: usize) -> Option<&Arc<dyn Driven>> {
         let mut own = self.candidate.skin.driven.iter();
         own.find(|(number, _)| *number == clip).map(|(_, d)| d)
@@ -406,7 +406,7 @@ impl<'a> Built<'a> {
 
     /// The largest distance of any vertex from the source's at any sample of a clip: number `number` of the
     /// source, `clip` as it is asked for, `done` as it is coded.
-    pub fn measure(
+    pub fn largest_error(
         &self,
         joints: &Joints,
         (number, clip): (usize, &Clip),
@@ -451,7 +451,7 @@ impl<'a> Built<'a> {
         error <= self.candidate.tolerance
     }
 
-    /// What clips have to be coded to, where the error was so large with this tolerance.
+    /// The tolerance that clips need, where the error was so large with this one.
     pub fn finer(&self, tolerance: f64, error: f64) -> f64 {
         let [least, most] = SHRINKS;
         tolerance * (0.8 * self.candidate.tolerance / error).clamp(least, most)
@@ -459,7 +459,7 @@ impl<'a> Built<'a> {
 
     /// The entry of the file. `clips` are those of the skeleton: number in the file, number in the source,
     /// and what they are.
-    pub fn finish(self, clips: &[(usize, usize, &Clip)], error: f64) -> Result<Made, Error> {
+    pub fn finish(self, clips: &[(usize, usize, &Clip)], error: f64) -> Result<EncodedRig, Error> {
         let mut first = None;
         let mut points = Vec::new();
         for (own, number, clip) in clips {
@@ -475,7 +475,7 @@ impl<'a> Built<'a> {
                 }
             }
         }
-        Ok(Made {
+        Ok(EncodedRig {
             mesh: self.candidate.mesh,
             bytes: self.bytes(first, self.candidate.tolerance, error),
             report: RigReport {

@@ -3,7 +3,9 @@
 use crate::clip::Joints;
 use crate::clip::choice::{Chosen, choose};
 use crate::clip::wanted::Wanted;
-use crate::rig::candidates::{Built, Candidate, Made, ROUNDS, SHARES};
+use crate::rig::candidates::{Built, Candidate, Made, ROUNDS, BUDGETS};
+use crate::clip::requested::RequestedClips;
+use crate::rig::candidates::{BUDGETS, Built, Candidate, EncodedRig, ROUNDS};
 use crate::{Error, Phase, Progress};
 use meshreel_options::Options;
 use meshreel_scene::{Clip, Remark};
@@ -11,49 +13,118 @@ use rayon::prelude::*;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// An error that is larger than this part of what it was before has another reason.
+/// An error that finer clips leave larger than this part of what it was has another cause than clips.
 const HELPED: f64 = 0.9;
 
-/// Compresses all clips, and the rigs of `candidates` that hold with them.
+/// Compresses all clips, and the rigs of `candidates` that hold with them; clips become finer where rigs need
+/// it. Gives clips in the order of `wanted`.
 pub fn compress(
-    wanted: &mut Wanted<'_>,
+    wanted: &mut RequestedClips<'_>,
     candidates: &[Candidate<'_>],
     options: &Options,
     remarks: &mut Vec<Remark>,
     progress: &dyn Progress,
-) -> Result<(Vec<Chosen>, Vec<Made>), Error> {
+) -> Result<(Vec<Chosen>, Vec<EncodedRig>), Error> {
     let usual: Vec<Vec<Option<f64>>> =
         (wanted.skeletons.iter()).map(|own| own.skeleton.joints.iter().map(|j| j.shell).collect()).collect();
     let mut done: Vec<Option<Chosen>> = wanted.clips.iter().map(|_| None).collect();
     let all = vec![true; wanted.skeletons.len()];
-    again(wanted, &all, options, Some(progress), &mut done)?;
+    compress_some(wanted, &all, options, Some(progress), &mut done)?;
+    let (rigs, mut errors) = build_rigs(wanted, candidates, options, remarks, &done)?;
+    let finer = make_finer(wanted, &rigs, &mut errors, options, &mut done)?;
+    let (made, given_up) = keep_rigs(wanted, (rigs, errors), &finer, options, remarks, &done)?;
+    // What no rig asks for in the end is as it would have been.
+    for (s, _) in given_up.iter().enumerate().filter(|(_, given_up)| **given_up) {
+        let own = &mut wanted.skeletons[s];
+        own.most = f64::INFINITY;
+        for (joint, shell) in own.skeleton.joints.iter_mut().zip(&usual[s]) {
+            joint.shell = *shell;
+        }
+    }
+    compress_some(wanted, &given_up, options, None, &mut done)?;
+    let done = done.into_iter().collect::<Option<Vec<_>>>();
+    Ok((done.ok_or_else(|| Error::misuse("a clip without a codec"))?, made))
+}
+
+/// Builds the rigs that can be kept, and measures each with the clips as they are; remarks on the others.
+fn build_rigs<'c>(
+    wanted: &RequestedClips<'_>,
+    candidates: &'c [Candidate<'_>],
+    options: &Options,
+    remarks: &mut Vec<Remark>,
+    done: &[Option<Chosen>],
+) -> Result<(Vec<Built<'c>>, Vec<f64>), Error> {
     let mut rigs = Vec::new();
     for candidate in candidates {
         let s = candidate.skeleton();
         let own = &wanted.skeletons[s];
+        let clips = own_clips(wanted, s);
         if own.division.is_some() {
             remarks.push(candidate.left_out("its clips are in layers, which it does not know"));
-        } else if own_clips(wanted, s).is_empty() {
+        } else if clips.is_empty() {
             remarks.push(candidate.left_out("no clip of its skeleton is compiled"));
         } else {
-            let clips = own_clips(wanted, s);
             let clips: Vec<(usize, &Clip)> = clips.iter().map(|(_, n, c)| (*n, *c)).collect();
             let error = candidate.unexplained(&own.skeleton, &clips)?;
             if let Some(remark) = candidate.other(error) {
                 remarks.push(remark);
                 continue;
             }
-            match coarsest(wanted, candidate, options, &done)? {
+            match coarsest(wanted, candidate, options, done)? {
                 Some(rig) => rigs.push(rig),
                 None => remarks.push(candidate.left_out("its bind pose cannot be kept so finely")),
             }
         }
     }
-    let mut errors: Vec<f64> = rigs.iter().map(|(_, error)| *error).collect();
-    let rigs: Vec<Built<'_>> = rigs.into_iter().map(|(rig, _)| rig).collect();
-    // Clips as fine as the metric wants them do not do for these.
+    Ok(rigs.into_iter().unzip())
+}
+
+/// Makes clips finer where rigs do not hold with them, as far as that helps; `errors` of the rigs follow.
+/// Gives which skeletons are affected.
+fn make_finer(
+    wanted: &mut RequestedClips<'_>,
+    rigs: &[Built<'_>],
+    errors: &mut Vec<f64>,
+    options: &Options,
+    done: &mut [Option<Chosen>],
+) -> Result<Vec<bool>, Error> {
+    let demanding = tighten_to_demand(wanted, rigs, errors);
+    // What finer clips have not helped much is not theirs.
+    let mut before = errors.clone();
+    match compress_some(wanted, &demanding, options, None, done) {
+        Ok(()) if demanding.contains(&true) => *errors = measured(wanted, rigs, done)?,
+        // Clips cannot be so fine; what is there is measured.
+        Ok(()) | Err(Error::Unsupported { .. }) => {}
+        Err(other) => return Err(other),
+    }
+    for _ in 0..ROUNDS {
+        let mut which = vec![false; wanted.skeletons.len()];
+        for ((rig, &error), before) in rigs.iter().zip(&*errors).zip(&before) {
+            if !rig.holds(error) && error < HELPED * before {
+                let s = rig.candidate().skeleton();
+                let own = &mut wanted.skeletons[s];
+                own.most = own.most.min(rig.finer(own.most, error));
+                which[s] = true;
+            }
+        }
+        if !which.contains(&true) {
+            break;
+        }
+        match compress_some(wanted, &which, options, None, done) {
+            Ok(()) => before = std::mem::replace(errors, measured(wanted, rigs, done)?),
+            // Finer than clips can be.
+            Err(Error::Unsupported { .. }) => break,
+            Err(other) => return Err(other),
+        }
+    }
+    Ok(demanding)
+}
+
+/// Tightens tolerances and shell distances of skeletons whose clips, as fine as their metric wants them, do not
+/// do for a rig; which skeletons these are.
+fn tighten_to_demand(wanted: &mut RequestedClips<'_>, rigs: &[Built<'_>], errors: &[f64]) -> Vec<bool> {
     let mut which = vec![false; wanted.skeletons.len()];
-    for (rig, _) in (rigs.iter().zip(&errors)).filter(|(rig, error)| !rig.holds(**error)) {
+    for (rig, _) in (rigs.iter().zip(errors)).filter(|(rig, error)| !rig.holds(**error)) {
         let s = rig.candidate().skeleton();
         which[s] = true;
         let general = &wanted.options;
@@ -69,35 +140,19 @@ pub fn compress(
             }
         }
     }
-    // What finer clips have not helped much is not theirs.
-    let mut before = errors.clone();
-    match again(wanted, &which, options, None, &mut done) {
-        Ok(()) if which.contains(&true) => errors = measured(wanted, &rigs, &done)?,
-        // Clips cannot be so fine; what is there is measured.
-        Ok(()) | Err(Error::Unsupported { .. }) => {}
-        Err(other) => return Err(other),
-    }
-    let finer = which.clone();
-    for _ in 0..ROUNDS {
-        let mut which = vec![false; wanted.skeletons.len()];
-        for ((rig, &error), before) in rigs.iter().zip(&errors).zip(&before) {
-            if !rig.holds(error) && error < HELPED * before {
-                let s = rig.candidate().skeleton();
-                let own = &mut wanted.skeletons[s];
-                own.most = own.most.min(rig.finer(own.most, error));
-                which[s] = true;
-            }
-        }
-        if !which.contains(&true) {
-            break;
-        }
-        match again(wanted, &which, options, None, &mut done) {
-            Ok(()) => before = std::mem::replace(&mut errors, measured(wanted, &rigs, &done)?),
-            // Finer than clips can be.
-            Err(Error::Unsupported { .. }) => break,
-            Err(other) => return Err(other),
-        }
-    }
+    which
+}
+
+/// Finishes the rigs that hold, and says which do not; by skeleton whether only such have asked for finer
+/// clips. `finer`: skeletons whose clips have become finer.
+fn keep_rigs(
+    wanted: &RequestedClips<'_>,
+    (rigs, errors): (Vec<Built<'_>>, Vec<f64>),
+    finer: &[bool],
+    options: &Options,
+    remarks: &mut Vec<Remark>,
+    done: &[Option<Chosen>],
+) -> Result<(Vec<EncodedRig>, Vec<bool>), Error> {
     let mut made = Vec::new();
     let mut held = vec![false; wanted.skeletons.len()];
     let mut given_up = vec![false; wanted.skeletons.len()];
@@ -107,7 +162,7 @@ pub fn compress(
             held[s] = true;
             // Finer clips may leave it more than they did before.
             let again = match finer[s] {
-                true => coarsest(wanted, rig.candidate(), options, &done)?,
+                true => coarsest(wanted, rig.candidate(), options, done)?,
                 false => None,
             };
             let (rig, error) = match again {
@@ -120,23 +175,13 @@ pub fn compress(
             remarks.push(rig.remark(error));
         }
     }
-    // What no rig asks for in the end is as it would have been.
     let plain: Vec<bool> = (given_up.iter().zip(&held)).map(|(g, h)| *g && !h).collect();
-    for (s, _) in plain.iter().enumerate().filter(|(_, plain)| **plain) {
-        let own = &mut wanted.skeletons[s];
-        own.most = f64::INFINITY;
-        for (joint, shell) in own.skeleton.joints.iter_mut().zip(&usual[s]) {
-            joint.shell = *shell;
-        }
-    }
-    again(wanted, &plain, options, None, &mut done)?;
-    let done = done.into_iter().collect::<Option<Vec<_>>>();
-    Ok((done.ok_or_else(|| Error::misuse("a clip without a codec"))?, made))
+    Ok((made, plain))
 }
 
-/// The rig with the largest shares that hold with these clips, else with the smallest; and its error.
+/// The rig with the largest budget that hold with these clips, else with the smallest; and its error.
 fn coarsest<'c>(
-    wanted: &Wanted<'_>,
+    wanted: &RequestedClips<'_>,
     candidate: &'c Candidate<'_>,
     options: &Options,
     done: &[Option<Chosen>],
@@ -145,9 +190,9 @@ fn coarsest<'c>(
     let clips = own_clips(wanted, s);
     let clips: Vec<&Clip> = clips.iter().map(|(.., clip)| *clip).collect();
     let mut last = None;
-    for shares in SHARES {
+    for budget in BUDGETS {
         let skeleton = &wanted.skeletons[s].skeleton;
-        let Some(rig) = candidate.build(skeleton, &clips, shares, options)? else {
+        let Some(rig) = candidate.build(skeleton, &clips, budget, options)? else {
             break;
         };
         let rigs = [rig];
@@ -163,16 +208,16 @@ fn coarsest<'c>(
 }
 
 /// Clips of a skeleton: number in the file, number in the source, and the clip.
-fn own_clips<'w>(wanted: &'w Wanted<'_>, skeleton: usize) -> Vec<(usize, usize, &'w Clip)> {
+fn own_clips<'w>(wanted: &'w RequestedClips<'_>, skeleton: usize) -> Vec<(usize, usize, &'w Clip)> {
     (wanted.clips.iter().zip(&wanted.numbers).enumerate())
         .filter(|(_, (clip, _))| clip.skeleton == skeleton)
         .map(|(own, (clip, number))| (own, *number, clip.as_ref()))
         .collect()
 }
 
-/// Compresses the clips of some skeletons.
-fn again(
-    wanted: &Wanted<'_>,
+/// Compresses the clips of the skeletons that `which` marks.
+fn compress_some(
+    wanted: &RequestedClips<'_>,
     which: &[bool],
     options: &Options,
     progress: Option<&dyn Progress>,
@@ -193,15 +238,19 @@ fn again(
     )
 }
 
-/// Largest error of each rig.
-fn measured(wanted: &Wanted<'_>, rigs: &[Built<'_>], done: &[Option<Chosen>]) -> Result<Vec<f64>, Error> {
+/// The largest error of each rig over all clips of its skeleton, in units of length.
+fn measured(
+    wanted: &RequestedClips<'_>,
+    rigs: &[Built<'_>],
+    done: &[Option<Chosen>],
+) -> Result<Vec<f64>, Error> {
     let worst = |rig: &Built<'_>| {
         let s = rig.candidate().skeleton();
         let joints = Joints::new(&wanted.skeletons[s].skeleton, wanted.options.shell);
         let mut worst = 0.0f64;
         for (own, number, clip) in own_clips(wanted, s) {
             if let Some(done) = &done[own] {
-                let error = rig.measure(&joints, (number, clip), done)?;
+                let error = rig.largest_error(&joints, (number, clip), done)?;
                 worst = if error <= worst { worst } else { error };
             }
         }

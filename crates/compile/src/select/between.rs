@@ -13,13 +13,17 @@
 //! out from the source's own frames; what decoding adds, at most one tolerance, is left room for.
 
 use crate::Error;
-use crate::nodes::budget::{LEAST_ROOM, no_room};
+use crate::nodes::budget::{LEAST_LEFT, leaves_too_little};
 use crate::nodes::flatten::{FlatNode, flatten};
 use crate::nodes::motion::Motion;
 use crate::nodes::tracks::Tracks;
 use crate::report::Between;
 use glam::{DMat4, DVec3};
 use meshreel_options::{BetweenChoice, Options, Tolerance};
+use crate::nodes::content::Content;
+use crate::report::{Between, Log};
+use crate::select::selection::Selected;
+use meshreel_options::{BetweenChoice, Options, RigChoice, Tolerance};
 use meshreel_process::extent::ulp;
 use meshreel_process::trs::{Trs, align, decompose, error_over_box, rows};
 use meshreel_scene::sample::{self, World, is_step, just_before, largest_scale};
@@ -38,36 +42,67 @@ const MOST_TIMES: usize = 3;
 /// A step goes so many times as far as what is as long and right before it.
 const STEP: f64 = 4.0;
 /// Room for rounding.
-const SLACK: f64 = 0.98;
+const MARGIN: f64 = 0.98;
 
-/// What is looked at.
-pub struct Request<'a> {
+/// The objects and times between which is looked.
+struct Request<'a> {
     /// The source.
-    pub scene: &'a Scene,
-    /// Its objects.
-    pub placed: &'a [Placed],
+    scene: &'a Scene,
+    /// Its placed objects.
+    placed: &'a [Placed],
     /// By object whether its mesh is compiled.
-    pub selected: &'a [bool],
+    selected: &'a [bool],
     /// Nodes without meshes that are kept.
-    pub locators: &'a [bool],
+    locators: &'a [bool],
     /// By object whether its vertices are in world space, where that is known; else it is foretold.
-    pub baked: Option<&'a [bool]>,
-    /// What moves, at `times`.
-    pub motion: &'a Motion,
-    /// Samples.
-    pub times: &'a [f64],
-    /// By path.
-    pub tolerance: &'a (dyn Fn(&str) -> Tolerance + Sync),
+    baked: Option<&'a [bool]>,
+    /// The motion of objects at `times`.
+    motion: &'a Motion,
+    /// Seconds of the frames between which is looked.
+    times: &'a [f64],
+    /// The tolerance of the object at a path.
+    tolerance: &'a (dyn Fn(&str) -> Tolerance + Sync),
     /// Meshes with a rig that clips can move need no frames.
-    pub rigs: bool,
-    /// What is asked for.
-    pub choice: BetweenChoice,
+    rigs: bool,
+    /// The multiple of the tolerance that was asked for.
+    choice: BetweenChoice,
     /// Whether frames may be added.
-    pub add: bool,
+    add: bool,
+}
+
+/// Looks between the frames of `content`, and adds frames where the source bends away from what players show.
+/// With `baked`, which says whose vertices are in world space, it only looks. `None` where nothing bends.
+pub fn find(
+    content: &Content<'_>,
+    selected: &Selected,
+    motion: &Motion,
+    baked: Option<&[bool]>,
+) -> Result<Option<Between>, Error> {
+    frames(&Request {
+        scene: content.scene,
+        placed: content.placed,
+        selected: &selected.meshes,
+        locators: &selected.locators,
+        baked,
+        motion,
+        times: content.times,
+        tolerance: &|path| content.by_path.tolerance(path),
+        rigs: content.options.rig == RigChoice::Keep,
+        choice: content.options.between,
+        add: content.options.fps.is_none() && baked.is_none(),
+    })
+}
+
+/// Notes what was found for `--explain`, and remarks where it is more than was asked for.
+pub fn report(found: Option<&Between>, samples: usize, options: &Options, log: &mut Log) {
+    if let Some(found) = found {
+        log.pass("between", found.said(samples));
+        log.remarks.extend(found.remark(options));
+    }
 }
 
 /// Looks between all frames. `None` where nothing bends.
-pub fn frames(given: &Request<'_>) -> Result<Option<Between>, Error> {
+fn frames(given: &Request<'_>) -> Result<Option<Between>, Error> {
     let (Some(items), Some(asked)) = (Items::new(given)?, given.choice.multiple()) else {
         return Ok(None);
     };
@@ -147,19 +182,20 @@ fn each_pair<T: Send>(
     Ok(parts.into_iter().flatten().collect())
 }
 
-/// What players may be off before anything is coded, where a multiple of the tolerance is asked for.
+/// The distance, in tolerances, that players may be off before anything is coded, where a multiple of the
+/// tolerance is asked for.
 fn allowed(multiple: f64) -> f64 {
-    (multiple - 1.0) * SLACK
+    (multiple - 1.0) * MARGIN
 }
 
-/// What was seen between two frames.
+/// How far players are off between two frames.
 #[derive(Clone, Copy, Default)]
 struct Pair {
-    /// How far off it is.
+    /// The largest distance between the frames, in tolerances.
     whole: f64,
     /// Something changes at once at the second.
     step: bool,
-    /// How far off it is up to right before that.
+    /// The largest distance up to right before that step, in tolerances.
     off: f64,
 }
 
@@ -298,7 +334,7 @@ impl Items {
         }
         let tight = |(item, error): &(&Item, f64)| {
             let (scale, reach) = (item.scale, item.reach);
-            !baked[item.placed] && no_room(item.tolerance, *error, scale, reach, LEAST_ROOM)
+            !baked[item.placed] && leaves_too_little(item.tolerance, *error, scale, reach, LEAST_LEFT)
         };
         let all = self.list.iter().zip(errors).filter(tight);
         Ok(all.map(|(item, _)| item.placed).collect())
@@ -374,7 +410,7 @@ impl Items {
     }
 }
 
-/// What was found, looked at again where other vertices than was foretold came to be in world space.
+/// Corrects what was found, where other vertices than foretold came to be in world space.
 pub fn settle(
     found: Option<Between>,
     nodes: &[FlatNode],
@@ -398,20 +434,21 @@ impl Between {
     /// The multiple of the tolerance that holds between frames: what was asked for, or more where frames
     /// could not be brought so near.
     pub fn held(&self) -> f64 {
-        let reached = self.after / SLACK + 1.0;
+        let reached = self.after / MARGIN + 1.0;
         match reached > self.asked * (1.0 + 1e-9) {
             true => (reached * 1000.0).ceil() / 1000.0,
             false => self.asked,
         }
     }
 
-    /// What the file promises; nothing where frames were chosen by their rate.
+    /// The multiple of the tolerance that the file promises between frames; none where frames were chosen by
+    /// their rate.
     pub fn stored(&self, options: &Options) -> Option<f64> {
         options.fps.is_none().then(|| self.held())
     }
 
-    /// For the list of passes.
-    pub fn said(&self, samples: usize) -> String {
+    /// The sentence that `--explain` prints.
+    fn said(&self, samples: usize) -> String {
         let (before, after) = (self.before, self.after);
         match self.added {
             0 => format!("up to {before:.1} tolerances off between {samples} frames"),
@@ -421,8 +458,8 @@ impl Between {
         }
     }
 
-    /// Where it does not hold.
-    pub fn remark(&self, options: &Options) -> Option<Remark> {
+    /// A remark where it is more than was asked for.
+    fn remark(&self, options: &Options) -> Option<Remark> {
         let asked = options.between.multiple()?;
         let held = self.held();
         if held <= asked {
@@ -490,7 +527,7 @@ impl<'a> Eye<'a> {
         })
     }
 
-    /// What is between two frames.
+    /// Looks between two frames.
     fn look(&mut self, from: &Pose, to: &Pose, allowed: f64) -> Result<Pair, Error> {
         let whole = self.off(from, to, f64::INFINITY)?;
         let mut pair = Pair { whole, step: false, off: whole };
@@ -648,7 +685,7 @@ fn vector(p: &[f32; 3]) -> DVec3 {
     DVec3::from_array(p.map(f64::from))
 }
 
-/// As a player goes from one transform of a node to the next.
+/// The transform that a player shows between two transforms of a node.
 fn blend(a: &DMat4, b: &DMat4, place: f64) -> DMat4 {
     if a == b {
         return *a;

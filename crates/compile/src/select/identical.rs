@@ -1,12 +1,29 @@
 //! Identical meshes are stored once: found by a hash of their first frame, proven by comparing everything.
 
 use crate::Error;
+use crate::nodes::content::Content;
+use crate::report::Log;
 use meshreel_scene::{Attribute, Channel, Mesh, MeshId, Scene};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+/// For each mesh of the `selected` objects the first one that equals it, often itself.
+pub fn first_equal(content: &Content<'_>, selected: &[bool], log: &mut Log) -> Result<Vec<MeshId>, Error> {
+    let mut used = vec![false; content.scene.meshes.len()];
+    for (place, _) in content.placed.iter().zip(selected).filter(|(_, s)| **s) {
+        if let Some(mesh) = content.scene.nodes[place.node].mesh {
+            used[mesh] = true;
+        }
+    }
+    let same = find(content.scene, &used)?;
+    let unique = same.iter().enumerate().filter(|(i, s)| used[*i] && *i == **s).count();
+    let all = used.iter().filter(|u| **u).count();
+    log.pass("identical", format!("{unique} different meshes of {all}"));
+    Ok(same)
+}
+
 /// For each mesh the first one that equals it (often itself). Only `used` meshes are looked at.
-pub fn find(scene: &Scene, used: &[bool]) -> Result<Vec<MeshId>, Error> {
+fn find(scene: &Scene, used: &[bool]) -> Result<Vec<MeshId>, Error> {
     let mut same: Vec<MeshId> = (0..scene.meshes.len()).collect();
     let mut seen: HashMap<u64, Vec<MeshId>> = HashMap::new();
     for (id, mesh) in scene.meshes.iter().enumerate().filter(|(id, _)| used[*id]) {

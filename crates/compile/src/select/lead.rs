@@ -6,7 +6,7 @@ use crate::mesh::source::Source;
 use meshreel_codec::schedule::{Schedule, Window};
 use meshreel_scene::{Attribute, Mesh, sample};
 
-/// What a mesh shows at a time, as far as it can change while its faces do not.
+/// All values of a mesh at one time that can change while its faces do not.
 #[derive(Default, PartialEq)]
 struct Look {
     points: Vec<[f32; 3]>,
@@ -17,7 +17,7 @@ struct Look {
 
 /// Leaves a mesh only the frames of its window. None of one that moves from the first frame to the last, or
 /// never.
-pub fn trim(source: &mut Source<'_>, schedule: Schedule) -> Result<(), Error> {
+pub fn trim_lead_in_and_out(source: &mut Source<'_>, schedule: Schedule) -> Result<(), Error> {
     let count = source.times.len();
     let still = source.mesh.positions.is_constant() && source.matrices.is_none();
     if count < 3 || still || !sample::fixed_topology(source.mesh, &source.times)? {

@@ -8,8 +8,8 @@ use meshreel_scene::{Attribute, Mesh, MeshId, NodeId, Placed, Remark, Scene, Sco
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-/// What Blender writes at each mesh to tell its own importer of subdivision: nothing that an artist put
-/// there.
+/// An attribute that Blender writes at each mesh to tell its own importer of subdivision: nothing that an
+/// artist put there.
 const EXPORTERS_MARK: &str = "meshtype";
 
 /// Remarks on what a file cannot keep of the objects that are `kept`, and of those above them.

@@ -5,7 +5,7 @@ use meshreel_options::{Options, RigChoice};
 use meshreel_scene::{Remark, Scene, sample};
 
 /// Ranges of the frames at `times`, with remarks on those that no frame is left of.
-pub fn of_frames(
+pub fn frame_ranges(
     scene: &Scene,
     times: &[f64],
     options: &Options,
@@ -32,8 +32,8 @@ pub fn of_frames(
     ranges.into_iter().map(range).collect()
 }
 
-/// What a list of passes says of them; nothing where there are none.
-pub fn said(ranges: &[FrameRange]) -> Option<String> {
+/// The sentence of `--explain` on the ranges; none where there are none.
+pub fn sentence(ranges: &[FrameRange]) -> Option<String> {
     let one = |range: &FrameRange| format!("'{}' {} to {}", range.name, range.first, range.last());
     let list: Vec<String> = ranges.iter().map(one).collect();
     (!list.is_empty()).then(|| list.join(", "))

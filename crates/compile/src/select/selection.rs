@@ -142,7 +142,7 @@ pub fn select(scene: &Scene, placed: &[Placed], options: &Options, log: &mut Log
     Ok(Selected { meshes, locators, any })
 }
 
-/// None of `all` meshes is left.
+/// The error of a selection that leaves none of `all` meshes.
 fn nothing(scene: &Scene, all: usize) -> Error {
     let moves = |node: &&Node| (node.transform.as_ref()).is_some_and(|t| t.matrix.len() > 1);
     let what = match all {

@@ -8,7 +8,7 @@ use meshreel_scene::sample::{self, Channels};
 use meshreel_scene::{Placed, SAME_TIME, Scene};
 
 /// The times of the frames that are compiled: those of samples, unless a rate was asked for.
-pub fn of_frames(
+pub fn frame_times(
     scene: &Scene,
     placed: &[Placed],
     selected: &Selected,

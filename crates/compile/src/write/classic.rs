@@ -89,7 +89,7 @@ pub fn encode_frames(
         Ok(Some(GroupInput { first, last, with_last, frames: inputs }))
     };
     let mut done = 0;
-    pipeline::run(
+    pipeline::run_in_order(
         pool,
         window as usize,
         produce,

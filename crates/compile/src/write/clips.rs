@@ -1,22 +1,30 @@
 //! Skeletons and clips of a scene as chunks, and as a file of their own where there are no meshes.
 
-use crate::clip::choice::packed;
+use crate::clip::choice::{Chosen, packed};
 use crate::clip::layer::LayeredClip;
 use crate::clip::pieces::pack;
 use crate::clip::wanted::Wanted;
 use crate::codec_terms::block_format;
+use crate::clip::requested::{RequestedClips, RequestedSkeleton};
+use crate::clip::tier_chunks::pack_tiers;
 use crate::mesh::streams::NOTHING;
-use crate::report::{ClipReport, LayerReport};
-use crate::rig::candidates::{Candidate, Made};
+use crate::method::quantize::Plans;
+use crate::nodes::budget::Budget;
+use crate::nodes::content::Content;
+use crate::report::{ClipReport, ClipTried, KeyCounts, LayerReport, Log, PassReport, ScalarReport};
+use crate::rig::candidates::{self, Candidate, EncodedRig};
 use crate::write::job::Chunk;
 use crate::{Error, Inspect, Progress, Report};
 use meshreel_codec::clip::layer;
+use crate::write::output::ratio;
+use meshreel_codec::clip::layer::{self, LayerTable};
 use meshreel_codec::clip::record::{ClipRecord, Codec, SkeletonRecord, encode_clip, encode_skeleton};
 use meshreel_codec::entropy::block::{Compressor, Format};
 use meshreel_codec::record::Description;
 use meshreel_format::kind::{CLIP, DESCRIPTION, LAYERS, SCALARS, SKELETON, TIERS};
 use meshreel_format::{CHUNK_ENTRY_SIZE, HEADER_SIZE, Summary, Writer, frame_table_size};
 use meshreel_options::Options;
+use meshreel_options::{Options, RigChoice};
 use meshreel_scene::{Clip, Joint, Remark, Scene, Track, Unit};
 use std::path::Path;
 
@@ -32,7 +40,8 @@ impl LayerReport {
                     name: record.name.clone(),
                     joints: clip.table.layer_of.iter().filter(own).count(),
                     samples: layer.plan.header.samples as usize,
-                    stripped: layer.stripped,
+                    stripped: layer.stripped.0,
+                    strip_error: layer.stripped.1,
                     tiers,
                     header_bytes: header,
                     max_error: layer.max_error,
@@ -45,14 +54,14 @@ impl LayerReport {
 /// Orders of axes, as a skeleton's record numbers them.
 const ORDERS: [[u8; 3]; 6] = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
 
-/// The order of a joint's axes as its record says it: nothing of z, y, x, which everybody takes without.
-fn order(joint: &Joint) -> u8 {
+/// The order of a joint's rotation axes as its record numbers it, 0 for z, y, x, which is the usual one.
+fn axis_order(joint: &Joint) -> u8 {
     let at = ORDERS.iter().position(|o| Some(*o) == joint.rotation_order);
     at.filter(|at| *at < 5).map_or(0, |at| at as u8 + 1)
 }
 
 /// Sub-tracks of a clip that are held, as its record numbers them.
-fn held(clip: &Clip) -> Vec<u32> {
+fn held_tracks(clip: &Clip) -> Vec<u32> {
     let of = |track: &Track| [track.rotation.is_held(), track.translation.is_held(), track.scale.is_held()];
     let all = clip.tracks.iter().flat_map(of);
     (0u32..).zip(all).filter(|(_, held)| *held).map(|(n, _)| n).collect()
@@ -65,66 +74,46 @@ pub fn chunks(
     remarks: &mut Vec<Remark>,
     progress: &dyn Progress,
 ) -> Result<(Vec<Chunk>, Vec<ClipReport>), Error> {
-    let (chunks, reports, _) = chunks_and_rigs(scene, options, &[], remarks, progress)?;
-    Ok((chunks, reports))
+    let clips = compile_clips(scene, options, &[], remarks, progress)?;
+    Ok((clips.chunks, clips.reports))
 }
 
-/// Chunks of clips, what is said of these, and rigs that hold with them.
-pub type WithRigs = (Vec<Chunk>, Vec<ClipReport>, Vec<Made>);
+/// The clips of a scene, compressed.
+#[derive(Default)]
+pub struct CompiledClips {
+    /// Skeletons, clips, scalar tracks, layers and tiers, in the order in which they are written.
+    pub chunks: Vec<Chunk>,
+    /// A report of each clip.
+    pub reports: Vec<ClipReport>,
+    /// The rigs that hold with these clips.
+    pub rigs: Vec<EncodedRig>,
+}
 
 /// Compresses all clips of a scene, and the rigs of `candidates` that hold with them.
-pub fn chunks_and_rigs(
+fn compile_clips(
     scene: &Scene,
     options: &Options,
     candidates: &[Candidate<'_>],
     remarks: &mut Vec<Remark>,
     progress: &dyn Progress,
-) -> Result<WithRigs, Error> {
-    let mut wanted = Wanted::new(scene, options, remarks)?;
+) -> Result<CompiledClips, Error> {
+    let mut wanted = RequestedClips::new(scene, options, remarks)?;
     let (compressed, rigs) =
         crate::rig::clips::compress(&mut wanted, candidates, options, remarks, progress)?;
-    let clip_options = &wanted.options;
-    let mut chunks = Vec::new();
-    let mut block = |kind: u16, raw: &[u8], format: Format| {
-        let bytes = packed(raw, format, options.effort);
-        let size = bytes.len();
-        chunks.push((kind, raw.len() as u32, bytes));
-        size
-    };
-    for wanted in &wanted.skeletons {
-        let skeleton = &wanted.skeleton;
-        let joints = crate::clip::Joints::new(skeleton, clip_options.shell);
-        let record = SkeletonRecord {
-            name: skeleton.name.clone(),
-            names: skeleton.joints.iter().map(|j| j.name.clone()).collect(),
-            parents: joints.parents,
-            rest: joints.rest,
-            shell: joints.shell,
-            tolerance: wanted.tolerances.clone(),
-            orders: skeleton.joints.iter().map(order).collect(),
-            ends: (skeleton.joints.iter())
-                .map(|j| j.ends.iter().map(|e| e.to_array().map(|v| v as f32)).collect())
-                .collect(),
-        };
+    let mut chunks = ClipChunks { options, chunks: Vec::new() };
+    for skeleton in &wanted.skeletons {
         let mut bytes = Vec::new();
-        encode_skeleton(&record, &mut bytes);
-        block(SKELETON, &bytes, block_format(options.block));
+        encode_skeleton(&skeleton_record(skeleton, wanted.options.shell), &mut bytes);
+        chunks.add(SKELETON, &bytes, block_format(options.block));
     }
-    let mut reports = Vec::new();
     let layered: Vec<(u32, &LayeredClip)> =
         (0u32..).zip(&compressed).filter_map(|(c, done)| Some((c, done.layers.as_ref()?))).collect();
-    let (pieces, tables) = pack(&layered)?;
-    let tables: Vec<(u32, Vec<u8>, usize)> = (tables.iter())
-        .map(|table| {
-            let mut bytes = Vec::new();
-            layer::encode(table, &mut bytes);
-            let upper = table.pieces.iter().map(|p| p.size as usize).sum();
-            (table.clip, bytes, upper)
-        })
-        .collect();
+    let (tiers, tables) = pack_tiers(&layered)?;
+    let tables: Vec<EncodedTable> = tables.iter().map(EncodedTable::new).collect();
+    let mut reports = Vec::new();
     for (c, (clip, compressed)) in (0u32..).zip(wanted.clips.iter().zip(&compressed)) {
-        let clip_options = wanted.options_of(clip.skeleton);
-        if compressed.tolerance > clip_options.tolerance {
+        let asked = wanted.options_of(clip.skeleton).tolerance;
+        if compressed.tolerance > asked {
             remarks.push(Remark::new(
                 &clip.name,
                 format!(
@@ -133,61 +122,154 @@ pub fn chunks_and_rigs(
                 ),
             ));
         }
-        let record = ClipRecord {
-            name: clip.name.clone(),
-            skeleton: clip.skeleton as u32,
-            codec: compressed.codec,
-            local: compressed.local,
-            asked: clip_options.tolerance,
-            tolerance: compressed.tolerance,
-            held: held(clip),
-        };
-        let mut bytes = Vec::new();
-        encode_clip(&record, &compressed.bytes, &mut bytes);
-        crate::write::output::check_size("one clip", bytes.len())?;
-        let size = match compressed.codec {
-            // Entropy-coded already.
-            Codec::Sampled => {
-                block(CLIP, &bytes, Format::Store);
-                compressed.bytes.len()
-            }
-            Codec::Curve => block(CLIP, &bytes, block_format(options.block)),
-        };
+        let bytes = chunks.add_clip(clip, compressed, asked)?;
         // Names of layers aside, all of a table is needed for playing.
-        let size = match tables.iter().find(|(of, ..)| *of == c) {
-            Some((_, table, upper)) => size + table.len() + upper + CHUNK_ENTRY_SIZE,
-            None => size,
+        let bytes = match tables.iter().find(|table| table.clip == c) {
+            Some(table) => bytes + table.bytes.len() + table.tier_bytes + CHUNK_ENTRY_SIZE,
+            None => bytes,
         };
-        let extras = crate::clip::scalars::chunk(clip, c as usize, options.scalar_tolerance)?;
-        let (bytes, scalars) = extras.unwrap_or_default();
-        if !bytes.is_empty() {
-            crate::write::output::check_size("scalar tracks of one clip", bytes.len())?;
-            block(SCALARS, &bytes, block_format(options.block));
-        }
+        let scalars = chunks.add_scalars(clip, c as usize)?;
+        let bytes = (bytes + CHUNK_ENTRY_SIZE) as u64;
+        let own = compressed.tried.iter().find(|tried| tried.codec == compressed.codec);
         reports.push(ClipReport {
             name: clip.name.clone(),
             joints: clip.tracks.len(),
             samples: clip.samples,
             raw_bytes: clip.raw_bytes(),
-            bytes: (size + CHUNK_ENTRY_SIZE) as u64,
+            bytes,
+            ratio: ratio(clip.raw_bytes(), bytes),
             tolerance: compressed.tolerance,
             max_error: compressed.max_error,
             rotations: compressed.rotations,
             codec: compressed.codec,
             local: compressed.local,
+            keys: own.and_then(ClipTried::key_counts),
             tried: compressed.tried.clone(),
             layers: compressed.layers.as_ref().map_or(Vec::new(), LayerReport::all),
             scalars,
         });
     }
-    for (_, table, _) in &tables {
-        block(LAYERS, table, block_format(options.block));
+    for table in &tables {
+        chunks.add(LAYERS, &table.bytes, block_format(options.block));
     }
-    for piece in pieces {
+    for tier in tiers {
         // As it is read: what is streamed is decoded where it lies.
-        chunks.push((TIERS, piece.len() as u32, piece));
+        chunks.chunks.push((TIERS, tier.len() as u32, tier));
     }
-    Ok((chunks, reports, rigs))
+    Ok(CompiledClips { chunks: chunks.chunks, reports, rigs })
+}
+
+/// The record of a skeleton; joints without a shell distance of their own get `shell`.
+fn skeleton_record(wanted: &RequestedSkeleton, shell: f64) -> SkeletonRecord {
+    let skeleton = &wanted.skeleton;
+    let joints = crate::clip::Joints::new(skeleton, shell);
+    SkeletonRecord {
+        name: skeleton.name.clone(),
+        names: skeleton.joints.iter().map(|j| j.name.clone()).collect(),
+        parents: joints.parents,
+        rest: joints.rest,
+        shell: joints.shell,
+        tolerance: wanted.tolerances.clone(),
+        orders: skeleton.joints.iter().map(axis_order).collect(),
+        ends: (skeleton.joints.iter())
+            .map(|j| j.ends.iter().map(|e| e.to_array().map(|v| v as f32)).collect())
+            .collect(),
+    }
+}
+
+/// The layer table of a clip as bytes.
+struct EncodedTable {
+    clip: u32,
+    bytes: Vec<u8>,
+    /// Bytes of all tiers but the first of the base layer, which is in the clip's own chunk.
+    tier_bytes: usize,
+}
+
+impl EncodedTable {
+    fn new(table: &LayerTable) -> EncodedTable {
+        let mut bytes = Vec::new();
+        layer::encode(table, &mut bytes);
+        let tier_bytes = table.pieces.iter().map(|p| p.size as usize).sum();
+        EncodedTable { clip: table.clip, bytes, tier_bytes }
+    }
+}
+
+/// Chunks of skeletons and clips, block-compressed as they are added.
+struct ClipChunks<'a> {
+    options: &'a Options,
+    chunks: Vec<Chunk>,
+}
+
+impl ClipChunks<'_> {
+    /// Adds a chunk; gives its size in the file.
+    fn add(&mut self, kind: u16, raw: &[u8], format: Format) -> usize {
+        let bytes = packed(raw, format, self.options.effort);
+        let size = bytes.len();
+        self.chunks.push((kind, raw.len() as u32, bytes));
+        size
+    }
+
+    /// Adds a clip with its record; gives the bytes that count as the clip's own.
+    fn add_clip(&mut self, clip: &Clip, compressed: &Chosen, asked: f64) -> Result<usize, Error> {
+        let record = ClipRecord {
+            name: clip.name.clone(),
+            skeleton: clip.skeleton as u32,
+            codec: compressed.codec,
+            local: compressed.local,
+            asked,
+            tolerance: compressed.tolerance,
+            held: held_tracks(clip),
+        };
+        let mut bytes = Vec::new();
+        encode_clip(&record, &compressed.bytes, &mut bytes);
+        crate::write::output::check_size("one clip", bytes.len())?;
+        Ok(match compressed.codec {
+            // Entropy-coded already.
+            Codec::Sampled => {
+                self.add(CLIP, &bytes, Format::Store);
+                compressed.bytes.len()
+            }
+            Codec::Curve => self.add(CLIP, &bytes, self.options.block),
+        })
+    }
+
+    /// Adds the scalar tracks of a clip, if it has any; gives what is reported of them.
+    fn add_scalars(&mut self, clip: &Clip, number: usize) -> Result<ScalarReport, Error> {
+        let tolerance = self.options.scalar_tolerance;
+        let Some((bytes, report)) = crate::clip::scalars::chunk(clip, number, tolerance)? else {
+            return Ok(ScalarReport::default());
+        };
+        if !bytes.is_empty() {
+            crate::write::output::check_size("scalar tracks of one clip", bytes.len())?;
+            self.add(SCALARS, &bytes, self.options.block);
+        }
+        Ok(report)
+    }
+}
+
+/// Compresses the clips of a scene with meshes, and the rigs of its meshes that hold with them. With
+/// `--strict` remarks end it here, before anything is written.
+pub fn compile_clips_and_rigs(
+    content: &Content<'_>,
+    plans: &Plans<'_>,
+    budgets: &[Budget],
+    pool: &rayon::ThreadPool,
+    progress: &dyn Progress,
+    log: &mut Log,
+) -> Result<CompiledClips, Error> {
+    let Content { scene, options, times, .. } = *content;
+    let wanted = candidates::rig_candidates(scene, plans, budgets, times[0], options, &mut log.remarks)?;
+    let clips = match scene.clips.is_empty() {
+        true => CompiledClips::default(),
+        false => pool.install(|| compile_clips(scene, options, &wanted, &mut log.remarks, progress))?,
+    };
+    if options.strict && !log.remarks.is_empty() {
+        return Err(Error::Strict { remarks: std::mem::take(&mut log.remarks) });
+    }
+    if options.rig == RigChoice::Only {
+        candidates::none_missing(plans, &clips.rigs, &log.remarks)?;
+    }
+    Ok(clips)
 }
 
 /// A file of clips alone.
@@ -241,12 +323,11 @@ pub fn write(
                 clip.name
             ),
             Codec::Curve => {
-                let keys = clip.tried.iter().find_map(|tried| tried.keys);
-                let [before, after] = keys.unwrap_or_default();
-                format!("{}: curve; {after} keys of {before} samples", clip.name)
+                let KeyCounts { samples, keys } = clip.keys.unwrap_or_default();
+                format!("{}: curve; {keys} keys of {samples} samples", clip.name)
             }
         }
     };
-    let passes = clips.iter().map(|c| ("clip".to_string(), kinds(c)));
+    let passes = clips.iter().map(|c| PassReport { pass: "clip".into(), what: kinds(c) });
     Ok(Report { file_bytes, raw_bytes, passes: passes.collect(), remarks, clips, ..Report::default() })
 }

@@ -26,15 +26,15 @@ impl Extras {
             0 => Vec::new(),
             _ => pool.install(|| {
                 let plans = job.plans.par_iter();
-                let all = plans.map(|(plan, _)| lod::of_mesh(plan, job.options));
+                let all = plans.map(|(plan, _)| lod::levels_of_mesh(plan, job.options));
                 all.collect::<Result<_, Error>>()
             })?,
         };
         let visibility: Vec<Visibility> = match job.options.cull_hidden {
-            true => pool.install(|| visibility::all(job))?,
+            true => pool.install(|| visibility::find_hidden(job))?,
             false => Vec::new(),
         };
-        let attributes = part_attributes::all(job, coders)?;
+        let attributes = part_attributes::collect(job, coders)?;
         let mut said: Vec<_> = (lods.iter()).flat_map(|own| own.remarks.clone()).collect();
         said.extend(visibility.iter().flat_map(|own| own.remarks.clone()));
         said.extend(attributes.iter().flat_map(|own| own.remarks.clone()));
@@ -44,7 +44,7 @@ impl Extras {
         Ok(Extras { lods, visibility, attributes })
     }
 
-    /// What the user should know of a mesh.
+    /// Remarks on a mesh.
     pub fn remarks(&self, mesh: usize) -> Vec<Remark> {
         let visibility = self.visibility.get(mesh).into_iter().flat_map(|own| own.remarks.clone());
         let lods = self.lods.get(mesh).into_iter().flat_map(|own| own.remarks.clone());

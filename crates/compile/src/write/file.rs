@@ -30,7 +30,7 @@ pub struct File<'a> {
     target: &'a Path,
     output: Output,
     compressor: Compressor,
-    /// Triangles.
+    /// Batches of connectivity.
     pub connectivity: Batches,
     /// Static values, and what frames are predicted from.
     pub values: Batches,
@@ -42,13 +42,13 @@ pub struct File<'a> {
     pub visibility: Batches,
     /// Part attributes.
     pub part_attributes: Batches,
-    /// What meshes show before they begin to move, and when they have come to rest.
+    /// End states of meshes: what they show before they begin to move, and when they have come to rest.
     pub end_states: Batches,
-    /// Rigs.
+    /// Batches of rigs.
     pub rigs: Batches,
     /// By mesh the part of its static values that positions take …
     pub position_share: Vec<f64>,
-    /// … and the same of its end states.
+    /// By mesh the part of its end states that positions take.
     pub position_share_of_ends: Vec<f64>,
     /// By mesh what all frames take.
     pub totals: Vec<Total>,
@@ -215,7 +215,8 @@ impl<'a> File<'a> {
         done.map_err(|error| self.with_target(error))
     }
 
-    /// What meshes show before they begin to move, and when they have come to rest.
+    /// Writes the end states of meshes: what they show before they begin to move, and when they have come to
+    /// rest.
     pub fn end_states(&mut self, coders: &[MeshCoder<'_>]) -> Result<(), Error> {
         for (m, coder) in coders.iter().enumerate() {
             let (bytes, positions) = coder.end_states();

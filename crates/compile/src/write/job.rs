@@ -4,27 +4,27 @@ use crate::mesh::plan::MeshPlan;
 use crate::nodes::budget::Budget;
 use crate::nodes::flatten::FlatNode;
 use crate::nodes::motion::Motion;
-use crate::rig::candidates::Made;
+use crate::rig::candidates::EncodedRig;
 use meshreel_codec::record::ranges::FrameRange;
 use meshreel_options::Options;
 use meshreel_scene::{Placed, Scene};
 use std::sync::atomic::AtomicBool;
 
-/// Everything that the passes before decided.
+/// Everything that the passes before writing decided.
 pub struct Job<'a> {
     pub scene: &'a Scene,
     pub placed: &'a [Placed],
     pub times: &'a [f64],
-    /// How many of the frames are samples of the source.
+    /// The number of frames that are samples of the source.
     pub samples: usize,
-    /// What is promised between frames, in tolerances, where the source says what is there.
+    /// The multiple of the tolerance that is promised between frames, where the source says what is there.
     pub between: Option<f64>,
     /// Named ranges of frames.
     pub ranges: Vec<FrameRange>,
     pub nodes: &'a [FlatNode],
     /// Unique meshes and where they are placed.
     pub plans: Vec<(MeshPlan<'a>, Vec<usize>)>,
-    /// Per placed object.
+    /// The tolerances of each placed object.
     pub tolerances: Vec<Budget>,
     pub options: &'a Options,
     pub motion: &'a Motion,
@@ -33,10 +33,10 @@ pub struct Job<'a> {
     /// Skeletons and clips, ready to be written.
     pub clip_chunks: Vec<Chunk>,
     /// Rigs that are kept, in the order of their meshes.
-    pub rigs: Vec<Made>,
+    pub rigs: Vec<EncodedRig>,
     /// 40 bytes per joint and sample of these.
     pub clip_raw_bytes: u64,
-    /// Transforms are kept as they are.
+    /// Transforms are kept as they are, not coded.
     pub exact: bool,
     /// Set where coded transforms did not keep the promise, and exact ones will.
     pub loose: AtomicBool,
@@ -51,7 +51,7 @@ pub struct Total {
     pub indices: usize,
 }
 
-/// What is counted of one mesh in one frame.
+/// Sizes and the error of one mesh in one unit.
 #[derive(Default)]
 pub struct Counted {
     pub bytes: usize,

@@ -4,32 +4,34 @@ use crate::Error;
 use crate::mesh::evaluate::Scratch;
 use crate::mesh::plan::MeshPlan;
 use crate::mesh::prepared::{Fixed, points};
+use crate::mesh::prepared::{Fixed, welded_points};
 use meshreel_codec::topology::lod::{LodLevel, collapse, encode, fewer};
 use meshreel_options::Options;
 use meshreel_process::lod;
 use meshreel_scene::Remark;
 
-/// The levels of a mesh, as they are encoded, and the bytes.
+/// The LOD levels of a mesh, encoded.
 #[derive(Default)]
 pub struct Lod {
     /// Of each level its size and error.
+    /// The size and error of each level.
     pub levels: Vec<LodLevel>,
     /// Bytes of the levels.
     pub bytes: Vec<u8>,
-    /// What the user should know.
+    /// Remarks for the user.
     pub remarks: Vec<Remark>,
 }
 
 /// Makes the levels of a mesh, at most as many as are asked for.
-pub fn of_mesh(plan: &MeshPlan<'_>, options: &Options) -> Result<Lod, Error> {
+pub fn levels_of_mesh(plan: &MeshPlan<'_>, options: &Options) -> Result<Lod, Error> {
     let mut out = Lod::default();
     let mut remark = |what: String| out.remarks.push(Remark::new(&plan.path, what));
     let Some(fixed) = &plan.prepared.fixed else {
         remark("its faces change, so it has no levels of detail".into());
         return Ok(out);
     };
-    let point = points(fixed);
-    let made = lod::levels(
+    let point = welded_points(fixed);
+    let made = lod::make_levels(
         &lod::Mesh {
             triangles: fixed.indices.as_chunks().0,
             material: &materials(fixed),

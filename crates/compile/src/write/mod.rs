@@ -10,6 +10,7 @@ pub mod job;
 pub mod lod;
 pub mod node_coder;
 pub mod node_frames;
+mod node_shapes;
 pub mod output;
 pub mod part_attributes;
 pub mod report;

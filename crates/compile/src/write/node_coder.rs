@@ -1,77 +1,65 @@
 //! Transforms of moving nodes through the clip codec: each as coarse as the vertices below it allow.
 //!
 //! What a mesh is promised is shared between its vertices and the transforms above it, so that the sum of
-//! both is smallest ([`crate::nodes::budget::share`]). A node is coded after those above it and makes good
+//! both is smallest ([`crate::nodes::budget::transform_part`]). A node is coded after those above it and makes good
 //! what they miss. What is decoded is measured on every vertex in every frame that shows it; where the
 //! promise does not hold, the file keeps transforms as they are.
 
-use crate::mesh::plan::MeshPlan;
-use crate::nodes::flatten::FlatNode;
-use crate::nodes::matrix::{IDENTITY, Matrix, apply, corners, farthest, inverse, outermost, product, whole};
-use crate::nodes::search::{Found, Goal, Point, Room, search};
+use crate::Error;
+use crate::nodes::matrix::{IDENTITY, Matrix, apply, corners, farthest, inverse, product, whole};
+use crate::nodes::search::{CodedTransform, Point, TransformGoal, Workspace, find_transform};
 use crate::nodes::tracks::Tracks;
 use crate::write::job::Job;
 use crate::write::node_frames::FrameInput;
-use crate::{Error, with_quantized};
+use crate::write::node_shapes::{Shape, shapes, still_above};
 use glam::DVec3;
 use meshreel_codec::clip::nodes::{self as codec, Around, Choice, Node, Nodes, Setup};
-use meshreel_codec::quantize;
-use meshreel_codec::record::Method;
 use meshreel_codec::schedule::{Schedule, Unit};
 use meshreel_codec::transform::Transform;
-use meshreel_process::trs::decompose;
+use meshreel_process::trs::{Trs, decompose};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Step of a translation, as a part of what a node's points may be off.
 const STEP: f64 = 0.9;
-/// What moves by less than this part of what points may be off stands still.
+/// A node whose points move by less than this part of their limit stands still.
 const STILL: f64 = 0.01;
-/// Vertices of a still mesh that are looked at one by one; of more, the corners of their box.
-const VERTICES: usize = 4096;
-/// Part of a limit that nodes above other moving ones are held to.
+/// Nodes above other moving ones are held to this part of a limit.
 const ABOVE: f64 = 0.5;
 /// Nodes that nobody sees in a frame may be this many times farther off.
 const HIDDEN: f64 = 32.0;
-/// Points of still meshes below a node that are looked at one by one.
+/// The most points of still meshes below a node that are looked at one by one.
 const POINTS: usize = 512;
 
-/// A mesh where a node shows it, or a locator, below something that moves.
-struct Shape {
-    node: usize,
-    /// The object.
-    placed: usize,
-    /// Counts in all frames, whether it is shown or not: a locator.
-    always: bool,
-    /// Decoded vertices, or the corners of their box; of a locator, of its cube.
-    points: Vec<[f64; 3]>,
-    /// The points that lie outermost.
-    few: Vec<[f64; 3]>,
-    /// How far transforms may move a point.
-    limit: f64,
-    /// How far transforms may move a point where rounding of other transforms comes on top.
-    room: f64,
-    /// The track that moves it, and what lies between.
-    above: usize,
-    between: Matrix,
-}
-
-/// What is known of a track.
+/// The tracks and shapes that a track has to do with.
 #[derive(Default)]
-struct Place {
-    /// The track above, and what lies between it and this one's node.
+struct TrackLinks {
+    /// The track above.
     above: Option<usize>,
+    /// The still transforms between that track and this one's node.
     between: Matrix,
-    /// Shapes that stand still in its space, and those that do not.
+    /// Shapes that stand still in its space.
     still: Vec<usize>,
+    /// Shapes that other tracks below it move as well.
     deep: Vec<usize>,
-    /// Alone, for looking at it.
+    /// The codec's tables of this track alone, for choosing its transforms.
     alone: Nodes,
 }
 
+/// The points by which a track is chosen in a frame.
+#[derive(Clone, Copy)]
+struct LookedAt {
+    /// No shape is shown.
+    hidden: bool,
+    /// Points of still shapes were too many, and a box stands for them.
+    boxed: bool,
+    /// Points of still shapes that stand for themselves.
+    of_still: usize,
+}
+
 /// A frame that was coded.
-struct Coded {
+struct CodedFrame {
     state: Vec<i32>,
     choices: Vec<Choice>,
     locals: Vec<Transform>,
@@ -84,24 +72,25 @@ pub struct NodeCoder<'a> {
     job: &'a Job<'a>,
     schedule: Schedule,
     nodes: Nodes,
-    /// For the description.
+    /// The setup of all tracks as bytes, for the description.
     pub setup: Vec<u8>,
     shapes: Vec<Shape>,
-    /// By placed object.
+    /// By placed object its shape, if something moves it.
     shape_of: Vec<Option<usize>>,
-    places: Vec<Place>,
-    /// Tracks that have as many above them.
+    links: Vec<TrackLinks>,
+    /// Tracks by the number of tracks above them.
     depths: Vec<Vec<usize>>,
-    frames: BTreeMap<u32, Coded>,
-    /// Keys and groups that were coded.
+    frames: BTreeMap<u32, CodedFrame>,
+    /// Number of keys that were coded.
     keys: u32,
+    /// Number of groups that were coded.
     groups: u32,
     /// Per shape the largest error that was found.
     errors: Vec<f64>,
 }
 
 /// Nodes as the decoder will see them.
-fn given(job: &Job<'_>, rest: &[Transform]) -> Vec<Node> {
+fn described_nodes(job: &Job<'_>, rest: &[Transform]) -> Vec<Node> {
     let mut bounds = vec![None; job.placed.len()];
     for (plan, placements) in &job.plans {
         placements.iter().for_each(|&i| bounds[i] = Some(plan.bounds()));
@@ -119,6 +108,68 @@ fn given(job: &Job<'_>, rest: &[Transform]) -> Vec<Node> {
         .collect()
 }
 
+/// The motion of one node over all frames.
+#[derive(Clone, Copy, Default)]
+struct NodeMotion {
+    /// The largest distances from the first frame: of translation, rotation (as an angle), scale.
+    farthest: [f64; 3],
+    /// The sums of the accelerations of the origin and of the middle of the box: how unevenly these move.
+    uneven: [f64; 2],
+}
+
+impl NodeMotion {
+    /// Looks at the moving nodes in all frames; `tracks` are at the first one. `boxes` are of all nodes, in
+    /// their own space.
+    fn measure(
+        job: &Job<'_>,
+        moving: &[usize],
+        mut tracks: Tracks<'_>,
+        rest: &[Transform],
+        boxes: &[[f64; 6]],
+    ) -> Result<Vec<NodeMotion>, Error> {
+        let middle = |n: usize| DVec3::from_array([0, 1, 2].map(|k| (boxes[n][k] + boxes[n][k + 3]) / 2.0));
+        let mut motions = vec![NodeMotion::default(); moving.len()];
+        let mut paths = vec![[[DVec3::ZERO; 2]; 2]; moving.len()];
+        for (frame, &time) in job.times.iter().enumerate() {
+            if frame > 0 {
+                tracks.evaluate(time)?;
+            }
+            for ((motion, path), &n) in motions.iter_mut().zip(&mut paths).zip(moving) {
+                let t = tracks.parts(n);
+                let moved = moved(&rest[n], &tracks.local[n]);
+                motion.farthest.iter_mut().zip(moved).for_each(|(far, by)| *far = far.max(by));
+                let at = [t.translation, t.translation + t.rotation * (t.scale * middle(n))];
+                let [last, before] = *path;
+                if frame > 1 {
+                    for k in 0..2 {
+                        motion.uneven[k] += (at[k] - 2.0 * last[k] + before[k]).length();
+                    }
+                }
+                *path = [at, last];
+            }
+        }
+        Ok(motions)
+    }
+
+    /// Which components of the node are coded, and how finely. `limit`: how far its points may be off;
+    /// `steps`: that over the smallest limit of all nodes.
+    fn setup(&self, bounds: &[f64; 6], limit: f64, steps: f64) -> Setup {
+        // By how much points move that are as far from the origin as any is.
+        let reach = bounds.iter().fold(0.0f64, |most, side| most.max(side.abs()));
+        let reach = if reach.is_finite() { reach } else { 0.0 };
+        let [t, r, s] = self.farthest;
+        let still = STILL * limit;
+        let moves = [t, r * reach, s * reach].map(|by| by > still || by.is_nan());
+        let [t, r, s] = moves;
+        let [origin, pivot] = self.uneven;
+        Setup {
+            moves,
+            pivot: t && (r || s) && pivot <= origin,
+            code: (128.0 + 4.0 * steps.log2()).round().clamp(0.0, 255.0) as u8,
+        }
+    }
+}
+
 impl<'a> NodeCoder<'a> {
     /// Looks at all frames; none where nothing moves.
     pub fn new(job: &'a Job<'a>, schedule: Schedule) -> Result<Option<NodeCoder<'a>>, Error> {
@@ -129,31 +180,9 @@ impl<'a> NodeCoder<'a> {
         let mut tracks = Tracks::new(job.scene, job.placed, job.nodes)?;
         tracks.evaluate(job.times[0])?;
         let rest = tracks.local.clone();
-        let given = given(job, &rest);
-        let space = codec::boxes(&given);
-        let middle = |n: usize| DVec3::from_array([0, 1, 2].map(|k| (space[n][k] + space[n][k + 3]) / 2.0));
-        // What moves, and how evenly the origin and the middle of the box do.
-        let mut far = vec![[0.0f64; 3]; moving.len()];
-        let mut paths = vec![[[DVec3::ZERO; 2]; 2]; moving.len()];
-        let mut uneven = vec![[0.0f64; 2]; moving.len()];
-        for (frame, &time) in job.times.iter().enumerate() {
-            if frame > 0 {
-                tracks.evaluate(time)?;
-            }
-            for (m, &n) in moving.iter().enumerate() {
-                let t = tracks.parts(n);
-                let moved = moved(&rest[n], &tracks.local[n]);
-                far[m].iter_mut().zip(moved).for_each(|(far, by)| *far = far.max(by));
-                let at = [t.translation, t.translation + t.rotation * (t.scale * middle(n))];
-                let [last, before] = paths[m];
-                if frame > 1 {
-                    for k in 0..2 {
-                        uneven[m][k] += (at[k] - 2.0 * last[k] + before[k]).length();
-                    }
-                }
-                paths[m] = [at, last];
-            }
-        }
+        let described = described_nodes(job, &rest);
+        let boxes = codec::boxes(&described);
+        let motions = NodeMotion::measure(job, &moving, tracks, &rest, &boxes)?;
         let mut track_of = vec![None; job.nodes.len()];
         moving.iter().enumerate().for_each(|(m, &n)| track_of[n] = Some(m));
         let shapes = shapes(job, &rest, &track_of);
@@ -162,64 +191,50 @@ impl<'a> NodeCoder<'a> {
             schedule,
             nodes: Nodes::default(),
             setup: Vec::new(),
+            errors: vec![0.0; shapes.len()],
             shapes,
             shape_of: vec![None; job.placed.len()],
-            places: Vec::new(),
+            links: Vec::new(),
             depths: Vec::new(),
             frames: BTreeMap::new(),
             keys: 0,
             groups: 0,
-            errors: Vec::new(),
         };
-        coder.errors = vec![0.0; coder.shapes.len()];
-        coder.find_places(&moving, &rest, &track_of);
-        let world: Vec<f64> = (moving.iter())
-            .map(|&n| {
-                // How much larger things are in the world than where the node's transform is.
-                let above = job.nodes[n].parent.map_or(1.0, |p| largest(&tracks_world(job, &rest, p)));
-                if above > 0.0 { above } else { 1.0 }
-            })
-            .collect();
-        let limits: Vec<f64> = (coder.places.iter().zip(&world))
-            .map(|(place, world)| {
-                let still = place.still.iter().map(|&s| coder.shapes[s].limit);
-                let deep = place.deep.iter().map(|&s| coder.shapes[s].room * ABOVE);
-                still.chain(deep).fold(f64::INFINITY, f64::min) / world
-            })
-            .map(|limit| if limit.is_finite() { limit } else { 1.0 })
-            .collect();
+        coder.link_tracks(&moving, &rest, &track_of);
+        let limits = coder.limits(&moving, &rest);
         let least = limits.iter().copied().fold(f64::INFINITY, f64::min);
         let base = (least * STEP).clamp(1e-29, 1e29) as f32;
-        let setups: Vec<Setup> = (0..moving.len())
-            .map(|m| {
-                // By how much points move that are as far from the origin as any is.
-                let reach = space[moving[m]].iter().fold(0.0f64, |most, side| most.max(side.abs()));
-                let reach = if reach.is_finite() { reach } else { 0.0 };
-                let [t, r, s] = far[m];
-                let still = STILL * limits[m];
-                let moves = [t, r * reach, s * reach].map(|by| by > still || by.is_nan());
-                let [t, r, s] = moves;
-                let [origin, pivot] = uneven[m];
-                Setup {
-                    moves,
-                    pivot: t && (r || s) && pivot <= origin,
-                    code: (128.0 + 4.0 * (limits[m] / least).log2()).round().clamp(0.0, 255.0) as u8,
-                }
-            })
+        let setups: Vec<Setup> = (moving.iter().zip(&motions).zip(&limits))
+            .map(|((&n, motion), limit)| motion.setup(&boxes[n], *limit, limit / least))
             .collect();
         codec::encode_setup(base, &setups, &mut coder.setup);
-        coder.nodes = Nodes::new(&given, &coder.setup).map_err(|e| Error::Promise {
+        coder.nodes = Nodes::new(&described, &coder.setup).map_err(|e| Error::Promise {
             what: format!("what is said of moving nodes does not read back ({})", e.0),
             target: Default::default(),
         })?;
-        for (m, place) in coder.places.iter_mut().enumerate() {
-            place.alone = coder.nodes.single(m);
+        for (m, links) in coder.links.iter_mut().enumerate() {
+            links.alone = coder.nodes.single(m);
         }
         Ok(Some(coder))
     }
 
-    /// Who moves whom.
-    fn find_places(&mut self, moving: &[usize], rest: &[Transform], track_of: &[Option<usize>]) {
+    /// By track how far the points that it moves may be off, in the space of its node's parent.
+    fn limits(&self, moving: &[usize], rest: &[Transform]) -> Vec<f64> {
+        let job = self.job;
+        let limit = |(links, &n): (&TrackLinks, &usize)| {
+            // How much larger things are in the world than where the node's transform is.
+            let world = job.nodes[n].parent.map_or(1.0, |p| largest(&world_at_rest(job, rest, p)));
+            let world = if world > 0.0 { world } else { 1.0 };
+            let still = links.still.iter().map(|&s| self.shapes[s].limit);
+            let deep = links.deep.iter().map(|&s| self.shapes[s].room * ABOVE);
+            let limit = still.chain(deep).fold(f64::INFINITY, f64::min) / world;
+            if limit.is_finite() { limit } else { 1.0 }
+        };
+        self.links.iter().zip(moving).map(limit).collect()
+    }
+
+    /// Finds which track is above which, and which shapes each moves.
+    fn link_tracks(&mut self, moving: &[usize], rest: &[Transform], track_of: &[Option<usize>]) {
         let nodes = self.job.nodes;
         let mut depth = vec![0usize; moving.len()];
         for (m, &n) in moving.iter().enumerate() {
@@ -232,20 +247,20 @@ impl<'a> NodeCoder<'a> {
                 self.depths.push(Vec::new());
             }
             self.depths[depth[m]].push(m);
-            self.places.push(Place { above, between, ..Place::default() });
+            self.links.push(TrackLinks { above, between, ..TrackLinks::default() });
         }
         for (s, shape) in self.shapes.iter().enumerate() {
             self.shape_of[shape.placed] = Some(s);
-            self.places[shape.above].still.push(s);
-            let mut above = self.places[shape.above].above;
+            self.links[shape.above].still.push(s);
+            let mut above = self.links[shape.above].above;
             while let Some(m) = above {
-                self.places[m].deep.push(s);
-                above = self.places[m].above;
+                self.links[m].deep.push(s);
+                above = self.links[m].above;
             }
         }
     }
 
-    /// Whether a frame has to be right where a shape is.
+    /// Whether a shape counts in a frame: it is shown, or a locator.
     fn counts(&self, shape: &Shape, frame: u32) -> bool {
         shape.always || self.job.motion.visible[shape.placed].contains(frame as usize)
     }
@@ -262,7 +277,7 @@ impl<'a> NodeCoder<'a> {
         let frames: Vec<u32> =
             units.iter().flat_map(|unit| self.schedule.frames_of(*unit).to_vec()).collect();
         for &frame in &frames {
-            let coded = Coded {
+            let coded = CodedFrame {
                 state: vec![0; self.nodes.words],
                 choices: vec![Choice::default(); n],
                 locals: vec![Transform::IDENTITY; n],
@@ -272,8 +287,8 @@ impl<'a> NodeCoder<'a> {
         }
         for depth in std::mem::take(&mut self.depths) {
             let this = &*self;
-            let found: Vec<Vec<(u32, Found)>> = (depth.par_iter())
-                .map_init(Room::default, |room, &m| this.code_track(m, &units, inputs, room))
+            let found: Vec<Vec<(u32, CodedTransform)>> = (depth.par_iter())
+                .map_init(Workspace::default, |workspace, &m| this.code_track(m, &units, inputs, workspace))
                 .collect::<Result<_, Error>>()?;
             for (&m, found) in depth.iter().zip(found) {
                 let track = self.nodes.tracks[m];
@@ -300,12 +315,12 @@ impl<'a> NodeCoder<'a> {
         m: usize,
         units: &[Unit],
         inputs: &BTreeMap<u32, FrameInput>,
-        room: &mut Room,
-    ) -> Result<Vec<(u32, Found)>, Error> {
-        let place = &self.places[m];
+        workspace: &mut Workspace,
+    ) -> Result<Vec<(u32, CodedTransform)>, Error> {
+        let links = &self.links[m];
         let track = self.nodes.tracks[m];
         let own = track.word..track.word + track.words;
-        let mut done: Vec<(u32, Found)> = Vec::new();
+        let mut done: Vec<(u32, CodedTransform)> = Vec::new();
         let mut points = Vec::new();
         for &unit in units {
             let frames = self.schedule.frames_of(unit);
@@ -317,15 +332,17 @@ impl<'a> NodeCoder<'a> {
                     Some((_, found)) => Some(&found.words[..track.words]),
                     None => self.frames.get(&wanted)?.state.get(own.clone()),
                 };
-                let around = Around::new(&place.alone, self.schedule, &frames, i, find);
+                let around = Around::new(&links.alone, self.schedule, &frames, i, find);
                 let around = around.map_err(|_| broken(frame))?;
-                let found = self.code_frame(m, frame, input, &around, &mut points, room);
+                let found = self.code_frame(m, frame, input, &around, &mut points, workspace);
                 done.push((frame, found));
             }
         }
         Ok(done)
     }
 
+    /// One track in one frame: the transform with the fewest bits that keeps all of its points within their
+    /// limits.
     fn code_frame(
         &self,
         m: usize,
@@ -333,19 +350,38 @@ impl<'a> NodeCoder<'a> {
         input: &FrameInput,
         around: &Around<'_>,
         points: &mut Vec<Point>,
-        room: &mut Room,
-    ) -> Found {
-        let place = &self.places[m];
-        let track = &place.alone.tracks[0];
+        workspace: &mut Workspace,
+    ) -> CodedTransform {
+        let links = &self.links[m];
+        let track = &links.alone.tracks[0];
+        let decoded = self.frames.get(&frame);
+        let above = links.above.and_then(|a| decoded.map(|decoded| &decoded.worlds[a]));
+        let above = above.map_or(links.between, |world| product(world, &links.between));
+        let looked = self.points_of_frame(m, frame, input, points);
+        let points = &*points;
+        let measure = |world: &Matrix| self.worst_error(m, frame, input, (points, looked), world);
+        let goal = TransformGoal {
+            track,
+            around,
+            above: &above,
+            exact: &input.transforms[m],
+            target: self.target(m, input, &above),
+            points,
+            measure: &measure,
+            hidden: looked.hidden,
+        };
+        find_transform(&goal, workspace)
+    }
+
+    /// The local transform that a track is aimed at, below the decoded `above`: what the parent misses is made
+    /// good, what does not move is as in the rest pose.
+    fn target(&self, m: usize, input: &FrameInput, above: &Matrix) -> Trs {
+        let track = &self.links[m].alone.tracks[0];
         let source = &input.parts[m];
         let own = &input.source[track.node];
-        let coded = self.frames.get(&frame);
-        let above = place.above.and_then(|a| coded.map(|coded| &coded.worlds[a]));
-        let above = above.map_or(place.between, |world| product(world, &place.between));
-        // What the parent misses is made good here.
-        let aimed = match place.above {
+        let aimed = match self.links[m].above {
             None => None,
-            Some(_) => inverse(&above).and_then(|back| decompose(&whole(&product(&back, own)), Some(source))),
+            Some(_) => inverse(above).and_then(|back| decompose(&whole(&product(&back, own)), Some(source))),
         };
         let mut target = aimed.unwrap_or(*source);
         let rest = &track.rest;
@@ -358,65 +394,74 @@ impl<'a> NodeCoder<'a> {
         if !track.setup.moves[2] {
             target.scale = DVec3::from_array(rest.scale.map(f64::from));
         }
+        target
+    }
+
+    /// Collects the points by which a track is chosen in a frame: of shapes that are shown, or of all if none
+    /// is. First points of still shapes, or the corners of their box if they are many; then the corners of the
+    /// box around what other tracks move as well.
+    fn points_of_frame(&self, m: usize, frame: u32, input: &FrameInput, points: &mut Vec<Point>) -> LookedAt {
+        let links = &self.links[m];
+        let own = &input.source[links.alone.tracks[0].node];
         let shown = |s: &&usize| self.counts(&self.shapes[**s], frame);
-        let hidden = !place.still.iter().chain(&place.deep).any(|s| shown(&s));
+        let hidden = !links.still.iter().chain(&links.deep).any(|s| shown(&s));
         let seen = |s: &&usize| hidden || shown(s);
-        let slack = if hidden { HIDDEN } else { 1.0 };
+        let looser = if hidden { HIDDEN } else { 1.0 };
         points.clear();
-        for &s in place.still.iter().filter(seen) {
+        for &s in links.still.iter().filter(seen) {
             let shape = &self.shapes[s];
             let goal = &input.source[shape.node];
             points.extend(shape.few.iter().map(|&p| Point {
                 at: apply(&shape.between, p),
                 goal: apply(goal, p),
-                limit: shape.limit * slack,
+                limit: shape.limit * looser,
             }));
         }
-        let many = points.len() > POINTS;
-        if many {
+        let boxed = points.len() > POINTS;
+        if boxed {
             let all = points.iter().map(|p| p.at);
-            let limit = place.still.iter().map(|&s| self.shapes[s].room).fold(f64::INFINITY, f64::min);
-            *points = boxed(all.collect(), own, limit * slack);
+            let limit = links.still.iter().map(|&s| self.shapes[s].room).fold(f64::INFINITY, f64::min);
+            *points = box_corners(all.collect(), own, limit * looser);
         }
-        let alone = if many { 0 } else { points.len() };
-        if let (true, Some(back)) = (place.deep.iter().any(|s| seen(&s)), inverse(own)) {
+        let of_still = if boxed { 0 } else { points.len() };
+        if let (true, Some(back)) = (links.deep.iter().any(|s| seen(&s)), inverse(own)) {
             let (mut all, mut limit) = (Vec::new(), f64::INFINITY);
-            for &s in place.deep.iter().filter(seen) {
+            for &s in links.deep.iter().filter(seen) {
                 let shape = &self.shapes[s];
                 let inside = product(&back, &input.source[shape.node]);
                 all.extend(shape.few.iter().map(|&p| apply(&inside, p)));
                 limit = limit.min((shape.limit * ABOVE).min(shape.room));
             }
-            points.extend(boxed(all, own, limit * slack));
+            points.extend(box_corners(all, own, limit * looser));
         }
-        let points = &*points;
-        let measure = |world: &Matrix| {
-            let mut worst = 0.0f64;
-            let mut add = |part: f64| worst = if part <= worst { worst } else { part };
-            for &s in place.still.iter().filter(shown).take(if many { 0 } else { usize::MAX }) {
-                let shape = &self.shapes[s];
-                let moved = product(world, &shape.between);
-                let far = farthest(&moved, &input.source[shape.node], &shape.points).sqrt();
-                add(far / shape.limit);
-            }
-            for point in &points[alone..] {
-                let at = apply(world, point.at);
-                let d: f64 = at.iter().zip(&point.goal).map(|(a, b)| (a - b) * (a - b)).sum();
-                add(d.sqrt() / point.limit);
-            }
-            worst
-        };
-        let goal = Goal {
-            track,
-            around,
-            above: &above,
-            exact: &input.transforms[m],
-            target,
-            points,
-            measure: &measure,
-            hidden,
-        };
-        search(&goal, room)
+        LookedAt { hidden, boxed, of_still }
+    }
+
+    /// The largest error, as a part of the limit, that the decoded matrix `world` of a track leaves: on every
+    /// point of still shapes that are shown, and on the corners of boxes.
+    fn worst_error(
+        &self,
+        m: usize,
+        frame: u32,
+        input: &FrameInput,
+        (points, looked): (&[Point], LookedAt),
+        world: &Matrix,
+    ) -> f64 {
+        let mut worst = 0.0f64;
+        let mut add = |part: f64| worst = if part <= worst { worst } else { part };
+        let shown = |s: &&usize| self.counts(&self.shapes[**s], frame);
+        for &s in self.links[m].still.iter().filter(shown).take(if looked.boxed { 0 } else { usize::MAX }) {
+            let shape = &self.shapes[s];
+            let moved = product(world, &shape.between);
+            let far = farthest(&moved, &input.source[shape.node], &shape.points).sqrt();
+            add(far / shape.limit);
+        }
+        for point in &points[looked.of_still..] {
+            let at = apply(world, point.at);
+            let d: f64 = at.iter().zip(&point.goal).map(|(a, b)| (a - b) * (a - b)).sum();
+            add(d.sqrt() / point.limit);
+        }
+        worst
     }
 
     /// Measures what was decoded of frames.
@@ -480,7 +525,7 @@ impl<'a> NodeCoder<'a> {
     /// Bytes of a unit, which are decoded again and compared.
     pub fn unit(&self, unit: Unit) -> Result<Vec<u8>, Error> {
         let frames = self.schedule.frames_of(unit);
-        let coded: Vec<&Coded> = frames.iter().filter_map(|frame| self.frames.get(frame)).collect();
+        let coded: Vec<&CodedFrame> = frames.iter().filter_map(|frame| self.frames.get(frame)).collect();
         let first = || broken(frames.first().copied().unwrap_or(0));
         if coded.len() != frames.len() {
             return Err(first());
@@ -515,13 +560,13 @@ impl<'a> NodeCoder<'a> {
         Some(self.errors[at])
     }
 
-    /// Moving nodes.
+    /// The moving nodes, as the codec numbers them.
     pub fn tracks(&self) -> &[codec::Track] {
         &self.nodes.tracks
     }
 
-    /// Of all that they move the object that transforms bring nearest to its tolerance: that, and the largest
-    /// error that they leave on it.
+    /// The tolerance of the object that transforms bring nearest to it, and the largest error that they leave on
+    /// that object.
     pub fn promised(&self) -> (f64, f64) {
         let tolerance = |shape: &Shape| self.job.tolerances[shape.placed].tolerance;
         let all = self.shapes.iter().map(tolerance).zip(self.errors.iter().copied());
@@ -536,7 +581,7 @@ fn broken(frame: u32) -> Error {
     }
 }
 
-/// How far a transform is from the first one: its translation, the angle (for small ones), its scale.
+/// The distances of a transform from the first one: in translation, in angle (for small ones), in scale.
 fn moved(first: &Transform, now: &Transform) -> [f64; 3] {
     let far = |a: &[f32], b: &[f32]| {
         let far = a.iter().zip(b).map(|(a, b)| f64::from(a - b).powi(2));
@@ -547,8 +592,8 @@ fn moved(first: &Transform, now: &Transform) -> [f64; 3] {
     [far(&first.translation, &now.translation), 2.0 * rotation, far(&first.scale, &now.scale)]
 }
 
-/// The corners of a box around points in a node's space.
-fn boxed(points: Vec<[f64; 3]>, world: &Matrix, limit: f64) -> Vec<Point> {
+/// The corners of the box around points in a node's space, with where they should be in the world.
+fn box_corners(points: Vec<[f64; 3]>, world: &Matrix, limit: f64) -> Vec<Point> {
     let (mut low, mut high) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
     for p in &points {
         for k in 0..3 {
@@ -559,92 +604,11 @@ fn boxed(points: Vec<[f64; 3]>, world: &Matrix, limit: f64) -> Vec<Point> {
     all.into_iter().map(|at| Point { at, goal: apply(world, at), limit }).collect()
 }
 
-/// The nearest track at or above a node, and what lies between it and the node.
-fn still_above(
-    nodes: &[FlatNode],
-    rest: &[Transform],
-    track_of: &[Option<usize>],
-    mut node: usize,
-) -> (Option<usize>, Matrix) {
-    let mut between = IDENTITY;
-    loop {
-        if let Some(track) = track_of[node] {
-            return (Some(track), between);
-        }
-        between = product(&rest[node].matrix(), &between);
-        match nodes[node].parent {
-            Some(parent) => node = parent,
-            None => return (None, between),
-        }
-    }
-}
-
-/// Meshes and locators at or below moving nodes, in the order of the nodes.
-fn shapes(job: &Job<'_>, rest: &[Transform], track_of: &[Option<usize>]) -> Vec<Shape> {
-    let mut plan_of = vec![None; job.placed.len()];
-    for (m, (_, placements)) in job.plans.iter().enumerate() {
-        placements.iter().for_each(|&i| plan_of[i] = Some(m));
-    }
-    let mut out = Vec::new();
-    for (n, node) in job.nodes.iter().enumerate() {
-        let plan = node.mesh.and_then(|i| plan_of[i]);
-        let placed = match (node.shown(), plan) {
-            (Some(placed), Some(_)) => placed,
-            (Some(placed), None) if node.reach.is_some() => placed,
-            _ => continue,
-        };
-        let (Some(above), between) = still_above(job.nodes, rest, track_of, n) else {
-            continue;
-        };
-        let budget = &job.tolerances[placed];
-        let (points, own) = match (plan, node.reach) {
-            (Some(m), _) => points(&job.plans[m].0),
-            (None, reach) => {
-                let reach = f64::from(reach.unwrap_or(0.0));
-                (corners([-reach; 3], [reach; 3]), 0.0)
-            }
-        };
-        // What verification computes differs from this by less.
-        let limit = (budget.tolerance - budget.scale * own) * (1.0 - 1e-6);
-        out.push(Shape {
-            node: n,
-            placed,
-            always: node.reach.is_some(),
-            few: outermost(&points),
-            points,
-            limit,
-            room: (limit - budget.transform_error).max(limit * 1e-3),
-            above,
-            between,
-        });
-    }
-    out
-}
-
-/// What is looked at of a mesh, and how far it is off already.
-fn points(plan: &MeshPlan<'_>) -> (Vec<[f64; 3]>, f64) {
-    let mut points = Vec::new();
-    let mut own = plan.radius;
-    let few = plan.method == Method::Static && plan.bases.first().is_some_and(|b| b.len() <= 3 * VERTICES);
-    if let (true, Some(base), Some(record)) = (few, plan.bases.first(), plan.streams.first()) {
-        let mut values = vec![[0.0f32; 3]; base.len() / 3];
-        with_quantized!(base, v => quantize::dequantize(&record.axes, v, values.as_flattened_mut()));
-        values.sort_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
-        values.dedup();
-        points.extend(values.iter().map(|v| v.map(f64::from)));
-        own = plan.static_error.first().copied().unwrap_or(own);
-    } else {
-        let b = plan.bounds().map(f64::from);
-        points = corners([b[0], b[1], b[2]], [b[3], b[4], b[5]]);
-    }
-    (points, own)
-}
-
 /// World matrix of a node in the first frame.
-fn tracks_world(job: &Job<'_>, rest: &[Transform], node: usize) -> Matrix {
+fn world_at_rest(job: &Job<'_>, rest: &[Transform], node: usize) -> Matrix {
     let own = rest[node].matrix();
     match job.nodes[node].parent {
-        Some(parent) => product(&tracks_world(job, rest, parent), &own),
+        Some(parent) => product(&world_at_rest(job, rest, parent), &own),
         None => own,
     }
 }

@@ -10,7 +10,7 @@ use meshreel_codec::transform::Transform;
 use meshreel_options::Preset;
 use meshreel_process::trs::{Trs, rows};
 
-/// What a group's job needs to know of one frame.
+/// Visibility and transforms of all nodes in one frame.
 pub struct FrameInput {
     pub visible: Vec<u8>,
     pub transforms: Vec<Transform>,

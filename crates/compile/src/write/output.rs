@@ -93,6 +93,14 @@ impl Batches {
     }
 }
 
+/// `raw` over `packed` bytes, 0 where nothing is packed.
+pub fn ratio(raw: u64, packed: u64) -> f64 {
+    match packed {
+        0 => 0.0,
+        packed => raw as f64 / packed as f64,
+    }
+}
+
 /// Blocks are at most this large, so that a reader's limits hold.
 const LARGEST_BLOCK: usize = 1 << 30;
 

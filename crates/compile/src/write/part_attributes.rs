@@ -7,12 +7,15 @@ use crate::clip::scalars;
 use crate::mesh::plan::MeshPlan;
 use crate::mesh::prepared::Fixed;
 use crate::method::mesh_coder::MeshCoder;
+use crate::report::PartAttributeReport;
 use crate::write::job::Job;
 use meshreel_codec::clip::scalars::{MAX_VALUES, ScalarTrack};
 use meshreel_codec::record::attributes::{Attribute, Of, encode};
 use meshreel_options::{PartsChoice, Tolerance};
 use meshreel_process::parts::NONE;
 use meshreel_scene::{CustomAttribute, Mesh, MeshId, Remark, Scope, sample};
+use meshreel_process::parts::NO_PART;
+use meshreel_scene::{Mesh, MeshId, Numbers, Remark, Scope, sample};
 use std::collections::{BTreeMap, HashMap};
 
 /// Most groups of an attribute, and of how many points a group has to be on average if there are more than a
@@ -21,7 +24,7 @@ const MOST_GROUPS: usize = 65_535;
 const FEW_GROUPS: usize = 64;
 const POINTS_OF_A_GROUP: usize = 2;
 
-/// What some nodes that show one mesh have.
+/// The part attributes that some nodes showing one mesh have.
 #[derive(Default)]
 pub struct PartAttributes {
     /// Nodes of the file, rising.
@@ -30,14 +33,14 @@ pub struct PartAttributes {
     pub mesh: usize,
     /// The chunk's bytes for them.
     pub bytes: Vec<u8>,
-    /// Names, and numbers and groups of each.
-    pub attributes: Vec<(String, usize, usize)>,
+    /// A report of each.
+    pub attributes: Vec<PartAttributeReport>,
     /// Attributes that are left out, and why.
     pub remarks: Vec<Remark>,
 }
 
-/// What all nodes have, in their order.
-pub fn all(job: &Job<'_>, coders: &[MeshCoder<'_>]) -> Result<Vec<PartAttributes>, Error> {
+/// The part attributes of all nodes, in their order.
+pub fn collect(job: &Job<'_>, coders: &[MeshCoder<'_>]) -> Result<Vec<PartAttributes>, Error> {
     if !job.options.channels.attributes {
         return Ok(Vec::new());
     }
@@ -80,7 +83,9 @@ fn of_mesh(
         match attribute(job, plan, coder, mesh, &numbers)? {
             Ok(attribute) => {
                 let groups = attribute.tracks.len();
-                (kept.attributes).push((attribute.name.clone(), attribute.components, groups));
+                let name = attribute.name.clone();
+                let components = attribute.components;
+                kept.attributes.push(PartAttributeReport { name, components, groups });
                 out.push(attribute);
             }
             // What tells the parts has done what it is for.
@@ -295,20 +300,20 @@ fn by_part(fixed: &Fixed, coder: Option<&MeshCoder<'_>>, group: Vec<u32>) -> (Of
         of_vertex.push(own);
     }
     let parts = coder.map_or(Vec::new(), MeshCoder::parts);
-    let count = parts.iter().filter(|&&p| p != NONE).max();
+    let count = parts.iter().filter(|&&p| p != NO_PART).max();
     let count = coder.map_or(0, |c| c.bones()[0]).max(count.map_or(0, |p| *p as usize + 1));
-    let mut of_part = vec![NONE; count];
+    let mut of_part = vec![NO_PART; count];
     let one_each = parts.len() == of_vertex.len()
         && parts.iter().zip(&of_vertex).all(|(&part, &group)| {
             of_part.get_mut(part as usize).is_some_and(|own| {
-                let same = *own == NONE || *own == group;
+                let same = *own == NO_PART || *own == group;
                 *own = group;
                 same
             })
         });
     match one_each && count > 0 {
         true => {
-            let of_part = of_part.iter().map(|&g| if g == NONE { 0 } else { g });
+            let of_part = of_part.iter().map(|&g| if g == NO_PART { 0 } else { g });
             (Of::Parts(of_part.collect()), first)
         }
         false => (Of::Vertices(of_vertex), first),

@@ -1,32 +1,36 @@
 //! What is said of a file that was written.
 
 use crate::method::mesh_coder::MeshCoder;
-use crate::report::{ClipReport, LodReport, MeshReport, Report, RigReport};
+use crate::report::{
+    ClipReport, HiddenReport, LodReport, LodReports, MeshReport, NormalsDecide, PartAttributeReports, Report,
+    RigReport,
+};
 use crate::write::extras::Extras;
 use crate::write::file::File;
 use crate::write::job::Job;
 use crate::write::node_coder::NodeCoder;
+use crate::write::output::ratio;
 use meshreel_codec::record::Description;
 use meshreel_scene::Remark;
 
-/// All that a report tells.
+/// Everything from which the report of a file is made.
 pub struct Written<'a> {
-    /// What was decided.
+    /// The decisions of the passes before writing.
     pub job: &'a Job<'a>,
-    /// What was counted.
+    /// The file, with the sizes that were counted.
     pub file: &'a File<'a>,
-    /// How meshes were coded; none with the preset classic.
+    /// The coders of meshes; none with the preset classic.
     pub coders: &'a [MeshCoder<'a>],
-    /// How transforms were coded.
+    /// The coder of transforms, if any node moves.
     pub nodes: Option<&'a NodeCoder<'a>>,
-    /// What was made beside frames.
+    /// LOD levels, triangle visibility and part attributes.
     pub extras: &'a Extras,
-    /// What the file says of itself.
+    /// The description that the file holds.
     pub description: &'a Description,
 }
 
 impl Written<'_> {
-    /// The report.
+    /// The report of the finished file.
     pub fn report(&self, file_bytes: u64, remarks: Vec<Remark>) -> Report {
         let (job, file) = (self.job, self.file);
         let mut report = Report {
@@ -57,12 +61,15 @@ impl Written<'_> {
         let joints = nodes.tracks().len();
         let free = nodes.tracks().iter().filter(|t| t.setup.moves[1]).count();
         let samples = self.job.times.len();
+        let raw_bytes = 40 * joints as u64 * samples as u64;
+        let bytes = (self.file.node_bytes + nodes.setup.len() as f64 * stored).ceil() as u64;
         ClipReport {
             name: "nodes".into(),
             joints,
             samples,
-            raw_bytes: 40 * joints as u64 * samples as u64,
-            bytes: (self.file.node_bytes + nodes.setup.len() as f64 * stored).ceil() as u64,
+            raw_bytes,
+            bytes,
+            ratio: ratio(raw_bytes, bytes),
             tolerance,
             max_error,
             rotations: [joints - free, 0, 0, 0, free],
@@ -84,44 +91,71 @@ impl Written<'_> {
             rest.frame += plan.source.start;
             rest.time = job.times[rest.frame] - job.times[0];
         }
-        let lod = self.extras.lods.get(m);
-        let visibility = self.extras.visibility.get(m);
+        let bytes = (file.values.stored[m]
+            + file.connectivity.stored[m]
+            + file.end_states.stored[m]
+            + file.lods.stored[m]
+            + file.visibility.stored[m]
+            + file.part_attributes.stored[m]
+            + totals.bytes)
+            .round() as u64;
+        let triangles = fixed.map_or(totals.indices, |fixed| fixed.indices.len()) / 3;
+        let [parts, bones] = coder.map_or([0; 2], MeshCoder::bones);
         MeshReport {
             path: plan.path.clone(),
             method: format!("{:?}", coder.map_or(plan.method, MeshCoder::method)).to_lowercase(),
             tried: coder.map_or(Vec::new(), |c| c.tried.clone()),
-            bones: coder.map_or([0; 2], MeshCoder::bones),
+            parts,
+            bones,
             remeshed: plan.source.remeshed.cloned(),
             measures,
-            triangles: fixed.map_or(totals.indices, |fixed| fixed.indices.len()) / 3,
+            triangles,
             grid: (fixed.and_then(|fixed| fixed.grid.as_ref()))
                 .map(|grid| [grid.shape.width, grid.shape.height]),
             vertices: self.description.meshes[m].vertices as usize,
-            details: (lod.iter().flat_map(|own| &own.levels))
-                .map(|level| LodReport { triangles: level.triangles, error: level.error })
-                .collect(),
-            detail_bytes: file.lods.stored[m].round() as u64,
-            hidden: visibility.filter(|own| !own.bytes.is_empty()).map(|own| own.hidden),
-            hidden_bytes: file.visibility.stored[m].round() as u64,
-            attributes: self.extras.attributes_of(m).flat_map(|own| own.attributes.clone()).collect(),
-            attribute_bytes: file.part_attributes.stored[m].round() as u64,
+            lod: self.lod(m, triangles),
+            hidden: self.hidden(m),
+            part_attributes: self.part_attributes(m),
             source_points: plan.prepared.points,
             frames: job.times.len(),
-            normals_decide: plan.normals_decide,
+            normals_decide: plan.normals_decide.map(|decided| NormalsDecide {
+                bytes_then: decided.part.map(|part| (part * bytes as f64).round()),
+                ..decided
+            }),
             tolerance,
-            bytes: (file.values.stored[m]
-                + file.connectivity.stored[m]
-                + file.end_states.stored[m]
-                + file.lods.stored[m]
-                + file.visibility.stored[m]
-                + file.part_attributes.stored[m]
-                + totals.bytes)
-                .round() as u64,
+            bytes,
             moves: plan.source.moves,
             position_bytes: position_bytes.round() as u64,
             bits_per_vertex_frame: 8.0 * position_bytes / (points_frames.max(1) as f64),
             max_error,
         }
+    }
+
+    /// The LOD levels of a mesh of so many triangles, where it has any.
+    fn lod(&self, m: usize, triangles: usize) -> Option<LodReports> {
+        let own = self.extras.lods.get(m).filter(|own| !own.levels.is_empty())?;
+        let itself = LodReport { triangles: triangles as u32, error: 0.0 };
+        let others = own.levels.iter();
+        let others = others.map(|level| LodReport { triangles: level.triangles, error: level.error });
+        Some(LodReports {
+            levels: std::iter::once(itself).chain(others).collect(),
+            bytes: self.file.lods.stored[m].round() as u64,
+        })
+    }
+
+    /// The triangles of a mesh that are not visible in some frames, where some are.
+    fn hidden(&self, m: usize) -> Option<HiddenReport> {
+        let own = self.extras.visibility.get(m).filter(|own| !own.bytes.is_empty())?;
+        let bytes = self.file.visibility.stored[m].round() as u64;
+        Some(HiddenReport { triangles: own.hidden, bytes })
+    }
+
+    /// The part attributes of a mesh, where some are kept.
+    fn part_attributes(&self, m: usize) -> Option<PartAttributeReports> {
+        let own = self.extras.attributes_of(m).flat_map(|own| own.attributes.clone());
+        let attributes: Vec<_> = own.collect();
+        let bytes = self.file.part_attributes.stored[m].round() as u64;
+        (!attributes.is_empty()).then_some(PartAttributeReports { attributes, bytes })
     }
 
     /// Largest error and tolerance of the placement of a mesh that comes nearest to its tolerance.

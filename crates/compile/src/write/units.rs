@@ -20,25 +20,29 @@ use std::collections::BTreeMap;
 
 /// One unit ready to be written.
 pub struct UnitOutput {
-    /// Needs no others.
+    /// It decodes without other units.
     pub alone: bool,
+    /// Its block, compressed.
     pub bytes: Vec<u8>,
+    /// Bytes before compression.
     pub raw: usize,
-    /// How many of the bytes transforms of nodes take.
+    /// Bytes before compression that transforms of nodes take.
     pub nodes: usize,
-    /// Frame and its box in the world.
+    /// Each frame with the box in the world around everything that it shows.
     pub bounds: Vec<(u32, [f32; 6])>,
-    /// By mesh.
+    /// Sizes and errors of each mesh.
     pub parts: Vec<Counted>,
-    /// What comes behind it, where attributes are apart.
+    /// The unit of vertex attributes behind it, where these are in units of their own.
     pub attributes: Option<Attributes>,
 }
 
-/// Animated attributes of a unit, ready to be written.
+/// Animated vertex attributes of a unit, ready to be written.
 pub struct Attributes {
+    /// Their block, compressed.
     pub bytes: Vec<u8>,
+    /// Bytes before compression.
     pub raw: usize,
-    /// By mesh.
+    /// Sizes and errors of each mesh.
     pub parts: Vec<Counted>,
 }
 
@@ -135,7 +139,7 @@ fn number(unit: Unit) -> (u32, u8) {
     }
 }
 
-/// How many segments are worked on side by side.
+/// The number of segments that are worked on side by side.
 fn segments_at_once(job: &Job<'_>, schedule: Schedule, threads: usize) -> u32 {
     let mut per_segment = 1u64 << 16;
     for (plan, _) in &job.plans {
@@ -229,6 +233,7 @@ impl Packer {
 /// Blocks that shrink by less than one part in this many are stored as they are, which decodes faster.
 const WORTH: usize = 32;
 
+/// Puts a unit together: visibility and transforms of nodes, then each mesh; compressed, and decoded again.
 fn pack(
     schedule: Schedule,
     unit: Unit,
@@ -237,28 +242,14 @@ fn pack(
     tracks: Option<&NodeCoder<'_>>,
     packer: &mut Packer,
 ) -> Result<UnitOutput, Error> {
-    let frames = schedule.frames_of(unit);
     let mut content = Vec::new();
-    for &frame in frames.iter() {
+    for &frame in schedule.frames_of(unit).iter() {
         let Some(input) = inputs.get(&frame) else {
             continue;
         };
         content.extend_from_slice(&input.visible);
-        if input.transforms.is_empty() || tracks.is_some() {
-            continue;
-        }
-        // As in the player: what a key would take from the first frame it does not.
-        let key = schedule.key_of(frame).is_some();
-        let references = schedule.references(frame);
-        let mut list = references.iter().filter(|&&r| !(key && r == 0));
-        let previous = list.next().and_then(|r| inputs.get(r));
-        let previous = previous.map(|input| &input.transforms[..]);
-        let start = content.len();
-        transform::encode(&input.transforms, previous, &mut content);
-        let mut back = vec![Transform::IDENTITY; input.transforms.len()];
-        let used = transform::decode(&content[start..], previous, &mut back);
-        if used != Ok(content.len() - start) || !same_bits(&back, &input.transforms) {
-            return Err(broken(format!("the transforms of frame {frame}")));
+        if !input.transforms.is_empty() && tracks.is_none() {
+            put_transforms(schedule, frame, inputs, &input.transforms, &mut content)?;
         }
     }
     let mut nodes = 0;
@@ -270,34 +261,12 @@ fn pack(
     for mesh in meshes {
         content.extend_from_slice(&mesh.bytes);
     }
-    let bytes = packer.block(unit, &content)?;
-    let bounds = (frames.iter())
-        .map(|&frame| {
-            let own = |mesh: u32| {
-                let seen = meshes.get(mesh as usize).map(|m| &m.seen[..]);
-                let seen = seen.unwrap_or_default().iter().find(|s| s.0 == frame);
-                seen.map_or(NOTHING, |s| s.1.bounds)
-            };
-            let shown = inputs.get(&frame).map(|input| match tracks {
-                Some(tracks) => tracks.shown(frame, input),
-                None => input.shown.clone(),
-            });
-            (frame, unit_bounds(&shown.unwrap_or_default(), own))
-        })
-        .collect();
-    let alone = match unit {
-        Unit::Key(_) => {
-            let frame = frames.first().copied().unwrap_or(0);
-            schedule.references(frame).iter().all(|&r| r == 0)
-        }
-        _ => false,
-    };
     Ok(UnitOutput {
-        alone,
+        alone: is_alone(schedule, unit),
         raw: content.len(),
         nodes,
-        bytes,
-        bounds,
+        bytes: packer.block(unit, &content)?,
+        bounds: frame_bounds(schedule, unit, meshes, inputs, tracks),
         attributes: None,
         parts: meshes
             .iter()
@@ -310,6 +279,66 @@ fn pack(
             })
             .collect(),
     })
+}
+
+/// Adds the transforms of a frame as they are, as a difference to the frame that it refers to; decoded again.
+fn put_transforms(
+    schedule: Schedule,
+    frame: u32,
+    inputs: &BTreeMap<u32, FrameInput>,
+    transforms: &[Transform],
+    content: &mut Vec<u8>,
+) -> Result<(), Error> {
+    // As in the player: what a key would take from the first frame it does not.
+    let key = schedule.key_of(frame).is_some();
+    let references = schedule.references(frame);
+    let mut list = references.iter().filter(|&&r| !(key && r == 0));
+    let previous = list.next().and_then(|r| inputs.get(r));
+    let previous = previous.map(|input| &input.transforms[..]);
+    let start = content.len();
+    transform::encode(transforms, previous, content);
+    let mut back = vec![Transform::IDENTITY; transforms.len()];
+    let used = transform::decode(&content[start..], previous, &mut back);
+    match used == Ok(content.len() - start) && same_bits(&back, transforms) {
+        true => Ok(()),
+        false => Err(broken(format!("the transforms of frame {frame}"))),
+    }
+}
+
+/// Each frame of a unit, with the box in the world around everything that it shows.
+fn frame_bounds(
+    schedule: Schedule,
+    unit: Unit,
+    meshes: &[Payload],
+    inputs: &BTreeMap<u32, FrameInput>,
+    tracks: Option<&NodeCoder<'_>>,
+) -> Vec<(u32, [f32; 6])> {
+    (schedule.frames_of(unit).iter())
+        .map(|&frame| {
+            let own = |mesh: u32| {
+                let seen = meshes.get(mesh as usize).map(|m| &m.seen[..]);
+                let seen = seen.unwrap_or_default().iter().find(|s| s.0 == frame);
+                seen.map_or(NOTHING, |s| s.1.bounds)
+            };
+            let shown = inputs.get(&frame).map(|input| match tracks {
+                Some(tracks) => tracks.shown(frame, input),
+                None => input.shown.clone(),
+            });
+            (frame, unit_bounds(&shown.unwrap_or_default(), own))
+        })
+        .collect()
+}
+
+/// Whether a unit decodes without others: a key that refers to the first frame at most.
+fn is_alone(schedule: Schedule, unit: Unit) -> bool {
+    match unit {
+        Unit::Key(_) => {
+            let frames = schedule.frames_of(unit);
+            let frame = frames.first().copied().unwrap_or(0);
+            schedule.references(frame).iter().all(|&r| r == 0)
+        }
+        _ => false,
+    }
 }
 
 fn broken(what: String) -> Error {

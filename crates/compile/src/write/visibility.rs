@@ -1,7 +1,8 @@
 //! Triangle visibility as the file has it: in which frames each triangle is drawn.
 
 use crate::Error;
-use crate::mesh::prepared::points;
+use crate::mesh::prepared::welded_points;
+use crate::report::HiddenTriangles;
 use crate::write::job::Job;
 use glam::{DMat4, DVec3};
 use meshreel_codec::topology::visibility;
@@ -16,13 +17,13 @@ pub struct Visibility {
     /// Bytes; none where all is always drawn.
     pub bytes: Vec<u8>,
     /// Triangles that are left out in the first frame, in the last, and in all frames.
-    pub hidden: [usize; 3],
-    /// What the user should know.
+    pub hidden: HiddenTriangles,
+    /// Remarks for the user.
     pub remarks: Vec<Remark>,
 }
 
 /// Finds what is hidden of all meshes.
-pub fn all(job: &Job<'_>) -> Result<Vec<Visibility>, Error> {
+pub fn find_hidden(job: &Job<'_>) -> Result<Vec<Visibility>, Error> {
     let mut out: Vec<Visibility> = Vec::new();
     out.resize_with(job.plans.len(), Visibility::default);
     let frames = job.times.len() as u32;
@@ -38,7 +39,7 @@ pub fn all(job: &Job<'_>) -> Result<Vec<Visibility>, Error> {
             bodies.push(Body {
                 triangles: fixed.indices.as_chunks().0,
                 vertex_point: &fixed.vertex_point,
-                point: points(fixed),
+                point: welded_points(fixed),
                 still: job.tolerances[placement].tolerance,
                 visible: &job.motion.visible[placement],
                 wanted: placements.len() == 1,
@@ -87,7 +88,11 @@ fn encode(when: &[Interval], frames: u32, out: &mut Visibility) {
     visibility::encode(&intervals, &which, frames, &mut out.bytes);
     let count = |f: &dyn Fn(Interval) -> bool| when.iter().filter(|i| f(**i)).count();
     let gone = |f: u32| move |i: Interval| !visibility::is_visible(i, f, f);
-    out.hidden = [count(&gone(0)), count(&gone(frames - 1)), count(&|[from, to]| from >= to)];
+    out.hidden = HiddenTriangles {
+        first_frame: count(&gone(0)),
+        last_frame: count(&gone(frames - 1)),
+        all_frames: count(&|[from, to]| from >= to),
+    };
 }
 
 /// Points of a mesh at a placement, in the world in a frame.

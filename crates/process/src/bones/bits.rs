@@ -32,7 +32,7 @@ pub struct Bits {
     pub bones: f64,
     /// Rest pose and weights.
     pub rest: f64,
-    /// What the skin leaves.
+    /// Bits of the residual that the skin leaves.
     pub residual: f64,
     /// Without a skin, predicted in time alone: to compare `residual` with.
     pub plain: f64,
@@ -44,7 +44,7 @@ impl Bits {
         self.bones + self.rest + self.residual
     }
 
-    /// What the skin takes beside no skin, both predicted in time alone.
+    /// The bits with the skin over those without one, both predicted in time alone.
     pub fn ratio(&self) -> f64 {
         match self.plain > 0.0 {
             true => (self.bones + self.residual) / self.plain,

@@ -16,7 +16,7 @@ const ROUNDS: usize = 6;
 const SPLIT: usize = 16;
 /// Steps of a point that follows the bones.
 const FOLLOW: usize = 3;
-/// What a first step leaves may be this many times too much for others to be taken.
+/// Further steps are taken only if the first one leaves at most this many times too much.
 const HOPE: f64 = 4.0;
 /// Coordinates that say which points move alike.
 const ALIKE: usize = 12;
@@ -49,16 +49,16 @@ impl Fit {
         let vertex = |&[x, y, z]: &[f64; 3]| Vertex { rest: [x, y, z, 1.0], ..Vertex::default() };
         let alike = space.dimensions.min(ALIKE);
         let known: Vec<f32> =
-            (points.iter()).flat_map(|&p| space.of(p)[..alike].iter().map(|&v| v as f32)).collect();
+            (points.iter()).flat_map(|&p| space.coordinates(p)[..alike].iter().map(|&v| v as f32)).collect();
         Fit {
             dimensions: space.dimensions,
-            targets: points.iter().flat_map(|&p| space.of(p)).copied().collect(),
+            targets: points.iter().flat_map(|&p| space.coordinates(p)).copied().collect(),
             centre,
             spread,
             vertices: means.iter().map(vertex).collect(),
             bones: Bones::new(0, space.dimensions),
             means,
-            near: Tree::new(&known, alike).all(AROUND),
+            near: Tree::new(&known, alike).nearest_of_all(AROUND),
         }
     }
 
@@ -75,7 +75,7 @@ impl Fit {
         self.points().error(&self.bones)
     }
 
-    /// What is left of a point's trajectory.
+    /// The difference between a point's trajectory and what its bones make of it.
     pub fn residual(&self, i: usize) -> [f64; DIMENSIONS] {
         let mut residual = [0.0; DIMENSIONS];
         let out = &mut residual[..self.dimensions];
@@ -298,7 +298,7 @@ impl Fit {
         let mut lifted = Fit::new(space, rest, wanted);
         lifted.bones = self.bones.clone();
         let alike = space.dimensions.min(ALIKE);
-        let of = |p: usize| space.of(p)[..alike].iter().map(|&v| v as f32);
+        let of = |p: usize| space.coordinates(p)[..alike].iter().map(|&v| v as f32);
         let known: Vec<f32> = sample.iter().flat_map(|&p| of(p)).collect();
         let tree = Tree::new(&known, alike);
         let candidates: Vec<usize> = (0..self.bones.count).collect();

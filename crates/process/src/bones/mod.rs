@@ -25,11 +25,11 @@
 
 mod bits;
 mod fit;
-pub mod given;
 mod linear;
 mod motion;
 mod search;
 mod skin;
+pub mod source_rig;
 mod space;
 #[cfg(test)]
 mod tests;
@@ -39,4 +39,4 @@ pub use bits::Bits;
 pub use fit::motions;
 pub use search::{Choice, choose, find, likely};
 pub use skin::{Request, Skin};
-pub use vertex::MOST;
+pub use vertex::MOST_INFLUENCES;

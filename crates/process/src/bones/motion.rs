@@ -2,7 +2,7 @@
 
 use super::linear::{add_scaled, dot, sum_over};
 use super::space::DIMENSIONS;
-use super::vertex::{Bones, MOST, Vertex, directions};
+use super::vertex::{Bones, MOST_INFLUENCES, Vertex, directions};
 use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
 use rayon::prelude::*;
 
@@ -42,7 +42,7 @@ fn factors(vertex: &Vertex) -> impl Iterator<Item = (usize, f64)> + '_ {
 pub fn normal(points: &Points<'_>, bones: usize) -> Option<Normal> {
     let n = 4 * bones;
     let sums = sum_over(points.vertices.len(), n * n, |i, sum: &mut [f64]| {
-        let mut list = [(0, 0.0); 4 * MOST];
+        let mut list = [(0, 0.0); 4 * MOST_INFLUENCES];
         let mut count = 0;
         for factor in factors(&points.vertices[i]) {
             list[count] = factor;

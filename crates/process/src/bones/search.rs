@@ -5,7 +5,7 @@ use super::bits::{self, Bits};
 use super::fit::Fit;
 use super::skin::{Request, Skin};
 use super::space::{DIMENSIONS, Space};
-use super::vertex::MOST;
+use super::vertex::MOST_INFLUENCES;
 use crate::parts::Trajectories;
 use glam::DVec3;
 use std::cell::Cell;
@@ -17,11 +17,12 @@ const RACE: usize = 1000;
 /// Points per bone in a race, at least: fewer fit by chance.
 const COMPANY: usize = 40;
 /// Numbers of bones that are tried, and which of them first.
-const NUMBERS: [usize; 12] = [2, 3, 4, 6, 9, 13, 18, 24, 30, 38, 48, 60];
+const COUNTS: [usize; 12] = [2, 3, 4, 6, 9, 13, 18, 24, 30, 38, 48, 60];
 const FIRST: usize = 7;
 /// Rounds of alternating.
 const ROUNDS: usize = 12;
-/// What few weights leave in the end, in parts of what 8 leave after a few steps: for estimates of bits.
+/// For estimates of bits: the error that few weights leave in the end, over the error that 8 weights leave
+/// after a few steps.
 const FEWER: f64 = 1.3;
 
 /// Finds a skin. `None` where there is nothing to find: no motion, one frame, fewer than four points per
@@ -45,7 +46,7 @@ pub fn find(all: &Trajectories, request: &Request) -> Option<Skin> {
 /// counted, as captured bodies have and cloth, may be either: then the answer is `rich`.
 pub fn likely(all: &Trajectories, rich: bool) -> bool {
     let chosen: Vec<u32> = (sample(all.points(), LOOK, 1).into_iter()).map(|p| p as u32).collect();
-    let some = all.of(&chosen);
+    let some = all.subset(&chosen);
     let size = some.diagonal();
     let rank = |part: f64| Space::new(&some, size * part).map_or(0, |space| space.rank());
     let (coarse, fine) = (rank(1e-4), rank(1e-5));
@@ -65,7 +66,7 @@ const STEEP: usize = 17;
 pub struct Choice {
     /// The skin.
     pub skin: Skin,
-    /// What it may take: an estimate before anything is coded.
+    /// The bits that it may take: an estimate before anything is coded.
     pub bits: Bits,
 }
 
@@ -82,83 +83,117 @@ pub fn choose(
     told: &(dyn Fn(f64) + Sync),
 ) -> Option<Choice> {
     let effort = effort.clamp(1, 9) as usize;
-    let ground = Ground::new(all, tolerance)?;
-    let fits = |bones: usize| CROWD * bones <= all.points();
-    // What it may take, and whether that is little enough; else how much more it leaves than it may, as parts
-    // of what prediction in time alone leaves.
-    let runs = Cell::new(0);
-    let run = |bones: usize, seed: u64| -> Option<Result<(f64, Begun), f64>> {
+    let race =
+        Race { ground: Ground::new(all, tolerance)?, tolerance, effort, limit, told, starts: Cell::new(0) };
+    let (at, best) = race.best_count()?;
+    let (_, begun) = race.start_more(at, best);
+    let request = Request {
+        influences,
+        steps: [0, 2 + effort, 4 * effort, 1 + effort / 2],
+        ..Request::new(COUNTS[at], tolerance)
+    };
+    told(BEGUN);
+    let skin = race.ground.go_on(begun, &request, &|part| told(BEGUN + (1.0 - BEGUN) * part))?;
+    let bits = bits::of_skin(&skin, all, tolerance);
+    (bits.ratio() < PLAIN).then_some(Choice { skin, bits })
+}
+
+/// A race of starts with different numbers of bones, on samples of the points.
+struct Race<'a> {
+    ground: Ground<'a>,
+    tolerance: f64,
+    effort: usize,
+    /// The most bits that a skin may take.
+    limit: f64,
+    told: &'a (dyn Fn(f64) + Sync),
+    /// Starts that were made.
+    starts: Cell<u32>,
+}
+
+/// The bits that a start would take, and the start.
+type Runner = (f64, Begun);
+
+impl Race<'_> {
+    fn fits(&self, bones: usize) -> bool {
+        CROWD * bones <= self.ground.all.points()
+    }
+
+    /// Makes a start, and estimates the bits of its skin. `Err`: it leaves too much or takes too many bits;
+    /// how much, as a part of what prediction in time alone leaves.
+    fn start(&self, bones: usize, seed: u64) -> Option<Result<Runner, f64>> {
+        let (effort, ground) = (self.effort, &self.ground);
         let sample = RACE.max(COMPANY * bones);
         let begun = ground.begin(bones, sample, seed, 4 + effort)?;
-        runs.set(runs.get() + 1);
-        told(BEGUN * (f64::from(runs.get()) / (RUNS + effort as f64 / 2.0)).min(1.0));
-        let bits = bits::of_fit(&begun.fit, &ground.space, all, tolerance, FEWER);
-        let over = bits.ratio().max(PLAIN * bits.total() / limit);
+        self.starts.set(self.starts.get() + 1);
+        (self.told)(BEGUN * (f64::from(self.starts.get()) / (RUNS + effort as f64 / 2.0)).min(1.0));
+        let bits = bits::of_fit(&begun.fit, &ground.space, ground.all, self.tolerance, FEWER);
+        let over = bits.ratio().max(PLAIN * bits.total() / self.limit);
         Some(match over < PLAIN {
             true => Ok((bits.total(), begun)),
             false => Err(over),
         })
-    };
-    // Up and down the numbers as long as it helps, from the first that is possible.
-    let mut at = (0..=FIRST).rev().find(|&i| fits(NUMBERS[i]))?;
-    let (mut best, mut left) = match run(NUMBERS[at], 1) {
-        Some(Ok(found)) => (Some(found), None),
-        Some(Err(ratio)) => (None, Some(ratio)),
-        None => (None, None),
-    };
-    let from = at;
-    for up in [true, false] {
-        let mut next = from;
-        loop {
-            let before = next;
-            next = if up { next + 1 } else { next.wrapping_sub(1) };
-            let Some(&bones) = NUMBERS.get(next).filter(|&&bones| fits(bones)) else {
-                break;
-            };
-            match (run(bones, 1), &best) {
-                (Some(Ok(new)), Some(old)) if new.0 >= old.0 => break,
-                (None | Some(Err(_)), Some(_)) => break,
-                (Some(Ok(new)), _) => (best, at) = (Some(new), next),
-                (None, None) => {}
-                (Some(Err(ratio)), None) => {
-                    // What is left falls with some power of the number of bones, by which even the most would
-                    // leave too much.
-                    let more = |to: usize, from: usize| (to as f64 / from as f64).ln();
-                    if let Some(left) = left {
-                        let power = (ratio / left).ln() / more(bones, NUMBERS[before]);
-                        let most = NUMBERS[NUMBERS.len() - 1];
-                        if ratio * (power * more(most, bones)).exp() > PLAIN * HOPE {
+    }
+
+    /// Goes up and down the numbers of bones as long as it helps, from the first that is possible. Which of
+    /// [`COUNTS`] is best, and its start; `None` where none is good, or expected to be.
+    fn best_count(&self) -> Option<(usize, Runner)> {
+        let mut at = (0..=FIRST).rev().find(|&i| self.fits(COUNTS[i]))?;
+        let (mut best, mut left) = match self.start(COUNTS[at], 1) {
+            Some(Ok(found)) => (Some(found), None),
+            Some(Err(ratio)) => (None, Some(ratio)),
+            None => (None, None),
+        };
+        let from = at;
+        for up in [true, false] {
+            let mut next = from;
+            loop {
+                let before = next;
+                next = if up { next + 1 } else { next.wrapping_sub(1) };
+                let Some(&bones) = COUNTS.get(next).filter(|&&bones| self.fits(bones)) else {
+                    break;
+                };
+                match (self.start(bones, 1), &best) {
+                    (Some(Ok(new)), Some(old)) if new.0 >= old.0 => break,
+                    (None | Some(Err(_)), Some(_)) => break,
+                    (Some(Ok(new)), _) => (best, at) = (Some(new), next),
+                    (None, None) => {}
+                    (Some(Err(ratio)), None) => {
+                        if left.is_some_and(|left| is_hopeless([left, ratio], [COUNTS[before], bones])) {
                             return None;
                         }
+                        left = Some(ratio);
                     }
-                    left = Some(ratio);
                 }
             }
+            // Fewer bones than those that leave too much leave more.
+            if at > from || best.is_none() {
+                break;
+            }
         }
-        // Fewer bones than those that leave too much leave more.
-        if at > from || best.is_none() {
-            break;
-        }
+        Some((at, best?))
     }
-    // Luck has a part in it: more starts near there.
-    for i in 0..effort / 2 {
-        let bones = (NUMBERS[at] * [8, 9, 7][i % 3]).div_ceil(8);
-        if let (Some(Ok(new)), Some(old)) = (run(bones, 2 + i as u64), &best)
-            && new.0 < old.0
-        {
-            best = Some(new);
+
+    /// The best of `best` and a few more starts near that number of bones: luck has a part in it.
+    fn start_more(&self, at: usize, mut best: Runner) -> Runner {
+        for i in 0..self.effort / 2 {
+            let bones = (COUNTS[at] * [8, 9, 7][i % 3]).div_ceil(8);
+            if let Some(Ok(new)) = self.start(bones, 2 + i as u64)
+                && new.0 < best.0
+            {
+                best = new;
+            }
         }
+        best
     }
-    let (_, begun) = best?;
-    let request = Request {
-        influences,
-        steps: [0, 2 + effort, 4 * effort, 1 + effort / 2],
-        ..Request::new(NUMBERS[at], tolerance)
-    };
-    told(BEGUN);
-    let skin = ground.go_on(begun, &request, &|part| told(BEGUN + (1.0 - BEGUN) * part))?;
-    let bits = bits::of_skin(&skin, all, tolerance);
-    (bits.ratio() < PLAIN).then_some(Choice { skin, bits })
+}
+
+/// Whether even the most bones would leave too much, if what is left falls with a power of their number as it
+/// did between these two.
+fn is_hopeless([left, ratio]: [f64; 2], [before, bones]: [usize; 2]) -> bool {
+    let more = |to: usize, from: usize| (to as f64 / from as f64).ln();
+    let power = (ratio / left).ln() / more(bones, before);
+    let most = COUNTS[COUNTS.len() - 1];
+    ratio * (power * more(most, bones)).exp() > PLAIN * HOPE
 }
 
 /// Starts that are made, besides those of more effort, and what part of all work they and the others are,
@@ -168,10 +203,11 @@ const BEGUN: f64 = 0.7;
 
 /// A skin that leaves more than this part of what prediction in time leaves is none.
 const PLAIN: f64 = 0.5;
-/// How much more than that may be what is expected of the most bones, when fewer are tried.
+/// Fewer bones are tried on only while the most bones are expected to leave at most this many times
+/// [`PLAIN`].
 const HOPE: f64 = 1.2;
 
-/// What all starts stand on.
+/// The points and their coordinates, which all starts share.
 struct Ground<'a> {
     all: &'a Trajectories,
     space: Space,
@@ -202,8 +238,8 @@ impl Ground<'_> {
         }
         let mut fit = Fit::new(&self.space, &self.rest, &sample);
         fit.start(bones)?;
-        fit.alternate(ROUNDS, MOST)?;
-        fit.steps(steps, MOST)?;
+        fit.alternate(ROUNDS, MOST_INFLUENCES)?;
+        fit.steps(steps, MOST_INFLUENCES)?;
         Some(Begun { fit, sample })
     }
 
@@ -215,17 +251,17 @@ impl Ground<'_> {
         let wanted = request.sample.min(points);
         if sample.len() < wanted {
             let more = self::sample(points, wanted, request.seed ^ sample.len() as u64);
-            fit = fit.lift(&self.space, &self.rest, &sample, &more, MOST);
+            fit = fit.lift(&self.space, &self.rest, &sample, &more, MOST_INFLUENCES);
             sample = more;
         }
-        let most = request.influences.clamp(1, MOST);
-        let (few, stages) = (most, MOST - most);
+        let most = request.influences.clamp(1, MOST_INFLUENCES);
+        let (few, stages) = (most, MOST_INFLUENCES - most);
         let work = stages * (request.steps[1] + 2) + request.steps[2];
-        for most in (few..MOST).rev() {
+        for most in (few..MOST_INFLUENCES).rev() {
             fit.limit(most);
             fit.alternate(2, most)?;
             fit.steps(request.steps[1], most)?;
-            told(((MOST - most) * (request.steps[1] + 2)) as f64 / work as f64);
+            told(((MOST_INFLUENCES - most) * (request.steps[1] + 2)) as f64 / work as f64);
         }
         fit.steps(request.steps[2], most)?;
         if sample.len() < points {

@@ -4,14 +4,14 @@ use crate::parts::Trajectories;
 use glam::{DAffine3, DVec3};
 use rayon::prelude::*;
 
-/// What is wanted.
+/// The settings of a search for one skin.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
     /// Number of bones.
     pub bones: usize,
     /// Weights per point, at most: 1 … 8.
     pub influences: usize,
-    /// What may be left: finer motion is not looked at.
+    /// The distance that may be left, in units of length: finer motion is not looked at.
     pub tolerance: f64,
     /// Points that the bones are sought with before all are.
     pub sample: usize,
@@ -19,12 +19,12 @@ pub struct Request {
     pub steps: [usize; 4],
     /// Starts from different samples, of which the best goes on.
     pub starts: usize,
-    /// Of the samples: others give other starts.
+    /// Seed of the samples of points: another one gives other starts.
     pub seed: u64,
 }
 
 impl Request {
-    /// As is usual.
+    /// The usual settings for a number of bones and a tolerance.
     pub fn new(bones: usize, tolerance: f64) -> Request {
         Request { bones, influences: 4, tolerance, sample: 2500, steps: [12, 5, 20, 3], starts: 4, seed: 1 }
     }

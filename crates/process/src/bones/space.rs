@@ -97,12 +97,12 @@ impl Space {
     }
 
     /// Coordinates of a point.
-    pub fn of(&self, p: usize) -> &[f64] {
+    pub fn coordinates(&self, p: usize) -> &[f64] {
         &self.coordinates[p * self.dimensions..][..self.dimensions]
     }
 
-    /// What coordinates stand for, in the frames that were looked at: x, y, z of the first, …; less the mean
-    /// of all points.
+    /// Coordinates as a trajectory in the frames that were looked at: x, y, z of the first frame, then of the
+    /// next; less the mean of all points.
     pub fn expand(&self, coordinates: &[f64]) -> Vec<f64> {
         let mut out = vec![0.0; self.rows];
         for (axis, &c) in self.basis.iter().zip(coordinates) {

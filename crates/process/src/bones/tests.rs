@@ -119,15 +119,15 @@ fn f17_a_rig_that_is_given_is_checked_or_followed() {
     // Four times as much weight, in another order, is the same.
     let heavy: Vec<Vec<(u32, f64)>> =
         (skin.weights.iter()).map(|list| list.iter().rev().map(|&(b, w)| (b, 4.0 * w)).collect()).collect();
-    let rig = given::Rig { rest: &skin.rest, weights: &heavy, bones: 3 };
-    let Some(checked) = given::check(&all, &rig, &skin.transforms) else {
+    let rig = source_rig::Rig { rest: &skin.rest, weights: &heavy, bones: 3 };
+    let Some(checked) = source_rig::with_motions(&all, &rig, &skin.transforms) else {
         panic!("refused");
     };
     assert!((checked.skin.error - skin.error).abs() < 1e-9);
     assert!((checked.worst.iter().fold(0.0, |a: f64, &b| a.max(b)) - worst(&skin, &all)).abs() < 1e-9);
     // Motions that are not known come back; a fourth bone that nobody follows stays.
-    let rig = given::Rig { bones: 4, ..rig };
-    let Some(followed) = given::follow(&all, &rig) else {
+    let rig = source_rig::Rig { bones: 4, ..rig };
+    let Some(followed) = source_rig::fit_motions(&all, &rig) else {
         panic!("refused");
     };
     assert!(followed.skin.error <= skin.error * (1.0 + 1e-6) + 1e-9);
@@ -137,17 +137,17 @@ fn f17_a_rig_that_is_given_is_checked_or_followed() {
     // No weight, or a negative one: at rest. A bone that is not there: refused.
     let mut wrong = heavy.clone();
     (wrong[0], wrong[1]) = (vec![], vec![(1, -3.0), (2, 0.0)]);
-    let odd = given::Rig { weights: &wrong, ..rig };
-    let Some(odd) = given::follow(&all, &odd) else {
+    let odd = source_rig::Rig { weights: &wrong, ..rig };
+    let Some(odd) = source_rig::fit_motions(&all, &odd) else {
         panic!("refused");
     };
     assert!(odd.skin.weights[0].is_empty() && odd.skin.weights[1].is_empty());
     wrong[2] = vec![(4, 1.0)];
-    let none = given::Rig { weights: &wrong, ..rig };
-    assert!(given::follow(&all, &none).is_none());
+    let none = source_rig::Rig { weights: &wrong, ..rig };
+    assert!(source_rig::fit_motions(&all, &none).is_none());
     wrong[2] = vec![(1, f64::NAN)];
-    let none = given::Rig { weights: &wrong, ..rig };
-    assert!(given::follow(&all, &none).is_none());
+    let none = source_rig::Rig { weights: &wrong, ..rig };
+    assert!(source_rig::fit_motions(&all, &none).is_none());
 }
 
 proptest! {

@@ -5,26 +5,26 @@ use super::linear::{add_scaled, dot, solve};
 use super::space::DIMENSIONS;
 
 /// Weights of a point while bones are sought, at most.
-pub const MOST: usize = 8;
+pub const MOST_INFLUENCES: usize = 8;
 
 /// Bones that are tried in an exchange.
 const PULLS: usize = 3;
 /// Bones that are looked at together, at most.
-const CORRAL: usize = MOST + 4;
+const CORRAL: usize = MOST_INFLUENCES + 4;
 /// Unknowns of a point: three coordinates and all weights but one.
-const SYSTEM: usize = 3 + MOST - 1;
+const SYSTEM: usize = 3 + MOST_INFLUENCES - 1;
 
 /// A point of the skin.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Vertex {
-    /// In the rest pose; 1 behind it.
+    /// Its place in the rest pose, followed by 1.
     pub rest: [f64; 4],
-    /// How many bones move it.
+    /// Number of bones that move it.
     pub count: usize,
-    /// Which, and how much; weights are ≥ 0 and their sum is 1.
-    pub bones: [usize; MOST],
-    /// See `bones`.
-    pub weights: [f64; MOST],
+    /// The bones that move it, the first `count` of these; their weights are ≥ 0 and sum to 1.
+    pub bones: [usize; MOST_INFLUENCES],
+    /// The weights of `bones`.
+    pub weights: [f64; MOST_INFLUENCES],
 }
 
 impl Vertex {
@@ -48,8 +48,8 @@ impl Vertex {
     }
 
     pub fn set(&mut self, influences: &[(usize, f64)]) {
-        self.count = influences.len().min(MOST);
-        for (i, &(bone, weight)) in influences.iter().take(MOST).enumerate() {
+        self.count = influences.len().min(MOST_INFLUENCES);
+        for (i, &(bone, weight)) in influences.iter().take(MOST_INFLUENCES).enumerate() {
             (self.bones[i], self.weights[i]) = (bone, weight);
         }
     }
@@ -96,7 +96,7 @@ impl Bones {
         dot(residual, residual)
     }
 
-    /// What is left of a trajectory.
+    /// Writes to `out` the difference between a trajectory and what bones make of the vertex.
     pub fn residual(&self, vertex: &Vertex, target: &[f64], out: &mut [f64]) {
         out.copy_from_slice(target);
         for (bone, weight) in vertex.influences() {
@@ -367,7 +367,7 @@ pub fn settle(bones: &Bones, vertex: &mut Vertex, target: &[f64], rounds: usize,
             return;
         }
         // What the first bone gives is what the others take.
-        let mut change = [0.0; MOST];
+        let mut change = [0.0; MOST_INFLUENCES];
         change[1..vertex.count].copy_from_slice(&b[3..m]);
         change[0] = -b[3..m].iter().sum::<f64>();
         let mut step = 1.0f64;

@@ -24,7 +24,7 @@ pub type Read<'a, E> = dyn Fn(usize, &mut Vec<[f32; 3]>) -> Result<(), E> + 'a;
 pub struct Mesh<'a, E> {
     /// Three vertices each.
     pub triangles: &'a [[u32; 3]],
-    /// By triangle.
+    /// By triangle its material.
     pub material: &'a [u32],
     /// By vertex a number, without gaps, that those have in common which coincide in all frames.
     pub point: &'a [u32],
@@ -36,15 +36,15 @@ pub struct Mesh<'a, E> {
     pub moving: bool,
     /// Frames in which it is shown, at least one.
     pub frames: &'a [usize],
-    /// How far points may be off as decoded.
+    /// The error bound of decoded points.
     pub radius: f64,
     /// Reads positions of a frame.
     pub read: &'a Read<'a, E>,
 }
 
 /// The LOD levels of a mesh.
-pub struct Levels {
-    /// Of each, the finest first: by vertex which one it becomes there, itself where it stays; and the
+pub struct LodLevels {
+    /// The levels, the finest first: by vertex the one that it becomes there, itself where it stays; and the
     /// largest distance to the mesh in any frame.
     pub levels: Vec<(Vec<u32>, f32)>,
     /// Triangles of the coarsest, or of the mesh.
@@ -55,11 +55,11 @@ pub struct Levels {
 
 /// Makes at most so many levels; `may_follow`: whether a level of so many triangles (the second) may come
 /// after one of the first.
-pub fn levels<E>(
+pub fn make_levels<E>(
     mesh: &Mesh<'_, E>,
     wanted: usize,
     may_follow: impl Fn(usize, usize) -> bool,
-) -> Result<Levels, E> {
+) -> Result<LodLevels, E> {
     let Mesh { triangles, material, point, looks, .. } = *mesh;
     let poses = poses(mesh)?;
     let shape = Shape { triangles, material, point, poses: &poses, looks };
@@ -82,7 +82,7 @@ pub fn levels<E>(
         ends.push(all);
     }
     let errors = errors(mesh, &poses, &ends)?;
-    Ok(Levels { levels: ends.into_iter().zip(errors).collect(), triangles: before, jumps })
+    Ok(LodLevels { levels: ends.into_iter().zip(errors).collect(), triangles: before, jumps })
 }
 
 /// Poses that differ most, by pose and point. What tells them apart are distances between points of one or
@@ -166,8 +166,8 @@ fn pairs(triangles: &[[u32; 3]], point: &[u32]) -> Vec<[u32; 2]> {
     out.into_iter().step_by(step).collect()
 }
 
-/// Of each level the largest distance in any frame, with what quantization may add on both sides; never less
-/// than that of a finer level. `ends`: by level and vertex which one it becomes.
+/// By level the largest distance in any frame, with what quantization may add on both sides; never less than
+/// that of a finer level. `ends`: by level and vertex the one that it becomes.
 fn errors<E>(mesh: &Mesh<'_, E>, poses: &[Vec<[f32; 3]>], ends: &[Vec<u32>]) -> Result<Vec<f32>, E> {
     let mut bounds: Vec<Bounds> =
         (ends.iter()).map(|ends| Bounds::new(mesh.triangles, mesh.point, poses, ends)).collect();

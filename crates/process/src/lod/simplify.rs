@@ -14,7 +14,7 @@ use std::collections::BinaryHeap;
 pub struct Shape<'a> {
     /// Three vertices each.
     pub triangles: &'a [[u32; 3]],
-    /// By triangle.
+    /// By triangle its material.
     pub material: &'a [u32],
     /// Point of each vertex; numbers without gaps.
     pub point: &'a [u32],
@@ -30,7 +30,7 @@ pub fn collapse(triangles: &[[u32; 3]], becomes: &[u32]) -> impl Iterator<Item =
     moved.filter(|[a, b, c]| a != b && b != c && c != a)
 }
 
-/// What is still kept as it is.
+/// How much of the shape may not change yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Keeps {
     /// Seams, borders, edges of materials, pieces.
@@ -41,7 +41,7 @@ pub enum Keeps {
     Nothing,
 }
 
-/// What is on the two sides of an edge.
+/// The kind of an edge, by what is on its two sides.
 #[derive(Clone, Copy, PartialEq)]
 enum Edge {
     Inner,
@@ -91,7 +91,7 @@ impl Quadric {
     }
 }
 
-/// How much more the planes across borders and seams count than triangles do.
+/// The weight of planes across borders and seams over that of triangles.
 const EDGE_WEIGHT: f64 = 10.0;
 /// Where all is flat, short edges come first: this part of length² times area.
 const SHORT: f64 = 1e-6;
@@ -112,7 +112,7 @@ pub struct Simplifier<'a> {
     shape: &'a Shape<'a>,
     /// Triangles with their vertices of now; those that are gone have two equal ones.
     pub triangles: Vec<[u32; 3]>,
-    /// How many triangles between three points there are.
+    /// Number of triangles between three points.
     pub count: usize,
     /// Triangles of each point. Those of a hub may be gone, up to half of them.
     around: Vec<Vec<u32>>,
@@ -127,7 +127,7 @@ pub struct Simplifier<'a> {
     /// Vertex that each has become, step by step.
     becomes: Vec<u32>,
     heap: BinaryHeap<Entry>,
-    /// What is kept now.
+    /// How much of the shape may not change at present.
     pub keeps: Keeps,
 }
 
@@ -246,7 +246,7 @@ impl<'a> Simplifier<'a> {
         }
     }
 
-    /// What an edge of triangle `t` is.
+    /// The kind of an edge of triangle `t`.
     fn edge(&self, t: u32, a: u32, b: u32) -> Edge {
         let [of_a, of_b] = [a, b].map(|p| &self.around[p as usize]);
         let fewer = if of_b.len() < of_a.len() { of_b } else { of_a };
@@ -348,7 +348,7 @@ impl<'a> Simplifier<'a> {
         all.len() <= SMALL && self.neighbours(from).contains(&to)
     }
 
-    /// What the vertices of a point become when it becomes another one; none where that is not allowed.
+    /// The vertices that those of a point become when it becomes another one; none where that is not allowed.
     fn targets(&self, from: u32, to: u32) -> Option<Vec<(u32, u32)>> {
         let free = self.keeps == Keeps::Nothing || self.follows_edges(from, to);
         free.then(|| self.targets_on_edges(from, to)).flatten()

@@ -14,7 +14,7 @@
 
 use super::fit::{Model, Similarity, Sums};
 use super::neighbours::Tree;
-use super::{NONE, Trajectories};
+use super::{NO_PART, Trajectories};
 use glam::{DMat3, DQuat, DVec3};
 use rayon::prelude::*;
 
@@ -33,12 +33,12 @@ const ROUNDS: usize = 8;
 /// Draws from the neighbours of a point where all together do not fit.
 const DRAWS: usize = 3;
 
-/// What is asked for.
+/// The settings of a search for parts.
 #[derive(Clone, Debug, Default)]
 pub struct Request<'a> {
     /// Largest distance from where the transform says, for every point in every frame.
     pub tolerance: f64,
-    /// Group of each point as the file says, or [`NONE`]; empty if it says nothing. A group that does not
+    /// Group of each point as the file says, or [`NO_PART`]; empty if it says nothing. A group that does not
     /// move as one is analysed.
     pub groups: &'a [u32],
     /// Triangles, three points each. Hints only.
@@ -47,10 +47,10 @@ pub struct Request<'a> {
     pub pieces_only: bool,
 }
 
-/// What was found.
+/// The parts of a mesh, each with its motion.
 #[derive(Clone, Debug, Default)]
 pub struct Parts {
-    /// Part of each point, or [`NONE`].
+    /// Part of each point, or [`NO_PART`].
     pub of: Vec<u32>,
     /// By part and frame how the positions of frame 0 move. Part 0 never does; it may be empty.
     pub transforms: Vec<Vec<Similarity>>,
@@ -82,14 +82,14 @@ impl Parts {
 }
 
 /// Finds the parts. The work is bounded by points × frames and points × parts.
-pub fn find(all: &Trajectories, request: &Request<'_>) -> Parts {
+pub fn find_parts(all: &Trajectories, request: &Request<'_>) -> Parts {
     let (points, frames) = (all.points(), all.frames());
     let mut search = Search {
         all,
         tolerance: request.tolerance,
         telling: telling(all),
         parts: Parts {
-            of: vec![NONE; points],
+            of: vec![NO_PART; points],
             transforms: vec![vec![Similarity::IDENTITY; frames]],
             broken_groups: Vec::new(),
         },
@@ -118,15 +118,15 @@ pub fn find(all: &Trajectories, request: &Request<'_>) -> Parts {
     search.parts
 }
 
-/// How far groups agree with the motion: of the points that move and are in a group of at least three, the
-/// part whose group moves as one. 0 if there are no such points.
+/// The part of the points that move as their groups say: of those that move and are in a group of at least
+/// three, those whose group moves as one. 0 if there are no such points.
 pub fn agreement(all: &Trajectories, groups: &[u32], tolerance: f64) -> f64 {
     let mut search = Search {
         all,
         tolerance,
         telling: telling(all),
         parts: Parts {
-            of: vec![NONE; all.points()],
+            of: vec![NO_PART; all.points()],
             transforms: vec![vec![Similarity::IDENTITY; all.frames()]],
             broken_groups: Vec::new(),
         },
@@ -167,14 +167,14 @@ fn telling(all: &Trajectories) -> Vec<usize> {
 
 /// Members by number, in order of numbers, of points that have no part yet.
 fn by_number(numbers: &[u32], of: &[u32]) -> Vec<(u32, Vec<u32>)> {
-    let free = |&p: &u32| of[p as usize] == NONE && numbers[p as usize] != NONE;
+    let free = |&p: &u32| of[p as usize] == NO_PART && numbers[p as usize] != NO_PART;
     let mut list: Vec<u32> = (0..of.len() as u32).filter(free).collect();
     list.sort_by_key(|&p| (numbers[p as usize], p));
     let same = |a: &u32, b: &u32| numbers[*a as usize] == numbers[*b as usize];
     list.chunk_by(same).map(|members| (numbers[members[0] as usize], members.to_vec())).collect()
 }
 
-/// Connected component of each point, named by its first point; [`NONE`] for points without triangles.
+/// Connected component of each point, named by its first point; [`NO_PART`] for points without triangles.
 fn components(points: usize, triangles: &[u32]) -> Vec<u32> {
     let mut up: Vec<u32> = (0..points as u32).collect();
     fn root(up: &mut [u32], mut p: u32) -> u32 {
@@ -195,7 +195,7 @@ fn components(points: usize, triangles: &[u32]) -> Vec<u32> {
     (0..points as u32)
         .map(|p| match used[p as usize] {
             true => root(&mut up, p),
-            false => NONE,
+            false => NO_PART,
         })
         .collect()
 }
@@ -295,14 +295,14 @@ impl Search<'_> {
     fn grow(&mut self) {
         let all = self.all;
         let mut free: Vec<u32> =
-            (0..all.points() as u32).filter(|&p| self.parts.of[p as usize] == NONE).collect();
+            (0..all.points() as u32).filter(|&p| self.parts.of[p as usize] == NO_PART).collect();
         if free.len() < LEAST {
             return;
         }
         let stacked: Vec<f32> = (free.iter())
             .flat_map(|&p| self.telling.iter().flat_map(move |&f| all.frame(f)[p as usize]))
             .collect();
-        let near = Tree::new(&stacked, 3 * self.telling.len()).all(NEIGHBOURS);
+        let near = Tree::new(&stacked, 3 * self.telling.len()).nearest_of_all(NEIGHBOURS);
         let good: Vec<Vec<u32>> = (free.par_iter().zip(&near))
             .map(|(&p, near)| {
                 let near = near.iter().map(|&i| free[i as usize]);
@@ -315,18 +315,18 @@ impl Search<'_> {
         let starts: Vec<u32> = free.clone();
         for i in order {
             let start = starts[i];
-            if self.parts.of[start as usize] != NONE {
+            if self.parts.of[start as usize] != NO_PART {
                 continue;
             }
             let near = good[i].iter().copied();
-            let open = near.filter(|&q| self.parts.of[q as usize] == NONE);
+            let open = near.filter(|&q| self.parts.of[q as usize] == NO_PART);
             let Some(seed) = self.seed(start, open.collect(), &mut random) else {
                 continue;
             };
             let (members, fits) = self.collect(seed, &free);
             if members.len() >= LEAST {
                 self.assign(&members, fits);
-                free.retain(|&p| self.parts.of[p as usize] == NONE);
+                free.retain(|&p| self.parts.of[p as usize] == NO_PART);
             }
         }
     }
@@ -376,7 +376,7 @@ impl Search<'_> {
         (best.len() >= LEAST && self.width(&best) >= WIDTH * self.tolerance).then_some(best)
     }
 
-    /// How far a set reaches across its longest direction: 0 on a line.
+    /// The width of a set of points across its longest direction: 0 on a line.
     fn width(&self, members: &[u32]) -> f64 {
         let centre = members.iter().map(|&p| self.all.at(0, p)).sum::<DVec3>() / members.len() as f64;
         let off = |p: &u32| self.all.at(0, *p) - centre;
@@ -493,7 +493,7 @@ impl Search<'_> {
             for (i, &p) in triangle.iter().enumerate() {
                 for &q in [triangle[(i + 1) % 3], triangle[(i + 2) % 3]].iter() {
                     let (a, b) = (self.parts.of[p as usize], self.parts.of[q as usize]);
-                    if a != b && a != NONE && b != NONE {
+                    if a != b && a != NO_PART && b != NO_PART {
                         borders.push((p, b));
                     }
                 }
@@ -519,16 +519,16 @@ impl Search<'_> {
         }
     }
 
-    /// What is left over but follows a part that touches it, as far as the tolerance goes.
+    /// Gives points that are left over to a part that touches them, if they follow it within the tolerance.
     fn adopt(&mut self, triangles: &[u32]) {
         let matrices: Vec<Vec<Matrix>> = self.parts.transforms.iter().map(|f| matrices(f)).collect();
         loop {
             let mut found: Vec<(u32, u32)> = Vec::new();
             for triangle in triangles.chunks_exact(3) {
-                for &p in triangle.iter().filter(|&&p| self.parts.of[p as usize] == NONE) {
+                for &p in triangle.iter().filter(|&&p| self.parts.of[p as usize] == NO_PART) {
                     for &q in triangle {
                         let part = self.parts.of[q as usize];
-                        if part != NONE {
+                        if part != NO_PART {
                             found.push((p, part));
                         }
                     }
@@ -541,7 +541,7 @@ impl Search<'_> {
                 return;
             }
             for (p, part) in found {
-                if self.parts.of[p as usize] == NONE {
+                if self.parts.of[p as usize] == NO_PART {
                     self.parts.of[p as usize] = part;
                 }
             }

@@ -9,7 +9,7 @@ use glam::{DMat3, DQuat, DVec3};
 /// x → scale · rotation · x + translation. A negative scale is a reflection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Similarity {
-    /// Unit.
+    /// A unit quaternion.
     pub rotation: DQuat,
     /// 1 where only rigid motion was asked for.
     pub scale: f64,
@@ -18,17 +18,17 @@ pub struct Similarity {
 }
 
 impl Similarity {
-    /// Moves nothing.
+    /// The identity.
     pub const IDENTITY: Similarity =
         Similarity { rotation: DQuat::IDENTITY, scale: 1.0, translation: DVec3::ZERO };
 
-    /// As a matrix and a vector, for many points.
+    /// The transform as a matrix and a vector, to apply it to many points.
     pub fn matrix(&self) -> (DMat3, DVec3) {
         (DMat3::from_quat(self.rotation) * self.scale, self.translation)
     }
 }
 
-/// What may change from frame to frame.
+/// The kind of transform that is fitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Model {
     /// Rotation and translation.

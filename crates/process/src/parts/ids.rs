@@ -1,8 +1,8 @@
 //! Ids of parts that a file brings along: integers on faces or points, names of objects. Hints that are
 //! verified, never believed.
 
-use super::analyse::{Parts, Request, agreement, find};
-use super::{NONE, Trajectories};
+use super::analyse::{Parts, Request, agreement, find_parts};
+use super::{NO_PART, Trajectories};
 use std::collections::BTreeMap;
 
 /// Points that must move as their ids say, of those that have one, before an attribute is taken for one of
@@ -14,7 +14,7 @@ const ENOUGH: f64 = 0.5;
 pub struct Hint {
     /// Where it comes from, for remarks.
     pub name: String,
-    /// Group of each point, or [`NONE`].
+    /// Group of each point, or [`NO_PART`].
     pub groups: Vec<u32>,
 }
 
@@ -40,20 +40,20 @@ impl Hint {
             for &p in face {
                 if let Some(known) = groups.get_mut(p as usize) {
                     *known = match *known {
-                        Some(other) if other != group => Some(NONE),
+                        Some(other) if other != group => Some(NO_PART),
                         _ => Some(group),
                     };
                 }
             }
         }
-        Hint { name: name.to_owned(), groups: groups.into_iter().map(|g| g.unwrap_or(NONE)).collect() }
+        Hint { name: name.to_owned(), groups: groups.into_iter().map(|g| g.unwrap_or(NO_PART)).collect() }
     }
 }
 
 impl Hint {
     /// Number of groups.
     pub fn count(&self) -> usize {
-        let known = self.groups.iter().filter(|&&g| g != NONE);
+        let known = self.groups.iter().filter(|&&g| g != NO_PART);
         known.max().map_or(0, |most| *most as usize + 1)
     }
 }
@@ -64,9 +64,9 @@ fn number(numbers: &mut BTreeMap<i64, u32>, value: i64) -> u32 {
     *numbers.entry(value).or_insert(next)
 }
 
-/// What hints led to.
+/// Parts that were found with hints.
 #[derive(Clone, Debug)]
-pub struct Given {
+pub struct HintedParts {
     /// The parts; their `broken_groups` are of the hint that was used.
     pub parts: Parts,
     /// Which hint was used; the others do not tell how points move.
@@ -75,8 +75,8 @@ pub struct Given {
 
 /// Finds the parts with the hint that agrees best with the motion, the first of several equal ones. Groups
 /// that do not move as one are analysed, as is everything if no hint agrees for more than half of its points.
-/// Work as of [`find`] and one fit per group.
-pub fn given(all: &Trajectories, request: &Request<'_>, hints: &[Hint]) -> Given {
+/// Work as of [`find_parts`] and one fit per group.
+pub fn find_with_hints(all: &Trajectories, request: &Request<'_>, hints: &[Hint]) -> HintedParts {
     let mut best: Option<(f64, usize)> = None;
     for (i, hint) in hints.iter().enumerate() {
         if hint.groups.len() != all.points() {
@@ -89,6 +89,6 @@ pub fn given(all: &Trajectories, request: &Request<'_>, hints: &[Hint]) -> Given
     }
     let used = best.map(|(_, i)| i);
     let groups = used.map_or(request.groups, |i| &hints[i].groups);
-    let parts = find(all, &Request { groups, ..*request });
-    Given { parts, used }
+    let parts = find_parts(all, &Request { groups, ..*request });
+    HintedParts { parts, used }
 }

@@ -10,13 +10,13 @@ pub mod neighbours;
 #[cfg(test)]
 mod tests;
 
-pub use analyse::{Parts, Request, find};
+pub use analyse::{Parts, Request, find_parts};
 pub use fit::{Model, Similarity, Sums};
 
 use glam::DVec3;
 
 /// Number of a point that no part has.
-pub const NONE: u32 = u32::MAX;
+pub const NO_PART: u32 = u32::MAX;
 
 /// Positions of all points in all frames, frame after frame.
 #[derive(Clone, Debug)]
@@ -33,7 +33,7 @@ impl Trajectories {
     }
 
     /// Some of the points, in the order of `chosen`.
-    pub fn of(&self, chosen: &[u32]) -> Trajectories {
+    pub fn subset(&self, chosen: &[u32]) -> Trajectories {
         let frames = (0..self.frames()).map(|f| self.frame(f));
         let positions = frames.flat_map(|frame| chosen.iter().map(move |&p| frame[p as usize]));
         Trajectories::new(chosen.len(), positions.collect())

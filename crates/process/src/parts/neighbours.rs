@@ -68,7 +68,7 @@ impl<'a> Tree<'a> {
     }
 
     /// Up to `k` nearest of each point but itself, nearest first; of equally near ones the smaller number.
-    pub fn all(&self, k: usize) -> Vec<Vec<u32>> {
+    pub fn nearest_of_all(&self, k: usize) -> Vec<Vec<u32>> {
         if k == 0 {
             return vec![Vec::new(); self.order.len()];
         }
@@ -141,7 +141,7 @@ mod tests {
             let points: Vec<f32> = points.chunks_exact(d).flatten().map(|&v| f32::from(v)).collect();
             let tree = Tree::new(&points, d);
             let count = points.len() / d;
-            for (p, found) in tree.all(k).into_iter().enumerate() {
+            for (p, found) in tree.nearest_of_all(k).into_iter().enumerate() {
                 let far = |q: usize| -> f32 {
                     (0..d).map(|i| (points[p * d + i] - points[q * d + i]).powi(2)).sum()
                 };

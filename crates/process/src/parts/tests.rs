@@ -60,7 +60,7 @@ fn assert_same(parts: &Parts, truth: &[usize]) {
     found.sort_unstable();
     found.dedup();
     assert_eq!(found.len(), count);
-    assert!(!found.contains(&NONE));
+    assert!(!found.contains(&NO_PART));
 }
 
 /// What is promised of any result: points are where their part's transform puts them.
@@ -84,7 +84,7 @@ fn e14_parts_that_touch_are_found_from_motion_alone() {
         let (turn, shift) = motion(of[p], f, 0);
         turn * at + shift
     });
-    let parts = find(&all, &asked(&all));
+    let parts = find_parts(&all, &asked(&all));
     assert_same(&parts, &of);
     assert_right(&parts, &all, 1e-5 * all.diagonal());
 }
@@ -96,7 +96,7 @@ fn e14_parts_that_start_at_rest_one_after_the_other() {
         let (turn, shift) = motion(of[p], f, 5 + of[p]);
         turn * at + shift
     });
-    assert_same(&find(&all, &asked(&all)), &of);
+    assert_same(&find_parts(&all, &asked(&all)), &of);
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn e14_parts_that_move_together_for_a_while() {
         let (own, away) = motion(of[p], f, 30);
         turn * (own * at + away) + shift
     });
-    assert_same(&find(&all, &asked(&all)), &of);
+    assert_same(&find_parts(&all, &asked(&all)), &of);
 }
 
 #[test]
@@ -119,11 +119,11 @@ fn f06_parts_with_the_same_motion_are_one() {
         turn * at + shift
     });
     let truth: Vec<usize> = of.iter().map(|i| i % 12).collect();
-    assert_same(&find(&all, &asked(&all)), &truth);
+    assert_same(&find_parts(&all, &asked(&all)), &truth);
     // Also where ids say that they are two.
     let groups: Vec<u32> = of.iter().map(|&i| i as u32).collect();
     let request = Request { groups: &groups, ..asked(&all) };
-    let parts = find(&all, &request);
+    let parts = find_parts(&all, &request);
     assert_same(&parts, &truth);
     assert!(parts.broken_groups.is_empty());
 }
@@ -145,11 +145,11 @@ fn e14_shared_points_are_left_over_or_go_where_they_fit() {
         true => at_frame(of[p], f, at),
         false => (at_frame(of[p], f, at) + at_frame(of[p] + 1, f, at)) * 0.5,
     });
-    let parts = find(&all, &asked(&all));
+    let parts = find_parts(&all, &asked(&all));
     let truth: Vec<usize> = of[..own].to_vec();
     let lumps = Parts { of: parts.of[..own].to_vec(), ..parts.clone() };
     assert_same(&lumps, &truth);
-    assert!(parts.of[own..].iter().all(|&part| part == NONE));
+    assert!(parts.of[own..].iter().all(|&part| part == NO_PART));
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn e15_ids_are_taken_and_wrong_ones_are_analysed() {
     // Lumps 0 and 1 carry one id but do not move as one.
     let groups: Vec<u32> = of.iter().map(|&i| i.max(1) as u32).collect();
     let request = Request { groups: &groups, ..asked(&all) };
-    let parts = find(&all, &request);
+    let parts = find_parts(&all, &request);
     assert_same(&parts, &of);
     assert_eq!(parts.broken_groups, [1]);
 }
@@ -187,7 +187,7 @@ fn e14_the_hint_that_agrees_with_the_motion_is_used() {
         ids::Hint::of_points("short", &on_points[1..]),
     ];
     assert_eq!(hints[1].groups.len(), hints[2].groups.len());
-    let given = ids::given(&all, &asked(&all), &hints);
+    let given = ids::find_with_hints(&all, &asked(&all), &hints);
     assert_eq!(given.used, Some(1));
     assert!(given.parts.broken_groups.is_empty());
     assert_same(&given.parts, &of);
@@ -196,12 +196,12 @@ fn e14_the_hint_that_agrees_with_the_motion_is_used() {
     for p in (0..of.len()).filter(|&p| of[p] < 2).step_by(2) {
         swapped[p] = 1000 - 7 * (1 - of[p]) as i64;
     }
-    let given = ids::given(&all, &asked(&all), &[ids::Hint::of_points("swapped", &swapped)]);
+    let given = ids::find_with_hints(&all, &asked(&all), &[ids::Hint::of_points("swapped", &swapped)]);
     assert_eq!(given.used, Some(0));
     assert_eq!(given.parts.broken_groups.len(), 2);
     assert_same(&given.parts, &of);
     // Ids that say nothing.
-    let given = ids::given(&all, &asked(&all), &hints[..1]);
+    let given = ids::find_with_hints(&all, &asked(&all), &hints[..1]);
     assert_eq!(given.used, None);
     assert_same(&given.parts, &of);
 }
@@ -210,7 +210,7 @@ fn e14_the_hint_that_agrees_with_the_motion_is_used() {
 fn e14_ids_on_faces_are_of_the_points_that_agree() {
     // Two faces share points 1 and 2; point 4 has no face; corner 9 is not there.
     let hint = ids::Hint::of_faces("id", 5, &[3, 3, 1], &[0, 1, 2, 2, 1, 3, 9], &[8, -8, 3]);
-    assert_eq!(hint.groups, [0, NONE, NONE, 1, NONE]);
+    assert_eq!(hint.groups, [0, NO_PART, NO_PART, 1, NO_PART]);
     let hint = ids::Hint::of_faces("id", 2, &[4_000_000_000, 3], &[0, 1], &[5, 6]);
     assert_eq!(hint.groups, [0, 0]);
 }
@@ -223,7 +223,7 @@ fn e05_what_rigid_parts_leave_is_taken_out_for_bones() {
         turn * at + shift
     });
     let chosen = [7, 3, 3, 0];
-    let some = all.of(&chosen);
+    let some = all.subset(&chosen);
     assert_eq!((some.points(), some.frames()), (4, all.frames()));
     for f in 0..all.frames() {
         for (i, &p) in chosen.iter().enumerate() {
@@ -260,7 +260,7 @@ fn e08_mirrored_growing_and_dying_parts_are_parts() {
     });
     let triangles = triangles(&of);
     let request = Request { triangles: &triangles, ..asked(&all) };
-    let parts = find(&all, &request);
+    let parts = find_parts(&all, &request);
     assert_same(&parts, &of);
     assert_right(&parts, &all, 1e-5 * all.diagonal());
 }
@@ -276,11 +276,11 @@ fn lines_pairs_and_single_points() {
     });
     let corners = [0, 1, 2, 2, 3, 4];
     let request = Request { triangles: &corners, ..asked(&all) };
-    let parts = find(&all, &request);
+    let parts = find_parts(&all, &request);
     assert_right(&parts, &all, request.tolerance);
     // A line that is connected moves as one; its turn about itself is never seen, so there is none.
     assert!(parts.of[..5].iter().all(|&part| part == 1));
-    assert!(parts.of[5..].iter().all(|&part| part == NONE));
+    assert!(parts.of[5..].iter().all(|&part| part == NO_PART));
 }
 
 #[test]
@@ -293,10 +293,10 @@ fn e06_what_stands_still_is_part_0_and_one_frame_is_all_still() {
             _ => turn * at + shift,
         }
     });
-    let parts = find(&all, &asked(&all));
+    let parts = find_parts(&all, &asked(&all));
     for (p, &i) in of.iter().enumerate() {
         assert_eq!(parts.of[p] == 0, i == 0 || i == 3);
     }
     let one = Trajectories::new(rest.len(), all.frame(7).to_vec());
-    assert!(find(&one, &asked(&one)).of.iter().all(|&part| part == 0));
+    assert!(find_parts(&one, &asked(&one)).of.iter().all(|&part| part == 0));
 }

@@ -29,17 +29,17 @@ use meshreel_scene::{
     Winding, sample,
 };
 use rayon::prelude::*;
-use runs::{Found, Run, Wanted};
+use runs::{FoundRuns, Run, RunRequest};
 use std::sync::Arc;
 use surface::Surface;
 
 /// Part of the tolerance that may be spent on the fixed mesh.
-const SHARE: f64 = 0.5;
+const SPENT: f64 = 0.5;
 
-/// Frames of a loop that are blended if the user does not say how many: this part of all.
+/// RemeshedFrames of a loop that are blended if the user does not say how many: this part of all.
 const BLENDED: usize = 8;
 
-/// What became of a mesh.
+/// A mesh that was re-meshed: how far it is from the source, and how much of it has fixed faces.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Remeshed {
     /// Largest distance of its points from the source's surface, and of the source's points from its own;
@@ -49,13 +49,13 @@ pub struct Remeshed {
     pub extent: Extent<3>,
     /// Points of the source, summed over frames.
     pub source_points: u64,
-    /// Frames at the end that are blended into the start; nothing is promised of them.
+    /// RemeshedFrames at the end that are blended into the start; nothing is promised of them.
     pub blended: u32,
     /// Runs of fixed faces.
     pub runs: usize,
-    /// Frames of them.
+    /// RemeshedFrames of them.
     pub frames: usize,
-    /// Frames that keep their own faces.
+    /// RemeshedFrames that keep their own faces.
     pub own: usize,
     /// Points: the most of any run.
     pub points: usize,
@@ -65,12 +65,12 @@ pub struct Remeshed {
 pub struct Outcome {
     /// The scene.
     pub scene: Scene,
-    /// By number of mesh.
+    /// By mesh what became of it, if it was re-meshed.
     pub meshes: Vec<Option<Remeshed>>,
 }
 
 impl Outcome {
-    /// What became of each mesh, for `--explain`.
+    /// A sentence on each mesh that was re-meshed, for `--explain`.
     pub fn sentences(&self) -> impl Iterator<Item = String> {
         let all = self.scene.meshes.iter().zip(&self.meshes);
         all.filter_map(|(mesh, what)| {
@@ -83,26 +83,26 @@ impl Outcome {
     }
 }
 
-/// What is asked of all meshes.
+/// The settings for all meshes.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
     /// 1 … 9: how much work is spent.
     pub effort: u32,
     /// Bytes of working memory aimed at.
     pub memory: u64,
-    /// The animation is a closed cycle, …
+    /// The animation is a closed cycle.
     pub cycle: bool,
-    /// … at whose end so many frames are blended into its start; none: the usual part.
+    /// Frames at the end of a cycle that are blended into its start; none: the usual part of all frames.
     pub blend: Option<usize>,
-    /// What is compiled beside positions; it gets lost here, which is said.
+    /// Channels that are compiled beside positions; they get lost here, which remarks say.
     pub channels: Channels,
 }
 
-/// What is known before.
+/// A scene, what is known of its objects, and what is asked of them.
 pub struct Request<'a> {
     /// The source.
     pub scene: &'a Scene,
-    /// Its objects.
+    /// Its placed objects.
     pub placed: &'a [Placed],
     /// Whether that object's mesh is compiled.
     pub selected: &'a [bool],
@@ -119,11 +119,11 @@ pub struct Request<'a> {
     pub tolerance: &'a (dyn Fn(&str, f64) -> f64 + Sync),
     /// Whether the object at a path was asked for.
     pub asked: &'a (dyn Fn(&str) -> bool + Sync),
-    /// Everything else.
+    /// The settings for all meshes.
     pub settings: Settings,
 }
 
-/// Frames at the end of `frames` that a loop blends, as asked or the usual part. `verify` works it out in the
+/// RemeshedFrames at the end of `frames` that a loop blends, as asked or the usual part. `verify` works it out in the
 /// same way.
 pub fn window(frames: usize, asked: Option<usize>) -> usize {
     let most = frames.saturating_sub(2);
@@ -148,7 +148,7 @@ pub fn remesh(given: &Request<'_>, remarks: &mut Vec<Remark>) -> Result<Option<O
     let done: Vec<Changed> = wanted
         .par_iter()
         .zip(&reach)
-        .map(|(&mesh, reach)| one(given, mesh, &placements[mesh], reach))
+        .map(|(&mesh, reach)| remesh_mesh(given, mesh, &placements[mesh], reach))
         .collect::<Result<_, Error>>()?;
     if done.iter().all(|(changed, said)| changed.is_none() && said.is_empty()) {
         let path = &given.scene.meshes[wanted[0]].path;
@@ -201,9 +201,16 @@ fn reaches(given: &Request<'_>, placements: &[Vec<usize>], wanted: &[MeshId]) ->
     Ok(out)
 }
 
+/// A mesh with fixed faces and what became of it, if it has any; and remarks.
 type Changed = (Option<(Mesh, Remeshed)>, Vec<Remark>);
 
-fn one(given: &Request<'_>, id: MeshId, placements: &[usize], reach: &Reach) -> Result<Changed, Error> {
+/// Gives a mesh whose faces change fixed ones, where they hold enough of its frames.
+fn remesh_mesh(
+    given: &Request<'_>,
+    id: MeshId,
+    placements: &[usize],
+    reach: &Reach,
+) -> Result<Changed, Error> {
     let mesh = &given.scene.meshes[id];
     let mut remarks = Vec::new();
     let mut say = |what: String| remarks.push(Remark::new(&mesh.path, what));
@@ -214,6 +221,57 @@ fn one(given: &Request<'_>, id: MeshId, placements: &[usize], reach: &Reach) -> 
     if times.len() < 2 || sample::fixed_topology(mesh, &times)? && steady(mesh, &times)? {
         return Ok((None, remarks));
     }
+    let Some(limit) = distance_limit(given, placements, reach) else {
+        say("is not re-meshed: its tolerance or its transform leaves no room for that".into());
+        return Ok((None, remarks));
+    };
+    let same: Vec<bool> = (0..times.len()).map(|k| k > 0 && equal(mesh, times[k - 1], times[k])).collect();
+    let read = |frame: usize| Surface::read(mesh, times[frame]);
+    let settings = given.settings;
+    let source_points = count_points(mesh, &times)?;
+    let effort = u64::from(settings.effort);
+    let mut found = runs::find_runs(&RunRequest {
+        frames: times.len(),
+        read: &read,
+        same: &same,
+        limit,
+        // Each frame several times, with meshes that are finer than it.
+        work: source_points * 6 * (1 + effort),
+        rounds: 1 + settings.effort / 2,
+        memory: settings.memory,
+    })?;
+    let frames: usize = found.runs.iter().map(|run| run.points.len()).sum();
+    if let Some(why) = too_few_frames(frames, times.len(), &found, limit) {
+        say(why);
+        return Ok((None, remarks));
+    }
+    let mut blended = 0;
+    if settings.cycle {
+        let window = window(times.len(), settings.blend);
+        let always = shown.len() == given.times.len();
+        match blend::blend(&mut found.runs, &read, &times, mesh, limit, window, always)? {
+            Ok(count) => blended = count,
+            Err(why) => say(format!("the end is not blended into the start: {why}")),
+        }
+    }
+    let what = Remeshed {
+        spent: limit,
+        extent: reach.extent,
+        source_points,
+        blended: blended as u32,
+        runs: found.runs.len(),
+        frames,
+        own: times.len() - frames,
+        points: found.runs.iter().map(|run| run.template.points.len()).max().unwrap_or(0),
+    };
+    remarks.extend(outcome_remarks(given, mesh, &what, &found, &shown));
+    let mesh = replace(mesh, found.runs, &shown, given.times, &same);
+    Ok((Some((mesh, what)), remarks))
+}
+
+/// The largest distance that the fixed mesh may have from the source, in object space: a part of the tolerance
+/// that is tightest. None where an object's tolerance leaves nothing for that, or its transform is broken.
+fn distance_limit(given: &Request<'_>, placements: &[usize], reach: &Reach) -> Option<f64> {
     let sides = [0, 1, 2].map(|k| reach.extent.component(k)).map(|(low, high)| [low, high]);
     let object = sides.as_flattened().iter().fold(0.0f64, |m, v| m.max(f64::from(v.abs())));
     let size = sides.map(|[low, high]| f64::from(high) - f64::from(low));
@@ -227,105 +285,80 @@ fn one(given: &Request<'_>, id: MeshId, placements: &[usize], reach: &Reach) -> 
         if given.broken[i] || tolerance < least {
             limit = 0.0;
         } else if scale > 0.0 {
-            limit = limit.min(SHARE * tolerance / scale);
+            limit = limit.min(SPENT * tolerance / scale);
         }
     }
-    if !(limit > 0.0 && limit.is_finite()) {
-        say("is not re-meshed: its tolerance or its transform leaves no room for that".into());
-        return Ok((None, remarks));
+    (limit > 0.0 && limit.is_finite()).then_some(limit)
+}
+
+/// Points of the source, summed over these times.
+fn count_points(mesh: &Mesh, times: &[f64]) -> Result<u64, Error> {
+    let mut count = 0u64;
+    let mut points = Vec::new();
+    for &time in times {
+        sample::positions_at(mesh, time, &mut points)?;
+        count += points.len() as u64;
     }
-    let same: Vec<bool> = (0..times.len()).map(|k| k > 0 && equal(mesh, times[k - 1], times[k])).collect();
-    let read = |frame: usize| Surface::read(mesh, times[frame]);
-    let settings = given.settings;
-    let mut points = 0u64;
-    let mut list = Vec::new();
-    for &time in &times {
-        sample::positions_at(mesh, time, &mut list)?;
-        points += list.len() as u64;
-    }
-    let effort = u64::from(settings.effort);
-    let mut found = runs::find(&Wanted {
-        frames: times.len(),
-        read: &read,
-        same: &same,
-        limit,
-        // Each frame several times, with meshes that are finer than it.
-        work: points * 6 * (1 + effort),
-        rounds: 1 + settings.effort / 2,
-        memory: settings.memory,
-    })?;
-    let frames: usize = found.runs.iter().map(|run| run.points.len()).sum();
+    Ok(count)
+}
+
+/// Why a mesh is not re-meshed, where fixed faces hold less than half of its frames: the others would pay for
+/// them with their part of the tolerance.
+fn too_few_frames(frames: usize, all: usize, found: &FoundRuns, limit: f64) -> Option<String> {
     if frames == 0 {
-        say(format!("is not re-meshed: {}", why_not(&found, limit)));
-        return Ok((None, remarks));
+        return Some(format!("is not re-meshed: {}", why_not(found, limit)));
     }
-    if 2 * frames < times.len() {
-        // The others would pay for it with their part of the tolerance.
-        say(format!(
-            "is not re-meshed: fixed faces would hold {frames} of {} frames only; {}",
-            times.len(),
-            why_not(&found, limit)
-        ));
-        return Ok((None, remarks));
-    }
-    let mut blended = 0;
-    if settings.cycle {
-        match blend::blend(
-            &mut found.runs,
-            &read,
-            &times,
-            mesh,
-            limit,
-            window(times.len(), settings.blend),
-            shown.len() == given.times.len(),
-        )? {
-            Ok(count) => blended = count,
-            Err(why) => say(format!("the end is not blended into the start: {why}")),
-        }
-    }
-    let what = Remeshed {
-        spent: limit,
-        extent: reach.extent,
-        source_points: points,
-        blended: blended as u32,
-        runs: found.runs.len(),
-        frames,
-        own: times.len() - frames,
-        points: found.runs.iter().map(|run| run.template.points.len()).max().unwrap_or(0),
-    };
+    (2 * frames < all).then(|| {
+        format!(
+            "is not re-meshed: fixed faces would hold {frames} of {all} frames only; {}",
+            why_not(found, limit)
+        )
+    })
+}
+
+/// Remarks on a mesh that was re-meshed.
+fn outcome_remarks(
+    given: &Request<'_>,
+    mesh: &Mesh,
+    what: &Remeshed,
+    found: &FoundRuns,
+    shown: &[usize],
+) -> Vec<Remark> {
+    let mut remarks = Vec::new();
+    let mut say = |what: String| remarks.push(Remark::new(&mesh.path, what));
     // Where one mesh carries all, there is nothing to say.
     if what.runs > 1 || what.own > 0 {
-        say(sentence(&what, &found, &shown));
+        say(sentence(what, found, shown));
     }
     if what.own > 0 {
         say(format!(
             "{} of {} frames keep their own faces: {}",
             what.own,
-            times.len(),
-            why_not(&found, limit)
+            what.own + what.frames,
+            why_not(found, what.spent)
         ));
     }
-    if blended > 0 {
+    if what.blended > 0 {
         let last = given.times.len() - 1;
         say(format!(
             "frames {} to {last} are blended into the start; nothing is promised of their distance from the source",
-            last + 1 - blended
+            last + 1 - what.blended as usize
         ));
     }
+    let channels = given.settings.channels;
     let dropped = [
-        (mesh.normals.is_some() && settings.channels.normals, "its own normals (new ones are made)"),
-        (!mesh.uvs.is_empty() && settings.channels.uvs, "texture coordinates"),
-        (!mesh.colours.is_empty() && settings.channels.colours, "colours"),
+        (mesh.normals.is_some() && channels.normals, "its own normals (new ones are made)"),
+        (!mesh.uvs.is_empty() && channels.uvs, "texture coordinates"),
+        (!mesh.colours.is_empty() && channels.colours, "colours"),
     ];
     let dropped: Vec<&str> = dropped.iter().filter(|d| d.0).map(|d| d.1).collect();
     if !dropped.is_empty() {
         say(format!("re-meshed without {}", dropped.join(" and ")));
     }
-    let mesh = replace(mesh, found.runs, &shown, given.times, &same);
-    Ok((Some((mesh, what)), remarks))
+    remarks
 }
 
-fn sentence(what: &Remeshed, found: &Found, shown: &[usize]) -> String {
+fn sentence(what: &Remeshed, found: &FoundRuns, shown: &[usize]) -> String {
     let spans: Vec<String> = (found.runs.iter().take(4))
         .map(|run| {
             let last = run.first + run.points.len() - 1;
@@ -344,7 +377,7 @@ fn sentence(what: &Remeshed, found: &Found, shown: &[usize]) -> String {
     )
 }
 
-fn why_not(found: &Found, limit: f64) -> String {
+fn why_not(found: &FoundRuns, limit: f64) -> String {
     match (found.cut, found.needed) {
         (true, _) => "the work that --effort allows was done before".into(),
         (_, Some(needed)) => format!(
@@ -380,7 +413,7 @@ fn equal(mesh: &Mesh, a: f64, b: f64) -> bool {
 
 /// Where a frame's mesh comes from.
 #[derive(Clone, Copy)]
-enum Place {
+enum FrameSource {
     /// The source at this time.
     Own(f64),
     /// A run, and a frame of it.
@@ -388,20 +421,20 @@ enum Place {
 }
 
 /// The changed mesh, frame by frame.
-struct Frames {
+struct RemeshedFrames {
     mesh: Mesh,
     runs: Vec<Run>,
-    places: Vec<Place>,
+    places: Vec<FrameSource>,
     /// First frame that has the same points.
     first: Vec<usize>,
 }
 
-impl Frames {
+impl RemeshedFrames {
     /// Equal where faces are.
     fn faces(&self, i: usize) -> Identity {
         match self.places[i] {
-            Place::Run(run, _) => 1 << 64 | run as Identity,
-            Place::Own(_) => self.first[i] as Identity,
+            FrameSource::Run(run, _) => 1 << 64 | run as Identity,
+            FrameSource::Own(_) => self.first[i] as Identity,
         }
     }
 
@@ -414,8 +447,8 @@ impl Frames {
     ) -> Result<(), meshreel_scene::Error> {
         out.clear();
         match self.places[i] {
-            Place::Own(time) => read(&self.mesh, time, out),
-            Place::Run(run, _) => {
+            FrameSource::Own(time) => read(&self.mesh, time, out),
+            FrameSource::Run(run, _) => {
                 make(&self.runs[run], out);
                 Ok(())
             }
@@ -423,11 +456,11 @@ impl Frames {
     }
 }
 
-struct Positions(Arc<Frames>);
-struct Counts(Arc<Frames>);
-struct Corners(Arc<Frames>);
+struct Positions(Arc<RemeshedFrames>);
+struct Counts(Arc<RemeshedFrames>);
+struct Corners(Arc<RemeshedFrames>);
 /// A set of faces, and by run its triangles.
-struct Set(Arc<Frames>, usize, Vec<Vec<i32>>);
+struct Set(Arc<RemeshedFrames>, usize, Vec<Vec<i32>>);
 
 impl Source<[f32; 3]> for Positions {
     fn len(&self) -> usize {
@@ -438,8 +471,8 @@ impl Source<[f32; 3]> for Positions {
     }
     fn read(&self, i: usize, out: &mut Vec<[f32; 3]>) -> Result<(), meshreel_scene::Error> {
         match self.0.places[i] {
-            Place::Own(time) => sample::positions_at(&self.0.mesh, time, out),
-            Place::Run(run, frame) => {
+            FrameSource::Own(time) => sample::positions_at(&self.0.mesh, time, out),
+            FrameSource::Run(run, frame) => {
                 out.clone_from(&self.0.runs[run].points[frame]);
                 Ok(())
             }
@@ -490,11 +523,11 @@ impl Source<i32> for Set {
     }
     fn read(&self, i: usize, out: &mut Vec<i32>) -> Result<(), meshreel_scene::Error> {
         match self.0.places[i] {
-            Place::Own(time) => {
+            FrameSource::Own(time) => {
                 let mesh = &self.0.mesh;
                 sample::held(&mesh.face_sets[self.1].faces, mesh, time, out)
             }
-            Place::Run(run, _) => {
+            FrameSource::Run(run, _) => {
                 out.clone_from(&self.2[run]);
                 Ok(())
             }
@@ -504,24 +537,26 @@ impl Source<i32> for Set {
 
 /// `mesh` with the faces and points of `runs`; in all other frames it is what it was.
 fn replace(mesh: &Mesh, runs: Vec<Run>, shown: &[usize], times: &[f64], same: &[bool]) -> Mesh {
-    let mut of_shown: Vec<Place> = shown.iter().map(|&f| Place::Own(times[f])).collect();
+    let mut of_shown: Vec<FrameSource> = shown.iter().map(|&f| FrameSource::Own(times[f])).collect();
     for (r, run) in runs.iter().enumerate() {
         for k in 0..run.points.len() {
-            of_shown[run.first + k] = Place::Run(r, k);
+            of_shown[run.first + k] = FrameSource::Run(r, k);
         }
     }
     let mut first_shown: Vec<usize> = (0..shown.len()).collect();
     for k in 1..shown.len() {
         let goes_on = match (of_shown[k - 1], of_shown[k]) {
-            (Place::Own(_), Place::Own(_)) => same[k],
-            (Place::Run(a, i), Place::Run(b, j)) => a == b && runs[a].points[i] == runs[b].points[j],
+            (FrameSource::Own(_), FrameSource::Own(_)) => same[k],
+            (FrameSource::Run(a, i), FrameSource::Run(b, j)) => {
+                a == b && runs[a].points[i] == runs[b].points[j]
+            }
             _ => false,
         };
         if goes_on {
             first_shown[k] = first_shown[k - 1];
         }
     }
-    // Frames that are not shown have what was shown last, or will be first.
+    // RemeshedFrames that are not shown have what was shown last, or will be first.
     let mut at = 0;
     let (mut places, mut first) = (Vec::new(), Vec::new());
     for frame in 0..times.len() {
@@ -548,7 +583,7 @@ fn replace(mesh: &Mesh, runs: Vec<Run>, shown: &[usize], times: &[f64], same: &[
         .collect();
     let whole = runs.len() == 1 && runs[0].points.len() == shown.len();
     let names: Vec<String> = mesh.face_sets.iter().map(|set| set.name.clone()).collect();
-    let frames = Arc::new(Frames { mesh: mesh.clone(), runs, places, first });
+    let frames = Arc::new(RemeshedFrames { mesh: mesh.clone(), runs, places, first });
     let sampling = Arc::new(TimeSampling::Acyclic { times: times.to_vec() });
     let faces = |source: Arc<dyn Source<i32>>| Channel::new(sampling.clone(), source);
     Mesh {

@@ -8,19 +8,19 @@ use glam::DVec3;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Frames one after the other that share a fixed mesh.
+/// RunPositions one after the other that share a fixed mesh.
 pub struct Run {
     /// Its first frame, as a number into those that are looked at.
     pub first: usize,
-    /// Its faces.
+    /// The fixed mesh that its frames share.
     pub template: Template,
     /// Where its vertices are in each of its frames.
-    pub points: Frames,
+    pub points: RunPositions,
 }
 
-/// What was found.
+/// The runs that were found.
 #[derive(Default)]
-pub struct Found {
+pub struct FoundRuns {
     /// In the order of frames; those that are in none keep their own faces.
     pub runs: Vec<Run>,
     /// The smallest distance that would have carried another frame, of those that were tried and did not
@@ -30,8 +30,8 @@ pub struct Found {
     pub cut: bool,
 }
 
-/// What is looked for.
-pub struct Wanted<'a> {
+/// The frames in which runs are sought, and what is allowed.
+pub struct RunRequest<'a> {
     /// Number of frames.
     pub frames: usize,
     /// Reads a frame.
@@ -43,7 +43,7 @@ pub struct Wanted<'a> {
     pub limit: f64,
     /// Points that may be moved by a frame or compared with it, all together.
     pub work: u64,
-    /// How often a mesh may be refined.
+    /// Rounds in which a mesh may be refined.
     pub rounds: u32,
     /// Bytes of surfaces that may be kept, and of points that can be held.
     pub memory: u64,
@@ -52,18 +52,18 @@ pub struct Wanted<'a> {
 /// A fixed mesh may have this many times the points of the frame it is of.
 const MOST_POINTS: usize = 8;
 
-/// … and this many in any case.
+/// Points that a fixed mesh may have in any case.
 const ALWAYS_POINTS: usize = 4000;
 
-/// As many frames share a mesh as make up for its size: its points are at most this part of those that the
-/// source has in them.
+/// A mesh is shared by so many frames that they make up for its size: its points are at most this part of
+/// those that the source has in these frames.
 const WORTH: f64 = 0.3;
 
 /// Bytes that a triangle of a surface takes, roughly.
 const TRIANGLE: u64 = 320;
 
 struct Search<'a> {
-    wanted: &'a Wanted<'a>,
+    wanted: &'a RunRequest<'a>,
     kept: BTreeMap<usize, Arc<Surface>>,
     bytes: u64,
     done: u64,
@@ -72,9 +72,9 @@ struct Search<'a> {
 }
 
 /// Looks through all frames.
-pub fn find(wanted: &Wanted<'_>) -> Result<Found, Error> {
+pub fn find_runs(wanted: &RunRequest<'_>) -> Result<FoundRuns, Error> {
     let mut search = Search { wanted, kept: BTreeMap::new(), bytes: 0, done: 0, held: 0 };
-    let mut found = Found::default();
+    let mut found = FoundRuns::default();
     let mut first = 0;
     while first < wanted.frames {
         if search.done >= wanted.work {
@@ -168,9 +168,9 @@ impl Search<'_> {
     }
 
     /// Moves a mesh from frame to frame for as long as finer triangles could hold it, and how it fits each.
-    fn follow(&mut self, first: usize, template: &Template) -> Result<(Frames, Vec<Fit>), Error> {
+    fn follow(&mut self, first: usize, template: &Template) -> Result<(RunPositions, Vec<Fit>), Error> {
         let limit = self.wanted.limit;
-        let mut points: Frames = vec![rounded(&template.points)];
+        let mut points: RunPositions = vec![rounded(&template.points)];
         let mut fits = vec![Fit { points: template.points.len(), ..Fit::default() }];
         for frame in first + 1..self.wanted.frames {
             if self.done >= self.wanted.work {
@@ -220,7 +220,7 @@ impl Search<'_> {
 }
 
 /// Points by frame.
-type Frames = Vec<Vec<[f32; 3]>>;
+type RunPositions = Vec<Vec<[f32; 3]>>;
 
 fn bytes_of(run: &Run) -> u64 {
     12 * (run.points.len() * run.template.points.len()) as u64

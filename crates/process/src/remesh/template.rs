@@ -5,7 +5,7 @@ use super::surface::{self, Surface, lines};
 use glam::DVec3;
 use std::collections::HashMap;
 
-/// What a vertex follows.
+/// The place of the surface that a vertex follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hold {
     /// The surface.
@@ -25,7 +25,7 @@ pub struct Template {
     pub triangles: Vec<[u32; 3]>,
     /// Number of each triangle's face in the file, in the frame it is of.
     pub face: Vec<u32>,
-    /// What each vertex follows.
+    /// By vertex the place of the surface that it follows.
     pub hold: Vec<Hold>,
     /// Neighbours of vertex v: `ring[start[v]..start[v + 1]]`.
     start: Vec<u32>,

@@ -21,13 +21,13 @@ use super::template::{Hold, Template};
 use glam::{DMat3, DVec3};
 use rayon::prelude::*;
 
-/// How much displacements of neighbours may differ, from round to round.
+/// Stiffness: the weight of differences between displacements of neighbours, from round to round.
 const STIFFNESS: [f64; 7] = [30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03];
 
 /// Conjugate gradients in a round.
 const DESCENTS: usize = 25;
 
-/// How much places along the surface count.
+/// The weight of displacements along the surface.
 const ALONG: f64 = 1e-3;
 
 /// Surfaces that turn away by more than arccos of this are not the same.
@@ -262,7 +262,7 @@ fn solve(template: &Template, pulls: &[Pull], stiffness: f64, ways: &mut [DVec3]
     }
 }
 
-/// How a fixed mesh fits a surface.
+/// The distances between a fixed mesh and a surface.
 #[derive(Clone, Debug, Default)]
 pub struct Fit {
     /// Points of the source.
@@ -271,7 +271,7 @@ pub struct Fit {
     pub worst: f64,
     /// Triangles that lie the wrong way round.
     pub folded: usize,
-    /// How often each triangle should be halved; nothing where all fit.
+    /// By triangle how often it should be halved; empty where all fit.
     pub levels: Vec<u8>,
 }
 
@@ -279,7 +279,7 @@ pub struct Fit {
 const HOPELESS: f64 = 16.0;
 
 impl Fit {
-    /// Nothing is too far, nothing is folded.
+    /// Whether no point is too far away and no triangle is folded over.
     pub fn holds(&self, limit: f64) -> bool {
         self.folded == 0 && self.worst <= limit
     }

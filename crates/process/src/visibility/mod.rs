@@ -42,7 +42,7 @@ pub struct Body<'a> {
     pub vertex_point: &'a [u32],
     /// By vertex a number, without gaps, that those have in common which coincide in all frames.
     pub point: Vec<u32>,
-    /// How far it may move and still stand.
+    /// The largest distance that it may move and still count as standing.
     pub still: f64,
     /// Frames in which it is visible.
     pub visible: &'a FrameSet,
@@ -217,7 +217,7 @@ fn phases<E>(
     Ok(())
 }
 
-/// How far points of a triangle are apart that are looked at: a quarter of what triangles usually measure.
+/// The distance of the points of a triangle that are looked at: a quarter of the usual side of a triangle.
 fn side_of_points(bodies: &[Placed<'_>]) -> f64 {
     let mut sides: Vec<f64> = Vec::new();
     for body in bodies {

@@ -12,7 +12,6 @@ use meshreel_compile::ClipReport;
 use meshreel_format::CHUNK_ENTRY_SIZE;
 use meshreel_scene::Scene;
 use serde::Serialize;
-use serde_json::{Value, json};
 
 /// A clip of one of our files.
 #[derive(Serialize)]
@@ -353,39 +352,6 @@ pub fn info_table(clips: &[ClipInfo]) -> String {
     out
 }
 
-/// What a compile says of a clip.
-pub fn compiled(clip: &ClipReport, explain: bool) -> Value {
-    let mut value = json!({
-        "name": clip.name, "joints": clip.joints, "samples": clip.samples, "bytes": clip.bytes,
-        "raw_bytes": clip.raw_bytes, "ratio": ratio(clip.raw_bytes, clip.bytes),
-        "tolerance": clip.tolerance, "max_error": clip.max_error,
-        "codec": clip.codec.name(), "rule": rule(clip.local),
-        "scalars": clip.scalars.tracks, "markers": clip.scalars.markers, "scalar_bytes": clip.scalars.bytes,
-    });
-    let keys = clip.tried.iter().find(|tried| tried.codec == clip.codec);
-    if let Some([before, after]) = keys.and_then(|tried| tried.keys) {
-        value["keys_before"] = before.into();
-        value["keys"] = after.into();
-    }
-    if !clip.layers.is_empty() {
-        let layers = clip.layers.iter().map(|layer| {
-            json!({ "name": layer.name, "joints": layer.joints, "samples": layer.samples,
-                "stripped": layer.stripped.0, "strip_error": layer.stripped.1, "tiers": layer.tiers,
-                "header_bytes": layer.header_bytes, "max_error": layer.max_error })
-        });
-        value["layers"] = layers.collect();
-    }
-    if explain {
-        let tried = clip.tried.iter().map(|tried| {
-            json!({ "codec": tried.codec.name(), "bytes": tried.bytes, "seconds": tried.seconds,
-                "max_error": tried.bytes.map(|_| tried.max_error),
-                "keys_before": tried.keys.map(|k| k[0]), "keys": tried.keys.map(|k| k[1]) })
-        });
-        value["tried"] = tried.collect();
-    }
-    value
-}
-
 fn rule(local: bool) -> &'static str {
     if local { "local" } else { "guaranteed" }
 }
@@ -404,7 +370,7 @@ pub fn compiled_table(clips: &[ClipReport], most: usize) -> String {
             },
             units::short(clip.max_error),
             units::bytes(clip.bytes),
-            format!("{}:1", units::short(ratio(clip.raw_bytes, clip.bytes))),
+            format!("{}:1", units::short(clip.ratio)),
         ]
     };
     let rows: Vec<Vec<String>> = clips.iter().take(most).map(row).collect();
@@ -420,14 +386,14 @@ pub fn tried_table(clips: &[ClipReport]) -> String {
     let mut rows = Vec::new();
     for clip in clips {
         for tried in &clip.tried {
-            let count = |i: usize| tried.keys.map_or("–".into(), |k| units::count(k[i] as u64));
+            let count = |n: Option<usize>| n.map_or("–".into(), |n| units::count(n as u64));
             rows.push(vec![
                 one_line(&clip.name),
                 tried.codec.name().into(),
                 tried.bytes.map_or("–".into(), units::bytes),
-                tried.bytes.map_or("–".into(), |_| units::short(tried.max_error)),
-                count(0),
-                count(1),
+                tried.max_error.map_or("–".into(), units::short),
+                count(tried.samples),
+                count(tried.keys),
                 format!("{:.3} s", tried.seconds),
                 match (tried.codec == clip.codec, tried.bytes, tried.keys) {
                     (true, ..) => "chosen",

@@ -1,26 +1,22 @@
 //! `meshreel compile`: inputs into one `.reel`, or each into its own in a directory.
 
-use super::{clip, lod, rigs};
+use super::compile_report::CompiledFile;
 use crate::cli::CompileArgs;
 use crate::guard::guarded;
 use crate::memory::Watch;
-use crate::output::{Class, Failure, Output, one_line, remarks_json, table};
+use crate::output::{Class, Failure, Output, table};
 use crate::progress::{Files, Progress};
 use crate::targets::{self, Targets, reel_name};
+use crate::units;
 use crate::units::ratio;
-use crate::{advice, units};
-use meshreel_compile::{Between, MeshReport, Report, Tried};
 use meshreel_inputs::{self as inputs, InputOptions};
 use meshreel_options::OptionSet;
 use meshreel_scene::Unit;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
-
-/// Most rows of the table of meshes without `--verbose`.
-const SHOWN_MESHES: usize = 12;
 
 /// Most rows of the table of files without `--verbose`.
 const SHOWN_FILES: usize = 40;
@@ -50,7 +46,7 @@ pub fn run(arguments: CompileArgs, output: Output) -> Result<ExitCode, Failure> 
         Targets::One(target) => {
             check_target(&target, &inputs)?;
             let done = job.compile(&inputs, &target)?;
-            output.result(&done.json(), true, || done.text(&job))?;
+            output.result(&done.json(), true, || done.text(job.output.flags.verbose))?;
             Ok(ExitCode::SUCCESS)
         }
     }
@@ -66,28 +62,19 @@ pub struct Job {
     pub output: Output,
 }
 
-/// A file that was compiled.
-pub struct Done {
-    /// The file.
-    pub target: PathBuf,
-    /// What the compiler says of it.
-    pub report: Report,
-    /// Wall time, reading included.
-    pub seconds: f64,
-    source_bytes: u64,
-    peak_anon_bytes: Option<u64>,
-    explain: bool,
-    dry_run: bool,
-}
-
 impl Job {
     /// Compiles `inputs` into `target`.
-    pub fn compile(&self, inputs: &[PathBuf], target: &Path) -> Result<Done, Failure> {
+    pub fn compile(&self, inputs: &[PathBuf], target: &Path) -> Result<CompiledFile, Failure> {
         self.compile_one(inputs, target, None)
     }
 
     /// The same, as one of many.
-    fn compile_one(&self, inputs: &[PathBuf], target: &Path, files: Option<&Files>) -> Result<Done, Failure> {
+    fn compile_one(
+        &self,
+        inputs: &[PathBuf],
+        target: &Path,
+        files: Option<&Files>,
+    ) -> Result<CompiledFile, Failure> {
         let start = Instant::now();
         let watch = Watch::start();
         let name = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -114,7 +101,7 @@ impl Job {
                 })?;
         drop(progress);
         self.output.remarks(&report.remarks);
-        Ok(Done {
+        Ok(CompiledFile {
             target: target.to_path_buf(),
             seconds: start.elapsed().as_secs_f64(),
             source_bytes: inputs::file_bytes(inputs),
@@ -124,220 +111,6 @@ impl Job {
             dry_run: options.dry_run,
         })
     }
-}
-
-impl Done {
-    /// Bytes that count: all but the source map.
-    pub fn counted_bytes(&self) -> u64 {
-        self.report.file_bytes.saturating_sub(self.report.source_map_bytes)
-    }
-
-    /// The object of PROMISE.md §5.
-    pub fn json(&self) -> Value {
-        let report = &self.report;
-        let meshes: Vec<Value> = report
-            .meshes
-            .iter()
-            .map(|mesh| {
-                let mut value = json!({
-                    "path": mesh.path, "method": mesh.method, "vertices": mesh.vertices,
-                    "source_points": mesh.source_points, "frames": mesh.frames, "parts": mesh.bones[0], "bones": mesh.bones[1],
-                    "tolerance": mesh.tolerance, "max_error": mesh.max_error, "bytes": mesh.bytes,
-                    "position_bytes": mesh.position_bytes,
-                    "bits_per_vertex_frame": mesh.bits_per_vertex_frame, "grid": mesh.grid,
-                    "moves": mesh.moves,
-                });
-                if let Some(n) = &mesh.normals_decide {
-                    value["normals_decide"] = json!({
-                        "finer": n.finer, "normal_tolerance": n.degrees, "larger": n.larger,
-                        "bytes_then": n.part.map(|part| (part * mesh.bytes as f64).round()),
-                    });
-                }
-                if let Some(r) = &mesh.remeshed {
-                    value["remeshed"] = json!({
-                        "runs": r.runs, "frames": r.frames, "own": r.own, "points": r.points, "blended": r.blended,
-                    });
-                }
-                if let Some([first, last, all]) = mesh.hidden {
-                    value["hidden_triangles"] = json!({ "first_frame": first, "last_frame": last, "all_frames": all });
-                    value["hidden_bytes"] = json!(mesh.hidden_bytes);
-                }
-                if !mesh.attributes.is_empty() {
-                    let one = |(name, components, groups): &(String, usize, usize)| json!({ "name": name, "components": components, "groups": groups });
-                    value["attributes"] = mesh.attributes.iter().map(one).collect();
-                    value["attribute_bytes"] = json!(mesh.attribute_bytes);
-                }
-                if !mesh.details.is_empty() {
-                    value["levels"] = lod::json(&lod::compiled(mesh));
-                    value["level_bytes"] = json!(mesh.detail_bytes);
-                }
-                if self.explain {
-                    let tried = |t: &Tried| {
-                        json!({
-                            "method": t.method, "from": t.from, "parts": t.bones[0], "bones": t.bones[1],
-                            "points_with_residual": t.residual, "bytes": t.bytes, "chosen": t.taken,
-                            "seconds": t.seconds,
-                        })
-                    };
-                    value["tried"] = mesh.tried.iter().map(tried).collect();
-                }
-                value
-            })
-            .collect();
-        let mut value = json!({
-            "output": self.target.display().to_string(),
-            "written": !self.dry_run,
-            "source_bytes": self.source_bytes,
-            "file_bytes": report.file_bytes,
-            "source_map_bytes": report.source_map_bytes,
-            "raw_bytes": report.raw_bytes,
-            "ratio": ratio(report.raw_bytes, self.counted_bytes()),
-            "source_ratio": ratio(self.source_bytes, self.counted_bytes()),
-            "frames": report.frames,
-            "seconds": self.seconds,
-            "peak_anon_bytes": self.peak_anon_bytes,
-            "remarks": remarks_json(&report.remarks),
-            "meshes": meshes,
-            "rigs": report.rigs.iter().map(rigs::compiled).collect::<Vec<_>>(),
-            "clips": report.clips.iter().map(|clip| clip::compiled(clip, self.explain)).collect::<Vec<_>>(),
-        });
-        if let Some(between) = &report.between {
-            value["added_frames"] = json!(between.added);
-            value["between_worst"] = json!(between.after);
-        }
-        if self.explain {
-            value["passes"] =
-                report.passes.iter().map(|(pass, what)| json!({ "pass": pass, "what": what })).collect();
-            value["tree"] = json!(report.tree);
-            value["advice"] = json!(advice::of_report(report));
-        }
-        value
-    }
-
-    fn text(&self, job: &Job) -> String {
-        let report = &self.report;
-        let mut out = if self.explain { self.explanation() } else { String::new() };
-        out.push_str(&self.summary());
-        if let Some(between) = report.between.as_ref().filter(|between| between.added > 0) {
-            out.push_str(&added(between, report.frames));
-        }
-        let most = if job.output.flags.verbose { usize::MAX } else { SHOWN_MESHES };
-        // The largest first: that is where a smaller file can come from.
-        let mut meshes: Vec<_> = report.meshes.iter().collect();
-        meshes.sort_by_key(|mesh| std::cmp::Reverse(mesh.bytes));
-        out.push_str(&mesh_table(&meshes, most));
-        out.push_str(&normals_decide(&report.meshes));
-        let culled = (meshes.iter()).filter_map(|m| Some((&m.path[..], m.triangles, m.hidden?)));
-        out.push_str(&lod::hidden_table(culled.take(most)));
-        let detailed = meshes.iter().filter(|mesh| !mesh.details.is_empty());
-        let detailed = detailed.map(|mesh| (&mesh.path[..], lod::compiled(mesh)));
-        out.push_str(&lod::table(detailed.take(most)));
-        out.push_str(&rigs::compiled_table(&report.rigs));
-        out.push_str(&clip::compiled_table(&report.clips, most));
-        out
-    }
-
-    /// What `--explain` adds: passes, the tree, and what was chosen for what reason.
-    fn explanation(&self) -> String {
-        let report = &self.report;
-        let width = report.passes.iter().map(|(pass, _)| pass.len()).max().unwrap_or(0);
-        let mut out = String::from("passes\n");
-        for (pass, what) in &report.passes {
-            out.push_str(&format!("  {pass:<width$}  {}\n", one_line(what)));
-        }
-        out.push_str("tree\n");
-        for line in report.tree.lines() {
-            out.push_str(&format!("  {line}\n"));
-        }
-        for mesh in &report.meshes {
-            if let Some([width, height]) = mesh.grid {
-                out.push_str(&format!(
-                    "{}: implicit grid, {width} × {height}: its triangles are not stored\n",
-                    one_line(&mesh.path)
-                ));
-            }
-        }
-        for mesh in &report.meshes {
-            if let Some([first, last]) = mesh.moves {
-                out.push_str(&format!(
-                    "{}: moves from frame {first} to {last} and stands still before and after\n",
-                    one_line(&mesh.path)
-                ));
-            }
-        }
-        out.push_str(&methods_table(&report.meshes));
-        out.push_str(&advice::text(&advice::of_report(report)));
-        if !report.clips.is_empty() {
-            out.push_str(&clip::tried_table(&report.clips));
-        }
-        out.push('\n');
-        out
-    }
-
-    /// The file in one line: its size, and how that compares.
-    fn summary(&self) -> String {
-        let report = &self.report;
-        let verb = if self.dry_run { "would be" } else { "is" };
-        let map = match report.source_map_bytes {
-            0 => String::new(),
-            bytes => format!(" + {} source map", units::bytes(bytes)),
-        };
-        // A file of clips alone has no frames.
-        let samples = report.clips.iter().map(|clip| clip.samples).max();
-        let length = match (report.frames, &report.clips[..], samples) {
-            (0, [_], Some(samples)) => format!("{} samples", units::count(samples as u64)),
-            (0, clips @ [_, ..], _) => format!("{} clips", clips.len()),
-            (frames, ..) => format!("{} frames", units::count(frames as u64)),
-        };
-        let of = |bytes| units::short(ratio(bytes, self.counted_bytes()));
-        format!(
-            "{} {verb} {}{map}: {length}, raw {}, ratio {}:1 ({}:1 of the source's {}), {:.2} s\n",
-            self.target.display(),
-            units::bytes(self.counted_bytes()),
-            units::bytes(report.raw_bytes),
-            of(report.raw_bytes),
-            of(self.source_bytes),
-            units::bytes(self.source_bytes),
-            self.seconds,
-        )
-    }
-}
-
-/// The first `most` of these meshes, one in each line.
-fn mesh_table(meshes: &[&MeshReport], most: usize) -> String {
-    let row = |mesh: &&MeshReport| {
-        vec![
-            one_line(&mesh.path),
-            mesh.method.clone(),
-            units::count(mesh.vertices as u64),
-            units::short(mesh.tolerance),
-            units::short(mesh.max_error),
-            units::bytes(mesh.bytes),
-            format!("{:.2}", mesh.bits_per_vertex_frame),
-        ]
-    };
-    let mut rows: Vec<Vec<String>> = meshes.iter().take(most).map(row).collect();
-    if meshes.len() > most {
-        rows.push(vec![format!("… and {} more; --verbose shows all", meshes.len() - most)]);
-    }
-    match rows.is_empty() {
-        true => String::new(),
-        false => table(
-            &["mesh", "<method", "vertices", "tolerance", "max error", "bytes", "bits/point/frame"],
-            &rows,
-        ),
-    }
-}
-
-/// What is said of frames that the source does not have.
-fn added(between: &Between, frames: usize) -> String {
-    let Between { added, before, after, .. } = between;
-    let own = frames.saturating_sub(*added);
-    format!(
-        "{added} frames added to the source's {own}: without them players would be up to {} tolerances off between frames, now up to {} (--between off leaves them out)\n",
-        units::short(*before),
-        units::short(*after),
-    )
 }
 
 /// The file that each input becomes: no two the same.
@@ -450,58 +223,255 @@ fn check_target(target: &Path, inputs: &[PathBuf]) -> Result<(), Failure> {
     }
 }
 
-/// Says of which meshes it is not the tolerance that decides how fine positions are.
-fn normals_decide(meshes: &[MeshReport]) -> String {
-    let decided = || meshes.iter().filter_map(|m| Some((m, m.normals_decide?)));
-    let Some((first, how)) = decided().max_by(|a, b| a.1.finer.total_cmp(&b.1.finer)) else {
-        return String::new();
+/// The compiler's options of what the user said of files of a length unit.
+pub fn compile_options(file: &OptionsFile, unit: Option<Unit>) -> Result<Options, Failure> {
+    let content = &file.content;
+    let mut options = Options { strict: content.strict, dry_run: content.dry_run, ..Options::default() };
+    let tolerance_of = |tolerance| tolerance_of(tolerance, unit);
+    if let Some(angle) = content.normal_tolerance {
+        options.normal_tolerance = angle.0;
+    }
+    if let Some(ratio) = content.uv_tolerance {
+        options.uv_tolerance = ratio.0;
+    }
+    if let Some(tolerance) = content.scalar_tolerance {
+        options.scalar_tolerance = tolerance_of(tolerance)?;
+    }
+    if let Some(bits) = content.colour_bits {
+        options.colour_bits = u32::from(bits);
+    }
+    if let Some(channels) = content.channels {
+        options.channels = sample::Channels {
+            normals: channels.normals,
+            uvs: channels.uvs,
+            colours: channels.colours,
+            attributes: channels.attributes,
+        };
+    }
+    if let Some(method) = content.method {
+        options.method = method_of(method);
+    }
+    if let Some(cli::Form::Packed) = content.transforms {
+        options.transforms = TransformForm::Packed;
+    }
+    if let Some(parts) = &content.parts {
+        options.parts = parts_of(parts);
+    }
+    options.preset = match (content.preset, content.block) {
+        (Some(cli::Preset::Classic), _) | (None, Some(_)) => Preset::Classic,
+        (Some(cli::Preset::Small), _) | (None, None) => Preset::Small,
+        (Some(cli::Preset::Fast), _) => Preset::Fast,
     };
-    let which = match decided().count() {
-        1 => one_line(&first.path),
-        count => format!("{count} meshes up to"),
+    if let Some(block) = content.block {
+        options.block = match block {
+            Block::Store => Format::Store,
+            Block::Deflate => Format::Deflate,
+            Block::Lz4hc => Format::Lz4,
+            Block::Zstd => Format::Zstd,
+        };
+    }
+    if let Some(frames) = content.index_every {
+        options.index_every = Some(frames as usize);
+    }
+    options.smooth_angle = content.smooth_angle.map(|angle| angle.0);
+    options.cycle = content.cycle;
+    options.remesh = content.remesh;
+    options.remesh_blend = content.remesh_blend.map(|frames| frames as usize);
+    options.clips_only = content.clips_only;
+    options.lod = content.lod.map_or(0, u32::from);
+    options.cull_hidden = content.cull_hidden;
+    options.attributes_apart = content.attributes_apart;
+    options.fps = content.fps.map(|rate| rate.0);
+    if let Some(between) = content.between {
+        options.between = between.0;
+    }
+    options.source_fps = content.source_fps.map(|rate| rate.0);
+    options.animation.clone_from(&content.animation);
+    options.rig = match content.rig {
+        None | Some(cli::RigName::Bake) => RigChoice::Bake,
+        Some(cli::RigName::Keep) => RigChoice::Keep,
+        Some(cli::RigName::Only) => RigChoice::Only,
     };
-    let tried = || decided().filter_map(|(mesh, n)| Some((mesh.bytes, n.part?)));
-    let bytes: u64 = tried().map(|t| t.0).sum();
-    let then: f64 = tried().map(|(bytes, part)| part * bytes as f64).sum();
-    let larger = match bytes {
-        0 => "lets them be coarser".into(),
-        _ => format!("makes about {} of these {}", units::bytes(then.round() as u64), units::bytes(bytes)),
-    };
-    format!(
-        "normals within {}° keep positions of {which} {} × finer than the tolerance asks, as takes the fewest bytes; --normal-tolerance {} {larger}\n",
-        how.degrees,
-        units::short(how.finer),
-        how.larger,
-    )
-}
-
-/// The methods that were tried, for `--explain`.
-fn methods_table(meshes: &[MeshReport]) -> String {
-    let mut rows = Vec::new();
-    for mesh in meshes {
-        for t in &mesh.tried {
-            let choice = match (t.taken, t.bytes) {
-                (true, _) => "chosen",
-                (_, Some(_)) => "larger",
-                (_, None) => "cannot hold the tolerance",
-            };
-            rows.push(vec![
-                one_line(&mesh.path),
-                t.method.into(),
-                t.from.clone(),
-                units::count(t.bones[0] as u64),
-                units::count(t.bones[1] as u64),
-                units::count(t.residual as u64),
-                t.bytes.map_or("–".into(), units::bytes),
-                format!("{:.2} s", t.seconds),
-                choice.into(),
-            ]);
+    options.range = content.range.map(|range| match range {
+        units::Range::Frames(first, last) => sample::Range::Frames(first, last),
+        units::Range::Seconds(first, last) => sample::Range::Seconds(first, last),
+    });
+    options.include.clone_from(&content.include);
+    options.exclude.clone_from(&content.exclude);
+    options.unit = content.unit.map(unit_of);
+    if let Some(effort) = content.effort {
+        options.effort = u32::from(effort);
+    }
+    options.jobs = content.jobs.unwrap_or(0) as usize;
+    if let Some(memory) = content.memory {
+        options.memory = memory.0;
+    }
+    options.strip = content.strip;
+    options.full_source_map = !content.short_source_map && !content.strip;
+    options.meshes = (file.meshes.iter())
+        .map(|section| {
+            Ok(MeshOverride {
+                glob: section.glob.clone(),
+                tolerance: section.tolerance.map(tolerance_of).transpose()?,
+                method: section.method.map(method_of),
+                parts: section.parts.as_ref().map(parts_of),
+                remesh: section.remesh,
+            })
+        })
+        .collect::<Result<_, Failure>>()?;
+    options.clips = clip_choice(file, unit)?;
+    for wanted in &content.tolerance {
+        match (&wanted.glob, tolerance_of(wanted.tolerance)?) {
+            (None, tolerance) => options.tolerance = tolerance,
+            (Some(glob), tolerance) if glob.starts_with('/') => options.meshes.push(MeshOverride {
+                glob: glob.clone(),
+                tolerance: Some(tolerance),
+                method: None,
+                parts: None,
+                remesh: None,
+            }),
+            (Some(glob), Tolerance::Absolute(length)) => {
+                options.clips.joints.push(JointOverride {
+                    glob: glob.clone(),
+                    tolerance: Some(length),
+                    ..JointOverride::default()
+                });
+            }
+            // Refused when it was read.
+            (Some(_), Tolerance::Relative(_)) => {}
         }
     }
-    let head =
-        ["mesh", "<method", "<from", "parts", "bones", "points with residual", "about", "time", "<choice"];
-    match rows.is_empty() {
-        true => String::new(),
-        false => table(&head, &rows),
+    Ok(options)
+}
+
+fn unit_of(name: UnitName) -> Unit {
+    match name {
+        UnitName::Metre => Unit::Metre,
+        UnitName::Centimetre => Unit::Centimetre,
+        UnitName::Millimetre => Unit::Millimetre,
+        UnitName::Inch => Unit::Inch,
+    }
+}
+
+fn clip_choice(file: &OptionsFile, unit: Option<Unit>) -> Result<ClipChoice, Failure> {
+    let curve = &file.curve;
+    let local = LocalRule {
+        tolerances: [curve.rotation_tolerance, curve.translation_tolerance, curve.scale_tolerance]
+            .map(|t| t.map(|t| t.0)),
+        adaptive: curve.adaptive.unwrap_or(false),
+    };
+    Ok(ClipChoice {
+        codec: match file.content.codec {
+            None | Some(cli::Codec::Auto) => CodecChoice::Auto,
+            Some(cli::Codec::Sampled) => CodecChoice::Sampled,
+            Some(cli::Codec::Curve) => CodecChoice::Curve,
+        },
+        shell: file.content.shell.map(|shell| shell.0),
+        joints: (file.joints.iter())
+            .map(|section| JointOverride {
+                glob: section.glob.clone(),
+                tolerance: section.tolerance.map(|t| t.0),
+                shell: section.shell.map(|shell| shell.0),
+                pinned: section.pinned,
+                layer: section.layer.clone(),
+                bias: section.bias,
+                stepped: section.stepped,
+            })
+            .collect(),
+        layers: (file.layers.iter())
+            .map(|section| {
+                let strip = section.strip.map(|strip| tolerance_of(strip, unit));
+                Ok(LayerChoice {
+                    name: section.name.clone(),
+                    joints: section.joints.clone(),
+                    below: section.below,
+                    share: section.share,
+                    rate: section.rate,
+                    strip: match strip.transpose()? {
+                        None => Strip::None,
+                        Some(Tolerance::Absolute(length)) => Strip::Error(length),
+                        Some(Tolerance::Relative(part)) => Strip::Share(part),
+                    },
+                    tiers: section.tiers.unwrap_or(1),
+                })
+            })
+            .collect::<Result<_, Failure>>()?,
+        curve: CurveChoice {
+            knots: match curve.knots {
+                None | Some(cli::Spacing::Centripetal) => Knots::Centripetal,
+                Some(cli::Spacing::Uniform) => Knots::Uniform,
+                Some(cli::Spacing::Chordal) => Knots::Chordal,
+            },
+            short: curve.rotation_bits == Some(32),
+            plain: curve.keys == Some(cli::Keys::Inserted),
+            local: (curve.rule == Some(cli::Rule::Local)).then_some(local),
+        },
+    })
+}
+
+/// A tolerance in the unit of the file.
+fn tolerance_of(tolerance: units::Tolerance, unit: Option<Unit>) -> Result<Tolerance, Failure> {
+    Ok(match (tolerance, unit) {
+        (units::Tolerance::Absolute(length), _) => Tolerance::Absolute(length),
+        (units::Tolerance::Percent(percent), _) => Tolerance::Relative(percent / 100.0),
+        (units::Tolerance::Metres(length), Some(unit)) => Tolerance::Absolute(length / unit.metres()),
+        (units::Tolerance::Metres(_), None) => {
+            return Err(Failure::usage(format!(
+                "a tolerance of {tolerance} needs a unit to be told in, and the input names none: give it with --unit, or a tolerance in percent"
+            )));
+        }
+    })
+}
+
+fn parts_of(parts: &Parts) -> PartsChoice {
+    match parts {
+        Parts::Auto => PartsChoice::Auto,
+        Parts::Attribute(name) => PartsChoice::Attribute(name.clone()),
+        Parts::Connected => PartsChoice::Connected,
+        Parts::Analyse => PartsChoice::Analyse,
+    }
+}
+
+fn method_of(method: Method) -> MethodChoice {
+    match method {
+        Method::Auto => MethodChoice::Auto,
+        Method::Static => MethodChoice::Static,
+        Method::Rigid => MethodChoice::Rigid,
+        Method::Skinned => MethodChoice::Skinned,
+        Method::Soft => MethodChoice::Soft,
+        Method::Fluid => MethodChoice::Fluid,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_said_means_the_compilers_defaults() {
+        let options = compile_options(&OptionsFile::default(), None).unwrap();
+        assert_eq!(options, Options::default());
+    }
+
+    #[test]
+    fn percent_is_a_fraction_inside() {
+        let mut file = OptionsFile::default();
+        for text in ["0.1%", "/a/*=2", "Hand*=0.5"] {
+            file.content.tolerance.push(text.parse().unwrap());
+        }
+        let options = compile_options(&file, None).unwrap();
+        assert_eq!(options.tolerance, Tolerance::Relative(0.1 / 100.0));
+        assert_eq!(options.meshes[0].glob, "/a/*");
+        assert_eq!(options.clips.joints[0].tolerance, Some(0.5));
+    }
+
+    #[test]
+    fn lengths_with_a_unit_are_told_in_the_files() {
+        let mut file = OptionsFile::default();
+        file.content.tolerance.push("5mm".parse().unwrap());
+        let of = |unit| Ok::<_, Failure>(compile_options(&file, unit)?.tolerance);
+        assert_eq!(of(Some(Unit::Centimetre)).unwrap(), Tolerance::Absolute(0.5));
+        assert_eq!(of(Some(Unit::Metre)).unwrap(), Tolerance::Absolute(0.005));
+        assert!(of(None).unwrap_err().what.contains("--unit"));
     }
 }

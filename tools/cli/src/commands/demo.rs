@@ -1,7 +1,8 @@
 //! `meshreel demo`: compiles, verifies and extracts bundled real files, prints a table and draws contact
 //! sheets.
 
-use super::compile::{Done, Job};
+use super::compile::Job;
+use super::compile_report::CompiledFile;
 use super::extract::Kind;
 use super::verify;
 use crate::cli::DemoArgs;
@@ -197,7 +198,7 @@ fn one(file: &Path, arguments: &DemoArgs, output: Output) -> Result<Shown, Failu
 fn draw_sheet(
     file: &Path,
     arguments: &DemoArgs,
-    done: &Done,
+    done: &CompiledFile,
     reel: &Reel,
     verified: &verify::Verified,
     progress: &Progress,

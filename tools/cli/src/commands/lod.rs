@@ -7,9 +7,9 @@ use crate::picture::render::Surface;
 use crate::picture::sheet::clay;
 use crate::units;
 use meshreel::{FrameDecoder, Reel};
-use meshreel_compile::MeshReport;
+use meshreel_compile::LodReports;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -49,19 +49,10 @@ pub fn most(reel: &Reel) -> Result<usize, meshreel::Error> {
     Ok(most)
 }
 
-/// The same of a mesh that was compiled.
-pub fn compiled(mesh: &MeshReport) -> Vec<LodInfo> {
-    let itself = LodInfo { triangles: mesh.triangles, error: 0.0 };
-    let others = mesh
-        .details
-        .iter()
-        .map(|level| LodInfo { triangles: level.triangles as usize, error: level.error.into() });
-    std::iter::once(itself).chain(others).collect()
-}
-
-/// As `--json` prints them.
-pub fn json(levels: &[LodInfo]) -> Value {
-    json!(levels)
+/// All levels of a mesh that was compiled, the mesh itself first.
+pub fn compiled(lod: &LodReports) -> Vec<LodInfo> {
+    let level = lod.levels.iter();
+    level.map(|level| LodInfo { triangles: level.triangles as usize, error: level.error.into() }).collect()
 }
 
 /// A row for each mesh: triangles and error of each level. Nothing where there are none.

@@ -4,6 +4,7 @@ mod attributes;
 mod bench;
 mod clip;
 mod compile;
+mod compile_report;
 mod demo;
 mod extract;
 mod faces;

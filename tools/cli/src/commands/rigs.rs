@@ -6,7 +6,6 @@ use meshreel::Reel;
 use meshreel::clip::PoseSource;
 use meshreel_compile::RigReport;
 use serde::Serialize;
-use serde_json::{Value, json};
 
 /// A rig of a file.
 #[derive(Serialize)]
@@ -58,14 +57,6 @@ pub fn info_table(rigs: &[RigInfo]) -> String {
         true => String::new(),
         false => table(&head, &rigs.iter().map(row).collect::<Vec<_>>()),
     }
-}
-
-/// What `compile` made.
-pub fn compiled(rig: &RigReport) -> Value {
-    json!({
-        "path": rig.path, "joints": rig.joints, "points": rig.points, "clips": rig.clips, "bytes": rig.bytes,
-        "tolerance": rig.tolerance, "max_error": rig.max_error,
-    })
 }
 
 /// One row for each.

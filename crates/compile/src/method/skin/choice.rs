@@ -2,68 +2,76 @@
 
 use super::hints::hints;
 use super::model::Model;
-use super::posed::Shares;
+use super::posed::ErrorBudget;
 use super::positions::Positions;
 use super::residual::{Made, coder};
 use super::rigid::STILL;
 use super::source_rig::{self, Given};
+use super::residual::{SkinnedMesh, coder};
+use super::rigid::STILL_PART;
+use super::source_rig;
 use crate::Error;
 use crate::mesh::plan::MeshPlan;
 use crate::mesh::skin_search::SkinSearch;
 use crate::method::coder::Coder;
 use crate::method::estimate::{Sample, size};
-use crate::method::points::{self, Frames};
+use crate::method::points::{self, PointFrames};
 use crate::report::Tried;
 use meshreel_codec::mesh::skin::MOST_BONES;
 use meshreel_codec::record::Method;
 use meshreel_codec::schedule::Schedule;
 use meshreel_options::{MethodChoice, Options, PartsChoice, TransformForm};
 use meshreel_process::bones;
-use meshreel_process::parts::ids::given as given_parts;
-use meshreel_process::parts::{self, NONE, Trajectories};
+use meshreel_process::parts::ids::{Hint, find_with_hints};
+use meshreel_process::parts::{self, NO_PART, Trajectories};
 use meshreel_scene::Remark;
 use std::time::Instant;
 
 // Tuning.
-/// Distance at which a point follows a part, of the diagonal; never more than so much of the tolerance.
+/// A point follows a part that moves it to within this part of the diagonal.
 const FOLLOWS: f64 = 1e-5;
+/// A point that follows a part is also within this part of the tolerance.
 const OF_TOLERANCE: f64 = 0.25;
-/// Parts are worth a try where they have so much of the points, skins where parts leave so much.
+/// Parts are tried where they have at least this part of the points.
 const COVERED: f64 = 0.05;
+/// Skins are sought where parts leave more than this part of the points.
 const LEFT: f64 = 0.02;
-/// Where parts pay and have so much, bones are also sought for what they leave alone.
+/// Where parts pay and have more than this part of the points, bones are also sought for the others alone.
 const MIXED: f64 = 0.25;
-/// Bones of a point, at most; number of bones where a skin is asked for that does not pay.
+/// The most bones that move one point.
 const INFLUENCES: usize = 4;
-/// A skin is sought on while its estimate is below this many times the bytes of the soft codec; estimates
-/// before anything is coded are too high rather than too low.
-const WORTH: f64 = 1.5;
-/// Shares of the rest pose, weights and handles: for parts, for skins, the best guess first.
-const OF_PARTS: [[f64; 3]; 1] = [[0.5, 0.15, 0.15]];
-const OF_SKINS: [[f64; 3]; 3] = [[0.39, 0.45, 0.75], [0.6, 0.6, 0.9], [0.3, 0.37, 0.5]];
-/// Effort from which several are tried.
-const SEVERAL: u32 = 3;
-/// Effort from which skins are sought where they are likely, and where they are not.
-pub const HASTY: u32 = 4;
-const PATIENT: u32 = 8;
+/// Bones where a skin is asked for although none pays.
 const USUAL: usize = 24;
-/// By effort how thoroughly skins are sought.
+/// The search for a skin goes on while its estimated bytes are below this many times those of the method soft;
+/// estimates before anything is coded are rather too high than too low.
+const WORTH: f64 = 1.5;
+/// Error budgets of parts: parts of the tolerance for the rest pose, weights and handles.
+const OF_PARTS: [[f64; 3]; 1] = [[0.5, 0.15, 0.15]];
+/// Error budgets of skins, the best guess first.
+const OF_SKINS: [[f64; 3]; 3] = [[0.39, 0.45, 0.75], [0.6, 0.6, 0.9], [0.3, 0.37, 0.5]];
+/// Effort from which several divisions are tried.
+const SEVERAL: u32 = 3;
+/// Effort from which skins are sought where they are likely.
+pub const HASTY: u32 = 4;
+/// Effort from which skins are sought everywhere.
+const PATIENT: u32 = 8;
+/// The effort of the search for bones, by `--effort`.
 const SEARCHES: [u32; 9] = [5, 5, 5, 5, 5, 5, 7, 7, 9];
-/// What seems to take no more than so many times what the best seems to take is coded whole before one is
-/// taken.
+/// Trials that on a sample take at most this many times the bytes of the best are coded whole before one of
+/// them is taken.
 const NEAR: f64 = 1.2;
 
-/// A method that was tried, and what it made; nothing of soft.
+/// A method that was tried, and the coder that it made; none for soft, which has its coder already.
 struct Trial<'a> {
     tried: Tried,
-    made: Option<Made<'a>>,
+    made: Option<SkinnedMesh<'a>>,
 }
 
 impl<'a> Trial<'a> {
     fn new(
         method: &'static str,
         from: &str,
-        made: Option<Made<'a>>,
+        made: Option<SkinnedMesh<'a>>,
         bytes: Option<u64>,
         since: Instant,
     ) -> Trial<'a> {
@@ -72,7 +80,8 @@ impl<'a> Trial<'a> {
             tried: Tried {
                 method,
                 from: from.into(),
-                bones: [bones.rigid as usize, bones.affine as usize],
+                parts: bones.rigid as usize,
+                bones: bones.affine as usize,
                 residual: bones.coded as usize,
                 bytes,
                 taken: false,
@@ -83,29 +92,27 @@ impl<'a> Trial<'a> {
     }
 }
 
-/// What a mesh is kept as.
+/// The outcome of the choice among methods.
 #[derive(Default)]
 pub struct Chosen<'a> {
-    /// Bones, where they are smaller or asked for.
-    pub made: Option<Made<'a>>,
-    /// What was tried.
+    /// Bones, where they are smaller or asked for; none for the method soft.
+    pub made: Option<SkinnedMesh<'a>>,
+    /// Every method that was tried, for `--explain`.
     pub tried: Vec<Tried>,
-    /// What the user should know.
+    /// Remarks for the user.
     pub remarks: Vec<Remark>,
 }
 
 /// Chooses among methods: bones, where they are smaller or asked for.
 pub fn choose<'a>(
     plan: &MeshPlan<'_>,
-    frames: &'a Frames<'a>,
+    frames: &'a PointFrames<'a>,
     soft: &dyn Coder,
     schedule: Schedule,
     options: &Options,
     found: &SkinSearch<'_>,
 ) -> Result<Chosen<'a>, Error> {
-    let mut remarks = Vec::new();
-    let asked = plan.asked;
-    let wants = |method| asked == MethodChoice::Auto || asked == method;
+    let wants = |method| plan.asked == MethodChoice::Auto || plan.asked == method;
     if !(wants(MethodChoice::Rigid) || wants(MethodChoice::Skinned)) || schedule.frames() < 3 {
         return Ok(Chosen::default());
     }
@@ -121,173 +128,289 @@ pub fn choose<'a>(
         );
         return Ok(Chosen { remarks: vec![Remark::new(&plan.path, what)], ..Chosen::default() });
     };
-    let all = positions.looked();
-    let mut trials: Vec<Trial<'a>> = Vec::new();
     let sample = Sample::new(points, schedule, options.effort);
-    let mut soft_bytes = None;
-    if asked == MethodChoice::Auto {
+    let mut trials = Vec::new();
+    if plan.asked == MethodChoice::Auto {
         let since = Instant::now();
-        soft_bytes = Some(size(soft, schedule, sample, options)?);
-        trials.push(Trial::new("soft", "", None, soft_bytes, since));
+        let bytes = Some(size(soft, schedule, sample, options)?);
+        trials.push(Trial::new("soft", "", None, bytes, since));
     }
     let Some(extent) = points::extent(frames) else {
         return Ok(Chosen::default());
     };
-    let (_, triangles) = points::levels(frames);
-    let mut add_model = |method, from: &str, model: &Model, since: Instant| {
-        let try_shares = |shares| {
-            let made = make(model, frames, &positions, schedule, shares, options)?;
-            let bytes = (made.as_ref()).map(|made| size(&*made.coder, schedule, sample, options));
-            Ok::<_, Error>((made, bytes.transpose()?))
-        };
-        let (made, bytes) = best_shares(model, options.effort, try_shares)?;
-        trials.push(Trial::new(method, from, made, bytes, since));
-        Ok::<_, Error>(bytes)
+    let soft_bytes = trials.first().and_then(|soft| soft.tried.bytes);
+    let radius = extent.radius;
+    let mut remarks = Vec::new();
+    let mut search = MethodSearch {
+        plan,
+        frames,
+        schedule,
+        options,
+        found,
+        positions,
+        sample,
+        radius,
+        soft_bytes,
+        trials,
+        remarks: &mut remarks,
     };
-    let since = Instant::now();
-    let given = match wants(MethodChoice::Skinned) {
-        true => source_rig::rig(frames, &positions, extent.radius, options.memory / 4)?,
-        false => Given::None,
-    };
-    if let Given::Other(points) = given {
-        let what = format!(
-            "its rig does not move it as it moves ({points} of {} points are elsewhere); bones are sought in its motion",
-            all.points()
-        );
-        remarks.push(Remark::new(&plan.path, what));
-    }
-    let rig = match given {
-        Given::Rig(model) => {
-            add_model("skinned", RIG, &model, since)?;
-            true
-        }
-        _ => false,
-    };
-    // Of a rig whose points hang on one joint each, the joints may be parts.
-    let groups = match (rig, &plan.source.mesh.skin) {
-        (true, Some(skin)) => source_rig::joints(skin, frames),
-        _ => None,
-    };
-    let mut left = 1.0;
-    // Parts, and the points that none of them has.
-    let mut mixed = None;
-    if wants(MethodChoice::Rigid) && (!rig || groups.is_some() || asked == MethodChoice::Rigid) {
-        let since = Instant::now();
-        found.share.trying("parts");
-        let request = parts::Request {
-            tolerance: (all.diagonal() * FOLLOWS).min(extent.radius * OF_TOLERANCE),
-            groups: groups.as_deref().unwrap_or_default(),
-            triangles: &triangles,
-            pieces_only: plan.parts == PartsChoice::Connected,
-        };
-        let hints = match groups {
-            Some(_) => Vec::new(),
-            None => hints(frames, &plan.parts, &plan.path, &mut remarks)?,
-        };
-        let found = given_parts(all, &request, &hints);
-        let parts = found.parts;
-        let (from, broken) = match (&groups, found.used.map(|i| &hints[i])) {
-            (Some(_), _) => (RIG, None),
-            (None, Some(hint)) => (&hint.name[..], Some(hint.count())),
-            (None, None) if request.pieces_only => (PIECES, None),
-            (None, None) => (MOTION, None),
-        };
-        if let (PartsChoice::Attribute(name), [hint]) = (&plan.parts, &hints[..]) {
-            let what = match (broken, parts.broken_groups.len()) {
-                (Some(_), 0) => None,
-                (Some(count), broken) => Some(format!(
-                    "{broken} of {count} parts of attribute '{name}' do not move as one; they were sought in the motion"
-                )),
-                (None, _) => Some(format!(
-                    "most of the {} parts of attribute '{name}' do not move as one; parts were sought in the motion",
-                    hint.count()
-                )),
-            };
-            remarks.extend(what.map(|what| Remark::new(&plan.path, what)));
-        }
-        if parts.len() > MOST_BONES as usize {
-            let what = format!(
-                "{} parts, {MOST_BONES} at most in one mesh: the smallest are kept point by point; split the mesh to keep them as parts",
-                parts.len()
-            );
-            remarks.push(Remark::new(&plan.path, what));
-        }
-        let without: Vec<u32> =
-            (0u32..).zip(&parts.of).filter_map(|(p, &part)| (part == NONE).then_some(p)).collect();
-        left = without.len() as f64 / points as f64;
-        if 1.0 - left > COVERED || asked == MethodChoice::Rigid {
-            let model = Model::of_parts(all, &parts);
-            let model = positions.complete(model, extent.radius * STILL)?;
-            let model = match options.transforms {
-                TransformForm::Clip => model,
-                TransformForm::Packed => model.by_time(extent.radius * STILL),
-            };
-            let bytes = add_model("rigid", from, &model, since)?;
-            let pays = bytes.is_some_and(|bytes| soft_bytes.is_some_and(|soft| bytes < soft));
-            mixed = (pays && 1.0 - left > MIXED && left > LEFT).then_some((model, without));
-        }
-    }
-    if wants(MethodChoice::Skinned) && !rig && (left > LEFT || asked == MethodChoice::Skinned) {
-        let limit = match (asked, soft_bytes) {
-            (MethodChoice::Auto, Some(bytes)) => bytes as f64 * 8.0 * WORTH,
-            _ => f64::INFINITY,
-        };
-        // Regular grids are cloth and water.
-        let rich = !frames.is_grid();
-        let find = |of: &Trajectories| {
-            let hopeful = found.effort >= PATIENT
-                || asked == MethodChoice::Skinned
-                || found.effort >= HASTY && bones::likely(of, rich);
-            let effort = SEARCHES[options.effort.clamp(1, 9) as usize - 1];
-            let told = |part| found.share.sought(part);
-            let choose = || bones::choose(of, extent.radius, INFLUENCES, effort, limit, &told);
-            hopeful.then(|| found.once(effort, of.points(), choose)).flatten()
-        };
-        if let Some((parts, without)) = mixed {
-            let since = Instant::now();
-            if let Some(choice) = find(&all.of(&without)) {
-                let model = parts.and_skin(&choice.skin, &without);
-                let model = positions.complete(model, extent.radius * STILL)?;
-                add_model("skinned", MOTION, &model, since)?;
-            }
-        }
-        let since = Instant::now();
-        let chosen = find(all);
-        let skin = match (chosen, asked) {
-            (Some(choice), _) => Some(choice.skin),
-            // It was asked for.
-            (None, MethodChoice::Skinned) => {
-                let bones = USUAL.min(points / 4);
-                bones::find(all, &bones::Request::new(bones, extent.radius))
-            }
-            _ => None,
-        };
-        if let Some(skin) = skin {
-            let model = positions.complete(Model::of_skin(&skin), extent.radius * STILL)?;
-            add_model("skinned", MOTION, &model, since)?;
-        }
-    }
+    let rig = search.try_rig()?;
+    let parts = search.try_parts(&rig)?;
+    search.try_skins(&rig, parts)?;
+    let mut trials = search.trials;
     if !sample.whole {
         count_near(&mut trials, soft, schedule, options)?;
     }
+    let (made, tried) = smallest(trials);
+    Ok(Chosen { made, tried, remarks })
+}
+
+/// Takes what the smallest trial made; reports of all trials, the smallest marked as taken.
+fn smallest(mut trials: Vec<Trial<'_>>) -> (Option<SkinnedMesh<'_>>, Vec<Tried>) {
     let bytes = |trial: &Trial<'_>| trial.tried.bytes;
     let best = (0..trials.len()).filter(|&i| bytes(&trials[i]).is_some());
     let best = best.min_by_key(|&i| bytes(&trials[i]));
     if let Some(best) = best {
         trials[best].tried.taken = true;
     }
-    Ok(Chosen {
-        made: best.and_then(|best| trials[best].made.take()),
-        tried: trials.into_iter().map(|trial| trial.tried).collect(),
-        remarks,
-    })
+    let made = best.and_then(|best| trials[best].made.take());
+    (made, trials.into_iter().map(|trial| trial.tried).collect())
 }
 
-/// What a model makes with the shares that take the fewest bytes.
-fn best_shares<'a>(
+/// Trials of rigs, parts and bones on one mesh.
+struct MethodSearch<'s, 'a> {
+    plan: &'s MeshPlan<'s>,
+    frames: &'a PointFrames<'a>,
+    schedule: Schedule,
+    options: &'s Options,
+    found: &'s SkinSearch<'s>,
+    positions: Positions<'a>,
+    /// The frames by which trials are compared.
+    sample: Sample,
+    /// The error bound of positions.
+    radius: f64,
+    /// About how many bytes the method soft takes, where it was tried.
+    soft_bytes: Option<u64>,
+    trials: Vec<Trial<'a>>,
+    remarks: &'s mut Vec<Remark>,
+}
+
+/// The rig of the source, as far as it can be used.
+struct SourceRig {
+    /// It moves the points, so no other bones need be sought.
+    moves: bool,
+    /// Joint of each point, where nearly all hang on one joint each: the joints may be parts.
+    joints: Option<Vec<u32>>,
+}
+
+/// The points that are left for bones after parts were tried.
+struct AfterParts {
+    /// The part of all points that no part has.
+    left: f64,
+    /// The parts, if they pay but leave many points alone, and those points.
+    mixed: Option<(Model, Vec<u32>)>,
+}
+
+impl MethodSearch<'_, '_> {
+    fn wants(&self, method: MethodChoice) -> bool {
+        self.plan.asked == MethodChoice::Auto || self.plan.asked == method
+    }
+
+    fn remark(&mut self, what: String) {
+        self.remarks.push(Remark::new(&self.plan.path, what));
+    }
+
+    /// Completes a model with the motion in all frames, points that stand still excepted.
+    fn complete(&self, model: Model) -> Result<Model, Error> {
+        self.positions.complete(model, self.radius * STILL_PART)
+    }
+
+    /// Codes a model on the sample, and adds it to the trials; gives its bytes, none where it cannot hold the
+    /// tolerance.
+    fn add_model(
+        &mut self,
+        method: &'static str,
+        from: &str,
+        model: &Model,
+        since: Instant,
+    ) -> Result<Option<u64>, Error> {
+        let (schedule, options) = (self.schedule, self.options);
+        let try_budget = |budget| {
+            let made = make(model, self.frames, &self.positions, schedule, budget, options)?;
+            let bytes = (made.as_ref()).map(|made| size(&*made.coder, schedule, self.sample, options));
+            Ok::<_, Error>((made, bytes.transpose()?))
+        };
+        let (made, bytes) = best_budget(model, options.effort, try_budget)?;
+        self.trials.push(Trial::new(method, from, made, bytes, since));
+        Ok(bytes)
+    }
+
+    /// Tries the rig of the source.
+    fn try_rig(&mut self) -> Result<SourceRig, Error> {
+        let since = Instant::now();
+        let rig = match self.wants(MethodChoice::Skinned) {
+            true => source_rig::read(self.frames, &self.positions, self.radius, self.options.memory / 4)?,
+            false => source_rig::Rig::None,
+        };
+        let moves = match rig {
+            source_rig::Rig::None => false,
+            source_rig::Rig::Other(points) => {
+                let all = self.positions.held().points();
+                self.remark(format!(
+                    "its rig does not move it as it moves ({points} of {all} points are elsewhere); bones are sought in its motion"
+                ));
+                false
+            }
+            source_rig::Rig::Moves(model) => {
+                self.add_model("skinned", RIG, &model, since)?;
+                true
+            }
+        };
+        let joints = match (moves, &self.plan.source.mesh.skin) {
+            (true, Some(skin)) => source_rig::joints(skin, self.frames),
+            _ => None,
+        };
+        Ok(SourceRig { moves, joints })
+    }
+
+    /// Seeks rigid parts, and tries them where they have enough of the points.
+    fn try_parts(&mut self, rig: &SourceRig) -> Result<AfterParts, Error> {
+        let nothing = AfterParts { left: 1.0, mixed: None };
+        let asked = self.plan.asked;
+        let possible = !rig.moves || rig.joints.is_some() || asked == MethodChoice::Rigid;
+        if !self.wants(MethodChoice::Rigid) || !possible {
+            return Ok(nothing);
+        }
+        let since = Instant::now();
+        self.found.work.trying("parts");
+        let (parts, from) = self.find_parts(rig)?;
+        if parts.len() > MOST_BONES as usize {
+            self.remark(format!(
+                "{} parts, {MOST_BONES} at most in one mesh: the smallest are kept point by point; split the mesh to keep them as parts",
+                parts.len()
+            ));
+        }
+        let without: Vec<u32> =
+            (0u32..).zip(&parts.of).filter_map(|(p, &part)| (part == NO_PART).then_some(p)).collect();
+        let all = self.positions.held();
+        let left = without.len() as f64 / all.points() as f64;
+        if 1.0 - left <= COVERED && asked != MethodChoice::Rigid {
+            return Ok(AfterParts { left, mixed: None });
+        }
+        let model = self.complete(Model::of_parts(all, &parts))?;
+        let model = match self.options.transforms {
+            TransformForm::Clip => model,
+            TransformForm::Packed => model.by_time(self.radius * STILL_PART),
+        };
+        let bytes = self.add_model("rigid", &from, &model, since)?;
+        let pays = bytes.is_some_and(|bytes| self.soft_bytes.is_some_and(|soft| bytes < soft));
+        let mixed = (pays && 1.0 - left > MIXED && left > LEFT).then_some((model, without));
+        Ok(AfterParts { left, mixed })
+    }
+
+    /// Parts of the rig's joints, of an attribute, of connected pieces or of the motion, and which of these.
+    fn find_parts(&mut self, rig: &SourceRig) -> Result<(parts::Parts, String), Error> {
+        let (plan, groups) = (self.plan, &rig.joints);
+        let (_, triangles) = points::build_hierarchy(self.frames);
+        let hints = match groups {
+            Some(_) => Vec::new(),
+            None => hints(self.frames, &plan.parts, &plan.path, self.remarks)?,
+        };
+        let all = self.positions.held();
+        let request = parts::Request {
+            tolerance: (all.diagonal() * FOLLOWS).min(self.radius * OF_TOLERANCE),
+            groups: groups.as_deref().unwrap_or_default(),
+            triangles: &triangles,
+            pieces_only: plan.parts == PartsChoice::Connected,
+        };
+        let found = find_with_hints(all, &request, &hints);
+        let used = found.used.map(|i| &hints[i]);
+        if let (PartsChoice::Attribute(name), [hint]) = (&plan.parts, &hints[..])
+            && let Some(what) = broken_parts(name, hint, used.is_some(), found.parts.broken_groups.len())
+        {
+            self.remark(what);
+        }
+        let from = match (groups, used) {
+            (Some(_), _) => RIG,
+            (None, Some(hint)) => &hint.name,
+            (None, None) if request.pieces_only => PIECES,
+            (None, None) => MOTION,
+        };
+        Ok((found.parts, from.to_owned()))
+    }
+
+    /// Seeks bones that blend, for the points that parts leave and for all of them, and tries them.
+    fn try_skins(&mut self, rig: &SourceRig, parts: AfterParts) -> Result<(), Error> {
+        let asked = self.plan.asked;
+        let possible = parts.left > LEFT || asked == MethodChoice::Skinned;
+        if !self.wants(MethodChoice::Skinned) || rig.moves || !possible {
+            return Ok(());
+        }
+        if let Some((parts, without)) = parts.mixed {
+            let since = Instant::now();
+            if let Some(choice) = self.find_skin(&self.positions.held().subset(&without)) {
+                let model = self.complete(parts.and_skin(&choice.skin, &without))?;
+                self.add_model("skinned", MOTION, &model, since)?;
+            }
+        }
+        let since = Instant::now();
+        let all = self.positions.held();
+        let skin = match (self.find_skin(all), asked) {
+            (Some(choice), _) => Some(choice.skin),
+            // It was asked for.
+            (None, MethodChoice::Skinned) => {
+                let bones = USUAL.min(all.points() / 4);
+                bones::find(all, &bones::Request::new(bones, self.radius))
+            }
+            _ => None,
+        };
+        if let Some(skin) = skin {
+            let model = self.complete(Model::of_skin(&skin))?;
+            self.add_model("skinned", MOTION, &model, since)?;
+        }
+        Ok(())
+    }
+
+    /// The best skin of some points, where one is likely enough to be sought at this effort.
+    fn find_skin(&self, of: &Trajectories) -> Option<bones::Choice> {
+        let (found, asked) = (self.found, self.plan.asked);
+        let limit = match (asked, self.soft_bytes) {
+            (MethodChoice::Auto, Some(bytes)) => bytes as f64 * 8.0 * WORTH,
+            _ => f64::INFINITY,
+        };
+        // Regular grids are cloth and water.
+        let rich = !self.frames.is_grid();
+        let hopeful = found.effort >= PATIENT
+            || asked == MethodChoice::Skinned
+            || found.effort >= HASTY && bones::likely(of, rich);
+        let effort = SEARCHES[self.options.effort.clamp(1, 9) as usize - 1];
+        let told = |part| found.work.sought(part);
+        let choose = || bones::choose(of, self.radius, INFLUENCES, effort, limit, &told);
+        hopeful.then(|| found.once(effort, of.points(), choose)).flatten()
+    }
+}
+
+/// A remark on parts by an attribute of which some, or most, do not move as one.
+fn broken_parts(name: &str, hint: &Hint, used: bool, broken: usize) -> Option<String> {
+    match (used, broken) {
+        (true, 0) => None,
+        (true, broken) => Some(format!(
+            "{broken} of {} parts of attribute '{name}' do not move as one; they were sought in the motion",
+            hint.count()
+        )),
+        (false, _) => Some(format!(
+            "most of the {} parts of attribute '{name}' do not move as one; parts were sought in the motion",
+            hint.count()
+        )),
+    }
+}
+
+/// Codes a model with each division of the tolerance that is worth trying at this effort, and takes the one
+/// with the fewest bytes.
+fn best_budget<'a>(
     model: &Model,
     effort: u32,
-    mut make: impl FnMut(Shares) -> Result<Coded<'a>, Error>,
+    mut make: impl FnMut(ErrorBudget) -> Result<Coded<'a>, Error>,
 ) -> Result<Coded<'a>, Error> {
     let list = match (model.affine.is_empty(), effort) {
         (true, _) => &OF_PARTS[..],
@@ -296,7 +419,7 @@ fn best_shares<'a>(
     };
     let mut best = (None, None);
     for &[rest, weights, handles] in list {
-        let own = make(Shares { rest, weights, handles })?;
+        let own = make(ErrorBudget { rest, weights, handles })?;
         let less = |bytes: u64| best.1.is_none_or(|least| bytes < least);
         if own.1.is_some_and(less) {
             best = own;
@@ -305,8 +428,8 @@ fn best_shares<'a>(
     Ok(best)
 }
 
-/// What a model makes, and about how many bytes it takes; none, where it cannot hold the tolerance.
-type Coded<'a> = (Option<Made<'a>>, Option<u64>);
+/// The coder of a model, and about how many bytes it takes; none where it cannot hold the tolerance.
+type Coded<'a> = (Option<SkinnedMesh<'a>>, Option<u64>);
 
 /// Codes whole what lies near the best on a sample, so that nothing is taken that is larger than soft, or
 /// than another, by more than a sample can tell.
@@ -334,28 +457,31 @@ fn count_near(
     Ok(())
 }
 
-/// Where bones come from.
+/// Bones that were found in the motion, as reports call their origin.
 const MOTION: &str = "motion";
+/// Bones of the rig that the source has, as reports call their origin.
 const RIG: &str = "rig of the file";
+/// Parts that are the connected pieces of the mesh, as reports call their origin.
 const PIECES: &str = "connected pieces";
 
+/// The coder of a model; none where it has no bones or too many, or cannot hold the tolerance.
 fn make<'a>(
     model: &Model,
-    frames: &'a Frames<'a>,
+    frames: &'a PointFrames<'a>,
     all: &Positions<'_>,
     schedule: Schedule,
-    shares: Shares,
+    budget: ErrorBudget,
     options: &Options,
-) -> Result<Option<Made<'a>>, Error> {
+) -> Result<Option<SkinnedMesh<'a>>, Error> {
     match model.bones() {
         0 => Ok(None),
         n if n > meshreel_codec::mesh::skin::MOST_BONES as usize => Ok(None),
-        _ => coder(model, frames, all, schedule, shares, options),
+        _ => coder(model, frames, all, schedule, budget, options),
     }
 }
 
-impl Made<'_> {
-    /// As the file says.
+impl SkinnedMesh<'_> {
+    /// The method that the file names.
     pub fn method(&self) -> Method {
         match self.blends || self.bones.affine > 0 {
             true => Method::Skinned,

@@ -5,6 +5,7 @@ use super::still::{Given, box_of, broken, settings};
 use crate::Error;
 use crate::method::coder::Width;
 use meshreel_codec::ByWidth;
+use super::single_frame::{FrameSource, box_of, broken, settings};
 use meshreel_codec::mesh::decode::Static;
 use meshreel_codec::mesh::encode::{Encoder, Work};
 use meshreel_codec::mesh::hierarchy::Hierarchy;
@@ -73,7 +74,7 @@ fn handles<W: Width>(
     extent: Extent,
     options: &Options,
 ) -> Result<Option<CodedFrames<W>>, Error> {
-    let source = Given(|frame: u32, out: &mut [[f32; 3]]| out.copy_from_slice(&all[frame as usize]));
+    let source = FrameSource(|frame: u32, out: &mut [[f32; 3]]| out.copy_from_slice(&all[frame as usize]));
     let mut work = Work::<W>::default();
     let frames = schedule.frames();
     let made = Encoder::new(levels.clone(), frames, extent, settings(options), &source, &mut work);

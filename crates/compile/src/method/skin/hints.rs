@@ -5,6 +5,8 @@ use crate::Error;
 use crate::method::points::Frames;
 use meshreel_options::PartsChoice;
 use meshreel_process::parts::NONE;
+use crate::method::points::PointFrames;
+use meshreel_process::parts::NO_PART;
 use meshreel_process::parts::ids::Hint;
 use meshreel_scene::{Attribute, Mesh, Remark, Scope, sample};
 use std::collections::BTreeMap;
@@ -15,9 +17,10 @@ const MOST: usize = 16;
 /// Samples of an attribute that are compared, at most; of more so many, spread evenly.
 const LOOKS: usize = 64;
 
-/// What says which points are a part, by point of the stream. Remarks are on attributes that were named.
+/// Attributes and face sets that may tell which points are a part, by point of the stream. Remarks are on
+/// attributes that were named.
 pub fn hints(
-    frames: &Frames<'_>,
+    frames: &PointFrames<'_>,
     wanted: &PartsChoice,
     path: &str,
     remarks: &mut Vec<Remark>,
@@ -35,7 +38,7 @@ pub fn hints(
     let shape = Shape {
         points: frames.count_of_source(),
         counts: faces.counts.iter().map(|&c| c.max(0) as u32).collect(),
-        corners: (faces.indices.iter()).map(|&i| u32::try_from(i).unwrap_or(NONE)).collect(),
+        corners: (faces.indices.iter()).map(|&i| u32::try_from(i).unwrap_or(NO_PART)).collect(),
     };
     let mut out = Vec::new();
     let whole = mesh.integers.iter().filter(|a| named(&a.name));
@@ -69,7 +72,7 @@ pub fn hints(
     }
     // By point of the stream.
     for hint in &mut out {
-        let of = |p: u32| hint.groups.get(p as usize).copied().unwrap_or(NONE);
+        let of = |p: u32| hint.groups.get(p as usize).copied().unwrap_or(NO_PART);
         hint.groups = frames.source_points().map(of).collect();
     }
     Ok(out)

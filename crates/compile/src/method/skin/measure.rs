@@ -3,14 +3,14 @@
 use super::posed::Posed;
 use crate::report::{Heaviest, Measures, Spikes};
 
-/// Points are spikes where no more than this part of those with a residual …
+/// MeshPoints are spikes where no more than this part of those with a residual …
 const FEW: f64 = 0.05;
 /// … keep at least this part of it.
 const MUCH: f64 = 0.3;
 
 /// All that was measured. `residual`: by point that has one, in the order of `cells`, about how many bits it
 /// takes.
-pub fn all(posed: &Posed<'_>, cells: &[u32], residual: &[u64]) -> Measures {
+pub fn measure_bones(posed: &Posed<'_>, cells: &[u32], residual: &[u64]) -> Measures {
     let source: Vec<u32> = posed.frames.source_points().collect();
     let point = |cell: usize| {
         let point = posed.hierarchy.order.get(cell);

@@ -19,10 +19,10 @@ mod positions;
 mod residual;
 mod rest;
 mod rigid;
+mod single_frame;
 mod source_rig;
-mod still;
 
 pub use choice::{Chosen, HASTY, choose};
 pub use hints::names;
 pub use model::Model;
-pub use still::{coded_weights, still};
+pub use single_frame::{coded_weights, encode_single_frame};

@@ -5,7 +5,7 @@ use meshreel_codec::mesh::hierarchy::Hierarchy;
 use meshreel_codec::mesh::skin::MOST_BONES;
 use meshreel_codec::mesh::skin::weights::{Influence, MOST_DEPTH, MOST_SHIFT, Weights};
 use meshreel_process::bones;
-use meshreel_process::parts::{NONE, Parts, Similarity, Trajectories};
+use meshreel_process::parts::{NO_PART, Parts, Similarity, Trajectories};
 use std::ops::Range;
 
 /// Bones, and how points hang on them. Rigid bones come first.
@@ -25,12 +25,12 @@ impl Model {
     /// smallest of more than [`MOST_BONES`] parts.
     pub fn of_parts(all: &Trajectories, parts: &Parts) -> Model {
         // Part 0 does not move; it is a bone all the same, so that its points need no residual.
-        let mut number = vec![NONE; parts.len()];
+        let mut number = vec![NO_PART; parts.len()];
         let mut rigid = Vec::new();
         let mut kept = vec![true; parts.len()];
         if parts.len() > MOST_BONES as usize {
             let mut sizes = vec![0u32; parts.len()];
-            for &part in parts.of.iter().filter(|&&part| part != NONE) {
+            for &part in parts.of.iter().filter(|&&part| part != NO_PART) {
                 sizes[part as usize] += 1;
             }
             let mut order: Vec<usize> = (0..parts.len()).collect();
@@ -42,7 +42,7 @@ impl Model {
                 None => Vec::new(),
                 Some(_) if !kept[part as usize] => Vec::new(),
                 Some(number) => {
-                    if *number == NONE {
+                    if *number == NO_PART {
                         *number = rigid.len() as u32;
                         rigid.push(parts.transforms[part as usize].clone());
                     }
@@ -128,7 +128,7 @@ impl Model {
         self
     }
 
-    /// Points of each rigid bone.
+    /// MeshPoints of each rigid bone.
     pub fn members(&self) -> Vec<Vec<u32>> {
         let mut out = vec![Vec::new(); self.rigid.len()];
         for (p, own) in (0u32..).zip(&self.influences) {

@@ -8,6 +8,8 @@ use super::rigid::{self, Rigid};
 use super::still::still;
 use crate::Error;
 use crate::method::points::{self, Frames};
+use super::single_frame::encode_single_frame;
+use crate::method::points::{self, PointFrames};
 use crate::report::Rest;
 use meshreel_codec::mesh::decode::First;
 use meshreel_codec::mesh::hierarchy::Hierarchy;
@@ -21,7 +23,7 @@ use meshreel_options::{Options, TransformForm};
 use rayon::prelude::*;
 
 // Tuning.
-/// Frames in which weights are tried.
+/// PointFrames in which weights are tried.
 const FRAMES: usize = 16;
 
 /// Units of a grid that no residual needs: at most this part of the tolerance.
@@ -31,21 +33,21 @@ const UNIT: f64 = 0.12;
 /// fit 32 bits.
 const FARTHEST: f32 = 16_777_216.0;
 
-/// Parts of the tolerance that some of what places a point may take. Errors rarely add up, and points where
-/// they do get a residual: together they may well be more than all of it.
+/// Parts of the tolerance that may be spent on each of the things that place a point. Errors rarely add up,
+/// and points where they do get a residual: together the parts may well be more than 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Shares {
+pub struct ErrorBudget {
     /// The rest pose.
     pub rest: f64,
-    /// Weights.
+    /// The weights of points.
     pub weights: f64,
     /// Handles of affine bones.
     pub handles: f64,
 }
 
-/// All but the residual.
+/// A mesh posed by bones, as decoded but for the residual.
 pub struct Posed<'a> {
-    pub frames: &'a Frames<'a>,
+    pub frames: &'a PointFrames<'a>,
     pub schedule: Schedule,
     pub extent: Extent,
     pub hierarchy: Hierarchy,
@@ -61,34 +63,36 @@ pub struct Posed<'a> {
 }
 
 impl<'a> Posed<'a> {
-    /// None where a tolerance cannot be held so.
+    /// Encodes the rest pose, weights and bones of a model; none where a tolerance cannot be held so.
     pub fn new(
         model: &Model,
-        frames: &'a Frames<'a>,
+        frames: &'a PointFrames<'a>,
         all: &Positions<'_>,
         schedule: Schedule,
-        shares: Shares,
+        budget: ErrorBudget,
         options: &Options,
     ) -> Result<Option<Posed<'a>>, Error> {
         let Some(extent) = points::extent(frames) else {
             return Ok(None);
         };
-        let (hierarchy, triangles) = points::levels(frames);
+        let (hierarchy, triangles) = points::build_hierarchy(frames);
         let radius = extent.radius;
-        let Some((rest_bytes, rest)) = still(&model.rest, radius * shares.rest, &hierarchy, options)? else {
+        let Some((rest_bytes, rest)) =
+            encode_single_frame(&model.rest, radius * budget.rest, &hierarchy, options)?
+        else {
             return Ok(None);
         };
-        let count = all.frames();
+        let count = all.frame_count();
         let stride = count.div_ceil(FRAMES).max(1);
         let looked: Vec<usize> = (0..count).step_by(stride).collect();
-        let weights = model.weights(&hierarchy, &looked, radius * shares.weights);
+        let weights = model.weights(&hierarchy, &looked, radius * budget.weights);
         let count = model.bones() as u32;
         let rig = Rig::new(rest, &weights, count, &hierarchy.order);
         let rigid = match model.rigid.len() {
             0 => None,
             _ if options.transforms == TransformForm::Packed => {
-                let still = radius * rigid::STILL;
-                Some(Rigid::packed(model, &rig, &hierarchy, all, schedule, still)?)
+                let near = radius * rigid::STILL_PART;
+                Some(Rigid::packed(model, &rig, &hierarchy, all, schedule, near)?)
             }
             _ => {
                 let room = radius * (1.0 - UNIT);
@@ -98,7 +102,7 @@ impl<'a> Posed<'a> {
         let rest = rest::rest(model, &rig, radius);
         let affine = match model.affine.len() {
             0 => None,
-            _ => match handles::affine(model, &rig, schedule, radius * shares.handles, options)? {
+            _ => match handles::affine(model, &rig, schedule, radius * budget.handles, options)? {
                 Some(affine) => Some(affine),
                 None => return Ok(None),
             },
@@ -180,7 +184,7 @@ impl<'a> Posed<'a> {
             a.iter_mut().zip(&b).for_each(|(a, b)| *a |= b);
             Some(a)
         };
-        (0..all.frames() as u32)
+        (0..all.frame_count() as u32)
             .into_par_iter()
             .fold(
                 || (Vec::new(), none()),

@@ -3,7 +3,7 @@
 
 use super::model::Model;
 use crate::Error;
-use crate::method::points::Frames;
+use crate::method::points::PointFrames;
 use glam::{DAffine3, DVec3};
 use meshreel_codec::mesh::encode::Source;
 use meshreel_process::bones;
@@ -18,7 +18,7 @@ const BYTES: u64 = size_of::<[f32; 3]>() as u64;
 
 /// Positions of a mesh in all frames.
 pub struct Positions<'a> {
-    frames: &'a Frames<'a>,
+    frames: &'a PointFrames<'a>,
     /// Number of frames.
     count: u32,
     /// Numbers of the frames that are held, in order; frame 0 is the first of them.
@@ -36,7 +36,7 @@ impl<'a> Positions<'a> {
     /// Reads all frames, or as many as `memory`, in bytes, has room for; `None` where it has not the room for
     /// a sample.
     pub fn read(
-        frames: &'a Frames<'a>,
+        frames: &'a PointFrames<'a>,
         points: usize,
         count: u32,
         memory: u64,
@@ -59,18 +59,18 @@ impl<'a> Positions<'a> {
     }
 
     /// The frames that are held, which may be a sample of them.
-    pub fn looked(&self) -> &Trajectories {
+    pub fn held(&self) -> &Trajectories {
         &self.held
     }
 
     /// Picks from a list with one entry per frame those of the frames whose positions are held in memory.
-    pub fn of_looked<T: Clone>(&self, all: &[T]) -> Vec<T> {
+    pub fn pick_held<T: Clone>(&self, all: &[T]) -> Vec<T> {
         let own = self.looked.iter().filter_map(|&f| all.get(f as usize));
         own.cloned().collect()
     }
 
     /// Number of frames, held or not.
-    pub fn frames(&self) -> usize {
+    pub fn frame_count(&self) -> usize {
         self.count as usize
     }
 
@@ -91,12 +91,12 @@ impl<'a> Positions<'a> {
         }
     }
 
-    /// What reading said, if it failed.
+    /// The error of reading, if a frame could not be read.
     pub fn check(&self) -> Result<(), Error> {
         self.frames.check()
     }
 
-    /// How many frames of a [`Block`] there is room for.
+    /// The number of frames of a [`Block`] that memory has room for.
     pub fn block(&self) -> usize {
         self.looked.len()
     }
@@ -112,7 +112,7 @@ impl<'a> Positions<'a> {
     }
 
     /// A model whose motions are known in the frames that are held, with its motions in all frames: what fits
-    /// the points best. Points may be `near` their place at rest where nothing moves them.
+    /// the points best. MeshPoints may be `near` their place at rest where nothing moves them.
     pub fn complete(&self, mut model: Model, near: f64) -> Result<Model, Error> {
         let known = self.looked.len();
         if self.is_whole() {
@@ -192,7 +192,7 @@ impl<'a> Positions<'a> {
         Ok(())
     }
 
-    /// What is of frames that are held, and of the others, in the order of frames.
+    /// Joins values of frames that are held with values of the others, in the order of frames.
     fn woven<T: Clone>(&self, looked: &[T], left: &[T]) -> Vec<T> {
         let (mut looked, mut left) = (looked.iter(), left.iter());
         let of = |frame: u32| match self.looked.binary_search(&frame) {
@@ -220,7 +220,7 @@ impl Block<'_> {
     }
 }
 
-fn trajectories(frames: &Frames<'_>, points: usize, chosen: &[u32]) -> Result<Trajectories, Error> {
+fn trajectories(frames: &PointFrames<'_>, points: usize, chosen: &[u32]) -> Result<Trajectories, Error> {
     let mut positions = vec![[0.0f32; 3]; points * chosen.len()];
     (positions.par_chunks_mut(points).zip(chosen)).for_each(|(out, &frame)| frames.positions(frame, out));
     frames.check()?;

@@ -3,12 +3,15 @@
 
 use super::measure;
 use super::model::Model;
-use super::posed::{Posed, Shares};
+use super::posed::{ErrorBudget, Posed};
 use super::positions::Positions;
 use super::still::{broken, coded_weights, settings};
 use crate::Error;
 use crate::method::coder::{self, Coder, Decoded, Group, Seen, Segment, Width};
 use crate::method::points::Frames;
+use super::single_frame::{broken, coded_weights, settings};
+use crate::method::coder::{self, Coder, Decoded, FrameMeasure, Group, Segment, Width};
+use crate::method::points::PointFrames;
 use crate::report::Measures;
 use meshreel_codec::mesh::encode::{Encoder, Refused, Source, Work};
 use meshreel_codec::mesh::shared::Sets;
@@ -22,26 +25,80 @@ use meshreel_options::Options;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-/// How often points that the last grid leaves too far off are given a residual.
+/// Rounds in which points that the last grid leaves too far off are given a residual.
 const ROUNDS: usize = 6;
 
-/// What becomes of a mesh that bones move.
-pub struct Made<'a> {
+/// A mesh that bones move, ready to be coded.
+pub struct SkinnedMesh<'a> {
+    /// Codes its frames.
     pub coder: Box<dyn Coder + 'a>,
+    /// Numbers of bones, and of points that have a residual.
     pub bones: Bones,
-    /// Cells are i32.
+    /// Fixed-point positions are i32, not i16.
     pub wide: bool,
-    /// Points hang on several bones.
+    /// Some point hangs on several bones.
     pub blends: bool,
 }
 
+/// The residual of a mesh as it is encoded: which points have one, and on which grid.
+struct FittedResidual<'a, W> {
+    posed: Arc<Posed<'a>>,
+    grid: Grid,
+    /// None where bones alone hold the tolerance.
+    encoder: Option<Encoder<'a, W>>,
+    /// MeshPoints that have a residual, in its order.
+    cells: Vec<u32>,
+    work: Work<W>,
+}
+
+/// Either what was made, or the mesh given back because values of this width cannot hold the tolerance.
+type OrPosed<'a, T> = Result<Result<T, Posed<'a>>, Error>;
+
+/// Gives a mesh back that nobody else uses.
+fn taken_back<'a, T>(posed: Arc<Posed<'a>>) -> OrPosed<'a, T> {
+    match Arc::try_unwrap(posed) {
+        Ok(posed) => Ok(Err(posed)),
+        Err(_) => Err(broken("in use")),
+    }
+}
+
 impl<'a> Posed<'a> {
-    /// The coder with cells of one width; none where that cannot hold the tolerance.
+    /// The coder with fixed-point positions of one width.
     fn coder<W: Width>(
+        self,
+        all: &Positions<'_>,
+        options: &Options,
+    ) -> OrPosed<'a, (SkinCoder<'a, W>, Bones)> {
+        let fitted = match self.fit_residual::<W>(all, options)? {
+            Ok(fitted) => fitted,
+            Err(posed) => return Ok(Err(posed)),
+        };
+        let bones = Bones { coded: fitted.cells.len() as u32, ..fitted.posed.skin.bones };
+        let static_bytes = fitted.static_part()?;
+        let skin = fitted.decode_static_part(&static_bytes, bones)?;
+        let FittedResidual { posed, grid, encoder, cells, work } = fitted;
+        let coder = SkinCoder {
+            static_bytes,
+            grid,
+            skin,
+            order: posed.hierarchy.order.clone(),
+            encoder,
+            keys: RwLock::default(),
+            works: Mutex::new(vec![work]),
+            cells,
+            bits: Mutex::default(),
+            posed,
+        };
+        Ok(Ok((coder, bones)))
+    }
+
+    /// Chooses the points that get a residual, and the grid, by turns: a finer grid brings some points nearer
+    /// and others, which bones throw elsewhere, farther off.
+    fn fit_residual<W: Width>(
         mut self,
         all: &Positions<'_>,
         options: &Options,
-    ) -> Result<Result<(SkinCoder<'a, W>, Bones), Posed<'a>>, Error> {
+    ) -> OrPosed<'a, FittedResidual<'a, W>> {
         let Some(mut grid) = self.free_grid(W::REACH) else {
             return Ok(Err(self));
         };
@@ -53,50 +110,39 @@ impl<'a> Posed<'a> {
         coded.iter_mut().zip(far).for_each(|(coded, far)| *coded |= far);
         let mut work = Work::default();
         let mut this = Arc::new(self);
-        let mut encoder = None;
         for round in 0..ROUNDS {
-            let cells: Vec<u32> =
+            let points: Vec<u32> =
                 (0u32..).zip(&this.weights.coded).filter_map(|(v, &coded)| coded.then_some(v)).collect();
-            if cells.is_empty() {
+            if points.is_empty() {
                 break;
             }
-            let levels = skin::coded_levels(&cells, &this.hierarchy, &this.triangles);
+            let levels = skin::coded_levels(&points, &this.hierarchy, &this.triangles);
             let source = Residual {
                 posed: this.clone(),
-                points: cells.iter().map(|&v| this.hierarchy.order[v as usize]).collect(),
-                cells: levels.order.iter().map(|&p| cells[p as usize]).collect(),
+                points: points.iter().map(|&v| this.hierarchy.order[v as usize]).collect(),
+                cells: levels.order.iter().map(|&p| points[p as usize]).collect(),
             };
-            let source = Arc::new(source);
+            let cells = source.cells.clone();
             let (frames, extent) = (this.schedule.frames(), this.extent);
-            let shared = source.clone();
-            let made = Encoder::<W>::owning(levels, frames, extent, settings(options), shared, &mut work);
+            let source = Arc::new(source);
+            let made = Encoder::<W>::owning(levels, frames, extent, settings(options), source, &mut work);
             this.frames.check()?;
             let made = match made {
                 Ok(made) => made,
-                Err(Refused::TooFine | Refused::Levels) => {
-                    drop(source);
-                    return match Arc::try_unwrap(this) {
-                        Ok(this) => Ok(Err(this)),
-                        Err(_) => Err(broken("in use")),
-                    };
-                }
+                Err(Refused::TooFine | Refused::Levels) => return taken_back(this),
                 Err(refused) => return Err(broken(&refused.to_string())),
             };
             grid = *made.grid();
             let Some(far) = this.mark(&grid, all, false) else {
                 // In units as fine as residuals need, bones throw points too far.
-                drop((made, source));
-                return match Arc::try_unwrap(this) {
-                    Ok(this) => Ok(Err(this)),
-                    Err(_) => Err(broken("in use")),
-                };
+                drop(made);
+                return taken_back(this);
             };
             let more = far.iter().zip(&this.weights.coded).any(|(far, coded)| *far && !coded);
             if !more {
-                encoder = Some((made, source));
-                break;
+                return Ok(Ok(FittedResidual { posed: this, grid, encoder: Some(made), cells, work }));
             }
-            drop((made, source));
+            drop(made);
             let Some(own) = Arc::get_mut(&mut this) else {
                 return Err(broken("in use"));
             };
@@ -105,61 +151,53 @@ impl<'a> Posed<'a> {
             let all = round + 2 >= ROUNDS;
             coded.iter_mut().zip(far).for_each(|(coded, far)| *coded |= far || all);
         }
-        let cells = encoder.as_ref().map_or(Vec::new(), |(_, source)| source.cells.clone());
-        let bones = Bones { coded: cells.len() as u32, ..this.skin.bones };
-        let weights = &this.weights;
-        let count = this.skin.rig.bones() as u32;
-        let weight_bytes = coded_weights(weights, &this.hierarchy, count)?;
-        let mut static_bytes = Vec::new();
-        skin::encode(
-            &Parts {
-                depth: weights.depth,
-                rest: &this.rest_bytes,
-                weights: &weight_bytes,
-                setup: this.rigid.as_ref().map(|r| &r.setup[..]),
-                handles: this.affine.as_ref().map(|a| &a.bytes[..]),
-                residual: encoder.as_ref().map(|(e, _)| e.static_bytes()),
-                grid: &grid,
-            },
-            &mut static_bytes,
-        );
-        // What the player will make of it.
-        let back = Skin::decode(
-            &static_bytes,
-            bones,
-            W::BITS == 32,
-            &this.hierarchy,
-            &this.triangles,
-            &mut Sets::default(),
-        )
-        .map_err(|c| broken(c.0))?;
-        let (rig, made) = (&this.skin.rig, &back.rig);
-        if !made.moves_as(rig) || back.grid != grid || made.coded != cells {
-            return Err(broken("the static part decodes to something else"));
-        }
-        let order = this.hierarchy.order.clone();
-        let coder = SkinCoder {
-            static_bytes,
-            grid,
-            skin: back,
-            order,
-            encoder: encoder.map(|(encoder, _)| encoder),
-            keys: RwLock::default(),
-            works: Mutex::new(vec![work]),
-            cells,
-            bits: Mutex::default(),
-            posed: this,
-        };
-        Ok(Ok((coder, bones)))
+        Ok(Ok(FittedResidual { posed: this, grid, encoder: None, cells: Vec::new(), work }))
     }
 }
 
-/// What bones leave of the points that have a residual.
+impl<W: Width> FittedResidual<'_, W> {
+    /// The static part of the mesh: rest pose, weights, handles, and what the residual needs.
+    fn static_part(&self) -> Result<Vec<u8>, Error> {
+        let posed = &self.posed;
+        let weight_bytes = coded_weights(&posed.weights, &posed.hierarchy, posed.skin.rig.bones() as u32)?;
+        let mut bytes = Vec::new();
+        skin::encode(
+            &Parts {
+                depth: posed.weights.depth,
+                rest: &posed.rest_bytes,
+                weights: &weight_bytes,
+                setup: posed.rigid.as_ref().map(|r| &r.setup[..]),
+                handles: posed.affine.as_ref().map(|a| &a.bytes[..]),
+                residual: self.encoder.as_ref().map(|e| e.static_bytes()),
+                grid: &self.grid,
+            },
+            &mut bytes,
+        );
+        Ok(bytes)
+    }
+
+    /// The static part as a player decodes it, compared with what was encoded.
+    fn decode_static_part(&self, bytes: &[u8], bones: Bones) -> Result<Skin, Error> {
+        let posed = &self.posed;
+        let mut sets = Sets::default();
+        let wide = W::BITS == 32;
+        let back = Skin::decode(bytes, bones, wide, &posed.hierarchy, &posed.triangles, &mut sets)
+            .map_err(|c| broken(c.0))?;
+        let (rig, made) = (&posed.skin.rig, &back.rig);
+        match made.moves_as(rig) && back.grid == self.grid && made.coded == self.cells {
+            true => Ok(back),
+            false => Err(broken("the static part decodes to something else")),
+        }
+    }
+}
+
+/// The points that have a residual, as the mesh encoder asks for them: where they are, and where bones put
+/// them.
 struct Residual<'a> {
     posed: Arc<Posed<'a>>,
-    /// In their own order.
+    /// Their numbers in the source's order, as the hierarchy of the mesh orders them.
     points: Vec<u32>,
-    /// In the order of their levels.
+    /// Their numbers in the hierarchy of the mesh, in the order of their own hierarchy levels.
     cells: Vec<u32>,
 }
 
@@ -185,7 +223,7 @@ impl Source for Residual<'_> {
 struct SkinCoder<'a, W> {
     static_bytes: Vec<u8>,
     grid: Grid,
-    /// As decoded.
+    /// The static part as decoded.
     skin: Skin,
     order: Vec<u32>,
     encoder: Option<Encoder<'a, W>>,
@@ -229,7 +267,7 @@ impl<W: Width> SkinCoder<'_, W> {
         frame: u32,
         residual: &[[W; 4]],
         points: &[[f32; 3]],
-    ) -> Result<(Vec<[W; 4]>, Seen), Error> {
+    ) -> Result<(Vec<[W; 4]>, FrameMeasure), Error> {
         let matrices = self.posed.matrices(frame, &self.grid);
         let mut out = vec![[W::default(); 4]; self.order.len()];
         self.skin.compose(&matrices, residual, &mut out);
@@ -241,7 +279,7 @@ impl<W: Width> SkinCoder<'_, W> {
                 *bits += size(x) + size(y) + size(z);
             }
         }
-        let seen = coder::seen(&self.grid, &self.order, points, &out);
+        let seen = coder::measure_frame(&self.grid, &self.order, points, &out);
         match seen.error <= self.posed.extent.radius {
             true => Ok((out, seen)),
             false => Err(broken(&format!(
@@ -360,7 +398,7 @@ impl<W: Width> Coder for SkinCoder<'_, W> {
 
     fn parts(&self) -> Vec<u32> {
         let (rig, rigid) = (&self.posed.skin.rig, self.posed.skin.bones.rigid as usize);
-        let mut parts = vec![meshreel_process::parts::NONE; self.order().len()];
+        let mut parts = vec![meshreel_process::parts::NO_PART; self.order().len()];
         for (cell, &point) in self.order().iter().enumerate() {
             let mut own = rig.influences(cell);
             if let (Some((bone, _)), None) = (own.next(), own.next())
@@ -374,31 +412,31 @@ impl<W: Width> Coder for SkinCoder<'_, W> {
 
     fn measures(&self) -> Measures {
         let bits = self.bits.lock().unwrap_or_else(PoisonError::into_inner);
-        measure::all(&self.posed, &self.cells, &bits)
+        measure::measure_bones(&self.posed, &self.cells, &bits)
     }
 }
 
 /// Makes the coder of a model; none where it cannot hold the tolerance.
 pub fn coder<'a>(
     model: &Model,
-    frames: &'a Frames<'a>,
+    frames: &'a PointFrames<'a>,
     all: &Positions<'_>,
     schedule: Schedule,
-    shares: Shares,
+    budget: ErrorBudget,
     options: &Options,
-) -> Result<Option<Made<'a>>, Error> {
-    let Some(posed) = Posed::new(model, frames, all, schedule, shares, options)? else {
+) -> Result<Option<SkinnedMesh<'a>>, Error> {
+    let Some(posed) = Posed::new(model, frames, all, schedule, budget, options)? else {
         return Ok(None);
     };
     let blends = model.blends();
     let posed = match posed.coder::<i16>(all, options)? {
         Ok((coder, bones)) => {
-            return Ok(Some(Made { coder: Box::new(coder), bones, wide: false, blends }));
+            return Ok(Some(SkinnedMesh { coder: Box::new(coder), bones, wide: false, blends }));
         }
         Err(posed) => posed,
     };
     Ok(match posed.coder::<i32>(all, options)? {
-        Ok((coder, bones)) => Some(Made { coder: Box::new(coder), bones, wide: true, blends }),
+        Ok((coder, bones)) => Some(SkinnedMesh { coder: Box::new(coder), bones, wide: true, blends }),
         Err(_) => None,
     })
 }

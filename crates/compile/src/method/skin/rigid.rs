@@ -4,7 +4,7 @@ use super::model::Model;
 use super::positions::{Block, Positions};
 use crate::Error;
 use crate::nodes::matrix::{IDENTITY, Matrix, apply, outermost};
-use crate::nodes::search::{Found, Goal, Point, Room, search};
+use crate::nodes::search::{CodedTransform, Point, TransformGoal, Workspace, find_transform};
 use glam::DVec3;
 use meshreel_codec::clip::nodes::{self as codec, Around, Choice, Nodes, Setup};
 use meshreel_codec::mesh::hierarchy::Hierarchy;
@@ -19,9 +19,9 @@ use std::collections::BTreeMap;
 
 /// Step of a translation, as a part of what points may be off.
 const STEP: f64 = 0.9;
-/// What moves by less than this part of it stands still.
-pub const STILL: f64 = 0.01;
-/// Points of a bone that are looked at one by one; of more, those that lie outside.
+/// A part that moves by less than this part of the tolerance stands still.
+pub const STILL_PART: f64 = 0.01;
+/// MeshPoints of a bone that are looked at one by one; of more, those that lie outside.
 const POINTS: usize = 96;
 
 /// Coded rigid bones.
@@ -38,10 +38,10 @@ pub struct Rigid {
     pub bits: Vec<u64>,
 }
 
-/// What one bone was coded to.
+/// The coded transforms of one bone.
 #[derive(Default)]
 struct Track {
-    frames: BTreeMap<u32, Found>,
+    frames: BTreeMap<u32, CodedTransform>,
 }
 
 fn broken(what: &str) -> Error {
@@ -101,7 +101,7 @@ impl Rigid {
             }
             let block = all.some(frames)?;
             (tracks.par_iter_mut().zip(&bones))
-                .try_for_each_init(Room::default, |space, (track, bone)| {
+                .try_for_each_init(Workspace::default, |space, (track, bone)| {
                     bone.code(schedule, &some, &block, track, space)
                 })?;
         }
@@ -243,7 +243,7 @@ fn moves(model: &Model, rig: &Rig, bone: usize, room: f64) -> [bool; 3] {
     let middle = DVec3::from_array(region.middle);
     let [x, y, z, far @ ..] = region.bounds.map(f64::from);
     let radius = (DVec3::from_array(far) - DVec3::new(x, y, z)).length() * 0.5;
-    let still = room * STILL;
+    let still = room * STILL_PART;
     let mut most = [0.0f64; 3];
     for s in &model.rigid[bone] {
         let (turn, shift) = s.matrix();
@@ -297,7 +297,7 @@ impl Bone<'_> {
         units: &[Unit],
         block: &Block<'_>,
         track: &mut Track,
-        space: &mut Room,
+        space: &mut Workspace,
     ) -> Result<(), Error> {
         for &unit in units {
             let frames = schedule.frames_of(unit);
@@ -317,11 +317,11 @@ impl Bone<'_> {
     }
 
     /// Frame 0 is the rest pose.
-    fn stay(&self, around: &Around<'_>) -> Found {
+    fn stay(&self, around: &Around<'_>) -> CodedTransform {
         let track = &self.alone.tracks[0];
         let mut words = [0; 11];
         track.stay(around, &mut words[..track.words]);
-        Found {
+        CodedTransform {
             choice: Choice::default(),
             words,
             local: track.transform(&words[..track.words - 1]),
@@ -329,7 +329,13 @@ impl Bone<'_> {
         }
     }
 
-    fn frame(&self, frame: usize, points: &[[f32; 3]], around: &Around<'_>, space: &mut Room) -> Found {
+    fn frame(
+        &self,
+        frame: usize,
+        points: &[[f32; 3]],
+        around: &Around<'_>,
+        space: &mut Workspace,
+    ) -> CodedTransform {
         let goal = |i: usize| {
             let point = self.hierarchy.order[self.members[i]];
             points[point as usize].map(f64::from)
@@ -358,7 +364,7 @@ impl Bone<'_> {
             };
             points.iter().map(off).fold(0.0, f64::max)
         };
-        let goal = Goal {
+        let goal = TransformGoal {
             track: &self.alone.tracks[0],
             around,
             above: &IDENTITY,
@@ -368,6 +374,6 @@ impl Bone<'_> {
             measure: &measure,
             hidden: false,
         };
-        search(&goal, space)
+        find_transform(&goal, space)
     }
 }

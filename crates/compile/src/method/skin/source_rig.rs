@@ -4,120 +4,138 @@ use super::model::Model;
 use super::positions::Positions;
 use crate::Error;
 use crate::mesh::source::Source;
-use crate::method::points::Frames;
+use crate::method::points::PointFrames;
 use glam::{DAffine3, DMat4, DVec3};
 use meshreel_codec::mesh::skin::MOST_BONES;
-use meshreel_process::bones::given;
+use meshreel_process::bones::source_rig;
 use meshreel_scene::{Skin, sample};
 
 /// Joints that move the mesh alike within this part of the tolerance are one bone.
 const ALIKE: f64 = 0.02;
-/// Joints are compared with each other where there are no more of them.
+/// The most joints that are compared with each other.
 const COMPARED: usize = 2048;
-/// A point that a rig puts within this part of the diagonal, or the tolerance, follows it; of a rig that
-/// moves a mesh more than half of the points do.
+/// A point follows a rig that puts it within this part of the diagonal, or within the tolerance.
 const NEAR: f64 = 1e-3;
+/// A rig moves another mesh if more than this part of the points do not follow it.
 const ENOUGH: f64 = 0.5;
 
-/// What the rig of a mesh makes of it.
-pub enum Given {
-    /// It has none that could be used.
+/// The rig of a mesh, if its points move as it says.
+pub enum Rig {
+    /// The mesh has no rig that could be used.
     None,
-    /// It has one, but the points move in another way: so many of them.
+    /// The mesh has a rig, but this many of its points move in another way.
     Other(usize),
-    /// It moves the points.
-    Rig(Model),
+    /// The rig moves the points; here it is as a model.
+    Moves(Model),
 }
 
-/// Takes the rig of a mesh. `memory`: what matrices may take, in bytes.
-pub fn rig(
-    frames: &Frames<'_>,
+/// Takes the rig of a mesh. `tolerance`: in units of length. `memory`: bytes that matrices may take.
+pub fn read(
+    frames: &PointFrames<'_>,
     positions: &Positions<'_>,
     tolerance: f64,
     memory: u64,
-) -> Result<Given, Error> {
-    let (source, all) = (frames.source(), positions.looked());
+) -> Result<Rig, Error> {
+    let (source, all) = (frames.source(), positions.held());
     let Some(skin) = &source.mesh.skin else {
-        return Ok(Given::None);
+        return Ok(Rig::None);
     };
     let of_points: Option<Vec<usize>> = (frames.source_points())
         .map(|p| Some(p as usize).filter(|&p| p < skin.bind_positions.len()))
         .collect();
     let Some(of_points) = of_points else {
-        return Ok(Given::None);
+        return Ok(Rig::None);
     };
-    let k = skin.influences;
-    let raw = |p: usize| {
-        let joints = skin.joint.get(p * k..p * k + k).unwrap_or_default();
-        let weights = skin.weight.get(p * k..p * k + k).unwrap_or_default();
-        (joints.iter().zip(weights)).filter(|(_, w)| **w > 0.0 && w.is_finite())
+    let Some(used) = UsedJoints::new(skin, &of_points) else {
+        return Ok(Rig::None);
     };
-    // Joints that nothing hangs on are no bones.
-    let mut number: Vec<Option<u32>> = vec![None; skin.joints.len()];
-    let mut used = Vec::new();
-    for &p in &of_points {
-        for (&joint, _) in raw(p) {
-            match number.get_mut(usize::from(joint)) {
-                None => return Ok(Given::None),
-                Some(number @ None) => {
-                    *number = Some(used.len() as u32);
-                    used.push(usize::from(joint));
-                }
-                Some(Some(_)) => {}
-            }
-        }
+    let bytes = 2 * used.joints.len() * positions.frame_count() * size_of::<DAffine3>();
+    if used.joints.is_empty() || used.joints.len() > MOST_BONES as usize || bytes as u64 > memory {
+        return Ok(Rig::None);
     }
-    let bytes = 2 * used.len() * positions.frames() * size_of::<DAffine3>();
-    if used.is_empty() || used.len() > MOST_BONES as usize || bytes as u64 > memory {
-        return Ok(Given::None);
-    }
-    let Some(mut transforms) = motions(source, positions.frames(), &used)? else {
-        return Ok(Given::None);
+    let Some(mut transforms) = motions(source, positions.frame_count(), &used.joints)? else {
+        return Ok(Rig::None);
     };
-    // A unit of the rest pose is no smaller than what becomes of it: what rounding the rest does stays as
-    // small.
-    let largest = |m: &DAffine3| sample::largest_scale(&DMat4::from(*m));
-    let scale = (transforms.iter().flatten().map(largest)).fold(0.0, f64::max);
-    let scale = if scale.is_normal() { scale } else { 1.0 };
-    let back = DAffine3::from_scale(DVec3::splat(1.0 / scale));
-    (transforms.iter_mut().flatten()).for_each(|m| *m *= back);
+    let scale = move_scale_to_rest(&mut transforms);
     let place = |p: usize| DVec3::from_array(skin.bind_positions[p].map(f64::from));
     let rest: Vec<DVec3> = (of_points.iter().enumerate())
-        .map(|(i, &p)| match raw(p).next() {
+        .map(|(i, &p)| match influences(skin, p).next() {
             Some(_) => place(p) * scale,
             None => all.at(0, i as u32),
         })
         .collect();
-    let same = alike(&mut transforms, &rest, tolerance * ALIKE);
+    let bone_of = join_alike(&mut transforms, &rest, tolerance * ALIKE);
     let weights: Vec<Vec<(u32, f64)>> = (of_points.iter())
         .map(|&p| {
-            raw(p)
-                .filter_map(|(&joint, &w)| {
-                    let bone = number[usize::from(joint)]?;
-                    Some((same[bone as usize], f64::from(w)))
-                })
-                .collect()
+            let own = influences(skin, p);
+            own.filter_map(|(joint, w)| Some((bone_of[used.number[joint]? as usize], w))).collect()
         })
         .collect();
-    let rig = given::Rig { rest: &rest, weights: &weights, bones: transforms.len() };
-    let looked: Vec<Vec<DAffine3>> = (transforms.iter()).map(|own| positions.of_looked(own)).collect();
-    let Some(checked) = given::check(all, &rig, &looked) else {
-        return Ok(Given::None);
+    let rig = source_rig::Rig { rest: &rest, weights: &weights, bones: transforms.len() };
+    let looked: Vec<Vec<DAffine3>> = (transforms.iter()).map(|own| positions.pick_held(own)).collect();
+    let Some(checked) = source_rig::with_motions(all, &rig, &looked) else {
+        return Ok(Rig::None);
     };
     let near = tolerance.max(all.diagonal() * NEAR);
     let off = checked.worst.iter().filter(|w| w.is_nan() || **w > near);
     let off = off.count();
     Ok(match off as f64 > ENOUGH * all.points() as f64 {
-        true => Given::Other(off),
+        true => Rig::Other(off),
         false => {
             let mut model = Model::of_skin(&checked.skin);
             model.affine = transforms;
-            Given::Rig(model)
+            Rig::Moves(model)
         }
     })
 }
 
-/// By joint and frame what takes its points from the bind space to where the file keeps them.
+/// Joints that move a point of the bind pose, each with its weight.
+fn influences(skin: &Skin, point: usize) -> impl Iterator<Item = (usize, f64)> {
+    let k = skin.influences;
+    let joints = skin.joint.get(point * k..point * k + k).unwrap_or_default();
+    let weights = skin.weight.get(point * k..point * k + k).unwrap_or_default();
+    let moving = joints.iter().zip(weights).filter(|(_, w)| **w > 0.0 && w.is_finite());
+    moving.map(|(joint, w)| (usize::from(*joint), f64::from(*w)))
+}
+
+/// The joints that points hang on: others are no bones.
+struct UsedJoints {
+    /// By joint of the skin its number among these.
+    number: Vec<Option<u32>>,
+    /// The joints, in the order in which points name them.
+    joints: Vec<usize>,
+}
+
+impl UsedJoints {
+    /// The joints of these points; none where a point names a joint that is not there.
+    fn new(skin: &Skin, points: &[usize]) -> Option<UsedJoints> {
+        let mut used = UsedJoints { number: vec![None; skin.joints.len()], joints: Vec::new() };
+        for &p in points {
+            for (joint, _) in influences(skin, p) {
+                let number = used.number.get_mut(joint)?;
+                if number.is_none() {
+                    *number = Some(used.joints.len() as u32);
+                    used.joints.push(joint);
+                }
+            }
+        }
+        Some(used)
+    }
+}
+
+/// Takes the largest scale out of all transforms, and gives it; the rest pose gets it instead. So a unit of
+/// the rest pose is no smaller than what becomes of it, and rounding the rest pose costs no more there.
+fn move_scale_to_rest(transforms: &mut [Vec<DAffine3>]) -> f64 {
+    let largest = |m: &DAffine3| sample::largest_scale(&DMat4::from(*m));
+    let scale = (transforms.iter().flatten().map(largest)).fold(0.0, f64::max);
+    let scale = if scale.is_normal() { scale } else { 1.0 };
+    let back = DAffine3::from_scale(DVec3::splat(1.0 / scale));
+    (transforms.iter_mut().flatten()).for_each(|m| *m *= back);
+    scale
+}
+
+/// By joint and frame the transform from the bind space to where the file keeps the points; none where some
+/// frame has no finite pose.
 fn motions(
     source: &Source<'_>,
     frames: usize,
@@ -141,8 +159,8 @@ fn motions(
     Ok((out.iter().all(|list| list.len() == frames)).then_some(out))
 }
 
-/// Leaves one of those joints that move all of the mesh alike; which one each has become.
-fn alike(transforms: &mut Vec<Vec<DAffine3>>, rest: &[DVec3], near: f64) -> Vec<u32> {
+/// Leaves one of those bones that move all of the mesh alike, and gives which one each has become.
+fn join_alike(transforms: &mut Vec<Vec<DAffine3>>, rest: &[DVec3], near: f64) -> Vec<u32> {
     let count = transforms.len();
     if count > COMPARED {
         return (0..count as u32).collect();
@@ -172,9 +190,9 @@ fn alike(transforms: &mut Vec<Vec<DAffine3>>, rest: &[DVec3], near: f64) -> Vec<
     out
 }
 
-/// Joint of each point that hangs on one alone, [`meshreel_process::parts::NONE`] for others; none where
+/// Joint of each point that hangs on one alone, [`meshreel_process::parts::NO_PART`] for others; none where
 /// hardly any does.
-pub fn joints(skin: &Skin, frames: &Frames<'_>) -> Option<Vec<u32>> {
+pub fn joints(skin: &Skin, frames: &PointFrames<'_>) -> Option<Vec<u32>> {
     let k = skin.influences;
     let of = |p: u32| {
         let p = p as usize;
@@ -182,11 +200,11 @@ pub fn joints(skin: &Skin, frames: &Frames<'_>) -> Option<Vec<u32>> {
         let mut own = (0..).zip(weights).filter(|(_, w)| **w > 0.0);
         match (own.next(), own.next()) {
             (Some((i, _)), None) => skin.joint[p * k + i as usize].into(),
-            _ => meshreel_process::parts::NONE,
+            _ => meshreel_process::parts::NO_PART,
         }
     };
     let all: Vec<u32> = frames.source_points().map(of).collect();
-    let alone = all.iter().filter(|j| **j != meshreel_process::parts::NONE).count();
+    let alone = all.iter().filter(|j| **j != meshreel_process::parts::NO_PART).count();
     (alone as f64 > MOSTLY * all.len() as f64).then_some(all)
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 const KEEP: usize = 8 << 20;
 
 thread_local! {
-    /// Stored bytes of the sample that is being read.
+    /// StreamedClip bytes of the sample that is being read.
     static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -24,7 +24,7 @@ pub struct Place {
 /// Turns the payload of one sample into values. The length of the result is bounded by that of the payload.
 pub type Decode<T> = Box<dyn Fn(&[u8], &mut Vec<T>) + Send + Sync>;
 
-struct Stored<T> {
+struct StreamedClip<T> {
     place: Place,
     name: Box<str>,
     property: u64,
@@ -34,7 +34,7 @@ struct Stored<T> {
     decode: Decode<T>,
 }
 
-impl<T: Send + Sync> Source<T> for Stored<T> {
+impl<T: Send + Sync> Source<T> for StreamedClip<T> {
     fn len(&self) -> usize {
         self.samples
     }
@@ -70,7 +70,7 @@ impl Place {
         header: &PropertyHeader,
         decode: Decode<T>,
     ) -> Channel<T> {
-        let source = Stored {
+        let source = StreamedClip {
             place: self.clone(),
             name: header.name.as_str().into(),
             property: header.id,

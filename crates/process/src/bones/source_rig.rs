@@ -2,7 +2,7 @@
 
 use super::fit;
 use super::skin::Skin;
-use super::vertex::MOST;
+use super::vertex::MOST_INFLUENCES;
 use crate::parts::Trajectories;
 use glam::{DAffine3, DVec3};
 use rayon::prelude::*;
@@ -18,9 +18,9 @@ pub struct Rig<'a> {
     pub bones: usize,
 }
 
-/// What a rig does.
+/// A rig of the source that was compared with the motion of the points.
 #[derive(Clone, Debug)]
-pub struct Checked {
+pub struct CheckedRig {
     /// The skin, with weights as [`Skin`] has them.
     pub skin: Skin,
     /// By point the largest distance in any frame from where it should be.
@@ -29,7 +29,7 @@ pub struct Checked {
 
 /// A rig whose motions are known too: by bone and frame from the rest pose to the frame. `None` if numbers do
 /// not agree, or are not finite.
-pub fn check(all: &Trajectories, rig: &Rig<'_>, transforms: &[Vec<DAffine3>]) -> Option<Checked> {
+pub fn with_motions(all: &Trajectories, rig: &Rig<'_>, transforms: &[Vec<DAffine3>]) -> Option<CheckedRig> {
     let right = transforms.len() == rig.bones
         && transforms
             .iter()
@@ -39,14 +39,14 @@ pub fn check(all: &Trajectories, rig: &Rig<'_>, transforms: &[Vec<DAffine3>]) ->
 }
 
 /// A rig whose motions are not known: the affine ones that come nearest. Bones that no point depends on stay
-/// where they are. `None` as in [`check`].
-pub fn follow(all: &Trajectories, rig: &Rig<'_>) -> Option<Checked> {
+/// where they are. `None` as in [`with_motions`].
+pub fn fit_motions(all: &Trajectories, rig: &Rig<'_>) -> Option<CheckedRig> {
     let weights = weights(all, rig)?;
     let transforms = fit::motions(all, rig.rest, &weights, rig.bones)?;
     Some(checked(Skin { rest: rig.rest.to_vec(), weights, transforms, error: 0.0 }, all))
 }
 
-/// Weights that can be used: of the positive ones of each point the [`MOST`] largest, with a sum of 1. A
+/// Weights that can be used: of the positive ones of each point the [`MOST_INFLUENCES`] largest, with a sum of 1. A
 /// point without any does not move.
 fn weights(all: &Trajectories, rig: &Rig<'_>) -> Option<Vec<Vec<(u32, f64)>>> {
     let points = all.points();
@@ -72,7 +72,7 @@ fn weights(all: &Trajectories, rig: &Rig<'_>) -> Option<Vec<Vec<(u32, f64)>>> {
             same
         });
         sorted.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-        sorted.truncate(MOST);
+        sorted.truncate(MOST_INFLUENCES);
         let sum: f64 = sorted.iter().map(|l| l.1).sum();
         match sum > 0.0 && sum.is_finite() {
             true => sorted.iter_mut().for_each(|l| l.1 /= sum),
@@ -83,7 +83,7 @@ fn weights(all: &Trajectories, rig: &Rig<'_>) -> Option<Vec<Vec<(u32, f64)>>> {
     rig.weights.iter().map(of).collect()
 }
 
-fn checked(mut skin: Skin, all: &Trajectories) -> Checked {
+fn checked(mut skin: Skin, all: &Trajectories) -> CheckedRig {
     skin.error = skin.measure(all);
     let worst = (0..all.points())
         .into_par_iter()
@@ -92,5 +92,5 @@ fn checked(mut skin: Skin, all: &Trajectories) -> Checked {
             (0..all.frames()).map(off).fold(0.0, f64::max)
         })
         .collect();
-    Checked { skin, worst }
+    CheckedRig { skin, worst }
 }

@@ -11,7 +11,7 @@ const CHUNK: usize = 32 << 10;
 
 /// Chunks of pieces, and the table of each clip with its number and its pieces in it. `clips`: number and
 /// layers.
-pub fn pack(clips: &[(u32, &LayeredClip)]) -> Result<(Vec<Vec<u8>>, Vec<LayerTable>), Error> {
+pub fn pack_tiers(clips: &[(u32, &LayeredClip)]) -> Result<(Vec<Vec<u8>>, Vec<LayerTable>), Error> {
     let mut tables: Vec<LayerTable> =
         (clips.iter()).map(|(number, clip)| LayerTable { clip: *number, ..clip.table.clone() }).collect();
     let tiers: Vec<Vec<Vec<Vec<u8>>>> =

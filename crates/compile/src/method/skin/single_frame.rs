@@ -10,10 +10,10 @@ use meshreel_codec::quantize::fixed::FixedPoint;
 use meshreel_codec::quantize::lattice::Extent;
 use meshreel_options::{Options, Preset};
 
-/// Positions of one frame, or what is given as them.
-pub struct Given<F>(pub F);
+/// A function that gives the positions of a frame, as a source of the mesh encoder.
+pub struct FrameSource<F>(pub F);
 
-impl<F: Fn(u32, &mut [[f32; 3]]) + Sync> Source for Given<F> {
+impl<F: Fn(u32, &mut [[f32; 3]]) + Sync> Source for FrameSource<F> {
     fn positions(&self, frame: u32, out: &mut [[f32; 3]]) {
         (self.0)(frame, out);
     }
@@ -24,7 +24,7 @@ pub fn broken(what: &str) -> Error {
     Error::Promise { what: format!("bones: {what}"), target: Default::default() }
 }
 
-/// What the soft codec is asked for.
+/// The settings of the mesh encoder for these options.
 pub fn settings(options: &Options) -> encode::Options {
     encode::Options {
         effort: options.effort,
@@ -35,18 +35,18 @@ pub fn settings(options: &Options) -> encode::Options {
     }
 }
 
-/// Bytes of one frame, and what they decode to.
-pub type Still = (Vec<u8>, Vec<[f32; 3]>);
+/// The bytes of one frame, and the positions that they decode to.
+pub type CodedFrame = (Vec<u8>, Vec<[f32; 3]>);
 
-/// One frame alone, within a radius: its static part, and what it decodes to.
-pub fn still(
+/// Encodes one frame alone within `radius`; none where that is too fine.
+pub fn encode_single_frame(
     positions: &[[f32; 3]],
     radius: f64,
     hierarchy: &Hierarchy,
     options: &Options,
-) -> Result<Option<Still>, Error> {
+) -> Result<Option<CodedFrame>, Error> {
     let extent = box_of(positions, radius);
-    let source = Given(|_, out: &mut [[f32; 3]]| out.copy_from_slice(positions));
+    let source = FrameSource(|_, out: &mut [[f32; 3]]| out.copy_from_slice(positions));
     let settings = settings(options);
     fn bytes<W: FixedPoint>(
         levels: Hierarchy,
@@ -77,7 +77,7 @@ pub fn box_of(positions: &[[f32; 3]], radius: f64) -> Extent {
     extent
 }
 
-/// Bytes of weights, and what they decode to.
+/// Weights as bytes.
 pub fn coded_weights(weights: &weights::Weights, levels: &Hierarchy, bones: u32) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
     let out = range::Encoder::new(&mut bytes);

@@ -2,19 +2,20 @@
 
 use crate::mesh::candidate::Candidate;
 use crate::mesh::prepared::Normals;
-use crate::meter::Ahead;
+use crate::meter::ExpectedWork;
 use crate::method::{fineness, mesh_coder, skin};
+use crate::method::{mesh_coder, precision, skin};
 use meshreel_options::{MethodChoice, Options, Preset};
 
-/// What is likely to be tried; nothing for what stands still.
-pub fn ahead(candidate: &Candidate<'_>, options: &Options) -> Ahead {
+/// The work that is expected of a mesh; none for one that stands still.
+pub fn expected_work(candidate: &Candidate<'_>, options: &Options) -> ExpectedWork {
     let (source, prepared) = (&candidate.source, &candidate.prepared);
     let frames = match (prepared.moving, source.moves) {
         (false, _) => 0,
         (true, Some([first, last])) => u64::from(last - first) + 1,
         (true, None) => source.frames as u64,
     };
-    let ahead = Ahead { points: prepared.points as u64, frames, ..Ahead::default() };
+    let ahead = ExpectedWork { points: prepared.points as u64, frames, ..ExpectedWork::default() };
     let (Some(fixed), 1.., false) =
         (&prepared.fixed, ahead.points * frames, options.preset == Preset::Classic)
     else {
@@ -22,9 +23,9 @@ pub fn ahead(candidate: &Candidate<'_>, options: &Options) -> Ahead {
     };
     let predicted = prepared.normals != Normals::None && prepared.normals_animated;
     let blends = matches!(candidate.method, MethodChoice::Auto | MethodChoice::Skinned);
-    Ahead {
+    ExpectedWork {
         options: mesh_coder::ladder(options).len() as u64,
-        trials: if predicted { fineness::TRIALS } else { 0 },
+        trials: if predicted { precision::TRIALS } else { 0 },
         bones: blends && options.effort >= skin::HASTY && fixed.grid.is_none(),
         ..ahead
     }

@@ -16,12 +16,12 @@ use std::borrow::Cow;
 const TOLERANCE: f64 = 0.000_1;
 const SHELL: f64 = 0.03;
 
-/// Clips and skeletons as they are compiled.
-pub struct Wanted<'a> {
-    /// In the file's unit.
+/// The clips that are compiled, and all skeletons, with what is asked of them.
+pub struct RequestedClips<'a> {
+    /// The settings for all clips, lengths in the file's unit.
     pub options: ClipOptions,
     /// All of the scene, in order.
-    pub skeletons: Vec<WantedSkeleton>,
+    pub skeletons: Vec<RequestedSkeleton>,
     /// The clips that are compiled, in order.
     pub clips: Vec<Cow<'a, Clip>>,
     /// The number of each in the scene.
@@ -29,7 +29,7 @@ pub struct Wanted<'a> {
 }
 
 /// A skeleton, and what is asked of its joints.
-pub struct WantedSkeleton {
+pub struct RequestedSkeleton {
     /// With the shell distances that were asked for.
     pub skeleton: Skeleton,
     /// Tolerances of single joints, one for each, 0 for the general one; or none at all.
@@ -38,13 +38,18 @@ pub struct WantedSkeleton {
     pub pinned: Vec<usize>,
     /// Layers of its clips.
     pub division: Option<Division>,
-    /// What rigs allow.
+    /// The largest tolerance that rigs on the skeleton allow its clips.
     pub most: f64,
 }
 
-impl<'a> Wanted<'a> {
-    /// What is asked of the clips of a scene, with remarks on globs that match nothing.
-    pub fn new(scene: &'a Scene, options: &Options, remarks: &mut Vec<Remark>) -> Result<Wanted<'a>, Error> {
+impl<'a> RequestedClips<'a> {
+    /// The clips of a scene that are compiled, and what is asked of them; remarks on globs that match
+    /// nothing.
+    pub fn new(
+        scene: &'a Scene,
+        options: &Options,
+        remarks: &mut Vec<Remark>,
+    ) -> Result<RequestedClips<'a>, Error> {
         let clip_options = clip_options(scene, options)?;
         let mut skeletons = Vec::with_capacity(scene.skeletons.len());
         let mut used = vec![false; options.clips.joints.len()];
@@ -54,7 +59,7 @@ impl<'a> Wanted<'a> {
             if skeleton.joints.is_empty() {
                 return Err(Error::Unsupported { what: format!("skeleton {} has no joints", skeleton.name) });
             }
-            let mut wanted = WantedSkeleton {
+            let mut wanted = RequestedSkeleton {
                 skeleton: skeleton.clone(),
                 tolerances: Vec::new(),
                 pinned: Vec::new(),
@@ -107,10 +112,10 @@ impl<'a> Wanted<'a> {
                 ),
             });
         }
-        Ok(Wanted { options: clip_options, skeletons, clips, numbers })
+        Ok(RequestedClips { options: clip_options, skeletons, clips, numbers })
     }
 
-    /// What is asked of the clips of a skeleton.
+    /// The settings for the clips of a skeleton.
     pub fn options_of(&self, skeleton: usize) -> ClipOptions {
         ClipOptions { tolerance: self.options.tolerance.min(self.skeletons[skeleton].most), ..self.options }
     }

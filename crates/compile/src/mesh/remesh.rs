@@ -1,0 +1,44 @@
+//! Re-meshing of a scene (`--remesh`): what `process` needs to know of it, from what is compiled.
+
+use crate::Error;
+use crate::nodes::content::Content;
+use crate::nodes::motion::Motion;
+use crate::report::Log;
+use meshreel_options::Tolerance;
+use meshreel_process::remesh::{self, Outcome};
+
+/// Another scene, in which the faces of meshes stay, where that was asked for and possible.
+pub fn remesh_faces(
+    content: &Content<'_>,
+    selected: &[bool],
+    motion: &Motion,
+    log: &mut Log,
+) -> Result<Option<Outcome>, Error> {
+    let options = content.options;
+    let given = remesh::Request {
+        scene: content.scene,
+        placed: content.placed,
+        selected,
+        times: content.times,
+        visible: &motion.visible,
+        largest_scale: &motion.largest_scale,
+        broken: &motion.broken,
+        tolerance: &|path, diagonal| match content.by_path.tolerance(path) {
+            Tolerance::Absolute(t) => t,
+            Tolerance::Relative(part) => part * diagonal,
+        },
+        asked: &|path| content.by_path.remesh(path),
+        settings: remesh::Settings {
+            effort: options.effort,
+            memory: options.memory,
+            cycle: options.cycle,
+            blend: options.remesh_blend,
+            channels: options.channels,
+        },
+    };
+    let mut remarks = Vec::new();
+    let outcome = remesh::remesh(&given, &mut remarks)?;
+    log.remarks.append(&mut remarks);
+    outcome.iter().flat_map(Outcome::sentences).for_each(|what| log.pass("remesh", what));
+    Ok(outcome)
+}

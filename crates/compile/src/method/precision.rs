@@ -1,0 +1,300 @@
+//! How fine positions are kept where normals are predicted from them. Coarser ones may cost more in
+//! corrections of normals than they save: a first guess follows from the length of edges, and around it what
+//! takes the fewest bytes is sought.
+
+use crate::Error;
+use crate::mesh::plan::MeshPlan;
+use crate::mesh::prepared::{Fixed, Normals};
+use crate::mesh::skin_search::SkinSearch;
+use crate::method::estimate::{Sample, size};
+use crate::method::mesh_coder::{self, MeshCoder};
+use crate::report::NormalsDecide;
+use glam::Vec3;
+use meshreel_codec::record::Method;
+use meshreel_codec::schedule::Schedule;
+use meshreel_options::{Options, TransformForm};
+use std::collections::HashSet;
+
+/// Positions that turn a triangle's normal by more than this part of its tolerance cost more in corrections of
+/// normals than they save; measured on the corpus.
+const TURN: f64 = 1.0;
+/// Like [`TURN`], of meshes of many pieces, which mostly move as they are, so that positions cost little.
+const TURN_OF_PIECES: f64 = 0.25;
+/// Positions are never made finer than this part of the diagonal over all frames for the sake of normals.
+pub const LEAST_PART: f64 = 1.0 / (1 << 18) as f64;
+/// With more points × frames than this nothing is tried: reading them all for each trial takes too long.
+const MOST_TRIED: usize = 1 << 22;
+/// Trials that are expected for each mesh, for the time left that is shown.
+pub const TRIALS: u64 = 5;
+/// Meshes of at least this many pieces have [`TURN_OF_PIECES`].
+const PIECES: usize = 8;
+
+/// The `--effort` of a trial; where less is asked for, nothing is tried.
+const WORK: u32 = 2;
+/// The smallest and the largest error bound that is tried, as parts of the guess.
+const RANGE: [f64; 2] = [0.2, 3.0];
+/// Error bounds whose ratio is smaller than this count as one.
+const APART: f64 = 1.4;
+/// A direction is given up after a trial that takes this many times the bytes of the best one.
+const HOPELESS: f64 = 1.03;
+/// First digits of the tolerances that people ask for. These are tried, so that who asks for a larger one gets
+/// what the smaller would have given.
+const DIGITS: [f64; 4] = [5.0, 3.0, 2.0, 1.0];
+/// Meshes whose faces change are tried only where at least this part of the diagonal is allowed.
+const COARSE: f64 = 2e-3;
+/// Where the tolerance allows more than this many times the error bound that is best with normals, the user is
+/// told.
+const WORTH_SAYING: f64 = 2.0;
+/// The larger tolerance of normals, in degrees, of which the user is told what it would change.
+const LARGER: f64 = 5.0;
+
+/// Error bounds that positions of a mesh may have, in units of length.
+#[derive(Clone, Copy, Debug)]
+pub struct Allowed {
+    /// The largest: the mesh's tolerance.
+    pub most: f64,
+    /// The smallest that float32 can hold.
+    pub least: f64,
+    /// The one that is likely to take the fewest bytes.
+    pub guess: f64,
+    /// The tolerance as the user wrote it, in percent of the diagonal or in units, from which `most` follows.
+    pub asked: f64,
+}
+
+impl Allowed {
+    /// Error bounds to try beside the guess, the finest first.
+    fn tried(&self) -> Vec<f64> {
+        let [low, high] = RANGE.map(|part| part * self.guess);
+        let mut power = 10f64.powf(self.asked.log10().ceil());
+        let mut out = Vec::new();
+        while DIGITS[0] * power * self.most > low * self.asked && power.is_normal() {
+            for digit in DIGITS {
+                // In the same room for rounding as what was asked for.
+                out.push(digit * power * self.most / self.asked);
+            }
+            power /= 10.0;
+        }
+        out.push(self.most);
+        out.retain(|&r| r > low.max(self.least) && r < high && r <= self.most && r != self.guess);
+        out.sort_by(f64::total_cmp);
+        out.dedup_by(|a, b| *a < APART * *b);
+        out
+    }
+}
+
+/// Makes positions as fine as takes the fewest bytes, normals included.
+pub fn choose_precision(
+    plan: &mut MeshPlan<'_>,
+    allowed: Allowed,
+    schedule: Schedule,
+    options: &Options,
+) -> Result<(), Error> {
+    let Allowed { most, guess, .. } = allowed;
+    let fluid = plan.prepared.fixed.is_none();
+    if !has_a_choice(plan, allowed, schedule, options) {
+        return Ok(());
+    }
+    let decided = |bytes_larger, radius| NormalsDecide {
+        finer: most / radius,
+        degrees: options.normal_tolerance,
+        larger: LARGER,
+        part: bytes_larger,
+        bytes_then: None,
+    };
+    if plan.prepared.points * schedule.frames() as usize > MOST_TRIED {
+        plan.normals_decide = (most > guess * WORTH_SAYING && !fluid).then(|| decided(None, guess));
+        return Ok(());
+    }
+    let search = plan.found.clone();
+    let found = search.telling();
+    search.work.trying("how fine normals want positions");
+    let trials = Trials {
+        schedule,
+        options: Options { effort: WORK, strict: false, ..options.clone() },
+        found: &found,
+    };
+    // What cannot be tried is not taken; if that is so of the guess, whoever compiles it says why.
+    let Some(of_guess) = trials.bytes(plan, guess, false) else {
+        return plan.refine(guess, false, options);
+    };
+    // A trial knows nothing of skins: where one is better, the guess is good.
+    if found.were_likely() && skinned(plan, schedule, options, &search)? {
+        plan.normals_decide = (most > guess * WORTH_SAYING).then(|| decided(None, guess));
+        return Ok(());
+    }
+    let best = trials.around_guess(plan, allowed, of_guess);
+    let best = trials.with_stored_normals(plan, most, best);
+    if most > best.radius * WORTH_SAYING && options.normal_tolerance < LARGER {
+        let part = trials.at_larger_angle(plan, most).map(|then| then as f64 / best.bytes.max(1) as f64);
+        plan.normals_decide = Some(decided(part, best.radius));
+    }
+    plan.refine(best.radius, best.normals_stored, options)
+}
+
+/// Whether another precision than that of the tolerance may take fewer bytes: normals are predicted from
+/// positions that move, and the tolerance allows more than these normals want.
+fn has_a_choice(plan: &MeshPlan<'_>, allowed: Allowed, schedule: Schedule, options: &Options) -> bool {
+    let prepared = &plan.prepared;
+    let fluid = prepared.fixed.is_none();
+    let predicted = prepared.normals != Normals::None && (fluid || prepared.normals_animated);
+    if !predicted || !plan.streams[0].animated || options.effort < WORK || schedule.frames() < 3 {
+        return false;
+    }
+    if options.transforms == TransformForm::Packed {
+        // Whoever reads these wants parts alone; what they cannot hold is no matter of bytes.
+        return false;
+    }
+    let Allowed { most, guess, .. } = allowed;
+    if fluid {
+        return most >= COARSE * crate::mesh::prepared::diagonal(prepared) && most >= guess;
+    }
+    most >= for_normals_of(plan, options.normal_tolerance).unwrap_or(guess)
+}
+
+/// A precision of positions that was tried, and about how many bytes the mesh takes with it.
+#[derive(Clone, Copy)]
+struct Trial {
+    bytes: u64,
+    /// The error bound of positions.
+    radius: f64,
+    /// Normals are stored as they are, not predicted from positions.
+    normals_stored: bool,
+}
+
+/// Trials of the precision of positions of one mesh.
+struct Trials<'t> {
+    schedule: Schedule,
+    /// Those of the compilation, with less effort.
+    options: Options,
+    found: &'t SkinSearch<'t>,
+}
+
+impl Trials<'_> {
+    /// About how many bytes the mesh takes; none where that cannot be told.
+    fn bytes(&self, plan: &mut MeshPlan<'_>, radius: f64, normals_stored: bool) -> Option<u64> {
+        let bytes = bytes_with(plan, radius, normals_stored, self.schedule, &self.options, self.found);
+        self.found.work.weighed();
+        bytes
+    }
+
+    /// The best precision that is found around the guess, coarser ones first.
+    fn around_guess(&self, plan: &mut MeshPlan<'_>, allowed: Allowed, of_guess: u64) -> Trial {
+        let mut best = Trial { bytes: of_guess, radius: allowed.guess, normals_stored: false };
+        let (finer, coarser): (Vec<f64>, Vec<f64>) =
+            allowed.tried().into_iter().partition(|&r| r < allowed.guess);
+        let mut walk = |list: &mut dyn Iterator<Item = f64>, mut luck: bool| {
+            for radius in list {
+                let Some(bytes) = self.bytes(plan, radius, false) else {
+                    break;
+                };
+                if bytes < best.bytes {
+                    best = Trial { bytes, radius, normals_stored: false };
+                } else if bytes as f64 > HOPELESS * best.bytes as f64 && !std::mem::take(&mut luck) {
+                    break;
+                }
+            }
+        };
+        walk(&mut coarser.into_iter(), false);
+        // One that is worse may be bad luck.
+        walk(&mut finer.into_iter().rev(), true);
+        best
+    }
+
+    /// The better one of `best` and positions as coarse as the tolerance allows, with normals stored as they
+    /// are.
+    fn with_stored_normals(&self, plan: &mut MeshPlan<'_>, most: f64, best: Trial) -> Trial {
+        // Tangents are made from points and uvs: beside coarse ones they would take all the more.
+        let fluid = plan.prepared.fixed.is_none();
+        if most <= best.radius * WORTH_SAYING || fluid || plan.prepared.tangents {
+            return best;
+        }
+        match self.bytes(plan, most, true) {
+            Some(bytes) if bytes < best.bytes => Trial { bytes, radius: most, normals_stored: true },
+            _ => best,
+        }
+    }
+
+    /// About how many bytes the mesh would take if normals could be off by [`LARGER`].
+    fn at_larger_angle(&self, plan: &mut MeshPlan<'_>, most: f64) -> Option<u64> {
+        let options = Options { normal_tolerance: LARGER, ..self.options.clone() };
+        let radius = for_normals_of(plan, LARGER).unwrap_or(most).min(most);
+        Trials { options, ..*self }.bytes(plan, radius, false)
+    }
+}
+
+/// Whether the mesh is smallest as skinned; bones are sought for that.
+fn skinned(
+    plan: &mut MeshPlan<'_>,
+    schedule: Schedule,
+    options: &Options,
+    found: &SkinSearch<'_>,
+) -> Result<bool, Error> {
+    plan.refine(plan.radius, false, options)?;
+    let ladder = mesh_coder::ladder(options);
+    let (points, own) = (mesh_coder::mesh_points(plan), ladder.last().unwrap_or(options));
+    let frames = mesh_coder::mesh_frames(plan, points.as_ref());
+    let coder = MeshCoder::new(plan, points.as_ref(), &frames, schedule, own, found);
+    Ok(coder.is_ok_and(|coder| coder.method() == Method::Skinned))
+}
+
+/// Lays the mesh out with this precision and estimates its bytes from a sample of frames.
+fn bytes_with(
+    plan: &mut MeshPlan<'_>,
+    radius: f64,
+    normals_stored: bool,
+    schedule: Schedule,
+    options: &Options,
+    found: &SkinSearch<'_>,
+) -> Option<u64> {
+    plan.refine(radius, normals_stored, options).ok()?;
+    let points = mesh_coder::mesh_points(plan);
+    let frames = mesh_coder::mesh_frames(plan, points.as_ref());
+    let coder = MeshCoder::new(plan, points.as_ref(), &frames, schedule, options, found).ok()?;
+    let sample = Sample::new(plan.prepared.points, coder.schedule(), options.effort);
+    size(&coder, coder.schedule(), sample, options).ok()
+}
+
+fn for_normals_of(plan: &MeshPlan<'_>, degrees: f64) -> Option<f64> {
+    for_normals(plan.prepared.fixed.as_ref()?, degrees)
+}
+
+/// The error bound of positions at which the normals that are predicted from them are off by `degrees`; none
+/// without edges.
+pub fn for_normals(fixed: &Fixed, degrees: f64) -> Option<f64> {
+    let point = |v: u32| Vec3::from(fixed.first_points[fixed.vertex_point[v as usize] as usize]);
+    let (triangles, _) = fixed.indices.as_chunks::<3>();
+    let edges = triangles.iter().flat_map(|&[a, b, c]| [[a, b], [b, c], [c, a]]);
+    let mut lengths: Vec<f32> =
+        edges.map(|[a, b]| point(a).distance(point(b))).filter(|length| length.is_normal()).collect();
+    let middle = lengths.len() / 2;
+    let (_, length, _) =
+        (!lengths.is_empty()).then(|| lengths.select_nth_unstable_by(middle, f32::total_cmp))?;
+    let count = fixed.first_points.len() as u32;
+    let joined = triangles.iter().map(|t| t.map(|v| fixed.vertex_point[v as usize]));
+    let turn = match pieces(count, joined) < PIECES {
+        true => TURN,
+        false => TURN_OF_PIECES,
+    };
+    Some(turn * degrees.to_radians() * f64::from(*length))
+}
+
+/// The number of connected pieces of triangles.
+fn pieces(points: u32, triangles: impl Iterator<Item = [u32; 3]>) -> usize {
+    fn root(above: &mut [u32], mut p: u32) -> u32 {
+        while above[p as usize] != p {
+            above[p as usize] = above[above[p as usize] as usize];
+            p = above[p as usize];
+        }
+        p
+    }
+    let mut above: Vec<u32> = (0..points).collect();
+    let mut used = vec![false; points as usize];
+    for [a, b, c] in triangles {
+        for other in [b, c] {
+            let (to, from) = (root(&mut above, a), root(&mut above, other));
+            above[from as usize] = to;
+        }
+        used[a as usize] = true;
+    }
+    (0..points).filter(|&p| used[p as usize]).map(|p| root(&mut above, p)).collect::<HashSet<_>>().len()
+}

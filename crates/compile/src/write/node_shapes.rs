@@ -1,0 +1,116 @@
+//! Shapes below moving nodes: the points by which transforms are chosen and measured, and which track moves
+//! them.
+
+use crate::mesh::plan::MeshPlan;
+use crate::nodes::flatten::FlatNode;
+use crate::nodes::matrix::{IDENTITY, Matrix, corners, outermost, product};
+use crate::with_quantized;
+use crate::write::job::Job;
+use meshreel_codec::quantize;
+use meshreel_codec::record::Method;
+use meshreel_codec::transform::Transform;
+
+/// Vertices of a still mesh that are looked at one by one; of more, the corners of their box.
+const VERTICES: usize = 4096;
+
+/// A mesh where a node shows it, or a locator, below something that moves.
+pub struct Shape {
+    pub node: usize,
+    /// The number of the placed object.
+    pub placed: usize,
+    /// It counts in all frames, whether it is shown or not: a locator.
+    pub always: bool,
+    /// Decoded vertices, or the corners of their box; of a locator, of its cube.
+    pub points: Vec<[f64; 3]>,
+    /// The points that lie outermost.
+    pub few: Vec<[f64; 3]>,
+    /// The largest distance by which transforms may move a point.
+    pub limit: f64,
+    /// That distance where rounding of other transforms comes on top.
+    pub room: f64,
+    /// The track that moves it.
+    pub above: usize,
+    /// The still transforms between that track and its node.
+    pub between: Matrix,
+}
+
+/// The nearest track at or above a node, and the still transforms between it and the node.
+pub fn still_above(
+    nodes: &[FlatNode],
+    rest: &[Transform],
+    track_of: &[Option<usize>],
+    mut node: usize,
+) -> (Option<usize>, Matrix) {
+    let mut between = IDENTITY;
+    loop {
+        if let Some(track) = track_of[node] {
+            return (Some(track), between);
+        }
+        between = product(&rest[node].matrix(), &between);
+        match nodes[node].parent {
+            Some(parent) => node = parent,
+            None => return (None, between),
+        }
+    }
+}
+
+/// Meshes and locators at or below moving nodes, in the order of the nodes.
+pub fn shapes(job: &Job<'_>, rest: &[Transform], track_of: &[Option<usize>]) -> Vec<Shape> {
+    let mut plan_of = vec![None; job.placed.len()];
+    for (m, (_, placements)) in job.plans.iter().enumerate() {
+        placements.iter().for_each(|&i| plan_of[i] = Some(m));
+    }
+    let mut out = Vec::new();
+    for (n, node) in job.nodes.iter().enumerate() {
+        let plan = node.mesh.and_then(|i| plan_of[i]);
+        let placed = match (node.shown(), plan) {
+            (Some(placed), Some(_)) => placed,
+            (Some(placed), None) if node.reach.is_some() => placed,
+            _ => continue,
+        };
+        let (Some(above), between) = still_above(job.nodes, rest, track_of, n) else {
+            continue;
+        };
+        let budget = &job.tolerances[placed];
+        let (points, own) = match (plan, node.reach) {
+            (Some(m), _) => points_of_mesh(&job.plans[m].0),
+            (None, reach) => {
+                let reach = f64::from(reach.unwrap_or(0.0));
+                (corners([-reach; 3], [reach; 3]), 0.0)
+            }
+        };
+        // What verification computes differs from this by less.
+        let limit = (budget.tolerance - budget.scale * own) * (1.0 - 1e-6);
+        out.push(Shape {
+            node: n,
+            placed,
+            always: node.reach.is_some(),
+            few: outermost(&points),
+            points,
+            limit,
+            room: (limit - budget.transform_error).max(limit * 1e-3),
+            above,
+            between,
+        });
+    }
+    out
+}
+
+/// The points that stand for a mesh, in its space, and how far quantizing them puts them off.
+fn points_of_mesh(plan: &MeshPlan<'_>) -> (Vec<[f64; 3]>, f64) {
+    let mut points = Vec::new();
+    let mut own = plan.radius;
+    let few = plan.method == Method::Static && plan.bases.first().is_some_and(|b| b.len() <= 3 * VERTICES);
+    if let (true, Some(base), Some(record)) = (few, plan.bases.first(), plan.streams.first()) {
+        let mut values = vec![[0.0f32; 3]; base.len() / 3];
+        with_quantized!(base, v => quantize::dequantize(&record.axes, v, values.as_flattened_mut()));
+        values.sort_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
+        values.dedup();
+        points.extend(values.iter().map(|v| v.map(f64::from)));
+        own = plan.static_error.first().copied().unwrap_or(own);
+    } else {
+        let b = plan.bounds().map(f64::from);
+        points = corners([b[0], b[1], b[2]], [b[3], b[4], b[5]]);
+    }
+    (points, own)
+}

@@ -1,0 +1,274 @@
+//! What `meshreel compile` prints of a file: the object of `--json`, tables, and what `--explain` adds.
+
+use super::{clip, levels, rigs};
+use crate::advice::{self, Advice};
+use crate::output::{one_line, table};
+use crate::units::{self, ratio};
+use meshreel_compile::{Between, HiddenTriangles, MeshReport, PassReport, Report};
+use serde::Serialize;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+/// Most rows of the table of meshes without `--verbose`.
+const SHOWN_MESHES: usize = 12;
+
+/// A file that was compiled.
+pub struct CompiledFile {
+    /// The file.
+    pub target: PathBuf,
+    /// What the compiler says of it.
+    pub report: Report,
+    /// Wall time, reading included.
+    pub seconds: f64,
+    /// Bytes of the inputs.
+    pub source_bytes: u64,
+    /// Most anonymous memory, where the system tells.
+    pub peak_anon_bytes: Option<u64>,
+    /// `--explain` was given.
+    pub explain: bool,
+    /// Nothing was written.
+    pub dry_run: bool,
+}
+
+/// What `--json` prints: the report of the compiler, and what is known of the source and this run.
+#[derive(Serialize)]
+struct CompileOutput<'a> {
+    output: String,
+    written: bool,
+    source_bytes: u64,
+    ratio: f64,
+    source_ratio: f64,
+    seconds: f64,
+    peak_anon_bytes: Option<u64>,
+    #[serde(flatten)]
+    report: &'a Report,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    advice: Option<Vec<Advice>>,
+}
+
+/// Takes out what only `--explain` prints: passes, the tree, and what was tried.
+fn drop_explanation(value: &mut Value) {
+    let Some(object) = value.as_object_mut() else {
+        return;
+    };
+    object.remove("passes");
+    object.remove("tree");
+    for list in ["meshes", "clips"] {
+        let items = object.get_mut(list).and_then(Value::as_array_mut);
+        for item in items.into_iter().flatten() {
+            item.as_object_mut().map(|item| item.remove("tried"));
+        }
+    }
+}
+
+impl CompiledFile {
+    /// Bytes that count: all but the source map.
+    pub fn counted_bytes(&self) -> u64 {
+        self.report.file_bytes.saturating_sub(self.report.source_map_bytes)
+    }
+
+    /// The object of PROMISE.md §5.
+    pub fn json(&self) -> Value {
+        let report = &self.report;
+        let mut value = json!(CompileOutput {
+            output: self.target.display().to_string(),
+            written: !self.dry_run,
+            source_bytes: self.source_bytes,
+            ratio: ratio(report.raw_bytes, self.counted_bytes()),
+            source_ratio: ratio(self.source_bytes, self.counted_bytes()),
+            seconds: self.seconds,
+            peak_anon_bytes: self.peak_anon_bytes,
+            report,
+            advice: self.explain.then(|| advice::of_report(report)),
+        });
+        if !self.explain {
+            drop_explanation(&mut value);
+        }
+        value
+    }
+
+    /// What is printed for people; of meshes and clips only the largest and first, unless `verbose`.
+    pub fn text(&self, verbose: bool) -> String {
+        let report = &self.report;
+        let mut out = if self.explain { self.explanation() } else { String::new() };
+        out.push_str(&self.summary());
+        if let Some(between) = report.between.as_ref().filter(|between| between.added > 0) {
+            out.push_str(&added(between, report.frames));
+        }
+        let most = if verbose { usize::MAX } else { SHOWN_MESHES };
+        // The largest first: that is where a smaller file can come from.
+        let mut meshes: Vec<_> = report.meshes.iter().collect();
+        meshes.sort_by_key(|mesh| std::cmp::Reverse(mesh.bytes));
+        out.push_str(&mesh_table(&meshes, most));
+        out.push_str(&normals_decide(&report.meshes));
+        let culled = meshes.iter().filter_map(|mesh| {
+            let HiddenTriangles { first_frame, last_frame, all_frames } = mesh.hidden?.triangles;
+            Some((&mesh.path[..], mesh.triangles, [first_frame, last_frame, all_frames]))
+        });
+        out.push_str(&levels::hidden_table(culled.take(most)));
+        let detailed = meshes.iter().filter_map(|mesh| Some((&mesh.path[..], mesh.lod.as_ref()?)));
+        let detailed = detailed.map(|(path, lod)| (path, levels::compiled(lod)));
+        out.push_str(&levels::table(detailed.take(most)));
+        out.push_str(&rigs::compiled_table(&report.rigs));
+        out.push_str(&clip::compiled_table(&report.clips, most));
+        out
+    }
+
+    /// What `--explain` adds: passes, the tree, and what was chosen for what reason.
+    fn explanation(&self) -> String {
+        let report = &self.report;
+        let width = report.passes.iter().map(|p| p.pass.len()).max().unwrap_or(0);
+        let mut out = String::from("passes\n");
+        for PassReport { pass, what } in &report.passes {
+            out.push_str(&format!("  {pass:<width$}  {}\n", one_line(what)));
+        }
+        out.push_str("tree\n");
+        for line in report.tree.lines() {
+            out.push_str(&format!("  {line}\n"));
+        }
+        for mesh in &report.meshes {
+            if let Some([width, height]) = mesh.grid {
+                out.push_str(&format!(
+                    "{}: implicit grid, {width} × {height}: its triangles are not stored\n",
+                    one_line(&mesh.path)
+                ));
+            }
+        }
+        for mesh in &report.meshes {
+            if let Some([first, last]) = mesh.moves {
+                out.push_str(&format!(
+                    "{}: moves from frame {first} to {last} and stands still before and after\n",
+                    one_line(&mesh.path)
+                ));
+            }
+        }
+        out.push_str(&methods_table(&report.meshes));
+        out.push_str(&advice::text(&advice::of_report(report)));
+        if !report.clips.is_empty() {
+            out.push_str(&clip::tried_table(&report.clips));
+        }
+        out.push('\n');
+        out
+    }
+
+    /// The file in one line: its size, and how that compares.
+    fn summary(&self) -> String {
+        let report = &self.report;
+        let verb = if self.dry_run { "would be" } else { "is" };
+        let map = match report.source_map_bytes {
+            0 => String::new(),
+            bytes => format!(" + {} source map", units::bytes(bytes)),
+        };
+        // A file of clips alone has no frames.
+        let samples = report.clips.iter().map(|clip| clip.samples).max();
+        let length = match (report.frames, &report.clips[..], samples) {
+            (0, [_], Some(samples)) => format!("{} samples", units::count(samples as u64)),
+            (0, clips @ [_, ..], _) => format!("{} clips", clips.len()),
+            (frames, ..) => format!("{} frames", units::count(frames as u64)),
+        };
+        let of = |bytes| units::short(ratio(bytes, self.counted_bytes()));
+        format!(
+            "{} {verb} {}{map}: {length}, raw {}, ratio {}:1 ({}:1 of the source's {}), {:.2} s\n",
+            self.target.display(),
+            units::bytes(self.counted_bytes()),
+            units::bytes(report.raw_bytes),
+            of(report.raw_bytes),
+            of(self.source_bytes),
+            units::bytes(self.source_bytes),
+            self.seconds,
+        )
+    }
+}
+
+/// The first `most` of these meshes, one in each line.
+fn mesh_table(meshes: &[&MeshReport], most: usize) -> String {
+    let row = |mesh: &&MeshReport| {
+        vec![
+            one_line(&mesh.path),
+            mesh.method.clone(),
+            units::count(mesh.vertices as u64),
+            units::short(mesh.tolerance),
+            units::short(mesh.max_error),
+            units::bytes(mesh.bytes),
+            format!("{:.2}", mesh.bits_per_vertex_frame),
+        ]
+    };
+    let mut rows: Vec<Vec<String>> = meshes.iter().take(most).map(row).collect();
+    if meshes.len() > most {
+        rows.push(vec![format!("… and {} more; --verbose shows all", meshes.len() - most)]);
+    }
+    match rows.is_empty() {
+        true => String::new(),
+        false => table(
+            &["mesh", "<method", "vertices", "tolerance", "max error", "bytes", "bits/point/frame"],
+            &rows,
+        ),
+    }
+}
+
+/// What is said of frames that the source does not have.
+fn added(between: &Between, frames: usize) -> String {
+    let Between { added, before, after, .. } = between;
+    let own = frames.saturating_sub(*added);
+    format!(
+        "{added} frames added to the source's {own}: without them players would be up to {} tolerances off between frames, now up to {} (--between off leaves them out)\n",
+        units::short(*before),
+        units::short(*after),
+    )
+}
+
+/// Says of which meshes it is not the tolerance that decides how fine positions are.
+fn normals_decide(meshes: &[MeshReport]) -> String {
+    let decided = || meshes.iter().filter_map(|m| Some((m, m.normals_decide?)));
+    let Some((first, how)) = decided().max_by(|a, b| a.1.finer.total_cmp(&b.1.finer)) else {
+        return String::new();
+    };
+    let which = match decided().count() {
+        1 => one_line(&first.path),
+        count => format!("{count} meshes up to"),
+    };
+    let tried = || decided().filter_map(|(mesh, n)| Some((mesh.bytes, n.part?)));
+    let bytes: u64 = tried().map(|t| t.0).sum();
+    let then: f64 = tried().map(|(bytes, part)| part * bytes as f64).sum();
+    let larger = match bytes {
+        0 => "lets them be coarser".into(),
+        _ => format!("makes about {} of these {}", units::bytes(then.round() as u64), units::bytes(bytes)),
+    };
+    format!(
+        "normals within {}° keep positions of {which} {} × finer than the tolerance asks, as takes the fewest bytes; --normal-tolerance {} {larger}\n",
+        how.degrees,
+        units::short(how.finer),
+        how.larger,
+    )
+}
+
+/// The methods that were tried, for `--explain`.
+fn methods_table(meshes: &[MeshReport]) -> String {
+    let mut rows = Vec::new();
+    for mesh in meshes {
+        for t in &mesh.tried {
+            let choice = match (t.taken, t.bytes) {
+                (true, _) => "chosen",
+                (_, Some(_)) => "larger",
+                (_, None) => "cannot hold the tolerance",
+            };
+            rows.push(vec![
+                one_line(&mesh.path),
+                t.method.into(),
+                t.from.clone(),
+                units::count(t.parts as u64),
+                units::count(t.bones as u64),
+                units::count(t.residual as u64),
+                t.bytes.map_or("–".into(), units::bytes),
+                format!("{:.2} s", t.seconds),
+                choice.into(),
+            ]);
+        }
+    }
+    let head =
+        ["mesh", "<method", "<from", "parts", "bones", "points with residual", "about", "time", "<choice"];
+    match rows.is_empty() {
+        true => String::new(),
+        false => table(&head, &rows),
+    }
+}
