@@ -8,7 +8,6 @@ use anyhow::Context;
 use meshreel_codec::simd::isa::Isa;
 use meshreel_compile::{Silent, compile};
 use meshreel_options::{Block, MethodChoice, Options, Preset, Tolerance};
-use meshreel_options::{MethodChoice, Options, Preset, Tolerance};
 use meshreel_scene::read::{self, ReadOptions};
 use meshreel_scene::sample::Channels;
 use std::path::{Path, PathBuf};

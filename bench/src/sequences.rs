@@ -6,8 +6,6 @@ use anyhow::{Context, bail};
 use meshreel::{FrameKind, Limits, Reel};
 use meshreel_compile::{Silent, compile};
 use meshreel_options::{Block, MethodChoice, Options, Preset, Tolerance};
-use meshreel_codec::entropy::block::Format;
-use meshreel_options::{Options, Preset, Tolerance};
 use meshreel_scene::read::{self, ReadOptions};
 use meshreel_scene::sample::Channels;
 use serde::Serialize;

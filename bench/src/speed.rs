@@ -5,8 +5,6 @@ use anyhow::bail;
 use clap::ValueEnum;
 use meshreel_compile::{Silent, compile};
 use meshreel_options::{Block, MethodChoice, Options, Tolerance};
-use meshreel_codec::entropy::block::Format;
-use meshreel_options::{MethodChoice, Options, Tolerance};
 use meshreel_scene::read::{self, ReadOptions};
 use meshreel_scene::sample::Channels;
 use std::path::PathBuf;

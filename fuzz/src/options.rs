@@ -2,8 +2,6 @@
 
 use super::Numbers;
 use meshreel_options::{Block, MethodChoice, Options, PartsChoice, Preset, Tolerance, TransformForm};
-use meshreel_codec::entropy::block::Format;
-use meshreel_options::{MethodChoice, Options, PartsChoice, Preset, Tolerance, TransformForm};
 use meshreel_scene::sample::{Channels, Range};
 
 /// Options that may stand together, of which half or so are the usual ones.

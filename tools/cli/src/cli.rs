@@ -4,8 +4,6 @@
 use crate::content::Content;
 use clap::{Args, Parser, Subcommand};
 use meshreel_options::{Distance, Rate, Size};
-use meshreel_options::BetweenChoice;
-use serde::{Deserialize, Deserializer};
 use std::path::PathBuf;
 use std::str::FromStr;
 

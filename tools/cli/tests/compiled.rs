@@ -8,7 +8,6 @@ use meshreel::{FrameDecoder, FrameKind, Limits, Reel};
 use meshreel_codec::record::{Method, Semantic, StreamRecord};
 use meshreel_compile::{Silent, compile};
 use meshreel_options::{Block, Options, Preset, Tolerance};
-use meshreel_options::{Options, Preset, Tolerance};
 use meshreel_scene::{
     Attribute, Channel, Error, Mesh, Node, NodeKind, Scene, Scope, Source, TimeSampling, Topology, Transform,
 };

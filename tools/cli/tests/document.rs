@@ -17,7 +17,6 @@ use meshreel_codec::simd::isa::Isa;
 use meshreel_compile::{Silent, compile};
 use meshreel_format::EMPTY_BOUNDS;
 use meshreel_options::{Block, Options, Preset};
-use meshreel_options::{Options, Preset};
 use meshreel_scene::read;
 use meshreel_scene::sample::Range;
 use serde_json::Value;

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use crate::sample::{rich, small};
 use meshreel_codec::entropy::block::Format;
 use meshreel_compile::{Silent, compile};
-use meshreel_format::checksum;
 use meshreel_options::{Options, Preset, Tolerance};
 use meshreel_scene::read;
 use meshreel_scene::sample::Range;

@@ -76,8 +76,7 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
 ];
 
 /// Functions that are yet to be divided. Whoever touches one divides it; none may be added.
-const TO_BE_DIVIDED: &[(&str, &str)] = &[
-];
+const TO_BE_DIVIDED: &[(&str, &str)] = &[];
 
 /// Names that are yet to be replaced: file, name. None may be added.
 const TO_BE_RENAMED: &[(&str, &str)] = &[

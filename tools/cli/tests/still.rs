@@ -7,7 +7,6 @@ use meshreel_check::verify;
 use meshreel_codec::record::{Coding, Method};
 use meshreel_compile::Report;
 use meshreel_options::{Block, MethodChoice, Options, Preset, Tolerance, TransformForm};
-use meshreel_options::{MethodChoice, Options, Preset, Tolerance, TransformForm};
 use meshreel_scene::{Attribute, Channel, Mesh, Node, NodeKind, Scene, Scope, TimeSampling};
 use meshreel_testkit::{compiled, opened, python};
 use std::path::Path;

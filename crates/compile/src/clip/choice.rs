@@ -1,13 +1,11 @@
 //! Which codec a clip is kept in: the one that takes fewer bytes at the tolerance, or the one that was asked
 //! for.
 
-use super::layer::{self, CompressedLayer, Division, LayeredClip};
-use super::wanted::RequestedSkeleton;
-use super::{ClipOptions, CurveOptions, Rule, compress_curves, compress_each};
+use super::layer::{CompressedLayer, Division, LayeredClip};
+use super::requested::RequestedSkeleton;
+use super::{ClipOptions, CompressedCurves, CurveOptions, Rule, compress_curves, compress_each, layer};
 use crate::Error;
 use crate::codec_terms::{block_format, knots};
-use super::requested::RequestedSkeleton;
-use super::{ClipOptions, CompressedCurves, CurveOptions, Rule, compress_curves, compress_each};
 use crate::report::ClipTried;
 use meshreel_codec::clip::record::Codec;
 use meshreel_codec::entropy::block::{Compressor, Format};
@@ -54,7 +52,7 @@ pub fn choose(
     if let Some(division) = &wanted.division {
         return in_layers(wanted, clip, clip_options, division);
     }
-    let asked = options.clips.codec;
+    let asked = options.codec;
     let mut tried = Vec::new();
     let mut best = None;
     if asked != CodecChoice::Curve {
@@ -129,7 +127,7 @@ fn try_curve(
         _ => compress(&curves)?,
     };
     let holds = done.holds && !done.gave_up;
-    let bytes = packed(&done.bytes, options.block, options.effort).len();
+    let bytes = packed(&done.bytes, block_format(options.block), options.effort).len();
     let attempt = ClipTried {
         codec: Codec::Curve,
         bytes: holds.then_some(bytes as u64),
@@ -138,7 +136,7 @@ fn try_curve(
         keys: (!done.gave_up).then_some(done.keys),
         seconds: start.elapsed().as_secs_f64(),
     };
-    if choice.codec == CodecChoice::Curve && !holds {
+    if options.codec == CodecChoice::Curve && !holds {
         return Err(curves_cannot_hold(clip, choice, &done));
     }
     let smaller = holds && sampled.is_none_or(|sampled| bytes < sampled.bytes.len());

@@ -32,9 +32,8 @@ mod tests;
 pub(crate) mod tier_chunks;
 
 use crate::Error;
-use closed_loop::{Frame, Given, Loop, Place};
-use compact::CompactTolerances;
 use closed_loop::{ClosedLoop, SampleChoices, SampleContext, SettledJoints};
+use compact::CompactTolerances;
 pub use curve::{CompressedCurves, CurveOptions, Rule, compress_curves};
 use meshreel_codec::clip::schedule::Taps;
 use meshreel_codec::clip::streamed::{CALM, Choices, KEY_LEVEL, Plan, Residuals, Scratch, StreamedClip};
@@ -42,7 +41,6 @@ use meshreel_codec::clip::{Header, Source, Split, streamed};
 use meshreel_codec::entropy::symbols::{Activity, Means, start_code};
 use meshreel_codec::transform::Transform;
 use meshreel_options::Strip;
-pub use meshreel_options::Strip;
 use meshreel_scene as scene;
 use rayon::prelude::*;
 pub use reference::Joints;

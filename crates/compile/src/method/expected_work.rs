@@ -3,7 +3,6 @@
 use crate::mesh::candidate::Candidate;
 use crate::mesh::prepared::Normals;
 use crate::meter::ExpectedWork;
-use crate::method::{fineness, mesh_coder, skin};
 use crate::method::{mesh_coder, precision, skin};
 use meshreel_options::{MethodChoice, Options, Preset};
 

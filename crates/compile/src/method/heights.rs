@@ -3,9 +3,8 @@
 
 use crate::Error;
 use crate::method::coder::Width;
-use crate::method::points::Frames;
-use meshreel_codec::for_width;
 use crate::method::points::PointFrames;
+use meshreel_codec::for_width;
 use meshreel_codec::mesh::encode;
 use meshreel_codec::mesh::encode::{Encoder, Options, Source, Work};
 use meshreel_codec::mesh::height::{Flat, Plane};

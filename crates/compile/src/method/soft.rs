@@ -2,10 +2,8 @@
 //! whatever its width.
 
 use crate::Error;
-use crate::method::coder::{Coder, Decoded, Group, Seen, Segment, Width, rounded, seen};
-use crate::method::heights;
-use crate::method::points::{Frames, extent, levels};
 use crate::method::coder::{Coder, Decoded, FrameMeasure, Group, Segment, Width, measure_frame, rounded};
+use crate::method::heights;
 use crate::method::points::{PointFrames, build_hierarchy, extent};
 use meshreel_codec::mesh::encode;
 use meshreel_codec::mesh::encode::{Encoder, Refused, Work};

@@ -2,8 +2,6 @@
 
 use crate::clip::Joints;
 use crate::clip::choice::{Chosen, choose};
-use crate::clip::wanted::Wanted;
-use crate::rig::candidates::{Built, Candidate, Made, ROUNDS, BUDGETS};
 use crate::clip::requested::RequestedClips;
 use crate::rig::candidates::{BUDGETS, Built, Candidate, EncodedRig, ROUNDS};
 use crate::{Error, Phase, Progress};

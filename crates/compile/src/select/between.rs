@@ -14,20 +14,18 @@
 
 use crate::Error;
 use crate::nodes::budget::{LEAST_LEFT, leaves_too_little};
+use crate::nodes::content::Content;
 use crate::nodes::flatten::{FlatNode, flatten};
 use crate::nodes::motion::Motion;
 use crate::nodes::tracks::Tracks;
-use crate::report::Between;
-use glam::{DMat4, DVec3};
-use meshreel_options::{BetweenChoice, Options, Tolerance};
-use crate::nodes::content::Content;
 use crate::report::{Between, Log};
 use crate::select::selection::Selected;
+use glam::{DMat4, DVec3};
 use meshreel_options::{BetweenChoice, Options, RigChoice, Tolerance};
 use meshreel_process::extent::ulp;
 use meshreel_process::trs::{Trs, align, decompose, error_over_box, rows};
-use meshreel_scene::sample::{self, World, is_step, just_before, largest_scale};
-use meshreel_scene::{MeshId, Placed, Remark, Scene, rig};
+use meshreel_scene::sample::{World, is_step, just_before, largest_scale};
+use meshreel_scene::{MeshId, Placed, Remark, Scene, rig, sample};
 use rayon::prelude::*;
 use std::collections::{HashMap, HashSet};
 

@@ -2,28 +2,26 @@
 
 use crate::clip::choice::{Chosen, packed};
 use crate::clip::layer::LayeredClip;
-use crate::clip::pieces::pack;
-use crate::clip::wanted::Wanted;
-use crate::codec_terms::block_format;
 use crate::clip::requested::{RequestedClips, RequestedSkeleton};
 use crate::clip::tier_chunks::pack_tiers;
+use crate::codec_terms::block_format;
 use crate::mesh::streams::NOTHING;
 use crate::method::quantize::Plans;
 use crate::nodes::budget::Budget;
 use crate::nodes::content::Content;
 use crate::report::{ClipReport, ClipTried, KeyCounts, LayerReport, Log, PassReport, ScalarReport};
-use crate::rig::candidates::{self, Candidate, EncodedRig};
+use crate::rig::candidates;
+use crate::rig::candidates::{Candidate, EncodedRig};
 use crate::write::job::Chunk;
+use crate::write::output::ratio;
 use crate::{Error, Inspect, Progress, Report};
 use meshreel_codec::clip::layer;
-use crate::write::output::ratio;
-use meshreel_codec::clip::layer::{self, LayerTable};
+use meshreel_codec::clip::layer::LayerTable;
 use meshreel_codec::clip::record::{ClipRecord, Codec, SkeletonRecord, encode_clip, encode_skeleton};
 use meshreel_codec::entropy::block::{Compressor, Format};
 use meshreel_codec::record::Description;
 use meshreel_format::kind::{CLIP, DESCRIPTION, LAYERS, SCALARS, SKELETON, TIERS};
 use meshreel_format::{CHUNK_ENTRY_SIZE, HEADER_SIZE, Summary, Writer, frame_table_size};
-use meshreel_options::Options;
 use meshreel_options::{Options, RigChoice};
 use meshreel_scene::{Clip, Joint, Remark, Scene, Track, Unit};
 use std::path::Path;
@@ -229,7 +227,7 @@ impl ClipChunks<'_> {
                 self.add(CLIP, &bytes, Format::Store);
                 compressed.bytes.len()
             }
-            Codec::Curve => self.add(CLIP, &bytes, self.options.block),
+            Codec::Curve => self.add(CLIP, &bytes, block_format(self.options.block)),
         })
     }
 
@@ -241,7 +239,7 @@ impl ClipChunks<'_> {
         };
         if !bytes.is_empty() {
             crate::write::output::check_size("scalar tracks of one clip", bytes.len())?;
-            self.add(SCALARS, &bytes, self.options.block);
+            self.add(SCALARS, &bytes, block_format(self.options.block));
         }
         Ok(report)
     }

@@ -3,7 +3,6 @@
 use crate::Error;
 use crate::mesh::evaluate::Scratch;
 use crate::mesh::plan::MeshPlan;
-use crate::mesh::prepared::{Fixed, points};
 use crate::mesh::prepared::{Fixed, welded_points};
 use meshreel_codec::topology::lod::{LodLevel, collapse, encode, fewer};
 use meshreel_options::Options;

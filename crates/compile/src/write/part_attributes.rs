@@ -12,10 +12,8 @@ use crate::write::job::Job;
 use meshreel_codec::clip::scalars::{MAX_VALUES, ScalarTrack};
 use meshreel_codec::record::attributes::{Attribute, Of, encode};
 use meshreel_options::{PartsChoice, Tolerance};
-use meshreel_process::parts::NONE;
-use meshreel_scene::{CustomAttribute, Mesh, MeshId, Remark, Scope, sample};
 use meshreel_process::parts::NO_PART;
-use meshreel_scene::{Mesh, MeshId, Numbers, Remark, Scope, sample};
+use meshreel_scene::{CustomAttribute, Mesh, MeshId, Remark, Scope, sample};
 use std::collections::{BTreeMap, HashMap};
 
 /// Most groups of an attribute, and of how many points a group has to be on average if there are more than a

@@ -1,6 +1,6 @@
 //! What `meshreel compile` prints of a file: the object of `--json`, tables, and what `--explain` adds.
 
-use super::{clip, levels, rigs};
+use super::{clip, lod, rigs};
 use crate::advice::{self, Advice};
 use crate::output::{one_line, table};
 use crate::units::{self, ratio};
@@ -105,10 +105,10 @@ impl CompiledFile {
             let HiddenTriangles { first_frame, last_frame, all_frames } = mesh.hidden?.triangles;
             Some((&mesh.path[..], mesh.triangles, [first_frame, last_frame, all_frames]))
         });
-        out.push_str(&levels::hidden_table(culled.take(most)));
+        out.push_str(&lod::hidden_table(culled.take(most)));
         let detailed = meshes.iter().filter_map(|mesh| Some((&mesh.path[..], mesh.lod.as_ref()?)));
-        let detailed = detailed.map(|(path, lod)| (path, levels::compiled(lod)));
-        out.push_str(&levels::table(detailed.take(most)));
+        let detailed = detailed.map(|(path, lod)| (path, lod::compiled(lod)));
+        out.push_str(&lod::table(detailed.take(most)));
         out.push_str(&rigs::compiled_table(&report.rigs));
         out.push_str(&clip::compiled_table(&report.clips, most));
         out

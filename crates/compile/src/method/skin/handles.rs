@@ -1,11 +1,10 @@
 //! Affine bones as four points each, through the soft codec.
 
 use super::model::Model;
-use super::still::{Given, box_of, broken, settings};
+use super::single_frame::{FrameSource, box_of, broken, settings};
 use crate::Error;
 use crate::method::coder::Width;
 use meshreel_codec::ByWidth;
-use super::single_frame::{FrameSource, box_of, broken, settings};
 use meshreel_codec::mesh::decode::Static;
 use meshreel_codec::mesh::encode::{Encoder, Work};
 use meshreel_codec::mesh::hierarchy::Hierarchy;

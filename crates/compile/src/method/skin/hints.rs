@@ -2,10 +2,8 @@
 //! sets of faces.
 
 use crate::Error;
-use crate::method::points::Frames;
-use meshreel_options::PartsChoice;
-use meshreel_process::parts::NONE;
 use crate::method::points::PointFrames;
+use meshreel_options::PartsChoice;
 use meshreel_process::parts::NO_PART;
 use meshreel_process::parts::ids::Hint;
 use meshreel_scene::{Attribute, Mesh, Remark, Scope, sample};

@@ -1,15 +1,14 @@
 //! A rest pose and bones as they are decoded: all but the residual.
 
-use super::handles::{self, Affine};
+use super::handles::Affine;
 use super::model::Model;
 use super::positions::Positions;
-use super::rest;
-use super::rigid::{self, Rigid};
-use super::still::still;
-use crate::Error;
-use crate::method::points::{self, Frames};
+use super::rigid::Rigid;
 use super::single_frame::encode_single_frame;
-use crate::method::points::{self, PointFrames};
+use super::{handles, rest, rigid};
+use crate::Error;
+use crate::method::points;
+use crate::method::points::PointFrames;
 use crate::report::Rest;
 use meshreel_codec::mesh::decode::First;
 use meshreel_codec::mesh::hierarchy::Hierarchy;
