@@ -221,9 +221,9 @@ impl Form<Channels> for Names {
 }
 
 /// Frames or seconds, the first and the last.
-pub struct Ends;
+pub struct RangeText;
 
-impl Form<Option<Range>> for Ends {
+impl Form<Option<Range>> for RangeText {
     fn write(kept: &Option<Range>) -> Vec<String> {
         kept.iter().map(|range| Span(*range).to_string()).collect()
     }

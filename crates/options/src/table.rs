@@ -29,8 +29,8 @@ use crate::choices::{
 use crate::said::{Bounds, Each, Put, Said, Takes};
 use crate::sections::{ClipChoice, MeshOverride};
 use crate::stored::{
-    BlockFormat, Ends, Flag, Form, Globs, Multiple, Names, Number, OfDiagonal, OfRange, Perhaps, Positive,
-    Text, Unusual, Within, Word,
+    BlockFormat, Flag, Form, Globs, Multiple, Names, Number, OfDiagonal, OfRange, Perhaps, Positive,
+    RangeText, Text, Unusual, Within, Word,
 };
 use crate::units::{Angle, Distance, Length, Rate, Ratio, Size, Span, Tolerance, ToleranceFor};
 use meshreel_scene::Unit;
@@ -253,7 +253,7 @@ options! {
             => Vec<String> = Vec::new(), stored 26 changed as Globs;
         /// Part of the animation: frames counted from 0 (10:20) or seconds (0.5s:2s), both ends included
         range: Option<Span> = "range" "A:B"
-            => Option<Range> = None, stored 17 changed as Ends;
+            => Option<Range> = None, stored 17 changed as RangeText;
         /// Resample to this many frames per second [default: the source's own sample times]
         fps: Option<Rate> = "fps" "F"
             => Option<f64> = None, stored 16 changed as Positive;

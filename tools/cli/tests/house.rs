@@ -75,30 +75,6 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ("crates/codec/src/values/stream.rs", "code", "one pass over values for reading, writing and skipping"),
 ];
 
-/// Functions that are yet to be divided. Whoever touches one divides it; none may be added.
-const TO_BE_DIVIDED: &[(&str, &str)] = &[];
-
-/// Names that are yet to be replaced: file, name. None may be added.
-const TO_BE_RENAMED: &[(&str, &str)] = &[
-    ("crates/codec/src/clip/layer.rs", "Piece"),
-    ("crates/codec/src/clip/random_access/form.rs", "Resident"),
-    ("crates/codec/src/clip/segments.rs", "Ends"),
-    ("crates/codec/src/clip/streamed.rs", "StreamedClip"),
-    ("crates/codec/src/mesh/encode/temporal.rs", "Detail"),
-    ("crates/codec/src/mesh/normals/contexts.rs", "Numbers"),
-    ("crates/codec/src/mesh/skin/packed.rs", "Words"),
-    ("crates/codec/src/quantize/fixed.rs", "FixedPoint"),
-    ("crates/compile/src/clip/compact.rs", "Slack"),
-    ("crates/compile/src/clip/mod.rs", "pieces"),
-    ("crates/compile/src/clip/pieces.rs", "pieces"),
-    ("crates/compile/src/meter.rs", "Share"),
-    ("crates/compile/src/method/skin/mod.rs", "still"),
-    ("crates/compile/src/method/skin/posed.rs", "Shares"),
-    ("crates/compile/src/method/skin/still.rs", "Still"),
-    ("crates/compile/src/method/skin/still.rs", "still"),
-    ("crates/process/src/lod/mod.rs", "Levels"),
-];
-
 /// Files that may be longer: file, reason.
 const LONG_FILES: &[(&str, &str)] =
     &[("crates/codec/src/mesh/decode/avx512.rs", "one kernel after the other, the twin of avx2.rs")];
@@ -447,7 +423,6 @@ fn functions_are_short() {
             let functions::Function { name, lines, arguments } = function;
             if (lines > LONGEST_FUNCTION || arguments > MOST_ARGUMENTS)
                 && !EXCEPTIONS.iter().any(|(file, known, _)| *file == path && *known == name)
-                && !TO_BE_DIVIDED.iter().any(|(file, known)| *file == path && *known == name)
             {
                 found.push(format!("{path}: {name} has {lines} lines, {arguments} arguments"));
             }
@@ -462,8 +437,7 @@ fn names_are_words_of_the_field() {
     let mut found = Vec::new();
     for (path, text) in sources().iter().filter(|(path, _)| path.contains("/src/")) {
         for name in names::names(path, text) {
-            let known = TO_BE_RENAMED.iter().any(|(file, known)| file == path && *known == name);
-            if let Some(instead) = names::instead(path, &name).filter(|_| !known) {
+            if let Some(instead) = names::instead(path, &name) {
                 found.push(format!("{path}: {name}: say {instead}"));
             }
         }

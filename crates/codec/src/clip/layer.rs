@@ -21,7 +21,7 @@
 use crate::Corrupt;
 use crate::bytes::{Cursor, put_varint};
 pub use crate::bytes::{put_sized, take_sized};
-use crate::clip::streamed::{self, Ends, Plan, STRIPPED};
+use crate::clip::streamed::{self, Plan, STRIPPED, SegmentEnds};
 #[cfg(feature = "encode")]
 use crate::clip::streamed::{Choices, Residuals};
 pub use crate::clip::tracks::components;
@@ -364,7 +364,7 @@ pub fn header_bytes(header: &Header) -> Vec<u8> {
 #[cfg(feature = "encode")]
 pub fn cut(bytes: &[u8], head: usize, segments: usize, most: usize) -> Result<Vec<(u32, Vec<u8>)>, Corrupt> {
     let body = &bytes[head.min(bytes.len())..];
-    let ends = Ends::read(segments, body)?;
+    let ends = SegmentEnds::read(segments, body)?;
     let mut out: Vec<(u32, Vec<u8>)> = Vec::new();
     let mut next = 0;
     while next < segments || out.is_empty() {

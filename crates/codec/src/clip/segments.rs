@@ -5,11 +5,11 @@ use crate::bytes::Cursor;
 
 /// Where the segments of a tier lie: their ends, after their sizes.
 #[derive(Clone, Debug, Default)]
-pub struct Ends(Vec<usize>);
+pub struct SegmentEnds(Vec<usize>);
 
-impl Ends {
+impl SegmentEnds {
     /// Reads the sizes of `segments` segments; `bytes` are those of a tier from its start on, all of them.
-    pub fn read(segments: usize, bytes: &[u8]) -> Result<Ends, Corrupt> {
+    pub fn read(segments: usize, bytes: &[u8]) -> Result<SegmentEnds, Corrupt> {
         let mut cursor = Cursor::new(bytes);
         // A size takes a byte.
         if segments > cursor.left() {
@@ -27,7 +27,7 @@ impl Ends {
         }
         let start = cursor.used();
         ends.iter_mut().for_each(|end| *end += start);
-        Ok(Ends(ends))
+        Ok(SegmentEnds(ends))
     }
 
     /// The bytes of segment `s` among those of the tier.

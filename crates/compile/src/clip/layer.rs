@@ -16,7 +16,7 @@ use super::search::SearchEffort;
 use super::{ClipOptions, ResidualChoice, counts, tuning};
 use crate::Error;
 use meshreel_codec::clip::layer::{self, LayerRecord, LayerTable, Samples};
-use meshreel_codec::clip::streamed::{Choices, Ends, Plan, STRIPPED, Scratch, StreamedClip};
+use meshreel_codec::clip::streamed::{Choices, Plan, STRIPPED, Scratch, SegmentEnds, StreamedClip};
 use meshreel_codec::clip::{Header, Split, streamed};
 use meshreel_codec::transform::Transform;
 use meshreel_options::Strip;
@@ -473,7 +473,7 @@ fn decode(skeleton: &meshreel_codec::clip::Skeleton<'_>, tiers: &[Vec<u8>]) -> O
     let plan = &first.plan;
     let n = skeleton.parents.len();
     let ends = (tiers[1..].iter())
-        .map(|bytes| Ends::read(plan.segments(), bytes).ok())
+        .map(|bytes| SegmentEnds::read(plan.segments(), bytes).ok())
         .collect::<Option<Vec<_>>>()?;
     let mut poses = vec![Transform::IDENTITY; n * plan.header.samples as usize];
     let mut scratch = Scratch::new(plan);

@@ -12,7 +12,7 @@ use crate::Error;
 use crate::decode::decoder::FrameDecoder;
 use crate::decode::mesh::MeshView;
 use meshreel_codec::mesh::skin::packed::rotation;
-pub use meshreel_codec::mesh::skin::packed::{Bounds, Words};
+pub use meshreel_codec::mesh::skin::packed::{Bounds, PackedTransform};
 use meshreel_codec::record::Method;
 use std::collections::HashMap;
 
@@ -57,7 +57,7 @@ pub struct PackedFrame<'a> {
     /// The box that the places of transforms are fractions of.
     pub bounds: Bounds,
     /// Transforms of the parts from `left` to `right`, which move in this frame.
-    pub transforms: &'a [Words],
+    pub transforms: &'a [PackedTransform],
 }
 
 /// The head of a frame in [`PackedSequence`].
@@ -79,7 +79,7 @@ pub struct PackedSequence {
     /// Per frame the place of its transforms.
     pub offsets: Vec<PackedOffset>,
     /// Packed transforms of all frames, one after the other.
-    pub transforms: Vec<Words>,
+    pub transforms: Vec<PackedTransform>,
 }
 
 /// Vertices, triangles and parts of a mesh with packed transforms, which all frames have in common.
@@ -98,7 +98,7 @@ pub struct PackedRig {
     /// By part its middle at rest.
     pub middles: Vec<[f32; 3]>,
     /// By part its packed transform once it has stopped.
-    pub ends: Vec<Words>,
+    pub ends: Vec<PackedTransform>,
     /// The box that the places of `ends` are fractions of.
     pub end_bounds: Bounds,
     /// The largest scale of any part in any frame.
@@ -209,7 +209,7 @@ impl PackedRig {
         }
     }
 
-    fn place(&self, [turn, xy, zs]: Words, bounds: &Bounds, at: [f32; 3]) -> [f32; 3] {
+    fn place(&self, [turn, xy, zs]: PackedTransform, bounds: &Bounds, at: [f32; 3]) -> [f32; 3] {
         let [x, y, z, w] = rotation(turn).map(|v| v as f32);
         let scale = self.scale * ((zs >> 16) as f32 / 65535.0);
         let p = at.map(|v| v * scale);

@@ -4,15 +4,15 @@ use syn::Visibility;
 use syn::visit::{self, Visit};
 
 /// A word that is no part of a name.
-pub struct Code {
+pub struct Word {
     pub word: &'static str,
     /// Folders in which it is none; the whole repository where there are none.
     pub folders: &'static [&'static str],
     pub instead: &'static str,
 }
 
-const fn word(word: &'static str, folders: &'static [&'static str], instead: &'static str) -> Code {
-    Code { word, folders, instead }
+const fn word(word: &'static str, folders: &'static [&'static str], instead: &'static str) -> Word {
+    Word { word, folders, instead }
 }
 
 /// Folders where numbers are coded and decoded.
@@ -22,7 +22,7 @@ const CODEC: &[&str] = &["crates/codec"];
 
 /// Looked for in names of modules, files and public types. In some folders a word has its plain meaning: a text
 /// has words, a heap has words of memory, a file's frames are resident.
-pub const WORDS: &[Code] = &[
+pub const WORDS: &[Word] = &[
     word("words", &["crates/codec", "crates/play/src/policy"], "code, or quantized values; policy"),
     word("cell", CODING, "fixed-point position"),
     word("cells", CODING, "fixed-point positions"),
@@ -53,7 +53,7 @@ pub const WORDS: &[Code] = &[
 ];
 
 /// Names that other things are called by: a whole name, not a part of one.
-pub const NAMES: &[Code] = &[
+pub const NAMES: &[Word] = &[
     word("levels", &[], "quantized values, hierarchy levels, or LOD levels"),
     word("ends", &[], "end states"),
     word("last", CODEC, "key frame"),
@@ -81,7 +81,7 @@ pub fn words(name: &str) -> Vec<String> {
 
 /// What should be said instead of a name in a file, if it has a word that is none there.
 pub fn instead(path: &str, name: &str) -> Option<&'static str> {
-    let here = |word: &&Code| word.folders.is_empty() || word.folders.iter().any(|f| path.starts_with(f));
+    let here = |word: &&Word| word.folders.is_empty() || word.folders.iter().any(|f| path.starts_with(f));
     let words = words(name);
     let part = WORDS.iter().filter(here).find(|w| words.iter().any(|own| own == w.word));
     let whole = || NAMES.iter().filter(here).find(|w| words.len() == 1 && words[0] == w.word);

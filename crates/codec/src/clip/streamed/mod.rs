@@ -30,7 +30,7 @@ pub use crate::clip::plan::{
 };
 pub use crate::clip::prediction::{STEP, kappa};
 use crate::clip::schedule::{self, Taps};
-pub use crate::clip::segments::Ends;
+pub use crate::clip::segments::SegmentEnds;
 use crate::clip::{Skeleton, header};
 use crate::entropy::symbols::{Activity, Bucket, Decoder, Means, Symbols};
 #[cfg(feature = "encode")]
@@ -58,7 +58,7 @@ pub struct StreamedClip {
     key_bytes: Vec<u8>,
     /// Sizes and segments.
     segments: Vec<u8>,
-    ends: Ends,
+    ends: SegmentEnds,
     /// Bytes of header, keys and sizes.
     pub head_bytes: usize,
 }
@@ -91,7 +91,7 @@ impl StreamedClip {
             keys: vec![0; plan.keys() * plan.words],
             key_bytes: Vec::new(),
             segments: Vec::new(),
-            ends: Ends::default(),
+            ends: SegmentEnds::default(),
             plan,
             head_bytes: size,
         };
@@ -99,7 +99,7 @@ impl StreamedClip {
         let size = decode_keys(&stored.plan, body, &mut stored.keys)?;
         stored.key_bytes = body[..size].to_vec();
         stored.segments = body[size..].to_vec();
-        stored.ends = Ends::read(stored.plan.segments(), &stored.segments)?;
+        stored.ends = SegmentEnds::read(stored.plan.segments(), &stored.segments)?;
         stored.head_bytes += size + stored.ends.head();
         Ok(stored)
     }

@@ -1,6 +1,6 @@
 //! Residuals of a clip in the streamed form: writing them, and taking them out of its bytes again.
 
-use super::{CALM, Contexts, Ends, KEY_LEVEL, Place, Plan, STRIPPED, StreamedClip};
+use super::{CALM, Contexts, KEY_LEVEL, Place, Plan, STRIPPED, SegmentEnds, StreamedClip};
 use crate::Corrupt;
 use crate::bytes::{put_sized, put_varint, take_sized};
 use crate::clip::{Skeleton, header, schedule};
@@ -95,8 +95,9 @@ pub fn choices(skeleton: &Skeleton<'_>, tiers: &[&[u8]]) -> Result<(Plan, Choice
     if tiers.len() != plan.tiers() {
         return Err(Corrupt("a clip without all of its tiers"));
     }
-    let ends =
-        (tiers[1..].iter()).map(|bytes| Ends::read(plan.segments(), bytes)).collect::<Result<Vec<_>, _>>()?;
+    let ends = (tiers[1..].iter())
+        .map(|bytes| SegmentEnds::read(plan.segments(), bytes))
+        .collect::<Result<Vec<_>, _>>()?;
     let n = plan.components;
     let (key_bytes, _) = take_sized(&stored.key_bytes)?;
     let mut decoder = Decoder::new(key_bytes);

@@ -10,7 +10,7 @@ pub(in crate::mesh) const STRIDE: i16 = 3;
 
 /// Numbers: is it zero, then an exponential Golomb code with a context for each bit of its length.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct Numbers<C> {
+pub(super) struct CorrectionContexts<C> {
     pub(super) zero: [C; 3],
     pub(super) longer: [C; 16],
 }
@@ -20,11 +20,11 @@ pub(super) struct Numbers<C> {
 pub(in crate::mesh) struct Contexts<C> {
     pub(super) normal: [[[C; 3]; 3]; CLASSES],
     pub(super) turn: [[[C; 3]; 4]; CLASSES],
-    pub(super) states: Numbers<C>,
-    pub(super) turns: Numbers<C>,
+    pub(super) states: CorrectionContexts<C>,
+    pub(super) turns: CorrectionContexts<C>,
 }
 
-impl<C: Copy> Numbers<C> {
+impl<C: Copy> CorrectionContexts<C> {
     fn list(&mut self) -> impl Iterator<Item = &mut C> {
         self.zero.iter_mut().chain(&mut self.longer)
     }

@@ -109,7 +109,7 @@ use crate::topology::partition::{Near, Polygons};
 use crate::{Corrupt, each_width};
 #[cfg(feature = "encode")]
 pub(in crate::mesh) use contexts::level_near;
-use contexts::{CLASSES, EVEN_LEVEL, Numbers, level_of, moved, strides};
+use contexts::{CLASSES, CorrectionContexts, EVEN_LEVEL, level_of, moved, strides};
 pub(in crate::mesh) use contexts::{Contexts, STRIDE, level};
 
 /// The mesh as encoder and decoder both know it.
@@ -235,7 +235,7 @@ impl Normals {
         let groups = self.groups();
         let mut known = [[Chance::default(); 3]; 3];
         let mut moved = [[Chance::default(); CLASSES]; 2];
-        let mut numbers = [Numbers::default(); 2];
+        let mut numbers = [CorrectionContexts::default(); 2];
         let mut before = 0;
         let items = self.classes.len();
         for i in 0..items {

@@ -36,7 +36,7 @@ use std::f64::consts::{FRAC_1_SQRT_2, SQRT_2};
 use std::ops::Range;
 
 /// A transform: rotation; x and y; z and scale.
-pub type Words = [u32; 3];
+pub type PackedTransform = [u32; 3];
 
 /// Steps on either side of zero. Part of the format, as all in this file.
 const HALF: f64 = 511.0;
@@ -78,7 +78,7 @@ pub struct Packed {
     /// Of the ends.
     pub bounds: Bounds,
     /// Of each bone that has stopped.
-    pub ends: Vec<Words>,
+    pub ends: Vec<PackedTransform>,
     middles: Vec<[f64; 3]>,
 }
 
@@ -131,7 +131,7 @@ impl Packed {
             return Err(Corrupt("packed transforms: a scale that is not above zero"));
         }
         let bounds = Bounds::take(&mut c)?;
-        let ends: Vec<Words> = words(c.take(c.left())?)?.collect();
+        let ends: Vec<PackedTransform> = words(c.take(c.left())?)?.collect();
         if ends.len() != regions.len() {
             return Err(Corrupt("packed transforms: another number of bones"));
         }
@@ -181,7 +181,8 @@ impl Packed {
         out.extend_from_slice(&(left as u16).to_le_bytes());
         out.extend_from_slice(&(right as u16).to_le_bytes());
         bounds.put(out);
-        let words: Vec<Words> = (left..right).map(|b| self.pack(&transforms[b], b, &bounds)).collect();
+        let words: Vec<PackedTransform> =
+            (left..right).map(|b| self.pack(&transforms[b], b, &bounds)).collect();
         put_words(&words, out);
     }
 
@@ -189,7 +190,7 @@ impl Packed {
     pub fn frame<'a>(
         &self,
         bytes: &mut &'a [u8],
-    ) -> Result<(Frame, impl Iterator<Item = Words> + use<'a>), Corrupt> {
+    ) -> Result<(Frame, impl Iterator<Item = PackedTransform> + use<'a>), Corrupt> {
         let mut c = Cursor::new(bytes);
         let edges = c.take(4)?;
         let left = u16::from_le_bytes([edges[0], edges[1]]);
@@ -231,7 +232,7 @@ impl Packed {
 
     /// The words nearest to a transform of uniform scale.
     #[cfg(feature = "encode")]
-    pub fn pack(&self, t: &Transform, bone: usize, bounds: &Bounds) -> Words {
+    pub fn pack(&self, t: &Transform, bone: usize, bounds: &Bounds) -> PackedTransform {
         let at = place(t, self.middles[bone]);
         let along = |k: usize| {
             let (low, size) = (f64::from(bounds.low[k]), f64::from(bounds.size[k]));
@@ -244,7 +245,7 @@ impl Packed {
     }
 
     /// The transform that words say.
-    pub fn unpack(&self, words: Words, bone: usize, bounds: &Bounds) -> Transform {
+    pub fn unpack(&self, words: PackedTransform, bone: usize, bounds: &Bounds) -> Transform {
         let [_, xy, zs] = words;
         let scale = f64::from(self.scale) * f64::from(zs >> 16) / STEPS;
         let mut out = Transform {
@@ -298,7 +299,7 @@ pub fn rotation(word: u32) -> [f64; 4] {
     out
 }
 
-fn words(bytes: &[u8]) -> Result<impl Iterator<Item = Words> + use<'_>, Corrupt> {
+fn words(bytes: &[u8]) -> Result<impl Iterator<Item = PackedTransform> + use<'_>, Corrupt> {
     let (words, rest) = bytes.as_chunks::<SIZE>();
     if !rest.is_empty() {
         return Err(Corrupt("packed transforms: the last one is cut short"));
@@ -310,7 +311,7 @@ fn words(bytes: &[u8]) -> Result<impl Iterator<Item = Words> + use<'_>, Corrupt>
 }
 
 #[cfg(feature = "encode")]
-fn put_words(words: &[Words], out: &mut Vec<u8>) {
+fn put_words(words: &[PackedTransform], out: &mut Vec<u8>) {
     out.extend(words.as_flattened().iter().flat_map(|w| w.to_le_bytes()));
 }
 
