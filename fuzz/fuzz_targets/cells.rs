@@ -127,8 +127,14 @@ fn round_trip<W: Width>(
         let mut out = vec![vec![[W::default(); 4]; points]; list.len()];
         let mut slices: Vec<&mut [[W; 4]]> = out.iter_mut().map(|o| &mut o[..]).collect();
         let find = |frame: u32| Some(&frames[frame as usize][..]);
-        decode_unit(&coded, CodedUnit { schedule: &schedule, unit, bytes: &bytes }, &find, &mut slices, &mut scratch)
-            .expect("what was encoded");
+        decode_unit(
+            &coded,
+            CodedUnit { schedule: &schedule, unit, bytes: &bytes },
+            &find,
+            &mut slices,
+            &mut scratch,
+        )
+        .expect("what was encoded");
         for (out, &frame) in out.iter().zip(list.iter()) {
             assert!(*out == frames[frame as usize], "the decoder is the encoder's");
             for (cell, &point) in out.iter().zip(&hierarchy.order) {

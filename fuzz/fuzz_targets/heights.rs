@@ -92,7 +92,14 @@ fn encoded(hierarchy: &Hierarchy, field: &Field<'_>) -> Option<Vec<u8>> {
     };
     let options = Options {
         effort: 1,
-        choice: Some(Choice { lattice: Lattice::Cubic, first: 1.0, key: 1.0, last: 1.0, error_weight: 0.0, fit: 0 }),
+        choice: Some(Choice {
+            lattice: Lattice::Cubic,
+            first: 1.0,
+            key: 1.0,
+            last: 1.0,
+            error_weight: 0.0,
+            fit: 0,
+        }),
         ..Options::default()
     };
     let mut work = Work::<i16>::default();

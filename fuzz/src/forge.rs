@@ -462,7 +462,8 @@ fn stream(stream: &mut record::StreamRecord, random: &mut Random) {
     match random.below(12) {
         0 => stream.animated ^= true,
         1 => {
-            let all = [Coding::Quantized, Coding::FixedPoint, Coding::Predicted, Coding::Bones, Coding::Heights];
+            let all =
+                [Coding::Quantized, Coding::FixedPoint, Coding::Predicted, Coding::Bones, Coding::Heights];
             stream.coding = all[random.below(5)];
         }
         2 => stream.word = [1, 2, 4][random.below(3)],
