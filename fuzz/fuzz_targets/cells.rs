@@ -64,6 +64,25 @@ fuzz_target!(|data: &[u8]| {
     hostile::<i32>(&coded, &file.1, unit, rest);
 });
 
+/// Options of every kind, by a number.
+fn options(effort: u32) -> Options {
+    Options {
+        effort: effort + 1,
+        restart: 1 + effort % 4,
+        packed: effort & 1 == 1,
+        // Mostly without a search, which takes long where every branch is watched.
+        choice: (!effort.is_multiple_of(8)).then_some(Choice {
+            lattice: [Lattice::Centred, Lattice::Cubic][effort as usize / 2 % 2],
+            first: 1.3,
+            key: 1.0 + (effort % 3) as f32,
+            last: 1.0,
+            error_weight: (effort % 5) as f32,
+            fit: (effort % 8) as u8,
+        }),
+        ..Options::default()
+    }
+}
+
 fn round_trip<W: Width>(
     hierarchy: &Hierarchy,
     motion: &Motion,
@@ -81,24 +100,9 @@ fn round_trip<W: Width>(
         radius,
         axes: 3,
     };
-    let options = Options {
-        effort: effort + 1,
-        restart: 1 + effort % 4,
-        packed: effort & 1 == 1,
-        // Mostly without a search, which takes long where every branch is watched.
-        choice: (!effort.is_multiple_of(8)).then_some(Choice {
-            lattice: [Lattice::Centred, Lattice::Cubic][effort as usize / 2 % 2],
-            first: 1.3,
-            key: 1.0 + (effort % 3) as f32,
-            last: 1.0,
-            error_weight: (effort % 5) as f32,
-            fit: (effort % 8) as u8,
-        }),
-        ..Options::default()
-    };
     let mut work = Work::<W>::default();
     let (count, points) = (motion.frames.len() as u32, hierarchy.order.len());
-    let encoder = Encoder::new(hierarchy.clone(), count, extent, options, motion, &mut work).ok()?;
+    let encoder = Encoder::new(hierarchy.clone(), count, extent, options(effort), motion, &mut work).ok()?;
     let schedule = *encoder.schedule();
     let fixed = encoder.static_bytes().to_vec();
     let coded = Static::decode(&fixed, hierarchy.clone(), None).expect("what was encoded");
