@@ -1,5 +1,5 @@
 //! The list of passes, in the order in which they run. [`compile`] takes a scene to what is decided of it,
-//! [`prepare`] looks at one mesh, [`write`] makes the file: each pass is a line there, with what it takes and
+//! [`prepare`] looks at one mesh, `write` makes the file: each pass is a line there, with what it takes and
 //! gives, and a file elsewhere in this crate, or in `meshreel-process` where it is about geometry alone. What a
 //! pass did is said by `--explain`, under the name in the first column.
 //!

@@ -56,7 +56,7 @@ pub enum Event {
     Opened(FileId),
     /// The file is open and has no frames: [`Player::frame`] never shows anything of it. It holds clips
     /// alone, which [`Reel::clips`](crate::Reel::clips) gives and
-    /// [`clip::Clip::sample`](crate::clip::Clip::sample) samples. Follows [`Event::Opened`].
+    /// [`PoseSource::sample`](crate::clip::PoseSource::sample) samples. Follows [`Event::Opened`].
     NoFrames(FileId),
     /// The file could not be opened. Where it was open before and had been given up while hidden, that is
     /// tried again.

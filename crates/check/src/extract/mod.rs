@@ -1,4 +1,5 @@
-//! A decoded file as a [`Scene`]: what `extract` writes and what can be compared with the source.
+//! A decoded file as a [`Scene`](meshreel_scene::Scene): what `extract` writes and what can be compared with
+//! the source.
 //!
 //! Meshes come back in the source's points and polygons where the file has its source map, else in vertices
 //! and triangles. Fluid meshes are vertices and triangles, frame by frame. Values are decoded when they are

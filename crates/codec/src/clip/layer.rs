@@ -75,7 +75,7 @@ pub struct LayerRecord {
     pub name: String,
     /// Which samples it has.
     pub samples: Samples,
-    /// Of all but the first: the header of its streamed form, as [`header`](crate::clip::header) writes it.
+    /// Of all but the first: the header of its streamed form, as [`crate::clip::header`] writes it.
     pub header: Vec<u8>,
 }
 

@@ -1,7 +1,7 @@
 //! Chunks of skeletons and clips: names and rest poses; whose clip it is and what was promised, before the
 //! stored form. Lossless.
 //!
-//! *text*, *list*, *transform* as in [`crate::record::description`]. A skeleton:
+//! *text*, *list*, *transform* as in [`crate::record`]. A skeleton:
 //!
 //! | offset | size | name | meaning |
 //! |---|---|---|---|

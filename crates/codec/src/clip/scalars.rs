@@ -1,7 +1,7 @@
 //! What rides along in a clip: scalar tracks, one to four numbers per sample, within the tolerance that the
 //! encoder measured with [`value`]; and markers, exact.
 //!
-//! *text*, *list* as in [`crate::record::description`]. A chunk:
+//! *text*, *list* as in [`crate::record`]. A chunk:
 //!
 //! | offset | size | name | meaning |
 //! |---|---|---|---|

@@ -3,7 +3,7 @@
 //! or all vertices that always have the same numbers. They are a node's, so that what shows the same mesh may
 //! differ in them.
 //!
-//! *text*, *list* as in [`crate::record::description`]. A chunk holds, for each node that has any and none before it has
+//! *text*, *list* as in [`crate::record`]. A chunk holds, for each node that has any and none before it has
 //! said so, in order: a varint number of the node, a varint size, and so many bytes:
 //!
 //! | offset | size | name | meaning |

@@ -1,6 +1,6 @@
 //! Named ranges of frames: animations that were put on one timeline, one after the other. Lossless.
 //!
-//! *text*, *list* as in [`crate::record::description`]. A chunk is a list of ranges, in the order of time and apart from
+//! *text*, *list* as in [`crate::record`]. A chunk is a list of ranges, in the order of time and apart from
 //! each other:
 //!
 //! | offset | size | name | meaning |

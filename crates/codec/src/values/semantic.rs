@@ -17,7 +17,7 @@ pub enum Semantic {
 }
 
 impl Semantic {
-    /// Whether the levels lie on [`Axis`] lattices; the others have `bits` only.
+    /// Whether the levels lie on `Axis` lattices; the others have `bits` only.
     pub fn has_axes(self) -> bool {
         matches!(self, Semantic::Position | Semantic::Uv | Semantic::Colour)
     }

@@ -1,5 +1,5 @@
 //! Values of all vertices of a mesh in any frame: the source read at its time and laid out as
-//! [`crate::mesh::prepare`] found.
+//! [`crate::mesh::prepared::Prepared`] says.
 
 use crate::Error;
 use crate::mesh::prepared::{Fixed, Normals, Prepared};

@@ -144,7 +144,7 @@ impl Reel {
         kinds.iter().map(|&kind| self.chunk_bytes(kind)).sum()
     }
 
-    /// Whether animated attributes are decoded ([`Limits::attributes`]).
+    /// Whether animated attributes are decoded ([`super::limits::Limits::attributes`]).
     pub fn has_attributes(&self) -> bool {
         self.shared.attributes
     }

@@ -386,7 +386,7 @@ impl<'a> MeshFrame<'a> {
     }
     /// A level of detail: fewer triangles between the same vertices, so the vertices that are written serve
     /// all levels. Of those that there are the last where `level` is beyond them.
-    /// [`crate::policy::policy::LodDistances::within`] says from which distance on a level will do.
+    /// [`crate::policy::LodDistances::within`] says from which distance on a level will do.
     pub fn lod(&self, level: usize) -> Lod<'a> {
         self.vertices.first.lod(level)
     }

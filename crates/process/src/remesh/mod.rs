@@ -6,9 +6,8 @@
 //! triangle is nowhere farther from the fixed mesh than its corners are, so the sum of both holds on either
 //! side. Nothing else of the compiler knows: it is given another scene.
 //!
-//! * [`surface`]: one frame, and the nearest place on it · [`template`]: the fixed mesh · [`track`]: one step
-//!   of it · [`runs`]: which frames share one ·
-//!   [`blend`]: loops.
+//! * `surface`: one frame, and the nearest place on it · `template`: the fixed mesh · `track`: one step
+//!   of it · `runs`: which frames share one · `blend`: loops.
 //!
 //! A fixed mesh cannot follow what tears or grows together. Then another one begins (a run, which `fluid`
 //! knows anyway), and frames that no fixed mesh holds keep their own faces. Remarks say how many.

@@ -10,7 +10,7 @@ pub struct Channels {
     pub normals: bool,
     pub uvs: bool,
     pub colours: bool,
-    /// [`numbers`], as far as they are equal all over a part.
+    /// Custom attributes, as far as they are equal all over a part.
     pub attributes: bool,
 }
 

@@ -2,7 +2,7 @@
 //! and what is visible. Whoever compiles and whoever checks must mean the same source, so both ask here.
 //!
 //! * What a file says of the time between samples counts: joints that turn carry skins on curves, cubic keys
-//!   bend ([`Source::between`]).
+//!   bend (`Source::between`).
 //! * Else positions, uvs, colours, normals: linear between samples of equal topology, else the earlier sample
 //!   holds.
 //! * Else transforms: translation and scale linear, rotation by slerp, where both samples are such; else

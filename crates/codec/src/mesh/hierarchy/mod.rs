@@ -10,7 +10,7 @@ use crate::topology::grid::Shape;
 pub use irregular::build;
 pub use order::Hierarchy;
 
-/// The order of `points` points with these triangles: by [`regular`] where `shape` is that of a grid
+/// The order of `points` points with these triangles: by `regular` where `shape` is that of a grid
 /// of so many, else by [`build`].
 pub fn of(shape: Option<&Shape>, points: u32, triangles: &[u32]) -> Hierarchy {
     let fits = |shape: &&Shape| shape.width.checked_mul(shape.height) == Some(points);
