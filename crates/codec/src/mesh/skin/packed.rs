@@ -407,7 +407,9 @@ mod tests {
             let (a, b) = (place(&t, corner), place(&back, corner));
             let off = (0..3).map(|k| (a[k] - b[k]).powi(2)).sum::<f64>().sqrt();
             let box_step = packed.bounds.size.iter().fold(0f32, |m, v| m.max(*v)) / 65535.0;
-            prop_assert!(off < 0.0025 * f64::from(scale) + f64::from(box_step) + 1e-4, "{off}");
+            // Three components within half a step of √½ / 511; the fourth follows, at worst √3 times as far off:
+            // 2.4 thousandths in all, which turn a point one away by twice as much.
+            prop_assert!(off < 0.0048 * f64::from(scale) + f64::from(box_step) + 1e-4, "{off}");
         }
 
         #[test]
