@@ -19,18 +19,29 @@ use clap::Parser;
 use clap::error::ErrorKind;
 use cli::{Cli, OutputFlags};
 use output::Output;
+use serde::Serialize;
 use std::process::ExitCode;
 
 #[global_allocator]
 static ALLOCATOR: counting::Counting = counting::Counting;
 
+/// What `--version --json` prints.
+#[derive(Serialize)]
+struct VersionJson {
+    name: &'static str,
+    version: &'static str,
+}
+
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) if error.kind() == ErrorKind::DisplayVersion && asks_json() => {
-            let version = env!("CARGO_PKG_VERSION");
-            println!("{}", serde_json::json!({ "name": "meshreel", "version": version }));
-            return ExitCode::SUCCESS;
+            let version = VersionJson { name: "meshreel", version: env!("CARGO_PKG_VERSION") };
+            let output = Output { flags: OutputFlags { json: true, ..OutputFlags::default() } };
+            return match output.result(&version, true, String::new) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(failure) => output.failure(&failure),
+            };
         }
         Err(error) if !error.use_stderr() => {
             // Help and version; a closed pipe is no error.

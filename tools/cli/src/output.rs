@@ -4,7 +4,6 @@
 use crate::cli::{Cli, OutputFlags};
 use clap::CommandFactory;
 use serde::Serialize;
-use serde_json::json;
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
@@ -197,6 +196,12 @@ pub struct FailureJson {
     remarks: Vec<RemarkJson>,
 }
 
+/// What `--json` prints where a verb did not do its work.
+#[derive(Debug, Serialize)]
+struct FailedJson {
+    error: FailureJson,
+}
+
 /// A remark as `--json` prints it.
 #[derive(Debug, Serialize)]
 pub struct RemarkJson {
@@ -302,7 +307,7 @@ impl Output {
     /// Prints what went wrong and gives the exit code.
     pub fn failure(&self, failure: &Failure) -> ExitCode {
         if self.flags.json {
-            let _ = print(&format!("{}\n", json!({ "error": failure.json() })));
+            let _ = self.result(&FailedJson { error: failure.json() }, true, String::new);
         }
         say(&format!("error: {}", failure.line()));
         ExitCode::from(failure.exit_code())

@@ -1,6 +1,8 @@
 //! Our own files, told from others.
 
 use crate::output::{Class, Failure};
+use meshreel::Reel;
+use meshreel_options::Options;
 use std::io::Read;
 use std::path::Path;
 
@@ -26,6 +28,13 @@ pub fn expect_reel(path: &Path) -> Result<(), Failure> {
         )),
         false => Err(Failure::io(path, &std::io::ErrorKind::NotFound.into())),
     }
+}
+
+/// What the user said when the file was compiled.
+pub fn options(reel: &Reel) -> Result<Options, Failure> {
+    Options::from_text(&reel.description().options).map_err(|error| {
+        Failure::new(Class::Malformed, error.to_string(), Some(reel.path().display().to_string()))
+    })
 }
 
 fn has_reel_name(path: &Path) -> bool {

@@ -4,7 +4,7 @@ use super::compile_report::CompiledFile;
 use crate::cli::CompileArgs;
 use crate::guard::guarded;
 use crate::memory::Watch;
-use crate::output::{Class, Failure, Output, table};
+use crate::output::{Class, Failure, FailureJson, Output, table};
 use crate::progress::{Files, Progress};
 use crate::targets::{self, Targets, reel_name};
 use crate::units;
@@ -12,7 +12,8 @@ use crate::units::ratio;
 use meshreel_inputs::{self as inputs, InputOptions};
 use meshreel_options::OptionSet;
 use meshreel_scene::Unit;
-use serde_json::json;
+use serde::Serialize;
+use serde_json::Value;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -46,7 +47,7 @@ pub fn run(arguments: CompileArgs, output: Output) -> Result<ExitCode, Failure> 
         Targets::One(target) => {
             check_target(&target, &inputs)?;
             let done = job.compile(&inputs, &target)?;
-            output.result(&done.json(), true, || done.text(job.output.flags.verbose))?;
+            output.result(&done.json()?, true, || done.text(job.output.flags.verbose))?;
             Ok(ExitCode::SUCCESS)
         }
     }
@@ -134,6 +135,35 @@ fn targets_of(inputs: &[PathBuf], directory: Option<&Path>) -> Result<Vec<PathBu
     Ok(targets)
 }
 
+/// What `--json` prints of several files.
+#[derive(Serialize)]
+struct FilesResult {
+    files: Vec<FileResult>,
+    compiled: usize,
+    failed: usize,
+    raw_bytes: u64,
+    bytes: u64,
+    ratio: f64,
+    seconds: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<FailureJson>,
+}
+
+/// One of them.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum FileResult {
+    Compiled {
+        input: String,
+        #[serde(flatten)]
+        file: Value,
+    },
+    Failed {
+        input: String,
+        error: FailureJson,
+    },
+}
+
 /// Compiles every input into `directory`; a failure is said and the next one is tried.
 fn each_for_itself(job: &Job, inputs: &[PathBuf], directory: Option<&Path>) -> Result<ExitCode, Failure> {
     let targets = targets_of(inputs, directory)?;
@@ -159,34 +189,39 @@ fn each_for_itself(job: &Job, inputs: &[PathBuf], directory: Option<&Path>) -> R
                     format!("{}:1", units::short(ratio(done.report.raw_bytes, done.counted_bytes()))),
                     format!("{:.2} s", done.seconds),
                 ]);
-                let mut value = done.json();
-                value["input"] = json!(input.display().to_string());
-                results.push(value);
+                let input = input.display().to_string();
+                results.push(FileResult::Compiled { input, file: done.json()? });
             }
             Err(failure) => {
                 failed += 1;
                 let failure = failure.or_at(input);
                 files.say(&format!("error: {}", failure.line()));
                 rows.push(vec![input.display().to_string(), "failed".into()]);
-                results.push(json!({ "input": input.display().to_string(), "error": failure.json() }));
+                let input = input.display().to_string();
+                results.push(FileResult::Failed { input, error: failure.json() });
             }
         }
     }
     drop(files);
     let seconds = start.elapsed().as_secs_f64();
-    let mut value = json!({
-        "files": results, "compiled": inputs.len() - failed, "failed": failed,
-        "raw_bytes": raw, "bytes": packed, "ratio": ratio(raw, packed), "seconds": seconds,
-    });
-    if failed > 0 {
-        let failure = Failure::new(
+    let failure = (failed > 0).then(|| {
+        Failure::new(
             Class::Check,
             format!("{failed} of {} files failed", inputs.len()),
             directory.map(|directory| directory.display().to_string()),
-        );
-        value["error"] = json!(failure.json());
-    }
-    job.output.result(&value, true, || {
+        )
+    });
+    let all = FilesResult {
+        files: results,
+        compiled: inputs.len() - failed,
+        failed,
+        raw_bytes: raw,
+        bytes: packed,
+        ratio: ratio(raw, packed),
+        seconds,
+        error: failure.map(|failure| failure.json()),
+    };
+    job.output.result(&all, true, || {
         if rows.len() > SHOWN_FILES && !job.output.flags.verbose {
             // Failures have been said one by one.
             rows.sort_by_key(|row| std::cmp::Reverse(row.len()));

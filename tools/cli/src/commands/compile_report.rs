@@ -2,11 +2,11 @@
 
 use super::{clip, lod, rigs};
 use crate::advice::{self, Advice};
-use crate::output::{one_line, table};
+use crate::output::{Class, Failure, one_line, table};
 use crate::units::{self, ratio};
 use meshreel_compile::{Between, HiddenTriangles, MeshReport, PassReport, Report};
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::path::PathBuf;
 
 /// Most rows of the table of meshes without `--verbose`.
@@ -68,9 +68,9 @@ impl CompiledFile {
     }
 
     /// The object of PROMISE.md §5.
-    pub fn json(&self) -> Value {
+    pub fn json(&self) -> Result<Value, Failure> {
         let report = &self.report;
-        let mut value = json!(CompileOutput {
+        let value = serde_json::to_value(CompileOutput {
             output: self.target.display().to_string(),
             written: !self.dry_run,
             source_bytes: self.source_bytes,
@@ -81,10 +81,11 @@ impl CompiledFile {
             report,
             advice: self.explain.then(|| advice::of_report(report)),
         });
+        let mut value = value.map_err(|e| Failure::new(Class::Defect, e.to_string(), None))?;
         if !self.explain {
             drop_explanation(&mut value);
         }
-        value
+        Ok(value)
     }
 
     /// What is printed for people; of meshes and clips only the largest and first, unless `verbose`.

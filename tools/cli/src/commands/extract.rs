@@ -7,6 +7,7 @@ use crate::progress::Progress;
 use crate::{reels, units};
 use meshreel::{Limits, Reel};
 use meshreel_check::extract::{As, SkinError, skin_errors, to_scene_at};
+use meshreel_options::RigChoice;
 use meshreel_scene::{Remark, Scene, Unit, locators, write};
 use serde::Serialize;
 use std::path::Path;
@@ -43,7 +44,7 @@ pub fn run(arguments: &ExtractArgs, output: Output) -> Result<ExitCode, Failure>
     let times: Vec<f64> = reel.frames().iter().map(|frame| frame.time).collect();
     let mut remarks = kind.write(&arguments.output, &scene, &times, &progress)?;
     remarks.extend(undone);
-    remarks.extend(left_out(&reel, &scene, (kind, bones), &name));
+    remarks.extend(left_out(&reel, &scene, (kind, bones), &name)?);
     if arguments.bones == Some(Bones::Skins) {
         remarks.extend(skins.iter().map(skin_remark));
     }
@@ -116,11 +117,15 @@ fn bones_for(arguments: &ExtractArgs, kind: Kind) -> Result<As, Failure> {
 }
 
 /// Remarks on what a file of this kind cannot say.
-fn left_out(reel: &Reel, scene: &Scene, (kind, bones): (Kind, As), name: &str) -> Vec<Remark> {
+fn left_out(
+    reel: &Reel,
+    scene: &Scene,
+    (kind, bones): (Kind, As),
+    name: &str,
+) -> Result<Vec<Remark>, Failure> {
     let mut remarks = Vec::new();
-    if matches!(bones, As::Points | As::Parts)
-        && super::verify::stored::<String>(reel, "rig").is_some_and(|rig| rig == "only")
-    {
+    let rig = reels::options(reel)?.rig;
+    if matches!(bones, As::Points | As::Parts) && rig == RigChoice::Only {
         let what = "its meshes are moved by clips alone (--rig only): without skins they stand still; a .glb has them";
         remarks.push(Remark::new(name, what));
     }
@@ -132,7 +137,7 @@ fn left_out(reel: &Reel, scene: &Scene, (kind, bones): (Kind, As), name: &str) -
         );
         remarks.push(Remark::new(name, what));
     }
-    remarks
+    Ok(remarks)
 }
 
 /// How far a skin is from what was decoded.

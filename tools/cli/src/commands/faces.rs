@@ -10,9 +10,18 @@ use glam::DVec3;
 use meshreel::{FrameDecoder, Reel};
 use meshreel_scene::Scene;
 use meshreel_scene::sample::World;
-use serde_json::json;
+use serde::Serialize;
 use std::path::Path;
 use std::process::ExitCode;
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct FacesDrawn {
+    output: String,
+    remeshed: usize,
+    /// Largest distance, in tolerances.
+    worst: f32,
+}
 
 /// Draws the first frame, the last, and two between.
 pub fn draw(reel: &Reel, scene: &Scene, target: &Path, output: Output) -> Result<ExitCode, Failure> {
@@ -85,10 +94,8 @@ pub fn draw(reel: &Reel, scene: &Scene, target: &Path, output: Output) -> Result
         up: guess_up(scene.format, &points),
     };
     compose(sheet).write_png(target)?;
-    let value = json!({
-        "output": target.display().to_string(), "remeshed": remeshed, "worst": farthest,
-    });
-    output.result(&value, true, || format!("{}: {what}", target.display()))?;
+    let drawn = FacesDrawn { output: target.display().to_string(), remeshed, worst: farthest };
+    output.result(&drawn, true, || format!("{}: {what}", target.display()))?;
     Ok(ExitCode::SUCCESS)
 }
 

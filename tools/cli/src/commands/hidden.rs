@@ -9,9 +9,24 @@ use crate::picture::render::Surface;
 use crate::picture::sheet::clay;
 use crate::units;
 use meshreel::{FrameDecoder, Range, Reel};
-use serde_json::json;
+use serde::Serialize;
 use std::path::Path;
 use std::process::ExitCode;
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct HiddenDrawn {
+    output: String,
+    frames: Vec<FrameDrawn>,
+}
+
+/// Triangles of a frame.
+#[derive(Serialize)]
+struct FrameDrawn {
+    frame: usize,
+    drawn: usize,
+    hidden: usize,
+}
 
 /// Draws the first frame, one in between, and the last: above what is drawn, below only what is left out, in
 /// red.
@@ -41,12 +56,12 @@ pub fn draw(reel: &Reel, target: &Path, output: Output) -> Result<ExitCode, Fail
         ]);
         grid.rows[0].push(shown);
         grid.rows[1].push(hidden);
-        counts.push(json!({ "frame": frame, "drawn": drawn, "hidden": left }));
+        counts.push(FrameDrawn { frame, drawn, hidden: left });
     }
     let what = "above what is drawn, below what is left out because nobody can see it";
     grid.draw(&name(reel), what).write_png(target)?;
-    let value = json!({ "output": target.display().to_string(), "frames": counts });
-    output.result(&value, true, || format!("{}: {what}", target.display()))?;
+    let drawn = HiddenDrawn { output: target.display().to_string(), frames: counts };
+    output.result(&drawn, true, || format!("{}: {what}", target.display()))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -9,7 +9,6 @@ use crate::units;
 use meshreel::{FrameDecoder, Reel};
 use meshreel_compile::LodReports;
 use serde::Serialize;
-use serde_json::json;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -25,6 +24,14 @@ pub struct LodInfo {
     pub triangles: usize,
     /// Largest distance to the mesh in any frame, in its own space.
     pub error: f64,
+}
+
+/// What `--json` prints of a picture.
+#[derive(Serialize)]
+struct LodsDrawn {
+    output: String,
+    levels: usize,
+    frames: Vec<usize>,
 }
 
 /// All levels of a mesh of a file, the mesh itself first; nothing where it has no others.
@@ -130,8 +137,8 @@ pub fn draw(reel: &Reel, target: &Path, output: Output) -> Result<ExitCode, Fail
     let grid = Grid { rows: tiles, heads, size: TILE };
     let what = format!("{most} levels of detail; frames {frames:?} from above to below");
     grid.draw(&name(reel), &what).write_png(target)?;
-    let value = json!({ "output": target.display().to_string(), "levels": most, "frames": frames });
-    output.result(&value, true, || format!("{}: {what}", target.display()))?;
+    let drawn = LodsDrawn { output: target.display().to_string(), levels: most, frames };
+    output.result(&drawn, true, || format!("{}: {what}", target.display()))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -8,9 +8,18 @@ use crate::picture::sheet::{Column, Sheet, clay, compose};
 use glam::DVec3;
 use meshreel::record::Method;
 use meshreel::{FrameDecoder, Reel};
-use serde_json::json;
+use serde::Serialize;
 use std::path::Path;
 use std::process::ExitCode;
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct PartsDrawn {
+    output: String,
+    parts: u32,
+    bones: u32,
+    residual_points: u32,
+}
 
 /// Draws the first frame, the last, and the one between.
 pub fn draw(reel: &Reel, target: &Path, output: Output) -> Result<ExitCode, Failure> {
@@ -50,10 +59,13 @@ pub fn draw(reel: &Reel, target: &Path, output: Output) -> Result<ExitCode, Fail
         up: guess_up("", &points),
     };
     compose(sheet).write_png(target)?;
-    let value = json!({
-        "output": target.display().to_string(), "parts": rigid, "bones": affine, "residual_points": coded,
-    });
-    output.result(&value, true, || format!("{}: {what}", target.display()))?;
+    let drawn = PartsDrawn {
+        output: target.display().to_string(),
+        parts: rigid,
+        bones: affine,
+        residual_points: coded,
+    };
+    output.result(&drawn, true, || format!("{}: {what}", target.display()))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -10,7 +10,7 @@ use meshreel::clip::{Clip, ClipCursor, PoseSource, Repeats, Rounding};
 use meshreel::record::{Method, NodeRecord};
 use meshreel::{FrameDecoder, Limits, Reel, Transform};
 use meshreel_inputs::{self as inputs, InputOptions};
-use meshreel_options::Span;
+use meshreel_options::Rate;
 use meshreel_scene::sample::World;
 use meshreel_scene::{Qvv, Remark, Scene};
 use serde::Serialize;
@@ -43,10 +43,11 @@ pub fn run(arguments: &PlotArgs, output: Output) -> Result<ExitCode, Failure> {
     let (scene, remarks) = match arguments.source.is_empty() {
         true => (None, Vec::new()),
         false => {
+            let said = reels::options(&reel)?;
             let options = InputOptions {
                 points: arguments.points.clone(),
-                source_fps: arguments.source_fps.or(super::verify::stored(&reel, "source-fps")),
-                animation: super::verify::stored(&reel, "animation"),
+                source_fps: arguments.source_fps.or(said.source_fps.map(Rate)),
+                animation: said.animation,
             };
             let (scene, remarks) = inputs::open(&arguments.source, &options)?;
             (Some(scene), remarks)
@@ -224,8 +225,8 @@ fn source_clip(reel: &Reel, scene: &Scene, clip: &Clip) -> Result<meshreel_scene
     let Some(source) = found else {
         return Err(Failure::usage(format!("the source has no clip {}", clip.name())));
     };
-    let range = super::verify::stored::<Span>(reel, "range").map(|span| span.0);
-    let source = source.portion(super::verify::stored(reel, "fps"), range)?;
+    let said = reels::options(reel)?;
+    let source = source.portion(said.fps, said.range)?;
     if source.tracks.len() != clip.joints() || source.samples != clip.samples() {
         return Err(Failure::usage(format!(
             "the source's clip {} has other joints or samples than the file's",

@@ -8,6 +8,7 @@ use meshreel::{Limits, Reel};
 use meshreel_check::MeshReport;
 use meshreel_check::verify::{ClipPromise, ClipReport, LocatorReport, RigReport};
 use meshreel_inputs::{self as inputs, InputOptions};
+use meshreel_options::Rate;
 use meshreel_scene::Remark;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -75,27 +76,16 @@ pub fn check(
     progress: &Progress,
 ) -> Result<Verified, Failure> {
     let reel = Reel::open(reel, &Limits::default())?;
-    let mut options = options.clone();
-    if options.source_fps.is_none() {
-        // What the user said when compiling is in the file.
-        options.source_fps = stored(&reel, "source-fps");
-    }
-    options.animation = stored(&reel, "animation");
+    // What the user said when compiling is in the file.
+    let said = reels::options(&reel)?;
+    let source_fps = options.source_fps.or(said.source_fps.map(Rate));
+    let options = InputOptions { source_fps, animation: said.animation, ..options.clone() };
     progress.wait("open");
     let (scene, remarks) = inputs::open(inputs, &options)?;
     progress.wait("survey");
     let step = |done: u64, total: u64| progress.step("verify frames", done, total);
     let report = meshreel_check::verify(&scene, &reel, &step)?;
     Ok(Verified { report, remarks })
-}
-
-/// A value among the file's options.
-pub fn stored<T: std::str::FromStr>(reel: &Reel, key: &str) -> Option<T> {
-    reel.description()
-        .options
-        .lines()
-        .filter_map(|line| line.split_once(" = "))
-        .find_map(|(name, value)| (name == key).then(|| value.parse().ok())?)
 }
 
 impl Verified {
