@@ -5,6 +5,7 @@ use crate::content::build::{alone, holds, mesh};
 use meshreel_options::{Options, Tolerance};
 use meshreel_scene::Scene;
 use meshreel_scene::write::alembic;
+use meshreel_testkit::is_thorough;
 use serde_json::Value;
 use std::path::Path;
 
@@ -70,7 +71,8 @@ fn bytes(scene: &Scene, options: &Options) -> u64 {
 fn more_effort_is_never_larger() {
     for (what, scene, most) in [("cloth", cloth(14, 20), 9), ("bricks", bricks(12, 30), 9)] {
         let with = |effort| Options { effort, ..Options::default() };
-        let sizes: Vec<u64> = (1..=most).map(|e| bytes(&scene, &with(e))).collect();
+        let step = if is_thorough() { 1 } else { 2 };
+        let sizes: Vec<u64> = (1..=most).step_by(step).map(|e| bytes(&scene, &with(e))).collect();
         none_grows(what, &sizes);
     }
 }
@@ -81,7 +83,8 @@ fn a_looser_tolerance_is_never_larger() {
         let with =
             |percent: f64| Options { tolerance: Tolerance::Relative(percent / 100.0), ..Options::default() };
         let percents = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0];
-        let sizes: Vec<u64> = (percents.iter()).map(|&p| bytes(&scene, &with(p))).collect();
+        let step = if is_thorough() { 1 } else { 3 };
+        let sizes: Vec<u64> = percents.iter().step_by(step).map(|&p| bytes(&scene, &with(p))).collect();
         none_grows(what, &sizes);
     }
 }
@@ -134,7 +137,8 @@ fn knobs_are_monotone_over_the_corpus() {
         "alembic/gen/e_metaballs.abc",
         "gltf/Fox.glb",
     ];
-    for file in files {
+    let sample = if is_thorough() { &files[..] } else { &files[..2] };
+    for file in sample {
         let source = corpus.join(file);
         let sizes = ["1", "2", "5", "6", "7"].map(|e| compiled(&source, &["--effort", e]));
         none_grows(&format!("effort, {file}"), &sizes);

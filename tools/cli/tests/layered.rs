@@ -39,7 +39,8 @@ fn compiled(scene: &Scene, options: &Options) -> Reel {
 }
 
 fn options(last: usize) -> Options {
-    Options { preset: Preset::Small, range: Some(Range::Frames(0, last)), ..Options::default() }
+    let effort = if is_thorough() { Options::default().effort } else { 2 };
+    Options { preset: Preset::Small, range: Some(Range::Frames(0, last)), effort, ..Options::default() }
 }
 
 /// Everything of a frame that can be compared.

@@ -9,6 +9,7 @@ use meshreel_check::{Report, reopen, verify};
 use meshreel_compile::{Silent, compile};
 use meshreel_options::{MethodChoice, Options, Preset, Tolerance};
 use meshreel_scene::{Channel, Mesh, Node, NodeKind, Scene, TimeSampling, Transform, write};
+use meshreel_testkit::verified;
 
 /// A scene of one mesh, which moves where there are several samples of points.
 fn scene(mut samples: Vec<Vec<[f32; 3]>>, faces: &[Vec<i32>]) -> Scene {
@@ -209,13 +210,10 @@ fn bending(frames: usize) -> Scene {
 
 #[test]
 fn e06_parts_and_bones_are_found_in_little_memory() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("test.reel");
     let size = |scene: &Scene, options: &Options| {
-        let (report, _, remarks) = held(scene, options);
-        compile(scene, Vec::new(), &path, options, &reopen, &Silent).unwrap();
-        let bytes = std::fs::metadata(&path).unwrap().len();
-        (bytes, report.meshes[0].method, remarks)
+        let (_, report) = verified(scene, options);
+        let remarks: Vec<String> = report.remarks.iter().map(ToString::to_string).collect();
+        (report.file_bytes, report.meshes[0].method.clone(), remarks)
     };
     // Points × frames × 12 bytes are many times what is allowed.
     for (scene, raw) in [(tumbling(24, 130), 24 * 8 * 130 * 12), (bending(130), 240 * 130 * 12)] {
