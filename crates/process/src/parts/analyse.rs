@@ -425,30 +425,27 @@ impl Search<'_> {
         let mut sorted: Vec<usize> = (1..count).collect();
         sorted.sort_by_key(|&p| (std::cmp::Reverse(members[p].len()), p));
         let mut into: Vec<Option<usize>> = vec![None; count];
-        // Of tens of thousands of parts nearly all are told apart by one frame, which lies together for that.
+        // Of tens of thousands of parts nearly all are told apart by one frame.
         let telling = self.telling[self.telling.len() - 1];
-        let quick: Vec<Matrix> = sorted.iter().map(|&p| matrices[p][telling]).collect();
-        let square = self.tolerance * self.tolerance;
-        for (i, &small) in sorted.iter().enumerate().skip(1) {
-            let Some(&first) = members[small].first() else {
-                continue;
-            };
-            let last = members[small][members[small].len() - 1];
-            let (from, to) = (self.all.at(0, first), self.all.at(telling, first));
-            let near = |(turn, shift): &Matrix| (*turn * from + *shift - to).length_squared() <= square;
-            let candidates: Vec<usize> = (sorted[..i].par_iter().zip(&quick[..i]))
-                .with_min_len(4096)
-                .filter(|(_, matrix)| near(matrix))
-                .map(|(large, _)| large)
-                .filter(|&&large| {
+        let quick = Maps::new(sorted.iter().map(|&p| &matrices[p][telling]));
+        let explaining: Vec<Vec<usize>> = (sorted.par_iter().enumerate())
+            .map(|(i, &small)| {
+                let (Some(&first), Some(&last)) = (members[small].first(), members[small].last()) else {
+                    return Vec::new();
+                };
+                let (from, to) = (self.all.at(0, first), self.all.at(telling, first));
+                let mut larger = quick.near(i, from, to, self.tolerance);
+                larger.iter_mut().for_each(|i| *i = sorted[*i]);
+                larger.retain(|&large| {
                     self.follows(first, &matrices[large])
                         && self.follows(last, &matrices[large])
                         && self.holds(&members[small], &matrices[large])
-                })
-                .copied()
-                .collect();
-            let found = candidates.into_iter().find(|&large| into[large].is_none());
-            if let Some(large) = found {
+                });
+                larger
+            })
+            .collect();
+        for (&small, larger) in sorted.iter().zip(explaining) {
+            if let Some(large) = larger.into_iter().find(|&large| into[large].is_none()) {
                 into[small] = Some(large);
                 let moved = std::mem::take(&mut members[small]);
                 members[large].extend(moved);
@@ -546,6 +543,57 @@ impl Search<'_> {
                 }
             }
         }
+    }
+}
+
+/// Transforms side by side, for the question which of them send a point somewhere.
+struct Maps {
+    /// Nine of the matrix by columns, three of the shift; in blocks.
+    blocks: Vec<[[f32; Maps::BLOCK]; 12]>,
+    /// Largest magnitude among them.
+    largest: f32,
+}
+
+impl Maps {
+    const BLOCK: usize = 16;
+
+    fn new<'a>(maps: impl ExactSizeIterator<Item = &'a Matrix>) -> Maps {
+        let mut blocks = vec![[[0.0f32; Maps::BLOCK]; 12]; maps.len().div_ceil(Maps::BLOCK)];
+        let mut largest = 0.0f32;
+        for (i, (turn, shift)) in maps.enumerate() {
+            let numbers = turn.to_cols_array().into_iter().chain(shift.to_array());
+            for (plane, number) in blocks[i / Maps::BLOCK].iter_mut().zip(numbers) {
+                plane[i % Maps::BLOCK] = number as f32;
+                largest = largest.max(number.abs() as f32);
+            }
+        }
+        Maps { blocks, largest }
+    }
+
+    /// Those of the first `count` that send `from` nearer to `to` than `tolerance`, and perhaps a few that
+    /// send it a little further away.
+    fn near(&self, count: usize, from: DVec3, to: DVec3, tolerance: f64) -> Vec<usize> {
+        let ([x, y, z], goal) = (from.as_vec3().to_array(), to.as_vec3().to_array());
+        // A dozen roundings of what is summed.
+        let size = self.largest * (x.abs() + y.abs() + z.abs() + 1.0) + to.abs().max_element() as f32;
+        let reach = (tolerance as f32 + 16.0 * f32::EPSILON * size).powi(2) * 1.001;
+        let mut found = Vec::new();
+        for (b, planes) in self.blocks[..count.div_ceil(Maps::BLOCK)].iter().enumerate() {
+            let mut far = [0.0f32; Maps::BLOCK];
+            for (k, goal) in goal.into_iter().enumerate() {
+                for (i, far) in far.iter_mut().enumerate() {
+                    let at =
+                        planes[k][i] * x + planes[3 + k][i] * y + planes[6 + k][i] * z + planes[9 + k][i];
+                    *far += (at - goal) * (at - goal);
+                }
+            }
+            // What is no number may still be near in f64.
+            if far.iter().any(|far| !(*far > reach)) {
+                let near = (0..Maps::BLOCK).filter(|&i| !(far[i] > reach)).map(|i| b * Maps::BLOCK + i);
+                found.extend(near.filter(|&i| i < count));
+            }
+        }
+        found
     }
 }
 
