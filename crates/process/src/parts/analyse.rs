@@ -588,8 +588,9 @@ impl Maps {
                 }
             }
             // What is no number may still be near in f64.
-            if far.iter().any(|far| !(*far > reach)) {
-                let near = (0..Maps::BLOCK).filter(|&i| !(far[i] > reach)).map(|i| b * Maps::BLOCK + i);
+            let perhaps = |far: f32| far <= reach || far.is_nan();
+            if far.iter().any(|&far| perhaps(far)) {
+                let near = (0..Maps::BLOCK).filter(|&i| perhaps(far[i])).map(|i| b * Maps::BLOCK + i);
                 found.extend(near.filter(|&i| i < count));
             }
         }
