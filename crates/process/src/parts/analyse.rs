@@ -30,6 +30,8 @@ const LEAST: usize = 3;
 const WIDTH: f64 = 20.0;
 /// Rounds of fitting and collecting.
 const ROUNDS: usize = 8;
+/// Parts for which those that explain them are sought at a time.
+const BATCH: usize = 64;
 /// Draws from the neighbours of a point where all together do not fit.
 const DRAWS: usize = 3;
 
@@ -428,27 +430,33 @@ impl Search<'_> {
         // Of tens of thousands of parts nearly all are told apart by one frame.
         let telling = self.telling[self.telling.len() - 1];
         let quick = Maps::new(sorted.iter().map(|&p| &matrices[p][telling]));
-        let explaining: Vec<Vec<usize>> = (sorted.par_iter().enumerate())
-            .map(|(i, &small)| {
-                let (Some(&first), Some(&last)) = (members[small].first(), members[small].last()) else {
-                    return Vec::new();
-                };
-                let (from, to) = (self.all.at(0, first), self.all.at(telling, first));
-                let mut larger = quick.near(i, from, to, self.tolerance);
-                larger.iter_mut().for_each(|i| *i = sorted[*i]);
-                larger.retain(|&large| {
-                    self.follows(first, &matrices[large])
-                        && self.follows(last, &matrices[large])
-                        && self.holds(&members[small], &matrices[large])
-                });
-                larger
-            })
-            .collect();
-        for (&small, larger) in sorted.iter().zip(explaining) {
-            if let Some(large) = larger.into_iter().find(|&large| into[large].is_none()) {
-                into[small] = Some(large);
-                let moved = std::mem::take(&mut members[small]);
-                members[large].extend(moved);
+        // In batches: where very many move alike each has very many to choose from.
+        for start in (0..sorted.len()).step_by(BATCH) {
+            let batch = start..sorted.len().min(start + BATCH);
+            let explaining: Vec<Vec<usize>> = (batch.clone().into_par_iter())
+                .map(|i| {
+                    let small = &members[sorted[i]];
+                    let (Some(&first), Some(&last)) = (small.first(), small.last()) else {
+                        return Vec::new();
+                    };
+                    let (from, to) = (self.all.at(0, first), self.all.at(telling, first));
+                    let mut larger = quick.near(i, from, to, self.tolerance);
+                    larger.iter_mut().for_each(|i| *i = sorted[*i]);
+                    larger.retain(|&large| {
+                        into[large].is_none()
+                            && self.follows(first, &matrices[large])
+                            && self.follows(last, &matrices[large])
+                            && self.holds(small, &matrices[large])
+                    });
+                    larger
+                })
+                .collect();
+            for (i, larger) in batch.zip(explaining) {
+                if let Some(large) = larger.into_iter().find(|&large| into[large].is_none()) {
+                    into[sorted[i]] = Some(large);
+                    let moved = std::mem::take(&mut members[sorted[i]]);
+                    members[large].extend(moved);
+                }
             }
         }
         self.renumber(&into);

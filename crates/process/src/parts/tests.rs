@@ -129,6 +129,18 @@ fn f06_parts_with_the_same_motion_are_one() {
 }
 
 #[test]
+fn f06_many_parts_with_the_same_motion_are_one() {
+    let (rest, of) = wall(400, 8);
+    let all = trajectories(&rest, |p, f, at| {
+        let (turn, shift) = motion(of[p] % 5, f, 0);
+        turn * at + shift
+    });
+    let groups: Vec<u32> = of.iter().map(|&i| i as u32).collect();
+    let truth: Vec<usize> = of.iter().map(|i| i % 5).collect();
+    assert_same(&find_parts(&all, &Request { groups: &groups, ..asked(&all) }), &truth);
+}
+
+#[test]
 fn e14_shared_points_are_left_over_or_go_where_they_fit() {
     // Between lumps stand points that follow both by half.
     let (mut rest, mut of) = wall(12, 25);
