@@ -1,8 +1,9 @@
-//! The map back to the source: any bytes; and what was understood must come back the same.
+//! The map back to the source: any bytes; and what was understood must come back the same, but for lists that
+//! say nothing.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use meshreel_codec::record::source_map::{decode, encode};
+use meshreel_codec::record::source_map::{SourceMap, decode, encode};
 
 fuzz_target!(|data: &[u8]| {
     if let Ok((map, used)) = decode(data) {
@@ -11,7 +12,22 @@ fuzz_target!(|data: &[u8]| {
             let mut bytes = Vec::new();
             encode(&map, &mut bytes);
             let len = bytes.len();
-            assert_eq!(decode(&bytes), Ok((map, len)));
+            assert_eq!(decode(&bytes), Ok((telling(map), len)));
         }
     }
 });
+
+/// Without lists that say of everything what is so without them.
+fn telling(mut map: SourceMap) -> SourceMap {
+    if map.starts.iter().all(|s| *s == 0) && map.others.is_empty() {
+        map.starts.clear();
+    }
+    if !map.frames.contains(&false) {
+        map.frames.clear();
+    }
+    if map.runs.is_empty() {
+        map.run_of.clear();
+    }
+    map.runs = map.runs.into_iter().map(telling).collect();
+    map
+}
