@@ -4,9 +4,9 @@
 Each step names its section in the comment above it, and tables of numbers are read out of the documents.
 Slow and plain. Prints one JSON object: for each frame asked for, its time and box, each node's world matrix
 and visibility, and each mesh's indices and decoded streams. Blocks may be stored, deflated or LZ4; Zstandard
-needs Python 3.14 or the package `zstandard`.
+needs Python 3.14 or the package `zstandard`. With --clips one for each skeletal clip instead.
 
-usage: decode.py FILE.reel [FRAME…]
+usage: decode.py FILE.reel [FRAME…] or decode.py --clips FILE.reel
 """
 import ctypes
 import json
@@ -15,6 +15,9 @@ import os
 import struct
 import sys
 import zlib
+
+# container.md#chunk-kinds
+SKELETON, CLIP, LAYERS, TIERS = 7, 8, 9, 10
 
 
 class Malformed(Exception):
@@ -1361,19 +1364,8 @@ def unit(v):
 # mesh.md#predicted
 def flat(v, n):
     """The direction of what v has at right angles to n."""
-    v = unit(v)
-    if v is None:
-        return None
     rest = minus(v, scaled(n, dot(v, n)))
-    return unit(rest) if dot(rest, rest) > F(1e-8) else None
-
-
-# mesh.md#predicted
-def polynomial(x, coefficients):
-    out = F(coefficients[-1])
-    for c in reversed(coefficients[:-1]):
-        out = F(F(c) + F(x * out))
-    return out
+    return unit(rest) if dot(rest, rest) > F(dot(v, v) * F(1e-8)) else None
 
 
 PI = F(math.pi)
@@ -1381,22 +1373,28 @@ TAU = F(2 * math.pi)
 
 
 # mesh.md#predicted
-def arc_cosine(x):
-    a = min(abs(x), 1.0)
-    root = F(math.sqrt(F(1 - a)))
-    arc = F(root * polynomial(a, [1.5707288, -0.2121144, 0.074261, -0.0187293]))
-    return F(PI - arc) if x < 0 else arc
+def corner_angle(cosine):
+    a = min(abs(cosine), 1.0)
+    inner = F(F(-0.2121144) + F(a * F(F(0.074261) + F(a * F(-0.0187293)))))
+    arc = F(F(math.sqrt(F(1 - a))) * F(F(1.5707288) + F(a * inner)))
+    return F(PI - arc) if cosine < 0 else arc
+
+
+# mesh.md#predicted
+def rotation(v):
+    """Cosine, and what half the angle is to be multiplied with to give the sine."""
+    above, below = F(1 - F(v * F(1 / 15))), F(1 - F(v * F(0.4)))
+    sine, cosine = F(F(above * above) * v), F(below * below)
+    scale = F(1 / F(cosine + sine))
+    return F(F(cosine - sine) * scale), F(F(above * below) * F(scale + scale))
 
 
 # mesh.md#predicted
 def turn(angle):
     """Cosine and sine."""
-    x = max(-F(PI / 2), min(F(PI / 2), F(angle * 0.5)))
-    y = F(x * x)
-    c = polynomial(y, [1.0, -0.5, 4.1666668e-2, -1.3888889e-3, 2.4801587e-5, -2.755732e-7])
-    s = F(x * polynomial(y, [1.0, -1.6666667e-1, 8.333333e-3, -1.984127e-4, 2.7557319e-6, -2.50521e-8]))
-    scale = F(1 / F(F(c * c) + F(s * s)))
-    return F(F(F(c * c) - F(s * s)) * scale), F(F(2 * F(c * s)) * scale)
+    half = F(angle * 0.5)
+    c, s = rotation(F(half * half))
+    return c, F(half * s)
 
 
 # container.md#range-coder
@@ -1545,7 +1543,9 @@ class Predicted:
     def __init__(self, data, triangles, point, uvs):
         b = Bytes(data)
         flags, self.step, self.turn_step = b.get("Bff")
-        need(flags < 8, "flags")
+        self.weights, self.tangent_weights = flags >> 3 & 3, flags >> 5 & 3
+        self.packed = flags >> 7
+        need(self.weights < 3 and self.tangent_weights < 3, "flags")
         bits = Chances(data[9:])
         self.triangles, self.point, self.uvs = triangles, point, uvs
         self.tangents, self.negated = flags & 1, flags & 4
@@ -1573,7 +1573,8 @@ class Predicted:
                     if a == c and self.mates[v] is None:
                         self.mates[v] = w
         self.read_bases(bits, vertices)
-        self.start = dict(normal=even(4, 3, 3), turn=even(4, 4, 3), states=(even(3), even(16)), turns=(even(3), even(16)))
+        self.start = dict(
+            normal=even(4, 3, 3), turn=even(4, 4, 3), blocks=even(2, 4, 2), turn_blocks=even(2, 4, 2, 2), states=(even(3), even(16)), turns=(even(3), even(16)))
         used = even()
         for chance in self.chances_of(self.start):
             if bits.bit(used):
@@ -1593,7 +1594,7 @@ class Predicted:
     # mesh.md#predicted
     @staticmethod
     def chances_of(c):
-        return flatten(c["normal"]) + flatten(c["turn"]) + [
+        return flatten(c["normal"]) + flatten(c["turn"]) + flatten(c["blocks"]) + flatten(c["turn_blocks"]) + [
             x for name in ("states", "turns") for part_ in c[name] for x in part_]
 
     # mesh.md#predicted
@@ -1630,9 +1631,12 @@ class Predicted:
                 p, a, b = (self.uvs[w] for w in (v, after, before))
                 ua, va, ub, vb = F(a[0] - p[0]), F(a[1] - p[1]), F(b[0] - p[0]), F(b[1] - p[1])
                 area = F(F(ua * vb) - F(va * ub))
-                sign = self.signs[v]
-                slope = (F(vb * sign), F(va * sign)) if area * sign > 0 and abs(area) < math.inf else (0.0, 0.0)
-                self.corners[self.class_of[v]].append((self.point[v], self.point[after], self.point[before], slope))
+                factors = (-vb, va) if area < 0 else (vb, -va)
+                first = factors if k == 0 else first
+                if area * self.signs[v] > 0 and abs(area) < math.inf:
+                    places = [self.point[w] for w in t]
+                    self.corners[self.class_of[v]].append(
+                        (k, places, factors, first, self.point[after], self.point[before]))
 
     # mesh.md#predicted
     def read_bases(self, bits, vertices):
@@ -1657,6 +1661,8 @@ class Predicted:
     def unit_states(self, data, frames, references):
         """The states of the frames of a unit."""
         import copy
+        if self.packed:
+            return self.packed_states(data, frames, references)
         bits, c, done = Chances(data), copy.deepcopy(self.start), list(references)
         for _ in range(frames):
             number = bits.plain(len(done).bit_length())
@@ -1666,29 +1672,109 @@ class Predicted:
         return done[len(references):]
 
     # mesh.md#predicted
+    def packed_states(self, data, frames, references):
+        at, done = 0, list(references)
+
+        def take(size):
+            nonlocal at
+            part_ = bytes(data[at : at + size])
+            at += size
+            return int.from_bytes(part_ + bytes(size - len(part_)), "little")
+
+        def section(out, start, count, numbers_):
+            kind = take(1)
+            need(kind < 2, "a section")
+            if kind == 0:
+                return
+            flags = take((count + 255) // 256 + 7 >> 3)
+            for first in range(0, count, 256):
+                if not flags >> first // 256 & 1:
+                    continue
+                which = take(1)
+                for k in range(4):
+                    items = range(first + 64 * k, min(first + 64 * k + 64, count))
+                    if not which >> k & 1 or not items:
+                        continue
+                    widths = take(1)
+                    mask = 2**64 - 1 if which >> 4 + k & 1 else take(8)
+                    changed = [i for i in items if mask >> i % 64 & 1]
+                    for n in range(numbers_):
+                        width = widths >> 4 * n & 15
+                        width += width == 15
+                        fields = take(len(changed) * width + 7 >> 3)
+                        for j, i in enumerate(changed):
+                            field = wrap(fields >> j * width, width) if width else 0
+                            out[start + i * numbers_ + n] = wrap(out[start + i * numbers_ + n] + 3 * field, 16)
+
+        for _ in range(frames):
+            number = take(1)
+            need(number <= len(done), "a reference")
+            out = list(done[number - 1] if number else self.base)
+            section(out, 0, self.groups, 2)
+            if self.tangents:
+                section(out, 2 * self.groups, len(out) - 2 * self.groups, 1)
+            done.append(out)
+        need(at >= len(data), "bytes behind the last frame")
+        return done[len(references):]
+
+    # mesh.md#predicted
     def states(self, bits, c, from_):
         old, out, n = from_ or self.base, [], 2 * self.groups
         past = lambda moved: int(moved) if from_ else 2
         at = lambda list_, g: list_[2 * g : 2 * g + 2]
-        for g in range(self.groups):
+        def in_blocks(items, chance, code, leave):
+            """`code` on items of which some differ: it says whether, `sure` that it does."""
+            last = [0, 0]
+            for chunk in range(0, len(items), 64):
+                own = items[chunk : chunk + 64]
+                blocks = [own[i : i + 16] for i in range(0, len(own), 16)]
+                last[0] = bits.bit(chance(0, own)[last[0]])
+                seen = False
+                for i, block in enumerate(blocks):
+                    if last[0]:
+                        sure = not seen and i + 1 == len(blocks)
+                        last[1] = 1 if sure else bits.bit(chance(1, block)[last[1]])
+                        seen = seen or last[1]
+                    one = False
+                    for item in block:
+                        if last[0] and last[1]:
+                            one = code(item, not one and item == block[-1]) or one
+                        else:
+                            leave(item)
+
+        def group(g, sure):
             count = min(2, sum(at(out, h) != at(old, h) for h in self.near_groups[g]))
             state = at(old, g)
-            if bits.bit(c["normal"][self.classes[g]][count][past(at(old, g) != at(self.base, g))]):
+            chance = c["normal"][self.classes[g]][count][past(state != at(self.base, g))]
+            differs = sure or bits.bit(chance)
+            if differs:
                 zero, longer = c["states"]
                 x = bits.number(zero[0], longer)
                 y = bits.number(zero[1 + (x == 0)], longer)
                 state = [wrap(state[0] + 3 * x, 16), wrap(state[1] + 3 * y, 16)]
-            out += state
-        for v, near in enumerate(self.near_vertices):
-            g = self.group[v]
-            count = sum(out[n + w] != old[n + w] for w in near) + (at(out, g) != at(old, g))
-            expected = old[n + v]
-            if self.mates[v] is not None:
-                expected = wrap(expected + out[n + self.mates[v]] - old[n + self.mates[v]], 16)
-            if bits.bit(c["turn"][self.classes[self.groups + v]][count][past(old[n + v] != self.base[n + v])]):
-                zero, longer = c["turns"]
-                expected = wrap(expected + 3 * bits.number(zero[0], longer), 16)
-            out.append(expected)
+            out.extend(state)
+            return differs
+
+        def expected(v):
+            mate = self.mates[v]
+            return old[n + v] if mate is None else wrap(old[n + v] + out[n + mate] - old[n + mate], 16)
+
+        def vertex(v, sure):
+            count = sum(out[n + w] != old[n + w] for w in self.near_vertices[v]) + differs(self.group[v])
+            chance = c["turn"][self.classes[self.groups + v]][count][past(old[n + v] != self.base[n + v])]
+            changed = sure or bits.bit(chance)
+            zero, longer = c["turns"]
+            out.append(wrap(expected(v) + 3 * bits.number(zero[0], longer), 16) if changed else expected(v))
+            return changed
+
+        differs = lambda g: at(out, g) != at(old, g)
+        most = lambda items, first: max(self.classes[first + i] for i in items)
+        in_blocks(range(self.groups), lambda level, own: c["blocks"][level][most(own, 0)],
+                  group, lambda g: out.extend(at(old, g)))
+        touched = lambda own: int(any(differs(self.group[v]) for v in own))
+        in_blocks(range(len(self.near_vertices)),
+                  lambda level, own: c["turn_blocks"][level][most(own, self.groups)][touched(own)],
+                  vertex, lambda v: out.append(expected(v)))
         return out
 
     # mesh.md#predicted
@@ -1701,29 +1787,26 @@ class Predicted:
         return x, cross(n, x)
 
     # mesh.md#predicted
-    def levels(self, places, states, record):
-        """Levels of all vertices, from points as vectors."""
+    def directions(self, places, states):
+        """Normals of all vertices, with tangents and signs where there are any, from points as vectors."""
         sums = [[0.0] * 3 for _ in range(self.groups)]
-        for count in range(3, 17):
-            same = [p for p in self.polygons if len(p) == count]
-            for first in range(0, len(same), 8):
-                self.add_polygons(same[first : first + 8], places, sums)
         for polygon in self.polygons:
-            if len(polygon) > 16:
-                self.add_polygons([polygon], places, sums)
+            if len(polygon) >= 3:
+                for v, share in zip(polygon, self.shares(polygon, places)):
+                    sums[self.group[v]] = plus(sums[self.group[v]], share)
         normals = [unit(s) or [0.0, 0.0, 1.0] for s in sums]
         if self.negated:
             normals = [[-x for x in n] for n in normals]
         for g, n in enumerate(normals):
             x, y = (float(s) for s in states[2 * g : 2 * g + 2])
-            length = F(math.sqrt(F(F(x * x) + F(y * y))))
-            if length:
+            if x or y:
                 e1, e2 = self.frame_of(places, g, n)
-                c, s = turn(F(length * self.step))
-                x, y = F(x * F(s / length)), F(y * F(s / length))
-                normals[g] = plus(scaled(n, c), plus(scaled(e1, x), scaled(e2, y)))
+                half = F(self.step * 0.5)
+                x, y = F(x * half), F(y * half)
+                c, s = rotation(F(F(x * x) + F(y * y)))
+                normals[g] = plus(scaled(n, c), plus(scaled(e1, F(x * s)), scaled(e2, F(y * s))))
         if not self.tangents:
-            return list(zip(*(to_octahedral(normals[g], record["bits"]) for g in self.group)))
+            return [normals[g] for g in self.group]
         tangents = [self.tangent(k, normals[g], places) for k, g in enumerate(self.class_group)]
         out = []
         for v, g in enumerate(self.group):
@@ -1731,102 +1814,81 @@ class Predicted:
             if turns:
                 c, s = turn(F(turns * self.turn_step))
                 t = plus(scaled(t, c), scaled(cross(n, t), s))
-                t = scaled(t, inverse_length(dot(t, t)))
-            out.append(to_qtangent(n, t, self.signs[v], record["bits"]))
-        return list(zip(*out))
-
-    # mesh.md#predicted
-    def add_polygons(self, polygons_, places, sums):
-        """Polygons of the same number of corners: the first corner of each, the second of each ..."""
-        shares = [self.shares(polygon, places) for polygon in polygons_]
-        for i in range(len(polygons_[0])):
-            for polygon, share in zip(polygons_, shares):
-                g = self.group[polygon[i]]
-                sums[g] = plus(sums[g], share[i])
+            out.append([*n, *t, self.signs[v]])
+        return out
 
     # mesh.md#predicted
     def shares(self, polygon, places):
         p = [places[self.point[v]] for v in polygon]
         count = len(p)
         edges = [minus(p[(i + 1) % count], p[i]) for i in range(count)]
-        if count <= 16:
-            normal, from_first = cross(edges[0], edges[1]), plus(edges[0], edges[1])
-            rest = edges[2 : count - 1]
-        else:
-            normal, from_first, rest = [0.0] * 3, [0.0] * 3, edges
-        for e in rest:
+        normal, from_first = cross(edges[0], edges[1]), plus(edges[0], edges[1])
+        for e in edges[2 : count - 1]:
             normal = plus(normal, cross(from_first, e))
             from_first = plus(from_first, e)
+        if self.weights == 2:
+            return [normal] * count
         normal = scaled(normal, inverse_length(dot(normal, normal)))
+        if self.weights == 1:
+            return [normal] * count
         out = []
         for i in range(count):
             before, e = edges[i - 1], edges[i]
             inverse = F(inverse_length(dot(before, before)) * inverse_length(dot(e, e)))
             cosine = F(-dot(before, e) * inverse)
-            angle = arc_cosine(cosine)
-            if dot(cross(before, e), normal) < 0 and cosine < F(0.999):
+            angle = corner_angle(cosine)
+            if count > 3 and dot(cross(before, e), normal) < 0 and cosine < F(0.999):
                 angle = F(TAU - angle)
             out.append(scaled(normal, angle))
         return out
 
     # mesh.md#predicted
     def tangent(self, class_, n, places):
-        total = [0.0] * 3
-        for own, after, before, (vb, va) in self.corners[class_]:
-            e, f = (minus(places[other], places[own]) for other in (after, before))
-            e, f = (minus(x, scaled(n, dot(x, n))) for x in (e, f))
-            g = minus(scaled(e, vb), scaled(f, va))
-            cosine = F(dot(e, f) * F(inverse_length(dot(e, e)) * inverse_length(dot(f, f))))
-            weight = F(arc_cosine(cosine) * inverse_length(dot(g, g)))
-            total = plus(total, scaled(g, weight))
+        total, corners = [0.0] * 3, self.corners[class_]
+        if self.tangent_weights == 0 or self.tangent_weights == 2 and len(corners) > 16:
+            around = {}
+            for k, points, factors, _, after, before in corners:
+                for q, factor in zip((after, before), factors):
+                    around[q] = F(around.get(q, 0.0) + factor)
+            own = corners[0][1][corners[0][0]] if corners else 0
+            for q, factor in around.items():
+                total = plus(total, scaled(minus(places[q], places[own]), factor))
+        elif self.tangent_weights == 2:
+            for k, points, factors, _, after, before in corners:
+                e, f = (minus(places[q], places[points[k]]) for q in (after, before))
+                e, f = (minus(x, scaled(n, dot(x, n))) for x in (e, f))
+                g = plus(scaled(e, factors[0]), scaled(f, factors[1]))
+                cosine = F(dot(e, f) * F(inverse_length(dot(e, e)) * inverse_length(dot(f, f))))
+                total = plus(total, scaled(g, F(corner_angle(cosine) * inverse_length(dot(g, g)))))
+        else:
+            for k, points, _, first, _, _ in corners:
+                p = [places[q] for q in points]
+                e, f, h = minus(p[1], p[0]), minus(p[2], p[0]), minus(p[2], p[1])
+                g = plus(scaled(e, first[0]), scaled(f, first[1]))
+                g = scaled(g, inverse_length(dot(g, g)))
+                i = [inverse_length(dot(x, x)) for x in (e, h, f)]
+                cosine = [F(dot(e, f) * F(i[0] * i[2])),
+                          F(dot(h, [F(0.0 - x) for x in e]) * F(i[1] * i[0])),
+                          F(dot(f, h) * F(i[2] * i[1]))][k]
+                total = plus(total, scaled(g, corner_angle(cosine)))
         return flat(total, n) or self.frame_of(places, self.class_group[class_], n)[0]
-
-
-# mesh.md#predicted
-def level_of(x, half):
-    return max(0, min(2 * half, round(x) + half))
-
-
-# mesh.md#predicted
-def to_octahedral(n, bits):
-    half = 2 ** (bits - 1) - 1
-    scale = F(1 / F(F(abs(n[0]) + abs(n[1])) + abs(n[2])))
-    x, y = F(n[0] * scale), F(n[1] * scale)
-    if n[2] < 0:
-        u, v = F(1 - abs(y)), F(1 - abs(x))
-        x, y = -u if x < 0 else u, -v if y < 0 else v
-    return [level_of(F(c * half), half) for c in (x, y)]
-
-
-# mesh.md#predicted
-def to_qtangent(normal, tangent, sign, bits):
-    half = 2 ** (bits - 1) - 1
-    n = scaled(normal, F(1 / F(math.sqrt(dot(normal, normal)))))
-    t = minus(tangent, scaled(n, dot(n, tangent)))
-    b = cross(n, t)
-    x, y, z = t[0], b[1], n[2]
-    wx, wy, wz = F(b[2] - n[1]), F(n[0] - t[2]), F(t[1] - b[0])
-    yz, xz, xy = F(b[2] + n[1]), F(n[0] + t[2]), F(t[1] + b[0])
-    own = lambda a, b, c: F(F(F(1 + a) - b) - c)
-    trace = F(F(x + y) + z)
-    if trace > 0:
-        q = [wx, wy, wz, F(1 + trace)]
-    elif y < x and z < x:
-        q = [own(x, y, z), xy, xz, wx]
-    elif z < y:
-        q = [xy, own(y, x, z), yz, wy]
-    else:
-        q = [xz, yz, own(z, x, y), wz]
-    scale = F(half / F(math.sqrt(F(dot(q[:3], q[:3]) + F(q[3] * q[3])))))
-    levels = [round(F(c * (-scale if q[3] < 0 else scale))) for c in q]
-    levels[3] = max(levels[3], 1)
-    return [level_of(-l if sign < 0 else l, half) for l in levels]
 
 
 # Moving nodes
 
 FREQUENCIES = numbers("frequencies")
 EXPECTED = numbers("expected")
+(WIDTHS,) = numbers("widths")
+
+
+# clip.md#residuals
+def bucket(sigma):
+    """The table for what is expected, and how many low bits are even."""
+    sigma = max(sigma, 4)
+    exponent = sigma.bit_length() - 1
+    mantissa = (sigma << 16) >> exponent
+    index = 3 * (exponent - 2) + (mantissa >= 82570) + (mantissa >= 104032)
+    return (FREQUENCIES[index], 0) if index < 24 else (FREQUENCIES[21 + index % 3], (index - 21) // 3)
 
 
 # clip.md#residuals
@@ -1852,11 +1914,7 @@ class Symbols:
         return value
 
     def take(self, sigma):
-        sigma = max(sigma, 4)
-        exponent = sigma.bit_length() - 1
-        mantissa = (sigma << 16) >> exponent
-        index = 3 * (exponent - 2) + (mantissa >= 82570) + (mantissa >= 104032)
-        row, low = (FREQUENCIES[index], 0) if index < 24 else (FREQUENCIES[21 + index % 3], (index - 21) // 3)
+        row, low = bucket(sigma)
         slot, symbol, start = self.state & 4095, 0, 0
         while slot >= start + row[symbol]:
             start, symbol = start + row[symbol], symbol + 1
@@ -1907,19 +1965,45 @@ def turned(q, y):
     return [max(-one, min(one, v * inverse >> 31)) for v in p]
 
 
-# clip.md#rotations
-def mixed(quaternions, weights):
-    """The weighted sum of up to four, each with the sign of its neighbour in time."""
-    signs, total = [], [0] * 4
-    for i, (q, weight) in enumerate(zip(quaternions, weights)):
-        beside = 1 if i == 3 else 0
-        near = signs[beside] if i else 1
-        signs.append(-near if i and sum(a * b for a, b in zip(q, quaternions[beside])) < 0 else near)
-        total = [t + signs[i] * weight * v for t, v in zip(total, q)]
-    total = [t >> 16 for t in total]
-    if not 1 << 26 <= max(abs(t) for t in total) < 3 << 29:
-        return list(quaternions[0])
-    return total
+# clip.md#moving-nodes
+def inner(a, b):
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]
+
+
+# clip.md#moving-nodes
+def mixed(around, weights):
+    """The weighted sum of four quaternions, each with the sign of its neighbour in time, and its square."""
+    a, b, c, d = around
+    second = -1.0 if inner(b, a) < 0 else 1.0
+    third = -1.0 if inner(c, a) < 0 else 1.0
+    fourth = second * (-1.0 if inner(d, b) < 0 else 1.0)
+    signed = [weights[0], weights[1] * second, weights[2] * third, weights[3] * fourth]
+    q = [sum(w * v[k] for w, v in zip(signed, around)) * 2.0**-46 for k in range(4)]
+    square = inner(q, q)
+    if square < 1 / 256:
+        q = [v * 2.0**-30 for v in a]
+        square = max(inner(q, q), 1 / 256)
+    return q, square
+
+
+# clip.md#moving-nodes
+def rotated(around, weights, y):
+    """Words of a rotation, moved on by a turn from those of frames around."""
+    if not any(y) and all(other == around[0] for other in around):
+        return list(around[0])
+    (ax, ay, az, aw), square = mixed(around, weights)
+    x, y, z = [max(-1.0, min(1.0, v)) for v in y]
+    m = x * x + y * y + z * z
+    bx, by, bz, bw = x * 2.0, y * 2.0, z * 2.0, 1.0 - m
+    length = 2.0**30 / (math.sqrt(square) * (1.0 + m))
+    p = [
+        aw * bx + ax * bw + ay * bz - az * by,
+        aw * by - ax * bz + ay * bw + az * bx,
+        aw * bz + ax * by - ay * bx + az * bw,
+        aw * bw - ax * bx - ay * by - az * bz,
+    ]
+    # Python rounds halves to the even number.
+    return [round(v * length) for v in p]
 
 
 # clip.md#streamed-form
@@ -2255,6 +2339,7 @@ class Nodes:
         plain = lambda n: sum(chances.bit([1 << 15] * 2) << k for k in range(n))
         base = struct.unpack("<f", struct.pack("<I", plain(32)))[0]
         need(1e-30 < base < 1e30, "steps of nodes out of range")
+        self.packed = plain(1)
         nodes = d["nodes"]
         boxes = [[math.inf] * 3 + [-math.inf] * 3 for _ in nodes]
         widen = lambda into, low, high: [min(a, b) for a, b in zip(into, low)] + [max(a, b) for a, b in zip(into[3:], high)]
@@ -2292,6 +2377,8 @@ class Nodes:
             last = moving, pivot, code
             self.tracks.append(self.track(node_["rest"], boxes[n], base, moving, pivot, code))
         self.rest = [(self.words_of(t, t["rest"]), [0, 0]) for t in self.tracks]
+        kinds = [[n for n, t in enumerate(self.tracks) if t["moves"] == [k & 1, k >> 1 & 1, k >> 2]] for k in range(8)]
+        self.eights = [kind[i : i + 8] for kind in kinds for i in range(0, len(kind), 8)]
 
     # clip.md#moving-nodes
     def track(self, rest, space, base, moves, pivot, code):
@@ -2307,19 +2394,28 @@ class Nodes:
         rotation = [min(max(step / v, 5e-7), 0.5) if usable(v) else 0.5 for v in lever]
         scale = [min(max(step / h * s if usable(h) else s, 1e-9), 1e9) for h, s in zip(reach, scales)]
         t = dict(rest=rest, moves=moves, pivot=p, step=step, rotation=rotation, scale=scale)
-        t["turn"] = [math.floor(v * 17179869184.0 + 0.5) for v in rotation]
-        t["origin"] = [a + b for a, b in zip(rest[4:7], self.arm(rest, p))]
+        t["turn"] = [v * 2.0**-7 for v in rotation]
+        t["origin"] = [a + b for a, b in zip(rest[4:7], self.matrix_arm(rest, p))]
         return t
 
     # clip.md#moving-nodes
     @staticmethod
-    def arm(transform, p):
+    def matrix_arm(transform, p):
         return [row[0] * p[0] + row[1] * p[1] + row[2] * p[2] for row in matrix(transform)]
+
+    # clip.md#moving-nodes
+    @staticmethod
+    def arm(transform, near, p):
+        q, v = transform[:4], [s * k for s, k in zip(transform[7:], p)]
+        cross_ = lambda a, b: [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+        twice = (4.0 - inner(q, q)) - inner(q, q) if near else 2.0 / max(inner(q, q), 1e-30)
+        u = [c + q[3] * k for c, k in zip(cross_(q, v), v)]
+        return [k + twice * c for k, c in zip(v, cross_(q, u))]
 
     # clip.md#moving-nodes
     def words_of(self, t, transform):
         """Words of what moves: translation, rotation, scale."""
-        unit, arm = t["step"] / 32, self.arm(transform, t["pivot"])
+        unit, arm = t["step"] / 32, self.matrix_arm(transform, t["pivot"])
         place = [sized((transform[4 + k] + arm[k] - t["origin"][k]) / unit + 0.5) for k in range(3)]
         scale = [sized(transform[7 + k] * 32.0 / t["scale"][k] + 0.5) for k in range(3)]
         all_ = [place, in_30_bits(transform[:4]), scale]
@@ -2333,80 +2429,646 @@ class Nodes:
         if words[2]:
             out[7:] = [f32(w * (s / 32)) for w, s in zip(words[2], t["scale"])]
         if words[0]:
-            arm = self.arm(out, t["pivot"]) if any(t["pivot"]) else [0.0] * 3
+            arm = self.arm(out, t["moves"][1], t["pivot"]) if any(t["pivot"]) else [0.0] * 3
             unit = t["step"] / 32
-            out[4:7] = [f32(o + w * unit - a) for o, w, a in zip(t["origin"], words[0], arm)]
+            out[4:7] = [f32((o + w * unit) - a) for o, w, a in zip(t["origin"], words[0], arm)]
         return tuple(out)
 
     # clip.md#moving-nodes
     def unit(self, data, schedule, frames, find):
         """Per frame its states and transforms; `find` gives the states of frames decoded before."""
-        symbols, done = Symbols(data), {}
+        source = Packed(data, len(self.eights) * len(frames)) if self.packed else States(data)
+        empty = lambda: ([None] * len(self.tracks), [None] * len(self.tracks))
+        done = {f: empty() for f in frames}
         state_of = lambda f: done[f][0] if f in done else find(f)
-        for i, f in enumerate(frames):
-            key = schedule.depths[f] == 0
-            references = [r for r in schedule.references(f) if not (key and r == 0)][: 1 if key else 4]
-            around = [state_of(r) for r in references] or [self.rest]
-            level, weights, beside = 4 if references or f == 0 else 5, [1 << 16], None
-            if not key:
-                at = [r - f for r in references]
-                level = (at[1] - at[0] - 1).bit_length() - 1
-                weights = []
-                for k, a in enumerate(at):
-                    others = [o for j, o in enumerate(at) if j != k]
-                    over, under = math.prod(-o for o in others) << 16, math.prod(a - o for o in others)
-                    weights.append(abs(over) // abs(under) * (1 if (over < 0) == (under < 0) else -1))
-                weights[0] += (1 << 16) - sum(weights)
-                if i and schedule.depths[frames[i - 1]] == schedule.depths[f]:
-                    beside = state_of(frames[i - 1])
-            state, out = [], []
-            for n, t in enumerate(self.tracks):
-                words, means, transform = self.node(
-                    t, symbols, level, weights, [a[n] for a in around], beside and beside[n])
-                state.append((words, means))
-                out.append(transform)
-            done[f] = state, out
-        symbols.end()
+        around = [self.around(schedule, frames, i) for i in range(len(frames))]
+        for eight in self.eights:
+            for f, (references, level, weights, beside) in zip(frames, around):
+                states = [state_of(r) for r in references] or [self.rest]
+                states += [states[0]] * (4 - len(states))
+                beside = beside is not None and state_of(beside)
+                contexts = [(level, states[0][n][1], states[min(1, len(references) - 1) if references else 0][n][1],
+                             beside and beside[n][1]) for n in eight]
+                moves = self.tracks[eight[0]]["moves"]
+                if self.packed:
+                    coded = [(*each, [0, 0]) for each in source.eight(len(eight), moves)]
+                else:
+                    coded = source.eight(moves, contexts)
+                for n, (raw, kappas, means) in zip(eight, coded):
+                    t = self.tracks[n]
+                    words = self.words_of(t, raw) if raw else self.moved(t, [s[n][0] for s in states], weights, kappas)
+                    done[f][0][n] = words, means
+                    done[f][1][n] = raw or self.transform(t, words)
+        source.end()
         return done
 
     # clip.md#moving-nodes
-    def node(self, t, symbols, level, weights, around, beside):
-        mean = [(around[0][1][s] + around[min(1, len(around) - 1)][1][s]) >> 1 for s in range(2)]
-        moving = level == 5 or sum(mean) + (sum(beside[1]) if beside else 0) > 0
-        kind = symbols.take(60 if moving else 8)
-        need(0 <= kind <= 7, "a class of moving nodes")
-        kind ^= moving and kind < 2
-        if kind == 7:
-            raw = struct.unpack("<10f", b"".join(struct.pack("<I", symbols.even(32)) for _ in range(10)))
-            need(all(map(math.isfinite, raw)), "a transform that is none")
-            return self.words_of(t, raw), [1 << 12] * 2, raw
-        slots = [min(part_, 1) for part_ in range(3) if t["moves"][part_] for _ in range(3)]
-        kappas = [0] * len(slots)
-        if kind:
-            for c, slot in enumerate(slots):
-                row = EXPECTED[4 * level + 2 * (beside is not None) + (c > 0)]
-                sigma = row[0] + row[1] * mean[slot] + (row[2] * beside[1][slot] if beside else 0)
-                if c:
-                    sigma += row[3] * (sum(map(abs, kappas[:c])) * -(-65536 // c) >> 16)
-                k = symbols.take(min(sigma << (kind - 1) >> 3, 1 << 28))
-                kappas[c] = max(-(1 << 28), min(1 << 28, k * (32 >> (kind - 1))))
-        if kind == 0 and all(a[0] == around[0][0] for a in around):
-            return around[0][0], [0, 0], self.transform(t, around[0][0])
-        words, left, sums = [], list(kappas), [[], []]
+    @staticmethod
+    def around(schedule, frames, i):
+        """The frames that one is predicted from, its level, their weights, and the frame beside."""
+        f = frames[i]
+        key = schedule.depths[f] == 0
+        references = [r for r in schedule.references(f) if not (key and r == 0)][: 1 if key else 4]
+        if key:
+            return references, 4 if references or f == 0 else 5, [1 << 16, 0, 0, 0], None
+        at = [r - f for r in references]
+        weights = []
+        for k, a in enumerate(at):
+            others = [o for j, o in enumerate(at) if j != k]
+            over, under = math.prod(-o for o in others) << 16, math.prod(a - o for o in others)
+            weights.append(abs(over) // abs(under) * (1 if (over < 0) == (under < 0) else -1))
+        weights[0] += (1 << 16) - sum(weights)
+        beside = frames[i - 1] if i and schedule.depths[frames[i - 1]] == schedule.depths[f] else None
+        return references, (at[1] - at[0] - 1).bit_length() - 1, weights + [0] * (4 - len(weights)), beside
+
+    # clip.md#moving-nodes
+    @staticmethod
+    def moved(t, around, weights, kappas):
+        """Words moved on by κ from those of four frames."""
+        words, left = [], list(kappas)
         for part_ in range(3):
             if not t["moves"][part_]:
                 words.append(None)
                 continue
             own, left = left[:3], left[3:]
-            sums[part_ > 0] += map(abs, own)
-            before = [a[0][part_] for a in around]
+            before = [a[part_] for a in around]
             if part_ == 1:
-                words.append(turned(mixed(before, weights), [k * s >> 11 for k, s in zip(own, t["turn"])]))
+                words.append(rotated(before, weights, [k * s for k, s in zip(own, t["turn"])]))
             else:
-                predicted = [cut(sum(w * b[k] for w, b in zip(weights, before)) >> 16) for k in range(3)]
+                predicted = [sum(w * b[k] for w, b in zip(weights, before)) >> 16 for k in range(3)]
                 words.append([cut(p + k) for p, k in zip(predicted, own)])
-        means = [min(sum(s) * -(-65536 // len(s)) >> 16, 0xFFFF) if s else 0 for s in sums]
-        return words, means, self.transform(t, words)
+        return words
+
+
+
+# clip.md#symbols-of-moving-nodes
+class States:
+    """Residuals of moving nodes as symbols of up to eight states."""
+
+    def __init__(self, data):
+        b = Bytes(data)
+        self.kind = b.get("B")
+        need(self.kind <= 4, "a number of states")
+        count = 0 if self.kind == 4 else 1 << self.kind
+        self.states = [b.get("I") for _ in range(count)]
+        self.words = b if self.kind < 4 else b.end()
+
+    # clip.md#symbols-of-moving-nodes
+    def filled(self, lane, state):
+        if state < 1 << 16:
+            left = len(self.words.data) - self.words.at
+            state = state << 16 | (self.words.get("H") if left > 1 else 0)
+        self.states[lane % len(self.states)] = state
+
+    # clip.md#symbols-of-moving-nodes
+    def even(self, lane, bits):
+        state = self.states[lane % len(self.states)]
+        self.filled(lane, state >> bits)
+        return state & ((1 << bits) - 1)
+
+    # clip.md#symbols-of-moving-nodes
+    def symbol(self, lane, row):
+        state = self.states[lane % len(self.states)]
+        slot, symbol, start = state & 4095, 0, 0
+        while slot >= start + row[symbol]:
+            start, symbol = start + row[symbol], symbol + 1
+        self.filled(lane, row[symbol] * (state >> 12) + slot - start)
+        return symbol
+
+    # clip.md#symbols-of-moving-nodes
+    def eight(self, moves, contexts):
+        """For each node its transform or None, κ, and means."""
+        out, slots = [], [min(part_, 1) for part_ in range(3) if moves[part_] for _ in range(3)]
+        if self.kind == 4:
+            return [(None, [0] * len(slots), [0, 0])] * len(contexts)
+        classes, means, raw = [], [], {}
+        for lane, (level, first, second, beside) in enumerate(contexts):
+            mean = [(a + b) >> 1 for a, b in zip(first, second)]
+            moving = level == 5 or sum(mean) + (sum(beside) if beside else 0) > 0
+            kind = self.symbol(lane, bucket(60 if moving else 8)[0])
+            need(kind <= 7, "a class of moving nodes")
+            classes.append(kind ^ (moving and kind < 2))
+            means.append(mean)
+        for lane in [n for n, kind in enumerate(classes) if kind == 7]:
+            halves = [self.even(lane, 16) for _ in range(20)]
+            raw[lane] = struct.unpack("<10f", struct.pack("<20H", *halves))
+            need(all(map(math.isfinite, raw[lane])), "a transform that is none")
+        kappas = [[0] * len(slots) for _ in contexts]
+        active = [n for n, kind in enumerate(classes) if 0 < kind < 7]
+        for c, slot in enumerate(slots):
+            found = []
+            for lane in active:
+                level, _, _, beside = contexts[lane]
+                row = EXPECTED[4 * level + 2 * bool(beside) + (c > 0)]
+                sigma = row[0] + row[1] * means[lane][slot] + (row[2] * beside[slot] if beside else 0)
+                if c:
+                    sigma += row[3] * (sum(map(abs, kappas[lane][:c])) * -(-65536 // c) >> 16)
+                table_, low = bucket(min(sigma << (classes[lane] - 1) >> 3, 1 << 24))
+                found.append((lane, self.symbol(lane, table_), low))
+            for lane, v, low in found:
+                if v == 15:
+                    bits = 2
+                    while bits < 28 and self.even(lane, 1):
+                        bits += 1
+                    of_low = self.even(lane, min(bits, 14))
+                    v += (1 << bits | self.even(lane, bits - min(bits, 14)) << 14 | of_low) - 4
+                even_ = self.even(lane, low + (low > 0 or v > 0))
+                negative = even_ >> low & 1
+                v = (v << low | even_ & ((1 << low) - 1)) & 0x0FFFFFFF
+                k = (-1 - v if low else -v) if negative else v
+                kappas[lane][c] = max(-(1 << 28), min(1 << 28, k * (32 >> (classes[lane] - 1))))
+        for lane, kind in enumerate(classes):
+            sums = [[abs(k) for k, slot in zip(kappas[lane], slots) if slot == s] for s in range(2)]
+            mean = [min(sum(s) * -(-65536 // len(s)) >> 16, 0xFFFF) if s and kind else 0 for s in sums]
+            out.append((raw.get(lane), kappas[lane], [1 << 12] * 2 if kind == 7 else mean))
+        return out
+
+    # clip.md#symbols-of-moving-nodes
+    def end(self):
+        need(all(state == 1 << 16 for state in self.states), "residuals that do not end where their bytes do")
+        if self.kind < 4:
+            self.words.end()
+
+
+# clip.md#packed-moving-nodes
+class Packed:
+    """Residuals of moving nodes in bits."""
+
+    def __init__(self, data, eights):
+        b = Bytes(data)
+        kind = b.get("B")
+        need(kind <= 1, "a kind of unit")
+        flags = b.take((eights + 7) // 8) if kind else bytes((eights + 7) // 8)
+        self.flags = [flags[i // 8] >> i % 8 & 1 for i in range(8 * len(flags))]
+        need(not any(self.flags[eights:]), "flags of no nodes")
+        self.codes, self.apart = [Bytes(b.take(b.varint()) if kind else b"") for _ in range(2)]
+        self.fields, self.at = Bytes(b.take(len(data) - b.at)), 0
+
+    # clip.md#packed-moving-nodes
+    def eight(self, count, moves):
+        """For each of so many nodes its transform or None, and κ."""
+        parts, flag, self.at = sum(moves), self.flags[self.at], self.at + 1
+        if not flag:
+            return [(None, [0] * 3 * parts)] * count
+        nibbles = lambda n: [n >> 4 * lane & 15 for lane in range(8)]
+        codes = [nibbles(self.codes.get("I")) for _ in range(max(parts, 1))][:parts or 1]
+        widths = [[WIDTHS[c] for c in of_part] for of_part in codes]
+        bits, used, out = 0, 0, []
+        size = (3 * sum(map(sum, widths)) + 7) // 8
+        bits = int.from_bytes(self.fields.take(size), "little")
+        for lane in range(8):
+            kappas = []
+            for part_ in range(parts):
+                w = widths[part_][lane]
+                for _ in range(3):
+                    v = bits >> used & ((1 << w) - 1)
+                    kappas.append(32 * (v - (v >> w - 1 << w) if w else 0))
+                    used += w
+            raw = None
+            if codes[0][lane] == 15 and lane < count:
+                kind = self.apart.get("B")
+                need(1 <= kind <= 7, "a class of moving nodes")
+                if kind == 7:
+                    raw = self.apart.get("10f")
+                    need(all(map(math.isfinite, raw)), "a transform that is none")
+                else:
+                    numbers_ = [unzigzag(self.apart.varint()) for _ in kappas]
+                    kappas = [max(-(1 << 28), min(1 << 28, k * (32 >> kind - 1))) for k in numbers_]
+            out.append((raw, kappas))
+        return out[:count]
+
+    def end(self):
+        self.codes.end()
+        self.apart.end()
+        self.fields.end()
+
+
+# Clips
+
+# clip.md#skeletons-and-clips
+def skeleton_record(data):
+    b = Bytes(data)
+    b.text()
+    out = dict(names=[], parents=[], rest=[], shell=[])
+    for j in range(b.varint()):
+        out["names"].append(b.text())
+        out["parents"].append(b.varint() - 1)
+        need(out["parents"][-1] < j, "a parent that does not come before its joint")
+        flags = b.get("B")
+        need(flags < 8, "flags of a joint")
+        rotation = list(b.get("4f")) if flags & 1 else [0.0, 0.0, 0.0, 1.0]
+        translation = list(b.get("3f"))
+        scale = list(b.get("3f")) if flags & 1 else [1.0] * 3
+        out["rest"].append(rotation + translation + scale)
+        out["shell"].append(b.get("f"))
+        if flags & 2:
+            b.get("d")
+        if flags & 4:
+            need(b.get("B") < 6, "an order of axes")
+        b.take(12 * b.varint())
+    b.end()
+    return out
+
+
+# clip.md#skeletons-and-clips
+def clip_record(data):
+    b = Bytes(data)
+    out = dict(name=b.text(), skeleton=b.varint())
+    flags = b.get("B")
+    need(flags < 16 and flags & 3 < 3, "a codec of clips")
+    out["codec"] = ["sampled", "curve", "random-access"][flags & 3]
+    asked, out["tolerance"] = b.get("dd")
+    need(0 < asked <= out["tolerance"] < math.inf, "a tolerance")
+    if flags & 8:
+        held = [b.varint() for _ in range(b.varint())]
+        need(all(x < y for x, y in zip(held, held[1:])), "held sub-tracks out of order")
+    out["stored"] = data[b.at :]
+    return out
+
+
+# clip.md#side-information
+def side_information(data, joints):
+    """The header of a clip: samples, rate, steps, and the kind of each sub-track with its constants."""
+    bits = Chances(data)
+    float_ = lambda: struct.unpack("<f", struct.pack("<I", bits.plain(32)))[0]
+    double = lambda: struct.unpack("<d", struct.pack("<II", bits.plain(32), bits.plain(32)))[0]
+    part_ = lambda: wrap(bits.plain(21), 21)
+    sized_ = lambda: bits.plain(bits.plain(5) + 1)
+    of = {}
+
+    def tree(name, count):
+        chances, node_ = of.setdefault(name, even(1 << count)), 1
+        for _ in range(count):
+            node_ = 2 * node_ + bits.bit(chances[node_])
+        return node_ - (1 << count)
+
+    def quaternion():
+        largest, p = bits.plain(2), [part_() / (1048576.0 * math.sqrt(2)) for _ in range(3)]
+        p.insert(largest, math.sqrt(max(0.0, 1.0 - p[0] * p[0] - p[1] * p[1] - p[2] * p[2])))
+        length = math.sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3])
+        return [v / length for v in p]
+
+    def axis():
+        x, y = part_() / 1048575.0, part_() / 1048575.0
+        z = 1.0 - abs(x) - abs(y)
+        if z < 0:
+            x, y = (1.0 - abs(y)) * (-1 if x < 0 else 1), (1.0 - abs(x)) * (-1 if y < 0 else 1)
+        length = math.sqrt(x * x + y * y + z * z)
+        return [x / length, y / length, z / length]
+
+    def vector(name):
+        kind = tree(name, 2)
+        need(kind < 3, "a kind of sub-track")
+        return [float_() for _ in range(3)] if kind == 1 else kind
+
+    h = dict(samples=bits.plain(32), fps=double(), start=double(), base=float_(), spread=bits.plain(4), layers=[])
+    need(h["samples"] > 0 and 0 < h["fps"] < math.inf and 1e-18 < h["base"] < 1e18, "a clip's header")
+    log = bits.plain(3)
+    if log == 7:
+        log, _tiers = bits.plain(3), bits.plain(3)
+        if bits.plain(1):
+            h["layers"] = [bits.plain(4) for _ in range(joints)]
+        for _ in range(sized_()):
+            sized_()
+    need(log < 7, "segments of a clip")
+    h["fine"] = [tree("fine", 6) - 32 for _ in range(joints)] if bits.plain(1) else [0] * joints
+    h["rotations"], h["translations"], h["scales"], components = [], [], [], 0
+    for _ in range(joints):
+        kind = tree("rotation", 3)
+        need(kind < 5, "a kind of rotation")
+        more = [quaternion()] if 0 < kind < 4 else []
+        more += [axis() for _ in range(kind - 1)] if kind in (2, 3) else []
+        h["rotations"].append((kind, *more))
+        h["translations"].append(vector("translation"))
+        h["scales"].append(vector("scale"))
+        components += [0, 0, 1, 2, 3][kind] + 3 * (h["translations"][-1] == 2) + 3 * (h["scales"][-1] == 2)
+    there = even(2)
+    for c in range(components):
+        tree("start", 5)
+        for slot in range(2):
+            if not bits.bit(there[slot]):
+                break
+            count = tree("distance", 5)
+            distance, weight = 1 << count | bits.plain(count), tree("weight", 7) - 64
+            need(distance <= c and weight not in (-64, 0), "a source of a component")
+    bits.end()
+    return h
+
+
+# clip.md#streamed-form
+def times(a, b):
+    """The product of two quaternions."""
+    (ax, ay, az, aw), (bx, by, bz, bw) = a, b
+    return [aw * bx + ax * bw + ay * bz - az * by, aw * by - ax * bz + ay * bw + az * bx,
+            aw * bz + ax * by - ay * bx + az * bw, aw * bw - ax * bx - ay * by - az * bz]
+
+
+# clip.md#steps
+def clip_steps(skeleton, h, layer=None):
+    """Of each joint the axes, and the steps of rotation, translation and scale."""
+    own = lambda j: layer is None or h["layers"][j] == layer
+    rotation = lambda j: h["rotations"][j] if own(j) else (0,)
+    length = lambda v: math.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
+    cross_ = lambda a, b: [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+    reach = list(skeleton["shell"])
+    points = [[[s, 0.0, 0.0], [0.0, s, 0.0], [0.0, 0.0, s]] for s in reach]
+    for j in reversed(range(len(reach))):
+        parent = skeleton["parents"][j]
+        if parent < 0:
+            continue
+        constant = h["translations"][j] if own(j) and isinstance(h["translations"][j], list) else None
+        offset = constant or skeleton["rest"][j][4:7]
+        reach[parent] = max(reach[parent], length(offset) + reach[j])
+        points[parent].append(list(offset))
+        kind, *more = rotation(j)
+        if kind != 4:
+            r = more[0] if kind else skeleton["rest"][j][:4]
+            for p in points[j]:
+                q = times(times(r, [*p, 0.0]), [-r[0], -r[1], -r[2], r[3]])
+                points[parent].append([q[k] + offset[k] for k in range(3)])
+        del points[parent][64:]
+
+    def power(x, n):
+        out, root = 1.0, x
+        for bit in (3, 2, 1, 0):
+            root = math.sqrt(root)
+            if n >> bit & 1:
+                out *= root
+        return x if n == 16 else out
+
+    out, eta = [], min(h["spread"], 15)
+    for j, all_ in enumerate(points):
+        a = [[0.0] * 3 for _ in range(3)]
+        for p in all_:
+            square = p[0] * p[0] + p[1] * p[1] + p[2] * p[2]
+            for r in range(3):
+                for c in range(3):
+                    a[r][c] += (square if r == c else 0.0) - p[r] * p[c]
+        least = skeleton["shell"][j] * math.sqrt(2.0 / 3.0)
+        axes = eigenvectors(a)
+        kind, *more = rotation(j)
+        axes[: max(0, kind - 1) if kind < 4 else 0] = more[1:]
+        fine = h["fine"][j]
+        base = 1.0 if fine % 2 == 0 else math.sqrt(0.5)
+        for _ in range(abs(fine // 2)):
+            base *= 0.5 if fine > 0 else 2.0
+        base *= h["base"]
+        step = lambda lever: base / (power(lever, 16 - eta) * power(reach[j], eta))
+        lever = [max(least, *(length(cross_(b, p)) for p in all_)) for b in axes]
+        far = max(least, *(length(p) for p in all_))
+        out.append((axes, [min(max(step(l), 5e-7), 0.5) for l in lever], base, step(far)))
+    if h["layers"] and layer is None:
+        each = [clip_steps(skeleton, h, l) for l in range(max(h["layers"]) + 1)]
+        return [each[l][j] for j, l in enumerate(h["layers"])]
+    return out
+
+
+# clip.md#steps
+def eigenvectors(a):
+    v = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    for _ in range(12):
+        for p, q in ((0, 1), (0, 2), (1, 2)):
+            if abs(a[p][q]) <= (abs(a[p][p]) + abs(a[q][q])) * 1e-15:
+                continue
+            theta = (a[q][q] - a[p][p]) / (2.0 * a[p][q])
+            t = (-1.0 if theta < 0 else 1.0) / (abs(theta) + math.sqrt(theta * theta + 1.0))
+            c = 1.0 / math.sqrt(t * t + 1.0)
+            s = t * c
+            for k in range(3):
+                a[k][p], a[k][q] = c * a[k][p] - s * a[k][q], s * a[k][p] + c * a[k][q]
+            for k in range(3):
+                a[p][k], a[q][k] = c * a[p][k] - s * a[q][k], s * a[p][k] + c * a[q][k]
+                v[p][k], v[q][k] = c * v[p][k] - s * v[q][k], s * v[p][k] + c * v[q][k]
+    return v
+
+
+# clip.md#random-access-form
+class RandomAccess:
+    """A clip whose samples stand by themselves: local transforms of all joints at any time."""
+
+    WIDTHS = [*range(13), 14, 17, 24]
+
+    def __init__(self, skeleton, header, body):
+        self.h = h = side_information(header, len(skeleton["parents"]))
+        steps = clip_steps(skeleton, h)
+        self.still, kinds = [], [[] for _ in range(5)]
+        for j, rest in enumerate(skeleton["rest"]):
+            rotation, translation, scale = h["rotations"][j], h["translations"][j], h["scales"][j]
+            still = [*rest[:4], *(translation if isinstance(translation, list) else rest[4:7]),
+                     *(scale if isinstance(scale, list) else rest[7:])]
+            if rotation[0] == 1:
+                still[:4] = [f32(v) for v in rotation[1]]
+            self.still.append(still)
+            if translation == 2:
+                kinds[3].append((j, self.constants(3, rotation, steps[j])))
+            if rotation[0] > 1:
+                kind = {4: 0, 3: 1, 2: 2}[rotation[0]]
+                kinds[kind].append((j, self.constants(kind, rotation, steps[j])))
+            if scale == 2:
+                kinds[4].append((j, self.constants(4, rotation, steps[j])))
+        self.blocks = [(kind, all_[i : i + 8]) for kind, all_ in enumerate(kinds) for i in range(0, len(all_), 8)]
+        b = Bytes(body)
+        ends = [b.get("I") for _ in range((h["samples"] + 15) // 16)]
+        self.segments = []
+        for start, end in zip([0, *ends], ends):
+            count = min(16, h["samples"] - 16 * len(self.segments))
+            self.segments.append(self.segment(Bytes(body[b.at + start : b.at + end]), count))
+        b.take(ends[-1])
+        b.end()
+
+    # clip.md#random-access-form
+    @staticmethod
+    def constants(kind, rotation, steps):
+        axes, turns, translation, scale = steps
+        if kind == 0:
+            return [[f32(turns[i] * v * 0.25) for v in axes[i]] for i in range(3)]
+        if kind < 3:
+            out = [f32(turns[0] / math.tau), [f32(v) for v in rotation[1]],
+                   [f32(v) for v in times(rotation[1], [*axes[0], 0.0])]]
+            return out + ([f32(turns[1] / math.tau), [f32(v) for v in axes[1]]] if kind == 1 else [])
+        return [f32(translation if kind == 3 else scale)]
+
+    # clip.md#random-access-form
+    def segment(self, b, count):
+        """The factor of a segment; of each block its origins, and of each sample and block the k."""
+        factor = b.get("B")
+        need(factor > 0, "steps of zero")
+        ends = [b.get("H") for _ in self.blocks]
+        parts = [3, 2, 1, 3, 3]
+        widths, origins, bits = [], [], 0
+        for (kind, lanes), end in zip(self.blocks, ends):
+            n = parts[kind] * len(lanes)
+            codes = Bits(b.take((n + 1) // 2))
+            widths.append([self.WIDTHS[codes.take(4)] for _ in range(n)])
+            bits += sum(widths[-1])
+            need(bits == end, "bits of a sample")
+        for kind, lanes in self.blocks:
+            n = len(lanes)
+            largest = b.get("H") if kind == 0 else 0
+            rows = [[b.get("hiiff"[kind]) for _ in range(n)] for _ in range(parts[kind])]
+            need(kind < 3 or all(abs(v) <= 1e18 for row in rows for v in row), "an origin")
+            origins.append([(largest >> 2 * i & 3, [row[i] for row in rows]) for i in range(n)])
+        samples = []
+        for _ in range(count):
+            fields = Bits(b.take((bits + 7) // 8))
+            rows = [[fields.take(w) - (1 << w >> 1) for w in own] for own in widths]
+            samples.append([[row[i :: len(lanes)] for i in range(len(lanes))] for row, (_, lanes) in zip(rows, self.blocks)])
+        b.end()
+        return dict(factor=factor, origins=origins, samples=samples)
+
+    # clip.md#random-access-form
+    def pose(self, left, right, part):
+        """Rotation, translation and scale of all joints at this part of the way between two samples."""
+        out, part = [list(still) for still in self.still], f32(part)
+        one = lambda s: (self.segments[s // 16], self.segments[s // 16]["samples"][s % 16])
+        (a, at_a), (b, at_b) = one(left), one(right)
+        for i, (kind, lanes) in enumerate(self.blocks):
+            for lane, (j, constants) in enumerate(lanes):
+                ka, kb = at_a[i][lane], at_b[i][lane]
+                if a is b:
+                    k = [f32(x + f32((y - x) * part)) for x, y in zip(ka, kb)]
+                    v = self.value(kind, constants, a["origins"][i][lane], [f32(x * a["factor"] / 128) for x in k])
+                else:
+                    v, w = [self.value(kind, constants, s["origins"][i][lane], [f32(x * s["factor"] / 128) for x in k])
+                            for s, k in ((a, ka), (b, kb))]
+                    v = self.between(kind, v, w, part)
+                first = (0, 0, 0, 4, 7)[kind]
+                out[j][first : first + len(v)] = v
+        return out
+
+    # clip.md#random-access-form
+    def value(self, kind, constants, origin, k):
+        largest, origin = origin
+        if kind > 2:
+            return [f32(o + f32(x * constants[0])) for o, x in zip(origin, k)]
+        if kind == 0:
+            p = [f32(v * f32(1.0 / f32(23170.475))) for v in origin]
+            rest = 1.0
+            for v in p:
+                rest = f32(rest - f32(v * v))
+            p.insert(largest, f32(math.sqrt(max(rest, 0.0))))
+            y = [f32(c * k[0]) for c in constants[0]]
+            for row, x in zip(constants[1:], k[1:]):
+                y = [f32(v + f32(c * x)) for v, c in zip(y, row)]
+            q = f32(f32(f32(y[0] * y[0]) + f32(y[1] * y[1])) + f32(y[2] * y[2]))
+            inverse = f32(1.0 / f32(1.0 + q))
+            twice = f32(inverse + inverse)
+            return self.times(p, [*(f32(v * twice) for v in y), f32(f32(1.0 - q) * inverse)])
+        sine, cosine = self.half(origin[0], k[0], constants[0])
+        first = [f32(f32(r * cosine) + f32(a * sine)) for r, a in zip(constants[1], constants[2])]
+        if kind == 2:
+            return first
+        sine, cosine = self.half(origin[1], k[1], constants[3])
+        return self.times(first, [*(f32(v * sine) for v in constants[4]), cosine])
+
+    # clip.md#random-access-form
+    @staticmethod
+    def half(origin, k, step):
+        """Sine and cosine of half the angle."""
+        turns = f32(f32(f32(origin) * 2.0**-32) + f32(k * step))
+        turns = f32(turns - f32(f32(turns + 12582912.0) - 12582912.0))
+        a = f32(turns * f32(math.pi))
+        s = f32(a * a)
+
+        def polynomial(*c):
+            out = f32(c[-1])
+            for v in reversed(c[:-1]):
+                out = f32(f32(v) + f32(s * out))
+            return out
+
+        sine = polynomial(1.0, -1 / 6, 1 / 120, -1 / 5040, 1 / 362880, -1 / 39916800)
+        return f32(a * sine), polynomial(1.0, -0.5, 1 / 24, -1 / 720, 1 / 40320, -1 / 3628800, 1 / 479001600)
+
+    # clip.md#random-access-form
+    @staticmethod
+    def times(a, b):
+        (ax, ay, az, aw), (bx, by, bz, bw) = a, b
+        sum_ = lambda *terms: added(terms)
+        return [sum_(aw * bx, ax * bw, ay * bz, -az * by), sum_(aw * by, -ax * bz, ay * bw, az * bx),
+                sum_(aw * bz, ax * by, -ay * bx, az * bw), sum_(aw * bw, -ax * bx, -ay * by, -az * bz)]
+
+    # clip.md#random-access-form
+    @staticmethod
+    def between(kind, a, b, part):
+        if part in (0.0, 1.0):
+            return b if part else a
+        if kind > 2:
+            return [f32(x + f32(f32(y - x) * part)) for x, y in zip(a, b)]
+        far = -part if added(x * y for x, y in zip(a, b)) < 0 else part
+        out = [f32(f32(x * f32(1.0 - part)) + f32(y * far)) for x, y in zip(a, b)]
+        n = added(v * v for v in out)
+        if n <= f32(1e-12):
+            return a
+        scale = f32(1.0 / f32(math.sqrt(n)))
+        return [f32(v * scale) for v in out]
+
+
+# clip.md#random-access-form
+def added(terms):
+    """A sum from left to right, each term and each sum rounded to f32."""
+    total = None
+    for term in terms:
+        total = f32(term) if total is None else f32(total + f32(term))
+    return total
+
+
+# clip.md#layers-and-tiers
+def layer_table(data):
+    b = Bytes(data)
+    out = dict(clip=b.varint(), samples=b.varint(), layers=[], pieces=[])
+    count = b.varint()
+    if count >= 32:
+        out["layers"] = [dict(name=b.text()) for _ in range(count - 32)]
+        stepped, joint = set(), 0
+        for _ in range(b.varint()):
+            joint += b.varint()
+            stepped.add(joint)
+        joints = b.varint()
+        pairs = b.take((joints + 1) // 2)
+        out["layer_of"] = [pairs[j // 2] >> j % 2 * 4 & 15 for j in range(joints)]
+        out["stepped"] = [int(j in stepped) for j in range(joints)]
+        b.end()
+        return out
+    for _ in range(count):
+        name, step = b.text(), b.get("d")
+        extra = [b.varint() for _ in range(b.varint())]
+        out["layers"].append(dict(name=name, step=step, extra=extra, header=b.take(b.varint())))
+    for _ in range(b.varint()):
+        layer, tier = b.get("BB")
+        out["pieces"].append((layer, tier, *(b.varint() for _ in range(4))))
+    rest = b.take(len(b.data) - b.at)
+    out["layer_of"], out["stepped"] = [v & 15 for v in rest], [v >> 7 for v in rest]
+    return out
+
+
+# clip.md#skeletons-and-clips
+def clips(data):
+    """Name, codec and joints of each clip; of one in the random-access form also the poses of all samples and of
+    30 % of the way from each to the next."""
+    chunks = container(data)["chunks"]
+    of = lambda kind: [part(data, c) for c in chunks if c["kind"] == kind]
+    skeletons = [skeleton_record(s) for s in of(SKELETON)]
+    tables = {t["clip"]: t for t in map(layer_table, of(LAYERS))}
+    pieces = [data[c["offset"] : c["offset"] + c["size"]] for c in chunks if c["kind"] == TIERS]
+    out = []
+    for i, clip in enumerate(map(clip_record, of(CLIP))):
+        skeleton, poses = skeletons[clip["skeleton"]], None
+        if clip["codec"] == "random-access":
+            b = Bytes(clip["stored"])
+            header = b.take(b.varint())
+            layers, table = [RandomAccess(skeleton, header, b.data[b.at :])], tables.get(i)
+            for layer, tier, chunk, offset, size, segments in table["pieces"] if table else []:
+                need((layer, tier) == (len(layers), 0), "a layer that is not one piece")
+                layers.append(RandomAccess(skeleton, table["layers"][layer]["header"], pieces[chunk][offset : offset + size]))
+            count, poses = layers[0].h["samples"], []
+            for s in range(count):
+                for part_ in (0.0, 0.3):
+                    all_ = [layer.pose(s, min(s + (part_ > 0), count - 1), part_) for layer in layers]
+                    held = [layer.pose(s, s, 0.0) for layer in layers] if table else all_
+                    from_ = lambda j: (held if table and table["stepped"][j] else all_)[table["layer_of"][j] if table else 0]
+                    poses.append([from_(j)[j] for j in range(len(skeleton["parents"]))])
+        out.append(dict(name=clip["name"], codec=clip["codec"], joints=skeleton["names"], poses=poses))
+    return out
 
 
 # container.md#chunk-kinds
@@ -2494,15 +3156,15 @@ class Reel:
                 (at,) = [k for k, s in enumerate(m["streams"]) if is_first(s)]
                 uvs = decode_values(m["streams"][at], streams[at])
             predicted[i] = Predicted(data, triangles, cells[0][1], uvs)
-            streams[i] = self.predicted_levels(
-                predicted[i], m["streams"][i], cells[0][0][0], cells[0][0][0].first, predicted[i].base)
+            first = cells[0][0][0]
+            streams[i] = self.predicted_directions(predicted[i], first, first.first, predicted[i].base)
         return dict(indices=index, table=table_, streams=streams, cells=cells, predicted=predicted)
 
     # mesh.md#predicted
     @staticmethod
-    def predicted_levels(predicted, record, part_, frame, states):
+    def predicted_directions(predicted, part_, frame, states):
         scale = 1.0 if part_.width == 16 else 1 / 65536
-        return predicted.levels([[x * scale for x in v[:3]] for v in frame], states, record)
+        return predicted.directions([[x * scale for x in v[:3]] for v in frame], states)
 
     # mesh.md#units
     def layered_frame(self, i):
@@ -2627,8 +3289,8 @@ class Reel:
                 states = predicted.unit_states(b.take(b.varint()), len(frames), earlier)
                 for f, state in zip(frames, states):
                     new[f]["states"][s] = state
-                    new[f]["streams"][s] = self.predicted_levels(
-                        predicted, record, static["cells"][0][0][0], new[f]["streams"][0][0], state)
+                    new[f]["streams"][s] = self.predicted_directions(
+                        predicted, static["cells"][0][0][0], new[f]["streams"][0][0], state)
             else:
                 for f in frames:
                     # A key does not count frame 0.
@@ -2711,6 +3373,8 @@ class Reel:
                     parts, places = static["cells"][k]
                     values = [part_.values(frame, places) for part_, frame in zip(parts, w)]
                     streams.append([sum(v, [])[: COMPONENTS[s["semantic"]]] for v in zip(*values)])
+                elif s["coding"] == 2:
+                    streams.append(w)
                 else:
                     streams.append(decode_values(s, w))
             names = [dict(semantic=s["semantic"], set=s["set"], values=v) for s, v in zip(m["streams"], streams)]
@@ -2723,14 +3387,17 @@ class Reel:
 def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__.strip().splitlines()[-1])
-    with open(sys.argv[1], "rb") as file:
+    skeletal = sys.argv[1] == "--clips" and len(sys.argv) == 3
+    with open(sys.argv[1 + skeletal], "rb") as file:
         data = file.read()
     try:
+        if skeletal:
+            return json.dump(clips(data), sys.stdout)
         reel = Reel(data)
         wanted = [int(n) for n in sys.argv[2:]] or range(len(reel.container["times"]))
         json.dump([reel.show(i) for i in wanted], sys.stdout)
     except Malformed as problem:
-        sys.exit(f"{sys.argv[1]}: {problem}")
+        sys.exit(f"{sys.argv[1 + skeletal]}: {problem}")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,8 @@ use meshreel::{Limits, Reel, Transform};
 use meshreel_codec::clip::random_access::RandomAccess;
 use meshreel_codec::simd::isa::Isa;
 use meshreel_compile::{Silent, compile};
-use meshreel_options::{Options, Tolerance};
+use meshreel_options::{LayerChoice, Options, Tolerance};
+use meshreel_scene::Scene;
 use meshreel_scene::read::{self, ReadOptions};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -73,6 +74,8 @@ struct Row {
     cold: [f64; 2],
     /// Nanoseconds per joint of the resident form at random times, all of it in the caches.
     joint: f64,
+    /// Bytes that a second layer costs, and that it may: two bits per sub-track, and 64 bytes.
+    second_layer: [f64; 2],
     ok: bool,
     acl: Option<u64>,
 }
@@ -120,7 +123,7 @@ fn acl_bytes() -> HashMap<&'static str, u64> {
 }
 
 /// The figures of all clips together, by name.
-fn figures(rows: &[Row]) -> [(&'static str, f64); 22] {
+fn figures(rows: &[Row]) -> [(&'static str, f64); 25] {
     let (raw, bytes) = (sum(rows, |r| r.raw), sum(rows, |r| r.bytes));
     let with_acl: Vec<&Row> = rows.iter().filter(|r| r.acl.is_some()).collect();
     let acl_bytes: u64 = with_acl.iter().filter_map(|r| r.acl).sum();
@@ -155,6 +158,9 @@ fn figures(rows: &[Row]) -> [(&'static str, f64); 22] {
         ("acl_cold_ns_per_pose_median", ACL_NANOSECONDS[1]),
         ("resident_ns_per_joint_median", median(|r| r.joint)),
         ("acl_ns_per_joint_median", ACL_NANOSECONDS[2]),
+        ("second_layer_bytes_median", median(|r| r.second_layer[0])),
+        ("second_layer_bytes_most", largest(rows, |r| r.second_layer[0])),
+        ("second_layer_of_allowed", largest(rows, |r| r.second_layer[0] / r.second_layer[1])),
     ]
 }
 
@@ -229,6 +235,7 @@ impl Row {
             "bytes": self.bytes, "file_bytes": self.file, "tolerance": self.tolerance,
             "max_error": self.max_error, "mid_error": self.mid_error, "ambiguous_pairs": self.ambiguous,
             "compress_seconds": self.compress, "play_ns_per_pose": self.play, "ok": self.ok, "acl_bytes": self.acl,
+            "second_layer_bytes": self.second_layer[0], "second_layer_allowed": self.second_layer[1],
         })
     }
 }
@@ -314,9 +321,23 @@ fn measure(file: &Path, arguments: &Arguments) -> anyhow::Result<Row> {
         pose: sample(&resident)?,
         cold: sample_cold(&reel.skeletons()?[0], &in_memory.bytes)?,
         joint: sample_joint(&resident)?,
+        second_layer: second_layer(&scene, &options, clip.bytes)?,
         ok: verified.ok && in_memory.max_error <= in_memory.tolerance,
         acl: None,
     })
+}
+
+/// Bytes that a second layer costs, with the less important half of the joints, on top of those of the clip in
+/// one; and how many may be.
+fn second_layer(scene: &Scene, options: &Options, one: u64) -> anyhow::Result<[f64; 2]> {
+    let mut options = options.clone();
+    let layer = |name: &str, share| LayerChoice { name: name.into(), share, ..LayerChoice::default() };
+    options.clips.layers = vec![layer("base", None), layer("cosmetic", Some(0.5))];
+    let (_, clips) = meshreel_compile::clip_chunks(scene, &options, &mut Vec::new(), &Silent)?;
+    let two = clips.first().context("no clip in layers")?;
+    anyhow::ensure!(two.layers.len() == 2, "{}: not in two layers", two.name);
+    let sub_tracks = 3 * two.joints;
+    Ok([two.bytes as f64 - one as f64, 64.0 + sub_tracks as f64 / 4.0])
 }
 
 /// Nanoseconds per pose, forward at 60 Hz, whole clip, best of several: a pass is too short for the system's

@@ -1,6 +1,6 @@
 //! `frames`: gigabytes per second at which one core turns a file as it lies on the disk into positions,
 //! whatever the methods of its meshes: frame after frame through the player's decoder, and what writing the
-//! positions takes of it.
+//! positions takes of it. Of moving nodes, nanoseconds that decoding takes per transform.
 
 use crate::machine;
 use anyhow::Context;
@@ -38,6 +38,8 @@ struct Row {
     both: f64,
     /// A copy of as many bytes.
     memcpy: f64,
+    /// Nanoseconds of decoding per moving node and frame, where there are any: of all that a frame has.
+    transform: Option<f64>,
 }
 
 /// Always true where everything decodes: speed has no right and wrong.
@@ -54,13 +56,20 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     println!("{}, GB/s of f32 positions", machine::name());
     let width = rows.iter().map(|r| r.name.len()).max().unwrap_or(0).max(4);
     println!(
-        "{:<width$} {:<16} {:>8} | {:>6} {:>6} {:>6} | {:>6}",
-        "file", "methods", "MB", "decode", "write", "both", "memcpy"
+        "{:<width$} {:<16} {:>8} | {:>6} {:>6} {:>6} | {:>6} | {:>12}",
+        "file", "methods", "MB", "decode", "write", "both", "memcpy", "ns/transform"
     );
     for r in &rows {
         println!(
-            "{:<width$} {:<16} {:>8.1} | {:>6.2} {:>6.2} {:>6.2} | {:>6.1}",
-            r.name, r.methods, r.megabytes, r.decode, r.write, r.both, r.memcpy
+            "{:<width$} {:<16} {:>8.1} | {:>6.2} {:>6.2} {:>6.2} | {:>6.1} | {:>12}",
+            r.name,
+            r.methods,
+            r.megabytes,
+            r.decode,
+            r.write,
+            r.both,
+            r.memcpy,
+            r.transform.map_or(String::new(), |ns| format!("{ns:.1}"))
         );
     }
     Ok(true)
@@ -110,6 +119,7 @@ fn measure(path: &Path, repeat: usize) -> anyhow::Result<Row> {
         .collect();
     methods.sort();
     methods.dedup();
+    let moving = reel.moving_nodes()?.map(|nodes| nodes.count * frames).filter(|count| *count > 0);
     Ok(Row {
         name: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
         methods: methods.join(", "),
@@ -118,5 +128,6 @@ fn measure(path: &Path, repeat: usize) -> anyhow::Result<Row> {
         write: rate(sum(1)),
         both: rate(sum(0) + sum(1)),
         memcpy: rate(sum(2)),
+        transform: moving.map(|count| sum(0) * 1e9 / count as f64),
     })
 }

@@ -2,11 +2,13 @@
 //! speed and memory of a compile. Every figure is of a file that was decoded again and compared with its
 //! source.
 
+mod assets;
 mod baselines;
 mod choice;
 mod clip_sizes;
 mod clips;
 mod compare;
+mod compiles;
 mod curves;
 mod decode;
 mod digests;
@@ -35,6 +37,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Whole assets with all channels: sizes of both layered presets, and what one core decodes.
+    Assets(assets::Arguments),
     /// Bits per vertex and frame of the six sequences, beside the baselines.
     Sequences(sequences::Arguments),
     /// Size, speed and error of the soft codec alone.
@@ -62,12 +66,15 @@ enum Command {
     /// Checksums of what is compiled with every method, preset and option, and of what it decodes to, beside
     /// those of a list.
     Digests(digests::Arguments),
+    /// Seconds of a core and bytes of many compiles, by one compiler or by several in turn.
+    Compiles(compiles::Arguments),
     /// Speed and peak memory of a compile.
     CompileSpeed(speed::Arguments),
 }
 
 fn main() -> std::process::ExitCode {
     let result = match Arguments::parse().command {
+        Command::Assets(arguments) => assets::run(&arguments),
         Command::Sequences(arguments) => sequences::run(&arguments),
         Command::Soft(arguments) => soft::run(&arguments),
         Command::Clips(arguments) => clips::run(&arguments),
@@ -81,6 +88,7 @@ fn main() -> std::process::ExitCode {
         Command::Frames(arguments) => frames::run(&arguments),
         Command::Small(arguments) => small::run(&arguments),
         Command::Digests(arguments) => digests::run(&arguments),
+        Command::Compiles(arguments) => compiles::run(&arguments),
         Command::CompileSpeed(arguments) => speed::run(&arguments),
     };
     match result {

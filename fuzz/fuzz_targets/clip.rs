@@ -1,8 +1,10 @@
-//! Clips: what rides along; the stored form behind a fixed skeleton, and the chunks of skeletons and clips;
-//! everything that opens is decoded and sampled.
+//! Clips: what rides along; tables of layers; the streamed and the random-access form behind a fixed
+//! skeleton, the latter in one piece and with its header apart, and the chunks of skeletons and clips;
+//! everything that opens is decoded and sampled, in poses and joint by joint.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use meshreel_codec::clip::layer;
 use meshreel_codec::clip::random_access::RandomAccess;
 use meshreel_codec::clip::record::{SkeletonRecord, decode_clip, decode_skeleton};
 use meshreel_codec::clip::scalars;
@@ -29,15 +31,19 @@ fuzz_target!(|data: &[u8]| {
             track.at(extras.samples as usize / 2);
         }
     }
+    if let Ok(table) = layer::decode(bytes) {
+        let layers = table.layers.iter().filter(|layer| layer.samples.most(table.samples) < 10_000);
+        layers.for_each(|layer| drop(layer.samples.list(table.samples)));
+    }
     let bytes = decode_clip(bytes).map_or(bytes, |(_, stored)| stored);
-    if let Ok(resident) = RandomAccess::open(&skeleton.skeleton(), bytes) {
-        let mut pose = resident.plan.still().to_vec();
-        let mut joint = Transform::IDENTITY;
-        let last = resident.plan.header.samples as usize;
-        for i in 0..last.min(64) {
-            resident.pose(i, (i + 1) % last, 0.5, &mut pose[..]);
-            resident.joint(i, i, 0.0, i % pose.len().max(1), &mut joint);
-        }
+    if let Ok(form) = RandomAccess::open(&skeleton.skeleton(), bytes) {
+        sample(&form);
+    }
+    // The header of a layer stands in a table, what follows it in a chunk.
+    if let Ok((header, used)) = layer::take_sized(bytes)
+        && let Ok(form) = RandomAccess::open_parts(&skeleton.skeleton(), header, &bytes[used..])
+    {
+        sample(&form);
     }
     let Ok(stored) = StreamedClip::open(&skeleton.skeleton(), bytes) else {
         return;
@@ -53,6 +59,22 @@ fuzz_target!(|data: &[u8]| {
         }
     }
 });
+
+/// Poses and joints at samples, between two of a segment and across segments.
+fn sample(form: &RandomAccess) {
+    let mut pose = form.plan.still().to_vec();
+    let last = form.plan.header.samples as usize;
+    for i in 0..last.min(64) {
+        let next = (i + 1) % last;
+        form.fetch(i, next);
+        form.pose(i, next, 0.5, &mut pose[..]);
+        for j in 0..pose.len().min(8) {
+            let mut joint = form.plan.still()[j];
+            form.joint(i, next, 0.5, j, &mut joint);
+            assert_eq!(joint.rotation.map(f32::to_bits), pose[j].rotation.map(f32::to_bits));
+        }
+    }
+}
 
 fn known() -> SkeletonRecord {
     let mut rest = Transform::IDENTITY;

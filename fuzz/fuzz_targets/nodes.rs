@@ -1,5 +1,5 @@
-//! Moving nodes: any setup behind a tree of nodes, any bytes as units of frames; what decodes, twice the
-//! same.
+//! Moving nodes, packed and not: any setup behind a tree of nodes, any bytes as units of frames; what
+//! decodes, twice the same.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -17,7 +17,7 @@ fuzz_target!(|data: &[u8]| {
     let mut whole = Vec::new();
     if kind & 1 == 0 {
         let setups = [true, false].map(|scale| Setup { moves: [true, true, scale], pivot: scale, code: 128 });
-        encode_setup(0.01, &setups, &mut whole);
+        encode_setup(0.01, kind & 4 != 0, &setups, &mut whole);
     } else {
         whole.extend_from_slice(setup);
     }

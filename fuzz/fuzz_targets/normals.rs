@@ -2,7 +2,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use meshreel_codec::mesh::normals::{Normals, Shape};
+use meshreel_codec::Points;
+use meshreel_codec::mesh::normals::{Directions, Frame, Moment, Normals, Rest, Shape};
+use meshreel_codec::transform::Transform;
 use meshreel_fuzz::Numbers;
 
 fuzz_target!(|data: &[u8]| {
@@ -18,7 +20,10 @@ fuzz_target!(|data: &[u8]| {
     let unit = usize::from(numbers.u16());
     let rest = numbers.rest();
     let (unit, head) = rest.split_at(unit.min(rest.len()));
-    let shape = Shape { triangles: &triangles, point: &point, uvs: &uvs };
+    let bones: Vec<u32> = points.iter().map(|p| p[0] as u16 as u32 % 3).collect();
+    let points_at_rest = Rest { points: Points::Narrow(&points), bones: &bones, rigid: 2 };
+    let rest = (points[0][1] % 2 == 0).then_some(points_at_rest);
+    let shape = Shape { triangles: &triangles, point: &point, uvs: &uvs, rest };
     let Ok(normals) = Normals::read(head, shape) else {
         return;
     };
@@ -27,13 +32,27 @@ fuzz_target!(|data: &[u8]| {
     let mut out: Vec<&mut [i16]> = others.iter_mut().map(Vec::as_mut_slice).collect();
     if normals.decode(unit, &[&key[0]], &mut out).is_ok() {
         let mut work = normals.work();
-        normals.set_uvs(&uvs, &mut work);
-        let built = normals.build(&points, &states[2], &mut work);
-        for v in 0..vertices {
-            let [x, y, z] = built.normal(v);
-            assert!((x * x + y * y + z * z - 1.0).abs() < 1e-3);
-            if normals.has_tangents() {
-                assert!(built.tangent(v).iter().all(|x| x.is_finite()));
+        let backwards: Vec<[i16; 4]> = points.iter().rev().copied().collect();
+        let t = f32::from(points[0][0]) / 65536.0;
+        let transforms = [points[0], backwards[0]]
+            .map(|p| Transform { rotation: p.map(|x| f32::from(x) / 128.0), ..Transform::IDENTITY });
+        let first = Frame { points: Points::Narrow(&points), state: &states[2], transforms: &transforms };
+        let next =
+            Frame { points: Points::Narrow(&backwards), state: &states[1], transforms: &transforms[1..] };
+        for moment in [first.into(), Moment::from(first).towards(next, t)] {
+            let tangents = normals.has_tangents();
+            let (mut n, mut t) = (vec![[0.0; 3]; vertices], vec![[0.0; 4]; vertices]);
+            let out = Directions { normals: Some(&mut n), tangents: tangents.then_some(&mut t[..]) };
+            normals.write(moment, &mut work, out);
+            let built = normals.build(moment, tangents, &mut work);
+            for v in 0..vertices {
+                let [x, y, z] = built.normal(v);
+                assert!((x * x + y * y + z * z - 1.0).abs() < 1e-3);
+                assert_eq!(n[v], [x, y, z]);
+                if tangents {
+                    assert!(t[v].iter().all(|x| x.is_finite()));
+                    assert_eq!(t[v], built.tangent(v));
+                }
             }
         }
     }

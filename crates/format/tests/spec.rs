@@ -236,7 +236,7 @@ fn dump(bytes: &[u8]) -> String {
 /// and how kernels do their work.
 const NOT_BYTES: [&str; 8] = [
     "simd/isa.rs",
-    "quantize/blend",
+    "quantize/blend.rs",
     "values/error_bound.rs",
     "values/search.rs",
     "values/parallelogram/avx2.rs",

@@ -4,7 +4,7 @@ use crate::Error;
 use crate::choices::{
     BetweenChoice, CodecChoice, MethodChoice, PartsChoice, Preset, RigChoice, TransformForm,
 };
-use crate::sections::{ClipChoice, JointOverride, Strip};
+use crate::sections::{ClipChoice, JointOverride, LayerChoice, Strip};
 use crate::table::{Options, bounds};
 use crate::units::Tolerance;
 
@@ -221,6 +221,16 @@ impl ClipChoice {
         let divided = !self.layers.is_empty() || self.joints.iter().any(|over| over.stepped);
         if divided && codec == CodecChoice::Curve {
             return Err(Error::misuse("layers are for codec sampled; leave --codec curve out"));
+        }
+        let thinned =
+            |layer: &&LayerChoice| layer.tiers > 1 || layer.rate.is_some() || layer.strip != Strip::None;
+        if codec == CodecChoice::RandomAccess
+            && let Some(layer) = self.layers.iter().find(thinned)
+        {
+            return wrong(
+                &layer.name,
+                "tiers, rate and strip are for codec sampled: with --codec random-access every sample of a layer stands by itself; leave them out, or the codec".into(),
+            );
         }
         for (l, layer) in self.layers.iter().enumerate() {
             let name = &layer.name;

@@ -93,6 +93,8 @@ words!(
     Sampled = "sampled",
     /// Keys and splines.
     Curve = "curve",
+    /// Uniform samples, each by itself: for poses at any time, out of memory.
+    RandomAccess = "random-access",
 );
 words!(
     /// How moving points are kept.

@@ -336,8 +336,9 @@ options! {
         /// is looked at again [default: auto]
         parts: Option<PartsChoice> = "parts" "PARTS"
             => PartsChoice = PartsChoice::Auto;
-        /// How clips are kept: sampled (uniform samples), curve (keys and splines) or auto (the smaller of the
-        /// two) [default: auto]
+        /// How clips are kept: sampled (uniform samples), curve (keys and splines), auto (the smaller of the two)
+        /// or random-access (samples by themselves: larger, for poses at any time without decoding) [default:
+        /// auto]
         codec: Option<CodecChoice> = "codec" "CODEC"
             => CodecChoice = CodecChoice::Auto, stored 29 changed as Perhaps<Word>;
         /// What matters most: small (fewest bytes), fast (fastest decoding) or classic (the source system's

@@ -443,7 +443,12 @@ mod tests {
                 select(vec![Preset::Small, Preset::Fast, Preset::Classic]),
                 select(vec![Block::Store, Block::Deflate, Block::Lz4hc, Block::Zstd]),
                 select(vec![RigChoice::Bake, RigChoice::Keep, RigChoice::Only]),
-                select(vec![CodecChoice::Auto, CodecChoice::Sampled, CodecChoice::Curve]),
+                select(vec![
+                    CodecChoice::Auto,
+                    CodecChoice::Sampled,
+                    CodecChoice::Curve,
+                    CodecChoice::RandomAccess,
+                ]),
             );
             let flags = any::<[bool; 9]>();
             let numbers =

@@ -1,7 +1,7 @@
 //! Clips at run time: every way to ask for a pose gives the same numbers, at any time.
 
-use crate::common::clips::{FPS, extras, file, resident};
-use crate::common::{golden, open};
+use crate::common::clips::{FPS, extras, file, random_access_file, resident};
+use crate::common::{Parts, golden, open};
 use meshreel::Transform;
 use meshreel::clip::{
     Clip, ClipCursor, Extract, Mask, Planes, PoseSource, Query, RandomAccessClip, Repeats, Rounding, Soa,
@@ -16,22 +16,32 @@ fn clip(joints: usize, samples: usize) -> Clip {
     reel.clips().unwrap().remove(0)
 }
 
-/// A clip in both forms.
+fn random_access(joints: usize, samples: usize, layers: usize, stepped: bool) -> Clip {
+    let reel = open(random_access_file(joints, samples, layers, stepped).write()).unwrap();
+    reel.clips().unwrap().remove(0)
+}
+
+/// A clip in any form.
 enum Both {
-    StreamedClip(Clip, Box<std::cell::RefCell<ClipCursor>>),
+    Opened(Clip, Box<std::cell::RefCell<ClipCursor>>),
     RandomAccess(RandomAccessClip),
 }
 
 impl Both {
-    fn of(joints: usize, samples: usize) -> [Both; 2] {
-        let clip = clip(joints, samples);
-        let cursor = Box::new(ClipCursor::new(&clip).into());
-        [Both::StreamedClip(clip, cursor), Both::RandomAccess(resident(joints, samples))]
+    /// Streamed, in the random-access form in memory, and out of files, in one piece and in layers.
+    fn of(joints: usize, samples: usize) -> [Both; 4] {
+        let opened = |clip: Clip| {
+            let cursor = Box::new(ClipCursor::new(&clip).into());
+            Both::Opened(clip, cursor)
+        };
+        let whole = |layers: usize| opened(random_access(joints, samples, layers, false));
+        let memory = Both::RandomAccess(resident(joints, samples));
+        [opened(clip(joints, samples)), memory, whole(1), whole(2)]
     }
 
     fn fill(&self, query: &Query<'_>, pose: &mut (impl meshreel::clip::Pose + ?Sized)) {
         match self {
-            Both::StreamedClip(clip, cursor) => clip.pose(&mut cursor.borrow_mut(), query, pose),
+            Both::Opened(clip, cursor) => clip.pose(&mut cursor.borrow_mut(), query, pose),
             Both::RandomAccess(clip) => clip.pose(&mut (), query, pose),
         }
         .unwrap();
@@ -39,7 +49,7 @@ impl Both {
 
     fn joints(&self) -> usize {
         match self {
-            Both::StreamedClip(clip, _) => clip.joints(),
+            Both::Opened(clip, _) => clip.joints(),
             Both::RandomAccess(clip) => clip.joints(),
         }
     }
@@ -52,7 +62,7 @@ impl Both {
 
     fn joint(&self, joint: usize, query: &Query<'_>) -> Transform {
         match self {
-            Both::StreamedClip(clip, cursor) => clip.joint(&mut cursor.borrow_mut(), joint, query),
+            Both::Opened(clip, cursor) => clip.joint(&mut cursor.borrow_mut(), joint, query),
             Both::RandomAccess(clip) => clip.joint(&mut (), joint, query),
         }
         .unwrap()
@@ -61,7 +71,7 @@ impl Both {
 
     fn root_motion(&self, times: (f64, f64), repeats: Repeats) -> Transform {
         match self {
-            Both::StreamedClip(clip, cursor) => {
+            Both::Opened(clip, cursor) => {
                 clip.root_motion(&mut cursor.borrow_mut(), 0, times, repeats, Extract::All)
             }
             Both::RandomAccess(clip) => clip.root_motion(&mut (), 0, times, repeats, Extract::All),
@@ -265,7 +275,7 @@ fn wrong_usage_is_said() {
         let mut small = [ODD; 7];
         let query = Query::at(0.0);
         let answer = match &clip {
-            Both::StreamedClip(clip, cursor) => {
+            Both::Opened(clip, cursor) => {
                 assert!(clip.joint(&mut cursor.borrow_mut(), 8, &query).is_err());
                 assert!(clip.scalar(2, &query).is_err());
                 clip.pose(&mut cursor.borrow_mut(), &query, &mut small[..])
@@ -343,10 +353,141 @@ fn poses(clip: &impl PoseSource) -> Vec<u32> {
             let mut pose = vec![ODD; clip.joints()];
             clip.pose(&mut cursor, &query, &mut pose[..]).unwrap();
             out.extend(bits(&pose));
-            out.extend(bits(&[clip.joint(&mut cursor, 1, &query).unwrap().local]));
+            out.extend(bits(&[clip.joint(&mut cursor, clip.joints() / 2, &query).unwrap().local]));
         }
     }
     out
+}
+
+#[test]
+fn random_access_files_pose_as_memory_does() {
+    for (joints, samples) in [(1, 1), (9, 16), (23, 40), (31, 33)] {
+        let memory = resident(joints, samples);
+        let want = poses(&memory);
+        let whole = random_access(joints, samples, 1, false);
+        assert_eq!(poses(&whole), want, "{joints}");
+        assert_eq!(poses(&whole.random_access().unwrap()), want, "{joints}");
+        assert!(whole.layers().is_empty() && whole.streamed().is_none() && whole.curves().is_none());
+        assert_eq!(whole.record().codec, meshreel::clip::Codec::RandomAccess);
+        let layered = random_access(joints, samples, 2, false);
+        assert_eq!(poses(&layered.random_access().unwrap()), poses(&layered), "{joints}");
+        let (mut cursor, mut pose) = (ClipCursor::new(&layered), vec![ODD; joints]);
+        for i in 0..samples {
+            layered.sample_at(&mut cursor, i, &mut pose).unwrap();
+            let mut same = vec![ODD; joints];
+            let query = Query::at(i as f64 / FPS).rounded(Rounding::Nearest);
+            layered.pose(&mut cursor, &query, &mut same[..]).unwrap();
+            assert_eq!(bits(&pose), bits(&same), "{joints} {i}");
+        }
+    }
+}
+
+#[test]
+fn layers_of_random_access_files_can_be_left_out() {
+    let clip = random_access(12, 40, 2, false);
+    let infos = clip.layers();
+    let names: Vec<&str> = infos.iter().map(|layer| &layer.name[..]).collect();
+    assert_eq!((names, infos[0].tiers.len()), (vec!["base", "upper"], 1));
+    assert_eq!((infos[1].joints.clone(), infos[1].samples.len()), ((7..12).collect::<Vec<u32>>(), 40));
+    let query = Query::at(0.41).wrapped();
+    let mut cursor = clip.cursor();
+    let pose = |clip: &Clip, cursor: &mut ClipCursor| {
+        let mut pose = vec![ODD; 12];
+        clip.pose(cursor, &query, &mut pose[..]).unwrap();
+        pose
+    };
+    let all = pose(&clip, &mut cursor);
+    for tiers in [[1, 0], [0, 1], [0, 0]] {
+        let some = clip.with_tiers(&tiers);
+        let got = pose(&some, &mut cursor);
+        for j in 0..12 {
+            let there = tiers[usize::from(clip.cosmetic_level(j).unwrap())] > 0;
+            let want = if there { all[j] } else { clip.skeleton().rest[j] };
+            assert_eq!(bits(&[got[j]]), bits(&[want]), "{tiers:?} {j}");
+            let one = some.joint(&mut cursor, j, &query).unwrap();
+            assert_eq!((bits(&[one.local]), one.bind), (bits(&[want]), !there), "{tiers:?} {j}");
+        }
+    }
+}
+
+#[test]
+fn stepped_joints_of_random_access_files_stay() {
+    let (stepped, plain) = (random_access(12, 40, 2, true), random_access(12, 40, 2, false));
+    for i in 0..39 {
+        let query = Query::at((f64::from(i) + 0.7) / FPS);
+        let mut cursor = stepped.cursor();
+        let pose = |clip: &Clip, query: &Query<'_>, cursor: &mut ClipCursor| {
+            let mut pose = vec![ODD; 12];
+            clip.pose(cursor, query, &mut pose[..]).unwrap();
+            pose
+        };
+        let got = pose(&stepped, &query, &mut cursor);
+        let (between, before) =
+            (pose(&plain, &query, &mut cursor), pose(&plain, &query.rounded(Rounding::Floor), &mut cursor));
+        for j in 0..12 {
+            let want = if j % 4 == 3 { before[j] } else { between[j] };
+            assert_eq!(bits(&[got[j]]), bits(&[want]), "{i} {j}");
+            assert_eq!(
+                bits(&[stepped.joint(&mut cursor, j, &query).unwrap().local]),
+                bits(&[want]),
+                "{i} {j}"
+            );
+        }
+        let ceil = query.rounded(Rounding::Ceil);
+        assert_eq!(bits(&pose(&stepped, &ceil, &mut cursor)), bits(&pose(&plain, &ceil, &mut cursor)));
+    }
+}
+
+/// What a reader has checked of a container says nothing of the bytes in its chunks: each is cut and flipped
+/// behind good checksums.
+#[test]
+fn damaged_random_access_files_are_refused_or_play() {
+    for layers in [1, 2] {
+        let whole = random_access_file(5, 20, layers, layers == 2);
+        let try_one = |parts: &Parts| -> bool {
+            let Ok(clips) = open(parts.write()).and_then(|reel| reel.clips()) else {
+                return false;
+            };
+            for clip in clips {
+                let mut cursor = clip.cursor();
+                let mut pose = vec![ODD; clip.joints()];
+                for at in [0.0, 0.49, 0.51, 0.6, 1e9] {
+                    let _ = clip.pose(&mut cursor, &Query::at(at).wrapped(), &mut pose[..]);
+                    let _ = clip.joint(&mut cursor, 1, &Query::at(at));
+                }
+                clip.layers();
+            }
+            true
+        };
+        assert!(try_one(&whole));
+        for chunk in 0..whole.chunks.len() {
+            let bytes = &whole.chunks[chunk].1;
+            let damaged = |bytes: Vec<u8>| {
+                let mut parts = whole.clone();
+                parts.chunks[chunk].1 = bytes;
+                try_one(&parts)
+            };
+            // Of the samples themselves some: a test of the codec takes them all.
+            let step = 1 + bytes.len() / 100;
+            for end in (0..bytes.len()).step_by(step) {
+                assert!(!damaged(bytes[..end].to_vec()), "{layers} {chunk}: cut at {end}");
+            }
+            for at in (0..bytes.len() * 8).step_by(3 * step) {
+                let mut bytes = bytes.clone();
+                bytes[at / 8] ^= 1 << (at % 8);
+                damaged(bytes);
+            }
+        }
+    }
+}
+
+#[test]
+fn databases_refuse_random_access_clips() {
+    use meshreel::clip::{Database, DatabaseOptions};
+    let bytes = std::sync::Arc::new(random_access_file(5, 20, 2, false).write());
+    let options = DatabaseOptions { threads: 0, ..DatabaseOptions::default() };
+    let answer = Database::from_bytes("x", bytes, &meshreel::Limits::default(), options);
+    assert!(matches!(answer, Err(meshreel::Error::Misuse { .. })));
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! What is handed out between two frames: blended where something lies between, and in the layouts that
 //! engines upload.
 
-use crate::common::{Sample, open, sample};
-use meshreel::record::{NodeRecord, Semantic, Visibility};
+use crate::common::{Sample, golden, open, sample};
+use meshreel::record::{Coding, NodeRecord, Semantic, Visibility};
 use meshreel::{
     Attribute, Clock, Command, Error, Format, FrameDecoder, FrameKind, FrameView, Pace, Reel, Repeat,
     Timeline, Transform, VertexChannel,
@@ -114,6 +114,56 @@ fn at_blend_0_it_is_the_plain_decode() {
                 }
             }
         });
+    }
+}
+
+/// Normals that are made of the positions: one by one, in one go, and in parts of a vertex buffer they are the
+/// same, and near the end of a pair they are those of the second frame.
+#[test]
+fn predicted_normals_are_the_same_in_all_ways_and_meet_the_frames() {
+    for name in ["v0/flag_small.reel", "v0/flag_fast.reel"] {
+        let reel = open(golden(name)).unwrap();
+        let frames = [3, 4].map(|frame| decoded(&reel, frame));
+        let node = reel.description().nodes.iter().position(|n| n.mesh.is_some()).unwrap();
+        let plain = frames[1].mesh(0);
+        assert!(plain.record().streams.iter().any(|s| s.coding == Coding::Predicted));
+        let count = plain.vertex_count();
+        let last =
+            [floats(3 * count, |o| plain.normals_into(o)), floats(4 * count, |o| plain.tangents_into(o))];
+        for blend in [0.0, 0.5, 0.999_999] {
+            let view = FrameView::between(&frames[0], &frames[1], blend, PACE).unwrap();
+            let mesh = view.mesh(node).unwrap();
+            let normals = floats(3 * count, |o| mesh.normals_into(o));
+            let tangents = floats(4 * count, |o| mesh.tangents_into(o));
+            let mut both = (vec![0.0; 3 * count], vec![0.0; 4 * count]);
+            mesh.directions_into(&mut both.0, &mut both.1).unwrap();
+            assert_eq!(both, (normals.clone(), tangents.clone()));
+            let attributes = [
+                Attribute { what: VertexChannel::Tangent, format: Format::F32x4, offset: 0 },
+                Attribute { what: VertexChannel::Normal, format: Format::F32x3, offset: 16 },
+                Attribute { what: VertexChannel::TangentFrame, format: Format::I16x4, offset: 28 },
+            ];
+            let mut bytes = vec![0; 36 * (count - 7)];
+            mesh.write(&attributes, 36, 7..count, &mut bytes).unwrap();
+            for (v, bytes) in (7..count).zip(bytes.chunks(36)) {
+                let own: Vec<f32> =
+                    bytes[..28].as_chunks().0.iter().map(|b| f32::from_le_bytes(*b)).collect();
+                assert_eq!(own[..4], tangents[4 * v..4 * v + 4]);
+                assert_eq!(own[4..], normals[3 * v..3 * v + 3]);
+            }
+            if blend == 0.0 {
+                let plain = frames[0].mesh(0);
+                assert_eq!(normals, floats(3 * count, |o| plain.normals_into(o)));
+                assert_eq!(tangents, floats(4 * count, |o| plain.tangents_into(o)));
+            } else if blend > 0.9 {
+                for (near, last) in [normals, tangents].iter().zip(&last) {
+                    assert!(near.iter().zip(last).all(|(a, b)| (*a - *b).abs() < 1e-3));
+                }
+            } else {
+                let unit = |n: &[f32; 3]| (n.iter().map(|x| x * x).sum::<f32>() - 1.0).abs() < 1e-5;
+                assert!(normals.as_chunks::<3>().0.iter().all(unit));
+            }
+        }
     }
 }
 

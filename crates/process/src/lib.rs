@@ -1,6 +1,7 @@
 //! What is done to geometry, in plain data: which vertex becomes which, an interval per triangle, a transform
 //! of its own. Nothing here knows of bytes, codecs or files.
 
+pub mod angle;
 pub mod attributes;
 pub mod bones;
 pub mod error;

@@ -15,6 +15,7 @@
 //! A renderer interpolates between frames, so a vertex cannot change its handedness: [`orient`] splits
 //! vertices whose corners disagree in the first frame, and later frames keep that frame's sign.
 
+use super::angle::arc_cosine;
 use super::hash::Folded;
 use super::split::all_bits;
 use std::borrow::Cow;
@@ -378,22 +379,26 @@ fn sum(
     gradients: &[[f32; 3]],
 ) -> Vec<[f32; 3]> {
     let mut sums = vec![[0f32; 3]; groups.signs.len()];
-    for (t, triangle) in triangles.iter().enumerate() {
-        if !matches!(groups.kinds[t], Kind::Kept | Kind::Mirrored) {
-            continue;
+    let with_area = |t: &u32| matches!(groups.kinds[*t as usize], Kind::Kept | Kind::Mirrored);
+    let mut numbers = (0..triangles.len() as u32).filter(with_area);
+    loop {
+        let mut own = [NONE; SIDE];
+        let mut count = 0;
+        for (slot, t) in own.iter_mut().zip(&mut numbers) {
+            *slot = t;
+            count += 1;
         }
-        let p = triangle.map(|v| frame.positions[v as usize]);
-        for k in 0..3 {
-            let n = frame.normals[triangle[k] as usize];
-            let before = unit_or_zero(project(sub(p[(k + 2) % 3], p[k]), n));
-            let after = unit_or_zero(project(sub(p[(k + 1) % 3], p[k]), n));
-            // In f64 like the original; near ±1 an f32 arc cosine is coarse.
-            let cosine = dot(after, before).clamp(-1.0, 1.0);
-            let angle = f64::from(cosine).acos() as f32;
-            let along = unit_or_zero(project(gradients[t], n));
-            let sum = &mut sums[groups.of[t][k] as usize];
-            for i in 0..3 {
-                sum[i] += angle * along[i];
+        if count == 0 {
+            break;
+        }
+        let own = &own[..count];
+        let shares = shares(own, triangles, frame, gradients);
+        for (i, &t) in own.iter().enumerate() {
+            for (share, group) in shares.iter().zip(groups.of[t as usize]) {
+                let sum = &mut sums[group as usize];
+                for k in 0..3 {
+                    sum[k] += share[k][i];
+                }
             }
         }
     }
@@ -401,6 +406,72 @@ fn sum(
         *s = unit_or_zero(*s);
     }
     sums
+}
+
+/// Triangles that are worked on side by side.
+const SIDE: usize = 8;
+/// A vector of each of them.
+type Side = [[f32; SIDE]; 3];
+
+/// By corner what some triangles add to the tangents of their groups: the gradient at right angles to the
+/// normal there, as long as the angle between the edges is large.
+fn shares(numbers: &[u32], triangles: &[[u32; 3]], frame: Vertices<'_>, gradients: &[[f32; 3]]) -> [Side; 3] {
+    let mut points = [[[0f32; SIDE]; 3]; 3];
+    let mut normals = [[[0f32; SIDE]; 3]; 3];
+    let mut along = [[0f32; SIDE]; 3];
+    for (i, &t) in numbers.iter().enumerate() {
+        let triangle = triangles[t as usize];
+        for k in 0..3 {
+            let (p, n) = (frame.positions[triangle[k] as usize], frame.normals[triangle[k] as usize]);
+            for axis in 0..3 {
+                points[k][axis][i] = p[axis];
+                normals[k][axis][i] = n[axis];
+            }
+            along[k][i] = gradients[t as usize][k];
+        }
+    }
+    let mut out = [[[0f32; SIDE]; 3]; 3];
+    for k in 0..3 {
+        let n = &normals[k];
+        let edge = |other: usize| side_by_side(|axis, i| points[other][axis][i] - points[k][axis][i]);
+        let before = flat_units(&edge((k + 2) % 3), n);
+        let after = flat_units(&edge((k + 1) % 3), n);
+        let direction = flat_units(&along, n);
+        let mut angle = [0f32; SIDE];
+        for i in 0..SIDE {
+            let cosine = after[0][i] * before[0][i] + after[1][i] * before[1][i] + after[2][i] * before[2][i];
+            angle[i] = arc_cosine(cosine.clamp(-1.0, 1.0));
+        }
+        out[k] = side_by_side(|axis, i| angle[i] * direction[axis][i]);
+    }
+    out
+}
+
+#[inline(always)]
+fn side_by_side(of: impl Fn(usize, usize) -> f32) -> Side {
+    let mut out = [[0f32; SIDE]; 3];
+    for (axis, out) in out.iter_mut().enumerate() {
+        for (i, out) in out.iter_mut().enumerate() {
+            *out = of(axis, i);
+        }
+    }
+    out
+}
+
+/// Unit vectors along the parts of `v` at right angles to `n`; zero where nothing is left.
+#[inline(always)]
+fn flat_units(v: &Side, n: &Side) -> Side {
+    let mut flat = [[0f32; SIDE]; 3];
+    let mut factor = [0f32; SIDE];
+    for i in 0..SIDE {
+        let along = n[0][i] * v[0][i] + n[1][i] * v[1][i] + n[2][i] * v[2][i];
+        let own = [v[0][i] - along * n[0][i], v[1][i] - along * n[1][i], v[2][i] - along * n[2][i]];
+        let most = own[0].abs().max(own[1].abs()).max(own[2].abs());
+        let length = (own[0] * own[0] + own[1] * own[1] + own[2] * own[2]).sqrt();
+        factor[i] = if nonzero(most) { 1.0 / length } else { 1.0 };
+        (flat[0][i], flat[1][i], flat[2][i]) = (own[0], own[1], own[2]);
+    }
+    side_by_side(|axis, i| flat[axis][i] * factor[i])
 }
 
 /// The part of `v` at right angles to `n`, as a unit vector; none where nothing is left.
@@ -421,11 +492,6 @@ fn any_perpendicular(n: [f32; 3]) -> [f32; 3] {
         .filter(|_| n[0].abs() < 0.9)
         .or_else(|| at_right_angles([0.0, 1.0, 0.0], n))
         .unwrap_or([1.0, 0.0, 0.0])
-}
-
-fn project(v: [f32; 3], n: [f32; 3]) -> [f32; 3] {
-    let along = dot(n, v);
-    [v[0] - along * n[0], v[1] - along * n[1], v[2] - along * n[2]]
 }
 
 fn nonzero(x: f32) -> bool {
@@ -452,6 +518,11 @@ fn dot(a: [f32; 3], b: [f32; 3]) -> f32 {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    fn project(v: [f32; 3], n: [f32; 3]) -> [f32; 3] {
+        let along = dot(n, v);
+        [v[0] - along * n[0], v[1] - along * n[1], v[2] - along * n[2]]
+    }
 
     #[derive(Clone, Default)]
     struct Mesh {

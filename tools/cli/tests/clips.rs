@@ -105,6 +105,45 @@ fn curves_in_files_hold_their_tolerance() {
 }
 
 #[test]
+fn the_random_access_form_in_files_holds_its_tolerance() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    std::fs::write(at.join("walk.bvh"), bvh(300, 0.0)).unwrap();
+    for tolerance in ["0.001", "0.01", "1"] {
+        let head = ["compile", "walk.bvh", "-o", "walk.reel", "--codec", "random-access", "--json"];
+        let done = json(&[&head[..], &["--tolerance", tolerance]].concat(), at);
+        let clip = &done["clips"][0];
+        assert_eq!((&clip["codec"], &clip["rule"]), (&"random-access".into(), &"guaranteed".into()));
+        let verified = json(&["verify", "walk.bvh", "walk.reel", "--json"], at);
+        let checked = &verified["clips"][0];
+        assert_eq!(
+            (&verified["ok"], &checked["codec"]),
+            (&true.into(), &"random-access".into()),
+            "{verified}"
+        );
+        let (error, promised): (f64, f64) =
+            (checked["max_error"].as_f64().unwrap(), tolerance.parse().unwrap());
+        assert!(error <= promised && error > promised / 100.0, "{error}");
+        assert!((clip["max_error"].as_f64().unwrap() - error).abs() < 1e-9);
+        let info = json(&["info", "walk.reel", "--json"], at);
+        let told = &info["clips"][0];
+        assert_eq!((&told["codec"], &told["bytes"]), (&"random-access".into(), &clip["bytes"]));
+        assert!(told["restart"].is_null() && told["rotations"]["animated"].as_u64() == Some(1), "{told}");
+        succeeds(&["extract", "walk.reel", "-o", "back.bvh"], at);
+        let back = json(&["verify", "back.bvh", "walk.reel", "--json"], at);
+        assert!(back["clips"][0]["max_error"].as_f64().unwrap() < 1e-5);
+    }
+    // Tolerances of single joints hold, too; what f32 cannot hold is said.
+    std::fs::write(at.join("fine.toml"), "[[joint]]\nglob = \"*\"\ntolerance = 0.002\n").unwrap();
+    let fine =
+        ["compile", "walk.bvh", "-o", "fine.reel", "--codec", "random-access", "--options", "fine.toml"];
+    succeeds(&fine, at);
+    let verified = json(&["verify", "walk.bvh", "fine.reel", "--json"], at);
+    assert_eq!(verified["ok"], true, "{verified}");
+    assert!(verified["clips"][0]["max_error"].as_f64().unwrap() <= 0.002);
+}
+
+#[test]
 fn auto_takes_the_smaller_codec_and_says_why() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
@@ -326,7 +365,7 @@ fn clips_play_without_allocating_and_are_timed() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
     std::fs::write(at.join("walk.bvh"), bvh(90, 0.0)).unwrap();
-    for codec in ["sampled", "curve"] {
+    for codec in ["sampled", "curve", "random-access"] {
         succeeds(&["compile", "walk.bvh", "-o", "walk.reel", "--tolerance", "0.1", "--codec", codec], at);
         for more in
             [&["--seconds", "0.4"][..], &["--rate", "-1", "--loop", "--seconds", "0.4", "--copies", "3"]]

@@ -16,7 +16,7 @@ use meshreel_codec::schedule::{Schedule, Unit};
 use meshreel_codec::simd::isa::Isa;
 use meshreel_compile::{Silent, compile};
 use meshreel_format::EMPTY_BOUNDS;
-use meshreel_options::{Block, Options, Preset};
+use meshreel_options::{Block, CodecChoice, LayerChoice, Options, Preset};
 use meshreel_scene::read;
 use meshreel_scene::sample::Range;
 use serde_json::Value;
@@ -192,6 +192,49 @@ fn assert_near(a: &[f64], b: &[f64], bound: f64) {
         // The text of the other decoder is read with an error of one f64 ulp, which is nothing to an f32.
         let equal = *a as f32 == *b as f32 || (a - b).abs() <= bound;
         assert!(equal, "{a} and {b}");
+    }
+}
+
+/// Poses of clips in the random-access form, at samples and between, of both decoders: the same bits.
+#[test]
+fn a_decoder_made_from_the_document_poses_clips() {
+    use meshreel::clip::{PoseSource, Query};
+    let Some(python) = python() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let source = dir.path().join("walk.bvh");
+    std::fs::write(&source, meshreel_testkit::bvh(50, 0.0)).unwrap();
+    let scene = read::open(&source, &read::ReadOptions::default()).unwrap().0;
+    for name in ["one", "layers"] {
+        let path = dir.path().join(name);
+        let mut options =
+            Options { block: Block::Deflate, codec: CodecChoice::RandomAccess, ..Options::default() };
+        if name == "layers" {
+            let layer =
+                |name: &str, share| LayerChoice { name: name.into(), share, ..LayerChoice::default() };
+            options.clips.layers = vec![layer("base", None), layer("cosmetic", Some(0.4))];
+        }
+        compile(&scene, Vec::new(), &path, &options, &meshreel_check::reopen, &Silent).unwrap();
+        let decoder = root().join("tools/decode.py");
+        let output = Command::new(python).arg(decoder).arg("--clips").arg(&path).output().unwrap();
+        assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+        let shown: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let clips = Reel::open(&path, &Limits::default()).unwrap().clips().unwrap();
+        assert_eq!(shown.as_array().unwrap().len(), clips.len());
+        for (clip, shown) in clips.iter().zip(shown.as_array().unwrap()) {
+            assert_eq!((&shown["name"], &shown["codec"]), (&clip.name().into(), &"random-access".into()));
+            let poses = shown["poses"].as_array().unwrap();
+            assert_eq!(poses.len(), 2 * clip.samples());
+            let mut cursor = clip.cursor();
+            for (i, theirs) in poses.iter().enumerate() {
+                let at = (i / 2) as f64 + if i % 2 == 0 { 0.0 } else { 0.3 };
+                let mut pose = vec![meshreel::Transform::IDENTITY; clip.joints()];
+                clip.pose(&mut cursor, &Query::at(at / clip.fps()), &mut pose[..]).unwrap();
+                let ours = pose
+                    .iter()
+                    .flat_map(|t| t.rotation.into_iter().chain(t.translation).chain(t.scale).map(f64::from));
+                assert_near(&numbers(theirs), &ours.collect::<Vec<f64>>(), 0.0);
+            }
+        }
     }
 }
 

@@ -122,8 +122,12 @@ fn settle(database: &mut Database) {
 #[test]
 fn g03_g07_layers_play_as_the_merged_clip_bit_for_bit() {
     let folder = tempfile::tempdir().unwrap();
-    compiled(folder.path(), PLAIN);
-    for clip in clips(folder.path()) {
+    let apart = format!("{PLAIN}tiers = 2\n");
+    let all = [PLAIN, &apart].map(|options| {
+        compiled(folder.path(), options);
+        clips(folder.path())
+    });
+    for clip in all.into_iter().flatten() {
         assert_eq!(cosmetic(&clip), [3, 4, 7, 8]);
         let merged = clip.merged().unwrap().unwrap();
         let skeleton = clip.skeleton().clone();
@@ -149,9 +153,14 @@ fn g03_g07_layers_play_as_the_merged_clip_bit_for_bit() {
 
 #[test]
 fn g04_g09_what_is_not_there_is_the_bind_pose_and_says_so() {
-    let folder = tempfile::tempdir().unwrap();
-    compiled(folder.path(), PLAIN);
-    let clip = &clips(folder.path())[0];
+    for options in [PLAIN, &format!("{PLAIN}tiers = 2\n")] {
+        let folder = tempfile::tempdir().unwrap();
+        compiled(folder.path(), options);
+        layers_left_out_are_the_bind_pose(&clips(folder.path())[0]);
+    }
+}
+
+fn layers_left_out_are_the_bind_pose(clip: &Clip) {
     let base = clip.with_tiers(&[usize::MAX, 0]);
     let mut cursor = ClipCursor::new(clip);
     let rest = clip.skeleton().rest.clone();
@@ -224,6 +233,54 @@ fn g03_g04_layers_of_the_resident_form() {
     assert!(RandomAccessClip::open_layers(skeleton, &[]).is_err());
     assert!(compress(&[0, 1, 0, 0, 0, 0, 0, 0, 0]).is_err());
     assert!(compress(&[0; 3]).is_err());
+}
+
+/// Compiles, checks and plays clips in layers of codec `random-access`; layers cannot be thinned.
+#[test]
+fn layers_of_the_random_access_form_in_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let random = |options: &str| {
+        std::fs::write(at.join("walk.bvh"), bvh(300, 0.0)).unwrap();
+        std::fs::write(at.join("run.bvh"), bvh(170, 2.0)).unwrap();
+        std::fs::write(at.join("options.toml"), options).unwrap();
+        let head = ["compile", "walk.bvh", "run.bvh", "--merge", "-o", "set.reel", "--json"];
+        run(&[&head[..], &["--codec", "random-access", "--options", "options.toml"]].concat(), at)
+    };
+    let output = random(PLAIN);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let done: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let verified = json(&["verify", "walk.bvh", "run.bvh", "set.reel", "--json"], at);
+    assert_eq!(verified["ok"], true, "{verified}");
+    let info = json(&["info", "set.reel", "--json"], at);
+    for c in 0..2 {
+        let (own, told) = (&done["clips"][c], &info["clips"][c]);
+        assert_eq!((&own["codec"], &own["bytes"]), (&"random-access".into(), &told["bytes"]));
+        assert_eq!(told["layers"][1]["name"], "cosmetic");
+        assert_eq!(own["layers"][1]["tiers"], told["layers"][1]["tiers"]);
+    }
+    let played = json(&["play", "set.reel", "--check", "--seconds", "0.4", "--json"], at);
+    assert_eq!(
+        (&played["wrong_poses"], &played["allocations_after_warmup"]),
+        (&0.into(), &0.into()),
+        "{played}"
+    );
+    let clip = &clips(at)[0];
+    assert_eq!(cosmetic(clip), [3, 4, 7, 8]);
+    let base = clip.with_tiers(&[1, 0]);
+    let mut cursor = ClipCursor::new(clip);
+    let (all, some) = (pose(clip, &mut cursor, 1.23), pose(&base, &mut cursor, 1.23));
+    for j in 0..9 {
+        let want = if cosmetic(clip).contains(&j) { clip.skeleton().rest[j] } else { all[j] };
+        assert_eq!(some[j], want, "joint {j}");
+    }
+    assert!(run(&["extract", "set.reel", "-o", "back.bvh"], at).status.success());
+    // What is thinned out is no random access.
+    for more in ["tiers = 2", "rate = 10", "strip = \"10%\""] {
+        let output = random(&format!("{PLAIN}{more}\n"));
+        assert_eq!(output.status.code(), Some(2), "{more}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("random-access"), "{more}");
+    }
 }
 
 #[test]
@@ -453,23 +510,27 @@ fn poses_are_whole_while_chunks_come_and_go() {
         right.push(all);
     }
     let stop = AtomicBool::new(false);
+    // Chunks come and go only once both threads sample, however long a busy machine takes to start them.
+    let started = std::sync::Barrier::new(3);
     let clip = database.clip(0).unwrap();
     std::thread::scope(|scope| {
         let sampler = || {
             let mut place = clip.cursor();
             let mut got = vec![Transform::IDENTITY; 9];
-            let mut count = 0;
-            while !stop.load(Ordering::Relaxed) {
+            started.wait();
+            loop {
                 for (i, right) in (0u32..).zip(&right) {
                     let seconds = f64::from(i) * 0.31;
                     clip.sample(&mut place, seconds, Repeats::Wrap, Rounding::None, &mut got).unwrap();
                     assert!(right.contains(&got), "{seconds} s");
-                    count += 1;
+                }
+                if stop.load(Ordering::Relaxed) {
+                    break;
                 }
             }
-            count
         };
         let threads = [scope.spawn(sampler), scope.spawn(sampler)];
+        started.wait();
         let parts = database.parts();
         for round in 0..60 {
             let part = parts[round * 7 % parts.len()];
@@ -488,7 +549,7 @@ fn poses_are_whole_while_chunks_come_and_go() {
         }
         stop.store(true, Ordering::Relaxed);
         for thread in threads {
-            assert!(thread.join().unwrap() > 0);
+            thread.join().unwrap();
         }
     });
 }
@@ -539,6 +600,43 @@ fn g11_stepped_joints_are_never_interpolated() {
     }
     let first = clip.with_tiers(&[1, 1]);
     assert_eq!(pose(&first, &mut cursor, 3.0)[7], pose(clip, &mut ClipCursor::new(clip), 3.0)[7]);
+}
+
+/// Interleaved layers are a table beside the clip that it would be without them: a chunk's entry, names, half
+/// a byte per joint.
+#[test]
+fn g06_a_second_layer_costs_a_table() {
+    let folder = tempfile::tempdir().unwrap();
+    let bytes = |options: &str| {
+        let done = compiled(folder.path(), options);
+        let bytes = |c: usize| done["clips"][c]["bytes"].as_u64().unwrap();
+        [bytes(0), bytes(1)]
+    };
+    let (one, two) = (bytes(""), bytes(PLAIN));
+    let table = 20 + 1 + 2 + 1 + 5 + 9 + 1 + 1 + 5;
+    assert_eq!([two[0] - one[0], two[1] - one[1]], [table; 2]);
+    let verified = json(&["verify", "walk.bvh", "run.bvh", "set.reel", "--json"], folder.path());
+    assert_eq!(
+        (&verified["ok"], &verified["clips"][0]["layers"][1]["name"]),
+        (&true.into(), &"cosmetic".into())
+    );
+    let without = &verified["clips"][0]["layers"][1]["tiers"][0]["max_error_without"];
+    assert!(without.as_f64().unwrap() > 0.01, "{verified}");
+    let info = json(&["info", "set.reel", "--json"], folder.path());
+    assert_eq!(info["clips"][0]["bytes"], two[0]);
+    // Nothing of them comes or goes by itself.
+    let options = DatabaseOptions::default();
+    let refused = Database::open(folder.path().join("set.reel"), &Limits::default(), options);
+    assert!(matches!(refused, Err(meshreel::Error::Misuse { .. })));
+    // Stepped joints stay, whatever the layers are.
+    let stepped = format!("{PLAIN}[[joint]]\nglob = \"finger1\"\nstepped = true\n");
+    compiled(folder.path(), &stepped);
+    let clip = &clips(folder.path())[0];
+    assert_eq!(clip.layers()[1].stepped, [7]);
+    let at = |i: f64| pose(clip, &mut ClipCursor::new(clip), i / clip.fps());
+    let (before, between) = (at(10.0), at(10.7));
+    assert_eq!(between[7], before[7]);
+    assert_ne!(between[6], before[6]);
 }
 
 #[test]
@@ -624,21 +722,38 @@ fn digest(reel: &Reel) -> u64 {
     meshreel_format::checksum(&all)
 }
 
+/// Files of clips in the random-access form, and the options that make them.
+const RANDOM_ACCESS: [(&str, &str); 2] = [("random_access.reel", ""), ("random_access_layers.reel", PLAIN)];
+
 /// A file in layers and tiers decodes to the same bits for ever; `MESHREEL_GOLDEN=write` renews it while the
 /// version is 0.
 #[test]
 fn golden_layers() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/golden/clips");
     let (file, sum) = (folder.join("layers.reel"), folder.join("DIGESTS"));
-    if std::env::var_os("MESHREEL_GOLDEN").is_some_and(|v| v == "write") {
+    let write = std::env::var_os("MESHREEL_GOLDEN").is_some_and(|v| v == "write");
+    if write {
         let made = tempfile::tempdir().unwrap();
         compiled(made.path(), TIERS);
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::copy(made.path().join("set.reel"), &file).unwrap();
-        let reel = Reel::open(&file, &Limits::default()).unwrap();
-        std::fs::write(&sum, format!("{:016x} layers.reel\n", digest(&reel))).unwrap();
+        for (name, options) in RANDOM_ACCESS {
+            let at = made.path();
+            std::fs::write(at.join("options.toml"), options).unwrap();
+            let head = ["compile", "walk.bvh", "run.bvh", "--merge", "-o", name, "--tolerance", "0.1"];
+            let more = ["--codec", "random-access", "--block", "deflate", "--options", "options.toml"];
+            assert!(run(&[&head[..], &more].concat(), at).status.success());
+            std::fs::copy(at.join(name), folder.join(name)).unwrap();
+        }
     }
-    let reel = Reel::open(&file, &Limits::default()).unwrap();
-    let want = std::fs::read_to_string(&sum).unwrap();
-    assert_eq!(want, format!("{:016x} layers.reel\n", digest(&reel)));
+    let digest_of = |name: &str| {
+        let reel = Reel::open(folder.join(name), &Limits::default()).unwrap();
+        format!("{:016x} {name}\n", digest(&reel))
+    };
+    let names = ["layers.reel"].into_iter().chain(RANDOM_ACCESS.map(|(name, _)| name));
+    let got: String = names.map(digest_of).collect();
+    if write {
+        std::fs::write(&sum, &got).unwrap();
+    }
+    assert_eq!(std::fs::read_to_string(&sum).unwrap(), got);
 }

@@ -9,11 +9,15 @@
 //! step      0: the layer has all samples; else those nearest to 0, step, 2·step …, and the last one; extra samples are varints, each the distance to the
 //!           one before (the first: to sample 0)
 //! header    of the layer's streamed form, as in side information; of the first layer empty, since it stands before its samples
+//! interleaved     varint clip · varint samples · varint layers + 32 · per layer: sized name · list of stepped joints, each the distance to the one before (the
+//!                 first: to joint 0) · varint joints · per joint its layer, 4 bits, the first in the lowest bits; to a whole byte
 //! ```
 //!
-//! A layer is a clip in which the joints of all others stand in the rest pose. Steps of a joint follow from
-//! its layer alone (`step`), sources lie in its layer, and prediction goes over time: so what is taken out
-//! decodes to the same bits, and all layers together are the whole.
+//! Layers that come and go are clips of their own, in which the joints of all others stand in the rest pose.
+//! Steps of a joint follow from its layer alone (`step`), sources lie in its layer, and prediction goes over
+//! time: so what is taken out decodes to the same bits, and all layers together are the whole.
+//!
+//! Interleaved layers are one clip in one stream: the table says which joints can be left out of a pose.
 //!
 //! Credit: N. Frechette, *Animation Compression Library*, 2017–2024: splitting after quantization by
 //! stripping the bind pose.
@@ -31,6 +35,8 @@ use crate::clip::{Header, Rotation, Skeleton, Source, Split, Vector, header, sch
 pub const MAX_LAYERS: usize = 16;
 /// Bit of a joint that is never interpolated.
 const STEPPED: u8 = 0x80;
+/// What the number of layers is larger by where they are interleaved.
+const INTERLEAVED: u32 = 32;
 
 /// Which samples of its clip a layer has.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -111,6 +117,9 @@ pub struct LayerTable {
     pub layer_of: Vec<u8>,
     /// Per joint: between two samples it has the value of the first.
     pub stepped: Vec<bool>,
+    /// All layers are in the clip's own stream, which the table says nothing more of: it has no headers and no
+    /// pieces, and all layers have all samples.
+    pub interleaved: bool,
 }
 
 /// Appends a table.
@@ -118,6 +127,9 @@ pub struct LayerTable {
 pub fn encode(table: &LayerTable, out: &mut Vec<u8>) {
     put_varint(table.clip, out);
     put_varint(table.samples, out);
+    if table.interleaved {
+        return encode_interleaved(table, out);
+    }
     put_varint(table.layers.len() as u32, out);
     for layer in &table.layers {
         put_sized(layer.name.as_bytes(), out);
@@ -141,18 +153,83 @@ pub fn encode(table: &LayerTable, out: &mut Vec<u8>) {
     out.extend((table.layer_of.iter().zip(&table.stepped)).map(|(of, s)| of | flags(s)));
 }
 
+#[cfg(feature = "encode")]
+fn encode_interleaved(table: &LayerTable, out: &mut Vec<u8>) {
+    put_varint(table.layers.len() as u32 + INTERLEAVED, out);
+    table.layers.iter().for_each(|layer| put_sized(layer.name.as_bytes(), out));
+    let stepped = (0u32..).zip(&table.stepped).filter(|(_, stepped)| **stepped);
+    let stepped: Vec<u32> = stepped.map(|(j, _)| j).collect();
+    put_varint(stepped.len() as u32, out);
+    let mut last = 0;
+    for joint in stepped {
+        put_varint(joint - last, out);
+        last = joint;
+    }
+    put_varint(table.layer_of.len() as u32, out);
+    let pair = |pair: &[u8]| pair[0] | pair.get(1).map_or(0, |second| second << 4);
+    out.extend(table.layer_of.chunks(2).map(pair));
+}
+
+/// What follows the number of layers.
+fn decode_interleaved(
+    mut cursor: Cursor<'_>,
+    count: usize,
+    table: LayerTable,
+) -> Result<LayerTable, Corrupt> {
+    let mut table = LayerTable { interleaved: true, ..table };
+    for _ in 0..count {
+        table.layers.push(LayerRecord { name: name(&mut cursor)?, ..LayerRecord::default() });
+    }
+    let listed = cursor.varint()? as usize;
+    if listed > cursor.left() {
+        return Err(Corrupt("clip layers: stepped joints end early"));
+    }
+    let gaps = (0..listed).map(|_| cursor.varint()).collect::<Result<Vec<_>, _>>()?;
+    let joints = cursor.varint()? as usize;
+    if joints.div_ceil(2) != cursor.left() {
+        return Err(Corrupt("clip layers: joints end early, or there is something behind them"));
+    }
+    let bytes = cursor.take(joints.div_ceil(2))?;
+    table.layer_of = bytes.iter().flat_map(|pair| [pair & 15, pair >> 4]).collect();
+    if table.layer_of.iter().any(|of| usize::from(*of) >= count) || table.layer_of.get(joints) > Some(&0) {
+        return Err(Corrupt("clip layers: a joint of a layer that is not there"));
+    }
+    table.layer_of.truncate(joints);
+    table.stepped = vec![false; joints];
+    let mut joint = 0u32;
+    for (i, gap) in gaps.into_iter().enumerate() {
+        joint = joint.checked_add(gap).filter(|_| gap > 0 || i == 0).unwrap_or(u32::MAX);
+        match table.stepped.get_mut(joint as usize) {
+            Some(stepped) => *stepped = true,
+            None => return Err(Corrupt("clip layers: stepped joints are out of order")),
+        }
+    }
+    Ok(table)
+}
+
+fn name(cursor: &mut Cursor<'_>) -> Result<String, Corrupt> {
+    let size = cursor.varint()? as usize;
+    let name = cursor.take(size)?.to_vec();
+    String::from_utf8(name).map_err(|_| Corrupt("clip layers: a name is not UTF-8"))
+}
+
 /// Reads all of `bytes`.
 pub fn decode(bytes: &[u8]) -> Result<LayerTable, Corrupt> {
     let mut cursor = Cursor::new(bytes);
     let mut table = LayerTable { clip: cursor.varint()?, samples: cursor.varint()?, ..LayerTable::default() };
-    let count = cursor.varint()? as usize;
+    let count = cursor.varint()?;
+    let (interleaved, count) = match count.checked_sub(INTERLEAVED) {
+        Some(count) => (true, count as usize),
+        None => (false, count as usize),
+    };
     if !(1..=MAX_LAYERS).contains(&count) || table.samples == 0 {
         return Err(Corrupt("clip layers: too many, or none"));
     }
+    if interleaved {
+        return decode_interleaved(cursor, count, table);
+    }
     for i in 0..count {
-        let size = cursor.varint()? as usize;
-        let name = cursor.take(size)?.to_vec();
-        let name = String::from_utf8(name).map_err(|_| Corrupt("clip layers: a name is not UTF-8"))?;
+        let name = name(&mut cursor)?;
         let step = cursor.f64()?;
         if step != 0.0 && !(step >= 1.0 && step < f64::from(u32::MAX)) {
             return Err(Corrupt("clip layers: a layer's rate is out of range"));
@@ -442,6 +519,41 @@ mod tests {
             ],
             layer_of: vec![0, 1, 1, 0],
             stepped: vec![false, true, false, false],
+            interleaved: false,
+        }
+    }
+
+    /// Two layers of an odd number of joints.
+    fn interleaved() -> LayerTable {
+        let record = |name: &str| LayerRecord { name: name.into(), ..LayerRecord::default() };
+        LayerTable {
+            layers: vec![record("base"), record("cosmetic")],
+            pieces: Vec::new(),
+            layer_of: vec![0, 1, 1, 0, 1],
+            stepped: vec![false, true, false, false, true],
+            interleaved: true,
+            ..table()
+        }
+    }
+
+    #[test]
+    fn interleaved_tables_come_back_and_are_small() {
+        let mut bytes = Vec::new();
+        encode(&interleaved(), &mut bytes);
+        assert_eq!(decode(&bytes), Ok(interleaved()));
+        // Clip, samples, layers, two names, two stepped joints, and half a byte per joint.
+        assert_eq!(bytes.len(), 1 + 2 + 1 + 5 + 9 + 3 + 1 + 3);
+        for end in 0..bytes.len() {
+            assert!(decode(&bytes[..end]).is_err(), "{end}");
+        }
+        for at in 0..bytes.len() * 8 {
+            let mut bytes = bytes.clone();
+            bytes[at / 8] ^= 1 << (at % 8);
+            if let Ok(table) = decode(&bytes) {
+                let mut again = Vec::new();
+                encode(&table, &mut again);
+                assert_eq!(again, bytes, "{at}");
+            }
         }
     }
 

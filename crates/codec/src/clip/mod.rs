@@ -9,8 +9,8 @@
 //!
 //! One file per part: [`crate::quantize::rotation`] integers that turn, [`step`] how finely each joint is
 //! kept, [`schedule`] the order of samples, [`crate::entropy::symbols`] residuals as bits, [`header`],
-//! [`streamed`] the form of files, [`random_access`] the form that stays in memory, [`layer`] parts of a clip
-//! that come and go. What a decoder computes is integer up to the pose, and the pose is f32 by basic
+//! [`streamed`] the smallest form, [`random_access`] the form that is read where it lies, [`layer`] parts of
+//! a clip that come and go. What a decoder computes is integer up to the pose, and the pose is f32 by basic
 //! operations: the same bits on every machine. The encoder's choices (which k) are the compiler's; any choice
 //! decodes.
 

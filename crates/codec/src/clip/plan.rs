@@ -80,6 +80,8 @@ pub struct Plan {
     pub(super) rest: Vec<i32>,
     /// Per joint: transform of what is not animated.
     pub(super) still: Vec<Transform>,
+    /// Per joint: the rest rotation of its hinge or pair of axes.
+    hinge_rests: Vec<[f64; 4]>,
     /// Sample numbers of all keys, where they are not regular.
     pub(super) keys: Vec<u32>,
 }
@@ -121,6 +123,12 @@ impl Plan {
             words: 0,
             rest: Vec::new(),
             still: Vec::with_capacity(joints),
+            hinge_rests: (header.rotations.iter())
+                .map(|rotation| match rotation {
+                    Rotation::Hinge { rest, .. } | Rotation::TwoAxes { rest, .. } => rest.float(),
+                    _ => [0.0, 0.0, 0.0, 1.0],
+                })
+                .collect(),
             steps,
             keys: all_keys(&header),
             header,
@@ -343,14 +351,16 @@ impl Plan {
     /// The rotation that `words` of a rotation group say, x y z w.
     #[inline]
     pub fn rotation(&self, group: &Group, words: &[i32]) -> [f32; 4] {
-        match (&self.header.rotations[group.joint], group.kind) {
-            (Rotation::Hinge { rest, .. }, Kind::Hinge) => {
+        match group.kind {
+            Kind::Hinge => {
                 let axis = self.steps[group.joint].axes[0];
-                rotation::multiply(rest.float(), rotation::about(axis, words[0])).map(narrow)
+                let rest = self.hinge_rests[group.joint];
+                rotation::multiply(rest, rotation::about(axis, words[0])).map(narrow)
             }
-            (Rotation::TwoAxes { rest, .. }, Kind::TwoAxes) => {
+            Kind::TwoAxes => {
                 let axes = &self.steps[group.joint].axes;
-                let first = rotation::multiply(rest.float(), rotation::about(axes[0], words[0]));
+                let rest = self.hinge_rests[group.joint];
+                let first = rotation::multiply(rest, rotation::about(axes[0], words[0]));
                 rotation::multiply(first, rotation::about(axes[1], words[1])).map(narrow)
             }
             _ => {

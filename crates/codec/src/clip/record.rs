@@ -27,11 +27,11 @@
 //! |---|---|---|---|
 //! | 0 | text | `name` | |
 //! | … | 1 … 5 | `skeleton` | varint, number of the skeleton chunk |
-//! | … | 1 | `codec` | bits 0–1: 0 sampled, 1 curve · bit 2: `tolerance` is that of each sub-track by itself · bit 3: `held` is there · others 0 |
+//! | … | 1 | `codec` | bits 0–1: 0 sampled, 1 curve, 2 random-access · bit 2: `tolerance` is that of each sub-track by itself · bit 3: `held` is there · others 0 |
 //! | … | 8 | `asked` | f64, tolerance that was asked for |
 //! | … | 8 | `tolerance` | f64, tolerance that is promised |
 //! | … | list or 0 | `held` | sub-tracks whose values stay until the next sample in the source, ascending: varint, three times the joint and 0 rotation, 1 translation, 2 scale |
-//! | … | rest | `stored` | the streamed form, or curves |
+//! | … | rest | `stored` | the streamed form, curves, or the random-access form |
 
 use crate::Corrupt;
 use crate::bytes::{Cursor, put_sized, put_varint};
@@ -76,6 +76,8 @@ pub enum Codec {
     Sampled = 0,
     /// Keys and splines: [`crate::clip::curve`].
     Curve = 1,
+    /// Uniform samples, each by itself: [`crate::clip::random_access`].
+    RandomAccess = 2,
 }
 
 impl Codec {
@@ -84,6 +86,7 @@ impl Codec {
         match self {
             Codec::Sampled => "sampled",
             Codec::Curve => "curve",
+            Codec::RandomAccess => "random-access",
         }
     }
 }
@@ -249,6 +252,7 @@ pub fn decode_clip(bytes: &[u8]) -> Result<(ClipRecord, &[u8]), Corrupt> {
         codec: match flags & 3 {
             0 => Codec::Sampled,
             1 => Codec::Curve,
+            2 => Codec::RandomAccess,
             _ => return Err(Corrupt("clip: unknown codec")),
         },
         local: flags & 4 != 0,
@@ -328,7 +332,7 @@ mod tests {
             assert!(decode_clip(&bytes[..end]).is_err());
         }
         // Codecs and flags that there are not yet.
-        for flags in [2, 3, 16, 0x81] {
+        for flags in [3, 7, 16, 0x81] {
             bytes[6] = flags;
             assert!(decode_clip(&bytes).is_err(), "{flags}");
         }

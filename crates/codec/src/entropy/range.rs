@@ -116,6 +116,9 @@ pub trait Bits {
     /// The statistics of a bit: a [`Chance`], or how often it was 0 and 1.
     type Context: Copy + Default;
 
+    /// Whether bits are known before they are coded: in all but a decoder.
+    const KNOWN: bool = true;
+
     /// Codes `bit` (which a decoder ignores) and returns it.
     fn bit(&mut self, context: &mut Self::Context, bit: bool) -> bool;
 
@@ -306,6 +309,7 @@ impl<'a> Decoder<'a> {
 
 impl Bits for Decoder<'_> {
     type Context = Chance;
+    const KNOWN: bool = false;
 
     fn only_zeros(&self) -> bool {
         // Any bound is larger than this code, and it stays what it is.

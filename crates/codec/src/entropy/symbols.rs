@@ -21,11 +21,13 @@
 use crate::Corrupt;
 
 /// Symbols of a table.
-const SYMBOLS: usize = 16;
+pub(crate) const SYMBOLS: usize = 16;
+/// Number of tables.
+pub(crate) const TABLES: usize = 24;
 /// Bits of a frequency. Part of the format, like everything in this file.
-const PRECISION: u32 = 12;
+pub(crate) const PRECISION: u32 = 12;
 /// The state's smallest value, and where the encoder starts.
-const LOW: u32 = 1 << 16;
+pub(crate) const LOW: u32 = 1 << 16;
 /// Levels of distance, and keys.
 pub const LEVELS: usize = 8;
 /// Means of coarser levels, relative to the finest, in 2⁻³.
@@ -33,7 +35,7 @@ const FACTOR: [u32; LEVELS] = [8, 12, 21, 36, 56, 80, 110, 500];
 /// 1 in 2⁻⁶.
 const UNIT: u32 = 64;
 
-const FREQUENCIES: [[u16; SYMBOLS]; 24] = [
+pub(crate) const FREQUENCIES: [[u16; SYMBOLS]; TABLES] = [
     [4010, 72, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
     [3992, 90, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
     [3968, 114, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
@@ -60,7 +62,7 @@ const FREQUENCIES: [[u16; SYMBOLS]; 24] = [
     [592, 917, 657, 476, 349, 259, 193, 146, 111, 85, 65, 51, 39, 31, 24, 101],
 ];
 
-const STARTS: [[u16; SYMBOLS]; 24] = {
+pub(crate) const STARTS: [[u16; SYMBOLS]; TABLES] = {
     let mut out = [[0; SYMBOLS]; 24];
     let mut b = 0;
     while b < 24 {
@@ -79,8 +81,8 @@ const STARTS: [[u16; SYMBOLS]; 24] = {
 /// Which table, and how many low bits are even.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bucket {
-    table: u8,
-    low: u8,
+    pub(crate) table: u8,
+    pub(crate) low: u8,
 }
 
 impl Bucket {
@@ -93,11 +95,8 @@ impl Bucket {
         let mantissa = (u64::from(s) << 16 >> exponent) as u32;
         // 2^(1/3) and 2^(2/3).
         let third = u32::from(mantissa >= 82570) + u32::from(mantissa >= 104_032);
-        let index = 3 * (exponent - 2) + third;
-        if index < 24 {
-            return Bucket { table: index as u8, low: 0 };
-        }
-        Bucket { table: 21 + (index % 3) as u8, low: ((index - 21) / 3) as u8 }
+        // Looked up: whether there are low bits is anyone's guess.
+        BUCKETS[(3 * (exponent - 2) + third) as usize % BUCKETS.len()]
     }
 
     /// Of a fixed σ in 2⁻⁸.
@@ -121,9 +120,23 @@ impl Bucket {
     }
 }
 
+/// By third octaves from 2⁻⁶ on.
+static BUCKETS: [Bucket; 128] = {
+    let mut out = [Bucket { table: 0, low: 0 }; 128];
+    let mut i = 0;
+    while i < 128 {
+        out[i] = match i {
+            0..24 => Bucket { table: i as u8, low: 0 },
+            _ => Bucket { table: 21 + (i % 3) as u8, low: ((i - 21) / 3) as u8 },
+        };
+        i += 1;
+    }
+    out
+};
+
 /// −log₂(f/4096) in 2⁻⁸, to a bit: only the encoder's choices depend on it.
 #[cfg(feature = "encode")]
-static COSTS: [[u16; SYMBOLS]; 24] = {
+pub(crate) static COSTS: [[u16; SYMBOLS]; TABLES] = {
     let mut out = [[0; SYMBOLS]; 24];
     let mut b = 0;
     while b < 24 {

@@ -9,5 +9,6 @@ pub mod octahedral;
 pub mod qtangent;
 pub mod rotation;
 pub mod scalar;
+pub(crate) mod vertices;
 
 pub use scalar::{Axis, MAX_CODES, blend, dequantize};

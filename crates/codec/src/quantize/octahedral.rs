@@ -20,7 +20,9 @@
 //! the octahedron is nowhere nearer to the centre than 1/√3: the angle is at most √2/half. The encoder looks
 //! at all four corners of the square around the point, which include the triangle's.
 
-use crate::simd::lanes::{Number, Vector};
+use crate::quantize::code::Code;
+use crate::quantize::vertices::each;
+use crate::simd::isa::Isa;
 
 /// Fewest and most bits per axis. Part of the format.
 pub const BITS: std::ops::RangeInclusive<u32> = 2..=16;
@@ -67,28 +69,8 @@ pub fn encode(normal: [f32; 3], bits: u32) -> [u16; 2] {
     best.0
 }
 
-/// Codes of unit vectors, rounded in each axis, in f32 and side by side: at most half as far off again as
-/// [`encode`].
-#[inline(always)]
-pub(crate) fn nearest<N: Number>(n: Vector<N>, bits: u32) -> [N; 2] {
-    let (zero, one) = (N::splat(0.0), N::splat(1.0));
-    let scale = one / (n[0].abs() + n[1].abs() + n[2].abs());
-    let (x, y) = (n[0] * scale, n[1] * scale);
-    let below = n[2].less(zero);
-    let (u, v) = (one - y.abs(), one - x.abs());
-    let u = N::select(x.less(zero), -u, u);
-    let v = N::select(y.less(zero), -v, v);
-    let half = N::splat(half(bits) as f32);
-    [code(N::select(below, u, x), half), code(N::select(below, v, y), half)]
-}
-
-#[inline(always)]
-fn code<N: Number>(v: N, half: N) -> N {
-    ((v * half).round() + half).max(N::splat(0.0)).min(half + half)
-}
-
 /// Unit vector. Codes beyond the last count as the last.
-#[inline]
+#[inline(always)]
 pub fn decode(codes: [u16; 2], bits: u32) -> [f32; 3] {
     let half = half(bits);
     let unit = |code: u16| (i32::from(code).min(2 * half) - half) as f32 / half as f32;
@@ -102,8 +84,15 @@ pub fn decode(codes: [u16; 2], bits: u32) -> [f32; 3] {
     [x / length, y / length, z / length]
 }
 
+/// Unit vectors, xyz per vertex, of 2 codes per vertex, component-major, 8- or 16-bit words.
+///
+/// Panics unless there are 2 codes per 3 floats.
+pub fn normals<W: Code>(bits: u32, codes: &[W], out: &mut [f32]) {
+    each::<W, _, 1, 2, 3>(Isa::get(), [codes], out, move |[o]| decode(o, bits));
+}
+
 /// Level of the middle; bits outside the allowed range count as the nearest allowed.
-#[inline]
+#[inline(always)]
 fn half(bits: u32) -> i32 {
     (1 << (bits.clamp(*BITS.start(), *BITS.end()) - 1)) - 1
 }
@@ -173,9 +162,6 @@ mod tests {
                 }
                 let back = decode(encode(n, bits), bits);
                 worst = worst.max(angle(back, n));
-                let length = n.iter().map(|v| v * v).sum::<f32>().sqrt();
-                let short = nearest(n.map(|v| v / length), bits).map(|l| l as u16);
-                assert!(angle(decode(short, bits), n) <= 1.5 * bound(bits));
                 let length = back.iter().map(|v| v * v).sum::<f32>();
                 assert!((length - 1.0).abs() < 1e-6);
             }

@@ -16,7 +16,10 @@
 //!
 //! Credit: Ivo Zoltan Frey and Ivo Herzeg, "Spherical Skinning with Dual Quaternions and QTangents", 2011.
 
-use crate::simd::lanes::{Number, Vector, cross, dot, minus, times};
+use crate::quantize::code::Code;
+use crate::quantize::vertices::each;
+use crate::simd::isa::Isa;
+use crate::simd::lanes::{cross, dot, minus, times};
 
 /// Fewest and most bits per component. Part of the format.
 pub const BITS: std::ops::RangeInclusive<u32> = 6..=16;
@@ -61,13 +64,11 @@ pub fn encode(frame: Frame, bits: u32) -> [u16; 4] {
     codes.map(|l| (l * flip + half).clamp(0, 2 * half) as u16)
 }
 
-/// Codes of frames whose normal and tangent are unit vectors at right angles but for rounding: [`encode`] in
-/// f32, side by side, and not quite the same. Within [`bound`] and 10⁻⁶ rad.
-#[inline(always)]
-pub(crate) fn nearest<N: Number>([n, t]: [Vector<N>; 2], sign: N, bits: u32) -> [N; 4] {
-    let (zero, one) = (N::splat(0.0), N::splat(1.0));
-    let n = times(n, one / dot(n, n).sqrt());
-    let t = minus(t, times(n, dot(n, t)));
+/// The unit quaternion, w ≥ 0, of a unit normal and a unit tangent at right angles but for rounding: within
+/// 10⁻⁶ rad.
+pub fn quaternion_of(normal: [f32; 3], tangent: [f32; 3]) -> [f32; 4] {
+    let n = times(normal, 1.0 / dot(normal, normal).sqrt());
+    let t = minus(tangent, times(n, dot(n, tangent)));
     let b = cross(n, t);
     // Of each pair of components the products with the others, and of each the square: all times four.
     let (dx, dy, dz) = (t[0], b[1], n[2]);
@@ -75,45 +76,44 @@ pub(crate) fn nearest<N: Number>([n, t]: [Vector<N>; 2], sign: N, bits: u32) -> 
     let (wx, wy, wz) = (b[2] - n[1], n[0] - t[2], t[1] - b[0]);
     let (yz, xz, xy) = (b[2] + n[1], n[0] + t[2], t[1] + b[0]);
     // The largest square is near enough to 1 for a quotient.
-    let q = [xz, yz, one + dz - dx - dy, wz];
-    let q = pick(dz.less(dy), [xy, one + dy - dx - dz, yz, wy], q);
-    let x = N::both(dy.less(dx), dz.less(dx));
-    let q = pick(x, [one + dx - dy - dz, xy, xz, wx], q);
-    let q = pick(zero.less(trace), [wx, wy, wz, one + trace], q);
+    let q = if trace > 0.0 {
+        [wx, wy, wz, 1.0 + trace]
+    } else if dx > dy && dx > dz {
+        [1.0 + dx - dy - dz, xy, xz, wx]
+    } else if dy > dz {
+        [xy, 1.0 + dy - dx - dz, yz, wy]
+    } else {
+        [xz, yz, 1.0 + dz - dx - dy, wz]
+    };
     let length = (q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]).sqrt();
-    let half = N::splat(half(bits) as f32);
-    let scale = half / length;
-    let scale = N::select(q[3].less(zero), -scale, scale);
-    let flip = N::select(sign.less(zero), -one, one);
-    [
-        code((q[0] * scale).round() * flip, half),
-        code((q[1] * scale).round() * flip, half),
-        code((q[2] * scale).round() * flip, half),
-        code((q[3] * scale).round().max(one) * flip, half),
-    ]
-}
-
-#[inline(always)]
-fn pick<N: Number>(mask: N::Mask, yes: [N; 4], no: [N; 4]) -> [N; 4] {
-    [
-        N::select(mask, yes[0], no[0]),
-        N::select(mask, yes[1], no[1]),
-        N::select(mask, yes[2], no[2]),
-        N::select(mask, yes[3], no[3]),
-    ]
-}
-
-#[inline(always)]
-fn code<N: Number>(v: N, half: N) -> N {
-    (v + half).max(N::splat(0.0)).min(half + half)
+    let scale = if q[3] < 0.0 { -1.0 / length } else { 1.0 / length };
+    q.map(|v| v * scale)
 }
 
 /// The frame that [`encode`] meant. Codes beyond the last count as the last; all in the middle is the
 /// identity.
-#[inline]
+#[inline(always)]
 pub fn decode(codes: [u16; 4], bits: u32) -> Frame {
     let q = centred(codes, bits);
     frame(q, if q[3] < 0.0 { -1.0 } else { 1.0 })
+}
+
+/// Unit normals, xyz per vertex, of 4 codes per vertex, component-major, 8- or 16-bit words.
+///
+/// Panics unless there are 4 codes per 3 floats.
+pub fn normals<W: Code>(bits: u32, codes: &[W], out: &mut [f32]) {
+    each::<W, _, 1, 4, 3>(Isa::get(), [codes], out, move |[q]| decode(q, bits).normal);
+}
+
+/// Unit tangents, xyzw per vertex; w is the sign of the bitangent. The rest as [`normals`].
+///
+/// Panics unless there are 4 codes per 4 floats.
+pub fn tangents<W: Code>(bits: u32, codes: &[W], out: &mut [f32]) {
+    each::<W, _, 1, 4, 4>(Isa::get(), [codes], out, move |[q]| {
+        let frame = decode(q, bits);
+        let [x, y, z] = frame.tangent;
+        [x, y, z, frame.sign]
+    });
 }
 
 /// The unit quaternion of some codes; its w is negative where the bitangent is reflected.
@@ -150,7 +150,7 @@ pub fn frame(mut q: [f32; 4], sign: f32) -> Frame {
 }
 
 /// Level of zero; bits outside the allowed range count as the nearest allowed.
-#[inline]
+#[inline(always)]
 fn half(bits: u32) -> i32 {
     (1 << (bits.clamp(*BITS.start(), *BITS.end()) - 1)) - 1
 }
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn the_short_way_is_within_the_bound_too() {
+    fn quaternions_of_frames_are_those_of_the_frames() {
         let mut seed = 5u64;
         let mut random = || {
             seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
@@ -288,12 +288,12 @@ mod tests {
             }
             let sign = if i % 2 == 0 { 1.0 } else { -1.0 };
             let Some(f) = frame(q, sign) else { continue };
-            let codes = nearest([f.normal, f.tangent], sign, 16).map(|l| l as u16);
-            let back = decode(codes, 16);
-            assert_eq!(back.sign, sign);
+            let q = quaternion_of(f.normal, f.tangent);
+            assert!(q[3] >= 0.0);
+            let back = super::frame(q, sign);
             let (n, t) = (f.normal.map(f64::from), f.tangent.map(f64::from));
             let far = angle(back.normal, n).max(angle(back.tangent, t));
-            assert!(far <= bound(16) + 1e-6f64.to_degrees(), "{f:?} {far}");
+            assert!(far <= 2e-6f64.to_degrees(), "{f:?} {far}");
         }
     }
 

@@ -13,7 +13,8 @@
 //! A machine with AVX-512 has AVX2 too: kernels that are worth it ask the one proof for the other
 //! ([`Avx2::avx512`]).
 //!
-//! `MESHREEL_SCALAR=1` in the environment forces the scalar reference everywhere.
+//! `MESHREEL_SCALAR=1` in the environment forces the scalar reference everywhere, `MESHREEL_AVX2=1` leaves
+//! AVX-512 out.
 
 use std::sync::OnceLock;
 
@@ -40,10 +41,11 @@ impl Isa {
     pub fn get() -> Isa {
         static CHOSEN: OnceLock<Isa> = OnceLock::new();
         *CHOSEN.get_or_init(|| {
-            if std::env::var_os("MESHREEL_SCALAR").is_some_and(|v| v == "1") {
-                Isa::Scalar
-            } else {
-                Avx2::new().map_or(Isa::Scalar, Isa::Avx2)
+            let said = |name: &str| std::env::var_os(name).is_some_and(|v| v == "1");
+            match Avx2::new() {
+                Some(_) if said("MESHREEL_SCALAR") => Isa::Scalar,
+                Some(_) if said("MESHREEL_AVX2") => Isa::Avx2(Avx2(None)),
+                best => best.map_or(Isa::Scalar, Isa::Avx2),
             }
         })
     }

@@ -2,11 +2,15 @@
 //! for.
 
 use super::layer::{CompressedLayer, Division, LayeredClip};
+use super::random_access::LayeredForm;
 use super::requested::RequestedSkeleton;
-use super::{ClipOptions, CompressedCurves, CurveOptions, Rule, compress_curves, compress_each, layer};
+use super::{
+    ClipOptions, CompressedCurves, CurveOptions, Rule, compress_curves, compress_each, layer, random_access,
+};
 use crate::Error;
 use crate::codec_terms::{block_format, knots};
 use crate::report::ClipTried;
+use meshreel_codec::clip::layer::LayerTable;
 use meshreel_codec::clip::record::Codec;
 use meshreel_codec::entropy::block::{Compressor, Format};
 use meshreel_options::{ClipChoice, CodecChoice, Options};
@@ -20,18 +24,28 @@ pub struct Chosen {
     /// Whether the tolerance holds for each sub-track on its own (the local rule of curves) instead of in
     /// object space.
     pub local: bool,
-    /// The clip in the streamed form or as curves; of a clip in layers the first tier of its base layer.
+    /// The clip in the streamed form, as curves or in the random-access form; of a clip in layers the first tier of its base layer.
     pub bytes: Vec<u8>,
     /// The tolerance that is promised, in units of length.
     pub tolerance: f64,
     /// The largest error of the decoded clip, in units of length.
     pub max_error: f64,
-    /// Numbers of rotation sub-tracks in codec `sampled`: default, constant, hinge, two axes, free.
+    /// Numbers of rotation sub-tracks in the codecs of uniform samples: default, constant, hinge, two axes, free.
     pub rotations: [usize; 5],
     /// Every codec that was tried, the chosen one among them, for `--explain`.
     pub tried: Vec<ClipTried>,
     /// The layers that the clip is divided into, where it is.
-    pub layers: Option<LayeredClip>,
+    pub layers: Option<Layers>,
+}
+
+/// The layers of a clip in either form.
+pub enum Layers {
+    /// Codec `sampled`, each a clip of its own.
+    Streamed(LayeredClip),
+    /// Codec `sampled`, all in one stream: their table.
+    Interleaved(LayerTable),
+    /// Codec `random-access`.
+    RandomAccess(LayeredForm),
 }
 
 /// Block compression makes the bytes of curves at most this many times fewer.
@@ -49,6 +63,15 @@ pub fn choose(
     clip_options: &ClipOptions,
     options: &Options,
 ) -> Result<Chosen, Error> {
+    if options.codec == CodecChoice::RandomAccess {
+        return by_random_access(wanted, clip, clip_options);
+    }
+    if let Some(division) = wanted.division.as_ref().filter(|division| division.is_whole()) {
+        let (mut sampled, attempt) = try_sampled(wanted, clip, clip_options)?;
+        sampled.tried.push(attempt);
+        sampled.layers = Some(Layers::Interleaved(division.interleaved(clip.samples)));
+        return Ok(sampled);
+    }
     if let Some(division) = &wanted.division {
         return in_layers(wanted, clip, clip_options, division);
     }
@@ -167,7 +190,46 @@ fn curves_cannot_hold(clip: &Clip, choice: &ClipChoice, done: &CompressedCurves)
     }
 }
 
-/// A clip divided into layers, which are always of codec `sampled`.
+/// A clip in codec `random-access`, divided into layers where that is asked for.
+fn by_random_access(
+    wanted: &RequestedSkeleton,
+    clip: &Clip,
+    clip_options: &ClipOptions,
+) -> Result<Chosen, Error> {
+    let start = Instant::now();
+    let (skeleton, tolerances) = (&wanted.skeleton, &wanted.tolerances);
+    let (done, layers) = match &wanted.division {
+        None => (random_access::compress_each(skeleton, clip, clip_options, tolerances, &[])?.0, None),
+        Some(division) => {
+            let (done, layers) =
+                random_access::compress_division(skeleton, clip, clip_options, tolerances, division)?;
+            (done, Some(layers))
+        }
+    };
+    let base = layers.as_ref().and_then(|form| form.layers.first());
+    let bytes = base.map_or(done.bytes, random_access::LayerBytes::form);
+    let upper = layers.iter().flat_map(|form| form.layers.iter().skip(1));
+    let all = bytes.len() + upper.map(|layer| layer.header.len() + layer.body.len()).sum::<usize>();
+    Ok(Chosen {
+        codec: Codec::RandomAccess,
+        local: false,
+        bytes,
+        tolerance: done.tolerance,
+        max_error: done.max_error,
+        rotations: done.rotations,
+        tried: vec![ClipTried {
+            codec: Codec::RandomAccess,
+            bytes: Some(all as u64),
+            max_error: Some(done.max_error),
+            samples: None,
+            keys: None,
+            seconds: start.elapsed().as_secs_f64(),
+        }],
+        layers: layers.map(Layers::RandomAccess),
+    })
+}
+
+/// A clip divided into layers of codec `sampled`.
 fn in_layers(
     wanted: &RequestedSkeleton,
     clip: &Clip,
@@ -193,7 +255,7 @@ fn in_layers(
             keys: None,
             seconds: start.elapsed().as_secs_f64(),
         }],
-        layers: Some(done),
+        layers: Some(Layers::Streamed(done)),
     })
 }
 

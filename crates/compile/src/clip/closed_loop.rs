@@ -18,7 +18,6 @@ use meshreel_codec::clip::streamed::{Group, Kind, Plan, STEP, kappa};
 use meshreel_codec::entropy::symbols::{Activity, Bucket, Means};
 use meshreel_codec::quantize::rotation;
 use meshreel_scene::Qvv;
-use std::collections::HashMap;
 use std::f64::consts::TAU;
 
 /// The closed loop of one clip: whatever is the same for all of its samples.
@@ -30,18 +29,18 @@ pub struct ClosedLoop<'a> {
     pub limit: f64,
     /// Per joint: its groups.
     groups: Vec<std::ops::Range<usize>>,
-    /// Per joint: what depends on it, itself included, rising.
-    pub affected: Vec<Vec<u32>>,
-    /// All joints.
-    pub all: Vec<u32>,
+    /// Per joint: other joints whose residuals its own are predicted from.
+    sources: Vec<Vec<u32>>,
+    /// Per joint: back from the space after the rest rotation of its hinge or pair of axes.
+    rest_back: Vec<DQuat>,
     /// Per joint: A⁻¹ and the sum of lever points.
     aim: Vec<(DMat3, DVec3)>,
     still: Vec<Qvv>,
     /// Per joint: how many times a square counts, as its steps are finer.
     count: Vec<f64>,
-    /// By a group's first component, where steps are so small that their rounding counts: what takes them to
-    /// steps as they are decoded.
-    rounded: HashMap<usize, DMat3>,
+    /// Per group, where steps are so small that their rounding counts: what takes them to steps as they are
+    /// decoded.
+    rounded: Vec<Option<DMat3>>,
     /// Joints of other layers, whose transforms are chosen already.
     pub settled: Option<&'a SettledJoints>,
 }
@@ -111,6 +110,12 @@ pub struct SampleChoices {
     /// The Lagrange multiplier of each joint: what a bit counts against its error.
     pub lambda: Vec<f64>,
     pub activity: Activity,
+    /// Joints that must be chosen again: λ or what is flipped is another one.
+    pub touched: Vec<bool>,
+    /// Joints that have come out otherwise in the last [`ClosedLoop::choose_again`].
+    changed: Vec<bool>,
+    /// Joints that were chosen again in it.
+    redone: Vec<u32>,
 }
 
 impl<'a> ClosedLoop<'a> {
@@ -131,27 +136,20 @@ impl<'a> ClosedLoop<'a> {
         }
         let joint_of: Vec<usize> =
             (plan.groups.iter()).flat_map(|g| std::iter::repeat_n(g.joint, g.components)).collect();
-        // Children, and joints whose prediction looks at one of these components.
-        let mut next: Vec<Vec<u32>> = vec![Vec::new(); n];
-        for j in 0..n {
-            let parent = joints.parents[j] as usize;
-            if parent < j {
-                next[parent].push(j as u32);
-            }
-        }
-        for (c, sources) in plan.header.sources.iter().enumerate() {
-            for source in sources.iter().filter(|s| s.weight != 0) {
+        let mut sources: Vec<Vec<u32>> = vec![Vec::new(); n];
+        for (c, own) in plan.header.sources.iter().enumerate() {
+            for source in own.iter().filter(|s| s.weight != 0) {
                 let (from, to) = (joint_of[source.component as usize], joint_of[c]);
-                if from != to && !next[from].contains(&(to as u32)) {
-                    next[from].push(to as u32);
+                if from != to && !sources[to].contains(&(from as u32)) {
+                    sources[to].push(from as u32);
                 }
             }
         }
-        // Lists of all descendants grow with the square of a chain's length: long ones are made when asked
-        // for.
-        let affected = match n <= 512 {
-            true => (0..n).map(|j| reachable(&next, j)).collect(),
-            false => Vec::new(),
+        let rest_back = |rotation: &Rotation| match rotation {
+            Rotation::Hinge { rest, .. } | Rotation::TwoAxes { rest, .. } => {
+                DQuat::from_array(rest.float()).inverse()
+            }
+            _ => DQuat::IDENTITY,
         };
         let aim = (plan.steps.iter())
             .map(|s| {
@@ -165,17 +163,15 @@ impl<'a> ClosedLoop<'a> {
             joints,
             // What verification computes differs from this by less.
             limit: (tolerance * (1.0 - 1e-6)).powi(2),
-            all: (0..n as u32).collect(),
             groups,
-            affected,
+            sources,
+            rest_back: plan.header.rotations.iter().map(rest_back).collect(),
             aim,
             still: plan.still().iter().map(super::reference::widen).collect(),
             count: (0..n)
                 .map(|j| 2.0f64.powi(plan.header.fine.get(j).map_or(0, |f| i32::from(*f))))
                 .collect(),
-            rounded: (plan.groups.iter())
-                .filter_map(|group| Some((group.component, rounded(group, plan)?)))
-                .collect(),
+            rounded: plan.groups.iter().map(|group| rounded(group, plan)).collect(),
             settled: None,
         }
     }
@@ -256,6 +252,8 @@ impl<'a> ClosedLoop<'a> {
             object: vec![Object::IDENTITY; n],
             error: vec![0.0; n],
             lambda: vec![0.0; n],
+            touched: vec![false; n],
+            changed: vec![false; n],
             ..SampleChoices::default()
         }
     }
@@ -274,14 +272,67 @@ impl<'a> ClosedLoop<'a> {
         }
     }
 
-    /// Chooses again for these joints only; tables stay.
-    pub fn choose_again(&self, place: &SampleContext<'_>, frame: &mut SampleChoices, joints: &[u32]) {
-        for &j in joints {
-            self.joint::<false>(place, frame, j as usize);
+    /// Chooses for all joints by the tables that there are.
+    pub fn choose_by_tables(&self, place: &SampleContext<'_>, frame: &mut SampleChoices) {
+        for j in 0..self.reference.joints {
+            self.joint::<false>(place, frame, j);
         }
     }
 
-    fn joint<const TABLES: bool>(&self, place: &SampleContext<'_>, frame: &mut SampleChoices, j: usize) {
+    /// Chooses again for the joints that are touched, none before `from`, and for those that depend on one that
+    /// comes out otherwise; tables stay. Ends early, and is false, where an error is not below `bound`; never
+    /// where that is infinite.
+    pub fn choose_again(
+        &self,
+        place: &SampleContext<'_>,
+        frame: &mut SampleChoices,
+        from: usize,
+        bound: f64,
+    ) -> bool {
+        frame.redone.clear();
+        let mut below = true;
+        for j in from..self.reference.joints {
+            let parent = self.joints.parents[j] as usize;
+            let moved = (from..j).contains(&parent) && frame.changed[parent];
+            let touched = std::mem::take(&mut frame.touched[j]);
+            let due = touched
+                || moved
+                || (self.sources[j].iter()).any(|s| *s as usize >= from && frame.changed[*s as usize]);
+            frame.changed[j] = false;
+            if due && below {
+                frame.redone.push(j as u32);
+                frame.changed[j] = self.joint::<false>(place, frame, j) || moved;
+                below = bound == f64::INFINITY || frame.error[j] < bound || frame.error[j].is_nan();
+            }
+        }
+        below
+    }
+
+    /// Takes back what the last [`ClosedLoop::choose_again`] did: `frame` was as `before`.
+    pub fn restore(&self, frame: &mut SampleChoices, before: &SampleChoices) {
+        for j in frame.redone.iter().map(|j| *j as usize) {
+            frame.object[j] = before.object[j];
+            frame.error[j] = before.error[j];
+            let components = self.components(j);
+            frame.k[components.clone()].copy_from_slice(&before.k[components.clone()]);
+            frame.kappa[components.clone()].copy_from_slice(&before.kappa[components.clone()]);
+            frame.side[components.clone()].copy_from_slice(&before.side[components.clone()]);
+            frame.flipped[components.clone()].copy_from_slice(&before.flipped[components]);
+            for group in &self.plan.groups[self.groups[j].clone()] {
+                let words = group.word..group.word + group.words;
+                frame.words[words.clone()].copy_from_slice(&before.words[words]);
+            }
+        }
+    }
+
+    /// Whether what is decoded of the joint itself, or what others are predicted from, has become another.
+    fn joint<const TABLES: bool>(
+        &self,
+        place: &SampleContext<'_>,
+        frame: &mut SampleChoices,
+        j: usize,
+    ) -> bool {
+        let mut changed = false;
         let parent = self.joints.parents[j] as usize;
         let parent = if parent < j { frame.object[parent] } else { Object::IDENTITY };
         let reference = self.reference.object(place.sample, j);
@@ -310,13 +361,14 @@ impl<'a> ClosedLoop<'a> {
                 frame.activity.group(group.parent);
             }
             let (mut wanted, coupling) = self.wanted_residuals(group, prediction, &target);
-            if let Some(rounded) = self.rounded.get(&group.component) {
+            if let Some(rounded) = &self.rounded[g] {
                 wanted = (*rounded * DVec3::from_array(wanted)).to_array();
             }
-            self.choose::<TABLES>(place, frame, group, prediction, wanted, coupling);
+            changed |= self.choose::<TABLES>(place, frame, group, prediction, wanted, coupling);
             self.set_sub_track(group, &frame.words[group.word..group.word + group.words], &mut local);
         }
         self.set_object(place.sample, frame, j, &local);
+        changed
     }
 
     /// Components in steps, from the prediction to the target; and how much of the first one's rounding the
@@ -335,9 +387,9 @@ impl<'a> ClosedLoop<'a> {
                     |i: usize| (v[i] - f64::from(rest[i])) / step - f64::from(prediction[i]) / STEP as f64;
                 ([at(0), at(1), at(2)], 0.0)
             }
-            (Target::Rotation(q), Rotation::Hinge { rest, .. }) => {
+            (Target::Rotation(q), Rotation::Hinge { .. }) => {
                 let u = DVec3::from_array(steps.axes[0]);
-                let d = DQuat::from_array(rest.float()).inverse() * *q;
+                let d = self.rest_back[group.joint] * *q;
                 let mut a = axes::twist_angle(d, u);
                 let metric = DMat3::from_cols_array_2d(&steps.metric);
                 // What is left across the axis still pulls on points that are not symmetric about it.
@@ -346,9 +398,9 @@ impl<'a> ClosedLoop<'a> {
                 a += weight.dot(left) / weight.dot(u);
                 ([turns(a, prediction[0]) / steps.rotation[0], 0.0, 0.0], 0.0)
             }
-            (Target::Rotation(q), Rotation::TwoAxes { rest, .. }) => {
+            (Target::Rotation(q), Rotation::TwoAxes { .. }) => {
                 let (u, v) = (DVec3::from_array(steps.axes[0]), DVec3::from_array(steps.axes[1]));
-                let d = DQuat::from_array(rest.float()).inverse() * *q;
+                let d = self.rest_back[group.joint] * *q;
                 let (mut a, mut b) = axes::angles(d, u, v);
                 let metric = DMat3::from_cols_array_2d(&steps.metric);
                 let back = DQuat::from_axis_angle(v, -b);
@@ -385,7 +437,8 @@ impl<'a> ClosedLoop<'a> {
         prediction: [i32; 4],
         mut wanted: [f64; 3],
         coupling: f64,
-    ) {
+    ) -> bool {
+        let mut changed = false;
         let fine = f64::from(1u32 << frame.shift);
         let lambda = frame.lambda[group.joint];
         let steps = &self.plan.steps[group.joint];
@@ -425,22 +478,17 @@ impl<'a> ClosedLoop<'a> {
             }
             frame.k[c] = k;
             let value = kappa(k, frame.shift.unsigned_abs(), cross);
-            frame.kappa[c] = value;
+            changed |= std::mem::replace(&mut frame.kappa[c], value) != value;
             kappas[i] = value;
             if i == 0 && coupling != 0.0 {
                 wanted[1] += coupling * (wanted[0] - value as f64 / STEP as f64);
             }
         }
         let words = group.apply(prediction, kappas);
-        frame.words[group.word..group.word + group.words].copy_from_slice(&words[..group.words]);
-    }
-
-    /// The joints that depend on joint `j`, itself included, rising.
-    pub fn affected(&self, j: usize) -> std::borrow::Cow<'_, [u32]> {
-        match self.affected.get(j) {
-            Some(list) => list.into(),
-            None => (j as u32..self.reference.joints as u32).collect::<Vec<_>>().into(),
-        }
+        let own = &mut frame.words[group.word..group.word + group.words];
+        changed |= *own != words[..group.words];
+        own.copy_from_slice(&words[..group.words]);
+        changed
     }
 
     /// Bits of all residuals, in 2⁻⁸.
@@ -473,18 +521,4 @@ fn turns(a: f64, prediction: i32) -> f64 {
 /// Rotation vector of a small rotation.
 fn small(q: DQuat) -> DVec3 {
     q.xyz() * (2.0 * q.w.signum())
-}
-
-fn reachable(next: &[Vec<u32>], from: usize) -> Vec<u32> {
-    let mut seen = vec![false; next.len()];
-    seen[from] = true;
-    let mut stack = vec![from as u32];
-    while let Some(j) = stack.pop() {
-        for &k in &next[j as usize] {
-            if !std::mem::replace(&mut seen[k as usize], true) {
-                stack.push(k);
-            }
-        }
-    }
-    (0..next.len() as u32).filter(|j| seen[*j as usize]).collect()
 }

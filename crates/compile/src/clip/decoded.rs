@@ -3,6 +3,7 @@
 use super::choice::Chosen;
 use super::reference::Joints;
 use meshreel_codec::clip::curve::{Curves, Playhead};
+use meshreel_codec::clip::random_access::RandomAccess;
 use meshreel_codec::clip::record::Codec;
 use meshreel_codec::clip::streamed::{Scratch, StreamedClip};
 use meshreel_codec::transform::Transform;
@@ -29,6 +30,14 @@ pub fn poses(joints: &Joints, done: &Chosen) -> Option<Vec<Vec<Transform>>> {
                 for i in 1..plan.key(s + 1) - start {
                     plan.pose(scratch.sample(plan, i), out.get_mut(start + i)?);
                 }
+            }
+            Some(out)
+        }
+        Codec::RandomAccess => {
+            let form = RandomAccess::open(&skeleton, &done.bytes).ok()?;
+            let mut out = vec![form.plan.still().to_vec(); form.plan.header.samples as usize];
+            for (i, pose) in out.iter_mut().enumerate() {
+                form.pose(i, i, 0.0, &mut pose[..]);
             }
             Some(out)
         }

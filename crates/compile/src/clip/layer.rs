@@ -33,6 +33,28 @@ pub struct Division {
     pub stepped: Vec<bool>,
 }
 
+impl Division {
+    /// Whether all layers have all samples, whole, in one tier: then they are interleaved, in one stream, as
+    /// nothing of them comes or goes by itself.
+    pub fn is_whole(&self) -> bool {
+        let plain = |part: &Part| part.rate.is_none() && part.strip == Strip::None && part.tiers == 1;
+        self.layers.iter().all(plain)
+    }
+
+    /// The table of interleaved layers of a clip of so many samples, with 0 as its number.
+    pub fn interleaved(&self, samples: usize) -> LayerTable {
+        let record = |part: &Part| LayerRecord { name: part.name.clone(), ..LayerRecord::default() };
+        LayerTable {
+            samples: samples as u32,
+            layers: self.layers.iter().map(record).collect(),
+            layer_of: self.layer_of.clone(),
+            stepped: self.stepped.clone(),
+            interleaved: true,
+            ..LayerTable::default()
+        }
+    }
+}
+
 /// A layer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
@@ -294,6 +316,7 @@ impl Attempt<'_> {
             pieces: Vec::new(),
             layer_of: division.layer_of.clone(),
             stepped: division.stepped.clone(),
+            interleaved: false,
         };
         Some(LayeredClip {
             table,

@@ -1,15 +1,17 @@
-//! The resident form: samples by themselves, for memory and random access, within the same tolerance as the
-//! stored form.
+//! The random-access form (codec `random-access`): samples by themselves, within the same tolerance as the
+//! streamed form.
 //!
-//! Kinds of sub-tracks, steps and closed loop are those of the stored form; a segment takes the coarsest
+//! Kinds of sub-tracks, steps and closed loop are those of the streamed form; a segment takes the coarsest
 //! steps with which each of its samples fits.
 
 use super::closed_loop::{ClosedLoop, SampleContext, Target};
 use super::compact::{self, CompactTolerances};
+use super::layer::Division;
 use super::reference::{Joints, Object, Reference, worse};
-use super::{ClipOptions, CompressedClip, search};
+use super::{ClipOptions, CompressedClip, counts, search};
 use crate::Error;
 use glam::{DQuat, DVec3};
+use meshreel_codec::clip::layer::{LayerRecord, LayerTable, header_bytes, put_sized};
 use meshreel_codec::clip::random_access::{Origin, RandomAccess, SEGMENT, Segment, UNIT};
 use meshreel_codec::clip::streamed::{Kind, Plan};
 use meshreel_codec::clip::{Header, Source, Split, random_access};
@@ -23,7 +25,7 @@ const FACTORS: [u8; 14] = [220, 198, 176, 160, 146, 133, 120, 108, 97, 86, 72, 5
 /// Second-nearest integers per sample.
 const FLIPS: usize = 4;
 
-/// Compresses `clip` into the resident form.
+/// Compresses `clip` into the random-access form.
 pub fn compress(
     skeleton: &scene::Skeleton,
     clip: &scene::Clip,
@@ -41,6 +43,89 @@ pub fn compress_layers(
     options: &ClipOptions,
     layer_of: &[u8],
 ) -> Result<(CompressedClip, Vec<Vec<u8>>), Error> {
+    let (whole, layers) = compress_each(skeleton, clip, options, &[], layer_of)?;
+    Ok((whole, layers.iter().map(LayerBytes::form).collect()))
+}
+
+/// A layer as a file has it.
+#[derive(Clone, Debug)]
+pub struct LayerBytes {
+    /// Its header.
+    pub header: Vec<u8>,
+    /// What stands behind the header: ends of segments, and segments.
+    pub body: Vec<u8>,
+}
+
+impl LayerBytes {
+    /// The layer alone, as a clip of its own.
+    pub fn form(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        put_sized(&self.header, &mut bytes);
+        bytes.extend_from_slice(&self.body);
+        bytes
+    }
+}
+
+/// A clip in layers, each in the random-access form.
+#[derive(Clone, Debug)]
+pub struct LayeredForm {
+    /// The layer table as it is stored, with 0 as the number of the clip and without pieces.
+    pub table: LayerTable,
+    /// The layers, the base first.
+    pub layers: Vec<LayerBytes>,
+}
+
+/// Compresses a clip in the layers of `division`, which have all samples and one tier each. The base is the
+/// first of the layers; what is said of the clip is said of all layers together. `tolerances` as in
+/// [`super::compress_each`].
+pub fn compress_division(
+    skeleton: &scene::Skeleton,
+    clip: &scene::Clip,
+    options: &ClipOptions,
+    tolerances: &[f64],
+    division: &Division,
+) -> Result<(CompressedClip, LayeredForm), Error> {
+    let count = division.layers.len() as u8;
+    let (whole, layers) = compress_counted(skeleton, clip, options, tolerances, (&division.layer_of, count))?;
+    let records = division.layers.iter().zip(&layers).enumerate();
+    let table = LayerTable {
+        clip: 0,
+        samples: clip.samples as u32,
+        layers: records
+            .map(|(l, (part, layer))| LayerRecord {
+                name: part.name.clone(),
+                header: if l == 0 { Vec::new() } else { layer.header.clone() },
+                ..LayerRecord::default()
+            })
+            .collect(),
+        pieces: Vec::new(),
+        layer_of: division.layer_of.clone(),
+        stepped: division.stepped.clone(),
+        interleaved: false,
+    };
+    Ok((whole, LayeredForm { table, layers }))
+}
+
+/// As [`compress_layers`], with a tolerance for each joint.
+pub fn compress_each(
+    skeleton: &scene::Skeleton,
+    clip: &scene::Clip,
+    options: &ClipOptions,
+    tolerances: &[f64],
+    layer_of: &[u8],
+) -> Result<(CompressedClip, Vec<LayerBytes>), Error> {
+    let count = layer_of.iter().max().map_or(0, |most| *most + 1);
+    compress_counted(skeleton, clip, options, tolerances, (layer_of, count))
+}
+
+/// The same in so many layers, of which the last may have no joints.
+fn compress_counted(
+    skeleton: &scene::Skeleton,
+    clip: &scene::Clip,
+    options: &ClipOptions,
+    tolerances: &[f64],
+    (layer_of, count): (&[u8], u8),
+) -> Result<(CompressedClip, Vec<LayerBytes>), Error> {
     let above = |j: usize| skeleton.joints[j].parent.map_or(0, |parent| layer_of[parent]);
     let n = skeleton.joints.len();
     if !layer_of.is_empty() && (layer_of.len() != n || (0..n).any(|j| above(j) > layer_of[j])) {
@@ -56,87 +141,102 @@ pub fn compress_layers(
         .check()
         .map_err(|e| Error::Unsupported { what: format!("skeleton {}: {}", skeleton.name, e.0) })?;
     let reference = Reference::new(skeleton, clip);
+    let (extent, least) = (reference.extent(), reference.least());
+    let tolerance = options.tolerance.max(least);
+    joints.weigh(tolerances, tolerance, least);
     joints.enlarge(&reference);
-    let extent = reference.extent();
-    let tolerance = options.tolerance.max(extent * 8.0 / f64::from(1u32 << 24));
     for (constant, axes) in [(0.02, 0.06), (0.0, 0.005), (0.0, 0.0)] {
         let within = CompactTolerances { constant, axes };
-        if let Some(done) = encode(clip, &joints, &reference, tolerance, extent, within, layer_of) {
+        let source = EncodeSource { clip, joints: &joints, reference: &reference, tolerance, extent };
+        if let Some(done) = source.encode(within, layer_of, count) {
             return Ok(done);
         }
     }
     Err(Error::Unsupported {
         what: format!(
-            "clip {}: a tolerance of {tolerance} cannot be held in memory; give a larger --tolerance",
+            "clip {}: a tolerance of {tolerance} cannot be held by --codec random-access; give a larger --tolerance, or --codec auto",
             clip.name
         ),
     })
 }
 
-fn encode(
-    clip: &scene::Clip,
-    joints: &Joints,
-    reference: &Reference,
+/// A clip that is compressed, its skeleton, the tolerance that holds and the largest coordinate, in units of
+/// length.
+struct EncodeSource<'a> {
+    clip: &'a scene::Clip,
+    joints: &'a Joints,
+    reference: &'a Reference,
     tolerance: f64,
     extent: f64,
-    within: CompactTolerances,
-    layer_of: &[u8],
-) -> Option<(CompressedClip, Vec<Vec<u8>>)> {
-    let kinds = compact::kinds(reference, joints, tolerance, within);
-    let mut header = Header {
-        samples: clip.samples as u32,
-        fps: clip.fps,
-        start: clip.start,
-        base: tolerance as f32,
-        spread: 5,
-        log: 7,
-        fine: joints.fine(),
-        rotations: kinds.rotations,
-        translations: kinds.translations,
-        scales: kinds.scales,
-        sources: Vec::new(),
-        starts: Vec::new(),
-        split: Split { layers: layer_of.to_vec(), ..Split::default() },
-    };
-    let n = header.components();
-    header.sources = vec![[Source::default(); 2]; n];
-    header.starts = vec![0; n];
-    let skeleton = joints.skeleton();
-    // The decoder's f32 adds a little to what the loop measures.
-    let inner = tolerance * 0.997 - extent * 1.2e-7;
-    let plans: Vec<Plan> = FACTORS
-        .iter()
-        .map(|&factor| {
-            let mut header = header.clone();
-            header.base *= f32::from(factor) / f32::from(UNIT);
-            Plan::new(&skeleton, header).ok()
-        })
-        .collect::<Option<_>>()?;
-    let loops: Vec<ClosedLoop<'_>> =
-        (plans.iter()).map(|plan| ClosedLoop::new(plan, reference, joints, inner)).collect();
-    let count = clip.samples.div_ceil(SEGMENT);
-    let segments: Vec<Segment> =
-        (0..count).into_par_iter().map(|s| segment(&loops, s)).collect::<Option<_>>()?;
-    let plan = Plan::new(&skeleton, header).ok()?;
-    let bytes = random_access::encode(&plan, &segments)?;
-    let max_error = measure(&RandomAccess::open(&skeleton, &bytes).ok()?, reference, joints);
-    let count = layer_of.iter().max().map_or(0, |most| *most + 1);
-    let layers = (0..count)
-        .map(|layer| {
-            let (plan, own) = random_access::take_out(&skeleton, &plan, layer, &segments).ok()?;
-            random_access::encode(&plan, &own)
-        })
-        .collect::<Option<Vec<_>>>()?;
-    let done = CompressedClip {
-        bytes,
-        joints: joints.clone(),
-        tolerance,
-        max_error,
-        side_bytes: [0; 2],
-        rotations: [0; 5],
-        finer: segments.iter().filter(|s| s.factor < UNIT).count(),
-    };
-    (max_error <= tolerance).then_some((done, layers))
+}
+
+impl EncodeSource<'_> {
+    /// Compresses the clip as a whole and in layers; `None` if the tolerance cannot be held so.
+    fn encode(
+        &self,
+        within: CompactTolerances,
+        layer_of: &[u8],
+        layers: u8,
+    ) -> Option<(CompressedClip, Vec<LayerBytes>)> {
+        let &EncodeSource { clip, joints, reference, tolerance, extent } = self;
+        let kinds = compact::kinds(reference, joints, tolerance, within);
+        let mut header = Header {
+            samples: clip.samples as u32,
+            fps: clip.fps,
+            start: clip.start,
+            base: tolerance as f32,
+            spread: 5,
+            log: 7,
+            fine: joints.fine(),
+            rotations: kinds.rotations,
+            translations: kinds.translations,
+            scales: kinds.scales,
+            sources: Vec::new(),
+            starts: Vec::new(),
+            split: Split { layers: layer_of.to_vec(), ..Split::default() },
+        };
+        let n = header.components();
+        header.sources = vec![[Source::default(); 2]; n];
+        header.starts = vec![0; n];
+        let skeleton = joints.skeleton();
+        // The decoder's f32 adds a little to what the loop measures.
+        let inner = tolerance * 0.997 - extent * 1.2e-7;
+        let plans: Vec<Plan> = FACTORS
+            .iter()
+            .map(|&factor| {
+                let mut header = header.clone();
+                header.base *= f32::from(factor) / f32::from(UNIT);
+                Plan::new(&skeleton, header).ok()
+            })
+            .collect::<Option<_>>()?;
+        let loops: Vec<ClosedLoop<'_>> =
+            (plans.iter()).map(|plan| ClosedLoop::new(plan, reference, joints, inner)).collect();
+        let count = clip.samples.div_ceil(SEGMENT);
+        let segments: Vec<Segment> =
+            (0..count).into_par_iter().map(|s| segment(&loops, s)).collect::<Option<_>>()?;
+        let plan = Plan::new(&skeleton, header).ok()?;
+        let bytes = random_access::encode(&plan, &segments)?;
+        let max_error = measure(&RandomAccess::open(&skeleton, &bytes).ok()?, reference, joints);
+        let layers = (0..layers)
+            .map(|layer| {
+                let (plan, own) = random_access::take_out(&skeleton, &plan, layer, &segments).ok()?;
+                Some(LayerBytes {
+                    header: header_bytes(&plan.header),
+                    body: random_access::encode_body(&plan, &own)?,
+                })
+            })
+            .collect::<Option<Vec<_>>>()?;
+        let done = CompressedClip {
+            bytes,
+            joints: joints.clone(),
+            tolerance,
+            max_error,
+            side_bytes: [0; 2],
+            rotations: counts(&plan.header.rotations),
+            finer: segments.iter().filter(|s| s.factor < UNIT).count(),
+        };
+        (max_error <= tolerance).then_some((done, layers))
+    }
 }
 
 fn segment(loops: &[ClosedLoop<'_>], s: usize) -> Option<Segment> {
@@ -237,13 +337,13 @@ fn origins(l: &ClosedLoop<'_>, samples: std::ops::Range<usize>) -> (Vec<Origin>,
 }
 
 /// Largest error of any joint at any sample, as decoded.
-fn measure(resident: &RandomAccess, reference: &Reference, joints: &Joints) -> f64 {
+fn measure(form: &RandomAccess, reference: &Reference, joints: &Joints) -> f64 {
     let n = reference.joints;
-    let mut pose: Vec<Transform> = resident.plan.still().to_vec();
+    let mut pose: Vec<Transform> = form.plan.still().to_vec();
     let mut object = vec![Object::IDENTITY; n];
     let mut worst: f64 = 0.0;
     for sample in 0..reference.samples {
-        resident.pose(sample, sample, 0.0, &mut pose[..]);
+        form.pose(sample, sample, 0.0, &mut pose[..]);
         worst = worse(worst, reference.error(sample, joints, &pose, &mut object));
     }
     worst.sqrt()

@@ -83,7 +83,7 @@ pub fn attempt<const TABLES: bool>(
     let mut left = flips;
     match TABLES {
         true => l.choose_all(place, frame),
-        false => l.choose_again(place, frame, &l.all),
+        false => l.choose_by_tables(place, frame),
     }
     // Each round takes λ from a chain or uses up a flip.
     for _ in 0..200 {
@@ -95,9 +95,10 @@ pub fn attempt<const TABLES: bool>(
             for j in chain(l, worst) {
                 let own = &mut frame.lambda[j];
                 *own = if *own * SHRINK < LEAST_LAMBDA { 0.0 } else { *own * SHRINK };
+                frame.touched[j] = true;
                 top = j;
             }
-            l.choose_again(place, frame, &l.affected(top));
+            l.choose_again(place, frame, top, f64::INFINITY);
         } else if left == 0 || !flip(l, place, frame, worst) {
             return false;
         } else {
@@ -129,39 +130,30 @@ fn chain<'a>(l: &'a ClosedLoop<'_>, from: usize) -> impl Iterator<Item = usize> 
 /// Takes the second-nearest integer of that component above `worst` that helps most. False if none does.
 fn flip(l: &ClosedLoop<'_>, place: &SampleContext<'_>, frame: &mut SampleChoices, worst: usize) -> bool {
     let most = |frame: &SampleChoices| frame.error.iter().copied().fold(0.0, f64::max);
-    let before = most(frame);
-    let mut best: Option<(f64, SampleChoices)> = None;
+    let mut least = most(frame) * (1.0 - 1e-9);
+    let mut best = None;
     let mut spare = frame.clone();
     for j in chain(l, worst) {
-        let components = l.components(j);
-        if components.is_empty() {
-            continue;
-        }
-        let affected = l.affected(j);
-        for c in components {
+        for c in l.components(j) {
             if frame.flipped[c] {
                 continue;
             }
-            spare.clone_from(frame);
             spare.flipped[c] = true;
-            l.choose_again(place, &mut spare, &affected);
-            let after = most(&spare);
-            if after < best.as_ref().map_or(before * (1.0 - 1e-9), |(least, _)| *least) {
-                match &mut best {
-                    Some((least, kept)) => {
-                        *least = after;
-                        std::mem::swap(kept, &mut spare);
-                    }
-                    None => best = Some((after, spare.clone())),
+            spare.touched[j] = true;
+            if l.choose_again(place, &mut spare, j, least) {
+                let after = most(&spare);
+                if after < least {
+                    (least, best) = (after, Some((j, c)));
                 }
             }
+            l.restore(&mut spare, frame);
         }
     }
-    match best {
-        Some((_, kept)) => {
-            *frame = kept;
-            true
-        }
-        None => false,
-    }
+    let Some((j, c)) = best else {
+        return false;
+    };
+    frame.flipped[c] = true;
+    frame.touched[j] = true;
+    l.choose_again(place, frame, j, f64::INFINITY);
+    true
 }

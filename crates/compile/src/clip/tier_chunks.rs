@@ -3,8 +3,10 @@
 //! A chunk has pieces of one layer and tier, of as many clips as fit; a tier of a long clip takes several.
 
 use super::layer::LayeredClip;
+use super::random_access::LayeredForm;
 use crate::Error;
 use meshreel_codec::clip::layer::{LayerTable, TierPart, cut};
+use meshreel_codec::clip::random_access::SEGMENT;
 
 /// Bytes that a chunk is filled to.
 const CHUNK: usize = 32 << 10;
@@ -64,4 +66,39 @@ pub fn pack_tiers(clips: &[(u32, &LayeredClip)]) -> Result<(Vec<Vec<u8>>, Vec<La
         }
     }
     Ok((chunks, tables))
+}
+
+/// Appends the layers of clips in the random-access form to `chunks`, in one piece each, and gives the table of
+/// each clip. `clips`: number and layers.
+pub fn pack_layers(clips: &[(u32, &LayeredForm)], chunks: &mut Vec<Vec<u8>>) -> Vec<LayerTable> {
+    let mut tables: Vec<LayerTable> =
+        (clips.iter()).map(|(number, clip)| LayerTable { clip: *number, ..clip.table.clone() }).collect();
+    let most = clips.iter().map(|(_, clip)| clip.layers.len()).max().unwrap_or(0);
+    for l in 1..most {
+        let mut open = false;
+        for (table, (_, clip)) in tables.iter_mut().zip(clips) {
+            let Some(layer) = clip.layers.get(l) else {
+                continue;
+            };
+            let full = |chunk: &Vec<u8>| chunk.len() + layer.body.len() > CHUNK;
+            if !open || chunks.last().is_none_or(full) {
+                chunks.push(Vec::new());
+                open = true;
+            }
+            let chunk = chunks.len() as u32 - 1;
+            let Some(to) = chunks.last_mut() else {
+                continue;
+            };
+            table.pieces.push(TierPart {
+                layer: l as u8,
+                tier: 0,
+                chunk,
+                offset: to.len() as u32,
+                size: layer.body.len() as u32,
+                segments: table.samples.div_ceil(SEGMENT as u32),
+            });
+            to.extend_from_slice(&layer.body);
+        }
+    }
+    tables
 }

@@ -2,9 +2,13 @@
 
 use crate::meter::MeshWork;
 use meshreel_process::bones::Choice;
+use meshreel_process::parts::ids::HintedParts;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+
+/// Parts whose transforms, over all frames, are no more than so many are kept.
+const MOST_KEPT: usize = 1 << 17;
 
 /// Skins that were sought for a mesh, by effort and number of points: what takes most of the time is done
 /// once.
@@ -17,17 +21,27 @@ pub struct SkinSearch<'a> {
     only_tell: bool,
     wanted: AtomicBool,
     skins: Mutex<BTreeMap<(u32, usize), Option<Choice>>>,
+    /// The parts that were found last, and the tolerance that they hold; trials of the precision share them.
+    parts: Arc<Mutex<Option<(f64, HintedParts)>>>,
 }
 
 impl<'a> SkinSearch<'a> {
     /// Nothing yet. Skins are sought if the effort is worth it.
     pub fn new(effort: u32, work: Arc<MeshWork<'a>>) -> SkinSearch<'a> {
-        SkinSearch { work, effort, only_tell: false, wanted: AtomicBool::new(false), skins: Mutex::default() }
+        SkinSearch {
+            work,
+            effort,
+            only_tell: false,
+            wanted: AtomicBool::new(false),
+            skins: Mutex::default(),
+            parts: Arc::default(),
+        }
     }
 
     /// A copy for trials, in which no skins are sought and it is only noted whether they would be.
     pub fn telling(&self) -> SkinSearch<'a> {
-        SkinSearch { only_tell: true, ..SkinSearch::new(self.effort, self.work.clone()) }
+        let parts = self.parts.clone();
+        SkinSearch { only_tell: true, parts, ..SkinSearch::new(self.effort, self.work.clone()) }
     }
 
     /// Whether skins were likely enough to be sought.
@@ -35,12 +49,30 @@ impl<'a> SkinSearch<'a> {
         self.wanted.load(Ordering::Relaxed)
     }
 
+    /// The parts that hold a tolerance, sought where they were not the last that were found.
+    pub fn parts(&self, tolerance: f64, seek: impl FnOnce() -> HintedParts) -> HintedParts {
+        let mut known = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*known {
+            Some((held, parts)) if *held == tolerance => parts.clone(),
+            _ => {
+                let parts = seek();
+                let transforms: usize = parts.parts.transforms.iter().map(Vec::len).sum();
+                if transforms <= MOST_KEPT {
+                    *known = Some((tolerance, parts.clone()));
+                }
+                parts
+            }
+        }
+    }
+
+    /// Notes that skins are likely enough to be sought; whether that is all that is asked.
+    pub fn only_tells(&self) -> bool {
+        self.wanted.store(true, Ordering::Relaxed);
+        self.only_tell
+    }
+
     /// The skin for an effort and so many points, sought where that was not done before.
     pub fn once(&self, effort: u32, points: usize, seek: impl FnOnce() -> Option<Choice>) -> Option<Choice> {
-        self.wanted.store(true, Ordering::Relaxed);
-        if self.only_tell {
-            return None;
-        }
         let lock = || self.skins.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = lock().get(&(effort, points)) {
             return found.clone();

@@ -220,6 +220,13 @@ fn error_of<W: Typed>(record: &StreamRecord, quantized: &[W], values: &VertexVal
     }
 }
 
+/// Largest angle in degrees between unit vectors; what follows their three components does not count.
+pub fn error_of_directions<const N: usize>(decoded: &[[f32; N]], values: &[[f32; N]]) -> f64 {
+    let three = |v: &[f32; N]| [v[0], v[1], v[2]];
+    let chords = decoded.iter().zip(values).map(|(a, b)| chord(three(a), three(b)));
+    degrees(chords.fold(0.0, f64::max))
+}
+
 /// Square of the distance of two unit vectors.
 fn chord(a: [f32; 3], b: [f32; 3]) -> f64 {
     (0..3).map(|k| (f64::from(a[k]) - f64::from(b[k])).powi(2)).sum()

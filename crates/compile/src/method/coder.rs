@@ -4,9 +4,12 @@ use crate::Error;
 use crate::mesh::streams::NOTHING;
 use crate::report::Measures;
 use meshreel_codec::ByWidth;
+use meshreel_codec::mesh::decode::First;
 use meshreel_codec::quantize::fixed::FixedPoint;
 use meshreel_codec::quantize::lattice::Grid;
+use meshreel_codec::transform::Transform;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The box and the error of a decoded frame.
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +41,17 @@ pub struct Group {
     pub decoded: Decoded,
 }
 
+/// A mesh that rigid bones move.
+pub struct AtRest {
+    /// Frame 0 as the static part says it, in the order of cells.
+    pub points: First,
+    /// By cell the bone that turns it.
+    pub bones: Vec<u32>,
+    pub rigid: u32,
+    /// By frame.
+    pub transforms: Arc<Vec<Vec<Transform>>>,
+}
+
 /// The encoder of a stream.
 pub trait Coder: Send + Sync {
     /// The static part, which is stored once.
@@ -63,6 +77,10 @@ pub trait Coder: Send + Sync {
     /// bones.
     fn parts(&self) -> Vec<u32> {
         Vec::new()
+    }
+    /// What normals at rest are made of; none unless rigid bones alone move the points.
+    fn at_rest(&self) -> Option<AtRest> {
+        None
     }
     /// What bones and residuals take, once all frames are coded.
     fn measures(&self) -> Measures {

@@ -10,26 +10,27 @@ use crate::mesh::streams::{Quantized, VertexValues};
 use crate::method::coder::{Coder, Decoded};
 use crate::method::points::MeshPoints;
 use meshreel_codec::each_width;
-use meshreel_codec::mesh::normals::Shape;
 use meshreel_codec::mesh::normals::encode::{Encoder, Source, Wanted};
 use meshreel_codec::mesh::normals::surface::Place;
+use meshreel_codec::mesh::normals::{Directions, Frame, Rest, Shape};
 use meshreel_codec::quantize::code::Code;
 use meshreel_codec::record::{Semantic, StreamRecord};
 use meshreel_codec::schedule::{Schedule, Unit};
 use meshreel_codec::topology::partition::Sharing;
-use meshreel_options::Options;
+use meshreel_codec::transform::Transform;
+use meshreel_options::{Options, Preset};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
-/// Bits of a component in a decoded frame: what this rounds off is a small part of [`LEAST`].
+/// Bits that a description says; nobody uses them.
 const BITS: u32 = 16;
-/// Left to that rounding, degrees.
-const ROUNDING: f64 = 0.02;
 /// Finer tolerances are kept as levels.
 const LEAST: f64 = 0.1;
+/// Bits that a nanosecond per vertex is worth where decoding is to be fast, and where files are to be small.
+const NANOSECOND: [f64; 2] = [0.14, 0.002];
 /// PointFrames that are looked at to choose what is kept once.
-const SAMPLES: usize = 24;
+const SAMPLES: usize = 12;
 /// PointFrames evaluated side by side while vertices that share their normals are found.
 const BATCH: usize = 16;
 
@@ -40,6 +41,8 @@ pub struct NormalCoder<'a> {
     schedule: Schedule,
     stream: usize,
     encoder: Encoder,
+    /// By frame those of the rigid bones; empty without such bones.
+    transforms: Arc<Vec<Vec<Transform>>>,
     /// States of keys, by frame.
     states: RwLock<BTreeMap<u32, Vec<i16>>>,
 }
@@ -65,7 +68,9 @@ impl<'a> NormalCoder<'a> {
         if plan.normals_stored || options.normal_tolerance < LEAST || tangents && uvs.is_none() {
             return Ok(None);
         }
-        let mut coder = Candidate { plan, fixed, tangents, frames: schedule.frames() };
+        let rest = positions.at_rest();
+        let transforms = rest.as_ref().map(|rest| rest.transforms.clone()).unwrap_or_default();
+        let mut coder = Candidate { plan, fixed, tangents, frames: schedule.frames(), transforms };
         let groups = coder.groups()?;
         let mut place = vec![0; points.vertex.len()];
         for (cell, &point) in (0..).zip(positions.order()) {
@@ -76,13 +81,24 @@ impl<'a> NormalCoder<'a> {
             Some(at) if tangents => still_uvs(&plan.streams[at], &plan.bases[at]),
             _ => Vec::new(),
         };
-        let shape = Shape { triangles: fixed.indices.as_chunks::<3>().0, point: &place, uvs: &uvs };
+        let shape = Shape {
+            triangles: fixed.indices.as_chunks::<3>().0,
+            point: &place,
+            uvs: &uvs,
+            rest: rest.as_ref().map(|rest| Rest {
+                points: rest.points.lent(),
+                bones: &rest.bones,
+                rigid: rest.rigid,
+            }),
+        };
         let wanted = Wanted {
             groups: &groups,
             faces: &fixed.triangle_face,
             signs: if tangents { &fixed.vertex_sign } else { &[] },
-            degrees: options.normal_tolerance - ROUNDING,
+            degrees: options.normal_tolerance,
             frames: schedule.frames() as usize,
+            packed: options.preset == Preset::Fast,
+            nanosecond: NANOSECOND[usize::from(options.preset != Preset::Fast)],
         };
         let encoder = coder.encoder(shape, wanted, positions)?;
         Ok(encoder.map(|encoder| NormalCoder {
@@ -91,6 +107,7 @@ impl<'a> NormalCoder<'a> {
             schedule,
             stream,
             encoder,
+            transforms: coder.transforms,
             states: RwLock::default(),
         }))
     }
@@ -134,9 +151,9 @@ impl<'a> NormalCoder<'a> {
             let sources: Vec<Source<'_, P>> = (frames.iter().zip(&values))
                 .map(|(frame, values)| Source {
                     points: decoded.get(frame).map_or(&[][..], Vec::as_slice),
-                    uvs: &[],
                     normals: &values.normals,
                     tangents: if tangents { &values.tangents } else { &[] },
+                    transforms: of_frame(&self.transforms, *frame),
                 })
                 .collect();
             let near = self.schedule.near(unit);
@@ -169,14 +186,26 @@ impl<'a> NormalCoder<'a> {
         values: &VertexValues,
     ) -> Result<(), Error> {
         let decoder = self.encoder.decoder();
-        let record = StreamRecord { word: 2, bits: BITS as u8, ..self.plan.streams[self.stream].clone() };
-        let mut work = self.encoder.work(source);
         let count = values.normals.len();
-        let mut levels = vec![0; record.semantic.components() * count];
-        decoder.levels(source.points, state, &mut work, u32::from(record.bits), &mut levels);
-        let error = streams::error(&record, &Quantized::U16(levels), values);
-        self.plan.keep_promise(&record, error, frame as usize)
+        let (mut normals, mut tangents) = (vec![[0.0; 3]; count], vec![[0.0; 4]; count]);
+        let out = Directions {
+            normals: Some(&mut normals),
+            tangents: decoder.has_tangents().then_some(&mut tangents[..]),
+        };
+        let frame_made = Frame { points: P::kind(source.points), state, transforms: source.transforms };
+        decoder.write(frame_made.into(), &mut decoder.work(), out);
+        let error = streams::error_of_directions(&normals, &values.normals);
+        let error = match decoder.has_tangents() {
+            true => error.max(streams::error_of_directions(&tangents, &values.tangents)),
+            false => error,
+        };
+        self.plan.keep_promise(&self.plan.streams[self.stream], error, frame as usize)
     }
+}
+
+/// Transforms of a frame, where there are any.
+fn of_frame(transforms: &[Vec<Transform>], frame: u32) -> &[Transform] {
+    transforms.get(frame as usize).map_or(&[], Vec::as_slice)
 }
 
 fn evaluate(plan: &MeshPlan<'_>, fixed: &Fixed, frame: u32) -> Result<VertexValues, Error> {
@@ -202,6 +231,7 @@ struct Candidate<'a> {
     fixed: &'a Fixed,
     tangents: bool,
     frames: u32,
+    transforms: Arc<Vec<Vec<Transform>>>,
 }
 
 impl Candidate<'_> {
@@ -250,12 +280,12 @@ impl Candidate<'_> {
         decoded: &BTreeMap<u32, Vec<P>>,
         values: &[VertexValues],
     ) -> Result<Option<Encoder>, Error> {
-        let samples: Vec<Source<'_, P>> = (decoded.values().zip(values))
-            .map(|(points, values)| Source {
+        let samples: Vec<Source<'_, P>> = (decoded.iter().zip(values))
+            .map(|((&frame, points), values)| Source {
                 points,
-                uvs: &[],
                 normals: &values.normals,
                 tangents: if self.tangents { &values.tangents } else { &[] },
+                transforms: of_frame(&self.transforms, frame),
             })
             .collect();
         // Refused where the mesh is beyond what it can describe: then levels do it.

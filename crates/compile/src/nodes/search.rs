@@ -9,10 +9,10 @@
 
 use crate::nodes::matrix::{Matrix, apply, product};
 use glam::{DMat3, DQuat, DVec3};
-use meshreel_codec::clip::nodes::{Around, COMPONENTS, Choice, Expected, FINEST, RAW, Track};
-use meshreel_codec::clip::streamed::{STEP, kappa};
-use meshreel_codec::entropy::symbols::Encoder;
-use meshreel_codec::quantize::rotation;
+use meshreel_codec::clip::nodes::{
+    Around, COMPONENTS, Choice, Costs, FINEST, Prediction, RAW, Track, TrackCodes,
+};
+use meshreel_codec::clip::streamed::STEP;
 use meshreel_codec::transform::Transform;
 use meshreel_process::trs::Trs;
 
@@ -32,6 +32,8 @@ pub struct Point {
 
 /// The transform that is sought for a node in a frame, and how candidates are measured.
 pub struct TransformGoal<'a> {
+    /// Residuals are packed, see [`meshreel_codec::clip::nodes::Nodes::packed`].
+    pub packed: bool,
     pub track: &'a Track,
     pub around: &'a Around<'a>,
     /// Decoded world matrix of the parent.
@@ -54,7 +56,7 @@ pub struct TransformGoal<'a> {
 #[derive(Clone, Copy)]
 pub struct CodedTransform {
     pub choice: Choice,
-    pub words: [i32; 11],
+    pub words: TrackCodes,
     pub local: Transform,
     pub world: Matrix,
 }
@@ -97,13 +99,13 @@ impl Workspace {
 pub fn find_transform(goal: &TransformGoal<'_>, room: &mut Workspace) -> CodedTransform {
     let track = goal.track;
     let n = track.components();
-    let prediction = goal.around.predict(track);
+    let prediction = goal.around.predict();
     let wanted = wanted(goal, &prediction);
     for fine in 0..FINEST {
         let scale = f64::from(1u32 << fine);
         if wanted[..n].iter().any(|w| w.is_nan() || (w * scale).abs() > 1e8) {
             match goal.hidden {
-                true => return finish(goal, &prediction, Choice::default()),
+                true => return finish(goal, Choice::default()),
                 false => break,
             }
         }
@@ -120,7 +122,7 @@ pub fn find_transform(goal: &TransformGoal<'_>, room: &mut Workspace) -> CodedTr
                 false => fine + 1,
             };
             let choice = Choice { class, k, ..Choice::default() };
-            let found = finish(goal, &prediction, choice);
+            let found = finish(goal, choice);
             let error = (goal.measure)(&found.world);
             let nothing = |t: &Transform| t.scale == [0.0; 3];
             let right = nothing(&found.local) == nothing(goal.exact);
@@ -140,7 +142,7 @@ pub fn find_transform(goal: &TransformGoal<'_>, room: &mut Workspace) -> CodedTr
 fn raw(goal: &TransformGoal<'_>) -> CodedTransform {
     let of = |raw: Transform| {
         let choice = Choice { class: RAW, raw, ..Choice::default() };
-        finish(goal, &[0; 10], choice)
+        finish(goal, choice)
     };
     let narrow = Transform {
         rotation: goal.target.rotation.to_array().map(|v| v as f32),
@@ -158,58 +160,38 @@ fn raw(goal: &TransformGoal<'_>) -> CodedTransform {
 }
 
 /// A choice as the decoder decodes it.
-fn finish(goal: &TransformGoal<'_>, prediction: &[i32; 10], mut choice: Choice) -> CodedTransform {
-    let track = goal.track;
-    let mut words = [0; 11];
-    let local = match choice.class {
-        RAW => {
-            let mut nowhere = Encoder::default();
-            let coded = track.code(goal.around, &mut nowhere, &mut choice, &mut words[..track.words]);
-            coded.unwrap_or(choice.raw)
-        }
-        0 => {
-            track.stay(goal.around, &mut words[..track.words]);
-            track.transform(&words[..track.words - 1])
-        }
-        class => {
-            let fine = class - 1;
-            let kappas = choice.k.map(|k| kappa(k, fine, 0));
-            track.apply(prediction, &kappas, &mut words[..track.words]);
-            track.transform(&words[..track.words - 1])
-        }
-    };
+fn finish(goal: &TransformGoal<'_>, choice: Choice) -> CodedTransform {
+    let (words, local) = goal.track.decoded(goal.around, &choice);
     CodedTransform { choice, words, local, world: product(goal.above, &local.matrix()) }
 }
 
 /// Components in steps, from the prediction to the target.
-fn wanted(goal: &TransformGoal<'_>, prediction: &[i32; 10]) -> [f64; COMPONENTS] {
+fn wanted(goal: &TransformGoal<'_>, prediction: &Prediction) -> [f64; COMPONENTS] {
     let (track, t) = (goal.track, &goal.target);
     let mut out = [0.0; COMPONENTS];
     let [moves_t, moves_r, moves_s] = track.setup.moves;
-    let (mut word, mut c) = (0, 0);
-    let from = |word: usize| f64::from(prediction[word]) / STEP as f64;
+    let mut c = 0;
     if moves_t {
         let arm = t.rotation * (t.scale * DVec3::from_array(track.pivot));
         let at = (t.translation + arm).to_array();
         for k in 0..3 {
-            out[k] = track.along(k, at[k]) - from(k);
+            out[k] = track.along(k, at[k]) - prediction.translation[k] / STEP as f64;
         }
-        (word, c) = (3, 3);
+        c = 3;
     }
     if moves_r {
-        let q = [0, 1, 2, 3].map(|i| prediction[word + i]);
-        let p = DQuat::from_array(rotation::float(q)).normalize();
+        let p = DQuat::from_array(prediction.rotation).normalize();
         let d = p.inverse() * t.rotation;
         let d = if d.w < 0.0 { -d } else { d };
         let y = d.xyz() * (4.0 / (1.0 + d.w));
         for k in 0..3 {
             out[c + k] = y[k] / track.rotation[k];
         }
-        (word, c) = (word + 4, c + 3);
+        c += 3;
     }
     if moves_s {
         for k in 0..3 {
-            out[c + k] = t.scale[k] / track.scale[k] - from(word + k);
+            out[c + k] = t.scale[k] / track.scale[k] - prediction.scale[k] / STEP as f64;
         }
     }
     out
@@ -306,21 +288,12 @@ fn choose(
     if (now > limit || now.is_nan()) && !goal.hidden {
         return None;
     }
-    // Tables as they are for these: what is coded later sees a little less.
-    let mut expected = Expected::new(goal.around, goal.track);
-    let buckets: [_; COMPONENTS] = std::array::from_fn(|c| {
-        let slot = usize::from(!(goal.track.setup.moves[0] && c < 3));
-        let bucket = expected.bucket(slot, fine);
-        if c < n {
-            expected.put(kappa(k[c], fine, 0));
-        }
-        bucket
-    });
+    let costs = Costs::new(goal.packed, goal.track, goal.around, &k, fine);
     loop {
         let mut best: Option<(f64, usize, f64)> = None;
         for c in (0..n).filter(|&c| k[c] != 0) {
             let lower = k[c] - k[c].signum();
-            let saved = f64::from(buckets[c].cost(k[c])) - f64::from(buckets[c].cost(lower));
+            let saved = costs.saved(&k, c, lower) as f64;
             if saved <= 0.0 {
                 continue;
             }

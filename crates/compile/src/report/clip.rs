@@ -23,7 +23,7 @@ pub struct ClipReport {
     /// Largest error found, as decoded; of a joint with a tolerance of its own as a part of that, times
     /// `tolerance`.
     pub max_error: f64,
-    /// Rotation sub-tracks: default, constant, hinge, two axes, free; of codec `sampled` alone.
+    /// Rotation sub-tracks: default, constant, hinge, two axes, free; not of codec `curve`.
     #[serde(skip)]
     pub rotations: [usize; 5],
     /// The codec that it is kept in.
@@ -95,7 +95,7 @@ pub struct ClipTried {
     pub bytes: Option<u64>,
     /// Largest error found, as decoded; none where it gave up.
     pub max_error: Option<f64>,
-    /// Samples of animated sub-tracks; none for codec `sampled`, and where keys had become too many.
+    /// Samples of animated sub-tracks; of codec `curve` alone, none where keys had become too many.
     #[serde(rename = "keys_before")]
     pub samples: Option<usize>,
     /// Keys that stand for these samples.

@@ -1,9 +1,10 @@
 //! Skeletons and clips of a scene as chunks, and as a file of their own where there are no meshes.
 
-use crate::clip::choice::{Chosen, packed};
+use crate::clip::choice::{Chosen, Layers, packed};
 use crate::clip::layer::LayeredClip;
+use crate::clip::random_access::LayeredForm;
 use crate::clip::requested::{RequestedClips, RequestedSkeleton};
-use crate::clip::tier_chunks::pack_tiers;
+use crate::clip::tier_chunks::{pack_layers, pack_tiers};
 use crate::codec_terms::block_format;
 use crate::mesh::streams::NOTHING;
 use crate::method::quantize::Plans;
@@ -46,6 +47,46 @@ impl LayerReport {
                 }
             })
             .collect()
+    }
+
+    /// Layers of a clip in the random-access form; `max_error` is that of all of them.
+    fn whole(clip: &LayeredForm, max_error: f64) -> Vec<LayerReport> {
+        let table = &clip.table;
+        (clip.layers.iter().zip(&table.layers).enumerate())
+            .map(|(l, (layer, record))| LayerReport {
+                name: record.name.clone(),
+                joints: table.layer_of.iter().filter(|of| usize::from(**of) == l).count(),
+                samples: table.samples as usize,
+                tiers: vec![layer.body.len()],
+                header_bytes: layer.header.len(),
+                max_error,
+                ..LayerReport::default()
+            })
+            .collect()
+    }
+
+    /// Layers in one stream, whose bytes count as the base's.
+    fn interleaved(table: &LayerTable, chosen: &Chosen) -> Vec<LayerReport> {
+        (table.layers.iter().enumerate())
+            .map(|(l, record)| LayerReport {
+                name: record.name.clone(),
+                joints: table.layer_of.iter().filter(|of| usize::from(**of) == l).count(),
+                samples: table.samples as usize,
+                tiers: vec![if l == 0 { chosen.bytes.len() } else { 0 }],
+                max_error: chosen.max_error,
+                ..LayerReport::default()
+            })
+            .collect()
+    }
+
+    /// Layers of a clip; none where it is in one piece.
+    fn of(chosen: &Chosen) -> Vec<LayerReport> {
+        match &chosen.layers {
+            None => Vec::new(),
+            Some(Layers::Streamed(clip)) => LayerReport::all(clip),
+            Some(Layers::RandomAccess(clip)) => LayerReport::whole(clip, chosen.max_error),
+            Some(Layers::Interleaved(table)) => LayerReport::interleaved(table, chosen),
+        }
     }
 }
 
@@ -104,10 +145,7 @@ fn compile_clips(
         encode_skeleton(&skeleton_record(skeleton, wanted.options.shell), &mut bytes);
         chunks.add(SKELETON, &bytes, block_format(options.block));
     }
-    let layered: Vec<(u32, &LayeredClip)> =
-        (0u32..).zip(&compressed).filter_map(|(c, done)| Some((c, done.layers.as_ref()?))).collect();
-    let (tiers, tables) = pack_tiers(&layered)?;
-    let tables: Vec<EncodedTable> = tables.iter().map(EncodedTable::new).collect();
+    let (tiers, tables) = pack_all_layers(&compressed)?;
     let mut reports = Vec::new();
     for (c, (clip, compressed)) in (0u32..).zip(wanted.clips.iter().zip(&compressed)) {
         let asked = wanted.options_of(clip.skeleton).tolerance;
@@ -143,7 +181,7 @@ fn compile_clips(
             local: compressed.local,
             keys: own.and_then(ClipTried::key_counts),
             tried: compressed.tried.clone(),
-            layers: compressed.layers.as_ref().map_or(Vec::new(), LayerReport::all),
+            layers: LayerReport::of(compressed),
             scalars,
         });
     }
@@ -173,6 +211,23 @@ fn skeleton_record(wanted: &RequestedSkeleton, shell: f64) -> SkeletonRecord {
             .map(|j| j.ends.iter().map(|e| e.to_array().map(|v| v as f32)).collect())
             .collect(),
     }
+}
+
+/// The layers of all clips: chunks of pieces, and tables.
+fn pack_all_layers(clips: &[Chosen]) -> Result<(Vec<Vec<u8>>, Vec<EncodedTable>), Error> {
+    let (mut streamed, mut whole, mut interleaved) = (Vec::new(), Vec::new(), Vec::new());
+    for (c, done) in (0u32..).zip(clips) {
+        match &done.layers {
+            None => {}
+            Some(Layers::Streamed(clip)) => streamed.push((c, clip)),
+            Some(Layers::RandomAccess(clip)) => whole.push((c, clip)),
+            Some(Layers::Interleaved(table)) => interleaved.push(LayerTable { clip: c, ..table.clone() }),
+        }
+    }
+    let (mut chunks, mut tables) = pack_tiers(&streamed)?;
+    tables.extend(pack_layers(&whole, &mut chunks));
+    tables.extend(interleaved);
+    Ok((chunks, tables.iter().map(EncodedTable::new).collect()))
 }
 
 /// The layer table of a clip as bytes.
@@ -222,8 +277,8 @@ impl ClipChunks<'_> {
         encode_clip(&record, &compressed.bytes, &mut bytes);
         crate::write::output::check_size("one clip", bytes.len())?;
         Ok(match compressed.codec {
-            // Entropy-coded already.
-            Codec::Sampled => {
+            // Coded or packed already.
+            Codec::Sampled | Codec::RandomAccess => {
                 self.add(CLIP, &bytes, Format::Store);
                 compressed.bytes.len()
             }
@@ -316,9 +371,10 @@ pub fn write(
     let kinds = |clip: &ClipReport| {
         let [default, constant, hinge, two, free] = clip.rotations;
         match clip.codec {
-            Codec::Sampled => format!(
-                "{}: sampled; rotations: {default} default, {constant} constant, {hinge} hinges, {two} of two axes, {free} free",
-                clip.name
+            Codec::Sampled | Codec::RandomAccess => format!(
+                "{}: {}; rotations: {default} default, {constant} constant, {hinge} hinges, {two} of two axes, {free} free",
+                clip.name,
+                clip.codec.name()
             ),
             Codec::Curve => {
                 let KeyCounts { samples, keys } = clip.keys.unwrap_or_default();

@@ -13,9 +13,10 @@ use crate::write::job::Job;
 use crate::write::node_frames::FrameInput;
 use crate::write::node_shapes::{Shape, shapes, still_above};
 use glam::DVec3;
-use meshreel_codec::clip::nodes::{self as codec, Around, Choice, Node, Nodes, Setup};
+use meshreel_codec::clip::nodes::{self as codec, Around, Choice, Node, Nodes, Setup, TrackCodes};
 use meshreel_codec::schedule::{Schedule, Unit};
 use meshreel_codec::transform::Transform;
+use meshreel_options::Preset;
 use meshreel_process::trs::{Trs, decompose};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
@@ -43,8 +44,6 @@ struct TrackLinks {
     still: Vec<usize>,
     /// Shapes that other tracks below it move as well.
     deep: Vec<usize>,
-    /// The codec's tables of this track alone, for choosing its transforms.
-    alone: Nodes,
 }
 
 /// The points by which a track is chosen in a frame.
@@ -60,7 +59,8 @@ struct LookedAt {
 
 /// A frame that was coded.
 struct CodedFrame {
-    state: Vec<i32>,
+    /// By track.
+    words: Vec<TrackCodes>,
     choices: Vec<Choice>,
     locals: Vec<Transform>,
     /// By track its world matrix as decoded.
@@ -207,14 +207,12 @@ impl<'a> NodeCoder<'a> {
         let setups: Vec<Setup> = (moving.iter().zip(&motions).zip(&limits))
             .map(|((&n, motion), limit)| motion.setup(&boxes[n], *limit, limit / least))
             .collect();
-        codec::encode_setup(base, &setups, &mut coder.setup);
+        let packed = job.options.preset == Preset::Fast;
+        codec::encode_setup(base, packed, &setups, &mut coder.setup);
         coder.nodes = Nodes::new(&described, &coder.setup).map_err(|e| Error::Promise {
             what: format!("what is said of moving nodes does not read back ({})", e.0),
             target: Default::default(),
         })?;
-        for (m, links) in coder.links.iter_mut().enumerate() {
-            links.alone = coder.nodes.single(m);
-        }
         Ok(Some(coder))
     }
 
@@ -278,7 +276,7 @@ impl<'a> NodeCoder<'a> {
             units.iter().flat_map(|unit| self.schedule.frames_of(*unit).to_vec()).collect();
         for &frame in &frames {
             let coded = CodedFrame {
-                state: vec![0; self.nodes.words],
+                words: vec![TrackCodes::default(); n],
                 choices: vec![Choice::default(); n],
                 locals: vec![Transform::IDENTITY; n],
                 worlds: vec![IDENTITY; n],
@@ -291,11 +289,9 @@ impl<'a> NodeCoder<'a> {
                 .map_init(Workspace::default, |workspace, &m| this.code_track(m, &units, inputs, workspace))
                 .collect::<Result<_, Error>>()?;
             for (&m, found) in depth.iter().zip(found) {
-                let track = self.nodes.tracks[m];
                 for (frame, found) in found {
                     if let Some(coded) = self.frames.get_mut(&frame) {
-                        coded.state[track.word..track.word + track.words]
-                            .copy_from_slice(&found.words[..track.words]);
+                        coded.words[m] = found.words;
                         coded.choices[m] = found.choice;
                         coded.locals[m] = found.local;
                         coded.worlds[m] = found.world;
@@ -317,9 +313,7 @@ impl<'a> NodeCoder<'a> {
         inputs: &BTreeMap<u32, FrameInput>,
         workspace: &mut Workspace,
     ) -> Result<Vec<(u32, CodedTransform)>, Error> {
-        let links = &self.links[m];
-        let track = self.nodes.tracks[m];
-        let own = track.word..track.word + track.words;
+        let track = &self.nodes.tracks[m];
         let mut done: Vec<(u32, CodedTransform)> = Vec::new();
         let mut points = Vec::new();
         for &unit in units {
@@ -329,10 +323,10 @@ impl<'a> NodeCoder<'a> {
                     return Err(broken(frame));
                 };
                 let find = |wanted: u32| match done.iter().rev().find(|(frame, _)| *frame == wanted) {
-                    Some((_, found)) => Some(&found.words[..track.words]),
-                    None => self.frames.get(&wanted)?.state.get(own.clone()),
+                    Some((_, found)) => Some(&found.words),
+                    None => self.frames.get(&wanted)?.words.get(m),
                 };
-                let around = Around::new(&links.alone, self.schedule, &frames, i, find);
+                let around = Around::new(&track.words, self.schedule, &frames, i, find);
                 let around = around.map_err(|_| broken(frame))?;
                 let found = self.code_frame(m, frame, input, &around, &mut points, workspace);
                 done.push((frame, found));
@@ -353,7 +347,7 @@ impl<'a> NodeCoder<'a> {
         workspace: &mut Workspace,
     ) -> CodedTransform {
         let links = &self.links[m];
-        let track = &links.alone.tracks[0];
+        let track = &self.nodes.tracks[m];
         let decoded = self.frames.get(&frame);
         let above = links.above.and_then(|a| decoded.map(|decoded| &decoded.worlds[a]));
         let above = above.map_or(links.between, |world| product(world, &links.between));
@@ -361,6 +355,7 @@ impl<'a> NodeCoder<'a> {
         let points = &*points;
         let measure = |world: &Matrix| self.worst_error(m, frame, input, (points, looked), world);
         let goal = TransformGoal {
+            packed: self.nodes.packed,
             track,
             around,
             above: &above,
@@ -376,7 +371,7 @@ impl<'a> NodeCoder<'a> {
     /// The local transform that a track is aimed at, below the decoded `above`: what the parent misses is made
     /// good, what does not move is as in the rest pose.
     fn target(&self, m: usize, input: &FrameInput, above: &Matrix) -> Trs {
-        let track = &self.links[m].alone.tracks[0];
+        let track = &self.nodes.tracks[m];
         let source = &input.parts[m];
         let own = &input.source[track.node];
         let aimed = match self.links[m].above {
@@ -402,7 +397,7 @@ impl<'a> NodeCoder<'a> {
     /// box around what other tracks move as well.
     fn points_of_frame(&self, m: usize, frame: u32, input: &FrameInput, points: &mut Vec<Point>) -> LookedAt {
         let links = &self.links[m];
-        let own = &input.source[links.alone.tracks[0].node];
+        let own = &input.source[self.nodes.tracks[m].node];
         let shown = |s: &&usize| self.counts(&self.shapes[**s], frame);
         let hidden = !links.still.iter().chain(&links.deep).any(|s| shown(&s));
         let seen = |s: &&usize| hidden || shown(s);
@@ -530,18 +525,22 @@ impl<'a> NodeCoder<'a> {
         if coded.len() != frames.len() {
             return Err(first());
         }
-        let find = |frame: u32| self.frames.get(&frame).map(|coded| &coded.state[..]);
+        let find = |frame: u32| self.frames.get(&frame).map(|coded| &coded.words[..]);
         let choices: Vec<&[Choice]> = coded.iter().map(|coded| &coded.choices[..]).collect();
         let mut bytes = Vec::new();
         codec::encode_unit(&self.nodes, self.schedule, unit, &find, &choices, &mut bytes)
             .map_err(|_| first())?;
+        let state = |frame: &u32| Some((*frame, self.nodes.state(find(*frame)?)));
+        let known: BTreeMap<u32, Vec<i32>> = self.schedule.needs(unit).iter().filter_map(state).collect();
+        let known = |frame: u32| known.get(&frame).map(|state| &state[..]);
         let mut states = vec![vec![0; self.nodes.words]; frames.len()];
         let mut locals = vec![vec![Transform::IDENTITY; self.nodes.tracks.len()]; frames.len()];
         let mut to: Vec<&mut [i32]> = states.iter_mut().map(|s| &mut s[..]).collect();
         let mut out: Vec<&mut [Transform]> = locals.iter_mut().map(|s| &mut s[..]).collect();
-        let done = self.nodes.decode_unit(self.schedule, unit, &bytes, &find, &mut to, &mut out);
+        let done = self.nodes.decode_unit(self.schedule, unit, &bytes, &known, &mut to, &mut out);
         let same = |i: usize| {
-            states[i] == coded[i].state && crate::write::node_frames::same_bits(&locals[i], &coded[i].locals)
+            states[i] == self.nodes.state(&coded[i].words)
+                && crate::write::node_frames::same_bits(&locals[i], &coded[i].locals)
         };
         match done.is_ok() && (0..frames.len()).all(same) {
             true => Ok(bytes),

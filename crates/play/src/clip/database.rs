@@ -37,7 +37,7 @@ use crate::stream::io::{Mailbox, Positioned, Positioning, Read, Source, Token, W
 use crate::{Error, error};
 use meshreel_codec::Corrupt;
 use meshreel_codec::clip::layer::check_segments;
-use meshreel_codec::clip::record::decode_clip;
+use meshreel_codec::clip::record::{Codec, decode_clip};
 use meshreel_codec::clip::streamed::{Scratch, StreamedClip, decode_keys_with};
 use meshreel_codec::entropy::block::Decompressor;
 use meshreel_format::{FileSource, ReadAt, kind};
@@ -541,13 +541,21 @@ fn open(reel: &Reel) -> Result<(Fixed, Vec<Chunk>), Error> {
         let Some(skeleton) = skeletons.get(record.skeleton as usize) else {
             return Err(at(Corrupt("a clip of a skeleton that is not there")));
         };
-        let Some(i) = tables.iter().position(|t| t.clip == c) else {
+        let Some(i) = tables.iter().position(|t| t.clip == c && !t.interleaved) else {
             return Err(Error::misuse(format!(
-                "clip {} of {} has no layers that can be streamed; play it with Reel::clips",
+                "clip {} of {} has no layers that can be streamed (those of several tiers can); play it with Reel::clips",
                 record.name,
                 path.display()
             )));
         };
+        if record.codec != Codec::Sampled {
+            return Err(Error::misuse(format!(
+                "clip {} of {} is in codec {}, whose layers do not come and go; play it with Reel::clips",
+                record.name,
+                path.display(),
+                record.codec.name()
+            )));
+        }
         let base = StreamedClip::open(&skeleton.skeleton(), stored).map_err(at)?;
         let set = LayerSet::new(
             &skeleton.skeleton(),

@@ -540,6 +540,30 @@ pub struct LayerInfo {
     pub bits_per_value: f64,
 }
 
+/// Layers that are interleaved: all bytes of the clip count as the base's.
+pub(crate) fn interleaved(table: &LayerTable, stored: &StreamedClip) -> Vec<LayerInfo> {
+    let samples = table.samples;
+    let bytes = stored.body_bytes();
+    (0u8..)
+        .zip(&table.layers)
+        .map(|(l, record)| {
+            let own = |j: &u32| table.layer_of[*j as usize] == l;
+            let joints: Vec<u32> = (0..table.layer_of.len() as u32).filter(own).collect();
+            let values = (stored.plan.components * samples as usize).max(1);
+            LayerInfo {
+                name: record.name.clone(),
+                stepped: joints.iter().copied().filter(|j| table.stepped[*j as usize]).collect(),
+                joints,
+                samples: (0..samples).collect(),
+                stripped: vec![false; samples as usize],
+                header_bytes: if l == 0 { stored.header_bytes() } else { 0 },
+                tiers: vec![if l == 0 { bytes } else { 0 }],
+                bits_per_value: if l == 0 { 8.0 * bytes as f64 / values as f64 } else { 0.0 },
+            }
+        })
+        .collect()
+}
+
 impl Layered {
     /// The base's first tier.
     pub fn base(&self) -> &StreamedClip {

@@ -1,12 +1,14 @@
 //! The skeletons and clips of an open file.
 
 use super::layer::Layered;
+use super::random_access::LayeredForm;
 use super::streamed::{Clip, Form, Shared};
 use crate::reel::open_file::Reel;
 use crate::{Error, error};
 use meshreel_codec::Corrupt;
 use meshreel_codec::clip::curve::Curves;
 use meshreel_codec::clip::layer::{LayerTable, decode as decode_layers};
+use meshreel_codec::clip::random_access::RandomAccess;
 use meshreel_codec::clip::record::{Codec, SkeletonRecord, decode_clip, decode_skeleton};
 use meshreel_codec::clip::scalars;
 use meshreel_codec::clip::scalars::ScalarsRecord;
@@ -149,7 +151,18 @@ impl Clip {
                     None if stored.plan.tiers() > 1 => {
                         return Err(Corrupt("a clip whose other tiers are not there"));
                     }
-                    None => Form::Sampled(stored),
+                    None => Form::Sampled(stored, None),
+                    Some(OwnLayers { table, .. }) if table.interleaved => {
+                        let samples = stored.plan.header.samples;
+                        let joints = skeleton.parents.len();
+                        if stored.plan.tiers() > 1
+                            || table.samples != samples
+                            || table.layer_of.len() != joints
+                        {
+                            return Err(Corrupt("a table of layers for another clip, or one with tiers"));
+                        }
+                        Form::Sampled(stored, Some(Box::new(table)))
+                    }
                     Some(OwnLayers { table, chunks, room }) => {
                         let skeleton = skeleton.skeleton();
                         let layers = Layered::new(&skeleton, table, stored, chunks, room)?;
@@ -159,13 +172,25 @@ impl Clip {
                     }
                 }
             }
+            Codec::RandomAccess => {
+                let base = RandomAccess::open(&skeleton.skeleton(), bytes)?;
+                let form = match layers {
+                    None => LayeredForm::new(skeleton, base),
+                    Some(OwnLayers { table, chunks, room }) => {
+                        LayeredForm::with_table(skeleton, base, table, chunks, room)?
+                    }
+                };
+                (size, pieces) = (size + form.upper_bytes(), form.piece_bytes());
+                Form::RandomAccess(form)
+            }
             Codec::Curve if layers.is_some() => return Err(Corrupt("layers of a clip in codec curve")),
             Codec::Curve => Form::Curve(Curves::read(bytes, &skeleton.skeleton())?),
         };
         let samples = match &form {
-            Form::Sampled(stored) => stored.plan.header.samples,
+            Form::Sampled(stored, _) => stored.plan.header.samples,
             Form::Curve(curves) => curves.head.samples,
             Form::Layers(layers) => layers.set.samples() as u32,
+            Form::RandomAccess(form) => form.base().plan.header.samples,
         };
         if !extras.tracks.is_empty() && extras.samples != samples {
             return Err(Corrupt("scalar tracks of another number of samples"));

@@ -7,8 +7,8 @@ use crate::Error;
 use meshreel_codec::clip::record::SkeletonRecord;
 use meshreel_codec::transform::Transform;
 
-/// A clip, in whatever form: streamed or of curves ([`super::Clip`]), random-access
-/// ([`super::RandomAccessClip`]), or of a database whose tiers come and go ([`super::DatabaseClip`]). Sampling
+/// A clip, in whatever form: one of a file ([`super::Clip`]), one in the random-access form for which no cursor
+/// is needed ([`super::RandomAccessClip`]), or one of a database whose tiers come and go ([`super::DatabaseClip`]). Sampling
 /// allocates nothing.
 ///
 /// ```

@@ -1,41 +1,308 @@
-//! Clips in memory, sampled at random: the random-access form, which nothing is unpacked of.
+//! Clips in the random-access form, from a file or from memory: nothing is unpacked of them.
 //!
 //! A pose is read bit by bit where it stands, eight sub-tracks at a time; two samples of one segment are
 //! blended before they become rotations, two of different segments afterwards.
 
+use super::layer::LayerInfo;
 use super::pose::{JointPose, Masked, Pose, check, put_all};
 use super::pose_source::PoseSource;
-use super::query::Query;
+use super::query::{Each, Query};
 use crate::{Error, error};
-use meshreel_codec::clip::random_access::{Parts, RandomAccess};
+use meshreel_codec::Corrupt;
+use meshreel_codec::clip::layer::LayerTable;
+use meshreel_codec::clip::random_access::{Parts, RandomAccess, SEGMENT};
 use meshreel_codec::clip::record::SkeletonRecord;
 use meshreel_codec::clip::{Rotation, Vector};
+use meshreel_codec::transform::Transform;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A clip that stays in memory. Clones share its data.
+/// A clip in the random-access form without its record: a base, and layers over it, each of which may be
+/// away.
 #[derive(Clone, Debug)]
-pub struct RandomAccessClip {
+pub(super) struct LayeredForm {
     skeleton: Arc<SkeletonRecord>,
-    resident: Arc<RandomAccess>,
-    /// Layers over it.
+    base: Arc<RandomAccess>,
     over: Arc<[Layer]>,
+    /// What a file says of its layers.
+    table: Option<Arc<LayerTable>>,
 }
 
-/// A layer, which may be away.
+/// A layer over the base.
 #[derive(Clone, Debug)]
 struct Layer {
-    resident: Option<Arc<RandomAccess>>,
+    form: Option<Arc<RandomAccess>>,
     /// Joints that have anything in it.
     joints: Arc<[u32]>,
+}
+
+/// The part of the way from one sample to the next of joints of which some are never interpolated.
+#[derive(Clone, Copy)]
+struct Stepped<'a> {
+    each: Each<'a>,
+    stepped: &'a [bool],
+}
+
+impl Parts for Stepped<'_> {
+    #[inline(always)]
+    fn all(self) -> Option<f32> {
+        match self.stepped.is_empty() {
+            true => self.each.all(),
+            false => None,
+        }
+    }
+    #[inline(always)]
+    fn of(self, joint: usize) -> f32 {
+        let part = self.each.of(joint);
+        match part < 1.0 && self.stepped.get(joint) == Some(&true) {
+            true => 0.0,
+            false => part,
+        }
+    }
+}
+
+impl LayeredForm {
+    /// A clip in one piece.
+    pub fn new(skeleton: &Arc<SkeletonRecord>, base: RandomAccess) -> LayeredForm {
+        LayeredForm { skeleton: skeleton.clone(), base: Arc::new(base), over: Arc::new([]), table: None }
+    }
+
+    /// The layers that a table says. `chunks`: the chunks of pieces of the file; `room`: of each its size, and
+    /// how much of it is of no piece yet.
+    pub fn with_table(
+        skeleton: &Arc<SkeletonRecord>,
+        base: RandomAccess,
+        table: LayerTable,
+        chunks: &[Arc<Vec<u8>>],
+        room: &mut [(u32, u32)],
+    ) -> Result<LayeredForm, Corrupt> {
+        let joints = skeleton.parents.len();
+        let samples = base.plan.header.samples;
+        let all =
+            |samples: &meshreel_codec::clip::layer::Samples| samples.step == 0.0 && samples.extra.is_empty();
+        if table.layer_of.len() != joints
+            || table.samples != samples
+            || table.interleaved
+            || !table.layers.iter().all(|layer| all(&layer.samples))
+        {
+            return Err(Corrupt("a table of layers for another clip in the random-access form"));
+        }
+        if table.pieces.len() + 1 != table.layers.len() {
+            return Err(Corrupt("a layer in the random-access form that is not one piece"));
+        }
+        let own = |layer: usize| {
+            let joints = (0u32..).zip(&table.layer_of).filter(move |(_, of)| usize::from(**of) == layer);
+            joints.map(|(j, _)| j).collect::<Vec<u32>>()
+        };
+        let outside = |joints: &[u32], form: &RandomAccess| {
+            let said = own_joints(form);
+            said.iter().any(|j| joints.binary_search(j).is_err())
+        };
+        if outside(&own(0), &base) {
+            return Err(Corrupt("a layer that says something of another one's joints"));
+        }
+        let mut over = Vec::with_capacity(table.pieces.len());
+        for (l, (record, piece)) in (1..).zip(table.layers.iter().skip(1).zip(&table.pieces)) {
+            let Some((size, left)) = room.get_mut(piece.chunk as usize) else {
+                return Err(Corrupt("a piece of a clip in no chunk"));
+            };
+            let inside = piece.offset.checked_add(piece.size).is_some_and(|end| end <= *size);
+            let segments = (samples as usize).div_ceil(SEGMENT);
+            let whole =
+                (usize::from(piece.layer), piece.tier) == (l, 0) && piece.segments as usize == segments;
+            if !inside || !whole || piece.size > *left {
+                return Err(Corrupt("a piece of a clip outside of its chunk, or of another layer"));
+            }
+            *left -= piece.size;
+            let bytes = &chunks[piece.chunk as usize][piece.offset as usize..][..piece.size as usize];
+            let form = RandomAccess::open_parts(&skeleton.skeleton(), &record.header, bytes)?;
+            let joints = own(l);
+            let (own, same) = (&form.plan.header, &base.plan.header);
+            if outside(&joints, &form)
+                || (own.samples, own.fps, own.start) != (same.samples, same.fps, same.start)
+            {
+                return Err(Corrupt(
+                    "a layer of other samples, or that says something of another one's joints",
+                ));
+            }
+            over.push(Layer { form: Some(Arc::new(form)), joints: joints.into() });
+        }
+        Ok(LayeredForm {
+            skeleton: skeleton.clone(),
+            base: Arc::new(base),
+            over: over.into(),
+            table: Some(Arc::new(table)),
+        })
+    }
+
+    /// Header and sub-tracks of the base.
+    pub fn base(&self) -> &RandomAccess {
+        &self.base
+    }
+
+    /// Without layer `layer`; the base, layer 0, stays.
+    fn without(&self, layer: usize) -> LayeredForm {
+        let mut over = self.over.to_vec();
+        if let Some(layer) = layer.checked_sub(1).and_then(|l| over.get_mut(l)) {
+            layer.form = None;
+        }
+        LayeredForm { over: over.into(), ..self.clone() }
+    }
+
+    /// Bytes in memory, with all layers that are there.
+    pub fn memory_bytes(&self) -> usize {
+        let over = self.over.iter().flat_map(|layer| &layer.form);
+        self.base.packed_bytes() + over.map(|form| form.packed_bytes()).sum::<usize>()
+    }
+
+    /// Bytes of headers and pieces of all layers but the base.
+    pub fn upper_bytes(&self) -> usize {
+        let over = self.over.iter().flat_map(|layer| &layer.form);
+        over.map(|form| form.header_bytes() + form.body_bytes()).sum()
+    }
+
+    /// Bytes of the pieces of all layers but the base.
+    pub fn piece_bytes(&self) -> usize {
+        self.over.iter().flat_map(|layer| &layer.form).map(|form| form.body_bytes()).sum()
+    }
+
+    /// Joints, samples and sizes of each layer; nothing where no table says any.
+    pub fn infos(&self) -> Vec<LayerInfo> {
+        let Some(table) = &self.table else {
+            return Vec::new();
+        };
+        let forms =
+            std::iter::once(Some(&self.base)).chain(self.over.iter().map(|layer| layer.form.as_ref()));
+        let samples = table.samples;
+        (0..)
+            .zip(table.layers.iter().zip(forms))
+            .map(|(l, (record, form))| {
+                let joints: Vec<u32> =
+                    (0u32..).zip(&table.layer_of).filter(|(_, of)| **of == l).map(|(j, _)| j).collect();
+                let size = form.map_or(0, |form| form.body_bytes());
+                let values = form.map_or(0, |form| form.plan.components) * samples as usize;
+                LayerInfo {
+                    name: record.name.clone(),
+                    stepped: joints.iter().copied().filter(|j| table.stepped[*j as usize]).collect(),
+                    joints,
+                    samples: (0..samples).collect(),
+                    stripped: vec![false; samples as usize],
+                    header_bytes: form.map_or(0, |form| form.header_bytes()),
+                    tiers: vec![size],
+                    bits_per_value: 8.0 * size as f64 / values.max(1) as f64,
+                }
+            })
+            .collect()
+    }
+
+    /// The layer of a joint.
+    pub fn layer_of(&self, joint: usize) -> Option<u8> {
+        if let Some(table) = &self.table {
+            return table.layer_of.get(joint).copied();
+        }
+        let has = |layer: &Layer| layer.joints.contains(&(joint as u32));
+        let layer = self.over.iter().position(has).map_or(0, |l| l as u8 + 1);
+        (joint < self.base.plan.header.rotations.len()).then_some(layer)
+    }
+
+    fn stepped<'a>(&'a self, each: Each<'a>) -> Stepped<'a> {
+        let stepped = self.table.as_ref().map_or(&[][..], |table| &table.stepped);
+        Stepped { each, stepped }
+    }
+
+    /// Local transforms of the joints that `query` wants. `tiers`: of each layer whether anything of it is
+    /// wanted, 0 for nothing; of layers beyond the list all.
+    #[inline]
+    pub fn pose(&self, tiers: &[usize], query: &Query<'_>, pose: &mut (impl Pose + ?Sized)) {
+        let header = &self.base.plan.header;
+        let (left, right, each) = query.locate(header.samples as usize, header.fps);
+        if self.over.is_empty() && self.table.is_none() && tiers.is_empty() {
+            self.base.fetch(left, right);
+            put_all(self.base.plan.still(), query, pose);
+            self.base.pose(left, right, each, &mut Masked { mask: query.mask, pose });
+            return;
+        }
+        self.layers(tiers, (left, right), self.stepped(each), query, pose);
+    }
+
+    /// Local transforms of all joints at a sample.
+    pub fn sample(&self, tiers: &[usize], sample: usize, pose: &mut [Transform]) {
+        self.layers(tiers, (sample, sample), 0.0, &Query::at(0.0), pose);
+    }
+
+    /// All layers at two samples, one over the other.
+    fn layers(
+        &self,
+        tiers: &[usize],
+        (left, right): (usize, usize),
+        parts: impl Parts,
+        query: &Query<'_>,
+        pose: &mut (impl Pose + ?Sized),
+    ) {
+        let wanted = |layer: usize| tiers.get(layer).is_none_or(|tiers| *tiers > 0);
+        let mask = query.mask;
+        let lowest = if wanted(0) { self.base.plan.still() } else { &self.skeleton.rest[..] };
+        put_all(lowest, query, pose);
+        if wanted(0) {
+            self.base.pose(left, right, parts, &mut Masked { mask, pose });
+        }
+        for (l, layer) in (1..).zip(&*self.over) {
+            let Some(form) = layer.form.as_ref().filter(|_| wanted(l)) else {
+                continue;
+            };
+            for &j in &*layer.joints {
+                let j = j as usize;
+                if query.wants(j) && pose.wants(j) {
+                    pose.put(j, &form.plan.still()[j]);
+                }
+            }
+            form.pose(left, right, parts, &mut Masked { mask, pose });
+        }
+    }
+
+    /// One joint.
+    #[inline]
+    pub fn joint(&self, tiers: &[usize], joint: usize, query: &Query<'_>) -> Result<JointPose, Error> {
+        let (mut form, mut layer) = (Some(&self.base), 0);
+        if !self.over.is_empty()
+            && let Some(l) = self.over.iter().position(|l| l.joints.contains(&(joint as u32)))
+        {
+            (form, layer) = (self.over[l].form.as_ref(), l + 1);
+        }
+        let Some(rest) = self.skeleton.rest.get(joint) else {
+            let joints = self.skeleton.rest.len();
+            return Err(Error::misuse(format!("joint {joint} of {joints}")));
+        };
+        let Some(form) = form.filter(|_| tiers.get(layer).is_none_or(|tiers| *tiers > 0)) else {
+            return Ok(JointPose { local: *rest, bind: true });
+        };
+        let rounding = query.rounding_of(joint);
+        let alike = Query { rounding, roundings: &[], ..*query };
+        let header = &self.base.plan.header;
+        let (left, right, each) = alike.locate(header.samples as usize, header.fps);
+        let mut local = form.plan.still()[joint];
+        form.joint(left, right, self.stepped(each).of(joint), joint, &mut local);
+        Ok(JointPose { local, bind: false })
+    }
+}
+
+/// A clip in the random-access form, for which no cursor is needed. Clones share its data.
+#[derive(Clone, Debug)]
+pub struct RandomAccessClip {
+    name: Arc<str>,
+    form: LayeredForm,
 }
 
 impl RandomAccessClip {
     /// From the bytes of the random-access form; all of them are checked. Errors name the place "(memory)".
     pub fn open(skeleton: &Arc<SkeletonRecord>, bytes: &[u8]) -> Result<RandomAccessClip, Error> {
-        let resident = RandomAccess::open(&skeleton.skeleton(), bytes)
-            .map_err(|c| error::corrupt(Path::new("(memory)"), c, "a resident clip"))?;
-        Ok(RandomAccessClip { skeleton: skeleton.clone(), resident: Arc::new(resident), over: Arc::new([]) })
+        let form = RandomAccess::open(&skeleton.skeleton(), bytes)
+            .map_err(|c| error::corrupt(Path::new("(memory)"), c, "a clip in the random-access form"))?;
+        Ok(RandomAccessClip::from_form("", LayeredForm::new(skeleton, form)))
+    }
+
+    pub(super) fn from_form(name: &str, form: LayeredForm) -> RandomAccessClip {
+        RandomAccessClip { name: name.into(), form }
     }
 
     /// A clip in layers, the base first, each in the random-access form. Misuse: layers of different samples
@@ -45,35 +312,31 @@ impl RandomAccessClip {
             return Err(Error::misuse("a clip without layers"));
         };
         let base = RandomAccessClip::open(skeleton, base)?;
-        let mut seen = own_joints(&base.resident);
+        let mut seen = own_joints(base.form.base());
         let mut all = Vec::with_capacity(over.len());
         for bytes in over {
             let layer = RandomAccessClip::open(skeleton, bytes)?;
-            let joints = own_joints(&layer.resident);
+            let joints = own_joints(layer.form.base());
             let alike = layer.samples() == base.samples() && layer.fps() == base.fps();
             if !alike || joints.iter().any(|j| seen.contains(j)) {
                 return Err(Error::misuse("layers of different samples, or with the same joint"));
             }
             seen.extend(&joints);
-            all.push(Layer { resident: Some(layer.resident), joints: joints.into() });
+            all.push(Layer { form: Some(layer.form.base), joints: joints.into() });
         }
-        Ok(RandomAccessClip { over: all.into(), ..base })
+        let form = LayeredForm { over: all.into(), ..base.form };
+        Ok(RandomAccessClip { form, ..base })
     }
 
     /// The clip without layer `layer`, whose joints then stand in the bind pose; its memory is freed with the
     /// last clip that has it. The base, layer 0, stays.
     pub fn without(&self, layer: usize) -> RandomAccessClip {
-        let mut over = self.over.to_vec();
-        if let Some(layer) = layer.checked_sub(1).and_then(|l| over.get_mut(l)) {
-            layer.resident = None;
-        }
-        RandomAccessClip { over: over.into(), ..self.clone() }
+        RandomAccessClip { form: self.form.without(layer), ..self.clone() }
     }
 
     /// Bytes that it takes beside its skeleton, with all layers that are there.
     pub fn bytes(&self) -> usize {
-        let over = self.over.iter().flat_map(|layer| &layer.resident);
-        self.resident.packed_bytes() + over.map(|r| r.packed_bytes()).sum::<usize>()
+        self.form.memory_bytes()
     }
 }
 
@@ -81,27 +344,25 @@ impl PoseSource for RandomAccessClip {
     type Cursor = ();
 
     fn name(&self) -> &str {
-        ""
+        &self.name
     }
 
     fn skeleton(&self) -> &SkeletonRecord {
-        &self.skeleton
+        &self.form.skeleton
     }
 
     #[inline]
     fn samples(&self) -> usize {
-        self.resident.plan.header.samples as usize
+        self.form.base.plan.header.samples as usize
     }
 
     #[inline]
     fn fps(&self) -> f64 {
-        self.resident.plan.header.fps
+        self.form.base.plan.header.fps
     }
 
     fn cosmetic_level(&self, joint: usize) -> Option<u8> {
-        let has = |layer: &Layer| layer.joints.contains(&(joint as u32));
-        let layer = self.over.iter().position(has).map_or(0, |l| l as u8 + 1);
-        (joint < self.joints()).then_some(layer)
+        self.form.layer_of(joint)
     }
 
     fn cursor(&self) {}
@@ -109,48 +370,19 @@ impl PoseSource for RandomAccessClip {
     #[inline]
     fn pose(&self, (): &mut (), query: &Query<'_>, pose: &mut (impl Pose + ?Sized)) -> Result<(), Error> {
         check(pose, self.joints())?;
-        let (left, right, each) = query.locate(self.samples(), self.fps());
-        self.resident.fetch(left, right);
-        put_all(self.resident.plan.still(), query, pose);
-        let mask = query.mask;
-        self.resident.pose(left, right, each, &mut Masked { mask, pose });
-        for layer in &*self.over {
-            let Some(resident) = &layer.resident else {
-                continue;
-            };
-            for &j in &*layer.joints {
-                let j = j as usize;
-                if query.wants(j) && pose.wants(j) {
-                    pose.put(j, &resident.plan.still()[j]);
-                }
-            }
-            resident.pose(left, right, each, &mut Masked { mask, pose });
-        }
+        self.form.pose(&[], query, pose);
         Ok(())
     }
 
     #[inline]
     fn joint(&self, (): &mut (), joint: usize, query: &Query<'_>) -> Result<JointPose, Error> {
-        let (mut resident, mut bind) = (&self.resident, false);
-        if let Some(layer) = (self.over.iter()).find(|l| l.joints.contains(&(joint as u32))) {
-            bind = layer.resident.is_none();
-            resident = layer.resident.as_ref().unwrap_or(resident);
-        }
-        let Some(still) = resident.plan.still().get(joint) else {
-            return Err(Error::misuse(format!("joint {joint} of {}", self.joints())));
-        };
-        let rounding = query.rounding_of(joint);
-        let alike = Query { rounding, roundings: &[], ..*query };
-        let (left, right, each) = alike.locate(self.samples(), self.fps());
-        let mut local = *still;
-        resident.joint(left, right, each.of(joint), joint, &mut local);
-        Ok(JointPose { local, bind })
+        self.form.joint(&[], joint, query)
     }
 }
 
 /// Joints of which a layer says anything.
-fn own_joints(resident: &RandomAccess) -> Vec<u32> {
-    let header = &resident.plan.header;
+fn own_joints(form: &RandomAccess) -> Vec<u32> {
+    let header = &form.plan.header;
     let says = |j: &usize| {
         header.rotations[*j] != Rotation::Default
             || header.translations[*j] != Vector::Default

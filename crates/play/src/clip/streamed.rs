@@ -1,13 +1,16 @@
-//! Clips that are decoded segment by segment, or from the keys of curves, as they are played.
+//! Opened clips: decoded segment by segment, from the keys of curves, or sample by sample, as they are played.
 
 use super::blend;
 use super::layer::{self, LayerCursor, LayerInfo, Layered};
 use super::pose::{self, JointPose, Pose};
 use super::pose_source::{PoseSource, check_joint};
 use super::query::Query;
+use super::random_access::{LayeredForm, RandomAccessClip};
 use crate::{Error, error};
 use meshreel_codec::Corrupt;
+use meshreel_codec::clip::Header;
 use meshreel_codec::clip::curve::{Curves, Playhead};
+use meshreel_codec::clip::layer::LayerTable;
 use meshreel_codec::clip::random_access::Parts;
 use meshreel_codec::clip::record::{ClipRecord, SkeletonRecord};
 use meshreel_codec::clip::scalars::ScalarsRecord;
@@ -37,9 +40,11 @@ pub(super) struct Shared {
 /// The form that a clip has in the file. There is one per clip.
 #[allow(clippy::large_enum_variant)]
 pub(super) enum Form {
-    Sampled(StreamedClip),
+    /// In one piece, or with layers that are interleaved.
+    Sampled(StreamedClip, Option<Box<LayerTable>>),
     Curve(Curves),
     Layers(Box<Layered>),
+    RandomAccess(LayeredForm),
 }
 
 impl std::fmt::Debug for Clip {
@@ -113,17 +118,34 @@ impl Clip {
     /// in layers its base.
     pub fn streamed(&self) -> Option<&StreamedClip> {
         match &self.shared.form {
-            Form::Sampled(stored) => Some(stored),
+            Form::Sampled(stored, _) => Some(stored),
             Form::Layers(layers) => Some(layers.base()),
-            Form::Curve(_) => None,
+            Form::Curve(_) | Form::RandomAccess(_) => None,
+        }
+    }
+
+    /// Side information of the codecs of uniform samples, `sampled` and `random-access`: kinds of sub-tracks
+    /// and steps; of a clip in layers its base's.
+    pub fn side(&self) -> Option<&Header> {
+        match &self.shared.form {
+            Form::RandomAccess(form) => Some(&form.base().plan.header),
+            _ => self.streamed().map(|stored| &stored.plan.header),
+        }
+    }
+
+    /// The clip as one that needs no cursor; `None` of other codecs than `random-access`. It shares its data.
+    pub fn random_access(&self) -> Option<RandomAccessClip> {
+        match &self.shared.form {
+            Form::RandomAccess(form) => Some(RandomAccessClip::from_form(self.name(), form.clone())),
+            _ => None,
         }
     }
 
     /// The keys of codec `curve`.
     pub fn curves(&self) -> Option<&Curves> {
         match &self.shared.form {
-            Form::Sampled(_) | Form::Layers(_) => None,
             Form::Curve(curves) => Some(curves),
+            _ => None,
         }
     }
 
@@ -138,16 +160,56 @@ impl Clip {
         if let Form::Layers(layers) = &self.shared.form {
             return self.layered(cursor, |tiers, cursors| layers.sample(tiers, cursors, sample, pose));
         }
+        if let Form::RandomAccess(form) = &self.shared.form {
+            form.sample(&self.tiers, sample.min(self.samples() - 1), pose);
+            return Ok(());
+        }
         let slot = usize::from(cursor.sample[1] == Some(sample));
         self.keep(cursor, slot, sample.min(self.samples() - 1))?;
         pose.copy_from_slice(&cursor.pose[slot]);
+        if let Some(table) = self.interleaved() {
+            let joints = pose.iter_mut().zip(&self.shared.skeleton.rest).zip(&table.layer_of);
+            joints.filter(|(_, of)| !self.plays(**of)).for_each(|((pose, rest), _)| *pose = *rest);
+        }
         Ok(())
+    }
+
+    /// The table of layers that are interleaved.
+    fn interleaved(&self) -> Option<&LayerTable> {
+        match &self.shared.form {
+            Form::Sampled(_, table) => table.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// Whether anything of a layer is played.
+    fn plays(&self, layer: u8) -> bool {
+        self.tiers.get(usize::from(layer)).is_none_or(|tiers| *tiers > 0)
+    }
+
+    /// A joint of interleaved layers, which is `part` of the way between two poses; the bind pose where its
+    /// layer is not played.
+    fn in_layer(
+        &self,
+        table: &LayerTable,
+        joint: usize,
+        poses: &[Vec<Transform>; 2],
+        part: f32,
+    ) -> Transform {
+        let [a, b] = poses;
+        match (self.plays(table.layer_of[joint]), part) {
+            (false, _) => self.shared.skeleton.rest[joint],
+            (true, part) if part == 0.0 || part < 1.0 && table.stepped[joint] => a[joint],
+            (true, part) => blend::between(&a[joint], &b[joint], part),
+        }
     }
 
     /// Joints, samples and sizes of each layer; nothing where there are none.
     pub fn layers(&self) -> Vec<LayerInfo> {
         match &self.shared.form {
             Form::Layers(layers) => layers.infos(),
+            Form::RandomAccess(form) => form.infos(),
+            Form::Sampled(stored, Some(table)) => layer::interleaved(table, stored),
             _ => Vec::new(),
         }
     }
@@ -159,20 +221,24 @@ impl Clip {
     }
 
     /// All layers as one clip of codec `sampled`, in the streamed form: the same poses, in one piece that
-    /// cannot be taken apart while it plays. `None` where there are no layers.
+    /// cannot be taken apart while it plays. `None` where there are no layers, and of other codecs.
     #[cfg(feature = "encode")]
     pub fn merged(&self) -> Option<Result<Vec<u8>, Error>> {
-        let Form::Layers(layers) = &self.shared.form else {
-            return None;
+        let merged = match &self.shared.form {
+            Form::Layers(layers) => layers.merged(&self.shared.skeleton.skeleton()),
+            Form::Sampled(stored, Some(_)) => Ok(stored.to_bytes()),
+            _ => return None,
         };
-        let merged = layers.merged(&self.shared.skeleton.skeleton());
         Some(merged.map_err(|c| layer::broken(&self.shared.path, self.name(), c)))
     }
 
     fn timing(&self) -> (u32, f64, f64) {
         match &self.shared.form {
-            Form::Sampled(stored) => {
-                let header = &stored.plan.header;
+            Form::Sampled(StreamedClip { plan, .. }, _) => {
+                (plan.header.samples, plan.header.fps, plan.header.start)
+            }
+            Form::RandomAccess(form) => {
+                let header = &form.base().plan.header;
                 (header.samples, header.fps, header.start)
             }
             Form::Curve(curves) => (curves.head.samples, curves.head.fps, curves.head.start),
@@ -218,7 +284,7 @@ impl Clip {
         cursor.sample[slot] = None;
         let pose = &mut cursor.pose[slot];
         match (&self.shared.form, &mut cursor.place) {
-            (Form::Sampled(stored), Place::Segment(segment, scratch)) => {
+            (Form::Sampled(stored, _), Place::Segment(segment, scratch)) => {
                 self.decode(stored, sample, segment, scratch, pose)?;
             }
             (Form::Curve(curves), Place::Playhead(playhead)) => {
@@ -282,6 +348,8 @@ impl PoseSource for Clip {
     fn cosmetic_level(&self, joint: usize) -> Option<u8> {
         match &self.shared.form {
             Form::Layers(layers) => layers.set.table.layer_of.get(joint).copied(),
+            Form::Sampled(_, Some(table)) => table.layer_of.get(joint).copied(),
+            Form::RandomAccess(form) => form.layer_of(joint),
             _ => (joint < self.joints()).then_some(0),
         }
     }
@@ -297,6 +365,10 @@ impl PoseSource for Clip {
         pose: &mut (impl Pose + ?Sized),
     ) -> Result<(), Error> {
         pose::check(pose, self.joints())?;
+        if let Form::RandomAccess(form) = &self.shared.form {
+            form.pose(&self.tiers, query, pose);
+            return Ok(());
+        }
         if let Form::Layers(layers) = &self.shared.form {
             return self.layered(cursor, |tiers, cursors| layers.pose(tiers, cursors, query, pose));
         }
@@ -308,6 +380,18 @@ impl PoseSource for Clip {
             cursor.swap();
         }
         self.keep(cursor, 0, left)?;
+        if let Some(table) = self.interleaved() {
+            if left != right {
+                self.keep(cursor, 1, right)?;
+            }
+            for j in (0..self.joints()).filter(|&j| query.wants(j)) {
+                if pose.wants(j) {
+                    let part = if left == right { 0.0 } else { each.of(j) };
+                    pose.put(j, &self.in_layer(table, j, &cursor.pose, part));
+                }
+            }
+            return Ok(());
+        }
         if left == right {
             pose::put_all(&cursor.pose[0], query, pose);
             return Ok(());
@@ -323,13 +407,17 @@ impl PoseSource for Clip {
     }
 
     fn joint(&self, cursor: &mut ClipCursor, joint: usize, query: &Query<'_>) -> Result<JointPose, Error> {
+        if let Form::RandomAccess(form) = &self.shared.form {
+            return form.joint(&self.tiers, joint, query);
+        }
         check_joint(joint, self.joints())?;
         if let Form::Layers(layers) = &self.shared.form {
             return self.layered(cursor, |tiers, cursors| layers.joint(tiers, cursors, query, joint));
         }
         let mut out = pose::One { joint, value: Transform::IDENTITY };
         self.pose(cursor, query, &mut out)?;
-        Ok(JointPose { local: out.value, bind: false })
+        let bind = self.interleaved().is_some_and(|table| !self.plays(table.layer_of[joint]));
+        Ok(JointPose { local: out.value, bind })
     }
 }
 
@@ -351,17 +439,24 @@ enum Place {
     Playhead(Playhead),
     /// The place in each layer of a clip that has layers.
     Layers(Vec<LayerCursor>),
+    /// Of the random-access form nothing is kept.
+    Anywhere,
 }
 
 impl ClipCursor {
     /// Allocates all that playing `clip` needs.
     pub fn new(clip: &Clip) -> ClipCursor {
-        let pose = vec![Transform::IDENTITY; clip.joints()];
+        let joints = match &clip.shared.form {
+            Form::RandomAccess(_) => 0,
+            _ => clip.joints(),
+        };
+        let pose = vec![Transform::IDENTITY; joints];
         ClipCursor {
             place: match &clip.shared.form {
-                Form::Sampled(stored) => Place::Segment(None, Scratch::new(&stored.plan)),
+                Form::Sampled(stored, _) => Place::Segment(None, Scratch::new(&stored.plan)),
                 Form::Curve(curves) => Place::Playhead(Playhead::new(curves)),
                 Form::Layers(layers) => Place::Layers(layers.set.cursors()),
+                Form::RandomAccess(_) => Place::Anywhere,
             },
             clip: clip.clone(),
             pose: [pose.clone(), pose],

@@ -7,10 +7,13 @@ use crate::reel::fixed_point::{self, Block, FixedPoint};
 use crate::reel::frame::Frame;
 use crate::reel::layout::{Place, Range};
 use crate::reel::lod::{Lod, LodLevel};
+use crate::reel::normals::{Predicted, PredictedFrame};
 use crate::reel::open_file::Reel;
-use crate::reel::quantized::{QuantizedBuffer, QuantizedValues};
+use crate::reel::quantized::{QuantizedBuffer, QuantizedValues, for_quantized};
 use crate::reel::statics::Statics;
 use crate::reel::visibility::{TriangleVisibility, VisibleRanges};
+use meshreel_codec::mesh::normals;
+use meshreel_codec::mesh::normals::Directions;
 use meshreel_codec::quantize;
 use meshreel_codec::quantize::{Axis, octahedral, qtangent};
 use meshreel_codec::record::{MeshRecord, Method, Semantic};
@@ -32,6 +35,8 @@ pub struct MeshView<'a> {
     fixed: &'a [QuantizedBuffer],
     /// Per fixed-point stream its parts.
     fixed_point: &'a [Vec<FixedPoint>],
+    /// Per stream of predicted normals what predicts them.
+    predicted: &'a [Option<Box<Predicted>>],
     /// The mesh's number, and the frame that has its animated streams.
     frame: Option<(usize, Frame<'a>)>,
     end_state: Option<EndState>,
@@ -61,6 +66,7 @@ impl<'a> MeshView<'a> {
             visibility: fixed.visibility.as_ref(),
             fixed: &fixed.streams,
             fixed_point: &fixed.fixed_point,
+            predicted: &fixed.normals,
             frame: frame.map(|frame| (mesh, frame)),
             end_state,
         };
@@ -112,15 +118,15 @@ impl<'a> MeshView<'a> {
     pub fn materials(&self) -> &'a [Range] {
         self.materials
     }
-    /// The triangles in the order of [`MeshView::visible_ranges`]; equal to [`MeshView::indices`] where all are always
-    /// visible.
+    /// The triangles in the order of [`MeshView::visible_ranges`]; equal to [`MeshView::indices`] where all
+    /// are always visible.
     pub fn indices_by_visibility(&self) -> &'a [u32] {
         self.visibility.map_or(self.indices, |visibility| &visibility.indices)
     }
-    /// The ranges of [`MeshView::indices_by_visibility`] that are visible between two frames (the same number twice:
-    /// in one; the second below the first: in the seam of a loop), of one material or of all. The other
-    /// triangles cannot be seen from outside: they lie between parts that stand together, or that have come
-    /// to rest.
+    /// The ranges of [`MeshView::indices_by_visibility`] that are visible between two frames (the same number
+    /// twice: in one; the second below the first: in the seam of a loop), of one material or of all. The
+    /// other triangles cannot be seen from outside: they lie between parts that stand together, or that have
+    /// come to rest.
     pub fn visible_ranges(&self, frames: [u32; 2], material: Option<usize>) -> VisibleRanges<'a> {
         match (self.visibility, material) {
             (Some(visibility), _) => VisibleRanges::of(visibility, frames, material),
@@ -157,8 +163,8 @@ impl<'a> MeshView<'a> {
     }
 
     /// Quantized values of stream `stream` of the record as they are in memory, component-major, for a GPU to
-    /// dequantize; what they mean is in `record().streams[stream]`. None of a fixed-point stream, or of one
-    /// that is left out. Panics where there is no such stream.
+    /// dequantize; what they mean is in `record().streams[stream]`. None of a fixed-point stream, of normals
+    /// that are predicted, or of one that is left out. Panics where there is no such stream.
     pub fn quantized(&self, stream: usize) -> QuantizedValues<'a> {
         let of_frame = self.frame.and_then(|(mesh, frame)| frame.stream(mesh, stream));
         let components = self.record.streams[stream].semantic.components();
@@ -192,27 +198,84 @@ impl<'a> MeshView<'a> {
     /// Unit normals, xyz per vertex, from whichever stream has them.
     pub fn normals_into(&self, out: &mut [f32]) -> Result<(), Error> {
         if let Some(stream) = self.find(Semantic::QTangent, 0) {
-            let bits = self.bits(stream);
-            return self.each(stream, "normals", out, |q: [u16; 4], out: &mut [f32; 3]| {
-                *out = qtangent::decode(q, bits).normal;
-            });
+            if let Some(frame) = self.predicted(stream) {
+                return self.predicted_into(frame, Some(out), None);
+            }
+            self.check(out, 3, "normals")?;
+            for_quantized!(self.quantized(stream), codes => qtangent::normals(self.bits(stream), codes, out));
+            return Ok(());
         }
         let stream = self.stream(Semantic::Normal, 0, "normals")?;
-        let bits = self.bits(stream);
-        self.each(stream, "normals", out, |o: [u16; 2], out: &mut [f32; 3]| {
-            *out = octahedral::decode(o, bits);
-        })
+        if let Some(frame) = self.predicted(stream) {
+            return self.predicted_into(frame, Some(out), None);
+        }
+        self.check(out, 3, "normals")?;
+        for_quantized!(self.quantized(stream), codes => octahedral::normals(self.bits(stream), codes, out));
+        Ok(())
     }
 
     /// Unit tangents, xyzw per vertex; w is the sign of the bitangent `cross(normal, tangent)·w`.
     pub fn tangents_into(&self, out: &mut [f32]) -> Result<(), Error> {
         let stream = self.stream(Semantic::QTangent, 0, "tangents")?;
-        let bits = self.bits(stream);
-        self.each(stream, "tangents", out, |q: [u16; 4], out: &mut [f32; 4]| {
-            let frame = qtangent::decode(q, bits);
-            let [x, y, z] = frame.tangent;
-            *out = [x, y, z, frame.sign];
+        if let Some(frame) = self.predicted(stream) {
+            return self.predicted_into(frame, None, Some(out));
+        }
+        self.check(out, 4, "tangents")?;
+        for_quantized!(self.quantized(stream), codes => qtangent::tangents(self.bits(stream), codes, out));
+        Ok(())
+    }
+
+    /// Unit normals and tangents, as [`MeshView::normals_into`] and [`MeshView::tangents_into`] write them,
+    /// in one go: where both are made of the positions, that takes little more than the tangents alone.
+    pub fn directions_into(&self, normals: &mut [f32], tangents: &mut [f32]) -> Result<(), Error> {
+        let stream = self.stream(Semantic::QTangent, 0, "tangents")?;
+        if let Some(frame) = self.predicted(stream) {
+            return self.predicted_into(frame, Some(normals), Some(tangents));
+        }
+        self.normals_into(normals)?;
+        self.tangents_into(tangents)
+    }
+
+    fn predicted_into(
+        &self,
+        frame: PredictedFrame<'_>,
+        normals: Option<&mut [f32]>,
+        tangents: Option<&mut [f32]>,
+    ) -> Result<(), Error> {
+        frame.write(None, self.directions(normals, tangents)?);
+        Ok(())
+    }
+
+    /// Room for normals and tangents, of the right size.
+    pub(crate) fn directions<'o>(
+        &self,
+        normals: Option<&'o mut [f32]>,
+        tangents: Option<&'o mut [f32]>,
+    ) -> Result<Directions<'o>, Error> {
+        if let Some(normals) = &normals {
+            self.check(normals, 3, "normals")?;
+        }
+        if let Some(tangents) = &tangents {
+            self.check(tangents, 4, "tangents")?;
+        }
+        Ok(Directions {
+            normals: normals.map(|out| out.as_chunks_mut().0),
+            tangents: tangents.map(|out| out.as_chunks_mut().0),
         })
+    }
+
+    /// What the normals of a stream are made of, where they are predicted.
+    pub(crate) fn predicted(&self, stream: usize) -> Option<PredictedFrame<'a>> {
+        let predicted = self.predicted.get(stream)?.as_deref()?;
+        let positions = self.fixed_point.first()?.first()?;
+        let states = self.frame.and_then(|(mesh, frame)| frame.states(mesh, stream));
+        let transforms = self.frame.and_then(|(mesh, frame)| frame.bone_transforms(mesh));
+        let frame = normals::Frame {
+            points: positions.of(0, self.fixed_point(0)),
+            state: states.unwrap_or(predicted.coded.base()),
+            transforms: transforms.unwrap_or_default(),
+        };
+        Some(PredictedFrame { predicted, frame })
     }
 
     /// The buffer and place of a stream of fixed-point positions in the frame.
@@ -280,45 +343,7 @@ impl<'a> MeshView<'a> {
             return Ok(());
         }
         let axes: &[Axis] = &self.record.streams[stream].axes;
-        match self.quantized(stream) {
-            QuantizedValues::U8(levels) => quantize::dequantize(axes, levels, out),
-            QuantizedValues::U16(levels) => quantize::dequantize(axes, levels, out),
-            QuantizedValues::U32(levels) => quantize::dequantize(axes, levels, out),
-        }
+        for_quantized!(self.quantized(stream), codes => quantize::dequantize(axes, codes, out));
         Ok(())
-    }
-
-    /// `convert` on the `N` levels of each vertex.
-    fn each<const N: usize, const M: usize>(
-        &self,
-        stream: usize,
-        name: &str,
-        out: &mut [f32],
-        convert: impl Fn([u16; N], &mut [f32; M]),
-    ) -> Result<(), Error> {
-        self.check(out, M, name)?;
-        let (out, _) = out.as_chunks_mut::<M>();
-        match self.quantized(stream) {
-            QuantizedValues::U8(levels) => each_vertex(levels, out, u16::from, convert),
-            QuantizedValues::U16(levels) => each_vertex(levels, out, |w| w, convert),
-            // The description allows at most 16 bits here, but the words of a damaged frame can hold
-            // anything.
-            QuantizedValues::U32(levels) => each_vertex(levels, out, |w| w as u16, convert),
-        }
-        Ok(())
-    }
-}
-
-fn each_vertex<W: Copy, const N: usize, const M: usize>(
-    levels: &[W],
-    out: &mut [[f32; M]],
-    widen: impl Fn(W) -> u16,
-    convert: impl Fn([u16; N], &mut [f32; M]),
-) {
-    let vertices = out.len();
-    // Planes of equal length, so that the loop below has no bounds checks that matter.
-    for (vertex, out) in out.iter_mut().enumerate() {
-        let value = std::array::from_fn(|k| widen(levels[k * vertices + vertex]));
-        convert(value, out);
     }
 }

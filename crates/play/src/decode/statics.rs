@@ -9,7 +9,7 @@ use crate::reel::fixed_point::{Coded, FixedPoint};
 use crate::reel::layout::fixed_point_parts;
 use crate::reel::normals::Predicted;
 use crate::reel::open_file::Reel;
-use crate::reel::quantized::QuantizedBuffer;
+use crate::reel::quantized::{QuantizedBuffer, for_quantized};
 use crate::reel::statics::{StaticMesh, Statics};
 use crate::reel::{lod, visibility};
 use crate::{Error, error};
@@ -155,9 +155,8 @@ fn read_values(
             Semantic::QTangent => first_uvs(record, mesh)?,
             _ => Vec::new(),
         };
-        let kind = (stream.semantic, u32::from(stream.bits), stream.states);
-        let (made, _) = Predicted::read(rest, kind, &mesh.indices, positions, uvs)?;
-        mesh.streams[s] = QuantizedBuffer::U16(made.first(positions));
+        let kind = (stream.semantic, stream.states);
+        let (made, _) = Predicted::read(rest, kind, &mesh.indices, positions, &uvs)?;
         mesh.normals[s] = Some(Box::new(made));
     }
     all_used(bytes, used)
@@ -170,11 +169,7 @@ fn first_uvs(record: &MeshRecord, mesh: &StaticMesh) -> Result<Vec<[f32; 2]>, Co
     let at = at.ok_or(Corrupt("predicted tangents without uvs that do not change"))?;
     let mut uvs = vec![[0.0; 2]; record.vertices as usize];
     let (axes, out) = (&record.streams[at].axes[..], uvs.as_flattened_mut());
-    match &mesh.streams[at] {
-        QuantizedBuffer::U8(levels) => quantize::dequantize(axes, levels, out),
-        QuantizedBuffer::U16(levels) => quantize::dequantize(axes, levels, out),
-        QuantizedBuffer::U32(levels) => quantize::dequantize(axes, levels, out),
-    }
+    for_quantized!(mesh.streams[at].all(), codes => quantize::dequantize(axes, codes, out));
     Ok(uvs)
 }
 

@@ -315,6 +315,13 @@ impl<'a, 'd> Job<'a, 'd> {
     ) -> Result<(), Error> {
         let record = &self.reel.description().meshes[mesh];
         let name = |c: Corrupt, at| self.corrupt(at, c, &stream_name(record, stream));
+        let states = self.reel.layout().meshes[mesh].states[stream];
+        if let (Some(predicted), Some(states)) = (&self.statics.meshes[mesh].normals[stream], states) {
+            let unit = normals::Unit { order: part.order, unit: part.unit, states };
+            let used = unit.read(predicted, bytes, part.decoded, out);
+            used.and_then(|used| take(bytes, used)).map_err(|c| name(c, 0))?;
+            return Ok(());
+        }
         let Some(place) = self.reel.layout().meshes[mesh].streams[stream] else {
             if record.is_attribute(stream) {
                 let used = skip(record, &record.streams[stream], bytes, out.len());
@@ -322,17 +329,6 @@ impl<'a, 'd> Job<'a, 'd> {
             }
             return Ok(());
         };
-        if let Some(predicted) = &self.statics.meshes[mesh].normals[stream] {
-            let unit = normals::Unit {
-                order: part.order,
-                unit: part.unit,
-                layout: &self.reel.layout().meshes[mesh],
-                stream,
-            };
-            let used = unit.read(predicted, bytes, part.decoded, out);
-            used.and_then(|used| take(bytes, used)).map_err(|c| name(c, 0))?;
-            return Ok(());
-        }
         if record.streams[stream].coding.has_fixed_point() {
             let unit = fixed_point::Unit {
                 order: part.order,

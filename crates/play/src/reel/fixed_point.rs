@@ -99,7 +99,7 @@ pub(crate) fn range(parts: &[FixedPoint]) -> Option<[[f32; 3]; 2]> {
 
 impl FixedPoint {
     /// Part number `i` of its stream, in a frame or in the first.
-    fn of<'a>(&'a self, i: usize, of_frame: Option<(&'a [u64], Place)>) -> Points<'a> {
+    pub fn of<'a>(&'a self, i: usize, of_frame: Option<(&'a [u64], Place)>) -> Points<'a> {
         let points = self.coded.points();
         let range = i * points..(i + 1) * points;
         let first = self.coded.first();

@@ -60,10 +60,22 @@ impl<'a> Frame<'a> {
         Some((self.words, place))
     }
 
+    /// States of a stream of predicted normals, where the frame has them.
+    pub fn states(&self, mesh: usize, stream: usize) -> Option<&'a [i16]> {
+        let place = self.layout.meshes[mesh].states[stream]?;
+        Some(part(self.words, place))
+    }
+
     /// The state of the rigid bones of a mesh in this frame.
     pub fn bone_words(&self, mesh: usize) -> Option<&'a [u32]> {
         let bones = self.layout.meshes[mesh].bones?;
         Some(part(self.words, bones.states))
+    }
+
+    /// Transforms of the rigid bones of a mesh in this frame.
+    pub fn bone_transforms(&self, mesh: usize) -> Option<&'a [Transform]> {
+        let bones = self.layout.meshes[mesh].bones?;
+        Some(part(self.words, bones.transforms))
     }
 
     /// Counts, triangles and materials of a fluid mesh in this frame.

@@ -9,7 +9,7 @@
 //! | end states | where a mesh stands still, a byte for each mesh: 1 as at the start, 2 as at the end |
 //! | transforms | [`Transform`]s of the animated nodes |
 //! | states | where transforms are coded as a clip, what other frames are predicted from |
-//! | streams | per animated stream of a mesh with fixed topology, its levels |
+//! | streams | per animated stream of a mesh with fixed topology, its levels; of predicted normals what they differ from the prediction by |
 //! | bones | per mesh that bones move: transforms and states of the rigid ones, handles of the affine ones, residuals |
 //! | fluid meshes | each: counts, ranges of its materials, indices, levels of its streams, all as large as they get |
 
@@ -77,7 +77,7 @@ pub(crate) struct Layout {
 }
 
 pub(crate) struct MeshLayout {
-    /// Per stream the place of its quantized values; none where it is static.
+    /// Per stream the place of its quantized values; none where it is static, or predicted.
     pub streams: Vec<Option<Place>>,
     /// Places of transforms, handles and residuals, of a mesh that bones move.
     pub bones: Option<BonesLayout>,
@@ -269,7 +269,7 @@ impl MeshLayout {
                 point: shelf.place(4, if mesh.points > 0 { mesh.vertices as usize } else { 0 }),
             }),
             streams: (mesh.streams.iter().enumerate())
-                .map(|(at, s)| of_frame(at).then(|| shelf.stream(mesh, s)))
+                .map(|(at, s)| (of_frame(at) && s.coding != Coding::Predicted).then(|| shelf.stream(mesh, s)))
                 .collect(),
             states: (mesh.streams.iter().enumerate())
                 .map(|(at, s)| {

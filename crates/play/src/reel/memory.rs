@@ -33,16 +33,26 @@ const RIG_CELL: u64 = 256;
 const PART: u64 = 640;
 /// Per bone: its region, its track, its matrix.
 const BONE: u64 = 512;
-/// Per vertex and per index of predicted normals: groups, what touches them, polygons, buffers of the frame
-/// that is built.
-const NORMAL_VERTEX: u64 = 256;
+/// Per vertex and per index of predicted normals: groups, what touches them, up to sixteen rows of vectors and
+/// of points around each sixteen, polygons, buffers of the frame that is built.
+const NORMAL_VERTEX: u64 = 384;
 const NORMAL_INDEX: u64 = 64;
-/// Per stream of predicted normals: small lists. Polygons stand eight side by side, by their number of
-/// corners: that is counted per index.
-const NORMALS: u64 = 512;
+/// Per stream of predicted normals: small lists, and blocks of vectors that are not full.
+const NORMALS: u64 = 2048;
+/// Where rigid bones turn normals: per vertex normals and tangents at rest, and the bone of points, groups and
+/// classes while they are made; per bone its rotation; blocks that are not full.
+const TURNED_VERTEX: u64 = 32 + 16;
+const TURNED_BONE: u64 = 48;
+const TURNED: u64 = 1024;
+/// Polygons stand sixteen side by side, by their number of corners. A block that holds one of them alone:
+/// per index of that, and all that there can be.
+const BLOCK_INDEX: u64 = 320;
+const BLOCKS: u64 = 43_000;
 /// While the hierarchy of a mesh is made, per point and per index: neighbours by vertex, sorted.
 const MAKING_CELL: u64 = 256;
 const MAKING_INDEX: u64 = 32;
+/// The same for predicted normals: corners, sorted by what they add to.
+const MAKING_CORNER: u64 = 144;
 /// Contexts of the decompressors: one that decodes, one that reads static data.
 const DECOMPRESSORS: u64 = 2 * (192 << 10);
 /// Bytes that an allocator adds to each allocation.
@@ -208,12 +218,19 @@ impl Parts<'_> {
                 sum.add(vertices * stream.semantic.components() as u64, word);
             }
             Coding::Predicted => {
-                sum.add(vertices * stream.semantic.components() as u64, word);
+                // Points between two frames.
+                sum.add(vertices, 16);
                 sum.add(u64::from(stream.states), 4);
                 sum.add(vertices, NORMAL_VERTEX);
                 sum.add(indices, NORMAL_INDEX);
                 sum.list::<Predicted>(1);
-                sum.add(1, NORMALS);
+                sum.add(1, NORMALS + BLOCKS.min(indices.saturating_mul(BLOCK_INDEX)));
+                let rigid = mesh.streams.first().map_or(0, |positions| positions.bones.rigid);
+                if rigid > 0 {
+                    sum.add(vertices, TURNED_VERTEX);
+                    sum.add(1 + u64::from(rigid), TURNED_BONE);
+                    sum.add(1, TURNED);
+                }
             }
             Coding::FixedPoint | Coding::Heights => {
                 sum.list::<FixedPoint>(fixed_point_parts(stream));
@@ -255,6 +272,9 @@ impl Parts<'_> {
         if mesh.streams.iter().any(fixed_point) {
             sum.add(vertices, MAKING_CELL);
             sum.add(indices, MAKING_INDEX);
+        }
+        if mesh.streams.iter().any(|s| s.coding == Coding::Predicted) {
+            sum.add(indices, MAKING_CORNER);
         }
         sum.0
     }

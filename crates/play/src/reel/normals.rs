@@ -1,19 +1,15 @@
 //! Streams of normals that are predicted from the decoded positions: what is made of their static part when a
-//! file is loaded, and the frames of a unit. In a decoded frame they are levels like any other normals.
+//! file is loaded. A decoded frame has states of them, from which the normals are made when it is shown.
 
-use crate::reel::fixed_point::FixedPoint;
-use meshreel_codec::mesh::normals::surface::Place as Place3;
-use meshreel_codec::mesh::normals::{Normals, Shape, Work};
+use crate::reel::fixed_point::{Coded, FixedPoint};
+use meshreel_codec::mesh::normals::{Built, Directions, Frame, Moment, Normals, Rest, Shape, Work};
 use meshreel_codec::record::Semantic;
-use meshreel_codec::{Corrupt, each_width, take_sized};
+use meshreel_codec::{Corrupt, take_sized};
 use std::sync::{Mutex, PoisonError};
 
 /// A stream of predicted normals, or of tangent frames.
 pub(crate) struct Predicted {
-    pub(crate) coded: Normals,
-    semantic: Semantic,
-    bits: u32,
-    uvs: Vec<[f32; 2]>,
+    pub coded: Normals,
     /// Buffers that no thread uses at the moment.
     works: Mutex<Vec<Work>>,
 }
@@ -23,13 +19,22 @@ impl Predicted {
     /// vertex.
     pub fn read(
         bytes: &[u8],
-        (semantic, bits, states): (Semantic, u32, u32),
+        (semantic, states): (Semantic, u32),
         indices: &[u32],
         positions: &FixedPoint,
-        uvs: Vec<[f32; 2]>,
+        uvs: &[[f32; 2]],
     ) -> Result<(Predicted, usize), Corrupt> {
         let (bytes, used) = take_sized(bytes)?;
-        let shape = Shape { triangles: indices.as_chunks::<3>().0, point: &positions.places, uvs: &uvs };
+        let skin = match &positions.coded {
+            Coded::Skin(skin) => skin.turning_bones().map(|bones| (skin, bones)),
+            Coded::Soft(_) => None,
+        };
+        let rest = skin.as_ref().map(|(skin, bones)| Rest {
+            points: skin.first.lent(),
+            bones,
+            rigid: skin.bones.rigid,
+        });
+        let shape = Shape { triangles: indices.as_chunks::<3>().0, point: &positions.places, uvs, rest };
         let coded = Normals::read(bytes, shape)?;
         if coded.state_len() != states as usize {
             return Err(Corrupt("predicted normals: another number of states"));
@@ -37,44 +42,62 @@ impl Predicted {
         if coded.has_tangents() != (semantic == Semantic::QTangent) {
             return Err(Corrupt("predicted normals: tangents where there are none"));
         }
-        let predicted = Predicted { works: Mutex::default(), coded, semantic, bits, uvs };
+        let predicted = Predicted { works: Mutex::default(), coded };
         let work = predicted.work();
         predicted.put_back(work);
         Ok((predicted, used))
     }
 
-    pub(crate) fn work(&self) -> Work {
+    /// Buffers for the normals of a moment. Allocates where other threads have all that there are.
+    fn work(&self) -> Work {
         let mut works = self.works.lock().unwrap_or_else(PoisonError::into_inner);
         works.pop().unwrap_or_else(|| {
-            let mut work = self.coded.work();
-            self.coded.set_uvs(&self.uvs, &mut work);
             works.reserve(1);
-            work
+            self.coded.work()
         })
     }
 
-    pub(crate) fn put_back(&self, work: Work) {
+    fn put_back(&self, work: Work) {
         let mut works = self.works.lock().unwrap_or_else(PoisonError::into_inner);
         works.push(work);
     }
+}
 
-    /// Levels of the first frame, as far as they are known without it.
-    pub fn first(&self, positions: &FixedPoint) -> Vec<u16> {
-        let mut levels = vec![0; self.semantic.components() * self.coded.vertices()];
-        let mut work = self.work();
-        let first = positions.coded.first();
-        each_width!(first, cells => self.write(cells, self.coded.base(), &mut work, &mut levels));
-        self.put_back(work);
-        levels
+/// What the normals of a frame are made of.
+#[derive(Clone, Copy)]
+pub(crate) struct PredictedFrame<'a> {
+    pub predicted: &'a Predicted,
+    pub frame: Frame<'a>,
+}
+
+impl<'a> PredictedFrame<'a> {
+    /// This frame, or a moment on the way to another one of the same stream.
+    fn moment(self, next: Option<(PredictedFrame<'a>, f32)>) -> Moment<'a> {
+        let own = Moment::from(self.frame);
+        match next {
+            Some((next, t)) => own.towards(next.frame, t),
+            None => own,
+        }
     }
 
-    pub(crate) fn write<P: Place3>(
-        &self,
-        positions: &[P],
-        state: &[i16],
-        work: &mut Work,
-        levels: &mut [u16],
-    ) {
-        self.coded.levels(positions, state, work, self.bits, levels);
+    /// Writes what is asked for, of all vertices. Panics where the room is of another size, and where
+    /// tangents are asked for that are not there.
+    pub fn write(self, next: Option<(PredictedFrame<'a>, f32)>, out: Directions<'_>) {
+        let mut work = self.predicted.work();
+        self.predicted.coded.write(self.moment(next), &mut work, out);
+        self.predicted.put_back(work);
+    }
+
+    /// Makes all normals and, if wanted, tangents, for `read`.
+    pub fn build<T>(
+        self,
+        next: Option<(PredictedFrame<'a>, f32)>,
+        tangents: bool,
+        read: impl FnOnce(Built<'_>) -> T,
+    ) -> T {
+        let mut work = self.predicted.work();
+        let out = read(self.predicted.coded.build(self.moment(next), tangents, &mut work));
+        self.predicted.put_back(work);
+        out
     }
 }

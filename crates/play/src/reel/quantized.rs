@@ -20,6 +20,18 @@ pub enum QuantizedValues<'a> {
     U32(&'a [u32]),
 }
 
+/// The same of values of any width.
+macro_rules! for_quantized {
+    ($values:expr, $codes:ident => $body:expr) => {
+        match $values {
+            $crate::reel::quantized::QuantizedValues::U8($codes) => $body,
+            $crate::reel::quantized::QuantizedValues::U16($codes) => $body,
+            $crate::reel::quantized::QuantizedValues::U32($codes) => $body,
+        }
+    };
+}
+pub(crate) use for_quantized;
+
 impl<'a> QuantizedValues<'a> {
     /// The first `len`, or fewer where there are fewer.
     pub(crate) fn first(self, len: usize) -> QuantizedValues<'a> {
@@ -31,11 +43,7 @@ impl<'a> QuantizedValues<'a> {
     }
     /// Number of components in all, `components × vertices`.
     pub fn len(&self) -> usize {
-        match self {
-            QuantizedValues::U8(words) => words.len(),
-            QuantizedValues::U16(words) => words.len(),
-            QuantizedValues::U32(words) => words.len(),
-        }
+        for_quantized!(self, words => words.len())
     }
     /// True for a mesh without vertices.
     pub fn is_empty(&self) -> bool {

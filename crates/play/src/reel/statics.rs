@@ -32,8 +32,8 @@ pub(crate) struct StaticMesh {
     /// Its triangles by when they are drawn, where not all always are.
     pub visibility: Option<visibility::TriangleVisibility>,
     pub table: Table,
-    /// Per stream its values (static) or those of the first frame (animated). Nothing for fixed-point
-    /// streams.
+    /// Per stream its values (static) or those of the first frame (animated). Nothing for fixed-point streams
+    /// and predicted ones.
     pub streams: Vec<QuantizedBuffer>,
     /// Per fixed-point stream its parts.
     pub fixed_point: Vec<Vec<FixedPoint>>,

@@ -390,14 +390,14 @@ impl<'a> MeshFrame<'a> {
     pub fn lod(&self, level: usize) -> Lod<'a> {
         self.vertices.first.lod(level)
     }
-    /// The triangles in the order of [`MeshFrame::visible_ranges`]: the same in all frames of a mesh that is not
-    /// fluid.
+    /// The triangles in the order of [`MeshFrame::visible_ranges`]: the same in all frames of a mesh that is
+    /// not fluid.
     pub fn indices_by_visibility(&self) -> &'a [u32] {
         self.vertices.first.indices_by_visibility()
     }
-    /// Ranges of [`MeshFrame::indices_by_visibility`] that are drawn at this moment, of one material or of all; one
-    /// where nothing is left out. What is left out nobody can see from outside. It changes only where pieces
-    /// leave or come to rest, and nothing is allocated.
+    /// Ranges of [`MeshFrame::indices_by_visibility`] that are drawn at this moment, of one material or of
+    /// all; one where nothing is left out. What is left out nobody can see from outside. It changes only
+    /// where pieces leave or come to rest, and nothing is allocated.
     pub fn visible_ranges(&self, material: Option<usize>) -> VisibleRanges<'a> {
         self.vertices.first.visible_ranges(self.frames, material)
     }
@@ -461,6 +461,11 @@ impl<'a> MeshFrame<'a> {
     pub fn tangents_into(&self, out: &mut [f32]) -> Result<(), Error> {
         self.floats(VertexChannel::Tangent, Format::F32x4, out)
     }
+    /// Unit normals and tangents, as the two functions before write them, in one go: where both are made of
+    /// the positions, that takes little more than the tangents alone.
+    pub fn directions_into(&self, normals: &mut [f32], tangents: &mut [f32]) -> Result<(), Error> {
+        self.vertices.write_directions_whole(normals, tangents)
+    }
     /// Texture coordinates, uv per vertex.
     pub fn uvs_into(&self, set: u8, out: &mut [f32]) -> Result<(), Error> {
         self.floats(VertexChannel::Uv(set), Format::F32x2, out)
@@ -479,9 +484,9 @@ impl<'a> MeshFrame<'a> {
         self.vertices.write_floats(what, format, out)
     }
 
-    /// Quantized values of a stream of the record as they are in memory (none of a fixed-point stream), in the first frame and,
-    /// where it is blended, in the second: for a GPU that dequantizes and blends. Nothing is copied. Panics
-    /// where there is no such stream.
+    /// Quantized values of a stream of the record as they are in memory (none of a fixed-point stream, and of
+    /// normals that are predicted), in the first frame and, where it is blended, in the second: for a GPU
+    /// that dequantizes and blends. Nothing is copied. Panics where there is no such stream.
     pub fn quantized(&self, stream: usize) -> (QuantizedValues<'a>, Option<QuantizedValues<'a>>) {
         let second = self.vertices.second.filter(|_| self.blends());
         let second = second.map(|view| view.quantized(stream));

@@ -5,6 +5,7 @@
 //! value    = a + (b − a) · blend                      positions, texture coordinates, colours; in f32
 //! normal   = unit(a + (b − a) · blend)                where that vanishes: a
 //! rotation = unit(a + (±b − a) · blend)               the sign that makes a · b positive; where that vanishes: a
+//! predicted  normals and tangents of the surface in between, see [`meshreel_codec::mesh::normals`]
 //! velocity = (b − a) / seconds between them · seconds of animation per second
 //! ```
 //!
@@ -12,7 +13,8 @@
 
 use crate::decode::mesh::MeshView;
 use crate::reel::fixed_point::{BLOCK, Block};
-use crate::reel::quantized::QuantizedValues;
+use crate::reel::quantized::{QuantizedValues, for_quantized};
+use meshreel_codec::mesh::normals::Built;
 use meshreel_codec::quantize::code::Code;
 use meshreel_codec::quantize::{blend, octahedral, qtangent};
 use meshreel_codec::transform::Transform;
@@ -29,6 +31,8 @@ pub(crate) struct Source<'a> {
     pub second: Option<&'a MeshView<'a>>,
     pub stream: usize,
     pub blend: f32,
+    /// Normals that are made of the positions.
+    pub built: Option<Built<'a>>,
 }
 
 impl Source<'_> {
@@ -68,6 +72,10 @@ impl Source<'_> {
     pub fn normals(&self, vertices: Range<usize>, out: &mut Block) {
         let bits = self.bits();
         let mut put = |i: usize, n: [f32; 3]| (out[0][i], out[1][i], out[2][i]) = n.into();
+        if let Some(built) = self.built {
+            vertices.enumerate().for_each(|(i, v)| put(i, built.normal(v)));
+            return;
+        }
         let Some(second) = self.blends() else {
             each(self.first, self.stream, vertices, |i, levels| {
                 put(i, octahedral::decode(levels, bits));
@@ -83,6 +91,14 @@ impl Source<'_> {
 
     /// Tangent frames: `each(vertex of the block, frame)`.
     pub fn frames(&self, vertices: Range<usize>, each_frame: &mut dyn FnMut(usize, Tangents)) {
+        if let Some(built) = self.built {
+            for (i, v) in vertices.enumerate() {
+                let (normal, [x, y, z, sign]) = (built.normal(v), built.tangent(v));
+                let frame = qtangent::Frame { normal, tangent: [x, y, z], sign };
+                each_frame(i, Tangents { rotation: None, frame });
+            }
+            return;
+        }
         let bits = self.bits();
         let Some(second) = self.blends() else {
             each(self.first, self.stream, vertices, |i, levels: [u16; 4]| {
@@ -95,7 +111,7 @@ impl Source<'_> {
         each(second, self.stream, vertices, |i, levels: [u16; 4]| {
             let (rotation, sign) = blend::rotation(bits, self.blend, held[i], levels);
             let frame = qtangent::frame(rotation, sign);
-            each_frame(i, Tangents { rotation, frame });
+            each_frame(i, Tangents { rotation: Some(rotation), frame });
         });
     }
 
@@ -104,16 +120,17 @@ impl Source<'_> {
     }
 }
 
-/// A tangent frame as a unit quaternion and the sign of its bitangent.
+/// A tangent frame, and as a unit quaternion where it was kept as one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Tangents {
-    pub rotation: [f32; 4],
+    pub rotation: Option<[f32; 4]>,
     pub frame: qtangent::Frame,
 }
 
 impl Tangents {
     fn decode(levels: [u16; 4], bits: u32) -> Tangents {
-        Tangents { rotation: qtangent::rotation(levels, bits), frame: qtangent::decode(levels, bits) }
+        let rotation = Some(qtangent::rotation(levels, bits));
+        Tangents { rotation, frame: qtangent::decode(levels, bits) }
     }
 }
 
@@ -138,11 +155,7 @@ fn load(view: &MeshView<'_>, stream: usize, vertices: Range<usize>, out: &mut Bl
     if view.fixed_point_into(stream, vertices.clone(), out) {
         return;
     }
-    match view.quantized(stream) {
-        QuantizedValues::U8(levels) => planes(view, stream, levels, vertices, out),
-        QuantizedValues::U16(levels) => planes(view, stream, levels, vertices, out),
-        QuantizedValues::U32(levels) => planes(view, stream, levels, vertices, out),
-    }
+    for_quantized!(view.quantized(stream), levels => planes(view, stream, levels, vertices, out));
 }
 
 /// `put(vertex of the block, levels)` for some vertices of a stream with `N` components of at most 16 bits.

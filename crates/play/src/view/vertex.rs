@@ -16,11 +16,13 @@
 use crate::Error;
 use crate::decode::mesh::MeshView;
 use crate::reel::fixed_point::{BLOCK, Block};
+use crate::reel::normals::PredictedFrame;
 use crate::reel::quantized::QuantizedValues;
 use crate::view::interpolate::{EMPTY, Source, Tangents};
+use meshreel_codec::mesh::normals::Built;
 use meshreel_codec::quantize;
-use meshreel_codec::quantize::blend;
 use meshreel_codec::quantize::code::Code;
+use meshreel_codec::quantize::{blend, qtangent};
 use meshreel_codec::record::{Semantic, StreamRecord};
 use std::ops::Range;
 
@@ -38,6 +40,11 @@ pub enum VertexChannel {
 }
 
 impl VertexChannel {
+    /// Whether it is a normal, a tangent, or both.
+    fn is_direction(self) -> bool {
+        matches!(self, VertexChannel::Normal | VertexChannel::Tangent | VertexChannel::TangentFrame)
+    }
+
     /// Every format that the value can be written in, the plain one first: all others are refused as misuse.
     pub const fn formats(self) -> &'static [Format] {
         match self {
@@ -115,13 +122,43 @@ impl Vertices<'_> {
         out: &mut [u8],
     ) -> Result<(), Error> {
         self.check(attributes, stride, &vertices, out.len())?;
+        let is = |a: &&Attribute| a.what.is_direction();
+        let Some(direction) = attributes.iter().find(is).filter(|_| !vertices.is_empty()) else {
+            return self.write_with(None, attributes, stride, vertices, out);
+        };
+        let stream = self.stream(direction.what)?;
+        let Some(frame) = self.first.predicted(stream) else {
+            return self.write_with(None, attributes, stride, vertices, out);
+        };
+        let tangents = attributes.iter().any(|a| a.what.is_direction() && a.what != VertexChannel::Normal);
+        let built = |built: Built<'_>| self.write_with(Some(built), attributes, stride, vertices, out);
+        frame.build(self.next(stream), tangents, built)
+    }
+
+    /// The frame at blend 1 of a stream of predicted normals.
+    fn next(&self, stream: usize) -> Option<(PredictedFrame<'_>, f32)> {
+        let second = self.second.as_ref().filter(|_| self.blend > 0.0)?;
+        Some((second.predicted(stream)?, self.blend))
+    }
+
+    /// The same with normals that are made of the positions, where they are.
+    fn write_with(
+        &self,
+        built: Option<Built<'_>>,
+        attributes: &[Attribute],
+        stride: usize,
+        vertices: Range<usize>,
+        out: &mut [u8],
+    ) -> Result<(), Error> {
         for attribute in attributes {
             let stream = self.stream(attribute.what)?;
+            let source =
+                Source { first: &self.first, second: self.second.as_ref(), stream, blend: self.blend, built };
             for start in vertices.clone().step_by(BLOCK) {
                 let block = start..vertices.end.min(start + BLOCK);
                 let at = (start - vertices.start) * stride;
                 let target = Target { bytes: &mut out[at..], stride, offset: attribute.offset };
-                self.write_block(attribute, stream, block, target)?;
+                self.write_block(attribute, source, block, target)?;
             }
         }
         Ok(())
@@ -152,6 +189,15 @@ impl Vertices<'_> {
         }
         let stream = self.stream(what)?;
         let record = &self.first.record().streams[stream];
+        if let (true, Some(frame)) = (what.is_direction(), self.first.predicted(stream)) {
+            let out = match what {
+                VertexChannel::Normal => self.first.directions(Some(out), None)?,
+                VertexChannel::Tangent => self.first.directions(None, Some(out))?,
+                _ => return Ok(false),
+            };
+            frame.write(self.next(stream), out);
+            return Ok(true);
+        }
         let Some(second) = self.second.filter(|_| self.blend > 0.0 && record.animated) else {
             match what {
                 VertexChannel::Position => self.first.positions_into(out)?,
@@ -172,6 +218,17 @@ impl Vertices<'_> {
             }
             _ => false,
         })
+    }
+
+    /// All normals, three floats each, and tangents, four each, in one go.
+    pub fn write_directions_whole(&self, normals: &mut [f32], tangents: &mut [f32]) -> Result<(), Error> {
+        let stream = self.stream(VertexChannel::Tangent)?;
+        if let Some(frame) = self.first.predicted(stream) {
+            frame.write(self.next(stream), self.first.directions(Some(normals), Some(tangents))?);
+            return Ok(());
+        }
+        self.write_floats(VertexChannel::Normal, Format::F32x3, normals)?;
+        self.write_floats(VertexChannel::Tangent, Format::F32x4, tangents)
     }
 
     fn blend_whole<W: Code>(
@@ -244,11 +301,10 @@ impl Vertices<'_> {
     fn write_block(
         &self,
         attribute: &Attribute,
-        stream: usize,
+        source: Source<'_>,
         vertices: Range<usize>,
         target: Target<'_>,
     ) -> Result<(), Error> {
-        let source = Source { first: &self.first, second: self.second.as_ref(), stream, blend: self.blend };
         match attribute.what {
             VertexChannel::Position
             | VertexChannel::Uv(_)
@@ -473,7 +529,8 @@ fn octahedral([x, y, z]: [f32; 3]) -> [f32; 2] {
 
 /// The quaternion with the bitangent's sign in that of w, which is never 0.
 fn quaternion_shorts(tangents: &Tangents) -> [i16; 4] {
-    let [x, y, z, w] = tangents.rotation;
+    let of_frame = || qtangent::quaternion_of(tangents.frame.normal, tangents.frame.tangent);
+    let [x, y, z, w] = tangents.rotation.unwrap_or_else(of_frame);
     let turn = if (w < 0.0) == (tangents.frame.sign < 0.0) { 1.0 } else { -1.0 };
     let mut q = [x, y, z, w].map(|v| short(v * turn));
     if q[3] == 0 {
@@ -540,7 +597,10 @@ mod tests {
         for sign in [1.0, -1.0] {
             for rotation in [[1.0, 0.0, 0.0, 0.0], [0.0, 0.6, 0.0, 0.8], [0.0, 0.6, 0.0, -0.8]] {
                 let frame = meshreel_codec::quantize::qtangent::frame(rotation, sign);
-                let q = quaternion_shorts(&Tangents { rotation, frame });
+                let q = quaternion_shorts(&Tangents { rotation: Some(rotation), frame });
+                let again = quaternion_shorts(&Tangents { rotation: None, frame });
+                let same = (0..4).all(|k| (i32::from(q[k]) - i32::from(again[k])).abs() <= 1);
+                assert!(same, "{q:?} {again:?}");
                 assert_ne!(q[3], 0);
                 assert_eq!(q[3] < 0, sign < 0.0);
             }

@@ -1,15 +1,16 @@
 //! Clips of every kind of sub-track, made straight through `codec`: any residuals decode.
 
 use super::Parts;
-use meshreel::clip::{ClipRecord, RandomAccessClip, SkeletonRecord};
+use meshreel::clip::{ClipRecord, Codec, RandomAccessClip, SkeletonRecord};
 use meshreel::record::Description;
 use meshreel::{Transform, kind};
+use meshreel_codec::clip::layer::{LayerRecord, LayerTable, TierPart};
 use meshreel_codec::clip::random_access::{Origin, SEGMENT, Segment};
 use meshreel_codec::clip::record::{encode_clip, encode_skeleton};
 use meshreel_codec::clip::scalars::{Component, Marker, ScalarTrack, ScalarsRecord};
 use meshreel_codec::clip::streamed::{Kind, Plan, Residuals};
 use meshreel_codec::clip::{
-    Axis, Header, Rotation, SmallestThree, Source, Split, Vector, random_access, scalars, streamed,
+    Axis, Header, Rotation, SmallestThree, Source, Split, Vector, layer, random_access, scalars, streamed,
 };
 use meshreel_codec::entropy::block::Format;
 use std::sync::Arc;
@@ -31,7 +32,7 @@ fn skeleton(joints: usize) -> SkeletonRecord {
 }
 
 /// Every kind of sub-track in turn.
-fn plan(skeleton: &SkeletonRecord, samples: usize) -> Plan {
+fn plan(skeleton: &SkeletonRecord, samples: usize, layer_of: &[u8]) -> Plan {
     let joints = skeleton.parents.len();
     let rest = SmallestThree::new([0.1, 0.7, 0.1, 0.7]);
     let (axis, second) = (Axis::new([0.6, 0.0, 0.8]), Axis::new([0.0, 1.0, 0.0]));
@@ -57,7 +58,7 @@ fn plan(skeleton: &SkeletonRecord, samples: usize) -> Plan {
         scales: (0..joints).map(|j| vector(j % 9 == 4)).collect(),
         sources: Vec::new(),
         starts: Vec::new(),
-        split: Split::default(),
+        split: Split { layers: layer_of.to_vec(), ..Split::default() },
     };
     let components = header.components();
     header.sources = vec![[Source::default(); 2]; components];
@@ -75,10 +76,9 @@ impl Random {
     }
 }
 
-/// The resident form.
-pub fn resident(joints: usize, samples: usize) -> RandomAccessClip {
-    let skeleton = skeleton(joints);
-    let plan = plan(&skeleton, samples);
+/// Any segments of the random-access form.
+fn any_segments(plan: &Plan, joints: usize) -> Vec<Segment> {
+    let samples = plan.header.samples as usize;
     let mut random = Random(joints as u64);
     let mut segments = Vec::new();
     for first in (0..samples).step_by(SEGMENT) {
@@ -99,8 +99,68 @@ pub fn resident(joints: usize, samples: usize) -> RandomAccessClip {
             k: (0..count * plan.components).map(|i| random.next(3 + (i % 60) as i32)).collect(),
         });
     }
-    let bytes = random_access::encode(&plan, &segments).unwrap();
+    segments
+}
+
+/// The random-access form in memory.
+pub fn resident(joints: usize, samples: usize) -> RandomAccessClip {
+    let skeleton = skeleton(joints);
+    let plan = plan(&skeleton, samples, &[]);
+    let bytes = random_access::encode(&plan, &any_segments(&plan, joints)).unwrap();
     RandomAccessClip::open(&Arc::new(skeleton), &bytes).unwrap()
+}
+
+/// A file of one clip in the random-access form, in one piece or in two layers of half of the joints each. Every
+/// fourth joint of the layers is stepped where that is asked for.
+pub fn random_access_file(joints: usize, samples: usize, layers: usize, stepped: bool) -> Parts {
+    let skeleton = skeleton(joints);
+    let layer_of: Vec<u8> = match layers {
+        1 => Vec::new(),
+        _ => (0..joints).map(|j| u8::from(2 * j > joints)).collect(),
+    };
+    let plan = plan(&skeleton, samples, &layer_of);
+    let segments = any_segments(&plan, joints);
+    let (mut stored, mut chunks) = (Vec::new(), Vec::new());
+    if layers == 1 {
+        stored = random_access::encode(&plan, &segments).unwrap();
+    } else {
+        let part =
+            |layer: u8| random_access::take_out(&skeleton.skeleton(), &plan, layer, &segments).unwrap();
+        let ((base, base_segments), (upper, upper_segments)) = (part(0), part(1));
+        stored.extend(random_access::encode(&base, &base_segments).unwrap());
+        let piece = random_access::encode_body(&upper, &upper_segments).unwrap();
+        let record =
+            |name: &str, header: Vec<u8>| LayerRecord { name: name.into(), header, ..LayerRecord::default() };
+        let table = LayerTable {
+            clip: 0,
+            samples: samples as u32,
+            layers: vec![record("base", Vec::new()), record("upper", layer::header_bytes(&upper.header))],
+            pieces: vec![TierPart {
+                layer: 1,
+                size: piece.len() as u32,
+                segments: samples.div_ceil(SEGMENT) as u32,
+                ..TierPart::default()
+            }],
+            stepped: (0..joints).map(|j| stepped && j % 4 == 3).collect(),
+            layer_of,
+            interleaved: false,
+        };
+        let mut bytes = Vec::new();
+        layer::encode(&table, &mut bytes);
+        chunks.extend([(kind::LAYERS, bytes), (kind::TIERS, piece)]);
+    }
+    let (mut clip, mut bones) = (Vec::new(), Vec::new());
+    let record = ClipRecord {
+        name: "test".into(),
+        codec: Codec::RandomAccess,
+        asked: 0.05,
+        tolerance: 0.05,
+        ..ClipRecord::default()
+    };
+    encode_clip(&record, &stored, &mut clip);
+    encode_skeleton(&skeleton, &mut bones);
+    chunks.splice(0..0, [(kind::SKELETON, bones), (kind::CLIP, clip)]);
+    Parts { description: Description::default(), chunks, frames: Vec::new(), format: Format::Store }
 }
 
 /// What rides along in [`file`].
@@ -135,7 +195,7 @@ pub fn extras(samples: usize) -> ScalarsRecord {
 /// A file of one clip in the stored form.
 pub fn file(joints: usize, samples: usize, extras: Option<&ScalarsRecord>) -> Parts {
     let skeleton = skeleton(joints);
-    let plan = plan(&skeleton, samples);
+    let plan = plan(&skeleton, samples, &[]);
     let mut random = Random(7 + joints as u64);
     let mut residuals =
         |most: i32| Residuals { shift: 0, k: (0..plan.components).map(|_| random.next(most)).collect() };

@@ -61,7 +61,9 @@ impl Parts {
         let kind = kind::DESCRIPTION;
         (writer.add_chunk(kind, size(description), &bytes)).unwrap();
         for (kind, raw) in &self.chunks {
-            writer.add_chunk(*kind, size(raw), &block(raw)).unwrap();
+            // Pieces of clips are read where they lie.
+            let bytes = if *kind == kind::TIERS { raw.clone() } else { block(raw) };
+            writer.add_chunk(*kind, size(raw), &bytes).unwrap();
         }
         for (time, kind, raw) in &self.frames {
             let bytes = block(raw);

@@ -1,7 +1,7 @@
 //! What a player hands out against a plain decode, as digests of everything that a frame shows.
 
 use meshreel::format::checksum;
-use meshreel::record::Semantic;
+use meshreel::record::{Coding, Semantic};
 use meshreel::{DecodedFrame, FrameDecoder, Limits, MeshView, QuantizedValues, Reel, Shown, Transform};
 use std::sync::Arc;
 
@@ -26,6 +26,16 @@ impl Digest {
                     _ => mesh.positions_into(&mut out),
                 };
                 written.unwrap();
+                self.0.extend(out.iter().flat_map(|f| f.to_le_bytes()));
+                continue;
+            }
+            if record.coding == Coding::Predicted {
+                let mut out = vec![0.0; 7 * mesh.vertex_count()];
+                let (normals, tangents) = out.split_at_mut(3 * mesh.vertex_count());
+                mesh.normals_into(normals).unwrap();
+                if mesh.has_tangents() {
+                    mesh.tangents_into(tangents).unwrap();
+                }
                 self.0.extend(out.iter().flat_map(|f| f.to_le_bytes()));
                 continue;
             }

@@ -14,6 +14,8 @@ use rayon::prelude::*;
 const ROUNDS: usize = 6;
 /// Points of a cluster that may be split.
 const SPLIT: usize = 16;
+/// After so many steps of all bones other bones may take part in a point.
+const OTHERS: usize = 3;
 /// Steps of a point that follows the bones.
 const FOLLOW: usize = 3;
 /// Further steps are taken only if the first one leaves at most this many times too much.
@@ -275,7 +277,7 @@ impl Fit {
                 }
             }
             // Now and then other bones may take part.
-            if i % 2 == 1 {
+            if i % OTHERS == OTHERS - 1 {
                 self.search(most, 0);
                 self.spread(1);
                 self.fit_bones()?;

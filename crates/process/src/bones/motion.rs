@@ -6,8 +6,10 @@ use super::vertex::{Bones, MOST_INFLUENCES, Vertex, directions};
 use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
 use rayon::prelude::*;
 
-/// Steps of conjugate gradients.
-const GRADIENTS: usize = 30;
+/// Steps of conjugate gradients, at most; and the part of the first gain at which no more are made. A step is
+/// tried before it is taken, and many are made: that few of these are exact costs nothing.
+const GRADIENTS: usize = 10;
+const ENOUGH: f64 = 1e-4;
 
 /// Points and where they should be.
 pub struct Points<'a> {
@@ -176,7 +178,7 @@ pub fn step(points: &Points<'_>, bones: &Bones, normal: &Normal, damping: f64) -
     let mut gain = dot(&residual, &z);
     let first = gain;
     for _ in 0..GRADIENTS {
-        if gain.is_nan() || gain <= first * 1e-8 {
+        if gain.is_nan() || gain <= first * ENOUGH {
             break;
         }
         let along = apply(&direction);

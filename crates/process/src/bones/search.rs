@@ -4,7 +4,7 @@
 use super::bits::{self, Bits};
 use super::fit::Fit;
 use super::skin::{Request, Skin};
-use super::space::{DIMENSIONS, Space};
+use super::space::{DIMENSIONS, Space, ranks};
 use super::vertex::MOST_INFLUENCES;
 use crate::parts::Trajectories;
 use glam::DVec3;
@@ -14,6 +14,7 @@ use std::cell::Cell;
 const CROWD: usize = 4;
 /// Points that a race is run with.
 const RACE: usize = 1000;
+
 /// Points per bone in a race, at least: fewer fit by chance.
 const COMPANY: usize = 40;
 /// Numbers of bones that are tried, and which of them first.
@@ -48,13 +49,20 @@ pub fn likely(all: &Trajectories, rich: bool) -> bool {
     let chosen: Vec<u32> = (sample(all.points(), LOOK, 1).into_iter()).map(|p| p as u32).collect();
     let some = all.subset(&chosen);
     let size = some.diagonal();
-    let rank = |part: f64| Space::new(&some, size * part).map_or(0, |space| space.rank());
-    let (coarse, fine) = (rank(1e-4), rank(1e-5));
+    let [coarse, fine] = ranks(&some, [1e-4, 1e-5].map(|part| size * part));
     match (coarse, fine) {
         (DIMENSIONS, _) => rich,
         (_, 0 | DIMENSIONS) => false,
         _ => fine * 10 < coarse.max(1) * STEEP,
     }
+}
+
+/// The number of components of motion that are larger than this part of the size of a mesh, of some of its
+/// points.
+pub fn components(all: &Trajectories, part: f64) -> usize {
+    let chosen: Vec<u32> = (sample(all.points(), LOOK, 1).into_iter()).map(|p| p as u32).collect();
+    let some = all.subset(&chosen);
+    ranks(&some, [some.diagonal() * part])[0]
 }
 
 /// Points that [`likely`] looks at, and tenths of its ratio.
@@ -82,14 +90,15 @@ pub fn choose(
     limit: f64,
     told: &(dyn Fn(f64) + Sync),
 ) -> Option<Choice> {
-    let effort = effort.clamp(1, 9) as usize;
+    let plan = Plan::new(effort.clamp(1, 9) as usize, all);
     let race =
-        Race { ground: Ground::new(all, tolerance)?, tolerance, effort, limit, told, starts: Cell::new(0) };
+        Race { ground: Ground::new(all, tolerance)?, tolerance, plan, limit, told, starts: Cell::new(0) };
     let (at, best) = race.best_count()?;
     let (_, begun) = race.start_more(at, best);
     let request = Request {
         influences,
-        steps: [0, 2 + effort, 4 * effort, 1 + effort / 2],
+        steps: race.plan.steps,
+        sample: race.plan.sample,
         ..Request::new(COUNTS[at], tolerance)
     };
     told(BEGUN);
@@ -98,11 +107,45 @@ pub fn choose(
     (bits.ratio() < PLAIN).then_some(Choice { skin, bits })
 }
 
+/// How much work a search is.
+#[derive(Clone, Copy)]
+struct Plan {
+    /// Steps of each start.
+    race: usize,
+    /// Starts that are made more with the best number of bones.
+    more: usize,
+    /// As in [`Request`].
+    steps: [usize; 4],
+    sample: usize,
+}
+
+/// Of meshes of no more points × frames more is made: it takes no time, and chance is larger.
+const SMALL: usize = 1 << 14;
+
+impl Plan {
+    fn new(effort: usize, all: &Trajectories) -> Plan {
+        match all.points() * all.frames() <= SMALL {
+            true => Plan {
+                race: effort + 4,
+                more: effort / 2,
+                steps: [0, effort + 2, 4 * effort, 1 + effort / 2],
+                sample: 500 * effort,
+            },
+            false => Plan {
+                race: effort - effort / 5,
+                more: effort / 4,
+                steps: [0, effort.div_ceil(2), 2 * effort, effort.div_ceil(3)],
+                sample: 300 * effort,
+            },
+        }
+    }
+}
+
 /// A race of starts with different numbers of bones, on samples of the points.
 struct Race<'a> {
     ground: Ground<'a>,
     tolerance: f64,
-    effort: usize,
+    plan: Plan,
     /// The most bits that a skin may take.
     limit: f64,
     told: &'a (dyn Fn(f64) + Sync),
@@ -121,11 +164,11 @@ impl Race<'_> {
     /// Makes a start, and estimates the bits of its skin. `Err`: it leaves too much or takes too many bits;
     /// how much, as a part of what prediction in time alone leaves.
     fn start(&self, bones: usize, seed: u64) -> Option<Result<Runner, f64>> {
-        let (effort, ground) = (self.effort, &self.ground);
+        let ground = &self.ground;
         let sample = RACE.max(COMPANY * bones);
-        let begun = ground.begin(bones, sample, seed, 4 + effort)?;
+        let begun = ground.begin(bones, sample, seed, self.plan.race)?;
         self.starts.set(self.starts.get() + 1);
-        (self.told)(BEGUN * (f64::from(self.starts.get()) / (RUNS + effort as f64 / 2.0)).min(1.0));
+        (self.told)(BEGUN * (f64::from(self.starts.get()) / (RUNS + self.plan.more as f64)).min(1.0));
         let bits = bits::of_fit(&begun.fit, &ground.space, ground.all, self.tolerance, FEWER);
         let over = bits.ratio().max(PLAIN * bits.total() / self.limit);
         Some(match over < PLAIN {
@@ -175,7 +218,7 @@ impl Race<'_> {
 
     /// The best of `best` and a few more starts near that number of bones: luck has a part in it.
     fn start_more(&self, at: usize, mut best: Runner) -> Runner {
-        for i in 0..self.effort / 2 {
+        for i in 0..self.plan.more {
             let bones = (COUNTS[at] * [8, 9, 7][i % 3]).div_ceil(8);
             if let Some(Ok(new)) = self.start(bones, 2 + i as u64)
                 && new.0 < best.0
@@ -205,7 +248,7 @@ const BEGUN: f64 = 0.7;
 const PLAIN: f64 = 0.5;
 /// Fewer bones are tried on only while the most bones are expected to leave at most this many times
 /// [`PLAIN`].
-const HOPE: f64 = 1.2;
+const HOPE: f64 = 1.0;
 
 /// The points and their coordinates, which all starts share.
 struct Ground<'a> {

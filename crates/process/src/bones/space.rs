@@ -16,6 +16,81 @@ pub const DIMENSIONS: usize = 96;
 /// Rounds of the search for eigenvectors.
 const ROUNDS: usize = 100_000;
 
+/// Frames that are looked at, and the mean of all points in each.
+struct Looked {
+    frames: Vec<usize>,
+    mean: Vec<f64>,
+}
+
+impl Looked {
+    /// At most [`FRAMES`] of all frames, spread evenly.
+    fn new(all: &Trajectories) -> Looked {
+        let step = all.frames().div_ceil(FRAMES).max(1);
+        let frames: Vec<usize> = (0..all.frames()).step_by(step).collect();
+        let mut mean = vec![0.0; 3 * frames.len()];
+        for (mean, &f) in mean.chunks_exact_mut(3).zip(&frames) {
+            for p in all.frame(f) {
+                (0..3).for_each(|k| mean[k] += f64::from(p[k]));
+            }
+            mean.iter_mut().for_each(|v| *v /= all.points() as f64);
+        }
+        Looked { frames, mean }
+    }
+
+    fn rows(&self) -> usize {
+        self.mean.len()
+    }
+
+    /// Where a point is in these frames, less the mean.
+    fn trajectory(&self, all: &Trajectories, p: usize) -> Vec<f64> {
+        let of = |(i, &f): (usize, &usize)| {
+            let at = all.frame(f)[p];
+            [0, 1, 2].map(|k| f64::from(at[k]) - self.mean[3 * i + k])
+        };
+        self.frames.iter().enumerate().flat_map(of).collect()
+    }
+
+    /// The points of which products are summed.
+    fn sample(&self, all: &Trajectories) -> impl Iterator<Item = usize> + use<> {
+        (0..all.points()).step_by(all.points().div_ceil(POINTS).max(1))
+    }
+
+    /// Products of the trajectories' components with each other, summed over points; none where one is not
+    /// finite.
+    fn gram(&self, all: &Trajectories) -> Option<DMatrix<f64>> {
+        let rows = self.rows();
+        let sample: Vec<usize> = self.sample(all).collect();
+        let sample: Vec<Vec<f64>> = sample.par_iter().map(|&p| self.trajectory(all, p)).collect();
+        let gram: Vec<Vec<f64>> = (0..rows)
+            .into_par_iter()
+            .map(|i| {
+                let mut row = vec![0.0; i + 1];
+                for x in &sample {
+                    add_scaled(&mut row, x[i], &x[..=i]);
+                }
+                row
+            })
+            .collect();
+        let finite = gram.iter().flatten().all(|v| v.is_finite());
+        finite.then(|| DMatrix::from_fn(rows, rows, |i, j| gram[i.max(j)][i.min(j)]))
+    }
+}
+
+/// How many components of motion stand out of each of some floors, at most [`DIMENSIONS`]; 0 where that cannot
+/// be told.
+pub fn ranks<const N: usize>(all: &Trajectories, floors: [f64; N]) -> [usize; N] {
+    let looked = Looked::new(all);
+    let eigen = looked.gram(all).and_then(|gram| SymmetricEigen::try_new(gram, f64::EPSILON, ROUNDS));
+    let Some(eigen) = eigen else {
+        return [0; N];
+    };
+    let count = looked.sample(all).count() as f64;
+    floors.map(|floor| {
+        let out = eigen.eigenvalues.iter().filter(|&&v| v > floor * floor * count).count();
+        out.min(DIMENSIONS)
+    })
+}
+
 /// Trajectories as coordinates.
 pub struct Space {
     /// Number of coordinates: a multiple of 8, so that loops come out even; the last ones may be 0.
@@ -32,45 +107,13 @@ impl Space {
     /// Principal components that stand out of `floor`, the root of the mean square of what may be left out.
     /// `None` without motion.
     pub fn new(all: &Trajectories, floor: f64) -> Option<Space> {
-        let step = all.frames().div_ceil(FRAMES).max(1);
-        let frames: Vec<usize> = (0..all.frames()).step_by(step).collect();
-        let rows = 3 * frames.len();
-        let mut mean = vec![0.0; rows];
-        for (mean, &f) in mean.chunks_exact_mut(3).zip(&frames) {
-            for p in all.frame(f) {
-                (0..3).for_each(|k| mean[k] += f64::from(p[k]));
-            }
-            mean.iter_mut().for_each(|v| *v /= all.points() as f64);
-        }
-        let trajectory = |p: usize| -> Vec<f64> {
-            let of = |(i, &f): (usize, &usize)| {
-                let at = all.frame(f)[p];
-                [0, 1, 2].map(|k| f64::from(at[k]) - mean[3 * i + k])
-            };
-            frames.iter().enumerate().flat_map(of).collect()
-        };
-        let stride = all.points().div_ceil(POINTS).max(1);
-        let sample: Vec<Vec<f64>> =
-            (0..all.points()).into_par_iter().step_by(stride).map(trajectory).collect();
-        let gram: Vec<Vec<f64>> = (0..rows)
-            .into_par_iter()
-            .map(|i| {
-                let mut row = vec![0.0; i + 1];
-                for x in &sample {
-                    add_scaled(&mut row, x[i], &x[..=i]);
-                }
-                row
-            })
-            .collect();
-        if gram.iter().flatten().any(|v| !v.is_finite()) {
-            return None;
-        }
-        let gram = DMatrix::from_fn(rows, rows, |i, j| gram[i.max(j)][i.min(j)]);
+        let looked = Looked::new(all);
+        let (rows, gram) = (looked.rows(), looked.gram(all)?);
         let eigen = SymmetricEigen::try_new(gram, f64::EPSILON, ROUNDS)?;
         let mut order: Vec<usize> = (0..rows).collect();
         let value = |i: usize| eigen.eigenvalues[i];
         order.sort_by(|&a, &b| value(b).total_cmp(&value(a)).then(a.cmp(&b)));
-        let least = floor * floor * sample.len() as f64;
+        let least = floor * floor * looked.sample(all).count() as f64;
         order.retain(|&i| value(i) > least);
         order.truncate(DIMENSIONS);
         let basis: Vec<Vec<f64>> =
@@ -82,18 +125,13 @@ impl Space {
         let coordinates = (0..all.points())
             .into_par_iter()
             .flat_map_iter(|p| {
-                let x = trajectory(p);
+                let x = looked.trajectory(all, p);
                 let mut along: Vec<f64> = basis.iter().map(|b| dot(b, &x)).collect();
                 along.resize(dimensions, 0.0);
                 along
             })
             .collect();
         Some(Space { dimensions, coordinates, rows, basis })
-    }
-
-    /// Principal components that there are.
-    pub fn rank(&self) -> usize {
-        self.basis.len()
     }
 
     /// Coordinates of a point.

@@ -34,6 +34,10 @@ const ROUNDS: usize = 8;
 const BATCH: usize = 64;
 /// Draws from the neighbours of a point where all together do not fit.
 const DRAWS: usize = 3;
+/// Triangles that are looked at before parts are sought in the motion alone.
+const PROBED: usize = 4096;
+/// Parts are sought so where at least this part of them keeps its shape.
+const STIFF: f64 = 1.0 / 128.0;
 
 /// The settings of a search for parts.
 #[derive(Clone, Debug, Default)]
@@ -47,6 +51,8 @@ pub struct Request<'a> {
     pub triangles: &'a [u32],
     /// Nothing but groups and connected pieces: what moves as neither has no part.
     pub pieces_only: bool,
+    /// Parts are sought even where hardly a triangle keeps its shape.
+    pub thorough: bool,
 }
 
 /// The parts of a mesh, each with its motion.
@@ -85,18 +91,8 @@ impl Parts {
 
 /// Finds the parts. The work is bounded by points × frames and points × parts.
 pub fn find_parts(all: &Trajectories, request: &Request<'_>) -> Parts {
-    let (points, frames) = (all.points(), all.frames());
-    let mut search = Search {
-        all,
-        tolerance: request.tolerance,
-        telling: telling(all),
-        parts: Parts {
-            of: vec![NO_PART; points],
-            transforms: vec![vec![Similarity::IDENTITY; frames]],
-            broken_groups: Vec::new(),
-        },
-    };
-    search.still();
+    let points = all.points();
+    let mut search = Search::new(all, request.tolerance);
     if request.groups.len() == points {
         let groups = by_number(request.groups, &search.parts.of);
         for (number, members) in groups {
@@ -111,7 +107,7 @@ pub fn find_parts(all: &Trajectories, request: &Request<'_>) -> Parts {
             search.take(&members);
         }
     }
-    if !request.pieces_only {
+    if !request.pieces_only && (request.thorough || search.is_stiff(request.triangles)) {
         search.grow();
     }
     search.merge();
@@ -120,20 +116,15 @@ pub fn find_parts(all: &Trajectories, request: &Request<'_>) -> Parts {
     search.parts
 }
 
+/// Whether enough of the triangles that move keep their shape for parts to be sought in the motion.
+pub fn is_stiff(all: &Trajectories, triangles: &[u32], tolerance: f64) -> bool {
+    Search::new(all, tolerance).is_stiff(triangles)
+}
+
 /// The part of the points that move as their groups say: of those that move and are in a group of at least
 /// three, those whose group moves as one. 0 if there are no such points.
 pub fn agreement(all: &Trajectories, groups: &[u32], tolerance: f64) -> f64 {
-    let mut search = Search {
-        all,
-        tolerance,
-        telling: telling(all),
-        parts: Parts {
-            of: vec![NO_PART; all.points()],
-            transforms: vec![vec![Similarity::IDENTITY; all.frames()]],
-            broken_groups: Vec::new(),
-        },
-    };
-    search.still();
+    let mut search = Search::new(all, tolerance);
     let (mut good, mut whole) = (0, 0);
     for (_, members) in by_number(groups, &search.parts.of) {
         if members.len() >= LEAST {
@@ -212,7 +203,19 @@ struct Search<'a> {
     parts: Parts,
 }
 
-impl Search<'_> {
+impl<'a> Search<'a> {
+    /// Knows the points that stay where they are.
+    fn new(all: &'a Trajectories, tolerance: f64) -> Search<'a> {
+        let parts = Parts {
+            of: vec![NO_PART; all.points()],
+            transforms: vec![vec![Similarity::IDENTITY; all.frames()]],
+            broken_groups: Vec::new(),
+        };
+        let mut search = Search { all, tolerance, telling: telling(all), parts };
+        search.still();
+        search
+    }
+
     /// Part 0: points that stay where they are.
     fn still(&mut self) {
         let all = self.all;
@@ -291,6 +294,22 @@ impl Search<'_> {
             self.parts.of[p as usize] = part;
         }
         self.parts.transforms.push(fits);
+    }
+
+    /// Whether enough of the triangles whose points have no part keep their shape in the frames that differ
+    /// most: where none does, nothing moves as one. True where triangles do not tell.
+    fn is_stiff(&self, triangles: &[u32]) -> bool {
+        let (triangles, _) = triangles.as_chunks::<3>();
+        let free = |t: &&[u32; 3]| t.iter().all(|&p| self.parts.of[p as usize] == NO_PART);
+        let (mut seen, mut stiff) = (0usize, 0usize);
+        for &[a, b, c] in triangles.iter().step_by(triangles.len().div_ceil(PROBED).max(1)).filter(free) {
+            seen += 1;
+            stiff += usize::from(
+                self.keeps_distance(a, b) && self.keeps_distance(b, c) && self.keeps_distance(c, a),
+            );
+        }
+        // Most points may be of no triangle.
+        4 * triangles.len() < self.all.points() || stiff as f64 >= STIFF * seen as f64
     }
 
     /// Parts of what is left, from motion alone.

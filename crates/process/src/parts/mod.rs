@@ -10,7 +10,7 @@ pub mod neighbours;
 #[cfg(test)]
 mod tests;
 
-pub use analyse::{Parts, Request, find_parts};
+pub use analyse::{Parts, Request, find_parts, is_stiff};
 pub use fit::{Model, Similarity, Sums};
 
 use glam::DVec3;

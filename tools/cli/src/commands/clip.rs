@@ -228,9 +228,8 @@ pub fn infos(reel: &Reel) -> Result<Vec<ClipInfo>, Failure> {
                 .map(|m| MarkerInfo { name: m.name.clone(), time: m.time })
                 .collect(),
         };
-        if let Some(stored) = clip.streamed() {
-            let header = &stored.plan.header;
-            info.restart = Some(1 << header.log);
+        if let Some(header) = clip.side() {
+            info.restart = clip.streamed().map(|_| 1 << header.log);
             info.rotations = Kinds::rotations(&header.rotations);
             info.translations = Kinds::vectors(&header.translations);
             info.scales = Kinds::vectors(&header.scales);

@@ -6,7 +6,7 @@ use crate::commands::live::{Live, Named};
 use crate::commands::poses::{PlayedClip, Poses};
 use crate::output::{Class, Failure, Output, one_line, say, table};
 use crate::{counting, memory, reels, units};
-use meshreel::record::{Semantic, StreamRecord, Visibility};
+use meshreel::record::{Coding, Semantic, StreamRecord, Visibility};
 use meshreel::{
     Command, Event, FileId, FrameDecoder, InstanceId, Limits, MeshView, Options, Player, QuantizedValues,
     Reel, Repeat, Shown, Statistics, Transform,
@@ -142,7 +142,7 @@ fn digest<'a>(
             digest.add(&[range.first, range.count], |v| v);
         }
         for (stream, of) in record.streams.iter().enumerate() {
-            if of.coding.has_fixed_point() {
+            if of.coding.has_fixed_point() || of.coding == Coding::Predicted {
                 digest.add_values(&mesh, of);
                 continue;
             }
@@ -167,14 +167,23 @@ impl Digest {
     /// Adds the floats of a stream that has no quantized values.
     fn add_values(&mut self, mesh: &MeshView<'_>, stream: &StreamRecord) {
         FLOATS.with_borrow_mut(|floats| {
-            let count = stream.semantic.components() * mesh.vertex_count();
+            let vertices = mesh.vertex_count();
+            let count = match stream.semantic {
+                Semantic::Normal => 3,
+                Semantic::QTangent => 3 + 4,
+                _ => stream.semantic.components(),
+            } * vertices;
             // Not the player's memory.
             counting::uncounted(|| floats.resize(count, 0.0));
             let written = match stream.semantic {
                 Semantic::Position => mesh.positions_into(floats),
                 Semantic::Uv => mesh.uvs_into(stream.set, floats),
                 Semantic::Colour => mesh.colours_into(stream.set, floats),
-                Semantic::Normal | Semantic::QTangent => Ok(()),
+                Semantic::Normal => mesh.normals_into(floats),
+                Semantic::QTangent => {
+                    let (normals, tangents) = floats.split_at_mut(3 * vertices);
+                    mesh.directions_into(normals, tangents)
+                }
             };
             self.add(&[u32::from(written.is_ok())], |v| v);
             if written.is_ok() {

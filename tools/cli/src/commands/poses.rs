@@ -187,7 +187,6 @@ pub fn measure(reel: &Reel, budget: Duration) -> Result<Vec<Speed>, Failure> {
     if clips.is_empty() {
         return Ok(Vec::new());
     }
-    // The compiler's resident form of what the file holds.
     let scene = meshreel_check::extract::to_scene(reel)?;
     let skeletons = reel.skeletons()?;
     let mut speeds = Vec::new();
@@ -208,13 +207,24 @@ pub fn measure(reel: &Reel, budget: Duration) -> Result<Vec<Speed>, Failure> {
         let backward = best(budget, || stored(&mut (0..ticks).rev().map(time)))?;
         let times: Vec<f64> = parts().map(|part| part * clip.duration()).collect();
         let random = best(budget, || stored(&mut times.iter().copied()))?;
-        let options = ClipOptions { tolerance: clip.record().tolerance, ..ClipOptions::default() };
+        // The file's own where that is its codec; else the compiler's of what the file holds.
         let skeleton = clip.record().skeleton as usize;
-        let packed = compressor::compress(&scene.skeletons[skeleton], source, &options);
-        let random_access = match packed {
-            Err(_) => None,
-            Ok(packed) => {
-                let clip = RandomAccessClip::open(&skeletons[skeleton], &packed.bytes)?;
+        let form = match clip.random_access() {
+            Some(form) => Some((form, clip.form_bytes())),
+            None => {
+                let options = ClipOptions { tolerance: clip.record().tolerance, ..ClipOptions::default() };
+                match compressor::compress(&scene.skeletons[skeleton], source, &options) {
+                    Err(_) => None,
+                    Ok(packed) => {
+                        let form = RandomAccessClip::open(&skeletons[skeleton], &packed.bytes)?;
+                        Some((form, packed.bytes.len()))
+                    }
+                }
+            }
+        };
+        let random_access = match form {
+            None => None,
+            Some((clip, bytes)) => {
                 let whole = best(budget, || {
                     for seconds in &times {
                         clip.sample(&mut (), *seconds, Repeats::Clamp, Rounding::None, &mut pose)?;
@@ -229,7 +239,7 @@ pub fn measure(reel: &Reel, budget: Duration) -> Result<Vec<Speed>, Failure> {
                     }
                     Ok(())
                 })?;
-                Some((packed.bytes.len() as u64, each(whole, times.len()), each(joint, times.len())))
+                Some((bytes as u64, each(whole, times.len()), each(joint, times.len())))
             }
         };
         speeds.push(Speed {

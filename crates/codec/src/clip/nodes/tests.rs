@@ -1,6 +1,7 @@
 //! Units of moving nodes: there and back, cut short, with wrong bits; what their steps follow.
 
 use crate::clip::nodes::*;
+use crate::clip::schedule::weights;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -21,10 +22,28 @@ const SETUPS: [Setup; 2] = [
     Setup { moves: [false, true, true], pivot: false, code: 128 },
 ];
 
-fn coder() -> Nodes {
+fn coder(packed: bool) -> Nodes {
     let mut setup = Vec::new();
-    encode_setup(0.01, &SETUPS, &mut setup);
+    encode_setup(0.01, packed, &SETUPS, &mut setup);
     Nodes::new(&nodes(), &setup).unwrap()
+}
+
+/// As many nodes as fill eights of every kind, some of them partly.
+fn many(packed: bool) -> Nodes {
+    let setup = |n: usize| Setup {
+        moves: [!n.is_multiple_of(3), !n.is_multiple_of(5), n.is_multiple_of(7)],
+        pivot: n.is_multiple_of(2),
+        code: 120 + (n % 16) as u8,
+    };
+    let node = |n: usize| Node {
+        parent: None,
+        rest: Transform { translation: [n as f32, 1.0, -2.0], ..nodes()[0].rest },
+        moves: true,
+        bounds: Some([-1.0, -2.0, -3.0, n as f32, 2.0, 3.0]),
+    };
+    let mut bytes = Vec::new();
+    encode_setup(0.01, packed, &(0..67).map(setup).collect::<Vec<_>>(), &mut bytes);
+    Nodes::new(&(0..67).map(node).collect::<Vec<_>>(), &bytes).unwrap()
 }
 
 /// A frame as decoded.
@@ -40,32 +59,49 @@ fn code(
     choices: &dyn Fn(u32) -> Vec<Choice>,
 ) -> (Units, BTreeMap<u32, Frame>) {
     let (mut units, mut frames) = (Vec::new(), BTreeMap::<u32, Frame>::new());
+    let mut words = BTreeMap::<u32, Vec<TrackCodes>>::new();
     for unit in schedule.in_file() {
-        // The states of a unit's own frames are made on the way.
-        for (i, &frame) in schedule.frames_of(unit).iter().enumerate() {
-            let list = schedule.frames_of(unit);
-            let find = |f: u32| frames.get(&f).map(|f| &f.0[..]);
-            let around = Around::new(nodes, schedule, &list, i, find).unwrap();
-            let mut state = vec![0; nodes.words];
-            let mut out = Vec::new();
-            for (track, mut choice) in nodes.tracks.iter().zip(choices(frame)) {
-                let words = &mut state[track.word..track.word + track.words];
-                let coded = track.code(&around, &mut Encoder::default(), &mut choice, words);
-                out.push(coded.unwrap());
+        let list = schedule.frames_of(unit);
+        // The words of a unit's own frames are made on the way.
+        for (i, &frame) in list.iter().enumerate() {
+            let (mut own, mut out) = (Vec::new(), Vec::new());
+            for (n, (track, choice)) in nodes.tracks.iter().zip(choices(frame)).enumerate() {
+                let find = |f: u32| words.get(&f)?.get(n);
+                let around = Around::new(&track.words, schedule, &list, i, find).unwrap();
+                let (moved, transform) = track.decoded(&around, &choice);
+                own.push(moved);
+                out.push(transform);
             }
-            frames.insert(frame, (state, out));
+            frames.insert(frame, (nodes.state(&own), out));
+            words.insert(frame, own);
         }
-        let list: Vec<Vec<Choice>> = schedule.frames_of(unit).iter().map(|&f| choices(f)).collect();
-        let list: Vec<&[Choice]> = list.iter().map(|c| &c[..]).collect();
-        let find = |f: u32| frames.get(&f).map(|f| &f.0[..]);
+        let all: Vec<Vec<Choice>> = list.iter().map(|&f| choices(f)).collect();
+        let all: Vec<&[Choice]> = all.iter().map(|c| &c[..]).collect();
+        let find = |f: u32| words.get(&f).map(|w| &w[..]);
         let mut bytes = Vec::new();
-        encode_unit(nodes, schedule, unit, &find, &list, &mut bytes).unwrap();
+        encode_unit(nodes, schedule, unit, &find, &all, &mut bytes).unwrap();
         units.push((unit, bytes));
     }
     (units, frames)
 }
 
+/// By all instruction sets, which must give the same.
 fn decode(
+    nodes: &Nodes,
+    schedule: Schedule,
+    unit: (Unit, &[u8]),
+    frames: &BTreeMap<u32, Frame>,
+) -> Result<Vec<Frame>, Corrupt> {
+    let all: Vec<_> = Isa::all().map(|isa| decode_with(isa, nodes, schedule, unit, frames)).collect();
+    let known = |frames: &Result<Vec<Frame>, Corrupt>| {
+        frames.clone().map(|frames| frames.iter().map(bits).collect::<Vec<_>>())
+    };
+    assert!(all.iter().all(|one| known(one) == known(&all[0])));
+    all.into_iter().next().unwrap()
+}
+
+fn decode_with(
+    isa: Isa,
     nodes: &Nodes,
     schedule: Schedule,
     (unit, bytes): (Unit, &[u8]),
@@ -80,7 +116,7 @@ fn decode(
         transforms.push(&mut transform[..]);
     }
     let found = |f: u32| frames.get(&f).filter(|_| !list.contains(&f)).map(|f| &f.0[..]);
-    nodes.decode_unit(schedule, unit, bytes, &found, &mut states, &mut transforms)?;
+    nodes.decode_unit_with(isa, (schedule, unit), bytes, &found, &mut states, &mut transforms)?;
     Ok(out)
 }
 
@@ -107,29 +143,34 @@ fn some(frame: u32) -> Vec<Choice> {
     vec![first, second]
 }
 
-fn round_trip(frames: u32, restart: u32, choices: &dyn Fn(u32) -> Vec<Choice>) -> Vec<Vec<u8>> {
-    let (nodes, schedule) = (coder(), Schedule::new(frames, restart));
-    let (units, frames) = code(&nodes, schedule, choices);
+fn round_trip(
+    nodes: &Nodes,
+    frames: u32,
+    restart: u32,
+    choices: &dyn Fn(u32) -> Vec<Choice>,
+) -> Vec<Vec<u8>> {
+    let schedule = Schedule::new(frames, restart);
+    let (units, frames) = code(nodes, schedule, choices);
     for (unit, bytes) in &units {
-        let decoded = decode(&nodes, schedule, (*unit, bytes), &frames).unwrap();
+        let decoded = decode(nodes, schedule, (*unit, bytes), &frames).unwrap();
         for (frame, decoded) in schedule.frames_of(*unit).iter().zip(&decoded) {
             assert_eq!(bits(decoded), bits(&frames[frame]), "{unit:?} {frame}");
         }
         for cut in 0..bytes.len() {
-            let cut = decode(&nodes, schedule, (*unit, &bytes[..cut]), &frames);
+            let cut = decode(nodes, schedule, (*unit, &bytes[..cut]), &frames);
             assert!(cut.is_err());
         }
         for at in 0..bytes.len() {
             let mut bad = bytes.clone();
             bad[at] ^= 1 << (at % 8);
             // Refused, or another valid unit; never anything else.
-            let _ = decode(&nodes, schedule, (*unit, &bad), &frames);
+            let _ = decode(nodes, schedule, (*unit, &bad), &frames);
             bad[at] = 255;
-            let _ = decode(&nodes, schedule, (*unit, &bad), &frames);
+            let _ = decode(nodes, schedule, (*unit, &bad), &frames);
         }
         let mut more = bytes.clone();
         more.push(0);
-        assert!(decode(&nodes, schedule, (*unit, &more), &frames).is_err());
+        assert!(decode(nodes, schedule, (*unit, &more), &frames).is_err());
     }
     units.into_iter().map(|(_, bytes)| bytes).collect()
 }
@@ -138,7 +179,84 @@ fn round_trip(frames: u32, restart: u32, choices: &dyn Fn(u32) -> Vec<Choice>) -
 fn units_come_back() {
     for frames in [1, 2, 3, 16, 17, 18, 33, 50] {
         for restart in [1, 4] {
-            round_trip(frames, restart, &some);
+            for packed in [false, true] {
+                round_trip(&coder(packed), frames, restart, &some);
+            }
+        }
+    }
+}
+
+/// Of `n` nodes: nothing, little, much, beyond all fields, transforms as they are, for each another pattern.
+fn lively(frame: u32, n: u32) -> Choice {
+    let mut k: [i32; COMPONENTS] = std::array::from_fn(|c| {
+        let mixed = (frame + 1)
+            .wrapping_mul(0x9E37_79B9)
+            .wrapping_add(n.wrapping_mul(0x85EB_CA6B) ^ (c as u32).wrapping_mul(0xC2B2_AE35));
+        let mixed = (mixed ^ mixed >> 15).wrapping_mul(0x2C1B_3C6D);
+        let width = if n % 13 == 7 { 28 } else { (n + frame) % 19 };
+        (mixed as i32) >> (31 - width)
+    });
+    let class = match (n + frame) % 11 {
+        0..3 => 0,
+        3 => RAW,
+        4 => 1 + (n % 6) as u8,
+        _ => 1,
+    };
+    if class == 0 {
+        k = [0; COMPONENTS];
+    }
+    let raw =
+        Transform { rotation: [0.6, 0.0, 0.0, -0.8], translation: [1e3, n as f32, 0.1], scale: [2.0; 3] };
+    Choice { class, k, raw }
+}
+
+/// Residuals of what does not move are none.
+fn fitting(nodes: &Nodes, frame: u32) -> Vec<Choice> {
+    let of = |(n, track): (u32, &Track)| {
+        let mut choice = lively(frame, n);
+        choice.k[track.components()..].fill(0);
+        choice
+    };
+    (0..).zip(&nodes.tracks).map(of).collect()
+}
+
+#[test]
+fn many_nodes_come_back() {
+    for packed in [false, true] {
+        let nodes = many(packed);
+        for frames in [1, 17, 40] {
+            let schedule = Schedule::new(frames, 2);
+            let (units, frames) = code(&nodes, schedule, &|frame| fitting(&nodes, frame));
+            for (unit, bytes) in &units {
+                let decoded = decode(&nodes, schedule, (*unit, bytes), &frames).unwrap();
+                for (frame, decoded) in schedule.frames_of(*unit).iter().zip(&decoded) {
+                    assert!(bits(decoded) == bits(&frames[frame]), "{unit:?} {frame}");
+                }
+                for cut in (0..bytes.len()).step_by(29) {
+                    assert!(decode(&nodes, schedule, (*unit, &bytes[..cut]), &frames).is_err());
+                    let mut bad = bytes.clone();
+                    bad[cut] ^= 1 << (cut % 8);
+                    let _ = decode(&nodes, schedule, (*unit, &bad), &frames);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_stands_still_is_not_rounded_anew() {
+    for packed in [false, true] {
+        let nodes = many(packed);
+        // Moved once, in the second key.
+        let choices = |frame: u32| match frame {
+            16 => fitting(&nodes, 2).into_iter().map(|c| Choice { class: c.class.min(1), ..c }).collect(),
+            _ => vec![Choice::default(); nodes.tracks.len()],
+        };
+        let (_, frames) = code(&nodes, Schedule::new(50, 50), &choices);
+        let first = bits(&frames[&16]).1;
+        assert_ne!(first, bits(&frames[&0]).1);
+        for (frame, state) in frames.range(32..) {
+            assert_eq!(bits(state).1, first, "{frame}");
         }
     }
 }
@@ -146,27 +264,41 @@ fn units_come_back() {
 #[test]
 fn golden() {
     let mut setup = Vec::new();
-    encode_setup(0.01, &SETUPS, &mut setup);
+    encode_setup(0.01, false, &SETUPS, &mut setup);
     assert_eq!(setup, GOLDEN_SETUP);
-    assert_eq!(round_trip(3, 1, &some), GOLDEN_UNITS);
+    assert_eq!(round_trip(&coder(false), 3, 1, &some), GOLDEN_UNITS);
+    assert_eq!(round_trip(&coder(true), 3, 1, &some), GOLDEN_PACKED);
     // What stands still takes less than a hundredth of a bit.
-    let still = round_trip(3, 1, &|_| vec![Choice::default(); 2]);
-    assert!(still.iter().all(|unit| unit.len() == 4));
+    let still = |packed| round_trip(&coder(packed), 3, 1, &|_| vec![Choice::default(); 2]);
+    assert!(still(false).iter().all(|unit| *unit == [4]));
+    assert!(still(true).iter().all(|unit| *unit == [0]));
 }
 
-const GOLDEN_SETUP: [u8; 8] = [80, 235, 132, 60, 220, 19, 60, 128];
-const GOLDEN_UNITS: [&[u8]; 3] = [
-    &[199, 143, 15, 242, 119, 204],
-    &[242, 175, 244, 4, 170, 81, 146, 177, 132, 186, 231, 34, 244, 227, 208, 241, 232, 162, 71, 64],
+const GOLDEN_PACKED: [&[u8]; 3] = [
+    &[1, 1, 8, 3, 0, 0, 0, 3, 0, 0, 0, 0, 219, 31, 83],
     &[
-        230, 191, 241, 18, 14, 56, 238, 31, 0, 144, 0, 154, 153, 1, 63, 0, 0, 192, 0, 205, 204, 68, 63, 0,
-        66, 7, 73, 0, 0, 196, 192, 205, 204, 12, 61, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+        1, 3, 16, 15, 0, 0, 0, 15, 0, 0, 0, 15, 0, 0, 0, 15, 0, 0, 0, 14, 3, 3, 0, 4, 8, 9, 5, 3, 3, 0, 4, 8,
+        9, 5,
+    ],
+    &[
+        1, 3, 16, 15, 0, 0, 0, 15, 0, 0, 0, 15, 0, 0, 0, 15, 0, 0, 0, 48, 2, 4, 8, 9, 5, 1, 2, 7, 0, 0, 0, 0,
+        154, 153, 25, 63, 0, 0, 0, 0, 205, 204, 76, 63, 0, 36, 116, 73, 0, 0, 64, 192, 205, 204, 204, 61, 0,
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+    ],
+];
+const GOLDEN_SETUP: [u8; 8] = [80, 235, 132, 60, 110, 9, 158, 64];
+const GOLDEN_UNITS: [&[u8]; 3] = [
+    &[0, 140, 207, 7, 121, 118, 204],
+    &[0, 241, 239, 194, 4, 129, 96, 50, 146, 4, 50, 34, 34, 201, 144, 0, 145, 244, 208, 34, 160],
+    &[
+        0, 230, 95, 248, 4, 114, 248, 169, 19, 0, 0, 154, 153, 25, 63, 0, 0, 0, 0, 205, 204, 76, 63, 0, 36,
+        116, 73, 0, 0, 64, 192, 205, 204, 204, 61, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
     ],
 ];
 
 #[test]
 fn steps_follow_what_hangs_below() {
-    let nodes = coder();
+    let nodes = coder(false);
     let [first, second] = [nodes.tracks[0], nodes.tracks[1]];
     assert_eq!((first.node, second.node), (0, 2));
     let step = f64::from(0.01f32) * std::f64::consts::SQRT_2;
@@ -178,16 +310,13 @@ fn steps_follow_what_hangs_below() {
     assert_eq!(second.pivot, [0.0; 3]);
     let base = f64::from(0.01f32);
     assert_eq!(second.scale, [1.0, 2.0, 3.0].map(|h| base / h));
-    assert_eq!((first.words, second.words), (8, 8));
     assert_eq!((first.components(), second.components()), (6, 6));
 }
 
 #[test]
 fn the_first_frame_is_the_rest_pose() {
-    let nodes = coder();
-    for track in &nodes.tracks {
-        let words = &nodes.rest()[track.word..track.word + track.words - 1];
-        let (got, want) = (track.transform(words).matrix(), track.rest.matrix());
+    for track in &coder(true).tracks {
+        let (got, want) = (track.transform(&track.words).matrix(), track.rest.matrix());
         for (got, want) in got.as_flattened().iter().zip(want.as_flattened()) {
             assert!((got - want).abs() < 3e-4, "{got} {want}");
         }
@@ -197,12 +326,38 @@ fn the_first_frame_is_the_rest_pose() {
 #[test]
 fn nothing_is_nothing() {
     // A scale of zero is exactly zero: players hide such nodes.
-    let nodes = coder();
+    let nodes = coder(false);
     let track = nodes.tracks[1];
     let zero = Transform { scale: [0.0; 3], ..track.rest };
-    let mut words = [0; 8];
-    track.keep(track.words_of(&zero), &mut words);
-    assert_eq!(track.transform(&words[..7]).scale, [0.0; 3]);
+    assert_eq!(track.transform(&track.words_of(&zero)).scale, [0.0; 3]);
+}
+
+#[test]
+fn zeros_have_no_sign() {
+    let one = 1_073_741_824.0;
+    let around = [[0.0, 0.0, 0.0, one]; 4];
+    // Turns of less than half a word.
+    let words = codes::rotation(&around, &[65536.0, 0.0, 0.0, 0.0], &[-1e-11, 1e-11, 0.0]);
+    assert_eq!(words.map(f64::to_bits), [0.0, 0.0, 0.0, one].map(f64::to_bits));
+}
+
+#[test]
+fn arms_are_those_of_matrices() {
+    let q = [0.1f32, -0.7, 0.3, 0.65];
+    let t = Transform { rotation: q, translation: [0.0; 3], scale: [2.0, -0.5, 3.0] };
+    let p = [4.0, 5.0, -6.0];
+    let got = codes::arm(&q.map(f64::from), false, &t.scale.map(f64::from), &p);
+    for (got, row) in got.iter().zip(t.matrix()) {
+        let want = row[0] * p[0] + row[1] * p[1] + row[2] * p[2];
+        assert!((got - want).abs() < 1e-12, "{got} {want}");
+    }
+    let length = t.rotation.iter().map(|v| f64::from(*v).powi(2)).sum::<f64>().sqrt();
+    // As near to unit length as rounding to f32 leaves it.
+    let near = codes::arm(&q.map(|v| f64::from(v) / length * 1.000_000_1), true, &t.scale.map(f64::from), &p);
+    for (near, got) in near.iter().zip(got) {
+        assert!((near - got).abs() < 1e-11, "{got} {near}");
+    }
+    assert_eq!(codes::arm(&[0.0; 4], false, &[1.0; 3], &p), p);
 }
 
 #[test]
@@ -222,7 +377,7 @@ fn polynomials() {
 fn setups_that_are_none() {
     let given = nodes();
     let mut setup = Vec::new();
-    encode_setup(0.01, &SETUPS, &mut setup);
+    encode_setup(0.01, false, &SETUPS, &mut setup);
     for cut in 0..setup.len() {
         // Another setup, or none.
         let _ = Nodes::new(&given, &setup[..cut]);
@@ -238,7 +393,7 @@ fn setups_that_are_none() {
     assert!(Nodes::new(&given, &setup).is_err());
     for base in [0.0, -1.0, f32::NAN, f32::INFINITY] {
         let mut setup = Vec::new();
-        encode_setup(base, &SETUPS, &mut setup);
+        encode_setup(base, true, &SETUPS, &mut setup);
         assert!(Nodes::new(&given, &setup).is_err());
     }
 }
@@ -258,9 +413,12 @@ proptest! {
             node.rest = Transform { rotation: [x, y, z, w], translation: [a, b, c], scale: [d, e, f] };
         }
         given[2].bounds = Some(bounds.map(f32::from_bits));
-        let mut usable = Vec::new();
-        encode_setup(0.01, &SETUPS, &mut usable);
-        for setup in [&setup, &usable] {
+        let usable = [false, true].map(|packed| {
+            let mut usable = Vec::new();
+            encode_setup(0.01, packed, &SETUPS, &mut usable);
+            usable
+        });
+        for setup in [&setup, &usable[0], &usable[1]] {
             let Ok(nodes) = Nodes::new(&given, setup) else { continue };
             let schedule = Schedule::new(frames, 2);
             let mut done: BTreeMap<u32, Frame> = BTreeMap::new();
@@ -276,8 +434,9 @@ proptest! {
     fn any_choices_come_back(
         list in prop::collection::vec((0u8..8, any::<[i16; 9]>(), 0u32..12), 40),
         frames in 1u32..20,
+        packed in any::<bool>(),
     ) {
-        round_trip(frames, 2, &|frame| {
+        round_trip(&coder(packed), frames, 2, &|frame| {
             (0..2).map(|n| {
                 let (class, k, low) = list[2 * frame as usize + n];
                 // Of class 0 all are zero.

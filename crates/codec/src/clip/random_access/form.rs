@@ -1,7 +1,9 @@
 //! Bytes of the random-access form: written, taken apart and checked.
 
 use crate::Corrupt;
-use crate::bytes::{Cursor, put_sized};
+#[cfg(feature = "encode")]
+use crate::bytes::put_sized;
+use crate::bytes::{Cursor, take_sized};
 use crate::clip::streamed::{Group, Kind, Plan};
 use crate::clip::{Header, Rotation, Skeleton, header};
 use crate::quantize::rotation;
@@ -14,7 +16,7 @@ const BITS: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 17, 24];
 pub(super) const WIDTHS: Widths = Widths::new(BITS);
 /// Factor that leaves steps as they are.
 pub const UNIT: u8 = 128;
-/// Bytes behind the last segment: whatever is read of a block at once is there.
+/// Bytes behind the last segment in memory: whatever is read of a block at once is there.
 pub(super) const TAIL: usize = 32;
 /// Bytes of a segment before the ends of its blocks.
 const ENDS: usize = 1;
@@ -150,6 +152,14 @@ pub fn encode(plan: &Plan, segments: &[Segment]) -> Option<Vec<u8>> {
     header::encode(&plan.header, &mut header);
     let mut out = Vec::new();
     put_sized(&header, &mut out);
+    out.extend(encode_body(plan, segments)?);
+    Some(out)
+}
+
+/// Writes what stands behind the header of a clip: ends of its segments, and segments.
+#[cfg(feature = "encode")]
+pub fn encode_body(plan: &Plan, segments: &[Segment]) -> Option<Vec<u8>> {
+    let mut out = Vec::new();
     let blocks = blocks(plan);
     // The plan's number of each component, in the order of this form.
     let order: Vec<usize> = (blocks.iter())
@@ -207,7 +217,6 @@ pub fn encode(plan: &Plan, segments: &[Segment]) -> Option<Vec<u8>> {
         out.extend_from_slice(&u32::try_from(all.len()).ok()?.to_le_bytes());
     }
     out.extend_from_slice(&all);
-    out.extend_from_slice(&[0; TAIL]);
     Some(out)
 }
 
@@ -269,8 +278,7 @@ pub struct RandomAccess {
     pub plan: Plan,
     /// Segments and the tail.
     pub(super) bytes: Vec<u8>,
-    /// First byte of each segment.
-    pub(super) starts: Vec<u32>,
+    pub(super) segments: Vec<SegmentPlace>,
     pub(super) blocks: Vec<Block>,
     /// Constants of the blocks, a number per sub-track in each row.
     pub(super) rows: Vec<[f32; LANES]>,
@@ -278,54 +286,79 @@ pub struct RandomAccess {
     pub(super) of_joint: Vec<[u32; 3]>,
     /// Bytes of a segment before its samples.
     pub(super) head: usize,
-    /// Bytes as stored, header and all.
-    packed: usize,
+    /// Bytes of the header, without their size.
+    header_bytes: usize,
 }
 
+/// Where a segment lies, beside its bytes: so that a sample of it can be fetched before anything of it is there.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SegmentPlace {
+    /// Its first byte.
+    pub(super) start: u32,
+    /// Bytes of a sample.
+    pub(super) stride: u16,
+    /// Steps in 128ths.
+    pub(super) factor: u8,
+}
+
+/// Small, so that few lines of memory are read of all blocks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Block {
     pub(super) kind: Kind,
     /// Sub-tracks.
-    pub(super) lanes: usize,
-    pub(super) joints: [u32; LANES],
+    pub(super) lanes: u8,
+    pub(super) joints: [u16; LANES],
+    /// All bits where there is a block before it.
+    before: u16,
     /// Bytes from the segment's start to where the block before it ends, and 0 for the first block, which has
     /// none before it.
-    begin: usize,
-    before: u16,
+    begin: u32,
     /// Bytes from the segment's start to its width codes.
-    codes: usize,
+    codes: u32,
     /// Four bits per sub-track.
     mask: u32,
     /// Bytes from the segment's start to its origins.
-    pub(super) origins: usize,
+    pub(super) origins: u32,
     /// Its first row of constants.
-    pub(super) row: usize,
+    pub(super) row: u32,
 }
 
 impl RandomAccess {
     /// Reads what [`encode`] wrote, and checks all of its segments.
     pub fn open(skeleton: &Skeleton<'_>, bytes: &[u8]) -> Result<RandomAccess, Corrupt> {
+        let (header, used) = take_sized(bytes)?;
+        RandomAccess::open_parts(skeleton, header, bytes.get(used..).unwrap_or_default())
+    }
+
+    /// Reads a clip whose header stands elsewhere, as that of a layer does: `body` is what [`encode_body`]
+    /// wrote.
+    pub fn open_parts(skeleton: &Skeleton<'_>, header: &[u8], body: &[u8]) -> Result<RandomAccess, Corrupt> {
         skeleton.check()?;
-        let packed = bytes.len();
-        let mut cursor = Cursor::new(bytes);
-        let size = cursor.varint()? as usize;
-        let header: Header = header::decode(cursor.take(size)?, skeleton.parents.len())?;
+        let header_bytes = header.len();
+        let header: Header = header::decode(header, skeleton.parents.len())?;
         let plan = Plan::new(skeleton, header)?;
+        let mut cursor = Cursor::new(body);
         let count = (plan.header.samples as usize).div_ceil(SEGMENT);
         if count > cursor.left() / 4 {
             return Err(Corrupt("ends of a clip's segments end early"));
         }
-        let mut starts = Vec::with_capacity(count + 1);
-        starts.push(0);
+        let mut segments = Vec::with_capacity(count);
+        let mut start = 0;
         for _ in 0..count {
-            starts.push(u32::from_le_bytes(cursor.array()?));
+            segments.push(SegmentPlace { start, ..SegmentPlace::default() });
+            let end = u32::from_le_bytes(cursor.array()?);
+            if end < start {
+                return Err(Corrupt("ends of a clip's segments do not fit"));
+            }
+            start = end;
         }
         let left = cursor.left();
-        let bytes = cursor.take(left)?.to_vec();
-        let whole = starts.last().map_or(0, |end| *end as usize) + TAIL == bytes.len();
-        if !whole || !starts.is_sorted() {
+        if start as usize != left {
             return Err(Corrupt("ends of a clip's segments do not fit"));
         }
+        let mut bytes = Vec::with_capacity(left + TAIL);
+        bytes.extend_from_slice(cursor.take(left)?);
+        bytes.resize(left + TAIL, 0);
         let mut resident = RandomAccess {
             blocks: Vec::new(),
             rows: Vec::new(),
@@ -333,11 +366,14 @@ impl RandomAccess {
             head: 0,
             plan,
             bytes,
-            starts,
-            packed,
+            segments,
+            header_bytes,
         };
         resident.lay_out();
-        (0..count).try_for_each(|s| resident.check(s))?;
+        for s in 0..count {
+            let end = resident.segments.get(s + 1).map_or(left, |next| next.start as usize);
+            resident.segments[s] = resident.check(s, end)?;
+        }
         Ok(resident)
     }
 
@@ -350,7 +386,7 @@ impl RandomAccess {
             let mut joints = [0; LANES];
             for (lane, &g) in groups.iter().enumerate() {
                 let joint = group(g).joint;
-                joints[lane] = joint as u32;
+                joints[lane] = joint as u16;
                 let place = (LANES * self.blocks.len() + lane) as u32;
                 let free = self.of_joint[joint].iter_mut();
                 if let Some(slot) = free.into_iter().find(|slot| **slot == crate::clip::NONE) {
@@ -364,26 +400,26 @@ impl RandomAccess {
             }
             self.blocks.push(Block {
                 kind,
-                lanes: groups.len(),
+                lanes: groups.len() as u8,
                 joints,
-                begin: ENDS + 2 * i.saturating_sub(1),
+                begin: (ENDS + 2 * i.saturating_sub(1)) as u32,
                 before: if i == 0 { 0 } else { u16::MAX },
-                codes: self.head,
+                codes: self.head as u32,
                 mask: u32::MAX >> (4 * (LANES - groups.len())),
                 origins: 0,
-                row,
+                row: row as u32,
             });
             self.head += (components(kind) * groups.len()).div_ceil(2);
         }
         for block in &mut self.blocks {
-            block.origins = self.head;
-            self.head += origin_bytes(block.kind, block.lanes);
+            block.origins = self.head as u32;
+            self.head += origin_bytes(block.kind, usize::from(block.lanes));
         }
     }
 
     /// A segment is as long as its header says, and its origins are finite.
-    fn check(&self, s: usize) -> Result<(), Corrupt> {
-        let (start, end) = (self.starts[s] as usize, self.starts[s + 1] as usize);
+    fn check(&self, s: usize, end: usize) -> Result<SegmentPlace, Corrupt> {
+        let start = self.segments[s].start as usize;
         if start + self.head > end || self.bytes[start] == 0 {
             return Err(Corrupt("a segment of a clip ends early, or has steps of zero"));
         }
@@ -399,24 +435,32 @@ impl RandomAccess {
         }
         let samples = (self.plan.header.samples as usize - s * SEGMENT).min(SEGMENT);
         let size = self.head + sum.div_ceil(8) * samples;
-        if !adds_up || sum.div_ceil(8) != self.stride(start) || start + size != end {
+        if !adds_up
+            || sum > usize::from(u16::MAX)
+            || sum.div_ceil(8) != self.stride(start)
+            || start + size != end
+        {
             return Err(Corrupt("a segment of a clip is of another size than its samples"));
         }
         for block in &self.blocks {
             if matches!(block.kind, Kind::Translation | Kind::Scale) {
-                let origins = &self.bytes[start + block.origins..][..12 * block.lanes];
+                let origins = &self.bytes[start + block.origins as usize..][..12 * usize::from(block.lanes)];
                 let fits = |b: &[u8; 4]| f32::from_le_bytes(*b).abs() <= 1e18;
                 if !origins.as_chunks().0.iter().all(fits) {
                     return Err(Corrupt("a segment of a clip has an origin beyond 10^18"));
                 }
             }
         }
-        Ok(())
+        // At most 24 bits of three components of each of the sub-tracks of a block, in 16 bits of bits.
+        Ok(SegmentPlace {
+            start: self.segments[s].start,
+            stride: sum.div_ceil(8) as u16,
+            factor: self.bytes[start],
+        })
     }
 
     /// Bytes of a sample of the segment that begins at `start`.
-    #[inline(always)]
-    pub(super) fn stride(&self, start: usize) -> usize {
+    fn stride(&self, start: usize) -> usize {
         match self.blocks.len() {
             0 => 0,
             n => usize::from(word(&self.bytes, start + ENDS + 2 * (n - 1))).div_ceil(8),
@@ -425,7 +469,17 @@ impl RandomAccess {
 
     /// Bytes that it takes in memory, but for the skeleton and what follows from it.
     pub fn packed_bytes(&self) -> usize {
-        self.packed
+        self.header_bytes + 4 * self.segments.len() + self.bytes.len()
+    }
+
+    /// Bytes of the header as it is stored.
+    pub fn header_bytes(&self) -> usize {
+        self.header_bytes
+    }
+
+    /// Bytes of what stands behind the header in a file.
+    pub fn body_bytes(&self) -> usize {
+        4 * self.segments.len() + self.bytes.len() - TAIL
     }
 }
 
@@ -433,16 +487,16 @@ impl Block {
     /// Bits of a sample before it.
     #[inline(always)]
     pub(super) fn begin(&self, bytes: &[u8], start: usize) -> usize {
-        usize::from(word(bytes, start + self.begin) & self.before)
+        usize::from(word(bytes, start + self.begin as usize) & self.before)
     }
 
     /// Its width codes: a row per component, four bits per sub-track.
     #[inline(always)]
     pub(super) fn codes<const ROWS: usize>(&self, bytes: &[u8], start: usize) -> [u32; ROWS] {
         // Four more bytes than three full rows take are there: origins, samples or the tail.
-        let window: [u8; 16] = chunk(bytes, start + self.codes).copied().unwrap_or_default();
+        let window: [u8; 16] = chunk(bytes, start + self.codes as usize).copied().unwrap_or_default();
         let window = u128::from_le_bytes(window);
-        std::array::from_fn(|row| (window >> (4 * self.lanes * row)) as u32 & self.mask)
+        std::array::from_fn(|row| (window >> (4 * usize::from(self.lanes) * row)) as u32 & self.mask)
     }
 }
 
@@ -482,6 +536,20 @@ pub(super) fn sum_of_widths(codes: u32) -> usize {
     let (one, two) = (high & codes, high & (codes >> 1));
     let more = one.count_ones() + 3 * two.count_ones() + 5 * (one & two).count_ones();
     (sum + more) as usize
+}
+
+/// Sums of the widths of two lots of eight codes, side by side.
+#[inline(always)]
+pub(super) fn sums_of_widths(a: u32, b: u32) -> [usize; 2] {
+    const ONES: u64 = 0x1111_1111_1111_1111;
+    const LOW: u64 = 0x0F0F_0F0F_0F0F_0F0F;
+    let both = u64::from(b) << 32 | u64::from(a);
+    if (both >> 3) & (both >> 2) & ONES != 0 {
+        return [sum_of_widths(a), sum_of_widths(b)];
+    }
+    let pairs = (both & LOW) + ((both >> 4) & LOW);
+    let sums = pairs.wrapping_mul(0x0101_0101);
+    [(sums >> 24 & 0xFF) as usize, (sums >> 56) as usize]
 }
 
 fn total<const ROWS: usize>(codes: [u32; ROWS]) -> usize {
@@ -536,6 +604,10 @@ mod tests {
         fn widths_sum_up(codes in any::<u32>()) {
             let want: usize = (0..8).map(|i| usize::from(BITS[(codes >> (4 * i) & 15) as usize])).sum();
             prop_assert_eq!(sum_of_widths(codes), want);
+            let small = codes & 0xBBBB_BBBB;
+            for (a, b) in [(codes, small), (small, codes), (small, small >> 4)] {
+                prop_assert_eq!(sums_of_widths(a, b), [sum_of_widths(a), sum_of_widths(b)]);
+            }
         }
     }
 }

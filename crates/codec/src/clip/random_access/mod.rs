@@ -1,8 +1,8 @@
-//! The resident form of a clip: what stays in memory and is sampled at random. Each sample by itself,
-//! bit-packed; within the tolerance that the encoder measured with these same functions.
+//! The random-access form of a clip: each sample by itself, bit-packed, sampled where it lies, in memory as in
+//! the file; within the tolerance that the encoder measured with these same functions.
 //!
 //! ```text
-//! varint n · n bytes: header (`side`; no sources, starts 0) · per segment of 16 samples 4 bytes: its end · segments · 32 zero bytes
+//! varint n · n bytes: header (`side`; no sources, starts 0) · per segment of 16 samples 4 bytes: its end · segments
 //! block       up to eight sub-tracks of one kind, in the order free, two axes, hinge, translation, scale; within a kind in that of the streamed form
 //! component   block by block, in it first the first components of its sub-tracks, then the second ones, then the third ones
 //! segment     factor u8: steps are those of `step` times factor/128 · per block u16: bits of a sample up to its end · block by block, each to whole
@@ -23,5 +23,5 @@ mod sample;
 pub use form::{Origin, Segment, fixed};
 pub use form::{RandomAccess, SEGMENT, UNIT};
 #[cfg(feature = "encode")]
-pub use form::{encode, take_out};
+pub use form::{encode, encode_body, take_out};
 pub use sample::{Parts, Sink};

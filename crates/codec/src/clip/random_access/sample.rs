@@ -2,7 +2,7 @@
 //! ([`crate::simd::lanes`]): a pose is computed eight sub-tracks at a time, a joint by itself, with the same
 //! bits.
 
-use super::form::{Block, RandomAccess, SEGMENT, TAIL, UNIT, WIDTHS, chunk, sum_of_widths, word};
+use super::form::{Block, RandomAccess, SEGMENT, TAIL, UNIT, WIDTHS, chunk, sums_of_widths, word};
 use crate::clip::NONE;
 use crate::clip::streamed::Kind;
 use crate::simd::isa::Isa;
@@ -92,22 +92,21 @@ impl RandomAccess {
     #[inline]
     pub fn fetch(&self, left: usize, right: usize) {
         let isa = Isa::get();
-        lanes::fetch(isa, bytemuck::cast_slice(&self.rows));
         let mut last = usize::MAX;
         for sample in [left, right] {
             let segment = sample / SEGMENT;
-            let Some(start) = self.starts.get(segment) else {
+            let Some(place) = self.segments.get(segment) else {
                 return;
             };
-            let start = *start as usize;
-            let sample = start + self.head + sample % SEGMENT * self.stride(start);
-            let head = if segment == last { sample } else { start };
+            let (start, stride) = (place.start as usize, usize::from(place.stride));
+            let sample = start + self.head + sample % SEGMENT * stride;
+            if segment != last {
+                lanes::fetch(isa, self.bytes.get(start..start + self.head).unwrap_or_default());
+            }
             last = segment;
-            let end = (sample + self.plan.components).min(self.bytes.len());
-            let whole = self.bytes.get(head..(start + self.head).max(head));
-            lanes::fetch(isa, whole.unwrap_or_default());
-            lanes::fetch(isa, self.bytes.get(sample..end).unwrap_or_default());
+            lanes::fetch(isa, self.bytes.get(sample..sample + stride).unwrap_or_default());
         }
+        lanes::fetch(isa, bytemuck::cast_slice(&self.rows));
     }
 
     /// [`RandomAccess::pose`] by a given instruction set.
@@ -127,6 +126,7 @@ impl RandomAccess {
     }
 
     /// Interpolates one joint between two samples.
+    #[inline]
     pub fn joint(&self, left: usize, right: usize, part: f32, joint: usize, out: &mut Transform) {
         let Some((left, right)) = self.places(left, right) else {
             return;
@@ -149,13 +149,11 @@ impl RandomAccess {
     #[inline(always)]
     fn places(&self, left: usize, right: usize) -> Option<(Place<'_>, Option<Place<'_>>)> {
         let place = |segment: usize, samples: [usize; 2]| {
-            // That the segment ends somewhere says that it is there.
-            self.starts.get(segment + 1)?;
-            let start = self.starts[segment] as usize;
-            let stride = self.stride(start);
+            let at = self.segments.get(segment)?;
+            let (start, stride) = (at.start as usize, usize::from(at.stride));
             let samples = samples.map(|s| start + self.head + s % SEGMENT * stride);
-            let factor = f32::from(*self.bytes.get(start)?);
-            Some(Place { bytes: &self.bytes, start, samples, scale: factor * (1.0 / UNIT as f32) })
+            let scale = f32::from(at.factor) * (1.0 / UNIT as f32);
+            Some(Place { bytes: &self.bytes, start, samples, scale })
         };
         let segments = [left / SEGMENT, right / SEGMENT];
         if segments[0] == segments[1] {
@@ -223,22 +221,23 @@ impl RandomAccess {
         let mut row = block.begin(bytes, place.start);
         let mut k = [0.0; 3];
         for c in 0..ROWS {
-            let first = row + sum_of_widths(codes[c] & !(u32::MAX << (4 * lane)));
+            let [before, all] = sums_of_widths(codes[c] & !(u32::MAX << (4 * lane)), codes[c]);
+            let first = row + before;
             let width = WIDTHS.get(codes[c] >> (4 * lane));
             let [a, b] = place.samples.map(|at| field(bytes, at, first, width));
             k[c] = (a + (b - a) * part) * place.scale;
-            row += sum_of_widths(codes[c]);
+            row += all;
         }
-        let origins = place.start + block.origins;
+        let (origins, lanes) = (place.start + block.origins as usize, usize::from(block.lanes));
         let mut origin = [0.0; 4];
         let four = |c: usize| -> [u8; 4] {
-            let at = origins + 4 * (c * block.lanes + lane);
+            let at = origins + 4 * (c * lanes + lane);
             chunk(bytes, at).copied().unwrap_or_default()
         };
         match kind {
             Kind::Free => {
                 for c in 0..3 {
-                    let at = origins + 2 + 2 * (c * block.lanes + lane);
+                    let at = origins + 2 + 2 * (c * lanes + lane);
                     origin[c] = f32::from(word(bytes, at) as i16);
                 }
                 origin[3] = f32::from(word(bytes, origins) >> (2 * lane) & 3);
@@ -254,7 +253,7 @@ impl RandomAccess {
                 }
             }
         }
-        let rows = self.rows.get(block.row..).unwrap_or_default();
+        let rows = self.rows.get(block.row as usize..).unwrap_or_default();
         value(kind, k, origin, &OneOf { rows, lane })
     }
 }
@@ -272,7 +271,7 @@ impl<P: Parts, S: Sink + ?Sized> Task for Sampling<'_, P, S> {
     fn run<L: Lanes>(mut self) {
         let all = self.parts.all().map(L::splat);
         for block in &self.resident.blocks {
-            let joints = &block.joints[..block.lanes.min(LANES)];
+            let joints = &block.joints[..usize::from(block.lanes).min(LANES)];
             if !joints.iter().any(|j| self.out.wants(*j as usize)) {
                 continue;
             }
@@ -302,7 +301,7 @@ impl<P: Parts, S: Sink + ?Sized> Task for Sampling<'_, P, S> {
 impl<P: Parts, S: Sink + ?Sized> Sampling<'_, P, S> {
     #[inline(always)]
     fn block<L: Lanes, const ROWS: usize>(&mut self, kind: Kind, block: &Block, part: L) {
-        let rows = self.resident.rows.get(block.row..).unwrap_or_default();
+        let rows = self.resident.rows.get(block.row as usize..).unwrap_or_default();
         let value = match &self.right {
             None => self.left.eight::<L, ROWS>(kind, block, rows, part),
             Some(right) => {
@@ -313,7 +312,7 @@ impl<P: Parts, S: Sink + ?Sized> Sampling<'_, P, S> {
             }
         };
         let values = L::quaternions(value);
-        for (lane, j) in block.joints[..block.lanes.min(LANES)].iter().enumerate() {
+        for (lane, j) in block.joints[..usize::from(block.lanes).min(LANES)].iter().enumerate() {
             put(kind, *j as usize, &values[lane], self.out);
         }
     }
@@ -354,27 +353,27 @@ impl Place<'_> {
         }
         // What is read beyond the block is not used; the tail is as long as what is read at once.
         const { assert!(TAIL >= 4 * LANES) };
-        let origins = self.start + block.origins;
+        let (origins, lanes) = (self.start + block.origins as usize, usize::from(block.lanes));
         let mut origin = [zero; 4];
         match kind {
             Kind::Free => {
                 origin[3] = L::pairs(word(self.bytes, origins));
                 for c in 0..3 {
-                    if let Some(words) = chunk(self.bytes, origins + 2 + 2 * c * block.lanes) {
+                    if let Some(words) = chunk(self.bytes, origins + 2 + 2 * c * lanes) {
                         origin[c] = L::le_i16(words);
                     }
                 }
             }
             Kind::Hinge | Kind::TwoAxes => {
                 for c in 0..ROWS {
-                    if let Some(words) = chunk(self.bytes, origins + 4 * c * block.lanes) {
+                    if let Some(words) = chunk(self.bytes, origins + 4 * c * lanes) {
                         origin[c] = L::le_i32(words);
                     }
                 }
             }
             Kind::Translation | Kind::Scale => {
                 for c in 0..3 {
-                    if let Some(words) = chunk(self.bytes, origins + 4 * c * block.lanes) {
+                    if let Some(words) = chunk(self.bytes, origins + 4 * c * lanes) {
                         origin[c] = L::le_f32(words);
                     }
                 }

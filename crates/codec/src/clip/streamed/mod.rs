@@ -144,6 +144,16 @@ impl StreamedClip {
         self.key_bytes.len() + self.segments.len()
     }
 
+    /// The clip as it is stored.
+    #[cfg(feature = "encode")]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        encode_head(&self.plan, &mut out);
+        out.extend_from_slice(&self.key_bytes);
+        out.extend_from_slice(&self.segments);
+        out
+    }
+
     /// The keys as they are stored, with their size.
     pub fn key_bytes(&self) -> &[u8] {
         &self.key_bytes

@@ -1,6 +1,7 @@
 //! Contexts of the bits that states and turns are coded in, and what they start from.
 
 use crate::entropy::range::{Bits, Chance};
+use std::ops::Range;
 
 // Part of the format.
 pub(super) const CLASSES: usize = 4;
@@ -20,6 +21,10 @@ pub(super) struct CorrectionContexts<C> {
 pub(in crate::mesh) struct Contexts<C> {
     pub(super) normal: [[[C; 3]; 3]; CLASSES],
     pub(super) turn: [[[C; 3]; 4]; CLASSES],
+    /// Chunks, then blocks; by class, and by what the one before is.
+    pub(super) normal_blocks: [[[C; 2]; CLASSES]; 2],
+    /// By whether a state in it is another one, besides.
+    pub(super) turn_blocks: [[[[C; 2]; 2]; CLASSES]; 2],
     pub(super) states: CorrectionContexts<C>,
     pub(super) turns: CorrectionContexts<C>,
 }
@@ -52,8 +57,50 @@ impl<C: Copy> Contexts<C> {
     pub(in crate::mesh) fn list(&mut self) -> impl Iterator<Item = &mut C> {
         let normal = self.normal.iter_mut().flatten().flatten();
         let turn = self.turn.iter_mut().flatten().flatten();
+        let blocks = self.normal_blocks.as_flattened_mut().as_flattened_mut().iter_mut();
+        let turn_blocks =
+            self.turn_blocks.as_flattened_mut().as_flattened_mut().as_flattened_mut().iter_mut();
         let numbers = self.states.list().chain(self.turns.list());
-        normal.chain(turn).chain(numbers)
+        normal.chain(turn).chain(blocks).chain(turn_blocks).chain(numbers)
+    }
+}
+
+/// Items of a block, and blocks of a chunk: each has one bit for all of its items. Part of the format.
+pub(super) const BLOCK_ITEMS: usize = 16;
+pub(super) const CHUNK_BLOCKS: usize = 4;
+
+/// Blocks of items, and the largest class in each.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Blocks {
+    items: usize,
+    classes: Vec<u8>,
+}
+
+impl Blocks {
+    pub fn new(classes: &[u8]) -> Blocks {
+        let most = |block: &[u8]| block.iter().copied().max().unwrap_or(0);
+        Blocks { items: classes.len(), classes: classes.chunks(BLOCK_ITEMS).map(most).collect() }
+    }
+
+    /// Number of chunks.
+    pub fn chunks(&self) -> usize {
+        self.classes.len().div_ceil(CHUNK_BLOCKS)
+    }
+
+    /// The blocks of a chunk.
+    pub fn of(&self, chunk: usize) -> Range<usize> {
+        let start = chunk * CHUNK_BLOCKS;
+        start..(start + CHUNK_BLOCKS).min(self.classes.len())
+    }
+
+    /// The items of some blocks.
+    pub fn items(&self, blocks: Range<usize>) -> Range<usize> {
+        blocks.start * BLOCK_ITEMS..(blocks.end * BLOCK_ITEMS).min(self.items)
+    }
+
+    /// The largest class in some blocks.
+    pub fn class(&self, blocks: Range<usize>) -> usize {
+        usize::from(self.classes[blocks].iter().copied().max().unwrap_or(0))
     }
 }
 

@@ -9,9 +9,10 @@
 //!
 //! ```text
 //! group      vertices that share a normal in all frames (topology/partition.rs); its predicted normal n: mesh/normals/surface.rs
-//! state      x, y in steps s, e₁ e₂ the frame that turns with the surface: r = √(x² + y²), a = s·r
-//!            normal = n·cos a + (x·e₁ + y·e₂)/r · sin a. The map keeps distances from its middle and shortens the others, so a lattice
-//!            covers all directions as well as it covers those near n; 32767 steps reach the opposite pole down to 0.02°
+//! state      x, y in steps s, e₁ e₂ the frame that turns with the surface: X = x·s/2, Y = y·s/2, (c, f) = rotation(X² + Y²)
+//!            normal = n·c + (X·e₁ + Y·e₂)·f: n turned by about s·√(x² + y²), without a root. The map keeps distances from its middle and
+//!            shortens the others, so a lattice covers all directions as well as it covers those near n; 32767 steps reach the opposite
+//!            pole down to 0.02°
 //! turn       z in steps of another angle: the predicted tangent (mesh/normals/tangents.rs, with the decoded normal) turned about the normal
 //! base       a state and a turn for each group and vertex, kept once: what an artist's normals, bent polygons and rounded uvs
 //!            are off at all times
@@ -28,6 +29,11 @@
 //!            x = number[state, 0], y = number[state, x = 0 ? 2 : 1];  state = old + 3·(x, y)
 //! vertex v   old = its turn in the reference, plus what the turn of its mate w differs from the reference's;
 //!            one bit [turn, class, near, past]: is it another?  turn = old + 3·number[turn, 0]
+//! blocks     of 16 items, four to a chunk; groups, then vertices. One bit for each chunk, [normal block, 0, most, last], [turn block, 0,
+//!            most, touched, last]: is an item of it another than old? If so the same for each of its blocks, with 1 for 0; if so its items.
+//!            What must be so has no bit: the last block of a chunk, the last item of a block where none before is another
+//! most       the largest class in it; last: what the bit of the chunk, or block, before it was that had one or needed none, at first 0;
+//!            touched: 1 if the state of the group of one of its vertices is another than in the reference
 //! number     one bit [zero]: is it not 0?  sign, plain;  bits [length] while the logarithm of its size is larger, at most 15;
 //!            as many plain bits of the size
 //! class      0 … 3, how often the encoder's samples corrected the item
@@ -36,20 +42,20 @@
 //! past       1 if the reference differs from the base here, 0 if not, 2 where the reference is the base
 //! ```
 //!
-//! Items *touch* as in topology/partition.rs, the first ones found count; the *mate* is the first that has the
-//! same group.
+//! Items *touch* as in topology/partition.rs, the first ones found count; the *mate* is the first that has
+//! the same group.
 //!
-//! # Levels
+//! # Between frames
 //!
-//! A decoded frame keeps what was decoded as octahedral levels, or as those of tangent frames, by the f32
-//! encoders of [`crate::quantize::octahedral`] and [`crate::quantize::qtangent`]: at 16 bits they add less than 0.01 degrees. The
-//! encoder measures the promise on these levels.
+//! A decoded frame keeps its states; normals are made when it is shown. Between two frames they are made
+//! once, of points and states that lie between theirs, both on straight lines ([`Moment`]). Nothing is
+//! promised there, and at both ends they are what the frames have.
 //!
 //! # How it is computed
 //!
-//! Everything is written for eight polygons, groups, classes or vertices at a time (`codec/src/lanes.rs`),
-//! with AVX2 where the machine has it; blocks whose states are all zero are not bent, and what follows the
-//! last correction of a unit is copied.
+//! Everything is written for blocks of sixteen polygons, groups, classes or vertices (`simd/lanes/block.rs`),
+//! with AVX-512 or AVX2 where the machine has it (mesh/normals/kernel.rs); blocks whose states are all zero
+//! are not bent, and what follows the last correction of a unit is copied.
 //!
 //! # Bytes
 //!
@@ -57,34 +63,35 @@
 //!
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
-//! | 0 | 1 | flags | 1 tangents, 2 polygons are kept, 4 predicted normals are negated |
+//! | 0 | 1 | flags | 1 tangents, 2 polygons are kept, 4 predicted normals are negated, 8 and 16 weights of normals (3: mesh/normals/turned.rs), 32 and 64 of tangents, 128 states are packed |
 //! | 1 | 4 | step | of states, radians, f32 |
 //! | 5 | 4 | turn step | of turns, radians, f32; 0 without tangents |
 //! | 9 | … | range coded | faces if kept; groups; signs of vertices with tangents; class and base of each group; class and turn of each vertex with tangents; starting chances |
 //!
-//! The faces, groups and signs are those of topology/partition.rs; a sign is one bit, whether it is not that of
-//! the uv area of the vertex's first triangle that has one, its context what the vertex before did. A class
-//! is as many ones as it is high, at most three, in the contexts of the class before (at most 2); then one
-//! bit, in the context of the class, for groups and vertices apart, whether the base is not what is expected:
-//! 0 for groups, the mate's for turns; then numbers. A starting chance is one bit, whether it is not even,
-//! then eight plain ones.
+//! The faces, groups and signs are those of topology/partition.rs; a sign is one bit, whether it is not that
+//! of the uv area of the vertex's first triangle that has one, its context what the vertex before did. A
+//! class is as many ones as it is high, at most three, in the contexts of the class before (at most 2); then
+//! one bit, in the context of the class, for groups and vertices apart, whether the base is not what is
+//! expected: 0 for groups, the mate's for turns; then numbers. A starting chance is one bit, whether it is
+//! not even, then eight plain ones.
 //!
-//! A unit is one range coded string (entropy/range.rs): for each frame its reference, its groups, its vertices.
-//! It is empty where all is as predicted.
+//! A unit is one range coded string (entropy/range.rs): for each frame its reference, its groups, its
+//! vertices; or packed (mesh/normals/packed.rs), where a turn is expected to be the reference's. It is empty
+//! where all is as predicted.
 //!
 //! # How it is used
 //!
-//! * Compile: [`Sharing`](crate::topology::partition::Sharing) over the source's normals of all frames (or started from
-//!   the smoothing groups, without looking at frames); [`Encoder::new`](crate::mesh::normals::encode::Encoder::new)
-//!   with about two dozen decoded frames, then its `static_bytes`; `encode` for each unit gives bytes, states
-//!   and the largest errors: where these are above the tolerance, the mesh cannot be done this way (vertices
-//!   of one group that differ, normals that are no numbers).
-//! * Load: [`Normals::read`], [`Normals::work`], and [`Normals::set_uvs`], again for each frame only where
-//!   uvs move.
+//! * Compile: [`Sharing`](crate::topology::partition::Sharing) over the source's normals of all frames (or
+//!   started from the smoothing groups, without looking at frames);
+//!   [`Encoder::new`](crate::mesh::normals::encode::Encoder::new) with about two dozen decoded frames, then
+//!   its `static_bytes`; `encode` for each unit gives bytes, states and the largest errors: where these are
+//!   above the tolerance, the mesh cannot be done this way (vertices of one group that differ, normals that
+//!   are no numbers).
+//! * Load: [`Normals::read`], [`Normals::work`].
 //! * Unit: [`Normals::decode`] gives the states of its frames; no positions are needed. A player keeps
 //!   [`Normals::state_len`] × 2 bytes per frame: 4 for each group and 2 for each vertex with tangents.
-//! * Frame that is shown: [`Normals::levels`] with its points and states; or [`Normals::build`], then
-//!   [`Built::normal`] and [`Built::tangent`] of any vertex.
+//! * Moment that is shown: [`Normals::write`] with the points and states of its frames; or
+//!   [`Normals::build`], then [`Built::normal`] and [`Built::tangent`] of any vertex.
 //!
 //! References cost nothing but that the states of their frames are there; none (an empty list) is always
 //! allowed, in the decoder exactly as in the encoder.
@@ -92,24 +99,36 @@
 mod contexts;
 #[cfg(feature = "encode")]
 pub mod encode;
+mod gather;
+mod kernel;
+mod model;
+mod packed;
+mod states;
 pub mod surface;
 pub(crate) mod tangents;
+mod turned;
 
 use crate::bytes::Cursor;
 use crate::entropy::range::{Bits, Chance, Decoder};
-use crate::mesh::normals::surface::{Surface, directions, turn};
-use crate::mesh::normals::tangents::{Slopes, Tangents, turned};
-use crate::quantize::{octahedral, qtangent};
+#[cfg(feature = "encode")]
+use crate::mesh::normals::kernel::bent;
+use crate::mesh::normals::kernel::{Blend, Corrections, Kernel, Next, Stage, turned};
+pub use crate::mesh::normals::model::{Directions, Normals, Work};
+use crate::mesh::normals::surface::{Surface, Weights, turn};
+use crate::mesh::normals::tangents::{TangentWeights, Tangents};
+pub use crate::mesh::normals::turned::Rest;
+use crate::mesh::normals::turned::Turned;
 use crate::simd::isa::Isa;
-use crate::simd::lanes::{
-    self, LANES, Lanes, Number, Place, Points, Row, Vector, eight, plus, select, times,
-};
+#[cfg(feature = "encode")]
+use crate::simd::lanes::Place;
+use crate::simd::lanes::{self, BLOCK};
 use crate::topology::partition;
 use crate::topology::partition::{Near, Polygons};
-use crate::{Corrupt, each_width};
+use crate::transform::Transform;
+use crate::{Corrupt, Points, each_width};
 #[cfg(feature = "encode")]
 pub(in crate::mesh) use contexts::level_near;
-use contexts::{CLASSES, CorrectionContexts, EVEN_LEVEL, level_of, moved, strides};
+use contexts::{Blocks, CLASSES, CorrectionContexts, EVEN_LEVEL, level_of};
 pub(in crate::mesh) use contexts::{Contexts, STRIDE, level};
 
 /// The mesh as encoder and decoder both know it.
@@ -122,40 +141,13 @@ pub struct Shape<'a> {
     /// Decoded uv of each vertex in the first frame, which tangents follow; empty where there are no
     /// tangents.
     pub uvs: &'a [[f32; 2]],
+    /// Where rigid bones alone move the points.
+    pub rest: Option<Rest<'a>>,
 }
 
 const HEAD: usize = 9;
-
-/// Static part of the normals of a mesh, made from its bytes.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Normals {
-    pub(in crate::mesh) surface: Surface,
-    pub(in crate::mesh) tangents: Option<Tangents>,
-    /// Group of each vertex.
-    pub(in crate::mesh) group: Vec<u32>,
-    /// State of each group, then turn of each vertex.
-    pub(in crate::mesh) base: Vec<i16>,
-    /// Class of each group, then of each vertex.
-    pub(in crate::mesh) classes: Vec<u8>,
-    /// Up to three groups before each group, and two vertices before each vertex, that touch it.
-    near_groups: Vec<[u32; 3]>,
-    near_vertices: Vec<[u32; 2]>,
-    /// A vertex before each vertex that touches it and has the same normal.
-    mates: Vec<u32>,
-    pub(in crate::mesh) step: f32,
-    pub(in crate::mesh) turn_step: f32,
-    pub(in crate::mesh) negated: bool,
-    pub(in crate::mesh) chances: Contexts<Chance>,
-}
-
-/// Buffers of the frame that is built.
-#[derive(Debug, Clone, Default)]
-pub struct Work {
-    pub(in crate::mesh) normals: Vec<[f32; 4]>,
-    pub(in crate::mesh) slopes: Slopes,
-    /// Per class of tangents.
-    tangents: Vec<[f32; 4]>,
-}
+/// In place of the number of weights: normals are those at rest, turned by bones.
+const TURNED: u8 = 3;
 
 /// No item.
 const NONE: u32 = u32::MAX;
@@ -168,8 +160,15 @@ impl Normals {
         let steps = [head.f32()?, head.f32()?];
         let tangents = flags & 1 != 0;
         let usable = |s: f32| s > 0.0 && s <= 4.0;
-        if flags > 7 || !usable(steps[0]) || (tangents && !usable(steps[1])) {
-            return Err(Corrupt("normals: flags or steps out of range"));
+        let turned = flags >> 3 & 3 == TURNED;
+        let weights = if turned { 0 } else { usize::from(flags >> 3 & 3) };
+        let weights = Weights::ALL.get(weights);
+        let tangent_weights = TangentWeights::ALL.get(usize::from(flags >> 5 & 3));
+        let (Some(&weights), Some(&tangent_weights)) = (weights, tangent_weights) else {
+            return Err(Corrupt("normals: weights that are not known"));
+        };
+        if !usable(steps[0]) || (tangents && !usable(steps[1])) {
+            return Err(Corrupt("normals: steps out of range"));
         }
         let mut bits = Decoder::new(&bytes[HEAD..]);
         let draft = Draft {
@@ -180,12 +179,50 @@ impl Normals {
             tangents,
             steps,
             negated: flags & 4 != 0,
+            weights,
+            tangent_weights,
+            packed: flags & 128 != 0,
+            turned,
         };
         let mut out = draft.layout(&mut bits, shape)?;
         out.bases(&mut bits);
+        if turned {
+            out.turn_rest(shape)?;
+        }
+        out.find_blocks();
         out.starts(&mut bits);
         bits.finish()?;
         Ok(out)
+    }
+
+    /// Makes of the base what bones turn.
+    pub(in crate::mesh) fn turn_rest(&mut self, shape: Shape<'_>) -> Result<(), Corrupt> {
+        let Rest { points, bones, rigid } =
+            shape.rest.ok_or(Corrupt("normals: turned where no rigid bones are"))?;
+        let count = each_width!(points, points => points.len());
+        if count < self.surface.points() || count != bones.len() || bones.iter().any(|bone| *bone > rigid) {
+            return Err(Corrupt("normals: bones that do not fit the points"));
+        }
+        let mut work = self.work();
+        let base = std::mem::take(&mut self.base);
+        self.base = vec![0; base.len()];
+        let at_rest = Frame { points, state: &base, transforms: &[] };
+        self.build(at_rest.into(), self.has_tangents(), &mut work);
+        let mut bone = vec![rigid; self.groups()];
+        for (point, group) in shape.point.iter().zip(&self.group).rev() {
+            bone[*group as usize] = bones[*point as usize];
+        }
+        let groups = self.tangents.as_ref().map_or(&[][..], |t| t.groups());
+        let turned = Turned::new(&work.normals, &work.tangents, &bone, groups, rigid);
+        self.vectors = turned.columns();
+        self.turned = Some(turned);
+        self.surface.forget_polygons();
+        if let Some(tangents) = &mut self.tangents {
+            tangents.forget_sums();
+        }
+        let states = 2 * self.groups();
+        self.base[states..].copy_from_slice(&base[states..]);
+        Ok(())
     }
 
     /// Numbers of which the states of a frame consist.
@@ -217,16 +254,10 @@ impl Normals {
     pub fn work(&self) -> Work {
         let classes = self.tangents.as_ref().map_or(0, |t| t.groups().len());
         Work {
-            normals: vec![[0.0; 4]; self.surface.slots()],
-            slopes: Slopes::new(),
-            tangents: vec![[0.0; 4]; classes.next_multiple_of(LANES)],
-        }
-    }
-
-    /// Sets the decoded uvs: once where they stay, else before each [`Normals::build`].
-    pub fn set_uvs(&self, uvs: &[[f32; 2]], work: &mut Work) {
-        if let Some(tangents) = &self.tangents {
-            tangents.slopes(uvs, &mut work.slopes);
+            points: vec![[0; 4]; self.surface.points()],
+            vectors: vec![[0.0; 4]; self.vectors],
+            normals: vec![[0.0; 4]; self.groups().next_multiple_of(BLOCK)],
+            tangents: vec![[0.0; 4]; classes.next_multiple_of(BLOCK)],
         }
     }
 
@@ -290,141 +321,131 @@ impl Normals {
     /// Decodes the states of the frames of a unit, [`Normals::state_len`] each, in the unit's order. `refs`
     /// are the states of the frames that the unit may refer to, the same as in the encoder.
     pub fn decode(&self, bytes: &[u8], refs: &[&[i16]], out: &mut [&mut [i16]]) -> Result<(), Corrupt> {
+        if self.packed {
+            return self.unpack(bytes, refs, out);
+        }
         let mut chances = self.chances;
         let mut bits = Decoder::new(bytes);
         for f in 0..out.len() {
             let (done, rest) = out.split_at_mut(f);
             let [state, ..] = rest else { break };
             let number = bits.plain(width(refs.len() + f), 0) as usize;
-            let from: Option<&[i16]> = match number.checked_sub(1) {
-                None => None,
-                Some(i) if i < refs.len() => Some(refs[i]),
-                Some(i) => Some(
-                    done.get(i - refs.len()).ok_or(Corrupt("normals: a frame refers to one behind it"))?,
-                ),
-            };
-            if state.len() != self.base.len() || from.is_some_and(|s| s.len() != state.len()) {
-                return Err(Corrupt("normals: states of another length"));
-            }
+            let from = self.reference(number, refs, done, state)?;
             self.frame(&mut bits, &mut chances, from, state);
         }
         bits.finish()
     }
 
-    /// Codes the states of a frame; those that are there on entry in an encoder.
-    pub(in crate::mesh) fn frame<B: Bits>(
-        &self,
-        bits: &mut B,
-        chances: &mut Contexts<B::Context>,
-        from: Option<&[i16]>,
-        state: &mut [i16],
-    ) {
-        let groups = self.groups();
-        let (states, turns) = state.split_at_mut(2 * groups);
-        let states = states.as_chunks_mut::<2>().0;
-        let base = self.base[..2 * groups].as_chunks::<2>().0;
-        let before = from.map_or(base, |f| f[..2 * groups].as_chunks::<2>().0);
-        let past = |moved: bool| match from {
-            None => 2,
-            Some(_) => usize::from(moved),
-        };
-        // Of an empty unit, or what follows its last correction, there is nothing to look at.
-        let same = bits.only_zeros();
-        if same {
-            states.copy_from_slice(before);
-        }
-        for g in 0..if same { 0 } else { groups } {
-            let other = |n: &u32| {
-                let n = *n as usize;
-                usize::from(n < g && states[n] != before[n])
-            };
-            let count = self.near_groups[g].iter().map(other).sum::<usize>();
-            let class = usize::from(self.classes[g]);
-            let chance = &mut chances.normal[class][count.min(2)][past(before[g] != base[g])];
-            if bits.bit(chance, states[g] != before[g]) {
-                let x = chances.states.code(bits, 0, strides(before[g][0], states[g][0]));
-                let context = 1 + usize::from(x == 0);
-                let y = chances.states.code(bits, context, strides(before[g][1], states[g][1]));
-                states[g] = [moved(before[g][0], x), moved(before[g][1], y)];
-            } else {
-                states[g] = before[g];
+    /// The same of packed states.
+    fn unpack(&self, bytes: &[u8], refs: &[&[i16]], out: &mut [&mut [i16]]) -> Result<(), Corrupt> {
+        let mut reader = packed::Reader::new(bytes);
+        for f in 0..out.len() {
+            let (done, rest) = out.split_at_mut(f);
+            let [state, ..] = rest else { break };
+            let from = self.reference(usize::from(reader.u8()), refs, done, state)?;
+            state.copy_from_slice(from.unwrap_or(&self.base));
+            let (states, turns) = state.split_at_mut(2 * self.groups());
+            reader.section::<2>(states.as_chunks_mut().0)?;
+            if self.has_tangents() {
+                reader.section::<1>(turns.as_chunks_mut().0)?;
             }
         }
-        let base = &self.base[2 * groups..];
-        let old = from.map_or(base, |f| &f[2 * groups..]);
-        let same = bits.only_zeros();
-        if same {
-            // Mates move by the same, which is nothing.
-            turns.copy_from_slice(old);
-        }
-        for v in 0..if same { 0 } else { turns.len() } {
-            let other = |n: &u32| {
-                let n = *n as usize;
-                usize::from(n < v && turns[n] != old[n])
-            };
-            let count = self.near_vertices[v].iter().map(other).sum::<usize>();
-            let g = self.group[v] as usize;
-            let count = count + usize::from(states[g] != before[g]);
-            let class = usize::from(self.classes[groups + v]);
-            let expected = self.expected(v, turns, old);
-            let chance = &mut chances.turn[class][count][past(old[v] != base[v])];
-            turns[v] = if bits.bit(chance, turns[v] != expected) {
-                moved(expected, chances.turns.code(bits, 0, strides(expected, turns[v])))
-            } else {
-                expected
-            };
-        }
+        reader.finish()
     }
 
-    /// The turn that is expected of a vertex: the reference's, moved like that of an earlier vertex that
-    /// touches it and has its normal.
-    #[inline]
-    pub(in crate::mesh) fn expected(&self, v: usize, turns: &[i16], old: &[i16]) -> i16 {
-        match self.mates[v] as usize {
-            mate if mate < v => old[v].wrapping_add(turns[mate].wrapping_sub(old[mate])),
-            _ => old[v],
-        }
-    }
-
-    /// The normals and tangents of a frame. Panics where `points` or `state` are too few.
-    pub fn build<'a, P: Place>(&'a self, points: &[P], state: &'a [i16], work: &'a mut Work) -> Built<'a> {
-        self.compute(Isa::get(), P::kind(points), state, work, None);
-        Built { normals: self, turns: &state[2 * self.groups()..], work }
-    }
-
-    /// Levels of a frame as a player keeps them, with `bits` each: of octahedral normals, or of tangent
-    /// frames where there are tangents. Panics where `points`, `state` or `out` are too few.
-    pub fn levels<P: Place>(&self, points: &[P], state: &[i16], work: &mut Work, bits: u32, out: &mut [u16]) {
-        self.compute(Isa::get(), P::kind(points), state, work, Some((bits, out)));
-    }
-
-    fn compute(
+    /// The reference of this number: none is the base.
+    fn reference<'a>(
         &self,
-        isa: Isa,
-        points: Points<'_>,
+        number: usize,
+        refs: &[&'a [i16]],
+        done: &'a [&mut [i16]],
         state: &[i16],
-        work: &mut Work,
-        levels: Option<(u32, &mut [u16])>,
-    ) {
-        assert_eq!(state.len(), self.base.len(), "the states of a frame");
-        let (states, turns) = state.split_at(2 * self.groups());
-        let states = states.as_chunks().0;
-        self.directions(isa, points, states, &mut work.normals);
+    ) -> Result<Option<&'a [i16]>, Corrupt> {
+        let from: Option<&[i16]> = match number.checked_sub(1) {
+            None => None,
+            Some(i) if i < refs.len() => Some(refs[i]),
+            Some(i) => {
+                Some(done.get(i - refs.len()).ok_or(Corrupt("normals: a frame refers to one behind it"))?)
+            }
+        };
+        if state.len() != self.base.len() || from.is_some_and(|s| s.len() != state.len()) {
+            return Err(Corrupt("normals: states of another length"));
+        }
+        Ok(from)
+    }
+
+    /// The normals and, if wanted, the tangents of a moment. Panics where its points or states are too few.
+    pub fn build<'a>(&'a self, moment: Moment<'a>, tangents: bool, work: &'a mut Work) -> Built<'a> {
+        let states = self.corrections(moment);
+        self.compute(Isa::get(), moment, Stage::Built(states, tangents), work);
+        Built { normals: self, states, work }
+    }
+
+    /// Writes the normals and tangents of a moment that are asked for; what is not asked for is not computed.
+    /// Panics where points or states are too few, where there are no tangents, or where the room is not for
+    /// all vertices.
+    pub fn write(&self, moment: Moment<'_>, work: &mut Work, out: Directions<'_>) {
+        assert!(out.normals.as_ref().is_none_or(|o| o.len() == self.vertices()), "normals of all vertices");
+        assert!(out.tangents.as_ref().is_none_or(|o| o.len() == self.vertices()), "tangents of all vertices");
+        assert!(out.tangents.is_none() || self.has_tangents(), "tangents");
+        self.compute(Isa::get(), moment, Stage::Written(self.corrections(moment), out), work);
+    }
+
+    fn corrections<'a>(&self, moment: Moment<'a>) -> Corrections<'a> {
+        let split = |state: &'a [i16]| {
+            assert_eq!(state.len(), self.base.len(), "the states of a frame");
+            let (states, turns) = state.split_at(2 * self.groups());
+            (states.as_chunks().0, turns)
+        };
+        let (states, turns) = split(moment.first.state);
+        let next = moment.next.map(|(next, t)| {
+            let (states, turns) = split(next.state);
+            Next { states, turns, t }
+        });
+        Corrections { states, turns, next }
+    }
+
+    fn compute(&self, isa: Isa, moment: Moment<'_>, stage: Stage<'_>, work: &mut Work) {
+        let Frame { points: from, transforms, .. } = moment.first;
+        if let Some(turned) = &self.turned {
+            let next = moment.next.map(|(next, t)| (next.transforms, t));
+            turned.write_columns(transforms, next, &mut work.vectors);
+        }
+        let Some((Frame { points: to, .. }, t)) = moment.next else {
+            return self.run(isa, from, work, stage);
+        };
+        let mut points = std::mem::take(&mut work.points);
+        lanes::run_blocks(isa, Blend { from, to, t, out: &mut points });
+        self.run(isa, Points::from(&points[..]), work, stage);
+        work.points = points;
+    }
+
+    fn run(&self, isa: Isa, points: Points<'_>, work: &mut Work, stage: Stage<'_>) {
         each_width!(points, points => {
-            lanes::run(isa, Vertices { normals: self, points, turns, work, levels })
+            lanes::run_blocks(isa, Kernel { normals: self, points, work, stage })
         })
     }
 
-    /// Normals of all groups, [`Surface::slots`] of them, with their states; without states the predicted
-    /// ones.
-    pub(in crate::mesh) fn directions(
-        &self,
-        isa: Isa,
-        points: Points<'_>,
-        states: &[[i16; 2]],
-        out: &mut [[f32; 4]],
-    ) {
-        each_width!(points, points => lanes::run(isa, Groups { normals: self, points, states, out }))
+    /// Predicted normals of all groups, in a frame with these transforms of bones.
+    #[cfg(feature = "encode")]
+    pub(in crate::mesh) fn predict<P: Place>(&self, points: &[P], transforms: &[Transform], work: &mut Work) {
+        if let Some(turned) = &self.turned {
+            turned.write_columns(transforms, None, &mut work.vectors);
+        }
+        self.run(Isa::get(), P::kind(points), work, Stage::Predicted);
+    }
+
+    /// Turns the predicted normals of all groups as these states say.
+    #[cfg(feature = "encode")]
+    pub(in crate::mesh) fn bend_all<P: Place>(&self, points: &[P], states: &[[i16; 2]], work: &mut Work) {
+        let states = Corrections { states, turns: &[], next: None };
+        self.run(Isa::get(), P::kind(points), work, Stage::Bent(Some(states), false));
+    }
+
+    /// Predicted tangents of all classes, of groups whose normals are there.
+    #[cfg(feature = "encode")]
+    pub(in crate::mesh) fn all_tangents<P: Place>(&self, points: &[P], work: &mut Work) {
+        self.run(Isa::get(), P::kind(points), work, Stage::Bent(None, true));
     }
 
     /// The normal that `state` means where `n` is predicted.
@@ -442,136 +463,71 @@ impl Normals {
         bent(n, self.surface.frame(points, g, n), state.map(f32::from), self.step)
     }
 
-    /// The predicted tangent of a class with the decoded normal `n`.
+    /// The predicted tangent of a vertex with the decoded normal `n`, in a frame that `work` has predicted.
     #[cfg(feature = "encode")]
     pub(in crate::mesh) fn tangent<P: Place>(
         &self,
-        class: usize,
+        v: usize,
         n: [f32; 3],
         points: &[P],
-        slopes: &Slopes,
+        work: &Work,
     ) -> [f32; 3] {
-        match &self.tangents {
-            Some(tangents) => tangents.tangent(class, n, (&self.surface, points), slopes),
-            None => [1.0, 0.0, 0.0],
-        }
+        let tangents = self.tangents.as_ref().expect("tangents");
+        let class = tangents.classes()[v] as usize;
+        let at = (class / BLOCK, class % BLOCK);
+        let sum = match &self.turned {
+            Some(turned) => turned.class::<f32>(at.0, at.1, &work.vectors),
+            None => tangents.sums::<f32, P>(at, points, n, &work.vectors),
+        };
+        let (t, there) = surface::flat(sum, n);
+        if there { t } else { self.surface.frame(points, self.group[v] as usize, n)[0] }
     }
 }
 
-/// The normal of a state that is not zero, in the frame of the predicted normal `n`.
-#[inline(always)]
-fn bent<N: Number>(n: Vector<N>, [e1, e2]: [Vector<N>; 2], [x, y]: [N; 2], step: f32) -> Vector<N> {
-    let length = (x * x + y * y).sqrt();
-    let [c, s] = turn(length * N::splat(step));
-    let scale = s / length;
-    plus(times(n, c), plus(times(e1, x * scale), times(e2, y * scale)))
+/// What the normals of a frame are made of.
+#[derive(Debug, Clone, Copy)]
+#[allow(missing_docs)]
+pub struct Frame<'a> {
+    pub points: Points<'a>,
+    pub state: &'a [i16],
+    /// Of rigid bones, where these turn normals; bones that it does not have do not turn.
+    pub transforms: &'a [Transform],
 }
 
-/// The kernel of [`Normals::directions`].
-struct Groups<'a, P> {
-    normals: &'a Normals,
-    points: &'a [P],
-    states: &'a [[i16; 2]],
-    out: &'a mut [[f32; 4]],
-}
-
-impl<P: Place> lanes::Task for Groups<'_, P> {
-    #[inline(always)]
-    fn run<L: Lanes>(self) {
-        let surface = &self.normals.surface;
-        surface.sums::<L, P>(self.points, self.out);
-        let blocks = self.out.as_chunks_mut::<LANES>().0;
-        for (start, out) in (0..).step_by(LANES).zip(blocks) {
-            let mut n = directions(L::load_vectors(out));
-            if self.normals.negated {
-                n = [-n[0], -n[1], -n[2]];
-            }
-            let states = eight(self.states.get(start..).unwrap_or(&[]), [0; 2]);
-            if states != [[0; 2]; LANES] {
-                let groups: Row = std::array::from_fn(|l| (start + l) as u32);
-                let frame = surface.frames::<L, P>(self.points, &groups, n);
-                let [x, y] = [0, 1].map(|k| states.map(|s| s[k]));
-                let [x, y] = [L::load_i16(&x), L::load_i16(&y)];
-                let there = L::splat(0.0).less(x * x + y * y);
-                n = select(there, bent(n, frame, [x, y], self.normals.step), n);
-            }
-            L::store_vectors(n, out);
-        }
+impl<'a> Frame<'a> {
+    /// A frame of a mesh whose normals no bones turn.
+    pub fn new(points: impl Into<Points<'a>>, state: &'a [i16]) -> Frame<'a> {
+        Frame { points: points.into(), state, transforms: &[] }
     }
 }
 
-/// The kernel of the rest of a frame: tangents into `work`, and levels where they are wanted.
-struct Vertices<'a, P> {
-    normals: &'a Normals,
-    points: &'a [P],
-    turns: &'a [i16],
-    work: &'a mut Work,
-    levels: Option<(u32, &'a mut [u16])>,
+/// A frame, or a moment between two.
+#[derive(Debug, Clone, Copy)]
+pub struct Moment<'a> {
+    first: Frame<'a>,
+    next: Option<(Frame<'a>, f32)>,
 }
 
-impl<P: Place> lanes::Task for Vertices<'_, P> {
-    #[inline(always)]
-    fn run<L: Lanes>(self) {
-        let (normals, work) = (self.normals, self.work);
-        if let Some(tangents) = &normals.tangents {
-            let of = (&normals.surface, self.points);
-            tangents.all::<L, P>(of, &work.normals, &work.slopes, &mut work.tangents);
-        }
-        if let Some((bits, levels)) = self.levels {
-            normals.write::<L>(self.turns, work, bits, levels);
-        }
+impl<'a> From<Frame<'a>> for Moment<'a> {
+    fn from(first: Frame<'a>) -> Moment<'a> {
+        Moment { first, next: None }
     }
 }
 
-impl Normals {
-    /// Levels of all vertices from the normals and tangents of a frame.
-    #[inline(always)]
-    fn write<L: Lanes>(&self, turns: &[i16], work: &Work, bits: u32, levels: &mut [u16]) {
-        let count = self.group.len();
-        let planes = if self.has_tangents() { 4 } else { 2 };
-        assert_eq!(levels.len(), planes * count, "levels of all vertices");
-        let step = L::splat(self.turn_step);
-        for start in (0..count).step_by(LANES) {
-            let n = L::vectors(&work.normals, &eight(&self.group[start..], 0));
-            let Some(tangents) = &self.tangents else {
-                let [x, y] = octahedral::nearest(n, bits);
-                put(levels, [start, 0, count], x);
-                put(levels, [start, 1, count], y);
-                continue;
-            };
-            let mut t = L::vectors(&work.tangents, &eight(&tangents.classes()[start..], 0));
-            let turns = eight(&turns[start..], 0);
-            if turns != [0; LANES] {
-                let turns = L::load_i16(&turns);
-                let there = L::splat(0.0).less(turns.abs());
-                t = select(there, turned(t, n, turn(turns * step)), t);
-            }
-            let sign = L::load(&eight(&tangents.signs()[start..], 1.0));
-            let [x, y, z, w] = qtangent::nearest([n, t], sign, bits);
-            put(levels, [start, 0, count], x);
-            put(levels, [start, 1, count], y);
-            put(levels, [start, 2, count], z);
-            put(levels, [start, 3, count], w);
-        }
+impl<'a> Moment<'a> {
+    /// On the way to the next frame: 0 is here, 1 there. Points go straight, states as well, and normals are
+    /// those of the surface in between: at both ends they are the frames'.
+    pub fn towards(self, next: Frame<'a>, t: f32) -> Moment<'a> {
+        let next = (t > 0.0).then_some((next, t));
+        Moment { next, ..self }
     }
 }
 
-/// Levels of up to eight vertices from `start` on, in plane `k` of `count` levels each.
-#[inline(always)]
-fn put<L: Lanes>(levels: &mut [u16], [start, k, count]: [usize; 3], words: L) {
-    let out = &mut levels[k * count + start..(k + 1) * count];
-    let words = words.words();
-    match out.first_chunk_mut() {
-        Some(out) => *out = words,
-        None => out.copy_from_slice(&words[..out.len()]),
-    }
-}
-
-/// A frame whose normals are known.
+/// A moment whose normals are known.
 #[derive(Debug, Clone, Copy)]
 pub struct Built<'a> {
     normals: &'a Normals,
-    turns: &'a [i16],
+    states: Corrections<'a>,
     work: &'a Work,
 }
 
@@ -589,9 +545,9 @@ impl Built<'_> {
         let tangents = self.normals.tangents.as_ref().expect("tangents");
         let [x, y, z, _] = self.work.tangents[tangents.classes()[v] as usize];
         let mut t = [x, y, z];
-        if self.turns[v] != 0 {
-            let angle = f32::from(self.turns[v]) * self.normals.turn_step;
-            t = turned(t, self.normal(v), turn(angle));
+        let turns = self.states.turn(v, self.normals.turn_step);
+        if turns != 0.0 {
+            t = turned(t, self.normal(v), turn(turns * self.normals.turn_step));
         }
         [t[0], t[1], t[2], tangents.signs()[v]]
     }
@@ -603,6 +559,7 @@ pub(in crate::mesh) fn width(most: usize) -> u32 {
 }
 
 /// The input of the layout: all of it in an encoder, the flags in a decoder.
+#[derive(Clone, Copy)]
 pub(in crate::mesh) struct Draft<'a> {
     pub faces: Option<&'a [u32]>,
     pub groups: Option<&'a [u32]>,
@@ -611,6 +568,10 @@ pub(in crate::mesh) struct Draft<'a> {
     pub tangents: bool,
     pub steps: [f32; 2],
     pub negated: bool,
+    pub weights: Weights,
+    pub tangent_weights: TangentWeights,
+    pub packed: bool,
+    pub turned: bool,
 }
 
 impl Draft<'_> {
@@ -633,11 +594,14 @@ impl Draft<'_> {
         };
         let polygons = Polygons::new(triangles, &faces);
         let group = partition::groups(bits, &polygons, point, self.groups);
-        let surface = Surface::new(&polygons.vertices, &polygons.ends, point, &group)?;
+        let surface = Surface::new(&polygons.vertices, &polygons.ends, point, &group, self.weights)?;
+        let mut vectors = surface.vectors();
         let mut tangents = None;
         if self.tangents {
             let signs = signs(bits, shape, self.signs)?;
-            tangents = Some(Tangents::new(triangles, point, &group, shape.uvs, signs)?);
+            let weights = self.tangent_weights;
+            let of = [point, &group];
+            tangents = Some(Tangents::new(triangles, of, shape.uvs, signs, weights, &mut vectors)?);
         }
         let groups = surface.groups();
         let vertices = if self.tangents { count } else { 0 };
@@ -646,15 +610,21 @@ impl Draft<'_> {
         Ok(Normals {
             surface,
             tangents,
+            turned: None,
             group,
             base: vec![0; 2 * groups + vertices],
             classes: vec![0; groups + vertices],
+            group_blocks: Blocks::default(),
+            turn_blocks: Blocks::default(),
+            turn_near: Vec::new(),
             near_groups,
             near_vertices,
             mates,
             step: self.steps[0],
             turn_step: self.steps[1],
             negated: self.negated,
+            packed: self.packed,
+            vectors: vectors.next_multiple_of(BLOCK),
             chances: Contexts::default(),
         })
     }

@@ -6,63 +6,104 @@ use proptest::prelude::*;
 const COUNT: usize = 21;
 
 /// Vertices of a mesh of anything, read from `bytes`.
-fn mesh(bytes: &[u8], triangles: &[[u32; 3]], point: &[u32], uvs: &[[f32; 2]], flags: u8) -> Option<Normals> {
+fn mesh(bytes: &[u8], shape: Shape<'_>, flags: u8) -> Option<Normals> {
     let mut fixed = vec![flags];
     fixed.extend([0.01f32, 0.02].map(f32::to_le_bytes).as_flattened());
     fixed.extend(bytes);
-    let shape = Shape { triangles, point, uvs };
     Normals::read(&fixed, shape).ok()
 }
 
-/// Levels of all instruction sets, and what the encoder computes item by item, are the same as what is
-/// built.
-fn check<P: Place>(normals: &Normals, points: &[P], state: &[i16], uvs: &[[f32; 2]], bits: u32) {
-    let mut work = normals.work();
-    normals.set_uvs(uvs, &mut work);
-    let planes = if normals.has_tangents() { 4 } else { 2 };
-    let results = Isa::all().map(|isa| {
-        let mut levels = vec![9u16; planes * normals.vertices()];
-        normals.compute(isa, P::kind(points), state, &mut work, Some((bits, &mut levels)));
-        let bits = |v: &[f32; 4]| v.map(f32::to_bits);
-        let groups: Vec<_> = work.normals[..normals.groups()].iter().map(bits).collect();
-        let classes: Vec<_> = work.tangents.iter().map(bits).collect();
-        (levels, groups, classes)
-    });
-    let results: Vec<_> = results.collect();
-    assert!(results.iter().all(|r| *r == results[0]));
+fn bits<const N: usize>(list: &[[f32; N]]) -> Vec<[u32; N]> {
+    list.iter().map(|v| v.map(f32::to_bits)).collect()
+}
 
-    let mut predicted = vec![[0.0; 4]; normals.surface.slots()];
-    normals.directions(Isa::get(), P::kind(points), &[], &mut predicted);
-    let slopes = work.slopes.clone();
-    let built = normals.build(points, state, &mut work);
+/// What is asked for of a moment.
+fn written(normals: &Normals, isa: Isa, moment: Moment<'_>, asked: [bool; 2]) -> [Vec<u32>; 2] {
+    let count = normals.vertices();
+    let (mut n, mut t) = (vec![[9.0; 3]; count], vec![[9.0; 4]; count]);
+    let mut work = normals.work();
+    // What was there before does not matter.
+    work.normals.fill([f32::NAN; 4]);
+    work.tangents.fill([f32::NAN; 4]);
+    work.points.fill([-3; 4]);
+    let out = Directions {
+        normals: asked[0].then_some(&mut n[..]),
+        tangents: (asked[1] && normals.has_tangents()).then_some(&mut t[..]),
+    };
+    let corrections = normals.corrections(moment);
+    normals.compute(isa, moment, Stage::Written(corrections, out), &mut work);
+    [bits(&n).concat(), bits(&t).concat()]
+}
+
+/// What all instruction sets write, together and apart, and what is built, is the same.
+fn same_everywhere(normals: &Normals, moment: Moment<'_>) -> [Vec<u32>; 2] {
+    let both = written(normals, Isa::Scalar, moment, [true; 2]);
+    for isa in Isa::all() {
+        assert_eq!(written(normals, isa, moment, [true; 2]), both);
+        assert_eq!(written(normals, isa, moment, [true, false])[0], both[0]);
+        assert_eq!(written(normals, isa, moment, [false, true])[1], both[1]);
+    }
+    let mut work = normals.work();
+    let built = normals.build(moment, normals.has_tangents(), &mut work);
+    let all = 0..normals.vertices();
+    assert_eq!(bits(&all.clone().map(|v| built.normal(v)).collect::<Vec<_>>()).concat(), both[0]);
+    if normals.has_tangents() {
+        assert_eq!(bits(&all.map(|v| built.tangent(v)).collect::<Vec<_>>()).concat(), both[1]);
+    }
+    both
+}
+
+/// And what the encoder computes item by item.
+fn check<P: Place>(normals: &Normals, points: &[P], state: &[i16], transforms: &[Transform]) {
+    let moment = Moment::from(Frame { points: P::kind(points), state, transforms });
+    same_everywhere(normals, moment);
+    let mut work = normals.work();
+    normals.predict(points, transforms, &mut work);
+    let predicted = work.clone();
+    normals.bend_all(points, state[..2 * normals.groups()].as_chunks().0, &mut work);
+    normals.all_tangents(points, &mut work);
+    let all = work.clone();
+    let built = normals.build(moment, true, &mut work);
+    assert_eq!((&built.work.normals, &built.work.tangents), (&all.normals, &all.tangents));
     for v in 0..normals.vertices() {
         let g = normals.group[v] as usize;
-        let [x, y, z, _] = predicted[g];
+        let [x, y, z, _] = predicted.normals[g];
         let n = normals.bend(points, g, [x, y, z], [state[2 * g], state[2 * g + 1]]);
         assert_eq!(n, built.normal(v));
-        let level = |k: usize| results[0].0[k * normals.vertices() + v];
-        let Some(tangents) = &normals.tangents else {
-            let back = octahedral::decode([level(0), level(1)], bits);
-            assert!(chord(n, back) <= 1.5 * octahedral::bound(bits).to_radians() + 2e-3);
-            continue;
-        };
-        let class = tangents.classes()[v] as usize;
-        let mut t = normals.tangent(class, n, points, &slopes);
-        if built.turns[v] != 0 {
-            t = turned(t, n, turn(f32::from(built.turns[v]) * normals.turn_step));
+        let Some(tangents) = &normals.tangents else { continue };
+        let mut t = normals.tangent(v, n, points, &predicted);
+        let turns = state[2 * normals.groups() + v];
+        if turns != 0 {
+            t = turned(t, n, turn(f32::from(turns) * normals.turn_step));
         }
         let [x, y, z, sign] = built.tangent(v);
-        assert_eq!(t, [x, y, z]);
-        let back = qtangent::decode([level(0), level(1), level(2), level(3)], bits);
-        assert_eq!(back.sign, sign);
-        let bound = qtangent::bound(bits).to_radians() + 2e-3;
-        assert!(chord(n, back.normal) <= bound && chord(t, back.tangent) <= bound);
+        assert_eq!((t, sign), ([x, y, z], tangents.signs()[v]));
     }
 }
 
-fn chord(a: [f32; 3], b: [f32; 3]) -> f64 {
-    let square = |k: usize| f64::from(a[k] - b[k]).powi(2);
-    (0..3).map(square).sum::<f64>().sqrt()
+/// Between two frames all ways agree, and the ends are the frames.
+fn check_between<P: Place>(
+    normals: &Normals,
+    points: [&[P]; 2],
+    state: [&[i16]; 2],
+    transforms: [&[Transform]; 2],
+    t: f32,
+) {
+    let frame = |i: usize| Frame { points: P::kind(points[i]), state: state[i], transforms: transforms[i] };
+    let frames = [0, 1].map(frame);
+    let towards = |t: f32| Moment::from(frames[0]).towards(frames[1], t);
+    let there = same_everywhere(normals, towards(t));
+    for n in there[0].as_chunks().0.iter().map(|n: &[u32; 3]| n.map(f32::from_bits)) {
+        assert!(n.iter().all(|x| x.abs() < 1.001));
+    }
+    for (t, frame) in [(0.0, frames[0]), (1.0, frames[1])] {
+        let at_end = same_everywhere(normals, towards(t));
+        let exact = same_everywhere(normals, frame.into());
+        for (a, b) in at_end.iter().flatten().zip(exact.iter().flatten()) {
+            let [a, b] = [*a, *b].map(f32::from_bits);
+            assert!((a - b).abs() < 1e-6, "{a} {b}");
+        }
+    }
 }
 
 proptest! {
@@ -70,7 +111,7 @@ proptest! {
     #[test]
     fn all_ways_give_the_same_bits(
         bytes in prop::collection::vec(any::<u8>(), 0..60),
-        flags in 0u8..8,
+        flags in any::<u8>(),
         triangles in prop::collection::vec(prop::array::uniform3(0..COUNT as u32), 0..60),
         point in prop::collection::vec(0..COUNT as u32, COUNT),
         uvs in prop::collection::vec(prop::array::uniform2(-2f32..2.0), COUNT),
@@ -78,15 +119,31 @@ proptest! {
         wide in prop::collection::vec(prop::array::uniform4(any::<i32>()), COUNT),
         seldom in 0u8..4,
         numbers in prop::collection::vec((any::<u8>(), any::<i16>()), 3 * COUNT),
-        bits in 8u32..17,
+        t in 0f32..1.0,
+        turns in prop::collection::vec(prop::array::uniform4(-1f32..1.0), 6),
+        bones in prop::collection::vec(0..=3u32, COUNT),
+        rigid in any::<bool>(),
     ) {
-        if let Some(normals) = mesh(&bytes, &triangles, &point, &uvs, flags) {
-            let state: Vec<i16> = numbers[..normals.state_len()]
-                .iter()
-                .map(|(when, n)| if *when % 4 < seldom { *n } else { 0 })
-                .collect();
-            check(&normals, &narrow, &state, &uvs, bits);
-            check(&normals, &wide, &state, &uvs, bits);
+        let turn = |rotation: &[f32; 4]| Transform { rotation: *rotation, ..Transform::IDENTITY };
+        let transforms: Vec<Transform> = turns.iter().map(turn).collect();
+        // One bone stays, as the second half has none of it.
+        let transforms = [&transforms[..3], &transforms[4..]];
+        let rest = rigid.then_some(Rest { points: Points::Narrow(&narrow), bones: &bones, rigid: 3 });
+        let flags = if rigid { flags | TURNED << 3 } else { flags };
+        let shape = Shape { triangles: &triangles, point: &point, uvs: &uvs, rest };
+        if let Some(normals) = mesh(&bytes, shape, flags) {
+            prop_assert_eq!(normals.turned.is_some(), rigid);
+            let states = [1, 7].map(|by| -> Vec<i16> {
+                let own = numbers[..normals.state_len()].iter();
+                own.map(|(when, n)| if when / by % 4 < seldom { n / i16::from(by) } else { 0 }).collect()
+            });
+            check(&normals, &narrow, &states[0], transforms[0]);
+            check(&normals, &wide, &states[1], transforms[1]);
+            let state = [&states[0][..], &states[1]];
+            let turned_over: Vec<_> = narrow.iter().rev().copied().collect();
+            check_between(&normals, [&narrow[..], &turned_over], state, transforms, t);
+            let turned_over: Vec<_> = wide.iter().rev().copied().collect();
+            check_between(&normals, [&wide[..], &turned_over], state, transforms, t);
         }
     }
 }

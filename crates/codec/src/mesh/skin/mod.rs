@@ -323,6 +323,25 @@ impl Skin {
         numbers
     }
 
+    /// By point the bone that turns it, the one that pulls most: [`Bones::rigid`] where none does. None where
+    /// not all bones are rigid.
+    pub fn turning_bones(&self) -> Option<Vec<u32>> {
+        let Bones { rigid, affine, .. } = self.bones;
+        if rigid == 0 || affine > 0 {
+            return None;
+        }
+        let most = |v: usize| {
+            let (mut most, mut weight) = (rigid, 0.0);
+            for (bone, own) in self.rig.influences(v) {
+                if own > weight {
+                    (most, weight) = (bone as u32, own);
+                }
+            }
+            most
+        };
+        Some((0..self.rig.rest.len()).map(most).collect())
+    }
+
     fn first_matrices(&self, out: &mut [Matrix]) {
         let transforms = vec![Transform::IDENTITY; self.bones.rigid as usize];
         self.matrices(&self.grid, &transforms, self.first_handles(), out);

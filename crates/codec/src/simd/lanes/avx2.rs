@@ -2,15 +2,26 @@
 
 #![allow(unsafe_code)]
 
+use super::block::BlockTask;
 use super::traits::{LANES, Lanes, Number, Place, Points, Row, Task, Widths, room};
 use crate::simd::isa::Avx2;
 use std::arch::x86_64::*;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-/// Runs a kernel; the only place where [`Eight`] comes into being.
+/// Runs a kernel; with [`run_blocks`] the only place where [`Eight`] comes into being.
 pub(super) fn run<T: Task>(_: Avx2, task: T) {
     #[target_feature(enable = "avx2")]
     fn inside<T: Task>(task: T) {
+        task.run::<Eight>();
+    }
+    // SAFETY: the argument proves that the machine has AVX2.
+    unsafe { inside(task) }
+}
+
+/// The same of a kernel over blocks.
+pub(super) fn run_blocks<T: BlockTask>(_: Avx2, task: T) {
+    #[target_feature(enable = "avx2")]
+    fn inside<T: BlockTask>(task: T) {
         task.run::<Eight>();
     }
     // SAFETY: the argument proves that the machine has AVX2.
@@ -26,7 +37,7 @@ pub(super) fn fetch(_: Avx2, bytes: &[u8]) {
     }
 }
 
-// SAFETY of all intrinsics below: `Eight` is private to this file, and named by `run` only, which has the
+// SAFETY of all intrinsics below: `Eight` is private to this file, and named by `run` and `run_blocks` only, which have the
 // proof that the machine has AVX2. Loads and stores go through references to all that they touch.
 
 #[derive(Clone, Copy)]
@@ -159,11 +170,6 @@ impl Number for Eight {
         Eight(unsafe { _mm256_max_ps(self.0, other.0) })
     }
     #[inline(always)]
-    fn round(self) -> Self {
-        // SAFETY: see above.
-        Eight(unsafe { _mm256_round_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(self.0) })
-    }
-    #[inline(always)]
     fn less(self, other: Self) -> Self::Mask {
         // SAFETY: see above.
         unsafe { _mm256_cmp_ps::<_CMP_LT_OQ>(self.0, other.0) }
@@ -200,18 +206,6 @@ impl Lanes for Eight {
             let words = _mm_loadu_si128(from.as_ptr().cast());
             _mm256_cvtepi32_ps(_mm256_cvtepi16_epi32(words))
         })
-    }
-    #[inline(always)]
-    fn words(self) -> [u16; LANES] {
-        let mut out = [0; LANES];
-        // SAFETY: see above.
-        unsafe {
-            let whole = _mm256_cvttps_epi32(self.0);
-            let low = _mm256_castsi256_si128(whole);
-            let words = _mm_packus_epi32(low, _mm256_extracti128_si256::<1>(whole));
-            _mm_storeu_si128(out.as_mut_ptr().cast(), words);
-        }
-        out
     }
     #[inline(always)]
     fn points<P: Place>(points: &[P], at: &Row) -> [Self::Whole; 3] {
@@ -298,21 +292,6 @@ impl Lanes for Eight {
             }
         }
         out
-    }
-    #[inline(always)]
-    fn add_to(v: [Self; 3], list: &mut [[f32; 4]], at: &Row) {
-        let both = turn_back(v);
-        for l in 0..LANES {
-            let sum = &mut list[at[l] as usize];
-            // SAFETY: see above.
-            unsafe {
-                let own = match l {
-                    0..4 => _mm256_castps256_ps128(both[l]),
-                    _ => _mm256_extractf128_ps::<1>(both[l - 4]),
-                };
-                _mm_storeu_ps(sum.as_mut_ptr(), _mm_add_ps(vector(sum), own));
-            }
-        }
     }
     #[inline(always)]
     fn quaternions(v: [Self; 4]) -> [[f32; 4]; LANES] {

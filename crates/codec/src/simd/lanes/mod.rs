@@ -11,12 +11,16 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod block;
 mod portable;
 mod traits;
 
 use crate::simd::isa::Isa;
+pub(crate) use block::{BLOCK, BlockRow, BlockTask, Part};
 pub(crate) use portable::Portable;
-pub(crate) use traits::{LANES, Lanes, Number, Row, Task, Widths, field};
+pub(crate) use traits::{LANES, Lanes, Number, Task, Widths, field};
 pub use traits::{Place, Points};
 
 /// Runs a kernel with an instruction set.
@@ -24,6 +28,18 @@ pub(crate) fn run(isa: Isa, task: impl Task) {
     match isa {
         #[cfg(target_arch = "x86_64")]
         Isa::Avx2(avx2) => avx2::run(avx2, task),
+        _ => task.run::<Portable>(),
+    }
+}
+
+/// Runs a kernel over blocks with an instruction set.
+pub(crate) fn run_blocks(isa: Isa, task: impl BlockTask) {
+    match isa {
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2(avx2) => match avx2.avx512() {
+            Some(avx512) => avx512::run(avx512, task),
+            None => avx2::run_blocks(avx2, task),
+        },
         _ => task.run::<Portable>(),
     }
 }
@@ -41,8 +57,9 @@ pub(crate) fn fetch(isa: Isa, bytes: &[u8]) {
 /// A vector, or one in each lane.
 pub(crate) type Vector<N> = [N; 3];
 
+/// From points `b` to points `a`.
 #[inline(always)]
-pub(crate) fn difference<L: Lanes, P: Place>(a: [L::Whole; 3], b: [L::Whole; 3]) -> Vector<L> {
+pub(crate) fn difference<L: Part, P: Place>(a: [L::Whole; 3], b: [L::Whole; 3]) -> Vector<L> {
     let unit = L::splat(P::UNIT);
     [L::difference(a[0], b[0]) * unit, L::difference(a[1], b[1]) * unit, L::difference(a[2], b[2]) * unit]
 }
@@ -77,21 +94,9 @@ pub(crate) fn select<N: Number>(mask: N::Mask, yes: Vector<N>, no: Vector<N>) ->
     [N::select(mask, yes[0], no[0]), N::select(mask, yes[1], no[1]), N::select(mask, yes[2], no[2])]
 }
 
-/// The first eight of a list; where it ends earlier, `fill` takes their place.
-#[inline(always)]
-pub(crate) fn eight<T: Copy>(list: &[T], fill: T) -> [T; LANES] {
-    match list.first_chunk() {
-        Some(all) => *all,
-        None => {
-            let mut out = [fill; LANES];
-            out[..list.len()].copy_from_slice(list);
-            out
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::traits::Row;
     use super::*;
     use proptest::prelude::*;
 
@@ -119,7 +124,7 @@ mod tests {
             let wide = L::points(self.points, &self.at);
             let narrow = L::points(self.narrow, &self.at);
             let mut numbers = vec![a + b, a - b, a * b, a / b, -a, a.abs(), a.abs().sqrt()];
-            numbers.extend([a.min(b), a.max(b), a.round(), L::load_i16(&self.small)]);
+            numbers.extend([a.min(b), a.max(b), L::load_i16(&self.small)]);
             numbers.extend([L::select(less, a, b), L::select(far, a, b)]);
             numbers.extend((0..3).map(|k| L::difference(wide[k], narrow[k])));
             numbers.extend(L::vectors(self.vectors, &self.at));
@@ -131,9 +136,6 @@ mod tests {
                 L::store_vectors([again[2], again[1], again[0]], &mut row);
                 rows.extend(row);
             }
-            let mut sums = self.vectors.to_vec();
-            L::add_to([a, b, a], &mut sums, &self.at);
-            rows.extend(sums);
             let bits = |x: f32| if x.is_nan() { 1 } else { x.to_bits() };
             self.out.extend(rows.as_flattened().iter().map(|x| bits(*x)));
             let soup: &[u8] = bytemuck::cast_slice(self.narrow);
@@ -162,13 +164,87 @@ mod tests {
                 let short = L::short_vectors(v);
                 self.out.extend(short.as_flattened().iter().map(|x| *x as u32));
             }
-            let words = a.abs().min(L::splat(65535.0)).round().words();
-            self.out.extend(words.map(u32::from));
             self.out.extend([L::all(less), L::all(far)].map(u32::from));
         }
     }
 
+    /// Every operation on a block, once.
+    struct Blocks<'a> {
+        numbers: [f32; BLOCK],
+        small: [i16; BLOCK],
+        points: &'a [[i32; 4]],
+        narrow: &'a [[i16; 4]],
+        at: BlockRow,
+        out: &'a mut Out,
+    }
+
+    impl BlockTask for Blocks<'_> {
+        #[inline(always)]
+        fn run<L: Part>(self) {
+            let mut vectors = [[7.0; 4]; BLOCK];
+            for part in 0..L::PARTS {
+                let a = L::load(&self.numbers, part);
+                let b = L::load_i16(&self.small, part);
+                let wide = L::points(self.points, &self.at, part);
+                let narrow = L::points(self.narrow, &self.at, part);
+                let less = a.less(b);
+                let far = L::both(less, a.abs().less(L::splat(100.0)));
+                let mut numbers = vec![a + b, a - b, a * b, a / b, -a, a.abs(), a.abs().sqrt()];
+                numbers.extend([a.min(b), a.max(b), b - a, L::select(less, a, b), L::select(far, a, b)]);
+                numbers.extend((0..3).map(|k| L::difference(wide[k], narrow[k])));
+                for v in numbers.chunks(3) {
+                    L::store_vectors([v[0], v[1], v[2]], &mut vectors, part);
+                    let all = std::array::from_fn(|l| l as u32 ^ 3);
+                    let again = L::vectors(&vectors, &all, part);
+                    L::store_vectors([again[2], again[1], again[0]], &mut vectors, part);
+                    // Where the parts of a block lie in the end, whatever its parts.
+                    for l in 0..BLOCK / L::PARTS {
+                        let own = vectors[part * BLOCK / L::PARTS + l];
+                        let bits = own.map(|x| if x.is_nan() { 1 } else { x.to_bits() });
+                        self.out.push(bits.iter().fold(0, |sum, x| sum.rotate_left(5) ^ x));
+                    }
+                }
+            }
+            self.out.sort_unstable();
+        }
+    }
+
+    #[test]
+    fn blocks_beyond_the_end_are_refused() {
+        struct Beyond(u32);
+        impl BlockTask for Beyond {
+            #[inline(always)]
+            fn run<L: Part>(self) {
+                for part in 0..L::PARTS {
+                    let _ = L::vectors(&[[1.0; 4]; 5], &[self.0; BLOCK], part);
+                    let _ = L::points(&[[1i16; 4]; 5], &[self.0; BLOCK], part);
+                }
+            }
+        }
+        for isa in Isa::all() {
+            run_blocks(isa, Beyond(4));
+            assert!(std::panic::catch_unwind(|| run_blocks(isa, Beyond(5))).is_err());
+        }
+    }
+
     proptest! {
+        #[test]
+        fn blocks_give_the_same_bits(
+            numbers in prop::array::uniform16(-70_000f32..70_000.0),
+            small in prop::array::uniform16(any::<i16>()),
+            points in prop::collection::vec(prop::array::uniform4(any::<i32>()), COUNT),
+            narrow in prop::collection::vec(prop::array::uniform4(any::<i16>()), COUNT),
+            at in prop::array::uniform16(0..COUNT as u32),
+        ) {
+            let results = Isa::all().map(|isa| {
+                let mut out = Out::new();
+                run_blocks(isa, Blocks { numbers, small, points: &points, narrow: &narrow, at, out: &mut out });
+                out
+            });
+            let results: Vec<Out> = results.collect();
+            prop_assert!(results.iter().all(|r| *r == results[0]));
+        }
+
         #[test]
         fn all_instruction_sets_give_the_same_bits(
             a in prop::array::uniform8(-70_000f32..70_000.0),

@@ -60,10 +60,6 @@ impl Number for Portable {
         Portable::of(|l| Number::max(self.0[l], other.0[l]))
     }
     #[inline(always)]
-    fn round(self) -> Self {
-        Portable::of(|l| self.0[l].round_ties_even())
-    }
-    #[inline(always)]
     fn less(self, other: Self) -> Self::Mask {
         std::array::from_fn(|l| self.0[l] < other.0[l])
     }
@@ -91,10 +87,6 @@ impl Lanes for Portable {
     #[inline(always)]
     fn load_i16(from: &[i16; LANES]) -> Self {
         Portable(from.map(f32::from))
-    }
-    #[inline(always)]
-    fn words(self) -> [u16; LANES] {
-        self.0.map(|x| x as u16)
     }
     #[inline(always)]
     fn points<P: Place>(points: &[P], at: &Row) -> [Self::Whole; 3] {
@@ -125,15 +117,6 @@ impl Lanes for Portable {
     #[inline(always)]
     fn short_vectors(v: [Self; 3]) -> [[i16; 4]; LANES] {
         Self::whole_vectors(v).map(|v| v.map(|x| x as i16))
-    }
-    #[inline(always)]
-    fn add_to(v: [Self; 3], list: &mut [[f32; 4]], at: &Row) {
-        for (l, i) in at.iter().enumerate() {
-            let sum = &mut list[*i as usize];
-            for k in 0..3 {
-                sum[k] += v[k].0[l];
-            }
-        }
     }
     #[inline(always)]
     fn quaternions(v: [Self; 4]) -> [[f32; 4]; LANES] {

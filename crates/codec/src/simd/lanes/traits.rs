@@ -64,8 +64,6 @@ pub(crate) trait Number:
     fn min(self, other: Self) -> Self;
     /// `self` where it is the larger, `other` where not.
     fn max(self, other: Self) -> Self;
-    /// The nearest whole number, the even one of two.
-    fn round(self) -> Self;
     fn less(self, other: Self) -> Self::Mask;
     fn both(a: Self::Mask, b: Self::Mask) -> Self::Mask;
     fn all(mask: Self::Mask) -> bool;
@@ -97,10 +95,6 @@ impl Number for f32 {
         if self > other { self } else { other }
     }
     #[inline(always)]
-    fn round(self) -> Self {
-        self.round_ties_even()
-    }
-    #[inline(always)]
     fn less(self, other: Self) -> bool {
         self < other
     }
@@ -125,8 +119,6 @@ pub(crate) trait Lanes: Number {
 
     fn load(from: &[f32; LANES]) -> Self;
     fn load_i16(from: &[i16; LANES]) -> Self;
-    /// Whole numbers from 0 to 65535.
-    fn words(self) -> [u16; LANES];
     fn points<P: Place>(points: &[P], at: &Row) -> [Self::Whole; 3];
     /// `a − b`, wrapping.
     fn difference(a: Self::Whole, b: Self::Whole) -> Self;
@@ -139,8 +131,6 @@ pub(crate) trait Lanes: Number {
     fn whole_vectors(v: [Self; 3]) -> [[i32; 4]; LANES];
     /// Low 16 bits of these.
     fn short_vectors(v: [Self; 3]) -> [[i16; 4]; LANES];
-    /// Adds one vector after the other.
-    fn add_to(v: [Self; 3], list: &mut [[f32; 4]], at: &Row);
     /// One vector of four per lane.
     fn quaternions(v: [Self; 4]) -> [[f32; 4]; LANES];
     /// Little-endian whole numbers.

@@ -19,8 +19,8 @@ use meshreel_codec::mesh::skin::MOST_BONES;
 use meshreel_codec::record::Method;
 use meshreel_codec::schedule::Schedule;
 use meshreel_options::{MethodChoice, Options, PartsChoice, TransformForm};
+use meshreel_process::parts::NO_PART;
 use meshreel_process::parts::ids::{Hint, find_with_hints};
-use meshreel_process::parts::{NO_PART, Trajectories};
 use meshreel_process::{bones, parts};
 use meshreel_scene::Remark;
 use std::time::Instant;
@@ -36,13 +36,19 @@ const COVERED: f64 = 0.05;
 const LEFT: f64 = 0.02;
 /// Where parts pay and have more than this part of the points, bones are also sought for the others alone.
 const MIXED: f64 = 0.25;
+/// Frames in which it is told whether a regular grid moves as few bones do; and the components of motion that
+/// it may have then, counted if they are larger than this part of its size.
+const PROBED: u64 = 24;
+const FEW_COMPONENTS: (usize, f64) = (12, 1e-5);
+/// Parts pay where they take less than this part of the bytes of the method soft.
+const PAYS: f64 = 0.9;
 /// The most bones that move one point.
 const INFLUENCES: usize = 4;
 /// Bones where a skin is asked for although none pays.
 const USUAL: usize = 24;
-/// The search for a skin goes on while its estimated bytes are below this many times those of the method soft;
-/// estimates before anything is coded are rather too high than too low.
-const WORTH: f64 = 1.5;
+/// The search for a skin goes on while its estimated bytes are below this many times those of the method soft.
+/// What is coded in the end takes 1.3 to 2.3 times the estimate of a start.
+const WORTH: f64 = 0.9;
 /// Error budgets of parts: parts of the tolerance for the rest pose, weights and handles.
 const OF_PARTS: [[f64; 3]; 1] = [[0.5, 0.15, 0.15]];
 /// Error budgets of skins, the best guess first.
@@ -119,6 +125,16 @@ pub fn choose<'a>(
         return Ok(Chosen::default());
     }
     let (count, memory) = (schedule.frames(), options.memory);
+    let alone = || {
+        // There is nothing to compare it with.
+        let mut soft = Trial::new(SOFT, "", None, None, Instant::now());
+        soft.tried.taken = true;
+        Chosen { tried: vec![soft.tried], ..Chosen::default() }
+    };
+    let probed = frames.is_grid() && plan.asked == MethodChoice::Auto && found.effort < PATIENT;
+    if probed && !is_simple(frames, points, count)? {
+        return Ok(alone());
+    }
     let Some(positions) = Positions::read(frames, points, count, memory)? else {
         let what = format!(
             "parts and bones, which may make it many times smaller, were not looked for: {points} points in {count} frames ask for --memory {}MB",
@@ -127,20 +143,14 @@ pub fn choose<'a>(
         return Ok(Chosen { remarks: vec![Remark::new(&plan.path, what)], ..Chosen::default() });
     };
     let sample = Sample::new(points, schedule, options.effort);
-    let mut trials = Vec::new();
-    if plan.asked == MethodChoice::Auto {
-        let since = Instant::now();
-        let bytes = Some(size(soft, schedule, sample, options)?);
-        trials.push(Trial::new("soft", "", None, bytes, since));
-    }
     let Some(extent) = points::extent(frames) else {
         return Ok(Chosen::default());
     };
-    let soft_bytes = trials.first().and_then(|soft| soft.tried.bytes);
     let radius = extent.radius;
     let mut remarks = Vec::new();
     let mut search = MethodSearch {
         plan,
+        soft,
         frames,
         schedule,
         options,
@@ -148,19 +158,33 @@ pub fn choose<'a>(
         positions,
         sample,
         radius,
-        soft_bytes,
-        trials,
+        trials: Vec::new(),
         remarks: &mut remarks,
     };
     let rig = search.try_rig()?;
     let parts = search.try_parts(&rig)?;
     search.try_skins(&rig, parts)?;
     let mut trials = search.trials;
+    if trials.is_empty() && plan.asked == MethodChoice::Auto {
+        return Ok(Chosen { remarks, ..alone() });
+    }
     if !sample.whole {
         count_near(&mut trials, soft, schedule, options)?;
     }
     let (made, tried) = smallest(trials);
     Ok(Chosen { made, tried, remarks })
+}
+
+/// Whether a regular grid moves as few bones do, told from a sample of frames: most are cloth and water.
+fn is_simple(frames: &PointFrames<'_>, points: usize, count: u32) -> Result<bool, Error> {
+    let memory = Positions::memory_of_sample(points, PROBED);
+    let Some(positions) = Positions::read(frames, points, count, memory)? else {
+        return Ok(true);
+    };
+    let all = positions.held();
+    let (_, triangles) = points::build_hierarchy(frames);
+    Ok(parts::is_stiff(all, &triangles, all.diagonal() * FOLLOWS)
+        || bones::components(all, FEW_COMPONENTS.1) <= FEW_COMPONENTS.0)
 }
 
 /// Takes what the smallest trial made; reports of all trials, the smallest marked as taken.
@@ -178,6 +202,8 @@ fn smallest(mut trials: Vec<Trial<'_>>) -> (Option<SkinnedMesh<'_>>, Vec<Tried>)
 /// Trials of rigs, parts and bones on one mesh.
 struct MethodSearch<'s, 'a> {
     plan: &'s MeshPlan<'s>,
+    /// The coder of the method soft.
+    soft: &'s dyn Coder,
     frames: &'a PointFrames<'a>,
     schedule: Schedule,
     options: &'s Options,
@@ -187,8 +213,6 @@ struct MethodSearch<'s, 'a> {
     sample: Sample,
     /// The error bound of positions.
     radius: f64,
-    /// About how many bytes the method soft takes, where it was tried.
-    soft_bytes: Option<u64>,
     trials: Vec<Trial<'a>>,
     remarks: &'s mut Vec<Remark>,
 }
@@ -218,6 +242,21 @@ impl MethodSearch<'_, '_> {
         self.remarks.push(Remark::new(&self.plan.path, what));
     }
 
+    /// About how many bytes the method soft takes, counted when it is asked for first; none where that is not
+    /// wanted.
+    fn soft_bytes(&mut self) -> Result<Option<u64>, Error> {
+        if self.plan.asked != MethodChoice::Auto {
+            return Ok(None);
+        }
+        if let Some(known) = self.trials.iter().find(|trial| trial.tried.method == SOFT) {
+            return Ok(known.tried.bytes);
+        }
+        let since = Instant::now();
+        let bytes = Some(size(self.soft, self.schedule, self.sample, self.options)?);
+        self.trials.insert(0, Trial::new(SOFT, "", None, bytes, since));
+        Ok(bytes)
+    }
+
     /// Completes a model with the motion in all frames, points that stand still excepted.
     fn complete(&self, model: Model) -> Result<Model, Error> {
         self.positions.complete(model, self.radius * STILL_PART)
@@ -232,6 +271,7 @@ impl MethodSearch<'_, '_> {
         model: &Model,
         since: Instant,
     ) -> Result<Option<u64>, Error> {
+        self.soft_bytes()?;
         let (schedule, options) = (self.schedule, self.options);
         let try_budget = |budget| {
             let made = make(model, self.frames, &self.positions, schedule, budget, options)?;
@@ -301,7 +341,8 @@ impl MethodSearch<'_, '_> {
             TransformForm::Packed => model.by_time(self.radius * STILL_PART),
         };
         let bytes = self.add_model("rigid", &from, &model, since)?;
-        let pays = bytes.is_some_and(|bytes| self.soft_bytes.is_some_and(|soft| bytes < soft));
+        let soft_bytes = self.soft_bytes()?;
+        let pays = bytes.zip(soft_bytes).is_some_and(|(bytes, soft)| (bytes as f64) < PAYS * soft as f64);
         let mixed = (pays && 1.0 - left > MIXED && left > LEFT).then_some((model, without));
         Ok(AfterParts { left, mixed })
     }
@@ -320,8 +361,13 @@ impl MethodSearch<'_, '_> {
             groups: groups.as_deref().unwrap_or_default(),
             triangles: &triangles,
             pieces_only: plan.parts == PartsChoice::Connected,
+            thorough: plan.asked == MethodChoice::Rigid,
         };
-        let found = find_with_hints(all, &request, &hints);
+        let seek = || find_with_hints(all, &request, &hints);
+        let found = match groups {
+            Some(_) => seek(),
+            None => self.found.parts(request.tolerance, seek),
+        };
         let used = found.used.map(|i| &hints[i]);
         if let (PartsChoice::Attribute(name), [hint]) = (&plan.parts, &hints[..])
             && let Some(what) = broken_parts(name, hint, used.is_some(), found.parts.broken_groups.len())
@@ -346,17 +392,17 @@ impl MethodSearch<'_, '_> {
         }
         if let Some((parts, without)) = parts.mixed {
             let since = Instant::now();
-            if let Some(choice) = self.find_skin(&self.positions.held().subset(&without)) {
+            if let Some(choice) = self.find_skin(Some(&without))? {
                 let model = self.complete(parts.and_skin(&choice.skin, &without))?;
                 self.add_model("skinned", MOTION, &model, since)?;
             }
         }
         let since = Instant::now();
-        let all = self.positions.held();
-        let skin = match (self.find_skin(all), asked) {
+        let skin = match (self.find_skin(None)?, asked) {
             (Some(choice), _) => Some(choice.skin),
             // It was asked for.
             (None, MethodChoice::Skinned) => {
+                let all = self.positions.held();
                 let bones = USUAL.min(all.points() / 4);
                 bones::find(all, &bones::Request::new(bones, self.radius))
             }
@@ -369,22 +415,27 @@ impl MethodSearch<'_, '_> {
         Ok(())
     }
 
-    /// The best skin of some points, where one is likely enough to be sought at this effort.
-    fn find_skin(&self, of: &Trajectories) -> Option<bones::Choice> {
+    /// The best skin of some points, or of all, where one is likely enough to be sought at this effort.
+    fn find_skin(&mut self, points: Option<&[u32]>) -> Result<Option<bones::Choice>, Error> {
         let (found, asked) = (self.found, self.plan.asked);
-        let limit = match (asked, self.soft_bytes) {
-            (MethodChoice::Auto, Some(bytes)) => bytes as f64 * 8.0 * WORTH,
-            _ => f64::INFINITY,
-        };
+        let some = points.map(|points| self.positions.held().subset(points));
         // Regular grids are cloth and water.
         let rich = !self.frames.is_grid();
         let hopeful = found.effort >= PATIENT
             || asked == MethodChoice::Skinned
-            || found.effort >= HASTY && bones::likely(of, rich);
+            || found.effort >= HASTY && bones::likely(some.as_ref().unwrap_or(self.positions.held()), rich);
+        if !hopeful || found.only_tells() {
+            return Ok(None);
+        }
+        let limit = match self.soft_bytes()? {
+            Some(bytes) => bytes as f64 * 8.0 * WORTH,
+            None => f64::INFINITY,
+        };
+        let of = some.as_ref().unwrap_or(self.positions.held());
         let effort = SEARCHES[self.options.effort.clamp(1, 9) as usize - 1];
         let told = |part| found.work.sought(part);
         let choose = || bones::choose(of, self.radius, INFLUENCES, effort, limit, &told);
-        hopeful.then(|| found.once(effort, of.points(), choose)).flatten()
+        Ok(found.once(effort, of.points(), choose))
     }
 }
 
@@ -455,6 +506,8 @@ fn count_near(
     Ok(())
 }
 
+/// The method without bones, as reports call it.
+const SOFT: &str = "soft";
 /// Bones that were found in the motion, as reports call their origin.
 const MOTION: &str = "motion";
 /// Bones of the rig that the source has, as reports call their origin.

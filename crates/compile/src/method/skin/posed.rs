@@ -18,7 +18,7 @@ use meshreel_codec::quantize::lattice::{Extent, Grid};
 use meshreel_codec::record::Bones;
 use meshreel_codec::schedule::Schedule;
 use meshreel_codec::{Points, each_width};
-use meshreel_options::{Options, TransformForm};
+use meshreel_options::{Options, Preset, TransformForm};
 use rayon::prelude::*;
 
 // Tuning.
@@ -95,7 +95,8 @@ impl<'a> Posed<'a> {
             }
             _ => {
                 let room = radius * (1.0 - UNIT);
-                Some(Rigid::new(model, &rig, &hierarchy, all, schedule, room)?)
+                let packed = options.preset == Preset::Fast;
+                Some(Rigid::new(model, &rig, &hierarchy, all, schedule, (room, packed))?)
             }
         };
         let rest = rest::rest(model, &rig, radius);

@@ -33,6 +33,11 @@ impl<'a> Positions<'a> {
         (2 * raw * u64::from(count)).min(4 * raw * LEAST)
     }
 
+    /// Bytes of memory with which a sample has so many frames.
+    pub fn memory_of_sample(points: usize, frames: u64) -> u64 {
+        4 * points as u64 * BYTES * frames.max(LEAST)
+    }
+
     /// Reads all frames, or as many as `memory`, in bytes, has room for; `None` where it has not the room for
     /// a sample.
     pub fn read(

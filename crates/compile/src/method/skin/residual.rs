@@ -8,7 +8,7 @@ use super::positions::Positions;
 use super::single_frame::{broken, coded_weights, settings};
 use crate::Error;
 use crate::method::coder;
-use crate::method::coder::{Coder, Decoded, FrameMeasure, Group, Segment, Width};
+use crate::method::coder::{AtRest, Coder, Decoded, FrameMeasure, Group, Segment, Width};
 use crate::method::points::PointFrames;
 use crate::report::Measures;
 use meshreel_codec::mesh::encode::{Encoder, Refused, Source, Work};
@@ -406,6 +406,16 @@ impl<W: Width> Coder for SkinCoder<'_, W> {
             }
         }
         parts
+    }
+
+    fn at_rest(&self) -> Option<AtRest> {
+        let rigid = self.posed.rigid.as_ref()?;
+        Some(AtRest {
+            points: self.skin.first.clone(),
+            bones: self.skin.turning_bones()?,
+            rigid: self.skin.bones.rigid,
+            transforms: rigid.transforms.clone(),
+        })
     }
 
     fn measures(&self) -> Measures {

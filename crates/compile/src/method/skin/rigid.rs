@@ -6,7 +6,7 @@ use crate::Error;
 use crate::nodes::matrix::{IDENTITY, Matrix, apply, outermost};
 use crate::nodes::search::{CodedTransform, Point, TransformGoal, Workspace, find_transform};
 use glam::DVec3;
-use meshreel_codec::clip::nodes::{self as codec, Around, Choice, Nodes, Setup};
+use meshreel_codec::clip::nodes::{self as codec, Around, Choice, Nodes, Setup, TrackCodes};
 use meshreel_codec::mesh::hierarchy::Hierarchy;
 use meshreel_codec::mesh::skin::Rig;
 use meshreel_codec::mesh::skin::packed::Packed;
@@ -16,6 +16,7 @@ use meshreel_process::parts::{Model as Freedom, Similarity, Sums};
 use meshreel_process::trs::Trs;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Step of a translation, as a part of what points may be off.
 const STEP: f64 = 0.9;
@@ -31,7 +32,7 @@ pub struct Rigid {
     pub packed: Option<Packed>,
     pub setup: Vec<u8>,
     /// By frame.
-    pub transforms: Vec<Vec<Transform>>,
+    pub transforms: Arc<Vec<Vec<Transform>>>,
     /// By number of the unit.
     units: BTreeMap<u32, Vec<u8>>,
     /// By bone about how many bits its residuals take.
@@ -49,14 +50,14 @@ fn broken(what: &str) -> Error {
 }
 
 impl Rigid {
-    /// Codes the rigid bones of a model, whose points may be `room` off.
+    /// Codes the rigid bones of a model, whose points may be `room` off, in units that are packed or not.
     pub fn new(
         model: &Model,
         rig: &Rig,
         hierarchy: &Hierarchy,
         all: &Positions<'_>,
         schedule: Schedule,
-        room: f64,
+        (room, packed_units): (f64, bool),
     ) -> Result<Rigid, Error> {
         let count = model.rigid.len();
         let members = members(model, hierarchy);
@@ -65,13 +66,14 @@ impl Rigid {
             .map(|b| Setup { moves: moves(model, rig, b, room), pivot: true, code: codec::EVEN_CODE })
             .collect();
         let mut setup = Vec::new();
-        codec::encode_setup(base, &setups, &mut setup);
+        codec::encode_setup(base, packed_units, &setups, &mut setup);
         let given = rig.nodes(count);
         let nodes = Nodes::new(&given, &setup).map_err(|c| broken(c.0))?;
         let bones: Vec<Bone<'_>> = (0..count)
             .map(|b| {
                 let bone = Bone {
-                    alone: nodes.single(b),
+                    track: nodes.tracks[b],
+                    packed: nodes.packed,
                     scaled: setups[b].moves[2],
                     model,
                     rig,
@@ -110,16 +112,15 @@ impl Rigid {
 
     fn gather(nodes: Nodes, setup: Vec<u8>, tracks: &[Track], schedule: Schedule) -> Result<Rigid, Error> {
         let frames = schedule.frames();
-        let mut states = vec![vec![0i32; nodes.words]; frames as usize];
+        let mut words = vec![vec![TrackCodes::default(); tracks.len()]; frames as usize];
         let mut transforms = vec![vec![Transform::IDENTITY; tracks.len()]; frames as usize];
-        for (b, (track, place)) in tracks.iter().zip(&nodes.tracks).enumerate() {
+        for (b, track) in tracks.iter().enumerate() {
             for (&frame, found) in &track.frames {
-                let state = &mut states[frame as usize][place.word..place.word + place.words];
-                state.copy_from_slice(&found.words[..place.words]);
+                words[frame as usize][b] = found.words;
                 transforms[frame as usize][b] = found.local;
             }
         }
-        let find = |frame: u32| states.get(frame as usize).map(|s| &s[..]);
+        let find = |frame: u32| words.get(frame as usize).map(|w| &w[..]);
         let units: Vec<Unit> = schedule.in_file().collect();
         let coded: Vec<(u32, Vec<u8>)> = (units.par_iter())
             .map(|&unit| {
@@ -143,7 +144,7 @@ impl Rigid {
             nodes,
             packed: None,
             setup,
-            transforms,
+            transforms: Arc::new(transforms),
             units: coded.into_iter().collect(),
             bits: tracks.iter().map(of).collect(),
         })
@@ -204,7 +205,7 @@ impl Rigid {
             nodes: Nodes::default(),
             packed: Some(packed),
             setup,
-            transforms,
+            transforms: Arc::new(transforms),
             units,
             bits: Vec::new(),
         })
@@ -259,7 +260,8 @@ fn moves(model: &Model, rig: &Rig, bone: usize, room: f64) -> [bool; 3] {
 
 /// A rigid bone that is coded.
 struct Bone<'a> {
-    alone: Nodes,
+    track: codec::Track,
+    packed: bool,
     scaled: bool,
     model: &'a Model,
     rig: &'a Rig,
@@ -302,9 +304,8 @@ impl Bone<'_> {
         for &unit in units {
             let frames = schedule.frames_of(unit);
             for (i, &frame) in frames.iter().enumerate() {
-                let words = self.alone.words;
-                let find = |wanted: u32| track.frames.get(&wanted).map(|f| &f.words[..words]);
-                let around = Around::new(&self.alone, schedule, &frames, i, find);
+                let find = |wanted: u32| track.frames.get(&wanted).map(|found| &found.words);
+                let around = Around::new(&self.track.words, schedule, &frames, i, find);
                 let around = around.map_err(|c| broken(c.0))?;
                 let found = match frame {
                     0 => self.stay(&around),
@@ -318,15 +319,9 @@ impl Bone<'_> {
 
     /// Frame 0 is the rest pose.
     fn stay(&self, around: &Around<'_>) -> CodedTransform {
-        let track = &self.alone.tracks[0];
-        let mut words = [0; 11];
-        track.stay(around, &mut words[..track.words]);
-        CodedTransform {
-            choice: Choice::default(),
-            words,
-            local: track.transform(&words[..track.words - 1]),
-            world: IDENTITY,
-        }
+        let choice = Choice::default();
+        let (words, local) = self.track.decoded(around, &choice);
+        CodedTransform { choice, words, local, world: IDENTITY }
     }
 
     fn frame(
@@ -365,7 +360,8 @@ impl Bone<'_> {
             points.iter().map(off).fold(0.0, f64::max)
         };
         let goal = TransformGoal {
-            track: &self.alone.tracks[0],
+            packed: self.packed,
+            track: &self.track,
             around,
             above: &IDENTITY,
             exact: &exact,

@@ -3,13 +3,12 @@
 use crate::quantize::code::Code;
 
 #[inline(always)]
-pub(super) fn each_scalar<W: Code, F, const N: usize, const M: usize>(
-    from: &[W],
-    to: &[W],
+pub(super) fn each_scalar<W: Code, F, const K: usize, const N: usize, const M: usize>(
+    frames: [&[W]; K],
     out: &mut [[f32; M]],
     convert: F,
 ) where
-    F: Fn([u16; N], [u16; N]) -> [f32; M] + Copy,
+    F: Fn([[u16; N]; K]) -> [f32; M] + Copy,
 {
     // A few at a time, plane by plane into the reach of one loop: that is what compilers vectorise.
     const BLOCK: usize = 64;
@@ -28,10 +27,10 @@ pub(super) fn each_scalar<W: Code, F, const N: usize, const M: usize>(
             }
             planes
         };
-        let (a, b) = (gather(from), gather(to));
+        let planes = frames.map(gather);
         let mut values = [[0.0f32; BLOCK]; M];
         for v in 0..BLOCK {
-            let value = convert(a.map(|plane| plane[v]), b.map(|plane| plane[v]));
+            let value = convert(std::array::from_fn(|f| std::array::from_fn(|k| planes[f][k][v])));
             for (plane, value) in values.iter_mut().zip(value) {
                 plane[v] = value;
             }

@@ -13,13 +13,9 @@
 //! fused, so all machines give the same bits.
 
 use crate::quantize::code::Code;
+use crate::quantize::vertices::each;
 use crate::quantize::{octahedral, qtangent};
 use crate::simd::isa::Isa;
-use reference::each_scalar;
-
-#[cfg(target_arch = "x86_64")]
-mod avx2;
-mod reference;
 
 /// Unit normals of QTangents, xyz per vertex. `from` and `to` hold 4 codes per vertex, component-major,
 /// `bits` each; 8- or 16-bit words. `t` is 0 at `from`, 1 at `to`.
@@ -27,7 +23,7 @@ mod reference;
 /// Panics unless there are 4 codes per 3 floats.
 pub fn qtangent_normals<W: Code>(bits: u32, from: &[W], to: &[W], t: f32, out: &mut [f32]) {
     let turn = Turn::new(bits, t);
-    each::<W, _, 4, 3>(Isa::get(), from, to, out, move |a, b| turn.between(a, b).normal);
+    each::<W, _, 2, 4, 3>(Isa::get(), [from, to], out, move |[a, b]| turn.between(a, b).normal);
 }
 
 /// Unit tangents of QTangents, xyzw per vertex; w is the sign of the bitangent `cross(normal, tangent)·w`.
@@ -36,7 +32,7 @@ pub fn qtangent_normals<W: Code>(bits: u32, from: &[W], to: &[W], t: f32, out: &
 /// Panics unless there are 4 codes per 4 floats.
 pub fn qtangent_tangents<W: Code>(bits: u32, from: &[W], to: &[W], t: f32, out: &mut [f32]) {
     let turn = Turn::new(bits, t);
-    each::<W, _, 4, 4>(Isa::get(), from, to, out, move |a, b| {
+    each::<W, _, 2, 4, 4>(Isa::get(), [from, to], out, move |[a, b]| {
         let frame = turn.between(a, b);
         let [x, y, z] = frame.tangent;
         [x, y, z, frame.sign]
@@ -48,7 +44,7 @@ pub fn qtangent_tangents<W: Code>(bits: u32, from: &[W], to: &[W], t: f32, out: 
 ///
 /// Panics unless there are 2 codes per 3 floats.
 pub fn octahedral_normals<W: Code>(bits: u32, from: &[W], to: &[W], t: f32, out: &mut [f32]) {
-    each::<W, _, 2, 3>(Isa::get(), from, to, out, move |a, b| direction(bits, t, a, b));
+    each::<W, _, 2, 2, 3>(Isa::get(), [from, to], out, move |[a, b]| direction(bits, t, a, b));
 }
 
 /// The constants of a blend that are the same for all QTangents.
@@ -96,26 +92,6 @@ fn unit<const N: usize>(a: [f32; N], b: [f32; N], t: f32) -> [f32; N] {
     let stays = square < 1e-12 || t == 0.0;
     let length = square.sqrt();
     std::array::from_fn(|k| if stays { a[k] } else { between[k] / length })
-}
-
-/// `convert` on the `N` codes that each vertex has in the two frames.
-fn each<W: Code, F, const N: usize, const M: usize>(
-    isa: Isa,
-    from: &[W],
-    to: &[W],
-    out: &mut [f32],
-    convert: F,
-) where
-    F: Fn([u16; N], [u16; N]) -> [f32; M] + Copy,
-{
-    let (out, rest) = out.as_chunks_mut::<M>();
-    let fits = |codes: &[W]| rest.is_empty() && codes.len() == N * out.len();
-    assert!(fits(from) && fits(to), "as many codes as floats");
-    match isa {
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx2(avx2) => avx2::each(avx2, from, to, out, convert),
-        _ => each_scalar(from, to, out, convert),
-    }
 }
 
 #[cfg(test)]
@@ -174,9 +150,10 @@ mod tests {
                 for t in [0.0, t, 1.0] {
                     let turn = Turn::new(bits, t);
                     let mut normals = vec![0.0; 3 * count];
-                    each::<_, _, 4, 3>(isa, &from, &to, &mut normals, |a, b| turn.between(a, b).normal);
+                    each::<_, _, 2, 4, 3>(isa, [&from, &to], &mut normals, |[a, b]| turn.between(a, b).normal);
                     let mut flat = vec![0.0; 3 * count];
-                    each::<_, _, 2, 3>(isa, &from[..2 * count], &to[..2 * count], &mut flat, |a, b| direction(bits, t, a, b));
+                    let octahedral = [&from[..2 * count], &to[..2 * count]];
+                    each::<_, _, 2, 2, 3>(isa, octahedral, &mut flat, |[a, b]| direction(bits, t, a, b));
                     for v in 0..count {
                         prop_assert!((length(&normals[3 * v..]) - 1.0).abs() < 1e-4);
                         prop_assert!((length(&flat[3 * v..]) - 1.0).abs() < 1e-4);

@@ -6,26 +6,24 @@ use crate::quantize::code::Code;
 use crate::simd::isa::Avx2;
 
 /// See [`super::reference::each_scalar`].
-pub(super) fn each<W: Code, F, const N: usize, const M: usize>(
+pub(super) fn each<W: Code, F, const K: usize, const N: usize, const M: usize>(
     _: Avx2,
-    from: &[W],
-    to: &[W],
+    frames: [&[W]; K],
     out: &mut [[f32; M]],
     convert: F,
 ) where
-    F: Fn([u16; N], [u16; N]) -> [f32; M] + Copy,
+    F: Fn([[u16; N]; K]) -> [f32; M] + Copy,
 {
     #[target_feature(enable = "avx2")]
-    fn wide<W: Code, F, const N: usize, const M: usize>(
-        from: &[W],
-        to: &[W],
+    fn wide<W: Code, F, const K: usize, const N: usize, const M: usize>(
+        frames: [&[W]; K],
         out: &mut [[f32; M]],
         convert: F,
     ) where
-        F: Fn([u16; N], [u16; N]) -> [f32; M] + Copy,
+        F: Fn([[u16; N]; K]) -> [f32; M] + Copy,
     {
-        super::reference::each_scalar(from, to, out, convert);
+        super::reference::each_scalar(frames, out, convert);
     }
     // SAFETY: the argument proves that the machine has AVX2.
-    unsafe { wide(from, to, out, convert) }
+    unsafe { wide(frames, out, convert) }
 }

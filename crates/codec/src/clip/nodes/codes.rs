@@ -1,0 +1,214 @@
+//! The words of moving nodes from those of frames around, and transforms from words: formulas that one node
+//! and eight side by side share. All of it is f64, each operation rounded, in the order written; sums of
+//! words are exact.
+
+use crate::simd::doubles::Real;
+use crate::transform::Transform;
+
+/// The words of a node in a frame: three of translation, four of rotation, three of scale, and what contexts
+/// are taken from. Those of what does not move stay as at rest.
+pub type TrackCodes = [i32; 11];
+
+/// First words of translation, rotation and scale among [`TrackCodes`], and that of contexts.
+pub(super) const TRANSLATION: usize = 0;
+pub(super) const ROTATION: usize = 3;
+pub(super) const SCALE: usize = 7;
+pub(super) const CONTEXT: usize = 10;
+
+/// The most and the least that a word can be.
+const MOST: f64 = 2_147_483_647.0;
+const LEAST: f64 = -2_147_483_648.0;
+/// A mixture of quaternions whose squared length is below this has no direction. Part of the format, like
+/// everything in this file.
+const SHORT: f64 = 1.0 / 256.0;
+/// A word of a rotation.
+pub(super) const FINE: f64 = 1.0 / 1_073_741_824.0;
+/// Words of frames around are weighted in 2⁻¹⁶.
+const PART: f64 = 1.0 / 65536.0;
+
+/// Components of a vector, moved on by κ from the weighted sum of those around.
+#[inline(always)]
+pub(super) fn vector<R: Real>(around: &[[R; 3]; 4], weights: &[f64; 4], kappas: &[R; 3]) -> [R; 3] {
+    let mut out = [R::splat(0.0); 3];
+    for k in 0..3 {
+        let mut sum = around[0][k] * R::splat(weights[0]);
+        for i in 1..4 {
+            sum = sum + around[i][k] * R::splat(weights[i]);
+        }
+        let moved = (sum * R::splat(PART)).floor() + kappas[k];
+        out[k] = moved.min(R::splat(MOST)).max(R::splat(LEAST));
+    }
+    out
+}
+
+#[inline(always)]
+fn dot<R: Real>(a: &[R; 4], b: &[R; 4]) -> R {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]
+}
+
+/// The weighted sum of rotations, and the square of its length. The first two are the nearest in time, and
+/// each other one lies beyond one of them.
+#[inline(always)]
+pub(super) fn mixed<R: Real>(around: &[[R; 4]; 4], weights: &[f64; 4]) -> ([R; 4], R) {
+    let zero = R::splat(0.0);
+    // Of q and −q, the same rotation, the one that is nearer to its neighbour in time.
+    let [a, b, c, d] = around;
+    let sign = R::select(dot(b, a).less(zero), R::splat(-1.0), R::splat(1.0));
+    let third = R::select(dot(c, a).less(zero), R::splat(-weights[2]), R::splat(weights[2]));
+    let fourth = R::select(dot(d, b).less(zero), R::splat(-weights[3]), R::splat(weights[3]));
+    let (second, fourth) = (sign * R::splat(weights[1]), sign * fourth);
+    let mut out = [zero; 4];
+    for k in 0..4 {
+        let sum = a[k] * R::splat(weights[0]) + b[k] * second + c[k] * third + d[k] * fourth;
+        out[k] = sum * R::splat(FINE * PART);
+    }
+    let mut square = dot(&out, &out);
+    // Opposite rotations cancel out: the first stands.
+    let short = square.less(R::splat(SHORT));
+    let long = R::splat(SHORT).less(square);
+    if !R::all(long) {
+        let mut first = [zero; 4];
+        for k in 0..4 {
+            first[k] = a[k] * R::splat(FINE);
+        }
+        let own = dot(&first, &first).max(R::splat(SHORT));
+        for k in 0..4 {
+            out[k] = R::select(short, first[k], out[k]);
+        }
+        square = R::select(short, own, square);
+    }
+    (out, square)
+}
+
+/// The words of a rotation, moved on by the turn `y` from the weighted sum of those around. Where nothing
+/// turns it, and all of those are the same, nothing is rounded anew.
+#[inline(always)]
+pub(super) fn rotation<R: Real>(around: &[[R; 4]; 4], weights: &[f64; 4], y: &[R; 3]) -> [R; 4] {
+    let zero = R::splat(0.0);
+    let mut moved = turned(mixed(around, weights), y);
+    let mut still = R::both(y[0].equal(zero), R::both(y[1].equal(zero), y[2].equal(zero)));
+    if R::any(still) {
+        for other in &around[1..] {
+            for k in 0..4 {
+                still = R::both(still, other[k].equal(around[0][k]));
+            }
+        }
+        for k in 0..4 {
+            moved[k] = R::select(still, around[0][k], moved[k]);
+        }
+    }
+    moved
+}
+
+/// The words of the rotation that follows `from`, whose square is given, by the turn `y`, whose components
+/// are cut at ±1.
+#[inline(always)]
+fn turned<R: Real>((from, square): ([R; 4], R), y: &[R; 3]) -> [R; 4] {
+    let (one, two) = (R::splat(1.0), R::splat(2.0));
+    let mut cut = [one; 3];
+    for k in 0..3 {
+        cut[k] = y[k].min(one).max(-one);
+    }
+    let [x, y, z] = cut;
+    let turn = x * x + y * y + z * z;
+    let [bx, by, bz, bw] = [x * two, y * two, z * two, one - turn];
+    let [ax, ay, az, aw] = from;
+    // The turn's own length is one more than the square of y.
+    let length = R::splat(1.0 / FINE) / (square.sqrt() * (one + turn));
+    let product = [
+        aw * bx + ax * bw + ay * bz - az * by,
+        aw * by - ax * bz + ay * bw + az * bx,
+        aw * bz + ax * by - ay * bx + az * bw,
+        aw * bw - ax * bx - ay * by - az * bz,
+    ];
+    let mut out = [one; 4];
+    for k in 0..4 {
+        // A word is whole: its zero has no sign, which a transform would show.
+        out[k] = (product[k] * length).round() + R::splat(0.0);
+    }
+    out
+}
+
+/// R·S·p: a point after scale and rotation. `near`: the quaternion has unit length but for its rounding; else
+/// it need not, and nothing turns by one of zeros.
+#[inline(always)]
+pub(super) fn arm<R: Real>(q: &[R; 4], near: bool, scale: &[R; 3], p: &[R; 3]) -> [R; 3] {
+    let [x, y, z, w] = *q;
+    let v = [scale[0] * p[0], scale[1] * p[1], scale[2] * p[2]];
+    let square = dot(q, q);
+    let twice = match near {
+        true => R::splat(4.0) - square - square,
+        false => R::splat(2.0) / square.max(R::splat(1e-30)),
+    };
+    let u = [y * v[2] - z * v[1] + w * v[0], z * v[0] - x * v[2] + w * v[1], x * v[1] - y * v[0] + w * v[2]];
+    [
+        v[0] + twice * (y * u[2] - z * u[1]),
+        v[1] + twice * (z * u[0] - x * u[2]),
+        v[2] + twice * (x * u[1] - y * u[0]),
+    ]
+}
+
+/// What transforms follow from besides words: of one node or of eight.
+#[derive(Clone, Copy)]
+pub(super) struct Frame<R> {
+    /// Which of translation, rotation, scale move.
+    pub moves: [bool; 3],
+    /// Some pivot is not the origin.
+    pub pivots: bool,
+    pub rest: [[R; 4]; 3],
+    pub origin: [R; 3],
+    pub unit: R,
+    pub scale: [R; 3],
+    pub pivot: [R; 3],
+}
+
+/// The transform that words say, as numbers that are still to be rounded to f32: rotation, translation,
+/// scale.
+#[inline(always)]
+pub(super) fn pose<R: Real>(
+    frame: &Frame<R>,
+    t: &[R; 3],
+    r: &[R; 4],
+    s: &[R; 3],
+) -> ([R; 4], [R; 3], [R; 3]) {
+    let mut rotation = frame.rest[1];
+    if frame.moves[1] {
+        for k in 0..4 {
+            rotation[k] = (r[k] * R::splat(FINE)).narrow();
+        }
+    }
+    let [a, b, c, _] = frame.rest[2];
+    let mut scale = [a, b, c];
+    if frame.moves[2] {
+        for k in 0..3 {
+            scale[k] = (s[k] * frame.scale[k]).narrow();
+        }
+    }
+    let [a, b, c, _] = frame.rest[0];
+    let mut translation = [a, b, c];
+    if frame.moves[0] {
+        for k in 0..3 {
+            translation[k] = frame.origin[k] + t[k] * frame.unit;
+        }
+        if frame.pivots {
+            let arm = arm(&rotation, frame.moves[1], &scale, &frame.pivot);
+            for k in 0..3 {
+                translation[k] = translation[k] - arm[k];
+            }
+        }
+    }
+    (rotation, translation, scale)
+}
+
+/// The transform of one node, in f32.
+pub(super) fn transform(frame: &Frame<f64>, words: &TrackCodes) -> Transform {
+    let at = |k: usize| f64::from(words[k]);
+    let t = [at(0), at(1), at(2)];
+    let (r, s) = ([at(3), at(4), at(5), at(6)], [at(7), at(8), at(9)]);
+    let (rotation, translation, scale) = pose(frame, &t, &r, &s);
+    Transform {
+        rotation: rotation.map(|v| v as f32),
+        translation: translation.map(|v| v as f32),
+        scale: scale.map(|v| v as f32),
+    }
+}

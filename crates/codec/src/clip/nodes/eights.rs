@@ -1,0 +1,451 @@
+//! Moving nodes eight side by side: of each eight the same parts move. What is coded comes from a [`Source`],
+//! in the order of eights, and of frames within them.
+
+use crate::Corrupt;
+use crate::clip::nodes::around::References;
+use crate::clip::nodes::codes::{
+    CONTEXT, Frame, ROTATION, SCALE, TRANSLATION, TrackCodes, pose, rotation, vector,
+};
+use crate::clip::nodes::track::Track;
+use crate::schedule::UNIT_FRAMES;
+use crate::simd::doubles::{Eight, LANES, Task};
+use crate::transform::Transform;
+
+/// Class of a node whose transform follows as it is.
+pub const RAW: u8 = 7;
+
+/// Components that eight nodes have at most.
+pub(super) const COMPONENTS: usize = 9;
+
+/// The class and the residuals of a node in one frame.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Choice {
+    /// See the head of [`crate::clip::nodes`].
+    pub class: u8,
+    /// Residuals.
+    pub k: [i32; COMPONENTS],
+    /// Of class [`RAW`].
+    pub raw: Transform,
+}
+
+impl Default for Choice {
+    fn default() -> Self {
+        Choice { class: 0, k: [0; COMPONENTS], raw: Transform::IDENTITY }
+    }
+}
+
+/// One word, or another number, of each of eight nodes.
+type Row<T> = [T; LANES];
+
+/// Eight nodes or fewer of which the same parts move, in their order.
+#[derive(Clone, Debug)]
+pub(super) struct Block {
+    pub moves: [bool; 3],
+    /// Numbers of their tracks.
+    pub tracks: Row<u32>,
+    /// Of these, those that are there.
+    pub count: usize,
+    /// There are eight, and their numbers follow each other.
+    together: bool,
+    /// First word of a frame's state: rows of translation, rotation, scale, as far as they move, and that of
+    /// contexts, where there are any.
+    pub word: usize,
+    pub rows: usize,
+    /// Of these, the last.
+    contexts: bool,
+    /// Some pivot is not the origin.
+    pivots: bool,
+    /// By row: rest transform 10, κ to turns 3, origin 3, unit 1, scale 3, pivot 3.
+    constants: Box<[Row<f64>; 23]>,
+}
+
+/// Words of the parts of a track that move, in their order.
+fn moving(moves: [bool; 3]) -> impl Iterator<Item = usize> {
+    let parts = [TRANSLATION..ROTATION, ROTATION..SCALE, SCALE..CONTEXT];
+    parts.into_iter().zip(moves).filter(|(_, moves)| *moves).flat_map(|(words, _)| words)
+}
+
+impl Block {
+    /// Of `tracks`, whose numbers are given; `contexts`: a row of them is kept.
+    pub fn new(tracks: &[Track], numbers: &[u32], word: usize, contexts: bool) -> Block {
+        let moves = numbers.first().map_or([false; 3], |&n| tracks[n as usize].setup.moves);
+        let mut out = Block {
+            moves,
+            tracks: [0; LANES],
+            count: numbers.len(),
+            together: numbers.len() == LANES && numbers.windows(2).all(|two| two[0] + 1 == two[1]),
+            word,
+            // A state is never empty.
+            rows: (moving(moves).count() + usize::from(contexts)).max(1),
+            contexts,
+            pivots: false,
+            constants: Box::new([[0.0; LANES]; 23]),
+        };
+        for (lane, &number) in numbers.iter().enumerate() {
+            let track = &tracks[number as usize];
+            let (frame, turn) = (track.frame(), track.turn());
+            out.tracks[lane] = number;
+            out.pivots |= frame.pivots;
+            let [[a, b, c, _], [x, y, z, w], [d, e, f, _]] = frame.rest;
+            let rest = [a, b, c, x, y, z, w, d, e, f];
+            let all = rest.iter().chain(&turn).chain(&frame.origin);
+            let all = all.chain([&frame.unit]).chain(&frame.scale).chain(&frame.pivot);
+            for (row, &v) in out.constants.iter_mut().zip(all) {
+                row[lane] = v;
+            }
+        }
+        out
+    }
+
+    /// Words of a frame.
+    pub fn words(&self) -> usize {
+        LANES * self.rows
+    }
+
+    /// Writes the words of a track, in its lane.
+    pub fn put(&self, lane: usize, words: &TrackCodes, state: &mut [i32]) {
+        let (rows, _) = state[self.word..self.word + self.words()].as_chunks_mut::<LANES>();
+        let all = moving(self.moves).chain(self.contexts.then_some(CONTEXT));
+        for (row, word) in rows.iter_mut().zip(all) {
+            row[lane] = words[word];
+        }
+    }
+
+    /// What transforms follow from besides words.
+    #[inline(always)]
+    fn frame<E: Eight>(&self) -> (Frame<E>, [E; 3]) {
+        let mut all = [E::splat(0.0); 23];
+        for (to, from) in all.iter_mut().zip(self.constants.iter()) {
+            *to = E::load(from);
+        }
+        let [a, b, c, x, y, z, w, d, e, f, turns @ .., _, _, _, _, _, _, _, _, _, _] = all;
+        let [.., o1, o2, o3, unit, s1, s2, s3, p1, p2, p3] = all;
+        let zero = E::splat(0.0);
+        let frame = Frame {
+            moves: self.moves,
+            pivots: self.pivots,
+            rest: [[a, b, c, zero], [x, y, z, w], [d, e, f, zero]],
+            origin: [o1, o2, o3],
+            unit,
+            scale: [s1, s2, s3],
+            pivot: [p1, p2, p3],
+        };
+        (frame, turns)
+    }
+}
+
+/// What is coded of eight nodes in a frame.
+pub(super) struct Coded {
+    /// Nothing is: all κ are 0.
+    pub nothing: bool,
+    /// Lanes whose transform is given.
+    pub raw: u8,
+}
+
+/// Contexts of eight nodes: of the first two frames that are referred to, and of the one beside; and of this
+/// one, which a source writes.
+pub(super) struct Contexts {
+    pub around: [Row<i32>; 2],
+    pub beside: Option<Row<i32>>,
+    pub own: Row<i32>,
+}
+
+/// Where what is coded comes from.
+pub(super) trait Source {
+    /// A state has a row of contexts.
+    const CONTEXTS: bool;
+
+    /// Reads κ of a block in frame number `i` of the unit, `level` as of [`References`]; and transforms that
+    /// are given.
+    fn next<E: Eight>(
+        &mut self,
+        block: &Block,
+        level: usize,
+        contexts: &mut Contexts,
+        kappas: &mut [E; COMPONENTS],
+        raw: &mut Row<Transform>,
+    ) -> Result<Coded, Corrupt>;
+}
+
+/// Where the words of a frame are.
+#[derive(Clone, Copy)]
+pub(super) enum State<'f> {
+    /// In the same unit, by number.
+    Inside(usize),
+    Known(&'f [i32]),
+}
+
+/// A frame and those that it is predicted from.
+#[derive(Clone, Copy)]
+pub(super) struct Surrounded<'f> {
+    pub level: usize,
+    pub weights: [f64; 4],
+    pub states: [State<'f>; 4],
+    pub beside: Option<usize>,
+}
+
+impl<'f> Surrounded<'f> {
+    /// Nothing is known of it yet.
+    pub const NOTHING: Surrounded<'static> =
+        Surrounded { level: 0, weights: [0.0; 4], states: [State::Known(&[]); 4], beside: None };
+
+    /// Of frame number `i` of a unit's `frames`; `rest` and what `found` gives are states of `words`.
+    pub fn new(
+        references: &References,
+        frames: &[u32],
+        i: usize,
+        rest: &'f [i32],
+        found: &dyn Fn(u32) -> Option<&'f [i32]>,
+    ) -> Result<Surrounded<'f>, Corrupt> {
+        let inside = |frame: u32| frames[..i].iter().position(|&f| f == frame);
+        let mut states = [State::Known(rest); 4];
+        for k in 0..4 {
+            if k >= references.count {
+                states[k] = states[0];
+                continue;
+            }
+            let frame = references.frames[k];
+            states[k] = match inside(frame) {
+                Some(at) => State::Inside(at),
+                None => State::Known(found(frame).ok_or(super::around::MISSING)?),
+            };
+            if let State::Known(state) = states[k]
+                && state.len() != rest.len()
+            {
+                return Err(Corrupt("nodes: another number of nodes"));
+            }
+        }
+        Ok(Surrounded {
+            level: references.level,
+            weights: references.weights,
+            states,
+            beside: references.beside.and_then(inside),
+        })
+    }
+}
+
+/// Decodes all frames of a unit. States and transforms have the lengths that belong to the blocks.
+pub(super) struct UnitTask<'a, 'f, 's, 't, S> {
+    pub blocks: &'a [Block],
+    pub frames: &'a [Surrounded<'f>],
+    pub states: &'a mut [&'s mut [i32]],
+    pub out: &'a mut [&'t mut [Transform]],
+    pub source: S,
+    pub tracks: &'a [Track],
+}
+
+impl<S: Source> Task for UnitTask<'_, '_, '_, '_, S> {
+    type Out = Result<S, Corrupt>;
+
+    #[inline(always)]
+    fn run<E: Eight>(mut self) -> Result<S, Corrupt> {
+        let mut raw = [Transform::IDENTITY; LANES];
+        for block in self.blocks {
+            let (frame, turns) = block.frame::<E>();
+            let mut follows = false;
+            for i in 0..self.frames.len().min(UNIT_FRAMES) {
+                follows = self.eight(block, (&frame, &turns), i, (follows, &mut raw))?;
+            }
+        }
+        Ok(self.source)
+    }
+}
+
+/// The rows of a block in a frame.
+#[inline(always)]
+fn rows<'s>(state: State<'s>, done: &'s [&mut [i32]], block: &Block) -> &'s [Row<i32>] {
+    let state = match state {
+        State::Inside(i) => &*done[i],
+        State::Known(state) => state,
+    };
+    state[block.word..block.word + block.words()].as_chunks().0
+}
+
+/// Rows `first` and following of four frames.
+#[inline(always)]
+fn numbers<E: Eight, const N: usize>(around: &[&[Row<i32>]; 4], first: usize) -> [[E; N]; 4] {
+    let mut out = [[E::splat(0.0); N]; 4];
+    for (out, rows) in out.iter_mut().zip(around) {
+        for (out, row) in out.iter_mut().zip(&rows[first..first + N]) {
+            *out = E::load_i32(row);
+        }
+    }
+    out
+}
+
+impl<S: Source> UnitTask<'_, '_, '_, '_, S> {
+    /// One block in one frame. `follows`: all transforms of the frame before follow from its words; returns
+    /// the same of this one.
+    #[inline(always)]
+    fn eight<E: Eight>(
+        &mut self,
+        block: &Block,
+        (frame, turns): (&Frame<E>, &[E; 3]),
+        i: usize,
+        (follows, raw): (bool, &mut Row<Transform>),
+    ) -> Result<bool, Corrupt> {
+        let surrounded = &self.frames[i];
+        let (done, rest) = self.states.split_at_mut(i);
+        let [a, b, c, d] = surrounded.states;
+        let around = [rows(a, done, block), rows(b, done, block), rows(c, done, block), rows(d, done, block)];
+        let words = block.rows - usize::from(S::CONTEXTS);
+        let mut contexts = Contexts { around: [[0; LANES]; 2], beside: None, own: [0; LANES] };
+        if S::CONTEXTS {
+            contexts.around = [around[0][words], around[1][words]];
+            contexts.beside = surrounded.beside.map(|at| rows(State::Inside(at), done, block)[words]);
+        }
+        let mut kappas = [E::splat(0.0); COMPONENTS];
+        let coded = self.source.next(block, surrounded.level, &mut contexts, &mut kappas, raw)?;
+        let own = &mut rest[0][block.word..block.word + block.words()];
+        let (own, _) = own.as_chunks_mut::<LANES>();
+        if S::CONTEXTS {
+            own[words] = contexts.own;
+        }
+        let alike = |a: &[Row<i32>], b: &[Row<i32>]| a[..words] == b[..words];
+        let still = coded.nothing && (1..4).all(|k| alike(around[k], around[0]));
+        let moved = if still {
+            own[..words].copy_from_slice(&around[0][..words]);
+            // What stays where it is costs as little as can be.
+            let before =
+                i.checked_sub(1).filter(|_| follows).map(|before| rows(State::Inside(before), done, block));
+            if before.is_some_and(|before| alike(before, own)) {
+                let (outs, out) = self.out.split_at_mut(i);
+                for &track in &block.tracks[..block.count] {
+                    out[0][track as usize] = outs[i - 1][track as usize];
+                }
+                return Ok(true);
+            }
+            load::<E>(block, own)
+        } else {
+            let moved = move_on::<E>(block, &around, &surrounded.weights, &kappas, turns);
+            store::<E>(block, &moved, own);
+            moved
+        };
+        let out = &mut *self.out[i];
+        if coded.raw == 0 {
+            write(block, frame, &moved, out);
+            return Ok(true);
+        }
+        for lane in (0..block.count).filter(|lane| coded.raw >> lane & 1 != 0) {
+            let words = self.tracks[block.tracks[lane] as usize].words_of(&raw[lane]);
+            for (row, word) in own.iter_mut().zip(moving(block.moves)) {
+                row[lane] = words[word];
+            }
+        }
+        write(block, frame, &moved, out);
+        for lane in (0..block.count).filter(|lane| coded.raw >> lane & 1 != 0) {
+            out[block.tracks[lane] as usize] = raw[lane];
+        }
+        Ok(false)
+    }
+}
+
+/// Words of translation, rotation and scale of eight nodes; the fourth ones of vectors are not used.
+type Words<E> = [[E; 4]; 3];
+
+/// The words in a state.
+#[inline(always)]
+fn load<E: Eight>(block: &Block, own: &[Row<i32>]) -> Words<E> {
+    let mut out = [[E::splat(0.0); 4]; 3];
+    let mut row = 0;
+    for part in 0..3 {
+        let count = if !block.moves[part] {
+            0
+        } else if part == 1 {
+            4
+        } else {
+            3
+        };
+        for k in 0..count {
+            out[part][k] = E::load_i32(&own[row + k]);
+        }
+        row += count;
+    }
+    out
+}
+
+/// Writes words into a state.
+#[inline(always)]
+fn store<E: Eight>(block: &Block, words: &Words<E>, own: &mut [Row<i32>]) {
+    let mut row = 0;
+    for part in 0..3 {
+        let count = if !block.moves[part] {
+            0
+        } else if part == 1 {
+            4
+        } else {
+            3
+        };
+        for k in 0..count {
+            words[part][k].store_i32(&mut own[row + k]);
+        }
+        row += count;
+    }
+}
+
+/// Words of eight nodes, moved on from those of frames around.
+#[inline(always)]
+fn move_on<E: Eight>(
+    block: &Block,
+    around: &[&[Row<i32>]; 4],
+    weights: &[f64; 4],
+    kappas: &[E; COMPONENTS],
+    turns: &[E; 3],
+) -> Words<E> {
+    let zero = E::splat(0.0);
+    let [t, r, s] = block.moves;
+    let (mut row, mut c) = (0, 0);
+    let mut moved = [[zero; 4]; 3];
+    if t {
+        let own = [kappas[0], kappas[1], kappas[2]];
+        let [x, y, z] = vector(&numbers::<E, 3>(around, row), weights, &own);
+        moved[0] = [x, y, z, zero];
+        (row, c) = (row + 3, c + 3);
+    }
+    if r {
+        let own = [kappas[c] * turns[0], kappas[c + 1] * turns[1], kappas[c + 2] * turns[2]];
+        moved[1] = rotation(&numbers::<E, 4>(around, row), weights, &own);
+        (row, c) = (row + 4, c + 3);
+    }
+    if s {
+        let own = [kappas[c], kappas[c + 1], kappas[c + 2]];
+        let [x, y, z] = vector(&numbers::<E, 3>(around, row), weights, &own);
+        moved[2] = [x, y, z, zero];
+    }
+    moved
+}
+
+/// Transforms of eight nodes.
+#[inline(always)]
+fn write<E: Eight>(block: &Block, frame: &Frame<E>, words: &Words<E>, out: &mut [Transform]) {
+    let zero = E::splat(0.0);
+    let [[a, b, c, _], r, [d, e, f, _]] = *words;
+    let (rotation, [x, y, z], [a, b, c]) = pose(frame, &[a, b, c], &r, &[d, e, f]);
+    let rotations = E::quaternions(rotation);
+    let places = E::quaternions([x, y, z, a]);
+    let scales = E::quaternions([b, c, zero, zero]);
+    let transform = |lane: usize| {
+        // As it lies in memory.
+        let mut all = [0.0; 10];
+        all[..4].copy_from_slice(&rotations[lane]);
+        all[4..8].copy_from_slice(&places[lane]);
+        all[8..].copy_from_slice(&scales[lane][..2]);
+        bytemuck::cast::<[f32; 10], Transform>(all)
+    };
+    let together = match block.together {
+        true => out[block.tracks[0] as usize..].first_chunk_mut::<LANES>(),
+        false => None,
+    };
+    match together {
+        Some(out) => {
+            for (lane, out) in out.iter_mut().enumerate() {
+                *out = transform(lane);
+            }
+        }
+        None => {
+            for lane in 0..block.count {
+                out[block.tracks[lane] as usize] = transform(lane);
+            }
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! Residuals of moving nodes in bits: for files that must be decoded as fast as memory. No states, no
+//! contexts; a few lookups for eight nodes.
+//!
+//! | size | name | meaning |
+//! |---|---|---|
+//! | 1 | `kind` | 0: nothing is coded, and nothing follows · 1 |
+//! | ⌈eights · frames / 8⌉ | `flags` | a bit per eight and frame, lowest first: some residual is not 0 |
+//! | varint + … | `codes` | per flag: four bits per node, lowest first, for each of translation, rotation, scale that moves, or once where nothing does: 4 bytes each |
+//! | varint + … | `apart` | for each node whose first code is 15: class, then its residuals as varints in zigzag, or of class 7 its transform, 10 × f32 |
+//! | rest | `fields` | per flag, from a new byte on: node by node the residuals of all others, of each component as many bits as its part's code says, lowest first, in two's complement |
+//!
+//! Bits by code:
+//!
+//! ```numbers widths
+//! 0 2 3 4 5 6 7 8 9 10 11 12 14 16 19 0
+//! ```
+
+use crate::Corrupt;
+use crate::bytes::{Cursor, put_sized, put_varint};
+use crate::clip::nodes::eights::{Block, COMPONENTS, Choice, Coded, Contexts, RAW, Source};
+use crate::quantize::code::Code;
+use crate::simd::doubles::{Eight, LANES, WIDEST, WINDOW};
+use crate::transform::Transform;
+
+/// Bits by code. Part of the format, like everything in this file.
+const WIDTHS: [u8; 16] = [0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16, 19, 0];
+/// The code of a node that stands apart.
+const APART: u8 = 15;
+
+// The fields of eight nodes end within the window, and a code that stands apart is four bits that are set.
+const _: () = assert!(LANES * COMPONENTS * WIDEST / 8 < 256 && APART == 15);
+
+/// The code of the narrowest fields that all of these fit.
+#[cfg(feature = "encode")]
+pub(super) fn code_of(residuals: &[i32]) -> Option<u8> {
+    let width = |k: &i32| if *k == 0 { 0 } else { 33 - (k ^ (k >> 31)).leading_zeros() };
+    let most = residuals.iter().map(width).max().unwrap_or(0);
+    (0..APART).find(|&code| u32::from(WIDTHS[usize::from(code)]) >= most)
+}
+
+/// Bits that a part with these residuals takes, besides its code.
+#[cfg(feature = "encode")]
+pub(super) fn bits_of(residuals: &[i32]) -> u32 {
+    let own = |k: &i32| 8 * (1 + (33 - (k ^ (k >> 31)).leading_zeros()) / 7);
+    match code_of(residuals) {
+        Some(code) => 3 * u32::from(WIDTHS[usize::from(code)]),
+        None => residuals.iter().map(own).sum(),
+    }
+}
+
+/// The sections of a unit while it is packed.
+#[cfg(feature = "encode")]
+#[derive(Default)]
+pub(super) struct Packer {
+    flags: Vec<bool>,
+    codes: Vec<u8>,
+    apart: Vec<u8>,
+    fields: Vec<u8>,
+}
+
+#[cfg(feature = "encode")]
+impl Packer {
+    /// Appends what is coded of a block in a frame, by lane.
+    pub fn put(&mut self, block: &Block, choices: &[Choice]) {
+        let filled = choices.iter().any(|c| c.class == RAW || c.k != [0; COMPONENTS]);
+        self.flags.push(filled);
+        if !filled {
+            return;
+        }
+        let parts = block.moves.iter().filter(|moves| **moves).count();
+        let mut codes = [[0u8; LANES]; 3];
+        let (mut bits, mut count) = (0u128, 0);
+        for (lane, choice) in choices.iter().enumerate() {
+            let own: Vec<&[i32]> = choice.k.chunks(3).take(parts).collect();
+            let of_parts: Option<Vec<u8>> = own.iter().map(|k| code_of(k)).collect();
+            let Some(of_parts) = of_parts.filter(|_| choice.class <= 1) else {
+                codes.iter_mut().for_each(|codes| codes[lane] = APART);
+                self.put_apart(choice, 3 * parts);
+                continue;
+            };
+            for (p, (k, code)) in own.iter().zip(of_parts).enumerate() {
+                codes[p][lane] = code;
+                let width = u32::from(WIDTHS[usize::from(code)]);
+                for k in *k {
+                    bits |= u128::from(*k as u32 & ((1 << width) - 1)) << count;
+                    count += width;
+                    while count >= 8 {
+                        self.fields.push(bits as u8);
+                        (bits, count) = (bits >> 8, count - 8);
+                    }
+                }
+            }
+        }
+        if count > 0 {
+            self.fields.push(bits as u8);
+        }
+        for codes in &codes[..parts.max(1)] {
+            self.codes.extend(codes.chunks(2).map(|two| two[0] | two[1] << 4));
+        }
+    }
+
+    fn put_apart(&mut self, choice: &Choice, components: usize) {
+        self.apart.push(choice.class);
+        if choice.class == RAW {
+            let raw = &choice.raw;
+            let all = raw.rotation.iter().chain(&raw.translation).chain(&raw.scale);
+            self.apart.extend(all.flat_map(|v| v.to_le_bytes()));
+            return;
+        }
+        for k in &choice.k[..components] {
+            put_varint((*k as u32).zigzag(), &mut self.apart);
+        }
+    }
+
+    /// Appends the sections to a unit.
+    pub fn finish(self, out: &mut Vec<u8>) {
+        let some = self.flags.contains(&true);
+        out.push(u8::from(some));
+        if !some {
+            return;
+        }
+        let bits = |eight: &[bool]| (0..).zip(eight).fold(0u8, |bits, (k, &flag)| bits | u8::from(flag) << k);
+        out.extend(self.flags.chunks(8).map(bits));
+        put_sized(&self.codes, out);
+        put_sized(&self.apart, out);
+        out.extend(self.fields);
+    }
+}
+
+/// The sections of a unit while it is unpacked.
+pub(super) struct Unpacker<'a> {
+    flags: &'a [u8],
+    /// The next flag.
+    flag: usize,
+    codes: &'a [[u8; 4]],
+    apart: Cursor<'a>,
+    fields: &'a [u8],
+}
+
+impl<'a> Unpacker<'a> {
+    /// Of a unit of so many eights, in all frames.
+    pub fn new(bytes: &'a [u8], eights: usize) -> Result<Unpacker<'a>, Corrupt> {
+        let mut c = Cursor::new(bytes);
+        let (flags, codes, apart) = match c.u8()? {
+            0 => (&[][..], &[][..], &[][..]),
+            1 => (c.take(eights.div_ceil(8))?, c.sized()?, c.sized()?),
+            _ => return Err(Corrupt("nodes: unknown kind of unit")),
+        };
+        let (codes, left) = codes.as_chunks();
+        if !left.is_empty() {
+            return Err(Corrupt("nodes: codes that are cut short"));
+        }
+        // Bits behind the last flag.
+        if flags.last().is_some_and(|last| !eights.is_multiple_of(8) && last >> (eights % 8) != 0) {
+            return Err(Corrupt("nodes: flags of no nodes"));
+        }
+        Ok(Unpacker { flags, flag: 0, codes, apart: Cursor::new(apart), fields: c.take(c.left())? })
+    }
+
+    /// Refuses bytes that were not needed.
+    pub fn finish(&self) -> Result<(), Corrupt> {
+        match self.codes.is_empty() && self.apart.left() == 0 && self.fields.is_empty() {
+            true => Ok(()),
+            false => Err(Corrupt("nodes: bytes left over")),
+        }
+    }
+
+    /// What stands apart of a node: its κ, unless its transform is given.
+    fn take_apart(
+        &mut self,
+        components: usize,
+        raw: &mut Transform,
+    ) -> Result<Option<[i32; COMPONENTS]>, Corrupt> {
+        let class = self.apart.u8()?;
+        match class {
+            1..RAW => {
+                let mut kappas = [0; COMPONENTS];
+                for kappa in &mut kappas[..components] {
+                    let k = i64::from(self.apart.varint()?.unzigzag() as i32);
+                    *kappa = (k * (32 >> (class - 1))).clamp(-(1 << 28), 1 << 28) as i32;
+                }
+                Ok(Some(kappas))
+            }
+            RAW => {
+                let all = raw.rotation.iter_mut().chain(&mut raw.translation).chain(&mut raw.scale);
+                for v in all {
+                    *v = self.apart.f32()?;
+                    if !v.is_finite() {
+                        return Err(Corrupt("nodes: a transform that is not finite"));
+                    }
+                }
+                Ok(None)
+            }
+            _ => Err(Corrupt("nodes: unknown class")),
+        }
+    }
+}
+
+impl Source for Unpacker<'_> {
+    const CONTEXTS: bool = false;
+
+    #[inline(always)]
+    fn next<E: Eight>(
+        &mut self,
+        block: &Block,
+        _level: usize,
+        _contexts: &mut Contexts,
+        kappas: &mut [E; COMPONENTS],
+        raw: &mut [Transform; LANES],
+    ) -> Result<Coded, Corrupt> {
+        let flag = self.flags.get(self.flag / 8).is_some_and(|byte| byte >> (self.flag % 8) & 1 != 0);
+        self.flag += 1;
+        if !flag {
+            return Ok(Coded { nothing: true, raw: 0 });
+        }
+        let parts = block.moves.iter().filter(|moves| **moves).count();
+        let (codes, rest) =
+            self.codes.split_at_checked(parts.max(1)).ok_or(Corrupt("nodes: codes that end early"))?;
+        self.codes = rest;
+        let code = |p: usize| codes.get(p).map_or(0, |codes| u32::from_le_bytes(*codes));
+        let widths =
+            [E::look_up(code(0), &WIDTHS), E::look_up(code(1), &WIDTHS), E::look_up(code(2), &WIDTHS)];
+        let one = E::plus(widths[0], E::plus(widths[1], widths[2]));
+        let (mut first, bits) = E::sums_before(E::plus(one, E::plus(one, one)));
+        let size = bits.div_ceil(8) as usize;
+        let mut end = [0; WINDOW];
+        let window = match self.fields.first_chunk::<WINDOW>() {
+            Some(window) => window,
+            None => {
+                let left = self.fields.get(..size).ok_or(Corrupt("nodes: fields that end early"))?;
+                end[..size].copy_from_slice(left);
+                &end
+            }
+        };
+        let step = E::splat(32.0);
+        for (p, width) in widths.into_iter().enumerate().take(parts) {
+            let [x, y, z] = E::fields(window, first, width);
+            (kappas[3 * p], kappas[3 * p + 1], kappas[3 * p + 2]) = (x * step, y * step, z * step);
+            first = E::plus(first, E::plus(width, E::plus(width, width)));
+        }
+        self.fields = &self.fields[size..];
+        // Four bits that are all set leave one here.
+        let four = code(0);
+        let apart = four & four >> 1 & four >> 2 & four >> 3 & 0x1111_1111;
+        match apart {
+            0 => Ok(Coded { nothing: false, raw: 0 }),
+            _ => self.put_apart(block, apart, kappas, raw),
+        }
+    }
+}
+
+impl Unpacker<'_> {
+    /// Puts what stands apart in its lanes, of which `lanes` has four bits each.
+    #[inline(always)]
+    fn put_apart<E: Eight>(
+        &mut self,
+        block: &Block,
+        lanes: u32,
+        kappas: &mut [E; COMPONENTS],
+        raw: &mut [Transform; LANES],
+    ) -> Result<Coded, Corrupt> {
+        let components = 3 * block.moves.iter().filter(|moves| **moves).count();
+        let mut rows = [[0.0; LANES]; COMPONENTS];
+        for (row, kappa) in rows.iter_mut().zip(kappas.iter()) {
+            kappa.store(row);
+        }
+        let mut out = Coded { nothing: false, raw: 0 };
+        for lane in (0..block.count).filter(|lane| lanes >> (4 * lane) & 1 != 0) {
+            match self.take_apart(components, &mut raw[lane])? {
+                None => out.raw |= 1 << lane,
+                Some(own) => {
+                    for (row, k) in rows.iter_mut().zip(own) {
+                        row[lane] = f64::from(k);
+                    }
+                }
+            }
+        }
+        for (kappa, row) in kappas.iter_mut().zip(&rows) {
+            *kappa = E::load(row);
+        }
+        Ok(out)
+    }
+}

@@ -1,0 +1,563 @@
+//! Residuals of moving nodes as symbols: the fewest bytes. What is expected of each follows from the frames
+//! around, and from what the node had so far. Nodes of an eight are coded side by side, so that a decoder
+//! need not wait for one symbol before it looks at the next.
+//!
+//! | size | name | meaning |
+//! |---|---|---|
+//! | 1 | `states` | 0 … 3: log₂ of the number of states · 4: all classes are 0, and nothing follows |
+//! | 4 each | `first` | u32, states |
+//! | rest | `words` | u16, in the order in which states take them |
+//!
+//! ```text
+//! state    number `lane` modulo the number of states codes what node `lane` of an eight has
+//! order    of an eight in a frame: classes of all nodes · transforms of those of class 7, 20 × 16 even bits each · then component by component: symbols of all nodes of class 1 … 6, then the rest of the numbers of all of these
+//! number   with h low bits: v = k, or −1 − k below 0; symbol min(v >> h, 15); the rest: where that is 15, (v >> h) − 15 as Exp-Golomb of order 2; the h low bits, the sign above them, together
+//!          without: v = |k|, and a sign where that is not 0
+//! ```
+
+use crate::Corrupt;
+#[cfg(feature = "encode")]
+use crate::clip::nodes::around::Around;
+use crate::clip::nodes::eights::{Block, COMPONENTS, Choice, Coded, Contexts, RAW, Source};
+use crate::clip::prediction::kappa;
+#[cfg(feature = "encode")]
+use crate::entropy::symbols::COSTS;
+use crate::entropy::symbols::{Bucket, FREQUENCIES, LOW, PRECISION, STARTS, SYMBOLS, TABLES};
+use crate::simd::doubles::{Eight, LANES};
+use crate::transform::Transform;
+
+/// The mean of |κ| that frames after a raw transform see in it. Part of the format, like everything in this
+/// file.
+const RAW_ACTIVITY: u32 = 1 << 12;
+/// What says that nothing is coded.
+const NOTHING: u8 = 4;
+/// The largest σ, in 2⁻⁸: low bits and a sign fit a word.
+const MOST: u64 = 1 << 24;
+
+/// Weights of what is expected of |k|: constant, frames around, the one beside, what this frame had so far.
+/// By level; without and with one beside; for the first component and for those after it.
+const EXPECTED: [[[[u32; 4]; 2]; 2]; 6] = [
+    [[[1800, 0, 0, 0], [710, 0, 0, 55]], [[400, 0, 14, 0], [520, 0, 18, 25]]],
+    [[[2800, 0, 0, 0], [740, 0, 0, 61]], [[680, 0, 19, 0], [460, 1, 24, 28]]],
+    [[[2800, 1, 0, 0], [710, 2, 0, 61]], [[1370, 0, 22, 0], [370, 2, 18, 27]]],
+    [[[7200, 1, 0, 0], [730, 3, 0, 62]], [[7200, 1, 0, 0], [730, 3, 0, 62]]],
+    [[[30_000, 1, 0, 0], [620, 3, 0, 78]], [[30_000, 1, 0, 0], [620, 3, 0, 78]]],
+    [[[140_000, 0, 0, 0], [110_000, 0, 0, 32]], [[140_000, 0, 0, 0], [110_000, 0, 0, 32]]],
+];
+
+/// ⌈2¹⁶/n⌉.
+const PARTS: [u64; 9] = [0, 65536, 32768, 21846, 16384, 13108, 10923, 9363, 8192];
+
+/// Means of |κ|, of translation and of all else, as they stand in a word.
+#[inline(always)]
+fn means(word: i32) -> [u32; 2] {
+    let both = word as u32;
+    [both & 0xFFFF, both >> 16]
+}
+
+/// How large the residuals of a node are expected to be in one frame, from what surrounds it.
+#[derive(Clone, Copy, Default)]
+struct Expected {
+    around: [u32; 2],
+    beside: [u32; 2],
+    /// Of what was coded: sum of |κ|.
+    sum: u64,
+    /// It is expected to move.
+    moving: bool,
+}
+
+impl Expected {
+    /// Before anything of it is coded; from the words of contexts of the first two frames around, and of the
+    /// one beside.
+    #[inline(always)]
+    fn new(level: usize, around: [i32; 2], beside: Option<i32>) -> Expected {
+        let (a, b) = (means(around[0]), means(around[1]));
+        let mean = [(a[0] + b[0]) >> 1, (a[1] + b[1]) >> 1];
+        let beside = means(beside.unwrap_or(0));
+        let most = mean[0] + mean[1] + beside[0] + beside[1];
+        Expected { around: mean, beside, sum: 0, moving: level == 5 || most > 0 }
+    }
+
+    /// The table of the class.
+    #[inline(always)]
+    fn class(&self) -> Bucket {
+        Bucket::fixed(if self.moving { 60 } else { 8 })
+    }
+
+    /// Classes 0 and 1 change places where a node moves.
+    #[inline(always)]
+    fn swap(&self, class: u8) -> u8 {
+        class ^ u8::from(self.moving && class < 2)
+    }
+
+    /// What σ of the first component and of those after it, in translation (slot 0) or in anything else (1),
+    /// is without what the node had so far. `rows` are those of the level.
+    #[inline(always)]
+    fn bases(&self, rows: &[[u32; 4]; 2], slot: usize) -> [u64; 2] {
+        let of = |row: &[u32; 4]| {
+            u64::from(row[0])
+                + u64::from(row[1]) * u64::from(self.around[slot])
+                + u64::from(row[2]) * u64::from(self.beside[slot])
+        };
+        [of(&rows[0]), of(&rows[1])]
+    }
+
+    /// The table of component number `c`.
+    #[inline(always)]
+    fn bucket(&self, bases: [u64; 2], rows: &[[u32; 4]; 2], c: usize, fine: u8) -> Bucket {
+        let after = usize::from(c > 0);
+        let sigma = bases[after] + u64::from(rows[after][3]) * ((self.sum * PARTS[c]) >> 16);
+        Bucket::fixed((sigma << fine >> 3).min(MOST) as u32)
+    }
+}
+
+/// Weights by level, and whether there is one beside.
+#[inline(always)]
+fn rows(level: usize, beside: bool) -> &'static [[u32; 4]; 2] {
+    &EXPECTED[level][usize::from(beside)]
+}
+
+/// The slot of a component.
+#[inline(always)]
+fn slot(moves: [bool; 3], c: usize) -> usize {
+    usize::from(!(moves[0] && c < 3))
+}
+
+fn components(moves: [bool; 3]) -> usize {
+    3 * moves.iter().filter(|moves| **moves).count()
+}
+
+/// The word of contexts of a node with these κ.
+#[inline(always)]
+fn context(moves: [bool; 3], kappas: &[i32; COMPONENTS], components: usize) -> i32 {
+    let own = if moves[0] { 3 } else { 0 };
+    let mean = |from: usize, to: usize| {
+        let mut sum = 0;
+        for k in &kappas[from..to] {
+            sum += u64::from(k.unsigned_abs());
+        }
+        ((sum * PARTS[to - from]) >> 16).min(0xFFFF)
+    };
+    (mean(0, own) | mean(own, components) << 16) as i32
+}
+
+/// How a residual is coded: its symbol; what is left of the number above that; and even bits, with their
+/// number.
+#[cfg(feature = "encode")]
+struct Number {
+    symbol: usize,
+    above: u32,
+    even: u32,
+    bits: u32,
+}
+
+#[cfg(feature = "encode")]
+impl Number {
+    fn new(bucket: Bucket, k: i32) -> Number {
+        let low = u32::from(bucket.low);
+        let negative = u32::from(k < 0);
+        let v = if low > 0 { (k ^ (k >> 31)) as u32 } else { k.unsigned_abs() };
+        let high = v >> low;
+        let symbol = (high as usize).min(SYMBOLS - 1);
+        let even = v & ((1 << low) - 1) | negative << low;
+        let bits = if low > 0 { low + 1 } else { u32::from(v != 0) };
+        Number { symbol, above: high - symbol as u32, even, bits }
+    }
+}
+
+/// Bits that `k` takes, in 2⁻⁸.
+#[cfg(feature = "encode")]
+pub(super) fn cost(bucket: Bucket, k: i32) -> u32 {
+    let number = Number::new(bucket, k);
+    let escape = match number.symbol == SYMBOLS - 1 {
+        true => 2 * (31 - (number.above + 4).leading_zeros()) - 1,
+        false => 0,
+    };
+    u32::from(COSTS[usize::from(bucket.table)][number.symbol]) + 256 * (number.bits + escape)
+}
+
+/// The symbols of four slots, four bits each, of all tables: one load, and nothing to be guessed.
+static SYMBOL_OF: [[u16; 1 << (PRECISION - 2)]; TABLES] = {
+    let mut out = [[0; 1 << (PRECISION - 2)]; TABLES];
+    let mut table = 0;
+    while table < TABLES {
+        let (mut symbol, mut slot) = (0, 0);
+        while slot < 1 << PRECISION {
+            while symbol + 1 < SYMBOLS && STARTS[table][symbol + 1] as usize <= slot {
+                symbol += 1;
+            }
+            out[table][slot >> 2] |= (symbol as u16) << (4 * (slot & 3));
+            slot += 1;
+        }
+        table += 1;
+    }
+    out
+};
+
+/// Start and frequency of each symbol.
+static SPANS: [[(u16, u16); SYMBOLS]; TABLES] = {
+    let mut out = [[(0, 0); SYMBOLS]; TABLES];
+    let mut table = 0;
+    while table < TABLES {
+        let mut symbol = 0;
+        while symbol < SYMBOLS {
+            out[table][symbol] = (STARTS[table][symbol], FREQUENCIES[table][symbol]);
+            symbol += 1;
+        }
+        table += 1;
+    }
+    out
+};
+
+/// Reads symbols. Words beyond the end are zeros; [`Reader::finish`] finds out.
+pub(super) struct Reader<'a> {
+    states: [u32; LANES],
+    /// Number of states, less 1.
+    mask: usize,
+    words: &'a [[u8; 2]],
+    next: usize,
+    nothing: bool,
+}
+
+impl<'a> Reader<'a> {
+    /// Of the bytes of a unit.
+    pub fn new(bytes: &'a [u8]) -> Result<Reader<'a>, Corrupt> {
+        const SHORT: Corrupt = Corrupt("nodes: states that end early");
+        let (&kind, rest) = bytes.split_first().ok_or(SHORT)?;
+        let mut out = Reader { states: [LOW; LANES], mask: 0, words: &[], next: 0, nothing: kind == NOTHING };
+        if kind > NOTHING || out.nothing && !rest.is_empty() {
+            return Err(Corrupt("nodes: unknown number of states"));
+        }
+        if out.nothing {
+            return Ok(out);
+        }
+        out.mask = (1 << kind) - 1;
+        let (first, words) = rest.split_at_checked(4 << kind).ok_or(SHORT)?;
+        for (state, first) in out.states.iter_mut().zip(first.as_chunks::<4>().0) {
+            *state = u32::from_le_bytes(*first);
+        }
+        let (words, odd) = words.as_chunks();
+        match odd {
+            [] => Ok(Reader { words, ..out }),
+            _ => Err(Corrupt("nodes: half a word")),
+        }
+    }
+
+    /// Refuses bytes that were too few, too many or wrong: states must be the encoder's first.
+    pub fn finish(&self) -> Result<(), Corrupt> {
+        match self.next == self.words.len() && self.states == [LOW; LANES] {
+            true => Ok(()),
+            false => Err(Corrupt("residuals of nodes do not end where their bytes do")),
+        }
+    }
+
+    /// A state that takes a word if it is due.
+    #[inline(always)]
+    fn filled(&mut self, state: u32) -> u32 {
+        let word = match self.words.get(self.next) {
+            Some(word) => u32::from(u16::from_le_bytes(*word)),
+            None => 0,
+        };
+        // Whether a word is due is anyone's guess: no branch.
+        let due = state < LOW;
+        let filled = state << 16 | word;
+        self.next += usize::from(due);
+        if due { filled } else { state }
+    }
+
+    #[inline(always)]
+    fn symbol(&mut self, lane: usize, table: u8) -> usize {
+        let at = lane & self.mask;
+        let state = self.states[at];
+        let slot = state & ((1 << PRECISION) - 1);
+        let table = usize::from(table) % TABLES;
+        let four = SYMBOL_OF[table][(slot >> 2) as usize];
+        let symbol = usize::from(four >> (4 * (slot & 3))) % SYMBOLS;
+        let (start, frequency) = SPANS[table][symbol];
+        let state =
+            u32::from(frequency).wrapping_mul(state >> PRECISION).wrapping_add(slot - u32::from(start));
+        self.states[at] = self.filled(state);
+        symbol
+    }
+
+    /// At most 16 bits of even chance.
+    #[inline(always)]
+    fn even(&mut self, lane: usize, bits: u32) -> u32 {
+        let at = lane & self.mask;
+        let state = self.states[at];
+        self.states[at] = self.filled(state >> bits);
+        state & ((1 << bits) - 1)
+    }
+
+    /// The number of which `symbol` is the upper part, with its low bits and its sign.
+    #[inline(always)]
+    fn rest(&mut self, lane: usize, symbol: u32, low: u32) -> i32 {
+        let mut v = symbol;
+        if v as usize == SYMBOLS - 1 {
+            v += self.above(lane);
+        }
+        let bits = low + u32::from(low > 0 || v > 0);
+        let even = self.even(lane, bits);
+        let v = (v << low | even & ((1 << low) - 1)) & 0x0FFF_FFFF;
+        // −1 − v where there are low bits, else −v.
+        let sign = ((even >> low & 1) as i32).wrapping_neg();
+        (v as i32 ^ sign) - if low > 0 { 0 } else { sign }
+    }
+
+    /// What is above the last symbol, as Exp-Golomb of order 2.
+    #[cold]
+    fn above(&mut self, lane: usize) -> u32 {
+        let mut bits = 2;
+        while bits < 28 && self.even(lane, 1) != 0 {
+            bits += 1;
+        }
+        let low = self.even(lane, bits.min(14));
+        let high = self.even(lane, bits - bits.min(14));
+        (1 << bits | high << 14 | low) - 4
+    }
+
+    /// A transform as it is.
+    #[cold]
+    fn raw(&mut self, lane: usize) -> Result<Transform, Corrupt> {
+        let mut out = Transform::IDENTITY;
+        for v in out.rotation.iter_mut().chain(&mut out.translation).chain(&mut out.scale) {
+            let low = self.even(lane, 16);
+            *v = f32::from_bits(self.even(lane, 16) << 16 | low);
+            if !v.is_finite() {
+                return Err(Corrupt("nodes: a transform that is not finite"));
+            }
+        }
+        Ok(out)
+    }
+}
+
+impl Source for Reader<'_> {
+    const CONTEXTS: bool = true;
+
+    #[inline(always)]
+    fn next<E: Eight>(
+        &mut self,
+        block: &Block,
+        level: usize,
+        contexts: &mut Contexts,
+        kappas: &mut [E; COMPONENTS],
+        raw: &mut [Transform; LANES],
+    ) -> Result<Coded, Corrupt> {
+        let mut out = Coded { nothing: true, raw: 0 };
+        if self.nothing {
+            return Ok(out);
+        }
+        let moves = block.moves;
+        let components = components(moves);
+        let rows = rows(level, contexts.beside.is_some());
+        let mut expected = [Expected::default(); LANES];
+        let mut bases = [[[0u64; 2]; 2]; LANES];
+        let mut fine = [0u8; LANES];
+        // Lanes that have numbers.
+        let (mut lanes, mut count) = ([0usize; LANES], 0);
+        for lane in 0..block.count.min(LANES) {
+            let around = [contexts.around[0][lane], contexts.around[1][lane]];
+            let beside = contexts.beside.map(|row| row[lane]);
+            let own = Expected::new(level, around, beside);
+            expected[lane] = own;
+            let class = own.swap(self.symbol(lane, own.class().table) as u8);
+            match class {
+                0 => {}
+                1..RAW => {
+                    fine[lane] = class - 1;
+                    bases[lane] = [own.bases(rows, 0), own.bases(rows, 1)];
+                    lanes[count] = lane;
+                    count += 1;
+                }
+                RAW => out.raw |= 1 << lane,
+                _ => return Err(Corrupt("nodes: unknown class")),
+            }
+        }
+        out.nothing = out.raw == 0 && count == 0;
+        for lane in (0..LANES).filter(|lane| out.raw >> lane & 1 != 0) {
+            raw[lane] = self.raw(lane)?;
+            contexts.own[lane] = (RAW_ACTIVITY | RAW_ACTIVITY << 16) as i32;
+        }
+        let mut all = [[0i32; LANES]; COMPONENTS];
+        for (c, own) in all.iter_mut().enumerate().take(components) {
+            let slot = slot(moves, c);
+            let (mut symbols, mut low) = ([0u32; LANES], [0u8; LANES]);
+            for &lane in &lanes[..count] {
+                let bucket = expected[lane].bucket(bases[lane][slot], rows, c, fine[lane]);
+                symbols[lane] = self.symbol(lane, bucket.table) as u32;
+                low[lane] = bucket.low;
+            }
+            for &lane in &lanes[..count] {
+                let k = self.rest(lane, symbols[lane], u32::from(low[lane]));
+                // As `kappa`.
+                let most = 1i64 << 28;
+                own[lane] = ((i64::from(k) << 5) >> fine[lane]).clamp(-most, most) as i32;
+                expected[lane].sum += u64::from(own[lane].unsigned_abs());
+            }
+        }
+        for &lane in &lanes[..count] {
+            let mut own = [0; COMPONENTS];
+            for (own, row) in own.iter_mut().zip(&all) {
+                *own = row[lane];
+            }
+            contexts.own[lane] = context(moves, &own, components);
+        }
+        for (kappa, row) in kappas.iter_mut().zip(&all) {
+            *kappa = E::load_i32(row);
+        }
+        Ok(out)
+    }
+}
+
+/// Collects symbols; they are written backwards.
+#[cfg(feature = "encode")]
+#[derive(Default)]
+pub(super) struct Writer {
+    /// Lane; start and frequency, or a value and its even bits.
+    pushed: Vec<(u8, u16, Pushed)>,
+    something: bool,
+}
+
+#[cfg(feature = "encode")]
+#[derive(Clone, Copy)]
+enum Pushed {
+    Symbol(u16),
+    Even(u8),
+}
+
+#[cfg(feature = "encode")]
+impl Writer {
+    fn symbol(&mut self, lane: usize, table: u8, symbol: usize) {
+        let table = usize::from(table);
+        self.pushed.push((lane as u8, STARTS[table][symbol], Pushed::Symbol(FREQUENCIES[table][symbol])));
+    }
+
+    fn even(&mut self, lane: usize, value: u32, bits: u32) {
+        self.pushed.push((lane as u8, value as u16, Pushed::Even(bits as u8)));
+    }
+
+    /// Adds what is coded of a block in a frame, by lane; `around` is what surrounds each.
+    pub fn put(&mut self, block: &Block, around: &[Around<'_>], choices: &[Choice]) {
+        let moves = block.moves;
+        let mut expected: Vec<Expected> = around.iter().map(expected_of).collect();
+        for (lane, (expected, choice)) in expected.iter().zip(choices).enumerate() {
+            self.something |= choice.class != 0;
+            self.symbol(lane, expected.class().table, usize::from(expected.swap(choice.class)));
+        }
+        for (lane, choice) in choices.iter().enumerate().filter(|(_, c)| c.class == RAW) {
+            let raw = &choice.raw;
+            for v in raw.rotation.iter().chain(&raw.translation).chain(&raw.scale) {
+                self.even(lane, v.to_bits() & 0xFFFF, 16);
+                self.even(lane, v.to_bits() >> 16, 16);
+            }
+        }
+        for c in 0..components(moves) {
+            let mut numbers = Vec::new();
+            for (lane, choice) in choices.iter().enumerate() {
+                let fine = choice.class.wrapping_sub(1);
+                if fine >= RAW - 1 {
+                    continue;
+                }
+                let rows = rows(around[lane].references.level, around[lane].references.beside.is_some());
+                let bases = expected[lane].bases(rows, slot(moves, c));
+                let bucket = expected[lane].bucket(bases, rows, c, fine);
+                let number = Number::new(bucket, choice.k[c]);
+                self.symbol(lane, bucket.table, number.symbol);
+                numbers.push((lane, number));
+                expected[lane].sum += kappa(choice.k[c], fine, 0).unsigned_abs();
+            }
+            for (lane, number) in numbers {
+                if number.symbol == SYMBOLS - 1 {
+                    let v = number.above + 4;
+                    let bits = 31 - v.leading_zeros();
+                    for _ in 2..bits {
+                        self.even(lane, 1, 1);
+                    }
+                    if bits < 28 {
+                        self.even(lane, 0, 1);
+                    }
+                    self.even(lane, v & ((1 << bits.min(14)) - 1), bits.min(14));
+                    self.even(lane, (v & ((1 << bits) - 1)) >> 14, bits - bits.min(14));
+                }
+                self.even(lane, number.even, number.bits);
+            }
+        }
+    }
+
+    /// The bytes of all that was added: with as many states as cost little.
+    pub fn finish(self, out: &mut Vec<u8>) {
+        if !self.something {
+            out.push(NOTHING);
+            return;
+        }
+        let (states, mut words) = self.code(1);
+        let mut best = (0, states);
+        for log in 1..=3 {
+            if (4usize << log) * 100 <= 2 * words.len() {
+                let (states, more) = self.code(1 << log);
+                (best, words) = ((log, states), more);
+            }
+        }
+        let (log, states) = best;
+        out.push(log);
+        out.extend(states[..1 << log].iter().flat_map(|state| state.to_le_bytes()));
+        out.extend(words.iter().rev().flat_map(|word| word.to_le_bytes()));
+    }
+
+    /// States, and words from the last to the first.
+    fn code(&self, count: usize) -> ([u32; LANES], Vec<u16>) {
+        let (mut states, mut words) = ([LOW; LANES], Vec::new());
+        for &(lane, value, pushed) in self.pushed.iter().rev() {
+            let state = &mut states[usize::from(lane) % count];
+            let (bits, f) = match pushed {
+                Pushed::Symbol(f) => (PRECISION, u32::from(f)),
+                Pushed::Even(bits) => (u32::from(bits), 1),
+            };
+            if u64::from(*state) >= u64::from(f) << (32 - bits) {
+                words.push(*state as u16);
+                *state >>= 16;
+            }
+            *state = ((*state / f) << bits) + *state % f + u32::from(value);
+        }
+        (states, words)
+    }
+}
+
+#[cfg(feature = "encode")]
+fn expected_of(around: &Around<'_>) -> Expected {
+    let (contexts, beside) = around.contexts();
+    Expected::new(around.references.level, contexts, beside)
+}
+
+/// The tables of the components of a node, for residuals like these: what is coded later sees a little less
+/// where they change.
+#[cfg(feature = "encode")]
+pub(super) fn buckets(
+    moves: [bool; 3],
+    around: &Around<'_>,
+    k: &[i32; COMPONENTS],
+    fine: u8,
+) -> [Bucket; COMPONENTS] {
+    let mut expected = expected_of(around);
+    let rows = rows(around.references.level, around.references.beside.is_some());
+    let components = components(moves);
+    let mut out = [Bucket::fixed(0); COMPONENTS];
+    for (c, out) in out.iter_mut().enumerate().take(components) {
+        *out = expected.bucket(expected.bases(rows, slot(moves, c)), rows, c, fine);
+        expected.sum += kappa(k[c], fine, 0).unsigned_abs();
+    }
+    out
+}
+
+/// The word of contexts that a choice leaves.
+#[cfg(feature = "encode")]
+pub(super) fn context_of(moves: [bool; 3], choice: &Choice) -> i32 {
+    match choice.class {
+        0 => 0,
+        RAW => (RAW_ACTIVITY | RAW_ACTIVITY << 16) as i32,
+        class => {
+            let kappas = choice.k.map(|k| kappa(k, (class - 1).min(5), 0) as i32);
+            context(moves, &kappas, components(moves))
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! What is said of a moving node once, and what follows from that and from what hangs below it.
+
+use crate::clip::fixed;
+use crate::clip::node::{Node, turned, usable};
+use crate::clip::nodes::codes::{self, Frame, ROTATION, SCALE, TRANSLATION, TrackCodes};
+use crate::entropy::range::{Bits, Chance};
+use crate::transform::Transform;
+
+/// Code of a step that is the base.
+pub const EVEN_CODE: u8 = 128;
+/// Parts of a step that words count. Part of the format, like everything in this file.
+pub(super) const STEP: f64 = 32.0;
+/// Steps of rotations lie within these, in radians, as in `step`.
+const ROTATION_STEP: [f64; 2] = [5e-7, 0.5];
+/// Fourth roots of two.
+const QUARTERS: [f64; 4] = [1.0, 1.189_207_115_002_721, std::f64::consts::SQRT_2, 1.681_792_830_507_429];
+
+/// Which parts of a moving node move, and how finely each is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Setup {
+    /// Whether translation, rotation, scale move.
+    pub moves: [bool; 3],
+    /// The middle of its box stands for its origin.
+    pub pivot: bool,
+    /// Quarter octaves of the step.
+    pub code: u8,
+}
+
+/// A moving node.
+#[derive(Clone, Copy, Debug)]
+pub struct Track {
+    /// Number of the node.
+    pub node: usize,
+    /// Which parts of it move, and how finely.
+    pub setup: Setup,
+    /// In the first frame.
+    pub rest: Transform,
+    /// The words of that.
+    pub words: TrackCodes,
+    /// In the node's space.
+    pub pivot: [f64; 3],
+    /// Where the pivot is at first.
+    pub(super) origin: [f64; 3],
+    /// Of translation.
+    pub step: f64,
+    /// Of rotation, per axis of the node, in radians.
+    pub rotation: [f64; 3],
+    /// Of scale.
+    pub scale: [f64; 3],
+}
+
+/// The nearest integer, halves upwards; within 32 bits.
+fn nearest(v: f64) -> i32 {
+    (v + 0.5).floor() as i32
+}
+
+impl Track {
+    /// Its step alone: `base` and `setup` are in their ranges.
+    pub(super) fn new(node: usize, given: &Node, space: &[f64; 6], base: f32, setup: Setup) -> Track {
+        let octaves = i32::from(setup.code >> 2) - 32;
+        let power = f64::from_bits(((1023 + octaves) as u64) << 52);
+        let step = f64::from(base) * power * QUARTERS[usize::from(setup.code & 3)];
+        let mut pivot = [0, 1, 2].map(|k| (space[k] + space[k + 3]) * 0.5);
+        if !setup.pivot || !pivot.iter().all(|v| v.abs() < 1e30) {
+            pivot = [0.0; 3];
+        }
+        let reach = [0, 1, 2].map(|k| {
+            let scale = f64::from(given.rest.scale[k]).abs();
+            let far = (space[k] - pivot[k]).abs().max((space[k + 3] - pivot[k]).abs());
+            if scale > 0.0 { far * scale } else { far }
+        });
+        let [low, high] = ROTATION_STEP;
+        let rotation = [(1, 2), (0, 2), (0, 1)].map(|(a, b)| {
+            let lever = (reach[a] * reach[a] + reach[b] * reach[b]).sqrt();
+            match usable(lever) {
+                true => (step / lever).clamp(low, high),
+                false => high,
+            }
+        });
+        let scale = [0, 1, 2].map(|k| {
+            let own = f64::from(given.rest.scale[k]).abs();
+            let own = if own > 0.0 { own } else { 1.0 };
+            match usable(reach[k]) {
+                // A part of the scale itself.
+                true => (step / reach[k] * own).clamp(1e-9, 1e9),
+                false => own.clamp(1e-9, 1e9),
+            }
+        });
+        let arm = turned(&given.rest, pivot);
+        let t = given.rest.translation.map(f64::from);
+        let mut out = Track {
+            node,
+            setup,
+            rest: given.rest,
+            words: [0; 11],
+            pivot,
+            origin: [0, 1, 2].map(|k| t[k] + arm[k]),
+            step,
+            rotation,
+            scale,
+        };
+        out.words = out.nearest(&given.rest);
+        out
+    }
+
+    /// Components per frame.
+    pub fn components(&self) -> usize {
+        3 * self.setup.moves.iter().filter(|m| **m).count()
+    }
+
+    /// Where coordinate `v` of the pivot lies along axis `k`, in steps: as the words of translation, but in
+    /// whole steps and not rounded.
+    #[cfg(feature = "encode")]
+    pub fn along(&self, k: usize, v: f64) -> f64 {
+        (v - self.origin[k]) / self.step
+    }
+
+    /// Tangents of a quarter of a turn by κ = 1.
+    pub(super) fn turn(&self) -> [f64; 3] {
+        self.rotation.map(|step| step * (1.0 / 128.0))
+    }
+
+    /// Words of a transform: those that are nearest to it; of what does not move those at rest.
+    pub fn words_of(&self, t: &Transform) -> TrackCodes {
+        let (nearest, mut out) = (self.nearest(t), self.words);
+        for (moves, words) in self.setup.moves.iter().zip([0..3, 3..7, 7..10]) {
+            if *moves {
+                out[words.clone()].copy_from_slice(&nearest[words]);
+            }
+        }
+        out
+    }
+
+    /// The nearest words to a transform.
+    fn nearest(&self, t: &Transform) -> TrackCodes {
+        let arm = turned(t, self.pivot);
+        let unit = self.step / STEP;
+        let mut out = [0; 11];
+        for k in 0..3 {
+            let from = f64::from(t.translation[k]) + arm[k] - self.origin[k];
+            out[TRANSLATION + k] = nearest(from / unit);
+            out[SCALE + k] = nearest(f64::from(t.scale[k]) * STEP / self.scale[k]);
+        }
+        out[ROTATION..SCALE].copy_from_slice(&fixed(t.rotation));
+        out
+    }
+
+    /// What its transforms follow from besides words.
+    pub(super) fn frame(&self) -> Frame<f64> {
+        let wide = |v: [f32; 3]| [v[0].into(), v[1].into(), v[2].into(), 0.0];
+        Frame {
+            moves: self.setup.moves,
+            pivots: self.pivot != [0.0; 3],
+            rest: [wide(self.rest.translation), self.rest.rotation.map(f64::from), wide(self.rest.scale)],
+            origin: self.origin,
+            unit: self.step / STEP,
+            scale: self.scale.map(|step| step / STEP),
+            pivot: self.pivot,
+        }
+    }
+
+    /// The transform that its words say.
+    pub fn transform(&self, words: &TrackCodes) -> Transform {
+        codes::transform(&self.frame(), words)
+    }
+}
+
+/// The setup in bits of the range coder; one function reads and writes.
+pub(super) struct Settings<B> {
+    pub bits: B,
+    moves: [Chance; 24],
+    pivot: [Chance; 2],
+    same: Chance,
+    code: [Chance; 256],
+    last: Setup,
+}
+
+impl<B: Bits<Context = Chance>> Settings<B> {
+    pub fn new(bits: B) -> Settings<B> {
+        let even = Chance::default();
+        Settings {
+            bits,
+            moves: [even; 24],
+            pivot: [even; 2],
+            same: even,
+            code: [even; 256],
+            last: Setup { moves: [true, true, false], pivot: true, code: EVEN_CODE },
+        }
+    }
+
+    /// The next track's.
+    pub fn setup(&mut self, given: Option<Setup>) -> Setup {
+        let given = given.unwrap_or(self.last);
+        let mut out = given;
+        let mut seen = 0;
+        for (i, moves) in out.moves.iter_mut().enumerate() {
+            let context = 8 * i + 2 * seen + usize::from(self.last.moves[i]);
+            *moves = self.bits.bit(&mut self.moves[context], given.moves[i]);
+            seen = seen << 1 | usize::from(*moves);
+        }
+        let context = usize::from(self.last.pivot);
+        out.pivot = self.bits.bit(&mut self.pivot[context], given.pivot);
+        let other = given.code != self.last.code;
+        if self.bits.bit(&mut self.same, other) {
+            let mut node = 1;
+            for i in (0..8).rev() {
+                let bit = self.bits.bit(&mut self.code[node], given.code >> i & 1 != 0);
+                node = node << 1 | usize::from(bit);
+            }
+            out.code = node as u8;
+        } else {
+            out.code = self.last.code;
+        }
+        self.last = out;
+        out
+    }
+}

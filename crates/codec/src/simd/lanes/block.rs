@@ -1,0 +1,108 @@
+//! Blocks of sixteen items: what kernels over many vertices are written in, where sixteen side by side are
+//! worth it. An instruction set takes a block in parts, of eight or of all.
+
+use super::traits::{LANES, Lanes, Number, Place};
+
+/// Items of a block.
+pub(crate) const BLOCK: usize = 16;
+
+/// Numbers of the items of a block.
+pub(crate) type BlockRow = [u32; BLOCK];
+
+/// Numbers of a part of a block, and how they are fetched and put back.
+pub(crate) trait Part: Number {
+    /// Parts of a block.
+    const PARTS: usize;
+    /// Whole numbers of 32 bits.
+    type Whole: Copy;
+
+    fn load(from: &[f32; BLOCK], part: usize) -> Self;
+    fn load_i16(from: &[i16; BLOCK], part: usize) -> Self;
+    fn points<P: Place>(points: &[P], at: &BlockRow, part: usize) -> [Self::Whole; 3];
+    /// `a − b`, wrapping.
+    fn difference(a: Self::Whole, b: Self::Whole) -> Self;
+    fn vectors(list: &[[f32; 4]], at: &BlockRow, part: usize) -> [Self; 3];
+    /// The fourth component becomes zero.
+    fn store_vectors(v: [Self; 3], out: &mut [[f32; 4]; BLOCK], part: usize);
+}
+
+/// A kernel and its arguments. `run` is to be `#[inline(always)]`, as is all that it calls; closures in it
+/// would not be compiled for the instruction set.
+pub(crate) trait BlockTask {
+    fn run<L: Part>(self);
+}
+
+/// Eight at a time take a block in two halves.
+#[inline(always)]
+fn half<T>(block: &[T; BLOCK], part: usize) -> &[T; LANES] {
+    &block.as_chunks().0[part]
+}
+
+#[inline(always)]
+fn half_mut<T>(block: &mut [T; BLOCK], part: usize) -> &mut [T; LANES] {
+    &mut block.as_chunks_mut().0[part]
+}
+
+impl<L: Lanes> Part for L {
+    const PARTS: usize = BLOCK / LANES;
+    type Whole = <L as Lanes>::Whole;
+
+    #[inline(always)]
+    fn load(from: &[f32; BLOCK], part: usize) -> Self {
+        Lanes::load(half(from, part))
+    }
+    #[inline(always)]
+    fn load_i16(from: &[i16; BLOCK], part: usize) -> Self {
+        Lanes::load_i16(half(from, part))
+    }
+    #[inline(always)]
+    fn points<P: Place>(points: &[P], at: &BlockRow, part: usize) -> [Self::Whole; 3] {
+        <L as Lanes>::points(points, half(at, part))
+    }
+    #[inline(always)]
+    fn difference(a: Self::Whole, b: Self::Whole) -> Self {
+        <L as Lanes>::difference(a, b)
+    }
+    #[inline(always)]
+    fn vectors(list: &[[f32; 4]], at: &BlockRow, part: usize) -> [Self; 3] {
+        <L as Lanes>::vectors(list, half(at, part))
+    }
+    #[inline(always)]
+    fn store_vectors(v: [Self; 3], out: &mut [[f32; 4]; BLOCK], part: usize) {
+        <L as Lanes>::store_vectors(v, half_mut(out, part));
+    }
+}
+
+/// One by one, as an encoder looks at single items.
+#[cfg(feature = "encode")]
+impl Part for f32 {
+    const PARTS: usize = BLOCK;
+    type Whole = i32;
+
+    #[inline(always)]
+    fn load(from: &[f32; BLOCK], part: usize) -> f32 {
+        from[part]
+    }
+    #[inline(always)]
+    fn load_i16(from: &[i16; BLOCK], part: usize) -> f32 {
+        f32::from(from[part])
+    }
+    #[inline(always)]
+    fn points<P: Place>(points: &[P], at: &BlockRow, part: usize) -> [i32; 3] {
+        let [x, y, z, ..] = points[at[part] as usize].wide();
+        [x, y, z]
+    }
+    #[inline(always)]
+    fn difference(a: i32, b: i32) -> f32 {
+        a.wrapping_sub(b) as f32
+    }
+    #[inline(always)]
+    fn vectors(list: &[[f32; 4]], at: &BlockRow, part: usize) -> [f32; 3] {
+        let [x, y, z, _] = list[at[part] as usize];
+        [x, y, z]
+    }
+    #[inline(always)]
+    fn store_vectors(v: [f32; 3], out: &mut [[f32; 4]; BLOCK], part: usize) {
+        out[part] = [v[0], v[1], v[2], 0.0];
+    }
+}
