@@ -24,6 +24,7 @@ mod speed;
 mod stages;
 mod svg;
 mod tables;
+mod time_left;
 
 use clap::{Parser, Subcommand};
 
@@ -68,6 +69,8 @@ enum Command {
     Digests(digests::Arguments),
     /// Seconds of a core and bytes of many compiles, by one compiler or by several in turn.
     Compiles(compiles::Arguments),
+    /// How far the time left that a compile shows is from what it then takes.
+    TimeLeft(time_left::Arguments),
     /// Speed and peak memory of a compile.
     CompileSpeed(speed::Arguments),
 }
@@ -89,6 +92,7 @@ fn main() -> std::process::ExitCode {
         Command::Small(arguments) => small::run(&arguments),
         Command::Digests(arguments) => digests::run(&arguments),
         Command::Compiles(arguments) => compiles::run(&arguments),
+        Command::TimeLeft(arguments) => time_left::run(&arguments),
         Command::CompileSpeed(arguments) => speed::run(&arguments),
     };
     match result {

@@ -35,12 +35,23 @@ enum Extra {
     Period,
     /// Frames between keys: all keys of the file so far and the next two, a basis that costs nothing.
     Basis,
+    /// All frames: one more reference, that of up to so many keys, coded first and kept decoded, which says most.
+    Library(usize),
     /// No frames around at all: everything is a combination of this many frames spread over the file.
     Rank(usize),
 }
 
-const EXTRAS: [Extra; 7] =
-    [Extra::Nothing, Extra::Turn, Extra::Cycle, Extra::Period, Extra::Basis, Extra::Rank(8), Extra::Rank(24)];
+const EXTRAS: [Extra; 9] = [
+    Extra::Nothing,
+    Extra::Turn,
+    Extra::Cycle,
+    Extra::Period,
+    Extra::Library(4),
+    Extra::Library(16),
+    Extra::Basis,
+    Extra::Rank(8),
+    Extra::Rank(24),
+];
 
 /// Always true: there is nothing to be held.
 pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
@@ -122,6 +133,7 @@ impl Model {
         }
         let basis = match extra {
             Extra::Rank(rank) => self.spread(rank),
+            Extra::Library(most) => self.library(most),
             _ => Vec::new(),
         };
         if !basis.is_empty() {
@@ -136,12 +148,14 @@ impl Model {
             }
             let key = s.key_of(f).is_some();
             let mut references = s.references(f).to_vec();
-            if let Extra::Rank(_) = extra {
+            let first = matches!(extra, Extra::Library(_)) && basis.contains(&f);
+            if first || matches!(extra, Extra::Rank(_)) {
                 let known = |r: &u32| !done[*r as usize].is_empty();
                 references = basis.iter().copied().filter(known).collect();
             }
             let more: Vec<u32> = match extra {
                 Extra::Cycle if key => (0..f).filter(|&o| s.key_of(o).is_some()).collect(),
+                Extra::Library(_) if !first => basis.clone(),
                 Extra::Period => (0..f).rev().filter(|&o| !done[o as usize].is_empty()).collect(),
                 _ => Vec::new(),
             };
@@ -179,6 +193,43 @@ impl Model {
             let far = |f: &&u32| out.iter().map(|o: &u32| o.abs_diff(**f)).min();
             let next = all.iter().max_by_key(far).copied().unwrap_or(0);
             out.push(next);
+        }
+        out
+    }
+
+    /// Up to so many keys that save most where others are predicted from one of them, too, less what it takes
+    /// to code them before their neighbours; and frame 0, which the codec keeps already.
+    fn library(&self, most: usize) -> Vec<u32> {
+        let s = &self.schedule;
+        let keys: Vec<u32> = (1..s.keys()).map(|k| s.key_frame(k)).collect();
+        let with = |f: u32, more: &[u32]| self.left(f, &[&s.references(f)[..], more].concat(), &self.source);
+        let by_candidate: Vec<Vec<f64>> = std::iter::once(0)
+            .chain(keys.iter().copied())
+            .map(|c| {
+                let refers = |f: u32| f != c && !s.references(f).contains(&c);
+                let left = |&f: &u32| if refers(f) { with(f, &[c]) } else { f64::INFINITY };
+                keys.iter().map(left).collect()
+            })
+            .collect();
+        let alone = keys.iter().map(|&f| with(f, &[]));
+        let mut least: Vec<f64> = alone.zip(&by_candidate[0]).map(|(own, &first)| own.min(first)).collect();
+        let mut out = vec![0];
+        while out.len() <= most {
+            let gain = |i: usize| {
+                let saved = least.iter().zip(&by_candidate[i + 1]).map(|(now, then)| (now - then).max(0.0));
+                saved.sum::<f64>() + least[i] - self.left(keys[i], &out, &self.source)
+            };
+            let open = (0..keys.len()).filter(|&i| !out.contains(&keys[i])).map(|i| (gain(i), i));
+            let Some((_, best)) = open.filter(|(gain, _)| *gain > 0.0).max_by(|a, b| a.0.total_cmp(&b.0))
+            else {
+                break;
+            };
+            for (now, then) in least.iter_mut().zip(&by_candidate[best + 1]) {
+                *now = now.min(*then);
+            }
+            // It is coded by now.
+            least[best] = 0.0;
+            out.push(keys[best]);
         }
         out
     }

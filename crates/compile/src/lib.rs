@@ -22,7 +22,7 @@ pub use plan::compile;
 pub use report::{
     Between, ClipReport, Heaviest, HiddenReport, HiddenTriangles, Inspect, LodReport, LodReports, Measures,
     MeshReport, PartAttributeReport, PartAttributeReports, PassReport, Phase, Progress, Report, Rest,
-    RigReport, Silent, Spikes, Tried,
+    RigReport, Silent, Spikes, TimeLeft, Tried,
 };
 
 /// Skeletons and clips as chunks, without a file around them.

@@ -4,10 +4,10 @@ use crate::output::Output;
 use indicatif::{
     HumanDuration, MultiProgress, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle,
 };
-use meshreel_compile::Phase;
+use meshreel_compile::{Phase, TimeLeft};
 use std::fmt::Write;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// One bar that goes through phases.
@@ -31,45 +31,7 @@ struct Current {
     since: Instant,
     /// 0 while it is not known.
     total: u64,
-    left: Left,
-}
-
-/// The time left of a phase: what has been done took so long, and what is left goes on as fast. Steps may be
-/// long and few, so that what the last of them took says little.
-#[derive(Clone)]
-struct Left(Arc<Mutex<Told>>);
-
-struct Told {
-    since: Instant,
-    /// When there was something new, and about when all will be done.
-    end: Option<Instant>,
-    from: u64,
-    done: u64,
-}
-
-impl Left {
-    fn from(done: u64) -> Left {
-        Left(Arc::new(Mutex::new(Told { since: Instant::now(), end: None, from: done, done })))
-    }
-
-    fn tell(&self, done: u64, total: u64) {
-        let mut told = self.0.lock().unwrap_or_else(|e| e.into_inner());
-        if done > told.done && done <= total {
-            told.done = done;
-            let left = (total - done) as f64 / (done - told.from) as f64;
-            let left = told.since.elapsed().mul_f64(left.min(1e6));
-            told.end = Instant::now().checked_add(left);
-        }
-    }
-
-    /// As it is said: nothing is known at first.
-    fn now(&self) -> String {
-        let told = self.0.lock().unwrap_or_else(|e| e.into_inner());
-        match told.end {
-            None => "?".into(),
-            Some(end) => format!("{:#}", HumanDuration(end.saturating_duration_since(Instant::now()))),
-        }
-    }
+    left: TimeLeft,
 }
 
 /// How a phase is shown that does not know how far it is, and one that does.
@@ -110,7 +72,7 @@ impl Progress {
                 name: String::new(),
                 since: Instant::now(),
                 total: 0,
-                left: Left::from(0),
+                left: TimeLeft::counting(),
             }),
             output,
         }
@@ -131,7 +93,7 @@ impl Progress {
             phase.since = Instant::now();
             phase.total = 0;
             // A search that goes on has something behind it that was done before.
-            phase.left = Left::from(if name == SEARCH { done } else { 0 });
+            phase.left = if name == SEARCH { TimeLeft::searching(done) } else { TimeLeft::counting() };
             self.bar.set_position(0);
             self.bar.set_message(name.to_string());
             self.bar.set_style(style(WAITING));
@@ -141,7 +103,10 @@ impl Progress {
             let counting = if name == SEARCH { WORKING } else { COUNTING };
             let left = phase.left.clone();
             let shown = style(counting).with_key("left", move |_: &ProgressState, out: &mut dyn Write| {
-                let _ = write!(out, "{}", left.now());
+                let _ = match left.now() {
+                    None => write!(out, "?"),
+                    Some(left) => write!(out, "{:#}", HumanDuration(left)),
+                };
             });
             self.bar.set_style(shown);
             self.bar.set_length(total);

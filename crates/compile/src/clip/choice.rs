@@ -1,6 +1,7 @@
 //! Which codec a clip is kept in: the one that takes fewer bytes at the tolerance, or the one that was asked
 //! for.
 
+use super::curve::count_moving;
 use super::layer::{CompressedLayer, Division, LayeredClip};
 use super::random_access::LayeredForm;
 use super::requested::RequestedSkeleton;
@@ -15,6 +16,7 @@ use meshreel_codec::clip::record::Codec;
 use meshreel_codec::entropy::block::{Compressor, Format};
 use meshreel_options::{ClipChoice, CodecChoice, Options};
 use meshreel_scene::Clip;
+use meshreel_scene::sample::Range;
 use std::time::Instant;
 
 /// A compressed clip in the codec that was chosen for it.
@@ -53,6 +55,11 @@ const LARGEST_PACKING: usize = 2;
 /// Moving keys off the samples makes their number at most this many times smaller than inserting alone does;
 /// so a clip with more inserted keys than this many times too many cannot win.
 const LARGEST_SAVING: usize = 2;
+/// Windows of a long clip that are looked at before all of it, and samples of each.
+const WINDOWS: usize = 3;
+const WINDOW: usize = 64;
+/// Keys that a sub-track takes in a window because it is one.
+const WINDOW_KEYS: usize = 4;
 /// Bytes of a key before block compression.
 const KEY_BYTES: usize = 10;
 
@@ -144,10 +151,13 @@ fn try_curve(
     // Inserting keys alone is quick, and shows whether moving them off the samples could still win.
     let probe =
         CurveOptions { plain: true, most: most_keys.saturating_mul(LARGEST_SAVING), ..curves.clone() };
-    let compress = |options| compress_curves(&wanted.skeleton, clip, options);
-    let done = match sampled.is_some().then(|| compress(&probe)).transpose()? {
-        Some(probe) if probe.gave_up => probe,
-        _ => compress(&curves)?,
+    let hopeless = match sampled {
+        Some(_) => take_too_many_keys(wanted, clip, &probe)?,
+        None => None,
+    };
+    let done = match hopeless {
+        Some(probe) => probe,
+        None => compress_curves(&wanted.skeleton, clip, &curves)?,
     };
     let holds = done.holds && !done.gave_up;
     let bytes = packed(&done.bytes, block_format(options.block), options.effort).len();
@@ -174,6 +184,34 @@ fn try_curve(
         layers: None,
     });
     Ok((curve, attempt))
+}
+
+/// What is known of curves that take more keys than `probe` allows, in each of some windows or in the whole
+/// clip; none where they may not.
+fn take_too_many_keys(
+    wanted: &RequestedSkeleton,
+    clip: &Clip,
+    probe: &CurveOptions,
+) -> Result<Option<CompressedCurves>, Error> {
+    if clip.samples > 2 * WINDOWS * WINDOW {
+        let moving: usize = clip.tracks.iter().map(count_moving).sum();
+        let part = WINDOW as f64 / clip.samples as f64;
+        let most = (probe.most as f64 * part) as usize + moving * WINDOW_KEYS;
+        let probe = CurveOptions { most, ..probe.clone() };
+        let mut given_up = None;
+        for i in 0..WINDOWS {
+            let first = i * (clip.samples - WINDOW) / (WINDOWS - 1);
+            let window = clip.portion(None, Some(Range::Frames(first, first + WINDOW - 1)))?;
+            given_up = Some(compress_curves(&wanted.skeleton, &window, &probe)?).filter(|done| done.gave_up);
+            if given_up.is_none() {
+                break;
+            }
+        }
+        if given_up.is_some() {
+            return Ok(given_up);
+        }
+    }
+    Ok(Some(compress_curves(&wanted.skeleton, clip, probe)?).filter(|done| done.gave_up))
 }
 
 fn curves_cannot_hold(clip: &Clip, choice: &ClipChoice, done: &CompressedCurves) -> Error {

@@ -208,7 +208,7 @@ const AHEAD: f64 = 1.5;
 const FIRST: usize = 4;
 
 /// The number of sub-tracks that change.
-fn count_moving(track: &scene::Track) -> usize {
+pub fn count_moving(track: &scene::Track) -> usize {
     usize::from(!track.rotation.is_constant())
         + usize::from(!track.translation.is_constant())
         + usize::from(!track.scale.is_constant())

@@ -1,6 +1,8 @@
 //! The search for skins of one mesh, of which what takes most of the time is done once.
 
+use crate::Error;
 use crate::meter::MeshWork;
+use meshreel_codec::mesh::normals::encode::Weighting;
 use meshreel_process::bones::Choice;
 use meshreel_process::parts::ids::HintedParts;
 use std::collections::BTreeMap;
@@ -23,6 +25,16 @@ pub struct SkinSearch<'a> {
     skins: Mutex<BTreeMap<(u32, usize), Option<Choice>>>,
     /// The parts that were found last, and the tolerance that they hold; trials of the precision share them.
     parts: Arc<Mutex<Option<(f64, HintedParts)>>>,
+    normals: Arc<KnownNormals>,
+}
+
+/// What is known of a mesh's normals whatever the precision of its positions.
+#[derive(Default)]
+struct KnownNormals {
+    /// Per vertex a number that those share whose normals are equal in all frames.
+    groups: Mutex<Option<Arc<Vec<u32>>>>,
+    /// How polygons are weighted: with bones that normals turn with, and without.
+    weighting: Mutex<[Option<Weighting>; 2]>,
 }
 
 impl<'a> SkinSearch<'a> {
@@ -35,13 +47,14 @@ impl<'a> SkinSearch<'a> {
             wanted: AtomicBool::new(false),
             skins: Mutex::default(),
             parts: Arc::default(),
+            normals: Arc::default(),
         }
     }
 
     /// A copy for trials, in which no skins are sought and it is only noted whether they would be.
     pub fn telling(&self) -> SkinSearch<'a> {
-        let parts = self.parts.clone();
-        SkinSearch { only_tell: true, parts, ..SkinSearch::new(self.effort, self.work.clone()) }
+        let (parts, normals) = (self.parts.clone(), self.normals.clone());
+        SkinSearch { only_tell: true, parts, normals, ..SkinSearch::new(self.effort, self.work.clone()) }
     }
 
     /// Whether skins were likely enough to be sought.
@@ -63,6 +76,32 @@ impl<'a> SkinSearch<'a> {
                 parts
             }
         }
+    }
+
+    /// Who shares normals, looked for once.
+    pub fn normal_groups(
+        &self,
+        seek: impl FnOnce() -> Result<Vec<u32>, Error>,
+    ) -> Result<Arc<Vec<u32>>, Error> {
+        let mut known = self.normals.groups.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(groups) = &*known {
+            return Ok(groups.clone());
+        }
+        let groups = Arc::new(seek()?);
+        *known = Some(groups.clone());
+        Ok(groups)
+    }
+
+    /// How polygons are weighted, where a trial may take what another one chose.
+    pub fn weighting(&self, bones: bool) -> Option<Weighting> {
+        let known = self.normals.weighting.lock().unwrap_or_else(PoisonError::into_inner);
+        known[usize::from(bones)].filter(|_| self.only_tell)
+    }
+
+    /// Keeps how polygons are weighted for trials to come.
+    pub fn keep_weighting(&self, bones: bool, weighting: Weighting) {
+        let mut known = self.normals.weighting.lock().unwrap_or_else(PoisonError::into_inner);
+        known[usize::from(bones)] = Some(weighting);
     }
 
     /// Notes that skins are likely enough to be sought; whether that is all that is asked.

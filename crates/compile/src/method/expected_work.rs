@@ -22,9 +22,12 @@ pub fn expected_work(candidate: &Candidate<'_>, options: &Options) -> ExpectedWo
     };
     let predicted = prepared.normals != Normals::None && prepared.normals_animated;
     let blends = matches!(candidate.method, MethodChoice::Auto | MethodChoice::Skinned);
+    let values = (ahead.points * frames) as usize;
     ExpectedWork {
-        options: mesh_coder::ladder(options).len() as u64,
-        trials: if predicted { precision::TRIALS } else { 0 },
+        options: mesh_coder::tried(&mesh_coder::ladder(options), values).len() as u64,
+        trials: if predicted && values <= precision::MOST_TRIED { precision::TRIALS } else { 0 },
+        normals: predicted,
+        tangents: predicted && prepared.tangents,
         bones: blends && options.effort >= skin::HASTY && fixed.grid.is_none(),
         ..ahead
     }

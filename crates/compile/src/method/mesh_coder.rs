@@ -99,6 +99,14 @@ const STEPS: [u32; 5] = [2, 5, 6, 7, 9];
 /// default effort only the one that was asked for is tried.
 const MUCH: usize = 1 << 18;
 
+/// Those of the ladder that are tried for a mesh of so many points × frames.
+pub fn tried(ladder: &[Options], values: usize) -> &[Options] {
+    match (values > MUCH, ladder) {
+        (true, [_, own] | [own]) => std::slice::from_ref(own),
+        _ => ladder,
+    }
+}
+
 /// The frames of a mesh that stands still at the start or at the end, for units that reach beyond its own
 /// frames.
 struct LeadInOut {
@@ -206,11 +214,7 @@ impl<'a> MeshCoder<'a> {
         let new = |options| MeshCoder::new(plan, points, frames, schedule, options, &plan.found);
         let moves = plan.method == Method::Soft && plan.streams[0].animated;
         let values = plan.prepared.points * schedule.frames() as usize;
-        let ladder = match (values > MUCH, ladder) {
-            (true, [_, own] | [own]) => std::slice::from_ref(own),
-            _ => ladder,
-        };
-        let Some((own, below)) = ladder.split_last() else {
+        let Some((own, below)) = tried(ladder, values).split_last() else {
             return Err(Error::misuse("no options to choose from"));
         };
         if !moves || below.is_empty() {
@@ -279,7 +283,8 @@ impl<'a> MeshCoder<'a> {
         coder.choose(frames, found)?;
         let positions = coder.cells.first().and_then(|parts| parts.first());
         if let (Some(positions), Some(points)) = (positions, points) {
-            let predict = |stream| NormalCoder::new(plan, points, &**positions, stream, schedule, options);
+            let predict =
+                |stream| NormalCoder::new(plan, points, &**positions, stream, schedule, options, found);
             let all = (0..plan.streams.len()).map(predict);
             coder.normals = all.collect::<Result<_, Error>>()?;
         }

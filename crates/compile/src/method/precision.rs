@@ -23,7 +23,7 @@ const TURN_OF_PIECES: f64 = 0.25;
 /// Positions are never made finer than this part of the diagonal over all frames for the sake of normals.
 pub const LEAST_PART: f64 = 1.0 / (1 << 18) as f64;
 /// With more points × frames than this nothing is tried: reading them all for each trial takes too long.
-const MOST_TRIED: usize = 1 << 22;
+pub const MOST_TRIED: usize = 1 << 22;
 /// Trials that are expected for each mesh, for the time left that is shown.
 pub const TRIALS: u64 = 5;
 /// Meshes of at least this many pieces have [`TURN_OF_PIECES`].
@@ -121,6 +121,9 @@ pub fn choose_precision(
     if found.were_likely() && skinned(plan, schedule, options, &search)? {
         plan.normals_decide = (most > guess * WORTH_SAYING).then(|| decided(None, guess));
         return Ok(());
+    }
+    if !found.were_likely() {
+        search.work.without_bones();
     }
     let best = trials.around_guess(plan, allowed, of_guess);
     let best = trials.with_stored_normals(plan, most, best);

@@ -5,6 +5,7 @@ use crate::Error;
 use crate::mesh::evaluate::{Scratch, Want};
 use crate::mesh::plan::MeshPlan;
 use crate::mesh::prepared::{Fixed, Normals};
+use crate::mesh::skin_search::SkinSearch;
 use crate::mesh::streams;
 use crate::mesh::streams::{Quantized, VertexValues};
 use crate::method::coder::{Coder, Decoded};
@@ -56,6 +57,7 @@ impl<'a> NormalCoder<'a> {
         stream: usize,
         schedule: Schedule,
         options: &Options,
+        found: &SkinSearch<'_>,
     ) -> Result<Option<NormalCoder<'a>>, Error> {
         let record = &plan.streams[stream];
         let tangents = record.semantic == Semantic::QTangent;
@@ -71,7 +73,7 @@ impl<'a> NormalCoder<'a> {
         let rest = positions.at_rest();
         let transforms = rest.as_ref().map(|rest| rest.transforms.clone()).unwrap_or_default();
         let mut coder = Candidate { plan, fixed, tangents, frames: schedule.frames(), transforms };
-        let groups = coder.groups()?;
+        let groups = found.normal_groups(|| coder.groups())?;
         let mut place = vec![0; points.vertex.len()];
         for (cell, &point) in (0..).zip(positions.order()) {
             place[point as usize] = cell;
@@ -99,8 +101,12 @@ impl<'a> NormalCoder<'a> {
             frames: schedule.frames() as usize,
             packed: options.preset == Preset::Fast,
             nanosecond: NANOSECOND[usize::from(options.preset != Preset::Fast)],
+            weighting: found.weighting(rest.is_some()),
         };
         let encoder = coder.encoder(shape, wanted, positions)?;
+        if let Some(encoder) = &encoder {
+            found.keep_weighting(rest.is_some(), encoder.weighting());
+        }
         Ok(encoder.map(|encoder| NormalCoder {
             plan,
             fixed,

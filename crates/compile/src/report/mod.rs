@@ -12,4 +12,4 @@ pub use mesh::{
     Heaviest, HiddenReport, HiddenTriangles, LodReport, LodReports, Measures, MeshReport, NormalsDecide,
     PartAttributeReport, PartAttributeReports, Rest, Spikes, Tried,
 };
-pub use progress::{Inspect, Phase, Progress, Silent};
+pub use progress::{Inspect, Phase, Progress, Silent, TimeLeft};

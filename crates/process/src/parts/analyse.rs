@@ -34,6 +34,10 @@ const ROUNDS: usize = 8;
 const BATCH: usize = 64;
 /// Draws from the neighbours of a point where all together do not fit.
 const DRAWS: usize = 3;
+/// Points from which parts are grown before it is asked whether that is worth going on with.
+const TRIED: usize = 256;
+/// Points that must have found a part by then, for each one that was tried.
+const YIELD: usize = 1;
 /// Triangles that are looked at before parts are sought in the motion alone.
 const PROBED: usize = 4096;
 /// Parts are sought so where at least this part of them keeps its shape.
@@ -108,7 +112,7 @@ pub fn find_parts(all: &Trajectories, request: &Request<'_>) -> Parts {
         }
     }
     if !request.pieces_only && (request.thorough || search.is_stiff(request.triangles)) {
-        search.grow();
+        search.grow(request.thorough);
     }
     search.merge();
     search.swap(request.triangles);
@@ -312,8 +316,8 @@ impl<'a> Search<'a> {
         4 * triangles.len() < self.all.points() || stiff as f64 >= STIFF * seen as f64
     }
 
-    /// Parts of what is left, from motion alone.
-    fn grow(&mut self) {
+    /// Parts of what is left, from motion alone; given up early where hardly any are found, unless `thorough`.
+    fn grow(&mut self, thorough: bool) {
         let all = self.all;
         let mut free: Vec<u32> =
             (0..all.points() as u32).filter(|&p| self.parts.of[p as usize] == NO_PART).collect();
@@ -334,11 +338,17 @@ impl<'a> Search<'a> {
         order.sort_by_key(|&i| (std::cmp::Reverse(good[i].len()), i));
         let mut random = 0x9e37_79b9_7f4a_7c15u64;
         let starts: Vec<u32> = free.clone();
+        let mut tried = 0;
         for i in order {
             let start = starts[i];
             if self.parts.of[start as usize] != NO_PART {
                 continue;
             }
+            let found = starts.len() - free.len();
+            if !thorough && tried >= TRIED && found < YIELD * tried {
+                break;
+            }
+            tried += 1;
             let near = good[i].iter().copied();
             let open = near.filter(|&q| self.parts.of[q as usize] == NO_PART);
             let Some(seed) = self.seed(start, open.collect(), &mut random) else {

@@ -35,6 +35,17 @@ pub struct Wanted<'a> {
     pub packed: bool,
     /// Bits that a nanosecond per vertex of decoding time is worth; 0: only bytes count.
     pub nanosecond: f64,
+    /// How polygons are weighted; none: what takes the fewest bytes is chosen, which takes most of the time.
+    pub weighting: Option<Weighting>,
+}
+
+/// How the polygons around a vertex count in what is predicted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Weighting {
+    /// Normals are not made from polygons but turned with bones.
+    turned: bool,
+    normals: Weights,
+    tangents: TangentWeights,
 }
 
 /// A frame: decoded points, and the source's unit normals and tangents per vertex.
@@ -58,6 +69,7 @@ pub struct Encoder {
     members: Vec<Vec<u32>>,
     /// Square of the longest allowed chord.
     limit: f64,
+    weighting: Weighting,
 }
 
 /// Largest angles in degrees that are left.
@@ -108,7 +120,12 @@ impl Encoder {
             weights: Weights::Angle,
             tangent_weights: if tangents { TangentWeights::Projected } else { TangentWeights::Plain },
         };
-        let draft = Encoder::choose_weights(draft, shape, wanted, samples)?;
+        let draft = match wanted.weighting {
+            Some(Weighting { turned, normals, tangents }) => {
+                Draft { turned, weights: normals, tangent_weights: tangents, ..draft }
+            }
+            None => Encoder::choose_weights(draft, shape, wanted, samples)?,
+        };
         Encoder::with(draft, shape, wanted, samples)
     }
 
@@ -191,7 +208,9 @@ impl Encoder {
         }
         let degrees = wanted.degrees.clamp(0.02, 179.0);
         let chord = 2.0 * f64::sin((degrees * (1.0 - MARGIN)).to_radians() / 2.0);
-        let mut out = Encoder { normals, bytes: Vec::new(), members, limit: chord * chord };
+        let weighting =
+            Weighting { turned: draft.turned, normals: draft.weights, tangents: draft.tangent_weights };
+        let mut out = Encoder { normals, bytes: Vec::new(), members, limit: chord * chord, weighting };
         out.negate(samples);
         draft.negated = out.normals.negated;
         let polygons = draft.turned.then(|| out.normals.clone());
@@ -348,6 +367,11 @@ impl Encoder {
     /// The static part: everything that is kept once per mesh.
     pub fn static_bytes(&self) -> &[u8] {
         &self.bytes
+    }
+
+    /// How polygons are weighted.
+    pub fn weighting(&self) -> Weighting {
+        self.weighting
     }
 
     /// The decoder.
@@ -634,7 +658,12 @@ fn angle(cosine: f64, sine: f64) -> f64 {
     let mut about = f64::from(arc_cosine(cosine as f32));
     for _ in 0..3 {
         let [c, s] = turn(about as f32).map(f64::from);
-        about += sine.abs() * c - cosine * s;
+        let off = sine.abs() * c - cosine * s;
+        about += off;
+        // What is left is the square of it, and less than f32 tells apart.
+        if off.abs() < 1e-6 {
+            break;
+        }
     }
     if sine < 0.0 { -about } else { about }
 }

@@ -122,6 +122,7 @@ impl Sheet {
             frames: self.frames.len(),
             packed,
             nanosecond: 0.0,
+            weighting: None,
         };
         Encoder::new(self.shape(tangents), wanted, &self.sources(tangents)).unwrap()
     }
@@ -178,6 +179,7 @@ impl Pieces {
             frames: self.sheet.frames.len(),
             packed: false,
             nanosecond: 0.0,
+            weighting: None,
         };
         let rest = Rest { points: Points::Narrow(&self.at_rest), bones, rigid: 2 };
         let shape = Shape { rest: Some(rest), ..self.sheet.shape(true) };
@@ -317,6 +319,7 @@ fn normals_that_look_inside_and_meshes_of_nothing() {
         frames: 1,
         packed: false,
         nanosecond: 0.0,
+        weighting: None,
     };
     let encoder = Encoder::new::<[i16; 4]>(empty, wanted, &[]).unwrap();
     let normals = Normals::read(encoder.static_bytes(), empty).unwrap();
@@ -336,6 +339,7 @@ fn points_without_faces_keep_their_normals() {
         frames: 1,
         packed: false,
         nanosecond: 0.0,
+        weighting: None,
     };
     let all = [[0.0, 0.0, 1.0], [0.0, 0.0, -1.0], [1.0, 0.0, 0.0], [0.6, -0.8, 0.0], [0.0, 0.6, -0.8]];
     let source = Source { points: &[[0i32; 4]; 5], normals: &all, tangents: &[], transforms: &[] };

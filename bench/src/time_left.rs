@@ -1,0 +1,131 @@
+//! `time-left`: how far the time left that a compile shows is from what it then takes.
+
+use crate::clips;
+use meshreel_compile::{Phase, Progress, TimeLeft, compile};
+use meshreel_options::Options;
+use meshreel_scene::read::{self, ReadOptions};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Inputs with meshes, or folders of them; NAME.obj is moved by NAME.pc2 beside it.
+    #[arg(required = true)]
+    inputs: Vec<PathBuf>,
+    /// How much work is spent on size, 1 to 9.
+    #[arg(long, default_value_t = 5)]
+    effort: u32,
+    /// Threads; 0 = all.
+    #[arg(long, default_value_t = 1)]
+    jobs: usize,
+}
+
+/// The part of a compile that is looked at: before it nothing is known, after it nothing is left.
+const LOOKED_AT: std::ops::Range<f64> = 0.1..0.9;
+/// What is shown counts as right within this part of what is left.
+const NEAR: f64 = 0.3;
+/// Compiles that are shorter have no bar that anybody reads.
+const LONG: f64 = 20.0;
+const EVERY: Duration = Duration::from_millis(50);
+
+/// What the bar is told.
+struct Bar(Mutex<(Option<Phase>, TimeLeft)>);
+
+impl Bar {
+    fn left(&self) -> (Option<Phase>, Option<f64>) {
+        let now = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        (now.0, now.1.now().map(|left| left.as_secs_f64()))
+    }
+}
+
+impl Progress for Bar {
+    fn update(&self, phase: Phase, done: u64, total: u64) {
+        let mut now = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if now.0 != Some(phase) {
+            let left = match phase {
+                Phase::Search => TimeLeft::searching(done),
+                _ => TimeLeft::counting(),
+            };
+            *now = (Some(phase), left);
+        }
+        now.1.tell(done, total);
+    }
+}
+
+/// What was shown at a time, in seconds.
+struct Shown {
+    at: f64,
+    phase: Option<Phase>,
+    left: Option<f64>,
+}
+
+/// Always true where all compiled: what is shown is a guess.
+pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
+    println!(
+        "time left, between {:.0} % and {:.0} % of a compile: part of it within {:.0} %, and shown ÷ left",
+        100.0 * LOOKED_AT.start,
+        100.0 * LOOKED_AT.end,
+        100.0 * NEAR
+    );
+    println!(
+        "{:<28}{:>9}{:>9}{:>9}{:>8}{:>8}  worst in",
+        "", "seconds", "within", "unknown", "least", "most"
+    );
+    for path in clips::files_of(&arguments.inputs, &["abc", "obj", "glb", "gltf"])? {
+        let (seconds, shown) = watched(&path, arguments)?;
+        let inside: Vec<&Shown> = shown.iter().filter(|s| LOOKED_AT.contains(&(s.at / seconds))).collect();
+        let ratio = |s: &Shown| s.left.map(|left| left / (seconds - s.at));
+        let known: Vec<(f64, Option<Phase>)> =
+            inside.iter().filter_map(|s| ratio(s).map(|r| (r, s.phase))).collect();
+        let near = known.iter().filter(|(r, _)| (r - 1.0).abs() <= NEAR).count();
+        let part = |n: usize| 100.0 * n as f64 / inside.len().max(1) as f64;
+        let (least, most) =
+            known.iter().fold((f64::INFINITY, 0.0f64), |(l, m), &(r, _)| (l.min(r), m.max(r)));
+        let far = |r: f64| r.ln().abs();
+        let worst = known.iter().max_by(|a, b| far(a.0).total_cmp(&far(b.0))).and_then(|w| w.1);
+        println!(
+            "{:<28}{seconds:>9.1}{:>7.0} %{:>7.0} %{least:>8.2}{most:>8.2}  {}{}",
+            path.file_name().unwrap_or_default().to_string_lossy(),
+            part(near),
+            part(inside.len() - known.len()),
+            worst.map_or("-".into(), |phase| format!("{phase:?}").to_lowercase()),
+            if seconds < LONG { " (short)" } else { "" }
+        );
+    }
+    Ok(true)
+}
+
+/// The seconds of a compile, and what was shown meanwhile.
+fn watched(path: &Path, arguments: &Arguments) -> anyhow::Result<(f64, Vec<Shown>)> {
+    let cache = path.with_extension("pc2");
+    let moved = path.extension().is_some_and(|e| e == "obj") && cache.exists();
+    let read_options = ReadOptions { points: moved.then_some(cache), ..ReadOptions::default() };
+    let options = Options { effort: arguments.effort, jobs: arguments.jobs, ..Options::default() };
+    let folder = tempfile::tempdir()?;
+    let target = folder.path().join("out.reel");
+    let bar = Bar(Mutex::new((None, TimeLeft::counting())));
+    let done = AtomicBool::new(false);
+    let start = Instant::now();
+    let (result, shown) = std::thread::scope(|scope| {
+        let watcher = scope.spawn(|| {
+            let mut shown = Vec::new();
+            while !done.load(Relaxed) {
+                let (phase, left) = bar.left();
+                shown.push(Shown { at: start.elapsed().as_secs_f64(), phase, left });
+                std::thread::sleep(EVERY);
+            }
+            shown
+        });
+        let compiled = || -> anyhow::Result<()> {
+            let (scene, remarks) = read::open(path, &read_options)?;
+            compile(&scene, remarks, &target, &options, &meshreel_check::reopen, &bar)?;
+            Ok(())
+        };
+        let result = compiled().map(|()| start.elapsed().as_secs_f64());
+        done.store(true, Relaxed);
+        (result, watcher.join().unwrap_or_default())
+    });
+    Ok((result?, shown))
+}
