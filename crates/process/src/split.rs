@@ -1,6 +1,7 @@
-//! One index buffer for all frames: corners of a point become one vertex where every attribute is bit-equal
-//! in every frame, and stay apart where one differs once. Exact: a 64-bit hash finds candidates, the bits
-//! themselves decide.
+//! One index buffer for all frames: corners of a point become one vertex where every attribute is equal in
+//! every frame, and stay apart where one differs once. Equal are bits, which a 64-bit hash finds and which
+//! themselves decide; or numbers within a distance, since exporters compute the uvs of a point for each of its
+//! faces anew, and the last bits of these are no seam.
 //!
 //! Partition refinement. Corners begin in the class of their point. For each attribute and frame every corner
 //! is compared with the first corner of its class; those that differ leave it and meet again where class and
@@ -38,6 +39,10 @@ pub fn bits(value: f32) -> u32 {
 pub fn all_bits<const K: usize>(value: [f32; K]) -> [u32; K] {
     value.map(bits)
 }
+
+/// Classes of a point that a corner is compared with: no mesh has more seams at a point, but for what is made
+/// to take long.
+const NEAR: usize = 64;
 
 /// Splits vertices.
 pub struct Splitter {
@@ -114,6 +119,45 @@ impl Splitter {
                 *class = *found.entry((old as u32, own)).or_insert_with(|| {
                     self.first.push(corner as u32);
                     (self.first.len() - 1) as u32
+                });
+            }
+        }
+        self.first.len() > before
+    }
+
+    /// The same of numbers that count as equal where none of their components is farther apart than `within`:
+    /// each corner is compared with the first one of its class, and with those of up to [`NEAR`] classes of its
+    /// point. Beyond these only equal bits meet.
+    pub fn refine_within<const K: usize>(&mut self, value: impl Fn(u32) -> [f32; K], within: f32) -> bool {
+        let before = self.first.len();
+        let mut values: Vec<[f32; K]> = vec![[0.0; K]; before];
+        // Classes that came out of each class.
+        let mut parts: HashMap<u32, Vec<u32>, Folded> = HashMap::with_hasher(self.hash);
+        let mut equal: HashMap<(u32, [u32; K]), u32, Folded> = HashMap::with_hasher(self.hash);
+        let near = |a: &[f32; K], b: &[f32; K]| {
+            all_bits(*a) == all_bits(*b) || a.iter().zip(b).all(|(a, b)| (a - b).abs() <= within)
+        };
+        for (corner, class) in self.class.iter_mut().enumerate() {
+            if *class == NONE {
+                continue;
+            }
+            let own = value(corner as u32);
+            let old = *class as usize;
+            if self.first[old] == corner as u32 {
+                values[old] = own;
+            } else if !near(&values[old], &own) {
+                *class = *equal.entry((old as u32, all_bits(own))).or_insert_with(|| {
+                    let list = parts.entry(old as u32).or_default();
+                    if let Some(part) = list.iter().find(|part| near(&values[**part as usize], &own)) {
+                        return *part;
+                    }
+                    let part = values.len() as u32;
+                    self.first.push(corner as u32);
+                    values.push(own);
+                    if list.len() < NEAR {
+                        list.push(part);
+                    }
+                    part
                 });
             }
         }
@@ -230,6 +274,26 @@ mod tests {
         let channel: Vec<u32> = (0..4 * points).map(|c| (c / points).min(2)).collect();
         let result = split(&corner_point, points as usize, &[channel]);
         assert_eq!(result.vertex_corner.len(), 3 * points as usize);
+    }
+
+    #[test]
+    fn last_bits_are_no_seam() {
+        let corner_point = [0, 0, 0, 0, 1, 1, 1];
+        let uvs = [0.5, 0.500_000_1, 0.6, 0.600_000_1, f32::NAN, f32::NAN, f32::INFINITY];
+        let mut splitter = Splitter::new(&corner_point);
+        assert!(splitter.refine_within(|c| [uvs[c as usize]], 1e-6));
+        assert!(!splitter.refine_within(|c| [uvs[c as usize]], 1e-6));
+        let result = splitter.finish(&corner_point, 2);
+        assert_eq!(result.corner_vertex, [0, 0, 1, 1, 2, 2, 3]);
+        assert_eq!(result.vertex_corner, [0, 2, 4, 6]);
+    }
+
+    #[test]
+    fn a_point_of_many_uvs() {
+        let corner_point = vec![0; 1_000_000];
+        let mut splitter = Splitter::new(&corner_point);
+        splitter.refine_within(|c| [(c / 2) as f32, -((c / 2) as f32)], 0.25);
+        assert_eq!(splitter.classes(), 500_000);
     }
 
     proptest! {

@@ -1,5 +1,6 @@
 //! Unique meshes on their way: where each is shown, and what was found of it.
 
+use crate::mesh::lattice::uv_seam;
 use crate::mesh::prepared::Prepared;
 use crate::mesh::source::Source;
 use crate::nodes::content::Content;
@@ -96,6 +97,7 @@ pub fn source<'a>(
         matrices,
         normals: channels.normals,
         uvs: channels.uvs,
+        uv_seam: uv_seam(content.options.uv_tolerance) as f32,
         colours: channels.colours,
         remeshed: remeshed.get(mesh).and_then(Option::as_ref),
     }

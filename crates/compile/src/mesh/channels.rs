@@ -9,7 +9,7 @@ use meshreel_process::attributes::{Elements, Expand};
 use meshreel_process::extent::Extent;
 use meshreel_process::faces::{Faces, corner_faces};
 use meshreel_process::materials::{self, Assignment, Material};
-use meshreel_process::split::{self, Splitter};
+use meshreel_process::split::Splitter;
 use meshreel_scene::{Attribute, Mesh, Remark, sample};
 
 /// The faces of the first frame, and the classes of their corners so far: those of one class become one
@@ -62,19 +62,20 @@ pub fn channels(
     };
     if source.uvs {
         for (i, attribute) in mesh.uvs.iter().enumerate() {
-            out.uvs.extend(look(source, attribute, i, scan.fixed, corners, &mut remark)?);
+            let own = (attribute, i, source.uv_seam);
+            out.uvs.extend(look(source, own, scan.fixed, corners, &mut remark)?);
         }
     }
     if source.colours {
         for (i, attribute) in mesh.colours.iter().enumerate() {
-            out.colours.extend(look(source, attribute, i, scan.fixed, corners, &mut remark)?);
+            out.colours.extend(look(source, (attribute, i, 0.0), scan.fixed, corners, &mut remark)?);
         }
     }
     if source.normals {
         out.normals = Normals::Made;
         out.normals_animated = scan.moving;
         if let Some(attribute) = &mesh.normals
-            && let Some(set) = look::<3>(source, attribute, 0, scan.fixed, corners, &mut remark)?
+            && let Some(set) = look::<3>(source, (attribute, 0, 0.0), scan.fixed, corners, &mut remark)?
         {
             out.normals = Normals::File;
             out.normals_animated = set.animated || source.matrices.is_some() && scan.moving;
@@ -116,11 +117,11 @@ pub fn face_sets(mesh: &Mesh, time: f64) -> Result<Vec<(String, Vec<i32>)>, Erro
         .collect()
 }
 
-/// Whether an attribute is there in all frames; if so it takes part in splitting.
+/// Whether an attribute is there in all frames; if so it takes part in splitting, where values that are not
+/// farther apart than the last of the numbers are one.
 fn look<const N: usize>(
     source: &Source<'_>,
-    attribute: &Attribute<[f32; N]>,
-    number: usize,
+    (attribute, number, within): (&Attribute<[f32; N]>, usize, f32),
     fixed: bool,
     corners: &mut Corners,
     remark: &mut impl FnMut(String),
@@ -159,7 +160,7 @@ where
             set.extent.extend(&out.values);
             if fixed && expand.splits() {
                 let face_of = &corners.face_of;
-                corners.splitter.refine(|c| split::all_bits(expand.at(c, face_of[c as usize], 0)));
+                corners.splitter.refine_within(|c| expand.at(c, face_of[c as usize], 0), within);
             }
         }
         if expand.bad() > 0 {

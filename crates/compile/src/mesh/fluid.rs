@@ -11,7 +11,7 @@ use meshreel_codec::record::source_map::SourceMap;
 use meshreel_options::Options;
 use meshreel_process::attributes::Expand;
 use meshreel_process::faces::{Faces, corner_faces, face_of};
-use meshreel_process::split::{self, Splitter};
+use meshreel_process::split::Splitter;
 use meshreel_process::tangents::{Oriented, Tangents, orient};
 use meshreel_process::{materials, normals, order, triangulate};
 use meshreel_scene::{Attribute, Winding, sample};
@@ -153,13 +153,15 @@ fn corner_splits(
     let mesh = source.mesh;
     let mut splitter = Splitter::new(&faces.corner_point);
     for set in &prepared.uvs {
-        refine(&mut splitter, &mesh.uvs[set.source], source, time, corner_face)?;
+        refine(&mut splitter, (&mesh.uvs[set.source], source.uv_seam), source, time, corner_face)?;
     }
     for set in &prepared.colours {
-        refine(&mut splitter, &mesh.colours[set.source], source, time, corner_face)?;
+        refine(&mut splitter, (&mesh.colours[set.source], 0.0), source, time, corner_face)?;
     }
     match (prepared.normals, &mesh.normals) {
-        (Normals::File, Some(attribute)) => refine(&mut splitter, attribute, source, time, corner_face)?,
+        (Normals::File, Some(attribute)) => {
+            refine(&mut splitter, (attribute, 0.0), source, time, corner_face)?;
+        }
         (Normals::Made, _) => {
             splitter.refine(|c| [groups.corner[c as usize]]);
         }
@@ -269,7 +271,7 @@ impl FrameLayout {
 
 fn refine<const N: usize>(
     splitter: &mut Splitter,
-    attribute: &Attribute<[f32; N]>,
+    (attribute, within): (&Attribute<[f32; N]>, f32),
     source: &Source<'_>,
     time: f64,
     corner_face: &[u32],
@@ -281,7 +283,7 @@ where
     sample::attribute_at(attribute, source.mesh, time, &mut values)?;
     let expand = Expand::new(attribute.scope, &values.values, values.indices.as_deref());
     if expand.splits() {
-        splitter.refine(|c| split::all_bits(expand.at(c, corner_face[c as usize], 0)));
+        splitter.refine_within(|c| expand.at(c, corner_face[c as usize], 0), within);
     }
     Ok(())
 }

@@ -85,7 +85,7 @@ fn uv_streams(
                 ),
             ));
         }
-        let axes = axes_within(extents, tolerance * 0.9999);
+        let axes = axes_within(extents, tolerance * 0.9999 - uv_seam(options.uv_tolerance));
         let axes = axes.ok_or_else(|| Error::Limit {
             what: format!("{path}: uv levels"),
             asked: u64::MAX,
@@ -196,6 +196,12 @@ fn lattice(
 fn rounding_margin(extents: &[(f32, f32)], ulps: f64) -> f64 {
     let largest = extents.iter().fold(0.0f32, |m, (l, h)| m.max(l.abs()).max(h.abs()));
     ulps * ulp(f64::from(largest))
+}
+
+/// Exporters compute the uvs of a point for each of its faces anew: what is nearer than this is no seam. A part
+/// of the tolerance that quantizing leaves to it.
+pub fn uv_seam(tolerance: f64) -> f64 {
+    tolerance / 64.0
 }
 
 fn uv_tolerance(extents: &[(f32, f32)], asked: f64) -> f64 {

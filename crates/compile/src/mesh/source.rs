@@ -22,6 +22,8 @@ pub struct Source<'a> {
     pub normals: bool,
     #[allow(missing_docs)]
     pub uvs: bool,
+    /// Uvs of a point that are nearer to each other than this are one.
+    pub uv_seam: f32,
     #[allow(missing_docs)]
     pub colours: bool,
     /// Frames of the animation.
