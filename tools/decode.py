@@ -9,6 +9,7 @@ needs Python 3.14 or the package `zstandard`. With --clips one for each skeletal
 usage: decode.py FILE.reel [FRAME…] or decode.py --clips FILE.reel
 """
 import ctypes
+import functools
 import json
 import math
 import os
@@ -307,11 +308,11 @@ def grid(b, count, vertices):
     bits, chances, out = Chances(b.take(b.varint())), even(2, 2), []
 
     number = lambda i, j: grid_number(width, height, i, j)
-    for start in range(0, columns, 14):
-        above = [0] * 14
+    for start in range(0, columns, 16):
+        above = [0] * 16
         for j in range(height - 1):
             before = 0
-            for i in range(start, min(start + 14, columns)):
+            for i in range(start, min(start + 16, columns)):
                 before = above[i - start] = bits.bit(chances[before][above[i - start]])
                 right = (i + 1) % width
                 p, q, r, t = number(i, j), number(right, j), number(right, j + 1), number(i, j + 1)
@@ -324,9 +325,8 @@ def grid(b, count, vertices):
 # mesh.md#grid
 def grid_number(width, height, i, j):
     """Number of the vertex in column i of row j."""
-    strip = max(i - 1, 0) // 14
-    first = 14 * strip + 1 if strip else 0
-    return first * height + j * (min(14 * strip + 15, width) - first) + i - first
+    first = i // 16 * 16
+    return first * height + j * (min(first + 16, width) - first) + i - first
 
 
 # mesh.md#grid
@@ -1351,8 +1351,22 @@ def plus(a, b):
 
 
 # mesh.md#predicted
+def rough_root(x):
+    """About one over the root."""
+    (i,) = struct.unpack("<I", struct.pack("<f", x))
+    (y,) = struct.unpack("<f", struct.pack("<I", 0x5F1FFFF9 - (i >> 1) & 0xFFFFFFFF))
+    return F(y * F(F(F(2.3892446) - F(F(x * y) * y)) * F(0.70395225)))
+
+
+# mesh.md#predicted
+def inverse_root(x):
+    y = rough_root(x)
+    return F(y * F(1.5 - F(F(F(x * 0.5) * y) * y)))
+
+
+# mesh.md#predicted
 def inverse_length(square):
-    return F(1 / F(math.sqrt(square))) if F(1e-30) < square < F(1e30) else 0.0
+    return inverse_root(square) if F(1e-30) < square < F(1e30) else 0.0
 
 
 # mesh.md#predicted
@@ -1376,8 +1390,34 @@ TAU = F(2 * math.pi)
 def corner_angle(cosine):
     a = min(abs(cosine), 1.0)
     inner = F(F(-0.2121144) + F(a * F(F(0.074261) + F(a * F(-0.0187293)))))
-    arc = F(F(math.sqrt(F(1 - a))) * F(F(1.5707288) + F(a * inner)))
+    rest = F(1 - a)
+    arc = F(F(rest * rough_root(rest)) * F(F(1.5707288) + F(a * inner)))
     return F(PI - arc) if cosine < 0 else arc
+
+
+# mesh.md#predicted
+def interior(angle, cosine, side):
+    return F(TAU - angle) if side < 0 and cosine < F(0.999) else angle
+
+
+# mesh.md#predicted
+def rough_angle(cosine):
+    square = F(cosine * cosine)
+    inner = F(F(1.085445) + F(square * F(F(-0.320988) + F(square * F(0.662658)))))
+    return F(F(math.pi / 2) - F(cosine * inner))
+
+
+# mesh.md#predicted
+def around(left, at, after, before):
+    """Corners in their order around each point."""
+    left, out = sorted(left, key=at), []
+    while left:
+        here = [c for c in left if at(c) == at(left[0])]
+        follows = [c for c in here if out and at(out[-1]) == at(c) and after(c) == before(out[-1])]
+        begins = [c for c in here if all(before(o) != after(c) for o in here)]
+        out.append((follows or begins or here)[0])
+        left.remove(out[-1])
+    return out
 
 
 # mesh.md#predicted
@@ -1540,12 +1580,17 @@ def earlier_of(polygons_, point):
 class Predicted:
     """Normals, or normals and tangents, as corrections of what the decoded points say."""
 
-    def __init__(self, data, triangles, point, uvs):
+    def __init__(self, data, triangles, point, uvs, shape, first):
         b = Bytes(data)
         flags, self.step, self.turn_step = b.get("Bff")
-        self.weights, self.tangent_weights = flags >> 3 & 3, flags >> 5 & 3
-        self.packed = flags >> 7
-        need(self.weights < 3 and self.tangent_weights < 3, "flags")
+        self.weights, self.projected, self.packed = flags >> 3 & 3, flags >> 5 & 1, flags >> 7
+        need(self.weights < (1 if flags & 64 else 3), "flags")
+        self.weights = 3 if flags & 64 else self.weights
+        count = max(point, default=-1) + 1
+        used = list(dict.fromkeys(point))
+        if shape and shape[0] * shape[1] == count == len(point):
+            used = [point[grid_number(*shape[:2], i, j)] for j in range(shape[1]) for i in range(shape[0])]
+        self.place = {p: i for i, p in enumerate(used)}
         bits = Chances(data[9:])
         self.triangles, self.point, self.uvs = triangles, point, uvs
         self.tangents, self.negated = flags & 1, flags & 4
@@ -1555,9 +1600,10 @@ class Predicted:
         self.group = joined_classes(
             bits, lambda v, out: list(dict.fromkeys(out[w] for w in earlier[v])), len(point))
         self.groups = max(self.group, default=-1) + 1
+        self.find_fans()
         if self.tangents:
             self.signs = self.read_signs(bits)
-            self.find_corners()
+            self.find_corners(first)
         vertices = len(point) if self.tangents else 0
         self.near_groups = [[] for _ in range(self.groups)]
         self.near_vertices, self.mates = [[] for _ in range(vertices)], [None] * vertices
@@ -1584,7 +1630,7 @@ class Predicted:
         bits.end()
         self.anchors = {}
         for v, g in enumerate(self.group):
-            self.anchors[g] = [point[v]] * 2
+            self.anchors.setdefault(g, [point[v]] * 2)
         for polygon in self.polygons:
             for i, v in enumerate(polygon):
                 anchor, other = self.anchors[self.group[v]], point[polygon[(i + 1) % len(polygon)]]
@@ -1615,7 +1661,29 @@ class Predicted:
         return out
 
     # mesh.md#predicted
-    def find_corners(self):
+    def find_fans(self):
+        """By group its corners in triangles and quads, and the other ones."""
+        polygons_of = [set() for _ in range(self.groups)]
+        corners = [(i, k) for i, p in enumerate(self.polygons) if len(p) >= 3 for k in range(len(p))]
+        for i, k in corners:
+            polygons_of[self.group[self.polygons[i][k]]].add(i)
+        self.fans, self.others = [[] for _ in polygons_of], [[] for _ in polygons_of]
+        for i, k in corners:
+            polygon = self.polygons[i]
+            g = self.group[polygon[k]]
+            if len(polygons_of[g]) == 1 and (self.fans[g] or self.others[g]):
+                continue
+            at = [self.point[polygon[(k + j) % len(polygon)]] for j in range(len(polygon))]
+            if len(polygon) > 4:
+                self.others[g].append((i, k))
+            else:
+                self.fans[g].append((at[0], at[1], at[2] if len(at) == 4 else at[1], at[-1]))
+        for g, fan in enumerate(self.fans):
+            if len(fan) <= 16:
+                self.fans[g] = around(fan, lambda c: self.place[c[0]], lambda c: c[1], lambda c: c[3])
+
+    # mesh.md#predicted
+    def find_corners(self, first_frame):
         """Corners by class of tangents, with what the uvs say there."""
         classes, self.class_of, self.corners, self.class_group = {}, [], [], []
         for v in range(len(self.point)):
@@ -1632,11 +1700,25 @@ class Predicted:
                 ua, va, ub, vb = F(a[0] - p[0]), F(a[1] - p[1]), F(b[0] - p[0]), F(b[1] - p[1])
                 area = F(F(ua * vb) - F(va * ub))
                 factors = (-vb, va) if area < 0 else (vb, -va)
-                first = factors if k == 0 else first
                 if area * self.signs[v] > 0 and abs(area) < math.inf:
-                    places = [self.point[w] for w in t]
                     self.corners[self.class_of[v]].append(
-                        (k, places, factors, first, self.point[after], self.point[before]))
+                        (self.point[v], self.point[after], self.point[before], factors))
+        self.still = [self.still_factors(corners, first_frame) for corners in self.corners]
+
+    # mesh.md#predicted
+    def still_factors(self, corners, places):
+        """The points around a class, in order, and what they count."""
+        list_ = []
+        for own, after, before, factors in corners:
+            e, f = minus(places[after], places[own]), minus(places[before], places[own])
+            g = plus(scaled(e, factors[0]), scaled(f, factors[1]))
+            cosine = F(F(dot(e, f) * inverse_root(dot(e, e))) * inverse_root(dot(f, f)))
+            scale = F(corner_angle(cosine) * inverse_length(dot(g, g)))
+            list_ += [(after, F(factors[0] * scale)), (before, F(factors[1] * scale))]
+        out = {}
+        for q, factor in sorted(list_, key=lambda each: self.place[each[0]]):
+            out[q] = F(out[q] + factor) if q in out else factor
+        return list(out.items())
 
     # mesh.md#predicted
     def read_bases(self, bits, vertices):
@@ -1789,11 +1871,19 @@ class Predicted:
     # mesh.md#predicted
     def directions(self, places, states):
         """Normals of all vertices, with tangents and signs where there are any, from points as vectors."""
-        sums = [[0.0] * 3 for _ in range(self.groups)]
-        for polygon in self.polygons:
-            if len(polygon) >= 3:
-                for v, share in zip(polygon, self.shares(polygon, places)):
-                    sums[self.group[v]] = plus(sums[self.group[v]], share)
+        shares = {i: self.shares(p, places) for i, p in enumerate(self.polygons) if len(p) > 4}
+        sums = []
+        for fan, others in zip(self.fans, self.others):
+            total = [0.0] * 3
+            for corner in fan:
+                total = plus(total, self.corner(corner, places))
+            more = [shares[i][k] for i, k in others]
+            if len(more) + (len(fan) > 16) > 16:
+                total, more = [0.0] * 3, [total] * (len(fan) > 16) + more
+                total = plus(total, functools.reduce(plus, more, [0.0] * 3))
+            else:
+                total = functools.reduce(plus, more, total)
+            sums.append(total)
         normals = [unit(s) or [0.0, 0.0, 1.0] for s in sums]
         if self.negated:
             normals = [[-x for x in n] for n in normals]
@@ -1818,7 +1908,24 @@ class Predicted:
         return out
 
     # mesh.md#predicted
+    def corner(self, corner, places):
+        own, after, across, before = (places[p] for p in corner)
+        e, d, f = minus(after, own), minus(across, own), minus(before, own)
+        m = cross(d, minus(f, e))
+        if self.weights == 2:
+            return m
+        root = rough_root(dot(m, m))
+        if self.weights == 1:
+            return scaled(m, root)
+        if self.weights == 0:
+            cosine = F(dot(e, f) * rough_root(F(dot(e, e) * dot(f, f))))
+            return scaled(m, F(rough_angle(cosine) * root))
+        cosine = F(F(dot(e, f) * inverse_root(dot(e, e))) * inverse_root(dot(f, f)))
+        return scaled(m, F(interior(corner_angle(cosine), cosine, dot(cross(e, f), m)) * root))
+
+    # mesh.md#predicted
     def shares(self, polygon, places):
+        """What each corner of a polygon of five or more adds."""
         p = [places[self.point[v]] for v in polygon]
         count = len(p)
         edges = [minus(p[(i + 1) % count], p[i]) for i in range(count)]
@@ -1828,49 +1935,30 @@ class Predicted:
             from_first = plus(from_first, e)
         if self.weights == 2:
             return [normal] * count
-        normal = scaled(normal, inverse_length(dot(normal, normal)))
+        normal = scaled(normal, rough_root(dot(normal, normal)))
         if self.weights == 1:
             return [normal] * count
         out = []
         for i in range(count):
             before, e = edges[i - 1], edges[i]
-            inverse = F(inverse_length(dot(before, before)) * inverse_length(dot(e, e)))
-            cosine = F(-dot(before, e) * inverse)
-            angle = corner_angle(cosine)
-            if count > 3 and dot(cross(before, e), normal) < 0 and cosine < F(0.999):
-                angle = F(TAU - angle)
-            out.append(scaled(normal, angle))
+            cosine = F(F(-dot(before, e) * inverse_root(dot(before, before))) * inverse_root(dot(e, e)))
+            out.append(scaled(normal, interior(corner_angle(cosine), cosine, dot(cross(before, e), normal))))
         return out
 
     # mesh.md#predicted
     def tangent(self, class_, n, places):
         total, corners = [0.0] * 3, self.corners[class_]
-        if self.tangent_weights == 0 or self.tangent_weights == 2 and len(corners) > 16:
-            around = {}
-            for k, points, factors, _, after, before in corners:
-                for q, factor in zip((after, before), factors):
-                    around[q] = F(around.get(q, 0.0) + factor)
-            own = corners[0][1][corners[0][0]] if corners else 0
-            for q, factor in around.items():
-                total = plus(total, scaled(minus(places[q], places[own]), factor))
-        elif self.tangent_weights == 2:
-            for k, points, factors, _, after, before in corners:
-                e, f = (minus(places[q], places[points[k]]) for q in (after, before))
+        if self.projected and len(corners) <= 16:
+            for own, after, before, factors in around(
+                    corners, lambda c: self.place[c[0]], lambda c: c[1], lambda c: c[2]):
+                e, f = (minus(places[q], places[own]) for q in (after, before))
                 e, f = (minus(x, scaled(n, dot(x, n))) for x in (e, f))
                 g = plus(scaled(e, factors[0]), scaled(f, factors[1]))
-                cosine = F(dot(e, f) * F(inverse_length(dot(e, e)) * inverse_length(dot(f, f))))
-                total = plus(total, scaled(g, F(corner_angle(cosine) * inverse_length(dot(g, g)))))
+                cosine = F(F(dot(e, f) * inverse_root(dot(e, e))) * inverse_root(dot(f, f)))
+                total = plus(total, scaled(g, F(corner_angle(cosine) * rough_root(dot(g, g)))))
         else:
-            for k, points, _, first, _, _ in corners:
-                p = [places[q] for q in points]
-                e, f, h = minus(p[1], p[0]), minus(p[2], p[0]), minus(p[2], p[1])
-                g = plus(scaled(e, first[0]), scaled(f, first[1]))
-                g = scaled(g, inverse_length(dot(g, g)))
-                i = [inverse_length(dot(x, x)) for x in (e, h, f)]
-                cosine = [F(dot(e, f) * F(i[0] * i[2])),
-                          F(dot(h, [F(0.0 - x) for x in e]) * F(i[1] * i[0])),
-                          F(dot(f, h) * F(i[2] * i[1]))][k]
-                total = plus(total, scaled(g, corner_angle(cosine)))
+            for q, factor in self.still[class_]:
+                total = plus(total, scaled(minus(places[q], places[corners[0][0]]), factor))
         return flat(total, n) or self.frame_of(places, self.class_group[class_], n)[0]
 
 
@@ -3155,16 +3243,21 @@ class Reel:
                 is_first = lambda s: s["semantic"] == 3 and s["set"] == 0 and not s["animated"]
                 (at,) = [k for k, s in enumerate(m["streams"]) if is_first(s)]
                 uvs = decode_values(m["streams"][at], streams[at])
-            predicted[i] = Predicted(data, triangles, cells[0][1], uvs)
             first = cells[0][0][0]
+            vectors = self.vectors(first, first.first)
+            predicted[i] = Predicted(data, triangles, cells[0][1], uvs, shape, vectors)
             streams[i] = self.predicted_directions(predicted[i], first, first.first, predicted[i].base)
         return dict(indices=index, table=table_, streams=streams, cells=cells, predicted=predicted)
 
     # mesh.md#predicted
     @staticmethod
-    def predicted_directions(predicted, part_, frame, states):
+    def vectors(part_, frame):
         scale = 1.0 if part_.width == 16 else 1 / 65536
-        return predicted.directions([[x * scale for x in v[:3]] for v in frame], states)
+        return [[F(x) * scale for x in v[:3]] for v in frame]
+
+    # mesh.md#predicted
+    def predicted_directions(self, predicted, part_, frame, states):
+        return predicted.directions(self.vectors(part_, frame), states)
 
     # mesh.md#units
     def layered_frame(self, i):

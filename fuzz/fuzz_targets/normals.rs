@@ -21,9 +21,10 @@ fuzz_target!(|data: &[u8]| {
     let rest = numbers.rest();
     let (unit, head) = rest.split_at(unit.min(rest.len()));
     let bones: Vec<u32> = points.iter().map(|p| p[0] as u16 as u32 % 3).collect();
-    let points_at_rest = Rest { points: Points::Narrow(&points), bones: &bones, rigid: 2 };
+    let points_at_rest = Rest { bones: &bones, rigid: 2 };
     let rest = (points[0][1] % 2 == 0).then_some(points_at_rest);
-    let shape = Shape { triangles: &triangles, point: &point, uvs: &uvs, rest };
+    let first = Points::Narrow(&points);
+    let shape = Shape { triangles: &triangles, point: &point, uvs: &uvs, grid: None, first, rest };
     let Ok(normals) = Normals::read(head, shape) else {
         return;
     };

@@ -14,8 +14,8 @@
 //! ```text
 //! cell       of row j and column i: A = (i, j), B = (i + 1, j), C = (i + 1, j + 1), D = (i, j + 1); closed: column `width` is column 0
 //! triangles  A B C, A C D where it is cut from A to C; A B D, B C D from B to D; the other way round: the last two of each change places
-//! strip      14 columns of cells, the last one what is left; strips one after the other, in each row after row, in a row from left to right: the order of triangles
-//! vertices   are numbered strip by strip, row by row, from left to right; strip 0 has columns 0 … 14 of them, strip s columns 14s + 1 … 14s + 14, as far as there are
+//! strip      16 columns of cells, the last one what is left; strips one after the other, in each row after row, in a row from left to right: the order of triangles
+//! vertices   are numbered strip by strip, row by row, from left to right; strip s has columns 16s … 16s + 15 of them, as far as there are
 //! ```
 
 use crate::Corrupt;
@@ -25,7 +25,7 @@ use crate::entropy::range::Encoder;
 use crate::entropy::range::{Bits, Chance, Decoder};
 
 /// Columns of cells in a strip. Part of the format.
-const STRIP: u32 = 14;
+const STRIP: u32 = 16;
 /// The bytes with which a grid begins. Part of the format.
 pub const MARKER: [u8; 5] = [0xFF, 0xFF, 0xFF, 0xFF, 0x0F];
 
@@ -75,10 +75,9 @@ impl Shape {
 
     /// Number in the file of the vertex in column `i` of row `j`.
     pub(crate) fn number(&self, i: u32, j: u32) -> u32 {
-        let strip = i.saturating_sub(1) / STRIP;
-        // Column 0 is of the first strip, which has one more than the others.
-        let first = if strip == 0 { 0 } else { strip * STRIP + 1 };
-        let end = ((strip + 1) * STRIP + 1).min(self.width);
+        // As many as are computed side by side.
+        let first = i / STRIP * STRIP;
+        let end = (first + STRIP).min(self.width);
         first * self.height + j * (end - first) + (i - first)
     }
 

@@ -43,8 +43,6 @@ pub struct Group {
 
 /// A mesh that rigid bones move.
 pub struct AtRest {
-    /// Frame 0 as the static part says it, in the order of cells.
-    pub points: First,
     /// By cell the bone that turns it.
     pub bones: Vec<u32>,
     pub rigid: u32,
@@ -58,12 +56,13 @@ pub trait Coder: Send + Sync {
     fn static_bytes(&self) -> &[u8];
     /// Point of each cell.
     fn order(&self) -> &[u32];
+    /// Frame 0 as the static part says it, in the order of cells.
+    fn first(&self) -> First;
     /// Some frames about as they will be when decoded.
     fn sample(&self, frames: &[u32]) -> Result<Decoded, Error>;
     /// Codes the keys of a segment and keeps them for [`Coder::group`]; hands out the decoded frames only if
     /// `keep`.
     fn segment(&self, segment: u32, keep: bool) -> Result<Segment, Error>;
-    /// Codes the units LowerLayers and TopLayer of a group, whose keys have been coded; the same.
     /// Codes the units Inner and Last of a group whose keys have been coded; hands out the decoded frames
     /// only if `keep`.
     fn group(&self, group: u32, keep: bool) -> Result<Group, Error>;

@@ -29,7 +29,7 @@ const BITS: u32 = 16;
 /// Finer tolerances are kept as levels.
 const LEAST: f64 = 0.1;
 /// Bits that a nanosecond per vertex is worth where decoding is to be fast, and where files are to be small.
-const NANOSECOND: [f64; 2] = [0.14, 0.002];
+const NANOSECOND: [f64; 2] = [0.3, 0.002];
 /// PointFrames that are looked at to choose what is kept once.
 const SAMPLES: usize = 12;
 /// PointFrames evaluated side by side while vertices that share their normals are found.
@@ -70,7 +70,7 @@ impl<'a> NormalCoder<'a> {
         if plan.normals_stored || options.normal_tolerance < LEAST || tangents && uvs.is_none() {
             return Ok(None);
         }
-        let rest = positions.at_rest();
+        let (first, rest) = (positions.first(), positions.at_rest());
         let transforms = rest.as_ref().map(|rest| rest.transforms.clone()).unwrap_or_default();
         let mut coder = Candidate { plan, fixed, tangents, frames: schedule.frames(), transforms };
         let groups = found.normal_groups(|| coder.groups())?;
@@ -87,11 +87,9 @@ impl<'a> NormalCoder<'a> {
             triangles: fixed.indices.as_chunks::<3>().0,
             point: &place,
             uvs: &uvs,
-            rest: rest.as_ref().map(|rest| Rest {
-                points: rest.points.lent(),
-                bones: &rest.bones,
-                rigid: rest.rigid,
-            }),
+            grid: fixed.grid.as_ref().map(|grid| grid.shape),
+            first: first.lent(),
+            rest: rest.as_ref().map(|rest| Rest { bones: &rest.bones, rigid: rest.rigid }),
         };
         let wanted = Wanted {
             groups: &groups,

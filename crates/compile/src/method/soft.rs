@@ -5,6 +5,7 @@ use crate::Error;
 use crate::method::coder::{Coder, Decoded, FrameMeasure, Group, Segment, Width, measure_frame, rounded};
 use crate::method::heights;
 use crate::method::points::{PointFrames, build_hierarchy, extent};
+use meshreel_codec::mesh::decode::First;
 use meshreel_codec::mesh::encode;
 use meshreel_codec::mesh::encode::{Encoder, Refused, Work};
 use meshreel_codec::mesh::height::Flat;
@@ -85,7 +86,6 @@ struct Track<'a, W> {
 }
 
 impl<W: FixedPoint> Track<'_, W> {
-    /// What the player has of a decoded frame.
     /// The fixed-point positions of a decoded frame as the player has them.
     fn laid<'c>(&self, cells: &'c [[W; 4]]) -> Cow<'c, [[W; 4]]> {
         let mut cells = Cow::Borrowed(cells);
@@ -146,6 +146,10 @@ impl<W: Width> Coder for Track<'_, W> {
 
     fn order(&self) -> &[u32] {
         &self.order
+    }
+
+    fn first(&self) -> First {
+        W::owned(self.laid(self.encoder.first()).into_owned())
     }
 
     /// Rounds to a lattice that is off as much as decoding may be.

@@ -156,7 +156,8 @@ fn read_values(
             _ => Vec::new(),
         };
         let kind = (stream.semantic, stream.states);
-        let (made, _) = Predicted::read(rest, kind, &mesh.indices, positions, &uvs)?;
+        let triangles = (&mesh.indices[..], grid::shape(&mesh.made_of.connectivity));
+        let (made, _) = Predicted::read(rest, kind, triangles, positions, &uvs)?;
         mesh.normals[s] = Some(Box::new(made));
     }
     all_used(bytes, used)

@@ -4,6 +4,7 @@
 use crate::reel::fixed_point::{Coded, FixedPoint};
 use meshreel_codec::mesh::normals::{Built, Directions, Frame, Moment, Normals, Rest, Shape, Work};
 use meshreel_codec::record::Semantic;
+use meshreel_codec::topology::grid;
 use meshreel_codec::{Corrupt, take_sized};
 use std::sync::{Mutex, PoisonError};
 
@@ -16,11 +17,11 @@ pub(crate) struct Predicted {
 
 impl Predicted {
     /// Reads the static part from the start of `bytes`; also the bytes used. `uvs` of tangent frames: two per
-    /// vertex.
+    /// vertex. `grid`, where the triangles are one.
     pub fn read(
         bytes: &[u8],
         (semantic, states): (Semantic, u32),
-        indices: &[u32],
+        (indices, grid): (&[u32], Option<grid::Shape>),
         positions: &FixedPoint,
         uvs: &[[f32; 2]],
     ) -> Result<(Predicted, usize), Corrupt> {
@@ -29,12 +30,10 @@ impl Predicted {
             Coded::Skin(skin) => skin.turning_bones().map(|bones| (skin, bones)),
             Coded::Soft(_) => None,
         };
-        let rest = skin.as_ref().map(|(skin, bones)| Rest {
-            points: skin.first.lent(),
-            bones,
-            rigid: skin.bones.rigid,
-        });
-        let shape = Shape { triangles: indices.as_chunks::<3>().0, point: &positions.places, uvs, rest };
+        let rest = skin.as_ref().map(|(skin, bones)| Rest { bones, rigid: skin.bones.rigid });
+        let first = positions.coded.first().lent();
+        let triangles = indices.as_chunks::<3>().0;
+        let shape = Shape { triangles, point: &positions.places, uvs, grid, first, rest };
         let coded = Normals::read(bytes, shape)?;
         if coded.state_len() != states as usize {
             return Err(Corrupt("predicted normals: another number of states"));

@@ -104,6 +104,11 @@ impl<'a, W: FixedPoint> Encoder<'a, W> {
         &self.static_bytes
     }
 
+    /// Frame 0 as the static part says it.
+    pub fn first(&self) -> &[Vector<W>] {
+        &self.model.first
+    }
+
     /// Units, steps and middle.
     pub fn grid(&self) -> &Grid {
         &self.model.grid

@@ -12,7 +12,8 @@ use crate::Corrupt;
 use crate::entropy::range::{Bits, Counter, Encoder as Writer};
 use crate::mesh::normals::kernel::turned;
 use crate::mesh::normals::packed::put_section;
-use crate::mesh::normals::surface::{Weights, angle as arc_cosine, turn};
+use crate::mesh::normals::roots::{angle as arc_cosine, turn};
+use crate::mesh::normals::surface::Weights;
 use crate::mesh::normals::tangents::TangentWeights;
 use crate::mesh::normals::{Contexts, Draft, Normals, STRIDE, Shape, TURNED, Work, level_near, width};
 use crate::simd::lanes::{Place, cross, dot};
@@ -117,8 +118,8 @@ impl Encoder {
             negated: false,
             packed: wanted.packed,
             turned: false,
-            weights: Weights::Angle,
-            tangent_weights: if tangents { TangentWeights::Projected } else { TangentWeights::Plain },
+            weights: Weights::Interior,
+            tangent_weights: if tangents { TangentWeights::Projected } else { TangentWeights::Still },
         };
         let draft = match wanted.weighting {
             Some(Weighting { turned, normals, tangents }) => {
@@ -171,7 +172,7 @@ impl Encoder {
             return Ok(draft);
         }
         let mut others = vec![];
-        for weights in [Weights::Equal, Weights::Area] {
+        for weights in [Weights::Angle, Weights::Equal, Weights::Area] {
             others.push(Draft { weights, ..draft });
         }
         for other in others {
@@ -182,12 +183,10 @@ impl Encoder {
         }
         if draft.tangents {
             // What is cheaper to make is taken where both are alike.
-            for tangent_weights in [TangentWeights::Angle, TangentWeights::Plain] {
-                let other = Draft { tangent_weights, ..draft };
-                let own = cost(other)?.0;
-                if own <= least {
-                    (least, draft) = (own, other);
-                }
+            let other = Draft { tangent_weights: TangentWeights::Still, ..draft };
+            let own = cost(other)?.0;
+            if own <= least {
+                (least, draft) = (own, other);
             }
         }
         Ok(turned.filter(|turned| turned.0 <= least).map_or(draft, |turned| turned.1))
@@ -255,7 +254,7 @@ impl Encoder {
         for sample in samples {
             self.normals.predict(sample.points, sample.transforms, &mut work);
             let off = |g: usize| {
-                let [x, y] = self.off(sample, g, xyz(work.normals[g]));
+                let [x, y] = self.off((sample, &work), g, xyz(work.normals[g]));
                 [(x / step) as f32, (y / step) as f32]
             };
             states.push((0..groups).map(off).collect());
@@ -284,10 +283,10 @@ impl Encoder {
                 } else {
                     base
                 };
-                let [x, y, z] = self.normals.bend(sample.points, g, xyz(work.normals[g]), state);
+                let [x, y, z] = self.normals.bend::<P>(&work, g, xyz(work.normals[g]), state);
                 work.normals[g] = [x, y, z, 0.0];
             }
-            self.normals.all_tangents(sample.points, &mut work);
+            self.normals.all_tangents::<P>(&mut work);
             for (g, members) in self.members.iter().enumerate() {
                 let n = xyz(work.normals[g]);
                 for &v in members {
@@ -315,9 +314,9 @@ impl Encoder {
 
     /// Residual of the normal of group `g` against the prediction `n`, as an angle along each axis of its
     /// frame.
-    fn off<P: Place>(&self, source: &Source<'_, P>, g: usize, n: [f32; 3]) -> [f64; 2] {
+    fn off<P: Place>(&self, (source, work): (&Source<'_, P>, &Work), g: usize, n: [f32; 3]) -> [f64; 2] {
         let wanted = self.source(source, g);
-        let [e1, e2] = self.normals.surface.frame(source.points, g, n);
+        let [e1, e2] = self.normals.surface.frame::<P>(&work.laid, g, n);
         let [x, y, z] = [e1, e2, n].map(|e| f64::from(dot(e, wanted)));
         let side = (x * x + y * y).sqrt();
         if side < 1e-9 {
@@ -346,9 +345,13 @@ impl Encoder {
     }
 
     fn write(&mut self, draft: &Draft<'_>, shape: Shape<'_>, base: Vec<i16>) -> Result<(), Corrupt> {
-        let weights = if draft.turned { TURNED } else { draft.weights as u8 };
+        let weights = match draft.weights {
+            _ if draft.turned => TURNED << 3,
+            Weights::Interior => 64,
+            weights => (weights as u8) << 3,
+        };
         let flags = u8::from(draft.tangents) | u8::from(draft.polygons) << 1 | u8::from(draft.negated) << 2;
-        let flags = flags | weights << 3 | (draft.tangent_weights as u8) << 5 | u8::from(draft.packed) << 7;
+        let flags = flags | weights | (draft.tangent_weights as u8) << 5 | u8::from(draft.packed) << 7;
         let mut bytes = vec![flags];
         for step in draft.steps {
             bytes.extend(step.to_le_bytes());
@@ -452,7 +455,7 @@ impl Encoder {
         let mut outside = |states: &[i16]| {
             work.normals.copy_from_slice(&predicted);
             let states = states[..2 * self.members.len()].as_chunks().0;
-            self.normals.bend_all(source.points, states, work);
+            self.normals.bend_all::<P>(states, work);
             let out = |g: &usize| chord(xyz(work.normals[*g]), self.source(source, *g)) > self.limit;
             (0..self.members.len()).filter(out).count()
         };
@@ -466,8 +469,8 @@ impl Encoder {
         let from = best.0.checked_sub(1).map_or(&self.normals.base[..], |i| earlier[i]);
         state.copy_from_slice(from);
         work.normals.copy_from_slice(&predicted);
-        self.normals.bend_all(source.points, from[..2 * self.members.len()].as_chunks().0, work);
-        self.normals.all_tangents(source.points, work);
+        self.normals.bend_all::<P>(from[..2 * self.members.len()].as_chunks().0, work);
+        self.normals.all_tangents::<P>(work);
         let mut errors = Errors::default();
         for g in 0..self.members.len() {
             let worst = self.settle(source, work, g, xyz(predicted[g]), from, state);
@@ -498,12 +501,12 @@ impl Encoder {
             }
         }
         let step = f64::from(self.normals.step);
-        let off = self.off(source, g, predicted).map(|x| x / step);
+        let off = self.off((source, work), g, predicted).map(|x| x / step);
         let old = [state[2 * g], state[2 * g + 1]];
         let mut best = [0, 1].map(|k| nearest(off[k], old[k]));
-        let mut n = self.normals.bend(source.points, g, predicted, best);
+        let mut n = self.normals.bend::<P>(work, g, predicted, best);
         for other in smaller(best, old) {
-            let bent = self.normals.bend(source.points, g, predicted, other);
+            let bent = self.normals.bend::<P>(work, g, predicted, other);
             if chord(bent, wanted) <= self.limit * SLACK {
                 (best, n) = (other, bent);
                 break;
@@ -534,7 +537,7 @@ impl Encoder {
             let v = v as usize;
             let wanted = source.tangents[v];
             let (n, t) = match other {
-                Some(n) => (n, self.normals.tangent(v, n, source.points, work)),
+                Some(n) => (n, self.normals.tangent::<P>(v, n, work)),
                 None => (xyz(work.normals[g]), self.predicted_tangent(v, work)),
             };
             let left = |z: i16| {
@@ -569,14 +572,14 @@ fn nanoseconds(draft: &Draft<'_>) -> f64 {
         return 0.0;
     }
     let normals = match draft.weights {
-        Weights::Angle => 4.0,
-        Weights::Equal => 0.2,
+        Weights::Interior => 5.0,
+        Weights::Angle => 2.5,
+        Weights::Equal => 0.7,
         Weights::Area => 0.0,
     };
     let tangents = match draft.tangent_weights {
-        TangentWeights::Projected => 14.0,
-        TangentWeights::Angle => 10.0,
-        TangentWeights::Plain => 0.0,
+        TangentWeights::Projected => 8.0,
+        TangentWeights::Still => 0.0,
     };
     POLYGONS + normals + tangents
 }

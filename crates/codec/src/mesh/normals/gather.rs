@@ -103,11 +103,15 @@ impl Gather {
         }
     }
 
-    /// Sums of a part of a block: zero, and then each vector in turn.
+    /// Adds to the sums of a part of a block each vector in turn.
     #[inline(always)]
-    pub fn sum<L: Part>(&self, block: usize, part: usize, vectors: &[[f32; 4]]) -> Vector<L> {
+    pub fn add<L: Part>(
+        &self,
+        mut sum: Vector<L>,
+        (block, part): (usize, usize),
+        vectors: &[[f32; 4]],
+    ) -> Vector<L> {
         let start = if block == 0 { 0 } else { self.ends[block - 1] as usize };
-        let mut sum = [L::splat(0.0); 3];
         for row in &self.rows[start..self.ends[block] as usize] {
             sum = plus(sum, L::vectors(vectors, row, part));
         }

@@ -1,13 +1,15 @@
 //! A frame's normals and tangents, sixteen at a time: vectors of polygons, then groups, classes and vertices.
 //! Where a class is a group, or a vertex, their steps are one.
 
-use crate::Points;
 use crate::mesh::normals::gather::sixteen;
 use crate::mesh::normals::model::{Directions, Normals, Work};
-use crate::mesh::normals::surface::{Place, directions, flat, rotation, turn};
+use crate::mesh::normals::places::Laid;
+use crate::mesh::normals::roots::{directions, flat, rotation, turn};
+use crate::mesh::normals::surface::Place;
 use crate::mesh::normals::tangents::Tangents;
 use crate::simd::lanes::{BLOCK, BlockTask, Number, Part, Vector, cross, plus, select, times};
 use std::f32::consts::PI;
+use std::marker::PhantomData;
 
 /// How far a frame is computed.
 pub(super) enum Stage<'a> {
@@ -99,52 +101,10 @@ fn axes<L: Part>(states: &[[i16; 2]; BLOCK], part: usize) -> [L; 2] {
     [L::load_i16(&x, part), L::load_i16(&y, part)]
 }
 
-/// Points on the way from a frame to another one, in finer units than theirs; the same at both ends.
-pub(super) struct Blend<'a> {
-    pub from: Points<'a>,
-    pub to: Points<'a>,
-    pub t: f32,
-    pub out: &'a mut [[i32; 4]],
-}
-
-/// Steps of the way from a frame to the next one, and so many parts of a unit of narrow points: the difference
-/// of two of them, times this, stays within 32 bits.
-const FINER: i32 = 1 << 14;
-
-impl BlockTask for Blend<'_> {
-    /// Whole numbers only: compilers turn these into vectors, casts of floats not.
-    #[inline(always)]
-    fn run<L: Part>(self) {
-        let Blend { from, to, t, out } = self;
-        let t = (t * FINER as f32).round_ties_even() as i32;
-        match (from, to) {
-            (Points::Narrow(from), Points::Narrow(to)) => {
-                let (from, to) = (&from[..out.len()], &to[..out.len()]);
-                for ((out, a), b) in out.iter_mut().zip(from).zip(to) {
-                    for k in 0..4 {
-                        let (a, b) = (i32::from(a[k]), i32::from(b[k]));
-                        out[k] = a * FINER + (b - a) * t;
-                    }
-                }
-            }
-            (Points::Wide(from), Points::Wide(to)) => {
-                let (from, to) = (&from[..out.len()], &to[..out.len()]);
-                for ((out, a), b) in out.iter_mut().zip(from).zip(to) {
-                    for k in 0..4 {
-                        let off = i64::from(b[k].wrapping_sub(a[k])) * i64::from(t);
-                        out[k] = a[k].wrapping_add((off / i64::from(FINER)) as i32);
-                    }
-                }
-            }
-            _ => panic!("frames of one mesh"),
-        }
-    }
-}
-
-/// The kernel of a frame.
+/// The kernel of a frame whose points are laid, in units of `P`.
 pub(super) struct Kernel<'a, P> {
     pub normals: &'a Normals,
-    pub points: &'a [P],
+    pub unit: PhantomData<P>,
     pub work: &'a mut Work,
     pub stage: Stage<'a>,
 }
@@ -152,18 +112,18 @@ pub(super) struct Kernel<'a, P> {
 impl<P: Place> BlockTask for Kernel<'_, P> {
     #[inline(always)]
     fn run<L: Part>(self) {
-        let Kernel { normals, points, work, stage } = self;
+        let Kernel { normals, work, stage, .. } = self;
         #[cfg(feature = "encode")]
         if let Stage::Bent(states, tangents) = stage {
             for block in 0..if states.is_some() { work.normals.len() / BLOCK } else { 0 } {
                 for part in 0..L::PARTS {
                     let n = load::<L>(&work.normals, block, part);
-                    let n = normals.bend_block::<L, P>(points, (block, part), n, states.as_ref());
+                    let n = normals.bend_block::<L, P>(&work.laid, (block, part), n, states.as_ref());
                     store(n, &mut work.normals, block, part);
                 }
             }
             if let Some(own) = normals.tangents.as_ref().filter(|_| tangents) {
-                normals.all_classes::<L, P>(own, points, work);
+                normals.all_classes::<L, P>(own, work);
             }
             return;
         }
@@ -175,27 +135,27 @@ impl<P: Place> BlockTask for Kernel<'_, P> {
         };
         let tangents = normals.tangents.as_ref().filter(|_| tangents);
         if normals.turned.is_none() {
-            normals.surface.write_vectors::<L, P>(points, &mut work.vectors);
+            normals.surface.write_vectors::<P>(&work.laid, &mut work.vectors);
             if let Some(tangents) = tangents {
-                tangents.write_vectors::<L, P>(points, &mut work.vectors);
+                tangents.write_vectors::<P>(&work.laid, &mut work.vectors);
             }
         }
         match stage {
             #[cfg(feature = "encode")]
-            Stage::Predicted => normals.all_groups::<L, P>(points, work, None),
+            Stage::Predicted => normals.all_groups::<L, P>(work, None),
             #[cfg(feature = "encode")]
             Stage::Bent(..) => {}
             Stage::Built(states, _) => {
-                normals.all_groups::<L, P>(points, work, Some(&states));
+                normals.all_groups::<L, P>(work, Some(&states));
                 if let Some(tangents) = tangents {
-                    normals.all_classes::<L, P>(tangents, points, work);
+                    normals.all_classes::<L, P>(tangents, work);
                 }
             }
             Stage::Written(states, out) => {
                 let mut target = Target { normals, states, out };
                 match tangents {
-                    None => normals.normals_only::<L, P>(points, work, &mut target),
-                    Some(tangents) => normals.shown::<L, P>(tangents, points, work, &mut target),
+                    None => normals.normals_only::<L, P>(work, &mut target),
+                    Some(tangents) => normals.shown::<L, P>(tangents, work, &mut target),
                 }
             }
         }
@@ -229,26 +189,25 @@ impl Normals {
     #[inline(always)]
     fn group_block<L: Part, P: Place>(
         &self,
-        points: &[P],
         (block, part): (usize, usize),
-        vectors: &[[f32; 4]],
+        (laid, vectors): (&Laid, &[[f32; 4]]),
         states: Option<&Corrections<'_>>,
     ) -> Vector<L> {
         let n = match &self.turned {
             Some(turned) => directions(turned.group::<L>(block, part, vectors)),
             None => {
-                let n = self.surface.directions::<L>(block, part, vectors);
+                let n = self.surface.directions::<L, P>((block, part), laid, vectors);
                 if self.negated { [-n[0], -n[1], -n[2]] } else { n }
             }
         };
-        self.bend_block::<L, P>(points, (block, part), n, states)
+        self.bend_block::<L, P>(laid, (block, part), n, states)
     }
 
     /// Turns predicted normals as their states say.
     #[inline(always)]
     fn bend_block<L: Part, P: Place>(
         &self,
-        points: &[P],
+        laid: &Laid,
         (block, part): (usize, usize),
         n: Vector<L>,
         states: Option<&Corrections<'_>>,
@@ -256,17 +215,17 @@ impl Normals {
         let Some([x, y]) = states.and_then(|s| s.states::<L>(block, part)) else {
             return n;
         };
-        let frame = self.surface.frames::<L, P>(points, (block, part), n);
+        let frame = self.surface.frames::<L, P>(laid, (block, part), n);
         let there = L::splat(0.0).less(x * x + y * y);
         select(there, bent(n, frame, [x, y], self.step), n)
     }
 
     /// Normals of all groups into `work`; without states the predicted ones.
     #[inline(always)]
-    fn all_groups<L: Part, P: Place>(&self, points: &[P], work: &mut Work, states: Option<&Corrections<'_>>) {
+    fn all_groups<L: Part, P: Place>(&self, work: &mut Work, states: Option<&Corrections<'_>>) {
         for block in 0..self.surface.groups().div_ceil(BLOCK) {
             for part in 0..L::PARTS {
-                let n = self.group_block::<L, P>(points, (block, part), &work.vectors, states);
+                let n = self.group_block::<L, P>((block, part), (&work.laid, &work.vectors), states);
                 store(n, &mut work.normals, block, part);
             }
         }
@@ -277,32 +236,31 @@ impl Normals {
     fn class_block<L: Part, P: Place>(
         &self,
         tangents: &Tangents,
-        points: &[P],
         (block, part): (usize, usize),
         n: Vector<L>,
-        vectors: &[[f32; 4]],
+        (laid, vectors): (&Laid, &[[f32; 4]]),
     ) -> Vector<L> {
         let sum = match &self.turned {
             Some(turned) => turned.class::<L>(block, part, vectors),
-            None => tangents.sums::<L, P>((block, part), points, n, vectors),
+            None => tangents.sums::<L, P>((block, part), laid, n, vectors),
         };
         let (t, there) = flat(sum, n);
         if L::all(there) {
             return t;
         }
         let groups = sixteen(tangents.groups(), block * BLOCK, 0);
-        let [other, _] = self.surface.frames_of::<L, P>(points, &groups, part, n);
+        let [other, _] = self.surface.frames_of::<L, P>(laid, &groups, part, n);
         select(there, t, other)
     }
 
     /// Tangents of all classes into `work`, whose normals are known.
     #[inline(always)]
-    fn all_classes<L: Part, P: Place>(&self, tangents: &Tangents, points: &[P], work: &mut Work) {
+    fn all_classes<L: Part, P: Place>(&self, tangents: &Tangents, work: &mut Work) {
         for block in 0..tangents.groups().len().div_ceil(BLOCK) {
             let groups = sixteen(tangents.groups(), block * BLOCK, 0);
             for part in 0..L::PARTS {
                 let n = L::vectors(&work.normals, &groups, part);
-                let t = self.class_block::<L, P>(tangents, points, (block, part), n, &work.vectors);
+                let t = self.class_block::<L, P>(tangents, (block, part), n, (&work.laid, &work.vectors));
                 store(t, &mut work.tangents, block, part);
             }
         }
@@ -310,14 +268,14 @@ impl Normals {
 
     /// Normals of all vertices, without a thought of tangents.
     #[inline(always)]
-    fn normals_only<L: Part, P: Place>(&self, points: &[P], work: &mut Work, target: &mut Target<'_>) {
+    fn normals_only<L: Part, P: Place>(&self, work: &mut Work, target: &mut Target<'_>) {
         let groups = self.surface.groups();
         // Both are numbered as vertices come.
         let follow = groups == self.group.len();
         for block in 0..groups.div_ceil(BLOCK) {
             for part in 0..L::PARTS {
                 let states = Some(&target.states);
-                let n = self.group_block::<L, P>(points, (block, part), &work.vectors, states);
+                let n = self.group_block::<L, P>((block, part), (&work.laid, &work.vectors), states);
                 match follow {
                     true => target.normal((block, part), n),
                     false => store(n, &mut work.normals, block, part),
@@ -337,24 +295,23 @@ impl Normals {
     fn shown<L: Part, P: Place>(
         &self,
         tangents: &Tangents,
-        points: &[P],
         work: &mut Work,
         target: &mut Target<'_>,
     ) {
         let groups = self.surface.groups();
         let (with_groups, with_vertices) = (tangents.follow_groups(groups), tangents.follow_vertices());
         if !with_groups {
-            self.all_groups::<L, P>(points, work, Some(&target.states));
+            self.all_groups::<L, P>(work, Some(&target.states));
         }
         for block in 0..tangents.groups().len().div_ceil(BLOCK) {
             let of = sixteen(tangents.groups(), block * BLOCK, 0);
             for part in 0..L::PARTS {
                 let states = Some(&target.states);
                 let n = match with_groups {
-                    true => self.group_block::<L, P>(points, (block, part), &work.vectors, states),
+                    true => self.group_block::<L, P>((block, part), (&work.laid, &work.vectors), states),
                     false => L::vectors(&work.normals, &of, part),
                 };
-                let t = self.class_block::<L, P>(tangents, points, (block, part), n, &work.vectors);
+                let t = self.class_block::<L, P>(tangents, (block, part), n, (&work.laid, &work.vectors));
                 if with_vertices {
                     target.both(tangents, (block, part), n, t);
                     continue;
@@ -385,23 +342,17 @@ struct Target<'a> {
 }
 
 impl Target<'_> {
-    /// Vertices of a part of a block, as far as there are any, and the first of them within the block.
+    /// Of a part of a block of vertices.
     #[inline(always)]
-    fn vertices<L: Part>(&self, (block, part): (usize, usize)) -> (usize, usize, usize) {
-        let each = BLOCK / L::PARTS;
-        let start = block * BLOCK + part * each;
-        let end = (start + each).min(self.normals.group.len());
-        (start.min(end), end, part * each)
-    }
-
-    #[inline(always)]
-    fn normal<L: Part>(&mut self, at: (usize, usize), n: Vector<L>) {
-        let (start, end, first) = self.vertices::<L>(at);
+    fn normal<L: Part>(&mut self, (block, part): (usize, usize), n: Vector<L>) {
         let Some(out) = &mut self.out.normals else { return };
-        let mut rows = [[0.0; 4]; BLOCK];
-        L::store_vectors(n, &mut rows, at.1);
-        for (out, row) in out[start..end].iter_mut().zip(&rows[first..]) {
-            *out = [row[0], row[1], row[2]];
+        match out[block * BLOCK..].first_chunk_mut() {
+            Some(out) => L::store_threes(n, out, part),
+            None => {
+                let mut rows = [[0.0; 3]; BLOCK];
+                L::store_threes(n, &mut rows, part);
+                put(&rows, out, (block, part), L::PARTS);
+            }
         }
     }
 
@@ -409,20 +360,38 @@ impl Target<'_> {
     #[inline(always)]
     fn both<L: Part>(&mut self, tangents: &Tangents, at: (usize, usize), n: Vector<L>, mut t: Vector<L>) {
         self.normal(at, n);
+        let (block, part) = at;
         let step = self.normals.turn_step;
-        if let Some(turns) = self.states.turns::<L>(at.0, at.1, step) {
+        if let Some(turns) = self.states.turns::<L>(block, part, step) {
             let there = L::splat(0.0).less(turns.abs());
             t = select(there, turned(t, n, turn(turns * L::splat(step))), t);
         }
-        let (start, end, first) = self.vertices::<L>(at);
         let Some(out) = &mut self.out.tangents else { return };
-        let mut rows = [[0.0; 4]; BLOCK];
-        L::store_vectors(t, &mut rows, at.1);
-        let signs = &tangents.signs()[start..end];
-        for ((out, row), sign) in out[start..end].iter_mut().zip(&rows[first..]).zip(signs) {
-            *out = [row[0], row[1], row[2], *sign];
+        let signs = sixteen(tangents.signs(), block * BLOCK, 1.0);
+        let t = [t[0], t[1], t[2], L::load(&signs, part)];
+        match out[block * BLOCK..].first_chunk_mut() {
+            Some(out) => L::store_fours(t, out, part),
+            None => {
+                let mut rows = [[0.0; 4]; BLOCK];
+                L::store_fours(t, &mut rows, part);
+                put(&rows, out, (block, part), L::PARTS);
+            }
         }
     }
+}
+
+/// Puts a part of the last block there, as far as there are vertices.
+#[inline(always)]
+fn put<const N: usize>(
+    rows: &[[f32; N]; BLOCK],
+    out: &mut [[f32; N]],
+    (block, part): (usize, usize),
+    parts: usize,
+) {
+    let each = BLOCK / parts;
+    let out = &mut out[block * BLOCK..];
+    let own = (part * each).min(out.len())..((part + 1) * each).min(out.len());
+    out[own.clone()].copy_from_slice(&rows[own]);
 }
 
 /// The normal of a state that is not zero, in the frame of the predicted normal `n`.

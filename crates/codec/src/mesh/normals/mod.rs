@@ -63,7 +63,7 @@
 //!
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
-//! | 0 | 1 | flags | 1 tangents, 2 polygons are kept, 4 predicted normals are negated, 8 and 16 weights of normals (3: mesh/normals/turned.rs), 32 and 64 of tangents, 128 states are packed |
+//! | 0 | 1 | flags | 1 tangents, 2 polygons are kept, 4 predicted normals are negated, 8 and 16 weights of normals (3: mesh/normals/turned.rs), 32 of tangents, 64 weights of normals are 3 (8 and 16 are 0), 128 states are packed |
 //! | 1 | 4 | step | of states, radians, f32 |
 //! | 5 | 4 | turn step | of turns, radians, f32; 0 without tangents |
 //! | 9 | … | range coded | faces if kept; groups; signs of vertices with tangents; class and base of each group; class and turn of each vertex with tangents; starting chances |
@@ -99,10 +99,13 @@
 mod contexts;
 #[cfg(feature = "encode")]
 pub mod encode;
+mod fans;
 mod gather;
 mod kernel;
 mod model;
 mod packed;
+mod places;
+mod roots;
 mod states;
 pub mod surface;
 pub(crate) mod tangents;
@@ -112,20 +115,22 @@ use crate::bytes::Cursor;
 use crate::entropy::range::{Bits, Chance, Decoder};
 #[cfg(feature = "encode")]
 use crate::mesh::normals::kernel::bent;
-use crate::mesh::normals::kernel::{Blend, Corrections, Kernel, Next, Stage, turned};
+use crate::mesh::normals::kernel::{Corrections, Kernel, Next, Stage, turned};
 pub use crate::mesh::normals::model::{Directions, Normals, Work};
-use crate::mesh::normals::surface::{Surface, Weights, turn};
-use crate::mesh::normals::tangents::{TangentWeights, Tangents};
+use crate::mesh::normals::places::{Laid, Lay};
+use crate::mesh::normals::roots::turn;
+use crate::mesh::normals::surface::{Place, Surface, Weights};
+use crate::mesh::normals::tangents::{Of, TangentWeights, Tangents};
 pub use crate::mesh::normals::turned::Rest;
 use crate::mesh::normals::turned::Turned;
 use crate::simd::isa::Isa;
-#[cfg(feature = "encode")]
-use crate::simd::lanes::Place;
 use crate::simd::lanes::{self, BLOCK};
+use crate::topology::grid;
 use crate::topology::partition;
 use crate::topology::partition::{Near, Polygons};
 use crate::transform::Transform;
-use crate::{Corrupt, Points, each_width};
+use crate::{Corrupt, Points, each_width, for_width};
+use std::marker::PhantomData;
 #[cfg(feature = "encode")]
 pub(in crate::mesh) use contexts::level_near;
 use contexts::{Blocks, CLASSES, CorrectionContexts, EVEN_LEVEL, level_of};
@@ -141,6 +146,10 @@ pub struct Shape<'a> {
     /// Decoded uv of each vertex in the first frame, which tangents follow; empty where there are no
     /// tangents.
     pub uvs: &'a [[f32; 2]],
+    /// Where vertices are a regular grid, row by row as it numbers them.
+    pub grid: Option<grid::Shape>,
+    /// The points of frame 0.
+    pub first: Points<'a>,
     /// Where rigid bones alone move the points.
     pub rest: Option<Rest<'a>>,
 }
@@ -161,12 +170,12 @@ impl Normals {
         let tangents = flags & 1 != 0;
         let usable = |s: f32| s > 0.0 && s <= 4.0;
         let turned = flags >> 3 & 3 == TURNED;
-        let weights = if turned { 0 } else { usize::from(flags >> 3 & 3) };
-        let weights = Weights::ALL.get(weights);
-        let tangent_weights = TangentWeights::ALL.get(usize::from(flags >> 5 & 3));
-        let (Some(&weights), Some(&tangent_weights)) = (weights, tangent_weights) else {
-            return Err(Corrupt("normals: weights that are not known"));
+        let weights = match (turned, flags >> 6 & 1, flags >> 3 & 3) {
+            (true, 0, _) | (false, 1, 0) => Weights::Interior,
+            (false, 0, weights) => Weights::ALL[usize::from(weights)],
+            _ => return Err(Corrupt("normals: weights that are not known")),
         };
+        let tangent_weights = TangentWeights::ALL[usize::from(flags >> 5 & 1)];
         if !usable(steps[0]) || (tangents && !usable(steps[1])) {
             return Err(Corrupt("normals: steps out of range"));
         }
@@ -197,8 +206,9 @@ impl Normals {
 
     /// Makes of the base what bones turn.
     pub(in crate::mesh) fn turn_rest(&mut self, shape: Shape<'_>) -> Result<(), Corrupt> {
-        let Rest { points, bones, rigid } =
+        let Rest { bones, rigid } =
             shape.rest.ok_or(Corrupt("normals: turned where no rigid bones are"))?;
+        let points = shape.first;
         let count = each_width!(points, points => points.len());
         if count < self.surface.points() || count != bones.len() || bones.iter().any(|bone| *bone > rigid) {
             return Err(Corrupt("normals: bones that do not fit the points"));
@@ -250,11 +260,16 @@ impl Normals {
         self.tangents.is_some()
     }
 
+    fn rows(&self) -> Vec<&places::Rows> {
+        let tangents = self.tangents.as_ref().map(|tangents| &tangents.rows);
+        std::iter::once(&self.surface.rows).chain(tangents).collect()
+    }
+
     /// Buffers for [`Normals::build`].
     pub fn work(&self) -> Work {
         let classes = self.tangents.as_ref().map_or(0, |t| t.groups().len());
         Work {
-            points: vec![[0; 4]; self.surface.points()],
+            laid: Laid::new(&self.surface.order, &self.rows()),
             vectors: vec![[0.0; 4]; self.vectors],
             normals: vec![[0.0; 4]; self.groups().next_multiple_of(BLOCK)],
             tangents: vec![[0.0; 4]; classes.next_multiple_of(BLOCK)],
@@ -411,18 +426,21 @@ impl Normals {
             let next = moment.next.map(|(next, t)| (next.transforms, t));
             turned.write_columns(transforms, next, &mut work.vectors);
         }
-        let Some((Frame { points: to, .. }, t)) = moment.next else {
-            return self.run(isa, from, work, stage);
-        };
-        let mut points = std::mem::take(&mut work.points);
-        lanes::run_blocks(isa, Blend { from, to, t, out: &mut points });
-        self.run(isa, Points::from(&points[..]), work, stage);
-        work.points = points;
+        let to = moment.next.map(|(next, t)| (next.points, t));
+        self.lay(isa, from, to, work);
+        // What is between narrow points is wide.
+        let wide = matches!(from, Points::Wide(_)) || to.is_some();
+        self.run(isa, wide, work, stage);
     }
 
-    fn run(&self, isa: Isa, points: Points<'_>, work: &mut Work, stage: Stage<'_>) {
-        each_width!(points, points => {
-            lanes::run_blocks(isa, Kernel { normals: self, points, work, stage })
+    fn lay(&self, isa: Isa, from: Points<'_>, to: Option<(Points<'_>, f32)>, work: &mut Work) {
+        lanes::run_blocks(isa, Lay { order: &self.surface.order, from, to, out: &mut work.laid });
+    }
+
+    /// The kernel of a moment whose points are laid.
+    fn run(&self, isa: Isa, wide: bool, work: &mut Work, stage: Stage<'_>) {
+        for_width!(wide, W => {
+            lanes::run_blocks(isa, Kernel { normals: self, unit: PhantomData::<[W; 4]>, work, stage })
         })
     }
 
@@ -432,27 +450,28 @@ impl Normals {
         if let Some(turned) = &self.turned {
             turned.write_columns(transforms, None, &mut work.vectors);
         }
-        self.run(Isa::get(), P::kind(points), work, Stage::Predicted);
+        self.lay(Isa::get(), P::kind(points), None, work);
+        self.run(Isa::get(), P::WIDE, work, Stage::Predicted);
     }
 
     /// Turns the predicted normals of all groups as these states say.
     #[cfg(feature = "encode")]
-    pub(in crate::mesh) fn bend_all<P: Place>(&self, points: &[P], states: &[[i16; 2]], work: &mut Work) {
+    pub(in crate::mesh) fn bend_all<P: Place>(&self, states: &[[i16; 2]], work: &mut Work) {
         let states = Corrections { states, turns: &[], next: None };
-        self.run(Isa::get(), P::kind(points), work, Stage::Bent(Some(states), false));
+        self.run(Isa::get(), P::WIDE, work, Stage::Bent(Some(states), false));
     }
 
     /// Predicted tangents of all classes, of groups whose normals are there.
     #[cfg(feature = "encode")]
-    pub(in crate::mesh) fn all_tangents<P: Place>(&self, points: &[P], work: &mut Work) {
-        self.run(Isa::get(), P::kind(points), work, Stage::Bent(None, true));
+    pub(in crate::mesh) fn all_tangents<P: Place>(&self, work: &mut Work) {
+        self.run(Isa::get(), P::WIDE, work, Stage::Bent(None, true));
     }
 
     /// The normal that `state` means where `n` is predicted.
     #[cfg(feature = "encode")]
     pub(in crate::mesh) fn bend<P: Place>(
         &self,
-        points: &[P],
+        work: &Work,
         g: usize,
         n: [f32; 3],
         state: [i16; 2],
@@ -460,7 +479,7 @@ impl Normals {
         if state == [0; 2] {
             return n;
         }
-        bent(n, self.surface.frame(points, g, n), state.map(f32::from), self.step)
+        bent(n, self.surface.frame::<P>(&work.laid, g, n), state.map(f32::from), self.step)
     }
 
     /// The predicted tangent of a vertex with the decoded normal `n`, in a frame that `work` has predicted.
@@ -469,7 +488,6 @@ impl Normals {
         &self,
         v: usize,
         n: [f32; 3],
-        points: &[P],
         work: &Work,
     ) -> [f32; 3] {
         let tangents = self.tangents.as_ref().expect("tangents");
@@ -477,10 +495,10 @@ impl Normals {
         let at = (class / BLOCK, class % BLOCK);
         let sum = match &self.turned {
             Some(turned) => turned.class::<f32>(at.0, at.1, &work.vectors),
-            None => tangents.sums::<f32, P>(at, points, n, &work.vectors),
+            None => tangents.sums::<f32, P>(at, &work.laid, n, &work.vectors),
         };
-        let (t, there) = surface::flat(sum, n);
-        if there { t } else { self.surface.frame(points, self.group[v] as usize, n)[0] }
+        let (t, there) = roots::flat(sum, n);
+        if there { t } else { self.surface.frame::<P>(&work.laid, self.group[v] as usize, n)[0] }
     }
 }
 
@@ -594,14 +612,15 @@ impl Draft<'_> {
         };
         let polygons = Polygons::new(triangles, &faces);
         let group = partition::groups(bits, &polygons, point, self.groups);
-        let surface = Surface::new(&polygons.vertices, &polygons.ends, point, &group, self.weights)?;
+        let (surface, place) =
+            Surface::new(&polygons.vertices, &polygons.ends, (point, shape.grid), &group, self.weights)?;
         let mut vectors = surface.vectors();
         let mut tangents = None;
         if self.tangents {
             let signs = signs(bits, shape, self.signs)?;
-            let weights = self.tangent_weights;
-            let of = [point, &group];
-            tangents = Some(Tangents::new(triangles, of, shape.uvs, signs, weights, &mut vectors)?);
+            let first = surface.order.first(shape.first)?;
+            let of = Of { point, place: &place, group: &group, uvs: shape.uvs, first: &first };
+            tangents = Some(Tangents::new(triangles, of, signs, self.tangent_weights, &mut vectors)?);
         }
         let groups = surface.groups();
         let vertices = if self.tangents { count } else { 0 };

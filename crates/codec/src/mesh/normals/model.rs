@@ -2,6 +2,7 @@
 
 use crate::entropy::range::Chance;
 use crate::mesh::normals::contexts::{Blocks, Contexts};
+use crate::mesh::normals::places::Laid;
 use crate::mesh::normals::surface::Surface;
 use crate::mesh::normals::tangents::Tangents;
 use crate::mesh::normals::turned::Turned;
@@ -49,9 +50,9 @@ pub(super) struct BlockNear {
 /// Buffers of the frame that is built.
 #[derive(Debug, Clone, Default)]
 pub struct Work {
-    /// Points between two frames.
-    pub(in crate::mesh) points: Vec<[i32; 4]>,
-    /// Of corners and polygons; the first sixteen are zero. Where bones turn normals, the rotations of these.
+    /// Points of the moment.
+    pub(super) laid: Laid,
+    /// Of large polygons and sums; the first sixteen are zero. Where bones turn normals, the rotations of these.
     pub(in crate::mesh) vectors: Vec<[f32; 4]>,
     /// Per group.
     pub(in crate::mesh) normals: Vec<[f32; 4]>,

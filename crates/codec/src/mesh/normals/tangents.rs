@@ -10,26 +10,27 @@
 //! ```text
 //! triangle p₀ p₁ p₂           e = p₁ − p₀, f = p₂ − p₀, A = u(p₁)·v(p₂) − v(p₁)·u(p₂)          u, v: differences from those of p₀
 //!                             g = ±(e · v(p₂) − f · v(p₁)), − where A is negative; it counts at corners where the sign of A is that of the class
-//! weights 0                   sum += g; for each class this is Σ c_j · (q_j − p) over the points around it, whose c_j are static
-//! weights 1                   sum += angle at the corner · unit(g)                             angle: as of normals
-//! weights 2                   the same, of e and f less their parts along the normal; classes of more than sixteen corners as with
-//!                             weights 0
+//! weights 0                   sum += s · g, s = angle(e · f / (|e| |f|)) / |g| of frame 0: for each class this is Σ c_j · (q_j − p) over the
+//!                             points around it, in the order in which vertices first use them, whose c_j are static
+//! weights 1                   e, f less their parts along the normal: sum += angle(e · f / (|e| |f|)) · g / |g|; corners in the order of
+//!                             mesh/normals/fans.rs, classes of more than sixteen as with weights 0
 //! for each class              t = unit(sum less its part along the normal), or the first axis of the normal's frame
 //! ```
 
 use crate::Corrupt;
-use crate::mesh::normals::gather::{Gather, Lists, MOST};
-use crate::mesh::normals::surface::{Place, angle, inverse_length};
-use crate::simd::lanes::{BLOCK, BlockRow, Number, Part, Vector, difference, dot, minus, plus, times};
+use crate::mesh::normals::fans::{Corner as FanCorner, MOST, alike, chain, spokes};
+use crate::mesh::normals::gather::Lists;
+use crate::mesh::normals::places::{Laid, Row, Rows};
+use crate::mesh::normals::roots::{angle, inverse_length, inverse_root, rough_inverse_root};
+use crate::mesh::normals::surface::Place;
+use crate::simd::lanes::{BLOCK, Number, Part, Vector, difference, dot, minus, plus, times};
 
 /// How much a triangle adds to the tangents of its corners. Part of the format.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum TangentWeights {
-    /// Its area on the uv map: no root, nothing that is not known before the frame.
+    /// Its angle in frame 0: no root, nothing that is not known before the frame.
     #[default]
-    Plain,
-    /// Its interior angle.
-    Angle,
+    Still,
     /// Its interior angle as it looks along the normal, as does the direction: what most tools write. The
     /// nearest where surfaces stretch, and the dearest.
     Projected,
@@ -37,8 +38,7 @@ pub enum TangentWeights {
 
 impl TangentWeights {
     /// All of them, by their numbers in a file.
-    pub const ALL: [TangentWeights; 3] =
-        [TangentWeights::Plain, TangentWeights::Angle, TangentWeights::Projected];
+    pub const ALL: [TangentWeights; 2] = [TangentWeights::Still, TangentWeights::Projected];
 }
 
 /// Static part: classes, numbered as vertices come, and what they are summed from.
@@ -50,60 +50,181 @@ pub struct Tangents {
     group: Vec<u32>,
     /// Per vertex +1 or −1.
     signs: Vec<f32>,
-    sums: Sums,
+    pub(super) rows: Rows,
+    blocks: Vec<Block>,
+    around: Vec<Row>,
+    /// Per row of points around, or per corner: what vectors are multiplied by.
+    factors: Vec<[[f32; BLOCK]; 2]>,
+    projected: bool,
+    long: Long,
 }
 
+/// Sixteen classes.
 #[derive(Debug, Clone, PartialEq)]
-enum Sums {
-    Plain(Neighbours),
-    Angle(Triangles),
-    Projected(Corners),
+struct Block {
+    own: Row,
+    /// Where its rows and factors end.
+    rows: u32,
+    factors: u32,
+    /// Where the sums are of those that have many corners.
+    long: Option<Box<[u32; BLOCK]>>,
 }
 
-impl Default for Sums {
-    fn default() -> Sums {
-        Sums::Plain(Neighbours::default())
-    }
+/// Classes that have many points around them: these are summed one by one, before all others.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Long {
+    /// The place of each class, and where its list ends.
+    classes: Vec<(u32, u32)>,
+    list: Vec<(u32, f32)>,
+    /// Where the sum of the first of these is put.
+    first: usize,
+}
+
+/// What vertices are part of.
+#[derive(Clone, Copy)]
+pub(super) struct Of<'a> {
+    /// Per vertex.
+    pub point: &'a [u32],
+    pub place: &'a [u32],
+    pub group: &'a [u32],
+    pub uvs: &'a [[f32; 2]],
+    /// Per place, in frame 0.
+    pub first: &'a [[f32; 3]],
 }
 
 impl Tangents {
-    /// `triangles` are vertices; per vertex its point, normal group, uv (of the first frame) and sign. Where
-    /// vectors are kept while a frame is computed, those from `next` on, which is set to what is free behind
-    /// them.
-    pub fn new(
+    /// `triangles` are vertices. Where vectors are kept while a frame is computed, those from `next` on, which is
+    /// set to what is free behind them.
+    pub(super) fn new(
         triangles: &[[u32; 3]],
-        [point, group]: [&[u32]; 2],
-        uvs: &[[f32; 2]],
+        of: Of<'_>,
         signs: Vec<f32>,
         weights: TangentWeights,
         next: &mut usize,
     ) -> Result<Tangents, Corrupt> {
-        let count = point.len();
-        if [group.len(), uvs.len(), signs.len()] != [count; 3] {
+        let count = of.point.len();
+        if [of.group.len(), of.uvs.len(), signs.len()] != [count; 3] {
             return Err(Corrupt("normals: tangents without uvs"));
         }
-        let (class, first) = classes(point, group, uvs, &signs);
-        let own: Vec<u32> = first.iter().map(|&v| point[v as usize]).collect();
-        let corners = triangles.iter().flat_map(|t| Corner::of(t, uvs)).filter(|c| c.counts(&signs));
-        let sums = match weights {
-            TangentWeights::Plain => Sums::Plain(Neighbours::new(corners, point, &class, &own, next)),
-            TangentWeights::Angle => {
-                let usable: Vec<[u32; 3]> = triangles
-                    .iter()
-                    .filter(|t| Corner::of(t, uvs).any(|c| c.counts(&signs)))
-                    .copied()
-                    .collect();
-                Sums::Angle(Triangles::new(&usable, point, &class, own.len(), (uvs, &signs), next))
+        let (class, first) = classes(of.point, of.group, of.uvs, &signs);
+        let own: Vec<u32> = first.iter().map(|&v| of.place[v as usize]).collect();
+        let corners = triangles.iter().flat_map(|t| Corner::of(t, of.uvs)).filter(|c| c.counts(&signs));
+        let corners: Vec<Corner> = corners.collect();
+        let group = first.iter().map(|&v| of.group[v as usize]).collect();
+        let projected = weights == TangentWeights::Projected;
+        let mut out = Tangents { class, group, signs, projected, ..Tangents::default() };
+        out.long.first = *next;
+        let classes = corners.iter().map(|c| out.class[c.vertices[0] as usize]);
+        let lists = Lists::new(own.len(), classes.zip(0..));
+        for (block, own) in own.chunks(BLOCK).enumerate() {
+            let lanes: Vec<Vec<Corner>> = (0..own.len())
+                .map(|l| lists.of(BLOCK * block + l).iter().map(|&c| corners[c as usize]).collect())
+                .collect();
+            out.push(own, &lanes, of);
+        }
+        *next += out.long.classes.len();
+        Ok(out)
+    }
+
+    /// Arranges the corners of sixteen classes.
+    fn push(&mut self, own: &[u32], lanes: &[Vec<Corner>], of: Of<'_>) {
+        let mut long = [0u32; BLOCK];
+        let mut still: Vec<Vec<(u32, f32)>> = vec![Vec::new(); own.len()];
+        let mut corners: Vec<Vec<FanCorner<[f32; 2]>>> = vec![Vec::new(); own.len()];
+        for (l, list) in lanes.iter().enumerate() {
+            if self.projected && list.len() <= MOST {
+                corners[l] = chain(list.iter().map(|c| c.around(of.place)).collect());
+                continue;
             }
-            TangentWeights::Projected => Sums::Projected(Corners::new(corners, point, &class, &own, next)),
+            let around = around(list, of);
+            if around.len() > MOST {
+                self.long.list.extend(around);
+                self.long.classes.push((own[l], self.long.list.len() as u32));
+                long[l] = (self.long.first + self.long.classes.len() - 1) as u32;
+            } else if !self.projected {
+                still[l] = around;
+            }
+        }
+        let row = match self.projected {
+            true => self.push_corners(own, &corners, of.first.len()),
+            false => self.push_still(own, &still, of.first.len()),
         };
-        let group = first.iter().map(|&v| group[v as usize]).collect();
-        Ok(Tangents { class, group, signs, sums })
+        self.blocks.push(Block {
+            own: row,
+            rows: self.around.len() as u32,
+            factors: self.factors.len() as u32,
+            long: (long != [0; BLOCK]).then(|| Box::new(long)),
+        });
+    }
+
+    fn push_still(&mut self, own: &[u32], lanes: &[Vec<(u32, f32)>], places: usize) -> Row {
+        let start = self.rows.row(|l| own[l], own.len(), places);
+        let off = |l: usize, place: u32| i64::from(place) - i64::from(own[l]);
+        let mut offs: Vec<i64> =
+            lanes.iter().enumerate().flat_map(|(l, list)| list.iter().map(move |a| off(l, a.0))).collect();
+        offs.sort_unstable();
+        offs.dedup();
+        let most = lanes.iter().map(Vec::len).max().unwrap_or(0);
+        let follow = own.iter().zip(own[0]..).all(|(own, wanted)| *own == wanted);
+        let runs: Option<Vec<Row>> = match follow && offs.len() <= most + 2 {
+            true => offs.iter().map(|off| self.rows.run(i64::from(own[0]) + off, places)).collect(),
+            false => None,
+        };
+        if let Some(runs) = runs {
+            self.around.extend(runs);
+            for &wanted in &offs {
+                let factor = |l: usize| {
+                    let found = lanes.get(l)?.iter().find(|a| off(l, a.0) == wanted);
+                    found.map(|a| a.1)
+                };
+                let factors = std::array::from_fn(|l| factor(l).unwrap_or(0.0));
+                self.factors.push([factors, [0.0; BLOCK]]);
+            }
+            return start;
+        }
+        for i in 0..most {
+            let row = self.rows.row(|l| lanes[l].get(i).map_or(own[l], |a| a.0), own.len(), places);
+            self.around.push(row);
+            let factor = |l: usize| lanes.get(l)?.get(i).map(|a| a.1);
+            self.factors.push([std::array::from_fn(|l| factor(l).unwrap_or(0.0)), [0.0; BLOCK]]);
+        }
+        start
+    }
+
+    fn push_corners(&mut self, own: &[u32], lanes: &[Vec<FanCorner<[f32; 2]>>], places: usize) -> Row {
+        let start = self.rows.row(|l| own[l], own.len(), places);
+        let put = |row: &[Option<[f32; 2]>; BLOCK]| {
+            let factors = row.map(|f| f.unwrap_or([0.0; 2]));
+            [0, 1].map(|k| factors.map(|f| f[k]))
+        };
+        let runs = alike(own, lanes).and_then(|alike| {
+            let mut runs = vec![self.rows.run(alike.first, places)?];
+            for [_, before] in alike.runs {
+                runs.push(self.rows.run(before, places)?);
+            }
+            Some((runs, alike.values))
+        });
+        if let Some((runs, values)) = runs {
+            self.around.extend(runs);
+            self.factors.extend(values.iter().map(put));
+            return start;
+        }
+        let lists: Vec<_> = own.iter().zip(lanes).map(|(own, list)| spokes(*own, list, true)).collect();
+        for i in 0..lists.iter().map(Vec::len).max().unwrap_or(0) {
+            let spoke = |l: usize| lists[l].get(i);
+            self.around.push(self.rows.row(|l| spoke(l).map_or(own[l], |s| s.0[1]), own.len(), places));
+            if i > 0 {
+                let factors = |l: usize| lists.get(l)?.get(i)?.1;
+                self.factors.push(put(&std::array::from_fn(factors)));
+            }
+        }
+        start
     }
 
     /// Leaves classes alone.
     pub(super) fn forget_sums(&mut self) {
-        self.sums = Sums::default();
+        let Tangents { class, group, signs, .. } = std::mem::take(self);
+        *self = Tangents { class, group, signs, ..Tangents::default() };
     }
 
     /// Class of each vertex.
@@ -132,13 +253,18 @@ impl Tangents {
         self.group.len() == self.class.len()
     }
 
-    /// The first pass: what of sums is computed apart.
+    /// The first pass: sums of classes that have many points around them.
     #[inline(always)]
-    pub(super) fn write_vectors<L: Part, P: Place>(&self, points: &[P], vectors: &mut [[f32; 4]]) {
-        match &self.sums {
-            Sums::Plain(neighbours) => neighbours.long.sum(points, vectors),
-            Sums::Angle(triangles) => triangles.write::<L, P>(points, vectors),
-            Sums::Projected(corners) => corners.long.sum(points, vectors),
+    pub(super) fn write_vectors<P: Place>(&self, laid: &Laid, vectors: &mut [[f32; 4]]) {
+        let mut start = 0;
+        for (i, &(own, end)) in self.long.classes.iter().enumerate() {
+            let mut sum = [0.0f32; 3];
+            for &(place, factor) in &self.long.list[start..end as usize] {
+                let away = difference::<f32, P>(laid.at(place), laid.at(own));
+                sum = plus(sum, times(away, factor));
+            }
+            start = end as usize;
+            vectors[self.long.first + i] = [sum[0], sum[1], sum[2], 0.0];
         }
     }
 
@@ -147,16 +273,59 @@ impl Tangents {
     pub(super) fn sums<L: Part, P: Place>(
         &self,
         (block, part): (usize, usize),
-        points: &[P],
+        laid: &Laid,
         n: Vector<L>,
         vectors: &[[f32; 4]],
     ) -> Vector<L> {
-        match &self.sums {
-            Sums::Plain(neighbours) => neighbours.sums::<L, P>((block, part), points, vectors),
-            Sums::Angle(triangles) => triangles.corners.sum::<L>(block, part, vectors),
-            Sums::Projected(corners) => corners.sums::<L, P>((block, part), points, n, vectors),
+        let (rows, factors) = match block.checked_sub(1) {
+            None => (0, 0),
+            Some(before) => (self.blocks[before].rows, self.blocks[before].factors),
+        };
+        let block = &self.blocks[block];
+        let rows = &self.around[rows as usize..block.rows as usize];
+        let factors = &self.factors[factors as usize..block.factors as usize];
+        let own = self.rows.fetch::<L>(block.own, laid, part);
+        let mut sum = [L::splat(0.0); 3];
+        match (self.projected, rows) {
+            (false, _) => {
+                for (row, [factor, _]) in rows.iter().zip(factors) {
+                    let away = difference::<L, P>(self.rows.fetch::<L>(*row, laid, part), own);
+                    sum = plus(sum, times(away, L::load(factor, part)));
+                }
+            }
+            (true, [first, rest @ ..]) => {
+                let away = difference::<L, P>(self.rows.fetch::<L>(*first, laid, part), own);
+                let (mut e, mut inverse) = projected(away, n);
+                for (row, factors) in rest.iter().zip(factors) {
+                    let away = difference::<L, P>(self.rows.fetch::<L>(*row, laid, part), own);
+                    let (f, next) = projected(away, n);
+                    let factors = [L::load(&factors[0], part), L::load(&factors[1], part)];
+                    sum = plus(sum, direction([e, f], [inverse, next], factors));
+                    (e, inverse) = (f, next);
+                }
+            }
+            (true, []) => {}
+        }
+        match &block.long {
+            Some(long) => plus(sum, L::vectors(vectors, long, part)),
+            None => sum,
         }
     }
+}
+
+/// What a vector has at right angles to the normal, and one over the length of that.
+#[inline(always)]
+fn projected<N: Number>(e: Vector<N>, n: Vector<N>) -> (Vector<N>, N) {
+    let e = minus(e, times(n, dot(e, n)));
+    (e, inverse_root(dot(e, e)))
+}
+
+/// What a corner adds with projected weights.
+#[inline(always)]
+fn direction<N: Number>([e, f]: [Vector<N>; 2], inverse: [N; 2], factors: [N; 2]) -> Vector<N> {
+    let g = plus(times(e, factors[0]), times(f, factors[1]));
+    let cosine = (dot(e, f) * inverse[0]) * inverse[1];
+    times(g, angle(cosine) * rough_inverse_root(dot(g, g)))
 }
 
 /// The class of each vertex, and the first vertex of each.
@@ -213,339 +382,38 @@ impl Corner {
         })
     }
 
+    /// Of the places that are around its own.
+    fn around(&self, place: &[u32]) -> FanCorner<[f32; 2]> {
+        let [at, after, before] = self.vertices.map(|v| place[v as usize]);
+        FanCorner { at, after, across: after, before, own: self.factors }
+    }
+
     fn counts(&self, signs: &[f32]) -> bool {
         let sign = signs[self.vertices[0] as usize];
         self.area * sign > 0.0 && self.area.abs() < f32::INFINITY
     }
 }
 
-/// The points around a class and their static factors: of each corner the vertex after it, then the one
-/// before.
-struct Around<'a> {
-    corners: &'a [Corner],
-    point: &'a [u32],
-    /// Per point the class that has met it, and its place around that.
-    met: Vec<(u32, usize)>,
-    list: Vec<(u32, f32)>,
-}
-
-impl<'a> Around<'a> {
-    fn new(corners: &'a [Corner], point: &'a [u32]) -> Around<'a> {
-        Around { corners, point, met: vec![(u32::MAX, 0); point.len()], list: Vec::new() }
+/// The places around a class that has these corners, and their static factors.
+fn around(corners: &[Corner], of: Of<'_>) -> Vec<(u32, f32)> {
+    let mut list: Vec<(u32, f32)> = Vec::with_capacity(2 * corners.len());
+    for corner in corners {
+        let places = corner.vertices.map(|v| of.place[v as usize]);
+        let [p, a, b] = places.map(|place| of.first[place as usize]);
+        let (e, f) = (minus(a, p), minus(b, p));
+        let g = plus(times(e, corner.factors[0]), times(f, corner.factors[1]));
+        let cosine = (dot(e, f) * inverse_root(dot(e, e))) * inverse_root(dot(f, f));
+        let scale = angle(cosine) * inverse_length(dot(g, g));
+        list.extend([0, 1].map(|side| (places[1 + side], corner.factors[side] * scale)));
     }
-
-    /// Of a class that has these corners.
-    fn of(&mut self, class: usize, corners: &[u32]) -> &[(u32, f32)] {
-        self.list.clear();
-        for &at in corners {
-            let corner = self.corners[at as usize];
-            for side in 0..2 {
-                let place = self.point[corner.vertices[1 + side] as usize];
-                let known = &mut self.met[place as usize];
-                if known.0 != class as u32 {
-                    *known = (class as u32, self.list.len());
-                    self.list.push((place, 0.0));
-                }
-                self.list[known.1].1 += corner.factors[side];
-            }
+    // Those of one place in turn.
+    list.sort_by_key(|(place, _)| *place);
+    list.dedup_by(|next, sum| {
+        let same = next.0 == sum.0;
+        if same {
+            sum.1 += next.1;
         }
-        &self.list
-    }
-}
-
-/// Classes that have many points around them: these are summed one by one, before all others.
-#[derive(Debug, Clone, Default, PartialEq)]
-struct Long {
-    /// The point of each class, and where its list ends.
-    classes: Vec<(u32, u32)>,
-    list: Vec<(u32, f32)>,
-    /// Where the sum of the first of these is put.
-    first: usize,
-}
-
-impl Long {
-    /// Where the sum will be.
-    fn push(&mut self, own: u32, around: &[(u32, f32)]) -> u32 {
-        self.list.extend(around);
-        self.classes.push((own, self.list.len() as u32));
-        (self.first + self.classes.len() - 1) as u32
-    }
-
-    fn sum<P: Place>(&self, points: &[P], vectors: &mut [[f32; 4]]) {
-        let mut start = 0;
-        for (i, &(own, end)) in self.classes.iter().enumerate() {
-            let mut sum = [0.0f32; 3];
-            for &(place, factor) in &self.list[start..end as usize] {
-                sum = plus(sum, times(points[place as usize].minus(points[own as usize]), factor));
-            }
-            start = end as usize;
-            vectors[self.first + i] = [sum[0], sum[1], sum[2], 0.0];
-        }
-    }
-}
-
-/// The points of sixteen classes, where their rows end, and where the sums are of those that have many.
-#[derive(Debug, Clone, PartialEq)]
-struct ClassBlock {
-    own: BlockRow,
-    end: usize,
-    long: Option<Box<BlockRow>>,
-}
-
-impl ClassBlock {
-    fn new(own: &[u32], end: usize, long: BlockRow) -> ClassBlock {
-        ClassBlock { own: padded(own), end, long: (long != [0; BLOCK]).then(|| Box::new(long)) }
-    }
-
-    /// Adds the sums of those that have many.
-    #[inline(always)]
-    fn with_long<L: Part>(&self, sum: Vector<L>, part: usize, vectors: &[[f32; 4]]) -> Vector<L> {
-        match &self.long {
-            Some(long) => plus(sum, L::vectors(vectors, long, part)),
-            None => sum,
-        }
-    }
-}
-
-/// Where the rows of a block begin.
-#[inline(always)]
-fn start_of(blocks: &[ClassBlock], block: usize) -> usize {
-    if block == 0 { 0 } else { blocks[block - 1].end }
-}
-
-fn padded(own: &[u32]) -> BlockRow {
-    let mut places = [0; BLOCK];
-    places[..own.len()].copy_from_slice(own);
-    places
-}
-
-/// The points around each class, and their static factors.
-#[derive(Debug, Clone, Default, PartialEq)]
-struct Neighbours {
-    blocks: Vec<ClassBlock>,
-    rows: Vec<(BlockRow, [f32; BLOCK])>,
-    long: Long,
-}
-
-impl Neighbours {
-    /// `own` is the point of each class.
-    fn new(
-        corners: impl Iterator<Item = Corner>,
-        point: &[u32],
-        class: &[u32],
-        own: &[u32],
-        next: &mut usize,
-    ) -> Neighbours {
-        let all: Vec<Corner> = corners.collect();
-        let lists = lists_of(&all, class, own.len());
-        let mut around = Around::new(&all, point);
-        let mut out = Neighbours::default();
-        out.long.first = *next;
-        for (block, own) in own.chunks(BLOCK).enumerate() {
-            let mut lanes: [Vec<(u32, f32)>; BLOCK] = Default::default();
-            let mut long = [0u32; BLOCK];
-            for (lane, place) in own.iter().enumerate() {
-                let item = BLOCK * block + lane;
-                let around = around.of(item, lists.of(item));
-                if around.len() <= MOST {
-                    lanes[lane] = around.to_vec();
-                } else {
-                    long[lane] = out.long.push(*place, around);
-                }
-            }
-            for i in 0..lanes.iter().map(Vec::len).max().unwrap_or(0) {
-                let mut row = (padded(own), [0.0; BLOCK]);
-                for (lane, list) in lanes.iter().enumerate() {
-                    if let Some(&(place, factor)) = list.get(i) {
-                        (row.0[lane], row.1[lane]) = (place, factor);
-                    }
-                }
-                out.rows.push(row);
-            }
-            out.blocks.push(ClassBlock::new(own, out.rows.len(), long));
-        }
-        *next += out.long.classes.len();
-        out
-    }
-
-    #[inline(always)]
-    fn sums<L: Part, P: Place>(
-        &self,
-        (block, part): (usize, usize),
-        points: &[P],
-        vectors: &[[f32; 4]],
-    ) -> Vector<L> {
-        let own = &self.blocks[block];
-        let at = L::points(points, &own.own, part);
-        let mut sum = [L::splat(0.0); 3];
-        for (places, factors) in &self.rows[start_of(&self.blocks, block)..own.end] {
-            let away = difference::<L, P>(L::points(points, places, part), at);
-            sum = plus(sum, times(away, L::load(factors, part)));
-        }
-        own.with_long(sum, part, vectors)
-    }
-}
-
-/// The corners of each class, whose directions are found in the plane at right angles to its normal.
-#[derive(Debug, Clone, Default, PartialEq)]
-struct Corners {
-    blocks: Vec<ClassBlock>,
-    rows: Vec<CornerRow>,
-    long: Long,
-}
-
-/// A corner of each of sixteen classes: the points after and before it, and what these are multiplied by.
-type CornerRow = ([BlockRow; 2], [[f32; BLOCK]; 2]);
-
-impl Corners {
-    /// As of [`Neighbours`].
-    fn new(
-        corners: impl Iterator<Item = Corner>,
-        point: &[u32],
-        class: &[u32],
-        own: &[u32],
-        next: &mut usize,
-    ) -> Corners {
-        let all: Vec<Corner> = corners.collect();
-        let lists = lists_of(&all, class, own.len());
-        let mut around = Around::new(&all, point);
-        let mut out = Corners::default();
-        out.long.first = *next;
-        for (block, own) in own.chunks(BLOCK).enumerate() {
-            let mut long = [0u32; BLOCK];
-            let mut rows = [([padded(own); 2], [[0.0; BLOCK]; 2]); MOST];
-            let mut most = 0;
-            for (lane, place) in own.iter().enumerate() {
-                let item = BLOCK * block + lane;
-                let list = lists.of(item);
-                if list.len() > MOST {
-                    long[lane] = out.long.push(*place, around.of(item, list));
-                    continue;
-                }
-                most = most.max(list.len());
-                for (row, &at) in rows.iter_mut().zip(list) {
-                    let corner = all[at as usize];
-                    for side in 0..2 {
-                        row.0[side][lane] = point[corner.vertices[1 + side] as usize];
-                        row.1[side][lane] = corner.factors[side];
-                    }
-                }
-            }
-            out.rows.extend(&rows[..most]);
-            out.blocks.push(ClassBlock::new(own, out.rows.len(), long));
-        }
-        *next += out.long.classes.len();
-        out
-    }
-
-    #[inline(always)]
-    fn sums<L: Part, P: Place>(
-        &self,
-        (block, part): (usize, usize),
-        points: &[P],
-        n: Vector<L>,
-        vectors: &[[f32; 4]],
-    ) -> Vector<L> {
-        let own = &self.blocks[block];
-        let at = L::points(points, &own.own, part);
-        let mut sum = [L::splat(0.0); 3];
-        for ([after, before], factors) in &self.rows[start_of(&self.blocks, block)..own.end] {
-            let e = difference::<L, P>(L::points(points, after, part), at);
-            let f = difference::<L, P>(L::points(points, before, part), at);
-            let factors = [L::load(&factors[0], part), L::load(&factors[1], part)];
-            sum = plus(sum, direction([e, f], factors, n));
-        }
-        own.with_long(sum, part, vectors)
-    }
-}
-
-/// What a corner adds with projected weights, its edges being `e` and `f`.
-#[inline(always)]
-fn direction<N: Number>([e, f]: [Vector<N>; 2], factors: [N; 2], n: Vector<N>) -> Vector<N> {
-    let (e, f) = (minus(e, times(n, dot(e, n))), minus(f, times(n, dot(f, n))));
-    let g = plus(times(e, factors[0]), times(f, factors[1]));
-    let cosine = dot(e, f) * (inverse_length(dot(e, e)) * inverse_length(dot(f, f)));
-    times(g, angle(cosine) * inverse_length(dot(g, g)))
-}
-
-/// Per class its corners, in order.
-fn lists_of(corners: &[Corner], class: &[u32], classes: usize) -> Lists {
-    Lists::new(classes, (0..).zip(corners).map(|(i, c)| (class[c.vertices[0] as usize], i)))
-}
-
-/// Triangles whose directions are found in each frame.
-#[derive(Debug, Clone, Default, PartialEq)]
-struct Triangles {
-    /// Points of the corners of sixteen triangles, and by what the edges from the first corner are
-    /// multiplied.
-    blocks: Vec<([BlockRow; 3], [[f32; BLOCK]; 2])>,
-    corners: Gather,
-    /// Where their vectors begin, a multiple of sixteen.
-    first: usize,
-}
-
-impl Triangles {
-    fn new(
-        triangles: &[[u32; 3]],
-        point: &[u32],
-        class: &[u32],
-        classes: usize,
-        (uvs, signs): (&[[f32; 2]], &[f32]),
-        next: &mut usize,
-    ) -> Triangles {
-        let first = next.next_multiple_of(BLOCK);
-        let mut out = Triangles { first, ..Triangles::default() };
-        for some in triangles.chunks(BLOCK) {
-            let mut block = ([[0; BLOCK]; 3], [[0.0; BLOCK]; 2]);
-            for (lane, t) in some.iter().enumerate() {
-                for k in 0..3 {
-                    block.0[k][lane] = point[t[k] as usize];
-                }
-                if let Some(corner) = Corner::of(t, uvs).next() {
-                    (block.1[0][lane], block.1[1][lane]) = (corner.factors[0], corner.factors[1]);
-                }
-            }
-            out.blocks.push(block);
-        }
-        *next = first + 3 * BLOCK * out.blocks.len();
-        let corners = triangles.iter().enumerate().flat_map(|(i, t)| {
-            let slot = first + i / BLOCK * 3 * BLOCK + i % BLOCK;
-            let corners = Corner::of(t, uvs).enumerate().filter(|(_, c)| c.counts(signs));
-            corners.map(move |(k, c)| (class[c.vertices[0] as usize], (slot + k * BLOCK) as u32))
-        });
-        out.corners = Gather::new(&Lists::new(classes, corners), next);
-        out
-    }
-
-    #[inline(always)]
-    fn write<L: Part, P: Place>(&self, points: &[P], vectors: &mut [[f32; 4]]) {
-        let out = vectors[self.first..].as_chunks_mut::<BLOCK>().0.as_chunks_mut::<3>().0;
-        for ((places, factors), out) in self.blocks.iter().zip(out) {
-            for part in 0..L::PARTS {
-                let first = L::points(points, &places[0], part);
-                let second = L::points(points, &places[1], part);
-                let third = L::points(points, &places[2], part);
-                let e = difference::<L, P>(second, first);
-                let across = difference::<L, P>(third, second);
-                let f = difference::<L, P>(third, first);
-                let g = plus(times(e, L::load(&factors[0], part)), times(f, L::load(&factors[1], part)));
-                let g = times(g, inverse_length(dot(g, g)));
-                let i = [
-                    inverse_length(dot(e, e)),
-                    inverse_length(dot(across, across)),
-                    inverse_length(dot(f, f)),
-                ];
-                let back = minus([L::splat(0.0); 3], e);
-                let cosines = [
-                    dot(e, f) * (i[0] * i[2]),
-                    dot(across, back) * (i[1] * i[0]),
-                    dot(f, across) * (i[2] * i[1]),
-                ];
-                L::store_vectors(times(g, angle(cosines[0])), &mut out[0], part);
-                L::store_vectors(times(g, angle(cosines[1])), &mut out[1], part);
-                L::store_vectors(times(g, angle(cosines[2])), &mut out[2], part);
-            }
-        }
-        self.corners.sum_long(vectors);
-    }
+        same
+    });
+    list
 }

@@ -25,7 +25,6 @@ fn written(normals: &Normals, isa: Isa, moment: Moment<'_>, asked: [bool; 2]) ->
     // What was there before does not matter.
     work.normals.fill([f32::NAN; 4]);
     work.tangents.fill([f32::NAN; 4]);
-    work.points.fill([-3; 4]);
     let out = Directions {
         normals: asked[0].then_some(&mut n[..]),
         tangents: (asked[1] && normals.has_tangents()).then_some(&mut t[..]),
@@ -60,18 +59,18 @@ fn check<P: Place>(normals: &Normals, points: &[P], state: &[i16], transforms: &
     let mut work = normals.work();
     normals.predict(points, transforms, &mut work);
     let predicted = work.clone();
-    normals.bend_all(points, state[..2 * normals.groups()].as_chunks().0, &mut work);
-    normals.all_tangents(points, &mut work);
+    normals.bend_all::<P>(state[..2 * normals.groups()].as_chunks().0, &mut work);
+    normals.all_tangents::<P>(&mut work);
     let all = work.clone();
     let built = normals.build(moment, true, &mut work);
     assert_eq!((&built.work.normals, &built.work.tangents), (&all.normals, &all.tangents));
     for v in 0..normals.vertices() {
         let g = normals.group[v] as usize;
         let [x, y, z, _] = predicted.normals[g];
-        let n = normals.bend(points, g, [x, y, z], [state[2 * g], state[2 * g + 1]]);
+        let n = normals.bend::<P>(&predicted, g, [x, y, z], [state[2 * g], state[2 * g + 1]]);
         assert_eq!(n, built.normal(v));
         let Some(tangents) = &normals.tangents else { continue };
-        let mut t = normals.tangent(v, n, points, &predicted);
+        let mut t = normals.tangent::<P>(v, n, &predicted);
         let turns = state[2 * normals.groups() + v];
         if turns != 0 {
             t = turned(t, n, turn(f32::from(turns) * normals.turn_step));
@@ -128,9 +127,9 @@ proptest! {
         let transforms: Vec<Transform> = turns.iter().map(turn).collect();
         // One bone stays, as the second half has none of it.
         let transforms = [&transforms[..3], &transforms[4..]];
-        let rest = rigid.then_some(Rest { points: Points::Narrow(&narrow), bones: &bones, rigid: 3 });
+        let rest = rigid.then_some(Rest { bones: &bones, rigid: 3 });
         let flags = if rigid { flags | TURNED << 3 } else { flags };
-        let shape = Shape { triangles: &triangles, point: &point, uvs: &uvs, rest };
+        let shape = Shape { triangles: &triangles, point: &point, uvs: &uvs, grid: None, first: Points::Narrow(&narrow), rest };
         if let Some(normals) = mesh(&bytes, shape, flags) {
             prop_assert_eq!(normals.turned.is_some(), rigid);
             let states = [1, 7].map(|by| -> Vec<i16> {

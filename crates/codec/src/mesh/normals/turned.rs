@@ -16,15 +16,13 @@
 //! both lie on one side.
 
 use crate::mesh::normals::gather::sixteen;
-use crate::mesh::normals::surface::inverse_length;
-use crate::simd::lanes::{BLOCK, BlockRow, Number, Part, Points, Vector, plus, times};
+use crate::mesh::normals::roots::inverse_length;
+use crate::simd::lanes::{BLOCK, BlockRow, Number, Part, Vector, plus, times};
 use crate::transform::Transform;
 
-/// A mesh at rest, and the bone that turns each of its points.
+/// The bone that turns each point of a mesh.
 #[derive(Debug, Clone, Copy)]
 pub struct Rest<'a> {
-    /// At rest.
-    pub points: Points<'a>,
     /// Per point; [`Rest::rigid`] where it does not move.
     pub bones: &'a [u32],
     /// Number of bones.

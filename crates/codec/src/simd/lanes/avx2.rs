@@ -3,7 +3,7 @@
 #![allow(unsafe_code)]
 
 use super::block::BlockTask;
-use super::traits::{LANES, Lanes, Number, Place, Points, Row, Task, Widths, room};
+use super::traits::{HALF_EXPONENT, LANES, Lanes, Number, Place, Points, Row, Task, Widths, room};
 use crate::simd::isa::Avx2;
 use std::arch::x86_64::*;
 use std::ops::{Add, Div, Mul, Neg, Sub};
@@ -189,6 +189,14 @@ impl Number for Eight {
         // SAFETY: see above.
         Eight(unsafe { _mm256_blendv_ps(no.0, yes.0, mask) })
     }
+    #[inline(always)]
+    fn halve_exponent(self) -> Self {
+        // SAFETY: see above.
+        Eight(unsafe {
+            let half = _mm256_srli_epi32::<1>(_mm256_castps_si256(self.0));
+            _mm256_castsi256_ps(_mm256_sub_epi32(_mm256_set1_epi32(HALF_EXPONENT as i32), half))
+        })
+    }
 }
 
 impl Lanes for Eight {
@@ -292,6 +300,25 @@ impl Lanes for Eight {
             }
         }
         out
+    }
+    #[inline(always)]
+    fn run(planes: [&[i32]; 3], at: usize) -> [Self::Whole; 3] {
+        let [x, y, z] = planes.map(|plane| &plane[at..at + LANES]);
+        // SAFETY: see above; each of these has eight.
+        unsafe {
+            [
+                _mm256_loadu_si256(x.as_ptr().cast()),
+                _mm256_loadu_si256(y.as_ptr().cast()),
+                _mm256_loadu_si256(z.as_ptr().cast()),
+            ]
+        }
+    }
+    #[inline(always)]
+    fn store_run(v: [Self::Whole; 3], planes: [&mut [i32; LANES]; 3]) {
+        for (plane, v) in planes.into_iter().zip(v) {
+            // SAFETY: see above.
+            unsafe { _mm256_storeu_si256(plane.as_mut_ptr().cast(), v) }
+        }
     }
     #[inline(always)]
     fn quaternions(v: [Self; 4]) -> [[f32; 4]; LANES] {

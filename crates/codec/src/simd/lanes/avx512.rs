@@ -3,7 +3,7 @@
 #![allow(unsafe_code)]
 
 use super::block::{BLOCK, BlockRow, BlockTask, Part};
-use super::traits::{Number, Place, Points};
+use super::traits::{HALF_EXPONENT, Number, Place, Points};
 use crate::simd::isa::Avx512;
 use std::arch::x86_64::*;
 use std::ops::{Add, Div, Mul, Neg, Sub};
@@ -98,6 +98,14 @@ impl Number for Sixteen {
     fn select(mask: Self::Mask, yes: Self, no: Self) -> Self {
         // SAFETY: see above.
         Sixteen(unsafe { _mm512_mask_blend_ps(mask, no.0, yes.0) })
+    }
+    #[inline(always)]
+    fn halve_exponent(self) -> Self {
+        // SAFETY: see above.
+        Sixteen(unsafe {
+            let half = _mm512_srli_epi32::<1>(_mm512_castps_si512(self.0));
+            _mm512_castsi512_ps(_mm512_sub_epi32(_mm512_set1_epi32(HALF_EXPONENT as i32), half))
+        })
     }
 }
 
@@ -235,13 +243,35 @@ impl Part for Sixteen {
         }
     }
     #[inline(always)]
-    fn store_vectors(v: [Self; 3], out: &mut [[f32; 4]; BLOCK], _: usize) {
+    fn run(planes: [&[i32]; 3], at: usize, _: usize) -> [Self::Whole; 3] {
+        let [x, y, z] = planes.map(|plane| &plane[at..at + BLOCK]);
+        // SAFETY: see above; each of these has sixteen.
+        unsafe {
+            [
+                _mm512_loadu_si512(x.as_ptr().cast()),
+                _mm512_loadu_si512(y.as_ptr().cast()),
+                _mm512_loadu_si512(z.as_ptr().cast()),
+            ]
+        }
+    }
+    #[inline(always)]
+    fn store_run(v: [Self::Whole; 3], planes: [&mut [i32; BLOCK]; 3], _: usize) {
+        for (plane, v) in planes.into_iter().zip(v) {
+            // SAFETY: see above.
+            unsafe { _mm512_storeu_si512(plane.as_mut_ptr().cast(), v) }
+        }
+    }
+    #[inline(always)]
+    fn store_vectors([x, y, z]: [Self; 3], out: &mut [[f32; 4]; BLOCK], part: usize) {
+        Self::store_fours([x, y, z, Self::splat(0.0)], out, part);
+    }
+    #[inline(always)]
+    fn store_fours(v: [Self; 4], out: &mut [[f32; 4]; BLOCK], _: usize) {
         // SAFETY: see above; four stores of sixteen numbers are all of `out`.
         unsafe {
-            let [x, y, z] = [v[0].0, v[1].0, v[2].0];
-            let zero = _mm512_setzero_ps();
+            let [x, y, z, w] = [v[0].0, v[1].0, v[2].0, v[3].0];
             let (xy, xy2) = (_mm512_unpacklo_ps(x, y), _mm512_unpackhi_ps(x, y));
-            let (zw, zw2) = (_mm512_unpacklo_ps(z, zero), _mm512_unpackhi_ps(z, zero));
+            let (zw, zw2) = (_mm512_unpacklo_ps(z, w), _mm512_unpackhi_ps(z, w));
             // Quarter q of these: vectors 4q, 4q + 1, 4q + 2, 4q + 3.
             let (a, b) = (_mm512_shuffle_ps::<0x44>(xy, zw), _mm512_shuffle_ps::<0xEE>(xy, zw));
             let (c, d) = (_mm512_shuffle_ps::<0x44>(xy2, zw2), _mm512_shuffle_ps::<0xEE>(xy2, zw2));
@@ -252,6 +282,26 @@ impl Part for Sixteen {
             _mm512_storeu_ps(to.add(16), _mm512_shuffle_f32x4::<0x88>(ab13, cd13));
             _mm512_storeu_ps(to.add(32), _mm512_shuffle_f32x4::<0xDD>(ab02, cd02));
             _mm512_storeu_ps(to.add(48), _mm512_shuffle_f32x4::<0xDD>(ab13, cd13));
+        }
+    }    #[inline(always)]
+    fn store_threes(v: [Self; 3], out: &mut [[f32; 3]; BLOCK], _: usize) {
+        // SAFETY: see above; three stores of sixteen numbers are all of `out`.
+        unsafe {
+            let [x, y, z] = [v[0].0, v[1].0, v[2].0];
+            let to = out.as_mut_ptr().cast::<f32>();
+            // Number i of the output is component i mod 3 of vector i / 3. Of two registers, then of the third.
+            let xy = _mm512_setr_epi32(0, 16, 0, 1, 17, 0, 2, 18, 0, 3, 19, 0, 4, 20, 0, 5);
+            let yz = _mm512_setr_epi32(0, 1, 16, 3, 4, 17, 6, 7, 18, 9, 10, 19, 12, 13, 20, 15);
+            let a = _mm512_permutex2var_ps(_mm512_permutex2var_ps(x, xy, y), yz, z);
+            _mm512_storeu_ps(to, a);
+            let xy = _mm512_setr_epi32(21, 0, 6, 22, 0, 7, 23, 0, 8, 24, 0, 9, 25, 0, 10, 26);
+            let yz = _mm512_setr_epi32(0, 21, 2, 3, 22, 5, 6, 23, 8, 9, 24, 11, 12, 25, 14, 15);
+            let b = _mm512_permutex2var_ps(_mm512_permutex2var_ps(x, xy, y), yz, z);
+            _mm512_storeu_ps(to.add(16), b);
+            let xy = _mm512_setr_epi32(0, 11, 27, 0, 12, 28, 0, 13, 29, 0, 14, 30, 0, 15, 31, 0);
+            let yz = _mm512_setr_epi32(26, 1, 2, 27, 4, 5, 28, 7, 8, 29, 10, 11, 30, 13, 14, 31);
+            let c = _mm512_permutex2var_ps(_mm512_permutex2var_ps(x, xy, y), yz, z);
+            _mm512_storeu_ps(to.add(32), c);
         }
     }
 }

@@ -22,8 +22,24 @@ pub(crate) trait Part: Number {
     /// `a − b`, wrapping.
     fn difference(a: Self::Whole, b: Self::Whole) -> Self;
     fn vectors(list: &[[f32; 4]], at: &BlockRow, part: usize) -> [Self; 3];
+    /// Numbers of each plane, those of the block from a place on. Panics where there are fewer.
+    fn run(planes: [&[i32]; 3], at: usize, part: usize) -> [Self::Whole; 3];
+    /// Puts numbers of each plane there.
+    fn store_run(v: [Self::Whole; 3], planes: [&mut [i32; BLOCK]; 3], part: usize);
     /// The fourth component becomes zero.
     fn store_vectors(v: [Self; 3], out: &mut [[f32; 4]; BLOCK], part: usize);
+    /// One vector of four each.
+    fn store_fours(v: [Self; 4], out: &mut [[f32; 4]; BLOCK], part: usize);
+    /// One vector of three each.
+    #[inline(always)]
+    fn store_threes(v: [Self; 3], out: &mut [[f32; 3]; BLOCK], part: usize) {
+        let mut rows = [[0.0; 4]; BLOCK];
+        Self::store_vectors(v, &mut rows, part);
+        let own = part * (BLOCK / Self::PARTS)..(part + 1) * (BLOCK / Self::PARTS);
+        for (out, row) in out[own.clone()].iter_mut().zip(&rows[own]) {
+            *out = [row[0], row[1], row[2]];
+        }
+    }
 }
 
 /// A kernel and its arguments. `run` is to be `#[inline(always)]`, as is all that it calls; closures in it
@@ -68,8 +84,20 @@ impl<L: Lanes> Part for L {
         <L as Lanes>::vectors(list, half(at, part))
     }
     #[inline(always)]
+    fn run(planes: [&[i32]; 3], at: usize, part: usize) -> [Self::Whole; 3] {
+        <L as Lanes>::run(planes, at + part * LANES)
+    }
+    #[inline(always)]
+    fn store_run(v: [Self::Whole; 3], [x, y, z]: [&mut [i32; BLOCK]; 3], part: usize) {
+        <L as Lanes>::store_run(v, [half_mut(x, part), half_mut(y, part), half_mut(z, part)]);
+    }
+    #[inline(always)]
     fn store_vectors(v: [Self; 3], out: &mut [[f32; 4]; BLOCK], part: usize) {
         <L as Lanes>::store_vectors(v, half_mut(out, part));
+    }
+    #[inline(always)]
+    fn store_fours(v: [Self; 4], out: &mut [[f32; 4]; BLOCK], part: usize) {
+        *half_mut(out, part) = <L as Lanes>::quaternions(v);
     }
 }
 
@@ -102,7 +130,21 @@ impl Part for f32 {
         [x, y, z]
     }
     #[inline(always)]
+    fn run(planes: [&[i32]; 3], at: usize, part: usize) -> [i32; 3] {
+        planes.map(|plane| plane[at + part])
+    }
+    #[inline(always)]
+    fn store_run(v: [i32; 3], planes: [&mut [i32; BLOCK]; 3], part: usize) {
+        for (plane, v) in planes.into_iter().zip(v) {
+            plane[part] = v;
+        }
+    }
+    #[inline(always)]
     fn store_vectors(v: [f32; 3], out: &mut [[f32; 4]; BLOCK], part: usize) {
         out[part] = [v[0], v[1], v[2], 0.0];
+    }
+    #[inline(always)]
+    fn store_fours(v: [f32; 4], out: &mut [[f32; 4]; BLOCK], part: usize) {
+        out[part] = v;
     }
 }

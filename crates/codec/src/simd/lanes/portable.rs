@@ -75,6 +75,10 @@ impl Number for Portable {
     fn select(mask: Self::Mask, yes: Self, no: Self) -> Self {
         Portable::of(|l| if mask[l] { yes.0[l] } else { no.0[l] })
     }
+    #[inline(always)]
+    fn halve_exponent(self) -> Self {
+        Portable::of(|l| self.0[l].halve_exponent())
+    }
 }
 
 impl Lanes for Portable {
@@ -117,6 +121,19 @@ impl Lanes for Portable {
     #[inline(always)]
     fn short_vectors(v: [Self; 3]) -> [[i16; 4]; LANES] {
         Self::whole_vectors(v).map(|v| v.map(|x| x as i16))
+    }
+    #[inline(always)]
+    fn run(planes: [&[i32]; 3], at: usize) -> [Self::Whole; 3] {
+        planes.map(|plane| {
+            let eight = &plane[at..at + LANES];
+            std::array::from_fn(|l| eight[l])
+        })
+    }
+    #[inline(always)]
+    fn store_run(v: [Self::Whole; 3], planes: [&mut [i32; LANES]; 3]) {
+        for (plane, v) in planes.into_iter().zip(v) {
+            *plane = v;
+        }
     }
     #[inline(always)]
     fn quaternions(v: [Self; 4]) -> [[f32; 4]; LANES] {

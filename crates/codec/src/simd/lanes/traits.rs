@@ -13,6 +13,10 @@ pub(crate) type Row = [u32; LANES];
 pub trait Place: Copy {
     /// The factor of differences: a power of two, so that squares of areas stay finite.
     const UNIT: f32;
+    /// Whether components have 32 bits.
+    const WIDE: bool;
+    /// The origin.
+    const ZERO: Self;
     /// These points by the width of their components.
     fn kind(points: &[Self]) -> Points<'_>;
     /// Its components.
@@ -28,6 +32,8 @@ pub trait Place: Copy {
 
 impl Place for [i16; 4] {
     const UNIT: f32 = 1.0;
+    const WIDE: bool = false;
+    const ZERO: Self = [0; 4];
     #[inline(always)]
     fn kind(points: &[Self]) -> Points<'_> {
         Points::Narrow(points)
@@ -40,6 +46,8 @@ impl Place for [i16; 4] {
 
 impl Place for [i32; 4] {
     const UNIT: f32 = 1.0 / 65536.0;
+    const WIDE: bool = true;
+    const ZERO: Self = [0; 4];
     #[inline(always)]
     fn kind(points: &[Self]) -> Points<'_> {
         Points::Wide(points)
@@ -69,7 +77,12 @@ pub(crate) trait Number:
     fn all(mask: Self::Mask) -> bool;
     /// `yes` where the mask says so.
     fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
+    /// What has the bits of [`HALF_EXPONENT`] less half of the number's bits.
+    fn halve_exponent(self) -> Self;
 }
+
+/// Of which half of a number's bits are subtracted: negates and halves its exponent. Part of the format.
+pub(super) const HALF_EXPONENT: u32 = 0x5F1F_FFF9;
 
 impl Number for f32 {
     type Mask = bool;
@@ -110,6 +123,10 @@ impl Number for f32 {
     fn select(mask: bool, yes: f32, no: f32) -> f32 {
         if mask { yes } else { no }
     }
+    #[inline(always)]
+    fn halve_exponent(self) -> f32 {
+        f32::from_bits(HALF_EXPONENT.wrapping_sub(self.to_bits() >> 1))
+    }
 }
 
 /// Eight numbers, and how they are fetched and put back.
@@ -131,6 +148,10 @@ pub(crate) trait Lanes: Number {
     fn whole_vectors(v: [Self; 3]) -> [[i32; 4]; LANES];
     /// Low 16 bits of these.
     fn short_vectors(v: [Self; 3]) -> [[i16; 4]; LANES];
+    /// Eight numbers of each plane from a place on. Panics where there are fewer.
+    fn run(planes: [&[i32]; 3], at: usize) -> [Self::Whole; 3];
+    /// Puts eight numbers of each plane there.
+    fn store_run(v: [Self::Whole; 3], planes: [&mut [i32; LANES]; 3]);
     /// One vector of four per lane.
     fn quaternions(v: [Self; 4]) -> [[f32; 4]; LANES];
     /// Little-endian whole numbers.

@@ -11,6 +11,7 @@ use crate::method::coder;
 use crate::method::coder::{AtRest, Coder, Decoded, FrameMeasure, Group, Segment, Width};
 use crate::method::points::PointFrames;
 use crate::report::Measures;
+use meshreel_codec::mesh::decode::First;
 use meshreel_codec::mesh::encode::{Encoder, Refused, Source, Work};
 use meshreel_codec::mesh::shared::Sets;
 use meshreel_codec::mesh::skin;
@@ -408,10 +409,13 @@ impl<W: Width> Coder for SkinCoder<'_, W> {
         parts
     }
 
+    fn first(&self) -> First {
+        self.skin.first.clone()
+    }
+
     fn at_rest(&self) -> Option<AtRest> {
         let rigid = self.posed.rigid.as_ref()?;
         Some(AtRest {
-            points: self.skin.first.clone(),
             bones: self.skin.turning_bones()?,
             rigid: self.skin.bones.rigid,
             transforms: rigid.transforms.clone(),

@@ -83,7 +83,7 @@ fn sheet(noise: i32, lean: f32, frames: u32) -> Sheet {
             let n = n.map(|x| x * scale);
             let sign = if v as u32 % columns > SIDE / 2 { -1.0 } else { 1.0 };
             let along = [sign, leans[v][0], sign * slope[0]];
-            let t = super::super::surface::flat(along, n).0;
+            let t = super::super::roots::flat(along, n).0;
             frame.normals.push(n);
             frame.tangents.push([t[0], t[1], t[2], sign]);
         }
@@ -95,7 +95,8 @@ fn sheet(noise: i32, lean: f32, frames: u32) -> Sheet {
 impl Sheet {
     fn shape(&self, tangents: bool) -> Shape<'_> {
         let uvs = if tangents { &self.uvs[..] } else { &[] };
-        Shape { triangles: &self.triangles, point: &self.point, uvs, rest: None }
+        let first = Points::Narrow(&self.frames[0].points);
+        Shape { triangles: &self.triangles, point: &self.point, uvs, grid: None, first, rest: None }
     }
 
     fn sources(&self, tangents: bool) -> Vec<Source<'_, [i16; 4]>> {
@@ -181,8 +182,8 @@ impl Pieces {
             nanosecond: 0.0,
             weighting: None,
         };
-        let rest = Rest { points: Points::Narrow(&self.at_rest), bones, rigid: 2 };
-        let shape = Shape { rest: Some(rest), ..self.sheet.shape(true) };
+        let rest = Some(Rest { bones, rigid: 2 });
+        let shape = Shape { rest, first: Points::Narrow(&self.at_rest), ..self.sheet.shape(true) };
         let mut sources = self.sheet.sources(true);
         for (source, transforms) in sources.iter_mut().zip(&self.transforms) {
             source.transforms = transforms;
@@ -310,7 +311,7 @@ fn normals_that_look_inside_and_meshes_of_nothing() {
     }
     let [_, units] = round_trip(&inside, false, 5.0, true);
     assert_eq!(units, 0);
-    let empty = Shape { triangles: &[], point: &[], uvs: &[], rest: None };
+    let empty = Shape { triangles: &[], point: &[], uvs: &[], grid: None, first: Points::Narrow(&[]), rest: None };
     let wanted = Wanted {
         groups: &[],
         faces: &[],
@@ -330,7 +331,9 @@ fn normals_that_look_inside_and_meshes_of_nothing() {
 #[test]
 fn points_without_faces_keep_their_normals() {
     let point: Vec<u32> = (0..5).collect();
-    let shape = Shape { triangles: &[], point: &point, uvs: &[], rest: None };
+    let first = [[0i16; 4]; 5];
+    let first = Points::Narrow(&first);
+    let shape = Shape { triangles: &[], point: &point, uvs: &[], grid: None, first, rest: None };
     let wanted = Wanted {
         groups: &point,
         faces: &[],
@@ -435,7 +438,8 @@ proptest! {
         if let Some(flags) = head {
             fixed.splice(0..0, [&[flags][..], &0.01f32.to_le_bytes(), &0.02f32.to_le_bytes()].concat());
         }
-        let shape = Shape { triangles: &triangles, point: &point, uvs: &uvs, rest: None };
+        let first = Points::Wide(&points);
+        let shape = Shape { triangles: &triangles, point: &point, uvs: &uvs, grid: None, first, rest: None };
         if let Ok(normals) = Normals::read(&fixed, shape) {
             let mut work = normals.work();
             if let Ok(states) = decode(&normals, &bytes, &[], 2) {

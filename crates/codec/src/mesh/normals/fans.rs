@@ -1,0 +1,381 @@
+//! Normals of groups from the triangles and quads around each, sixteen groups side by side. Corners of a group
+//! that follow each other around it share the edge between them.
+//!
+//! ```text
+//! corner     e, f to the points after and before it, d to the one across: of a triangle the one after it
+//!            m = d × (f − e): twice the area of the polygon, along its normal
+//!            weights 0: m · (rough_angle(e · f / √(e² f²)) / |m|); weights 1: m / |m|; weights 2: m; weights 3:
+//!            m · (a / |m|) with a = angle(e · f / (|e| |f|)), or 2π − a where (e × f) · m < 0 and that cosine is below 0.999
+//! order      of the corners of a group: those at its first point, then at the next one, points as vertices first use them; at a point: of those that are left, the first one whose point after is none's before, or else the first one; then,
+//!            as long as there is one, the first whose point after is the last one's before
+//! ```
+
+use crate::mesh::normals::places::{Laid, Row, Rows};
+use crate::mesh::normals::roots::{angle, interior, inverse_root, rough_angle, rough_inverse_root};
+use crate::mesh::normals::surface::Weights;
+use crate::simd::lanes::{BLOCK, Number, Part, Place, Vector, cross, difference, dot, minus, plus, times};
+
+/// Most corners that stand beside others; of groups that have more, each is looked at by itself.
+pub(super) const MOST: usize = 16;
+
+/// A corner: its place and those after it, across and before it, and what belongs to it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Corner<T> {
+    pub at: u32,
+    pub after: u32,
+    pub across: u32,
+    pub before: u32,
+    pub own: T,
+}
+
+/// Puts corners in order around their points.
+pub(super) fn chain<T: Copy>(mut left: Vec<Corner<T>>) -> Vec<Corner<T>> {
+    left.sort_by_key(|c| c.at);
+    let mut out: Vec<Corner<T>> = Vec::with_capacity(left.len());
+    while let Some(first) = left.first() {
+        let at = first.at;
+        let here = left.iter().take_while(|c| c.at == at).count();
+        let here = &left[..here];
+        let follows = |last: &Corner<T>| here.iter().position(|c| last.at == at && c.after == last.before);
+        let begins = || here.iter().position(|c| here.iter().all(|o| o.before != c.after));
+        let next = out.last().and_then(follows).or_else(begins).unwrap_or(0);
+        out.push(left.remove(next));
+    }
+    out
+}
+
+/// The corners of sixteen items that lie alike: each of them has some of these, in this order.
+pub(super) struct Alike<T> {
+    /// Where runs begin: of the items, of the first corner's point after it, then of each corner's point across
+    /// and before it.
+    pub own: i64,
+    pub first: i64,
+    pub runs: Vec<[i64; 2]>,
+    /// Per corner, what the items have.
+    pub values: Vec<[Option<T>; BLOCK]>,
+}
+
+/// Looks for a way to read corners in runs.
+pub(super) fn alike<T: Copy>(own: &[u32], corners: &[Vec<Corner<T>>]) -> Option<Alike<T>> {
+    let start = i64::from(*own.first()?);
+    if !own.iter().zip(start..).all(|(own, wanted)| i64::from(*own) == wanted) {
+        return None;
+    }
+    let off = |l: usize, c: &Corner<T>| {
+        [c.after, c.across, c.before].map(|p| i64::from(p) - i64::from(own[l]))
+    };
+    let most = (0..corners.len()).max_by_key(|&l| (corners[l].len(), std::cmp::Reverse(l)))?;
+    let pattern: Vec<[i64; 3]> = corners[most].iter().map(|c| off(most, c)).collect();
+    let elsewhere = |(own, list): (&u32, &Vec<Corner<T>>)| list.iter().any(|c| c.at != *own);
+    if own.iter().zip(corners).any(elsewhere) {
+        return None;
+    }
+    if pattern.is_empty() || pattern.windows(2).any(|w| w[0][2] != w[1][0]) {
+        return None;
+    }
+    let mut values = vec![[None; BLOCK]; pattern.len()];
+    for (l, list) in corners.iter().enumerate() {
+        let mut at = 0;
+        // The order of two does not matter to their sum.
+        let turned = |list: &[Corner<T>]| list.iter().rev().copied().collect::<Vec<_>>();
+        let place = |c: &Corner<T>| pattern.iter().position(|p| *p == off(l, c));
+        let over = list.len() == 2 && place(&list[0]) > place(&list[1]);
+        for corner in &if over { turned(list) } else { list.clone() } {
+            at += pattern.get(at..)?.iter().position(|p| *p == off(l, corner))?;
+            values[at][l] = Some(corner.own);
+            at += 1;
+        }
+    }
+    Some(Alike {
+        own: start,
+        first: start + pattern[0][0],
+        runs: pattern.iter().map(|p| [start + p[1], start + p[2]]).collect(),
+        values,
+    })
+}
+
+/// The points around sixteen items, one after the other: each one with the point across the corner before it.
+pub(super) fn spokes<T: Copy>(own: u32, corners: &[Corner<T>], across: bool) -> Vec<([u32; 2], Option<T>)> {
+    let mut out = Vec::new();
+    let mut last = None;
+    for c in corners {
+        match last {
+            None => out.push(([own, c.after], None)),
+            // A step over nothing: towards the point itself nothing has an area.
+            Some(last) if last != c.after => {
+                if !across {
+                    out.push(([own, own], None));
+                }
+                out.push(([own, c.after], None));
+            }
+            Some(_) => {}
+        }
+        out.push(([c.across, c.before], Some(c.own)));
+        last = Some(c.before);
+    }
+    out
+}
+
+/// Sixteen groups.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Block {
+    own: Row,
+    /// Where its rows end, and which factors of its corners come first, if there are any.
+    end: u32,
+    factors: Option<u32>,
+    kind: Kind,
+}
+
+/// What rows there are of each corner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// The point before it: that after it is the row before.
+    Triangles,
+    /// The points across and before it.
+    Quads,
+    /// Its own point and those after, across and before it: corners of several points.
+    Apart,
+}
+
+/// The triangles and quads around each group.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Fans {
+    blocks: Vec<Block>,
+    rows: Vec<Row>,
+    /// Per corner and item, whether it is there.
+    factors: Vec<[f32; BLOCK]>,
+    /// Corners of groups that have very many, and where each list ends.
+    long: Vec<Corner<()>>,
+    long_ends: Vec<u32>,
+    /// Where their sums are put.
+    sums: usize,
+}
+
+impl Fans {
+    /// `own` is the first place of each group, `corners` those of each group in the order of polygons. Sums of groups
+    /// that have very many go to `next` and behind it, which is set to what is free then; also which groups these
+    /// are.
+    pub fn new(
+        own: &[u32],
+        corners: impl Fn(usize) -> Vec<Corner<()>>,
+        (places, rows): (usize, &mut Rows),
+        next: &mut usize,
+    ) -> (Fans, Vec<(u32, u32)>) {
+        let mut out = Fans { sums: *next, ..Fans::default() };
+        let mut sums = Vec::new();
+        for (block, own) in own.chunks(BLOCK).enumerate() {
+            let mut lanes = Vec::with_capacity(own.len());
+            for lane in 0..own.len() {
+                let mut list = corners(BLOCK * block + lane);
+                if list.len() > MOST {
+                    out.long.append(&mut list);
+                    out.long_ends.push(out.long.len() as u32);
+                    sums.push(((BLOCK * block + lane) as u32, *next as u32));
+                    *next += 1;
+                }
+                lanes.push(chain(list));
+            }
+            out.push(own, &lanes, (places, rows));
+        }
+        (out, sums)
+    }
+
+    fn push(&mut self, own: &[u32], lanes: &[Vec<Corner<()>>], (places, rows): (usize, &mut Rows)) {
+        let across = lanes.iter().flatten().any(|c| c.across != c.after);
+        let kind = if across { Kind::Quads } else { Kind::Triangles };
+        if let Some(block) = alike(own, lanes).and_then(|a| self.alike(a, kind, (places, rows))) {
+            return self.blocks.push(block);
+        }
+        let own_row = rows.row(|l| own[l], own.len(), places);
+        let block = |end: usize, kind| Block { own: own_row, end: end as u32, factors: None, kind };
+        if own.iter().zip(lanes).any(|(own, list)| list.iter().any(|c| c.at != *own)) {
+            for i in 0..lanes.iter().map(Vec::len).max().unwrap_or(0) {
+                let places_of = |c: &Corner<()>| [c.at, c.after, c.across, c.before];
+                let all: Vec<[u32; 4]> =
+                    own.iter().zip(lanes).map(|(own, l)| l.get(i).map_or([*own; 4], places_of)).collect();
+                self.rows.extend((0..4).map(|k| rows.row(|l| all[l][k], own.len(), places)));
+            }
+            return self.blocks.push(block(self.rows.len(), Kind::Apart));
+        }
+        let lists: Vec<_> = own.iter().zip(lanes).map(|(own, list)| spokes(*own, list, across)).collect();
+        let count = lists.iter().map(Vec::len).max().unwrap_or(0);
+        let mut row = |i: usize, k: usize| {
+            rows.row(|l| lists[l].get(i).map_or(own[l], |spoke| spoke.0[k]), own.len(), places)
+        };
+        for i in 0..count {
+            if across && i > 0 {
+                self.rows.push(row(i, 0));
+            }
+            self.rows.push(row(i, 1));
+        }
+        self.blocks.push(block(self.rows.len(), kind));
+    }
+
+    fn alike(
+        &mut self,
+        alike: Alike<()>,
+        kind: Kind,
+        (places, rows): (usize, &mut Rows),
+    ) -> Option<Block> {
+        let own = rows.run(alike.own, places)?;
+        let mut list = vec![rows.run(alike.first, places)?];
+        for [side, before] in &alike.runs {
+            if kind == Kind::Quads {
+                list.push(rows.run(*side, places)?);
+            }
+            list.push(rows.run(*before, places)?);
+        }
+        self.rows.extend(list);
+        let all = alike.values.iter().flatten().all(Option::is_some);
+        let factors = (!all).then_some(self.factors.len() as u32);
+        if !all {
+            let there = |row: &[Option<()>; BLOCK]| row.map(|v| if v.is_some() { 1.0 } else { 0.0 });
+            self.factors.extend(alike.values.iter().map(there));
+        }
+        Some(Block { own, end: self.rows.len() as u32, factors, kind })
+    }
+
+    /// Sums of groups that have very many corners, in their order.
+    #[inline(always)]
+    pub fn sum_long<P: Place>(
+        &self,
+        weights: Weights,
+        point: impl Fn(u32) -> [i32; 3],
+        vectors: &mut [[f32; 4]],
+    ) {
+        let mut start = 0;
+        for (i, &end) in self.long_ends.iter().enumerate() {
+            let mut sum = [0.0f32; 3];
+            for corner in &self.long[start..end as usize] {
+                let own = point(corner.at);
+                let away = |p: u32| difference::<f32, P>(point(p), own);
+                let [e, d, f] = [corner.after, corner.across, corner.before].map(away);
+                sum = plus(sum, vector(weights, [e, d, f], [edge(weights, e), edge(weights, f)]));
+            }
+            start = end as usize;
+            vectors[self.sums + i] = [sum[0], sum[1], sum[2], 0.0];
+        }
+    }
+
+    /// Sums of the corners of a part of a block.
+    #[inline(always)]
+    pub fn sum<L: Part, P: Place>(
+        &self,
+        weights: Weights,
+        (block, part): (usize, usize),
+        (rows, laid): (&Rows, &Laid),
+    ) -> Vector<L> {
+        match weights {
+            // What is known of them when this is compiled stays in registers.
+            Weights::Angle => self.sum_of::<L, P>(Weights::Angle, (block, part), (rows, laid)),
+            Weights::Area => self.sum_of::<L, P>(Weights::Area, (block, part), (rows, laid)),
+            other => self.sum_of::<L, P>(other, (block, part), (rows, laid)),
+        }
+    }
+
+    #[inline(always)]
+    fn sum_of<L: Part, P: Place>(
+        &self,
+        weights: Weights,
+        (block, part): (usize, usize),
+        (rows, laid): (&Rows, &Laid),
+    ) -> Vector<L> {
+        let start = if block == 0 { 0 } else { self.blocks[block - 1].end };
+        let block = &self.blocks[block];
+        let list = &self.rows[start as usize..block.end as usize];
+        let mut sum = [L::splat(0.0); 3];
+        if block.kind == Kind::Apart {
+            for [at, after, across, before] in list.as_chunks().0 {
+                let at = rows.fetch::<L>(*at, laid, part);
+                let e = difference::<L, P>(rows.fetch::<L>(*after, laid, part), at);
+                let d = difference::<L, P>(rows.fetch::<L>(*across, laid, part), at);
+                let f = difference::<L, P>(rows.fetch::<L>(*before, laid, part), at);
+                sum = plus(sum, vector(weights, [e, d, f], [edge(weights, e), edge(weights, f)]));
+            }
+            return sum;
+        }
+        let [first, list @ ..] = list else { return sum };
+        let own = rows.fetch::<L>(block.own, laid, part);
+        let mut e = difference::<L, P>(rows.fetch::<L>(*first, laid, part), own);
+        let mut known = edge(weights, e);
+        let quads = block.kind == Kind::Quads;
+        for (i, row) in list.chunks_exact(1 + usize::from(quads)).enumerate() {
+            let f = difference::<L, P>(rows.fetch::<L>(row[row.len() - 1], laid, part), own);
+            let d = match quads {
+                true => difference::<L, P>(rows.fetch::<L>(row[0], laid, part), own),
+                false => e,
+            };
+            let next = edge(weights, f);
+            let mut own = vector(weights, [e, d, f], [known, next]);
+            if let Some(factors) = block.factors {
+                own = times(own, L::load(&self.factors[factors as usize + i], part));
+            }
+            sum = plus(sum, own);
+            (e, known) = (f, next);
+        }
+        sum
+    }
+}
+
+/// What is known of an edge for both of its corners: its square, or one over its length.
+#[inline(always)]
+fn edge<N: Number>(weights: Weights, e: Vector<N>) -> N {
+    match weights {
+        Weights::Angle => dot(e, e),
+        Weights::Interior => inverse_root(dot(e, e)),
+        Weights::Equal | Weights::Area => e[0],
+    }
+}
+
+/// What a corner adds; in a triangle `d` is `e`.
+#[inline(always)]
+fn vector<N: Number>(weights: Weights, [e, d, f]: [Vector<N>; 3], edges: [N; 2]) -> Vector<N> {
+    let m = cross(d, minus(f, e));
+    let weight = match weights {
+        Weights::Area => return m,
+        Weights::Equal => rough_inverse_root(dot(m, m)),
+        Weights::Angle => {
+            let cosine = dot(e, f) * rough_inverse_root(edges[0] * edges[1]);
+            rough_angle(cosine) * rough_inverse_root(dot(m, m))
+        }
+        Weights::Interior => {
+            let cosine = (dot(e, f) * edges[0]) * edges[1];
+            let angle = interior(angle(cosine), cosine, dot(cross(e, f), m));
+            angle * rough_inverse_root(dot(m, m))
+        }
+    };
+    times(m, weight)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Corners of a grid of quads, row by row.
+    fn grid(width: u32, height: u32) -> Vec<Vec<Corner<()>>> {
+        let mut out = vec![Vec::new(); (width * height) as usize];
+        for y in 1..height {
+            for x in 1..width {
+                let at = y * width + x;
+                let quad = [at - width - 1, at - width, at, at - 1];
+                for k in 0..4 {
+                    let [at, after, across, before] = [0, 1, 2, 3].map(|i| quad[(k + i) % 4]);
+                    out[at as usize].push(Corner { at, after, across, before, own: () });
+                }
+            }
+        }
+        out
+    }
+
+    #[test]
+    fn grids_are_read_in_runs() {
+        for (width, height) in [(41, 31), (3, 40), (16, 2), (2, 2)] {
+            let corners = grid(width, height);
+            let own: Vec<u32> = (0..width * height).collect();
+            let mut rows = Rows::default();
+            let (fans, _) = Fans::new(&own, |g| corners[g].clone(), (own.len(), &mut rows), &mut 16);
+            assert!(fans.blocks.iter().all(|b| b.kind == Kind::Quads));
+            assert_eq!(rows.lists(), 0, "{width} {height}");
+        }
+    }
+}
