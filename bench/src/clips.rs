@@ -416,7 +416,7 @@ fn sample_cold(skeleton: &Arc<SkeletonRecord>, bytes: &[u8]) -> anyhow::Result<[
     }))
 }
 
-/// All instruction sets give the same bits at every sample and between.
+/// All instruction sets give the same bits at every sample and between, for poses and for single joints.
 fn same_everywhere(
     skeleton: &meshreel_scene::Skeleton,
     clip: &meshreel_compile::clip::CompressedClip,
@@ -429,6 +429,11 @@ fn same_everywhere(
         for isa in Isa::all() {
             resident.pose_on(isa, left, right, 0.4, &mut poses[1][..]);
             anyhow::ensure!(poses[0] == poses[1], "{}: {isa:?} differs", skeleton.name);
+            for (joint, pose) in poses[0].iter().enumerate() {
+                let mut alone = resident.plan.still()[joint];
+                resident.joint_on(isa, (left, right, 0.4), joint, &mut alone);
+                anyhow::ensure!(alone == *pose, "{}: joint {joint} by {isa:?} differs", skeleton.name);
+            }
         }
     }
     Ok(())

@@ -33,11 +33,8 @@ pub fn fit(rotations: &[DQuat], most: f64) -> Rotation {
     let (axes, _) = eigen(moments);
     let axis = Axis::new(axes[2].to_array());
     let u = DVec3::from_array(axis.float());
-    let hinge = |r: &DQuat| {
-        let d = base.inverse() * *r;
-        let left = twist(d, u).inverse() * d;
-        angle(left) <= most
-    };
+    let limit = tangent(most);
+    let hinge = |r: &DQuat| beside(base.inverse() * *r, u, limit);
     if rotations.iter().all(hinge) {
         return Rotation::Hinge { rest, axis };
     }
@@ -83,40 +80,97 @@ fn two_axes(
     if u.cross(v).length() < 0.1 {
         return None;
     }
+    let limit = tangent(most);
     let agrees = |r: &DQuat| {
         let d = base.inverse() * *r;
-        let (a, b) = angles(d, u, v);
-        let fitted = DQuat::from_axis_angle(u, a) * DQuat::from_axis_angle(v, b);
-        angle(fitted.inverse() * d) <= most
+        beside(first_turn(d, u, v).back * d, v, limit)
     };
     rotations.iter().all(agrees).then_some(Rotation::TwoAxes { rest, first, second })
 }
 
-/// Angles of exp(a·u)·exp(b·v), nearest to `d`.
-pub fn angles(d: DQuat, u: DVec3, v: DVec3) -> (f64, f64) {
+/// The first turn of exp(a·u)·exp(b·v), nearest to `d`.
+struct FirstTurn {
+    /// Sine and cosine of a, times a length.
+    turn: [f64; 2],
+    /// exp(−a·u).
+    back: DQuat,
+}
+
+fn first_turn(d: DQuat, u: DVec3, v: DVec3) -> FirstTurn {
     // The first turn alone takes v to where d takes it.
     let (from, to) = (v - u * u.dot(v), d * v);
     let to = to - u * u.dot(to);
-    let a = u.dot(from.cross(to)).atan2(from.dot(to));
-    let left = DQuat::from_axis_angle(u, -a) * d;
-    (a, twist_angle(left, v))
+    let turn = [u.dot(from.cross(to)), from.dot(to)];
+    FirstTurn { turn, back: turned_back(u, turn) }
 }
 
-/// The part of a rotation that turns about a unit axis.
-pub fn twist(d: DQuat, axis: DVec3) -> DQuat {
-    DQuat::from_axis_angle(axis, twist_angle(d, axis))
+/// exp(−a·u), from sine and cosine of a, times a length.
+fn turned_back(u: DVec3, [sine, cosine]: [f64; 2]) -> DQuat {
+    let length = (sine * sine + cosine * cosine).sqrt();
+    // The tangent of half the angle is this over that; the sum that nothing is lost in.
+    let (s, c) = match cosine >= 0.0 {
+        true => (sine, length + cosine),
+        false => (length - cosine, sine),
+    };
+    let n = (s * s + c * c).sqrt();
+    match n > 0.0 {
+        true => DQuat::from_xyzw(-u.x * (s / n), -u.y * (s / n), -u.z * (s / n), c / n),
+        false => DQuat::IDENTITY,
+    }
 }
 
-/// Its angle, within ±π.
+/// Angles of exp(a·u)·exp(b·v), nearest to `d`, and exp(−a·u) and exp(−b·v).
+pub fn angles(d: DQuat, u: DVec3, v: DVec3) -> ([f64; 2], [DQuat; 2]) {
+    let first = first_turn(d, u, v);
+    let left = first.back * d;
+    let [sine, cosine] = first.turn;
+    ([sine.atan2(cosine), twist_angle(left, v)], [first.back, twist_back(left, v)])
+}
+
+/// Back from the part of a rotation that turns about a unit axis.
+pub fn twist_back(d: DQuat, axis: DVec3) -> DQuat {
+    let s = axis.dot(d.xyz());
+    let n = (s * s + d.w * d.w).sqrt();
+    match n > 0.0 {
+        true => DQuat::from_xyzw(-axis.x * (s / n), -axis.y * (s / n), -axis.z * (s / n), d.w / n),
+        false => DQuat::IDENTITY,
+    }
+}
+
+/// The tangent of half an angle, which is not meant to be near half a turn.
+pub fn tangent(angle: f64) -> f64 {
+    (angle.min(3.0) / 2.0).tan()
+}
+
+/// Whether the angle of a rotation is at most the one whose half has this tangent.
+pub fn within(d: DQuat, tangent: f64) -> bool {
+    d.xyz().length_squared() <= tangent * tangent * (d.w * d.w)
+}
+
+/// The same of what is left of a rotation without its turn about a unit axis.
+fn beside(d: DQuat, axis: DVec3, tangent: f64) -> bool {
+    let along = axis.dot(d.xyz());
+    let across = d.xyz() - axis * along;
+    across.length_squared() <= tangent * tangent * (along * along + d.w * d.w)
+}
+
+/// The nearest whole number of one within ±2³¹, away from zero between two: without a call of the platform's.
+#[inline(always)]
+pub fn nearest(x: f64) -> f64 {
+    let whole = f64::from(x as i32);
+    let rest = x - whole;
+    match rest {
+        rest if rest >= 0.5 => whole + 1.0,
+        rest if rest <= -0.5 => whole - 1.0,
+        _ => whole,
+    }
+}
+
+/// The angle of the part of a rotation that turns about a unit axis, within ±π.
 pub fn twist_angle(d: DQuat, axis: DVec3) -> f64 {
     let half = axis.dot(d.xyz()).atan2(d.w);
     let angle = 2.0 * half;
-    angle - std::f64::consts::TAU * (angle / std::f64::consts::TAU).round()
-}
-
-/// Angle of a rotation, exact for small ones.
-pub fn angle(d: DQuat) -> f64 {
-    2.0 * d.xyz().length().atan2(d.w.abs())
+    angle - std::f64::consts::TAU * nearest(angle / std::f64::consts::TAU)
 }
 
 fn outer(a: DVec3, b: DVec3) -> DMat3 {

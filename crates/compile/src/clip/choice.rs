@@ -193,7 +193,7 @@ fn take_too_many_keys(
     clip: &Clip,
     probe: &CurveOptions,
 ) -> Result<Option<CompressedCurves>, Error> {
-    if clip.samples > 2 * WINDOWS * WINDOW {
+    if clip.samples > WINDOWS * WINDOW {
         let moving: usize = clip.tracks.iter().map(count_moving).sum();
         let part = WINDOW as f64 / clip.samples as f64;
         let most = (probe.most as f64 * part) as usize + moving * WINDOW_KEYS;

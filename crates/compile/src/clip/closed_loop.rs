@@ -116,6 +116,26 @@ pub struct SampleChoices {
     changed: Vec<bool>,
     /// Joints that were chosen again in it.
     redone: Vec<u32>,
+    /// Joints that one follows from, and it.
+    above: Vec<bool>,
+}
+
+impl SampleChoices {
+    /// Becomes as another one of the same clip, in the memory that it has.
+    pub fn copy_from(&mut self, other: &SampleChoices) {
+        self.shift = other.shift;
+        self.k.clone_from(&other.k);
+        self.kappa.clone_from(&other.kappa);
+        self.side.clone_from(&other.side);
+        self.flipped.clone_from(&other.flipped);
+        self.bucket.clone_from(&other.bucket);
+        self.words.clone_from(&other.words);
+        self.object.clone_from(&other.object);
+        self.error.clone_from(&other.error);
+        self.lambda.clone_from(&other.lambda);
+        self.touched.clone_from(&other.touched);
+        self.changed.clone_from(&other.changed);
+    }
 }
 
 impl<'a> ClosedLoop<'a> {
@@ -254,8 +274,14 @@ impl<'a> ClosedLoop<'a> {
             lambda: vec![0.0; n],
             touched: vec![false; n],
             changed: vec![false; n],
+            above: vec![false; n],
             ..SampleChoices::default()
         }
+    }
+
+    /// A frame for what is chosen, and two to try in.
+    pub fn frames(&self) -> [SampleChoices; 3] {
+        [self.frame(), self.frame(), self.frame()]
     }
 
     /// Predictions of all groups from decoded samples.
@@ -280,32 +306,76 @@ impl<'a> ClosedLoop<'a> {
     }
 
     /// Chooses again for the joints that are touched, none before `from`, and for those that depend on one that
-    /// comes out otherwise; tables stay. Ends early, and is false, where an error is not below `bound`; never
-    /// where that is infinite.
-    pub fn choose_again(
+    /// comes out otherwise; tables stay.
+    pub fn choose_again(&self, place: &SampleContext<'_>, frame: &mut SampleChoices, from: usize) {
+        frame.redone.clear();
+        for j in from..self.reference.joints {
+            self.joint_again(place, frame, j, from);
+        }
+    }
+
+    /// The same, but ends early, and is false, where an error is not below `bound`. What joint `first` follows
+    /// from comes first, because its error is expected to be the largest.
+    pub fn choose_below(
         &self,
         place: &SampleContext<'_>,
         frame: &mut SampleChoices,
-        from: usize,
+        (from, first): (usize, usize),
         bound: f64,
     ) -> bool {
         frame.redone.clear();
+        self.mark_above(frame, (from, first));
         let mut below = true;
-        for j in from..self.reference.joints {
-            let parent = self.joints.parents[j] as usize;
-            let moved = (from..j).contains(&parent) && frame.changed[parent];
-            let touched = std::mem::take(&mut frame.touched[j]);
-            let due = touched
-                || moved
-                || (self.sources[j].iter()).any(|s| *s as usize >= from && frame.changed[*s as usize]);
-            frame.changed[j] = false;
-            if due && below {
-                frame.redone.push(j as u32);
-                frame.changed[j] = self.joint::<false>(place, frame, j) || moved;
-                below = bound == f64::INFINITY || frame.error[j] < bound || frame.error[j].is_nan();
+        for early in [true, false] {
+            for j in from..self.reference.joints {
+                if frame.above[j] != early {
+                    continue;
+                }
+                if !below {
+                    (frame.touched[j], frame.changed[j]) = (false, false);
+                } else if self.joint_again(place, frame, j, from) {
+                    below = frame.error[j] < bound || frame.error[j].is_nan();
+                }
             }
         }
         below
+    }
+
+    /// Marks the joints, none before `from`, that joint `first` follows from, and itself.
+    fn mark_above(&self, frame: &mut SampleChoices, (from, first): (usize, usize)) {
+        frame.above[from..].fill(false);
+        frame.above[first] = true;
+        for j in (from..=first).rev() {
+            if frame.above[j] {
+                let parent = self.joints.parents[j] as usize;
+                let sources = self.sources[j].iter().map(|s| *s as usize);
+                for above in sources.chain([parent]).filter(|above| (from..j).contains(above)) {
+                    frame.above[above] = true;
+                }
+            }
+        }
+    }
+
+    /// Chooses again for joint `j` if that is due; whether it was.
+    fn joint_again(
+        &self,
+        place: &SampleContext<'_>,
+        frame: &mut SampleChoices,
+        j: usize,
+        from: usize,
+    ) -> bool {
+        let parent = self.joints.parents[j] as usize;
+        let moved = (from..j).contains(&parent) && frame.changed[parent];
+        let touched = std::mem::take(&mut frame.touched[j]);
+        let due = touched
+            || moved
+            || (self.sources[j].iter()).any(|s| *s as usize >= from && frame.changed[*s as usize]);
+        frame.changed[j] = false;
+        if due {
+            frame.redone.push(j as u32);
+            frame.changed[j] = self.joint::<false>(place, frame, j) || moved;
+        }
+        due
     }
 
     /// Takes back what the last [`ClosedLoop::choose_again`] did: `frame` was as `before`.
@@ -393,7 +463,7 @@ impl<'a> ClosedLoop<'a> {
                 let mut a = axes::twist_angle(d, u);
                 let metric = DMat3::from_cols_array_2d(&steps.metric);
                 // What is left across the axis still pulls on points that are not symmetric about it.
-                let left = small(DQuat::from_axis_angle(u, -a) * d);
+                let left = small(axes::twist_back(d, u) * d);
                 let weight = metric * u;
                 a += weight.dot(left) / weight.dot(u);
                 ([turns(a, prediction[0]) / steps.rotation[0], 0.0, 0.0], 0.0)
@@ -401,10 +471,9 @@ impl<'a> ClosedLoop<'a> {
             (Target::Rotation(q), Rotation::TwoAxes { .. }) => {
                 let (u, v) = (DVec3::from_array(steps.axes[0]), DVec3::from_array(steps.axes[1]));
                 let d = self.rest_back[group.joint] * *q;
-                let (mut a, mut b) = axes::angles(d, u, v);
+                let ([mut a, mut b], [first_back, back]) = axes::angles(d, u, v);
                 let metric = DMat3::from_cols_array_2d(&steps.metric);
-                let back = DQuat::from_axis_angle(v, -b);
-                let left = small(back * DQuat::from_axis_angle(u, -a) * d);
+                let left = small(back * first_back * d);
                 let first = back * u;
                 let (m, n) = (metric * first, metric * v);
                 let (aa, ab, bb) = (m.dot(first), m.dot(v), n.dot(v));
@@ -447,7 +516,7 @@ impl<'a> ClosedLoop<'a> {
             let c = group.component + i;
             let cross = self.plan.cross(c, &frame.kappa);
             let x = ((wanted[i] - cross as f64 / STEP as f64) * fine).clamp(-1e8, 1e8);
-            let nearest = x.round();
+            let nearest = axes::nearest(x);
             let mut k = nearest as i32;
             frame.side[c] = if x >= nearest { 1 } else { -1 };
             if TABLES {
@@ -515,7 +584,7 @@ pub enum Target {
 /// From a predicted angle to `a`, the short way, in radians.
 fn turns(a: f64, prediction: i32) -> f64 {
     let apart = a / TAU - f64::from(prediction) / 4_294_967_296.0;
-    (apart - apart.round()) * TAU
+    (apart - axes::nearest(apart)) * TAU
 }
 
 /// Rotation vector of a small rotation.

@@ -63,18 +63,18 @@ fn rotation(
     within: CompactTolerances,
 ) -> Rotation {
     let values: Vec<DQuat> = (0..reference.samples).map(|i| reference.local(i, j).rotation).collect();
-    let near = within.constant * tolerance;
-    let all_near = |q: DQuat| {
+    let near = axes::tangent(within.constant * tolerance);
+    let all_near = |q: DQuat, near: f64| {
         let q = q.inverse();
-        values.iter().all(|v| axes::angle(q * *v) <= near)
+        values.iter().all(|v| axes::within(q * *v, near))
     };
     let default = DQuat::from_array(rest.map(f64::from)).normalize();
     // f32 holds no more than this of any rotation.
-    if all_near(default) || values.iter().all(|v| axes::angle(default.inverse() * *v) < 1e-7) {
+    if all_near(default, near.max(axes::tangent(1e-7))) {
         return Rotation::Default;
     }
     let middle = SmallestThree::new(values[values.len() / 2].to_array());
-    if all_near(DQuat::from_array(middle.float())) || reference.samples == 1 && within.constant > 0.0 {
+    if all_near(DQuat::from_array(middle.float()), near) || reference.samples == 1 && within.constant > 0.0 {
         return Rotation::Constant(middle);
     }
     match within.axes > 0.0 {

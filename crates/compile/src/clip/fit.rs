@@ -69,33 +69,29 @@ impl Track<'_> {
     /// Value at each sample.
     pub fn decode(&self, keys: &Keys) -> Vec<[f32; 4]> {
         let mut out = Vec::with_capacity(self.values.len());
+        let kept = self.kept(keys);
         for span in 0..keys.len() - 1 {
-            let window = self.window(keys, span);
+            let window = window(keys, &kept, 0, span);
             out.extend((keys[span].0..keys[span + 1].0).map(|time| self.at(&window, time)));
         }
         let last = keys.len() - 2;
-        out.push(self.at(&self.window(keys, last), keys[last + 1].0));
+        out.push(self.at(&window(keys, &kept, 0, last), keys[last + 1].0));
         out
+    }
+
+    /// Values of keys as they are decoded.
+    fn kept(&self, keys: &[(u16, [f32; 4])]) -> Vec<[f32; 4]> {
+        keys.iter().map(|key| (self.stored)(key.1)).collect()
     }
 
     fn at(&self, window: &Window, time: u16) -> [f32; 4] {
         window.at(f32::from(time), self.knots, self.rotation)
     }
 
-    /// The keys around a span.
-    fn window(&self, keys: &Keys, span: usize) -> Window {
-        let mut window = Window { ends: [span > 0, span + 2 < keys.len()], ..Window::default() };
-        for k in 0..4 {
-            let at = (span + k).saturating_sub(1).min(keys.len() - 1);
-            (window.times[k], window.values[k]) = (keys[at].0, (self.stored)(keys[at].1));
-        }
-        window
-    }
-
     /// The sample of a span that is farthest off, and how far; the first of the span counts to it, the last
     /// one too.
-    fn worst(&self, keys: &Keys, span: usize) -> (f64, u16) {
-        let window = self.window(keys, span);
+    fn worst(&self, keys: &Keys, kept: &[[f32; 4]], span: usize) -> (f64, u16) {
+        let window = window(keys, kept, 0, span);
         let off = |time: u16| ((self.off)(usize::from(time), self.at(&window, time)), time);
         (keys[span].0..=keys[span + 1].0)
             .map(off)
@@ -110,18 +106,19 @@ impl Track<'_> {
     fn inserted(&self) -> Keys {
         let last = (self.values.len() - 1) as u16;
         let mut keys = vec![self.key(0), self.key(last)];
+        let mut kept = self.kept(&keys);
         // Per span; those of which all samples are keys count as good, there is nothing to add.
-        let worst = |keys: &Keys, span: usize| {
-            let (off, time) = self.worst(keys, span);
+        let worst = |keys: &Keys, kept: &[[f32; 4]], span: usize| {
+            let (off, time) = self.worst(keys, kept, span);
             let inside = keys[span].0 < time && time < keys[span + 1].0;
             match (inside, keys[span + 1].0 - keys[span].0) {
                 (true, _) => (off, time),
                 (_, 0 | 1) => (0.0, 0),
                 // A key is the worst: its bits are too few, which a key beside it does not change.
-                (false, _) => self.worst_inside(keys, span),
+                (false, _) => self.worst_inside(keys, kept, span),
             }
         };
-        let mut errors = vec![worst(&keys, 0)];
+        let mut errors = vec![worst(&keys, &kept, 0)];
         loop {
             let most = (0..errors.len()).fold(0, |best, i| match errors[i].0 > errors[best].0 {
                 true => i,
@@ -131,16 +128,18 @@ impl Track<'_> {
             if off <= 1.0 || keys.len() > self.most {
                 return keys;
             }
-            keys.insert(most + 1, self.key(time));
+            let key = self.key(time);
+            keys.insert(most + 1, key);
+            kept.insert(most + 1, (self.stored)(key.1));
             errors.insert(most + 1, (0.0, 0));
             // Tangents reach one span farther.
             let spans = most.saturating_sub(1)..(most + 3).min(errors.len());
-            spans.for_each(|span| errors[span] = worst(&keys, span));
+            spans.for_each(|span| errors[span] = worst(&keys, &kept, span));
         }
     }
 
-    fn worst_inside(&self, keys: &Keys, span: usize) -> (f64, u16) {
-        let window = self.window(keys, span);
+    fn worst_inside(&self, keys: &Keys, kept: &[[f32; 4]], span: usize) -> (f64, u16) {
+        let window = window(keys, kept, 0, span);
         (keys[span].0 + 1..keys[span + 1].0)
             .map(|time| ((self.off)(usize::from(time), self.at(&window, time)), time))
             .fold((0.0, 0), |worst, one| if one.0 > worst.0 { one } else { worst })
@@ -180,8 +179,11 @@ impl Track<'_> {
         for round in 0..=ROUNDS {
             let mut worst = 0.0f64;
             let mut offs = vec![0.0f64; counts.len()];
+            // Those that the windows of these spans have.
+            let around = spans.start.saturating_sub(1);
+            let kept = self.kept(&keys[around..(spans.end + 2).min(keys.len())]);
             for span in spans.clone() {
-                let window = self.window(keys, span);
+                let window = window(keys, &kept, around, span);
                 for time in keys[span].0..=keys[span + 1].0 {
                     let off = (self.off)(usize::from(time), self.at(&window, time));
                     let slot = &mut offs[usize::from(time) - first];
@@ -265,6 +267,16 @@ impl Track<'_> {
         }
         window
     }
+}
+
+/// The keys around a span; `kept`: values as they are decoded of the keys from number `from` on.
+fn window(keys: &Keys, kept: &[[f32; 4]], from: usize, span: usize) -> Window {
+    let mut window = Window { ends: [span > 0, span + 2 < keys.len()], ..Window::default() };
+    for k in 0..4 {
+        let at = (span + k).saturating_sub(1).min(keys.len() - 1);
+        (window.times[k], window.values[k]) = (keys[at].0, kept[at - from]);
+    }
+    window
 }
 
 /// Off by more than this many tolerances.

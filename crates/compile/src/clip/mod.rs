@@ -319,7 +319,7 @@ fn choose(l: &ClosedLoop<'_>, work: SearchEffort, stripped: &Stripped) -> Option
     let mut keys = Vec::with_capacity(plan.keys());
     let mut key_values: Vec<i32> = Vec::with_capacity(plan.keys() * w);
     let mut last = plan.rest_values().to_vec();
-    let mut frame = l.frame();
+    let mut frames = l.frames();
     let mut lambda = search::FIRST_LAMBDA;
     let taps = Taps { at: [0; 4], weight: [1 << 16, 0, 0, 0], count: 1 };
     let mut predictions = Vec::new();
@@ -332,14 +332,15 @@ fn choose(l: &ClosedLoop<'_>, work: SearchEffort, stripped: &Stripped) -> Option
             around: [&calm, &calm],
             predictions: std::mem::take(&mut predictions),
         };
-        if !search::solve(l, &place, &mut frame, &mut lambda, work) {
+        if !search::solve(l, &place, &mut frames, &mut lambda, work) {
             return None;
         }
+        let frame = &frames[0];
         predictions = place.predictions;
-        learn(&mut means, KEY_LEVEL, &frame);
+        learn(&mut means, KEY_LEVEL, frame);
         last.copy_from_slice(&frame.words);
         key_values.extend_from_slice(&frame.words);
-        keys.push(residuals(&frame));
+        keys.push(residuals(frame));
     }
     let segments: Option<Vec<_>> = (0..plan.segments())
         .into_par_iter()
@@ -375,7 +376,8 @@ fn segment(
     let mut ratios = vec![CALM; (length + 1) * n];
     let mut means = Means::default();
     means.reset(&plan.header.starts);
-    let mut frame = l.frame();
+    let mut frames = l.frames();
+    let mut activity = Activity::default();
     let mut lambda = search::FIRST_LAMBDA;
     let mut predictions = Vec::new();
     let mut out = Vec::with_capacity(length.saturating_sub(1));
@@ -388,26 +390,26 @@ fn segment(
             around: [step.taps.at[0], step.taps.at[1]].map(|t| &ratios[t * n..t * n + n]),
             predictions: std::mem::take(&mut predictions),
         };
-        if stripped.has(l, &place, &mut frame) {
+        if stripped.has(l, &place, &mut frames[0]) {
             predictions = place.predictions;
-            words[step.sample * w..][..w].copy_from_slice(&frame.words);
+            words[step.sample * w..][..w].copy_from_slice(&frames[0].words);
             out.push(Residuals { shift: streamed::STRIPPED, k: vec![0; n] });
             continue;
         }
-        if !search::solve(l, &place, &mut frame, &mut lambda, work) {
+        if !search::solve(l, &place, &mut frames, &mut lambda, work) {
             return None;
         }
+        let frame = &frames[0];
         predictions = place.predictions;
         // Later samples see what the coder will see: residuals as they were chosen in the end.
-        let mut activity = Activity::default();
         activity.start(n);
         for (c, &k) in frame.k.iter().enumerate() {
             activity.put(&means, c, step.level as usize, k);
         }
         ratios[step.sample * n..][..n].copy_from_slice(&activity.ratio);
-        learn(&mut means, step.level as usize, &frame);
+        learn(&mut means, step.level as usize, frame);
         words[step.sample * w..][..w].copy_from_slice(&frame.words);
-        out.push(residuals(&frame));
+        out.push(residuals(frame));
     }
     Some(out)
 }

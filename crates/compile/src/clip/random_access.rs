@@ -248,10 +248,10 @@ fn segment(loops: &[ClosedLoop<'_>], s: usize) -> Option<Segment> {
         let (origins, predictions) = origins(l, samples.clone());
         let mut k = Vec::with_capacity(samples.len() * plan.components);
         let mut place = SampleContext { sample: 0, level: 0, means: &means, around: [&[], &[]], predictions };
-        let mut frame = l.frame();
+        let [frame, trial, _] = &mut l.frames();
         let fits = samples.clone().all(|sample| {
             place.sample = sample;
-            let fits = search::attempt::<false>(l, &place, &mut frame, 0.0, FLIPS);
+            let fits = search::attempt::<false>(l, &place, [frame, trial], 0.0, FLIPS);
             k.extend_from_slice(&frame.k);
             fits
         });

@@ -37,11 +37,10 @@ const SHRINK: f64 = 0.4;
 pub fn solve(
     l: &ClosedLoop<'_>,
     place: &SampleContext<'_>,
-    frame: &mut SampleChoices,
+    [frame, spare, trial]: &mut [SampleChoices; 3],
     lambda: &mut f64,
     work: SearchEffort,
 ) -> bool {
-    let mut spare = frame.clone();
     for shift in 0..=MAX_SHIFT {
         let mut best: Option<(u64, f64)> = None;
         for &part in work.tries {
@@ -50,13 +49,13 @@ pub fn solve(
                 l => l,
             };
             spare.shift = shift;
-            if !attempt::<true>(l, place, &mut spare, start, work.flips) {
+            if !attempt::<true>(l, place, [spare, trial], start, work.flips) {
                 continue;
             }
-            let bits = l.cost(&spare);
+            let bits = l.cost(spare);
             if best.is_none_or(|(least, _)| bits < least) {
                 best = Some((bits, start));
-                std::mem::swap(frame, &mut spare);
+                std::mem::swap(frame, spare);
             }
             if start == 0.0 {
                 break;
@@ -70,11 +69,12 @@ pub fn solve(
     false
 }
 
-/// From one λ for all. `TABLES`: which symbols' tables there are is worked out on the way.
+/// From one λ for all, into the first of the two; the other one is memory for trials. `TABLES`: which symbols'
+/// tables there are is worked out on the way.
 pub fn attempt<const TABLES: bool>(
     l: &ClosedLoop<'_>,
     place: &SampleContext<'_>,
-    frame: &mut SampleChoices,
+    [frame, trial]: [&mut SampleChoices; 2],
     lambda: f64,
     flips: usize,
 ) -> bool {
@@ -98,8 +98,8 @@ pub fn attempt<const TABLES: bool>(
                 frame.touched[j] = true;
                 top = j;
             }
-            l.choose_again(place, frame, top, f64::INFINITY);
-        } else if left == 0 || !flip(l, place, frame, worst) {
+            l.choose_again(place, frame, top);
+        } else if left == 0 || !flip(l, place, [frame, trial], worst) {
             return false;
         } else {
             left -= 1;
@@ -128,11 +128,16 @@ fn chain<'a>(l: &'a ClosedLoop<'_>, from: usize) -> impl Iterator<Item = usize> 
 }
 
 /// Takes the second-nearest integer of that component above `worst` that helps most. False if none does.
-fn flip(l: &ClosedLoop<'_>, place: &SampleContext<'_>, frame: &mut SampleChoices, worst: usize) -> bool {
+fn flip(
+    l: &ClosedLoop<'_>,
+    place: &SampleContext<'_>,
+    [frame, spare]: [&mut SampleChoices; 2],
+    worst: usize,
+) -> bool {
     let most = |frame: &SampleChoices| frame.error.iter().copied().fold(0.0, f64::max);
     let mut least = most(frame) * (1.0 - 1e-9);
     let mut best = None;
-    let mut spare = frame.clone();
+    spare.copy_from(frame);
     for j in chain(l, worst) {
         for c in l.components(j) {
             if frame.flipped[c] {
@@ -140,13 +145,13 @@ fn flip(l: &ClosedLoop<'_>, place: &SampleContext<'_>, frame: &mut SampleChoices
             }
             spare.flipped[c] = true;
             spare.touched[j] = true;
-            if l.choose_again(place, &mut spare, j, least) {
-                let after = most(&spare);
+            if l.choose_below(place, spare, (j, worst), least) {
+                let after = most(spare);
                 if after < least {
                     (least, best) = (after, Some((j, c)));
                 }
             }
-            l.restore(&mut spare, frame);
+            l.restore(spare, frame);
         }
     }
     let Some((j, c)) = best else {
@@ -154,6 +159,6 @@ fn flip(l: &ClosedLoop<'_>, place: &SampleContext<'_>, frame: &mut SampleChoices
     };
     frame.flipped[c] = true;
     frame.touched[j] = true;
-    l.choose_again(place, frame, j, f64::INFINITY);
+    l.choose_again(place, frame, j);
     true
 }

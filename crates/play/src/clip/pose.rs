@@ -202,6 +202,10 @@ impl<P: Pose + ?Sized> Sink for Masked<'_, P> {
         self.mask.is_none_or(|mask| mask.has(joint))
     }
     #[inline(always)]
+    fn wants_all(&self) -> bool {
+        self.mask.is_none()
+    }
+    #[inline(always)]
     fn rotation(&mut self, joint: usize, value: [f32; 4]) {
         self.pose.rotation(joint, value);
     }

@@ -263,6 +263,24 @@ impl LayeredForm {
     /// One joint.
     #[inline]
     pub fn joint(&self, tiers: &[usize], joint: usize, query: &Query<'_>) -> Result<JointPose, Error> {
+        if self.over.is_empty()
+            && self.table.is_none()
+            && tiers.is_empty()
+            && let Some(still) = self.base.plan.still().get(joint)
+        {
+            let alike = Query { rounding: query.rounding_of(joint), roundings: &[], ..*query };
+            let header = &self.base.plan.header;
+            let (left, right, each) = alike.locate(header.samples as usize, header.fps);
+            let mut local = *still;
+            self.base.joint(left, right, each.of(joint), joint, &mut local);
+            return Ok(JointPose { local, bind: false });
+        }
+        self.joint_of_layers(tiers, joint, query)
+    }
+
+    /// One joint of a clip in layers, or none that there is.
+    #[inline(never)]
+    fn joint_of_layers(&self, tiers: &[usize], joint: usize, query: &Query<'_>) -> Result<JointPose, Error> {
         let (mut form, mut layer) = (Some(&self.base), 0);
         if !self.over.is_empty()
             && let Some(l) = self.over.iter().position(|l| l.joints.contains(&(joint as u32)))

@@ -498,6 +498,41 @@ impl Block {
         let window = u128::from_le_bytes(window);
         std::array::from_fn(|row| (window >> (4 * usize::from(self.lanes) * row)) as u32 & self.mask)
     }
+
+    /// Of each component of one sub-track the first bit behind that of a sample, and the bits.
+    #[inline(always)]
+    pub(super) fn fields<const ROWS: usize>(
+        &self,
+        bytes: &[u8],
+        start: usize,
+        lane: usize,
+    ) -> [[usize; 2]; ROWS] {
+        let mut out = [[0; 2]; ROWS];
+        let Some(window) = chunk::<16>(bytes, start + self.codes as usize) else {
+            return out;
+        };
+        let (halves, _) = window.as_chunks();
+        let low = halves.first().map_or(0, |half| u64::from_le_bytes(*half));
+        let high = halves.last().map_or(0, |half| u64::from_le_bytes(*half));
+        let begin = self.begin(bytes, start);
+        // Codes of all components follow one another: what is before a field are all codes before its own.
+        for (row, [first, width]) in out.iter_mut().enumerate() {
+            let at = row * usize::from(self.lanes) + lane % LANES;
+            // Codes that are before the one, and it, of the sixteen first ones and of the eight last ones.
+            let (before, code) = match row {
+                0 | 1 => (below(low, at), low >> (4 * at as u32 & 63)),
+                _ if at < 16 => (below(low, at), low >> (4 * at as u32 & 63)),
+                _ => (low, high >> (4 * at as u32 & 63)),
+            };
+            let mut sum = sum_of_widths(before);
+            if row == 2 {
+                sum += sum_of_widths(below(high, at.saturating_sub(16)));
+            }
+            *first = begin + sum;
+            *width = WIDTHS.get(code as u32);
+        }
+        out
+    }
 }
 
 /// Components of a sub-track.
@@ -521,39 +556,34 @@ pub(super) fn word(bytes: &[u8], at: usize) -> u16 {
     u16::from_le_bytes(chunk(bytes, at).copied().unwrap_or_default())
 }
 
-/// Sum of the widths of eight codes.
+/// The first of sixteen codes, at most all of them.
 #[inline(always)]
-pub(super) fn sum_of_widths(codes: u32) -> usize {
-    const ONES: u32 = 0x1111_1111;
-    const LOW: u32 = 0x0F0F_0F0F;
+fn below(codes: u64, count: usize) -> u64 {
+    match count < 16 {
+        true => codes & !(u64::MAX << (4 * count)),
+        false => codes,
+    }
+}
+
+/// Sum of the widths of sixteen codes.
+#[inline(always)]
+pub(super) fn sum_of_widths(codes: u64) -> usize {
+    const ONES: u64 = 0x1111_1111_1111_1111;
+    const LOW: u64 = 0x0F0F_0F0F_0F0F_0F0F;
     // Codes are widths but for the last three, which have both high bits set.
     let pairs = (codes & LOW) + ((codes >> 4) & LOW);
-    let sum = pairs.wrapping_mul(0x0101_0101) >> 24;
+    let sum = pairs.wrapping_mul(0x0101_0101_0101_0101) >> 56;
     let high = (codes >> 3) & (codes >> 2) & ONES;
     if high == 0 {
         return sum as usize;
     }
     let (one, two) = (high & codes, high & (codes >> 1));
     let more = one.count_ones() + 3 * two.count_ones() + 5 * (one & two).count_ones();
-    (sum + more) as usize
-}
-
-/// Sums of the widths of two lots of eight codes, side by side.
-#[inline(always)]
-pub(super) fn sums_of_widths(a: u32, b: u32) -> [usize; 2] {
-    const ONES: u64 = 0x1111_1111_1111_1111;
-    const LOW: u64 = 0x0F0F_0F0F_0F0F_0F0F;
-    let both = u64::from(b) << 32 | u64::from(a);
-    if (both >> 3) & (both >> 2) & ONES != 0 {
-        return [sum_of_widths(a), sum_of_widths(b)];
-    }
-    let pairs = (both & LOW) + ((both >> 4) & LOW);
-    let sums = pairs.wrapping_mul(0x0101_0101);
-    [(sums >> 24 & 0xFF) as usize, (sums >> 56) as usize]
+    sum as usize + more as usize
 }
 
 fn total<const ROWS: usize>(codes: [u32; ROWS]) -> usize {
-    codes.into_iter().map(sum_of_widths).sum()
+    codes.into_iter().map(|row| sum_of_widths(u64::from(row))).sum()
 }
 
 /// The constants of a sub-track that [`sample`] reads beside its components, in the order of its rows.
@@ -601,12 +631,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn widths_sum_up(codes in any::<u32>()) {
-            let want: usize = (0..8).map(|i| usize::from(BITS[(codes >> (4 * i) & 15) as usize])).sum();
-            prop_assert_eq!(sum_of_widths(codes), want);
-            let small = codes & 0xBBBB_BBBB;
-            for (a, b) in [(codes, small), (small, codes), (small, small >> 4)] {
-                prop_assert_eq!(sums_of_widths(a, b), [sum_of_widths(a), sum_of_widths(b)]);
+        fn widths_sum_up(codes in any::<u64>()) {
+            for codes in [codes, codes & 0xBBBB_BBBB_BBBB_BBBB] {
+                let width = |i: usize| usize::from(BITS[(codes >> (4 * i) & 15) as usize]);
+                for count in 0..=16 {
+                    prop_assert_eq!(sum_of_widths(below(codes, count)), (0..count).map(width).sum::<usize>());
+                }
             }
         }
     }

@@ -2,8 +2,7 @@
 //! ([`crate::simd::lanes`]): a pose is computed eight sub-tracks at a time, a joint by itself, with the same
 //! bits.
 
-use super::form::{Block, RandomAccess, SEGMENT, TAIL, UNIT, WIDTHS, chunk, sums_of_widths, word};
-use crate::clip::NONE;
+use super::form::{Block, RandomAccess, SEGMENT, TAIL, UNIT, WIDTHS, chunk, word};
 use crate::clip::streamed::Kind;
 use crate::simd::isa::Isa;
 use crate::simd::lanes::{self, LANES, Lanes, Number, Task, field, plus, times};
@@ -13,6 +12,11 @@ use crate::transform::Transform;
 pub trait Sink {
     /// Whether anything of this joint is wanted.
     fn wants(&self, joint: usize) -> bool;
+    /// Whether every joint is wanted, as far as is known beforehand.
+    #[inline(always)]
+    fn wants_all(&self) -> bool {
+        false
+    }
     /// x y z w.
     fn rotation(&mut self, joint: usize, value: [f32; 4]);
     /// x y z.
@@ -26,6 +30,10 @@ impl Sink for [Transform] {
     #[inline(always)]
     fn wants(&self, joint: usize) -> bool {
         joint < self.len()
+    }
+    #[inline(always)]
+    fn wants_all(&self) -> bool {
+        true
     }
     #[inline(always)]
     fn rotation(&mut self, joint: usize, value: [f32; 4]) {
@@ -128,21 +136,13 @@ impl RandomAccess {
     /// Interpolates one joint between two samples.
     #[inline]
     pub fn joint(&self, left: usize, right: usize, part: f32, joint: usize, out: &mut Transform) {
-        let Some((left, right)) = self.places(left, right) else {
-            return;
-        };
-        for place in self.of_joint.get(joint).into_iter().flatten() {
-            if *place == NONE {
-                return;
-            }
-            let (block, lane) = (&self.blocks[*place as usize / LANES], *place as usize % LANES);
-            let value = self.one(block, lane, &left, right.as_ref(), part);
-            match block.kind {
-                Kind::Translation => out.translation = [value[0], value[1], value[2]],
-                Kind::Scale => out.scale = [value[0], value[1], value[2]],
-                _ => out.rotation = value,
-            }
-        }
+        self.joint_on(Isa::get(), (left, right, part), joint, out);
+    }
+
+    /// [`RandomAccess::joint`] by a given instruction set.
+    #[inline]
+    pub fn joint_on(&self, isa: Isa, samples: (usize, usize, f32), joint: usize, out: &mut Transform) {
+        lanes::run(isa, SamplingOne { resident: self, samples, joint, out });
     }
 
     /// Both samples: as two of one segment, or as two places of their own.
@@ -164,7 +164,7 @@ impl RandomAccess {
     }
 
     /// The value of one sub-track: a rotation, or a vector in the first three.
-    #[inline]
+    #[inline(always)]
     fn one(
         &self,
         block: &Block,
@@ -173,20 +173,20 @@ impl RandomAccess {
         right: Option<&Place<'_>>,
         part: f32,
     ) -> [f32; 4] {
-        // The lane is below eight: that it is spares what is checked below.
-        let lane = lane % LANES;
         match block.kind {
-            Kind::Free => self.one_of::<3>(Kind::Free, block, lane, left, right, part),
-            Kind::TwoAxes => self.one_of::<2>(Kind::TwoAxes, block, lane, left, right, part),
-            Kind::Hinge => self.one_of::<1>(Kind::Hinge, block, lane, left, right, part),
+            Kind::Free => self.one_of::<3, 9>(Kind::Free, block, lane, left, right, part),
+            Kind::TwoAxes => self.one_of::<2, 13>(Kind::TwoAxes, block, lane, left, right, part),
+            Kind::Hinge => self.one_of::<1, 9>(Kind::Hinge, block, lane, left, right, part),
             Kind::Translation | Kind::Scale => {
-                self.one_of::<3>(Kind::Translation, block, lane, left, right, part)
+                self.one_of::<3, 1>(Kind::Translation, block, lane, left, right, part)
             }
         }
     }
 
+    /// `kind` is said where this is called, so that the compiler knows it, as are ROWS, its components, and
+    /// CONSTANTS, the number of its constants.
     #[inline(always)]
-    fn one_of<const ROWS: usize>(
+    fn one_of<const ROWS: usize, const CONSTANTS: usize>(
         &self,
         kind: Kind,
         block: &Block,
@@ -195,40 +195,153 @@ impl RandomAccess {
         right: Option<&Place<'_>>,
         part: f32,
     ) -> [f32; 4] {
+        let rows = self.rows.get(block.row as usize..).unwrap_or_default();
+        let Some(rows) = rows.first_chunk::<CONSTANTS>() else {
+            return [0.0; 4];
+        };
+        // The lane is below eight: that it is spares what is checked below.
+        let constants = OneOf { rows, lane: lane % LANES };
         match right {
-            None => self.one_in::<ROWS>(kind, block, lane, left, part),
+            None => left.one::<ROWS, CONSTANTS>(kind, block, &constants, part),
             Some(right) => between(
                 kind,
-                self.one_in::<ROWS>(kind, block, lane, left, 0.0),
-                self.one_in::<ROWS>(kind, block, lane, right, 0.0),
+                left.one::<ROWS, CONSTANTS>(kind, block, &constants, 0.0),
+                right.one::<ROWS, CONSTANTS>(kind, block, &constants, 0.0),
                 part,
             ),
         }
     }
+}
 
-    /// `kind` is said where this is called, so that the compiler knows it, as is ROWS, its components.
+/// One joint between two samples, with the part of the way from one to the other.
+struct SamplingOne<'a> {
+    resident: &'a RandomAccess,
+    samples: (usize, usize, f32),
+    joint: usize,
+    out: &'a mut Transform,
+}
+
+impl Task for SamplingOne<'_> {
     #[inline(always)]
-    fn one_in<const ROWS: usize>(
+    fn run<L: Lanes>(self) {
+        let SamplingOne { resident, samples: (left, right, part), joint, out } = self;
+        let Some((left, right)) = resident.places(left, right) else {
+            return;
+        };
+        for place in resident.of_joint.get(joint).into_iter().flatten() {
+            let Some(block) = resident.blocks.get(*place as usize / LANES) else {
+                return;
+            };
+            let value = resident.one(block, *place as usize % LANES, &left, right.as_ref(), part);
+            match block.kind {
+                Kind::Translation => out.translation = [value[0], value[1], value[2]],
+                Kind::Scale => out.scale = [value[0], value[1], value[2]],
+                _ => out.rotation = value,
+            }
+        }
+    }
+}
+
+struct Sampling<'a, P, S: ?Sized> {
+    resident: &'a RandomAccess,
+    left: Place<'a>,
+    right: Option<Place<'a>>,
+    parts: P,
+    out: &'a mut S,
+}
+
+impl<P: Parts, S: Sink + ?Sized> Task for Sampling<'_, P, S> {
+    #[inline(always)]
+    fn run<L: Lanes>(mut self) {
+        let all = self.parts.all().map(L::splat);
+        let whole = self.out.wants_all();
+        for block in &self.resident.blocks {
+            let joints = &block.joints[..usize::from(block.lanes).min(LANES)];
+            if !whole && !joints.iter().any(|j| self.out.wants(*j as usize)) {
+                continue;
+            }
+            let part = match all {
+                Some(part) => part,
+                None => L::load(&block.joints.map(|j| self.parts.of(j as usize))),
+            };
+            if block.lanes == 1 {
+                let joint = block.joints[0] as usize;
+                let (left, right, part) = (&self.left, self.right.as_ref(), self.parts.of(joint));
+                let value = self.resident.one(block, 0, left, right, part);
+                put(block.kind, joint, &value, self.out);
+                continue;
+            }
+            // Each kind by itself, so that the compiler knows what it is.
+            match block.kind {
+                Kind::Free => self.block::<L, 3, 9>(Kind::Free, block, part),
+                Kind::TwoAxes => self.block::<L, 2, 13>(Kind::TwoAxes, block, part),
+                Kind::Hinge => self.block::<L, 1, 9>(Kind::Hinge, block, part),
+                Kind::Translation => self.block::<L, 3, 1>(Kind::Translation, block, part),
+                Kind::Scale => self.block::<L, 3, 1>(Kind::Scale, block, part),
+            }
+        }
+    }
+}
+
+impl<P: Parts, S: Sink + ?Sized> Sampling<'_, P, S> {
+    #[inline(always)]
+    fn block<L: Lanes, const ROWS: usize, const CONSTANTS: usize>(
+        &mut self,
+        kind: Kind,
+        block: &Block,
+        part: L,
+    ) {
+        let rows = self.resident.rows.get(block.row as usize..).unwrap_or_default();
+        let Some(rows) = rows.first_chunk::<CONSTANTS>() else {
+            return;
+        };
+        let value = match &self.right {
+            None => self.left.eight::<L, ROWS, CONSTANTS>(kind, block, rows, part),
+            Some(right) => {
+                let zero = L::splat(0.0);
+                let a = self.left.eight::<L, ROWS, CONSTANTS>(kind, block, rows, zero);
+                let b = right.eight::<L, ROWS, CONSTANTS>(kind, block, rows, zero);
+                between(kind, a, b, part)
+            }
+        };
+        let values = L::quaternions(value);
+        for (lane, j) in block.joints[..usize::from(block.lanes).min(LANES)].iter().enumerate() {
+            put(kind, *j as usize, &values[lane], self.out);
+        }
+    }
+}
+
+/// Puts a value where it is wanted.
+#[inline(always)]
+fn put(kind: Kind, joint: usize, value: &[f32; 4], out: &mut (impl Sink + ?Sized)) {
+    if !out.wants_all() && !out.wants(joint) {
+        return;
+    }
+    match kind {
+        Kind::Translation => out.translation(joint, [value[0], value[1], value[2]]),
+        Kind::Scale => out.scale(joint, [value[0], value[1], value[2]]),
+        _ => out.rotation(joint, *value),
+    }
+}
+
+impl Place<'_> {
+    /// The value of one sub-track of a block, as [`value`] gives it.
+    #[inline(always)]
+    fn one<const ROWS: usize, const CONSTANTS: usize>(
         &self,
         kind: Kind,
         block: &Block,
-        lane: usize,
-        place: &Place<'_>,
+        constants: &OneOf<'_, CONSTANTS>,
         part: f32,
     ) -> [f32; 4] {
-        let bytes = place.bytes;
-        let codes = block.codes::<ROWS>(bytes, place.start);
-        let mut row = block.begin(bytes, place.start);
+        let (bytes, lane) = (self.bytes, constants.lane);
+        let places = block.fields::<ROWS>(bytes, self.start, lane);
         let mut k = [0.0; 3];
-        for c in 0..ROWS {
-            let [before, all] = sums_of_widths(codes[c] & !(u32::MAX << (4 * lane)), codes[c]);
-            let first = row + before;
-            let width = WIDTHS.get(codes[c] >> (4 * lane));
-            let [a, b] = place.samples.map(|at| field(bytes, at, first, width));
-            k[c] = (a + (b - a) * part) * place.scale;
-            row += all;
+        for (k, [first, width]) in k.iter_mut().zip(places) {
+            let [a, b] = self.samples.map(|at| field(bytes, at, first, width));
+            *k = (a + (b - a) * part) * self.scale;
         }
-        let (origins, lanes) = (place.start + block.origins as usize, usize::from(block.lanes));
+        let (origins, lanes) = (self.start + block.origins as usize, usize::from(block.lanes));
         let mut origin = [0.0; 4];
         let four = |c: usize| -> [u8; 4] {
             let at = origins + 4 * (c * lanes + lane);
@@ -253,92 +366,16 @@ impl RandomAccess {
                 }
             }
         }
-        let rows = self.rows.get(block.row as usize..).unwrap_or_default();
-        value(kind, k, origin, &OneOf { rows, lane })
+        value(kind, k, origin, constants)
     }
-}
 
-struct Sampling<'a, P, S: ?Sized> {
-    resident: &'a RandomAccess,
-    left: Place<'a>,
-    right: Option<Place<'a>>,
-    parts: P,
-    out: &'a mut S,
-}
-
-impl<P: Parts, S: Sink + ?Sized> Task for Sampling<'_, P, S> {
-    #[inline(always)]
-    fn run<L: Lanes>(mut self) {
-        let all = self.parts.all().map(L::splat);
-        for block in &self.resident.blocks {
-            let joints = &block.joints[..usize::from(block.lanes).min(LANES)];
-            if !joints.iter().any(|j| self.out.wants(*j as usize)) {
-                continue;
-            }
-            let part = match all {
-                Some(part) => part,
-                None => L::load(&block.joints.map(|j| self.parts.of(j as usize))),
-            };
-            if block.lanes == 1 {
-                let joint = block.joints[0] as usize;
-                let (left, right, part) = (&self.left, self.right.as_ref(), self.parts.of(joint));
-                let value = self.resident.one(block, 0, left, right, part);
-                put(block.kind, joint, &value, self.out);
-                continue;
-            }
-            // Each kind by itself, so that the compiler knows what it is.
-            match block.kind {
-                Kind::Free => self.block::<L, 3>(Kind::Free, block, part),
-                Kind::TwoAxes => self.block::<L, 2>(Kind::TwoAxes, block, part),
-                Kind::Hinge => self.block::<L, 1>(Kind::Hinge, block, part),
-                Kind::Translation => self.block::<L, 3>(Kind::Translation, block, part),
-                Kind::Scale => self.block::<L, 3>(Kind::Scale, block, part),
-            }
-        }
-    }
-}
-
-impl<P: Parts, S: Sink + ?Sized> Sampling<'_, P, S> {
-    #[inline(always)]
-    fn block<L: Lanes, const ROWS: usize>(&mut self, kind: Kind, block: &Block, part: L) {
-        let rows = self.resident.rows.get(block.row as usize..).unwrap_or_default();
-        let value = match &self.right {
-            None => self.left.eight::<L, ROWS>(kind, block, rows, part),
-            Some(right) => {
-                let zero = L::splat(0.0);
-                let a = self.left.eight::<L, ROWS>(kind, block, rows, zero);
-                let b = right.eight::<L, ROWS>(kind, block, rows, zero);
-                between(kind, a, b, part)
-            }
-        };
-        let values = L::quaternions(value);
-        for (lane, j) in block.joints[..usize::from(block.lanes).min(LANES)].iter().enumerate() {
-            put(kind, *j as usize, &values[lane], self.out);
-        }
-    }
-}
-
-/// Puts a value where it is wanted.
-#[inline(always)]
-fn put(kind: Kind, joint: usize, value: &[f32; 4], out: &mut (impl Sink + ?Sized)) {
-    if !out.wants(joint) {
-        return;
-    }
-    match kind {
-        Kind::Translation => out.translation(joint, [value[0], value[1], value[2]]),
-        Kind::Scale => out.scale(joint, [value[0], value[1], value[2]]),
-        _ => out.rotation(joint, *value),
-    }
-}
-
-impl Place<'_> {
     /// Values of a block, as [`value`] gives them.
     #[inline(always)]
-    fn eight<L: Lanes, const ROWS: usize>(
+    fn eight<L: Lanes, const ROWS: usize, const CONSTANTS: usize>(
         &self,
         kind: Kind,
         block: &Block,
-        rows: &[[f32; LANES]],
+        rows: &[[f32; LANES]; CONSTANTS],
         part: L,
     ) -> [L; 4] {
         let zero = L::splat(0.0);
@@ -389,9 +426,9 @@ trait Constants<N> {
     fn three(&self, row: usize) -> [N; 3];
 }
 
-struct AllOf<'a>(&'a [[f32; LANES]]);
+struct AllOf<'a, const N: usize>(&'a [[f32; LANES]; N]);
 
-impl<L: Lanes> Constants<L> for AllOf<'_> {
+impl<L: Lanes, const N: usize> Constants<L> for AllOf<'_, N> {
     #[inline(always)]
     fn at(&self, row: usize) -> L {
         L::load(&self.0[row])
@@ -402,15 +439,15 @@ impl<L: Lanes> Constants<L> for AllOf<'_> {
     }
 }
 
-struct OneOf<'a> {
-    rows: &'a [[f32; LANES]],
+struct OneOf<'a, const N: usize> {
+    rows: &'a [[f32; LANES]; N],
     lane: usize,
 }
 
-impl Constants<f32> for OneOf<'_> {
+impl<const N: usize> Constants<f32> for OneOf<'_, N> {
     #[inline(always)]
     fn at(&self, row: usize) -> f32 {
-        self.rows[row][self.lane]
+        self.rows[row][self.lane % LANES]
     }
     #[inline(always)]
     fn three(&self, row: usize) -> [f32; 3] {
