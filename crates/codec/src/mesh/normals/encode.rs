@@ -5,16 +5,18 @@
 //! bases      of a few frames the residual of every item in its frame: 0, the median, or the middle, whichever leaves fewest frames outside
 //! state      the reference's where normal and tangents are within the tolerance, tangents with a turn if need be; else the nearest
 //! reference  the one that leaves fewest normals outside
-//! chances    counts of what the frames that were looked at would have coded
+//! tables     counts of what the frames that were looked at would have coded, each after the one before
 //! ```
 
 use crate::Corrupt;
-use crate::entropy::range::{Bits, Counter, Encoder as Writer};
+use crate::entropy::nibble;
+use crate::entropy::nibble::{Counter, Symbols};
+use crate::entropy::range::Encoder as Writer;
 use crate::mesh::normals::kernel::turned;
 use crate::mesh::normals::packed::put_section;
 use crate::mesh::normals::surface::{Weights, angle as arc_cosine, turn};
 use crate::mesh::normals::tangents::TangentWeights;
-use crate::mesh::normals::{Contexts, Draft, Normals, STRIDE, Shape, TURNED, Work, level_near, width};
+use crate::mesh::normals::{Draft, Normals, STRIDE, Shape, TURNED, Work, width};
 use crate::simd::lanes::{Place, cross, dot};
 use crate::transform::Transform;
 
@@ -31,7 +33,7 @@ pub struct Wanted<'a> {
     pub degrees: f64,
     /// Frames of the mesh.
     pub frames: usize,
-    /// Whether states are packed, for speed, not range coded.
+    /// Whether states are packed, for speed, not coded.
     pub packed: bool,
     /// Bits that a nanosecond per vertex of decoding time is worth; 0: only bytes count.
     pub nanosecond: f64,
@@ -225,7 +227,7 @@ impl Encoder {
             out.normals = Normals { base: base.clone(), classes, ..polygons };
             out.normals.turn_rest(shape)?;
         }
-        out.normals.find_blocks();
+        out.normals.find_trees();
         out.count(samples);
         out.write(&draft, shape, base)?;
         Ok(out)
@@ -328,21 +330,23 @@ impl Encoder {
         [x / side * angle, y / side * angle]
     }
 
-    /// Counts what the samples would have coded, and starts the chances from that.
+    /// Counts what the samples would have coded, each with the one before as reference, and starts tables from
+    /// that.
     fn count<P: Place>(&mut self, samples: &[Source<'_, P>]) {
-        let mut counts: Contexts<[u32; 2]> = Contexts::default();
+        if self.normals.packed {
+            return;
+        }
+        let mut counts = self.normals.coding.counts();
+        let mut earlier: Vec<Vec<i16>> = Vec::new();
         for sample in samples {
             let mut state = self.normals.base.clone();
-            self.choose(sample, &[], &mut state);
-            self.normals.frame(&mut Counter, &mut counts, None, &mut state);
+            let refs: Vec<&[i16]> = earlier.iter().map(Vec::as_slice).collect();
+            let (number, _) = self.choose(sample, &refs, &mut state);
+            let from = if number == 0 { &self.normals.base[..] } else { refs[0] };
+            self.normals.frame(&mut Counter, &mut counts, from, &mut state);
+            earlier = vec![state];
         }
-        let mut again = self.normals.chances;
-        for (chance, [zeros, ones]) in again.list().zip(counts.list()) {
-            if *zeros + *ones > 1 {
-                *chance = level_near(*zeros, *ones);
-            }
-        }
-        self.normals.chances = again;
+        self.normals.coding.fit(&counts);
     }
 
     fn write(&mut self, draft: &Draft<'_>, shape: Shape<'_>, base: Vec<i16>) -> Result<(), Corrupt> {
@@ -405,18 +409,20 @@ impl Encoder {
             self.pack(refs, states, &numbers, out);
             return errors;
         }
-        let mut chances = self.normals.chances;
-        let mut writer = Writer::new(out);
+        if numbers.iter().all(|number| *number == 0) && states.iter().all(|s| *s == self.normals.base) {
+            return errors;
+        }
+        let (mut tables, mut symbols) = (self.normals.coding.tables(), nibble::Encoder::default());
         for (f, &number) in numbers.iter().enumerate() {
             let (done, rest) = states.split_at_mut(f);
-            Bits::plain(&mut writer, width(refs.len() + f), number as u32);
-            let from = number.checked_sub(1).map(|i| match refs.get(i) {
-                Some(states) => states,
-                None => &done[i - refs.len()][..],
-            });
-            self.normals.frame(&mut writer, &mut chances, from, &mut rest[0]);
+            symbols.plain(width(refs.len() + f), number as u32);
+            let from = match number.checked_sub(1) {
+                None => &self.normals.base[..],
+                Some(i) => refs.get(i).copied().unwrap_or_else(|| &done[i - refs.len()]),
+            };
+            self.normals.frame(&mut symbols, &mut tables, from, &mut rest[0]);
         }
-        writer.finish();
+        symbols.finish(out);
         errors
     }
 
@@ -544,7 +550,7 @@ impl Encoder {
                 };
                 chord(t, [wanted[0], wanted[1], wanted[2]])
             };
-            turns[v] = self.normals.expected(v, turns, old);
+            turns[v] = old[v];
             let mut own = left(turns[v]);
             if own > self.limit {
                 let z = turn_between(t, n, wanted) / f64::from(step);
