@@ -1319,7 +1319,7 @@ class Cells:
         return [position(frame[place]) for place in places]
 
 
-class Symbols:
+class Nibbles:
     """Symbols of four bits."""
 
     # mesh.md#predicted
@@ -1626,9 +1626,9 @@ class Predicted:
         chances = [[[code() for _ in range(3)] for _ in range(4)] for _ in trees]
         used = even()
         exponent = lambda: bits.plain(4) if bits.bit(used) else 15
-        self.start = {"changes": Symbols.table([1] * 4 + [0] * 12)}
+        self.start = {"changes": Nibbles.table([1] * 4 + [0] * 12)}
         for name in ["pairs", "longer", "turns"][: len(trees) + 1]:
-            self.start[name] = Symbols.table([1 << 15 - exponent() for _ in range(16)])
+            self.start[name] = Nibbles.table([1 << 15 - exponent() for _ in range(16)])
         for tree in trees:
             for size in range(4):
                 one = [max(1, min(65535, (16 + (c & 15) << (c >> 4)) >> 4)) for c in chances[tree][size]]
@@ -1636,7 +1636,7 @@ class Predicted:
                     weight = lambda mask: math.prod(
                         one[heat] if mask >> k & 1 else 65536 - one[heat] for k, heat in enumerate(pattern)) >> 32
                     weights = [0 if mask == 0 and size < 3 else weight(mask) for mask in range(16)]
-                    self.start[tree, size, pattern] = Symbols.table(weights)
+                    self.start[tree, size, pattern] = Nibbles.table(weights)
 
     # mesh.md#predicted
     def read_signs(self, bits):
@@ -1705,7 +1705,7 @@ class Predicted:
             return self.packed_states(data, frames, references)
         if not data:
             return [list(self.base) for _ in range(frames)]
-        symbols, done = Symbols(data), list(references)
+        symbols, done = Nibbles(data), list(references)
         tables = {name: list(table) for name, table in self.start.items()}
         for _ in range(frames):
             number = symbols.plain(len(done).bit_length())
