@@ -175,6 +175,9 @@ impl Normals {
 }
 
 #[cfg(feature = "encode")]
+pub(super) use fit::Seldom;
+
+#[cfg(feature = "encode")]
 mod fit {
     use super::*;
     use crate::mesh::normals::contexts::level_near;
@@ -188,8 +191,8 @@ mod fit {
             vec![[0; SYMBOLS]; MASKS + self.masks.len()]
         }
 
-        /// Starts tables from what was counted.
-        pub fn fit(&mut self, counts: &Counts) {
+        /// Starts tables from what was counted, of groups and vertices that change seldom.
+        pub fn fit(&mut self, counts: &Counts, seldom: [Seldom; 2]) {
             for (exponents, table) in self.exponents.iter_mut().zip(NUMBERS) {
                 let all = f64::from(counts[table].iter().sum::<u32>());
                 // What was not seen takes no bits to begin with.
@@ -205,13 +208,49 @@ mod fit {
                     let own = self.masks.iter().zip(&counts[MASKS..]);
                     let own = own.filter(|(m, _)| (usize::from(m.0), usize::from(m.1)) == (tree, size));
                     let list: Vec<(u8, &[u32; SYMBOLS])> = own.map(|(m, counts)| (m.2, counts)).collect();
-                    let chances = chances(&list, size + 1 == SIZES);
+                    let mut chances = chances(&list, size + 1 == SIZES);
+                    let own = seldom[tree].chance(size, chances[1]);
+                    chances[0] = chances[0].map(|seen| own.clamp(seen, seen.max(0.5)));
                     let near = |one: f64| level_near(((1.0 - one) * 1e6) as u32, (one * 1e6) as u32);
                     self.chances[tree][size] =
                         chances.map(|one| one.map_or(EVEN_LEVEL, |one| level_of(near(one))));
                 }
             }
             self.make_tables();
+        }
+    }
+
+    /// How often items change of class 0: classes are from the samples that are counted, so these did not change
+    /// in any of them. As many are seen to change in one more as there are that changed once, by the number
+    /// of samples (I. J. Good and A. Turing).
+    #[derive(Debug, Clone, Copy, Default)]
+    pub struct Seldom {
+        /// By heat 0 and 1: items, and changes of these.
+        items: [f64; 2],
+        changes: [f64; 2],
+        samples: f64,
+    }
+
+    impl Seldom {
+        /// Notes an item of a class, which changed so often in so many samples.
+        pub fn add(&mut self, class: u8, changes: usize, samples: usize) {
+            self.samples = samples as f64;
+            if let Some(items) = self.items.get_mut(usize::from(class)) {
+                *items += 1.0;
+                self.changes[usize::from(class)] += changes as f64;
+            }
+            // It stands for those that were not seen.
+            self.changes[0] += f64::from(u8::from(changes == 1));
+        }
+
+        /// The chance of a part of heat 0 to change, of so large nodes, where one of heat 1 has that other.
+        fn chance(&self, size: usize, other: Option<f64>) -> f64 {
+            let [none, one] = [0, 1].map(|h| self.changes[h] / (self.items[h] * self.samples).max(1.0));
+            let items = 4f64.powi(size as i32);
+            match other {
+                Some(other) if none > 0.0 => other * items * none / (one + (items - 1.0) * none),
+                _ => 1.0 - (1.0 - none.min(1.0)).powf(items),
+            }
         }
     }
 

@@ -12,6 +12,7 @@ use crate::Corrupt;
 use crate::entropy::nibble;
 use crate::entropy::nibble::{Counter, Symbols};
 use crate::entropy::range::Encoder as Writer;
+use crate::mesh::normals::coding::Seldom;
 use crate::mesh::normals::kernel::turned;
 use crate::mesh::normals::packed::put_section;
 use crate::mesh::normals::surface::{Weights, angle as arc_cosine, turn};
@@ -219,7 +220,7 @@ impl Encoder {
         if draft.turned {
             out.normals.turn_rest(shape)?;
         }
-        out.fit(samples, wanted.frames, f64::from(draft.steps[0]));
+        let seldom = out.fit(samples, wanted.frames, f64::from(draft.steps[0]));
         let base = out.normals.base.clone();
         if let Some(polygons) = polygons {
             // Now with the base in what is at rest.
@@ -228,7 +229,7 @@ impl Encoder {
             out.normals.turn_rest(shape)?;
         }
         out.normals.find_trees();
-        out.count(samples);
+        out.count(samples, seldom);
         out.write(&draft, shape, base)?;
         Ok(out)
     }
@@ -247,8 +248,9 @@ impl Encoder {
         source.normals[self.members[g][0] as usize]
     }
 
-    /// Chooses bases and classes.
-    fn fit<P: Place>(&mut self, samples: &[Source<'_, P>], frames: usize, step: f64) {
+    /// Chooses bases and classes; how often groups and vertices change that did not in the samples.
+    fn fit<P: Place>(&mut self, samples: &[Source<'_, P>], frames: usize, step: f64) -> [Seldom; 2] {
+        let mut seldom = [Seldom::default(); 2];
         let groups = self.members.len();
         // What is within the tolerance, in steps.
         let radius = (1.0 / STEP * 0.98) as f32;
@@ -266,13 +268,14 @@ impl Encoder {
         for g in 0..groups {
             list.clear();
             list.extend(states.iter().map(|s| s[g]));
-            let (base, class) = base_of(&mut list, radius, frames);
+            let (base, class, outside) = base_of(&mut list, radius, frames);
+            seldom[0].add(class, outside, samples.len());
             let at = self.normals.at(g);
             self.normals.base[at].copy_from_slice(&base);
             self.normals.classes[g] = class;
         }
         let Some(vertices) = self.normals.tangents.as_ref().map(|t| t.classes().len()) else {
-            return;
+            return seldom;
         };
         let mut turns: Vec<Vec<[f32; 2]>> = Vec::new();
         for (sample, states) in samples.iter().zip(&states) {
@@ -303,10 +306,12 @@ impl Encoder {
         for v in 0..vertices {
             list.clear();
             list.extend(turns.iter().map(|s| s[v]));
-            let (base, class) = base_of(&mut list, radius * 0.9, frames);
+            let (base, class, outside) = base_of(&mut list, radius * 0.9, frames);
+            seldom[1].add(class, outside, samples.len());
             self.normals.base[2 * groups + v] = base[0];
             self.normals.classes[groups + v] = class;
         }
+        seldom
     }
 
     /// Predicted tangent of a vertex whose normal is that which is there.
@@ -332,7 +337,7 @@ impl Encoder {
 
     /// Counts what the samples would have coded, each with the one before as reference, and starts tables from
     /// that.
-    fn count<P: Place>(&mut self, samples: &[Source<'_, P>]) {
+    fn count<P: Place>(&mut self, samples: &[Source<'_, P>], seldom: [Seldom; 2]) {
         if self.normals.packed {
             return;
         }
@@ -346,7 +351,7 @@ impl Encoder {
             self.normals.frame(&mut Counter, &mut counts, from, &mut state);
             earlier = vec![state];
         }
-        self.normals.coding.fit(&counts);
+        self.normals.coding.fit(&counts, seldom);
     }
 
     fn write(&mut self, draft: &Draft<'_>, shape: Shape<'_>, base: Vec<i16>) -> Result<(), Corrupt> {
@@ -587,12 +592,12 @@ fn nanoseconds(draft: &Draft<'_>) -> f64 {
     POLYGONS + normals + tangents
 }
 
-/// The base that leaves the fewest outside, and the class of what it leaves. The list is put in another
-/// order.
-fn base_of(list: &mut [[f32; 2]], radius: f32, frames: usize) -> ([i16; 2], u8) {
+/// The base that leaves the fewest outside, the class of what it leaves, and how many these are. The list is
+/// put in another order.
+fn base_of(list: &mut [[f32; 2]], radius: f32, frames: usize) -> ([i16; 2], u8, usize) {
     let count = list.len();
     if count == 0 {
-        return ([0; 2], 0);
+        return ([0; 2], 0, 0);
     }
     let mut middle = [[0.0f32; 2]; 3];
     for k in 0..2 {
@@ -620,7 +625,7 @@ fn base_of(list: &mut [[f32; 2]], radius: f32, frames: usize) -> ([i16; 2], u8) 
         n if 2 * n <= count => 2,
         _ => 3,
     };
-    (best.0.map(|x| x as i16), class)
+    (best.0.map(|x| x as i16), class, best.1)
 }
 
 /// The value nearest to `wanted` that differs from `from` by a multiple of the stride.

@@ -195,7 +195,7 @@ mod tests {
             let mut counts = coding.counts();
             let tree = if NUMBERS == 2 { coding.groups.clone() } else { coding.turns.clone() };
             section(&mut Counter, &mut counts, &tree, [&mut old, &mut new]);
-            coding.fit(&counts);
+            coding.fit(&counts, Default::default());
             let (mut symbols, mut bytes) = (Encoder::default(), Vec::new());
             section(&mut symbols, &mut coding.tables(), &tree, [&mut old, &mut new]);
             symbols.finish(&mut bytes);
@@ -276,7 +276,7 @@ mod tests {
         ) {
             let mut coding = Coding::default();
             coding.trees(&classes, &classes);
-            coding.fit(&coding.counts());
+            coding.fit(&coding.counts(), Default::default());
             let _ = decode(&coding, &coding.groups, &bytes, &vec![[1, 2]; classes.len()]);
             let _ = decode(&coding, &coding.turns, &bytes, &vec![[1]; classes.len()]);
         }
