@@ -10,6 +10,7 @@ usage: decode.py FILE.reel [FRAME…] or decode.py --clips FILE.reel
 """
 import ctypes
 import functools
+import itertools
 import json
 import math
 import os
@@ -1318,6 +1319,48 @@ class Cells:
         return [position(frame[place]) for place in places]
 
 
+class Nibbles:
+    """Symbols of four bits."""
+
+    # mesh.md#predicted
+    def __init__(self, data):
+        need(len(data) >= 4 and len(data) % 2 == 0, "symbols")
+        self.state = int.from_bytes(data[:4], "little")
+        self.words = [int.from_bytes(data[i : i + 2], "little") for i in range(4, len(data), 2)]
+        self.taken = 0
+
+    # mesh.md#predicted
+    @staticmethod
+    def table(weights):
+        return [8 * k + 32640 * sum(weights[:k]) // max(1, sum(weights)) for k in range(16)]
+
+    def refill(self):
+        if self.state < 1 << 16:
+            word = self.words[self.taken] if self.taken < len(self.words) else 0
+            self.state = self.state << 16 | word
+            self.taken += 1
+
+    # mesh.md#predicted
+    def symbol(self, table):
+        slot, starts = self.state & 4095, [s >> 3 for s in table] + [4096]
+        found = max(i for i in range(16) if starts[i] <= slot)
+        self.state = (starts[found + 1] - starts[found]) * (self.state >> 12) + slot - starts[found]
+        for k in range(1, 16):
+            table[k] += (8 * k if k <= found else 32768 - 8 * (16 - k)) - table[k] >> 6
+        self.refill()
+        return found
+
+    # mesh.md#predicted
+    def plain(self, count):
+        value = self.state & (1 << count) - 1
+        self.state >>= count
+        self.refill()
+        return value
+
+    def end(self):
+        need(self.state == 1 << 16 and self.taken == len(self.words), "symbols do not end where the bytes do")
+
+
 # Predicted normals: f32, rounded after each operation
 
 # mesh.md#predicted
@@ -1605,28 +1648,12 @@ class Predicted:
             self.signs = self.read_signs(bits)
             self.find_corners(first)
         vertices = len(point) if self.tangents else 0
-        self.near_groups = [[] for _ in range(self.groups)]
-        self.near_vertices, self.mates = [[] for _ in range(vertices)], [None] * vertices
-        for v in range(len(point)):
-            for w in earlier[v]:
-                a, c = self.group[v], self.group[w]
-                near = self.near_groups[max(a, c)]
-                if a != c and min(a, c) not in near and len(near) < 3:
-                    near.append(min(a, c))
-                if vertices:
-                    if w not in self.near_vertices[v] and len(self.near_vertices[v]) < 2:
-                        self.near_vertices[v].append(w)
-                    if a == c and self.mates[v] is None:
-                        self.mates[v] = w
+        self.mates = [None] * vertices
+        for v in range(vertices):
+            self.mates[v] = next((w for w in earlier[v] if self.group[w] == self.group[v]), None)
         self.read_bases(bits, vertices)
-        self.start = dict(
-            normal=even(4, 3, 3), turn=even(4, 4, 3), blocks=even(2, 4, 2), turn_blocks=even(2, 4, 2, 2), states=(even(3), even(16)), turns=(even(3), even(16)))
-        used = even()
-        for chance in self.chances_of(self.start):
-            if bits.bit(used):
-                code = bits.plain(8)
-                one = (16 + (code & 15) << (code >> 4)) >> 4
-                chance[:] = [65536 - max(1, min(65535, one))] * 2
+        if not self.packed:
+            self.read_tables(bits)
         bits.end()
         self.anchors = {}
         for v, g in enumerate(self.group):
@@ -1638,10 +1665,24 @@ class Predicted:
                     self.anchors[self.group[v]] = [point[v], other]
 
     # mesh.md#predicted
-    @staticmethod
-    def chances_of(c):
-        return flatten(c["normal"]) + flatten(c["turn"]) + flatten(c["blocks"]) + flatten(c["turn_blocks"]) + [
-            x for name in ("states", "turns") for part_ in c[name] for x in part_]
+    def read_tables(self, bits):
+        """What the tables of a unit start from: of numbers by name, of masks by tree, size and heats."""
+        trees, used = range(2 if self.tangents else 1), even()
+        code = lambda: bits.plain(8) if bits.bit(used) else 240
+        chances = [[[code() for _ in range(3)] for _ in range(4)] for _ in trees]
+        used = even()
+        exponent = lambda: bits.plain(4) if bits.bit(used) else 15
+        self.start = {"changes": Nibbles.table([1] * 4 + [0] * 12)}
+        for name in ["pairs", "longer", "turns"][: len(trees) + 1]:
+            self.start[name] = Nibbles.table([1 << 15 - exponent() for _ in range(16)])
+        for tree in trees:
+            for size in range(4):
+                one = [max(1, min(65535, (16 + (c & 15) << (c >> 4)) >> 4)) for c in chances[tree][size]]
+                for pattern in itertools.product(range(3), repeat=4):
+                    weight = lambda mask: math.prod(
+                        one[heat] if mask >> k & 1 else 65536 - one[heat] for k, heat in enumerate(pattern)) >> 32
+                    weights = [0 if mask == 0 and size < 3 else weight(mask) for mask in range(16)]
+                    self.start[tree, size, pattern] = Nibbles.table(weights)
 
     # mesh.md#predicted
     def read_signs(self, bits):
@@ -1742,16 +1783,57 @@ class Predicted:
     # mesh.md#predicted
     def unit_states(self, data, frames, references):
         """The states of the frames of a unit."""
-        import copy
         if self.packed:
             return self.packed_states(data, frames, references)
-        bits, c, done = Chances(data), copy.deepcopy(self.start), list(references)
+        if not data:
+            return [list(self.base) for _ in range(frames)]
+        symbols, done = Nibbles(data), list(references)
+        tables = {name: list(table) for name, table in self.start.items()}
         for _ in range(frames):
-            number = bits.plain(len(done).bit_length())
+            number = symbols.plain(len(done).bit_length())
             need(number <= len(done), "a reference")
-            done.append(self.states(bits, c, done[number - 1] if number else None))
-        bits.end()
+            out = list(done[number - 1] if number else self.base)
+            changes = symbols.symbol(tables["changes"])
+            n = 2 * self.groups
+            if changes & 1:
+                self.tree(symbols, tables, 0, self.classes[: self.groups], lambda g: self.pair(symbols, tables, out, g))
+            if changes & 2 and self.tangents:
+                self.tree(symbols, tables, 1, self.classes[self.groups :],
+                          lambda v: self.number(symbols, out, n + v, symbols.symbol(tables["turns"])))
+            done.append(out)
+        symbols.end()
         return done[len(references):]
+
+    # mesh.md#predicted
+    def tree(self, symbols, tables, tree, classes, change):
+        """Calls `change` with the items that change."""
+        def node(size, first):
+            part_ = 4**size
+            heats = [max((min(c, 2) for c in classes[first + k * part_ : first + k * part_ + part_]), default=0)
+                     for k in range(4)]
+            mask = symbols.symbol(tables[tree, size, tuple(heats)])
+            for k in range(4):
+                if mask >> k & 1 and first + k * part_ < len(classes):
+                    (node if size else lambda _, item: change(item))(size - 1, first + k * part_)
+
+        for first in range(0, len(classes), 256):
+            node(3, first)
+
+    # mesh.md#predicted
+    def pair(self, symbols, tables, out, g):
+        symbol = symbols.symbol(tables["pairs"])
+        for k, bits in enumerate((symbol >> 2, symbol & 3)):
+            if bits == 3:
+                bits = min(3 + symbols.symbol(tables["longer"]), 16)
+            self.number(symbols, out, 2 * g + k, bits)
+
+    # mesh.md#predicted
+    @staticmethod
+    def number(symbols, out, at, bits):
+        if bits:
+            value = symbols.plain(bits)
+            size = (1 << bits - 1) + (value >> 1)
+            out[at] = wrap(out[at] + 3 * (-size if value & 1 else size), 16)
 
     # mesh.md#predicted
     def packed_states(self, data, frames, references):
@@ -1798,66 +1880,6 @@ class Predicted:
             done.append(out)
         need(at >= len(data), "bytes behind the last frame")
         return done[len(references):]
-
-    # mesh.md#predicted
-    def states(self, bits, c, from_):
-        old, out, n = from_ or self.base, [], 2 * self.groups
-        past = lambda moved: int(moved) if from_ else 2
-        at = lambda list_, g: list_[2 * g : 2 * g + 2]
-        def in_blocks(items, chance, code, leave):
-            """`code` on items of which some differ: it says whether, `sure` that it does."""
-            last = [0, 0]
-            for chunk in range(0, len(items), 64):
-                own = items[chunk : chunk + 64]
-                blocks = [own[i : i + 16] for i in range(0, len(own), 16)]
-                last[0] = bits.bit(chance(0, own)[last[0]])
-                seen = False
-                for i, block in enumerate(blocks):
-                    if last[0]:
-                        sure = not seen and i + 1 == len(blocks)
-                        last[1] = 1 if sure else bits.bit(chance(1, block)[last[1]])
-                        seen = seen or last[1]
-                    one = False
-                    for item in block:
-                        if last[0] and last[1]:
-                            one = code(item, not one and item == block[-1]) or one
-                        else:
-                            leave(item)
-
-        def group(g, sure):
-            count = min(2, sum(at(out, h) != at(old, h) for h in self.near_groups[g]))
-            state = at(old, g)
-            chance = c["normal"][self.classes[g]][count][past(state != at(self.base, g))]
-            differs = sure or bits.bit(chance)
-            if differs:
-                zero, longer = c["states"]
-                x = bits.number(zero[0], longer)
-                y = bits.number(zero[1 + (x == 0)], longer)
-                state = [wrap(state[0] + 3 * x, 16), wrap(state[1] + 3 * y, 16)]
-            out.extend(state)
-            return differs
-
-        def expected(v):
-            mate = self.mates[v]
-            return old[n + v] if mate is None else wrap(old[n + v] + out[n + mate] - old[n + mate], 16)
-
-        def vertex(v, sure):
-            count = sum(out[n + w] != old[n + w] for w in self.near_vertices[v]) + differs(self.group[v])
-            chance = c["turn"][self.classes[self.groups + v]][count][past(old[n + v] != self.base[n + v])]
-            changed = sure or bits.bit(chance)
-            zero, longer = c["turns"]
-            out.append(wrap(expected(v) + 3 * bits.number(zero[0], longer), 16) if changed else expected(v))
-            return changed
-
-        differs = lambda g: at(out, g) != at(old, g)
-        most = lambda items, first: max(self.classes[first + i] for i in items)
-        in_blocks(range(self.groups), lambda level, own: c["blocks"][level][most(own, 0)],
-                  group, lambda g: out.extend(at(old, g)))
-        touched = lambda own: int(any(differs(self.group[v]) for v in own))
-        in_blocks(range(len(self.near_vertices)),
-                  lambda level, own: c["turn_blocks"][level][most(own, self.groups)][touched(own)],
-                  vertex, lambda v: out.append(expected(v)))
-        return out
 
     # mesh.md#predicted
     def frame_of(self, places, g, n):

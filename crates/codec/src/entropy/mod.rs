@@ -1,6 +1,7 @@
 //! Symbols and bits to bytes, without knowing what they mean: range coders, tables, and compressed blocks.
 
 pub mod block;
+pub(crate) mod nibble;
 pub mod range;
 pub mod rans;
 pub mod symbols;

@@ -15,7 +15,7 @@ use crate::mesh::token::TOKENS;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-/// Points from which on tables have slots: with fewer the encoder has fewer lanes than the kernels need.
+/// Points from which on tables have slots: with fewer they take more memory than the frames.
 const LARGE: usize = 512;
 
 /// Tables as decoders read them.

@@ -52,7 +52,7 @@ pub(super) fn decode(
         && bundle.heads.len() == out.len()
         && out.iter().all(|o| o.len() == n)
         && bundle.fits(n)
-        && !matches!(source, Source::Tokens(t) if t.lanes < 8 || s.tables.ready().is_none());
+        && !matches!(source, Source::Tokens(_) if s.tables.ready().is_none());
     if !fits {
         return false;
     }
@@ -177,9 +177,10 @@ struct Block {
 const QUADS: usize = BLOCK / 4;
 
 struct Stream<'a> {
+    /// Of the first lanes: up to eight, in the order of `ORDER`, and eight more.
     a: __m256i,
     b: __m256i,
-    sixteen: bool,
+    lanes: usize,
     words: Padded<'a>,
     next: usize,
     raw: Padded<'a>,
@@ -195,7 +196,7 @@ impl<'a> Stream<'a> {
         Stream {
             a: eight(lanes(0)),
             b: eight(lanes(8)),
-            sixteen: t.lanes == 16,
+            lanes: t.lanes,
             words: Padded::new(t.rans.words),
             next: t.rans.next,
             raw: Padded::new(t.raw.bytes()),
@@ -206,10 +207,11 @@ impl<'a> Stream<'a> {
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     fn put_back(&self, t: &mut Tokens<'a>) {
         for (first, half) in [(0, self.a), (8, self.b)] {
-            if first < t.lanes {
-                let values = values(half);
-                for k in 0..8 {
-                    t.rans.states[first + ORDER[k]] = values[k] as u32;
+            let values = values(half);
+            for k in 0..8 {
+                let lane = first + ORDER[k];
+                if lane < t.lanes {
+                    t.rans.states[lane] = values[k] as u32;
                 }
             }
         }
@@ -251,6 +253,71 @@ impl<'a> Stream<'a> {
         (token, _mm256_blendv_epi8(x, new, active))
     }
 
+    /// Tokens of 16 vertices.
+    #[inline]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+    unsafe fn tokens(
+        &mut self,
+        slots: *const i32,
+        context: [__m256i; 2],
+        active: [__m256i; 2],
+    ) -> (__m256i, __m256i) {
+        // SAFETY: as here.
+        unsafe {
+            if self.lanes < 8 {
+                return self.few(slots, context, active);
+            }
+            let (first, a) = self.step(slots, self.a, context[0], active[0]);
+            self.a = a;
+            let sixteen = self.lanes == 16;
+            let x = if sixteen { self.b } else { self.a };
+            let (second, b) = self.step(slots, x, context[1], active[1]);
+            if sixteen {
+                self.b = b;
+            } else {
+                self.a = b;
+            }
+            (first, second)
+        }
+    }
+
+    /// The same where there are fewer lanes than a register has: one by one.
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+    unsafe fn few(
+        &mut self,
+        slots: *const i32,
+        context: [__m256i; 2],
+        active: [__m256i; 2],
+    ) -> (__m256i, __m256i) {
+        let (context, active) = (context.map(|x| values(x)), active.map(|x| values(x)));
+        let mut states = values(self.a);
+        let mut tokens = [[0; 8]; 2];
+        // A block takes at most 16 words.
+        let words = self.words.at(2 * self.next).cast::<u16>();
+        let mut taken = 0;
+        for v in 0..16 {
+            let (half, lane) = (v / 8, ORDER[v % 8]);
+            if active[half][lane] == 0 {
+                break;
+            }
+            let state = &mut states[ORDER[v & (self.lanes - 1)]];
+            let x = *state as u32;
+            let index = context[half][lane] as u32 & 0xFF_F000 | x & 4095;
+            // SAFETY: the table is one of the part's, and a table has 4096 slots; 128 bytes of words can be
+            // read.
+            let (entry, word) =
+                unsafe { (*slots.add(index as usize) as u32, words.add(taken).read_unaligned()) };
+            tokens[half][lane] = (entry & 255) as i32;
+            let new = ((entry >> 8 & 4095) + 1).wrapping_mul(x >> 12).wrapping_add(entry >> 20);
+            let takes = new < 1 << 16;
+            *state = if takes { new << 16 | u32::from(word) } else { new } as i32;
+            taken += usize::from(takes);
+        }
+        self.next += taken;
+        self.a = eight(states);
+        (eight(tokens[0]), eight(tokens[1]))
+    }
+
     /// Residuals of 16 vertices; None if all are zero.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
@@ -261,18 +328,7 @@ impl<'a> Stream<'a> {
         active: [__m256i; 2],
     ) -> Option<Residual> {
         // SAFETY: as here.
-        let (first, second) = unsafe {
-            let (first, a) = self.step(slots, self.a, context[0], active[0]);
-            self.a = a;
-            let x = if self.sixteen { self.b } else { self.a };
-            let (second, b) = self.step(slots, x, context[1], active[1]);
-            if self.sixteen {
-                self.b = b;
-            } else {
-                self.a = b;
-            }
-            (first, second)
-        };
+        let (first, second) = unsafe { self.tokens(slots, context, active) };
         let shift = |n: usize| _mm256_and_si256(_mm256_srli_epi32::<24>(context[n]), active[n]);
         let shifts = [shift(0), shift(1)];
         let shifted = _mm256_or_si256(shifts[0], shifts[1]);

@@ -26,7 +26,7 @@ use crate::mesh::contexts::{Lookup, NO_LOOKUP, PAST_MOST, QUARTER};
 use crate::mesh::pack::avx512::Fields;
 use crate::mesh::registers::avx2::{Padded, TOKEN_BITS};
 use crate::mesh::registers::avx512::{AXES, Vectors, kernel};
-use crate::mesh::token::{self, BitReader, ESCAPE, RAW_BITS};
+use crate::mesh::token::{BitReader, ESCAPE};
 use crate::schedule::REFERENCES;
 use crate::simd::isa::Avx512;
 use std::arch::x86_64::*;
@@ -63,8 +63,7 @@ pub(super) fn decode(
         && (1..=BUNDLE).contains(&out.len())
         && bundle.heads.len() == out.len()
         && out.iter().all(|o| o.len() == n)
-        && bundle.fits(n)
-        && !matches!(source, Source::Tokens(t) if t.lanes < LANES / 2);
+        && bundle.fits(n);
     if !fits {
         return false;
     }
@@ -602,9 +601,9 @@ impl Context {
 }
 
 struct Stream<'a> {
-    /// Of eight lanes, in the lower half.
+    /// Of up to eight lanes, in the lower half.
     states: __m512i,
-    sixteen: bool,
+    lanes: usize,
     words: Padded<'a>,
     next: usize,
     raw: Padded<'a>,
@@ -617,7 +616,7 @@ impl<'a> Stream<'a> {
         Stream {
             // SAFETY: 16 states.
             states: unsafe { _mm512_loadu_si512(t.rans.states.as_ptr().cast()) },
-            sixteen: t.lanes == LANES,
+            lanes: t.lanes,
             words: Padded::new(t.rans.words),
             next: t.rans.next,
             raw: Padded::new(t.raw.bytes()),
@@ -675,6 +674,40 @@ impl<'a> Stream<'a> {
     }
 
     kernel! {
+    /// Tokens of the active vertices, which are the first ones, where there are fewer lanes than half a
+    /// register: one by one.
+    unsafe fn few(&mut self, slots: *const i32, table: __m512i, active: __mmask16) -> __m512i {
+        let (tables, mut states) = (values(table), values(self.states));
+        let mut tokens = [0; BLOCK];
+        // A block takes at most 16 words.
+        let words = self.words.at(2 * self.next).cast::<u16>();
+        let mut taken = 0;
+        for v in 0..active.count_ones() as usize {
+            let state = &mut states[v & (self.lanes - 1)];
+            let x = *state as u32;
+            let low = x & 4095;
+            // SAFETY: the table is one of the part's, and a table has 4096 slots; 128 bytes of words can be
+            // read.
+            let (entry, word) = unsafe {
+                let entry = *slots.add((tables[v] as usize) << 12 | low as usize) as u32;
+                (entry, words.add(taken).read_unaligned())
+            };
+            tokens[v] = (entry & 255) as i32;
+            let new = ((entry >> 8 & 4095) + 1).wrapping_mul(x >> 12).wrapping_add(entry >> 20);
+            let takes = new < 1 << 16;
+            *state = if takes { new << 16 | u32::from(word) } else { new } as i32;
+            taken += usize::from(takes);
+        }
+        self.next += taken;
+        // SAFETY: 64 bytes each.
+        unsafe {
+            self.states = _mm512_loadu_si512(states.as_ptr().cast());
+            _mm512_loadu_si512(tokens.as_ptr().cast())
+        }
+    }
+    }
+
+    kernel! {
     /// Residuals of a block; None if all are zero.
     unsafe fn block(
         &mut self,
@@ -686,8 +719,10 @@ impl<'a> Stream<'a> {
         // SAFETY: as here.
         let tokens = unsafe {
             let table = context.table;
-            if self.sixteen {
+            if self.lanes == LANES {
                 self.tokens(lookup, slots, table, active)
+            } else if self.lanes < LANES / 2 {
+                self.few(slots, table, active)
             } else {
                 let first = self.tokens(lookup, slots, table, active & 0xFF);
                 let table = _mm512_shuffle_i64x2::<0x4E>(table, table);
@@ -721,7 +756,8 @@ impl<'a> Stream<'a> {
         let escapes = _mm512_cmpeq_epi32_mask(tokens, _mm512_set1_epi32(i32::from(ESCAPE)));
         let wide = _mm512_mask_cmpgt_epi32_mask(active, shifts, _mm512_set1_epi32(5));
         if escapes != 0 || SHIFTED && wide != 0 {
-            return self.slowly(tokens, shifts, active);
+            // SAFETY: as here.
+            return unsafe { self.long_residuals(tokens, shifts, active) };
         }
         let entries = if SHIFTED {
             let shifted = _mm512_test_epi32_mask(shifts, shifts);
@@ -779,19 +815,28 @@ impl<'a> Stream<'a> {
     }
 
     kernel! {
-    /// At least 25 bits of each vertex, from their numbers of bits, which are passed.
-    unsafe fn windows(&mut self, counts: __m512i) -> __m512i {
+    /// First bit of each vertex, counted from the byte of the present one, from their numbers of bits, which
+    /// are passed.
+    fn positions(&mut self, counts: __m512i) -> __m512i {
         let zero = _mm512_setzero_si512();
         let sum = _mm512_add_epi32(counts, _mm512_alignr_epi32::<15>(counts, zero));
         let sum = _mm512_add_epi32(sum, _mm512_alignr_epi32::<14>(sum, zero));
         let sum = _mm512_add_epi32(sum, _mm512_alignr_epi32::<12>(sum, zero));
         let sum = _mm512_add_epi32(sum, _mm512_alignr_epi32::<8>(sum, zero));
-        // SAFETY: 128 bytes can be read.
-        let bytes = unsafe { _mm512_loadu_si512(self.raw.at(self.bit >> 3).cast()) };
         let first = _mm512_set1_epi32((self.bit & 7) as i32);
         let at = _mm512_add_epi32(_mm512_sub_epi32(sum, counts), first);
         let last = _mm_extract_epi32::<3>(_mm512_extracti32x4_epi32::<3>(sum));
         self.bit += last as usize;
+        at
+    }
+    }
+
+    kernel! {
+    /// At least 25 bits of each vertex, from their numbers of bits, which are passed.
+    unsafe fn windows(&mut self, counts: __m512i) -> __m512i {
+        // SAFETY: 128 bytes can be read.
+        let bytes = unsafe { _mm512_loadu_si512(self.raw.at(self.bit >> 3).cast()) };
+        let at = self.positions(counts);
         // All lie within 7 + 16 · 24 bits, and four bytes from there within 64.
         let from = _mm512_mullo_epi16(_mm512_srli_epi32::<3>(at), _mm512_set1_epi32(0x0101));
         let from = _mm512_or_si512(from, _mm512_slli_epi32::<16>(from));
@@ -801,35 +846,83 @@ impl<'a> Stream<'a> {
     }
     }
 
+    kernel! {
+    /// Residuals of any kind: escapes, and more bits than windows of 32 have.
     #[cold]
-    #[target_feature(
-        enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx512vnni,avx2,bmi1,bmi2,popcnt"
-    )]
-    /// Residuals of any kind, one by one.
-    fn slowly(&mut self, tokens: __m512i, shifts: __m512i, active: __mmask16) -> Vectors {
-        let (tokens, shifts) = (values(tokens), values(shifts));
-        let mut raw = BitReader::at(self.raw.bytes, self.bit);
-        let mut out = [[0i32; BLOCK]; 4];
-        for v in 0..BLOCK {
-            if active >> v & 1 == 0 {
-                continue;
-            }
-            let (token, k) = (tokens[v] as u8, shifts[v] as u32);
-            let q = if token == ESCAPE {
-                [0; 3].map(|_| i32::from(raw.take(16) as u16 as i16))
-            } else {
-                let q = token::join(token, raw.peek(), k);
-                raw.skip(u32::from(RAW_BITS[k as usize][usize::from(token)]));
-                q
+    unsafe fn long_residuals(
+        &mut self,
+        tokens: __m512i,
+        shifts: __m512i,
+        active: __mmask16,
+    ) -> Vectors {
+        let escapes = _mm512_cmpeq_epi32_mask(tokens, _mm512_set1_epi32(i32::from(ESCAPE)));
+        let shifted = _mm512_test_epi32_mask(shifts, shifts);
+        let index = _mm512_mask_add_epi32(tokens, shifted, tokens, _mm512_set1_epi32(256));
+        // SAFETY: tokens are below 256.
+        let entries = unsafe {
+            let zero = _mm512_setzero_si512();
+            _mm512_mask_i32gather_epi32::<4>(zero, active, index, TOKEN_BITS.as_ptr().cast())
+        };
+        let k = _mm512_maskz_mov_epi32(active, shifts);
+        let thrice = _mm512_add_epi32(k, _mm512_add_epi32(k, k));
+        let counts = _mm512_add_epi32(_mm512_srli_epi32::<19>(entries), thrice);
+        let counts = _mm512_mask_mov_epi32(counts, escapes, _mm512_set1_epi32(48));
+        let bytes = self.raw.at(self.bit >> 3);
+        let at = self.positions(counts);
+        let halves = |x: __m512i| [_mm512_castsi512_si256(x), _mm512_extracti64x4_epi64::<1>(x)];
+        let (at, entries, k) = (halves(at), halves(entries), halves(k));
+        let [low, high] = [0, 1].map(|h| {
+            // SAFETY: all lie within 7 + 16 · 48 bits, and eight bytes from there within 128.
+            let window = unsafe {
+                _mm512_i32gather_epi64::<1>(_mm256_srli_epi32::<3>(at[h]), bytes.cast())
             };
-            (out[0][v], out[1][v], out[2][v]) = (q[0], q[1], q[2]);
-            out[3][v] = token::magnitude(q);
-        }
-        self.bit = raw.position();
-        // SAFETY: 64 bytes each.
-        let [x, y, z, size] = out.map(|v| unsafe { _mm512_loadu_si512(v.as_ptr().cast()) });
-        joined(x, y, z, size)
+            let first = _mm256_and_si256(at[h], _mm256_set1_epi32(7));
+            let window = _mm512_srlv_epi64(window, _mm512_cvtepu32_epi64(first));
+            long_axes(entries[h], k[h], (escapes >> (8 * h)) as u8, window)
+        });
+        let [x, y, z] = [0, 1, 2].map(|axis| {
+            _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low[axis]), high[axis])
+        });
+        let size = _mm512_add_epi32(_mm512_abs_epi32(x), _mm512_abs_epi32(y));
+        let size = _mm512_add_epi32(size, _mm512_abs_epi32(z));
+        joined(x, y, z, _mm512_min_epi32(size, _mm512_set1_epi32(4095)))
     }
+    }
+}
+
+kernel! {
+/// The axes of eight vertices, of an entry of `TOKEN_BITS` and a shift each; those of escapes are what their
+/// bits are.
+fn long_axes(entries: __m256i, k: __m256i, escapes: __mmask8, window: __m512i) -> [__m256i; 3] {
+    let (e, k) = (_mm512_cvtepu32_epi64(entries), _mm512_cvtepu32_epi64(k));
+    let one = _mm512_set1_epi64(1);
+    let parity = _mm512_and_si512(_mm512_srli_epi64::<18>(e), one);
+    // What −(2a + p) lacks of a negative value: 0 without shift, else 2p − 2.
+    let turn = _mm512_maskz_sub_epi64(
+        _mm512_test_epi64_mask(k, k),
+        _mm512_add_epi64(parity, parity),
+        _mm512_set1_epi64(2),
+    );
+    let mut bits = window;
+    [(0, 3, 9), (1, 5, 12), (2, 7, 15)].map(|(sign, extra, base)| {
+        let part = |shift: i64, mask: i64| {
+            let part = _mm512_srl_epi64(e, _mm_cvtsi64_si128(shift));
+            _mm512_and_si512(part, _mm512_set1_epi64(mask))
+        };
+        let place = _mm512_srl_epi64(window, _mm_cvtsi64_si128(16 * sign));
+        let sign = part(sign, 1);
+        let negative = _mm512_test_epi64_mask(bits, sign);
+        bits = _mm512_srlv_epi64(bits, sign);
+        let width = _mm512_add_epi64(part(extra, 3), k);
+        let low = _mm512_andnot_si512(_mm512_sllv_epi64(_mm512_set1_epi64(-1), width), bits);
+        bits = _mm512_srlv_epi64(bits, width);
+        let a = _mm512_add_epi64(_mm512_sllv_epi64(part(base, 7), k), low);
+        let v = _mm512_or_si512(_mm512_add_epi64(a, a), parity);
+        let v = _mm512_mask_sub_epi64(v, negative, turn, v);
+        let escaped = _mm512_srai_epi64::<48>(_mm512_slli_epi64::<48>(place));
+        _mm512_cvtepi64_epi32(_mm512_mask_mov_epi64(v, escapes, escaped))
+    })
+}
 }
 
 kernel! {

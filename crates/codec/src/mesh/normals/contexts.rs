@@ -1,7 +1,6 @@
-//! Contexts of the bits that states and turns are coded in, and what they start from.
+//! Contexts of the numbers that bases are coded in, the numbers by which states change, and chances in a byte.
 
 use crate::entropy::range::{Bits, Chance};
-use std::ops::Range;
 
 // Part of the format.
 pub(super) const CLASSES: usize = 4;
@@ -16,24 +15,7 @@ pub(super) struct CorrectionContexts<C> {
     pub(super) longer: [C; 16],
 }
 
-/// Contexts of a unit: chances, or how often a bit was what.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(in crate::mesh) struct Contexts<C> {
-    pub(super) normal: [[[C; 3]; 3]; CLASSES],
-    pub(super) turn: [[[C; 3]; 4]; CLASSES],
-    /// Chunks, then blocks; by class, and by what the one before is.
-    pub(super) normal_blocks: [[[C; 2]; CLASSES]; 2],
-    /// By whether a state in it is another one, besides.
-    pub(super) turn_blocks: [[[[C; 2]; 2]; CLASSES]; 2],
-    pub(super) states: CorrectionContexts<C>,
-    pub(super) turns: CorrectionContexts<C>,
-}
-
 impl<C: Copy> CorrectionContexts<C> {
-    fn list(&mut self) -> impl Iterator<Item = &mut C> {
-        self.zero.iter_mut().chain(&mut self.longer)
-    }
-
     /// Codes a number, wrapping at 16 bits.
     pub(super) fn code(&mut self, bits: &mut impl Bits<Context = C>, context: usize, value: i16) -> i16 {
         if !bits.bit(&mut self.zero[context], value != 0) {
@@ -50,57 +32,6 @@ impl<C: Copy> CorrectionContexts<C> {
         let rest = bits.plain(length, size & ((1 << length) - 1));
         let size = (1u32 << length | rest) as i32;
         (if negative { -size } else { size }) as i16
-    }
-}
-
-impl<C: Copy> Contexts<C> {
-    pub(in crate::mesh) fn list(&mut self) -> impl Iterator<Item = &mut C> {
-        let normal = self.normal.iter_mut().flatten().flatten();
-        let turn = self.turn.iter_mut().flatten().flatten();
-        let blocks = self.normal_blocks.as_flattened_mut().as_flattened_mut().iter_mut();
-        let turn_blocks =
-            self.turn_blocks.as_flattened_mut().as_flattened_mut().as_flattened_mut().iter_mut();
-        let numbers = self.states.list().chain(self.turns.list());
-        normal.chain(turn).chain(blocks).chain(turn_blocks).chain(numbers)
-    }
-}
-
-/// Items of a block, and blocks of a chunk: each has one bit for all of its items. Part of the format.
-pub(super) const BLOCK_ITEMS: usize = 16;
-pub(super) const CHUNK_BLOCKS: usize = 4;
-
-/// Blocks of items, and the largest class in each.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Blocks {
-    items: usize,
-    classes: Vec<u8>,
-}
-
-impl Blocks {
-    pub fn new(classes: &[u8]) -> Blocks {
-        let most = |block: &[u8]| block.iter().copied().max().unwrap_or(0);
-        Blocks { items: classes.len(), classes: classes.chunks(BLOCK_ITEMS).map(most).collect() }
-    }
-
-    /// Number of chunks.
-    pub fn chunks(&self) -> usize {
-        self.classes.len().div_ceil(CHUNK_BLOCKS)
-    }
-
-    /// The blocks of a chunk.
-    pub fn of(&self, chunk: usize) -> Range<usize> {
-        let start = chunk * CHUNK_BLOCKS;
-        start..(start + CHUNK_BLOCKS).min(self.classes.len())
-    }
-
-    /// The items of some blocks.
-    pub fn items(&self, blocks: Range<usize>) -> Range<usize> {
-        blocks.start * BLOCK_ITEMS..(blocks.end * BLOCK_ITEMS).min(self.items)
-    }
-
-    /// The largest class in some blocks.
-    pub fn class(&self, blocks: Range<usize>) -> usize {
-        usize::from(self.classes[blocks].iter().copied().max().unwrap_or(0))
     }
 }
 

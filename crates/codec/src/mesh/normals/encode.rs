@@ -5,17 +5,20 @@
 //! bases      of a few frames the residual of every item in its frame: 0, the median, or the middle, whichever leaves fewest frames outside
 //! state      the reference's where normal and tangents are within the tolerance, tangents with a turn if need be; else the nearest
 //! reference  the one that leaves fewest normals outside
-//! chances    counts of what the frames that were looked at would have coded
+//! tables     counts of what the frames that were looked at would have coded, each after the one before
 //! ```
 
 use crate::Corrupt;
-use crate::entropy::range::{Bits, Counter, Encoder as Writer};
+use crate::entropy::nibble;
+use crate::entropy::nibble::{Counter, Symbols};
+use crate::entropy::range::Encoder as Writer;
+use crate::mesh::normals::coding::Seldom;
 use crate::mesh::normals::kernel::turned;
 use crate::mesh::normals::packed::put_section;
 use crate::mesh::normals::roots::{angle as arc_cosine, turn};
 use crate::mesh::normals::surface::Weights;
 use crate::mesh::normals::tangents::TangentWeights;
-use crate::mesh::normals::{Contexts, Draft, Normals, STRIDE, Shape, TURNED, Work, level_near, width};
+use crate::mesh::normals::{Draft, Normals, STRIDE, Shape, TURNED, Work, width};
 use crate::simd::lanes::{Place, cross, dot};
 use crate::transform::Transform;
 
@@ -32,7 +35,7 @@ pub struct Wanted<'a> {
     pub degrees: f64,
     /// Frames of the mesh.
     pub frames: usize,
-    /// Whether states are packed, for speed, not range coded.
+    /// Whether states are packed, for speed, not coded.
     pub packed: bool,
     /// Bits that a nanosecond per vertex of decoding time is worth; 0: only bytes count.
     pub nanosecond: f64,
@@ -216,7 +219,7 @@ impl Encoder {
         if draft.turned {
             out.normals.turn_rest(shape)?;
         }
-        out.fit(samples, wanted.frames, f64::from(draft.steps[0]));
+        let seldom = out.fit(samples, wanted.frames, f64::from(draft.steps[0]));
         let base = out.normals.base.clone();
         if let Some(polygons) = polygons {
             // Now with the base in what is at rest.
@@ -224,8 +227,8 @@ impl Encoder {
             out.normals = Normals { base: base.clone(), classes, ..polygons };
             out.normals.turn_rest(shape)?;
         }
-        out.normals.find_blocks();
-        out.count(samples);
+        out.normals.find_trees();
+        out.count(samples, seldom);
         out.write(&draft, shape, base)?;
         Ok(out)
     }
@@ -244,8 +247,9 @@ impl Encoder {
         source.normals[self.members[g][0] as usize]
     }
 
-    /// Chooses bases and classes.
-    fn fit<P: Place>(&mut self, samples: &[Source<'_, P>], frames: usize, step: f64) {
+    /// Chooses bases and classes; how often groups and vertices change that did not in the samples.
+    fn fit<P: Place>(&mut self, samples: &[Source<'_, P>], frames: usize, step: f64) -> [Seldom; 2] {
+        let mut seldom = [Seldom::default(); 2];
         let groups = self.members.len();
         // What is within the tolerance, in steps.
         let radius = (1.0 / STEP * 0.98) as f32;
@@ -263,13 +267,14 @@ impl Encoder {
         for g in 0..groups {
             list.clear();
             list.extend(states.iter().map(|s| s[g]));
-            let (base, class) = base_of(&mut list, radius, frames);
+            let (base, class, outside) = base_of(&mut list, radius, frames);
+            seldom[0].add(class, outside, samples.len());
             let at = self.normals.at(g);
             self.normals.base[at].copy_from_slice(&base);
             self.normals.classes[g] = class;
         }
         let Some(vertices) = self.normals.tangents.as_ref().map(|t| t.classes().len()) else {
-            return;
+            return seldom;
         };
         let mut turns: Vec<Vec<[f32; 2]>> = Vec::new();
         for (sample, states) in samples.iter().zip(&states) {
@@ -300,10 +305,12 @@ impl Encoder {
         for v in 0..vertices {
             list.clear();
             list.extend(turns.iter().map(|s| s[v]));
-            let (base, class) = base_of(&mut list, radius * 0.9, frames);
+            let (base, class, outside) = base_of(&mut list, radius * 0.9, frames);
+            seldom[1].add(class, outside, samples.len());
             self.normals.base[2 * groups + v] = base[0];
             self.normals.classes[groups + v] = class;
         }
+        seldom
     }
 
     /// Predicted tangent of a vertex whose normal is that which is there.
@@ -327,21 +334,23 @@ impl Encoder {
         [x / side * angle, y / side * angle]
     }
 
-    /// Counts what the samples would have coded, and starts the chances from that.
-    fn count<P: Place>(&mut self, samples: &[Source<'_, P>]) {
-        let mut counts: Contexts<[u32; 2]> = Contexts::default();
+    /// Counts what the samples would have coded, each with the one before as reference, and starts tables from
+    /// that.
+    fn count<P: Place>(&mut self, samples: &[Source<'_, P>], seldom: [Seldom; 2]) {
+        if self.normals.packed {
+            return;
+        }
+        let mut counts = self.normals.coding.counts();
+        let mut earlier: Vec<Vec<i16>> = Vec::new();
         for sample in samples {
             let mut state = self.normals.base.clone();
-            self.choose(sample, &[], &mut state);
-            self.normals.frame(&mut Counter, &mut counts, None, &mut state);
+            let refs: Vec<&[i16]> = earlier.iter().map(Vec::as_slice).collect();
+            let (number, _) = self.choose(sample, &refs, &mut state);
+            let from = if number == 0 { &self.normals.base[..] } else { refs[0] };
+            self.normals.frame(&mut Counter, &mut counts, from, &mut state);
+            earlier = vec![state];
         }
-        let mut again = self.normals.chances;
-        for (chance, [zeros, ones]) in again.list().zip(counts.list()) {
-            if *zeros + *ones > 1 {
-                *chance = level_near(*zeros, *ones);
-            }
-        }
-        self.normals.chances = again;
+        self.normals.coding.fit(&counts, seldom);
     }
 
     fn write(&mut self, draft: &Draft<'_>, shape: Shape<'_>, base: Vec<i16>) -> Result<(), Corrupt> {
@@ -408,18 +417,20 @@ impl Encoder {
             self.pack(refs, states, &numbers, out);
             return errors;
         }
-        let mut chances = self.normals.chances;
-        let mut writer = Writer::new(out);
+        if numbers.iter().all(|number| *number == 0) && states.iter().all(|s| *s == self.normals.base) {
+            return errors;
+        }
+        let (mut tables, mut symbols) = (self.normals.coding.tables(), nibble::Encoder::default());
         for (f, &number) in numbers.iter().enumerate() {
             let (done, rest) = states.split_at_mut(f);
-            Bits::plain(&mut writer, width(refs.len() + f), number as u32);
-            let from = number.checked_sub(1).map(|i| match refs.get(i) {
-                Some(states) => states,
-                None => &done[i - refs.len()][..],
-            });
-            self.normals.frame(&mut writer, &mut chances, from, &mut rest[0]);
+            symbols.plain(width(refs.len() + f), number as u32);
+            let from = match number.checked_sub(1) {
+                None => &self.normals.base[..],
+                Some(i) => refs.get(i).copied().unwrap_or_else(|| &done[i - refs.len()]),
+            };
+            self.normals.frame(&mut symbols, &mut tables, from, &mut rest[0]);
         }
-        writer.finish();
+        symbols.finish(out);
         errors
     }
 
@@ -547,7 +558,7 @@ impl Encoder {
                 };
                 chord(t, [wanted[0], wanted[1], wanted[2]])
             };
-            turns[v] = self.normals.expected(v, turns, old);
+            turns[v] = old[v];
             let mut own = left(turns[v]);
             if own > self.limit {
                 let z = turn_between(t, n, wanted) / f64::from(step);
@@ -584,12 +595,12 @@ fn nanoseconds(draft: &Draft<'_>) -> f64 {
     POLYGONS + normals + tangents
 }
 
-/// The base that leaves the fewest outside, and the class of what it leaves. The list is put in another
-/// order.
-fn base_of(list: &mut [[f32; 2]], radius: f32, frames: usize) -> ([i16; 2], u8) {
+/// The base that leaves the fewest outside, the class of what it leaves, and how many these are. The list is
+/// put in another order.
+fn base_of(list: &mut [[f32; 2]], radius: f32, frames: usize) -> ([i16; 2], u8, usize) {
     let count = list.len();
     if count == 0 {
-        return ([0; 2], 0);
+        return ([0; 2], 0, 0);
     }
     let mut middle = [[0.0f32; 2]; 3];
     for k in 0..2 {
@@ -617,7 +628,7 @@ fn base_of(list: &mut [[f32; 2]], radius: f32, frames: usize) -> ([i16; 2], u8) 
         n if 2 * n <= count => 2,
         _ => 3,
     };
-    (best.0.map(|x| x as i16), class)
+    (best.0.map(|x| x as i16), class, best.1)
 }
 
 /// The value nearest to `wanted` that differs from `from` by a multiple of the stride.

@@ -23,23 +23,10 @@
 //! it.
 //!
 //! ```text
-//! reference  of a frame: 0 is the base, i the i-th of the frames it may refer to: the caller's, then those of the unit so far.
-//!            A plain number of as many bits as the largest needs
-//! group g    old = its state in the reference; one bit [normal, class, near, past]: is it another?
-//!            x = number[state, 0], y = number[state, x = 0 ? 2 : 1];  state = old + 3·(x, y)
-//! vertex v   old = its turn in the reference, plus what the turn of its mate w differs from the reference's;
-//!            one bit [turn, class, near, past]: is it another?  turn = old + 3·number[turn, 0]
-//! blocks     of 16 items, four to a chunk; groups, then vertices. One bit for each chunk, [normal block, 0, most, last], [turn block, 0,
-//!            most, touched, last]: is an item of it another than old? If so the same for each of its blocks, with 1 for 0; if so its items.
-//!            What must be so has no bit: the last block of a chunk, the last item of a block where none before is another
-//! most       the largest class in it; last: what the bit of the chunk, or block, before it was that had one or needed none, at first 0;
-//!            touched: 1 if the state of the group of one of its vertices is another than in the reference
-//! number     one bit [zero]: is it not 0?  sign, plain;  bits [length] while the logarithm of its size is larger, at most 15;
-//!            as many plain bits of the size
-//! class      0 … 3, how often the encoder's samples corrected the item
-//! near       of g: how many of up to three earlier groups that touch it differ from the reference in this frame, at most 2; of v: how many of
-//!            two earlier vertices do, plus one if the group of v does
-//! past       1 if the reference differs from the base here, 0 if not, 2 where the reference is the base
+//! reference  of a frame: 0 is the base, i the i-th of the frames it may refer to: the caller's, then those of the unit so far
+//! item       a group with its state, or a vertex with its turn; old = that of the reference. Which ones change, and by what
+//!            multiples of three, is a tree of masks and numbers (mesh/normals/states.rs)
+//! class      0 … 3, how often the encoder's samples corrected the item: what is likely to change
 //! ```
 //!
 //! Items *touch* as in topology/partition.rs, the first ones found count; the *mate* is the first that has
@@ -55,7 +42,7 @@
 //!
 //! Everything is written for blocks of sixteen polygons, groups, classes or vertices (`simd/lanes/block.rs`),
 //! with AVX-512 or AVX2 where the machine has it (mesh/normals/kernel.rs); blocks whose states are all zero
-//! are not bent, and what follows the last correction of a unit is copied.
+//! are not bent.
 //!
 //! # Bytes
 //!
@@ -66,18 +53,21 @@
 //! | 0 | 1 | flags | 1 tangents, 2 polygons are kept, 4 predicted normals are negated, 8 and 16 weights of normals (3: mesh/normals/turned.rs), 32 of tangents, 64 weights of normals are 3 (8 and 16 are 0), 128 states are packed |
 //! | 1 | 4 | step | of states, radians, f32 |
 //! | 5 | 4 | turn step | of turns, radians, f32; 0 without tangents |
-//! | 9 | … | range coded | faces if kept; groups; signs of vertices with tangents; class and base of each group; class and turn of each vertex with tangents; starting chances |
+//! | 9 | … | range coded | faces if kept; groups; signs of vertices with tangents; class and base of each group; class and turn of each vertex with tangents; first tables |
 //!
 //! The faces, groups and signs are those of topology/partition.rs; a sign is one bit, whether it is not that
 //! of the uv area of the vertex's first triangle that has one, its context what the vertex before did. A
 //! class is as many ones as it is high, at most three, in the contexts of the class before (at most 2); then
 //! one bit, in the context of the class, for groups and vertices apart, whether the base is not what is
-//! expected: 0 for groups, the mate's for turns; then numbers. A starting chance is one bit, whether it is
-//! not even, then eight plain ones.
+//! expected: 0 for groups, the mate's for turns; then numbers.
 //!
-//! A unit is one range coded string (entropy/range.rs): for each frame its reference, its groups, its
-//! vertices; or packed (mesh/normals/packed.rs), where a turn is expected to be the reference's. It is empty
-//! where all is as predicted.
+//! ```text
+//! number     one bit [zero]: is it not 0?  sign, plain;  bits [length] while the logarithm of its size is larger, at most 15;
+//!            as many plain bits of the size
+//! ```
+//!
+//! A unit is one string of symbols (mesh/normals/states.rs); or packed (mesh/normals/packed.rs), without first
+//! tables. It is empty where all is as the base.
 //!
 //! # How it is used
 //!
@@ -96,6 +86,7 @@
 //! References cost nothing but that the states of their frames are there; none (an empty list) is always
 //! allowed, in the decoder exactly as in the encoder.
 
+mod coding;
 mod contexts;
 #[cfg(feature = "encode")]
 pub mod encode;
@@ -112,6 +103,8 @@ pub(crate) mod tangents;
 mod turned;
 
 use crate::bytes::Cursor;
+use crate::entropy::nibble;
+use crate::entropy::nibble::Symbols;
 use crate::entropy::range::{Bits, Chance, Decoder};
 #[cfg(feature = "encode")]
 use crate::mesh::normals::kernel::bent;
@@ -130,11 +123,10 @@ use crate::topology::partition;
 use crate::topology::partition::{Near, Polygons};
 use crate::transform::Transform;
 use crate::{Corrupt, Points, each_width, for_width};
+use coding::Coding;
+pub(in crate::mesh) use contexts::STRIDE;
+use contexts::{CLASSES, CorrectionContexts};
 use std::marker::PhantomData;
-#[cfg(feature = "encode")]
-pub(in crate::mesh) use contexts::level_near;
-use contexts::{Blocks, CLASSES, CorrectionContexts, EVEN_LEVEL, level_of};
-pub(in crate::mesh) use contexts::{Contexts, STRIDE, level};
 
 /// The mesh as encoder and decoder both know it.
 #[derive(Debug, Clone, Copy)]
@@ -198,7 +190,7 @@ impl Normals {
         if turned {
             out.turn_rest(shape)?;
         }
-        out.find_blocks();
+        out.find_trees();
         out.starts(&mut bits);
         bits.finish()?;
         Ok(out)
@@ -313,19 +305,6 @@ impl Normals {
         }
     }
 
-    /// Codes the chances with which units start: those that are even cost little.
-    pub(in crate::mesh) fn starts(&mut self, bits: &mut impl Bits<Context = Chance>) {
-        let mut used = Chance::default();
-        for chance in self.chances.list() {
-            let wanted = level_of(*chance);
-            *chance = if bits.bit(&mut used, wanted != EVEN_LEVEL) {
-                level(bits.plain(8, u32::from(wanted)) as u8)
-            } else {
-                level(EVEN_LEVEL)
-            };
-        }
-    }
-
     /// Where an item's part of the states lies.
     #[inline]
     pub(in crate::mesh) fn at(&self, item: usize) -> std::ops::Range<usize> {
@@ -339,16 +318,24 @@ impl Normals {
         if self.packed {
             return self.unpack(bytes, refs, out);
         }
-        let mut chances = self.chances;
-        let mut bits = Decoder::new(bytes);
+        if bytes.is_empty() {
+            for state in out {
+                self.reference(0, refs, &[], state)?;
+                state.copy_from_slice(&self.base);
+            }
+            return Ok(());
+        }
+        let mut symbols = nibble::Decoder::new(bytes)?;
+        let mut tables = self.coding.tables();
         for f in 0..out.len() {
             let (done, rest) = out.split_at_mut(f);
             let [state, ..] = rest else { break };
-            let number = bits.plain(width(refs.len() + f), 0) as usize;
-            let from = self.reference(number, refs, done, state)?;
-            self.frame(&mut bits, &mut chances, from, state);
+            let number = symbols.plain(width(refs.len() + f), 0) as usize;
+            let from = self.reference(number, refs, done, state)?.unwrap_or(&self.base);
+            state.copy_from_slice(from);
+            self.frame(&mut symbols, &mut tables, from, state);
         }
-        bits.finish()
+        symbols.finish()
     }
 
     /// The same of packed states.
@@ -625,7 +612,7 @@ impl Draft<'_> {
         let groups = surface.groups();
         let vertices = if self.tangents { count } else { 0 };
         let near = Near::new(&polygons, point);
-        let (near_groups, near_vertices, mates) = touching(&near, &group, groups, vertices);
+        let mates = (0..vertices).map(|v| mate(&near, &group, v)).collect();
         Ok(Normals {
             surface,
             tangents,
@@ -633,54 +620,26 @@ impl Draft<'_> {
             group,
             base: vec![0; 2 * groups + vertices],
             classes: vec![0; groups + vertices],
-            group_blocks: Blocks::default(),
-            turn_blocks: Blocks::default(),
-            turn_near: Vec::new(),
-            near_groups,
-            near_vertices,
             mates,
             step: self.steps[0],
             turn_step: self.steps[1],
             negated: self.negated,
             packed: self.packed,
             vectors: vectors.next_multiple_of(BLOCK),
-            chances: Contexts::default(),
+            coding: Coding::default(),
         })
     }
 }
 
-/// Which earlier groups touch each group, and which earlier vertices each vertex.
-fn touching(
-    near: &Near,
-    group: &[u32],
-    groups: usize,
-    vertices: usize,
-) -> (Vec<[u32; 3]>, Vec<[u32; 2]>, Vec<u32>) {
-    let mut near_groups = vec![[NONE; 3]; groups];
-    let mut near_vertices = vec![[NONE; 2]; vertices];
-    let mut mates = vec![NONE; vertices];
-    fn note<const N: usize>(list: &mut [u32; N], item: u32) {
-        if !list.contains(&item)
-            && let Some(free) = list.iter_mut().find(|s| **s == NONE)
-        {
-            *free = item;
+/// The first earlier vertex that touches a vertex and has its group.
+fn mate(near: &Near, group: &[u32], v: usize) -> u32 {
+    let mut mate = NONE;
+    near.earlier(v as u32, |w| {
+        if mate == NONE && group[w as usize] == group[v] {
+            mate = w;
         }
-    }
-    for v in 0..group.len() {
-        near.earlier(v as u32, |w| {
-            let (a, b) = (group[v], group[w as usize]);
-            if a != b {
-                note(&mut near_groups[a.max(b) as usize], a.min(b));
-            }
-            if let Some(list) = near_vertices.get_mut(v) {
-                note(list, w);
-                if a == b && mates[v] == NONE {
-                    mates[v] = w;
-                }
-            }
-        });
-    }
-    (near_groups, near_vertices, mates)
+    });
+    mate
 }
 
 /// Codes the sign of each vertex: mostly that of the uvs in its first triangle.

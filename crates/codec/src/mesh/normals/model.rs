@@ -1,7 +1,6 @@
 //! What is known of the normals of a mesh, and what is kept while a frame is made.
 
-use crate::entropy::range::Chance;
-use crate::mesh::normals::contexts::{Blocks, Contexts};
+use crate::mesh::normals::coding::Coding;
 use crate::mesh::normals::places::Laid;
 use crate::mesh::normals::surface::Surface;
 use crate::mesh::normals::tangents::Tangents;
@@ -20,31 +19,17 @@ pub struct Normals {
     pub(in crate::mesh) base: Vec<i16>,
     /// Class of each group, then of each vertex.
     pub(in crate::mesh) classes: Vec<u8>,
-    /// The largest classes of items that have a bit together.
-    pub(super) group_blocks: Blocks,
-    pub(super) turn_blocks: Blocks,
-    /// Of each block of vertices, what its turns follow.
-    pub(super) turn_near: Vec<BlockNear>,
-    /// Up to three groups before each group, and two vertices before each vertex, that touch it.
-    pub(in crate::mesh) near_groups: Vec<[u32; 3]>,
-    pub(in crate::mesh) near_vertices: Vec<[u32; 2]>,
     /// A vertex before each vertex that touches it and has the same normal.
     pub(in crate::mesh) mates: Vec<u32>,
     pub(in crate::mesh) step: f32,
     pub(in crate::mesh) turn_step: f32,
     pub(in crate::mesh) negated: bool,
-    /// Whether states are packed, not range coded.
+    /// Whether states are packed, not coded.
     pub(in crate::mesh) packed: bool,
     /// Vectors that are kept while a frame is computed.
     pub(in crate::mesh) vectors: usize,
-    pub(in crate::mesh) chances: Contexts<Chance>,
-}
-
-/// Between which numbers the groups of a block's vertices lie, and their mates.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct BlockNear {
-    pub groups: [u32; 2],
-    pub mates: [u32; 2],
+    /// How states are coded; nothing where they are packed.
+    pub(in crate::mesh) coding: Coding,
 }
 
 /// Buffers of the frame that is built.
