@@ -248,7 +248,7 @@ const BEGUN: f64 = 0.7;
 const PLAIN: f64 = 0.5;
 /// Fewer bones are tried on only while the most bones are expected to leave at most this many times
 /// [`PLAIN`].
-const HOPE: f64 = 1.0;
+const HOPE: f64 = 1.2;
 
 /// The points and their coordinates, which all starts share.
 struct Ground<'a> {
