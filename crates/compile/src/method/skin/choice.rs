@@ -446,11 +446,7 @@ impl MethodSearch<'_, '_> {
             return Ok(None);
         }
         let limit = match self.soft_bytes()? {
-            Some(bytes) => {
-                bytes as f64
-                    * 8.0
-                    * WORTH
-            }
+            Some(bytes) => bytes as f64 * 8.0 * WORTH,
             None => f64::INFINITY,
         };
         let of = some.as_ref().unwrap_or(self.positions.held());
