@@ -21,5 +21,6 @@ pub mod tangents;
 pub mod triangulate;
 pub mod trs;
 pub mod visibility;
+mod weld;
 
 pub use error::Error;

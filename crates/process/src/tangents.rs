@@ -17,23 +17,18 @@
 
 use super::angle::arc_cosine;
 use super::hash::Folded;
-use super::split::all_bits;
+use super::weld::{Welding, weld};
 use std::borrow::Cow;
 
-/// One frame of a mesh, one entry per vertex. Normals are unit vectors.
-#[derive(Clone, Copy)]
-#[allow(missing_docs)]
-pub struct Vertices<'a> {
-    pub positions: &'a [[f32; 3]],
-    pub normals: &'a [[f32; 3]],
-    pub uvs: &'a [[f32; 2]],
-}
+pub use super::weld::Vertices;
 
 /// Tangents of one mesh. Shared by the threads that work on different frames.
 pub struct Tangents {
     triangles: Vec<[u32; 3]>,
     groups: Groups,
     hash: Folded,
+    /// What tells that the same vertices are equal as in the first frame.
+    welding: Welding,
 }
 
 /// Tangents of one frame, per corner.
@@ -78,7 +73,8 @@ impl Tangents {
         let mut kinds = vec![Kind::Flat; triangles.len()];
         gradients(&triangles, first, &mut kinds);
         let groups = find_groups(&triangles, weld(first, hash), kinds);
-        Tangents { triangles, groups, hash }
+        let welding = Welding::new(first.uvs, &groups.weld);
+        Tangents { triangles, groups, hash, welding }
     }
 
     /// The triangles.
@@ -87,15 +83,16 @@ impl Tangents {
     }
 
     /// Tangents of a frame.
+    #[inline(always)]
     pub fn corners(&self, frame: Vertices<'_>) -> Corners<'_> {
         let mut kinds = vec![Kind::Flat; self.triangles.len()];
         let gradients = gradients(&self.triangles, frame, &mut kinds);
-        let weld = weld(frame, self.hash);
-        let groups = if weld == self.groups.weld && kinds == self.groups.kinds {
-            Cow::Borrowed(&self.groups)
-        } else {
-            Cow::Owned(find_groups(&self.triangles, weld, kinds))
-        };
+        let groups =
+            if kinds == self.groups.kinds && self.welding.is_kept(frame, &self.groups.weld, self.hash) {
+                Cow::Borrowed(&self.groups)
+            } else {
+                Cow::Owned(find_groups(&self.triangles, weld(frame, self.hash), kinds))
+            };
         let tangents = sum(&self.triangles, frame, &groups, &gradients);
         Corners { groups, tangents }
     }
@@ -103,6 +100,7 @@ impl Tangents {
     /// Tangent and sign of each vertex: the average of its corners', at right angles to the normal. `signs`
     /// are [`orient`]'s, in the order of the vertices; corners of the other sign count only where there are
     /// no others.
+    #[inline(always)]
     pub fn vertices(&self, frame: Vertices<'_>, signs: &[f32]) -> Vec<[f32; 4]> {
         let corners = self.corners(frame);
         let count = frame.positions.len();
@@ -138,6 +136,7 @@ impl Tangents {
 impl Corners<'_> {
     /// Unit tangent and sign (+1, −1) of a triangle's corner. Corners of collapsed triangles have a
     /// neighbour's tangent and sign 0, as they have none of their own; all zero where nothing is known.
+    #[inline(always)]
     pub fn corner(&self, triangle: usize, corner: usize) -> [f32; 4] {
         let group = self.groups.of[triangle][corner];
         if group == NONE {
@@ -199,6 +198,7 @@ pub fn orient(triangles: &[[u32; 3]], first: &Corners<'_>, vertices: usize) -> O
 }
 
 /// Per triangle the direction in which u grows, a unit vector or zero; and its kind.
+#[inline(always)]
 fn gradients(triangles: &[[u32; 3]], frame: Vertices<'_>, kinds: &mut [Kind]) -> Vec<[f32; 3]> {
     triangles
         .iter()
@@ -230,34 +230,6 @@ fn gradients(triangles: &[[u32; 3]], frame: Vertices<'_>, kinds: &mut [Kind]) ->
                 Kind::Kept => direction,
                 Kind::Mirrored => scale(direction, -1.0),
                 _ => [0.0; 3],
-            }
-        })
-        .collect()
-}
-
-/// Per vertex the first one with equal position, normal and uv.
-fn weld(frame: Vertices<'_>, hash: Folded) -> Vec<u32> {
-    let count = frame.positions.len();
-    let key = |v: usize| -> [u32; 8] {
-        let (p, n, t) = (all_bits(frame.positions[v]), all_bits(frame.normals[v]), all_bits(frame.uvs[v]));
-        [p[0], p[1], p[2], n[0], n[1], n[2], t[0], t[1]]
-    };
-    // Open addressing, at most half full.
-    let mask = (count * 2).next_power_of_two().max(2) - 1;
-    let mut table = vec![NONE; mask + 1];
-    (0..count)
-        .map(|v| {
-            let own = key(v);
-            let mut at = hash.hash(own) as usize & mask;
-            loop {
-                match table[at] {
-                    NONE => {
-                        table[at] = v as u32;
-                        return v as u32;
-                    }
-                    other if key(other as usize) == own => return other,
-                    _ => at = (at + 1) & mask,
-                }
             }
         })
         .collect()
@@ -372,6 +344,7 @@ fn neighbours(welded: &[[u32; 3]], kinds: &[Kind]) -> Vec<[u32; 3]> {
 }
 
 /// The tangent of each group.
+#[inline(always)]
 fn sum(
     triangles: &[[u32; 3]],
     frame: Vertices<'_>,
@@ -415,6 +388,7 @@ type Side = [[f32; SIDE]; 3];
 
 /// By corner what some triangles add to the tangents of their groups: the gradient at right angles to the
 /// normal there, as long as the angle between the edges is large.
+#[inline(always)]
 fn shares(numbers: &[u32], triangles: &[[u32; 3]], frame: Vertices<'_>, gradients: &[[f32; 3]]) -> [Side; 3] {
     let mut points = [[[0f32; SIDE]; 3]; 3];
     let mut normals = [[[0f32; SIDE]; 3]; 3];
@@ -475,6 +449,7 @@ fn flat_units(v: &Side, n: &Side) -> Side {
 }
 
 /// The part of `v` at right angles to `n`, as a unit vector; none where nothing is left.
+#[inline(always)]
 fn at_right_angles(v: [f32; 3], n: [f32; 3]) -> Option<[f32; 3]> {
     let (v, n) = (v.map(f64::from), n.map(f64::from));
     let along = v[0] * n[0] + v[1] * n[1] + v[2] * n[2];

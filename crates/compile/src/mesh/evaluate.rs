@@ -6,18 +6,22 @@ use crate::mesh::prepared::{Fixed, Normals, Prepared};
 use crate::mesh::source::Source;
 use crate::mesh::streams::VertexValues;
 use glam::{DMat3, DVec3};
+use meshreel_codec::simd;
 use meshreel_process::attributes::Expand;
 use meshreel_process::extent::Extent;
 use meshreel_process::faces::Faces;
 use meshreel_process::normals;
+use meshreel_process::tangents::{Tangents, Vertices};
 use meshreel_scene::sample::Mix;
-use meshreel_scene::{Attribute, sample};
+use meshreel_scene::{Attribute, Winding, sample};
 
 /// Which values are wanted beside positions.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Want {
-    /// Normals, and tangents where they are kept.
+    /// Normals.
     pub normals: bool,
+    /// Tangents where they are kept, with normals.
+    pub tangents: bool,
     /// UVs (tangents need the first set anyway).
     pub uvs: bool,
     /// Colours of all sets.
@@ -27,7 +31,7 @@ pub struct Want {
 impl Want {
     /// All channels that are compiled.
     pub fn all() -> Want {
-        Want { normals: true, uvs: true, colours: true }
+        Want { normals: true, tangents: true, uvs: true, colours: true }
     }
 }
 
@@ -136,7 +140,15 @@ impl Origin<'_> {
                 values = out.iter().map(|n| unit(*n)).collect();
             }
             _ => {
-                let made = normals::normals(object, self.faces, source.mesh.winding, self.groups);
+                let mut made = Vec::new();
+                let (faces, groups) = (self.faces, self.groups);
+                simd::run(MakeNormals {
+                    object,
+                    faces,
+                    groups,
+                    winding: source.mesh.winding,
+                    out: &mut made,
+                });
                 let of = |&c: &u32| {
                     let group = self.groups.corner.get(c as usize);
                     group.and_then(|&g| made.get(g as usize)).copied()
@@ -165,6 +177,37 @@ impl Origin<'_> {
     }
 }
 
+/// [`normals::normals`].
+struct MakeNormals<'a> {
+    object: &'a [[f32; 3]],
+    faces: &'a Faces,
+    groups: &'a normals::Groups,
+    winding: Winding,
+    out: &'a mut Vec<[f64; 3]>,
+}
+
+impl simd::Work for MakeNormals<'_> {
+    #[inline(always)]
+    fn run(self) {
+        *self.out = normals::normals(self.object, self.faces, self.winding, self.groups);
+    }
+}
+
+/// [`Tangents::vertices`].
+struct MakeTangents<'a> {
+    tangents: &'a Tangents,
+    frame: Vertices<'a>,
+    signs: &'a [f32],
+    out: &'a mut Vec<[f32; 4]>,
+}
+
+impl simd::Work for MakeTangents<'_> {
+    #[inline(always)]
+    fn run(self) {
+        *self.out = self.tangents.vertices(self.frame, self.signs);
+    }
+}
+
 impl Fixed {
     fn origin(&self) -> Origin<'_> {
         Origin {
@@ -188,8 +231,11 @@ impl Fixed {
     ) -> Result<(), Error> {
         scratch.read(source, frame, &self.first_points)?;
         fill(source, prepared, frame, want, scratch, self.origin(), out)?;
-        if let (true, Some(tangents)) = (want.normals, &self.tangents) {
-            out.tangents = tangents.vertices(out.vertices(), &self.vertex_sign);
+        if let (true, Some(tangents)) = (want.normals && want.tangents, &self.tangents) {
+            let mut made = Vec::new();
+            let frame = out.vertices();
+            simd::run(MakeTangents { tangents, frame, signs: &self.vertex_sign, out: &mut made });
+            out.tangents = made;
         }
         Ok(())
     }
@@ -198,7 +244,7 @@ impl Fixed {
     pub fn first_values(&self, source: &Source<'_>, prepared: &Prepared) -> Result<VertexValues, Error> {
         let (mut values, mut scratch) = (VertexValues::default(), Scratch::default());
         scratch.read(source, 0, &self.first_points)?;
-        let want = Want { normals: true, uvs: true, colours: false };
+        let want = Want { normals: true, uvs: true, ..Want::default() };
         fill(source, prepared, 0, want, &scratch, self.origin(), &mut values)?;
         Ok(values)
     }
@@ -217,7 +263,7 @@ pub fn fill(
     out.positions.clear();
     out.positions.extend(origin.point.iter().map(|&p| scratch.points[p as usize]));
     let time = source.times[frame];
-    let sets = match (want.uvs, want.normals && prepared.tangents) {
+    let sets = match (want.uvs, want.normals && want.tangents && prepared.tangents) {
         (true, _) => prepared.uvs.len(),
         (false, true) => 1,
         (false, false) => 0,

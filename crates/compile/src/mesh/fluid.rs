@@ -206,7 +206,7 @@ fn face_materials(
 }
 
 fn wanted(prepared: &Prepared) -> Want {
-    Want { normals: prepared.normals != Normals::None, uvs: true, colours: true }
+    Want { normals: prepared.normals != Normals::None, ..Want::all() }
 }
 
 impl FrameLayout {

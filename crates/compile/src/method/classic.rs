@@ -67,6 +67,7 @@ impl MeshPlan<'_> {
             normals: animated
                 .iter()
                 .any(|&s| matches!(self.streams[s].semantic, Semantic::Normal | Semantic::QTangent)),
+            tangents: animated.iter().any(|&s| self.streams[s].semantic == Semantic::QTangent),
             uvs: animated.iter().any(|&s| self.streams[s].semantic == Semantic::Uv),
             colours: animated.iter().any(|&s| self.streams[s].semantic == Semantic::Colour),
         };

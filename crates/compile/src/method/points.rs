@@ -70,9 +70,9 @@ impl<'a> PointFrames<'a> {
             return Ok(());
         }
         let want = Want {
-            normals: false,
             uvs: self.record.semantic == Semantic::Uv,
             colours: self.record.semantic == Semantic::Colour,
+            ..Want::default()
         };
         let (prepared, source) = (&plan.prepared, &plan.source);
         (self.fixed).evaluate(source, prepared, frame, want, &mut scratch, &mut values)?;

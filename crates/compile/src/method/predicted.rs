@@ -150,7 +150,7 @@ impl<'a> NormalCoder<'a> {
         for &unit in units {
             let frames = self.schedule.frames_of(unit);
             let values: Vec<VertexValues> = (frames.iter())
-                .map(|&frame| evaluate(self.plan, self.fixed, frame))
+                .map(|&frame| evaluate(self.plan, self.fixed, frame, tangents))
                 .collect::<Result<_, Error>>()?;
             let sources: Vec<Source<'_, P>> = (frames.iter().zip(&values))
                 .map(|(frame, values)| Source {
@@ -212,9 +212,9 @@ fn of_frame(transforms: &[Vec<Transform>], frame: u32) -> &[Transform] {
     transforms.get(frame as usize).map_or(&[], Vec::as_slice)
 }
 
-fn evaluate(plan: &MeshPlan<'_>, fixed: &Fixed, frame: u32) -> Result<VertexValues, Error> {
+fn evaluate(plan: &MeshPlan<'_>, fixed: &Fixed, frame: u32, tangents: bool) -> Result<VertexValues, Error> {
     let (mut scratch, mut values) = (Scratch::default(), VertexValues::default());
-    let want = Want { normals: true, uvs: false, colours: false };
+    let want = Want { normals: true, tangents, ..Want::default() };
     let (source, prepared) = (&plan.source, &plan.prepared);
     fixed.evaluate(source, prepared, frame as usize, want, &mut scratch, &mut values)?;
     Ok(values)
@@ -255,7 +255,7 @@ impl Candidate<'_> {
         for batch in all.chunks(BATCH) {
             let values: Vec<VertexValues> = batch
                 .par_iter()
-                .map(|&frame| evaluate(self.plan, fixed, frame))
+                .map(|&frame| evaluate(self.plan, fixed, frame, false))
                 .collect::<Result<_, Error>>()?;
             values.iter().for_each(|v| sharing.normals(&v.normals));
         }
@@ -272,7 +272,7 @@ impl Candidate<'_> {
         let frames: Vec<u32> = (0..self.frames).step_by(apart).collect();
         let values: Vec<VertexValues> = frames
             .par_iter()
-            .map(|&frame| evaluate(self.plan, self.fixed, frame))
+            .map(|&frame| evaluate(self.plan, self.fixed, frame, self.tangents))
             .collect::<Result<_, Error>>()?;
         each_width!(positions.sample(&frames)?, decoded => self.made(shape, wanted, &decoded, &values))
     }

@@ -88,6 +88,7 @@ impl QuantizedCoder<'_> {
         };
         let want = Want {
             normals: has(&[Semantic::Normal, Semantic::QTangent]),
+            tangents: has(&[Semantic::QTangent]),
             uvs: has(&[Semantic::Uv]),
             colours: has(&[Semantic::Colour]),
         };

@@ -90,7 +90,7 @@ pub fn choose(
     limit: f64,
     told: &(dyn Fn(f64) + Sync),
 ) -> Option<Choice> {
-    let plan = Plan::new(effort.clamp(1, 9) as usize, all);
+    let plan = Plan::new(effort.clamp(1, 9) as usize);
     let race =
         Race { ground: Ground::new(all, tolerance)?, tolerance, plan, limit, told, starts: Cell::new(0) };
     let (at, best) = race.best_count()?;
@@ -119,24 +119,13 @@ struct Plan {
     sample: usize,
 }
 
-/// Of meshes of no more points × frames more is made: it takes no time, and chance is larger.
-const SMALL: usize = 1 << 14;
-
 impl Plan {
-    fn new(effort: usize, all: &Trajectories) -> Plan {
-        match all.points() * all.frames() <= SMALL {
-            true => Plan {
-                race: effort + 4,
-                more: effort / 2,
-                steps: [0, effort + 2, 4 * effort, 1 + effort / 2],
-                sample: 500 * effort,
-            },
-            false => Plan {
-                race: effort - effort / 5,
-                more: effort / 4,
-                steps: [0, effort.div_ceil(2), 2 * effort, effort.div_ceil(3)],
-                sample: 300 * effort,
-            },
+    fn new(effort: usize) -> Plan {
+        Plan {
+            race: effort + 4,
+            more: effort / 2,
+            steps: [0, effort + 2, 4 * effort, 1 + effort / 2],
+            sample: 500 * effort,
         }
     }
 }
@@ -248,7 +237,7 @@ const BEGUN: f64 = 0.7;
 const PLAIN: f64 = 0.5;
 /// Fewer bones are tried on only while the most bones are expected to leave at most this many times
 /// [`PLAIN`].
-const HOPE: f64 = 1.0;
+const HOPE: f64 = 1.2;
 
 /// The points and their coordinates, which all starts share.
 struct Ground<'a> {

@@ -11,6 +11,10 @@ pub const MOST_INFLUENCES: usize = 8;
 const PULLS: usize = 3;
 /// Bones that are looked at together, at most.
 const CORRAL: usize = MOST_INFLUENCES + 4;
+/// Bones that are weighed for a point, beside those that it has.
+const NEAREST: usize = 14;
+/// Another bone takes part where the point comes nearer by more than this part, roughly.
+const NEARER: f64 = 1e-5;
 /// Unknowns of a point: three coordinates and all weights but one.
 const SYSTEM: usize = 3 + MOST_INFLUENCES - 1;
 
@@ -82,10 +86,15 @@ impl Bones {
 
     /// Where a bone alone would put a point.
     pub fn place(&self, bone: usize, rest: &[f64; 4], out: &mut [f64]) {
-        out.fill(0.0);
-        for (i, &v) in rest.iter().enumerate() {
-            add_scaled(out, v, self.row(bone, i));
+        let ([x, y, z, one], rows) = (*rest, self.rows_of(bone, out.len()));
+        for (k, out) in out.iter_mut().enumerate() {
+            *out = x * rows[0][k] + y * rows[1][k] + z * rows[2][k] + one * rows[3][k];
         }
+    }
+
+    /// The four rows of a bone.
+    fn rows_of(&self, bone: usize, length: usize) -> [&[f64]; 4] {
+        std::array::from_fn(|i| &self.row(bone, i)[..length])
     }
 
     /// Squared distance of a point from where it should be.
@@ -100,8 +109,9 @@ impl Bones {
     pub fn residual(&self, vertex: &Vertex, target: &[f64], out: &mut [f64]) {
         out.copy_from_slice(target);
         for (bone, weight) in vertex.influences() {
-            for (i, &v) in vertex.rest.iter().enumerate() {
-                add_scaled(out, -weight * v, self.row(bone, i));
+            let ([x, y, z, one], rows) = (vertex.rest.map(|v| -weight * v), self.rows_of(bone, out.len()));
+            for (k, out) in out.iter_mut().enumerate() {
+                *out += x * rows[0][k] + y * rows[1][k] + z * rows[2][k] + one * rows[3][k];
             }
         }
     }
@@ -114,6 +124,38 @@ pub struct Scratch {
     gram: Vec<f64>,
     columns: Vec<f64>,
     residual: Vec<f64>,
+    /// Bones that may take part, and how far they are off alone.
+    kept: Vec<usize>,
+    far: Vec<(f64, usize)>,
+}
+
+/// Keeps of the bones in `candidates`, whose places are there, the [`NEAREST`] that come nearest alone, and
+/// those that `vertex` has: what others could add is next to nothing, and most of the time goes by the square of their
+/// number.
+fn keep_nearest(candidates: &[usize], vertex: &Vertex, d: usize, scratch: &mut Scratch) {
+    let Scratch { places, kept, far, .. } = scratch;
+    kept.clear();
+    if candidates.len() <= NEAREST + MOST_INFLUENCES {
+        kept.extend_from_slice(candidates);
+        return;
+    }
+    far.clear();
+    far.extend(places.chunks_exact(d).map(|place| dot(place, place)).zip(0..));
+    far.select_nth_unstable_by(NEAREST - 1, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    let rest = &mut far[NEAREST..];
+    let mut all = NEAREST;
+    for i in 0..rest.len() {
+        if vertex.influences().any(|(bone, _)| bone == candidates[rest[i].1]) {
+            rest.swap(i, all - NEAREST);
+            all += 1;
+        }
+    }
+    let chosen = &mut far[..all];
+    chosen.sort_unstable_by_key(|f| f.1);
+    for (to, &(_, from)) in chosen.iter().enumerate() {
+        places.copy_within(from * d..(from + 1) * d, to * d);
+        kept.push(candidates[from]);
+    }
 }
 
 /// The weights of at most `most` of the bones in `candidates` that come nearest to `target`, for a fixed
@@ -126,14 +168,17 @@ pub fn weigh(
     most: usize,
     scratch: &mut Scratch,
 ) {
-    let (n, d) = (candidates.len(), bones.dimensions);
-    scratch.places.resize(n * d, 0.0);
+    let d = bones.dimensions;
+    scratch.places.resize(candidates.len() * d, 0.0);
     for (place, &bone) in scratch.places.chunks_exact_mut(d).zip(candidates) {
         bones.place(bone, &vertex.rest, place);
         for (v, x) in place.iter_mut().zip(target) {
             *v -= x;
         }
     }
+    keep_nearest(candidates, vertex, d, scratch);
+    let candidates = &scratch.kept[..];
+    let n = candidates.len();
     scratch.gram.resize(n * n, 0.0);
     for i in 0..n {
         for j in 0..=i {
@@ -246,7 +291,7 @@ fn nearest_in_hull(gram: &[f64], n: usize, most: usize, chosen: &mut Vec<(usize,
         let open = (0..n).filter(|j| !chosen.iter().any(|c| c.0 == *j));
         let best = open.map(|j| (along(j), j)).min_by(|a, b| a.0.total_cmp(&b.0));
         let Some((gain, j)) = best else { break };
-        if gain >= value * (1.0 - 1e-7) || chosen.len() >= CORRAL {
+        if gain >= value * (1.0 - NEARER) || chosen.len() >= CORRAL {
             break;
         }
         chosen.push((j, 0.0));

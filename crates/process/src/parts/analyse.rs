@@ -112,7 +112,7 @@ pub fn find_parts(all: &Trajectories, request: &Request<'_>) -> Parts {
         }
     }
     if !request.pieces_only && (request.thorough || search.is_stiff(request.triangles)) {
-        search.grow(request.thorough);
+        search.grow(request.triangles, request.thorough);
     }
     search.merge();
     search.swap(request.triangles);
@@ -316,35 +316,56 @@ impl<'a> Search<'a> {
         4 * triangles.len() < self.all.points() || stiff as f64 >= STIFF * seen as f64
     }
 
+    /// Points that may belong to a part that is found by growing: all that have none where triangles do not
+    /// tell, else those of triangles that keep their shape.
+    fn starts(&self, triangles: &[u32]) -> Vec<u32> {
+        let free = |p: u32| self.parts.of[p as usize] == NO_PART;
+        let (triangles, _) = triangles.as_chunks::<3>();
+        let points = self.all.points();
+        let mut starts = vec![4 * triangles.len() < points; points];
+        let keeps: Vec<bool> = (triangles.par_iter())
+            .map(|&[a, b, c]| {
+                (free(a) || free(b) || free(c))
+                    && self.keeps_distance(a, b)
+                    && self.keeps_distance(b, c)
+                    && self.keeps_distance(c, a)
+            })
+            .collect();
+        for (triangle, _) in triangles.iter().zip(keeps).filter(|(_, keeps)| *keeps) {
+            triangle.iter().for_each(|&p| starts[p as usize] = true);
+        }
+        (0..points as u32).filter(|&p| starts[p as usize] && free(p)).collect()
+    }
+
     /// Parts of what is left, from motion alone; given up early where hardly any are found, unless `thorough`.
-    fn grow(&mut self, thorough: bool) {
+    fn grow(&mut self, triangles: &[u32], thorough: bool) {
         let all = self.all;
         let mut free: Vec<u32> =
             (0..all.points() as u32).filter(|&p| self.parts.of[p as usize] == NO_PART).collect();
-        if free.len() < LEAST {
+        let starts = if thorough { free.clone() } else { self.starts(triangles) };
+        if starts.len() < LEAST {
             return;
         }
-        let stacked: Vec<f32> = (free.iter())
+        let stacked: Vec<f32> = (starts.iter())
             .flat_map(|&p| self.telling.iter().flat_map(move |&f| all.frame(f)[p as usize]))
             .collect();
         let near = Tree::new(&stacked, 3 * self.telling.len()).nearest_of_all(NEIGHBOURS);
-        let good: Vec<Vec<u32>> = (free.par_iter().zip(&near))
+        let good: Vec<Vec<u32>> = (starts.par_iter().zip(&near))
             .map(|(&p, near)| {
-                let near = near.iter().map(|&i| free[i as usize]);
+                let near = near.iter().map(|&i| starts[i as usize]);
                 near.filter(|&q| self.keeps_distance(p, q)).collect()
             })
             .collect();
-        let mut order: Vec<usize> = (0..free.len()).collect();
+        let mut order: Vec<usize> = (0..starts.len()).collect();
         order.sort_by_key(|&i| (std::cmp::Reverse(good[i].len()), i));
         let mut random = 0x9e37_79b9_7f4a_7c15u64;
-        let starts: Vec<u32> = free.clone();
-        let mut tried = 0;
+        let (mut tried, whole) = (0, free.len());
         for i in order {
             let start = starts[i];
             if self.parts.of[start as usize] != NO_PART {
                 continue;
             }
-            let found = starts.len() - free.len();
+            let found = whole - free.len();
             if !thorough && tried >= TRIED && found < YIELD * tried {
                 break;
             }

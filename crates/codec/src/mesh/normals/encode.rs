@@ -69,11 +69,48 @@ pub struct Source<'a, P> {
 pub struct Encoder {
     normals: Normals,
     bytes: Vec<u8>,
-    /// First vertex and vertices of each group.
-    members: Vec<Vec<u32>>,
+    members: Members,
     /// Square of the longest allowed chord.
     limit: f64,
     weighting: Weighting,
+}
+
+/// The vertices of each group.
+#[derive(Debug, Clone)]
+struct Members {
+    list: Vec<u32>,
+    /// Where those of each group begin, and the last ones end.
+    starts: Vec<u32>,
+}
+
+impl Members {
+    fn new(group: &[u32], groups: usize) -> Members {
+        let mut starts = vec![0; groups + 1];
+        group.iter().for_each(|g| starts[*g as usize + 1] += 1);
+        for g in 0..groups {
+            starts[g + 1] += starts[g];
+        }
+        let (mut next, mut list) = (starts.clone(), vec![0; group.len()]);
+        for (v, g) in (0..).zip(group) {
+            let at = &mut next[*g as usize];
+            list[*at as usize] = v;
+            *at += 1;
+        }
+        Members { list, starts }
+    }
+
+    /// Number of groups.
+    fn len(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    fn of(&self, g: usize) -> &[u32] {
+        &self.list[self.starts[g] as usize..self.starts[g + 1] as usize]
+    }
+
+    fn first(&self, g: usize) -> usize {
+        self.list[self.starts[g] as usize] as usize
+    }
 }
 
 /// Largest angles in degrees that are left.
@@ -92,6 +129,11 @@ const STEP: f64 = 1.0 / 3.0;
 const SLACK: f64 = 0.74;
 /// Samples that weights are chosen by.
 const LOOKED_AT: usize = 6;
+/// Vertices, in all samples together, that weights are chosen by, and the fewest samples.
+const MUCH: usize = 1 << 18;
+const FEWEST: usize = 5;
+/// Normals that are looked at to choose a reference.
+const COMPARED: usize = 1 << 12;
 /// Nanoseconds per vertex that polygons take which are weighted the simplest way.
 const POLYGONS: f64 = 6.0;
 /// Vertices per byte of a frame, of which no more are worth a choice.
@@ -140,7 +182,13 @@ impl Encoder {
         wanted: Wanted<'_>,
         samples: &[Source<'_, P>],
     ) -> Result<Draft<'a>, Corrupt> {
-        let apart = samples.len().div_ceil(LOOKED_AT).max(1);
+        // Very many vertices tell as much in few frames.
+        let most = MUCH.checked_div(shape.point.len()).unwrap_or(samples.len()).max(FEWEST);
+        let spread: Vec<Source<'_, P>> =
+            samples.iter().copied().step_by(samples.len().div_ceil(most).max(1)).collect();
+        let samples = &spread[..];
+        let looked_at = LOOKED_AT.min(samples.len().div_ceil(2));
+        let apart = samples.len().div_ceil(looked_at).max(1);
         let some: Vec<Source<'_, P>> = samples.iter().copied().step_by(apart).collect();
         let cost = |draft: Draft<'a>| -> Result<(usize, usize), Corrupt> {
             // Bases from all of them: from few they would fit these, and say nothing of others.
@@ -204,10 +252,7 @@ impl Encoder {
     ) -> Result<Encoder, Corrupt> {
         let mut scrap = Vec::new();
         let normals = draft.layout(&mut Writer::new(&mut scrap), shape)?;
-        let mut members = vec![Vec::new(); normals.groups()];
-        for (v, g) in normals.group.iter().enumerate() {
-            members[*g as usize].push(v as u32);
-        }
+        let members = Members::new(&normals.group, normals.groups());
         let degrees = wanted.degrees.clamp(0.02, 179.0);
         let chord = 2.0 * f64::sin((degrees * (1.0 - MARGIN)).to_radians() / 2.0);
         let weighting =
@@ -244,7 +289,7 @@ impl Encoder {
     }
 
     fn source<P>(&self, source: &Source<'_, P>, g: usize) -> [f32; 3] {
-        source.normals[self.members[g][0] as usize]
+        source.normals[self.members.first(g)]
     }
 
     /// Chooses bases and classes; how often groups and vertices change that did not in the samples.
@@ -253,18 +298,32 @@ impl Encoder {
         let groups = self.members.len();
         // What is within the tolerance, in steps.
         let radius = (1.0 / STEP * 0.98) as f32;
+        let within = 2.0 * f64::sin(f64::from(radius) * step / 2.0);
         let mut states: Vec<Vec<[f32; 2]>> = Vec::new();
         let mut work = self.normals.work();
+        let mut predicted = Vec::new();
+        let mut good = vec![true; groups];
         for sample in samples {
             self.normals.predict(sample.points, sample.transforms, &mut work);
-            let off = |g: usize| {
-                let [x, y] = self.off((sample, &work), g, xyz(work.normals[g]));
-                [(x / step) as f32, (y / step) as f32]
+            for (g, good) in good.iter_mut().enumerate() {
+                *good &= chord(xyz(work.normals[g]), self.source(sample, g)) <= within * within;
+            }
+            predicted.push(work.normals.clone());
+        }
+        // Of groups that need no correction it does not matter how far they are off.
+        for (sample, predicted) in samples.iter().zip(&predicted) {
+            self.normals.lay(P::kind(sample.points), &mut work);
+            let off = |g: usize| match good[g] {
+                true => [0.0; 2],
+                false => {
+                    let [x, y] = self.off((sample, &work), g, xyz(predicted[g]));
+                    [(x / step) as f32, (y / step) as f32]
+                }
             };
             states.push((0..groups).map(off).collect());
         }
         let mut list = Vec::new();
-        for g in 0..groups {
+        for g in (0..groups).filter(|&g| !good[g]) {
             list.clear();
             list.extend(states.iter().map(|s| s[g]));
             let (base, class, outside) = base_of(&mut list, radius, frames);
@@ -277,6 +336,7 @@ impl Encoder {
             return seldom;
         };
         let mut turns: Vec<Vec<[f32; 2]>> = Vec::new();
+        drop(predicted);
         for (sample, states) in samples.iter().zip(&states) {
             self.normals.predict(sample.points, sample.transforms, &mut work);
             let mut list = vec![[0.0; 2]; vertices];
@@ -292,9 +352,9 @@ impl Encoder {
                 work.normals[g] = [x, y, z, 0.0];
             }
             self.normals.all_tangents::<P>(&mut work);
-            for (g, members) in self.members.iter().enumerate() {
+            for g in 0..groups {
                 let n = xyz(work.normals[g]);
-                for &v in members {
+                for &v in self.members.of(g) {
                     let v = v as usize;
                     let turn = turn_between(self.predicted_tangent(v, &work), n, sample.tangents[v]) / step;
                     list[v] = [turn as f32, 0.0];
@@ -463,12 +523,14 @@ impl Encoder {
         let work = &mut self.normals.work();
         self.normals.predict(source.points, source.transforms, work);
         let predicted = work.normals.clone();
-        let mut outside = |states: &[i16]| {
-            work.normals.copy_from_slice(&predicted);
-            let states = states[..2 * self.members.len()].as_chunks().0;
-            self.normals.bend_all::<P>(states, work);
-            let out = |g: &usize| chord(xyz(work.normals[*g]), self.source(source, *g)) > self.limit;
-            (0..self.members.len()).filter(out).count()
+        let apart = self.members.len().div_ceil(COMPARED).max(1);
+        let outside = |states: &[i16]| {
+            let states: &[[i16; 2]] = states[..2 * self.members.len()].as_chunks().0;
+            let out = |g: &usize| {
+                let bent = self.normals.bend::<P>(work, *g, xyz(predicted[*g]), states[*g]);
+                chord(bent, self.source(source, *g)) > self.limit
+            };
+            (0..self.members.len()).step_by(apart).filter(out).count()
         };
         let mut best = (0, outside(&self.normals.base));
         for (i, states) in earlier.iter().enumerate().rev() {
@@ -482,13 +544,12 @@ impl Encoder {
         work.normals.copy_from_slice(&predicted);
         self.normals.bend_all::<P>(from[..2 * self.members.len()].as_chunks().0, work);
         self.normals.all_tangents::<P>(work);
-        let mut errors = Errors::default();
+        let mut most = [0.0f64; 2];
         for g in 0..self.members.len() {
             let worst = self.settle(source, work, g, xyz(predicted[g]), from, state);
-            errors.normal = errors.normal.max(degrees(worst[0]));
-            errors.tangent = errors.tangent.max(degrees(worst[1]));
+            most = [most[0].max(worst[0]), most[1].max(worst[1])];
         }
-        (best.0, errors)
+        (best.0, Errors { normal: degrees(most[0]), tangent: degrees(most[1]) })
     }
 
     /// Chooses the state of a group and the turns of its vertices, from those of the reference, of which `work`
@@ -544,7 +605,7 @@ impl Encoder {
         let old = &from[2 * self.members.len()..];
         let step = self.normals.turn_step;
         let mut worst = 0.0f64;
-        for &v in &self.members[g] {
+        for &v in self.members.of(g) {
             let v = v as usize;
             let wanted = source.tangents[v];
             let (n, t) = match other {

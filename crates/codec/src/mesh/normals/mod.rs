@@ -414,13 +414,13 @@ impl Normals {
             turned.write_columns(transforms, next, &mut work.vectors);
         }
         let to = moment.next.map(|(next, t)| (next.points, t));
-        self.lay(isa, from, to, work);
+        self.lay_moment(isa, from, to, work);
         // What is between narrow points is wide.
         let wide = matches!(from, Points::Wide(_)) || to.is_some();
         self.run(isa, wide, work, stage);
     }
 
-    fn lay(&self, isa: Isa, from: Points<'_>, to: Option<(Points<'_>, f32)>, work: &mut Work) {
+    fn lay_moment(&self, isa: Isa, from: Points<'_>, to: Option<(Points<'_>, f32)>, work: &mut Work) {
         lanes::run_blocks(isa, Lay { order: &self.surface.order, from, to, out: &mut work.laid });
     }
 
@@ -437,8 +437,14 @@ impl Normals {
         if let Some(turned) = &self.turned {
             turned.write_columns(transforms, None, &mut work.vectors);
         }
-        self.lay(Isa::get(), P::kind(points), None, work);
+        self.lay(P::kind(points), work);
         self.run(Isa::get(), P::WIDE, work, Stage::Predicted);
+    }
+
+    /// Lays the points of a frame.
+    #[cfg(feature = "encode")]
+    fn lay(&self, points: Points<'_>, work: &mut Work) {
+        self.lay_moment(Isa::get(), points, None, work);
     }
 
     /// Turns the predicted normals of all groups as these states say.

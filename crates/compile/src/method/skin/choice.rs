@@ -42,17 +42,21 @@ const PROBED: u64 = 24;
 const FEW_COMPONENTS: (usize, f64) = (12, 1e-5);
 /// Parts pay where they take less than this part of the bytes of the method soft.
 const PAYS: f64 = 0.9;
+/// Bits that a transform of a moving part takes in a frame, rather too few: fewer are never reached.
+const OF_TRANSFORM: f64 = 16.0;
 /// The most bones that move one point.
 const INFLUENCES: usize = 4;
 /// Bones where a skin is asked for although none pays.
 const USUAL: usize = 24;
-/// The search for a skin goes on while its estimated bytes are below this many times those of the method soft.
-/// What is coded in the end takes 1.3 to 2.3 times the estimate of a start.
-const WORTH: f64 = 0.9;
+/// The search for a skin goes on while its estimated bytes are below this many times those of the method soft;
+/// estimates before anything is coded are rather too high than too low.
+const WORTH: f64 = 1.5;
 /// Error budgets of parts: parts of the tolerance for the rest pose, weights and handles.
 const OF_PARTS: [[f64; 3]; 1] = [[0.5, 0.15, 0.15]];
 /// Error budgets of skins, the best guess first.
 const OF_SKINS: [[f64; 3]; 3] = [[0.39, 0.45, 0.75], [0.6, 0.6, 0.9], [0.3, 0.37, 0.5]];
+/// The effort with which divisions are compared.
+const TRIAL: u32 = 2;
 /// Effort from which several divisions are tried.
 const SEVERAL: u32 = 3;
 /// Effort from which skins are sought where they are likely.
@@ -273,12 +277,12 @@ impl MethodSearch<'_, '_> {
     ) -> Result<Option<u64>, Error> {
         self.soft_bytes()?;
         let (schedule, options) = (self.schedule, self.options);
-        let try_budget = |budget| {
+        let try_budget = |budget, options: &Options| {
             let made = make(model, self.frames, &self.positions, schedule, budget, options)?;
             let bytes = (made.as_ref()).map(|made| size(&*made.coder, schedule, self.sample, options));
             Ok::<_, Error>((made, bytes.transpose()?))
         };
-        let (made, bytes) = best_budget(model, options.effort, try_budget)?;
+        let (made, bytes) = best_budget(model, options, try_budget)?;
         self.trials.push(Trial::new(method, from, made, bytes, since));
         Ok(bytes)
     }
@@ -335,6 +339,10 @@ impl MethodSearch<'_, '_> {
         if 1.0 - left <= COVERED && asked != MethodChoice::Rigid {
             return Ok(AfterParts { left, mixed: None });
         }
+        if asked == MethodChoice::Auto && self.cannot_pay(&parts, 1.0 - left)? {
+            return Ok(AfterParts { left, mixed: None });
+        }
+        let all = self.positions.held();
         let model = self.complete(Model::of_parts(all, &parts))?;
         let model = match self.options.transforms {
             TransformForm::Clip => model,
@@ -345,6 +353,16 @@ impl MethodSearch<'_, '_> {
         let pays = bytes.zip(soft_bytes).is_some_and(|(bytes, soft)| (bytes as f64) < PAYS * soft as f64);
         let mixed = (pays && 1.0 - left > MIXED && left > LEFT).then_some((model, without));
         Ok(AfterParts { left, mixed })
+    }
+
+    /// Whether parts take more than they save, even if nothing is left of what soft takes for their points.
+    fn cannot_pay(&mut self, parts: &parts::Parts, covered: f64) -> Result<bool, Error> {
+        let near = self.radius * STILL_PART;
+        let moves = |t: &Vec<parts::Similarity>| t.windows(2).filter(|t| !same(&t[0], &t[1], near)).count();
+        let moved: usize = parts.transforms.iter().map(moves).sum();
+        let take = moved as f64 * OF_TRANSFORM * self.schedule.frames() as f64
+            / (8.0 * self.positions.held().frames() as f64);
+        Ok(self.soft_bytes()?.is_some_and(|soft| take > covered * soft as f64))
     }
 
     /// Parts of the rig's joints, of an attribute, of connected pieces or of the motion, and which of these.
@@ -439,6 +457,11 @@ impl MethodSearch<'_, '_> {
     }
 }
 
+/// Whether two transforms are the same, but for what rounding leaves and translations that are near.
+fn same(a: &parts::Similarity, b: &parts::Similarity, near: f64) -> bool {
+    a.rotation.dot(b.rotation).abs() > 1.0 - 1e-12 && a.translation.distance(b.translation) <= near
+}
+
 /// A remark on parts by an attribute of which some, or most, do not move as one.
 fn broken_parts(name: &str, hint: &Hint, used: bool, broken: usize) -> Option<String> {
     match (used, broken) {
@@ -454,27 +477,31 @@ fn broken_parts(name: &str, hint: &Hint, used: bool, broken: usize) -> Option<St
     }
 }
 
-/// Codes a model with each division of the tolerance that is worth trying at this effort, and takes the one
-/// with the fewest bytes.
+/// Codes a model with each division of the tolerance that is worth trying at this effort, hastily where there
+/// are several, and then with the one that takes the fewest bytes.
 fn best_budget<'a>(
     model: &Model,
-    effort: u32,
-    mut make: impl FnMut(ErrorBudget) -> Result<Coded<'a>, Error>,
+    options: &Options,
+    mut make: impl FnMut(ErrorBudget, &Options) -> Result<Coded<'a>, Error>,
 ) -> Result<Coded<'a>, Error> {
-    let list = match (model.affine.is_empty(), effort) {
+    let list = match (model.affine.is_empty(), options.effort) {
         (true, _) => &OF_PARTS[..],
         (false, ..SEVERAL) => &OF_SKINS[..1],
         _ => &OF_SKINS,
     };
-    let mut best = (None, None);
-    for &[rest, weights, handles] in list {
-        let own = make(ErrorBudget { rest, weights, handles })?;
-        let less = |bytes: u64| best.1.is_none_or(|least| bytes < least);
-        if own.1.is_some_and(less) {
-            best = own;
+    let budget = |&[rest, weights, handles]: &[f64; 3]| ErrorBudget { rest, weights, handles };
+    if let [only] = list {
+        return make(budget(only), options);
+    }
+    let hasty = Options { effort: TRIAL.min(options.effort), ..options.clone() };
+    let mut best: Option<(u64, ErrorBudget)> = None;
+    for own in list.iter().map(budget) {
+        let bytes = make(own, &hasty)?.1;
+        if let Some(bytes) = bytes.filter(|&bytes| best.is_none_or(|best| bytes < best.0)) {
+            best = Some((bytes, own));
         }
     }
-    Ok(best)
+    best.map_or(Ok((None, None)), |(_, budget)| make(budget, options))
 }
 
 /// The coder of a model, and about how many bytes it takes; none where it cannot hold the tolerance.
