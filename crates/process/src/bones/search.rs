@@ -90,7 +90,7 @@ pub fn choose(
     limit: f64,
     told: &(dyn Fn(f64) + Sync),
 ) -> Option<Choice> {
-    let plan = Plan::new(effort.clamp(1, 9) as usize);
+    let plan = Plan::new(effort.clamp(1, 9) as usize, all.points() * all.frames());
     let race =
         Race { ground: Ground::new(all, tolerance)?, tolerance, plan, limit, told, starts: Cell::new(0) };
     let (at, best) = race.best_count()?;
@@ -119,13 +119,25 @@ struct Plan {
     sample: usize,
 }
 
+/// Of meshes of so many points × frames little is made: of smaller ones it takes no time and chance is larger, and
+/// larger ones have more to tell.
+const HASTY: std::ops::RangeInclusive<usize> = 1 << 14..=1 << 18;
+
 impl Plan {
-    fn new(effort: usize) -> Plan {
-        Plan {
-            race: effort + 4,
-            more: effort / 2,
-            steps: [0, effort + 2, 4 * effort, 1 + effort / 2],
-            sample: 500 * effort,
+    fn new(effort: usize, moments: usize) -> Plan {
+        match HASTY.contains(&moments) {
+            true => Plan {
+                race: effort - effort / 5,
+                more: effort / 4,
+                steps: [0, effort.div_ceil(2), 2 * effort, effort.div_ceil(3)],
+                sample: 300 * effort,
+            },
+            false => Plan {
+                race: effort + 4,
+                more: effort / 2,
+                steps: [0, effort + 2, 4 * effort, 1 + effort / 2],
+                sample: 500 * effort,
+            },
         }
     }
 }

@@ -61,9 +61,8 @@ pub(super) fn alike<T: Copy>(own: &[u32], corners: &[Vec<Corner<T>>]) -> Option<
     if !own.iter().zip(start..).all(|(own, wanted)| i64::from(*own) == wanted) {
         return None;
     }
-    let off = |l: usize, c: &Corner<T>| {
-        [c.after, c.across, c.before].map(|p| i64::from(p) - i64::from(own[l]))
-    };
+    let off =
+        |l: usize, c: &Corner<T>| [c.after, c.across, c.before].map(|p| i64::from(p) - i64::from(own[l]));
     let most = (0..corners.len()).max_by_key(|&l| (corners[l].len(), std::cmp::Reverse(l)))?;
     let pattern: Vec<[i64; 3]> = corners[most].iter().map(|c| off(most, c)).collect();
     let elsewhere = |(own, list): (&u32, &Vec<Corner<T>>)| list.iter().any(|c| c.at != *own);
@@ -211,12 +210,7 @@ impl Fans {
         self.blocks.push(block(self.rows.len(), kind));
     }
 
-    fn alike(
-        &mut self,
-        alike: Alike<()>,
-        kind: Kind,
-        (places, rows): (usize, &mut Rows),
-    ) -> Option<Block> {
+    fn alike(&mut self, alike: Alike<()>, kind: Kind, (places, rows): (usize, &mut Rows)) -> Option<Block> {
         let own = rows.run(alike.own, places)?;
         let mut list = vec![rows.run(alike.first, places)?];
         for [side, before] in &alike.runs {

@@ -292,12 +292,7 @@ impl Normals {
 
     /// Normals and tangents of all vertices, in as few steps as there can be.
     #[inline(always)]
-    fn shown<L: Part, P: Place>(
-        &self,
-        tangents: &Tangents,
-        work: &mut Work,
-        target: &mut Target<'_>,
-    ) {
+    fn shown<L: Part, P: Place>(&self, tangents: &Tangents, work: &mut Work, target: &mut Target<'_>) {
         let groups = self.surface.groups();
         let (with_groups, with_vertices) = (tangents.follow_groups(groups), tangents.follow_vertices());
         if !with_groups {

@@ -198,8 +198,7 @@ impl Normals {
 
     /// Makes of the base what bones turn.
     pub(in crate::mesh) fn turn_rest(&mut self, shape: Shape<'_>) -> Result<(), Corrupt> {
-        let Rest { bones, rigid } =
-            shape.rest.ok_or(Corrupt("normals: turned where no rigid bones are"))?;
+        let Rest { bones, rigid } = shape.rest.ok_or(Corrupt("normals: turned where no rigid bones are"))?;
         let points = shape.first;
         let count = each_width!(points, points => points.len());
         if count < self.surface.points() || count != bones.len() || bones.iter().any(|bone| *bone > rigid) {
@@ -477,12 +476,7 @@ impl Normals {
 
     /// The predicted tangent of a vertex with the decoded normal `n`, in a frame that `work` has predicted.
     #[cfg(feature = "encode")]
-    pub(in crate::mesh) fn tangent<P: Place>(
-        &self,
-        v: usize,
-        n: [f32; 3],
-        work: &Work,
-    ) -> [f32; 3] {
+    pub(in crate::mesh) fn tangent<P: Place>(&self, v: usize, n: [f32; 3], work: &Work) -> [f32; 3] {
         let tangents = self.tangents.as_ref().expect("tangents");
         let class = tangents.classes()[v] as usize;
         let at = (class / BLOCK, class % BLOCK);

@@ -3,9 +3,9 @@
 //! near on the surface is near in memory then; and where sixteen neighbours have numbers that follow each other,
 //! as on grids, tubes and spheres, a row is read at once.
 
-use crate::{Corrupt, Points, each_width};
 use crate::simd::lanes::{BLOCK, BlockRow, BlockTask, Part, Place};
 use crate::topology::grid;
+use crate::{Corrupt, Points, each_width};
 
 /// The point of each place.
 #[derive(Debug, Clone, Default, PartialEq)]

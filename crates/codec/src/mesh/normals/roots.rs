@@ -126,7 +126,10 @@ mod tests {
             let off = (f64::from(angle(x)) - exact).abs();
             assert!(off < 1.2e-3, "{x} {off}");
             let rough = (f64::from(rough_angle(x)) - exact).abs();
-            assert!(rough < 0.015 || x.abs() > 0.9 && rough < 0.02 || x.abs() > 0.98 && rough < 0.15, "{x} {rough}");
+            assert!(
+                rough < 0.015 || x.abs() > 0.9 && rough < 0.02 || x.abs() > 0.98 && rough < 0.15,
+                "{x} {rough}"
+            );
             let a = f64::from(x) * std::f64::consts::PI;
             let [c, s] = turn(a as f32);
             let off = (f64::from(c) - a.cos()).abs().max((f64::from(s) - a.sin()).abs());

@@ -25,10 +25,10 @@ use crate::mesh::normals::fans::{Corner, Fans};
 use crate::mesh::normals::gather::{Gather, Lists};
 use crate::mesh::normals::places::{Laid, Order, Row, Rows};
 use crate::mesh::normals::roots::{angle, directions, flat, interior, inverse_root, rough_inverse_root};
-pub use crate::simd::lanes::{Place, Points};
 use crate::simd::lanes::{
     BLOCK, BlockRow, Number, Part, Vector, cross, difference, dot, plus, select, times,
 };
+pub use crate::simd::lanes::{Place, Points};
 use crate::topology::grid;
 
 /// How much a polygon adds to the normals of its corners. Part of the format.
@@ -324,8 +324,8 @@ fn frame<N: Number>(ahead: Vector<N>, n: Vector<N>) -> [Vector<N>; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simd::isa::Isa;
     use crate::mesh::normals::places::Lay;
+    use crate::simd::isa::Isa;
     use crate::simd::lanes::{self, BlockTask};
     use proptest::prelude::*;
     use std::marker::PhantomData;

@@ -283,7 +283,8 @@ impl Part for Sixteen {
             _mm512_storeu_ps(to.add(32), _mm512_shuffle_f32x4::<0xDD>(ab02, cd02));
             _mm512_storeu_ps(to.add(48), _mm512_shuffle_f32x4::<0xDD>(ab13, cd13));
         }
-    }    #[inline(always)]
+    }
+    #[inline(always)]
     fn store_threes(v: [Self; 3], out: &mut [[f32; 3]; BLOCK], _: usize) {
         // SAFETY: see above; three stores of sixteen numbers are all of `out`.
         unsafe {

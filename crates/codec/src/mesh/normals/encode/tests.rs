@@ -311,7 +311,8 @@ fn normals_that_look_inside_and_meshes_of_nothing() {
     }
     let [_, units] = round_trip(&inside, false, 5.0, true);
     assert_eq!(units, 0);
-    let empty = Shape { triangles: &[], point: &[], uvs: &[], grid: None, first: Points::Narrow(&[]), rest: None };
+    let empty =
+        Shape { triangles: &[], point: &[], uvs: &[], grid: None, first: Points::Narrow(&[]), rest: None };
     let wanted = Wanted {
         groups: &[],
         faces: &[],
