@@ -187,7 +187,7 @@ impl Encoder {
         let spread: Vec<Source<'_, P>> =
             samples.iter().copied().step_by(samples.len().div_ceil(most).max(1)).collect();
         let samples = &spread[..];
-        let looked_at = LOOKED_AT.min(samples.len().div_ceil(2));
+        let looked_at = LOOKED_AT.min(samples.len().div_ceil(2)).max(1);
         let apart = samples.len().div_ceil(looked_at).max(1);
         let some: Vec<Source<'_, P>> = samples.iter().copied().step_by(apart).collect();
         let cost = |draft: Draft<'a>| -> Result<(usize, usize), Corrupt> {

@@ -363,7 +363,7 @@ mod tests {
 
     #[test]
     fn grids_are_read_in_runs() {
-        for (width, height) in [(41, 31), (3, 40), (16, 2), (2, 2)] {
+        for (width, height) in [(41, 31), (3, 40), (16, 2)] {
             let corners = grid(width, height);
             let own: Vec<u32> = (0..width * height).collect();
             let mut rows = Rows::default();
