@@ -1319,6 +1319,7 @@ class Cells:
         return [position(frame[place]) for place in places]
 
 
+# mesh.md#predicted
 class Nibbles:
     """Symbols of four bits."""
 

@@ -14,8 +14,7 @@
 //! Where the weighted normals of a group cancel each other, down to `CANCELLED` of the sum of the weights,
 //! none is defined (`docs/PROMISE.md`); the group then has that of its first face.
 
-use super::angle::arc;
-use super::faces::{Face, Faces, NO_GROUP};
+use super::faces::{Faces, NO_GROUP};
 use crate::repeats::Doubles;
 use meshreel_scene::Winding;
 
@@ -165,22 +164,31 @@ fn sides(faces: &Faces) -> Groups {
 }
 
 /// Unit normal of each group, pointing outside. Groups without faces of any area get +z.
-#[inline(always)]
 pub fn normals(positions: &[[f32; 3]], faces: &Faces, winding: Winding, groups: &Groups) -> Vec<[f64; 3]> {
-    let mut sums = Sums { normals: vec![[0f64; 3]; groups.count], weights: vec![0f64; groups.count] };
-    let mut list = &faces.list[..];
-    // Faces of three or four corners side by side, all others one by one; added in the order of the file.
-    while let Some(first) = list.first() {
-        let alike = list.iter().take(SIDE).take_while(|face| face.count == first.count).count();
-        let (own, rest) = list.split_at(if first.count <= 4 { alike } else { 1 });
-        list = rest;
-        match first.count {
-            3 => add_faces::<3>(positions, faces, own, groups, &mut sums),
-            4 => add_faces::<4>(positions, faces, own, groups, &mut sums),
-            _ => add_face(positions, faces, first, groups, &mut sums),
+    let mut sums = vec![[0f64; 3]; groups.count];
+    let mut weights = vec![0f64; groups.count];
+    let mut local: Vec<[f64; 3]> = Vec::new();
+    for face in &faces.list {
+        let range = face.range();
+        let points = &faces.corner_point[range.clone()];
+        let Some(n) = unit(face_normal(positions, points)) else {
+            continue;
+        };
+        local.clear();
+        local.extend(points.iter().map(|&p| position(positions, p)));
+        let count = local.len();
+        for i in 0..count {
+            let before = local[if i == 0 { count - 1 } else { i - 1 }];
+            let after = local[if i + 1 == count { 0 } else { i + 1 }];
+            let w = interior_angle(before, local[i], after, n);
+            let group = groups.corner[range.start + i] as usize;
+            weights[group] += w;
+            let sum = &mut sums[group];
+            for k in 0..3 {
+                sum[k] += w * n[k];
+            }
         }
     }
-    let Sums { normals: mut sums, weights } = sums;
     let sign = match winding {
         Winding::CounterClockwise => 1.0,
         Winding::Clockwise => -1.0,
@@ -208,142 +216,14 @@ pub fn normals(positions: &[[f32; 3]], faces: &Faces, winding: Winding, groups: 
     sums.iter().map(|&s| unit(s).map_or([0.0, 0.0, 1.0], |n| n.map(|v| sign * v))).collect()
 }
 
-/// What corners have added to their groups.
-struct Sums {
-    normals: Vec<[f64; 3]>,
-    /// Sums of angles.
-    weights: Vec<f64>,
-}
-
-impl Sums {
-    #[inline]
-    fn add(&mut self, group: u32, n: [f64; 3], weight: f64) {
-        let group = group as usize;
-        self.weights[group] += weight;
-        let sum = &mut self.normals[group];
-        for k in 0..3 {
-            sum[k] += weight * n[k];
-        }
-    }
-}
-
-/// Adds a face of any number of corners.
-fn add_face(positions: &[[f32; 3]], faces: &Faces, face: &Face, groups: &Groups, sums: &mut Sums) {
-    let range = face.range();
-    let points = &faces.corner_point[range.clone()];
-    let Some(n) = unit(face_normal(positions, points)) else {
-        return;
-    };
-    let count = points.len();
-    for (i, &point) in points.iter().enumerate() {
-        let before = position(positions, points[if i == 0 { count - 1 } else { i - 1 }]);
-        let after = position(positions, points[if i + 1 == count { 0 } else { i + 1 }]);
-        let weight = interior_angle(before, position(positions, point), after, n);
-        sums.add(groups.corner[range.start + i], n, weight);
-    }
-}
-
-/// Faces that are worked on side by side.
-const SIDE: usize = 8;
-/// A vector of each of them.
-type Side = [[f64; SIDE]; 3];
-
-/// Adds up to [`SIDE`] faces of `N` corners each.
-#[inline(always)]
-fn add_faces<const N: usize>(
-    positions: &[[f32; 3]],
-    faces: &Faces,
-    list: &[Face],
-    groups: &Groups,
-    sums: &mut Sums,
-) {
-    let mut points = [[[0f64; SIDE]; 3]; N];
-    for (i, face) in list.iter().enumerate() {
-        for (point, &p) in points.iter_mut().zip(&faces.corner_point[face.range()]) {
-            for (axis, v) in point.iter_mut().zip(position(positions, p)) {
-                axis[i] = v;
-            }
-        }
-    }
-    // From each corner to the next, and what each edge and the one before it enclose.
-    let edges: [Side; N] = std::array::from_fn(|k| minus(&points[(k + 1) % N], &points[k]));
-    let across: [Side; N] = std::array::from_fn(|k| crossed(&edges[(k + N - 1) % N], &edges[k]));
-    let whole = match N {
-        3 => across[1],
-        _ => crossed(&minus(&points[2], &points[0]), &minus(&points[3], &points[1])),
-    };
-    let squares: [[f64; SIDE]; N] = std::array::from_fn(|k| dots(&edges[k], &edges[k]));
-    let mut lengths = dots(&whole, &whole);
-    lengths.iter_mut().for_each(|length| *length = length.sqrt());
-    let mut angles = [[0f64; SIDE]; N];
-    for k in 0..N {
-        let before = (k + N - 1) % N;
-        let (square, along) = (dots(&across[k], &across[k]), dots(&edges[before], &edges[k]));
-        let turns = dots(&across[k], &whole);
-        for i in 0..SIDE {
-            let angle = arc(square[i].sqrt(), -along[i]);
-            let reflex =
-                turns[i] < 0.0 && square[i] > STRAIGHT * STRAIGHT * squares[before][i] * squares[k][i];
-            angles[k][i] = if reflex { std::f64::consts::TAU - angle } else { angle };
-        }
-    }
-    for (i, face) in list.iter().enumerate() {
-        if !(lengths[i] > LEAST && lengths[i].is_finite()) {
-            continue;
-        }
-        let n = [0, 1, 2].map(|axis| whole[axis][i] / lengths[i]);
-        for (&group, angles) in groups.corner[face.range()].iter().zip(&angles) {
-            sums.add(group, n, angles[i]);
-        }
-    }
-}
-
-#[inline(always)]
-fn side_by_side(of: impl Fn(usize, usize) -> f64) -> Side {
-    let mut out = [[0f64; SIDE]; 3];
-    for (axis, out) in out.iter_mut().enumerate() {
-        for (i, out) in out.iter_mut().enumerate() {
-            *out = of(axis, i);
-        }
-    }
-    out
-}
-
-#[inline(always)]
-fn minus(a: &Side, b: &Side) -> Side {
-    side_by_side(|axis, i| a[axis][i] - b[axis][i])
-}
-
-#[inline(always)]
-fn crossed(a: &Side, b: &Side) -> Side {
-    side_by_side(|axis, i| {
-        let [k, l] = [(axis + 1) % 3, (axis + 2) % 3];
-        a[k][i] * b[l][i] - a[l][i] * b[k][i]
-    })
-}
-
-#[inline(always)]
-fn dots(a: &Side, b: &Side) -> [f64; SIDE] {
-    let mut out = [0.0; SIDE];
-    for (i, out) in out.iter_mut().enumerate() {
-        *out = a[0][i] * b[0][i] + a[1][i] * b[1][i] + a[2][i] * b[2][i];
-    }
-    out
-}
-
-/// A sine that is smaller tells nothing of the side to which a corner turns.
-const STRAIGHT: f64 = 1e-9;
-/// Areas that are smaller have no direction.
-const LEAST: f64 = 1e-150;
-
 /// Interior angle of a face with normal `n` at `p`, in radians, 0 … 2π.
 fn interior_angle(before: [f64; 3], p: [f64; 3], after: [f64; 3], n: [f64; 3]) -> f64 {
     let (u, v) = (sub(after, p), sub(before, p));
     let c = cross(u, v);
     let (sine, cosine) = (dot(c, c).sqrt(), dot(u, v));
-    let angle = arc(sine, cosine);
+    let angle = sine.atan2(cosine);
     // Where the edges fall together the sign of the sine is noise; such a spike has the angle 0.
-    let straight = sine <= STRAIGHT * (dot(u, u) * dot(v, v)).sqrt();
+    let straight = sine <= 1e-9 * (dot(u, u) * dot(v, v)).sqrt();
     if !straight && dot(c, n) < 0.0 { std::f64::consts::TAU - angle } else { angle }
 }
 
@@ -364,10 +244,9 @@ fn face_normal(positions: &[[f32; 3]], points: &[u32]) -> [f64; 3] {
 /// None where there is no direction: zero or not finite.
 fn unit(v: [f64; 3]) -> Option<[f64; 3]> {
     let length = dot(v, v).sqrt();
-    (length > LEAST && length.is_finite()).then(|| v.map(|x| x / length))
+    (length > 1e-150 && length.is_finite()).then(|| v.map(|x| x / length))
 }
 
-#[inline(always)]
 fn position(positions: &[[f32; 3]], point: u32) -> [f64; 3] {
     positions[point as usize].map(f64::from)
 }

@@ -292,7 +292,7 @@ fn a_full_disk() {
     let folder = tempfile::tempdir().unwrap();
     let input = bundled("a_flag_wind.abc");
     // A file system of its own that nothing else sees and that goes with the script.
-    let inside = "mount -t tmpfs -o size=64k none \"$DIR\" || exit 77
+    let inside = "mount -t tmpfs -o size=48k none \"$DIR\" || exit 77
         echo old > \"$DIR/out.reel\"
         \"$BIN\" compile \"$IN\" -o \"$DIR/out.reel\"; echo \"code $?\"
         ls -A \"$DIR\"; cat \"$DIR/out.reel\"";

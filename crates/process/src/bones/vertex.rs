@@ -14,7 +14,7 @@ const CORRAL: usize = MOST_INFLUENCES + 4;
 /// Bones that are weighed for a point, beside those that it has.
 const NEAREST: usize = 14;
 /// Another bone takes part where the point comes nearer by more than this part, roughly.
-const NEARER: f64 = 1e-5;
+const NEARER: f64 = 1e-7;
 /// Unknowns of a point: three coordinates and all weights but one.
 const SYSTEM: usize = 3 + MOST_INFLUENCES - 1;
 

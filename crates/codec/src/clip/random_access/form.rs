@@ -520,9 +520,9 @@ impl Block {
             let at = row * usize::from(self.lanes) + lane % LANES;
             // Codes that are before the one, and it, of the sixteen first ones and of the eight last ones.
             let (before, code) = match row {
-                0 | 1 => (below(low, at), low >> (4 * at as u32 & 63)),
-                _ if at < 16 => (below(low, at), low >> (4 * at as u32 & 63)),
-                _ => (low, high >> (4 * at as u32 & 63)),
+                0 | 1 => (below(low, at), low >> ((4 * at as u32) & 63)),
+                _ if at < 16 => (below(low, at), low >> ((4 * at as u32) & 63)),
+                _ => (low, high >> ((4 * at as u32) & 63)),
             };
             let mut sum = sum_of_widths(before);
             if row == 2 {

@@ -17,8 +17,8 @@
 
 use crate::entropy::nibble::{SYMBOLS, Table};
 use crate::entropy::range::{Bits, Chance};
-use crate::mesh::normals::Normals;
 use crate::mesh::normals::contexts::{EVEN_LEVEL, level, level_of};
+use crate::mesh::normals::model::Normals;
 
 /// Sizes of nodes: 4, 16, 64 and 256 items.
 pub(super) const SIZES: usize = 4;

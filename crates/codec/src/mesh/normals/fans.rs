@@ -12,8 +12,31 @@
 
 use crate::mesh::normals::places::{Laid, Row, Rows};
 use crate::mesh::normals::roots::{angle, interior, inverse_root, rough_angle, rough_inverse_root};
-use crate::mesh::normals::surface::Weights;
 use crate::simd::lanes::{BLOCK, Number, Part, Place, Vector, cross, difference, dot, minus, plus, times};
+
+/// How much a polygon adds to the normals of its corners. Part of the format.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Weights {
+    /// About its angle.
+    #[default]
+    Angle,
+    /// All the same.
+    Equal,
+    /// Its area.
+    Area,
+    /// Its interior angle.
+    Interior,
+}
+
+impl Weights {
+    /// All of them, by their numbers in a file.
+    pub const ALL: [Weights; 4] = [Weights::Angle, Weights::Equal, Weights::Area, Weights::Interior];
+
+    /// Whether corners of a polygon have vectors of their own.
+    pub(super) fn apart(self) -> bool {
+        matches!(self, Weights::Angle | Weights::Interior)
+    }
+}
 
 /// Most corners that stand beside others; of groups that have more, each is looked at by itself.
 pub(super) const MOST: usize = 16;

@@ -21,6 +21,7 @@
 //! edges are exact. Weights may be rough: a thousandth of a weight is nothing of a degree.
 
 use crate::Corrupt;
+pub use crate::mesh::normals::fans::Weights;
 use crate::mesh::normals::fans::{Corner, Fans};
 use crate::mesh::normals::gather::{Gather, Lists};
 use crate::mesh::normals::places::{Laid, Order, Row, Rows};
@@ -30,30 +31,6 @@ use crate::simd::lanes::{
 };
 pub use crate::simd::lanes::{Place, Points};
 use crate::topology::grid;
-
-/// How much a polygon adds to the normals of its corners. Part of the format.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Weights {
-    /// About its angle.
-    #[default]
-    Angle,
-    /// All the same.
-    Equal,
-    /// Its area.
-    Area,
-    /// Its interior angle.
-    Interior,
-}
-
-impl Weights {
-    /// All of them, by their numbers in a file.
-    pub const ALL: [Weights; 4] = [Weights::Angle, Weights::Equal, Weights::Area, Weights::Interior];
-
-    /// Whether corners of a polygon have vectors of their own.
-    fn apart(self) -> bool {
-        matches!(self, Weights::Angle | Weights::Interior)
-    }
-}
 
 /// The polygons and groups of a mesh, arranged for computing normals; the same in all frames.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -55,8 +55,6 @@ const WORTH: f64 = 1.5;
 const OF_PARTS: [[f64; 3]; 1] = [[0.5, 0.15, 0.15]];
 /// Error budgets of skins, the best guess first.
 const OF_SKINS: [[f64; 3]; 3] = [[0.39, 0.45, 0.75], [0.6, 0.6, 0.9], [0.3, 0.37, 0.5]];
-/// The effort with which divisions are compared.
-const TRIAL: u32 = 2;
 /// Effort from which several divisions are tried.
 const SEVERAL: u32 = 3;
 /// Effort from which skins are sought where they are likely.
@@ -277,12 +275,12 @@ impl MethodSearch<'_, '_> {
     ) -> Result<Option<u64>, Error> {
         self.soft_bytes()?;
         let (schedule, options) = (self.schedule, self.options);
-        let try_budget = |budget, options: &Options| {
+        let try_budget = |budget| {
             let made = make(model, self.frames, &self.positions, schedule, budget, options)?;
             let bytes = (made.as_ref()).map(|made| size(&*made.coder, schedule, self.sample, options));
             Ok::<_, Error>((made, bytes.transpose()?))
         };
-        let (made, bytes) = best_budget(model, options, try_budget)?;
+        let (made, bytes) = best_budget(model, options.effort, try_budget)?;
         self.trials.push(Trial::new(method, from, made, bytes, since));
         Ok(bytes)
     }
@@ -477,31 +475,27 @@ fn broken_parts(name: &str, hint: &Hint, used: bool, broken: usize) -> Option<St
     }
 }
 
-/// Codes a model with each division of the tolerance that is worth trying at this effort, hastily where there
-/// are several, and then with the one that takes the fewest bytes.
+/// Codes a model with each division of the tolerance that is worth trying at this effort, and takes the one
+/// with the fewest bytes.
 fn best_budget<'a>(
     model: &Model,
-    options: &Options,
-    mut make: impl FnMut(ErrorBudget, &Options) -> Result<Coded<'a>, Error>,
+    effort: u32,
+    mut make: impl FnMut(ErrorBudget) -> Result<Coded<'a>, Error>,
 ) -> Result<Coded<'a>, Error> {
-    let list = match (model.affine.is_empty(), options.effort) {
+    let list = match (model.affine.is_empty(), effort) {
         (true, _) => &OF_PARTS[..],
         (false, ..SEVERAL) => &OF_SKINS[..1],
         _ => &OF_SKINS,
     };
-    let budget = |&[rest, weights, handles]: &[f64; 3]| ErrorBudget { rest, weights, handles };
-    if let [only] = list {
-        return make(budget(only), options);
-    }
-    let hasty = Options { effort: TRIAL.min(options.effort), ..options.clone() };
-    let mut best: Option<(u64, ErrorBudget)> = None;
-    for own in list.iter().map(budget) {
-        let bytes = make(own, &hasty)?.1;
-        if let Some(bytes) = bytes.filter(|&bytes| best.is_none_or(|best| bytes < best.0)) {
-            best = Some((bytes, own));
+    let mut best = (None, None);
+    for &[rest, weights, handles] in list {
+        let own = make(ErrorBudget { rest, weights, handles })?;
+        let less = |bytes: u64| best.1.is_none_or(|least| bytes < least);
+        if own.1.is_some_and(less) {
+            best = own;
         }
     }
-    best.map_or(Ok((None, None)), |(_, budget)| make(budget, options))
+    Ok(best)
 }
 
 /// The coder of a model, and about how many bytes it takes; none where it cannot hold the tolerance.

@@ -108,7 +108,6 @@ impl<'a> Posed<'a> {
         let coded = &mut self.weights.coded;
         coded.iter_mut().zip(far).for_each(|(coded, far)| *coded |= far);
         let mut work = Work::default();
-        let mut settings = settings(options);
         let mut this = Arc::new(self);
         for round in 0..ROUNDS {
             let points: Vec<u32> =
@@ -125,7 +124,7 @@ impl<'a> Posed<'a> {
             let cells = source.cells.clone();
             let (frames, extent) = (this.schedule.frames(), this.extent);
             let source = Arc::new(source);
-            let made = Encoder::<W>::owning(levels, frames, extent, settings, source, &mut work);
+            let made = Encoder::<W>::owning(levels, frames, extent, settings(options), source, &mut work);
             this.frames.check()?;
             let made = match made {
                 Ok(made) => made,
@@ -133,8 +132,6 @@ impl<'a> Posed<'a> {
                 Err(refused) => return Err(broken(&refused.to_string())),
             };
             grid = *made.grid();
-            // What suits most of the points suits a few more.
-            settings.choice = Some(*made.choice());
             let Some(far) = this.mark(&grid, all, false) else {
                 // In units as fine as residuals need, bones throw points too far.
                 drop(made);
