@@ -18,7 +18,6 @@
 use crate::entropy::nibble::{SYMBOLS, Table};
 use crate::entropy::range::{Bits, Chance};
 use crate::mesh::normals::contexts::{EVEN_LEVEL, level, level_of};
-use crate::mesh::normals::model::Normals;
 
 /// Sizes of nodes: 4, 16, 64 and 256 items.
 pub(super) const SIZES: usize = 4;
@@ -152,25 +151,6 @@ impl Coding {
             *to = *from;
         }
         tables
-    }
-}
-
-impl Normals {
-    /// The trees of items whose classes are known.
-    pub(super) fn find_trees(&mut self) {
-        if !self.packed {
-            let (groups, vertices) = self.classes.split_at(self.groups());
-            self.coding.trees(groups, vertices);
-        }
-    }
-
-    /// Codes what the tables of units start from.
-    pub(super) fn starts(&mut self, bits: &mut impl Bits<Context = Chance>) {
-        if !self.packed {
-            let tangents = self.has_tangents();
-            self.coding.starts(bits, tangents);
-            self.coding.make_tables();
-        }
     }
 }
 

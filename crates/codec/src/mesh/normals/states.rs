@@ -17,9 +17,10 @@
 //! ```
 
 use crate::entropy::nibble::Symbols;
-use crate::mesh::normals::Normals;
+use crate::entropy::range::{Bits, Chance};
 use crate::mesh::normals::coding::{CHANGES, LONGER, PAIRS, TURNS, Tree};
 use crate::mesh::normals::contexts::{moved, strides};
+use crate::mesh::normals::model::Normals;
 
 /// The code of numbers of so many bits, or more.
 const MORE: u32 = 3;
@@ -125,6 +126,23 @@ impl<S: Symbols, const NUMBERS: usize> Section<'_, S, NUMBERS> {
 }
 
 impl Normals {
+    /// The trees of items whose classes are known.
+    pub(super) fn find_trees(&mut self) {
+        if !self.packed {
+            let (groups, vertices) = self.classes.split_at(self.groups());
+            self.coding.trees(groups, vertices);
+        }
+    }
+
+    /// Codes what the tables of units start from.
+    pub(super) fn starts(&mut self, bits: &mut impl Bits<Context = Chance>) {
+        if !self.packed {
+            let tangents = self.has_tangents();
+            self.coding.starts(bits, tangents);
+            self.coding.make_tables();
+        }
+    }
+
     /// Codes the states of a frame, which are those of the reference on entry in a decoder.
     pub(in crate::mesh) fn frame<S: Symbols>(
         &self,
