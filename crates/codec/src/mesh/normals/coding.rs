@@ -105,7 +105,7 @@ impl Coding {
     }
 
     /// Codes what tables start from.
-    fn starts(&mut self, bits: &mut impl Bits<Context = Chance>, tangents: bool) {
+    pub(super) fn starts(&mut self, bits: &mut impl Bits<Context = Chance>, tangents: bool) {
         let trees = 1 + usize::from(tangents);
         let mut used = Chance::default();
         for code in self.chances[..trees].as_flattened_mut().as_flattened_mut() {
@@ -125,7 +125,7 @@ impl Coding {
         }
     }
 
-    fn make_tables(&mut self) {
+    pub(super) fn make_tables(&mut self) {
         self.tables = vec![Table::new(std::array::from_fn(|changes| u64::from(changes < 4)))];
         for exponents in &self.exponents {
             self.tables.push(Table::new(exponents.map(|exponent| 1 << (SELDOM - exponent.min(SELDOM)))));
