@@ -101,8 +101,7 @@ impl<L: Lanes> Part for L {
     }
 }
 
-/// One by one, as an encoder looks at single items.
-#[cfg(feature = "encode")]
+/// One by one, as what is seldom is computed, and as an encoder looks at single items.
 impl Part for f32 {
     const PARTS: usize = BLOCK;
     type Whole = i32;
