@@ -159,7 +159,7 @@ pub(super) use fit::Seldom;
 
 #[cfg(feature = "encode")]
 mod fit {
-    use super::*;
+    use crate::mesh::normals::coding::*;
     use crate::mesh::normals::contexts::level_near;
 
     /// How often which symbol was, by table.
