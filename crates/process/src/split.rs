@@ -126,7 +126,7 @@ impl Splitter {
     }
 
     /// The same of numbers that count as equal where none of their components is farther apart than `within`:
-    /// each corner is compared with the first one of its class, and with those of up to [`NEAR`] classes of its
+    /// each corner is compared with the first one of its class, and with those of up to 64 classes of its
     /// point. Beyond these only equal bits meet.
     pub fn refine_within<const K: usize>(&mut self, value: impl Fn(u32) -> [f32; K], within: f32) -> bool {
         let before = self.first.len();
