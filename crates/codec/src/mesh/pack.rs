@@ -232,7 +232,9 @@ impl<'a> Unpacker<'a> {
         for (v, q) in out.iter_mut().enumerate() {
             if mask >> v & 1 == 1 {
                 let parity = self.fields.take(1) as i32;
-                *q = [0; 3].map(|_| 2 * self.field(w) + parity);
+                for axis in q {
+                    *axis = 2 * self.field(w) + parity;
+                }
             }
         }
         Some(out)

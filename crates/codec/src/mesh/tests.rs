@@ -261,13 +261,18 @@ fn edges() {
     for (side, loose) in [(0, 0), (1, 0), (0, 1), (0, 2), (2, 0), (3, 1), (20, 0)] {
         for frames in [0, 1, 2, 3, 16, 17, 18] {
             let s = Cloth { side, loose, frames, ..CLOTH };
-            round_trip::<i16>(&s, 0.01, Options::default());
+            for packed in [false, true] {
+                let options = Options { packed, ..Options::default() };
+                round_trip::<i16>(&s, 0.01, options);
+                round_trip::<i32>(&s, 1e-4, options);
+            }
         }
     }
     for restart in [1, 2, 3] {
         let s = Cloth { frames: 100, side: 4, ..CLOTH };
         let options = Options { restart, ..Options::default() };
         round_trip::<i16>(&s, 0.01, options);
+        round_trip::<i32>(&s, 1e-5, options);
     }
 }
 

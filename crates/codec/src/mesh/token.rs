@@ -15,6 +15,7 @@
 //! bits each.
 
 pub use crate::entropy::rans::TOKENS;
+use crate::quantize::fixed::FixedPoint;
 
 /// The token of a vector that no other one holds.
 pub const ESCAPE: u8 = 250;
@@ -141,6 +142,17 @@ pub fn join(token: u8, mut bits: u64, k: u32) -> [i32; 3] {
         };
     }
     out
+}
+
+/// The residual of a token, whose raw bits are next: an escape has whole components.
+#[inline(always)]
+pub fn residual<W: FixedPoint>(token: u8, k: u32, raw: &mut BitReader) -> [i32; 3] {
+    if token == ESCAPE {
+        return [0; 3].map(|_: i32| W::wrap(raw.take(W::BITS) as i32).get());
+    }
+    let q = join(token, raw.peek(), k);
+    raw.skip(u32::from(RAW_BITS[k as usize][usize::from(token)]));
+    q
 }
 
 /// |x| + |y| + |z|, at most 4095: what contexts are made of.

@@ -29,7 +29,7 @@ const BITS: u32 = 16;
 /// Finer tolerances are kept as levels.
 const LEAST: f64 = 0.1;
 /// Bits that a nanosecond per vertex is worth where decoding is to be fast, and where files are to be small.
-const NANOSECOND: [f64; 2] = [0.3, 0.002];
+const NANOSECOND: [f64; 2] = [0.3, 0.03];
 /// PointFrames that are looked at to choose what is kept once.
 const SAMPLES: usize = 12;
 /// PointFrames evaluated side by side while vertices that share their normals are found.

@@ -26,7 +26,7 @@ use crate::mesh::contexts::{Lookup, NO_LOOKUP, PAST_MOST, QUARTER};
 use crate::mesh::pack::avx512::Fields;
 use crate::mesh::registers::avx2::{Padded, TOKEN_BITS};
 use crate::mesh::registers::avx512::{AXES, Vectors, kernel};
-use crate::mesh::token::{BitReader, ESCAPE};
+use crate::mesh::token::{self, BitReader, ESCAPE};
 use crate::schedule::REFERENCES;
 use crate::simd::isa::Avx512;
 use std::arch::x86_64::*;
@@ -569,14 +569,14 @@ fn fourths([a, b]: Vectors) -> __m512i {
 }
 
 /// Tables and shifts of 16 vertices.
-struct Context {
+pub(super) struct Context {
     table: __m512i,
     shift: __m512i,
 }
 
 impl Context {
     kernel! {
-    unsafe fn new(lookup: &Lookup, layer: usize, near: __m512i, past: __m512i) -> Context {
+    pub(super) unsafe fn new(lookup: &Lookup, layer: usize, near: __m512i, past: __m512i) -> Context {
         // SAFETY: 128 bytes each.
         let find = |bytes: &[u8; 128], index: __m512i| unsafe {
             let low = _mm512_loadu_si512(bytes.as_ptr().cast());
@@ -600,7 +600,7 @@ impl Context {
     }
 }
 
-struct Stream<'a> {
+pub(super) struct Stream<'a> {
     /// Of up to eight lanes, in the lower half.
     states: __m512i,
     lanes: usize,
@@ -612,7 +612,7 @@ struct Stream<'a> {
 
 impl<'a> Stream<'a> {
     kernel! {
-    fn new(t: &Tokens<'a>) -> Stream<'a> {
+    pub(super) fn new(t: &Tokens<'a>) -> Stream<'a> {
         Stream {
             // SAFETY: 16 states.
             states: unsafe { _mm512_loadu_si512(t.rans.states.as_ptr().cast()) },
@@ -626,7 +626,7 @@ impl<'a> Stream<'a> {
     }
 
     kernel! {
-    fn put_back(&self, t: &mut Tokens<'a>) {
+    pub(super) fn put_back(&self, t: &mut Tokens<'a>) {
         let states = values(self.states).map(|x| x as u32);
         t.rans.states[..t.lanes].copy_from_slice(&states[..t.lanes]);
         t.rans.next = self.next;
@@ -708,17 +708,16 @@ impl<'a> Stream<'a> {
     }
 
     kernel! {
-    /// Residuals of a block; None if all are zero.
-    unsafe fn block(
+    /// Tokens of a block, by its contexts.
+    unsafe fn block_tokens(
         &mut self,
         lookup: &Lookup,
         slots: *const i32,
-        context: Context,
+        table: __m512i,
         active: __mmask16,
-    ) -> Option<Vectors> {
+    ) -> __m512i {
         // SAFETY: as here.
-        let tokens = unsafe {
-            let table = context.table;
+        unsafe {
             if self.lanes == LANES {
                 self.tokens(lookup, slots, table, active)
             } else if self.lanes < LANES / 2 {
@@ -729,36 +728,101 @@ impl<'a> Stream<'a> {
                 let second = self.tokens(lookup, slots, table, active >> 8);
                 _mm512_shuffle_i64x2::<0x44>(first, second)
             }
-        };
-        let shifted = _mm512_mask_test_epi32_mask(active, context.shift, context.shift);
-        if shifted == 0 {
-            if _mm512_test_epi32_mask(tokens, tokens) == 0 {
-                return None;
-            }
-            // SAFETY: as here.
-            Some(unsafe { self.residuals::<false>(tokens, context.shift, active) })
-        } else {
-            // SAFETY: as here.
-            Some(unsafe { self.residuals::<true>(tokens, context.shift, active) })
         }
     }
     }
 
     kernel! {
-    unsafe fn residuals<const SHIFTED: bool>(
+    /// Residuals of a block; None if all are zero.
+    unsafe fn block(
+        &mut self,
+        lookup: &Lookup,
+        slots: *const i32,
+        context: Context,
+        active: __mmask16,
+    ) -> Option<Vectors> {
+        // SAFETY: as here.
+        unsafe {
+            let tokens = self.block_tokens(lookup, slots, context.table, active);
+            let shifts = context.shift;
+            match self.lengths(tokens, shifts, active) {
+                Lengths::Zero => None,
+                Lengths::Long => Some(self.long_residuals(tokens, shifts, active)),
+                Lengths::Plain => Some(packed_axes(self.axes::<false>(tokens, shifts, active))),
+                Lengths::Shifted => Some(packed_axes(self.axes::<true>(tokens, shifts, active))),
+            }
+        }
+    }
+    }
+
+    kernel! {
+    /// The same of residuals of up to 32 bits, by axis.
+    pub(super) unsafe fn axes_block(
+        &mut self,
+        lookup: &Lookup,
+        slots: *const i32,
+        context: Context,
+        active: __mmask16,
+    ) -> Option<[__m512i; 3]> {
+        // SAFETY: as here.
+        unsafe {
+            let tokens = self.block_tokens(lookup, slots, context.table, active);
+            let shifts = context.shift;
+            match self.lengths(tokens, shifts, active) {
+                Lengths::Zero => None,
+                Lengths::Long => Some(self.long_axes(tokens, shifts, active)),
+                Lengths::Plain => Some(self.axes::<false>(tokens, shifts, active)),
+                Lengths::Shifted => Some(self.axes::<true>(tokens, shifts, active)),
+            }
+        }
+    }
+    }
+
+    kernel! {
+    /// How the raw bits of tokens are to be read.
+    fn lengths(&self, tokens: __m512i, shifts: __m512i, active: __mmask16) -> Lengths {
+        let escapes = _mm512_cmpeq_epi32_mask(tokens, _mm512_set1_epi32(i32::from(ESCAPE)));
+        let wide = _mm512_mask_cmpgt_epi32_mask(active, shifts, _mm512_set1_epi32(5));
+        let shifted = _mm512_mask_test_epi32_mask(active, shifts, shifts) != 0;
+        if escapes != 0 || wide != 0 {
+            Lengths::Long
+        } else if shifted {
+            Lengths::Shifted
+        } else if _mm512_test_epi32_mask(tokens, tokens) == 0 {
+            Lengths::Zero
+        } else {
+            Lengths::Plain
+        }
+    }
+    }
+
+    kernel! {
+    /// Residuals of up to 32 bits, one by one.
+    #[cold]
+    unsafe fn long_axes(&mut self, tokens: __m512i, shifts: __m512i, active: __mmask16) -> [__m512i; 3] {
+        let (tokens, shifts) = (values(tokens), values(shifts));
+        let mut bits = BitReader::at(self.raw.bytes, self.bit);
+        let mut out = [[0; BLOCK]; 3];
+        for v in 0..active.count_ones() as usize {
+            let q = token::residual::<i32>(tokens[v] as u8, shifts[v] as u32, &mut bits);
+            (out[0][v], out[1][v], out[2][v]) = (q[0], q[1], q[2]);
+        }
+        self.bit = bits.position();
+        // SAFETY: 64 bytes each.
+        out.map(|axis| unsafe { _mm512_loadu_si512(axis.as_ptr().cast()) })
+    }
+    }
+
+    kernel! {
+    /// Residuals by axis, of tokens without escapes and shifts of at most 5.
+    unsafe fn axes<const SHIFTED: bool>(
         &mut self,
         tokens: __m512i,
         shifts: __m512i,
         active: __mmask16,
-    ) -> Vectors {
+    ) -> [__m512i; 3] {
         let zero = _mm512_setzero_si512();
         let one = _mm512_set1_epi32(1);
-        let escapes = _mm512_cmpeq_epi32_mask(tokens, _mm512_set1_epi32(i32::from(ESCAPE)));
-        let wide = _mm512_mask_cmpgt_epi32_mask(active, shifts, _mm512_set1_epi32(5));
-        if escapes != 0 || SHIFTED && wide != 0 {
-            // SAFETY: as here.
-            return unsafe { self.long_residuals(tokens, shifts, active) };
-        }
         let entries = if SHIFTED {
             let shifted = _mm512_test_epi32_mask(shifts, shifts);
             let index = _mm512_mask_add_epi32(tokens, shifted, tokens, _mm512_set1_epi32(256));
@@ -808,9 +872,7 @@ impl<'a> Stream<'a> {
         let x = axis(part(0, 1), part(3, 3), part(9, 7));
         let y = axis(part(1, 1), part(5, 3), part(12, 7));
         let z = axis(part(2, 1), part(7, 3), part(15, 7));
-        let size = _mm512_add_epi32(_mm512_abs_epi32(x), _mm512_abs_epi32(y));
-        let size = _mm512_add_epi32(size, _mm512_abs_epi32(z));
-        joined(x, y, z, _mm512_min_epi32(size, _mm512_set1_epi32(4095)))
+        [x, y, z]
     }
     }
 
@@ -883,11 +945,30 @@ impl<'a> Stream<'a> {
         let [x, y, z] = [0, 1, 2].map(|axis| {
             _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low[axis]), high[axis])
         });
-        let size = _mm512_add_epi32(_mm512_abs_epi32(x), _mm512_abs_epi32(y));
-        let size = _mm512_add_epi32(size, _mm512_abs_epi32(z));
-        joined(x, y, z, _mm512_min_epi32(size, _mm512_set1_epi32(4095)))
+        packed_axes([x, y, z])
     }
     }
+}
+
+kernel! {
+/// Vectors from their axes, with their magnitudes.
+fn packed_axes([x, y, z]: [__m512i; 3]) -> Vectors {
+    let size = _mm512_add_epi32(_mm512_abs_epi32(x), _mm512_abs_epi32(y));
+    let size = _mm512_add_epi32(size, _mm512_abs_epi32(z));
+    joined(x, y, z, _mm512_min_epi32(size, _mm512_set1_epi32(4095)))
+}
+}
+
+/// How the raw bits of a block's tokens are read.
+enum Lengths {
+    /// There are none, and all residuals are zero.
+    Zero,
+    /// Without shifts.
+    Plain,
+    /// With shifts of at most 5.
+    Shifted,
+    /// With escapes or larger shifts.
+    Long,
 }
 
 kernel! {

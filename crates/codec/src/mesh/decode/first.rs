@@ -101,7 +101,7 @@ impl Static {
         }
         for_width!(flags & WIDE != 0, W => out.read_first::<W>(rest, outside, more.then_some(fit))?);
         #[cfg(target_arch = "x86_64")]
-        if more && !out.first.is_wide() {
+        if more {
             out.plan = super::plan::Plan::new(&out.neighbours, &out.weights, &out.tables);
             if out.plan.is_some() {
                 (out.neighbours, out.weights) = Default::default();

@@ -49,6 +49,7 @@ mod first;
 #[cfg(target_arch = "x86_64")]
 mod plan;
 mod unit;
+mod wide;
 
 use crate::Corrupt;
 use crate::mesh::blocks::{self, BUNDLE};
@@ -111,7 +112,25 @@ impl Width for i16 {
     }
 }
 
-impl Width for i32 {}
+impl Width for i32 {
+    #[cfg(target_arch = "x86_64")]
+    fn decode_bundle(
+        isa: Isa,
+        s: &Static,
+        bundle: &Bundle<i32>,
+        body: &mut Body,
+        out: &mut [&mut [Vector<i32>]],
+        scratch: &mut [Vector<i32>],
+    ) {
+        match isa {
+            Isa::Avx2(isa) => match isa.avx512() {
+                Some(isa) => wide::avx512::decode(isa, s, bundle, body, out, scratch),
+                None => wide::avx2::decode(isa, s, bundle, body, out, scratch),
+            },
+            _ => bundle::decode_scalar(s, bundle, body, out, scratch),
+        }
+    }
+}
 
 /// The bytes of a unit, and which frames they hold.
 #[derive(Clone, Copy, Debug)]

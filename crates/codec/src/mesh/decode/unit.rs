@@ -7,7 +7,7 @@ use crate::mesh::blocks::BLOCK;
 use crate::mesh::pack::{self, Unpacker};
 use crate::mesh::shared::{Form, Shared};
 use crate::mesh::tables::{self, NEAR};
-use crate::mesh::token::{self, BitReader, ESCAPE, RAW_BITS};
+use crate::mesh::token::{self, BitReader};
 use crate::quantize::fixed::FixedPoint;
 use crate::schedule::REFERENCES;
 
@@ -168,12 +168,16 @@ impl<'a> Body<'a> {
             Form::Slots(ready) => t.rans.token(lane, |slot| ready.slots[table][slot as usize]),
             Form::Ranges(ranges) => t.rans.token(lane, |slot| ranges[table].entry(slot)),
         };
-        if token == ESCAPE {
-            return [0; 3].map(|_: i32| W::wrap(t.raw.take(W::BITS) as i32).get());
+        token::residual::<W>(token, k, &mut t.raw)
+    }
+
+    /// Whether the present block has residuals that are not zero.
+    pub(in crate::mesh) fn has_residuals(&self) -> bool {
+        match self.source {
+            Source::Zero => false,
+            Source::Tokens(_) => true,
+            Source::Packed(_) => self.block.is_some(),
         }
-        let q = token::join(token, t.raw.peek(), k);
-        t.raw.skip(u32::from(RAW_BITS[k as usize][usize::from(token)]));
-        q
     }
 
     pub(in crate::mesh) fn finish(&self) -> Result<(), Corrupt> {

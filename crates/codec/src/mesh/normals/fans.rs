@@ -252,6 +252,48 @@ impl Fans {
         Some(Block { own, end: self.rows.len() as u32, factors, kind })
     }
 
+    /// The corners of a group, as places: the point itself and those after, across and before it. Those without an
+    /// area are left out.
+    pub fn corners_of(&self, rows: &Rows, group: usize) -> Vec<[u32; 4]> {
+        let (number, lane) = (group / BLOCK, group % BLOCK);
+        let start = if number == 0 { 0 } else { self.blocks[number - 1].end };
+        let block = &self.blocks[number];
+        let place = |row: &Row| rows.place(*row, lane);
+        let list = &self.rows[start as usize..block.end as usize];
+        if block.kind == Kind::Apart {
+            let corners = list.as_chunks::<4>().0.iter().map(|c| [0, 1, 2, 3].map(|k| place(&c[k])));
+            return corners.filter(has_area).collect();
+        }
+        let [first, list @ ..] = list else { return Vec::new() };
+        let own = place(&block.own);
+        let mut after = place(first);
+        let mut out = Vec::new();
+        let quads = block.kind == Kind::Quads;
+        for (i, row) in list.chunks_exact(1 + usize::from(quads)).enumerate() {
+            let before = place(&row[row.len() - 1]);
+            let across = if quads { place(&row[0]) } else { after };
+            let there = block.factors.is_none_or(|first| self.factors[first as usize + i][lane] != 0.0);
+            out.extend(there.then_some([own, after, across, before]).filter(has_area));
+            after = before;
+        }
+        out
+    }
+
+    /// The corners of each group that has very many, as places.
+    pub fn long_corners(&self) -> impl Iterator<Item = Vec<[u32; 4]>> + '_ {
+        let mut start = 0;
+        self.long_ends.iter().map(move |&end| {
+            let list = &self.long[start..end as usize];
+            start = end as usize;
+            list.iter().map(|c| [c.at, c.after, c.across, c.before]).collect()
+        })
+    }
+
+    /// The number of the first vector that is such a group's sum.
+    pub fn first_sum(&self) -> usize {
+        self.sums
+    }
+
     /// Sums of groups that have very many corners, in their order.
     #[inline(always)]
     pub fn sum_long<P: Place>(
@@ -332,6 +374,11 @@ impl Fans {
         }
         sum
     }
+}
+
+/// Whether the places of a corner leave room for an area.
+fn has_area([own, after, across, before]: &[u32; 4]) -> bool {
+    across != own && after != before && (across != before || after != own)
 }
 
 /// What is known of an edge for both of its corners: its square, or one over its length.

@@ -89,6 +89,25 @@ impl Gather {
         out
     }
 
+    /// The numbers of an item's vectors.
+    pub fn list(&self, item: usize) -> Vec<u32> {
+        let (block, lane) = (item / BLOCK, item % BLOCK);
+        let start = if block == 0 { 0 } else { self.ends[block - 1] as usize };
+        let rows = &self.rows[start..self.ends[block] as usize];
+        let mut out = Vec::new();
+        for number in rows.iter().map(|row| row[lane]).filter(|number| *number > 0) {
+            match (number as usize).checked_sub(self.sums).filter(|i| *i < self.long_ends.len()) {
+                Some(0) => out.extend(&self.long[..self.long_ends[0] as usize]),
+                Some(i) => {
+                    let (start, end) = (self.long_ends[i - 1], self.long_ends[i]);
+                    out.extend(&self.long[start as usize..end as usize]);
+                }
+                None => out.push(number),
+            }
+        }
+        out
+    }
+
     /// Sums of long lists.
     pub fn sum_long(&self, vectors: &mut [[f32; 4]]) {
         let mut start = 0;

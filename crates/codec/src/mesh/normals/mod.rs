@@ -93,6 +93,7 @@ pub mod encode;
 mod fans;
 mod gather;
 mod kernel;
+pub mod lists;
 mod model;
 mod packed;
 mod places;
@@ -109,6 +110,7 @@ use crate::entropy::range::{Bits, Chance, Decoder};
 #[cfg(feature = "encode")]
 use crate::mesh::normals::kernel::bent;
 use crate::mesh::normals::kernel::{Corrections, Kernel, Next, Stage, turned};
+use crate::mesh::normals::lists::{Ended, NormalLists, TangentSums};
 pub use crate::mesh::normals::model::{Directions, Normals, Work};
 use crate::mesh::normals::places::{Laid, Lay};
 use crate::mesh::normals::roots::turn;
@@ -254,6 +256,38 @@ impl Normals {
     fn rows(&self) -> Vec<&places::Rows> {
         let tangents = self.tangents.as_ref().map(|tangents| &tangents.rows);
         std::iter::once(&self.surface.rows).chain(tangents).collect()
+    }
+
+    /// The lists that the static part stands for. Allocates.
+    pub fn lists(&self) -> NormalLists {
+        let groups = self.groups();
+        let mut out = NormalLists {
+            weights: self.surface.weights(),
+            negated: self.negated,
+            steps: [self.step, self.turn_step],
+            group: self.group.clone(),
+            corners: Ended::default(),
+            large_corners: Ended::default(),
+            polygons: Ended::default(),
+            anchors: self.surface.anchor_points(),
+            turned: self.turned.as_ref().map(|turned| turned.group_list(groups)),
+            tangents: None,
+        };
+        if out.turned.is_none() {
+            out.corners = Ended::new((0..groups).map(|g| self.surface.fan_of(g)));
+            (out.large_corners, out.polygons) = self.surface.large_polygons();
+        } else {
+            out.corners.ends = vec![0; groups];
+            out.large_corners.ends = vec![0; groups];
+        }
+        out.tangents = self.tangents.as_ref().map(|tangents| {
+            let mut lists = tangents.lists(&self.surface.order, &out.anchors);
+            if let Some(turned) = &self.turned {
+                lists.sums = TangentSums::Turned(turned.class_list(lists.group.len()));
+            }
+            lists
+        });
+        out
     }
 
     /// Buffers for [`Normals::build`].

@@ -49,6 +49,11 @@ impl Order {
         .ok_or(Corrupt("normals: fewer points than vertices name"))
     }
 
+    /// The point of a place.
+    pub fn point(&self, place: u32) -> u32 {
+        self.points[place as usize]
+    }
+
     /// Number of places.
     pub fn len(&self) -> usize {
         self.points.len()
@@ -109,6 +114,14 @@ impl Rows {
             return run;
         }
         self.list(list)
+    }
+
+    /// The place of one item of a row; of runs that reach beyond all places some number that is none.
+    pub fn place(&self, row: Row, lane: usize) -> u32 {
+        match row.0 & RUN {
+            0 => self.lists[row.0 as usize][lane],
+            _ => (i64::from(row.0 & !RUN) - BIAS + lane as i64) as u32,
+        }
     }
 
     /// Places of a part of a row.

@@ -4,6 +4,14 @@
 use crate::simd::lanes::{Number, Vector, dot, minus, select, times};
 use std::f32::consts::{FRAC_PI_2, PI, TAU};
 
+// Part of the format, like all numbers here.
+/// Of [`rough_inverse_root`].
+pub const ROUGH_ROOT: [f32; 2] = [2.389_244_6, 0.703_952_25];
+/// Of [`angle`].
+pub const ARC: [f32; 4] = [1.570_728_8, -0.212_114_4, 0.074_261, -0.018_729_3];
+/// Of [`rough_angle`].
+pub const ROUGH_ARC: [f32; 3] = [1.085_445, -0.320_988, 0.662_658];
+
 /// Where a group without faces looks.
 pub const UP: [f32; 3] = [0.0, 0.0, 1.0];
 
@@ -12,7 +20,7 @@ pub const UP: [f32; 3] = [0.0, 0.0, 1.0];
 #[inline(always)]
 pub(in crate::mesh) fn rough_inverse_root<N: Number>(x: N) -> N {
     let y = x.halve_exponent();
-    y * ((N::splat(2.389_244_6) - (x * y) * y) * N::splat(0.703_952_25))
+    y * ((N::splat(ROUGH_ROOT[0]) - (x * y) * y) * N::splat(ROUGH_ROOT[1]))
 }
 
 /// The same within 10⁻⁶, by another step. Part of the format.
@@ -22,9 +30,11 @@ pub(in crate::mesh) fn inverse_root<N: Number>(x: N) -> N {
     y * (N::splat(1.5) - (x * N::splat(0.5) * y) * y)
 }
 
-// Part of the format: squares of lengths that are not between these have no direction.
-const SMALLEST: f32 = 1e-30;
-const LARGEST: f32 = 1e30;
+// Squares of lengths that are not between these have no direction.
+/// See [`inverse_length`].
+pub const SMALLEST: f32 = 1e-30;
+/// See [`inverse_length`].
+pub const LARGEST: f32 = 1e30;
 
 /// One over the length; zero where there is no direction.
 #[inline(always)]
@@ -38,9 +48,9 @@ pub(in crate::mesh) fn inverse_length<N: Number>(square: N) -> N {
 #[inline(always)]
 pub(super) fn angle<N: Number>(cosine: N) -> N {
     let a = cosine.abs().min(N::splat(1.0));
-    let inner = N::splat(-0.212_114_4) + a * (N::splat(0.074_261) + a * N::splat(-0.018_729_3));
+    let inner = N::splat(ARC[1]) + a * (N::splat(ARC[2]) + a * N::splat(ARC[3]));
     let rest = N::splat(1.0) - a;
-    let arc = (rest * rough_inverse_root(rest)) * (N::splat(1.570_728_8) + a * inner);
+    let arc = (rest * rough_inverse_root(rest)) * (N::splat(ARC[0]) + a * inner);
     N::select(cosine.less(N::splat(0.0)), N::splat(PI) - arc, arc)
 }
 
@@ -49,7 +59,8 @@ pub(super) fn angle<N: Number>(cosine: N) -> N {
 #[inline(always)]
 pub(super) fn rough_angle<N: Number>(cosine: N) -> N {
     let square = cosine * cosine;
-    let inner = N::splat(1.085_445) + square * (N::splat(-0.320_988) + square * N::splat(0.662_658));
+    let [a, b, c] = ROUGH_ARC.map(N::splat);
+    let inner = a + square * (b + square * c);
     N::splat(FRAC_PI_2) - cosine * inner
 }
 

@@ -24,6 +24,7 @@ use crate::Corrupt;
 pub use crate::mesh::normals::fans::Weights;
 use crate::mesh::normals::fans::{Corner, Fans};
 use crate::mesh::normals::gather::{Gather, Lists};
+use crate::mesh::normals::lists::Ended;
 use crate::mesh::normals::places::{Laid, Order, Row, Rows};
 use crate::mesh::normals::roots::{angle, directions, flat, interior, inverse_root, rough_inverse_root};
 use crate::simd::lanes::{
@@ -158,6 +159,49 @@ impl Surface {
         self.corners = Gather::new(&Lists::new(groups, vectors.into_iter()), &mut next);
         self.vectors = next.next_multiple_of(BLOCK);
     }
+
+    /// How much a polygon adds.
+    pub(super) fn weights(&self) -> Weights {
+        self.weights
+    }
+
+    /// Per group its point, and another one that gives its frame a direction.
+    pub(super) fn anchor_points(&self) -> Vec<[u32; 2]> {
+        self.anchors.iter().map(|anchor| anchor.map(|place| self.order.point(place))).collect()
+    }
+
+    /// The corners of a group in triangles and quads: its point and those after, across and before it.
+    pub(super) fn fan_of(&self, group: usize) -> Vec<[u32; 4]> {
+        let mut places = self.fans.corners_of(&self.rows, group);
+        let first = self.fans.first_sum();
+        for number in
+            self.corners.list(group).into_iter().map(|n| n as usize).filter(|n| *n < self.large_first)
+        {
+            places.extend(self.fans.long_corners().nth(number - first).into_iter().flatten());
+        }
+        places.into_iter().map(|corner| corner.map(|place| self.order.point(place))).collect()
+    }
+
+    /// Per group its corners in larger polygons, and the points of these.
+    pub(super) fn large_polygons(&self) -> (Ended<[u32; 2]>, Ended<u32>) {
+        let points = self.large.iter().map(|place| self.order.point(*place)).collect();
+        let polygons = Ended { ends: self.large_ends.clone(), items: points };
+        let corner = |number: u32| {
+            let number = number - self.large_first as u32;
+            if !self.weights.apart() {
+                return [number, 0];
+            }
+            let polygon = self.large_ends.partition_point(|end| *end <= number) as u32;
+            let start = polygon.checked_sub(1).map_or(0, |before| self.large_ends[before as usize]);
+            [polygon, number - start]
+        };
+        let of = |group: usize| {
+            let numbers = self.corners.list(group).into_iter();
+            numbers.filter(|n| *n as usize >= self.large_first).map(corner).collect()
+        };
+        (Ended::new((0..self.groups()).map(of)), polygons)
+    }
+
     /// Leaves groups and the directions of their frames alone.
     pub(super) fn forget_polygons(&mut self) {
         let Surface { order, anchors, points, .. } = std::mem::take(self);

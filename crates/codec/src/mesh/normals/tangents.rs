@@ -20,7 +20,8 @@
 use crate::Corrupt;
 use crate::mesh::normals::fans::{Corner as FanCorner, MOST, alike, chain, spokes};
 use crate::mesh::normals::gather::Lists;
-use crate::mesh::normals::places::{Laid, Row, Rows};
+use crate::mesh::normals::lists::{Ended, TangentLists, TangentSums};
+use crate::mesh::normals::places::{Laid, Order, Row, Rows};
 use crate::mesh::normals::roots::{angle, inverse_length, inverse_root, rough_inverse_root};
 use crate::mesh::normals::surface::Place;
 use crate::simd::lanes::{BLOCK, Number, Part, Vector, difference, dot, minus, plus, times};
@@ -225,6 +226,60 @@ impl Tangents {
     pub(super) fn forget_sums(&mut self) {
         let Tangents { class, group, signs, .. } = std::mem::take(self);
         *self = Tangents { class, group, signs, ..Tangents::default() };
+    }
+
+    /// What classes are made of, as points; `anchors` are those of groups.
+    pub(super) fn lists(&self, order: &Order, anchors: &[[u32; 2]]) -> TangentLists {
+        let count = order.len() as u32;
+        let mut point: Vec<u32> = self.group.iter().map(|&group| anchors[group as usize][0]).collect();
+        let (mut still, mut corners, mut long) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut rows, mut factors) = (0, 0);
+        for (class, point) in point.iter_mut().enumerate() {
+            let (block, lane) = (class / BLOCK, class % BLOCK);
+            let Some(this) = self.blocks.get(block) else { break };
+            if lane == 0 && block > 0 {
+                (rows, factors) =
+                    (self.blocks[block - 1].rows as usize, self.blocks[block - 1].factors as usize);
+            }
+            let place = |row: &Row| self.rows.place(*row, lane);
+            let own = place(&this.own);
+            *point = order.point(own);
+            let around = &self.around[rows..this.rows as usize];
+            let factors = self.factors[factors..this.factors as usize].iter().map(|f| f.map(|f| f[lane]));
+            let there = |place: u32| place < count && place != own;
+            let (mut single, mut pairs) = (Vec::new(), Vec::new());
+            if self.projected {
+                for (two, factors) in around.windows(2).zip(factors) {
+                    let two = [place(&two[0]), place(&two[1])];
+                    if factors != [0.0; 2] && two.iter().all(|p| there(*p)) {
+                        pairs.push((two.map(|p| order.point(p)), factors));
+                    }
+                }
+            } else {
+                for (row, [factor, _]) in around.iter().zip(factors) {
+                    let place = place(row);
+                    if factor != 0.0 && there(place) {
+                        single.push((order.point(place), factor));
+                    }
+                }
+            }
+            let many = this.long.as_ref().map_or(0, |long| long[lane] as usize);
+            let mut list = Vec::new();
+            if let Some(number) = many.checked_sub(self.long.first).filter(|_| many > 0) {
+                let start = number.checked_sub(1).map_or(0, |before| self.long.classes[before].1);
+                let all = &self.long.list[start as usize..self.long.classes[number].1 as usize];
+                list.extend(all.iter().map(|&(place, factor)| (order.point(place), factor)));
+            }
+            still.push(single);
+            corners.push(pairs);
+            long.push(list);
+        }
+        let sums = match self.projected {
+            true => TangentSums::Projected(Ended::new(corners.into_iter())),
+            false => TangentSums::Still(Ended::new(still.into_iter())),
+        };
+        let (class, group, signs) = (self.class.clone(), self.group.clone(), self.signs.clone());
+        TangentLists { class, group, point, signs, sums, long: Ended::new(long.into_iter()) }
     }
 
     /// Class of each vertex.

@@ -16,6 +16,7 @@
 //! both lie on one side.
 
 use crate::mesh::normals::gather::sixteen;
+use crate::mesh::normals::lists::TurnedList;
 use crate::mesh::normals::roots::inverse_length;
 use crate::simd::lanes::{BLOCK, BlockRow, Number, Part, Vector, plus, times};
 use crate::transform::Transform;
@@ -61,6 +62,15 @@ impl Block {
             }
         };
         (0..bones.len()).step_by(BLOCK).map(of).collect()
+    }
+
+    /// So many of the vectors of all blocks, and their bones.
+    fn all(blocks: &[Block], count: usize) -> TurnedList {
+        let each = blocks.iter().flat_map(|block| (0..BLOCK).map(move |l| (block, l))).take(count);
+        TurnedList {
+            bones: each.clone().map(|(block, l)| block.columns[l] / 3).collect(),
+            at_rest: each.map(|(block, l)| [0, 1, 2].map(|k| block.at_rest[k][l])).collect(),
+        }
     }
 
     /// A part of it as the rotations of a frame turn it.
@@ -138,6 +148,16 @@ impl Turned {
             }
             *columns = rotation(q);
         }
+    }
+
+    /// What is turned of groups.
+    pub(super) fn group_list(&self, count: usize) -> TurnedList {
+        Block::all(&self.groups, count)
+    }
+
+    /// What is turned of classes.
+    pub(super) fn class_list(&self, count: usize) -> TurnedList {
+        Block::all(&self.classes, count)
     }
 
     /// Normals of a part of a block of groups, not normalised.

@@ -20,8 +20,8 @@ mod traits;
 use crate::simd::isa::Isa;
 pub(crate) use block::{BLOCK, BlockRow, BlockTask, Part};
 pub(crate) use portable::Portable;
+pub use traits::{HALF_EXPONENT, Place, Points};
 pub(crate) use traits::{LANES, Lanes, Number, Task, Widths, field};
-pub use traits::{Place, Points};
 
 /// Runs a kernel with an instruction set.
 pub(crate) fn run(isa: Isa, task: impl Task) {

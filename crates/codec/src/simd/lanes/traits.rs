@@ -82,7 +82,7 @@ pub(crate) trait Number:
 }
 
 /// Of which half of a number's bits are subtracted: negates and halves its exponent. Part of the format.
-pub(super) const HALF_EXPONENT: u32 = 0x5F1F_FFF9;
+pub const HALF_EXPONENT: u32 = 0x5F1F_FFF9;
 
 impl Number for f32 {
     type Mask = bool;

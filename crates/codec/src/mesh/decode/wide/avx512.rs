@@ -1,0 +1,214 @@
+//! The same compiled for AVX-512, with tokens sixteen side by side.
+
+#![allow(unsafe_code)]
+
+use super::{Asked, Block, Plain, Register, Residuals};
+use crate::mesh::blocks::BLOCK;
+use crate::mesh::contexts::Lookup;
+use crate::mesh::decode::avx512::{Context, Stream};
+use crate::mesh::decode::bundle::Bundle;
+use crate::mesh::decode::first::Static;
+use crate::mesh::decode::unit::{Body, Source, Vector};
+use crate::mesh::registers::avx512::kernel;
+use crate::simd::isa::Avx512;
+use std::arch::x86_64::*;
+
+/// Decodes a unit.
+pub(in crate::mesh::decode) fn decode(
+    _: Avx512,
+    s: &Static,
+    bundle: &Bundle<i32>,
+    body: &mut Body,
+    out: &mut [&mut [Vector<i32>]],
+    scratch: &mut [Vector<i32>],
+) {
+    // SAFETY: AVX-512 is there: the first argument says so.
+    unsafe { run(s, bundle, body, out, scratch) }
+}
+
+kernel! {
+unsafe fn run(
+    s: &Static,
+    bundle: &Bundle<i32>,
+    body: &mut Body,
+    out: &mut [&mut [Vector<i32>]],
+    scratch: &mut [Vector<i32>],
+) {
+    // A plan is made only where all tables that contexts name are there.
+    let ready = s.plan.as_ref().and_then(|_| s.tables.ready());
+    let lookup = ready.and_then(|ready| Some((ready, ready.contexts.lookup.as_deref()?)));
+    if let (Source::Tokens(tokens), Some((ready, lookup))) = (&mut body.source, lookup) {
+        let mut coded = Coded { stream: Stream::new(tokens), lookup, slots: ready.slots.as_ptr().cast() };
+        super::decode::<Sixteen, _>(s, bundle, &mut coded, out, scratch);
+        coded.stream.put_back(tokens);
+        return;
+    }
+    super::decode::<Sixteen, _>(s, bundle, &mut Plain { body, tables: &s.tables }, out, scratch);
+}
+}
+
+/// Tokens and raw bits. Made where AVX-512 is there, of tables that are those of the part.
+struct Coded<'a, 'b> {
+    stream: Stream<'b>,
+    lookup: &'a Lookup,
+    slots: *const i32,
+}
+
+impl Residuals for Coded<'_, '_> {
+    #[inline(always)]
+    fn has_contexts(&self) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn block(&mut self, asked: &Asked<'_>) -> Option<Block> {
+        // SAFETY: AVX-512 is there, and so are the tables, or this would not have been made.
+        unsafe { self.vectors(asked) }
+    }
+}
+
+impl Coded<'_, '_> {
+    kernel! {
+    unsafe fn vectors(&mut self, asked: &Asked<'_>) -> Option<Block> {
+        let active = ((1u32 << asked.count) - 1) as u16;
+        // SAFETY: 64 bytes each; the tables are those of the part.
+        unsafe {
+            let near = _mm512_loadu_si512(asked.near.as_ptr().cast());
+            let past = _mm512_loadu_si512(asked.past.as_ptr().cast());
+            // Of damaged files anything.
+            let zero = _mm512_setzero_si512();
+            let context = Context::new(self.lookup, asked.layer, _mm512_max_epi32(near, zero), _mm512_max_epi32(past, zero));
+            let [x, y, z] = self.stream.axes_block(self.lookup, self.slots, context, active)?;
+            // Sums that do not fit are negative.
+            let size = _mm512_add_epi32(_mm512_abs_epi32(x), _mm512_abs_epi32(y));
+            let size = _mm512_min_epu32(size, _mm512_set1_epi32(1 << 30));
+            let size = _mm512_add_epi32(size, _mm512_min_epu32(_mm512_abs_epi32(z), _mm512_set1_epi32(1 << 30)));
+            let size = _mm512_min_epu32(size, _mm512_set1_epi32(4095));
+            Some(rows([x, y, z, size]))
+        }
+    }
+    }
+}
+
+kernel! {
+/// Vectors from their components.
+fn rows([x, y, z, w]: [__m512i; 4]) -> Block {
+    let (xy, zw) = (_mm512_unpacklo_epi32(x, y), _mm512_unpacklo_epi32(z, w));
+    let (xy2, zw2) = (_mm512_unpackhi_epi32(x, y), _mm512_unpackhi_epi32(z, w));
+    // Row i has the vectors i, i + 4, i + 8, i + 12.
+    let rows = [
+        _mm512_unpacklo_epi64(xy, zw),
+        _mm512_unpackhi_epi64(xy, zw),
+        _mm512_unpacklo_epi64(xy2, zw2),
+        _mm512_unpackhi_epi64(xy2, zw2),
+    ];
+    let mut out = [[0; 4]; BLOCK];
+    for (i, row) in rows.into_iter().enumerate() {
+        let parts = [
+            _mm512_extracti32x4_epi32::<0>(row),
+            _mm512_extracti32x4_epi32::<1>(row),
+            _mm512_extracti32x4_epi32::<2>(row),
+            _mm512_extracti32x4_epi32::<3>(row),
+        ];
+        for (k, part) in parts.into_iter().enumerate() {
+            // SAFETY: 16 bytes.
+            unsafe { _mm_storeu_si128(out[4 * k + i].as_mut_ptr().cast(), part) };
+        }
+    }
+    out
+}
+}
+
+/// Sixteen numbers. Made in [`run`] only, where AVX-512 is there.
+#[derive(Clone, Copy)]
+struct Sixteen(__m512i);
+
+impl Register for Sixteen {
+    const COUNT: usize = 16;
+    type Products = [__m512i; 2];
+
+    #[inline(always)]
+    fn load(list: &[i32]) -> Self {
+        let list: &[i32; 16] = list.first_chunk().expect("sixteen numbers");
+        // SAFETY: AVX-512 is there; 64 bytes.
+        Sixteen(unsafe { _mm512_loadu_si512(list.as_ptr().cast()) })
+    }
+    #[inline(always)]
+    fn store(self, list: &mut [i32]) {
+        let list: &mut [i32; 16] = list.first_chunk_mut().expect("sixteen numbers");
+        // SAFETY: AVX-512 is there; 64 bytes.
+        unsafe { _mm512_storeu_si512(list.as_mut_ptr().cast(), self.0) }
+    }
+    #[inline(always)]
+    fn plus(self, other: Self) -> Self {
+        // SAFETY: AVX-512 is there.
+        Sixteen(unsafe { _mm512_add_epi32(self.0, other.0) })
+    }
+    #[inline(always)]
+    fn with_fourths(self, other: Self) -> Self {
+        // SAFETY: AVX-512 is there.
+        Sixteen(unsafe { _mm512_mask_mov_epi32(self.0, 0x8888, other.0) })
+    }
+    #[inline(always)]
+    fn weighted([a, b, c, d]: [Self; 4], weights: [i16; 4]) -> [__m512i; 2] {
+        // SAFETY: the instruction set is there.
+        unsafe {
+            let w = [
+                _mm512_set1_epi64(i64::from(weights[0])),
+                _mm512_set1_epi64(i64::from(weights[1])),
+                _mm512_set1_epi64(i64::from(weights[2])),
+                _mm512_set1_epi64(i64::from(weights[3])),
+            ];
+            let odd = [
+                _mm512_srli_epi64::<32>(a.0),
+                _mm512_srli_epi64::<32>(b.0),
+                _mm512_srli_epi64::<32>(c.0),
+                _mm512_srli_epi64::<32>(d.0),
+            ];
+            [even_products([a.0, b.0, c.0, d.0], w), even_products(odd, w)]
+        }
+    }
+    #[inline(always)]
+    fn rounded<const BITS: u32>(sums: [__m512i; 2]) -> Self {
+        // SAFETY: AVX-512 is there.
+        unsafe {
+            let half = _mm512_set1_epi64(1 << (BITS - 1));
+            let bits = _mm_cvtsi32_si128(BITS as i32);
+            // Low halves of a shift by at most 32 bits do not depend on the sign.
+            let even = _mm512_srl_epi64(_mm512_add_epi64(sums[0], half), bits);
+            let odd = _mm512_srl_epi64(_mm512_add_epi64(sums[1], half), bits);
+            Sixteen(_mm512_mask_mov_epi32(even, 0xAAAA, _mm512_slli_epi64::<32>(odd)))
+        }
+    }
+    #[inline(always)]
+    fn scaled(sums: [__m512i; 2], rho: Self) -> Self {
+        // SAFETY: the instruction set is there.
+        unsafe {
+            let even = even_scaled(sums[0], _mm512_and_si512(rho.0, _mm512_set1_epi64(0xFFFF_FFFF)));
+            let odd = even_scaled(sums[1], _mm512_srli_epi64::<32>(rho.0));
+            Sixteen(_mm512_mask_mov_epi32(even, 0xAAAA, _mm512_slli_epi64::<32>(odd)))
+        }
+    }
+}
+
+/// Products of the even numbers of four rows with four weights, summed. Closures would not be compiled for the
+/// machine.
+#[inline(always)]
+unsafe fn even_products([a, b, c, d]: [__m512i; 4], w: [__m512i; 4]) -> __m512i {
+    // SAFETY: the instruction set is there.
+    unsafe {
+        let first = _mm512_add_epi64(_mm512_mul_epi32(a, w[0]), _mm512_mul_epi32(b, w[1]));
+        let second = _mm512_add_epi64(_mm512_mul_epi32(c, w[2]), _mm512_mul_epi32(d, w[3]));
+        _mm512_add_epi64(first, second)
+    }
+}
+
+/// `((sum >> 6)·ρ + 512) >> 10`; of the result the low halves. ρ is at most 16: products of sums fit.
+#[inline(always)]
+unsafe fn even_scaled(sum: __m512i, rho: __m512i) -> __m512i {
+    // SAFETY: the instruction set is there.
+    unsafe {
+        let product = _mm512_mullo_epi64(_mm512_srai_epi64::<6>(sum), rho);
+        _mm512_srli_epi64::<10>(_mm512_add_epi64(product, _mm512_set1_epi64(512)))
+    }
+}
