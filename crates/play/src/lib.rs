@@ -96,6 +96,7 @@ pub use time::timeline::Timeline;
 pub use view::frame_view::{FrameView, MeshFrame};
 pub use view::packed;
 pub use view::part_attributes::{NodePartAttributes, PartAttribute};
+pub use view::raw;
 pub use view::rig::MeshRig;
 pub use view::shown::{DecodedFrame, Shown};
 pub use view::vertex::{Attribute, Format, VertexChannel};

@@ -12,6 +12,7 @@ use crate::reel::open_file::Reel;
 use crate::reel::quantized::{QuantizedBuffer, QuantizedValues, for_quantized};
 use crate::reel::statics::Statics;
 use crate::reel::visibility::{TriangleVisibility, VisibleRanges};
+use meshreel_codec::Points;
 use meshreel_codec::mesh::normals;
 use meshreel_codec::mesh::normals::Directions;
 use meshreel_codec::quantize;
@@ -282,6 +283,12 @@ impl<'a> MeshView<'a> {
     fn fixed_point(&self, stream: usize) -> Option<(&'a [u64], Place)> {
         let (mesh, frame) = self.frame?;
         frame.fixed_point(mesh, stream)
+    }
+
+    /// The first part of a fixed-point stream, and its points in this frame.
+    pub(crate) fn fixed_point_part(&self, stream: usize) -> Option<(&'a FixedPoint, Points<'a>)> {
+        let part = self.fixed_point.get(stream)?.first()?;
+        Some((part, part.of(0, self.fixed_point(stream))))
     }
 
     /// Writes values of some vertices in planes, of a fixed-point stream; false for a stream of quantized

@@ -349,6 +349,19 @@ impl<'a> MeshFrame<'a> {
     pub fn blends(&self) -> bool {
         self.vertices.second.is_some() && self.vertices.blend > 0.0
     }
+    /// The frames that it is between; the first one twice where that is all that is shown.
+    pub fn frames(&self) -> [u32; 2] {
+        let [first, second] = self.frames;
+        [first, if self.vertices.second.is_some() { second } else { first }]
+    }
+    /// How far it is from the first frame to the second, 0 … 1.
+    pub fn blend(&self) -> f32 {
+        if self.blends() { self.vertices.blend } else { 0.0 }
+    }
+    /// By what the difference of the two frames is multiplied for velocities.
+    pub fn per_second(&self) -> f32 {
+        if self.vertices.second.is_some() { self.vertices.per_second } else { 0.0 }
+    }
     /// Whether a stream changes at all: what does not need not be written again.
     pub fn is_animated(&self, semantic: Semantic, set: u8) -> bool {
         let stream = self.vertices.first.find(semantic, set);

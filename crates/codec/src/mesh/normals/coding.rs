@@ -17,7 +17,9 @@
 
 use crate::entropy::nibble::{SYMBOLS, Table};
 use crate::entropy::range::{Bits, Chance};
-use crate::mesh::normals::contexts::{EVEN_LEVEL, level, level_of};
+#[cfg(feature = "encode")]
+use crate::mesh::normals::contexts::level_of;
+use crate::mesh::normals::contexts::{EVEN_LEVEL, level};
 
 /// Sizes of nodes: 4, 16, 64 and 256 items.
 pub(super) const SIZES: usize = 4;

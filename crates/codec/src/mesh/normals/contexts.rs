@@ -61,6 +61,7 @@ pub(in crate::mesh) fn level_near(zeros: u32, ones: u32) -> Chance {
     Chance::new((zero * 65536.0).clamp(1.0, 65535.0) as u16)
 }
 
+#[cfg(feature = "encode")]
 pub(super) fn level_of(chance: Chance) -> u8 {
     let far = |code: u8| chance.mean().abs_diff(level(code).mean());
     (0..=u8::MAX).min_by_key(|&code| far(code)).unwrap_or(EVEN_LEVEL)

@@ -610,6 +610,7 @@ pub(in crate::mesh) struct Draft<'a> {
     pub weights: Weights,
     pub tangent_weights: TangentWeights,
     pub packed: bool,
+    #[cfg_attr(not(feature = "encode"), expect(dead_code, reason = "read where drafts are compared"))]
     pub turned: bool,
 }
 

@@ -195,6 +195,8 @@ pub(super) struct Lay<'a> {
 /// Steps of the way from a frame to the next one, and so many parts of a unit of narrow points: the difference
 /// of two of them, times this, stays within 32 bits.
 const FINER: i32 = 1 << 14;
+/// The same of points of 32 bits, of which 25 are used: edges of few units keep their direction.
+const WIDE_FINER: i32 = 1 << 6;
 
 impl BlockTask for Lay<'_> {
     #[inline(always)]
@@ -216,7 +218,8 @@ impl BlockTask for Lay<'_> {
                     let (a, b) = (from[p], to[p]);
                     std::array::from_fn(|k| {
                         let off = i64::from(b[k].wrapping_sub(a[k])) * t;
-                        a[k].wrapping_add((off / i64::from(FINER)) as i32)
+                        let more = (off / i64::from(FINER / WIDE_FINER)) as i32;
+                        a[k].wrapping_mul(WIDE_FINER).wrapping_add(more)
                     })
                 })
             }

@@ -115,7 +115,8 @@ proptest! {
         point in prop::collection::vec(0..COUNT as u32, COUNT),
         uvs in prop::collection::vec(prop::array::uniform2(-2f32..2.0), COUNT),
         narrow in prop::collection::vec(prop::array::uniform4(any::<i16>()), COUNT),
-        wide in prop::collection::vec(prop::array::uniform4(any::<i32>()), COUNT),
+        // As far as decoded points reach.
+        wide in prop::collection::vec(prop::array::uniform4(4096 - (1i32 << 24)..(1 << 24) - 4096), COUNT),
         seldom in 0u8..4,
         numbers in prop::collection::vec((any::<u8>(), any::<i16>()), 3 * COUNT),
         t in 0f32..1.0,

@@ -1,0 +1,125 @@
+//! What a card computes against the twin on the CPU, which is held against the runtime elsewhere.
+
+use meshreel::{Attribute, Format, FrameDecoder, FrameView, Pace, VertexChannel};
+use meshreel_gpu::twin::Bound;
+use meshreel_gpu::wgpu::{Budget, Decoded, GpuReel, Shaders};
+use meshreel_gpu::{Moment, ReelPlan, VertexLayout};
+use meshreel_gpu_on_adapter::{device, files, open, read};
+
+fn layout() -> VertexLayout {
+    let attribute = |what, format, words: usize| Attribute { what, format, offset: 4 * words };
+    VertexLayout {
+        stride: 4 * 16,
+        attributes: vec![
+            attribute(VertexChannel::Position, Format::F32x3, 0),
+            attribute(VertexChannel::Normal, Format::F32x3, 3),
+            attribute(VertexChannel::Tangent, Format::F32x4, 6),
+            attribute(VertexChannel::Uv(0), Format::F32x2, 10),
+            attribute(VertexChannel::Velocity, Format::F32x3, 12),
+            attribute(VertexChannel::Colour(0), Format::U8x4, 15),
+        ],
+    }
+}
+
+fn degrees(a: &[f32], b: &[f32]) -> f64 {
+    let [a, b] = [a, b].map(|v| [f64::from(v[0]), f64::from(v[1]), f64::from(v[2])]);
+    let dot: f64 = (0..3).map(|k| a[k] * b[k]).sum();
+    let cross = [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
+    cross.iter().map(|v| v * v).sum::<f64>().sqrt().atan2(dot).to_degrees()
+}
+
+fn far(a: &[f32], b: &[f32]) -> f32 {
+    a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
+}
+
+#[test]
+fn e20_a_card_gives_what_its_twin_gives() {
+    let Some((device, queue, name)) = device() else {
+        println!(
+            "skipped: no graphics adapter; install a driver, or mesa-vulkan-drivers, which needs no card"
+        );
+        return;
+    };
+    println!("on {name}");
+    let mut shaders = Shaders::new(&device);
+    let layout = layout();
+    for path in files() {
+        let reel = open(&path);
+        let frames = reel.frame_count();
+        if frames == 0 || reel.description().meshes.is_empty() {
+            continue;
+        }
+        let [mut first, mut second] = [0, 1].map(|_| FrameDecoder::new(&reel).unwrap());
+        first.decode(0).unwrap();
+        second.decode(0).unwrap();
+        let plan = ReelPlan::new(&reel, |m| first.mesh(m)).unwrap();
+        let view = FrameView::between(&first, &second, 0.0, Pace::default()).unwrap();
+        let start = Decoded { first: &first, second: &second, view };
+        let mut gpu = GpuReel::new(&device, &mut shaders, &start, layout.clone(), Budget::default()).unwrap();
+        // Ulps of the extent, degrees, the rest.
+        let (mut positions, mut angles, mut others) = (0.0f32, 0.0f64, 0.0f32);
+        for (frame, blend) in [(0, 0.0), (0, 0.5), (frames / 2, 0.3), (frames - 1, 0.0)] {
+            first.decode(frame).unwrap();
+            second.decode((frame + 1).min(frames - 1)).unwrap();
+            let view = FrameView::between(&first, &second, blend, Pace { span: 0.5, speed: 1.0 }).unwrap();
+            let shown = Decoded { first: &first, second: &second, view };
+            let mut encoder = device.create_command_encoder(&Default::default());
+            let done = gpu.update(&shaders, &queue, &mut encoder, &shown).unwrap();
+            queue.submit([encoder.finish()]);
+            assert!(done.frames <= 2);
+            let mut ring = vec![0; 2 * plan.slot_words];
+            let (a, b) = ring.split_at_mut(plan.slot_words);
+            plan.write_frame(|m| first.mesh(m), a).unwrap();
+            plan.write_frame(|m| second.mesh(m), b).unwrap();
+            for node in 0..reel.description().nodes.len() {
+                let Some(mesh) = view.mesh(node).filter(|_| view.visible(node)) else { continue };
+                let (number, count) = (mesh.number(), mesh.vertex_count());
+                assert_eq!(gpu.vertex_count(number) as usize, count);
+                if gpu.shown(number) != Some((mesh.frames(), mesh.blend())) {
+                    // It is about to vanish, and another node that has the mesh is not.
+                    assert!(!mesh.blends());
+                    continue;
+                }
+                if count == 0 {
+                    continue;
+                }
+                let own = &plan.meshes[number];
+                let slot = |f: u32| if f as usize == frame { 0 } else { plan.slot_words };
+                let params = own.params(&Moment::new(&mesh, slot, 0));
+                let bound =
+                    Bound { params: &params, variant: own.variant(), ring: &ring, fixed: &own.fixed.words };
+                let (mut scratch, mut out) = (vec![0.0; own.scratch], vec![0; count * layout.words()]);
+                bound.normals(&mut scratch);
+                bound.tangents(&mut scratch);
+                bound.vertices(&layout, &scratch, &mut out);
+                let got = read(&device, &queue, gpu.vertices(number), (count * layout.stride) as u64);
+                let got: &[f32] = bytemuck::cast_slice(&got);
+                let want: &[f32] = bytemuck::cast_slice(&out);
+                let extent =
+                    want.chunks_exact(16).flat_map(|v| &v[..3]).fold(1e-20f32, |m, v| m.max(v.abs()));
+                for (got, want) in got.chunks_exact(16).zip(want.chunks_exact(16)) {
+                    positions = positions.max(far(&got[..3], &want[..3]) / extent / f32::EPSILON);
+                    angles = angles.max(degrees(&got[3..6], &want[3..6]));
+                    angles = angles.max(degrees(&got[6..9], &want[6..9]));
+                    assert_eq!(got[9], want[9], "the sign of a bitangent");
+                    others = others.max(far(&got[10..12], &want[10..12]));
+                    others = others.max(far(&got[12..15], &want[12..15]) / extent);
+                    let [a, b] = [got[15], want[15]].map(|v| v.to_bits().to_le_bytes());
+                    assert!(a.iter().zip(b).all(|(a, b)| a.abs_diff(b) <= 1), "colours {a:?} {b:?}");
+                }
+                let indices =
+                    read(&device, &queue, gpu.indices(number), 4 * u64::from(gpu.index_count(number)));
+                assert_eq!(bytemuck::cast_slice::<u8, u32>(&indices), mesh.indices());
+            }
+            // The same moment again costs nothing.
+            let mut encoder = device.create_command_encoder(&Default::default());
+            let again = gpu.update(&shaders, &queue, &mut encoder, &shown).unwrap();
+            assert_eq!((again.frames, again.dispatches, again.bytes), (0, 0, 0));
+        }
+        println!(
+            "{}: positions {positions:.2} ulp of the extent, directions {angles:.4} degrees, others {others:.1e}",
+            path.file_name().unwrap().display()
+        );
+        assert!(positions <= 1.0 && angles <= 0.02 && others <= 1e-5, "{}", path.display());
+    }
+}

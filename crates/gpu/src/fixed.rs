@@ -1,0 +1,187 @@
+//! What no frame changes of a mesh: fixed words, and the parameters and variants that follow from them.
+
+use crate::params::Params;
+use crate::shaders::{Normals, Positions, Tangents, Variant};
+use crate::words::Words;
+use meshreel::raw::lists::{Ended, NormalLists, TangentLists, TangentSums, TurnedList};
+use meshreel::record::{Method, Semantic};
+use meshreel::{Error, MeshView};
+
+/// The highest bit of a class: the sign of the bitangent is −1.
+pub(crate) const MIRRORED: u32 = 1 << 31;
+/// Edges between points of 32 bits are multiplied by this.
+const WIDE_EDGE: f32 = 1.0 / 65536.0;
+
+/// Fixed words of a mesh and what is known of it.
+#[derive(Debug, Clone, Default)]
+pub struct Fixed {
+    /// For a storage buffer.
+    pub words: Vec<u32>,
+    /// With everything that is the same in all moments; offsets in slots are those of [`crate::slot`].
+    pub params: Params,
+    /// Which shaders it has.
+    pub variant: Variant,
+    /// Number of bones that turn normals.
+    pub bones: usize,
+    /// The most vertices of a frame.
+    pub vertices: usize,
+    /// Points of a frame; of meshes without fixed-point positions its vertices.
+    pub points: usize,
+}
+
+impl Fixed {
+    /// Of a mesh, of which any frame may be given. Allocates.
+    pub fn new(mesh: &MeshView<'_>) -> Result<Fixed, Error> {
+        let record = mesh.record();
+        let mut out = Fixed { vertices: record.vertices as usize, ..Fixed::default() };
+        let mut words = Words::default();
+        out.positions(mesh, &mut words)?;
+        if let Some(stream) = mesh.direction_stream() {
+            let tangents = record.streams[stream].semantic == Semantic::QTangent;
+            match mesh.normal_lists() {
+                Some(lists) => out.lists(&lists, &mut words),
+                None => {
+                    out.variant.normals = if tangents { Normals::Frames } else { Normals::Octahedral };
+                    let bits = u32::from(record.streams[stream].bits).clamp(2, 16);
+                    out.params.half = (1 << (bits - 1)) - 1;
+                }
+            }
+            out.variant.has_tangents = tangents;
+        }
+        out.still(mesh, &mut words)?;
+        out.params.vertices = out.vertices as u32;
+        // A storage buffer is never empty.
+        words.put([0]);
+        out.words = words.0;
+        Ok(out)
+    }
+
+    fn positions(&mut self, mesh: &MeshView<'_>, words: &mut Words) -> Result<(), Error> {
+        let p = &mut self.params;
+        let Some(positions) = mesh.fixed_point_positions() else {
+            let stream = mesh.find(Semantic::Position, 0);
+            let stream = stream
+                .ok_or_else(|| Error::misuse(format!("mesh {} has no positions", mesh.record().path)))?;
+            let axes = &mesh.record().streams[stream].axes;
+            let [x, y, z] = &axes[..] else {
+                return Err(Error::misuse(format!("mesh {} has positions without axes", mesh.record().path)));
+            };
+            self.variant.positions = Positions::Codes;
+            [p.unit_x, p.unit_y, p.unit_z] = [x.step, y.step, z.step];
+            [p.centre_x, p.centre_y, p.centre_z] = [x.min, y.min, z.min];
+            self.points = self.vertices;
+            return Ok(());
+        };
+        let wide = positions.points.is_wide();
+        self.variant.positions = if wide { Positions::Wide } else { Positions::Narrow };
+        p.edge_scale = if wide { WIDE_EDGE } else { 1.0 };
+        [p.unit_x, p.unit_y, p.unit_z] = [positions.unit; 3];
+        [p.centre_x, p.centre_y, p.centre_z] = positions.centre;
+        self.points = positions.point_count();
+        p.vertex_points = words.put(positions.of_vertex.iter().copied());
+        Ok(())
+    }
+
+    /// What normals are made of.
+    fn lists(&mut self, lists: &NormalLists, words: &mut Words) {
+        let p = &mut self.params;
+        p.groups = lists.anchors.len() as u32;
+        [p.step, p.turn_step] = lists.steps;
+        p.side = if lists.negated { -1.0 } else { 1.0 };
+        p.vertex_groups = words.put(lists.group.iter().copied());
+        p.anchors = words.put(lists.anchors.as_flattened().iter().copied());
+        match &lists.turned {
+            Some(turned) => {
+                self.variant.normals = Normals::Turned;
+                [p.group_bones, p.group_rest] = put_turned(turned, words);
+            }
+            None => {
+                self.variant.normals = Normals::Summed(lists.weights);
+                [p.corner_ends, p.corners] = put_lists(&lists.corners, words, |corner| corner.to_vec());
+                [p.large_ends, p.large_corners] = put_lists(&lists.large_corners, words, |c| c.to_vec());
+                [p.polygon_ends, p.polygons] = put_lists(&lists.polygons, words, |point| vec![*point]);
+                self.variant.large = !lists.polygons.ends.is_empty();
+            }
+        }
+        self.bones = lists.turned.as_ref().map_or(0, bones);
+        if let Some(tangents) = &lists.tangents {
+            self.tangents(tangents, words);
+        }
+        self.params.bones = self.bones as u32;
+    }
+
+    fn tangents(&mut self, lists: &TangentLists, words: &mut Words) {
+        let p = &mut self.params;
+        p.classes = lists.group.len() as u32;
+        let signed = |(class, sign): (&u32, &f32)| class | if *sign < 0.0 { MIRRORED } else { 0 };
+        p.vertex_classes = words.put(lists.class.iter().zip(&lists.signs).map(signed));
+        p.class_groups = words.put(lists.group.iter().copied());
+        p.class_points = words.put(lists.point.iter().copied());
+        let around = |item: &(u32, f32)| vec![item.0, item.1.to_bits()];
+        match &lists.sums {
+            TangentSums::Still(sums) => {
+                self.variant.tangents = Tangents::Still;
+                [p.sum_ends, p.sums] = put_lists(sums, words, around);
+            }
+            TangentSums::Projected(sums) => {
+                self.variant.tangents = Tangents::Projected;
+                [p.sum_ends, p.sums] = put_lists(sums, words, |([after, before], factors)| {
+                    vec![*after, *before, factors[0].to_bits(), factors[1].to_bits()]
+                });
+            }
+            TangentSums::Turned(turned) => {
+                self.variant.tangents = Tangents::Turned;
+                [p.class_bones, p.class_rest] = put_turned(turned, words);
+                self.bones = self.bones.max(bones(turned));
+                return;
+            }
+        }
+        [p.long_ends, p.long_sums] = put_lists(&lists.long, words, around);
+    }
+
+    /// Uvs and colours that no frame changes.
+    fn still(&mut self, mesh: &MeshView<'_>, words: &mut Words) -> Result<(), Error> {
+        let record = mesh.record();
+        let fluid = record.method == Method::Fluid;
+        if let Some(stream) = mesh.find(Semantic::Uv, 0) {
+            self.variant.uvs = true;
+            self.variant.moving_uvs = fluid || record.streams[stream].animated;
+            if !self.variant.moving_uvs {
+                let mut uvs = vec![0.0; 2 * mesh.vertex_count()];
+                mesh.uvs_into(0, &mut uvs)?;
+                self.params.uvs = words.put_floats(uvs);
+            }
+        }
+        if let Some(stream) = mesh.find(Semantic::Colour, 0) {
+            self.variant.colours = true;
+            self.variant.moving_colours = fluid || record.streams[stream].animated;
+            if !self.variant.moving_colours {
+                self.params.colours = words.put(colours(mesh)?);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Colours of all vertices, 8 bits a component.
+pub(crate) fn colours(mesh: &MeshView<'_>) -> Result<Vec<u32>, Error> {
+    let mut colours = vec![0.0; 4 * mesh.vertex_count()];
+    mesh.colours_into(0, &mut colours)?;
+    let byte = |v: f32| (v.clamp(0.0, 1.0) * 255.0 + 0.5) as u8;
+    Ok(colours.as_chunks::<4>().0.iter().map(|c| u32::from_le_bytes(c.map(byte))).collect())
+}
+
+fn put_lists<T>(lists: &Ended<T>, words: &mut Words, item: impl Fn(&T) -> Vec<u32>) -> [u32; 2] {
+    let ends = words.put(lists.ends.iter().copied());
+    [ends, words.put(lists.items.iter().flat_map(item))]
+}
+
+/// Bones that are named; one that a frame does not have turns nothing.
+fn bones(turned: &TurnedList) -> usize {
+    turned.bones.iter().max().map_or(0, |most| *most as usize + 1)
+}
+
+fn put_turned(turned: &TurnedList, words: &mut Words) -> [u32; 2] {
+    let bones = words.put(turned.bones.iter().copied());
+    [bones, words.put_floats(turned.at_rest.as_flattened().iter().copied())]
+}

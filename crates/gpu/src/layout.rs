@@ -1,0 +1,157 @@
+//! The caller's vertex: which attributes in which formats at which offset.
+
+use meshreel::{Attribute, Error, Format, VertexChannel};
+
+/// A vertex buffer that the last pass writes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct VertexLayout {
+    /// Bytes from a vertex to the next: a multiple of 4.
+    pub stride: usize,
+    /// What a vertex has, each at a multiple of 4 bytes. See [`formats`] for what is possible.
+    pub attributes: Vec<Attribute>,
+}
+
+impl Default for VertexLayout {
+    /// Position f32×3, normal octahedral i16×2, uv f16×2: 20 bytes.
+    fn default() -> Self {
+        let attribute = |what, format, offset| Attribute { what, format, offset };
+        VertexLayout {
+            stride: 20,
+            attributes: vec![
+                attribute(VertexChannel::Position, Format::F32x3, 0),
+                attribute(VertexChannel::Normal, Format::I16x2, 12),
+                attribute(VertexChannel::Uv(0), Format::F16x2, 16),
+            ],
+        }
+    }
+}
+
+/// The formats in which an attribute can be written on a card, each a number of the shader's.
+pub const fn formats(what: VertexChannel) -> &'static [Format] {
+    match what {
+        VertexChannel::Position => &[Format::F32x3, Format::F32x4],
+        VertexChannel::Normal => &[Format::F32x3, Format::I16x2],
+        VertexChannel::Tangent => &[Format::F32x4, Format::I16x4],
+        VertexChannel::Uv(0) => &[Format::F32x2, Format::F16x2],
+        VertexChannel::Colour(0) => &[Format::U8x4],
+        VertexChannel::Velocity => &[Format::F32x3],
+        _ => &[],
+    }
+}
+
+/// Where an attribute is not written.
+pub(crate) const NOWHERE: u32 = 0xFFFF;
+
+/// Names of override constants: words from the start of a vertex to an attribute, and its format.
+const NAMES: [[&str; 2]; 6] = [
+    ["POSITION_AT", "POSITION_FORMAT"],
+    ["NORMAL_AT", "NORMAL_FORMAT"],
+    ["TANGENT_AT", "TANGENT_FORMAT"],
+    ["UV_AT", "UV_FORMAT"],
+    ["COLOUR_AT", "COLOUR_FORMAT"],
+    ["VELOCITY_AT", "VELOCITY_FORMAT"],
+];
+
+fn name(what: VertexChannel) -> Option<[&'static str; 2]> {
+    Some(match what {
+        VertexChannel::Position => NAMES[0],
+        VertexChannel::Normal => NAMES[1],
+        VertexChannel::Tangent => NAMES[2],
+        VertexChannel::Uv(0) => NAMES[3],
+        VertexChannel::Colour(0) => NAMES[4],
+        VertexChannel::Velocity => NAMES[5],
+        _ => return None,
+    })
+}
+
+impl VertexLayout {
+    /// Words of a vertex.
+    pub fn words(&self) -> usize {
+        self.stride / 4
+    }
+
+    /// The offset and the format of an attribute, in words and as the shader's number.
+    pub(crate) fn find(&self, what: VertexChannel) -> Option<(usize, usize)> {
+        let found = self.attributes.iter().find(|a| a.what == what)?;
+        Some((found.offset / 4, formats(what).iter().position(|f| *f == found.format)?))
+    }
+
+    /// Misuse where something does not fit.
+    pub fn check(&self) -> Result<(), Error> {
+        let refuse = |what: String| Err(Error::misuse(what));
+        if self.stride == 0 || !self.stride.is_multiple_of(4) || self.stride / 4 >= NOWHERE as usize {
+            return refuse(format!("a vertex of {} bytes: a multiple of 4 is needed", self.stride));
+        }
+        let mut taken = vec![false; self.words()];
+        for a in &self.attributes {
+            if !formats(a.what).contains(&a.format) {
+                return refuse(format!(
+                    "{:?} as {:?} is not written on a graphics card; possible are {:?}",
+                    a.what,
+                    a.format,
+                    formats(a.what)
+                ));
+            }
+            if !a.offset.is_multiple_of(4) || a.offset + a.format.size() > self.stride {
+                return refuse(format!(
+                    "{:?} at byte {} does not fit a vertex of {} bytes",
+                    a.what, a.offset, self.stride
+                ));
+            }
+            for taken in &mut taken[a.offset / 4..(a.offset + a.format.size()) / 4] {
+                if std::mem::replace(taken, true) {
+                    return refuse(format!("{:?} overlaps another attribute at byte {}", a.what, a.offset));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Override constants of the shader that writes it.
+    pub fn constants(&self) -> Vec<(&'static str, f64)> {
+        let mut out: Vec<(&'static str, f64)> =
+            NAMES.iter().flat_map(|[at, format]| [(*at, f64::from(NOWHERE)), (*format, 0.0)]).collect();
+        out.push(("STRIDE", self.words() as f64));
+        for a in &self.attributes {
+            let (Some([at, format]), Some((offset, number))) = (name(a.what), self.find(a.what)) else {
+                continue;
+            };
+            for (name, value) in &mut out {
+                if *name == at {
+                    *value = offset as f64;
+                } else if *name == format {
+                    *value = number as f64;
+                }
+            }
+        }
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        assert!(VertexLayout::default().check().is_ok());
+        let attribute = |what, format, offset| Attribute { what, format, offset };
+        for (stride, attributes) in [
+            (0, vec![]),
+            (18, vec![]),
+            (12, vec![attribute(VertexChannel::Position, Format::F32x4, 0)]),
+            (12, vec![attribute(VertexChannel::Position, Format::U16x4, 0)]),
+            (16, vec![attribute(VertexChannel::Position, Format::F32x3, 2)]),
+            (16, vec![attribute(VertexChannel::Uv(1), Format::F32x2, 0)]),
+            (
+                16,
+                vec![
+                    attribute(VertexChannel::Position, Format::F32x3, 0),
+                    attribute(VertexChannel::Normal, Format::I16x2, 8),
+                ],
+            ),
+        ] {
+            assert!(VertexLayout { stride, attributes }.check().is_err());
+        }
+    }
+}

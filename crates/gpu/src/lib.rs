@@ -1,0 +1,29 @@
+//! Meshes of `.reel` files on a graphics card: decoded frames go up as they lie in the player's heap, in whole
+//! numbers, and three compute passes blend them, make their normals and tangents, and write the vertices in the
+//! caller's layout.
+//!
+//! Everything is data: WGSL text, byte layouts and lists of steps, which any library with WebGPU's model carries
+//! out. With the feature `wgpu` there is an executor.
+//!
+//! ```text
+//! once a file     ReelPlan                   fixed words of each mesh
+//! per new frame   ReelPlan::write_frame      words of a slot of the ring
+//! per moment      ReelPlan::moment           parameters and dispatches of each mesh that is shown
+//! ```
+
+pub mod fixed;
+pub mod layout;
+pub mod params;
+pub mod plan;
+pub mod ring;
+pub mod shaders;
+pub mod slot;
+pub mod twin;
+#[cfg(feature = "wgpu")]
+pub mod wgpu;
+mod words;
+
+pub use layout::VertexLayout;
+pub use plan::{Dispatch, MeshPlan, Moment, ReelPlan, Sizes};
+pub use ring::Ring;
+pub use shaders::Pass;

@@ -1,0 +1,174 @@
+//! What is to be done for a file: its fixed words, the words of a frame, and per moment parameters and dispatches.
+
+use crate::fixed::Fixed;
+use crate::layout::VertexLayout;
+use crate::params::Params;
+use crate::shaders::{Pass, Variant};
+use meshreel::{Error, MeshFrame, MeshView, Reel};
+
+/// Workgroups of a dispatch in one dimension: WebGPU's default limit.
+pub const MOST_GROUPS: u32 = 65_535;
+/// Invocations of a workgroup, unless others are asked for: WebGPU's default limit.
+pub const GROUP: u32 = 256;
+
+/// A mesh of a file.
+#[derive(Debug, Clone)]
+pub struct MeshPlan {
+    /// What no frame changes.
+    pub fixed: Fixed,
+    /// Where its part of a slot begins, and how many words it has.
+    pub slot: (usize, usize),
+    /// Words between the passes.
+    pub scratch: usize,
+}
+
+/// A file: one slot of the ring holds a frame of all its meshes.
+#[derive(Debug, Clone)]
+pub struct ReelPlan {
+    /// By number of the mesh.
+    pub meshes: Vec<MeshPlan>,
+    /// Words of a slot.
+    pub slot_words: usize,
+}
+
+/// Bytes on the card.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Sizes {
+    /// Once a file: fixed words and what lies between passes.
+    pub fixed: u64,
+    /// A frame of all meshes: what is uploaded when it is new.
+    pub slot: u64,
+    /// Vertices of all meshes.
+    pub vertices: u64,
+}
+
+/// What is shown of a mesh: two slots, how far between them, and how fast that goes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Moment {
+    /// First word of the slot of each frame in the ring.
+    pub slots: [usize; 2],
+    /// 0 … 1.
+    pub blend: f32,
+    /// From the difference of the frames to what changes in a second.
+    pub per_second: f32,
+    /// Vertices of the frame, of a mesh that brings its own topology.
+    pub vertices: Option<usize>,
+    /// First word of its vertices in the output.
+    pub out: usize,
+}
+
+impl Moment {
+    /// Of a mesh as a view shows it; `slot` gives the first word of a frame in the ring.
+    pub fn new(mesh: &MeshFrame<'_>, slot: impl Fn(u32) -> usize, out: usize) -> Moment {
+        let [first, second] = mesh.frames();
+        Moment {
+            slots: [slot(first), slot(second)],
+            blend: mesh.blend(),
+            per_second: mesh.per_second(),
+            vertices: mesh.is_fluid().then(|| mesh.vertex_count()),
+            out,
+        }
+    }
+}
+
+/// A pass over a mesh.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Dispatch {
+    /// Which entry point.
+    pub pass: Pass,
+    /// Workgroups in x and y.
+    pub groups: [u32; 2],
+}
+
+impl ReelPlan {
+    /// Of a file; `mesh` gives its meshes in any frame. Misuse of meshes without positions. Allocates.
+    pub fn new<'a>(reel: &Reel, mesh: impl Fn(usize) -> MeshView<'a>) -> Result<ReelPlan, Error> {
+        let mut out = ReelPlan { meshes: Vec::new(), slot_words: 0 };
+        for number in 0..reel.description().meshes.len() {
+            let mut fixed = Fixed::new(&mesh(number))?;
+            let words = fixed.lay_slot();
+            let p = &mut fixed.params;
+            p.scratch_tangents = 3 * p.groups;
+            let scratch = (3 * (p.groups + p.classes)).max(1) as usize;
+            out.meshes.push(MeshPlan { fixed, slot: (out.slot_words, words), scratch });
+            out.slot_words += words;
+        }
+        Ok(out)
+    }
+
+    /// What it takes of the card.
+    pub fn needs(&self, layout: &VertexLayout) -> Sizes {
+        let words = |of: &dyn Fn(&MeshPlan) -> usize| 4 * self.meshes.iter().map(of).sum::<usize>() as u64;
+        Sizes {
+            fixed: words(&|mesh| mesh.fixed.words.len() + mesh.scratch),
+            slot: 4 * self.slot_words as u64,
+            vertices: words(&|mesh| mesh.fixed.vertices * layout.words()),
+        }
+    }
+
+    /// Writes the words of a frame, [`ReelPlan::slot_words`] of them: what goes to a slot of the ring.
+    pub fn write_frame<'a>(
+        &self,
+        mesh: impl Fn(usize) -> MeshView<'a>,
+        words: &mut [u32],
+    ) -> Result<(), Error> {
+        if words.len() != self.slot_words {
+            return Err(Error::misuse(format!("a slot has {} words, not {}", self.slot_words, words.len())));
+        }
+        for (number, plan) in self.meshes.iter().enumerate() {
+            let (at, len) = plan.slot;
+            plan.fixed.write_slot(&mesh(number), &mut words[at..at + len])?;
+        }
+        Ok(())
+    }
+}
+
+impl MeshPlan {
+    /// The shaders that it needs.
+    pub fn variant(&self) -> &Variant {
+        &self.fixed.variant
+    }
+
+    /// Parameters of a moment.
+    pub fn params(&self, moment: &Moment) -> Params {
+        let [first, second] = moment.slots.map(|slot| (slot + self.slot.0) as u32);
+        Params {
+            vertices: moment.vertices.map_or(self.fixed.params.vertices, |count| count as u32),
+            first,
+            second,
+            blend: moment.blend,
+            per_second: moment.per_second,
+            out: moment.out as u32,
+            ..self.fixed.params
+        }
+    }
+
+    /// The passes of a moment in their order; what nobody reads is left out.
+    pub fn dispatches<'a>(
+        &'a self,
+        params: &'a Params,
+        layout: &VertexLayout,
+        group: u32,
+    ) -> impl Iterator<Item = Dispatch> + 'a {
+        let asked = |what| layout.find(what).is_some();
+        let tangents = asked(meshreel::VertexChannel::Tangent);
+        let normals = tangents || asked(meshreel::VertexChannel::Normal);
+        let wanted = move |pass: &Pass| match pass {
+            Pass::Normals => normals,
+            Pass::Tangents => tangents,
+            Pass::Vertices => true,
+        };
+        let passes = Pass::ALL.into_iter().filter(move |pass| self.variant().has(*pass) && wanted(pass));
+        passes.filter_map(move |pass| {
+            let items = match pass {
+                Pass::Normals => params.groups,
+                Pass::Tangents => params.classes,
+                Pass::Vertices => params.vertices,
+            };
+            let all = items.div_ceil(group);
+            // Two dimensions where one is not enough; threads beyond the last item do nothing.
+            let x = all.min(MOST_GROUPS);
+            (all > 0).then(|| Dispatch { pass, groups: [x, all.div_ceil(x)] })
+        })
+    }
+}

@@ -1,0 +1,161 @@
+//! The shader and its variants: one text, three passes, and the constants that a pipeline is made with.
+
+use crate::layout::VertexLayout;
+use crate::params;
+pub use meshreel::raw::lists::Weights;
+use meshreel::raw::lists::{ARC, HALF_EXPONENT, LARGEST, ROUGH_ARC, ROUGH_ROOT, SMALLEST};
+
+/// An entry point of the shader. They are run in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Pass {
+    /// Normals of groups: a thread for each.
+    Normals,
+    /// Tangents of classes: a thread for each, after normals.
+    Tangents,
+    /// Vertices in the caller's layout: a thread for each, after both.
+    Vertices,
+}
+
+impl Pass {
+    /// All of them, in order.
+    pub const ALL: [Pass; 3] = [Pass::Normals, Pass::Tangents, Pass::Vertices];
+
+    /// The name of the entry point.
+    pub fn entry(self) -> &'static str {
+        match self {
+            Pass::Normals => "normals",
+            Pass::Tangents => "tangents",
+            Pass::Vertices => "vertices",
+        }
+    }
+}
+
+/// How positions lie in a slot.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Positions {
+    /// Points of 16 bits.
+    #[default]
+    Narrow,
+    /// Points of 32 bits.
+    Wide,
+    /// Codes of vertices.
+    Codes,
+}
+
+/// Where normals come from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Normals {
+    /// There are none.
+    #[default]
+    None,
+    /// Octahedral codes of vertices.
+    Octahedral,
+    /// Codes of tangent frames.
+    Frames,
+    /// Summed around each group.
+    Summed(Weights),
+    /// Those at rest, turned by bones.
+    Turned,
+}
+
+/// Where tangents come from, of normals that are summed or turned.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Tangents {
+    /// There are none.
+    #[default]
+    None,
+    /// Static factors of the points around.
+    Still,
+    /// Corners as they look along the normal.
+    Projected,
+    /// Those at rest, turned by bones.
+    Turned,
+}
+
+/// What the shaders of a mesh are made for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct Variant {
+    pub positions: Positions,
+    pub normals: Normals,
+    pub tangents: Tangents,
+    /// There are polygons of five corners and more.
+    pub large: bool,
+    pub has_tangents: bool,
+    pub uvs: bool,
+    pub moving_uvs: bool,
+    pub colours: bool,
+    pub moving_colours: bool,
+}
+
+impl Variant {
+    /// Whether a pass has something to do.
+    pub fn has(&self, pass: Pass) -> bool {
+        match pass {
+            Pass::Normals => matches!(self.normals, Normals::Summed(_) | Normals::Turned),
+            Pass::Tangents => self.tangents != Tangents::None,
+            Pass::Vertices => true,
+        }
+    }
+
+    /// Override constants of its pipelines.
+    pub fn constants(&self) -> Vec<(&'static str, f64)> {
+        let positions = match self.positions {
+            Positions::Narrow => 0,
+            Positions::Wide => 1,
+            Positions::Codes => 2,
+        };
+        let (normals, weights) = match self.normals {
+            Normals::None => (0, 0),
+            Normals::Octahedral => (1, 0),
+            Normals::Frames => (2, 0),
+            Normals::Summed(weights) => (3, Weights::ALL.iter().position(|w| *w == weights).unwrap_or(0)),
+            Normals::Turned => (4, 0),
+        };
+        let tangents = match self.tangents {
+            Tangents::None => 0,
+            Tangents::Still => 1,
+            Tangents::Projected => 2,
+            Tangents::Turned => 3,
+        };
+        let values = |still: bool, moving: bool| if moving { 2.0 } else { f64::from(u8::from(still)) };
+        vec![
+            ("POSITIONS", f64::from(positions)),
+            ("NORMALS", f64::from(normals)),
+            ("WEIGHTS", weights as f64),
+            ("TANGENTS", f64::from(tangents)),
+            ("LARGE", f64::from(u8::from(self.large))),
+            ("UVS", values(self.uvs, self.moving_uvs)),
+            ("COLOURS", values(self.colours, self.moving_colours)),
+        ]
+    }
+}
+
+/// Everything that a pipeline is made with besides its entry point.
+pub fn constants(variant: &Variant, layout: &VertexLayout, group: u32) -> Vec<(&'static str, f64)> {
+    let mut out = vec![("GROUP", f64::from(group))];
+    out.extend(variant.constants());
+    out.extend(layout.constants());
+    out
+}
+
+/// The text of the shader: the format's constants, parameters, code.
+///
+/// | binding | type | content |
+/// |---|---|---|
+/// | 0 | uniform, with an offset | [`crate::params::Params`] |
+/// | 1 | storage, read | ring |
+/// | 2 | storage, read | fixed words of the mesh |
+/// | 3 | storage | normals and tangents between the passes |
+/// | 4 | storage | vertices |
+pub fn wgsl() -> String {
+    let list = |values: &[f32]| values.iter().map(|v| format!("{v:?}")).collect::<Vec<_>>().join(", ");
+    let mut text = format!("const HALF_EXPONENT = {HALF_EXPONENT}u;\n");
+    for (name, values) in [("ROUGH_ROOT", &ROUGH_ROOT[..]), ("ARC", &ARC[..]), ("ROUGH_ARC", &ROUGH_ARC[..])]
+    {
+        text += &format!("const {name} = array<f32, {}>({});\n", values.len(), list(values));
+    }
+    text += &format!("const SMALLEST = {SMALLEST:?};\nconst LARGEST = {LARGEST:?};\n");
+    text += params::WGSL;
+    text + include_str!("shaders/mesh.wgsl")
+}

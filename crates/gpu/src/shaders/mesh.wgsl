@@ -1,0 +1,402 @@
+
+// One shader for all methods: decoded frames as they lie in the ring -> vertices in the caller's layout, object
+// space. Pipelines are made by override constants; what a mesh does not have is folded away. Normals and tangents
+// are those of the moment between two frames, as docs/FORMAT/mesh.md defines them; sums may round otherwise.
+
+override GROUP: u32 = 256u;
+override POSITIONS: u32 = 0u; // points of 16 bits, points of 32 bits, codes of vertices
+override NORMALS: u32 = 0u;   // none, octahedral codes, codes of tangent frames, summed around groups, turned by bones
+override WEIGHTS: u32 = 0u;   // about the angle, all the same, the area, the interior angle
+override TANGENTS: u32 = 0u;  // none, static factors, projected corners, turned by bones
+override LARGE: u32 = 0u;     // polygons of five corners and more
+override UVS: u32 = 0u;       // none, fixed, in slots
+override COLOURS: u32 = 0u;
+override STRIDE: u32 = 5u;
+override POSITION_AT: u32 = 0xffffu;
+override POSITION_FORMAT: u32 = 0u; // f32x3, f32x4
+override NORMAL_AT: u32 = 0xffffu;
+override NORMAL_FORMAT: u32 = 0u;   // f32x3, octahedral i16x2
+override TANGENT_AT: u32 = 0xffffu;
+override TANGENT_FORMAT: u32 = 0u;  // f32x4, octahedral i16x4
+override UV_AT: u32 = 0xffffu;
+override UV_FORMAT: u32 = 0u;       // f32x2, f16x2
+override COLOUR_AT: u32 = 0xffffu;
+override COLOUR_FORMAT: u32 = 0u;   // u8x4
+override VELOCITY_AT: u32 = 0xffffu;
+override VELOCITY_FORMAT: u32 = 0u; // f32x3
+
+const PI = 3.14159265358979;
+const MIRRORED = 0x80000000u;
+
+@group(0) @binding(0) var<uniform> p: Params;
+@group(0) @binding(1) var<storage, read> ring: array<u32>;
+@group(0) @binding(2) var<storage, read> fixed: array<u32>;
+@group(0) @binding(3) var<storage, read_write> scratch: array<f32>;
+@group(0) @binding(4) var<storage, read_write> vertex_words: array<u32>;
+
+fn fixed_f(at: u32) -> f32 { return bitcast<f32>(fixed[at]); }
+fn fixed_3(at: u32) -> vec3f { return vec3f(fixed_f(at), fixed_f(at + 1u), fixed_f(at + 2u)); }
+fn ring_f(at: u32) -> f32 { return bitcast<f32>(ring[at]); }
+fn low(word: u32) -> i32 { return extractBits(bitcast<i32>(word), 0u, 16u); }
+fn high(word: u32) -> i32 { return bitcast<i32>(word) >> 16u; }
+
+// Numbers of 16 bits in a row of words.
+fn short(at: u32, i: u32) -> u32 { return extractBits(ring[at + (i >> 1u)], (i & 1u) * 16u, 16u); }
+
+// A point in the two frames.
+struct Two { a: vec3i, b: vec3i }
+
+fn point_in(slot: u32, i: u32) -> vec3i {
+  if (POSITIONS == 0u) {
+    let at = slot + p.positions + 2u * i;
+    let xy = ring[at];
+    return vec3i(low(xy), high(xy), low(ring[at + 1u]));
+  }
+  if (POSITIONS == 1u) {
+    let at = slot + p.positions + 4u * i;
+    return vec3i(bitcast<i32>(ring[at]), bitcast<i32>(ring[at + 1u]), bitcast<i32>(ring[at + 2u]));
+  }
+  let at = slot + p.positions + i;
+  return vec3i(vec3u(ring[at], ring[at + p.vertices], ring[at + 2u * p.vertices]));
+}
+fn point(i: u32) -> Two { return Two(point_in(p.first, i), point_in(p.second, i)); }
+
+// The vector between two points in the moment: differences of whole numbers are exact.
+fn edge(to: Two, start: Two) -> vec3f {
+  let a = vec3f(to.a - start.a);
+  return (a + (vec3f(to.b - start.b) - a) * p.blend) * p.edge_scale;
+}
+
+// Roots and arcs of the format.
+fn rough_inverse_root(x: f32) -> f32 {
+  let y = bitcast<f32>(HALF_EXPONENT - (bitcast<u32>(x) >> 1u));
+  return y * ((ROUGH_ROOT[0] - (x * y) * y) * ROUGH_ROOT[1]);
+}
+fn inverse_root(x: f32) -> f32 {
+  let y = rough_inverse_root(x);
+  return y * (1.5 - (x * 0.5 * y) * y);
+}
+fn inverse_length(square: f32) -> f32 {
+  return select(0.0, inverse_root(square), SMALLEST < square && square < LARGEST);
+}
+fn angle_of(cosine: f32) -> f32 {
+  let a = min(abs(cosine), 1.0);
+  let rest = 1.0 - a;
+  let arc = (rest * rough_inverse_root(rest)) * (ARC[0] + a * (ARC[1] + a * (ARC[2] + a * ARC[3])));
+  return select(arc, PI - arc, cosine < 0.0);
+}
+fn rough_angle(cosine: f32) -> f32 {
+  let s = cosine * cosine;
+  return PI / 2.0 - cosine * (ROUGH_ARC[0] + s * (ROUGH_ARC[1] + s * ROUGH_ARC[2]));
+}
+fn interior(angle: f32, cosine: f32, side: f32) -> f32 {
+  return select(angle, 2.0 * PI - angle, side < 0.0 && cosine < 0.999);
+}
+fn rotation_of(v: f32) -> vec2f {
+  let above = 1.0 - v * (1.0 / 15.0);
+  let below = 1.0 - v * 0.4;
+  let scale = 1.0 / (below * below + above * above * v);
+  return vec2f((below * below - above * above * v) * scale, 2.0 * above * below * scale);
+}
+fn unit_or(v: vec3f, other: vec3f) -> vec3f {
+  let scale = inverse_length(dot(v, v));
+  return select(other, v * scale, scale > 0.0);
+}
+
+// What v has at right angles to the unit vector n, as a unit vector; w is 0 where that is nothing.
+fn flat_part(v: vec3f, n: vec3f) -> vec4f {
+  let rest = v - n * dot(v, n);
+  let square = dot(rest, rest);
+  let scale = inverse_length(square);
+  return vec4f(rest * scale, select(0.0, 1.0, dot(v, v) * 1e-8 < square && scale > 0.0));
+}
+fn first_axis(ahead: vec3f, n: vec3f) -> vec3f {
+  let x = flat_part(ahead, n);
+  if (x.w > 0.0) { return x.xyz; }
+  let other = flat_part(select(vec3f(0.0, 1.0, 0.0), vec3f(1.0, 0.0, 0.0), abs(n.x) < 0.9), n);
+  return select(vec3f(1.0, 0.0, 0.0), other.xyz, other.w > 0.0);
+}
+
+// The rotation of a bone in the moment, of a vector.
+fn turned_by(bone: u32, v: vec3f) -> vec3f {
+  if (bone >= p.bones) { return v; }
+  let at = p.rotations + 4u * bone;
+  let i = p.first + at;
+  let j = p.second + at;
+  let a = vec4f(ring_f(i), ring_f(i + 1u), ring_f(i + 2u), ring_f(i + 3u));
+  var b = vec4f(ring_f(j), ring_f(j + 1u), ring_f(j + 2u), ring_f(j + 3u));
+  b = select(b, -b, dot(a, b) < 0.0);
+  let between = a + (b - a) * p.blend;
+  let q = between * inverse_length(dot(between, between));
+  return vec3f(1.0 - 2.0 * (q.y * q.y + q.z * q.z), 2.0 * (q.x * q.y + q.w * q.z), 2.0 * (q.x * q.z - q.w * q.y)) * v.x
+       + vec3f(2.0 * (q.x * q.y - q.w * q.z), 1.0 - 2.0 * (q.x * q.x + q.z * q.z), 2.0 * (q.y * q.z + q.w * q.x)) * v.y
+       + vec3f(2.0 * (q.x * q.z + q.w * q.y), 2.0 * (q.y * q.z - q.w * q.x), 1.0 - 2.0 * (q.x * q.x + q.y * q.y)) * v.z;
+}
+
+fn start_of(ends: u32, i: u32) -> u32 {
+  if (i == 0u) { return 0u; }
+  return fixed[ends + i - 1u];
+}
+
+// What a corner of a triangle or quad adds.
+fn corner_vector(at: u32) -> vec3f {
+  let own = point(fixed[at]);
+  let e = edge(point(fixed[at + 1u]), own);
+  let f = edge(point(fixed[at + 3u]), own);
+  var d = e;
+  if (fixed[at + 2u] != fixed[at + 1u]) { d = edge(point(fixed[at + 2u]), own); }
+  let m = cross(d, f - e);
+  if (WEIGHTS == 2u) { return m; }
+  if (WEIGHTS == 1u) { return m * rough_inverse_root(dot(m, m)); }
+  if (WEIGHTS == 0u) {
+    let cosine = dot(e, f) * rough_inverse_root(dot(e, e) * dot(f, f));
+    return m * (rough_angle(cosine) * rough_inverse_root(dot(m, m)));
+  }
+  let cosine = (dot(e, f) * inverse_root(dot(e, e))) * inverse_root(dot(f, f));
+  let weight = interior(angle_of(cosine), cosine, dot(cross(e, f), m));
+  return m * (weight * rough_inverse_root(dot(m, m)));
+}
+
+// What a corner of a larger polygon adds.
+fn large_vector(polygon: u32, corner: u32) -> vec3f {
+  let first = p.polygons + start_of(p.polygon_ends, polygon);
+  let count = p.polygons + fixed[p.polygon_ends + polygon] - first;
+  let start = point(fixed[first]);
+  var m = vec3f(0.0);
+  var before = edge(point(fixed[first + 1u]), start);
+  for (var i = 2u; i < count; i += 1u) {
+    let next = edge(point(fixed[first + i]), start);
+    m += cross(before, next - before);
+    before = next;
+  }
+  if (WEIGHTS == 2u) { return m; }
+  m *= rough_inverse_root(dot(m, m));
+  if (WEIGHTS == 1u) { return m; }
+  let own = point(fixed[first + corner]);
+  let e = edge(point(fixed[first + select(corner + 1u, 0u, corner + 1u == count)]), own);
+  let f = edge(own, point(fixed[first + select(corner, count, corner == 0u) - 1u]));
+  let cosine = -dot(f, e) * inverse_root(dot(f, f)) * inverse_root(dot(e, e));
+  return m * interior(angle_of(cosine), cosine, dot(cross(f, e), m));
+}
+
+fn number(wg: vec3u, groups: vec3u, thread: u32) -> u32 { return (wg.x + wg.y * groups.x) * GROUP + thread; }
+
+@compute @workgroup_size(GROUP)
+fn normals(@builtin(workgroup_id) wg: vec3u, @builtin(num_workgroups) groups: vec3u, @builtin(local_invocation_index) thread: u32) {
+  let g = number(wg, groups, thread);
+  if (g >= p.groups) { return; }
+  var n: vec3f;
+  if (NORMALS == 4u) {
+    n = unit_or(turned_by(fixed[p.group_bones + g], fixed_3(p.group_rest + 3u * g)), vec3f(0.0, 0.0, 1.0));
+  } else {
+    var sum = vec3f(0.0);
+    let end = fixed[p.corner_ends + g];
+    for (var k = start_of(p.corner_ends, g); k < end; k += 1u) { sum += corner_vector(p.corners + 4u * k); }
+    if (LARGE == 1u) {
+      let last = fixed[p.large_ends + g];
+      for (var k = start_of(p.large_ends, g); k < last; k += 1u) {
+        let at = p.large_corners + 2u * k;
+        sum += large_vector(fixed[at], fixed[at + 1u]);
+      }
+    }
+    n = unit_or(sum, vec3f(0.0, 0.0, 1.0)) * p.side;
+  }
+  let a = ring[p.first + p.states + g];
+  let b = ring[p.second + p.states + g];
+  if (a != 0u || b != 0u) {
+    let start = vec2f(f32(low(a)), f32(high(a)));
+    let half_state = (start + (vec2f(f32(low(b)), f32(high(b))) - start) * p.blend) * (p.step * 0.5);
+    if (dot(half_state, half_state) > 0.0) {
+      let own = point(fixed[p.anchors + 2u * g]);
+      let x = first_axis(edge(point(fixed[p.anchors + 2u * g + 1u]), own), n);
+      let turn = rotation_of(dot(half_state, half_state));
+      n = n * turn.x + (x * (half_state.x * turn.y) + cross(n, x) * (half_state.y * turn.y));
+    }
+  }
+  let at = p.scratch_normals + 3u * g;
+  scratch[at] = n.x;
+  scratch[at + 1u] = n.y;
+  scratch[at + 2u] = n.z;
+}
+
+fn scratch_3(at: u32) -> vec3f { return vec3f(scratch[at], scratch[at + 1u], scratch[at + 2u]); }
+
+@compute @workgroup_size(GROUP)
+fn tangents(@builtin(workgroup_id) wg: vec3u, @builtin(num_workgroups) groups: vec3u, @builtin(local_invocation_index) thread: u32) {
+  let c = number(wg, groups, thread);
+  if (c >= p.classes) { return; }
+  let g = fixed[p.class_groups + c];
+  let n = scratch_3(p.scratch_normals + 3u * g);
+  var sum = vec3f(0.0);
+  if (TANGENTS == 3u) {
+    sum = turned_by(fixed[p.class_bones + c], fixed_3(p.class_rest + 3u * c));
+  } else {
+    let own = point(fixed[p.class_points + c]);
+    let end = fixed[p.sum_ends + c];
+    for (var k = start_of(p.sum_ends, c); k < end; k += 1u) {
+      if (TANGENTS == 1u) {
+        let at = p.sums + 2u * k;
+        sum += edge(point(fixed[at]), own) * fixed_f(at + 1u);
+      } else {
+        let at = p.sums + 4u * k;
+        let whole_e = edge(point(fixed[at]), own);
+        let whole_f = edge(point(fixed[at + 1u]), own);
+        let e = whole_e - n * dot(whole_e, n);
+        let f = whole_f - n * dot(whole_f, n);
+        let gradient = e * fixed_f(at + 2u) + f * fixed_f(at + 3u);
+        let cosine = (dot(e, f) * inverse_root(dot(e, e))) * inverse_root(dot(f, f));
+        sum += gradient * (angle_of(cosine) * rough_inverse_root(dot(gradient, gradient)));
+      }
+    }
+    let last = fixed[p.long_ends + c];
+    for (var k = start_of(p.long_ends, c); k < last; k += 1u) {
+      let at = p.long_sums + 2u * k;
+      sum += edge(point(fixed[at]), own) * fixed_f(at + 1u);
+    }
+  }
+  var t = flat_part(sum, n);
+  if (t.w == 0.0) {
+    let own = point(fixed[p.anchors + 2u * g]);
+    t = vec4f(first_axis(edge(point(fixed[p.anchors + 2u * g + 1u]), own), n), 1.0);
+  }
+  let at = p.scratch_tangents + 3u * c;
+  scratch[at] = t.x;
+  scratch[at + 1u] = t.y;
+  scratch[at + 2u] = t.z;
+}
+
+fn octahedral_point(code: vec2u) -> vec3f {
+  let half = f32(p.half);
+  var xy = (min(vec2f(code), vec2f(2.0 * half)) - half) / half;
+  let z = 1.0 - abs(xy.x) - abs(xy.y);
+  if (z < 0.0) { xy = (1.0 - abs(xy.yx)) * select(vec2f(1.0), vec2f(-1.0), xy < vec2f(0.0)); }
+  return normalize(vec3f(xy, z));
+}
+fn between_directions(a: vec3f, b: vec3f) -> vec3f {
+  let v = a + (b - a) * p.blend;
+  return select(a, normalize(v), dot(v, v) > 1e-12);
+}
+fn quaternion(slot: u32, v: u32) -> vec4f {
+  let at = slot + p.normal_codes;
+  let n = p.vertices;
+  let half = f32(p.half);
+  let q = min(vec4f(f32(short(at, v)), f32(short(at, n + v)), f32(short(at, 2u * n + v)), f32(short(at, 3u * n + v))), vec4f(2.0 * half)) - half;
+  return select(q, vec4f(0.0, 0.0, 0.0, 1.0), all(q == vec4f(0.0)));
+}
+
+fn fold(n: vec3f) -> vec2f {
+  var xy = n.xy / (abs(n.x) + abs(n.y) + abs(n.z));
+  if (n.z < 0.0) { xy = (1.0 - abs(xy.yx)) * select(vec2f(1.0), vec2f(-1.0), xy < vec2f(0.0)); }
+  return xy;
+}
+
+struct Frame { normal: vec3f, tangent: vec3f, sign: f32 }
+
+fn frame_of(v: u32) -> Frame {
+  var out = Frame(vec3f(0.0, 0.0, 1.0), vec3f(1.0, 0.0, 0.0), 1.0);
+  if (NORMALS == 1u) {
+    let a = p.first + p.normal_codes;
+    let b = p.second + p.normal_codes;
+    let start = octahedral_point(vec2u(short(a, v), short(a, p.vertices + v)));
+    out.normal = between_directions(start, octahedral_point(vec2u(short(b, v), short(b, p.vertices + v))));
+  } else if (NORMALS == 2u) {
+    let first = quaternion(p.first, v);
+    out.sign = select(1.0, -1.0, first.w < 0.0);
+    let a = normalize(first);
+    var b = normalize(quaternion(p.second, v));
+    b = select(b, -b, dot(a, b) < 0.0);
+    let mixed = a + (b - a) * p.blend;
+    let q = select(a, normalize(mixed), dot(mixed, mixed) > 1e-12);
+    out.normal = vec3f(2.0 * (q.x * q.z + q.w * q.y), 2.0 * (q.y * q.z - q.w * q.x), 1.0 - 2.0 * (q.x * q.x + q.y * q.y));
+    out.tangent = vec3f(1.0 - 2.0 * (q.y * q.y + q.z * q.z), 2.0 * (q.x * q.y + q.w * q.z), 2.0 * (q.x * q.z - q.w * q.y));
+  } else if (NORMALS >= 3u) {
+    out.normal = scratch_3(p.scratch_normals + 3u * fixed[p.vertex_groups + v]);
+    if (TANGENTS != 0u && TANGENT_AT != 0xffffu) {
+      let class_word = fixed[p.vertex_classes + v];
+      out.sign = select(1.0, -1.0, (class_word & MIRRORED) != 0u);
+      out.tangent = scratch_3(p.scratch_tangents + 3u * (class_word & ~MIRRORED));
+      let shift = (v & 1u) * 16u;
+      let a = f32(extractBits(bitcast<i32>(ring[p.first + p.turns + (v >> 1u)]), shift, 16u));
+      let b = f32(extractBits(bitcast<i32>(ring[p.second + p.turns + (v >> 1u)]), shift, 16u));
+      let nearer = select(b, a, p.blend < 0.5);
+      let turn = select(a + (b - a) * p.blend, nearer, PI < abs(b - a) * p.turn_step);
+      if (turn != 0.0) {
+        let half_turn = turn * p.turn_step * 0.5;
+        let cs = rotation_of(half_turn * half_turn);
+        out.tangent = out.tangent * cs.x + cross(out.normal, out.tangent) * (half_turn * cs.y);
+      }
+    }
+  }
+  return out;
+}
+
+fn put(at: u32, x: f32) { vertex_words[at] = bitcast<u32>(x); }
+fn put_3(at: u32, v: vec3f) {
+  put(at, v.x);
+  put(at + 1u, v.y);
+  put(at + 2u, v.z);
+}
+
+@compute @workgroup_size(GROUP)
+fn vertices(@builtin(workgroup_id) wg: vec3u, @builtin(num_workgroups) groups: vec3u, @builtin(local_invocation_index) thread: u32) {
+  let v = number(wg, groups, thread);
+  if (v >= p.vertices) { return; }
+  let out = p.out + STRIDE * v;
+  if (POSITION_AT != 0xffffu || VELOCITY_AT != 0xffffu) {
+    var i = v;
+    if (POSITIONS != 2u) { i = fixed[p.vertex_points + v]; }
+    let unit = vec3f(p.unit_x, p.unit_y, p.unit_z);
+    let centre = vec3f(p.centre_x, p.centre_y, p.centre_z);
+    let a = vec3f(point_in(p.first, i)) * unit + centre;
+    let b = vec3f(point_in(p.second, i)) * unit + centre;
+    if (POSITION_AT != 0xffffu) {
+      put_3(out + POSITION_AT, a + (b - a) * p.blend);
+      if (POSITION_FORMAT == 1u) { put(out + POSITION_AT + 3u, 1.0); }
+    }
+    if (VELOCITY_AT != 0xffffu) { put_3(out + VELOCITY_AT, (b - a) * p.per_second); }
+  }
+  if (NORMAL_AT != 0xffffu || TANGENT_AT != 0xffffu) {
+    let frame = frame_of(v);
+    if (NORMAL_AT != 0xffffu) {
+      if (NORMAL_FORMAT == 0u) { put_3(out + NORMAL_AT, frame.normal); }
+      else { vertex_words[out + NORMAL_AT] = pack2x16snorm(fold(frame.normal)); }
+    }
+    if (TANGENT_AT != 0xffffu) {
+      if (TANGENT_FORMAT == 0u) {
+        put_3(out + TANGENT_AT, frame.tangent);
+        put(out + TANGENT_AT + 3u, frame.sign);
+      } else {
+        vertex_words[out + TANGENT_AT] = pack2x16snorm(fold(frame.tangent));
+        vertex_words[out + TANGENT_AT + 1u] = pack2x16snorm(vec2f(frame.sign, 0.0));
+      }
+    }
+  }
+  if (UV_AT != 0xffffu) {
+    var uv = vec2f(0.0);
+    if (UVS == 1u) {
+      uv = vec2f(fixed_f(p.uvs + 2u * v), fixed_f(p.uvs + 2u * v + 1u));
+    } else if (UVS == 2u) {
+      let a = p.first + p.slot_uvs + 2u * v;
+      let b = p.second + p.slot_uvs + 2u * v;
+      uv = vec2f(ring_f(a), ring_f(a + 1u));
+      uv += (vec2f(ring_f(b), ring_f(b + 1u)) - uv) * p.blend;
+    }
+    if (UV_FORMAT == 0u) {
+      put(out + UV_AT, uv.x);
+      put(out + UV_AT + 1u, uv.y);
+    } else {
+      vertex_words[out + UV_AT] = pack2x16float(uv);
+    }
+  }
+  if (COLOUR_AT != 0xffffu) {
+    var colour = 0xffffffffu;
+    if (COLOURS == 1u) {
+      colour = fixed[p.colours + v];
+    } else if (COLOURS == 2u) {
+      let a = unpack4x8unorm(ring[p.first + p.slot_colours + v]);
+      let b = unpack4x8unorm(ring[p.second + p.slot_colours + v]);
+      colour = pack4x8unorm(a + (b - a) * p.blend);
+    }
+    vertex_words[out + COLOUR_AT] = colour;
+  }
+}

@@ -1,0 +1,98 @@
+//! The words of one frame of a mesh, as a slot of the ring holds them: decoded numbers, nothing computed.
+//!
+//! | section | words |
+//! |---|---|
+//! | positions | 16 bits: 2 a point, x y z and one that means nothing · 32 bits: 4 a point · codes: 3 planes, a word a vertex |
+//! | normal codes | components × vertices, two in a word, planes |
+//! | states | a word a group, x low, y high |
+//! | turns | two vertices in a word |
+//! | rotations | 4 floats a bone, x y z w |
+//! | uvs | 2 floats a vertex · colours: a word a vertex, 8 bits a component |
+
+use crate::fixed::{Fixed, colours};
+use crate::shaders::{Normals, Positions};
+use crate::words::{pair, pairs};
+use meshreel::raw::Points;
+use meshreel::record::Semantic;
+use meshreel::{Error, MeshView};
+
+impl Fixed {
+    /// Lays the sections of a slot out: offsets into the parameters; words of a slot.
+    pub(crate) fn lay_slot(&mut self) -> usize {
+        let mut next = 0;
+        let mut take = |words: usize| {
+            let at = next;
+            next += words as u32;
+            at
+        };
+        let (vertices, groups) = (self.vertices, self.params.groups as usize);
+        let variant = &self.variant;
+        let p = &mut self.params;
+        p.positions = take(match variant.positions {
+            Positions::Narrow => 2 * self.points,
+            Positions::Wide => 4 * self.points,
+            Positions::Codes => 3 * vertices,
+        });
+        match variant.normals {
+            Normals::None => {}
+            Normals::Octahedral => p.normal_codes = take(vertices),
+            Normals::Frames => p.normal_codes = take(2 * vertices),
+            Normals::Summed(_) | Normals::Turned => {
+                p.states = take(groups);
+                p.turns = take(if p.classes > 0 { vertices.div_ceil(2) } else { 0 });
+                p.rotations = take(4 * self.bones);
+            }
+        }
+        p.slot_uvs = take(if variant.moving_uvs { 2 * vertices } else { 0 });
+        p.slot_colours = take(if variant.moving_colours { vertices } else { 0 });
+        next as usize
+    }
+
+    /// Writes the words of a frame, as many as a slot has.
+    pub(crate) fn write_slot(&self, mesh: &MeshView<'_>, out: &mut [u32]) -> Result<(), Error> {
+        let p = &self.params;
+        let mut put = |at: u32, words: &mut dyn Iterator<Item = u32>| {
+            for (out, word) in out[at as usize..].iter_mut().zip(words) {
+                *out = word;
+            }
+        };
+        match mesh.fixed_point_positions().map(|positions| positions.points) {
+            Some(Points::Narrow(points)) => {
+                put(p.positions, &mut points.iter().flat_map(|p| [pair(p[0], p[1]), pair(p[2], 0)]));
+            }
+            Some(Points::Wide(points)) => {
+                put(p.positions, &mut points.as_flattened().iter().map(|v| *v as u32));
+            }
+            None => {
+                let stream = mesh.find(Semantic::Position, 0).unwrap_or_default();
+                let codes = mesh.quantized(stream);
+                put(p.positions, &mut (0..codes.len()).map(|i| codes.get(i).unwrap_or(0)));
+            }
+        }
+        if let Normals::Octahedral | Normals::Frames = self.variant.normals
+            && let Some(stream) = mesh.direction_stream()
+        {
+            let codes = mesh.quantized(stream);
+            let code = |i: usize| codes.get(i).unwrap_or(0) & 0xFFFF;
+            let words = (0..codes.len()).step_by(2).map(|i| code(i) | code(i + 1) << 16);
+            put(p.normal_codes, &mut { words });
+        }
+        if let Some(normals) = mesh.normal_states() {
+            let (states, turns) = normals.states.split_at(2 * p.groups as usize);
+            put(p.states, &mut pairs(states));
+            put(p.turns, &mut pairs(turns));
+            let rotation =
+                |bone: usize| normals.transforms.get(bone).map_or([0.0, 0.0, 0.0, 1.0], |t| t.rotation);
+            put(p.rotations, &mut (0..self.bones).flat_map(rotation).map(f32::to_bits));
+        }
+        if self.variant.moving_uvs {
+            let mut uvs = vec![0.0; 2 * mesh.vertex_count()];
+            mesh.uvs_into(0, &mut uvs)?;
+            put(p.slot_uvs, &mut uvs.into_iter().map(f32::to_bits));
+        }
+        if self.variant.moving_colours {
+            put(p.slot_colours, &mut colours(mesh)?.into_iter());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,146 @@
+//! The twin of the shader, from the words that go to a card, against what the runtime writes on the CPU.
+
+use meshreel::{Attribute, Format, FrameDecoder, FrameView, Limits, Pace, Reel, VertexChannel};
+use meshreel_gpu::twin::Bound;
+use meshreel_gpu::{Moment, ReelPlan, VertexLayout};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Everything as floats.
+fn layout() -> VertexLayout {
+    let attribute = |what, format, words: usize| Attribute { what, format, offset: 4 * words };
+    VertexLayout {
+        stride: 4 * 15,
+        attributes: vec![
+            attribute(VertexChannel::Position, Format::F32x3, 0),
+            attribute(VertexChannel::Normal, Format::F32x3, 3),
+            attribute(VertexChannel::Tangent, Format::F32x4, 6),
+            attribute(VertexChannel::Uv(0), Format::F32x2, 10),
+            attribute(VertexChannel::Velocity, Format::F32x3, 12),
+        ],
+    }
+}
+
+/// The largest difference of each kind.
+#[derive(Debug, Default)]
+struct Worst {
+    /// Of positions and velocities, as a part of the mesh's largest coordinate.
+    position: f32,
+    normal: f64,
+    tangent: f64,
+    uv: f32,
+    velocity: f32,
+    vertices: usize,
+}
+
+fn degrees(a: &[f32], b: &[f32]) -> f64 {
+    let (a, b): (Vec<f64>, Vec<f64>) =
+        (a.iter().map(|v| f64::from(*v)).collect(), b.iter().map(|v| f64::from(*v)).collect());
+    let dot: f64 = (0..3).map(|k| a[k] * b[k]).sum();
+    let cross = [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
+    cross.iter().map(|v| v * v).sum::<f64>().sqrt().atan2(dot).to_degrees()
+}
+
+/// All meshes of a file in some moments.
+fn compare(path: &Path) -> Worst {
+    let bytes = std::fs::read(path).unwrap();
+    let reel = Reel::from_source(Arc::new(bytes), &Limits::default()).unwrap();
+    let [mut first, mut second] = [0, 1].map(|_| FrameDecoder::new(&reel).unwrap());
+    let frames = reel.frame_count();
+    let mut worst = Worst::default();
+    let layout = layout();
+    if frames == 0 {
+        return worst;
+    }
+    first.decode(0).unwrap();
+    let plan = ReelPlan::new(&reel, |m| first.mesh(m)).unwrap();
+    for (frame, blend) in [(0, 0.0), (0, 0.5), (frames / 2, 0.3), (frames / 3, 0.9), (frames - 1, 0.0)] {
+        first.decode(frame).unwrap();
+        second.decode((frame + 1).min(frames - 1)).unwrap();
+        let pace = Pace { span: 0.5, speed: 1.5 };
+        let view = FrameView::between(&first, &second, blend, pace).unwrap();
+        let mut ring = vec![0; 2 * plan.slot_words];
+        let (a, b) = ring.split_at_mut(plan.slot_words);
+        plan.write_frame(|m| first.mesh(m), a).unwrap();
+        plan.write_frame(|m| second.mesh(m), b).unwrap();
+        for (node, record) in reel.description().nodes.iter().enumerate() {
+            let (Some(number), Some(mesh)) = (record.mesh, view.mesh(node)) else { continue };
+            let number = number as usize;
+            let own = &plan.meshes[number];
+            let count = mesh.vertex_count();
+            let slot = |f: u32| if f as usize == frame { 0 } else { plan.slot_words };
+            let moment = Moment::new(&mesh, slot, 0);
+            let params = own.params(&moment);
+            let bound =
+                Bound { params: &params, variant: own.variant(), ring: &ring, fixed: &own.fixed.words };
+            // Between frames the runtime rounds points of 32 bits to 1/64 of a unit, which edges of few units feel.
+            let allowed = if blend > 0.0 { 0.2 } else { 1.0 };
+            let (mut scratch, mut out) = (vec![0.0; own.scratch], vec![0; count * layout.words()]);
+            bound.normals(&mut scratch);
+            bound.tangents(&mut scratch);
+            bound.vertices(&layout, &scratch, &mut out);
+            let out: Vec<f32> = out.iter().map(|w| f32::from_bits(*w)).collect();
+            let each = |at: usize, len: usize| out.chunks_exact(15).map(move |v| v[at..at + len].to_vec());
+            let mut wanted = vec![0.0; 3 * count];
+            mesh.positions_into(&mut wanted).unwrap();
+            let extent = wanted.iter().fold(0.0f32, |m, v| m.max(v.abs())).max(1e-20);
+            for (got, want) in each(0, 3).zip(wanted.chunks_exact(3)) {
+                let off = got.iter().zip(want).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+                worst.position = worst.position.max(off / extent);
+            }
+            mesh.velocities_into(&mut wanted).unwrap();
+            for (got, want) in each(12, 3).zip(wanted.chunks_exact(3)) {
+                let off = got.iter().zip(want).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+                worst.velocity = worst.velocity.max(off / extent);
+            }
+            worst.vertices += count;
+            if first.mesh(number).has_normals() {
+                mesh.normals_into(&mut wanted).unwrap();
+                for (got, want) in each(3, 3).zip(wanted.chunks_exact(3)) {
+                    worst.normal = worst.normal.max(allowed * degrees(&got, want));
+                }
+            }
+            if first.mesh(number).has_tangents() {
+                let mut wanted = vec![0.0; 4 * count];
+                mesh.tangents_into(&mut wanted).unwrap();
+                for (got, want) in each(6, 4).zip(wanted.chunks_exact(4)) {
+                    assert_eq!(got[3], want[3], "{}: the sign of a bitangent", path.display());
+                    worst.tangent = worst.tangent.max(allowed * degrees(&got, want));
+                }
+            }
+            let mut wanted = vec![0.0; 2 * count];
+            if mesh.uvs_into(0, &mut wanted).is_ok() {
+                for (got, want) in each(10, 2).zip(wanted.chunks_exact(2)) {
+                    let off = got.iter().zip(want).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+                    worst.uv = worst.uv.max(off);
+                }
+            }
+        }
+    }
+    worst
+}
+
+fn files() -> Vec<PathBuf> {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/golden/v0");
+    let folder = std::env::var_os("MESHREEL_GPU_FILES").map_or(golden, PathBuf::from);
+    let mut out: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
+    out.retain(|path| path.extension().is_some_and(|e| e == "reel"));
+    // This one is of the container alone: no reel.
+    out.retain(|path| !path.ends_with("container.reel"));
+    out.sort();
+    assert!(!out.is_empty());
+    out
+}
+
+#[test]
+fn e10_the_twin_gives_what_the_runtime_gives() {
+    for path in files() {
+        let worst = compare(&path);
+        println!("{}: {worst:?}", path.file_name().unwrap().display());
+        assert!(worst.position <= f32::EPSILON, "{}: {worst:?}", path.display());
+        assert!(worst.normal <= 0.02 && worst.tangent <= 0.02, "{}: {worst:?}", path.display());
+        assert!(worst.velocity <= 1e-5, "{}: {worst:?}", path.display());
+        assert!(worst.vertices > 0, "{}", path.display());
+        assert!(worst.uv <= 1e-6, "{}: {worst:?}", path.display());
+    }
+}
